@@ -7,10 +7,6 @@
 
 #include "core/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef enum bb_log_level { BB_LOG_QUIET, BB_LOG_NORMAL, BB_LOG_VERBOSE } bb_log_level;
 
 /// What is written: QUIET warnings only, NORMAL also information and progress, VERBOSE also
@@ -23,9 +19,5 @@ void bb_log_detail(const char *format, ...) BB_PRINTF(1, 2);
 
 /// Progress of a named job: `done` of `total` steps. Call from one thread; done == total ends it.
 void bb_progress(const char *job, bb_index done, bb_index total);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

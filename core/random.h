@@ -9,10 +9,6 @@
 
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// One cause of randomness each: add a name here, never reuse a number.
 typedef enum bb_stream {
     BB_STREAM_BURL_STIFFNESS = 1,
@@ -40,9 +36,5 @@ double bb_random_uniform(uint64_t seed, bb_stream stream, uint64_t index);
 double bb_random_normal(uint64_t seed, bb_stream stream, uint64_t index);
 /// Two independent standard normal deviates of one address; the first is bb_random_normal's.
 void bb_random_normal_pair(uint64_t seed, bb_stream stream, uint64_t index, double out[2]);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

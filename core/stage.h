@@ -7,10 +7,6 @@
 
 #include "core/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Index of the first of `values` [count] that is NaN or infinite, -1 when all are finite. Safe
 /// from several threads at once.
 bb_index bb_stage_inspect(const char *stage, double *values, bb_index count);
@@ -21,9 +17,5 @@ void bb_stage_plant(const char *stage, double value, bb_index index);
 
 /// For tests: whether what was planted last has passed.
 int bb_stage_planted(void);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

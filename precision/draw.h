@@ -10,10 +10,6 @@
 
 #include "core/random.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Rows of a factorization are drawn in [0.96, 1]: wide enough that roundings of 11 bits are
 /// independent, narrow enough that entries near 1 stay where a narrow format is finest.
 #define BB_DRAW_LEAST 0.96
@@ -28,9 +24,5 @@ void bb_draw_scale(uint64_t seed, bb_stream stream, bb_index draw, double minimu
 /// bb_codec_draw_limit's. factors [count].
 void bb_draw_bands(uint64_t seed, bb_index draw, double limit, bb_index first, bb_index band,
                    bb_index count, double *factors);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -9,10 +9,6 @@
 
 #include "core/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Running sums; start from bb_error_norms_start().
 typedef struct bb_error_norms {
     double sum_squares; ///< of the errors over 2^exponent
@@ -55,9 +51,5 @@ double bb_error_norms_relative(const double *approximation, const double *truth,
 
 /// Half range, as the zfp tool prints it.
 double bb_error_norms_psnr_zfp_db(const bb_error_norms *norms);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

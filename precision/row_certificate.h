@@ -20,10 +20,6 @@
 #include "precision/error_norms.h"
 #include "precision/row_rounding.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Running sums of one row; start from bb_row_certificate_start. 160 bytes a row are kept.
 typedef struct bb_row_certificate {
     bb_error_norms norms;  ///< of E
@@ -71,9 +67,5 @@ double bb_row_certificate_coding(const bb_row_certificate *row, const bb_vector_
 /// At most |fl(stored x) - stored x|: what arithmetic does to y.
 double bb_row_certificate_rounding(const bb_row_certificate *row, const bb_vector_norms *x,
                                    const bb_sum_rounding *rounding);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

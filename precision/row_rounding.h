@@ -23,10 +23,6 @@
 
 #include "precision/coded_matrix.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Of one row; zeros: the row is decoded.
 typedef struct bb_row_rounding {
     double norm_1, norm_2, largest; ///< of P, as above
@@ -40,9 +36,5 @@ typedef struct bb_row_rounding {
 /// Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_row_roundings_of(const bb_coded_matrix *matrix, bb_index band,
                                          bb_row_rounding *out);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -7,10 +7,6 @@
 #include "core/array.h"
 #include "precision/format.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Power of two s with s * largest_magnitude in (top / 2, top]: top is the format's largest value
 /// for fp16, e4m3 and e5m2, 2^16 for bf16 and 1 for wider formats. 1 for a row of zeros.
 /// Multiplying by s and by 1/s is exact, and rounding does not leave the range.
@@ -24,9 +20,5 @@ double bb_scaling_row_to(double largest_number, const double *row, bb_index coun
 /// finite (the index and value are named).
 BB_CHECKED bb_status bb_scaling_unit_diagonal(const double *diagonal, bb_index count,
                                               double *scale);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -12,10 +12,6 @@
 
 #include "physics/ao/pupil.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Number of valid subapertures; 0 for lenslets < 1.
 bb_index bb_subapertures_count(bb_index lenslets, const bb_pupil *pupil);
 
@@ -26,9 +22,5 @@ void bb_subapertures_lenslets(bb_index lenslets, const bb_pupil *pupil, bb_index
 /// Writes the centres, in units of D / 2, to x and y [bb_subapertures_count(lenslets,
 /// pupil)].
 void bb_subapertures_centres(bb_index lenslets, const bb_pupil *pupil, double *x, double *y);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -16,10 +16,6 @@
 #include "physics/ao/score/error_terms.h"
 #include "physics/ao/score/point_spread.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// What stands for the tilts of laser stars. The order is that of the names of solver.lgs_tilt.
 typedef enum bb_lgs_tilt {
     BB_LGS_TILT_UPDATE,         ///< their variances, as a low-rank part beside the core
@@ -82,9 +78,5 @@ BB_CHECKED bb_status bb_tomography_rate(const bb_tomography *tomography, bb_inde
                                         const double *cee, bb_index wavelength_count,
                                         const double *wavelengths_m, bb_tomography_score *score,
                                         bb_outcome *outcome);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

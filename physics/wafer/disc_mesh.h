@@ -17,10 +17,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Read-only to users. The grid has columns x rows cells and (columns + 1) x (rows + 1) nodes, or
 /// columns x rows nodes when periodic.
 typedef struct bb_disc_mesh {
@@ -78,9 +74,5 @@ bool bb_disc_mesh_has_cell(const bb_disc_mesh *mesh, bb_index column, bb_index r
 double bb_disc_mesh_area(const bb_disc_mesh *mesh);
 
 void bb_disc_mesh_destroy(bb_disc_mesh **mesh);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

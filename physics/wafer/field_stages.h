@@ -11,10 +11,6 @@
 
 #include <stdbool.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Seconds of one field.
 typedef struct bb_field_stages {
     double transfer; ///< of the plain matrix
@@ -36,9 +32,5 @@ bb_field_schedule bb_field_schedule_compressed(const bb_field_stages *stages);
 
 /// The paper's first condition, W_c >= B.
 bool bb_field_decodes_in_time(const bb_field_stages *stages);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -6,10 +6,6 @@
 
 #include "core/schema.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Whose overlay is computed.
 typedef enum bb_lot_scored { BB_LOT_LAST, BB_LOT_ALL } bb_lot_scored;
 
@@ -51,9 +47,5 @@ extern const bb_schema bb_probe_schema;
 
 /// Whether a name is 1 to BB_PROBE_NAME letters, digits and _, a letter first: it names results.
 bool bb_lot_probe_name_valid(const char *name);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -14,10 +14,6 @@
 #ifndef BB_PHYSICS_WAFER_REQUIREMENTS_H
 #define BB_PHYSICS_WAFER_REQUIREMENTS_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef enum bb_reading {
     BB_READING_PRINTED,
     BB_READING_CORRECTED,
@@ -52,9 +48,5 @@ bb_requirements bb_requirements_of(const bb_requirement_sizes *sizes, bb_reading
 /// themselves and exchange heat with a clamp `ratio` times coarser, interpolated linearly each way:
 /// ((2 r - 1) / r)^2 clamp nodes a node.
 double bb_requirements_entries(double nodes, double clamp_nodes, double ratio);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

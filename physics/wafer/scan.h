@@ -18,10 +18,6 @@
 
 #include "physics/wafer/wafer_config.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct bb_field {
     double x; ///< centre, m
     double y;
@@ -69,9 +65,5 @@ double bb_scan_dose_fraction(const bb_scan *scan, const bb_field *field, bb_inde
 double bb_scan_area_inside(double radius, double x0, double x1, double y0, double y1);
 
 void bb_scan_destroy(bb_scan **scan);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

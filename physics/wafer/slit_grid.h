@@ -16,10 +16,6 @@
 
 #include "physics/wafer/scan.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Read-only to users. Point p of a field = row * columns + column, x fastest; rows count up along
 /// y.
 typedef struct bb_slit_grid {
@@ -70,9 +66,5 @@ void bb_slit_grid_weigh(const bb_slit_grid *grid, const bb_field *field, bb_inde
 /// [window_rows][columns].
 double bb_slit_grid_interpolate(const bb_slit_grid *grid, const bb_field *field, bb_index offset,
                                 const double *window, double x, double y);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -9,10 +9,6 @@
 
 #include "core/schema.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// How silicon answers strain: isotropic, or cubic with x of the wafer along <100> or <110>.
 typedef enum bb_elasticity {
     BB_ELASTICITY_ISOTROPIC,
@@ -174,9 +170,5 @@ extern const bb_schema bb_mesh_schema;
 extern const bb_schema bb_scan_schema;
 extern const bb_schema bb_response_schema;
 extern const bb_schema bb_metrology_schema;
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

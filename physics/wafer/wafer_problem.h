@@ -15,10 +15,6 @@
 #include "physics/wafer/response/plate_response.h"
 #include "physics/wafer/response/response.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// What the physics reads, borrowed.
 typedef struct bb_wafer_config {
     const bb_wafer_material_config *wafer;
@@ -112,9 +108,5 @@ BB_CHECKED bb_status bb_wafer_problem_rows(const bb_wafer_problem *problem, bb_i
 /// S = W T and, in a second block, W tau.
 BB_CHECKED bb_status bb_wafer_problem_restrict(const bb_wafer_problem *problem, const double *state,
                                                double *cells);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -22,10 +22,6 @@
 #include "core/array.h"
 #include "precision/format.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// What bb_codec_rounding says of it.
 #define BB_DIFFUSED_ROUNDING "nearest even, errors diffused over the row's mesh"
 
@@ -41,9 +37,5 @@ bb_index bb_diffusion_format(bb_format format, double scale, const double *value
                              bb_index across, double *above, double *out);
 bb_index bb_diffusion_bfp(int bits, double scale, const double *values, bb_index columns,
                           bb_index across, double *above, double *out);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -19,10 +19,6 @@
 #include "core/schema.h"
 #include "solvers/factor/inverse.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef enum bb_refine_method {
     BB_REFINE_NONE,
     BB_REFINE_IR,
@@ -78,9 +74,5 @@ double bb_refinement_break_even(bb_index n, bb_index rows);
 /// Operations of the refinement beyond the factor's own solves: 2 n^2 for each row's first residual
 /// and 4 n^2 for each iteration.
 double bb_refinement_flops(bb_index n, const bb_refinement_report *report);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

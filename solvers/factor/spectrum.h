@@ -7,10 +7,6 @@
 
 #include "core/matrix_source.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Eigenvalues of D A D in descending order into `out` [n]; `scale` [n] is the diagonal of D, or
 /// NULL. Holds the matrix: 8 n^2 bytes; about 4/3 n^3 operations of one thread. Errors: BB_MEMORY,
 /// BB_INVALID (not square), BB_INTERNAL (LAPACK), the source's. NaN, with a warning, where a value
@@ -24,9 +20,5 @@ BB_CHECKED bb_status bb_spectrum_eigenvalues(const bb_matrix_source *source, con
 BB_CHECKED bb_status bb_spectrum_singular_values(const bb_matrix_source *source,
                                                  const double *scale, bb_index row, bb_index rows,
                                                  bb_index column, bb_index columns, double *out);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -8,10 +8,6 @@
 
 #include "core/csr.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct bb_shifted_cg bb_shifted_cg;
 
 /// `matrix` S [n][n] is borrowed, `scale` is s. Errors: BB_INVALID (S not square), BB_MEMORY.
@@ -26,9 +22,5 @@ BB_CHECKED bb_status bb_shifted_cg_solve(bb_shifted_cg *solver, const double *di
 
 /// Iterations of all solves so far.
 bb_index bb_shifted_cg_iterations(const bb_shifted_cg *solver);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

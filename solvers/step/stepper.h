@@ -19,10 +19,6 @@
 
 #include "core/csr.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct bb_stepper bb_stepper;
 
 /// Sparse inputs of one step. Each unknown at most once in each list.
@@ -63,9 +59,5 @@ const double *bb_stepper_state(const bb_stepper *stepper);
 /// The state [n] at which the last step exchanged heat: that of its start, or T* of an implicit
 /// step. Valid until the next step.
 const double *bb_stepper_exchanged(const bb_stepper *stepper);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -97,7 +97,26 @@ def line_complaints(root, name, number, line):
         yield f"{name}:{number}: {word.group(0)} belongs into core/device/ or a *_cuda file"
 
 
+def linkage_complaints(root):
+    """Headers that say extern "C" though no .cu file reads them."""
+    texts = {}
+    for floor in FLOORS:
+        for path in (root / floor).rglob("*"):
+            if path.suffix in SOURCES:
+                texts[path.relative_to(root).as_posix()] = path.read_text(encoding="utf-8")
+    pending = [name for name in texts if name.endswith(".cu")]
+    reached = set(pending)
+    while pending:
+        included = set(re.findall(r'#include "([^"]+)"', texts.get(pending.pop(), ""))) - reached
+        reached |= included
+        pending += included
+    for name in sorted(set(texts) - reached):
+        if name.endswith(".h") and 'extern "C" {' in texts[name]:
+            yield f'{name}: extern "C", though no .cu file includes it'
+
+
 def complaints(root):
+    yield from linkage_complaints(root)
     folders = collections.Counter()
     for floor in FLOORS:
         for path in sorted((root / floor).rglob("*")):

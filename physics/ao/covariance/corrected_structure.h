@@ -11,10 +11,6 @@
 
 #include "physics/ao/covariance/structure_function.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Dlow(r) for r0 = 1 m, rad^2 at the wavelength of r0; all lengths in m and positive, r may be 0.
 double bb_corrected_structure(double r_m, double outer_scale_m, double pitch_m);
 
@@ -25,9 +21,5 @@ double bb_corrected_structure_far(double outer_scale_m, double pitch_m);
 /// with bb_structure_table_release.
 BB_CHECKED bb_status bb_corrected_structure_tabulate(double outer_scale_m, double pitch_m,
                                                      bb_structure_table *out);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -8,18 +8,10 @@
 #include "core/status.h"
 #include "physics/ao/covariance/edge_average_core.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// sums[j] += weight times the average for separation (x, y) - (to_x[j], to_y[j]), `count` of them
 /// (m). The bits of a sum do not depend on its place in the list.
 void bb_edge_average_add(bb_structure_table table, const bb_edge_pair *pair, double weight,
                          double x, double y, const double *to_x, const double *to_y, bb_index count,
                          double *sums);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -17,10 +17,6 @@
 
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Constant after creation: frames may be drawn in several threads at once.
 typedef struct bb_frame_sampler bb_frame_sampler;
 
@@ -82,9 +78,5 @@ double bb_frame_sampler_bytes(const bb_frame_sampler_extent *frames, double thre
 
 /// Seconds of one core.
 double bb_frame_sampler_seconds(const bb_frame_sampler_extent *frames);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -12,10 +12,6 @@
 #include "core/matrix_source.h"
 #include "physics/ao/frames/frame_sampler.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum { BB_LEARN_BATCHES = 16 };
 
 /// Plain owner.
@@ -31,9 +27,5 @@ typedef struct bb_learn_frames {
 BB_CHECKED bb_status bb_learn_frames_draw(const bb_frame_sampler *sampler, uint64_t seed,
                                           uint64_t first, bb_index frames, bb_learn_frames *out);
 void bb_learn_frames_release(bb_learn_frames *frames);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -16,10 +16,6 @@
 
 #include "physics/ao/frames/frame_sampler.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// A mean over frames and its standard error (NaN of fewer than two frames).
 typedef struct bb_frame_mean {
     double mean;
@@ -58,9 +54,5 @@ typedef struct bb_monte_carlo_task {
 /// Draws all frames. Errors: BB_MEMORY, BB_INVALID (no frame).
 BB_CHECKED bb_status bb_monte_carlo_run(const bb_frame_sampler *sampler,
                                         const bb_monte_carlo_task *task);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

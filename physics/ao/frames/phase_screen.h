@@ -25,10 +25,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Two doubles: real and imaginary part, laid out as C's double complex.
 typedef double bb_amplitude[2];
 
@@ -106,9 +102,5 @@ void bb_screen_axis_release(bb_screen_axis *axis);
 BB_CHECKED bb_status bb_phase_screen_add(const bb_phase_screen *screen,
                                          const bb_amplitude *amplitudes, const bb_screen_axis *x,
                                          const bb_screen_axis *y, double *out);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

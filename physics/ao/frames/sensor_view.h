@@ -13,10 +13,6 @@
 #include "physics/ao/frames/phase_screen.h"
 #include "physics/ao/sensor_array.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// One sensor on one layer, as axes of the screens. Plain owner.
 typedef struct bb_sensor_view {
     const bb_sensor *sensor;  ///< borrowed
@@ -33,9 +29,5 @@ void bb_sensor_view_release(bb_sensor_view *view);
 /// Adds the layer's part to the slopes [2 sensor count] (x then y, arcsec). Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_sensor_view_add(const bb_sensor_view *view, const bb_phase_screen *screen,
                                         const bb_amplitude *amplitudes, double *slopes);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -23,10 +23,6 @@
 #include "core/outcome.h"
 #include "physics/ao/ao_config.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// What is fitted to what. Heights, strengths and r0 are at zenith, as in a configuration.
 typedef struct bb_learn_task {
     const bb_ao_config *config; ///< telescope, sensors and stars; its atmosphere is not used
@@ -69,9 +65,5 @@ BB_CHECKED bb_status bb_learn_source_check(const bb_matrix_source *source, bb_in
 /// sources) times the square of the largest sensor's slopes along an axis.
 BB_CHECKED bb_status bb_learn_fit(const bb_learn_task *task, bb_learned_profile *out);
 void bb_learned_profile_release(bb_learned_profile *profile);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

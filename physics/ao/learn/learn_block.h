@@ -8,10 +8,6 @@
 #include "core/matrix_source.h"
 #include "physics/ao/sensor_array.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// One block of the upper half.
 typedef struct bb_learn_block {
     const bb_sensor *row_sensor, *column_sensor;
@@ -34,9 +30,5 @@ bb_index bb_learn_block_scratch(const bb_learn_block *block);
 BB_CHECKED bb_status bb_learn_block_reduce(const bb_learn_block *block,
                                            const bb_matrix_source *source, double *scratch,
                                            double *out);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -6,10 +6,6 @@
 
 #include "physics/ao/covariance/slope_covariance.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// One layer; the sensors as they fall on it.
 typedef struct bb_learn_layer {
     bb_atmosphere atmosphere; ///< of this layer only
@@ -29,9 +25,5 @@ BB_CHECKED bb_status bb_learn_layers_create(const bb_ao_config *config, bb_index
                                             const double *height_m, double outer_scale_m,
                                             bb_learn_layers *out);
 void bb_learn_layers_release(bb_learn_layers *layers);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

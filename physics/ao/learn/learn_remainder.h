@@ -11,18 +11,10 @@
 
 #include "physics/ao/learn/learn_layers.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Layers of `strength` [layers->count] against the mean of `sources`; noise and tilt [sensors].
 /// Errors: BB_MEMORY, the sources'.
 BB_CHECKED bb_status bb_learn_remainder(const bb_learn_layers *layers, const double *strength,
                                         bb_index source_count, const bb_matrix_source *sources,
                                         double *noise_arcsec2, double *tilt_arcsec2);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

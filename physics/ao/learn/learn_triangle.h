@@ -11,10 +11,6 @@
 #include "core/matrix_source.h"
 #include "physics/ao/sensor_array.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Reduces `count` covariances of one sensor array to T [count][count], column-major, zeros below
 /// the diagonal; `rows` gets the number of values behind it, NaN (and T is zero) where one of them
 /// is not finite. The bits do not depend on the number of threads. Errors: BB_MEMORY, BB_INTERNAL
@@ -37,9 +33,5 @@ BB_CHECKED bb_status bb_learn_triangle_non_negative(bb_index rows, bb_index unkn
 /// A; infinite where columns depend on each other. Errors: BB_MEMORY, BB_INTERNAL.
 BB_CHECKED bb_status bb_learn_triangle_condition(bb_index rows, bb_index unknowns, const double *a,
                                                  double *inverse_diagonal, double *condition);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

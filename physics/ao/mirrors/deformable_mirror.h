@@ -20,10 +20,6 @@
 
 #include "physics/ao/pupil.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct bb_deformable_mirror {
     double diameter_m;
     bb_index lenslets;
@@ -52,9 +48,5 @@ double bb_deformable_mirror_influence(const bb_deformable_mirror *mirror, double
 /// BB_MEMORY.
 BB_CHECKED bb_status bb_deformable_mirror_interaction(const bb_deformable_mirror *mirror,
                                                       const bb_pupil *pupil, double *matrix);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -14,19 +14,11 @@
 
 #include "core/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Writes `projector` [actuators][slopes] from `interaction` [slopes][actuators], which is
 /// overwritten, and counts the modes dropped. Errors: BB_MEMORY, BB_INVALID (no actuator moves a
 /// slope), BB_INTERNAL (LAPACK did not converge).
 BB_CHECKED bb_status bb_mirror_projector_make(bb_index slopes, bb_index actuators, double condition,
                                               double *interaction, double *projector,
                                               bb_index *dropped);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

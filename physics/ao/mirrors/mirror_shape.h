@@ -9,10 +9,6 @@
 
 #include "physics/ao/mirrors/deformable_mirror.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Plain owner; borrows the mirror. Constant after creation.
 typedef struct bb_mirror_shape {
     const bb_deformable_mirror *mirror;
@@ -32,9 +28,5 @@ BB_CHECKED bb_status bb_mirror_shape_make(const bb_mirror_shape *shape, const do
 
 /// The influence of actuator `k` at point (i, j), m of wavefront per volt.
 double bb_mirror_shape_influence(const bb_mirror_shape *shape, bb_index k, bb_index i, bb_index j);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -8,10 +8,6 @@
 
 #include "physics/ao/tomography.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Variances over the pupil, piston taken out, m^2; 0 of a term that is off.
 typedef struct bb_error_budget {
     double fitting, aliasing, lag;
@@ -27,9 +23,5 @@ bb_matrix_source bb_error_budget_noise(const bb_tomography *tomography);
 
 /// Standard deviation of a slope of a guide star, mean over its subapertures and axes, arcsec.
 double bb_error_budget_slope_noise(const bb_tomography *tomography, bb_index star);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

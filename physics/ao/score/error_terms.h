@@ -25,10 +25,6 @@
 
 #include "physics/ao/atmosphere.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// A square grid of displacements with wrap-around: (i, j) is i or i - pixels steps along x.
 typedef struct bb_displacement_grid {
     bb_index pixels;
@@ -54,9 +50,5 @@ double bb_error_terms_aliasing_coefficient(void);
 
 /// Dlag / 2 of a layer with r0 = 1 m, rad^2, `drift_m` = v tau.
 double bb_error_terms_lag(bb_structure_table structure, double drift_m, double r_m);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -23,10 +23,6 @@
 
 #include "physics/ao/score/point_spread.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Sums over the pairs of one residual. Zero-initialise; release with bb_pair_strehl_release.
 typedef struct bb_pair_strehl {
     const bb_point_spread *spread;
@@ -65,9 +61,5 @@ typedef struct bb_pair_strehl_cost {
 /// With the comb of bb_pair_strehl_step and without obstruction.
 bb_pair_strehl_cost bb_pair_strehl_price(bb_index lenslets, bb_index wavelength_count,
                                          double threads);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

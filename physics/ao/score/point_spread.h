@@ -20,10 +20,6 @@
 #include "core/outcome.h"
 #include "physics/ao/mirrors/deformable_mirror.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Mirror, grids, telescope OTF and FFT plans of one (telescope, lenslets); serves every pipeline
 /// and every target with that many lenslets. Constant after creation: the functions below may run
 /// in several threads at once.
@@ -106,9 +102,5 @@ double bb_point_spread_ensquared(const bb_point_spread *spread, const double *co
 /// BB_MEMORY.
 BB_CHECKED bb_status bb_point_spread_image(const bb_point_spread *spread, const double *correlation,
                                            double wavelength_m, double *image);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -11,10 +11,6 @@
 
 #include "physics/wafer/heat/thermal.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define BB_BARE_CLAMP_STEP 10e-3 ///< longest step, s
 
 /// Read-only to users.
@@ -35,9 +31,5 @@ void bb_bare_clamp_destroy(bb_bare_clamp **bare);
 
 /// Books a step that gives heat to the water at the temperatures `mean` [count].
 void bb_bare_clamp_book(const bb_bare_clamp *bare, const double *mean, bb_ledger *ledger);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

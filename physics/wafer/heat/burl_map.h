@@ -17,10 +17,6 @@
 #include "physics/wafer/disc_mesh.h"
 #include "physics/wafer/wafer_config.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// True when the configuration has burls; else springs are uniform.
 bool bb_burl_map_wanted(const bb_burl_config *config);
 
@@ -32,9 +28,5 @@ double bb_burl_map_stiffness(const bb_burl_config *config, bb_index i, bb_index 
 /// pitch), BB_MEMORY.
 BB_CHECKED bb_status bb_burl_map_fill(const bb_burl_config *config, const bb_disc_mesh *mesh,
                                       double *factor);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -8,10 +8,6 @@
 #include "core/csr.h"
 #include "physics/wafer/disc_mesh.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Read-only to users.
 typedef struct bb_clamp_grid {
     double spacing;  ///< m
@@ -35,9 +31,5 @@ BB_CHECKED bb_status bb_clamp_grid_create(const bb_disc_mesh *mesh, double spaci
 bool bb_clamp_grid_weigh(const bb_clamp_grid *grid, double x, double y, bb_index node[4],
                          double weight[4]);
 void bb_clamp_grid_destroy(bb_clamp_grid **grid);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

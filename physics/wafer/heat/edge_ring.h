@@ -18,10 +18,6 @@
 #include "physics/wafer/disc_mesh.h"
 #include "physics/wafer/wafer_config.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Wafer and ring at one node of the edge.
 typedef struct bb_ring_contact {
     int32_t wafer_node;
@@ -48,9 +44,5 @@ BB_CHECKED bb_status bb_edge_ring_create(const bb_disc_mesh *wafer,
                                          const bb_wafer_material_config *material,
                                          const bb_ring_config *config, bb_edge_ring **out);
 void bb_edge_ring_destroy(bb_edge_ring **ring);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

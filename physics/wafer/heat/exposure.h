@@ -13,10 +13,6 @@
 #include "physics/wafer/disc_mesh.h"
 #include "physics/wafer/scan.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Covered strip of a node: `width` across the scan, y from `low` to `high` above the node, m.
 typedef struct bb_exposure_strip {
     double width;
@@ -61,9 +57,5 @@ double bb_exposure_mesh_error(const bb_wafer_material_config *wafer, const bb_sc
                               double spacing);
 
 void bb_exposure_destroy(bb_exposure **exposure);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

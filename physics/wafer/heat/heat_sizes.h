@@ -7,10 +7,6 @@
 
 #include "physics/wafer/wafer_config.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct bb_heat_sizes {
     double nodes; ///< of the wafer, bb_disc_mesh_create
     double ring;  ///< of the ring around it, bb_disc_mesh_around; 0: none
@@ -21,9 +17,5 @@ typedef struct bb_heat_sizes {
 /// be NULL.
 bb_heat_sizes bb_heat_sizes_of(const bb_wafer_material_config *wafer, const bb_mesh_config *mesh,
                                const bb_clamp_config *clamp, const bb_ring_config *ring);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

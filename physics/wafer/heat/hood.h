@@ -16,10 +16,6 @@
 #include "physics/wafer/disc_mesh.h"
 #include "physics/wafer/scan.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Read-only to users.
 typedef struct bb_hood {
     const bb_disc_mesh *mesh; ///< borrowed
@@ -44,9 +40,5 @@ void bb_hood_centre(const bb_hood *hood, bb_index index, double time, double cen
 /// in `duration` s, J/K, in `exchange` [most]. Returns their count.
 bb_index bb_hood_cover(const bb_hood *hood, const double centre[2], double duration, int32_t *node,
                        double *exchange);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -6,10 +6,6 @@
 
 #include "physics/wafer/disc_mesh.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// A rectangle, m.
 typedef struct bb_box {
     double x0, x1, y0, y1;
@@ -32,9 +28,5 @@ void bb_node_cut_range(double low, double high, double origin, double spacing, b
 
 /// Most nodes whose own area a box of this size meets.
 bb_index bb_node_cut_most(const bb_disc_mesh *mesh, double width, double height);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -9,10 +9,6 @@
 #include "physics/wafer/heat/thermal.h"
 #include "physics/wafer/lot.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// `config` is borrowed.
 typedef struct bb_probe {
     const bb_probe_config *config;
@@ -29,9 +25,5 @@ BB_CHECKED bb_status bb_probes_create(const bb_probe_config *configs, bb_index c
 
 /// Rise above the water at a probe, K.
 double bb_probe_rise(const bb_probe *probe, const double *state);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -33,10 +33,6 @@
 #include "core/csr.h"
 #include "physics/wafer/heat/edge_ring.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// What the wafer lies on. ISOTHERMAL keeps the clamp at T_0 (for closed forms).
 typedef enum bb_clamp_model { BB_CLAMP_LAYER, BB_CLAMP_ISOTHERMAL } bb_clamp_model;
 
@@ -147,9 +143,5 @@ void bb_ledger_add_hood(bb_ledger *ledger, const bb_thermal *thermal, const doub
 double bb_ledger_close(bb_ledger *ledger, const bb_thermal *thermal, const double *state);
 
 void bb_thermal_destroy(bb_thermal **thermal);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -22,10 +22,6 @@
 
 #include "physics/wafer/wafer_config.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct bb_through_mode {
     double relaxation;  ///< 4 k / d, W/(m2 K)
     double capacity;    ///< M_tau, J/(m2 K)
@@ -40,9 +36,5 @@ bb_through_mode bb_through_mode_make(const bb_wafer_material_config *wafer, int 
 /// `exchange` bounds the row sums of its exchanges, W/(m2 K). Infinite where every step is.
 double bb_through_mode_limit(const bb_wafer_material_config *wafer, double spacing,
                              double exchange);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -23,10 +23,6 @@
 #include "core/schema.h"
 #include "physics/wafer/overlay/dwell.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Keys of `delivery:` of a pipeline. All zero: every correction arrives on time.
 typedef struct bb_delivery_config {
     bb_index late_steps;
@@ -55,9 +51,5 @@ void bb_delivery_plan(const bb_delivery_config *config, bb_index exposure, bb_in
 BB_CHECKED bb_status bb_delivery_residual(bb_index light_steps, const bb_index *in_force,
                                           const double *truth, const double *model,
                                           bb_dwell *dwell);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

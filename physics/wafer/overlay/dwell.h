@@ -12,10 +12,6 @@
 
 #include "physics/wafer/slit_grid.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// One axis of one field. Read-only to users; results are right after the last light step.
 typedef struct bb_dwell {
     bb_slit_grid slit;
@@ -43,9 +39,5 @@ double bb_dwell_deviation(const bb_dwell *dwell, bb_index point);
 void bb_dwell_reset(bb_dwell *dwell);
 
 void bb_dwell_destroy(bb_dwell **dwell);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -22,10 +22,6 @@
 #include "core/outcome.h"
 #include "core/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Scored points and their errors; borrowed arrays of `count`, m.
 typedef struct bb_overlay_points {
     bb_index count;
@@ -100,9 +96,5 @@ BB_CHECKED bb_status bb_overlay_fit_model(bb_overlay_model model, const bb_overl
 BB_CHECKED bb_status bb_overlay_fit_fields(bb_overlay_model model, const bb_overlay_points *points,
                                            bb_overlay_fit *fit, double *residual_x,
                                            double *residual_y, bb_overlay_fit *each);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

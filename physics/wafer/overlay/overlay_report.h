@@ -19,10 +19,6 @@
 
 #include <stdbool.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// A field among the scored points; those of a field stand together, in the fields' order.
 typedef struct bb_overlay_field {
     bb_index count; ///< its points
@@ -67,9 +63,5 @@ BB_CHECKED bb_status bb_overlay_report_create(const bb_overlay_points *points, b
                                               const bb_overlay_field *fields,
                                               bb_overlay_report **out);
 void bb_overlay_report_destroy(bb_overlay_report **report);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -15,10 +15,6 @@
 
 #include "core/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// nm. NaN where there are too few: of one wafer all but m3s, without points everything.
 typedef struct bb_overlay_spread_axis {
     double mean_sigma;
@@ -36,9 +32,5 @@ typedef struct bb_overlay_spread {
 /// Spread in nm of errors in m, dx and dy [wafers][points]. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_overlay_spread_of(bb_index wafers, bb_index points, const double *dx,
                                           const double *dy, bb_overlay_spread *out);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -23,10 +23,6 @@
 #include "physics/wafer/response/plate_factor.h"
 #include "physics/wafer/response/workspace_pool.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Read-only to users.
 typedef struct bb_coupled_plate {
     const bb_disc_mesh *mesh; ///< borrowed
@@ -81,9 +77,5 @@ BB_CHECKED bb_status bb_coupled_plate_rows(const bb_coupled_plate *plate, int ax
                                            double *moments);
 
 void bb_coupled_plate_destroy(bb_coupled_plate **plate);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -20,10 +20,6 @@
 
 #include "physics/wafer/wafer_config.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct bb_disc_edge {
     double radius; ///< R, m
     double length; ///< l_s, m
@@ -42,9 +38,5 @@ double bb_disc_edge_part(const bb_disc_edge *edge, double r);
 
 /// The same of height.
 double bb_disc_edge_height_part(const bb_disc_edge *edge, double r);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -7,16 +7,8 @@
 
 #include "physics/wafer/disc_mesh.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// order [node_count]: nodes in the order of elimination. Rectangles of at most `leaf` >= 2 nodes a
 /// side are taken as they come. For meshes that are not periodic.
 void bb_dissection_order(const bb_disc_mesh *mesh, bb_index leaf, int32_t *order);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -17,10 +17,6 @@
 #include "physics/wafer/response/temperature_grid.h"
 #include "physics/wafer/slit_grid.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Rows of one axis for all slit points of one field. `source` points into this struct: keep it in
 /// place while the source is used. Each aligned batch of BB_MEMBRANE_BATCH rows is one solve,
 /// whatever part of it is asked for: pull whole rows, in multiples of the batch.
@@ -39,9 +35,5 @@ typedef struct bb_fem_response {
 BB_CHECKED bb_status bb_fem_response_make(const bb_disc_mesh *mesh, const bb_membrane *membrane,
                                           const bb_temperature_grid *grid, const bb_slit_grid *slit,
                                           const bb_field *field, int axis, bb_fem_response *out);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -19,10 +19,6 @@
 #include "physics/wafer/disc_mesh.h"
 #include "physics/wafer/wafer_config.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct bb_membrane bb_membrane;
 
 /// Right-hand sides are solved this many at a time, the last ones padded with zeros, so that bits
@@ -61,9 +57,5 @@ void bb_membrane_give_rows(const bb_membrane *membrane, double **rows);
 bb_index bb_membrane_factor_values(const bb_membrane *membrane);
 
 void bb_membrane_destroy(bb_membrane **membrane);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

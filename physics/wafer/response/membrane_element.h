@@ -6,10 +6,6 @@
 
 #include "physics/wafer/response/plate.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Corners counter-clockwise from the lower left; unknown 2 k + c is axis c at corner k.
 typedef struct bb_membrane_element {
     double stiffness[8][8]; ///< int eps : N : eps + k_s int phi phi, N/m
@@ -18,9 +14,5 @@ typedef struct bb_membrane_element {
 
 /// Element of side `side`, m, by 2 x 2 Gauss points (exact for these products).
 void bb_membrane_element_make(const bb_plate *plate, double side, bb_membrane_element *out);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

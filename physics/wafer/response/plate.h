@@ -12,10 +12,6 @@
 
 #include "physics/wafer/wafer_config.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct bb_plate {
     double thickness;   ///< d, m
     double expansion;   ///< alpha, 1/K
@@ -35,9 +31,5 @@ bb_plate bb_plate_make(const bb_wafer_material_config *wafer, const bb_clamp_con
 /// less the shrinking by the strain N_T / B that the temperature itself makes; alpha d (1 + nu)
 /// when isotropic.
 double bb_plate_local_height(const bb_plate *plate);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -8,10 +8,6 @@
 #include "physics/wafer/response/plate_element.h"
 #include "physics/wafer/response/plate_factor.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Upper triangle; unknown 6 node + c. `springs` as in bb_coupled_plate_create. Release with
 /// bb_upper_triangle_release. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_plate_assemble(const bb_disc_mesh *mesh, const bb_plate_element *element,
@@ -21,9 +17,5 @@ void bb_upper_triangle_release(bb_upper_triangle *matrix);
 /// order [BB_PLATE_UNKNOWNS * node_count]: nested dissection by node; as numbered when the mesh is
 /// periodic. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_plate_order(const bb_disc_mesh *mesh, int64_t *order);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -15,10 +15,6 @@
 
 #include "physics/wafer/response/plate.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum { BB_PLATE_UNKNOWNS = 6, BB_PLATE_ELEMENT = 24 };
 
 /// Corner k stands at (bb_plate_corner[k][0], bb_plate_corner[k][1]) of the unit square.
@@ -46,9 +42,5 @@ typedef struct bb_plate_element {
 void bb_plate_shapes_at(double a, double b, double side, bb_plate_shapes *out);
 
 void bb_plate_element_make(const bb_plate *plate, double side, bb_plate_element *out);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

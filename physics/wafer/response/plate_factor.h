@@ -15,10 +15,6 @@
 
 #include "physics/wafer/response/supernode_solve.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Upper triangle of a symmetric matrix by columns: rows of column j are
 /// row[start[j] .. start[j + 1] - 1], ascending, up to j.
 typedef struct bb_upper_triangle {
@@ -59,9 +55,5 @@ const bb_supernodes *bb_plate_factor_supernodes(const bb_plate_factor *factor);
 const int64_t *bb_plate_factor_places(const bb_plate_factor *factor);
 
 void bb_plate_factor_destroy(bb_plate_factor **factor);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

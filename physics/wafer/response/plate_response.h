@@ -17,10 +17,6 @@
 #include "physics/wafer/response/temperature_grid.h"
 #include "physics/wafer/slit_grid.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// With two modes through the thickness (through_mode.h) the columns are [cells of S | cells of the
 /// mean tau], the second block of the thermal moment M_T = E alpha d^2 tau / (6 (1 - nu)).
 ///
@@ -45,9 +41,5 @@ void bb_plate_response_make(const bb_coupled_plate *plate, const bb_temperature_
 /// Bytes that a thread needs to make rows of `modes` blocks: right-hand sides of a batch and its
 /// nodal rows.
 double bb_plate_response_bytes(double nodes, double modes);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -8,10 +8,6 @@
 #include "physics/wafer/disc_mesh.h"
 #include "physics/wafer/response/plate.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// 16 of w, and 4 nodes x 4 cells x 4 corners x 2 of div u0, an unknown possibly repeated.
 enum { BB_PLATE_SAMPLE = 144 };
 
@@ -28,9 +24,5 @@ typedef struct bb_plate_sample {
 /// `axis` is a bb_axis; a point off a disc is moved towards (0, 0) on to its edge.
 void bb_plate_sample_make(const bb_disc_mesh *mesh, const bb_plate *plate, double x, double y,
                           int axis, bb_plate_sample *out);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

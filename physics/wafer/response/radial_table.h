@@ -9,10 +9,6 @@
 
 #include "core/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum { BB_RADIAL_TERMS = 6 };
 
 typedef double (*bb_radial_function)(const void *context, double r);
@@ -44,9 +40,5 @@ static inline double bb_radial_table_at(const bb_radial_table *table, double r)
 }
 
 void bb_radial_table_release(bb_radial_table *table);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

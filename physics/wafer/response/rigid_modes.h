@@ -14,10 +14,6 @@
 
 #include "physics/wafer/disc_mesh.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Read-only to users.
 typedef struct bb_rigid_modes {
     bb_index node_count;
@@ -38,9 +34,5 @@ void bb_rigid_modes_unload(const bb_rigid_modes *modes, const int64_t *place, in
 
 /// Takes the motions out of `width` <= 32 displacements of the same layout, m.
 void bb_rigid_modes_take(const bb_rigid_modes *modes, const int64_t *place, int width, double *u);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -17,10 +17,6 @@
 
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Borrowed view of a factor. Supernode s has the columns first[s] .. first[s + 1] - 1 and the rows
 /// row[row_start[s] .. row_start[s + 1] - 1], ascending, its own columns first; its values stand at
 /// value_start[s], column-major with one column for each of its columns and one row for each row.
@@ -46,9 +42,5 @@ BB_CHECKED bb_status bb_supernodes_solve(const bb_supernodes *factor, bb_index w
 /// Whether the index arrays hold together, so that a solve stays inside its arrays. For factors
 /// that were read from a file. Errors: BB_INVALID.
 BB_CHECKED bb_status bb_supernodes_check(const bb_supernodes *factor);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

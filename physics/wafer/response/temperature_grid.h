@@ -14,10 +14,6 @@
 #include "physics/wafer/disc_mesh.h"
 #include "physics/wafer/wafer_config.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Read-only to users. Cell j = row * columns + column, x fastest; its lower left corner stands at
 /// origin + (column * cell_width, row * cell_height).
 typedef struct bb_temperature_grid {
@@ -55,9 +51,5 @@ void bb_temperature_grid_gather(const bb_temperature_grid *grid, bb_index cell,
                                 double sum[BB_GRID_BATCH]);
 
 void bb_temperature_grid_destroy(bb_temperature_grid **grid);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

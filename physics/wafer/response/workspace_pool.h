@@ -7,10 +7,6 @@
 
 #include "core/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct bb_workspace_pool bb_workspace_pool;
 
 /// Workspaces of `count` >= 1 doubles; none is allocated yet. Errors: BB_MEMORY, BB_INTERNAL.
@@ -25,9 +21,5 @@ void bb_workspace_pool_give(bb_workspace_pool *pool, double **workspace);
 
 /// All workspaces have to be given back.
 void bb_workspace_pool_destroy(bb_workspace_pool **pool);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -7,10 +7,6 @@
 
 #include "solvers/factor/tiles/tile_matrix.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// A bb_format (e4m3: with a power of two a tile), or the two planes of x3.
 typedef int bb_operand;
 enum { BB_OPERAND_SPLIT = BB_FORMAT_COUNT, BB_OPERAND_COUNT };
@@ -35,9 +31,5 @@ void bb_tile_round_to_planes(bb_tile *tile);
 
 /// The tile's values in fp32: its own array, or a converted copy in `scratch`.
 const float *bb_tile_as_f32(const bb_tile *tile, float *scratch);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

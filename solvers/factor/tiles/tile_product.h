@@ -7,10 +7,6 @@
 
 #include "solvers/factor/tiles/tile_operand.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Scratch of one thread.
 typedef struct bb_tile_workspace {
     float *packed; ///< a tile in the panels of solvers/factor/tiles/half_product.h
@@ -38,9 +34,5 @@ bb_index bb_tile_factor(bb_tile *diagonal);
 /// A <- A L^-T with the factored diagonal tile L, in doubles for a dp tile and in floats
 /// otherwise, then rounds A to its format, or to the two planes of x3.
 void bb_tile_solve(const void *diagonal, bb_tile *a);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -12,15 +12,7 @@
 
 #include "solvers/factor/tiles/tile_matrix.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// As bb_tile_cholesky_solve for a factor that is not dp throughout. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_tile_sweep_narrow(const bb_tile_matrix *factor, bb_index count, double *x);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

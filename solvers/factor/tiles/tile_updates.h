@@ -7,10 +7,6 @@
 
 #include "solvers/factor/tiles/tile_matrix.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct bb_tile_updates {
     double flops[BB_VARIANT_COUNT];
     double bound; ///< on ||.||_F of the error of all products into the tile; NaN: none known
@@ -22,9 +18,5 @@ void bb_tile_updates_add(bb_tile_updates *updates, const bb_tile_matrix *matrix,
 
 /// Over the accounts [tiles] of a factorization; nothing is saturated yet.
 bb_tile_work bb_tile_updates_sum(const bb_tile_matrix *matrix, const bb_tile_updates *updates);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif
