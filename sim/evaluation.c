@@ -32,32 +32,16 @@ bb_status bb_evaluation_unset(bb_index count, double **out)
     return BB_OK;
 }
 
-bb_status bb_evaluations_publish_number(bb_results *results, const char *name, const char *unit,
-                                        const char *long_name, const double *values)
+static const bb_evaluation *at(const bb_evaluations *evaluations, bb_index pipeline)
 {
-    char path[96];
-    (void)snprintf(path, sizeof path, "results/%s", name);
-    return bb_results_values(results, path, unit, long_name, "pipeline", values);
+    const char *first = (const char *)evaluations->first;
+    return (const void *)(first + (size_t)pipeline * evaluations->stride);
 }
 
-bb_status bb_evaluations_publish_factors(bb_results *results, bb_index count,
-                                         const bb_evaluation *const *evaluations)
+bb_status bb_evaluations_publish_factors(const bb_evaluations *evaluations, bb_results *results)
 {
-    const bb_factor_report *facts[BB_STUDY_PIPELINES];
-    for (bb_index p = 0; p < count && p < BB_STUDY_PIPELINES; ++p) {
-        facts[p] = &evaluations[p]->factor;
-    }
-    return bb_factor_report_publish(results, count, facts);
-}
-
-bb_status bb_evaluations_publish_draws(bb_results *results, const char *unit, bb_index count,
-                                       const bb_evaluation *const *evaluations)
-{
-    const bb_draws *draws[BB_STUDY_PIPELINES];
-    for (bb_index p = 0; p < count && p < BB_STUDY_PIPELINES; ++p) {
-        draws[p] = &evaluations[p]->draws;
-    }
-    return bb_draws_publish(results, unit, count, draws);
+    return bb_factor_report_publish(&evaluations->first->factor, evaluations->stride,
+                                    evaluations->count, results);
 }
 
 // Name, architecture and driver of a device that computed, as provenance/<kind>_name and so on.
@@ -84,14 +68,13 @@ done:
 }
 
 // "cpu", "cuda" or "cpu, cuda": what computed, in the place of what was asked for.
-static bb_status note_devices(bb_results *results, bb_index count,
-                              const bb_evaluation *const *evaluations)
+static bb_status note_devices(const bb_evaluations *evaluations, bb_results *results)
 {
     char names[32] = "";
     for (int kind = 0; kind < BB_DEVICE_KIND_COUNT; ++kind) {
         bool used = false;
-        for (bb_index p = 0; p < count; ++p) {
-            used = used || evaluations[p]->device == (bb_device_kind)kind;
+        for (bb_index p = 0; p < evaluations->count; ++p) {
+            used = used || at(evaluations, p)->device == (bb_device_kind)kind;
         }
         if (used) {
             size_t index = strlen(names);
@@ -120,51 +103,84 @@ static void describe_outcome(const bb_evaluation *evaluation, const char **state
     }
 }
 
-static bb_status publish_texts(bb_results *results, bb_index count,
-                               const bb_evaluation *const *evaluations)
-{
-    bb_status status = BB_OK;
-    const char *names[BB_STUDY_PIPELINES];
-    const char *states[BB_STUDY_PIPELINES];
-    const char *details[BB_STUDY_PIPELINES];
-    const char *devices[BB_STUDY_PIPELINES];
-    char lines[BB_STUDY_PIPELINES][DETAIL_BYTES];
-    for (bb_index p = 0; p < count; ++p) {
-        names[p] = evaluations[p]->pipeline;
-        describe_outcome(evaluations[p], &states[p], lines[p]);
-        details[p] = lines[p];
-        devices[p] = bb_device_names[evaluations[p]->device];
-    }
-    BB_TRY(bb_results_text_axis(results, "results/pipeline", "name of the pipeline", count, names));
-    BB_TRY(
-        bb_results_texts(results, "results/status",
-                         "ok, or how the computation failed, or unsafe where only some draws did",
-                         "pipeline", states));
-    BB_TRY(bb_results_texts(results, "results/status_detail", "where and what failed", "pipeline",
-                            details));
-    BB_TRY(
-        bb_results_texts(results, "results/device", "device that computed", "pipeline", devices));
-done:
-    return status;
-}
+// What a pipeline's row says.
+typedef struct evaluation_row {
+    const char *pipeline, *status, *status_detail, *device;
+    double qoi_relative_error, operator_bytes, compression_ratio, flops, flops_dense;
+    double encode_seconds, solve_seconds, wall_seconds, energy_joules;
+    bb_draws_summary draws;
+    char detail[DETAIL_BYTES];
+} evaluation_row;
 
-enum { QOI, BYTES, RATIO, FLOPS, FLOPS_DENSE, ENCODE, SOLVE, WALL, ENERGY, COLUMNS };
+static const bb_output outputs[] = {
+    {"pipeline", "pipeline", NULL, "names, in the order of the study",
+     .member = offsetof(evaluation_row, pipeline)},
+    {"status", "pipeline", NULL,
+     "ok, or how the computation failed, or unsafe where only some draws did", .note = "see below",
+     .member = offsetof(evaluation_row, status)},
+    {"status_detail", "pipeline", NULL, "where and what failed",
+     .note = "of an ok pipeline what it escalated from or promised, else empty",
+     .member = offsetof(evaluation_row, status_detail)},
+    {"device", "pipeline", NULL, "device that computed", .note = "`cpu` or `cuda`",
+     .member = offsetof(evaluation_row, device)},
+    {"qoi_relative_error", "pipeline", "1", "error of the quantity of interest",
+     .note = "wafer, norm of u - u_ref over norm of u_ref over x and y, all scored points and "
+             "steps (NaN "
+             "where nothing is displaced); ao, difference of Strehl ratio over the reference's; "
+             "product, "
+             "norm of Y - Y_ref over norm of Y_ref; reconstructor, norm of R - R_ref over norm of "
+             "R_ref",
+     .member = offsetof(evaluation_row, qoi_relative_error)},
+    {"operator_bytes", "pipeline", "byte", "operator as stored",
+     .note = "0 where a codec of terms has none to store, of a matrix of zeros",
+     .member = offsetof(evaluation_row, operator_bytes)},
+    {"compression_ratio", "pipeline", "1", "bytes in fp32 over operator_bytes",
+     .note = "NaN where that is 0", .member = offsetof(evaluation_row, compression_ratio)},
+    {"flops", "pipeline", "1", "operations done", .member = offsetof(evaluation_row, flops)},
+    {"flops_dense_equivalent", "pipeline", "1", "operations of the dense algorithm",
+     .member = offsetof(evaluation_row, flops_dense)},
+    {"encode_time_s", "pipeline", "s", "making and encoding the operator",
+     .note = "for wafer and product comparing it too",
+     .member = offsetof(evaluation_row, encode_seconds), .measured = true},
+    {"solve_time_s", "pipeline", "s", "apply, or factor and solve",
+     .note = "apply of wafer and product; factor and solve of ao and reconstructor",
+     .member = offsetof(evaluation_row, solve_seconds), .measured = true},
+    {"wall_s", "pipeline", "s", "from the start to the result, looked at, in host memory",
+     .note = "of ao and reconstructor, NaN elsewhere; the first use of a device's kernels is in "
+             "neither "
+             "time",
+     .member = offsetof(evaluation_row, wall_seconds), .measured = true},
+    {"energy_j", "pipeline", "J", "energy of apply, or factor and solve",
+     .note = "NaN: not measured in this version", .member = offsetof(evaluation_row, energy_joules),
+     .measured = true},
+    {"draws", "pipeline", "1", "computations with roundings of their own",
+     .note = "the first is the pipeline as it is: all other numbers of a pipeline are that one's",
+     .member = offsetof(evaluation_row, draws.tried)},
+    {"price_mean", "pipeline", "<the price's>", "mean price of the draws that finished",
+     .note =
+         "the price is the larger of `overlay_error_x_nm`, `overlay_error_y_nm` and, where there "
+         "is "
+         "one, `overlay_residual_nm` (wafer), `strehl_loss` (ao), `qoi_relative_error` (product), "
+         "`variance_loss` (reconstructor)",
+     .member = offsetof(evaluation_row, draws.mean)},
+    {"price_std", "pipeline", "<the price's>", "standard deviation of their price",
+     .note = "over their number - 1; NaN of less than two",
+     .member = offsetof(evaluation_row, draws.deviation)},
+    {"price_worst", "pipeline", "<the price's>", "their largest price",
+     .member = offsetof(evaluation_row, draws.worst)},
+    {"draws_failed", "pipeline", "1", "draws that failed",
+     .member = offsetof(evaluation_row, draws.failed)},
+    {"failure_bound", "pipeline", "1",
+     "upper bound of a draw's probability to fail, 95 % confidence, one-sided",
+     .note = "Clopper and Pearson", .member = offsetof(evaluation_row, draws.failure_bound)},
+};
 
-static const struct {
-    const char *path, *unit, *long_name;
-    bool measured;
-} columns[COLUMNS] = {
-    [QOI] = {"results/qoi_relative_error", "1", "error of the quantity of interest", false},
-    [BYTES] = {"results/operator_bytes", "byte", "operator as stored", false},
-    [RATIO] = {"results/compression_ratio", "1", "bytes in fp32 over operator_bytes", false},
-    [FLOPS] = {"results/flops", "1", "operations done", false},
-    [FLOPS_DENSE] = {"results/flops_dense_equivalent", "1", "operations of the dense algorithm",
-                     false},
-    [ENCODE] = {"results/encode_time_s", "s", "making and encoding the operator", true},
-    [SOLVE] = {"results/solve_time_s", "s", "apply, or factor and solve", true},
-    [WALL] = {"results/wall_s", "s", "from the start to the result, looked at, in host memory",
-              true},
-    [ENERGY] = {"results/energy_j", "J", "energy of apply, or factor and solve", true},
+const bb_output_table bb_evaluation_outputs = {
+    .title = "/results, all experiments",
+    .group = "results",
+    .axes = "pipeline",
+    .rows = outputs,
+    .count = sizeof outputs / sizeof *outputs,
 };
 
 double bb_evaluation_compression(double fp32_bytes, double operator_bytes)
@@ -172,40 +188,41 @@ double bb_evaluation_compression(double fp32_bytes, double operator_bytes)
     return operator_bytes > 0.0 ? fp32_bytes / operator_bytes : NAN;
 }
 
-static void list_numbers(const bb_evaluation *evaluation, double out[COLUMNS])
+static void fill_row(const bb_evaluation *evaluation, evaluation_row *out)
 {
-    out[QOI] = evaluation->qoi_relative_error;
-    out[BYTES] = evaluation->operator_bytes;
-    out[RATIO] = bb_evaluation_compression(evaluation->fp32_bytes, evaluation->operator_bytes);
-    out[FLOPS] = evaluation->flops;
-    out[FLOPS_DENSE] = evaluation->flops_dense;
-    out[ENCODE] = evaluation->encode_seconds;
-    out[SOLVE] = evaluation->solve_seconds;
-    out[WALL] = evaluation->wall_seconds;
-    out[ENERGY] = evaluation->energy_joules;
+    *out = (evaluation_row){
+        .pipeline = evaluation->pipeline,
+        .status_detail = out->detail,
+        .device = bb_device_names[evaluation->device],
+        .qoi_relative_error = evaluation->qoi_relative_error,
+        .operator_bytes = evaluation->operator_bytes,
+        .compression_ratio =
+            bb_evaluation_compression(evaluation->fp32_bytes, evaluation->operator_bytes),
+        .flops = evaluation->flops,
+        .flops_dense = evaluation->flops_dense,
+        .encode_seconds = evaluation->encode_seconds,
+        .solve_seconds = evaluation->solve_seconds,
+        .wall_seconds = evaluation->wall_seconds,
+        .energy_joules = evaluation->energy_joules,
+        .draws = bb_draws_summarise(&evaluation->draws),
+    };
+    describe_outcome(evaluation, &out->status, out->detail);
 }
 
-bb_status bb_evaluations_publish(bb_results *results, bb_index count,
-                                 const bb_evaluation *const *evaluations)
+bb_status bb_evaluations_publish(const bb_evaluations *evaluations, const char *price_unit,
+                                 bb_results *results)
 {
     bb_status status = BB_OK;
-    double values[COLUMNS][BB_STUDY_PIPELINES];
-    double numbers[COLUMNS];
-    BB_REQUIRE(count <= BB_STUDY_PIPELINES, BB_INTERNAL, "%td pipelines, expected at most %d",
-               count, BB_STUDY_PIPELINES);
-    BB_TRY(note_devices(results, count, evaluations));
-    BB_TRY(publish_texts(results, count, evaluations));
-    for (bb_index p = 0; p < count; ++p) {
-        list_numbers(evaluations[p], numbers);
-        for (int c = 0; c < COLUMNS; ++c) {
-            values[c][p] = numbers[c];
-        }
+    evaluation_row *rows = NULL; // [evaluations->count]
+    const bb_output_fill fill = {.unit = price_unit};
+    BB_TRY(note_devices(evaluations, results));
+    BB_TRY(BB_ALLOCATE(evaluations->count, &rows));
+    for (bb_index p = 0; p < evaluations->count; ++p) {
+        fill_row(at(evaluations, p), &rows[p]);
     }
-    for (int c = 0; c < COLUMNS; ++c) {
-        BB_TRY((columns[c].measured ? bb_results_measured : bb_results_values)(
-            results, columns[c].path, columns[c].unit, columns[c].long_name, "pipeline",
-            values[c]));
-    }
+    BB_TRY(bb_output_table_publish_records(&bb_evaluation_outputs, rows, sizeof *rows,
+                                           evaluations->count, &fill, results));
 done:
+    BB_RELEASE(&rows);
     return status;
 }

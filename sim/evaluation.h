@@ -6,7 +6,7 @@
 
 #include "core/device/device.h"
 #include "core/outcome.h"
-#include "sim/output/results.h"
+#include "sim/output/output_table.h"
 #include "sim/pipelines/draws.h"
 #include "sim/pipelines/factor_report.h"
 
@@ -31,25 +31,25 @@ bb_evaluation bb_evaluation_start(const char *pipeline);
 /// zeros is no ratio smaller.
 double bb_evaluation_compression(double fp32_bytes, double operator_bytes);
 
-/// Writes the axis /results/pipeline, status, status_detail, device and the numbers above, for
-/// `count` evaluations in the study's order. A pipeline of which some draws failed and some did not
-/// is `unsafe`.
-BB_CHECKED bb_status bb_evaluations_publish(bb_results *results, bb_index count,
-                                            const bb_evaluation *const *evaluations);
+/// The evaluations of a study in its order, each within a record of an experiment's own.
+typedef struct bb_evaluations {
+    const bb_evaluation *first;
+    size_t stride; ///< bytes from one to the next
+    bb_index count;
+} bb_evaluations;
 
-/// Writes what is known of the factorizations (bb_factor_report_publish), after the above.
-BB_CHECKED bb_status bb_evaluations_publish_factors(bb_results *results, bb_index count,
-                                                    const bb_evaluation *const *evaluations);
+/// What bb_evaluations_publish writes: of every experiment.
+extern const bb_output_table bb_evaluation_outputs;
 
-/// Writes what the draws gave (bb_draws_publish), after the above.
-BB_CHECKED bb_status bb_evaluations_publish_draws(bb_results *results, const char *unit,
-                                                  bb_index count,
-                                                  const bb_evaluation *const *evaluations);
+/// Writes the axis /results/pipeline, status, status_detail, device, the numbers above, and what
+/// the draws gave, of prices in `price_unit`. A pipeline of which some draws failed and some did
+/// not is `unsafe`. Errors: those of bb_output_table_publish.
+BB_CHECKED bb_status bb_evaluations_publish(const bb_evaluations *evaluations,
+                                            const char *price_unit, bb_results *results);
 
-/// Writes one number a pipeline as results/<name>.
-BB_CHECKED bb_status bb_evaluations_publish_number(bb_results *results, const char *name,
-                                                   const char *unit, const char *long_name,
-                                                   const double *values);
+/// Writes what is known of the factorizations (bb_factor_report_outputs), after the above.
+BB_CHECKED bb_status bb_evaluations_publish_factors(const bb_evaluations *evaluations,
+                                                    bb_results *results);
 
 /// Allocates `count` doubles, all NaN. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_evaluation_unset(bb_index count, double **out);

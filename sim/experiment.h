@@ -5,7 +5,7 @@
 #define BB_SIM_EXPERIMENT_H
 
 #include "sim/config/config.h"
-#include "sim/output/results.h"
+#include "sim/output/output_table.h"
 #include "sim/plan.h"
 #include "sim/text.h"
 
@@ -45,6 +45,7 @@ typedef struct bb_experiment {
     const char *realtime_help; ///< what it runs, for the user
     const bb_column *columns;  ///< [column_count] of the result table, in order
     bb_index column_count;
+    const bb_output_table *const *outputs; ///< all that its results may have, NULL ends them
     const char *const
         *prices; ///< [price_count] datasets; the price is the largest of those there are
     bb_index price_count;

@@ -20,7 +20,7 @@ bb_status bb_ao_evaluation_create(const char *pipeline, bb_index targets, bb_ind
     BB_TRY(bb_evaluation_unset(targets * wavelengths * boxes, &out->ensquared));
     BB_TRY(bb_evaluation_unset(targets, &out->residual_m));
     BB_TRY(bb_evaluation_unset(targets, &out->noise_m));
-    BB_TRY(bb_evaluation_unset(targets * wavelengths, &out->width_rad));
+    BB_TRY(bb_evaluation_unset(targets * wavelengths, &out->width_mas));
     BB_TRY(bb_evaluation_unset(images * BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS, &out->psf));
 done:
     return status;
@@ -39,7 +39,7 @@ void bb_ao_evaluation_release(bb_ao_evaluation *evaluation, bb_index targets)
     BB_RELEASE(&evaluation->ensquared);
     BB_RELEASE(&evaluation->residual_m);
     BB_RELEASE(&evaluation->noise_m);
-    BB_RELEASE(&evaluation->width_rad);
+    BB_RELEASE(&evaluation->width_mas);
     BB_RELEASE(&evaluation->psf);
 }
 
@@ -74,114 +74,206 @@ double bb_ao_evaluation_headline(const bb_ao_evaluation *evaluation)
     return evaluation->strehl[0];
 }
 
-static bb_status publish_scalars(const bb_ao_study *study, bb_ao_evaluation *evaluations,
-                                 bb_results *results)
+static const char title[] = "/results, ao";
+
+// The headline of a pipeline: first target and wavelength.
+typedef struct headline {
+    double strehl, loss, residual_m;
+} headline;
+
+static const bb_output headlines[] = {
+    {"strehl", "pipeline", "1", "Strehl ratio, first target and wavelength",
+     .note = "as the study's `score` and `error_terms` say; the root attribute `price_note` says "
+             "what it holds",
+     .member = offsetof(headline, strehl)},
+    {"strehl_loss", "pipeline", "1", "price: Strehl ratio of the reference minus this one's",
+     .member = offsetof(headline, loss)},
+    {"residual_rms_nm", "pipeline", "nm",
+     "rms of the residual wavefront that strehl has, first target",
+     .note = "error terms included, over the pupil without piston; `score: stationary`, the root "
+             "of the stationary variance",
+     .member = offsetof(headline, residual_m), .scale = 1e9},
+};
+
+const bb_output_table bb_ao_evaluation_headlines = {
+    .title = title,
+    .group = "results",
+    .axes = "pipeline",
+    .rows = headlines,
+    .count = sizeof headlines / sizeof *headlines,
+};
+
+enum { EDGE = BB_AO_PSF_PIXELS };
+
+static const bb_output axis_rows[] = {
+    {"target", "target", "1", .long_name = "index of the target"},
+    {"wavelength", "wavelength", "um", .long_name = "wavelength"},
+    {"psf_y", "psf_y", "mas", .long_name = "offset from the optical axis"},
+    {"psf_x", "psf_x", "mas", .long_name = "offset from the optical axis"},
+};
+
+const bb_output_table bb_ao_evaluation_axes = {
+    .title = title,
+    .group = "results",
+    .rows = axis_rows,
+    .count = sizeof axis_rows / sizeof *axis_rows,
+};
+
+#define BY_DIRECTION "pipeline, target, wavelength"
+
+static const bb_output details[] = {
+    {"strehl_by", BY_DIRECTION, "1", "Strehl ratio", .member = offsetof(bb_ao_evaluation, strehl)},
+    {"residual_rms_by_nm", "pipeline, target", "nm",
+     "rms of the residual wavefront that strehl_by has",
+     .member = offsetof(bb_ao_evaluation, residual_m), .scale = 1e9},
+    {"psf", "pipeline, psf_y, psf_x", "1",
+     "long-exposure point spread, 1 at the diffraction-limited peak; first target and wavelength",
+     .note = "central 128 x 128 pixels", .member = offsetof(bb_ao_evaluation, psf)},
+    {"fwhm_by_mas", BY_DIRECTION, "mas",
+     "full width at half maximum of the image, mean over directions",
+     .member = offsetof(bb_ao_evaluation, width_mas)},
+};
+
+const bb_output_table bb_ao_evaluation_details = {
+    .title = title,
+    .group = "results",
+    .axes = "pipeline",
+    .rows = details,
+    .count = sizeof details / sizeof *details,
+};
+
+static const bb_output pixel_rows[] = {
+    {"pixel_y", "pixel_y", "1", .long_name = "pixels from the optical axis"},
+    {"pixel_x", "pixel_x", "1", .long_name = "pixels from the optical axis"},
+    {"psf_pixel_mas", "target, wavelength", "mas", .long_name = "width of a pixel of an image"},
+    {"psf_target_<t>", "pipeline, wavelength, pixel_y, pixel_x", "1",
+     "long-exposure point spread of target t, 1 at the diffraction-limited peak",
+     .note = "central 128 x 128 pixels"},
+};
+
+const bb_output_table bb_ao_evaluation_images = {
+    .title = title,
+    .when = "With `images: all`:",
+    .group = "results",
+    .rows = pixel_rows,
+    .count = sizeof pixel_rows / sizeof *pixel_rows,
+};
+
+static const bb_output box_rows[] = {
+    {"ensquared_box", "ensquared_box", "mas", .long_name = "width of a square box on the axis"},
+};
+
+const bb_output_table bb_ao_evaluation_boxes = {
+    .title = title,
+    .when = "With `ensquared_mas`:",
+    .group = "results",
+    .rows = box_rows,
+    .count = sizeof box_rows / sizeof *box_rows,
+};
+
+static const bb_output ensquared[] = {
+    {"ensquared_energy", BY_DIRECTION ", ensquared_box", "1",
+     "share of the energy in a box on the axis",
+     .note = "NaN for a box wider than the image's period",
+     .member = offsetof(bb_ao_evaluation, ensquared)},
+};
+
+const bb_output_table bb_ao_evaluation_ensquared = {
+    .title = title,
+    .group = "results",
+    .axes = "pipeline",
+    .rows = ensquared,
+    .count = sizeof ensquared / sizeof *ensquared,
+};
+
+static const bb_output by_frames[] = {
+    {"strehl_stationary", BY_DIRECTION, "1",
+     "Strehl ratio with error terms, the residual taken as stationary",
+     .member = offsetof(bb_ao_evaluation, stationary)},
+    {"strehl_pairs", BY_DIRECTION, "1",
+     "Strehl ratio of the correctable residual, by pairs of points",
+     .member = offsetof(bb_ao_evaluation, pairs)},
+};
+
+const bb_output_table bb_ao_evaluation_by_frames = {
+    .title = title,
+    .when = "With `monte_carlo.frames`, whatever `score` is:",
+    .group = "results",
+    .axes = "pipeline",
+    .rows = by_frames,
+    .count = sizeof by_frames / sizeof *by_frames,
+};
+
+static const bb_output with_terms[] = {
+    {"strehl_pairs_whole", BY_DIRECTION, "1", "Strehl ratio with error terms, by pairs of points",
+     .note = "absent without any", .member = offsetof(bb_ao_evaluation, whole)},
+};
+
+const bb_output_table bb_ao_evaluation_with_terms = {
+    .title = title,
+    .group = "results",
+    .axes = "pipeline",
+    .rows = with_terms,
+    .count = sizeof with_terms / sizeof *with_terms,
+};
+
+static bb_status publish_headlines(const bb_ao_study *study, bb_ao_evaluation *evaluations,
+                                   bb_results *results)
 {
     bb_status status = BB_OK;
-    const bb_evaluation *common[BB_STUDY_PIPELINES];
-    double strehl[BB_STUDY_PIPELINES];
-    double loss[BB_STUDY_PIPELINES];
-    double residual_nm[BB_STUDY_PIPELINES];
-    double reference =
+    const bb_index count = study->pipelines.count;
+    const bb_evaluations all_evaluations = {&evaluations->common, sizeof *evaluations, count};
+    headline rows[BB_STUDY_PIPELINES];
+    const double reference =
         bb_ao_evaluation_headline(&evaluations[bb_factor_pipelines_reference(&study->pipelines)]);
-    for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        strehl[p] = bb_ao_evaluation_headline(&evaluations[p]);
-        loss[p] = reference - strehl[p];
-        residual_nm[p] = 1e9 * evaluations[p].residual_m[0];
-        evaluations[p].common.qoi_relative_error = fabs(loss[p]) / reference;
+    for (bb_index p = 0; p < count; ++p) {
+        const double strehl = bb_ao_evaluation_headline(&evaluations[p]);
+        rows[p] = (headline){strehl, reference - strehl, evaluations[p].residual_m[0]};
+        evaluations[p].common.qoi_relative_error = fabs(rows[p].loss) / reference;
         bb_draws_relate(&evaluations[p].common.draws, reference, -1.0);
-        common[p] = &evaluations[p].common;
     }
-    BB_TRY(bb_evaluations_publish(results, study->pipelines.count, common));
-    BB_TRY(bb_evaluations_publish_factors(results, study->pipelines.count, common));
-    BB_TRY(bb_evaluations_publish_draws(results, "1", study->pipelines.count, common));
-    BB_TRY(bb_evaluations_publish_number(results, "strehl", "1",
-                                         "Strehl ratio, first target and wavelength", strehl));
-    BB_TRY(bb_evaluations_publish_number(results, "strehl_loss", "1",
-                                         "Strehl ratio of the reference minus this one's", loss));
-    BB_TRY(bb_evaluations_publish_number(
-        results, "residual_rms_nm", "nm",
-        "rms of the residual wavefront that strehl has, first target", residual_nm));
+    BB_TRY(bb_evaluations_publish(&all_evaluations, "1", results));
+    BB_TRY(bb_evaluations_publish_factors(&all_evaluations, results));
+    BB_TRY(bb_output_table_publish_records(&bb_ao_evaluation_headlines, rows, sizeof *rows, count,
+                                           NULL, results));
 done:
     return status;
 }
 
-// strehl_by and residual_rms_by_nm over their axes.
-static bb_status publish_directions(const bb_ao_study *study, const bb_ao_evaluation *evaluations,
-                                    bb_results *results)
+// Width of a pixel of an image.
+static double pixel_mas(const bb_ao_study *study, const bb_tomography *problem, bb_index target,
+                        bb_index wavelength)
+{
+    const bb_point_spread_grid *grid = bb_point_spread_layout(problem->targets[target].spread);
+    const double wavelength_um = ((const double *)study->wavelengths_um.items)[wavelength];
+    return 1e-6 * wavelength_um / ((double)grid->pixels * grid->pixel_m) * (180.0 / M_PI) *
+           3600.0e3;
+}
+
+static bb_status publish_axes(const bb_ao_study *study, const bb_tomography *problem,
+                              bb_results *results)
 {
     bb_status status = BB_OK;
-    bb_index targets = study->targets.count;
-    bb_index wavelengths = study->wavelengths_um.count;
-    bb_index count = study->pipelines.count;
-    double *strehls = NULL;   // [count][targets][wavelengths]
-    double *residuals = NULL; // [count][targets]
-    double *indices = NULL;   // [targets]
-    BB_TRY(BB_ALLOCATE(count * targets * wavelengths, &strehls));
-    BB_TRY(BB_ALLOCATE(count * targets, &residuals));
-    BB_TRY(BB_ALLOCATE(targets, &indices));
-    for (bb_index p = 0; p < count; ++p) {
-        for (bb_index i = 0; i < targets * wavelengths; ++i) {
-            strehls[p * targets * wavelengths + i] = evaluations[p].strehl[i];
-        }
-        for (bb_index t = 0; t < targets; ++t) {
-            residuals[p * targets + t] = 1e9 * evaluations[p].residual_m[t];
-        }
+    const bb_output_table *table = &bb_ao_evaluation_axes;
+    const double width_mas = pixel_mas(study, problem, 0, 0);
+    double offsets[EDGE];
+    for (int i = 0; i < EDGE; ++i) {
+        offsets[i] = width_mas * ((double)i - 0.5 * EDGE);
     }
-    for (bb_index t = 0; t < targets; ++t) {
-        indices[t] = (double)t;
-    }
-    BB_TRY(
-        bb_results_axis(results, "results/target", "1", "index of the target", targets, indices));
-    BB_TRY(bb_results_axis(results, "results/wavelength", "um", "wavelength", wavelengths,
-                           study->wavelengths_um.items));
-    BB_TRY(bb_results_values(results, "results/strehl_by", "1", "Strehl ratio",
-                             "pipeline, target, wavelength", strehls));
-    BB_TRY(bb_results_values(results, "results/residual_rms_by_nm", "nm",
-                             "rms of the residual wavefront that strehl_by has", "pipeline, target",
-                             residuals));
+    BB_TRY(bb_output_table_add_axis(table, "target", study->targets.count, NULL, NULL, results));
+    BB_TRY(bb_output_table_add_axis(table, "wavelength", study->wavelengths_um.count,
+                                    study->wavelengths_um.items, NULL, results));
+    BB_TRY(bb_output_table_add_axis(table, "psf_y", EDGE, offsets, NULL, results));
+    BB_TRY(bb_output_table_add_axis(table, "psf_x", EDGE, offsets, NULL, results));
 done:
-    BB_RELEASE(&strehls);
-    BB_RELEASE(&residuals);
-    BB_RELEASE(&indices);
     return status;
 }
 
-// [pipelines][items] of one of each evaluation's arrays.
-static bb_status publish_items(const char *path, const char *long_name, const char *axes,
-                               bb_index count, bb_index items, const double *const *parts,
-                               bb_results *results)
+static bb_status publish_over_pipelines(const bb_output_table *table, const bb_ao_study *study,
+                                        const bb_ao_evaluation *evaluations, bb_results *results)
 {
-    bb_status status = BB_OK;
-    double *all = NULL;
-    BB_TRY(bb_evaluation_unset(count * items, &all));
-    for (bb_index p = 0; p < count; ++p) {
-        for (bb_index i = 0; parts[p] != NULL && i < items; ++i) {
-            all[p * items + i] = parts[p][i];
-        }
-    }
-    BB_TRY(bb_results_values(results, path, "1", long_name, axes, all));
-done:
-    BB_RELEASE(&all);
-    return status;
-}
-
-static bb_status publish_widths(const bb_ao_study *study, const bb_ao_evaluation *evaluations,
-                                bb_results *results)
-{
-    bb_status status = BB_OK;
-    const bb_index items = study->targets.count * study->wavelengths_um.count;
-    double *widths = NULL; // [pipelines][targets][wavelengths]
-    BB_TRY(BB_ALLOCATE(study->pipelines.count * items, &widths));
-    for (bb_index k = 0; k < study->pipelines.count * items; ++k) {
-        widths[k] = evaluations[k / items].width_rad[k % items] * (180.0 / M_PI) * 3600.0e3;
-    }
-    BB_TRY(bb_results_values(results, "results/fwhm_by_mas", "mas",
-                             "full width at half maximum of the image, mean over directions",
-                             "pipeline, target, wavelength", widths));
-done:
-    BB_RELEASE(&widths);
-    return status;
+    return bb_output_table_publish_records(table, evaluations, sizeof *evaluations,
+                                           study->pipelines.count, NULL, results);
 }
 
 // What only some studies ask for.
@@ -189,69 +281,20 @@ static bb_status publish_extras(const bb_ao_study *study, const bb_tomography *p
                                 const bb_ao_evaluation *evaluations, bb_results *results)
 {
     bb_status status = BB_OK;
-    const bb_index count = study->pipelines.count;
-    const bb_index items = study->targets.count * study->wavelengths_um.count;
-    const bb_index boxes = study->ensquared_mas.count;
-    const double *parts[4][BB_STUDY_PIPELINES];
-    for (bb_index p = 0; p < count; ++p) {
-        parts[0][p] = evaluations[p].pairs;
-        parts[1][p] = evaluations[p].whole;
-        parts[2][p] = evaluations[p].ensquared;
-        parts[3][p] = evaluations[p].stationary;
+    const bool has_frames = study->monte_carlo.frames > 0;
+    if (has_frames) {
+        BB_TRY(publish_over_pipelines(&bb_ao_evaluation_by_frames, study, evaluations, results));
     }
-    if (study->monte_carlo.frames > 0) {
-        BB_TRY(publish_items("results/strehl_stationary",
-                             "Strehl ratio with error terms, the residual taken as stationary",
-                             "pipeline, target, wavelength", count, items, parts[3], results));
-        BB_TRY(publish_items("results/strehl_pairs",
-                             "Strehl ratio of the correctable residual, by pairs",
-                             "pipeline, target, wavelength", count, items, parts[0], results));
+    if (has_frames && problem->targets[0].terms != NULL) {
+        BB_TRY(publish_over_pipelines(&bb_ao_evaluation_with_terms, study, evaluations, results));
     }
-    if (study->monte_carlo.frames > 0 && problem->targets[0].terms != NULL) {
-        BB_TRY(publish_items("results/strehl_pairs_whole",
-                             "Strehl ratio with error terms, by pairs",
-                             "pipeline, target, wavelength", count, items, parts[1], results));
-    }
-    BB_TRY(publish_widths(study, evaluations, results));
-    if (boxes > 0) {
-        BB_TRY(bb_results_axis(results, "results/ensquared_box", "mas", "width of a square box",
-                               boxes, study->ensquared_mas.items));
-        BB_TRY(publish_items("results/ensquared_energy", "share of the energy in a box on the axis",
-                             "pipeline, target, wavelength, ensquared_box", count, items * boxes,
-                             parts[2], results));
+    if (study->ensquared_mas.count > 0) {
+        BB_TRY(bb_output_table_add_axis(&bb_ao_evaluation_boxes, "ensquared_box",
+                                        study->ensquared_mas.count, study->ensquared_mas.items,
+                                        NULL, results));
+        BB_TRY(publish_over_pipelines(&bb_ao_evaluation_ensquared, study, evaluations, results));
     }
 done:
-    return status;
-}
-
-static bb_status publish_images(const bb_ao_study *study, const bb_tomography *problem,
-                                const bb_ao_evaluation *evaluations, bb_results *results)
-{
-    enum { EDGE = BB_AO_PSF_PIXELS };
-    bb_status status = BB_OK;
-    const bb_point_spread_grid *grid = bb_point_spread_layout(problem->targets[0].spread);
-    const double *wavelengths_um = study->wavelengths_um.items;
-    double pixel_mas = 1e-6 * wavelengths_um[0] / ((double)grid->pixels * grid->pixel_m) *
-                       (180.0 / M_PI) * 3600.0e3;
-    double offsets[EDGE];
-    double *images = NULL; // [pipelines][EDGE][EDGE]
-    BB_TRY(BB_ALLOCATE(study->pipelines.count * EDGE * EDGE, &images));
-    for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        for (bb_index i = 0; i < (bb_index)EDGE * EDGE; ++i) {
-            images[p * EDGE * EDGE + i] = evaluations[p].psf[i];
-        }
-    }
-    for (int i = 0; i < EDGE; ++i) {
-        offsets[i] = pixel_mas * ((double)i - 0.5 * EDGE);
-    }
-    BB_TRY(bb_results_axis(results, "results/psf_y", "mas", "offset from the axis", EDGE, offsets));
-    BB_TRY(bb_results_axis(results, "results/psf_x", "mas", "offset from the axis", EDGE, offsets));
-    BB_TRY(bb_results_values(results, "results/psf", "1",
-                             "long-exposure point spread, 1 at the diffraction-limited peak; first "
-                             "target and wavelength",
-                             "pipeline, psf_y, psf_x", images));
-done:
-    BB_RELEASE(&images);
     return status;
 }
 
@@ -276,16 +319,14 @@ static bb_status publish_note(const bb_ao_study *study, bb_results *results)
 }
 
 // Every target and wavelength, whose pixels differ.
-static bb_status publish_all_images(const bb_ao_study *study, const bb_tomography *problem,
-                                    const bb_ao_evaluation *evaluations, bb_results *results)
+static bb_status publish_images(const bb_ao_study *study, const bb_tomography *problem,
+                                const bb_ao_evaluation *evaluations, bb_results *results)
 {
-    enum { EDGE = BB_AO_PSF_PIXELS };
     bb_status status = BB_OK;
-    const bb_index items = bb_ao_study_images(study);
-    const double *wavelengths_um = study->wavelengths_um.items;
+    const bb_output_table *table = &bb_ao_evaluation_images;
     const bb_index wavelengths = study->wavelengths_um.count;
     const bb_index size = wavelengths * EDGE * EDGE;
-    char path[48];
+    char target[24];
     double *images = NULL; // [pipelines][wavelengths][EDGE][EDGE] of one target
     double *pixels = NULL; // [targets][wavelengths]
     double offsets[EDGE];
@@ -293,28 +334,23 @@ static bb_status publish_all_images(const bb_ao_study *study, const bb_tomograph
         goto done;
     }
     BB_TRY(BB_ALLOCATE(study->pipelines.count * size, &images));
-    BB_TRY(BB_ALLOCATE(items, &pixels));
-    for (bb_index i = 0; i < items; ++i) {
-        const bb_point_spread_grid *grid =
-            bb_point_spread_layout(problem->targets[i / wavelengths].spread);
-        pixels[i] = 1e-6 * wavelengths_um[i % wavelengths] /
-                    ((double)grid->pixels * grid->pixel_m) * (180.0 / M_PI) * 3600.0e3;
+    BB_TRY(BB_ALLOCATE(study->targets.count * wavelengths, &pixels));
+    for (bb_index i = 0; i < study->targets.count * wavelengths; ++i) {
+        pixels[i] = pixel_mas(study, problem, i / wavelengths, i % wavelengths);
     }
     for (int i = 0; i < EDGE; ++i) {
         offsets[i] = (double)i - 0.5 * EDGE;
     }
-    BB_TRY(bb_results_axis(results, "results/pixel_y", "1", "pixels from the axis", EDGE, offsets));
-    BB_TRY(bb_results_axis(results, "results/pixel_x", "1", "pixels from the axis", EDGE, offsets));
-    BB_TRY(bb_results_values(results, "results/psf_pixel_mas", "mas",
-                             "width of a pixel of an image", "target, wavelength", pixels));
+    BB_TRY(bb_output_table_add_axis(table, "pixel_y", EDGE, offsets, NULL, results));
+    BB_TRY(bb_output_table_add_axis(table, "pixel_x", EDGE, offsets, NULL, results));
+    BB_TRY(bb_output_table_add(table, "psf_pixel_mas", pixels, NULL, results));
     for (bb_index t = 0; t < study->targets.count; ++t) {
+        const bb_output_fill fill = {.name = target};
         for (bb_index p = 0; p < study->pipelines.count; ++p) {
             memcpy(images + p * size, evaluations[p].psf + t * size, (size_t)size * sizeof *images);
         }
-        (void)snprintf(path, sizeof path, "results/psf_target_%td", t);
-        BB_TRY(bb_results_values(results, path, "1",
-                                 "long-exposure point spread, 1 at the diffraction-limited peak",
-                                 "pipeline, wavelength, pixel_y, pixel_x", images));
+        (void)snprintf(target, sizeof target, "%td", t);
+        BB_TRY(bb_output_table_add(table, "psf_target_<t>", images, &fill, results));
     }
 done:
     BB_RELEASE(&images);
@@ -327,11 +363,11 @@ bb_status bb_ao_evaluations_publish(const bb_ao_study *study, const bb_tomograph
 {
     bb_status status = BB_OK;
     BB_TRY(publish_note(study, results));
-    BB_TRY(publish_scalars(study, evaluations, results));
-    BB_TRY(publish_directions(study, evaluations, results));
+    BB_TRY(publish_headlines(study, evaluations, results));
+    BB_TRY(publish_axes(study, problem, results));
+    BB_TRY(publish_over_pipelines(&bb_ao_evaluation_details, study, evaluations, results));
     BB_TRY(publish_extras(study, problem, evaluations, results));
     BB_TRY(publish_images(study, problem, evaluations, results));
-    BB_TRY(publish_all_images(study, problem, evaluations, results));
 done:
     return status;
 }

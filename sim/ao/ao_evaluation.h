@@ -23,7 +23,7 @@ typedef struct bb_ao_evaluation {
     double *ensquared;  ///< [targets][wavelengths][boxes]
     double *residual_m; ///< [targets] with the error terms
     double *noise_m;    ///< [targets] what noise alone makes of the reference; NaN of others
-    double *width_rad;  ///< [targets][wavelengths] of the image at half maximum
+    double *width_mas;  ///< [targets][wavelengths] of the image at half maximum
     double *psf;        ///< [images][BB_AO_PSF_PIXELS][BB_AO_PSF_PIXELS], by target and wavelength
 } bb_ao_evaluation;
 
@@ -44,6 +44,11 @@ const double *bb_ao_evaluation_reconstructor(const bb_ao_evaluation *evaluation,
 /// The Strehl ratio that an evaluation is known by: first target and wavelength; NaN where it
 /// failed.
 double bb_ao_evaluation_headline(const bb_ao_evaluation *evaluation);
+
+/// What is written, in the order of the page of outputs.
+extern const bb_output_table bb_ao_evaluation_headlines, bb_ao_evaluation_axes,
+    bb_ao_evaluation_details, bb_ao_evaluation_images, bb_ao_evaluation_boxes,
+    bb_ao_evaluation_ensquared, bb_ao_evaluation_by_frames, bb_ao_evaluation_with_terms;
 
 /// Writes /results from the evaluations [pipelines of the study]. The quantity of interest is the
 /// Strehl ratio: its error is |SR - SR_ref| / SR_ref, first target and wavelength.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/ao/ao_experiment.h"
 
+#include "sim/ao/ao_evaluation.h"
 #include "sim/ao/ao_plan.h"
 #include "sim/ao/ao_run.h"
 #include "sim/ao/ao_study.h"
@@ -16,6 +17,12 @@ static const bb_column columns[] = {
     {"encode_time_s", "encode [ms]", 1e3},
     {"energy_j", "energy [J]", 1.0},
 };
+static const bb_output_table *const outputs[] = {
+    &bb_evaluation_outputs,      &bb_ao_evaluation_headlines, &bb_ao_evaluation_axes,
+    &bb_ao_evaluation_details,   &bb_ao_evaluation_images,    &bb_ao_evaluation_boxes,
+    &bb_ao_evaluation_ensquared, &bb_ao_evaluation_by_frames, &bb_ao_evaluation_with_terms,
+    &bb_factor_report_axes,      &bb_factor_report_outputs,   NULL,
+};
 static const char *const prices[] = {"strehl_loss"};
 
 const bb_experiment bb_ao_experiment = {
@@ -27,6 +34,7 @@ const bb_experiment bb_ao_experiment = {
     .run = bb_ao_run,
     .columns = columns,
     .column_count = sizeof columns / sizeof columns[0],
+    .outputs = outputs,
     .prices = prices,
     .price_count = sizeof prices / sizeof prices[0],
     .price_name = "strehl loss",

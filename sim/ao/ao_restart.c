@@ -167,7 +167,7 @@ static void list_arrays(const bb_ao_study *study, const bb_ao_evaluation *evalua
         {evaluation->whole, strehls},
         {evaluation->stationary, strehls},
         {evaluation->ensquared, strehls * study->ensquared_mas.count},
-        {evaluation->width_rad, strehls},
+        {evaluation->width_mas, strehls},
         {evaluation->residual_m, targets},
         {evaluation->noise_m, targets},
         {evaluation->psf, bb_ao_study_images(study) * image},

@@ -208,15 +208,22 @@ static bb_status rate(const ao_run *run, bb_index target, double *cee, bb_ao_eva
     }
     bb_tomography_score score = {.kind = (bb_score)run->study->score,
                                  .strehl = evaluation->strehl + first,
-                                 .width_rad = evaluation->width_rad + first,
+                                 .width_rad = evaluation->width_mas + first,
                                  .psf_count = images,
                                  .psf = image,
                                  .box_count = boxes,
                                  .boxes_rad = run->boxes_rad,
                                  .ensquared =
                                      boxes > 0 ? evaluation->ensquared + first * boxes : NULL};
+    for (bb_index w = first; w < first + run->wavelength_count; ++w) {
+        evaluation->width_mas[w] = NAN;
+    }
     BB_TRY(bb_tomography_rate(run->problem, target, cee, run->wavelength_count, run->wavelengths_m,
                               &score, &evaluation->common.outcome));
+    for (bb_index w = first; w < first + run->wavelength_count; ++w) {
+        evaluation->width_mas[w] *= 180.0 / M_PI;
+        evaluation->width_mas[w] *= 3600.0e3;
+    }
     evaluation->residual_m[target] = score.residual_rms;
     if (isnan(score.residual_rms)) {
         bb_log_warning("pipeline %s, target %td: %s, %s", evaluation->common.pipeline, target,

@@ -8,7 +8,6 @@
 
 #include "core/outcome.h"
 #include "core/schema.h"
-#include "sim/output/results.h"
 
 enum { BB_DRAWS_MOST = 256 };
 
@@ -41,9 +40,13 @@ bool bb_draws_differ(const bb_draws *draws);
 /// where all failed, NaN where none was tried.
 double bb_draws_failure_bound(const bb_draws *draws);
 
-/// Writes results/draws, price_mean, price_std (over tried - 1; NaN of less than two), price_worst,
-/// draws_failed and failure_bound over `pipeline`. `unit` is the price's.
-BB_CHECKED bb_status bb_draws_publish(bb_results *results, const char *unit, bb_index count,
-                                      const bb_draws *const *draws);
+/// What the result table says of draws; NaN where there is none.
+typedef struct bb_draws_summary {
+    double tried, failed;
+    double mean, deviation, worst; ///< of the prices; deviation over their number - 1
+    double failure_bound;          ///< bb_draws_failure_bound
+} bb_draws_summary;
+
+bb_draws_summary bb_draws_summarise(const bb_draws *draws);
 
 #endif

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/pipelines/factor_report.h"
 
-#include "core/memory.h"
-#include "sim/study.h"
-
 #include <math.h>
-#include <stdio.h>
 
 bb_factor_report bb_factor_report_start(void)
 {
@@ -24,72 +20,65 @@ bb_factor_report bb_factor_report_start(void)
     return facts;
 }
 
-enum { NUMBERS = 8 };
+static const char title[] = "/results, ao and reconstructor: how it was factored";
 
-// clang-format off
-static const struct {
-    const char *name, *long_name;
-    size_t offset;
-} numbers[NUMBERS] = {
-    {"policy_tolerance", "bound on the relative perturbation that the policy's rule was given",
-     offsetof(bb_factor_report, tolerance)},
-    {"certificate",
-     "bound on norm of A - L L^T over norm of A from rounding the products' operands",
-     offsetof(bb_factor_report, certificate)},
-    {"saturated_values", "operands of the factorization that were clipped to the format's range",
-     offsetof(bb_factor_report, saturated)},
-    {"relative_cost", "time of the tiles' updates at nominal rates over that in sp",
-     offsetof(bb_factor_report, cost)},
-    {"escalations", "factorizations after the first, each more precise than the one that failed",
-     offsetof(bb_factor_report, escalations)},
-    {"iterations_mean", "iterations of the refinement, mean over right-hand sides",
-     offsetof(bb_factor_report, iterations_mean)},
-    {"iterations_most", "iterations of the refinement, the most of a right-hand side",
-     offsetof(bb_factor_report, iterations_most)},
-    {"iterations_break_even", "iterations at which a direct solve with x3 takes as long",
-     offsetof(bb_factor_report, break_even)},
+static const bb_output axes[] = {
+    {"variant", "variant", NULL, .long_name = "variant of the matrix product"},
 };
-// clang-format on
 
-static bb_status publish_shares(bb_results *results, bb_index count,
-                                const bb_factor_report *const *facts)
+const bb_output_table bb_factor_report_axes = {
+    .title = title, .group = "results", .rows = axes, .count = 1};
+
+static const bb_output outputs[] = {
+    {"tile_share", "pipeline, variant", "1",
+     "part of the lower tiles, by number, that the policy gives a variant",
+     .member = offsetof(bb_factor_report, tile_share), .embedded = true},
+    {"product_share", "pipeline, variant", "1",
+     "part of the operations of the tiles' updates that a variant did",
+     .note = "NaN of a single tile, which has none",
+     .member = offsetof(bb_factor_report, product_share), .embedded = true},
+    {"policy_tolerance", "pipeline", "1",
+     "bound on the relative perturbation that the policy's rule was given",
+     .note = "NaN without a rule", .member = offsetof(bb_factor_report, tolerance)},
+    {"certificate", "pipeline", "1",
+     "bound on norm of A - L L^T over norm of A from rounding the products' operands",
+     .note = "NaN where products are rounded too (hp2, hp3)",
+     .member = offsetof(bb_factor_report, certificate)},
+    {"saturated_values", "pipeline", "1",
+     "operands of the factorization that were clipped to the format's range",
+     .member = offsetof(bb_factor_report, saturated)},
+    {"relative_cost", "pipeline", "1",
+     "time of the tiles' updates at nominal rates over that in sp", .note = "NaN of a single tile",
+     .member = offsetof(bb_factor_report, cost)},
+    {"escalations", "pipeline", "1",
+     "factorizations after the first, each more precise than the one that failed",
+     .member = offsetof(bb_factor_report, escalations)},
+    {"iterations_mean", "pipeline", "1", "iterations of the refinement, mean over right-hand sides",
+     .note = "NaN without", .member = offsetof(bb_factor_report, iterations_mean)},
+    {"iterations_most", "pipeline", "1",
+     "iterations of the refinement, the most of a right-hand side", .note = "NaN without",
+     .member = offsetof(bb_factor_report, iterations_most)},
+    {"iterations_break_even", "pipeline", "1",
+     "iterations at which a direct solve with x3 takes as long",
+     .member = offsetof(bb_factor_report, break_even)},
+};
+
+const bb_output_table bb_factor_report_outputs = {
+    .title = title,
+    .group = "results",
+    .axes = "pipeline",
+    .rows = outputs,
+    .count = sizeof outputs / sizeof *outputs,
+};
+
+bb_status bb_factor_report_publish(const bb_factor_report *reports, size_t stride, bb_index count,
+                                   bb_results *results)
 {
     bb_status status = BB_OK;
-    double tiles[BB_STUDY_PIPELINES * BB_VARIANT_COUNT];
-    double products[BB_STUDY_PIPELINES * BB_VARIANT_COUNT];
-    for (bb_index i = 0; i < count * BB_VARIANT_COUNT; ++i) {
-        tiles[i] = facts[i / BB_VARIANT_COUNT]->tile_share[i % BB_VARIANT_COUNT];
-        products[i] = facts[i / BB_VARIANT_COUNT]->product_share[i % BB_VARIANT_COUNT];
-    }
-    BB_TRY(bb_results_text_axis(results, "results/variant", "variant of the matrix product",
-                                BB_VARIANT_COUNT, bb_variant_names));
-    BB_TRY(bb_results_values(results, "results/tile_share", "1",
-                             "part of the lower tiles that the policy gives a variant",
-                             "pipeline, variant", tiles));
-    BB_TRY(bb_results_values(results, "results/product_share", "1",
-                             "part of the operations of the tiles' updates", "pipeline, variant",
-                             products));
-done:
-    return status;
-}
-
-bb_status bb_factor_report_publish(bb_results *results, bb_index count,
-                                   const bb_factor_report *const *facts)
-{
-    bb_status status = BB_OK;
-    double values[BB_STUDY_PIPELINES];
-    char path[64];
-    BB_REQUIRE(count <= BB_STUDY_PIPELINES, BB_INTERNAL, "%td pipelines, expected at most %d",
-               count, BB_STUDY_PIPELINES);
-    BB_TRY(publish_shares(results, count, facts));
-    for (int i = 0; i < NUMBERS; ++i) {
-        for (bb_index p = 0; p < count; ++p) {
-            const char *base = (const char *)facts[p];
-            values[p] = *(const double *)(const void *)(base + numbers[i].offset);
-        }
-        (void)snprintf(path, sizeof path, "results/%s", numbers[i].name);
-        BB_TRY(bb_results_values(results, path, "1", numbers[i].long_name, "pipeline", values));
-    }
+    BB_TRY(bb_output_table_add_axis(&bb_factor_report_axes, "variant", BB_VARIANT_COUNT,
+                                    bb_variant_names, NULL, results));
+    BB_TRY(bb_output_table_publish_records(&bb_factor_report_outputs, reports, stride, count, NULL,
+                                           results));
 done:
     return status;
 }

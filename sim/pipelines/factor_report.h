@@ -6,7 +6,7 @@
 #define BB_SIM_PIPELINES_FACTOR_REPORT_H
 
 #include "precision/policy.h"
-#include "sim/output/results.h"
+#include "sim/output/output_table.h"
 
 /// NaN where unknown, as after a failure.
 typedef struct bb_factor_report {
@@ -24,9 +24,13 @@ typedef struct bb_factor_report {
 /// All NaN.
 bb_factor_report bb_factor_report_start(void);
 
-/// Writes the axis /results/variant and the datasets above for `count` pipelines in the study's
-/// order. Errors: those of bb_results_values.
-BB_CHECKED bb_status bb_factor_report_publish(bb_results *results, bb_index count,
-                                              const bb_factor_report *const *facts);
+/// What is written: the axis of variants, and the datasets over pipelines.
+extern const bb_output_table bb_factor_report_axes;
+extern const bb_output_table bb_factor_report_outputs;
+
+/// Writes both for `count` reports in the study's order, `stride` bytes from one to the next.
+/// Errors: those of bb_output_table_publish.
+BB_CHECKED bb_status bb_factor_report_publish(const bb_factor_report *reports, size_t stride,
+                                              bb_index count, bb_results *results);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "core/matrix_source.h"
 #include "precision/row_certificate.h"
-#include "sim/output/results.h"
+#include "sim/pipelines/coding_report.h"
 #include "sim/pipelines/product_pipeline.h"
 
 /// Where rows come from.
@@ -33,25 +33,6 @@ typedef struct bb_coding_factors {
 void bb_coding_factors_undo(const bb_coding_factors *factors, bb_index row, bb_index count,
                             double *values);
 void bb_coding_factors_release(bb_coding_factors *factors);
-
-/// What matrices of one kind took and lost in storage; start from bb_coding_report_start.
-typedef struct bb_coding_report {
-    double seconds; ///< encoding and comparing, and making rows that came from the source
-    double bytes;
-    double values;
-    double saturated;
-    double underflowed;
-    double non_finite;    ///< values beyond what the codec can hold
-    bb_error_norms norms; ///< of decoded against exact values, scales undone
-} bb_coding_report;
-
-bb_coding_report bb_coding_report_start(void);
-
-/// All NaN: of a matrix that its pipeline cannot hold.
-bb_coding_report bb_coding_report_unset(void);
-
-/// Adds `more` to `total`.
-void bb_coding_report_add(bb_coding_report *total, const bb_coding_report *more);
 
 /// Encodes all rows over the threads and compares what decodes from them. `layout` says what rows
 /// and columns are points of; `certificates` [layout rows] takes the norms of each row, NULL:
@@ -81,13 +62,5 @@ double bb_product_coding_device_bytes(const bb_product_pipeline *pipeline);
 /// floats. `seconds` grows by the time. Errors: BB_MEMORY. Owner of `*out`: the caller.
 BB_CHECKED bb_status bb_product_coding_unpack(const bb_coded_matrix *coded, double *seconds,
                                               bb_coded_matrix **out);
-
-/// Writes `bits_per_value`, `rmse`, `nrmse`, `max_error`, `mean_error`, `psnr_db` and `psnr_zfp_db`
-/// over `pipeline, axis`, and the texts `codec` and `rounding` and the counts of values that were
-/// clipped, lost or not held over `pipeline`. The axis called `axis` stands in /results already;
-/// `reports` is [pipelines][axis_count], errors are in `unit`.
-BB_CHECKED bb_status bb_product_coding_publish(bb_results *results, const bb_list *pipelines,
-                                               const char *axis, bb_index axis_count,
-                                               const char *unit, const bb_coding_report *reports);
 
 #endif

@@ -20,6 +20,7 @@ const bb_experiment bb_product_experiment = {
     .run = bb_product_run,
     .columns = columns,
     .column_count = sizeof columns / sizeof columns[0],
+    .outputs = bb_product_outputs,
     .prices = prices,
     .price_count = sizeof prices / sizeof prices[0],
     .price_name = "relative error",

@@ -292,27 +292,47 @@ done:
     return status;
 }
 
+static const bb_output operators[] = {
+    {"operator", "operator", NULL, .long_name = "dataset of the matrix"},
+};
+
+static const bb_output_table operator_outputs = {
+    .title = "/results, product", .group = "results", .rows = operators, .count = 1};
+
+static const bb_output outputs[] = {
+    {"worst_relative_error", "pipeline", "1", "largest ||y - y_ref|| / ||y_ref|| of a vector",
+     .member = offsetof(product_evaluation, worst_vector)},
+};
+
+static const bb_output_table product_outputs = {.title = "/results, product",
+                                                .group = "results",
+                                                .axes = "pipeline",
+                                                .rows = outputs,
+                                                .count = 1};
+
+const bb_output_table *const bb_product_outputs[] = {
+    &bb_evaluation_outputs,    &product_outputs,           &operator_outputs,
+    &bb_coding_report_outputs, &bb_coding_report_measures, NULL,
+};
+
 static bb_status publish(const product_run *run, bb_results *results)
 {
     bb_status status = BB_OK;
-    const bb_evaluation *common[BB_STUDY_PIPELINES];
-    double worst[BB_STUDY_PIPELINES];
-    bb_coding_report *reports = NULL;
-    const char *operators[] = {run->study->matrix.dataset};
-    BB_TRY(BB_ALLOCATE(run->pipeline_count, &reports));
-    for (bb_index p = 0; p < run->pipeline_count; ++p) {
-        common[p] = &run->evaluations[p].common;
-        worst[p] = run->evaluations[p].worst_vector;
+    const product_evaluation *first = run->evaluations;
+    const bb_index count = run->pipeline_count;
+    const bb_evaluations all_evaluations = {&first->common, sizeof *first, count};
+    bb_coding_report *reports = NULL; // [count]
+    BB_TRY(BB_ALLOCATE(count, &reports));
+    for (bb_index p = 0; p < count; ++p) {
         reports[p] = run->evaluations[p].coding;
     }
-    BB_TRY(bb_evaluations_publish(results, run->pipeline_count, common));
-    BB_TRY(bb_evaluations_publish_draws(results, "1", run->pipeline_count, common));
-    BB_TRY(bb_evaluations_publish_number(results, "worst_relative_error", "1",
-                                         "largest ||y - y_ref|| / ||y_ref|| of a vector", worst));
-    BB_TRY(
-        bb_results_text_axis(results, "results/operator", "dataset of the matrix", 1, operators));
-    BB_TRY(bb_product_coding_publish(results, &run->study->pipelines, "operator", 1,
-                                     run->matrix->unit, reports));
+    BB_TRY(bb_evaluations_publish(&all_evaluations, "1", results));
+    BB_TRY(bb_output_table_publish_records(&product_outputs, first, sizeof *first, count, NULL,
+                                           results));
+    BB_TRY(bb_output_table_add_axis(&operator_outputs, "operator", 1, &run->study->matrix.dataset,
+                                    NULL, results));
+    BB_TRY(bb_coding_report_publish(&run->study->pipelines, "operator", 1, run->matrix->unit,
+                                    reports, results));
 done:
     BB_RELEASE(&reports);
     return status;

@@ -6,6 +6,8 @@
 
 #include "sim/experiment.h"
 
+extern const bb_output_table *const bb_product_outputs[];
+
 /// Contracts in sim/experiment.h; `study` is a bb_product_study.
 BB_CHECKED bb_status bb_product_run(const void *study, const bb_run_options *options,
                                     bb_results *results);

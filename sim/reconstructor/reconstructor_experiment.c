@@ -20,6 +20,7 @@ const bb_experiment bb_reconstructor_experiment = {
     .run = bb_reconstructor_run,
     .columns = columns,
     .column_count = sizeof columns / sizeof columns[0],
+    .outputs = bb_reconstructor_outputs,
     .prices = prices,
     .price_count = sizeof prices / sizeof prices[0],
     .price_name = "variance loss",

@@ -327,6 +327,32 @@ done:
     return status;
 }
 
+typedef struct score_row {
+    double loss, trace;
+} score_row;
+
+static const bb_output outputs[] = {
+    {"variance_loss", "pipeline", "1",
+     "price: part of the variance that the reference explains and this reconstructor leaves",
+     .member = offsetof(score_row, loss)},
+    {"residual_trace", "pipeline", "<of Ctt>", "trace of the residual covariance",
+     .note = "NaN without `truth_covariance`", .member = offsetof(score_row, trace)},
+};
+
+static const bb_output_table reconstructor_outputs = {.title = "/results, reconstructor",
+                                                      .group = "results",
+                                                      .axes = "pipeline",
+                                                      .rows = outputs,
+                                                      .count = 2};
+
+const bb_output_table *const bb_reconstructor_outputs[] = {
+    &bb_evaluation_outputs,
+    &reconstructor_outputs,
+    &bb_factor_report_axes,
+    &bb_factor_report_outputs,
+    NULL,
+};
+
 static bb_status publish(const reconstructor_run *run, bb_results *results)
 {
     bb_status status = BB_OK;
@@ -335,9 +361,10 @@ static bb_status publish(const reconstructor_run *run, bb_results *results)
         .price_unit = "1",
         .price_long_name = "worst part of the variance that the reference explains and this leaves",
     };
-    const bb_evaluation *common[BB_STUDY_PIPELINES];
-    double loss[BB_STUDY_PIPELINES];
-    double trace[BB_STUDY_PIPELINES];
+    const bb_output_fill fill = {.unit = run->in.truth->unit};
+    const bb_evaluations all_evaluations = {&run->estimates->common, sizeof *run->estimates,
+                                            run->pipeline_count};
+    score_row rows[BB_STUDY_PIPELINES];
     double total = 0.0;
     double best = run->estimates[run->reference].trace;
     BB_TRY(trace_of_truth(run, &total));
@@ -345,22 +372,15 @@ static bb_status publish(const reconstructor_run *run, bb_results *results)
         estimate *trial = &run->estimates[p];
         bool failed = trial->common.outcome.kind != BB_OUTCOME_OK;
         trial->common.qoi_relative_error = failed ? NAN : relative_error(run, trial->r);
-        loss[p] = (trial->trace - best) / (total - best);
+        rows[p] = (score_row){(trial->trace - best) / (total - best),
+                              run->in.ctt != NULL ? trial->trace : NAN};
         bb_draws_relate(&trial->common.draws, best, total - best);
-        trace[p] = run->in.ctt != NULL ? trial->trace : NAN;
-        common[p] = &trial->common;
     }
-    BB_TRY(bb_evaluations_publish(results, run->pipeline_count, common));
-    BB_TRY(bb_evaluations_publish_factors(results, run->pipeline_count, common));
-    BB_TRY(bb_evaluations_publish_draws(results, "1", run->pipeline_count, common));
+    BB_TRY(bb_evaluations_publish(&all_evaluations, "1", results));
+    BB_TRY(bb_evaluations_publish_factors(&all_evaluations, results));
     BB_TRY(bb_factor_promise_publish(run->promises, &run->study->pipelines, words, results));
-    BB_TRY(bb_evaluations_publish_number(
-        results, "variance_loss", "1",
-        "part of the variance that the reference explains and this reconstructor leaves", loss));
-    BB_TRY(bb_evaluations_publish_number(results, "residual_trace", run->in.truth->unit,
-                                         "trace of the residual covariance; NaN without "
-                                         "truth_covariance",
-                                         trace));
+    BB_TRY(bb_output_table_publish_records(&reconstructor_outputs, rows, sizeof *rows,
+                                           run->pipeline_count, &fill, results));
 done:
     return status;
 }

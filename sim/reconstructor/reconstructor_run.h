@@ -7,6 +7,8 @@
 
 #include "sim/experiment.h"
 
+extern const bb_output_table *const bb_reconstructor_outputs[];
+
 /// Contracts in sim/experiment.h; `study` is a bb_reconstructor_study.
 BB_CHECKED bb_status bb_reconstructor_run(const void *study, const bb_run_options *options,
                                           bb_results *results);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/wafer/wafer_experiment.h"
 
+#include "sim/evaluation.h"
+#include "sim/pipelines/coding_report.h"
 #include "sim/wafer/overlay/overlay_table.h"
 #include "sim/wafer/realtime/wafer_realtime.h"
 #include "sim/wafer/wafer_convergence.h"
@@ -20,6 +22,12 @@ static const bb_column columns[] = {
     {"encode_time_s", "encode [ms]", 1e3},
     {"energy_j", "energy [J]", 1.0},
 };
+static const bb_output_table *const outputs[] = {
+    &bb_evaluation_outputs,
+    &bb_coding_report_outputs,
+    &bb_coding_report_measures,
+    NULL,
+};
 static const char *const prices[] = {"overlay_error_x_nm", "overlay_error_y_nm",
                                      "overlay_residual_nm"};
 
@@ -37,6 +45,7 @@ const bb_experiment bb_wafer_experiment = {
     .realtime_help = "the feed-forward of one pipeline, by the keys of `realtime:`",
     .columns = columns,
     .column_count = sizeof columns / sizeof columns[0],
+    .outputs = outputs,
     .prices = prices,
     .price_count = sizeof prices / sizeof prices[0],
     .price_name = "overlay error [nm]",

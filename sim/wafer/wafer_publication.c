@@ -69,9 +69,9 @@ static bb_status publish_errors(publication *out)
         int axis;
         const char *name, *long_name;
     } prices[] = {
-        {BB_AXIS_X, "overlay_error_x_nm", "|mean| + 3 sigma of x minus the reference's"},
-        {BB_AXIS_Y, "overlay_error_y_nm", "|mean| + 3 sigma of y minus the reference's"},
-        {BB_AXIS_Z, "height_error_nm", "|mean| + 3 sigma of height minus the reference's"},
+        {BB_AXIS_X, "results/overlay_error_x_nm", "|mean| + 3 sigma of x minus the reference's"},
+        {BB_AXIS_Y, "results/overlay_error_y_nm", "|mean| + 3 sigma of y minus the reference's"},
+        {BB_AXIS_Z, "results/height_error_nm", "|mean| + 3 sigma of height minus the reference's"},
     };
     bb_status status = BB_OK;
     double values[BB_STUDY_PIPELINES];
@@ -90,8 +90,8 @@ static bb_status publish_errors(publication *out)
                 values[p] = statistics.x.m3s;
             }
         }
-        BB_TRY(bb_evaluations_publish_number(out->results, prices[i].name, "nm",
-                                             prices[i].long_name, values));
+        BB_TRY(bb_results_values(out->results, prices[i].name, "nm", prices[i].long_name,
+                                 "pipeline", values));
     }
 done:
     return status;
@@ -277,23 +277,22 @@ static void sum_coding(const bb_wafer_study *study, bb_wafer_evaluation *evaluat
 static bb_status publish_scalars(publication *out)
 {
     bb_status status = BB_OK;
-    const bb_evaluation *common[BB_STUDY_PIPELINES];
     double live[BB_STUDY_PIPELINES];
+    const bb_evaluations all_evaluations = {&out->evaluations->common, sizeof *out->evaluations,
+                                            out->pipelines};
     for (bb_index p = 0; p < out->pipelines; ++p) {
         bb_wafer_evaluation *evaluation = &out->evaluations[p];
         sum_coding(out->study, evaluation);
         const bb_wafer_displacements *placed = bb_wafer_evaluation_last(evaluation);
         evaluation->common.qoi_relative_error = sqrt(placed->squared_error / placed->squared_norm);
         evaluation->common.flops_dense = evaluation->common.flops;
-        common[p] = &evaluation->common;
         live[p] = bb_evaluation_compression(4.0 * evaluation->live_values,
                                             evaluation->common.operator_bytes);
     }
-    BB_TRY(bb_evaluations_publish(out->results, out->pipelines, common));
-    BB_TRY(bb_evaluations_publish_draws(out->results, "nm", out->pipelines, common));
-    BB_TRY(bb_evaluations_publish_number(
-        out->results, "compression_ratio_live", "1",
-        "bytes in fp32 without the columns off the wafer over operator_bytes", live));
+    BB_TRY(bb_evaluations_publish(&all_evaluations, "nm", out->results));
+    BB_TRY(bb_results_values(out->results, "results/compression_ratio_live", "1",
+                             "bytes in fp32 without the columns off the wafer over operator_bytes",
+                             "pipeline", live));
 done:
     return status;
 }
@@ -321,8 +320,8 @@ static bb_status publish_coding(publication *out)
         int axis = ((const int *)axes->items)[i % axes->count];
         reports[i] = out->evaluations[i / axes->count].coding[axis];
     }
-    BB_TRY(bb_product_coding_publish(out->results, &out->study->pipelines, "axis", axes->count,
-                                     "m/K", reports));
+    BB_TRY(bb_coding_report_publish(&out->study->pipelines, "axis", axes->count, "m/K", reports,
+                                    out->results));
 done:
     BB_RELEASE(&reports);
     return status;

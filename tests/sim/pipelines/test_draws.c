@@ -30,10 +30,9 @@ static void the_bound_is_clopper_and_pearsons(void **state)
 static void publish(bb_results *results, const bb_draws *draws)
 {
     bb_evaluation evaluation = bb_evaluation_start("a");
-    const bb_evaluation *const evaluations[] = {&evaluation};
+    const bb_evaluations evaluations = {&evaluation, sizeof evaluation, 1};
     evaluation.draws = *draws;
-    check_ok(bb_evaluations_publish(results, 1, evaluations));
-    check_ok(bb_evaluations_publish_draws(results, "nm", 1, evaluations));
+    check_ok(bb_evaluations_publish(&evaluations, "nm", results));
 }
 
 static void moments_are_of_the_draws_that_finished(void **state)

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/output/output_table.h"
+
+#include "core/memory.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PATH_BYTES = 160 };
+
+// Writes `pattern` with `text` in the place of <...>.
+static bb_status fill_in(const char *pattern, const char *text, char out[PATH_BYTES])
+{
+    bb_status status = BB_OK;
+    const char *open = strchr(pattern, '<');
+    const char *close = open == NULL ? NULL : strchr(open, '>');
+    int length = 0;
+    BB_REQUIRE(close == NULL || text != NULL, BB_INTERNAL, "nothing to stand for %s", pattern);
+    length = close == NULL ? snprintf(out, PATH_BYTES, "%s", pattern)
+                           : snprintf(out, PATH_BYTES, "%.*s%s%s", (int)(open - pattern), pattern,
+                                      text, close + 1);
+    BB_REQUIRE(length < PATH_BYTES, BB_INVALID, "'%s' with '%.40s': too long", pattern,
+               text == NULL ? "" : text);
+done:
+    return status;
+}
+
+// A row with all that a run fills in.
+typedef struct filled {
+    char path[2 * PATH_BYTES];
+    char axes[PATH_BYTES];
+    char unit[PATH_BYTES];
+    const char *long_name;
+} filled;
+
+static bb_status fill_row(const bb_output_table *table, const bb_output *row,
+                          const bb_output_fill *fill, filled *out)
+{
+    bb_status status = BB_OK;
+    static const bb_output_fill nothing = {0};
+    const bb_output_fill *given = fill == NULL ? &nothing : fill;
+    const char *group = given->group == NULL ? table->group : given->group;
+    const bool names_axis = strcmp(row->name, row->axes) == 0 && given->axis != NULL;
+    char name[PATH_BYTES];
+    BB_TRY(fill_in(row->name, names_axis ? given->axis : given->name, name));
+    BB_TRY(fill_in(row->axes, given->axis, out->axes));
+    BB_TRY(fill_in(row->unit == NULL ? "" : row->unit, given->unit, out->unit));
+    (void)snprintf(out->path, sizeof out->path, "%.80s%s%s", group, group[0] == '\0' ? "" : "/",
+                   name);
+    out->long_name = given->long_name == NULL ? row->long_name : given->long_name;
+done:
+    return status;
+}
+
+static bool is_axis(const bb_output *row)
+{
+    return strcmp(row->name, row->axes) == 0;
+}
+
+// Adds a row; `count` is that of an axis.
+static bb_status add(const bb_output_table *table, const bb_output *row, bb_index count,
+                     const void *values, const bb_output_fill *fill, bb_results *results)
+{
+    bb_status status = BB_OK;
+    filled text;
+    double *indices = NULL; // [count]
+    BB_TRY(fill_row(table, row, fill, &text));
+    if (is_axis(row) && row->unit != NULL && values == NULL) {
+        BB_TRY(BB_ALLOCATE(count, &indices));
+        for (bb_index i = 0; i < count; ++i) {
+            indices[i] = (double)i;
+        }
+        values = indices;
+    }
+    if (is_axis(row) && row->unit == NULL) {
+        BB_TRY(bb_results_text_axis(results, text.path, text.long_name, count, values));
+    } else if (is_axis(row)) {
+        BB_TRY(bb_results_axis(results, text.path, text.unit, text.long_name, count, values));
+    } else if (row->unit == NULL) {
+        BB_TRY(bb_results_texts(results, text.path, text.long_name, text.axes, values));
+    } else {
+        BB_TRY((row->measured ? bb_results_measured : bb_results_values)(
+            results, text.path, text.unit, text.long_name, text.axes, values));
+    }
+done:
+    BB_RELEASE(&indices);
+    return status;
+}
+
+static bb_status find_row(const bb_output_table *table, const char *name, const bb_output **out)
+{
+    bb_status status = BB_OK;
+    *out = NULL;
+    for (bb_index i = 0; i < table->count; ++i) {
+        if (strcmp(table->rows[i].name, name) == 0) {
+            *out = &table->rows[i];
+        }
+    }
+    BB_REQUIRE(*out != NULL, BB_INTERNAL, "no output '%s' is declared for %s", name, table->title);
+done:
+    return status;
+}
+
+bb_status bb_output_table_add(const bb_output_table *table, const char *name, const void *values,
+                              const bb_output_fill *fill, bb_results *results)
+{
+    return bb_output_table_add_axis(table, name, 0, values, fill, results);
+}
+
+bb_status bb_output_table_add_axis(const bb_output_table *table, const char *name, bb_index count,
+                                   const void *values, const bb_output_fill *fill,
+                                   bb_results *results)
+{
+    bb_status status = BB_OK;
+    const bb_output *row = NULL;
+    BB_TRY(find_row(table, name, &row));
+    BB_TRY(add(table, row, count, values, fill, results));
+done:
+    return status;
+}
+
+// What is left of a row's axes after the table's own, with their sizes in the results; "" for none.
+static bb_status find_inner(const bb_output_table *table, const bb_output *row, const char **inner)
+{
+    bb_status status = BB_OK;
+    const size_t length = table->axes == NULL ? 0 : strlen(table->axes);
+    BB_REQUIRE(length == 0 || (strncmp(row->axes, table->axes, length) == 0 &&
+                               (row->axes[length] == '\0' || row->axes[length] == ',')),
+               BB_INTERNAL, "output '%s' over '%s' is declared among those over %s", row->name,
+               row->axes, table->axes);
+    *inner = row->axes + length + strspn(row->axes + length, ", ");
+done:
+    return status;
+}
+
+// Items of the axes `names` of the results: of the group, or else of the root.
+static bb_status count_items(const bb_results *results, const char *group, const char *names,
+                             bb_index *out)
+{
+    bb_status status = BB_OK;
+    char path[PATH_BYTES];
+    *out = 1;
+    for (const char *name = names; *name != '\0'; name += strspn(name, ", ")) {
+        const int length = (int)strcspn(name, ", ");
+        (void)snprintf(path, sizeof path, "%.80s/%.*s", group, length, name);
+        const bb_dataset *axis = bb_results_find(results, path);
+        axis = axis == NULL ? bb_results_find(results, strchr(path, '/') + 1) : axis;
+        BB_REQUIRE(axis != NULL && axis->is_axis, BB_INTERNAL, "no axis '%.*s' in %s or the root",
+                   length, name, group);
+        *out *= axis->count;
+        name += length;
+    }
+done:
+    return status;
+}
+
+// The records of a table, and what its rows are gathered from.
+typedef struct record_set {
+    const char *first;
+    size_t stride;
+    bb_index count;
+} record_set;
+
+static const void *member_of(const record_set *records, bb_index index, size_t offset)
+{
+    return records->first + (size_t)index * records->stride + offset;
+}
+
+// Numbers of a row over all records, [count][items]; `*any` says whether a record has some.
+static void gather_numbers(const bb_output *row, const record_set *records, bool is_pointer,
+                           bb_index items, double *out, bool *any)
+{
+    for (bb_index r = 0; r < records->count; ++r) {
+        const void *member = member_of(records, r, row->member);
+        const double *values = is_pointer ? *(const double *const *)member : member;
+        *any = *any || values != NULL;
+        for (bb_index i = 0; i < items; ++i) {
+            const double value = values == NULL ? NAN : values[i];
+            out[r * items + i] = row->scale == 0.0 ? value : row->scale * value;
+        }
+    }
+}
+
+static void gather_texts(const bb_output *row, const record_set *records, bool is_pointer,
+                         bb_index items, const char **out, bool *any)
+{
+    for (bb_index r = 0; r < records->count; ++r) {
+        const void *member = member_of(records, r, row->member);
+        const char *const *values = is_pointer ? *(const char *const *const *)member : member;
+        *any = *any || values != NULL;
+        for (bb_index i = 0; i < items; ++i) {
+            out[r * items + i] = values == NULL ? NULL : values[i];
+        }
+    }
+}
+
+static bb_status publish_row(const bb_output_table *table, const bb_output *row,
+                             const record_set *records, const bb_output_fill *fill,
+                             bb_results *results)
+{
+    bb_status status = BB_OK;
+    const char *inner = "";
+    char axes[PATH_BYTES];
+    const char *group = fill != NULL && fill->group != NULL ? fill->group : table->group;
+    const bool is_counted = is_axis(row) && table->axes == NULL;
+    double *numbers = NULL;    // [records][items]
+    const char **texts = NULL; // likewise
+    bb_index items = 1;
+    bool any = false;
+    BB_TRY(find_inner(table, row, &inner));
+    if (is_counted) {
+        items = *(const bb_index *)member_of(records, 0, row->count);
+    } else {
+        BB_TRY(fill_in(inner, fill == NULL ? NULL : fill->axis, axes));
+        BB_TRY(count_items(results, group, axes, &items));
+    }
+    const bool is_pointer = inner[0] != '\0' && !row->embedded;
+    if (row->unit == NULL) {
+        BB_TRY(BB_ALLOCATE(records->count * items, &texts));
+        gather_texts(row, records, is_pointer, items, texts, &any);
+    } else {
+        BB_TRY(BB_ALLOCATE(records->count * items, &numbers));
+        gather_numbers(row, records, is_pointer, items, numbers, &any);
+    }
+    if (any) {
+        BB_TRY(add(table, row, is_counted ? items : records->count,
+                   texts != NULL ? (const void *)texts : numbers, fill, results));
+    }
+done:
+    BB_RELEASE(&numbers);
+    BB_RELEASE(&texts);
+    return status;
+}
+
+static bb_status publish(const bb_output_table *table, const record_set *records,
+                         const bb_output_fill *fill, bb_results *results)
+{
+    bb_status status = BB_OK;
+    for (bb_index i = 0; i < table->count; ++i) {
+        BB_TRY(publish_row(table, &table->rows[i], records, fill, results));
+    }
+done:
+    return status;
+}
+
+bb_status bb_output_table_publish(const bb_output_table *table, const void *record,
+                                  const bb_output_fill *fill, bb_results *results)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(table->axes == NULL, BB_INTERNAL, "one record for %s over %s", table->title,
+               table->axes);
+    BB_TRY(publish(table, &(record_set){record, 0, 1}, fill, results));
+done:
+    return status;
+}
+
+bb_status bb_output_table_publish_records(const bb_output_table *table, const void *records,
+                                          size_t stride, bb_index count, const bb_output_fill *fill,
+                                          bb_results *results)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(table->axes != NULL, BB_INTERNAL, "%td records for %s, which has no axis", count,
+               table->title);
+    BB_TRY(publish(table, &(record_set){records, stride, count}, fill, results));
+done:
+    return status;
+}
+
+// Whether `text` is `pattern` with anything in the place of <...>.
+static bool matches(const char *pattern, const char *text)
+{
+    const char *open = strchr(pattern, '<');
+    const char *close = open == NULL ? NULL : strchr(open, '>');
+    if (close == NULL) {
+        return strcmp(pattern, text) == 0;
+    }
+    const size_t before = (size_t)(open - pattern);
+    const size_t after = strlen(close + 1);
+    const size_t length = strlen(text);
+    return length > before + after && strncmp(pattern, text, before) == 0 &&
+           strcmp(close + 1, text + length - after) == 0;
+}
+
+static bool declares(const bb_output_table *table, const bb_output *row, const bb_dataset *dataset)
+{
+    char axes[PATH_BYTES] = "";
+    for (int a = 0; a < dataset->rank; ++a) {
+        const size_t length = strlen(axes);
+        (void)snprintf(axes + length, sizeof axes - length, "%s%s", a == 0 ? "" : ", ",
+                       dataset->axes[a]);
+    }
+    const bool is_text = row->unit == NULL;
+    return matches(table->group, dataset->group) && matches(row->name, dataset->name) &&
+           matches(row->axes, axes) && is_text == dataset->is_text &&
+           (is_text || matches(row->unit, dataset->unit)) && row->measured == dataset->measured;
+}
+
+const bb_output *bb_output_table_find(const bb_output_table *table, const bb_dataset *dataset)
+{
+    for (bb_index i = 0; i < table->count; ++i) {
+        if (declares(table, &table->rows[i], dataset)) {
+            return &table->rows[i];
+        }
+    }
+    return NULL;
+}
+
+// Without the brackets of a unit that a run fills in: they are of names.
+static bb_status list_unit(const char *unit, bb_text *out)
+{
+    const char *text = unit == NULL ? "text" : unit;
+    const size_t length = strlen(text);
+    return text[0] == '<' ? bb_text_add(out, "%.*s", (int)length - 2, text + 1)
+                          : bb_text_add(out, "%s", text);
+}
+
+static bb_status list_row(const bb_output *row, bb_text *out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(
+        bb_text_add(out, "| `%s` |%s%s | ", row->name, row->axes[0] == '\0' ? "" : " ", row->axes));
+    BB_TRY(list_unit(row->unit, out));
+    BB_TRY(bb_text_add(out, " | %s%s%s%s%s |\n", is_axis(row) ? "axis: " : "", row->long_name,
+                       row->note == NULL ? "" : "; ", row->note == NULL ? "" : row->note,
+                       row->measured ? "; measured" : ""));
+done:
+    return status;
+}
+
+bb_status bb_output_table_list(const bb_output_table *const *tables, bb_index count, bb_text *out)
+{
+    bb_status status = BB_OK;
+    const char *title = "";
+    for (bb_index t = 0; t < count; ++t) {
+        const bb_output_table *table = tables[t];
+        const bool is_new = strcmp(table->title, title) != 0;
+        if (is_new || table->when != NULL) {
+            BB_TRY(bb_text_add(out, "%s", t == 0 ? "" : "\n"));
+            BB_TRY(is_new ? bb_text_add(out, "## %s\n\n", table->title) : BB_OK);
+            BB_TRY(table->when != NULL ? bb_text_add(out, "%s\n\n", table->when) : BB_OK);
+            BB_TRY(
+                bb_text_add(out, "| dataset | dimensions | unit | meaning |\n|---|---|---|---|\n"));
+        }
+        title = table->title;
+        for (bb_index i = 0; i < table->count; ++i) {
+            BB_TRY(list_row(&table->rows[i], out));
+        }
+    }
+done:
+    return status;
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Declared results: what a table publishes from records, refuses, finds again and lists.
+#include "sim/output/output_table.h"
+#include "tests/check.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RECORDS = 2, TARGETS = 3 };
+
+typedef struct record {
+    const char *name;
+    double metres;
+    const double *strehl; // [TARGETS]
+    double part[TARGETS];
+} record;
+
+static const bb_output axis_rows[] = {
+    {"target", "target", "1", .long_name = "index of the target"},
+};
+static const bb_output_table axes = {"/results, toy", NULL, "results", NULL, axis_rows, 1};
+
+static const bb_output rows[] = {
+    {"pipeline", "pipeline", NULL, "names", .member = offsetof(record, name)},
+    {"length_nm", "pipeline", "nm", "a length", .note = "in full",
+     .member = offsetof(record, metres), .scale = 1e9},
+    {"strehl", "pipeline, target", "<of truth>", "Strehl ratio", .member = offsetof(record, strehl),
+     .measured = true},
+    {"part", "pipeline, target", "1", "a part", .member = offsetof(record, part), .embedded = true},
+};
+static const bb_output_table table = {"/results, toy", NULL, "results",
+                                      "pipeline",      rows, sizeof rows / sizeof *rows};
+
+typedef struct single {
+    const double *heights; // [count]
+    bb_index count;
+    const double *optional;
+    double sum;
+} single;
+
+static const bb_output single_rows[] = {
+    {"height", "height", "m", "heights", .member = offsetof(single, heights),
+     .count = offsetof(single, count)},
+    {"optional_<p>", "height", "1", "left out where there is none",
+     .member = offsetof(single, optional)},
+    {"sum", "", "m", "their sum", .member = offsetof(single, sum)},
+};
+static const bb_output_table singles = {"/layers", "With layers:", "layers", NULL, single_rows, 3};
+
+static const double strehls[TARGETS] = {0.5, 0.25, 0.125};
+
+static bb_results *publish_toy(void)
+{
+    bb_results *results = NULL;
+    const bb_output_fill fill = {.unit = "arcsec^2"};
+    const record records[RECORDS] = {{"a", 2e-9, strehls, {1, 2, 3}}, {"b", NAN, NULL, {4, 5, 6}}};
+    check_ok(bb_results_create(&results));
+    check_ok(bb_output_table_add_axis(&axes, "target", TARGETS, NULL, NULL, results));
+    check_ok(
+        bb_output_table_publish_records(&table, records, sizeof *records, RECORDS, &fill, results));
+    return results;
+}
+
+static void records_become_columns(void **state)
+{
+    (void)state;
+    bb_results *results = publish_toy();
+    const bb_dataset *targets = bb_results_find(results, "results/target");
+    assert_true(targets->is_axis && targets->numbers[2] == 2.0);
+    assert_string_equal(bb_results_find(results, "results/pipeline")->texts[1], "b");
+    const bb_dataset *length = bb_results_find(results, "results/length_nm");
+    assert_true(length->numbers[0] == 1e9 * 2e-9 && isnan(length->numbers[1]));
+    assert_false(length->measured);
+    const bb_dataset *strehl = bb_results_find(results, "results/strehl");
+    assert_int_equal(strehl->rank, 2);
+    assert_string_equal(strehl->unit, "arcsec^2");
+    assert_true(strehl->measured);
+    assert_true(strehl->numbers[2] == 0.125 && isnan(strehl->numbers[TARGETS]));
+    const bb_dataset *part = bb_results_find(results, "results/part");
+    assert_true(part->numbers[2] == 3.0 && part->numbers[TARGETS] == 4.0);
+    bb_results_destroy(&results);
+}
+
+static void a_single_record_leaves_out_what_it_has_not(void **state)
+{
+    (void)state;
+    bb_results *results = NULL;
+    const double heights[] = {0.0, 5000.0};
+    const bb_output_fill fill = {.name = "hp1"};
+    single layers = {.heights = heights, .count = 2, .sum = 5000.0};
+    check_ok(bb_results_create(&results));
+    check_ok(bb_output_table_publish(&singles, &layers, &fill, results));
+    assert_int_equal(bb_results_find(results, "layers/height")->count, 2);
+    assert_null(bb_results_find(results, "layers/optional_hp1"));
+    assert_true(bb_results_find(results, "layers/sum")->numbers[0] == 5000.0);
+    check_ok(bb_output_table_add(&singles, "optional_<p>", heights, &fill, results));
+    assert_true(bb_results_find(results, "layers/optional_hp1")->numbers[1] == 5000.0);
+    bb_results_destroy(&results);
+}
+
+static void what_is_not_declared_is_refused(void **state)
+{
+    (void)state;
+    bb_results *results = publish_toy();
+    const record one = {.name = "a"};
+    const bb_output stray = {"stray", "target", "1", .long_name = "not over pipelines"};
+    const bb_output_table wrong = {"/results, toy", NULL, "results", "pipeline", &stray, 1};
+    check_fails(bb_output_table_add(&table, "phase", strehls, NULL, results), BB_INTERNAL,
+                "no output 'phase' is declared for /results, toy");
+    check_fails(bb_output_table_add(&table, "strehl", strehls, NULL, results), BB_INTERNAL,
+                "nothing to stand for <of truth>");
+    check_fails(bb_output_table_publish(&table, &one, NULL, results), BB_INTERNAL, "one record");
+    check_fails(bb_output_table_publish_records(&axes, &one, sizeof one, 1, NULL, results),
+                BB_INTERNAL, "which has no axis");
+    check_fails(bb_output_table_publish_records(&wrong, &one, sizeof one, 1, NULL, results),
+                BB_INTERNAL, "'stray' over 'target'");
+    bb_results_destroy(&results);
+}
+
+static void datasets_find_their_rows(void **state)
+{
+    (void)state;
+    bb_results *results = publish_toy();
+    for (bb_index i = 0; i < bb_results_count(results); ++i) {
+        const bb_dataset *dataset = bb_results_dataset(results, i);
+        const bb_output *row = bb_output_table_find(i == 0 ? &axes : &table, dataset);
+        assert_non_null(row);
+        assert_string_equal(row->name, dataset->name);
+        assert_null(bb_output_table_find(&singles, dataset));
+    }
+    bb_dataset changed = *bb_results_find(results, "results/length_nm");
+    char unit[] = "m";
+    changed.unit = unit;
+    assert_null(bb_output_table_find(&table, &changed));
+    bb_results_destroy(&results);
+}
+
+static void the_list_is_markdown(void **state)
+{
+    (void)state;
+    const bb_output_table *const tables[] = {&axes, &table, &singles};
+    bb_text text = {0};
+    check_ok(bb_output_table_list(tables, 3, &text));
+    assert_string_equal(bb_text_string(&text),
+                        "## /results, toy\n\n"
+                        "| dataset | dimensions | unit | meaning |\n|---|---|---|---|\n"
+                        "| `target` | target | 1 | axis: index of the target |\n"
+                        "| `pipeline` | pipeline | text | axis: names |\n"
+                        "| `length_nm` | pipeline | nm | a length; in full |\n"
+                        "| `strehl` | pipeline, target | of truth | Strehl ratio; measured |\n"
+                        "| `part` | pipeline, target | 1 | a part |\n"
+                        "\n## /layers\n\nWith layers:\n\n"
+                        "| dataset | dimensions | unit | meaning |\n|---|---|---|---|\n"
+                        "| `height` | height | m | axis: heights |\n"
+                        "| `optional_<p>` | height | 1 | left out where there is none |\n"
+                        "| `sum` | | m | their sum |\n");
+    bb_text_release(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(records_become_columns),
+        cmocka_unit_test(a_single_record_leaves_out_what_it_has_not),
+        cmocka_unit_test(what_is_not_declared_is_refused),
+        cmocka_unit_test(datasets_find_their_rows),
+        cmocka_unit_test(the_list_is_markdown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
