@@ -350,7 +350,7 @@ bb_status bb_ao_learning_compare(const bb_ao_learning *learning, const double *w
     if (known.common.outcome.kind == BB_OUTCOME_OK) {
         BB_TRY(rate(learning, wavelengths_m, &known));
     }
-    BB_TRY(bb_ao_learn_publish_strehl(targets, study->wavelengths_um.count, known.strehl,
+    BB_TRY(bb_ao_learn_publish_strehl(targets, &study->wavelengths_um, known.strehl,
                                       evaluations[reference].strehl, results));
 done:
     bb_factor_problem_release(&factor_problem);

@@ -7,7 +7,10 @@
 #include "physics/ao/atmosphere.h"
 #include "physics/ao/learn/learn.h"
 #include "sim/ao/ao_learn_config.h"
-#include "sim/output/results.h"
+#include "sim/output/output_table.h"
+
+/// What is written.
+extern const bb_output_table bb_ao_learn_outputs, bb_ao_learn_strehl;
 
 /// What was learned beside what is true of `atmosphere`. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_ao_learn_publish(const bb_ao_learn_config *learn,
@@ -15,9 +18,9 @@ BB_CHECKED bb_status bb_ao_learn_publish(const bb_ao_learn_config *learn,
                                          const bb_learned_profile *profile, bb_results *results);
 
 /// Strehl ratios [targets][wavelengths] of the reference pipeline with the true profile, and what
-/// those with the learned one are short of them. /results/target and /results/wavelength stand.
-BB_CHECKED bb_status bb_ao_learn_publish_strehl(bb_index targets, bb_index wavelengths,
-                                                const double *known, const double *learned,
+/// those with the learned one are short of them.
+BB_CHECKED bb_status bb_ao_learn_publish_strehl(bb_index targets, const bb_list *wavelengths_um,
+                                                const double *known, const double *learned_strehl,
                                                 bb_results *results);
 
 #endif

@@ -25,69 +25,74 @@ bb_ao_seeing bb_ao_seeing_of(const bb_ao_study *study, const bb_atmosphere *atmo
     };
 }
 
-static bb_status publish_seeing(const bb_ao_study *study, const bb_atmosphere *atmosphere,
-                                bb_results *results)
-{
-    bb_status status = BB_OK;
-    const bb_ao_seeing seeing = bb_ao_seeing_of(study, atmosphere);
-    const double tau0_ms = 1e3 * seeing.tau0_s;
-    BB_TRY(bb_results_values(results, "system/r0_m", "m", "r0 at 500 nm, along the line of sight",
-                             "", &seeing.r0_m));
-    BB_TRY(bb_results_values(results, "system/seeing_arcsec", "arcsec",
-                             "0.98 lambda / r0 at 500 nm, without an outer scale", "",
-                             &seeing.seeing_arcsec));
-    BB_TRY(bb_results_values(results, "system/theta0_arcsec", "arcsec",
-                             "isoplanatic angle at 500 nm", "", &seeing.theta0_arcsec));
-    BB_TRY(bb_results_values(results, "system/tau0_ms", "ms",
-                             isnan(tau0_ms)
-                                 ? "coherence time at 500 nm; NaN: the layers have no wind "
-                                   "(error_terms.wind_m_per_s)"
-                                 : "coherence time at 500 nm",
-                             "", &tau0_ms));
-done:
-    return status;
-}
+static const bb_output seeing_rows[] = {
+    {"r0_m", "", "m", "r0 at 500 nm, along the line of sight",
+     .member = offsetof(bb_ao_seeing, r0_m)},
+    {"seeing_arcsec", "", "arcsec", "0.98 lambda / r0 at 500 nm, without an outer scale",
+     .member = offsetof(bb_ao_seeing, seeing_arcsec)},
+    {"theta0_arcsec", "", "arcsec", "isoplanatic angle at 500 nm",
+     .member = offsetof(bb_ao_seeing, theta0_arcsec)},
+    {"tau0_ms", "", "ms",
+     "coherence time at 500 nm, by error_terms.wind_m_per_s or the layers' wind; NaN without "
+     "either",
+     .member = offsetof(bb_ao_seeing, tau0_s), .scale = 1e3},
+};
+
+const bb_output_table bb_ao_quantities_seeing = {
+    .title = "/system, ao",
+    .group = "system",
+    .rows = seeing_rows,
+    .count = sizeof seeing_rows / sizeof *seeing_rows,
+};
+
+// What a guide star's sensor gives.
+typedef struct sensor_row {
+    double index, x_arcsec, y_arcsec, subapertures, flux_e, noise_mas;
+} sensor_row;
+
+static const bb_output sensor_rows[] = {
+    {"star", "star", "1", "index of the guide star", .member = offsetof(sensor_row, index)},
+    {"star_x_arcsec", "star", "arcsec", "direction of the guide star",
+     .member = offsetof(sensor_row, x_arcsec)},
+    {"star_y_arcsec", "star", "arcsec", "direction of the guide star",
+     .member = offsetof(sensor_row, y_arcsec)},
+    {"subapertures", "star", "1", "valid subapertures of its sensor",
+     .member = offsetof(sensor_row, subapertures)},
+    {"flux_e", "star", "1", "electrons a subaperture and frame",
+     .member = offsetof(sensor_row, flux_e)},
+    {"slope_noise_mas", "star", "mas", "rms noise of a slope, mean over subapertures and axes",
+     .member = offsetof(sensor_row, noise_mas)},
+};
+
+const bb_output_table bb_ao_quantities_sensors = {
+    .title = "/system, ao",
+    .group = "system",
+    .axes = "star",
+    .rows = sensor_rows,
+    .count = sizeof sensor_rows / sizeof *sensor_rows,
+};
 
 static bb_status publish_sensors(const bb_tomography *problem, bb_results *results)
 {
-    enum { COLUMNS = 6 };
     bb_status status = BB_OK;
-    const bb_sensor_array *guides = &problem->guides;
-    const bb_index count = guides->sensor_count;
-    static const struct {
-        const char *path, *unit, *long_name;
-    } columns[COLUMNS] = {
-        {"system/star_x_arcsec", "arcsec", "direction of the guide star"},
-        {"system/star_y_arcsec", "arcsec", "direction of the guide star"},
-        {"system/subapertures", "1", "valid subapertures of its sensor"},
-        {"system/flux_e", "1", "electrons a subaperture and frame"},
-        {"system/slope_noise_mas", "mas", "rms noise of a slope, mean over subapertures and axes"},
-        {"system/star", "1", "index of the guide star"},
-    };
-    double *values = NULL; // [COLUMNS][count]
-    BB_TRY(BB_ALLOCATE(COLUMNS * count, &values));
+    const bb_index count = problem->guides.sensor_count;
+    sensor_row *rows = NULL; // [count]
+    BB_TRY(BB_ALLOCATE(count, &rows));
     for (bb_index s = 0; s < count; ++s) {
-        const bb_sensor *sensor = &guides->sensors[s];
-        const double row[COLUMNS] = {
+        const bb_sensor *sensor = &problem->guides.sensors[s];
+        rows[s] = (sensor_row){
+            (double)s,
             sensor->star.x_rad * 180.0 / M_PI * 3600.0,
             sensor->star.y_rad * 180.0 / M_PI * 3600.0,
             (double)sensor->count,
-            bb_measurement_electrons(sensor, guides->atmosphere_transmission),
+            bb_measurement_electrons(sensor, problem->guides.atmosphere_transmission),
             1e3 * bb_error_budget_slope_noise(problem, s),
-            (double)s};
-        for (int c = 0; c < COLUMNS; ++c) {
-            values[c * count + s] = row[c];
-        }
+        };
     }
-    const int index = COLUMNS - 1;
-    BB_TRY(bb_results_axis(results, columns[index].path, columns[index].unit,
-                           columns[index].long_name, count, values + index * count));
-    for (int c = 0; c < index; ++c) {
-        BB_TRY(bb_results_values(results, columns[c].path, columns[c].unit, columns[c].long_name,
-                                 "star", values + c * count));
-    }
+    BB_TRY(bb_output_table_publish_records(&bb_ao_quantities_sensors, rows, sizeof *rows, count,
+                                           NULL, results));
 done:
-    BB_RELEASE(&values);
+    BB_RELEASE(&rows);
     return status;
 }
 
@@ -150,6 +155,22 @@ enum { TOMOGRAPHY, NOISE, FITTING, ALIASING, LAG, TOTAL, TERMS };
 static const char *const term_names[TERMS] = {"tomography", "noise", "fitting",
                                               "aliasing",   "lag",   "total"};
 
+static const bb_output budget_rows[] = {
+    {"error_term", "error_term", NULL, "part of the residual",
+     .note = "`tomography`, `noise`, `fitting`, `aliasing`, `lag`, `total`"},
+    {"error_budget_nm", "target, error_term", "nm", "rms of each part of the reference's residual",
+     .note = "squares add up to that of `total`, `residual_rms_by_nm`; noise is R N R^T, "
+             "tomography the rest of the slopes' residual, the guide stars' aliasing in it; 0 of a "
+             "term that is off"},
+};
+
+const bb_output_table bb_ao_quantities_budget = {
+    .title = "/results, ao",
+    .group = "results",
+    .rows = budget_rows,
+    .count = sizeof budget_rows / sizeof *budget_rows,
+};
+
 static bb_status publish_budget(const bb_ao_study *study, const bb_tomography *problem,
                                 const bb_ao_evaluation *reference, bb_results *results)
 {
@@ -171,76 +192,94 @@ static bb_status publish_budget(const bb_ao_study *study, const bb_tomography *p
         row[LAG] = 1e9 * sqrt(terms.lag);
         row[TOTAL] = 1e9 * reference->residual_m[t];
     }
-    BB_TRY(bb_results_text_axis(results, "results/error_term", "part of the residual", TERMS,
-                                term_names));
-    BB_TRY(bb_results_values(results, "results/error_budget_nm", "nm",
-                             "rms of each part of the reference's residual; tomography has the "
-                             "guide stars' aliasing in it, total is residual_rms_by_nm; 0: off",
-                             "target, error_term", budget));
+    BB_TRY(bb_output_table_add_axis(&bb_ao_quantities_budget, "error_term", TERMS, term_names, NULL,
+                                    results));
+    BB_TRY(bb_output_table_add(&bb_ao_quantities_budget, "error_budget_nm", budget, NULL, results));
 done:
     BB_RELEASE(&budget);
     return status;
 }
 
+typedef struct mirror_row {
+    double actuators, dropped_modes;
+} mirror_row;
+
+static const bb_output mirror_rows[] = {
+    {"actuators", "target", "1", "actuators of the target's mirror",
+     .member = offsetof(mirror_row, actuators)},
+    {"dropped_modes", "target", "1", "modes that its projector leaves out",
+     .member = offsetof(mirror_row, dropped_modes)},
+};
+
+const bb_output_table bb_ao_quantities_mirrors = {
+    .title = "/results, ao",
+    .group = "results",
+    .axes = "target",
+    .rows = mirror_rows,
+    .count = sizeof mirror_rows / sizeof *mirror_rows,
+};
+
 static bb_status publish_mirrors(const bb_tomography *problem, bb_results *results)
 {
     bb_status status = BB_OK;
-    const bb_index targets = problem->target_count;
-    double *values = NULL; // [2][targets]
-    BB_TRY(BB_ALLOCATE(2 * targets, &values));
-    for (bb_index t = 0; t < targets; ++t) {
+    mirror_row *rows = NULL; // [targets]
+    BB_TRY(BB_ALLOCATE(problem->target_count, &rows));
+    for (bb_index t = 0; t < problem->target_count; ++t) {
         const bb_point_spread_grid *grid = bb_point_spread_layout(problem->targets[t].spread);
-        values[t] = (double)grid->actuator_count;
-        values[targets + t] = (double)grid->dropped_modes;
+        rows[t] = (mirror_row){(double)grid->actuator_count, (double)grid->dropped_modes};
     }
-    BB_TRY(bb_results_values(results, "results/actuators", "1", "actuators of the target's mirror",
-                             "target", values));
-    BB_TRY(bb_results_values(results, "results/dropped_modes", "1",
-                             "modes that its projector leaves out", "target", values + targets));
+    BB_TRY(bb_output_table_publish_records(&bb_ao_quantities_mirrors, rows, sizeof *rows,
+                                           problem->target_count, NULL, results));
 done:
-    BB_RELEASE(&values);
+    BB_RELEASE(&rows);
     return status;
 }
 
-// Star, axis and place in the pupil of every slope of an array, as a group.
+// Star, axis and place in the pupil of a slope.
+typedef struct slope_row {
+    double index, star, x_m, y_m;
+    const char *axis;
+} slope_row;
+
+static const bb_output slope_rows[] = {
+    {"slope", "slope", "1", "index of the slope: row or column of operators",
+     .member = offsetof(slope_row, index)},
+    {"star", "slope", "1", "index of its star, 0 of a target", .member = offsetof(slope_row, star)},
+    {"x_m", "slope", "m", "middle of its subaperture in the pupil",
+     .member = offsetof(slope_row, x_m)},
+    {"y_m", "slope", "m", "middle of its subaperture in the pupil",
+     .member = offsetof(slope_row, y_m)},
+    {"axis", "slope", NULL, "axis of the slope", .note = "`x` or `y`",
+     .member = offsetof(slope_row, axis)},
+};
+
+const bb_output_table bb_ao_quantities_slopes = {
+    .title = "/slopes and /truth_slopes_<t>, ao with `--dump` of Cmm, Ctm, Ctt or R",
+    .group = "<slopes>",
+    .axes = "slope",
+    .rows = slope_rows,
+    .count = sizeof slope_rows / sizeof *slope_rows,
+};
+
 static bb_status publish_slopes(const bb_sensor_array *array, const char *group,
                                 bb_results *results)
 {
-    enum { INDEX, STAR, X, Y, COLUMNS };
     bb_status status = BB_OK;
-    static const char *const names[COLUMNS] = {"slope", "star", "x_m", "y_m"};
-    static const char *const units[COLUMNS] = {"1", "1", "m", "m"};
-    static const char *const long_names[COLUMNS] = {
-        "index of the slope: row or column of operators", "index of its star, 0 of a target",
-        "middle of its subaperture in the pupil", "middle of its subaperture in the pupil"};
-    const bb_index n = array->measurement_count;
-    double *values = NULL; // [COLUMNS][n]
-    const char **axes = NULL;
-    char path[80];
-    BB_TRY(BB_ALLOCATE(COLUMNS * n, &values));
-    BB_TRY(BB_ALLOCATE(n, &axes));
+    const bb_output_fill fill = {.group = group};
+    slope_row *rows = NULL; // [slopes]
+    BB_TRY(BB_ALLOCATE(array->measurement_count, &rows));
     for (bb_index s = 0; s < array->sensor_count; ++s) {
         const bb_sensor *sensor = &array->sensors[s];
         for (bb_index i = 0; i < 2 * sensor->count; ++i) {
             const bb_index k = sensor->first + i;
-            values[INDEX * n + k] = (double)k;
-            values[STAR * n + k] = (double)s;
-            values[X * n + k] = sensor->x_m[i % sensor->count];
-            values[Y * n + k] = sensor->y_m[i % sensor->count];
-            axes[k] = i < sensor->count ? "x" : "y";
+            rows[k] = (slope_row){(double)k, (double)s, sensor->x_m[i % sensor->count],
+                                  sensor->y_m[i % sensor->count], i < sensor->count ? "x" : "y"};
         }
     }
-    for (int c = 0; c < COLUMNS; ++c) {
-        (void)snprintf(path, sizeof path, "%.40s/%s", group, names[c]);
-        BB_TRY(c == INDEX ? bb_results_axis(results, path, units[c], long_names[c], n, values)
-                          : bb_results_values(results, path, units[c], long_names[c], "slope",
-                                              values + c * n));
-    }
-    (void)snprintf(path, sizeof path, "%.40s/axis", group);
-    BB_TRY(bb_results_texts(results, path, "axis of the slope", "slope", axes));
+    BB_TRY(bb_output_table_publish_records(&bb_ao_quantities_slopes, rows, sizeof *rows,
+                                           array->measurement_count, &fill, results));
 done:
-    BB_RELEASE(&values);
-    BB_RELEASE(&axes);
+    BB_RELEASE(&rows);
     return status;
 }
 
@@ -267,7 +306,8 @@ bb_status bb_ao_quantities_publish(const bb_ao_study *study, const bb_tomography
                                    bb_results *results)
 {
     bb_status status = BB_OK;
-    BB_TRY(publish_seeing(study, &problem->atmosphere, results));
+    const bb_ao_seeing seeing = bb_ao_seeing_of(study, &problem->atmosphere);
+    BB_TRY(bb_output_table_publish(&bb_ao_quantities_seeing, &seeing, NULL, results));
     BB_TRY(publish_sensors(problem, results));
     BB_TRY(publish_mirrors(problem, results));
     BB_TRY(publish_budget(study, problem, reference, results));

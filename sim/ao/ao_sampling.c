@@ -71,106 +71,132 @@ done:
     return status;
 }
 
-// Value, standard error and distance from the analytic value in standard errors, three tables.
-static bb_status publish_strehl(const sampling *all, const bb_frame_mean *means, bool is_whole,
-                                bb_results *results)
+#define BY_DIRECTION "pipeline, target, wavelength"
+
+// Of a pipeline, a target and a wavelength.
+typedef struct strehl_row {
+    double mean, error, sigmas, whole_mean, whole_error, whole_sigmas;
+} strehl_row;
+
+static const bb_output strehl_rows[] = {
+    {"strehl_monte_carlo", BY_DIRECTION, "1",
+     "Strehl ratio of the correctable residual, mean of frames",
+     .member = offsetof(strehl_row, mean)},
+    {"strehl_monte_carlo_error", BY_DIRECTION, "1", "its standard error",
+     .member = offsetof(strehl_row, error)},
+    {"strehl_monte_carlo_sigmas", BY_DIRECTION, "1",
+     "its distance from strehl_pairs, in standard errors", .member = offsetof(strehl_row, sigmas)},
+    {"strehl_monte_carlo_whole", BY_DIRECTION, "1",
+     "Strehl ratio of the whole residual, mean of frames", .note = "fitting and aliasing are in it",
+     .member = offsetof(strehl_row, whole_mean)},
+    {"strehl_monte_carlo_whole_error", BY_DIRECTION, "1", "its standard error",
+     .member = offsetof(strehl_row, whole_error)},
+    {"strehl_monte_carlo_whole_sigmas", BY_DIRECTION, "1",
+     "its distance from strehl_pairs_whole, in standard errors",
+     .note = "NaN without `error_terms`", .member = offsetof(strehl_row, whole_sigmas)},
+};
+
+const bb_output_table bb_ao_sampling_strehl = {
+    .title = "/results, ao",
+    .when = "With `monte_carlo.frames`, means over the frames (`docs/manual/physics-ao.md`, 2.10):",
+    .group = "results",
+    .axes = BY_DIRECTION,
+    .rows = strehl_rows,
+    .count = sizeof strehl_rows / sizeof *strehl_rows,
+};
+
+static bb_status publish_strehl(const sampling *all, bb_results *results)
 {
     bb_status status = BB_OK;
-    bb_index items = all->targets * all->wavelengths;
-    double *table = NULL;
-    const char *const axes = "pipeline, target, wavelength";
-    BB_TRY(BB_ALLOCATE(all->pipelines * items, &table));
-    for (bb_index i = 0; i < all->pipelines * items; ++i) {
-        table[i] = means[i].mean;
-    }
-    BB_TRY(bb_results_values(
-        results, is_whole ? "results/strehl_monte_carlo_whole" : "results/strehl_monte_carlo", "1",
-        is_whole ? "Strehl ratio of the whole residual, mean of frames"
-                 : "Strehl ratio of the correctable residual, mean of frames",
-        axes, table));
-    for (bb_index i = 0; i < all->pipelines * items; ++i) {
-        table[i] = means[i].error;
-    }
-    BB_TRY(bb_results_values(results,
-                             is_whole ? "results/strehl_monte_carlo_whole_error"
-                                      : "results/strehl_monte_carlo_error",
-                             "1", "its standard error", axes, table));
-    for (bb_index i = 0; i < all->pipelines * items; ++i) {
+    const bb_index items = all->targets * all->wavelengths;
+    const bb_index count = all->pipelines * items;
+    strehl_row *rows = NULL; // [count]
+    BB_TRY(BB_ALLOCATE(count, &rows));
+    for (bb_index i = 0; i < count; ++i) {
         const bb_ao_evaluation *evaluation = &all->evaluations[i / items];
-        double analytic = is_whole ? evaluation->whole[i % items] : evaluation->pairs[i % items];
-        table[i] = (means[i].mean - analytic) / means[i].error;
+        const bb_frame_mean *part = &all->correctable[i];
+        const bb_frame_mean *whole = &all->whole[i];
+        rows[i] = (strehl_row){
+            part->mean,  part->error,  (part->mean - evaluation->pairs[i % items]) / part->error,
+            whole->mean, whole->error, (whole->mean - evaluation->whole[i % items]) / whole->error};
     }
-    BB_TRY(bb_results_values(results,
-                             is_whole ? "results/strehl_monte_carlo_whole_sigmas"
-                                      : "results/strehl_monte_carlo_sigmas",
-                             "1",
-                             is_whole ? "from strehl_pairs_whole, in standard errors"
-                                      : "from strehl_pairs, in standard errors",
-                             axes, table));
+    BB_TRY(bb_output_table_publish_records(&bb_ao_sampling_strehl, rows, sizeof *rows, count, NULL,
+                                           results));
 done:
-    BB_RELEASE(&table);
+    BB_RELEASE(&rows);
     return status;
 }
 
-static bb_status publish_residuals(const sampling *all, bb_results *results)
-{
-    bb_status status = BB_OK;
-    double *table = NULL;
-    BB_TRY(bb_evaluation_unset(all->pipelines * all->targets, &table));
-    for (bb_index e = 0; e < all->task.estimate_count; ++e) {
-        table[all->place[e]] = 1e9 * sqrt(all->estimates[e].residual_m2.mean);
-    }
-    BB_TRY(bb_results_values(results, "results/residual_rms_monte_carlo_nm", "nm",
-                             "rms of the correctable residual over the pupil without piston, "
-                             "root of the mean of frames",
-                             "pipeline, target", table));
-    for (bb_index t = 0; t < all->targets; ++t) {
-        table[t] = all->fitting[t].mean;
-    }
-    BB_TRY(bb_results_values(results, "results/fitting_coefficient_monte_carlo", "rad^2",
-                             "variance that the mirror leaves when it follows the truth sensor, "
-                             "over (pitch / r0)^(5/3)",
-                             "target", table));
-    BB_TRY(bb_results_values(results, "results/psf_monte_carlo", "1",
-                             "mean of frames of the whole residual, 1 at the diffraction-limited "
-                             "peak; reference, first target and wavelength",
-                             "psf_y, psf_x", all->psf));
-done:
-    BB_RELEASE(&table);
-    return status;
-}
+// What the frames gave beside Strehl ratios.
+typedef struct frame_record {
+    const double *residual_nm, *fitting, *psf;
+    bb_index separation_count;
+    const double *separations, *structure, *structure_error;
+} frame_record;
 
-static bb_status publish_screens(const sampling *all, bb_results *results)
+static const bb_output frame_rows[] = {
+    {"residual_rms_monte_carlo_nm", "pipeline, target", "nm",
+     "rms of the correctable residual over the pupil without piston, root of the mean of frames",
+     .member = offsetof(frame_record, residual_nm)},
+    {"fitting_coefficient_monte_carlo", "target", "rad^2",
+     "variance that the mirror leaves when it follows the truth sensor, over (pitch / r0)^(5/3)",
+     .note = "with `error_terms.fitting` the truth sensor sees what the mirror can correct",
+     .member = offsetof(frame_record, fitting)},
+    {"psf_monte_carlo", "psf_y, psf_x", "1",
+     "mean of frames of the whole residual, 1 at the diffraction-limited peak; reference, first "
+     "target and wavelength",
+     .member = offsetof(frame_record, psf)},
+    {"separation", "separation", "m", "separation in the pupil",
+     .note = "1, 2, 4 ... lenslets of the first target's sensor",
+     .member = offsetof(frame_record, separations),
+     .count = offsetof(frame_record, separation_count)},
+    {"structure_ratio", "separation", "1",
+     "structure function of the frames' phase over von Karman's",
+     .note = "over the first target's pupil", .member = offsetof(frame_record, structure)},
+    {"structure_ratio_error", "separation", "1", "its standard error",
+     .member = offsetof(frame_record, structure_error)},
+};
+
+const bb_output_table bb_ao_sampling_frames = {
+    .title = "/results, ao",
+    .group = "results",
+    .rows = frame_rows,
+    .count = sizeof frame_rows / sizeof *frame_rows,
+};
+
+static bb_status publish_frames(const sampling *all, bb_results *results)
 {
     bb_status status = BB_OK;
+    const double lenslet_m = all->problem->targets[0].truth.sensors[0].size_m;
     double separation_m[MOST_SEPARATIONS];
-    double ratio[MOST_SEPARATIONS];
-    double error[MOST_SEPARATIONS];
-    const bb_sensor *sensor = &all->problem->targets[0].truth.sensors[0];
-    for (bb_index s = 0; s < all->task.separation_count; ++s) {
-        separation_m[s] = sensor->size_m * (double)all->separations[s];
-        ratio[s] = all->structure[s].mean;
-        error[s] = all->structure[s].error;
+    double structure[MOST_SEPARATIONS];
+    double structure_error[MOST_SEPARATIONS];
+    double *residual_nm = NULL; // [pipelines][targets]
+    double *fitting = NULL;     // [targets]
+    BB_TRY(bb_evaluation_unset(all->pipelines * all->targets, &residual_nm));
+    BB_TRY(BB_ALLOCATE(all->targets, &fitting));
+    for (bb_index e = 0; e < all->task.estimate_count; ++e) {
+        residual_nm[all->place[e]] = 1e9 * sqrt(all->estimates[e].residual_m2.mean);
     }
-    BB_TRY(bb_results_axis(results, "results/separation", "m", "separation in the pupil",
-                           all->task.separation_count, separation_m));
-    BB_TRY(bb_results_values(results, "results/structure_ratio", "1",
-                             "structure function of the frames' phase over von Karman's",
-                             "separation", ratio));
-    BB_TRY(bb_results_values(results, "results/structure_ratio_error", "1", "its standard error",
-                             "separation", error));
+    for (bb_index t = 0; t < all->targets; ++t) {
+        fitting[t] = all->fitting[t].mean;
+    }
+    for (bb_index s = 0; s < all->task.separation_count; ++s) {
+        separation_m[s] = lenslet_m * (double)all->separations[s];
+        structure[s] = all->structure[s].mean;
+        structure_error[s] = all->structure[s].error;
+    }
+    const frame_record record = {.residual_nm = residual_nm,
+                                 .fitting = fitting,
+                                 .psf = all->psf,
+                                 .separation_count = all->task.separation_count,
+                                 .separations = separation_m,
+                                 .structure = structure,
+                                 .structure_error = structure_error};
+    BB_TRY(bb_output_table_publish(&bb_ao_sampling_frames, &record, NULL, results));
 done:
-    return status;
-}
-
-static bb_status publish(const sampling *all, bb_results *results)
-{
-    bb_status status = BB_OK;
-    BB_TRY(publish_strehl(all, all->correctable, false, results));
-    BB_TRY(publish_strehl(all, all->whole, true, results));
-    BB_TRY(publish_residuals(all, results));
-    BB_TRY(publish_screens(all, results));
-done:
+    BB_RELEASE(&residual_nm);
+    BB_RELEASE(&fitting);
     return status;
 }
 
@@ -200,7 +226,8 @@ bb_status bb_ao_sampling_run(const bb_ao_study *study, const bb_tomography *prob
     bb_log_info("%td frames on screens of %td x %td points of %.3g m", all.task.frames, size.points,
                 size.points, size.pixel_m);
     BB_TRY(bb_monte_carlo_run(sampler, &all.task));
-    BB_TRY(publish(&all, results));
+    BB_TRY(publish_strehl(&all, results));
+    BB_TRY(publish_frames(&all, results));
 done:
     bb_frame_sampler_destroy(&sampler);
     BB_RELEASE(&all.estimates);

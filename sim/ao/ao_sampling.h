@@ -7,6 +7,9 @@
 
 #include "sim/ao/ao_evaluation.h"
 
+/// What is written.
+extern const bb_output_table bb_ao_sampling_strehl, bb_ao_sampling_frames;
+
 /// Draws the frames of `monte_carlo` and adds their part of /results, whose axes stand. Errors:
 /// BB_MEMORY, BB_UNSUPPORTED (a sensor that stands askew).
 BB_CHECKED bb_status bb_ao_sampling_run(const bb_ao_study *study, const bb_tomography *problem,

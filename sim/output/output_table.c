@@ -211,7 +211,12 @@ static bb_status publish_row(const bb_output_table *table, const bb_output *row,
     BB_TRY(find_inner(table, row, &inner));
     if (is_counted) {
         items = *(const bb_index *)member_of(records, 0, row->count);
-    } else {
+    }
+    if (row->indices) {
+        BB_TRY(add(table, row, items, NULL, fill, results));
+        goto done;
+    }
+    if (!is_counted) {
         BB_TRY(fill_in(inner, fill == NULL ? NULL : fill->axis, axes));
         BB_TRY(count_items(results, group, axes, &items));
     }

@@ -31,6 +31,7 @@ typedef struct bb_output {
     double scale;          ///< stored value over the member's; 0: they are the same
     bool measured;         ///< depends on the machine and the moment
     bool embedded;         ///< the array stands in the record itself
+    bool indices;          ///< of an axis: its values are 0 to count - 1
 } bb_output;
 
 typedef struct bb_output_table {

@@ -32,95 +32,138 @@ static const char *unit_of(const bb_factor_problem *problem)
     return scaled ? "1" : problem->matrix->unit;
 }
 
+static const char title[] = "/spectrum, ao and reconstructor with `solver.spectrum`";
+
+// Eigenvalues, and what formats round to.
+typedef struct matrix_record {
+    bb_index formats, n;
+    const char *const *names;
+    const double *roundoffs;           // [formats]
+    const double *eigenvalues, *lines; // [n] and [formats], or NULL
+} matrix_record;
+
+static const bb_output matrix_rows[] = {
+    {"format", "format", NULL, "number format", .member = offsetof(matrix_record, names),
+     .count = offsetof(matrix_record, formats)},
+    {"unit_roundoff", "format", "1", "largest relative error of rounding to the format",
+     .member = offsetof(matrix_record, roundoffs)},
+};
+
+const bb_output_table bb_factor_spectrum_formats = {
+    .title = title,
+    .group = "spectrum",
+    .rows = matrix_rows,
+    .count = sizeof matrix_rows / sizeof *matrix_rows,
+};
+
+#define UNIT "<1 with the unit diagonal, else of Cmm>"
+
+static const bb_output eigenvalue_rows[] = {
+    {"place", "place", "1", "place in descending order", .count = offsetof(matrix_record, n),
+     .indices = true},
+    {"eigenvalue", "place", UNIT, "eigenvalues of what is factored, scale included",
+     .member = offsetof(matrix_record, eigenvalues)},
+    {"roundoff_line", "format", UNIT, "unit roundoff of a format times the largest eigenvalue",
+     .member = offsetof(matrix_record, lines)},
+};
+
+const bb_output_table bb_factor_spectrum_matrix = {
+    .title = title,
+    .when = "With `solver.spectrum.matrix`:",
+    .group = "spectrum",
+    .rows = eigenvalue_rows,
+    .count = sizeof eigenvalue_rows / sizeof *eigenvalue_rows,
+};
+
 static bb_status publish_formats(bb_results *results)
 {
-    bb_status status = BB_OK;
     double roundoffs[BB_FORMAT_COUNT];
     for (int f = 0; f < BB_FORMAT_COUNT; ++f) {
         roundoffs[f] = bb_format_unit_roundoff((bb_format)f);
     }
-    BB_TRY(bb_results_text_axis(results, "spectrum/format", "number format", BB_FORMAT_COUNT,
-                                bb_format_names));
-    BB_TRY(bb_results_values(results, "spectrum/unit_roundoff", "1",
-                             "largest relative error of rounding to the format", "format",
-                             roundoffs));
-done:
-    return status;
+    const matrix_record record = {
+        .formats = BB_FORMAT_COUNT, .names = bb_format_names, .roundoffs = roundoffs};
+    return bb_output_table_publish(&bb_factor_spectrum_formats, &record, NULL, results);
 }
 
 static bb_status publish_eigenvalues(const bb_factor_problem *problem, bb_results *results)
 {
     bb_status status = BB_OK;
-    bb_index n = problem->matrix->rows;
-    const char *unit = unit_of(problem);
+    const bb_index n = problem->matrix->rows;
+    const bb_output_fill fill = {.unit = unit_of(problem)};
     double lines[BB_FORMAT_COUNT];
-    double *values = NULL;
-    double *places = NULL;
+    double *values = NULL; // [n]
     BB_TRY(bb_evaluation_unset(n, &values));
-    BB_TRY(BB_ALLOCATE(n, &places));
     if (problem->outcome.kind == BB_OUTCOME_OK) {
         BB_TRY(bb_spectrum_eigenvalues(problem->matrix, problem->scale, values));
-    }
-    for (bb_index i = 0; i < n; ++i) {
-        places[i] = (double)i;
     }
     for (int f = 0; f < BB_FORMAT_COUNT; ++f) {
         lines[f] = bb_format_unit_roundoff((bb_format)f) * values[0];
     }
     bb_log_info("eigenvalues of %s: %.3e to %.3e, condition %.2e", problem->matrix->name, values[0],
                 values[n - 1], values[0] / values[n - 1]);
-    BB_TRY(bb_results_axis(results, "spectrum/place", "1", "place in descending order", n, places));
-    BB_TRY(bb_results_values(results, "spectrum/eigenvalue", unit,
-                             "eigenvalues of what is factored, scale included", "place", values));
-    BB_TRY(bb_results_values(results, "spectrum/roundoff_line", unit,
-                             "unit roundoff of a format times the largest eigenvalue", "format",
-                             lines));
+    const matrix_record record = {.n = n, .eigenvalues = values, .lines = lines};
+    BB_TRY(bb_output_table_publish(&bb_factor_spectrum_matrix, &record, &fill, results));
 done:
     BB_RELEASE(&values);
-    BB_RELEASE(&places);
     return status;
 }
 
-// Numbers of the tiles that were chosen.
-typedef struct tile_numbers {
-    double *row, *column, *tile; // [count]
-    double *values;              // [count][size], NaN beyond a tile's own
-    double *lines;               // [count][formats]
-    double *places;              // [size]
-} tile_numbers;
+// A tile that was chosen; its singular values are NaN beyond its own.
+typedef struct tile_row {
+    double index, row, column;
+    const double *values; // [size]
+    double lines[BB_FORMAT_COUNT];
+} tile_row;
 
-static bb_status compute_tiles(const bb_factor_problem *problem, bb_index size, bb_index count,
-                               tile_numbers *numbers)
+static const bb_output place_rows[] = {
+    {"tile_place", "tile_place", "1", .long_name = "place in descending order"},
+};
+
+const bb_output_table bb_factor_spectrum_places = {
+    .title = title,
+    .when = "With `solver.spectrum.tiles`:",
+    .group = "spectrum",
+    .rows = place_rows,
+    .count = sizeof place_rows / sizeof *place_rows,
+};
+
+static const bb_output tile_rows[] = {
+    {"tile", "tile", "1", "index of the chosen tile", .member = offsetof(tile_row, index)},
+    {"tile_row", "tile", "1", "row of the tile", .member = offsetof(tile_row, row)},
+    {"tile_column", "tile", "1", "column of the tile", .member = offsetof(tile_row, column)},
+    {"tile_singular_value", "tile, tile_place", UNIT, "singular values of the tile, scale included",
+     .note = "descending", .member = offsetof(tile_row, values)},
+    {"tile_roundoff_line", "tile, format", UNIT,
+     "unit roundoff of a format times the largest singular value",
+     .member = offsetof(tile_row, lines), .embedded = true},
+};
+
+const bb_output_table bb_factor_spectrum_tiles = {
+    .title = title,
+    .group = "spectrum",
+    .axes = "tile",
+    .rows = tile_rows,
+    .count = sizeof tile_rows / sizeof *tile_rows,
+};
+
+static bb_status compute_tile(const bb_factor_problem *problem, bb_index size, bb_index index,
+                              double *values, tile_row *out)
 {
     bb_status status = BB_OK;
-    const bb_factor_tile *tiles = problem->solver->spectrum.tiles.items;
-    bb_index n = problem->matrix->rows;
-    BB_TRY(BB_ALLOCATE(count, &numbers->row));
-    BB_TRY(BB_ALLOCATE(count, &numbers->column));
-    BB_TRY(BB_ALLOCATE(count, &numbers->tile));
-    BB_TRY(bb_evaluation_unset(count * size, &numbers->values));
-    BB_TRY(BB_ALLOCATE(count * BB_FORMAT_COUNT, &numbers->lines));
-    BB_TRY(BB_ALLOCATE(size, &numbers->places));
-    for (bb_index t = 0; t < count; ++t) {
-        bb_index row = tiles[t].row;
-        bb_index column = tiles[t].column;
-        bb_index rows = n - row * size < size ? n - row * size : size;
-        bb_index columns = n - column * size < size ? n - column * size : size;
-        double *values = numbers->values + t * size;
-        if (problem->outcome.kind == BB_OUTCOME_OK) {
-            BB_TRY(bb_spectrum_singular_values(problem->matrix, problem->scale, row * size, rows,
-                                               column * size, columns, values));
-        }
-        numbers->tile[t] = (double)t;
-        numbers->row[t] = (double)row;
-        numbers->column[t] = (double)column;
-        for (int f = 0; f < BB_FORMAT_COUNT; ++f) {
-            numbers->lines[t * BB_FORMAT_COUNT + f] =
-                bb_format_unit_roundoff((bb_format)f) * values[0];
-        }
+    const bb_factor_tile *tile =
+        &((const bb_factor_tile *)problem->solver->spectrum.tiles.items)[index];
+    const bb_index n = problem->matrix->rows;
+    const bb_index first_row = tile->row * size;
+    const bb_index first_column = tile->column * size;
+    if (problem->outcome.kind == BB_OUTCOME_OK) {
+        BB_TRY(bb_spectrum_singular_values(
+            problem->matrix, problem->scale, first_row, n - first_row < size ? n - first_row : size,
+            first_column, n - first_column < size ? n - first_column : size, values));
     }
-    for (bb_index i = 0; i < size; ++i) {
-        numbers->places[i] = (double)i;
+    *out = (tile_row){(double)index, (double)tile->row, (double)tile->column, values, {0}};
+    for (int f = 0; f < BB_FORMAT_COUNT; ++f) {
+        out->lines[f] = bb_format_unit_roundoff((bb_format)f) * values[0];
     }
 done:
     return status;
@@ -129,34 +172,25 @@ done:
 static bb_status publish_tiles(const bb_factor_problem *problem, bb_results *results)
 {
     bb_status status = BB_OK;
-    tile_numbers numbers = {0};
-    bb_index n = problem->matrix->rows;
-    bb_index size = problem->solver->tile < n ? problem->solver->tile : n;
-    bb_index count = problem->solver->spectrum.tiles.count;
+    const bb_output_fill fill = {.unit = unit_of(problem)};
+    const bb_index n = problem->matrix->rows;
+    const bb_index size = problem->solver->tile < n ? problem->solver->tile : n;
+    const bb_index count = problem->solver->spectrum.tiles.count;
+    tile_row *rows = NULL; // [count]
+    double *values = NULL; // [count][size]
     BB_TRY(bb_factor_spectrum_check(&problem->solver->spectrum, n, size));
-    const char *unit = unit_of(problem);
-    BB_TRY(compute_tiles(problem, size, count, &numbers));
-    BB_TRY(bb_results_axis(results, "spectrum/tile", "1", "index of the chosen tile", count,
-                           numbers.tile));
-    BB_TRY(bb_results_axis(results, "spectrum/tile_place", "1", "place in descending order", size,
-                           numbers.places));
-    BB_TRY(bb_results_values(results, "spectrum/tile_row", "1", "row of the tile", "tile",
-                             numbers.row));
-    BB_TRY(bb_results_values(results, "spectrum/tile_column", "1", "column of the tile", "tile",
-                             numbers.column));
-    BB_TRY(bb_results_values(results, "spectrum/tile_singular_value", unit,
-                             "singular values of the tile, scale included", "tile, tile_place",
-                             numbers.values));
-    BB_TRY(bb_results_values(results, "spectrum/tile_roundoff_line", unit,
-                             "unit roundoff of a format times the largest singular value",
-                             "tile, format", numbers.lines));
+    BB_TRY(BB_ALLOCATE(count, &rows));
+    BB_TRY(bb_evaluation_unset(count * size, &values));
+    for (bb_index t = 0; t < count; ++t) {
+        BB_TRY(compute_tile(problem, size, t, values + t * size, &rows[t]));
+    }
+    BB_TRY(bb_output_table_add_axis(&bb_factor_spectrum_places, "tile_place", size, NULL, NULL,
+                                    results));
+    BB_TRY(bb_output_table_publish_records(&bb_factor_spectrum_tiles, rows, sizeof *rows, count,
+                                           &fill, results));
 done:
-    BB_RELEASE(&numbers.row);
-    BB_RELEASE(&numbers.column);
-    BB_RELEASE(&numbers.tile);
-    BB_RELEASE(&numbers.values);
-    BB_RELEASE(&numbers.lines);
-    BB_RELEASE(&numbers.places);
+    BB_RELEASE(&rows);
+    BB_RELEASE(&values);
     return status;
 }
 

@@ -6,8 +6,12 @@
 #ifndef BB_SIM_PIPELINES_FACTOR_SPECTRUM_H
 #define BB_SIM_PIPELINES_FACTOR_SPECTRUM_H
 
-#include "sim/output/results.h"
+#include "sim/output/output_table.h"
 #include "sim/pipelines/factor_problem.h"
+
+/// What is written, in the order of the page of outputs.
+extern const bb_output_table bb_factor_spectrum_formats, bb_factor_spectrum_matrix,
+    bb_factor_spectrum_places, bb_factor_spectrum_tiles;
 
 /// Writes the group /spectrum of a prepared problem, nothing where it is not asked for. Errors:
 /// BB_INVALID (a tile beyond the matrix), BB_MEMORY, those of solvers/factor/spectrum.h.

@@ -43,11 +43,13 @@ typedef struct single {
 static const bb_output single_rows[] = {
     {"height", "height", "m", "heights", .member = offsetof(single, heights),
      .count = offsetof(single, count)},
+    {"layer", "layer", "1", "index of the layer", .count = offsetof(single, count),
+     .indices = true},
     {"optional_<p>", "height", "1", "left out where there is none",
      .member = offsetof(single, optional)},
     {"sum", "", "m", "their sum", .member = offsetof(single, sum)},
 };
-static const bb_output_table singles = {"/layers", "With layers:", "layers", NULL, single_rows, 3};
+static const bb_output_table singles = {"/layers", "With layers:", "layers", NULL, single_rows, 4};
 
 static const double strehls[TARGETS] = {0.5, 0.25, 0.125};
 
@@ -93,6 +95,7 @@ static void a_single_record_leaves_out_what_it_has_not(void **state)
     check_ok(bb_results_create(&results));
     check_ok(bb_output_table_publish(&singles, &layers, &fill, results));
     assert_int_equal(bb_results_find(results, "layers/height")->count, 2);
+    assert_true(bb_results_find(results, "layers/layer")->numbers[1] == 1.0);
     assert_null(bb_results_find(results, "layers/optional_hp1"));
     assert_true(bb_results_find(results, "layers/sum")->numbers[0] == 5000.0);
     check_ok(bb_output_table_add(&singles, "optional_<p>", heights, &fill, results));
@@ -154,6 +157,7 @@ static void the_list_is_markdown(void **state)
                         "\n## /layers\n\nWith layers:\n\n"
                         "| dataset | dimensions | unit | meaning |\n|---|---|---|---|\n"
                         "| `height` | height | m | axis: heights |\n"
+                        "| `layer` | layer | 1 | axis: index of the layer |\n"
                         "| `optional_<p>` | height | 1 | left out where there is none |\n"
                         "| `sum` | | m | their sum |\n");
     bb_text_release(&text);
