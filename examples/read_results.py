@@ -4,6 +4,4 @@
 import sys
 import xarray as xr
 
-results = xr.open_dataset(sys.argv[1], group="results")
-table = results[[name for name in results if results[name].dims == ("pipeline",)]]
-print(table.to_dataframe().T.to_string())
+print(xr.open_dataset(sys.argv[1]).to_dataframe().T.to_string())

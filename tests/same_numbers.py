@@ -50,18 +50,26 @@ def reproducible(file):
     """The digest, and each reproducible dataset as (shape, values, type, unit)."""
     found = {}
 
-    def visit(name, node):
-        if not isinstance(node, h5py.Dataset) or name.split("/")[0] in OWN_STORY:
-            return
-        if "measured" not in node.attrs:
-            is_text = h5py.check_string_dtype(node.dtype) is not None
-            values = numpy.asarray(node.asstr()[()] if is_text else node[()])
-            found[name] = (values.shape, values.tolist() if is_text else values.tobytes(),
-                           str(node.dtype), str(node.attrs.get("units", "")))
+    def visit(group, path):
+        for name, node in group.items():
+            if isinstance(node, h5py.Group):
+                if path + name not in OWN_STORY:
+                    visit(node, f"{path}{name}/")
+            elif "measured" not in node.attrs and not (path == "" and is_link(group, name)):
+                is_text = h5py.check_string_dtype(node.dtype) is not None
+                values = numpy.asarray(node.asstr()[()] if is_text else node[()])
+                found[path + name] = (values.shape,
+                                      values.tolist() if is_text else values.tobytes(),
+                                      str(node.dtype), str(node.attrs.get("units", "")))
 
     with h5py.File(file, "r") as data:
-        data.visititems(visit)
+        visit(data, "")
         return str(data.attrs["reproducible_digest"]), found
+
+
+def is_link(root, name):
+    """Whether the root only shows a dataset of /results."""
+    return name in root.get("results", {}) and root[name] == root["results"][name]
 
 
 def load_map(path):

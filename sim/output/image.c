@@ -164,12 +164,48 @@ done:
     return status;
 }
 
+// The axis of the result table: the first of /results, or of the root where that has none.
+static const char *table_axis(const bb_results *results)
+{
+    const char *shared = NULL;
+    for (bb_index i = 0; i < bb_results_count(results); ++i) {
+        const bb_dataset *dataset = bb_results_dataset(results, i);
+        if (dataset->is_axis && strcmp(dataset->group, "results") == 0) {
+            return dataset->name;
+        }
+        if (dataset->is_axis && dataset->group[0] == '\0' && shared == NULL) {
+            shared = dataset->name;
+        }
+    }
+    return shared;
+}
+
+// The result table is seen from the root too: hard links to its axis and its columns.
+static bb_status link_table(hid_t file, const bb_results *results)
+{
+    bb_status status = BB_OK;
+    const char *axis = table_axis(results);
+    for (bb_index i = 0; axis != NULL && i < bb_results_count(results); ++i) {
+        const bb_dataset *dataset = bb_results_dataset(results, i);
+        char path[256];
+        if (strcmp(dataset->group, "results") != 0 || dataset->rank != 1 ||
+            strcmp(dataset->axes[0], axis) != 0) {
+            continue;
+        }
+        (void)snprintf(path, sizeof path, "results/%.200s", dataset->name);
+        HDF5_TRY(H5Lcreate_hard(file, path, file, dataset->name, H5P_DEFAULT, H5P_DEFAULT));
+    }
+done:
+    return status;
+}
+
 static bb_status write_everything(hid_t file, const bb_results *results)
 {
     bb_status status = BB_OK;
     for (bb_index i = 0; i < bb_results_count(results); ++i) {
         BB_TRY(write_dataset(file, bb_results_dataset(results, i)));
     }
+    BB_TRY(link_table(file, results));
     for (bb_index i = 0; i < bb_results_note_count(results); ++i) {
         BB_TRY(write_group_attribute(file, bb_results_attribute(results, i)));
     }

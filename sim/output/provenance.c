@@ -19,7 +19,7 @@
 #include <yaml.h>
 #include <zfp.h>
 
-#define SCHEMA_VERSION "1"
+#define SCHEMA_VERSION "2"
 
 // Those that change what libraries do or where a run stands.
 static const char *const recorded_environment[] = {

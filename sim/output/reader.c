@@ -157,6 +157,14 @@ done:
     return status;
 }
 
+// Whether the root shows it and /results has it (schema 2).
+static bool is_link(hid_t file, const char *group_name, const char *name)
+{
+    char path[NAME_BYTES + 16];
+    (void)snprintf(path, sizeof path, "results/%s", name);
+    return group_name[1] == '\0' && H5Lexists(file, path, H5P_DEFAULT) > 0;
+}
+
 // Reads the datasets of a group that are axes, or those that are not.
 static bb_status read_datasets(hid_t file, const char *group_name, bool axes, bb_results *results)
 {
@@ -173,7 +181,7 @@ static bb_status read_datasets(hid_t file, const char *group_name, bool axes, bb
     for (bb_index i = 0; i < list.count; ++i) {
         H5O_info_t about;
         READ_TRY(H5Oget_info_by_name2(group, list.items[i], &about, H5O_INFO_BASIC, H5P_DEFAULT));
-        if (about.type != H5O_TYPE_DATASET) {
+        if (about.type != H5O_TYPE_DATASET || is_link(file, group_name, list.items[i])) {
             continue;
         }
         entry = (item){.id = -1, .type = -1, .space = -1};
@@ -208,6 +216,17 @@ done:
     return status;
 }
 
+// Schema 2 added to 1 that the root shows the result table. A file without a version is older.
+static bb_status check_schema(const bb_results *results)
+{
+    bb_status status = BB_OK;
+    const char *version = bb_results_note_text(results, "", "schema_version");
+    BB_REQUIRE(version == NULL || strcmp(version, "1") == 0 || strcmp(version, "2") == 0, BB_IO,
+               "schema %s, expected 1 or 2: a newer bitbudget wrote it", version);
+done:
+    return status;
+}
+
 static bb_status read_all(hid_t file, bb_results *results)
 {
     bb_status status = BB_OK;
@@ -217,6 +236,7 @@ static bb_status read_all(hid_t file, bb_results *results)
     BB_TRY(copy_root_attribute(file, "title", false, results));
     BB_TRY(copy_root_attribute(file, "source", false, results));
     BB_TRY(copy_root_attribute(file, "schema_version", false, results));
+    BB_TRY(check_schema(results));
     const char *text = bb_results_note_text(results, "", "status");
     BB_REQUIRE(strcmp(text, "complete") == 0, BB_IO, "status '%s', expected complete", text);
     BB_TRY(read_datasets(file, "/", true, results));

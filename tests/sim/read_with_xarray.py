@@ -16,7 +16,10 @@ for engine in ("netcdf4", "h5netcdf"):
     with xr.open_dataset(sys.argv[1], engine=engine) as root:
         assert root.attrs["title"] == "a fixture", root.attrs
         assert root.attrs["status"] == "complete", root.attrs
-        assert list(root.coords) == ["wavelength"], root
+        assert sorted(root.coords) == ["pipeline", "wavelength"], root
+        assert list(root.status.values) == ["ok", "ok", "ok", "not_spd"]
+        assert root.overlay_error_x_nm.dims == ("pipeline",) and "series" not in root, root
+        assert float(root.overlay_error_x_nm.sel(pipeline="fp16")) == 0.5
     with xr.open_dataset(sys.argv[1], engine=engine, group="results") as data:
         assert list(data.pipeline.values) == ["reference", "fp32", "fp16", "hp3"]
         assert list(data.status.values) == ["ok", "ok", "ok", "not_spd"]

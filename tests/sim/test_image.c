@@ -10,6 +10,7 @@
 #include "tests/check.h"
 #include "tests/sim/fixture.h"
 
+#include <hdf5.h>
 #include <sys/wait.h>
 
 static int enter(void **state)
@@ -79,6 +80,37 @@ static void files_read_back_bit_for_bit(void **state)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
+// The file of the former schema: the root without the table, and its number.
+static void other_schemas_are_told_apart(void **state)
+{
+    (void)state;
+    bb_results *results = make_results();
+    bb_results *back = NULL;
+    hid_t file = -1;
+    check_ok(bb_results_note(results, "", "schema_version", "1"));
+    check_ok(bb_provenance_end(results));
+    write_file(results, "old.h5");
+    file = H5Fopen("old.h5", H5F_ACC_RDWR, H5P_DEFAULT);
+    for (bb_index i = 0; i < bb_results_count(results); ++i) {
+        const bb_dataset *dataset = bb_results_dataset(results, i);
+        const bool is_linked = strcmp(dataset->group, "results") == 0 && dataset->rank == 1 &&
+                               strcmp(dataset->axes[0], "pipeline") == 0;
+        const char *name = dataset->name;
+        assert_int_equal(H5Lexists(file, name, H5P_DEFAULT) > 0,
+                         is_linked || dataset->group[0] == '\0');
+        assert_true(!is_linked || H5Ldelete(file, name, H5P_DEFAULT) >= 0);
+    }
+    assert_true(H5Fclose(file) >= 0);
+    check_ok(bb_reader_read("old.h5", &back));
+    compare(bb_results_find(back, "results/overlay_error_x_nm"),
+            bb_results_find(results, "results/overlay_error_x_nm"));
+    bb_results_destroy(&back);
+    check_ok(bb_results_note(results, "", "schema_version", "3"));
+    write_file(results, "new.h5");
+    check_fails(bb_reader_read("new.h5", &back), BB_IO, "schema 3, expected 1 or 2");
+    bb_results_destroy(&results);
+}
+
 static void unfinished_results_are_refused(void **state)
 {
     (void)state;
@@ -137,6 +169,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_read_back_bit_for_bit),
+        cmocka_unit_test(other_schemas_are_told_apart),
         cmocka_unit_test(unfinished_results_are_refused),
         cmocka_unit_test(xarray_opens_them_with_both_engines),
     };
