@@ -3,6 +3,7 @@
 // bitbudget outputs: every dataset that a run may write.
 #include "core/memory.h"
 #include "sim/command.h"
+#include "sim/output/provenance.h"
 
 #include <stdio.h>
 
@@ -21,21 +22,27 @@ static bool is_listed(const bb_experiment_table *experiments, bb_index end,
     return false;
 }
 
-// The tables of one experiment, NULL: of all, each once.
+static bb_status append(const bb_output_table *table, const bb_output_table ***out, bb_index *count)
+{
+    BB_RETURN_IF_FAILED(bb_memory_resize(*count + 1, sizeof **out, (void **)out));
+    (*out)[(*count)++] = table;
+    return BB_OK;
+}
+
+// The tables of one experiment, NULL: of all, each once; and those that every run writes.
 static bb_status collect(const bb_experiment_table *experiments, const bb_experiment *only,
                          const bb_output_table ***out, bb_index *count)
 {
     bb_status status = BB_OK;
-    *count = 0;
     for (bb_index e = 0; e < experiments->count; ++e) {
         const bb_experiment *row = experiments->rows[e];
         for (bb_index t = 0; (only == NULL || only == row) && row->outputs[t] != NULL; ++t) {
             if (only != NULL || !is_listed(experiments, e, row->outputs[t])) {
-                BB_TRY(bb_memory_resize(*count + 1, sizeof **out, (void **)out));
-                (*out)[(*count)++] = row->outputs[t];
+                BB_TRY(append(row->outputs[t], out, count));
             }
         }
     }
+    BB_TRY(append(&bb_provenance_outputs, out, count));
 done:
     return status;
 }

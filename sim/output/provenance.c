@@ -123,32 +123,47 @@ done:
     return status;
 }
 
+typedef struct config_record {
+    const char **names, **texts; // [count]
+    bb_index count;
+    const char *resolved;
+} config_record;
+
+static const bb_output outputs[] = {
+    {"config_file", "config_file", NULL, "configuration files, the one run first, then its bases",
+     .member = offsetof(config_record, names), .count = offsetof(config_record, count)},
+    {"config_as_typed", "config_file", NULL, "configuration files as read",
+     .member = offsetof(config_record, texts)},
+    {"config_resolved", "", NULL, "the study with bases, overrides, defaults and the drawn seed",
+     .note = "runs again as it is, from any folder (files are named from the root)",
+     .member = offsetof(config_record, resolved)},
+};
+
+const bb_output_table bb_provenance_outputs = {
+    .title = "/provenance",
+    .group = "provenance",
+    .rows = outputs,
+    .count = sizeof outputs / sizeof *outputs,
+};
+
 static bb_status record_config(bb_results *results, const bb_config *config)
 {
     bb_status status = BB_OK;
-    bb_index count = bb_config_file_count(config);
-    const char **names = NULL;
-    const char **texts = NULL;
+    config_record record = {.count = bb_config_file_count(config)};
     bb_text resolved = {0};
-    BB_TRY(BB_ALLOCATE(count, &names));
-    BB_TRY(BB_ALLOCATE(count, &texts));
-    for (bb_index i = 0; i < count; ++i) {
-        names[i] = bb_config_file_name(config, i);
-        texts[i] = bb_config_file_text(config, i);
+    BB_TRY(BB_ALLOCATE(record.count, &record.names));
+    BB_TRY(BB_ALLOCATE(record.count, &record.texts));
+    for (bb_index i = 0; i < record.count; ++i) {
+        record.names[i] = bb_config_file_name(config, i);
+        record.texts[i] = bb_config_file_text(config, i);
     }
-    BB_TRY(bb_results_text_axis(results, "provenance/config_file",
-                                "configuration files, the one run first, then its bases", count,
-                                names));
-    BB_TRY(bb_results_texts(results, "provenance/config_as_typed", "configuration files as read",
-                            "config_file", texts));
     BB_TRY(bb_config_resolved(config, &resolved));
-    const char *text = bb_text_string(&resolved);
-    BB_TRY(bb_results_texts(results, "provenance/config_resolved",
-                            "configuration with bases, overrides and defaults", "", &text));
+    record.resolved = bb_text_string(&resolved);
+    BB_TRY(bb_output_table_publish(&bb_provenance_outputs, &record, NULL, results));
 done:
     bb_text_release(&resolved);
-    BB_RELEASE(&texts);
-    BB_RELEASE(&names);
+    BB_RELEASE(&record.texts);
+    BB_RELEASE(&record.names);
     return status;
 }
 

@@ -6,7 +6,7 @@
 #define BB_SIM_OUTPUT_PROVENANCE_H
 
 #include "sim/config/config.h"
-#include "sim/output/results.h"
+#include "sim/output/output_table.h"
 #include "sim/study.h"
 
 /// Name and version of one library that was linked or loaded.
@@ -19,6 +19,9 @@ enum { BB_LIBRARIES = 8 };
 
 /// Versions as the libraries themselves state them.
 void bb_provenance_libraries(bb_library out[BB_LIBRARIES]);
+
+/// The datasets of /provenance.
+extern const bb_output_table bb_provenance_outputs;
 
 /// Records everything but the end; call before the run. `arguments` [argument_count] is the command
 /// line. `config` is NULL where none was read.
