@@ -145,7 +145,7 @@ static double path_rounding(const bb_row_rounding *path, const bb_vector_norms *
     const double magnitudes =
         fmin(fmin(path->norm_1 * x->maximum, path->largest * x->norm_1), path->norm_2 * x->norm_2);
     if (!(isfinite(x->norm_1) && isfinite(path->norm_1) &&
-          path->most * x->maximum * (1.0 + relative) < rounding->largest)) {
+          path->peak * x->maximum * (1.0 + relative) < rounding->largest)) {
         return INFINITY;
     }
     const double underflow = 2.0 * rounding->subnormal * (path->underflow + path->norm_1);

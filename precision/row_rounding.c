@@ -54,7 +54,7 @@ static void add_term(const term_norms *v, double factor, double scale, bb_index 
     tile->norm_2 += size * sqrt(v->squares);
     tile->largest += size * v->largest;
     rounding->underflow += size * (double)cells + fabs(factor) + 1.0;
-    rounding->most = fmax(rounding->most, fmax(1.0, scale) * v->norm_1);
+    rounding->peak = fmax(rounding->peak, fmax(1.0, scale) * v->norm_1);
 }
 
 // U of a term of the band.
@@ -104,12 +104,12 @@ static void finish(bb_row_rounding *row, double sums, double wide)
     row->norm_1 *= above;
     row->largest *= above;
     row->underflow *= above;
-    row->most = fmax(1.0, fmax(row->most, row->norm_1)) * above;
+    row->peak = fmax(1.0, fmax(row->peak, row->norm_1)) * above;
     row->roundings = ROUNDINGS;
     row->sums = sums;
     row->wide += wide + SPARE;
     if (isnan(row->norm_1) || isnan(row->norm_2) || isnan(row->underflow)) {
-        row->norm_1 = row->norm_2 = row->largest = row->underflow = row->most = INFINITY;
+        row->norm_1 = row->norm_2 = row->largest = row->underflow = row->peak = INFINITY;
     }
 }
 
@@ -187,7 +187,7 @@ static bool read_block(const bb_transform_plan *plan, const bb_transform_band *b
 static bb_index row_in_band(const bb_transform_plan *plan, const bb_transform_block *block,
                             bb_index i)
 {
-    return i / block->size[1] * plan->whole[1] + block->first[1] + i % block->size[1];
+    return i / block->size[1] * plan->extent[1] + block->first[1] + i % block->size[1];
 }
 
 // H of a block of the mesh, for every row.
@@ -229,7 +229,7 @@ static void finish_blocks(const bb_transform_plan *plan, const bb_transform_bloc
             products += spectrum->basis[k * block->rows + i] * spectrum->count[k];
         }
         rounding->underflow = plan->step * products + rounding->norm_1; // of transformed x
-        rounding->most = fmax(1.0, all) * sqrt(cells);
+        rounding->peak = fmax(1.0, all) * sqrt(cells);
         rounding->norm_1 = poisoned ? NAN : rounding->norm_1;
         finish(rounding, sums,
                sums + (double)(count[2] * count[3]) / PANELS + 3.0 * lengths * sqrt(cells));

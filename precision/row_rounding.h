@@ -27,7 +27,7 @@
 typedef struct bb_row_rounding {
     double norm_1, norm_2, largest; ///< of P, as above
     double underflow;               ///< of products, over the smallest number of their format
-    double most;                    ///< any number on the way, over max|x|
+    double peak;                    ///< any number on the way, over max|x|
     double roundings, sums, wide;   ///< how often, as above; wide 0: the row is decoded
     double chunk;                   ///< products that runs sum in the format of products
 } bb_row_rounding;

@@ -128,12 +128,12 @@ done:
 
 void bb_tomography_destroy(bb_tomography **tomography)
 {
-    bb_tomography *whole = *tomography;
-    if (whole == NULL) {
+    bb_tomography *problem = *tomography;
+    if (problem == NULL) {
         return;
     }
-    for (bb_index t = 0; t < whole->target_count; ++t) {
-        bb_tomography_target *target = &whole->targets[t];
+    for (bb_index t = 0; t < problem->target_count; ++t) {
+        bb_tomography_target *target = &problem->targets[t];
         bb_slope_covariance_destroy(&target->ctm_covariance);
         bb_slope_covariance_destroy(&target->ctt_covariance);
         if (target->owns_spread) {
@@ -143,13 +143,13 @@ void bb_tomography_destroy(bb_tomography **tomography)
         }
         bb_sensor_array_release(&target->truth);
     }
-    BB_RELEASE(&whole->targets);
-    bb_slope_covariance_destroy(&whole->core_covariance);
-    bb_slope_covariance_destroy(&whole->whole_covariance);
-    bb_tilt_vectors_release(&whole->tilts);
-    bb_measurement_noise_release(&whole->noise);
-    bb_sensor_array_release(&whole->guides);
-    bb_atmosphere_release(&whole->atmosphere);
+    BB_RELEASE(&problem->targets);
+    bb_slope_covariance_destroy(&problem->core_covariance);
+    bb_slope_covariance_destroy(&problem->whole_covariance);
+    bb_tilt_vectors_release(&problem->tilts);
+    bb_measurement_noise_release(&problem->noise);
+    bb_sensor_array_release(&problem->guides);
+    bb_atmosphere_release(&problem->atmosphere);
     BB_RELEASE(tomography);
 }
 

@@ -34,9 +34,9 @@ static double clipped_height(double radius, double x0, double x1, double y)
 
 double bb_scan_area_inside(double radius, double x0, double x1, double y0, double y1)
 {
-    double left = clamp(x0, -radius, radius);
+    double start = clamp(x0, -radius, radius);
     double right = clamp(x1, -radius, radius);
-    return clipped_height(radius, left, right, y1) - clipped_height(radius, left, right, y0);
+    return clipped_height(radius, start, right, y1) - clipped_height(radius, start, right, y0);
 }
 
 static double part_inside(const bb_scan *scan, const bb_field *field)

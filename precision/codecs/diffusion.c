@@ -9,7 +9,7 @@
 
 // Where a row is: what the values to the left, above and above to the left left over.
 typedef struct front {
-    double left, above_left;
+    double beside, corner;
     double limit;
     double *above; // [across]: of the line above from here on, of this line before
 } front;
@@ -17,7 +17,7 @@ typedef struct front {
 // What is added to a value. The left neighbour's part comes last: only that has to be waited for.
 static inline double with_incoming(const front *queue, bb_index i, double value)
 {
-    return (value + (queue->above[i] - queue->above_left)) + queue->left;
+    return (value + (queue->above[i] - queue->corner)) + queue->beside;
 }
 
 static inline void leave(front *queue, bb_index i, double error)
@@ -26,15 +26,15 @@ static inline void leave(front *queue, bb_index i, double error)
     if (fabs(error) > queue->limit) { // rare: something has clipped
         kept = copysign(queue->limit, error);
     }
-    queue->above_left = queue->above[i];
+    queue->corner = queue->above[i];
     queue->above[i] = kept;
-    queue->left = kept;
+    queue->beside = kept;
 }
 
 static inline void begin_line(front *queue)
 {
-    queue->left = 0.0;
-    queue->above_left = 0.0;
+    queue->beside = 0.0;
+    queue->corner = 0.0;
 }
 
 static front start(double limit, bb_index across, double *above)

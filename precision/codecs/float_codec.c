@@ -301,21 +301,21 @@ static bb_status encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
 BB_CLONES static void decode_words(const layout *rule, const unsigned char *bytes, bb_index skip,
                                    bb_index count, float *out)
 {
-    const layout from = *rule; // a copy, which stores to `out` cannot change
-    const uint32_t magnitude_mask = (uint32_t)((1ULL << (from.bits - 1)) - 1);
+    const layout format = *rule; // a copy, which stores to `out` cannot change
+    const uint32_t magnitude_mask = (uint32_t)((1ULL << (format.bits - 1)) - 1);
     for (bb_index i = 0; i < count; ++i) {
-        const uint64_t place = (uint64_t)(skip + i) * (uint64_t)from.bits;
+        const uint64_t place = (uint64_t)(skip + i) * (uint64_t)format.bits;
         uint64_t window;
         memcpy(&window, bytes + place / 8, sizeof window);
         const uint32_t word = (uint32_t)(window >> place % 8);
         const uint32_t magnitude = word & magnitude_mask;
-        const uint32_t sign = (word >> (from.bits - 1) & 1U) << 31;
+        const uint32_t sign = (word >> (format.bits - 1) & 1U) << 31;
         const float normal =
-            bb_format_f32_of_bits((magnitude << (23 - from.mantissa)) + from.exponent_bits);
-        const float small = (float)(int32_t)magnitude * from.spacing;
-        float value = magnitude >> from.mantissa == 0 ? small : normal;
-        if (magnitude >= from.infinity) {
-            value = magnitude > from.infinity || from.finite ? NAN : INFINITY;
+            bb_format_f32_of_bits((magnitude << (23 - format.mantissa)) + format.exponent_bits);
+        const float small = (float)(int32_t)magnitude * format.spacing;
+        float value = magnitude >> format.mantissa == 0 ? small : normal;
+        if (magnitude >= format.infinity) {
+            value = magnitude > format.infinity || format.finite ? NAN : INFINITY;
         }
         out[i] = bb_format_f32_of_bits(bb_format_bits_of_f32(value) | sign);
     }

@@ -93,11 +93,11 @@ static double norm(const double *values, bb_index count)
 typedef struct task {
     bb_low_rank_room *room;
     const double *gaussians;
-    int m, n;     // rows, cells
-    int rank;     // columns of Q so far
-    double limit; // of the error's Frobenius norm
-    double left;  // norm of the remainder, weighted
-    double count; // of columns that are not all zeros
+    int m, n;         // rows, cells
+    int rank;         // columns of Q so far
+    double limit;     // of the error's Frobenius norm
+    double remainder; // norm of the remainder, weighted
+    double count;     // of columns that are not all zeros
     bool all_wide;
 } task;
 
@@ -159,7 +159,7 @@ static bb_status widen(task *work, int count)
     cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, n, m, count, -1.0, b, n, q, m, 1.0,
                 room->rest, n);
     work->rank = k + count;
-    work->left = norm(room->rest, (bb_index)m * n);
+    work->remainder = norm(room->rest, (bb_index)m * n);
 done:
     return status;
 }
@@ -174,8 +174,8 @@ static bb_status find_range(task *work)
     for (bb_index i = 0; i < work->m; ++i) {
         weigh(work, sqrt(work->count), work->room->rest + i * work->n);
     }
-    work->left = norm(work->room->rest, (bb_index)work->m * work->n);
-    for (int step = FIRST; work->rank < limit && work->left > enough;) {
+    work->remainder = norm(work->room->rest, (bb_index)work->m * work->n);
+    for (int step = FIRST; work->rank < limit && work->remainder > enough;) {
         enough = 0.125 * work->limit;
         BB_TRY(widen(work, (int)least(step, limit - work->rank)));
         step = work->rank;
@@ -345,7 +345,7 @@ static bb_status factorise(task *work, bool *held, bb_low_rank_form *out)
     int wide = 0;
     *held = false;
     BB_TRY(find_range(work));
-    double budget = work->limit * work->limit - work->left * work->left;
+    double budget = work->limit * work->limit - work->remainder * work->remainder;
     if (work->rank == 0) { // all of it is less than the tolerance
         out->error = norm(work->room->tile, (bb_index)work->m * work->n);
         *held = true;

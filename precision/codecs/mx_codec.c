@@ -45,7 +45,7 @@ typedef struct element {
     int least_exponent; // of the smallest normal, 2^least_exponent
     int emax;
     double largest;
-    bool whole;
+    bool is_integer;
 } element;
 
 static const element elements[] = {
@@ -112,7 +112,7 @@ static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
 
 static const char *absent(const bb_codec_config *config, bb_device_kind device)
 {
-    return device == BB_DEVICE_CPU || element_of(config)->whole
+    return device == BB_DEVICE_CPU || element_of(config)->is_integer
                ? NULL
                : "codec mx has products of int8 alone on a GPU, expected device cpu";
 }
@@ -179,7 +179,7 @@ static double bits_per_value(const bb_codec_config *config)
 
 static bb_codec_form form(const bb_codec_config *config)
 {
-    const bool is_whole = element_of(config)->whole;
+    const bool is_whole = element_of(config)->is_integer;
     return (bb_codec_form){.kind = is_whole ? BB_FORM_INTEGERS : BB_FORM_PIECES, .bits = MOST_BITS};
 }
 
@@ -190,7 +190,7 @@ static double value_of(const element *kind, int code)
     const int rest = code & ((1 << (kind->bits - 1)) - 1);
     const int exponent = rest >> kind->fraction;
     const int fraction = rest & ((1 << kind->fraction) - 1);
-    if (kind->whole) {
+    if (kind->is_integer) {
         return ldexp((double)bb_plane_signed((uint32_t)code, kind->bits), -kind->fraction);
     }
     const double magnitude = exponent == 0
@@ -236,7 +236,7 @@ static inline int32_t code_of(const element *kind, double value, double minimum,
                               bb_codec_counts *counts)
 {
     const double magnitude = fabs(value);
-    const double normal = kind->whole ? INFINITY : minimum * (double)(1 << kind->fraction);
+    const double normal = kind->is_integer ? INFINITY : minimum * (double)(1 << kind->fraction);
     double rounded =
         bb_format_round_magnitude_f64(magnitude, 52 - kind->fraction, normal, minimum * 0x1p52);
     counts->saturated += rounded > kind->largest;
@@ -247,7 +247,7 @@ static inline int32_t code_of(const element *kind, double value, double minimum,
         const uint64_t bits = bb_format_bits_of_f64(rounded) >> (52 - kind->fraction);
         code = (int32_t)(bits - ((uint64_t)(1022 + kind->least_exponent) << kind->fraction));
     }
-    if (kind->whole) {
+    if (kind->is_integer) {
         return signbit(value) ? -code : code;
     }
     return signbit(value) ? code | 1 << (kind->bits - 1) : code;

@@ -197,10 +197,10 @@ static bb_status encode_row(quantiser_store *store, bb_index row, const double *
                             bb_index columns, unsigned char *scratch, bb_codec_counts *counts)
 {
     bb_status status = BB_OK;
-    quantiser_row *to = &store->rows[row];
+    quantiser_row *target = &store->rows[row];
     unsigned char *cursor = scratch;
     double per_step = 1.0 / (double)store->step;
-    BB_RELEASE(&to->words);
+    BB_RELEASE(&target->words);
     for (bb_index run = 0; run < store->runs; ++run) {
         bb_index rest = columns - run * RUN;
         bb_index count = rest < RUN ? rest : RUN;
@@ -216,10 +216,10 @@ static bb_status encode_row(quantiser_store *store, bb_index row, const double *
             cursor = encode_blocks(last, per_step, 1, widths + full_blocks, cursor, counts);
         }
     }
-    to->bytes = (size_t)(cursor - scratch);
-    BB_TRY(BB_ALLOCATE((bb_index)to->bytes, &to->words));
-    if (to->bytes > 0) {
-        memcpy(to->words, scratch, to->bytes);
+    target->bytes = (size_t)(cursor - scratch);
+    BB_TRY(BB_ALLOCATE((bb_index)target->bytes, &target->words));
+    if (target->bytes > 0) {
+        memcpy(target->words, scratch, target->bytes);
     }
 done:
     return status;

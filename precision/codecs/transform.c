@@ -22,7 +22,7 @@ bb_transform_block bb_transform_block_of(const bb_transform_plan *plan, bb_index
     bb_transform_block block = {.rows = 1, .cells = 1};
     for (int axis = 0; axis < AXES; ++axis) {
         block.first[axis] = indices[axis] * plan->length[axis];
-        bb_index remainder = plan->whole[axis] - block.first[axis];
+        bb_index remainder = plan->extent[axis] - block.first[axis];
         bool rest = remainder < plan->length[axis];
         block.size[axis] = rest ? remainder : plan->length[axis];
         block.kind |= (unsigned)rest << axis;
@@ -146,10 +146,10 @@ typedef struct rank {
     bb_index product, total, place;
 } rank;
 
-static int compare(const void *left, const void *right)
+static int compare(const void *first, const void *second)
 {
-    const rank *a = left;
-    const rank *b = right;
+    const rank *a = first;
+    const rank *b = second;
     bb_index factor = a->product != b->product ? a->product - b->product
                       : a->total != b->total   ? a->total - b->total
                                                : a->place - b->place;
@@ -187,8 +187,8 @@ bb_status bb_transform_plan_make(bb_transform_plan *plan)
 {
     bb_status status = BB_OK;
     for (int axis = 0; axis < AXES; ++axis) {
-        bb_index rest = plan->whole[axis] % plan->length[axis];
-        plan->count[axis] = (plan->whole[axis] + plan->length[axis] - 1) / plan->length[axis];
+        bb_index rest = plan->extent[axis] % plan->length[axis];
+        plan->count[axis] = (plan->extent[axis] + plan->length[axis] - 1) / plan->length[axis];
         BB_TRY(make_basis(plan->length[axis], &plan->basis[axis][0]));
         if (rest > 0) {
             BB_TRY(make_basis(rest, &plan->basis[axis][1]));

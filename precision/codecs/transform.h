@@ -52,7 +52,7 @@ typedef struct bb_transform_basis {
 } bb_transform_basis;
 
 typedef struct bb_transform_plan {
-    bb_index whole[BB_TRANSFORM_AXES];  ///< length of the axes
+    bb_index extent[BB_TRANSFORM_AXES]; ///< length of the axes
     bb_index length[BB_TRANSFORM_AXES]; ///< of a block
     bb_index count[BB_TRANSFORM_AXES];  ///< blocks, the last one perhaps shorter
     double step;

@@ -116,17 +116,17 @@ static void shape(const bb_coded_matrix *matrix, bb_transform_plan *plan)
     const bb_matrix_layout *layout = &matrix->layout;
     bool line = layout->mesh_columns == 0;
     bb_index row_columns = layout->row_columns > 0 ? layout->row_columns : 1;
-    plan->whole[BB_TRANSFORM_ROW_LINES] = layout->rows / row_columns;
-    plan->whole[BB_TRANSFORM_ROW_COLUMNS] = row_columns;
-    plan->whole[BB_TRANSFORM_COLUMNS] = line ? layout->columns : layout->mesh_columns;
-    plan->whole[BB_TRANSFORM_LINES] = layout->columns / plan->whole[BB_TRANSFORM_COLUMNS];
+    plan->extent[BB_TRANSFORM_ROW_LINES] = layout->rows / row_columns;
+    plan->extent[BB_TRANSFORM_ROW_COLUMNS] = row_columns;
+    plan->extent[BB_TRANSFORM_COLUMNS] = line ? layout->columns : layout->mesh_columns;
+    plan->extent[BB_TRANSFORM_LINES] = layout->columns / plan->extent[BB_TRANSFORM_COLUMNS];
     plan->length[BB_TRANSFORM_ROW_LINES] = config->band_lines;
     plan->length[BB_TRANSFORM_ROW_COLUMNS] = config->band_columns;
     plan->length[BB_TRANSFORM_COLUMNS] = config->tile_columns * (line ? config->tile_rows : 1);
     plan->length[BB_TRANSFORM_LINES] = line ? 1 : config->tile_rows;
     for (int axis = 0; axis < BB_TRANSFORM_AXES; ++axis) {
-        if (plan->length[axis] > plan->whole[axis]) {
-            plan->length[axis] = plan->whole[axis];
+        if (plan->length[axis] > plan->extent[axis]) {
+            plan->length[axis] = plan->extent[axis];
         }
     }
     plan->step = 2.0 * config->tolerance;
@@ -151,10 +151,10 @@ static bb_status create(bb_coded_matrix *matrix)
     BB_TRY(BB_ZEROED(1, &store));
     matrix->store = store;
     shape(matrix, &store->plan);
-    matrix->line_rows = store->plan.whole[BB_TRANSFORM_ROW_COLUMNS];
+    matrix->line_rows = store->plan.extent[BB_TRANSFORM_ROW_COLUMNS];
     matrix->band_lines = store->plan.length[BB_TRANSFORM_ROW_LINES];
     matrix->piece_columns =
-        store->plan.whole[BB_TRANSFORM_COLUMNS] * store->plan.length[BB_TRANSFORM_LINES];
+        store->plan.extent[BB_TRANSFORM_COLUMNS] * store->plan.length[BB_TRANSFORM_LINES];
     BB_REQUIRE((double)bb_coded_matrix_band(matrix) * (double)layout->columns < 0x1p30, BB_INVALID,
                "bands of %td rows by %td columns, expected fewer than 2^30 values",
                bb_coded_matrix_band(matrix), layout->columns);
@@ -196,10 +196,10 @@ static bb_index gather(const bb_transform_plan *plan, const bb_transform_block *
                        bb_view panel, double *out)
 {
     const bb_index *size = block->size;
-    bb_index pitch = plan->whole[BB_TRANSFORM_COLUMNS];
+    bb_index pitch = plan->extent[BB_TRANSFORM_COLUMNS];
     bb_index bad = 0;
     for (bb_index i = 0; i < block->rows; ++i) {
-        bb_index row = i / size[1] * plan->whole[1] + block->first[1] + i % size[1];
+        bb_index row = i / size[1] * plan->extent[1] + block->first[1] + i % size[1];
         const double *source = bb_view_row(panel, row) + block->first[2] * pitch + block->first[3];
         for (bb_index line = 0; line < size[2]; ++line, out += size[3]) {
             for (bb_index j = 0; j < size[3]; ++j) {
@@ -357,7 +357,7 @@ static void decode_piece(const bb_coded_matrix *matrix, bb_index group, bb_index
         for (bb_index i = 0; i < place.lines; ++i) {
             for (bb_index line = 0; line < block.size[2]; ++line, source += block.size[3]) {
                 bb_index target =
-                    i * matrix->piece_columns + line * plan->whole[3] + block.first[3];
+                    i * matrix->piece_columns + line * plan->extent[3] + block.first[3];
                 for (bb_index j = 0; f32 != NULL && j < block.size[3]; ++j) {
                     f32[target + j] = (float)source[j];
                 }
@@ -385,7 +385,7 @@ static void decode(const bb_coded_matrix *matrix, bb_index row, bb_index column,
     const transform_store *store = matrix->store;
     const bb_transform_plan *plan = &store->plan;
     bb_index step = bb_coded_matrix_band(matrix);
-    bb_index pitch = plan->whole[BB_TRANSFORM_COLUMNS];
+    bb_index pitch = plan->extent[BB_TRANSFORM_COLUMNS];
     bb_index strip = matrix->piece_columns;
     bb_index across = plan->count[BB_TRANSFORM_COLUMNS];
     double values[BB_TRANSFORM_VALUES];

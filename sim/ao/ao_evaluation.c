@@ -15,7 +15,7 @@ bb_status bb_ao_evaluation_create(const char *pipeline, bb_index targets, bb_ind
     BB_TRY(BB_ZEROED(targets, &out->r));
     BB_TRY(bb_evaluation_unset(targets * wavelengths, &out->strehl));
     BB_TRY(bb_evaluation_unset(targets * wavelengths, &out->pairs));
-    BB_TRY(bb_evaluation_unset(targets * wavelengths, &out->whole));
+    BB_TRY(bb_evaluation_unset(targets * wavelengths, &out->pairs_with_terms));
     BB_TRY(bb_evaluation_unset(targets * wavelengths, &out->stationary));
     BB_TRY(bb_evaluation_unset(targets * wavelengths * boxes, &out->ensquared));
     BB_TRY(bb_evaluation_unset(targets, &out->residual_m));
@@ -34,7 +34,7 @@ void bb_ao_evaluation_release(bb_ao_evaluation *evaluation, bb_index targets)
     BB_RELEASE(&evaluation->r);
     BB_RELEASE(&evaluation->strehl);
     BB_RELEASE(&evaluation->pairs);
-    BB_RELEASE(&evaluation->whole);
+    BB_RELEASE(&evaluation->pairs_with_terms);
     BB_RELEASE(&evaluation->stationary);
     BB_RELEASE(&evaluation->ensquared);
     BB_RELEASE(&evaluation->residual_m);
@@ -206,7 +206,7 @@ const bb_output_table bb_ao_evaluation_by_frames = {
 
 static const bb_output with_terms[] = {
     {"strehl_pairs_whole", BY_DIRECTION, "1", "Strehl ratio with error terms, by pairs of points",
-     .note = "absent without any", .member = offsetof(bb_ao_evaluation, whole)},
+     .note = "absent without any", .member = offsetof(bb_ao_evaluation, pairs_with_terms)},
 };
 
 const bb_output_table bb_ao_evaluation_with_terms = {

@@ -17,14 +17,14 @@ typedef struct bb_ao_evaluation {
     double **r;               ///< [targets], each [m][n]; of a shared one the first only
     bool shared;              ///< one reconstructor corrects all targets
     double *strehl;           ///< [targets][wavelengths], as the study scores
-    double *pairs;      ///< [targets][wavelengths] by pairs, without the error terms; of frames
-    double *whole;      ///< [targets][wavelengths] by pairs, with them; of frames
-    double *stationary; ///< [targets][wavelengths] as if stationary, with them; of frames
-    double *ensquared;  ///< [targets][wavelengths][boxes]
-    double *residual_m; ///< [targets] with the error terms
-    double *noise_m;    ///< [targets] what noise alone makes of the reference; NaN of others
-    double *width_mas;  ///< [targets][wavelengths] of the image at half maximum
-    double *psf;        ///< [images][BB_AO_PSF_PIXELS][BB_AO_PSF_PIXELS], by target and wavelength
+    double *pairs; ///< [targets][wavelengths] by pairs, without the error terms; of frames
+    double *pairs_with_terms; ///< [targets][wavelengths] by pairs, with them; of frames
+    double *stationary;       ///< [targets][wavelengths] as if stationary, with them; of frames
+    double *ensquared;        ///< [targets][wavelengths][boxes]
+    double *residual_m;       ///< [targets] with the error terms
+    double *noise_m;          ///< [targets] what noise alone makes of the reference; NaN of others
+    double *width_mas;        ///< [targets][wavelengths] of the image at half maximum
+    double *psf; ///< [images][BB_AO_PSF_PIXELS][BB_AO_PSF_PIXELS], by target and wavelength
 } bb_ao_evaluation;
 
 /// All NaN, room for everything but `r`. Errors: BB_MEMORY. Release with bb_ao_evaluation_release.

@@ -164,7 +164,7 @@ static void list_arrays(const bb_ao_study *study, const bb_ao_evaluation *evalua
     const bb_checkpoint_piece all[ARRAYS] = {
         {evaluation->strehl, strehls},
         {evaluation->pairs, strehls},
-        {evaluation->whole, strehls},
+        {evaluation->pairs_with_terms, strehls},
         {evaluation->stationary, strehls},
         {evaluation->ensquared, strehls * study->ensquared_mas.count},
         {evaluation->width_mas, strehls},

@@ -176,7 +176,7 @@ static bb_status rate_for_frames(const ao_run *run, bb_index target, const doubl
     const bb_index first = target * run->wavelength_count;
     bb_outcome outcome = {0};
     bb_tomography_score pairs = {.kind = BB_SCORE_PAIRS,
-                                 .strehl = evaluation->whole + first,
+                                 .strehl = evaluation->pairs_with_terms + first,
                                  .correctable = evaluation->pairs + first};
     bb_tomography_score stationary = {.kind = BB_SCORE_STATIONARY,
                                       .strehl = evaluation->stationary + first};

@@ -19,7 +19,7 @@ typedef struct sampling {
     bb_monte_carlo_estimate *estimates; // [most: pipelines targets]
     bb_index *place;                    // [estimates] pipeline targets + target
     bb_frame_mean *correctable;         // [pipelines][targets][wavelengths]
-    bb_frame_mean *whole;
+    bb_frame_mean *total;
     bb_frame_mean *fitting; // [targets]
     double *psf;            // [BB_AO_PSF_PIXELS]^2
     bb_index separations[MOST_SEPARATIONS];
@@ -45,11 +45,11 @@ static bb_status list_estimates(sampling *all)
     BB_TRY(BB_ZEROED(limit, &all->estimates));
     BB_TRY(BB_ALLOCATE(limit, &all->place));
     BB_TRY(BB_ALLOCATE(limit * all->wavelengths, &all->correctable));
-    BB_TRY(BB_ALLOCATE(limit * all->wavelengths, &all->whole));
+    BB_TRY(BB_ALLOCATE(limit * all->wavelengths, &all->total));
     BB_TRY(BB_ALLOCATE(all->targets, &all->fitting));
     BB_TRY(bb_evaluation_unset((bb_index)BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS, &all->psf));
     for (bb_index i = 0; i < limit * all->wavelengths; ++i) {
-        all->correctable[i] = all->whole[i] = (bb_frame_mean){NAN, NAN};
+        all->correctable[i] = all->total[i] = (bb_frame_mean){NAN, NAN};
     }
     for (bb_index i = 0; i < limit; ++i) {
         const bb_ao_evaluation *evaluation = &all->evaluations[i / all->targets];
@@ -61,7 +61,7 @@ static bb_status list_estimates(sampling *all)
             (bb_monte_carlo_estimate){.target = i % all->targets,
                                       .r = r,
                                       .correctable = all->correctable + i * all->wavelengths,
-                                      .whole = all->whole + i * all->wavelengths,
+                                      .total = all->total + i * all->wavelengths,
                                       .psf = i == reference * all->targets ? all->psf : NULL};
         all->place[all->task.estimate_count++] = i;
     }
@@ -115,10 +115,14 @@ static bb_status publish_strehl(const sampling *all, bb_results *results)
     for (bb_index i = 0; i < count; ++i) {
         const bb_ao_evaluation *evaluation = &all->evaluations[i / items];
         const bb_frame_mean *part = &all->correctable[i];
-        const bb_frame_mean *whole = &all->whole[i];
-        rows[i] = (strehl_row){
-            part->mean,  part->error,  (part->mean - evaluation->pairs[i % items]) / part->error,
-            whole->mean, whole->error, (whole->mean - evaluation->whole[i % items]) / whole->error};
+        const bb_frame_mean *total = &all->total[i];
+        rows[i] =
+            (strehl_row){part->mean,
+                         part->error,
+                         (part->mean - evaluation->pairs[i % items]) / part->error,
+                         total->mean,
+                         total->error,
+                         (total->mean - evaluation->pairs_with_terms[i % items]) / total->error};
     }
     BB_TRY(bb_output_table_publish_records(&bb_ao_sampling_strehl, rows, sizeof *rows, count, NULL,
                                            results));
@@ -233,7 +237,7 @@ done:
     BB_RELEASE(&all.estimates);
     BB_RELEASE(&all.place);
     BB_RELEASE(&all.correctable);
-    BB_RELEASE(&all.whole);
+    BB_RELEASE(&all.total);
     BB_RELEASE(&all.fitting);
     BB_RELEASE(&all.psf);
     return status;

@@ -279,7 +279,7 @@ static void leave(contest *task)
     BB_RELEASE(&task->values);
 }
 
-bb_status bb_bench_gemv_cuda(const bb_bench_case *self, const bb_bench_setup *setup,
+bb_status bb_gemv_cuda_bench(const bb_bench_case *self, const bb_bench_setup *setup,
                              bb_bench_outcome *out)
 {
     bb_status status = BB_OK;

@@ -37,7 +37,7 @@ typedef enum bb_gemv_cuda_row {
 } bb_gemv_cuda_row;
 
 /// Measures a bb_gemv_cuda_row; skipped without a cuda device.
-BB_CHECKED bb_status bb_bench_gemv_cuda(const bb_bench_case *self, const bb_bench_setup *setup,
+BB_CHECKED bb_status bb_gemv_cuda_bench(const bb_bench_case *self, const bb_bench_setup *setup,
                                         bb_bench_outcome *out);
 
 #endif

@@ -299,7 +299,7 @@ done:
     return status;
 }
 
-bb_status bb_bench_panel(const bb_bench_case *self, const bb_bench_setup *setup,
+bb_status bb_panel_bench(const bb_bench_case *self, const bb_bench_setup *setup,
                          bb_bench_outcome *out)
 {
     bb_status status = BB_OK;

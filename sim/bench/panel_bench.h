@@ -31,7 +31,7 @@ typedef enum bb_bench_panel_row {
 
 /// Skipped, with the reason, where there is no cuda device, too little of its memory, or an
 /// architecture without the arithmetic, and where the factorization breaks down.
-BB_CHECKED bb_status bb_bench_panel(const bb_bench_case *self, const bb_bench_setup *setup,
+BB_CHECKED bb_status bb_panel_bench(const bb_bench_case *self, const bb_bench_setup *setup,
                                     bb_bench_outcome *out);
 
 #endif

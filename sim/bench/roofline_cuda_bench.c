@@ -50,7 +50,7 @@ static bb_status take_step(const bb_bench_setup *setup, bb_bench_step step, bb_b
     case BB_BENCH_STEP_RESTRICTION:
         return bb_bench_restriction_cuda(NULL, setup, out);
     default:
-        return bb_bench_gemv_cuda(&product, setup, out);
+        return bb_gemv_cuda_bench(&product, setup, out);
     }
 }
 

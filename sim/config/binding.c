@@ -375,7 +375,7 @@ static bb_status refuse_unknown(binder *binding, const bb_schema *schema, const 
     // A key of a group inside this one: the user wrote it one level too high.
     for (bb_index i = 0; nearest == NULL && i < schema->key_count; ++i) {
         const bb_key *group = &schema->keys[i];
-        if (group->kind == BB_KEY_GROUP && bb_schema_key(group->schema, member->key) != NULL) {
+        if (group->kind == BB_KEY_GROUP && bb_binding_key(group->schema, member->key) != NULL) {
             BB_TRY(bb_problems_add(binding->problems, member->key_place,
                                    "%s: unknown key (did you mean %s.%s?); valid keys: %s", path,
                                    group->name, member->key, bb_text_string(&keys)));
@@ -403,7 +403,7 @@ static bb_status bind_group(binder *binding, const bb_schema *schema, const bb_n
     bb_status status = BB_OK;
     char *key_path = NULL;
     for (const bb_node *member = map->first; member != NULL; member = member->next) {
-        if (bb_schema_key(schema, member->key) == NULL) {
+        if (bb_binding_key(schema, member->key) == NULL) {
             BB_TRY(join(&key_path, path, member->key));
             BB_TRY(refuse_unknown(binding, schema, member, key_path));
         }

@@ -16,7 +16,7 @@ BB_CHECKED bb_status bb_binding_bind(bb_arena *arena, const bb_schema *schema, c
                                      const char *path, bb_problems *problems, void *out);
 
 /// Key of a schema by name, NULL where it has none.
-const bb_key *bb_schema_key(const bb_schema *schema, const char *name);
+const bb_key *bb_binding_key(const bb_schema *schema, const char *name);
 
 /// What a key takes, as "a number in (0, 5] m" or "one of fp64, fp32".
 BB_CHECKED bb_status bb_binding_expectation(const bb_key *key, bb_text *out);

@@ -8,7 +8,7 @@ enum { LINE_BYTES = 60 }; // of a line that is quoted
 
 // A piece of a text: a line without its end, or a group with its name.
 typedef struct piece {
-    const char *at;
+    const char *place;
     size_t length;
 } piece;
 
@@ -19,7 +19,7 @@ static piece line_at(const char *text)
 
 static const char *after(piece line)
 {
-    const char *end = line.at + line.length;
+    const char *end = line.place + line.length;
     return *end == '\n' ? end + 1 : end;
 }
 
@@ -63,37 +63,37 @@ static piece find_group(const char *text, const char *name)
 
 static bool is_same(piece a, piece b)
 {
-    return a.at != NULL && b.at != NULL && a.length == b.length &&
-           strncmp(a.at, b.at, a.length) == 0;
+    return a.place != NULL && b.place != NULL && a.length == b.length &&
+           strncmp(a.place, b.place, a.length) == 0;
 }
 
-// A line of a group from `at`, without what stands before its key; none after the group's end.
+// A line of a group from `place`, without what stands before its key; none after the group's end.
 static piece next_line(piece group, const char *cursor)
 {
-    if (group.at == NULL || cursor >= group.at + group.length) {
+    if (group.place == NULL || cursor >= group.place + group.length) {
         return (piece){NULL, 0};
     }
     piece line = line_at(cursor);
-    const size_t indent = strspn(line.at, " ");
-    return (piece){line.at + indent, line.length - indent};
+    const size_t indent = strspn(line.place, " ");
+    return (piece){line.place + indent, line.length - indent};
 }
 
 static bb_status add_line(piece line, const char *place, bb_text *out)
 {
-    if (line.at == NULL) {
+    if (line.place == NULL) {
         return bb_text_add(out, "nothing %s", place);
     }
     const bool cut = line.length > LINE_BYTES;
-    return bb_text_add(out, "'%.*s%s' %s", cut ? LINE_BYTES : (int)line.length, line.at,
+    return bb_text_add(out, "'%.*s%s' %s", cut ? LINE_BYTES : (int)line.length, line.place,
                        cut ? "..." : "", place);
 }
 
 static bb_status add_group(piece part, piece here, bb_text *out)
 {
     bb_status status = BB_OK;
-    const char *name = part.at != NULL ? part.at : here.at;
-    piece a = next_line(part, part.at);
-    piece b = next_line(here, here.at);
+    const char *name = part.place != NULL ? part.place : here.place;
+    piece a = next_line(part, part.place);
+    piece b = next_line(here, here.place);
     while (is_same(a, b)) {
         a = next_line(part, after(a));
         b = next_line(here, after(b));
@@ -121,7 +121,7 @@ bb_status bb_difference_write(const char *there, const char *here, bb_text *out)
     for (const char *cursor = here; *cursor != '\0';) {
         const piece group = group_at(cursor);
         const piece other = find_group(there, cursor);
-        if (other.at == NULL) {
+        if (other.place == NULL) {
             BB_TRY(add_group(other, group, out));
         }
         cursor += group.length;

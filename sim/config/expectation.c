@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-const bb_key *bb_schema_key(const bb_schema *schema, const char *name)
+const bb_key *bb_binding_key(const bb_schema *schema, const char *name)
 {
     for (bb_index i = 0; schema != NULL && i < schema->key_count; ++i) {
         if (strcmp(schema->keys[i].name, name) == 0) {

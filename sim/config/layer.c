@@ -242,7 +242,7 @@ static bb_status step(walk *route, const char *part, bool last, bb_node *value, 
     if (route->node->kind == BB_NODE_LIST) {
         BB_TRY(step_into_list(route, part, child));
     } else if (route->node->kind == BB_NODE_MAP) {
-        route->key = bb_schema_key(route->schema, part);
+        route->key = bb_binding_key(route->schema, part);
         route->schema = route->key == NULL ? NULL : route->key->schema;
         *child = bb_node_member(route->node, part);
         if (*child == NULL) {

@@ -50,20 +50,21 @@ static bb_status refuse(const char *path)
                          path);
 }
 
-bb_status bb_fits_image_read(const char *path, bb_index most, bb_index *rows, bb_index *columns,
-                             double **values)
+bb_status bb_fits_image_read(const char *path, bb_index row_limit, bb_index *rows,
+                             bb_index *columns, double **values)
 {
-    (void)most;
+    (void)row_limit;
     *rows = 0;
     *columns = 0;
     *values = NULL;
     return refuse(path);
 }
 
-bb_status bb_fits_image_load(const char *path, const char *part, bb_index most, bb_fits_image *out)
+bb_status bb_fits_image_load(const char *path, const char *part, bb_index row_limit,
+                             bb_fits_image *out)
 {
     (void)part;
-    (void)most;
+    (void)row_limit;
     *out = (bb_fits_image){0};
     return refuse(path);
 }
@@ -88,7 +89,7 @@ typedef struct reading {
     const char *path;
     const char *part;  // NULL: the first image
     double file_bytes; // infinite: the file is packed as a whole
-    bb_index most, rows, columns;
+    bb_index row_limit, rows, columns;
     double *values; // [rows][columns], NULL: only the size is wanted
     char unit[BB_FITS_UNIT_BYTES];
 } reading;
@@ -207,9 +208,9 @@ static bb_status read_here(void *context)
     BB_TRY(hold(fits_open_diskfile(&file, r->path, READONLY, &code), r->path, "open it"));
     BB_TRY(r->part != NULL ? find_part(file, r) : find_image(file, r));
     BB_TRY(read_unit(file, r));
-    BB_REQUIRE(r->rows <= r->most && r->columns <= r->most, BB_INVALID,
+    BB_REQUIRE(r->rows <= r->row_limit && r->columns <= r->row_limit, BB_INVALID,
                "'%s': %td x %td pixels, expected at most %td along an edge", r->path, r->rows,
-               r->columns, r->most);
+               r->columns, r->row_limit);
     BB_TRY(hold_size(file, r));
     if (r->values != NULL) {
         const LONGLONG pixels = (LONGLONG)r->rows * (LONGLONG)r->columns;
@@ -289,7 +290,7 @@ bb_status bb_fits_image_load(const char *path, const char *part, bb_index limit,
     BB_TRY(bb_file_stamp_size(path, &size));
     BB_TRY(look_packed(path, size, &packed));
     *r = (reading){
-        .path = path, .part = part, .file_bytes = packed ? INFINITY : size, .most = limit};
+        .path = path, .part = part, .file_bytes = packed ? INFINITY : size, .row_limit = limit};
     BB_TRY(bb_isolation_run(path, PATIENCE_SECONDS, read_here, r));
     out->rows = r->rows;
     out->columns = r->columns;

@@ -129,10 +129,10 @@ static void note_refinement(const bb_factor_problem *problem, const bb_refinemen
     bb_index sides = count_sides(problem);
     facts->break_even = bb_refinement_break_even(problem->matrix->rows, sides);
     facts->iterations_mean = (double)report->iterations / (double)report->rows;
-    facts->iterations_most = (double)report->most;
+    facts->iterations_most = (double)report->slowest;
     bb_log_info("refinement of %td right-hand sides: %.1f iterations, at most %td; a direct "
                 "factorization in x3 costs as much as %.2f",
-                sides, facts->iterations_mean, report->most, facts->break_even);
+                sides, facts->iterations_mean, report->slowest, facts->break_even);
 }
 
 // With the factor alone, or refined as the pipeline says; adds to the operations.

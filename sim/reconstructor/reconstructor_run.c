@@ -33,9 +33,9 @@ typedef struct inputs {
     bb_matrix_file *cmm, *ctm, *ctt; // ctt NULL: not given
     double *vectors, *weights;       // U [n][columns], w [columns]; NULL: no low-rank part
     bb_index columns;
-    bool bounded;           // the weights are finite
-    bb_matrix_source whole; // A and its low-rank part
-    double *zeros;          // [m][m] in its place
+    bool bounded;         // the weights are finite
+    bb_matrix_source sum; // A and its low-rank part
+    double *zeros;        // [m][m] in its place
     bb_view zeros_view;
     bb_matrix_source zeros_source;
     const bb_matrix_source *truth;
@@ -64,19 +64,19 @@ static void close_inputs(inputs *data)
 }
 
 // A block of A + U diag(w) U^T.
-static bb_status fill_whole(const bb_matrix_source *source, bb_index row, bb_index column,
-                            bb_view out)
+static bb_status fill_sum(const bb_matrix_source *source, bb_index row, bb_index column,
+                          bb_view out)
 {
     bb_status status = BB_OK;
     const inputs *data = source->context;
     BB_TRY(bb_matrix_source_fill(bb_matrix_file_source(data->cmm), row, column, out));
     for (bb_index i = 0; i < out.shape[0]; ++i) {
         double *values = bb_view_row(out, i);
-        const double *left = data->vectors + (row + i) * data->columns;
+        const double *row_vector = data->vectors + (row + i) * data->columns;
         for (bb_index j = 0; j < out.shape[1]; ++j) {
-            const double *right = data->vectors + (column + j) * data->columns;
+            const double *column_vector = data->vectors + (column + j) * data->columns;
             for (bb_index c = 0; c < data->columns; ++c) {
-                values[j] += left[c] * data->weights[c] * right[c];
+                values[j] += row_vector[c] * data->weights[c] * column_vector[c];
             }
         }
     }
@@ -184,18 +184,18 @@ static bb_status open_inputs(const bb_reconstructor_study *study, inputs *data)
                "cross_covariance of %td columns, expected the covariance's %td", ctm->columns,
                cmm->rows);
     BB_TRY(open_truth(&study->truth_covariance, ctm->rows, data));
-    data->whole = *cmm;
+    data->sum = *cmm;
     if (study->low_rank.file != NULL) {
         BB_TRY(open_low_rank(&study->low_rank, data));
     }
     if (data->bounded) { // what has no bound is not in the estimate, nor in its residual
-        data->whole = (bb_matrix_source){.rows = cmm->rows,
-                                         .columns = cmm->columns,
-                                         .symmetric = true,
-                                         .name = "Cmm",
-                                         .unit = cmm->unit,
-                                         .fill = fill_whole,
-                                         .context = data};
+        data->sum = (bb_matrix_source){.rows = cmm->rows,
+                                       .columns = cmm->columns,
+                                       .symmetric = true,
+                                       .name = "Cmm",
+                                       .unit = cmm->unit,
+                                       .fill = fill_sum,
+                                       .context = data};
     }
 done:
     return status;
@@ -280,7 +280,7 @@ static bb_status score(const reconstructor_run *run, estimate *estimates, bb_ind
             ++count;
         }
     }
-    BB_TRY(bb_factor_device_score(&run->in.whole, on_device, count, tasks));
+    BB_TRY(bb_factor_device_score(&run->in.sum, on_device, count, tasks));
     for (bb_index i = 0; i < count; ++i) {
         bb_index bad = bb_stage_inspect("residual", tasks[i].cee, m * m);
         if (bad >= 0) {

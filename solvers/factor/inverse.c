@@ -15,11 +15,11 @@ void bb_inverse_scale(bb_index rows, bb_index n, const double *scale, double *x)
 static bb_status apply_factor(const bb_inverse *inverse, bb_index rows, double *x,
                               bb_outcome *outcome)
 {
-    const bb_factor_inverse *of = inverse->context;
+    const bb_factor_inverse *outer = inverse->context;
     (void)outcome;
-    bb_inverse_scale(rows, inverse->n, of->scale, x);
-    BB_RETURN_IF_FAILED(bb_tile_cholesky_solve(of->factor, rows, x));
-    bb_inverse_scale(rows, inverse->n, of->scale, x);
+    bb_inverse_scale(rows, inverse->n, outer->scale, x);
+    BB_RETURN_IF_FAILED(bb_tile_cholesky_solve(outer->factor, rows, x));
+    bb_inverse_scale(rows, inverse->n, outer->scale, x);
     return BB_OK;
 }
 

@@ -28,7 +28,7 @@ static bb_status create_block(const bb_refinement *refinement, bb_index rows,
     bb_status status = BB_OK;
     bb_index n = refinement->factor->n;
     bb_index width = n < BB_REFINE_PANEL ? n : BB_REFINE_PANEL;
-    *block = (bb_refine_block){.of = refinement, .rows = rows, .n = n};
+    *block = (bb_refine_block){.refinement = refinement, .rows = rows, .n = n};
     BB_TRY(BB_ALLOCATE(rows * n, &block->b));
     BB_TRY(BB_ALLOCATE(rows * n, &block->y));
     BB_TRY(BB_ALLOCATE(rows * n, &block->r));
@@ -48,12 +48,12 @@ static bb_status start_block(bb_refine_block *block, const double *x)
     bb_index items = block->rows * block->n;
     size_t bytes = (size_t)items * sizeof *x;
     memcpy(block->b, x, bytes);
-    bb_inverse_scale(block->rows, block->n, block->of->scale, block->b);
+    bb_inverse_scale(block->rows, block->n, block->refinement->scale, block->b);
     for (bb_index i = 0; i < block->rows; ++i) {
         const double *b = bb_refine_row_of(block, block->b, i);
         double norm = sqrt(bb_refinement_block_dot(block->n, b, b));
         block->state[i] =
-            (bb_refine_row){.target = block->of->config.tolerance * norm, .best = INFINITY};
+            (bb_refine_row){.target = block->refinement->config.tolerance * norm, .best = INFINITY};
     }
     (void)bb_refinement_block_collect(block, BB_REFINE_ACTIVE);
     memcpy(block->gathered, block->b, bytes);
@@ -65,7 +65,7 @@ done:
 }
 
 typedef struct census {
-    bb_index of[BB_REFINE_NON_FINITE + 1];
+    bb_index rows[BB_REFINE_NON_FINITE + 1];
 } census;
 
 static void count_rows(const bb_refine_block *block, bb_refinement_report *report, census *found)
@@ -73,11 +73,11 @@ static void count_rows(const bb_refine_block *block, bb_refinement_report *repor
     for (bb_index i = 0; i < block->rows; ++i) {
         const bb_refine_row *row = &block->state[i];
         double relative = row->norm == 0.0 ? 0.0 : row->norm / row->target;
-        relative *= block->of->config.tolerance;
-        ++found->of[row->state];
+        relative *= block->refinement->config.tolerance;
+        ++found->rows[row->state];
         ++report->rows;
         report->iterations += row->iterations;
-        report->most = row->iterations > report->most ? row->iterations : report->most;
+        report->slowest = row->iterations > report->slowest ? row->iterations : report->slowest;
         report->failed += row->state != BB_REFINE_DONE;
         report->worst = isnan(relative) ? NAN : fmax(report->worst, relative);
     }
@@ -127,17 +127,17 @@ bb_status bb_refinement_solve(bb_refinement *refinement, bb_index rows, double *
         bb_index count = rows - first < limit ? rows - first : limit;
         BB_TRY(solve_block(refinement, count, x + first * n, &found));
     }
-    if (found.of[BB_REFINE_NON_FINITE] > 0) {
+    if (found.rows[BB_REFINE_NON_FINITE] > 0) {
         bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE,
                        "refinement by %s: %td of %td right-hand sides became NaN or infinite",
-                       method_names[config->method], found.of[BB_REFINE_NON_FINITE], rows);
-    } else if (found.of[BB_REFINE_DONE] < rows) {
+                       method_names[config->method], found.rows[BB_REFINE_NON_FINITE], rows);
+    } else if (found.rows[BB_REFINE_DONE] < rows) {
         bb_outcome_set(outcome, BB_OUTCOME_NOT_CONVERGED,
                        "refinement by %s: of %td right-hand sides %td at the limit of %td "
                        "iterations, %td stagnated, %td broke down; worst residual %.1e",
-                       method_names[config->method], rows, found.of[BB_REFINE_LIMIT],
-                       config->iterations, found.of[BB_REFINE_STAGNATED],
-                       found.of[BB_REFINE_BROKEN], refinement->report.worst);
+                       method_names[config->method], rows, found.rows[BB_REFINE_LIMIT],
+                       config->iterations, found.rows[BB_REFINE_STAGNATED],
+                       found.rows[BB_REFINE_BROKEN], refinement->report.worst);
     }
 done:
     return status;

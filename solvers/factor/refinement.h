@@ -39,7 +39,7 @@ extern const bb_schema bb_refine_schema;
 typedef struct bb_refinement_report {
     bb_index rows;
     bb_index iterations; ///< of all rows together
-    bb_index most;       ///< of a row
+    bb_index slowest;    ///< most of a row
     bb_index failed;     ///< rows that did not reach the tolerance
     double worst;        ///< largest relative residual of a row
 } bb_refinement_report;

@@ -45,9 +45,9 @@ static bb_status fill_rows(void *context, bb_index begin, bb_index end)
 {
     const product *work = context;
     const bb_refine_block *block = work->block;
-    const double *scale = block->of->scale;
+    const double *scale = block->refinement->scale;
     bb_view rows = bb_view_matrix(block->panel + begin * work->width, end - begin, work->width);
-    BB_RETURN_IF_FAILED(bb_matrix_source_fill(block->of->matrix, begin, work->begin, rows));
+    BB_RETURN_IF_FAILED(bb_matrix_source_fill(block->refinement->matrix, begin, work->begin, rows));
     for (bb_index i = begin; scale != NULL && i < end; ++i) {
         for (bb_index j = 0; j < work->width; ++j) {
             block->panel[i * work->width + j] *= scale[i] * scale[work->begin + j];
@@ -90,7 +90,7 @@ done:
 
 bb_status bb_refinement_block_precondition(bb_refine_block *block)
 {
-    return bb_tile_cholesky_solve(block->of->factor, block->active_count, block->gathered);
+    return bb_tile_cholesky_solve(block->refinement->factor, block->active_count, block->gathered);
 }
 
 static bb_refine_state judge(const bb_refine_block *block, bb_refine_row *row, double norm)
@@ -105,7 +105,7 @@ static bb_refine_state judge(const bb_refine_block *block, bb_refine_row *row, d
     }
     row->restarts = norm < least_progress * row->best ? 0 : row->restarts + 1;
     row->best = fmin(row->best, norm);
-    if (row->iterations >= block->of->config.iterations) {
+    if (row->iterations >= block->refinement->config.iterations) {
         return BB_REFINE_LIMIT;
     }
     return row->restarts > 1 ? BB_REFINE_STAGNATED : BB_REFINE_ACTIVE;

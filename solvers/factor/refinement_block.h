@@ -27,7 +27,7 @@ typedef struct bb_refine_row {
 } bb_refine_row;
 
 typedef struct bb_refine_block {
-    const bb_refinement *of;
+    const bb_refinement *refinement;
     bb_index rows, n;
     double *b, *y, *r;         ///< [rows][n]
     double *gathered, *result; ///< [rows][n]: rows that are active, packed

@@ -66,7 +66,7 @@ static void step(gradients *work, bb_index i)
     cblas_daxpy(n, alpha, p, 1, bb_refine_row_of(block, block->y, index), 1);
     cblas_daxpy(n, -alpha, q, 1, r, 1);
     double norm = cblas_dnrm2(n, r, 1);
-    bool over = row->iterations >= block->of->config.iterations;
+    bool over = row->iterations >= block->refinement->config.iterations;
     if (!(norm > 0.9 * row->target) || over) {
         row->state = BB_REFINE_PAUSED;
     }

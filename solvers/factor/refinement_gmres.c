@@ -92,7 +92,7 @@ static void append(krylov *work, bb_index i)
     rotate(period, k);
     period->size = k + 1;
     bool reached = fabs(period->rest[k + 1]) <= 0.9 * row->target;
-    bool over = row->iterations >= block->of->config.iterations;
+    bool over = row->iterations >= block->refinement->config.iterations;
     if (reached || over || length == 0.0 || period->size == RESTART) {
         row->state = BB_REFINE_PAUSED;
     }

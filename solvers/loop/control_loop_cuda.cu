@@ -13,7 +13,7 @@ using namespace control_loop;
 struct host_period {
     bb_index set, light_steps, steps;
     std::vector<int32_t> window;
-    period_view *at; // on the device
+    period_view *device_view; // on the device
 };
 
 struct bb_control_loop {
@@ -45,13 +45,13 @@ bb_status take(bb_control_loop *loop, size_t bytes, void **out)
 
 // A copy on the device.
 template <class Value>
-bb_status put(bb_control_loop *loop, const Value *from, bb_index count, const Value **out)
+bb_status put(bb_control_loop *loop, const Value *source, bb_index count, const Value **out)
 {
     void *block = nullptr;
     const size_t bytes = static_cast<size_t>(count) * sizeof(Value);
     BB_RETURN_IF_FAILED(take(loop, bytes, &block));
     if (count > 0) {
-        BB_RETURN_IF_FAILED(bb_device_upload(loop->device, block, from, bytes));
+        BB_RETURN_IF_FAILED(bb_device_upload(loop->device, block, source, bytes));
         BB_RETURN_IF_FAILED(bb_device_wait(loop->device));
     }
     *out = static_cast<const Value *>(block);
@@ -207,7 +207,8 @@ bb_status launch_begin(bb_queue *on, bb_index, bb_index, void *arguments)
     cudaStream_t stream = bb_queue_stream(on);
     const size_t outputs = static_cast<size_t>(loop->axes) * static_cast<size_t>(loop->points);
     BB_CUDA_TRY(cudaMemsetAsync(loop->view.z, 0, outputs * sizeof(double), stream));
-    return queue_begin(loop->periods[static_cast<size_t>(loop->period)].at, loop->view.now, stream);
+    return queue_begin(loop->periods[static_cast<size_t>(loop->period)].device_view, loop->view.now,
+                       stream);
 }
 
 const bb_kernel graph_kernel = {"step of a control loop", 1, {nullptr, launch_graph}};
@@ -269,7 +270,7 @@ bb_status put_period(bb_control_loop *loop, const bb_loop_period *period)
 {
     const bb_index light = period->light_steps;
     period_view view = {};
-    const period_view *at = nullptr;
+    const period_view *device_view = nullptr;
     // Without products, windows and outputs are not read.
     const std::vector<int32_t> none(static_cast<size_t>(light + 1), 0);
     const int32_t *window = period->set < 0 ? none.data() : period->window;
@@ -292,9 +293,9 @@ bb_status put_period(bb_control_loop *loop, const bb_loop_period *period)
     BB_RETURN_IF_FAILED(put(loop, output_begin, light + 1, &view.output_begin));
     BB_RETURN_IF_FAILED(
         put(loop, output.data(), static_cast<bb_index>(output.size()), &view.output));
-    BB_RETURN_IF_FAILED(put(loop, &view, 1, &at));
+    BB_RETURN_IF_FAILED(put(loop, &view, 1, &device_view));
     host_period kept = {
-        period->set, light, light + period->dark_steps, {}, const_cast<period_view *>(at)};
+        period->set, light, light + period->dark_steps, {}, const_cast<period_view *>(device_view)};
     if (period->set >= 0) {
         kept.window.assign(window, window + light);
         BB_RETURN_IF_FAILED(capture_light(loop->system, kept.set, kept.window, &loop->graphs));

@@ -19,43 +19,43 @@ struct capturing {
     cudaGraphExec_t plan;
 };
 
-bb_status queue_products(const capturing &of, const loop_view &view, cudaStream_t stream)
+bb_status queue_products(const capturing &step, const loop_view &view, cudaStream_t stream)
 {
     double *y[BB_CODED_TOGETHER] = {};
     for (int axis = 0; axis < view.axes; ++axis) {
         y[axis] = const_cast<double *>(view.y) + axis * view.window_rows;
     }
-    const bb_coded_window window = {of.row < 0 ? 0 : of.row, view.window_rows,
-                                    of.row < 0 ? &view.now->window_row : nullptr};
-    return bb_coded_operator_queue(of.system->operators + of.set * view.axes, view.axes, &window,
-                                   view.x, y, bb_stream_queue(stream));
+    const bb_coded_window window = {step.row < 0 ? 0 : step.row, view.window_rows,
+                                    step.row < 0 ? &view.now->window_row : nullptr};
+    return bb_coded_operator_queue(step.system->operators + step.set * view.axes, view.axes,
+                                   &window, view.x, y, bb_stream_queue(stream));
 }
 
 // The kernels of a step, on a stream that is being captured.
-bb_status queue_step(const capturing &of, cudaStream_t stream)
+bb_status queue_step(const capturing &step, cudaStream_t stream)
 {
-    loop_view view = of.system->view;
-    view.state = of.system->states[of.parity];
-    view.next = of.system->states[1 - of.parity];
+    loop_view view = step.system->view;
+    view.state = step.system->states[step.parity];
+    view.next = step.system->states[1 - step.parity];
     BB_RETURN_IF_FAILED(queue_state(view, stream));
-    if (of.kind != DARK) {
+    if (step.kind != DARK) {
         BB_RETURN_IF_FAILED(queue_input(view, stream));
     }
-    if (of.kind != LIGHT) {
+    if (step.kind != LIGHT) {
         return queue_end(view, stream);
     }
     BB_RETURN_IF_FAILED(queue_reading(view, stream));
-    BB_RETURN_IF_FAILED(queue_products(of, view, stream));
+    BB_RETURN_IF_FAILED(queue_products(step, view, stream));
     return queue_outputs(view, stream);
 }
 
 bb_status capture(bb_queue *on, bb_index, bb_index, void *arguments)
 {
-    capturing *of = static_cast<capturing *>(arguments);
+    capturing *step = static_cast<capturing *>(arguments);
     cudaStream_t stream = bb_queue_stream(on);
     cudaGraph_t graph = nullptr;
     BB_CUDA_TRY(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    bb_status status = queue_step(*of, stream);
+    bb_status status = queue_step(*step, stream);
     cudaError_t error = cudaStreamEndCapture(stream, &graph);
     if (status != BB_OK) {
         if (graph != nullptr) {
@@ -64,13 +64,13 @@ bb_status capture(bb_queue *on, bb_index, bb_index, void *arguments)
         return status;
     }
     BB_CUDA_TRY(error);
-    error = cudaGraphInstantiate(&of->plan, graph, 0);
+    error = cudaGraphInstantiate(&step->plan, graph, 0);
     (void)cudaGraphDestroy(graph);
     BB_CUDA_TRY(error);
-    error = cudaGraphUpload(of->plan, stream);
+    error = cudaGraphUpload(step->plan, stream);
     if (error != cudaSuccess) {
-        (void)cudaGraphExecDestroy(of->plan);
-        of->plan = nullptr;
+        (void)cudaGraphExecDestroy(step->plan);
+        step->plan = nullptr;
     }
     BB_CUDA_TRY(error);
     return BB_OK;
@@ -78,10 +78,10 @@ bb_status capture(bb_queue *on, bb_index, bb_index, void *arguments)
 
 const bb_kernel capture_kernel = {"capture of a control loop", 1, {nullptr, capture}};
 
-bb_status take_graph(capturing *of, cudaGraphExec_t *out)
+bb_status take_graph(capturing *step, cudaGraphExec_t *out)
 {
-    BB_RETURN_IF_FAILED(bb_device_launch(of->system->device, &capture_kernel, 1, of));
-    *out = of->plan;
+    BB_RETURN_IF_FAILED(bb_device_launch(step->system->device, &capture_kernel, 1, step));
+    *out = step->plan;
     return BB_OK;
 }
 

@@ -167,30 +167,30 @@ static void bias_block(int bits, unsigned char *out)
     }
 }
 
-static void pack_bfp(const packing *work, const bb_bfp_layout *from, bb_index tile,
+static void pack_bfp(const packing *work, const bb_bfp_layout *source, bb_index tile,
                      const unsigned char *parts, unsigned char *out)
 {
     const bb_stream_layout *layout = &work->stream->layout;
     bb_index blocks = layout->columns / BB_BLOCK;
     bb_index first = tile * blocks;
-    bb_index count = least(blocks, from->blocks - first);
+    bb_index count = least(blocks, source->blocks - first);
     bool by_lane = layout->storage == BB_STREAM_BFP;
-    size_t block_bytes = 4 * (size_t)from->bits;
+    size_t block_bytes = 4 * (size_t)source->bits;
     for (bb_index b = 0; b < count; ++b) {
         int32_t block[BB_BLOCK];
-        block_in_order(from, parts, first + b, b, (int)(BB_STREAM_LANES / blocks), block);
+        block_in_order(source, parts, first + b, b, (int)(BB_STREAM_LANES / blocks), block);
         unsigned char *target = out + (size_t)b * (by_lane ? 4 : block_bytes);
-        pack_block(block, (uint32_t)from->bits, by_lane ? LINE : 4, target);
-        if (!by_lane && from->bits >= 8) {
-            bias_block(from->bits, target);
+        pack_block(block, (uint32_t)source->bits, by_lane ? LINE : 4, target);
+        if (!by_lane && source->bits >= 8) {
+            bias_block(source->bits, target);
         }
     }
     for (bb_index b = 0; b < count; ++b) {
         // e + 127, the exponent field of 2^e; of a poisoned block infinity's.
         out[(size_t)blocks * block_bytes + (size_t)b] =
-            is_poisoned(from, parts, first + b)
+            is_poisoned(source, parts, first + b)
                 ? 255
-                : (unsigned char)(parts[from->exponents + (size_t)(first + b)] + 127);
+                : (unsigned char)(parts[source->exponents + (size_t)(first + b)] + 127);
     }
 }
 

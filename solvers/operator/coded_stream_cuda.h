@@ -42,16 +42,16 @@ __device__ __forceinline__ void read_x(const Product *x, int lane, Product (&out
     const Product *own = x + lane * S::values;
 #pragma unroll
     for (int c = 0; c < chunks; ++c) {
-        const Product *from = own + 4 * bb_coded_stream_chunk(chunks, lane, c);
+        const Product *source = own + 4 * bb_coded_stream_chunk(chunks, lane, c);
         if constexpr (sizeof(Product) == sizeof(float)) {
-            float4 four = *reinterpret_cast<const float4 *>(from);
+            float4 four = *reinterpret_cast<const float4 *>(source);
             out[4 * c] = four.x;
             out[4 * c + 1] = four.y;
             out[4 * c + 2] = four.z;
             out[4 * c + 3] = four.w;
         } else {
-            double2 a = reinterpret_cast<const double2 *>(from)[0];
-            double2 b = reinterpret_cast<const double2 *>(from)[1];
+            double2 a = reinterpret_cast<const double2 *>(source)[0];
+            double2 b = reinterpret_cast<const double2 *>(source)[1];
             out[4 * c] = a.x;
             out[4 * c + 1] = a.y;
             out[4 * c + 2] = b.x;
@@ -61,12 +61,12 @@ __device__ __forceinline__ void read_x(const Product *x, int lane, Product (&out
 }
 
 /// The end of a block's multiplying warps: tells add_places that its sums are in their places.
-__device__ __forceinline__ void publish(const job &of)
+__device__ __forceinline__ void publish(const job &task_job)
 {
     asm volatile("bar.sync %0, %1;" ::"n"(barrier_of_sums), "n"(warps * lanes) : "memory");
     if (threadIdx.x == 0) {
         __threadfence();
-        atomicAdd(&of.task.counts->published, 1U);
+        atomicAdd(&task_job.task.counts->published, 1U);
     }
 }
 
@@ -89,7 +89,7 @@ __device__ __forceinline__ void await_sums(bb_stream_counts *counts, unsigned bl
 /// A warp that multiplies.
 template <class S, class Sums> struct consumer {
     using product = typename Sums::product;
-    const job &of;
+    const job &task_job;
     int warp, lane;
     Sums sums;
 
@@ -101,14 +101,15 @@ template <class S, class Sums> struct consumer {
             // Rows beyond the last are those of the group's first: their sums are not read.
             const uint2 place = places[row < note.rows ? row : 0];
             const unsigned char *bytes =
-                note.far ? of.task.operand[note.operand].words + 128 * static_cast<size_t>(place.x)
-                         : stage + of.shape.lines_at + 128 * (place.x - places[0].x);
-            return row_source{bytes, place.y, of.task.operand[note.operand].step};
+                note.far
+                    ? task_job.task.operand[note.operand].words + 128 * static_cast<size_t>(place.x)
+                    : stage + task_job.shape.lines_at + 128 * (place.x - places[0].x);
+            return row_source{bytes, place.y, task_job.task.operand[note.operand].step};
         } else {
             const int row_bytes =
-                S::of_any_bits ? static_cast<int>(of.task.layout.row_bytes) : S::row_bytes;
-            return row_source{stage + row * row_bytes, static_cast<uint32_t>(of.task.layout.bits),
-                              0.0F};
+                S::of_any_bits ? static_cast<int>(task_job.task.layout.row_bytes) : S::row_bytes;
+            return row_source{stage + row * row_bytes,
+                              static_cast<uint32_t>(task_job.task.layout.bits), 0.0F};
         }
     }
 
@@ -116,7 +117,7 @@ template <class S, class Sums> struct consumer {
     {
         product x[S::values];
         bool finite = true;
-        read_x<S>(reinterpret_cast<const product *>(stage + of.shape.x_at), lane, x);
+        read_x<S>(reinterpret_cast<const product *>(stage + task_job.shape.x_at), lane, x);
         if constexpr (S::varies) {
 #pragma unroll
             for (int v = 0; v < S::values; ++v) {
@@ -162,50 +163,52 @@ template <class S, class Sums> struct consumer {
         constexpr int lanes_of_row = lanes / S::warp_rows;
         const int own = warp * S::warp_rows + lane / lanes_of_row;
         if (lane % lanes_of_row == 0 && own < note.rows) {
-            const bb_index row = note.operand * of.task.rows + note.row + own;
-            of.task.places[row * bb_stream_partition_most_places(&of.parts) + note.place] =
+            const bb_index row = note.operand * task_job.task.rows + note.row + own;
+            task_job.task
+                .places[row * bb_stream_partition_most_places(&task_job.parts) + note.place] =
                 total[0];
         }
     }
 
     __device__ __forceinline__ void work(stage_control *control, const unsigned char *stages)
     {
-        ring_place at = {0, 0};
+        ring_place stage_place = {0, 0};
         start_after_kernel_before();
-        sums.start(of.task);
+        sums.start(task_job.task);
         while (true) {
-            hopper::barrier_wait(&control->full[at.slot], at.parity);
-            const stage_note note = control->notes[at.slot];
+            hopper::barrier_wait(&control->full[stage_place.slot], stage_place.parity);
+            const stage_note note = control->notes[stage_place.slot];
             if (note.operand < 0) {
                 break;
             }
             const bool wanted = warp * S::warp_rows < note.rows;
             if (wanted) {
-                multiply(stages + static_cast<size_t>(at.slot) * of.shape.bytes, note);
+                multiply(stages + static_cast<size_t>(stage_place.slot) * task_job.shape.bytes,
+                         note);
             }
             __syncwarp();
             if (lane == 0) {
-                hopper::barrier_arrive(&control->empty[at.slot]);
+                hopper::barrier_arrive(&control->empty[stage_place.slot]);
             }
             if (wanted && note.place >= 0) {
                 leave(note);
                 sums.clear();
             }
-            at.advance(of.shape.stages);
+            stage_place.advance(task_job.shape.stages);
         }
-        publish(of);
+        publish(task_job);
     }
 };
 
 template <class S, class Sums>
-__global__ void __launch_bounds__(threads, 1) multiply(const __grid_constant__ job of)
+__global__ void __launch_bounds__(threads, 1) multiply(const __grid_constant__ job task_job)
 {
     extern __shared__ __align__(128) unsigned char stages[];
     __shared__ stage_control control;
     const int warp = static_cast<int>(threadIdx.x) / lanes;
     const int lane = static_cast<int>(threadIdx.x) % lanes;
     if (threadIdx.x == 0) {
-        for (int s = 0; s < of.shape.stages; ++s) {
+        for (int s = 0; s < task_job.shape.stages; ++s) {
             hopper::barrier_start(&control.full[s], 1);
             hopper::barrier_start(&control.landed[s], 1);
             hopper::barrier_start(&control.empty[s], warps);
@@ -214,29 +217,32 @@ __global__ void __launch_bounds__(threads, 1) multiply(const __grid_constant__ j
     }
     __syncthreads();
     if (warp < warps) {
-        consumer<S, Sums> own = {of, warp, lane, {}};
+        consumer<S, Sums> own = {task_job, warp, lane, {}};
         own.work(&control, stages);
     } else if (lane == 0) {
-        const bb_index row = of.task.row_at == nullptr ? of.task.row : *of.task.row_at;
-        producer<S, typename Sums::product> own = {of, &control, stages, {0, 0}, row};
+        const bb_index row =
+            task_job.task.row_at == nullptr ? task_job.task.row : *task_job.task.row_at;
+        producer<S, typename Sums::product> own = {task_job, &control, stages, {0, 0}, row};
         own.work();
     }
 }
 
 /// y from the places, a warp a row.
 static __global__ void __launch_bounds__(lanes *adding_warps)
-    add_places(const __grid_constant__ job of, int rows_of_group)
+    add_places(const __grid_constant__ job task_job, int rows_of_group)
 {
     const int lane = static_cast<int>(threadIdx.x) % lanes;
     const bb_index line = static_cast<bb_index>(blockIdx.x) * adding_warps + threadIdx.x / lanes;
-    const int operand = static_cast<int>(line / of.task.rows);
-    const bb_index row = line - operand * of.task.rows;
-    const bool wanted = operand < of.task.operands;
-    const bb_stream_operand &own = of.task.operand[wanted ? operand : 0];
-    const int group = operand * of.groups + static_cast<int>(row) / rows_of_group;
-    const int count = wanted ? bb_stream_partition_places(&of.parts, group) : 0;
-    const double *places = of.task.places + line * bb_stream_partition_most_places(&of.parts);
-    const bb_index first = of.task.row_at == nullptr ? of.task.row : *of.task.row_at;
+    const int operand = static_cast<int>(line / task_job.task.rows);
+    const bb_index row = line - operand * task_job.task.rows;
+    const bool wanted = operand < task_job.task.operands;
+    const bb_stream_operand &own = task_job.task.operand[wanted ? operand : 0];
+    const int group = operand * task_job.groups + static_cast<int>(row) / rows_of_group;
+    const int count = wanted ? bb_stream_partition_places(&task_job.parts, group) : 0;
+    const double *places =
+        task_job.task.places + line * bb_stream_partition_most_places(&task_job.parts);
+    const bb_index first =
+        task_job.task.row_at == nullptr ? task_job.task.row : *task_job.task.row_at;
     const double scale = wanted && own.scales != nullptr ? own.scales[first + row] : 1.0;
     double total = 0.0;
     hopper::let_next_kernel_start();
@@ -244,7 +250,7 @@ static __global__ void __launch_bounds__(lanes *adding_warps)
 #pragma unroll 1
     for (int pass = 0; pass < 2; ++pass) {
         if (pass == 1) {
-            await_sums(of.task.counts, static_cast<unsigned>(of.parts.blocks));
+            await_sums(task_job.task.counts, static_cast<unsigned>(task_job.parts.blocks));
         }
         total = 0.0;
 #pragma unroll 8
@@ -318,19 +324,20 @@ bb_status launch(const bb_stream_task &task, const launch_plan &plan, cudaStream
     BB_RETURN_IF_FAILED(describe_device(&limit));
     bb_index tiles = (task.columns + S::columns - 1) / S::columns;
     bb_index groups = (task.rows + group_rows<S> - 1) / group_rows<S>;
-    job of = {task, bb_stream_partition_of(groups * task.operands, tiles, task.blocks),
-              shape_of<S>(task, limit - 1024 - plan.static_bytes - plan.more_bytes, plan.x_bytes),
-              static_cast<int>(groups)};
+    job task_job = {
+        task, bb_stream_partition_of(groups * task.operands, tiles, task.blocks),
+        shape_of<S>(task, limit - 1024 - plan.static_bytes - plan.more_bytes, plan.x_bytes),
+        static_cast<int>(groups)};
     if (task.layout.columns != S::columns || task.layout.warp_rows != S::warp_rows ||
         (!S::varies && task.layout.row_bytes > S::row_bytes) ||
-        of.shape.stages < plan.least_stages) {
+        task_job.shape.stages < plan.least_stages) {
         return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
                              "a coded product with rows of %td bytes: stages of %d bytes, of which "
                              "the device's shared memory holds %d, expected %d",
-                             task.layout.row_bytes, of.shape.bytes, of.shape.stages,
+                             task.layout.row_bytes, task_job.shape.bytes, task_job.shape.stages,
                              plan.least_stages);
     }
-    int bytes = of.shape.stages * of.shape.bytes + plan.more_bytes;
+    int bytes = task_job.shape.stages * task_job.shape.bytes + plan.more_bytes;
     BB_CUDA_TRY(
         cudaFuncSetAttribute(plan.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     cudaLaunchAttribute early = {};
@@ -343,12 +350,12 @@ bb_status launch(const bb_stream_task &task, const launch_plan &plan, cudaStream
     config.stream = queue;
     config.attrs = &early;
     config.numAttrs = 1;
-    BB_CUDA_TRY(cudaLaunchKernelEx(&config, plan.kernel, of));
+    BB_CUDA_TRY(cudaLaunchKernelEx(&config, plan.kernel, task_job));
     config.gridDim =
         dim3(static_cast<unsigned>((task.operands * task.rows + adding_warps - 1) / adding_warps));
     config.blockDim = dim3(lanes * adding_warps);
     config.dynamicSmemBytes = 0;
-    cudaError_t error = cudaLaunchKernelEx(&config, add_places, of, group_rows<S>);
+    cudaError_t error = cudaLaunchKernelEx(&config, add_places, task_job, group_rows<S>);
     if (error != cudaSuccess) { // or the counts would stay
         (void)cudaMemsetAsync(task.counts, 0, sizeof *task.counts, queue);
     }

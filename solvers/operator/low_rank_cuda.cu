@@ -235,8 +235,8 @@ template <class Sums, int steps, int count> struct row_of_u {
     {
 #pragma unroll
         for (int step = 0; step < steps; ++step) {
-            const int at = step * lanes + lane;
-            first[step] = at < chunks ? __ldcs(words + at) : make_uint4(0, 0, 0, 0);
+            const int index = step * lanes + lane;
+            first[step] = index < chunks ? __ldcs(words + index) : make_uint4(0, 0, 0, 0);
         }
     }
 
@@ -255,13 +255,13 @@ template <class Sums, int steps, int count> struct row_of_u {
     {
 #pragma unroll
         for (int step = 0; step < steps; ++step) {
-            const int at = step * lanes + lane;
-            if (at < chunks) {
-                add_chunk(first[step], terms + at * count, sum);
+            const int index = step * lanes + lane;
+            if (index < chunks) {
+                add_chunk(first[step], terms + index * count, sum);
             }
         }
-        for (int at = steps * lanes + lane; at < chunks; at += lanes) {
-            add_chunk(__ldcs(words + at), terms + at * count, sum);
+        for (int index = steps * lanes + lane; index < chunks; index += lanes) {
+            add_chunk(__ldcs(words + index), terms + index * count, sum);
         }
     }
 };

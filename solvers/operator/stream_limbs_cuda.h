@@ -49,7 +49,7 @@ struct limb_control {
 
 /// A warp that cuts a quarter of x.
 template <class S> struct cutter {
-    const job &of;
+    const job &task_job;
     int quarter, lane;
 
     // 2^-e and 2^e of the largest x, NaN where it is not finite.
@@ -74,12 +74,13 @@ template <class S> struct cutter {
     }
 
     // Returns 2^e.
-    __device__ __forceinline__ float cut(const unsigned char *from, unsigned char *at) const
+    __device__ __forceinline__ float cut(const unsigned char *source,
+                                         unsigned char *stage_place) const
     {
         constexpr int chunks = S::values / 4; // of a lane of read_x
         constexpr int turns = S::columns / 4 / quarters / lanes;
         float4 x[turns];
-        unsigned char *to[turns];
+        unsigned char *targets[turns];
         uint32_t largest = 0;
         float down = 0.0F;
 #pragma unroll
@@ -90,8 +91,9 @@ template <class S> struct cutter {
             const int half = unit % 2;
             const int chunk =
                 owner * chunks + bb_coded_stream_chunk(chunks, owner, S::chunk_of(part, half));
-            x[k] = reinterpret_cast<const float4 *>(from)[chunk];
-            to[k] = at + slot_bytes * S::slot(owner, part) + 16 * S::quad(owner, part) + 8 * half;
+            x[k] = reinterpret_cast<const float4 *>(source)[chunk];
+            targets[k] = stage_place + slot_bytes * S::slot(owner, part) +
+                         16 * S::quad(owner, part) + 8 * half;
             const uint4 bits = *reinterpret_cast<const uint4 *>(&x[k]);
             largest = max(max(max(largest, bits.x & 0x7fffffffU), bits.y & 0x7fffffffU),
                           max(bits.z & 0x7fffffffU, bits.w & 0x7fffffffU));
@@ -105,7 +107,7 @@ template <class S> struct cutter {
             float d = x[k].w * down;
 #pragma unroll
             for (int limb = 0; limb < limbs; ++limb) {
-                *reinterpret_cast<uint2 *>(to[k] + limb_bytes * limb) =
+                *reinterpret_cast<uint2 *>(targets[k] + limb_bytes * limb) =
                     uint2{next_limb(a, b), next_limb(c, d)};
             }
         }
@@ -116,28 +118,29 @@ template <class S> struct cutter {
                                          const unsigned char *stages,
                                          unsigned char *limbs_of_x) const
     {
-        ring_place at = {0, 0};
-        ring_place read = {0, 0}; // `cuts` stages before
-        ring_place to = {0, 0};   // of the limbs
+        ring_place stage_place = {0, 0};
+        ring_place read = {0, 0};    // `cuts` stages before
+        ring_place targets = {0, 0}; // of the limbs
         start_after_kernel_before();
         for (int count = 0;; ++count) {
-            hopper::barrier_wait(&control->full[at.slot], at.parity);
-            if (control->notes[at.slot].operand < 0) {
+            hopper::barrier_wait(&control->full[stage_place.slot], stage_place.parity);
+            if (control->notes[stage_place.slot].operand < 0) {
                 return;
             }
             if (count >= cuts) {
                 hopper::barrier_wait(&control->empty[read.slot], read.parity);
-                read.advance(of.shape.stages);
+                read.advance(task_job.shape.stages);
             }
             const float scale =
-                cut(stages + static_cast<size_t>(at.slot) * of.shape.bytes + of.shape.x_at,
-                    limbs_of_x + to.slot * cut_bytes<S>);
+                cut(stages + static_cast<size_t>(stage_place.slot) * task_job.shape.bytes +
+                        task_job.shape.x_at,
+                    limbs_of_x + targets.slot * cut_bytes<S>);
             if (lane == 0) {
-                own->scale[to.slot][quarter] = scale;
+                own->scale[targets.slot][quarter] = scale;
             }
-            hopper::barrier_arrive(&own->cut[to.slot]); // every lane for what it wrote
-            at.advance(of.shape.stages);
-            to.advance(cuts);
+            hopper::barrier_arrive(&own->cut[targets.slot]); // every lane for what it wrote
+            stage_place.advance(task_job.shape.stages);
+            targets.advance(cuts);
         }
     }
 };
@@ -154,7 +157,7 @@ __device__ __forceinline__ void multiply_16(float (&d)[4], uint2 upper, uint2 lo
 
 /// A warp that multiplies: a lane has rows lane / 4 and eight below of its band.
 template <class S> struct limb_consumer {
-    const job &of;
+    const job &task_job;
     int band, quarter, lane;
     int rows_at;  // bytes in a stage to the lane's first row
     int limbs_at; // bytes in limbs to what the lane takes of its quarter
@@ -163,7 +166,8 @@ template <class S> struct limb_consumer {
     int turn; // of limb_control::sums
 
     __device__ __forceinline__ limb_consumer(const job &all, int warp, int own_lane)
-        : of(all), band(warp / quarters), quarter(warp % quarters), lane(own_lane), sum(), turn(0)
+        : task_job(all), band(warp / quarters), quarter(warp % quarters), lane(own_lane), sum(),
+          turn(0)
     {
         // Even columns of B are limbs, so that a lane has one of them; the others are not read.
         const int limb = lane / 8 < limbs ? lane / 8 : limbs - 1;
@@ -248,8 +252,10 @@ template <class S> struct limb_consumer {
             for (int q = 1; q < quarters; ++q) {
                 total += own->sums[turn][q][wanted];
             }
-            const bb_index line = note.operand * of.task.rows + note.row + wanted;
-            of.task.places[line * bb_stream_partition_most_places(&of.parts) + note.place] = total;
+            const bb_index line = note.operand * task_job.task.rows + note.row + wanted;
+            task_job.task
+                .places[line * bb_stream_partition_most_places(&task_job.parts) + note.place] =
+                total;
         }
         turn ^= 1; // these are read before the other ones are
     }
@@ -258,46 +264,48 @@ template <class S> struct limb_consumer {
                                          const unsigned char *stages,
                                          const unsigned char *limbs_of_x)
     {
-        ring_place at = {0, 0};
-        ring_place from = {0, 0}; // of the limbs
+        ring_place stage_place = {0, 0};
+        ring_place limb_turn = {0, 0}; // of the limbs
         start_after_kernel_before();
         while (true) {
-            hopper::barrier_wait(&control->full[at.slot], at.parity);
-            const stage_note note = control->notes[at.slot];
+            hopper::barrier_wait(&control->full[stage_place.slot], stage_place.parity);
+            const stage_note note = control->notes[stage_place.slot];
             if (note.operand < 0) {
                 break;
             }
             const bool wanted = band_rows * band < note.rows;
             if (wanted) {
-                hopper::barrier_wait(&own->cut[from.slot], from.parity);
-                multiply(stages + static_cast<size_t>(at.slot) * of.shape.bytes,
-                         limbs_of_x + from.slot * cut_bytes<S>, own->scale[from.slot][quarter]);
+                hopper::barrier_wait(&own->cut[limb_turn.slot], limb_turn.parity);
+                multiply(stages + static_cast<size_t>(stage_place.slot) * task_job.shape.bytes,
+                         limbs_of_x + limb_turn.slot * cut_bytes<S>,
+                         own->scale[limb_turn.slot][quarter]);
             }
             __syncwarp();
             if (lane == 0) {
-                hopper::barrier_arrive(&control->empty[at.slot]);
+                hopper::barrier_arrive(&control->empty[stage_place.slot]);
             }
             if (wanted && note.place >= 0) {
                 leave(note, own);
             }
-            at.advance(of.shape.stages);
-            from.advance(cuts);
+            stage_place.advance(task_job.shape.stages);
+            limb_turn.advance(cuts);
         }
-        publish(of);
+        publish(task_job);
     }
 };
 
 template <class S>
-__global__ void __launch_bounds__(limb_threads, 1) multiply_limbs(const __grid_constant__ job of)
+__global__ void __launch_bounds__(limb_threads, 1)
+    multiply_limbs(const __grid_constant__ job task_job)
 {
     extern __shared__ __align__(128) unsigned char stages[];
     __shared__ stage_control control;
     __shared__ limb_control own;
-    unsigned char *limbs_of_x = stages + of.shape.stages * of.shape.bytes;
+    unsigned char *limbs_of_x = stages + task_job.shape.stages * task_job.shape.bytes;
     const int warp = static_cast<int>(threadIdx.x) / lanes;
     const int lane = static_cast<int>(threadIdx.x) % lanes;
     if (threadIdx.x == 0) {
-        for (int s = 0; s < of.shape.stages; ++s) {
+        for (int s = 0; s < task_job.shape.stages; ++s) {
             hopper::barrier_start(&control.full[s], 1);
             hopper::barrier_start(&control.landed[s], 1);
             hopper::barrier_start(&control.empty[s], warps);
@@ -309,14 +317,15 @@ __global__ void __launch_bounds__(limb_threads, 1) multiply_limbs(const __grid_c
     }
     __syncthreads();
     if (warp < warps) {
-        limb_consumer<S> consumer(of, warp, lane);
+        limb_consumer<S> consumer(task_job, warp, lane);
         consumer.work(&control, &own, stages, limbs_of_x);
     } else if (warp < warps + quarters) {
-        const cutter<S> cutting = {of, warp - warps, lane};
+        const cutter<S> cutting = {task_job, warp - warps, lane};
         cutting.work(&control, &own, stages, limbs_of_x);
     } else if (lane == 0) {
-        const bb_index row = of.task.row_at == nullptr ? of.task.row : *of.task.row_at;
-        producer<S, float> producing = {of, &control, stages, {0, 0}, row};
+        const bb_index row =
+            task_job.task.row_at == nullptr ? task_job.task.row : *task_job.task.row_at;
+        producer<S, float> producing = {task_job, &control, stages, {0, 0}, row};
         producing.work();
     }
 }

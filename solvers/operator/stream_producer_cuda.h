@@ -67,11 +67,11 @@ struct group_place {
     int rows;
 };
 
-template <class S> __device__ __forceinline__ group_place find_group(const job &of, int group)
+template <class S> __device__ __forceinline__ group_place find_group(const job &task_job, int group)
 {
-    const int operand = static_cast<unsigned>(group) / static_cast<unsigned>(of.groups);
-    const bb_index row = static_cast<bb_index>(group - operand * of.groups) * group_rows<S>;
-    const bb_index rest = of.task.rows - row;
+    const int operand = static_cast<unsigned>(group) / static_cast<unsigned>(task_job.groups);
+    const bb_index row = static_cast<bb_index>(group - operand * task_job.groups) * group_rows<S>;
+    const bb_index rest = task_job.task.rows - row;
     return {operand, row, rest < group_rows<S> ? static_cast<int>(rest) : group_rows<S>};
 }
 
@@ -101,31 +101,31 @@ __device__ __forceinline__ void start_after_kernel_before()
 
 /// One lane that fills stages.
 template <class S, class Product> struct producer {
-    const job &of;
+    const job &task_job;
     stage_control *control;
     unsigned char *stages;
-    ring_place at;
+    ring_place stage_place;
     bb_index first_row; // of the matrix
 
     __device__ __forceinline__ unsigned char *stage() const
     {
-        return stages + static_cast<size_t>(at.slot) * of.shape.bytes;
+        return stages + static_cast<size_t>(stage_place.slot) * task_job.shape.bytes;
     }
 
     // Bytes of a tile's x that are copied; the rest of it is written one by one.
     __device__ __forceinline__ uint32_t x_bytes(int tile) const
     {
-        bb_index left = of.shape.whole_columns - static_cast<bb_index>(tile) * S::columns;
-        bb_index count = left < S::columns ? left : S::columns;
+        bb_index rest = task_job.shape.whole_columns - static_cast<bb_index>(tile) * S::columns;
+        bb_index count = rest < S::columns ? rest : S::columns;
         return static_cast<uint32_t>(count > 0 ? count : 0) * sizeof(Product);
     }
     __device__ __forceinline__ void write_x_end(int operand, int tile) const
     {
-        Product *x = reinterpret_cast<Product *>(stage() + of.shape.x_at);
-        const Product *from = static_cast<const Product *>(of.task.operand[operand].x);
+        Product *x = reinterpret_cast<Product *>(stage() + task_job.shape.x_at);
+        const Product *source = static_cast<const Product *>(task_job.task.operand[operand].x);
         for (int j = static_cast<int>(x_bytes(tile) / sizeof(Product)); j < S::columns; ++j) {
             bb_index column = static_cast<bb_index>(tile) * S::columns + j;
-            x[j] = column < of.task.columns ? from[column] : Product(0);
+            x[j] = column < task_job.task.columns ? source[column] : Product(0);
         }
         hopper::plain_before_copies();
     }
@@ -135,11 +135,11 @@ template <class S, class Product> struct producer {
     __device__ __forceinline__ void copy_rows(const bb_stream_run &run, int tile, uint64_t *arrival,
                                               uint32_t more)
     {
-        const group_place group = find_group<S>(of, run.group);
-        const bb_stream_operand &operand = of.task.operand[group.operand];
+        const group_place group = find_group<S>(task_job, run.group);
+        const bb_stream_operand &operand = task_job.task.operand[group.operand];
         const int rows = group.rows;
         const bb_index first =
-            static_cast<bb_index>(tile) * of.task.matrix_rows + first_row + group.row;
+            static_cast<bb_index>(tile) * task_job.task.matrix_rows + first_row + group.row;
         stage_note note = {group.operand,
                            static_cast<int>(group.row),
                            rows,
@@ -149,7 +149,7 @@ template <class S, class Product> struct producer {
         bb_stream_place begin = {};
         uint32_t places = 0;
         uint32_t bytes = 0;
-        const unsigned char *from = operand.words;
+        const unsigned char *source = operand.words;
         if constexpr (S::varies) {
             begin = operand.lies[first];
             const bb_stream_place last = operand.lies[first + rows - 1];
@@ -158,34 +158,35 @@ template <class S, class Product> struct producer {
             note.far = lines > S::most_lines;
             places = static_cast<uint32_t>(rows + note.shift + 1) / 2 * 16;
             bytes = note.far ? 0U : 128U * lines;
-            from += 128 * static_cast<size_t>(begin.line);
+            source += 128 * static_cast<size_t>(begin.line);
         } else {
             const int row_bytes =
-                S::of_any_bits ? static_cast<int>(of.task.layout.row_bytes) : S::row_bytes;
+                S::of_any_bits ? static_cast<int>(task_job.task.layout.row_bytes) : S::row_bytes;
             bytes = static_cast<uint32_t>(rows * row_bytes);
-            from += first * row_bytes;
+            source += first * row_bytes;
         }
-        hopper::barrier_wait(&control->empty[at.slot], at.parity ^ 1U);
-        if (tile + 1 == of.parts.tiles) {
+        hopper::barrier_wait(&control->empty[stage_place.slot], stage_place.parity ^ 1U);
+        if (tile + 1 == task_job.parts.tiles) {
             write_x_end(group.operand, tile);
         }
-        control->notes[at.slot] = note;
+        control->notes[stage_place.slot] = note;
         hopper::barrier_expect(arrival, places + bytes + more);
         if (places > 0) {
             hopper::copy_bytes(stage(), operand.lies + (first - note.shift), places, arrival);
         }
         if (bytes > 0) {
-            hopper::copy_bytes(stage() + of.shape.lines_at, from, bytes, arrival);
+            hopper::copy_bytes(stage() + task_job.shape.lines_at, source, bytes, arrival);
         }
     }
     __device__ __forceinline__ void copy_x(const bb_stream_run &run, int tile) const
     {
         if (x_bytes(tile) > 0) {
-            hopper::copy_bytes(stage() + of.shape.x_at,
-                               static_cast<const Product *>(
-                                   of.task.operand[find_group<S>(of, run.group).operand].x) +
-                                   static_cast<bb_index>(tile) * S::columns,
-                               x_bytes(tile), &control->full[at.slot]);
+            hopper::copy_bytes(
+                stage() + task_job.shape.x_at,
+                static_cast<const Product *>(
+                    task_job.task.operand[find_group<S>(task_job, run.group).operand].x) +
+                    static_cast<bb_index>(tile) * S::columns,
+                x_bytes(tile), &control->full[stage_place.slot]);
         }
     }
 
@@ -193,29 +194,30 @@ template <class S, class Product> struct producer {
     __device__ __forceinline__ int start(const bb_stream_run &run)
     {
         int tile = run.first;
-        for (int k = 0; tile < run.end && k < of.shape.stages && tile + 1 < of.parts.tiles; ++k) {
+        for (int k = 0;
+             tile < run.end && k < task_job.shape.stages && tile + 1 < task_job.parts.tiles; ++k) {
             if (k >= stages_on_their_way) {
                 hopper::barrier_wait(&control->landed[k - stages_on_their_way], 0);
             }
             copy_rows(run, tile++, &control->landed[k], 0);
-            at.advance(of.shape.stages);
+            stage_place.advance(task_job.shape.stages);
         }
         start_after_kernel_before();
-        at = {0, 0};
+        stage_place = {0, 0};
         for (int k = run.first; k < tile; ++k) {
-            hopper::barrier_wait(&control->landed[at.slot], 0);
-            hopper::barrier_expect(&control->full[at.slot], x_bytes(k));
+            hopper::barrier_wait(&control->landed[stage_place.slot], 0);
+            hopper::barrier_expect(&control->full[stage_place.slot], x_bytes(k));
             copy_x(run, k);
-            at.advance(of.shape.stages);
+            stage_place.advance(task_job.shape.stages);
         }
         return tile;
     }
 
     __device__ __forceinline__ void finish()
     {
-        hopper::barrier_wait(&control->empty[at.slot], at.parity ^ 1U);
-        control->notes[at.slot].operand = -1;
-        hopper::barrier_arrive(&control->full[at.slot]);
+        hopper::barrier_wait(&control->empty[stage_place.slot], stage_place.parity ^ 1U);
+        control->notes[stage_place.slot].operand = -1;
+        hopper::barrier_arrive(&control->full[stage_place.slot]);
     }
 
     __device__ __forceinline__ void work()
@@ -223,22 +225,23 @@ template <class S, class Product> struct producer {
         bb_stream_run run = {0, 0, 0, 0};
         int block = static_cast<int>(blockIdx.x);
         int index = 0;
-        bool more = bb_stream_partition_fixed_run(&of.parts, block, index++, &run);
+        bool more = bb_stream_partition_fixed_run(&task_job.parts, block, index++, &run);
         int tile = start(run);
-        int turn = static_cast<int>(atomicAdd(&of.task.counts->turns, 1U)); // ahead of its time
+        int turn =
+            static_cast<int>(atomicAdd(&task_job.task.counts->turns, 1U)); // ahead of its time
         while (true) {
             for (; more && tile < run.end; ++tile) {
-                copy_rows(run, tile, &control->full[at.slot], x_bytes(tile));
+                copy_rows(run, tile, &control->full[stage_place.slot], x_bytes(tile));
                 copy_x(run, tile);
-                at.advance(of.shape.stages);
+                stage_place.advance(task_job.shape.stages);
             }
-            more = bb_stream_partition_fixed_run(&of.parts, block, index++, &run);
+            more = bb_stream_partition_fixed_run(&task_job.parts, block, index++, &run);
             if (!more) {
-                if (!bb_stream_partition_turn(&of.parts, turn, &run)) {
+                if (!bb_stream_partition_turn(&task_job.parts, turn, &run)) {
                     break;
                 }
                 more = true;
-                turn = static_cast<int>(atomicAdd(&of.task.counts->turns, 1U));
+                turn = static_cast<int>(atomicAdd(&task_job.task.counts->turns, 1U));
             }
             tile = run.first;
         }

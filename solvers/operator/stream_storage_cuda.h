@@ -18,9 +18,9 @@
 namespace stream
 {
 
-__device__ __forceinline__ uint4 load_16(const unsigned char *from)
+__device__ __forceinline__ uint4 load_16(const unsigned char *source)
 {
-    return *reinterpret_cast<const uint4 *>(from);
+    return *reinterpret_cast<const uint4 *>(source);
 }
 
 __device__ __forceinline__ __half2 halves_of(uint32_t bits)

@@ -71,22 +71,23 @@ struct slice_work {
     __device__ void find(const bb_transform_task &task, const bb_transform_slices &slices,
                          uint32_t index, uint32_t lane)
     {
-        uint32_t at = 0;
+        uint32_t position = 0;
         job = -1;
         word = 0;
         slice = {0, 0};
-        if (bb_transform_slice_at(&task, &slices, index, &job, &at)) {
-            const uint2 both = __ldcs(reinterpret_cast<const uint2 *>(task.jobs[job].slices) + at);
+        if (bb_transform_slice_at(&task, &slices, index, &job, &position)) {
+            const uint2 both =
+                __ldcs(reinterpret_cast<const uint2 *>(task.jobs[job].slices) + position);
             slice = {both.x, both.y};
-            word = __ldcs(task.jobs[job].lanes + static_cast<size_t>(at) * lanes + lane);
+            word = __ldcs(task.jobs[job].lanes + static_cast<size_t>(position) * lanes + lane);
         }
     }
 
     // The next chunk of each lane that has one; `base` moves on.
-    __device__ bool fetch(const bb_transform_task &task, const bb_transform_lane &of, uint32_t lane,
-                          uint32_t step, uint32_t &base, uint4 &out) const
+    __device__ bool fetch(const bb_transform_task &task, const bb_transform_lane &part,
+                          uint32_t lane, uint32_t step, uint32_t &base, uint4 &out) const
     {
-        const bool takes = bb_transform_lane_chunk(&of, lane, step) < of.narrow + of.others;
+        const bool takes = bb_transform_lane_chunk(&part, lane, step) < part.narrow + part.others;
         const unsigned all = __ballot_sync(0xffffffffu, takes);
         out = make_uint4(0, 0, 0, 0);
         if (takes) {
@@ -107,11 +108,11 @@ struct first_chunks {
 
     __device__ void fetch(const bb_transform_task &task, const slice_work &work, uint32_t lane)
     {
-        const bb_transform_lane of = bb_transform_lane_of(work.word);
+        const bb_transform_lane part = bb_transform_lane_of(work.word);
         base = 0;
 #pragma unroll
         for (int step = 0; step < steps; ++step) {
-            if (!work.fetch(task, of, lane, static_cast<uint32_t>(step), base, words[step])) {
+            if (!work.fetch(task, part, lane, static_cast<uint32_t>(step), base, words[step])) {
                 base = none;
             }
         }
@@ -184,7 +185,7 @@ __device__ bool transform_x(const bb_transform_task &task, const double *basis, 
 #pragma unroll
         for (uint32_t o = 0; o < BB_TRANSFORM_TILE; ++o) {
             if (o < out.count) {
-                half[out.at + o] = out.value[o];
+                half[out.start + o] = out.value[o];
             }
         }
     }
@@ -197,7 +198,7 @@ __device__ bool transform_x(const bb_transform_task &task, const double *basis, 
         for (uint32_t o = 0; o < BB_TRANSFORM_TILE; ++o) {
             if (o < out.count) {
                 finite = finite && isfinite(out.value[o]);
-                shared.x[out.at + o] = static_cast<typename Sums::factor>(out.value[o]);
+                shared.x[out.start + o] = static_cast<typename Sums::factor>(out.value[o]);
             }
         }
     }
@@ -223,7 +224,7 @@ __device__ void transform_back(const bb_transform_task &task, const double *basi
 #pragma unroll
         for (uint32_t o = 0; o < BB_TRANSFORM_TILE; ++o) {
             if (o < out.count) {
-                shared.values[number * shape.block_rows + out.at + o] = out.value[o];
+                shared.values[number * shape.block_rows + out.start + o] = out.value[o];
             }
         }
     }
@@ -239,7 +240,7 @@ __device__ void transform_back(const bb_transform_task &task, const double *basi
 #pragma unroll
         for (uint32_t o = 0; o < BB_TRANSFORM_TILE; ++o) {
             const uint64_t row =
-                bb_transform_stream_row(&shape, first + number % groups, out.at + o);
+                bb_transform_stream_row(&shape, first + number % groups, out.start + o);
             if (o < out.count && row >= task.row && row < task.row + task.rows) {
                 parts[row - task.row] = finite ? out.value[o] : nan("");
             }

@@ -24,7 +24,7 @@ typedef struct product {
 // The first value of a block of the mesh in x^: strips follow each other, and so do their blocks.
 static bb_index place_of(const product *work, const bb_transform_block *block)
 {
-    return block->first[BB_TRANSFORM_LINES] * work->plan->whole[BB_TRANSFORM_COLUMNS] +
+    return block->first[BB_TRANSFORM_LINES] * work->plan->extent[BB_TRANSFORM_COLUMNS] +
            block->first[BB_TRANSFORM_COLUMNS] * block->size[BB_TRANSFORM_LINES];
 }
 
@@ -32,7 +32,7 @@ static void transform_strip(const product *work, bb_index strip)
 {
     const bb_transform_plan *plan = work->plan;
     bb_index count = plan->count[BB_TRANSFORM_COLUMNS];
-    bb_index pitch = plan->whole[BB_TRANSFORM_COLUMNS];
+    bb_index pitch = plan->extent[BB_TRANSFORM_COLUMNS];
     double values[BB_TRANSFORM_CELLS];
     double room[BB_TRANSFORM_CELLS];
     bool finite = true;
@@ -132,7 +132,7 @@ static void finish(const product *work, bb_index index)
     bb_transform_rows(plan, &block, true, 1, sums, room);
     for (bb_index i = 0; i < block.rows; ++i) {
         bb_index line = block.first[0] + i / block.size[1];
-        bb_index row = line * plan->whole[1] + block.first[1] + i % block.size[1];
+        bb_index row = line * plan->extent[1] + block.first[1] + i % block.size[1];
         if (row >= work->row && row < work->row + work->rows) {
             work->y[row - work->row] = sums[i] * plan->step;
         }

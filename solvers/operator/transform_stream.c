@@ -105,10 +105,10 @@ static bb_index find(const builder *work, bb_index band, bb_index across, bb_ind
     return count;
 }
 
-static int compare(const void *left, const void *right)
+static int compare(const void *first, const void *second)
 {
-    const frequency *a = left;
-    const frequency *b = right;
+    const frequency *a = first;
+    const frequency *b = second;
     int lanes = (int)b->lane.log_lanes - (int)a->lane.log_lanes;
     int chunks = (int)(b->lane.narrow + b->lane.others) - (int)(a->lane.narrow + a->lane.others);
     return lanes != 0 ? lanes : chunks != 0 ? chunks : (int)a->lane.row - (int)b->lane.row;
@@ -363,7 +363,7 @@ done:
 static void shape_of(const bb_transform_plan *plan, bb_transform_shape *out)
 {
     for (int axis = 0; axis < BB_TRANSFORM_AXES; ++axis) {
-        out->whole[axis] = (uint32_t)plan->whole[axis];
+        out->extent[axis] = (uint32_t)plan->extent[axis];
         out->length[axis] = (uint32_t)plan->length[axis];
         out->count[axis] = (uint32_t)plan->count[axis];
     }

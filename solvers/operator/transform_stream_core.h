@@ -28,7 +28,7 @@ enum {
 
 /// Lengths along the row grid's lines and columns and the mesh's, in whole, of a block, and blocks.
 typedef struct bb_transform_shape {
-    uint32_t whole[4], length[4], count[4];
+    uint32_t extent[4], length[4], count[4];
     uint32_t panels, panel_blocks; ///< panel_blocks: most of a panel
     uint32_t cells, block_rows;    ///< of a whole block
 } bb_transform_shape;
@@ -41,18 +41,18 @@ typedef struct bb_transform_bases {
     uint32_t values; ///< of all
 } bb_transform_bases;
 
-/// Length of block `at` along an axis.
+/// Length of block `start` along an axis.
 BB_DEVICE_FUNCTION
 uint32_t bb_transform_stream_size(const bb_transform_shape *shape, int axis, uint32_t index)
 {
-    const uint32_t rest = shape->whole[axis] - index * shape->length[axis];
+    const uint32_t rest = shape->extent[axis] - index * shape->length[axis];
     return rest < shape->length[axis] ? rest : shape->length[axis];
 }
 
 /// Some frequencies, or values, that one thread has made: `count` of them, `step` apart.
 typedef struct bb_transform_quad {
     double value[BB_TRANSFORM_TILE];
-    uint32_t at, step, count;
+    uint32_t start, step, count;
 } bb_transform_quad;
 
 // Four outputs from `k` on of n inputs, `stride` apart; pitches are multiples of 8.
@@ -110,7 +110,8 @@ bool bb_transform_stream_cell(const bb_transform_shape *shape, uint32_t panel, u
         column >= bb_transform_stream_size(shape, 3, across)) {
         return false;
     }
-    *of_x = (down * shape->length[2] + line) * shape->whole[3] + across * shape->length[3] + column;
+    *of_x =
+        (down * shape->length[2] + line) * shape->extent[3] + across * shape->length[3] + column;
     *cursor = j * shape->cells + line * bb_transform_stream_size(shape, 3, across) + column;
     return true;
 }
@@ -140,7 +141,7 @@ bb_transform_quad bb_transform_stream_along_cells(const bb_transform_shape *shap
         const int rest = n < shape->length[axis];
         bb_transform_stream_four(values + bases->first[axis][rest], n, bases->pitch[axis][rest], k,
                                  input + j * shape->cells + c, width, &out);
-        out.at = j * shape->cells + c * n + k;
+        out.start = j * shape->cells + c * n + k;
     }
     return out;
 }
@@ -179,19 +180,19 @@ bb_transform_quad bb_transform_stream_along_rows(const bb_transform_shape *shape
         const int rest = n < shape->length[axis];
         bb_transform_stream_four(values + bases->first[axis][rest], n, bases->pitch[axis][rest], k,
                                  input + c, width, &out);
-        out.at = c * n + k;
+        out.start = c * n + k;
     }
     return out;
 }
 
-/// Row of the matrix of value `at` of a block of rows.
+/// Row of the matrix of value `start` of a block of rows.
 BB_DEVICE_FUNCTION
 uint64_t bb_transform_stream_row(const bb_transform_shape *shape, uint32_t group, uint32_t index)
 {
     const uint32_t across = group % shape->count[1];
     const uint32_t width = bb_transform_stream_size(shape, 1, across);
     const uint64_t line = (uint64_t)(group / shape->count[1]) * shape->length[0] + index / width;
-    return line * shape->whole[1] + across * shape->length[1] + index % width;
+    return line * shape->extent[1] + across * shape->length[1] + index % width;
 }
 
 /// What a lane of a slice does: some of the chunks of one frequency of a block's rows, which 1 to

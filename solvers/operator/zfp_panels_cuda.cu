@@ -172,11 +172,11 @@ __global__ void __launch_bounds__(lanes *warps)
         for (bb_index i = 0; i < cut.run_blocks && i < rest; ++i) {
             float block[1 << (2 * dimensions)];
             bb_zfp_kind<float>::decode<dimensions, reversible>(&reader, &operand.settings, block);
-            const auto *from = x + corner.y * cut.nx + corner.x;
+            const auto *source = x + corner.y * cut.nx + corner.x;
 #pragma unroll
             for (int y = 0; y < (dimensions == 2 ? 4 : 1); ++y) {
                 if (corner.y + y < cut.ny) {
-                    add_line(block + 4 * y, cut.nx - corner.x, is_whole, from + y * cut.nx, sum);
+                    add_line(block + 4 * y, cut.nx - corner.x, is_whole, source + y * cut.nx, sum);
                 }
             }
             sum.turn(promotes);
@@ -218,11 +218,11 @@ __global__ void __launch_bounds__(lanes *warps)
             bb_zfp_reader reader = bb_zfp_reader_open(&operand.words, bit);
             const auto put = [&](uint32_t line, const float *row) {
                 const bb_index y = corner.y + line % 4;
-                const auto *from = x + y * cut.nx + corner.x;
+                const auto *source = x + y * cut.nx + corner.x;
                 if (y < cut.ny && (dimensions == 3 || line < lanes)) {
-                    add_line(row, cut.nx - corner.x, is_whole, from, near);
+                    add_line(row, cut.nx - corner.x, is_whole, source, near);
                 } else if (y < cut.ny) {
-                    add_line(row, cut.nx - corner.x, is_whole, from, far);
+                    add_line(row, cut.nx - corner.x, is_whole, source, far);
                 }
             };
             bb_zfp_kind_warp_decode<float, dimensions, reversible>(

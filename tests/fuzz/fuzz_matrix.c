@@ -33,13 +33,13 @@ int LLVMFuzzerInitialize(int *count, char ***arguments)
 static bb_status read_blocks(const bb_matrix_source *source, bool mirrored)
 {
     bb_status status = BB_OK;
-    double *whole = NULL;
+    double *contents = NULL;
     double *block = NULL;
     const bb_index rows = source->rows;
     const bb_index columns = source->columns;
-    BB_TRY(BB_ALLOCATE(rows * columns, &whole));
+    BB_TRY(BB_ALLOCATE(rows * columns, &contents));
     BB_TRY(BB_ALLOCATE(rows * columns, &block));
-    BB_TRY(bb_matrix_source_fill(source, 0, 0, bb_view_matrix(whole, rows, columns)));
+    BB_TRY(bb_matrix_source_fill(source, 0, 0, bb_view_matrix(contents, rows, columns)));
     const bb_index row = rows / 2;
     const bb_index column = columns / 3;
     BB_TRY(bb_matrix_source_fill(source, row, column,
@@ -47,12 +47,13 @@ static bb_status read_blocks(const bb_matrix_source *source, bool mirrored)
     for (bb_index i = row; i < rows; ++i) {
         for (bb_index j = column; j < columns; ++j) {
             const double value = block[(i - row) * (columns - column) + j - column];
-            fuzz_demand(isfinite(value) && value == whole[i * columns + j], "the same in blocks");
-            fuzz_demand(!mirrored || value == whole[j * columns + i], "a symmetric matrix");
+            fuzz_demand(isfinite(value) && value == contents[i * columns + j],
+                        "the same in blocks");
+            fuzz_demand(!mirrored || value == contents[j * columns + i], "a symmetric matrix");
         }
     }
 done:
-    BB_RELEASE(&whole);
+    BB_RELEASE(&contents);
     BB_RELEASE(&block);
     return status;
 }

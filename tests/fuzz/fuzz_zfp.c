@@ -121,8 +121,8 @@ static void decode_all(bb_zfp_settings settings, const bb_zfp_shape *shape, cons
     bb_index room = MOST_ROWS * stride + GUARD;
     float *out = make(room, sizeof *out);
     for (bb_index run = 0; run < bb_zfp_band_runs(shape); ++run) {
-        bb_index left = shape->nz - 4 * (run / pieces % ((shape->nz + 3) / 4));
-        bb_index rows = (left < 4 ? left : 4) * shape->nw;
+        bb_index rest = shape->nz - 4 * (run / pieces % ((shape->nz + 3) / 4));
+        bb_index rows = (rest < 4 ? rest : 4) * shape->nw;
         for (bb_index i = 0; i < room; ++i) {
             memcpy(&out[i], &UNTOUCHED, sizeof UNTOUCHED);
         }

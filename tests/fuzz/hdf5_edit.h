@@ -21,9 +21,10 @@ typedef struct edit_names {
 
 static edit_names edit_objects;
 
-static inline herr_t edit_collect(hid_t file, const char *name, const H5O_info_t *info, void *to)
+static inline herr_t edit_collect(hid_t file, const char *name, const H5O_info_t *info,
+                                  void *context)
 {
-    edit_names *names = to;
+    edit_names *names = context;
     (void)file;
     (void)info;
     if (names->count < EDIT_NAMES && strlen(name) < EDIT_NAME_BYTES &&
@@ -106,9 +107,9 @@ static inline void edit_write(fuzz_input *in, hid_t object, hid_t type, hid_t sp
     const bool number = H5Tget_class(type) == H5T_FLOAT || H5Tget_class(type) == H5T_INTEGER;
     if (count > 0 && (text || number)) {
         const hid_t memory = text ? type : H5T_NATIVE_DOUBLE;
-        const void *from = text ? (const void *)texts : numbers;
-        (void)(attribute ? H5Awrite(object, memory, from)
-                         : H5Dwrite(object, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, from));
+        const void *source = text ? (const void *)texts : numbers;
+        (void)(attribute ? H5Awrite(object, memory, source)
+                         : H5Dwrite(object, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, source));
     }
 }
 

@@ -153,15 +153,15 @@ static void check_piece(const bb_coded_matrix *matrix, const double *values, bb_
     double held = largest_held(values, bb_coded_matrix_rows(matrix) * columns);
     bb_coded_matrix_decode_f32(matrix, group, piece, narrow);
     bb_coded_matrix_decode_f64(matrix, group, piece, wide);
-    share of = {matrix, values, rows, count, begin, end};
-    double maximum = largest(&of);
+    share work = {matrix, values, rows, count, begin, end};
+    double maximum = largest(&work);
     for (bb_index r = 0; r < count; ++r) {
         assert_int_equal(bb_coded_matrix_group_of(matrix, rows[r]), group);
         for (bb_index j = begin; j < end; ++j) {
             if (!zfp && (j - begin) % 32 == 0) {
-                of.begin = j;
-                of.end = j + 32 < end ? j + 32 : end;
-                maximum = largest(&of);
+                work.begin = j;
+                work.end = j + 32 < end ? j + 32 : end;
+                maximum = largest(&work);
             }
             bb_index index = r * stride + j - begin;
             double value = values[rows[r] * columns + j];

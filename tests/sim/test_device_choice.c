@@ -94,7 +94,7 @@ static void ao_says_what_has_no_cuda_kernels(void **state)
     (void)state;
     need_gpu(true);
     static const struct {
-        driver_case of;
+        driver_case study;
         bb_status code;
         const char *text;
     } cases[] = {
@@ -108,7 +108,7 @@ static void ao_says_what_has_no_cuda_kernels(void **state)
     };
     for (size_t i = 0; i < 2; ++i) {
         bb_results *results = NULL;
-        check_fails(driver_run(&cases[i].of, 1, &results), cases[i].code, cases[i].text);
+        check_fails(driver_run(&cases[i].study, 1, &results), cases[i].code, cases[i].text);
     }
     print_message("%s\n", bb_status_message());
 }

@@ -127,10 +127,10 @@ static void low_rank_parts(void **state)
     double *a = dense_new(N * N);
     double *u = dense_new(N);
     const double variance = 2.0;
-    bb_outcome whole = {0};
+    bb_outcome total = {0};
     dense_covariance(N, 8.0, 0.1, a);
     bb_tile_matrix *factor = load(a, BB_VARIANT_HP1);
-    check_ok(bb_tile_cholesky_factor(factor, 4, &whole));
+    check_ok(bb_tile_cholesky_factor(factor, 4, &total));
     for (int p = 0; p < PLANTS; ++p) {
         bb_outcome outcome = {0};
         bb_low_rank_update *update = NULL;

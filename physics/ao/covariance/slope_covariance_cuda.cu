@@ -45,7 +45,7 @@ struct twin {
 
 // Consecutive measurements of one sensor and axis.
 struct run {
-    bb_measurement from;
+    bb_measurement origin;
     const twin_sensor *sensor;
     int subaperture, count;
 };
@@ -62,11 +62,11 @@ run find_run(const bb_sensor_array *array, const twin_sensor *sensors, bb_index 
 
 bb_direct_side make_side(const run &r)
 {
-    const bb_sensor *sensor = r.from.sensor;
+    const bb_sensor *sensor = r.origin.sensor;
     const int first_site = static_cast<int>(sensor->site[r.subaperture]);
     const int last_site = static_cast<int>(sensor->site[r.subaperture + r.count - 1]);
     return bb_direct_side{bb_slope_segment_make(r.sensor->subaperture,
-                                                static_cast<int>(sensor->lenslets), r.from.axis,
+                                                static_cast<int>(sensor->lenslets), r.origin.axis,
                                                 r.subaperture, r.count, first_site, last_site),
                           sensor->frame, r.sensor->layer};
 }
@@ -76,24 +76,25 @@ bb_status fill_runs(const twin *t, const run &row, const run &column, bb_view ou
 {
     bool swapped = false;
     const bb_displacement_table *table =
-        bb_slope_covariance_table(t->host, row.from.sensor, column.from.sensor, &swapped);
+        bb_slope_covariance_table(t->host, row.origin.sensor, column.origin.sensor, &swapped);
     if (table == nullptr) {
         // Noise and tilt stand within one sensor, which always has a table.
-        const bb_direct_job job = {{make_side(row), make_side(column)},
-                                   t->structure,
-                                   t->window,
-                                   t->strength,
-                                   static_cast<int>(t->host->parts.atmosphere->layer_count),
-                                   bb_slope_covariance_unit(row.from.sensor, column.from.sensor),
-                                   t->host->parts.rows->slope_model == BB_SLOPE_AVERAGED_GRADIENT,
-                                   swapped,
-                                   out.data,
-                                   out.strides[0]};
+        const bb_direct_job job = {
+            {make_side(row), make_side(column)},
+            t->structure,
+            t->window,
+            t->strength,
+            static_cast<int>(t->host->parts.atmosphere->layer_count),
+            bb_slope_covariance_unit(row.origin.sensor, column.origin.sensor),
+            t->host->parts.rows->slope_model == BB_SLOPE_AVERAGED_GRADIENT,
+            swapped,
+            out.data,
+            out.strides[0]};
         return bb_slope_covariance_fill_directly(&job, out.type, stream);
     }
-    const bool parallel = row.from.axis == column.from.axis;
-    const int axes = parallel ? row.from.axis : 2;
-    const bool one_sensor = row.from.sensor == column.from.sensor;
+    const bool parallel = row.origin.axis == column.origin.axis;
+    const int axes = parallel ? row.origin.axis : 2;
+    const bool one_sensor = row.origin.sensor == column.origin.sensor;
     const bool noisy = one_sensor && t->host->parts.noise != nullptr;
     const bb_table_job job = {t->tables[table - t->host->tables].values[axes],
                               row.sensor->site + row.subaperture,
@@ -105,7 +106,7 @@ bb_status fill_runs(const twin *t, const run &row, const run &column, bb_view ou
                               noisy ? row.sensor->noise + row.subaperture : nullptr,
                               axes,
                               row.subaperture - column.subaperture,
-                              bb_slope_covariance_tilt(t->host, &row.from, &column.from),
+                              bb_slope_covariance_tilt(t->host, &row.origin, &column.origin),
                               out.data,
                               out.strides[0]};
     return bb_slope_covariance_fill_from_table(&job, out.type, stream);
@@ -148,12 +149,12 @@ template <typename Item> Item *take(arena *a, bb_index count, const Item **devic
     return a->host == nullptr ? nullptr : reinterpret_cast<Item *>(a->host + index);
 }
 
-template <typename Item> const Item *put(arena *a, const Item *from, bb_index count)
+template <typename Item> const Item *put(arena *a, const Item *origin, bb_index count)
 {
     const Item *device = nullptr;
     Item *host = take(a, count, &device);
     if (host != nullptr) {
-        std::memcpy(host, from, static_cast<size_t>(count) * sizeof(Item));
+        std::memcpy(host, origin, static_cast<size_t>(count) * sizeof(Item));
     }
     return device;
 }

@@ -58,12 +58,12 @@ struct direct_memory {
 
 __device__ void copy_window(const bb_direct_job &job, direct_memory &memory)
 {
-    const double2 *from =
+    const double2 *source =
         reinterpret_cast<const double2 *>(job.structure.coefficients + job.window * terms);
-    double2 *to = reinterpret_cast<double2 *>(memory.coefficients);
+    double2 *target = reinterpret_cast<double2 *>(memory.coefficients);
     for (int k = static_cast<int>(threadIdx.x); k < BB_DIRECT_INTERVALS * terms / 2;
          k += direct_threads) {
-        to[k] = from[k];
+        target[k] = source[k];
     }
 }
 
@@ -129,9 +129,9 @@ __device__ void place_ends(const bb_direct_job &job, int first, int count, direc
         const int end = k % BB_PATCH_ENDS;
         const patch_members &own = memory.members[which];
         if (end < own.ends) {
-            position &at = memory.place[which][l][end];
+            position &point = memory.place[which][l][end];
             bb_sensor_frame_place(&job.side[which].frame, &job.side[which].layer[first + l],
-                                  own.x[end], own.y[end], &at.x, &at.y);
+                                  own.x[end], own.y[end], &point.x, &point.y);
         }
     }
     if (thread < count) {
@@ -221,10 +221,10 @@ template <bool averaged> __device__ void sum_layers(const bb_direct_job &job, di
                 if (weight == 0.0) {
                     continue;
                 }
-                const position from = memory.place[0][l][a];
-                const position to = memory.place[1][l][b];
-                const double u = from.x - to.x;
-                const double v = from.y - to.y;
+                const position row_end = memory.place[0][l][a];
+                const position column_end = memory.place[1][l][b];
+                const double u = row_end.x - column_end.x;
+                const double v = row_end.y - column_end.y;
                 sum += weight * (averaged ? average(job, memory, memory.edges[l], u, v)
                                           : evaluate(job, memory, u * u + v * v));
             }

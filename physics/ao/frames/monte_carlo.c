@@ -320,7 +320,7 @@ static void summarise(const campaign *all)
         estimate->residual_m2 = average(all, e * stride);
         for (bb_index w = 0; w < task->wavelength_count; ++w) {
             estimate->correctable[w] = average(all, e * stride + 1 + w);
-            estimate->whole[w] = average(all, e * stride + 1 + task->wavelength_count + w);
+            estimate->total[w] = average(all, e * stride + 1 + task->wavelength_count + w);
         }
         for (bb_index k = 0; estimate->psf != NULL && k < pixels; ++k) {
             double sum = 0.0;

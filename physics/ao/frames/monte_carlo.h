@@ -27,7 +27,7 @@ typedef struct bb_monte_carlo_estimate {
     bb_index target;
     const double *r;            ///< [m][n]
     bb_frame_mean *correctable; ///< [wavelengths] Strehl ratio
-    bb_frame_mean *whole;       ///< [wavelengths] Strehl ratio
+    bb_frame_mean *total;       ///< [wavelengths] Strehl ratio
     bb_frame_mean residual_m2;  ///< variance of the correctable wavefront over the pupil
     double *psf; ///< [psf_pixels][psf_pixels] of the whole wavefront at the first wavelength, on
                  ///< the central pixels of bb_point_spread_image's grid, 1 at the

@@ -200,14 +200,14 @@ done:
 bool bb_clamp_grid_weigh(const bb_clamp_grid *grid, double x, double y, bb_index node[4],
                          double weight[4])
 {
-    const coarse whole = {.spacing = grid->spacing,
-                          .columns = grid->columns,
-                          .rows = grid->rows,
-                          .cell_at = grid->cell_at};
+    const coarse full_grid = {.spacing = grid->spacing,
+                              .columns = grid->columns,
+                              .rows = grid->rows,
+                              .cell_at = grid->cell_at};
     bb_index cell[2];
     double point[2];
-    if (!locate(&whole, (x - grid->origin_x) / grid->spacing, (y - grid->origin_y) / grid->spacing,
-                cell, point)) {
+    if (!locate(&full_grid, (x - grid->origin_x) / grid->spacing,
+                (y - grid->origin_y) / grid->spacing, cell, point)) {
         return false;
     }
     const bb_index number = grid->cell_at[cell[1] * grid->columns + cell[0]] - 1;

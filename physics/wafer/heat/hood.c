@@ -20,7 +20,7 @@ bb_hood bb_hood_make(const bb_disc_mesh *mesh, const bb_scan *scan, const bb_hoo
         .height = 1e-3 * config->height_mm,
         .rise = config->rise_k,
     };
-    hood.most = bb_node_cut_most(mesh, hood.width, hood.height);
+    hood.cover_limit = bb_node_cut_most(mesh, hood.width, hood.height);
     return hood;
 }
 

@@ -24,7 +24,7 @@ typedef struct bb_hood {
     double width;             ///< m
     double height;            ///< m
     double rise;              ///< of the hood above the water, K
-    bb_index most;            ///< no place of the hood covers more nodes
+    bb_index cover_limit;     ///< no place of the hood covers more nodes
 } bb_hood;
 
 /// Whether the configuration has a hood; NULL has none.

@@ -25,11 +25,11 @@ bb_node_cut bb_node_cut_of(const bb_disc_mesh *mesh, const bb_box *box, bb_index
     double x0 = from_node(box->x0, x, half);
     double x1 = from_node(box->x1, x, half);
     // Lengths from the node: a whole quarter is spacing / 2 without rounding.
-    double left = bb_disc_mesh_has_cell(mesh, column - 1, row) ? overlap(-half, 0.0, x0, x1) : 0.0;
-    double right = bb_disc_mesh_has_cell(mesh, column, row) ? overlap(0.0, half, x0, x1) : 0.0;
+    double west = bb_disc_mesh_has_cell(mesh, column - 1, row) ? overlap(-half, 0.0, x0, x1) : 0.0;
+    double east = bb_disc_mesh_has_cell(mesh, column, row) ? overlap(0.0, half, x0, x1) : 0.0;
     // The middle of the covered x; halves that are both covered meet at the node.
-    double start = left > 0.0 ? fmin(x, box->x1) - left : fmax(x, box->x0);
-    bb_node_cut cut = {.width = left + right};
+    double start = west > 0.0 ? fmin(x, box->x1) - west : fmax(x, box->x0);
+    bb_node_cut cut = {.width = west + east};
     cut.low = fmax(side == 0 ? -half : 0.0, from_node(box->y0, y, half));
     cut.high = fmin(side == 0 ? 0.0 : half, from_node(box->y1, y, half));
     if (cut.high <= cut.low) {

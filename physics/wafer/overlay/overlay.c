@@ -26,9 +26,9 @@ static const char *const cubic_names[BB_OVERLAY_MOST_PARAMETERS] = {
 
 static int ascending(const void *a, const void *b)
 {
-    double left = *(const double *)a;
-    double right = *(const double *)b;
-    return (left > right) - (left < right);
+    double first = *(const double *)a;
+    double second = *(const double *)b;
+    return (first > second) - (first < second);
 }
 
 static double percentile(const double *sorted, bb_index count, double part)

@@ -24,9 +24,9 @@ static double headline_of(const bb_overlay_statistics *statistics)
 
 static int ascending(const void *a, const void *b)
 {
-    double left = *(const double *)a;
-    double right = *(const double *)b;
-    return (left > right) - (left < right);
+    double first = *(const double *)a;
+    double second = *(const double *)b;
+    return (first > second) - (first < second);
 }
 
 static bb_status rank_fields(bb_overlay_report *report)

@@ -10,10 +10,10 @@
 enum { BATCH = BB_PLATE_BATCH };
 _Static_assert((int)BATCH == (int)BB_GRID_BATCH, "rows are made and gathered in the same batches");
 
-// Part of a batch that is wanted: its rows [begin, end) go to `out` from row `to` on.
+// Part of a batch that is wanted: its rows [begin, end) go to `out` from row `first_row` on.
 typedef struct wanted {
     int begin, end;
-    bb_index to;
+    bb_index first_row;
     bb_index column;
     bb_view out;
 } wanted;
@@ -30,7 +30,7 @@ static void restrict_rows(const bb_plate_response *plate, const double *nodal,
         bb_temperature_grid_gather(grid, cell, plate->plate->mesh->node_area,
                                    second ? moments : nodal, sum);
         for (int p = part->begin; p < part->end; ++p) {
-            bb_view_row(part->out, part->to + p - part->begin)[j] = sum[p];
+            bb_view_row(part->out, part->first_row + p - part->begin)[j] = sum[p];
         }
     }
 }
@@ -84,7 +84,7 @@ static bb_status fill_batch(const bb_plate_response *plate, bb_index first, cons
     for (int p = part->begin; height && p < part->end; ++p) {
         bb_plate_sample_make(mesh, &plate->plate->plate, x[p], y[p], plate->axis, &sample);
         add_local(plate, &sample, part->column, part->out.shape[1],
-                  bb_view_row(part->out, part->to + p - part->begin));
+                  bb_view_row(part->out, part->first_row + p - part->begin));
     }
 done:
     return status;
@@ -104,7 +104,7 @@ static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index col
     for (bb_index first = row - row % BATCH; first < last; first += BATCH) {
         wanted part = {.begin = (int)(row > first ? row - first : 0),
                        .end = (int)(last - first < BATCH ? last - first : BATCH),
-                       .to = first > row ? first - row : 0,
+                       .first_row = first > row ? first - row : 0,
                        .column = column,
                        .out = out};
         BB_TRY(fill_batch(plate, first, &part, nodal, moments));

@@ -49,13 +49,13 @@ static void find_roots(const coupled *plate, double complex root[3])
 
 static void height_modes(const bb_plate *plate, bb_radial_mode modes[3])
 {
-    coupled of = couple(plate);
+    coupled bonds = couple(plate);
     double complex root[3];
-    find_roots(&of, root);
+    find_roots(&bonds, root);
     for (int i = 0; i < 3; ++i) {
         double complex s = root[i];
         double complex others = (s - root[(i + 1) % 3]) * (s - root[(i + 2) % 3]);
-        modes[i].coefficient = ((of.m2 * s + of.m1) * s + of.m0) / others / (2.0 * M_PI);
+        modes[i].coefficient = ((bonds.m2 * s + bonds.m1) * s + bonds.m0) / others / (2.0 * M_PI);
         modes[i].rate = csqrt(-s);
     }
 }
@@ -168,12 +168,12 @@ static void fill_x(const bb_response *response, const point *sample, bb_index fi
         bb_index begin;
         bb_index end;
         wanted(grid, row, first, count, &begin, &end);
-        double left = begin < end ? edge_x(response, sample, begin, row) : 0.0;
+        double west = begin < end ? edge_x(response, sample, begin, row) : 0.0;
         for (bb_index column = begin; column < end; ++column) {
-            double right = edge_x(response, sample, column + 1, row);
+            double east = edge_x(response, sample, column + 1, row);
             bb_index cell = row * grid->columns + column;
-            out[cell - first] = response->in_plane * live_part(grid, cell) * (right - left);
-            left = right;
+            out[cell - first] = response->in_plane * live_part(grid, cell) * (east - west);
+            west = east;
         }
     }
 }

@@ -215,7 +215,7 @@ bb_status bb_zfp_decoder_create(bb_device *device, const bb_zfp_stream *streams,
     BB_TRY(upload_streams(decoder, streams, room));
     BB_TRY(upload_indexes(decoder, indexes));
     BB_TRY(bb_device_allocate(device, sizeof *decoder->task.broken, &decoder->broken));
-    decoder->task.words = (bb_zfp_words){.bytes = decoder->stream, .whole = room / 4 - 1};
+    decoder->task.words = (bb_zfp_words){.bytes = decoder->stream, .word_count = room / 4 - 1};
     decoder->task.places = decoder->places;
     decoder->task.bases = decoder->bases;
     decoder->task.lengths = decoder->lengths;

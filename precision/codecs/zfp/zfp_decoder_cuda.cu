@@ -26,16 +26,16 @@ const int lanes = 32;
 const int warps = 4;
 
 template <typename Real>
-__device__ __forceinline__ void put_row(const Real *row, bb_index left, bool whole, Real *to)
+__device__ __forceinline__ void put_row(const Real *row, bb_index count, bool is_full, Real *target)
 {
-    if (whole) {
-        bb_zfp_kind<Real>::store(to, row);
+    if (is_full) {
+        bb_zfp_kind<Real>::store(target, row);
         return;
     }
 #pragma unroll
     for (int x = 0; x < 4; ++x) {
-        if (x < left) {
-            to[x] = row[x];
+        if (x < count) {
+            target[x] = row[x];
         }
     }
 }
@@ -97,11 +97,12 @@ __global__ void __launch_bounds__(lanes *warps) decode_narrow(const bb_zfp_decod
     for (bb_index i = 0; i < place.count; ++i) {
         Real block[1 << (2 * dimensions)];
         bb_zfp_kind<Real>::template decode<dimensions, reversible>(&reader, &task.settings, block);
-        Real *to = out + corner.y * task.shape.nx + corner.x;
+        Real *target = out + corner.y * task.shape.nx + corner.x;
 #pragma unroll
         for (int y = 0; y < (dimensions == 2 ? 4 : 1); ++y) {
             if (corner.y + y < task.shape.ny) {
-                put_row(block + 4 * y, task.shape.nx - corner.x, is_whole, to + y * task.shape.nx);
+                put_row(block + 4 * y, task.shape.nx - corner.x, is_whole,
+                        target + y * task.shape.nx);
             }
         }
         bb_zfp_corner_step(&task.shape, &corner);

@@ -37,9 +37,9 @@ template <> struct bb_zfp_kind<float> {
     {
         bb_zfp_finish_f32(head, 4, values, out);
     }
-    static __device__ __forceinline__ void store(float *to, const float *v)
+    static __device__ __forceinline__ void store(float *target, const float *v)
     {
-        *reinterpret_cast<float4 *>(to) = make_float4(v[0], v[1], v[2], v[3]);
+        *reinterpret_cast<float4 *>(target) = make_float4(v[0], v[1], v[2], v[3]);
     }
 };
 
@@ -67,10 +67,10 @@ template <> struct bb_zfp_kind<double> {
     {
         bb_zfp_finish_f64(head, 4, values, out);
     }
-    static __device__ __forceinline__ void store(double *to, const double *v)
+    static __device__ __forceinline__ void store(double *target, const double *v)
     {
-        reinterpret_cast<double2 *>(to)[0] = make_double2(v[0], v[1]);
-        reinterpret_cast<double2 *>(to)[1] = make_double2(v[2], v[3]);
+        reinterpret_cast<double2 *>(target)[0] = make_double2(v[0], v[1]);
+        reinterpret_cast<double2 *>(target)[1] = make_double2(v[2], v[3]);
     }
 };
 

@@ -28,15 +28,15 @@
 /// behind the last whole one can be read and is 0.
 typedef struct bb_zfp_words {
     const unsigned char *bytes;
-    uint64_t whole; ///< words that lie in the stream as a whole
-    uint32_t tail;  ///< what follows them, zeros above
+    uint64_t word_count; ///< words that lie in the stream as a whole
+    uint32_t tail;       ///< what follows them, zeros above
 } bb_zfp_words;
 
 /// Positions count from the word that it was opened at; good for 2^31 bits.
 typedef struct bb_zfp_reader {
     const unsigned char *bytes;
-    uint32_t whole, tail;
-    uint32_t at; ///< number of the word `low`; `high` follows
+    uint32_t word_count, tail;
+    uint32_t low_word; ///< number of the word `low`; `high` follows
     uint32_t low, high;
     uint32_t shift; ///< bits of `low` that are read, 0 to 31
 } bb_zfp_reader;
@@ -55,11 +55,11 @@ BB_ZFP_INLINE uint32_t bb_zfp_reader_load(const unsigned char *bytes, size_t wor
 BB_ZFP_INLINE uint32_t bb_zfp_reader_word(const bb_zfp_reader *reader, uint32_t word)
 {
 #if defined(__CUDA_ARCH__)
-    return bb_zfp_reader_load(reader->bytes, word < reader->whole ? word : reader->whole);
+    return bb_zfp_reader_load(reader->bytes, word < reader->word_count ? word : reader->word_count);
 #else
-    return word < reader->whole    ? bb_zfp_reader_load(reader->bytes, word)
-           : word == reader->whole ? reader->tail
-                                   : 0;
+    return word < reader->word_count    ? bb_zfp_reader_load(reader->bytes, word)
+           : word == reader->word_count ? reader->tail
+                                        : 0;
 #endif
 }
 
@@ -75,10 +75,10 @@ BB_ZFP_INLINE uint32_t bb_zfp_reader_lowest(uint32_t word)
 
 BB_ZFP_INLINE void bb_zfp_reader_seek(bb_zfp_reader *reader, uint32_t position)
 {
-    reader->at = position / 32;
+    reader->low_word = position / 32;
     reader->shift = position % 32;
-    reader->low = bb_zfp_reader_word(reader, reader->at);
-    reader->high = bb_zfp_reader_word(reader, reader->at + 1);
+    reader->low = bb_zfp_reader_word(reader, reader->low_word);
+    reader->high = bb_zfp_reader_word(reader, reader->low_word + 1);
 }
 
 /// At bit `bit` of the stream; the position is then bit % 32.
@@ -86,15 +86,15 @@ BB_ZFP_INLINE bb_zfp_reader bb_zfp_reader_open(const bb_zfp_words *words, uint64
 {
     const uint32_t limit = UINT32_C(1) << 27;
     bb_zfp_reader reader;
-    uint64_t first = bit / 32 < words->whole ? bit / 32 : words->whole;
-    uint64_t rest = words->whole - first;
+    uint64_t first = bit / 32 < words->word_count ? bit / 32 : words->word_count;
+    uint64_t rest = words->word_count - first;
     reader.bytes = words->bytes + 4 * first;
-    reader.whole = rest < limit ? (uint32_t)rest : limit;
+    reader.word_count = rest < limit ? (uint32_t)rest : limit;
 #if defined(__CUDA_ARCH__)
     reader.tail = 0;
 #else
     // Far behind the end everything is zero, the tail as well.
-    reader.tail = bit / 32 <= words->whole && rest < limit ? words->tail : 0;
+    reader.tail = bit / 32 <= words->word_count && rest < limit ? words->tail : 0;
 #endif
     bb_zfp_reader_seek(&reader, (uint32_t)(bit % 32));
     return reader;
@@ -102,7 +102,7 @@ BB_ZFP_INLINE bb_zfp_reader bb_zfp_reader_open(const bb_zfp_words *words, uint64
 
 BB_ZFP_INLINE uint32_t bb_zfp_reader_position(const bb_zfp_reader *reader)
 {
-    return 32 * reader->at + reader->shift;
+    return 32 * reader->low_word + reader->shift;
 }
 
 /// The next 32 bits, the first one lowest.
@@ -121,9 +121,9 @@ BB_ZFP_INLINE void bb_zfp_reader_advance(bb_zfp_reader *reader, uint32_t bits)
     reader->shift += bits;
     if (reader->shift >= 32) {
         reader->shift -= 32;
-        ++reader->at;
+        ++reader->low_word;
         reader->low = reader->high;
-        reader->high = bb_zfp_reader_word(reader, reader->at + 1);
+        reader->high = bb_zfp_reader_word(reader, reader->low_word + 1);
     }
 }
 

@@ -98,8 +98,8 @@ done:
 static bb_zfp_words words_of(const bb_zfp_stream *stream)
 {
     const unsigned char *bytes = stream->bytes;
-    bb_zfp_words words = {.bytes = bytes, .whole = stream->size / 4};
-    for (size_t i = 4 * (size_t)words.whole; i < stream->size; ++i) {
+    bb_zfp_words words = {.bytes = bytes, .word_count = stream->size / 4};
+    for (size_t i = 4 * (size_t)words.word_count; i < stream->size; ++i) {
         words.tail |= (uint32_t)bytes[i] << (8 * (i % 4));
     }
     return words;

@@ -18,8 +18,8 @@ bb_status bb_heat_simulation_open(const bb_wafer_problem *problem, bb_heat_simul
         BB_TRY(bb_stepper_create(&thermal->step_matrix, thermal->per_joule, &out->stepper));
     }
     if (problem->hood.exchange > 0.0) {
-        BB_TRY(BB_ALLOCATE(problem->hood.most, &out->hood_node));
-        BB_TRY(BB_ALLOCATE(problem->hood.most, &out->hood_exchange));
+        BB_TRY(BB_ALLOCATE(problem->hood.cover_limit, &out->hood_node));
+        BB_TRY(BB_ALLOCATE(problem->hood.cover_limit, &out->hood_exchange));
     }
 done:
     if (status != BB_OK) {

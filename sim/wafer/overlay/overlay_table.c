@@ -29,7 +29,7 @@ static bb_status find(const bb_results *results, overlay *out)
 {
     const struct {
         const char *path;
-        const bb_dataset **to;
+        const bb_dataset **dataset;
         bb_index count; // of a pipeline, 0: any
     } wanted[] = {
         {"results/pipeline", &out->pipeline, 1},
@@ -52,7 +52,7 @@ static bb_status find(const bb_results *results, overlay *out)
         const bb_dataset *found = bb_results_find(results, wanted[i].path);
         BB_REQUIRE(found != NULL && found->is_text == (i == 0) && found->count > 0, BB_INVALID,
                    "overlay report without '%s'", wanted[i].path);
-        *wanted[i].to = found;
+        *wanted[i].dataset = found;
         BB_REQUIRE(wanted[i].count == 0 || found->count == wanted[i].count * out->pipeline->count,
                    BB_INVALID, "'%s' of %td items, expected %td", wanted[i].path, found->count,
                    wanted[i].count * out->pipeline->count);

@@ -164,7 +164,7 @@ static void note_stages(const bb_step_schedule *schedule, const bb_loop_stamps *
 
 // Release and end of a step on device g.
 typedef struct span {
-    int64_t from, to;
+    int64_t start, end;
 } span;
 
 static span span_on_device(bb_step_schedule *schedule, int g, const bb_loop_stamps *stamps)
@@ -185,8 +185,8 @@ static span span_of(bb_step_schedule *schedule, const bb_loop_stamps stamps[BB_L
         const span one = span_on_device(schedule, g, &stamps[g]);
         if (g == 0) {
             all = one;
-        } else if (one.to - one.from > all.to - all.from) {
-            all.to = all.from + (one.to - one.from);
+        } else if (one.end - one.start > all.end - all.start) {
+            all.end = all.start + (one.end - one.start);
         }
     }
     return all;
@@ -198,8 +198,8 @@ static bb_step_record record_of(const bb_step_schedule *schedule, span all)
     const bb_index step = schedule->seen % schedule->loop->steps;
     const bool light = step < schedule->loop->problem->scan->light_steps;
     return (bb_step_record){
-        .latency = 1e-9 * (double)(all.to - all.from),
-        .release = 1e-9 * (double)(all.from - schedule->zero_ns),
+        .latency = 1e-9 * (double)(all.end - all.start),
+        .release = 1e-9 * (double)(all.start - schedule->zero_ns),
         .exposure = (int32_t)(schedule->loop->first + period),
         .step = (int32_t)step,
         .kind = !light                           ? (int)BB_STEP_DARK
@@ -224,7 +224,7 @@ bb_status bb_step_schedule_await(bb_step_schedule *schedule,
     }
     const span all = span_of(schedule, stamps);
     if (schedule->seen == schedule->unmeasured) {
-        schedule->zero_ns = all.from;
+        schedule->zero_ns = all.start;
     }
     const bb_step_record record = record_of(schedule, all);
     for (int g = 0; g < gpus; ++g) {

@@ -138,9 +138,9 @@ __global__ void widen_values(const T *values, const __half *lo, bb_index rows, b
 
 } // namespace
 
-bb_status bb_kernel_scale(void *values, bb_panel_storage storage, bb_index rows, bb_index columns,
-                          bb_index stride, const void *row_scale, const void *column_scale,
-                          cudaStream_t stream)
+bb_status bb_panel_part_scale(void *values, bb_panel_storage storage, bb_index rows,
+                              bb_index columns, bb_index stride, const void *row_scale,
+                              const void *column_scale, cudaStream_t stream)
 {
     const dim3 grid = grid_of(rows, columns, 1);
     if (rows == 0 || columns == 0) {
@@ -159,8 +159,8 @@ bb_status bb_kernel_scale(void *values, bb_panel_storage storage, bb_index rows,
     return BB_OK;
 }
 
-bb_status bb_kernel_pad_diagonal(void *block, bb_panel_storage storage, bb_index size,
-                                 bb_index used, cudaStream_t stream)
+bb_status bb_panel_part_pad_diagonal(void *block, bb_panel_storage storage, bb_index size,
+                                     bb_index used, cudaStream_t stream)
 {
     const dim3 grid(static_cast<unsigned>((size + threads - 1) / threads),
                     static_cast<unsigned>(size));
@@ -176,9 +176,9 @@ bb_status bb_kernel_pad_diagonal(void *block, bb_panel_storage storage, bb_index
     return BB_OK;
 }
 
-bb_status bb_kernel_split(const float *values, bb_index rows, bb_index columns, bb_index stride,
-                          bool transposed, const float *largest, __half *hi, __half *lo,
-                          bb_index plane_stride, cudaStream_t stream)
+bb_status bb_panel_part_split(const float *values, bb_index rows, bb_index columns, bb_index stride,
+                              bool transposed, const float *largest, __half *hi, __half *lo,
+                              bb_index plane_stride, cudaStream_t stream)
 {
     if (rows == 0) {
         return BB_OK;
@@ -189,8 +189,9 @@ bb_status bb_kernel_split(const float *values, bb_index rows, bb_index columns, 
     return BB_OK;
 }
 
-bb_status bb_kernel_join(const __half *hi, const __half *lo, bb_index rows, bb_index columns,
-                         bb_index plane_stride, float *values, bb_index stride, cudaStream_t stream)
+bb_status bb_panel_part_join(const __half *hi, const __half *lo, bb_index rows, bb_index columns,
+                             bb_index plane_stride, float *values, bb_index stride,
+                             cudaStream_t stream)
 {
     if (rows == 0) {
         return BB_OK;
@@ -201,8 +202,8 @@ bb_status bb_kernel_join(const __half *hi, const __half *lo, bb_index rows, bb_i
     return BB_OK;
 }
 
-bb_status bb_kernel_largest(const float *values, bb_index count, float *largest,
-                            cudaStream_t stream)
+bb_status bb_panel_part_largest(const float *values, bb_index count, float *largest,
+                                cudaStream_t stream)
 {
     BB_CUDA_TRY(cudaMemsetAsync(largest, 0, sizeof *largest, stream));
     find_largest<<<128, threads, 0, stream>>>(values, count, reinterpret_cast<unsigned *>(largest));
@@ -210,8 +211,8 @@ bb_status bb_kernel_largest(const float *values, bb_index count, float *largest,
     return BB_OK;
 }
 
-bb_status bb_kernel_row_largest(const float *values, bb_index rows, bb_index columns,
-                                bb_index stride, float *largest, cudaStream_t stream)
+bb_status bb_panel_part_row_largest(const float *values, bb_index rows, bb_index columns,
+                                    bb_index stride, float *largest, cudaStream_t stream)
 {
     const bb_index blocks = (32 * rows + threads - 1) / threads;
     find_row_largest<<<static_cast<unsigned>(blocks), threads, 0, stream>>>(
@@ -220,7 +221,7 @@ bb_status bb_kernel_row_largest(const float *values, bb_index rows, bb_index col
     return BB_OK;
 }
 
-bb_status bb_kernel_row_scale(float *largest, bb_index rows, cudaStream_t stream)
+bb_status bb_panel_part_row_scale(float *largest, bb_index rows, cudaStream_t stream)
 {
     make_row_scale<<<static_cast<unsigned>((rows + threads - 1) / threads), threads, 0, stream>>>(
         largest, rows);
@@ -228,10 +229,10 @@ bb_status bb_kernel_row_scale(float *largest, bb_index rows, cudaStream_t stream
     return BB_OK;
 }
 
-bb_status bb_kernel_widen(const void *values, const __half *lo, bb_panel_storage storage,
-                          bb_index rows, bb_index columns, bb_index stride,
-                          const void *column_scale, const float *row_scale, double *out,
-                          bb_index out_stride, cudaStream_t stream)
+bb_status bb_panel_part_widen(const void *values, const __half *lo, bb_panel_storage storage,
+                              bb_index rows, bb_index columns, bb_index stride,
+                              const void *column_scale, const float *row_scale, double *out,
+                              bb_index out_stride, cudaStream_t stream)
 {
     const dim3 grid = grid_of(rows, columns, 1);
     if (rows == 0 || columns == 0) {

@@ -12,7 +12,7 @@ size_t word_of(bb_panel_storage storage)
 
 // Where the arrays of a plan are held, in its order.
 struct slots {
-    void **of[BB_PANEL_ARRAYS];
+    void **array[BB_PANEL_ARRAYS];
 };
 
 slots slots_of(bb_panel_part *part)
@@ -72,7 +72,7 @@ bb_status take_memory(bb_panel_part *part)
                              part->plan.n, part->plan.block, part->sides, needed, available, total);
     }
     for (int a = 0; a < BB_PANEL_ARRAYS; ++a) {
-        BB_RETURN_IF_FAILED(bb_device_allocate(part->device, bytes[a], held.of[a]));
+        BB_RETURN_IF_FAILED(bb_device_allocate(part->device, bytes[a], held.array[a]));
     }
     part->workspace_bytes = bytes[BB_PANEL_WORKSPACE];
     return BB_OK;
@@ -218,7 +218,7 @@ void bb_panel_part_release(bb_panel_part *part)
     }
     void *counts = part->heavy_blocks;
     bb_memory_release(&counts);
-    for (void **slot : slots_of(part).of) {
+    for (void **slot : slots_of(part).array) {
         bb_device_release(part->device, slot);
     }
     for (cudaStream_t stream : {part->bulk, part->ahead, part->chain}) {
@@ -238,11 +238,11 @@ void write_scale(const bb_panel_part *part, const double *scale, bool panel, T *
 {
     const bb_index block = part->plan.block;
     for (bb_index i = 0; i < part->layout.blocks; ++i) {
-        const bb_index to = (panel ? bb_triangle_layout_position(part->layout, i) : i) * block;
+        const bb_index target = (panel ? bb_triangle_layout_position(part->layout, i) : i) * block;
         for (bb_index r = 0; r < block; ++r) {
             const bb_index row = i * block + r;
             const bool given = scale != nullptr && row < part->plan.n;
-            out[to + r] = given ? static_cast<T>(scale[row]) : T(1);
+            out[target + r] = given ? static_cast<T>(scale[row]) : T(1);
         }
     }
 }

@@ -135,36 +135,38 @@ BB_CHECKED bb_status bb_panel_part_send(const bb_panel_part *part, bb_panel_part
                                         bb_index k);
 
 /// Kernels of panel_kernels_cuda.cu, fp32 unless said.
-BB_CHECKED bb_status bb_kernel_scale(void *values, bb_panel_storage storage, bb_index rows,
-                                     bb_index columns, bb_index stride, const void *row_scale,
-                                     const void *column_scale, cudaStream_t stream);
-BB_CHECKED bb_status bb_kernel_pad_diagonal(void *block, bb_panel_storage storage, bb_index size,
-                                            bb_index used, cudaStream_t stream);
+BB_CHECKED bb_status bb_panel_part_scale(void *values, bb_panel_storage storage, bb_index rows,
+                                         bb_index columns, bb_index stride, const void *row_scale,
+                                         const void *column_scale, cudaStream_t stream);
+BB_CHECKED bb_status bb_panel_part_pad_diagonal(void *block, bb_panel_storage storage,
+                                                bb_index size, bb_index used, cudaStream_t stream);
 /// planes <- values / bb_split_product_plane_unit(*largest); `largest` in device memory, or NULL
 /// for 1; `lo` may be NULL.
-BB_CHECKED bb_status bb_kernel_split(const float *values, bb_index rows, bb_index columns,
-                                     bb_index stride, bool transposed, const float *largest,
-                                     __half *hi, __half *lo, bb_index plane_stride,
-                                     cudaStream_t stream);
+BB_CHECKED bb_status bb_panel_part_split(const float *values, bb_index rows, bb_index columns,
+                                         bb_index stride, bool transposed, const float *largest,
+                                         __half *hi, __half *lo, bb_index plane_stride,
+                                         cudaStream_t stream);
 /// values <- planes.
-BB_CHECKED bb_status bb_kernel_join(const __half *hi, const __half *lo, bb_index rows,
-                                    bb_index columns, bb_index plane_stride, float *values,
-                                    bb_index stride, cudaStream_t stream);
+BB_CHECKED bb_status bb_panel_part_join(const __half *hi, const __half *lo, bb_index rows,
+                                        bb_index columns, bb_index plane_stride, float *values,
+                                        bb_index stride, cudaStream_t stream);
 /// Rows' largest magnitudes, raised in place: `largest` [rows].
-BB_CHECKED bb_status bb_kernel_row_largest(const float *values, bb_index rows, bb_index columns,
-                                           bb_index stride, float *largest, cudaStream_t stream);
+BB_CHECKED bb_status bb_panel_part_row_largest(const float *values, bb_index rows, bb_index columns,
+                                               bb_index stride, float *largest,
+                                               cudaStream_t stream);
 
 /// largest <- the power of two that brings it to (1/2, 1], or 1.
-BB_CHECKED bb_status bb_kernel_row_scale(float *largest, bb_index rows, cudaStream_t stream);
+BB_CHECKED bb_status bb_panel_part_row_scale(float *largest, bb_index rows, cudaStream_t stream);
 
 /// *largest <- the largest magnitude.
-BB_CHECKED bb_status bb_kernel_largest(const float *values, bb_index count, float *largest,
-                                       cudaStream_t stream);
+BB_CHECKED bb_status bb_panel_part_largest(const float *values, bb_index count, float *largest,
+                                           cudaStream_t stream);
 /// out [rows][columns] fp64 <- hi + 2^-11 lo (lo may be NULL), or the dense values, times
 /// `column_scale` (in the type of C, or NULL) and over `row_scale` (fp32, or NULL).
-BB_CHECKED bb_status bb_kernel_widen(const void *values, const __half *lo, bb_panel_storage storage,
-                                     bb_index rows, bb_index columns, bb_index stride,
-                                     const void *column_scale, const float *row_scale, double *out,
-                                     bb_index out_stride, cudaStream_t stream);
+BB_CHECKED bb_status bb_panel_part_widen(const void *values, const __half *lo,
+                                         bb_panel_storage storage, bb_index rows, bb_index columns,
+                                         bb_index stride, const void *column_scale,
+                                         const float *row_scale, double *out, bb_index out_stride,
+                                         cudaStream_t stream);
 
 #endif

@@ -11,11 +11,11 @@ bb_status bb_panel_cholesky_result(const bb_panel_cholesky *factor, double *out)
     for (bb_index g = 0; g < factor->gpus; ++g) {
         const bb_panel_part *part = &factor->parts[g];
         BB_RETURN_IF_FAILED(use(part));
-        BB_RETURN_IF_FAILED(
-            bb_kernel_widen(part->side, static_cast<const __half *>(part->side_lo),
-                            part->arithmetic.storage, part->sides, factor->plan.n, multiple,
-                            part->scale, static_cast<const float *>(part->side_scale),
-                            out + part->first_side * factor->plan.n, factor->plan.n, part->bulk));
+        BB_RETURN_IF_FAILED(bb_panel_part_widen(
+            part->side, static_cast<const __half *>(part->side_lo), part->arithmetic.storage,
+            part->sides, factor->plan.n, multiple, part->scale,
+            static_cast<const float *>(part->side_scale), out + part->first_side * factor->plan.n,
+            factor->plan.n, part->bulk));
     }
     return wait_all(factor);
 }
@@ -49,17 +49,17 @@ bb_status bb_panel_cholesky_lower(const bb_panel_cholesky *factor, double *out)
                      ? bb_device_zero(part->device, device, static_cast<size_t>(block) * row_bytes)
                      : status;
         status = status == BB_OK ? bb_device_wait(part->device) : status;
-        status = status == BB_OK ? bb_kernel_widen(static_cast<const char *>(part->triangle) +
-                                                       static_cast<size_t>(item) * word,
-                                                   lo != nullptr ? lo + item : nullptr, storage,
-                                                   rows, i * block, stride, nullptr, nullptr,
-                                                   target, layout.n, part->bulk)
+        status = status == BB_OK ? bb_panel_part_widen(static_cast<const char *>(part->triangle) +
+                                                           static_cast<size_t>(item) * word,
+                                                       lo != nullptr ? lo + item : nullptr, storage,
+                                                       rows, i * block, stride, nullptr, nullptr,
+                                                       target, layout.n, part->bulk)
                                  : status;
         status = status == BB_OK
-                     ? bb_kernel_widen(static_cast<const char *>(part->diagonals) +
-                                           static_cast<size_t>(i * block * block) * wide,
-                                       nullptr, panel_storage, rows, rows, block, nullptr, nullptr,
-                                       target + i * block, layout.n, part->bulk)
+                     ? bb_panel_part_widen(static_cast<const char *>(part->diagonals) +
+                                               static_cast<size_t>(i * block * block) * wide,
+                                           nullptr, panel_storage, rows, rows, block, nullptr,
+                                           nullptr, target + i * block, layout.n, part->bulk)
                      : status;
         status = status == BB_OK ? wait_all(factor) : status;
         status = status == BB_OK ? bb_device_download(part->device, out + i * block * layout.n,

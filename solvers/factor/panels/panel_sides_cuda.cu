@@ -39,12 +39,12 @@ bb_status update_sides_in_fp16(bb_panel_part *part, bb_index k, bool backward)
     if (k == (backward ? last : 0)) {
         return BB_OK;
     }
-    BB_RETURN_IF_FAILED(bb_kernel_split(panel, part->sides, block, block, false, nullptr, tile,
-                                        nullptr, block, part->bulk));
+    BB_RETURN_IF_FAILED(bb_panel_part_split(panel, part->sides, block, block, false, nullptr, tile,
+                                            nullptr, block, part->bulk));
     for (bb_index j = backward ? last : 0; j != k; backward ? --j : ++j) {
         BB_RETURN_IF_FAILED(update_side_tile(part, k, j, tile));
     }
-    return bb_kernel_join(tile, nullptr, part->sides, block, block, panel, block, part->bulk);
+    return bb_panel_part_join(tile, nullptr, part->sides, block, block, panel, block, part->bulk);
 }
 
 // Three products with the heavy blocks of L, one with the light ones.
@@ -151,10 +151,10 @@ bb_status substitute_sides(bb_panel_part *part, bb_index k, bool backward)
     const size_t word = bb_type_bytes(type_of(part));
     if (in_halves(part)) {
         BB_RETURN_IF_FAILED(substitute(part, k, backward, part->side_panel, block));
-        return bb_kernel_split(floats(part, part->side_panel, 0), part->sides, block, block, false,
-                               nullptr, static_cast<__half *>(part->side) + k * block,
-                               static_cast<__half *>(part->side_lo) + k * block, multiple,
-                               part->bulk);
+        return bb_panel_part_split(floats(part, part->side_panel, 0), part->sides, block, block,
+                                   false, nullptr, static_cast<__half *>(part->side) + k * block,
+                                   static_cast<__half *>(part->side_lo) + k * block, multiple,
+                                   part->bulk);
     }
     void *x = at(part, part->side, k * block);
     BB_CUDA_TRY(
@@ -173,9 +173,9 @@ bb_status solve_sides(bb_panel_part *part, bb_index k, bool backward)
         bb_split_product_cuda p = start_product(part);
         const bb_halves &inverse = part->inverse_planes[k % 2];
         BB_RETURN_IF_FAILED(
-            bb_kernel_split(floats(part, part->side_panel, 0), part->sides, block, block, false,
-                            nullptr, static_cast<__half *>(part->split[0]),
-                            static_cast<__half *>(part->split[1]), block, part->bulk));
+            bb_panel_part_split(floats(part, part->side_panel, 0), part->sides, block, block, false,
+                                nullptr, static_cast<__half *>(part->split[0]),
+                                static_cast<__half *>(part->split[1]), block, part->bulk));
         p.a = {BB_OPERAND_PLAIN, 0, part->panel_planes.hi.map, part->panel_planes.lo.map};
         p.b = {BB_OPERAND_PLAIN, 0, inverse.hi.map, inverse.lo.map};
         p.rows = part->sides;
@@ -215,8 +215,8 @@ bb_status load_sides(bb_panel_part *part, bb_index side_count, const bb_device_s
                 bb_device_matrix(out, type_of(part), target - start, columns, block)));
         }
     }
-    return bb_kernel_scale(part->side_panel, part->arithmetic.storage, part->sides, columns, block,
-                           row_scale, at(part, part->scale, k * block), part->bulk);
+    return bb_panel_part_scale(part->side_panel, part->arithmetic.storage, part->sides, columns,
+                               block, row_scale, at(part, part->scale, k * block), part->bulk);
 }
 
 } // namespace
@@ -233,11 +233,11 @@ bb_status bb_panel_part_scale_sides(bb_panel_part *part, bb_index side_count,
         cudaMemsetAsync(largest, 0, static_cast<size_t>(part->sides) * sizeof(float), part->bulk));
     for (bb_index k = 0; k < part->layout.blocks; ++k) {
         BB_RETURN_IF_FAILED(load_sides(part, side_count, sides, k, nullptr));
-        BB_RETURN_IF_FAILED(bb_kernel_row_largest(floats(part, part->side_panel, 0), part->sides,
-                                                  bb_triangle_layout_extent(part->layout, k), block,
-                                                  largest, part->bulk));
+        BB_RETURN_IF_FAILED(bb_panel_part_row_largest(
+            floats(part, part->side_panel, 0), part->sides,
+            bb_triangle_layout_extent(part->layout, k), block, largest, part->bulk));
     }
-    return bb_kernel_row_scale(largest, part->sides, part->bulk);
+    return bb_panel_part_row_scale(largest, part->sides, part->bulk);
 }
 
 bb_status bb_panel_part_fill_sides(bb_panel_part *part, bb_index side_count,
@@ -263,10 +263,10 @@ bb_status bb_panel_part_sweep_backward(bb_panel_part *part, bb_index k)
         return BB_OK;
     }
     if (in_halves(part)) {
-        BB_RETURN_IF_FAILED(bb_kernel_join(static_cast<const __half *>(part->side) + k * block,
-                                           static_cast<const __half *>(part->side_lo) + k * block,
-                                           part->sides, block, multiple,
-                                           floats(part, part->side_panel, 0), block, part->bulk));
+        BB_RETURN_IF_FAILED(bb_panel_part_join(
+            static_cast<const __half *>(part->side) + k * block,
+            static_cast<const __half *>(part->side_lo) + k * block, part->sides, block, multiple,
+            floats(part, part->side_panel, 0), block, part->bulk));
     } else {
         const size_t word = bb_type_bytes(type_of(part));
         BB_CUDA_TRY(cudaMemcpy2DAsync(

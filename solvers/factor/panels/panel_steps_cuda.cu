@@ -144,9 +144,9 @@ bb_status start_tiles(bb_panel_part *part, bb_index k, bb_positions rows)
         run = first_run(part, k, rows);
         if (in_tiles(part, k, run)) {
             BB_RETURN_IF_FAILED(
-                bb_kernel_split(floats(part, panel_of(part, k), panel_item(part, run.begin)),
-                                rows_of(part, run), block, block, false, nullptr,
-                                tile_at(part, k, run.begin), nullptr, block, part->bulk));
+                bb_panel_part_split(floats(part, panel_of(part, k), panel_item(part, run.begin)),
+                                    rows_of(part, run), block, block, false, nullptr,
+                                    tile_at(part, k, run.begin), nullptr, block, part->bulk));
         }
     }
     return BB_OK;
@@ -170,14 +170,14 @@ bb_status update_diagonal_tile(bb_panel_part *part, bb_index k, bb_index start, 
     p.beta = 1.0;
     p.problems = 1;
     p.compute = part->arithmetic.compute;
-    BB_RETURN_IF_FAILED(bb_kernel_split(diagonal, block, block, block, false, nullptr, tile,
-                                        nullptr, block, bb_panel_stream_of(part, stream)));
+    BB_RETURN_IF_FAILED(bb_panel_part_split(diagonal, block, block, block, false, nullptr, tile,
+                                            nullptr, block, bb_panel_stream_of(part, stream)));
     for (bb_index j = start; j < stop; ++j) {
         p.a = p.b = triangle_at(part, k, j * block);
         BB_RETURN_IF_FAILED(multiply(part, p, stream));
     }
-    return bb_kernel_join(tile, nullptr, block, block, block, diagonal, block,
-                          bb_panel_stream_of(part, stream));
+    return bb_panel_part_join(tile, nullptr, block, block, block, diagonal, block,
+                              bb_panel_stream_of(part, stream));
 }
 
 // The positions of one run of panel k, by half planes.
@@ -190,13 +190,14 @@ bb_status solve_halves(bb_panel_part *part, bb_index k, bb_positions run)
     float *panel = floats(part, panel_of(part, k), panel_item(part, run.begin));
     bb_split_product_cuda p = start_product(part);
     if (narrow) {
-        BB_RETURN_IF_FAILED(bb_kernel_join(tile_at(part, k, run.begin), nullptr, rows_of(part, run),
-                                           block, block, panel, block, part->bulk));
+        BB_RETURN_IF_FAILED(bb_panel_part_join(tile_at(part, k, run.begin), nullptr,
+                                               rows_of(part, run), block, block, panel, block,
+                                               part->bulk));
     }
-    BB_RETURN_IF_FAILED(bb_kernel_split(panel, rows_of(part, run), block, block, false, nullptr,
-                                        static_cast<__half *>(part->split[0]) + first * block,
-                                        static_cast<__half *>(part->split[1]) + first * block,
-                                        block, part->bulk));
+    BB_RETURN_IF_FAILED(bb_panel_part_split(panel, rows_of(part, run), block, block, false, nullptr,
+                                            static_cast<__half *>(part->split[0]) + first * block,
+                                            static_cast<__half *>(part->split[1]) + first * block,
+                                            block, part->bulk));
     p.a = {BB_OPERAND_PLAIN, first, part->panel_planes.hi.map, part->panel_planes.lo.map};
     p.b = {BB_OPERAND_PLAIN, 0, inverse.hi.map, inverse.lo.map};
     p.rows = rows_of(part, run);
@@ -266,11 +267,11 @@ bb_status bb_panel_part_fill(bb_panel_part *part, const bb_device_source *matrix
     BB_RETURN_IF_FAILED(bb_device_source_fill(
         matrix, bb_stream_queue(part->bulk), k * block, k * block,
         bb_device_matrix(diagonal_of(part, k), type_of(part), columns, columns, block)));
-    BB_RETURN_IF_FAILED(bb_kernel_scale(diagonal_of(part, k), part->arithmetic.storage, columns,
-                                        columns, block, at(part, part->scale, k * block),
-                                        at(part, part->scale, k * block), part->bulk));
-    BB_RETURN_IF_FAILED(bb_kernel_pad_diagonal(diagonal_of(part, k), part->arithmetic.storage,
-                                               block, columns, part->bulk));
+    BB_RETURN_IF_FAILED(bb_panel_part_scale(diagonal_of(part, k), part->arithmetic.storage, columns,
+                                            columns, block, at(part, part->scale, k * block),
+                                            at(part, part->scale, k * block), part->bulk));
+    BB_RETURN_IF_FAILED(bb_panel_part_pad_diagonal(diagonal_of(part, k), part->arithmetic.storage,
+                                                   block, columns, part->bulk));
     if (first <= last) {
         bb_index target = panel_item(part, bb_triangle_layout_position(part->layout, first));
         BB_RETURN_IF_FAILED(
@@ -291,10 +292,10 @@ bb_status bb_panel_part_fill(bb_panel_part *part, const bb_device_source *matrix
             matrix, bb_stream_queue(part->bulk), i * block, k * block,
             bb_device_matrix(at(part, panel, target), type_of(part), block, block, block)));
     }
-    BB_RETURN_IF_FAILED(bb_kernel_scale(at(part, panel, panel_item(part, below.begin)),
-                                        part->arithmetic.storage, rows_of(part, below), block,
-                                        block, at(part, part->panel_scale, below.begin * block),
-                                        at(part, part->scale, k * block), part->bulk));
+    BB_RETURN_IF_FAILED(bb_panel_part_scale(at(part, panel, panel_item(part, below.begin)),
+                                            part->arithmetic.storage, rows_of(part, below), block,
+                                            block, at(part, part->panel_scale, below.begin * block),
+                                            at(part, part->scale, k * block), part->bulk));
     return part->arithmetic.half_tiles ? start_tiles(part, k, below) : BB_OK;
 }
 
@@ -369,10 +370,10 @@ bb_status bb_panel_part_ready_inverse(bb_panel_part *part, bb_index k, bool tran
     const float *inverse = floats(part, part->inverses, panel_item(part, k));
     float *largest = static_cast<float *>(part->largest) + k % 2;
     void **planes = part->split_inverse[k % 2];
-    BB_RETURN_IF_FAILED(bb_kernel_largest(inverse, block * block, largest, part->bulk));
-    return bb_kernel_split(inverse, block, block, block, transposed, largest,
-                           static_cast<__half *>(planes[0]), static_cast<__half *>(planes[1]),
-                           block, part->bulk);
+    BB_RETURN_IF_FAILED(bb_panel_part_largest(inverse, block * block, largest, part->bulk));
+    return bb_panel_part_split(inverse, block, block, block, transposed, largest,
+                               static_cast<__half *>(planes[0]), static_cast<__half *>(planes[1]),
+                               block, part->bulk);
 }
 
 bb_status bb_panel_part_solve(bb_panel_part *part, bb_index k, bb_positions rows)

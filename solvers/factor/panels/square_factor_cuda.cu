@@ -138,10 +138,10 @@ __device__ __forceinline__ void invert_rows(square_memory<T> &s, const square_vi
     for (int r = 2 * warp; r < 2 * warp + 2; ++r) {
         // Every rank finds the first X itself.
         if (k > 0 || r == static_cast<int>(cluster.block_rank())) {
-            T *to = cluster.map_shared_rank(&s.solver[first][lane], r);
+            T *target = cluster.map_shared_rank(&s.solver[first][lane], r);
 #pragma unroll
             for (int i = 0; i < micro; ++i) {
-                to[i * s.pitch] = x[i];
+                target[i * s.pitch] = x[i];
             }
         }
     }
@@ -150,7 +150,7 @@ __device__ __forceinline__ void invert_rows(square_memory<T> &s, const square_vi
             block_of<T> &own = s.columns[column_place(k, k, across)];
 #pragma unroll
             for (int i = 0; i < micro; ++i) {
-                own.at[first + i][lane] = x[i];
+                own.value[first + i][lane] = x[i];
             }
         }
     } else if (warp == 1) {
@@ -245,13 +245,13 @@ template <typename T> __device__ __forceinline__ void ready_block(square_memory<
     T sums[2][2] = {};
     if (k > 0) {
         const block_of<T> &l = s.panel[k - 1];
-        add_products(sums, &l.at[0][first], edge, &l.at[0][lane], edge);
+        add_products(sums, &l.value[0][first], edge, &l.value[0][lane], edge);
     }
 #pragma unroll
     for (int q = 0; q < 2; ++q) {
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
-            s.work[lane + i][first + q] = a.at[first + q][lane + i] - sums[q][i];
+            s.work[lane + i][first + q] = a.value[first + q][lane + i] - sums[q][i];
         }
     }
     wait_factoring();
@@ -272,7 +272,7 @@ __device__ __forceinline__ void solve(square_memory<T> &s, const square_view<T> 
                            : s.columns[active ? column_place(k, own, across) : 0];
     T sums[4][4] = {};
     if (active) { // X_k is triangular
-        add_row_products(sums, s.solver[first], s.pitch, &v.at[0][lane], warp % 2 * 16 + 16);
+        add_row_products(sums, s.solver[first], s.pitch, &v.value[0][lane], warp % 2 * 16 + 16);
     }
     __syncthreads(); // Z(k, j) is read no more
     if (active && below) {
@@ -281,7 +281,7 @@ __device__ __forceinline__ void solve(square_memory<T> &s, const square_view<T> 
         for (int r = 0; r < ranks; ++r) {
             // A rank without finished columns needs the rows above its own last one.
             if (r <= k || own < 2 * ranks - r) {
-                T(*to)[edge] = cluster.map_shared_rank(&s.panel[own - 1], r)->at;
+                T(*to)[edge] = cluster.map_shared_rank(&s.panel[own - 1], r)->value;
 #pragma unroll
                 for (int q = 0; q < 4; ++q) {
                     store_neighbours(sums[q], &to[first + q][lane]);
@@ -299,7 +299,7 @@ __device__ __forceinline__ void solve(square_memory<T> &s, const square_view<T> 
 #pragma unroll
         for (int q = 0; q < 4; ++q) {
             const T row[4] = {-sums[q][0], -sums[q][1], -sums[q][2], -sums[q][3]};
-            store_neighbours(row, &v.at[first + q][lane]);
+            store_neighbours(row, &v.value[first + q][lane]);
             store_neighbours(row, out + q * view.stride);
         }
     }
@@ -324,7 +324,8 @@ __device__ __forceinline__ bool find_task(square_memory<T> &s, int k, int across
         const int count = i < across && i >= begin ? i - begin + 1 : 0;
         if (t < count) {
             const int c = begin + t;
-            *out = {s.rows[row_place(i, c)].at, s.panel[c - 1].at, s.panel[i - 1].at, true};
+            *out = {s.rows[row_place(i, c)].value, s.panel[c - 1].value, s.panel[i - 1].value,
+                    true};
             return true;
         }
         t -= count;
@@ -334,8 +335,8 @@ __device__ __forceinline__ bool find_task(square_memory<T> &s, int k, int across
         const int count = j <= k ? across - 1 - k : 0;
         if (t < count) {
             const int c = k + 1 + t;
-            *out = {s.columns[column_place(c, j, across)].at, s.panel[c - 1].at,
-                    s.columns[column_place(k, j, across)].at, false};
+            *out = {s.columns[column_place(c, j, across)].value, s.panel[c - 1].value,
+                    s.columns[column_place(k, j, across)].value, false};
             return true;
         }
         t -= count;
@@ -391,15 +392,15 @@ __device__ __forceinline__ void load(square_memory<T> &s, const square_view<T> &
             block_of<T> &to = s.rows[row_place(i, u * each / edge)];
 #pragma unroll
             for (int q = 0; q < each; ++q) {
-                to.at[u * each % edge + q][lane] = values[q];
+                to.value[u * each % edge + q][lane] = values[q];
             }
         }
     }
     const T *corner = view.square + lane * view.stride;
     for (int c = warp; c < edge; c += threads / edge) {
-        s.panel[0].at[c][lane] = corner[c];
+        s.panel[0].value[c][lane] = corner[c];
     }
-    T *columns = &s.columns[0].at[0][0];
+    T *columns = &s.columns[0].value[0][0];
 #pragma unroll 8
     for (int t = threadIdx.x; t < s.kept * edge * edge; t += threads) {
         columns[t] = T(0);

@@ -22,24 +22,24 @@ template <typename T> constexpr int most_blocks()
 }
 
 template <typename T> struct block_of {
-    T at[edge][edge];
+    T value[edge][edge];
 };
 
 // What one rank holds. Blocks of A and L are transposed, [column][row], those of X and Z are not:
 // so all products are out[q][i] +- sum_d p[d][q] v[d][i].
 template <typename T> struct square_memory {
-    static const int most = most_blocks<T>();
-    static const int kept = most > ranks ? most + 1 : most;
+    static const int row_limit = most_blocks<T>();
+    static const int kept = row_limit > ranks ? row_limit + 1 : row_limit;
     static const int pitch = edge + 16 / static_cast<int>(sizeof(T));
-    block_of<T> rows[kept];      // A(i, c) of the own rows i
-    block_of<T> columns[kept];   // Z(c, j), then X(c, j), of the own columns j
-    block_of<T> panel[most - 1]; // L(c, k) of all rows c > k
-    T solver[edge][pitch];       // X_k, not transposed
-    T work[edge][pitch];         // the block in factorization, [row][column]
-    T solved[edge][micro];       // its columns in work, a row of L each
-    T sweep[edge][edge];         // and L X - I of its inverse, as far as it goes
-    int failed;                  // a pivot was not positive
-    int next;                    // task of the update
+    block_of<T> rows[kept];           // A(i, c) of the own rows i
+    block_of<T> columns[kept];        // Z(c, j), then X(c, j), of the own columns j
+    block_of<T> panel[row_limit - 1]; // L(c, k) of all rows c > k
+    T solver[edge][pitch];            // X_k, not transposed
+    T work[edge][pitch];              // the block in factorization, [row][column]
+    T solved[edge][micro];            // its columns in work, a row of L each
+    T sweep[edge][edge];              // and L X - I of its inverse, as far as it goes
+    int failed;                       // a pivot was not positive
+    int next;                         // task of the update
 };
 
 __host__ __device__ constexpr int rank_of(int i)
@@ -66,7 +66,7 @@ __device__ __forceinline__ int column_place(int c, int j, int across)
 
 // COUNT neighbours, sixteen bytes at a time.
 template <typename T, int COUNT>
-__device__ __forceinline__ void load_neighbours(const T *from, T (&to)[COUNT])
+__device__ __forceinline__ void load_neighbours(const T *source, T (&target)[COUNT])
 {
     const int multiple = 16 / static_cast<int>(sizeof(T));
     const int each = COUNT < multiple ? COUNT : multiple;
@@ -76,16 +76,16 @@ __device__ __forceinline__ void load_neighbours(const T *from, T (&to)[COUNT])
     };
 #pragma unroll
     for (int i = 0; i < COUNT; i += each) {
-        const pack p = *reinterpret_cast<const pack *>(from + i);
+        const pack p = *reinterpret_cast<const pack *>(source + i);
 #pragma unroll
         for (int j = 0; j < each; ++j) {
-            to[i + j] = p.values[j];
+            target[i + j] = p.values[j];
         }
     }
 }
 
 template <typename T, int COUNT>
-__device__ __forceinline__ void store_neighbours(const T (&from)[COUNT], T *to)
+__device__ __forceinline__ void store_neighbours(const T (&source)[COUNT], T *target)
 {
     const int each = 16 / static_cast<int>(sizeof(T));
     struct alignas(16) pack {
@@ -96,9 +96,9 @@ __device__ __forceinline__ void store_neighbours(const T (&from)[COUNT], T *to)
         pack p;
 #pragma unroll
         for (int j = 0; j < each; ++j) {
-            p.values[j] = from[i + j];
+            p.values[j] = source[i + j];
         }
-        *reinterpret_cast<pack *>(to + i) = p;
+        *reinterpret_cast<pack *>(target + i) = p;
     }
 }
 

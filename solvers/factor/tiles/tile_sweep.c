@@ -23,10 +23,10 @@ typedef struct sweeping {
 typedef struct block {
     const bb_tile_matrix *factor;
     bb_index rows;
-    float *values; // tile column k at rows * k * tile_size, [rows][its columns]
-    float *left;   // operand made of X
-    float *right;  // operand made of L
-    float *turned; // a tile of L, transposed or narrowed
+    float *values;    // tile column k at rows * k * tile_size, [rows][its columns]
+    float *x_operand; // operand made of X
+    float *l_operand; // operand made of L
+    float *turned;    // a tile of L, transposed or narrowed
     double scale[BLOCK_ROWS];
     bb_tile_workspace workspace;
 } block;
@@ -84,28 +84,29 @@ static bool follows(const bb_tile_matrix *factor, bb_index k, bb_index j)
 static void subtract(block *x, bb_index k, bb_index j)
 {
     const bb_tile *tile = bb_tile_matrix_at(x->factor, k > j ? k : j, k > j ? j : k);
-    bb_tile from = column_at(x, j);
-    bb_tile to = column_at(x, k);
+    bb_tile source = column_at(x, j);
+    bb_tile target = column_at(x, k);
     bb_tile factor = *tile;
     // A dp tile among others is taken in fp32, as X is.
     bool narrow = follows(x->factor, k, j);
     bb_variant variant = tile->f64 != NULL || !narrow ? BB_VARIANT_SP : tile->variant;
     bb_operand format = bb_tile_operand_of(variant);
     if (j > k) {
-        factor = transposed(tile, x->right, x->turned);
+        factor = transposed(tile, x->l_operand, x->turned);
     }
-    const void *b = operand(&factor, format, x->right);
-    bb_tile_product(variant, operand(&from, format, x->left), b, from.columns, &to, &x->workspace);
+    const void *b = operand(&factor, format, x->l_operand);
+    bb_tile_product(variant, operand(&source, format, x->x_operand), b, source.columns, &target,
+                    &x->workspace);
 }
 
 // X_k <- X_k L_kk^-T going forward, X_k L_kk^-1 going backward.
 static void divide(const block *x, bb_index k, CBLAS_TRANSPOSE transpose)
 {
     const bb_tile *tile = bb_tile_matrix_at(x->factor, k, k);
-    bb_tile at = column_at(x, k);
+    bb_tile column = column_at(x, k);
     int size = (int)tile->rows;
     cblas_strsm(CblasRowMajor, CblasRight, CblasLower, transpose, CblasNonUnit, (int)x->rows, size,
-                1.0F, bb_tile_as_f32(tile, x->right), size, at.f32, size);
+                1.0F, bb_tile_as_f32(tile, x->l_operand), size, column.f32, size);
 }
 
 // Brings the largest magnitude of every row to (1/2, 1] again.
@@ -193,8 +194,8 @@ static bb_status sweep_block(void *context, bb_index index)
     bb_index rest = work->count - begin;
     block x = {.factor = factor, .rows = rest < BLOCK_ROWS ? rest : BLOCK_ROWS};
     BB_TRY(BB_ALLOCATE(x.rows * factor->n, &x.values));
-    BB_TRY(BB_ALLOCATE(2 * x.rows * size, &x.left));
-    BB_TRY(BB_ALLOCATE(2 * size * size, &x.right));
+    BB_TRY(BB_ALLOCATE(2 * x.rows * size, &x.x_operand));
+    BB_TRY(BB_ALLOCATE(2 * size * size, &x.l_operand));
     BB_TRY(BB_ALLOCATE(size * size, &x.turned));
     BB_TRY(bb_tile_workspace_create(size, factor->accumulate_k, factor->sums_from_c, &x.workspace));
     load(&x, work->x + begin * factor->n);
@@ -203,8 +204,8 @@ static bb_status sweep_block(void *context, bb_index index)
 done:
     bb_tile_workspace_release(&x.workspace);
     BB_RELEASE(&x.turned);
-    BB_RELEASE(&x.right);
-    BB_RELEASE(&x.left);
+    BB_RELEASE(&x.l_operand);
+    BB_RELEASE(&x.x_operand);
     BB_RELEASE(&x.values);
     return status;
 }

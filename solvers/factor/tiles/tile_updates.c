@@ -26,15 +26,16 @@ static double underflow(bb_variant variant, const bb_tile *tile)
 void bb_tile_updates_add(bb_tile_updates *updates, const bb_tile_matrix *matrix, bb_variant variant,
                          bb_index row, bb_index column, bb_index k)
 {
-    const bb_tile *left = bb_tile_matrix_at(matrix, row, k);
-    const bb_tile *right = bb_tile_matrix_at(matrix, column, k);
-    double items = (double)left->rows * (double)right->rows;
-    double left_lost = underflow(variant, left);
-    double right_lost = underflow(variant, right);
-    double flops = 2.0 * items * (double)left->columns;
+    const bb_tile *row_tile = bb_tile_matrix_at(matrix, row, k);
+    const bb_tile *column_tile = bb_tile_matrix_at(matrix, column, k);
+    double items = (double)row_tile->rows * (double)column_tile->rows;
+    double row_lost = underflow(variant, row_tile);
+    double column_lost = underflow(variant, column_tile);
+    double flops = 2.0 * items * (double)row_tile->columns;
     updates->flops[variant] += row == column ? 0.5 * flops : flops;
-    updates->bound += bb_variant_product_error(variant) * left->norm * right->norm +
-                      left_lost * right->norm + left->norm * right_lost + left_lost * right_lost;
+    updates->bound += bb_variant_product_error(variant) * row_tile->norm * column_tile->norm +
+                      row_lost * column_tile->norm + row_tile->norm * column_lost +
+                      row_lost * column_lost;
     if (bb_variant_describe(variant)->output == BB_FORMAT_FP16) {
         updates->bound = NAN;
     }

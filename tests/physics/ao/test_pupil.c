@@ -337,15 +337,15 @@ static bb_index place_of(const bb_sensor_array *part, const bb_sensor_array *arr
         ++s;
     }
     const bb_sensor *sensor = &part->sensors[s];
-    const bb_sensor *to = &array->sensors[s];
+    const bb_sensor *target = &array->sensors[s];
     const bb_index axis = (i - sensor->first) / sensor->count;
     const bb_index site = sensor->site[(i - sensor->first) % sensor->count];
     bb_index k = 0;
-    while (to->site[k] != site) {
+    while (target->site[k] != site) {
         ++k;
-        assert_true(k < to->count);
+        assert_true(k < target->count);
     }
-    return to->first + axis * to->count + k;
+    return target->first + axis * target->count + k;
 }
 
 // What a mask leaves of the measurements is covaried as without it.

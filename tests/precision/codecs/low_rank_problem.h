@@ -139,7 +139,7 @@ static inline void response_keeps_far_fields(const bb_codec_config *config, bb_i
 
 /// What codes a band of a matrix, as threads do.
 typedef struct response_coding {
-    const response *of;
+    const response *rows;
     bb_coded_matrix *matrix;
 } response_coding;
 
@@ -147,10 +147,10 @@ static inline bb_status response_encode_band(void *context, bb_index band)
 {
     const response_coding *work = context;
     bb_index step = bb_coded_matrix_band(work->matrix);
-    bb_index rest = work->of->layout.rows - band * step;
-    bb_index columns = work->of->layout.columns;
+    bb_index rest = work->rows->layout.rows - band * step;
+    bb_index columns = work->rows->layout.columns;
     return bb_coded_matrix_encode(work->matrix, band * step,
-                                  bb_view_matrix(work->of->values + band * step * columns,
+                                  bb_view_matrix(work->rows->values + band * step * columns,
                                                  rest < step ? rest : step, columns));
 }
 

@@ -310,11 +310,11 @@ static const bb_matrix_layout layouts[] = {
     {.rows = 2, .columns = 4100, .mesh_columns = 100},
 };
 
-static double largest(const double *of, bb_index count)
+static double largest(const double *numbers, bb_index count)
 {
     double maximum = 0.0;
     for (bb_index i = 0; i < count; ++i) {
-        maximum = isnan(of[i]) ? INFINITY : fmax(maximum, fabs(of[i]));
+        maximum = isnan(numbers[i]) ? INFINITY : fmax(maximum, fabs(numbers[i]));
     }
     return maximum;
 }

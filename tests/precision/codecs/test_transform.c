@@ -25,9 +25,9 @@ static double worst_block(const response *rows, const bb_coded_matrix *matrix, d
             for (bb_index k = 0; k < block.rows * block.cells; ++k) {
                 bb_index i = k / block.cells;
                 bb_index j = k % block.cells;
-                bb_index row = (block.first[0] + i / block.size[1]) * plan->whole[1] +
+                bb_index row = (block.first[0] + i / block.size[1]) * plan->extent[1] +
                                block.first[1] + i % block.size[1];
-                bb_index column = (block.first[2] + j / block.size[3]) * plan->whole[3] +
+                bb_index column = (block.first[2] + j / block.size[3]) * plan->extent[3] +
                                   block.first[3] + j % block.size[3];
                 double exact = rows->values[row * columns + column];
                 double error = decoded[row * columns + column] - exact;

@@ -20,7 +20,7 @@ static void promises_are_kept_and_verified(void **state)
     (void)state;
     const struct {
         const char *name;
-        double most, most_cost;
+        double limit, cost_limit;
     } cases[] = {
         {"loose", 2e-3, 0.08},
         {"tight", 1e-5, 0.14},
@@ -34,8 +34,8 @@ static void promises_are_kept_and_verified(void **state)
         print_message("%s: loss %.2e, cost %.3f, %s\n", cases[i].name, loss, cost,
                       driver_text(results, "status_detail", cases[i].name));
         assert_string_equal(driver_text(results, "status", cases[i].name), "ok");
-        assert_true(loss <= cases[i].most);
-        assert_true(cost > 0.0 && cost < cases[i].most_cost);
+        assert_true(loss <= cases[i].limit);
+        assert_true(cost > 0.0 && cost < cases[i].cost_limit);
         assert_non_null(strstr(driver_text(results, "status_detail", cases[i].name), " kept: "));
     }
     // Nothing that was tried and kept the promise is cheaper than what was returned.

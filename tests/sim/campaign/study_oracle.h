@@ -250,13 +250,13 @@ static inline bool study_same_values(hid_t a, hid_t b)
     const hssize_t count = H5Sget_simple_extent_npoints(space);
     bool same = count == H5Sget_simple_extent_npoints(other);
     if (same && H5Tget_class(type) == H5T_FLOAT && count > 0) {
-        double *left = calloc((size_t)count, sizeof *left);
-        double *right = calloc((size_t)count, sizeof *right);
-        same = H5Dread(a, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, left) >= 0 &&
-               H5Dread(b, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, right) >= 0 &&
-               memcmp(left, right, (size_t)count * sizeof *left) == 0;
-        free(left);
-        free(right);
+        double *first = calloc((size_t)count, sizeof *first);
+        double *second = calloc((size_t)count, sizeof *second);
+        same = H5Dread(a, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, first) >= 0 &&
+               H5Dread(b, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, second) >= 0 &&
+               memcmp(first, second, (size_t)count * sizeof *first) == 0;
+        free(first);
+        free(second);
     }
     (void)H5Sclose(space);
     (void)H5Sclose(other);
@@ -284,12 +284,12 @@ static inline herr_t study_compare_object(hid_t file, const char *name, const H5
 
 /// Every number of one file that is not measured against the other's; "" where all are the same
 /// bits. Texts of /results are in the digests, which the caller compares.
-static inline void study_compare(const char *left, const char *right, study_verdict out)
+static inline void study_compare(const char *first, const char *second, study_verdict out)
 {
     study_comparison comparison = {.difference = out};
     out[0] = '\0';
-    const hid_t file = H5Fopen(left, H5F_ACC_RDONLY, H5P_DEFAULT);
-    comparison.other = H5Fopen(right, H5F_ACC_RDONLY, H5P_DEFAULT);
+    const hid_t file = H5Fopen(first, H5F_ACC_RDONLY, H5P_DEFAULT);
+    comparison.other = H5Fopen(second, H5F_ACC_RDONLY, H5P_DEFAULT);
     assert_true(file >= 0 && comparison.other >= 0);
     (void)H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, study_compare_object, &comparison,
                     H5O_INFO_BASIC);

@@ -379,15 +379,15 @@ static void missing_digests_are_damage(void **state)
 static void damaged_files_never_give_wrong_values(void **state)
 {
     (void)state;
-    FILE *whole = fopen("whole.h5", "rb");
-    assert_non_null(whole);
-    (void)fseek(whole, 0, SEEK_END);
-    size_t bytes = (size_t)ftell(whole);
+    FILE *complete = fopen("whole.h5", "rb");
+    assert_non_null(complete);
+    (void)fseek(complete, 0, SEEK_END);
+    size_t bytes = (size_t)ftell(complete);
     unsigned char *original = malloc(bytes);
     unsigned char *mutant = malloc(bytes);
-    rewind(whole);
-    assert_int_equal(fread(original, 1, bytes, whole), bytes);
-    (void)fclose(whole);
+    rewind(complete);
+    assert_int_equal(fread(original, 1, bytes, complete), bytes);
+    (void)fclose(complete);
     bb_index refused = 0;
     for (uint64_t m = 0; m < MUTANTS; ++m) {
         uint32_t words[4];

@@ -297,11 +297,11 @@ static void tiles_are_measured_before(void **state)
 static void one_tile_has_no_mixtures(void **state)
 {
     (void)state;
-    const bb_factor_solver_config whole = {.tile = 512};
+    const bb_factor_solver_config wide = {.tile = 512};
     const bb_factor_pipeline pipeline = promise_of(BB_VARIANT_HP1, BB_VARIANT_X3);
     bb_factor_problem single = measured;
     bb_factor_candidates candidates;
-    single.solver = &whole;
+    single.solver = &wide;
     check_ok(bb_factor_candidates_make(&single, &pipeline, BB_DEVICE_CUDA, &candidates));
     assert_int_equal(candidates.mixtures, 0);
 }

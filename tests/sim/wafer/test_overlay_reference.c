@@ -71,15 +71,15 @@ static void a_hot_arrival_is_no_overlay(void **state)
     }
 }
 
-// Displacement of every point over that of `whole`, which half a kelvin makes: between `low` and
+// Displacement of every point over that of `full`, which half a kelvin makes: between `low` and
 // `high` for the points of a field, whose slit passes in its light steps.
-static void expect_parts(const bb_results *results, const bb_results *whole, double metadata,
+static void expect_parts(const bb_results *results, const bb_results *full, double metadata,
                          double start)
 {
     const bb_index points = driver_dataset(results, "point")->count;
     const double *field = driver_dataset(results, "point_field")->numbers;
     const double *u = driver_row(results, "displacement_nm", "reference");
-    const double *all = driver_row(whole, "displacement_nm", "reference");
+    const double *all = driver_row(full, "displacement_nm", "reference");
     for (bb_index i = 0; i < 2 * points; ++i) {
         const double begin = start + FIELD_TIME * field[i % points];
         const double high = exp(-begin / TIME_CONSTANT) - metadata;
@@ -103,10 +103,10 @@ static void an_even_wafer_cools_exponentially(void **state)
                                {COLD, HOT, STEADY, "metrology.alignment_s=0.5"}};
     const driver_case later_absolute = {CONFIG_WAFER_SMALL,
                                         {COLD, HOT, STEADY, "metrology.alignment_s=0.5", ABSOLUTE}};
-    bb_results *whole = driver_results(&whole_of);
+    bb_results *full = driver_results(&whole_of);
     const double half = exp(-0.5 / TIME_CONSTANT);
     const struct {
-        const driver_case *of;
+        const driver_case *study;
         double metadata, start; // of u over whole, and s from gripping to the first exposure
     } cases[] = {
         {&at_once, 1.0, 0.0},
@@ -116,11 +116,11 @@ static void an_even_wafer_cools_exponentially(void **state)
     };
     assert_true(TIME_CONSTANT > 0.85 && TIME_CONSTANT < 0.9);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-        bb_results *results = driver_results(cases[c].of);
-        expect_parts(results, whole, cases[c].metadata, cases[c].start);
+        bb_results *results = driver_results(cases[c].study);
+        expect_parts(results, full, cases[c].metadata, cases[c].start);
         bb_results_destroy(&results);
     }
-    bb_results_destroy(&whole);
+    bb_results_destroy(&full);
 }
 
 // What stays of every pipeline's numbers where the references are all the same point: the state at

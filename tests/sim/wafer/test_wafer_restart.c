@@ -30,7 +30,7 @@ static const driver_case furnished = {CONFIG_WAFER_SMALL,
 typedef struct stand {
     bb_config *config;
     bb_wafer_problem *problem;
-    bb_wafer_heating whole; // not interrupted
+    bb_wafer_heating uninterrupted; // not interrupted
 } stand;
 
 static void make(const driver_case *study, stand *out)
@@ -39,19 +39,19 @@ static void make(const driver_case *study, stand *out)
     check_ok(driver_load(study, &out->config));
     const bb_wafer_config physics = bb_wafer_study_physics(bb_config_study(out->config));
     check_ok(bb_wafer_problem_create(&physics, &out->problem));
-    check_ok(bb_wafer_heating_run(out->problem, &out->whole));
+    check_ok(bb_wafer_heating_run(out->problem, &out->uninterrupted));
 }
 
 static void drop(stand *bench)
 {
-    bb_wafer_heating_release(&bench->whole);
+    bb_wafer_heating_release(&bench->uninterrupted);
     bb_wafer_problem_destroy(&bench->problem);
     bb_config_destroy(&bench->config);
 }
 
 static void expect_same(const stand *bench, const bb_wafer_heating *got)
 {
-    const bb_wafer_heating *heating = &bench->whole;
+    const bb_wafer_heating *heating = &bench->uninterrupted;
     const size_t exposed = (size_t)heating->exposed_count;
     assert_int_equal(got->exposed_count, heating->exposed_count);
     assert_int_equal(got->probes.taken, heating->probes.taken);
@@ -100,10 +100,10 @@ static int kind_of(const stand *bench, const char *path)
     if (place.rested < bench->problem->rest_steps) {
         return REST;
     }
-    if (place.field == bench->whole.field_count) {
+    if (place.field == bench->uninterrupted.field_count) {
         return place.wafer == 1 ? END : EXCHANGE;
     }
-    if (place.step > bench->whole.light_steps) {
+    if (place.step > bench->uninterrupted.light_steps) {
         return DARK;
     }
     return place.wafer == 1 && place.field != 1 && place.step > 0 ? SCORED : LIGHT;

@@ -56,29 +56,29 @@ static void encode(int storage, uint64_t seed, bb_coded_matrix **out)
     BB_RELEASE(&values);
 }
 
-static void plant_open(plant *of, int storage)
+static void plant_open(plant *rig, int storage)
 {
     const bb_gemv_arithmetic arithmetic = {BB_FORMAT_FP32, BB_FORMAT_FP64};
-    *of = (plant){0};
-    sparse_random(UNKNOWNS, UNKNOWNS, 0, 12, 41, 77, &of->a);
-    sparse_random(CELLS, READ, 0, BB_SLICED_LONG, 0, 0, &of->w);
-    check_ok(bb_sliced_rows_of(&of->a, &of->a_rows));
-    check_ok(bb_sliced_rows_of(&of->w, &of->w_rows));
-    of->b = dense_new(UNKNOWNS);
-    dense_random(UNKNOWNS, 5, of->b);
+    *rig = (plant){0};
+    sparse_random(UNKNOWNS, UNKNOWNS, 0, 12, 41, 77, &rig->a);
+    sparse_random(CELLS, READ, 0, BB_SLICED_LONG, 0, 0, &rig->w);
+    check_ok(bb_sliced_rows_of(&rig->a, &rig->a_rows));
+    check_ok(bb_sliced_rows_of(&rig->w, &rig->w_rows));
+    rig->b = dense_new(UNKNOWNS);
+    dense_random(UNKNOWNS, 5, rig->b);
     for (int k = 0; k < SETS * AXES; ++k) {
-        encode(storage, (uint64_t)(100 + k), &of->coded[k / AXES][k % AXES]);
-        check_ok(bb_coded_operator_create(gpu, of->coded[k / AXES][k % AXES], arithmetic,
-                                          &of->operators[k]));
-        check_ok(bb_coded_operator_sum_in_runs(of->operators[k], 32));
+        encode(storage, (uint64_t)(100 + k), &rig->coded[k / AXES][k % AXES]);
+        check_ok(bb_coded_operator_create(gpu, rig->coded[k / AXES][k % AXES], arithmetic,
+                                          &rig->operators[k]));
+        check_ok(bb_coded_operator_sum_in_runs(rig->operators[k], 32));
     }
-    const bb_loop_system system = {&of->a, of->b, &of->w, WINDOW,
-                                   POINTS, AXES,  SETS,   of->operators};
-    check_ok(bb_control_loop_create(gpu, &system, &of->loop));
-    of->state = sparse_floats(UNKNOWNS);
-    of->next = sparse_floats(UNKNOWNS);
-    of->x = sparse_floats(CELLS);
-    of->part = sparse_floats(CELLS);
+    const bb_loop_system system = {&rig->a, rig->b, &rig->w, WINDOW,
+                                   POINTS,  AXES,   SETS,    rig->operators};
+    check_ok(bb_control_loop_create(gpu, &system, &rig->loop));
+    rig->state = sparse_floats(UNKNOWNS);
+    rig->next = sparse_floats(UNKNOWNS);
+    rig->x = sparse_floats(CELLS);
+    rig->part = sparse_floats(CELLS);
 }
 
 static void plant_close(plant *system)

@@ -23,7 +23,7 @@ static bb_codec_config transform(double tolerance)
 static void store(const bb_transform_quad *quad, double *out)
 {
     for (uint32_t o = 0; o < quad->count; ++o) {
-        out[quad->at + o] = quad->value[o];
+        out[quad->start + o] = quad->value[o];
     }
 }
 
@@ -42,7 +42,7 @@ static void transform_x(const bb_transform_task *task, uint32_t panel, bool *met
         uint32_t start = 0;
         uint32_t index = 0;
         if (bb_transform_stream_cell(shape, panel, work, &start, &index)) {
-            assert_true(start < shape->whole[2] * shape->whole[3] && !met[start]);
+            assert_true(start < shape->extent[2] * shape->extent[3] && !met[start]);
             assert_true(index < BB_TRANSFORM_PANEL_CELLS && !taken[index]);
             met[start] = taken[index] = true;
             values[index] = task->x[start];
@@ -146,7 +146,7 @@ static void transform_back(const bb_transform_task *task, uint32_t block, uint32
             values + (size_t)number * shape->block_rows);
         double *parts = task->jobs[number / groups].parts + (size_t)block * task->part_pitch;
         for (uint32_t o = 0; o < quad.count; ++o) {
-            uint64_t row = bb_transform_stream_row(shape, first + number % groups, quad.at + o);
+            uint64_t row = bb_transform_stream_row(shape, first + number % groups, quad.start + o);
             if (row >= task->row && row < task->row + task->rows) {
                 parts[row - task->row] = quad.value[o];
             }
@@ -169,7 +169,7 @@ static void multiply_share(const bb_transform_task *task, uint32_t block, bool *
     bb_transform_stream_share_of(task, block, &panel, &share, &shares);
     assert_true(share < shares && (block < task->shape.panels) == (share == 0));
     if (share > 0) {
-        memset(none, 0, (size_t)task->shape.whole[2] * task->shape.whole[3] * sizeof *none);
+        memset(none, 0, (size_t)task->shape.extent[2] * task->shape.extent[3] * sizeof *none);
     }
     transform_x(task, panel, share == 0 ? met : none, x);
     assert_true(at_once > 0);

@@ -199,40 +199,40 @@ static axes enter(const zfp_shape *shape, int dimensions, bb_index wanted)
     return out;
 }
 
-static void leave(axes *of)
+static void leave(axes *scene)
 {
     for (int i = 0; i < 3; ++i) {
-        bb_device_release(gpu, &of->y[i]);
-        bb_coded_operator_destroy(&of->operation[i]);
-        bb_coded_matrix_destroy(&of->matrix[i]);
+        bb_device_release(gpu, &scene->y[i]);
+        bb_coded_operator_destroy(&scene->operation[i]);
+        bb_coded_matrix_destroy(&scene->matrix[i]);
     }
-    bb_device_release(gpu, &of->device_x);
-    BB_RELEASE(&of->narrow);
-    BB_RELEASE(&of->x);
+    bb_device_release(gpu, &scene->device_x);
+    BB_RELEASE(&scene->narrow);
+    BB_RELEASE(&scene->x);
 }
 
-static void set_x(axes *of, uint64_t seed)
+static void set_x(axes *scene, uint64_t seed)
 {
-    dense_random(of->columns, seed, of->x);
-    for (bb_index j = 0; j < of->columns; ++j) {
-        of->narrow[j] = (float)of->x[j];
+    dense_random(scene->columns, seed, scene->x);
+    for (bb_index j = 0; j < scene->columns; ++j) {
+        scene->narrow[j] = (float)scene->x[j];
     }
-    check_ok(
-        bb_device_upload(gpu, of->device_x, of->narrow, (size_t)of->columns * sizeof *of->narrow));
+    check_ok(bb_device_upload(gpu, scene->device_x, scene->narrow,
+                              (size_t)scene->columns * sizeof *scene->narrow));
     check_ok(bb_device_wait(gpu));
 }
 
 // The bits of each axis by itself.
-static void expect_each(axes *of, bb_index row)
+static void expect_each(axes *scene, bb_index row)
 {
-    double *found = dense_new(of->wanted);
-    double *expected = dense_new(of->wanted);
+    double *found = dense_new(scene->wanted);
+    double *expected = dense_new(scene->wanted);
     double seconds = 0.0;
     for (int i = 0; i < 3; ++i) {
-        const size_t bytes = (size_t)of->wanted * sizeof *found;
-        check_ok(bb_device_download(gpu, found, of->y[i], bytes));
-        check_ok(
-            bb_coded_operator_apply(of->operation[i], row, of->wanted, of->x, expected, &seconds));
+        const size_t bytes = (size_t)scene->wanted * sizeof *found;
+        check_ok(bb_device_download(gpu, found, scene->y[i], bytes));
+        check_ok(bb_coded_operator_apply(scene->operation[i], row, scene->wanted, scene->x,
+                                         expected, &seconds));
         assert_memory_equal(found, expected, bytes);
     }
     BB_RELEASE(&found);
@@ -245,13 +245,13 @@ static void three_products_share_a_launch(void **state)
     const zfp_shape shape = {6, 21, 30, 60};
     const bb_index row = 30;
     for (int dimensions = 1; dimensions <= 4; ++dimensions) {
-        axes of = enter(&shape, dimensions, 63);
-        set_x(&of, 3);
-        check_ok(bb_coded_operator_queue(of.operation, 3, &(bb_coded_window){row, 63, NULL},
-                                         of.device_x, (double *const *)of.y, NULL));
+        axes scene = enter(&shape, dimensions, 63);
+        set_x(&scene, 3);
+        check_ok(bb_coded_operator_queue(scene.operation, 3, &(bb_coded_window){row, 63, NULL},
+                                         scene.device_x, (double *const *)scene.y, NULL));
         cuda_ok(cudaDeviceSynchronize());
-        expect_each(&of, row);
-        leave(&of);
+        expect_each(&scene, row);
+        leave(&scene);
     }
 }
 
@@ -261,44 +261,44 @@ static void a_captured_graph_replays_the_products(void **state)
     (void)state;
     const zfp_shape shape = {6, 21, 30, 60};
     const bb_index row = 42;
-    axes of = enter(&shape, 2, 50);
+    axes scene = enter(&shape, 2, 50);
     cudaStream_t stream;
     cudaGraph_t graph;
     cudaGraphExec_t plan;
     cuda_ok(cudaStreamCreate(&stream));
     cuda_ok(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-    check_ok(bb_coded_operator_queue(of.operation, 3, &(bb_coded_window){row, 50, NULL},
-                                     of.device_x, (double *const *)of.y, (bb_queue *)stream));
+    check_ok(bb_coded_operator_queue(scene.operation, 3, &(bb_coded_window){row, 50, NULL},
+                                     scene.device_x, (double *const *)scene.y, (bb_queue *)stream));
     cuda_ok(cudaStreamEndCapture(stream, &graph));
     cuda_ok(cudaGraphInstantiate(&plan, graph, 0));
     for (uint64_t round = 0; round < 3; ++round) {
-        set_x(&of, 10 + round);
+        set_x(&scene, 10 + round);
         cuda_ok(cudaGraphLaunch(plan, stream));
         cuda_ok(cudaStreamSynchronize(stream));
-        expect_each(&of, row);
+        expect_each(&scene, row);
     }
     cuda_ok(cudaGraphExecDestroy(plan));
     cuda_ok(cudaGraphDestroy(graph));
     cuda_ok(cudaStreamDestroy(stream));
-    leave(&of);
+    leave(&scene);
 }
 
 static void a_window_on_the_device_is_refused(void **state)
 {
     (void)state;
     const zfp_shape shape = {2, 4, 8, 8};
-    axes of = enter(&shape, 2, 4);
+    axes scene = enter(&shape, 2, 4);
     axes other = enter(&shape, 3, 4);
-    const int32_t *row_at = of.device_x;
-    bb_coded_operator *mixed[2] = {of.operation[0], other.operation[0]};
-    assert_false(bb_coded_operator_takes_row_at(of.operation[0]));
-    check_fails(bb_coded_operator_queue(of.operation, 1, &(bb_coded_window){0, 4, row_at},
-                                        of.device_x, (double *const *)of.y, NULL),
+    const int32_t *row_at = scene.device_x;
+    bb_coded_operator *mixed[2] = {scene.operation[0], other.operation[0]};
+    assert_false(bb_coded_operator_takes_row_at(scene.operation[0]));
+    check_fails(bb_coded_operator_queue(scene.operation, 1, &(bb_coded_window){0, 4, row_at},
+                                        scene.device_x, (double *const *)scene.y, NULL),
                 BB_UNSUPPORTED, "storage zfp");
-    check_fails(bb_coded_operator_queue(mixed, 2, &(bb_coded_window){0, 4, NULL}, of.device_x,
-                                        (double *const *)of.y, NULL),
+    check_fails(bb_coded_operator_queue(mixed, 2, &(bb_coded_window){0, 4, NULL}, scene.device_x,
+                                        (double *const *)scene.y, NULL),
                 BB_INVALID, "one shape and storage");
-    leave(&of);
+    leave(&scene);
     leave(&other);
 }
 #endif

@@ -323,8 +323,8 @@ static double averaged(const ao_case *c, const slope *a, const slope *b, size_t 
         for (size_t j = 0; j < nodes; ++j) {
             double t_b, weight_b;
             (void)gsl_integration_glfixed_point(-1.0, 1.0, j, &t_b, &weight_b, rule);
-            const slope to = moved(b, t_b);
-            sum += 0.25 * weight * weight_b * direct(c, &gradient, &to);
+            const slope target = moved(b, t_b);
+            sum += 0.25 * weight * weight_b * direct(c, &gradient, &target);
         }
     }
     gsl_integration_glfixed_table_free(rule);

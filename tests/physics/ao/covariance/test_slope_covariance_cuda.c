@@ -15,7 +15,7 @@ typedef struct window {
 
 typedef struct request {
     const bb_device_source *twin;
-    window at;
+    window place;
     bb_view out;
 } request;
 
@@ -25,7 +25,7 @@ static bb_status fill_on(bb_queue *stream, bb_index begin, bb_index items, void 
     (void)begin;
     const request *r = arguments;
     (void)items;
-    return bb_device_source_fill(r->twin, stream, r->at.row, r->at.column, r->out);
+    return bb_device_source_fill(r->twin, stream, r->place.row, r->place.column, r->out);
 }
 
 static const bb_kernel filling = {.name = "filling", .run[BB_DEVICE_CUDA] = fill_on};

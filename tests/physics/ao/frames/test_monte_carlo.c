@@ -10,7 +10,7 @@ static const double wavelengths_m[WAVELENGTHS] = {1.65e-6, 2.2e-6};
 static const bb_index separations[SEPARATIONS] = {1, 4};
 
 typedef struct campaign {
-    bb_frame_mean correctable[WAVELENGTHS], whole[WAVELENGTHS], structure[SEPARATIONS], fitting;
+    bb_frame_mean correctable[WAVELENGTHS], total[WAVELENGTHS], structure[SEPARATIONS], fitting;
     double residual_m2, rms_m;
     double psf[16 * 16];
     double pairs[WAVELENGTHS], stationary[WAVELENGTHS];
@@ -49,7 +49,7 @@ static campaign run(const ao_case *c, const double *r, const double *cee, bb_ind
     out.rms_m = score.residual_rms;
     check_ok(bb_frame_sampler_create(problem, &screens, false, &sampler));
     bb_monte_carlo_estimate estimate = {
-        .r = r, .correctable = out.correctable, .whole = out.whole, .psf = out.psf};
+        .r = r, .correctable = out.correctable, .total = out.total, .psf = out.psf};
     const bb_monte_carlo_task task = {.seed = 11,
                                       .frames = frames,
                                       .wavelength_count = WAVELENGTHS,
@@ -80,7 +80,7 @@ static void agrees_with_the_covariances(void **state)
                       got.correctable[w].mean, got.correctable[w].error, got.pairs[w], sigmas,
                       got.stationary[w]);
         assert_true(fabs(sigmas) < 3.0);
-        assert_true(got.whole[w].mean < got.correctable[w].mean);
+        assert_true(got.total[w].mean < got.correctable[w].mean);
     }
     // The residual belongs to the Strehl ratio by pairs: over the pupil, without piston.
     print_message("residual %.1f nm, of frames %.1f nm\n", 1e9 * got.rms_m,
@@ -97,7 +97,7 @@ static void agrees_with_the_covariances(void **state)
     print_message("fitting: %.4f +- %.4f (d/r0)^(5/3)\n", got.fitting.mean, got.fitting.error);
     assert_true(got.fitting.mean > 0.2740 && got.fitting.mean < 0.45);
     // The image's value on the axis is the Strehl ratio of the whole residual.
-    check_relative(got.psf[8 * 16 + 8], got.whole[0].mean, 1e-12);
+    check_relative(got.psf[8 * 16 + 8], got.total[0].mean, 1e-12);
     chain_release(&k);
 }
 

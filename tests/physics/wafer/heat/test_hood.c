@@ -22,8 +22,8 @@ static setup make(double spacing)
     check_ok(bb_disc_mesh_create(0.150, spacing, &scene.mesh));
     check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &scene.scan));
     scene.hood = bb_hood_make(scene.mesh, scene.scan, &HOOD);
-    check_ok(BB_ALLOCATE(scene.hood.most, &scene.node));
-    check_ok(BB_ALLOCATE(scene.hood.most, &scene.exchange));
+    check_ok(BB_ALLOCATE(scene.hood.cover_limit, &scene.node));
+    check_ok(BB_ALLOCATE(scene.hood.cover_limit, &scene.exchange));
     return scene;
 }
 
@@ -52,7 +52,7 @@ static void covers_its_area(void **state)
         const double *c = places[p].centre;
         bb_index count = bb_hood_cover(&scene.hood, c, 2e-3, scene.node, scene.exchange);
         double sum = 0.0;
-        assert_true(count <= scene.hood.most);
+        assert_true(count <= scene.hood.cover_limit);
         for (bb_index i = 0; i < count; ++i) {
             assert_true(i == 0 || scene.node[i] > scene.node[i - 1]);
             assert_true(scene.exchange[i] <=
@@ -75,12 +75,12 @@ static void follows_the_slit(void **state)
     double c[2];
     double next[2];
     for (bb_index field = 40; field < 42; ++field) {
-        const bb_field *of = &scan->fields[field];
+        const bb_field *exposed = &scan->fields[field];
         bb_hood_centre(&scene.hood, field, 0.017, c); // the middle of the light steps
-        check_close(c[0], of->x, 1e-15, 1.0);
-        check_close(c[1], of->y, 1e-12, 1.0);
+        check_close(c[0], exposed->x, 1e-15, 1.0);
+        check_close(c[1], exposed->y, 1e-12, 1.0);
         bb_hood_centre(&scene.hood, field, 0.018, next);
-        check_relative((next[1] - c[1]) / 1e-3, of->up ? scan->speed : -scan->speed, 1e-9);
+        check_relative((next[1] - c[1]) / 1e-3, exposed->up ? scan->speed : -scan->speed, 1e-9);
         bb_hood_centre(&scene.hood, field + 1, 0.0, next);
         bb_hood_centre(&scene.hood, field, 0.070, c);
         check_close(c[0], next[0], 1e-14, 1.0);

@@ -25,17 +25,17 @@ static void heat(const driver_case *test_case, heated *out)
     check_ok(bb_wafer_heating_run(out->problem, &out->heating));
 }
 
-static void drop(heated *of)
+static void drop(heated *scene)
 {
-    bb_wafer_heating_release(&of->heating);
-    bb_wafer_problem_destroy(&of->problem);
-    bb_config_destroy(&of->config);
+    bb_wafer_heating_release(&scene->heating);
+    bb_wafer_problem_destroy(&scene->problem);
+    bb_config_destroy(&scene->config);
 }
 
 // Energy of one whole field, J: dose times area.
-static double field_joules(const heated *of)
+static double field_joules(const heated *scene)
 {
-    const bb_scan_config *scan = of->physics.scan;
+    const bb_scan_config *scan = scene->physics.scan;
     return 1e-3 * scan->dose_mj_per_cm2 * 1e-2 * scan->field_width_mm * scan->field_height_mm;
 }
 
@@ -46,16 +46,16 @@ static void every_exposure_has_its_dose(void **state)
                                {"scan.order=given", "scan.sequence=[50, 49, 48]", "scan.fields=[2]",
                                 "scan.doses=[{exposure: 1, dose_mj_per_cm2: 75.0}]"}};
     const double fields[] = {1.0, 2.5, 1.0};
-    heated at;
-    heat(&study, &at);
+    heated scene;
+    heat(&study, &scene);
     double total = 0.0;
-    assert_int_equal(at.heating.exposed_count, 3);
+    assert_int_equal(scene.heating.exposed_count, 3);
     for (bb_index f = 0; f < 3; ++f) {
-        total += fields[f] * field_joules(&at);
-        check_relative(at.heating.ledgers[f].deposited, total, 1e-10);
-        assert_true(fabs(at.heating.imbalance[f]) < 1e-12);
+        total += fields[f] * field_joules(&scene);
+        check_relative(scene.heating.ledgers[f].deposited, total, 1e-10);
+        assert_true(fabs(scene.heating.imbalance[f]) < 1e-12);
     }
-    drop(&at);
+    drop(&scene);
 }
 
 // Forward Euler: halving the substep halves the error of the temperatures; heat is kept.
@@ -64,20 +64,20 @@ static void substeps_converge_to_first_order(void **state)
     (void)state;
     static const char *const substeps[] = {"mesh.substeps=1", "mesh.substeps=2", "mesh.substeps=4",
                                            "mesh.substeps=32"};
-    heated at[4];
+    heated scene[4];
     double errors[3];
     for (int s = 0; s < 4; ++s) {
         const driver_case study = {CONFIG_WAFER_SMALL,
                                    {"scan.fields=[2]", "mesh.step_ms=8.0", substeps[s]}};
-        heat(&study, &at[s]);
-        assert_true(fabs(at[s].heating.imbalance[2]) < 1e-12);
-        check_relative(at[s].heating.ledgers[2].deposited, at[0].heating.ledgers[2].deposited,
+        heat(&study, &scene[s]);
+        assert_true(fabs(scene[s].heating.imbalance[2]) < 1e-12);
+        check_relative(scene[s].heating.ledgers[2].deposited, scene[0].heating.ledgers[2].deposited,
                        1e-12);
     }
-    const bb_wafer_heating *fine = &at[3].heating;
+    const bb_wafer_heating *fine = &scene[3].heating;
     const double *expected = bb_wafer_heating_input(fine, 0, fine->light_steps - 1);
     for (int s = 0; s < 3; ++s) {
-        const double *got = bb_wafer_heating_input(&at[s].heating, 0, fine->light_steps - 1);
+        const double *got = bb_wafer_heating_input(&scene[s].heating, 0, fine->light_steps - 1);
         errors[s] = 0.0;
         for (bb_index j = 0; j < fine->cell_count; ++j) {
             errors[s] = fmax(errors[s], fabs(got[j] - expected[j]));
@@ -88,7 +88,7 @@ static void substeps_converge_to_first_order(void **state)
     check_relative(errors[0] / errors[1], 31.0 / 15.0, 0.1);
     check_relative(errors[1] / errors[2], 15.0 / 7.0, 0.1);
     for (int s = 0; s < 4; ++s) {
-        drop(&at[s]);
+        drop(&scene[s]);
     }
 }
 
@@ -103,29 +103,29 @@ static void energy_is_accounted_for(void **state)
         {CONFIG_WAFER_SMALL, {"clamp.water_exchange_w_per_m2_k=0.0"}},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-        heated at;
-        heat(&cases[c], &at);
+        heated scene;
+        heat(&cases[c], &scene);
         double worst = 0.0;
         double clipped = 0.0;
-        double per_field = field_joules(&at);
-        for (bb_index f = 0; f < at.heating.exposed_count; ++f) {
-            const bb_ledger *ledger = &at.heating.ledgers[f];
-            worst = fmax(worst, fabs(at.heating.imbalance[f]));
-            assert_true(fabs(at.heating.imbalance[f]) < 1e-12);
+        double per_field = field_joules(&scene);
+        for (bb_index f = 0; f < scene.heating.exposed_count; ++f) {
+            const bb_ledger *ledger = &scene.heating.ledgers[f];
+            worst = fmax(worst, fabs(scene.heating.imbalance[f]));
+            assert_true(fabs(scene.heating.imbalance[f]) < 1e-12);
             // What falls beside the wafer is known, the rest is put in.
-            clipped += at.heating.clipped_joules[f];
-            assert_true(at.heating.clipped_joules[f] >= 0.0);
+            clipped += scene.heating.clipped_joules[f];
+            assert_true(scene.heating.clipped_joules[f] >= 0.0);
             check_relative(ledger->deposited + clipped, (double)(f + 1) * per_field, 1e-10);
             check_close(ledger->deposited - ledger->lost - ledger->stored_wafer -
                             ledger->stored_clamp,
                         0.0, 1e-11, ledger->deposited);
         }
-        const bb_ledger *last = &at.heating.ledgers[at.heating.exposed_count - 1];
+        const bb_ledger *last = &scene.heating.ledgers[scene.heating.exposed_count - 1];
         assert_true((last->stored_clamp > 0.0) == (c != 2));
         assert_true((last->lost > 0.0) == (c < 2));
-        print_message("%td exposures, %.4g J, imbalance at most %.1e\n", at.heating.exposed_count,
-                      last->deposited, worst);
-        drop(&at);
+        print_message("%td exposures, %.4g J, imbalance at most %.1e\n",
+                      scene.heating.exposed_count, last->deposited, worst);
+        drop(&scene);
     }
 }
 
@@ -180,17 +180,17 @@ static void inputs_are_means_over_a_step(void **state)
     const driver_case study = {
         CONFIG_WAFER_SMALL,
         {"clamp.exchange_w_per_m2_k=0.0", "scan.usable_radius_mm=40.0", "scan.fields=[0]"}};
-    heated at;
-    heat(&study, &at);
-    const bb_wafer_material_config *wafer = at.physics.wafer;
+    heated scene;
+    heat(&study, &scene);
+    const bb_wafer_material_config *wafer = scene.physics.wafer;
     double per_area =
         wafer->density_kg_per_m3 * wafer->specific_heat_j_per_kg_k * 1e-6 * wafer->thickness_um;
-    const bb_temperature_grid *grid = at.problem->grid;
-    double total = at.heating.ledgers[0].deposited;
+    const bb_temperature_grid *grid = scene.problem->grid;
+    double total = scene.heating.ledgers[0].deposited;
     double before = 0.0;
-    for (bb_index step = 0; step < at.heating.light_steps; ++step) {
+    for (bb_index step = 0; step < scene.heating.light_steps; ++step) {
         double joules = 0.0;
-        const double *s = bb_wafer_heating_input(&at.heating, 0, step);
+        const double *s = bb_wafer_heating_input(&scene.heating, 0, step);
         for (bb_index j = 0; j < grid->cell_count; ++j) {
             joules += per_area * grid->area[j] * s[j];
         }
@@ -199,18 +199,18 @@ static void inputs_are_means_over_a_step(void **state)
     }
     // Halfway through the last step all but the last tail of the slit is in.
     check_relative(before, total, 1e-2);
-    drop(&at);
+    drop(&scene);
 }
 
 static void fail_everywhere(const driver_case *study)
 {
-    heated at;
-    heat(study, &at);
+    heated scene;
+    heat(study, &scene);
     bb_index blocks = bb_memory_blocks();
     for (bb_index k = 1;; ++k) {
         bb_wafer_heating again;
         bb_memory_fail_at(k);
-        bb_status status = bb_wafer_heating_run(at.problem, &again);
+        bb_status status = bb_wafer_heating_run(scene.problem, &again);
         bool happened = bb_memory_failure_happened() != 0;
         bb_memory_fail_at(0);
         if (!happened) {
@@ -223,7 +223,7 @@ static void fail_everywhere(const driver_case *study)
         assert_null(again.inputs);
         assert_int_equal(bb_memory_blocks(), blocks);
     }
-    drop(&at);
+    drop(&scene);
 }
 
 static void a_failure_leaves_nothing(void **state)

@@ -28,11 +28,11 @@ static void heat(const driver_case *study, heated *out)
     check_ok(bb_wafer_heating_run(out->problem, &out->heating));
 }
 
-static void drop(heated *of)
+static void drop(heated *scene)
 {
-    bb_wafer_heating_release(&of->heating);
-    bb_wafer_problem_destroy(&of->problem);
-    bb_config_destroy(&of->config);
+    bb_wafer_heating_release(&scene->heating);
+    bb_wafer_problem_destroy(&scene->problem);
+    bb_config_destroy(&scene->config);
 }
 
 static void the_ledger_closes_over_wafers(void **state)
@@ -58,9 +58,9 @@ static void the_ledger_closes_over_wafers(void **state)
           "mesh.stepping=crank-nicolson"}},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-        heated at;
-        heat(&cases[c], &at);
-        const bb_wafer_heating *all = &at.heating;
+        heated scene;
+        heat(&cases[c], &scene);
+        const bb_wafer_heating *all = &scene.heating;
         assert_int_equal(all->exposed_count, (all->wafer_count - 1) * 3 + (c == 2 ? 2 : 3));
         double worst = 0.0;
         for (bb_index f = 0; f < all->exposed_count; ++f) {
@@ -76,13 +76,13 @@ static void the_ledger_closes_over_wafers(void **state)
                            1e-14);
         }
         const double brought = all->ledgers[all->exposed_count - 1].arrived;
-        const double rise = at.problem->arrival_rise;
+        const double rise = scene.problem->arrival_rise;
         double capacity = 0.0;
-        for (bb_index i = 0; i < at.problem->mesh->node_count; ++i) {
-            capacity += at.problem->thermal->capacity[i];
+        for (bb_index i = 0; i < scene.problem->mesh->node_count; ++i) {
+            capacity += scene.problem->thermal->capacity[i];
         }
         check_close(brought, (double)all->wafer_count * rise * capacity, 1e-12, capacity);
-        drop(&at);
+        drop(&scene);
     }
 }
 
@@ -126,19 +126,19 @@ static void the_bare_clamp_cools_at_its_rate(void **state)
     const driver_case study = {
         CONFIG_WAFER_SMALL,
         {THREE_FIELDS, "clamp.conductivity_w_per_m_k=0.0", "wafers={count: 2, exchange_s: 3.0}"}};
-    heated at;
-    heat(&study, &at);
+    heated scene;
+    heat(&study, &scene);
     const double z = 3000.0 * 10e-3 / (2e6 * 8e-3);
     const double kept = pow((1.0 - 0.5 * z) / (1.0 + 0.5 * z), 300.0);
-    const double rest = at.heating.ledgers[2].stored_clamp;
-    check_relative(at.heating.wafers[1].clamp_joules, rest * kept, 1e-10);
+    const double rest = scene.heating.ledgers[2].stored_clamp;
+    check_relative(scene.heating.wafers[1].clamp_joules, rest * kept, 1e-10);
     check_relative(kept, exp(-3.0 * 3000.0 / (2e6 * 8e-3)), 1e-6);
     double capacity = 0.0;
-    for (bb_index i = 0; i < at.problem->thermal->clamp_count; ++i) {
-        capacity += at.problem->thermal->capacity[at.problem->thermal->node_count + i];
+    for (bb_index i = 0; i < scene.problem->thermal->clamp_count; ++i) {
+        capacity += scene.problem->thermal->capacity[scene.problem->thermal->node_count + i];
     }
-    check_relative(at.heating.wafers[1].clamp_rise, rest * kept / capacity, 1e-10);
-    drop(&at);
+    check_relative(scene.heating.wafers[1].clamp_rise, rest * kept / capacity, 1e-10);
+    drop(&scene);
 }
 
 // The longer the wait, the nearer to a cold clamp.
@@ -151,12 +151,12 @@ static void carry_over_fades(void **state)
     double met[3];
     for (int k = 0; k < 3; ++k) {
         const driver_case study = {CONFIG_WAFER_SMALL, {THREE_FIELDS, waits[k]}};
-        heated at;
-        heat(&study, &at);
-        assert_true(at.heating.wafers[0].clamp_joules == 0.0);
-        assert_true(isnan(at.heating.wafers[1].unloaded_joules));
-        met[k] = at.heating.wafers[1].clamp_joules;
-        drop(&at);
+        heated scene;
+        heat(&study, &scene);
+        assert_true(scene.heating.wafers[0].clamp_joules == 0.0);
+        assert_true(isnan(scene.heating.wafers[1].unloaded_joules));
+        met[k] = scene.heating.wafers[1].clamp_joules;
+        drop(&scene);
     }
     assert_true(met[0] > met[1] && met[1] > met[2] && met[2] > 0.0 && met[2] < 1e-3 * met[0]);
 }

@@ -46,28 +46,28 @@ static void outputs_do_not_depend_on_mode_or_devices(void **state)
 
 // What the tests below have in common: a loop of pipeline e4m3, streamed, on `gpus` devices.
 typedef struct rig {
-    truth of;
+    truth own;
     bb_wafer_study study;
     bb_wafer_loop *loop;
 } rig;
 
 static void open_rig(const driver_case *what, bb_index gpus, rig *out)
 {
-    open_truth(BB_DEVICE_CPU, what, &out->of);
-    const bb_product_pipeline *pipelines = out->of.study->pipelines.items;
-    out->study = *out->of.study;
+    open_truth(BB_DEVICE_CPU, what, &out->own);
+    const bb_product_pipeline *pipelines = out->own.study->pipelines.items;
+    out->study = *out->own.study;
     out->study.realtime.matrices = BB_LOOP_STREAMED;
     out->study.realtime.gpus = gpus;
-    emulated_know(&out->study, out->of.problem, &pipelines[E4M3], out->of.cpu);
-    check_ok(bb_wafer_loop_create(&out->study, out->of.problem, &pipelines[E4M3], out->of.devices,
+    emulated_know(&out->study, out->own.problem, &pipelines[E4M3], out->own.cpu);
+    check_ok(bb_wafer_loop_create(&out->study, out->own.problem, &pipelines[E4M3], out->own.devices,
                                   0, &out->loop));
 }
 
-static void close_rig(rig *of)
+static void close_rig(rig *own)
 {
-    bb_wafer_loop_destroy(&of->loop);
+    bb_wafer_loop_destroy(&own->loop);
     emulated_forget();
-    close_truth(&of->of);
+    close_truth(&own->own);
 }
 
 static void run_period(bb_wafer_loop *loop, bb_index period, double *z)
@@ -86,20 +86,20 @@ static void fields_out_of_turn_are_sent_for(void **state)
 {
     (void)state;
     static const bb_index order[] = {0, 1, 2, 0, 1, 1, 0, 2, 2, 0};
-    rig of;
+    rig own;
     double *z[3] = {NULL, NULL, NULL};
     double *again = NULL;
-    open_rig(&layouts[1], 2, &of);
-    const bb_index count = LOOP_AXES * of.loop->points;
+    open_rig(&layouts[1], 2, &own);
+    const bb_index count = LOOP_AXES * own.loop->points;
     check_ok(BB_ALLOCATE(count, &again));
     emulated_copies = 0;
     for (size_t i = 0; i < sizeof order / sizeof *order; ++i) {
         const bb_index field = order[i];
         if (z[field] == NULL) {
             check_ok(BB_ALLOCATE(count, &z[field]));
-            run_period(of.loop, field, z[field]);
+            run_period(own.loop, field, z[field]);
         } else {
-            run_period(of.loop, field, again);
+            run_period(own.loop, field, again);
             assert_memory_equal(z[field], again, (size_t)count * sizeof *again);
         }
         if (i == 4) {
@@ -112,7 +112,7 @@ static void fields_out_of_turn_are_sent_for(void **state)
         BB_RELEASE(&z[field]);
     }
     BB_RELEASE(&again);
-    close_rig(&of);
+    close_rig(&own);
 }
 
 // Fields of 8 steps, a step a millisecond.
@@ -139,12 +139,12 @@ static bb_index check_waits(const bb_realtime_measurement *measured, int gpus)
     return late;
 }
 
-static void check_report(const rig *of, const bb_realtime_measurement *measured, bool late)
+static void check_report(const rig *own, const bb_realtime_measurement *measured, bool late)
 {
     bb_results *results = NULL;
     bb_text table = {0};
     check_ok(bb_results_create(&results));
-    check_ok(bb_realtime_report(of->loop, measured, results, &table));
+    check_ok(bb_realtime_report(own->loop, measured, results, &table));
     print_message("%s", bb_text_string(&table));
     const double *period = bb_results_find(results, "stream/period_s")->numbers;
     const double *latency = bb_results_find(results, "stream/latency_s")->numbers;
@@ -155,7 +155,7 @@ static void check_report(const rig *of, const bb_realtime_measurement *measured,
     check_relative(latency[1], transfer[1] + compute[1], 1e-12);
     check_relative(transfer[0], transfer[1] * measured->field.ratio, 1e-12);
     // Readings of the clock aside: copies in a row, of a field alone its steps after its copy.
-    const double steps = 1e-9 * (double)(of->loop->steps * EMULATED_STEP_NS);
+    const double steps = 1e-9 * (double)(own->loop->steps * EMULATED_STEP_NS);
     check_close(compute[2], steps, READINGS, 1.0);
     check_close(transfer[2], emulated_copy_s, READINGS, 1.0);
     check_close(latency[2], emulated_copy_s + steps, READINGS, 1.0);
@@ -164,9 +164,9 @@ static void check_report(const rig *of, const bb_realtime_measurement *measured,
     const double waited = bb_results_find(results, "stream/fields_waited")->numbers[0];
     assert_true(waited == (late ? 20.0 : 0.0));
     assert_int_equal(bb_results_find(results, "results/stage_p50_us")->count,
-                     4 * of->loop->gpus * BB_STEP_STAGES);
+                     4 * own->loop->gpus * BB_STEP_STAGES);
     assert_int_equal(bb_results_find(results, "worst/stage_us")->count,
-                     10 * of->loop->gpus * BB_STEP_STAGES);
+                     10 * own->loop->gpus * BB_STEP_STAGES);
     assert_string_equal(bb_results_note_text(results, "results", "matrices"), "streamed");
     char shown[128];
     (void)snprintf(shown, sizeof shown, "\n%-22s%10.3f%12.3f%10.3f%10.3f\n", "predicted for fp32",
@@ -192,18 +192,18 @@ static void matrices_that_come_late_show(void **state)
     check_ok(bb_hdf5_library_start());
     for (int gpus = 1; gpus <= 3; gpus += 2) {
         for (int late = 0; late < 2; ++late) {
-            rig of;
+            rig own;
             bb_realtime_measurement measured;
             emulated_copy_s = late == 1 ? 12e-3 + 1.5 * steps : 1e-3;
-            open_rig(&short_fields, gpus, &of);
-            check_ok(bb_realtime_measurement_take(of.loop, &measured));
+            open_rig(&short_fields, gpus, &own);
+            check_ok(bb_realtime_measurement_take(own.loop, &measured));
             assert_int_equal(measured.count, 160);
             steps = measured.field.each;
             const bb_index waits = check_waits(&measured, gpus);
             assert_int_equal(waits, late == 1 ? 20 : 0);
-            check_report(&of, &measured, late == 1);
+            check_report(&own, &measured, late == 1);
             bb_realtime_measurement_release(&measured);
-            close_rig(&of);
+            close_rig(&own);
         }
     }
     emulated_copy_s = 0.0;

@@ -45,23 +45,23 @@ static inline void scale_matrix(bb_index n, double *a, double *scale)
     BB_RELEASE(&diagonal);
 }
 
-static inline void pose(problem *of, bb_index n, double condition, double *a)
+static inline void pose(problem *posed, bb_index n, double condition, double *a)
 {
-    *of = (problem){.n = n,
-                    .condition = condition,
-                    .a = a,
-                    .sides = SIDES,
-                    .truth = dense_new(SIDES * n),
-                    .b = dense_new(SIDES * n)};
-    dense_random(SIDES * n, 31, of->truth);
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, SIDES, (int)n, (int)n, 1.0, of->truth,
-                (int)n, a, (int)n, 0.0, of->b, (int)n);
+    *posed = (problem){.n = n,
+                       .condition = condition,
+                       .a = a,
+                       .sides = SIDES,
+                       .truth = dense_new(SIDES * n),
+                       .b = dense_new(SIDES * n)};
+    dense_random(SIDES * n, 31, posed->truth);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, SIDES, (int)n, (int)n, 1.0, posed->truth,
+                (int)n, a, (int)n, 0.0, posed->b, (int)n);
 }
 
-static inline void release_problem(problem *of)
+static inline void release_problem(problem *posed)
 {
-    BB_RELEASE(&of->truth);
-    BB_RELEASE(&of->b);
+    BB_RELEASE(&posed->truth);
+    BB_RELEASE(&posed->b);
 }
 
 static inline void release_solved(solved *found)
@@ -70,19 +70,19 @@ static inline void release_solved(solved *found)
     BB_RELEASE(&found->x);
 }
 
-static inline void read_result(const problem *of, bb_panel_cholesky *factor, solved *out)
+static inline void read_result(const problem *posed, bb_panel_cholesky *factor, solved *out)
 {
     bb_panel_times times = {0};
     void *on_gpu = NULL;
-    const size_t bytes = (size_t)(of->sides * of->n) * sizeof(double);
-    out->x = dense_new(of->sides * of->n);
+    const size_t bytes = (size_t)(posed->sides * posed->n) * sizeof(double);
+    out->x = dense_new(posed->sides * posed->n);
     check_ok(bb_panel_cholesky_sweep(factor, &times));
     check_ok(bb_device_allocate(gpu, bytes, &on_gpu));
     check_ok(bb_panel_cholesky_result(factor, on_gpu));
     check_ok(bb_device_download(gpu, out->x, on_gpu, bytes));
     bb_device_release(gpu, &on_gpu);
-    for (bb_index i = 0; of->scale != NULL && i < of->sides * of->n; ++i) {
-        out->x[i] /= of->scale[i % of->n]; // of the scaled system again
+    for (bb_index i = 0; posed->scale != NULL && i < posed->sides * posed->n; ++i) {
+        out->x[i] /= posed->scale[i % posed->n]; // of the scaled system again
     }
 }
 
@@ -92,7 +92,7 @@ typedef struct given {
 } given;
 
 /// On `gpus` devices; `arithmetic` says all but the sizes of the problem.
-static inline void run_on(const problem *of, const bb_panel_plan *arithmetic, bb_index gpus,
+static inline void run_on(const problem *posed, const bb_panel_plan *arithmetic, bb_index gpus,
                           bb_device *const *devices, solved *out)
 {
     bb_panel_plan plan = *arithmetic;
@@ -100,30 +100,31 @@ static inline void run_on(const problem *of, const bb_panel_plan *arithmetic, bb
     bb_panel_times times;
     given on[BB_PANEL_GPUS] = {{NULL, NULL}};
     bb_panel_sources sources[BB_PANEL_GPUS];
-    double *b = dense_new(of->sides * of->n + 1);
-    for (bb_index i = 0; i < of->sides * of->n; ++i) {
-        b[i] = of->scale == NULL ? of->b[i] : of->b[i] / of->scale[i % of->n];
+    double *b = dense_new(posed->sides * posed->n + 1);
+    for (bb_index i = 0; i < posed->sides * posed->n; ++i) {
+        b[i] = posed->scale == NULL ? posed->b[i] : posed->b[i] / posed->scale[i % posed->n];
     }
-    bb_view views[2] = {bb_view_matrix(of->given != NULL ? of->given : of->a, of->n, of->n),
-                        bb_view_matrix(b, of->sides, of->n)};
+    bb_view views[2] = {
+        bb_view_matrix(posed->given != NULL ? posed->given : posed->a, posed->n, posed->n),
+        bb_view_matrix(b, posed->sides, posed->n)};
     bb_matrix_source matrix = bb_matrix_source_dense(&views[0], "A", "1");
     bb_matrix_source side = bb_matrix_source_dense(&views[1], "B", "1");
     *out = (solved){0};
-    plan.n = of->n;
-    plan.sides = of->sides;
+    plan.n = posed->n;
+    plan.sides = posed->sides;
     for (bb_index g = 0; g < gpus; ++g) {
         check_ok(bb_device_source_create(&matrix, devices[g], &on[g].matrix));
         check_ok(bb_device_source_create(&side, devices[g], &on[g].side));
-        sources[g] = (bb_panel_sources){on[g].matrix, of->sides > 0 ? 1 : 0,
+        sources[g] = (bb_panel_sources){on[g].matrix, posed->sides > 0 ? 1 : 0,
                                         (const bb_device_source *const *)&on[g].side};
     }
     check_ok(bb_panel_cholesky_create(gpus, devices, &plan, &factor));
-    check_ok(bb_panel_cholesky_factor(factor, sources, of->scale, &out->outcome, &times));
+    check_ok(bb_panel_cholesky_factor(factor, sources, posed->scale, &out->outcome, &times));
     if (out->outcome.kind == BB_OUTCOME_OK) {
-        out->lower = dense_new(of->n * of->n);
+        out->lower = dense_new(posed->n * posed->n);
         check_ok(bb_panel_cholesky_lower(factor, out->lower));
-        if (of->sides > 0) {
-            read_result(of, factor, out);
+        if (posed->sides > 0) {
+            read_result(posed, factor, out);
         }
     }
     bb_panel_cholesky_destroy(&factor);
@@ -134,9 +135,9 @@ static inline void run_on(const problem *of, const bb_panel_plan *arithmetic, bb
     BB_RELEASE(&b);
 }
 
-static inline void run(const problem *of, const bb_panel_plan *arithmetic, solved *out)
+static inline void run(const problem *posed, const bb_panel_plan *arithmetic, solved *out)
 {
-    run_on(of, arithmetic, 1, &gpu, out);
+    run_on(posed, arithmetic, 1, &gpu, out);
 }
 
 // A - L L^T.

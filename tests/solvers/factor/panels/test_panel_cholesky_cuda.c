@@ -62,31 +62,31 @@ static bool left_out(int c)
 
 // A covariance with D A D of a unit diagonal, and `sides` random rows of B D.
 typedef struct posed {
-    problem of;
+    problem matrix_problem;
     double *scale, *given;
     solved found;
 } posed;
 
 static void start(posed *p, bb_index n, bb_index sides, double noise)
 {
-    *p = (posed){.of = {.n = n, .sides = sides}};
-    p->of.a = dense_new(n * n);
-    p->of.b = dense_new(sides * n + 1);
+    *p = (posed){.matrix_problem = {.n = n, .sides = sides}};
+    p->matrix_problem.a = dense_new(n * n);
+    p->matrix_problem.b = dense_new(sides * n + 1);
     p->given = dense_new(n * n);
     p->scale = dense_new(n);
-    dense_covariance(n, 400.0, noise, p->of.a);
-    memcpy(p->given, p->of.a, (size_t)(n * n) * sizeof *p->given);
-    scale_matrix(n, p->of.a, p->scale);
-    dense_random(sides * n, 7, p->of.b);
-    p->of.given = p->given;
-    p->of.scale = p->scale;
+    dense_covariance(n, 400.0, noise, p->matrix_problem.a);
+    memcpy(p->given, p->matrix_problem.a, (size_t)(n * n) * sizeof *p->given);
+    scale_matrix(n, p->matrix_problem.a, p->scale);
+    dense_random(sides * n, 7, p->matrix_problem.b);
+    p->matrix_problem.given = p->given;
+    p->matrix_problem.scale = p->scale;
 }
 
 static void finish(posed *p)
 {
     release_solved(&p->found);
-    BB_RELEASE(&p->of.a);
-    BB_RELEASE(&p->of.b);
+    BB_RELEASE(&p->matrix_problem.a);
+    BB_RELEASE(&p->matrix_problem.b);
     BB_RELEASE(&p->given);
     BB_RELEASE(&p->scale);
 }
@@ -94,15 +94,15 @@ static void finish(posed *p)
 static void solve(posed *p, const bb_panel_plan *plan)
 {
     release_solved(&p->found);
-    run(&p->of, plan, &p->found);
+    run(&p->matrix_problem, plan, &p->found);
 }
 
 // ||D A D - L L^T|| / ||D A D||, Frobenius.
 static double factor_error(const posed *p)
 {
-    const bb_index n = p->of.n;
-    double *rest = remainder_of(n, p->of.a, p->found.lower);
-    double error = dense_norm(n * n, rest) / dense_norm(n * n, p->of.a);
+    const bb_index n = p->matrix_problem.n;
+    double *rest = remainder_of(n, p->matrix_problem.a, p->found.lower);
+    double error = dense_norm(n * n, rest) / dense_norm(n * n, p->matrix_problem.a);
     BB_RELEASE(&rest);
     return error;
 }
@@ -110,17 +110,17 @@ static double factor_error(const posed *p)
 // ||B - X A|| / (||X|| ||A||) of the scaled system, Frobenius.
 static double result_error(const posed *p)
 {
-    const bb_index n = p->of.n;
-    const bb_index items = p->of.sides * n;
+    const bb_index n = p->matrix_problem.n;
+    const bb_index items = p->matrix_problem.sides * n;
     if (items == 0) {
         return 0.0;
     }
     double *rest = dense_new(items);
-    memcpy(rest, p->of.b, (size_t)items * sizeof *rest);
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)p->of.sides, (int)n, (int)n, -1.0,
-                p->found.x, (int)n, p->of.a, (int)n, 1.0, rest, (int)n);
-    double error =
-        dense_norm(items, rest) / (dense_norm(items, p->found.x) * dense_norm(n * n, p->of.a));
+    memcpy(rest, p->matrix_problem.b, (size_t)items * sizeof *rest);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)p->matrix_problem.sides, (int)n,
+                (int)n, -1.0, p->found.x, (int)n, p->matrix_problem.a, (int)n, 1.0, rest, (int)n);
+    double error = dense_norm(items, rest) /
+                   (dense_norm(items, p->found.x) * dense_norm(n * n, p->matrix_problem.a));
     BB_RELEASE(&rest);
     return error;
 }
@@ -130,7 +130,7 @@ static void check_errors(const posed *p, int c)
     assert_int_equal(p->found.outcome.kind, BB_OUTCOME_OK);
     const double factor = factor_error(p);
     const double result = result_error(p);
-    print_message("n %td, %s, block %td: factor %.1e, result %.1e\n", p->of.n,
+    print_message("n %td, %s, block %td: factor %.1e, result %.1e\n", p->matrix_problem.n,
                   bb_variant_describe(cases[c].plan.arithmetic)->name, cases[c].plan.block, factor,
                   result);
     check_close(factor, 0.0, cases[c].factor, 1.0);
@@ -365,7 +365,7 @@ static void check_breakdown(posed *p, const bb_panel_plan *plan, bb_index row, d
 {
     char place[32];
     snprintf(place, sizeof place, "row %td:", row);
-    p->given[row * p->of.n + row] = pivot;
+    p->given[row * p->matrix_problem.n + row] = pivot;
     solve(p, plan);
     assert_int_equal(p->found.outcome.kind, kind);
     assert_non_null(strstr(p->found.outcome.detail, place));
@@ -403,7 +403,7 @@ static void gpus_share_a_factorization(void **state)
         const bb_panel_plan *plan = &cases[c].plan;
         posed p;
         start(&p, 3000, 300, cases[c].noise);
-        run_on(&p.of, plan, 2, devices, &p.found);
+        run_on(&p.matrix_problem, plan, 2, devices, &p.found);
         check_errors(&p, c);
         finish(&p);
     }

@@ -131,9 +131,9 @@ static double half_sum(double c, double first, double part)
         a[i * COUNT + i] = i < DEPTH ? 1.0 : 16384.0;
     }
     for (bb_index k = 0; k < DEPTH; ++k) {
-        const double left = k == 0 ? 64.0 : wide;
-        const double right = -(k == 0 ? first : part) / left;
-        a[s * COUNT + k] = a[k * COUNT + s] = left;
+        const double edge = k == 0 ? 64.0 : wide;
+        const double right = -(k == 0 ? first : part) / edge;
+        a[s * COUNT + k] = a[k * COUNT + s] = edge;
         a[r * COUNT + k] = a[k * COUNT + r] = right;
     }
     a[r * COUNT + s] = a[s * COUNT + r] = c;

@@ -170,13 +170,13 @@ static void check_indefinite(const spd_matrix *matrix, const bb_panel_plan *arit
 // comes before the GPU, as on the CPU.
 typedef struct posed {
     spd_matrix matrix;
-    problem of;
+    problem matrix_problem;
     double roundoff;
 } posed;
 
 static void drop(posed *p)
 {
-    release_problem(&p->of);
+    release_problem(&p->matrix_problem);
     BB_RELEASE(&p->matrix.a);
 }
 
@@ -193,7 +193,7 @@ static void renew(posed *p, int type, bb_index n, double roundoff)
     if (p->matrix.zero_row < 0) {
         double *scale = dense_new(n);
         scale_matrix(n, p->matrix.a, scale);
-        pose(&p->of, n, p->matrix.condition, p->matrix.a);
+        pose(&p->matrix_problem, n, p->matrix.condition, p->matrix.a);
         BB_RELEASE(&scale);
     }
 }
@@ -209,7 +209,7 @@ static void check_type(int type, bb_index n, ratios *worst)
             check_indefinite(&p.matrix, &arithmetics[v]);
             continue;
         }
-        const ratios found = measure(&p.of, &arithmetics[v], name);
+        const ratios found = measure(&p.matrix_problem, &arithmetics[v], name);
         worst[v].factor = fmax(worst[v].factor, found.factor);
         worst[v].residual = fmax(worst[v].residual, found.residual);
         worst[v].solution = fmax(worst[v].solution, found.solution);

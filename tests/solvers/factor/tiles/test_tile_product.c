@@ -8,16 +8,16 @@ static float product_of(bb_variant variant, bb_index depth, float *a, float *b, 
                         bb_index accumulate_k)
 {
     bb_tile_workspace workspace;
-    bb_tile left = {
+    bb_tile row_tile = {
         .variant = BB_VARIANT_SP, .format = BB_FORMAT_FP32, .rows = 1, .columns = depth, .f32 = a};
-    bb_tile right = {
+    bb_tile column_tile = {
         .variant = BB_VARIANT_SP, .format = BB_FORMAT_FP32, .rows = 1, .columns = depth, .f32 = b};
     bb_tile out = {
         .variant = variant, .format = BB_FORMAT_FP32, .rows = 1, .columns = 1, .f32 = &c};
     float a_operand[8], b_operand[8];
     check_ok(bb_tile_workspace_create(depth, accumulate_k, false, &workspace));
-    (void)bb_tile_convert(&left, bb_tile_operand_of(variant), a_operand);
-    (void)bb_tile_convert(&right, bb_tile_operand_of(variant), b_operand);
+    (void)bb_tile_convert(&row_tile, bb_tile_operand_of(variant), a_operand);
+    (void)bb_tile_convert(&column_tile, bb_tile_operand_of(variant), b_operand);
     bb_tile_product(variant, a_operand, b_operand, depth, &out, &workspace);
     bb_tile_workspace_release(&workspace);
     return c;
