@@ -2,6 +2,7 @@
 //
 // bitbudget outputs: every dataset that a run may write.
 #include "core/memory.h"
+#include "sim/bench/bench.h"
 #include "sim/command.h"
 
 #include <stdio.h>
@@ -21,7 +22,7 @@ static bool is_listed(const bb_experiment_table *experiments, bb_index end,
     return false;
 }
 
-// The tables of one experiment, NULL: of all, each once.
+// The tables of one experiment, NULL: of all, each once, and that of the benchmarks.
 static bb_status collect(const bb_experiment_table *experiments, const bb_experiment *only,
                          const bb_output_table ***out, bb_index *count)
 {
@@ -35,6 +36,10 @@ static bb_status collect(const bb_experiment_table *experiments, const bb_experi
                 (*out)[(*count)++] = row->outputs[t];
             }
         }
+    }
+    if (only == NULL) {
+        BB_TRY(bb_memory_resize(*count + 1, sizeof **out, (void **)out));
+        (*out)[(*count)++] = &bb_bench_outputs;
     }
 done:
     return status;
