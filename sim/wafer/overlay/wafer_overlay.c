@@ -67,7 +67,7 @@ static const char title[] = "/results, wafer: the overlay report";
 
 static const bb_output rows[] = {
     {"error", "error", NULL, "error of placement", BB_OUTPUT_NAMES(error_names)},
-    {"direction", "direction", NULL, "x, y, or length of the vector",
+    {"direction", "direction", NULL, "direction of an error", .note = "`vector` is the length",
      BB_OUTPUT_NAMES(direction_names)},
     {"statistic", "statistic", NULL, "statistic of an error",
      .note = "`sigma` with n - 1, `m3s` = abs(mean) + 3 sigma, the last two of the size",
