@@ -175,13 +175,10 @@ static const bb_output outputs[] = {
      .note = "Clopper and Pearson", .member = offsetof(evaluation_row, draws.failure_bound)},
 };
 
-const bb_output_table bb_evaluation_outputs = {
-    .title = "/results, all experiments",
-    .group = "results",
-    .axes = "pipeline",
-    .rows = outputs,
-    .count = sizeof outputs / sizeof *outputs,
-};
+const bb_output_table bb_evaluation_outputs = {.title = "/results, all experiments",
+                                               .group = "results",
+                                               .axes = "pipeline",
+                                               BB_OUTPUT_ROWS(outputs)};
 
 double bb_evaluation_compression(double fp32_bytes, double operator_bytes)
 {

@@ -96,12 +96,7 @@ static const bb_output headlines[] = {
 };
 
 const bb_output_table bb_ao_evaluation_headlines = {
-    .title = title,
-    .group = "results",
-    .axes = "pipeline",
-    .rows = headlines,
-    .count = sizeof headlines / sizeof *headlines,
-};
+    .title = title, .group = "results", .axes = "pipeline", BB_OUTPUT_ROWS(headlines)};
 
 enum { EDGE = BB_AO_PSF_PIXELS };
 
@@ -113,11 +108,7 @@ static const bb_output axis_rows[] = {
 };
 
 const bb_output_table bb_ao_evaluation_axes = {
-    .title = title,
-    .group = "results",
-    .rows = axis_rows,
-    .count = sizeof axis_rows / sizeof *axis_rows,
-};
+    .title = title, .group = "results", BB_OUTPUT_ROWS(axis_rows)};
 
 #define BY_DIRECTION "pipeline, target, wavelength"
 
@@ -135,12 +126,7 @@ static const bb_output details[] = {
 };
 
 const bb_output_table bb_ao_evaluation_details = {
-    .title = title,
-    .group = "results",
-    .axes = "pipeline",
-    .rows = details,
-    .count = sizeof details / sizeof *details,
-};
+    .title = title, .group = "results", .axes = "pipeline", BB_OUTPUT_ROWS(details)};
 
 static const bb_output pixel_rows[] = {
     {"pixel_y", "pixel_y", "1", .long_name = "pixels from the optical axis"},
@@ -152,24 +138,14 @@ static const bb_output pixel_rows[] = {
 };
 
 const bb_output_table bb_ao_evaluation_images = {
-    .title = title,
-    .when = "With `images: all`:",
-    .group = "results",
-    .rows = pixel_rows,
-    .count = sizeof pixel_rows / sizeof *pixel_rows,
-};
+    .title = title, .when = "With `images: all`:", .group = "results", BB_OUTPUT_ROWS(pixel_rows)};
 
 static const bb_output box_rows[] = {
     {"ensquared_box", "ensquared_box", "mas", .long_name = "width of a square box on the axis"},
 };
 
 const bb_output_table bb_ao_evaluation_boxes = {
-    .title = title,
-    .when = "With `ensquared_mas`:",
-    .group = "results",
-    .rows = box_rows,
-    .count = sizeof box_rows / sizeof *box_rows,
-};
+    .title = title, .when = "With `ensquared_mas`:", .group = "results", BB_OUTPUT_ROWS(box_rows)};
 
 static const bb_output ensquared[] = {
     {"ensquared_energy", BY_DIRECTION ", ensquared_box", "1",
@@ -179,12 +155,7 @@ static const bb_output ensquared[] = {
 };
 
 const bb_output_table bb_ao_evaluation_ensquared = {
-    .title = title,
-    .group = "results",
-    .axes = "pipeline",
-    .rows = ensquared,
-    .count = sizeof ensquared / sizeof *ensquared,
-};
+    .title = title, .group = "results", .axes = "pipeline", BB_OUTPUT_ROWS(ensquared)};
 
 static const bb_output by_frames[] = {
     {"strehl_stationary", BY_DIRECTION, "1",
@@ -200,9 +171,7 @@ const bb_output_table bb_ao_evaluation_by_frames = {
     .when = "With `monte_carlo.frames`, whatever `score` is:",
     .group = "results",
     .axes = "pipeline",
-    .rows = by_frames,
-    .count = sizeof by_frames / sizeof *by_frames,
-};
+    BB_OUTPUT_ROWS(by_frames)};
 
 static const bb_output with_terms[] = {
     {"strehl_pairs_whole", BY_DIRECTION, "1", "Strehl ratio with error terms, by pairs of points",
@@ -210,12 +179,7 @@ static const bb_output with_terms[] = {
 };
 
 const bb_output_table bb_ao_evaluation_with_terms = {
-    .title = title,
-    .group = "results",
-    .axes = "pipeline",
-    .rows = with_terms,
-    .count = sizeof with_terms / sizeof *with_terms,
-};
+    .title = title, .group = "results", .axes = "pipeline", BB_OUTPUT_ROWS(with_terms)};
 
 static bb_status publish_headlines(const bb_ao_study *study, bb_ao_evaluation *evaluations,
                                    bb_results *results)

@@ -62,11 +62,7 @@ static const bb_output outputs[] = {
 };
 
 const bb_output_table bb_ao_learn_outputs = {
-    .title = title,
-    .group = "learn",
-    .rows = outputs,
-    .count = sizeof outputs / sizeof *outputs,
-};
+    .title = title, .group = "learn", BB_OUTPUT_ROWS(outputs)};
 
 static const bb_output strehl_rows[] = {
     {"target", "target", "1", .long_name = "index of the target"},
@@ -77,13 +73,10 @@ static const bb_output strehl_rows[] = {
      .long_name = "strehl_known minus the reference's with the learned profile"},
 };
 
-const bb_output_table bb_ao_learn_strehl = {
-    .title = title,
-    .when = "Unless `learn.apply: false`:",
-    .group = "learn",
-    .rows = strehl_rows,
-    .count = sizeof strehl_rows / sizeof *strehl_rows,
-};
+const bb_output_table bb_ao_learn_strehl = {.title = title,
+                                            .when = "Unless `learn.apply: false`:",
+                                            .group = "learn",
+                                            BB_OUTPUT_ROWS(strehl_rows)};
 
 bb_status bb_ao_learn_publish(const bb_ao_learn_config *learn, const bb_atmosphere *atmosphere,
                               const bb_learned_profile *profile, bb_results *results)

@@ -39,11 +39,7 @@ static const bb_output seeing_rows[] = {
 };
 
 const bb_output_table bb_ao_quantities_seeing = {
-    .title = "/system, ao",
-    .group = "system",
-    .rows = seeing_rows,
-    .count = sizeof seeing_rows / sizeof *seeing_rows,
-};
+    .title = "/system, ao", .group = "system", BB_OUTPUT_ROWS(seeing_rows)};
 
 // What a guide star's sensor gives.
 typedef struct sensor_row {
@@ -65,12 +61,7 @@ static const bb_output sensor_rows[] = {
 };
 
 const bb_output_table bb_ao_quantities_sensors = {
-    .title = "/system, ao",
-    .group = "system",
-    .axes = "star",
-    .rows = sensor_rows,
-    .count = sizeof sensor_rows / sizeof *sensor_rows,
-};
+    .title = "/system, ao", .group = "system", .axes = "star", BB_OUTPUT_ROWS(sensor_rows)};
 
 static bb_status publish_sensors(const bb_tomography *problem, bb_results *results)
 {
@@ -165,11 +156,7 @@ static const bb_output budget_rows[] = {
 };
 
 const bb_output_table bb_ao_quantities_budget = {
-    .title = "/results, ao",
-    .group = "results",
-    .rows = budget_rows,
-    .count = sizeof budget_rows / sizeof *budget_rows,
-};
+    .title = "/results, ao", .group = "results", BB_OUTPUT_ROWS(budget_rows)};
 
 static bb_status publish_budget(const bb_ao_study *study, const bb_tomography *problem,
                                 const bb_ao_evaluation *reference, bb_results *results)
@@ -212,12 +199,7 @@ static const bb_output mirror_rows[] = {
 };
 
 const bb_output_table bb_ao_quantities_mirrors = {
-    .title = "/results, ao",
-    .group = "results",
-    .axes = "target",
-    .rows = mirror_rows,
-    .count = sizeof mirror_rows / sizeof *mirror_rows,
-};
+    .title = "/results, ao", .group = "results", .axes = "target", BB_OUTPUT_ROWS(mirror_rows)};
 
 static bb_status publish_mirrors(const bb_tomography *problem, bb_results *results)
 {
@@ -257,9 +239,7 @@ const bb_output_table bb_ao_quantities_slopes = {
     .title = "/slopes and /truth_slopes_<t>, ao with `--dump` of Cmm, Ctm, Ctt or R",
     .group = "<slopes>",
     .axes = "slope",
-    .rows = slope_rows,
-    .count = sizeof slope_rows / sizeof *slope_rows,
-};
+    BB_OUTPUT_ROWS(slope_rows)};
 
 static bb_status publish_slopes(const bb_sensor_array *array, const char *group,
                                 bb_results *results)

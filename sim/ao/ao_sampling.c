@@ -101,9 +101,7 @@ const bb_output_table bb_ao_sampling_strehl = {
     .when = "With `monte_carlo.frames`, means over the frames (`docs/manual/physics-ao.md`, 2.10):",
     .group = "results",
     .axes = BY_DIRECTION,
-    .rows = strehl_rows,
-    .count = sizeof strehl_rows / sizeof *strehl_rows,
-};
+    BB_OUTPUT_ROWS(strehl_rows)};
 
 static bb_status publish_strehl(const sampling *all, bb_results *results)
 {
@@ -162,11 +160,7 @@ static const bb_output frame_rows[] = {
 };
 
 const bb_output_table bb_ao_sampling_frames = {
-    .title = "/results, ao",
-    .group = "results",
-    .rows = frame_rows,
-    .count = sizeof frame_rows / sizeof *frame_rows,
-};
+    .title = "/results, ao", .group = "results", BB_OUTPUT_ROWS(frame_rows)};
 
 static bb_status publish_frames(const sampling *all, bb_results *results)
 {

@@ -251,69 +251,59 @@ done:
     return status;
 }
 
-static const struct {
-    const char *path, *unit, *long_name;
-    bool measured;
-} columns[] = {
-    {"results/best_s", "s", "shortest time of one repetition", true},
-    {"results/median_s", "s", "median time of one repetition", true},
-    {"results/floor_bytes", "byte", "bytes that one repetition cannot do without", false},
-    {"results/floor_flops", "1", "operations of one repetition", false},
-    {"results/bytes_per_s", "byte s-1", "floor_bytes over best_s", true},
-    {"results/flops_per_s", "s-1", "floor_flops over best_s", true},
-    {"results/peer_rate", "1e9 s-1",
-     "best rate of the ceiling or peer: bytes for gemv and thermal-step, else operations", true},
-    {"results/ratio", "1", "to the ceiling or peer named in `against`", true},
-    {"results/bar", "1", "least ratio that was asked for", false},
+// A benchmark and what it found.
+typedef struct bench_row {
+    bb_bench_case self;
+    bb_bench_outcome outcome;
+    const char *detail, *verdict;
+    double bytes_per_s, flops_per_s;
+} bench_row;
+
+static const bb_output rows[] = {
+    {"benchmark", "benchmark", NULL, "benchmark", .note = "those asked for",
+     .member = offsetof(bench_row, self.name)},
+    {"what", "benchmark", NULL, "what is measured", .member = offsetof(bench_row, self.what)},
+    {"against", "benchmark", NULL, "what the ratio is to",
+     .member = offsetof(bench_row, self.against)},
+    {"binds", "benchmark", NULL, "what limits it", .member = offsetof(bench_row, outcome.binds)},
+    {"detail", "benchmark", NULL, "sizes and choices", .note = "or why it was skipped",
+     .member = offsetof(bench_row, detail)},
+    {"verdict", "benchmark", NULL, "met, missed or skipped",
+     .member = offsetof(bench_row, verdict)},
+    {"best_s", "benchmark", "s", "shortest time of one repetition",
+     .member = offsetof(bench_row, outcome.best_s), .measured = true},
+    {"median_s", "benchmark", "s", "median time of one repetition",
+     .member = offsetof(bench_row, outcome.median_s), .measured = true},
+    {"floor_bytes", "benchmark", "byte", "bytes that one repetition cannot do without",
+     .member = offsetof(bench_row, outcome.bytes)},
+    {"floor_flops", "benchmark", "1", "operations of one repetition",
+     .member = offsetof(bench_row, outcome.flops)},
+    {"bytes_per_s", "benchmark", "byte s-1", "floor_bytes over best_s",
+     .member = offsetof(bench_row, bytes_per_s), .measured = true},
+    {"flops_per_s", "benchmark", "s-1", "floor_flops over best_s",
+     .member = offsetof(bench_row, flops_per_s), .measured = true},
+    {"peer_rate", "benchmark", "1e9 s-1",
+     "best rate of the ceiling or peer: bytes for gemv and thermal-step, else operations",
+     .member = offsetof(bench_row, outcome.peer), .measured = true},
+    {"ratio", "benchmark", "1", "to the ceiling or peer named in `against`",
+     .member = offsetof(bench_row, outcome.ratio), .measured = true},
+    {"bar", "benchmark", "1", "least ratio that was asked for",
+     .member = offsetof(bench_row, self.bar)},
 };
-enum { COLUMNS = sizeof columns / sizeof columns[0] };
+const bb_output_table bb_bench_outputs = {
+    .title = "/results, bench", .group = "results", .axes = "benchmark", BB_OUTPUT_ROWS(rows)};
 
-static bb_status declare(const bb_bench_case *const *chosen, bb_index count, bb_results *results)
+static bb_status measure_row(const bb_bench_setup *setup, bench_row *row)
 {
     bb_status status = BB_OK;
-    const char *texts[3][CASES];
-    for (bb_index i = 0; i < count; ++i) {
-        texts[0][i] = chosen[i]->name;
-        texts[1][i] = chosen[i]->what;
-        texts[2][i] = chosen[i]->against;
-    }
-    BB_TRY(bb_results_text_axis(results, "results/benchmark", "benchmark", count, texts[0]));
-    BB_TRY(bb_results_texts(results, "results/what", "what is measured", "benchmark", texts[1]));
-    BB_TRY(bb_results_texts(results, "results/against", "what the ratio is to", "benchmark",
-                            texts[2]));
-    BB_TRY(bb_results_texts(results, "results/binds", "what limits it", "benchmark", NULL));
-    BB_TRY(bb_results_texts(results, "results/detail", "sizes and choices", "benchmark", NULL));
-    BB_TRY(
-        bb_results_texts(results, "results/verdict", "met, missed or skipped", "benchmark", NULL));
-    for (int c = 0; c < COLUMNS; ++c) {
-        BB_TRY(columns[c].measured ? bb_results_measured(results, columns[c].path, columns[c].unit,
-                                                         columns[c].long_name, "benchmark", NULL)
-                                   : bb_results_values(results, columns[c].path, columns[c].unit,
-                                                       columns[c].long_name, "benchmark", NULL));
-    }
-done:
-    return status;
-}
-
-static bb_status record(const bb_bench_case *self, const bb_bench_outcome *outcome, bb_index index,
-                        bb_results *results)
-{
-    bb_status status = BB_OK;
-    const double values[COLUMNS] = {outcome->best_s,
-                                    outcome->median_s,
-                                    outcome->bytes,
-                                    outcome->flops,
-                                    outcome->bytes / outcome->best_s,
-                                    outcome->flops / outcome->best_s,
-                                    outcome->peer,
-                                    outcome->ratio,
-                                    self->bar};
-    for (int c = 0; c < COLUMNS; ++c) {
-        BB_TRY(bb_results_set(results, columns[c].path, index, values[c]));
-    }
-    BB_TRY(bb_results_set_text(results, "results/binds", index, outcome->binds));
-    BB_TRY(bb_results_set_text(results, "results/detail", index, outcome->detail));
-    BB_TRY(bb_results_set_text(results, "results/verdict", index, verdict(self, outcome)));
+    bb_bench_outcome *outcome = &row->outcome;
+    *outcome =
+        (bb_bench_outcome){.bytes = NAN, .flops = NAN, .peer = NAN, .ratio = NAN, .binds = ""};
+    BB_TRY(measure(&row->self, setup, outcome));
+    row->detail = outcome->detail;
+    row->verdict = verdict(&row->self, outcome);
+    row->bytes_per_s = outcome->bytes / outcome->best_s;
+    row->flops_per_s = outcome->flops / outcome->best_s;
 done:
     return status;
 }
@@ -322,27 +312,28 @@ bb_status bb_bench_run(const bb_bench_setup *setup, char *const *names, bb_index
                        bb_results *results, bb_text *table)
 {
     bb_status status = BB_OK;
-    const bb_bench_case *chosen[CASES];
-    bb_index chosen_count = count == 0 ? CASES : count;
+    const bb_index row_count = count == 0 ? CASES : count;
+    bench_row *found = NULL; // [row_count]
     BB_REQUIRE(count <= CASES, BB_INVALID, "%td benchmarks named, there are %d", count, CASES);
-    for (bb_index i = 0; i < chosen_count; ++i) {
-        chosen[i] = &cases[i];
+    BB_TRY(BB_ZEROED(row_count, &found));
+    for (bb_index i = 0; i < row_count; ++i) {
+        const bb_bench_case *self = &cases[i];
         if (count > 0) {
-            BB_TRY(find_case(names[i], &chosen[i]));
+            BB_TRY(find_case(names[i], &self));
         }
+        found[i].self = *self;
     }
-    BB_TRY(declare(chosen, chosen_count, results));
     BB_TRY(bb_text_add(table, TEXT_LINE, "benchmark", "median ms", "best ms", "rate of best",
                        "floor 1e9", "ratio", "bar", "", "binds", "detail"));
-    for (bb_index i = 0; i < chosen_count; ++i) {
-        bb_bench_outcome outcome = {
-            .bytes = NAN, .flops = NAN, .peer = NAN, .ratio = NAN, .binds = ""};
-        bb_progress("bench", i, chosen_count);
-        BB_TRY(measure(chosen[i], setup, &outcome));
-        BB_TRY(record(chosen[i], &outcome, i, results));
-        BB_TRY(add_line(chosen[i], &outcome, table));
+    for (bb_index i = 0; i < row_count; ++i) {
+        bb_progress("bench", i, row_count);
+        BB_TRY(measure_row(setup, &found[i]));
+        BB_TRY(add_line(&found[i].self, &found[i].outcome, table));
     }
-    bb_progress("bench", chosen_count, chosen_count);
+    bb_progress("bench", row_count, row_count);
+    BB_TRY(bb_output_table_publish_records(&bb_bench_outputs, found, sizeof *found, row_count, NULL,
+                                           results));
 done:
+    BB_RELEASE(&found);
     return status;
 }

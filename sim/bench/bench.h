@@ -9,7 +9,7 @@
 
 #include "core/device/device.h"
 #include "precision/codec.h"
-#include "sim/output/results.h"
+#include "sim/output/output_table.h"
 #include "sim/text.h"
 
 enum { BB_BENCH_SAMPLES = 64 };
@@ -87,6 +87,8 @@ typedef enum bb_bench_step {
 
 /// All benchmarks; returns how many.
 bb_index bb_bench_cases(const bb_bench_case **out);
+
+extern const bb_output_table bb_bench_outputs;
 
 /// Runs the benchmarks named ([count], 0 for all), writes their table to `table` and their numbers
 /// to /results. Errors: BB_INVALID (an unknown name), those of the benchmarks.

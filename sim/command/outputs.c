@@ -2,6 +2,7 @@
 //
 // bitbudget outputs: every dataset that a run may write.
 #include "core/memory.h"
+#include "sim/bench/bench.h"
 #include "sim/command.h"
 #include "sim/output/provenance.h"
 
@@ -29,7 +30,8 @@ static bb_status append(const bb_output_table *table, const bb_output_table ***o
     return BB_OK;
 }
 
-// The tables of one experiment, NULL: of all, each once; and those that every run writes.
+// The tables of one experiment, NULL: of all, each once, and that of the benchmarks; and what every
+// run writes.
 static bb_status collect(const bb_experiment_table *experiments, const bb_experiment *only,
                          const bb_output_table ***out, bb_index *count)
 {
@@ -41,6 +43,9 @@ static bb_status collect(const bb_experiment_table *experiments, const bb_experi
                 BB_TRY(append(row->outputs[t], out, count));
             }
         }
+    }
+    if (only == NULL) {
+        BB_TRY(append(&bb_bench_outputs, out, count));
     }
     BB_TRY(append(&bb_provenance_outputs, out, count));
 done:

@@ -208,20 +208,21 @@ static bb_status publish_row(const bb_output_table *table, const bb_output *row,
     const char **texts = NULL; // likewise
     bb_index items = 1;
     bool any = false;
+    if (row->names != NULL) {
+        BB_TRY(add(table, row, row->name_count, row->names, fill, results));
+        goto done;
+    }
     BB_TRY(find_inner(table, row, &inner));
     if (is_counted) {
         items = *(const bb_index *)member_of(records, 0, row->count);
-    }
-    if (row->indices) {
-        BB_TRY(add(table, row, items, NULL, fill, results));
-        goto done;
-    }
-    if (!is_counted) {
+    } else {
         BB_TRY(fill_in(inner, fill == NULL ? NULL : fill->axis, axes));
         BB_TRY(count_items(results, group, axes, &items));
     }
     const bool is_pointer = inner[0] != '\0' && !row->embedded;
-    if (row->unit == NULL) {
+    if (row->indices) {
+        any = true;
+    } else if (row->unit == NULL) {
         BB_TRY(BB_ALLOCATE(records->count * items, &texts));
         gather_texts(row, records, is_pointer, items, texts, &any);
     } else {
@@ -320,15 +321,27 @@ static bb_status list_unit(const char *unit, bb_text *out)
                           : bb_text_add(out, "%s", text);
 }
 
+// What the items of an axis are called.
+static bb_status list_names(const bb_output *row, bb_text *out)
+{
+    bb_status status = BB_OK;
+    for (bb_index i = 0; is_axis(row) && i < row->name_count; ++i) {
+        BB_TRY(bb_text_add(out, "%s `%s`", i == 0 ? ":" : ",", row->names[i]));
+    }
+done:
+    return status;
+}
+
 static bb_status list_row(const bb_output *row, bb_text *out)
 {
     bb_status status = BB_OK;
     BB_TRY(
         bb_text_add(out, "| `%s` |%s%s | ", row->name, row->axes[0] == '\0' ? "" : " ", row->axes));
     BB_TRY(list_unit(row->unit, out));
-    BB_TRY(bb_text_add(out, " | %s%s%s%s%s |\n", is_axis(row) ? "axis: " : "", row->long_name,
-                       row->note == NULL ? "" : "; ", row->note == NULL ? "" : row->note,
-                       row->measured ? "; measured" : ""));
+    BB_TRY(bb_text_add(out, " | %s%s", is_axis(row) ? "axis: " : "", row->long_name));
+    BB_TRY(list_names(row, out));
+    BB_TRY(bb_text_add(out, "%s%s%s |\n", row->note == NULL ? "" : "; ",
+                       row->note == NULL ? "" : row->note, row->measured ? "; measured" : ""));
 done:
     return status;
 }

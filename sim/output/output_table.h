@@ -11,6 +11,7 @@
 //   table's;
 //   - else a pointer to an array of those, row-major over the axes that are left, or that array
 //     itself where the row is `embedded`.
+// Rows of `indices` and of `names` have none.
 #ifndef BB_SIM_OUTPUT_OUTPUT_TABLE_H
 #define BB_SIM_OUTPUT_OUTPUT_TABLE_H
 
@@ -31,8 +32,15 @@ typedef struct bb_output {
     double scale;          ///< stored value over the member's; 0: they are the same
     bool measured;         ///< depends on the machine and the moment
     bool embedded;         ///< the array stands in the record itself
-    bool indices;          ///< of an axis: its values are 0 to count - 1
+    bool indices;          ///< an axis of 0, 1, 2 ...
+    /// Texts that are always these, over axes of any table; the page lists those of an axis.
+    const char *const *names;
+    bb_index name_count;
 } bb_output;
+
+/// The names of a row and the rows of a table, from arrays.
+#define BB_OUTPUT_NAMES(array) .names = (array), .name_count = sizeof(array) / sizeof *(array)
+#define BB_OUTPUT_ROWS(array)  .rows = (array), .count = sizeof(array) / sizeof *(array)
 
 typedef struct bb_output_table {
     const char *title; ///< heading of the page: "/results, wafer"

@@ -140,11 +140,7 @@ static const bb_output outputs[] = {
 };
 
 const bb_output_table bb_provenance_outputs = {
-    .title = "/provenance",
-    .group = "provenance",
-    .rows = outputs,
-    .count = sizeof outputs / sizeof *outputs,
-};
+    .title = "/provenance", .group = "provenance", BB_OUTPUT_ROWS(outputs)};
 
 static bb_status record_config(bb_results *results, const bb_config *config)
 {

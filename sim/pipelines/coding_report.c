@@ -51,12 +51,7 @@ static const bb_output outputs[] = {
 };
 
 const bb_output_table bb_coding_report_outputs = {
-    .title = title,
-    .group = "results",
-    .axes = "pipeline",
-    .rows = outputs,
-    .count = sizeof outputs / sizeof *outputs,
-};
+    .title = title, .group = "results", .axes = "pipeline", BB_OUTPUT_ROWS(outputs)};
 
 // Of a pipeline and an item of the axis.
 typedef struct measure_row {
@@ -87,12 +82,7 @@ static const bb_output measures[] = {
 };
 
 const bb_output_table bb_coding_report_measures = {
-    .title = title,
-    .group = "results",
-    .axes = AXES,
-    .rows = measures,
-    .count = sizeof measures / sizeof *measures,
-};
+    .title = title, .group = "results", .axes = AXES, BB_OUTPUT_ROWS(measures)};
 
 static measure_row measure(const bb_coding_report *report)
 {

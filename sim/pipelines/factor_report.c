@@ -27,7 +27,7 @@ static const bb_output axes[] = {
 };
 
 const bb_output_table bb_factor_report_axes = {
-    .title = title, .group = "results", .rows = axes, .count = 1};
+    .title = title, .group = "results", BB_OUTPUT_ROWS(axes)};
 
 static const bb_output outputs[] = {
     {"tile_share", "pipeline, variant", "1",
@@ -64,12 +64,7 @@ static const bb_output outputs[] = {
 };
 
 const bb_output_table bb_factor_report_outputs = {
-    .title = title,
-    .group = "results",
-    .axes = "pipeline",
-    .rows = outputs,
-    .count = sizeof outputs / sizeof *outputs,
-};
+    .title = title, .group = "results", .axes = "pipeline", BB_OUTPUT_ROWS(outputs)};
 
 bb_status bb_factor_report_publish(const bb_factor_report *reports, size_t stride, bb_index count,
                                    bb_results *results)

@@ -50,11 +50,7 @@ static const bb_output matrix_rows[] = {
 };
 
 const bb_output_table bb_factor_spectrum_formats = {
-    .title = title,
-    .group = "spectrum",
-    .rows = matrix_rows,
-    .count = sizeof matrix_rows / sizeof *matrix_rows,
-};
+    .title = title, .group = "spectrum", BB_OUTPUT_ROWS(matrix_rows)};
 
 #define UNIT "<1 with the unit diagonal, else of Cmm>"
 
@@ -67,13 +63,10 @@ static const bb_output eigenvalue_rows[] = {
      .member = offsetof(matrix_record, lines)},
 };
 
-const bb_output_table bb_factor_spectrum_matrix = {
-    .title = title,
-    .when = "With `solver.spectrum.matrix`:",
-    .group = "spectrum",
-    .rows = eigenvalue_rows,
-    .count = sizeof eigenvalue_rows / sizeof *eigenvalue_rows,
-};
+const bb_output_table bb_factor_spectrum_matrix = {.title = title,
+                                                   .when = "With `solver.spectrum.matrix`:",
+                                                   .group = "spectrum",
+                                                   BB_OUTPUT_ROWS(eigenvalue_rows)};
 
 static bb_status publish_formats(bb_results *results)
 {
@@ -120,13 +113,10 @@ static const bb_output place_rows[] = {
     {"tile_place", "tile_place", "1", .long_name = "place in descending order"},
 };
 
-const bb_output_table bb_factor_spectrum_places = {
-    .title = title,
-    .when = "With `solver.spectrum.tiles`:",
-    .group = "spectrum",
-    .rows = place_rows,
-    .count = sizeof place_rows / sizeof *place_rows,
-};
+const bb_output_table bb_factor_spectrum_places = {.title = title,
+                                                   .when = "With `solver.spectrum.tiles`:",
+                                                   .group = "spectrum",
+                                                   BB_OUTPUT_ROWS(place_rows)};
 
 static const bb_output tile_rows[] = {
     {"tile", "tile", "1", "index of the chosen tile", .member = offsetof(tile_row, index)},
@@ -140,12 +130,7 @@ static const bb_output tile_rows[] = {
 };
 
 const bb_output_table bb_factor_spectrum_tiles = {
-    .title = title,
-    .group = "spectrum",
-    .axes = "tile",
-    .rows = tile_rows,
-    .count = sizeof tile_rows / sizeof *tile_rows,
-};
+    .title = title, .group = "spectrum", .axes = "tile", BB_OUTPUT_ROWS(tile_rows)};
 
 static bb_status compute_tile(const bb_factor_problem *problem, bb_index size, bb_index index,
                               double *values, tile_row *out)

@@ -297,18 +297,15 @@ static const bb_output operators[] = {
 };
 
 static const bb_output_table operator_outputs = {
-    .title = "/results, product", .group = "results", .rows = operators, .count = 1};
+    .title = "/results, product", .group = "results", BB_OUTPUT_ROWS(operators)};
 
 static const bb_output outputs[] = {
     {"worst_relative_error", "pipeline", "1", "largest ||y - y_ref|| / ||y_ref|| of a vector",
      .member = offsetof(product_evaluation, worst_vector)},
 };
 
-static const bb_output_table product_outputs = {.title = "/results, product",
-                                                .group = "results",
-                                                .axes = "pipeline",
-                                                .rows = outputs,
-                                                .count = 1};
+static const bb_output_table product_outputs = {
+    .title = "/results, product", .group = "results", .axes = "pipeline", BB_OUTPUT_ROWS(outputs)};
 
 const bb_output_table *const bb_product_outputs[] = {
     &bb_evaluation_outputs,    &product_outputs,           &operator_outputs,

@@ -342,8 +342,7 @@ static const bb_output outputs[] = {
 static const bb_output_table reconstructor_outputs = {.title = "/results, reconstructor",
                                                       .group = "results",
                                                       .axes = "pipeline",
-                                                      .rows = outputs,
-                                                      .count = 2};
+                                                      BB_OUTPUT_ROWS(outputs)};
 
 const bb_output_table *const bb_reconstructor_outputs[] = {
     &bb_evaluation_outputs,

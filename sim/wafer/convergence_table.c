@@ -38,38 +38,29 @@ done:
     return status;
 }
 
+static const bb_output rows[] = {
+    {"level", "level", "1", "index of the level", .indices = true},
+    {"study", "level", NULL, "what is refined and compared",
+     .note = "levels of a study stand together, coarse to fine",
+     .member = offsetof(bb_convergence_row, study)},
+    {"spacing_mm", "level", "mm", "spacing of the mesh",
+     .member = offsetof(bb_convergence_row, spacing_mm)},
+    {"step_ms", "level", "ms", "step of heat", .member = offsetof(bb_convergence_row, step_ms)},
+    {"error", "level", "1",
+     "relative error; of a field, norm of the difference from the next finer level over that of "
+     "the finest",
+     .member = offsetof(bb_convergence_row, error)},
+    {"order", "level", "1",
+     "log2 of the error of the level before over this one's; NaN for a first",
+     .member = offsetof(bb_convergence_row, order)},
+};
+const bb_output_table bb_convergence_table_outputs = {
+    .title = "/results, convergence", .group = "results", .axes = "level", BB_OUTPUT_ROWS(rows)};
+
 bb_status bb_convergence_table_publish(const bb_convergence_table *table, bb_results *results)
 {
-    bb_status status = BB_OK;
-    const char *texts[BB_CONVERGENCE_ROWS];
-    double numbers[5][BB_CONVERGENCE_ROWS];
-    for (bb_index i = 0; i < table->count; ++i) {
-        const bb_convergence_row *row = &table->rows[i];
-        texts[i] = row->study;
-        numbers[0][i] = (double)i;
-        numbers[1][i] = row->spacing_mm;
-        numbers[2][i] = row->step_ms;
-        numbers[3][i] = row->error;
-        numbers[4][i] = row->order;
-    }
-    BB_TRY(bb_results_axis(results, "results/level", "1", "index of the level", table->count,
-                           numbers[0]));
-    BB_TRY(
-        bb_results_texts(results, "results/study", "what is refined and compared", "level", texts));
-    BB_TRY(bb_results_values(results, "results/spacing_mm", "mm", "spacing of the mesh", "level",
-                             numbers[1]));
-    BB_TRY(
-        bb_results_values(results, "results/step_ms", "ms", "step of heat", "level", numbers[2]));
-    BB_TRY(bb_results_values(results, "results/error", "1",
-                             "relative error; of a field, norm of the difference from the next "
-                             "finer level over that of the finest",
-                             "level", numbers[3]));
-    BB_TRY(bb_results_values(results, "results/order", "1",
-                             "log2 of the error of the level before over this one's; NaN for a "
-                             "first",
-                             "level", numbers[4]));
-done:
-    return status;
+    return bb_output_table_publish_records(&bb_convergence_table_outputs, table->rows,
+                                           sizeof *table->rows, table->count, NULL, results);
 }
 
 void bb_convergence_table_release(bb_convergence_table *table)

@@ -4,10 +4,12 @@
 #ifndef BB_SIM_WAFER_CONVERGENCE_TABLE_H
 #define BB_SIM_WAFER_CONVERGENCE_TABLE_H
 
-#include "sim/output/results.h"
+#include "sim/output/output_table.h"
 #include "sim/text.h"
 
 enum { BB_CONVERGENCE_ROWS = 64, BB_CONVERGENCE_NAME = 64 };
+
+extern const bb_output_table bb_convergence_table_outputs;
 
 /// One level.
 typedef struct bb_convergence_row {

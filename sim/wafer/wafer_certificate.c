@@ -65,58 +65,52 @@ void bb_wafer_certificate_check(const bb_wafer_certificate *certificate, bb_inde
     }
 }
 
-enum { BOUND, CODING, ERROR, LOOSENESS, VIOLATIONS, UNBOUNDED, MEASURES };
+// Of a pipeline and an axis; lengths in m.
+typedef struct certificate_row {
+    double bound, coding, error, looseness, violations, unbounded;
+} certificate_row;
 
-// clang-format off
-static const struct {
-    const char *path, *unit, *long_name;
-} measures[MEASURES] = {
-    [BOUND] = {"results/certified_bound_nm", "nm",
-               "largest certified bound on the error of a slit point's displacement in a light step"},
-    [CODING] = {"results/certified_coding_nm", "nm",
-                "largest part of it that storage is to blame for"},
-    [ERROR] = {"results/certified_error_nm", "nm",
-               "largest error of a slit point's displacement in a light step"},
-    [LOOSENESS] = {"results/certificate_looseness", "1",
-                   "median of bound over error, slit points and light steps with an error"},
-    [VIOLATIONS] = {"results/certificate_violations", "1", "errors above their certified bound"},
-    [UNBOUNDED] = {"results/certificate_unbounded", "1",
-                   "displacements without a bound: rows or products that are not finite"},
+static const bb_output rows[] = {
+    {"certified_bound_nm", "pipeline, axis", "nm",
+     "largest certified bound on the error of a slit point's displacement in a light step",
+     .note = "docs/manual/precision.md, section 4.1", .member = offsetof(certificate_row, bound),
+     .scale = 1e9},
+    {"certified_coding_nm", "pipeline, axis", "nm",
+     "largest part of it that storage is to blame for", .member = offsetof(certificate_row, coding),
+     .scale = 1e9},
+    {"certified_error_nm", "pipeline, axis", "nm",
+     "largest error of a slit point's displacement in a light step",
+     .member = offsetof(certificate_row, error), .scale = 1e9},
+    {"certificate_looseness", "pipeline, axis", "1",
+     "median of bound over error, slit points and light steps with an error",
+     .note = "NaN where none has one", .member = offsetof(certificate_row, looseness)},
+    {"certificate_violations", "pipeline, axis", "1", "errors above their certified bound",
+     .note = "0 unless a bound is wrong", .member = offsetof(certificate_row, violations)},
+    {"certificate_unbounded", "pipeline, axis", "1",
+     "displacements without a bound: rows or products that are not finite",
+     .member = offsetof(certificate_row, unbounded)},
 };
-// clang-format on
+const bb_output_table bb_wafer_certificate_outputs = {
+    .title = "/results, wafer and product: what storage lost",
+    .group = "results",
+    .axes = "pipeline, axis",
+    BB_OUTPUT_ROWS(rows)};
 
-static double measure(const bb_certificate_tally *tally, int which)
-{
-    switch (which) {
-    case BOUND:
-        return 1e9 * tally->bound;
-    case CODING:
-        return 1e9 * tally->coding;
-    case ERROR:
-        return 1e9 * tally->error;
-    case LOOSENESS:
-        return bb_certificate_tally_looseness(tally);
-    case VIOLATIONS:
-        return tally->violations;
-    default:
-        return tally->unbounded;
-    }
-}
-
-bb_status bb_wafer_certificate_publish(bb_results *results, bb_index pipelines, bb_index axes,
-                                       const bb_certificate_tally *const *tallies)
+bb_status bb_wafer_certificate_publish(const bb_certificate_tally *const *tallies, bb_index count,
+                                       bb_results *results)
 {
     bb_status status = BB_OK;
-    double *values = NULL; // [pipelines][axes]
-    BB_TRY(BB_ALLOCATE(pipelines * axes, &values));
-    for (int m = 0; m < MEASURES; ++m) {
-        for (bb_index i = 0; i < pipelines * axes; ++i) {
-            values[i] = measure(tallies[i], m);
-        }
-        BB_TRY(bb_results_values(results, measures[m].path, measures[m].unit, measures[m].long_name,
-                                 "pipeline, axis", values));
+    certificate_row *records = NULL; // [count]
+    BB_TRY(BB_ALLOCATE(count, &records));
+    for (bb_index i = 0; i < count; ++i) {
+        const bb_certificate_tally *tally = tallies[i];
+        records[i] = (certificate_row){tally->bound,      tally->coding,
+                                       tally->error,      bb_certificate_tally_looseness(tally),
+                                       tally->violations, tally->unbounded};
     }
+    BB_TRY(bb_output_table_publish_records(&bb_wafer_certificate_outputs, records, sizeof *records,
+                                           count, NULL, results));
 done:
-    BB_RELEASE(&values);
+    BB_RELEASE(&records);
     return status;
 }

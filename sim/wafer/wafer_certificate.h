@@ -9,7 +9,7 @@
 #define BB_SIM_WAFER_WAFER_CERTIFICATE_H
 
 #include "precision/row_certificate.h"
-#include "sim/output/results.h"
+#include "sim/output/output_table.h"
 #include "sim/pipelines/product_pipeline.h"
 
 enum {
@@ -47,11 +47,10 @@ void bb_wafer_certificate_check(const bb_wafer_certificate *certificate, bb_inde
                                 bb_index row, bb_index points, const double *window,
                                 const double *expected, bb_certificate_tally *tally);
 
-/// Writes certified_bound_nm, certified_coding_nm, certified_error_nm, certificate_looseness,
-/// certificate_violations and certificate_unbounded over `pipeline, axis`; `tallies` is
-/// [pipelines][axes].
-BB_CHECKED bb_status bb_wafer_certificate_publish(bb_results *results, bb_index pipelines,
-                                                  bb_index axes,
-                                                  const bb_certificate_tally *const *tallies);
+extern const bb_output_table bb_wafer_certificate_outputs;
+
+/// Writes them over `pipeline, axis`: `tallies` is [count], pipelines times axes.
+BB_CHECKED bb_status bb_wafer_certificate_publish(const bb_certificate_tally *const *tallies,
+                                                  bb_index count, bb_results *results);
 
 #endif

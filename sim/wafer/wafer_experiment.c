@@ -3,10 +3,14 @@
 
 #include "sim/evaluation.h"
 #include "sim/pipelines/coding_report.h"
+#include "sim/wafer/convergence_table.h"
+#include "sim/wafer/overlay/lot_overlay.h"
 #include "sim/wafer/overlay/overlay_table.h"
+#include "sim/wafer/realtime/realtime_table.h"
 #include "sim/wafer/realtime/wafer_realtime.h"
 #include "sim/wafer/wafer_convergence.h"
 #include "sim/wafer/wafer_plan.h"
+#include "sim/wafer/wafer_publication.h"
 #include "sim/wafer/wafer_run.h"
 #include "sim/wafer/wafer_study.h"
 #include "sim/wafer/wafer_view.h"
@@ -23,10 +27,22 @@ static const bb_column columns[] = {
     {"energy_j", "energy [J]", 1.0},
 };
 static const bb_output_table *const outputs[] = {
-    &bb_evaluation_outputs,
-    &bb_coding_report_outputs,
-    &bb_coding_report_measures,
-    NULL,
+    &bb_evaluation_outputs,        &bb_wafer_publication_pipelines,
+    &bb_wafer_publication_points,  &bb_wafer_publication_displacements,
+    &bb_wafer_overlay_outputs,     &bb_wafer_overlay_fields,
+    &bb_wafer_overlay_errors,      &bb_wafer_overlay_field_errors,
+    &bb_wafer_overlay_deliveries,  &bb_lot_overlay_outputs,
+    &bb_lot_overlay_wafers,        &bb_lot_overlay_displacements,
+    &bb_lot_overlay_spreads,       &bb_wafer_view_axes,
+    &bb_wafer_view_vectors,        &bb_wafer_view_temperatures,
+    &bb_coding_report_outputs,     &bb_coding_report_measures,
+    &bb_wafer_certificate_outputs, &bb_wafer_heating_outputs,
+    &bb_wafer_loading_outputs,     &bb_wafer_probes_outputs,
+    &bb_wafer_probes_rises,        &bb_convergence_table_outputs,
+    &bb_realtime_table_axes,       &bb_realtime_table_kinds,
+    &bb_realtime_table_figures,    &bb_realtime_table_latencies,
+    &bb_realtime_table_worst,      &bb_realtime_table_schedules,
+    &bb_realtime_table_stream,     NULL,
 };
 static const char *const prices[] = {"overlay_error_x_nm", "overlay_error_y_nm",
                                      "overlay_residual_nm"};

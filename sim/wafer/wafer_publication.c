@@ -9,7 +9,12 @@
 #include "sim/wafer/wafer_view.h"
 
 #include <math.h>
-#include <string.h>
+#include <stdio.h>
+
+enum { MODELS = 4, DETAIL_BYTES = 240 };
+static const char *const model_names[MODELS] = {"raw", "wafer_6", "wafer_10", "field_6"};
+static const bb_overlay_model models[MODELS] = {BB_OVERLAY_RAW, BB_OVERLAY_WAFER_6,
+                                                BB_OVERLAY_WAFER_10, BB_OVERLAY_FIELD_6};
 
 // What the publishing steps share: the scored points of all fields and the pipelines.
 typedef struct publication {
@@ -17,20 +22,101 @@ typedef struct publication {
     const bb_wafer_problem *problem;
     bb_wafer_evaluation *evaluations;
     const bb_wafer_evaluation *reference;
-    bb_index pipelines, points;
+    bb_index pipelines, points, axes;
     double *x, *y, *field_x, *field_y, *field; // [points], m and exposure index
-    double *zero;                              // [points], stands for a second axis
-    double *dx, *dy;                           // [points], scratch
-    double *residual_x, *residual_y;           // [points], scratch
-    bb_results *results;
+    double *dx, *residual_x, *residual_y;      // [points], scratch
+    const char *axis_names[BB_WAFER_AXES];     // [axes]
+    const char *details[MODELS];               // of the reference: it is the points that decide
+    char detail[MODELS][DETAIL_BYTES];
 } publication;
+
+// Of a pipeline.
+typedef struct pipeline_row {
+    double errors[BB_WAFER_AXES]; // nm
+    double live_ratio;
+    double overlay_x[MODELS], overlay_y[MODELS]; // nm
+    const char *states[MODELS];
+} pipeline_row;
+
+// Of a pipeline and an axis: [points], m.
+typedef struct displacement_row {
+    const double *mean, *deviation, *residual, *residual_deviation;
+} displacement_row;
+
+static const char title[] = "/results, wafer";
+
+static const bb_output pipeline_rows[] = {
+    {"overlay_error_x_nm", "pipeline", "nm", "abs(mean) + 3 sigma of x minus the reference's",
+     .note = "price; NaN of a single scored point, which has no sigma",
+     .member = offsetof(pipeline_row, errors[BB_AXIS_X])},
+    {"overlay_error_y_nm", "pipeline", "nm", "abs(mean) + 3 sigma of y minus the reference's",
+     .note = "price; likewise", .member = offsetof(pipeline_row, errors[BB_AXIS_Y])},
+    {"height_error_nm", "pipeline", "nm", "abs(mean) + 3 sigma of height minus the reference's",
+     .note = "NaN where axis z was not computed",
+     .member = offsetof(pipeline_row, errors[BB_AXIS_Z])},
+    {"compression_ratio_live", "pipeline", "1",
+     "bytes in fp32 without the columns off the wafer over operator_bytes",
+     .note = "NaN where that is 0", .member = offsetof(pipeline_row, live_ratio)},
+    {"correction", "correction", NULL, "linear model taken out before the statistics",
+     .note = "the last is fitted field by field", BB_OUTPUT_NAMES(model_names)},
+    {"overlay_x_nm", "pipeline, correction", "nm",
+     "abs(mean) + 3 sigma of the displacement in x after a correction",
+     .member = offsetof(pipeline_row, overlay_x), .embedded = true},
+    {"overlay_y_nm", "pipeline, correction", "nm",
+     "abs(mean) + 3 sigma of the displacement in y after a correction",
+     .member = offsetof(pipeline_row, overlay_y), .embedded = true},
+    {"overlay_status", "pipeline, correction", NULL,
+     "ok, underdetermined by the scored points, or non_finite",
+     .member = offsetof(pipeline_row, states), .embedded = true},
+};
+const bb_output_table bb_wafer_publication_pipelines = {
+    .title = title, .group = "results", .axes = "pipeline", BB_OUTPUT_ROWS(pipeline_rows)};
+
+static const bb_output point_rows[] = {
+    {"correction_detail", "correction", NULL, "why a correction is not determined",
+     .note = "fields of too few points for their own", .member = offsetof(publication, details),
+     .embedded = true},
+    {"point", "point", "1", "index of the scored point", .note = "field by field",
+     .count = offsetof(publication, points), .indices = true},
+    {"point_x_mm", "point", "mm", "x on the wafer, from its centre",
+     .member = offsetof(publication, x), .scale = 1e3},
+    {"point_y_mm", "point", "mm", "y on the wafer, from its centre",
+     .member = offsetof(publication, y), .scale = 1e3},
+    {"point_field", "point", "1", "exposure index of the point's field",
+     .member = offsetof(publication, field)},
+    {"axis", "axis", NULL, "axis of the displacement", .note = "the computed ones of `x`, `y`, `z`",
+     .member = offsetof(publication, axis_names), .count = offsetof(publication, axes),
+     .embedded = true},
+};
+const bb_output_table bb_wafer_publication_points = {
+    .title = title, .group = "results", BB_OUTPUT_ROWS(point_rows)};
+
+static const bb_output displacement_rows[] = {
+    {"displacement_nm", "pipeline, axis, point", "nm",
+     "dose-weighted mean displacement over the dwell", .note = "counted from `metrology.reference`",
+     .member = offsetof(displacement_row, mean), .scale = 1e9},
+    {"displacement_deviation_nm", "pipeline, axis, point", "nm",
+     "dose-weighted deviation from that mean (fading)",
+     .member = offsetof(displacement_row, deviation), .scale = 1e9},
+    {"residual_nm", "pipeline, axis, point", "nm",
+     "dose-weighted mean of what the corrections in force leave",
+     .note = "of the reference's u; for axis z of defocus",
+     .member = offsetof(displacement_row, residual), .scale = 1e9},
+    {"residual_deviation_nm", "pipeline, axis, point", "nm",
+     "dose-weighted deviation from that mean",
+     .member = offsetof(displacement_row, residual_deviation), .scale = 1e9},
+};
+const bb_output_table bb_wafer_publication_displacements = {.title = title,
+                                                            .group = "results",
+                                                            .axes = "pipeline, axis",
+                                                            BB_OUTPUT_ROWS(displacement_rows)};
 
 static bb_status gather_points(publication *out)
 {
     bb_status status = BB_OK;
     bb_index index = 0;
-    double **arrays[] = {&out->x,    &out->y,  &out->field_x, &out->field_y,    &out->field,
-                         &out->zero, &out->dx, &out->dy,      &out->residual_x, &out->residual_y};
+    double **arrays[] = {&out->x,     &out->y,  &out->field_x,    &out->field_y,
+                         &out->field, &out->dx, &out->residual_x, &out->residual_y};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) {
         BB_TRY(BB_ZEROED(out->points, arrays[i]));
     }
@@ -55,90 +141,26 @@ static void release(publication *out)
     BB_RELEASE(&out->field_x);
     BB_RELEASE(&out->field_y);
     BB_RELEASE(&out->field);
-    BB_RELEASE(&out->zero);
     BB_RELEASE(&out->dx);
-    BB_RELEASE(&out->dy);
     BB_RELEASE(&out->residual_x);
     BB_RELEASE(&out->residual_y);
 }
 
-// |mean| + 3 sigma of candidate minus reference, an axis at a time.
-static bb_status publish_errors(publication *out)
+// What a pipeline differs by from the reference, an axis at a time.
+static bb_status price(publication *out, const bb_wafer_evaluation *evaluation, pipeline_row *row)
 {
-    static const struct {
-        int axis;
-        const char *name, *long_name;
-    } prices[] = {
-        {BB_AXIS_X, "results/overlay_error_x_nm", "|mean| + 3 sigma of x minus the reference's"},
-        {BB_AXIS_Y, "results/overlay_error_y_nm", "|mean| + 3 sigma of y minus the reference's"},
-        {BB_AXIS_Z, "results/height_error_nm", "|mean| + 3 sigma of height minus the reference's"},
-    };
     bb_status status = BB_OK;
-    double values[BB_STUDY_PIPELINES];
     bb_overlay_statistics statistics;
-    for (size_t i = 0; i < sizeof prices / sizeof *prices; ++i) {
-        int axis = prices[i].axis;
-        for (bb_index p = 0; p < out->pipelines; ++p) {
-            const double *mean = bb_wafer_evaluation_last(&out->evaluations[p])->mean[axis];
-            const double *truth = bb_wafer_evaluation_last(out->reference)->mean[axis];
-            values[p] = NAN;
-            for (bb_index k = 0; mean != NULL && k < out->points; ++k) {
-                out->dx[k] = mean[k] - truth[k];
-            }
-            if (mean != NULL) {
-                BB_TRY(bb_overlay_statistics_of(out->points, out->dx, out->zero, &statistics));
-                values[p] = statistics.x.m3s;
-            }
+    for (int axis = 0; axis < BB_WAFER_AXES; ++axis) {
+        const double *mean = bb_wafer_evaluation_last(evaluation)->mean[axis];
+        const double *truth = bb_wafer_evaluation_last(out->reference)->mean[axis];
+        row->errors[axis] = NAN;
+        for (bb_index k = 0; mean != NULL && k < out->points; ++k) {
+            out->dx[k] = mean[k] - truth[k];
         }
-        BB_TRY(bb_results_values(out->results, prices[i].name, "nm", prices[i].long_name,
-                                 "pipeline", values));
-    }
-done:
-    return status;
-}
-
-enum { MODELS = 4 };
-static const char *const model_names[MODELS] = {"raw", "wafer_6", "wafer_10", "field_6"};
-static const bb_overlay_model models[MODELS] = {BB_OVERLAY_RAW, BB_OVERLAY_WAFER_6,
-                                                BB_OVERLAY_WAFER_10, BB_OVERLAY_FIELD_6};
-
-typedef struct overlay_table {
-    double x[BB_STUDY_PIPELINES * MODELS];
-    double y[BB_STUDY_PIPELINES * MODELS];
-    const char *state[BB_STUDY_PIPELINES * MODELS];
-    char detail[MODELS][240]; // of the reference: it is the points that decide
-} overlay_table;
-
-static bb_status score_overlay(publication *out, overlay_table *table)
-{
-    bb_status status = BB_OK;
-    bb_overlay_statistics statistics;
-    bb_overlay_fit fit;
-    for (bb_index p = 0; p < out->pipelines; ++p) {
-        const bb_wafer_displacements *placed = bb_wafer_evaluation_last(&out->evaluations[p]);
-        const bb_overlay_points points = {out->points,
-                                          out->x,
-                                          out->y,
-                                          out->field_x,
-                                          out->field_y,
-                                          placed->mean[BB_AXIS_X],
-                                          placed->mean[BB_AXIS_Y]};
-        for (int m = 0; m < MODELS; ++m) {
-            bb_index index = p * MODELS + m;
-            BB_TRY(
-                bb_overlay_fit_model(models[m], &points, &fit, out->residual_x, out->residual_y));
-            if (out->points < 2) {
-                bb_outcome_set(&fit.outcome, BB_OUTCOME_UNDERDETERMINED,
-                               "no sigma from %td scored point", out->points);
-            }
-            BB_TRY(bb_overlay_statistics_of(out->points, out->residual_x, out->residual_y,
-                                            &statistics));
-            table->x[index] = statistics.x.m3s;
-            table->y[index] = statistics.y.m3s;
-            table->state[index] = bb_outcome_name(fit.outcome.kind);
-            if (&out->evaluations[p] == out->reference) {
-                memcpy(table->detail[m], fit.outcome.detail, sizeof table->detail[m]);
-            }
+        if (mean != NULL) {
+            BB_TRY(bb_overlay_statistics_of(out->points, out->dx, out->dx, &statistics));
+            row->errors[axis] = statistics.x.m3s;
         }
     }
 done:
@@ -146,93 +168,35 @@ done:
 }
 
 // The overlay itself, raw and after what a scanner corrects anyway.
-static bb_status publish_overlay(publication *out)
+static bb_status correct(publication *out, const bb_wafer_evaluation *evaluation, pipeline_row *row)
 {
     bb_status status = BB_OK;
-    overlay_table *table = NULL;
-    const char *details[MODELS];
-    BB_TRY(BB_ZEROED(1, &table));
-    BB_TRY(score_overlay(out, table));
+    bb_overlay_statistics statistics;
+    bb_overlay_fit fit;
+    const bb_wafer_displacements *placed = bb_wafer_evaluation_last(evaluation);
+    const bb_overlay_points points = {out->points,
+                                      out->x,
+                                      out->y,
+                                      out->field_x,
+                                      out->field_y,
+                                      placed->mean[BB_AXIS_X],
+                                      placed->mean[BB_AXIS_Y]};
     for (int m = 0; m < MODELS; ++m) {
-        details[m] = table->detail[m];
-    }
-    BB_TRY(bb_results_text_axis(out->results, "results/correction",
-                                "linear model taken out before the statistics", MODELS,
-                                model_names));
-    BB_TRY(bb_results_values(out->results, "results/overlay_x_nm", "nm",
-                             "|mean| + 3 sigma of the displacement in x after a correction",
-                             "pipeline, correction", table->x));
-    BB_TRY(bb_results_values(out->results, "results/overlay_y_nm", "nm",
-                             "|mean| + 3 sigma of the displacement in y after a correction",
-                             "pipeline, correction", table->y));
-    BB_TRY(bb_results_texts(out->results, "results/overlay_status",
-                            "ok, or underdetermined by the scored points", "pipeline, correction",
-                            table->state));
-    BB_TRY(bb_results_texts(out->results, "results/correction_detail",
-                            "why a correction is not determined", "correction", details));
-done:
-    BB_RELEASE(&table);
-    return status;
-}
-
-enum { MEAN, DEVIATION, RESIDUAL, RESIDUAL_DEVIATION };
-
-static bb_status publish_displacements(publication *out, const char *path, const char *long_name,
-                                       int which)
-{
-    bb_status status = BB_OK;
-    const int *axes = out->study->response.axes.items;
-    bb_index axis_count = out->study->response.axes.count;
-    double *values = NULL; // [pipelines][axes][points]
-    BB_TRY(BB_ALLOCATE(out->pipelines * axis_count * out->points, &values));
-    double *cursor = values;
-    for (bb_index p = 0; p < out->pipelines; ++p) {
-        for (bb_index a = 0; a < axis_count; ++a) {
-            const bb_wafer_displacements *placed = bb_wafer_evaluation_last(&out->evaluations[p]);
-            double *const *const by_axis[] = {placed->mean, placed->deviation, placed->residual,
-                                              placed->residual_deviation};
-            const double *source = by_axis[which][axes[a]];
-            for (bb_index i = 0; i < out->points; ++i) {
-                *cursor++ = 1e9 * source[i];
-            }
+        BB_TRY(bb_overlay_fit_model(models[m], &points, &fit, out->residual_x, out->residual_y));
+        if (out->points < 2) {
+            bb_outcome_set(&fit.outcome, BB_OUTCOME_UNDERDETERMINED,
+                           "no sigma from %td scored point", out->points);
+        }
+        BB_TRY(
+            bb_overlay_statistics_of(out->points, out->residual_x, out->residual_y, &statistics));
+        row->overlay_x[m] = statistics.x.m3s;
+        row->overlay_y[m] = statistics.y.m3s;
+        row->states[m] = bb_outcome_name(fit.outcome.kind);
+        if (evaluation == out->reference) {
+            (void)snprintf(out->detail[m], DETAIL_BYTES, "%s", fit.outcome.detail);
+            out->details[m] = out->detail[m];
         }
     }
-    BB_TRY(bb_results_values(out->results, path, "nm", long_name, "pipeline, axis, point", values));
-done:
-    BB_RELEASE(&values);
-    return status;
-}
-
-static bb_status publish_point(publication *out, const char *path, const char *unit,
-                               const char *long_name, const double *values, double factor)
-{
-    for (bb_index i = 0; i < out->points; ++i) {
-        out->dx[i] = factor * values[i];
-    }
-    return bb_results_values(out->results, path, unit, long_name, "point", out->dx);
-}
-
-static bb_status publish_points(publication *out)
-{
-    bb_status status = BB_OK;
-    for (bb_index i = 0; i < out->points; ++i) {
-        out->dx[i] = (double)i;
-    }
-    BB_TRY(bb_results_axis(out->results, "results/point", "1", "index of the scored point",
-                           out->points, out->dx));
-    BB_TRY(publish_point(out, "results/point_x_mm", "mm", "x on the wafer", out->x, 1e3));
-    BB_TRY(publish_point(out, "results/point_y_mm", "mm", "y on the wafer", out->y, 1e3));
-    BB_TRY(publish_point(out, "results/point_field", "1", "exposure index of the point's field",
-                         out->field, 1.0));
-    BB_TRY(publish_displacements(out, "results/displacement_nm",
-                                 "dose-weighted mean displacement over the dwell", MEAN));
-    BB_TRY(publish_displacements(out, "results/displacement_deviation_nm",
-                                 "dose-weighted deviation from that mean (fading)", DEVIATION));
-    BB_TRY(publish_displacements(out, "results/residual_nm",
-                                 "dose-weighted mean of what the corrections in force leave",
-                                 RESIDUAL));
-    BB_TRY(publish_displacements(out, "results/residual_deviation_nm",
-                                 "dose-weighted deviation from that mean", RESIDUAL_DEVIATION));
 done:
     return status;
 }
@@ -274,74 +238,76 @@ static void sum_coding(const bb_wafer_study *study, bb_wafer_evaluation *evaluat
     warn(study, evaluation, &total);
 }
 
-static bb_status publish_scalars(publication *out)
+// What all experiments say of a pipeline, from what this one knows.
+static void sum_up(const bb_wafer_study *study, bb_wafer_evaluation *evaluation)
+{
+    const bb_wafer_displacements *placed = bb_wafer_evaluation_last(evaluation);
+    sum_coding(study, evaluation);
+    evaluation->common.qoi_relative_error = sqrt(placed->squared_error / placed->squared_norm);
+    evaluation->common.flops_dense = evaluation->common.flops;
+}
+
+static bb_status publish_pipelines(publication *out, bb_results *results)
 {
     bb_status status = BB_OK;
-    double live[BB_STUDY_PIPELINES];
     const bb_evaluations all_evaluations = {&out->evaluations->common, sizeof *out->evaluations,
                                             out->pipelines};
+    pipeline_row *rows = NULL; // [pipelines]
+    BB_TRY(BB_ZEROED(out->pipelines, &rows));
     for (bb_index p = 0; p < out->pipelines; ++p) {
         bb_wafer_evaluation *evaluation = &out->evaluations[p];
-        sum_coding(out->study, evaluation);
-        const bb_wafer_displacements *placed = bb_wafer_evaluation_last(evaluation);
-        evaluation->common.qoi_relative_error = sqrt(placed->squared_error / placed->squared_norm);
-        evaluation->common.flops_dense = evaluation->common.flops;
-        live[p] = bb_evaluation_compression(4.0 * evaluation->live_values,
-                                            evaluation->common.operator_bytes);
+        sum_up(out->study, evaluation);
+        rows[p].live_ratio = bb_evaluation_compression(4.0 * evaluation->live_values,
+                                                       evaluation->common.operator_bytes);
+        BB_TRY(price(out, evaluation, &rows[p]));
+        BB_TRY(correct(out, evaluation, &rows[p]));
     }
-    BB_TRY(bb_evaluations_publish(&all_evaluations, "nm", out->results));
-    BB_TRY(bb_results_values(out->results, "results/compression_ratio_live", "1",
-                             "bytes in fp32 without the columns off the wafer over operator_bytes",
-                             "pipeline", live));
+    BB_TRY(bb_evaluations_publish(&all_evaluations, "nm", results));
+    BB_TRY(bb_output_table_publish_records(&bb_wafer_publication_pipelines, rows, sizeof *rows,
+                                           out->pipelines, NULL, results));
 done:
+    BB_RELEASE(&rows);
     return status;
 }
 
-static bb_status publish_axes(publication *out)
-{
-    static const char *const names[BB_WAFER_AXES] = {"x", "y", "z"};
-    const bb_list *axes = &out->study->response.axes;
-    const char *axis_names[BB_WAFER_AXES];
-    for (bb_index a = 0; a < axes->count; ++a) {
-        axis_names[a] = names[((const int *)axes->items)[a]];
-    }
-    return bb_results_text_axis(out->results, "results/axis", "axis of the displacement",
-                                axes->count, axis_names);
-}
-
-// What storage lost, by axis.
-static bb_status publish_coding(publication *out)
+// What storage lost, what was certified and where the points went, by axis.
+static bb_status publish_axes(const publication *out, bb_results *results)
 {
     bb_status status = BB_OK;
-    const bb_list *axes = &out->study->response.axes;
-    bb_coding_report *reports = NULL; // [pipelines][axes]
-    BB_TRY(BB_ALLOCATE(out->pipelines * axes->count, &reports));
-    for (bb_index i = 0; i < out->pipelines * axes->count; ++i) {
-        int axis = ((const int *)axes->items)[i % axes->count];
-        reports[i] = out->evaluations[i / axes->count].coding[axis];
+    const bb_index count = out->pipelines * out->axes;
+    bb_coding_report *reports = NULL;            // [pipelines][axes]
+    const bb_certificate_tally **tallies = NULL; // likewise
+    displacement_row *rows = NULL;               // likewise
+    BB_TRY(BB_ALLOCATE(count, &reports));
+    BB_TRY(BB_ALLOCATE(count, &tallies));
+    BB_TRY(BB_ALLOCATE(count, &rows));
+    for (bb_index i = 0; i < count; ++i) {
+        const int axis = ((const int *)out->study->response.axes.items)[i % out->axes];
+        const bb_wafer_evaluation *evaluation = &out->evaluations[i / out->axes];
+        const bb_wafer_displacements *placed = bb_wafer_evaluation_last(evaluation);
+        reports[i] = evaluation->coding[axis];
+        tallies[i] = &evaluation->certificate[axis];
+        rows[i] = (displacement_row){placed->mean[axis], placed->deviation[axis],
+                                     placed->residual[axis], placed->residual_deviation[axis]};
     }
-    BB_TRY(bb_coding_report_publish(&out->study->pipelines, "axis", axes->count, "m/K", reports,
-                                    out->results));
+    BB_TRY(bb_coding_report_publish(&out->study->pipelines, "axis", out->axes, "m/K", reports,
+                                    results));
+    BB_TRY(bb_wafer_certificate_publish(tallies, count, results));
+    BB_TRY(bb_output_table_publish_records(&bb_wafer_publication_displacements, rows, sizeof *rows,
+                                           count, NULL, results));
 done:
     BB_RELEASE(&reports);
+    BB_RELEASE(&tallies);
+    BB_RELEASE(&rows);
     return status;
 }
 
-// What was certified, by axis.
-static bb_status publish_certificates(publication *out)
+static void name_axes(publication *out)
 {
-    bb_status status = BB_OK;
-    const bb_list *axes = &out->study->response.axes;
-    const bb_certificate_tally **tallies = NULL; // [pipelines][axes]
-    BB_TRY(BB_ALLOCATE(out->pipelines * axes->count, &tallies));
-    for (bb_index i = 0; i < out->pipelines * axes->count; ++i) {
-        int axis = ((const int *)axes->items)[i % axes->count];
-        tallies[i] = &out->evaluations[i / axes->count].certificate[axis];
+    static const char *const names[BB_WAFER_AXES] = {"x", "y", "z"};
+    for (bb_index a = 0; a < out->axes; ++a) {
+        out->axis_names[a] = names[((const int *)out->study->response.axes.items)[a]];
     }
-    BB_TRY(bb_wafer_certificate_publish(out->results, out->pipelines, axes->count, tallies));
-done:
-    BB_RELEASE(&tallies);
-    return status;
 }
 
 bb_status bb_wafer_publication_write(const bb_wafer_study *study, const bb_wafer_problem *problem,
@@ -355,18 +321,15 @@ bb_status bb_wafer_publication_write(const bb_wafer_study *study, const bb_wafer
                        .reference = &evaluations[bb_product_pipelines_reference(&study->pipelines)],
                        .pipelines = study->pipelines.count,
                        .points = problem->point_count,
-                       .results = results};
+                       .axes = study->response.axes.count};
+    name_axes(&out);
     BB_TRY(gather_points(&out));
     const bb_wafer_overlay overlay = {study, problem, evaluations, out.reference,
                                       out.x, out.y,   out.field_x, out.field_y};
     BB_TRY(bb_wafer_draws_price(&overlay, evaluations));
-    BB_TRY(publish_scalars(&out));
-    BB_TRY(publish_axes(&out));
-    BB_TRY(publish_coding(&out));
-    BB_TRY(publish_certificates(&out));
-    BB_TRY(publish_errors(&out));
-    BB_TRY(publish_overlay(&out));
-    BB_TRY(publish_points(&out));
+    BB_TRY(publish_pipelines(&out, results));
+    BB_TRY(bb_output_table_publish(&bb_wafer_publication_points, &out, NULL, results));
+    BB_TRY(publish_axes(&out, results));
     BB_TRY(bb_wafer_overlay_publish(&overlay, results));
     BB_TRY(bb_lot_overlay_publish(&overlay, results));
     BB_TRY(bb_wafer_view_publish(&overlay, results));

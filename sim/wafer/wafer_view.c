@@ -7,14 +7,51 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { COMPONENTS = 3, PATH_BYTES = 64 };
+enum { COMPONENTS = 3, PATH_BYTES = 64, INDEX_BYTES = 24 };
+
+static const char *const component_names[COMPONENTS] = {"x", "y", "z"};
+
+static const bb_output axis_rows[] = {
+    {"point", "point", "1", "index of the scored point", .note = "as in /results",
+     .count = offsetof(bb_wafer_problem, point_count), .indices = true},
+    {"component", "component", NULL, "component of a vector", BB_OUTPUT_NAMES(component_names)},
+};
+const bb_output_table bb_wafer_view_axes = {
+    .title = "/view, wafer", .group = "view", BB_OUTPUT_ROWS(axis_rows)};
+
+static const bb_output vector_rows[] = {
+    {"point_mm", "point, component", "mm", .long_name = "the scored point on the wafer"},
+    {"raw_nm", "point, component", "nm", "displacement of the reference",
+     .note = "in the plane: z is 0"},
+    {"model_<p>_nm", "point, component", "nm",
+     .long_name = "displacement by the pipeline of that index"},
+    {"residual_<p>_nm", "point, component", "nm",
+     .long_name = "what its corrections in force leave of the reference's"},
+};
+const bb_output_table bb_wafer_view_vectors = {
+    .title = "/view, wafer", .group = "view", BB_OUTPUT_ROWS(vector_rows)};
+
+static const bb_output temperature_rows[] = {
+    {"x", "x", "mm", "centres of the columns of cells", .note = "of S"},
+    {"y", "y", "mm", .long_name = "centres of the rows of cells"},
+    {"z", "z", "mm", .long_name = "the one layer of cells"},
+    {"exposure_<field>", "z, y, x", "K", "mean temperature rise of a cell in the last light step",
+     .note = "S above the water, of a scored exposure"},
+    {"tau_<field>", "z, y, x", "K", "half the drop from top to bottom in the last light step",
+     .note = "with `mesh.through_thickness: two_mode` and generator plate or file"},
+};
+const bb_output_table bb_wafer_view_temperatures = {.title =
+                                                        "/temperature, wafer with `--dump inputs`",
+                                                    .group = "temperature",
+                                                    BB_OUTPUT_ROWS(temperature_rows)};
 
 // Vectors [points][COMPONENTS] of two components in m, in the unit that `factor` asks for.
-static bb_status publish_vectors(const bb_wafer_overlay *overlay, const char *path,
-                                 const char *unit, const char *long_name, const double *x,
-                                 const double *y, double factor, bb_results *results)
+static bb_status publish_vectors(const bb_wafer_overlay *overlay, const char *name,
+                                 const char *pipeline, const double *x, const double *y,
+                                 double factor, bb_results *results)
 {
     bb_status status = BB_OK;
+    const bb_output_fill fill = {.name = pipeline};
     double *values = NULL;
     bb_index count = overlay->problem->point_count;
     BB_TRY(BB_ZEROED(COMPONENTS * count, &values));
@@ -22,26 +59,9 @@ static bb_status publish_vectors(const bb_wafer_overlay *overlay, const char *pa
         values[COMPONENTS * i] = factor * x[i];
         values[COMPONENTS * i + 1] = factor * y[i];
     }
-    BB_TRY(bb_results_values(results, path, unit, long_name, "point, component", values));
+    BB_TRY(bb_output_table_add(&bb_wafer_view_vectors, name, values, &fill, results));
 done:
     BB_RELEASE(&values);
-    return status;
-}
-
-static bb_status publish_axes(bb_index count, bb_results *results)
-{
-    static const char *const components[COMPONENTS] = {"x", "y", "z"};
-    bb_status status = BB_OK;
-    double *index = NULL;
-    BB_TRY(BB_ALLOCATE(count, &index));
-    for (bb_index i = 0; i < count; ++i) {
-        index[i] = (double)i;
-    }
-    BB_TRY(bb_results_axis(results, "view/point", "1", "index of the scored point", count, index));
-    BB_TRY(bb_results_text_axis(results, "view/component", "component of a vector", COMPONENTS,
-                                components));
-done:
-    BB_RELEASE(&index);
     return status;
 }
 
@@ -49,37 +69,35 @@ bb_status bb_wafer_view_publish(const bb_wafer_overlay *overlay, bb_results *res
 {
     bb_status status = BB_OK;
     const bb_wafer_displacements *reference = bb_wafer_evaluation_last(overlay->reference);
-    char path[PATH_BYTES];
-    BB_TRY(publish_axes(overlay->problem->point_count, results));
-    BB_TRY(publish_vectors(overlay, "view/point_mm", "mm", "the scored point on the wafer",
-                           overlay->x, overlay->y, 1e3, results));
-    BB_TRY(publish_vectors(overlay, "view/raw_nm", "nm", "displacement of the reference",
-                           reference->mean[BB_AXIS_X], reference->mean[BB_AXIS_Y], 1e9, results));
+    char pipeline[INDEX_BYTES];
+    BB_TRY(bb_output_table_publish(&bb_wafer_view_axes, overlay->problem, NULL, results));
+    BB_TRY(publish_vectors(overlay, "point_mm", NULL, overlay->x, overlay->y, 1e3, results));
+    BB_TRY(publish_vectors(overlay, "raw_nm", NULL, reference->mean[BB_AXIS_X],
+                           reference->mean[BB_AXIS_Y], 1e9, results));
     for (bb_index p = 0; p < overlay->study->pipelines.count; ++p) {
         const bb_wafer_displacements *placed = bb_wafer_evaluation_last(&overlay->evaluations[p]);
-        (void)snprintf(path, sizeof path, "view/model_%td_nm", p);
-        BB_TRY(publish_vectors(overlay, path, "nm", "displacement by the pipeline of that index",
-                               placed->mean[BB_AXIS_X], placed->mean[BB_AXIS_Y], 1e9, results));
-        (void)snprintf(path, sizeof path, "view/residual_%td_nm", p);
-        BB_TRY(publish_vectors(
-            overlay, path, "nm", "what its corrections in force leave of the reference's",
-            placed->residual[BB_AXIS_X], placed->residual[BB_AXIS_Y], 1e9, results));
+        (void)snprintf(pipeline, sizeof pipeline, "%td", p);
+        BB_TRY(publish_vectors(overlay, "model_<p>_nm", pipeline, placed->mean[BB_AXIS_X],
+                               placed->mean[BB_AXIS_Y], 1e9, results));
+        BB_TRY(publish_vectors(overlay, "residual_<p>_nm", pipeline, placed->residual[BB_AXIS_X],
+                               placed->residual[BB_AXIS_Y], 1e9, results));
     }
 done:
     return status;
 }
 
 // Centres of `count` cells from `origin` on, mm.
-static bb_status publish_centres(const char *path, const char *long_name, bb_index count,
-                                 double metadata, double pitch, bb_results *results)
+static bb_status publish_centres(const char *name, bb_index count, double origin, double pitch,
+                                 bb_results *results)
 {
     bb_status status = BB_OK;
     double *centres = NULL;
     BB_TRY(BB_ALLOCATE(count, &centres));
     for (bb_index i = 0; i < count; ++i) {
-        centres[i] = 1e3 * (metadata + ((double)i + 0.5) * pitch);
+        centres[i] = 1e3 * (origin + ((double)i + 0.5) * pitch);
     }
-    BB_TRY(bb_results_axis(results, path, "mm", long_name, count, centres));
+    BB_TRY(
+        bb_output_table_add_axis(&bb_wafer_view_temperatures, name, count, centres, NULL, results));
 done:
     BB_RELEASE(&centres);
     return status;
@@ -90,25 +108,21 @@ bb_status bb_wafer_view_heating(const bb_wafer_problem *problem, const bb_wafer_
 {
     bb_status status = BB_OK;
     const bb_temperature_grid *grid = problem->grid;
-    char path[PATH_BYTES];
+    const bb_output_table *table = &bb_wafer_view_temperatures;
+    char field[INDEX_BYTES];
+    const bb_output_fill fill = {.name = field};
     double *rises = NULL; // [input_count]
-    BB_TRY(publish_centres("temperature/x", "centres of the columns of cells", grid->columns,
-                           grid->origin_x, grid->cell_width, results));
-    BB_TRY(publish_centres("temperature/y", "centres of the rows of cells", grid->rows,
-                           grid->origin_y, grid->cell_height, results));
-    BB_TRY(publish_centres("temperature/z", "the one layer of cells", 1, -1e-3, 1e-3, results));
+    BB_TRY(publish_centres("x", grid->columns, grid->origin_x, grid->cell_width, results));
+    BB_TRY(publish_centres("y", grid->rows, grid->origin_y, grid->cell_height, results));
+    BB_TRY(publish_centres("z", 1, -1e-3, 1e-3, results));
     BB_TRY(BB_ALLOCATE(problem->input_count, &rises));
     for (bb_index f = 0; f < problem->scored_count; ++f) {
         bb_wafer_heating_rises(heating, f, heating->light_steps - 1, rises);
-        (void)snprintf(path, sizeof path, "temperature/exposure_%td", problem->scored[f]);
-        BB_TRY(bb_results_values(results, path, "K",
-                                 "mean temperature rise of a cell in the last light step",
-                                 "z, y, x", rises));
+        (void)snprintf(field, sizeof field, "%td", problem->scored[f]);
+        BB_TRY(bb_output_table_add(table, "exposure_<field>", rises, &fill, results));
         if (problem->input_blocks > 1) {
-            (void)snprintf(path, sizeof path, "temperature/tau_%td", problem->scored[f]);
-            BB_TRY(bb_results_values(results, path, "K",
-                                     "half the drop from top to bottom in the last light step",
-                                     "z, y, x", rises + grid->cell_count));
+            BB_TRY(bb_output_table_add(table, "tau_<field>", rises + grid->cell_count, &fill,
+                                       results));
         }
     }
 done:

@@ -40,6 +40,22 @@ static inline bb_status driver_load(const driver_case *study, bb_config **out)
     return status;
 }
 
+/// Every dataset of the results is declared by a table of the experiment.
+static inline void driver_check_declared(const bb_experiment *experiment, const bb_results *results)
+{
+    for (bb_index i = 0; i < bb_results_count(results); ++i) {
+        const bb_dataset *dataset = bb_results_dataset(results, i);
+        const bb_output *row = NULL;
+        for (bb_index t = 0; row == NULL && experiment->outputs[t] != NULL; ++t) {
+            row = bb_output_table_find(experiment->outputs[t], dataset);
+        }
+        if (row == NULL) {
+            print_error("no table declares %s/%s\n", dataset->group, dataset->name);
+            fail();
+        }
+    }
+}
+
 /// Runs the driver of a loaded configuration. Owner of `*out`: the caller; NULL on failure.
 static inline bb_status driver_run_loaded(const bb_config *config, bb_index threads,
                                           bb_results **out)

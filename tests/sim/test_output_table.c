@@ -51,6 +51,25 @@ static const bb_output single_rows[] = {
 };
 static const bb_output_table singles = {"/layers", "With layers:", "layers", NULL, single_rows, 4};
 
+static const char *const direction_names[] = {"x", "y"};
+static const char *const unit_names[] = {"nm", "ppm"};
+static const bb_output direction_rows[] = {
+    {"step", "step", "1", .long_name = "index of the step", .indices = true},
+    {"direction", "direction", NULL, "of an error", .note = "on the wafer",
+     BB_OUTPUT_NAMES(direction_names)},
+    {"unit", "direction", NULL, .long_name = "its unit", BB_OUTPUT_NAMES(unit_names)},
+    {"error", "step, direction", "nm", .long_name = "an error", .embedded = true},
+};
+static const bb_output_table directions = {
+    .title = "/steps", .group = "steps", .axes = "step", BB_OUTPUT_ROWS(direction_rows)};
+
+static const bb_output index_rows[] = {
+    {"layer", "layer", "1", .long_name = "index", .count = offsetof(single, count),
+     .indices = true},
+};
+static const bb_output_table indices = {
+    .title = "/layers", .group = "layers", BB_OUTPUT_ROWS(index_rows)};
+
 static const double strehls[TARGETS] = {0.5, 0.25, 0.125};
 
 static bb_results *publish_toy(void)
@@ -103,6 +122,28 @@ static void a_single_record_leaves_out_what_it_has_not(void **state)
     bb_results_destroy(&results);
 }
 
+static void indices_and_names_need_no_member(void **state)
+{
+    (void)state;
+    bb_results *results = NULL;
+    const double errors[3][2] = {{1, 2}, {3, 4}, {5, 6}};
+    const single layers = {.count = 4};
+    check_ok(bb_results_create(&results));
+    check_ok(
+        bb_output_table_publish_records(&directions, errors, sizeof *errors, 3, NULL, results));
+    check_ok(bb_output_table_publish(&indices, &layers, NULL, results));
+    const bb_dataset *steps = bb_results_find(results, "steps/step");
+    assert_true(steps->is_axis && steps->count == 3 && steps->numbers[2] == 2.0);
+    const bb_dataset *names = bb_results_find(results, "steps/direction");
+    assert_true(names->is_axis && names->count == 2);
+    assert_string_equal(names->texts[1], "y");
+    assert_string_equal(bb_results_find(results, "steps/unit")->texts[1], "ppm");
+    assert_true(bb_results_find(results, "steps/error")->numbers[5] == 6.0);
+    const bb_dataset *layer = bb_results_find(results, "layers/layer");
+    assert_true(layer->count == 4 && layer->numbers[3] == 3.0);
+    bb_results_destroy(&results);
+}
+
 static void what_is_not_declared_is_refused(void **state)
 {
     (void)state;
@@ -143,9 +184,9 @@ static void datasets_find_their_rows(void **state)
 static void the_list_is_markdown(void **state)
 {
     (void)state;
-    const bb_output_table *const tables[] = {&axes, &table, &singles};
+    const bb_output_table *const tables[] = {&axes, &table, &singles, &directions};
     bb_text text = {0};
-    check_ok(bb_output_table_list(tables, 3, &text));
+    check_ok(bb_output_table_list(tables, 4, &text));
     assert_string_equal(bb_text_string(&text),
                         "## /results, toy\n\n"
                         "| dataset | dimensions | unit | meaning |\n|---|---|---|---|\n"
@@ -159,7 +200,14 @@ static void the_list_is_markdown(void **state)
                         "| `height` | height | m | axis: heights |\n"
                         "| `layer` | layer | 1 | axis: index of the layer |\n"
                         "| `optional_<p>` | height | 1 | left out where there is none |\n"
-                        "| `sum` | | m | their sum |\n");
+                        "| `sum` | | m | their sum |\n"
+                        "\n## /steps\n\n"
+                        "| dataset | dimensions | unit | meaning |\n|---|---|---|---|\n"
+                        "| `step` | step | 1 | axis: index of the step |\n"
+                        "| `direction` | direction | text | axis: of an error: `x`, `y`; on the "
+                        "wafer |\n"
+                        "| `unit` | direction | text | its unit |\n"
+                        "| `error` | step, direction | nm | an error |\n");
     bb_text_release(&text);
 }
 
@@ -168,6 +216,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_become_columns),
         cmocka_unit_test(a_single_record_leaves_out_what_it_has_not),
+        cmocka_unit_test(indices_and_names_need_no_member),
         cmocka_unit_test(what_is_not_declared_is_refused),
         cmocka_unit_test(datasets_find_their_rows),
         cmocka_unit_test(the_list_is_markdown),

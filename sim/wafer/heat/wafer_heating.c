@@ -296,57 +296,67 @@ void bb_wafer_heating_refer(const bb_wafer_problem *problem, bb_wafer_heating *h
     heating->referred = true;
 }
 
+// At the end of an exposure.
+typedef struct exposure_row {
+    bb_ledger ledger;
+    double wafer, lost, imbalance, clipped;
+} exposure_row;
+
+static const bb_output rows[] = {
+    {"exposure", "exposure", "1", "exposure index, over all wafers",
+     .note = "up to the last scored field of the last", .indices = true},
+    {"wafer", "exposure", "1", "index of the wafer", .member = offsetof(exposure_row, wafer)},
+    {"deposited_j", "exposure", "J", "energy put into wafer and ring",
+     .member = offsetof(exposure_row, ledger.deposited)},
+    {"lost_j", "exposure", "J", "energy lost to water and hood, and from the ring",
+     .note = "sum of the next three", .member = offsetof(exposure_row, lost)},
+    {"lost_water_j", "exposure", "J", "energy lost to the cooling water under wafer and clamp",
+     .member = offsetof(exposure_row, ledger.lost)},
+    {"lost_hood_j", "exposure", "J", "energy lost to the cooling hood",
+     .note = "negative where it warms the wafer",
+     .member = offsetof(exposure_row, ledger.lost_hood)},
+    {"lost_ring_j", "exposure", "J", "energy lost from the ring to the cooling water",
+     .member = offsetof(exposure_row, ledger.lost_ring)},
+    {"stored_wafer_j", "exposure", "J", "energy stored in the wafer",
+     .member = offsetof(exposure_row, ledger.stored_wafer)},
+    {"stored_clamp_j", "exposure", "J", "energy stored in the clamp",
+     .member = offsetof(exposure_row, ledger.stored_clamp)},
+    {"stored_ring_j", "exposure", "J", "energy stored in the ring",
+     .member = offsetof(exposure_row, ledger.stored_ring)},
+    {"arrived_j", "exposure", "J",
+     "energy brought by wafers that arrived off the temperature of the water",
+     .member = offsetof(exposure_row, ledger.arrived)},
+    {"unloaded_j", "exposure", "J", "energy that left with earlier wafers",
+     .member = offsetof(exposure_row, ledger.unloaded)},
+    {"imbalance", "exposure", "1",
+     "(deposited + arrived - lost - unloaded - stored) / (deposited + abs(arrived))",
+     .member = offsetof(exposure_row, imbalance)},
+    {"clipped_j", "exposure", "J", "dose that fell beside wafer and ring in this exposure",
+     .member = offsetof(exposure_row, clipped)},
+};
+const bb_output_table bb_wafer_heating_outputs = {
+    .title = "/energy, wafer", .group = "energy", .axes = "exposure", BB_OUTPUT_ROWS(rows)};
+
 bb_status bb_wafer_heating_publish(const bb_wafer_heating *heating, bb_results *results)
 {
-    static const struct {
-        const char *path, *unit, *long_name;
-    } entries[] = {
-        {"energy/deposited_j", "J", "energy put into wafer and ring"},
-        {"energy/lost_j", "J", "energy lost to water and hood, and from the ring"},
-        {"energy/lost_water_j", "J", "energy lost to the cooling water under wafer and clamp"},
-        {"energy/lost_hood_j", "J", "energy lost to the cooling hood"},
-        {"energy/lost_ring_j", "J", "energy lost from the ring to the cooling water"},
-        {"energy/stored_wafer_j", "J", "energy stored in the wafer"},
-        {"energy/stored_clamp_j", "J", "energy stored in the clamp"},
-        {"energy/stored_ring_j", "J", "energy stored in the ring"},
-        {"energy/arrived_j", "J",
-         "energy brought by wafers that arrived off the temperature of the water"},
-        {"energy/unloaded_j", "J", "energy that left with earlier wafers"},
-        {"energy/imbalance", "1",
-         "(deposited + arrived - lost - unloaded - stored) / (deposited + abs(arrived))"},
-        {"energy/clipped_j", "J", "dose that fell beside wafer and ring in this exposure"},
-        {"energy/wafer", "1", "index of the wafer"},
-    };
-    enum { ENTRIES = sizeof entries / sizeof *entries };
     bb_status status = BB_OK;
-    bb_index count = heating->exposed_count;
-    double *values = NULL; // [ENTRIES + 1][count]
-    BB_TRY(BB_ALLOCATE((ENTRIES + 1) * count, &values));
+    const bb_index count = heating->exposed_count;
+    exposure_row *exposures = NULL; // [count]
+    BB_TRY(BB_ALLOCATE(count, &exposures));
     for (bb_index f = 0; f < count; ++f) {
         const bb_ledger *ledger = &heating->ledgers[f];
-        const bb_index wafer = f / heating->field_count;
-        const double row[ENTRIES + 1] = {
-            ledger->deposited,     ledger->lost + ledger->lost_hood + ledger->lost_ring,
-            ledger->lost,          ledger->lost_hood,
-            ledger->lost_ring,     ledger->stored_wafer,
-            ledger->stored_clamp,  ledger->stored_ring,
-            ledger->arrived,       ledger->unloaded,
-            heating->imbalance[f], heating->clipped_joules[f],
-            (double)wafer,         (double)f};
-        for (int e = 0; e <= ENTRIES; ++e) {
-            values[e * count + f] = row[e];
-        }
+        exposures[f] = (exposure_row){.ledger = *ledger,
+                                      .wafer = (double)(f / heating->field_count),
+                                      .lost = ledger->lost + ledger->lost_hood + ledger->lost_ring,
+                                      .imbalance = heating->imbalance[f],
+                                      .clipped = heating->clipped_joules[f]};
     }
-    BB_TRY(bb_results_axis(results, "energy/exposure", "1", "exposure index, over all wafers",
-                           count, values + ENTRIES * count));
-    for (int e = 0; e < ENTRIES; ++e) {
-        BB_TRY(bb_results_values(results, entries[e].path, entries[e].unit, entries[e].long_name,
-                                 "exposure", values + e * count));
-    }
+    BB_TRY(bb_output_table_publish_records(&bb_wafer_heating_outputs, exposures, sizeof *exposures,
+                                           count, NULL, results));
     BB_TRY(bb_wafer_loading_publish(heating->wafers, heating->wafer_count, results));
     BB_TRY(bb_wafer_probes_publish(&heating->probes, results));
 done:
-    BB_RELEASE(&values);
+    BB_RELEASE(&exposures);
     return status;
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/wafer/heat/wafer_loading.h"
 
-#include "core/memory.h"
-
 #include <math.h>
 
 bb_status bb_wafer_loading_open(const bb_wafer_problem *problem, bb_wafer_loading *out)
@@ -82,38 +80,27 @@ void bb_wafer_loading_load(bb_heat_simulation *simulation)
     }
 }
 
+static const bb_output rows[] = {
+    {"wafer", "wafer", "1", "index of the wafer", .indices = true},
+    {"clamp_at_load_j", "wafer", "J", "energy stored in the clamp when the wafer was loaded",
+     .member = offsetof(bb_loaded_wafer, clamp_joules)},
+    {"clamp_rise_at_load_k", "wafer", "K", "mean rise of the clamp when the wafer was loaded",
+     .member = offsetof(bb_loaded_wafer, clamp_rise)},
+    {"ring_at_load_j", "wafer", "J", "energy stored in the ring when the wafer was loaded",
+     .member = offsetof(bb_loaded_wafer, ring_joules)},
+    {"unloaded_j", "wafer", "J", "energy that left with the wafer", .note = "NaN of the last",
+     .member = offsetof(bb_loaded_wafer, unloaded_joules)},
+};
+const bb_output_table bb_wafer_loading_outputs = {.title =
+                                                      "/wafers, wafer with `wafers.count` over 1",
+                                                  .group = "wafers",
+                                                  .axes = "wafer",
+                                                  BB_OUTPUT_ROWS(rows)};
+
 bb_status bb_wafer_loading_publish(const bb_loaded_wafer *wafers, bb_index count,
                                    bb_results *results)
 {
-    static const struct {
-        const char *path, *unit, *long_name;
-    } entries[] = {
-        {"wafers/clamp_at_load_j", "J", "energy stored in the clamp when the wafer was loaded"},
-        {"wafers/clamp_rise_at_load_k", "K", "mean rise of the clamp when the wafer was loaded"},
-        {"wafers/ring_at_load_j", "J", "energy stored in the ring when the wafer was loaded"},
-        {"wafers/unloaded_j", "J", "energy that left with the wafer"},
-    };
-    enum { ENTRIES = sizeof entries / sizeof *entries };
-    bb_status status = BB_OK;
-    double *values = NULL; // [ENTRIES + 1][count]
-    if (count == 1) {
-        goto done;
-    }
-    BB_TRY(BB_ALLOCATE((ENTRIES + 1) * count, &values));
-    for (bb_index w = 0; w < count; ++w) {
-        values[w] = wafers[w].clamp_joules;
-        values[count + w] = wafers[w].clamp_rise;
-        values[2 * count + w] = wafers[w].ring_joules;
-        values[3 * count + w] = wafers[w].unloaded_joules;
-        values[4 * count + w] = (double)w;
-    }
-    BB_TRY(bb_results_axis(results, "wafers/wafer", "1", "index of the wafer", count,
-                           values + ENTRIES * count));
-    for (int e = 0; e < ENTRIES; ++e) {
-        BB_TRY(bb_results_values(results, entries[e].path, entries[e].unit, entries[e].long_name,
-                                 "wafer", values + e * count));
-    }
-done:
-    BB_RELEASE(&values);
-    return status;
+    return count == 1 ? BB_OK
+                      : bb_output_table_publish_records(&bb_wafer_loading_outputs, wafers,
+                                                        sizeof *wafers, count, NULL, results);
 }

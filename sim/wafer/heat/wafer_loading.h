@@ -4,7 +4,7 @@
 #ifndef BB_SIM_WAFER_HEAT_WAFER_LOADING_H
 #define BB_SIM_WAFER_HEAT_WAFER_LOADING_H
 
-#include "sim/output/results.h"
+#include "sim/output/output_table.h"
 #include "sim/wafer/heat/heat_simulation.h"
 
 /// What a wafer of the lot met and took along.
@@ -37,6 +37,8 @@ BB_CHECKED bb_status bb_wafer_loading_step(bb_wafer_loading *loading,
 
 /// Puts a wafer on that has the problem's rise on arrival, and books what it brings.
 void bb_wafer_loading_load(bb_heat_simulation *simulation);
+
+extern const bb_output_table bb_wafer_loading_outputs;
 
 /// Writes /wafers from `wafers` [count]; nothing for a single wafer.
 BB_CHECKED bb_status bb_wafer_loading_publish(const bb_loaded_wafer *wafers, bb_index count,

@@ -43,46 +43,44 @@ void bb_wafer_probes_take(bb_wafer_probes *probes, double time, bb_index wafer, 
     }
 }
 
-static void take_column(const bb_wafer_probes *probes, bb_index column, double *out)
-{
-    for (bb_index i = 0; i < probes->taken; ++i) {
-        out[i] = probes->rows[i * probes->width + column];
-    }
-}
+static const char title[] = "/probes, wafer with `probes`";
 
-static bb_status publish_probe(const bb_wafer_probes *probes, bb_index index, const double *values,
-                               bb_results *results)
-{
-    char path[TEXT_BYTES];
-    char name[TEXT_BYTES];
-    const bb_probe_config *probe = probes->problem->probes[index].config;
-    (void)snprintf(path, sizeof path, "probes/%s_k", probe->name);
-    (void)snprintf(name, sizeof name, "rise of the %s above the water at (%.9g, %.9g) mm",
-                   bb_probe_layers[probe->layer], probe->x_mm, probe->y_mm);
-    return bb_results_values(results, path, "K", name, "time_s", values);
-}
+// Members are columns of a row.
+static const bb_output rows[] = {
+    {"time_s", "time_s", "s", "end of the step, since the first wafer was gripped",
+     .note = "each step of the scan and, between two wafers, of the bare clamp", .member = 0},
+    {"wafer", "time_s", "1", "index of the wafer, between two that of the one that left",
+     .member = sizeof(double)},
+};
+const bb_output_table bb_wafer_probes_outputs = {
+    .title = title, .group = "probes", .axes = "time_s", BB_OUTPUT_ROWS(rows)};
+
+static const bb_output rise_rows[] = {
+    {"<name>_k", "time_s", "K", "rise of the probe above the water",
+     .note = "`long_name` says layer and place; NaN of a wafer's probe while there is no wafer"},
+};
+const bb_output_table bb_wafer_probes_rises = {
+    .title = title, .group = "probes", .axes = "time_s", BB_OUTPUT_ROWS(rise_rows)};
 
 bb_status bb_wafer_probes_publish(const bb_wafer_probes *probes, bb_results *results)
 {
     bb_status status = BB_OK;
-    double *column = NULL;
+    const size_t stride = (size_t)probes->width * sizeof *probes->rows;
+    char text[TEXT_BYTES];
     if (probes->width == 0) {
         goto done;
     }
-    BB_TRY(BB_ALLOCATE(probes->taken, &column));
-    take_column(probes, 0, column);
-    BB_TRY(bb_results_axis(results, "probes/time_s", "s",
-                           "end of the step, since the first wafer was gripped", probes->taken,
-                           column));
-    take_column(probes, 1, column);
-    BB_TRY(bb_results_values(results, "probes/wafer", "1",
-                             "index of the wafer, between two that of the one that left", "time_s",
-                             column));
+    BB_TRY(bb_output_table_publish_records(&bb_wafer_probes_outputs, probes->rows, stride,
+                                           probes->taken, NULL, results));
     for (bb_index i = 0; i < probes->problem->probe_count; ++i) {
-        take_column(probes, BEFORE_RISES + i, column);
-        BB_TRY(publish_probe(probes, i, column, results));
+        const bb_probe_config *probe = probes->problem->probes[i].config;
+        const bb_output_fill fill = {.name = probe->name, .long_name = text};
+        (void)snprintf(text, sizeof text, "rise of the %s above the water at (%.9g, %.9g) mm",
+                       bb_probe_layers[probe->layer], probe->x_mm, probe->y_mm);
+        BB_TRY(bb_output_table_publish_records(&bb_wafer_probes_rises,
+                                               probes->rows + BEFORE_RISES + i, stride,
+                                               probes->taken, &fill, results));
     }
 done:
-    BB_RELEASE(&column);
     return status;
 }

@@ -2,33 +2,101 @@
 #include "sim/wafer/overlay/lot_overlay.h"
 
 #include "core/memory.h"
-#include "physics/wafer/overlay/overlay.h"
 #include "physics/wafer/overlay/overlay_spread.h"
 
 #include <math.h>
 
-static const double NANOMETRES = 1e9;
+enum { STATISTICS = sizeof(bb_wafer_statistics) / sizeof(double) }; // of a wafer and an error
+static const char *const spread_names[] = {"mean_sigma", "point_sigma", "point_max", "m3s"};
+enum { SPREADS = sizeof(bb_overlay_spread) / sizeof(double) }; // of an error: [direction][spread]
+_Static_assert((int)SPREADS ==
+                   (int)BB_WAFER_DIRECTIONS * (int)(sizeof spread_names / sizeof *spread_names),
+               "a spread is not x, y and vector of what the axis names");
 
-enum { DIRECTIONS = 3 };
-enum { MEAN, SIGMA, M3S, PERCENTILE, MAXIMUM, STATISTICS };
-enum { MEAN_SIGMA, POINT_SIGMA, POINT_MAX, POOLED, SPREADS };
-static const char *const spread_names[SPREADS] = {"mean_sigma", "point_sigma", "point_max", "m3s"};
+// Of a pipeline, an axis and a wafer: [points], m.
+typedef struct displacement_row {
+    const double *mean, *residual;
+} displacement_row;
 
 // Of all pipelines and errors.
 typedef struct lot {
     const bb_wafer_overlay *of;
-    bb_results *results;
-    bb_index pipelines, wafers, points;
-    double *dx, *dy;                // [wafers][points] of one pipeline and error
-    double *statistics[STATISTICS]; // [pipelines][BB_WAFER_ERRORS][wafers][DIRECTIONS]
-    double *headline;               // [pipelines][BB_WAFER_ERRORS][wafers]
-    double *spread;                 // [pipelines][BB_WAFER_ERRORS][DIRECTIONS][SPREADS]
+    bb_index pipelines, axes, wafers, points;
+    double *indices;                 // [wafers]
+    double *dx, *dy;                 // [wafers][points] of one pipeline and error
+    bb_wafer_statistics *statistics; // [pipelines][BB_WAFER_ERRORS][wafers]
+    bb_overlay_spread *spreads;      // [pipelines][BB_WAFER_ERRORS]
+    double *qoi_errors;              // [pipelines][wafers]
+    displacement_row *displacements; // [pipelines][axes][wafers]
 } lot;
+
+static const char title[] = "/results, wafer: the overlay report";
+
+static const bb_output rows[] = {
+    {"wafer", "wafer", "1", "index of the scored wafer in the lot",
+     .member = offsetof(lot, indices), .count = offsetof(lot, wafers)},
+    {"spread", "spread", NULL, "how errors differ from wafer to wafer",
+     .note = "with e_wk the error at point k of wafer w, `mean_sigma` is the standard deviation "
+             "over wafers (count - 1) of the wafer's mean over points, `point_sigma` the rms over "
+             "points of s_k, the standard deviation over wafers of e_wk, `point_max` the largest "
+             "s_k, `m3s` abs(mean) + 3 sigma of the errors of all wafers together",
+     BB_OUTPUT_NAMES(spread_names)},
+    {"wafer_qoi_relative_error", "pipeline, wafer", "1",
+     "error of the quantity of interest on a wafer", .note = "as `qoi_relative_error`",
+     .member = offsetof(lot, qoi_errors)},
+};
+const bb_output_table bb_lot_overlay_outputs = {
+    .title = title,
+    .when = "With `wafers: {scored: all}` of more than one wafer, the same scored points on every "
+            "wafer.",
+    .group = "results",
+    BB_OUTPUT_ROWS(rows)};
+
+#define BY_WAFER "pipeline, error, wafer"
+
+static const bb_output wafer_rows[] = {
+    {"wafer_headline_nm", BY_WAFER, "nm", "larger abs(mean) + 3 sigma of x and y of a wafer",
+     .member = offsetof(bb_wafer_statistics, headline)},
+    {"wafer_mean_nm", BY_WAFER ", direction", "nm", "mean of a wafer",
+     .member = offsetof(bb_wafer_statistics, mean), .embedded = true},
+    {"wafer_sigma_nm", BY_WAFER ", direction", "nm", "standard deviation of a wafer",
+     .member = offsetof(bb_wafer_statistics, sigma), .embedded = true},
+    {"wafer_m3s_nm", BY_WAFER ", direction", "nm", "abs(mean) + 3 sigma of a wafer",
+     .member = offsetof(bb_wafer_statistics, m3s), .embedded = true},
+    {"wafer_percentile997_nm", BY_WAFER ", direction", "nm",
+     "99.7 percentile of the size on a wafer",
+     .member = offsetof(bb_wafer_statistics, percentile997), .embedded = true},
+    {"wafer_max_nm", BY_WAFER ", direction", "nm", "largest size on a wafer",
+     .member = offsetof(bb_wafer_statistics, max), .embedded = true},
+};
+const bb_output_table bb_lot_overlay_wafers = {
+    .title = title, .group = "results", .axes = BY_WAFER, BB_OUTPUT_ROWS(wafer_rows)};
+
+static const bb_output displacement_rows[] = {
+    {"wafer_displacement_nm", "pipeline, axis, wafer, point", "nm",
+     "dose-weighted mean displacement over the dwell on each wafer", .note = "as `displacement_nm`",
+     .member = offsetof(displacement_row, mean), .scale = 1e9},
+    {"wafer_residual_nm", "pipeline, axis, wafer, point", "nm",
+     "dose-weighted mean of what the corrections in force leave on each wafer",
+     .note = "as `residual_nm`", .member = offsetof(displacement_row, residual), .scale = 1e9},
+};
+const bb_output_table bb_lot_overlay_displacements = {.title = title,
+                                                      .group = "results",
+                                                      .axes = "pipeline, axis, wafer",
+                                                      BB_OUTPUT_ROWS(displacement_rows)};
+
+static const bb_output spread_rows[] = {
+    {"wafer_to_wafer_nm", "pipeline, error, direction, spread", "nm",
+     "spread of an error over the wafers",
+     .note = "of the vector root of the sum of squares of x and y, its `m3s` that of the lengths",
+     .embedded = true},
+};
+const bb_output_table bb_lot_overlay_spreads = {
+    .title = title, .group = "results", .axes = "pipeline, error", BB_OUTPUT_ROWS(spread_rows)};
 
 double bb_lot_overlay_values(double wafers, double pipelines, double axes, double points)
 {
-    const double of_errors =
-        wafers * (1.0 + (double)STATISTICS * (double)DIRECTIONS) + (double)(DIRECTIONS * SPREADS);
+    const double of_errors = wafers * (double)STATISTICS + (double)SPREADS;
     return wafers < 2.0 ? 0.0
                         : wafers + pipelines * ((double)BB_WAFER_ERRORS * of_errors +
                                                 wafers * (1.0 + 2.0 * axes * points));
@@ -38,63 +106,32 @@ static bb_status open(lot *all)
 {
     bb_status status = BB_OK;
     const bb_index items = all->pipelines * BB_WAFER_ERRORS;
+    BB_TRY(BB_ALLOCATE(all->wafers, &all->indices));
     BB_TRY(BB_ALLOCATE(all->wafers * all->points, &all->dx));
     BB_TRY(BB_ALLOCATE(all->wafers * all->points, &all->dy));
-    for (int s = 0; s < STATISTICS; ++s) {
-        BB_TRY(BB_ALLOCATE(items * all->wafers * DIRECTIONS, &all->statistics[s]));
-    }
-    BB_TRY(BB_ALLOCATE(items * all->wafers, &all->headline));
-    BB_TRY(BB_ALLOCATE(items * DIRECTIONS * SPREADS, &all->spread));
+    BB_TRY(BB_ALLOCATE(items * all->wafers, &all->statistics));
+    BB_TRY(BB_ALLOCATE(items, &all->spreads));
+    BB_TRY(BB_ALLOCATE(all->pipelines * all->wafers, &all->qoi_errors));
+    BB_TRY(BB_ALLOCATE(all->pipelines * all->axes * all->wafers, &all->displacements));
 done:
     return status;
 }
 
 static void release(lot *all)
 {
+    BB_RELEASE(&all->indices);
     BB_RELEASE(&all->dx);
     BB_RELEASE(&all->dy);
-    for (int s = 0; s < STATISTICS; ++s) {
-        BB_RELEASE(&all->statistics[s]);
-    }
-    BB_RELEASE(&all->headline);
-    BB_RELEASE(&all->spread);
-}
-
-// `item` counts pipelines, errors and wafers.
-static void keep_statistics(lot *all, bb_index item, const bb_overlay_statistics *statistics)
-{
-    const bb_overlay_axis *const axes[DIRECTIONS] = {&statistics->x, &statistics->y,
-                                                     &statistics->vector};
-    for (int d = 0; d < DIRECTIONS; ++d) {
-        const double values[STATISTICS] = {axes[d]->mean, axes[d]->sigma, axes[d]->m3s,
-                                           axes[d]->percentile997, axes[d]->max};
-        for (int s = 0; s < STATISTICS; ++s) {
-            all->statistics[s][item * DIRECTIONS + d] = values[s];
-        }
-    }
-    const bool known = !isnan(statistics->x.m3s) && !isnan(statistics->y.m3s);
-    all->headline[item] = known ? fmax(statistics->x.m3s, statistics->y.m3s) : NAN;
-}
-
-// `item` counts pipelines and errors.
-static void keep_spread(lot *all, bb_index item, const bb_overlay_spread *spread)
-{
-    const bb_overlay_spread_axis *const axes[DIRECTIONS] = {&spread->x, &spread->y,
-                                                            &spread->vector};
-    for (int d = 0; d < DIRECTIONS; ++d) {
-        double *out = all->spread + (item * DIRECTIONS + d) * SPREADS;
-        out[MEAN_SIGMA] = axes[d]->mean_sigma;
-        out[POINT_SIGMA] = axes[d]->point_sigma;
-        out[POINT_MAX] = axes[d]->point_max;
-        out[POOLED] = axes[d]->m3s;
-    }
+    BB_RELEASE(&all->statistics);
+    BB_RELEASE(&all->spreads);
+    BB_RELEASE(&all->qoi_errors);
+    BB_RELEASE(&all->displacements);
 }
 
 static bb_status score(lot *all)
 {
     bb_status status = BB_OK;
     bb_overlay_statistics statistics;
-    bb_overlay_spread spread;
     for (bb_index item = 0; item < all->pipelines * BB_WAFER_ERRORS; ++item) {
         const bb_wafer_evaluation *evaluation = &all->of->evaluations[item / BB_WAFER_ERRORS];
         const int error = (int)(item % BB_WAFER_ERRORS);
@@ -104,102 +141,35 @@ static bb_status score(lot *all)
             bb_wafer_overlay_error(all->of, evaluation, w, error, BB_AXIS_X, dx);
             bb_wafer_overlay_error(all->of, evaluation, w, error, BB_AXIS_Y, dy);
             BB_TRY(bb_overlay_statistics_of(all->points, dx, dy, &statistics));
-            keep_statistics(all, item * all->wafers + w, &statistics);
+            all->statistics[item * all->wafers + w] = bb_wafer_overlay_statistics(&statistics);
         }
-        BB_TRY(bb_overlay_spread_of(all->wafers, all->points, all->dx, all->dy, &spread));
-        keep_spread(all, item, &spread);
+        BB_TRY(
+            bb_overlay_spread_of(all->wafers, all->points, all->dx, all->dy, &all->spreads[item]));
     }
 done:
     return status;
 }
 
-static bb_status publish_axes(const lot *all)
+// What every wafer has of its own without statistics.
+static void gather(lot *all)
 {
-    bb_status status = BB_OK;
-    double *index = NULL;
-    const bb_index first = all->of->problem->wafer_count - all->wafers;
-    BB_TRY(BB_ALLOCATE(all->wafers, &index));
+    const int *axes = all->of->study->response.axes.items;
+    displacement_row *row = all->displacements;
     for (bb_index w = 0; w < all->wafers; ++w) {
-        index[w] = (double)(first + w);
+        all->indices[w] = (double)(all->of->problem->wafer_count - all->wafers + w);
     }
-    BB_TRY(bb_results_axis(all->results, "results/wafer", "1", "index of the scored wafer",
-                           all->wafers, index));
-    BB_TRY(bb_results_text_axis(all->results, "results/spread",
-                                "how errors differ from wafer to wafer", SPREADS, spread_names));
-done:
-    BB_RELEASE(&index);
-    return status;
-}
-
-static bb_status publish_statistics(const lot *all)
-{
-    static const struct {
-        const char *path, *long_name;
-    } entries[STATISTICS] = {
-        {"results/wafer_mean_nm", "mean of a wafer"},
-        {"results/wafer_sigma_nm", "standard deviation of a wafer"},
-        {"results/wafer_m3s_nm", "|mean| + 3 sigma of a wafer"},
-        {"results/wafer_percentile997_nm", "99.7 percentile of the size on a wafer"},
-        {"results/wafer_max_nm", "largest size on a wafer"},
-    };
-    bb_status status = BB_OK;
-    for (int s = 0; s < STATISTICS; ++s) {
-        BB_TRY(bb_results_values(all->results, entries[s].path, "nm", entries[s].long_name,
-                                 "pipeline, error, wafer, direction", all->statistics[s]));
-    }
-    BB_TRY(bb_results_values(all->results, "results/wafer_headline_nm", "nm",
-                             "larger |mean| + 3 sigma of x and y of a wafer",
-                             "pipeline, error, wafer", all->headline));
-    BB_TRY(bb_results_values(all->results, "results/wafer_to_wafer_nm", "nm",
-                             "spread of an error over the wafers",
-                             "pipeline, error, direction, spread", all->spread));
-done:
-    return status;
-}
-
-static bb_status publish_qoi(const lot *all)
-{
-    bb_status status = BB_OK;
-    double *values = NULL; // [pipelines][wafers]
-    BB_TRY(BB_ALLOCATE(all->pipelines * all->wafers, &values));
-    for (bb_index i = 0; i < all->pipelines * all->wafers; ++i) {
-        const bb_wafer_displacements *placed =
-            &all->of->evaluations[i / all->wafers].wafers[i % all->wafers];
-        values[i] = sqrt(placed->squared_error / placed->squared_norm);
-    }
-    BB_TRY(bb_results_values(all->results, "results/wafer_qoi_relative_error", "1",
-                             "error of the quantity of interest on a wafer", "pipeline, wafer",
-                             values));
-done:
-    BB_RELEASE(&values);
-    return status;
-}
-
-static bb_status publish_points(const lot *all, bool residual, const char *path,
-                                const char *long_name)
-{
-    bb_status status = BB_OK;
-    const bb_list *axes = &all->of->study->response.axes;
-    double *values = NULL; // [pipelines][axes][wafers][points]
-    BB_TRY(BB_ALLOCATE(all->pipelines * axes->count * all->wafers * all->points, &values));
-    double *cursor = values;
     for (bb_index p = 0; p < all->pipelines; ++p) {
-        for (bb_index a = 0; a < axes->count; ++a) {
-            const int axis = ((const int *)axes->items)[a];
-            for (bb_index w = 0; w < all->wafers; ++w) {
-                const bb_wafer_displacements *placed = &all->of->evaluations[p].wafers[w];
-                const double *source = residual ? placed->residual[axis] : placed->mean[axis];
-                for (bb_index i = 0; i < all->points; ++i) {
-                    *cursor++ = NANOMETRES * source[i];
-                }
-            }
+        const bb_wafer_displacements *placed = all->of->evaluations[p].wafers;
+        for (bb_index w = 0; w < all->wafers; ++w) {
+            all->qoi_errors[p * all->wafers + w] =
+                sqrt(placed[w].squared_error / placed[w].squared_norm);
+        }
+        for (bb_index i = 0; i < all->axes * all->wafers; ++i) {
+            const int axis = axes[i / all->wafers];
+            const bb_wafer_displacements *wafer = &placed[i % all->wafers];
+            *row++ = (displacement_row){wafer->mean[axis], wafer->residual[axis]};
         }
     }
-    BB_TRY(bb_results_values(all->results, path, "nm", long_name, "pipeline, axis, wafer, point",
-                             values));
-done:
-    BB_RELEASE(&values);
-    return status;
 }
 
 // values[wafer][point] - mean over wafers.
@@ -246,9 +216,11 @@ done:
 bb_status bb_lot_overlay_publish(const bb_wafer_overlay *overlay, bb_results *results)
 {
     bb_status status = BB_OK;
+    const bb_index pipelines = overlay->study->pipelines.count;
+    const bb_index items = pipelines * BB_WAFER_ERRORS;
     lot all = {.of = overlay,
-               .results = results,
-               .pipelines = overlay->study->pipelines.count,
+               .pipelines = pipelines,
+               .axes = overlay->study->response.axes.count,
                .wafers = overlay->problem->scored_wafers,
                .points = overlay->problem->point_count};
     if (all.wafers < 2) {
@@ -256,14 +228,16 @@ bb_status bb_lot_overlay_publish(const bb_wafer_overlay *overlay, bb_results *re
     }
     BB_TRY(open(&all));
     BB_TRY(score(&all));
-    BB_TRY(publish_axes(&all));
-    BB_TRY(publish_statistics(&all));
-    BB_TRY(publish_qoi(&all));
-    BB_TRY(publish_points(&all, false, "results/wafer_displacement_nm",
-                          "dose-weighted mean displacement over the dwell on each wafer"));
-    BB_TRY(
-        publish_points(&all, true, "results/wafer_residual_nm",
-                       "dose-weighted mean of what the corrections in force leave on each wafer"));
+    gather(&all);
+    BB_TRY(bb_output_table_publish(&bb_lot_overlay_outputs, &all, NULL, results));
+    BB_TRY(bb_output_table_publish_records(&bb_lot_overlay_wafers, all.statistics,
+                                           sizeof *all.statistics, items * all.wafers, NULL,
+                                           results));
+    BB_TRY(bb_output_table_publish_records(&bb_lot_overlay_displacements, all.displacements,
+                                           sizeof *all.displacements,
+                                           pipelines * all.axes * all.wafers, NULL, results));
+    BB_TRY(bb_output_table_publish_records(&bb_lot_overlay_spreads, all.spreads,
+                                           sizeof *all.spreads, items, NULL, results));
 done:
     release(&all);
     return status;

@@ -18,6 +18,9 @@ BB_CHECKED bb_status bb_lot_overlay_centre(const bb_wafer_study *study,
                                            const bb_wafer_problem *problem,
                                            bb_wafer_evaluation *evaluations);
 
+extern const bb_output_table bb_lot_overlay_outputs, bb_lot_overlay_wafers,
+    bb_lot_overlay_displacements, bb_lot_overlay_spreads;
+
 /// Writes them; nothing for a single scored wafer. The axes pipeline, error, direction, axis and
 /// point are there already. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_lot_overlay_publish(const bb_wafer_overlay *overlay, bb_results *results);

@@ -57,12 +57,13 @@ double bb_latency_miss_bound(bb_index misses, bb_index count)
 static void sum_up(bb_index count, double *values, double deadline, bb_latency_summary *out)
 {
     double sum = 0.0;
-    out->count = count;
-    out->misses = 0;
+    bb_index misses = 0;
     for (bb_index i = 0; i < count; ++i) {
         sum += values[i];
-        out->misses += values[i] > deadline;
+        misses += values[i] > deadline;
     }
+    out->count = (double)count;
+    out->misses = (double)misses;
     qsort(values, (size_t)count, sizeof *values, ascending);
     out->mean = count == 0 ? NAN : sum / (double)count;
     out->p50 = quantile(count, values, 0.5);
@@ -71,8 +72,8 @@ static void sum_up(bb_index count, double *values, double deadline, bb_latency_s
     out->p9999 = quantile(count, values, 0.9999);
     out->max = quantile(count, values, 1.0);
     out->max_over_median = out->max / out->p50;
-    out->miss_rate = count == 0 ? NAN : (double)out->misses / (double)count;
-    out->miss_bound = bb_latency_miss_bound(out->misses, count);
+    out->miss_rate = count == 0 ? NAN : out->misses / out->count;
+    out->miss_bound = bb_latency_miss_bound(misses, count);
 }
 
 bb_status bb_latency_summarise(bb_index count, const bb_step_record *records, int kind,

@@ -41,10 +41,10 @@ typedef struct bb_step_record {
 
 /// Of the steps of one kind; NaN where there are none.
 typedef struct bb_latency_summary {
-    bb_index count;
+    double count;
     double mean, p50, p99, p999, p9999, max; ///< s
     double max_over_median;
-    bb_index misses;                     ///< latencies over the deadline
+    double misses;                       ///< latencies over the deadline
     double miss_rate, miss_bound;        ///< bb_latency_miss_bound
     double stage_median[BB_STEP_STAGES]; ///< s
 } bb_latency_summary;

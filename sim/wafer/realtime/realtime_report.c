@@ -1,51 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/wafer/realtime/realtime_report.h"
 
-#include "core/memory.h"
 #include "sim/wafer/realtime/realtime_table.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { KINDS = BB_REALTIME_KINDS, BLOCKS = 1000 };
-
-static const char *const stage_names[BB_STEP_STAGES] = {
-    "state", "input", "reading and products", "outputs", "waiting for matrices", "launch and host"};
-
-static bb_status publish_axes(const bb_realtime_summary *s, bb_results *results)
-{
-    bb_status status = BB_OK;
-    double gpus[BB_LOOP_GPUS];
-    for (int g = 0; g < BB_LOOP_GPUS; ++g) {
-        gpus[g] = g;
-    }
-    BB_TRY(bb_results_text_axis(results, "kind",
-                                "steps: light with products, heat alone, dark, or all", KINDS,
-                                bb_realtime_kind_names));
-    BB_TRY(bb_results_axis(results, "gpu", "1", "GPU: axes of the response are dealt to them",
-                           s->loop->gpus, gpus));
-    BB_TRY(bb_results_text_axis(results, "stage", "part of a step", BB_STEP_STAGES, stage_names));
-done:
-    return status;
-}
-
-static bb_status publish_stages(const bb_realtime_summary *s, bb_results *results)
-{
-    bb_status status = BB_OK;
-    double *values = NULL; // [KINDS][gpus][BB_STEP_STAGES]
-    const bb_index gpus = s->loop->gpus;
-    BB_TRY(BB_ALLOCATE(KINDS * gpus * BB_STEP_STAGES, &values));
-    for (bb_index i = 0; i < KINDS * gpus * BB_STEP_STAGES; ++i) {
-        const bb_index row = i / BB_STEP_STAGES;
-        values[i] = 1e6 * s->stage_median[row / gpus][row % gpus][i % BB_STEP_STAGES];
-    }
-    BB_TRY(bb_results_measured(results, "results/stage_p50_us", "us", "median time of a stage",
-                               "kind, gpu, stage", values));
-done:
-    BB_RELEASE(&values);
-    return status;
-}
+enum { KINDS = BB_REALTIME_KINDS };
 
 static bb_status note_run(const bb_realtime_summary *s, bb_results *results)
 {
@@ -61,73 +23,7 @@ done:
     return status;
 }
 
-static bb_status publish_histogram(const bb_realtime_summary *s, bb_results *results)
-{
-    bb_status status = BB_OK;
-    double *edges = NULL;
-    double *counts = NULL; // [KINDS][BB_LATENCY_BINS]
-    BB_TRY(BB_ALLOCATE((bb_index)BB_LATENCY_BINS, &edges));
-    BB_TRY(BB_ALLOCATE((bb_index)KINDS * BB_LATENCY_BINS, &counts));
-    for (int bin = 0; bin < BB_LATENCY_BINS; ++bin) {
-        edges[bin] = 1e6 * bin / BB_LATENCY_BINS_PER_SECOND;
-    }
-    for (int k = 0; k < KINDS; ++k) {
-        bb_latency_histogram(s->measured->count, s->measured->records[0], bb_realtime_kinds[k],
-                             counts + k * BB_LATENCY_BINS);
-    }
-    BB_TRY(bb_results_axis(results, "latency/bin_us", "us",
-                           "lower edge of a bin; the last one has no upper edge", BB_LATENCY_BINS,
-                           edges));
-    BB_TRY(bb_results_measured(results, "latency/count", "1", "steps by latency", "kind, bin_us",
-                               counts));
-done:
-    BB_RELEASE(&edges);
-    BB_RELEASE(&counts);
-    return status;
-}
-
-// Median and maximum of runs of successive steps.
-static bb_status publish_series(const bb_realtime_summary *s, bb_results *results)
-{
-    bb_status status = BB_OK;
-    const bb_index count = s->measured->count;
-    const bb_index blocks = count < BLOCKS ? count : BLOCKS;
-    double *values = NULL; // [4][blocks]
-    BB_TRY(BB_ALLOCATE(4 * blocks, &values));
-    BB_TRY(bb_latency_blocks(count, s->measured->records[0], blocks, values, values + blocks,
-                             values + 2 * blocks));
-    for (bb_index i = 0; i < blocks; ++i) {
-        values[blocks + i] *= 1e6;
-        values[2 * blocks + i] *= 1e6;
-        values[3 * blocks + i] = (double)i;
-    }
-    BB_TRY(bb_results_axis(results, "latency/block", "1", "run of successive steps", blocks,
-                           values + 3 * blocks));
-    BB_TRY(bb_results_measured(results, "latency/block_begin_s", "s",
-                               "first release of a run, since the first of all", "block", values));
-    BB_TRY(bb_results_measured(results, "latency/block_p50_us", "us", "median latency of a run",
-                               "block", values + blocks));
-    BB_TRY(bb_results_measured(results, "latency/block_max_us", "us", "greatest latency of a run",
-                               "block", values + 2 * blocks));
-done:
-    BB_RELEASE(&values);
-    return status;
-}
-
-static bb_status publish_worst_stages(const bb_realtime_summary *s, bb_results *results)
-{
-    const bb_index items = s->loop->gpus * BB_STEP_STAGES;
-    double stages[BB_REALTIME_WORST * BB_LOOP_GPUS * BB_STEP_STAGES];
-    for (bb_index i = 0; i < s->worst_count * items; ++i) {
-        const bb_index k = i % items;
-        const bb_step_record *records = s->measured->records[k / BB_STEP_STAGES];
-        stages[i] = 1e6 * records[s->worst[i / items]].stage[k % BB_STEP_STAGES];
-    }
-    return bb_results_measured(results, "worst/stage_us", "us", "time of a stage of the step",
-                               "rank, gpu, stage", stages);
-}
-
-static bb_status publish_host(const bb_realtime_summary *s, bb_results *results)
+static bb_status note_host(const bb_realtime_summary *s, bb_results *results)
 {
     const bb_realtime_measurement *m = s->measured;
     const char *const notes[][2] = {
@@ -183,16 +79,17 @@ done:
 static bb_status print_latencies(const bb_realtime_summary *s, bb_text *table)
 {
     bb_status status = BB_OK;
-    const bb_latency_summary *all = &s->kind[0];
+    const bb_latency_summary *all = &s->kind[0].latency;
     BB_TRY(bb_text_add(table, "\n"));
     for (int k = -1; k < KINDS; ++k) {
-        if (k < 0 || s->kind[k].count > 0) {
-            BB_TRY(bb_realtime_table_print(&bb_realtime_by_kind, s, k, table));
+        if (k < 0 || s->kind[k].latency.count > 0.0) {
+            BB_TRY(bb_realtime_table_print(&bb_realtime_print_kind, k < 0 ? NULL : &s->kind[k],
+                                           table));
             BB_TRY(bb_text_add(table, "\n"));
         }
     }
     BB_TRY(bb_text_add(table, "latencies in us; deadline %g us: ", 1e3 * s->config->deadline_ms));
-    BB_TRY(all->misses == 0
+    BB_TRY(all->misses == 0.0
                ? bb_text_add(table, "no miss, rate below %.3g at 95 %%\n", all->miss_bound)
                : bb_text_add(table, "miss rate %.3g, below %.3g at 95 %%\n", all->miss_rate,
                              all->miss_bound));
@@ -216,11 +113,11 @@ static bb_status print_stage_row(const bb_realtime_summary *s, int kind, int gpu
     if (s->loop->gpus > 1) {
         (void)snprintf(number, sizeof number, " %d", gpu);
     }
-    (void)snprintf(name, sizeof name, "%s%s", bb_realtime_kind_names[kind], number);
+    (void)snprintf(name, sizeof name, "%s%s", s->kind[kind].name, number);
     BB_TRY(bb_text_add(table, "%-7s", name));
     for (int stage = 0; stage < BB_STEP_STAGES; ++stage) {
-        const int width = (int)strlen(stage_names[stage]) + 1;
-        BB_TRY(print_stage(s->stage_median[kind][gpu][stage], width, table));
+        const int width = (int)strlen(bb_realtime_stages[stage]) + 1;
+        BB_TRY(print_stage(s->kind[kind].stages[gpu][stage], width, table));
     }
     BB_TRY(bb_text_add(table, "\n"));
 done:
@@ -232,11 +129,11 @@ static bb_status print_stages(const bb_realtime_summary *s, bb_text *table)
     bb_status status = BB_OK;
     BB_TRY(bb_text_add(table, "\n%-7s", "stage"));
     for (int stage = 0; stage < BB_STEP_STAGES; ++stage) {
-        BB_TRY(bb_text_add(table, "  %s", stage_names[stage]));
+        BB_TRY(bb_text_add(table, "  %s", bb_realtime_stages[stage]));
     }
     BB_TRY(bb_text_add(table, "  (median us%s)\n", s->loop->gpus > 1 ? ", by GPU" : ""));
     for (int k = 1; k < KINDS; ++k) {
-        for (int g = 0; s->kind[k].count > 0 && g < s->loop->gpus; ++g) {
+        for (int g = 0; s->kind[k].latency.count > 0.0 && g < s->loop->gpus; ++g) {
             BB_TRY(print_stage_row(s, k, g, table));
         }
     }
@@ -248,15 +145,14 @@ static bb_status print_worst(const bb_realtime_summary *s, bb_text *table)
 {
     bb_status status = BB_OK;
     BB_TRY(bb_text_add(table, "\n"));
-    BB_TRY(bb_realtime_table_print(&bb_realtime_worst, s, -1, table));
+    BB_TRY(bb_realtime_table_print(&bb_realtime_print_worst, NULL, table));
     BB_TRY(bb_text_add(table, "  stages [us], as above\n"));
     for (bb_index i = 0; i < s->worst_count; ++i) {
-        BB_TRY(bb_realtime_table_print(&bb_realtime_worst, s, i, table));
+        BB_TRY(bb_realtime_table_print(&bb_realtime_print_worst, &s->worst[i], table));
         for (int g = 0; g < s->loop->gpus; ++g) {
-            const bb_step_record *record = &s->measured->records[g][s->worst[i]];
             BB_TRY(bb_text_add(table, "%s", g == 0 ? " " : " |"));
             for (int stage = 0; stage < BB_STEP_STAGES; ++stage) {
-                BB_TRY(print_stage(record->stage[stage], 0, table));
+                BB_TRY(print_stage(s->worst[i].stages[g][stage], 0, table));
             }
         }
         BB_TRY(bb_text_add(table, "\n"));
@@ -272,16 +168,17 @@ static bb_status print_streaming(const bb_realtime_summary *s, bb_text *table)
         return BB_OK;
     }
     BB_TRY(bb_text_add(table,
-                       "matrices cross field by field: %.1f MB a field, 1 / %.2f of fp32; %td of "
-                       "%td fields waited for them",
+                       "matrices cross field by field: %.1f MB a field, 1 / %.2f of fp32; %.0f of "
+                       "%.0f fields waited for them",
                        1e-6 * s->loop->field_bytes, s->measured->field.ratio, s->fields_waited,
                        s->fields_begun));
-    BB_TRY(s->fields_waited == 0
+    BB_TRY(s->fields_waited == 0.0
                ? bb_text_add(table, "\n")
                : bb_text_add(table, ", at most %.3f ms\n", 1e3 * s->longest_wait));
     BB_TRY(bb_text_add(table, "\n"));
     for (int row = -1; row < BB_REALTIME_SCHEDULES; ++row) {
-        BB_TRY(bb_realtime_table_print(&bb_realtime_by_schedule, s, row, table));
+        BB_TRY(bb_realtime_table_print(&bb_realtime_print_schedule,
+                                       row < 0 ? NULL : &s->schedule[row], table));
         BB_TRY(bb_text_add(table, "\n"));
     }
 done:
@@ -342,24 +239,9 @@ bb_status bb_realtime_report(const bb_wafer_loop *loop, const bb_realtime_measur
     const bb_realtime_summary *s = &summary;
     BB_TRY(bb_realtime_table_sum_up(loop, measured, &summary));
     BB_TRY(print(s, table));
-    BB_TRY(publish_axes(s, results));
-    BB_TRY(bb_realtime_table_publish(&bb_realtime_by_kind, s, KINDS, results));
-    BB_TRY(publish_stages(s, results));
-    BB_TRY(bb_realtime_table_publish(&bb_realtime_totals, s, 1, results));
+    BB_TRY(bb_realtime_table_publish(s, results));
     BB_TRY(note_run(s, results));
-    BB_TRY(publish_histogram(s, results));
-    BB_TRY(publish_series(s, results));
-    BB_TRY(bb_realtime_table_publish(&bb_realtime_worst, s, s->worst_count, results));
-    BB_TRY(publish_worst_stages(s, results));
-    if (loop->streamed) {
-        BB_TRY(bb_results_text_axis(results, "stream/schedule",
-                                    "a field by Table 1 from transfer and computation, or measured",
-                                    BB_REALTIME_SCHEDULES, bb_realtime_schedules));
-        BB_TRY(
-            bb_realtime_table_publish(&bb_realtime_by_schedule, s, BB_REALTIME_SCHEDULES, results));
-        BB_TRY(bb_realtime_table_publish(&bb_realtime_stream, s, 1, results));
-    }
-    BB_TRY(publish_host(s, results));
+    BB_TRY(note_host(s, results));
 done:
     return status;
 }

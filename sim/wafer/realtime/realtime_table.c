@@ -1,28 +1,216 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/wafer/realtime/realtime_table.h"
 
+#include "core/memory.h"
+
 #include <math.h>
 #include <string.h>
 
-enum { KINDS = BB_REALTIME_KINDS, SCHEDULES = BB_REALTIME_SCHEDULES };
+enum { KINDS = BB_REALTIME_KINDS, SCHEDULES = BB_REALTIME_SCHEDULES, BLOCKS = 1000 };
 
-const int bb_realtime_kinds[KINDS] = {BB_STEP_ALL, BB_STEP_LIGHT, BB_STEP_HEAT, BB_STEP_DARK};
-const char *const bb_realtime_kind_names[KINDS] = {"all", "light", "heat", "dark"};
-const char *const bb_realtime_schedules[SCHEDULES] = {"predicted for fp32", "predicted",
+static const int kinds[KINDS] = {BB_STEP_ALL, BB_STEP_LIGHT, BB_STEP_HEAT, BB_STEP_DARK};
+static const char *const kind_names[KINDS] = {"all", "light", "heat", "dark"};
+static const char *const schedule_names[SCHEDULES] = {"predicted for fp32", "predicted",
                                                       "measured"};
+const char *const bb_realtime_stages[BB_STEP_STAGES] = {
+    "state", "input", "reading and products", "outputs", "waiting for matrices", "launch and host"};
+
+// What the file has once; s and ms.
+typedef struct figures {
+    bb_index gpus;
+    double deadline_ms, period_ms, ahead, least_queued, field_steps, operator_bytes;
+    double encode_seconds, wall_seconds;
+    bb_field_times field;
+    double field_bytes, fields_begun, fields_waited, longest_wait;
+    bb_index bins, blocks;
+    double *edges;                     // [bins] us
+    double *counts;                    // [KINDS][bins]
+    double *begins, *medians, *maxima; // [blocks] of runs of successive steps
+} figures;
+
+static const bb_output axis_rows[] = {
+    {"kind", "kind", NULL, "kind of step", .note = "light with products, heat alone, or dark",
+     BB_OUTPUT_NAMES(kind_names)},
+    {"gpu", "gpu", "1", "GPU", .note = "axes of the response are dealt to them",
+     .count = offsetof(figures, gpus), .indices = true},
+    {"stage", "stage", NULL, "part of a step", BB_OUTPUT_NAMES(bb_realtime_stages)},
+};
+const bb_output_table bb_realtime_table_axes = {
+    .title = "realtime", .group = "", BB_OUTPUT_ROWS(axis_rows)};
+
+#define OF_KIND(field) .member = offsetof(bb_realtime_kind, field), .measured = true
+
+static const bb_output kind_rows[] = {
+    {"steps", "kind", "1", "steps that were measured", OF_KIND(latency.count)},
+    {"latency_mean_us", "kind", "us", "mean latency", OF_KIND(latency.mean), .scale = 1e6},
+    {"latency_p50_us", "kind", "us", "median latency", .note = "nearest rank, as those that follow",
+     OF_KIND(latency.p50), .scale = 1e6},
+    {"latency_p99_us", "kind", "us", "latency that 1 step in 100 passes", OF_KIND(latency.p99),
+     .scale = 1e6},
+    {"latency_p99_9_us", "kind", "us", "latency that 1 step in 1000 passes", OF_KIND(latency.p999),
+     .scale = 1e6},
+    {"latency_p99_99_us", "kind", "us", "latency that 1 step in 10000 passes",
+     OF_KIND(latency.p9999), .scale = 1e6},
+    {"latency_max_us", "kind", "us", "greatest latency", OF_KIND(latency.max), .scale = 1e6},
+    {"latency_max_over_p50", "kind", "1", "greatest latency over the median",
+     OF_KIND(latency.max_over_median)},
+    {"misses", "kind", "1", "latencies over the deadline", OF_KIND(latency.misses)},
+    {"miss_rate", "kind", "1", "misses over steps", OF_KIND(latency.miss_rate)},
+    {"miss_rate_bound", "kind", "1", "upper bound on the rate of misses, 95 %",
+     .note = "Clopper and Pearson, one-sided; 3 / steps without a miss",
+     OF_KIND(latency.miss_bound)},
+    {"stage_p50_us", "kind, gpu, stage", "us", "median time of a stage",
+     .note = "of waiting for matrices over the steps that begin a field", OF_KIND(stages),
+     .scale = 1e6, .embedded = true},
+};
+const bb_output_table bb_realtime_table_kinds = {
+    .title = "/results, realtime", .group = "results", .axes = "kind", BB_OUTPUT_ROWS(kind_rows)};
+
+static const bb_output figure_rows[] = {
+    {"deadline_us", "", "us", "deadline of a step", .note = "as configured",
+     .member = offsetof(figures, deadline_ms), .scale = 1e3},
+    {"period_us", "", "us", "between fixed releases", .note = "as configured; NaN back to back",
+     .member = offsetof(figures, period_ms), .scale = 1e3},
+    {"ahead", "", "1", "steps queued before their release; 0: the host releases each",
+     .note = "as configured", .member = offsetof(figures, ahead)},
+    {"least_queued", "", "1", "fewest steps that the device still had when the host queued another",
+     .note = "NaN without", .member = offsetof(figures, least_queued), .measured = true},
+    {"field_steps", "", "1", "steps of a field", .note = "light and dark",
+     .member = offsetof(figures, field_steps)},
+    {"field_time_s", "", "s", "median time of a field's steps, each waited for",
+     .note = "back to back, of a scored field; of 32", .member = offsetof(figures, field.each),
+     .measured = true},
+    {"field_queued_time_s", "", "s", "median time of a field's steps, queued at once",
+     .note = "likewise", .member = offsetof(figures, field.queued), .measured = true},
+    {"operator_bytes", "", "byte", "matrices on the devices",
+     .note = "coded: of all scored fields and axes, or two slots",
+     .member = offsetof(figures, operator_bytes)},
+    {"encode_time_s", "", "s", "to make and code the rows",
+     .member = offsetof(figures, encode_seconds), .measured = true},
+    {"wall_time_s", "", "s", "from the first measured release to the last step's end",
+     .member = offsetof(figures, wall_seconds), .measured = true},
+};
+const bb_output_table bb_realtime_table_figures = {
+    .title = "/results, realtime", .group = "results", BB_OUTPUT_ROWS(figure_rows)};
+
+static const bb_output latency_rows[] = {
+    {"bin_us", "bin_us", "us", "lower edge of a bin; the last one has no upper edge",
+     .note = "of 1 us, the last from 2 ms on", .member = offsetof(figures, edges),
+     .count = offsetof(figures, bins)},
+    {"count", "kind, bin_us", "1", "steps by latency", .member = offsetof(figures, counts),
+     .measured = true},
+    {"block", "block", "1", "run of successive steps", .note = "up to 1000 of them",
+     .count = offsetof(figures, blocks), .indices = true},
+    {"block_begin_s", "block", "s", "first release of a run, since the first of all",
+     .member = offsetof(figures, begins), .measured = true},
+    {"block_p50_us", "block", "us", "median latency of a run", .member = offsetof(figures, medians),
+     .scale = 1e6, .measured = true},
+    {"block_max_us", "block", "us", "greatest latency of a run",
+     .member = offsetof(figures, maxima), .scale = 1e6, .measured = true},
+};
+const bb_output_table bb_realtime_table_latencies = {
+    .title = "/latency, realtime", .group = "latency", BB_OUTPUT_ROWS(latency_rows)};
+
+#define OF_WORST(field) .member = offsetof(bb_realtime_worst, field), .measured = true
+
+static const bb_output worst_rows[] = {
+    {"rank", "rank", "1", "greatest latency first", .note = "the ten greatest",
+     .member = offsetof(bb_realtime_worst, rank)},
+    {"release_s", "rank", "s", "release since the first measured one", OF_WORST(release)},
+    {"exposure", "rank", "1", "exposure of the step", OF_WORST(exposure)},
+    {"step", "rank", "1", "step of the exposure", OF_WORST(step)},
+    {"latency_us", "rank", "us", "latency of the step", OF_WORST(latency), .scale = 1e6},
+    {"stage_us", "rank, gpu, stage", "us", "time of a stage of the step", OF_WORST(stages),
+     .scale = 1e6, .embedded = true},
+};
+const bb_output_table bb_realtime_table_worst = {
+    .title = "/worst, realtime", .group = "worst", .axes = "rank", BB_OUTPUT_ROWS(worst_rows)};
+
+#define OF_SCHEDULE(field) .member = offsetof(bb_realtime_schedule, field), .measured = true
+
+static const char stream_title[] = "/stream, realtime with `realtime.matrices: streamed`";
+
+static const bb_output schedule_rows[] = {
+    {"schedule", "schedule", NULL, "a field by Table 1 from transfer and computation, or measured",
+     BB_OUTPUT_NAMES(schedule_names)},
+    {"transfer_s", "schedule", "s", "matrices of a field to all devices",
+     .note = "nothing else under way; median of 32", OF_SCHEDULE(transfer)},
+    {"compute_s", "schedule", "s", "all steps of a field, each waited for", .note = "median of 32",
+     OF_SCHEDULE(compute)},
+    {"period_s", "schedule", "s", "between fields in a row",
+     .note = "the ends of scored ones, back to back", OF_SCHEDULE(period)},
+    {"latency_s", "schedule", "s",
+     "from the start of a field's transfer to the end of its last step",
+     .note = "nothing else under way", OF_SCHEDULE(latency)},
+};
+const bb_output_table bb_realtime_table_schedules = {
+    .title = stream_title, .group = "stream", .axes = "schedule", BB_OUTPUT_ROWS(schedule_rows)};
+
+static const bb_output stream_rows[] = {
+    {"field_bytes", "", "byte", "matrices of a field as they cross",
+     .member = offsetof(figures, field_bytes)},
+    {"ratio", "", "1", "bytes in fp32 over those", .member = offsetof(figures, field.ratio)},
+    {"fields", "", "1", "fields that began", .note = "of the measured ones",
+     .member = offsetof(figures, fields_begun), .measured = true},
+    {"fields_waited", "", "1", "fields whose matrices were not there in time",
+     .member = offsetof(figures, fields_waited), .measured = true},
+    {"longest_wait_us", "", "us", "longest wait for the matrices of a field",
+     .member = offsetof(figures, longest_wait), .scale = 1e6, .measured = true},
+};
+const bb_output_table bb_realtime_table_stream = {
+    .title = stream_title, .group = "stream", BB_OUTPUT_ROWS(stream_rows)};
 
 // Latencies are those of any GPU, stages are each one's.
 static bb_status sum_up_kind(int k, bb_realtime_summary *out)
 {
     bb_status status = BB_OK;
     const bb_realtime_measurement *measured = out->measured;
+    bb_realtime_kind *kind = &out->kind[k];
+    kind->name = kind_names[k];
     for (int g = out->loop->gpus - 1; g >= 0; --g) {
-        BB_TRY(bb_latency_summarise(measured->count, measured->records[g], bb_realtime_kinds[k],
-                                    1e-3 * out->config->deadline_ms, &out->kind[k]));
-        memcpy(out->stage_median[k][g], out->kind[k].stage_median, sizeof out->stage_median[k][g]);
+        BB_TRY(bb_latency_summarise(measured->count, measured->records[g], kinds[k],
+                                    1e-3 * out->config->deadline_ms, &kind->latency));
+        memcpy(kind->stages[g], kind->latency.stage_median, sizeof kind->stages[g]);
     }
 done:
     return status;
+}
+
+static void sum_up_worst(bb_realtime_summary *out)
+{
+    const bb_realtime_measurement *measured = out->measured;
+    bb_index steps[BB_REALTIME_WORST];
+    out->worst_count =
+        bb_latency_worst(measured->count, measured->records[0], BB_REALTIME_WORST, steps);
+    for (bb_index i = 0; i < out->worst_count; ++i) {
+        const bb_step_record *record = &measured->records[0][steps[i]];
+        out->worst[i] = (bb_realtime_worst){.rank = (double)(i + 1),
+                                            .release = record->release,
+                                            .exposure = record->exposure,
+                                            .step = record->step,
+                                            .latency = record->latency,
+                                            .kind = kind_names[record->kind + 1]};
+        for (int g = 0; g < out->loop->gpus; ++g) {
+            memcpy(out->worst[i].stages[g], measured->records[g][steps[i]].stage,
+                   sizeof out->worst[i].stages[g]);
+        }
+    }
+}
+
+// Table 1 of Bamakhrama et al. beside what was measured.
+static void sum_up_schedules(bb_realtime_summary *out)
+{
+    const bb_field_times *field = &out->measured->field;
+    const bb_field_schedule *times[SCHEDULES] = {&field->plain, &field->predicted,
+                                                 &field->measured};
+    for (int i = 0; i < SCHEDULES; ++i) {
+        out->schedule[i] = (bb_realtime_schedule){
+            .name = schedule_names[i],
+            .transfer = i == 0 ? field->ratio * field->transfer : field->transfer,
+            .compute = field->each,
+            .period = times[i]->period,
+            .latency = times[i]->latency};
+    }
 }
 
 static void sum_up_waits(bb_realtime_summary *out)
@@ -50,223 +238,148 @@ bb_status bb_realtime_table_sum_up(const bb_wafer_loop *loop,
     for (int k = 0; k < KINDS; ++k) {
         BB_TRY(sum_up_kind(k, out));
     }
-    out->worst_count =
-        bb_latency_worst(measured->count, measured->records[0], BB_REALTIME_WORST, out->worst);
+    sum_up_worst(out);
+    sum_up_schedules(out);
     sum_up_waits(out);
 done:
     return status;
 }
 
-// One number of a row: what it is in the file, and how it stands in the printed table.
-typedef struct column {
-    const char *path, *unit, *long_name; // without a path it is in the printed table alone
-    double value;
-    const char *heading; // without one it is in the file alone
-    int width, digits;   // printed; a width below 0: to the left
-    const char *text;    // printed in place of the number
-    enum { MEASURED, PLANNED, AXIS } role;
-} column;
-
-enum { COLUMNS = 16, ROWS = BB_REALTIME_WORST };
-
-// Rows of such numbers: datasets over an axis, and a table.
-struct bb_realtime_table {
-    const char *axis; // "" of single numbers
-    int gap;          // printed between columns
-    double scale;     // of the numbers that are printed
-    bb_index (*list)(const bb_realtime_summary *s, bb_index row, column out[COLUMNS]);
-};
-
-#define FILED(file_path, file_unit, meaning, number)                                               \
-    .path = (file_path), .unit = (file_unit), .long_name = (meaning), .value = (number)
-#define SHOWN(title, columns_wide, after_point)                                                    \
-    .heading = (title), .width = (columns_wide), .digits = (after_point)
-#define LISTED(columns, out) (memcpy(out, columns, sizeof(columns)), ENTRIES(columns))
-#define ENTRIES(columns)     (bb_index)(sizeof(columns) / sizeof *(columns))
-
-// clang-format off
-static bb_index list_kind(const bb_realtime_summary *s, bb_index row, column out[COLUMNS])
-{
-    const bb_latency_summary *latency = &s->kind[row];
-    const column columns[] = {
-        {.heading = "steps", .width = -7, .text = bb_realtime_kind_names[row]},
-        {FILED("results/steps", "1", "steps that were measured",
-               (double)latency->count), SHOWN("count", 9, 0)},
-        {FILED("results/latency_mean_us", "us", "mean latency", 1e6 * latency->mean),
-         SHOWN("mean", 9, 2)},
-        {FILED("results/latency_p50_us", "us", "median latency", 1e6 * latency->p50),
-         SHOWN("p50", 9, 2)},
-        {FILED("results/latency_p99_us", "us", "latency that 1 step in 100 passes",
-               1e6 * latency->p99), SHOWN("p99", 9, 2)},
-        {FILED("results/latency_p99_9_us", "us", "latency that 1 step in 1000 passes",
-               1e6 * latency->p999), SHOWN("p99.9", 9, 2)},
-        {FILED("results/latency_p99_99_us", "us", "latency that 1 step in 10000 passes",
-               1e6 * latency->p9999), SHOWN("p99.99", 9, 2)},
-        {FILED("results/latency_max_us", "us", "greatest latency",
-               1e6 * latency->max), SHOWN("max", 9, 2)},
-        {FILED("results/latency_max_over_p50", "1", "greatest latency over the median",
-               latency->max_over_median), SHOWN("max/p50", 9, 2)},
-        {FILED("results/misses", "1", "latencies over the deadline",
-               (double)latency->misses), SHOWN("misses", 8, 0)},
-        {FILED("results/miss_rate", "1", "misses over steps", latency->miss_rate)},
-        {FILED("results/miss_rate_bound", "1", "upper bound on the rate of misses, 95 %",
-               latency->miss_bound)},
-    };
-    _Static_assert(ENTRIES(columns) <= COLUMNS, "more columns than room");
-    return LISTED(columns, out);
-}
-
-static bb_index list_total(const bb_realtime_summary *s, bb_index row, column out[COLUMNS])
-{
-    const bb_realtime_config *config = s->config;
-    const bb_realtime_measurement *m = s->measured;
-    const bool fixed = config->release == (int)BB_RELEASE_FIXED;
-    const column columns[] = {
-        {FILED("results/deadline_us", "us", "deadline of a step",
-               1e3 * config->deadline_ms), .role = PLANNED},
-        {FILED("results/ahead", "1", "steps queued before their release; 0: the host releases each",
-               (double)config->ahead), .role = PLANNED},
-        {FILED("results/least_queued", "1",
-               "fewest steps that the device still had when the host queued another",
-               m->least_queued < 0 ? NAN : (double)m->least_queued)},
-        {FILED("results/period_us", "us", "between fixed releases",
-               fixed ? 1e3 * config->period_ms : NAN), .role = PLANNED},
-        {FILED("results/field_steps", "1", "steps of a field",
-               (double)s->loop->steps), .role = PLANNED},
-        {FILED("results/operator_bytes", "byte", "matrices on the devices",
-               s->loop->device_bytes), .role = PLANNED},
-        {FILED("results/wall_time_s", "s", "from the first measured release to the last step's end",
-               m->wall_seconds)},
-        {FILED("results/encode_time_s", "s", "to make and code the rows",
-               s->loop->coding.seconds)},
-        {FILED("results/field_time_s", "s", "median time of a field's steps, each waited for",
-               m->field.each)},
-        {FILED("results/field_queued_time_s", "s", "median time of a field's steps, queued at once",
-               m->field.queued)},
-    };
-    (void)row;
-    _Static_assert(ENTRIES(columns) <= COLUMNS, "more columns than room");
-    return LISTED(columns, out);
-}
-
-static bb_index list_worst(const bb_realtime_summary *s, bb_index row, column out[COLUMNS])
-{
-    const bb_step_record *record = &s->measured->records[0][s->worst[row]];
-    const column columns[] = {
-        {FILED("worst/rank", "1", "greatest latency first", (double)(row + 1)),
-         SHOWN("worst", 5, 0), .role = AXIS},
-        {FILED("worst/release_s", "s", "release since the first measured one",
-               record->release), SHOWN("at [s]", -10, 6)},
-        {FILED("worst/exposure", "1", "exposure of the step", record->exposure),
-         SHOWN("exposure", 8, 0)},
-        {FILED("worst/step", "1", "step of the exposure", record->step), SHOWN("step", 4, 0)},
-        {.heading = "kind", .width = -5, .text = bb_realtime_kind_names[record->kind + 1]},
-        {FILED("worst/latency_us", "us", "latency of the step",
-               1e6 * record->latency), SHOWN("latency [us]", 12, 2)},
-    };
-    _Static_assert(ENTRIES(columns) <= COLUMNS, "more columns than room");
-    return LISTED(columns, out);
-}
-
-// Table 1 of Bamakhrama et al. beside what was measured.
-static bb_index list_schedule(const bb_realtime_summary *s, bb_index row, column out[COLUMNS])
-{
-    const bb_field_times *field = &s->measured->field;
-    const bb_field_schedule *times[SCHEDULES] = {&field->plain, &field->predicted,
-                                                 &field->measured};
-    const column columns[] = {
-        {.heading = "a field [ms]", .width = -22, .text = bb_realtime_schedules[row]},
-        {FILED("stream/transfer_s", "s", "matrices of a field to all devices",
-               row == 0 ? field->ratio * field->transfer : field->transfer),
-         SHOWN("transfer", 10, 3)},
-        {FILED("stream/compute_s", "s", "all steps of a field, each waited for",
-               field->each), SHOWN("computation", 12, 3)},
-        {FILED("stream/period_s", "s", "between fields in a row",
-               times[row]->period), SHOWN("period", 10, 3)},
-        {FILED("stream/latency_s", "s",
-               "from the start of a field's transfer to the end of its last step",
-               times[row]->latency), SHOWN("latency", 10, 3)},
-    };
-    _Static_assert(ENTRIES(columns) <= COLUMNS, "more columns than room");
-    return LISTED(columns, out);
-}
-
-static bb_index list_stream(const bb_realtime_summary *s, bb_index row, column out[COLUMNS])
-{
-    const column columns[] = {
-        {FILED("stream/field_bytes", "byte", "matrices of a field as they cross",
-               s->loop->field_bytes), .role = PLANNED},
-        {FILED("stream/ratio", "1", "bytes in fp32 over those",
-               s->measured->field.ratio), .role = PLANNED},
-        {FILED("stream/fields", "1", "fields that began",
-               (double)s->fields_begun)},
-        {FILED("stream/fields_waited", "1", "fields whose matrices were not there in time",
-               (double)s->fields_waited)},
-        {FILED("stream/longest_wait_us", "us", "longest wait for the matrices of a field",
-               1e6 * s->longest_wait)},
-    };
-    (void)row;
-    _Static_assert(ENTRIES(columns) <= COLUMNS, "more columns than room");
-    return LISTED(columns, out);
-}
-// clang-format on
-
-const bb_realtime_table bb_realtime_by_kind = {"kind", 0, 1.0, list_kind};
-const bb_realtime_table bb_realtime_totals = {"", 0, 1.0, list_total};
-const bb_realtime_table bb_realtime_worst = {"rank", 2, 1.0, list_worst};
-const bb_realtime_table bb_realtime_by_schedule = {"schedule", 0, 1e3, list_schedule};
-const bb_realtime_table bb_realtime_stream = {"", 0, 1.0, list_stream};
-
-bb_status bb_realtime_table_publish(const bb_realtime_table *table,
-                                    const bb_realtime_summary *summary, bb_index rows,
-                                    bb_results *results)
+// Latencies by kind in bins, and median and maximum of runs of successive steps.
+static bb_status count_latencies(const bb_realtime_measurement *m, figures *out)
 {
     bb_status status = BB_OK;
-    column columns[COLUMNS];
-    double values[COLUMNS][ROWS];
-    bb_index count = 0;
-    for (bb_index row = 0; row < rows; ++row) {
-        count = table->list(summary, row, columns);
-        for (bb_index c = 0; c < count; ++c) {
-            values[c][row] = columns[c].value;
-        }
+    BB_TRY(BB_ALLOCATE(out->bins, &out->edges));
+    BB_TRY(BB_ALLOCATE(KINDS * out->bins, &out->counts));
+    BB_TRY(BB_ALLOCATE(out->blocks, &out->begins));
+    BB_TRY(BB_ALLOCATE(out->blocks, &out->medians));
+    BB_TRY(BB_ALLOCATE(out->blocks, &out->maxima));
+    for (int bin = 0; bin < BB_LATENCY_BINS; ++bin) {
+        out->edges[bin] = 1e6 * bin / BB_LATENCY_BINS_PER_SECOND;
     }
-    for (bb_index c = 0; c < count; ++c) {
-        const column *entry = &columns[c];
-        if (entry->path == NULL) {
-            continue;
-        }
-        if (entry->role == AXIS) {
-            BB_TRY(bb_results_axis(results, entry->path, entry->unit, entry->long_name, rows,
-                                   values[c]));
-        } else if (entry->role == PLANNED) {
-            BB_TRY(bb_results_values(results, entry->path, entry->unit, entry->long_name,
-                                     table->axis, values[c]));
-        } else {
-            BB_TRY(bb_results_measured(results, entry->path, entry->unit, entry->long_name,
-                                       table->axis, values[c]));
-        }
+    for (int k = 0; k < KINDS; ++k) {
+        bb_latency_histogram(m->count, m->records[0], kinds[k], out->counts + k * out->bins);
     }
+    BB_TRY(bb_latency_blocks(m->count, m->records[0], out->blocks, out->begins, out->medians,
+                             out->maxima));
 done:
     return status;
 }
 
-bb_status bb_realtime_table_print(const bb_realtime_table *table,
-                                  const bb_realtime_summary *summary, bb_index row, bb_text *out)
+static figures figures_of(const bb_realtime_summary *s)
+{
+    const bb_realtime_config *config = s->config;
+    const bb_realtime_measurement *m = s->measured;
+    const bool is_fixed = config->release == (int)BB_RELEASE_FIXED;
+    return (figures){.gpus = s->loop->gpus,
+                     .deadline_ms = config->deadline_ms,
+                     .period_ms = is_fixed ? config->period_ms : NAN,
+                     .ahead = (double)config->ahead,
+                     .least_queued = m->least_queued < 0 ? NAN : (double)m->least_queued,
+                     .field_steps = (double)s->loop->steps,
+                     .operator_bytes = s->loop->device_bytes,
+                     .encode_seconds = s->loop->coding.seconds,
+                     .wall_seconds = m->wall_seconds,
+                     .field = m->field,
+                     .field_bytes = s->loop->field_bytes,
+                     .fields_begun = s->fields_begun,
+                     .fields_waited = s->fields_waited,
+                     .longest_wait = s->longest_wait,
+                     .bins = BB_LATENCY_BINS,
+                     .blocks = m->count < BLOCKS ? m->count : BLOCKS};
+}
+
+bb_status bb_realtime_table_publish(const bb_realtime_summary *s, bb_results *results)
 {
     bb_status status = BB_OK;
-    column columns[COLUMNS];
-    const bb_index count = table->list(summary, row < 0 ? 0 : row, columns);
-    for (bb_index c = 0; c < count; ++c) {
-        const column *entry = &columns[c];
-        const char *text = row < 0 ? entry->heading : entry->text;
-        if (entry->heading == NULL) {
-            continue;
-        }
+    figures run = figures_of(s);
+    BB_TRY(count_latencies(s->measured, &run));
+    BB_TRY(bb_output_table_publish(&bb_realtime_table_axes, &run, NULL, results));
+    BB_TRY(bb_output_table_publish_records(&bb_realtime_table_kinds, s->kind, sizeof *s->kind,
+                                           KINDS, NULL, results));
+    BB_TRY(bb_output_table_publish(&bb_realtime_table_figures, &run, NULL, results));
+    BB_TRY(bb_output_table_publish(&bb_realtime_table_latencies, &run, NULL, results));
+    BB_TRY(bb_output_table_publish_records(&bb_realtime_table_worst, s->worst, sizeof *s->worst,
+                                           s->worst_count, NULL, results));
+    if (s->loop->streamed) {
+        BB_TRY(bb_output_table_publish_records(&bb_realtime_table_schedules, s->schedule,
+                                               sizeof *s->schedule, SCHEDULES, NULL, results));
+        BB_TRY(bb_output_table_publish(&bb_realtime_table_stream, &run, NULL, results));
+    }
+done:
+    BB_RELEASE(&run.edges);
+    BB_RELEASE(&run.counts);
+    BB_RELEASE(&run.begins);
+    BB_RELEASE(&run.medians);
+    BB_RELEASE(&run.maxima);
+    return status;
+}
+
+enum { TEXT = -1 };
+
+// A member of a record as it is printed.
+typedef struct column {
+    const char *heading;
+    int width, digits; // a width below 0: to the left; digits TEXT: the member is one
+    size_t member;
+    double scale;
+} column;
+
+struct bb_realtime_print {
+    int gap; // between columns
+    const column *columns;
+    size_t count;
+};
+
+#define COLUMNS(array) (array), sizeof(array) / sizeof *(array)
+
+static const column kind_columns[] = {
+    {"steps", -7, TEXT, offsetof(bb_realtime_kind, name), 1.0},
+    {"count", 9, 0, offsetof(bb_realtime_kind, latency.count), 1.0},
+    {"mean", 9, 2, offsetof(bb_realtime_kind, latency.mean), 1e6},
+    {"p50", 9, 2, offsetof(bb_realtime_kind, latency.p50), 1e6},
+    {"p99", 9, 2, offsetof(bb_realtime_kind, latency.p99), 1e6},
+    {"p99.9", 9, 2, offsetof(bb_realtime_kind, latency.p999), 1e6},
+    {"p99.99", 9, 2, offsetof(bb_realtime_kind, latency.p9999), 1e6},
+    {"max", 9, 2, offsetof(bb_realtime_kind, latency.max), 1e6},
+    {"max/p50", 9, 2, offsetof(bb_realtime_kind, latency.max_over_median), 1.0},
+    {"misses", 8, 0, offsetof(bb_realtime_kind, latency.misses), 1.0},
+};
+const bb_realtime_print bb_realtime_print_kind = {0, COLUMNS(kind_columns)};
+
+static const column worst_columns[] = {
+    {"worst", 5, 0, offsetof(bb_realtime_worst, rank), 1.0},
+    {"at [s]", -10, 6, offsetof(bb_realtime_worst, release), 1.0},
+    {"exposure", 8, 0, offsetof(bb_realtime_worst, exposure), 1.0},
+    {"step", 4, 0, offsetof(bb_realtime_worst, step), 1.0},
+    {"kind", -5, TEXT, offsetof(bb_realtime_worst, kind), 1.0},
+    {"latency [us]", 12, 2, offsetof(bb_realtime_worst, latency), 1e6},
+};
+const bb_realtime_print bb_realtime_print_worst = {2, COLUMNS(worst_columns)};
+
+static const column schedule_columns[] = {
+    {"a field [ms]", -22, TEXT, offsetof(bb_realtime_schedule, name), 1.0},
+    {"transfer", 10, 3, offsetof(bb_realtime_schedule, transfer), 1e3},
+    {"computation", 12, 3, offsetof(bb_realtime_schedule, compute), 1e3},
+    {"period", 10, 3, offsetof(bb_realtime_schedule, period), 1e3},
+    {"latency", 10, 3, offsetof(bb_realtime_schedule, latency), 1e3},
+};
+const bb_realtime_print bb_realtime_print_schedule = {0, COLUMNS(schedule_columns)};
+
+bb_status bb_realtime_table_print(const bb_realtime_print *table, const void *record, bb_text *out)
+{
+    bb_status status = BB_OK;
+    for (size_t c = 0; c < table->count; ++c) {
+        const column *entry = &table->columns[c];
+        const void *member = record == NULL ? NULL : (const char *)record + entry->member;
         BB_TRY(bb_text_add(out, "%*s", c == 0 ? 0 : table->gap, ""));
-        BB_TRY(text != NULL ? bb_text_add(out, "%*s", entry->width, text)
-                            : bb_text_add(out, "%*.*f", entry->width, entry->digits,
-                                          table->scale * entry->value));
+        if (member == NULL || entry->digits == TEXT) {
+            BB_TRY(bb_text_add(out, "%*s", entry->width,
+                               member == NULL ? entry->heading : *(const char *const *)member));
+        } else {
+            BB_TRY(bb_text_add(out, "%*.*f", entry->width, entry->digits,
+                               entry->scale * *(const double *)member));
+        }
     }
 done:
     return status;

@@ -2,6 +2,7 @@
 //
 // Observed orders of the heat, as `bitbudget convergence` prints them.
 #include "sim/wafer/wafer_convergence.h"
+#include "sim/wafer/wafer_experiment.h"
 #include "tests/sim/driver.h"
 
 // Order of the last level of a study.
@@ -62,6 +63,7 @@ static void orders_are_those_of_the_theory(void **state)
     check_ok(bb_results_create(&results));
     check_ok(bb_wafer_convergence_run(bb_config_study(config), results, &table));
     (void)fputs(bb_text_string(&table), stdout);
+    driver_check_declared(&bb_wafer_experiment, results);
     for (size_t i = 0; i < sizeof expected / sizeof *expected; ++i) {
         check_close(last_order(results, expected[i].study), expected[i].order,
                     expected[i].tolerance, 1.0);

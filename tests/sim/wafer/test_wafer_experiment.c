@@ -3,6 +3,7 @@
 // The wafer driver from configuration to results, on a coarse mesh: what holds bit for bit, how
 // errors order by format, and how they scale.
 #include "physics/wafer/heat/thermal.h"
+#include "sim/wafer/wafer_experiment.h"
 #include "sim/wafer/wafer_study.h"
 #include "tests/sim/driver.h"
 
@@ -23,6 +24,12 @@ static int leave(void **state)
 {
     bb_results_destroy(&usual);
     return driver_leave(state);
+}
+
+static void every_dataset_is_declared(void **state)
+{
+    (void)state;
+    driver_check_declared(&bb_wafer_experiment, usual);
 }
 
 static void threads_do_not_change_a_bit(void **state)
@@ -523,6 +530,7 @@ static void certificates_hold(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_dataset_is_declared),
         cmocka_unit_test(threads_do_not_change_a_bit),
         cmocka_unit_test(fp64_is_the_reference_exactly),
         cmocka_unit_test(errors_order_by_format),

@@ -3,6 +3,7 @@
 // Every wafer of a lot scored: each is what it is as the last of a shorter lot, what is reported of
 // the last one does not change, and the spread agrees with the displacements that it is of.
 #include "sim/wafer/overlay/overlay_table.h"
+#include "sim/wafer/wafer_experiment.h"
 #include "tests/sim/driver.h"
 
 #define REFERENCE "{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}"
@@ -201,6 +202,12 @@ static void the_table_has_the_wafers(void **state)
     bb_text_release(&text);
 }
 
+static void every_dataset_is_declared(void **state)
+{
+    (void)state;
+    driver_check_declared(&bb_wafer_experiment, lot);
+}
+
 static void output_is_planned_and_bits_keep(void **state)
 {
     (void)state;
@@ -216,6 +223,7 @@ int main(void)
         cmocka_unit_test(statistics_are_those_of_the_wafers),
         cmocka_unit_test(spread_follows_from_displacements),
         cmocka_unit_test(the_table_has_the_wafers),
+        cmocka_unit_test(every_dataset_is_declared),
         cmocka_unit_test(output_is_planned_and_bits_keep),
     };
     bb_log_set_level(BB_LOG_QUIET);

@@ -7,6 +7,7 @@
 #include "sim/output/image.h"
 #include "sim/wafer/realtime/realtime_plan.h"
 #include "sim/wafer/realtime/realtime_report.h"
+#include "sim/wafer/wafer_experiment.h"
 #include "tests/sim/wafer/realtime/emulated_loop.h"
 #include "tests/sim/wafer/realtime/loop_parity.h"
 
@@ -146,6 +147,7 @@ static void check_report(const rig *own, const bb_realtime_measurement *measured
     check_ok(bb_results_create(&results));
     check_ok(bb_realtime_report(own->loop, measured, results, &table));
     print_message("%s", bb_text_string(&table));
+    driver_check_declared(&bb_wafer_experiment, results);
     const double *period = bb_results_find(results, "stream/period_s")->numbers;
     const double *latency = bb_results_find(results, "stream/latency_s")->numbers;
     const double *transfer = bb_results_find(results, "stream/transfer_s")->numbers;

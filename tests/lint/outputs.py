@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Holds the page of result files to the program: outputs.py PROGRAM PAGE [--write].
+
+Every table that `PROGRAM outputs --list` prints is the page's table of the same heading and place
+under it, to the letter, with the sentence above it; and every table of datasets in the page is
+printed. With --write the tables are put into the page first, in the place of those that are there.
+"""
+import itertools
+import pathlib
+import subprocess
+import sys
+
+HEADER = "| dataset | dimensions | unit | meaning |"
+
+
+class Table:
+    """Rows of a table of datasets, with the prose between it and what stands before it."""
+
+    def __init__(self, title, first, prose):
+        self.title, self.first, self.rows = title, first, []
+        self.prose = " ".join(" ".join(prose).split())
+
+
+def tables_of(lines):
+    """(heading, which one under it): Table, of lines of Markdown."""
+    found, title, prose = {}, "", []
+    for number, line in enumerate(lines):
+        if line.startswith("## "):
+            title, prose = line[3:], []
+        elif line == HEADER:
+            place = next(k for k in itertools.count() if (title, k) not in found)
+            table = found[title, place] = Table(title, number, prose)
+            table.rows = list(itertools.takewhile(lambda row: row.startswith("|"), lines[number:]))
+            prose = []
+        elif not line.startswith("|"):
+            prose.append(line)
+    return found
+
+
+def write(page, printed, lines):
+    for key, table in sorted(page.items(), key=lambda item: -item[1].first):
+        if key in printed:
+            lines[table.first : table.first + len(table.rows)] = printed[key].rows
+
+
+def complaints(name, page, printed):
+    for (title, place), table in printed.items():
+        its = page.get((title, place))
+        if its is None:
+            yield f"{name}: no table {place + 1} of datasets under '## {title}', which is printed"
+            continue
+        for k, (here, there) in enumerate(itertools.zip_longest(its.rows, table.rows)):
+            if here != there:
+                yield f"{name}:{its.first + k + 1}: '{here}', printed is '{there}'"
+                break
+        if table.prose not in its.prose:
+            yield f"{name}:{its.first + 1}: '{table.prose}' is printed above it, not there"
+    for (title, place), table in page.items():
+        if (title, place) not in printed:
+            yield f"{name}:{table.first + 1}: table {place + 1} under '## {title}' is not printed"
+
+
+def main():
+    program, name = sys.argv[1:3]
+    path = pathlib.Path(name)
+    command = [program, "outputs", "--list"]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    printed = tables_of(output.splitlines())
+    lines = path.read_text(encoding="utf-8").splitlines()
+    if "--write" in sys.argv[3:]:
+        write(tables_of(lines), printed, lines)
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    found = list(complaints(path.name, tables_of(lines), printed))
+    print("\n".join(found) or f"outputs: {len(printed)} tables of {path.name} are what is printed")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
