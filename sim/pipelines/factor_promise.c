@@ -279,6 +279,9 @@ bb_status bb_factor_promise_publish(const bb_promise_trials *trials, const bb_li
     for (bb_index p = 0; p < pipelines->count; ++p) {
         names[p] = items[p].name;
     }
+    words.candidate = "arithmetic";
+    words.tolerance_long_name = "tolerance of the rule, NaN where there is none";
+    words.kept_long_name = "1 where the loss is within the promise";
     words.cost = "relative_cost";
     words.cost_unit = "1";
     words.cost_long_name = "time of the updates at nominal rates over that in sp";

@@ -64,6 +64,26 @@ typedef struct bb_promise_search {
 BB_CHECKED bb_status bb_promise_try(bb_promise_search *search,
                                     const bb_promise_candidate *candidate, bool *kept);
 
+/// The same of a candidate that was computed already, as by who computes several at once: its
+/// worst price, NaN where it failed or has none, and its cost. `evaluate`, `cost` and `draws` are
+/// not asked. Errors: BB_INTERNAL (no room for another trial).
+BB_CHECKED bb_status bb_promise_take(bb_promise_search *search,
+                                     const bb_promise_candidate *candidate, double price,
+                                     double cost, bool *kept);
+
+/// A bisection for the first of some steps that keeps a promise, as if all after one that does did
+/// too: at most 1 + log2(steps) steps are tried.
+typedef struct bb_promise_bisection {
+    int failed; ///< the last step that is known to fail, or that before the first one
+    int kept;   ///< the first step that is known to keep it, or that after the last one
+} bb_promise_bisection;
+
+/// The step to try next; -1 where none is left.
+int bb_promise_bisection_step(const bb_promise_bisection *bisection);
+
+/// Whether that step kept the promise.
+void bb_promise_bisection_take(bb_promise_bisection *bisection, bool kept);
+
 /// Candidates from cheap to precise: `make` gives the one at `step`.
 typedef struct bb_promise_ladder {
     int steps;
@@ -85,6 +105,8 @@ BB_CHECKED bb_status bb_promise_trials_take(bb_promise_trials *trials, bb_index 
 typedef struct bb_promise_words {
     const char *price, *price_unit, *price_long_name; ///< dataset of /promise
     const char *cost, *cost_unit, *cost_long_name;
+    const char *candidate; ///< dataset of what was tried
+    const char *tolerance_long_name, *kept_long_name;
 } bb_promise_words;
 
 /// Writes the group /promise, one row a trial; nothing where nothing was tried. `names` [pipelines]
