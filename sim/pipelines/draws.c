@@ -62,6 +62,11 @@ static moments moments_of(const bb_draws *draws)
     return out;
 }
 
+double bb_draws_worst(const bb_draws *draws)
+{
+    return draws->failed > 0 ? NAN : moments_of(draws).worst;
+}
+
 double bb_draws_failure_bound(const bb_draws *draws)
 {
     const double finished = (double)(draws->tried - draws->failed);

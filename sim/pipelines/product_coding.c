@@ -426,9 +426,13 @@ static bb_status publish_texts(bb_results *results, const bb_list *pipelines)
     const char *codecs[BB_STUDY_PIPELINES];
     const char *rounding[BB_STUDY_PIPELINES];
     for (bb_index p = 0; p < pipelines->count; ++p) {
-        bb_codec_describe(&items[p].storage, titles[p], sizeof titles[p]);
+        const bool found = items[p].storage.codec >= 0; // else a promise that was not kept
+        titles[p][0] = '\0';
+        if (found) {
+            bb_codec_describe(&items[p].storage, titles[p], sizeof titles[p]);
+        }
         codecs[p] = titles[p];
-        rounding[p] = bb_codec_rounding(&items[p].storage);
+        rounding[p] = found ? bb_codec_rounding(&items[p].storage) : "";
     }
     BB_TRY(
         bb_results_texts(results, "results/codec", "how the matrix is stored", "pipeline", codecs));

@@ -217,7 +217,7 @@ static void centre(bb_index wafers, bb_index points, double *const *values)
 }
 
 bb_status bb_lot_overlay_centre(const bb_wafer_study *study, const bb_wafer_problem *problem,
-                                bb_wafer_evaluation *evaluations)
+                                bb_wafer_evaluation *evaluation)
 {
     bb_status status = BB_OK;
     double **means = NULL; // [scored_wafers]
@@ -228,11 +228,11 @@ bb_status bb_lot_overlay_centre(const bb_wafer_study *study, const bb_wafer_prob
     }
     BB_TRY(BB_ALLOCATE(problem->scored_wafers, &means));
     BB_TRY(BB_ALLOCATE(problem->scored_wafers, &residuals));
-    for (bb_index i = 0; i < study->pipelines.count * axes->count; ++i) {
-        const int axis = ((const int *)axes->items)[i % axes->count];
+    for (bb_index a = 0; a < axes->count; ++a) {
+        const int axis = ((const int *)axes->items)[a];
         for (bb_index w = 0; w < problem->scored_wafers; ++w) {
-            means[w] = evaluations[i / axes->count].wafers[w].mean[axis];
-            residuals[w] = evaluations[i / axes->count].wafers[w].residual[axis];
+            means[w] = evaluation->wafers[w].mean[axis];
+            residuals[w] = evaluation->wafers[w].residual[axis];
         }
         centre(problem->scored_wafers, problem->point_count, means);
         centre(problem->scored_wafers, problem->point_count, residuals);
