@@ -197,6 +197,24 @@ bb_codec_config bb_codec_plain(bb_format format)
     return config;
 }
 
+bool bb_codec_gives(const bb_codec_config *config, const char *key)
+{
+    return is_given(find_key(key), config);
+}
+
+void bb_codec_complete(bb_codec_config *config, const bb_codec_config *more)
+{
+    for (bb_index k = 1; k < bb_codec_schema.key_count; ++k) {
+        const bb_key *key = &keys[k];
+        const size_t bytes = key->kind == BB_KEY_DOUBLE    ? sizeof(double)
+                             : key->kind == BB_KEY_INTEGER ? sizeof(bb_index)
+                                                           : sizeof(int);
+        if (!is_given(key, config)) {
+            memcpy((char *)config + key->offset, (const char *)more + key->offset, bytes);
+        }
+    }
+}
+
 // One key, "mode=rate".
 static bool read_pair(char *pair, bb_codec_config *out)
 {

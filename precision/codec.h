@@ -77,6 +77,10 @@ bb_codec_config bb_codec_plain(bb_format format);
 /// used, for a name, key or word that there is not. Ranges are bb_codec_check's and the schema's.
 bool bb_codec_read(const char *text, bb_codec_config *out);
 
+/// Whether a key is given, and the keys of `more` that are not.
+bool bb_codec_gives(const bb_codec_config *config, const char *key);
+void bb_codec_complete(bb_codec_config *config, const bb_codec_config *more);
+
 /// What the tables cannot say of one `storage:` record: keys that a codec needs, does not know or
 /// contradicts. Writes one sentence that names the key; returns false where there is something to
 /// say.

@@ -8,6 +8,7 @@
 #ifndef BB_PRECISION_CODEC_ROW_H
 #define BB_PRECISION_CODEC_ROW_H
 
+#include "precision/codec_ladder.h"
 #include "precision/coded_matrix.h"
 
 #include <stdatomic.h>
@@ -53,12 +54,19 @@ typedef struct bb_codec_row {
     bool takes_row_scale; ///< its values are relative ones
     bool needs_copy;      ///< coded from fp64: the range, or more rows than a source gives
     bool sums_in_runs;
-    bool unpacked_on[BB_DEVICE_KIND_COUNT]; ///< decoded once into fp32 and multiplied from there
-    double seconds;                         ///< of one core to code and compare a value, roughly
-    double most_bytes;                      ///< of a value where the data decide; 0: they do not
-    bb_codec_tolerances tolerances;         ///< of a codec that takes one
+    bool unpacked_on[BB_DEVICE_KIND_COUNT];    ///< decoded once into fp32 and multiplied from there
+    double seconds;                            ///< of one core to code and compare a value, roughly
+    double most_bytes;                         ///< of a value where the data decide; 0: they do not
+    bb_codec_tolerances tolerances;            ///< of a codec that takes one
+    bb_codec_ladder ladders[BB_CODEC_LADDERS]; ///< first those of most use; no key: none
     const bb_codec_ops *ops;
 } bb_codec_row;
+
+/// Along tolerances, beside keys that the codec needs ("" for none): for `ladders` of a row.
+#define BB_CODEC_TOLERANCE_LADDER(keys)                                                            \
+    {                                                                                              \
+        .key = "tolerance_of_range", .others = (keys), .steps = 49                                 \
+    }
 
 /// Codecs in the order of their numbers, the plain formats first and in bb_format's order.
 #define BB_CODEC_ROWS(ROW)                                                                         \

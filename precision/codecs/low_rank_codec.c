@@ -493,6 +493,7 @@ const bb_codec_row bb_low_rank_row = {
     .seconds = 4e-8,
     .most_bytes = 4.0,
     .tolerances = {-80, 80},
+    .ladders = {BB_CODEC_TOLERANCE_LADDER("")},
     .ops = &operations,
 };
 

@@ -3,6 +3,7 @@
 
 #include "sim/ao/ao_learn_publish.h"
 #include "sim/ao/ao_plan.h"
+#include "sim/ao/ao_promise.h"
 #include "sim/ao/ao_quantities.h"
 #include "sim/ao/ao_run.h"
 #include "sim/ao/ao_sampling.h"
@@ -21,31 +22,20 @@ static const bb_column columns[] = {
     {"energy_j", "energy [J]", 1.0},
 };
 static const bb_output_table *const outputs[] = {
-    &bb_evaluation_outputs,
-    &bb_ao_evaluation_headlines,
-    &bb_ao_evaluation_axes,
-    &bb_ao_evaluation_details,
-    &bb_ao_quantities_mirrors,
-    &bb_ao_quantities_budget,
-    &bb_ao_evaluation_images,
-    &bb_ao_evaluation_boxes,
-    &bb_ao_evaluation_ensquared,
-    &bb_ao_evaluation_by_frames,
-    &bb_ao_evaluation_with_terms,
-    &bb_ao_sampling_strehl,
-    &bb_ao_sampling_frames,
-    &bb_factor_report_axes,
-    &bb_factor_report_outputs,
-    &bb_ao_quantities_seeing,
-    &bb_ao_quantities_sensors,
-    &bb_ao_quantities_slopes,
-    &bb_ao_learn_outputs,
-    &bb_ao_learn_strehl,
-    &bb_factor_spectrum_formats,
-    &bb_factor_spectrum_matrix,
-    &bb_factor_spectrum_places,
-    &bb_factor_spectrum_tiles,
-    NULL,
+    &bb_evaluation_outputs,       &bb_ao_evaluation_headlines,
+    &bb_ao_evaluation_axes,       &bb_ao_evaluation_details,
+    &bb_ao_quantities_mirrors,    &bb_ao_quantities_budget,
+    &bb_ao_evaluation_images,     &bb_ao_evaluation_boxes,
+    &bb_ao_evaluation_ensquared,  &bb_ao_evaluation_by_frames,
+    &bb_ao_evaluation_with_terms, &bb_ao_sampling_strehl,
+    &bb_ao_sampling_frames,       &bb_factor_report_axes,
+    &bb_factor_report_outputs,    &bb_promise_outputs,
+    &bb_factor_promise_outputs,   &bb_ao_promise_outputs,
+    &bb_ao_quantities_seeing,     &bb_ao_quantities_sensors,
+    &bb_ao_quantities_slopes,     &bb_ao_learn_outputs,
+    &bb_ao_learn_strehl,          &bb_factor_spectrum_formats,
+    &bb_factor_spectrum_matrix,   &bb_factor_spectrum_places,
+    &bb_factor_spectrum_tiles,    NULL,
 };
 static const char *const prices[] = {"strehl_loss"};
 

@@ -102,13 +102,18 @@ done:
     return status;
 }
 
+static const bb_output outputs[] = {
+    {"strehl_loss", "trial", "1",
+     "price: worst Strehl ratio of the reference minus this one's, of ao",
+     .note = "over what `policy.over` says and over draws; NaN where a draw failed",
+     .member = offsetof(bb_promise_row, price)},
+};
+
+const bb_output_table bb_ao_promise_outputs = {
+    .title = bb_promise_title, .group = "promise", .axes = "trial", BB_OUTPUT_ROWS(outputs)};
+
 bb_status bb_ao_promises_publish(const bb_promise_trials *trials, const bb_list *pipelines,
                                  bb_results *results)
 {
-    static const bb_promise_words words = {
-        .price = "strehl_loss",
-        .price_unit = "1",
-        .price_long_name = "worst Strehl ratio of the reference minus this one's",
-    };
-    return bb_factor_promise_publish(trials, pipelines, words, results);
+    return bb_factor_promise_publish(trials, pipelines, &bb_ao_promise_outputs, results);
 }

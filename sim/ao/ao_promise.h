@@ -34,4 +34,7 @@ BB_CHECKED bb_status bb_ao_promise_keep(bb_promise_trials *trials, const bb_ao_p
 BB_CHECKED bb_status bb_ao_promises_publish(const bb_promise_trials *trials,
                                             const bb_list *pipelines, bb_results *results);
 
+/// The price in /promise.
+extern const bb_output_table bb_ao_promise_outputs;
+
 #endif

@@ -346,23 +346,35 @@ done:
     return status;
 }
 
+// A table under its title; `is_first`: the heading is still to come.
+static bb_status list_table(const bb_output_table *table, bool is_first, bb_text *out)
+{
+    bb_status status = BB_OK;
+    if (is_first || table->when != NULL) {
+        BB_TRY(bb_text_add(out, "%s", out->length == 0 ? "" : "\n"));
+        BB_TRY(is_first ? bb_text_add(out, "## %s\n\n", table->title) : BB_OK);
+        BB_TRY(table->when != NULL ? bb_text_add(out, "%s\n\n", table->when) : BB_OK);
+        BB_TRY(bb_text_add(out, "| dataset | dimensions | unit | meaning |\n|---|---|---|---|\n"));
+    }
+    for (bb_index i = 0; i < table->count; ++i) {
+        BB_TRY(list_row(&table->rows[i], out));
+    }
+done:
+    return status;
+}
+
 bb_status bb_output_table_list(const bb_output_table *const *tables, bb_index count, bb_text *out)
 {
     bb_status status = BB_OK;
-    const char *title = "";
     for (bb_index t = 0; t < count; ++t) {
-        const bb_output_table *table = tables[t];
-        const bool is_new = strcmp(table->title, title) != 0;
-        if (is_new || table->when != NULL) {
-            BB_TRY(bb_text_add(out, "%s", t == 0 ? "" : "\n"));
-            BB_TRY(is_new ? bb_text_add(out, "## %s\n\n", table->title) : BB_OK);
-            BB_TRY(table->when != NULL ? bb_text_add(out, "%s\n\n", table->when) : BB_OK);
-            BB_TRY(
-                bb_text_add(out, "| dataset | dimensions | unit | meaning |\n|---|---|---|---|\n"));
+        bool is_listed = false;
+        for (bb_index e = 0; e < t; ++e) {
+            is_listed = is_listed || strcmp(tables[e]->title, tables[t]->title) == 0;
         }
-        title = table->title;
-        for (bb_index i = 0; i < table->count; ++i) {
-            BB_TRY(list_row(&table->rows[i], out));
+        for (bb_index e = t; !is_listed && e < count; ++e) {
+            if (strcmp(tables[e]->title, tables[t]->title) == 0) {
+                BB_TRY(list_table(tables[e], e == t, out));
+            }
         }
     }
 done:

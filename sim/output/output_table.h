@@ -86,8 +86,8 @@ BB_CHECKED bb_status bb_output_table_add_axis(const bb_output_table *table, cons
 /// does.
 const bb_output *bb_output_table_find(const bb_output_table *table, const bb_dataset *dataset);
 
-/// Appends tables as the page has them, in Markdown: under one title, one after the other without a
-/// break where there is no `when`. Errors: BB_MEMORY.
+/// Appends tables as the page has them, in Markdown: those of one title together, one after the
+/// other without a break where there is no `when`. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_output_table_list(const bb_output_table *const *tables, bb_index count,
                                           bb_text *out);
 

@@ -101,9 +101,11 @@ static measure_row measure(const bb_coding_report *report)
 static void describe(const bb_product_pipeline *pipeline, bb_index count,
                      const bb_coding_report *reports, storage_row *out)
 {
-    *out =
-        (storage_row){.codec = out->description, .rounding = bb_codec_rounding(&pipeline->storage)};
-    bb_codec_describe(&pipeline->storage, out->description, sizeof out->description);
+    *out = (storage_row){.codec = out->description, .rounding = ""};
+    if (pipeline->storage.codec >= 0) { // else a promise that was not kept
+        out->rounding = bb_codec_rounding(&pipeline->storage);
+        bb_codec_describe(&pipeline->storage, out->description, sizeof out->description);
+    }
     for (bb_index i = 0; i < count; ++i) {
         out->saturated += reports[i].saturated;
         out->underflowed += reports[i].underflowed;

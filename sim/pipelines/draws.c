@@ -65,3 +65,8 @@ bb_draws_summary bb_draws_summarise(const bb_draws *draws)
     }
     return out;
 }
+
+double bb_draws_worst(const bb_draws *draws)
+{
+    return draws->failed > 0 ? NAN : bb_draws_summarise(draws).worst;
+}

@@ -35,6 +35,9 @@ void bb_draws_relate(bb_draws *draws, double start, double over);
 /// Whether some draws failed and some did not.
 bool bb_draws_differ(const bb_draws *draws);
 
+/// Largest price of all draws; NaN where one failed or has none.
+double bb_draws_worst(const bb_draws *draws);
+
 /// Upper bound, one-sided with 95 % confidence, on the probability that a draw fails, by Clopper
 /// and Pearson (Biometrika 26, 1934): the 0.95 quantile of Beta(failed + 1, tried - failed); 1
 /// where all failed, NaN where none was tried.

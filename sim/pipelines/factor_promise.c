@@ -271,16 +271,26 @@ done:
     return status;
 }
 
+static const bb_output outputs[] = {
+    {"arithmetic", "trial", NULL, "what was tried, of ao and reconstructor",
+     .member = offsetof(bb_promise_row, candidate)},
+    {"tolerance", "trial", "1", "of the rule, NaN where there is none",
+     .note = "on a GPU `tile_norm`", .member = offsetof(bb_promise_row, tolerance)},
+    {"relative_cost", "trial", "1", "time of the updates at nominal rates over that in sp",
+     .member = offsetof(bb_promise_row, cost)},
+};
+
+const bb_output_table bb_factor_promise_outputs = {
+    .title = bb_promise_title, .group = "promise", .axes = "trial", BB_OUTPUT_ROWS(outputs)};
+
 bb_status bb_factor_promise_publish(const bb_promise_trials *trials, const bb_list *pipelines,
-                                    bb_promise_words words, bb_results *results)
+                                    const bb_output_table *price, bb_results *results)
 {
     const bb_factor_pipeline *items = pipelines->items;
+    const bb_promise_tables tables = {&bb_factor_promise_outputs, price};
     const char *names[BB_STUDY_PIPELINES];
     for (bb_index p = 0; p < pipelines->count; ++p) {
         names[p] = items[p].name;
     }
-    words.cost = "relative_cost";
-    words.cost_unit = "1";
-    words.cost_long_name = "time of the updates at nominal rates over that in sp";
-    return bb_promise_trials_publish(trials, names, &words, results);
+    return bb_promise_trials_publish(trials, names, &tables, results);
 }

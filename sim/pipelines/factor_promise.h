@@ -44,10 +44,13 @@ BB_CHECKED bb_status bb_factor_promise_keep(const bb_factor_promise_task *task,
                                             bb_promise_trials *trials, bb_evaluation *evaluation,
                                             double **r, bb_factor_pipeline *level);
 
-/// bb_promise_trials_publish for the pipelines of a study; `words` has the price, costs are said
-/// here. Errors: as there.
+/// What was tried and what it costs, in /promise.
+extern const bb_output_table bb_factor_promise_outputs;
+
+/// bb_promise_trials_publish for the pipelines of a study; `price` declares the price. Errors: as
+/// there.
 BB_CHECKED bb_status bb_factor_promise_publish(const bb_promise_trials *trials,
-                                               const bb_list *pipelines, bb_promise_words words,
-                                               bb_results *results);
+                                               const bb_list *pipelines,
+                                               const bb_output_table *price, bb_results *results);
 
 #endif

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/pipelines/product_pipeline.h"
 
+#include "sim/pipelines/storage_promise.h"
+
 #include <stdio.h>
 
 // clang-format off
@@ -8,8 +10,8 @@ static const bb_key keys[] = {
     {.name = "name", .kind = BB_KEY_TEXT, .offset = offsetof(bb_product_pipeline, name),
      .meaning = "Of the pipeline, in tables and files; unique."},
     {.name = "storage", .kind = BB_KEY_GROUP, .schema = &bb_codec_schema, .shorthand = "codec",
-     .offset = offsetof(bb_product_pipeline, storage),
-     .meaning = "How the matrix is held."},
+     .optional = true, .offset = offsetof(bb_product_pipeline, storage),
+     .meaning = "How the matrix is held; not beside a promise, which finds it."},
     {.name = "scale", .kind = BB_KEY_CHOICE, .choices = bb_row_scale_names,
      .offset = offsetof(bb_product_pipeline, scale), .default_text = "none",
      .meaning = "Scale of a row before it is narrowed."},
@@ -27,9 +29,17 @@ static const bb_key keys[] = {
     {.name = "delivery", .kind = BB_KEY_GROUP, .schema = &bb_delivery_schema,
      .offset = offsetof(bb_product_pipeline, delivery),
      .meaning = "wafer: when corrections reach the machine, for the feed-forward residual."},
+    {.name = "promise", .kind = BB_KEY_GROUP, .schema = &bb_storage_promise_schema,
+     .offset = offsetof(bb_product_pipeline, promise),
+     .meaning = "wafer: a price in the place of a storage: that of fewest bytes that keeps it."},
 };
 // clang-format on
 const bb_schema bb_product_pipeline_schema = BB_SCHEMA("pipelines", bb_product_pipeline, keys);
+
+bool bb_product_pipeline_promises(const bb_product_pipeline *pipeline)
+{
+    return pipeline->promise.price > 0.0 || pipeline->promise.codecs.count > 0;
+}
 
 static bb_pipeline_facts facts_of(const bb_product_pipeline *pipeline)
 {
@@ -57,11 +67,50 @@ bb_index bb_product_pipelines_reference(const bb_list *pipelines)
     return bb_study_reference(facts, count);
 }
 
+// Whether its storage has sums of an order of its own, where runs are asked for.
+static bool lacks_runs(const bb_product_pipeline *pipeline)
+{
+    return pipeline->accumulate_run != 1 && !bb_codec_sums_in_runs(&pipeline->storage);
+}
+
+// Whether no draw of its storage differs, where some are asked for.
+static bool lacks_draws(const bb_product_pipeline *pipeline)
+{
+    return pipeline->draws > 1 && bb_codec_draw_limit(&pipeline->storage) == 1.0;
+}
+
+// Why its storage has no products where they are asked for; NULL: it has.
+static const char *find_absence(const bb_product_pipeline *pipeline, int study_device)
+{
+    const int wish = pipeline->device < 0 ? study_device : pipeline->device;
+    return wish == (int)BB_DEVICE_CUDA ? bb_codec_absent(&pipeline->storage, BB_DEVICE_CUDA) : NULL;
+}
+
+bool bb_product_pipeline_takes(const bb_product_pipeline *pipeline, int study_device,
+                               char *sentence, size_t sentence_bytes)
+{
+    const char *name = bb_codec_name(pipeline->storage.codec);
+    if (!bb_codec_check(&pipeline->storage, (bb_row_scale)pipeline->scale, sentence,
+                        sentence_bytes)) {
+        return false;
+    }
+    const char *absent = find_absence(pipeline, study_device);
+    if (absent != NULL) {
+        (void)snprintf(sentence, sentence_bytes, "with device cuda: %s", absent);
+    } else if (lacks_runs(pipeline)) {
+        (void)snprintf(sentence, sentence_bytes,
+                       "%s sums its factors in an order of its own, expected accumulate_run 1",
+                       name);
+    } else if (lacks_draws(pipeline)) {
+        (void)snprintf(sentence, sentence_bytes, "no draw of %s differs, expected draws 1", name);
+    }
+    return absent == NULL && !lacks_runs(pipeline) && !lacks_draws(pipeline);
+}
+
 static bb_status check_storage(const bb_product_pipeline *pipeline, bb_index index,
                                int study_device, const bb_config *config, bb_problems *problems)
 {
     bb_status status = BB_OK;
-    const int wish = pipeline->device < 0 ? study_device : pipeline->device;
     const char *absent = NULL;
     char path[64];
     char sentence[200];
@@ -69,8 +118,8 @@ static bb_status check_storage(const bb_product_pipeline *pipeline, bb_index ind
     if (!bb_codec_check(&pipeline->storage, (bb_row_scale)pipeline->scale, sentence,
                         sizeof sentence)) {
         BB_TRY(bb_problems_add(problems, bb_config_place(config, path), "%s.%s", path, sentence));
-    } else if (wish == (int)BB_DEVICE_CUDA) {
-        absent = bb_codec_absent(&pipeline->storage, BB_DEVICE_CUDA);
+    } else {
+        absent = find_absence(pipeline, study_device);
     }
     if (absent != NULL) {
         BB_TRY(bb_problems_add(problems, bb_config_place(config, path), "%s with device cuda: %s",
@@ -80,8 +129,8 @@ done:
     return status;
 }
 
-static bb_status check_one(const bb_product_pipeline *pipeline, bb_index index, int study_device,
-                           const bb_config *config, bb_problems *problems)
+static bb_status check_sums(const bb_product_pipeline *pipeline, bb_index index,
+                            const bb_config *config, bb_problems *problems)
 {
     bb_status status = BB_OK;
     char path[64];
@@ -102,7 +151,17 @@ static bb_status check_one(const bb_product_pipeline *pipeline, bb_index index, 
                                "multiple of %d",
                                path, pipeline->accumulate_run, (int)BB_GEMV_RUN_STEP));
     }
-    if (pipeline->accumulate_run != 1 && !bb_codec_sums_in_runs(&pipeline->storage)) {
+done:
+    return status;
+}
+
+// A storage that is given, and what does not go with it.
+static bb_status check_given(const bb_product_pipeline *pipeline, bb_index index, int study_device,
+                             const bb_config *config, bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    char path[64];
+    if (lacks_runs(pipeline)) {
         (void)snprintf(path, sizeof path, "pipelines.%td.accumulate_run", index);
         BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
                                "%s = %td: storage %s sums its factors in an order of its own, "
@@ -111,13 +170,33 @@ static bb_status check_one(const bb_product_pipeline *pipeline, bb_index index, 
                                bb_codec_name(pipeline->storage.codec)));
     }
     BB_TRY(check_storage(pipeline, index, study_device, config, problems));
-    if (pipeline->draws > 1 && bb_codec_draw_limit(&pipeline->storage) == 1.0) {
+    if (lacks_draws(pipeline)) {
         (void)snprintf(path, sizeof path, "pipelines.%td.draws", index);
         BB_TRY(
             bb_problems_add(problems, bb_config_place(config, path),
                             "%s = %td: the scales of its storage follow the rows, so that no draw "
                             "differs, expected 1",
                             path, pipeline->draws));
+    }
+done:
+    return status;
+}
+
+static bb_status check_one(const bb_product_pipeline *pipeline, bb_index index, int study_device,
+                           const bb_config *config, bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    char path[64];
+    BB_TRY(check_sums(pipeline, index, config, problems));
+    if (bb_product_pipeline_promises(pipeline)) {
+        BB_TRY(bb_storage_promise_check(pipeline, index, study_device, config, problems));
+    } else if (pipeline->storage.codec >= 0) {
+        BB_TRY(check_given(pipeline, index, study_device, config, problems));
+    } else {
+        (void)snprintf(path, sizeof path, "pipelines.%td", index);
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+                               "%s.storage: missing; expected a codec, or a promise in its place",
+                               path));
     }
 done:
     return status;
@@ -155,6 +234,11 @@ bb_status bb_product_pipelines_refuse_delivery(const bb_list *pipelines, const b
             (void)snprintf(path, sizeof path, "pipelines.%td.delivery", p);
             BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
                                    "%s: only experiment wafer has corrections to deliver", path));
+        }
+        if (bb_product_pipeline_promises(&items[p])) {
+            (void)snprintf(path, sizeof path, "pipelines.%td.promise", p);
+            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+                                   "%s: only experiment wafer has a price in nm", path));
         }
     }
 done:

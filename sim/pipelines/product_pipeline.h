@@ -12,10 +12,18 @@
 #include "sim/study.h"
 #include "solvers/operator/coded_operator.h"
 
+/// Keys of `promise:`, in the place of a storage (sim/pipelines/storage_promise.h).
+typedef struct bb_storage_promise {
+    double price;   ///< the largest one allowed, as the experiment counts it; NaN: no promise
+    bb_list codecs; ///< of bb_codec_config; none: all that the pipeline takes
+} bb_storage_promise;
+
+extern const bb_schema bb_storage_promise_schema;
+
 /// Products and sums are in one of bb_working_format_names.
 typedef struct bb_product_pipeline {
     const char *name;
-    bb_codec_config storage;
+    bb_codec_config storage; ///< codec -1: not given, it is promised
     int scale;               ///< bb_row_scale
     int multiply;            ///< bb_format, a working one
     int accumulate;          ///< bb_format, a working one
@@ -23,9 +31,17 @@ typedef struct bb_product_pipeline {
     int device;              ///< as bb_study.device; -1: the study's
     bb_index draws;          ///< codings with roundings of their own, the plain one included
     bb_delivery_config delivery; ///< of the wafer experiment
+    bb_storage_promise promise;  ///< likewise
 } bb_product_pipeline;
 
 extern const bb_schema bb_product_pipeline_schema;
+
+/// Whether its storage is to be found.
+bool bb_product_pipeline_promises(const bb_product_pipeline *pipeline);
+
+/// Whether scale, sums, draws and device of a pipeline go with its storage; else a sentence.
+bool bb_product_pipeline_takes(const bb_product_pipeline *pipeline, int study_device,
+                               char *sentence, size_t sentence_bytes);
 
 /// Index of the reference among bb_product_pipeline `pipelines`.
 bb_index bb_product_pipelines_reference(const bb_list *pipelines);
@@ -35,7 +51,8 @@ bb_index bb_product_pipelines_reference(const bb_list *pipelines);
 BB_CHECKED bb_status bb_product_pipelines_check(const bb_list *pipelines, int study_device,
                                                 const bb_config *config, bb_problems *problems);
 
-/// The rule of studies without a machine to correct: nothing late or missed. Errors: BB_MEMORY.
+/// The rule of studies without a machine to correct: nothing late or missed, and no promise in nm.
+/// Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_product_pipelines_refuse_delivery(const bb_list *pipelines,
                                                           const bb_config *config,
                                                           bb_problems *problems);

@@ -53,8 +53,8 @@ done:
     return status;
 }
 
-bb_status bb_promise_try(bb_promise_search *search, const bb_promise_candidate *candidate,
-                         bool *kept)
+bb_status bb_promise_take(bb_promise_search *search, const bb_promise_candidate *candidate,
+                          double price, double cost, bool *kept)
 {
     bb_status status = BB_OK;
     bb_promise_trials *trials = search->trials;
@@ -62,11 +62,12 @@ bb_status bb_promise_try(bb_promise_search *search, const bb_promise_candidate *
     BB_REQUIRE(trials->count < trials->most, BB_INTERNAL, "promises: more than %td trials",
                trials->most);
     bb_promise_trial *trial = &trials->items[trials->count];
-    BB_TRY(evaluate(search, candidate->pipeline, &trial->price, &trial->cost));
     (void)snprintf(trial->name, sizeof trial->name, "%s", candidate->name);
     trial->pipeline = search->pipeline;
     trial->tolerance = candidate->tolerance;
-    trial->kept = *kept = trial->price <= search->limit;
+    trial->price = price;
+    trial->cost = cost;
+    trial->kept = *kept = price <= search->limit;
     ++trials->count;
     ++search->trial_count;
     bb_log_detail("pipeline %s: %s, price %.2e, cost %.3f, %s", search->name, trial->name,
@@ -80,19 +81,40 @@ done:
     return status;
 }
 
+bb_status bb_promise_try(bb_promise_search *search, const bb_promise_candidate *candidate,
+                         bool *kept)
+{
+    bb_status status = BB_OK;
+    double price = NAN;
+    double cost = NAN;
+    *kept = false;
+    BB_TRY(evaluate(search, candidate->pipeline, &price, &cost));
+    BB_TRY(bb_promise_take(search, candidate, price, cost, kept));
+done:
+    return status;
+}
+
+int bb_promise_bisection_step(const bb_promise_bisection *bisection)
+{
+    return bisection->kept - bisection->failed > 1 ? (bisection->failed + bisection->kept) / 2 : -1;
+}
+
+void bb_promise_bisection_take(bb_promise_bisection *bisection, bool kept)
+{
+    *(kept ? &bisection->kept : &bisection->failed) = bb_promise_bisection_step(bisection);
+}
+
 bb_status bb_promise_bisect(bb_promise_search *search, const bb_promise_ladder *ladder)
 {
     bb_status status = BB_OK;
-    int failed = -1;
-    int kept = ladder->steps;
-    while (kept - failed > 1) {
-        const int middle = (failed + kept) / 2;
+    bb_promise_bisection bisection = {-1, ladder->steps};
+    int step = bb_promise_bisection_step(&bisection);
+    for (; step >= 0; step = bb_promise_bisection_step(&bisection)) {
         bb_promise_candidate candidate = {0};
-        bool keeps = false;
-        ladder->make(ladder->context, middle, &candidate);
-        BB_TRY(bb_promise_try(search, &candidate, &keeps));
-        kept = keeps ? middle : kept;
-        failed = keeps ? failed : middle;
+        bool kept = false;
+        ladder->make(ladder->context, step, &candidate);
+        BB_TRY(bb_promise_try(search, &candidate, &kept));
+        bb_promise_bisection_take(&bisection, kept);
     }
 done:
     return status;
@@ -129,69 +151,43 @@ done:
     return status;
 }
 
-enum { TOLERANCE, PRICE, COST, KEPT, INDEX, COLUMNS };
+const char bb_promise_title[] =
+    "/promise, ao and reconstructor with a policy `promise`, wafer with a `promise`";
 
-static void list_row(const bb_promise_trials *trials, bb_index i, double out[COLUMNS])
-{
-    const bb_promise_trial *trial = &trials->items[i];
-    out[TOLERANCE] = trial->tolerance;
-    out[PRICE] = trial->price;
-    out[COST] = trial->cost;
-    out[KEPT] = trial->kept ? 1.0 : 0.0;
-    out[INDEX] = (double)i;
-}
+static const bb_output outputs[] = {
+    {"trial", "trial", "1", "index of the trial", .note = "of wafer pass after pass",
+     .member = offsetof(bb_promise_row, index)},
+    {"pipeline", "trial", NULL, "pipeline that asked",
+     .member = offsetof(bb_promise_row, pipeline)},
+    {"kept", "trial", "1", "1 where the price is within the promise",
+     .member = offsetof(bb_promise_row, kept)},
+};
 
-static bb_status write_columns(const bb_promise_words *words, bb_index count, const double *values,
-                               const char *const *texts, bb_results *results)
-{
-    bb_status status = BB_OK;
-    const struct {
-        const char *name, *unit, *long_name;
-    } columns[INDEX] = {
-        [TOLERANCE] = {"tolerance", "1", "tolerance of the rule, NaN where there is none"},
-        [PRICE] = {words->price, words->price_unit, words->price_long_name},
-        [COST] = {words->cost, words->cost_unit, words->cost_long_name},
-        [KEPT] = {"kept", "1", "1 where the loss is within the promise"},
-    };
-    char path[64];
-    BB_TRY(bb_results_axis(results, "promise/trial", "1", "index of the trial", count,
-                           values + INDEX * count));
-    BB_TRY(bb_results_texts(results, "promise/pipeline", "pipeline that asked", "trial", texts));
-    BB_TRY(
-        bb_results_texts(results, "promise/arithmetic", "what was tried", "trial", texts + count));
-    for (int c = 0; c < INDEX; ++c) {
-        (void)snprintf(path, sizeof path, "promise/%s", columns[c].name);
-        BB_TRY(bb_results_values(results, path, columns[c].unit, columns[c].long_name, "trial",
-                                 values + c * count));
-    }
-done:
-    return status;
-}
+const bb_output_table bb_promise_outputs = {
+    .title = bb_promise_title, .group = "promise", .axes = "trial", BB_OUTPUT_ROWS(outputs)};
 
 bb_status bb_promise_trials_publish(const bb_promise_trials *trials, const char *const *names,
-                                    const bb_promise_words *words, bb_results *results)
+                                    const bb_promise_tables *tables, bb_results *results)
 {
     bb_status status = BB_OK;
-    const char **texts = NULL; // [2][count]
-    double *values = NULL;     // [COLUMNS][count]
-    const bb_index count = trials->count;
-    if (count == 0) {
+    const bb_output_table *const all_tables[] = {&bb_promise_outputs, tables->candidates,
+                                                 tables->price};
+    bb_promise_row *rows = NULL; // [trials->count]
+    if (trials->count == 0) {
         goto done;
     }
-    BB_TRY(BB_ALLOCATE(2 * count, &texts));
-    BB_TRY(BB_ALLOCATE((bb_index)COLUMNS * count, &values));
-    for (bb_index i = 0; i < count; ++i) {
-        double row[COLUMNS];
-        list_row(trials, i, row);
-        for (int c = 0; c < COLUMNS; ++c) {
-            values[c * count + i] = row[c];
-        }
-        texts[i] = names[trials->items[i].pipeline];
-        texts[count + i] = trials->items[i].name;
+    BB_TRY(BB_ALLOCATE(trials->count, &rows));
+    for (bb_index i = 0; i < trials->count; ++i) {
+        const bb_promise_trial *trial = &trials->items[i];
+        rows[i] = (bb_promise_row){
+            (double)i,   names[trial->pipeline], trial->name, trial->tolerance, trial->price,
+            trial->cost, trial->kept ? 1.0 : 0.0};
     }
-    BB_TRY(write_columns(words, count, values, texts, results));
+    for (size_t t = 0; t < sizeof all_tables / sizeof *all_tables; ++t) {
+        BB_TRY(bb_output_table_publish_records(all_tables[t], rows, sizeof *rows, trials->count,
+                                               NULL, results));
+    }
 done:
-    BB_RELEASE(&texts);
-    BB_RELEASE(&values);
+    BB_RELEASE(&rows);
     return status;
 }

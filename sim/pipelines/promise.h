@@ -12,7 +12,7 @@
 #define BB_SIM_PIPELINES_PROMISE_H
 
 #include "sim/output/checkpoint.h"
-#include "sim/output/results.h"
+#include "sim/output/output_table.h"
 
 #include <stdbool.h>
 
@@ -64,6 +64,26 @@ typedef struct bb_promise_search {
 BB_CHECKED bb_status bb_promise_try(bb_promise_search *search,
                                     const bb_promise_candidate *candidate, bool *kept);
 
+/// The same of a candidate that was computed already, as by who computes several at once: its
+/// worst price, NaN where it failed or has none, and its cost. `evaluate`, `cost` and `draws` are
+/// not asked. Errors: BB_INTERNAL (no room for another trial).
+BB_CHECKED bb_status bb_promise_take(bb_promise_search *search,
+                                     const bb_promise_candidate *candidate, double price,
+                                     double cost, bool *kept);
+
+/// A bisection for the first of some steps that keeps a promise, as if all after one that does did
+/// too: at most 1 + log2(steps) steps are tried.
+typedef struct bb_promise_bisection {
+    int failed; ///< the last step that is known to fail, or that before the first one
+    int kept;   ///< the first step that is known to keep it, or that after the last one
+} bb_promise_bisection;
+
+/// The step to try next; -1 where none is left.
+int bb_promise_bisection_step(const bb_promise_bisection *bisection);
+
+/// Whether that step kept the promise.
+void bb_promise_bisection_take(bb_promise_bisection *bisection, bool kept);
+
 /// Candidates from cheap to precise: `make` gives the one at `step`.
 typedef struct bb_promise_ladder {
     int steps;
@@ -81,16 +101,28 @@ void bb_promise_trials_list(const bb_promise_trials *trials,
 BB_CHECKED bb_status bb_promise_trials_take(bb_promise_trials *trials, bb_index pipelines,
                                             bb_checkpoint *checkpoint);
 
-/// How an experiment calls what its trials have.
-typedef struct bb_promise_words {
-    const char *price, *price_unit, *price_long_name; ///< dataset of /promise
-    const char *cost, *cost_unit, *cost_long_name;
-} bb_promise_words;
+/// A trial as /promise has it: what the rows of its tables point into.
+typedef struct bb_promise_row {
+    double index;
+    const char *pipeline, *candidate; ///< who asked, and what was tried
+    double tolerance, price, cost, kept;
+} bb_promise_row;
+
+/// The part of /promise that all experiments have; tables of the others share its title.
+extern const bb_output_table bb_promise_outputs;
+extern const char bb_promise_title[];
+
+/// What an experiment's trials are called beside that: the candidate, its tolerance and its cost,
+/// and the price.
+typedef struct bb_promise_tables {
+    const bb_output_table *candidates, *price;
+} bb_promise_tables;
 
 /// Writes the group /promise, one row a trial; nothing where nothing was tried. `names` [pipelines]
-/// are those of the study's pipelines. Errors: BB_MEMORY, those of bb_results.
+/// are those of the study's pipelines. Errors: BB_MEMORY, those of bb_output_table_publish.
 BB_CHECKED bb_status bb_promise_trials_publish(const bb_promise_trials *trials,
                                                const char *const *names,
-                                               const bb_promise_words *words, bb_results *results);
+                                               const bb_promise_tables *tables,
+                                               bb_results *results);
 
 #endif

@@ -344,22 +344,25 @@ static const bb_output_table reconstructor_outputs = {.title = "/results, recons
                                                       .axes = "pipeline",
                                                       BB_OUTPUT_ROWS(outputs)};
 
+static const bb_output promise_rows[] = {
+    {"variance_loss", "trial", "1",
+     "price: worst part of the variance that the reference explains and this leaves",
+     .note = "over draws; NaN where one failed", .member = offsetof(bb_promise_row, price)},
+};
+
+static const bb_output_table promise_outputs = {
+    .title = bb_promise_title, .group = "promise", .axes = "trial", BB_OUTPUT_ROWS(promise_rows)};
+
 const bb_output_table *const bb_reconstructor_outputs[] = {
-    &bb_evaluation_outputs,
-    &reconstructor_outputs,
-    &bb_factor_report_axes,
-    &bb_factor_report_outputs,
-    NULL,
+    &bb_promise_outputs,       &bb_factor_promise_outputs,
+    &promise_outputs,          &bb_evaluation_outputs,
+    &reconstructor_outputs,    &bb_factor_report_axes,
+    &bb_factor_report_outputs, NULL,
 };
 
 static bb_status publish(const reconstructor_run *run, bb_results *results)
 {
     bb_status status = BB_OK;
-    static const bb_promise_words words = {
-        .price = "variance_loss",
-        .price_unit = "1",
-        .price_long_name = "worst part of the variance that the reference explains and this leaves",
-    };
     const bb_output_fill fill = {.unit = run->in.truth->unit};
     const bb_evaluations all_evaluations = {&run->estimates->common, sizeof *run->estimates,
                                             run->pipeline_count};
@@ -377,7 +380,8 @@ static bb_status publish(const reconstructor_run *run, bb_results *results)
     }
     BB_TRY(bb_evaluations_publish(&all_evaluations, "1", results));
     BB_TRY(bb_evaluations_publish_factors(&all_evaluations, results));
-    BB_TRY(bb_factor_promise_publish(run->promises, &run->study->pipelines, words, results));
+    BB_TRY(bb_factor_promise_publish(run->promises, &run->study->pipelines, &promise_outputs,
+                                     results));
     BB_TRY(bb_output_table_publish_records(&reconstructor_outputs, rows, sizeof *rows,
                                            run->pipeline_count, &fill, results));
 done:

@@ -10,6 +10,7 @@
 #include "sim/wafer/realtime/wafer_realtime.h"
 #include "sim/wafer/wafer_convergence.h"
 #include "sim/wafer/wafer_plan.h"
+#include "sim/wafer/wafer_promise.h"
 #include "sim/wafer/wafer_publication.h"
 #include "sim/wafer/wafer_run.h"
 #include "sim/wafer/wafer_study.h"
@@ -27,22 +28,41 @@ static const bb_column columns[] = {
     {"energy_j", "energy [J]", 1.0},
 };
 static const bb_output_table *const outputs[] = {
-    &bb_evaluation_outputs,        &bb_wafer_publication_pipelines,
-    &bb_wafer_publication_points,  &bb_wafer_publication_displacements,
-    &bb_wafer_overlay_outputs,     &bb_wafer_overlay_fields,
-    &bb_wafer_overlay_errors,      &bb_wafer_overlay_field_errors,
-    &bb_wafer_overlay_deliveries,  &bb_lot_overlay_outputs,
-    &bb_lot_overlay_wafers,        &bb_lot_overlay_displacements,
-    &bb_lot_overlay_spreads,       &bb_wafer_view_axes,
-    &bb_wafer_view_vectors,        &bb_wafer_view_temperatures,
-    &bb_coding_report_outputs,     &bb_coding_report_measures,
-    &bb_wafer_certificate_outputs, &bb_wafer_heating_outputs,
-    &bb_wafer_loading_outputs,     &bb_wafer_probes_outputs,
-    &bb_wafer_probes_rises,        &bb_convergence_table_outputs,
-    &bb_realtime_table_axes,       &bb_realtime_table_kinds,
-    &bb_realtime_table_figures,    &bb_realtime_table_latencies,
-    &bb_realtime_table_worst,      &bb_realtime_table_schedules,
-    &bb_realtime_table_stream,     NULL,
+    &bb_evaluation_outputs,
+    &bb_wafer_publication_pipelines,
+    &bb_wafer_publication_points,
+    &bb_wafer_publication_displacements,
+    &bb_wafer_overlay_outputs,
+    &bb_wafer_overlay_fields,
+    &bb_wafer_overlay_errors,
+    &bb_wafer_overlay_field_errors,
+    &bb_wafer_overlay_deliveries,
+    &bb_lot_overlay_outputs,
+    &bb_lot_overlay_wafers,
+    &bb_lot_overlay_displacements,
+    &bb_lot_overlay_spreads,
+    &bb_wafer_view_axes,
+    &bb_wafer_view_vectors,
+    &bb_wafer_view_temperatures,
+    &bb_coding_report_outputs,
+    &bb_coding_report_measures,
+    &bb_promise_outputs,
+    &bb_storage_promise_outputs,
+    &bb_wafer_promise_outputs,
+    &bb_wafer_certificate_outputs,
+    &bb_wafer_heating_outputs,
+    &bb_wafer_loading_outputs,
+    &bb_wafer_probes_outputs,
+    &bb_wafer_probes_rises,
+    &bb_convergence_table_outputs,
+    &bb_realtime_table_axes,
+    &bb_realtime_table_kinds,
+    &bb_realtime_table_figures,
+    &bb_realtime_table_latencies,
+    &bb_realtime_table_worst,
+    &bb_realtime_table_schedules,
+    &bb_realtime_table_stream,
+    NULL,
 };
 static const char *const prices[] = {"overlay_error_x_nm", "overlay_error_y_nm",
                                      "overlay_residual_nm"};

@@ -2,6 +2,7 @@
 #include "sim/wafer/wafer_plan.h"
 
 #include "core/device/device.h"
+#include "core/memory.h"
 #include "physics/wafer/heat/bare_clamp.h"
 #include "physics/wafer/heat/heat_sizes.h"
 #include "physics/wafer/response/plate_response.h"
@@ -12,6 +13,7 @@
 #include "sim/wafer/realtime/realtime_plan.h"
 #include "sim/wafer/wafer_cautions.h"
 #include "sim/wafer/wafer_dump.h"
+#include "sim/wafer/wafer_promise.h"
 #include "sim/wafer/wafer_rows.h"
 #include "sim/wafer/wafer_study.h"
 
@@ -28,6 +30,7 @@ typedef struct extent {
     double wafers, samples; // rows of the probes
     double scored_wafers;
     double matrices; // of all scored fields and axes
+    double passes;   // through the rows: several of a promise
 } extent;
 
 // Whether rows take a second block of inputs, for the thermal moment.
@@ -76,6 +79,7 @@ static bb_status measure(const bb_wafer_study *study, extent *out)
         .samples = exposed * (double)(scan->light_steps + scan->dark_steps) + rest +
                    before * ceil(study->wafers.exchange_s / BB_BARE_CLAMP_STEP),
         .scored = (double)scored,
+        .passes = 1.0,
         .matrices = (double)study->response.axes.count * (double)scored,
     };
 done:
@@ -142,6 +146,10 @@ static double host_bytes(const bb_wafer_study *study, const extent *span, double
     // The reference in fp64 and one candidate; mesh, step matrix, restriction and states by node.
     double bytes = BB_PLAN_PROGRAM_BYTES + 8.0 * span->cells * span->points + largest + inputs +
                    800.0 * span->modes * span->nodes;
+    bytes += span->passes > 1.0
+                 ? bb_wafer_pass_kept_bytes(span->matrices, span->scored_wafers,
+                                            (double)study->scan.light_steps, span->window)
+                 : 0.0;
     return bytes + rows_bytes(study, span, threads);
 }
 
@@ -219,15 +227,19 @@ static double seconds(const bb_wafer_study *study, const extent *span, double co
     double products = span->scored_wafers * span->matrices * draws *
                       (double)study->scan.light_steps * span->window * span->cells;
     return 0.5 + (has_plate(study) ? factor_seconds(span) : 0.0) +
-           (coding + span->scored * span->points * point_seconds(study, span) +
+           (coding + span->passes * span->scored * span->points * point_seconds(study, span) +
             step_updates(study) * span->steps * span->modes * span->nodes / 1e8 +
             products / 1.5e9) /
                cores;
 }
 
-static bb_status list_operator(const bb_product_pipeline *pipeline, double values, bb_plan *plan)
+static bb_status list_operator(const bb_wafer_study *study, const bb_product_pipeline *pipeline,
+                               double values, bb_plan *plan)
 {
     char codec[64];
+    if (bb_product_pipeline_promises(pipeline)) {
+        return bb_wafer_promises_plan(study, pipeline, values, plan);
+    }
     double bits = bb_codec_bits_per_value(&pipeline->storage);
     bb_codec_describe(&pipeline->storage, codec, sizeof codec);
     if (isnan(bits)) {
@@ -274,14 +286,17 @@ bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_pla
     const bb_wafer_study *wafer = study;
     const bb_wafer_config physics = bb_wafer_study_physics(wafer);
     const bb_product_pipeline *pipelines = wafer->pipelines.items;
+    bb_wafer_promises_extent promises = {0};
     extent span;
     BB_TRY(bb_wafer_dump_check(&wafer->dump, options->dump));
     BB_TRY(bb_wafer_rows_check(wafer));
     BB_TRY(bb_wafer_problem_check_step(&physics));
     BB_TRY(bb_wafer_problem_check_burls(&physics));
     BB_TRY(measure(wafer, &span));
+    BB_TRY(bb_wafer_promises_measure(wafer, &promises));
+    span.passes = promises.passes;
     for (bb_index p = 0; p < wafer->pipelines.count; ++p) {
-        BB_TRY(list_operator(&pipelines[p], span.matrices * span.cells * span.points, plan));
+        BB_TRY(list_operator(wafer, &pipelines[p], span.matrices * span.cells * span.points, plan));
     }
     if (span.wafers > 1.0) {
         BB_TRY(bb_plan_add(plan, "wafers", "%.0f, %g s between two, %s scored", span.wafers,
@@ -309,8 +324,8 @@ bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_pla
                                wafer->response.cache_folder));
         }
     }
-    plan->host_bytes = host_bytes(wafer, &span, (double)options->threads);
-    plan->device_bytes = device_bytes(wafer, &span);
+    plan->host_bytes = host_bytes(&promises.study, &span, (double)options->threads);
+    plan->device_bytes = device_bytes(&promises.study, &span);
     plan->output_bytes = output_bytes(wafer, &span);
     if (bb_dump_wanted(options->dump, "rows")) {
         plan->output_bytes += 8.0 * span.matrices * span.points * span.cells;
@@ -318,7 +333,8 @@ bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_pla
     if (bb_dump_wanted(options->dump, "inputs")) {
         plan->output_bytes += 8.0 * span.scored * (double)wafer->scan.light_steps * span.cells;
     }
-    plan->estimated_seconds = seconds(wafer, &span, (double)options->threads);
+    plan->estimated_seconds = seconds(&promises.study, &span, (double)options->threads);
 done:
+    BB_RELEASE(&promises.pipelines);
     return status;
 }

@@ -426,6 +426,13 @@ static bb_status check_realtime(const bb_wafer_study *study, const bb_config *co
         BB_TRY(bb_problems_add(problems, bb_config_place(config, "realtime.pipeline"),
                                "realtime.pipeline = %s: expected the name of one of the pipelines",
                                realtime->pipeline));
+    } else if (realtime->pipeline != NULL &&
+               bb_product_pipeline_promises((const bb_product_pipeline *)study->pipelines.items +
+                                            bb_wafer_study_realtime(study))) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "realtime.pipeline"),
+                               "realtime.pipeline = %s: its storage is promised and not known "
+                               "before a run, expected a pipeline with a storage",
+                               realtime->pipeline));
     }
     if (realtime->gpus > study->response.axes.count) {
         BB_TRY(bb_problems_add(problems, bb_config_place(config, "realtime.gpus"),

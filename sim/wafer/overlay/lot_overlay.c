@@ -186,26 +186,37 @@ static void centre(bb_index wafers, bb_index points, double *const *values)
     }
 }
 
+// One draw; `means` and `residuals` have room for the scored wafers.
+static void centre_draw(const bb_wafer_study *study, bb_index points,
+                        bb_wafer_evaluation *evaluation, double **means, double **residuals)
+{
+    const bb_list *axes = &study->response.axes;
+    for (bb_index a = 0; a < axes->count; ++a) {
+        const int axis = ((const int *)axes->items)[a];
+        for (bb_index w = 0; w < evaluation->wafer_count; ++w) {
+            means[w] = evaluation->wafers[w].mean[axis];
+            residuals[w] = evaluation->wafers[w].residual[axis];
+        }
+        centre(evaluation->wafer_count, points, means);
+        centre(evaluation->wafer_count, points, residuals);
+    }
+}
+
 bb_status bb_lot_overlay_centre(const bb_wafer_study *study, const bb_wafer_problem *problem,
-                                bb_wafer_evaluation *evaluations)
+                                bb_wafer_evaluation *evaluation)
 {
     bb_status status = BB_OK;
+    const bb_index points = problem->point_count;
     double **means = NULL; // [scored_wafers]
     double **residuals = NULL;
-    const bb_list *axes = &study->response.axes;
     if (!study->metrology.lot_mean) {
         goto done;
     }
     BB_TRY(BB_ALLOCATE(problem->scored_wafers, &means));
     BB_TRY(BB_ALLOCATE(problem->scored_wafers, &residuals));
-    for (bb_index i = 0; i < study->pipelines.count * axes->count; ++i) {
-        const int axis = ((const int *)axes->items)[i % axes->count];
-        for (bb_index w = 0; w < problem->scored_wafers; ++w) {
-            means[w] = evaluations[i / axes->count].wafers[w].mean[axis];
-            residuals[w] = evaluations[i / axes->count].wafers[w].residual[axis];
-        }
-        centre(problem->scored_wafers, problem->point_count, means);
-        centre(problem->scored_wafers, problem->point_count, residuals);
+    centre_draw(study, points, evaluation, means, residuals);
+    for (bb_index d = 0; d < evaluation->drawn_count; ++d) {
+        centre_draw(study, points, &evaluation->drawn[d], means, residuals);
     }
 done:
     BB_RELEASE(&means);

@@ -11,12 +11,12 @@
 /// Doubles that it writes, of `points` scored points a wafer. 0 for a single scored wafer.
 double bb_lot_overlay_values(double wafers, double pipelines, double axes, double points);
 
-/// Takes the average over the scored wafers out of the displacements and residuals of every
-/// pipeline, axis and point where the study asks for it (metrology.lot_mean): what a correction per
-/// lot takes away. Deviations and errors of u stay. Errors: BB_MEMORY.
+/// Takes the average over the scored wafers out of the displacements and residuals of a pipeline's
+/// draws, each its own, at every axis and point, where the study asks for it (metrology.lot_mean):
+/// what a correction per lot takes away. Deviations and errors of u stay. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_lot_overlay_centre(const bb_wafer_study *study,
                                            const bb_wafer_problem *problem,
-                                           bb_wafer_evaluation *evaluations);
+                                           bb_wafer_evaluation *evaluation);
 
 extern const bb_output_table bb_lot_overlay_outputs, bb_lot_overlay_wafers,
     bb_lot_overlay_displacements, bb_lot_overlay_spreads;

@@ -47,27 +47,42 @@ done:
     return status;
 }
 
-bb_status bb_wafer_draws_price(const bb_wafer_overlay *overlay, bb_wafer_evaluation *evaluations)
+// Whether corrections of some pipeline come late or not at all.
+static bool is_late(const bb_wafer_study *study)
+{
+    bool late = false;
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        const bb_product_pipeline *pipeline =
+            (const bb_product_pipeline *)study->pipelines.items + p;
+        late = late || !bb_delivery_on_time(&pipeline->delivery);
+    }
+    return late;
+}
+
+bb_status bb_wafer_draws_find(const bb_wafer_overlay *overlay,
+                              const bb_wafer_evaluation *evaluation, bb_draws *draws)
 {
     bb_status status = BB_OK;
     const bb_index points = overlay->problem->point_count;
-    const bb_list *pipelines = &overlay->study->pipelines;
-    pricing work = {.overlay = overlay};
+    pricing work = {.overlay = overlay, .late = is_late(overlay->study)};
     BB_TRY(BB_ALLOCATE(points, &work.dx));
     BB_TRY(BB_ALLOCATE(points, &work.dy));
-    for (bb_index p = 0; p < pipelines->count; ++p) {
-        const bb_product_pipeline *pipeline = (const bb_product_pipeline *)pipelines->items + p;
-        work.late = work.late || !bb_delivery_on_time(&pipeline->delivery);
-    }
-    for (bb_index p = 0; p < pipelines->count; ++p) {
-        bb_draws *draws = &evaluations[p].common.draws;
-        BB_TRY(add(&work, &evaluations[p], draws));
-        for (bb_index d = 0; d < evaluations[p].drawn_count; ++d) {
-            BB_TRY(add(&work, &evaluations[p].drawn[d], draws));
-        }
+    BB_TRY(add(&work, evaluation, draws));
+    for (bb_index d = 0; d < evaluation->drawn_count; ++d) {
+        BB_TRY(add(&work, &evaluation->drawn[d], draws));
     }
 done:
     BB_RELEASE(&work.dx);
     BB_RELEASE(&work.dy);
+    return status;
+}
+
+bb_status bb_wafer_draws_price(const bb_wafer_overlay *overlay, bb_wafer_evaluation *evaluations)
+{
+    bb_status status = BB_OK;
+    for (bb_index p = 0; p < overlay->study->pipelines.count; ++p) {
+        BB_TRY(bb_wafer_draws_find(overlay, &evaluations[p], &evaluations[p].common.draws));
+    }
+done:
     return status;
 }

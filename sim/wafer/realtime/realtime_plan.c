@@ -38,6 +38,10 @@ bb_status bb_realtime_plan_check(const bb_wafer_study *study, const bb_product_p
     BB_REQUIRE(pipeline->multiply == (int)BB_FORMAT_FP32, BB_UNSUPPORTED,
                "pipeline %s, multiply: the loop on a GPU multiplies in fp32, not %s",
                pipeline->name, bb_working_format_names[pipeline->multiply]);
+    BB_REQUIRE(!bb_product_pipeline_promises(pipeline), BB_UNSUPPORTED,
+               "pipeline %s, promise: the loop measures a storage that is known; take the one that "
+               "`bitbudget run` finds",
+               pipeline->name);
     const char *absent = bb_codec_absent(&pipeline->storage, BB_DEVICE_CUDA);
     BB_REQUIRE(absent == NULL, BB_UNSUPPORTED, "pipeline %s, storage: %s", pipeline->name, absent);
     BB_REQUIRE(
@@ -129,10 +133,10 @@ bb_status bb_realtime_plan_add(const bb_wafer_study *study, const bb_realtime_ex
                                bb_plan *plan)
 {
     bb_status status = BB_OK;
-    if (!is_asked(&study->realtime)) {
+    const bb_product_pipeline *pipeline = pipeline_of(study);
+    if (!is_asked(&study->realtime) || bb_product_pipeline_promises(pipeline)) {
         return BB_OK;
     }
-    const bb_product_pipeline *pipeline = pipeline_of(study);
     const realtime_memory memory = memory_of(study, extent);
     const char *maximum = isnan(bb_codec_bits_per_value(&pipeline->storage)) ? "at most " : "";
     const bool streamed = study->realtime.matrices == (int)BB_LOOP_STREAMED;

@@ -49,6 +49,7 @@ static void moments_are_of_the_draws_that_finished(void **state)
     bb_draws_add(&same, &fine, 10.0);
     bb_draws_relate(&same, 10.0, -1.0);
     assert_false(signbit(same.prices[0]));
+    assert_true(isnan(bb_draws_worst(&draws)) && bb_draws_worst(&same) == 0.0); // one failed
     check_ok(bb_results_create(&results));
     publish(results, &draws);
     assert_true(driver_number(results, "draws", "a") == 4.0);

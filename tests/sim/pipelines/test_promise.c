@@ -120,6 +120,72 @@ static void the_cheapest_that_was_tried_is_found(void **state)
     bb_promise_trials_destroy(&trials);
 }
 
+// Step by step, prices from anywhere: a bisection ends within its bound whatever they are, at a
+// step that kept the promise after one that did not; where none keeps it, past the last.
+static void a_bisection_ends_within_its_bound(void **state)
+{
+    (void)state;
+    enum { MOST = 50 };
+    for (int count = 0; count <= MOST; ++count) {
+        const int bound = count == 0 ? 0 : 1 + (int)floor(log2(count));
+        for (unsigned pattern = 0; pattern < 200; ++pattern) {
+            bool known[MOST] = {false};
+            bool keeps[MOST];
+            for (int s = 0; s < count; ++s) {
+                keeps[s] = pattern == 0   ? false
+                           : pattern == 1 ? true
+                                          : ((pattern * 2654435761U) >> (s % 29) & 1) != 0;
+            }
+            bb_promise_bisection bisection = {-1, count};
+            int tried = 0;
+            int step = bb_promise_bisection_step(&bisection);
+            for (; step >= 0; step = bb_promise_bisection_step(&bisection)) {
+                assert_in_range(step, 0, count - 1);
+                assert_false(known[step]); // none twice
+                known[step] = true;
+                bb_promise_bisection_take(&bisection, keeps[step]);
+                ++tried;
+            }
+            assert_true(tried <= bound);
+            assert_int_equal(bisection.failed, bisection.kept - 1);
+            assert_true(bisection.kept == count ||
+                        (known[bisection.kept] && keeps[bisection.kept]));
+            assert_true(bisection.failed < 0 ||
+                        (known[bisection.failed] && !keeps[bisection.failed]));
+        }
+    }
+}
+
+// What was computed elsewhere is compared and adopted as what the callback computes.
+static void candidates_that_were_computed_are_taken(void **state)
+{
+    (void)state;
+    const struct {
+        double price, cost;
+        bool kept, adopted;
+    } cases[] = {
+        {0.6, 1.0, false, false}, {NAN, NAN, false, false}, {0.5, 3.0, true, true},
+        {0.1, 4.0, true, false},  {0.4, 2.0, true, true},
+    };
+    enum { CASES = sizeof cases / sizeof *cases };
+    bb_promise_trials *trials = NULL;
+    shelf goods = halving();
+    check_ok(bb_promise_trials_create(CASES, &trials));
+    bb_promise_search search = search_of(&goods, trials, 0.5, 1);
+    for (int i = 0; i < CASES; ++i) {
+        const bb_promise_candidate candidate = {"goods", 0.0, NULL};
+        bool kept = false;
+        goods.last = i;
+        check_ok(bb_promise_take(&search, &candidate, cases[i].price, cases[i].cost, &kept));
+        assert_int_equal(kept, cases[i].kept);
+        assert_int_equal(goods.adopted == i, cases[i].adopted);
+    }
+    assert_int_equal(goods.computed, 0);
+    assert_true(search.found && search.best.cost == 2.0 && search.best.price == 0.4);
+    assert_int_equal(search.trial_count, CASES);
+    bb_promise_trials_destroy(&trials);
+}
+
 static void every_draw_keeps_the_promise(void **state)
 {
     (void)state;
@@ -166,27 +232,39 @@ static void errors_of_the_callback_end_the_search(void **state)
     bb_promise_trials_destroy(&trials);
 }
 
-static void trials_are_listed_in_the_words_of_the_experiment(void **state)
+static void trials_are_listed_as_the_experiment_declares(void **state)
 {
     (void)state;
     static const char *const names[] = {"reference", "asks"};
-    static const bb_promise_words words = {"loss", "nm", "what it lost", "bytes", "byte", "size"};
+    static const bb_output rows[] = {
+        {"goods", "trial", NULL, "what was tried", .member = offsetof(bb_promise_row, candidate)},
+        {"bytes", "trial", "byte", "size", .member = offsetof(bb_promise_row, cost)},
+        {"loss", "trial", "nm", "what it lost", .member = offsetof(bb_promise_row, price)},
+    };
+    static const bb_output_table candidates = {
+        .title = bb_promise_title, .group = "promise", .axes = "trial", .rows = rows, .count = 2};
+    static const bb_output_table price = {.title = bb_promise_title,
+                                          .group = "promise",
+                                          .axes = "trial",
+                                          .rows = rows + 2,
+                                          .count = 1};
+    static const bb_promise_tables tables = {&candidates, &price};
     bb_promise_trials *trials = NULL;
     bb_results *results = NULL;
     shelf goods = halving();
     check_ok(bb_promise_trials_create(STEPS, &trials));
     check_ok(bb_results_create(&results));
-    check_ok(bb_promise_trials_publish(trials, names, &words, results));
+    check_ok(bb_promise_trials_publish(trials, names, &tables, results));
     assert_null(bb_results_find(results, "promise/trial"));
     bb_promise_search search = search_of(&goods, trials, 0.25, 1);
     check_ok(bb_promise_bisect(&search, &ladder));
-    check_ok(bb_promise_trials_publish(trials, names, &words, results));
+    check_ok(bb_promise_trials_publish(trials, names, &tables, results));
     const bb_dataset *loss = bb_results_find(results, "promise/loss");
     const bb_dataset *bytes = bb_results_find(results, "promise/bytes");
     assert_int_equal(loss->count, search.trial_count);
     assert_string_equal(loss->unit, "nm");
     assert_string_equal(bb_results_find(results, "promise/pipeline")->texts[0], "asks");
-    assert_string_equal(bb_results_find(results, "promise/arithmetic")->texts[0], "e");
+    assert_string_equal(bb_results_find(results, "promise/goods")->texts[0], "e");
     assert_true(loss->numbers[0] == 0.0625 && bytes->numbers[0] == 5.0);
     assert_true(bb_results_find(results, "promise/kept")->numbers[0] == 1.0);
     bb_results_destroy(&results);
@@ -198,9 +276,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_ladder_is_bisected_for_its_first_step),
         cmocka_unit_test(the_cheapest_that_was_tried_is_found),
+        cmocka_unit_test(a_bisection_ends_within_its_bound),
+        cmocka_unit_test(candidates_that_were_computed_are_taken),
         cmocka_unit_test(every_draw_keeps_the_promise),
         cmocka_unit_test(errors_of_the_callback_end_the_search),
-        cmocka_unit_test(trials_are_listed_in_the_words_of_the_experiment),
+        cmocka_unit_test(trials_are_listed_as_the_experiment_declares),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -188,6 +188,25 @@ static void lots_are_aligned_wafer_by_wafer(void **state)
     bb_results_destroy(&b);
 }
 
+// The average over the lot is taken out of every draw: their prices are alike, and no draw shows
+// what the lot has in common.
+static void draws_of_a_lot_are_centred_each(void **state)
+{
+    (void)state;
+    const driver_case centred = {
+        CONFIG_WAFER_SMALL,
+        {LOT, "metrology.lot_mean=true",
+         "pipelines=[{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}, {name: "
+         "drawn, storage: {codec: bfp, bits: 8}, draws: 4, multiply: fp32, accumulate: fp64}]"}};
+    bb_results *results = driver_results(&centred);
+    const double price = fmax(driver_number(results, "overlay_error_x_nm", "drawn"),
+                              driver_number(results, "overlay_error_y_nm", "drawn"));
+    print_message("%g nm as it is, %g nm the worst of 4 draws\n", price,
+                  driver_number(results, "price_worst", "drawn"));
+    assert_true(driver_number(results, "price_worst", "drawn") < 10.0 * price);
+    bb_results_destroy(&results);
+}
+
 // The loop on a GPU starts from a wafer at rest and says so.
 static void the_loop_takes_wafers_at_the_waters_temperature(void **state)
 {
@@ -209,6 +228,7 @@ int main(void)
         cmocka_unit_test(an_even_wafer_cools_exponentially),
         cmocka_unit_test(a_wafer_at_rest_has_one_reference),
         cmocka_unit_test(lots_are_aligned_wafer_by_wafer),
+        cmocka_unit_test(draws_of_a_lot_are_centred_each),
         cmocka_unit_test(the_loop_takes_wafers_at_the_waters_temperature),
     };
     bb_log_set_level(BB_LOG_QUIET);

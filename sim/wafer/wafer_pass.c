@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/wafer/wafer_pass.h"
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/stage.h"
+#include "core/thread.h"
+#include "sim/wafer/wafer_rows.h"
+#include "solvers/operator/coded_operator.h"
+
+#include <math.h>
+#include <string.h>
+
+// What is computed at a time: a pipeline's displacements of a field along an axis, on one wafer.
+typedef struct job {
+    const bb_product_pipeline *pipeline;
+    bb_wafer_evaluation *evaluation; // of the draw; NULL of a reference that is encoded alone
+    bb_index field, first_point;
+    int axis;
+    bb_index matrix;                  // of the axes and fields
+    bb_index wafer;                   // of the scored ones
+    bb_index draw;                    // 0: the pipeline as it is
+    const bb_coding_factors *factors; // of the draw
+} job;
+
+// Whether a job makes the truth.
+static bool is_truth(const bb_wafer_pass *pass, const job *work)
+{
+    return work->pipeline == pass->reference && work->draw == 0;
+}
+
+static bb_status take_norms(void *context, bb_index index)
+{
+    bb_wafer_pass *pass = context;
+    const bb_index cells = pass->heating->cell_count;
+    pass->inputs[index] = bb_vector_norms_of(pass->heating->inputs + index * cells, cells);
+    return BB_OK;
+}
+
+double bb_wafer_pass_kept_bytes(double matrices, double scored_wafers, double light_steps,
+                                double window_points)
+{
+    return 8.0 * matrices * scored_wafers * light_steps * window_points;
+}
+
+bb_status bb_wafer_pass_open(const bb_wafer_study *study, bb_wafer_problem *problem,
+                             const bb_wafer_heating *heating, const bb_product_devices *devices,
+                             bool repeats, bb_wafer_pass *out)
+{
+    bb_status status = BB_OK;
+    const bb_index windows = problem->scan->light_steps * problem->slit.window_points;
+    const bb_index inputs = heating->scored_wafers * problem->scored_count * heating->light_steps;
+    const bb_index matrices = repeats ? study->response.axes.count * problem->scored_count : 1;
+    const bb_product_pipeline *pipelines = study->pipelines.items;
+    *out =
+        (bb_wafer_pass){.study = study,
+                        .reference = &pipelines[bb_product_pipelines_reference(&study->pipelines)],
+                        .problem = problem,
+                        .heating = heating,
+                        .devices = devices,
+                        .repeats = repeats};
+    BB_TRY(BB_ALLOCATE(matrices * problem->scored_wafers * windows, &out->reference_windows));
+    BB_TRY(BB_ALLOCATE(windows, &out->windows));
+    BB_TRY(BB_ALLOCATE(problem->slit.field_points, &out->rows));
+    BB_TRY(BB_ALLOCATE(problem->slit.field_points, &out->reference_rows));
+    BB_TRY(BB_ALLOCATE(inputs, &out->inputs));
+    BB_TRY(bb_parallel_for(inputs, take_norms, out));
+done:
+    return status;
+}
+
+void bb_wafer_pass_release(bb_wafer_pass *pass)
+{
+    BB_RELEASE(&pass->reference_windows);
+    BB_RELEASE(&pass->windows);
+    BB_RELEASE(&pass->inputs);
+    BB_RELEASE(&pass->rows);
+    BB_RELEASE(&pass->reference_rows);
+}
+
+// The reference's fp64 rows of one field and axis: what candidates are coded from.
+typedef struct reference_rows {
+    const bb_coded_matrix *matrix; // NULL while it is being made
+    double range;                  // maximum - minimum of its values
+} reference_rows;
+
+// Codes the rows of one field and axis for a draw of a pipeline, whose factors go to `factors`;
+// `range` is what they span.
+static bb_status encode(bb_wafer_pass *pass, const job *work, const bb_wafer_row_source *rows,
+                        const reference_rows *reference, double *range, bb_coding_factors *factors,
+                        bb_coded_matrix **out)
+{
+    bb_status status = BB_OK;
+    const bb_product_pipeline *pipeline = work->pipeline;
+    const bb_exact_rows exact = {rows->source, rows->batch, reference->matrix};
+    const bb_matrix_layout layout = {.rows = rows->source->rows,
+                                     .columns = rows->source->columns,
+                                     .mesh_columns = pass->problem->grid->columns,
+                                     .row_columns = pass->problem->slit.columns,
+                                     .range = reference->range};
+    bb_coding_report report;
+    const bb_coding_draw draw = {.seed = (uint64_t)pass->study->common.seed,
+                                 .number = work->draw,
+                                 .first = (work->axis * pass->problem->scored_count + work->field) *
+                                          layout.rows};
+    if (work->draw > 0) {
+        BB_TRY(
+            bb_product_coding_encode_draw(pipeline, &exact, &layout, &draw, factors, &report, out));
+    } else {
+        BB_TRY(bb_product_coding_encode(pipeline, &exact, &layout, &report,
+                                        is_truth(pass, work) ? pass->reference_rows : pass->rows,
+                                        out));
+    }
+    *range = bb_error_norms_range(&report.norms);
+    if (work->evaluation != NULL) {
+        bb_coding_report_add(&work->evaluation->coding[work->axis], &report);
+        work->evaluation->live_values +=
+            (double)layout.rows *
+            (double)(pass->problem->input_blocks * pass->problem->grid->live_count);
+    }
+    bb_log_detail("pipeline %s: %c coded in %.2f s, %.3f bits a value", pipeline->name,
+                  "xyz"[work->axis], report.seconds, 8.0 * report.bytes / report.values);
+done:
+    return status;
+}
+
+// The reference's windows of a wafer: [light_steps][window_points].
+static double *reference_windows(const bb_wafer_pass *pass, const job *work)
+{
+    const bb_index first = pass->repeats ? work->matrix * pass->heating->scored_wafers : 0;
+    return pass->reference_windows +
+           (first + work->wafer) * pass->heating->light_steps * pass->problem->slit.window_points;
+}
+
+// Where a task's windows are kept, in the same order.
+static double *kept_windows(const bb_wafer_pass *pass, const job *work)
+{
+    return is_truth(pass, work) ? reference_windows(pass, work) : pass->windows;
+}
+
+// Error of u at the scored points that get dose in this step.
+static void compare(bb_wafer_pass *pass, const job *work, bb_index step, const double *window)
+{
+    bb_wafer_displacements *placed = &work->evaluation->wafers[work->wafer];
+    const bb_dwell *dwell = pass->problem->dwells[work->field];
+    const bb_slit_grid *slit = &pass->problem->slit;
+    const double *expected = reference_windows(pass, work) + step * slit->window_points;
+    bb_index offset = bb_slit_grid_offset(slit, &dwell->field, step);
+    for (bb_index i = 0; i < dwell->count; ++i) {
+        double x = dwell->x[i];
+        double y = dwell->y[i];
+        if (bb_scan_dose_fraction(slit->scan, &dwell->field, step, x, y) > 0.0) {
+            double truth = bb_slit_grid_interpolate(slit, &dwell->field, offset, expected, x, y);
+            double u = bb_slit_grid_interpolate(slit, &dwell->field, offset, window, x, y);
+            placed->squared_error += (u - truth) * (u - truth);
+            placed->squared_norm += truth * truth;
+        }
+    }
+}
+
+// One light step: window of displacements, into the dwell and the error.
+static bb_status apply_step(bb_wafer_pass *pass, bb_coded_operator *operation, const job *work,
+                            bb_index step)
+{
+    bb_status status = BB_OK;
+    bb_wafer_evaluation *evaluation = work->evaluation;
+    const bb_slit_grid *slit = &pass->problem->slit;
+    bb_dwell *dwell = pass->problem->dwells[work->field];
+    bb_index points = slit->window_points;
+    bb_index row = bb_slit_grid_offset(slit, &dwell->field, step) * slit->columns;
+    const bb_index input = work->wafer * pass->heating->scored_count + work->field;
+    double *window = NULL;
+    BB_TRY(BB_ALLOCATE(points, &window));
+    BB_TRY(bb_coded_operator_apply(
+        operation, row, points,
+        bb_wafer_heating_input_of(pass->heating, work->wafer, work->field, step), window,
+        &evaluation->common.solve_seconds));
+    bb_coding_factors_undo(work->factors, row, points, window);
+    evaluation->common.flops += bb_coded_operator_flops(points, pass->problem->input_count);
+    bb_index bad = bb_stage_inspect("displacements", window, points);
+    if (bad >= 0) {
+        bb_outcome_set(&evaluation->common.outcome, BB_OUTCOME_NON_FINITE,
+                       "displacement %c, field %td, light step %td, slit point %td",
+                       "xyz"[work->axis], pass -> problem -> scored[work->field], step, bad);
+    }
+    memcpy(kept_windows(pass, work) + step * points, window, (size_t)points * sizeof *window);
+    const bb_wafer_certificate certificate = {
+        .pipeline = work->pipeline,
+        .reference = pass->reference,
+        .rows = work->pipeline == pass->reference ? pass->reference_rows : pass->rows,
+        .reference_rows = pass->reference_rows,
+        .inputs = pass->inputs + input * pass->heating->light_steps,
+        .columns = pass->problem->input_count};
+    if (work->draw == 0) {
+        bb_wafer_certificate_check(&certificate, step, row, points, window,
+                                   reference_windows(pass, work) + step * points,
+                                   &evaluation->certificate[work->axis]);
+    }
+    if (work->axis != (int)BB_AXIS_Z) {
+        compare(pass, work, step, window);
+    }
+    bb_dwell_add(dwell, step, window);
+done:
+    BB_RELEASE(&window);
+    return status;
+}
+
+// What the corrections of a pipeline leave of one field and axis, delivered as its record says.
+// Exposures count back from the last wafer, whose draws are those of a lone one.
+static bb_status score_residual(bb_wafer_pass *pass, const job *work)
+{
+    bb_status status = BB_OK;
+    const bb_delivery_config *delivery = &work->pipeline->delivery;
+    bb_wafer_displacements *placed = &work->evaluation->wafers[work->wafer];
+    bb_dwell *dwell = pass->problem->dwells[work->field];
+    bb_index steps = pass->heating->light_steps;
+    const bb_index later = pass->heating->scored_wafers - 1 - work->wafer;
+    bb_index *in_force = NULL;
+    BB_TRY(BB_ALLOCATE(steps, &in_force));
+    bb_delivery_plan(delivery,
+                     pass->problem->scored[work->field] + later * pass->heating->field_count, steps,
+                     in_force);
+    bb_dwell_reset(dwell);
+    BB_TRY(bb_delivery_residual(steps, in_force, reference_windows(pass, work),
+                                kept_windows(pass, work), dwell));
+    for (bb_index i = 0; i < dwell->count; ++i) {
+        placed->residual[work->axis][work->first_point + i] = dwell->mean[i];
+        placed->residual_deviation[work->axis][work->first_point + i] =
+            bb_dwell_deviation(dwell, i);
+    }
+done:
+    BB_RELEASE(&in_force);
+    return status;
+}
+
+// All light steps of a task.
+static bb_status apply_steps(bb_wafer_pass *pass, bb_coded_operator *operation, const job *work)
+{
+    bb_status status = BB_OK;
+    bb_wafer_evaluation *evaluation = work->evaluation;
+    bb_dwell *dwell = pass->problem->dwells[work->field];
+    double *mean = evaluation->wafers[work->wafer].mean[work->axis] + work->first_point;
+    double *deviation = evaluation->wafers[work->wafer].deviation[work->axis] + work->first_point;
+    bb_dwell_reset(dwell);
+    for (bb_index step = 0; step < pass->heating->light_steps; ++step) {
+        BB_TRY(apply_step(pass, operation, work, step));
+    }
+    for (bb_index i = 0; i < dwell->count; ++i) {
+        mean[i] = dwell->mean[i];
+        deviation[i] = bb_dwell_deviation(dwell, i);
+    }
+    bb_index bad = bb_stage_inspect("dwell", mean, dwell->count);
+    if (bad >= 0) {
+        bb_outcome_set(&evaluation->common.outcome, BB_OUTCOME_NON_FINITE,
+                       "mean displacement %c, field %td, scored point %td", "xyz"[work->axis],
+                       pass -> problem -> scored[work->field], bad);
+    }
+    BB_TRY(score_residual(pass, work));
+done:
+    return status;
+}
+
+// A coded matrix serves every scored wafer.
+static bb_status apply(bb_wafer_pass *pass, const bb_coded_matrix *matrix, job work)
+{
+    bb_status status = BB_OK;
+    bb_wafer_evaluation *evaluation = work.evaluation;
+    bb_coded_operator *operation = NULL;
+    bb_coded_matrix *unpacked = NULL;
+    double begin = bb_clock_seconds();
+    if (bb_codec_unpacks(&work.pipeline->storage, evaluation->common.device)) {
+        BB_TRY(bb_product_coding_unpack(matrix, &evaluation->common.solve_seconds, &unpacked));
+        matrix = unpacked;
+    }
+    BB_TRY(bb_product_pipeline_operator(
+        work.pipeline, pass->devices->opened[evaluation->common.device], matrix, &operation));
+    for (work.wafer = 0; work.wafer < pass->heating->scored_wafers; ++work.wafer) {
+        BB_TRY(apply_steps(pass, operation, &work));
+    }
+    bb_log_detail("pipeline %s: axis %c of field %td in %.1f ms", evaluation->common.pipeline,
+                  "xyz"[work.axis], pass -> problem -> scored[work.field],
+                  1e3 * (bb_clock_seconds() - begin));
+done:
+    bb_coded_operator_destroy(&operation);
+    bb_coded_matrix_destroy(&unpacked);
+    return status;
+}
+
+// One draw of a pipeline: coded, applied, dropped. One that does not hold its tolerance in one
+// field or axis has no displacements in any.
+static bb_status run_draw(bb_wafer_pass *pass, const bb_wafer_row_source *rows,
+                          const reference_rows *reference, job work)
+{
+    bb_status status = BB_OK;
+    bb_coding_factors factors = {0};
+    bb_coded_matrix *coded = NULL;
+    double range = 0.0;
+    bb_wafer_evaluation *evaluation = work.evaluation;
+    work.factors = &factors;
+    if (isnan(evaluation->live_values)) { // it was not held in a field before
+        return BB_OK;
+    }
+    if (!bb_codec_holds(&work.pipeline->storage, reference->range, &evaluation->common.outcome)) {
+        bb_wafer_evaluation_unset(evaluation, pass->problem->point_count);
+        return BB_OK;
+    }
+    BB_TRY(encode(pass, &work, rows, reference, &range, &factors, &coded));
+    BB_TRY(apply(pass, coded, work));
+done:
+    bb_coding_factors_release(&factors);
+    bb_coded_matrix_destroy(&coded);
+    return status;
+}
+
+// Every draw of a task but the truth.
+static bb_status run_task(bb_wafer_pass *pass, const bb_wafer_task *task,
+                          const bb_wafer_row_source *rows, const reference_rows *reference,
+                          job work)
+{
+    bb_status status = BB_OK;
+    work.pipeline = task->pipeline;
+    for (work.draw = 0; work.draw < task->pipeline->draws; ++work.draw) {
+        work.evaluation =
+            work.draw == 0 ? task->evaluation : &task->evaluation->drawn[work.draw - 1];
+        if (!is_truth(pass, &work)) {
+            BB_TRY(run_draw(pass, rows, reference, work));
+        }
+    }
+done:
+    return status;
+}
+
+// One field and axis. `work` is the truth's.
+static bb_status run_field(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_index count,
+                           job work)
+{
+    bb_status status = BB_OK;
+    bb_wafer_row_source rows = {0};
+    reference_rows reference = {0};
+    bb_coding_factors none = {0};
+    bb_coded_matrix *exact = NULL;
+    double range = 0.0;
+    work.factors = &none;
+    BB_TRY(bb_wafer_row_source_open(pass->study, pass->problem, work.field, work.axis, &rows));
+    BB_TRY(encode(pass, &work, &rows, &reference, &range, &none, &exact));
+    reference = (reference_rows){exact, range};
+    if (!pass->referred) {
+        BB_TRY(apply(pass, exact, work));
+    }
+    for (bb_index t = 0; t < count; ++t) {
+        BB_TRY(run_task(pass, &tasks[t], &rows, &reference, work));
+    }
+done:
+    bb_wafer_row_source_release(&rows);
+    bb_coded_matrix_destroy(&exact);
+    return status;
+}
+
+bb_status bb_wafer_pass_run(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_index count)
+{
+    bb_status status = BB_OK;
+    const bb_list *axes = &pass->study->response.axes;
+    const bb_index fields = pass->problem->scored_count;
+    const char *doing = pass->referred ? "searching" : "computing";
+    job work = {.pipeline = pass->reference};
+    for (bb_index t = 0; t < count; ++t) {
+        work.evaluation =
+            tasks[t].pipeline == pass->reference ? tasks[t].evaluation : work.evaluation;
+    }
+    for (work.matrix = 0; work.matrix < axes->count * fields; ++work.matrix) {
+        work.axis = ((const int *)axes->items)[work.matrix / fields];
+        work.field = work.matrix % fields;
+        work.first_point = work.field == 0 ? 0 : work.first_point;
+        bb_progress(doing, work.matrix, axes->count * fields);
+        BB_TRY(run_field(pass, tasks, count, work));
+        work.first_point += pass->problem->dwells[work.field]->count;
+    }
+    bb_progress(doing, axes->count * fields, axes->count * fields);
+    pass->referred = true;
+done:
+    return status;
+}

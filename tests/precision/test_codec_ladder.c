@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ladders of codecs: every step is a storage that its codec takes, each finer than the one before,
+// and written out it is the same storage.
+#include "precision/codec_ladder.h"
+#include "tests/check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bb_codec_config of_codec(const char *text)
+{
+    bb_codec_config config;
+    assert_true(bb_codec_read(text, &config));
+    return config;
+}
+
+static double value_of(const bb_codec_ladder *ladder, const bb_codec_config *config)
+{
+    const bb_key *key = bb_codec_schema.keys;
+    while (strcmp(key->name, ladder->key) != 0) {
+        ++key;
+    }
+    const char *member = (const char *)config + key->offset;
+    return key->kind == BB_KEY_DOUBLE ? *(const double *)(const void *)member
+                                      : (double)*(const bb_index *)(const void *)member;
+}
+
+static void check_ladder(const bb_codec_ladder *ladder, const bb_codec_config *storage)
+{
+    const bool relative = strcmp(ladder->key, "tolerance_of_range") == 0;
+    double before = NAN;
+    assert_int_equal(bb_codec_ladder_first(ladder, storage, BB_ROW_SCALE_NONE), 0);
+    for (int step = 0; step < ladder->steps; ++step) {
+        char sentence[240];
+        char digits[32];
+        const bb_codec_config config = bb_codec_ladder_storage(ladder, storage, step);
+        const double value = value_of(ladder, &config);
+        assert_true(bb_codec_check(&config, BB_ROW_SCALE_NONE, sentence, sizeof sentence));
+        assert_true(step == 0 || (relative ? value < before : value == before + 1.0));
+        (void)snprintf(digits, sizeof digits, "%.2g", value);
+        assert_true(strtod(digits, NULL) == value); // as a table prints it
+        before = value;
+    }
+    // A storage that gives the key is none to search.
+    const bb_codec_config given = bb_codec_ladder_storage(ladder, storage, 1);
+    assert_int_equal(bb_codec_ladder_first(ladder, &given, BB_ROW_SCALE_NONE), ladder->steps);
+}
+
+static void every_step_is_a_storage(void **state)
+{
+    (void)state;
+    int ladders = 0;
+    for (int codec = 0; codec < bb_codec_count(); ++codec) {
+        const bb_codec_config storage = of_codec(bb_codec_name(codec));
+        for (int i = 0; bb_codec_ladder_of(&storage, i) != NULL; ++i) {
+            check_ladder(bb_codec_ladder_of(&storage, i), &storage);
+            ++ladders;
+        }
+    }
+    assert_int_equal(ladders, 7);
+}
+
+static void tolerances_are_eight_a_decade(void **state)
+{
+    (void)state;
+    const bb_codec_config storage = of_codec("quantiser");
+    const bb_codec_ladder *ladder = bb_codec_ladder_of(&storage, 0);
+    static const double expected[] = {0.1,   0.075, 0.056, 0.042, 0.032,
+                                      0.024, 0.018, 0.013, 0.01,  0.0075};
+    for (int step = 0; step < 10; ++step) {
+        assert_true(bb_codec_ladder_storage(ladder, &storage, step).tolerance_of_range ==
+                    expected[step]);
+    }
+    assert_int_equal(ladder->steps, 49);
+    assert_true(bb_codec_ladder_storage(ladder, &storage, 48).tolerance_of_range == 1e-7);
+}
+
+static void what_is_given_stays(void **state)
+{
+    (void)state;
+    const struct {
+        const char *storage;
+        int ladder;
+        bb_row_scale scale;
+        int first; // -1: nothing is possible
+        const char *at_first;
+    } cases[] = {
+        {"zfp", 0, BB_ROW_SCALE_NONE, 0, "zfp accuracy 0.1 of range, 2-D"},
+        {"zfp", 0, BB_ROW_SCALE_ROW, -1, NULL}, // steps belong to values as they are
+        {"zfp dimensions=3", 1, BB_ROW_SCALE_NONE, 0, "zfp rate 1, 3-D"},
+        {"zfp dimensions=1", 1, BB_ROW_SCALE_NONE, 2, "zfp rate 3, 1-D"}, // 9 / 4 bits at least
+        {"zfp mode=precision", 0, BB_ROW_SCALE_NONE, -1, NULL},
+        {"zfp mode=precision", 1, BB_ROW_SCALE_NONE, 0, "zfp precision 1, 2-D"},
+        {"zfp mode=rate bits=8", 1, BB_ROW_SCALE_NONE, -1, NULL},
+        {"bfp", 0, BB_ROW_SCALE_ROW, 0, "bfp 4"},
+        {"low_rank bits=32", 0, BB_ROW_SCALE_NONE, 0, "low rank 0.1 of range, fp32"},
+        {"quantiser tolerance=1e-9", 0, BB_ROW_SCALE_NONE, -1, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char text[64];
+        const bb_codec_config storage = of_codec(cases[i].storage);
+        const bb_codec_ladder *ladder = bb_codec_ladder_of(&storage, cases[i].ladder);
+        assert_non_null(ladder);
+        const int first = bb_codec_ladder_first(ladder, &storage, cases[i].scale);
+        assert_int_equal(first, cases[i].first < 0 ? ladder->steps : cases[i].first);
+        if (cases[i].at_first != NULL) {
+            const bb_codec_config config = bb_codec_ladder_storage(ladder, &storage, first);
+            bb_codec_describe(&config, text, sizeof text);
+            assert_string_equal(text, cases[i].at_first);
+        }
+    }
+    const bb_codec_config plain = bb_codec_plain(BB_FORMAT_FP16);
+    assert_null(bb_codec_ladder_of(&plain, 0));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_step_is_a_storage),
+        cmocka_unit_test(tolerances_are_eight_a_decade),
+        cmocka_unit_test(what_is_given_stays),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The search of storages over a callback with known prices: one candidate of each ladder a pass,
+// as many passes as the longest ladder takes, and what pipelines take of the codecs.
+#include "sim/pipelines/storage_promise.h"
+#include "tests/check.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { PASSES_MOST = 6 }; // of 49 tolerances
+
+// Prices of storages: what each codec loses at a tolerance or with bits.
+typedef struct prices {
+    int passes;
+    bb_index widest; // candidates of a pass
+    bb_index adopted[8];
+    bb_storage_trial last[BB_STORAGE_PROMISE_LADDERS];
+    bb_codec_config best[8]; // of pipelines
+    bb_status answer;
+} prices;
+
+static double lost(const bb_codec_config *storage)
+{
+    if (!isnan(storage->tolerance_of_range)) {
+        return storage->tolerance_of_range;
+    }
+    return isnan(storage->bits) ? 1e-4 : ldexp(1.0, -(int)storage->bits);
+}
+
+static double stored(const bb_codec_config *storage)
+{
+    return 100.0 * storage->codec - 10.0 * log2(lost(storage));
+}
+
+static bb_status compute(void *context, bb_storage_trial *trials, bb_index count)
+{
+    prices *shop = context;
+    ++shop->passes;
+    shop->widest = count > shop->widest ? count : shop->widest;
+    for (bb_index t = 0; t < count; ++t) {
+        trials[t].price = lost(&trials[t].record.storage);
+        trials[t].bytes = stored(&trials[t].record.storage);
+        shop->last[t] = trials[t];
+    }
+    return shop->answer;
+}
+
+static void adopt(void *context, bb_index trial, bb_index pipeline)
+{
+    prices *shop = context;
+    assert_int_equal(shop->last[trial].pipeline, pipeline);
+    shop->best[pipeline] = shop->last[trial].record.storage;
+    ++shop->adopted[pipeline];
+}
+
+static bb_product_pipeline promising(const char *name, double price, bb_codec_config *codecs,
+                                     bb_index count)
+{
+    return (bb_product_pipeline){.name = name,
+                                 .storage = {.codec = -1},
+                                 .multiply = BB_FORMAT_FP32,
+                                 .accumulate = BB_FORMAT_FP64,
+                                 .accumulate_run = 1,
+                                 .device = -1,
+                                 .draws = 1,
+                                 .promise = {price, {codecs, count}}};
+}
+
+static bb_codec_config of_codec(const char *text)
+{
+    bb_codec_config config;
+    assert_true(bb_codec_read(text, &config));
+    return config;
+}
+
+static void ladders_are_bisected_side_by_side(void **state)
+{
+    (void)state;
+    bb_codec_config codecs[] = {of_codec("fp16"), of_codec("quantiser"), of_codec("bfp"),
+                                of_codec("zfp mode=accuracy")};
+    bb_product_pipeline pipelines[] = {
+        {.name = "reference", .draws = 1},
+        promising("all", 1e-3, NULL, 0),
+        promising("four", 1e-2, codecs, 4),
+        promising("never", 1e-12, codecs, 4),
+    };
+    const bb_list list = {pipelines, 4};
+    prices shop = {0};
+    const bb_storage_search_task task = {&shop, compute, adopt};
+    bb_storage_search *search = NULL;
+    bb_codec_config storage;
+    bb_outcome outcome;
+    check_ok(bb_storage_search_create(&list, BB_DEVICE_CPU, &search));
+    assert_true(bb_storage_search_wanted(search));
+    check_ok(bb_storage_search_run(search, &task));
+    assert_int_equal(shop.passes, PASSES_MOST);
+    assert_int_equal(shop.widest, 7 + 4 + 4); // a candidate a ladder
+    assert_true(bb_storage_search_found(search, 1, "nm", &storage, &outcome));
+    assert_int_equal(outcome.kind, BB_OUTCOME_OK);
+    assert_memory_equal(&storage, &shop.best[1], sizeof storage);
+    // The cheapest of all codecs is the first with a ladder; 2^-10 is at most 1e-3.
+    assert_string_equal(bb_codec_name(storage.codec), "bfp");
+    assert_true(storage.bits == 10.0);
+    assert_non_null(strstr(outcome.detail, "promise of 0.001 nm kept: bfp 10, 0.000977 nm, "));
+    assert_true(bb_storage_search_found(search, 2, "nm", &storage, &outcome));
+    assert_true(storage.codec == (int)BB_FORMAT_FP16); // whole, and it comes first by bytes
+    assert_false(bb_storage_search_found(search, 3, "nm", &storage, &outcome));
+    assert_int_equal(outcome.kind, BB_OUTCOME_NOT_CONVERGED);
+    assert_string_equal(outcome.detail, "promise of 1e-12 nm: not kept by any of 17 trials");
+    assert_int_equal(shop.adopted[3], 0);
+    bb_storage_search_destroy(&search);
+}
+
+static void errors_of_the_callback_end_the_search(void **state)
+{
+    (void)state;
+    bb_product_pipeline pipelines[] = {promising("asks", 1.0, NULL, 0)};
+    const bb_list list = {pipelines, 1};
+    prices shop = {.answer = BB_IO};
+    const bb_storage_search_task task = {&shop, compute, adopt};
+    bb_storage_search *search = NULL;
+    check_ok(bb_storage_search_create(&list, BB_DEVICE_CPU, &search));
+    assert_int_equal(bb_storage_search_run(search, &task), BB_IO);
+    assert_int_equal(shop.passes, 1);
+    bb_storage_search_destroy(&search);
+}
+
+// Names of the codecs that a pipeline's promise searches by itself.
+static void check_searched(const bb_product_pipeline *pipeline, int device, const char *expected)
+{
+    char names[200] = "";
+    bb_storage_ladder ladders[BB_STORAGE_PROMISE_LADDERS];
+    const bb_index count = bb_storage_promise_list(pipeline, device, ladders);
+    for (bb_index i = 0; i < count; ++i) {
+        (void)strcat(strcat(names, i == 0 ? "" : " "), bb_codec_name(ladders[i].storage.codec));
+    }
+    assert_string_equal(names, expected);
+}
+
+static void codecs_that_the_pipeline_does_not_take_are_left_out(void **state)
+{
+    (void)state;
+    bb_product_pipeline pipeline = promising("asks", 1.0, NULL, 0);
+    const int cpu = BB_DEVICE_CPU;
+    check_searched(&pipeline, cpu, "bfp quantiser zfp zfp low_rank transform float");
+    pipeline.scale = BB_ROW_SCALE_ROW;
+    check_searched(&pipeline, cpu, "bfp float");
+    pipeline.scale = BB_ROW_SCALE_NONE;
+    pipeline.accumulate_run = 32;
+    check_searched(&pipeline, cpu, "bfp quantiser zfp zfp float");
+    pipeline.accumulate_run = 1;
+    pipeline.device = BB_DEVICE_CUDA;
+    check_searched(&pipeline, cpu, "bfp quantiser zfp zfp low_rank transform");
+    pipeline.promise.price = NAN;
+    check_searched(&pipeline, cpu, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ladders_are_bisected_side_by_side),
+        cmocka_unit_test(errors_of_the_callback_end_the_search),
+        cmocka_unit_test(codecs_that_the_pipeline_does_not_take_are_left_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pipelines of a wafer study that promise an overlay error: what is found keeps the promise, is
+// what a study with that storage computes to the bit, and nothing that was tried is smaller.
+#include "sim/wafer/realtime/realtime_plan.h"
+#include "tests/sim/allocation_walk.h"
+#include "tests/sim/driver.h"
+
+#include <math.h>
+
+#define REFERENCE "{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}, "
+#define FP16      "{name: fp16, storage: fp16, scale: row, multiply: fp32, accumulate: fp64}, "
+#define SUMS      ", multiply: fp32, accumulate: fp64}"
+
+#define QUICK "response.generator=kernel", "response.axes=[x, y]"
+
+static const driver_case usual = {
+    CONFIG_WAFER_SMALL,
+    {"pipelines=[" REFERENCE FP16 "{name: found, promise: {price: 0.03}" SUMS "]"}};
+
+static bb_results *searched; // of the usual case
+
+static int enter(void **state)
+{
+    (void)state;
+    return driver_run(&usual, 2, &searched) == BB_OK ? 0 : -1;
+}
+
+static int leave(void **state)
+{
+    bb_results_destroy(&searched);
+    return driver_leave(state);
+}
+
+// The trial that a pipeline's row of the results has to be: kept, and of the fewest bytes.
+static bb_index find_trial(const bb_results *results, const char *pipeline)
+{
+    const bb_dataset *asked = bb_results_find(results, "promise/pipeline");
+    const double *kept = bb_results_find(results, "promise/kept")->numbers;
+    const double *bytes = bb_results_find(results, "promise/operator_bytes")->numbers;
+    bb_index best = -1;
+    for (bb_index i = 0; i < asked->count; ++i) {
+        const bool fits = strcmp(asked->texts[i], pipeline) == 0 && kept[i] == 1.0;
+        best = fits && (best < 0 || bytes[i] < bytes[best]) ? i : best;
+    }
+    return best;
+}
+
+static double trial_number(const bb_results *results, const char *path, bb_index trial)
+{
+    return bb_results_find(results, path)->numbers[trial];
+}
+
+static void the_fewest_bytes_that_keep_a_price_are_found(void **state)
+{
+    (void)state;
+    const bb_results *results = searched;
+    const bb_index best = find_trial(results, "found");
+    print_message("%s\n", driver_text(results, "status_detail", "found"));
+    assert_true(best >= 0);
+    assert_string_equal(driver_text(results, "status", "found"), "ok");
+    assert_string_equal(driver_text(results, "codec", "found"),
+                        bb_results_find(results, "promise/storage")->texts[best]);
+    assert_non_null(strstr(driver_text(results, "status_detail", "found"), "0.03 nm kept: "));
+    const double bytes = driver_number(results, "operator_bytes", "found");
+    const double price = driver_number(results, "price_worst", "found");
+    assert_true(bytes == trial_number(results, "promise/operator_bytes", best));
+    assert_true(price == trial_number(results, "promise/overlay_error_nm", best));
+    assert_true(price <= 0.03 &&
+                price == fmax(driver_number(results, "overlay_error_x_nm", "found"),
+                              driver_number(results, "overlay_error_y_nm", "found")));
+    assert_true(bytes < 0.183e6); // zfp at a hundredth of the range, by hand
+    // Along seven ladders: six trials of each tolerance, four or five of bits.
+    assert_in_range(bb_results_find(results, "promise/trial")->count, 5 * 5 + 3 + 2 * 4, 38);
+}
+
+// Every number of a study that searches, against one that is told.
+static void what_is_found_is_what_it_says_to_the_bit(void **state)
+{
+    (void)state;
+    char pipelines[320];
+    char codec[24];
+    const bb_index best = find_trial(searched, "found");
+    assert_int_equal(
+        sscanf(bb_results_find(searched, "promise/storage")->texts[best], "%23s", codec), 1);
+    (void)snprintf(pipelines, sizeof pipelines,
+                   "pipelines=[" REFERENCE FP16
+                   "{name: found, storage: {codec: %s, tolerance_of_range: %g}" SUMS "]",
+                   codec, trial_number(searched, "promise/tolerance", best));
+    const driver_case told = {CONFIG_WAFER_SMALL, {pipelines}};
+    bb_results *plain = driver_results(&told);
+    bb_index compared = 0;
+    for (bb_index i = 0; i < bb_results_count(plain); ++i) {
+        const bb_dataset *expected = bb_results_dataset(plain, i);
+        char path[160];
+        (void)snprintf(path, sizeof path, "%s/%s", expected->group, expected->name);
+        const bb_dataset *got = bb_results_find(searched, path);
+        assert_non_null(got);
+        if (expected->is_text || expected->measured) {
+            continue;
+        }
+        assert_int_equal(got->count, expected->count);
+        if (memcmp(got->numbers, expected->numbers, (size_t)got->count * sizeof(double)) != 0) {
+            fail_msg("%s differs", path);
+        }
+        ++compared;
+    }
+    assert_true(compared > 50);
+    bb_results_destroy(&plain);
+}
+
+// Beside one that is kept: the study goes on, and the pipeline has no numbers.
+static void what_nothing_keeps_is_recorded(void **state)
+{
+    (void)state;
+    const driver_case study = {
+        CONFIG_WAFER_SMALL,
+        {QUICK, "pipelines=[" REFERENCE
+                "{name: never, draws: 2, promise: {price: 1e-30, codecs: [bfp, {codec: zfp, mode: "
+                "rate}]}" SUMS ", {name: loose, promise: {price: 1.0, codecs: [bfp]}" SUMS "]"}};
+    bb_results *results = driver_results(&study);
+    assert_string_equal(driver_text(results, "status", "never"), "not_converged");
+    assert_string_equal(driver_text(results, "status_detail", "never"),
+                        "promise of 1e-30 nm: not kept by any of 9 trials");
+    assert_string_equal(driver_text(results, "codec", "never"), "");
+    static const char *const unset[] = {"overlay_error_x_nm", "operator_bytes",  "price_worst",
+                                        "qoi_relative_error", "displacement_nm", "flops"};
+    for (size_t i = 0; i < sizeof unset / sizeof *unset; ++i) {
+        assert_true(isnan(driver_number(results, unset[i], "never")));
+    }
+    assert_true(find_trial(results, "never") < 0);
+    assert_string_equal(driver_text(results, "codec", "loose"), "bfp 4");
+    bb_results_destroy(&results);
+}
+
+// A storage that just keeps a price as it is keeps it in no other draw: more bits are found.
+static void promises_hold_in_every_draw(void **state)
+{
+    (void)state;
+    static const char *const format =
+        "pipelines=[" REFERENCE "{name: plain, storage: {codec: bfp, bits: 7}, draws: 6" SUMS
+        ", {name: one, promise: {price: %.17g, codecs: [bfp]}" SUMS
+        ", {name: many, draws: 6, promise: {price: %.17g, codecs: [bfp]}" SUMS "]";
+    char pipelines[600];
+    (void)snprintf(pipelines, sizeof pipelines, format, 1.0, 1.0);
+    const driver_case study = {CONFIG_WAFER_SMALL, {QUICK, pipelines}};
+    bb_results *results = driver_results(&study);
+    const double price = fmax(driver_number(results, "overlay_error_x_nm", "plain"),
+                              driver_number(results, "overlay_error_y_nm", "plain"));
+    const double worst = driver_number(results, "price_worst", "plain");
+    bb_results_destroy(&results);
+    print_message("bfp 7: %g nm as it is, %g nm the worst of 6 draws\n", price, worst);
+    assert_true(worst > price);
+    (void)snprintf(pipelines, sizeof pipelines, format, price, price);
+    results = driver_results(&study);
+    assert_true(driver_number(results, "operator_bytes", "one") <=
+                driver_number(results, "operator_bytes", "plain"));
+    assert_true(driver_number(results, "operator_bytes", "many") >
+                driver_number(results, "operator_bytes", "plain"));
+    assert_true(driver_number(results, "draws", "many") == 6.0);
+    assert_true(driver_number(results, "price_worst", "many") <= price);
+    const bb_index best = find_trial(results, "many");
+    assert_true(trial_number(results, "promise/overlay_error_nm", best) ==
+                driver_number(results, "price_worst", "many"));
+    bb_results_destroy(&results);
+}
+
+// A price is what price_worst is: of late corrections the residual, of a lot what its mean leaves.
+static void prices_are_those_of_the_results(void **state)
+{
+    (void)state;
+#define LOOSE "pipelines=[" REFERENCE "{name: found, promise: {price: 1e3, codecs: [bfp]}"
+    const driver_case late = {CONFIG_WAFER_SMALL,
+                              {QUICK, LOOSE ", delivery: {late_steps: 1}" SUMS "]"}};
+    const driver_case lot = {
+        CONFIG_WAFER_SMALL,
+        {QUICK, LOOSE SUMS "]", "scan.order=given", "scan.sequence=[50, 49]", "scan.fields=[0]",
+         "wafers={count: 3, exchange_s: 0.3, arrival_rise_k: 0.1, scored: all}",
+         "metrology.lot_mean=true"}};
+    const driver_case *const cases[] = {&late, &lot};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        bb_results *results = driver_results(cases[i]);
+        const bb_index best = find_trial(results, "found");
+        const double price = trial_number(results, "promise/overlay_error_nm", best);
+        const double error = fmax(driver_number(results, "overlay_error_x_nm", "found"),
+                                  driver_number(results, "overlay_error_y_nm", "found"));
+        print_message("%s, %g nm of storage\n", driver_text(results, "status_detail", "found"),
+                      error);
+        assert_true(price == driver_number(results, "price_worst", "found"));
+        assert_true(i == 0 ? price > 2.0 * error : price == error);
+        bb_results_destroy(&results);
+    }
+}
+
+// A single point has no sigma, so no storage has a price: nothing is searched.
+static void a_price_needs_two_points(void **state)
+{
+    (void)state;
+    const driver_case study = {CONFIG_WAFER_SMALL,
+                               {QUICK, "scan.fields=[40]", "metrology={columns: 1, rows: 1}",
+                                "pipelines=[" REFERENCE "{name: found, promise: {price: 1}" SUMS
+                                "]"}};
+    bb_results *results = driver_results(&study);
+    assert_string_equal(driver_text(results, "status", "found"), "underdetermined");
+    assert_string_equal(driver_text(results, "status_detail", "found"),
+                        "promise: no sigma from 1 scored point");
+    assert_string_equal(driver_text(results, "status", "reference"), "ok");
+    assert_null(bb_results_find(results, "promise/trial"));
+    bb_results_destroy(&results);
+}
+
+static void threads_do_not_change_a_bit(void **state)
+{
+    (void)state;
+    const driver_case study = {CONFIG_WAFER_SMALL,
+                               {"scan.fields=[0]",
+                                "pipelines=[" REFERENCE
+                                "{name: found, draws: 2, promise: {price: 0.01, codecs: [bfp, "
+                                "{codec: zfp, mode: accuracy}, transform]}" SUMS "]"}};
+    static const bb_index threads[] = {1, 3};
+    char digests[2][BB_DIGEST_BYTES];
+    for (int i = 0; i < 2; ++i) {
+        bb_results *results = NULL;
+        check_ok(driver_run(&study, threads[i], &results));
+        assert_true(find_trial(results, "found") >= 0);
+        check_ok(bb_results_digest(results, true, digests[i]));
+        bb_results_destroy(&results);
+    }
+    assert_string_equal(digests[0], digests[1]);
+}
+
+// The plan knows trials, passes and memory; the loop on a GPU wants to be told a storage.
+static void plans_say_what_is_searched(void **state)
+{
+    (void)state;
+    const driver_case told = {CONFIG_WAFER_SMALL,
+                              {"pipelines=[" REFERENCE
+                               "{name: found, storage: {codec: transform, tolerance_of_range: "
+                               "1e-7}" SUMS "]"}};
+    const bb_run_options options = {.threads = 1};
+    const bb_experiment *experiment = bb_experiment_find(&bb_experiments, "wafer");
+    const driver_case *const cases[] = {&told, &usual};
+    bb_plan plans[2];
+    memset(plans, 0, sizeof plans);
+    for (int i = 0; i < 2; ++i) {
+        bb_config *config = NULL;
+        check_ok(driver_load(cases[i], &config));
+        const bb_wafer_study *study = bb_config_study(config);
+        check_ok(experiment->plan(study, &options, &plans[i]));
+        if (i == 1) {
+            const bb_product_pipeline *pipelines = study->pipelines.items;
+            check_fails(bb_realtime_plan_check(study, &pipelines[2]), BB_UNSUPPORTED,
+                        "pipeline found, promise: ");
+        }
+        bb_config_destroy(&config);
+    }
+    assert_non_null(strstr(plans[1].lines.data,
+                           "promise of 0.03 nm, up to 38 trials along 7 ladders in 6 passes, "
+                           "operator at most "));
+    assert_true(plans[1].estimated_seconds > 3.0 * (plans[0].estimated_seconds - 0.5));
+    assert_true(plans[1].host_bytes > plans[0].host_bytes &&
+                plans[1].host_bytes < 1.2 * plans[0].host_bytes);
+    bb_plan_release(&plans[0]);
+    bb_plan_release(&plans[1]);
+}
+
+static bb_status run_loaded(void *context)
+{
+    bb_results *out = NULL;
+    bb_status status = driver_run_loaded(context, 1, &out);
+    bb_results_destroy(&out);
+    return status;
+}
+
+// A search of two ladders and one that finds nothing, with allocations failing in turn.
+static void allocations_may_fail_anywhere(void **state)
+{
+    (void)state;
+    bb_config *config = NULL;
+    const driver_case study = {
+        CONFIG_WAFER_SMALL,
+        {QUICK, "scan.fields=[0]", "mesh.spacing_mm=10.0", "clamp.spacing_mm=10.0",
+         "scan.light_steps=3", "scan.dark_steps=3", "response.axes=[x, y]",
+         "response.grid={columns: 12, rows: 11}",
+         "pipelines=[" REFERENCE "{name: found, draws: 2, promise: {price: 1.0, codecs: "
+         "[{codec: float, exponent: 8}, bfp]}" SUMS
+         ", {name: never, promise: {price: 1e-30, codecs: [e5m2]}" SUMS "]"}};
+    check_ok(driver_load(&study, &config));
+    bb_log_set_level(BB_LOG_QUIET);
+    bb_threads_stop(); // of the tests before
+    allocation_walk("promise", run_loaded, config, 307, 20);
+    bb_config_destroy(&config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_fewest_bytes_that_keep_a_price_are_found),
+        cmocka_unit_test(what_is_found_is_what_it_says_to_the_bit),
+        cmocka_unit_test(what_nothing_keeps_is_recorded),
+        cmocka_unit_test(promises_hold_in_every_draw),
+        cmocka_unit_test(prices_are_those_of_the_results),
+        cmocka_unit_test(a_price_needs_two_points),
+        cmocka_unit_test(threads_do_not_change_a_bit),
+        cmocka_unit_test(plans_say_what_is_searched),
+        cmocka_unit_test(allocations_may_fail_anywhere),
+    };
+    bb_log_set_level(BB_LOG_QUIET);
+    return cmocka_run_group_tests(tests, enter, leave);
+}
