@@ -9,8 +9,8 @@
 #include <string.h>
 
 struct bb_promise_trials {
-    bb_index most, count;
-    bb_promise_trial *items; // [most]
+    bb_index limit, count;
+    bb_promise_trial *items; // [limit]
 };
 
 bb_status bb_promise_trials_create(bb_index limit, bb_promise_trials **out)
@@ -19,7 +19,7 @@ bb_status bb_promise_trials_create(bb_index limit, bb_promise_trials **out)
     bb_promise_trials *trials = NULL;
     *out = NULL;
     BB_TRY(BB_ZEROED(1, &trials));
-    trials->most = limit;
+    trials->limit = limit;
     BB_TRY(BB_ZEROED(limit, &trials->items));
     *out = trials;
     trials = NULL;
@@ -59,8 +59,8 @@ bb_status bb_promise_take(bb_promise_search *search, const bb_promise_candidate 
     bb_status status = BB_OK;
     bb_promise_trials *trials = search->trials;
     *kept = false;
-    BB_REQUIRE(trials->count < trials->most, BB_INTERNAL, "promises: more than %td trials",
-               trials->most);
+    BB_REQUIRE(trials->count < trials->limit, BB_INTERNAL, "promises: more than %td trials",
+               trials->limit);
     bb_promise_trial *trial = &trials->items[trials->count];
     (void)snprintf(trial->name, sizeof trial->name, "%s", candidate->name);
     trial->pipeline = search->pipeline;
@@ -134,8 +134,9 @@ bb_status bb_promise_trials_take(bb_promise_trials *trials, bb_index pipelines,
     bb_status status = BB_OK;
     bb_index count = 0;
     BB_TRY(bb_checkpoint_take(checkpoint, &count, sizeof count));
-    BB_REQUIRE(count >= 0 && count <= trials->most, BB_IO,
-               "checkpoint with %td trials of promises, expected at most %td", count, trials->most);
+    BB_REQUIRE(count >= 0 && count <= trials->limit, BB_IO,
+               "checkpoint with %td trials of promises, expected at most %td", count,
+               trials->limit);
     BB_TRY(bb_checkpoint_take(checkpoint, trials->items, count * (bb_index)sizeof *trials->items));
     for (bb_index i = 0; i < count; ++i) {
         const bb_promise_trial *trial = &trials->items[i];

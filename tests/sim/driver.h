@@ -69,6 +69,7 @@ static inline bb_status driver_run_loaded(const bb_config *config, bb_index thre
     BB_TRY(bb_threads_set(threads));
     BB_TRY(bb_results_create(&results));
     BB_TRY(experiment->run(bb_config_study(config), &options, results));
+    driver_check_declared(experiment, results);
     *out = results;
     results = NULL;
 done:

@@ -20,7 +20,7 @@ typedef struct displacement_row {
 
 // Of all pipelines and errors.
 typedef struct lot {
-    const bb_wafer_overlay *of;
+    const bb_wafer_overlay *overlay;
     bb_index pipelines, axes, wafers, points;
     double *indices;                 // [wafers]
     double *dx, *dy;                 // [wafers][points] of one pipeline and error
@@ -133,13 +133,13 @@ static bb_status score(lot *all)
     bb_status status = BB_OK;
     bb_overlay_statistics statistics;
     for (bb_index item = 0; item < all->pipelines * BB_WAFER_ERRORS; ++item) {
-        const bb_wafer_evaluation *evaluation = &all->of->evaluations[item / BB_WAFER_ERRORS];
+        const bb_wafer_evaluation *evaluation = &all->overlay->evaluations[item / BB_WAFER_ERRORS];
         const int error = (int)(item % BB_WAFER_ERRORS);
         for (bb_index w = 0; w < all->wafers; ++w) {
             double *dx = all->dx + w * all->points;
             double *dy = all->dy + w * all->points;
-            bb_wafer_overlay_error(all->of, evaluation, w, error, BB_AXIS_X, dx);
-            bb_wafer_overlay_error(all->of, evaluation, w, error, BB_AXIS_Y, dy);
+            bb_wafer_overlay_error(all->overlay, evaluation, w, error, BB_AXIS_X, dx);
+            bb_wafer_overlay_error(all->overlay, evaluation, w, error, BB_AXIS_Y, dy);
             BB_TRY(bb_overlay_statistics_of(all->points, dx, dy, &statistics));
             all->statistics[item * all->wafers + w] = bb_wafer_overlay_statistics(&statistics);
         }
@@ -153,13 +153,13 @@ done:
 // What every wafer has of its own without statistics.
 static void gather(lot *all)
 {
-    const int *axes = all->of->study->response.axes.items;
+    const int *axes = all->overlay->study->response.axes.items;
     displacement_row *row = all->displacements;
     for (bb_index w = 0; w < all->wafers; ++w) {
-        all->indices[w] = (double)(all->of->problem->wafer_count - all->wafers + w);
+        all->indices[w] = (double)(all->overlay->problem->wafer_count - all->wafers + w);
     }
     for (bb_index p = 0; p < all->pipelines; ++p) {
-        const bb_wafer_displacements *placed = all->of->evaluations[p].wafers;
+        const bb_wafer_displacements *placed = all->overlay->evaluations[p].wafers;
         for (bb_index w = 0; w < all->wafers; ++w) {
             all->qoi_errors[p * all->wafers + w] =
                 sqrt(placed[w].squared_error / placed[w].squared_norm);
@@ -229,7 +229,7 @@ bb_status bb_lot_overlay_publish(const bb_wafer_overlay *overlay, bb_results *re
     bb_status status = BB_OK;
     const bb_index pipelines = overlay->study->pipelines.count;
     const bb_index items = pipelines * BB_WAFER_ERRORS;
-    lot all = {.of = overlay,
+    lot all = {.overlay = overlay,
                .pipelines = pipelines,
                .axes = overlay->study->response.axes.count,
                .wafers = overlay->problem->scored_wafers,

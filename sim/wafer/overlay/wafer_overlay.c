@@ -24,7 +24,7 @@ static const char *const parameter_units[PARAMETERS] = {"nm",   "nm",  "ppm", "p
                                                         "urad", "ppm", "ppm", "urad", "urad"};
 
 typedef struct scoring {
-    const bb_wafer_overlay *of;
+    const bb_wafer_overlay *overlay;
     bb_index pipelines, fields;
     bb_overlay_field *field;      // [fields]
     bb_overlay_report **reports;  // [pipelines][ERRORS]; raw ones are all the first
@@ -220,17 +220,17 @@ void bb_wafer_overlay_error(const bb_wafer_overlay *overlay, const bb_wafer_eval
 static void fill_error(const scoring *all, const bb_wafer_evaluation *evaluation, int error,
                        int axis, double *out)
 {
-    bb_wafer_overlay_error(all->of, evaluation, evaluation->wafer_count - 1, error, axis, out);
+    bb_wafer_overlay_error(all->overlay, evaluation, evaluation->wafer_count - 1, error, axis, out);
 }
 
 static bb_status score(scoring *all)
 {
     bb_status status = BB_OK;
-    const bb_overlay_points points = {all->of->problem->point_count,
-                                      all->of->x,
-                                      all->of->y,
-                                      all->of->field_x,
-                                      all->of->field_y,
+    const bb_overlay_points points = {all->overlay->problem->point_count,
+                                      all->overlay->x,
+                                      all->overlay->y,
+                                      all->overlay->field_x,
+                                      all->overlay->field_y,
                                       all->dx,
                                       all->dy};
     for (bb_index p = 0; p < all->pipelines; ++p) {
@@ -240,8 +240,8 @@ static bb_status score(scoring *all)
                 *report = all->reports[RAW];
                 continue;
             }
-            fill_error(all, &all->of->evaluations[p], error, BB_AXIS_X, all->dx);
-            fill_error(all, &all->of->evaluations[p], error, BB_AXIS_Y, all->dy);
+            fill_error(all, &all->overlay->evaluations[p], error, BB_AXIS_X, all->dx);
+            fill_error(all, &all->overlay->evaluations[p], error, BB_AXIS_Y, all->dy);
             BB_TRY(bb_overlay_report_create(&points, all->fields, all->field, report));
         }
     }
@@ -298,7 +298,7 @@ static void fill_error_row(const scoring *all, const bb_overlay_report *report, 
     const bb_index worst = report->worst_field;
     out->headline = report->headline;
     out->worst = report->worst;
-    out->worst_field = worst < 0 ? NAN : (double)all->of->problem->scored[worst];
+    out->worst_field = worst < 0 ? NAN : (double)all->overlay->problem->scored[worst];
     out->median = report->median;
     out->removed = report->removed;
     for (int m = 0; m < MODELS; ++m) {
@@ -338,7 +338,7 @@ done:
 static bb_status publish_fields(const scoring *all, bb_results *results)
 {
     bb_status status = BB_OK;
-    const bb_wafer_problem *problem = all->of->problem;
+    const bb_wafer_problem *problem = all->overlay->problem;
     field_row *fields = NULL; // [fields]
     BB_TRY(BB_ALLOCATE(all->fields, &fields));
     for (bb_index f = 0; f < all->fields; ++f) {
@@ -362,8 +362,8 @@ done:
 static bb_status publish_delivery(const scoring *all, bb_results *results)
 {
     bb_status status = BB_OK;
-    const bb_product_pipeline *pipelines = all->of->study->pipelines.items;
-    const bb_index steps = all->of->problem->scan->light_steps;
+    const bb_product_pipeline *pipelines = all->overlay->study->pipelines.items;
+    const bb_index steps = all->overlay->problem->scan->light_steps;
     bb_index *in_force = NULL;       // [steps]
     delivery_row *deliveries = NULL; // [pipelines]
     BB_TRY(BB_ALLOCATE(steps, &in_force));
@@ -372,7 +372,7 @@ static bb_status publish_delivery(const scoring *all, bb_results *results)
         const bb_delivery_config *delivery = &pipelines[p].delivery;
         deliveries[p].late = (double)delivery->late_steps;
         for (bb_index f = 0; f < all->fields; ++f) {
-            const bb_index exposure = all->of->problem->scored[f];
+            const bb_index exposure = all->overlay->problem->scored[f];
             bb_delivery_plan(delivery, exposure, steps, in_force);
             for (bb_index n = 0; n < steps; ++n) {
                 deliveries[p].missed += bb_delivery_misses(delivery, exposure, steps, n);
@@ -394,7 +394,7 @@ done:
 // on time.
 static void sum_up(scoring *all)
 {
-    const bb_product_pipeline *pipelines = all->of->study->pipelines.items;
+    const bb_product_pipeline *pipelines = all->overlay->study->pipelines.items;
     for (bb_index f = 0; f < all->fields; ++f) {
         for (int part = 0; part < BB_OVERLAY_PARTS; ++part) {
             bool is_inside = bb_overlay_field_in(&all->field[f], (bb_overlay_part)part);
@@ -418,7 +418,7 @@ bb_status bb_wafer_overlay_publish(const bb_wafer_overlay *overlay, bb_results *
 {
     bb_status status = BB_OK;
     const bb_wafer_problem *problem = overlay->problem;
-    scoring all = {.of = overlay,
+    scoring all = {.overlay = overlay,
                    .pipelines = overlay->study->pipelines.count,
                    .fields = problem->scored_count};
     BB_TRY(BB_ZEROED(all.fields, &all.field));

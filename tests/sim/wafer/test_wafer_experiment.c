@@ -26,12 +26,6 @@ static int leave(void **state)
     return driver_leave(state);
 }
 
-static void every_dataset_is_declared(void **state)
-{
-    (void)state;
-    driver_check_declared(&bb_wafer_experiment, usual);
-}
-
 static void threads_do_not_change_a_bit(void **state)
 {
     (void)state;
@@ -530,7 +524,6 @@ static void certificates_hold(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_dataset_is_declared),
         cmocka_unit_test(threads_do_not_change_a_bit),
         cmocka_unit_test(fp64_is_the_reference_exactly),
         cmocka_unit_test(errors_order_by_format),

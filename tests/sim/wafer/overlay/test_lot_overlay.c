@@ -202,12 +202,6 @@ static void the_table_has_the_wafers(void **state)
     bb_text_release(&text);
 }
 
-static void every_dataset_is_declared(void **state)
-{
-    (void)state;
-    driver_check_declared(&bb_wafer_experiment, lot);
-}
-
 static void output_is_planned_and_bits_keep(void **state)
 {
     (void)state;
@@ -223,7 +217,6 @@ int main(void)
         cmocka_unit_test(statistics_are_those_of_the_wafers),
         cmocka_unit_test(spread_follows_from_displacements),
         cmocka_unit_test(the_table_has_the_wafers),
-        cmocka_unit_test(every_dataset_is_declared),
         cmocka_unit_test(output_is_planned_and_bits_keep),
     };
     bb_log_set_level(BB_LOG_QUIET);
