@@ -344,8 +344,9 @@ bb_status bb_wafer_heating_publish(const bb_wafer_heating *heating, bb_results *
     BB_TRY(BB_ALLOCATE(count, &exposures));
     for (bb_index f = 0; f < count; ++f) {
         const bb_ledger *ledger = &heating->ledgers[f];
+        const bb_index wafer = f / heating->field_count;
         exposures[f] = (row){.ledger = *ledger,
-                             .wafer = (double)(f / heating->field_count),
+                             .wafer = (double)wafer,
                              .lost = ledger->lost + ledger->lost_hood + ledger->lost_ring,
                              .imbalance = heating->imbalance[f],
                              .clipped = heating->clipped_joules[f]};
