@@ -38,7 +38,10 @@ typedef struct bb_output {
     bb_index name_count;
 } bb_output;
 
-/// The names of a row and the rows of a table, from arrays.
+/// Where a row's value, or its array in the record, stands; the names of a row and the rows of a
+/// table, from arrays.
+#define BB_MEMBER(type, field) .member = offsetof(type, field)
+#define BB_ARRAY(type, field)  .member = offsetof(type, field), .embedded = true
 #define BB_OUTPUT_NAMES(array) .names = (array), .name_count = sizeof(array) / sizeof *(array)
 #define BB_OUTPUT_ROWS(array)  .rows = (array), .count = sizeof(array) / sizeof *(array)
 

@@ -42,20 +42,19 @@ static const bb_output rows[] = {
     {"level", "level", "1", "index of the level", .indices = true},
     {"study", "level", NULL, "what is refined and compared",
      .note = "levels of a study stand together, coarse to fine",
-     .member = offsetof(bb_convergence_row, study)},
-    {"spacing_mm", "level", "mm", "spacing of the mesh",
-     .member = offsetof(bb_convergence_row, spacing_mm)},
-    {"step_ms", "level", "ms", "step of heat", .member = offsetof(bb_convergence_row, step_ms)},
+     BB_MEMBER(bb_convergence_row, study)},
+    {"spacing_mm", "level", "mm", "spacing of the mesh", BB_MEMBER(bb_convergence_row, spacing_mm)},
+    {"step_ms", "level", "ms", "step of heat", BB_MEMBER(bb_convergence_row, step_ms)},
     {"error", "level", "1",
      "relative error; of a field, norm of the difference from the next finer level over that of "
      "the finest",
-     .member = offsetof(bb_convergence_row, error)},
+     BB_MEMBER(bb_convergence_row, error)},
     {"order", "level", "1",
      "log2 of the error of the level before over this one's; NaN for a first",
-     .member = offsetof(bb_convergence_row, order)},
+     BB_MEMBER(bb_convergence_row, order)},
 };
-const bb_output_table bb_convergence_table_outputs = {
-    .title = "/results, convergence", .group = "results", .axes = "level", BB_OUTPUT_ROWS(rows)};
+const bb_output_table bb_convergence_table_outputs = {"/results, convergence", NULL, "results",
+                                                      "level", BB_OUTPUT_ROWS(rows)};
 
 bb_status bb_convergence_table_publish(const bb_convergence_table *table, bb_results *results)
 {

@@ -66,47 +66,43 @@ void bb_wafer_certificate_check(const bb_wafer_certificate *certificate, bb_inde
 }
 
 // Of a pipeline and an axis; lengths in m.
-typedef struct certificate_row {
+typedef struct row {
     double bound, coding, error, looseness, violations, unbounded;
-} certificate_row;
+} row;
 
 static const bb_output rows[] = {
     {"certified_bound_nm", "pipeline, axis", "nm",
      "largest certified bound on the error of a slit point's displacement in a light step",
-     .note = "docs/manual/precision.md, section 4.1", .member = offsetof(certificate_row, bound),
-     .scale = 1e9},
+     .note = "docs/manual/precision.md, section 4.1", BB_MEMBER(row, bound), .scale = 1e9},
     {"certified_coding_nm", "pipeline, axis", "nm",
-     "largest part of it that storage is to blame for", .member = offsetof(certificate_row, coding),
-     .scale = 1e9},
+     "largest part of it that storage is to blame for", BB_MEMBER(row, coding), .scale = 1e9},
     {"certified_error_nm", "pipeline, axis", "nm",
-     "largest error of a slit point's displacement in a light step",
-     .member = offsetof(certificate_row, error), .scale = 1e9},
+     "largest error of a slit point's displacement in a light step", BB_MEMBER(row, error),
+     .scale = 1e9},
     {"certificate_looseness", "pipeline, axis", "1",
      "median of bound over error, slit points and light steps with an error",
-     .note = "NaN where none has one", .member = offsetof(certificate_row, looseness)},
+     .note = "NaN where none has one", BB_MEMBER(row, looseness)},
     {"certificate_violations", "pipeline, axis", "1", "errors above their certified bound",
-     .note = "0 unless a bound is wrong", .member = offsetof(certificate_row, violations)},
+     .note = "0 unless a bound is wrong", BB_MEMBER(row, violations)},
     {"certificate_unbounded", "pipeline, axis", "1",
      "displacements without a bound: rows or products that are not finite",
-     .member = offsetof(certificate_row, unbounded)},
+     BB_MEMBER(row, unbounded)},
 };
 const bb_output_table bb_wafer_certificate_outputs = {
-    .title = "/results, wafer and product: what storage lost",
-    .group = "results",
-    .axes = "pipeline, axis",
+    "/results, wafer and product: what storage lost", NULL, "results", "pipeline, axis",
     BB_OUTPUT_ROWS(rows)};
 
 bb_status bb_wafer_certificate_publish(const bb_certificate_tally *const *tallies, bb_index count,
                                        bb_results *results)
 {
     bb_status status = BB_OK;
-    certificate_row *records = NULL; // [count]
+    row *records = NULL; // [count]
     BB_TRY(BB_ALLOCATE(count, &records));
     for (bb_index i = 0; i < count; ++i) {
         const bb_certificate_tally *tally = tallies[i];
-        records[i] = (certificate_row){tally->bound,      tally->coding,
-                                       tally->error,      bb_certificate_tally_looseness(tally),
-                                       tally->violations, tally->unbounded};
+        records[i] = (row){tally->bound,      tally->coding,
+                           tally->error,      bb_certificate_tally_looseness(tally),
+                           tally->violations, tally->unbounded};
     }
     BB_TRY(bb_output_table_publish_records(&bb_wafer_certificate_outputs, records, sizeof *records,
                                            count, NULL, results));

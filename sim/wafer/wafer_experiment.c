@@ -41,8 +41,6 @@ static const bb_output_table *const outputs[] = {
     &bb_lot_overlay_wafers,
     &bb_lot_overlay_displacements,
     &bb_lot_overlay_spreads,
-    &bb_wafer_view_axes,
-    &bb_wafer_view_vectors,
     &bb_wafer_view_temperatures,
     &bb_coding_report_outputs,
     &bb_coding_report_measures,
@@ -62,6 +60,7 @@ static const bb_output_table *const outputs[] = {
     &bb_realtime_table_worst,
     &bb_realtime_table_schedules,
     &bb_realtime_table_stream,
+    &bb_wafer_view_outputs,
     NULL,
 };
 static const char *const prices[] = {"overlay_error_x_nm", "overlay_error_y_nm",

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { MODELS = 4, DETAIL_BYTES = 240 };
+enum { MODELS = 4, DETAIL_BYTES = 240, ARRAYS = 8 };
 static const char *const model_names[MODELS] = {"raw", "wafer_6", "wafer_10", "field_6"};
 static const bb_overlay_model models[MODELS] = {BB_OVERLAY_RAW, BB_OVERLAY_WAFER_6,
                                                 BB_OVERLAY_WAFER_10, BB_OVERLAY_FIELD_6};
@@ -23,6 +23,7 @@ typedef struct publication {
     bb_wafer_evaluation *evaluations;
     const bb_wafer_evaluation *reference;
     bb_index pipelines, points, axes;
+    double *block;                             // [ARRAYS][points] of those that follow
     double *x, *y, *field_x, *field_y, *field; // [points], m and exposure index
     double *dx, *residual_x, *residual_y;      // [points], scratch
     const char *axis_names[BB_WAFER_AXES];     // [axes]
@@ -48,77 +49,72 @@ static const char title[] = "/results, wafer";
 static const bb_output pipeline_rows[] = {
     {"overlay_error_x_nm", "pipeline", "nm", "abs(mean) + 3 sigma of x minus the reference's",
      .note = "price; NaN of a single scored point, which has no sigma",
-     .member = offsetof(pipeline_row, errors[BB_AXIS_X])},
+     BB_MEMBER(pipeline_row, errors[BB_AXIS_X])},
     {"overlay_error_y_nm", "pipeline", "nm", "abs(mean) + 3 sigma of y minus the reference's",
-     .note = "price; likewise", .member = offsetof(pipeline_row, errors[BB_AXIS_Y])},
+     .note = "price; likewise", BB_MEMBER(pipeline_row, errors[BB_AXIS_Y])},
     {"height_error_nm", "pipeline", "nm", "abs(mean) + 3 sigma of height minus the reference's",
-     .note = "NaN where axis z was not computed",
-     .member = offsetof(pipeline_row, errors[BB_AXIS_Z])},
+     .note = "NaN where axis z was not computed", BB_MEMBER(pipeline_row, errors[BB_AXIS_Z])},
     {"compression_ratio_live", "pipeline", "1",
      "bytes in fp32 without the columns off the wafer over operator_bytes",
-     .note = "NaN where that is 0", .member = offsetof(pipeline_row, live_ratio)},
+     .note = "NaN where that is 0", BB_MEMBER(pipeline_row, live_ratio)},
     {"correction", "correction", NULL, "linear model taken out before the statistics",
      .note = "the last is fitted field by field", BB_OUTPUT_NAMES(model_names)},
     {"overlay_x_nm", "pipeline, correction", "nm",
      "abs(mean) + 3 sigma of the displacement in x after a correction",
-     .member = offsetof(pipeline_row, overlay_x), .embedded = true},
+     BB_ARRAY(pipeline_row, overlay_x)},
     {"overlay_y_nm", "pipeline, correction", "nm",
      "abs(mean) + 3 sigma of the displacement in y after a correction",
-     .member = offsetof(pipeline_row, overlay_y), .embedded = true},
+     BB_ARRAY(pipeline_row, overlay_y)},
     {"overlay_status", "pipeline, correction", NULL,
-     "ok, underdetermined by the scored points, or non_finite",
-     .member = offsetof(pipeline_row, states), .embedded = true},
+     "ok, underdetermined by the scored points, or non_finite", BB_ARRAY(pipeline_row, states)},
 };
-const bb_output_table bb_wafer_publication_pipelines = {
-    .title = title, .group = "results", .axes = "pipeline", BB_OUTPUT_ROWS(pipeline_rows)};
+const bb_output_table bb_wafer_publication_pipelines = {title, NULL, "results", "pipeline",
+                                                        BB_OUTPUT_ROWS(pipeline_rows)};
 
 static const bb_output point_rows[] = {
     {"correction_detail", "correction", NULL, "why a correction is not determined",
-     .note = "fields of too few points for their own", .member = offsetof(publication, details),
-     .embedded = true},
+     .note = "fields of too few points for their own", BB_ARRAY(publication, details)},
     {"point", "point", "1", "index of the scored point", .note = "field by field",
      .count = offsetof(publication, points), .indices = true},
-    {"point_x_mm", "point", "mm", "x on the wafer, from its centre",
-     .member = offsetof(publication, x), .scale = 1e3},
-    {"point_y_mm", "point", "mm", "y on the wafer, from its centre",
-     .member = offsetof(publication, y), .scale = 1e3},
+    {"point_x_mm", "point", "mm", "x on the wafer, from its centre", BB_MEMBER(publication, x),
+     .scale = 1e3},
+    {"point_y_mm", "point", "mm", "y on the wafer, from its centre", BB_MEMBER(publication, y),
+     .scale = 1e3},
     {"point_field", "point", "1", "exposure index of the point's field",
-     .member = offsetof(publication, field)},
+     BB_MEMBER(publication, field)},
     {"axis", "axis", NULL, "axis of the displacement", .note = "the computed ones of `x`, `y`, `z`",
-     .member = offsetof(publication, axis_names), .count = offsetof(publication, axes),
-     .embedded = true},
+     BB_ARRAY(publication, axis_names), .count = offsetof(publication, axes)},
 };
-const bb_output_table bb_wafer_publication_points = {
-    .title = title, .group = "results", BB_OUTPUT_ROWS(point_rows)};
+const bb_output_table bb_wafer_publication_points = {title, NULL, "results", NULL,
+                                                     BB_OUTPUT_ROWS(point_rows)};
 
 static const bb_output displacement_rows[] = {
     {"displacement_nm", "pipeline, axis, point", "nm",
      "dose-weighted mean displacement over the dwell", .note = "counted from `metrology.reference`",
-     .member = offsetof(displacement_row, mean), .scale = 1e9},
+     BB_MEMBER(displacement_row, mean), .scale = 1e9},
     {"displacement_deviation_nm", "pipeline, axis, point", "nm",
-     "dose-weighted deviation from that mean (fading)",
-     .member = offsetof(displacement_row, deviation), .scale = 1e9},
+     "dose-weighted deviation from that mean (fading)", BB_MEMBER(displacement_row, deviation),
+     .scale = 1e9},
     {"residual_nm", "pipeline, axis, point", "nm",
      "dose-weighted mean of what the corrections in force leave",
-     .note = "of the reference's u; for axis z of defocus",
-     .member = offsetof(displacement_row, residual), .scale = 1e9},
+     .note = "of the reference's u; for axis z of defocus", BB_MEMBER(displacement_row, residual),
+     .scale = 1e9},
     {"residual_deviation_nm", "pipeline, axis, point", "nm",
-     "dose-weighted deviation from that mean",
-     .member = offsetof(displacement_row, residual_deviation), .scale = 1e9},
+     "dose-weighted deviation from that mean", BB_MEMBER(displacement_row, residual_deviation),
+     .scale = 1e9},
 };
-const bb_output_table bb_wafer_publication_displacements = {.title = title,
-                                                            .group = "results",
-                                                            .axes = "pipeline, axis",
-                                                            BB_OUTPUT_ROWS(displacement_rows)};
+const bb_output_table bb_wafer_publication_displacements = {
+    title, NULL, "results", "pipeline, axis", BB_OUTPUT_ROWS(displacement_rows)};
 
 static bb_status gather_points(publication *out)
 {
     bb_status status = BB_OK;
     bb_index index = 0;
-    double **arrays[] = {&out->x,     &out->y,  &out->field_x,    &out->field_y,
-                         &out->field, &out->dx, &out->residual_x, &out->residual_y};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) {
-        BB_TRY(BB_ZEROED(out->points, arrays[i]));
+    double **const arrays[ARRAYS] = {&out->x,     &out->y,  &out->field_x,    &out->field_y,
+                                     &out->field, &out->dx, &out->residual_x, &out->residual_y};
+    BB_TRY(BB_ZEROED(ARRAYS * out->points, &out->block));
+    for (int i = 0; i < ARRAYS; ++i) {
+        *arrays[i] = out->block + i * out->points;
     }
     for (bb_index f = 0; f < out->problem->scored_count; ++f) {
         const bb_dwell *dwell = out->problem->dwells[f];
@@ -132,18 +128,6 @@ static bb_status gather_points(publication *out)
     }
 done:
     return status;
-}
-
-static void release(publication *out)
-{
-    BB_RELEASE(&out->x);
-    BB_RELEASE(&out->y);
-    BB_RELEASE(&out->field_x);
-    BB_RELEASE(&out->field_y);
-    BB_RELEASE(&out->field);
-    BB_RELEASE(&out->dx);
-    BB_RELEASE(&out->residual_x);
-    BB_RELEASE(&out->residual_y);
 }
 
 // What a pipeline differs by from the reference, an axis at a time.
@@ -335,6 +319,6 @@ bb_status bb_wafer_publication_write(const bb_wafer_study *study, const bb_wafer
     BB_TRY(bb_wafer_view_publish(&overlay, results));
     BB_TRY(bb_wafer_heating_publish(heating, results));
 done:
-    release(&out);
+    BB_RELEASE(&out.block);
     return status;
 }

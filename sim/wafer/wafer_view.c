@@ -11,15 +11,9 @@ enum { COMPONENTS = 3, PATH_BYTES = 64, INDEX_BYTES = 24 };
 
 static const char *const component_names[COMPONENTS] = {"x", "y", "z"};
 
-static const bb_output axis_rows[] = {
-    {"point", "point", "1", "index of the scored point", .note = "as in /results",
-     .count = offsetof(bb_wafer_problem, point_count), .indices = true},
-    {"component", "component", NULL, "component of a vector", BB_OUTPUT_NAMES(component_names)},
-};
-const bb_output_table bb_wafer_view_axes = {
-    .title = "/view, wafer", .group = "view", BB_OUTPUT_ROWS(axis_rows)};
-
 static const bb_output vector_rows[] = {
+    {"point", "point", "1", "index of the scored point", .note = "as in /results"},
+    {"component", "component", NULL, "component of a vector", BB_OUTPUT_NAMES(component_names)},
     {"point_mm", "point, component", "mm", .long_name = "the scored point on the wafer"},
     {"raw_nm", "point, component", "nm", "displacement of the reference",
      .note = "in the plane: z is 0"},
@@ -28,8 +22,8 @@ static const bb_output vector_rows[] = {
     {"residual_<p>_nm", "point, component", "nm",
      .long_name = "what its corrections in force leave of the reference's"},
 };
-const bb_output_table bb_wafer_view_vectors = {
-    .title = "/view, wafer", .group = "view", BB_OUTPUT_ROWS(vector_rows)};
+const bb_output_table bb_wafer_view_outputs = {"/view, wafer", NULL, "view", NULL,
+                                               BB_OUTPUT_ROWS(vector_rows)};
 
 static const bb_output temperature_rows[] = {
     {"x", "x", "mm", "centres of the columns of cells", .note = "of S"},
@@ -40,9 +34,8 @@ static const bb_output temperature_rows[] = {
     {"tau_<field>", "z, y, x", "K", "half the drop from top to bottom in the last light step",
      .note = "with `mesh.through_thickness: two_mode` and generator plate or file"},
 };
-const bb_output_table bb_wafer_view_temperatures = {.title =
-                                                        "/temperature, wafer with `--dump inputs`",
-                                                    .group = "temperature",
+const bb_output_table bb_wafer_view_temperatures = {"/temperature, wafer with `--dump inputs`",
+                                                    NULL, "temperature", NULL,
                                                     BB_OUTPUT_ROWS(temperature_rows)};
 
 // Vectors [points][COMPONENTS] of two components in m, in the unit that `factor` asks for.
@@ -59,7 +52,7 @@ static bb_status publish_vectors(const bb_wafer_overlay *overlay, const char *na
         values[COMPONENTS * i] = factor * x[i];
         values[COMPONENTS * i + 1] = factor * y[i];
     }
-    BB_TRY(bb_output_table_add(&bb_wafer_view_vectors, name, values, &fill, results));
+    BB_TRY(bb_output_table_add(&bb_wafer_view_outputs, name, values, &fill, results));
 done:
     BB_RELEASE(&values);
     return status;
@@ -69,8 +62,12 @@ bb_status bb_wafer_view_publish(const bb_wafer_overlay *overlay, bb_results *res
 {
     bb_status status = BB_OK;
     const bb_wafer_displacements *reference = bb_wafer_evaluation_last(overlay->reference);
+    const bb_output_table *table = &bb_wafer_view_outputs;
     char pipeline[INDEX_BYTES];
-    BB_TRY(bb_output_table_publish(&bb_wafer_view_axes, overlay->problem, NULL, results));
+    BB_TRY(bb_output_table_add_axis(table, "point", overlay->problem->point_count, NULL, NULL,
+                                    results));
+    BB_TRY(
+        bb_output_table_add_axis(table, "component", COMPONENTS, component_names, NULL, results));
     BB_TRY(publish_vectors(overlay, "point_mm", NULL, overlay->x, overlay->y, 1e3, results));
     BB_TRY(publish_vectors(overlay, "raw_nm", NULL, reference->mean[BB_AXIS_X],
                            reference->mean[BB_AXIS_Y], 1e9, results));

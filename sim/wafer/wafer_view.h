@@ -14,7 +14,7 @@
 #include "sim/wafer/heat/wafer_heating.h"
 #include "sim/wafer/overlay/wafer_overlay.h"
 
-extern const bb_output_table bb_wafer_view_axes, bb_wafer_view_vectors, bb_wafer_view_temperatures;
+extern const bb_output_table bb_wafer_view_outputs, bb_wafer_view_temperatures;
 
 /// Writes /view. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_wafer_view_publish(const bb_wafer_overlay *overlay, bb_results *results);

@@ -297,59 +297,59 @@ void bb_wafer_heating_refer(const bb_wafer_problem *problem, bb_wafer_heating *h
 }
 
 // At the end of an exposure.
-typedef struct exposure_row {
+typedef struct row {
     bb_ledger ledger;
     double wafer, lost, imbalance, clipped;
-} exposure_row;
+} row;
 
 static const bb_output rows[] = {
     {"exposure", "exposure", "1", "exposure index, over all wafers",
      .note = "up to the last scored field of the last", .indices = true},
-    {"wafer", "exposure", "1", "index of the wafer", .member = offsetof(exposure_row, wafer)},
+    {"wafer", "exposure", "1", "index of the wafer", BB_MEMBER(row, wafer)},
     {"deposited_j", "exposure", "J", "energy put into wafer and ring",
-     .member = offsetof(exposure_row, ledger.deposited)},
+     BB_MEMBER(row, ledger.deposited)},
     {"lost_j", "exposure", "J", "energy lost to water and hood, and from the ring",
-     .note = "sum of the next three", .member = offsetof(exposure_row, lost)},
+     .note = "sum of the next three", BB_MEMBER(row, lost)},
     {"lost_water_j", "exposure", "J", "energy lost to the cooling water under wafer and clamp",
-     .member = offsetof(exposure_row, ledger.lost)},
+     BB_MEMBER(row, ledger.lost)},
     {"lost_hood_j", "exposure", "J", "energy lost to the cooling hood",
-     .note = "negative where it warms the wafer",
-     .member = offsetof(exposure_row, ledger.lost_hood)},
+     .note = "negative where it warms the wafer", BB_MEMBER(row, ledger.lost_hood)},
     {"lost_ring_j", "exposure", "J", "energy lost from the ring to the cooling water",
-     .member = offsetof(exposure_row, ledger.lost_ring)},
+     BB_MEMBER(row, ledger.lost_ring)},
     {"stored_wafer_j", "exposure", "J", "energy stored in the wafer",
-     .member = offsetof(exposure_row, ledger.stored_wafer)},
+     BB_MEMBER(row, ledger.stored_wafer)},
     {"stored_clamp_j", "exposure", "J", "energy stored in the clamp",
-     .member = offsetof(exposure_row, ledger.stored_clamp)},
+     BB_MEMBER(row, ledger.stored_clamp)},
     {"stored_ring_j", "exposure", "J", "energy stored in the ring",
-     .member = offsetof(exposure_row, ledger.stored_ring)},
+     BB_MEMBER(row, ledger.stored_ring)},
     {"arrived_j", "exposure", "J",
      "energy brought by wafers that arrived off the temperature of the water",
-     .member = offsetof(exposure_row, ledger.arrived)},
+     BB_MEMBER(row, ledger.arrived)},
     {"unloaded_j", "exposure", "J", "energy that left with earlier wafers",
-     .member = offsetof(exposure_row, ledger.unloaded)},
+     BB_MEMBER(row, ledger.unloaded)},
     {"imbalance", "exposure", "1",
      "(deposited + arrived - lost - unloaded - stored) / (deposited + abs(arrived))",
-     .member = offsetof(exposure_row, imbalance)},
+     BB_MEMBER(row, imbalance)},
     {"clipped_j", "exposure", "J", "dose that fell beside wafer and ring in this exposure",
-     .member = offsetof(exposure_row, clipped)},
+     BB_MEMBER(row, clipped)},
 };
-const bb_output_table bb_wafer_heating_outputs = {
-    .title = "/energy, wafer", .group = "energy", .axes = "exposure", BB_OUTPUT_ROWS(rows)};
+const bb_output_table bb_wafer_heating_outputs = {"/energy, wafer", NULL, "energy", "exposure",
+                                                  BB_OUTPUT_ROWS(rows)};
 
 bb_status bb_wafer_heating_publish(const bb_wafer_heating *heating, bb_results *results)
 {
     bb_status status = BB_OK;
     const bb_index count = heating->exposed_count;
-    exposure_row *exposures = NULL; // [count]
+    row *exposures = NULL; // [count]
     BB_TRY(BB_ALLOCATE(count, &exposures));
     for (bb_index f = 0; f < count; ++f) {
         const bb_ledger *ledger = &heating->ledgers[f];
-        exposures[f] = (exposure_row){.ledger = *ledger,
-                                      .wafer = (double)(f / heating->field_count),
-                                      .lost = ledger->lost + ledger->lost_hood + ledger->lost_ring,
-                                      .imbalance = heating->imbalance[f],
-                                      .clipped = heating->clipped_joules[f]};
+        const bb_index wafer = f / heating->field_count;
+        exposures[f] = (row){.ledger = *ledger,
+                             .wafer = (double)wafer,
+                             .lost = ledger->lost + ledger->lost_hood + ledger->lost_ring,
+                             .imbalance = heating->imbalance[f],
+                             .clipped = heating->clipped_joules[f]};
     }
     BB_TRY(bb_output_table_publish_records(&bb_wafer_heating_outputs, exposures, sizeof *exposures,
                                            count, NULL, results));

@@ -83,19 +83,16 @@ void bb_wafer_loading_load(bb_heat_simulation *simulation)
 static const bb_output rows[] = {
     {"wafer", "wafer", "1", "index of the wafer", .indices = true},
     {"clamp_at_load_j", "wafer", "J", "energy stored in the clamp when the wafer was loaded",
-     .member = offsetof(bb_loaded_wafer, clamp_joules)},
+     BB_MEMBER(bb_loaded_wafer, clamp_joules)},
     {"clamp_rise_at_load_k", "wafer", "K", "mean rise of the clamp when the wafer was loaded",
-     .member = offsetof(bb_loaded_wafer, clamp_rise)},
+     BB_MEMBER(bb_loaded_wafer, clamp_rise)},
     {"ring_at_load_j", "wafer", "J", "energy stored in the ring when the wafer was loaded",
-     .member = offsetof(bb_loaded_wafer, ring_joules)},
+     BB_MEMBER(bb_loaded_wafer, ring_joules)},
     {"unloaded_j", "wafer", "J", "energy that left with the wafer", .note = "NaN of the last",
-     .member = offsetof(bb_loaded_wafer, unloaded_joules)},
+     BB_MEMBER(bb_loaded_wafer, unloaded_joules)},
 };
-const bb_output_table bb_wafer_loading_outputs = {.title =
-                                                      "/wafers, wafer with `wafers.count` over 1",
-                                                  .group = "wafers",
-                                                  .axes = "wafer",
-                                                  BB_OUTPUT_ROWS(rows)};
+const bb_output_table bb_wafer_loading_outputs = {"/wafers, wafer with `wafers.count` over 1", NULL,
+                                                  "wafers", "wafer", BB_OUTPUT_ROWS(rows)};
 
 bb_status bb_wafer_loading_publish(const bb_loaded_wafer *wafers, bb_index count,
                                    bb_results *results)

@@ -52,15 +52,15 @@ static const bb_output rows[] = {
     {"wafer", "time_s", "1", "index of the wafer, between two that of the one that left",
      .member = sizeof(double)},
 };
-const bb_output_table bb_wafer_probes_outputs = {
-    .title = title, .group = "probes", .axes = "time_s", BB_OUTPUT_ROWS(rows)};
+const bb_output_table bb_wafer_probes_outputs = {title, NULL, "probes", "time_s",
+                                                 BB_OUTPUT_ROWS(rows)};
 
 static const bb_output rise_rows[] = {
     {"<name>_k", "time_s", "K", "rise of the probe above the water",
      .note = "`long_name` says layer and place; NaN of a wafer's probe while there is no wafer"},
 };
-const bb_output_table bb_wafer_probes_rises = {
-    .title = title, .group = "probes", .axes = "time_s", BB_OUTPUT_ROWS(rise_rows)};
+const bb_output_table bb_wafer_probes_rises = {title, NULL, "probes", "time_s",
+                                               BB_OUTPUT_ROWS(rise_rows)};
 
 bb_status bb_wafer_probes_publish(const bb_wafer_probes *probes, bb_results *results)
 {

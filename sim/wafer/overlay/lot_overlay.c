@@ -33,8 +33,8 @@ typedef struct lot {
 static const char title[] = "/results, wafer: the overlay report";
 
 static const bb_output rows[] = {
-    {"wafer", "wafer", "1", "index of the scored wafer in the lot",
-     .member = offsetof(lot, indices), .count = offsetof(lot, wafers)},
+    {"wafer", "wafer", "1", "index of the scored wafer in the lot", BB_MEMBER(lot, indices),
+     .count = offsetof(lot, wafers)},
     {"spread", "spread", NULL, "how errors differ from wafer to wafer",
      .note = "with e_wk the error at point k of wafer w, `mean_sigma` is the standard deviation "
              "over wafers (count - 1) of the wafer's mean over points, `point_sigma` the rms over "
@@ -43,47 +43,43 @@ static const bb_output rows[] = {
      BB_OUTPUT_NAMES(spread_names)},
     {"wafer_qoi_relative_error", "pipeline, wafer", "1",
      "error of the quantity of interest on a wafer", .note = "as `qoi_relative_error`",
-     .member = offsetof(lot, qoi_errors)},
+     BB_MEMBER(lot, qoi_errors)},
 };
 const bb_output_table bb_lot_overlay_outputs = {
-    .title = title,
-    .when = "With `wafers: {scored: all}` of more than one wafer, the same scored points on every "
-            "wafer.",
-    .group = "results",
-    BB_OUTPUT_ROWS(rows)};
+    title,
+    "With `wafers: {scored: all}` of more than one wafer, the same scored points on every "
+    "wafer.",
+    "results", NULL, BB_OUTPUT_ROWS(rows)};
 
 #define BY_WAFER "pipeline, error, wafer"
 
 static const bb_output wafer_rows[] = {
     {"wafer_headline_nm", BY_WAFER, "nm", "larger abs(mean) + 3 sigma of x and y of a wafer",
-     .member = offsetof(bb_wafer_statistics, headline)},
+     BB_MEMBER(bb_wafer_statistics, headline)},
     {"wafer_mean_nm", BY_WAFER ", direction", "nm", "mean of a wafer",
-     .member = offsetof(bb_wafer_statistics, mean), .embedded = true},
+     BB_ARRAY(bb_wafer_statistics, mean)},
     {"wafer_sigma_nm", BY_WAFER ", direction", "nm", "standard deviation of a wafer",
-     .member = offsetof(bb_wafer_statistics, sigma), .embedded = true},
+     BB_ARRAY(bb_wafer_statistics, sigma)},
     {"wafer_m3s_nm", BY_WAFER ", direction", "nm", "abs(mean) + 3 sigma of a wafer",
-     .member = offsetof(bb_wafer_statistics, m3s), .embedded = true},
+     BB_ARRAY(bb_wafer_statistics, m3s)},
     {"wafer_percentile997_nm", BY_WAFER ", direction", "nm",
-     "99.7 percentile of the size on a wafer",
-     .member = offsetof(bb_wafer_statistics, percentile997), .embedded = true},
+     "99.7 percentile of the size on a wafer", BB_ARRAY(bb_wafer_statistics, percentile997)},
     {"wafer_max_nm", BY_WAFER ", direction", "nm", "largest size on a wafer",
-     .member = offsetof(bb_wafer_statistics, max), .embedded = true},
+     BB_ARRAY(bb_wafer_statistics, max)},
 };
-const bb_output_table bb_lot_overlay_wafers = {
-    .title = title, .group = "results", .axes = BY_WAFER, BB_OUTPUT_ROWS(wafer_rows)};
+const bb_output_table bb_lot_overlay_wafers = {title, NULL, "results", BY_WAFER,
+                                               BB_OUTPUT_ROWS(wafer_rows)};
 
 static const bb_output displacement_rows[] = {
     {"wafer_displacement_nm", "pipeline, axis, wafer, point", "nm",
      "dose-weighted mean displacement over the dwell on each wafer", .note = "as `displacement_nm`",
-     .member = offsetof(displacement_row, mean), .scale = 1e9},
+     BB_MEMBER(displacement_row, mean), .scale = 1e9},
     {"wafer_residual_nm", "pipeline, axis, wafer, point", "nm",
      "dose-weighted mean of what the corrections in force leave on each wafer",
-     .note = "as `residual_nm`", .member = offsetof(displacement_row, residual), .scale = 1e9},
+     .note = "as `residual_nm`", BB_MEMBER(displacement_row, residual), .scale = 1e9},
 };
-const bb_output_table bb_lot_overlay_displacements = {.title = title,
-                                                      .group = "results",
-                                                      .axes = "pipeline, axis, wafer",
-                                                      BB_OUTPUT_ROWS(displacement_rows)};
+const bb_output_table bb_lot_overlay_displacements = {
+    title, NULL, "results", "pipeline, axis, wafer", BB_OUTPUT_ROWS(displacement_rows)};
 
 static const bb_output spread_rows[] = {
     {"wafer_to_wafer_nm", "pipeline, error, direction, spread", "nm",
@@ -91,8 +87,8 @@ static const bb_output spread_rows[] = {
      .note = "of the vector root of the sum of squares of x and y, its `m3s` that of the lengths",
      .embedded = true},
 };
-const bb_output_table bb_lot_overlay_spreads = {
-    .title = title, .group = "results", .axes = "pipeline, error", BB_OUTPUT_ROWS(spread_rows)};
+const bb_output_table bb_lot_overlay_spreads = {title, NULL, "results", "pipeline, error",
+                                                BB_OUTPUT_ROWS(spread_rows)};
 
 double bb_lot_overlay_values(double wafers, double pipelines, double axes, double points)
 {

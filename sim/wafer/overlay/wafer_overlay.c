@@ -73,122 +73,111 @@ static const bb_output rows[] = {
      .note = "`sigma` with n - 1, `m3s` = abs(mean) + 3 sigma, the last two of the size",
      BB_OUTPUT_NAMES(statistic_names)},
     {"overlay_reference_rms_nm", "", "nm", "rms length of the reference's displacement",
-     .member = offsetof(scoring, reference_rms)},
+     BB_MEMBER(scoring, reference_rms)},
     {"overlay_residual_nm", "pipeline", "nm",
      "larger abs(mean) + 3 sigma of x and y of the feed-forward residual",
      .note = "where corrections of some pipeline are late or missed: part of the price then",
-     .member = offsetof(scoring, late_residuals)},
+     BB_MEMBER(scoring, late_residuals)},
     {"part", "part", NULL, "part of the fields",
      .note = "`centre` are full fields, `up` and `down` how they are scanned",
      BB_OUTPUT_NAMES(bb_overlay_part_names)},
     {"part_points", "part", "1", "scored points of a part",
      .note = "a point is in one of the first two and in one of the last two",
-     .member = offsetof(scoring, part_points), .embedded = true},
+     BB_ARRAY(scoring, part_points)},
     {"model", "model", NULL, "model taken out before the statistics", BB_OUTPUT_NAMES(model_names)},
     {"model_detail", "model", NULL, "why a model is not determined, and its exceptions",
-     .member = offsetof(scoring, details), .embedded = true},
+     BB_ARRAY(scoring, details)},
     {"model_condition", "model", "1", "largest over smallest pivot of the model's scaled columns",
-     .note = "of all fields", .member = offsetof(scoring, conditions), .embedded = true},
+     .note = "of all fields", BB_ARRAY(scoring, conditions)},
     {"parameter", "parameter", NULL, "parameter of a model",
      BB_OUTPUT_NAMES(bb_overlay_parameter_names)},
     {"parameter_unit", "parameter", NULL, "unit of the parameter", .note = "nm, ppm or urad",
      BB_OUTPUT_NAMES(parameter_units)},
 };
-const bb_output_table bb_wafer_overlay_outputs = {
-    .title = title, .group = "results", BB_OUTPUT_ROWS(rows)};
+const bb_output_table bb_wafer_overlay_outputs = {title, NULL, "results", NULL,
+                                                  BB_OUTPUT_ROWS(rows)};
 
 static const bb_output field_rows[] = {
-    {"field", "field", "1", "exposure index of the scored field",
-     .member = offsetof(field_row, exposure)},
-    {"field_x_mm", "field", "mm", "x of the field's centre on the wafer",
-     .member = offsetof(field_row, x), .scale = 1e3},
-    {"field_y_mm", "field", "mm", "y of the field's centre on the wafer",
-     .member = offsetof(field_row, y), .scale = 1e3},
+    {"field", "field", "1", "exposure index of the scored field", BB_MEMBER(field_row, exposure)},
+    {"field_x_mm", "field", "mm", "x of the field's centre on the wafer", BB_MEMBER(field_row, x),
+     .scale = 1e3},
+    {"field_y_mm", "field", "mm", "y of the field's centre on the wafer", BB_MEMBER(field_row, y),
+     .scale = 1e3},
     {"field_full", "field", "1", "1 where it is wholly inside the usable radius",
-     .member = offsetof(field_row, full)},
-    {"field_up", "field", "1", "1 where it is scanned to greater y",
-     .member = offsetof(field_row, up)},
-    {"field_points", "field", "1", "its scored points", .member = offsetof(field_row, points)},
+     BB_MEMBER(field_row, full)},
+    {"field_up", "field", "1", "1 where it is scanned to greater y", BB_MEMBER(field_row, up)},
+    {"field_points", "field", "1", "its scored points", BB_MEMBER(field_row, points)},
     {"field_start_s", "field", "s", "start of its first light step since that of all",
-     .member = offsetof(field_row, start)},
+     BB_MEMBER(field_row, start)},
 };
-const bb_output_table bb_wafer_overlay_fields = {
-    .title = title, .group = "results", .axes = "field", BB_OUTPUT_ROWS(field_rows)};
+const bb_output_table bb_wafer_overlay_fields = {title, NULL, "results", "field",
+                                                 BB_OUTPUT_ROWS(field_rows)};
 
 #define BY_ERROR "pipeline, error"
 
 static const bb_output error_rows[] = {
     {"overlay_statistics_nm", BY_ERROR ", direction, statistic", "nm",
-     "statistics of an error over the scored points", .member = offsetof(error_row, statistics),
-     .embedded = true},
+     "statistics of an error over the scored points", BB_ARRAY(error_row, statistics)},
     {"overlay_statistics_percent", BY_ERROR ", direction, statistic", "percent",
-     "the same in percent of overlay_reference_rms_nm", .member = offsetof(error_row, percent),
-     .embedded = true},
+     "the same in percent of overlay_reference_rms_nm", BB_ARRAY(error_row, percent)},
     {"overlay_headline_nm", BY_ERROR, "nm", "larger abs(mean) + 3 sigma of x and y",
-     .member = offsetof(error_row, headline)},
-    {"worst_field_nm", BY_ERROR, "nm", "largest field_headline_nm",
-     .member = offsetof(error_row, worst)},
+     BB_MEMBER(error_row, headline)},
+    {"worst_field_nm", BY_ERROR, "nm", "largest field_headline_nm", BB_MEMBER(error_row, worst)},
     {"worst_field", BY_ERROR, "1", "exposure index of that field",
-     .member = offsetof(error_row, worst_field)},
+     BB_MEMBER(error_row, worst_field)},
     {"median_field_nm", BY_ERROR, "nm", "median of field_headline_nm",
-     .member = offsetof(error_row, median)},
+     BB_MEMBER(error_row, median)},
     {"part_m3s_nm", BY_ERROR ", part, direction", "nm",
-     "abs(mean) + 3 sigma of a part of the fields", .member = offsetof(error_row, parts),
-     .embedded = true},
+     "abs(mean) + 3 sigma of a part of the fields", BB_ARRAY(error_row, parts)},
     {"nce_nm", BY_ERROR ", model, direction", "nm",
-     "non-correctable error: abs(mean) + 3 sigma after a model", .member = offsetof(error_row, nce),
-     .embedded = true},
+     "non-correctable error: abs(mean) + 3 sigma after a model", BB_ARRAY(error_row, nce)},
     {"variance_removed", BY_ERROR ", model", "1",
      "share of the mean square that a model removes beyond those before it",
-     .member = offsetof(error_row, removed)},
+     BB_MEMBER(error_row, removed)},
     {"model_status", BY_ERROR ", model", NULL,
-     "ok, underdetermined by the scored points, or non_finite",
-     .member = offsetof(error_row, states), .embedded = true},
+     "ok, underdetermined by the scored points, or non_finite", BB_ARRAY(error_row, states)},
     {"wafer_6_parameter", BY_ERROR ", parameter", "see parameter_unit", "parameters of the wafer",
-     .note = "NaN where the model has none", .member = offsetof(error_row, wafer_6),
-     .embedded = true},
+     .note = "NaN where the model has none", BB_ARRAY(error_row, wafer_6)},
     {"wafer_10_parameter", BY_ERROR ", parameter", "see parameter_unit",
-     "parameters of the wafer and of fields", .member = offsetof(error_row, wafer_10),
-     .embedded = true},
+     "parameters of the wafer and of fields", BB_ARRAY(error_row, wafer_10)},
 };
-const bb_output_table bb_wafer_overlay_errors = {
-    .title = title, .group = "results", .axes = BY_ERROR, BB_OUTPUT_ROWS(error_rows)};
+const bb_output_table bb_wafer_overlay_errors = {title, NULL, "results", BY_ERROR,
+                                                 BB_OUTPUT_ROWS(error_rows)};
 
 #define BY_FIELD BY_ERROR ", field"
 
 static const bb_output field_error_rows[] = {
     {"field_headline_nm", BY_FIELD, "nm", "larger abs(mean) + 3 sigma of x and y of a field",
-     .note = "NaN of a single point", .member = offsetof(field_error_row, statistics.headline)},
+     .note = "NaN of a single point", BB_MEMBER(field_error_row, statistics.headline)},
     {"field_mean_nm", BY_FIELD ", direction", "nm", "mean of a field",
-     .member = offsetof(field_error_row, statistics.mean), .embedded = true},
+     BB_ARRAY(field_error_row, statistics.mean)},
     {"field_sigma_nm", BY_FIELD ", direction", "nm", "standard deviation of a field",
-     .member = offsetof(field_error_row, statistics.sigma), .embedded = true},
+     BB_ARRAY(field_error_row, statistics.sigma)},
     {"field_m3s_nm", BY_FIELD ", direction", "nm", "abs(mean) + 3 sigma of a field",
-     .member = offsetof(field_error_row, statistics.m3s), .embedded = true},
+     BB_ARRAY(field_error_row, statistics.m3s)},
     {"field_percentile997_nm", BY_FIELD ", direction", "nm",
-     "99.7 percentile of the size in a field",
-     .member = offsetof(field_error_row, statistics.percentile997), .embedded = true},
+     "99.7 percentile of the size in a field", BB_ARRAY(field_error_row, statistics.percentile997)},
     {"field_max_nm", BY_FIELD ", direction", "nm", "largest size in a field",
-     .member = offsetof(field_error_row, statistics.max), .embedded = true},
+     BB_ARRAY(field_error_row, statistics.max)},
     {"field_6_parameter", BY_FIELD ", parameter", "see parameter_unit",
      "parameters of a field by itself, about its centre", .note = "the correction per exposure",
-     .member = offsetof(field_error_row, parameters), .embedded = true},
+     BB_ARRAY(field_error_row, parameters)},
 };
-const bb_output_table bb_wafer_overlay_field_errors = {
-    .title = title, .group = "results", .axes = BY_FIELD, BB_OUTPUT_ROWS(field_error_rows)};
+const bb_output_table bb_wafer_overlay_field_errors = {title, NULL, "results", BY_FIELD,
+                                                       BB_OUTPUT_ROWS(field_error_rows)};
 
 static const bb_output delivery_rows[] = {
     {"delivery_late_steps", "pipeline", "1", "light steps by which corrections arrive late",
-     .note = "as asked for", .member = offsetof(delivery_row, late)},
+     .note = "as asked for", BB_MEMBER(delivery_row, late)},
     {"delivery_missed_steps", "pipeline", "1", "light steps whose correction never arrived",
-     .note = "over the scored fields", .member = offsetof(delivery_row, missed)},
+     .note = "over the scored fields", BB_MEMBER(delivery_row, missed)},
     {"delivery_held_steps", "pipeline", "1", "light steps in which an older one was in force",
-     .member = offsetof(delivery_row, held)},
+     BB_MEMBER(delivery_row, held)},
     {"delivery_uncorrected_steps", "pipeline", "1", "light steps in which none was in force",
-     .member = offsetof(delivery_row, uncorrected)},
+     BB_MEMBER(delivery_row, uncorrected)},
 };
-const bb_output_table bb_wafer_overlay_deliveries = {
-    .title = title, .group = "results", .axes = "pipeline", BB_OUTPUT_ROWS(delivery_rows)};
+const bb_output_table bb_wafer_overlay_deliveries = {title, NULL, "results", "pipeline",
+                                                     BB_OUTPUT_ROWS(delivery_rows)};
 
 static void release(scoring *all)
 {

@@ -15,30 +15,26 @@ static const char *const schedule_names[SCHEDULES] = {"predicted for fp32", "pre
 const char *const bb_realtime_stages[BB_STEP_STAGES] = {
     "state", "input", "reading and products", "outputs", "waiting for matrices", "launch and host"};
 
-// What the file has once; s and ms.
-typedef struct figures {
-    bb_index gpus;
-    double deadline_ms, period_ms, ahead, least_queued, field_steps, operator_bytes;
-    double encode_seconds, wall_seconds;
-    bb_field_times field;
-    double field_bytes, fields_begun, fields_waited, longest_wait;
+// Latencies of a run; s.
+typedef struct series {
     bb_index bins, blocks;
+    double *block;                     // all of those that follow
     double *edges;                     // [bins] us
     double *counts;                    // [KINDS][bins]
     double *begins, *medians, *maxima; // [blocks] of runs of successive steps
-} figures;
+} series;
 
 static const bb_output axis_rows[] = {
     {"kind", "kind", NULL, "kind of step", .note = "light with products, heat alone, or dark",
      BB_OUTPUT_NAMES(kind_names)},
     {"gpu", "gpu", "1", "GPU", .note = "axes of the response are dealt to them",
-     .count = offsetof(figures, gpus), .indices = true},
+     .count = offsetof(bb_realtime_summary, gpus), .indices = true},
     {"stage", "stage", NULL, "part of a step", BB_OUTPUT_NAMES(bb_realtime_stages)},
 };
-const bb_output_table bb_realtime_table_axes = {
-    .title = "realtime", .group = "", BB_OUTPUT_ROWS(axis_rows)};
+const bb_output_table bb_realtime_table_axes = {"realtime", NULL, "", NULL,
+                                                BB_OUTPUT_ROWS(axis_rows)};
 
-#define OF_KIND(field) .member = offsetof(bb_realtime_kind, field), .measured = true
+#define OF_KIND(field) BB_MEMBER(bb_realtime_kind, field), .measured = true
 
 static const bb_output kind_rows[] = {
     {"steps", "kind", "1", "steps that were measured", OF_KIND(latency.count)},
@@ -63,59 +59,58 @@ static const bb_output kind_rows[] = {
      .note = "of waiting for matrices over the steps that begin a field", OF_KIND(stages),
      .scale = 1e6, .embedded = true},
 };
-const bb_output_table bb_realtime_table_kinds = {
-    .title = "/results, realtime", .group = "results", .axes = "kind", BB_OUTPUT_ROWS(kind_rows)};
+const bb_output_table bb_realtime_table_kinds = {"/results, realtime", NULL, "results", "kind",
+                                                 BB_OUTPUT_ROWS(kind_rows)};
 
 static const bb_output figure_rows[] = {
     {"deadline_us", "", "us", "deadline of a step", .note = "as configured",
-     .member = offsetof(figures, deadline_ms), .scale = 1e3},
+     BB_MEMBER(bb_realtime_summary, deadline_ms), .scale = 1e3},
     {"period_us", "", "us", "between fixed releases", .note = "as configured; NaN back to back",
-     .member = offsetof(figures, period_ms), .scale = 1e3},
+     BB_MEMBER(bb_realtime_summary, period_ms), .scale = 1e3},
     {"ahead", "", "1", "steps queued before their release; 0: the host releases each",
-     .note = "as configured", .member = offsetof(figures, ahead)},
+     .note = "as configured", BB_MEMBER(bb_realtime_summary, ahead)},
     {"least_queued", "", "1", "fewest steps that the device still had when the host queued another",
-     .note = "NaN without", .member = offsetof(figures, least_queued), .measured = true},
+     .note = "NaN without", BB_MEMBER(bb_realtime_summary, least_queued), .measured = true},
     {"field_steps", "", "1", "steps of a field", .note = "light and dark",
-     .member = offsetof(figures, field_steps)},
+     BB_MEMBER(bb_realtime_summary, field_steps)},
     {"field_time_s", "", "s", "median time of a field's steps, each waited for",
-     .note = "back to back, of a scored field; of 32", .member = offsetof(figures, field.each),
+     .note = "back to back, of a scored field; of 32", BB_MEMBER(bb_realtime_summary, field.each),
      .measured = true},
     {"field_queued_time_s", "", "s", "median time of a field's steps, queued at once",
-     .note = "likewise", .member = offsetof(figures, field.queued), .measured = true},
+     .note = "likewise", BB_MEMBER(bb_realtime_summary, field.queued), .measured = true},
     {"operator_bytes", "", "byte", "matrices on the devices",
      .note = "coded: of all scored fields and axes, or two slots",
-     .member = offsetof(figures, operator_bytes)},
+     BB_MEMBER(bb_realtime_summary, operator_bytes)},
     {"encode_time_s", "", "s", "to make and code the rows",
-     .member = offsetof(figures, encode_seconds), .measured = true},
+     BB_MEMBER(bb_realtime_summary, encode_seconds), .measured = true},
     {"wall_time_s", "", "s", "from the first measured release to the last step's end",
-     .member = offsetof(figures, wall_seconds), .measured = true},
+     BB_MEMBER(bb_realtime_summary, wall_seconds), .measured = true},
 };
-const bb_output_table bb_realtime_table_figures = {
-    .title = "/results, realtime", .group = "results", BB_OUTPUT_ROWS(figure_rows)};
+const bb_output_table bb_realtime_table_figures = {"/results, realtime", NULL, "results", NULL,
+                                                   BB_OUTPUT_ROWS(figure_rows)};
 
 static const bb_output latency_rows[] = {
     {"bin_us", "bin_us", "us", "lower edge of a bin; the last one has no upper edge",
-     .note = "of 1 us, the last from 2 ms on", .member = offsetof(figures, edges),
-     .count = offsetof(figures, bins)},
-    {"count", "kind, bin_us", "1", "steps by latency", .member = offsetof(figures, counts),
-     .measured = true},
+     .note = "of 1 us, the last from 2 ms on", BB_MEMBER(series, edges),
+     .count = offsetof(series, bins)},
+    {"count", "kind, bin_us", "1", "steps by latency", BB_MEMBER(series, counts), .measured = true},
     {"block", "block", "1", "run of successive steps", .note = "up to 1000 of them",
-     .count = offsetof(figures, blocks), .indices = true},
+     .count = offsetof(series, blocks), .indices = true},
     {"block_begin_s", "block", "s", "first release of a run, since the first of all",
-     .member = offsetof(figures, begins), .measured = true},
-    {"block_p50_us", "block", "us", "median latency of a run", .member = offsetof(figures, medians),
+     BB_MEMBER(series, begins), .measured = true},
+    {"block_p50_us", "block", "us", "median latency of a run", BB_MEMBER(series, medians),
      .scale = 1e6, .measured = true},
-    {"block_max_us", "block", "us", "greatest latency of a run",
-     .member = offsetof(figures, maxima), .scale = 1e6, .measured = true},
+    {"block_max_us", "block", "us", "greatest latency of a run", BB_MEMBER(series, maxima),
+     .scale = 1e6, .measured = true},
 };
-const bb_output_table bb_realtime_table_latencies = {
-    .title = "/latency, realtime", .group = "latency", BB_OUTPUT_ROWS(latency_rows)};
+const bb_output_table bb_realtime_table_latencies = {"/latency, realtime", NULL, "latency", NULL,
+                                                     BB_OUTPUT_ROWS(latency_rows)};
 
-#define OF_WORST(field) .member = offsetof(bb_realtime_worst, field), .measured = true
+#define OF_WORST(field) BB_MEMBER(bb_realtime_worst, field), .measured = true
 
 static const bb_output worst_rows[] = {
     {"rank", "rank", "1", "greatest latency first", .note = "the ten greatest",
-     .member = offsetof(bb_realtime_worst, rank)},
+     BB_MEMBER(bb_realtime_worst, rank)},
     {"release_s", "rank", "s", "release since the first measured one", OF_WORST(release)},
     {"exposure", "rank", "1", "exposure of the step", OF_WORST(exposure)},
     {"step", "rank", "1", "step of the exposure", OF_WORST(step)},
@@ -123,10 +118,10 @@ static const bb_output worst_rows[] = {
     {"stage_us", "rank, gpu, stage", "us", "time of a stage of the step", OF_WORST(stages),
      .scale = 1e6, .embedded = true},
 };
-const bb_output_table bb_realtime_table_worst = {
-    .title = "/worst, realtime", .group = "worst", .axes = "rank", BB_OUTPUT_ROWS(worst_rows)};
+const bb_output_table bb_realtime_table_worst = {"/worst, realtime", NULL, "worst", "rank",
+                                                 BB_OUTPUT_ROWS(worst_rows)};
 
-#define OF_SCHEDULE(field) .member = offsetof(bb_realtime_schedule, field), .measured = true
+#define OF_SCHEDULE(field) BB_MEMBER(bb_realtime_schedule, field), .measured = true
 
 static const char stream_title[] = "/stream, realtime with `realtime.matrices: streamed`";
 
@@ -143,22 +138,22 @@ static const bb_output schedule_rows[] = {
      "from the start of a field's transfer to the end of its last step",
      .note = "nothing else under way", OF_SCHEDULE(latency)},
 };
-const bb_output_table bb_realtime_table_schedules = {
-    .title = stream_title, .group = "stream", .axes = "schedule", BB_OUTPUT_ROWS(schedule_rows)};
+const bb_output_table bb_realtime_table_schedules = {stream_title, NULL, "stream", "schedule",
+                                                     BB_OUTPUT_ROWS(schedule_rows)};
 
 static const bb_output stream_rows[] = {
     {"field_bytes", "", "byte", "matrices of a field as they cross",
-     .member = offsetof(figures, field_bytes)},
-    {"ratio", "", "1", "bytes in fp32 over those", .member = offsetof(figures, field.ratio)},
+     BB_MEMBER(bb_realtime_summary, field_bytes)},
+    {"ratio", "", "1", "bytes in fp32 over those", BB_MEMBER(bb_realtime_summary, field.ratio)},
     {"fields", "", "1", "fields that began", .note = "of the measured ones",
-     .member = offsetof(figures, fields_begun), .measured = true},
+     BB_MEMBER(bb_realtime_summary, fields_begun), .measured = true},
     {"fields_waited", "", "1", "fields whose matrices were not there in time",
-     .member = offsetof(figures, fields_waited), .measured = true},
+     BB_MEMBER(bb_realtime_summary, fields_waited), .measured = true},
     {"longest_wait_us", "", "us", "longest wait for the matrices of a field",
-     .member = offsetof(figures, longest_wait), .scale = 1e6, .measured = true},
+     BB_MEMBER(bb_realtime_summary, longest_wait), .scale = 1e6, .measured = true},
 };
-const bb_output_table bb_realtime_table_stream = {
-    .title = stream_title, .group = "stream", BB_OUTPUT_ROWS(stream_rows)};
+const bb_output_table bb_realtime_table_stream = {stream_title, NULL, "stream", NULL,
+                                                  BB_OUTPUT_ROWS(stream_rows)};
 
 // Latencies are those of any GPU, stages are each one's.
 static bb_status sum_up_kind(int k, bb_realtime_summary *out)
@@ -232,8 +227,24 @@ bb_status bb_realtime_table_sum_up(const bb_wafer_loop *loop,
                                    bb_realtime_summary *out)
 {
     bb_status status = BB_OK;
+    const bb_realtime_config *config = &loop->study->realtime;
+    const bool is_fixed = config->release == (int)BB_RELEASE_FIXED;
     *out = (bb_realtime_summary){
-        .loop = loop, .measured = measured, .config = &loop->study->realtime, .longest_wait = NAN};
+        .loop = loop,
+        .measured = measured,
+        .config = config,
+        .gpus = loop->gpus,
+        .deadline_ms = config->deadline_ms,
+        .period_ms = is_fixed ? config->period_ms : NAN,
+        .ahead = (double)config->ahead,
+        .least_queued = measured->least_queued < 0 ? NAN : (double)measured->least_queued,
+        .field_steps = (double)loop->steps,
+        .operator_bytes = loop->device_bytes,
+        .field_bytes = loop->field_bytes,
+        .encode_seconds = loop->coding.seconds,
+        .wall_seconds = measured->wall_seconds,
+        .field = measured->field,
+        .longest_wait = NAN};
     BB_REQUIRE(measured->count > 0, BB_INVALID, "interrupted before the first measured step");
     for (int k = 0; k < KINDS; ++k) {
         BB_TRY(sum_up_kind(k, out));
@@ -246,72 +257,47 @@ done:
 }
 
 // Latencies by kind in bins, and median and maximum of runs of successive steps.
-static bb_status count_latencies(const bb_realtime_measurement *m, figures *out)
+static bb_status count_latencies(const bb_realtime_measurement *m, series *out)
 {
     bb_status status = BB_OK;
-    BB_TRY(BB_ALLOCATE(out->bins, &out->edges));
-    BB_TRY(BB_ALLOCATE(KINDS * out->bins, &out->counts));
-    BB_TRY(BB_ALLOCATE(out->blocks, &out->begins));
-    BB_TRY(BB_ALLOCATE(out->blocks, &out->medians));
-    BB_TRY(BB_ALLOCATE(out->blocks, &out->maxima));
+    const bb_index bins = BB_LATENCY_BINS;
+    const bb_index blocks = m->count < BLOCKS ? m->count : BLOCKS;
+    double *block = NULL;
+    BB_TRY(BB_ALLOCATE((1 + KINDS) * bins + 3 * blocks, &block));
+    double *begins = block + (1 + KINDS) * bins;
+    *out = (series){bins,         blocks, block,           block,
+                    block + bins, begins, begins + blocks, begins + 2 * blocks};
     for (int bin = 0; bin < BB_LATENCY_BINS; ++bin) {
         out->edges[bin] = 1e6 * bin / BB_LATENCY_BINS_PER_SECOND;
     }
     for (int k = 0; k < KINDS; ++k) {
-        bb_latency_histogram(m->count, m->records[0], kinds[k], out->counts + k * out->bins);
+        bb_latency_histogram(m->count, m->records[0], kinds[k], out->counts + k * bins);
     }
-    BB_TRY(bb_latency_blocks(m->count, m->records[0], out->blocks, out->begins, out->medians,
-                             out->maxima));
+    BB_TRY(
+        bb_latency_blocks(m->count, m->records[0], blocks, out->begins, out->medians, out->maxima));
 done:
     return status;
-}
-
-static figures figures_of(const bb_realtime_summary *s)
-{
-    const bb_realtime_config *config = s->config;
-    const bb_realtime_measurement *m = s->measured;
-    const bool is_fixed = config->release == (int)BB_RELEASE_FIXED;
-    return (figures){.gpus = s->loop->gpus,
-                     .deadline_ms = config->deadline_ms,
-                     .period_ms = is_fixed ? config->period_ms : NAN,
-                     .ahead = (double)config->ahead,
-                     .least_queued = m->least_queued < 0 ? NAN : (double)m->least_queued,
-                     .field_steps = (double)s->loop->steps,
-                     .operator_bytes = s->loop->device_bytes,
-                     .encode_seconds = s->loop->coding.seconds,
-                     .wall_seconds = m->wall_seconds,
-                     .field = m->field,
-                     .field_bytes = s->loop->field_bytes,
-                     .fields_begun = s->fields_begun,
-                     .fields_waited = s->fields_waited,
-                     .longest_wait = s->longest_wait,
-                     .bins = BB_LATENCY_BINS,
-                     .blocks = m->count < BLOCKS ? m->count : BLOCKS};
 }
 
 bb_status bb_realtime_table_publish(const bb_realtime_summary *s, bb_results *results)
 {
     bb_status status = BB_OK;
-    figures run = figures_of(s);
+    series run = {0};
     BB_TRY(count_latencies(s->measured, &run));
-    BB_TRY(bb_output_table_publish(&bb_realtime_table_axes, &run, NULL, results));
+    BB_TRY(bb_output_table_publish(&bb_realtime_table_axes, s, NULL, results));
     BB_TRY(bb_output_table_publish_records(&bb_realtime_table_kinds, s->kind, sizeof *s->kind,
                                            KINDS, NULL, results));
-    BB_TRY(bb_output_table_publish(&bb_realtime_table_figures, &run, NULL, results));
+    BB_TRY(bb_output_table_publish(&bb_realtime_table_figures, s, NULL, results));
     BB_TRY(bb_output_table_publish(&bb_realtime_table_latencies, &run, NULL, results));
     BB_TRY(bb_output_table_publish_records(&bb_realtime_table_worst, s->worst, sizeof *s->worst,
                                            s->worst_count, NULL, results));
     if (s->loop->streamed) {
         BB_TRY(bb_output_table_publish_records(&bb_realtime_table_schedules, s->schedule,
                                                sizeof *s->schedule, SCHEDULES, NULL, results));
-        BB_TRY(bb_output_table_publish(&bb_realtime_table_stream, &run, NULL, results));
+        BB_TRY(bb_output_table_publish(&bb_realtime_table_stream, s, NULL, results));
     }
 done:
-    BB_RELEASE(&run.edges);
-    BB_RELEASE(&run.counts);
-    BB_RELEASE(&run.begins);
-    BB_RELEASE(&run.medians);
-    BB_RELEASE(&run.maxima);
+    BB_RELEASE(&run.block);
     return status;
 }
 

@@ -42,6 +42,11 @@ typedef struct bb_realtime_summary {
     bb_realtime_worst worst[BB_REALTIME_WORST];
     bb_index worst_count;
     bb_realtime_schedule schedule[BB_REALTIME_SCHEDULES];
+    bb_index gpus;
+    double deadline_ms, period_ms, ahead, least_queued; ///< NaN: does not apply
+    double field_steps, operator_bytes, field_bytes;
+    double encode_seconds, wall_seconds;
+    bb_field_times field;
     double fields_begun;  ///< streamed: fields whose first step was measured
     double fields_waited; ///< of them: not all matrices were there
     double longest_wait;  ///< s, of any device
