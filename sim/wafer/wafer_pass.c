@@ -331,7 +331,7 @@ done:
     return status;
 }
 
-// One field and axis. `work` is the truth's.
+// One field and axis. `work` is the reference's, without an evaluation where it is known already.
 static bb_status run_field(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_index count,
                            job work)
 {
@@ -345,7 +345,7 @@ static bb_status run_field(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_i
     BB_TRY(bb_wafer_row_source_open(pass->study, pass->problem, work.field, work.axis, &rows));
     BB_TRY(encode(pass, &work, &rows, &reference, &range, &none, &exact));
     reference = (reference_rows){exact, range};
-    if (!pass->referred) {
+    if (work.evaluation != NULL) {
         BB_TRY(apply(pass, exact, work));
     }
     for (bb_index t = 0; t < count; ++t) {
@@ -368,6 +368,8 @@ bb_status bb_wafer_pass_run(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_
         work.evaluation =
             tasks[t].pipeline == pass->reference ? tasks[t].evaluation : work.evaluation;
     }
+    BB_REQUIRE(pass->referred == (work.evaluation == NULL), BB_INTERNAL,
+               "%td tasks, expected the reference among those of the first pass alone", count);
     for (work.matrix = 0; work.matrix < axes->count * fields; ++work.matrix) {
         work.axis = ((const int *)axes->items)[work.matrix / fields];
         work.field = work.matrix % fields;

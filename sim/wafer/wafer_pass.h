@@ -46,7 +46,8 @@ double bb_wafer_pass_kept_bytes(double matrices, double scored_wafers, double li
                                 double window_points);
 
 /// Computes `count` tasks, all their draws. The study's own reference is among those of the first
-/// call and of no other. Errors: those of the rows, codecs and devices.
+/// call and of no other. Errors: those of the rows, codecs and devices, BB_INTERNAL where it is
+/// not so.
 BB_CHECKED bb_status bb_wafer_pass_run(bb_wafer_pass *pass, const bb_wafer_task *tasks,
                                        bb_index count);
 

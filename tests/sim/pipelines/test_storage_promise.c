@@ -6,6 +6,7 @@
 #include "tests/check.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { PASSES_MOST = 6 }; // of 49 tolerances
@@ -133,7 +134,9 @@ static void check_searched(const bb_product_pipeline *pipeline, int device, cons
     bb_storage_ladder ladders[BB_STORAGE_PROMISE_LADDERS];
     const bb_index count = bb_storage_promise_list(pipeline, device, ladders);
     for (bb_index i = 0; i < count; ++i) {
-        (void)strcat(strcat(names, i == 0 ? "" : " "), bb_codec_name(ladders[i].storage.codec));
+        const size_t length = strlen(names);
+        (void)snprintf(names + length, sizeof names - length, "%s%s", i == 0 ? "" : " ",
+                       bb_codec_name(ladders[i].storage.codec));
     }
     assert_string_equal(names, expected);
 }

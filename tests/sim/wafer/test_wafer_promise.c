@@ -169,7 +169,9 @@ static void promises_hold_in_every_draw(void **state)
 static void prices_are_those_of_the_results(void **state)
 {
     (void)state;
-#define LOOSE "pipelines=[" REFERENCE "{name: found, promise: {price: 1e3, codecs: [bfp]}"
+#define LOOSE                                                                                      \
+    "pipelines=[" REFERENCE "{name: told, storage: {codec: bfp, bits: 4}" SUMS                     \
+    ", {name: found, promise: {price: 1e3, codecs: [bfp]}"
     const driver_case late = {CONFIG_WAFER_SMALL,
                               {QUICK, LOOSE ", delivery: {late_steps: 1}" SUMS "]"}};
     const driver_case lot = {
@@ -186,6 +188,9 @@ static void prices_are_those_of_the_results(void **state)
                                   driver_number(results, "overlay_error_y_nm", "found"));
         print_message("%s, %g nm of storage\n", driver_text(results, "status_detail", "found"),
                       error);
+        assert_string_equal(driver_text(results, "codec", "found"), "bfp 4");
+        assert_true(error == fmax(driver_number(results, "overlay_error_x_nm", "told"),
+                                  driver_number(results, "overlay_error_y_nm", "told")));
         assert_true(price == driver_number(results, "price_worst", "found"));
         assert_true(i == 0 ? price > 2.0 * error : price == error);
         bb_results_destroy(&results);

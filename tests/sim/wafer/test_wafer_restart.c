@@ -18,6 +18,10 @@
         "wafers={count: 2, exchange_s: 0.3, arrival_rise_k: 0.05}", "metrology.alignment_s=0.012", \
         "probes=[{name: middle}, {name: under, layer: clamp}]"
 
+#define PROMISE                                                                                    \
+    "pipelines=[{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}, "              \
+    "{name: found, promise: {price: 0.03, codecs: [bfp]}, multiply: fp32, accumulate: fp64}]"
+
 enum { ARGUMENTS = 20 };
 
 static const driver_case plain = {CONFIG_WAFER_SMALL, {LOT}};
@@ -243,7 +247,8 @@ static void other_configurations_are_refused(void **state)
     drop(&bench);
 }
 
-// The command line of the plain study; without an option neither checkpoint nor resumption.
+// The command line of the plain study with a promise, whose search begins anew; without an option
+// neither checkpoint nor resumption.
 static int words(const char *output, const char *option, const char *file, char *list[ARGUMENTS])
 {
     const bool kept = option != NULL && strcmp(option, "--checkpoint") == 0;
@@ -256,6 +261,7 @@ static int words(const char *output, const char *option, const char *file, char 
                          plain.overrides[3],
                          plain.overrides[4],
                          plain.overrides[5],
+                         PROMISE,
                          "-q",
                          "-o",
                          output,
