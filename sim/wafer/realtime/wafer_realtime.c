@@ -3,7 +3,251 @@
 
 #include "core/log.h"
 #include "sim/wafer/realtime/realtime_plan.h"
-#include "sim/wafer/realtime/realtime_report.h"
+#include "sim/wafer/realtime/realtime_table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { KINDS = BB_REALTIME_KINDS };
+
+static bb_status note_run(const bb_realtime_summary *s, bb_results *results)
+{
+    bb_status status = BB_OK;
+    const bb_realtime_config *config = s->config;
+    BB_TRY(bb_results_note(results, "results", "pipeline", s->loop->pipeline->name));
+    BB_TRY(bb_results_note(results, "results", "release", bb_release_names[config->release]));
+    BB_TRY(bb_results_note(results, "results", "clock", config->ahead > 0 ? "device" : "host"));
+    BB_TRY(bb_results_note(results, "results", "ended",
+                           s->measured->interrupted ? "by an interrupt" : "after all steps"));
+    BB_TRY(bb_results_note(results, "results", "matrices", bb_loop_mode_names[config->matrices]));
+done:
+    return status;
+}
+
+static bb_status note_host(const bb_realtime_summary *s, bb_results *results)
+{
+    const bb_realtime_measurement *m = s->measured;
+    const char *const notes[][2] = {
+        {"processor", m->before.processor},   {"kernel", m->before.kernel},
+        {"hypervisor", m->before.hypervisor}, {"isolated_cores", m->before.isolated},
+        {"governor", m->before.governor},     {"load_before", m->before.load},
+        {"load_after", m->after.load},        {"core", m->thread.core},
+        {"memory", m->thread.memory},         {"policy", m->thread.policy},
+        {"device_clocks", m->after.clocks},
+    };
+    bb_status status = BB_OK;
+    bb_text names = {0};
+    bb_text drivers = {0};
+    for (int g = 0; g < s->loop->gpus; ++g) {
+        const char *apart = g == 0 ? "" : " | ";
+        BB_TRY(bb_text_add(&names, "%s%s", apart, m->device[g].name));
+        BB_TRY(bb_text_add(&drivers, "%s%s", apart, m->device[g].driver));
+    }
+    BB_TRY(bb_results_note(results, "host", "device", bb_text_string(&names)));
+    BB_TRY(bb_results_note(results, "host", "device_driver", bb_text_string(&drivers)));
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; ++i) {
+        BB_TRY(bb_results_note(results, "host", notes[i][0], notes[i][1]));
+    }
+done:
+    bb_text_release(&names);
+    bb_text_release(&drivers);
+    return status;
+}
+
+static bb_status print_head(const bb_realtime_summary *s, bb_text *table)
+{
+    bb_status status = BB_OK;
+    const bb_realtime_config *config = &s->loop->study->realtime;
+    const bb_realtime_measurement *m = s->measured;
+    const int gpus = s->loop->gpus;
+    BB_TRY(bb_text_add(table, "pipeline %s, %d axes, %td fields, %.1f MB of matrices on ",
+                       s->loop->pipeline->name, s->loop->axes, s->loop->problem->scored_count,
+                       1e-6 * s->loop->device_bytes));
+    BB_TRY(gpus == 1 ? bb_text_add(table, "the device\n")
+                     : bb_text_add(table, "%d GPUs, axes dealt to them in turn\n", gpus));
+    BB_TRY(config->release == (int)BB_RELEASE_FIXED
+               ? bb_text_add(table, "%td steps, released every %g ms", m->count, config->period_ms)
+               : bb_text_add(table, "%td steps, released back to back", m->count));
+    BB_TRY(config->ahead == 0
+               ? bb_text_add(table, ", by the host's clock")
+               : bb_text_add(table, ", by the device's clock, queued %td ahead", config->ahead));
+    BB_TRY(bb_text_add(table, ", %.3f s%s\n", m->wall_seconds,
+                       m->interrupted ? "; ended by an interrupt" : ""));
+done:
+    return status;
+}
+
+static bb_status print_latencies(const bb_realtime_summary *s, bb_text *table)
+{
+    bb_status status = BB_OK;
+    const bb_latency_summary *all = &s->kind[0].latency;
+    BB_TRY(bb_text_add(table, "\n"));
+    for (int k = -1; k < KINDS; ++k) {
+        if (k < 0 || s->kind[k].latency.count > 0.0) {
+            BB_TRY(bb_realtime_table_print(&bb_realtime_print_kind, k < 0 ? NULL : &s->kind[k],
+                                           table));
+            BB_TRY(bb_text_add(table, "\n"));
+        }
+    }
+    BB_TRY(bb_text_add(table, "latencies in us; deadline %g us: ", 1e3 * s->config->deadline_ms));
+    BB_TRY(all->misses == 0.0
+               ? bb_text_add(table, "no miss, rate below %.3g at 95 %%\n", all->miss_bound)
+               : bb_text_add(table, "miss rate %.3g, below %.3g at 95 %%\n", all->miss_rate,
+                             all->miss_bound));
+done:
+    return status;
+}
+
+// Values in us after a gap, "-" where a stage is not there; width 0: as wide as they are.
+static bb_status print_stage(double seconds, int width, bb_text *table)
+{
+    return isnan(seconds) ? bb_text_add(table, " %*s", width, "-")
+                          : bb_text_add(table, " %*.2f", width, 1e6 * seconds);
+}
+
+// "light", or "light 1" where there are several GPUs.
+static bb_status print_stage_row(const bb_realtime_summary *s, int kind, int gpu, bb_text *table)
+{
+    bb_status status = BB_OK;
+    char number[16] = "";
+    char name[32];
+    if (s->loop->gpus > 1) {
+        (void)snprintf(number, sizeof number, " %d", gpu);
+    }
+    (void)snprintf(name, sizeof name, "%s%s", s->kind[kind].name, number);
+    BB_TRY(bb_text_add(table, "%-7s", name));
+    for (int stage = 0; stage < BB_STEP_STAGES; ++stage) {
+        const int width = (int)strlen(bb_realtime_stages[stage]) + 1;
+        BB_TRY(print_stage(s->kind[kind].stages[gpu][stage], width, table));
+    }
+    BB_TRY(bb_text_add(table, "\n"));
+done:
+    return status;
+}
+
+static bb_status print_stages(const bb_realtime_summary *s, bb_text *table)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_text_add(table, "\n%-7s", "stage"));
+    for (int stage = 0; stage < BB_STEP_STAGES; ++stage) {
+        BB_TRY(bb_text_add(table, "  %s", bb_realtime_stages[stage]));
+    }
+    BB_TRY(bb_text_add(table, "  (median us%s)\n", s->loop->gpus > 1 ? ", by GPU" : ""));
+    for (int k = 1; k < KINDS; ++k) {
+        for (int g = 0; s->kind[k].latency.count > 0.0 && g < s->loop->gpus; ++g) {
+            BB_TRY(print_stage_row(s, k, g, table));
+        }
+    }
+done:
+    return status;
+}
+
+static bb_status print_worst(const bb_realtime_summary *s, bb_text *table)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_text_add(table, "\n"));
+    BB_TRY(bb_realtime_table_print(&bb_realtime_print_worst, NULL, table));
+    BB_TRY(bb_text_add(table, "  stages [us], as above\n"));
+    for (bb_index i = 0; i < s->worst_count; ++i) {
+        BB_TRY(bb_realtime_table_print(&bb_realtime_print_worst, &s->worst[i], table));
+        for (int g = 0; g < s->loop->gpus; ++g) {
+            BB_TRY(bb_text_add(table, "%s", g == 0 ? " " : " |"));
+            for (int stage = 0; stage < BB_STEP_STAGES; ++stage) {
+                BB_TRY(print_stage(s->worst[i].stages[g][stage], 0, table));
+            }
+        }
+        BB_TRY(bb_text_add(table, "\n"));
+    }
+done:
+    return status;
+}
+
+static bb_status print_streaming(const bb_realtime_summary *s, bb_text *table)
+{
+    bb_status status = BB_OK;
+    if (!s->loop->streamed) {
+        return BB_OK;
+    }
+    BB_TRY(bb_text_add(table,
+                       "matrices cross field by field: %.1f MB a field, 1 / %.2f of fp32; %.0f of "
+                       "%.0f fields waited for them",
+                       1e-6 * s->loop->field_bytes, s->measured->field.ratio, s->fields_waited,
+                       s->fields_begun));
+    BB_TRY(s->fields_waited == 0.0
+               ? bb_text_add(table, "\n")
+               : bb_text_add(table, ", at most %.3f ms\n", 1e3 * s->longest_wait));
+    BB_TRY(bb_text_add(table, "\n"));
+    for (int row = -1; row < BB_REALTIME_SCHEDULES; ++row) {
+        BB_TRY(bb_realtime_table_print(&bb_realtime_print_schedule,
+                                       row < 0 ? NULL : &s->schedule[row], table));
+        BB_TRY(bb_text_add(table, "\n"));
+    }
+done:
+    return status;
+}
+
+static bb_status print_host(const bb_realtime_summary *s, bb_text *table)
+{
+    bb_status status = BB_OK;
+    const bb_realtime_measurement *m = s->measured;
+    const bb_host_state *host = &m->before;
+    BB_TRY(bb_text_add(table,
+                       "\nhost: %s; kernel %s; hypervisor: %s; isolated cores: %s; "
+                       "governor: %s\n",
+                       host->processor, host->kernel, host->hypervisor, host->isolated,
+                       host->governor));
+    BB_TRY(bb_text_add(table, "load: %s before, %s after\n", host->load, m->after.load));
+    BB_TRY(bb_text_add(table, "thread: %s; memory %s; %s\n", m->thread.core, m->thread.memory,
+                       m->thread.policy));
+    for (int g = 0; g < s->loop->gpus; ++g) {
+        BB_TRY(
+            bb_text_add(table, "device %d: %s, %s\n", g, m->device[g].name, m->device[g].driver));
+    }
+    BB_TRY(bb_text_add(table, "clocks sm, memory, and their most: %s\n", m->after.clocks));
+done:
+    return status;
+}
+
+static bb_status print(const bb_realtime_summary *s, bb_text *table)
+{
+    bb_status status = BB_OK;
+    const bb_realtime_measurement *m = s->measured;
+    BB_TRY(print_head(s, table));
+    BB_TRY(print_latencies(s, table));
+    if (s->loop->study->realtime.ahead > 0 && m->least_queued >= 0) {
+        BB_TRY(bb_text_add(table,
+                           "the device never had fewer than %td of %td steps to go on with\n",
+                           m->least_queued, s->loop->study->realtime.ahead));
+    }
+    BB_TRY(print_stages(s, table));
+    BB_TRY(print_worst(s, table));
+    BB_TRY(bb_text_add(table,
+                       "\na field, %td steps back to back, median of %d: %.3f ms, each step waited "
+                       "for; %.3f ms queued at once\n",
+                       s->loop->steps, (int)BB_FIELD_ROUNDS, 1e3 * m->field.each,
+                       1e3 * m->field.queued));
+    BB_TRY(print_streaming(s, table));
+    BB_TRY(print_host(s, table));
+done:
+    return status;
+}
+
+bb_status bb_wafer_realtime_report(const bb_wafer_loop *loop,
+                                   const bb_realtime_measurement *measured, bb_results *results,
+                                   bb_text *table)
+{
+    bb_status status = BB_OK;
+    bb_realtime_summary summary;
+    const bb_realtime_summary *s = &summary;
+    BB_TRY(bb_realtime_table_sum_up(loop, measured, &summary));
+    BB_TRY(print(s, table));
+    BB_TRY(bb_realtime_table_publish(s, results));
+    BB_TRY(note_run(s, results));
+    BB_TRY(note_host(s, results));
+done:
+    return status;
+}
 
 bb_status bb_wafer_realtime_run(const void *study, bb_results *results, bb_text *table)
 {
@@ -29,7 +273,7 @@ bb_status bb_wafer_realtime_run(const void *study, bb_results *results, bb_text 
                 1e-6 * loop->device_bytes, loop->gpus, loop->gpus == 1 ? "" : "s",
                 loop->coding.seconds);
     BB_TRY(bb_realtime_measurement_take(loop, &measured));
-    BB_TRY(bb_realtime_report(loop, &measured, results, table));
+    BB_TRY(bb_wafer_realtime_report(loop, &measured, results, table));
 done:
     bb_realtime_measurement_release(&measured);
     bb_wafer_loop_destroy(&loop);

@@ -7,7 +7,7 @@
 #include "sim/interrupt.h"
 #include "sim/output/image.h"
 #include "sim/wafer/realtime/realtime_plan.h"
-#include "sim/wafer/realtime/realtime_report.h"
+#include "sim/wafer/realtime/wafer_realtime.h"
 #include "tests/sim/wafer/realtime/emulated_loop.h"
 #include "tests/sim/wafer/realtime/loop_parity.h"
 
@@ -162,7 +162,7 @@ static void report_of(const char *release, double period_us)
                                 .gpus = 1};
     invent(&measured, 70);
     check_ok(bb_results_create(&results));
-    check_ok(bb_realtime_report(&loop, &measured, results, &table));
+    check_ok(bb_wafer_realtime_report(&loop, &measured, results, &table));
     print_message("%s", bb_text_string(&table));
     assert_non_null(strstr(bb_text_string(&table), "pipeline e4m3, 2 axes, 2 fields"));
     assert_non_null(strstr(bb_text_string(&table), "ended by an interrupt"));
