@@ -135,6 +135,12 @@ typedef enum bb_response_generator {
 
 typedef enum bb_axis { BB_AXIS_X, BB_AXIS_Y, BB_AXIS_Z } bb_axis;
 
+/// "x", "y" or "z", for messages and names.
+static inline char bb_axis_letter(int axis)
+{
+    return "xyz"[axis];
+}
+
 /// Keys of `response:`.
 typedef struct bb_response_config {
     int generator;                 ///< bb_response_generator

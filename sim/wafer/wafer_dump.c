@@ -95,11 +95,11 @@ static bb_status add_rows(const bb_wafer_study *study, operands *all, bb_results
             bb_wafer_rows_name(axis, all->problem->scored[f], name);
             (void)snprintf(long_name, sizeof long_name,
                            "displacement %c at the slit points of field %td for a kelvin in a cell",
-                           "xyz"[axis], all -> problem -> scored[f]);
+                           bb_axis_letter(axis), all->problem->scored[f]);
             BB_TRY(
                 bb_results_stored_operator(results, name, long_name, row_source->source, storage));
             BB_TRY(make_metadata(study, all->problem, f, row_source, &metadata));
-            metadata.axis[0] = "xyz"[axis];
+            metadata.axis[0] = bb_axis_letter(axis);
             bb_results_operator_metadata(results, &metadata);
         }
     }

@@ -120,7 +120,7 @@ static bb_status encode(bb_wafer_pass *pass, const job *work, const bb_wafer_row
             (double)(pass->problem->input_blocks * pass->problem->grid->live_count);
     }
     bb_log_detail("pipeline %s: %c coded in %.2f s, %.3f bits a value", pipeline->name,
-                  "xyz"[work->axis], report.seconds, 8.0 * report.bytes / report.values);
+                  bb_axis_letter(work->axis), report.seconds, 8.0 * report.bytes / report.values);
 done:
     return status;
 }
@@ -182,7 +182,7 @@ static bb_status apply_step(bb_wafer_pass *pass, bb_coded_operator *operation, c
     if (bad >= 0) {
         bb_outcome_set(&evaluation->common.outcome, BB_OUTCOME_NON_FINITE,
                        "displacement %c, field %td, light step %td, slit point %td",
-                       "xyz"[work->axis], pass -> problem -> scored[work->field], step, bad);
+                       bb_axis_letter(work->axis), pass->problem->scored[work->field], step, bad);
     }
     memcpy(kept_windows(pass, work) + step * points, window, (size_t)points * sizeof *window);
     const bb_wafer_certificate certificate = {
@@ -253,8 +253,8 @@ static bb_status apply_steps(bb_wafer_pass *pass, bb_coded_operator *operation, 
     bb_index bad = bb_stage_inspect("dwell", mean, dwell->count);
     if (bad >= 0) {
         bb_outcome_set(&evaluation->common.outcome, BB_OUTCOME_NON_FINITE,
-                       "mean displacement %c, field %td, scored point %td", "xyz"[work->axis],
-                       pass -> problem -> scored[work->field], bad);
+                       "mean displacement %c, field %td, scored point %td",
+                       bb_axis_letter(work->axis), pass->problem->scored[work->field], bad);
     }
     BB_TRY(score_residual(pass, work));
 done:
@@ -279,7 +279,7 @@ static bb_status apply(bb_wafer_pass *pass, const bb_coded_matrix *matrix, job w
         BB_TRY(apply_steps(pass, operation, &work));
     }
     bb_log_detail("pipeline %s: axis %c of field %td in %.1f ms", evaluation->common.pipeline,
-                  "xyz"[work.axis], pass -> problem -> scored[work.field],
+                  bb_axis_letter(work.axis), pass->problem->scored[work.field],
                   1e3 * (bb_clock_seconds() - begin));
 done:
     bb_coded_operator_destroy(&operation);

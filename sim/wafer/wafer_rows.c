@@ -10,7 +10,7 @@ enum { FILE_BATCH = 8 };
 
 void bb_wafer_rows_name(int axis, bb_index field, char out[BB_WAFER_OPERATOR_NAME])
 {
-    (void)snprintf(out, BB_WAFER_OPERATOR_NAME, "C_%c_%td", "xyz"[axis], field);
+    (void)snprintf(out, BB_WAFER_OPERATOR_NAME, "C_%c_%td", bb_axis_letter(axis), field);
 }
 
 // Of a `header` alone no value is read, and nothing is warned of.
@@ -31,7 +31,7 @@ static bb_status open_file(const bb_wafer_study *study, const bb_wafer_problem *
     const int said = bb_matrix_file_axis(out->file);
     BB_REQUIRE(said < 0 || said == axis, BB_INVALID,
                "'%s', dataset '%s': its own words (axis, long_name) say %c, expected %c",
-               place.file, place.dataset, "xyz"[said], "xyz"[axis]);
+               place.file, place.dataset, bb_axis_letter(said), bb_axis_letter(axis));
     out->source = bb_matrix_file_source(out->file);
     out->batch = FILE_BATCH;
     BB_REQUIRE(out->source->rows == rows && out->source->columns == columns, BB_INVALID,
