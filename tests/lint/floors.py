@@ -57,11 +57,6 @@ VENDOR_PLACES = re.compile(r"^core/device/|_cuda\.|\.cl$|^tests/")
 ADDS = re.compile(r"\bbb_results_(values|measured|texts|axis|text_axis)\(")
 MAY_ADD = {
     "sim/command/info.c": "a file of nothing, to test the library by",
-    "sim/ao/ao_learn_publish.c": "not declared yet",
-    "sim/ao/ao_quantities.c": "not declared yet",
-    "sim/ao/ao_sampling.c": "not declared yet",
-    "sim/pipelines/factor_spectrum.c": "not declared yet",
-    "sim/pipelines/promise.c": "not declared yet",
 }
 MAX_LINES = 600
 MAX_FILES = 40
