@@ -93,9 +93,8 @@ bb_status bb_plan_require_device(const bb_plan *plan)
     bb_device *device = NULL;
     bb_device_report report;
     const double bytes = plan->device_bytes;
-    const bb_index wanted = plan->gpus > 1 ? plan->gpus : 1;
     const bool present = bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0;
-    for (bb_index g = 0; present && bytes > 0.0 && g < wanted; ++g) {
+    for (bb_index g = 0; present && bytes > 0.0 && g < plan->gpus; ++g) {
         BB_TRY(bb_device_open(BB_DEVICE_CUDA, g, &device));
         BB_TRY(bb_device_describe(device, &report));
         BB_REQUIRE(bytes <= (double)report.free_memory_bytes, BB_MEMORY,

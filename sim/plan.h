@@ -7,17 +7,18 @@
 #include "core/need.h"
 #include "sim/text.h"
 
-/// Host memory of the program itself and its libraries, before a study asks for any.
-enum { BB_PLAN_PROGRAM_BYTES = 20000000 };
+/// Host memory of the program itself and its libraries, before a study asks for any, and of what
+/// malloc and two threads keep beside.
+enum { BB_PLAN_PROGRAM_BYTES = 28000000 };
 
 enum { BB_PLAN_LINE = 96 };
 
 /// Zero-initialise; release with bb_plan_release.
 typedef struct bb_plan {
-    bb_text lines;            ///< "what  value" lines, for the user
-    double host_bytes;        ///< peak, estimated
-    double device_bytes;      ///< peak on each GPU, estimated; 0 on the host alone
-    bb_index gpus;            ///< that are needed; 0: one, where there are `device_bytes`
+    bb_text lines;       ///< "what  value" lines, for the user
+    double host_bytes;   ///< peak, estimated
+    double device_bytes; ///< peak on each GPU, estimated; 0 on the host alone
+    bb_index gpus; ///< that have to have room for them; 0: the data may take less, none is held
     double output_bytes;      ///< of the results in the output file, before compression
     double estimated_seconds; ///< NaN where no estimate is made
 } bb_plan;

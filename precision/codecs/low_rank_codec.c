@@ -491,7 +491,10 @@ const bb_codec_row bb_low_rank_row = {
     .takes = taken,
     .needs_copy = true,
     .seconds = 4e-8,
-    .most_bytes = 4.0,
+    .most_bytes = 4.0,     // as many terms as pay
+    .band_bytes = 5.0,     // tiles before they are put together
+    .own_bytes = 4.0e5,    // normal numbers to sketch a tile with
+    .thread_bytes = 8.0e6, // a tile in fp64 and its factors, of some 250 rows
     .tolerances = {-80, 80},
     .ops = &operations,
 };
