@@ -4,7 +4,10 @@
 #include "core/memory.h"
 #include "core/thread.h"
 
+#include <math.h>
 #include <string.h>
+
+enum { FIRST_CAPACITY = 1024 }; // of a list of triplets, which then doubles
 
 bb_status bb_triplets_add(bb_triplets *list, bb_index row, bb_index column, double value)
 {
@@ -12,7 +15,7 @@ bb_status bb_triplets_add(bb_triplets *list, bb_index row, bb_index column, doub
     BB_REQUIRE(row >= 0 && row < INT32_MAX && column >= 0 && column < INT32_MAX, BB_INVALID,
                "sparse entry (%td, %td), expected indices of 0 to %d", row, column, INT32_MAX - 1);
     if (list->count == list->capacity) {
-        bb_index grown = list->capacity == 0 ? 1024 : 2 * list->capacity;
+        bb_index grown = list->capacity == 0 ? FIRST_CAPACITY : 2 * list->capacity;
         BB_TRY(bb_memory_resize(grown, sizeof *list->items, (void **)&list->items));
         list->capacity = grown;
     }
@@ -105,6 +108,23 @@ done:
         bb_csr_release(out);
     }
     return status;
+}
+
+bb_need bb_csr_held(double rows, double entries)
+{
+    return (bb_need){.host_bytes = (rows + 1.0) * sizeof(bb_index) +
+                                   entries * (sizeof(int32_t) + sizeof(double))};
+}
+
+// Growing the list, old and new together, or assembling from it.
+bb_need bb_csr_assemble_need(double rows, double entries)
+{
+    const double capacity = FIRST_CAPACITY * exp2(ceil(log2(fmax(1.0, entries / FIRST_CAPACITY))));
+    const bb_need list = {.host_bytes = capacity * sizeof(bb_triplet)};
+    const bb_need grown = capacity > FIRST_CAPACITY ? bb_need_copies(list, 1.5) : list;
+    const bb_need cursor = {.host_bytes = (rows + 1.0) * sizeof(bb_index)};
+    return bb_need_in_turn(
+        grown, bb_need_together(list, bb_need_together(bb_csr_held(rows, entries), cursor)));
 }
 
 typedef struct product {

@@ -4,6 +4,7 @@
 #ifndef BB_CORE_CSR_H
 #define BB_CORE_CSR_H
 
+#include "core/need.h"
 #include "core/status.h"
 
 #include <stdint.h>
@@ -44,6 +45,11 @@ void bb_triplets_release(bb_triplets *list);
 /// a dimension over 2^31 - 1). Owner of `*out`: the caller.
 BB_CHECKED bb_status bb_csr_assemble(bb_index rows, bb_index columns, const bb_triplets *list,
                                      bb_csr *out);
+
+/// What collecting `entries` triplets and assembling them takes, and what stays: repeated entries
+/// keep their room.
+bb_need bb_csr_assemble_need(double rows, double entries);
+bb_need bb_csr_held(double rows, double entries);
 
 /// y = A x over the threads; x [columns], y [rows], not overlapping. Entry i of a row goes to sum
 /// i % 4, the last (count % 4) ones to sum 0, each in column order; the row is

@@ -171,6 +171,11 @@ size_t bb_memory_peak_bytes(void)
     return atomic_load(&peak_bytes);
 }
 
+void bb_memory_peak_reset(void)
+{
+    atomic_store(&peak_bytes, atomic_load(&live_bytes));
+}
+
 bb_index bb_memory_blocks(void)
 {
     return atomic_load(&live_blocks);

@@ -46,6 +46,10 @@ size_t bb_memory_bytes(void);
 size_t bb_memory_peak_bytes(void);
 bb_index bb_memory_blocks(void);
 
+/// Starts the peak again from the bytes now held, for who measures one piece of work. Other threads
+/// must not allocate meanwhile.
+void bb_memory_peak_reset(void);
+
 /// For tests: the `k`-th allocation from now on (1 is the next) fails with BB_MEMORY, also where it
 /// happens in a child process that is forked later; 0 turns it off.
 void bb_memory_fail_at(bb_index k);

@@ -54,10 +54,13 @@ typedef struct bb_codec_row {
     bool takes_row_scale; ///< its values are relative ones
     bool needs_copy;      ///< coded from fp64: the range, or more rows than a source gives
     bool sums_in_runs;
-    bool unpacked_on[BB_DEVICE_KIND_COUNT];    ///< decoded once into fp32 and multiplied from there
-    double seconds;                            ///< of one core to code and compare a value, roughly
-    double most_bytes;                         ///< of a value where the data decide; 0: they do not
-    bb_codec_tolerances tolerances;            ///< of a codec that takes one
+    bool unpacked_on[BB_DEVICE_KIND_COUNT]; ///< decoded once into fp32 and multiplied from there
+    double seconds;                         ///< of one core to code and compare a value, roughly
+    double most_bytes;                      ///< of a value where the data decide; 0: they do not
+    double band_bytes;              ///< that a thread takes to encode, of a value of its band
+    double own_bytes;               ///< of tables that a matrix has whatever its size
+    double thread_bytes;            ///< that a thread takes to encode, whatever its band
+    bb_codec_tolerances tolerances; ///< of a codec that takes one
     bb_codec_ladder ladders[BB_CODEC_LADDERS]; ///< first those of most use; no key: none
     const bb_codec_ops *ops;
 } bb_codec_row;

@@ -75,6 +75,32 @@ done:
     return status;
 }
 
+// Values, and of each row its scale and what its last block fills up.
+bb_need bb_coded_matrix_held(const bb_codec_config *config, const bb_matrix_layout *layout)
+{
+    static const double row_bytes = sizeof(double) + 128.0;
+    static const double store_bytes = 16384.0; // with the tables of small transforms
+    const double rows = (double)layout->rows;
+    const double tables = store_bytes + bb_codec_row_of(config)->own_bytes;
+    return (bb_need){.host_bytes =
+                         tables + rows * row_bytes +
+                         rows * (double)layout->columns * bb_codec_bytes_per_value(config)};
+}
+
+bb_need bb_coded_matrix_need(const bb_codec_config *config, const bb_matrix_layout *layout,
+                             double threads)
+{
+    const double rows = (double)layout->rows;
+    const double columns = (double)layout->columns;
+    const bb_codec_row *codec = bb_codec_row_of(config);
+    const double band = fmin(rows, bb_codec_band_rows(config, (double)layout->row_columns));
+    const double busy = fmin(threads, ceil(rows / band));
+    const bb_need encoding = {
+        .host_bytes = busy * (codec->band_bytes * band * columns + codec->thread_bytes),
+        .seconds = rows * columns * bb_codec_seconds_per_value(config) / threads};
+    return bb_need_together(bb_coded_matrix_held(config, layout), encoding);
+}
+
 void bb_coded_matrix_destroy(bb_coded_matrix **matrix)
 {
     if (*matrix != NULL) {

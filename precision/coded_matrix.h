@@ -13,6 +13,7 @@
 #define BB_PRECISION_CODED_MATRIX_H
 
 #include "core/array.h"
+#include "core/need.h"
 #include "precision/codec.h"
 
 #ifdef __cplusplus
@@ -34,6 +35,12 @@ typedef struct bb_coded_matrix bb_coded_matrix;
 BB_CHECKED bb_status bb_coded_matrix_create(const bb_codec_config *config, bb_row_scale scale,
                                             const bb_matrix_layout *layout, bb_coded_matrix **out);
 void bb_coded_matrix_destroy(bb_coded_matrix **matrix);
+
+/// What a matrix takes when it stands, at most where the data decide, and while `threads` encode it
+/// from panels of theirs; seconds are those of coding and comparing all values.
+bb_need bb_coded_matrix_held(const bb_codec_config *config, const bb_matrix_layout *layout);
+bb_need bb_coded_matrix_need(const bb_codec_config *config, const bb_matrix_layout *layout,
+                             double threads);
 
 /// Rows of a band: 1, a line of the row grid (zfp 3-D), four lines (zfp 4-D), or band_lines of them
 /// (low_rank, transform).

@@ -25,6 +25,11 @@ static int by_energy(const void *a, const void *b)
     return (x->column > y->column) - (x->column < y->column);
 }
 
+bb_need bb_light_tiles_need(bb_index tile_rows)
+{
+    return (bb_need){.host_bytes = (double)(tile_rows * tile_rows) * sizeof(tile_energy)};
+}
+
 bb_status bb_light_tiles(bb_index tile_rows, const double *energies, double share,
                          unsigned char *light)
 {

@@ -8,6 +8,7 @@
 #define BB_PRECISION_LIGHT_TILES_H
 
 #include "core/array.h"
+#include "core/need.h"
 #include "core/status.h"
 
 #ifdef __cplusplus
@@ -21,6 +22,9 @@ extern "C" {
 /// BB_MEMORY.
 BB_CHECKED bb_status bb_light_tiles(bb_index tile_rows, const double *energies, double share,
                                     unsigned char *light);
+
+/// What it takes beside its arguments.
+bb_need bb_light_tiles_need(bb_index tile_rows);
 
 #ifdef __cplusplus
 }

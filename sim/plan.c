@@ -80,6 +80,34 @@ done:
     return status;
 }
 
+void bb_plan_set(bb_plan *plan, bb_need need)
+{
+    plan->host_bytes = BB_PLAN_PROGRAM_BYTES + need.host_bytes;
+    plan->device_bytes = need.device_bytes;
+    plan->estimated_seconds = need.seconds;
+}
+
+bb_status bb_plan_require_device(const bb_plan *plan)
+{
+    bb_status status = BB_OK;
+    bb_device *device = NULL;
+    bb_device_report report;
+    const double bytes = plan->device_bytes;
+    const bool present = bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0;
+    for (bb_index g = 0; present && bytes > 0.0 && g < plan->gpus; ++g) {
+        BB_TRY(bb_device_open(BB_DEVICE_CUDA, g, &device));
+        BB_TRY(bb_device_describe(device, &report));
+        BB_REQUIRE(bytes <= (double)report.free_memory_bytes, BB_MEMORY,
+                   "GPU %td: the largest pipeline needs %.1f GB, %.1f GB of %.1f GB are free", g,
+                   1e-9 * bytes, 1e-9 * (double)report.free_memory_bytes,
+                   1e-9 * (double)report.memory_bytes);
+        bb_device_close(&device);
+    }
+done:
+    bb_device_close(&device);
+    return status;
+}
+
 double bb_plan_limit_bytes(bb_index threads)
 {
     const double rest = bb_address_space_left() - bb_address_space_threads(threads);

@@ -4,18 +4,21 @@
 #ifndef BB_SIM_PLAN_H
 #define BB_SIM_PLAN_H
 
+#include "core/need.h"
 #include "sim/text.h"
 
-/// Host memory of the program itself and its libraries, before a study asks for any.
-enum { BB_PLAN_PROGRAM_BYTES = 20000000 };
+/// Host memory of the program itself and its libraries, before a study asks for any, and of what
+/// malloc and two threads keep beside.
+enum { BB_PLAN_PROGRAM_BYTES = 28000000 };
 
 enum { BB_PLAN_LINE = 96 };
 
 /// Zero-initialise; release with bb_plan_release.
 typedef struct bb_plan {
-    bb_text lines;            ///< "what  value" lines, for the user
-    double host_bytes;        ///< peak, estimated
-    double device_bytes;      ///< peak, estimated; 0 on the host alone
+    bb_text lines;       ///< "what  value" lines, for the user
+    double host_bytes;   ///< peak, estimated
+    double device_bytes; ///< peak on each GPU, estimated; 0 on the host alone
+    bb_index gpus; ///< that have to have room for them; 0: the data may take less, none is held
     double output_bytes;      ///< of the results in the output file, before compression
     double estimated_seconds; ///< NaN where no estimate is made
 } bb_plan;
@@ -37,6 +40,13 @@ enum { BB_PLAN_HOPELESS = 16 };
 /// Refuses what cannot be: more host memory than BB_PLAN_HOPELESS x `machine_bytes`, or than the
 /// `limit_bytes` that the process may map (INFINITY: no limit). Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_plan_require(const bb_plan *plan, double machine_bytes, double limit_bytes);
+
+/// Sets memory and time to what the whole of a study needs, beside the program itself.
+void bb_plan_set(bb_plan *plan, bb_need need);
+
+/// Refuses what the GPUs of this machine have no room for, where it has any: a plan may be read on
+/// another one. Errors: BB_MEMORY with the bytes needed and free, BB_DEVICE (fewer GPUs).
+BB_CHECKED bb_status bb_plan_require_device(const bb_plan *plan);
 
 /// What `ulimit -v` leaves a plan, bytes, beside what the program has mapped and the buffers and
 /// stacks of `threads` threads; INFINITY without a limit.

@@ -159,6 +159,18 @@ done:
     return status;
 }
 
+bb_need bb_sensor_array_need(bb_index lenslets, bb_index subapertures, bb_index layers)
+{
+    const double count = (double)subapertures;
+    const double ends = count + 2.0 * (double)lenslets; // neighbours share them
+    const double places = 2.0 * (count * sizeof(double) + ends * (double)layers * sizeof(double));
+    const double slopes = 2.0 * (2.0 * count * sizeof(bb_index) + 2.0 * ends * sizeof(int));
+    const double grid = (double)lenslets * (double)(lenslets + 1) * sizeof(bb_index);
+    return (bb_need){.host_bytes = sizeof(bb_sensor) + (double)layers * sizeof(bb_sensor_layer) +
+                                   places + 2.0 * ends * (double)layers * sizeof(double) + slopes +
+                                   3.0 * count * sizeof(bb_index) + grid};
+}
+
 static bb_status start_array(const bb_ao_config *config, const bb_atmosphere *atmosphere,
                              bb_index sensors, bb_sensor_array *array)
 {

@@ -15,6 +15,7 @@
 #ifndef BB_PHYSICS_AO_SENSOR_ARRAY_H
 #define BB_PHYSICS_AO_SENSOR_ARRAY_H
 
+#include "core/need.h"
 #include "physics/ao/ao_config.h"
 #include "physics/ao/atmosphere.h"
 #include "physics/ao/sensor_frame_core.h"
@@ -61,6 +62,9 @@ BB_CHECKED bb_status bb_sensor_array_create_guides(const bb_ao_config *config,
 BB_CHECKED bb_status bb_sensor_array_create_truth(const bb_ao_config *config, bb_index target,
                                                   const bb_atmosphere *atmosphere,
                                                   bb_sensor_array *out);
+
+/// What one sensor of an array takes.
+bb_need bb_sensor_array_need(bb_index lenslets, bb_index subapertures, bb_index layers);
 
 /// Frees what an array owns; safe on a zeroed struct.
 void bb_sensor_array_release(bb_sensor_array *array);

@@ -126,6 +126,95 @@ done:
     return status;
 }
 
+static bb_need array_need(const bb_sensor_array *array)
+{
+    bb_need need = {0};
+    for (bb_index s = 0; s < array->sensor_count; ++s) {
+        const bb_sensor *sensor = &array->sensors[s];
+        need = bb_need_together(
+            need, bb_sensor_array_need(sensor->lenslets, sensor->count, array->layer_count));
+    }
+    return need;
+}
+
+// The sensors, their noise, and the covariance, twice where one is without tilts.
+static bb_need guides_need(const bb_sensor_array *guides, bb_lgs_tilt tilt, double threads)
+{
+    const double n = (double)guides->measurement_count;
+    const bb_need covariance = bb_slope_covariance_need(guides, guides, threads);
+    const double columns = tilt == BB_LGS_TILT_CONSTANT_BLOCK ? 0.0 : 2.0;
+    const bb_need tilts = {.host_bytes =
+                               columns * (double)guides->sensor_count * n * sizeof(double)};
+    bb_need need = bb_need_together(array_need(guides),
+                                    bb_measurement_noise_need(guides->measurement_count / 2));
+    need = bb_need_together(need, bb_structure_table_need());
+    need = bb_need_together(need, tilts);
+    return bb_need_together(need,
+                            bb_need_copies(covariance, tilt == BB_LGS_TILT_UPDATE ? 2.0 : 1.0));
+}
+
+// Of the first target of so many lenslets: what making its point spread takes, and what stays.
+static void spread_need(const bb_ao_config *config, bb_index lenslets, bb_need *making,
+                        bb_need *held)
+{
+    const bb_pupil pupil = bb_ao_config_pupil(config);
+    const double pitch_m = config->telescope->diameter_m / (double)lenslets;
+    const bb_displacement_grid grid = {bb_point_spread_pixels(lenslets),
+                                       pitch_m /
+                                           (double)bb_point_spread_pixels_per_lenslet(lenslets)};
+    *making = bb_point_spread_need(&pupil, lenslets);
+    *held = bb_point_spread_held(&pupil, lenslets);
+    if (bb_error_terms_wanted(config->error_terms)) {
+        const bb_need table =
+            config->error_terms->fitting ? bb_corrected_structure_need() : (bb_need){0};
+        const bb_need terms = bb_error_terms_need(config->error_terms, pitch_m, grid);
+        *making = bb_need_in_turn(*making, bb_need_together(*held, bb_need_together(table, terms)));
+        held->host_bytes += table.host_bytes + (double)(grid.pixels * grid.pixels) * sizeof(double);
+    }
+}
+
+bb_status bb_tomography_need(const bb_ao_config *config, bb_lgs_tilt tilt, double threads,
+                             bb_need *making, bb_need *held)
+{
+    bb_status status = BB_OK;
+    bb_atmosphere atmosphere = {0};
+    bb_sensor_array guides = {0};
+    bb_sensor_array *truth = NULL; // [target_count]
+    BB_TRY(BB_ZEROED(config->target_count, &truth));
+    BB_TRY(
+        bb_atmosphere_create(config->atmosphere, config->telescope->zenith_angle_deg, &atmosphere));
+    BB_TRY(bb_sensor_array_create_guides(config, &atmosphere, &guides));
+    *making = guides_need(&guides, tilt, threads);
+    *held = bb_need_kept(*making);
+    for (bb_index t = 0; t < config->target_count; ++t) {
+        bb_index same = 0; // the first target of as many lenslets, whose point spread serves
+        BB_TRY(bb_sensor_array_create_truth(config, t, &atmosphere, &truth[t]));
+        const bb_index lenslets = truth[t].sensors[0].lenslets;
+        while (truth[same].sensors[0].lenslets != lenslets) {
+            ++same;
+        }
+        if (same == t) {
+            bb_need spread, spread_held;
+            spread_need(config, lenslets, &spread, &spread_held);
+            *making = bb_need_in_turn(*making, bb_need_together(*held, spread));
+            *held = bb_need_together(*held, spread_held);
+        }
+        bb_need tables = bb_need_together(array_need(&truth[t]),
+                                          bb_slope_covariance_need(&truth[t], &guides, threads));
+        tables = bb_need_together(tables, bb_slope_covariance_need(&truth[t], &truth[t], threads));
+        *making = bb_need_in_turn(*making, bb_need_together(*held, tables));
+        *held = bb_need_together(*held, bb_need_kept(tables));
+    }
+done:
+    for (bb_index t = 0; truth != NULL && t < config->target_count; ++t) {
+        bb_sensor_array_release(&truth[t]);
+    }
+    BB_RELEASE(&truth);
+    bb_sensor_array_release(&guides);
+    bb_atmosphere_release(&atmosphere);
+    return status;
+}
+
 void bb_tomography_destroy(bb_tomography **tomography)
 {
     bb_tomography *problem = *tomography;
@@ -303,4 +392,23 @@ done:
     BB_RELEASE(&work.alone);
     BB_RELEASE(&voltages);
     return status;
+}
+
+bb_need bb_tomography_rate_need(const bb_pupil *pupil, bb_index lenslets, bb_score kind,
+                                bb_index wavelength_count, double threads)
+{
+    const double pixels = (double)bb_point_spread_pixels(lenslets);
+    const bb_need planes = {.host_bytes = 2.0 * pixels * pixels * sizeof(double)};
+    const double edge = 2.0 * (double)lenslets + 1.0; // displacements of actuators
+    // A spectrum, beside the sums and counts of the mean over pairs.
+    const bb_need spectrum = {.host_bytes =
+                                  (pixels * (pixels + 2.0) + 2.0 * edge * edge) * sizeof(double)};
+    const bb_need voltages = bb_point_spread_voltages_need(pupil, lenslets, threads);
+    const double actuators = (double)bb_deformable_mirror_actuators(pupil, lenslets);
+    const bb_need kept = {.host_bytes = actuators * actuators * sizeof(double)};
+    const bb_need pairs = kind == BB_SCORE_PAIRS
+                              ? bb_pair_strehl_need(lenslets, wavelength_count, threads)
+                              : (bb_need){0};
+    const bb_need scoring = bb_need_together(kept, bb_need_in_turn(pairs, spectrum));
+    return bb_need_together(planes, bb_need_in_turn(voltages, scoring));
 }

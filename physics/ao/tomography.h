@@ -56,6 +56,11 @@ BB_CHECKED bb_status bb_tomography_create(const bb_ao_config *config, bb_lgs_til
                                           bb_tomography **out);
 void bb_tomography_destroy(bb_tomography **tomography);
 
+/// What making it takes, and what stays of it (`held`, without seconds). Errors: BB_MEMORY, those
+/// of the sensors, which are laid out for it.
+BB_CHECKED bb_status bb_tomography_need(const bb_ao_config *config, bb_lgs_tilt tilt,
+                                        double threads, bb_need *making, bb_need *held);
+
 /// Price of a residual in one direction. Arrays are the caller's; NULL: not wanted. All are NaN
 /// where the residual is not finite. `correctable` and `correctable_rms` are of the residual of
 /// slopes alone, all others of that with the error terms.
@@ -78,5 +83,9 @@ BB_CHECKED bb_status bb_tomography_rate(const bb_tomography *tomography, bb_inde
                                         const double *cee, bb_index wavelength_count,
                                         const double *wavelengths_m, bb_tomography_score *score,
                                         bb_outcome *outcome);
+
+/// What rating one residual takes beside `cee` and what the score points to.
+bb_need bb_tomography_rate_need(const bb_pupil *pupil, bb_index lenslets, bb_score kind,
+                                bb_index wavelength_count, double threads);
 
 #endif

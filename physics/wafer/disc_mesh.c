@@ -135,6 +135,15 @@ done:
     return status;
 }
 
+// A cell has four nodes and so has a node; the grid is the square around the disc.
+bb_need bb_disc_mesh_need(double nodes)
+{
+    const double edge = ceil(sqrt(4.0 / M_PI * nodes)) + 2.0;
+    const double grid = 2.0 * edge * edge * sizeof(int32_t);
+    return (bb_need){.host_bytes = sizeof(bb_disc_mesh) + grid +
+                                   nodes * (6.0 * sizeof(int32_t) + sizeof(double))};
+}
+
 bb_status bb_disc_mesh_create(double radius, double spacing, bb_disc_mesh **out)
 {
     bb_status status = BB_OK;

@@ -12,6 +12,7 @@
 #ifndef BB_PHYSICS_WAFER_DISC_MESH_H
 #define BB_PHYSICS_WAFER_DISC_MESH_H
 
+#include "core/need.h"
 #include "core/status.h"
 
 #include <stdbool.h>
@@ -72,6 +73,9 @@ bool bb_disc_mesh_has_cell(const bb_disc_mesh *mesh, bb_index column, bb_index r
 
 /// Area of all cells, m2.
 double bb_disc_mesh_area(const bb_disc_mesh *mesh);
+
+/// What a mesh of so many nodes takes.
+bb_need bb_disc_mesh_need(double nodes);
 
 void bb_disc_mesh_destroy(bb_disc_mesh **mesh);
 

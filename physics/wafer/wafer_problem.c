@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "physics/wafer/heat/burl_map.h"
+#include "physics/wafer/heat/heat_sizes.h"
 
 #include <math.h>
 
@@ -274,6 +275,73 @@ done:
     BB_RELEASE(&springs);
     bb_disc_mesh_destroy(&mesh);
     return status;
+}
+
+// Takes a step of the making: while it runs, beside what stands, and what then stays of it.
+static void add_step(bb_need step, bb_need stays, bb_need *making, bb_need *held)
+{
+    *making = bb_need_in_turn(*making, bb_need_together(*held, step));
+    *held = bb_need_together(*held, bb_need_kept(stays));
+}
+
+static void add_response(const bb_wafer_config *config, double nodes, bb_need *making,
+                         bb_need *held)
+{
+    const bb_response_config *response = config->response;
+    const double radius = 0.5e-3 * config->wafer->diameter_mm;
+    const double spacing = 1e-3 * config->mesh->spacing_mm;
+    const bool membrane = response->generator == (int)BB_GENERATOR_FEM;
+    const bool kernel =
+        response->generator == (int)BB_GENERATOR_KERNEL || (membrane && has_height(response));
+    add_step(bb_temperature_grid_need(&response->grid, nodes, spacing, radius),
+             bb_temperature_grid_held(&response->grid, nodes, spacing, radius), making, held);
+    if (response->generator == (int)BB_GENERATOR_PLATE) {
+        add_step(bb_coupled_plate_need(nodes), bb_coupled_plate_held(nodes), making, held);
+    } else if (membrane) {
+        add_step(bb_membrane_need(nodes), bb_membrane_held(nodes), making, held);
+    }
+    if (kernel) {
+        const bb_need tables =
+            bb_response_need(config->wafer, config->clamp, &response->grid, radius);
+        add_step(tables, tables, making, held);
+    }
+}
+
+void bb_wafer_problem_need(const bb_wafer_config *config, double scored, bb_need *making,
+                           bb_need *held)
+{
+    const bb_heat_sizes sizes =
+        bb_heat_sizes_of(config->wafer, config->mesh, config->clamp, config->ring);
+    const bb_need meshes = bb_need_together(
+        bb_disc_mesh_need(sizes.nodes),
+        sizes.ring > 0.0 ? bb_disc_mesh_need(sizes.nodes + sizes.ring) : (bb_need){0});
+    const bb_need dwells = bb_need_copies(bb_dwell_need(config->metrology), scored);
+    *making = *held = (bb_need){0};
+    add_step(meshes, meshes, making, held);
+    add_step(bb_thermal_need(config->wafer, config->mesh, config->clamp, config->ring),
+             bb_thermal_held(config->wafer, config->mesh, config->clamp, config->ring), making,
+             held);
+    add_response(config, sizes.nodes, making, held);
+    add_step(dwells, dwells, making, held);
+}
+
+bb_need bb_wafer_problem_rows_need(const bb_wafer_config *config, int axis, double rows,
+                                   double columns, double threads)
+{
+    const bb_heat_sizes sizes =
+        bb_heat_sizes_of(config->wafer, config->mesh, config->clamp, config->ring);
+    const bool two = config->mesh->through_thickness == (int)BB_THROUGH_TWO_MODE;
+    switch (config->response->generator) {
+    case BB_GENERATOR_PLATE:
+        return bb_plate_response_need(sizes.nodes, two ? 2.0 : 1.0, rows, threads);
+    case BB_GENERATOR_FEM:
+        return axis == (int)BB_AXIS_Z ? bb_field_response_need(rows, columns, threads)
+                                      : bb_membrane_rows_need(sizes.nodes, rows, threads);
+    case BB_GENERATOR_KERNEL:
+        return bb_field_response_need(rows, columns, threads);
+    default:
+        return (bb_need){0};
+    }
 }
 
 void bb_wafer_problem_destroy(bb_wafer_problem **problem)

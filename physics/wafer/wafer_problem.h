@@ -83,6 +83,16 @@ BB_CHECKED bb_status bb_wafer_problem_check_step(const bb_wafer_config *config);
 /// Whether a burl is left that holds the plate, if it stands on burls. Errors: BB_INVALID (none),
 /// those of the mesh and the map.
 BB_CHECKED bb_status bb_wafer_problem_check_burls(const bb_wafer_config *config);
+/// What making the problem of so many scored fields takes, and what stays of it (`held`, without
+/// seconds).
+void bb_wafer_problem_need(const bb_wafer_config *config, double scored, bb_need *making,
+                           bb_need *held);
+
+/// What `rows` response rows along `axis` take beside the problem, whichever field's, with so many
+/// columns; nothing of generator file, whose rows are not physics.
+bb_need bb_wafer_problem_rows_need(const bb_wafer_config *config, int axis, double rows,
+                                   double columns, double threads);
+
 void bb_wafer_problem_destroy(bb_wafer_problem **problem);
 
 /// The field of scored index `index`.

@@ -407,6 +407,7 @@ const bb_codec_row bb_quantiser_row = {
     .sums_in_runs = true,
     .seconds = 4e-9,
     .most_bytes = 4.0,
+    .band_bytes = 4.0,
     .tolerances = {-126, 120},
     .ladders = {BB_CODEC_TOLERANCE_LADDER("")},
     .ops = &operations,

@@ -463,6 +463,7 @@ const bb_codec_row bb_transform_stream_row = {
     .needs_copy = true,
     .seconds = 4e-8,
     .most_bytes = 8.0,
+    .band_bytes = 20.0,
     .tolerances = {-126, 120},
     .ladders = {BB_CODEC_TOLERANCE_LADDER("")},
     .ops = &operations,

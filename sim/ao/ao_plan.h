@@ -10,8 +10,4 @@
 /// Contract in sim/experiment.h; `study` is a bb_ao_study.
 BB_CHECKED bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *plan);
 
-/// Whether the GPUs that a study asks for can hold its largest pipeline. Errors: BB_MEMORY with the
-/// bytes needed and free, BB_DEVICE, those of the sensors' geometry.
-BB_CHECKED bb_status bb_ao_plan_fits(const bb_ao_study *study);
-
 #endif

@@ -7,7 +7,6 @@
 #include "sim/ao/ao_dump.h"
 #include "sim/ao/ao_evaluation.h"
 #include "sim/ao/ao_learn.h"
-#include "sim/ao/ao_plan.h"
 #include "sim/ao/ao_promise.h"
 #include "sim/ao/ao_pupil.h"
 #include "sim/ao/ao_quantities.h"
@@ -470,7 +469,6 @@ bb_status bb_ao_run(const void *study, const bb_run_options *options, bb_results
     ao_run run = {0};
     BB_TRY(bb_ao_restart_open(study, options, &run.restart));
     BB_TRY(start(study, &run));
-    BB_TRY(bb_ao_plan_fits(study));
     BB_TRY(build_problem(&run, results));
     BB_TRY(solve_all(&run, options));
     BB_TRY(bb_ao_evaluations_publish(study, run.problem, run.evaluations, results));

@@ -264,7 +264,7 @@ static void conclude(const contest *task, const panel_row *row, const bb_bench_t
     describe_row(task, peers, out, beside);
     (void)snprintf(out->detail, sizeof out->detail,
                    "n %td%s, panel %td, %.2f GB planned, %.2f taken, error %.1e at n %td", plan->n,
-                   beside, plan->block, 1e-9 * bb_panel_plan_bytes(plan, 1),
+                   beside, plan->block, 1e-9 * bb_panel_plan_need(plan, 1).device_bytes,
                    1e-9 * task->taken_bytes, error, checked_n(row));
 }
 

@@ -54,6 +54,7 @@ bb_status bb_command_check(const bb_options *options, const bb_experiment_table 
     (void)printf("  %-28s %s%s\n", "output", path, taken ? " (exists; --force replaces it)" : "");
     (void)fflush(stdout);
     BB_TRY(bb_plan_require(&plan, machine_bytes, bb_plan_limit_bytes(run.threads)));
+    BB_TRY(bb_plan_require_device(&plan));
 done:
     BB_RELEASE(&path);
     bb_plan_release(&plan);

@@ -74,6 +74,7 @@ static bb_status check_memory(const bb_plan *plan, bb_index threads)
     char shortage[BB_PLAN_LINE];
     BB_TRY(bb_plan_machine_bytes(&machine_bytes));
     BB_TRY(bb_plan_require(plan, machine_bytes, bb_plan_limit_bytes(threads)));
+    BB_TRY(bb_plan_require_device(plan));
     bb_plan_shortage(plan, machine_bytes, shortage);
     if (shortage[0] != '\0') {
         bb_log_warning("%s", shortage);

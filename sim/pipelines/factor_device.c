@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/pipelines/factor_device.h"
 
+#include "sim/input/policy_table.h"
 #include "sim/pipelines/factor_map.h"
 #include "sim/pipelines/factor_panels.h"
 
@@ -55,6 +56,47 @@ done:
     return status;
 }
 
+// On a device all diagonal tiles take one variant: those of a table are read, and a rule by norms
+// that could give two is refused before the norms are known. A table that cannot be read is its
+// reader's.
+static bb_status check_diagonal(const bb_factor_pipeline *pipeline)
+{
+    bb_status status = BB_OK;
+    bb_policy_table table = {0};
+    bb_variant given[BB_VARIANT_COUNT];
+    const bb_policy_config *policy = &pipeline->policy;
+    const bb_policy_row *rule = bb_policy_describe(policy);
+    const bool reads = rule->by_table && policy->table != NULL;
+    if (policy->diagonal != (int)BB_POLICY_FOLLOW || !(reads || rule->by_tile_norms)) {
+        return BB_OK;
+    }
+    if (reads && bb_policy_table_read(policy->table, &table) != BB_OK) {
+        bb_status_clear();
+    }
+    for (bb_index i = 1; i < table.tile_rows; ++i) {
+        const bb_variant first = table.variants[0];
+        const bb_variant own = table.variants[(i + 1) * (i + 2) / 2 - 1];
+        BB_REQUIRE(
+            bb_variant_describe(own)->in_halves == bb_variant_describe(first)->in_halves,
+            BB_UNSUPPORTED,
+            "pipeline %s: diagonal tile %td in %s, tile 0 in %s: on cuda all take one variant",
+            pipeline->name, i, bb_variant_names[own], bb_variant_names[first]);
+    }
+    const int count =
+        reads ? 0 : bb_factor_map_variants(policy, (bb_variant)pipeline->arithmetic, given);
+    for (int v = 1; v < count; ++v) {
+        BB_REQUIRE(
+            bb_variant_describe(given[v])->in_halves == bb_variant_describe(given[0])->in_halves,
+            BB_UNSUPPORTED,
+            "pipeline %s: policy %s may give diagonal tiles %s or %s, and on cuda all take "
+            "one variant: expected policy.diagonal sp",
+            pipeline->name, rule->name, bb_variant_names[given[0]], bb_variant_names[given[v]]);
+    }
+done:
+    bb_policy_table_release(&table);
+    return status;
+}
+
 bb_status bb_factor_device_check(const bb_factor_solver_config *solver,
                                  const bb_factor_pipeline *pipeline)
 {
@@ -79,6 +121,7 @@ bb_status bb_factor_device_check(const bb_factor_solver_config *solver,
                "pipeline %s: on cuda the diagonal and the sweeps of %s are sp", name,
                bb_variant_names[pipeline->arithmetic]);
     BB_TRY(check_given(pipeline));
+    BB_TRY(check_diagonal(pipeline));
     BB_REQUIRE(pipeline->accumulate_from == (int)BB_ACCUMULATE_FROM_ZERO, BB_UNSUPPORTED,
                "pipeline %s: accumulate_from c is emulated, on the cpu", name);
     BB_REQUIRE(solver->tile <= 32768, BB_INVALID,
@@ -145,65 +188,44 @@ done:
     return status;
 }
 
-double bb_factor_device_bytes(const bb_factor_solver_config *solver,
+bb_need bb_factor_device_need(const bb_factor_solver_config *solver,
                               const bb_factor_pipeline *pipeline, bb_index n, bb_index rows)
 {
     const bb_policy_row *rule = bb_policy_describe(&pipeline->policy);
     bb_panel_plan plan = plan_of(solver, pipeline, n, rows);
-    double bytes = bb_panel_plan_bytes(&plan, solver->gpus);
+    bb_need need = bb_panel_plan_need(&plan, solver->gpus);
     bb_variant given[BB_VARIANT_COUNT];
     const int count =
         bb_factor_map_variants(&pipeline->policy, (bb_variant)pipeline->arithmetic, given);
     for (int v = 0; has_policy(pipeline) && v < count; ++v) {
         plan.arithmetic = bb_variant_describe(given[v])->in_halves;
         plan.diagonal_follows = false;
-        bytes = fmax(bytes, bb_panel_plan_bytes(&plan, solver->gpus));
+        need = bb_need_in_turn(need, bb_need_kept(bb_panel_plan_need(&plan, solver->gpus)));
         plan.diagonal_follows =
             pipeline->policy.diagonal == (int)BB_POLICY_FOLLOW || rule->is_search;
-        bytes = fmax(bytes, bb_panel_plan_bytes(&plan, solver->gpus));
+        need = bb_need_in_turn(need, bb_need_kept(bb_panel_plan_need(&plan, solver->gpus)));
     }
     if (pipeline->escalate || rule->is_search) {
         plan.arithmetic = BB_VARIANT_DP;
-        bytes = fmax(bytes, bb_panel_plan_bytes(&plan, solver->gpus));
+        need = bb_need_in_turn(need, bb_need_kept(bb_panel_plan_need(&plan, solver->gpus)));
     }
     // The results are on the first GPU.
-    return bytes > 0.0 ? bytes + sizeof(double) * (double)rows * (double)n : 0.0;
+    const bb_need results = {.device_bytes = sizeof(double) * (double)rows * (double)n};
+    return need.device_bytes > 0.0 ? bb_need_together(need, results) : need;
 }
 
-double bb_factor_device_need(const bb_factor_solver_config *solver,
-                             const bb_factor_pipeline *pipeline, int study_device, bb_index n,
-                             bb_index rows)
+bool bb_factor_device_serves(const bb_factor_solver_config *solver,
+                             const bb_factor_pipeline *pipeline, int study_device)
 {
     const int wish = bb_device_choice_wish(study_device, pipeline->device);
     const bb_panel_plan plan = plan_of(solver, pipeline, 1, 0);
-    bool can = bb_factor_device_check(solver, pipeline) == BB_OK;
-    bool chosen = wish == (int)BB_DEVICE_CUDA ||
-                  (wish == (int)BB_DEVICE_AUTO && bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0 &&
-                   panels.check != NULL && panels.check(&plan) == BB_OK);
+    const bool can = bb_factor_device_check(solver, pipeline) == BB_OK;
+    const bool chosen =
+        wish == (int)BB_DEVICE_CUDA ||
+        (wish == (int)BB_DEVICE_AUTO && bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0 &&
+         panels.check != NULL && panels.check(&plan) == BB_OK);
     bb_status_clear();
-    if (can && chosen) {
-        return bb_factor_device_bytes(solver, pipeline, n, rows);
-    }
-    return 0.0;
-}
-
-bb_status bb_factor_device_fits(const bb_factor_solver_config *solver, double bytes)
-{
-    bb_status status = BB_OK;
-    bb_device *device = NULL;
-    bb_device_report report;
-    for (bb_index g = 0; bytes > 0.0 && g < solver->gpus; ++g) {
-        BB_TRY(bb_device_open(BB_DEVICE_CUDA, g, &device));
-        BB_TRY(bb_device_describe(device, &report));
-        BB_REQUIRE(bytes <= (double)report.free_memory_bytes, BB_MEMORY,
-                   "GPU %td: the largest pipeline needs %.1f GB, %.1f GB of %.1f GB are free", g,
-                   1e-9 * bytes, 1e-9 * (double)report.free_memory_bytes,
-                   1e-9 * (double)report.memory_bytes);
-        bb_device_close(&device);
-    }
-done:
-    bb_device_close(&device);
-    return status;
+    return can && chosen;
 }
 
 bb_status bb_factor_device_solve(const bb_factor_problem *problem,

@@ -30,20 +30,14 @@ BB_CHECKED bb_status bb_factor_device_choose(const bb_device_offer *offer, int s
                                              const bb_factor_pipeline *pipeline,
                                              bb_device_kind *out);
 
-/// Device memory of a pipeline on each GPU, bytes, for n measurements and right-hand sides of
-/// `rows` rows in all: the factorization and its results. Upper bound where a rule chooses.
-double bb_factor_device_bytes(const bb_factor_solver_config *solver,
+/// What a pipeline takes on each GPU for n measurements and right-hand sides of `rows` rows in all:
+/// the factorization and its results. Upper bound where a rule chooses.
+bb_need bb_factor_device_need(const bb_factor_solver_config *solver,
                               const bb_factor_pipeline *pipeline, bb_index n, bb_index rows);
 
-/// The same for a pipeline of a study, 0 for one that computes on the cpu: without a build or a GPU
-/// for it `auto` does.
-double bb_factor_device_need(const bb_factor_solver_config *solver,
-                             const bb_factor_pipeline *pipeline, int study_device, bb_index n,
-                             bb_index rows);
-
-/// Holds `bytes` to what is free on each GPU that a study's pipelines share; nothing for 0. Errors:
-/// BB_MEMORY with a sentence, BB_DEVICE.
-BB_CHECKED bb_status bb_factor_device_fits(const bb_factor_solver_config *solver, double bytes);
+/// Whether a pipeline of a study computes on cuda: without a build or a GPU for it `auto` does not.
+bool bb_factor_device_serves(const bb_factor_solver_config *solver,
+                             const bb_factor_pipeline *pipeline, int study_device);
 
 /// What a run on the device took.
 typedef struct bb_factor_device_times {

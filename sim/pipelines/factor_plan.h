@@ -6,20 +6,24 @@
 
 #include "sim/pipelines/factor_pipeline.h"
 
-typedef struct bb_factor_need {
-    double operator_bytes;   ///< of the factor as stored; an upper bound where a rule chooses
-    double trials;           ///< factorizations, solves and scores: of a promise, several
-    double passes;           ///< over the whole matrix, of the refinement
-    double refinement_flops; ///< at a usual number of iterations
-    double host_bytes; ///< factor as emulated, operand copies, refinement; the estimates are not
-} bb_factor_need;
+/// What a study solves.
+typedef struct bb_factor_extent {
+    bb_index n;    ///< measurements
+    bb_index rows; ///< right-hand sides of all targets that are solved
+    bb_index part; ///< columns of the low-rank part
+    bb_need fill;  ///< of one pass over the whole covariance
+    double threads;
+} bb_factor_extent;
 
-/// For n measurements and `rows` right-hand sides of the largest target. A policy's table is read
-/// and held to the tiles. Errors: BB_INVALID (a table or a tile of the spectrum that does not fit),
-/// BB_IO, BB_MEMORY.
+/// What a pipeline takes where this machine computes it (bb_factor_device_serves), all its trials
+/// one after the other and the estimate of one beside; the estimates themselves are not in it.
+/// `operator_bytes`: of the factor as stored, an upper bound where a rule chooses. A policy's table
+/// is read and held to the tiles. Errors: BB_INVALID (a table or a tile of the spectrum that does
+/// not fit), BB_IO, BB_MEMORY.
 BB_CHECKED bb_status bb_factor_pipeline_need(const bb_factor_solver_config *solver,
-                                             const bb_factor_pipeline *pipeline, bb_index n,
-                                             bb_index rows, bb_factor_need *out);
+                                             const bb_factor_pipeline *pipeline, int study_device,
+                                             const bb_factor_extent *extent, bb_need *out,
+                                             double *operator_bytes);
 
 /// Factorizations that a pipeline usually takes: a promise is searched, and each draw is one.
 double bb_factor_pipeline_trials(const bb_factor_pipeline *pipeline);

@@ -7,9 +7,6 @@
 #include "sim/evaluation.h"
 #include "solvers/factor/spectrum.h"
 
-// Operations a second of one core in LAPACK's reduction to tridiagonal form.
-static const double eigenvalue_rate = 1.5e10;
-
 bb_status bb_factor_spectrum_check(const bb_factor_spectrum *spectrum, bb_index n, bb_index size)
 {
     bb_status status = BB_OK;
@@ -197,12 +194,7 @@ done:
     return status;
 }
 
-double bb_factor_spectrum_bytes(const bb_factor_solver_config *solver, double n)
+bb_need bb_factor_spectrum_need(const bb_factor_solver_config *solver, bb_index n)
 {
-    return solver->spectrum.matrix ? 8.0 * n * n : 0.0;
-}
-
-double bb_factor_spectrum_seconds(const bb_factor_solver_config *solver, double n)
-{
-    return solver->spectrum.matrix ? 4.0 / 3.0 * n * n * n / eigenvalue_rate : 0.0;
+    return solver->spectrum.matrix ? bb_spectrum_need(n) : (bb_need){0};
 }

@@ -22,8 +22,7 @@ BB_CHECKED bb_status bb_factor_spectrum_publish(const bb_factor_problem *problem
 BB_CHECKED bb_status bb_factor_spectrum_check(const bb_factor_spectrum *spectrum, bb_index n,
                                               bb_index size);
 
-/// Bytes that it holds, and seconds that it takes, for a plan.
-double bb_factor_spectrum_bytes(const bb_factor_solver_config *solver, double n);
-double bb_factor_spectrum_seconds(const bb_factor_solver_config *solver, double n);
+/// What the eigenvalues that are asked for take; tiles are little beside them.
+bb_need bb_factor_spectrum_need(const bb_factor_solver_config *solver, bb_index n);
 
 #endif

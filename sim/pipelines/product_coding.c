@@ -260,17 +260,46 @@ bb_status bb_product_coding_encode_draw(const bb_product_pipeline *pipeline,
     return encode(pipeline, rows, layout, &extras, report, out);
 }
 
-double bb_product_coding_held_bytes(const bb_product_pipeline *pipeline, int study_device)
+// A thread's band in fp64, and its products with the factors of a draw; decoded pieces of a group.
+static bb_need bands_need(const bb_product_pipeline *pipeline, const bb_matrix_layout *layout,
+                          double batch, double threads)
 {
-    bool present = bb_product_pipeline_wants_gpu(pipeline, study_device);
-    bool unpacks = bb_codec_unpacks(&pipeline->storage, present ? BB_DEVICE_CUDA : BB_DEVICE_CPU);
-    return bb_codec_bytes_per_value(&pipeline->storage) + (unpacks ? 4.0 : 0.0);
+    const double rows = (double)layout->rows;
+    const double own = bb_codec_band_rows(&pipeline->storage, (double)layout->row_columns);
+    const double band = fmin(rows, fmax(own, batch));
+    const double panels = pipeline->draws > 1 ? 2.0 : 1.0;
+    return (bb_need){.host_bytes = fmin(threads, ceil(rows / band)) * (double)layout->columns *
+                                       sizeof(double) * (panels * band + BB_GROUP_ROWS) +
+                                   rows * sizeof(bb_error_norms)};
 }
 
-double bb_product_coding_device_bytes(const bb_product_pipeline *pipeline)
+bb_need bb_product_coding_need(const bb_product_pipeline *pipeline, int study_device,
+                               const bb_matrix_layout *layout, double batch, double threads)
 {
-    return bb_codec_bytes_per_value(&pipeline->storage) +
-           bb_coded_operator_index_bits(&pipeline->storage) / 8.0;
+    const bb_codec_config *storage = &pipeline->storage;
+    const bool present = bb_product_pipeline_wants_gpu(pipeline, study_device);
+    const bb_device_kind device = present ? BB_DEVICE_CUDA : BB_DEVICE_CPU;
+    const bb_codec_config fp32 = bb_codec_plain(BB_FORMAT_FP32);
+    const bb_need unpacked =
+        bb_codec_unpacks(storage, device) ? bb_coded_matrix_held(&fp32, layout) : (bb_need){0};
+    const bb_need operation =
+        bb_coded_operator_need(storage, (double)layout->rows, (double)layout->columns, device);
+    const bb_need encoding = bb_need_together(bb_coded_matrix_need(storage, layout, threads),
+                                              bands_need(pipeline, layout, batch, threads));
+    return bb_need_in_turn(encoding, bb_need_together(bb_coded_matrix_held(storage, layout),
+                                                      bb_need_together(unpacked, operation)));
+}
+
+bb_index bb_product_coding_gpus(const bb_list *pipelines, int study_device)
+{
+    const bb_product_pipeline *items = pipelines->items;
+    for (bb_index p = 0; p < pipelines->count; ++p) {
+        if (bb_product_pipeline_wants_gpu(&items[p], study_device) &&
+            isnan(bb_codec_bits_per_value(&items[p].storage))) {
+            return 0;
+        }
+    }
+    return 1;
 }
 
 typedef struct unpacking {

@@ -51,12 +51,14 @@ BB_CHECKED bb_status bb_product_coding_encode_draw(const bb_product_pipeline *pi
                                                    bb_coding_factors *factors,
                                                    bb_coding_report *report, bb_coded_matrix **out);
 
-/// For plans: bytes of a value of a pipeline's matrix as it lies in memory, unpacked beside coded;
-/// a rate that the data decide is taken as fp32's.
-double bb_product_coding_held_bytes(const bb_product_pipeline *pipeline, int study_device);
+/// What coding a matrix once takes, from rows that come `batch` at a time, and what its products
+/// hold then: the matrix, unpacked beside where a device wants that, and its operator.
+bb_need bb_product_coding_need(const bb_product_pipeline *pipeline, int study_device,
+                               const bb_matrix_layout *layout, double batch, double threads);
 
-/// The same on a GPU: coded, with the index that zfp of variable rate needs there.
-double bb_product_coding_device_bytes(const bb_product_pipeline *pipeline);
+/// GPUs that a plan of these pipelines is held to: one, or none where one of them computes on a GPU
+/// in storage whose bytes the data decide, so that its need is a bound.
+bb_index bb_product_coding_gpus(const bb_list *pipelines, int study_device);
 
 /// Decodes a matrix into plain fp32 over the threads, scales undone: exact for codecs that work on
 /// floats. `seconds` grows by the time. Errors: BB_MEMORY. Owner of `*out`: the caller.

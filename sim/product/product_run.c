@@ -355,33 +355,30 @@ done:
     return status;
 }
 
-// Rough: coding, then products at 1e9 a second and core.
-static void estimate(const bb_product_study *study, double rows, double columns, double vectors,
-                     double cores, bb_plan *plan)
+// The reference in fp64 and one candidate beside it at a time, each applied to all vectors; x, y
+// and the reference's y.
+static bb_need sum(const bb_product_study *study, const bb_matrix_layout *layout, double vectors,
+                   double threads)
 {
     const bb_product_pipeline *pipelines = study->pipelines.items;
-    bb_index reference = bb_product_pipelines_reference(&study->pipelines);
-    double count = (double)study->pipelines.count;
-    const int device = study->common.device;
-    double held = 0.0;
-    double value_seconds = 0.0;
+    const bb_index reference = bb_product_pipelines_reference(&study->pipelines);
+    const double rows = (double)layout->rows;
+    const double columns = (double)layout->columns;
+    const bb_need exact = bb_coded_matrix_held(&pipelines[reference].storage, layout);
+    bb_need need = {.seconds = 0.5};
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        bool beside = p != reference || pipelines[p].draws > 1; // of the reference's fp64
-        held = fmax(held, beside ? bb_product_coding_held_bytes(&pipelines[p], device) : 0.0);
-        if (bb_product_pipeline_wants_gpu(&pipelines[p], device)) {
-            // One matrix at a time, x and y.
-            plan->device_bytes = fmax(
-                plan->device_bytes, bb_product_coding_device_bytes(&pipelines[p]) * rows * columns +
-                                        8.0 * (rows + columns));
-        }
-        value_seconds += (double)pipelines[p].draws *
-                         (bb_codec_seconds_per_value(&pipelines[p].storage) + 1e-9 * vectors);
+        const double draws = (double)pipelines[p].draws;
+        const bool beside = p != reference || pipelines[p].draws > 1;
+        bb_need work =
+            bb_product_coding_need(&pipelines[p], study->common.device, layout, 1.0, threads);
+        const bb_need products =
+            bb_coded_operator_apply_need(&pipelines[p].storage, rows, columns, threads);
+        work = bb_need_together(work, bb_need_repeated(products, vectors));
+        work = bb_need_repeated(work, draws);
+        need = bb_need_in_turn(need, beside ? bb_need_together(exact, work) : work);
     }
-    // The reference in fp64 and one candidate; x, y and the reference's y.
-    plan->host_bytes = BB_PLAN_PROGRAM_BYTES + (8.0 + held) * rows * columns +
-                       8.0 * vectors * (columns + 2.0 * rows);
-    plan->output_bytes = 1000.0 * count;
-    plan->estimated_seconds = 0.5 + rows * columns * value_seconds / cores;
+    const bb_need values = {.host_bytes = sizeof(double) * vectors * (columns + 2.0 * rows)};
+    return bb_need_together(values, need);
 }
 
 bb_status bb_product_plan(const void *study, const bb_run_options *options, bb_plan *plan)
@@ -413,12 +410,12 @@ bb_status bb_product_plan(const void *study, const bb_run_options *options, bb_p
                            outcome.detail);
         }
     }
-    estimate(product, (double)layout.rows, (double)layout.columns, (double)vectors,
-             (double)options->threads, plan);
+    bb_plan_set(plan, sum(product, &layout, (double)vectors, (double)options->threads));
+    plan->gpus = bb_product_coding_gpus(&product->pipelines, product->common.device);
     const double dumped =
         bb_product_dump_bytes(options->dump, (double)product->pipelines.count, (double)layout.rows,
                               (double)layout.columns, (double)vectors);
-    plan->output_bytes += dumped;
+    plan->output_bytes = 1000.0 * (double)product->pipelines.count + dumped;
     plan->host_bytes += dumped; // coded matrices are kept, at most as large
 done:
     bb_matrix_file_close(&inputs);

@@ -239,13 +239,6 @@ static bb_status start(const bb_reconstructor_study *study, reconstructor_run *r
                             .seed = (uint64_t)study->common.seed,
                             .target_count = 1,
                             .sides = &run->side};
-    double on_device = 0.0;
-    for (bb_index p = 0; p < run->pipeline_count; ++p) {
-        on_device = fmax(on_device, bb_factor_device_need(&study->solver.common, &run->pipelines[p],
-                                                          study->common.device, run->side->columns,
-                                                          run->side->rows + run->in.columns));
-    }
-    BB_TRY(bb_factor_device_fits(&study->solver.common, on_device));
     BB_TRY(bb_factor_problem_prepare(&run->factor_problem));
     bb_log_info("%td measurements, %td estimates, %td pipeline(s)", run->side->columns,
                 run->side->rows, run->pipeline_count);
@@ -552,43 +545,60 @@ done:
     return status;
 }
 
+// The estimates with what is left of them, and all steps in turn: each factorization, the scores of
+// all in one pass, the spectrum.
+static bb_status sum(const bb_reconstructor_study *study, const bb_factor_extent *solved,
+                     bb_plan *plan, bb_need *out)
+{
+    bb_status status = BB_OK;
+    const bb_factor_pipeline *pipelines = study->pipelines.items;
+    const double n = (double)solved->n;
+    const double m = (double)solved->rows;
+    double scores = 0.0;
+    double drawing = 0.0; // an estimate beside those of the pipelines
+    bb_need need = {.seconds = 0.5};
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        const double trials = bb_factor_pipeline_trials(&pipelines[p]);
+        double operator_bytes;
+        bb_need solving;
+        BB_TRY(bb_factor_pipeline_need(&study->solver.common, &pipelines[p], study->common.device,
+                                       solved, &solving, &operator_bytes));
+        need = bb_need_in_turn(need, solving);
+        scores += trials;
+        drawing = trials > 1.0 ? 1.0 : drawing;
+        BB_TRY(bb_plan_add(plan, pipelines[p].name, "operator %.1f MB", 1e-6 * operator_bytes));
+    }
+    const double estimated = (double)study->pipelines.count + drawing;
+    const bb_residual_extent one = {solved->n, m, m * m, m};
+    const bb_residual_extent all = {solved->n, estimated * m, estimated * m * m, m};
+    bb_need scoring = bb_residual_covariance_need(&all, solved->threads);
+    scoring.seconds = scores * bb_residual_covariance_need(&one, solved->threads).seconds;
+    need = bb_need_in_turn(need, scoring);
+    need = bb_need_in_turn(need, bb_factor_spectrum_need(&study->solver.common, solved->n));
+    const bb_need estimates = {.host_bytes = sizeof(double) * estimated * (n * m + m * m)};
+    *out = bb_need_together(estimates, need);
+done:
+    return status;
+}
+
 bb_status bb_reconstructor_plan(const void *study, const bb_run_options *options, bb_plan *plan)
 {
     bb_status status = BB_OK;
     const bb_reconstructor_study *all = study;
-    const bb_factor_pipeline *pipelines = all->pipelines.items;
-    double largest = 0.0;
-    double solves = 0.0;
-    double drawing = 0.0;
     inputs data = {0};
+    bb_need need;
     BB_TRY(open_inputs(all, &data));
-    double n = (double)bb_matrix_file_source(data.cmm)->rows;
-    double m = (double)bb_matrix_file_source(data.ctm)->rows;
-    double count = (double)all->pipelines.count;
-    const bb_index sides = (bb_index)m + data.columns;
-    const double dumped = bb_dump_wanted(options->dump, "R") ? 8.0 * count * n * m : 0.0;
-    for (bb_index p = 0; p < all->pipelines.count; ++p) {
-        bb_factor_need need;
-        BB_TRY(
-            bb_factor_pipeline_need(&all->solver.common, &pipelines[p], (bb_index)n, sides, &need));
-        double on_device = bb_factor_device_need(&all->solver.common, &pipelines[p],
-                                                 all->common.device, (bb_index)n, sides);
-        plan->device_bytes = fmax(plan->device_bytes, on_device);
-        largest = fmax(largest, on_device > 0.0 ? 0.0 : need.host_bytes);
-        solves += need.trials;
-        drawing = fmax(drawing, need.trials > 1.0 ? 1.0 : 0.0);
-        BB_TRY(
-            bb_plan_add(plan, pipelines[p].name, "operator %.1f MB", 1e-6 * need.operator_bytes));
-    }
-    BB_TRY(bb_plan_add(plan, "covariance", "%.0f measurements, %.0f estimates", n, m));
-    largest = fmax(largest, bb_factor_spectrum_bytes(&all->solver.common, n));
-    plan->host_bytes = BB_PLAN_PROGRAM_BYTES + largest + 8.0 * (count + drawing) * (n * m + m * m) +
-                       8.0 * m * m + bb_residual_covariance_bytes((bb_index)n, count * m);
-    plan->output_bytes = 1000.0 * count + dumped;
-    plan->estimated_seconds =
-        0.5 + bb_factor_spectrum_seconds(&all->solver.common, n) +
-        solves * (bb_tile_cholesky_flops((bb_index)n, (bb_index)m) + 2.0 * n * n * m) /
-            (3e10 * (double)options->threads);
+    const bb_index n = bb_matrix_file_source(data.cmm)->rows;
+    const bb_index m = bb_matrix_file_source(data.ctm)->rows;
+    const bb_factor_extent solved = {
+        .n = n, .rows = m, .part = data.columns, .threads = (double)options->threads};
+    const double values = (double)all->pipelines.count * (double)n * (double)m;
+    BB_TRY(sum(all, &solved, plan, &need));
+    BB_TRY(bb_plan_add(plan, "covariance", "%td measurements, %td estimates", n, m));
+    bb_plan_set(plan, need);
+    plan->gpus = all->solver.common.gpus;
+    plan->output_bytes = 1000.0 * (double)all->pipelines.count +
+                         (bb_dump_wanted(options->dump, "R") ? sizeof(double) * values : 0.0);
 done:
     close_inputs(&data);
     return status;

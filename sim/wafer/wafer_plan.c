@@ -5,8 +5,8 @@
 #include "core/memory.h"
 #include "physics/wafer/heat/bare_clamp.h"
 #include "physics/wafer/heat/heat_sizes.h"
-#include "physics/wafer/response/plate_response.h"
 #include "physics/wafer/slit_grid.h"
+#include "physics/wafer/wafer_problem.h"
 #include "sim/dump.h"
 #include "sim/pipelines/product_coding.h"
 #include "sim/wafer/overlay/lot_overlay.h"
@@ -16,10 +16,11 @@
 #include "sim/wafer/wafer_promise.h"
 #include "sim/wafer/wafer_rows.h"
 #include "sim/wafer/wafer_study.h"
+#include "solvers/step/stepper.h"
 
 #include <math.h>
 
-// Sizes of a study, counted as doubles.
+// Sizes of a study, counted as doubles, and what its problem takes.
 typedef struct extent {
     double cells, points, window; // inputs of a row, points of a field and of a slit window
     double blocks;                // of the grid S in an input
@@ -29,8 +30,11 @@ typedef struct extent {
     double fields, exposed, scored;
     double wafers, samples; // rows of the probes
     double scored_wafers;
-    double matrices; // of all scored fields and axes
-    double passes;   // through the rows: several of a promise
+    double passes;           // through the rows: several of a promise
+    double matrices;         // of all scored fields and axes
+    bb_matrix_layout layout; // of each
+    bb_need making, held;    // the problem
+    double threads;
 } extent;
 
 // Whether rows take a second block of inputs, for the thermal moment.
@@ -40,7 +44,7 @@ static bool has_moment(const bb_wafer_study *study)
            study->response.generator == (int)BB_GENERATOR_FILE;
 }
 
-static bb_status measure(const bb_wafer_study *study, extent *out)
+static bb_status measure(const bb_wafer_study *study, double threads, extent *out)
 {
     bb_status status = BB_OK;
     bb_scan *scan = NULL;
@@ -81,7 +85,15 @@ static bb_status measure(const bb_wafer_study *study, extent *out)
         .scored = (double)scored,
         .passes = 1.0,
         .matrices = (double)study->response.axes.count * (double)scored,
+        .layout = {.rows = slit.field_points,
+                   .columns =
+                       (bb_index)blocks * study->response.grid.columns * study->response.grid.rows,
+                   .mesh_columns = study->response.grid.columns,
+                   .row_columns = slit.columns},
+        .threads = threads,
     };
+    const bb_wafer_config physics = bb_wafer_study_physics(study);
+    bb_wafer_problem_need(&physics, (double)scored, &out->making, &out->held);
 done:
     bb_scan_destroy(&scan);
     return status;
@@ -92,80 +104,86 @@ static bool has_plate(const bb_wafer_study *study)
     return study->response.generator == (int)BB_GENERATOR_PLATE;
 }
 
-// Values in a factor of nested dissection; the plate's with its indices, as measured at 1 and 0.5
-// mm.
-static double factor_values(double per_unknown, double unknowns)
+// All steps of heat, from which come the inputs: a mean of two states in each light step.
+static bb_need heating_need(const bb_wafer_study *study, const extent *span)
 {
-    return per_unknown * unknowns * log2(unknowns);
+    const bool implicit = study->mesh.stepping == (int)BB_STEPPING_CRANK_NICOLSON;
+    const bb_need steps = bb_need_repeated(
+        bb_stepper_step_need(span->unknowns, implicit, span->threads), span->steps);
+    return bb_need_together(bb_stepper_need(span->unknowns, implicit), steps);
 }
 
-static double plate_values(const extent *span)
+static bb_need inputs_need(const bb_wafer_study *study, const extent *span)
 {
-    return factor_values(17.5, BB_PLATE_UNKNOWNS * span->nodes);
+    return (bb_need){.host_bytes = sizeof(double) * span->cells * span->scored_wafers *
+                                   (span->scored * (double)study->scan.light_steps + 1.0)};
 }
 
-// Factor of the plate, and beside it either the matrix and its permuted copy while it is made, or
-// the right-hand sides of each thread; what stands in both times is counted elsewhere.
-static double plate_bytes(const extent *span, double threads)
+// The rows of one field along every axis.
+static bb_need rows_need(const bb_wafer_study *study, const extent *span)
 {
-    double making = 2.0 * 16.0 * 165.0 * span->nodes - 8.0 * span->cells * span->points;
-    double batches = fmin(threads, ceil(span->points / BB_PLATE_BATCH));
-    return 8.0 * plate_values(span) +
-           fmax(making, batches * bb_plate_response_bytes(span->nodes, span->blocks));
-}
-
-static double membrane_values(const extent *span)
-{
-    return factor_values(7.0, 2.0 * span->nodes);
-}
-
-// What makes the rows.
-static double rows_bytes(const bb_wafer_study *study, const extent *span, double threads)
-{
-    if (study->response.generator == (int)BB_GENERATOR_FEM) {
-        const double batches = fmin(threads, ceil(span->points / BB_MEMBRANE_BATCH));
-        return 8.0 * (membrane_values(span) + batches * BB_MEMBRANE_BATCH * 3.0 * span->nodes);
+    const bb_wafer_config physics = bb_wafer_study_physics(study);
+    const int *axes = study->response.axes.items;
+    bb_need need = {0};
+    for (bb_index a = 0; a < study->response.axes.count; ++a) {
+        need = bb_need_in_turn(need, bb_wafer_problem_rows_need(&physics, axes[a], span->points,
+                                                                span->cells, span->threads));
     }
-    return has_plate(study) ? plate_bytes(span, threads) : 0.0;
+    return need;
 }
 
-static double host_bytes(const bb_wafer_study *study, const extent *span, double threads)
+// A matrix in the reference's fp64, made of rows that come in batches, and one candidate beside it
+// at a time; each is applied to the inputs of its field on every scored wafer. What makes rows
+// keeps its workspaces for the next.
+static bb_need matrices_need(const bb_wafer_study *study, const extent *span)
 {
     const bb_product_pipeline *pipelines = study->pipelines.items;
-    bb_index reference = bb_product_pipelines_reference(&study->pipelines);
-    double inputs = 8.0 * span->cells * span->scored_wafers *
-                    (span->scored * (double)study->scan.light_steps + 1.0);
-    double largest = 0.0;
+    const bb_index reference = bb_product_pipelines_reference(&study->pipelines);
+    const double batch =
+        study->response.generator == (int)BB_GENERATOR_KERNEL ? 1.0 : (double)BB_GRID_BATCH;
+    const double windows = span->scored_wafers * (double)study->scan.light_steps;
+    const bb_need exact = bb_coded_matrix_held(&pipelines[reference].storage, &span->layout);
+    const bb_need rows = bb_need_repeated(rows_need(study, span), span->scored * span->passes);
+    bb_need need = {0};
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        const double draws = (double)pipelines[p].draws;
         const bool beside = p != reference || pipelines[p].draws > 1;
-        largest =
-            fmax(largest,
-                 beside ? bb_product_coding_held_bytes(&pipelines[p], study->common.device) : 0.0);
+        bb_need work = bb_product_coding_need(&pipelines[p], study->common.device, &span->layout,
+                                              p == reference ? batch : 1.0, span->threads);
+        const bb_need window = bb_coded_operator_apply_need(&pipelines[p].storage, span->window,
+                                                            span->cells, span->threads);
+        work = bb_need_together(work, bb_need_repeated(window, windows));
+        const double times = p == reference ? draws - 1.0 + span->passes : draws;
+        work = bb_need_repeated(work, span->matrices * times);
+        need = bb_need_in_turn(need, beside ? bb_need_together(exact, work) : work);
     }
-    largest *= span->cells * span->points;
-    // The reference in fp64 and one candidate; mesh, step matrix, restriction and states by node.
-    double bytes = BB_PLAN_PROGRAM_BYTES + 8.0 * span->cells * span->points + largest + inputs +
-                   800.0 * span->modes * span->nodes;
-    bytes += span->passes > 1.0
-                 ? bb_wafer_pass_kept_bytes(span->matrices, span->scored_wafers,
-                                            (double)study->scan.light_steps, span->window)
-                 : 0.0;
-    return bytes + rows_bytes(study, span, threads);
+    return bb_need_together(rows, need);
 }
 
-// One matrix at a time is on a GPU, beside x and y; 0 where no pipeline computes there.
-static double device_bytes(const bb_wafer_study *study, const extent *span)
+// Displacements and residuals with their deviations, of every draw.
+static bb_need evaluations_need(const bb_wafer_study *study, const extent *span)
 {
     const bb_product_pipeline *pipelines = study->pipelines.items;
-    double largest = 0.0;
+    const double points = span->scored * (double)study->metrology.columns *
+                          (double)study->metrology.rows * (double)study->response.axes.count;
+    double draws = 0.0;
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        if (bb_product_pipeline_wants_gpu(&pipelines[p], study->common.device)) {
-            largest = fmax(largest, bb_product_coding_device_bytes(&pipelines[p]) * span->cells *
-                                            span->points +
-                                        8.0 * (span->cells + span->points));
-        }
+        draws += (double)pipelines[p].draws;
     }
-    return largest;
+    return (bb_need){.host_bytes = sizeof(double) * 4.0 * points * span->scored_wafers * draws};
+}
+
+static bb_need sum(const bb_wafer_study *study, const extent *span)
+{
+    bb_need kept = bb_need_together(
+        span->held, bb_need_together(inputs_need(study, span), evaluations_need(study, span)));
+    if (span->passes > 1.0) {
+        kept.host_bytes += bb_wafer_pass_kept_bytes(span->matrices, span->scored_wafers,
+                                                    (double)study->scan.light_steps, span->window);
+    }
+    const bb_need work = bb_need_in_turn(heating_need(study, span), matrices_need(study, span));
+    const bb_need start = {.seconds = 0.5};
+    return bb_need_together(start, bb_need_in_turn(span->making, bb_need_together(kept, work)));
 }
 
 // Displacements and residuals with their deviations, vectors for the eye, and the overlay report: 3
@@ -183,56 +201,6 @@ static double output_bytes(const bb_wafer_study *study, const extent *span)
                   14.0 * span->exposed + probes);
 }
 
-// Rough: the plate is factored on one core at 8e7 unknowns^1.5 a second.
-static double factor_seconds(const extent *span)
-{
-    return pow(BB_PLATE_UNKNOWNS * span->nodes, 1.5) / 8e7;
-}
-
-// Core seconds of the rows of a point: 2.5e7 kernel entries a second, 4e9 values of the membrane's
-// factor, 8.5e9 of the plate's.
-static double point_seconds(const bb_wafer_study *study, const extent *span)
-{
-    const double axes = (double)study->response.axes.count;
-    if (has_plate(study)) {
-        return axes * plate_values(span) / 8.5e9;
-    }
-    const double closed = span->cells / 2.5e7;
-    if (study->response.generator != (int)BB_GENERATOR_FEM) {
-        return axes * closed;
-    }
-    const double heights = bb_wafer_study_has_kernel_height(study) ? 1.0 : 0.0;
-    return (axes - heights) * membrane_values(span) / 4e9 + heights * closed;
-}
-
-// A step by Crank-Nicolson costs some twelve products with the matrix.
-static double step_updates(const bb_wafer_study *study)
-{
-    return study->mesh.stepping == (int)BB_STEPPING_CRANK_NICOLSON ? 20.0 : 1.0;
-}
-
-// Rough rates of one core: 1e8 node updates and 1.5e9 products a second.
-static double seconds(const bb_wafer_study *study, const extent *span, double cores)
-{
-    double rows = span->matrices * span->points;
-    double draws = 0.0;
-    double coding = 0.0;
-    for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        const bb_product_pipeline *pipeline =
-            (const bb_product_pipeline *)study->pipelines.items + p;
-        draws += (double)pipeline->draws;
-        coding += (double)pipeline->draws * rows * span->cells *
-                  bb_codec_seconds_per_value(&pipeline->storage);
-    }
-    double products = span->scored_wafers * span->matrices * draws *
-                      (double)study->scan.light_steps * span->window * span->cells;
-    return 0.5 + (has_plate(study) ? factor_seconds(span) : 0.0) +
-           (coding + span->passes * span->scored * span->points * point_seconds(study, span) +
-            step_updates(study) * span->steps * span->modes * span->nodes / 1e8 +
-            products / 1.5e9) /
-               cores;
-}
-
 static bb_status list_operator(const bb_wafer_study *study, const bb_product_pipeline *pipeline,
                                double values, bb_plan *plan)
 {
@@ -240,25 +208,21 @@ static bb_status list_operator(const bb_wafer_study *study, const bb_product_pip
     if (bb_product_pipeline_promises(pipeline)) {
         return bb_wafer_promises_plan(study, pipeline, values, plan);
     }
-    double bits = bb_codec_bits_per_value(&pipeline->storage);
+    const bool varies = isnan(bb_codec_bits_per_value(&pipeline->storage));
     bb_codec_describe(&pipeline->storage, codec, sizeof codec);
-    if (isnan(bits)) {
-        return bb_plan_add(plan, pipeline->name, "%s, operator at most %.1f MB", codec,
-                           1e-6 * 4.0 * values);
-    }
-    return bb_plan_add(plan, pipeline->name, "%s, operator %.1f MB", codec,
-                       1e-6 * bits / 8.0 * values);
+    return bb_plan_add(plan, pipeline->name, "%s, operator %s%.1f MB", codec,
+                       varies ? "at most " : "",
+                       1e-6 * bb_codec_bytes_per_value(&pipeline->storage) * values);
 }
 
-static bb_status plan_realtime(const bb_wafer_study *study, const extent *span, double threads,
-                               bb_plan *plan)
+static bb_status plan_realtime(const bb_wafer_study *study, const extent *span, bb_plan *plan)
 {
-    const bb_realtime_extent realtime = {.cells = span->cells,
-                                         .points = span->points,
+    const bb_realtime_extent realtime = {.layout = span->layout,
                                          .nodes = span->nodes,
                                          .scored = span->scored,
-                                         .rows_bytes = rows_bytes(study, span, threads),
-                                         .threads = threads};
+                                         .problem =
+                                             bb_need_together(span->held, rows_need(study, span)),
+                                         .threads = span->threads};
     return bb_realtime_plan_add(study, &realtime, plan);
 }
 
@@ -292,7 +256,7 @@ bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_pla
     BB_TRY(bb_wafer_rows_check(wafer));
     BB_TRY(bb_wafer_problem_check_step(&physics));
     BB_TRY(bb_wafer_problem_check_burls(&physics));
-    BB_TRY(measure(wafer, &span));
+    BB_TRY(measure(wafer, (double)options->threads, &span));
     BB_TRY(bb_wafer_promises_measure(wafer, &promises));
     span.passes = promises.passes;
     for (bb_index p = 0; p < wafer->pipelines.count; ++p) {
@@ -313,19 +277,20 @@ bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_pla
     BB_TRY(bb_plan_add(plan, "response", "%.0f points x %.0f cells, %.0f matrices", span.points,
                        span.cells, span.matrices));
     BB_TRY(bb_wafer_cautions_plan(wafer, plan));
-    BB_TRY(plan_realtime(wafer, &span, (double)options->threads, plan));
+    BB_TRY(plan_realtime(wafer, &span, plan));
     BB_TRY(list_requirements(wafer, &span, plan));
     if (has_plate(wafer)) {
-        double unknowns = BB_PLATE_UNKNOWNS * span.nodes;
+        const bb_need factor = bb_coupled_plate_held(span.nodes);
         BB_TRY(bb_plan_add(plan, "plate", "about %.0f unknowns, factor of %.1f MB in about %.0f s",
-                           unknowns, 8e-6 * plate_values(&span), factor_seconds(&span)));
+                           BB_PLATE_UNKNOWNS * span.nodes, 1e-6 * factor.host_bytes,
+                           bb_coupled_plate_need(span.nodes).seconds));
         if (wafer->response.cache_folder != NULL) {
             BB_TRY(bb_plan_add(plan, "kept factor", "in '%s', taken from there where it fits",
                                wafer->response.cache_folder));
         }
     }
-    plan->host_bytes = host_bytes(&promises.study, &span, (double)options->threads);
-    plan->device_bytes = device_bytes(&promises.study, &span);
+    bb_plan_set(plan, sum(&promises.study, &span));
+    plan->gpus = bb_product_coding_gpus(&promises.study.pipelines, wafer->common.device);
     plan->output_bytes = output_bytes(wafer, &span);
     if (bb_dump_wanted(options->dump, "rows")) {
         plan->output_bytes += 8.0 * span.matrices * span.points * span.cells;
@@ -333,7 +298,6 @@ bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_pla
     if (bb_dump_wanted(options->dump, "inputs")) {
         plan->output_bytes += 8.0 * span.scored * (double)wafer->scan.light_steps * span.cells;
     }
-    plan->estimated_seconds = seconds(&promises.study, &span, (double)options->threads);
 done:
     BB_RELEASE(&promises.pipelines);
     return status;

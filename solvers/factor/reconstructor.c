@@ -80,6 +80,12 @@ bb_status bb_low_rank_update_create(const bb_tile_matrix *factor, const double *
     return bb_low_rank_update_make(&inverse, part, outcome, out);
 }
 
+bb_need bb_low_rank_update_need(bb_index n, bb_index count, bb_index m)
+{
+    return (bb_need){.host_bytes = sizeof(bb_low_rank_update) +
+                                   sizeof(double) * (double)count * (double)(n + count + m)};
+}
+
 void bb_low_rank_update_destroy(bb_low_rank_update **update)
 {
     if (*update != NULL) {

@@ -10,6 +10,7 @@
 #ifndef BB_SOLVERS_FACTOR_RECONSTRUCTOR_H
 #define BB_SOLVERS_FACTOR_RECONSTRUCTOR_H
 
+#include "core/need.h"
 #include "solvers/factor/inverse.h"
 #include "solvers/factor/tiles/tile_cholesky.h"
 
@@ -45,6 +46,9 @@ BB_CHECKED bb_status bb_low_rank_update_create(const bb_tile_matrix *factor, con
                                                const bb_low_rank *part, bb_outcome *outcome,
                                                bb_low_rank_update **out);
 void bb_low_rank_update_destroy(bb_low_rank_update **update);
+
+/// What an update of `count` columns takes, with its use on m right-hand sides at a time.
+bb_need bb_low_rank_update_need(bb_index n, bb_index count, bb_index m);
 
 /// R <- R A^-1 in place for R [m][n]: B on entry, the reconstructor on return. `update` may be
 /// NULL. NaN or infinity in R is an outcome. Errors: BB_MEMORY, the inverse's.

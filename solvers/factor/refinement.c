@@ -154,22 +154,37 @@ bb_inverse bb_inverse_of_refinement(bb_refinement *context)
     return (bb_inverse){.n = context->factor->n, .apply = apply_refined, .context = context};
 }
 
-bb_index bb_refinement_blocks(const bb_refine_config *config, bb_index rows)
-{
-    bb_index limit = config->method == (int)BB_REFINE_GMRES ? GMRES_ROWS : BLOCK_ROWS;
-    return (rows + limit - 1) / limit;
-}
+// Iterations are not known before; so many are usual for a factor that is worth refining.
+enum { USUAL_ITERATIONS = 8 };
 
-double bb_refinement_bytes(const bb_refine_config *config, bb_index n, bb_index rows)
+bb_need bb_refinement_need(const bb_refine_config *config, bb_index n, bb_index rows, bb_need fill,
+                           double threads)
 {
-    bool gmres = config->method == (int)BB_REFINE_GMRES;
-    bb_index limit = gmres ? GMRES_ROWS : BLOCK_ROWS;
-    double block = (double)(rows < limit ? rows : limit);
-    double width = (double)(n < BB_REFINE_PANEL ? n : BB_REFINE_PANEL);
-    // b, y, r, two packed copies, and a direction or a basis.
-    double vectors = 5.0 + (gmres ? 21.0 : 1.0);
-    return config->method == (int)BB_REFINE_NONE ? 0.0
-                                                 : 8.0 * (double)n * (vectors * block + width);
+    const bool gmres = config->method == (int)BB_REFINE_GMRES;
+    const bb_index limit = gmres ? GMRES_ROWS : BLOCK_ROWS;
+    const double block = (double)(rows < limit ? rows : limit);
+    const double blocks = ceil((double)rows / (double)limit);
+    const double width = (double)(n < BB_REFINE_PANEL ? n : BB_REFINE_PANEL);
+    const bb_index iterations =
+        config->iterations < USUAL_ITERATIONS ? config->iterations : USUAL_ITERATIONS;
+    const bb_refinement_report usual = {.rows = rows, .iterations = rows * iterations};
+    // b, y, r, two packed copies, a panel, and the rows' states.
+    const bb_need products = {.host_bytes = sizeof(double) * (double)n * (5.0 * block + width) +
+                                            block * (sizeof(bb_refine_row) + sizeof(bb_index)),
+                              .seconds =
+                                  bb_refinement_flops(n, &usual) / (BB_NEED_FP64_RATE * threads)};
+    const bb_need passes = bb_need_repeated(fill, blocks * (double)(1 + iterations));
+    const bb_need need = bb_need_together(products, passes);
+    switch (config->method) {
+    case BB_REFINE_IR:
+        return need;
+    case BB_REFINE_CG:
+        return bb_need_together(need, bb_refinement_block_cg_need(n, (bb_index)block));
+    case BB_REFINE_GMRES:
+        return bb_need_together(need, bb_refinement_block_gmres_need(n, (bb_index)block));
+    default:
+        return (bb_need){0};
+    }
 }
 
 double bb_refinement_break_even(bb_index n, bb_index rows)

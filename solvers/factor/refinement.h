@@ -16,6 +16,7 @@
 #ifndef BB_SOLVERS_FACTOR_REFINEMENT_H
 #define BB_SOLVERS_FACTOR_REFINEMENT_H
 
+#include "core/need.h"
 #include "core/schema.h"
 #include "solvers/factor/inverse.h"
 
@@ -61,12 +62,10 @@ BB_CHECKED bb_status bb_refinement_solve(bb_refinement *refinement, bb_index row
 
 bb_inverse bb_inverse_of_refinement(bb_refinement *context);
 
-/// Blocks that right-hand sides are refined in: each iteration of one is a pass over A.
-bb_index bb_refinement_blocks(const bb_refine_config *config, bb_index rows);
-
-/// Bytes that refining `rows` right-hand sides holds beside them: vectors of a block and a panel of
-/// A; 0 for no method.
-double bb_refinement_bytes(const bb_refine_config *config, bb_index n, bb_index rows);
+/// What refining `rows` right-hand sides takes beside them and the factor's solves, at a usual
+/// number of iterations; `fill` is what one pass over A takes. Nothing for no method.
+bb_need bb_refinement_need(const bb_refine_config *config, bb_index n, bb_index rows, bb_need fill,
+                           double threads);
 
 /// n / (12 rows).
 double bb_refinement_break_even(bb_index n, bb_index rows);

@@ -60,4 +60,8 @@ BB_CHECKED bb_status bb_refinement_block_ir(bb_refine_block *block);
 BB_CHECKED bb_status bb_refinement_block_cg(bb_refine_block *block);
 BB_CHECKED bb_status bb_refinement_block_gmres(bb_refine_block *block);
 
+/// What they take beside the block; ir takes nothing.
+bb_need bb_refinement_block_cg_need(bb_index n, bb_index rows);
+bb_need bb_refinement_block_gmres_need(bb_index n, bb_index rows);
+
 #endif

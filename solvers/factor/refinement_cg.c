@@ -72,6 +72,11 @@ static void step(gradients *work, bb_index i)
     }
 }
 
+bb_need bb_refinement_block_cg_need(bb_index n, bb_index rows)
+{
+    return (bb_need){.host_bytes = sizeof(double) * (double)rows * (double)(n + 1)};
+}
+
 bb_status bb_refinement_block_cg(bb_refine_block *block)
 {
     bb_status status = BB_OK;

@@ -150,6 +150,12 @@ done:
     return status;
 }
 
+bb_need bb_refinement_block_gmres_need(bb_index n, bb_index rows)
+{
+    return (bb_need){.host_bytes = (double)rows *
+                                   ((RESTART + 1.0) * (double)n * sizeof(double) + sizeof(cycle))};
+}
+
 bb_status bb_refinement_block_gmres(bb_refine_block *block)
 {
     bb_status status = BB_OK;

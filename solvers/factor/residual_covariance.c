@@ -5,6 +5,7 @@
 #include "core/thread.h"
 
 #include <cblas.h>
+#include <math.h>
 
 // Columns of Cmm worked on at a time, and the blocks that are the tasks of one loop. All fixed, so
 // that neither the bits nor the memory depend on the threads.
@@ -146,13 +147,23 @@ done:
     return status;
 }
 
-double bb_residual_covariance_bytes(bb_index n, double rows)
+// A panel of Cmm and the product of every row with it; at the end Ctt of one task.
+bb_need bb_residual_covariance_need(const bb_residual_extent *extent, double threads)
 {
-    return sizeof(double) * (double)shorter(n, PANEL) * ((double)n + rows);
+    const double n = (double)extent->n;
+    const double width = (double)shorter(extent->n, PANEL);
+    const double flops = 2.0 * n * (n * extent->rows + extent->squared_rows);
+    const double values = width * (n + extent->rows) + extent->most_rows * extent->most_rows;
+    const double list = extent->rows / fmax(1.0, extent->most_rows) * sizeof(double *);
+    return (bb_need){.host_bytes = sizeof(double) * values + ceil(list),
+                     .seconds = flops / (BB_NEED_FP64_RATE * threads)};
 }
 
-double bb_residual_covariance_device_bytes(bb_index n, bb_index m)
+bb_need bb_residual_covariance_device_need(bb_index n, bb_index m)
 {
-    double width = (double)shorter(n, PANEL);
-    return sizeof(double) * ((double)m * ((double)n + (double)m + width) + width * (double)n);
+    const double width = (double)shorter(n, PANEL);
+    const double rows = (double)m;
+    return (bb_need){.device_bytes =
+                         sizeof(double) * (rows * ((double)n + rows + width) + width * (double)n),
+                     .seconds = 2.0 * (double)n * rows * ((double)n + rows) / BB_NEED_DEVICE_RATE};
 }

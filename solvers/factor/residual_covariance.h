@@ -7,6 +7,7 @@
 #define BB_SOLVERS_FACTOR_RESIDUAL_COVARIANCE_H
 
 #include "core/device/device_source.h"
+#include "core/need.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -35,12 +36,17 @@ BB_CHECKED bb_status bb_residual_covariance_device(bb_device *device, const bb_m
 /// source's.
 BB_CHECKED bb_status bb_residual_covariance_close(const bb_residual_task *task);
 
-/// Device memory of one task of m rows, bytes.
-double bb_residual_covariance_device_bytes(bb_index n, bb_index m);
+/// Sizes of several tasks.
+typedef struct bb_residual_extent {
+    bb_index n;
+    double rows, squared_rows, most_rows; ///< m of all tasks: sum, sum of squares, largest
+} bb_residual_extent;
 
-/// Bytes that it holds beside the tasks' own: one panel of Cmm and, for each of the `rows` of all
-/// estimates together, its product with the panel.
-double bb_residual_covariance_bytes(bb_index n, double rows);
+/// What scoring takes beside the tasks' own arrays and the filling of the sources.
+bb_need bb_residual_covariance_need(const bb_residual_extent *extent, double threads);
+
+/// What one task of m rows takes on a device.
+bb_need bb_residual_covariance_device_need(bb_index n, bb_index m);
 
 #ifdef __cplusplus
 }

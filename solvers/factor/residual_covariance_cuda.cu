@@ -26,7 +26,7 @@ bb_status open(const bb_matrix_source *cmm, const bb_residual_task *task, scorin
     const size_t width = static_cast<size_t>(work->width);
     bb_device_report report;
     BB_RETURN_IF_FAILED(bb_device_describe(work->device, &report)); // makes it the current one
-    const double needed = bb_residual_covariance_device_bytes(work->n, work->m);
+    const double needed = bb_residual_covariance_device_need(work->n, work->m).device_bytes;
     if (needed > static_cast<double>(report.free_memory_bytes)) {
         return bb_status_set(BB_MEMORY, __FILE__, __LINE__,
                              "GPU memory: the score of %td x %td needs %.0f bytes, %zu are free",

@@ -80,6 +80,14 @@ done:
     return status;
 }
 
+bb_need bb_spectrum_need(bb_index n)
+{
+    static const double reduction_rate = 1.5e10; // operations a second, to tridiagonal form
+    const double rows = (double)n;
+    return (bb_need){.host_bytes = sizeof(double) * rows * rows,
+                     .seconds = 4.0 / 3.0 * rows * rows * rows / reduction_rate};
+}
+
 bb_status bb_spectrum_singular_values(const bb_matrix_source *source, const double *scale,
                                       bb_index row, bb_index rows, bb_index column,
                                       bb_index columns, double *out)

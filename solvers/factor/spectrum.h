@@ -6,6 +6,7 @@
 #define BB_SOLVERS_FACTOR_SPECTRUM_H
 
 #include "core/matrix_source.h"
+#include "core/need.h"
 
 /// Eigenvalues of D A D in descending order into `out` [n]; `scale` [n] is the diagonal of D, or
 /// NULL. Holds the matrix: 8 n^2 bytes; about 4/3 n^3 operations of one thread. Errors: BB_MEMORY,
@@ -13,6 +14,9 @@
 /// of A or of D A D is not finite or the iteration does not converge.
 BB_CHECKED bb_status bb_spectrum_eigenvalues(const bb_matrix_source *source, const double *scale,
                                              double *out);
+
+/// What it takes beside `out`; LAPACK's own scratch is not counted: its blocks times n.
+bb_need bb_spectrum_need(bb_index n);
 
 /// Singular values of the block of D A D with first entry (row, column), rows x columns, in
 /// descending order into `out` [min(rows, columns)]. Of a diagonal tile they are the magnitudes of

@@ -127,6 +127,10 @@ BB_CHECKED bb_status bb_control_loop_clock(bb_control_loop *loop, uint64_t *ns);
 /// Queues setting the state to zero.
 BB_CHECKED bb_status bb_control_loop_reset(bb_control_loop *loop);
 
+/// What the loop takes on a device for `nodes` unknowns and x of so many cells, its operators not
+/// counted.
+bb_need bb_control_loop_need(double nodes, double cells);
+
 /// Copies of the state [n], of x [columns of C], of the windows [axes][window_rows] of the last
 /// light step and of the outputs [axes][points] of the period. Wait for everything. Errors:
 /// BB_DEVICE.

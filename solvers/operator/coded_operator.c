@@ -247,9 +247,44 @@ bool bb_coded_operator_moves(const bb_codec_config *storage)
     return bb_stream_layout_of(storage, &layout) && layout.row_bytes > 0;
 }
 
-double bb_coded_operator_index_bits(const bb_codec_config *storage)
+// Sums of an operator's products on a GPU, at most so many bytes.
+static const double sums_bytes = 2e6;
+
+bb_need bb_coded_operator_need(const bb_codec_config *storage, double rows, double columns,
+                               bb_device_kind device)
 {
-    return bb_device_matrix_index_bits(storage);
+    bb_need need = {.host_bytes = sizeof(bb_coded_operator) + columns * sizeof(float)};
+    if (device != BB_DEVICE_CPU) {
+        const double value_bytes =
+            bb_codec_bytes_per_value(storage) + bb_device_matrix_index_bits(storage) / 8.0;
+        need.device_bytes =
+            rows * columns * value_bytes + (rows + columns) * sizeof(double) + sums_bytes;
+    }
+    return need;
+}
+
+// Plain words are multiplied as they lie. Of tiles and blocks x and sums are kept for all rows, of
+// the rest a thread decodes a piece of a group.
+bb_need bb_coded_operator_apply_need(const bb_codec_config *storage, double rows, double columns,
+                                     double threads)
+{
+    static const double products_per_second = 1.5e9; // of one core
+    static const double least_columns = 8.0;         // of a tile or block
+    const double piece = BB_GROUP_ROWS * columns * sizeof(double);
+    const double sums =
+        (columns + (rows + BB_GROUP_ROWS) * columns / least_columns) * sizeof(double);
+    bb_need need = {.seconds = rows * columns / (products_per_second * threads)};
+    switch (bb_codec_form_of(storage).kind) {
+    case BB_FORM_WORDS:
+        break;
+    case BB_FORM_TILES:
+    case BB_FORM_COEFFICIENTS:
+        need.host_bytes = sums;
+        break;
+    default:
+        need.host_bytes = threads * piece;
+    }
+    return need;
 }
 
 bool bb_coded_operator_has_limbs(const bb_codec_config *storage)

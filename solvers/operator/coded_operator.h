@@ -51,6 +51,15 @@ BB_CHECKED bb_status bb_coded_operator_create(bb_device *device, const bb_coded_
                                               bb_coded_operator **out);
 void bb_coded_operator_destroy(bb_coded_operator **operation);
 
+/// What an operator of a storage takes beside the matrix on the host; on a GPU its copy, x, y and
+/// the sums of products, too.
+bb_need bb_coded_operator_need(const bb_codec_config *storage, double rows, double columns,
+                               bb_device_kind device);
+
+/// What applying `rows` of it once takes on the cpu.
+bb_need bb_coded_operator_apply_need(const bb_codec_config *storage, double rows, double columns,
+                                     double threads);
+
 /// From now on fp64 sums take fp32 products in runs of `run`, a multiple of BB_GEMV_RUN_STEP up to
 /// BB_GEMV_RUN_MOST, or, as at first, each by itself: 1. Errors: BB_UNSUPPORTED (another run, or
 /// another arithmetic).
@@ -59,9 +68,6 @@ BB_CHECKED bb_status bb_coded_operator_sum_in_runs(bb_coded_operator *operation,
 /// Whether all rows of a storage have the same bytes on a GPU, so that a matrix of it may move
 /// there field by field.
 bool bb_coded_operator_moves(const bb_codec_config *storage);
-
-/// For plans: bits of a value that a storage takes on a GPU beside its own, an index.
-double bb_coded_operator_index_bits(const bb_codec_config *storage);
 
 /// Whether runs of a storage are multiplied in limbs on a GPU, where no value of it is infinite.
 bool bb_coded_operator_has_limbs(const bb_codec_config *storage);

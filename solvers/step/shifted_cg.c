@@ -52,6 +52,12 @@ done:
     return status;
 }
 
+bb_need bb_shifted_cg_need(double unknowns)
+{
+    return (bb_need){.host_bytes = sizeof(bb_shifted_cg) +
+                                   (5.0 * unknowns + ceil(unknowns / GRAIN)) * sizeof(double)};
+}
+
 void bb_shifted_cg_destroy(bb_shifted_cg **solver)
 {
     if (*solver != NULL) {

@@ -12,6 +12,7 @@ typedef struct bb_shifted_cg bb_shifted_cg;
 
 /// `matrix` S [n][n] is borrowed, `scale` is s. Errors: BB_INVALID (S not square), BB_MEMORY.
 BB_CHECKED bb_status bb_shifted_cg_create(const bb_csr *matrix, double scale, bb_shifted_cg **out);
+bb_need bb_shifted_cg_need(double unknowns);
 void bb_shifted_cg_destroy(bb_shifted_cg **solver);
 
 /// x [n] for `diagonal` D [n] and right-hand side b [n], from x = 0, until the residual of the

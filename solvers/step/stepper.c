@@ -56,6 +56,20 @@ bb_status bb_stepper_create_implicit(const bb_csr *s, const double *m, double st
     return create(&(bb_stepper){.matrix = s, .m = m, .step = step}, out);
 }
 
+bb_need bb_stepper_need(double unknowns, bool implicit)
+{
+    const bb_need own = {.host_bytes = sizeof(bb_stepper) +
+                                       (implicit ? 4.0 : 2.0) * unknowns * sizeof(double)};
+    return implicit ? bb_need_together(own, bb_shifted_cg_need(unknowns)) : own;
+}
+
+bb_need bb_stepper_step_need(double unknowns, bool implicit, double threads)
+{
+    static const double updates_per_second = 1.0e8;
+    const double updates = implicit ? 20.0 : 1.0; // some twelve products with the matrix
+    return (bb_need){.seconds = updates * unknowns / (updates_per_second * threads)};
+}
+
 void bb_stepper_destroy(bb_stepper **stepper)
 {
     if (*stepper != NULL) {

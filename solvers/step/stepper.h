@@ -19,6 +19,8 @@
 
 #include "core/csr.h"
 
+#include <stdbool.h>
+
 typedef struct bb_stepper bb_stepper;
 
 /// Sparse inputs of one step. Each unknown at most once in each list.
@@ -41,6 +43,10 @@ BB_CHECKED bb_status bb_stepper_create(const bb_csr *a, const double *b, bb_step
 /// positive, are borrowed. Errors: BB_INVALID (s not square), BB_MEMORY.
 BB_CHECKED bb_status bb_stepper_create_implicit(const bb_csr *s, const double *m, double step,
                                                 bb_stepper **out);
+
+/// What a stepper of n unknowns takes, and what a step does.
+bb_need bb_stepper_need(double unknowns, bool implicit);
+bb_need bb_stepper_step_need(double unknowns, bool implicit, double threads);
 void bb_stepper_destroy(bb_stepper **stepper);
 
 /// One step. Errors of implicit steps: BB_INVALID (no convergence, values that are not finite).

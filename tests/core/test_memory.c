@@ -18,6 +18,23 @@ static void blocks_are_aligned_and_counted(void **state)
     assert_int_equal(bb_memory_blocks(), before);
 }
 
+static void the_peak_starts_again_from_what_is_held(void **state)
+{
+    (void)state;
+    const size_t before = bb_memory_bytes();
+    double *held = NULL;
+    double *passing = NULL;
+    check_ok(BB_ALLOCATE(100, &held));
+    check_ok(BB_ALLOCATE(1000, &passing));
+    BB_RELEASE(&passing);
+    bb_memory_peak_reset();
+    assert_int_equal(bb_memory_peak_bytes(), before + 800);
+    check_ok(BB_ALLOCATE(10, &passing));
+    BB_RELEASE(&passing);
+    assert_int_equal(bb_memory_peak_bytes(), before + 880);
+    BB_RELEASE(&held);
+}
+
 static void zeroed_is_zero_and_resize_keeps(void **state)
 {
     (void)state;
@@ -80,6 +97,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_are_aligned_and_counted),
+        cmocka_unit_test(the_peak_starts_again_from_what_is_held),
         cmocka_unit_test(zeroed_is_zero_and_resize_keeps),
         cmocka_unit_test(nothing_asked_for_is_null),
         cmocka_unit_test(overflow_and_negative_counts_are_refused),

@@ -137,3 +137,8 @@ bb_status bb_corrected_structure_tabulate(double outer_scale_m, double pitch_m,
     const residual_spectrum spectrum = measure(outer_scale_m, pitch_m);
     return bb_structure_table_fit(value, &spectrum, outer_scale_m, spectrum.far, out);
 }
+
+bb_need bb_corrected_structure_need(void)
+{
+    return (bb_need){.host_bytes = bb_structure_table_need().host_bytes, .seconds = 0.2};
+}

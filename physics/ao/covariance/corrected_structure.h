@@ -22,4 +22,7 @@ double bb_corrected_structure_far(double outer_scale_m, double pitch_m);
 BB_CHECKED bb_status bb_corrected_structure_tabulate(double outer_scale_m, double pitch_m,
                                                      bb_structure_table *out);
 
+/// What the table takes: integrals in place of a closed form.
+bb_need bb_corrected_structure_need(void);
+
 #endif

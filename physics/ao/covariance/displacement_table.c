@@ -17,12 +17,6 @@ bool bb_displacement_table_serves(const bb_sensor *first, const bb_sensor *secon
     return same;
 }
 
-double bb_displacement_table_bytes(bb_index lenslets)
-{
-    const double edge = 2.0 * (double)lenslets - 1.0;
-    return 3.0 * edge * edge * sizeof(double);
-}
-
 // Separations of the two sensors' points, weighted over the layers.
 typedef struct separations {
     const bb_atmosphere *atmosphere;
@@ -151,6 +145,21 @@ done:
     BB_RELEASE(&sums);
     bb_displacement_table_release(&table);
     return status;
+}
+
+bb_need bb_displacement_table_held(bb_index lenslets)
+{
+    const double edge = 2.0 * (double)lenslets - 1.0;
+    return (bb_need){.host_bytes = 3.0 * edge * edge * sizeof(double)};
+}
+
+bb_need bb_displacement_table_need(bb_index lenslets, bb_index layers)
+{
+    const double wide = 2.0 * (double)lenslets + 1.0;
+    const bb_need making = {.host_bytes = (wide * wide + 2.0 * wide) * sizeof(double)};
+    return bb_need_together(
+        bb_need_together(bb_displacement_table_held(lenslets), making),
+        bb_structure_table_add_need(2.0 * (double)layers * wide * wide)); // two grids
 }
 
 void bb_displacement_table_release(bb_displacement_table *table)

@@ -28,9 +28,6 @@ typedef struct bb_displacement_table {
 bool bb_displacement_table_serves(const bb_sensor *first, const bb_sensor *second,
                                   bb_index layer_count);
 
-/// Bytes of the table of a grid of `lenslets`.
-double bb_displacement_table_bytes(bb_index lenslets);
-
 /// Covariances of turbulence, within the rounding of D of a direct evaluation. The table of a
 /// sensor and itself is even, bit for bit. Errors: BB_MEMORY. Release with
 /// bb_displacement_table_release.
@@ -38,6 +35,10 @@ BB_CHECKED bb_status bb_displacement_table_create(const bb_atmosphere *atmospher
                                                   bb_slope_model model, const bb_sensor *first,
                                                   const bb_sensor *second,
                                                   bb_displacement_table *out);
+
+/// What the table of a grid of `lenslets` takes, and what of it stays.
+bb_need bb_displacement_table_need(bb_index lenslets, bb_index layers);
+bb_need bb_displacement_table_held(bb_index lenslets);
 void bb_displacement_table_release(bb_displacement_table *table);
 
 #ifdef __cplusplus

@@ -43,6 +43,11 @@ done:
     return status;
 }
 
+bb_need bb_measurement_noise_need(bb_index subapertures)
+{
+    return (bb_need){.host_bytes = (double)subapertures * sizeof(bb_slope_noise)};
+}
+
 void bb_measurement_noise_release(bb_measurement_noise *noise)
 {
     BB_RELEASE(&noise->subaperture);

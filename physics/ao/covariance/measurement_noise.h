@@ -30,6 +30,8 @@ typedef struct bb_measurement_noise {
 BB_CHECKED bb_status bb_measurement_noise_create(const bb_sensor_array *array,
                                                  const bb_atmosphere *atmosphere,
                                                  bb_measurement_noise *out);
+/// What it takes for `subapertures` in all.
+bb_need bb_measurement_noise_need(bb_index subapertures);
 void bb_measurement_noise_release(bb_measurement_noise *noise);
 
 /// How far noise keeps a covariance of measurements from being singular: for every measurement, the

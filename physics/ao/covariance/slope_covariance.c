@@ -7,6 +7,7 @@
 #include "physics/ao/covariance/edge_average.h"
 #include "physics/ao/covariance/slope_covariance_pairs.h"
 
+#include <math.h>
 #include <stdbool.h>
 
 bb_measurement bb_measurement_locate(const bb_sensor_array *array, bb_index index)
@@ -269,23 +270,73 @@ static bool served(const bb_sensor_array *rows, const bb_sensor_array *columns, 
                                         rows->layer_count);
 }
 
-bb_slope_covariance_cost bb_slope_covariance_price(const bb_sensor_array *rows,
-                                                   const bb_sensor_array *columns)
+double bb_slope_covariance_entries(const bb_sensor_array *rows, const bb_sensor_array *columns)
 {
-    bb_slope_covariance_cost cost = {0};
+    return (double)rows->measurement_count * (double)columns->measurement_count;
+}
+
+double bb_slope_covariance_direct_entries(const bb_sensor_array *rows,
+                                          const bb_sensor_array *columns)
+{
+    double entries = 0.0;
     for (bb_index i = 0; i < rows->sensor_count; ++i) {
         for (bb_index j = 0; j < columns->sensor_count; ++j) {
-            const double entries =
+            const double both_axes =
                 4.0 * (double)rows->sensors[i].count * (double)columns->sensors[j].count;
-            cost.entries += entries;
-            if (!served(rows, columns, i, j)) {
-                cost.direct_entries += entries;
-            } else if (rows != columns || i <= j) {
-                cost.table_bytes += bb_displacement_table_bytes(rows->sensors[i].lenslets);
+            entries += served(rows, columns, i, j) ? 0.0 : both_axes;
+        }
+    }
+    return entries;
+}
+
+bb_need bb_slope_covariance_need(const bb_sensor_array *rows, const bb_sensor_array *columns,
+                                 double threads)
+{
+    bb_need need = {.host_bytes = sizeof(bb_slope_covariance) +
+                                  (double)(rows->sensor_count * columns->sensor_count) *
+                                      sizeof(bb_displacement_table)};
+    double making = 0.0; // bytes of the largest table beyond itself
+    double tables = 0.0;
+    for (bb_index i = 0; i < rows->sensor_count; ++i) {
+        for (bb_index j = rows == columns ? i : 0; j < columns->sensor_count; ++j) {
+            const bb_index lenslets = rows->sensors[i].lenslets;
+            if (served(rows, columns, i, j)) {
+                const bb_need table = bb_displacement_table_need(lenslets, rows->layer_count);
+                const double held = bb_displacement_table_held(lenslets).host_bytes;
+                need.host_bytes += held;
+                need.seconds += table.seconds;
+                making = fmax(making, table.host_bytes - held);
+                tables += 1.0;
             }
         }
     }
-    return cost;
+    const double busy = fmax(1.0, fmin(threads, tables));
+    need.host_bytes += busy * making;
+    return bb_need_shared(need, busy);
+}
+
+// Seconds of one core: an entry that is looked up, scaled and rounded.
+static const double seconds_per_entry = 5.0e-9;
+
+bb_need bb_slope_covariance_fill_need(const bb_sensor_array *rows, const bb_sensor_array *columns,
+                                      double threads)
+{
+    const double direct = bb_slope_covariance_direct_entries(rows, columns);
+    const double layers = (double)rows->layer_count;
+    bb_need need = bb_structure_table_add_need(direct * layers); // ends that blocks do not share
+    double edge = 0.0;
+    for (bb_index s = 0; s < rows->sensor_count + columns->sensor_count; ++s) {
+        const bb_sensor *sensor =
+            s < rows->sensor_count ? &rows->sensors[s] : &columns->sensors[s - rows->sensor_count];
+        const double slopes = fmin(BLOCK_EDGE, (double)sensor->count);
+        edge = fmax(edge, fmin(2.0 * slopes, slopes + 2.0 * (double)sensor->lenslets)); // in ends
+    }
+    // The ends of rows and columns (bb_slope_ends_part), x and y of each layer, and the sums.
+    const double ends =
+        8.0 * edge * sizeof(bb_index) + (edge * edge + 2.0 * layers * edge) * sizeof(double);
+    need.host_bytes = direct > 0.0 ? threads * ends : 0.0;
+    need.seconds += seconds_per_entry * bb_slope_covariance_entries(rows, columns);
+    return bb_need_shared(need, threads);
 }
 
 static bb_status make_table(void *context, bb_index index)

@@ -55,15 +55,18 @@ void bb_slope_covariance_destroy(bb_slope_covariance **covariance);
 /// BB_MEMORY.
 const bb_matrix_source *bb_slope_covariance_source(const bb_slope_covariance *covariance);
 
-/// What the covariance of two sensor arrays will hold and take.
-typedef struct bb_slope_covariance_cost {
-    double table_bytes;    ///< displacement tables
-    double entries;        ///< of the matrix
-    double direct_entries; ///< those of them that no table serves
-} bb_slope_covariance_cost;
+/// What the covariance of two sensor arrays takes: its tables of displacements.
+bb_need bb_slope_covariance_need(const bb_sensor_array *rows, const bb_sensor_array *columns,
+                                 double threads);
 
-bb_slope_covariance_cost bb_slope_covariance_price(const bb_sensor_array *rows,
-                                                   const bb_sensor_array *columns);
+/// What filling all of the matrix once takes, beside the matrix.
+bb_need bb_slope_covariance_fill_need(const bb_sensor_array *rows, const bb_sensor_array *columns,
+                                      double threads);
+
+/// Entries of the matrix, and those of them that no table serves.
+double bb_slope_covariance_entries(const bb_sensor_array *rows, const bb_sensor_array *columns);
+double bb_slope_covariance_direct_entries(const bb_sensor_array *rows,
+                                          const bb_sensor_array *columns);
 
 #ifdef __cplusplus
 }

@@ -132,6 +132,18 @@ bb_status bb_structure_table_create(double outer_scale_m, bb_structure_table *ou
                                   amplitude(outer_scale_m) * limit(), out);
 }
 
+bb_need bb_structure_table_need(void)
+{
+    const double terms = BB_STRUCTURE_DEGREE + 1;
+    return (bb_need){.host_bytes = sizeof(double) * (BB_STRUCTURE_INTERVALS + 2) * terms,
+                     .seconds = 1.2e-2};
+}
+
+bb_need bb_structure_table_add_need(double values)
+{
+    return (bb_need){.seconds = 4.0e-9 * values};
+}
+
 // Sums worked on at a time: in a local array, which the compiler knows apart from the table.
 enum { CHUNK = 64 };
 

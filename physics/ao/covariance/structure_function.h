@@ -11,6 +11,7 @@
 #ifndef BB_PHYSICS_AO_COVARIANCE_STRUCTURE_FUNCTION_H
 #define BB_PHYSICS_AO_COVARIANCE_STRUCTURE_FUNCTION_H
 
+#include "core/need.h"
 #include "core/status.h"
 #include "physics/ao/covariance/structure_function_core.h"
 
@@ -24,6 +25,10 @@ double bb_structure_function(double r_m, double outer_scale_m);
 /// Tabulates D for the fast evaluator of structure_function_core.h; within 1e-14 relative of the
 /// exact function. Errors: BB_MEMORY. Release with bb_structure_table_release.
 BB_CHECKED bb_status bb_structure_table_create(double outer_scale_m, bb_structure_table *out);
+
+/// What it takes, and what `values` of D by bb_structure_table_add take.
+bb_need bb_structure_table_need(void);
+bb_need bb_structure_table_add_need(double values);
 
 /// A structure function of the distance (m).
 typedef double (*bb_structure_law)(const void *context, double r_m);

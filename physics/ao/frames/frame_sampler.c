@@ -364,28 +364,54 @@ done:
     return status;
 }
 
-static const double seconds_per_wave = 7.0e-8; // of a phase screen, drawn
-static const double fp64_rate = 4.0e10;        // operations of one core a second, in products
-
-// The two screens of a layer as one of as many points.
-static double points_of(const bb_frame_sampler_extent *frames)
+// Both screens of every layer, for every sensor two axes and twice, for every pupil two.
+bb_need bb_frame_sampler_held(const bb_frame_sampler_extent *frames)
 {
-    return hypot((double)frames->screen.points, (double)frames->screen.fine_points);
+    const bb_index points[SCREENS] = {frames->screen.points, frames->screen.fine_points};
+    const bb_index levels[SCREENS] = {frames->levels, 0};
+    const double lines = 2.0 * frames->lines + frames->points;
+    bb_need need = {.host_bytes = sizeof(bb_frame_sampler)};
+    for (int k = 0; k < SCREENS; ++k) {
+        bb_need views = bb_screen_axis_need(points[k], levels[k], lines);
+        views.host_bytes += frames->lines * sizeof(bb_sensor_view); // a view has a line or more
+        need = bb_need_together(need, bb_phase_screen_held(points[k]));
+        need = bb_need_together(need, bb_need_copies(views, frames->layers));
+    }
+    return need;
 }
 
-double bb_frame_sampler_bytes(const bb_frame_sampler_extent *frames, double threads)
+// Screens first: the finer one is made beside the coarse one.
+bb_need bb_frame_sampler_need(const bb_frame_sampler_extent *frames)
 {
-    double n = points_of(frames);
-    double views = 16.0 * 1.5 * n * frames->layers * (2.0 * frames->lines + frames->points);
-    double own = 8.0 * n * n + 16.0 * n * frames->points + 24.0 * frames->squared_points;
-    return 4.0 * n * n + views + fmin(threads, frames->frames) * own;
+    const bb_need screens =
+        bb_need_in_turn(bb_phase_screen_need(frames->screen.points),
+                        bb_need_together(bb_phase_screen_held(frames->screen.points),
+                                         bb_phase_screen_need(frames->screen.fine_points)));
+    return bb_need_in_turn(screens, bb_frame_sampler_held(frames));
 }
 
-double bb_frame_sampler_seconds(const bb_frame_sampler_extent *frames)
+// A screen is drawn, and seen by every sensor, twice, and by every pupil. The two screens of a
+// layer share room for the larger one's amplitudes, all of them and those that a mirror corrects.
+bb_need bb_frame_need(const bb_frame_sampler_extent *frames, double threads)
 {
-    double n = points_of(frames);
-    double products =
-        4.0 * n * n * (2.0 * frames->lines + frames->points) + 8.0 * n * frames->squared_points;
-    return frames->frames * frames->layers *
-           (seconds_per_wave * 0.5 * n * n + products / fp64_rate);
+    const bb_index points[SCREENS] = {frames->screen.points, frames->screen.fine_points};
+    bb_need amplitudes = {0};
+    bb_need views = {0};
+    for (int k = 0; k < SCREENS; ++k) {
+        const double n = (double)points[k];
+        const bb_need drawn = bb_phase_screen_draw_need(points[k]);
+        bb_need seen = bb_phase_screen_add_need(points[k], sqrt(frames->squared_points));
+        seen.seconds = (4.0 * n * n * (2.0 * frames->lines + frames->points) +
+                        8.0 * n * frames->squared_points) /
+                       BB_NEED_FP64_RATE;
+        amplitudes = bb_need_in_turn(amplitudes, drawn);
+        views = bb_need_in_turn(views, seen);
+    }
+    amplitudes.host_bytes *= 2.0;
+    bb_need frame = bb_need_repeated(bb_need_together(amplitudes, views), frames->layers);
+    frame.host_bytes += (frames->slopes + frames->squared_points) * sizeof(double) +
+                        2.0 * frames->lines * sizeof(double *); // two arrays of each target
+    frame = bb_need_repeated(frame, frames->frames);
+    frame.host_bytes *= fmin(threads, frames->frames);
+    return bb_need_shared(frame, threads);
 }

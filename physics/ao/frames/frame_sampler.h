@@ -68,15 +68,18 @@ BB_CHECKED bb_status bb_frame_draw(const bb_frame_sampler *sampler, uint64_t see
 typedef struct bb_frame_sampler_extent {
     double frames, layers;
     double lines;          ///< lenslets along an edge, of all sensors
+    double slopes;         ///< of all sensors
     double points;         ///< along the pupil's edge, of all targets
     double squared_points; ///< sum of their squares
+    bb_index levels;       ///< of subharmonics
     bb_screen_size screen;
 } bb_frame_sampler_extent;
 
-/// Bytes: what all threads share, and what each has.
-double bb_frame_sampler_bytes(const bb_frame_sampler_extent *frames, double threads);
+/// What the sampler takes while it is made, and what stays: the screens and all axes.
+bb_need bb_frame_sampler_need(const bb_frame_sampler_extent *frames);
+bb_need bb_frame_sampler_held(const bb_frame_sampler_extent *frames);
 
-/// Seconds of one core.
-double bb_frame_sampler_seconds(const bb_frame_sampler_extent *frames);
+/// What drawing all frames takes, each thread with one of its own.
+bb_need bb_frame_need(const bb_frame_sampler_extent *frames, double threads);
 
 #endif

@@ -81,6 +81,29 @@ done:
     return status;
 }
 
+bb_need bb_learn_frames_held(bb_index measurements)
+{
+    const double n = (double)measurements;
+    return (bb_need){.host_bytes = BB_LEARN_BATCHES * (n * n * sizeof(double) + sizeof(bb_view) +
+                                                       sizeof(bb_matrix_source))};
+}
+
+bb_need bb_learn_frames_need(const bb_frame_sampler_extent *frames, bb_index measurements,
+                             double threads)
+{
+    static const double seconds_per_product = 4.0e-10; // of two slopes
+    const double n = (double)measurements;
+    const double size = ceil(frames->frames / BB_LEARN_BATCHES);
+    bb_frame_sampler_extent drawn = *frames;
+    drawn.frames = size * BB_LEARN_BATCHES;
+    const bb_need sums = {.host_bytes = n * size * sizeof(double),
+                          .seconds = seconds_per_product * drawn.frames * n * n / threads};
+    const double busy = fmin(threads, ceil(size / GRAIN)); // of a batch
+    bb_need frame = bb_frame_need(&drawn, threads);
+    frame.host_bytes *= busy / fmin(threads, drawn.frames);
+    return bb_need_together(bb_learn_frames_held(measurements), bb_need_together(sums, frame));
+}
+
 void bb_learn_frames_release(bb_learn_frames *frames)
 {
     BB_RELEASE(&frames->values);

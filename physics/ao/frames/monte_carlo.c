@@ -389,3 +389,24 @@ done:
     BB_RELEASE(&all.images);
     return status;
 }
+
+bb_need bb_monte_carlo_need(const bb_frame_sampler_extent *frames, double estimates,
+                            double wavelengths, double pictures, bb_index psf_pixels,
+                            double threads)
+{
+    static const double seconds_per_phasor = 1.0e-7; // of a point of the pupil, by both wavefronts
+    const double edge = (double)psf_pixels;
+    const double points = frames->squared_points;
+    const double batches = fmin(frames->frames, MOST_BATCHES);
+    const double columns = estimates * (1.0 + 2.0 * wavelengths);
+    const bb_need sums = {.host_bytes = sizeof(double) * (frames->frames * columns +
+                                                          batches * pictures * edge * edge)};
+    // Each thread has two wavefronts, and an image's field, two factors and amplitudes.
+    const double picture =
+        pictures > 0.0 ? 2.0 * (points + 2.0 * edge * sqrt(points) + edge * edge) : 0.0;
+    const bb_need rating = {.host_bytes =
+                                fmin(threads, batches) * sizeof(double) * (2.0 * points + picture),
+                            .seconds = seconds_per_phasor * frames->frames * estimates *
+                                       wavelengths * points / threads};
+    return bb_need_together(sums, bb_need_together(rating, bb_frame_need(frames, threads)));
+}

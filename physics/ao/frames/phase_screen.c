@@ -140,6 +140,33 @@ bb_status bb_phase_screen_refine(const bb_phase_screen *coarse, bb_index points,
     return make(points, screen, out);
 }
 
+// Half the plane of frequencies; subharmonics are few and not counted.
+static double waves_of(bb_index points)
+{
+    return 0.5 * (double)points * (double)points;
+}
+
+bb_need bb_phase_screen_held(bb_index points)
+{
+    return (bb_need){.host_bytes = waves_of(points) * sizeof(double)};
+}
+
+// The plan is made on a spectrum and a plane.
+bb_need bb_phase_screen_need(bb_index points)
+{
+    const double n = (double)points;
+    const bb_need planning = {.host_bytes = n * (0.5 * n + 1.0) * sizeof(fftw_complex) +
+                                            n * n * sizeof(double)};
+    return bb_need_together(bb_phase_screen_held(points), planning);
+}
+
+bb_need bb_phase_screen_draw_need(bb_index points)
+{
+    static const double seconds_per_wave = 7.0e-8;
+    return (bb_need){.host_bytes = waves_of(points) * sizeof(bb_amplitude),
+                     .seconds = seconds_per_wave * waves_of(points)};
+}
+
 void bb_phase_screen_release(bb_phase_screen *screen)
 {
     BB_RELEASE(&screen->deviation);
@@ -326,6 +353,20 @@ bb_status bb_screen_axis_create(const bb_phase_screen *screen, bool along_x, bb_
 done:
     bb_screen_axis_release(&axis);
     return status;
+}
+
+bb_need bb_screen_axis_need(bb_index points, bb_index levels, double count)
+{
+    const double factors = 1.5 * (double)points + 2.0 * 3.0 * (double)levels;
+    return (bb_need){.host_bytes = count * factors * sizeof(bb_amplitude)};
+}
+
+bb_need bb_phase_screen_add_need(bb_index points, double count)
+{
+    const double n = (double)points;
+    return (bb_need){.host_bytes = count * (n + count) * sizeof(bb_amplitude),
+                     .seconds =
+                         (4.0 * n * n * count + 8.0 * n * count * count) / BB_NEED_FP64_RATE};
 }
 
 void bb_screen_axis_release(bb_screen_axis *axis)

@@ -20,6 +20,7 @@
 #ifndef BB_PHYSICS_AO_FRAMES_PHASE_SCREEN_H
 #define BB_PHYSICS_AO_FRAMES_PHASE_SCREEN_H
 
+#include "core/need.h"
 #include "core/status.h"
 
 #include <stdbool.h>
@@ -50,6 +51,11 @@ BB_CHECKED bb_status bb_phase_screen_create(bb_index points, double pixel_m, dou
 /// The waves that `coarse` does not reach, of a finer pixel. Errors: as bb_phase_screen_create.
 BB_CHECKED bb_status bb_phase_screen_refine(const bb_phase_screen *coarse, bb_index points,
                                             double pixel_m, bb_phase_screen *out);
+
+/// What a screen of `points` along an edge takes while it is made, and what stays. What FFTW's plan
+/// holds is not counted: by estimate, some kilobytes.
+bb_need bb_phase_screen_need(bb_index points);
+bb_need bb_phase_screen_held(bb_index points);
 void bb_phase_screen_release(bb_phase_screen *screen);
 
 /// Most points along an edge: one plane of doubles then takes 8.8 TB.
@@ -95,6 +101,9 @@ BB_CHECKED bb_status bb_screen_axis_create(const bb_phase_screen *screen, bool a
                                            bb_index count, const double *position_m,
                                            const double *width_m, bb_screen_taken taken,
                                            bb_screen_axis *out);
+
+/// What an axis along x and one along y of `count` positions take together.
+bb_need bb_screen_axis_need(bb_index points, bb_index levels, double count);
 void bb_screen_axis_release(bb_screen_axis *axis);
 
 /// The screen on a grid: out[j][i] (+)= its value at (x[i], y[j]), `out` [y count][x count].
@@ -102,5 +111,11 @@ void bb_screen_axis_release(bb_screen_axis *axis);
 BB_CHECKED bb_status bb_phase_screen_add(const bb_phase_screen *screen,
                                          const bb_amplitude *amplitudes, const bb_screen_axis *x,
                                          const bb_screen_axis *y, double *out);
+
+/// What that takes beside `out`, for as many positions along x and y; on one thread.
+bb_need bb_phase_screen_add_need(bb_index points, double count);
+
+/// What drawing the amplitudes of a screen takes, on one thread, and what they hold.
+bb_need bb_phase_screen_draw_need(bb_index points);
 
 #endif

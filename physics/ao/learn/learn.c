@@ -2,6 +2,7 @@
 #include "physics/ao/learn/learn.h"
 
 #include "core/memory.h"
+#include "physics/ao/learn/learn_block.h"
 #include "physics/ao/learn/learn_layers.h"
 #include "physics/ao/learn/learn_remainder.h"
 #include "physics/ao/learn/learn_triangle.h"
@@ -457,4 +458,65 @@ void bb_learned_profile_release(bb_learned_profile *profile)
     BB_RELEASE(&profile->own);
     BB_RELEASE(&profile->noise_arcsec2);
     BB_RELEASE(&profile->tilt_arcsec2);
+}
+
+static bool fits_outer_scale(const bb_learn_extent *extent)
+{
+    return extent->outer_scale_low_m < extent->outer_scale_high_m;
+}
+
+double bb_learn_trials(const bb_learn_extent *extent)
+{
+    const double shrinking = -log(0.5 * (sqrt(5.0) - 1.0)); // of a golden section
+    const double range = log(extent->outer_scale_high_m / extent->outer_scale_low_m);
+    if (!fits_outer_scale(extent)) {
+        return 2.0;
+    }
+    // Two to start the search, and at the end the layers twice around the scale.
+    return 6.0 + ceil(log(fmax(1.0, range / log_tolerance)) / shrinking);
+}
+
+// One layer: its table of D, its sensors, its displacement tables.
+static bb_need layer_need(const bb_sensor_array *guides)
+{
+    bb_need tables = bb_slope_covariance_need(guides, guides, 1.0);
+    bb_need need = bb_structure_table_need();
+    tables.seconds /= (double)guides->layer_count;
+    for (bb_index s = 0; s < guides->sensor_count; ++s) {
+        const bb_sensor *sensor = &guides->sensors[s];
+        need = bb_need_together(need, bb_sensor_array_need(sensor->lenslets, sensor->count, 1));
+    }
+    return bb_need_together(need, tables);
+}
+
+bb_need bb_learn_need(const bb_learn_extent *extent, double threads)
+{
+    static const double reflection_rate = 1.0e9; // operations of Householder's on tall blocks
+    const bb_sensor_array *guides = extent->guides;
+    const double columns = extent->layers + extent->sources;
+    const double layers = (fits_outer_scale(extent) ? 3.0 : 1.0) * extent->layers;
+    const double widest = layers + extent->sources; // the problem that says what L0 is worth
+    double rows = 0.0;
+    double most_rows = 0.0;
+    double scratch = 0.0;
+    for (bb_index b = 0; b < bb_learn_block_count(guides); ++b) {
+        const bb_learn_block block = bb_learn_block_at(guides, b);
+        const double values = (double)bb_learn_block_values(&block);
+        rows += values;
+        most_rows = fmax(most_rows, values);
+        scratch = fmax(scratch, (double)bb_learn_block_scratch(&block));
+    }
+    const bb_need fill = bb_slope_covariance_fill_need(guides, guides, 1.0); // all layers, once
+    const double columns_at_once = fmin(threads, widest);
+    // The triangle with its layers of unit norm and their sums, a stack of all columns, and for
+    // each thread a block and what fills it.
+    const bb_need reducing = {.host_bytes =
+                                  sizeof(double) * (widest * (widest + extent->layers + 4.0) +
+                                                    widest * (widest + most_rows)) +
+                                  columns_at_once * (sizeof(double) * scratch + fill.host_bytes),
+                              .seconds = 2.0 * rows * columns * columns / reflection_rate};
+    const double share = extent->layers / (double)guides->layer_count / fmin(threads, columns);
+    bb_need trial = bb_need_copies(layer_need(guides), layers);
+    trial.seconds = trial.seconds / layers * extent->layers + 0.5 * fill.seconds * share;
+    return bb_need_repeated(bb_need_together(trial, reducing), bb_learn_trials(extent));
 }

@@ -20,8 +20,9 @@
 #define BB_PHYSICS_AO_LEARN_LEARN_H
 
 #include "core/matrix_source.h"
+#include "core/need.h"
 #include "core/outcome.h"
-#include "physics/ao/ao_config.h"
+#include "physics/ao/sensor_array.h"
 
 /// What is fitted to what. Heights, strengths and r0 are at zenith, as in a configuration.
 typedef struct bb_learn_task {
@@ -64,6 +65,19 @@ BB_CHECKED bb_status bb_learn_source_check(const bb_matrix_source *source, bb_in
 /// none), BB_MEMORY, BB_INTERNAL (LAPACK), the sources'. Holds, in bytes, about 8 (layers +
 /// sources) times the square of the largest sensor's slopes along an axis.
 BB_CHECKED bb_status bb_learn_fit(const bb_learn_task *task, bb_learned_profile *out);
+
+/// Sizes of a fit.
+typedef struct bb_learn_extent {
+    const bb_sensor_array *guides; ///< of any atmosphere
+    double layers, sources;
+    double outer_scale_low_m, outer_scale_high_m;
+} bb_learn_extent;
+
+/// Outer scales that the layers are made for: a first judgement, the search, the conclusion.
+double bb_learn_trials(const bb_learn_extent *extent);
+
+/// What the fit takes beside its sources.
+bb_need bb_learn_need(const bb_learn_extent *extent, double threads);
 void bb_learned_profile_release(bb_learned_profile *profile);
 
 #endif

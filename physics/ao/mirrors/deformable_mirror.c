@@ -29,12 +29,12 @@ static bool is_actuator(bb_index i, bb_index j, bb_index lenslets, double obstru
     return radius > obstruction - 1.0 / n && radius < 1.0 + 1.4 / n;
 }
 
-static bb_index count_actuators(bb_index lenslets, double obstruction)
+bb_index bb_deformable_mirror_actuators(const bb_pupil *pupil, bb_index lenslets)
 {
     bb_index count = 0;
     for (bb_index j = 0; j <= lenslets; ++j) {
         for (bb_index i = 0; i <= lenslets; ++i) {
-            count += is_actuator(i, j, lenslets, obstruction) ? 1 : 0;
+            count += is_actuator(i, j, lenslets, pupil->obstruction) ? 1 : 0;
         }
     }
     return count;
@@ -139,7 +139,7 @@ bb_status bb_deformable_mirror_create(double diameter_m, const bb_pupil *pupil, 
     double *interaction = NULL;
     BB_REQUIRE(isnan(condition) || condition > 1.0, BB_INVALID,
                "mirror condition %g, expected more than 1", condition);
-    const bb_index actuators = count_actuators(lenslets, pupil->obstruction);
+    const bb_index actuators = bb_deformable_mirror_actuators(pupil, lenslets);
     BB_REQUIRE(actuators <= most_actuators, BB_UNSUPPORTED,
                "a mirror of %td lenslets has %td actuators, expected at most %td (240 lenslets "
                "without obstruction): their square overflows LAPACK's 32 bits",
@@ -164,6 +164,25 @@ done:
     BB_RELEASE(&interaction);
     bb_deformable_mirror_release(&mirror);
     return status;
+}
+
+bb_need bb_deformable_mirror_held(const bb_pupil *pupil, bb_index lenslets)
+{
+    const double slopes = 2.0 * (double)bb_subapertures_count(lenslets, pupil);
+    const double corners = (double)lenslets + 1.0;
+    return (bb_need){.host_bytes = 2.0 * corners * corners * sizeof(bb_index) +
+                                   (double)bb_deformable_mirror_actuators(pupil, lenslets) *
+                                       slopes * sizeof(double)};
+}
+
+bb_need bb_deformable_mirror_need(const bb_pupil *pupil, bb_index lenslets)
+{
+    const bb_index slopes = 2 * bb_subapertures_count(lenslets, pupil);
+    const bb_index actuators = bb_deformable_mirror_actuators(pupil, lenslets);
+    const bb_need interaction = {.host_bytes = (double)slopes * (double)actuators * sizeof(double)};
+    return bb_need_together(
+        bb_need_together(bb_deformable_mirror_held(pupil, lenslets), interaction),
+        bb_mirror_projector_need(actuators));
 }
 
 void bb_deformable_mirror_release(bb_deformable_mirror *mirror)

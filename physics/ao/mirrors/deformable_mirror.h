@@ -18,6 +18,7 @@
 #ifndef BB_PHYSICS_AO_MIRRORS_DEFORMABLE_MIRROR_H
 #define BB_PHYSICS_AO_MIRRORS_DEFORMABLE_MIRROR_H
 
+#include "core/need.h"
 #include "physics/ao/pupil.h"
 
 typedef struct bb_deformable_mirror {
@@ -39,6 +40,13 @@ typedef struct bb_deformable_mirror {
 BB_CHECKED bb_status bb_deformable_mirror_create(double diameter_m, const bb_pupil *pupil,
                                                  bb_index lenslets, double condition,
                                                  bb_deformable_mirror *out);
+
+/// What the mirror takes while it is inverted, and what stays: the projector.
+bb_need bb_deformable_mirror_need(const bb_pupil *pupil, bb_index lenslets);
+bb_need bb_deformable_mirror_held(const bb_pupil *pupil, bb_index lenslets);
+
+/// Actuators of a mirror, without building it.
+bb_index bb_deformable_mirror_actuators(const bb_pupil *pupil, bb_index lenslets);
 void bb_deformable_mirror_release(bb_deformable_mirror *mirror);
 
 /// Influence at a distance (m) from the actuator, in m of wavefront per volt.

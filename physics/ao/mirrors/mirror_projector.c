@@ -169,6 +169,15 @@ static bb_status transpose(void *context, bb_index begin, bb_index end)
     return BB_OK;
 }
 
+bb_need bb_mirror_projector_need(bb_index actuators)
+{
+    static const double seconds_per_actuator3 = 3.0e-10; // of the tridiagonal form, one thread
+    const double k = (double)actuators;
+    const double modes = ceil(sqrt(k));
+    return (bb_need){.host_bytes = sizeof(double) * (2.0 * k * k + (6.0 + modes) * k),
+                     .seconds = seconds_per_actuator3 * k * k * k};
+}
+
 bb_status bb_mirror_projector_make(bb_index slopes, bb_index actuators, double condition,
                                    double *interaction, double *projector, bb_index *dropped)
 {

@@ -12,6 +12,7 @@
 #ifndef BB_PHYSICS_AO_MIRRORS_MIRROR_PROJECTOR_H
 #define BB_PHYSICS_AO_MIRRORS_MIRROR_PROJECTOR_H
 
+#include "core/need.h"
 #include "core/status.h"
 
 /// Writes `projector` [actuators][slopes] from `interaction` [slopes][actuators], which is
@@ -20,5 +21,10 @@
 BB_CHECKED bb_status bb_mirror_projector_make(bb_index slopes, bb_index actuators, double condition,
                                               double *interaction, double *projector,
                                               bb_index *dropped);
+
+/// What it takes beside the two matrices, with room for as many modes to be dropped as there are
+/// actuators along an edge: more than the usual condition drops. What LAPACK takes for itself is
+/// not counted: its blocks times the actuators.
+bb_need bb_mirror_projector_need(bb_index actuators);
 
 #endif

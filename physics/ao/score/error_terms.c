@@ -104,15 +104,31 @@ static bb_status fill_row(void *context, bb_index j)
     return BB_OK;
 }
 
+// Frequencies across a quarter of the band, closer than the inverse of the grid: the sum repeats
+// beyond it.
+static double band_of(bb_displacement_grid grid, double pitch_m)
+{
+    return fmax(BAND, ceil(grid.pixel_m * (double)grid.pixels / pitch_m));
+}
+
+bb_need bb_error_terms_need(const bb_error_terms_config *config, double pitch_m,
+                            bb_displacement_grid grid)
+{
+    const double pixels = (double)grid.pixels;
+    const double lines = floor(pixels / 2.0) + 1.0;
+    const double band = config->aliasing ? band_of(grid, pitch_m) : 0.0;
+    const double aliasing = band > 0.0 ? band * (band + 2.0 * lines) + lines * lines : 0.0;
+    return (bb_need){.host_bytes = sizeof(double) * (pixels * pixels + aliasing),
+                     .seconds = 2.0 * lines * band * (band + lines) / BB_NEED_FP64_RATE};
+}
+
 // Adds int Wal (1 - cos 2 pi f r) df on the octant: two matrix products over the band's quarter.
 static bb_status add_aliasing(const filling *work)
 {
     bb_status status = BB_OK;
     const bb_index pixels = work->grid.pixels;
     const int lines = (int)(pixels / 2 + 1);
-    // Frequencies closer than the inverse of the grid: the sum repeats beyond it.
-    const double span_m = work->grid.pixel_m * (double)pixels;
-    const int band = (int)fmax(BAND, ceil(span_m / work->pitch_m));
+    const int band = (int)band_of(work->grid, work->pitch_m);
     const double step = 0.5 / band; // in units of 1 / pitch
     const double scale = work->square_wave * 4.0 * step * step *
                          pow(work->pitch_m / work->atmosphere->r0_m, 5.0 / 3.0);

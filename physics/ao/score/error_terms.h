@@ -23,6 +23,7 @@
 #ifndef BB_PHYSICS_AO_SCORE_ERROR_TERMS_H
 #define BB_PHYSICS_AO_SCORE_ERROR_TERMS_H
 
+#include "core/need.h"
 #include "physics/ao/atmosphere.h"
 
 /// A square grid of displacements with wrap-around: (i, j) is i or i - pixels steps along x.
@@ -41,6 +42,10 @@ BB_CHECKED bb_status bb_error_terms_create(const bb_error_terms_config *config,
                                            const bb_atmosphere *atmosphere,
                                            bb_structure_table corrected, double pitch_m,
                                            bb_displacement_grid grid, double *half);
+
+/// What it takes, with `half`.
+bb_need bb_error_terms_need(const bb_error_terms_config *config, double pitch_m,
+                            bb_displacement_grid grid);
 
 /// Variance of Kolmogorov's turbulence beyond the cutoff over (d / r0)^(5/3), rad^2: 0.2740.
 double bb_error_terms_fitting_coefficient(void);

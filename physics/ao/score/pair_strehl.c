@@ -62,6 +62,12 @@ static double find_weight(const bb_point_spread *spread, bb_index step, bb_index
     return sum;
 }
 
+// Points of the comb: the middle of the pupil's, and as many on either side as reach the last.
+static bb_index comb_edge(bb_index pupil_points, bb_index step)
+{
+    return 2 * ((pupil_points / 2 + step / 2) / step) + 1;
+}
+
 // The comb: the middle of the pupil, and as many points on either side as reach all that transmits.
 static bb_status place(const bb_point_spread *spread, pair_survey *survey)
 {
@@ -69,8 +75,8 @@ static bb_status place(const bb_point_spread *spread, pair_survey *survey)
     const bb_point_spread_grid *grid = bb_point_spread_layout(spread);
     const bb_index step = survey->out->step;
     const bb_index middle = grid->pupil_points / 2;
-    const bb_index side = (middle + step / 2) / step;
-    const bb_index edge = 2 * side + 1;
+    const bb_index edge = comb_edge(grid->pupil_points, step);
+    const bb_index side = edge / 2;
     double *position = NULL;
     BB_TRY(BB_ALLOCATE(edge, &position));
     BB_TRY(BB_ALLOCATE(edge * edge, &survey->weight));
@@ -399,19 +405,24 @@ bb_status bb_pair_strehl_correlation(const bb_pair_strehl *pairs, bb_index wavel
                            &work);
 }
 
-bb_pair_strehl_cost bb_pair_strehl_price(bb_index lenslets, bb_index wavelength_count,
-                                         double threads)
+bb_need bb_pair_strehl_need(bb_index lenslets, bb_index wavelength_count, double threads)
 {
+    // Seconds of one core: an operation of small products, an exponential with its sum.
+    static const double seconds_per_flop = 3.0e-10;
+    static const double seconds_per_exponential = 1.0e-8;
     const bb_index fine = bb_point_spread_pixels_per_lenslet(lenslets);
-    const bb_index points_across = lenslets * fine / bb_pair_strehl_step(lenslets, fine);
-    const double edge = (double)points_across;
+    const bb_index step = bb_pair_strehl_step(lenslets, fine);
+    const double edge = (double)comb_edge(bb_pupil_points(lenslets * fine), step);
     const double corners = (double)lenslets + 1.0;
-    const double planes = (double)wavelength_count + 1.0;
-    const double points = 0.25 * BB_PI * edge * edge;
-    return (bb_pair_strehl_cost){
-        .flops = edge * edge * edge * corners * (corners + edge),
-        .exponentials = 0.5 * points * points * (double)wavelength_count,
-        .bytes = 8.0 * (2.0 * TASKS * planes * edge * edge +
-                        threads * (corners * corners * corners + 2.0 * edge * edge)),
-    };
+    const double waves = (double)wavelength_count;
+    const double displaced = edge * (2.0 * edge - 1.0);
+    const double lit = 0.25 * BB_PI * edge * edge;
+    const double flops = edge * edge * edge * corners * (corners + edge);
+    const double sums = (TASKS * (waves + 1.0) + waves) * displaced; // and g of them
+    const double comb = 2.0 * edge * edge + edge * corners; // weight, variance, the mirror's shape
+    const double own = corners * corners * (corners + 1.0) + edge * (corners + edge); // a thread's
+    return (bb_need){
+        .host_bytes = sizeof(double) * (sums + comb + fmin(threads, TASKS) * own),
+        .seconds = (flops * seconds_per_flop + 0.5 * lit * lit * waves * seconds_per_exponential) /
+                   threads};
 }

@@ -53,13 +53,7 @@ void bb_pair_strehl_release(bb_pair_strehl *pairs);
 BB_CHECKED bb_status bb_pair_strehl_correlation(const bb_pair_strehl *pairs, bb_index wavelength,
                                                 double *correlation);
 
-/// What one residual costs: products and sums, exponentials, and memory.
-typedef struct bb_pair_strehl_cost {
-    double flops, exponentials, bytes;
-} bb_pair_strehl_cost;
-
-/// With the comb of bb_pair_strehl_step and without obstruction.
-bb_pair_strehl_cost bb_pair_strehl_price(bb_index lenslets, bb_index wavelength_count,
-                                         double threads);
+/// What one residual takes with the comb of bb_pair_strehl_step; seconds without obstruction.
+bb_need bb_pair_strehl_need(bb_index lenslets, bb_index wavelength_count, double threads);
 
 #endif

@@ -4,6 +4,7 @@
 #include "core/memory.h"
 #include "core/thread.h"
 #include "physics/ao/ao_constants.h"
+#include "physics/ao/subapertures.h"
 
 #include <cblas.h>
 #include <complex.h>
@@ -204,6 +205,27 @@ done:
     return status;
 }
 
+bb_need bb_point_spread_held(const bb_pupil *pupil, bb_index lenslets)
+{
+    const bb_index pixels = bb_point_spread_pixels(lenslets);
+    const double points =
+        (double)bb_pupil_points(lenslets * bb_point_spread_pixels_per_lenslet(lenslets));
+    const double values =
+        points * points + (double)(pixels * pixels) + (double)half_spectrum(pixels);
+    const bb_need planes = {.host_bytes = sizeof(bb_point_spread) + sizeof(double) * values};
+    return bb_need_together(bb_deformable_mirror_held(pupil, lenslets), planes);
+}
+
+// The mirror is made first; the planes that stay are transformed beside a plane and a spectrum.
+bb_need bb_point_spread_need(const bb_pupil *pupil, bb_index lenslets)
+{
+    const bb_index pixels = bb_point_spread_pixels(lenslets);
+    const bb_need transform = {.host_bytes = sizeof(double) * (double)(pixels * pixels) +
+                                             sizeof(fftw_complex) * (double)half_spectrum(pixels)};
+    return bb_need_in_turn(bb_deformable_mirror_need(pupil, lenslets),
+                           bb_need_together(bb_point_spread_held(pupil, lenslets), transform));
+}
+
 void bb_point_spread_destroy(bb_point_spread **spread)
 {
     if (*spread == NULL) {
@@ -280,6 +302,15 @@ bb_status bb_point_spread_voltages(const bb_point_spread *spread, const double *
 done:
     BB_RELEASE(&work.half);
     return status;
+}
+
+bb_need bb_point_spread_voltages_need(const bb_pupil *pupil, bb_index lenslets, double threads)
+{
+    const double actuators = (double)bb_deformable_mirror_actuators(pupil, lenslets);
+    const double slopes = 2.0 * (double)bb_subapertures_count(lenslets, pupil);
+    return (bb_need){.host_bytes = sizeof(double) * actuators * (actuators + slopes),
+                     .seconds = 2.0 * actuators * slopes * (slopes + actuators) /
+                                (BB_NEED_FP64_RATE * threads)};
 }
 
 // Averages Cvv over ordered pairs of equal displacement onto `plane` [N][N], km pixels a step.

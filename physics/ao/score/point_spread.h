@@ -47,6 +47,11 @@ BB_CHECKED bb_status bb_point_spread_create(double diameter_m, const bb_pupil *p
                                             bb_point_spread **out);
 void bb_point_spread_destroy(bb_point_spread **spread);
 
+/// What it takes, and what of it stays: the mirror's projector and three planes of the grid. What
+/// FFTW's plans hold is not counted: by estimate, some kilobytes.
+bb_need bb_point_spread_need(const bb_pupil *pupil, bb_index lenslets);
+bb_need bb_point_spread_held(const bb_pupil *pupil, bb_index lenslets);
+
 /// N and km for a number of lenslets, without building anything.
 bb_index bb_point_spread_pixels(bb_index lenslets);
 bb_index bb_point_spread_pixels_per_lenslet(bb_index lenslets);
@@ -64,6 +69,9 @@ const bb_deformable_mirror *bb_point_spread_mirror(const bb_point_spread *spread
 /// Cvv = Dx Cee Dx^T, `voltages` [actuators][actuators], V^2. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_point_spread_voltages(const bb_point_spread *spread, const double *cee,
                                               double *voltages);
+
+/// What bb_point_spread_voltages takes beside `cee`, with its result.
+bb_need bb_point_spread_voltages_need(const bb_pupil *pupil, bb_index lenslets, double threads);
 
 /// Covariance of the residual wavefront, taken as stationary. `voltages` Cvv
 /// [actuators][actuators]; `correlation` [N][N], m^2, zero displacement at (0, 0); `rms_m` =

@@ -162,6 +162,34 @@ done:
     return status;
 }
 
+// Of `ratio` nodes along an axis one stands on a coarse line and takes one neighbour, not two.
+double bb_clamp_grid_pairs(double nodes, double ratio)
+{
+    return nodes * pow(2.0 - 1.0 / ratio, 2.0);
+}
+
+// Along an edge of the square around the disc, with a cell at either end.
+static double edge_of(double nodes, double ratio)
+{
+    return ceil(sqrt(4.0 / M_PI * nodes) / ratio) + 3.0;
+}
+
+bb_need bb_clamp_grid_held(double nodes, double ratio)
+{
+    const double square = pow(edge_of(nodes, ratio), 2.0);
+    const bb_need grid = {.host_bytes = sizeof(bb_clamp_grid) +
+                                        square * (5.0 * sizeof(int32_t) + sizeof(double))};
+    return bb_need_together(grid, bb_csr_held(nodes, bb_clamp_grid_pairs(nodes, ratio)));
+}
+
+bb_need bb_clamp_grid_need(double nodes, double ratio)
+{
+    const double square = pow(edge_of(nodes, ratio), 2.0);
+    const bb_need grid = {.host_bytes = sizeof(bb_clamp_grid) +
+                                        square * (6.0 * sizeof(int32_t) + sizeof(double))};
+    return bb_need_together(grid, bb_csr_assemble_need(nodes, bb_clamp_grid_pairs(nodes, ratio)));
+}
+
 bb_status bb_clamp_grid_create(const bb_disc_mesh *mesh, double spacing, bb_clamp_grid **out)
 {
     bb_status status = BB_OK;

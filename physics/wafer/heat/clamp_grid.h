@@ -26,6 +26,15 @@ typedef struct bb_clamp_grid {
 /// Errors: BB_INVALID (spacing under the mesh's, periodic mesh), BB_MEMORY.
 BB_CHECKED bb_status bb_clamp_grid_create(const bb_disc_mesh *mesh, double spacing,
                                           bb_clamp_grid **out);
+
+/// What it takes under a mesh of so many nodes, and what stays; `ratio` of its spacing to the
+/// mesh's.
+bb_need bb_clamp_grid_need(double nodes, double ratio);
+bb_need bb_clamp_grid_held(double nodes, double ratio);
+
+/// Pairs of a mesh node and a coarse node that it is interpolated from.
+double bb_clamp_grid_pairs(double nodes, double ratio);
+
 /// Nodes and bilinear weights of a point over the wafer, m; one outside the cells is refused with
 /// `false`.
 bool bb_clamp_grid_weigh(const bb_clamp_grid *grid, double x, double y, bb_index node[4],

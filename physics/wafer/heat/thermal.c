@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "physics/wafer/heat/clamp_grid.h"
+#include "physics/wafer/heat/heat_sizes.h"
 #include "physics/wafer/heat/through_mode.h"
 
 #include <math.h>
@@ -415,6 +416,53 @@ done:
     bb_clamp_grid_destroy(&grid);
     bb_thermal_destroy(&thermal);
     return status;
+}
+
+// Sizes of a model.
+typedef struct extent {
+    double nodes, ratio;      // of the wafer's mesh; of the clamp's spacing to the mesh's
+    double unknowns, entries; // of the state; that are added to the matrix
+} extent;
+
+// A conductance is four entries. A cell has six of them, a node one to each coarse node that it is
+// interpolated from; tau has the cells' again, five entries a pair and one a node. Every unknown
+// has its loss. The ring's contacts are few.
+static extent measure(const bb_wafer_material_config *wafer, const bb_mesh_config *mesh,
+                      const bb_clamp_config *clamp, const bb_ring_config *ring)
+{
+    const bb_heat_sizes sizes = bb_heat_sizes_of(wafer, mesh, clamp, ring);
+    const double two = mesh->through_thickness == (int)BB_THROUGH_TWO_MODE ? 1.0 : 0.0;
+    const double ratio = clamp->spacing_mm / mesh->spacing_mm;
+    const double pairs = bb_clamp_grid_pairs(sizes.nodes, ratio);
+    extent span = {.nodes = sizes.nodes,
+                   .ratio = ratio,
+                   .unknowns = (1.0 + two) * sizes.nodes + sizes.ring + sizes.clamp};
+    span.entries = 24.0 * (sizes.nodes + sizes.ring + sizes.clamp) + 4.0 * pairs +
+                   two * (25.0 * sizes.nodes + 5.0 * pairs) + span.unknowns;
+    return span;
+}
+
+// Capacity, loss and what a joule does.
+static bb_need vectors_of(const extent *span)
+{
+    return (bb_need){.host_bytes = sizeof(bb_thermal) + 3.0 * span->unknowns * sizeof(double)};
+}
+
+bb_need bb_thermal_held(const bb_wafer_material_config *wafer, const bb_mesh_config *mesh,
+                        const bb_clamp_config *clamp, const bb_ring_config *ring)
+{
+    const extent span = measure(wafer, mesh, clamp, ring);
+    return bb_need_together(vectors_of(&span), bb_csr_held(span.unknowns, span.entries));
+}
+
+bb_need bb_thermal_need(const bb_wafer_material_config *wafer, const bb_mesh_config *mesh,
+                        const bb_clamp_config *clamp, const bb_ring_config *ring)
+{
+    const extent span = measure(wafer, mesh, clamp, ring);
+    const bb_need assembling = bb_need_together(bb_clamp_grid_held(span.nodes, span.ratio),
+                                                bb_csr_assemble_need(span.unknowns, span.entries));
+    return bb_need_together(
+        vectors_of(&span), bb_need_in_turn(bb_clamp_grid_need(span.nodes, span.ratio), assembling));
 }
 
 static double weighted_sum(const double *weight, const double *value, bb_index count)

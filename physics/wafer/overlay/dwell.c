@@ -22,6 +22,12 @@ static void place_points(const bb_metrology_config *config, bb_dwell *dwell)
     }
 }
 
+bb_need bb_dwell_need(const bb_metrology_config *config)
+{
+    return (bb_need){.host_bytes = sizeof(bb_dwell) + 5.0 * (double)config->columns *
+                                                          (double)config->rows * sizeof(double)};
+}
+
 bb_status bb_dwell_create(const bb_slit_grid *slit, const bb_field *field,
                           const bb_metrology_config *config, bb_dwell **out)
 {

@@ -10,6 +10,7 @@
 #ifndef BB_PHYSICS_WAFER_OVERLAY_DWELL_H
 #define BB_PHYSICS_WAFER_OVERLAY_DWELL_H
 
+#include "core/need.h"
 #include "physics/wafer/slit_grid.h"
 
 /// One axis of one field. Read-only to users; results are right after the last light step.
@@ -37,6 +38,9 @@ double bb_dwell_deviation(const bb_dwell *dwell, bb_index point);
 
 /// Forgets all steps, for another pipeline.
 void bb_dwell_reset(bb_dwell *dwell);
+
+/// What it takes.
+bb_need bb_dwell_need(const bb_metrology_config *config);
 
 void bb_dwell_destroy(bb_dwell **dwell);
 

@@ -110,6 +110,18 @@ done:
     return status;
 }
 
+static const double per_unknown = 17.5; // as measured at 1 and 0.5 mm, see plate_factor.h
+
+bb_need bb_coupled_plate_held(double nodes)
+{
+    return bb_plate_factor_held(U * nodes, per_unknown);
+}
+
+bb_need bb_coupled_plate_need(double nodes)
+{
+    return bb_plate_factor_need(U * nodes, per_unknown, bb_plate_matrix_values(nodes));
+}
+
 void bb_coupled_plate_load(const bb_coupled_plate *plate, const double *temperature,
                            const double *tau, double *right)
 {

@@ -41,6 +41,10 @@ BB_CHECKED bb_status bb_coupled_plate_create(const bb_disc_mesh *mesh, const bb_
                                              const double *springs, const char *cache_folder,
                                              bb_coupled_plate **out);
 
+/// What a plate of so many nodes takes while it is factored, and what stays.
+bb_need bb_coupled_plate_need(double nodes);
+bb_need bb_coupled_plate_held(double nodes);
+
 /// Key of the factor: a digest of the mesh, the element matrices, the order of elimination and the
 /// springs.
 BB_CHECKED bb_status bb_coupled_plate_key(const bb_disc_mesh *mesh, const bb_plate_element *element,

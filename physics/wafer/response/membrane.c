@@ -9,6 +9,7 @@
 #include "physics/wafer/response/rigid_modes.h"
 #include "physics/wafer/response/workspace_pool.h"
 
+#include <math.h>
 #include <string.h>
 
 // At most 9 neighbours a node, two unknowns each: of them and the node's own the upper triangle.
@@ -134,6 +135,38 @@ done:
     BB_RELEASE(&order);
     bb_membrane_destroy(&membrane);
     return status;
+}
+
+static const double per_unknown = 7.5; // doubles, over log2 of the unknowns; see plate_factor.h
+
+// Nodes and weights of the rigid modes.
+static bb_need modes_need(double nodes)
+{
+    return (bb_need){.host_bytes = sizeof(bb_membrane) +
+                                   nodes * (2.0 * sizeof(int64_t) + 3.0 * sizeof(double))};
+}
+
+bb_need bb_membrane_held(double nodes)
+{
+    return bb_need_together(modes_need(nodes), bb_plate_factor_held(2.0 * nodes, per_unknown));
+}
+
+bb_need bb_membrane_need(double nodes)
+{
+    return bb_need_together(modes_need(nodes),
+                            bb_plate_factor_need(2.0 * nodes, per_unknown, MOST_OF_NODE * nodes));
+}
+
+bb_need bb_membrane_rows_need(double nodes, double rows, double threads)
+{
+    static const double values_per_second = 4.0e9; // of the factor, of one core, for a row
+    const double batches = fmin(threads, ceil(rows / BATCH));
+    const double values = bb_plate_factor_held(2.0 * nodes, per_unknown).host_bytes / 8.0;
+    const bb_need batch = {.host_bytes = BATCH * 3.0 * nodes * sizeof(double)};
+    bb_need need = bb_need_copies(
+        bb_need_together(batch, bb_supernodes_solve_need(nodes, 2.0, BATCH)), batches);
+    need.seconds = rows * values / (values_per_second * threads);
+    return need;
 }
 
 bb_status bb_membrane_solve(const bb_membrane *membrane, const double *temperature, double *u)

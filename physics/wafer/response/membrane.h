@@ -53,6 +53,12 @@ BB_CHECKED bb_status bb_membrane_rows(const bb_membrane *membrane, int axis, bb_
 BB_CHECKED bb_status bb_membrane_take_rows(const bb_membrane *membrane, double **rows);
 void bb_membrane_give_rows(const bb_membrane *membrane, double **rows);
 
+/// What a membrane of so many nodes takes while it is factored, what stays, and what its rows do
+/// for `rows` points: by each thread a batch of right-hand sides and of rows.
+bb_need bb_membrane_need(double nodes);
+bb_need bb_membrane_held(double nodes);
+bb_need bb_membrane_rows_need(double nodes, double rows, double threads);
+
 /// Doubles that the factor holds.
 bb_index bb_membrane_factor_values(const bb_membrane *membrane);
 

@@ -8,6 +8,8 @@
 
 // Six unknowns a node make small leaves worth their while: 13 % fewer values than leaves of 8.
 enum { U = BB_PLATE_UNKNOWNS, NEIGHBOURS = 9, LEAF = 3 };
+// Half of the neighbours stand before a node, and of its own block the upper triangle.
+enum { VALUES_OF_NODE = U * U * (NEIGHBOURS / 2) + U * (U + 1) / 2 };
 
 // Stiffness between a node and its neighbours, block [3 (dy + 1) + dx + 1].
 typedef struct stencil {
@@ -90,13 +92,17 @@ static void fill_node(const stencil *weights, bb_index node, bb_upper_triangle *
     }
 }
 
+double bb_plate_matrix_values(double nodes)
+{
+    return nodes * VALUES_OF_NODE;
+}
+
 bb_status bb_plate_assemble(const bb_disc_mesh *mesh, const bb_plate_element *element,
                             const double *springs, bb_upper_triangle *out)
 {
     bb_status status = BB_OK;
     bb_index nodes = mesh->node_count;
-    // Half of the neighbours stand before a node, and of its own block the upper triangle.
-    bb_index limit = nodes * (U * U * (NEIGHBOURS / 2) + U * (U + 1) / 2);
+    bb_index limit = nodes * VALUES_OF_NODE;
     *out = (bb_upper_triangle){.unknowns = U * (int64_t)nodes};
     BB_TRY(BB_ALLOCATE(U * nodes + 1, &out->start));
     BB_TRY(BB_ALLOCATE(limit, &out->row));

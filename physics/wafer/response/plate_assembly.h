@@ -16,6 +16,9 @@ void bb_upper_triangle_release(bb_upper_triangle *matrix);
 
 /// order [BB_PLATE_UNKNOWNS * node_count]: nested dissection by node; as numbered when the mesh is
 /// periodic. Errors: BB_MEMORY.
+/// Values of the matrix, with room for neighbours that nodes at the edge lack.
+double bb_plate_matrix_values(double nodes);
+
 BB_CHECKED bb_status bb_plate_order(const bb_disc_mesh *mesh, int64_t *order);
 
 #endif

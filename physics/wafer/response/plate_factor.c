@@ -6,6 +6,7 @@
 
 #include <cholmod.h>
 #include <dlfcn.h>
+#include <math.h>
 
 _Static_assert(sizeof(SuiteSparse_long) == sizeof(int64_t), "CHOLMOD's long has 64 bits");
 
@@ -119,6 +120,25 @@ bb_status bb_plate_factor_create(const bb_upper_triangle *matrix, const int64_t 
 done:
     bb_plate_factor_destroy(&factor);
     return status;
+}
+
+bb_need bb_plate_factor_held(double unknowns, double per_unknown)
+{
+    const double values = per_unknown * unknowns * log2(unknowns);
+    return (bb_need){.host_bytes = values * sizeof(double)};
+}
+
+bb_need bb_plate_factor_need(double unknowns, double per_unknown, double matrix_values)
+{
+    static const double rate = 8.0e7; // unknowns^1.5 a second, of one core
+    const bb_need copies = {.host_bytes = 2.0 * matrix_values * (sizeof(int64_t) + sizeof(double)),
+                            .seconds = pow(unknowns, 1.5) / rate};
+    return bb_need_together(bb_plate_factor_held(unknowns, per_unknown), copies);
+}
+
+double bb_plate_factor_peak_bytes(const bb_plate_factor *factor)
+{
+    return factor->cholmod == NULL ? 0.0 : (double)factor->cholmod->common.memory_usage;
 }
 
 const bb_supernodes *bb_plate_factor_supernodes(const bb_plate_factor *factor)

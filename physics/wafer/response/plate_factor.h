@@ -13,6 +13,7 @@
 #ifndef BB_PHYSICS_WAFER_RESPONSE_PLATE_FACTOR_H
 #define BB_PHYSICS_WAFER_RESPONSE_PLATE_FACTOR_H
 
+#include "core/need.h"
 #include "physics/wafer/response/supernode_solve.h"
 
 /// Upper triangle of a symmetric matrix by columns: rows of column j are
@@ -47,6 +48,16 @@ BB_CHECKED bb_status bb_plate_factor_store(const bb_plate_factor *factor, const 
 
 /// Path of the file of a key. Owner: the caller.
 BB_CHECKED bb_status bb_plate_factor_path(const char *folder, bb_factor_key key, char **out);
+
+/// What factoring takes: the matrix of `matrix_values` beside CHOLMOD's permuted copy of it, and a
+/// factor by nested dissection of `per_unknown` n log2 n doubles for n unknowns, its indices
+/// included; and what of it stays. CHOLMOD takes its part by itself, not from core/memory.h.
+bb_need bb_plate_factor_need(double unknowns, double per_unknown, double matrix_values);
+bb_need bb_plate_factor_held(double unknowns, double per_unknown);
+
+/// The most that CHOLMOD held while it made a factor, bytes by its own count; 0 of one that was
+/// read.
+double bb_plate_factor_peak_bytes(const bb_plate_factor *factor);
 
 /// Valid as long as the factor.
 const bb_supernodes *bb_plate_factor_supernodes(const bb_plate_factor *factor);

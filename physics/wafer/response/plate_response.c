@@ -5,6 +5,7 @@
 #include "core/portable.h"
 #include "physics/wafer/response/plate_sample.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { BATCH = BB_PLATE_BATCH };
@@ -136,7 +137,17 @@ void bb_plate_response_make(const bb_coupled_plate *plate, const bb_temperature_
     };
 }
 
-double bb_plate_response_bytes(double nodes, double modes)
+bb_need bb_plate_response_need(double nodes, double modes, double rows, double threads)
 {
-    return 8.0 * BATCH * (BB_PLATE_UNKNOWNS + modes) * nodes;
+    static const double values_per_second = 8.5e9; // of the factor, of one core, for a row
+    const double batches = fmin(threads, ceil(rows / BATCH));
+    const double values = bb_coupled_plate_held(nodes).host_bytes / sizeof(double);
+    const bb_need batch = {
+        .host_bytes = BATCH * ((BB_PLATE_UNKNOWNS + modes) * nodes * sizeof(double) +
+                               sizeof(bb_plate_sample) + BB_PLATE_SAMPLE * sizeof(int64_t))};
+    bb_need need = bb_need_copies(
+        bb_need_together(batch, bb_supernodes_solve_need(nodes, BB_PLATE_UNKNOWNS, BATCH)),
+        batches);
+    need.seconds = rows * values / (values_per_second * threads);
+    return need;
 }

@@ -38,8 +38,8 @@ void bb_plate_response_make(const bb_coupled_plate *plate, const bb_temperature_
                             const bb_slit_grid *slit, const bb_field *field, int axis,
                             bb_index modes, bb_plate_response *out);
 
-/// Bytes that a thread needs to make rows of `modes` blocks: right-hand sides of a batch and its
-/// nodal rows.
-double bb_plate_response_bytes(double nodes, double modes);
+/// What `rows` rows of `modes` blocks take beside the plate: of each thread right-hand sides of a
+/// batch and its nodal rows.
+bb_need bb_plate_response_need(double nodes, double modes, double rows, double threads);
 
 #endif

@@ -128,6 +128,34 @@ static void find_scales(bb_radial_kernel *kernel)
     kernel->split_reach = 14.0 / decay;
 }
 
+// Where tables start and how dense they are: the finest pieces set it.
+typedef struct layout {
+    double begin, smooth_end, interval;
+} layout;
+
+static layout lay_out(const bb_radial_kernel *kernel)
+{
+    const double pieces = ceil(kernel->side / kernel->split_side);
+    const double finest = kernel->side / pieces;
+    const double begin = (NEAR - HALF_DIAGONAL) * finest;
+    return (layout){
+        .begin = begin, .smooth_end = (NEAR + HALF_DIAGONAL) * finest, .interval = begin / 24.0};
+}
+
+bb_need bb_radial_kernel_need(const bb_radial_mode *modes, int mode_count, double cell_width,
+                              double cell_height, double reach)
+{
+    bb_radial_kernel kernel = {.mode_count = mode_count, .side = fmax(cell_width, cell_height)};
+    for (int i = 0; i < mode_count; ++i) {
+        kernel.modes[i] = modes[i];
+    }
+    find_scales(&kernel);
+    const layout tables = lay_out(&kernel);
+    const double intervals =
+        ceil(tables.smooth_end / tables.interval) + ceil((reach - tables.begin) / tables.interval);
+    return (bb_need){.host_bytes = BB_RADIAL_TERMS * intervals * sizeof(double)};
+}
+
 bb_status bb_radial_kernel_create(const bb_radial_mode *modes, int mode_count, double cell_width,
                                   double cell_height, double reach, bb_radial_kernel *out)
 {
@@ -143,16 +171,13 @@ bb_status bb_radial_kernel_create(const bb_radial_mode *modes, int mode_count, d
     }
     find_scales(&kernel);
     kernel.side = fmax(cell_width, cell_height);
-    // The finest pieces set where tables start and how dense they are.
-    double pieces = ceil(kernel.side / kernel.split_side);
-    double finest = kernel.side / pieces;
-    double begin = (NEAR - HALF_DIAGONAL) * finest;
-    double smooth_end = (NEAR + HALF_DIAGONAL) * finest;
-    double interval = begin / 24.0;
-    BB_TRY(bb_radial_table_create(smooth_of, &kernel, 0.0, smooth_end,
-                                  (bb_index)ceil(smooth_end / interval), &kernel.smooth));
-    BB_TRY(bb_radial_table_create(value_of, &kernel, begin, reach,
-                                  (bb_index)ceil((reach - begin) / interval), &kernel.far));
+    const layout tables = lay_out(&kernel);
+    BB_TRY(bb_radial_table_create(smooth_of, &kernel, 0.0, tables.smooth_end,
+                                  (bb_index)ceil(tables.smooth_end / tables.interval),
+                                  &kernel.smooth));
+    BB_TRY(bb_radial_table_create(value_of, &kernel, tables.begin, reach,
+                                  (bb_index)ceil((reach - tables.begin) / tables.interval),
+                                  &kernel.far));
     *out = kernel;
     kernel = (bb_radial_kernel){0};
 done:

@@ -16,6 +16,7 @@
 #ifndef BB_PHYSICS_WAFER_RESPONSE_RADIAL_KERNEL_H
 #define BB_PHYSICS_WAFER_RESPONSE_RADIAL_KERNEL_H
 
+#include "core/need.h"
 #include "physics/wafer/response/radial_table.h"
 
 #include <complex.h>
@@ -45,6 +46,10 @@ typedef struct bb_radial_kernel {
 BB_CHECKED bb_status bb_radial_kernel_create(const bb_radial_mode *modes, int mode_count,
                                              double cell_width, double cell_height, double reach,
                                              bb_radial_kernel *out);
+
+/// What it takes: its tables.
+bb_need bb_radial_kernel_need(const bb_radial_mode *modes, int mode_count, double cell_width,
+                              double cell_height, double reach);
 
 /// f(r) without a table, r > 0.
 double bb_radial_kernel_value(const bb_radial_kernel *kernel, double r);

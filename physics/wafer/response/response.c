@@ -74,6 +74,36 @@ double bb_response_height_amplitude(const bb_wafer_material_config *wafer,
     return growth + shear * u / bend;
 }
 
+// Between any two points of the grid's square; of coarse grids at least where tables start.
+static double reach_of(double columns, double rows, double cell_width, double cell_height)
+{
+    return fmax(hypot(cell_width * columns, cell_height * rows),
+                6.0 * fmax(cell_width, cell_height));
+}
+
+bb_need bb_response_need(const bb_wafer_material_config *wafer, const bb_clamp_config *clamp,
+                         const bb_grid_config *grid, double radius)
+{
+    const bb_plate plate = bb_plate_make(wafer, clamp);
+    const double width = 2.0 * radius / (double)grid->columns;
+    const double height = 2.0 * radius / (double)grid->rows;
+    const double reach = reach_of((double)grid->columns, (double)grid->rows, width, height);
+    const bb_radial_mode membrane = {1.0, sqrt(plate.tangential / plate.membrane)};
+    const bb_need own = {.host_bytes = sizeof(bb_response)};
+    bb_radial_mode modes[3];
+    height_modes(&plate, modes);
+    return bb_need_together(
+        own, bb_need_together(bb_radial_kernel_need(&membrane, 1, width, height, reach),
+                              bb_radial_kernel_need(modes, 3, width, height, reach)));
+}
+
+// A row has two edges of every cell, integrated from a line of the grid.
+bb_need bb_field_response_need(double rows, double cells, double threads)
+{
+    static const double entries_per_second = 2.5e7; // of one core
+    return (bb_need){.seconds = rows * cells / (entries_per_second * threads)};
+}
+
 bb_status bb_response_create(const bb_wafer_material_config *wafer, const bb_clamp_config *clamp,
                              const bb_temperature_grid *grid, bb_response **out)
 {
@@ -84,10 +114,8 @@ bb_status bb_response_create(const bb_wafer_material_config *wafer, const bb_cla
     BB_REQUIRE(wafer->elasticity == (int)BB_ELASTICITY_ISOTROPIC, BB_UNSUPPORTED,
                "wafer.elasticity: the closed-form kernel is isotropic; take response.generator: "
                "plate for a cubic wafer, or fem without axis z");
-    // Between any two points of the grid's square; of coarse grids at least where tables start.
-    double reach = fmax(
-        hypot(grid->cell_width * (double)grid->columns, grid->cell_height * (double)grid->rows),
-        6.0 * fmax(grid->cell_width, grid->cell_height));
+    const double reach =
+        reach_of((double)grid->columns, (double)grid->rows, grid->cell_width, grid->cell_height);
     BB_TRY(BB_ZEROED(1, &response));
     response->grid = grid;
     response->screening_length = sqrt(plate.membrane / plate.tangential);

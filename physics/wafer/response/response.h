@@ -72,6 +72,11 @@ BB_CHECKED bb_status bb_field_response_make(const bb_response *response, const b
 double bb_response_height_amplitude(const bb_wafer_material_config *wafer,
                                     const bb_clamp_config *clamp, double q);
 
+/// What the tables take, and what `rows` of a response to `cells` do, over the threads.
+bb_need bb_response_need(const bb_wafer_material_config *wafer, const bb_clamp_config *clamp,
+                         const bb_grid_config *grid, double radius);
+bb_need bb_field_response_need(double rows, double cells, double threads);
+
 void bb_response_destroy(bb_response **response);
 
 #endif

@@ -5,6 +5,7 @@
 #include "core/portable.h"
 
 #include <cblas.h>
+#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -93,6 +94,14 @@ static void go_back(const block *tile, bb_index width, double *part, double *x)
     }
     cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasNoTrans, CblasNonUnit, w, tile->columns,
                 1.0, tile->diagonal, tile->rows, own, w);
+}
+
+bb_need bb_supernodes_solve_need(double nodes, double unknowns, bb_index width)
+{
+    static const double lines = 4.0;
+    const double below = lines * sqrt(4.0 / M_PI * nodes) * unknowns;
+    return (bb_need){.host_bytes =
+                         below * (double)width * sizeof(double) + nodes * unknowns}; // and marks
 }
 
 bb_status bb_supernodes_solve(const bb_supernodes *factor, bb_index width, bb_index touched_count,

@@ -13,6 +13,7 @@
 #ifndef BB_PHYSICS_WAFER_RESPONSE_SUPERNODE_SOLVE_H
 #define BB_PHYSICS_WAFER_RESPONSE_SUPERNODE_SOLVE_H
 
+#include "core/need.h"
 #include "core/status.h"
 
 #include <stdint.h>
@@ -38,6 +39,10 @@ typedef struct bb_supernodes {
 /// BB_MEMORY.
 BB_CHECKED bb_status bb_supernodes_solve(const bb_supernodes *factor, bb_index width,
                                          bb_index touched_count, const int64_t *touched, double *x);
+
+/// What it takes beside x of so many unknowns a node: of a disc by nested dissection the largest
+/// block below a supernode is a few lines of nodes across.
+bb_need bb_supernodes_solve_need(double nodes, double unknowns, bb_index width);
 
 /// Whether the index arrays hold together, so that a solve stays inside its arrays. For factors
 /// that were read from a file. Errors: BB_INVALID.

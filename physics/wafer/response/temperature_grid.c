@@ -134,6 +134,37 @@ done:
     return status;
 }
 
+// Quarters of nodes, and what lines of the grid cut off them.
+static double entries_of(const bb_grid_config *config, double nodes, double spacing, double radius)
+{
+    const double across = 0.5 * spacing * (double)config->columns / (2.0 * radius);
+    const double along = 0.5 * spacing * (double)config->rows / (2.0 * radius);
+    return 4.0 * nodes * (1.0 + across) * (1.0 + along);
+}
+
+static bb_need cells_of(const bb_grid_config *config)
+{
+    return (bb_need){.host_bytes = sizeof(bb_temperature_grid) +
+                                   (double)(config->columns * config->rows) * sizeof(double) +
+                                   2.0 * (double)config->rows * sizeof(bb_index)};
+}
+
+bb_need bb_temperature_grid_held(const bb_grid_config *config, double nodes, double spacing,
+                                 double radius)
+{
+    return bb_need_together(cells_of(config),
+                            bb_csr_held((double)(config->columns * config->rows),
+                                        entries_of(config, nodes, spacing, radius)));
+}
+
+bb_need bb_temperature_grid_need(const bb_grid_config *config, double nodes, double spacing,
+                                 double radius)
+{
+    return bb_need_together(cells_of(config),
+                            bb_csr_assemble_need((double)(config->columns * config->rows),
+                                                 entries_of(config, nodes, spacing, radius)));
+}
+
 double bb_temperature_grid_weigh(const bb_temperature_grid *grid, double x, double y,
                                  bb_index cell[4], double weight[4])
 {

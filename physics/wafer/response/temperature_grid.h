@@ -50,6 +50,12 @@ void bb_temperature_grid_gather(const bb_temperature_grid *grid, bb_index cell,
                                 const double *node_area, const double *nodal,
                                 double sum[BB_GRID_BATCH]);
 
+/// What it takes over a mesh of so many nodes and a spacing, while it is made and when it stands.
+bb_need bb_temperature_grid_need(const bb_grid_config *config, double nodes, double spacing,
+                                 double radius);
+bb_need bb_temperature_grid_held(const bb_grid_config *config, double nodes, double spacing,
+                                 double radius);
+
 void bb_temperature_grid_destroy(bb_temperature_grid **grid);
 
 #endif

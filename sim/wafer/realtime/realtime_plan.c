@@ -3,6 +3,7 @@
 
 #include "sim/pipelines/product_coding.h"
 #include "sim/wafer/realtime/latency.h"
+#include "solvers/loop/control_loop.h"
 #include "solvers/loop/field_stream.h"
 
 #include <math.h>
@@ -62,21 +63,9 @@ typedef struct realtime_memory {
     double device; // the fullest
 } realtime_memory;
 
-// Measured at 0.5 mm: rows of A, B and states by node, rows of W and x by cell; sums of an
-// operator's products.
-static const double node_bytes = 130.0;
-static const double cell_bytes = 64.0;
-static const double sums_bytes = 2e6;
-
 static const bb_product_pipeline *pipeline_of(const bb_wafer_study *study)
 {
     return (const bb_product_pipeline *)study->pipelines.items + bb_wafer_study_realtime(study);
-}
-
-// Rows that a thread has in fp64 while a matrix is coded.
-static double band_rows(const bb_wafer_study *study, const bb_product_pipeline *pipeline)
-{
-    return bb_codec_band_rows(&pipeline->storage, (double)study->response.slit_points.columns);
 }
 
 // Operators of an axis on a device at once: of every field, or of two slots and a field on its way
@@ -87,38 +76,33 @@ static double sets_of(const bb_wafer_study *study, const bb_realtime_extent *ext
                                                              : extent->scored;
 }
 
-// Coded on the device.
-static double matrix_bytes(const bb_product_pipeline *pipeline, double values)
-{
-    return values * bb_product_coding_device_bytes(pipeline);
-}
-
-// On the host while it is coded.
-static double making_bytes(const bb_product_pipeline *pipeline, double values)
-{
-    return matrix_bytes(pipeline, values) +
-           (bb_codec_needs_copy(&pipeline->storage) ? 8.0 * values : 0.0);
-}
-
 static realtime_memory memory_of(const bb_wafer_study *study, const bb_realtime_extent *extent)
 {
     const bb_product_pipeline *pipeline = pipeline_of(study);
+    const bb_matrix_layout *layout = &extent->layout;
+    const bb_codec_config fp64 = bb_codec_plain(BB_FORMAT_FP64);
     const bool streamed = study->realtime.matrices == (int)BB_LOOP_STREAMED;
-    const double values = extent->cells * extent->points;
+    const double cells = (double)layout->columns;
     const double axes = (double)study->response.axes.count;
     const double gpus = (double)study->realtime.gpus;
-    const double matrix = matrix_bytes(pipeline, values);
-    // Beside a matrix: x, y and sums of its products.
-    const double one = matrix + 4.0 * extent->cells + 8.0 * extent->points + sums_bytes;
     const double sets = sets_of(study, extent);
-    realtime_memory out = {.matrices = extent->scored * axes * matrix};
-    out.host = BB_PLAN_PROGRAM_BYTES + extent->rows_bytes + 800.0 * extent->nodes +
-               making_bytes(pipeline, values) +
-               8.0 * extent->threads * band_rows(study, pipeline) * extent->cells +
-               4.0 * sets * axes * extent->cells + (streamed ? out.matrices : 0.0) +
+    const double values = (double)layout->rows * cells;
+    const bb_need copy = bb_codec_needs_copy(&pipeline->storage)
+                             ? bb_coded_matrix_held(&fp64, layout)
+                             : (bb_need){0};
+    const bb_need coding =
+        bb_product_coding_need(pipeline, study->common.device, layout, 1.0, extent->threads);
+    const bb_need operation =
+        bb_coded_operator_need(&pipeline->storage, (double)layout->rows, cells, BB_DEVICE_CUDA);
+    const bb_need loop = bb_need_together(bb_need_copies(operation, sets * ceil(axes / gpus)),
+                                          bb_control_loop_need(extent->nodes, cells));
+    const bb_need making = bb_need_together(extent->problem, bb_need_together(copy, coding));
+    realtime_memory out = {.matrices = extent->scored * axes * values *
+                                       bb_codec_bytes_per_value(&pipeline->storage),
+                           .device = loop.device_bytes};
+    out.host = BB_PLAN_PROGRAM_BYTES + making.host_bytes +
+               bb_need_copies(operation, sets * axes).host_bytes + (streamed ? out.matrices : 0.0) +
                gpus * (double)sizeof(bb_step_record) * (double)study->realtime.steps;
-    out.device =
-        sets * ceil(axes / gpus) * one + node_bytes * extent->nodes + cell_bytes * extent->cells;
     return out;
 }
 

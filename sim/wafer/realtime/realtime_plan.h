@@ -15,10 +15,10 @@ BB_CHECKED bb_status bb_realtime_plan_check(const bb_wafer_study *study,
 
 /// Sizes of a study, counted as doubles.
 typedef struct bb_realtime_extent {
-    double cells, points; ///< of S, of a field
-    double nodes;         ///< of the mesh
-    double scored;        ///< fields
-    double rows_bytes;    ///< on the host, of what makes the rows
+    bb_matrix_layout layout; ///< of a matrix: points of a field by cells of S
+    double nodes;            ///< of the mesh
+    double scored;           ///< fields
+    bb_need problem;         ///< on the host, with what makes the rows
     double threads;
 } bb_realtime_extent;
 

@@ -141,19 +141,33 @@ void bb_panel_array_bytes(const bb_panel_plan *plan, const bb_panel_arithmetic *
     out[BB_PANEL_WORKSPACE_AHEAD] = out[BB_PANEL_WORKSPACE_CHAIN] = workspace_bytes;
 }
 
-double bb_panel_plan_bytes(const bb_panel_plan *plan, bb_index gpus)
+// What an entry of R takes to the host.
+static const double transfer_seconds = 3.0e-9;
+
+static double seconds_of(const bb_panel_plan *plan)
+{
+    const double n = (double)plan->n;
+    const double sides = (double)plan->sides;
+    double shares[BB_VARIANT_COUNT] = {0.0};
+    shares[plan->arithmetic] = 1.0;
+    const double flops = n * n * n / 3.0 + 2.0 * n * n * sides;
+    return flops * bb_variant_relative_cost(shares) / BB_NEED_DEVICE_RATE +
+           transfer_seconds * n * sides;
+}
+
+bb_need bb_panel_plan_need(const bb_panel_plan *plan, bb_index gpus)
 {
     bb_panel_arithmetic arithmetic = {0};
     size_t arrays[BB_PANEL_ARRAYS];
     double bytes = library_bytes;
     if (bb_panel_arithmetic_of(plan, &arithmetic) != BB_OK) {
-        return 0.0;
+        return (bb_need){0};
     }
     bb_panel_array_bytes(plan, &arithmetic, (plan->sides + gpus - 1) / gpus, arrays);
     for (int a = 0; a < (int)BB_PANEL_ARRAYS; ++a) {
         bytes += (double)arrays[a];
     }
-    return bytes;
+    return (bb_need){.device_bytes = bytes, .seconds = seconds_of(plan)};
 }
 
 // Part of the blocks below the diagonal that have a second plane: those that are rounded to fp16 as

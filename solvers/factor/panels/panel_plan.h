@@ -6,6 +6,7 @@
 #ifndef BB_SOLVERS_FACTOR_PANELS_PANEL_PLAN_H
 #define BB_SOLVERS_FACTOR_PANELS_PANEL_PLAN_H
 
+#include "core/need.h"
 #include "precision/policy.h"
 #include "solvers/factor/panels/triangle_layout.h"
 
@@ -27,9 +28,10 @@ typedef struct bb_panel_plan {
                                    ///< arithmetic; borrowed, read while factoring
 } bb_panel_plan;
 
-/// Device memory that a plan takes on each of `gpus`, bytes: all of it is taken on creation. The
-/// sources' is not in it. 0 for a plan that is not possible.
-double bb_panel_plan_bytes(const bb_panel_plan *plan, bb_index gpus);
+/// What a plan takes on each of `gpus`: all of the memory on creation. The sources' is not in it.
+/// Seconds are those of one GPU, with the results on their way to the host. Nothing for a plan that
+/// is not possible.
+bb_need bb_panel_plan_need(const bb_panel_plan *plan, bb_index gpus);
 
 /// Bytes of them that hold L: the triangle in its planes and the diagonal blocks. The bf16 plane of
 /// operands is a copy and not counted, nor the second plane of a block rounded to fp16 (hp2, hp3),

@@ -401,3 +401,58 @@ double bb_tile_cholesky_flops(bb_index n, bb_index count)
     double rows = (double)n;
     return rows * rows * rows / 3.0 + 2.0 * rows * rows * (double)count;
 }
+
+// Room for rounded copies of two columns, for every operand that products may ask for and that some
+// tile is not.
+static double copies_bytes(bb_index n, bb_index size, int count, const bb_variant *given)
+{
+    bool taken[BB_OPERAND_COUNT] = {false};
+    bool lacking[BB_OPERAND_COUNT] = {false};
+    double words = 0.0;
+    for (int v = 0; v < count; ++v) {
+        const bb_variant_info *info = bb_variant_describe(given[v]);
+        const bool wide = info->output == BB_FORMAT_FP64;
+        double value = 0.0;
+        const bb_tile tile = {.format = info->output, .f64 = wide ? &value : NULL};
+        taken[wide ? BB_FORMAT_FP64 : BB_FORMAT_FP32] = true;
+        taken[bb_tile_operand_of(given[v])] = true;
+        for (bb_operand f = 0; f < BB_OPERAND_COUNT; ++f) {
+            lacking[f] = lacking[f] || !bb_tile_serves(&tile, f);
+        }
+    }
+    for (bb_operand f = 0; f < BB_OPERAND_COUNT; ++f) {
+        words += taken[f] && lacking[f] ? (double)bb_tile_operand_bytes(f) : 0.0;
+    }
+    return 2.0 * ceil((double)n / (double)size) * (double)size * (double)size * words;
+}
+
+// Operations a second of one core: what the emulation of narrow formats leaves of fp32's, and of
+// fp16 sums, whose accumulator is rounded.
+static double rate_of(bb_variant variant)
+{
+    const bb_variant_info *info = bb_variant_describe(variant);
+    if (info->accumulator == BB_FORMAT_FP16) {
+        return 5.0e9;
+    }
+    const double plain = info->output == BB_FORMAT_FP64 ? BB_NEED_FP64_RATE : BB_NEED_FP32_RATE;
+    return info->rounds ? 5.0e10 / (double)info->products : plain;
+}
+
+bb_need bb_tile_cholesky_factor_need(const bb_tile_plan *plan, bb_index n, int count,
+                                     const bb_variant *given, double threads)
+{
+    const bb_index size = plan->tile_size < n ? plan->tile_size : n;
+    const double tile_rows = ceil((double)n / (double)size);
+    const double tiles = 0.5 * tile_rows * (tile_rows + 1.0);
+    const bb_need scratch = bb_need_copies(bb_tile_workspace_need(size), threads);
+    // Which tiles are light is chosen before the rest is released.
+    const double light = plan->sweeps == BB_POLICY_SWEEPS_LIGHT
+                             ? tile_rows * tile_rows + sizeof(double) * tiles +
+                                   bb_light_tiles_need((bb_index)tile_rows).host_bytes
+                             : 0.0;
+    const double progress =
+        sizeof(counter) * (tiles + tile_rows) + sizeof(bb_tile_updates) * tiles + light;
+    return (bb_need){
+        .host_bytes = copies_bytes(n, size, count, given) + scratch.host_bytes + progress,
+        .seconds = bb_tile_cholesky_flops(n, 0) / (rate_of(plan->arithmetic) * threads)};
+}

@@ -27,12 +27,20 @@ extern "C" {
 BB_CHECKED bb_status bb_tile_cholesky_factor(bb_tile_matrix *matrix, bb_index accumulate_k,
                                              bb_outcome *outcome);
 
+/// What factoring takes beside the matrix; `given` [count] are the variants that tiles may get.
+bb_need bb_tile_cholesky_factor_need(const bb_tile_plan *plan, bb_index n, int count,
+                                     const bb_variant *given, double threads);
+
 /// X <- X (L L^T)^-1 for X [count][n] row-major fp64, `count` right-hand sides as rows: a forward
 /// and a backward sweep, in fp64 when every tile is dp and in fp32 otherwise, or, where the
 /// factor's plan says so, with the products of the tiles' variants (tile_sweep.h). Errors:
 /// BB_MEMORY.
 BB_CHECKED bb_status bb_tile_cholesky_solve(const bb_tile_matrix *factor, bb_index count,
                                             double *x);
+
+/// What it takes beside the factor and `rows` right-hand sides.
+bb_need bb_tile_cholesky_solve_need(const bb_tile_plan *plan, bb_index n, bb_index rows,
+                                    double threads);
 
 /// n^3 / 3 + 2 n^2 count: operations of the factor and of the solves of `count` right-hand sides.
 double bb_tile_cholesky_flops(bb_index n, bb_index count);

@@ -118,6 +118,27 @@ size_t bb_tile_plan_bytes(const bb_tile_plan *plan, bb_index n)
     return bytes;
 }
 
+bb_need bb_tile_matrix_need(const bb_tile_plan *plan, bb_index n, double threads)
+{
+    const bb_index size = plan->tile_size < n ? plan->tile_size : n;
+    const bb_index tile_rows = tiles_across(n, size);
+    // The map of a policy that is not resolved yet goes when the tiles are laid out.
+    double bytes =
+        sizeof(bb_tile_matrix) + sizeof(bb_policy_map) +
+        (double)(tile_rows * (tile_rows + 1) / 2) * (double)(sizeof(bb_tile) + sizeof(bb_variant));
+    for (bb_index row = 0; row < tile_rows; ++row) {
+        for (bb_index column = 0; column <= row; ++column) {
+            const bool wide =
+                tile_format(planned_variant(plan, row, column), row, column) == BB_FORMAT_FP64;
+            bytes += (double)(tile_extent(n, size, row) * tile_extent(n, size, column)) *
+                     (double)(wide ? sizeof(double) : sizeof(float));
+        }
+    }
+    // A thread fills a tile in fp64 before it is rounded.
+    const double filling = fmin(threads, (double)tile_rows) * (double)size * (double)size;
+    return (bb_need){.host_bytes = bytes + filling * sizeof(double)};
+}
+
 size_t bb_tile_matrix_bytes(const bb_tile_matrix *matrix)
 {
     size_t bytes = 0;

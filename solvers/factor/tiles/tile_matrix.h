@@ -10,6 +10,7 @@
 #define BB_SOLVERS_FACTOR_TILES_TILE_MATRIX_H
 
 #include "core/matrix_source.h"
+#include "core/need.h"
 #include "precision/policy.h"
 
 #ifdef __cplusplus
@@ -92,6 +93,9 @@ size_t bb_tile_matrix_bytes(const bb_tile_matrix *matrix);
 
 /// The same, planned and not yet allocated.
 size_t bb_tile_plan_bytes(const bb_tile_plan *plan, bb_index n);
+
+/// What making the matrix takes on the CPU, where narrow tiles are kept in floats.
+bb_need bb_tile_matrix_need(const bb_tile_plan *plan, bb_index n, double threads);
 
 /// Rounds a tile's values to its format, after work in fp32.
 void bb_tile_round(bb_tile *tile);

@@ -7,12 +7,22 @@
 #include <cblas.h>
 #include <lapacke.h>
 
+static bb_index padded_of(bb_index tile_size)
+{
+    return (tile_size + BB_HALF_PANEL - 1) / BB_HALF_PANEL * BB_HALF_PANEL;
+}
+
+bb_need bb_tile_workspace_need(bb_index tile_size)
+{
+    return (bb_need){.host_bytes = sizeof(bb_tile_workspace) +
+                                   (double)(padded_of(tile_size) * tile_size) * sizeof(float)};
+}
+
 bb_status bb_tile_workspace_create(bb_index tile_size, bb_index accumulate_k, bool from_c,
                                    bb_tile_workspace *out)
 {
-    bb_index padded = (tile_size + BB_HALF_PANEL - 1) / BB_HALF_PANEL * BB_HALF_PANEL;
     *out = (bb_tile_workspace){.accumulate_k = accumulate_k, .from_c = from_c};
-    return BB_ALLOCATE(padded * tile_size, &out->packed);
+    return BB_ALLOCATE(padded_of(tile_size) * tile_size, &out->packed);
 }
 
 void bb_tile_workspace_release(bb_tile_workspace *workspace)

@@ -16,6 +16,7 @@ typedef struct bb_tile_workspace {
 
 BB_CHECKED bb_status bb_tile_workspace_create(bb_index tile_size, bb_index accumulate_k,
                                               bool from_c, bb_tile_workspace *out);
+bb_need bb_tile_workspace_need(bb_index tile_size);
 void bb_tile_workspace_release(bb_tile_workspace *workspace);
 
 /// C <- C - A B^T in a variant, then rounds C to the variant's output; A [c.rows][depth], B

@@ -8,6 +8,7 @@
 #include "solvers/factor/tiles/tile_sweep.h"
 
 #include <cblas.h>
+#include <math.h>
 
 // Right-hand sides are swept in blocks of fixed height, so that the bits do not depend on threads.
 enum { BLOCK_ROWS = 32 };
@@ -119,6 +120,23 @@ done:
     BB_RELEASE(&x.narrow);
     BB_RELEASE(&x.scratch);
     return status;
+}
+
+bb_need bb_tile_cholesky_solve_need(const bb_tile_plan *plan, bb_index n, bb_index rows,
+                                    double threads)
+{
+    const bb_index size = plan->tile_size < n ? plan->tile_size : n;
+    const double flops = bb_tile_cholesky_flops(n, rows) - bb_tile_cholesky_flops(n, 0);
+    const bool wide = bb_variant_describe(plan->arithmetic)->output == BB_FORMAT_FP64;
+    const double height = fmin((double)rows, BLOCK_ROWS);
+    const double busy = fmin(threads, ceil((double)rows / BLOCK_ROWS));
+    bb_need need = {.seconds = flops / ((wide ? BB_NEED_FP64_RATE : BB_NEED_FP32_RATE) * threads)};
+    if (plan->sweeps != BB_POLICY_SWEEPS_SP && !wide) {
+        need.host_bytes = bb_tile_sweep_need(n, size, rows, threads).host_bytes;
+    } else if (!wide) { // a block in fp32, and a dp tile among others
+        need.host_bytes = busy * sizeof(float) * (height * (double)n + (double)size * (double)size);
+    }
+    return need;
 }
 
 bb_status bb_tile_cholesky_solve(const bb_tile_matrix *factor, bb_index count, double *x)

@@ -215,3 +215,15 @@ bb_status bb_tile_sweep_narrow(const bb_tile_matrix *factor, bb_index count, dou
     sweeping work = {factor, count, x};
     return bb_parallel_for((count + BLOCK_ROWS - 1) / BLOCK_ROWS, sweep_block, &work);
 }
+
+bb_need bb_tile_sweep_need(bb_index n, bb_index size, bb_index rows, double threads)
+{
+    const double height = fmin((double)rows, BLOCK_ROWS);
+    const double tile = (double)size * (double)size;
+    // The block, an operand of it in two planes, and a tile of L as an operand and turned.
+    const bb_need values = {.host_bytes =
+                                sizeof(float) *
+                                (height * (double)n + 2.0 * height * (double)size + 3.0 * tile)};
+    return bb_need_copies(bb_need_together(values, bb_tile_workspace_need(size)),
+                          fmin(threads, ceil((double)rows / BLOCK_ROWS)));
+}

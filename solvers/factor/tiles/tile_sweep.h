@@ -15,4 +15,7 @@
 /// As bb_tile_cholesky_solve for a factor that is not dp throughout. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_tile_sweep_narrow(const bb_tile_matrix *factor, bb_index count, double *x);
 
+/// Bytes that it takes beside the factor and `rows` right-hand sides, in tiles of `size`.
+bb_need bb_tile_sweep_need(bb_index n, bb_index size, bb_index rows, double threads);
+
 #endif

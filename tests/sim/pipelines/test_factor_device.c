@@ -52,12 +52,16 @@ static void rules_by_tile_have_kernels(void **state)
     bb_factor_pipeline pipeline = banded(BB_VARIANT_HP1, BB_VARIANT_X3);
     pipeline.policy.kind = (int)BB_POLICY_TILE_NORM;
     check_ok(bb_factor_device_check(&solver, &pipeline));
+    pipeline.policy.diagonal = (int)BB_POLICY_FOLLOW;
+    check_fails(bb_factor_device_check(&solver, &pipeline), BB_UNSUPPORTED,
+                "policy tile_norm may give diagonal tiles x3 or hp1");
+    pipeline.policy.diagonal = (int)BB_POLICY_FOLLOW_SP;
     pipeline.policy.kind = (int)BB_POLICY_PROMISE;
     check_ok(bb_factor_device_check(&solver, &pipeline));
     // dp is a candidate: as many bytes as for it.
     const bb_factor_pipeline dp = pipeline_of(BB_VARIANT_DP);
-    check_close(bb_factor_device_bytes(&solver, &pipeline, 4096, 100),
-                bb_factor_device_bytes(&solver, &dp, 4096, 100), 0.5, 1.0);
+    check_close(bb_factor_device_need(&solver, &pipeline, 4096, 100).device_bytes,
+                bb_factor_device_need(&solver, &dp, 4096, 100).device_bytes, 0.5, 1.0);
     pipeline.policy.kind = (int)BB_POLICY_PRODUCT;
     check_fails(bb_factor_device_check(&solver, &pipeline), BB_UNSUPPORTED,
                 "chooses product by product, on the cpu");
@@ -118,15 +122,23 @@ static void tables_are_read_for_their_variants(void **state)
     pipeline.policy.table = "device-table.txt";
     write_table("sp\nhp1 sp\nhp1 hp1 sp\n");
     check_ok(bb_factor_device_check(&solver, &pipeline));
-    const double narrow = bb_factor_device_bytes(&solver, &pipeline, 1536, 10);
+    const double narrow = bb_factor_device_need(&solver, &pipeline, 1536, 10).device_bytes;
     write_table("sp\nhp1 sp\nhp2 hp1 sp\n");
     check_ok(bb_factor_device_check(&solver, &pipeline));
     assert_int_equal(bb_factor_map_variants(&pipeline.policy, BB_VARIANT_HP1, given), 3);
     assert_int_equal(given[1], BB_VARIANT_HP2);
     assert_int_equal(given[2], BB_VARIANT_HP1);
     // Two panels of 1536 rows in fp16.
-    check_close(bb_factor_device_bytes(&solver, &pipeline, 1536, 10) - narrow,
+    check_close(bb_factor_device_need(&solver, &pipeline, 1536, 10).device_bytes - narrow,
                 2.0 * 1536.0 * 512.0 * 2.0, 0.5, 1.0);
+    pipeline.policy.diagonal = (int)BB_POLICY_FOLLOW;
+    write_table("sp\nhp1 x3\nhp1 hp1 sp\n");
+    check_ok(bb_factor_device_check(&solver, &pipeline)); // sp is computed as x3
+    write_table("sp\nhp1 sp\nhp1 hp1 hp1\n");
+    check_fails(bb_factor_device_check(&solver, &pipeline), BB_UNSUPPORTED,
+                "diagonal tile 2 in hp1, tile 0 in sp: on cuda all take one variant");
+    pipeline.policy.diagonal = (int)BB_POLICY_FOLLOW_SP;
+    check_ok(bb_factor_device_check(&solver, &pipeline));
     write_table("sp\nhp1 sp\nbf16 hp1 sp\n");
     check_fails(bb_factor_device_check(&solver, &pipeline), BB_UNSUPPORTED,
                 "policy with bf16 on cuda");

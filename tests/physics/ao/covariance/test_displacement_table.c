@@ -150,7 +150,7 @@ static void only_equal_grids_and_cones_are_served(void **state)
     assert_false(bb_displacement_table_serves(&s[0], &s[2], 3)); // natural, laser
     assert_false(bb_displacement_table_serves(&s[3], &s[4], 3)); // altitudes
     assert_false(bb_displacement_table_serves(&s[0], &s[5], 3)); // lenslets
-    assert_true(bb_displacement_table_bytes(9) == 3.0 * 17.0 * 17.0 * 8.0);
+    assert_true(bb_displacement_table_held(9).host_bytes == 3.0 * 17.0 * 17.0 * 8.0);
     leave(&k);
 }
 

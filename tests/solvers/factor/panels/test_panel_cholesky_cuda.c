@@ -420,7 +420,7 @@ static void impossible_plans_are_refused(void **state)
     check_fails(bb_panel_cholesky_create(1, &gpu, &plan, &factor), BB_INVALID, "a variant");
     plan = (bb_panel_plan){.n = 1000000, .block = 1024, .arithmetic = BB_VARIANT_X3};
     check_fails(bb_panel_cholesky_create(1, &gpu, &plan, &factor), BB_MEMORY, "free");
-    assert_true(bb_panel_plan_bytes(&plan, 1) > 2e12);
+    assert_true(bb_panel_plan_need(&plan, 1).device_bytes > 2e12);
 }
 
 // What is taken is what was planned, to the hundredth.
@@ -442,7 +442,7 @@ static void memory_is_planned(void **state)
         check_ok(bb_device_describe(gpu, &after));
         bb_panel_cholesky_destroy(&factor);
         const double taken = (double)before.free_memory_bytes - (double)after.free_memory_bytes;
-        check_relative(taken, bb_panel_plan_bytes(&plan, 1), 0.05);
+        check_relative(taken, bb_panel_plan_need(&plan, 1).device_bytes, 0.05);
     }
 }
 

@@ -15,13 +15,13 @@ static void the_figures_of_the_benchmarks(void **state)
 {
     (void)state;
     bb_panel_plan plan = plan_of(98304, 1024, BB_VARIANT_HP1);
-    assert_int_equal((bb_index)bb_panel_plan_bytes(&plan, 1), 21453324816);
+    assert_int_equal((bb_index)bb_panel_plan_need(&plan, 1).device_bytes, 21453324816);
     assert_int_equal((bb_index)bb_panel_plan_factor_bytes(&plan), 19528679424);
     plan.diagonal_follows = true;
-    assert_int_equal((bb_index)bb_panel_plan_bytes(&plan, 1), 11890311696);
+    assert_int_equal((bb_index)bb_panel_plan_need(&plan, 1).device_bytes, 11890311696);
     assert_int_equal((bb_index)bb_panel_plan_factor_bytes(&plan), 9965666304);
     plan = plan_of(98304, 1024, BB_VARIANT_X3);
-    assert_int_equal((bb_index)bb_panel_plan_bytes(&plan, 1), 21453324816);
+    assert_int_equal((bb_index)bb_panel_plan_need(&plan, 1).device_bytes, 21453324816);
 }
 
 // sides rows: the planes of all columns, a panel's words and a scale.
@@ -29,11 +29,11 @@ static void right_hand_sides_are_shared_by_the_gpus(void **state)
 {
     (void)state;
     bb_panel_plan plan = plan_of(8192, 512, BB_VARIANT_X3);
-    const double alone = bb_panel_plan_bytes(&plan, 1);
+    const double alone = bb_panel_plan_need(&plan, 1).device_bytes;
     plan.sides = 1000;
-    check_close(bb_panel_plan_bytes(&plan, 1) - alone,
+    check_close(bb_panel_plan_need(&plan, 1).device_bytes - alone,
                 1000.0 * (2.0 * 2.0 * 8192.0 + 4.0 * 512.0 + 4.0), 0.5, 1.0);
-    check_close(bb_panel_plan_bytes(&plan, 4) - alone,
+    check_close(bb_panel_plan_need(&plan, 4).device_bytes - alone,
                 250.0 * (2.0 * 2.0 * 8192.0 + 4.0 * 512.0 + 4.0), 0.5, 1.0);
 }
 
@@ -44,7 +44,8 @@ static void a_wide_format_keeps_one_array(void **state)
     const bb_panel_plan sp = plan_of(4096, 256, BB_VARIANT_SP);
     const bb_panel_plan tf32 = plan_of(4096, 256, BB_VARIANT_TF32);
     check_close(bb_panel_plan_factor_bytes(&dp), 2.0 * bb_panel_plan_factor_bytes(&sp), 0.5, 1.0);
-    check_close(bb_panel_plan_bytes(&tf32, 1), bb_panel_plan_bytes(&sp, 1), 0.5, 1.0);
+    check_close(bb_panel_plan_need(&tf32, 1).device_bytes, bb_panel_plan_need(&sp, 1).device_bytes,
+                0.5, 1.0);
 }
 
 static void a_map_keeps_both_planes(void **state)
@@ -74,13 +75,16 @@ static void further_variants_keep_further_arrays(void **state)
     const bb_panel_plan sp = plan_of(2048, 512, BB_VARIANT_SP);
     const bb_panel_plan bf16 = plan_of(2048, 512, BB_VARIANT_BF16);
     const bb_panel_plan fp8 = plan_of(2048, 512, BB_VARIANT_FP8);
-    check_close(bb_panel_plan_bytes(&hp2, 1) - bb_panel_plan_bytes(&hp1, 1),
+    check_close(bb_panel_plan_need(&hp2, 1).device_bytes - bb_panel_plan_need(&hp1, 1).device_bytes,
                 2.0 * 2048.0 * 512 * 2.0, 0.5, 1.0);
     check_close(bb_panel_plan_factor_bytes(&hp1) - bb_panel_plan_factor_bytes(&hp2), 2.0 * plane,
                 0.5, 1.0);
-    check_close(bb_panel_plan_bytes(&bf16, 1) - bb_panel_plan_bytes(&sp, 1), 2.0 * plane, 0.5, 1.0);
+    check_close(bb_panel_plan_need(&bf16, 1).device_bytes - bb_panel_plan_need(&sp, 1).device_bytes,
+                2.0 * plane, 0.5, 1.0);
     check_close(bb_panel_plan_factor_bytes(&bf16), bb_panel_plan_factor_bytes(&sp), 0.5, 1.0);
-    check_close(bb_panel_plan_bytes(&fp8, 1) - bb_panel_plan_bytes(&bf16, 1), 4.0 * 4.0, 0.5, 1.0);
+    check_close(bb_panel_plan_need(&fp8, 1).device_bytes -
+                    bb_panel_plan_need(&bf16, 1).device_bytes,
+                4.0 * 4.0, 0.5, 1.0);
 }
 
 // One block of six in fp16 work: the tiles of its panels, and one plane less of it in what holds L.
@@ -94,17 +98,20 @@ static void a_mixture_keeps_what_its_blocks_need(void **state)
     const bb_panel_plan hp2 = plan_of(2048, 512, BB_VARIANT_HP2);
     memset(variants, BB_VARIANT_HP1, sizeof variants);
     mixed.variants = variants;
-    check_close(bb_panel_plan_bytes(&mixed, 1), bb_panel_plan_bytes(&hp1, 1), 0.5, 1.0);
+    check_close(bb_panel_plan_need(&mixed, 1).device_bytes,
+                bb_panel_plan_need(&hp1, 1).device_bytes, 0.5, 1.0);
     variants[3 * 4 + 0] = BB_VARIANT_HP2;
-    check_close(bb_panel_plan_bytes(&mixed, 1), bb_panel_plan_bytes(&hp2, 1), 0.5, 1.0);
+    check_close(bb_panel_plan_need(&mixed, 1).device_bytes,
+                bb_panel_plan_need(&hp2, 1).device_bytes, 0.5, 1.0);
     check_close(bb_panel_plan_factor_bytes(&hp1) - bb_panel_plan_factor_bytes(&mixed), 2.0 * block,
                 0.5, 1.0);
     // A diagonal of hp2 beside blocks that are not.
     variants[3 * 4 + 0] = BB_VARIANT_X3;
     mixed.arithmetic = BB_VARIANT_HP2;
     mixed.diagonal_follows = true;
-    check_close(bb_panel_plan_bytes(&mixed, 1) - bb_panel_plan_bytes(&hp1, 1), 2.0 * 2.0 * block,
-                0.5, 1.0);
+    check_close(bb_panel_plan_need(&mixed, 1).device_bytes -
+                    bb_panel_plan_need(&hp1, 1).device_bytes,
+                2.0 * 2.0 * block, 0.5, 1.0);
 }
 
 static void what_cannot_be_planned_takes_nothing(void **state)
@@ -113,7 +120,7 @@ static void what_cannot_be_planned_takes_nothing(void **state)
     bb_panel_arithmetic arithmetic;
     const bb_panel_plan odd = plan_of(1024, 100, BB_VARIANT_HP1);
     check_fails(bb_panel_arithmetic_of(&odd, &arithmetic), BB_INVALID, "multiple of 128");
-    check_close(bb_panel_plan_bytes(&odd, 1), 0.0, 0.0, 1.0);
+    check_close(bb_panel_plan_need(&odd, 1).device_bytes, 0.0, 0.0, 1.0);
     check_close(bb_panel_plan_factor_bytes(&odd), 0.0, 0.0, 1.0);
     const unsigned char variants[16] = {[2 * 4 + 1] = BB_VARIANT_SP};
     bb_panel_plan mixed = plan_of(1024, 256, BB_VARIANT_HP1);

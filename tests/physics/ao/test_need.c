@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The needs of ao's modules against what they take, on small cases, with one thread and with three.
+#include "physics/ao/covariance/displacement_table.h"
+#include "physics/ao/frames/learn_frames.h"
+#include "physics/ao/frames/monte_carlo.h"
+#include "physics/ao/learn/learn.h"
+#include "physics/ao/score/pair_strehl.h"
+#include "physics/ao/tomography.h"
+#include "tests/need.h"
+#include "tests/physics/ao/cases.h"
+
+enum { WAVELENGTHS = 2, FRAMES = 6, LEARNED = 16, PIXELS = 16, LAYERS = 2 };
+static const double wavelengths_m[WAVELENGTHS] = {1.65e-6, 2.2e-6};
+static const bb_monte_carlo_config screens = {
+    .frames = FRAMES, .pixels_per_subaperture = 8, .screen_oversize = 2.0, .subharmonics = 3};
+
+typedef struct scene {
+    ao_case c;
+    bb_ao_config config;
+    bb_pupil pupil;
+    bb_atmosphere atmosphere;
+    bb_sensor_array guides, truth;
+    double threads;
+} scene;
+
+static void enter(scene *s, bb_index threads)
+{
+    check_ok(bb_threads_set(threads));
+    *s = (scene){.c = case_without_stars(8.0, 12), .threads = (double)threads};
+    add_star(&s->c, BB_GUIDE_STAR_LGS, 17.0, 3.0);
+    add_star(&s->c, BB_GUIDE_STAR_LGS, -12.0, 14.0);
+    add_star(&s->c, BB_GUIDE_STAR_NGS, -16.0, -26.0);
+    s->c.stars[1].lenslets = 10;
+    add_target(&s->c, 5.0, -3.0);
+    s->config = case_config(&s->c);
+    s->pupil = bb_ao_config_pupil(&s->config);
+    check_ok(bb_atmosphere_create(&s->c.atmosphere, 0.0, &s->atmosphere));
+    check_ok(bb_sensor_array_create_guides(&s->config, &s->atmosphere, &s->guides));
+    check_ok(bb_sensor_array_create_truth(&s->config, 0, &s->atmosphere, &s->truth));
+}
+
+static void leave(scene *s)
+{
+    bb_sensor_array_release(&s->truth);
+    bb_sensor_array_release(&s->guides);
+    bb_atmosphere_release(&s->atmosphere);
+    bb_threads_stop();
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
+static void hold_sensors(const scene *s)
+{
+    const bb_sensor *sensor = &s->truth.sensors[0];
+    bb_sensor_array truth = {0};
+    bb_measurement_noise noise = {0};
+    bb_structure_table table = {0};
+    need_start();
+    check_ok(bb_structure_table_create(25.0, &table));
+    need_stop();
+    bb_structure_table_release(&table);
+    need_hold("structure_table", bb_structure_table_need(), NEED_LOOSENESS);
+    need_start();
+    check_ok(bb_sensor_array_create_truth(&s->config, 0, &s->atmosphere, &truth));
+    need_stop();
+    need_hold("sensor_array",
+              bb_sensor_array_need(sensor->lenslets, sensor->count, s->truth.layer_count),
+              NEED_LOOSENESS);
+    bb_sensor_array_release(&truth);
+    need_start();
+    check_ok(bb_measurement_noise_create(&s->guides, &s->atmosphere, &noise));
+    need_stop();
+    need_hold("measurement_noise", bb_measurement_noise_need(noise.count), NEED_LOOSENESS);
+    bb_measurement_noise_release(&noise);
+}
+
+static void hold_covariance(const scene *s, const char *what, const bb_sensor_array *columns)
+{
+    char text[64];
+    double *values = NULL;
+    bb_slope_covariance *covariance = NULL;
+    const bb_slope_covariance_parts parts = {
+        .name = "C", .atmosphere = &s->atmosphere, .rows = &s->guides, .columns = columns};
+    need_start();
+    check_ok(bb_slope_covariance_create(&parts, &covariance));
+    need_stop();
+    need_hold(what, bb_slope_covariance_need(&s->guides, columns, s->threads), NEED_LOOSENESS);
+    const bb_matrix_source *source = bb_slope_covariance_source(covariance);
+    check_ok(BB_ALLOCATE(source->rows * source->columns, &values));
+    need_start();
+    check_ok(
+        bb_matrix_source_fill(source, 0, 0, bb_view_matrix(values, source->rows, source->columns)));
+    need_stop();
+    (void)snprintf(text, sizeof text, "%s, filled", what);
+    need_hold(text, bb_slope_covariance_fill_need(&s->guides, columns, 1.0), NEED_LOOSENESS);
+    BB_RELEASE(&values);
+    bb_slope_covariance_destroy(&covariance);
+}
+
+static void hold_tables(const scene *s)
+{
+    bb_displacement_table table = {0};
+    const bb_sensor *sensor = &s->guides.sensors[0];
+    need_start();
+    check_ok(bb_displacement_table_create(&s->atmosphere, BB_SLOPE_POINT_DIFFERENCE, sensor, sensor,
+                                          &table));
+    need_stop();
+    need_hold("displacement_table",
+              bb_displacement_table_need(sensor->lenslets, s->guides.layer_count), NEED_LOOSENESS);
+    need_stop_held();
+    need_hold("displacement_table, held", bb_displacement_table_held(sensor->lenslets),
+              NEED_LOOSENESS);
+    bb_displacement_table_release(&table);
+}
+
+static void hold_mirror(const scene *s)
+{
+    bb_deformable_mirror mirror = {0};
+    const bb_index lenslets = s->truth.sensors[0].lenslets;
+    need_start();
+    check_ok(bb_deformable_mirror_create(8.0, &s->pupil, lenslets, NAN, &mirror));
+    need_stop();
+    need_hold("deformable_mirror", bb_deformable_mirror_need(&s->pupil, lenslets), NEED_LOOSENESS);
+    assert_int_equal(bb_deformable_mirror_actuators(&s->pupil, lenslets), mirror.actuator_count);
+    need_stop_held();
+    need_hold("deformable_mirror, held", bb_deformable_mirror_held(&s->pupil, lenslets),
+              NEED_LOOSENESS);
+    bb_deformable_mirror_release(&mirror);
+}
+
+static void hold_point_spread(const scene *s)
+{
+    bb_point_spread *spread = NULL;
+    bb_pair_strehl pairs = {0};
+    double *voltages = NULL;
+    double *cee = NULL;
+    const bb_index lenslets = s->truth.sensors[0].lenslets;
+    need_start();
+    check_ok(bb_point_spread_create(8.0, &s->pupil, lenslets, NAN, &spread));
+    need_stop();
+    need_hold("point_spread", bb_point_spread_need(&s->pupil, lenslets), NEED_LOOSENESS);
+    need_stop_held();
+    need_hold("point_spread, held", bb_point_spread_held(&s->pupil, lenslets), NEED_LOOSENESS);
+    const bb_point_spread_grid *grid = bb_point_spread_layout(spread);
+    check_ok(BB_ZEROED(grid->measurement_count * grid->measurement_count, &cee));
+    need_start();
+    check_ok(BB_ALLOCATE(grid->actuator_count * grid->actuator_count, &voltages));
+    check_ok(bb_point_spread_voltages(spread, cee, voltages));
+    need_stop();
+    need_hold("point_spread, voltages",
+              bb_point_spread_voltages_need(&s->pupil, lenslets, s->threads), NEED_LOOSENESS);
+    need_start();
+    check_ok(bb_pair_strehl_create(spread, voltages,
+                                   bb_pair_strehl_step(lenslets, grid->pixels_per_lenslet),
+                                   WAVELENGTHS, wavelengths_m, &pairs));
+    need_stop();
+    need_hold("pair_strehl", bb_pair_strehl_need(lenslets, WAVELENGTHS, s->threads),
+              NEED_LOOSENESS);
+    bb_pair_strehl_release(&pairs);
+    BB_RELEASE(&voltages);
+    BB_RELEASE(&cee);
+    bb_point_spread_destroy(&spread);
+}
+
+static void hold_rating(const scene *s, const bb_tomography *problem, bb_score kind,
+                        const char *what)
+{
+    const bb_index m = problem->targets[0].ctt->rows;
+    double strehl[WAVELENGTHS];
+    double *cee = NULL;
+    bb_outcome outcome = {0};
+    bb_tomography_score score = {.kind = kind, .strehl = strehl};
+    check_ok(BB_ZEROED(m * m, &cee));
+    need_start();
+    check_ok(bb_tomography_rate(problem, 0, cee, WAVELENGTHS, wavelengths_m, &score, &outcome));
+    need_stop();
+    need_hold(what,
+              bb_tomography_rate_need(&s->pupil, s->truth.sensors[0].lenslets, kind, WAVELENGTHS,
+                                      s->threads),
+              NEED_LOOSENESS);
+    BB_RELEASE(&cee);
+}
+
+static void hold_frames(const scene *s, const bb_tomography *problem)
+{
+    const bb_index n = s->guides.measurement_count;
+    const bb_index m = s->truth.measurement_count;
+    const double points = (double)bb_point_spread_layout(problem->targets[0].spread)->pupil_points;
+    bb_frame_sampler *sampler = NULL;
+    bb_learn_frames learned = {0};
+    bb_frame_mean correctable[WAVELENGTHS], whole[WAVELENGTHS], fitting;
+    double psf[PIXELS * PIXELS];
+    double *r = NULL;
+    need_start();
+    check_ok(bb_frame_sampler_create(problem, &screens, false, &sampler));
+    need_stop();
+    const bb_frame_sampler_extent extent = {.frames = FRAMES,
+                                            .layers = (double)s->atmosphere.layer_count,
+                                            .lines = 12.0 + 10.0 + 12.0 + 12.0,
+                                            .slopes = (double)(n + m),
+                                            .points = points,
+                                            .squared_points = points * points,
+                                            .levels = screens.subharmonics,
+                                            .screen = bb_frame_sampler_screen(sampler)};
+    need_hold("frame_sampler", bb_frame_sampler_need(&extent), NEED_LOOSENESS);
+    need_stop_held();
+    need_hold("frame_sampler, held", bb_frame_sampler_held(&extent), NEED_LOOSENESS);
+    check_ok(BB_ZEROED(m * n, &r));
+    bb_monte_carlo_estimate estimate = {
+        .r = r, .correctable = correctable, .whole = whole, .psf = psf};
+    const bb_monte_carlo_task task = {.frames = FRAMES,
+                                      .wavelength_count = WAVELENGTHS,
+                                      .wavelengths_m = wavelengths_m,
+                                      .estimate_count = 1,
+                                      .estimates = &estimate,
+                                      .psf_pixels = PIXELS,
+                                      .fitting = &fitting};
+    need_start();
+    check_ok(bb_monte_carlo_run(sampler, &task));
+    need_stop();
+    need_hold("monte_carlo",
+              bb_monte_carlo_need(&extent, 1.0, WAVELENGTHS, 1.0, PIXELS, s->threads),
+              NEED_LOOSENESS);
+    bb_frame_sampler_extent drawn = extent;
+    drawn.frames = LEARNED;
+    need_start();
+    check_ok(bb_learn_frames_draw(sampler, 1, 0, LEARNED, &learned));
+    need_stop();
+    need_hold("learn_frames", bb_learn_frames_need(&drawn, n, s->threads), NEED_LOOSENESS);
+    need_stop_held();
+    need_hold("learn_frames, held", bb_learn_frames_held(n), NEED_LOOSENESS);
+    bb_learn_frames_release(&learned);
+    BB_RELEASE(&r);
+    bb_frame_sampler_destroy(&sampler);
+}
+
+static void hold_learning(const scene *s, const bb_tomography *problem)
+{
+    static const double heights_m[LAYERS] = {0.0, 9000.0};
+    bb_learned_profile learned = {0};
+    const bb_learn_task task = {.config = &s->config,
+                                .layer_count = LAYERS,
+                                .height_m = heights_m,
+                                .outer_scale_low_m = 24.9999,
+                                .outer_scale_high_m = 25.0001,
+                                .separation = 1e-6,
+                                .source_count = 1,
+                                .source = problem->cmm};
+    const bb_learn_extent extent = {.guides = &s->guides,
+                                    .layers = LAYERS,
+                                    .sources = 1.0,
+                                    .outer_scale_low_m = task.outer_scale_low_m,
+                                    .outer_scale_high_m = task.outer_scale_high_m};
+    need_start();
+    check_ok(bb_learn_fit(&task, &learned));
+    need_stop();
+    assert_int_equal(learned.outcome.kind, BB_OUTCOME_OK);
+    need_hold("learn", bb_learn_need(&extent, s->threads), NEED_LOOSENESS);
+    bb_learned_profile_release(&learned);
+}
+
+static void hold_tomography(scene *s)
+{
+    const bb_error_terms_config terms = {.fitting = true, .aliasing = true};
+    bb_tomography *problem = NULL;
+    bb_need making, held;
+    s->config.error_terms = &terms;
+    check_ok(bb_tomography_need(&s->config, BB_LGS_TILT_UPDATE, s->threads, &making, &held));
+    need_start();
+    check_ok(bb_tomography_create(&s->config, BB_LGS_TILT_UPDATE, &problem));
+    need_stop();
+    need_hold("tomography", making, NEED_LOOSENESS);
+    need_stop_held();
+    need_hold("tomography, held", held, NEED_LOOSENESS);
+    hold_rating(s, problem, BB_SCORE_STATIONARY, "tomography, stationary");
+    hold_rating(s, problem, BB_SCORE_PAIRS, "tomography, pairs");
+    hold_frames(s, problem);
+    hold_learning(s, problem);
+    bb_tomography_destroy(&problem);
+    s->config.error_terms = NULL;
+}
+
+static void needs_cover_what_is_taken(void **state)
+{
+    (void)state;
+    for (bb_index threads = 1; threads <= 3; threads += 2) {
+        scene s;
+        enter(&s, threads);
+        hold_sensors(&s);
+        hold_tables(&s);
+        hold_covariance(&s, "slope_covariance", &s.guides);
+        hold_covariance(&s, "slope_covariance, Ctm", &s.truth);
+        hold_mirror(&s);
+        hold_point_spread(&s);
+        hold_tomography(&s);
+        leave(&s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(needs_cover_what_is_taken),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The needs of wafer's modules against what they take, on small cases, with one thread and with
+// three. CHOLMOD takes the factor by itself and counts it: its own peak is held to the need, too.
+#include "physics/wafer/heat/clamp_grid.h"
+#include "physics/wafer/heat/heat_sizes.h"
+#include "physics/wafer/wafer_problem.h"
+#include "tests/need.h"
+#include "tests/physics/wafer/wafer_defaults.h"
+
+static const double spacing = 3e-3;
+static const bb_grid_config grid_config = {50, 48};
+static const bb_mesh_config mesh_config = {
+    .spacing_mm = 3.0, .step_ms = 1.0, .substeps = 1, .stepping = BB_STEPPING_CRANK_NICOLSON};
+
+typedef struct scene {
+    bb_disc_mesh *mesh;
+    bb_clamp_config clamp;
+    double nodes, threads;
+} scene;
+
+static void enter(scene *s, bb_index threads)
+{
+    check_ok(bb_threads_set(threads));
+    *s = (scene){.clamp = CLAMP, .threads = (double)threads};
+    s->clamp.spacing_mm = 6.0;
+    need_start();
+    check_ok(bb_disc_mesh_create(0.150, spacing, &s->mesh));
+    need_stop();
+    s->nodes = (double)s->mesh->node_count;
+    need_hold("disc_mesh", bb_disc_mesh_need(s->nodes), NEED_LOOSENESS);
+}
+
+static void leave(scene *s)
+{
+    bb_disc_mesh_destroy(&s->mesh);
+    bb_threads_stop();
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
+static void hold_heat(const scene *s, int through)
+{
+    bb_clamp_grid *grid = NULL;
+    bb_thermal *thermal = NULL;
+    bb_mesh_config config = mesh_config;
+    config.through_thickness = through;
+    const double ratio = s->clamp.spacing_mm / config.spacing_mm;
+    need_start();
+    check_ok(bb_clamp_grid_create(s->mesh, 1e-3 * s->clamp.spacing_mm, &grid));
+    need_stop();
+    need_hold("clamp_grid", bb_clamp_grid_need(s->nodes, ratio), NEED_LOOSENESS);
+    need_stop_held();
+    need_hold("clamp_grid, held", bb_clamp_grid_held(s->nodes, ratio), NEED_LOOSENESS);
+    bb_clamp_grid_destroy(&grid);
+    const bb_thermal_setting setting = {.stepping = config.stepping, .through_thickness = through};
+    need_start();
+    check_ok(bb_thermal_create_in(s->mesh, &SILICON, &s->clamp, BB_CLAMP_LAYER, 1e-3, &setting,
+                                  &thermal));
+    need_stop();
+    need_hold("thermal", bb_thermal_need(&SILICON, &config, &s->clamp, NULL), NEED_LOOSENESS);
+    need_stop_held();
+    need_hold("thermal, held", bb_thermal_held(&SILICON, &config, &s->clamp, NULL), NEED_LOOSENESS);
+    bb_thermal_destroy(&thermal);
+}
+
+static void hold_kernel(const scene *s, const bb_temperature_grid *grid)
+{
+    bb_response *response = NULL;
+    need_start();
+    check_ok(bb_response_create(&SILICON, &s->clamp, grid, &response));
+    need_stop();
+    need_hold("response", bb_response_need(&SILICON, &s->clamp, &grid_config, 0.150),
+              NEED_LOOSENESS);
+    bb_response_destroy(&response);
+}
+
+// CHOLMOD's part is at least the values of the factor.
+static void hold_membrane(const scene *s, const bb_temperature_grid *grid, const bb_slit_grid *slit)
+{
+    bb_membrane *membrane = NULL;
+    bb_fem_response rows;
+    need_start();
+    check_ok(bb_membrane_create(s->mesh, &SILICON, &s->clamp, &membrane));
+    need_stop();
+    need_peak += 8 * (size_t)bb_membrane_factor_values(membrane);
+    need_hold("membrane", bb_membrane_need(s->nodes), NEED_LOOSENESS);
+    need_stop_held();
+    need_peak += 8 * (size_t)bb_membrane_factor_values(membrane);
+    need_hold("membrane, held", bb_membrane_held(s->nodes), NEED_LOOSENESS);
+    const bb_field field = {0};
+    check_ok(bb_fem_response_make(s->mesh, membrane, grid, slit, &field, BB_AXIS_X, &rows));
+    double *values = NULL;
+    check_ok(BB_ALLOCATE(rows.source.rows * rows.source.columns, &values));
+    need_start();
+    check_ok(bb_matrix_source_load(&rows.source, values));
+    need_stop();
+    need_hold("membrane_rows",
+              bb_membrane_rows_need(s->nodes, (double)rows.source.rows, s->threads),
+              NEED_LOOSENESS);
+    BB_RELEASE(&values);
+    bb_membrane_destroy(&membrane);
+}
+
+static void hold_plate(const scene *s, const bb_temperature_grid *grid, const bb_slit_grid *slit,
+                       bb_index modes)
+{
+    const bb_plate plate = bb_plate_make(&SILICON, &s->clamp);
+    bb_coupled_plate *coupled = NULL;
+    bb_plate_response rows;
+    need_start();
+    check_ok(bb_coupled_plate_create(s->mesh, &plate, NULL, NULL, &coupled));
+    need_stop();
+    need_peak += (size_t)bb_plate_factor_peak_bytes(coupled->factor);
+    need_hold("coupled_plate", bb_coupled_plate_need(s->nodes), NEED_LOOSENESS);
+    need_stop_held();
+    need_peak += 8 * (size_t)bb_plate_factor_supernodes(coupled->factor)->value_count;
+    need_hold("coupled_plate, held", bb_coupled_plate_held(s->nodes), NEED_LOOSENESS);
+    const bb_field field = {0};
+    bb_plate_response_make(coupled, grid, slit, &field, BB_AXIS_Z, modes, &rows);
+    double *values = NULL;
+    check_ok(BB_ALLOCATE(rows.source.rows * rows.source.columns, &values));
+    need_start();
+    check_ok(bb_matrix_source_load(&rows.source, values));
+    need_stop();
+    need_hold("plate_response",
+              bb_plate_response_need(s->nodes, (double)modes, (double)rows.source.rows, s->threads),
+              NEED_LOOSENESS);
+    BB_RELEASE(&values);
+    bb_coupled_plate_destroy(&coupled);
+}
+
+static void hold_response(const scene *s)
+{
+    const bb_response_config config = {.slit_points = {5, 9}, .field_rows = BB_INTEGER_UNSET};
+    const bb_metrology_config metrology = {.columns = 13, .rows = 11};
+    bb_scan *scan = NULL;
+    bb_slit_grid slit;
+    bb_temperature_grid *grid = NULL;
+    bb_dwell *dwell = NULL;
+    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &scan));
+    check_ok(bb_slit_grid_make(&config, scan, &slit));
+    need_start();
+    check_ok(bb_temperature_grid_create(s->mesh, &grid_config, &grid));
+    need_stop();
+    need_hold("temperature_grid", bb_temperature_grid_need(&grid_config, s->nodes, spacing, 0.150),
+              NEED_LOOSENESS);
+    need_stop_held();
+    need_hold("temperature_grid, held",
+              bb_temperature_grid_held(&grid_config, s->nodes, spacing, 0.150), NEED_LOOSENESS);
+    need_start();
+    check_ok(bb_dwell_create(&slit, scan->fields, &metrology, &dwell));
+    need_stop();
+    need_hold("dwell", bb_dwell_need(&metrology), NEED_LOOSENESS);
+    bb_dwell_destroy(&dwell);
+    hold_kernel(s, grid);
+    hold_membrane(s, grid, &slit);
+    hold_plate(s, grid, &slit, 1);
+    hold_plate(s, grid, &slit, 2);
+    bb_temperature_grid_destroy(&grid);
+    bb_scan_destroy(&scan);
+}
+
+static void needs_cover_what_is_taken(void **state)
+{
+    (void)state;
+    for (bb_index threads = 1; threads <= 3; threads += 2) {
+        scene s;
+        enter(&s, threads);
+        hold_heat(&s, BB_THROUGH_MEAN);
+        hold_heat(&s, BB_THROUGH_TWO_MODE);
+        hold_response(&s);
+        leave(&s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(needs_cover_what_is_taken),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

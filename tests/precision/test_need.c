@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The needs of coded matrices against what they take: every row of the codec table with a value of
+// each of its keys. Where the data decide the bytes the need is a bound for any data, and those
+// here are smooth: it is held from below alone.
+#include "precision/coded_matrix.h"
+#include "tests/need.h"
+#include "tests/precision/codec_rows.h"
+
+enum { ACROSS = 40, DOWN = 32, COLUMNS = ACROSS * DOWN, ROW_COLUMNS = 8, ROWS = 64 };
+
+static codec_rows rows;
+
+static void fill(double *panel)
+{
+    for (bb_index i = 0; i < ROWS; ++i) {
+        for (bb_index j = 0; j < COLUMNS; ++j) {
+            const double x = (double)(j % ACROSS) - 3.0 * (double)(i % ROW_COLUMNS);
+            const double y = (double)(j / ACROSS) - 3.0 * (double)(i / ROW_COLUMNS);
+            panel[i * COLUMNS + j] = exp(-0.02 * (x * x + 1.3 * y * y)) * (1.0 + 0.01 * x);
+        }
+    }
+}
+
+static void needs_cover_every_codec(void **state)
+{
+    (void)state;
+    double *panel = NULL;
+    const bb_matrix_layout layout = {.rows = ROWS,
+                                     .columns = COLUMNS,
+                                     .mesh_columns = ACROSS,
+                                     .row_columns = ROW_COLUMNS,
+                                     .range = 1.0};
+    check_ok(BB_ALLOCATE(ROWS * COLUMNS, &panel));
+    fill(panel);
+    rows.width.brief = true;
+    codec_rows_list(&rows);
+    for (int c = 0; c < rows.count; ++c) {
+        char name[64];
+        bb_coded_matrix *matrix = NULL;
+        const bb_codec_config *config = &rows.configs[c];
+        if (bb_matrix_layout_check(&layout, config) != BB_OK) {
+            bb_status_clear();
+            continue;
+        }
+        bb_codec_describe(config, name, sizeof name);
+        need_start();
+        check_ok(bb_coded_matrix_create(config, BB_ROW_SCALE_NONE, &layout, &matrix));
+        check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(panel, ROWS, COLUMNS)));
+        need_stop();
+        const double looseness = isnan(bb_codec_bits_per_value(config)) ? INFINITY : NEED_LOOSENESS;
+        need_hold(name, bb_coded_matrix_need(config, &layout, 1.0), looseness);
+        need_stop_held();
+        need_hold(name, bb_coded_matrix_held(config, &layout), looseness);
+        bb_coded_matrix_destroy(&matrix);
+    }
+    BB_RELEASE(&panel);
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(needs_cover_every_codec),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

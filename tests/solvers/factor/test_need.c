@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The needs of factorizations, solves and scores against what they take, with one thread and with
+// three. A cuda device's need is held to what its create takes in
+// panels/test_panel_cholesky_cuda.c.
+#include "solvers/factor/reconstructor.h"
+#include "solvers/factor/refinement.h"
+#include "solvers/factor/residual_covariance.h"
+#include "solvers/factor/spectrum.h"
+#include "solvers/factor/tiles/tile_cholesky.h"
+#include "tests/need.h"
+#include "tests/solvers/spd_matrices.h"
+
+enum { N = 300, M = 70, TILE = 64, COLUMNS = 4 };
+
+typedef struct fixture {
+    double *a, *b;
+    bb_view view;
+    bb_matrix_source source;
+    double threads;
+} fixture;
+
+static void enter(fixture *f, bb_index threads)
+{
+    check_ok(bb_threads_set(threads));
+    *f = (fixture){.a = dense_new(N * N), .b = dense_new(M * N), .threads = (double)threads};
+    spd_spectrum(N, 1e3, 7, f->a);
+    dense_random(M * N, 11, f->b);
+    f->view = bb_view_matrix(f->a, N, N);
+    f->source = bb_matrix_source_dense(&f->view, "A", "1");
+}
+
+static void leave(fixture *f)
+{
+    BB_RELEASE(&f->a);
+    BB_RELEASE(&f->b);
+    bb_threads_stop();
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
+// One factorization, step by step.
+static bb_tile_matrix *hold_factor(const fixture *f, const char *what, const bb_tile_plan *plan)
+{
+    char text[64];
+    bb_outcome outcome = {0};
+    bb_tile_matrix *factor = NULL;
+    bb_variant given[BB_VARIANT_COUNT];
+    const int count = bb_policy_variants(&plan->policy, plan->arithmetic, given);
+    need_start();
+    check_ok(bb_tile_matrix_create(&f->source, NULL, plan, &factor));
+    need_stop();
+    (void)snprintf(text, sizeof text, "tile_matrix, %s", what);
+    need_hold(text, bb_tile_matrix_need(plan, N, f->threads), NEED_LOOSENESS);
+    need_start();
+    check_ok(bb_tile_cholesky_factor(factor, 4, &outcome));
+    need_stop();
+    assert_int_equal(outcome.kind, BB_OUTCOME_OK);
+    (void)snprintf(text, sizeof text, "tile_cholesky, %s", what);
+    need_hold(text, bb_tile_cholesky_factor_need(plan, N, count, given, f->threads),
+              NEED_LOOSENESS);
+    const bb_need solving = bb_tile_cholesky_solve_need(plan, N, M, f->threads);
+    need_start();
+    check_ok(bb_tile_cholesky_solve(factor, M, f->b));
+    need_stop();
+    if (solving.host_bytes > 0.0) {
+        (void)snprintf(text, sizeof text, "tile_cholesky_solve, %s", what);
+        need_hold(text, solving, NEED_LOOSENESS);
+    } else {
+        assert_int_equal(need_peak, 0); // dp solves in place
+    }
+    return factor;
+}
+
+static void hold_tiles(const fixture *f)
+{
+    for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
+        const bb_tile_plan plan = {.tile_size = TILE, .arithmetic = (bb_variant)v};
+        bb_tile_matrix *factor = hold_factor(f, bb_variant_names[v], &plan);
+        bb_tile_matrix_destroy(&factor);
+    }
+    static const bb_policy_sweeps sweeps[] = {BB_POLICY_SWEEPS_FOLLOW, BB_POLICY_SWEEPS_LIGHT};
+    for (size_t k = 0; k < sizeof sweeps / sizeof *sweeps; ++k) {
+        const bb_tile_plan plan = {.tile_size = TILE,
+                                   .arithmetic = BB_VARIANT_HP1,
+                                   .sweeps = sweeps[k],
+                                   .sweep_energy = 0.5};
+        bb_tile_matrix *factor = hold_factor(f, "hp1 in sweeps", &plan);
+        bb_tile_matrix_destroy(&factor);
+    }
+    // dp beside hp2: copies in fp64, fp32 and fp16.
+    const bb_tile_plan band = {
+        .tile_size = TILE,
+        .arithmetic = BB_VARIANT_HP2,
+        .policy = {.kind = BB_POLICY_BAND, .width = 2, .inside = BB_VARIANT_DP}};
+    bb_tile_matrix *factor = hold_factor(f, "dp in hp2", &band);
+    bb_tile_matrix_destroy(&factor);
+}
+
+static void hold_refinement(const fixture *f)
+{
+    const bb_tile_plan plan = {.tile_size = TILE, .arithmetic = BB_VARIANT_HP1};
+    static const char *const names[] = {"refinement, ir", "refinement, cg", "refinement, gmres"};
+    bb_outcome outcome = {0};
+    bb_tile_matrix *factor = NULL;
+    check_ok(bb_tile_matrix_create(&f->source, NULL, &plan, &factor));
+    check_ok(bb_tile_cholesky_factor(factor, 4, &outcome));
+    for (int method = BB_REFINE_IR; method <= BB_REFINE_GMRES; ++method) {
+        bb_refinement refinement = {
+            .matrix = &f->source,
+            .factor = factor,
+            .config = {.method = method, .tolerance = 1e-8, .iterations = 30}};
+        need_start();
+        check_ok(bb_refinement_solve(&refinement, M, f->b, &outcome));
+        need_stop();
+        const bb_need own = bb_refinement_need(&refinement.config, N, M, (bb_need){0}, f->threads);
+        need_hold(names[method - BB_REFINE_IR],
+                  bb_need_together(own, bb_tile_cholesky_solve_need(&plan, N, M, f->threads)),
+                  NEED_LOOSENESS);
+    }
+    bb_tile_matrix_destroy(&factor);
+}
+
+static void hold_update(const fixture *f)
+{
+    const bb_tile_plan plan = {.tile_size = TILE, .arithmetic = BB_VARIANT_DP};
+    const double variances[COLUMNS] = {1.0, 2.0, 3.0, INFINITY};
+    bb_outcome outcome = {0};
+    bb_tile_matrix *factor = NULL;
+    bb_low_rank_update *update = NULL;
+    double *vectors = dense_new(N * COLUMNS);
+    dense_random(N * COLUMNS, 5, vectors);
+    const bb_low_rank part = {COLUMNS, vectors, variances};
+    check_ok(bb_tile_matrix_create(&f->source, NULL, &plan, &factor));
+    check_ok(bb_tile_cholesky_factor(factor, 4, &outcome));
+    need_start();
+    check_ok(bb_low_rank_update_create(factor, NULL, &part, &outcome, &update));
+    check_ok(bb_reconstructor_solve(factor, NULL, update, M, f->b, &outcome));
+    need_stop();
+    need_hold("low_rank_update", bb_low_rank_update_need(N, COLUMNS, M), NEED_LOOSENESS);
+    bb_low_rank_update_destroy(&update);
+    bb_tile_matrix_destroy(&factor);
+    BB_RELEASE(&vectors);
+}
+
+static void hold_scores(const fixture *f)
+{
+    const bb_view side = bb_view_matrix(f->b, M, N);
+    const bb_view corner = bb_view_block(f->view, 0, M, 0, M);
+    const bb_matrix_source ctm = bb_matrix_source_dense(&side, "Ctm", "1");
+    const bb_matrix_source ctt = bb_matrix_source_dense(&corner, "Ctt", "1");
+    double *cee[2] = {dense_new(M * M), dense_new(M * M)};
+    double *values = dense_new(N);
+    const bb_residual_task tasks[2] = {{f->b, &ctm, &ctt, cee[0]}, {f->b, &ctm, &ctt, cee[1]}};
+    const bb_residual_extent extent = {N, 2.0 * M, 2.0 * M * M, M};
+    need_start();
+    check_ok(bb_residual_covariance(&f->source, 2, tasks));
+    need_stop();
+    need_hold("residual_covariance", bb_residual_covariance_need(&extent, f->threads),
+              NEED_LOOSENESS);
+    need_start();
+    check_ok(bb_spectrum_eigenvalues(&f->source, NULL, values));
+    need_stop();
+    need_hold("spectrum", bb_spectrum_need(N), NEED_LOOSENESS);
+    BB_RELEASE(&cee[0]);
+    BB_RELEASE(&cee[1]);
+    BB_RELEASE(&values);
+}
+
+static void needs_cover_what_is_taken(void **state)
+{
+    (void)state;
+    for (bb_index threads = 1; threads <= 3; threads += 2) {
+        fixture f;
+        enter(&f, threads);
+        hold_tiles(&f);
+        hold_refinement(&f);
+        hold_update(&f);
+        hold_scores(&f);
+        leave(&f);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(needs_cover_what_is_taken),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

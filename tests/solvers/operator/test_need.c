@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The needs of operators against what they take on the cpu, for a codec of every form. What tiles
+// and blocks sum is bounded for any shape of them, far above these: held from below alone.
+#include "precision/coded_matrix.h"
+#include "solvers/operator/coded_operator.h"
+#include "tests/need.h"
+#include "tests/precision/codec_rows.h"
+
+enum { ACROSS = 40, DOWN = 32, COLUMNS = ACROSS * DOWN, ROW_COLUMNS = 8, ROWS = 64 };
+
+static codec_rows rows;
+static bool seen[BB_FORM_KINDS];
+static double panel[ROWS * COLUMNS], x[COLUMNS], y[ROWS];
+
+static void fill(void)
+{
+    for (bb_index k = 0; k < (bb_index)ROWS * COLUMNS; ++k) {
+        panel[k] = sin(0.01 * (double)(k % COLUMNS)) * cos(0.1 * (double)(k / COLUMNS));
+        x[k % COLUMNS] = 1.0;
+    }
+}
+
+static void apply(bb_device *cpu, const bb_coded_matrix *matrix, bb_format multiply)
+{
+    const bb_gemv_arithmetic arithmetic = {multiply, multiply};
+    bb_coded_operator *operation = NULL;
+    double seconds = 0.0;
+    check_ok(bb_coded_operator_create(cpu, matrix, arithmetic, &operation));
+    check_ok(bb_coded_operator_apply(operation, 0, ROWS, x, y, &seconds));
+    bb_coded_operator_destroy(&operation);
+}
+
+// Of products in fp64, and in fp32, which have an x of their own but need no piece of bfp 8.
+static void hold(bb_device *cpu, const bb_coded_matrix *matrix, const char *name)
+{
+    const bb_codec_config *storage = bb_coded_matrix_config(matrix);
+    const bb_codec_form_kind form = bb_codec_form_of(storage).kind;
+    // A piece of zfp is some columns, of others a row; the cpu multiplies zfp unpacked anyway.
+    const bool bounded =
+        form == BB_FORM_TILES || form == BB_FORM_COEFFICIENTS || form == BB_FORM_STREAMS;
+    need_start();
+    apply(cpu, matrix, BB_FORMAT_FP64);
+    apply(cpu, matrix, BB_FORMAT_FP32);
+    need_stop();
+    const bb_need need = bb_need_together(
+        bb_coded_operator_need(storage, ROWS, COLUMNS, BB_DEVICE_CPU),
+        bb_coded_operator_apply_need(storage, ROWS, COLUMNS, (double)bb_threads_count()));
+    need_hold(name, need, bounded ? INFINITY : NEED_LOOSENESS);
+    assert_true(need.device_bytes == 0.0);
+}
+
+static void needs_cover_every_form(void **state)
+{
+    (void)state;
+    const bb_matrix_layout layout = {.rows = ROWS,
+                                     .columns = COLUMNS,
+                                     .mesh_columns = ACROSS,
+                                     .row_columns = ROW_COLUMNS,
+                                     .range = 2.0};
+    bb_device *cpu = NULL;
+    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &cpu));
+    fill();
+    rows.width.brief = true;
+    codec_rows_list(&rows);
+    for (int c = 0; c < rows.count; ++c) {
+        char name[64];
+        bb_coded_matrix *matrix = NULL;
+        const bb_codec_config *config = &rows.configs[c];
+        const bb_codec_form_kind form = bb_codec_form_of(config).kind;
+        if (seen[form] || bb_codec_absent(config, BB_DEVICE_CPU) != NULL ||
+            bb_matrix_layout_check(&layout, config) != BB_OK) {
+            bb_status_clear();
+            continue;
+        }
+        seen[form] = true;
+        bb_codec_describe(config, name, sizeof name);
+        check_ok(bb_coded_matrix_create(config, BB_ROW_SCALE_NONE, &layout, &matrix));
+        check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(panel, ROWS, COLUMNS)));
+        hold(cpu, matrix, name);
+        bb_coded_matrix_destroy(&matrix);
+    }
+    bb_device_close(&cpu);
+    // A copy on a GPU: its values, x, y, and what kernels sum in.
+    const bb_codec_config fp32 = bb_codec_plain(BB_FORMAT_FP32);
+    const bb_need there = bb_coded_operator_need(&fp32, ROWS, COLUMNS, BB_DEVICE_CUDA);
+    assert_true(there.device_bytes >= 4.0 * ROWS * COLUMNS + 8.0 * (ROWS + COLUMNS));
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(needs_cover_every_form),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
