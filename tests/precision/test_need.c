@@ -15,8 +15,10 @@ static void fill(double *panel)
 {
     for (bb_index i = 0; i < ROWS; ++i) {
         for (bb_index j = 0; j < COLUMNS; ++j) {
+            const bb_index line = j / ACROSS;
+            const bb_index row_line = i / ROW_COLUMNS;
             const double x = (double)(j % ACROSS) - 3.0 * (double)(i % ROW_COLUMNS);
-            const double y = (double)(j / ACROSS) - 3.0 * (double)(i / ROW_COLUMNS);
+            const double y = (double)line - 3.0 * (double)row_line;
             panel[i * COLUMNS + j] = exp(-0.02 * (x * x + 1.3 * y * y)) * (1.0 + 0.01 * x);
         }
     }

@@ -123,9 +123,9 @@ bb_need bb_tile_matrix_need(const bb_tile_plan *plan, bb_index n, double threads
     const bb_index size = plan->tile_size < n ? plan->tile_size : n;
     const bb_index tile_rows = tiles_across(n, size);
     // The map of a policy that is not resolved yet goes when the tiles are laid out.
-    double bytes =
-        sizeof(bb_tile_matrix) + sizeof(bb_policy_map) +
-        (double)(tile_rows * (tile_rows + 1) / 2) * (double)(sizeof(bb_tile) + sizeof(bb_variant));
+    const bb_index tiles = tile_rows * (tile_rows + 1) / 2;
+    double bytes = sizeof(bb_tile_matrix) + sizeof(bb_policy_map) +
+                   (double)tiles * (double)(sizeof(bb_tile) + sizeof(bb_variant));
     for (bb_index row = 0; row < tile_rows; ++row) {
         for (bb_index column = 0; column <= row; ++column) {
             const bool wide =

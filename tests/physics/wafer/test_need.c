@@ -101,9 +101,9 @@ static void hold_membrane(const scene *s, const bb_temperature_grid *grid, const
     bb_membrane_destroy(&membrane);
 }
 
-static void hold_plate(const scene *s, const bb_temperature_grid *grid, const bb_slit_grid *slit,
-                       bb_index modes)
+static void hold_plate(const scene *s, const bb_temperature_grid *grid, const bb_slit_grid *slit)
 {
+    const bb_index modes = 2;
     const bb_plate plate = bb_plate_make(&SILICON, &s->clamp);
     bb_coupled_plate *coupled = NULL;
     bb_plate_response rows;
@@ -154,8 +154,7 @@ static void hold_response(const scene *s)
     bb_dwell_destroy(&dwell);
     hold_kernel(s, grid);
     hold_membrane(s, grid, &slit);
-    hold_plate(s, grid, &slit, 1);
-    hold_plate(s, grid, &slit, 2);
+    hold_plate(s, grid, &slit);
     bb_temperature_grid_destroy(&grid);
     bb_scan_destroy(&scan);
 }

@@ -16,7 +16,8 @@ static double panel[ROWS * COLUMNS], x[COLUMNS], y[ROWS];
 static void fill(void)
 {
     for (bb_index k = 0; k < (bb_index)ROWS * COLUMNS; ++k) {
-        panel[k] = sin(0.01 * (double)(k % COLUMNS)) * cos(0.1 * (double)(k / COLUMNS));
+        const bb_index row = k / COLUMNS;
+        panel[k] = sin(0.01 * (double)(k % COLUMNS)) * cos(0.1 * (double)row);
         x[k % COLUMNS] = 1.0;
     }
 }
