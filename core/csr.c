@@ -162,7 +162,7 @@ bb_status bb_csr_multiply(const bb_csr *matrix, const double *x, double *y)
 {
     enum { GRAIN = 1024 }; // small enough that a few long rows do not leave a thread alone
     product task = {matrix, x, y};
-    return bb_parallel_ranges(matrix->rows, GRAIN, multiply_range, &task);
+    return bb_thread_ranges(matrix->rows, GRAIN, multiply_range, &task);
 }
 
 bb_index bb_csr_nonzeros(const bb_csr *matrix)

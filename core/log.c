@@ -83,7 +83,7 @@ static void draw_bar(const char *job, bb_index done, bb_index total)
     progress.drawn = true;
 }
 
-void bb_progress(const char *job, bb_index done, bb_index total)
+void bb_log_progress(const char *job, bb_index done, bb_index total)
 {
     bool terminal = isatty(STDERR_FILENO);
     double now = bb_clock_seconds();

@@ -18,6 +18,6 @@ void bb_log_info(const char *format, ...) BB_PRINTF(1, 2);
 void bb_log_detail(const char *format, ...) BB_PRINTF(1, 2);
 
 /// Progress of a named job: `done` of `total` steps. Call from one thread; done == total ends it.
-void bb_progress(const char *job, bb_index done, bb_index total);
+void bb_log_progress(const char *job, bb_index done, bb_index total);
 
 #endif

@@ -48,7 +48,7 @@ static bb_status load_rows(void *context, bb_index begin, bb_index end)
 bb_status bb_matrix_source_load(const bb_matrix_source *source, double *out)
 {
     loading work = {source, out};
-    return bb_parallel_ranges(source->rows, 16, load_rows, &work);
+    return bb_thread_ranges(source->rows, 16, load_rows, &work);
 }
 
 bb_status bb_matrix_source_diagonal(const bb_matrix_source *source, double *out)

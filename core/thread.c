@@ -147,7 +147,7 @@ static bb_status run_here(bb_index count, bb_task task, void *context)
     return BB_OK;
 }
 
-bb_status bb_parallel_for(bb_index count, bb_task task, void *context)
+bb_status bb_thread_for(bb_index count, bb_task task, void *context)
 {
     if (inside_loop || pool.worker_count == 0 || count <= 1) {
         return run_here(count, task, context);
@@ -190,8 +190,8 @@ static bb_status run_range(void *context, bb_index index)
     return limits->task(limits->context, begin, end);
 }
 
-bb_status bb_parallel_ranges(bb_index count, bb_index grain, bb_range_task task, void *context)
+bb_status bb_thread_ranges(bb_index count, bb_index grain, bb_range_task task, void *context)
 {
     ranges limits = {task, context, count, grain};
-    return bb_parallel_for((count + grain - 1) / grain, run_range, &limits);
+    return bb_thread_for((count + grain - 1) / grain, run_range, &limits);
 }

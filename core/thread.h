@@ -29,12 +29,12 @@ bb_index bb_threads_available(void);
 /// Runs task(context, i) for every i in [0, count), in any order, and waits. A loop started inside
 /// a task runs on that task's thread. After a failure no further task is started; the failure of
 /// the lowest index that ran is returned with its message.
-BB_CHECKED bb_status bb_parallel_for(bb_index count, bb_task task, void *context);
+BB_CHECKED bb_status bb_thread_for(bb_index count, bb_task task, void *context);
 
 /// Runs task(context, begin, end) over consecutive ranges of `grain` items that cover [0, count).
 /// The ranges depend on `count` and `grain` only.
-BB_CHECKED bb_status bb_parallel_ranges(bb_index count, bb_index grain, bb_range_task task,
-                                        void *context);
+BB_CHECKED bb_status bb_thread_ranges(bb_index count, bb_index grain, bb_range_task task,
+                                      void *context);
 
 /// Joins the pool; loops afterwards run on the caller. Call before exit.
 void bb_threads_stop(void);

@@ -109,7 +109,7 @@ static bb_status cpu_launch(void *state, const bb_kernel *kernel, bb_index items
 {
     launch task = {kernel->run[BB_DEVICE_CPU], arguments};
     (void)state;
-    return bb_parallel_ranges(items, kernel->grain, run_range, &task);
+    return bb_thread_ranges(items, kernel->grain, run_range, &task);
 }
 
 static bb_status cpu_wait(void *state)

@@ -135,7 +135,7 @@ extern "C" bb_status bb_device_source_copy_block(const bb_device_source *source,
     }
     work.wide = static_cast<double *>(wide);
     work.narrow = static_cast<float *>(narrow);
-    BB_TRY(bb_parallel_ranges(out.shape[0], grain, fill_rows, &work));
+    BB_TRY(bb_thread_ranges(out.shape[0], grain, fill_rows, &work));
     BB_TRY(copy(&work, bb_queue_stream(stream), out));
 done:
     bb_memory_release(&wide);

@@ -54,7 +54,7 @@ bb_status bb_bench_assembly(const bb_bench_case *self, const bb_bench_setup *set
                     .columns = 2 * seen.guides.sensors[1].count};
     for (int round = 0; round < 3; ++round) {
         double start = bb_clock_seconds();
-        BB_TRY(bb_parallel_for((task.rows + PANEL_ROWS - 1) / PANEL_ROWS, fill_panel, &task));
+        BB_TRY(bb_thread_for((task.rows + PANEL_ROWS - 1) / PANEL_ROWS, fill_panel, &task));
         bb_bench_add(&times, bb_clock_seconds() - start);
     }
     double entries = (double)task.rows * (double)task.columns;

@@ -323,11 +323,11 @@ bb_status bb_bench_run(const bb_bench_setup *setup, char *const *names, bb_index
     BB_TRY(bb_text_add(table, TEXT_LINE, "benchmark", "median ms", "best ms", "rate of best",
                        "floor 1e9", "ratio", "bar", "", "binds", "detail"));
     for (bb_index i = 0; i < row_count; ++i) {
-        bb_progress("bench", i, row_count);
+        bb_log_progress("bench", i, row_count);
         BB_TRY(measure_row(setup, &found[i]));
         BB_TRY(add_line(&found[i].self, &found[i].outcome, table));
     }
-    bb_progress("bench", row_count, row_count);
+    bb_log_progress("bench", row_count, row_count);
     BB_TRY(bb_output_table_publish_records(&bb_bench_outputs, found, sizeof *found, row_count, NULL,
                                            results));
 done:

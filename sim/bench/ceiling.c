@@ -30,7 +30,7 @@ bb_status bb_ceiling_create(double bytes, bool triad, bb_ceiling *out)
         BB_TRY(BB_ALLOCATE(out->items, &out->b));
         BB_TRY(BB_ALLOCATE(out->items, &out->c));
     }
-    BB_TRY(bb_parallel_ranges(out->items, GRAIN, touch, out));
+    BB_TRY(bb_thread_ranges(out->items, GRAIN, touch, out));
 done:
     if (status != BB_OK) {
         bb_ceiling_release(out);
@@ -73,7 +73,7 @@ bb_status bb_ceiling_read(bb_ceiling *ceiling, double *seconds)
 {
     bb_status status = BB_OK;
     double start = bb_clock_seconds();
-    BB_TRY(bb_parallel_ranges(ceiling->items, GRAIN, read_range, ceiling));
+    BB_TRY(bb_thread_ranges(ceiling->items, GRAIN, read_range, ceiling));
     *seconds = bb_clock_seconds() - start;
 done:
     return status;
@@ -97,7 +97,7 @@ bb_status bb_ceiling_triad(bb_ceiling *ceiling, double *seconds)
 {
     bb_status status = BB_OK;
     double start = bb_clock_seconds();
-    BB_TRY(bb_parallel_ranges(ceiling->items, GRAIN, triad_range, ceiling));
+    BB_TRY(bb_thread_ranges(ceiling->items, GRAIN, triad_range, ceiling));
     *seconds = bb_clock_seconds() - start;
 done:
     return status;

@@ -112,7 +112,7 @@ bb_status bb_factor_bench_prepare(const bb_bench_case *self, const bb_bench_setu
     BB_TRY(BB_ALLOCATE(task->rows, &task->exact));
     fill_x(task);
     BB_TRY(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &task->layout, &task->matrix));
-    BB_TRY(bb_parallel_for(bands_of(task->matrix), encode_band, task));
+    BB_TRY(bb_thread_for(bands_of(task->matrix), encode_band, task));
     task->matrix_bytes = (double)bb_coded_matrix_bytes(task->matrix);
     bb_index step = bb_coded_matrix_band(task->matrix);
     bb_index past = (task->row + task->rows + step - 1) / step;

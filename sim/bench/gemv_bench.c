@@ -54,7 +54,7 @@ static bb_status encode(const char *storage, const bb_bench_sizes *sizes, bb_cod
     bb_row_scale scale = bb_codec_takes_row_scale(&config) ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE;
     BB_TRY(bb_coded_matrix_create(&config, scale, &layout, out));
     task.matrix = *out;
-    BB_TRY(bb_parallel_for(sizes->rows, encode_row, &task));
+    BB_TRY(bb_thread_for(sizes->rows, encode_row, &task));
 done:
     return status;
 }

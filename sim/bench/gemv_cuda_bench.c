@@ -125,7 +125,7 @@ static bb_status prepare_own(contest *task)
     bb_row_scale scale = bb_codec_takes_row_scale(&config) ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE;
     size_t word = (size_t)bb_format_describe(multiply)->bytes;
     BB_TRY(bb_coded_matrix_create(&config, scale, &layout, &task->matrix));
-    BB_TRY(bb_parallel_for(task->rows, encode_row, task));
+    BB_TRY(bb_thread_for(task->rows, encode_row, task));
     BB_TRY(BB_ALLOCATE(task->columns, &narrow));
     do {
         bb_coded_operator **copy = &task->copies[task->copy_count++];
@@ -157,7 +157,7 @@ static bb_status prepare_peer(contest *task)
     bb_gemv_peer_kind kind = task->storage->peer;
     task->matrix_bytes =
         (kind == BB_GEMV_CUBLAS_D ? 8.0 : 4.0) * (double)task->rows * (double)task->columns;
-    BB_TRY(bb_parallel_for(task->rows, encode_row, task));
+    BB_TRY(bb_thread_for(task->rows, encode_row, task));
     BB_TRY(
         bb_gemv_peer_create(task->device, kind, task->rows, task->columns, task->x, &task->peer));
     for (bb_index row = 0; row < task->rows; ++row) {

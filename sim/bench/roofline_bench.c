@@ -57,7 +57,7 @@ static bb_status measure_peak(const bb_bench_setup *setup, double *out)
     BB_TRY(BB_ALLOCATE(setup->threads, &task.sums));
     for (int round = 0; round < ROUNDS; ++round) {
         double begin = bb_clock_seconds();
-        BB_TRY(bb_parallel_for(setup->threads, run_thread, &task));
+        BB_TRY(bb_thread_for(setup->threads, run_thread, &task));
         bb_bench_add(&times, bb_clock_seconds() - begin);
     }
     *out =

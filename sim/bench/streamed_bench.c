@@ -55,7 +55,7 @@ static bb_status prepare(const bb_bench_case *self, contest *task)
     const bb_matrix_layout layout = {.rows = task->rows, .columns = task->columns};
     bb_coded_operator **slots = &task->slots[0][0];
     BB_TRY(bb_coded_matrix_create(&config, BB_ROW_SCALE_ROW, &layout, &task->matrix));
-    BB_TRY(bb_parallel_for(task->rows, encode_row, task));
+    BB_TRY(bb_thread_for(task->rows, encode_row, task));
     for (int k = 0; k < BB_FIELD_SLOTS * AXES; ++k) {
         BB_TRY(bb_coded_operator_create(task->device, task->matrix, mixed, &slots[k]));
         BB_TRY(bb_coded_operator_sum_in_runs(slots[k], 32));

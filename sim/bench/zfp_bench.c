@@ -127,7 +127,7 @@ static bb_status enter(bb_index rows, bool quick, contest *task)
     task->lines = rows * MESH_LINES;
     BB_TRY(BB_ALLOCATE(count_values(task), &task->values));
     BB_TRY(BB_ALLOCATE(count_values(task), &task->theirs));
-    BB_TRY(bb_parallel_for(rows, fill_mesh, task));
+    BB_TRY(bb_thread_for(rows, fill_mesh, task));
     BB_TRY(encode(task, quick ? 1 : 2));
 done:
     return status;

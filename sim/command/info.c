@@ -75,7 +75,7 @@ static bb_status test_threads(void)
     double *squares = NULL;
     double sum = 0.0;
     BB_TRY(BB_ZEROED(COUNT, &squares));
-    BB_TRY(bb_parallel_for(COUNT, square, squares));
+    BB_TRY(bb_thread_for(COUNT, square, squares));
     for (int i = 0; i < COUNT; ++i) {
         sum += squares[i];
     }

@@ -135,7 +135,7 @@ static bb_status write_panels(hid_t id, hid_t space, const bb_operator *matrix,
         bb_index rest = matrix->source->rows - row;
         bb_index rows = rest < tall ? rest : tall;
         filling work = {matrix->source, row, bb_view_matrix(values, rows, columns)};
-        BB_TRY(bb_parallel_ranges(rows, BATCH_ROWS, fill_rows, &work));
+        BB_TRY(bb_thread_ranges(rows, BATCH_ROWS, fill_rows, &work));
         const hsize_t start[3] = {(hsize_t)row, 0, 0};
         const hsize_t count[3] = {(hsize_t)rows, layout.shape[1], layout.shape[2]};
         WRITE_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL));

@@ -178,7 +178,7 @@ static bb_status run_bands(coding *work, bb_error_norms *total)
     for (bb_index band = 0; band < bands; ++band) {
         work->norms[band] = bb_error_norms_start();
     }
-    BB_TRY(bb_parallel_ranges(bands, grain, encode_bands, work));
+    BB_TRY(bb_thread_ranges(bands, grain, encode_bands, work));
     for (bb_index band = 0; band < bands; ++band) {
         bb_error_norms_merge(total, &work->norms[band]);
     }
@@ -354,7 +354,7 @@ bb_status bb_product_coding_unpack(const bb_coded_matrix *coded, double *seconds
     double begin = bb_clock_seconds();
     BB_TRY(bb_coded_matrix_create(&fp32, BB_ROW_SCALE_NONE, &layout, &plain));
     unpacking work = {coded, plain};
-    BB_TRY(bb_parallel_ranges(bb_coded_matrix_group_count(coded), 1, unpack_groups, &work));
+    BB_TRY(bb_thread_ranges(bb_coded_matrix_group_count(coded), 1, unpack_groups, &work));
     *seconds += bb_clock_seconds() - begin;
     *out = plain;
     plain = NULL;

@@ -343,12 +343,12 @@ bb_status bb_product_run(const void *study, const bb_run_options *options, bb_re
     BB_TRY(start(study, &run));
     BB_TRY(run_pipeline(&run, run.reference));
     for (bb_index p = 0; p < run.pipeline_count; ++p) {
-        bb_progress("computing", p, run.pipeline_count);
+        bb_log_progress("computing", p, run.pipeline_count);
         if (p != run.reference) {
             BB_TRY(run_pipeline(&run, p));
         }
     }
-    bb_progress("computing", run.pipeline_count, run.pipeline_count);
+    bb_log_progress("computing", run.pipeline_count, run.pipeline_count);
     BB_TRY(publish(&run, results));
 done:
     finish(&run);
@@ -381,7 +381,7 @@ static bb_need sum(const bb_product_study *study, const bb_matrix_layout *layout
     return bb_need_together(values, need);
 }
 
-bb_status bb_product_plan(const void *study, const bb_run_options *options, bb_plan *plan)
+bb_status bb_product_run_plan(const void *study, const bb_run_options *options, bb_plan *plan)
 {
     bb_status status = BB_OK;
     const bb_product_study *product = study;

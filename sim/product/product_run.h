@@ -11,7 +11,7 @@ extern const bb_output_table *const bb_product_outputs[];
 /// Contracts in sim/experiment.h; `study` is a bb_product_study.
 BB_CHECKED bb_status bb_product_run(const void *study, const bb_run_options *options,
                                     bb_results *results);
-BB_CHECKED bb_status bb_product_plan(const void *study, const bb_run_options *options,
-                                     bb_plan *plan);
+BB_CHECKED bb_status bb_product_run_plan(const void *study, const bb_run_options *options,
+                                         bb_plan *plan);
 
 #endif

@@ -280,7 +280,7 @@ static bb_status draw(reconstructor_run *run)
         }
         for (factor_problem.draw = 1; factor_problem.draw < run->pipelines[p].draws;
              ++factor_problem.draw) {
-            bb_progress("drawing", factor_problem.draw, run->pipelines[p].draws);
+            bb_log_progress("drawing", factor_problem.draw, run->pipelines[p].draws);
             drawn = (estimate){.common = bb_evaluation_start(plain->common.pipeline), .trace = NAN};
             drawn.common.device = plain->common.device;
             BB_TRY(bb_factor_problem_solve(&factor_problem, &run->pipelines[p], &drawn.r,
@@ -348,7 +348,7 @@ static bb_status solve(reconstructor_run *run, bb_results *results)
     bb_index solved = 0;
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         if (!promises(run, p)) {
-            bb_progress("solving", solved++, run->pipeline_count);
+            bb_log_progress("solving", solved++, run->pipeline_count);
             BB_TRY(bb_factor_problem_solve(&run->factor_problem, &run->pipelines[p],
                                            &run->estimates[p].r, &run->estimates[p].common));
         }
@@ -357,11 +357,11 @@ static bb_status solve(reconstructor_run *run, bb_results *results)
     BB_TRY(score(run, run->estimates, run->pipeline_count));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         if (promises(run, p)) {
-            bb_progress("solving", solved++, run->pipeline_count);
+            bb_log_progress("solving", solved++, run->pipeline_count);
             BB_TRY(keep_promise(run, p));
         }
     }
-    bb_progress("solving", run->pipeline_count, run->pipeline_count);
+    bb_log_progress("solving", run->pipeline_count, run->pipeline_count);
 done:
     return status;
 }
@@ -419,7 +419,7 @@ done:
     return status;
 }
 
-bb_status bb_reconstructor_plan(const void *study, const bb_run_options *options, bb_plan *plan)
+bb_status bb_reconstructor_run_plan(const void *study, const bb_run_options *options, bb_plan *plan)
 {
     bb_status status = BB_OK;
     const bb_reconstructor_study *all = study;

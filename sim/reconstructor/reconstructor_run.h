@@ -12,7 +12,7 @@ extern const bb_output_table *const bb_reconstructor_outputs[];
 /// Contracts in sim/experiment.h; `study` is a bb_reconstructor_study.
 BB_CHECKED bb_status bb_reconstructor_run(const void *study, const bb_run_options *options,
                                           bb_results *results);
-BB_CHECKED bb_status bb_reconstructor_plan(const void *study, const bb_run_options *options,
-                                           bb_plan *plan);
+BB_CHECKED bb_status bb_reconstructor_run_plan(const void *study, const bb_run_options *options,
+                                               bb_plan *plan);
 
 #endif

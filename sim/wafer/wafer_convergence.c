@@ -139,10 +139,10 @@ static bb_status run_levels(const bb_wafer_study *study, bb_index count, level l
     bb_status status = BB_OK;
     char title[64];
     for (bb_index k = 0; k < count; ++k) {
-        bb_progress(name, k, count);
+        bb_log_progress(name, k, count);
         BB_TRY(run_level(study, &levels[k]));
     }
-    bb_progress(name, count, count);
+    bb_log_progress(name, count, count);
     (void)snprintf(title, sizeof title, "field %s, end of light", name);
     BB_TRY(add_differences(count, levels, title, false, table));
     (void)snprintf(title, sizeof title, "field %s, end of dark", name);

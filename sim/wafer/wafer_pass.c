@@ -65,7 +65,7 @@ bb_status bb_wafer_pass_open(const bb_wafer_study *study, bb_wafer_problem *prob
     BB_TRY(BB_ALLOCATE(problem->slit.field_points, &out->rows));
     BB_TRY(BB_ALLOCATE(problem->slit.field_points, &out->reference_rows));
     BB_TRY(BB_ALLOCATE(inputs, &out->inputs));
-    BB_TRY(bb_parallel_for(inputs, take_norms, out));
+    BB_TRY(bb_thread_for(inputs, take_norms, out));
 done:
     return status;
 }
@@ -374,11 +374,11 @@ bb_status bb_wafer_pass_run(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_
         work.axis = ((const int *)axes->items)[work.matrix / fields];
         work.field = work.matrix % fields;
         work.first_point = work.field == 0 ? 0 : work.first_point;
-        bb_progress(doing, work.matrix, axes->count * fields);
+        bb_log_progress(doing, work.matrix, axes->count * fields);
         BB_TRY(run_field(pass, tasks, count, work));
         work.first_point += pass->problem->dwells[work.field]->count;
     }
-    bb_progress(doing, axes->count * fields, axes->count * fields);
+    bb_log_progress(doing, axes->count * fields, axes->count * fields);
     pass->referred = true;
 done:
     return status;

@@ -81,8 +81,8 @@ bb_status bb_refinement_block_multiply(bb_refine_block *block)
         work.width = rest < BB_REFINE_PANEL ? rest : BB_REFINE_PANEL;
         bb_index down = (block->active_count + ROWS - 1) / ROWS;
         bb_index across = (work.width + COLUMNS - 1) / COLUMNS;
-        BB_TRY(bb_parallel_ranges(block->n, FILLED, fill_rows, &work));
-        BB_TRY(bb_parallel_for(down * across, multiply_part, &work));
+        BB_TRY(bb_thread_ranges(block->n, FILLED, fill_rows, &work));
+        BB_TRY(bb_thread_for(down * across, multiply_part, &work));
     }
 done:
     return status;

@@ -130,10 +130,10 @@ bb_status bb_residual_covariance(const bb_matrix_source *cmm, bb_index count,
     BB_TRY(start(&work));
     for (work.begin = 0; work.begin < cmm->rows; work.begin += PANEL) {
         work.width = shorter(cmm->rows - work.begin, PANEL);
-        BB_TRY(bb_parallel_ranges(cmm->rows, FILLED_ROWS, fill_rows, &work));
-        BB_TRY(bb_parallel_for(count * parts(work.most_rows, BLOCK) * parts(work.width, BLOCK),
-                               multiply_block, &work));
-        BB_TRY(bb_parallel_for(count * parts(work.most_rows, PROJECTED_ROWS), project_rows, &work));
+        BB_TRY(bb_thread_ranges(cmm->rows, FILLED_ROWS, fill_rows, &work));
+        BB_TRY(bb_thread_for(count * parts(work.most_rows, BLOCK) * parts(work.width, BLOCK),
+                             multiply_block, &work));
+        BB_TRY(bb_thread_for(count * parts(work.most_rows, PROJECTED_ROWS), project_rows, &work));
     }
     for (bb_index t = 0; t < count; ++t) {
         BB_TRY(bb_residual_covariance_close(&tasks[t]));

@@ -203,7 +203,7 @@ bb_status bb_coded_product_is_finite(const bb_coded_matrix *matrix, bool *out)
     *out = known;
     if (known) {
         BB_TRY(BB_ZEROED(rows, &work.finite));
-        BB_TRY(bb_parallel_for(rows, scan_row, &work));
+        BB_TRY(bb_thread_for(rows, scan_row, &work));
         for (bb_index row = 0; row < rows; ++row) {
             *out = *out && work.finite[row];
         }

@@ -263,7 +263,7 @@ static bb_status upload_fixed(bb_coded_stream *stream, const bb_coded_matrix *ma
     for (work.first = 0; work.first < stream->tiles; work.first += limit) {
         bb_index count = least(limit, stream->tiles - work.first);
         memset(work.out, 0, (size_t)(count * tile_bytes));
-        BB_TRY(bb_parallel_for(count, pack_tile, &work));
+        BB_TRY(bb_thread_for(count, pack_tile, &work));
         BB_TRY(bb_device_upload(stream->device,
                                 (unsigned char *)stream->words + work.first * tile_bytes, work.out,
                                 (size_t)(count * tile_bytes)));
@@ -359,7 +359,7 @@ static bb_status upload_quotients(bb_coded_stream *stream, const bb_coded_matrix
         bb_index count = least(limit, stream->tiles - work.first);
         const bb_stream_place *last = places + (work.first + count) * rows - 1;
         work.line = places[work.first * rows].line;
-        BB_TRY(bb_parallel_for(count, pack_quotients, &work));
+        BB_TRY(bb_thread_for(count, pack_quotients, &work));
         BB_TRY(bb_device_upload(
             stream->device, (unsigned char *)stream->words + (size_t)LINE * work.line, work.out,
             (size_t)LINE * (last->line + bb_coded_stream_lines(last->width) - work.line)));
@@ -378,7 +378,7 @@ static bb_status upload_varying(bb_coded_stream *stream, const bb_coded_matrix *
     measuring work = {.matrix = matrix, .rows = stream->rows};
     // Kernels copy two places at once: one behind the last is read, too.
     BB_TRY(BB_ZEROED(count + 1, &work.places));
-    BB_TRY(bb_parallel_for(stream->tiles, measure_tile, &work));
+    BB_TRY(bb_thread_for(stream->tiles, measure_tile, &work));
     for (bb_index i = 0; i < count; ++i) {
         BB_REQUIRE(lines <= UINT32_MAX, BB_UNSUPPORTED,
                    "quantiser of more than 2^32 lines of %d bytes on a GPU", (int)LINE);

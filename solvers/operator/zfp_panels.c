@@ -45,7 +45,7 @@ static bb_status read_streams(const bb_coded_matrix *matrix, bb_index bands, ind
         stream->shape.nw = stream->shape.dimensions == 4 ? 4 : 1;
     }
     work->run_blocks = run_blocks_of(work->streams[0].shape.dimensions);
-    BB_TRY(bb_parallel_for(bands, index_band, work));
+    BB_TRY(bb_thread_for(bands, index_band, work));
 done:
     return status;
 }

@@ -136,7 +136,7 @@ bb_status bb_shifted_cg_solve(bb_shifted_cg *solver, const double *diagonal, con
     bb_status status = BB_OK;
     const bb_index n = solver->matrix->rows;
     start(solver, diagonal, b, x);
-    BB_TRY(bb_parallel_ranges(n, GRAIN, move, solver));
+    BB_TRY(bb_thread_ranges(n, GRAIN, move, solver));
     double rho = sum_parts(solver);
     const double target = tolerance * tolerance * rho;
     for (int count = 0; !(rho >= 0.0 && rho <= target); ++count) {
@@ -144,15 +144,15 @@ bb_status bb_shifted_cg_solve(bb_shifted_cg *solver, const double *diagonal, con
         BB_REQUIRE(count < MOST_ITERATIONS, BB_INVALID,
                    "the implicit step did not converge in %d iterations: residual %.1e of %.1e",
                    count, sqrt(rho), sqrt(target));
-        BB_TRY(bb_parallel_ranges(n, GRAIN, turn, solver));
+        BB_TRY(bb_thread_ranges(n, GRAIN, turn, solver));
         BB_TRY(bb_csr_multiply(solver->matrix, solver->p, solver->q));
-        BB_TRY(bb_parallel_ranges(n, GRAIN, shift, solver));
+        BB_TRY(bb_thread_ranges(n, GRAIN, shift, solver));
         double curvature = sum_parts(solver);
         BB_REQUIRE(curvature > 0.0 && rho > 0.0, BB_INVALID,
                    "the system of the implicit step is not positive definite: %g, %g", curvature,
                    rho);
         solver->alpha = rho / curvature;
-        BB_TRY(bb_parallel_ranges(n, GRAIN, move, solver));
+        BB_TRY(bb_thread_ranges(n, GRAIN, move, solver));
         double before = rho;
         rho = sum_parts(solver);
         solver->beta = rho / before;

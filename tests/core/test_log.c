@@ -53,9 +53,9 @@ static void report_progress(void)
 {
     for (bb_index i = 0; i <= 1000; ++i) {
         manual_clock_advance(part_ns);
-        bb_progress("heating", i, 1000);
+        bb_log_progress("heating", i, 1000);
     }
-    bb_progress("nothing", 0, 0);
+    bb_log_progress("nothing", 0, 0);
 }
 
 // Off a terminal a short job says nothing: a line every ten seconds at most.

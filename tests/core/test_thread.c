@@ -23,7 +23,7 @@ static void every_index_is_visited_once(void **state)
         assert_int_equal(bb_threads_count(), threads);
         memset(visits, 0, sizeof visits);
         for (int repeat = 0; repeat < 20; ++repeat) {
-            check_ok(bb_parallel_for(COUNT, visit, NULL));
+            check_ok(bb_thread_for(COUNT, visit, NULL));
         }
         for (int i = 0; i < COUNT; ++i) {
             assert_int_equal(visits[i], 20);
@@ -45,15 +45,15 @@ static void failure_comes_back_with_its_message(void **state)
 {
     (void)state;
     check_ok(bb_threads_set(3));
-    check_fails(bb_parallel_for(COUNT, fail_from_100, NULL), BB_INVALID, "failed");
-    check_ok(bb_parallel_for(100, fail_from_100, NULL));
+    check_fails(bb_thread_for(COUNT, fail_from_100, NULL), BB_INVALID, "failed");
+    check_ok(bb_thread_for(100, fail_from_100, NULL));
     bb_threads_stop();
 }
 
 static bb_status nested(void *context, bb_index index)
 {
     (void)index;
-    return bb_parallel_for(10, visit, context);
+    return bb_thread_for(10, visit, context);
 }
 
 static void nested_loops_run_on_their_thread(void **state)
@@ -61,7 +61,7 @@ static void nested_loops_run_on_their_thread(void **state)
     (void)state;
     check_ok(bb_threads_set(4));
     memset(visits, 0, sizeof visits);
-    check_ok(bb_parallel_for(50, nested, NULL));
+    check_ok(bb_thread_for(50, nested, NULL));
     for (int i = 0; i < 10; ++i) {
         assert_int_equal(visits[i], 50);
     }
@@ -82,7 +82,7 @@ static void ranges_cover_all(void **state)
 {
     (void)state;
     memset(visits, 0, sizeof visits);
-    check_ok(bb_parallel_ranges(1000, 64, cover, NULL));
+    check_ok(bb_thread_ranges(1000, 64, cover, NULL));
     for (int i = 0; i < COUNT; ++i) {
         assert_int_equal(visits[i], i < 1000);
     }

@@ -21,7 +21,7 @@ LOCAL = re.compile(
     r"\s*(?=[=;,)\[{])"
 )
 CODE = re.compile(r'//.*|"(?:\\.|[^"\\])*"')
-OWED = {"functions": 5, "locals": 0}
+OWED = {"functions": 0, "locals": 0}
 
 
 def types_of(path):

@@ -34,7 +34,7 @@ static bb_coded_matrix *encoded(const bb_codec_config *config, const bb_matrix_l
     bb_coded_matrix *matrix = NULL;
     check_ok(bb_coded_matrix_create(config, BB_ROW_SCALE_NONE, layout, &matrix));
     void *context[2] = {matrix, values};
-    check_ok(bb_parallel_ranges(layout->rows, bb_coded_matrix_band(matrix), encode_bands, context));
+    check_ok(bb_thread_ranges(layout->rows, bb_coded_matrix_band(matrix), encode_bands, context));
     return matrix;
 }
 

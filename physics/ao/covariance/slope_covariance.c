@@ -385,7 +385,7 @@ bb_status bb_slope_covariance_create(const bb_slope_covariance_parts *parts,
     };
     covariance->pair_count = parts->rows->sensor_count * parts->columns->sensor_count;
     BB_TRY(BB_ZEROED(covariance->pair_count, &covariance->tables));
-    BB_TRY(bb_parallel_for(covariance->pair_count, make_table, covariance));
+    BB_TRY(bb_thread_for(covariance->pair_count, make_table, covariance));
     *out = covariance;
     covariance = NULL;
 done:

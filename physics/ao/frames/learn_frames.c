@@ -68,8 +68,8 @@ bb_status bb_learn_frames_draw(const bb_frame_sampler *sampler, uint64_t seed, u
     for (bb_index k = 0; k < BB_LEARN_BATCHES; ++k) {
         b.first = first + (uint64_t)(k * size);
         b.covariance = made.values + k * n * n;
-        BB_TRY(bb_parallel_ranges(size, GRAIN, draw, &b));
-        BB_TRY(bb_parallel_for(n, covary_row, &b));
+        BB_TRY(bb_thread_ranges(size, GRAIN, draw, &b));
+        BB_TRY(bb_thread_for(n, covary_row, &b));
         made.views[k] = bb_view_matrix(b.covariance, n, n);
         made.source[k] = bb_matrix_source_dense(&made.views[k], "covariance of frames", "arcsec^2");
     }

@@ -378,7 +378,7 @@ bb_status bb_monte_carlo_run(const bb_frame_sampler *sampler, const bb_monte_car
     BB_TRY(BB_ALLOCATE(task->frames * all.columns, &all.numbers));
     BB_TRY(
         BB_ZEROED(all.batches * all.pictures * task->psf_pixels * task->psf_pixels, &all.images));
-    BB_TRY(bb_parallel_ranges(task->frames, all.batch, run_batch, &all));
+    BB_TRY(bb_thread_ranges(task->frames, all.batch, run_batch, &all));
     summarise(&all);
 done:
     for (bb_index t = 0; all.shapes != NULL && t < all.tomography->target_count; ++t) {

@@ -57,7 +57,7 @@ bb_status bb_learn_triangle_make(const bb_sensor_array *guides, bb_index count,
         BB_RELEASE(&s.values);
         BB_TRY(BB_ALLOCATE(s.height * count, &s.values));
         move_triangle(count, t, count, s.values, s.height);
-        BB_TRY(bb_parallel_for(count, fill_column, &s));
+        BB_TRY(bb_thread_for(count, fill_column, &s));
         if (bb_outcome_first_non_finite(s.values, s.height * count) >= 0) {
             memset(t, 0, (size_t)(count * count) * sizeof *t);
             *rows = NAN;

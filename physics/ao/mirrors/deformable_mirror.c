@@ -111,7 +111,7 @@ bb_status bb_deformable_mirror_interaction(const bb_deformable_mirror *mirror,
     BB_TRY(BB_ALLOCATE(subapertures, &y));
     bb_subapertures_centres(mirror->lenslets, pupil, x, y);
     poking work = {.mirror = mirror, .x = x, .y = y, .matrix = matrix};
-    BB_TRY(bb_parallel_ranges(subapertures, 32, poke, &work));
+    BB_TRY(bb_thread_ranges(subapertures, 32, poke, &work));
 done:
     BB_RELEASE(&x);
     BB_RELEASE(&y);

@@ -189,11 +189,11 @@ bb_status bb_mirror_projector_make(bb_index slopes, bb_index actuators, double c
     const bb_index blocks = (actuators + BLOCK - 1) / BLOCK;
     BB_TRY(BB_ALLOCATE(actuators * actuators, &work.gram));
     BB_TRY(BB_ALLOCATE(actuators, &work.values));
-    BB_TRY(bb_parallel_for(blocks * (blocks + 1) / 2, multiply, &work));
+    BB_TRY(bb_thread_for(blocks * (blocks + 1) / 2, multiply, &work));
     BB_TRY(find_modes(condition, &work));
     BB_TRY(factor(&work));
-    BB_TRY(bb_parallel_ranges(slopes, SOLVED, solve, &work));
-    BB_TRY(bb_parallel_ranges(actuators, SOLVED, transpose, &work));
+    BB_TRY(bb_thread_ranges(slopes, SOLVED, solve, &work));
+    BB_TRY(bb_thread_ranges(actuators, SOLVED, transpose, &work));
     *dropped = work.dropped;
 done:
     BB_RELEASE(&work.gram);

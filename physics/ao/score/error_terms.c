@@ -186,7 +186,7 @@ bb_status bb_error_terms_create(const bb_error_terms_config *config,
     for (bb_index k = 0; k < n * n; ++k) {
         half[k] = 0.0;
     }
-    BB_TRY(bb_parallel_for(n / 2 + 1, fill_row, &work));
+    BB_TRY(bb_thread_for(n / 2 + 1, fill_row, &work));
     half[0] = 0.0; // without the rounding of D
     if (config->aliasing) {
         BB_TRY(add_aliasing(&work));

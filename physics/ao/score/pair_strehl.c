@@ -315,8 +315,8 @@ bb_status bb_pair_strehl_create(const bb_point_spread *spread, const double *vol
     BB_TRY(BB_ALLOCATE(pairs.edge * pairs.edge, &survey.variance));
     BB_TRY(BB_ZEROED(TASKS, &survey.covariances));
     BB_TRY(BB_ZEROED(TASKS * (wavelength_count + 1) * displacements(&pairs), &survey.sums));
-    BB_TRY(bb_parallel_ranges(pairs.edge, survey.rows, find_variances, &survey));
-    BB_TRY(bb_parallel_ranges(pairs.edge, survey.rows, sum_pairs, &survey));
+    BB_TRY(bb_thread_ranges(pairs.edge, survey.rows, find_variances, &survey));
+    BB_TRY(bb_thread_ranges(pairs.edge, survey.rows, sum_pairs, &survey));
     BB_TRY(gather(&survey));
     *out = pairs;
     pairs = (bb_pair_strehl){0};
@@ -401,8 +401,7 @@ bb_status bb_pair_strehl_correlation(const bb_pair_strehl *pairs, bb_index wavel
                                      double *correlation)
 {
     expansion work = {pairs, wavelength, correlation};
-    return bb_parallel_for(bb_point_spread_layout(pairs->spread)->pixels / 2 + 1, expand_row,
-                           &work);
+    return bb_thread_for(bb_point_spread_layout(pairs->spread)->pixels / 2 + 1, expand_row, &work);
 }
 
 bb_need bb_pair_strehl_need(bb_index lenslets, bb_index wavelength_count, double threads)

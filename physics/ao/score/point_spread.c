@@ -297,8 +297,8 @@ bb_status bb_point_spread_voltages(const bb_point_spread *spread, const double *
     const bb_index actuators = spread->mirror.actuator_count;
     projection work = {.mirror = &spread->mirror, .cee = cee, .voltages = voltages};
     BB_TRY(BB_ALLOCATE(actuators * spread->mirror.measurement_count, &work.half));
-    BB_TRY(bb_parallel_ranges(actuators, PROJECTED_ROWS, project_slopes, &work));
-    BB_TRY(bb_parallel_ranges(actuators, PROJECTED_ROWS, project_voltages, &work));
+    BB_TRY(bb_thread_ranges(actuators, PROJECTED_ROWS, project_slopes, &work));
+    BB_TRY(bb_thread_ranges(actuators, PROJECTED_ROWS, project_voltages, &work));
 done:
     BB_RELEASE(&work.half);
     return status;

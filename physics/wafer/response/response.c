@@ -300,7 +300,7 @@ done:
 static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index column, bb_view out)
 {
     row_task task = {source->context, row, column, out};
-    return bb_parallel_for(out.shape[0], fill_row, &task);
+    return bb_thread_for(out.shape[0], fill_row, &task);
 }
 
 // Bound on the distance between points of the field and of live cells.

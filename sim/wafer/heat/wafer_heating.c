@@ -124,7 +124,7 @@ static bb_status begin_exposure(heating_run *run)
     bb_status status = BB_OK;
     const bb_heating_place *place = &run->place;
     const bb_index exposure = place->wafer * run->out->field_count + place->field;
-    bb_progress("heating", exposure, run->out->exposed_count);
+    bb_log_progress("heating", exposure, run->out->exposed_count);
     BB_TRY(bb_heat_simulation_expose(&run->simulation, place->field));
     run->out->clipped_joules[exposure] = run->simulation.clipped;
     if (is_scored(run)) {
@@ -249,7 +249,7 @@ static bb_status simulation(heating_run *run)
         BB_TRY(bb_wafer_restart_save(run->restart, is_done(run), &run->place, &run->simulation,
                                      run->out));
     }
-    bb_progress("heating", run->out->exposed_count, run->out->exposed_count);
+    bb_log_progress("heating", run->out->exposed_count, run->out->exposed_count);
 done:
     return status;
 }

@@ -29,14 +29,14 @@ static bb_status make_matrices(bb_wafer_loop *loop)
     bb_coding_report report;
     for (bb_index i = 0; i < fields * loop->axes; ++i) {
         const int axis = (int)(i % loop->axes);
-        bb_progress("coding", i, fields * loop->axes);
+        bb_log_progress("coding", i, fields * loop->axes);
         BB_TRY(bb_loop_part_encode(loop->study, loop->problem, loop->pipeline, i / loop->axes,
                                    axes[axis], &report, &matrix));
         bb_coding_report_add(&loop->coding, &report);
         BB_TRY(bb_loop_part_take(&loop->parts[axis % loop->gpus], loop->pipeline, i / loop->axes,
                                  axis / loop->gpus, &matrix));
     }
-    bb_progress("coding", fields * loop->axes, fields * loop->axes);
+    bb_log_progress("coding", fields * loop->axes, fields * loop->axes);
     for (int g = 0; g < loop->gpus; ++g) {
         loop->device_bytes += loop->parts[g].bytes;
         loop->field_bytes += bb_loop_part_image_bytes(&loop->parts[g]);

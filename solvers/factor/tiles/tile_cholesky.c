@@ -382,7 +382,7 @@ bb_status bb_tile_cholesky_factor(bb_tile_matrix *matrix, bb_index accumulate_k,
                accumulate_k);
     BB_TRY(prepare(&work, accumulate_k));
     matrix->accumulate_k = accumulate_k;
-    BB_TRY(bb_parallel_for(work.workers, run_worker, &work));
+    BB_TRY(bb_thread_for(work.workers, run_worker, &work));
     matrix->work = (bb_tile_work){.factored = atomic_load(&work.factored)};
     if (!atomic_load(&work.stopped)) {
         matrix->work = bb_tile_updates_sum(matrix, work.updates);

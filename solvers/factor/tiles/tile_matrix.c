@@ -252,7 +252,7 @@ bb_status bb_tile_norms(const bb_matrix_source *source, const double *scale, bb_
                         double *norms)
 {
     measuring work = {.load = {source, scale, NULL}, .tile_size = tile_size, .norms = norms};
-    return bb_parallel_for(tiles_across(source->rows, tile_size), measure_tile_row, &work);
+    return bb_thread_for(tiles_across(source->rows, tile_size), measure_tile_row, &work);
 }
 
 double bb_tile_norms_sum(bb_index tile_rows, const double *norms)
@@ -332,7 +332,7 @@ bb_status bb_tile_matrix_create(const bb_matrix_source *source, const double *sc
     }
     BB_TRY(lay_out(matrix, map != NULL ? map : plan->map));
     loading load = {source, scale, matrix};
-    BB_TRY(bb_parallel_for(matrix->tile_rows, load_tile_row, &load));
+    BB_TRY(bb_thread_for(matrix->tile_rows, load_tile_row, &load));
     matrix->norm = loaded_norm(matrix);
     *out = matrix;
     matrix = NULL;

@@ -145,5 +145,5 @@ bb_status bb_tile_cholesky_solve(const bb_tile_matrix *factor, bb_index count, d
         return bb_tile_sweep_narrow(factor, count, x);
     }
     sweeping work = {factor, count, x, all_dp(factor)};
-    return bb_parallel_for((count + BLOCK_ROWS - 1) / BLOCK_ROWS, sweep_block, &work);
+    return bb_thread_for((count + BLOCK_ROWS - 1) / BLOCK_ROWS, sweep_block, &work);
 }

@@ -213,7 +213,7 @@ done:
 bb_status bb_tile_sweep_narrow(const bb_tile_matrix *factor, bb_index count, double *x)
 {
     sweeping work = {factor, count, x};
-    return bb_parallel_for((count + BLOCK_ROWS - 1) / BLOCK_ROWS, sweep_block, &work);
+    return bb_thread_for((count + BLOCK_ROWS - 1) / BLOCK_ROWS, sweep_block, &work);
 }
 
 bb_need bb_tile_sweep_need(bb_index n, bb_index size, bb_index rows, double threads)

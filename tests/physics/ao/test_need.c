@@ -207,7 +207,7 @@ static void hold_frames(const scene *s, const bb_tomography *problem)
     need_hold("frame_sampler, held", bb_frame_sampler_held(&extent), NEED_LOOSENESS);
     check_ok(BB_ZEROED(m * n, &r));
     bb_monte_carlo_estimate estimate = {
-        .r = r, .correctable = correctable, .whole = whole, .psf = psf};
+        .r = r, .correctable = correctable, .total = whole, .psf = psf};
     const bb_monte_carlo_task task = {.frames = FRAMES,
                                       .wavelength_count = WAVELENGTHS,
                                       .wavelengths_m = wavelengths_m,

@@ -163,7 +163,7 @@ static inline bb_coded_matrix *response_encode_by_four(const response *rows,
     check_ok(bb_coded_matrix_create(config, BB_ROW_SCALE_NONE, &rows->layout, &matrix));
     const bb_index band = bb_coded_matrix_band(matrix);
     response_coding work = {rows, matrix};
-    check_ok(bb_parallel_for((rows->layout.rows + band - 1) / band, response_encode_band, &work));
+    check_ok(bb_thread_for((rows->layout.rows + band - 1) / band, response_encode_band, &work));
     bb_threads_stop();
     return matrix;
 }

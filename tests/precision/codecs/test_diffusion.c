@@ -42,7 +42,7 @@ static bb_coded_matrix *encoded(const bb_codec_config *config, bb_row_scale scal
     bb_coded_matrix *matrix = NULL;
     check_ok(bb_coded_matrix_create(config, scale, layout, &matrix));
     void *context[2] = {matrix, source};
-    check_ok(bb_parallel_ranges(layout->rows, 1, encode_rows, context));
+    check_ok(bb_thread_ranges(layout->rows, 1, encode_rows, context));
     return matrix;
 }
 

@@ -435,7 +435,7 @@ static void compare_tiles(int slope_model)
         pieces p = {.source = source, .out = tiled, .tile = tiles[t]};
         const bb_index across = (n + p.tile - 1) / p.tile;
         memset(tiled, 0, (size_t)(n * n) * sizeof *tiled);
-        check_ok(bb_parallel_for(across * across, fill_tile, &p));
+        check_ok(bb_thread_for(across * across, fill_tile, &p));
         assert_memory_equal(tiled, all_values, (size_t)(n * n) * sizeof *tiled);
     }
     bb_threads_stop();

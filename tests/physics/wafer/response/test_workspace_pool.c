@@ -59,7 +59,7 @@ static void threads_share_a_pool(void **state)
     check_ok(bb_threads_set(4));
     check_ok(bb_workspace_pool_create(100, &pool));
     bb_index before = bb_memory_blocks();
-    check_ok(bb_parallel_for(2000, use, pool));
+    check_ok(bb_thread_for(2000, use, pool));
     assert_true(bb_memory_blocks() - before <= 4);
     bb_workspace_pool_destroy(&pool);
     bb_threads_stop();
