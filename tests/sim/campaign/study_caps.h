@@ -80,6 +80,13 @@ static const study_cap study_caps[] = {
     {"wafer", "metrology.alignment_s", 0, 0.1, .grid = 0.02, .reason = "whole steps, time"},
     {"wafer", "wafers.count", 1, 3, .reason = "time"},
     {"wafer", "wafers.exchange_s", 0, 0.5, .always = true, .reason = "steps of the bare clamp"},
+    {"wafer", "pipelines", .items = 6, .reason = "more storages in a study"},
+    {"wafer", "pipelines.2.promise.price", 1e-4, 1e3, .reason = "from what none keeps to any does"},
+    {"wafer", "pipelines.promise.price", .never = true, .reason = "others have a storage"},
+    {"wafer", "pipelines.2.storage.codec", .reason = "where it promises nothing"},
+    {"wafer", "pipelines.storage.codec", .always = true, .reason = "with them all are met"},
+    {"wafer", "pipelines.promise.codecs", .never = true,
+     .reason = "storages, which are drawn as such; few of them go with any pipeline"},
     {"wafer", "pipelines.delivery.missed_steps", 0, 12, .reason = "steps that exist"},
 
     {"ao", "learn.outer_scale_range_m", .never = true, .reason = "a search takes ten seconds"},
@@ -98,6 +105,9 @@ static const study_cap study_caps[] = {
     {"ao", "learn.covariance.file", .words = "ao.h5", .reason = "a file that exists"},
     {"ao", "learn.covariance.dataset", .words = "/operators/Cmm", .reason = "likewise"},
 
+    {"product", "pipelines.storage.codec", .always = true, .reason = "it promises nothing"},
+    {"product", "pipelines.promise.price", .never = true, .reason = "refused, a price of wafer's"},
+    {"product", "pipelines.promise.codecs", .never = true, .reason = "likewise"},
     {"product", "matrix.file", .words = "made.h5", .reason = "a file that exists"},
     {"product", "matrix.dataset", .words = "/operators/smooth|/operators/normal|/operators/zeros|"
      "/operators/tiny|/operators/huge|/operators/single", .reason = "datasets that exist"},
