@@ -29,7 +29,7 @@ BB_CHECKED bb_status bb_command_check(const bb_options *options,
 BB_CHECKED bb_status bb_command_config(const bb_options *options,
                                        const bb_experiment_table *experiments);
 BB_CHECKED bb_status bb_command_outputs(const bb_options *options,
-                                     const bb_experiment_table *experiments);
+                                        const bb_experiment_table *experiments);
 BB_CHECKED bb_status bb_command_info(const bb_options *options,
                                      const bb_experiment_table *experiments);
 BB_CHECKED bb_status bb_command_show(const bb_options *options,
