@@ -4,4 +4,5 @@
 import sys
 import xarray as xr
 
-print(xr.open_dataset(sys.argv[1]).to_dataframe().T.to_string())
+results = xr.open_dataset(sys.argv[1])
+print(results.drop_dims(set(results.dims) - {"pipeline"}).to_dataframe().T.to_string())

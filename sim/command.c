@@ -136,10 +136,10 @@ static const command commands[] = {
      "--list prints every key with type, unit, range, default and meaning; --resolved prints the\n"
      "study as it will be run: bases, overrides and defaults filled in.\n"},
     {"outputs", bb_command_outputs, BB_OPTION_LIST | BB_OPTION_LEVEL, 0, 1,
-     "list every dataset that a run may write",
+     "list the datasets that a run may write",
      "usage: bitbudget outputs --list [EXPERIMENT]\n\n"
-     "Prints the tables of outputs/README.md: every dataset of a result file with its dimensions,\n"
-     "unit and meaning.\n"},
+     "Prints the tables of outputs/README.md: every dataset of a result file but the operators of\n"
+     "--dump, with its dimensions, unit and meaning.\n"},
     {"info", bb_command_info, BB_OPTION_THREADS | BB_OPTION_LEVEL, 0, 0,
      "print version, libraries and devices, and run the self-test",
      "usage: bitbudget info\n\n"

@@ -309,11 +309,15 @@ static bb_status publish_images(const bb_ao_study *study, const bb_tomography *p
     BB_TRY(bb_output_table_add_axis(table, "pixel_x", EDGE, offsets, NULL, results));
     BB_TRY(bb_output_table_add(table, "psf_pixel_mas", pixels, NULL, results));
     for (bb_index t = 0; t < study->targets.count; ++t) {
-        const bb_output_fill fill = {.name = target};
+        char long_name[96];
+        const bb_output_fill fill = {.name = target, .long_name = long_name};
         for (bb_index p = 0; p < study->pipelines.count; ++p) {
             memcpy(images + p * size, evaluations[p].psf + t * size, (size_t)size * sizeof *images);
         }
         (void)snprintf(target, sizeof target, "%td", t);
+        (void)snprintf(
+            long_name, sizeof long_name,
+            "long-exposure point spread of target %td, 1 at the diffraction-limited peak", t);
         BB_TRY(bb_output_table_add(table, "psf_target_<t>", images, &fill, results));
     }
 done:

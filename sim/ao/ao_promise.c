@@ -103,9 +103,8 @@ done:
 }
 
 static const bb_output outputs[] = {
-    {"strehl_loss", "trial", "1",
-     "price: worst Strehl ratio of the reference minus this one's, of ao",
-     .note = "over what `policy.over` says and over draws; NaN where a draw failed",
+    {"strehl_loss", "trial", "1", "price: worst Strehl ratio of the reference minus this one's",
+     .note = "of ao; over what `policy.over` says and over draws; NaN where a draw failed",
      .member = offsetof(bb_promise_row, price)},
 };
 

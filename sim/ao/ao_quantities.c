@@ -147,12 +147,12 @@ static const char *const term_names[TERMS] = {"tomography", "noise", "fitting",
                                               "aliasing",   "lag",   "total"};
 
 static const bb_output budget_rows[] = {
-    {"error_term", "error_term", NULL, "part of the residual",
-     .note = "`tomography`, `noise`, `fitting`, `aliasing`, `lag`, `total`"},
-    {"error_budget_nm", "target, error_term", "nm", "rms of each part of the reference's residual",
+    {"error_term", "error_term", NULL, .long_name = "part of the residual",
+     BB_OUTPUT_NAMES(term_names)},
+    {"error_budget_nm", "target, error_term", "nm",
+     "rms of each part of the reference's residual; 0: off",
      .note = "squares add up to that of `total`, `residual_rms_by_nm`; noise is R N R^T, "
-             "tomography the rest of the slopes' residual, the guide stars' aliasing in it; 0 of a "
-             "term that is off"},
+             "tomography the rest of the slopes' residual, the guide stars' aliasing in it"},
 };
 
 const bb_output_table bb_ao_quantities_budget = {
@@ -236,8 +236,14 @@ static const bb_output slope_rows[] = {
 };
 
 const bb_output_table bb_ao_quantities_slopes = {
-    .title = "/slopes and /truth_slopes_<t>, ao with `--dump` of Cmm, Ctm, Ctt or R",
-    .group = "<slopes>",
+    .title = "/slopes, ao with `--dump` of Cmm, Ctm, Ctt or R",
+    .group = "slopes",
+    .axes = "slope",
+    BB_OUTPUT_ROWS(slope_rows)};
+
+const bb_output_table bb_ao_quantities_truth_slopes = {
+    .title = "/truth_slopes_<t>, ao with `--dump` of Ctm, Ctt or R",
+    .group = "truth_slopes_<t>",
     .axes = "slope",
     BB_OUTPUT_ROWS(slope_rows)};
 
@@ -245,8 +251,8 @@ static bb_status publish_slopes(const bb_sensor_array *array, const char *group,
                                 bb_results *results)
 {
     bb_status status = BB_OK;
-    const bb_output_fill fill = {.group = group};
-    slope_row *rows = NULL; // [slopes]
+    const bb_output_fill fill = {.group = group}; // the table's own, or of a target
+    slope_row *rows = NULL;                       // [slopes]
     BB_TRY(BB_ALLOCATE(array->measurement_count, &rows));
     for (bb_index s = 0; s < array->sensor_count; ++s) {
         const bb_sensor *sensor = &array->sensors[s];

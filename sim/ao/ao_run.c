@@ -191,6 +191,7 @@ static bb_status rate(const ao_run *run, bb_index target, double *cee, bb_ao_eva
 {
     bb_status status = BB_OK;
     double *image = NULL;
+    double *widths_rad = NULL; // [wavelengths]
     bb_index m = run->ctm[target]->rows;
     bb_index bad = bb_stage_inspect("residual", cee, m * m);
     if (bad >= 0) {
@@ -205,23 +206,20 @@ static bb_status rate(const ao_run *run, bb_index target, double *cee, bb_ao_eva
     if (images > 0) {
         BB_TRY(BB_ALLOCATE(images * pixels * pixels, &image));
     }
+    BB_TRY(bb_evaluation_unset(run->wavelength_count, &widths_rad));
     bb_tomography_score score = {.kind = (bb_score)run->study->score,
                                  .strehl = evaluation->strehl + first,
-                                 .width_rad = evaluation->width_mas + first,
+                                 .width_rad = widths_rad,
                                  .psf_count = images,
                                  .psf = image,
                                  .box_count = boxes,
                                  .boxes_rad = run->boxes_rad,
                                  .ensquared =
                                      boxes > 0 ? evaluation->ensquared + first * boxes : NULL};
-    for (bb_index w = first; w < first + run->wavelength_count; ++w) {
-        evaluation->width_mas[w] = NAN;
-    }
     BB_TRY(bb_tomography_rate(run->problem, target, cee, run->wavelength_count, run->wavelengths_m,
                               &score, &evaluation->common.outcome));
-    for (bb_index w = first; w < first + run->wavelength_count; ++w) {
-        evaluation->width_mas[w] *= 180.0 / M_PI;
-        evaluation->width_mas[w] *= 3600.0e3;
+    for (bb_index w = 0; w < run->wavelength_count; ++w) {
+        evaluation->width_mas[first + w] = widths_rad[w] * (180.0 / M_PI) * 3600.0e3;
     }
     evaluation->residual_m[target] = score.residual_rms;
     if (isnan(score.residual_rms)) {
@@ -238,6 +236,7 @@ static bb_status rate(const ao_run *run, bb_index target, double *cee, bb_ao_eva
     }
 done:
     BB_RELEASE(&image);
+    BB_RELEASE(&widths_rad);
     return status;
 }
 

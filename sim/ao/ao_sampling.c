@@ -16,7 +16,7 @@ typedef struct sampling {
     const bb_ao_evaluation *evaluations;
     bb_index targets, wavelengths, pipelines;
     bb_monte_carlo_task task;
-    bb_monte_carlo_estimate *estimates; // [most: pipelines targets]
+    bb_monte_carlo_estimate *estimates; // [pipelines][targets] at most
     bb_index *place;                    // [estimates] pipeline targets + target
     bb_frame_mean *correctable;         // [pipelines][targets][wavelengths]
     bb_frame_mean *total;

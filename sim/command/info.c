@@ -88,13 +88,17 @@ done:
 static bb_status test_output(void)
 {
     bb_status status = BB_OK;
+    static const bb_output rows[] = {{"step", "step", "1", .long_name = "step"},
+                                     {"value", "step", "nm", .long_name = "value"}};
+    static const bb_output_table table = {
+        .title = "/results", .group = "results", BB_OUTPUT_ROWS(rows)};
     static const unsigned char signature[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
     bb_results *results = NULL;
     unsigned char *image = NULL;
     bb_index bytes = 0;
     BB_TRY(bb_results_create(&results));
-    BB_TRY(bb_results_axis(results, "results/step", "1", "step", 1000, NULL));
-    BB_TRY(bb_results_values(results, "results/value", "nm", "value", "step", NULL));
+    BB_TRY(bb_output_table_add_axis(&table, "step", 1000, NULL, NULL, results));
+    BB_TRY(bb_output_table_add(&table, "value", NULL, NULL, results));
     BB_TRY(bb_image_build(results, &image, &bytes));
     BB_REQUIRE(bytes > 8 && memcmp(image, signature, sizeof signature) == 0, BB_INTERNAL,
                "an HDF5 image of %td bytes lacks its signature", bytes);

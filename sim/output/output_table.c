@@ -41,9 +41,8 @@ static bb_status fill_row(const bb_output_table *table, const bb_output *row,
     static const bb_output_fill nothing = {0};
     const bb_output_fill *given = fill == NULL ? &nothing : fill;
     const char *group = given->group == NULL ? table->group : given->group;
-    const bool names_axis = strcmp(row->name, row->axes) == 0 && given->axis != NULL;
     char name[PATH_BYTES];
-    BB_TRY(fill_in(row->name, names_axis ? given->axis : given->name, name));
+    BB_TRY(fill_in(row->name, given->name, name));
     BB_TRY(fill_in(row->axes, given->axis, out->axes));
     BB_TRY(fill_in(row->unit == NULL ? "" : row->unit, given->unit, out->unit));
     (void)snprintf(out->path, sizeof out->path, "%.80s%s%s", group, group[0] == '\0' ? "" : "/",
@@ -145,7 +144,8 @@ static bb_status count_items(const bb_results *results, const char *group, const
         const int length = (int)strcspn(name, ", ");
         (void)snprintf(path, sizeof path, "%.80s/%.*s", group, length, name);
         const bb_dataset *axis = bb_results_find(results, path);
-        axis = axis == NULL ? bb_results_find(results, strchr(path, '/') + 1) : axis;
+        (void)snprintf(path, sizeof path, "%.*s", length, name);
+        axis = axis == NULL ? bb_results_find(results, path) : axis;
         BB_REQUIRE(axis != NULL && axis->is_axis, BB_INTERNAL, "no axis '%.*s' in %s or the root",
                    length, name, group);
         *out *= axis->count;
@@ -312,13 +312,15 @@ const bb_output *bb_output_table_find(const bb_output_table *table, const bb_dat
     return NULL;
 }
 
-// Without the brackets of a unit that a run fills in: they are of names.
-static bb_status list_unit(const char *unit, bb_text *out)
+// Without the brackets of what a run fills in, which Markdown takes for a tag.
+static bb_status list_plain(const char *text, bb_text *out)
 {
-    const char *text = unit == NULL ? "text" : unit;
-    const size_t length = strlen(text);
-    return text[0] == '<' ? bb_text_add(out, "%.*s", (int)length - 2, text + 1)
-                          : bb_text_add(out, "%s", text);
+    bb_status status = BB_OK;
+    for (const char *c = text; *c != '\0'; ++c) {
+        BB_TRY(*c == '<' || *c == '>' ? BB_OK : bb_text_add_bytes(out, c, 1));
+    }
+done:
+    return status;
 }
 
 // What the items of an axis are called.
@@ -335,9 +337,10 @@ done:
 static bb_status list_row(const bb_output *row, bb_text *out)
 {
     bb_status status = BB_OK;
-    BB_TRY(
-        bb_text_add(out, "| `%s` |%s%s | ", row->name, row->axes[0] == '\0' ? "" : " ", row->axes));
-    BB_TRY(list_unit(row->unit, out));
+    BB_TRY(bb_text_add(out, "| `%s` |%s", row->name, row->axes[0] == '\0' ? "" : " "));
+    BB_TRY(list_plain(row->axes, out));
+    BB_TRY(bb_text_add(out, " | "));
+    BB_TRY(list_plain(row->unit == NULL ? "text" : row->unit, out));
     BB_TRY(bb_text_add(out, " | %s%s", is_axis(row) ? "axis: " : "", row->long_name));
     BB_TRY(list_names(row, out));
     BB_TRY(bb_text_add(out, "%s%s%s |\n", row->note == NULL ? "" : "; ",

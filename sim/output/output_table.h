@@ -58,7 +58,7 @@ typedef struct bb_output_table {
 typedef struct bb_output_fill {
     const char *name;      ///< for `<...>` in names
     const char *unit;      ///< for a unit `<...>`
-    const char *axis;      ///< for `<...>` in axes, and for a name that is one
+    const char *axis;      ///< for `<...>` in axes
     const char *group;     ///< in the place of the table's
     const char *long_name; ///< in the place of a row's
 } bb_output_fill;

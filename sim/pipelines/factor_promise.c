@@ -272,12 +272,13 @@ done:
 }
 
 static const bb_output outputs[] = {
-    {"arithmetic", "trial", NULL, "what was tried, of ao and reconstructor",
+    {"arithmetic", "trial", NULL, "what was tried", .note = "of ao and reconstructor",
      .member = offsetof(bb_promise_row, candidate)},
-    {"tolerance", "trial", "1", "of the rule, NaN where there is none",
-     .note = "on a GPU `tile_norm`", .member = offsetof(bb_promise_row, tolerance)},
+    {"tolerance", "trial", "1", "tolerance of the rule, NaN where there is none",
+     .note = "on a GPU `tile_norm`; of ao and reconstructor",
+     .member = offsetof(bb_promise_row, tolerance)},
     {"relative_cost", "trial", "1", "time of the updates at nominal rates over that in sp",
-     .member = offsetof(bb_promise_row, cost)},
+     .note = "of ao and reconstructor", .member = offsetof(bb_promise_row, cost)},
 };
 
 const bb_output_table bb_factor_promise_outputs = {

@@ -5,19 +5,19 @@
 
 bb_factor_report bb_factor_report_start(void)
 {
-    bb_factor_report facts = {.tolerance = NAN,
-                              .certificate = NAN,
-                              .saturated = NAN,
-                              .cost = NAN,
-                              .escalations = NAN,
-                              .iterations_mean = NAN,
-                              .iterations_most = NAN,
-                              .break_even = NAN};
+    bb_factor_report report = {.tolerance = NAN,
+                               .certificate = NAN,
+                               .saturated = NAN,
+                               .cost = NAN,
+                               .escalations = NAN,
+                               .iterations_mean = NAN,
+                               .iterations_most = NAN,
+                               .break_even = NAN};
     for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
-        facts.tile_share[v] = NAN;
-        facts.product_share[v] = NAN;
+        report.tile_share[v] = NAN;
+        report.product_share[v] = NAN;
     }
-    return facts;
+    return report;
 }
 
 static const char title[] = "/results, ao and reconstructor: how it was factored";

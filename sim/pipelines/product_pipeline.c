@@ -195,7 +195,7 @@ static bb_status check_one(const bb_product_pipeline *pipeline, bb_index index, 
     } else {
         (void)snprintf(path, sizeof path, "pipelines.%td", index);
         BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                               "%s.storage: missing; expected a codec, or a promise in its place",
+                               "%s.storage: missing; expected a codec (of wafer, or a promise)",
                                path));
     }
 done:
@@ -223,8 +223,8 @@ done:
     return status;
 }
 
-bb_status bb_product_pipelines_refuse_delivery(const bb_list *pipelines, const bb_config *config,
-                                               bb_problems *problems)
+bb_status bb_product_pipelines_refuse_wafer_keys(const bb_list *pipelines, const bb_config *config,
+                                                 bb_problems *problems)
 {
     bb_status status = BB_OK;
     const bb_product_pipeline *items = pipelines->items;

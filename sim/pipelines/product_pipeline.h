@@ -53,9 +53,9 @@ BB_CHECKED bb_status bb_product_pipelines_check(const bb_list *pipelines, int st
 
 /// The rule of studies without a machine to correct: nothing late or missed, and no promise in nm.
 /// Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_product_pipelines_refuse_delivery(const bb_list *pipelines,
-                                                          const bb_config *config,
-                                                          bb_problems *problems);
+BB_CHECKED bb_status bb_product_pipelines_refuse_wafer_keys(const bb_list *pipelines,
+                                                            const bb_config *config,
+                                                            bb_problems *problems);
 
 /// The operator of a pipeline's arithmetic. Errors: those of bb_coded_operator_create.
 BB_CHECKED bb_status bb_product_pipeline_operator(const bb_product_pipeline *pipeline,

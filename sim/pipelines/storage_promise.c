@@ -61,6 +61,16 @@ bb_index bb_storage_promise_list(const bb_product_pipeline *pipeline, int study_
     return count;
 }
 
+bb_product_pipeline bb_storage_promise_first(const bb_product_pipeline *pipeline, int study_device)
+{
+    bb_product_pipeline record = *pipeline;
+    bb_storage_ladder ladders[BB_STORAGE_PROMISE_LADDERS];
+    if (bb_storage_promise_list(pipeline, study_device, ladders) > 0) {
+        record.storage = bb_storage_ladder_storage(&ladders[0], ladders[0].steps - 1);
+    }
+    return record;
+}
+
 int bb_storage_ladder_trials(const bb_storage_ladder *ladder)
 {
     int trials = 0;
@@ -306,11 +316,11 @@ bool bb_storage_search_found(const bb_storage_search *search, bb_index pipeline,
 }
 
 static const bb_output outputs[] = {
-    {"storage", "trial", NULL, "what was tried, of wafer",
+    {"storage", "trial", NULL, "what was tried", .note = "of wafer",
      .member = offsetof(bb_promise_row, candidate)},
     {"tolerance", "trial", "1", "tolerance_of_range, NaN of storages without one",
-     .member = offsetof(bb_promise_row, tolerance)},
-    {"operator_bytes", "trial", "byte", "operator as stored",
+     .note = "of wafer", .member = offsetof(bb_promise_row, tolerance)},
+    {"operator_bytes", "trial", "byte", "operator as stored", .note = "of wafer",
      .member = offsetof(bb_promise_row, cost)},
 };
 

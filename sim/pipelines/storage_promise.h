@@ -31,6 +31,9 @@ bb_codec_config bb_storage_ladder_storage(const bb_storage_ladder *ladder, int s
 bb_index bb_storage_promise_list(const bb_product_pipeline *pipeline, int study_device,
                                  bb_storage_ladder *out);
 
+/// The pipeline as its first ladder ends; one without a promise as it is.
+bb_product_pipeline bb_storage_promise_first(const bb_product_pipeline *pipeline, int study_device);
+
 /// The most trials of a ladder, and so of passes.
 int bb_storage_ladder_trials(const bb_storage_ladder *ladder);
 

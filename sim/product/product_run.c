@@ -300,7 +300,8 @@ static const bb_output_table operator_outputs = {
     .title = "/results, product", .group = "results", BB_OUTPUT_ROWS(operators)};
 
 static const bb_output outputs[] = {
-    {"worst_relative_error", "pipeline", "1", "largest ||y - y_ref|| / ||y_ref|| of a vector",
+    {"worst_relative_error", "pipeline", "1",
+     "largest norm of y - y_ref over norm of y_ref of one vector",
      .member = offsetof(product_evaluation, worst_vector)},
 };
 

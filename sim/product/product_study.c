@@ -52,7 +52,7 @@ bb_status bb_product_study_check(const void *study, const bb_config *config, bb_
     }
     BB_TRY(
         bb_product_pipelines_check(&product->pipelines, product->common.device, config, problems));
-    BB_TRY(bb_product_pipelines_refuse_delivery(&product->pipelines, config, problems));
+    BB_TRY(bb_product_pipelines_refuse_wafer_keys(&product->pipelines, config, problems));
 done:
     return status;
 }

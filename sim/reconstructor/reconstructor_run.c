@@ -166,8 +166,9 @@ static const bb_output outputs[] = {
     {"variance_loss", "pipeline", "1",
      "price: part of the variance that the reference explains and this reconstructor leaves",
      .member = offsetof(score_row, loss)},
-    {"residual_trace", "pipeline", "<of Ctt>", "trace of the residual covariance",
-     .note = "NaN without `truth_covariance`", .member = offsetof(score_row, trace)},
+    {"residual_trace", "pipeline", "<of Ctt>",
+     "trace of the residual covariance; NaN without truth_covariance",
+     .member = offsetof(score_row, trace)},
 };
 
 static const bb_output_table reconstructor_outputs = {.title = "/results, reconstructor",
@@ -178,7 +179,8 @@ static const bb_output_table reconstructor_outputs = {.title = "/results, recons
 static const bb_output promise_rows[] = {
     {"variance_loss", "trial", "1",
      "price: worst part of the variance that the reference explains and this leaves",
-     .note = "over draws; NaN where one failed", .member = offsetof(bb_promise_row, price)},
+     .note = "of reconstructor; over draws; NaN where one failed",
+     .member = offsetof(bb_promise_row, price)},
 };
 
 static const bb_output_table promise_outputs = {

@@ -30,7 +30,9 @@ typedef struct extent {
     double fields, exposed, scored;
     double wafers, samples; // rows of the probes
     double scored_wafers;
-    double passes;           // through the rows: several of a promise
+    double passes;     // through the rows: several of a promise
+    double held_draws; // evaluations at a time
+    bool searches;
     double matrices;         // of all scored fields and axes
     bb_matrix_layout layout; // of each
     bb_need making, held;    // the problem
@@ -163,21 +165,17 @@ static bb_need matrices_need(const bb_wafer_study *study, const extent *span)
 // Displacements and residuals with their deviations, of every draw.
 static bb_need evaluations_need(const bb_wafer_study *study, const extent *span)
 {
-    const bb_product_pipeline *pipelines = study->pipelines.items;
     const double points = span->scored * (double)study->metrology.columns *
                           (double)study->metrology.rows * (double)study->response.axes.count;
-    double draws = 0.0;
-    for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        draws += (double)pipelines[p].draws;
-    }
-    return (bb_need){.host_bytes = sizeof(double) * 4.0 * points * span->scored_wafers * draws};
+    return (bb_need){.host_bytes =
+                         sizeof(double) * 4.0 * points * span->scored_wafers * span->held_draws};
 }
 
 static bb_need sum(const bb_wafer_study *study, const extent *span)
 {
     bb_need kept = bb_need_together(
         span->held, bb_need_together(inputs_need(study, span), evaluations_need(study, span)));
-    if (span->passes > 1.0) {
+    if (span->searches) {
         kept.host_bytes += bb_wafer_pass_kept_bytes(span->matrices, span->scored_wafers,
                                                     (double)study->scan.light_steps, span->window);
     }
@@ -259,6 +257,8 @@ bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_pla
     BB_TRY(measure(wafer, (double)options->threads, &span));
     BB_TRY(bb_wafer_promises_measure(wafer, &promises));
     span.passes = promises.passes;
+    span.held_draws = promises.held_draws;
+    span.searches = promises.searches;
     for (bb_index p = 0; p < wafer->pipelines.count; ++p) {
         BB_TRY(list_operator(wafer, &pipelines[p], span.matrices * span.cells * span.points, plan));
     }

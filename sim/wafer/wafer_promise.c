@@ -189,8 +189,8 @@ done:
 }
 
 static const bb_output outputs[] = {
-    {"overlay_error_nm", "trial", "nm", "price: largest of the draws, as price_worst, of wafer",
-     .note = "NaN where a draw failed", .member = offsetof(bb_promise_row, price)},
+    {"overlay_error_nm", "trial", "nm", "price: largest of the draws, as price_worst",
+     .note = "of wafer; NaN where a draw failed", .member = offsetof(bb_promise_row, price)},
 };
 
 const bb_output_table bb_wafer_promise_outputs = {
@@ -218,6 +218,8 @@ bb_status bb_wafer_promises_measure(const bb_wafer_study *study, bb_wafer_promis
         if (searched == 0) {
             out->pipelines[count++] = asked[p];
         }
+        out->searches = out->searches || searched > 0;
+        out->held_draws += (double)(asked[p].draws * (1 + searched));
         for (bb_index i = 0; i < searched; ++i) {
             const int trials = bb_storage_ladder_trials(&ladders[i]);
             bb_product_pipeline *candidate = &out->pipelines[count++];

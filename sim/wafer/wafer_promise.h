@@ -52,6 +52,9 @@ typedef struct bb_wafer_promises_extent {
     bb_wafer_study study;
     bb_product_pipeline *pipelines; ///< of that; release with BB_RELEASE
     double passes;
+    double
+        held_draws; ///< evaluations that a pass holds: of pipelines, candidates and what is found
+    bool searches;
 } bb_wafer_promises_extent;
 
 /// Errors: BB_MEMORY.

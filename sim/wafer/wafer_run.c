@@ -49,10 +49,10 @@ static bb_status start(const bb_wafer_study *study, wafer_run *run)
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->evaluations));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         run->evaluations[p].common = bb_evaluation_start(pipelines[p].name);
-        if (!bb_product_pipeline_promises(&pipelines[p])) {
-            BB_TRY(bb_product_devices_open(&run->devices, &pipelines[p], study->common.device,
-                                           &run->evaluations[p].common.device));
-        }
+        const bb_product_pipeline record =
+            bb_storage_promise_first(&pipelines[p], study->common.device);
+        BB_TRY(bb_product_devices_open(&run->devices, &record, study->common.device,
+                                       &run->evaluations[p].common.device));
     }
     BB_TRY(bb_wafer_problem_create(&physics, &run->problem));
     BB_TRY(make_room(study, run));

@@ -7,6 +7,7 @@ printed. With --write the tables are put into the page first, in the place of th
 """
 import itertools
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -53,6 +54,9 @@ def complaints(name, page, printed):
             if here != there:
                 yield f"{name}:{its.first + k + 1}: '{here}', printed is '{there}'"
                 break
+        for row in table.rows:
+            if len(re.findall(r"(?<!\\)\|", row)) != 5:
+                yield f"{name}: a row of four cells is torn by a '|' in its text: '{row}'"
         if table.prose not in its.prose:
             yield f"{name}:{its.first + 1}: '{table.prose}' is printed above it, not there"
     for (title, place), table in page.items():
