@@ -1,9 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/pipelines/product_pipeline.h"
 
-#include "sim/pipelines/storage_promise.h"
-
 #include <stdio.h>
+
+// clang-format off
+static const bb_key promise_keys[] = {
+    {.name = "price", .kind = BB_KEY_DOUBLE, .unit = "nm", .minimum = 0.0, .maximum = 1e6,
+     .exclusive_minimum = true, .optional = true, .offset = offsetof(bb_storage_promise, price),
+     .meaning = "wafer: the largest overlay error allowed; unset: nothing is promised."},
+    {.name = "codecs", .kind = BB_KEY_RECORDS, .schema = &bb_codec_schema, .shorthand = "codec",
+     .optional = true, .offset = offsetof(bb_storage_promise, codecs),
+     .meaning = "Storages to search, along tolerances or bits where they give none; unset: all codecs."},
+};
+// clang-format on
+static const bb_schema promise_schema = BB_SCHEMA("promise", bb_storage_promise, promise_keys);
 
 // clang-format off
 static const bb_key keys[] = {
@@ -29,7 +39,7 @@ static const bb_key keys[] = {
     {.name = "delivery", .kind = BB_KEY_GROUP, .schema = &bb_delivery_schema,
      .offset = offsetof(bb_product_pipeline, delivery),
      .meaning = "wafer: when corrections reach the machine, for the feed-forward residual."},
-    {.name = "promise", .kind = BB_KEY_GROUP, .schema = &bb_storage_promise_schema,
+    {.name = "promise", .kind = BB_KEY_GROUP, .schema = &promise_schema,
      .offset = offsetof(bb_product_pipeline, promise),
      .meaning = "wafer: a price in the place of a storage: that of fewest bytes that keeps it."},
 };
@@ -188,11 +198,9 @@ static bb_status check_one(const bb_product_pipeline *pipeline, bb_index index, 
     bb_status status = BB_OK;
     char path[64];
     BB_TRY(check_sums(pipeline, index, config, problems));
-    if (bb_product_pipeline_promises(pipeline)) {
-        BB_TRY(bb_storage_promise_check(pipeline, index, study_device, config, problems));
-    } else if (pipeline->storage.codec >= 0) {
+    if (pipeline->storage.codec >= 0 && !bb_product_pipeline_promises(pipeline)) {
         BB_TRY(check_given(pipeline, index, study_device, config, problems));
-    } else {
+    } else if (!bb_product_pipeline_promises(pipeline)) {
         (void)snprintf(path, sizeof path, "pipelines.%td", index);
         BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
                                "%s.storage: missing; expected a codec (of wafer, or a promise)",

@@ -18,8 +18,6 @@ typedef struct bb_storage_promise {
     bb_list codecs; ///< of bb_codec_config; none: all that the pipeline takes
 } bb_storage_promise;
 
-extern const bb_schema bb_storage_promise_schema;
-
 /// Products and sums are in one of bb_working_format_names.
 typedef struct bb_product_pipeline {
     const char *name;

@@ -106,8 +106,8 @@ done:
     return status;
 }
 
-bb_status bb_storage_promise_check(const bb_product_pipeline *pipeline, bb_index index,
-                                   int study_device, const bb_config *config, bb_problems *problems)
+static bb_status check_promise(const bb_product_pipeline *pipeline, bb_index index,
+                               int study_device, const bb_config *config, bb_problems *problems)
 {
     bb_status status = BB_OK;
     const bb_list *codecs = &pipeline->promise.codecs;
@@ -131,6 +131,20 @@ bb_status bb_storage_promise_check(const bb_product_pipeline *pipeline, bb_index
     }
     for (bb_index c = 0; c < codecs->count; ++c) {
         BB_TRY(check_codec(pipeline, index, c, study_device, config, problems));
+    }
+done:
+    return status;
+}
+
+bb_status bb_storage_promises_check(const bb_list *pipelines, int study_device,
+                                    const bb_config *config, bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_product_pipeline *items = pipelines->items;
+    for (bb_index p = 0; p < pipelines->count; ++p) {
+        if (bb_product_pipeline_promises(&items[p])) {
+            BB_TRY(check_promise(&items[p], p, study_device, config, problems));
+        }
     }
 done:
     return status;
@@ -337,15 +351,3 @@ bb_status bb_storage_search_publish(const bb_storage_search *search, const bb_ou
     }
     return bb_promise_trials_publish(search->trials, names, &tables, results);
 }
-
-// clang-format off
-static const bb_key keys[] = {
-    {.name = "price", .kind = BB_KEY_DOUBLE, .unit = "nm", .minimum = 0.0, .maximum = 1e6,
-     .exclusive_minimum = true, .optional = true, .offset = offsetof(bb_storage_promise, price),
-     .meaning = "wafer: the largest overlay error allowed; unset: nothing is promised."},
-    {.name = "codecs", .kind = BB_KEY_RECORDS, .schema = &bb_codec_schema, .shorthand = "codec",
-     .optional = true, .offset = offsetof(bb_storage_promise, codecs),
-     .meaning = "Storages to search, along tolerances or bits where they give none; unset: all codecs."},
-};
-// clang-format on
-const bb_schema bb_storage_promise_schema = BB_SCHEMA("promise", bb_storage_promise, keys);

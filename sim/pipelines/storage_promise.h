@@ -37,11 +37,10 @@ bb_product_pipeline bb_storage_promise_first(const bb_product_pipeline *pipeline
 /// The most trials of a ladder, and so of passes.
 int bb_storage_ladder_trials(const bb_storage_ladder *ladder);
 
-/// The rules on a pipeline that promises: no storage beside it, codecs that can be searched and
-/// that the pipeline takes. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_storage_promise_check(const bb_product_pipeline *pipeline, bb_index index,
-                                              int study_device, const bb_config *config,
-                                              bb_problems *problems);
+/// The rules on pipelines that promise: no storage beside it, codecs that can be searched and that
+/// the pipeline takes. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_storage_promises_check(const bb_list *pipelines, int study_device,
+                                               const bb_config *config, bb_problems *problems);
 
 /// A candidate of a pass.
 typedef struct bb_storage_trial {

@@ -4,6 +4,7 @@
 #include "physics/wafer/heat/burl_map.h"
 #include "physics/wafer/heat/thermal.h"
 #include "physics/wafer/overlay/dwell.h"
+#include "sim/pipelines/storage_promise.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -456,6 +457,7 @@ bb_status bb_wafer_study_check(const void *study, const bb_config *config, bb_pr
     bb_status status = BB_OK;
     const bb_wafer_study *wafer = study;
     BB_TRY(bb_product_pipelines_check(&wafer->pipelines, wafer->common.device, config, problems));
+    BB_TRY(bb_storage_promises_check(&wafer->pipelines, wafer->common.device, config, problems));
     BB_TRY(check_geometry(wafer, config, problems));
     BB_TRY(check_fields(&wafer->scan.fields, config, problems));
     BB_TRY(check_step(wafer, config, problems));
