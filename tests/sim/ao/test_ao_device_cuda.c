@@ -4,6 +4,7 @@
 // promises, found and verified there.
 #include "core/device/device.h"
 #include "precision/variant.h"
+#include "sim/ao/ao_plan.h"
 #include "tests/check.h"
 #include "tests/sim/driver.h"
 
@@ -50,8 +51,14 @@ static void a_device_that_is_too_small_is_told_before_any_work(void **state)
     (void)state;
     const driver_case study = {BB_SOURCE_DIR "/configs/ao/mosaic-100368.yaml",
                                {"sensors.lenslets=400"}};
-    bb_results *results = NULL;
-    check_fails(driver_run(&study, 1, &results), BB_MEMORY, "are free");
+    const bb_run_options options = {.threads = 1};
+    bb_config *config = NULL;
+    bb_plan plan = {0};
+    check_ok(driver_load(&study, &config));
+    check_ok(bb_ao_plan(bb_config_study(config), &options, &plan));
+    check_fails(bb_plan_require_device(&plan), BB_MEMORY, "are free"); // as check and run do
+    bb_plan_release(&plan);
+    bb_config_destroy(&config);
 }
 
 // The trials of one pipeline: they say what was kept, and the cheapest kept one is what was taken.
