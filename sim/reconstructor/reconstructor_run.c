@@ -187,10 +187,10 @@ static const bb_output_table promise_outputs = {
     .title = bb_promise_title, .group = "promise", .axes = "trial", BB_OUTPUT_ROWS(promise_rows)};
 
 const bb_output_table *const bb_reconstructor_outputs[] = {
-    &bb_promise_outputs,       &bb_factor_promise_outputs,
-    &promise_outputs,          &bb_evaluation_outputs,
-    &reconstructor_outputs,    &bb_factor_report_axes,
-    &bb_factor_report_outputs, NULL,
+    &bb_evaluation_outputs,     &reconstructor_outputs,      &bb_factor_report_axes,
+    &bb_factor_report_outputs,  &bb_promise_outputs,         &bb_factor_promise_outputs,
+    &promise_outputs,           &bb_factor_spectrum_formats, &bb_factor_spectrum_matrix,
+    &bb_factor_spectrum_places, &bb_factor_spectrum_tiles,   NULL,
 };
 
 static bb_status publish(const reconstructor_run *run, bb_results *results)
