@@ -62,6 +62,10 @@ done:
     return status;
 }
 
+// dsymv of OpenBLAS for SSE2 reads ahead, past the end of its vectors and matrix: without room
+// behind them that is a fault where they end with a mapped page.
+enum { READ_AHEAD = 16 };
+
 // Eigenvalues of D^T D, all, and the eigenvectors of those to be dropped.
 static bb_status find_modes(double condition, inversion *work)
 {
@@ -74,10 +78,10 @@ static bb_status find_modes(double condition, inversion *work)
     double *reflections = NULL;
     double *copy = NULL; // [n]
     lapack_int *support = NULL;
-    BB_TRY(BB_ALLOCATE(n * n, &reduced));
-    BB_TRY(BB_ALLOCATE(n, &diagonal));
-    BB_TRY(BB_ALLOCATE(n, &beside));
-    BB_TRY(BB_ALLOCATE(n, &reflections));
+    BB_TRY(BB_ALLOCATE(n * n + READ_AHEAD, &reduced));
+    BB_TRY(BB_ALLOCATE(n + READ_AHEAD, &diagonal));
+    BB_TRY(BB_ALLOCATE(n + READ_AHEAD, &beside));
+    BB_TRY(BB_ALLOCATE(n + READ_AHEAD, &reflections));
     BB_TRY(BB_ALLOCATE(n, &copy));
     memcpy(reduced, work->gram, (size_t)(n * n) * sizeof *reduced);
     BB_TRY(hold_info(
@@ -174,7 +178,8 @@ bb_need bb_mirror_projector_need(bb_index actuators)
     static const double seconds_per_actuator3 = 3.0e-10; // of the tridiagonal form, one thread
     const double k = (double)actuators;
     const double modes = ceil(sqrt(k));
-    return (bb_need){.host_bytes = sizeof(double) * (2.0 * k * k + (6.0 + modes) * k),
+    return (bb_need){.host_bytes =
+                         sizeof(double) * (2.0 * k * k + (6.0 + modes) * k + 4.0 * READ_AHEAD),
                      .seconds = seconds_per_actuator3 * k * k * k};
 }
 
