@@ -77,6 +77,15 @@ done:
     return status;
 }
 
+/// The same of a bb_config on one thread, for walks of failing allocations.
+static inline bb_status driver_run_alone(void *config)
+{
+    bb_results *results = NULL;
+    bb_status status = driver_run_loaded(config, 1, &results);
+    bb_results_destroy(&results);
+    return status;
+}
+
 static inline bb_status driver_run(const driver_case *study, bb_index threads, bb_results **out)
 {
     bb_status status = BB_OK;

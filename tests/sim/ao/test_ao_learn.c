@@ -188,14 +188,6 @@ static void frames_teach_on_any_number_of_threads(void **state)
     driver_check_threads(&study);
 }
 
-static bb_status run_loaded(void *context)
-{
-    bb_results *results = NULL;
-    bb_status status = driver_run_loaded(context, 1, &results);
-    bb_results_destroy(&results);
-    return status;
-}
-
 // Allocations fail in turn, in steps that reach every part of the learn step.
 static void memory_that_runs_out_is_an_error(void **state)
 {
@@ -210,7 +202,7 @@ static void memory_that_runs_out_is_an_error(void **state)
     bb_config *config = NULL;
     check_ok(driver_load(&study, &config));
     bb_threads_stop();
-    allocation_walk("ao with learn", run_loaded, config, 1499, 5);
+    allocation_walk("ao with learn", driver_run_alone, config, 1499, 5);
     bb_config_destroy(&config);
 }
 

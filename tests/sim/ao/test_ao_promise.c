@@ -121,14 +121,6 @@ static void runs_without_promises_list_no_trials(void **state)
     bb_results_destroy(&results);
 }
 
-static bb_status run_loaded(void *context)
-{
-    bb_results *out = NULL;
-    bb_status status = driver_run_loaded(context, 1, &out);
-    bb_results_destroy(&out);
-    return status;
-}
-
 // A search of several trials and a spectrum, with allocations failing in turn.
 static void allocations_may_fail_anywhere(void **state)
 {
@@ -144,7 +136,7 @@ static void allocations_may_fail_anywhere(void **state)
     check_ok(driver_load(&study, &config));
     bb_log_set_level(BB_LOG_QUIET);
     bb_threads_stop(); // of the tests before
-    allocation_walk("promise", run_loaded, config, 67, 20);
+    allocation_walk("promise", driver_run_alone, config, 67, 20);
     bb_config_destroy(&config);
 }
 

@@ -156,14 +156,6 @@ static void opening_a_matrix(void **state)
     allocation_walk("symmetric matrix", open_and_load, &covariance, 1, 6);
 }
 
-static bb_status run_loaded(void *context)
-{
-    bb_results *results = NULL;
-    bb_status status = driver_run_loaded(context, 1, &results);
-    bb_results_destroy(&results);
-    return status;
-}
-
 static bb_status plan_loaded(void *context)
 {
     const bb_run_options options = {.threads = 1};
@@ -178,11 +170,11 @@ static bb_status plan_loaded(void *context)
 static void studies_on_matrices(void **state)
 {
     (void)state;
-    walk("product", &product, run_loaded, 100);
-    walk("product on inputs", &product_on_inputs, run_loaded, 100);
-    walk("reconstructor", &reconstructor, run_loaded, 100);
+    walk("product", &product, driver_run_alone, 100);
+    walk("product on inputs", &product_on_inputs, driver_run_alone, 100);
+    walk("reconstructor", &reconstructor, driver_run_alone, 100);
     walk("plan of a product", &product, plan_loaded, 4);
-    walk("wafer on rows from a file", &wafer_again, run_loaded, 300);
+    walk("wafer on rows from a file", &wafer_again, driver_run_alone, 300);
     walk("plan of wafer", &wafer, plan_loaded, 4);
 }
 

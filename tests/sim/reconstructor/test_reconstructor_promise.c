@@ -164,14 +164,6 @@ static void what_cannot_be_kept_says_so(void **state)
     bb_results_destroy(&results);
 }
 
-static bb_status run_loaded(void *context)
-{
-    bb_results *out = NULL;
-    bb_status status = driver_run_loaded(context, 1, &out);
-    bb_results_destroy(&out);
-    return status;
-}
-
 static void allocations_may_fail_anywhere(void **state)
 {
     (void)state;
@@ -182,7 +174,7 @@ static void allocations_may_fail_anywhere(void **state)
     check_ok(driver_load(&small, &config));
     bb_log_set_level(BB_LOG_QUIET);
     bb_threads_stop(); // of the tests before
-    allocation_walk("promise", run_loaded, config, 67, 10);
+    allocation_walk("promise", driver_run_alone, config, 67, 10);
     bb_config_destroy(&config);
 }
 

@@ -269,14 +269,6 @@ static void plans_say_what_is_searched(void **state)
     bb_plan_release(&plans[1]);
 }
 
-static bb_status run_loaded(void *context)
-{
-    bb_results *out = NULL;
-    bb_status status = driver_run_loaded(context, 1, &out);
-    bb_results_destroy(&out);
-    return status;
-}
-
 // A search of two ladders and one that finds nothing, with allocations failing in turn.
 static void allocations_may_fail_anywhere(void **state)
 {
@@ -293,7 +285,7 @@ static void allocations_may_fail_anywhere(void **state)
     check_ok(driver_load(&study, &config));
     bb_log_set_level(BB_LOG_QUIET);
     bb_threads_stop(); // of the tests before
-    allocation_walk("promise", run_loaded, config, 307, 20);
+    allocation_walk("promise", driver_run_alone, config, 307, 20);
     bb_config_destroy(&config);
 }
 

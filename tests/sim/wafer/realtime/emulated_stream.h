@@ -63,7 +63,7 @@ static inline void emulated_forget(void)
     memset(emulated_place, 0, sizeof emulated_place);
 }
 
-/// What a slot's operator stands for now; itself where it is in no slot.
+/// The operator whose place a slot's operator takes; itself where it is in no slot.
 static inline bb_coded_operator *emulated_operator(bb_coded_operator *operation)
 {
     for (size_t i = 0; i < sizeof emulated_place / sizeof *emulated_place; ++i) {
