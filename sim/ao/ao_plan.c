@@ -186,14 +186,14 @@ static bool scores_on_device(const bb_ao_study *study)
 static bb_need score_need(const extent *span, bool device, double count, double passes)
 {
     const bb_residual_extent one = span->residual;
-    const bb_residual_extent all = {one.n, count * one.rows, count * one.squared_rows,
-                                    one.most_rows};
+    const bb_residual_extent score = {one.n, count * one.rows, count * one.squared_rows,
+                                      one.most_rows};
     const bb_need residuals = {.host_bytes = sizeof(double) * count * one.squared_rows};
     const bb_need products =
         device
             ? bb_need_repeated(bb_residual_covariance_device_need(one.n, (bb_index)one.most_rows),
                                count * one.rows / one.most_rows)
-            : bb_residual_covariance_need(&all, span->threads);
+            : bb_residual_covariance_need(&score, span->threads);
     const bb_need filling = bb_need_together(bb_need_repeated(span->cmm, passes),
                                              bb_need_repeated(span->ctm, 2.0 * count));
     const bb_need scoring = bb_need_in_turn(device ? products : bb_need_together(products, filling),

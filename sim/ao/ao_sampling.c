@@ -27,46 +27,47 @@ typedef struct sampling {
 } sampling;
 
 // 1, 2, 4 ... lenslets of the first target's sensor, up to its diameter.
-static void choose_separations(sampling *all)
+static void choose_separations(sampling *samples)
 {
-    bb_index lenslets = all->problem->targets[0].truth.sensors[0].lenslets;
-    for (bb_index s = 1; s <= lenslets && all->task.separation_count < MOST_SEPARATIONS; s *= 2) {
-        all->separations[all->task.separation_count++] = s;
+    bb_index lenslets = samples->problem->targets[0].truth.sensors[0].lenslets;
+    for (bb_index s = 1; s <= lenslets && samples->task.separation_count < MOST_SEPARATIONS;
+         s *= 2) {
+        samples->separations[samples->task.separation_count++] = s;
     }
-    all->task.separations = all->separations;
-    all->task.structure = all->structure;
+    samples->task.separations = samples->separations;
+    samples->task.structure = samples->structure;
 }
 
-static bb_status list_estimates(sampling *all)
+static bb_status list_estimates(sampling *samples)
 {
     bb_status status = BB_OK;
-    bb_index limit = all->pipelines * all->targets;
-    bb_index reference = bb_factor_pipelines_reference(&all->study->pipelines);
-    BB_TRY(BB_ZEROED(limit, &all->estimates));
-    BB_TRY(BB_ALLOCATE(limit, &all->place));
-    BB_TRY(BB_ALLOCATE(limit * all->wavelengths, &all->correctable));
-    BB_TRY(BB_ALLOCATE(limit * all->wavelengths, &all->total));
-    BB_TRY(BB_ALLOCATE(all->targets, &all->fitting));
-    BB_TRY(bb_evaluation_unset((bb_index)BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS, &all->psf));
-    for (bb_index i = 0; i < limit * all->wavelengths; ++i) {
-        all->correctable[i] = all->total[i] = (bb_frame_mean){NAN, NAN};
+    bb_index limit = samples->pipelines * samples->targets;
+    bb_index reference = bb_factor_pipelines_reference(&samples->study->pipelines);
+    BB_TRY(BB_ZEROED(limit, &samples->estimates));
+    BB_TRY(BB_ALLOCATE(limit, &samples->place));
+    BB_TRY(BB_ALLOCATE(limit * samples->wavelengths, &samples->correctable));
+    BB_TRY(BB_ALLOCATE(limit * samples->wavelengths, &samples->total));
+    BB_TRY(BB_ALLOCATE(samples->targets, &samples->fitting));
+    BB_TRY(bb_evaluation_unset((bb_index)BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS, &samples->psf));
+    for (bb_index i = 0; i < limit * samples->wavelengths; ++i) {
+        samples->correctable[i] = samples->total[i] = (bb_frame_mean){NAN, NAN};
     }
     for (bb_index i = 0; i < limit; ++i) {
-        const bb_ao_evaluation *evaluation = &all->evaluations[i / all->targets];
-        const double *r = bb_ao_evaluation_reconstructor(evaluation, i % all->targets);
+        const bb_ao_evaluation *evaluation = &samples->evaluations[i / samples->targets];
+        const double *r = bb_ao_evaluation_reconstructor(evaluation, i % samples->targets);
         if (evaluation->common.outcome.kind != BB_OUTCOME_OK || r == NULL) {
             continue;
         }
-        all->estimates[all->task.estimate_count] =
-            (bb_monte_carlo_estimate){.target = i % all->targets,
-                                      .r = r,
-                                      .correctable = all->correctable + i * all->wavelengths,
-                                      .total = all->total + i * all->wavelengths,
-                                      .psf = i == reference * all->targets ? all->psf : NULL};
-        all->place[all->task.estimate_count++] = i;
+        samples->estimates[samples->task.estimate_count] = (bb_monte_carlo_estimate){
+            .target = i % samples->targets,
+            .r = r,
+            .correctable = samples->correctable + i * samples->wavelengths,
+            .total = samples->total + i * samples->wavelengths,
+            .psf = i == reference * samples->targets ? samples->psf : NULL};
+        samples->place[samples->task.estimate_count++] = i;
     }
-    all->task.estimates = all->estimates;
-    all->task.fitting = all->fitting;
+    samples->task.estimates = samples->estimates;
+    samples->task.fitting = samples->fitting;
 done:
     return status;
 }
@@ -103,17 +104,17 @@ const bb_output_table bb_ao_sampling_strehl = {
     .axes = BY_DIRECTION,
     BB_OUTPUT_ROWS(strehl_rows)};
 
-static bb_status publish_strehl(const sampling *all, bb_results *results)
+static bb_status publish_strehl(const sampling *samples, bb_results *results)
 {
     bb_status status = BB_OK;
-    const bb_index items = all->targets * all->wavelengths;
-    const bb_index count = all->pipelines * items;
+    const bb_index items = samples->targets * samples->wavelengths;
+    const bb_index count = samples->pipelines * items;
     strehl_row *rows = NULL; // [count]
     BB_TRY(BB_ALLOCATE(count, &rows));
     for (bb_index i = 0; i < count; ++i) {
-        const bb_ao_evaluation *evaluation = &all->evaluations[i / items];
-        const bb_frame_mean *part = &all->correctable[i];
-        const bb_frame_mean *total = &all->total[i];
+        const bb_ao_evaluation *evaluation = &samples->evaluations[i / items];
+        const bb_frame_mean *part = &samples->correctable[i];
+        const bb_frame_mean *total = &samples->total[i];
         rows[i] =
             (strehl_row){part->mean,
                          part->error,
@@ -162,32 +163,32 @@ static const bb_output frame_rows[] = {
 const bb_output_table bb_ao_sampling_frames = {
     .title = "/results, ao", .group = "results", BB_OUTPUT_ROWS(frame_rows)};
 
-static bb_status publish_frames(const sampling *all, bb_results *results)
+static bb_status publish_frames(const sampling *samples, bb_results *results)
 {
     bb_status status = BB_OK;
-    const double lenslet_m = all->problem->targets[0].truth.sensors[0].size_m;
+    const double lenslet_m = samples->problem->targets[0].truth.sensors[0].size_m;
     double separation_m[MOST_SEPARATIONS];
     double structure[MOST_SEPARATIONS];
     double structure_error[MOST_SEPARATIONS];
     double *residual_nm = NULL; // [pipelines][targets]
     double *fitting = NULL;     // [targets]
-    BB_TRY(bb_evaluation_unset(all->pipelines * all->targets, &residual_nm));
-    BB_TRY(BB_ALLOCATE(all->targets, &fitting));
-    for (bb_index e = 0; e < all->task.estimate_count; ++e) {
-        residual_nm[all->place[e]] = 1e9 * sqrt(all->estimates[e].residual_m2.mean);
+    BB_TRY(bb_evaluation_unset(samples->pipelines * samples->targets, &residual_nm));
+    BB_TRY(BB_ALLOCATE(samples->targets, &fitting));
+    for (bb_index e = 0; e < samples->task.estimate_count; ++e) {
+        residual_nm[samples->place[e]] = 1e9 * sqrt(samples->estimates[e].residual_m2.mean);
     }
-    for (bb_index t = 0; t < all->targets; ++t) {
-        fitting[t] = all->fitting[t].mean;
+    for (bb_index t = 0; t < samples->targets; ++t) {
+        fitting[t] = samples->fitting[t].mean;
     }
-    for (bb_index s = 0; s < all->task.separation_count; ++s) {
-        separation_m[s] = lenslet_m * (double)all->separations[s];
-        structure[s] = all->structure[s].mean;
-        structure_error[s] = all->structure[s].error;
+    for (bb_index s = 0; s < samples->task.separation_count; ++s) {
+        separation_m[s] = lenslet_m * (double)samples->separations[s];
+        structure[s] = samples->structure[s].mean;
+        structure_error[s] = samples->structure[s].error;
     }
     const frame_record record = {.residual_nm = residual_nm,
                                  .fitting = fitting,
-                                 .psf = all->psf,
-                                 .separation_count = all->task.separation_count,
+                                 .psf = samples->psf,
+                                 .separation_count = samples->task.separation_count,
                                  .separations = separation_m,
                                  .structure = structure,
                                  .structure_error = structure_error};
@@ -204,35 +205,35 @@ bb_status bb_ao_sampling_run(const bb_ao_study *study, const bb_tomography *prob
 {
     bb_status status = BB_OK;
     bb_frame_sampler *sampler = NULL;
-    sampling all = {.study = study,
-                    .problem = problem,
-                    .evaluations = evaluations,
-                    .targets = study->targets.count,
-                    .wavelengths = study->wavelengths_um.count,
-                    .pipelines = study->pipelines.count,
-                    .task = {.seed = (uint64_t)study->common.seed,
-                             .frames = study->monte_carlo.frames,
-                             .wavelength_count = study->wavelengths_um.count,
-                             .wavelengths_m = wavelengths_m,
-                             .psf_pixels = BB_AO_PSF_PIXELS}};
-    BB_TRY(list_estimates(&all));
-    choose_separations(&all);
+    sampling samples = {.study = study,
+                        .problem = problem,
+                        .evaluations = evaluations,
+                        .targets = study->targets.count,
+                        .wavelengths = study->wavelengths_um.count,
+                        .pipelines = study->pipelines.count,
+                        .task = {.seed = (uint64_t)study->common.seed,
+                                 .frames = study->monte_carlo.frames,
+                                 .wavelength_count = study->wavelengths_um.count,
+                                 .wavelengths_m = wavelengths_m,
+                                 .psf_pixels = BB_AO_PSF_PIXELS}};
+    BB_TRY(list_estimates(&samples));
+    choose_separations(&samples);
     BB_TRY(bb_frame_sampler_create(problem, &study->monte_carlo,
                                    study->sensors.slope_model != (int)BB_SLOPE_POINT_DIFFERENCE,
                                    &sampler));
     const bb_screen_size size = bb_frame_sampler_screen(sampler);
-    bb_log_info("%td frames on screens of %td x %td points of %.3g m", all.task.frames, size.points,
-                size.points, size.pixel_m);
-    BB_TRY(bb_monte_carlo_run(sampler, &all.task));
-    BB_TRY(publish_strehl(&all, results));
-    BB_TRY(publish_frames(&all, results));
+    bb_log_info("%td frames on screens of %td x %td points of %.3g m", samples.task.frames,
+                size.points, size.points, size.pixel_m);
+    BB_TRY(bb_monte_carlo_run(sampler, &samples.task));
+    BB_TRY(publish_strehl(&samples, results));
+    BB_TRY(publish_frames(&samples, results));
 done:
     bb_frame_sampler_destroy(&sampler);
-    BB_RELEASE(&all.estimates);
-    BB_RELEASE(&all.place);
-    BB_RELEASE(&all.correctable);
-    BB_RELEASE(&all.total);
-    BB_RELEASE(&all.fitting);
-    BB_RELEASE(&all.psf);
+    BB_RELEASE(&samples.estimates);
+    BB_RELEASE(&samples.place);
+    BB_RELEASE(&samples.correctable);
+    BB_RELEASE(&samples.total);
+    BB_RELEASE(&samples.fitting);
+    BB_RELEASE(&samples.psf);
     return status;
 }

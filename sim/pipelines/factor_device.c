@@ -75,12 +75,13 @@ static bb_status check_diagonal(const bb_factor_pipeline *pipeline)
     }
     for (bb_index i = 1; i < table.tile_rows; ++i) {
         const bb_variant first = table.variants[0];
-        const bb_variant own = table.variants[(i + 1) * (i + 2) / 2 - 1];
+        const bb_variant diagonal_variant = table.variants[(i + 1) * (i + 2) / 2 - 1];
         BB_REQUIRE(
-            bb_variant_describe(own)->in_halves == bb_variant_describe(first)->in_halves,
+            bb_variant_describe(diagonal_variant)->in_halves ==
+                bb_variant_describe(first)->in_halves,
             BB_UNSUPPORTED,
             "pipeline %s: diagonal tile %td in %s, tile 0 in %s: on cuda all take one variant",
-            pipeline->name, i, bb_variant_names[own], bb_variant_names[first]);
+            pipeline->name, i, bb_variant_names[diagonal_variant], bb_variant_names[first]);
     }
     const int count =
         reads ? 0 : bb_factor_map_variants(policy, (bb_variant)pipeline->arithmetic, given);

@@ -123,16 +123,16 @@ done:
     return status;
 }
 
-static void note_refinement(const bb_factor_problem *problem, const bb_refinement_report *report,
-                            bb_factor_report *facts)
+static void note_refinement(const bb_factor_problem *problem, const bb_refinement_report *refined,
+                            bb_factor_report *report)
 {
     bb_index sides = count_sides(problem);
-    facts->break_even = bb_refinement_break_even(problem->matrix->rows, sides);
-    facts->iterations_mean = (double)report->iterations / (double)report->rows;
-    facts->iterations_most = (double)report->slowest;
+    report->break_even = bb_refinement_break_even(problem->matrix->rows, sides);
+    report->iterations_mean = (double)refined->iterations / (double)refined->rows;
+    report->iterations_most = (double)refined->slowest;
     bb_log_info("refinement of %td right-hand sides: %.1f iterations, at most %td; a direct "
                 "factorization in x3 costs as much as %.2f",
-                sides, facts->iterations_mean, report->slowest, facts->break_even);
+                sides, report->iterations_mean, refined->slowest, report->break_even);
 }
 
 // With the factor alone, or refined as the pipeline says; adds to the operations.
@@ -175,11 +175,11 @@ static void report(bb_index draw, const bb_evaluation *evaluation)
 }
 
 static void note_factor(const bb_policy_map *map, const bb_tile_matrix *factor,
-                        bb_factor_report *facts)
+                        bb_factor_report *report)
 {
     double flops = 0.0;
-    bb_policy_map_shares(map, facts->tile_share);
-    facts->tolerance = map->tolerance;
+    bb_policy_map_shares(map, report->tile_share);
+    report->tolerance = map->tolerance;
     if (factor->work.factored < factor->n) {
         return; // the rest is known of whole factorizations only
     }
@@ -187,11 +187,11 @@ static void note_factor(const bb_policy_map *map, const bb_tile_matrix *factor,
         flops += factor->work.flops[v];
     }
     for (int v = 0; flops > 0.0 && v < BB_VARIANT_COUNT; ++v) { // one tile has no updates
-        facts->product_share[v] = factor->work.flops[v] / flops;
+        report->product_share[v] = factor->work.flops[v] / flops;
     }
-    facts->cost = flops > 0.0 ? bb_variant_relative_cost(facts->product_share) : NAN;
-    facts->certificate = factor->work.certificate;
-    facts->saturated = (double)factor->work.saturated;
+    report->cost = flops > 0.0 ? bb_variant_relative_cost(report->product_share) : NAN;
+    report->certificate = factor->work.certificate;
+    report->saturated = (double)factor->work.saturated;
 }
 
 // What all attempts of a pipeline took.
@@ -209,32 +209,32 @@ static bb_variant computed_as(bb_variant variant, const bb_factor_pipeline *pipe
 
 // What a map says of the products into its tiles, all of tile_size: a tile of column j takes j.
 static void note_map(const bb_policy_map *map, const bb_factor_pipeline *pipeline,
-                     bb_factor_report *facts)
+                     bb_factor_report *report)
 {
     double total = 0.0;
-    bb_policy_map_shares(map, facts->tile_share);
+    bb_policy_map_shares(map, report->tile_share);
     for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
         const bb_variant computed = computed_as((bb_variant)v, pipeline);
         if ((int)computed != v) {
-            facts->tile_share[computed] += facts->tile_share[v];
-            facts->tile_share[v] = 0.0;
+            report->tile_share[computed] += report->tile_share[v];
+            report->tile_share[v] = 0.0;
         }
     }
-    facts->tolerance = map->tolerance;
+    report->tolerance = map->tolerance;
     for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
-        facts->product_share[v] = 0.0;
+        report->product_share[v] = 0.0;
     }
     for (bb_index i = 0; i < map->tile_rows; ++i) {
         for (bb_index j = 0; j <= i; ++j) {
             double products = (i == j ? 1.0 : 2.0) * (double)j + (i == j ? 1.0 / 3.0 : 1.0);
-            facts->product_share[computed_as(bb_policy_map_at(map, i, j), pipeline)] += products;
+            report->product_share[computed_as(bb_policy_map_at(map, i, j), pipeline)] += products;
             total += products;
         }
     }
     for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
-        facts->product_share[v] /= total;
+        report->product_share[v] /= total;
     }
-    facts->cost = bb_variant_relative_cost(facts->product_share);
+    report->cost = bb_variant_relative_cost(report->product_share);
 }
 
 static bb_status solve_on_device(const bb_factor_problem *problem, const bb_factor_problem *drawn,

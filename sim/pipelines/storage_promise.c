@@ -156,7 +156,7 @@ typedef struct promised {
     bb_storage_ladder ladders[BB_STORAGE_PROMISE_LADDERS];
     bb_promise_bisection bisections[BB_STORAGE_PROMISE_LADDERS];
     bb_index ladder_count;
-    bb_storage_search *all;
+    bb_storage_search *searches;
     bb_codec_config found;
 } promised;
 
@@ -175,20 +175,20 @@ struct bb_storage_search {
 static void adopt(void *context)
 {
     promised *promise = context;
-    promise->found = promise->all->tried[promise->all->current].record.storage;
-    promise->all->task->adopt(promise->all->task->context, promise->all->current,
-                              promise->search.pipeline);
+    promise->found = promise->searches->tried[promise->searches->current].record.storage;
+    promise->searches->task->adopt(promise->searches->task->context, promise->searches->current,
+                                   promise->search.pipeline);
 }
 
-static void start(bb_storage_search *all, bb_index p, int study_device, promised *out)
+static void start(bb_storage_search *searches, bb_index p, int study_device, promised *out)
 {
-    const bb_product_pipeline *pipeline = &all->pipelines[p];
+    const bb_product_pipeline *pipeline = &searches->pipelines[p];
     out->search = (bb_promise_search){.pipeline = p,
                                       .name = pipeline->name,
                                       .limit = pipeline->promise.price,
                                       .context = out,
                                       .adopt = adopt};
-    out->all = all;
+    out->searches = searches;
     out->ladder_count = bb_storage_promise_list(pipeline, study_device, out->ladders);
     for (bb_index i = 0; i < out->ladder_count; ++i) {
         out->bisections[i] =

@@ -410,8 +410,8 @@ static bb_status sum(const bb_reconstructor_study *study, const bb_factor_extent
     }
     const double estimated = (double)study->pipelines.count + drawing;
     const bb_residual_extent one = {solved->n, m, m * m, m};
-    const bb_residual_extent all = {solved->n, estimated * m, estimated * m * m, m};
-    bb_need scoring = bb_residual_covariance_need(&all, solved->threads);
+    const bb_residual_extent score = {solved->n, estimated * m, estimated * m * m, m};
+    bb_need scoring = bb_residual_covariance_need(&score, solved->threads);
     scoring.seconds = scores * bb_residual_covariance_need(&one, solved->threads).seconds;
     need = bb_need_in_turn(need, scoring);
     need = bb_need_in_turn(need, bb_factor_spectrum_need(&study->solver.common, solved->n));
@@ -424,20 +424,20 @@ done:
 bb_status bb_reconstructor_run_plan(const void *study, const bb_run_options *options, bb_plan *plan)
 {
     bb_status status = BB_OK;
-    const bb_reconstructor_study *all = study;
+    const bb_reconstructor_study *request = study;
     bb_reconstructor_inputs data = {0};
     bb_need need;
-    BB_TRY(bb_reconstructor_inputs_open(all, &data));
+    BB_TRY(bb_reconstructor_inputs_open(request, &data));
     const bb_index n = bb_matrix_file_source(data.cmm)->rows;
     const bb_index m = bb_matrix_file_source(data.ctm)->rows;
     const bb_factor_extent solved = {
         .n = n, .rows = m, .part = data.columns, .threads = (double)options->threads};
-    const double values = (double)all->pipelines.count * (double)n * (double)m;
-    BB_TRY(sum(all, &solved, plan, &need));
+    const double values = (double)request->pipelines.count * (double)n * (double)m;
+    BB_TRY(sum(request, &solved, plan, &need));
     BB_TRY(bb_plan_add(plan, "covariance", "%td measurements, %td estimates", n, m));
     bb_plan_set(plan, need);
-    plan->gpus = all->solver.common.gpus;
-    plan->output_bytes = 1000.0 * (double)all->pipelines.count +
+    plan->gpus = request->solver.common.gpus;
+    plan->output_bytes = 1000.0 * (double)request->pipelines.count +
                          (bb_dump_wanted(options->dump, "R") ? sizeof(double) * values : 0.0);
 done:
     bb_reconstructor_inputs_close(&data);

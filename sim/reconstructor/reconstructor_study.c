@@ -62,12 +62,12 @@ const char bb_reconstructor_study_starter[] =
     "  - {name: hp1, arithmetic: hp1, policy: {kind: band, width: 1, inside: sp}}\n";
 
 // There is one price here, and no known noise.
-static bb_status check_policies(const bb_reconstructor_study *all, const bb_config *config,
+static bb_status check_policies(const bb_reconstructor_study *request, const bb_config *config,
                                 bb_problems *problems)
 {
     bb_status status = BB_OK;
-    const bb_factor_pipeline *pipelines = all->pipelines.items;
-    for (bb_index p = 0; p < all->pipelines.count; ++p) {
+    const bb_factor_pipeline *pipelines = request->pipelines.items;
+    for (bb_index p = 0; p < request->pipelines.count; ++p) {
         const bb_policy_config *policy = &pipelines[p].policy;
         char path[64];
         (void)snprintf(path, sizeof path, "pipelines.%td.policy", p);
@@ -92,24 +92,24 @@ bb_status bb_reconstructor_study_check(const void *study, const bb_config *confi
                                        bb_problems *problems)
 {
     bb_status status = BB_OK;
-    const bb_reconstructor_study *all = study;
-    const bb_matrix_place *truth = &all->truth_covariance;
+    const bb_reconstructor_study *request = study;
+    const bb_matrix_place *truth = &request->truth_covariance;
     if ((truth->file == NULL) != (truth->dataset == NULL)) {
         BB_TRY(bb_problems_add(problems, bb_config_place(config, "truth_covariance"),
                                "truth_covariance: expected both file and dataset, or neither"));
     }
-    const bb_reconstructor_low_rank *part = &all->low_rank;
+    const bb_reconstructor_low_rank *part = &request->low_rank;
     if ((part->file == NULL) != (part->dataset == NULL) ||
         (part->weights != NULL && part->file == NULL)) {
         BB_TRY(bb_problems_add(problems, bb_config_place(config, "low_rank"),
                                "low_rank: expected both file and dataset, or neither, and weights "
                                "only with them"));
     }
-    BB_TRY(check_policies(all, config, problems));
-    BB_TRY(bb_factor_pipeline_solver_check(&all->solver.common, config, problems));
-    BB_TRY(bb_factor_pipelines_check(&all->pipelines, config, problems));
-    BB_TRY(bb_factor_devices_check(&all->pipelines, &all->solver.common, all->common.device, config,
-                                   problems));
+    BB_TRY(check_policies(request, config, problems));
+    BB_TRY(bb_factor_pipeline_solver_check(&request->solver.common, config, problems));
+    BB_TRY(bb_factor_pipelines_check(&request->pipelines, config, problems));
+    BB_TRY(bb_factor_devices_check(&request->pipelines, &request->solver.common,
+                                   request->common.device, config, problems));
 done:
     return status;
 }

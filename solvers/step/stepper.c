@@ -58,9 +58,9 @@ bb_status bb_stepper_create_implicit(const bb_csr *s, const double *m, double st
 
 bb_need bb_stepper_need(double unknowns, bool implicit)
 {
-    const bb_need own = {.host_bytes = sizeof(bb_stepper) +
-                                       (implicit ? 4.0 : 2.0) * unknowns * sizeof(double)};
-    return implicit ? bb_need_together(own, bb_shifted_cg_need(unknowns)) : own;
+    const bb_need object = {.host_bytes = sizeof(bb_stepper) +
+                                          (implicit ? 4.0 : 2.0) * unknowns * sizeof(double)};
+    return implicit ? bb_need_together(object, bb_shifted_cg_need(unknowns)) : object;
 }
 
 bb_need bb_stepper_step_need(double unknowns, bool implicit, double threads)

@@ -89,12 +89,12 @@ bb_need bb_response_need(const bb_wafer_material_config *wafer, const bb_clamp_c
     const double height = 2.0 * radius / (double)grid->rows;
     const double reach = reach_of((double)grid->columns, (double)grid->rows, width, height);
     const bb_radial_mode membrane = {1.0, sqrt(plate.tangential / plate.membrane)};
-    const bb_need own = {.host_bytes = sizeof(bb_response)};
+    const bb_need object = {.host_bytes = sizeof(bb_response)};
     bb_radial_mode modes[3];
     height_modes(&plate, modes);
     return bb_need_together(
-        own, bb_need_together(bb_radial_kernel_need(&membrane, 1, width, height, reach),
-                              bb_radial_kernel_need(modes, 3, width, height, reach)));
+        object, bb_need_together(bb_radial_kernel_need(&membrane, 1, width, height, reach),
+                                 bb_radial_kernel_need(modes, 3, width, height, reach)));
 }
 
 // A row has two edges of every cell, integrated from a line of the grid.

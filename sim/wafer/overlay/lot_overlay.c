@@ -98,71 +98,75 @@ double bb_lot_overlay_values(double wafers, double pipelines, double axes, doubl
                                                 wafers * (1.0 + 2.0 * axes * points));
 }
 
-static bb_status open(lot *all)
+static bb_status open(lot *wafer_lot)
 {
     bb_status status = BB_OK;
-    const bb_index items = all->pipelines * BB_WAFER_ERRORS;
-    BB_TRY(BB_ALLOCATE(all->wafers, &all->indices));
-    BB_TRY(BB_ALLOCATE(all->wafers * all->points, &all->dx));
-    BB_TRY(BB_ALLOCATE(all->wafers * all->points, &all->dy));
-    BB_TRY(BB_ALLOCATE(items * all->wafers, &all->statistics));
-    BB_TRY(BB_ALLOCATE(items, &all->spreads));
-    BB_TRY(BB_ALLOCATE(all->pipelines * all->wafers, &all->qoi_errors));
-    BB_TRY(BB_ALLOCATE(all->pipelines * all->axes * all->wafers, &all->displacements));
+    const bb_index items = wafer_lot->pipelines * BB_WAFER_ERRORS;
+    BB_TRY(BB_ALLOCATE(wafer_lot->wafers, &wafer_lot->indices));
+    BB_TRY(BB_ALLOCATE(wafer_lot->wafers * wafer_lot->points, &wafer_lot->dx));
+    BB_TRY(BB_ALLOCATE(wafer_lot->wafers * wafer_lot->points, &wafer_lot->dy));
+    BB_TRY(BB_ALLOCATE(items * wafer_lot->wafers, &wafer_lot->statistics));
+    BB_TRY(BB_ALLOCATE(items, &wafer_lot->spreads));
+    BB_TRY(BB_ALLOCATE(wafer_lot->pipelines * wafer_lot->wafers, &wafer_lot->qoi_errors));
+    BB_TRY(BB_ALLOCATE(wafer_lot->pipelines * wafer_lot->axes * wafer_lot->wafers,
+                       &wafer_lot->displacements));
 done:
     return status;
 }
 
-static void release(lot *all)
+static void release(lot *wafer_lot)
 {
-    BB_RELEASE(&all->indices);
-    BB_RELEASE(&all->dx);
-    BB_RELEASE(&all->dy);
-    BB_RELEASE(&all->statistics);
-    BB_RELEASE(&all->spreads);
-    BB_RELEASE(&all->qoi_errors);
-    BB_RELEASE(&all->displacements);
+    BB_RELEASE(&wafer_lot->indices);
+    BB_RELEASE(&wafer_lot->dx);
+    BB_RELEASE(&wafer_lot->dy);
+    BB_RELEASE(&wafer_lot->statistics);
+    BB_RELEASE(&wafer_lot->spreads);
+    BB_RELEASE(&wafer_lot->qoi_errors);
+    BB_RELEASE(&wafer_lot->displacements);
 }
 
-static bb_status score(lot *all)
+static bb_status score(lot *wafer_lot)
 {
     bb_status status = BB_OK;
     bb_overlay_statistics statistics;
-    for (bb_index item = 0; item < all->pipelines * BB_WAFER_ERRORS; ++item) {
-        const bb_wafer_evaluation *evaluation = &all->overlay->evaluations[item / BB_WAFER_ERRORS];
+    for (bb_index item = 0; item < wafer_lot->pipelines * BB_WAFER_ERRORS; ++item) {
+        const bb_wafer_evaluation *evaluation =
+            &wafer_lot->overlay->evaluations[item / BB_WAFER_ERRORS];
         const int error = (int)(item % BB_WAFER_ERRORS);
-        for (bb_index w = 0; w < all->wafers; ++w) {
-            double *dx = all->dx + w * all->points;
-            double *dy = all->dy + w * all->points;
-            bb_wafer_overlay_error(all->overlay, evaluation, w, error, BB_AXIS_X, dx);
-            bb_wafer_overlay_error(all->overlay, evaluation, w, error, BB_AXIS_Y, dy);
-            BB_TRY(bb_overlay_statistics_of(all->points, dx, dy, &statistics));
-            all->statistics[item * all->wafers + w] = bb_wafer_overlay_statistics(&statistics);
+        for (bb_index w = 0; w < wafer_lot->wafers; ++w) {
+            double *dx = wafer_lot->dx + w * wafer_lot->points;
+            double *dy = wafer_lot->dy + w * wafer_lot->points;
+            bb_wafer_overlay_error(wafer_lot->overlay, evaluation, w, error, BB_AXIS_X, dx);
+            bb_wafer_overlay_error(wafer_lot->overlay, evaluation, w, error, BB_AXIS_Y, dy);
+            BB_TRY(bb_overlay_statistics_of(wafer_lot->points, dx, dy, &statistics));
+            wafer_lot->statistics[item * wafer_lot->wafers + w] =
+                bb_wafer_overlay_statistics(&statistics);
         }
-        BB_TRY(
-            bb_overlay_spread_of(all->wafers, all->points, all->dx, all->dy, &all->spreads[item]));
+        BB_TRY(bb_overlay_spread_of(wafer_lot->wafers, wafer_lot->points, wafer_lot->dx,
+                                    wafer_lot->dy, &wafer_lot->spreads[item]));
     }
 done:
     return status;
 }
 
 // What every wafer has of its own without statistics.
-static void gather(lot *all)
+static void gather(lot *wafer_lot)
 {
-    const int *axes = all->overlay->study->response.axes.items;
-    displacement_row *row = all->displacements;
-    for (bb_index w = 0; w < all->wafers; ++w) {
-        all->indices[w] = (double)(all->overlay->problem->wafer_count - all->wafers + w);
+    const int *axes = wafer_lot->overlay->study->response.axes.items;
+    displacement_row *row = wafer_lot->displacements;
+    for (bb_index w = 0; w < wafer_lot->wafers; ++w) {
+        wafer_lot->indices[w] =
+            (double)(wafer_lot->overlay->problem->wafer_count - wafer_lot->wafers + w);
     }
-    for (bb_index p = 0; p < all->pipelines; ++p) {
-        const bb_wafer_displacements *placed = all->overlay->evaluations[p].wafers;
-        for (bb_index w = 0; w < all->wafers; ++w) {
-            all->qoi_errors[p * all->wafers + w] =
+    for (bb_index p = 0; p < wafer_lot->pipelines; ++p) {
+        const bb_wafer_displacements *placed = wafer_lot->overlay->evaluations[p].wafers;
+        for (bb_index w = 0; w < wafer_lot->wafers; ++w) {
+            wafer_lot->qoi_errors[p * wafer_lot->wafers + w] =
                 sqrt(placed[w].squared_error / placed[w].squared_norm);
         }
-        for (bb_index i = 0; i < all->axes * all->wafers; ++i) {
-            const int axis = axes[i / all->wafers];
-            const bb_wafer_displacements *wafer = &placed[i % all->wafers];
+        for (bb_index i = 0; i < wafer_lot->axes * wafer_lot->wafers; ++i) {
+            const int axis = axes[i / wafer_lot->wafers];
+            const bb_wafer_displacements *wafer = &placed[i % wafer_lot->wafers];
             *row++ = (displacement_row){wafer->mean[axis], wafer->residual[axis]};
         }
     }
@@ -225,27 +229,27 @@ bb_status bb_lot_overlay_publish(const bb_wafer_overlay *overlay, bb_results *re
     bb_status status = BB_OK;
     const bb_index pipelines = overlay->study->pipelines.count;
     const bb_index items = pipelines * BB_WAFER_ERRORS;
-    lot all = {.overlay = overlay,
-               .pipelines = pipelines,
-               .axes = overlay->study->response.axes.count,
-               .wafers = overlay->problem->scored_wafers,
-               .points = overlay->problem->point_count};
-    if (all.wafers < 2) {
+    lot wafer_lot = {.overlay = overlay,
+                     .pipelines = pipelines,
+                     .axes = overlay->study->response.axes.count,
+                     .wafers = overlay->problem->scored_wafers,
+                     .points = overlay->problem->point_count};
+    if (wafer_lot.wafers < 2) {
         goto done;
     }
-    BB_TRY(open(&all));
-    BB_TRY(score(&all));
-    gather(&all);
-    BB_TRY(bb_output_table_publish(&bb_lot_overlay_outputs, &all, NULL, results));
-    BB_TRY(bb_output_table_publish_records(&bb_lot_overlay_wafers, all.statistics,
-                                           sizeof *all.statistics, items * all.wafers, NULL,
-                                           results));
-    BB_TRY(bb_output_table_publish_records(&bb_lot_overlay_displacements, all.displacements,
-                                           sizeof *all.displacements,
-                                           pipelines * all.axes * all.wafers, NULL, results));
-    BB_TRY(bb_output_table_publish_records(&bb_lot_overlay_spreads, all.spreads,
-                                           sizeof *all.spreads, items, NULL, results));
+    BB_TRY(open(&wafer_lot));
+    BB_TRY(score(&wafer_lot));
+    gather(&wafer_lot);
+    BB_TRY(bb_output_table_publish(&bb_lot_overlay_outputs, &wafer_lot, NULL, results));
+    BB_TRY(bb_output_table_publish_records(&bb_lot_overlay_wafers, wafer_lot.statistics,
+                                           sizeof *wafer_lot.statistics, items * wafer_lot.wafers,
+                                           NULL, results));
+    BB_TRY(bb_output_table_publish_records(
+        &bb_lot_overlay_displacements, wafer_lot.displacements, sizeof *wafer_lot.displacements,
+        pipelines * wafer_lot.axes * wafer_lot.wafers, NULL, results));
+    BB_TRY(bb_output_table_publish_records(&bb_lot_overlay_spreads, wafer_lot.spreads,
+                                           sizeof *wafer_lot.spreads, items, NULL, results));
 done:
-    release(&all);
+    release(&wafer_lot);
     return status;
 }

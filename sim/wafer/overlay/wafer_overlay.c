@@ -179,18 +179,18 @@ static const bb_output delivery_rows[] = {
 const bb_output_table bb_wafer_overlay_deliveries = {title, NULL, "results", "pipeline",
                                                      BB_OUTPUT_ROWS(delivery_rows)};
 
-static void release(scoring *all)
+static void release(scoring *scores)
 {
-    for (bb_index i = 0; all->reports != NULL && i < all->pipelines * ERRORS; ++i) {
+    for (bb_index i = 0; scores->reports != NULL && i < scores->pipelines * ERRORS; ++i) {
         if (i % ERRORS != RAW || i == RAW) {
-            bb_overlay_report_destroy(&all->reports[i]);
+            bb_overlay_report_destroy(&scores->reports[i]);
         }
     }
-    BB_RELEASE(&all->reports);
-    BB_RELEASE(&all->field);
-    BB_RELEASE(&all->dx);
-    BB_RELEASE(&all->dy);
-    BB_RELEASE(&all->residuals);
+    BB_RELEASE(&scores->reports);
+    BB_RELEASE(&scores->field);
+    BB_RELEASE(&scores->dx);
+    BB_RELEASE(&scores->dy);
+    BB_RELEASE(&scores->residuals);
 }
 
 void bb_wafer_overlay_error(const bb_wafer_overlay *overlay, const bb_wafer_evaluation *evaluation,
@@ -206,32 +206,33 @@ void bb_wafer_overlay_error(const bb_wafer_overlay *overlay, const bb_wafer_eval
 }
 
 // One error of one pipeline at the scored points of the last wafer.
-static void fill_error(const scoring *all, const bb_wafer_evaluation *evaluation, int error,
+static void fill_error(const scoring *scores, const bb_wafer_evaluation *evaluation, int error,
                        int axis, double *out)
 {
-    bb_wafer_overlay_error(all->overlay, evaluation, evaluation->wafer_count - 1, error, axis, out);
+    bb_wafer_overlay_error(scores->overlay, evaluation, evaluation->wafer_count - 1, error, axis,
+                           out);
 }
 
-static bb_status score(scoring *all)
+static bb_status score(scoring *scores)
 {
     bb_status status = BB_OK;
-    const bb_overlay_points points = {all->overlay->problem->point_count,
-                                      all->overlay->x,
-                                      all->overlay->y,
-                                      all->overlay->field_x,
-                                      all->overlay->field_y,
-                                      all->dx,
-                                      all->dy};
-    for (bb_index p = 0; p < all->pipelines; ++p) {
+    const bb_overlay_points points = {scores->overlay->problem->point_count,
+                                      scores->overlay->x,
+                                      scores->overlay->y,
+                                      scores->overlay->field_x,
+                                      scores->overlay->field_y,
+                                      scores->dx,
+                                      scores->dy};
+    for (bb_index p = 0; p < scores->pipelines; ++p) {
         for (int error = 0; error < ERRORS; ++error) {
-            bb_overlay_report **report = &all->reports[p * ERRORS + error];
+            bb_overlay_report **report = &scores->reports[p * ERRORS + error];
             if (error == RAW && p > 0) {
-                *report = all->reports[RAW];
+                *report = scores->reports[RAW];
                 continue;
             }
-            fill_error(all, &all->overlay->evaluations[p], error, BB_AXIS_X, all->dx);
-            fill_error(all, &all->overlay->evaluations[p], error, BB_AXIS_Y, all->dy);
-            BB_TRY(bb_overlay_report_create(&points, all->fields, all->field, report));
+            fill_error(scores, &scores->overlay->evaluations[p], error, BB_AXIS_X, scores->dx);
+            fill_error(scores, &scores->overlay->evaluations[p], error, BB_AXIS_Y, scores->dy);
+            BB_TRY(bb_overlay_report_create(&points, scores->fields, scores->field, report));
         }
     }
 done:
@@ -263,7 +264,7 @@ static void fill_parameters(const bb_overlay_fit *fit, double out[PARAMETERS])
     }
 }
 
-static void fill_statistics(const scoring *all, const bb_overlay_report *report, error_row *out)
+static void fill_statistics(const scoring *scores, const bb_overlay_report *report, error_row *out)
 {
     const bb_wafer_statistics wafer = bb_wafer_overlay_statistics(&report->wafer);
     for (int d = 0; d < DIRECTIONS; ++d) {
@@ -271,7 +272,7 @@ static void fill_statistics(const scoring *all, const bb_overlay_report *report,
                                            wafer.percentile997[d], wafer.max[d]};
         for (int s = 0; s < STATISTICS; ++s) {
             out->statistics[d][s] = values[s];
-            out->percent[d][s] = 100.0 * values[s] / all->reference_rms;
+            out->percent[d][s] = 100.0 * values[s] / scores->reference_rms;
         }
         for (int part = 0; part < BB_OVERLAY_PARTS; ++part) {
             out->parts[part][d] = bb_wafer_overlay_statistics(&report->parts[part]).m3s[d];
@@ -282,86 +283,86 @@ static void fill_statistics(const scoring *all, const bb_overlay_report *report,
     }
 }
 
-static void fill_error_row(const scoring *all, const bb_overlay_report *report, error_row *out)
+static void fill_error_row(const scoring *scores, const bb_overlay_report *report, error_row *out)
 {
     const bb_index worst = report->worst_field;
     out->headline = report->headline;
     out->worst = report->worst;
-    out->worst_field = worst < 0 ? NAN : (double)all->overlay->problem->scored[worst];
+    out->worst_field = worst < 0 ? NAN : (double)scores->overlay->problem->scored[worst];
     out->median = report->median;
     out->removed = report->removed;
     for (int m = 0; m < MODELS; ++m) {
         out->states[m] = bb_outcome_name(report->fits[m].outcome.kind);
     }
-    fill_statistics(all, report, out);
+    fill_statistics(scores, report, out);
     fill_parameters(&report->fits[BB_OVERLAY_WAFER_6], out->wafer_6);
     fill_parameters(&report->fits[BB_OVERLAY_WAFER_10], out->wafer_10);
 }
 
-static bb_status publish_errors(const scoring *all, bb_results *results)
+static bb_status publish_errors(const scoring *scores, bb_results *results)
 {
     bb_status status = BB_OK;
-    const bb_index count = all->pipelines * ERRORS;
+    const bb_index count = scores->pipelines * ERRORS;
     error_row *errors = NULL;       // [pipelines][ERRORS]
     field_error_row *fields = NULL; // [pipelines][ERRORS][fields]
     BB_TRY(BB_ZEROED(count, &errors));
-    BB_TRY(BB_ZEROED(count * all->fields, &fields));
+    BB_TRY(BB_ZEROED(count * scores->fields, &fields));
     for (bb_index i = 0; i < count; ++i) {
-        fill_error_row(all, all->reports[i], &errors[i]);
-        for (bb_index f = 0; f < all->fields; ++f) {
-            field_error_row *field = &fields[i * all->fields + f];
-            field->statistics = bb_wafer_overlay_statistics(&all->reports[i]->fields[f]);
-            fill_parameters(&all->reports[i]->corrections[f], field->parameters);
+        fill_error_row(scores, scores->reports[i], &errors[i]);
+        for (bb_index f = 0; f < scores->fields; ++f) {
+            field_error_row *field = &fields[i * scores->fields + f];
+            field->statistics = bb_wafer_overlay_statistics(&scores->reports[i]->fields[f]);
+            fill_parameters(&scores->reports[i]->corrections[f], field->parameters);
         }
     }
     BB_TRY(bb_output_table_publish_records(&bb_wafer_overlay_errors, errors, sizeof *errors, count,
                                            NULL, results));
     BB_TRY(bb_output_table_publish_records(&bb_wafer_overlay_field_errors, fields, sizeof *fields,
-                                           count * all->fields, NULL, results));
+                                           count * scores->fields, NULL, results));
 done:
     BB_RELEASE(&errors);
     BB_RELEASE(&fields);
     return status;
 }
 
-static bb_status publish_fields(const scoring *all, bb_results *results)
+static bb_status publish_fields(const scoring *scores, bb_results *results)
 {
     bb_status status = BB_OK;
-    const bb_wafer_problem *problem = all->overlay->problem;
+    const bb_wafer_problem *problem = scores->overlay->problem;
     field_row *fields = NULL; // [fields]
-    BB_TRY(BB_ALLOCATE(all->fields, &fields));
-    for (bb_index f = 0; f < all->fields; ++f) {
+    BB_TRY(BB_ALLOCATE(scores->fields, &fields));
+    for (bb_index f = 0; f < scores->fields; ++f) {
         const bb_field *field = &problem->dwells[f]->field;
         fields[f] = (field_row){.exposure = (double)problem->scored[f],
                                 .x = field->x,
                                 .y = field->y,
                                 .full = field->full,
                                 .up = field->up,
-                                .points = (double)all->field[f].count,
+                                .points = (double)scores->field[f].count,
                                 .start = (double)field->first_step * problem->scan->step};
     }
     BB_TRY(bb_output_table_publish_records(&bb_wafer_overlay_fields, fields, sizeof *fields,
-                                           all->fields, NULL, results));
+                                           scores->fields, NULL, results));
 done:
     BB_RELEASE(&fields);
     return status;
 }
 
 // What the delivery of corrections came to over the scored fields.
-static bb_status publish_delivery(const scoring *all, bb_results *results)
+static bb_status publish_delivery(const scoring *scores, bb_results *results)
 {
     bb_status status = BB_OK;
-    const bb_product_pipeline *pipelines = all->overlay->study->pipelines.items;
-    const bb_index steps = all->overlay->problem->scan->light_steps;
+    const bb_product_pipeline *pipelines = scores->overlay->study->pipelines.items;
+    const bb_index steps = scores->overlay->problem->scan->light_steps;
     bb_index *in_force = NULL;       // [steps]
     delivery_row *deliveries = NULL; // [pipelines]
     BB_TRY(BB_ALLOCATE(steps, &in_force));
-    BB_TRY(BB_ZEROED(all->pipelines, &deliveries));
-    for (bb_index p = 0; p < all->pipelines; ++p) {
+    BB_TRY(BB_ZEROED(scores->pipelines, &deliveries));
+    for (bb_index p = 0; p < scores->pipelines; ++p) {
         const bb_delivery_config *delivery = &pipelines[p].delivery;
         deliveries[p].late = (double)delivery->late_steps;
-        for (bb_index f = 0; f < all->fields; ++f) {
-            const bb_index exposure = all->overlay->problem->scored[f];
+        for (bb_index f = 0; f < scores->fields; ++f) {
+            const bb_index exposure = scores->overlay->problem->scored[f];
             bb_delivery_plan(delivery, exposure, steps, in_force);
             for (bb_index n = 0; n < steps; ++n) {
                 deliveries[p].missed += bb_delivery_misses(delivery, exposure, steps, n);
@@ -371,7 +372,7 @@ static bb_status publish_delivery(const scoring *all, bb_results *results)
         }
     }
     BB_TRY(bb_output_table_publish_records(&bb_wafer_overlay_deliveries, deliveries,
-                                           sizeof *deliveries, all->pipelines, NULL, results));
+                                           sizeof *deliveries, scores->pipelines, NULL, results));
 done:
     BB_RELEASE(&in_force);
     BB_RELEASE(&deliveries);
@@ -381,51 +382,51 @@ done:
 // What is of no single field, error or delivery. Conditions and exceptions of models are those of
 // the points alone. The headline of the residual is what a pipeline costs whose corrections are not
 // on time.
-static void sum_up(scoring *all)
+static void sum_up(scoring *scores)
 {
-    const bb_product_pipeline *pipelines = all->overlay->study->pipelines.items;
-    for (bb_index f = 0; f < all->fields; ++f) {
+    const bb_product_pipeline *pipelines = scores->overlay->study->pipelines.items;
+    for (bb_index f = 0; f < scores->fields; ++f) {
         for (int part = 0; part < BB_OVERLAY_PARTS; ++part) {
-            bool is_inside = bb_overlay_field_in(&all->field[f], (bb_overlay_part)part);
-            all->part_points[part] += is_inside ? (double)all->field[f].count : 0.0;
+            bool is_inside = bb_overlay_field_in(&scores->field[f], (bb_overlay_part)part);
+            scores->part_points[part] += is_inside ? (double)scores->field[f].count : 0.0;
         }
     }
     for (int m = 0; m < MODELS; ++m) {
-        all->details[m] = all->reports[RAW]->fits[m].outcome.detail;
-        all->conditions[m] = all->reports[RAW]->fits[m].condition;
+        scores->details[m] = scores->reports[RAW]->fits[m].outcome.detail;
+        scores->conditions[m] = scores->reports[RAW]->fits[m].condition;
     }
-    for (bb_index p = 0; p < all->pipelines; ++p) {
-        all->residuals[p] = all->reports[p * ERRORS + RESIDUAL]->headline;
+    for (bb_index p = 0; p < scores->pipelines; ++p) {
+        scores->residuals[p] = scores->reports[p * ERRORS + RESIDUAL]->headline;
         if (!bb_delivery_on_time(&pipelines[p].delivery)) {
-            all->late_residuals = all->residuals;
+            scores->late_residuals = scores->residuals;
         }
     }
-    all->reference_rms = all->reports[RAW]->wafer.rms;
+    scores->reference_rms = scores->reports[RAW]->wafer.rms;
 }
 
 bb_status bb_wafer_overlay_publish(const bb_wafer_overlay *overlay, bb_results *results)
 {
     bb_status status = BB_OK;
     const bb_wafer_problem *problem = overlay->problem;
-    scoring all = {.overlay = overlay,
-                   .pipelines = overlay->study->pipelines.count,
-                   .fields = problem->scored_count};
-    BB_TRY(BB_ZEROED(all.fields, &all.field));
-    BB_TRY(BB_ZEROED(all.pipelines * ERRORS, &all.reports));
-    BB_TRY(BB_ALLOCATE(problem->point_count, &all.dx));
-    BB_TRY(BB_ALLOCATE(problem->point_count, &all.dy));
-    BB_TRY(BB_ALLOCATE(all.pipelines, &all.residuals));
-    for (bb_index f = 0; f < all.fields; ++f) {
+    scoring scores = {.overlay = overlay,
+                      .pipelines = overlay->study->pipelines.count,
+                      .fields = problem->scored_count};
+    BB_TRY(BB_ZEROED(scores.fields, &scores.field));
+    BB_TRY(BB_ZEROED(scores.pipelines * ERRORS, &scores.reports));
+    BB_TRY(BB_ALLOCATE(problem->point_count, &scores.dx));
+    BB_TRY(BB_ALLOCATE(problem->point_count, &scores.dy));
+    BB_TRY(BB_ALLOCATE(scores.pipelines, &scores.residuals));
+    for (bb_index f = 0; f < scores.fields; ++f) {
         const bb_dwell *dwell = problem->dwells[f];
-        all.field[f] = (bb_overlay_field){dwell->count, dwell->field.full, dwell->field.up};
+        scores.field[f] = (bb_overlay_field){dwell->count, dwell->field.full, dwell->field.up};
     }
-    BB_TRY(score(&all));
-    sum_up(&all);
-    BB_TRY(bb_output_table_publish(&bb_wafer_overlay_outputs, &all, NULL, results));
-    BB_TRY(publish_fields(&all, results));
-    BB_TRY(publish_errors(&all, results));
-    BB_TRY(publish_delivery(&all, results));
+    BB_TRY(score(&scores));
+    sum_up(&scores);
+    BB_TRY(bb_output_table_publish(&bb_wafer_overlay_outputs, &scores, NULL, results));
+    BB_TRY(publish_fields(&scores, results));
+    BB_TRY(publish_errors(&scores, results));
+    BB_TRY(publish_delivery(&scores, results));
 done:
-    release(&all);
+    release(&scores);
     return status;
 }
