@@ -149,6 +149,11 @@ static const command commands[] = {
      "usage: bitbudget show FILE.h5 [--within PRICE]\n\n"
      "Prints the result table; * marks the Pareto front of price and bytes.\n\n"
      "  --within PRICE   name the pipeline of fewest bytes whose price is at most this:\n@prices\n"},
+    {"sweep", bb_command_sweep,
+     BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |
+         BB_OPTION_LIST | BB_OPTION_WITHIN | BB_OPTION_SWEEP,
+     1, INTPTR_MAX, "run a study over the values of its keys, here or on a cluster",
+     "usage: bitbudget sweep PLAN.yaml [key=value ...] [options]\n"},
     {"bench", bb_command_bench,
      BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LIST |
          BB_OPTION_QUICK | BB_OPTION_LEVEL,

@@ -20,6 +20,8 @@ enum {
     BB_OPTION_RESOLVED = 1 << 7, ///< --resolved
     BB_OPTION_DUMP = 1 << 8,     ///< --dump NAMES
     BB_OPTION_QUICK = 1 << 9,    ///< --quick
+    BB_OPTION_SWEEP = 1 << 11,   ///< --jobs N, --shard S/K, --only CLASS, --csv FILE, --partial,
+                                 ///< --slurm, --nodes N, --print-only
     BB_OPTION_RESTART = 1 << 10  ///< --checkpoint FILE, --checkpoint-every S, --resume FILE
 };
 
@@ -37,6 +39,12 @@ typedef struct bb_options {
     double checkpoint_every_s; ///< NaN unless given
     bb_index threads;          ///< all online processors unless given
     double within;             ///< NaN unless given
+    bb_index jobs;             ///< processes, 0 unless given
+    bb_index nodes;            ///< 0 unless given
+    const char *shard;         ///< "S/K", NULL unless given
+    const char *only;          ///< class of failure, NULL unless given
+    const char *csv;           ///< NULL unless given
+    bool partial, slurm, print_only;
     bool force;
     bool list;
     bool resolved;
