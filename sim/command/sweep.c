@@ -9,9 +9,11 @@
 #include "sim/isolation.h"
 #include "sim/output/file.h"
 #include "sim/sweep/shard.h"
+#include "sim/sweep/slurm.h"
 #include "sim/sweep/sweep_collect.h"
 #include "sim/sweep/sweep_search.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -68,33 +70,57 @@ static bb_status make_plan(const bb_options *options, const bb_experiment_table 
     return bb_isolation_run("the plan", PLANNING_SECONDS, plan_sweep, &task);
 }
 
-// "S/K" where the plan has K shards; 0 for all of them.
-static bb_status find_shard(const bb_options *options, const bb_sweep_plan *plan, bb_index *out)
+// Shards that a call is for.
+typedef struct shard_list {
+    bb_index *numbers; // [count] from 1
+    bb_index count;    // 0: all
+} shard_list;
+
+// "S/K" or "S,S,.../K" of a plan of K shards.
+static bb_status read_shards(const char *text, const bb_sweep_plan *plan, shard_list *out)
+{
+    bb_status status = BB_OK;
+    const char *slash = strchr(text, '/');
+    bb_index count = 0;
+    BB_REQUIRE(slash != NULL && bb_scalar_integer(slash + 1, &count), BB_INVALID,
+               "--shard %s, expected S/K with S from 1 to K", text);
+    BB_REQUIRE(count == plan->shards, BB_INVALID,
+               "--shard %s: the plan has %td shards, and no "
+               "others",
+               text, plan->shards);
+    BB_TRY(BB_ALLOCATE(count, &out->numbers));
+    for (const char *part = text; part < slash; part += strcspn(part, ",/") + 1) {
+        char digits[BB_SCALAR_BYTES];
+        bb_index shard = 0;
+        (void)snprintf(digits, sizeof digits, "%.*s", (int)strcspn(part, ",/"), part);
+        BB_REQUIRE(bb_scalar_integer(digits, &shard) && shard >= 1 && shard <= count &&
+                       out->count < count,
+                   BB_INVALID, "--shard %s, expected shards from 1 to %td", text, count);
+        out->numbers[out->count++] = shard;
+    }
+    BB_REQUIRE(out->count > 0, BB_INVALID, "--shard %s, expected S/K", text);
+done:
+    return status;
+}
+
+// --shard, else the number of an array's element, else all shards.
+static bb_status find_shards(const bb_options *options, const bb_sweep_plan *plan, shard_list *out)
 {
     bb_status status = BB_OK;
     static const char *const numbers[] = {"SLURM_ARRAY_TASK_ID", "PBS_ARRAY_INDEX", "PBS_ARRAYID",
                                           "HQ_TASK_ID", "PARALLEL_SEQ"};
-    char part[BB_SCALAR_BYTES];
-    bb_index count = 0;
-    *out = 0;
     if (options->shard != NULL) {
-        const char *slash = strchr(options->shard, '/');
-        (void)snprintf(part, sizeof part, "%.*s", (int)strcspn(options->shard, "/"),
-                       options->shard);
-        BB_REQUIRE(slash != NULL && bb_scalar_integer(part, out) &&
-                       bb_scalar_integer(slash + 1, &count) && *out >= 1 && *out <= count,
-                   BB_INVALID, "--shard %s, expected S/K with S from 1 to K", options->shard);
-        BB_REQUIRE(count == plan->shards, BB_INVALID,
-                   "--shard %s: the plan has %td shards, and no others", options->shard,
-                   plan->shards);
-        goto done;
+        return read_shards(options->shard, plan, out);
     }
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && *out == 0; ++i) {
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && out->count == 0; ++i) {
         const char *value = getenv(numbers[i]);
+        bb_index shard = 0;
         if (value != NULL) {
-            BB_REQUIRE(bb_scalar_integer(value, out) && *out >= 1 && *out <= plan->shards,
+            BB_REQUIRE(bb_scalar_integer(value, &shard) && shard >= 1 && shard <= plan->shards,
                        BB_INVALID, "%s=%s, expected a shard from 1 to %td", numbers[i], value,
                        plan->shards);
+            BB_TRY(BB_ALLOCATE(1, &out->numbers));
+            out->numbers[out->count++] = shard;
         }
     }
 done:
@@ -131,25 +157,25 @@ done:
     return status;
 }
 
-static bb_status run_shard(const bb_options *options, const bb_sweep_plan *plan, bb_index shard)
+static bb_status run_shards(const bb_options *options, const bb_sweep_plan *plan,
+                            const shard_list *shards)
 {
     bb_status status = BB_OK;
     bb_shard_report report;
     bool *wanted = NULL;
     bb_index generation = 0;
-    const bool array = shard > 0;
     if (plan->sweep->searches) {
         BB_TRY(BB_ALLOCATE(plan->sweep->point_count, &wanted));
         BB_TRY(bb_sweep_search_wanted(plan, wanted, &generation));
         bb_log_info("generation %td of the search", generation);
     }
-    const bb_shard_request request = {.plan = plan,
-                                      .wanted = wanted,
-                                      .shard = shard,
-                                      .jobs = options->jobs > 0 ? options->jobs
-                                              : array           ? 1
-                                                                : options->threads,
-                                      .threads = options->threads};
+    const bb_shard_request request = {
+        .plan = plan,
+        .wanted = wanted,
+        .shards = shards->numbers,
+        .shard_count = shards->count,
+        .jobs = options->jobs > 0 || shards->count == 0 ? options->jobs : 1,
+        .threads = options->threads};
     if (plan->is_other_build) {
         bb_log_warning("the plan was made by another build; results may differ in the last bits");
     }
@@ -175,13 +201,14 @@ static bb_status act_run(const bb_options *options, const bb_experiment_table *e
 {
     bb_status status = BB_OK;
     bb_sweep_plan *plan = NULL;
-    bb_index shard = 0;
+    shard_list shards = {0};
     BB_REQUIRE(options->operand_count == 2, BB_INVALID,
                "usage: bitbudget sweep run DIR [--shard S/K]");
     BB_TRY(bb_sweep_plan_open(experiments, options->operands[1], &plan));
-    BB_TRY(find_shard(options, plan, &shard));
-    BB_TRY(run_shard(options, plan, shard));
+    BB_TRY(find_shards(options, plan, &shards));
+    BB_TRY(run_shards(options, plan, &shards));
 done:
+    BB_RELEASE(&shards.numbers);
     bb_sweep_plan_destroy(&plan);
     return status;
 }
@@ -257,21 +284,75 @@ static bb_status act_next(const bb_options *options, const bb_experiment_table *
     bb_status status = BB_OK;
     bb_sweep_plan *plan = NULL;
     bb_index open = 0;
+    bool advanced = false;
     bool finished = false;
     BB_REQUIRE(options->operand_count == 2, BB_INVALID, "usage: bitbudget sweep next DIR");
     BB_TRY(bb_sweep_plan_open(experiments, options->operands[1], &plan));
     BB_REQUIRE(plan->sweep->searches, BB_INVALID, "'%s': its plan has no sweep.search",
                plan->folder);
-    BB_TRY(bb_sweep_search_next(plan, &open, &finished));
+    BB_TRY(bb_sweep_search_next(plan, &open, &advanced, &finished));
     if (finished) {
         BB_TRY(collect(options, plan, options->output));
-    } else if (open > 0) {
-        (void)printf("%td points of this generation are to do: bitbudget sweep run %s\n", open,
-                     plan->folder);
     } else {
-        (void)printf("the next generation is planned: bitbudget sweep run %s\n", plan->folder);
+        (void)printf("%td points of %s generation are to do: bitbudget sweep run %s\n", open,
+                     advanced ? "the next" : "this", plan->folder);
     }
 done:
+    bb_sweep_plan_destroy(&plan);
+    return status;
+}
+
+// A search first asks for its next generation, and at its end collects instead.
+static bb_status submit(const bb_options *options, const bb_sweep_plan *plan, const char *output)
+{
+    bb_status status = BB_OK;
+    bb_index open = 0;
+    bool advanced = false;
+    bool finished = false;
+    bb_text text = {0};
+    bb_slurm_request request = {.plan = plan,
+                                .output = output,
+                                .nodes = options->nodes,
+                                .extras = (const char *const *)options->operands + 2,
+                                .extra_count = options->operand_count - 2,
+                                .print_only = options->print_only};
+    if (plan->sweep->searches && !options->print_only) {
+        BB_TRY(bb_sweep_search_next(plan, &open, &advanced, &finished));
+    }
+    if (finished) {
+        BB_TRY(collect(options, plan, output));
+        goto done;
+    }
+    const char *before = getenv(BB_SLURM_OPEN);
+    BB_REQUIRE(before == NULL || advanced || open < strtol(before, NULL, 10), BB_IO,
+               "the last jobs did none of %td points: see '%s/log'", open, plan->folder);
+    request.open = open;
+    BB_TRY(bb_slurm_submit(&request, &text));
+    bb_text_print(bb_text_string(&text), stdout);
+done:
+    bb_text_release(&text);
+    return status;
+}
+
+static bb_status act_submit(const bb_options *options, const bb_experiment_table *experiments)
+{
+    bb_status status = BB_OK;
+    bb_sweep_plan *plan = NULL;
+    char *folder = NULL;
+    char *output = NULL;
+    BB_REQUIRE(
+        options->operand_count >= 2 && options->slurm, BB_INVALID,
+        "usage: bitbudget sweep submit DIR --slurm [--nodes N] [--print-only] [-- options of "
+        "sbatch]");
+    BB_TRY(bb_sweep_plan_open(experiments, options->operands[1], &plan));
+    folder = realpath(plan->folder, NULL);
+    BB_REQUIRE(folder != NULL, BB_IO, "'%s': %s", plan->folder, strerror(errno));
+    BB_TRY(options->output != NULL ? bb_memory_text(options->output, &output)
+                                   : bb_memory_printf(&output, "%s/all.h5", folder));
+    BB_TRY(submit(options, plan, output));
+done:
+    free(folder);
+    BB_RELEASE(&output);
     bb_sweep_plan_destroy(&plan);
     return status;
 }
@@ -303,12 +384,14 @@ done:
 static bb_status run_all(const bb_options *options, const bb_sweep_plan *plan)
 {
     bb_status status = BB_OK;
+    const shard_list every = {0};
     bb_index open = 0;
+    bool advanced = false;
     bool finished = false;
     do {
-        BB_TRY(run_shard(options, plan, 0));
+        BB_TRY(run_shards(options, plan, &every));
         if (plan->sweep->searches) {
-            BB_TRY(bb_sweep_search_next(plan, &open, &finished));
+            BB_TRY(bb_sweep_search_next(plan, &open, &advanced, &finished));
         }
     } while (plan->sweep->searches && !finished);
 done:
@@ -344,7 +427,7 @@ typedef struct verb {
 } verb;
 
 static const verb verbs[] = {
-    {"plan", act_plan},       {"run", act_run},     {"status", act_status},
+    {"plan", act_plan},       {"run", act_run},     {"status", act_status}, {"submit", act_submit},
     {"collect", act_collect}, {"retry", act_retry}, {"next", act_next},
 };
 

@@ -66,7 +66,8 @@ static void reset_signals(void)
     (void)setrlimit(RLIMIT_CORE, &no_core);
 }
 
-static _Noreturn void serve(const bb_crew_task *task, int items, int answers, pid_t parent)
+static _Noreturn void serve(const bb_crew_task *task, bb_index worker_number, int items,
+                            int answers, pid_t parent)
 {
     bb_index item = 0;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -74,9 +75,10 @@ static _Noreturn void serve(const bb_crew_task *task, int items, int answers, pi
         _exit(1); // it went before the line above
     }
     reset_signals();
+    const bb_status begun = task->begin == NULL ? BB_OK : task->begin(task->context, worker_number);
     while (read(items, &item, sizeof item) == (ssize_t)sizeof item) {
         bb_text answer = {0};
-        head start = {task->work(task->context, item, &answer), 0};
+        head start = {begun == BB_OK ? task->work(task->context, item, &answer) : begun, 0};
         if (start.status != BB_OK) {
             bb_status_record record;
             bb_status_save(&record);
@@ -126,7 +128,7 @@ static bb_status hire(const bb_crew_task *task, worker *members, bb_index count,
         }
         (void)close(items[1]);
         (void)close(answers[0]);
-        serve(task, items[0], answers[1], parent);
+        serve(task, member - members, items[0], answers[1], parent);
     }
     *member = (worker){.process = process,
                        .items = items[1],

@@ -24,9 +24,12 @@ typedef struct bb_crew_end {
     bb_index length;
 } bb_crew_end;
 
-/// What a crew works on. `work` runs in workers, the others here.
+/// What a crew works on. `begin` and `work` run in workers, the others here.
 typedef struct bb_crew_task {
     void *context;
+    /// Called once in each worker, from 0 on; NULL: nothing to do. Its failure is that of the
+    /// items.
+    bb_status (*begin)(void *context, bb_index worker);
     /// Computes an item and appends the answer. A failure's message is carried over.
     bb_status (*work)(void *context, bb_index item, bb_text *answer);
     /// The next item, or false where there is none now; asked again when one under way has ended.

@@ -9,6 +9,7 @@
 #include "sim/sweep/crew.h"
 #include "sim/sweep/point_run.h"
 #include "sim/sweep/record_file.h"
+#include "sim/sweep/visible_gpus.h"
 
 #include <math.h>
 #include <signal.h>
@@ -28,6 +29,7 @@ typedef struct shard {
     bb_index again_count;
     bb_index *signals; // [point_count] workers that died at a point
     bb_shard_report *report;
+    bb_visible_gpus gpus; // one a worker; none where the cpu computes
     double start;
     double logged;
 } shard;
@@ -35,8 +37,11 @@ typedef struct shard {
 static bool is_mine(const bb_shard_request *request, bb_index point)
 {
     const bb_sweep_plan *plan = request->plan;
-    return (request->shard == 0 || point % plan->shards == request->shard - 1) &&
-           (request->wanted == NULL || request->wanted[point]) &&
+    bool mine = request->shard_count == 0;
+    for (bb_index s = 0; s < request->shard_count; ++s) {
+        mine = mine || point % plan->shards == request->shards[s] - 1;
+    }
+    return mine && (request->wanted == NULL || request->wanted[point]) &&
            !bb_sweep_is_excluded(plan->sweep, point);
 }
 
@@ -72,6 +77,12 @@ static bool next_point(void *context, bb_index *item)
     }
     *item = work->queue[work->next++];
     return true;
+}
+
+static bb_status begin(void *context, bb_index worker)
+{
+    const shard *work = context;
+    return work->gpus.count == 0 ? BB_OK : bb_visible_gpus_take(&work->gpus, worker);
 }
 
 static bb_status compute(void *context, bb_index item, bb_text *answer)
@@ -190,7 +201,10 @@ static bb_status count_workers(const shard *work, bb_index *out)
     const bb_shard_request *request = work->request;
     BB_TRY(bb_plan_machine_bytes(&bytes));
     const double room = floor(MEMORY_SHARE * bytes / fmax(request->plan->need.host_bytes, 1.0));
-    *out = request->jobs < work->queue_count ? request->jobs : work->queue_count;
+    const bb_index gpus = work->gpus.count;
+    const bb_index jobs = request->jobs > 0 ? request->jobs : gpus > 0 ? gpus : request->threads;
+    *out = jobs < work->queue_count ? jobs : work->queue_count;
+    *out = gpus > 0 && *out > gpus ? gpus : *out;
     *out = *out < BB_CREW_WORKERS ? *out : BB_CREW_WORKERS;
     if ((double)*out > fmax(room, 1.0)) {
         *out = (bb_index)fmax(room, 1.0);
@@ -207,6 +221,9 @@ static bb_status work_on(shard *work)
     bb_index workers = 0;
     const bb_sweep_plan *plan = work->request->plan;
     const double limit_s = plan->sweep->config.point_limit_s;
+    if (plan->device == BB_DEVICE_CUDA && work->queue_count > 0) {
+        BB_TRY(bb_visible_gpus_find(&work->gpus));
+    }
     BB_TRY(count_workers(work, &workers));
     if (workers == 0) {
         goto done;
@@ -214,7 +231,7 @@ static bb_status work_on(shard *work)
     work->run = (bb_point_run){
         .plan = plan,
         .threads = work->request->threads > workers ? work->request->threads / workers : 1};
-    const bb_crew_task task = {work, compute, next_point, take};
+    const bb_crew_task task = {work, begin, compute, next_point, take};
     bb_interrupt_loses("the points under way are not recorded; the same command goes on");
     BB_TRY(bb_crew_run(&task, workers, isnan(limit_s) ? INFINITY : limit_s));
     bb_log_progress("points", work->queue_count, work->queue_count);
@@ -230,12 +247,15 @@ bb_status bb_shard_run(const bb_shard_request *request, bb_shard_report *out)
     const bb_sweep_plan *plan = request->plan;
     work.logged = work.start;
     *out = (bb_shard_report){0};
-    BB_REQUIRE(request->shard >= 0 && request->shard <= plan->shards, BB_INVALID,
-               "shard %td, expected 1 to %td", request->shard, plan->shards);
+    for (bb_index s = 0; s < request->shard_count; ++s) {
+        BB_REQUIRE(request->shards[s] >= 1 && request->shards[s] <= plan->shards, BB_INVALID,
+                   "shard %td, expected 1 to %td", request->shards[s], plan->shards);
+    }
     BB_TRY(bb_sweep_plan_check_files(plan));
     BB_TRY(bb_sweep_progress_read(plan, &work.progress));
     BB_TRY(list_points(&work));
-    BB_TRY(bb_record_file_create(plan->folder, plan->id, request->shard, &work.file));
+    BB_TRY(bb_record_file_create(plan->folder, plan->id,
+                                 request->shard_count == 0 ? 0 : request->shards[0], &work.file));
     BB_TRY(work_on(&work));
     out->seconds = bb_clock_seconds() - work.start;
 done:

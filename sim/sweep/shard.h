@@ -15,8 +15,10 @@
 /// Zero-initialise.
 typedef struct bb_shard_request {
     const bb_sweep_plan *plan;
-    bb_index shard;     ///< from 1; 0: all points
-    bb_index jobs;      ///< workers, at least 1; fewer where memory does not hold as many
+    const bb_index *shards; ///< [shard_count] from 1, those to be run
+    bb_index shard_count;   ///< 0: all points
+    bb_index jobs;      ///< workers; fewer where memory does not hold as many, one a GPU where the
+                        ///< plan is for cuda; 0: one a processor
     bb_index threads;   ///< of this machine, shared by the workers
     const bool *wanted; ///< [points] those to be run, NULL: all
 } bb_shard_request;

@@ -247,22 +247,30 @@ done:
     return status;
 }
 
-bb_status bb_sweep_search_next(const bb_sweep_plan *plan, bb_index *open, bool *finished)
+static bb_index count_open(const bb_sweep_plan *plan, const bb_sweep_progress *progress,
+                           const bool *wanted)
+{
+    bb_index open = 0;
+    for (bb_index p = 0; p < plan->sweep->point_count; ++p) {
+        open += wanted[p] && progress->points[p].class == BB_POINT_OPEN &&
+                !bb_sweep_is_excluded(plan->sweep, p);
+    }
+    return open;
+}
+
+bb_status bb_sweep_search_next(const bb_sweep_plan *plan, bb_index *open, bool *advanced,
+                               bool *finished)
 {
     bb_status status = BB_OK;
     bb_sweep_progress progress = {0};
     bb_collection *collection = NULL;
     bool *wanted = NULL;
     bb_index generation = 0;
-    *open = 0;
-    *finished = false;
+    *advanced = *finished = false;
     BB_TRY(BB_ZEROED(plan->sweep->point_count, &wanted));
     BB_TRY(bb_sweep_search_wanted(plan, wanted, &generation));
     BB_TRY(bb_sweep_progress_read(plan, &progress));
-    for (bb_index p = 0; p < plan->sweep->point_count; ++p) {
-        *open += wanted[p] && progress.points[p].class == BB_POINT_OPEN &&
-                 !bb_sweep_is_excluded(plan->sweep, p);
-    }
+    *open = count_open(plan, &progress, wanted);
     if (*open > 0) {
         goto done;
     }
@@ -271,6 +279,8 @@ bb_status bb_sweep_search_next(const bb_sweep_plan *plan, bb_index *open, bool *
     *finished = !want_next(collection, wanted);
     if (!*finished) {
         BB_TRY(write_generation(plan, generation + 1, wanted));
+        *advanced = true;
+        *open = count_open(plan, &progress, wanted);
     }
 done:
     bb_collection_destroy(&collection);

@@ -21,9 +21,10 @@ BB_CHECKED bb_status bb_sweep_search_wanted(const bb_sweep_plan *plan, bool *wan
                                             bb_index *generation);
 
 /// Writes the next generation where the newest one is done; `*finished`: there is none, the search
-/// is at its end. `*open` are points of the newest one that are to do, and then nothing is written.
+/// is at its end. `*open` are points that are then to do; where they are those of the newest one,
+/// nothing was written (`*advanced` is false).
 /// Errors: BB_IO, BB_MEMORY, those of bb_collection_read.
-BB_CHECKED bb_status bb_sweep_search_next(const bb_sweep_plan *plan, bb_index *open,
+BB_CHECKED bb_status bb_sweep_search_next(const bb_sweep_plan *plan, bb_index *open, bool *advanced,
                                           bool *finished);
 
 /// Appends the answer as it stands, a sentence a group of conditions. Errors: BB_MEMORY.
