@@ -43,6 +43,27 @@ void bb_ao_evaluation_release(bb_ao_evaluation *evaluation, bb_index targets)
     BB_RELEASE(&evaluation->psf);
 }
 
+void bb_ao_evaluation_list(const bb_ao_study *study, const bb_ao_evaluation *evaluation,
+                           bb_checkpoint_piece pieces[BB_AO_EVALUATION_ARRAYS])
+{
+    const bb_index each = (bb_index)sizeof(double);
+    const bb_index targets = study->targets.count * each;
+    const bb_index strehls = study->wavelengths_um.count * targets;
+    const bb_index image = (bb_index)BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS * each;
+    const bb_checkpoint_piece all[BB_AO_EVALUATION_ARRAYS] = {
+        {evaluation->strehl, strehls},
+        {evaluation->pairs, strehls},
+        {evaluation->pairs_with_terms, strehls},
+        {evaluation->stationary, strehls},
+        {evaluation->ensquared, strehls * study->ensquared_mas.count},
+        {evaluation->width_mas, strehls},
+        {evaluation->residual_m, targets},
+        {evaluation->noise_m, targets},
+        {evaluation->psf, bb_ao_study_images(study) * image},
+    };
+    memcpy(pieces, all, sizeof all);
+}
+
 void bb_ao_evaluation_share(bb_ao_evaluation *evaluation, int correction,
                             const bb_tomography *problem)
 {

@@ -7,6 +7,7 @@
 #include "physics/ao/tomography.h"
 #include "sim/ao/ao_study.h"
 #include "sim/evaluation.h"
+#include "sim/output/checkpoint.h"
 
 enum { BB_AO_PSF_PIXELS = 128 }; ///< edge of the central part of the image that is kept
 
@@ -32,6 +33,13 @@ BB_CHECKED bb_status bb_ao_evaluation_create(const char *pipeline, bb_index targ
                                              bb_index wavelengths, bb_index boxes, bb_index images,
                                              bb_ao_evaluation *out);
 void bb_ao_evaluation_release(bb_ao_evaluation *evaluation, bb_index targets);
+
+enum { BB_AO_EVALUATION_ARRAYS = 9 };
+
+/// The numbers of an evaluation of a study but for `common` and `level`: who keeps them and who
+/// puts them back goes through the same list.
+void bb_ao_evaluation_list(const bb_ao_study *study, const bb_ao_evaluation *evaluation,
+                           bb_checkpoint_piece pieces[BB_AO_EVALUATION_ARRAYS]);
 
 /// With BB_AO_CORRECTION_GLAO the mean of the reconstructors of all targets takes the place of the
 /// first; other corrections and failed evaluations stay as they are.

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_NAMES = 200, ARRAYS = 9, PIECES = 2 + ARRAYS };
+enum { MOST_NAMES = 200, PIECES = 2 + BB_AO_EVALUATION_ARRAYS };
 
 static bb_status add_file(const char *key, const char *path, bb_text *out)
 {
@@ -153,28 +153,6 @@ done:
     return status;
 }
 
-// The numbers of an evaluation: readers and writers go through the same list.
-static void list_arrays(const bb_ao_study *study, const bb_ao_evaluation *evaluation,
-                        bb_checkpoint_piece pieces[ARRAYS])
-{
-    const bb_index each = (bb_index)sizeof(double);
-    const bb_index targets = study->targets.count * each;
-    const bb_index strehls = study->wavelengths_um.count * targets;
-    const bb_index image = (bb_index)BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS * each;
-    const bb_checkpoint_piece all[ARRAYS] = {
-        {evaluation->strehl, strehls},
-        {evaluation->pairs, strehls},
-        {evaluation->pairs_with_terms, strehls},
-        {evaluation->stationary, strehls},
-        {evaluation->ensquared, strehls * study->ensquared_mas.count},
-        {evaluation->width_mas, strehls},
-        {evaluation->residual_m, targets},
-        {evaluation->noise_m, targets},
-        {evaluation->psf, bb_ao_study_images(study) * image},
-    };
-    memcpy(pieces, all, sizeof all);
-}
-
 // What a signal says is kept: the pipelines in `path`, as many names as leave room for the rest.
 static void note_kept(const bb_ao_state *state, const char *path)
 {
@@ -226,8 +204,8 @@ static bb_status write_state(bb_restart *restart, const bb_ao_state *state)
         levels[i].policy.variants.items = NULL;
         pieces[used++] = (bb_checkpoint_piece){&commons[i], sizeof commons[i]};
         pieces[used++] = (bb_checkpoint_piece){&levels[i], sizeof levels[i]};
-        list_arrays(state->study, evaluation, pieces + used);
-        used += ARRAYS;
+        bb_ao_evaluation_list(state->study, evaluation, pieces + used);
+        used += BB_AO_EVALUATION_ARRAYS;
     }
     BB_TRY(bb_restart_write(restart, pieces, used));
     note_kept(state, restart->checkpoint);
@@ -347,14 +325,14 @@ static bb_status take_evaluation(bb_checkpoint *checkpoint, const bb_ao_study *s
 {
     bb_status status = BB_OK;
     const bb_factor_pipeline *pipelines = study->pipelines.items;
-    bb_checkpoint_piece arrays[ARRAYS];
+    bb_checkpoint_piece arrays[BB_AO_EVALUATION_ARRAYS];
     bb_factor_pipeline level;
     bb_evaluation common;
     BB_TRY(bb_checkpoint_take(checkpoint, &common, sizeof common));
     BB_TRY(bb_checkpoint_take(checkpoint, &level, sizeof level));
     BB_TRY(adopt(&pipelines[p], &common, &level, evaluation));
-    list_arrays(study, evaluation, arrays);
-    for (int a = 0; a < ARRAYS; ++a) {
+    bb_ao_evaluation_list(study, evaluation, arrays);
+    for (int a = 0; a < BB_AO_EVALUATION_ARRAYS; ++a) {
         // The list serves readers and writers alike: these are the evaluation's own arrays.
         BB_TRY(bb_checkpoint_take(checkpoint, (void *)(uintptr_t)arrays[a].data, arrays[a].bytes));
     }

@@ -12,6 +12,7 @@
 #include "sim/ao/ao_quantities.h"
 #include "sim/ao/ao_restart.h"
 #include "sim/ao/ao_sampling.h"
+#include "sim/ao/ao_warm.h"
 #include "sim/dump.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_spectrum.h"
@@ -36,6 +37,8 @@ typedef struct ao_run {
     bb_index *order;  // [pipeline_count] the reference, others, those that promise something
     bb_index solved;  // so many of that order
     bb_index settled; // so many of them scored and drawn, too
+    bool *warm;       // [pipeline_count] known from a study before
+    const char *dump;
     bb_restart restart;
     bb_promise_trials *promises;
     double *tile_norms;       // of Cmm, NULL until a search asks for them
@@ -79,6 +82,7 @@ static bb_status start(const bb_ao_study *study, ao_run *run)
     }
     bb_device_choice_announce(&offer, study->common.device);
     BB_TRY(BB_ALLOCATE(run->pipeline_count, &run->order));
+    BB_TRY(BB_ZEROED(run->pipeline_count, &run->warm));
     put_in_order(run);
     BB_TRY(bb_promise_trials_create(BB_FACTOR_PROMISE_TRIALS * BB_STUDY_PIPELINES, &run->promises));
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->evaluations));
@@ -102,6 +106,7 @@ static void finish(ao_run *run)
     }
     BB_RELEASE(&run->evaluations);
     BB_RELEASE(&run->order);
+    BB_RELEASE(&run->warm);
     bb_restart_release(&run->restart);
     bb_promise_trials_destroy(&run->promises);
     BB_RELEASE(&run->tile_norms);
@@ -357,18 +362,28 @@ static bb_status settle(ao_run *run)
 {
     bb_status status = BB_OK;
     const bb_index first = run->settled;
-    const bb_index count = run->solved - first;
+    const bb_index reference = run->order[0];
+    bb_index count = 0;
     bb_ao_evaluation *evaluations[BB_STUDY_PIPELINES] = {NULL};
-    for (bb_index i = 0; i < count; ++i) {
-        evaluations[i] = &run->evaluations[run->order[first + i]];
-        bb_ao_learning_hold(run->learning, evaluations[i]);
+    for (bb_index i = first; i < run->solved; ++i) {
+        if (!run->warm[run->order[i]]) {
+            evaluations[count] = &run->evaluations[run->order[i]];
+            bb_ao_learning_hold(run->learning, evaluations[count++]);
+        }
     }
     BB_TRY(score(run, evaluations, count));
-    if (first == 0 && count > 0) {
-        BB_TRY(bb_ao_quantities_noise(run->study, run->problem, uses_device(run), evaluations[0]));
+    if (first == 0 && run->solved > 0 && !run->warm[reference]) {
+        BB_TRY(bb_ao_quantities_noise(run->study, run->problem, uses_device(run),
+                                      &run->evaluations[reference]));
     }
-    for (bb_index i = 0; i < count; ++i) {
-        BB_TRY(draw(run, run->order[first + i]));
+    for (bb_index i = first; i < run->solved; ++i) {
+        const bb_index p = run->order[i];
+        if (!run->warm[p]) {
+            BB_TRY(draw(run, p));
+        }
+        if (!run->warm[p] && bb_ao_warm_serves(run->study, run->dump, p)) {
+            BB_TRY(bb_ao_warm_keep(run->study, reference, p, &run->evaluations[p]));
+        }
     }
     run->settled = run->solved;
 done:
@@ -389,6 +404,12 @@ static bb_status solve(ao_run *run, bb_index p)
                                      .score = (bb_score)run->study->score,
                                      .scores_on_device = uses_device(run)};
     bb_ao_evaluation *evaluation = &run->evaluations[p];
+    if (bb_ao_warm_serves(run->study, run->dump, p)) {
+        BB_TRY(bb_ao_warm_find(run->study, run->order[0], p, evaluation, &run->warm[p]));
+    }
+    if (run->warm[p]) {
+        goto done;
+    }
     if (bb_policy_describe(&run->pipelines[p].policy)->is_search) {
         BB_TRY(bb_ao_promise_keep(run->promises, &task, p, evaluation));
     } else {
@@ -465,7 +486,7 @@ done:
 bb_status bb_ao_run(const void *study, const bb_run_options *options, bb_results *results)
 {
     bb_status status = BB_OK;
-    ao_run run = {0};
+    ao_run run = {.dump = options->dump};
     BB_TRY(bb_ao_restart_open(study, options, &run.restart));
     BB_TRY(start(study, &run));
     BB_TRY(build_problem(&run, results));

@@ -8,6 +8,7 @@
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 #include "sim/sweep/point_record.h"
+#include "sim/warm.h"
 
 #include <errno.h>
 #include <string.h>
@@ -23,6 +24,7 @@ static bb_status start(bb_point_run *run)
                "the plan is for device %s, which is absent here: %s", bb_device_names[device],
                reason);
     BB_TRY(bb_threads_set(run->threads));
+    bb_warm_allow(run->warm_bytes);
     run->started = true;
 done:
     return status;
@@ -81,6 +83,7 @@ bb_status bb_point_run_compute(bb_point_run *run, bb_index point, bb_text *answe
     if (!run->started) {
         BB_TRY(start(run));
     }
+    bb_warm_next_study();
     status = bb_sweep_bind(sweep, point, &problems, &config);
     BB_REQUIRE(status != BB_INVALID || problems.count == 0, BB_INVALID, "%s",
                bb_text_string(&problems.lines));

@@ -7,10 +7,11 @@
 
 #include "sim/sweep/sweep_plan.h"
 
-/// Zero-initialise but for `plan` and `threads`.
+/// Zero-initialise but for the first three.
 typedef struct bb_point_run {
     const bb_sweep_plan *plan;
     bb_index threads;
+    double warm_bytes;    ///< that may be kept from point to point
     bool started;         ///< threads are set
     bool described;       ///< a record that says what datasets are was made
     bb_point_files files; ///< digests that are known

@@ -17,6 +17,8 @@
 
 // Memory that is left to the rest of the machine.
 static const double MEMORY_SHARE = 0.9;
+// Of what its points leave a worker, the part that it may keep from point to point.
+static const double WARM_SHARE = 0.5;
 
 typedef struct shard {
     const bb_shard_request *request;
@@ -82,6 +84,9 @@ static bool next_point(void *context, bb_index *item)
 static bb_status begin(void *context, bb_index worker)
 {
     const shard *work = context;
+    if (!work->request->verbose) {
+        bb_log_set_level(BB_LOG_QUIET);
+    }
     return work->gpus.count == 0 ? BB_OK : bb_visible_gpus_take(&work->gpus, worker);
 }
 
@@ -194,7 +199,7 @@ done:
 }
 
 // Workers that the machine's memory holds, by what the plan says of its largest point.
-static bb_status count_workers(const shard *work, bb_index *out)
+static bb_status count_workers(const shard *work, bb_index *out, double *warm_bytes)
 {
     bb_status status = BB_OK;
     double bytes = 0.0;
@@ -211,6 +216,8 @@ static bb_status count_workers(const shard *work, bb_index *out)
         bb_log_info("%td workers: memory holds no more of %.1f GB each", *out,
                     1e-9 * request->plan->need.host_bytes);
     }
+    const double rest = MEMORY_SHARE * bytes / fmax((double)*out, 1.0);
+    *warm_bytes = WARM_SHARE * fmax(rest - request->plan->need.host_bytes, 0.0);
 done:
     return status;
 }
@@ -219,12 +226,13 @@ static bb_status work_on(shard *work)
 {
     bb_status status = BB_OK;
     bb_index workers = 0;
+    double warm_bytes = 0.0;
     const bb_sweep_plan *plan = work->request->plan;
     const double limit_s = plan->sweep->config.point_limit_s;
     if (plan->device == BB_DEVICE_CUDA && work->queue_count > 0) {
         BB_TRY(bb_visible_gpus_find(&work->gpus));
     }
-    BB_TRY(count_workers(work, &workers));
+    BB_TRY(count_workers(work, &workers, &warm_bytes));
     if (workers == 0) {
         goto done;
     }

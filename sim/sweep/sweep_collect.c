@@ -92,11 +92,13 @@ bb_status bb_sweep_collect(const bb_sweep_collect_request *request, bb_text *ans
     if (request->csv != NULL) {
         BB_TRY(write_csv(request, collection));
     }
-    BB_TRY(bb_sweep_progress_list(&progress, answer));
-    BB_TRY(bb_text_add(answer, "\n"));
     if (request->plan->sweep->searches) {
+        BB_TRY(bb_text_add(answer, "%td of %td combinations run\n", collection->slot_count,
+                           bb_sweep_plan_points(request->plan)));
         BB_TRY(bb_sweep_search_answer(collection, answer));
     } else {
+        BB_TRY(bb_sweep_progress_list(&progress, answer));
+        BB_TRY(bb_text_add(answer, "\n"));
         BB_TRY(bb_choices_list(&choices, collection, request->within, answer));
     }
 done:

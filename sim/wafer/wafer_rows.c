@@ -2,8 +2,11 @@
 #include "sim/wafer/wafer_rows.h"
 
 #include "core/memory.h"
+#include "core/thread.h"
 #include "sim/wafer/wafer_row_metadata.h"
+#include "sim/warm.h"
 
+#include <stdint.h>
 #include <stdio.h>
 
 enum { FILE_BATCH = 8 };
@@ -50,6 +53,67 @@ done:
     return status;
 }
 
+// What rows do not depend on: how the wafer is heated, what is done with rows, and words.
+static const char *const others[] = {"title",  "device",   "pipelines", "wafers",  "hood",
+                                     "probes", "realtime", "dump",      "machine", NULL};
+
+static bb_status describe(const bb_wafer_study *study, bb_index index, int axis, bb_text *out)
+{
+    bb_status status = BB_OK;
+    bb_wafer_study unheated = *study;
+    unheated.scan.dose_mj_per_cm2 = 1.0;
+    BB_TRY(bb_warm_describe("response rows", &bb_wafer_study_schema, &unheated, others, out));
+    BB_TRY(bb_text_add(out, "field %td, axis %c\n", index, bb_axis_letter(axis)));
+done:
+    return status;
+}
+
+typedef struct loading {
+    const bb_matrix_source *source;
+    double *values;
+} loading;
+
+static bb_status load_rows(void *context, bb_index begin, bb_index end)
+{
+    const loading *work = context;
+    const bb_index columns = work->source->columns;
+    return work->source->fill(work->source, begin, 0,
+                              bb_view_matrix(work->values + begin * columns, end - begin, columns));
+}
+
+// Rows that another study left, or that this one leaves, where there is room for them.
+static bb_status keep_rows(const bb_wafer_study *study, bb_index index, int axis,
+                           bb_wafer_row_source *out)
+{
+    bb_status status = BB_OK;
+    bb_text key = {0};
+    double *values = NULL;
+    bb_index bytes = 0;
+    const bb_index count = out->source->rows * out->source->columns;
+    if (!bb_warm_has_room((double)count * sizeof *values)) {
+        goto done;
+    }
+    BB_TRY(describe(study, index, axis, &key));
+    const double *kept = bb_warm_find(bb_text_string(&key), &bytes);
+    if (kept == NULL) {
+        BB_TRY(BB_ALLOCATE(count, &values));
+        loading work = {out->source, values};
+        BB_TRY(bb_thread_ranges(out->source->rows, out->batch, load_rows, &work));
+        bytes = count * (bb_index)sizeof *values;
+        kept = bb_warm_keep(bb_text_string(&key), (void **)&values, bytes);
+    }
+    if (kept != NULL) {
+        out->kept_values = bb_view_matrix((double *)(uintptr_t)kept, out->source->rows,
+                                          out->source->columns); // nobody writes to a source
+        out->kept = bb_matrix_source_dense(&out->kept_values, out->source->name, out->source->unit);
+        out->source = &out->kept;
+    }
+done:
+    BB_RELEASE(&values);
+    bb_text_release(&key);
+    return status;
+}
+
 bb_status bb_wafer_row_source_open(const bb_wafer_study *study, const bb_wafer_problem *problem,
                                    bb_index index, int axis, bb_wafer_row_source *out)
 {
@@ -61,6 +125,7 @@ bb_status bb_wafer_row_source_open(const bb_wafer_study *study, const bb_wafer_p
         BB_TRY(bb_wafer_problem_rows(problem, index, axis, &out->physics));
         out->source = out->physics.source;
         out->batch = out->physics.batch;
+        BB_TRY(keep_rows(study, index, axis, out));
     }
 done:
     if (status != BB_OK) {

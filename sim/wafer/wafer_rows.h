@@ -13,7 +13,9 @@ typedef struct bb_wafer_row_source {
     const bb_matrix_source *source; ///< [slit field_points][input_count], m/K
     bb_index batch;                 ///< pull this many rows at once, from a multiple of it
     bb_wafer_rows physics;
-    bb_matrix_file *file; ///< of generator file, else NULL
+    bb_matrix_file *file;  ///< of generator file, else NULL
+    bb_view kept_values;   ///< what a study before this one left (sim/warm.h)
+    bb_matrix_source kept; ///< of those
 } bb_wafer_row_source;
 
 enum { BB_WAFER_OPERATOR_NAME = 32 };
@@ -21,7 +23,8 @@ enum { BB_WAFER_OPERATOR_NAME = 32 };
 /// Name of an operator of a field: "C_x_40".
 void bb_wafer_rows_name(int axis, bb_index field, char out[BB_WAFER_OPERATOR_NAME]);
 
-/// Rows of axis `axis` for scored field `index`. Errors: the generator's, bb_matrix_file_open's,
+/// Rows of axis `axis` for scored field `index`; in a process of many studies those of one before,
+/// where nothing that rows depend on differs. Errors: the generator's, bb_matrix_file_open's,
 /// BB_INVALID (a matrix in the file of another shape). Release with bb_wafer_row_source_release.
 BB_CHECKED bb_status bb_wafer_row_source_open(const bb_wafer_study *study,
                                               const bb_wafer_problem *problem, bb_index index,
