@@ -122,6 +122,21 @@ static const command commands[] = {
      "  --checkpoint-every S  with it: at most every S seconds\n"
      "  --resume FILE    go on from a checkpoint of the same study and build, bit for bit\n"
      LEVEL_HELP},
+    {"rerun", bb_command_rerun,
+     BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |
+         BB_OPTION_DUMP | BB_OPTION_VERIFY,
+     1, INTPTR_MAX, "simulate the study of a result file again",
+     "usage: bitbudget rerun FILE.h5 [key=value ...] [options]\n\n"
+     "Runs the study that a result file records, from that file alone; files that the study names\n"
+     "must stand where they were, unchanged, or be named anew by key=value.\n\n"
+     "  --verify         write nothing unless -o is given; compare all but times with the file:\n"
+     "                   exit code 0 where they are equal to the bit, 1 with what differs\n"
+     "  -o, --output FILE  result file; default outputs/<name of the file>-rerun.h5\n"
+     "  --device WORD    auto, cpu or cuda, for pipelines that name none\n"
+     "  --threads N      default: all processors; the results do not depend on it\n"
+     "  --force          replace a result file that exists\n"
+     "  --dump NAMES     add operators to the file, as run does\n"
+     LEVEL_HELP},
     {"check", bb_command_check,
      BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |
          BB_OPTION_DUMP | BB_OPTION_RESTART,
@@ -284,11 +299,11 @@ int bb_command_main(int argument_count, char **arguments, const bb_experiment_ta
         status = act(argument_count, arguments, experiments, &options);
     }
     bb_threads_stop();
-    if (status == BB_OK && !is_printed()) {
+    if ((status == BB_OK || status == BB_DIFFERENT) && !is_printed()) {
         status =
             bb_status_set(BB_IO, __FILE__, __LINE__, "cannot write to stdout: %s", strerror(errno));
     }
-    if (status != BB_OK) {
+    if (status != BB_OK && status != BB_DIFFERENT) { // that is the answer, and printed
         (void)fprintf(stderr, "bitbudget: %s\n", bb_status_message());
         if (options.level == BB_LOG_VERBOSE || status == BB_INTERNAL) {
             (void)fputs(bb_status_trace_text(), stderr);
@@ -299,6 +314,12 @@ int bb_command_main(int argument_count, char **arguments, const bb_experiment_ta
 
 bb_status bb_command_load(const bb_options *options, const bb_experiment_table *experiments,
                           bb_config **out)
+{
+    return bb_command_load_text(options, experiments, options->operands[0], NULL, out);
+}
+
+bb_status bb_command_load_text(const bb_options *options, const bb_experiment_table *experiments,
+                               const char *path, const char *text, bb_config **out)
 {
     bb_status status = BB_OK;
     bb_problems problems = {0};
@@ -313,8 +334,7 @@ bb_status bb_command_load(const bb_options *options, const bb_experiment_table *
         BB_TRY(bb_memory_printf(&device, "device=%s", options->device));
         overrides[count++] = device;
     }
-    status =
-        bb_experiment_load(experiments, options->operands[0], overrides, count, &problems, out);
+    status = bb_experiment_load_text(experiments, path, text, overrides, count, &problems, out);
     if (problems.count > 0) {
         bb_text_print(bb_text_string(&problems.lines), stderr);
     }

@@ -33,10 +33,17 @@ bb_status bb_experiment_load(const bb_experiment_table *table, const char *path,
                              const char *const *overrides, bb_index override_count,
                              bb_problems *problems, bb_config **out)
 {
+    return bb_experiment_load_text(table, path, NULL, overrides, override_count, problems, out);
+}
+
+bb_status bb_experiment_load_text(const bb_experiment_table *table, const char *path,
+                                  const char *text, const char *const *overrides,
+                                  bb_index override_count, bb_problems *problems, bb_config **out)
+{
     bb_status status = BB_OK;
     bb_config *config = NULL;
     const bb_schema *schemas[MAXIMUM_EXPERIMENTS] = {NULL};
-    bb_config_request request = {path, overrides, override_count, schemas, table->count};
+    bb_config_request request = {path, text, overrides, override_count, schemas, table->count};
     BB_REQUIRE(table->count <= MAXIMUM_EXPERIMENTS, BB_INTERNAL, "%td experiments, expected %d",
                table->count, MAXIMUM_EXPERIMENTS);
     for (bb_index i = 0; i < table->count; ++i) {

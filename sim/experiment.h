@@ -85,4 +85,10 @@ BB_CHECKED bb_status bb_experiment_load(const bb_experiment_table *table, const 
                                         const char *const *overrides, bb_index override_count,
                                         bb_problems *problems, bb_config **out);
 
+/// The same from a text, which messages call `path`.
+BB_CHECKED bb_status bb_experiment_load_text(const bb_experiment_table *table, const char *path,
+                                             const char *text, const char *const *overrides,
+                                             bb_index override_count, bb_problems *problems,
+                                             bb_config **out);
+
 #endif

@@ -23,7 +23,8 @@ enum {
     QUICK,
     CHECKPOINT,
     EVERY,
-    RESUME
+    RESUME,
+    VERIFY
 };
 
 static const struct option long_options[] = {
@@ -41,6 +42,7 @@ static const struct option long_options[] = {
     {"checkpoint", required_argument, NULL, CHECKPOINT},
     {"checkpoint-every", required_argument, NULL, EVERY},
     {"resume", required_argument, NULL, RESUME},
+    {"verify", no_argument, NULL, VERIFY},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
@@ -55,7 +57,7 @@ static unsigned bit_of(int option)
         {FORCE, BB_OPTION_FORCE},   {'q', BB_OPTION_LEVEL},      {'v', BB_OPTION_LEVEL},
         {WITHIN, BB_OPTION_WITHIN}, {LIST, BB_OPTION_LIST},      {RESOLVED, BB_OPTION_RESOLVED},
         {DUMP, BB_OPTION_DUMP},     {QUICK, BB_OPTION_QUICK},    {CHECKPOINT, BB_OPTION_RESTART},
-        {EVERY, BB_OPTION_RESTART}, {RESUME, BB_OPTION_RESTART},
+        {EVERY, BB_OPTION_RESTART}, {RESUME, BB_OPTION_RESTART}, {VERIFY, BB_OPTION_VERIFY},
     };
     for (size_t i = 0; i < sizeof bits / sizeof bits[0]; ++i) {
         if (bits[i].option == option) {
@@ -98,6 +100,9 @@ static bb_status take_value(int option, const char *value, bb_options *out)
         break;
     case QUICK:
         out->quick = true;
+        break;
+    case VERIFY:
+        out->verify = true;
         break;
     case CHECKPOINT:
         out->checkpoint = value;

@@ -20,7 +20,8 @@ enum {
     BB_OPTION_RESOLVED = 1 << 7, ///< --resolved
     BB_OPTION_DUMP = 1 << 8,     ///< --dump NAMES
     BB_OPTION_QUICK = 1 << 9,    ///< --quick
-    BB_OPTION_RESTART = 1 << 10  ///< --checkpoint FILE, --checkpoint-every S, --resume FILE
+    BB_OPTION_RESTART = 1 << 10, ///< --checkpoint FILE, --checkpoint-every S, --resume FILE
+    BB_OPTION_VERIFY = 1 << 11   ///< --verify
 };
 
 /// What the user asked for. Texts are borrowed from the command line.
@@ -41,6 +42,7 @@ typedef struct bb_options {
     bool list;
     bool resolved;
     bool quick;
+    bool verify;
     bool help;
     bb_log_level level;
 } bb_options;

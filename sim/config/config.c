@@ -92,7 +92,8 @@ static bb_status read_layers(bb_config *config, const bb_config_request *request
                              bb_problems *problems)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_layers_read(&config->arena, request->path, &config->layers, problems, &config->tree));
+    BB_TRY(bb_layers_read(&config->arena, request->path, request->text, &config->layers, problems,
+                          &config->tree));
     if (config->tree == NULL) {
         goto done;
     }

@@ -17,7 +17,8 @@ typedef struct bb_config bb_config;
 
 /// What to read. Everything is borrowed during the call only.
 typedef struct bb_config_request {
-    const char *path;             ///< of the file
+    const char *path;             ///< of the file, or what the text is called in messages
+    const char *text;             ///< in place of a file's; NULL: the file is read
     const char *const *overrides; ///< [override_count] "key.path=value"
     bb_index override_count;
     const bb_schema *const *schemas; ///< one an experiment; `experiment:` names which

@@ -87,6 +87,16 @@ done:
     return status;
 }
 
+static bb_status take_text(bb_arena *arena, const char *path, const char *text, bb_layers *layers)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_arena_text(arena, text, strlen(text), &layers->files[layers->count].text));
+    BB_TRY(bb_arena_text(arena, path, strlen(path), &layers->files[layers->count].name));
+    ++layers->count;
+done:
+    return status;
+}
+
 static bool read_before(const bb_layers *layers)
 {
     bb_index last = layers->count - 1;
@@ -150,7 +160,7 @@ done:
     return status;
 }
 
-bb_status bb_layers_read(bb_arena *arena, const char *path, bb_layers *layers,
+bb_status bb_layers_read(bb_arena *arena, const char *path, const char *text, bb_layers *layers,
                          bb_problems *problems, bb_node **out)
 {
     bb_status status = BB_OK;
@@ -159,7 +169,7 @@ bb_status bb_layers_read(bb_arena *arena, const char *path, bb_layers *layers,
     bb_node *base_tree = NULL;
     const char *base = NULL;
     *out = NULL;
-    BB_TRY(read_file(arena, path, layers));
+    BB_TRY(text == NULL ? read_file(arena, path, layers) : take_text(arena, path, text, layers));
     if (read_before(layers)) {
         BB_TRY(bb_problems_add(problems, (bb_place){path, 1, 1},
                                "base: this file is its own base, directly or through others"));
@@ -179,7 +189,7 @@ bb_status bb_layers_read(bb_arena *arena, const char *path, bb_layers *layers,
                                BB_LAYER_FILES));
         goto done;
     }
-    BB_TRY(bb_layers_read(arena, base, layers, problems, &base_tree));
+    BB_TRY(bb_layers_read(arena, base, NULL, layers, problems, &base_tree));
     if (base_tree != NULL) {
         bb_node_merge(base_tree, tree);
         *out = base_tree;
