@@ -315,11 +315,11 @@ int bb_command_main(int argument_count, char **arguments, const bb_experiment_ta
 bb_status bb_command_load(const bb_options *options, const bb_experiment_table *experiments,
                           bb_config **out)
 {
-    return bb_command_load_text(options, experiments, options->operands[0], NULL, out);
+    return bb_command_load_text(options, experiments, NULL, out);
 }
 
 bb_status bb_command_load_text(const bb_options *options, const bb_experiment_table *experiments,
-                               const char *path, const char *text, bb_config **out)
+                               const bb_config_file *file, bb_config **out)
 {
     bb_status status = BB_OK;
     bb_problems problems = {0};
@@ -334,7 +334,10 @@ bb_status bb_command_load_text(const bb_options *options, const bb_experiment_ta
         BB_TRY(bb_memory_printf(&device, "device=%s", options->device));
         overrides[count++] = device;
     }
-    status = bb_experiment_load_text(experiments, path, text, overrides, count, &problems, out);
+    status = file == NULL
+                 ? bb_experiment_load(experiments, options->operands[0], overrides, count,
+                                      &problems, out)
+                 : bb_experiment_load_text(experiments, file, overrides, count, &problems, out);
     if (problems.count > 0) {
         bb_text_print(bb_text_string(&problems.lines), stderr);
     }

@@ -17,10 +17,10 @@ int bb_command_main(int argument_count, char **arguments, const bb_experiment_ta
 BB_CHECKED bb_status bb_command_load(const bb_options *options,
                                      const bb_experiment_table *experiments, bb_config **out);
 
-/// The same from a text in place of the file, which messages call `path`.
+/// The same from a text in the place of the file that the first operand names.
 BB_CHECKED bb_status bb_command_load_text(const bb_options *options,
-                                          const bb_experiment_table *experiments, const char *path,
-                                          const char *text, bb_config **out);
+                                          const bb_experiment_table *experiments,
+                                          const bb_config_file *file, bb_config **out);
 
 /// The output of a configuration: -o, or outputs/<experiment>-<config name>.h5, so that studies of
 /// two experiments do not meet; the name of one from standard input is stdin. Owner of `*out`: the

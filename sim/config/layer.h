@@ -11,6 +11,9 @@ enum { BB_LAYER_FILES = 8 };
 
 /// Files in the order read; names and texts live in the arena.
 typedef struct bb_layers {
+    const struct bb_config_file
+        *known; ///< [known_count] taken in the place of files of their names
+    bb_index known_count;
     bb_index count;
     struct {
         const char *name;
@@ -19,10 +22,10 @@ typedef struct bb_layers {
     } files[BB_LAYER_FILES];
 } bb_layers;
 
-/// Reads a file and its bases and merges them; `*out` is NULL when `problems` say why. `text`
-/// stands in place of the file's, NULL: it is read. Errors: BB_IO, BB_MEMORY.
-BB_CHECKED bb_status bb_layers_read(bb_arena *arena, const char *path, const char *text,
-                                    bb_layers *layers, bb_problems *problems, bb_node **out);
+/// Reads a file and its bases and merges them; `*out` is NULL when `problems` say why. Errors:
+/// BB_IO, BB_MEMORY.
+BB_CHECKED bb_status bb_layers_read(bb_arena *arena, const char *path, bb_layers *layers,
+                                    bb_problems *problems, bb_node **out);
 
 /// Merges one "path=value" into the tree. `schema` may be NULL; with it, a plain value that stands
 /// for a group (storage: zfp) opens into that group. Errors: BB_MEMORY.
