@@ -159,11 +159,17 @@ static const command commands[] = {
      "print version, libraries and devices, and run the self-test",
      "usage: bitbudget info\n\n"
      "Prints version, libraries, processor and devices, and runs a self-test of seconds.\n"},
-    {"show", bb_command_show, BB_OPTION_WITHIN | BB_OPTION_LEVEL, 1, 1,
-     "print the result table of a result file",
-     "usage: bitbudget show FILE.h5 [--within PRICE]\n\n"
-     "Prints the result table; * marks the Pareto front of price and bytes.\n\n"
-     "  --within PRICE   name the pipeline of fewest bytes whose price is at most this:\n@prices\n"},
+    {"show", bb_command_show, BB_OPTION_WITHIN | BB_OPTION_SHOW | BB_OPTION_LEVEL, 1, INTPTR_MAX,
+     "print the answer and the table of result files",
+     "usage: bitbudget show FILE.h5 ... [options]\n\n"
+     "Prints what a result says and its table in 80 columns; * marks the Pareto front of price and\n"
+     "bytes. Several files of one experiment stand side by side.\n\n"
+     "  --within PRICE   name the pipeline of fewest bytes whose price is at most this:\n@prices\n"
+     "  --by WORD        with it: least bytes, time or joules; default bytes\n"
+     "  --full           every column of the experiment, and its report\n"
+     "  --pipeline NAMES only these pipelines: a,b\n"
+     "  --columns NAMES  datasets of /results over pipelines, as stored: flops,device\n"
+     "  --format WORD    table, csv, json (both as stored, to the bit), md or latex\n"},
     {"bench", bb_command_bench,
      BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LIST |
          BB_OPTION_QUICK | BB_OPTION_LEVEL,

@@ -49,7 +49,10 @@ typedef struct bb_experiment {
     const char *const
         *prices; ///< [price_count] datasets; the price is the largest of those there are
     bb_index price_count;
-    const char *price_name;      ///< "overlay error [nm]"
+    const char *price_name;  ///< "overlay error [nm]"
+    const bb_column *scores; ///< [score_count] what the reference is told by: the first item of its
+                             ///< row in a dataset over pipelines; NULL: bytes alone
+    bb_index score_count;
     const char *checkpoint_help; ///< "the heating, every 60 s": what checkpoints keep, and how
                                  ///< often unless told otherwise; NULL: the experiment has none
     bool (*has_sheet)(const void *study); ///< whether a study's results have `sheet`

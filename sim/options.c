@@ -24,7 +24,13 @@ enum {
     CHECKPOINT,
     EVERY,
     RESUME,
-    VERIFY
+    VERIFY,
+    FULL,
+    PIPELINE,
+    COLUMNS,
+    BY,
+    FORMAT,
+    TOLERANCE
 };
 
 static const struct option long_options[] = {
@@ -43,6 +49,12 @@ static const struct option long_options[] = {
     {"checkpoint-every", required_argument, NULL, EVERY},
     {"resume", required_argument, NULL, RESUME},
     {"verify", no_argument, NULL, VERIFY},
+    {"full", no_argument, NULL, FULL},
+    {"pipeline", required_argument, NULL, PIPELINE},
+    {"columns", required_argument, NULL, COLUMNS},
+    {"by", required_argument, NULL, BY},
+    {"format", required_argument, NULL, FORMAT},
+    {"tolerance", required_argument, NULL, TOLERANCE},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
@@ -58,6 +70,8 @@ static unsigned bit_of(int option)
         {WITHIN, BB_OPTION_WITHIN}, {LIST, BB_OPTION_LIST},      {RESOLVED, BB_OPTION_RESOLVED},
         {DUMP, BB_OPTION_DUMP},     {QUICK, BB_OPTION_QUICK},    {CHECKPOINT, BB_OPTION_RESTART},
         {EVERY, BB_OPTION_RESTART}, {RESUME, BB_OPTION_RESTART}, {VERIFY, BB_OPTION_VERIFY},
+        {FULL, BB_OPTION_SHOW},     {PIPELINE, BB_OPTION_SHOW},  {COLUMNS, BB_OPTION_SHOW},
+        {BY, BB_OPTION_SHOW},       {FORMAT, BB_OPTION_SHOW},    {TOLERANCE, BB_OPTION_TOLERANCE},
     };
     for (size_t i = 0; i < sizeof bits / sizeof bits[0]; ++i) {
         if (bits[i].option == option) {
@@ -103,6 +117,25 @@ static bb_status take_value(int option, const char *value, bb_options *out)
         break;
     case VERIFY:
         out->verify = true;
+        break;
+    case FULL:
+        out->full = true;
+        break;
+    case PIPELINE:
+        out->pipeline = value;
+        break;
+    case COLUMNS:
+        out->columns = value;
+        break;
+    case BY:
+        out->by = value;
+        break;
+    case FORMAT:
+        out->format = value;
+        break;
+    case TOLERANCE:
+        BB_REQUIRE(bb_scalar_double(value, &out->tolerance) && out->tolerance >= 0.0, BB_INVALID,
+                   "--tolerance %s, expected a number of at least 0", value);
         break;
     case CHECKPOINT:
         out->checkpoint = value;

@@ -13,7 +13,7 @@
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 #include "sim/output/sheet.h"
-#include "sim/output/table.h"
+#include "sim/output/summary.h"
 #include "sim/output/xdmf.h"
 
 #include <math.h>
@@ -234,7 +234,7 @@ static bb_status deliver(const bb_options *options, const bb_experiment *experim
     }
     bb_status_record record;
     bb_status_save(&record);
-    BB_TRY(bb_table_write(experiment, results, NAN, &table));
+    BB_TRY(bb_summary_write(experiment, results, &table));
     bb_text_print(bb_text_string(&table), stdout);
     (void)fflush(stdout);
     bb_status_restore(&record);
