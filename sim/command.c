@@ -170,6 +170,13 @@ static const command commands[] = {
      "  --pipeline NAMES only these pipelines: a,b\n"
      "  --columns NAMES  datasets of /results over pipelines, as stored: flops,device\n"
      "  --format WORD    table, csv, json (both as stored, to the bit), md or latex\n"},
+    {"diff", bb_command_diff, BB_OPTION_TOLERANCE | BB_OPTION_LEVEL, 2, 2,
+     "compare two result files of one experiment",
+     "usage: bitbudget diff A.h5 B.h5 [--tolerance T]\n\n"
+     "Prints which keys of the studies differ, which statuses and prices by pipeline, which other\n"
+     "results, and what program and machine made them. Exit code 0 where keys and results are equal,\n"
+     "1 where they differ; times and machines do not count.\n\n"
+     "  --tolerance T    numbers that differ by less than T, relative, are equal; default 0\n"},
     {"bench", bb_command_bench,
      BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LIST |
          BB_OPTION_QUICK | BB_OPTION_LEVEL,

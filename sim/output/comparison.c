@@ -119,9 +119,22 @@ done:
     return status;
 }
 
-static bool is_told_by_row(const bb_experiment *experiment, const bb_dataset *dataset)
+// Whether some pipeline has draws: their worst price is its own then, else the plain one again.
+static bool has_draws(const bb_results *results)
 {
-    bool told = strcmp(dataset->name, "status") == 0 || strcmp(dataset->name, "price_worst") == 0;
+    bool found = false;
+    const bb_dataset *draws = bb_results_find(results, "results/draws");
+    for (bb_index i = 0; draws != NULL && !draws->is_text && i < draws->count; ++i) {
+        found = found || draws->numbers[i] > 1.0;
+    }
+    return found;
+}
+
+static bool is_told_by_row(const bb_comparison *all, const bb_dataset *dataset)
+{
+    const bb_experiment *experiment = all->experiment;
+    bool told = strcmp(dataset->name, "status") == 0 ||
+                (strcmp(dataset->name, "price_worst") == 0 && has_draws(all->results[0]));
     for (bb_index i = 0; i < experiment->price_count; ++i) {
         told = told || strcmp(dataset->name, experiment->prices[i]) == 0;
     }
@@ -175,9 +188,8 @@ static bb_status compare_dataset(const bb_comparison *all, const bb_dataset *dat
     }
     if (different > 0) {
         ++*count;
-        BB_TRY(is_told_by_row(all->experiment, dataset)
-                   ? write_rows(all, &pair, out)
-                   : write_summary(all, &pair, different, largest, out));
+        BB_TRY(is_told_by_row(all, dataset) ? write_rows(all, &pair, out)
+                                            : write_summary(all, &pair, different, largest, out));
     }
 done:
     return status;
@@ -223,7 +235,7 @@ bb_status bb_comparison_write_results(const bb_comparison *pair, bb_text *out, b
     for (int pass = 0; pass < 2; ++pass) {
         for (bb_index i = 0; i < bb_results_count(pair->results[0]); ++i) {
             const bb_dataset *dataset = bb_results_dataset(pair->results[0], i);
-            if (is_compared(dataset) && is_told_by_row(pair->experiment, dataset) == (pass == 0)) {
+            if (is_compared(dataset) && is_told_by_row(pair, dataset) == (pass == 0)) {
                 BB_TRY(compare_dataset(pair, dataset, partners, out, count));
             }
         }
