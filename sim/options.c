@@ -81,68 +81,60 @@ static unsigned bit_of(int option)
     return 0;
 }
 
-static bb_status take_value(int option, const char *value, bb_options *out)
+// Where the text of an option goes, NULL of one that has none.
+static const char **text_of(int option, bb_options *out)
+{
+    switch (option) {
+    case 'o':
+        return &out->output;
+    case DEVICE:
+        return &out->device;
+    case DUMP:
+        return &out->dump;
+    case CHECKPOINT:
+        return &out->checkpoint;
+    case RESUME:
+        return &out->resume;
+    case PIPELINE:
+        return &out->pipeline;
+    case COLUMNS:
+        return &out->columns;
+    case BY:
+        return &out->by;
+    case FORMAT:
+        return &out->format;
+    default:
+        return NULL;
+    }
+}
+
+// What an option without a value sets, NULL of others.
+static bool *flag_of(int option, bb_options *out)
+{
+    switch (option) {
+    case 'h':
+        return &out->help;
+    case FORCE:
+        return &out->force;
+    case LIST:
+        return &out->list;
+    case RESOLVED:
+        return &out->resolved;
+    case QUICK:
+        return &out->quick;
+    case VERIFY:
+        return &out->verify;
+    case FULL:
+        return &out->full;
+    default:
+        return NULL;
+    }
+}
+
+static bb_status take_number(int option, const char *value, bb_options *out)
 {
     bb_status status = BB_OK;
     switch (option) {
-    case 'h':
-        out->help = true;
-        break;
-    case 'o':
-        out->output = value;
-        break;
-    case 'q':
-        out->level = BB_LOG_QUIET;
-        break;
-    case 'v':
-        out->level = BB_LOG_VERBOSE;
-        break;
-    case DEVICE:
-        out->device = value;
-        break;
-    case DUMP:
-        out->dump = value;
-        break;
-    case FORCE:
-        out->force = true;
-        break;
-    case LIST:
-        out->list = true;
-        break;
-    case RESOLVED:
-        out->resolved = true;
-        break;
-    case QUICK:
-        out->quick = true;
-        break;
-    case VERIFY:
-        out->verify = true;
-        break;
-    case FULL:
-        out->full = true;
-        break;
-    case PIPELINE:
-        out->pipeline = value;
-        break;
-    case COLUMNS:
-        out->columns = value;
-        break;
-    case BY:
-        out->by = value;
-        break;
-    case FORMAT:
-        out->format = value;
-        break;
-    case TOLERANCE:
-        BB_REQUIRE(bb_scalar_double(value, &out->tolerance) && out->tolerance >= 0.0, BB_INVALID,
-                   "--tolerance %s, expected a number of at least 0", value);
-        break;
-    case CHECKPOINT:
-        out->checkpoint = value;
-        break;
-    case RESUME:
-        out->resume = value;
-        break;
     case EVERY:
         BB_REQUIRE(bb_scalar_double(value, &out->checkpoint_every_s) &&
                        out->checkpoint_every_s >= 0.0,
@@ -153,6 +145,10 @@ static bb_status take_value(int option, const char *value, bb_options *out)
                        out->threads <= 1024,
                    BB_INVALID, "--threads %s, expected an integer in [1, 1024]", value);
         break;
+    case TOLERANCE:
+        BB_REQUIRE(bb_scalar_double(value, &out->tolerance) && out->tolerance >= 0.0, BB_INVALID,
+                   "--tolerance %s, expected a number of at least 0", value);
+        break;
     default:
         BB_REQUIRE(bb_scalar_double(value, &out->within) && out->within >= 0.0, BB_INVALID,
                    "--within %s, expected a number of at least 0", value);
@@ -160,6 +156,22 @@ static bb_status take_value(int option, const char *value, bb_options *out)
     }
 done:
     return status;
+}
+
+static bb_status take_value(int option, const char *value, bb_options *out)
+{
+    const char **text = text_of(option, out);
+    bool *flag = flag_of(option, out);
+    if (text != NULL) {
+        *text = value;
+    } else if (flag != NULL) {
+        *flag = true;
+    } else if (option == 'q' || option == 'v') {
+        out->level = option == 'q' ? BB_LOG_QUIET : BB_LOG_VERBOSE;
+    } else {
+        return take_number(option, value, out);
+    }
+    return BB_OK;
 }
 
 // The option of a command that is nearest to what was typed, NULL where none is near.

@@ -51,11 +51,16 @@ static double item_distance(const match *pair, bb_index a, bb_index b)
     return distance_of(pair->sides[0]->numbers[a], pair->sides[1]->numbers[b]);
 }
 
+static bb_index partner_of(const match *pair, bb_index row)
+{
+    return pair->partners == NULL ? row : pair->partners[row];
+}
+
 // Items of a row that differ beyond the tolerance, and the largest distance among them.
 static bb_index compare_row(const match *pair, bb_index row, double tolerance, double *largest)
 {
     bb_index different = 0;
-    const bb_index other = pair->partners == NULL ? row : pair->partners[row];
+    const bb_index other = partner_of(pair, row);
     for (bb_index i = 0; other >= 0 && i < pair->row_items; ++i) {
         double distance =
             item_distance(pair, row * pair->row_items + i, other * pair->row_items + i);
@@ -110,7 +115,7 @@ static bb_status write_rows(const bb_comparison *all, const match *pair, bb_text
             continue;
         }
         print_item(pair->sides[0], row, items[0]);
-        print_item(pair->sides[1], pair->partners[row], items[1]);
+        print_item(pair->sides[1], partner_of(pair, row), items[1]);
         BB_TRY(bb_text_add(out, "  %s: %s %s in %s, %s in %s", names->texts[row],
                            pair->sides[0]->name, items[0], all->names[0], items[1], all->names[1]));
         BB_TRY(write_distance(distance, out));

@@ -10,6 +10,8 @@
 #include "tests/sim/program.h"
 
 static program_run run;
+static const char study_file[] = CONFIG_WAFER_SMALL;
+static const char ao_file[] = CONFIG_AO_SMALL;
 
 #define CALL(...) program_call((const char *const[PROGRAM_ARGUMENTS]){__VA_ARGS__}, &run)
 
@@ -130,10 +132,9 @@ static void results_go_by_their_pipelines(void **state)
 static void the_exit_code_tells(void **state)
 {
     (void)state;
-    CALL("run", CONFIG_WAFER_SMALL, "-q", "-o", "one.h5");
-    CALL("run", CONFIG_WAFER_SMALL, "-q", "-o", "two.h5", "--threads", "1");
-    CALL("run", CONFIG_WAFER_SMALL, "-q", "-o", "three.h5", "pipelines.6.storage=e5m2",
-         "title=another");
+    CALL("run", study_file, "-q", "-o", "one.h5");
+    CALL("run", study_file, "-q", "-o", "two.h5", "--threads", "1");
+    CALL("run", study_file, "-q", "-o", "three.h5", "pipelines.6.storage=e5m2", "title=another");
     CALL("diff", "one.h5", "two.h5");
     program_expect(&run, 0, "configuration: equal\nresults but times: equal\n");
     program_expect(&run, 0, " in both\n");
@@ -145,7 +146,7 @@ static void the_exit_code_tells(void **state)
     assert_null(strstr(run.printed, "bitbudget: "));
     CALL("diff", "one.h5", "three.h5", "--tolerance", "-1");
     program_expect(&run, 2, "--tolerance -1, expected a number of at least 0");
-    CALL("run", CONFIG_AO_SMALL, "-q", "-o", "ao.h5");
+    CALL("run", ao_file, "-q", "-o", "ao.h5");
     CALL("diff", "one.h5", "ao.h5");
     program_expect(&run, 2, "'one.h5' is of experiment wafer, 'ao.h5' of ao");
     CALL("diff", "one.h5", "none.h5");

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 static program_run run;
+static const char study_file[] = CONFIG_WAFER_SMALL;
 
 #define CALL(...) program_call((const char *const[PROGRAM_ARGUMENTS]){__VA_ARGS__}, &run)
 
@@ -24,9 +25,9 @@ static int enter(void **state)
     if (bb_hdf5_library_start() != BB_OK || fixture_enter() != 0) {
         return -1;
     }
-    CALL("run", CONFIG_WAFER_SMALL, "-q", "-o", "rows.h5", "--dump", "rows");
+    CALL("run", study_file, "-q", "-o", "rows.h5", "--dump", "rows");
     if (run.code == 0) {
-        CALL("run", CONFIG_WAFER_SMALL, "response.generator=file", "response.file=rows.h5",
+        CALL("run", study_file, "response.generator=file", "response.file=rows.h5",
              "title='again: é # 1'", "seed=random", "-q", "-o", "study.h5");
     }
     return run.code;
@@ -89,8 +90,8 @@ static void inputs_are_held_to_their_digests(void **state)
     program_expect(&run, 3, "1 file that its study names is gone or changed; name another");
     CALL("rerun", "study.h5", "--verify", "-q", "response.file=moved.h5");
     program_expect(&run, 0, "equal: ");
-    CALL("run", CONFIG_WAFER_SMALL, "response.grid.columns=41", "-q", "-o", "rows.h5", "--force",
-         "--dump", "rows");
+    CALL("run", study_file, "response.grid.columns=41", "-q", "-o", "rows.h5", "--force", "--dump",
+         "rows");
     program_expect(&run, 0, "results: ");
     CALL("rerun", "study.h5", "-q");
     program_expect(&run, 3, "response.file: '");
@@ -115,7 +116,7 @@ static void other_files_are_refused(void **state)
     program_expect(&run, 3, "cannot rerun 'bare.h5': no file of 'bitbudget run'");
     CALL("rerun", "none.h5");
     program_expect(&run, 3, "cannot rerun 'none.h5': No such file");
-    CALL("rerun", CONFIG_WAFER_SMALL);
+    CALL("rerun", study_file);
     program_expect(&run, 3, "not an HDF5 file");
     CALL("rerun", "study.h5", "nonsense=1");
     program_expect(&run, 2, "nonsense");
