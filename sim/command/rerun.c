@@ -4,6 +4,7 @@
 // process first, because the HDF5 library can crash on damaged ones.
 #include "core/memory.h"
 #include "sim/command/execution.h"
+#include "sim/config/key_difference.h"
 #include "sim/isolation.h"
 #include "sim/output/comparison.h"
 #include "sim/output/reader.h"
@@ -140,6 +141,25 @@ static bb_status choose_path(const bb_options *options, char **out)
     return bb_memory_printf(out, "outputs/%.*s-rerun.h5", length, name);
 }
 
+// What may be why: other keys, and what made the two.
+static bb_status write_causes(const bb_comparison *pair, bb_text *out)
+{
+    bb_status status = BB_OK;
+    const char *studies[2];
+    bb_index keys = 0;
+    for (int side = 0; side < 2; ++side) {
+        studies[side] =
+            bb_results_find(pair->results[side], "provenance/config_resolved")->texts[0];
+    }
+    BB_TRY(bb_text_add(out,
+                       "likely causes, of what follows: another key, version, compiler, "
+                       "library, device or\nprocessor (OpenBLAS chooses its kernels by it)\n"));
+    BB_TRY(bb_key_difference_write(studies, pair->names, out, &keys));
+    BB_TRY(bb_comparison_write_origins(pair, out));
+done:
+    return status;
+}
+
 // Equal digests, or what differs and what may be why.
 static bb_status verify(const bb_comparison *pair)
 {
@@ -159,10 +179,7 @@ static bb_status verify(const bb_comparison *pair)
     if (count == 0) {
         BB_TRY(bb_text_add(&text, "  no value; names, units or signs of zero\n"));
     }
-    BB_TRY(bb_text_add(&text, "likely causes, where any is listed below the digests: another "
-                              "version, compiler,\nlibrary, processor (OpenBLAS chooses its "
-                              "kernels by it) or device\n"));
-    BB_TRY(bb_comparison_write_origins(pair, &text));
+    BB_TRY(write_causes(pair, &text));
     bb_text_print(bb_text_string(&text), stdout);
     status = bb_status_set(BB_DIFFERENT, __FILE__, __LINE__, "results differ");
 done:

@@ -125,6 +125,9 @@ static bb_status add_asked(const bb_experiment *experiment, const bb_front *fron
         BB_TRY(bb_text_add(out, " has a known %s", asked->noun));
     }
     BB_TRY(bb_text_add(out, "."));
+    if (best >= 0 && question->measure == BB_FRONT_TIME && !front->timed) {
+        BB_TRY(bb_text_add(out, " Times are a cpu's, which emulates narrow formats."));
+    }
 done:
     return status;
 }

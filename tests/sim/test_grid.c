@@ -73,7 +73,8 @@ static void answers_name_the_least_within_a_price(void **state)
                   "error 0.5000 nm, 2.000 MB, 4 times fewer).");
     expect_answer(0.02, BB_FRONT_TIME,
                   "Reference: 8.000 MB. Least time within overlay error 0.02 nm: fp32 (overlay "
-                  "error 0.02000 nm, 1.000 ms, 2 times less).");
+                  "error 0.02000 nm, 1.000 ms, 2 times less). Times are a cpu's, which emulates "
+                  "narrow formats.");
     expect_answer(1.0, BB_FRONT_JOULES,
                   "Reference: 8.000 MB. No pipeline within overlay error 1 nm has a known energy.");
     check_ok(bb_results_set(filled, "results/overlay_error_x_nm", 0, 3.0));

@@ -74,6 +74,7 @@ static void what_differs_is_told(void **state)
     program_expect(&run, 1, ": overlay_error_x_nm ");
     program_expect(&run, 1, "compression_ratio: 1 of ");
     program_expect(&run, 1, "likely causes");
+    program_expect(&run, 1, "  pipelines.fp64 again.storage.codec: fp64 in the file, e4m3 in this");
     assert_null(strstr(run.printed, "solve_time_s"));
     assert_null(strstr(run.printed, "bitbudget:"));
     // Its pipelines are asked for by name: order is no difference of prices.
