@@ -177,6 +177,11 @@ static const command commands[] = {
      "results, and what program and machine made them. Exit code 0 where keys and results are equal,\n"
      "1 where they differ; times and machines do not count.\n\n"
      "  --tolerance T    numbers that differ by less than T, relative, are equal; default 0\n"},
+    {"sweep", bb_command_sweep,
+     BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |
+         BB_OPTION_LIST | BB_OPTION_WITHIN | BB_OPTION_SWEEP,
+     1, INTPTR_MAX, "run a study over the values of its keys, here or on a cluster",
+     "usage: bitbudget sweep PLAN.yaml [key=value ...] [options]\n"},
     {"bench", bb_command_bench,
      BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LIST |
          BB_OPTION_QUICK | BB_OPTION_LEVEL,

@@ -30,7 +30,15 @@ enum {
     COLUMNS,
     BY,
     FORMAT,
-    TOLERANCE
+    TOLERANCE,
+    JOBS,
+    NODES,
+    SHARD,
+    ONLY,
+    CSV,
+    PARTIAL,
+    SLURM,
+    PRINT_ONLY
 };
 
 static const struct option long_options[] = {
@@ -55,6 +63,14 @@ static const struct option long_options[] = {
     {"by", required_argument, NULL, BY},
     {"format", required_argument, NULL, FORMAT},
     {"tolerance", required_argument, NULL, TOLERANCE},
+    {"jobs", required_argument, NULL, JOBS},
+    {"nodes", required_argument, NULL, NODES},
+    {"shard", required_argument, NULL, SHARD},
+    {"only", required_argument, NULL, ONLY},
+    {"csv", required_argument, NULL, CSV},
+    {"partial", no_argument, NULL, PARTIAL},
+    {"slurm", no_argument, NULL, SLURM},
+    {"print-only", no_argument, NULL, PRINT_ONLY},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
@@ -65,13 +81,16 @@ static unsigned bit_of(int option)
         int option;
         unsigned bit;
     } bits[] = {
-        {'o', BB_OPTION_OUTPUT},    {DEVICE, BB_OPTION_DEVICE},  {THREADS, BB_OPTION_THREADS},
-        {FORCE, BB_OPTION_FORCE},   {'q', BB_OPTION_LEVEL},      {'v', BB_OPTION_LEVEL},
-        {WITHIN, BB_OPTION_WITHIN}, {LIST, BB_OPTION_LIST},      {RESOLVED, BB_OPTION_RESOLVED},
-        {DUMP, BB_OPTION_DUMP},     {QUICK, BB_OPTION_QUICK},    {CHECKPOINT, BB_OPTION_RESTART},
-        {EVERY, BB_OPTION_RESTART}, {RESUME, BB_OPTION_RESTART}, {VERIFY, BB_OPTION_VERIFY},
-        {FULL, BB_OPTION_SHOW},     {PIPELINE, BB_OPTION_SHOW},  {COLUMNS, BB_OPTION_SHOW},
-        {BY, BB_OPTION_SHOW},       {FORMAT, BB_OPTION_SHOW},    {TOLERANCE, BB_OPTION_TOLERANCE},
+        {'o', BB_OPTION_OUTPUT},    {DEVICE, BB_OPTION_DEVICE},    {THREADS, BB_OPTION_THREADS},
+        {FORCE, BB_OPTION_FORCE},   {'q', BB_OPTION_LEVEL},        {'v', BB_OPTION_LEVEL},
+        {WITHIN, BB_OPTION_WITHIN}, {LIST, BB_OPTION_LIST},        {RESOLVED, BB_OPTION_RESOLVED},
+        {DUMP, BB_OPTION_DUMP},     {QUICK, BB_OPTION_QUICK},      {CHECKPOINT, BB_OPTION_RESTART},
+        {EVERY, BB_OPTION_RESTART}, {RESUME, BB_OPTION_RESTART},   {VERIFY, BB_OPTION_VERIFY},
+        {FULL, BB_OPTION_SHOW},     {PIPELINE, BB_OPTION_SHOW},    {COLUMNS, BB_OPTION_SHOW},
+        {BY, BB_OPTION_SHOW},       {FORMAT, BB_OPTION_SHOW},      {TOLERANCE, BB_OPTION_TOLERANCE},
+        {JOBS, BB_OPTION_SWEEP},    {NODES, BB_OPTION_SWEEP},      {SHARD, BB_OPTION_SWEEP},
+        {ONLY, BB_OPTION_SWEEP},    {CSV, BB_OPTION_SWEEP},        {PARTIAL, BB_OPTION_SWEEP},
+        {SLURM, BB_OPTION_SWEEP},   {PRINT_ONLY, BB_OPTION_SWEEP},
     };
     for (size_t i = 0; i < sizeof bits / sizeof bits[0]; ++i) {
         if (bits[i].option == option) {
@@ -103,6 +122,12 @@ static const char **text_of(int option, bb_options *out)
         return &out->by;
     case FORMAT:
         return &out->format;
+    case SHARD:
+        return &out->shard;
+    case ONLY:
+        return &out->only;
+    case CSV:
+        return &out->csv;
     default:
         return NULL;
     }
@@ -126,9 +151,24 @@ static bool *flag_of(int option, bb_options *out)
         return &out->verify;
     case FULL:
         return &out->full;
+    case PARTIAL:
+        return &out->partial;
+    case SLURM:
+        return &out->slurm;
+    case PRINT_ONLY:
+        return &out->print_only;
     default:
         return NULL;
     }
+}
+
+static bb_status take_count(const char *name, const char *value, bb_index limit, bb_index *out)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(bb_scalar_integer(value, out) && *out >= 1 && *out <= limit, BB_INVALID,
+               "--%s %s, expected an integer in [1, %td]", name, value, limit);
+done:
+    return status;
 }
 
 static bb_status take_number(int option, const char *value, bb_options *out)
@@ -144,6 +184,12 @@ static bb_status take_number(int option, const char *value, bb_options *out)
         BB_REQUIRE(bb_scalar_integer(value, &out->threads) && out->threads >= 1 &&
                        out->threads <= 1024,
                    BB_INVALID, "--threads %s, expected an integer in [1, 1024]", value);
+        break;
+    case JOBS:
+        BB_TRY(take_count("jobs", value, 256, &out->jobs));
+        break;
+    case NODES:
+        BB_TRY(take_count("nodes", value, 100000, &out->nodes));
         break;
     case TOLERANCE:
         BB_REQUIRE(bb_scalar_double(value, &out->tolerance) && out->tolerance >= 0.0, BB_INVALID,

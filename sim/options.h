@@ -21,9 +21,11 @@ enum {
     BB_OPTION_DUMP = 1 << 8,      ///< --dump NAMES
     BB_OPTION_QUICK = 1 << 9,     ///< --quick
     BB_OPTION_RESTART = 1 << 10,  ///< --checkpoint FILE, --checkpoint-every S, --resume FILE
-    BB_OPTION_VERIFY = 1 << 11,   ///< --verify
-    BB_OPTION_SHOW = 1 << 12,     ///< --full, --pipeline, --columns, --by, --format
-    BB_OPTION_TOLERANCE = 1 << 13 ///< --tolerance T
+    BB_OPTION_SWEEP = 1 << 11,    ///< --jobs N, --shard S/K, --only CLASS, --csv FILE, --partial,
+                                  ///< --slurm, --nodes N, --print-only
+    BB_OPTION_VERIFY = 1 << 12,   ///< --verify
+    BB_OPTION_SHOW = 1 << 13,     ///< --full, --pipeline, --columns, --by, --format
+    BB_OPTION_TOLERANCE = 1 << 14 ///< --tolerance T
 };
 
 /// What the user asked for. Texts are borrowed from the command line.
@@ -40,6 +42,12 @@ typedef struct bb_options {
     double checkpoint_every_s; ///< NaN unless given
     bb_index threads;          ///< all online processors unless given
     double within;             ///< NaN unless given
+    bb_index jobs;             ///< processes, 0 unless given
+    bb_index nodes;            ///< 0 unless given
+    const char *shard;         ///< "S/K", NULL unless given
+    const char *only;          ///< class of failure, NULL unless given
+    const char *csv;           ///< NULL unless given
+    bool partial, slurm, print_only;
     bool force;
     bool list;
     bool resolved;
