@@ -18,6 +18,7 @@ static const struct {
     [BB_DEVICE] = {"device failed", 5},
     [BB_UNSUPPORTED] = {"not supported", 2},
     [BB_INTERNAL] = {"internal error", 6},
+    [BB_DIFFERENT] = {"different", 1},
 };
 
 static const char *base_name(const char *path)

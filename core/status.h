@@ -46,6 +46,7 @@ typedef enum bb_status {
     BB_DEVICE,      ///< a device is absent or failed (exit 5)
     BB_UNSUPPORTED, ///< asked for something this build or device does not offer (exit 2)
     BB_INTERNAL,    ///< a defect of bitbudget or of a library it calls (exit 6)
+    BB_DIFFERENT,   ///< a comparison that was asked for found differences (exit 1)
 } bb_status;
 
 #if defined(__GNUC__)
@@ -75,7 +76,7 @@ void bb_status_clear(void);
 /// Name of a code, such as "out of memory".
 const char *bb_status_name(bb_status code);
 
-/// Exit code of the program for a code: 0, 2, 3, 4, 5 or 6.
+/// Exit code of the program for a code: 0 to 6.
 int bb_status_exit_code(bb_status code);
 
 /// A snapshot of a thread's record, to carry a failure from a worker to the thread that waits.

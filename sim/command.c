@@ -122,6 +122,21 @@ static const command commands[] = {
      "  --checkpoint-every S  with it: at most every S seconds\n"
      "  --resume FILE    go on from a checkpoint of the same study and build, bit for bit\n"
      LEVEL_HELP},
+    {"rerun", bb_command_rerun,
+     BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |
+         BB_OPTION_DUMP | BB_OPTION_VERIFY,
+     1, INTPTR_MAX, "simulate the study of a result file again",
+     "usage: bitbudget rerun FILE.h5 [key=value ...] [options]\n\n"
+     "Runs the study that a result file records, from that file alone; files that the study names\n"
+     "must stand where they were, unchanged, or be named anew by key=value.\n\n"
+     "  --verify         write nothing unless -o is given; compare all but times with the file:\n"
+     "                   exit code 0 where they are equal to the bit, 1 with what differs\n"
+     "  -o, --output FILE  result file; default outputs/<name of the file>-rerun.h5\n"
+     "  --device WORD    auto, cpu or cuda, for pipelines that name none\n"
+     "  --threads N      default: all processors; the results do not depend on it\n"
+     "  --force          replace a result file that exists\n"
+     "  --dump NAMES     add operators to the file, as run does\n"
+     LEVEL_HELP},
     {"check", bb_command_check,
      BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |
          BB_OPTION_DUMP | BB_OPTION_RESTART,
@@ -144,11 +159,24 @@ static const command commands[] = {
      "print version, libraries and devices, and run the self-test",
      "usage: bitbudget info\n\n"
      "Prints version, libraries, processor and devices, and runs a self-test of seconds.\n"},
-    {"show", bb_command_show, BB_OPTION_WITHIN | BB_OPTION_LEVEL, 1, 1,
-     "print the result table of a result file",
-     "usage: bitbudget show FILE.h5 [--within PRICE]\n\n"
-     "Prints the result table; * marks the Pareto front of price and bytes.\n\n"
-     "  --within PRICE   name the pipeline of fewest bytes whose price is at most this:\n@prices\n"},
+    {"show", bb_command_show, BB_OPTION_WITHIN | BB_OPTION_SHOW | BB_OPTION_LEVEL, 1, INTPTR_MAX,
+     "print the answer and the table of result files",
+     "usage: bitbudget show FILE.h5 ... [options]\n\n"
+     "Prints what a result says and its table in 80 columns; * marks the Pareto front of price and\n"
+     "bytes. Several files of one experiment stand side by side.\n\n"
+     "  --within PRICE   name the pipeline of fewest bytes whose price is at most this:\n@prices\n"
+     "  --by WORD        with it: least bytes, time or joules; default bytes\n"
+     "  --full           every column of the experiment, and its report\n"
+     "  --pipeline NAMES only these pipelines: a,b\n"
+     "  --columns NAMES  datasets of /results over pipelines, as stored: flops,device\n"
+     "  --format WORD    table, csv, json (both as stored, to the bit), md or latex\n"},
+    {"diff", bb_command_diff, BB_OPTION_TOLERANCE | BB_OPTION_LEVEL, 2, 2,
+     "compare two result files of one experiment",
+     "usage: bitbudget diff A.h5 B.h5 [--tolerance T]\n\n"
+     "Prints which keys of the studies differ, which statuses and prices by pipeline, which other\n"
+     "results, and what program and machine made them. Exit code 0 where keys and results are equal,\n"
+     "1 where they differ; times and machines do not count.\n\n"
+     "  --tolerance T    numbers that differ by less than T, relative, are equal; default 0\n"},
     {"sweep", bb_command_sweep,
      BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |
          BB_OPTION_LIST | BB_OPTION_WITHIN | BB_OPTION_SWEEP,
@@ -289,11 +317,11 @@ int bb_command_main(int argument_count, char **arguments, const bb_experiment_ta
         status = act(argument_count, arguments, experiments, &options);
     }
     bb_threads_stop();
-    if (status == BB_OK && !is_printed()) {
+    if ((status == BB_OK || status == BB_DIFFERENT) && !is_printed()) {
         status =
             bb_status_set(BB_IO, __FILE__, __LINE__, "cannot write to stdout: %s", strerror(errno));
     }
-    if (status != BB_OK) {
+    if (status != BB_OK && status != BB_DIFFERENT) { // that is the answer, and printed
         (void)fprintf(stderr, "bitbudget: %s\n", bb_status_message());
         if (options.level == BB_LOG_VERBOSE || status == BB_INTERNAL) {
             (void)fputs(bb_status_trace_text(), stderr);
@@ -304,6 +332,12 @@ int bb_command_main(int argument_count, char **arguments, const bb_experiment_ta
 
 bb_status bb_command_load(const bb_options *options, const bb_experiment_table *experiments,
                           bb_config **out)
+{
+    return bb_command_load_text(options, experiments, NULL, out);
+}
+
+bb_status bb_command_load_text(const bb_options *options, const bb_experiment_table *experiments,
+                               const bb_config_file *file, bb_config **out)
 {
     bb_status status = BB_OK;
     bb_problems problems = {0};
@@ -318,8 +352,10 @@ bb_status bb_command_load(const bb_options *options, const bb_experiment_table *
         BB_TRY(bb_memory_printf(&device, "device=%s", options->device));
         overrides[count++] = device;
     }
-    status =
-        bb_experiment_load(experiments, options->operands[0], overrides, count, &problems, out);
+    status = file == NULL
+                 ? bb_experiment_load(experiments, options->operands[0], overrides, count,
+                                      &problems, out)
+                 : bb_experiment_load_text(experiments, file, overrides, count, &problems, out);
     if (problems.count > 0) {
         bb_text_print(bb_text_string(&problems.lines), stderr);
     }

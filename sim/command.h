@@ -7,7 +7,8 @@
 #include "sim/experiment.h"
 #include "sim/options.h"
 
-/// Runs the command line and returns the exit code: 0 done, 2 usage or configuration, 3 input or
+/// Runs the command line and returns the exit code: 0 done, 1 a comparison found differences, 2
+/// usage or configuration, 3 input or
 /// output, 4 out of memory, 5 device, 6 internal. Messages go to stderr, results to stdout.
 int bb_command_main(int argument_count, char **arguments, const bb_experiment_table *experiments);
 
@@ -15,6 +16,11 @@ int bb_command_main(int argument_count, char **arguments, const bb_experiment_ta
 /// override, and prints all its problems. Errors and ownership as bb_config_load.
 BB_CHECKED bb_status bb_command_load(const bb_options *options,
                                      const bb_experiment_table *experiments, bb_config **out);
+
+/// The same from a text in the place of the file that the first operand names.
+BB_CHECKED bb_status bb_command_load_text(const bb_options *options,
+                                          const bb_experiment_table *experiments,
+                                          const bb_config_file *file, bb_config **out);
 
 /// The output of a configuration: -o, or outputs/<experiment>-<config name>.h5, so that studies of
 /// two experiments do not meet; the name of one from standard input is stdin. Owner of `*out`: the
@@ -24,6 +30,8 @@ BB_CHECKED bb_status bb_command_output(const bb_options *options, const bb_exper
 
 BB_CHECKED bb_status bb_command_run(const bb_options *options,
                                     const bb_experiment_table *experiments);
+BB_CHECKED bb_status bb_command_rerun(const bb_options *options,
+                                      const bb_experiment_table *experiments);
 BB_CHECKED bb_status bb_command_check(const bb_options *options,
                                       const bb_experiment_table *experiments);
 BB_CHECKED bb_status bb_command_config(const bb_options *options,
@@ -33,6 +41,8 @@ BB_CHECKED bb_status bb_command_outputs(const bb_options *options,
 BB_CHECKED bb_status bb_command_info(const bb_options *options,
                                      const bb_experiment_table *experiments);
 BB_CHECKED bb_status bb_command_show(const bb_options *options,
+                                     const bb_experiment_table *experiments);
+BB_CHECKED bb_status bb_command_diff(const bb_options *options,
                                      const bb_experiment_table *experiments);
 BB_CHECKED bb_status bb_command_new(const bb_options *options,
                                     const bb_experiment_table *experiments);

@@ -55,19 +55,15 @@ done:
     return status;
 }
 
-bb_status bb_experiment_load(const bb_experiment_table *table, const char *path,
-                             const char *const *overrides, bb_index override_count,
-                             bb_problems *problems, bb_config **out)
+static bb_status load(const bb_experiment_table *table, bb_config_request request,
+                      bb_problems *problems, bb_config **out)
 {
     bb_status status = BB_OK;
     bb_config *config = NULL;
     const bb_schema *schemas[MAXIMUM_EXPERIMENTS] = {NULL};
-    const bb_config_request request = {.path = path,
-                                       .overrides = overrides,
-                                       .override_count = override_count,
-                                       .schemas = schemas,
-                                       .schema_count = table->count};
     BB_TRY(take_schemas(table, schemas));
+    request.schemas = schemas;
+    request.schema_count = table->count;
     BB_TRY(bb_config_load(&request, problems, &config));
     BB_TRY(judge(table, config, problems));
     *out = config;
@@ -75,6 +71,27 @@ bb_status bb_experiment_load(const bb_experiment_table *table, const char *path,
 done:
     bb_config_destroy(&config);
     return status;
+}
+
+bb_status bb_experiment_load(const bb_experiment_table *table, const char *path,
+                             const char *const *overrides, bb_index override_count,
+                             bb_problems *problems, bb_config **out)
+{
+    const bb_config_request request = {
+        .path = path, .overrides = overrides, .override_count = override_count};
+    return load(table, request, problems, out);
+}
+
+bb_status bb_experiment_load_text(const bb_experiment_table *table, const bb_config_file *file,
+                                  const char *const *overrides, bb_index override_count,
+                                  bb_problems *problems, bb_config **out)
+{
+    const bb_config_request request = {.path = file->name,
+                                       .overrides = overrides,
+                                       .override_count = override_count,
+                                       .files = file,
+                                       .file_count = 1};
+    return load(table, request, problems, out);
 }
 
 bb_status bb_experiment_base_read(const bb_experiment_table *table, bb_config_request request,

@@ -49,7 +49,10 @@ typedef struct bb_experiment {
     const char *const
         *prices; ///< [price_count] datasets; the price is the largest of those there are
     bb_index price_count;
-    const char *price_name;      ///< "overlay error [nm]"
+    const char *price_name;  ///< "overlay error [nm]"
+    const bb_column *scores; ///< [score_count] what the reference is told by: the first item of its
+                             ///< row in a dataset over pipelines; NULL: bytes alone
+    bb_index score_count;
     const char *checkpoint_help; ///< "the heating, every 60 s": what checkpoints keep, and how
                                  ///< often unless told otherwise; NULL: the experiment has none
     bool (*has_sheet)(const void *study); ///< whether a study's results have `sheet`
@@ -84,6 +87,12 @@ BB_CHECKED bb_status bb_experiment_list(const bb_experiment_table *table, bb_exp
 BB_CHECKED bb_status bb_experiment_load(const bb_experiment_table *table, const char *path,
                                         const char *const *overrides, bb_index override_count,
                                         bb_problems *problems, bb_config **out);
+
+/// The same from a text that was read before.
+BB_CHECKED bb_status bb_experiment_load_text(const bb_experiment_table *table,
+                                             const bb_config_file *file,
+                                             const char *const *overrides, bb_index override_count,
+                                             bb_problems *problems, bb_config **out);
 
 /// The same in two steps: the files once, then as often as asked with overrides of its own. Of
 /// `request` the schemas are the table's. Errors and ownership as bb_config_base_read and

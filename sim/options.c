@@ -24,6 +24,13 @@ enum {
     CHECKPOINT,
     EVERY,
     RESUME,
+    VERIFY,
+    FULL,
+    PIPELINE,
+    COLUMNS,
+    BY,
+    FORMAT,
+    TOLERANCE,
     JOBS,
     NODES,
     SHARD,
@@ -49,6 +56,13 @@ static const struct option long_options[] = {
     {"checkpoint", required_argument, NULL, CHECKPOINT},
     {"checkpoint-every", required_argument, NULL, EVERY},
     {"resume", required_argument, NULL, RESUME},
+    {"verify", no_argument, NULL, VERIFY},
+    {"full", no_argument, NULL, FULL},
+    {"pipeline", required_argument, NULL, PIPELINE},
+    {"columns", required_argument, NULL, COLUMNS},
+    {"by", required_argument, NULL, BY},
+    {"format", required_argument, NULL, FORMAT},
+    {"tolerance", required_argument, NULL, TOLERANCE},
     {"jobs", required_argument, NULL, JOBS},
     {"nodes", required_argument, NULL, NODES},
     {"shard", required_argument, NULL, SHARD},
@@ -67,14 +81,16 @@ static unsigned bit_of(int option)
         int option;
         unsigned bit;
     } bits[] = {
-        {'o', BB_OPTION_OUTPUT},       {DEVICE, BB_OPTION_DEVICE},  {THREADS, BB_OPTION_THREADS},
-        {FORCE, BB_OPTION_FORCE},      {'q', BB_OPTION_LEVEL},      {'v', BB_OPTION_LEVEL},
-        {WITHIN, BB_OPTION_WITHIN},    {LIST, BB_OPTION_LIST},      {RESOLVED, BB_OPTION_RESOLVED},
-        {DUMP, BB_OPTION_DUMP},        {QUICK, BB_OPTION_QUICK},    {CHECKPOINT, BB_OPTION_RESTART},
-        {EVERY, BB_OPTION_RESTART},    {RESUME, BB_OPTION_RESTART}, {JOBS, BB_OPTION_SWEEP},
-        {NODES, BB_OPTION_SWEEP},      {SHARD, BB_OPTION_SWEEP},    {ONLY, BB_OPTION_SWEEP},
-        {CSV, BB_OPTION_SWEEP},        {PARTIAL, BB_OPTION_SWEEP},  {SLURM, BB_OPTION_SWEEP},
-        {PRINT_ONLY, BB_OPTION_SWEEP},
+        {'o', BB_OPTION_OUTPUT},    {DEVICE, BB_OPTION_DEVICE},    {THREADS, BB_OPTION_THREADS},
+        {FORCE, BB_OPTION_FORCE},   {'q', BB_OPTION_LEVEL},        {'v', BB_OPTION_LEVEL},
+        {WITHIN, BB_OPTION_WITHIN}, {LIST, BB_OPTION_LIST},        {RESOLVED, BB_OPTION_RESOLVED},
+        {DUMP, BB_OPTION_DUMP},     {QUICK, BB_OPTION_QUICK},      {CHECKPOINT, BB_OPTION_RESTART},
+        {EVERY, BB_OPTION_RESTART}, {RESUME, BB_OPTION_RESTART},   {VERIFY, BB_OPTION_VERIFY},
+        {FULL, BB_OPTION_SHOW},     {PIPELINE, BB_OPTION_SHOW},    {COLUMNS, BB_OPTION_SHOW},
+        {BY, BB_OPTION_SHOW},       {FORMAT, BB_OPTION_SHOW},      {TOLERANCE, BB_OPTION_TOLERANCE},
+        {JOBS, BB_OPTION_SWEEP},    {NODES, BB_OPTION_SWEEP},      {SHARD, BB_OPTION_SWEEP},
+        {ONLY, BB_OPTION_SWEEP},    {CSV, BB_OPTION_SWEEP},        {PARTIAL, BB_OPTION_SWEEP},
+        {SLURM, BB_OPTION_SWEEP},   {PRINT_ONLY, BB_OPTION_SWEEP},
     };
     for (size_t i = 0; i < sizeof bits / sizeof bits[0]; ++i) {
         if (bits[i].option == option) {
@@ -82,6 +98,68 @@ static unsigned bit_of(int option)
         }
     }
     return 0;
+}
+
+// Where the text of an option goes, NULL of one that has none.
+static const char **text_of(int option, bb_options *out)
+{
+    switch (option) {
+    case 'o':
+        return &out->output;
+    case DEVICE:
+        return &out->device;
+    case DUMP:
+        return &out->dump;
+    case CHECKPOINT:
+        return &out->checkpoint;
+    case RESUME:
+        return &out->resume;
+    case PIPELINE:
+        return &out->pipeline;
+    case COLUMNS:
+        return &out->columns;
+    case BY:
+        return &out->by;
+    case FORMAT:
+        return &out->format;
+    case SHARD:
+        return &out->shard;
+    case ONLY:
+        return &out->only;
+    case CSV:
+        return &out->csv;
+    default:
+        return NULL;
+    }
+}
+
+// What an option without a value sets, NULL of others.
+static bool *flag_of(int option, bb_options *out)
+{
+    switch (option) {
+    case 'h':
+        return &out->help;
+    case FORCE:
+        return &out->force;
+    case LIST:
+        return &out->list;
+    case RESOLVED:
+        return &out->resolved;
+    case QUICK:
+        return &out->quick;
+    case VERIFY:
+        return &out->verify;
+    case FULL:
+        return &out->full;
+    case PARTIAL:
+        return &out->partial;
+    case SLURM:
+        return &out->slurm;
+    case PRINT_ONLY:
+        return &out->print_only;
+    default:
+        return NULL;
+    }
 }
 
 static bb_status take_count(const char *name, const char *value, bb_index limit, bb_index *out)
@@ -93,83 +171,10 @@ done:
     return status;
 }
 
-// Options of sweeps; false where it is none of them.
-static bool take_sweep_value(int option, const char *value, bb_options *out, bb_status *status)
-{
-    switch (option) {
-    case JOBS:
-        *status = take_count("jobs", value, 256, &out->jobs);
-        break;
-    case NODES:
-        *status = take_count("nodes", value, 100000, &out->nodes);
-        break;
-    case SHARD:
-        out->shard = value;
-        break;
-    case ONLY:
-        out->only = value;
-        break;
-    case CSV:
-        out->csv = value;
-        break;
-    case PARTIAL:
-        out->partial = true;
-        break;
-    case SLURM:
-        out->slurm = true;
-        break;
-    case PRINT_ONLY:
-        out->print_only = true;
-        break;
-    default:
-        return false;
-    }
-    return true;
-}
-
-static bb_status take_value(int option, const char *value, bb_options *out)
+static bb_status take_number(int option, const char *value, bb_options *out)
 {
     bb_status status = BB_OK;
-    if (take_sweep_value(option, value, out, &status)) {
-        return status;
-    }
     switch (option) {
-    case 'h':
-        out->help = true;
-        break;
-    case 'o':
-        out->output = value;
-        break;
-    case 'q':
-        out->level = BB_LOG_QUIET;
-        break;
-    case 'v':
-        out->level = BB_LOG_VERBOSE;
-        break;
-    case DEVICE:
-        out->device = value;
-        break;
-    case DUMP:
-        out->dump = value;
-        break;
-    case FORCE:
-        out->force = true;
-        break;
-    case LIST:
-        out->list = true;
-        break;
-    case RESOLVED:
-        out->resolved = true;
-        break;
-    case QUICK:
-        out->quick = true;
-        break;
-    case CHECKPOINT:
-        out->checkpoint = value;
-        break;
-    case RESUME:
-        out->resume = value;
-        break;
     case EVERY:
         BB_REQUIRE(bb_scalar_double(value, &out->checkpoint_every_s) &&
                        out->checkpoint_every_s >= 0.0,
@@ -180,6 +185,16 @@ static bb_status take_value(int option, const char *value, bb_options *out)
                        out->threads <= 1024,
                    BB_INVALID, "--threads %s, expected an integer in [1, 1024]", value);
         break;
+    case JOBS:
+        BB_TRY(take_count("jobs", value, 256, &out->jobs));
+        break;
+    case NODES:
+        BB_TRY(take_count("nodes", value, 100000, &out->nodes));
+        break;
+    case TOLERANCE:
+        BB_REQUIRE(bb_scalar_double(value, &out->tolerance) && out->tolerance >= 0.0, BB_INVALID,
+                   "--tolerance %s, expected a number of at least 0", value);
+        break;
     default:
         BB_REQUIRE(bb_scalar_double(value, &out->within) && out->within >= 0.0, BB_INVALID,
                    "--within %s, expected a number of at least 0", value);
@@ -187,6 +202,22 @@ static bb_status take_value(int option, const char *value, bb_options *out)
     }
 done:
     return status;
+}
+
+static bb_status take_value(int option, const char *value, bb_options *out)
+{
+    const char **text = text_of(option, out);
+    bool *flag = flag_of(option, out);
+    if (text != NULL) {
+        *text = value;
+    } else if (flag != NULL) {
+        *flag = true;
+    } else if (option == 'q' || option == 'v') {
+        out->level = option == 'q' ? BB_LOG_QUIET : BB_LOG_VERBOSE;
+    } else {
+        return take_number(option, value, out);
+    }
+    return BB_OK;
 }
 
 // The option of a command that is nearest to what was typed, NULL where none is near.

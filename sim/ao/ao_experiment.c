@@ -52,6 +52,7 @@ static const bb_output_table *const outputs[] = {
     &bb_factor_spectrum_tiles,
     NULL,
 };
+static const bb_column scores[] = {{"strehl", "Strehl ratio", 1.0}};
 static const char *const prices[] = {"strehl_loss"};
 
 const bb_experiment bb_ao_experiment = {
@@ -67,6 +68,8 @@ const bb_experiment bb_ao_experiment = {
     .prices = prices,
     .price_count = sizeof prices / sizeof prices[0],
     .price_name = "strehl loss",
+    .scores = scores,
+    .score_count = sizeof scores / sizeof scores[0],
     .checkpoint_help = "pipelines, a tenth of the time at most",
     .operators = "Cmm,Cmm_core,Ctm,Ctt,R,pupil",
 };

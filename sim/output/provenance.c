@@ -5,6 +5,7 @@
 #include "core/clock.h"
 #include "core/device/device.h"
 #include "core/memory.h"
+#include "sim/config/named_files.h"
 
 #include <cblas.h>
 #include <cholmod.h>
@@ -16,10 +17,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 #include <yaml.h>
 #include <zfp.h>
 
 #define SCHEMA_VERSION "2"
+
+enum { PATH_BYTES = 4096 };
 
 // Those that change what libraries do or where a run stands.
 static const char *const recorded_environment[] = {
@@ -127,6 +131,8 @@ typedef struct config_record {
     const char **names, **texts; // [count]
     bb_index count;
     const char *resolved;
+    char **keys, **files, **digests; // [input_count], NULL where the study names no file
+    bb_index input_count;
 } config_record;
 
 static const bb_output outputs[] = {
@@ -139,8 +145,78 @@ static const bb_output outputs[] = {
      .member = offsetof(config_record, resolved)},
 };
 
+static const bb_output inputs[] = {
+    {"input", "input", NULL, "keys of the study that name a file",
+     .member = offsetof(config_record, keys), .count = offsetof(config_record, input_count)},
+    {"input_file", "input", NULL, "those files, named from the root",
+     .member = offsetof(config_record, files)},
+    {"input_digest", "input", NULL, "XXH3-128 of their bytes when the run began",
+     .note = "empty of a file that could not be read, which the study does not use",
+     .member = offsetof(config_record, digests)},
+};
+
 const bb_output_table bb_provenance_outputs = {
     .title = "/provenance", .group = "provenance", BB_OUTPUT_ROWS(outputs)};
+
+const bb_output_table bb_provenance_inputs = {.title = "/provenance",
+                                              .when = "Where the study names files:",
+                                              .group = "provenance",
+                                              BB_OUTPUT_ROWS(inputs)};
+
+static bb_status count_input(void *context, const char *key, const char *file)
+{
+    (void)key;
+    (void)file;
+    ++*(bb_index *)context;
+    return BB_OK;
+}
+
+static bb_status add_input(void *context, const char *key, const char *file)
+{
+    bb_status status = BB_OK;
+    config_record *record = context;
+    const bb_index i = record->input_count++;
+    char digest[BB_DIGEST_BYTES];
+    char folder[PATH_BYTES];
+    const bool named = file[0] == '/' || getcwd(folder, sizeof folder) == NULL;
+    BB_TRY(bb_memory_text(key, &record->keys[i]));
+    BB_TRY(named ? bb_memory_text(file, &record->files[i])
+                 : bb_memory_printf(&record->files[i], "%s/%s", folder, file));
+    const bb_status read = bb_value_digest_file(file, digest);
+    BB_REQUIRE(read != BB_MEMORY, BB_MEMORY, "host memory exhausted: digest of '%s'", file);
+    BB_TRY(bb_memory_text(read == BB_OK ? digest : "", &record->digests[i]));
+done:
+    return status;
+}
+
+static bb_status find_inputs(const bb_config *config, config_record *record)
+{
+    bb_status status = BB_OK;
+    bb_index count = 0;
+    const bb_schema *schema = bb_config_schema(config);
+    const void *study = bb_config_study(config);
+    BB_TRY(bb_named_files_visit(schema, study, count_input, &count));
+    if (count > 0) {
+        BB_TRY(BB_ZEROED(count, &record->keys));
+        BB_TRY(BB_ZEROED(count, &record->files));
+        BB_TRY(BB_ZEROED(count, &record->digests));
+        BB_TRY(bb_named_files_visit(schema, study, add_input, record));
+    }
+done:
+    return status;
+}
+
+static void release_inputs(config_record *record)
+{
+    for (bb_index i = 0; i < record->input_count; ++i) {
+        BB_RELEASE(&record->keys[i]);
+        BB_RELEASE(&record->files[i]);
+        BB_RELEASE(&record->digests[i]);
+    }
+    BB_RELEASE(&record->keys);
+    BB_RELEASE(&record->files);
+    BB_RELEASE(&record->digests);
+}
 
 static bb_status record_config(bb_results *results, const bb_config *config)
 {
@@ -155,9 +231,14 @@ static bb_status record_config(bb_results *results, const bb_config *config)
     }
     BB_TRY(bb_config_resolved(config, &resolved));
     record.resolved = bb_text_string(&resolved);
+    BB_TRY(find_inputs(config, &record));
     BB_TRY(bb_output_table_publish(&bb_provenance_outputs, &record, NULL, results));
+    if (record.input_count > 0) {
+        BB_TRY(bb_output_table_publish(&bb_provenance_inputs, &record, NULL, results));
+    }
 done:
     bb_text_release(&resolved);
+    release_inputs(&record);
     BB_RELEASE(&record.texts);
     BB_RELEASE(&record.names);
     return status;

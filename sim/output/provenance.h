@@ -20,8 +20,9 @@ enum { BB_LIBRARIES = 8 };
 /// Versions as the libraries themselves state them.
 void bb_provenance_libraries(bb_library out[BB_LIBRARIES]);
 
-/// The datasets of /provenance.
+/// The datasets of /provenance: the configuration, and the files that it names.
 extern const bb_output_table bb_provenance_outputs;
+extern const bb_output_table bb_provenance_inputs;
 
 /// Records everything but the end; call before the run. `arguments` [argument_count] is the command
 /// line. `config` is NULL where none was read.

@@ -319,6 +319,7 @@ static bb_status read_checked(hid_t file, bb_results *results)
     BB_TRY(copy_root_attribute(file, "results_digest", true, results));
     BB_TRY(copy_root_attribute(file, "title", false, results));
     BB_TRY(copy_root_attribute(file, "source", false, results));
+    BB_TRY(copy_root_attribute(file, "price_note", false, results));
     BB_TRY(copy_root_attribute(file, "schema_version", false, results));
     BB_TRY(check_schema(results));
     const char *text = bb_results_note_text(results, "", "status");

@@ -46,6 +46,8 @@ static const bb_output_table *const outputs[] = {
     &bb_realtime_table_worst,      &bb_realtime_table_schedules,
     &bb_realtime_table_stream,     NULL,
 };
+static const bb_column scores[] = {{"overlay_x_nm", "overlay by heating x", 1.0},
+                                   {"overlay_y_nm", "y", 1.0}};
 static const char *const prices[] = {"overlay_error_x_nm", "overlay_error_y_nm",
                                      "overlay_residual_nm"};
 
@@ -67,6 +69,8 @@ const bb_experiment bb_wafer_experiment = {
     .prices = prices,
     .price_count = sizeof prices / sizeof prices[0],
     .price_name = "overlay error [nm]",
+    .scores = scores,
+    .score_count = sizeof scores / sizeof scores[0],
     .checkpoint_help = "the heating, every 60 s",
     .sheet = "probes",
     .has_sheet = bb_wafer_study_has_probes,

@@ -149,7 +149,12 @@ static void usage_errors_exit_with_2(void **state)
            " --");
     expect("bitbudget run --help", 0, "keep what is done in FILE:\n  --");
     expect("bitbudget show --help", 0, "   wafer: overlay error [nm]\n");
-    expect("bitbudget show a b", 2, "2 operands");
+    expect("bitbudget show", 2, "0 operands");
+    expect("bitbudget show a b", 3, "cannot show 'a': No such file");
+    expect("bitbudget show a.h5 --format text", 2, "expected one of table, csv, json, md, latex");
+    expect("bitbudget show a.h5 --within 1 --by tim", 2, "joules (did you mean time?)");
+    expect("bitbudget show a.h5 --by time", 2, "name it with --within");
+    expect("bitbudget show a.h5 --full --columns flops", 2, "give one");
     expect("bitbudget run a.yaml --frobnicate", 2, "option --frobnicate");
     expect("bitbudget run a.yaml --threads", 2, "--threads needs a value");
     expect("bitbudget run a.yaml --threads 0", 2, "--threads 0");
@@ -191,11 +196,24 @@ static void runs_write_a_file_and_print_a_table(void **state)
     (void)state;
     expect("bitbudget run a.yaml length_m=0.25 --threads 2 -q", 0, "results: outputs/toy-a.h5");
     assert_non_null(strstr(printed, "* fp16"));
+    assert_non_null(strstr(printed, "Fewest bytes before the price climbs: fp32"));
     expect("bitbudget show outputs/toy-a.h5 --within 0.1", 0,
+           "Fewest bytes within overlay error 0.1 nm: fp32");
+    expect("bitbudget show outputs/toy-a.h5 --within 0.1 --full", 0,
            "cheapest within overlay error [nm] 0.1: fp32");
+    expect("bitbudget show outputs/toy-a.h5 --columns total", 2, "has 0 axes");
+    expect("bitbudget show outputs/toy-a.h5 --format csv --pipeline fp16", 0,
+           "pipeline,status,price [nm],operator_bytes [byte]\nfp16,ok,0.5,2000000\n");
+    expect("bitbudget show outputs/toy-a.h5 --format json", 0, "\"unit\": \"byte\"");
+    expect("bitbudget show outputs/toy-a.h5 --format latex", 0, "not\\_spd");
+    expect("bitbudget show outputs/toy-a.h5 --format md", 0, "| \\* | fp16 | ok |");
     expect("bitbudget run a.yaml -q", 3, "--force");
     expect("bitbudget run a.yaml -q --force", 0, "results: outputs/toy-a.h5");
     expect("bitbudget run a.yaml -q -o other.h5", 0, "results: other.h5");
+    expect("bitbudget show outputs/toy-a.h5 other.h5", 0,
+           "toy-a           other\n  pipeline     price     MB    price     MB\n");
+    assert_non_null(strstr(printed, "hp3        not_spd  2.000  not_spd  2.000"));
+    expect("bitbudget show other.h5 other.h5", 2, "'other.h5' is named twice");
     expect("bitbudget run a.yaml -o none/other.h5", 3, "No such file");
     expect("bitbudget run none.yaml", 3, "cannot read configuration");
     expect("bitbudget show a.yaml", 3, "not an HDF5 file");

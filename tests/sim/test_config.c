@@ -35,7 +35,11 @@ static bb_status load(const char *path, const char *const *overrides, bb_index c
                       bb_problems *problems, bb_config **out)
 {
     const bb_schema *schemas[] = {&toy_schema};
-    const bb_config_request request = {path, overrides, count, schemas, 1};
+    const bb_config_request request = {.path = path,
+                                       .overrides = overrides,
+                                       .override_count = count,
+                                       .schemas = schemas,
+                                       .schema_count = 1};
     return bb_config_load(&request, problems, out);
 }
 

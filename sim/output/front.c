@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/output/front.h"
+
+#include "core/memory.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PATH_BYTES = 128 };
+
+// Times that differ by less are equal: runs of one study on one machine do.
+static const double time_spread = 1.1;
+
+// An answer this wrong, relative to itself, is lost: it is on no front, however few its bytes.
+static const double lost = 0.999;
+
+const bb_dataset *bb_front_column(const bb_results *results, const char *name, bb_index count)
+{
+    char path[PATH_BYTES];
+    (void)snprintf(path, sizeof path, "results/%s", name);
+    const bb_dataset *dataset = bb_results_find(results, path);
+    bool fits = dataset != NULL && dataset->rank == 1 && dataset->count == count &&
+                strcmp(dataset->axes[0], "pipeline") == 0;
+    return fits ? dataset : NULL;
+}
+
+static double number_of(const bb_results *results, const char *name, bb_index count, bb_index row)
+{
+    const bb_dataset *dataset = bb_front_column(results, name, count);
+    return dataset == NULL || dataset->is_text ? NAN : dataset->numbers[row];
+}
+
+static bool is_ok(const bb_results *results, bb_index count, bb_index row)
+{
+    const bb_dataset *dataset = bb_front_column(results, "status", count);
+    return dataset == NULL || !dataset->is_text || strcmp(dataset->texts[row], "ok") == 0;
+}
+
+// Price of a row where it has one draw, NaN where it has none.
+static double plain_price(const bb_experiment *experiment, const bb_results *results,
+                          bb_index count, bb_index row)
+{
+    double largest = -INFINITY;
+    for (bb_index i = 0; i < experiment->price_count; ++i) {
+        if (bb_front_column(results, experiment->prices[i], count) == NULL) {
+            continue;
+        }
+        double price = number_of(results, experiment->prices[i], count, row);
+        largest = isnan(price) || isnan(largest) ? NAN : fmax(largest, price);
+    }
+    return isinf(largest) ? NAN : largest;
+}
+
+static bb_front_cost cost_of(const bb_experiment *experiment, const bb_results *results,
+                             bb_index count, bb_index row)
+{
+    static const char *const datasets[BB_FRONT_MEASURES] = {"operator_bytes", "solve_time_s",
+                                                            "energy_j"};
+    bb_front_cost cost = {.plain_price = plain_price(experiment, results, count, row)};
+    bool drawn = number_of(results, "draws", count, row) > 1.0;
+    double price = drawn ? number_of(results, "price_worst", count, row) : cost.plain_price;
+    cost.price = isnan(price) ? INFINITY : price;
+    for (int m = 0; m < BB_FRONT_MEASURES; ++m) {
+        double value = number_of(results, datasets[m], count, row);
+        cost.measures[m] = isnan(value) ? INFINITY : value;
+    }
+    cost.takes_part = isfinite(cost.price) && is_ok(results, count, row) &&
+                      !(number_of(results, "qoi_relative_error", count, row) >= lost);
+    return cost;
+}
+
+// Whether all that finished computed on a GPU, whose time is the format's; a cpu's is of its
+// emulation.
+static bool are_timed(const bb_results *results, const bb_front_cost *costs, bb_index count)
+{
+    const bb_dataset *devices = bb_front_column(results, "device", count);
+    bool timed = devices != NULL && devices->is_text;
+    for (bb_index i = 0; timed && i < count; ++i) {
+        timed = !costs[i].takes_part || strcmp(devices->texts[i], "cuda") == 0;
+    }
+    return timed;
+}
+
+bb_status bb_front_find(const bb_experiment *experiment, const bb_results *results, bb_front *out)
+{
+    bb_status status = BB_OK;
+    *out = (bb_front){.names = bb_results_find(results, "results/pipeline")};
+    BB_REQUIRE(out->names != NULL && out->names->is_text && out->names->is_axis, BB_INVALID,
+               "results without an axis 'pipeline' of names");
+    BB_TRY(BB_ALLOCATE(out->names->count, &out->costs));
+    for (bb_index i = 0; i < out->names->count; ++i) {
+        out->costs[i] = cost_of(experiment, results, out->names->count, i);
+    }
+    out->timed = are_timed(results, out->costs, out->names->count);
+done:
+    return status;
+}
+
+void bb_front_release(bb_front *front)
+{
+    BB_RELEASE(&front->costs);
+}
+
+static double seconds_of(const bb_front *front, bb_index row)
+{
+    return front->timed ? front->costs[row].measures[BB_FRONT_TIME] : 0.0;
+}
+
+static bool beats(const bb_front *front, bb_index i, bb_index j)
+{
+    const bb_front_cost *a = &front->costs[i];
+    const bb_front_cost *b = &front->costs[j];
+    const double a_bytes = a->measures[BB_FRONT_BYTES];
+    const double b_bytes = b->measures[BB_FRONT_BYTES];
+    const double a_seconds = seconds_of(front, i);
+    const double b_seconds = seconds_of(front, j);
+    return a->takes_part && a->price <= b->price && a_bytes <= b_bytes &&
+           a_seconds <= time_spread * b_seconds &&
+           (a->price < b->price || a_bytes < b_bytes || time_spread * a_seconds < b_seconds);
+}
+
+bool bb_front_has(const bb_front *front, bb_index row)
+{
+    if (!front->costs[row].takes_part) {
+        return false;
+    }
+    for (bb_index other = 0; other < front->names->count; ++other) {
+        if (beats(front, other, row)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bb_index bb_front_least(const bb_front *front, double within, bb_front_measure measure)
+{
+    bb_index best = -1;
+    for (bb_index i = 0; i < front->names->count; ++i) {
+        const bb_front_cost *cost = &front->costs[i];
+        const double value = cost->measures[measure];
+        if (!cost->takes_part || cost->price > within ||
+            (measure != BB_FRONT_BYTES && isinf(value))) {
+            continue;
+        }
+        const double least = best < 0 ? INFINITY : front->costs[best].measures[measure];
+        if (best < 0 || value < least ||
+            (value == least && seconds_of(front, i) < seconds_of(front, best))) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+bb_index bb_front_knee(const bb_front *front)
+{
+    double price[2] = {INFINITY, -INFINITY}; // least and largest
+    double size[2] = {INFINITY, -INFINITY};  // logarithms of bytes
+    double farthest = 0.0;
+    bb_index knee = -1;
+    for (int pass = 0; pass < 2; ++pass) {
+        for (bb_index i = 0; i < front->names->count; ++i) {
+            const bb_front_cost *cost = &front->costs[i];
+            const double bytes = cost->measures[BB_FRONT_BYTES];
+            if (!bb_front_has(front, i) || !isfinite(bytes) || bytes <= 0.0) {
+                continue;
+            }
+            if (pass == 0) {
+                price[0] = fmin(price[0], cost->price);
+                price[1] = fmax(price[1], cost->price);
+                size[0] = fmin(size[0], log(bytes));
+                size[1] = fmax(size[1], log(bytes));
+                continue;
+            }
+            const double below = 1.0 - (cost->price - price[0]) / (price[1] - price[0]) -
+                                 (log(bytes) - size[0]) / (size[1] - size[0]);
+            if (below > farthest + 1e-9) { // the ends lie on the line but for rounding
+                farthest = below;
+                knee = i;
+            }
+        }
+    }
+    return knee;
+}

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/output/grid.h"
+
+#include "core/memory.h"
+#include "sim/config/suggestion.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { HEADER_BYTES = 80 };
+
+void bb_grid_release(bb_grid *grid)
+{
+    for (bb_index c = 0; c < grid->count; ++c) {
+        BB_RELEASE(&grid->columns[c].header);
+        BB_RELEASE(&grid->columns[c].numbers);
+        BB_RELEASE(&grid->columns[c].texts);
+    }
+    BB_RELEASE(&grid->columns);
+    BB_RELEASE(&grid->names);
+    BB_RELEASE(&grid->marked);
+    *grid = (bb_grid){0};
+}
+
+// Whether a list "a,b" has a name; a name may have commas where it is the whole list.
+static bool is_listed(const char *list, const char *name)
+{
+    const size_t length = strlen(name);
+    if (strcmp(list, name) == 0) {
+        return true;
+    }
+    for (const char *item = list; *item != '\0';) {
+        const size_t size = strcspn(item, ",");
+        if (size == length && strncmp(item, name, length) == 0) {
+            return true;
+        }
+        item += size + (item[size] == ',');
+    }
+    return false;
+}
+
+static const bb_dataset *names_of(const bb_results *results)
+{
+    return bb_results_find(results, "results/pipeline");
+}
+
+static bb_index find_text(const char *const *texts, bb_index count, const char *text)
+{
+    for (bb_index i = 0; i < count; ++i) {
+        if (strcmp(texts[i], text) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+bb_status bb_grid_add_rows(bb_grid *grid, const bb_results *results, const char *only)
+{
+    bb_status status = BB_OK;
+    const bb_dataset *names = names_of(results);
+    BB_TRY(bb_memory_resize(grid->rows + names->count, sizeof *grid->names, (void **)&grid->names));
+    BB_TRY(
+        bb_memory_resize(grid->rows + names->count, sizeof *grid->marked, (void **)&grid->marked));
+    for (bb_index i = 0; i < names->count; ++i) {
+        const char *name = names->texts[i];
+        if ((only == NULL || is_listed(only, name)) &&
+            find_text(grid->names, grid->rows, name) < 0) {
+            grid->marked[grid->rows] = false;
+            grid->names[grid->rows++] = name;
+        }
+    }
+done:
+    return status;
+}
+
+// Makes room for a column and takes `draft`, whose header is owned from now on.
+static bb_status add_column(bb_grid *grid, bb_grid_column draft, const char *header)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_memory_text(header, &draft.header));
+    BB_TRY(bb_memory_resize(grid->count + 1, sizeof *grid->columns, (void **)&grid->columns));
+    grid->columns[grid->count++] = draft;
+    draft = (bb_grid_column){0};
+done:
+    if (status != BB_OK) {
+        BB_RELEASE(&draft.header);
+    }
+    return status;
+}
+
+static bb_status add_numbers(bb_grid *grid, const bb_grid_source *source, bb_grid_column draft,
+                             const char *header, const double *values)
+{
+    bb_status status = BB_OK;
+    const bb_dataset *names = names_of(source->results);
+    BB_TRY(add_column(grid, draft, header));
+    bb_grid_column *column = &grid->columns[grid->count - 1];
+    BB_TRY(BB_ALLOCATE(grid->rows, &column->numbers));
+    for (bb_index row = 0; row < grid->rows; ++row) {
+        const bb_index i =
+            find_text((const char *const *)names->texts, names->count, grid->names[row]);
+        column->numbers[row] = i < 0 ? NAN : values[i];
+    }
+done:
+    return status;
+}
+
+static bb_status add_texts(bb_grid *grid, const bb_grid_source *source, const bb_dataset *dataset)
+{
+    bb_status status = BB_OK;
+    const bb_dataset *names = names_of(source->results);
+    bb_grid_column *column = &grid->columns[grid->count - 1];
+    BB_TRY(BB_ZEROED(grid->rows, &column->texts));
+    for (bb_index row = 0; row < grid->rows; ++row) {
+        const bb_index i =
+            find_text((const char *const *)names->texts, names->count, grid->names[row]);
+        column->texts[row] = i < 0 ? "" : dataset->texts[i];
+    }
+done:
+    return status;
+}
+
+static bb_status add_dataset(bb_grid *grid, const bb_grid_source *source, const char *name,
+                             const char *header, double scale)
+{
+    bb_status status = BB_OK;
+    const bb_dataset *dataset =
+        bb_front_column(source->results, name, names_of(source->results)->count);
+    if (dataset == NULL) {
+        goto done;
+    }
+    const bb_grid_column draft = {.name = dataset->name,
+                                  .label = source->label,
+                                  .unit = dataset->unit,
+                                  .long_name = dataset->long_name,
+                                  .scale = scale};
+    if (dataset->is_text) {
+        BB_TRY(add_column(grid, draft, header));
+        BB_TRY(add_texts(grid, source, dataset));
+    } else {
+        BB_TRY(add_numbers(grid, source, draft, header, dataset->numbers));
+    }
+done:
+    return status;
+}
+
+// The largest of the experiment's prices, of a pipeline as it is.
+static bb_status add_price(bb_grid *grid, const bb_grid_source *source, const char *header)
+{
+    bb_status status = BB_OK;
+    double *prices = NULL;
+    const bb_dataset *first = NULL;
+    const bb_index count = source->front->names->count;
+    for (bb_index i = 0; first == NULL && i < source->experiment->price_count; ++i) {
+        first = bb_front_column(source->results, source->experiment->prices[i], count);
+    }
+    BB_TRY(BB_ALLOCATE(count, &prices));
+    for (bb_index i = 0; i < count; ++i) {
+        prices[i] = source->front->costs[i].plain_price;
+    }
+    const bb_grid_column draft = {.name = "price",
+                                  .label = source->label,
+                                  .unit = first == NULL ? "1" : first->unit,
+                                  .long_name = source->experiment->price_name,
+                                  .scale = 1.0};
+    BB_TRY(add_numbers(grid, source, draft, header, prices));
+done:
+    BB_RELEASE(&prices);
+    return status;
+}
+
+// Most draws of a pipeline; 1 without.
+static double most_draws(const bb_results *results, bb_index count)
+{
+    double largest = 1.0;
+    const bb_dataset *draws = bb_front_column(results, "draws", count);
+    for (bb_index i = 0; draws != NULL && !draws->is_text && i < count; ++i) {
+        largest = draws->numbers[i] > largest ? draws->numbers[i] : largest;
+    }
+    return largest;
+}
+
+static void mark_front(bb_grid *grid, const bb_front *front)
+{
+    for (bb_index i = 0; i < front->names->count; ++i) {
+        const bb_index row = find_text(grid->names, grid->rows, front->names->texts[i]);
+        if (row >= 0) {
+            grid->marked[row] = bb_front_has(front, i);
+        }
+    }
+}
+
+bb_status bb_grid_add_brief(bb_grid *grid, const bb_grid_source *source, bool for_people)
+{
+    bb_status status = BB_OK;
+    char header[HEADER_BYTES];
+    const bb_index count = names_of(source->results)->count;
+    const double draws = most_draws(source->results, count);
+    const bool single = source->label[0] == '\0';
+    if (single) {
+        mark_front(grid, source->front);
+    }
+    if (single || !for_people) {
+        BB_TRY(add_dataset(grid, source, "status", "status", 1.0));
+    }
+    BB_TRY(add_price(grid, source, single ? source->experiment->price_name : "price"));
+    const bb_dataset *statuses = bb_front_column(source->results, "status", count);
+    if (!single && for_people && statuses != NULL && statuses->is_text) {
+        BB_TRY(add_texts(grid, source, statuses));
+    }
+    BB_TRY(add_dataset(grid, source, "operator_bytes", "MB", 1e-6));
+    if (single) {
+        BB_TRY(add_dataset(grid, source, "compression_ratio", "ratio", 1.0));
+    }
+    if (single && draws > 1.0) {
+        (void)snprintf(header, sizeof header, "worst of %.0f", draws);
+        BB_TRY(add_dataset(grid, source, "price_worst", header, 1.0));
+    }
+done:
+    return status;
+}
+
+bb_status bb_grid_add_full(bb_grid *grid, const bb_grid_source *source)
+{
+    bb_status status = BB_OK;
+    const bb_experiment *experiment = source->experiment;
+    if (source->label[0] == '\0') {
+        mark_front(grid, source->front);
+    }
+    BB_TRY(add_dataset(grid, source, "status", "status", 1.0));
+    for (bb_index i = 0; i < experiment->column_count; ++i) {
+        const bb_column *column = &experiment->columns[i];
+        BB_TRY(add_dataset(grid, source, column->dataset, column->header, column->scale));
+    }
+    if (most_draws(source->results, names_of(source->results)->count) > 1.0) {
+        BB_TRY(add_dataset(grid, source, "price_worst", "worst draw", 1.0));
+    }
+done:
+    return status;
+}
+
+// Says what is wrong with a name that is no dataset over pipelines alone.
+static bb_status refuse_dataset(const bb_grid_source *source, const char *name)
+{
+    const char *nearest = NULL;
+    bb_index distance = PTRDIFF_MAX;
+    const bb_index rows = names_of(source->results)->count;
+    for (bb_index i = 0; i < bb_results_count(source->results); ++i) {
+        const bb_dataset *dataset = bb_results_dataset(source->results, i);
+        if (strcmp(dataset->group, "results") == 0 && strcmp(dataset->name, name) == 0) {
+            return bb_status_set(BB_INVALID, __FILE__, __LINE__,
+                                 "--columns %s: '%s' of '%s' has %d axes, expected the pipeline "
+                                 "alone",
+                                 name, name, source->path, dataset->rank);
+        }
+        if (strcmp(dataset->group, "results") == 0 &&
+            bb_front_column(source->results, dataset->name, rows) != NULL) {
+            bb_suggestion_consider(name, dataset->name, &distance, &nearest);
+        }
+    }
+    return bb_status_set(BB_INVALID, __FILE__, __LINE__,
+                         "--columns %s: no dataset '%s' in /results of '%s'%s%s%s", name, name,
+                         source->path, nearest == NULL ? "" : " (did you mean ",
+                         nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?)");
+}
+
+// "operator_bytes [byte]", as its dataset has it.
+static bb_status add_named(bb_grid *grid, const bb_grid_source *source, const char *name)
+{
+    bb_status status = BB_OK;
+    char header[HEADER_BYTES];
+    const bb_dataset *dataset =
+        bb_front_column(source->results, name, names_of(source->results)->count);
+    if (dataset == NULL) {
+        return refuse_dataset(source, name);
+    }
+    const bool pure = dataset->unit[0] == '\0' || strcmp(dataset->unit, "1") == 0;
+    (void)snprintf(header, sizeof header, "%.50s%s%.20s%s", name, pure ? "" : " [",
+                   pure ? "" : dataset->unit, pure ? "" : "]");
+    BB_TRY(add_dataset(grid, source, name, header, 1.0));
+done:
+    return status;
+}
+
+bb_status bb_grid_add_named(bb_grid *grid, const bb_grid_source *source, const char *names)
+{
+    bb_status status = BB_OK;
+    char *name = NULL;
+    if (source->label[0] == '\0') {
+        mark_front(grid, source->front);
+    }
+    for (const char *item = names; item != NULL;) {
+        const size_t size = strcspn(item, ",");
+        BB_RELEASE(&name);
+        BB_TRY(bb_memory_printf(&name, "%.*s", (int)size, item));
+        BB_TRY(add_named(grid, source, name));
+        item = item[size] == ',' ? item + size + 1 : NULL;
+    }
+done:
+    BB_RELEASE(&name);
+    return status;
+}
+
+static bb_status check_name(const char *name, const bb_grid_source *sources, bb_index count)
+{
+    const char *nearest = NULL;
+    bb_index distance = PTRDIFF_MAX;
+    for (bb_index s = 0; s < count; ++s) {
+        const bb_dataset *names = names_of(sources[s].results);
+        if (find_text((const char *const *)names->texts, names->count, name) >= 0) {
+            return BB_OK;
+        }
+        for (bb_index i = 0; i < names->count; ++i) {
+            bb_suggestion_consider(name, names->texts[i], &distance, &nearest);
+        }
+    }
+    return bb_status_set(BB_INVALID, __FILE__, __LINE__, "--pipeline %s: no pipeline '%s'%s%s%s",
+                         name, name, nearest == NULL ? "" : " (did you mean ",
+                         nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?)");
+}
+
+bb_status bb_grid_check_names(const char *only, const bb_grid_source *sources, bb_index count)
+{
+    bb_status status = BB_OK;
+    char *name = NULL;
+    if (check_name(only, sources, count) == BB_OK) {
+        goto done;
+    }
+    for (const char *item = only; item != NULL;) {
+        const size_t size = strcspn(item, ",");
+        BB_RELEASE(&name);
+        BB_TRY(bb_memory_printf(&name, "%.*s", (int)size, item));
+        BB_TRY(check_name(name, sources, count));
+        item = item[size] == ',' ? item + size + 1 : NULL;
+    }
+done:
+    BB_RELEASE(&name);
+    return status;
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The short form of results on a terminal.
+#include "sim/output/summary.h"
+
+#include "core/memory.h"
+#include "sim/output/cell.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MARK_WIDTH = 2, GAP = 2, LEAST_NAME = 12, LABEL_WIDTH = 30 };
+
+static const char *cell_text(const bb_grid_column *column, bb_index row, char number[BB_CELL_BYTES])
+{
+    if (column->numbers == NULL) {
+        return column->texts[row];
+    }
+    const double value = column->numbers[row];
+    // An absent number of a pipeline that failed: its status says why.
+    if (isnan(value) && column->texts != NULL && column->texts[row][0] != '\0') {
+        return column->texts[row];
+    }
+    bb_cell_number(column->scale * value, number);
+    return number;
+}
+
+static int width_of(const bb_grid *grid, bb_index c)
+{
+    const bb_grid_column *column = &grid->columns[c];
+    char number[BB_CELL_BYTES];
+    int width = bb_cell_width(column->header);
+    for (bb_index row = 0; row < grid->rows; ++row) {
+        const int columns = bb_cell_width(cell_text(column, row, number));
+        width = columns > width ? columns : width;
+    }
+    return width;
+}
+
+// The end of the block that starts at a column: what fits, at least one.
+static bb_index block_end(const int *widths, bb_index start, bb_index count, int room)
+{
+    bb_index end = start;
+    while (end < count && (end == start || room >= GAP + widths[end])) {
+        room -= GAP + widths[end++];
+    }
+    return end;
+}
+
+static int name_width(const bb_grid *grid)
+{
+    int width = (int)strlen("pipeline");
+    for (bb_index row = 0; row < grid->rows; ++row) {
+        const int columns = bb_cell_width(grid->names[row]);
+        width = columns > width ? columns : width;
+    }
+    return width;
+}
+
+static bool is_shown(char *const *shown, bb_index count, const char *text)
+{
+    for (bb_index i = 0; i < count; ++i) {
+        if (strcmp(shown[i], text) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// One name in `width` columns, unlike all that are shown before: cut at one place or another, or
+// with its number in the end.
+static bb_status show_name(const bb_grid *grid, bb_index row, int width, char **shown)
+{
+    bb_status status = BB_OK;
+    bb_text text = {0};
+    char number[24];
+    BB_TRY(bb_cell_add_cut(grid->names[row], width, width / 3, &text));
+    for (int end = 0; end < width - 1 && is_shown(shown, row, bb_text_string(&text)); ++end) {
+        bb_text_release(&text);
+        BB_TRY(bb_cell_add_cut(grid->names[row], width, end, &text));
+    }
+    if (is_shown(shown, row, bb_text_string(&text))) {
+        (void)snprintf(number, sizeof number, "#%td", row);
+        bb_text_release(&text);
+        const int length = (int)strlen(number);
+        BB_TRY(bb_cell_add_cut(grid->names[row], width - length, 0, &text));
+        BB_TRY(bb_text_add(&text, "%s", number));
+    }
+    BB_TRY(bb_memory_text(bb_text_string(&text), &shown[row]));
+done:
+    bb_text_release(&text);
+    return status;
+}
+
+// The files' names above their columns.
+static bb_status write_labels(const bb_grid *grid, const int *widths, bb_index start, bb_index end,
+                              int names, bb_text *out)
+{
+    bb_status status = BB_OK;
+    const bb_index line = out->length;
+    BB_TRY(bb_text_add(out, "%*s", MARK_WIDTH + names, ""));
+    for (bb_index c = start; c < end;) {
+        bb_index next = c;
+        int room = -GAP;
+        while (next < end && grid->columns[next].label == grid->columns[c].label) {
+            room += GAP + widths[next++];
+        }
+        BB_TRY(bb_text_add(out, "%*s", GAP, ""));
+        BB_TRY(bb_cell_add_cut(grid->columns[c].label, room, room / 2, out));
+        c = next;
+    }
+    while (out->length > line && out->data[out->length - 1] == ' ') {
+        out->data[--out->length] = '\0';
+    }
+    BB_TRY(bb_text_add(out, "\n"));
+done:
+    return status;
+}
+
+static bb_status write_block(const bb_grid *grid, char *const *shown, const int *widths,
+                             bb_index start, bb_index end, int names, bb_text *out)
+{
+    bb_status status = BB_OK;
+    char number[BB_CELL_BYTES];
+    if (grid->count > 0 && grid->columns[start].label[0] != '\0') {
+        BB_TRY(write_labels(grid, widths, start, end, names, out));
+    }
+    for (bb_index row = -1; row < grid->rows; ++row) {
+        const bool is_head = row < 0;
+        BB_TRY(bb_text_add(out, "%s ", !is_head && grid->marked[row] ? "*" : " "));
+        BB_TRY(bb_cell_add(is_head ? "pipeline" : shown[row], names, out));
+        for (bb_index c = start; c < end; ++c) {
+            const bb_grid_column *column = &grid->columns[c];
+            const int width = column->numbers == NULL ? widths[c] : -widths[c];
+            const bool is_last = c == end - 1 && width > 0;
+            BB_TRY(bb_text_add(out, "%*s", GAP, ""));
+            BB_TRY(bb_cell_add(is_head ? column->header : cell_text(column, row, number),
+                               is_last ? 0 : width, out));
+        }
+        BB_TRY(bb_text_add(out, "\n"));
+    }
+done:
+    return status;
+}
+
+// Columns are at least as wide as the files' names above them, to a bound.
+static void widen_for_labels(const bb_grid *grid, int *widths)
+{
+    for (bb_index c = 0; c < grid->count;) {
+        bb_index next = c;
+        int room = -GAP;
+        int label = bb_cell_width(grid->columns[c].label);
+        while (next < grid->count && grid->columns[next].label == grid->columns[c].label) {
+            room += GAP + widths[next++];
+        }
+        label = label > LABEL_WIDTH ? LABEL_WIDTH : label;
+        widths[c] += label > room ? label - room : 0;
+        c = next;
+    }
+}
+
+bb_status bb_summary_write_table(const bb_grid *grid, bb_text *out)
+{
+    bb_status status = BB_OK;
+    int *widths = NULL;
+    char **shown = NULL;
+    int total = MARK_WIDTH;
+    int names = name_width(grid);
+    BB_TRY(BB_ALLOCATE(grid->count + 1, &widths));
+    BB_TRY(BB_ZEROED(grid->rows + 1, &shown));
+    for (bb_index c = 0; c < grid->count; ++c) {
+        widths[c] = width_of(grid, c);
+    }
+    widen_for_labels(grid, widths);
+    for (bb_index c = 0; c < grid->count; ++c) {
+        total += GAP + widths[c];
+    }
+    if (total + names > BB_SUMMARY_WIDTH) {
+        const int room = BB_SUMMARY_WIDTH - total;
+        const int least = names < LEAST_NAME ? names : LEAST_NAME;
+        // Where blocks are needed anyway names take what they need, to half of the width.
+        const int wide = names < BB_SUMMARY_WIDTH / 2 ? names : BB_SUMMARY_WIDTH / 2;
+        names = room >= least ? room : wide;
+    }
+    for (bb_index row = 0; row < grid->rows; ++row) {
+        BB_TRY(show_name(grid, row, names, shown));
+    }
+    const int room = BB_SUMMARY_WIDTH - MARK_WIDTH - names;
+    for (bb_index start = 0; start < grid->count || start == 0;) {
+        const bb_index end = block_end(widths, start, grid->count, room);
+        BB_TRY(bb_text_add(out, "%s", start > 0 ? "\n" : ""));
+        BB_TRY(write_block(grid, shown, widths, start, end, names, out));
+        start = end > start ? end : 1;
+    }
+done:
+    for (bb_index row = 0; shown != NULL && row < grid->rows; ++row) {
+        BB_RELEASE(&shown[row]);
+    }
+    BB_RELEASE(&shown);
+    BB_RELEASE(&widths);
+    return status;
+}
+
+static bb_status write_answer(const bb_grid_source *source, const bb_answer_question *question,
+                              bb_text *out)
+{
+    bb_status status = BB_OK;
+    bb_text line = {0};
+    if (source->label[0] != '\0') {
+        BB_TRY(bb_text_add(&line, "%s: ", source->label));
+    }
+    BB_TRY(bb_answer_write(source->experiment, source->results, source->front, question, &line));
+    BB_TRY(bb_cell_add_lines(bb_text_string(&line), BB_SUMMARY_WIDTH, out));
+done:
+    bb_text_release(&line);
+    return status;
+}
+
+// What the mark stands for, and what the price holds.
+static bb_status write_legend(const bb_grid_source *source, bb_text *out)
+{
+    bb_status status = BB_OK;
+    const char *note = bb_results_note_text(source->results, "", "price_note");
+    BB_TRY(bb_text_add(out, "* on the Pareto front of %s%s\n", source->experiment->price_name,
+                       source->front->timed ? ", bytes and time" : " and bytes"));
+    if (note != NULL) {
+        BB_TRY(bb_cell_add_lines(note, BB_SUMMARY_WIDTH, out));
+    }
+done:
+    return status;
+}
+
+bb_status bb_summary_write_grid(const bb_grid *grid, const bb_grid_source *sources, bb_index count,
+                                const bb_answer_question *question, bb_text *out)
+{
+    bb_status status = BB_OK;
+    for (bb_index i = 0; i < count; ++i) {
+        BB_TRY(write_answer(&sources[i], question, out));
+    }
+    BB_TRY(bb_summary_write_table(grid, out));
+    if (count == 1) {
+        BB_TRY(write_legend(&sources[0], out));
+    } else {
+        BB_TRY(bb_text_add(out, "price: %s\n", sources[0].experiment->price_name));
+    }
+done:
+    return status;
+}
+
+bb_status bb_summary_write(const bb_experiment *experiment, const bb_results *results, bb_text *out)
+{
+    bb_status status = BB_OK;
+    bb_front front = {0};
+    bb_grid grid = {0};
+    char label[] = "";
+    const bb_answer_question question = {.within = NAN};
+    BB_TRY(bb_front_find(experiment, results, &front));
+    const bb_grid_source source = {experiment, results, &front, "", label};
+    BB_TRY(bb_grid_add_rows(&grid, results, NULL));
+    BB_TRY(bb_grid_add_brief(&grid, &source, true));
+    BB_TRY(bb_summary_write_grid(&grid, &source, 1, &question, out));
+done:
+    bb_grid_release(&grid);
+    bb_front_release(&front);
+    return status;
+}

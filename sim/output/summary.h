@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef BB_SIM_OUTPUT_SUMMARY_H
+#define BB_SIM_OUTPUT_SUMMARY_H
+
+#include "sim/output/answer.h"
+#include "sim/output/grid.h"
+
+enum { BB_SUMMARY_WIDTH = 80 }; ///< columns of a terminal
+
+/// Appends what `run` and `show` print of a result, in 80 columns of a terminal: the answer, the
+/// short table, and what its marks and its price mean. Errors: BB_INVALID (results without
+/// pipelines), BB_MEMORY.
+BB_CHECKED bb_status bb_summary_write(const bb_experiment *experiment, const bb_results *results,
+                                      bb_text *out);
+
+/// The same of a grid over sources [count]: an answer a source, led by its label where it has one;
+/// marks are explained of a single one.
+BB_CHECKED bb_status bb_summary_write_grid(const bb_grid *grid, const bb_grid_source *sources,
+                                           bb_index count, const bb_answer_question *question,
+                                           bb_text *out);
+
+/// Appends a grid as a table of at most BB_SUMMARY_WIDTH columns: long names are cut, each to a
+/// text that no other has, and columns for which there is no room follow in blocks below. A
+/// pipeline on the front is marked `*`. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_summary_write_table(const bb_grid *grid, bb_text *out);
+
+#endif

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// bitbudget diff: keys by path, results by pipeline, and the exit code that a script asks for.
+#include "core/memory.h"
+#include "sim/config/key_difference.h"
+#include "sim/hdf5_library.h"
+#include "sim/output/comparison.h"
+#include "tests/sim/driver.h"
+#include "tests/sim/fixture.h"
+#include "tests/sim/program.h"
+
+static program_run run;
+static const char study_file[] = CONFIG_WAFER_SMALL;
+static const char ao_file[] = CONFIG_AO_SMALL;
+
+#define CALL(...) program_call((const char *const[PROGRAM_ARGUMENTS]){__VA_ARGS__}, &run)
+
+static int enter(void **state)
+{
+    (void)state;
+    return bb_hdf5_library_start() == BB_OK ? fixture_enter() : -1;
+}
+
+static int leave(void **state)
+{
+    return fixture_leave() + driver_leave(state);
+}
+
+static void expect_keys(const char *a, const char *b, const char *expected)
+{
+    const char *const texts[2] = {a, b};
+    const char *const names[2] = {"a", "b"};
+    bb_text text = {0};
+    bb_index count = 0;
+    bb_index lines = 0;
+    check_ok(bb_key_difference_write(texts, names, &text, &count));
+    assert_string_equal(bb_text_string(&text), expected);
+    for (const char *c = expected; *c != '\0'; ++c) {
+        lines += *c == '\n';
+    }
+    assert_int_equal(count, lines);
+    bb_text_release(&text);
+}
+
+static void keys_go_by_their_paths(void **state)
+{
+    (void)state;
+    expect_keys("a: 1\nb: {c: x, d: [1, 2]}\n", "b: {d: [1, 2], c: x}\na: 1\n", "");
+    expect_keys("a: 1\nb: {c: x, d: [1, 2]}\n", "a: 2\nb: {d: [1, 2, 3], e: \"\"}\n",
+                "  a: 1 in a, 2 in b\n"
+                "  b.c: x in a, absent in b\n"
+                "  b.d: [1, 2] in a, [1, 2, 3] in b\n"
+                "  b.e: absent in a, \"\" in b\n");
+    // Records by name, whatever their order; others by number.
+    expect_keys("p: [{name: x, w: 1}, {name: y, w: 2}]\nq: [{h: 1}, {h: 2}]\n",
+                "p: [{name: y, w: 3}, {name: x, w: 1}, {name: z}]\nq: [{h: 1}]\n",
+                "  p.y.w: 2 in a, 3 in b\n"
+                "  p.z: absent in a, {name: z} in b\n"
+                "  q.1: {h: 2} in a, absent in b\n");
+    expect_keys("a: {b: 1}\n", "a: 3\n", "  a: {b: 1} in a, 3 in b\n");
+    bb_text text = {0};
+    bb_index count = 0;
+    check_fails(bb_key_difference_write((const char *const[2]){"a: [", "a: 1"},
+                                        (const char *const[2]){"x.h5", "y.h5"}, &text, &count),
+                BB_IO, "configuration of 'x.h5' is damaged");
+    bb_text_release(&text);
+}
+
+static void expect_results(const bb_results *a, const bb_results *b, double tolerance,
+                           bb_index different, const char *expected)
+{
+    const bb_comparison pair = {
+        bb_experiment_find(&bb_experiments, "wafer"), {a, b}, {"a", "b"}, tolerance};
+    bb_text text = {0};
+    bb_index count = 0;
+    check_ok(bb_comparison_write_results(&pair, &text, &count));
+    assert_string_equal(bb_text_string(&text), expected);
+    assert_int_equal(count, different);
+    bb_text_release(&text);
+}
+
+static void results_go_by_their_pipelines(void **state)
+{
+    (void)state;
+    bb_results *a = NULL;
+    bb_results *b = NULL;
+    check_ok(bb_results_create(&a));
+    check_ok(bb_results_create(&b));
+    check_ok(fixture_fill(a));
+    check_ok(fixture_fill(b));
+    expect_results(a, b, 0.0, 0, "");
+    // Times do not count; NaN is NaN.
+    check_ok(bb_results_set(b, "results/solve_time_s", 1, 7.0));
+    expect_results(a, b, 0.0, 0, "");
+    check_ok(bb_results_set(b, "results/overlay_error_x_nm", 2, 0.5 * (1.0 + 1e-6)));
+    expect_results(a, b, 0.0, 1,
+                   "  fp16: overlay_error_x_nm 0.5 in a, 0.5000005 in b, relative 1e-06\n");
+    expect_results(a, b, 1e-5, 0, "");
+    check_ok(bb_results_set(b, "results/overlay_error_x_nm", 2, NAN));
+    check_ok(bb_results_set_text(b, "results/status", 2, "not_spd"));
+    check_ok(bb_results_set(b, "results/by", 3, 5.0));
+    check_ok(bb_results_set(b, "results/total", 0, 4.0));
+    expect_results(a, b, 1e-5, 4,
+                   "  fp16: status ok in a, not_spd in b\n"
+                   "  fp16: overlay_error_x_nm 0.5 in a, nan in b\n"
+                   "  by: 1 of 8 values differ, relative 0.2 at most (fp32)\n"
+                   "  total: 1 of 1 values differ, relative 0.75 at most\n");
+    // Another order of the pipelines is none of the results'.
+    bb_results *c = NULL;
+    static const char *const names[] = {"fp16", "reference", "new"};
+    static const double bytes[] = {2e6, 8e6, 1e6};
+    check_ok(bb_results_create(&c));
+    check_ok(bb_results_text_axis(c, "results/pipeline", "pipeline", 3, names));
+    check_ok(bb_results_values(c, "results/operator_bytes", "byte", "bytes", "pipeline", bytes));
+    check_ok(bb_results_values(c, "results/extra", "1", "more", "pipeline", bytes));
+    const bb_comparison pair = {
+        bb_experiment_find(&bb_experiments, "wafer"), {a, c}, {"a", "c"}, 0.0};
+    bb_text text = {0};
+    bb_index count = 0;
+    check_ok(bb_comparison_write_results(&pair, &text, &count));
+    assert_non_null(strstr(text.data, "  fp32: only in a\n  hp3: only in a\n  new: only in c\n"));
+    assert_non_null(strstr(text.data, "  series: only in a\n"));
+    assert_non_null(strstr(text.data, "  extra: only in c\n"));
+    assert_null(strstr(text.data, "operator_bytes"));
+    bb_text_release(&text);
+    bb_results_destroy(&a);
+    bb_results_destroy(&b);
+    bb_results_destroy(&c);
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
+static void the_exit_code_tells(void **state)
+{
+    (void)state;
+    CALL("run", study_file, "-q", "-o", "one.h5");
+    CALL("run", study_file, "-q", "-o", "two.h5", "--threads", "1");
+    CALL("run", study_file, "-q", "-o", "three.h5", "pipelines.6.storage=e5m2", "title=another");
+    CALL("diff", "one.h5", "two.h5");
+    program_expect(&run, 0, "configuration: equal\nresults but times: equal\n");
+    program_expect(&run, 0, " in both\n");
+    CALL("diff", "one.h5", "three.h5");
+    program_expect(&run, 1, "configuration: 2 keys differ\n  title: a small wafer study");
+    program_expect(&run, 1, "  pipelines.e4m3.storage.codec: e4m3 in one, e5m2 in three\n");
+    program_expect(&run, 1, "  e4m3: overlay_error_x_nm ");
+    program_expect(&run, 1, "digest of all but times: ");
+    assert_null(strstr(run.printed, "bitbudget: "));
+    CALL("diff", "one.h5", "three.h5", "--tolerance", "-1");
+    program_expect(&run, 2, "--tolerance -1, expected a number of at least 0");
+    CALL("run", ao_file, "-q", "-o", "ao.h5");
+    CALL("diff", "one.h5", "ao.h5");
+    program_expect(&run, 2, "'one.h5' is of experiment wafer, 'ao.h5' of ao");
+    CALL("diff", "one.h5", "none.h5");
+    program_expect(&run, 3, "cannot compare 'none.h5': No such file");
+    CALL("diff", "one.h5");
+    program_expect(&run, 2, "1 operands");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keys_go_by_their_paths),
+        cmocka_unit_test(results_go_by_their_pipelines),
+        cmocka_unit_test(the_exit_code_tells),
+    };
+    return cmocka_run_group_tests(tests, enter, leave);
+}

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The short table, its answer, and its forms for programs and papers.
+#include "core/memory.h"
+#include "sim/output/cell.h"
+#include "sim/output/grid_format.h"
+#include "sim/output/label.h"
+#include "sim/output/summary.h"
+#include "tests/check.h"
+#include "tests/sim/fixture.h"
+
+static bb_results *filled;
+static bb_front front;
+static char label[] = "";
+static bb_grid_source source;
+
+static int enter(void **state)
+{
+    (void)state;
+    check_ok(bb_results_create(&filled));
+    check_ok(fixture_fill(filled));
+    source = (bb_grid_source){bb_experiment_find(&bb_experiments, "wafer"), filled, &front, "a.h5",
+                              label};
+    check_ok(bb_front_find(source.experiment, filled, &front));
+    return 0;
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    bb_front_release(&front);
+    bb_results_destroy(&filled);
+    assert_int_equal(bb_memory_blocks(), 0);
+    return 0;
+}
+
+static void expect_text(bb_text *text, const char *expected)
+{
+    assert_string_equal(bb_text_string(text), expected);
+    bb_text_release(text);
+}
+
+static void the_short_table_leads_with_its_answer(void **state)
+{
+    (void)state;
+    bb_text text = {0};
+    check_ok(bb_summary_write(source.experiment, filled, &text));
+    expect_text(&text,
+                "Reference: 8.000 MB. Fewest bytes before the price climbs: fp32 (overlay error\n"
+                "0.02000 nm, 4.000 MB, 2 times fewer). Fewest bytes: fp16 (overlay error 0.5000\n"
+                "nm, 2.000 MB, 4 times fewer).\n"
+                "  pipeline   status   overlay error [nm]     MB\n"
+                "* reference  ok                        0  8.000\n"
+                "* fp32       ok                  0.02000  4.000\n"
+                "* fp16       ok                   0.5000  2.000\n"
+                "  hp3        not_spd                   -  2.000\n"
+                "* on the Pareto front of overlay error [nm] and bytes\n");
+}
+
+static void expect_answer(double within, bb_front_measure measure, const char *expected)
+{
+    bb_text text = {0};
+    const bb_answer_question question = {within, measure};
+    check_ok(bb_answer_write(source.experiment, filled, &front, &question, &text));
+    expect_text(&text, expected);
+}
+
+static void answers_name_the_least_within_a_price(void **state)
+{
+    (void)state;
+    expect_answer(1.0, BB_FRONT_BYTES,
+                  "Reference: 8.000 MB. Fewest bytes within overlay error 1 nm: fp16 (overlay "
+                  "error 0.5000 nm, 2.000 MB, 4 times fewer).");
+    expect_answer(0.02, BB_FRONT_TIME,
+                  "Reference: 8.000 MB. Least time within overlay error 0.02 nm: fp32 (overlay "
+                  "error 0.02000 nm, 1.000 ms, 2 times less). Times are a cpu's, which emulates "
+                  "narrow formats.");
+    expect_answer(1.0, BB_FRONT_JOULES,
+                  "Reference: 8.000 MB. No pipeline within overlay error 1 nm has a known energy.");
+    check_ok(bb_results_set(filled, "results/overlay_error_x_nm", 0, 3.0));
+    bb_front_release(&front);
+    check_ok(bb_front_find(source.experiment, filled, &front));
+    expect_answer(0.01, BB_FRONT_BYTES,
+                  "Reference: 8.000 MB. No pipeline is within overlay error 0.01 nm.");
+}
+
+// In CSV what is stored comes back to the bit, and NaN is empty.
+static void csv_is_exact(void **state)
+{
+    (void)state;
+    bb_grid grid = {0};
+    bb_text text = {0};
+    check_ok(bb_results_set(filled, "results/overlay_error_x_nm", 1, 0.1 + 0.2));
+    check_ok(bb_results_set_text(filled, "results/status", 3, "a, \"b\""));
+    check_ok(bb_grid_add_rows(&grid, filled, "fp32,hp3"));
+    check_ok(bb_grid_add_named(&grid, &source, "overlay_error_x_nm,status,solve_time_s"));
+    check_ok(bb_grid_format_csv(&grid, &text));
+    expect_text(&text, "pipeline,overlay_error_x_nm [nm],status,solve_time_s [s]\n"
+                       "fp32,0.30000000000000004,ok,0.001\n"
+                       "hp3,,\"a, \"\"b\"\"\",\n");
+    bb_grid_release(&grid);
+}
+
+static void json_has_units_and_null(void **state)
+{
+    (void)state;
+    bb_grid grid = {0};
+    bb_text text = {0};
+    const char *const answers[] = {"a \"sentence\"\x1b[2J\\"};
+    check_ok(bb_results_set(filled, "results/solve_time_s", 2, INFINITY));
+    check_ok(bb_grid_add_rows(&grid, filled, "fp16,hp3"));
+    check_ok(bb_grid_add_named(&grid, &source, "overlay_error_x_nm,solve_time_s"));
+    check_ok(bb_grid_format_json(&grid, &source, answers, 1, &text));
+    expect_text(
+        &text,
+        "{\n  \"files\": [\n    {\"path\": \"a.h5\", \"label\": \"\", \"experiment\": \"wafer\", "
+        "\"title\": \"a fixture\", \"price_note\": null, \"answer\": \"a \\\"sentence\\\"?[2J\\\\\""
+        "}\n  ],\n  \"fields\": [\n    {\"key\": \"overlay_error_x_nm\", \"name\": "
+        "\"overlay_error_x_nm\", \"unit\": \"nm\", \"long_name\": \"overlay error, x\"},\n"
+        "    {\"key\": \"solve_time_s\", \"name\": \"solve_time_s\", \"unit\": \"s\", "
+        "\"long_name\": \"time to apply\"}\n  ],\n  \"pipelines\": [\n"
+        "    {\"pipeline\": \"fp16\", \"on_front\": true, \"overlay_error_x_nm\": 0.5, "
+        "\"solve_time_s\": null},\n    {\"pipeline\": \"hp3\", \"on_front\": false, "
+        "\"overlay_error_x_nm\": null, \"solve_time_s\": null}\n  ]\n}\n");
+    bb_grid_release(&grid);
+}
+
+static void papers_escape_what_their_language_reads(void **state)
+{
+    (void)state;
+    bb_grid grid = {0};
+    bb_text text = {0};
+    check_ok(bb_results_set_text(filled, "results/status", 3, "a_b%c&d#e|f{g}^~\\$*<"));
+    check_ok(bb_results_set(filled, "results/overlay_error_x_nm", 3, -1.5e-9));
+    check_ok(bb_grid_add_rows(&grid, filled, "fp16,hp3"));
+    check_ok(bb_grid_add_named(&grid, &source, "status,overlay_error_x_nm"));
+    check_ok(bb_grid_format_latex(&grid, &text));
+    expect_text(&text, "\\begin{tabular}{cllr}\n\\hline\n"
+                       " & pipeline & status & overlay\\_error\\_x\\_nm [nm] \\\\\n\\hline\n"
+                       "$*$ & fp16 & ok & 0.5000 \\\\\n"
+                       " & hp3 & a\\_b\\%c\\&d\\#e|f\\{g\\}\\textasciicircum{}\\textasciitilde{}"
+                       "\\textbackslash{}\\$*$<$ & $-1.500\\cdot10^{-9}$ \\\\\n"
+                       "\\hline\n\\end{tabular}\n");
+    check_ok(bb_grid_format_markdown(&grid, &text));
+    expect_text(&text, "|  | pipeline | status | overlay_error_x_nm [nm] |\n|---|---|---|---:|\n"
+                       "| \\* | fp16 | ok | 0.5000 |\n"
+                       "|  | hp3 | a_b%c&d#e\\|f{g}^~\\\\$\\*&lt; | -1.500e-09 |\n");
+    bb_grid_release(&grid);
+}
+
+static void names_that_are_not_there_are_refused(void **state)
+{
+    (void)state;
+    bb_grid grid = {0};
+    check_ok(bb_grid_add_rows(&grid, filled, NULL));
+    check_fails(bb_grid_add_named(&grid, &source, "operator_byte"), BB_INVALID,
+                "(did you mean operator_bytes?)");
+    check_fails(bb_grid_add_named(&grid, &source, "series"), BB_INVALID, "has 2 axes");
+    check_fails(bb_grid_add_named(&grid, &source, "status,"), BB_INVALID, "no dataset ''");
+    check_ok(bb_grid_check_names("fp16,hp3", &source, 1));
+    check_fails(bb_grid_check_names("fp16,hp", &source, 1), BB_INVALID, "(did you mean hp3?)");
+    bb_grid_release(&grid);
+}
+
+// A line of a terminal, by its columns.
+static int widest(const char *text)
+{
+    char line[2000];
+    int widest_line = 0;
+    while (*text != '\0') {
+        const size_t length = strcspn(text, "\n");
+        (void)snprintf(line, sizeof line, "%.*s", (int)length, text);
+        const int width = bb_cell_width(line);
+        widest_line = width > widest_line ? width : widest_line;
+        text += length + 1;
+    }
+    return widest_line;
+}
+
+static int count_of(const char *text, const char *part)
+{
+    int count = 0;
+    for (const char *c = strstr(text, part); c != NULL; c = strstr(c + 1, part)) {
+        ++count;
+    }
+    return count;
+}
+
+// Long names are cut to different texts; columns beyond the width follow below.
+static void tables_keep_to_80_columns(void **state)
+{
+    (void)state;
+    enum { MANY = 12 };
+    static const char *const names[] = {
+        "a very long name of a pipeline that nobody could show in a table, in fp16, row scale",
+        "a very long name of a pipeline that nobody could show in a table, in bf16, row scale",
+        "a very long name of a pipeline that nobody could show in a table; in bf16, row scale",
+        "b"};
+    bb_results *results = NULL;
+    bb_text text = {0};
+    bb_grid grid = {0};
+    char path[64];
+    char all_names[400] = "";
+    check_ok(bb_results_create(&results));
+    check_ok(bb_results_text_axis(results, "results/pipeline", "names", 4, names));
+    for (int i = 0; i < MANY; ++i) {
+        (void)snprintf(path, sizeof path, "results/overlay_number_%d", i);
+        check_ok(bb_results_values(results, path, "nm", "a number", "pipeline", NULL));
+        (void)snprintf(all_names + strlen(all_names), sizeof all_names - strlen(all_names), "%s%s",
+                       i == 0 ? "" : ",", path + strlen("results/"));
+    }
+    bb_front other = {0};
+    check_ok(bb_front_find(source.experiment, results, &other));
+    const bb_grid_source long_source = {source.experiment, results, &other, "b.h5", label};
+    check_ok(bb_grid_add_rows(&grid, results, NULL));
+    check_ok(bb_grid_add_named(&grid, &long_source, all_names));
+    check_ok(bb_summary_write_table(&grid, &text));
+    assert_int_equal(widest(bb_text_string(&text)), 66);
+    assert_true(widest(bb_text_string(&text)) <= BB_SUMMARY_WIDTH);
+    assert_int_equal(count_of(bb_text_string(&text), "overlay_number_"), MANY);
+    // Each name once a block, no two alike.
+    const int blocks = count_of(bb_text_string(&text), "  pipeline");
+    for (const char *line = strstr(bb_text_string(&text), "\n  a"); line != NULL;
+         line = strstr(line + 1, "\n  a")) {
+        char cut[64];
+        (void)snprintf(cut, sizeof cut, "%.44s", line + 1);
+        assert_int_equal(count_of(bb_text_string(&text), cut), blocks);
+        assert_non_null(strstr(cut, "\xE2\x80\xA6"));
+    }
+    bb_text_release(&text);
+    bb_grid_release(&grid);
+    bb_front_release(&other);
+    bb_results_destroy(&results);
+}
+
+static void cells_have_the_columns_of_a_terminal(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *shown;
+        int width;
+    } cases[] = {
+        {"plain", "plain", 5},
+        {"\xC3\xA9t\xC3\xA9", "\xC3\xA9t\xC3\xA9", 3},
+        {"e\xCC\x81", "e\xCC\x81", 1},
+        {"\xE6\xBC\xA2\xE5\xAD\x97", "\xE6\xBC\xA2\xE5\xAD\x97", 4},
+        {"a\x1b[31m\n\tb", "a?[31m??b", 9},
+        {"\xC2\x9B", "?", 1}, // CSI in one character
+        {"a\xE2\x80\xAE"
+         "b",
+         "a?b", 3},                 // right to left
+        {"\xFFz\xC3", "?z?", 3},    // no UTF-8, and a character that ends early
+        {"\xC0\x9B", "??", 2},      // an escape in two bytes
+        {"\xED\xA0\x80", "???", 3}, // a surrogate
+    };
+    bb_text text = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        assert_int_equal(bb_cell_width(cases[i].text), cases[i].width);
+        check_ok(bb_cell_add(cases[i].text, 0, &text));
+        expect_text(&text, cases[i].shown);
+    }
+    check_ok(bb_cell_add("\xE6\xBC\xA2", -4, &text));
+    expect_text(&text, "  \xE6\xBC\xA2");
+    check_ok(bb_cell_add("\xC3\xA9", 3, &text));
+    expect_text(&text, "\xC3\xA9  ");
+    // Half of a wide character is none.
+    check_ok(bb_cell_add_cut("\xE6\xBC\xA2\xE5\xAD\x97xyz", 6, 2, &text));
+    expect_text(&text, "\xE6\xBC\xA2\xE2\x80\xA6yz ");
+    check_ok(bb_cell_add_lines("one two three  four", 8, &text));
+    expect_text(&text, "one two\nthree\nfour\n");
+}
+
+static void expect_label(const char *const *paths, bb_index count, bb_index index,
+                         const char *expected)
+{
+    char *found = NULL;
+    check_ok(bb_label_find(paths, count, index, &found));
+    assert_string_equal(found, expected);
+    BB_RELEASE(&found);
+}
+
+static void files_go_by_what_tells_them_apart(void **state)
+{
+    (void)state;
+    static const char *const studies[] = {"outputs/ao-quick.h5", "outputs/ao-quicker.h5"};
+    static const char *const folders[] = {"one/run.h5", "two/run.h5", "three/run.h5"};
+    static const char *const longer[] = {"a.h5", "a-rerun.h5"};
+    static const char *const apart[] = {"outputs/ao-a.h5", "b.h5"};
+    expect_label(studies, 2, 0, "quick");
+    expect_label(apart, 2, 0, "ao-a");
+    expect_label(studies, 2, 1, "quicker");
+    expect_label(folders, 3, 2, "three");
+    expect_label(longer, 2, 0, "a");
+    expect_label(longer, 2, 1, "a-rerun");
+    expect_label(studies, 1, 0, "");
+    char *unused = NULL;
+    check_fails(bb_label_find((const char *const[]){"x", "y", "x"}, 3, 0, &unused), BB_INVALID,
+                "'x' is named twice");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, enter, leave)
+    const struct CMUnitTest tests[] = {
+        TEST(the_short_table_leads_with_its_answer),
+        TEST(answers_name_the_least_within_a_price),
+        TEST(csv_is_exact),
+        TEST(json_has_units_and_null),
+        TEST(papers_escape_what_their_language_reads),
+        TEST(names_that_are_not_there_are_refused),
+        TEST(tables_keep_to_80_columns),
+        TEST(cells_have_the_columns_of_a_terminal),
+        TEST(files_go_by_what_tells_them_apart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
