@@ -149,6 +149,18 @@ static const command commands[] = {
      "usage: bitbudget show FILE.h5 [--within PRICE]\n\n"
      "Prints the result table; * marks the Pareto front of price and bytes.\n\n"
      "  --within PRICE   name the pipeline of fewest bytes whose price is at most this:\n@prices\n"},
+    {"plot", bb_command_plot,
+     BB_OPTION_OUTPUT | BB_OPTION_FORCE | BB_OPTION_LIST | BB_OPTION_PICTURE | BB_OPTION_LEVEL,
+     1, 1, "draw a picture of a result file, by gnuplot",
+     "usage: bitbudget plot FILE.h5 --kind KIND -o PICTURE.pdf|svg|png|tex [options]\n"
+     "       bitbudget plot --list FILE.h5\n\n"
+     "Draws a result file: prices, maps and histories, with units, for print. A .tex comes with a\n"
+     ".pdf of its lines and is for \\input in a LaTeX document with graphicx. Needs gnuplot.\n"
+     "\n  --list           the kinds that this file gives, and what the others need\n"
+     "  -o, --output FILE  its ending says the format\n"
+     "  --size WxH       of the page in cm, or W alone; default 17, a column is 8.5\n"
+     "  --script         keep data and script beside the picture, as NAME.dat and NAME.gp\n"
+     "  --force          replace files that exist\n"},
     {"bench", bb_command_bench,
      BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LIST |
          BB_OPTION_QUICK | BB_OPTION_LEVEL,

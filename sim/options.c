@@ -23,7 +23,10 @@ enum {
     QUICK,
     CHECKPOINT,
     EVERY,
-    RESUME
+    RESUME,
+    KIND,
+    SIZE,
+    SCRIPT
 };
 
 static const struct option long_options[] = {
@@ -41,6 +44,9 @@ static const struct option long_options[] = {
     {"checkpoint", required_argument, NULL, CHECKPOINT},
     {"checkpoint-every", required_argument, NULL, EVERY},
     {"resume", required_argument, NULL, RESUME},
+    {"kind", required_argument, NULL, KIND},
+    {"size", required_argument, NULL, SIZE},
+    {"script", no_argument, NULL, SCRIPT},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
@@ -56,6 +62,7 @@ static unsigned bit_of(int option)
         {WITHIN, BB_OPTION_WITHIN}, {LIST, BB_OPTION_LIST},      {RESOLVED, BB_OPTION_RESOLVED},
         {DUMP, BB_OPTION_DUMP},     {QUICK, BB_OPTION_QUICK},    {CHECKPOINT, BB_OPTION_RESTART},
         {EVERY, BB_OPTION_RESTART}, {RESUME, BB_OPTION_RESTART},
+        {KIND, BB_OPTION_PICTURE},  {SIZE, BB_OPTION_PICTURE},   {SCRIPT, BB_OPTION_PICTURE},
     };
     for (size_t i = 0; i < sizeof bits / sizeof bits[0]; ++i) {
         if (bits[i].option == option) {
@@ -104,6 +111,15 @@ static bb_status take_value(int option, const char *value, bb_options *out)
         break;
     case RESUME:
         out->resume = value;
+        break;
+    case KIND:
+        out->kind = value;
+        break;
+    case SIZE:
+        out->size = value;
+        break;
+    case SCRIPT:
+        out->script = true;
         break;
     case EVERY:
         BB_REQUIRE(bb_scalar_double(value, &out->checkpoint_every_s) &&

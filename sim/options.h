@@ -20,7 +20,8 @@ enum {
     BB_OPTION_RESOLVED = 1 << 7, ///< --resolved
     BB_OPTION_DUMP = 1 << 8,     ///< --dump NAMES
     BB_OPTION_QUICK = 1 << 9,    ///< --quick
-    BB_OPTION_RESTART = 1 << 10  ///< --checkpoint FILE, --checkpoint-every S, --resume FILE
+    BB_OPTION_RESTART = 1 << 10, ///< --checkpoint FILE, --checkpoint-every S, --resume FILE
+    BB_OPTION_PICTURE = 1 << 20  ///< --kind KIND, --size WxH, --script
 };
 
 /// What the user asked for. Texts are borrowed from the command line.
@@ -37,6 +38,9 @@ typedef struct bb_options {
     double checkpoint_every_s; ///< NaN unless given
     bb_index threads;          ///< all online processors unless given
     double within;             ///< NaN unless given
+    const char *kind;          ///< of a picture, NULL unless given
+    const char *size;          ///< of a picture, NULL unless given
+    bool script;               ///< keep what a picture was drawn by
     bool force;
     bool list;
     bool resolved;

@@ -319,3 +319,25 @@ done:
     BB_RELEASE(&costs);
     return status;
 }
+
+bb_status bb_table_costs(const bb_experiment *experiment, const bb_results *results,
+                         bb_table_cost *out)
+{
+    bb_status status = BB_OK;
+    cost *costs = NULL;
+    const bb_dataset *names = bb_results_find(results, "results/pipeline");
+    BB_REQUIRE(names != NULL && names->is_text && names->is_axis, BB_INVALID,
+               "results without an axis 'pipeline' of names");
+    BB_TRY(BB_ALLOCATE(names->count, &costs));
+    for (bb_index i = 0; i < names->count; ++i) {
+        costs[i] = cost_of(experiment, results, names->count, i);
+        costs[i].seconds = 0.0;
+    }
+    for (bb_index i = 0; i < names->count; ++i) {
+        out[i] = (bb_table_cost){costs[i].price, costs[i].bytes, costs[i].takes_part,
+                                 on_front(costs, names->count, i)};
+    }
+done:
+    BB_RELEASE(&costs);
+    return status;
+}

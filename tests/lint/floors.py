@@ -31,7 +31,8 @@ EDGES = {
     "sim/config": set(),
     "sim/input": set(),
     "sim/bench": {"sim/config", "sim/output", "sim/wafer"},
-    "sim/command": {"sim/bench", "sim/config", "sim/output"},
+    "sim/report": {"sim/config", "sim/input", "sim/output"},
+    "sim/command": {"sim/bench", "sim/config", "sim/output", "sim/report"},
 }
 # Of rooms that are not named: an experiment's, in sim/.
 EXPERIMENT = {"sim/config", "sim/input", "sim/output", "sim/pipelines"}
