@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/input/csv_table.h"
+
+#include "core/disk_file.h"
+#include "core/memory.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char BLANKS[] = " \t";
+
+typedef struct reading {
+    const char *file;
+    bb_csv_table *table;
+    int line;           // from 1
+    char *start;        // of the line, for columns
+    bb_csv_cell *found; // of the line
+    bb_index count;
+} reading;
+
+// Two bytes more than there may be tell a file that is too large.
+static bb_status read_text(const char *file, bb_csv_table *table)
+{
+    bb_status status = BB_OK;
+    FILE *stream = NULL;
+    size_t length = 0;
+    BB_TRY(bb_disk_file_open(file, true, &stream));
+    BB_REQUIRE(fseek(stream, 0, SEEK_END) == 0, BB_IO, "'%s': %s", file, strerror(errno));
+    const long bytes = ftell(stream);
+    BB_REQUIRE(bytes >= 0, BB_IO, "'%s': %s", file, strerror(errno));
+    BB_REQUIRE(bytes <= BB_CSV_BYTES, BB_INVALID, "%s: %ld bytes, expected at most %d", file, bytes,
+               BB_CSV_BYTES);
+    rewind(stream);
+    BB_TRY(BB_ZEROED(bytes + 1, &table->text));
+    length = fread(table->text, 1, (size_t)bytes, stream);
+    BB_REQUIRE(ferror(stream) == 0, BB_IO, "'%s': %s", file, strerror(errno));
+    BB_REQUIRE(strlen(table->text) == length, BB_INVALID,
+               "%s: a NUL character, expected UTF-8 text (a spreadsheet calls it CSV UTF-8)", file);
+    BB_TRY(BB_ALLOCATE(bytes + 1, &table->cut));
+    memcpy(table->cut, table->text, (size_t)bytes + 1);
+done:
+    if (stream != NULL) {
+        (void)fclose(stream);
+    }
+    return status;
+}
+
+static bb_index occurrences(const char *text, char letter)
+{
+    bb_index count = 0;
+    for (const char *c = strchr(text, letter); c != NULL; c = strchr(c + 1, letter)) {
+        ++count;
+    }
+    return count;
+}
+
+static int column_of(const reading *measured, const char *place)
+{
+    return (int)(place - measured->start) + 1;
+}
+
+// From behind the opening quote to behind the closing one, `""` made one quote in place.
+static bb_status cut_quoted(const reading *measured, char *cell, char **end)
+{
+    bb_status status = BB_OK;
+    char *out = cell;
+    char *c = cell;
+    while (c[0] != '\0' && (c[0] != '"' || c[1] == '"')) {
+        c += c[0] == '"';
+        *out++ = *c++;
+    }
+    BB_REQUIRE(*c == '"', BB_INVALID, "%s:%d:%d: a quote that the line does not close",
+               measured->file, measured->line, column_of(measured, cell) - 1);
+    *out = '\0';
+    *end = c + 1 + strspn(c + 1, BLANKS);
+    BB_REQUIRE(**end == ',' || **end == '#' || **end == '\0', BB_INVALID,
+               "%s:%d:%d: '%.20s' after a quoted cell, expected a comma", measured->file,
+               measured->line, column_of(measured, *end), *end);
+done:
+    return status;
+}
+
+static bb_status cut_plain(const reading *measured, char *cell, char **end)
+{
+    bb_status status = BB_OK;
+    *end = cell + strcspn(cell, ",#\"");
+    BB_REQUIRE(**end != '"', BB_INVALID, "%s:%d:%d: a quote inside a cell, expected it around one",
+               measured->file, measured->line, column_of(measured, *end));
+done:
+    return status;
+}
+
+static void trim(char *cell, char *end)
+{
+    while (end > cell && strchr(BLANKS, end[-1]) != NULL) {
+        --end;
+    }
+    *end = '\0';
+}
+
+// Cuts a line, which ends in NUL, into cells; a line of blanks and comments alone has none.
+static bb_status cut_line(reading *measured, char *line)
+{
+    bb_status status = BB_OK;
+    char *end = line;
+    char mark = ',';
+    measured->start = line;
+    measured->count = 0;
+    line += strspn(line, BLANKS);
+    while (mark == ',' && (measured->count > 0 || (*line != '\0' && *line != '#'))) {
+        char *cell = line + strspn(line, BLANKS);
+        BB_REQUIRE(measured->count < BB_CSV_COLUMNS, BB_INVALID, "%s:%d: over %d cells",
+                   measured->file, measured->line, BB_CSV_COLUMNS);
+        measured->found[measured->count++] = (bb_csv_cell){
+            *cell == '"' ? cell + 1 : cell, measured->line, column_of(measured, cell)};
+        if (*cell == '"') {
+            BB_TRY(cut_quoted(measured, cell + 1, &end));
+            mark = *end;
+        } else {
+            BB_TRY(cut_plain(measured, cell, &end));
+            mark = *end;
+            trim(cell, end);
+        }
+        line = end + 1;
+    }
+done:
+    return status;
+}
+
+static bool says_something(const reading *measured)
+{
+    for (bb_index i = 0; i < measured->count; ++i) {
+        if (measured->found[i].text[0] != '\0') {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bb_status take_names(reading *measured)
+{
+    bb_status status = BB_OK;
+    bb_csv_table *table = measured->table;
+    const bb_csv_cell *names = measured->found;
+    const size_t plain = strcspn(names[0].text, ";\t|");
+    BB_REQUIRE(measured->count > 1 || names[0].text[plain] == '\0', BB_INVALID,
+               "%s:%d:%d: columns separated by %s, expected commas (and decimal points)",
+               measured->file, names[0].line, names[0].column + (int)plain,
+               names[0].text[plain] == '\t'  ? "tabs"
+               : names[0].text[plain] == ';' ? "semicolons"
+                                             : "bars");
+    for (bb_index i = 0; i < measured->count; ++i) {
+        BB_REQUIRE(names[i].text[0] != '\0', BB_INVALID, "%s:%d:%d: column %td has no name",
+                   measured->file, names[i].line, names[i].column, i + 1);
+        table->column_count = i;
+        BB_REQUIRE(bb_csv_table_column(table, names[i].text) < 0, BB_INVALID,
+                   "%s:%d:%d: column %.60s twice", measured->file, names[i].line, names[i].column,
+                   names[i].text);
+    }
+    table->column_count = measured->count;
+    measured->found += measured->count;
+    table->cells = measured->found;
+done:
+    return status;
+}
+
+static bb_status take_row(reading *measured)
+{
+    bb_status status = BB_OK;
+    bb_csv_table *table = measured->table;
+    BB_REQUIRE(measured->count == table->column_count, BB_INVALID,
+               "%s:%d: %td cells, expected %td as line %d names them", measured->file,
+               measured->line, measured->count, table->column_count, table->names[0].line);
+    BB_REQUIRE(table->row_count < BB_CSV_ROWS, BB_INVALID, "%s:%d: over %d rows", measured->file,
+               measured->line, BB_CSV_ROWS);
+    ++table->row_count;
+    measured->found += measured->count;
+done:
+    return status;
+}
+
+// The line's end becomes a NUL; `*rest` is NULL behind the last line.
+static bb_status end_line(const reading *measured, char *line, char **rest)
+{
+    bb_status status = BB_OK;
+    char *end = strchr(line, '\n');
+    *rest = end == NULL ? NULL : end + 1;
+    end = end == NULL ? line + strlen(line) : end;
+    end -= end > line && end[-1] == '\r';
+    *end = '\0';
+    const char *inside = strchr(line, '\r');
+    BB_REQUIRE(inside == NULL, BB_INVALID,
+               "%s:%d:%td: a carriage return inside a line, expected lines that end in a line feed",
+               measured->file, measured->line, inside - line + 1);
+done:
+    return status;
+}
+
+static bb_status cut_table(const char *file, bb_csv_table *table)
+{
+    static const char byte_order_mark[] = "\xef\xbb\xbf";
+    bb_status status = BB_OK;
+    reading measured = {.file = file, .table = table};
+    // Every cell ends in a comma or with its line.
+    const bb_index capacity = occurrences(table->text, ',') + occurrences(table->text, '\n') + 1;
+    BB_TRY(BB_ALLOCATE(capacity, &table->names));
+    measured.found = table->names;
+    char *line = table->cut;
+    if (strncmp(line, byte_order_mark, strlen(byte_order_mark)) == 0) {
+        line += strlen(byte_order_mark);
+    }
+    while (line != NULL) {
+        char *rest = NULL;
+        ++measured.line;
+        BB_TRY(end_line(&measured, line, &rest));
+        BB_TRY(cut_line(&measured, line));
+        if (says_something(&measured)) {
+            BB_TRY(table->column_count == 0 ? take_names(&measured) : take_row(&measured));
+        }
+        line = rest;
+    }
+    BB_REQUIRE(table->column_count > 0, BB_INVALID,
+               "%s: nothing in it, expected a line that names its columns", file);
+done:
+    return status;
+}
+
+bb_status bb_csv_table_read(const char *file, bb_csv_table **out)
+{
+    bb_status status = BB_OK;
+    bb_csv_table *table = NULL;
+    *out = NULL;
+    BB_TRY(BB_ZEROED(1, &table));
+    BB_TRY(read_text(file, table));
+    BB_TRY(cut_table(file, table));
+    *out = table;
+    table = NULL;
+done:
+    bb_csv_table_destroy(&table);
+    return status;
+}
+
+void bb_csv_table_destroy(bb_csv_table **table)
+{
+    if (*table != NULL) {
+        BB_RELEASE(&(*table)->names);
+        BB_RELEASE(&(*table)->cut);
+        BB_RELEASE(&(*table)->text);
+    }
+    BB_RELEASE(table);
+}
+
+bb_index bb_csv_table_column(const bb_csv_table *table, const char *name)
+{
+    for (bb_index column = 0; column < table->column_count; ++column) {
+        if (strcmp(table->names[column].text, name) == 0) {
+            return column;
+        }
+    }
+    return -1;
+}
+
+const bb_csv_cell *bb_csv_table_cell(const bb_csv_table *table, bb_index row, bb_index column)
+{
+    return &table->cells[row * table->column_count + column];
+}

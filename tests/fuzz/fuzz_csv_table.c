@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// libFuzzer target: any bytes as a table with named columns. It is refused, or every cell is a text
+// that stands behind its place in the file.
+#include "sim/input/csv_table.h"
+#include "tests/fuzz/fuzz_input.h"
+
+static char path[300];
+
+int LLVMFuzzerInitialize(int *count, char ***arguments)
+{
+    (void)count;
+    (void)arguments;
+    bb_log_set_level(BB_LOG_QUIET);
+    (void)snprintf(path, sizeof path, "%s", fuzz_path(".csv"));
+    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    bb_csv_table *table = NULL;
+    fuzz_write(path, data, size);
+    const bb_status status = bb_csv_table_read(path, &table);
+    fuzz_demand((status == BB_OK) == (table != NULL), "a table where it is taken");
+    for (bb_index i = 0; table != NULL && i < table->column_count; ++i) {
+        fuzz_demand(bb_csv_table_column(table, table->names[i].text) == i, "names that differ");
+        for (bb_index row = 0; row < table->row_count; ++row) {
+            const bb_csv_cell *cell = bb_csv_table_cell(table, row, i);
+            fuzz_demand(strlen(cell->text) <= size && cell->line > 1 && cell->column > 0,
+                        "a text of the file");
+        }
+    }
+    bb_csv_table_destroy(&table);
+    fuzz_settle(status);
+    return 0;
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/input/csv_table.h"
+#include "tests/check.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+static char path[] = "/tmp/bb-csv-XXXXXX";
+
+static void write_bytes(const char *bytes, size_t count)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, count, file), count);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void write_text(const char *text)
+{
+    write_bytes(text, strlen(text));
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    int descriptor = mkstemp(path);
+    return descriptor < 0 || close(descriptor) != 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+static void check_cell(const bb_csv_cell *cell, const char *text, int line, int column)
+{
+    assert_string_equal(cell->text, text);
+    assert_int_equal(cell->line, line);
+    assert_int_equal(cell->column, column);
+}
+
+static void names_and_cells_have_their_places(void **state)
+{
+    (void)state;
+    bb_csv_table *table = NULL;
+    write_text("# fields of lot 7\n"
+               "\n"
+               "x_mm,y_mm , direction\n"
+               "  -13.0,0.5,\tup\n"
+               ",,\n"
+               "   # none here\n"
+               "13.0,, down # the last\n");
+    check_ok(bb_csv_table_read(path, &table));
+    assert_int_equal(table->column_count, 3);
+    assert_int_equal(table->row_count, 2);
+    check_cell(&table->names[1], "y_mm", 3, 6);
+    check_cell(bb_csv_table_cell(table, 0, 0), "-13.0", 4, 3);
+    check_cell(bb_csv_table_cell(table, 0, 2), "up", 4, 14);
+    check_cell(bb_csv_table_cell(table, 1, 1), "", 7, 6);
+    check_cell(bb_csv_table_cell(table, 1, 2), "down", 7, 8);
+    assert_int_equal(bb_csv_table_column(table, "direction"), 2);
+    assert_int_equal(bb_csv_table_column(table, "Direction"), -1);
+    assert_int_equal(bb_csv_table_column(table, "dir"), -1);
+    assert_true(strncmp(table->text, "# fields of lot 7\n", 18) == 0);
+    bb_csv_table_destroy(&table);
+    assert_null(table);
+}
+
+static void a_table_of_names_alone_has_no_row(void **state)
+{
+    (void)state;
+    bb_csv_table *table = NULL;
+    write_text("seed");
+    check_ok(bb_csv_table_read(path, &table));
+    assert_int_equal(table->column_count, 1);
+    assert_int_equal(table->row_count, 0);
+    bb_csv_table_destroy(&table);
+}
+
+static void quotes_hold_commas_blanks_and_quotes(void **state)
+{
+    (void)state;
+    bb_csv_table *table = NULL;
+    write_text("\"name, long\", b\n"
+               "\" a #1, \"\"2\"\" \" ,\"\"\n"
+               "\"\",\"x\"# end\n"
+               "\"\",\n");
+    check_ok(bb_csv_table_read(path, &table));
+    assert_int_equal(table->row_count, 2);
+    check_cell(&table->names[0], "name, long", 1, 1);
+    check_cell(bb_csv_table_cell(table, 0, 0), " a #1, \"2\" ", 2, 1);
+    check_cell(bb_csv_table_cell(table, 0, 1), "", 2, 18);
+    check_cell(bb_csv_table_cell(table, 1, 1), "x", 3, 4);
+    bb_csv_table_destroy(&table);
+}
+
+static void byte_order_mark_and_line_ends_of_spreadsheets_are_read(void **state)
+{
+    (void)state;
+    bb_csv_table *table = NULL;
+    write_text("\xef\xbb\xbf"
+               "a,b\r\n"
+               "1,2\r\n"
+               "\r\n"
+               "3,4\r");
+    check_ok(bb_csv_table_read(path, &table));
+    assert_int_equal(table->row_count, 2);
+    check_cell(&table->names[0], "a", 1, 1);
+    check_cell(&table->names[1], "b", 1, 3);
+    check_cell(bb_csv_table_cell(table, 1, 1), "4", 4, 3);
+    bb_csv_table_destroy(&table);
+}
+
+static void what_is_wrong_is_named_with_its_place(void **state)
+{
+    (void)state;
+    const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"", ": nothing in it, expected a line that names its columns"},
+        {"# x, y\n,,\n", ": nothing in it"},
+        {"x;y\n1,5;2\n", ":1:2: columns separated by semicolons, expected commas"},
+        {"x\ty\n1\t2\n", ":1:2: columns separated by tabs"},
+        {"# |\n\nx |y\n", ":3:3: columns separated by bars"},
+        {"x,,y\n", ":1:3: column 2 has no name"},
+        {"x,y,\n", ":1:5: column 3 has no name"},
+        {"x,y,x\n", ":1:5: column x twice"},
+        {"x,y\n\n1\n", ":3: 1 cells, expected 2 as line 1 names them"},
+        {"x,y\n1,2,3\n", ":2: 3 cells, expected 2"},
+        {"x,y\n1,2,\n", ":2: 3 cells, expected 2"},
+        {"x,y\n1,\"2\n", ":2:3: a quote that the line does not close"},
+        {"x,y\n\"1\" 2,3\n", ":2:5: '2,3' after a quoted cell, expected a comma"},
+        {"x,y\n1, 2\" pipe\n", ":2:5: a quote inside a cell"},
+        {"x,y\r1,2\r", ":1:4: a carriage return inside a line"},
+    };
+    bb_csv_table *table = NULL;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char expected[160];
+        (void)snprintf(expected, sizeof expected, "%s%s", path, cases[i].message);
+        write_text(cases[i].text);
+        check_fails(bb_csv_table_read(path, &table), BB_INVALID, expected);
+        assert_null(table);
+    }
+    write_bytes("x\0,\0y\0\n\0", 8);
+    check_fails(bb_csv_table_read(path, &table), BB_INVALID, ": a NUL character, expected UTF-8");
+    check_fails(bb_csv_table_read("/nowhere/a.csv", &table), BB_IO, "'/nowhere/a.csv': No such");
+    check_fails(bb_csv_table_read("/dev/zero", &table), BB_IO, "/dev/zero");
+    check_fails(bb_csv_table_read("/tmp", &table), BB_IO, "/tmp");
+}
+
+static void sizes_are_limited(void **state)
+{
+    (void)state;
+    bb_csv_table *table = NULL;
+    char *text = malloc(BB_CSV_BYTES + 2);
+    assert_non_null(text);
+    memset(text, '\n', BB_CSV_BYTES + 1);
+    memcpy(text, "x,y", 3);
+    write_bytes(text, BB_CSV_BYTES + 1);
+    check_fails(bb_csv_table_read(path, &table), BB_INVALID, "bytes, expected at most 16777216");
+    write_bytes(text, BB_CSV_BYTES);
+    check_ok(bb_csv_table_read(path, &table));
+    bb_csv_table_destroy(&table);
+    for (bb_index row = 0; row <= BB_CSV_ROWS; ++row) {
+        memcpy(text + 4 + 4 * row, "1,2\n", 4);
+    }
+    write_bytes(text, 4 + 4 * (size_t)BB_CSV_ROWS);
+    check_ok(bb_csv_table_read(path, &table));
+    assert_int_equal(table->row_count, BB_CSV_ROWS);
+    bb_csv_table_destroy(&table);
+    write_bytes(text, 4 + 4 * (size_t)(BB_CSV_ROWS + 1));
+    check_fails(bb_csv_table_read(path, &table), BB_INVALID, ":100002: over 100000 rows");
+    memset(text, ',', BB_CSV_COLUMNS);
+    write_bytes(text, BB_CSV_COLUMNS);
+    check_fails(bb_csv_table_read(path, &table), BB_INVALID, ":1: over 256 cells");
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_and_cells_have_their_places),
+        cmocka_unit_test(a_table_of_names_alone_has_no_row),
+        cmocka_unit_test(quotes_hold_commas_blanks_and_quotes),
+        cmocka_unit_test(byte_order_mark_and_line_ends_of_spreadsheets_are_read),
+        cmocka_unit_test(what_is_wrong_is_named_with_its_place),
+        cmocka_unit_test(sizes_are_limited),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
