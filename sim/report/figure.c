@@ -390,6 +390,19 @@ done:
     return status;
 }
 
+const char *bb_figure_number(const bb_figure *figure)
+{
+    return figure->format == BB_FIGURE_TEX ? "tex_size.'$%h$'" : "'%h'";
+}
+
+double bb_figure_step(double span, double length_cm, double room_cm)
+{
+    const double least = span * room_cm / length_cm;
+    const double power = pow(10.0, floor(log10(least)));
+    const double digit = least / power;
+    return power * (digit <= 1.0 ? 1.0 : digit <= 2.0 ? 2.0 : digit <= 5.0 ? 5.0 : 10.0);
+}
+
 static const double key_cm = 0.55; // of a mark, and between keys
 
 static double key_width(const bb_figure_key *key)

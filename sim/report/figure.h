@@ -92,6 +92,13 @@ BB_CHECKED bb_status bb_figure_name_axes(bb_figure *figure, bb_figure_box axes, 
 BB_CHECKED bb_status bb_figure_log_axis(bb_figure *figure, const char *axis, double low,
                                         double high, double length_cm);
 
+/// The argument of `set format` for plain numbers.
+const char *bb_figure_number(const bb_figure *figure);
+
+/// A step of tics, 1, 2 or 5 times a power of ten, for a linear axis that is `length_cm` long and
+/// has `room_cm` for each of its numbers.
+double bb_figure_step(double span, double length_cm, double room_cm);
+
 /// What a mark or a line of the picture stands for.
 typedef struct bb_figure_key {
     const char *text, *colour;
