@@ -9,6 +9,7 @@
 #include "sim/ao/ao_sampling.h"
 #include "sim/ao/ao_study.h"
 #include "sim/pipelines/factor_spectrum.h"
+#include "sim/pipelines/factor_tiles.h"
 
 static const bb_column columns[] = {
     {"strehl", "strehl", 1.0},
@@ -50,6 +51,7 @@ static const bb_output_table *const outputs[] = {
     &bb_factor_spectrum_matrix,
     &bb_factor_spectrum_places,
     &bb_factor_spectrum_tiles,
+    &bb_factor_tiles_outputs,
     NULL,
 };
 static const char *const prices[] = {"strehl_loss"};

@@ -100,6 +100,22 @@ static void ao_gives_its_kinds(void **state)
     has(&figure.data, line);
     has(&figure.script, "'tf32, fp16'");
     bb_figure_release(&figure);
+    // hp2-band-3: sp within three tiles of the diagonal, hp2 beyond, nothing above it.
+    const bb_dataset *map = bb_results_find(results, "tiles/variant_6");
+    assert_non_null(map);
+    const bb_index tiles = map->shape[0];
+    const char *const *variants =
+        (const char *const *)bb_results_find(results, "tiles/variant")->texts;
+    assert_true(tiles >= 5);
+    assert_string_equal(variants[(int)map->numbers[2 * tiles]], "sp");
+    assert_string_equal(variants[(int)map->numbers[3 * tiles]], "hp2");
+    assert_true(isnan(map->numbers[1]));
+    assert_null(bb_results_find(results, "tiles/variant_1"));
+    make(&scene, "tiles", &figure);
+    has(&figure.data, "# tiles 6\n# rows and columns of tiles, colour of the variant\n0 nan ");
+    has(&figure.data, "\n2 0 0 0 nan");
+    has(&figure.script, "0 '#440154', 1 '");
+    bb_figure_release(&figure);
     make(&scene, "budget", &figure);
     const bb_dataset *budget = bb_results_find(results, "results/error_budget_nm");
     (void)snprintf(line, sizeof line, "-0.4000 %.4f %.9g 0\n", -0.4 + 0.92 * 0.4,
