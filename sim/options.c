@@ -61,8 +61,8 @@ static unsigned bit_of(int option)
         {FORCE, BB_OPTION_FORCE},   {'q', BB_OPTION_LEVEL},      {'v', BB_OPTION_LEVEL},
         {WITHIN, BB_OPTION_WITHIN}, {LIST, BB_OPTION_LIST},      {RESOLVED, BB_OPTION_RESOLVED},
         {DUMP, BB_OPTION_DUMP},     {QUICK, BB_OPTION_QUICK},    {CHECKPOINT, BB_OPTION_RESTART},
-        {EVERY, BB_OPTION_RESTART}, {RESUME, BB_OPTION_RESTART},
-        {KIND, BB_OPTION_PICTURE},  {SIZE, BB_OPTION_PICTURE},   {SCRIPT, BB_OPTION_PICTURE},
+        {EVERY, BB_OPTION_RESTART}, {RESUME, BB_OPTION_RESTART}, {KIND, BB_OPTION_PICTURE},
+        {SIZE, BB_OPTION_PICTURE},  {SCRIPT, BB_OPTION_PICTURE},
     };
     for (size_t i = 0; i < sizeof bits / sizeof bits[0]; ++i) {
         if (bits[i].option == option) {

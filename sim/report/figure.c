@@ -81,10 +81,14 @@ static bb_status add_latex(bb_text *out, char byte)
     static const struct {
         char byte;
         const char *latex;
-    } words[] = {{'\\', "\\textbackslash{}"}, {'^', "\\textasciicircum{}"},
-                 {'~', "\\textasciitilde{}"}, {'<', "\\textless{}"},
-                 {'>', "\\textgreater{}"},    {'|', "\\textbar{}"},
-                 {'"', "\\textquotedbl{}"},   {'\'', "''"}};
+    } words[] = {{'\\', "\\textbackslash{}"},
+                 {'^', "\\textasciicircum{}"},
+                 {'~', "\\textasciitilde{}"},
+                 {'<', "\\textless{}"},
+                 {'>', "\\textgreater{}"},
+                 {'|', "\\textbar{}"},
+                 {'"', "''''"},
+                 {'\'', "''"}};
     for (size_t w = 0; w < sizeof words / sizeof *words; ++w) {
         if (words[w].byte == byte) {
             return bb_text_add(out, "%s", words[w].latex);

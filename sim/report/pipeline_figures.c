@@ -429,75 +429,102 @@ const bb_plot_kind bb_plot_price_against_bits = {
     "a file of 'bitbudget run'",
     draw_price_against_bits};
 
-static bb_status draw_draws(const bb_plot_scene *scene, bb_figure *figure)
+// Prices of pipelines with draws, and the axes for them.
+typedef struct spread {
+    const bb_dataset *names, *draws, *mean, *deviation, *worst, *failed;
+    bb_index rows;
+    double low, high, name_cm;
+    bb_figure_box axes;
+} spread;
+
+static bb_status gather_spread(const bb_results *results, spread *out)
 {
     bb_status status = BB_OK;
-    const bb_dataset *names = bb_results_find(scene->results, "results/pipeline");
-    const bb_dataset *draws = bb_plot_column(scene->results, "draws");
-    const bb_dataset *mean = bb_plot_column(scene->results, "price_mean");
-    const bb_dataset *deviation = bb_plot_column(scene->results, "price_std");
-    const bb_dataset *worst = bb_plot_column(scene->results, "price_worst");
-    const bb_dataset *failed = bb_plot_column(scene->results, "draws_failed");
-    double low = 0.0;
-    double high = 0.0;
-    double longest = 0.0;
-    bb_index rows = 0;
-    bb_figure_box axes;
+    *out = (spread){.names = bb_results_find(results, "results/pipeline"),
+                    .draws = bb_plot_column(results, "draws"),
+                    .mean = bb_plot_column(results, "price_mean"),
+                    .deviation = bb_plot_column(results, "price_std"),
+                    .worst = bb_plot_column(results, "price_worst"),
+                    .failed = bb_plot_column(results, "draws_failed")};
+    BB_REQUIRE(out->draws != NULL && out->mean != NULL && out->deviation != NULL &&
+                   out->worst != NULL && out->failed != NULL,
+               BB_INVALID, "results without draws");
+    bb_plot_range(out->worst->numbers, out->worst->count, &out->low, &out->high);
+    for (bb_index p = 0; p < out->names->count; ++p) {
+        const double floor = out->mean->numbers[p] - out->deviation->numbers[p];
+        out->low = floor > 0.0 && floor < out->low ? floor / 1.5 : out->low;
+        out->rows += out->draws->numbers[p] > 1.0;
+        out->name_cm = fmax(out->name_cm, bb_figure_text_cm(out->names->texts[p], name_points));
+    }
+done:
+    return status;
+}
+
+// A row's numbers, its name to the left of the axes and what failed to their right.
+static bb_status add_draws(const spread *set, bb_index p, bb_index row, bb_figure *figure)
+{
+    bb_status status = BB_OK;
     char cell[NAME_BYTES];
+    const bb_figure_box *axes = &set->axes;
+    const double centre = set->mean->numbers[p];
+    const double around = isnan(set->deviation->numbers[p]) ? 0.0 : set->deviation->numbers[p];
+    const double y =
+        axes->y_high - (axes->y_high - axes->y_low) * (double)row / ((double)set->rows + 0.9);
+    BB_TRY(bb_text_add(&figure->data, "%td %.9g %.9g %.9g %.9g\n", row, centre > 0.0 ? centre : NAN,
+                       fmax(centre - around, set->low), fmax(centre + around, set->low),
+                       set->worst->numbers[p] > 0.0 ? set->worst->numbers[p] : NAN));
+    BB_TRY(
+        bb_figure_write(figure, axes->x_low - 0.15, y, set->names->texts[p], name_points, "right"));
+    (void)snprintf(cell, sizeof cell, "%.0f of %.0f", set->failed->numbers[p],
+                   set->draws->numbers[p]);
+    BB_TRY(bb_figure_write(figure, axes->x_high + 0.12, y, cell, name_points, "left"));
+done:
+    return status;
+}
+
+static bb_status set_spread_axes(spread *set, const char *price, bb_figure *figure)
+{
+    bb_status status = BB_OK;
     static const bb_figure_key keys[] = {{"mean of the draws", BB_FIGURE_BLUE, 7, 0},
                                          {"worst draw", BB_FIGURE_VERMILION, 2, 0}};
-    BB_REQUIRE(scene->experiment != NULL && draws != NULL && mean != NULL && deviation != NULL &&
-                   worst != NULL && failed != NULL,
-               BB_INVALID, "results without draws");
-    for (bb_index p = 0; p < names->count; ++p) {
-        rows += draws->numbers[p] > 1.0;
-        longest = fmax(longest, bb_figure_text_cm(names->texts[p], name_points));
-    }
-    if (isnan(figure->height_cm)) {
-        figure->height_cm = 2.4 + 0.55 * (double)rows;
-    }
-    BB_TRY(
-        bb_figure_begin(figure, scene->results,
-                        "Bars: mean and one standard deviation of the draws that finished, to the "
-                        "edge where it reaches 0; right of the axes: draws that failed."));
-    const bb_figure_box margins = {fmin(longest, 0.35 * figure->width_cm) + 0.4, 1.0, 1.6, 0.55};
-    BB_TRY(bb_figure_margins(figure, margins, &axes));
-    double *prices = worst->numbers;
-    bb_plot_range(prices, worst->count, &low, &high);
-    for (bb_index p = 0; p < names->count; ++p) {
-        const double floor = mean->numbers[p] - deviation->numbers[p];
-        low = floor > 0.0 && floor < low ? floor / 1.5 : low;
-    }
-    BB_TRY(bb_figure_name_axes(figure, axes, scene->experiment->price_name, NULL));
+    const bb_figure_box margins = {fmin(set->name_cm, 0.35 * figure->width_cm) + 0.4, 1.0, 1.6,
+                                   0.55};
+    BB_TRY(bb_figure_margins(figure, margins, &set->axes));
+    BB_TRY(bb_figure_name_axes(figure, set->axes, price, NULL));
     BB_TRY(bb_text_add(&figure->script,
                        "set yrange [%.9g:0]\nunset ytics\n"
                        "set grid xtics linecolor '#d8d8d8' linewidth 0.5\n",
-                       (double)rows + 0.9));
-    BB_TRY(bb_figure_log_axis(figure, "x", low, high, axes.x_high - axes.x_low));
-    BB_TRY(bb_figure_write_keys(figure, keys, sizeof keys / sizeof *keys, axes));
+                       (double)set->rows + 0.9));
+    BB_TRY(
+        bb_figure_log_axis(figure, "x", set->low, set->high, set->axes.x_high - set->axes.x_low));
+    BB_TRY(bb_figure_write_keys(figure, keys, sizeof keys / sizeof *keys, set->axes));
+    BB_TRY(bb_figure_write(figure, set->axes.x_high + 0.12, set->axes.y_high + 0.22, "failed",
+                           BB_FIGURE_SMALL_POINTS, "left"));
+done:
+    return status;
+}
+
+static bb_status draw_draws(const bb_plot_scene *scene, bb_figure *figure)
+{
+    bb_status status = BB_OK;
+    spread set;
+    bb_index row = 0;
+    BB_REQUIRE(scene->experiment != NULL, BB_INVALID, "no prices in a file of no experiment");
+    BB_TRY(gather_spread(scene->results, &set));
+    if (isnan(figure->height_cm)) {
+        figure->height_cm = 2.4 + 0.55 * (double)set.rows;
+    }
+    BB_TRY(bb_figure_begin(figure, scene->results,
+                           "Bars: mean and one standard deviation of the draws that finished, to "
+                           "the edge where it reaches 0; right of the axes: draws that failed."));
+    BB_TRY(set_spread_axes(&set, scene->experiment->price_name, figure));
     BB_TRY(bb_figure_block(figure, "draws",
                            "row, mean price, mean - deviation, mean + deviation, worst price"));
-    bb_index row = 0;
-    for (bb_index p = 0; p < names->count; ++p) {
-        if (!(draws->numbers[p] > 1.0)) {
-            continue;
+    for (bb_index p = 0; p < set.names->count; ++p) {
+        if (set.draws->numbers[p] > 1.0) {
+            BB_TRY(add_draws(&set, p, ++row, figure));
         }
-        ++row;
-        const double centre = mean->numbers[p];
-        const double spread = isnan(deviation->numbers[p]) ? 0.0 : deviation->numbers[p];
-        BB_TRY(bb_text_add(&figure->data, "%td %.9g %.9g %.9g %.9g\n", row,
-                           centre > 0.0 ? centre : NAN, fmax(centre - spread, low),
-                           centre + spread > low ? centre + spread : low,
-                           worst->numbers[p] > 0.0 ? worst->numbers[p] : NAN));
-        const double y =
-            axes.y_high - (axes.y_high - axes.y_low) * (double)row / ((double)rows + 0.9);
-        BB_TRY(
-            bb_figure_write(figure, axes.x_low - 0.15, y, names->texts[p], name_points, "right"));
-        (void)snprintf(cell, sizeof cell, "%.0f of %.0f", failed->numbers[p], draws->numbers[p]);
-        BB_TRY(bb_figure_write(figure, axes.x_high + 0.12, y, cell, name_points, "left"));
     }
-    BB_TRY(bb_figure_write(figure, axes.x_high + 0.12, axes.y_high + 0.25, "failed",
-                           BB_FIGURE_SMALL_POINTS, "left"));
     BB_TRY(bb_text_add(
         &figure->script,
         "plot data index 'draws' using 2:1:3:4 with xerrorbars pointtype 7 pointsize 0.5 "

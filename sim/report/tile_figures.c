@@ -129,7 +129,8 @@ static bb_status draw_tile_panels(const maps *set, bb_index columns, double widt
                        (double)set->tiles - 0.5, (double)set->tiles - 0.5, step, step));
     for (bb_index i = 0; i < set->count; ++i) {
         const double x = 1.0 + (width + 0.75) * (double)(i % columns);
-        const double y = top - pitch * (double)(i / columns);
+        const bb_index row = i / columns;
+        const double y = top - pitch * (double)row;
         const bb_figure_box box = {x, y - width, x + width, y};
         BB_TRY(add_tile_map(set, i, figure));
         BB_TRY(bb_figure_place(figure, box));

@@ -469,69 +469,88 @@ const bb_plot_kind bb_plot_heat = {
     "a wafer file of 'bitbudget run --dump inputs' of this version",
     draw_heat};
 
-static bb_status draw_probes(const bb_plot_scene *scene, bb_figure *figure)
-{
-    bb_status status = BB_OK;
-    const bb_dataset *time = bb_results_find(scene->results, "probes/time_s");
+// Probes of a file, as many as there are colours.
+typedef struct probes {
+    const bb_dataset *time;
     const bb_dataset *shown[BB_FIGURE_COLOURS];
     bb_figure_key keys[BB_FIGURE_COLOURS];
-    bb_index count = 0;
-    bb_index more = 0;
-    char note[NAME_BYTES] = "";
-    bb_figure_box axes;
-    for (bb_index d = 0; d < bb_results_count(scene->results); ++d) {
-        const bb_dataset *dataset = bb_results_dataset(scene->results, d);
+    bb_index count, more;
+} probes;
+
+static bb_status gather_probes(const bb_results *results, probes *out)
+{
+    bb_status status = BB_OK;
+    out->time = bb_results_find(results, "probes/time_s");
+    for (bb_index d = 0; d < bb_results_count(results); ++d) {
+        const bb_dataset *dataset = bb_results_dataset(results, d);
         if (strcmp(dataset->group, "probes") != 0 || dataset->is_axis || dataset->is_text ||
-            dataset->count != time->count || strcmp(dataset->unit, "K") != 0) {
+            dataset->count != out->time->count || strcmp(dataset->unit, "K") != 0) {
             continue;
         }
-        if (count < BB_FIGURE_COLOURS) {
-            keys[count] =
-                (bb_figure_key){dataset->name, bb_figure_colours[count], 0, (int)count % 5 + 1};
-            shown[count++] = dataset;
-        } else {
-            ++more;
+        if (out->count == BB_FIGURE_COLOURS) {
+            ++out->more;
+            continue;
         }
+        out->keys[out->count] = (bb_figure_key){dataset->name, bb_figure_colours[out->count], 0,
+                                                (int)out->count % 5 + 1};
+        out->shown[out->count++] = dataset;
     }
-    BB_REQUIRE(count > 0, BB_INVALID, "no probe in the file");
-    if (more > 0) {
-        (void)snprintf(note, sizeof note, "%td more probes are in the file.", more);
-    }
-    if (isnan(figure->height_cm)) {
-        figure->height_cm = 0.6 * figure->width_cm;
-    }
-    BB_TRY(bb_figure_begin(figure, scene->results, more > 0 ? note : NULL));
-    BB_TRY(bb_figure_margins(
-        figure,
-        (bb_figure_box){1.6, 1.0, 0.25,
-                        0.2 + 0.3 * bb_figure_key_rows(keys, count, figure->width_cm - 1.7)},
-        &axes));
-    BB_TRY(bb_figure_name_axes(figure, axes, "time since the first wafer was gripped [s]",
-                               "temperature rise [K]"));
-    BB_TRY(bb_figure_write_keys(figure, keys, count, axes));
-    BB_TRY(bb_text_add(&figure->script,
-                       "set xrange [%.9g:%.9g]\nset tics nomirror\n"
-                       "set grid linecolor '#d8d8d8' linewidth 0.5\n",
-                       time->numbers[0],
-                       time->count > 1 ? time->numbers[time->count - 1] : time->numbers[0] + 1.0));
-    BB_TRY(bb_figure_block(figure, "probes", "time [s], rise [K] of every probe"));
-    // More steps than dots of a page add nothing but bytes.
+    BB_REQUIRE(out->count > 0, BB_INVALID, "no probe in the file");
+done:
+    return status;
+}
+
+// Steps beyond the dots of a page add nothing but bytes.
+static bb_status add_probes(const probes *set, bb_figure *figure)
+{
+    bb_status status = BB_OK;
     enum { MOST_STEPS = 4000 };
-    const bb_index stride = time->count / MOST_STEPS + 1;
-    for (bb_index i = 0; i < time->count; i += stride) {
-        BB_TRY(bb_text_add(&figure->data, "%.9g", time->numbers[i]));
-        for (bb_index p = 0; p < count; ++p) {
-            BB_TRY(bb_text_add(&figure->data, " %.6g", shown[p]->numbers[i]));
+    const bb_index stride = set->time->count / MOST_STEPS + 1;
+    BB_TRY(bb_figure_block(figure, "probes", "time [s], rise [K] of every probe"));
+    for (bb_index i = 0; i < set->time->count; i += stride) {
+        BB_TRY(bb_text_add(&figure->data, "%.9g", set->time->numbers[i]));
+        for (bb_index p = 0; p < set->count; ++p) {
+            BB_TRY(bb_text_add(&figure->data, " %.6g", set->shown[p]->numbers[i]));
         }
         BB_TRY(bb_text_add(&figure->data, "\n"));
     }
-    for (bb_index p = 0; p < count; ++p) {
+    for (bb_index p = 0; p < set->count; ++p) {
         BB_TRY(bb_text_add(&figure->script,
                            "%sdata index 'probes' using 1:%td with lines linewidth 1.2 dashtype %d "
                            "linecolor '%s'",
-                           p == 0 ? "plot " : ", \\\n  ", p + 2, keys[p].dash, keys[p].colour));
+                           p == 0 ? "plot " : ", \\\n  ", p + 2, set->keys[p].dash,
+                           set->keys[p].colour));
     }
     BB_TRY(bb_text_add(&figure->script, "\n"));
+done:
+    return status;
+}
+
+static bb_status draw_probes(const bb_plot_scene *scene, bb_figure *figure)
+{
+    bb_status status = BB_OK;
+    probes set = {.count = 0};
+    char note[NAME_BYTES] = "";
+    bb_figure_box margins = {1.6, 1.0, 0.25, 0.2};
+    bb_figure_box axes;
+    BB_TRY(gather_probes(scene->results, &set));
+    (void)snprintf(note, sizeof note, "%td more probes are in the file.", set.more);
+    if (isnan(figure->height_cm)) {
+        figure->height_cm = 0.6 * figure->width_cm;
+    }
+    const double *time = set.time->numbers;
+    const double last = time[set.time->count - 1];
+    BB_TRY(bb_figure_begin(figure, scene->results, set.more > 0 ? note : NULL));
+    margins.y_high += 0.3 * bb_figure_key_rows(set.keys, set.count, figure->width_cm - 1.7);
+    BB_TRY(bb_figure_margins(figure, margins, &axes));
+    BB_TRY(bb_figure_name_axes(figure, axes, "time since the first wafer was gripped [s]",
+                               "temperature rise [K]"));
+    BB_TRY(bb_figure_write_keys(figure, set.keys, set.count, axes));
+    BB_TRY(bb_text_add(&figure->script,
+                       "set xrange [%.9g:%.9g]\nset tics nomirror\n"
+                       "set grid linecolor '#d8d8d8' linewidth 0.5\n",
+                       time[0], last > time[0] ? last : time[0] + 1.0));
+    BB_TRY(add_probes(&set, figure));
 done:
     return status;
 }

@@ -73,13 +73,16 @@ static void ao_gives_its_kinds(void **state)
     bb_plot_scene scene;
     bb_figure figure;
     char line[128];
-    run((const char *const[PROGRAM_ARGUMENTS]){"run", BB_SOURCE_DIR "/configs/ao/quick.yaml",
-                                               "sensors.lenslets=6", "solver.spectrum.matrix=true",
-                                               "pipelines.4.draws=3", "solver.tile=32", "-o",
-                                               "ao.h5", "-q"});
+    run((const char *const[PROGRAM_ARGUMENTS]){
+        "run", BB_SOURCE_DIR "/configs/ao/quick.yaml", "sensors.lenslets=6",
+        "solver.spectrum.matrix=true", "pipelines.4.draws=3", "solver.tile=32",
+        "pipelines.1.name=a'`touch pwned`{<b>}^_%", "-o", "ao.h5", "-q"});
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; ++k) {
         draw("ao.h5", kinds[k]);
     }
+    assert_int_equal(access("pwned", F_OK), -1);
+    run((const char *const[PROGRAM_ARGUMENTS]){"plot", "ao.h5", "--kind", "pareto", "-o", "n.svg"});
+    assert_int_equal(system("grep -qF \"touch pwned\\`{&lt;b>}^_%\" n.svg"), 0);
     list_has("ao.h5", "not of this file:\n");
     read_scene("ao.h5", &results, &scene);
     make(&scene, "psf", &figure);

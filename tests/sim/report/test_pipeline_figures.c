@@ -115,6 +115,9 @@ static void program_refuses(void **state)
     plot((const char *const[6]){"--kind", "pareto", "-o", "g.svg", "--size", "3"}, 2, "--size 3");
     plot((const char *const[6]){"--kind", "pareto", "-o", "g.svg", "-q"}, 0, "");
     plot((const char *const[6]){"--kind", "pareto", "-o", "g.svg"}, 3, "exists");
+    assert_int_equal(setenv("TMPDIR", "/nowhere", 1), 0);
+    plot((const char *const[6]){"--kind", "pareto", "-o", "h.svg"}, 3, "TMPDIR names another");
+    assert_int_equal(unsetenv("TMPDIR"), 0);
     const char *path = getenv("PATH");
     char *kept = strdup(path);
     assert_int_equal(setenv("PATH", "/nowhere", 1), 0);
@@ -123,6 +126,19 @@ static void program_refuses(void **state)
     assert_int_equal(setenv("PATH", kept, 1), 0);
     free(kept);
     assert_int_equal(access("h.svg", F_OK), -1);
+}
+
+// Files that end early, as on a full disk, are no pictures.
+static void program_delivers_no_part(void **state)
+{
+    (void)state;
+    struct rlimit present;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &present), 0);
+    const struct rlimit few = {6000, present.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &few), 0);
+    plot((const char *const[6]){"--kind", "pareto", "-o", "part.svg"}, 3, "gnuplot");
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &present), 0);
+    assert_int_equal(access("part.svg", F_OK), -1);
 }
 
 static int enter(void **state)
@@ -154,6 +170,7 @@ int main(void)
         cmocka_unit_test(ranges_leave_room),
         cmocka_unit_test(program_draws_every_format),
         cmocka_unit_test(program_refuses),
+        cmocka_unit_test(program_delivers_no_part),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }
