@@ -547,9 +547,10 @@ static bb_status draw_probes(const bb_plot_scene *scene, bb_figure *figure)
                                "temperature rise [K]"));
     BB_TRY(bb_figure_write_keys(figure, set.keys, set.count, axes));
     BB_TRY(bb_text_add(&figure->script,
-                       "set xrange [%.9g:%.9g]\nset tics nomirror\n"
+                       "set xrange [%.9g:%.9g]\nset tics nomirror\nset format y %s'%%.3g'\n"
                        "set grid linecolor '#d8d8d8' linewidth 0.5\n",
-                       time[0], last > time[0] ? last : time[0] + 1.0));
+                       time[0], last > time[0] ? last : time[0] + 1.0,
+                       figure->format == BB_FIGURE_TEX ? "tex_size." : ""));
     BB_TRY(add_probes(&set, figure));
 done:
     return status;
