@@ -24,6 +24,7 @@ typedef enum bb_stream {
     BB_STREAM_DRAW = 28,            ///< factors of rows that make a draw's roundings its own
     BB_STREAM_DITHER = 29,          ///< factors of rows that keep equal entries from rounding alike
     BB_STREAM_ROUNDING = 30,        ///< which way a stored value is rounded
+    BB_STREAM_SWEEP = 34,           ///< samples of the keys that a sweep varies
 } bb_stream;
 
 /// Four words for the address (seed, stream, index).

@@ -161,6 +161,11 @@ static const command commands[] = {
      "  --size WxH       of the page in cm, or W alone; default 17, a column is 8.5\n"
      "  --script         keep data and script beside the picture, as NAME.dat and NAME.gp\n"
      "  --force          replace files that exist\n"},
+    {"sweep", bb_command_sweep,
+     BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |
+         BB_OPTION_LIST | BB_OPTION_WITHIN | BB_OPTION_SWEEP,
+     1, INTPTR_MAX, "run a study over the values of its keys, here or on a cluster",
+     "usage: bitbudget sweep PLAN.yaml [key=value ...] [options]\n"},
     {"bench", bb_command_bench,
      BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LIST |
          BB_OPTION_QUICK | BB_OPTION_LEVEL,

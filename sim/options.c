@@ -26,7 +26,15 @@ enum {
     RESUME,
     KIND,
     SIZE,
-    SCRIPT
+    SCRIPT,
+    JOBS,
+    NODES,
+    SHARD,
+    ONLY,
+    CSV,
+    PARTIAL,
+    SLURM,
+    PRINT_ONLY
 };
 
 static const struct option long_options[] = {
@@ -47,6 +55,14 @@ static const struct option long_options[] = {
     {"kind", required_argument, NULL, KIND},
     {"size", required_argument, NULL, SIZE},
     {"script", no_argument, NULL, SCRIPT},
+    {"jobs", required_argument, NULL, JOBS},
+    {"nodes", required_argument, NULL, NODES},
+    {"shard", required_argument, NULL, SHARD},
+    {"only", required_argument, NULL, ONLY},
+    {"csv", required_argument, NULL, CSV},
+    {"partial", no_argument, NULL, PARTIAL},
+    {"slurm", no_argument, NULL, SLURM},
+    {"print-only", no_argument, NULL, PRINT_ONLY},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
@@ -57,12 +73,15 @@ static unsigned bit_of(int option)
         int option;
         unsigned bit;
     } bits[] = {
-        {'o', BB_OPTION_OUTPUT},    {DEVICE, BB_OPTION_DEVICE},  {THREADS, BB_OPTION_THREADS},
-        {FORCE, BB_OPTION_FORCE},   {'q', BB_OPTION_LEVEL},      {'v', BB_OPTION_LEVEL},
-        {WITHIN, BB_OPTION_WITHIN}, {LIST, BB_OPTION_LIST},      {RESOLVED, BB_OPTION_RESOLVED},
-        {DUMP, BB_OPTION_DUMP},     {QUICK, BB_OPTION_QUICK},    {CHECKPOINT, BB_OPTION_RESTART},
-        {EVERY, BB_OPTION_RESTART}, {RESUME, BB_OPTION_RESTART}, {KIND, BB_OPTION_PICTURE},
-        {SIZE, BB_OPTION_PICTURE},  {SCRIPT, BB_OPTION_PICTURE},
+        {'o', BB_OPTION_OUTPUT},       {DEVICE, BB_OPTION_DEVICE},  {THREADS, BB_OPTION_THREADS},
+        {FORCE, BB_OPTION_FORCE},      {'q', BB_OPTION_LEVEL},      {'v', BB_OPTION_LEVEL},
+        {WITHIN, BB_OPTION_WITHIN},    {LIST, BB_OPTION_LIST},      {RESOLVED, BB_OPTION_RESOLVED},
+        {DUMP, BB_OPTION_DUMP},        {QUICK, BB_OPTION_QUICK},    {CHECKPOINT, BB_OPTION_RESTART},
+        {EVERY, BB_OPTION_RESTART},    {RESUME, BB_OPTION_RESTART}, {JOBS, BB_OPTION_SWEEP},
+        {NODES, BB_OPTION_SWEEP},      {SHARD, BB_OPTION_SWEEP},    {ONLY, BB_OPTION_SWEEP},
+        {CSV, BB_OPTION_SWEEP},        {PARTIAL, BB_OPTION_SWEEP},  {SLURM, BB_OPTION_SWEEP},
+        {PRINT_ONLY, BB_OPTION_SWEEP}, {KIND, BB_OPTION_PICTURE},   {SIZE, BB_OPTION_PICTURE},
+        {SCRIPT, BB_OPTION_PICTURE},
     };
     for (size_t i = 0; i < sizeof bits / sizeof bits[0]; ++i) {
         if (bits[i].option == option) {
@@ -72,9 +91,55 @@ static unsigned bit_of(int option)
     return 0;
 }
 
+static bb_status take_count(const char *name, const char *value, bb_index limit, bb_index *out)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(bb_scalar_integer(value, out) && *out >= 1 && *out <= limit, BB_INVALID,
+               "--%s %s, expected an integer in [1, %td]", name, value, limit);
+done:
+    return status;
+}
+
+// Options of sweeps; false where it is none of them.
+static bool take_sweep_value(int option, const char *value, bb_options *out, bb_status *status)
+{
+    switch (option) {
+    case JOBS:
+        *status = take_count("jobs", value, 256, &out->jobs);
+        break;
+    case NODES:
+        *status = take_count("nodes", value, 100000, &out->nodes);
+        break;
+    case SHARD:
+        out->shard = value;
+        break;
+    case ONLY:
+        out->only = value;
+        break;
+    case CSV:
+        out->csv = value;
+        break;
+    case PARTIAL:
+        out->partial = true;
+        break;
+    case SLURM:
+        out->slurm = true;
+        break;
+    case PRINT_ONLY:
+        out->print_only = true;
+        break;
+    default:
+        return false;
+    }
+    return true;
+}
+
 static bb_status take_value(int option, const char *value, bb_options *out)
 {
     bb_status status = BB_OK;
+    if (take_sweep_value(option, value, out, &status)) {
+        return status;
+    }
     switch (option) {
     case 'h':
         out->help = true;

@@ -20,8 +20,10 @@ enum {
     BB_OPTION_RESOLVED = 1 << 7, ///< --resolved
     BB_OPTION_DUMP = 1 << 8,     ///< --dump NAMES
     BB_OPTION_QUICK = 1 << 9,    ///< --quick
-    BB_OPTION_RESTART = 1 << 10, ///< --checkpoint FILE, --checkpoint-every S, --resume FILE
-    BB_OPTION_PICTURE = 1 << 20  ///< --kind KIND, --size WxH, --script
+    BB_OPTION_PICTURE = 1 << 20, ///< --kind KIND, --size WxH, --script
+    BB_OPTION_SWEEP = 1 << 11,   ///< --jobs N, --shard S/K, --only CLASS, --csv FILE, --partial,
+                                 ///< --slurm, --nodes N, --print-only
+    BB_OPTION_RESTART = 1 << 10  ///< --checkpoint FILE, --checkpoint-every S, --resume FILE
 };
 
 /// What the user asked for. Texts are borrowed from the command line.
@@ -41,6 +43,12 @@ typedef struct bb_options {
     const char *kind;          ///< of a picture, NULL unless given
     const char *size;          ///< of a picture, NULL unless given
     bool script;               ///< keep what a picture was drawn by
+    bb_index jobs;             ///< processes, 0 unless given
+    bb_index nodes;            ///< 0 unless given
+    const char *shard;         ///< "S/K", NULL unless given
+    const char *only;          ///< class of failure, NULL unless given
+    const char *csv;           ///< NULL unless given
+    bool partial, slurm, print_only;
     bool force;
     bool list;
     bool resolved;

@@ -5,6 +5,7 @@
 #include "sim/bench/bench.h"
 #include "sim/command.h"
 #include "sim/output/provenance.h"
+#include "sim/sweep/choice_statistics.h"
 
 #include <stdio.h>
 
@@ -30,7 +31,8 @@ static bb_status append(const bb_output_table *table, const bb_output_table ***o
     return BB_OK;
 }
 
-// The tables of one experiment, NULL: of all, each once, and that of the benchmarks; and what every
+// The tables of one experiment, NULL: of all, each once, those of collections and
+// benchmarks; and what every
 // run writes.
 static bb_status collect(const bb_experiment_table *experiments, const bb_experiment *only,
                          const bb_output_table ***out, bb_index *count)
@@ -45,6 +47,8 @@ static bb_status collect(const bb_experiment_table *experiments, const bb_experi
         }
     }
     if (only == NULL) {
+        BB_TRY(append(&bb_collection_outputs, out, count));
+        BB_TRY(append(&bb_choice_outputs, out, count));
         BB_TRY(append(&bb_bench_outputs, out, count));
     }
     BB_TRY(append(&bb_provenance_outputs, out, count));

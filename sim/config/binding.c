@@ -425,6 +425,25 @@ done:
     return status;
 }
 
+const bb_key *bb_binding_find(const bb_schema *schema, const char *path)
+{
+    const bb_key *key = NULL;
+    bool item = false; // the part is that of a list's item
+    for (const char *part = path; part != NULL; part = strchr(part, '.')) {
+        char name[128];
+        part += part != path;
+        (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(part, "."), part);
+        if (item) {
+            item = false;
+            continue;
+        }
+        key = schema == NULL ? NULL : bb_binding_key(schema, name);
+        schema = key == NULL ? NULL : key->schema;
+        item = key != NULL && key->kind == BB_KEY_RECORDS;
+    }
+    return item ? NULL : key;
+}
+
 bb_status bb_binding_bind(bb_arena *arena, const bb_schema *schema, const bb_node *tree,
                           const char *path, bb_problems *problems, void *out)
 {

@@ -18,6 +18,10 @@ BB_CHECKED bb_status bb_binding_bind(bb_arena *arena, const bb_schema *schema, c
 /// Key of a schema by name, NULL where it has none.
 const bb_key *bb_binding_key(const bb_schema *schema, const char *name);
 
+/// Key at a path such as "pipelines.hp2.policy.width", whose parts after lists are names or numbers
+/// of items; NULL where there is none. A group that a plain value may stand for is that group.
+const bb_key *bb_binding_find(const bb_schema *schema, const char *path);
+
 /// What a key takes, as "a number in (0, 5] m" or "one of fp64, fp32".
 BB_CHECKED bb_status bb_binding_expectation(const bb_key *key, bb_text *out);
 

@@ -152,15 +152,21 @@ done:
     return status;
 }
 
-static bb_status write_group_attribute(hid_t file, const bb_attribute *attribute)
+// Of a dataset that stands, or of a group, which comes into being by it.
+static bb_status write_attribute(hid_t file, const bb_results *results,
+                                 const bb_attribute *attribute)
 {
     bb_status status = BB_OK;
-    hid_t group = -1;
-    BB_TRY(make_group(file, attribute->owner, &group));
-    BB_TRY(bb_hdf5_library_write_attribute(group, attribute->name, attribute->text,
+    hid_t owner = -1;
+    if (bb_results_find(results, attribute->owner) != NULL) {
+        HDF5_TRY(owner = H5Oopen(file, attribute->owner, H5P_DEFAULT));
+    } else {
+        BB_TRY(make_group(file, attribute->owner, &owner));
+    }
+    BB_TRY(bb_hdf5_library_write_attribute(owner, attribute->name, attribute->text,
                                            attribute->number));
 done:
-    (void)H5Gclose(group);
+    (void)H5Oclose(owner);
     return status;
 }
 
@@ -180,16 +186,31 @@ static const char *table_axis(const bb_results *results)
     return shared;
 }
 
-// The result table is seen from the root too: hard links to its axis and its columns.
+// Whether all axes of a dataset stand in the root, where those of a collection do.
+static bool is_over_root(const bb_results *results, const bb_dataset *dataset)
+{
+    for (int a = 0; a < dataset->rank; ++a) {
+        const bb_dataset *axis = bb_results_find(results, dataset->axes[a]);
+        if (axis == NULL || !axis->is_axis) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// The result table is seen from the root too: hard links to its axis and its columns, those of a
+// collection over all that was swept.
 static bb_status link_table(hid_t file, const bb_results *results)
 {
     bb_status status = BB_OK;
     const char *axis = table_axis(results);
+    const bool collection = bb_results_note_text(results, "", "sweep_plan") != NULL;
     for (bb_index i = 0; axis != NULL && i < bb_results_count(results); ++i) {
         const bb_dataset *dataset = bb_results_dataset(results, i);
         char path[256];
-        if (strcmp(dataset->group, "results") != 0 || dataset->rank != 1 ||
-            strcmp(dataset->axes[0], axis) != 0) {
+        const bool column = collection ? is_over_root(results, dataset)
+                                       : dataset->rank == 1 && strcmp(dataset->axes[0], axis) == 0;
+        if (strcmp(dataset->group, "results") != 0 || !column) {
             continue;
         }
         (void)snprintf(path, sizeof path, "results/%.200s", dataset->name);
@@ -207,7 +228,7 @@ static bb_status write_everything(hid_t file, const bb_results *results)
     }
     BB_TRY(link_table(file, results));
     for (bb_index i = 0; i < bb_results_note_count(results); ++i) {
-        BB_TRY(write_group_attribute(file, bb_results_attribute(results, i)));
+        BB_TRY(write_attribute(file, results, bb_results_attribute(results, i)));
     }
 done:
     return status;

@@ -17,7 +17,7 @@
 
 #include <stdbool.h>
 
-enum { BB_RESULTS_RANK = 4 };
+enum { BB_RESULTS_RANK = 8 };
 
 typedef struct bb_results bb_results;
 

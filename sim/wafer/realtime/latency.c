@@ -2,8 +2,8 @@
 #include "sim/wafer/realtime/latency.h"
 
 #include "core/memory.h"
+#include "sim/failure_bound.h"
 
-#include <gsl/gsl_cdf.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -26,23 +26,6 @@ static bool is_of(const bb_step_record *record, int kind)
     return kind == (int)BB_STEP_ALL || record->kind == kind;
 }
 
-// p with P(at most so many misses) = 5 %, by bisection: gsl_cdf_beta_Pinv does not converge for a
-// few misses among a million steps.
-static double exact_bound(bb_index misses, bb_index count)
-{
-    double low = (double)misses / (double)count;
-    double high = 1.0;
-    for (int halving = 0; halving < 100; ++halving) {
-        const double middle = 0.5 * (low + high);
-        if (gsl_cdf_beta_P(middle, (double)misses + 1.0, (double)(count - misses)) < 0.95) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return high;
-}
-
 double bb_latency_miss_bound(bb_index misses, bb_index count)
 {
     if (count == 0) {
@@ -51,7 +34,7 @@ double bb_latency_miss_bound(bb_index misses, bb_index count)
     if (misses == 0) {
         return fmin(3.0 / (double)count, 1.0);
     }
-    return misses == count ? 1.0 : exact_bound(misses, count);
+    return bb_failure_bound(misses, count);
 }
 
 static void sum_up(bb_index count, double *values, double deadline, bb_latency_summary *out)

@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// bitbudget sweep: many points of a study, here or by the shards of a cluster's jobs.
+#include "core/log.h"
+#include "core/memory.h"
+#include "sim/command.h"
+#include "sim/config/scalar.h"
+#include "sim/config/suggestion.h"
+#include "sim/isolation.h"
+#include "sim/output/file.h"
+#include "sim/sweep/shard.h"
+#include "sim/sweep/slurm.h"
+#include "sim/sweep/sweep_collect.h"
+#include "sim/sweep/sweep_search.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PLANNING_SECONDS = 3600 };
+
+// Planning, in a process of its own: a study may look at devices, and workers that are started
+// afterwards could not use a GPU that this process had touched.
+typedef struct planning {
+    const bb_experiment_table *experiments;
+    bb_sweep_plan_request request;
+    const char *folder; // NULL: nothing is written, the plan is listed
+} planning;
+
+static bb_status plan_sweep(void *context)
+{
+    bb_status status = BB_OK;
+    const planning *task = context;
+    bb_sweep_plan *plan = NULL;
+    bb_problems problems = {0};
+    bb_text text = {0};
+    status = bb_sweep_plan_make(task->experiments, &task->request, &problems, &plan);
+    if (problems.count > 0) {
+        bb_text_print(bb_text_string(&problems.lines), stderr);
+    }
+    BB_TRY(status);
+    if (task->folder != NULL) {
+        BB_TRY(bb_sweep_plan_write(plan, task->folder));
+    }
+    BB_TRY(bb_sweep_plan_list(plan, &text));
+    bb_text_print(bb_text_string(&text), stdout);
+done:
+    bb_text_release(&text);
+    bb_problems_release(&problems);
+    bb_sweep_plan_destroy(&plan);
+    return status;
+}
+
+static bb_status make_plan(const bb_options *options, const bb_experiment_table *experiments,
+                           bb_index first, bb_index last, bb_index shards, const char *folder)
+{
+    planning task = {
+        .experiments = experiments,
+        .request = {.path = options->operands[first],
+                    .overrides = (const char *const *)options->operands + first + 1,
+                    .override_count = last - first - 1,
+                    .device = options->device,
+                    .shards = shards,
+                    .threads = options->threads},
+        .folder = folder,
+    };
+    return bb_isolation_run("the plan", PLANNING_SECONDS, plan_sweep, &task);
+}
+
+// Shards that a call is for.
+typedef struct shard_list {
+    bb_index *numbers; // [count] from 1
+    bb_index count;    // 0: all
+} shard_list;
+
+// "S/K" or "S,S,.../K" of a plan of K shards.
+static bb_status read_shards(const char *text, const bb_sweep_plan *plan, shard_list *out)
+{
+    bb_status status = BB_OK;
+    const char *slash = strchr(text, '/');
+    bb_index count = 0;
+    BB_REQUIRE(slash != NULL && bb_scalar_integer(slash + 1, &count), BB_INVALID,
+               "--shard %s, expected S/K with S from 1 to K", text);
+    BB_REQUIRE(count == plan->shards, BB_INVALID,
+               "--shard %s: the plan has %td shards, and no "
+               "others",
+               text, plan->shards);
+    BB_TRY(BB_ALLOCATE(count, &out->numbers));
+    for (const char *part = text; part < slash; part += strcspn(part, ",/") + 1) {
+        char digits[BB_SCALAR_BYTES];
+        bb_index shard = 0;
+        (void)snprintf(digits, sizeof digits, "%.*s", (int)strcspn(part, ",/"), part);
+        BB_REQUIRE(bb_scalar_integer(digits, &shard) && shard >= 1 && shard <= count &&
+                       out->count < count,
+                   BB_INVALID, "--shard %s, expected shards from 1 to %td", text, count);
+        out->numbers[out->count++] = shard;
+    }
+    BB_REQUIRE(out->count > 0, BB_INVALID, "--shard %s, expected S/K", text);
+done:
+    return status;
+}
+
+// --shard, else the number of an array's element, else all shards.
+static bb_status find_shards(const bb_options *options, const bb_sweep_plan *plan, shard_list *out)
+{
+    bb_status status = BB_OK;
+    static const char *const numbers[] = {"SLURM_ARRAY_TASK_ID", "PBS_ARRAY_INDEX", "PBS_ARRAYID",
+                                          "HQ_TASK_ID", "PARALLEL_SEQ"};
+    if (options->shard != NULL) {
+        return read_shards(options->shard, plan, out);
+    }
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && out->count == 0; ++i) {
+        const char *value = getenv(numbers[i]);
+        bb_index shard = 0;
+        if (value != NULL) {
+            BB_REQUIRE(bb_scalar_integer(value, &shard) && shard >= 1 && shard <= plan->shards,
+                       BB_INVALID, "%s=%s, expected a shard from 1 to %td", numbers[i], value,
+                       plan->shards);
+            BB_TRY(BB_ALLOCATE(1, &out->numbers));
+            out->numbers[out->count++] = shard;
+        }
+    }
+done:
+    return status;
+}
+
+static bb_status print_progress(const bb_sweep_plan *plan, bool *complete)
+{
+    bb_status status = BB_OK;
+    bb_sweep_progress progress = {0};
+    bb_text text = {0};
+    BB_TRY(bb_sweep_progress_read(plan, &progress));
+    BB_TRY(bb_sweep_progress_list(&progress, &text));
+    (void)printf("%s\n", bb_text_string(&text));
+    if (progress.message[0] != '\0') {
+        (void)printf("  last failure: ");
+        bb_text_print(progress.message, stdout);
+        (void)printf("\n");
+    }
+    if (progress.torn > 0) {
+        (void)printf("  %td lines were cut off by ended processes; their points count as to do\n",
+                     progress.torn);
+    }
+    const bb_index done = progress.counts[BB_POINT_DONE];
+    if (done > 0 && progress.open > 0) {
+        const double each = progress.seconds / (double)done;
+        (void)printf("  %.3g s a point; %.3g s of one process left\n", each,
+                     each * (double)progress.open);
+    }
+    *complete = progress.open == 0;
+done:
+    bb_text_release(&text);
+    bb_sweep_progress_release(&progress);
+    return status;
+}
+
+static bb_status run_shards(const bb_options *options, const bb_sweep_plan *plan,
+                            const shard_list *shards)
+{
+    bb_status status = BB_OK;
+    bb_shard_report report;
+    bool *wanted = NULL;
+    bb_index generation = 0;
+    if (plan->sweep->searches) {
+        BB_TRY(BB_ALLOCATE(plan->sweep->point_count, &wanted));
+        BB_TRY(bb_sweep_search_wanted(plan, wanted, &generation));
+        bb_log_info("generation %td of the search", generation);
+    }
+    const bb_shard_request request = {
+        .plan = plan,
+        .wanted = wanted,
+        .shards = shards->numbers,
+        .shard_count = shards->count,
+        .jobs = options->jobs > 0 || shards->count == 0 ? options->jobs : 1,
+        .threads = options->threads};
+    if (plan->is_other_build) {
+        bb_log_warning("the plan was made by another build; results may differ in the last bits");
+    }
+    BB_TRY(bb_shard_run(&request, &report));
+    bb_log_info("%td points done, %td failed, %td were done before, %.1f s", report.done,
+                report.failed, report.before, report.seconds);
+done:
+    BB_RELEASE(&wanted);
+    return status;
+}
+
+static bb_status act_plan(const bb_options *options, const bb_experiment_table *experiments)
+{
+    bb_status status = BB_OK;
+    const bb_index last = options->operand_count - 1;
+    BB_REQUIRE(last >= 2, BB_INVALID, "usage: bitbudget sweep plan PLAN.yaml [key=value ...] DIR");
+    BB_TRY(make_plan(options, experiments, 1, last, options->jobs, options->operands[last]));
+done:
+    return status;
+}
+
+static bb_status act_run(const bb_options *options, const bb_experiment_table *experiments)
+{
+    bb_status status = BB_OK;
+    bb_sweep_plan *plan = NULL;
+    shard_list shards = {0};
+    BB_REQUIRE(options->operand_count == 2, BB_INVALID,
+               "usage: bitbudget sweep run DIR [--shard S/K]");
+    BB_TRY(bb_sweep_plan_open(experiments, options->operands[1], &plan));
+    BB_TRY(find_shards(options, plan, &shards));
+    BB_TRY(run_shards(options, plan, &shards));
+done:
+    BB_RELEASE(&shards.numbers);
+    bb_sweep_plan_destroy(&plan);
+    return status;
+}
+
+static bb_status act_status(const bb_options *options, const bb_experiment_table *experiments)
+{
+    bb_status status = BB_OK;
+    bb_sweep_plan *plan = NULL;
+    bool complete = false;
+    BB_REQUIRE(options->operand_count == 2, BB_INVALID, "usage: bitbudget sweep status DIR");
+    BB_TRY(bb_sweep_plan_open(experiments, options->operands[1], &plan));
+    BB_TRY(print_progress(plan, &complete));
+done:
+    bb_sweep_plan_destroy(&plan);
+    return status;
+}
+
+static bb_status collect(const bb_options *options, const bb_sweep_plan *plan, const char *output)
+{
+    bb_status status = BB_OK;
+    bb_text answer = {0};
+    const bb_sweep_collect_request request = {.plan = plan,
+                                              .output = output,
+                                              .csv = options->csv,
+                                              .partial = options->partial,
+                                              .force = options->force,
+                                              .within = options->within,
+                                              .argument_count = options->argument_count,
+                                              .arguments = options->arguments,
+                                              .threads = options->threads};
+    BB_TRY(bb_sweep_collect(&request, &answer));
+    bb_text_print(bb_text_string(&answer), stdout);
+    if (output != NULL) {
+        (void)printf("results: %s\n", output);
+    }
+done:
+    bb_text_release(&answer);
+    return status;
+}
+
+static bb_status act_collect(const bb_options *options, const bb_experiment_table *experiments)
+{
+    bb_status status = BB_OK;
+    bb_sweep_plan *plan = NULL;
+    BB_REQUIRE(options->operand_count == 2 && (options->output != NULL || options->csv != NULL),
+               BB_INVALID,
+               "usage: bitbudget sweep collect DIR -o FILE.h5 [--csv FILE] [--partial]");
+    BB_TRY(bb_sweep_plan_open(experiments, options->operands[1], &plan));
+    BB_TRY(collect(options, plan, options->output));
+done:
+    bb_sweep_plan_destroy(&plan);
+    return status;
+}
+
+static bb_status act_retry(const bb_options *options, const bb_experiment_table *experiments)
+{
+    bb_status status = BB_OK;
+    bb_sweep_plan *plan = NULL;
+    bb_index count = 0;
+    BB_REQUIRE(options->operand_count == 2, BB_INVALID,
+               "usage: bitbudget sweep retry DIR [--only CLASS]");
+    BB_TRY(bb_sweep_plan_open(experiments, options->operands[1], &plan));
+    BB_TRY(bb_shard_retry(plan, options->only, &count));
+    (void)printf("%td points are to be run again: bitbudget sweep run %s\n", count,
+                 options->operands[1]);
+done:
+    bb_sweep_plan_destroy(&plan);
+    return status;
+}
+
+static bb_status act_next(const bb_options *options, const bb_experiment_table *experiments)
+{
+    bb_status status = BB_OK;
+    bb_sweep_plan *plan = NULL;
+    bb_index open = 0;
+    bool advanced = false;
+    bool finished = false;
+    BB_REQUIRE(options->operand_count == 2, BB_INVALID, "usage: bitbudget sweep next DIR");
+    BB_TRY(bb_sweep_plan_open(experiments, options->operands[1], &plan));
+    BB_REQUIRE(plan->sweep->searches, BB_INVALID, "'%s': its plan has no sweep.search",
+               plan->folder);
+    BB_TRY(bb_sweep_search_next(plan, &open, &advanced, &finished));
+    if (finished) {
+        BB_TRY(collect(options, plan, options->output));
+    } else {
+        (void)printf("%td points of %s generation are to do: bitbudget sweep run %s\n", open,
+                     advanced ? "the next" : "this", plan->folder);
+    }
+done:
+    bb_sweep_plan_destroy(&plan);
+    return status;
+}
+
+// A search first asks for its next generation, and at its end collects instead.
+static bb_status submit(const bb_options *options, const bb_sweep_plan *plan, const char *output)
+{
+    bb_status status = BB_OK;
+    bb_index open = 0;
+    bool advanced = false;
+    bool finished = false;
+    bb_text text = {0};
+    bb_slurm_request request = {.plan = plan,
+                                .output = output,
+                                .nodes = options->nodes,
+                                .extras = (const char *const *)options->operands + 2,
+                                .extra_count = options->operand_count - 2,
+                                .print_only = options->print_only};
+    if (plan->sweep->searches && !options->print_only) {
+        BB_TRY(bb_sweep_search_next(plan, &open, &advanced, &finished));
+    }
+    if (finished) {
+        BB_TRY(collect(options, plan, output));
+        goto done;
+    }
+    const char *before = getenv(BB_SLURM_OPEN);
+    BB_REQUIRE(before == NULL || advanced || open < strtol(before, NULL, 10), BB_IO,
+               "the last jobs did none of %td points: see '%s/log'", open, plan->folder);
+    request.open = open;
+    BB_TRY(bb_slurm_submit(&request, &text));
+    bb_text_print(bb_text_string(&text), stdout);
+done:
+    bb_text_release(&text);
+    return status;
+}
+
+static bb_status act_submit(const bb_options *options, const bb_experiment_table *experiments)
+{
+    bb_status status = BB_OK;
+    bb_sweep_plan *plan = NULL;
+    char *folder = NULL;
+    char *output = NULL;
+    BB_REQUIRE(
+        options->operand_count >= 2 && options->slurm, BB_INVALID,
+        "usage: bitbudget sweep submit DIR --slurm [--nodes N] [--print-only] [-- options of "
+        "sbatch]");
+    BB_TRY(bb_sweep_plan_open(experiments, options->operands[1], &plan));
+    folder = realpath(plan->folder, NULL);
+    BB_REQUIRE(folder != NULL, BB_IO, "'%s': %s", plan->folder, strerror(errno));
+    BB_TRY(options->output != NULL ? bb_memory_text(options->output, &output)
+                                   : bb_memory_printf(&output, "%s/all.h5", folder));
+    BB_TRY(submit(options, plan, output));
+done:
+    free(folder);
+    BB_RELEASE(&output);
+    bb_sweep_plan_destroy(&plan);
+    return status;
+}
+
+// The folder of a sweep that is run here at once: that of its result file, "outputs/sweep-NAME"
+// beside "outputs/sweep-NAME.h5".
+static bb_status name_outputs(const bb_options *options, char **output, char **folder)
+{
+    bb_status status = BB_OK;
+    if (options->output != NULL) {
+        BB_TRY(bb_memory_text(options->output, output));
+    } else {
+        const char *slash = strrchr(options->operands[0], '/');
+        const char *name = slash == NULL ? options->operands[0] : slash + 1;
+        BB_TRY(bb_memory_printf(output, "outputs/sweep-%.*s.h5", (int)strcspn(name, "."), name));
+    }
+    const char *dot = strrchr(*output, '.');
+    const bool named = dot != NULL && strcmp(dot, ".h5") == 0;
+    BB_REQUIRE(named && dot != *output && dot[-1] != '/', BB_INVALID,
+               "-o %s: expected a name that ends with .h5; what is computed goes to the folder of "
+               "the rest",
+               *output);
+    BB_TRY(bb_memory_printf(folder, "%.*s", (int)(dot - *output), *output));
+done:
+    return status;
+}
+
+// All generations of a search, or the one that any other sweep has.
+static bb_status run_all(const bb_options *options, const bb_sweep_plan *plan)
+{
+    bb_status status = BB_OK;
+    const shard_list every = {0};
+    bb_index open = 0;
+    bool advanced = false;
+    bool finished = false;
+    do {
+        BB_TRY(run_shards(options, plan, &every));
+        if (plan->sweep->searches) {
+            BB_TRY(bb_sweep_search_next(plan, &open, &advanced, &finished));
+        }
+    } while (plan->sweep->searches && !finished);
+done:
+    return status;
+}
+
+static bb_status act_whole(const bb_options *options, const bb_experiment_table *experiments)
+{
+    bb_status status = BB_OK;
+    bb_sweep_plan *plan = NULL;
+    char *output = NULL;
+    char *folder = NULL;
+    const bb_index jobs = options->jobs > 0 ? options->jobs : options->threads;
+    if (options->list) {
+        return make_plan(options, experiments, 0, options->operand_count, jobs, NULL);
+    }
+    BB_TRY(name_outputs(options, &output, &folder));
+    BB_TRY(bb_file_check(output, options->output == NULL, options->force, 0.0));
+    BB_TRY(make_plan(options, experiments, 0, options->operand_count, jobs, folder));
+    BB_TRY(bb_sweep_plan_open(experiments, folder, &plan));
+    BB_TRY(run_all(options, plan));
+    BB_TRY(collect(options, plan, output));
+done:
+    bb_sweep_plan_destroy(&plan);
+    BB_RELEASE(&folder);
+    BB_RELEASE(&output);
+    return status;
+}
+
+typedef struct verb {
+    const char *name;
+    bb_status (*act)(const bb_options *options, const bb_experiment_table *experiments);
+} verb;
+
+static const verb verbs[] = {
+    {"plan", act_plan},       {"run", act_run},     {"status", act_status}, {"submit", act_submit},
+    {"collect", act_collect}, {"retry", act_retry}, {"next", act_next},
+};
+
+bb_status bb_command_sweep(const bb_options *options, const bb_experiment_table *experiments)
+{
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; ++i) {
+        if (strcmp(verbs[i].name, options->operands[0]) == 0) {
+            return verbs[i].act(options, experiments);
+        }
+    }
+    return act_whole(options, experiments);
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a count of failures among trials says of their probability.
+#ifndef BB_SIM_FAILURE_BOUND_H
+#define BB_SIM_FAILURE_BOUND_H
+
+#include "core/status.h"
+
+/// Upper bound, one-sided with 95 % confidence, by Clopper and Pearson (Biometrika 26, 1934): the p
+/// with P(at most `failed` of `tried`) = 5 %. 1 where all failed, NaN where none was tried.
+double bb_failure_bound(bb_index failed, bb_index tried);
+
+#endif

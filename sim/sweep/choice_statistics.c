@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sweep/choice_statistics.h"
+
+#include "core/memory.h"
+#include "sim/config/scalar.h"
+#include "sim/failure_bound.h"
+
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+double bb_choice_price(const bb_collection *collection, bb_index slot, bb_index pipeline)
+{
+    const bb_experiment *experiment = collection->plan->sweep->experiment;
+    const char *state = bb_collection_text(collection, "status", slot, pipeline);
+    double largest = NAN;
+    if (state == NULL || strcmp(state, "ok") != 0) {
+        return NAN;
+    }
+    if (bb_collection_number(collection, "draws", slot, pipeline) > 1.0) {
+        return bb_collection_number(collection, "price_worst", slot, pipeline);
+    }
+    for (bb_index i = 0; i < experiment->price_count; ++i) {
+        if (bb_collection_find(collection, experiment->prices[i]) != NULL) {
+            const double price =
+                bb_collection_number(collection, experiment->prices[i], slot, pipeline);
+            if (isnan(price)) {
+                return NAN;
+            }
+            largest = isnan(largest) ? price : fmax(largest, price);
+        }
+    }
+    return largest;
+}
+
+bool bb_choice_owns(const bb_collection *collection, const char *path, bb_index pipeline)
+{
+    static const char first[] = "pipelines.";
+    char part[128];
+    bb_index number = -1;
+    if (strncmp(path, first, sizeof first - 1) != 0) {
+        return false;
+    }
+    path += sizeof first - 1;
+    (void)snprintf(part, sizeof part, "%.*s", (int)strcspn(path, "."), path);
+    return strcmp(part, collection->pipelines[pipeline]) == 0 ||
+           (bb_scalar_integer(part, &number) && number == pipeline);
+}
+
+static bool is_own_axis(const bb_collection *collection, bb_index axis, bb_index pipeline)
+{
+    const bb_sweep_axis *about = &collection->plan->sweep->axes.axes[axis];
+    for (bb_index k = 0; k < about->key_count; ++k) {
+        if (bb_choice_owns(collection, about->keys[k].path, pipeline)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Which of a pipeline's settings a point has: mixed radix over its own axes.
+static bb_index setting_of(const bb_collection *collection, bb_index pipeline, bb_index point)
+{
+    const bb_sweep *sweep = collection->plan->sweep;
+    bb_index setting = 0;
+    for (bb_index a = 0; a < sweep->axes.count; ++a) {
+        if (is_own_axis(collection, a, pipeline)) {
+            setting = setting * sweep->axes.axes[a].count + bb_sweep_coordinate(sweep, point, a);
+        }
+    }
+    return setting;
+}
+
+static bb_index count_settings(const bb_collection *collection, bb_index pipeline)
+{
+    const bb_sweep *sweep = collection->plan->sweep;
+    bb_index count = 1;
+    for (bb_index a = 0; a < sweep->axes.count; ++a) {
+        count *= is_own_axis(collection, a, pipeline) ? sweep->axes.axes[a].count : 1;
+    }
+    return count;
+}
+
+static bb_status describe_setting(const bb_collection *collection, bb_index pipeline,
+                                  bb_index point, char **out)
+{
+    bb_status status = BB_OK;
+    bb_text text = {0};
+    const bb_sweep *sweep = collection->plan->sweep;
+    for (bb_index a = 0; a < sweep->axes.count; ++a) {
+        const bb_sweep_axis *axis = &sweep->axes.axes[a];
+        for (bb_index k = 0; is_own_axis(collection, a, pipeline) && k < axis->key_count; ++k) {
+            const bb_index value = bb_sweep_coordinate(sweep, point, a);
+            BB_TRY(bb_text_add(&text, "%s%s %s", text.length == 0 ? "" : ", ", axis->keys[k].name,
+                               axis->keys[k].texts[value]));
+        }
+    }
+    BB_TRY(bb_memory_text(bb_text_string(&text), out));
+done:
+    bb_text_release(&text);
+    return status;
+}
+
+// Numbers of a choice's points while they are gathered; each [slots].
+typedef struct gathering {
+    bb_index *settings; // of the pipeline at each slot, -1: no results
+    double *prices, *bits, *bytes, *values;
+    bb_index price_count, bit_count, byte_count, value_count;
+} gathering;
+
+static double quantile(double *values, bb_index count, double part)
+{
+    if (count == 0) {
+        return NAN;
+    }
+    gsl_sort(values, 1, (size_t)count);
+    return gsl_stats_quantile_from_sorted_data(values, 1, (size_t)count, part);
+}
+
+static void add(double value, double *values, bb_index *count)
+{
+    if (!isnan(value)) {
+        values[(*count)++] = value;
+    }
+}
+
+static void take_point(const bb_collection *collection, bb_index slot, gathering *work,
+                       bb_choice *choice)
+{
+    const bb_sweep *sweep = collection->plan->sweep;
+    const bb_index p = choice->pipeline;
+    const double price = bb_choice_price(collection, slot, p);
+    ++choice->points;
+    if (isnan(price)) {
+        ++choice->failed;
+        return;
+    }
+    if (choice->worst_point < 0 || price > choice->price_worst) {
+        choice->price_worst = price;
+        choice->worst_point = collection->points[slot];
+    }
+    const double bits = 32.0 / bb_collection_number(collection, "compression_ratio", slot, p);
+    add(price, work->prices, &work->price_count);
+    add(bits, work->bits, &work->bit_count);
+    add(bb_collection_number(collection, "operator_bytes", slot, p), work->bytes,
+        &work->byte_count);
+    if (sweep->searches) {
+        add(strcmp(sweep->search.minimise, "bits_per_value") == 0
+                ? bits
+                : bb_collection_number(collection, sweep->search.minimise, slot, p),
+            work->values, &work->value_count);
+    }
+}
+
+// Whether results of the point count: those that failed as a whole have no pipelines.
+static bool is_done(const bb_collection *collection, bb_index slot)
+{
+    return collection->progress->points[collection->points[slot]].class == BB_POINT_DONE;
+}
+
+static void find_settings(const bb_collection *collection, bb_index pipeline, gathering *work)
+{
+    for (bb_index s = 0; s < collection->slot_count; ++s) {
+        work->settings[s] =
+            is_done(collection, s) ? setting_of(collection, pipeline, collection->points[s]) : -1;
+    }
+}
+
+static bb_status fill_choice(const bb_collection *collection, bb_index setting, gathering *work,
+                             bb_choice *choice)
+{
+    bb_status status = BB_OK;
+    work->price_count = work->bit_count = work->byte_count = work->value_count = 0;
+    for (bb_index s = 0; s < collection->slot_count; ++s) {
+        const bb_index point = collection->points[s];
+        if (!is_done(collection, s) || setting_of(collection, choice->pipeline, point) != setting) {
+            continue;
+        }
+        if (choice->setting == NULL) {
+            BB_TRY(describe_setting(collection, choice->pipeline, point, &choice->setting));
+        }
+        take_point(collection, s, work, choice);
+    }
+    choice->share_failed = (double)choice->failed / (double)choice->points;
+    choice->failure_bound = bb_failure_bound(choice->failed, choice->points);
+    choice->price_median = quantile(work->prices, work->price_count, 0.5);
+    choice->price_p99 = quantile(work->prices, work->price_count, 0.99);
+    choice->bits_per_value = quantile(work->bits, work->bit_count, 0.5);
+    choice->operator_bytes = quantile(work->bytes, work->byte_count, 0.5);
+    choice->value = quantile(work->values, work->value_count, 0.5);
+done:
+    return status;
+}
+
+bb_status bb_choices_find(const bb_collection *collection, bb_choices *out)
+{
+    bb_status status = BB_OK;
+    gathering work = {0};
+    bb_index count = 0;
+    *out = (bb_choices){0};
+    for (bb_index p = 0; p < collection->pipeline_count; ++p) {
+        count += count_settings(collection, p);
+    }
+    BB_TRY(BB_ZEROED(count, &out->choices));
+    BB_TRY(BB_ALLOCATE(collection->slot_count, &work.settings));
+    BB_TRY(BB_ALLOCATE(collection->slot_count, &work.prices));
+    BB_TRY(BB_ALLOCATE(collection->slot_count, &work.bits));
+    BB_TRY(BB_ALLOCATE(collection->slot_count, &work.bytes));
+    BB_TRY(BB_ALLOCATE(collection->slot_count, &work.values));
+    for (bb_index p = 0; p < collection->pipeline_count; ++p) {
+        const bb_index settings = count_settings(collection, p);
+        find_settings(collection, p, &work);
+        for (bb_index s = 0; s < settings; ++s) {
+            bb_choice *choice = &out->choices[out->count];
+            *choice = (bb_choice){.pipeline = p,
+                                  .name = collection->pipelines[p],
+                                  .price_worst = NAN,
+                                  .worst_point = -1};
+            BB_TRY(fill_choice(collection, s, &work, choice));
+            out->count += choice->points > 0; // one that no point had is left out
+        }
+    }
+done:
+    BB_RELEASE(&work.values);
+    BB_RELEASE(&work.bytes);
+    BB_RELEASE(&work.bits);
+    BB_RELEASE(&work.prices);
+    BB_RELEASE(&work.settings);
+    if (status != BB_OK) {
+        bb_choices_release(out);
+    }
+    return status;
+}
+
+void bb_choices_release(bb_choices *choices)
+{
+    for (bb_index i = 0; choices->choices != NULL && i < choices->count; ++i) {
+        BB_RELEASE(&choices->choices[i].setting);
+    }
+    BB_RELEASE(&choices->choices);
+    choices->count = 0;
+}
+
+// A choice as /statistics has it.
+typedef struct choice_row {
+    double index, points, failed, share_failed, failure_bound, safe;
+    double price_median, price_p99, price_worst, worst_point, bits_per_value, operator_bytes;
+    const char *pipeline, *setting;
+} choice_row;
+
+static const bb_output outputs[] = {
+    {"choice", "choice", "1", "index of the choice", .note = "a pipeline with its own swept keys",
+     .member = offsetof(choice_row, index)},
+    {"choice_pipeline", "choice", NULL, "pipeline", .note = NULL,
+     .member = offsetof(choice_row, pipeline)},
+    {"setting", "choice", NULL, "values of the swept keys that are the pipeline's own",
+     .note = "empty where none is", .member = offsetof(choice_row, setting)},
+    {"points", "choice", "1", "conditions at which it was run", .note = NULL,
+     .member = offsetof(choice_row, points)},
+    {"points_failed", "choice", "1", "of which so many it did not finish", .note = NULL,
+     .member = offsetof(choice_row, failed)},
+    {"share_failed", "choice", "1", "their share", .note = NULL,
+     .member = offsetof(choice_row, share_failed)},
+    {"share_failed_bound", "choice", "1",
+     "upper bound of the probability to fail, 95 % confidence, one-sided",
+     .note = "Clopper and Pearson, as if conditions were drawn",
+     .member = offsetof(choice_row, failure_bound)},
+    {"safe", "choice", "1", "1 where it finished at every condition", .note = NULL,
+     .member = offsetof(choice_row, safe)},
+    {"price_median", "choice", "<the price's>", "median price over the conditions",
+     .note = "of those that it finished, as the next two",
+     .member = offsetof(choice_row, price_median)},
+    {"price_p99", "choice", "<the price's>", "99th percentile of the price", .note = NULL,
+     .member = offsetof(choice_row, price_p99)},
+    {"price_most", "choice", "<the price's>", "largest price", .note = NULL,
+     .member = offsetof(choice_row, price_worst)},
+    {"worst_point", "choice", "1", "number of the point where the price is largest", .note = NULL,
+     .member = offsetof(choice_row, worst_point)},
+    {"bits_per_value", "choice", "1", "median of 32 over compression_ratio", .note = NULL,
+     .member = offsetof(choice_row, bits_per_value)},
+    {"operator_bytes", "choice", "byte", "median of the operator as stored", .note = NULL,
+     .member = offsetof(choice_row, operator_bytes)},
+};
+
+const bb_output_table bb_choice_outputs = {.title = "/statistics, collections of sweeps",
+                                           .group = "statistics",
+                                           .axes = "choice",
+                                           BB_OUTPUT_ROWS(outputs)};
+
+bb_status bb_choices_publish(const bb_choices *choices, const char *price_unit, bb_results *results)
+{
+    bb_status status = BB_OK;
+    choice_row *rows = NULL;
+    const bb_output_fill fill = {.unit = price_unit};
+    if (choices->count == 0) {
+        goto done;
+    }
+    BB_TRY(BB_ALLOCATE(choices->count, &rows));
+    for (bb_index i = 0; i < choices->count; ++i) {
+        const bb_choice *choice = &choices->choices[i];
+        rows[i] =
+            (choice_row){.index = (double)i,
+                         .points = (double)choice->points,
+                         .failed = (double)choice->failed,
+                         .share_failed = choice->share_failed,
+                         .failure_bound = choice->failure_bound,
+                         .safe = choice->failed == 0 ? 1.0 : 0.0,
+                         .price_median = choice->price_median,
+                         .price_p99 = choice->price_p99,
+                         .price_worst = choice->price_worst,
+                         .worst_point = choice->worst_point < 0 ? NAN : (double)choice->worst_point,
+                         .bits_per_value = choice->bits_per_value,
+                         .operator_bytes = choice->operator_bytes,
+                         .pipeline = choice->name,
+                         .setting = choice->setting};
+    }
+    BB_TRY(bb_output_table_publish_records(&bb_choice_outputs, rows, sizeof *rows, choices->count,
+                                           &fill, results));
+done:
+    BB_RELEASE(&rows);
+    return status;
+}
+
+static bb_status list_sentence(const bb_choices *choices, const bb_collection *collection,
+                               double within, bb_text *out)
+{
+    bb_status status = BB_OK;
+    const char *price = collection->plan->sweep->experiment->price_name;
+    const bb_choice *best = NULL;
+    bb_index safe = 0;
+    for (bb_index i = 0; i < choices->count; ++i) {
+        const bb_choice *choice = &choices->choices[i];
+        const bool kept = choice->failed == 0 && choice->price_worst <= within;
+        safe += choice->failed == 0;
+        if (kept && (best == NULL || choice->operator_bytes < best->operator_bytes)) {
+            best = choice;
+        }
+    }
+    BB_TRY(
+        bb_text_add(out, "%td of %td choices finish at every condition.\n", safe, choices->count));
+    if (isnan(within)) {
+        goto done;
+    }
+    if (best == NULL) {
+        BB_TRY(bb_text_add(out, "None keeps %s %g at every condition.\n", price, within));
+        goto done;
+    }
+    BB_TRY(bb_text_add(out,
+                       "Fewest bytes with %s of at most %g at every condition: %s%s%s%s, at "
+                       "worst %.3g (",
+                       price, within, best->name, best->setting[0] == '\0' ? "" : " (",
+                       best->setting, best->setting[0] == '\0' ? "" : ")", best->price_worst));
+    BB_TRY(bb_sweep_describe(collection->plan->sweep, best->worst_point, out));
+    BB_TRY(bb_text_add(out, ").\n"));
+done:
+    return status;
+}
+
+bb_status bb_choices_list(const bb_choices *choices, const bb_collection *collection, double within,
+                          bb_text *out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(list_sentence(choices, collection, within, out));
+    BB_TRY(bb_text_add(out, "%-24s %-16s %9s %10s %10s %8s %9s\n", "pipeline", "setting", "failed",
+                       "median", "worst", "bits", "MB"));
+    for (bb_index i = 0; i < choices->count; ++i) {
+        const bb_choice *choice = &choices->choices[i];
+        char failed[32];
+        (void)snprintf(failed, sizeof failed, "%td/%td", choice->failed, choice->points);
+        BB_TRY(bb_text_add(out, "%-24.24s %-16.16s %9s %10.3g %10.3g %8.3g %9.4g\n", choice->name,
+                           choice->setting, failed, choice->price_median, choice->price_worst,
+                           choice->bits_per_value, 1e-6 * choice->operator_bytes));
+    }
+done:
+    return status;
+}

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A collection as a result file and as CSV: bb_collection_publish, bb_collection_list.
+#include "core/memory.h"
+#include "sim/sweep/collection.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PATH_BYTES = 256 };
+
+static const char run_axis[] = "run";
+
+static const bb_output outputs[] = {
+    {"run", "run", "1", "number of the point",
+     .note = "where not every combination was run: then the only axis of the sweep"},
+    {"pipeline", "pipeline", NULL, "names, in the order in which the points have them",
+     .note = NULL},
+    {"<swept key>", "<sweep>", "<its own>", "what the points set",
+     .note = "its own axis where all combinations were run, else over `run`; keys that vary "
+             "together stand over `zip`, `condition`, `lhs` or `sobol`. Named by the last part of "
+             "the key's path, by the whole where that name is taken. Texts where not all are "
+             "numbers"},
+    {"point", "<sweep>", "1", "number of the point in its plan",
+     .note = "in /results, as what "
+             "follows"},
+    {"point_status", "<sweep>", NULL, "done, or why the point has no results",
+     .note = "config, io, memory, device, internal, signal, time"},
+    {"point_id", "<sweep>", NULL, "digest of all that decides the point's results", .note = NULL},
+    {"point_digest", "<sweep>", NULL, "digest of its results but for times", .note = NULL},
+    {"point_s", "<sweep>", "s", "time of the point", .note = NULL, .measured = true},
+};
+
+const bb_output_table bb_collection_outputs = {
+    .title = "Collections of sweeps",
+    .when = "The root's axes are those of the sweep, `<sweep>` below, and `pipeline`; /results has "
+            "the datasets over `pipeline` and the single values of the experiment's /results, over "
+            "`<sweep>` too, and what the plan's `keep` names. NaN, or an empty text, where a point "
+            "failed.",
+    .group = "",
+    BB_OUTPUT_ROWS(outputs)};
+
+// "r0_m, zenith_angle_deg": the axes of the sweep, or `run`.
+static bb_status name_axes(const bb_collection *collection, bb_text *out)
+{
+    bb_status status = BB_OK;
+    const bb_sweep_axes *axes = &collection->plan->sweep->axes;
+    if (!collection->dense) {
+        return bb_text_add(out, "%s", run_axis);
+    }
+    for (bb_index a = 0; a < axes->count; ++a) {
+        BB_TRY(bb_text_add(out, "%s%s", a == 0 ? "" : ", ", axes->axes[a].name));
+    }
+done:
+    return status;
+}
+
+static const char *unit_of(const bb_sweep_key *key)
+{
+    return key->key == NULL || key->key->unit == NULL ? "1" : key->key->unit;
+}
+
+static const char *meaning_of(const bb_sweep_key *key)
+{
+    return key->key == NULL || key->key->meaning == NULL ? key->path : key->key->meaning;
+}
+
+// One key along its axis, as that axis or as a dataset over it.
+static bb_status add_key_axis(const bb_sweep_axis *axis, const bb_sweep_key *key,
+                              bb_results *results)
+{
+    bb_status status = BB_OK;
+    const char *const *texts = (const char *const *)key->texts;
+    if (axis->key_count == 1 && key->numbers != NULL) {
+        BB_TRY(bb_results_axis(results, key->name, unit_of(key), meaning_of(key), axis->count,
+                               key->numbers));
+    } else if (axis->key_count == 1) {
+        BB_TRY(bb_results_text_axis(results, key->name, meaning_of(key), axis->count, texts));
+    } else if (key->numbers != NULL) {
+        BB_TRY(bb_results_values(results, key->name, unit_of(key), meaning_of(key), axis->name,
+                                 key->numbers));
+    } else {
+        BB_TRY(bb_results_texts(results, key->name, meaning_of(key), axis->name, texts));
+    }
+    BB_TRY(bb_results_note(results, key->name, "key", key->path));
+done:
+    return status;
+}
+
+static bb_status add_dense_axes(const bb_collection *collection, bb_results *results)
+{
+    bb_status status = BB_OK;
+    double *numbers = NULL;
+    const bb_sweep_axes *axes = &collection->plan->sweep->axes;
+    for (bb_index a = 0; a < axes->count; ++a) {
+        const bb_sweep_axis *axis = &axes->axes[a];
+        if (axis->key_count > 1) {
+            BB_RELEASE(&numbers);
+            BB_TRY(BB_ALLOCATE(axis->count, &numbers));
+            for (bb_index i = 0; i < axis->count; ++i) {
+                numbers[i] = (double)i;
+            }
+            BB_TRY(bb_results_axis(results, axis->name, "1", "values that go together", axis->count,
+                                   numbers));
+        }
+        for (bb_index k = 0; k < axis->key_count; ++k) {
+            BB_TRY(add_key_axis(axis, &axis->keys[k], results));
+        }
+    }
+done:
+    BB_RELEASE(&numbers);
+    return status;
+}
+
+// One key as what every run set.
+static bb_status add_run_key(const bb_collection *collection, bb_index axis,
+                             const bb_sweep_key *key, bb_results *results)
+{
+    bb_status status = BB_OK;
+    const bb_sweep *sweep = collection->plan->sweep;
+    double *numbers = NULL;
+    const char **texts = NULL;
+    BB_TRY(BB_ALLOCATE(collection->slot_count, &numbers));
+    BB_TRY(BB_ALLOCATE(collection->slot_count, &texts));
+    for (bb_index s = 0; s < collection->slot_count; ++s) {
+        const bb_index value = bb_sweep_coordinate(sweep, collection->points[s], axis);
+        numbers[s] = key->numbers == NULL ? NAN : key->numbers[value];
+        texts[s] = key->texts[value];
+    }
+    if (key->numbers != NULL) {
+        BB_TRY(bb_results_values(results, key->name, unit_of(key), meaning_of(key), run_axis,
+                                 numbers));
+    } else {
+        BB_TRY(bb_results_texts(results, key->name, meaning_of(key), run_axis, texts));
+    }
+    BB_TRY(bb_results_note(results, key->name, "key", key->path));
+done:
+    BB_RELEASE(&texts);
+    BB_RELEASE(&numbers);
+    return status;
+}
+
+static bb_status add_runs(const bb_collection *collection, bb_results *results)
+{
+    bb_status status = BB_OK;
+    double *numbers = NULL;
+    const bb_sweep_axes *axes = &collection->plan->sweep->axes;
+    BB_TRY(BB_ALLOCATE(collection->slot_count, &numbers));
+    for (bb_index s = 0; s < collection->slot_count; ++s) {
+        numbers[s] = (double)collection->points[s];
+    }
+    BB_TRY(bb_results_axis(results, run_axis, "1", "number of the point", collection->slot_count,
+                           numbers));
+    for (bb_index a = 0; a < axes->count; ++a) {
+        for (bb_index k = 0; k < axes->axes[a].key_count; ++k) {
+            BB_TRY(add_run_key(collection, a, &axes->axes[a].keys[k], results));
+        }
+    }
+done:
+    BB_RELEASE(&numbers);
+    return status;
+}
+
+// What is known of the points themselves.
+static bb_status add_points(const bb_collection *collection, const char *axes, bb_results *results)
+{
+    bb_status status = BB_OK;
+    const bb_index count = collection->slot_count;
+    double *numbers = NULL;    // [2][count] points, seconds
+    const char **texts = NULL; // [3][count] states, ids, digests
+    BB_TRY(BB_ALLOCATE(2 * count, &numbers));
+    BB_TRY(BB_ALLOCATE(3 * count, &texts));
+    for (bb_index s = 0; s < count; ++s) {
+        const bb_point_progress *state = &collection->progress->points[collection->points[s]];
+        numbers[s] = (double)collection->points[s];
+        numbers[count + s] = state->seconds;
+        texts[s] = bb_point_class_names[state->class];
+        texts[count + s] = state->id;
+        texts[2 * count + s] = state->digest;
+    }
+    BB_TRY(bb_results_values(results, "results/point", "1", "number of the point in its plan", axes,
+                             numbers));
+    BB_TRY(bb_results_texts(results, "results/point_status",
+                            "done, or why the point has no results", axes, texts));
+    BB_TRY(bb_results_texts(results, "results/point_id",
+                            "digest of all that decides the point's results", axes, texts + count));
+    BB_TRY(bb_results_texts(results, "results/point_digest", "digest of its results but for times",
+                            axes, texts + 2 * count));
+    BB_TRY(bb_results_measured(results, "results/point_s", "s", "time of the point", axes,
+                               numbers + count));
+done:
+    BB_RELEASE(&texts);
+    BB_RELEASE(&numbers);
+    return status;
+}
+
+static bb_status add_own_axes(const bb_collection *collection, bb_results *results)
+{
+    bb_status status = BB_OK;
+    for (bb_index a = 0; a < collection->axis_count; ++a) {
+        const bb_collected_axis *axis = &collection->axes[a];
+        if (axis->numbers != NULL) {
+            BB_TRY(bb_results_axis(results, axis->name, axis->unit, axis->long_name, axis->count,
+                                   axis->numbers));
+        } else {
+            BB_TRY(bb_results_text_axis(results, axis->name, axis->long_name, axis->count,
+                                        (const char *const *)axis->texts));
+        }
+    }
+done:
+    return status;
+}
+
+static bb_status add_dataset(const bb_collected *dataset, const char *sweep_axes,
+                             bb_results *results)
+{
+    bb_status status = BB_OK;
+    bb_text axes = {0};
+    char path[PATH_BYTES];
+    (void)snprintf(path, sizeof path, "results/%s", dataset->name);
+    BB_TRY(bb_text_add(&axes, "%s%s", sweep_axes, dataset->over_pipelines ? ", pipeline" : ""));
+    for (int a = 0; a < dataset->rank; ++a) {
+        BB_TRY(bb_text_add(&axes, ", %s", dataset->axes[a]));
+    }
+    const char *all = bb_text_string(&axes);
+    if (dataset->is_text) {
+        BB_TRY(bb_results_texts(results, path, dataset->long_name, all,
+                                (const char *const *)dataset->texts));
+    } else if (dataset->measured) {
+        BB_TRY(bb_results_measured(results, path, dataset->unit, dataset->long_name, all,
+                                   dataset->numbers));
+    } else {
+        BB_TRY(bb_results_values(results, path, dataset->unit, dataset->long_name, all,
+                                 dataset->numbers));
+    }
+done:
+    bb_text_release(&axes);
+    return status;
+}
+
+bb_status bb_collection_publish(const bb_collection *collection, bb_results *results)
+{
+    bb_status status = BB_OK;
+    bb_text axes = {0};
+    BB_TRY(name_axes(collection, &axes));
+    BB_TRY(bb_results_note(results, "", "sweep_plan", collection->plan->id));
+    BB_TRY(collection->dense ? add_dense_axes(collection, results) : add_runs(collection, results));
+    BB_TRY(bb_results_text_axis(
+        results, "pipeline", "names, in the order in which points have them",
+        collection->pipeline_count, (const char *const *)collection->pipelines));
+    BB_TRY(add_own_axes(collection, results));
+    BB_TRY(add_points(collection, bb_text_string(&axes), results));
+    for (bb_index d = 0; d < collection->dataset_count; ++d) {
+        BB_TRY(add_dataset(&collection->datasets[d], bb_text_string(&axes), results));
+    }
+done:
+    bb_text_release(&axes);
+    return status;
+}
+
+// A cell of CSV: quoted where a comma, a quote or a line end asks for it.
+static bb_status add_cell(const char *text, bb_text *out)
+{
+    bb_status status = BB_OK;
+    if (text == NULL || strpbrk(text, ",\"\n\r") == NULL) {
+        return bb_text_add(out, ",%s", text == NULL ? "" : text);
+    }
+    BB_TRY(bb_text_add(out, ",\""));
+    for (const char *c = text; *c != '\0'; ++c) {
+        BB_TRY(bb_text_add(out, *c == '"' ? "\"\"" : "%c", *c));
+    }
+    BB_TRY(bb_text_add(out, "\""));
+done:
+    return status;
+}
+
+static bb_status list_row(const bb_collection *collection, bb_index slot, bb_index pipeline,
+                          bb_text *out)
+{
+    bb_status status = BB_OK;
+    const bb_sweep *sweep = collection->plan->sweep;
+    const bb_index point = collection->points[slot];
+    BB_TRY(bb_text_add(out, "%td", point));
+    for (bb_index a = 0; a < sweep->axes.count; ++a) {
+        const bb_sweep_axis *axis = &sweep->axes.axes[a];
+        for (bb_index k = 0; k < axis->key_count; ++k) {
+            BB_TRY(add_cell(axis->keys[k].texts[bb_sweep_coordinate(sweep, point, a)], out));
+        }
+    }
+    BB_TRY(add_cell(bb_point_class_names[collection->progress->points[point].class], out));
+    BB_TRY(add_cell(collection->pipelines[pipeline], out));
+    for (bb_index d = 0; d < collection->dataset_count; ++d) {
+        const bb_collected *dataset = &collection->datasets[d];
+        if (dataset->rank > 0) {
+            continue;
+        }
+        const double number = bb_collection_number(collection, dataset->name, slot, pipeline);
+        if (dataset->is_text) {
+            BB_TRY(add_cell(bb_collection_text(collection, dataset->name, slot, pipeline), out));
+        } else if (isfinite(number)) {
+            BB_TRY(bb_text_add(out, ",%.17g", number));
+        } else {
+            BB_TRY(bb_text_add(out, ","));
+        }
+    }
+    BB_TRY(bb_text_add(out, "\n"));
+done:
+    return status;
+}
+
+bb_status bb_collection_list(const bb_collection *collection, bb_text *out)
+{
+    bb_status status = BB_OK;
+    const bb_sweep_axes *axes = &collection->plan->sweep->axes;
+    BB_TRY(bb_text_add(out, "point"));
+    for (bb_index a = 0; a < axes->count; ++a) {
+        for (bb_index k = 0; k < axes->axes[a].key_count; ++k) {
+            BB_TRY(bb_text_add(out, ",%s", axes->axes[a].keys[k].name));
+        }
+    }
+    BB_TRY(bb_text_add(out, ",point_status,pipeline"));
+    for (bb_index d = 0; d < collection->dataset_count; ++d) {
+        if (collection->datasets[d].rank == 0) {
+            BB_TRY(bb_text_add(out, ",%s", collection->datasets[d].name));
+        }
+    }
+    BB_TRY(bb_text_add(out, "\n"));
+    for (bb_index s = 0; s < collection->slot_count; ++s) {
+        for (bb_index p = 0; p < collection->pipeline_count; ++p) {
+            BB_TRY(list_row(collection, s, p, out));
+        }
+    }
+done:
+    return status;
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sweep/record_file.h"
+
+#include "build_info.h"
+#include "core/disk_file.h"
+#include "core/memory.h"
+#include "sim/text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PLAN_BYTES = 40, ATTEMPTS = 16 };
+
+struct bb_record_file {
+    char *folder;
+    char plan[PLAN_BYTES];
+    bb_index shard;
+    char *path;
+    int descriptor; // -1: no line yet
+    off_t bytes;    // of whole lines
+};
+
+static const char *environment(const char *const *names)
+{
+    for (; *names != NULL; ++names) {
+        const char *value = getenv(*names);
+        if (value != NULL && value[0] != '\0' && strchr(value, '/') == NULL) {
+            return value;
+        }
+    }
+    return NULL;
+}
+
+bb_status bb_record_file_create(const char *folder, const char *plan, bb_index shard,
+                                bb_record_file **out)
+{
+    bb_status status = BB_OK;
+    bb_record_file *file = NULL;
+    BB_TRY(BB_ZEROED(1, &file));
+    file->descriptor = -1;
+    file->shard = shard;
+    (void)snprintf(file->plan, sizeof file->plan, "%s", plan);
+    BB_TRY(bb_memory_text(folder, &file->folder));
+    *out = file;
+    file = NULL;
+done:
+    bb_record_file_close(&file);
+    return status;
+}
+
+void bb_record_file_close(bb_record_file **file)
+{
+    if (*file != NULL) {
+        if ((*file)->descriptor >= 0) {
+            (void)close((*file)->descriptor);
+        }
+        BB_RELEASE(&(*file)->path);
+        BB_RELEASE(&(*file)->folder);
+    }
+    BB_RELEASE(file);
+}
+
+// "SHARD.JOB.RESTART.RANDOM.jsonl": a name that no other process, container or host takes.
+static bb_status make_name(bb_record_file *file)
+{
+    bb_status status = BB_OK;
+    static const char *const jobs[] = {"SLURM_ARRAY_JOB_ID", "SLURM_JOB_ID", "PBS_JOBID",
+                                       "HQ_JOB_ID", NULL};
+    static const char *const restarts[] = {"SLURM_RESTART_COUNT", NULL};
+    const char *job = environment(jobs);
+    const char *restart = environment(restarts);
+    uint64_t number = 0;
+    BB_REQUIRE(getrandom(&number, sizeof number, 0) == (ssize_t)sizeof number, BB_IO,
+               "cannot draw a name: %s", strerror(errno));
+    BB_RELEASE(&file->path);
+    BB_TRY(bb_memory_printf(&file->path, "%s/shards/%td.%.40s.%.10s.%016llx.jsonl", file->folder,
+                            file->shard, job == NULL ? "local" : job,
+                            restart == NULL ? "0" : restart, (unsigned long long)number));
+done:
+    return status;
+}
+
+static bb_status append(bb_record_file *file, const char *line, bb_index length)
+{
+    bb_status status = BB_OK;
+    const ssize_t count = write(file->descriptor, line, (size_t)length);
+    const int reason = count < 0 ? errno : ENOSPC;
+    if (count != length) {
+        // What came of it is taken back, else it counts as torn.
+        (void)!ftruncate(file->descriptor, file->bytes);
+        BB_FAIL(BB_IO, "cannot write '%s': %s", file->path, strerror(reason));
+    }
+    BB_REQUIRE(fdatasync(file->descriptor) == 0, BB_IO, "cannot write '%s': %s", file->path,
+               strerror(errno));
+    file->bytes += length;
+done:
+    return status;
+}
+
+static bb_status open_file(bb_record_file *file)
+{
+    bb_status status = BB_OK;
+    bb_text first = {0};
+    char host[65] = "";
+    (void)gethostname(host, sizeof host - 1);
+    for (int attempt = 0; file->descriptor < 0; ++attempt) {
+        BB_TRY(make_name(file));
+        file->descriptor =
+            open(file->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+        BB_REQUIRE(file->descriptor >= 0 || (errno == EEXIST && attempt < ATTEMPTS), BB_IO,
+                   "cannot write '%s': %s", file->path, strerror(errno));
+    }
+    BB_TRY(bb_text_add(&first,
+                       "{\"plan\":\"%s\",\"shard\":%td,\"version\":\"%s\",\"commit\":\"%s\","
+                       "\"host\":\"%s\",\"pid\":%ld}\n",
+                       file->plan, file->shard, BB_VERSION, BB_COMMIT, host, (long)getpid()));
+    BB_TRY(append(file, bb_text_string(&first), first.length));
+done:
+    if (status != BB_OK && file->descriptor >= 0) {
+        (void)close(file->descriptor);
+        file->descriptor = -1;
+    }
+    bb_text_release(&first);
+    return status;
+}
+
+bb_status bb_record_file_append(bb_record_file *file, const char *line, bb_index length)
+{
+    bb_status status = BB_OK;
+    if (file->descriptor < 0) {
+        BB_TRY(open_file(file));
+    }
+    BB_TRY(append(file, line, length));
+done:
+    return status;
+}
+
+typedef struct visit {
+    const char *folder, *plan;
+    bb_status (*take)(void *context, const bb_record_line *line);
+    void *context;
+    bb_index torn;
+} visit;
+
+static bb_status check_plan(const visit *task, const char *file, const json_t *line)
+{
+    bb_status status = BB_OK;
+    const char *plan = json_string_value(json_object_get(line, "plan"));
+    BB_REQUIRE(plan != NULL && strcmp(plan, task->plan) == 0, BB_IO,
+               "'%s/shards/%s': lines of plan %s, expected those of %s", task->folder, file,
+               plan == NULL ? "?" : plan, task->plan);
+done:
+    return status;
+}
+
+static bb_status read_lines(visit *task, const char *name, char *text, bb_index length)
+{
+    bb_status status = BB_OK;
+    json_t *json = NULL;
+    bb_index number = 0;
+    bool named = false;
+    for (char *line = text; line < text + length;) {
+        char *end = memchr(line, '\n', (size_t)(text + length - line));
+        const size_t bytes = (size_t)((end == NULL ? text + length : end) - line);
+        ++number;
+        json = end == NULL ? NULL : json_loadb(line, bytes, JSON_REJECT_DUPLICATES, NULL);
+        if (!json_is_object(json)) {
+            ++task->torn;
+        } else if (!named) {
+            BB_TRY(check_plan(task, name, json));
+            named = true;
+        } else {
+            const bb_record_line record = {name, number, json};
+            BB_TRY(task->take(task->context, &record));
+        }
+        json_decref(json);
+        json = NULL;
+        line += bytes + 1;
+    }
+done:
+    json_decref(json);
+    return status;
+}
+
+static bb_status read_file(visit *task, const char *name)
+{
+    bb_status status = BB_OK;
+    char *path = NULL;
+    char *text = NULL;
+    FILE *file = NULL;
+    struct stat about;
+    BB_TRY(bb_memory_printf(&path, "%s/shards/%s", task->folder, name));
+    BB_TRY(bb_disk_file_open(path, false, &file));
+    BB_REQUIRE(fstat(fileno(file), &about) == 0, BB_IO, "'%s': %s", path, strerror(errno));
+    BB_TRY(BB_ALLOCATE((bb_index)about.st_size + 1, &text));
+    // A file that grows meanwhile is read as far as it was.
+    const size_t got = fread(text, 1, (size_t)about.st_size, file);
+    BB_TRY(read_lines(task, name, text, (bb_index)got));
+done:
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    BB_RELEASE(&text);
+    BB_RELEASE(&path);
+    return status;
+}
+
+static int is_record(const struct dirent *entry)
+{
+    const char *dot = strrchr(entry->d_name, '.');
+    return entry->d_name[0] != '.' && dot != NULL && strcmp(dot, ".jsonl") == 0;
+}
+
+bb_status bb_record_file_visit(const char *folder, const char *plan,
+                               bb_status (*take)(void *context, const bb_record_line *line),
+                               void *context, bb_index *torn)
+{
+    bb_status status = BB_OK;
+    struct dirent **entries = NULL;
+    char *path = NULL;
+    int count = 0;
+    visit task = {folder, plan, take, context, 0};
+    BB_TRY(bb_memory_printf(&path, "%s/shards", folder));
+    count = scandir(path, &entries, is_record, alphasort);
+    BB_REQUIRE(count >= 0, BB_IO, "cannot read '%s': %s", path, strerror(errno));
+    for (int i = 0; i < count; ++i) {
+        BB_TRY(read_file(&task, entries[i]->d_name));
+    }
+    *torn = task.torn;
+done:
+    for (int i = 0; i < count; ++i) {
+        free(entries[i]);
+    }
+    free(entries);
+    BB_RELEASE(&path);
+    return status;
+}

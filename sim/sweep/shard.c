@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sweep/shard.h"
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/thread.h"
+#include "sim/interrupt.h"
+#include "sim/sweep/crew.h"
+#include "sim/sweep/point_run.h"
+#include "sim/sweep/record_file.h"
+#include "sim/sweep/visible_gpus.h"
+
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+
+// Memory that is left to the rest of the machine.
+static const double MEMORY_SHARE = 0.9;
+
+typedef struct shard {
+    const bb_shard_request *request;
+    bb_sweep_progress progress;
+    bb_record_file *file;
+    bb_point_run run; // of the workers
+    bb_index *queue;  // [queue_count] points to be run
+    bb_index queue_count, next;
+    bb_index *again; // [queue_count] points to be run once more
+    bb_index again_count;
+    bb_index *signals; // [point_count] workers that died at a point
+    bb_shard_report *report;
+    bb_visible_gpus gpus; // one a worker; none where the cpu computes
+    double start;
+    double logged;
+} shard;
+
+static bool is_mine(const bb_shard_request *request, bb_index point)
+{
+    const bb_sweep_plan *plan = request->plan;
+    bool mine = request->shard_count == 0;
+    for (bb_index s = 0; s < request->shard_count; ++s) {
+        mine = mine || point % plan->shards == request->shards[s] - 1;
+    }
+    return mine && (request->wanted == NULL || request->wanted[point]) &&
+           !bb_sweep_is_excluded(plan->sweep, point);
+}
+
+static bb_status list_points(shard *work)
+{
+    bb_status status = BB_OK;
+    const bb_index points = work->progress.point_count;
+    BB_TRY(BB_ALLOCATE(points, &work->queue));
+    BB_TRY(BB_ALLOCATE(points, &work->again));
+    BB_TRY(BB_ZEROED(points, &work->signals));
+    for (bb_index p = 0; p < points; ++p) {
+        if (is_mine(work->request, p)) {
+            const int class = work->progress.points[p].class;
+            work->report->before += class == BB_POINT_DONE;
+            if (class == BB_POINT_OPEN) {
+                work->queue[work->queue_count++] = p;
+            }
+        }
+    }
+done:
+    return status;
+}
+
+static bool next_point(void *context, bb_index *item)
+{
+    shard *work = context;
+    if (work->again_count > 0) {
+        *item = work->again[--work->again_count];
+        return true;
+    }
+    if (work->next == work->queue_count) {
+        return false;
+    }
+    *item = work->queue[work->next++];
+    return true;
+}
+
+static bb_status begin(void *context, bb_index worker)
+{
+    const shard *work = context;
+    return work->gpus.count == 0 ? BB_OK : bb_visible_gpus_take(&work->gpus, worker);
+}
+
+static bb_status compute(void *context, bb_index item, bb_text *answer)
+{
+    shard *work = context;
+    return bb_point_run_compute(&work->run, item, answer);
+}
+
+static bb_point_class class_of(const bb_crew_end *end)
+{
+    if (end->late) {
+        return BB_POINT_TIME;
+    }
+    if (end->signal != 0) {
+        return BB_POINT_SIGNAL;
+    }
+    return bb_point_class_of(end->status);
+}
+
+static bb_status describe_failure(const shard *work, const bb_crew_end *end, bb_text *out)
+{
+    if (end->late) {
+        return bb_text_add(out, "over the limit of %g s",
+                           work->request->plan->sweep->config.point_limit_s);
+    }
+    if (end->signal != 0) {
+        return bb_text_add(out, "its process died of signal %d (%s)%s", end->signal,
+                           strsignal(end->signal),
+                           end->signal == SIGKILL ? ", perhaps for want of memory" : "");
+    }
+    if (end->length == 0) {
+        return bb_text_add(out, "its process ended with code %d", end->exit_code);
+    }
+    return bb_text_add(out, "%s", end->text);
+}
+
+// Whether the point is to be run once more by this shard.
+static bool tries_again(shard *work, bb_index point, bb_point_class class, bb_index attempts)
+{
+    if (class == BB_POINT_SIGNAL) {
+        return work->signals[point]++ == 0;
+    }
+    return (class == BB_POINT_IO || class == BB_POINT_MEMORY || class == BB_POINT_DEVICE) &&
+           attempts <= work->request->plan->sweep->config.retries;
+}
+
+static void log_progress(shard *work)
+{
+    const bb_shard_report *report = work->report;
+    const bb_index ended = report->done + report->failed;
+    const double now = bb_clock_seconds();
+    const double rate = (double)ended / (now - work->start);
+    if (now - work->logged < 10.0) {
+        bb_log_progress("points", ended, work->queue_count);
+        return;
+    }
+    work->logged = now;
+    bb_log_info("%td of %td points, %td failed, %.3g a second, %.0f s left", ended,
+                work->queue_count, report->failed, rate,
+                (double)(work->queue_count - ended) / rate);
+}
+
+static bb_status write_record(shard *work, bb_index point, bb_point_class class, double seconds,
+                              const char *text)
+{
+    bb_status status = BB_OK;
+    bb_text line = {0};
+    bb_point_progress *state = &work->progress.points[point];
+    const bb_point_head head = {point, class, state->round, state->attempts};
+    BB_TRY(bb_point_record_write(&head, seconds, text, &line));
+    BB_TRY(bb_record_file_append(work->file, bb_text_string(&line), line.length));
+done:
+    bb_text_release(&line);
+    return status;
+}
+
+static bb_status take(void *context, bb_index point, const bb_crew_end *end)
+{
+    bb_status status = BB_OK;
+    shard *work = context;
+    bb_text message = {0};
+    const bb_point_class class = class_of(end);
+    if (end->signal == SIGTERM || end->signal == SIGINT || end->signal == SIGHUP) {
+        goto done; // it was told to end, and so is this process
+    }
+    ++work->progress.points[point].attempts;
+    if (class == BB_POINT_DONE) {
+        BB_TRY(write_record(work, point, class, end->seconds, end->text));
+        ++work->report->done;
+    } else {
+        BB_TRY(describe_failure(work, end, &message));
+        if (tries_again(work, point, class, work->progress.points[point].attempts)) {
+            bb_log_warning("point %td: %s; once more", point, bb_text_string(&message));
+            work->again[work->again_count++] = point;
+            goto done;
+        }
+        BB_TRY(write_record(work, point, class, end->seconds, bb_text_string(&message)));
+        ++work->report->failed;
+        bb_log_warning("point %td failed by %s: %s", point, bb_point_class_names[class],
+                       bb_text_string(&message));
+        BB_REQUIRE(class != BB_POINT_CONFIG, BB_INVALID,
+                   "point %td: %s; leave such points out by sweep.exclude in a new plan", point,
+                   bb_text_string(&message));
+    }
+    log_progress(work);
+done:
+    bb_text_release(&message);
+    return status;
+}
+
+// Workers that the machine's memory holds, by what the plan says of its largest point.
+static bb_status count_workers(const shard *work, bb_index *out)
+{
+    bb_status status = BB_OK;
+    double bytes = 0.0;
+    const bb_shard_request *request = work->request;
+    BB_TRY(bb_plan_machine_bytes(&bytes));
+    const double room = floor(MEMORY_SHARE * bytes / fmax(request->plan->need.host_bytes, 1.0));
+    const bb_index gpus = work->gpus.count;
+    const bb_index jobs = request->jobs > 0 ? request->jobs : gpus > 0 ? gpus : request->threads;
+    *out = jobs < work->queue_count ? jobs : work->queue_count;
+    *out = gpus > 0 && *out > gpus ? gpus : *out;
+    *out = *out < BB_CREW_WORKERS ? *out : BB_CREW_WORKERS;
+    if ((double)*out > fmax(room, 1.0)) {
+        *out = (bb_index)fmax(room, 1.0);
+        bb_log_info("%td workers: memory holds no more of %.1f GB each", *out,
+                    1e-9 * request->plan->need.host_bytes);
+    }
+done:
+    return status;
+}
+
+static bb_status work_on(shard *work)
+{
+    bb_status status = BB_OK;
+    bb_index workers = 0;
+    const bb_sweep_plan *plan = work->request->plan;
+    const double limit_s = plan->sweep->config.point_limit_s;
+    if (plan->device == BB_DEVICE_CUDA && work->queue_count > 0) {
+        BB_TRY(bb_visible_gpus_find(&work->gpus));
+    }
+    BB_TRY(count_workers(work, &workers));
+    if (workers == 0) {
+        goto done;
+    }
+    work->run = (bb_point_run){
+        .plan = plan,
+        .threads = work->request->threads > workers ? work->request->threads / workers : 1};
+    const bb_crew_task task = {work, begin, compute, next_point, take};
+    bb_interrupt_loses("the points under way are not recorded; the same command goes on");
+    BB_TRY(bb_crew_run(&task, workers, isnan(limit_s) ? INFINITY : limit_s));
+    bb_log_progress("points", work->queue_count, work->queue_count);
+done:
+    bb_interrupt_loses("");
+    return status;
+}
+
+bb_status bb_shard_run(const bb_shard_request *request, bb_shard_report *out)
+{
+    bb_status status = BB_OK;
+    shard work = {.request = request, .report = out, .start = bb_clock_seconds()};
+    const bb_sweep_plan *plan = request->plan;
+    work.logged = work.start;
+    *out = (bb_shard_report){0};
+    for (bb_index s = 0; s < request->shard_count; ++s) {
+        BB_REQUIRE(request->shards[s] >= 1 && request->shards[s] <= plan->shards, BB_INVALID,
+                   "shard %td, expected 1 to %td", request->shards[s], plan->shards);
+    }
+    BB_TRY(bb_sweep_plan_check_files(plan));
+    BB_TRY(bb_sweep_progress_read(plan, &work.progress));
+    BB_TRY(list_points(&work));
+    BB_TRY(bb_record_file_create(plan->folder, plan->id,
+                                 request->shard_count == 0 ? 0 : request->shards[0], &work.file));
+    BB_TRY(work_on(&work));
+    out->seconds = bb_clock_seconds() - work.start;
+done:
+    bb_record_file_close(&work.file);
+    BB_RELEASE(&work.signals);
+    BB_RELEASE(&work.again);
+    BB_RELEASE(&work.queue);
+    bb_sweep_progress_release(&work.progress);
+    return status;
+}
+
+bb_status bb_shard_retry(const bb_sweep_plan *plan, const char *only, bb_index *count)
+{
+    bb_status status = BB_OK;
+    bb_sweep_progress progress = {0};
+    bb_record_file *file = NULL;
+    bb_text line = {0};
+    int wanted = BB_POINT_DONE;
+    *count = 0;
+    for (int c = BB_POINT_DONE + 1; only != NULL && c < BB_POINT_CLASSES; ++c) {
+        wanted = strcmp(only, bb_point_class_names[c]) == 0 ? c : wanted;
+    }
+    BB_REQUIRE(only == NULL || wanted != BB_POINT_DONE, BB_INVALID,
+               "--only %s, expected config, io, memory, device, internal, signal or time", only);
+    BB_TRY(bb_sweep_progress_read(plan, &progress));
+    BB_TRY(bb_record_file_create(plan->folder, plan->id, 0, &file));
+    for (bb_index p = 0; p < progress.point_count; ++p) {
+        const bb_point_progress *state = &progress.points[p];
+        const bool failed = state->class != BB_POINT_OPEN && state->class != BB_POINT_DONE;
+        if (failed && (only == NULL || state->class == wanted)) {
+            BB_TRY(bb_text_add(&line, "{\"point\":%td,\"retry\":%td}\n", p, state->round + 1));
+            ++*count;
+        }
+    }
+    if (*count > 0) {
+        BB_TRY(bb_record_file_append(file, bb_text_string(&line), line.length));
+    }
+done:
+    bb_text_release(&line);
+    bb_record_file_close(&file);
+    bb_sweep_progress_release(&progress);
+    return status;
+}

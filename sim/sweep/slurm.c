@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sweep/slurm.h"
+
+#include "core/memory.h"
+#include "sim/output/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MAXIMUM_ARGUMENTS = 128, PATH_BYTES = 4096, JOB_BYTES = 64 };
+
+// What an estimate may be off by, and the least that is asked for.
+static const double TIME_SLACK = 3.0;
+static const double LEAST_MINUTES = 10.0;
+static const double MEMORY_SLACK = 1.5;
+
+typedef struct submission {
+    const bb_slurm_request *request;
+    bb_index elements;
+    char program[PATH_BYTES];
+    char folder[PATH_BYTES]; // absolute
+    bb_text array, after;    // scripts
+    char *array_path, *after_path;
+} submission;
+
+// A text as the shell takes it for itself.
+static bb_status add_quoted(const char *text, bb_text *out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_text_add(out, "'"));
+    for (const char *c = text; *c != '\0'; ++c) {
+        BB_TRY(bb_text_add(out, *c == '\'' ? "'\\''" : "%c", *c));
+    }
+    BB_TRY(bb_text_add(out, "'"));
+done:
+    return status;
+}
+
+static double element_minutes(const submission *job)
+{
+    const bb_sweep_plan *plan = job->request->plan;
+    const double points = ceil((double)bb_sweep_plan_points(plan) / (double)job->elements);
+    const double estimate = TIME_SLACK * points * plan->need.seconds / 60.0;
+    const double limit = points * plan->sweep->config.point_limit_s / 60.0;
+    return ceil(fmax(LEAST_MINUTES, fmin(estimate, isnan(limit) ? INFINITY : limit)));
+}
+
+// Shards S, S + E, ... of element S of E.
+static bb_status write_array(submission *job)
+{
+    bb_status status = BB_OK;
+    const bb_sweep_plan *plan = job->request->plan;
+    bb_text *out = &job->array;
+    BB_TRY(bb_text_add(out,
+                       "#!/bin/sh\n"
+                       "#SBATCH --job-name=bitbudget\n"
+                       "#SBATCH --array=1-%td\n"
+                       "#SBATCH --requeue\n"
+                       "#SBATCH --open-mode=append\n"
+                       "#SBATCH --time=%.0f\n"
+                       "#SBATCH --mem=%.0fM\n",
+                       job->elements, element_minutes(job),
+                       ceil(1e-6 * MEMORY_SLACK * plan->need.host_bytes)));
+    if (plan->device == BB_DEVICE_CUDA) {
+        BB_TRY(bb_text_add(out, "#SBATCH --gpus=1\n"));
+    }
+    BB_TRY(bb_text_add(out, "#SBATCH --output="));
+    BB_TRY(bb_text_add(out, "%s/log/%%A_%%a.out\n", job->folder));
+    BB_TRY(bb_text_add(out,
+                       "# Shards of this element; exec, so that signals reach the program.\n"
+                       "shards=$(seq -s , \"$SLURM_ARRAY_TASK_ID\" %td %td)\nexec ",
+                       job->elements, plan->shards));
+    BB_TRY(add_quoted(job->program, out));
+    BB_TRY(bb_text_add(out, " sweep run "));
+    BB_TRY(add_quoted(job->folder, out));
+    BB_TRY(bb_text_add(out, " --shard \"$shards/%td\" --jobs \"${SLURM_CPUS_PER_TASK:-1}\"\n",
+                       plan->shards));
+done:
+    return status;
+}
+
+static bb_status write_after(submission *job)
+{
+    bb_status status = BB_OK;
+    const bb_slurm_request *request = job->request;
+    bb_text *out = &job->after;
+    BB_TRY(bb_text_add(out,
+                       "#!/bin/sh\n"
+                       "#SBATCH --job-name=bitbudget-collect\n"
+                       "#SBATCH --time=60\n"
+                       "#SBATCH --open-mode=append\n"
+                       "#SBATCH --output=%s/log/collect.out\n",
+                       job->folder));
+    if (request->plan->sweep->searches) {
+        BB_TRY(bb_text_add(out, "export " BB_SLURM_OPEN "=%td\n", request->open));
+    }
+    BB_TRY(bb_text_add(out, "exec "));
+    BB_TRY(add_quoted(job->program, out));
+    if (request->plan->sweep->searches) {
+        BB_TRY(bb_text_add(out, " sweep submit "));
+        BB_TRY(add_quoted(job->folder, out));
+        BB_TRY(bb_text_add(out, " --slurm --force -o "));
+    } else {
+        BB_TRY(bb_text_add(out, " sweep collect "));
+        BB_TRY(add_quoted(job->folder, out));
+        BB_TRY(bb_text_add(out, " --partial --force -o "));
+    }
+    BB_TRY(add_quoted(request->output, out));
+    if (request->plan->sweep->searches) {
+        if (request->nodes > 0) {
+            BB_TRY(bb_text_add(out, " --nodes %td", request->nodes));
+        }
+        BB_TRY(bb_text_add(out, " --"));
+        for (bb_index e = 0; e < request->extra_count; ++e) {
+            BB_TRY(bb_text_add(out, " "));
+            BB_TRY(add_quoted(request->extras[e], out));
+        }
+    }
+    BB_TRY(bb_text_add(out, "\n"));
+done:
+    return status;
+}
+
+static bb_status start(submission *job)
+{
+    bb_status status = BB_OK;
+    const bb_slurm_request *request = job->request;
+    const bb_index shards = request->plan->shards;
+    const bb_index limit = request->nodes > 0 ? request->nodes : BB_SLURM_ELEMENTS;
+    job->elements = shards < limit ? shards : limit;
+    BB_REQUIRE(job->elements <= BB_SLURM_ELEMENTS, BB_INVALID, "--nodes %td, expected at most %d",
+               request->nodes, BB_SLURM_ELEMENTS);
+    const ssize_t length = readlink("/proc/self/exe", job->program, sizeof job->program - 1);
+    BB_REQUIRE(length > 0, BB_INTERNAL, "cannot find this program: %s", strerror(errno));
+    job->program[length] = '\0';
+    BB_REQUIRE(realpath(request->plan->folder, job->folder) != NULL, BB_IO, "'%s': %s",
+               request->plan->folder, strerror(errno));
+    BB_TRY(bb_memory_printf(&job->array_path, "%s/array.sh", job->folder));
+    BB_TRY(bb_memory_printf(&job->after_path, "%s/collect.sh", job->folder));
+    BB_TRY(write_array(job));
+    BB_TRY(write_after(job));
+done:
+    return status;
+}
+
+static bb_status make_log_folder(const submission *job)
+{
+    bb_status status = BB_OK;
+    char *path = NULL;
+    BB_TRY(bb_memory_printf(&path, "%s/log", job->folder));
+    BB_REQUIRE(mkdir(path, 0777) == 0 || errno == EEXIST, BB_IO, "cannot make folder '%s': %s",
+               path, strerror(errno));
+done:
+    BB_RELEASE(&path);
+    return status;
+}
+
+// Runs sbatch, whose messages go to stderr as they are; its job's number.
+static bb_status call_sbatch(const char *const *arguments, char job[JOB_BYTES])
+{
+    bb_status status = BB_OK;
+    int ends[2] = {-1, -1};
+    pid_t child = -1;
+    int how = 0;
+    size_t got = 0;
+    posix_spawn_file_actions_t actions;
+    BB_REQUIRE(pipe2(ends, O_CLOEXEC) == 0, BB_INTERNAL, "cannot make a pipe: %s", strerror(errno));
+    BB_REQUIRE(posix_spawn_file_actions_init(&actions) == 0, BB_MEMORY, "cannot start sbatch");
+    int error = posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    error = error != 0 ? error
+                       : posix_spawnp(&child, "sbatch", &actions, NULL,
+                                      (char *const *)(uintptr_t)arguments, environ);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    BB_REQUIRE(error != ENOENT, BB_UNSUPPORTED,
+               "no program 'sbatch' in PATH: this is no machine that submits to Slurm; "
+               "--print-only prints what would be submitted");
+    BB_REQUIRE(error == 0, BB_IO, "cannot start sbatch: %s", strerror(error));
+    (void)close(ends[1]);
+    ends[1] = -1;
+    for (ssize_t count = 1; count > 0 && got < JOB_BYTES - 1;) {
+        count = read(ends[0], job + got, JOB_BYTES - 1 - got);
+        got += count > 0 ? (size_t)count : 0;
+    }
+    job[got] = '\0';
+    while (waitpid(child, &how, 0) < 0 && errno == EINTR) {
+    }
+    BB_REQUIRE(WIFEXITED(how) && WEXITSTATUS(how) == 0, BB_IO, "sbatch refused, exit %d",
+               WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how));
+    job[strcspn(job, ";\n")] = '\0'; // "NUMBER;CLUSTER"
+done:
+    for (int i = 0; i < 2; ++i) {
+        if (ends[i] >= 0) {
+            (void)close(ends[i]);
+        }
+    }
+    return status;
+}
+
+static bb_status send(const submission *job, bb_text *out)
+{
+    bb_status status = BB_OK;
+    const bb_slurm_request *request = job->request;
+    const char *arguments[MAXIMUM_ARGUMENTS] = {"sbatch", "--parsable"};
+    bb_index count = 2;
+    char array[JOB_BYTES];
+    char after[JOB_BYTES];
+    char dependency[JOB_BYTES + 32];
+    BB_REQUIRE(request->extra_count + 4 < MAXIMUM_ARGUMENTS, BB_INVALID, "%td options for sbatch",
+               request->extra_count);
+    for (bb_index e = 0; e < request->extra_count; ++e) {
+        arguments[count++] = request->extras[e];
+    }
+    arguments[count] = job->array_path;
+    BB_TRY(make_log_folder(job));
+    BB_TRY(bb_file_write(job->array_path, true, bb_text_string(&job->array), job->array.length));
+    BB_TRY(bb_file_write(job->after_path, true, bb_text_string(&job->after), job->after.length));
+    BB_TRY(call_sbatch(arguments, array));
+    (void)snprintf(dependency, sizeof dependency, "--dependency=afterany:%s", array);
+    const char *const second[] = {"sbatch", "--parsable", dependency, job->after_path, NULL};
+    BB_TRY(call_sbatch(second, after));
+    BB_TRY(bb_text_add(out, "job %s: %td elements for %td shards; job %s collects into %s\n", array,
+                       job->elements, request->plan->shards, after, request->output));
+done:
+    return status;
+}
+
+static bb_status print(const submission *job, bb_text *out)
+{
+    bb_status status = BB_OK;
+    const bb_slurm_request *request = job->request;
+    BB_TRY(bb_text_add(out, "# %s\n%s\n# %s\n%s\n# commands\nsbatch --parsable", job->array_path,
+                       bb_text_string(&job->array), job->after_path, bb_text_string(&job->after)));
+    for (bb_index e = 0; e < request->extra_count; ++e) {
+        BB_TRY(bb_text_add(out, " "));
+        BB_TRY(add_quoted(request->extras[e], out));
+    }
+    BB_TRY(bb_text_add(out, " %s\nsbatch --parsable --dependency=afterany:JOB %s\n",
+                       job->array_path, job->after_path));
+done:
+    return status;
+}
+
+bb_status bb_slurm_submit(const bb_slurm_request *request, bb_text *out)
+{
+    bb_status status = BB_OK;
+    submission job = {.request = request};
+    BB_TRY(start(&job));
+    BB_TRY(request->print_only ? print(&job, out) : send(&job, out));
+done:
+    bb_text_release(&job.array);
+    bb_text_release(&job.after);
+    BB_RELEASE(&job.array_path);
+    BB_RELEASE(&job.after_path);
+    return status;
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sweep/sweep.h"
+
+#include "core/memory.h"
+#include "sim/config/binding.h"
+
+#include <stdint.h>
+#include <string.h>
+
+static const bb_key limit_keys[] = {{.name = "at_most",
+                                     .kind = BB_KEY_DOUBLE,
+                                     .offset = offsetof(bb_sweep_limit, at_most),
+                                     .minimum = 0.0,
+                                     .maximum = 1e300,
+                                     .meaning = "Largest price, in the experiment's unit."}};
+static const bb_schema limit_schema = BB_SCHEMA("price", bb_sweep_limit, limit_keys);
+
+static const bb_key subject_keys[] = {{.name = "price",
+                                       .kind = BB_KEY_GROUP,
+                                       .offset = offsetof(bb_sweep_subject, price),
+                                       .schema = &limit_schema,
+                                       .meaning = "The price that an answer keeps."}};
+static const bb_schema subject_schema = BB_SCHEMA("subject_to", bb_sweep_subject, subject_keys);
+
+static const char *const across_names[] = {"all", "each", NULL};
+
+static const bb_key search_keys[] = {
+    {.name = "minimise",
+     .kind = BB_KEY_TEXT,
+     .offset = offsetof(bb_sweep_search_config, minimise),
+     .default_text = "bits_per_value",
+     .meaning = "What is to be least: bits_per_value, or a dataset of /results."},
+    {.name = "subject_to",
+     .kind = BB_KEY_GROUP,
+     .offset = offsetof(bb_sweep_search_config, subject_to),
+     .schema = &subject_schema,
+     .meaning = "What an answer has to keep."},
+    {.name = "across",
+     .kind = BB_KEY_CHOICE,
+     .offset = offsetof(bb_sweep_search_config, across),
+     .choices = across_names,
+     .default_text = "all",
+     .meaning = "One answer for all conditions, or each condition's own."},
+};
+const bb_schema bb_sweep_search_schema = BB_SCHEMA("search", bb_sweep_search_config, search_keys);
+
+static const bb_key keys[] = {
+    {.name = "shards",
+     .kind = BB_KEY_INTEGER,
+     .offset = offsetof(bb_sweep_config, shards),
+     .unit = "1",
+     .minimum = 1.0,
+     .maximum = 100000.0,
+     .optional = true,
+     .meaning = "Parts that are run by themselves; auto: by the estimated time."},
+    {.name = "point_limit_s",
+     .kind = BB_KEY_DOUBLE,
+     .offset = offsetof(bb_sweep_config, point_limit_s),
+     .unit = "s",
+     .minimum = 0.0,
+     .maximum = 1e7,
+     .exclusive_minimum = true,
+     .optional = true,
+     .meaning = "A point that takes longer is recorded as failed by time."},
+    {.name = "retries",
+     .kind = BB_KEY_INTEGER,
+     .offset = offsetof(bb_sweep_config, retries),
+     .unit = "1",
+     .minimum = 0.0,
+     .maximum = 100.0,
+     .default_text = "2",
+     .meaning = "How often a point that failed by memory, device or a file is run again."},
+};
+const bb_schema bb_sweep_schema = BB_SCHEMA("sweep", bb_sweep_config, keys);
+
+void bb_sweep_destroy(bb_sweep **sweep)
+{
+    if (*sweep != NULL) {
+        bb_config_base_destroy(&(*sweep)->base);
+        bb_arena_release(&(*sweep)->arena);
+    }
+    BB_RELEASE(sweep);
+}
+
+static bool is_word(const bb_node *node, const char *word)
+{
+    return node->kind == BB_NODE_SCALAR && strcmp(node->text, word) == 0;
+}
+
+static bb_status read_keep(bb_sweep *sweep, bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_node *node = bb_node_member(sweep->node, "keep");
+    if (node == NULL || is_word(node, "scalars")) {
+        goto done;
+    }
+    sweep->keeps_files = is_word(node, "files");
+    const bool sound =
+        sweep->keeps_files || (node->kind == BB_NODE_LIST && node->count <= BB_SWEEP_KEEP);
+    if (!sound) {
+        BB_TRY(bb_problems_add(problems, node->place,
+                               "sweep: keep: expected scalars, files, or a list of at most %d "
+                               "datasets of /results",
+                               BB_SWEEP_KEEP));
+        goto done;
+    }
+    for (const bb_node *item = node->first; item != NULL; item = item->next) {
+        sweep->keep[sweep->keep_count++] = item->kind == BB_NODE_SCALAR ? item->text : "";
+    }
+done:
+    return status;
+}
+
+// The keys that have tables: those of axes and the lists above are read by hand.
+static bb_status read_config(bb_sweep *sweep, bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    static const char *const by_hand[] = {"axes",  "zip",     "table", "lhs",   "sobol",
+                                          "seeds", "exclude", "keep",  "search"};
+    bb_node *rest = NULL;
+    BB_TRY(bb_node_copy(&sweep->arena, sweep->node, &rest));
+    for (size_t i = 0; i < sizeof by_hand / sizeof *by_hand; ++i) {
+        const bb_node *node = bb_node_member(rest, by_hand[i]);
+        if (node != NULL) {
+            bb_node_remove(rest, node);
+        }
+    }
+    const bb_node *shards = bb_node_member(rest, "shards");
+    if (shards != NULL && is_word(shards, "auto")) {
+        bb_node_remove(rest, shards);
+    }
+    BB_TRY(
+        bb_binding_bind(&sweep->arena, &bb_sweep_schema, rest, "sweep", problems, &sweep->config));
+done:
+    return status;
+}
+
+static bb_status read_search(bb_sweep *sweep, bb_problems *problems, bb_node **over)
+{
+    bb_status status = BB_OK;
+    bb_node *rest = NULL;
+    const bb_node *search = bb_node_member(sweep->node, "search");
+    *over = NULL;
+    if (search == NULL) {
+        goto done;
+    }
+    sweep->searches = true;
+    *over = bb_node_member(search, "over");
+    if (*over == NULL) {
+        BB_TRY(bb_problems_add(problems, search->place,
+                               "sweep: search.over: missing; expected one key and its values"));
+        goto done;
+    }
+    BB_TRY(bb_node_copy(&sweep->arena, search, &rest));
+    bb_node_remove(rest, bb_node_member(rest, "over"));
+    BB_TRY(bb_binding_bind(&sweep->arena, &bb_sweep_search_schema, rest, "sweep.search", problems,
+                           &sweep->search));
+done:
+    return status;
+}
+
+static bb_status count_points(bb_sweep *sweep, bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    sweep->point_count = 1;
+    for (bb_index a = 0; a < sweep->axes.count; ++a) {
+        const bb_index count = sweep->axes.axes[a].count;
+        if (count > BB_SWEEP_POINTS / sweep->point_count) {
+            return bb_problems_add(problems, sweep->node->place,
+                                   "sweep: over %d points, expected fewer", BB_SWEEP_POINTS);
+        }
+        sweep->point_count *= count;
+    }
+    for (bb_index p = 0; sweep->exclusion_count > 0 && p < sweep->point_count; ++p) {
+        sweep->excluded_count += bb_sweep_is_excluded(sweep, p);
+    }
+    if (sweep->excluded_count == sweep->point_count) {
+        BB_TRY(bb_problems_add(problems, sweep->node->place, "sweep: no point is left"));
+    }
+done:
+    return status;
+}
+
+// Results have datasets of these names already.
+static bool is_taken(const void *context, const char *name)
+{
+    static const char *const others[] = {"pipeline",     "run",       "point",        "point_s",
+                                         "point_status", "point_id",  "point_digest", "choice",
+                                         "zip",          "condition", "lhs",          "sobol"};
+    const bb_experiment *experiment = context;
+    for (size_t i = 0; i < sizeof others / sizeof *others; ++i) {
+        if (strcmp(others[i], name) == 0) {
+            return true;
+        }
+    }
+    for (bb_index t = 0; experiment->outputs[t] != NULL; ++t) {
+        const bb_output_table *table = experiment->outputs[t];
+        const bool shown = strcmp(table->group, "results") == 0 || table->group[0] == '\0';
+        for (bb_index r = 0; shown && r < table->count; ++r) {
+            if (strcmp(table->rows[r].name, name) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bb_status read_all(bb_sweep *sweep, const char *sealed, bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    bb_node *over = NULL;
+    sweep->experiment =
+        bb_experiment_find(sweep->experiments, bb_config_base_schema(sweep->base)->name);
+    const bb_config_file file = bb_config_base_file(sweep->base, 0);
+    sweep->node = bb_config_base_take(sweep->base, "sweep");
+    if (sealed != NULL) {
+        BB_TRY(bb_node_parse(&sweep->arena, file.name, false, sealed, strlen(sealed), problems,
+                             &sweep->node));
+    }
+    if (sweep->node == NULL || sweep->node->kind != BB_NODE_MAP) {
+        BB_TRY(bb_problems_add(problems, (bb_place){file.name, 1, 1},
+                               "no map 'sweep:' of the keys that vary; 'bitbudget run' runs a "
+                               "single study"));
+        goto done;
+    }
+    BB_TRY(read_config(sweep, problems));
+    BB_TRY(read_search(sweep, problems, &over));
+    const bb_sweep_subjects subjects = {bb_config_base_schema(sweep->base), is_taken,
+                                        sweep->experiment};
+    BB_TRY(bb_sweep_axes_read(&sweep->arena, &subjects, sweep->node, over, problems, &sweep->axes));
+    if (sweep->axes.count == 0 && problems->count == 0) {
+        BB_TRY(bb_problems_add(problems, sweep->node->place, "sweep: no key varies"));
+    }
+    BB_TRY(read_keep(sweep, problems));
+    if (problems->count == 0) {
+        BB_TRY(bb_sweep_exclusions_read(sweep, problems));
+        BB_TRY(count_points(sweep, problems));
+    }
+done:
+    return status;
+}
+
+bb_status bb_sweep_read(const bb_experiment_table *experiments, const bb_config_request *request,
+                        const char *sealed, bb_problems *problems, bb_sweep **out)
+{
+    bb_status status = BB_OK;
+    bb_sweep *sweep = NULL;
+    *out = NULL;
+    BB_TRY(BB_ZEROED(1, &sweep));
+    sweep->experiments = experiments;
+    BB_TRY(bb_experiment_base_read(experiments, *request, problems, &sweep->base));
+    BB_TRY(read_all(sweep, sealed, problems));
+    BB_REQUIRE(problems->count == 0, BB_INVALID, "%s: %td problem%s", request->path,
+               problems->count, problems->count == 1 ? "" : "s");
+    *out = sweep;
+    sweep = NULL;
+done:
+    bb_sweep_destroy(&sweep);
+    return status;
+}
+
+bb_index bb_sweep_stride(const bb_sweep *sweep, bb_index axis)
+{
+    bb_index stride = 1;
+    for (bb_index a = axis + 1; a < sweep->axes.count; ++a) {
+        stride *= sweep->axes.axes[a].count;
+    }
+    return stride;
+}
+
+bb_index bb_sweep_coordinate(const bb_sweep *sweep, bb_index point, bb_index axis)
+{
+    return point / bb_sweep_stride(sweep, axis) % sweep->axes.axes[axis].count;
+}
+
+bb_status bb_sweep_bind(const bb_sweep *sweep, bb_index point, bb_problems *problems,
+                        bb_config **out)
+{
+    bb_status status = BB_OK;
+    bb_arena arena = {0};
+    const char **overrides = NULL;
+    bb_index count = 0;
+    for (bb_index a = 0; a < sweep->axes.count; ++a) {
+        count += sweep->axes.axes[a].key_count;
+    }
+    BB_TRY(bb_arena_zeroed(&arena, count, sizeof *overrides, (void **)&overrides));
+    count = 0;
+    for (bb_index a = 0; a < sweep->axes.count; ++a) {
+        const bb_sweep_axis *axis = &sweep->axes.axes[a];
+        const bb_index value = bb_sweep_coordinate(sweep, point, a);
+        for (bb_index k = 0; k < axis->key_count; ++k) {
+            BB_TRY(bb_arena_printf(&arena, &overrides[count++], "%s=%s", axis->keys[k].path,
+                                   axis->keys[k].texts[value]));
+        }
+    }
+    BB_TRY(
+        bb_experiment_base_bind(sweep->experiments, sweep->base, overrides, count, problems, out));
+done:
+    bb_arena_release(&arena);
+    return status;
+}
+
+bb_status bb_sweep_describe(const bb_sweep *sweep, bb_index point, bb_text *out)
+{
+    bb_status status = BB_OK;
+    const char *between = "";
+    for (bb_index a = 0; a < sweep->axes.count; ++a) {
+        const bb_sweep_axis *axis = &sweep->axes.axes[a];
+        const bb_index value = bb_sweep_coordinate(sweep, point, a);
+        for (bb_index k = 0; k < axis->key_count; ++k) {
+            BB_TRY(bb_text_add(out, "%s%s %s", between, axis->keys[k].name,
+                               axis->keys[k].texts[value]));
+            between = ", ";
+        }
+    }
+done:
+    return status;
+}

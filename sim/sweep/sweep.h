@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A sweep: a study and the axes along which its keys vary, from one YAML file. That file is a study
+// of its own (with a `base:`, as a rule) that has `sweep:` beside its keys.
+//
+// Points are all combinations, numbered from 0 with the last axis fastest, and never listed: what a
+// point sets follows from its number. Excluded points keep their numbers.
+#ifndef BB_SIM_SWEEP_SWEEP_H
+#define BB_SIM_SWEEP_SWEEP_H
+
+#include "sim/experiment.h"
+#include "sim/sweep/sweep_axis.h"
+
+/// How a search looks at its conditions, all the other axes.
+typedef enum bb_sweep_across {
+    BB_SWEEP_ACROSS_ALL, ///< one answer that keeps the limit at each
+    BB_SWEEP_ACROSS_EACH ///< an answer for each
+} bb_sweep_across;
+
+/// Keys of `sweep.search.subject_to.price`.
+typedef struct bb_sweep_limit {
+    double at_most; ///< in the unit of the experiment's price
+} bb_sweep_limit;
+
+typedef struct bb_sweep_subject {
+    bb_sweep_limit price;
+} bb_sweep_subject;
+
+/// Keys of `sweep.search` beside `over`, which is the last axis.
+typedef struct bb_sweep_search_config {
+    const char *minimise; ///< bits_per_value, or a dataset of /results over `pipeline`
+    bb_sweep_subject subject_to;
+    int across; ///< bb_sweep_across
+} bb_sweep_search_config;
+
+/// Keys of `sweep` beside its axes.
+typedef struct bb_sweep_config {
+    bb_index shards;      ///< BB_INTEGER_UNSET: by the estimated time
+    double point_limit_s; ///< NaN: none
+    bb_index retries;     ///< of a point that failed by memory, device or a file
+} bb_sweep_config;
+
+enum { BB_SWEEP_KEEP = 32, BB_SWEEP_EXCLUSIONS = 64 };
+
+/// Values of an axis' key that a rule of `exclude` is about.
+typedef struct bb_sweep_exclusion_key {
+    bb_index axis;
+    bool *matches; ///< [count of the axis]
+} bb_sweep_exclusion_key;
+
+/// One rule: points that match all of its keys are left out.
+typedef struct bb_sweep_exclusion {
+    bb_index count;
+    bb_sweep_exclusion_key *keys; ///< [count]
+} bb_sweep_exclusion;
+
+/// Read-only to users.
+typedef struct bb_sweep {
+    bb_arena arena;
+    bb_config_base *base;
+    const bb_experiment_table *experiments;
+    const bb_experiment *experiment;
+    bb_node *node; ///< the map `sweep`, tables read in
+    bb_sweep_axes axes;
+    bb_sweep_config config;
+    bool searches;
+    bb_sweep_search_config search; ///< where it searches, along the last axis
+    bool keeps_files;              ///< a result file a point
+    bb_index keep_count;
+    const char *keep[BB_SWEEP_KEEP]; ///< datasets beside the scalars
+    bb_index exclusion_count;
+    bb_sweep_exclusion exclusions[BB_SWEEP_EXCLUSIONS];
+    bb_index point_count;    ///< all combinations
+    bb_index excluded_count; ///< of which so many are left out
+} bb_sweep;
+
+/// Keys of `sweep:` as tables, for those that have a place in one.
+extern const bb_schema bb_sweep_schema, bb_sweep_search_schema;
+
+/// Reads a plan; of `request` the schemas are those of `experiments`, which are borrowed. `sealed`
+/// is the map `sweep` as it was when the plan was made, NULL: the file's. Points are not bound, so
+/// that values may still be wrong. Errors: as bb_config_base_read; BB_INVALID with problems. Owner
+/// of `*out`: the caller.
+BB_CHECKED bb_status bb_sweep_read(const bb_experiment_table *experiments,
+                                   const bb_config_request *request, const char *sealed,
+                                   bb_problems *problems, bb_sweep **out);
+void bb_sweep_destroy(bb_sweep **sweep);
+
+/// Place of a point along an axis.
+bb_index bb_sweep_coordinate(const bb_sweep *sweep, bb_index point, bb_index axis);
+
+/// Points whose numbers differ by it are neighbours along an axis.
+bb_index bb_sweep_stride(const bb_sweep *sweep, bb_index axis);
+
+/// Reads `exclude` for axes that stand: {key: value}, a list of values or {from, to}. Errors:
+/// BB_MEMORY.
+BB_CHECKED bb_status bb_sweep_exclusions_read(bb_sweep *sweep, bb_problems *problems);
+
+/// Whether a rule of `exclude` leaves a point out.
+bool bb_sweep_is_excluded(const bb_sweep *sweep, bb_index point);
+
+/// The study of a point, held to its experiment's rules. It borrows the sweep. Errors: as
+/// bb_experiment_base_bind. Owner of `*out`: the caller.
+BB_CHECKED bb_status bb_sweep_bind(const bb_sweep *sweep, bb_index point, bb_problems *problems,
+                                   bb_config **out);
+
+/// Appends what a point sets: "r0_m 0.08, zenith_angle_deg 30". Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_sweep_describe(const bb_sweep *sweep, bb_index point, bb_text *out);
+
+#endif

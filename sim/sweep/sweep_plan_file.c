@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// plan.json: bb_sweep_plan_write, bb_sweep_plan_open.
+#include "build_info.h"
+#include "core/disk_file.h"
+#include "core/memory.h"
+#include "sim/output/file.h"
+#include "sim/sweep/sweep_plan.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+enum { MAXIMUM_FILES = 16 };
+
+bb_status bb_sweep_plan_seal(const void *json, char id[BB_DIGEST_BYTES])
+{
+    bb_status status = BB_OK;
+    char *text = json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
+    BB_REQUIRE(text != NULL, BB_MEMORY, "host memory exhausted: a plan");
+    const XXH128_hash_t hash = XXH3_128bits(text, strlen(text));
+    (void)snprintf(id, BB_DIGEST_BYTES, "%016llx%016llx", (unsigned long long)hash.high64,
+                   (unsigned long long)hash.low64);
+done:
+    free(text);
+    return status;
+}
+
+static bb_status make_folder(const char *path)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(mkdir(path, 0777) == 0 || errno == EEXIST, BB_IO, "cannot make folder '%s': %s",
+               path, strerror(errno));
+done:
+    return status;
+}
+
+// The id of the plan that stands in a file; "" where there is none.
+static bb_status read_sealed(const char *path, json_t **out)
+{
+    bb_status status = BB_OK;
+    FILE *file = NULL;
+    char id[BB_DIGEST_BYTES] = "";
+    json_error_t error;
+    json_t *object = NULL;
+    BB_TRY(bb_disk_file_open(path, true, &file));
+    object = json_loadf(file, JSON_REJECT_DUPLICATES, &error);
+    const char *said = json_string_value(json_object_get(object, "plan"));
+    BB_REQUIRE(said != NULL, BB_IO, "'%s' is no plan of a sweep%s%s", path,
+               object == NULL ? ": " : "", object == NULL ? error.text : "");
+    const json_int_t version = json_integer_value(json_object_get(object, "bitbudget_sweep"));
+    BB_REQUIRE(version == BB_SWEEP_PLAN_VERSION, BB_IO, "'%s': a plan of kind %lld, expected %d",
+               path, (long long)version, BB_SWEEP_PLAN_VERSION);
+    json_t *body = json_copy(object);
+    (void)json_object_del(body, "plan");
+    status = bb_sweep_plan_seal(body, id);
+    json_decref(body);
+    BB_TRY(status);
+    BB_REQUIRE(strcmp(id, said) == 0, BB_IO,
+               "'%s' was changed after it was sealed: it says %s, its contents are %s", path, said,
+               id);
+    *out = object;
+    object = NULL;
+done:
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    json_decref(object);
+    return status;
+}
+
+bb_status bb_sweep_plan_write(bb_sweep_plan *plan, const char *folder)
+{
+    bb_status status = BB_OK;
+    char *path = NULL;
+    char *shards = NULL;
+    json_t *present = NULL;
+    struct stat about;
+    BB_TRY(make_folder(folder));
+    BB_TRY(bb_memory_printf(&path, "%s/plan.json", folder));
+    BB_TRY(bb_memory_printf(&shards, "%s/shards", folder));
+    if (stat(path, &about) == 0) {
+        BB_TRY(read_sealed(path, &present));
+        const char *id = json_string_value(json_object_get(present, "plan"));
+        BB_REQUIRE(strcmp(id, plan->id) == 0, BB_IO,
+                   "'%s' has another plan (%s) than this one (%s): name another folder, or remove "
+                   "that one with what was computed",
+                   folder, id, plan->id);
+    } else {
+        BB_TRY(bb_file_write(path, false, plan->text, (bb_index)strlen(plan->text)));
+    }
+    BB_TRY(make_folder(shards));
+    BB_RELEASE(&plan->folder);
+    BB_TRY(bb_memory_text(folder, &plan->folder));
+done:
+    json_decref(present);
+    BB_RELEASE(&shards);
+    BB_RELEASE(&path);
+    return status;
+}
+
+static int find_word(const char *const *words, const char *word)
+{
+    for (int i = 0; words[i] != NULL; ++i) {
+        if (word != NULL && strcmp(words[i], word) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static bb_status load_sweep(const bb_experiment_table *experiments, const json_t *object,
+                            bb_problems *problems, bb_sweep_plan *plan)
+{
+    bb_status status = BB_OK;
+    bb_config_file files[MAXIMUM_FILES];
+    const char *texts[BB_SWEEP_OVERRIDES];
+    const json_t *list = json_object_get(object, "files");
+    const json_t *overrides_list = json_object_get(object, "overrides");
+    const size_t file_count = json_array_size(list);
+    const size_t count = json_array_size(overrides_list);
+    BB_REQUIRE(file_count >= 1 && file_count <= MAXIMUM_FILES && count <= BB_SWEEP_OVERRIDES, BB_IO,
+               "a plan of %zu files and %zu overrides", file_count, count);
+    for (size_t i = 0; i < file_count; ++i) {
+        const json_t *file = json_array_get(list, i);
+        files[i] = (bb_config_file){json_string_value(json_object_get(file, "name")),
+                                    json_string_value(json_object_get(file, "text"))};
+    }
+    for (size_t i = 0; i < count; ++i) {
+        texts[i] = json_string_value(json_array_get(overrides_list, i));
+    }
+    const bb_config_request request = {.path = files[0].name,
+                                       .overrides = texts,
+                                       .override_count = (bb_index)count,
+                                       .files = files,
+                                       .file_count = (bb_index)file_count};
+    BB_TRY(bb_sweep_read(experiments, &request, json_string_value(json_object_get(object, "sweep")),
+                         problems, &plan->sweep));
+done:
+    return status;
+}
+
+static double number_of(const json_t *object, const char *name)
+{
+    return json_number_value(json_object_get(object, name));
+}
+
+static bb_status take_facts(const json_t *object, bb_sweep_plan *plan)
+{
+    bb_status status = BB_OK;
+    const json_t *inputs = json_object_get(object, "inputs");
+    const int device =
+        find_word(bb_device_names, json_string_value(json_object_get(object, "device")));
+    plan->shards = (bb_index)json_integer_value(json_object_get(object, "shards"));
+    plan->need = (bb_sweep_need){
+        .sampled = (bb_index)json_integer_value(json_object_get(object, "points_planned")),
+        .seconds = number_of(object, "point_seconds"),
+        .host_bytes = number_of(object, "point_host_bytes"),
+        .device_bytes = number_of(object, "point_device_bytes"),
+        .output_bytes = number_of(object, "point_output_bytes")};
+    plan->need.seconds = plan->need.seconds < 0.0 ? NAN : plan->need.seconds;
+    BB_REQUIRE(device >= 0 && device < BB_DEVICE_KIND_COUNT && plan->shards >= 1 &&
+                   json_array_size(inputs) <= BB_POINT_FILES,
+               BB_IO, "a plan with a device, shards or files that this program does not know");
+    plan->device = (bb_device_kind)device;
+    for (size_t i = 0; i < json_array_size(inputs); ++i) {
+        bb_point_file *file = &plan->files.files[plan->files.count++];
+        const json_t *input = json_array_get(inputs, i);
+        (void)snprintf(file->path, sizeof file->path, "%s",
+                       json_string_value(json_object_get(input, "path")));
+        (void)snprintf(file->digest, sizeof file->digest, "%s",
+                       json_string_value(json_object_get(input, "digest")));
+    }
+    (void)snprintf(plan->id, sizeof plan->id, "%s",
+                   json_string_value(json_object_get(object, "plan")));
+    const char *commit = json_string_value(json_object_get(object, "commit"));
+    plan->is_other_build = commit == NULL || strcmp(commit, BB_COMMIT) != 0;
+done:
+    return status;
+}
+
+bb_status bb_sweep_plan_open(const bb_experiment_table *experiments, const char *folder,
+                             bb_sweep_plan **out)
+{
+    bb_status status = BB_OK;
+    bb_sweep_plan *plan = NULL;
+    char *path = NULL;
+    json_t *object = NULL;
+    bb_problems problems = {0};
+    *out = NULL;
+    BB_TRY(bb_memory_printf(&path, "%s/plan.json", folder));
+    BB_REQUIRE(access(path, F_OK) == 0, BB_IO,
+               "'%s' has no plan.json: 'bitbudget sweep plan PLAN.yaml %s' makes it", folder,
+               folder);
+    BB_TRY(read_sealed(path, &object));
+    const json_int_t numerics = json_integer_value(json_object_get(object, "numerics"));
+    BB_REQUIRE(numerics == BB_NUMERICS, BB_IO,
+               "'%s' was made for numerics %lld, this program has %d: its results would differ",
+               path, (long long)numerics, BB_NUMERICS);
+    BB_TRY(BB_ZEROED(1, &plan));
+    BB_TRY(bb_memory_text(folder, &plan->folder));
+    status = load_sweep(experiments, object, &problems, plan);
+    BB_REQUIRE(status != BB_INVALID || problems.count == 0, BB_IO,
+               "'%s' does not fit this program: %s", path, bb_text_string(&problems.lines));
+    BB_TRY(status);
+    BB_TRY(take_facts(object, plan));
+    *out = plan;
+    plan = NULL;
+done:
+    bb_problems_release(&problems);
+    json_decref(object);
+    BB_RELEASE(&path);
+    bb_sweep_plan_destroy(&plan);
+    return status;
+}
