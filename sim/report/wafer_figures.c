@@ -531,7 +531,7 @@ static bb_status draw_probes(const bb_plot_scene *scene, bb_figure *figure)
     bb_status status = BB_OK;
     probes set = {.count = 0};
     char note[NAME_BYTES] = "";
-    bb_figure_box margins = {1.6, 1.0, 0.25, 0.2};
+    bb_figure_box margins = {2.1, 1.0, 0.25, 0.2};
     bb_figure_box axes;
     BB_TRY(gather_probes(scene->results, &set));
     (void)snprintf(note, sizeof note, "%td more probes are in the file.", set.more);
@@ -541,10 +541,12 @@ static bb_status draw_probes(const bb_plot_scene *scene, bb_figure *figure)
     const double *time = set.time->numbers;
     const double last = time[set.time->count - 1];
     BB_TRY(bb_figure_begin(figure, scene->results, set.more > 0 ? note : NULL));
-    margins.y_high += 0.3 * bb_figure_key_rows(set.keys, set.count, figure->width_cm - 1.7);
+    margins.y_high += 0.3 * bb_figure_key_rows(set.keys, set.count, figure->width_cm - 2.2);
     BB_TRY(bb_figure_margins(figure, margins, &axes));
-    BB_TRY(bb_figure_name_axes(figure, axes, "time since the first wafer was gripped [s]",
-                               "temperature rise [K]"));
+    BB_TRY(bb_figure_name_axes(figure, axes, "time since the first wafer was gripped [s]", NULL));
+    // Farther out than usual: the numbers may be long.
+    BB_TRY(bb_figure_write(figure, 0.35, 0.5 * (axes.y_low + axes.y_high), "temperature rise [K]",
+                           BB_FIGURE_POINTS, "center rotate by 90"));
     BB_TRY(bb_figure_write_keys(figure, set.keys, set.count, axes));
     BB_TRY(bb_text_add(&figure->script,
                        "set xrange [%.9g:%.9g]\nset tics nomirror\nset format y %s'%%.3g'\n"
