@@ -177,6 +177,18 @@ static const command commands[] = {
      "results, and what program and machine made them. Exit code 0 where keys and results are equal,\n"
      "1 where they differ; times and machines do not count.\n\n"
      "  --tolerance T    numbers that differ by less than T, relative, are equal; default 0\n"},
+    {"plot", bb_command_plot,
+     BB_OPTION_OUTPUT | BB_OPTION_FORCE | BB_OPTION_LIST | BB_OPTION_PICTURE | BB_OPTION_LEVEL,
+     1, 1, "draw a picture of a result file, by gnuplot",
+     "usage: bitbudget plot FILE.h5 --kind KIND -o PICTURE.pdf|svg|png|tex [options]\n"
+     "       bitbudget plot --list FILE.h5\n\n"
+     "Draws a result file: prices, maps and histories, with units, for print. A .tex comes with a\n"
+     ".pdf of its lines and is for \\input in a LaTeX document with graphicx. Needs gnuplot.\n"
+     "\n  --list           the kinds that this file gives, and what the others need\n"
+     "  -o, --output FILE  its ending says the format\n"
+     "  --size WxH       of the page in cm, or W alone; default 17, a column is 8.5\n"
+     "  --script         keep data and script beside the picture, as NAME.dat and NAME.gp\n"
+     "  --force          replace files that exist\n"},
     {"sweep", bb_command_sweep,
      BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |
          BB_OPTION_LIST | BB_OPTION_WITHIN | BB_OPTION_SWEEP,

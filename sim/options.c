@@ -31,6 +31,9 @@ enum {
     BY,
     FORMAT,
     TOLERANCE,
+    KIND,
+    SIZE,
+    SCRIPT,
     JOBS,
     NODES,
     SHARD,
@@ -63,6 +66,9 @@ static const struct option long_options[] = {
     {"by", required_argument, NULL, BY},
     {"format", required_argument, NULL, FORMAT},
     {"tolerance", required_argument, NULL, TOLERANCE},
+    {"kind", required_argument, NULL, KIND},
+    {"size", required_argument, NULL, SIZE},
+    {"script", no_argument, NULL, SCRIPT},
     {"jobs", required_argument, NULL, JOBS},
     {"nodes", required_argument, NULL, NODES},
     {"shard", required_argument, NULL, SHARD},
@@ -90,7 +96,8 @@ static unsigned bit_of(int option)
         {BY, BB_OPTION_SHOW},       {FORMAT, BB_OPTION_SHOW},      {TOLERANCE, BB_OPTION_TOLERANCE},
         {JOBS, BB_OPTION_SWEEP},    {NODES, BB_OPTION_SWEEP},      {SHARD, BB_OPTION_SWEEP},
         {ONLY, BB_OPTION_SWEEP},    {CSV, BB_OPTION_SWEEP},        {PARTIAL, BB_OPTION_SWEEP},
-        {SLURM, BB_OPTION_SWEEP},   {PRINT_ONLY, BB_OPTION_SWEEP},
+        {SLURM, BB_OPTION_SWEEP},   {PRINT_ONLY, BB_OPTION_SWEEP}, {KIND, BB_OPTION_PICTURE},
+        {SIZE, BB_OPTION_PICTURE},  {SCRIPT, BB_OPTION_PICTURE},
     };
     for (size_t i = 0; i < sizeof bits / sizeof bits[0]; ++i) {
         if (bits[i].option == option) {
@@ -128,6 +135,10 @@ static const char **text_of(int option, bb_options *out)
         return &out->only;
     case CSV:
         return &out->csv;
+    case KIND:
+        return &out->kind;
+    case SIZE:
+        return &out->size;
     default:
         return NULL;
     }
@@ -151,6 +162,8 @@ static bool *flag_of(int option, bb_options *out)
         return &out->verify;
     case FULL:
         return &out->full;
+    case SCRIPT:
+        return &out->script;
     case PARTIAL:
         return &out->partial;
     case SLURM:

@@ -10,22 +10,23 @@
 
 /// Bits of what a command takes.
 enum {
-    BB_OPTION_OUTPUT = 1 << 0,    ///< -o, --output FILE
-    BB_OPTION_DEVICE = 1 << 1,    ///< --device WORD
-    BB_OPTION_THREADS = 1 << 2,   ///< --threads N
-    BB_OPTION_FORCE = 1 << 3,     ///< --force
-    BB_OPTION_LEVEL = 1 << 4,     ///< -q, -v
-    BB_OPTION_WITHIN = 1 << 5,    ///< --within PRICE
-    BB_OPTION_LIST = 1 << 6,      ///< --list
-    BB_OPTION_RESOLVED = 1 << 7,  ///< --resolved
-    BB_OPTION_DUMP = 1 << 8,      ///< --dump NAMES
-    BB_OPTION_QUICK = 1 << 9,     ///< --quick
-    BB_OPTION_RESTART = 1 << 10,  ///< --checkpoint FILE, --checkpoint-every S, --resume FILE
-    BB_OPTION_SWEEP = 1 << 11,    ///< --jobs N, --shard S/K, --only CLASS, --csv FILE, --partial,
-                                  ///< --slurm, --nodes N, --print-only
-    BB_OPTION_VERIFY = 1 << 12,   ///< --verify
-    BB_OPTION_SHOW = 1 << 13,     ///< --full, --pipeline, --columns, --by, --format
-    BB_OPTION_TOLERANCE = 1 << 14 ///< --tolerance T
+    BB_OPTION_OUTPUT = 1 << 0,     ///< -o, --output FILE
+    BB_OPTION_DEVICE = 1 << 1,     ///< --device WORD
+    BB_OPTION_THREADS = 1 << 2,    ///< --threads N
+    BB_OPTION_FORCE = 1 << 3,      ///< --force
+    BB_OPTION_LEVEL = 1 << 4,      ///< -q, -v
+    BB_OPTION_WITHIN = 1 << 5,     ///< --within PRICE
+    BB_OPTION_LIST = 1 << 6,       ///< --list
+    BB_OPTION_RESOLVED = 1 << 7,   ///< --resolved
+    BB_OPTION_DUMP = 1 << 8,       ///< --dump NAMES
+    BB_OPTION_QUICK = 1 << 9,      ///< --quick
+    BB_OPTION_RESTART = 1 << 10,   ///< --checkpoint FILE, --checkpoint-every S, --resume FILE
+    BB_OPTION_SWEEP = 1 << 11,     ///< --jobs N, --shard S/K, --only CLASS, --csv FILE, --partial,
+                                   ///< --slurm, --nodes N, --print-only
+    BB_OPTION_VERIFY = 1 << 12,    ///< --verify
+    BB_OPTION_SHOW = 1 << 13,      ///< --full, --pipeline, --columns, --by, --format
+    BB_OPTION_TOLERANCE = 1 << 14, ///< --tolerance T
+    BB_OPTION_PICTURE = 1 << 15    ///< --kind KIND, --size WxH, --script
 };
 
 /// What the user asked for. Texts are borrowed from the command line.
@@ -42,6 +43,9 @@ typedef struct bb_options {
     double checkpoint_every_s; ///< NaN unless given
     bb_index threads;          ///< all online processors unless given
     double within;             ///< NaN unless given
+    const char *kind;          ///< of a picture, NULL unless given
+    const char *size;          ///< of a picture, NULL unless given
+    bool script;               ///< keep what a picture was drawn by
     bb_index jobs;             ///< processes, 0 unless given
     bb_index nodes;            ///< 0 unless given
     const char *shard;         ///< "S/K", NULL unless given

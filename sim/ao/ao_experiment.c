@@ -9,6 +9,7 @@
 #include "sim/ao/ao_sampling.h"
 #include "sim/ao/ao_study.h"
 #include "sim/pipelines/factor_spectrum.h"
+#include "sim/pipelines/factor_tiles.h"
 
 static const bb_column columns[] = {
     {"strehl", "strehl", 1.0},
@@ -22,35 +23,21 @@ static const bb_column columns[] = {
     {"energy_j", "energy [J]", 1.0},
 };
 static const bb_output_table *const outputs[] = {
-    &bb_evaluation_outputs,
-    &bb_ao_evaluation_headlines,
-    &bb_ao_evaluation_axes,
-    &bb_ao_evaluation_details,
-    &bb_ao_quantities_mirrors,
-    &bb_ao_quantities_budget,
-    &bb_ao_evaluation_images,
-    &bb_ao_evaluation_boxes,
-    &bb_ao_evaluation_ensquared,
-    &bb_ao_evaluation_by_frames,
-    &bb_ao_evaluation_with_terms,
-    &bb_ao_sampling_strehl,
-    &bb_ao_sampling_frames,
-    &bb_factor_report_axes,
-    &bb_factor_report_outputs,
-    &bb_promise_outputs,
-    &bb_factor_promise_outputs,
-    &bb_ao_promise_outputs,
-    &bb_ao_quantities_seeing,
-    &bb_ao_quantities_sensors,
-    &bb_ao_quantities_slopes,
-    &bb_ao_quantities_truth_slopes,
-    &bb_ao_learn_outputs,
-    &bb_ao_learn_strehl,
-    &bb_factor_spectrum_formats,
-    &bb_factor_spectrum_matrix,
-    &bb_factor_spectrum_places,
-    &bb_factor_spectrum_tiles,
-    NULL,
+    &bb_evaluation_outputs,       &bb_ao_evaluation_headlines,
+    &bb_ao_evaluation_axes,       &bb_ao_evaluation_details,
+    &bb_ao_quantities_mirrors,    &bb_ao_quantities_budget,
+    &bb_ao_evaluation_images,     &bb_ao_evaluation_boxes,
+    &bb_ao_evaluation_ensquared,  &bb_ao_evaluation_by_frames,
+    &bb_ao_evaluation_with_terms, &bb_ao_sampling_strehl,
+    &bb_ao_sampling_frames,       &bb_factor_report_axes,
+    &bb_factor_report_outputs,    &bb_promise_outputs,
+    &bb_factor_promise_outputs,   &bb_ao_promise_outputs,
+    &bb_ao_quantities_seeing,     &bb_ao_quantities_sensors,
+    &bb_ao_quantities_slopes,     &bb_ao_quantities_truth_slopes,
+    &bb_ao_learn_outputs,         &bb_ao_learn_strehl,
+    &bb_factor_spectrum_formats,  &bb_factor_spectrum_matrix,
+    &bb_factor_spectrum_places,   &bb_factor_spectrum_tiles,
+    &bb_factor_tiles_outputs,     NULL,
 };
 static const bb_column scores[] = {{"strehl", "Strehl ratio", 1.0}};
 static const char *const prices[] = {"strehl_loss"};

@@ -16,6 +16,7 @@
 #include "sim/dump.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_spectrum.h"
+#include "sim/pipelines/factor_tiles.h"
 
 #include <math.h>
 
@@ -499,6 +500,8 @@ bb_status bb_ao_run(const void *study, const bb_run_options *options, bb_results
         BB_TRY(bb_ao_sampling_run(study, run.problem, run.wavelengths_m, run.evaluations, results));
     }
     BB_TRY(bb_factor_spectrum_publish(&run.factor_problem, results));
+    BB_TRY(
+        bb_factor_tiles_publish(&run.factor_problem, run.pipelines, run.pipeline_count, results));
     BB_TRY(bb_ao_promises_publish(run.promises, &run.study->pipelines, results));
     BB_TRY(bb_ao_dump(options->dump, &run.problem, run.pipeline_count, run.evaluations, results));
 done:

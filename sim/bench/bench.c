@@ -283,6 +283,11 @@ static const bb_output rows[] = {
     {"peer_rate", "benchmark", "1e9 s-1",
      "best rate of the ceiling or peer: bytes for gemv and thermal-step, else operations",
      BB_MEMBER(bench_row, outcome.peer), .measured = true},
+    {"roof_bytes_per_s", "benchmark", "byte s-1", "of a roofline: rate of reading as many bytes",
+     BB_MEMBER(bench_row, outcome.roof_bytes), .measured = true},
+    {"roof_flops_per_s", "benchmark", "s-1", "of a roofline: peak of the program's arithmetic",
+     .note = "of separate products and sums in fp32; NaN on cuda",
+     BB_MEMBER(bench_row, outcome.roof_flops), .measured = true},
     {"ratio", "benchmark", "1", "to the ceiling or peer named in `against`",
      BB_MEMBER(bench_row, outcome.ratio), .measured = true},
     {"bar", "benchmark", "1", "least ratio that was asked for", BB_MEMBER(bench_row, self.bar)},
@@ -294,8 +299,13 @@ static bb_status measure_row(const bb_bench_setup *setup, bench_row *row)
 {
     bb_status status = BB_OK;
     bb_bench_outcome *outcome = &row->outcome;
-    *outcome =
-        (bb_bench_outcome){.bytes = NAN, .flops = NAN, .peer = NAN, .ratio = NAN, .binds = ""};
+    *outcome = (bb_bench_outcome){.bytes = NAN,
+                                  .flops = NAN,
+                                  .peer = NAN,
+                                  .ratio = NAN,
+                                  .roof_bytes = NAN,
+                                  .roof_flops = NAN,
+                                  .binds = ""};
     BB_TRY(measure(&row->self, setup, outcome));
     row->detail = outcome->detail;
     row->verdict = verdict(&row->self, outcome);

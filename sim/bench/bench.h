@@ -36,12 +36,13 @@ typedef struct bb_bench_setup {
 /// `detail`; a ratio of NaN: nothing to hold it against.
 typedef struct bb_bench_outcome {
     double best_s, median_s;
-    double bytes;      ///< floor of one repetition
-    double flops;      ///< floor of one repetition
-    double peer;       ///< best rate of the ceiling or peer, in GB/s or GFLOP/s
-    double ratio;      ///< what the bar is on
-    const char *binds; ///< what limits it: "bytes", "instructions", "flops"
-    char detail[200];  ///< sizes and choices: "378 x 256000", "tile 512"
+    double bytes;                  ///< floor of one repetition
+    double flops;                  ///< floor of one repetition
+    double peer;                   ///< best rate of the ceiling or peer, in GB/s or GFLOP/s
+    double ratio;                  ///< what the bar is on
+    double roof_bytes, roof_flops; ///< of a roofline: read rate and peak, 1/s; else NaN
+    const char *binds;             ///< what limits it: "bytes", "instructions", "flops"
+    char detail[200];              ///< sizes and choices: "378 x 256000", "tile 512"
 } bb_bench_outcome;
 
 /// Layouts of a matrix for y = C x, of about as many values each: a slit's of 378 x 256000 but for

@@ -149,6 +149,8 @@ bb_status bb_bench_roofline(const bb_bench_case *self, const bb_bench_setup *set
     const double attained = out->flops / out->best_s;
     out->peer = 1e-9 * roof;
     out->ratio = attained / roof;
+    out->roof_bytes = read;
+    out->roof_flops = peak;
     out->binds = intensity * read < peak ? "bytes" : "flops";
     (void)snprintf(out->detail, sizeof out->detail,
                    "%.3f operations a byte, roof %.2f GFLOP/s (read %.1f GB/s, peak %.0f GFLOP/s, "

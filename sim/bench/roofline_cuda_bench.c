@@ -72,6 +72,7 @@ bb_status bb_bench_roofline_cuda(const bb_bench_case *self, const bb_bench_setup
     const double attained = out->flops / out->best_s;
     out->peer = 1e-9 * intensity * read;
     out->ratio = attained / (intensity * read);
+    out->roof_bytes = read;
     out->binds = "bytes";
     (void)snprintf(out->detail, sizeof out->detail,
                    "%.3f operations a byte, slope %.0f GFLOP/s (read %.0f GB/s), attained %.0f",

@@ -192,3 +192,20 @@ done:
     bb_front_release(&front);
     return status;
 }
+
+bb_status bb_table_costs(const bb_experiment *experiment, const bb_results *results,
+                         bb_table_cost *out)
+{
+    bb_status status = BB_OK;
+    bb_front front = {0};
+    BB_TRY(bb_front_find(experiment, results, &front));
+    front.timed = false;
+    for (bb_index i = 0; i < front.names->count; ++i) {
+        const bb_front_cost *cost = &front.costs[i];
+        out[i] = (bb_table_cost){cost->price, cost->measures[BB_FRONT_BYTES], cost->takes_part,
+                                 bb_front_has(&front, i)};
+    }
+done:
+    bb_front_release(&front);
+    return status;
+}

@@ -9,6 +9,8 @@
 #include "sim/output/results.h"
 #include "sim/text.h"
 
+#include <stdbool.h>
+
 /// Writes the table. A pipeline is marked `*` when no other is at most as high in price and bytes
 /// and lower in one. Time joins them where all pipelines computed on a GPU, times that differ by
 /// less than 10 % being equal: a cpu's time is that of emulated formats, and both change from run
@@ -20,5 +22,18 @@
 /// takes no part either. Errors: BB_INVALID (results without pipelines), BB_MEMORY.
 BB_CHECKED bb_status bb_table_write(const bb_experiment *experiment, const bb_results *results,
                                     double within, bb_text *out);
+
+/// What a pipeline asks and gives, as the table counts it.
+typedef struct bb_table_cost {
+    double price;    ///< largest of the experiment's, of draws the worst; infinite: not known
+    double bytes;    ///< of the operator; infinite: not known
+    bool takes_part; ///< computed, safe and not lost
+    bool front;      ///< of price and bytes alone
+} bb_table_cost;
+
+/// The costs of all pipelines in their order, out [pipelines]. Errors: BB_INVALID (results without
+/// pipelines), BB_MEMORY.
+BB_CHECKED bb_status bb_table_costs(const bb_experiment *experiment, const bb_results *results,
+                                    bb_table_cost *out);
 
 #endif

@@ -10,6 +10,7 @@
 #include "sim/pipelines/factor_plan.h"
 #include "sim/pipelines/factor_promise.h"
 #include "sim/pipelines/factor_spectrum.h"
+#include "sim/pipelines/factor_tiles.h"
 #include "sim/reconstructor/reconstructor_inputs.h"
 #include "solvers/factor/tiles/tile_cholesky.h"
 
@@ -187,10 +188,19 @@ static const bb_output_table promise_outputs = {
     .title = bb_promise_title, .group = "promise", .axes = "trial", BB_OUTPUT_ROWS(promise_rows)};
 
 const bb_output_table *const bb_reconstructor_outputs[] = {
-    &bb_evaluation_outputs,     &reconstructor_outputs,      &bb_factor_report_axes,
-    &bb_factor_report_outputs,  &bb_promise_outputs,         &bb_factor_promise_outputs,
-    &promise_outputs,           &bb_factor_spectrum_formats, &bb_factor_spectrum_matrix,
-    &bb_factor_spectrum_places, &bb_factor_spectrum_tiles,   NULL,
+    &bb_evaluation_outputs,
+    &reconstructor_outputs,
+    &bb_factor_report_axes,
+    &bb_factor_report_outputs,
+    &bb_promise_outputs,
+    &bb_factor_promise_outputs,
+    &promise_outputs,
+    &bb_factor_spectrum_formats,
+    &bb_factor_spectrum_matrix,
+    &bb_factor_spectrum_places,
+    &bb_factor_spectrum_tiles,
+    &bb_factor_tiles_outputs,
+    NULL,
 };
 
 static bb_status publish(const reconstructor_run *run, bb_results *results)
@@ -356,6 +366,8 @@ static bb_status solve(reconstructor_run *run, bb_results *results)
         }
     }
     BB_TRY(bb_factor_spectrum_publish(&run->factor_problem, results));
+    BB_TRY(bb_factor_tiles_publish(&run->factor_problem, run->pipelines, run->pipeline_count,
+                                   results));
     BB_TRY(score(run, run->estimates, run->pipeline_count));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         if (promises(run, p)) {

@@ -21,6 +21,9 @@ static const bb_output vector_rows[] = {
      .long_name = "displacement by the pipeline of that index"},
     {"residual_<p>_nm", "point, component", "nm",
      .long_name = "what its corrections in force leave of the reference's"},
+    {"wafer_radius_mm", "", "mm", .long_name = "radius of the wafer"},
+    {"field_width_mm", "", "mm", .long_name = "width of a field, in x"},
+    {"field_height_mm", "", "mm", .long_name = "height of a field, in y"},
 };
 const bb_output_table bb_wafer_view_outputs = {"/view, wafer", NULL, "view", NULL,
                                                BB_OUTPUT_ROWS(vector_rows)};
@@ -58,6 +61,21 @@ done:
     return status;
 }
 
+// What the rims of the wafer and its fields follow from.
+static bb_status publish_rims(const bb_wafer_study *study, bb_results *results)
+{
+    bb_status status = BB_OK;
+    const bb_output_table *table = &bb_wafer_view_outputs;
+    const double radius = 0.5 * study->wafer.diameter_mm;
+    BB_TRY(bb_output_table_add(table, "wafer_radius_mm", &radius, NULL, results));
+    BB_TRY(
+        bb_output_table_add(table, "field_width_mm", &study->scan.field_width_mm, NULL, results));
+    BB_TRY(
+        bb_output_table_add(table, "field_height_mm", &study->scan.field_height_mm, NULL, results));
+done:
+    return status;
+}
+
 bb_status bb_wafer_view_publish(const bb_wafer_overlay *overlay, bb_results *results)
 {
     bb_status status = BB_OK;
@@ -68,6 +86,7 @@ bb_status bb_wafer_view_publish(const bb_wafer_overlay *overlay, bb_results *res
                                     results));
     BB_TRY(
         bb_output_table_add_axis(table, "component", COMPONENTS, component_names, NULL, results));
+    BB_TRY(publish_rims(overlay->study, results));
     BB_TRY(publish_vectors(overlay, "point_mm", NULL, overlay->x, overlay->y, 1e3, results));
     BB_TRY(publish_vectors(overlay, "raw_nm", NULL, reference->mean[BB_AXIS_X],
                            reference->mean[BB_AXIS_Y], 1e9, results));

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// bitbudget plot: a picture of a result file. Files are read, and pictures drawn, in a child
+// process, because the HDF5 library can crash on damaged ones.
+#include "sim/report/plot.h"
+
+#include "core/memory.h"
+#include "sim/command.h"
+#include "sim/isolation.h"
+#include "sim/output/reader.h"
+#include "sim/report/gnuplot.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { READING_SECONDS = 60 };
+
+static const double page_cm = 17.0;
+
+typedef struct request {
+    const bb_options *options;
+    const bb_experiment_table *experiments;
+} request;
+
+static bb_status read_file(const char *path, bb_results **out)
+{
+    bb_status status = BB_OK;
+    // A file under its final name is whole, and locks fail on many cluster file systems.
+    (void)setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);
+    status = bb_reader_read_all(path, false, out);
+    if (status != BB_OK) {
+        bb_status_record record;
+        bb_status_save(&record);
+        BB_FAIL(status, "cannot plot '%s': %s", path, record.message);
+    }
+done:
+    return status;
+}
+
+static bb_status list_kinds(const bb_plot_scene *scene)
+{
+    bb_status status = BB_OK;
+    bb_text list = {0};
+    BB_TRY(bb_plot_list(scene, &list));
+    (void)alarm(0);
+    bb_text_print(bb_text_string(&list), stdout);
+done:
+    bb_text_release(&list);
+    return status;
+}
+
+static bb_status draw(const bb_plot_scene *scene, const bb_options *options)
+{
+    bb_status status = BB_OK;
+    bb_figure figure = {.width_cm = page_cm, .height_cm = NAN};
+    char *stem = NULL;
+    const char *slash = strrchr(options->output, '/');
+    const char *name = slash == NULL ? options->output : slash + 1;
+    BB_TRY(bb_figure_format_of(options->output, &figure.format));
+    if (options->size != NULL) {
+        BB_TRY(bb_figure_size(options->size, &figure.width_cm, &figure.height_cm));
+    }
+    BB_TRY(bb_memory_printf(&stem, "%.*s", (int)(strrchr(name, '.') - name), name));
+    figure.stem = stem;
+    BB_TRY(bb_plot_draw(scene, options->kind, &figure));
+    (void)alarm(0); // what is left is gnuplot's time
+    BB_TRY(bb_gnuplot_draw(&figure, options->output, options->script, options->force));
+done:
+    bb_figure_release(&figure);
+    BB_RELEASE(&stem);
+    return status;
+}
+
+static bb_status plot(void *context)
+{
+    bb_status status = BB_OK;
+    const request *asked = context;
+    bb_results *results = NULL;
+    BB_TRY(read_file(asked->options->operands[0], &results));
+    const char *name = bb_results_note_text(results, "", "experiment");
+    const bb_plot_scene scene = {results, bb_experiment_find(asked->experiments, name)};
+    BB_TRY(asked->options->list ? list_kinds(&scene) : draw(&scene, asked->options));
+done:
+    bb_results_destroy(&results);
+    return status;
+}
+
+bb_status bb_command_plot(const bb_options *options, const bb_experiment_table *experiments)
+{
+    bb_status status = BB_OK;
+    request asked = {options, experiments};
+    bb_figure_format format = BB_FIGURE_PDF;
+    double width = 0.0;
+    double height = 0.0;
+    if (!options->list) {
+        BB_REQUIRE(options->kind != NULL && options->output != NULL, BB_INVALID,
+                   "plot needs --kind KIND and -o FILE; 'bitbudget plot --list FILE' lists the "
+                   "kinds");
+        BB_TRY(bb_plot_check(options->kind));
+        BB_TRY(bb_figure_format_of(options->output, &format));
+        if (options->size != NULL) {
+            BB_TRY(bb_figure_size(options->size, &width, &height));
+        }
+    }
+    BB_TRY(bb_isolation_run(options->operands[0], READING_SECONDS, plot, &asked));
+    if (!options->list) {
+        bb_log_info("picture: %s", options->output);
+    }
+done:
+    return status;
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pictures by gnuplot, which runs as a process of its own, without a shell, in a folder of its own.
+#ifndef BB_SIM_REPORT_GNUPLOT_H
+#define BB_SIM_REPORT_GNUPLOT_H
+
+#include "sim/report/figure.h"
+
+#include <stdbool.h>
+
+/// Draws a figure into `path`, whose last part without its ending is the figure's stem; a .tex
+/// comes with the .pdf of its lines beside it. With `scripts`, the figure's data and script stay
+/// beside it too, as STEM.dat and STEM.gp. Files are whole or absent, and replaced only with
+/// `force`. Errors: BB_UNSUPPORTED (no gnuplot), BB_IO (an output; gnuplot failed, with what it
+/// said), BB_MEMORY.
+BB_CHECKED bb_status bb_gnuplot_draw(const bb_figure *figure, const char *path, bool scripts,
+                                     bool force);
+
+#endif

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/plot.h"
+
+#include "core/memory.h"
+#include "sim/config/suggestion.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PATH_BYTES = 160 };
+
+static const bb_plot_kind *const kinds[] = {
+    &bb_plot_pareto,   &bb_plot_price_against_bits,
+    &bb_plot_draws,    &bb_plot_psf,
+    &bb_plot_spectrum, &bb_plot_tiles,
+    &bb_plot_budget,   &bb_plot_overlay,
+    &bb_plot_field,    &bb_plot_heat,
+    &bb_plot_probes,   &bb_plot_latency,
+    &bb_plot_roofline,
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static const bb_plot_kind *find_kind(const char *name)
+{
+    for (int k = 0; k < KINDS; ++k) {
+        if (strcmp(kinds[k]->name, name) == 0) {
+            return kinds[k];
+        }
+    }
+    return NULL;
+}
+
+bb_status bb_plot_check(const char *kind)
+{
+    bb_status status = BB_OK;
+    const char *nearest = NULL;
+    bb_index distance = PTRDIFF_MAX;
+    for (int k = 0; k < KINDS; ++k) {
+        bb_suggestion_consider(kind, kinds[k]->name, &distance, &nearest);
+    }
+    BB_REQUIRE(find_kind(kind) != NULL, BB_INVALID,
+               "no kind of picture '%s'%s%s%s; 'bitbudget plot --list FILE' lists them", kind,
+               nearest == NULL ? "" : " (did you mean ", nearest == NULL ? "" : nearest,
+               nearest == NULL ? "" : "?)");
+done:
+    return status;
+}
+
+static bool holds_something(const bb_dataset *dataset)
+{
+    bool found = dataset != NULL && dataset->is_text && dataset->count > 0;
+    for (bb_index i = 0; dataset != NULL && !dataset->is_text && i < dataset->count; ++i) {
+        found = found || !isnan(dataset->numbers[i]);
+    }
+    return found;
+}
+
+// What results lack for a kind, NULL for nothing.
+static const char *missing(const bb_plot_kind *kind, const bb_results *results)
+{
+    for (int n = 0; n < BB_PLOT_NEEDS && kind->needs[n] != NULL; ++n) {
+        if (!holds_something(bb_results_find(results, kind->needs[n]))) {
+            return kind->needs[n];
+        }
+    }
+    return NULL;
+}
+
+bb_status bb_plot_draw(const bb_plot_scene *scene, const char *kind, bb_figure *figure)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_plot_check(kind));
+    const bb_plot_kind *row = find_kind(kind);
+    const char *lack = missing(row, scene->results);
+    BB_REQUIRE(lack == NULL, BB_INVALID,
+               "no picture '%s' of this file: it has no numbers in /%s, expected %s", kind, lack,
+               row->remedy);
+    BB_TRY(row->draw(scene, figure));
+done:
+    return status;
+}
+
+bb_status bb_plot_list(const bb_plot_scene *scene, bb_text *out)
+{
+    bb_status status = BB_OK;
+    for (int k = 0; k < KINDS; ++k) {
+        if (missing(kinds[k], scene->results) == NULL) {
+            BB_TRY(bb_text_add(out, "%-18s %s\n", kinds[k]->name, kinds[k]->shows));
+        }
+    }
+    bool first = true;
+    for (int k = 0; k < KINDS; ++k) {
+        const char *lack = missing(kinds[k], scene->results);
+        if (lack != NULL) {
+            BB_TRY(bb_text_add(out, "%s%-18s needs %s\n", first ? "not of this file:\n" : "",
+                               kinds[k]->name, kinds[k]->remedy));
+            first = false;
+        }
+    }
+done:
+    return status;
+}
+
+const bb_dataset *bb_plot_column(const bb_results *results, const char *name)
+{
+    char path[PATH_BYTES];
+    (void)snprintf(path, sizeof path, "results/%s", name);
+    const bb_dataset *dataset = bb_results_find(results, path);
+    const bool fits = dataset != NULL && !dataset->is_text && dataset->rank == 1 &&
+                      strcmp(dataset->axes[0], "pipeline") == 0;
+    return fits ? dataset : NULL;
+}
+
+bb_index bb_plot_reference(const bb_results *results)
+{
+    const bb_dataset *errors = bb_plot_column(results, "qoi_relative_error");
+    for (bb_index p = 0; errors != NULL && p < errors->count; ++p) {
+        if (errors->numbers[p] == 0.0) {
+            return p;
+        }
+    }
+    return 0;
+}
+
+void bb_plot_range(const double *numbers, bb_index count, double *low, double *high)
+{
+    *low = INFINITY;
+    *high = 0.0;
+    for (bb_index i = 0; i < count; ++i) {
+        if (numbers[i] > 0.0 && isfinite(numbers[i])) {
+            *low = fmin(*low, numbers[i]);
+            *high = fmax(*high, numbers[i]);
+        }
+    }
+    if (!isfinite(*low)) {
+        *low = *high = 1.0;
+        *low /= 10.0;
+        *high *= 10.0;
+        return;
+    }
+    const double margin = fmax(pow(*high / *low, 0.12), 1.5);
+    *low /= margin;
+    *high *= margin;
+}

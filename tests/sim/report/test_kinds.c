@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every kind of picture in every format from small runs of the program, and by hand where a run
+// needs a machine that a test has not.
+#include "core/memory.h"
+#include "sim/hdf5_library.h"
+#include "sim/output/reader.h"
+#include "sim/report/gnuplot.h"
+#include "sim/report/plot.h"
+#include "tests/check.h"
+#include "tests/sim/fixture.h"
+#include "tests/sim/program.h"
+
+#include <sys/stat.h>
+
+static program_run ran;
+
+static void run(const char *const arguments[PROGRAM_ARGUMENTS])
+{
+    program_call(arguments, &ran);
+    program_expect(&ran, 0, "");
+}
+
+// All formats, half of them at each of two sizes.
+static void draw(const char *file, const char *kind)
+{
+    static const char *const outputs[] = {"a.pdf", "a.svg", "a.png", "b.tex"};
+    struct stat about;
+    for (int f = 0; f < 4; ++f) {
+        run((const char *const[PROGRAM_ARGUMENTS]){"plot", file, "--kind", kind, "-o", outputs[f],
+                                                   "--size", f % 2 == 0 ? "8.5" : "17", "--force",
+                                                   "-q"});
+        assert_int_equal(stat(outputs[f], &about), 0);
+        assert_true(about.st_size > 1000);
+    }
+}
+
+static void list_has(const char *file, const char *expected)
+{
+    program_call((const char *const[PROGRAM_ARGUMENTS]){"plot", "--list", file}, &ran);
+    program_expect(&ran, 0, expected);
+}
+
+static void read_scene(const char *file, bb_results **results, bb_plot_scene *out)
+{
+    check_ok(bb_reader_read_all(file, false, results));
+    out->results = *results;
+    out->experiment =
+        bb_experiment_find(&bb_experiments, bb_results_note_text(*results, "", "experiment"));
+}
+
+static void make(const bb_plot_scene *scene, const char *kind, bb_figure *out)
+{
+    *out =
+        (bb_figure){.format = BB_FIGURE_SVG, .width_cm = 8.5, .height_cm = NAN, .stem = "picture"};
+    check_ok(bb_plot_draw(scene, kind, out));
+}
+
+static void has(const bb_text *text, const char *expected)
+{
+    if (strstr(bb_text_string(text), expected) == NULL) {
+        print_error("no '%s'\n", expected);
+        fail();
+    }
+}
+
+static void ao_gives_its_kinds(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"pareto", "price-against-bits", "draws",
+                                        "psf",    "spectrum",           "budget"};
+    bb_results *results = NULL;
+    bb_plot_scene scene;
+    bb_figure figure;
+    char line[128];
+    run((const char *const[PROGRAM_ARGUMENTS]){
+        "run", BB_SOURCE_DIR "/configs/ao/quick.yaml", "sensors.lenslets=6",
+        "solver.spectrum.matrix=true", "pipelines.4.draws=3", "solver.tile=32",
+        "pipelines.1.name=a'`touch pwned`{<b>}^_%", "-o", "ao.h5", "-q"});
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; ++k) {
+        draw("ao.h5", kinds[k]);
+    }
+    assert_int_equal(access("pwned", F_OK), -1);
+    run((const char *const[PROGRAM_ARGUMENTS]){"plot", "ao.h5", "--kind", "pareto", "-o", "n.svg"});
+    assert_int_equal(system("grep -qF \"touch pwned\\`{&lt;b>}^_%\" n.svg"), 0);
+    list_has("ao.h5", "not of this file:\n");
+    read_scene("ao.h5", &results, &scene);
+    make(&scene, "psf", &figure);
+    // The brightest row of the reference's image, from its first pixel on.
+    const bb_dataset *psf = bb_results_find(results, "results/psf");
+    (void)snprintf(line, sizeof line, "# image 0\n# rows of y, columns of x\n%.4g %.4g ",
+                   psf->numbers[0], psf->numbers[1]);
+    has(&figure.data, line);
+    (void)snprintf(line, sizeof line, "# difference 1\n# rows of y, columns of x\n%.4g ",
+                   fabs(psf->numbers[psf->count / psf->shape[0]] - psf->numbers[0]));
+    has(&figure.data, line);
+    assert_null(strstr(figure.data.data, "# difference 0"));
+    bb_figure_release(&figure);
+    make(&scene, "spectrum", &figure);
+    const bb_dataset *values = bb_results_find(results, "spectrum/eigenvalue");
+    (void)snprintf(line, sizeof line, "# eigenvalues\n# place, eigenvalue\n0 %.9g\n1 %.9g\n",
+                   values->numbers[0], values->numbers[1]);
+    has(&figure.data, line);
+    has(&figure.script, "'tf32, fp16'");
+    bb_figure_release(&figure);
+    // hp2-band-3: sp within three tiles of the diagonal, hp2 beyond, nothing above it.
+    const bb_dataset *map = bb_results_find(results, "tiles/variant_6");
+    assert_non_null(map);
+    const bb_index tiles = map->shape[0];
+    const char *const *variants =
+        (const char *const *)bb_results_find(results, "tiles/variant")->texts;
+    assert_true(tiles >= 5);
+    assert_string_equal(variants[(int)map->numbers[2 * tiles]], "sp");
+    assert_string_equal(variants[(int)map->numbers[3 * tiles]], "hp2");
+    assert_true(isnan(map->numbers[1]));
+    assert_null(bb_results_find(results, "tiles/variant_1"));
+    make(&scene, "tiles", &figure);
+    has(&figure.data, "# tiles 6\n# rows and columns of tiles, colour of the variant\n0 nan ");
+    has(&figure.data, "\n2 0 0 0 nan");
+    has(&figure.script, "0 '#440154', 1 '");
+    bb_figure_release(&figure);
+    make(&scene, "budget", &figure);
+    const bb_dataset *budget = bb_results_find(results, "results/error_budget_nm");
+    (void)snprintf(line, sizeof line, "-0.4000 %.4f %.9g 0\n", -0.4 + 0.92 * 0.4,
+                   budget->numbers[0]);
+    has(&figure.data, line);
+    bb_figure_release(&figure);
+    bb_results_destroy(&results);
+}
+
+static void wafer_gives_its_kinds(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"pareto", "price-against-bits", "overlay", "field", "heat",
+                                        "probes"};
+    bb_results *results = NULL;
+    bb_plot_scene scene;
+    bb_figure figure;
+    char line[128];
+    run((const char *const[PROGRAM_ARGUMENTS]){
+        "run", BB_SOURCE_DIR "/configs/wafer/quick.yaml", "mesh.spacing_mm=5",
+        "probes=[{name: edge, x_mm: 100, y_mm: 0}]", "--dump", "inputs", "-o", "wafer.h5", "-q"});
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; ++k) {
+        draw("wafer.h5", kinds[k]);
+    }
+    read_scene("wafer.h5", &results, &scene);
+    make(&scene, "overlay", &figure);
+    // The first point is drawn with its displacement, on the study's wafer and fields.
+    const double *place = bb_results_find(results, "view/point_mm")->numbers;
+    const double *raw = bb_results_find(results, "view/raw_nm")->numbers;
+    (void)snprintf(line, sizeof line, "dx [nm], dy [nm]\n%.6g %.6g %.6g %.6g\n", place[0], place[1],
+                   raw[0], raw[1]);
+    has(&figure.data, line);
+    has(&figure.script, "set object circle at 0,0 size first 150 ");
+    has(&figure.script, " size 26,33 clip");
+    bb_figure_release(&figure);
+    make(&scene, "heat", &figure);
+    has(&figure.script, "last light step of exposure 14.");
+    bb_figure_release(&figure);
+    bb_results_destroy(&results);
+}
+
+// A loop of three bins: the counts of a kind stand at its bins, the deadline where it is.
+static void latencies_stand_in_their_bins(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"all", "light"};
+    static const double bins[] = {0.0, 1.0, 2.0, 3.0};
+    static const double counts[] = {0.0, 70.0, 2.0, 1.0, 0.0, 30.0, 0.0, 1.0};
+    static const double worst[] = {3.7, 2.9};
+    static const double ranks[] = {0.0, 1.0};
+    const double deadline = 50.0;
+    bb_results *results = NULL;
+    bb_figure figure;
+    check_ok(bb_results_create(&results));
+    check_ok(bb_results_text_axis(results, "kind", "kind of step", 2, kinds));
+    check_ok(bb_results_values(results, "results/deadline_us", "us", "deadline", "", &deadline));
+    check_ok(bb_results_axis(results, "latency/bin_us", "us", "bin", 4, bins));
+    check_ok(bb_results_values(results, "latency/count", "1", "steps", "kind, bin_us", counts));
+    check_ok(bb_results_axis(results, "worst/rank", "1", "rank", 2, ranks));
+    check_ok(bb_results_values(results, "worst/latency_us", "us", "latency", "rank", worst));
+    const bb_plot_scene scene = {results, NULL};
+    make(&scene, "latency", &figure);
+    has(&figure.data, "# kind 0\n# latency, lower edge of the bin [us], steps\n1 70\n2 2\n3 1\n");
+    has(&figure.data, "# kind 1\n# latency, lower edge of the bin [us], steps\n1 30\n3 1\n");
+    has(&figure.data, "\n3.7\n2.9\n");
+    has(&figure.script, "from first 50, graph 0 to first 50, graph 1");
+    check_ok(bb_gnuplot_draw(&figure, "picture.svg", false, true));
+    bb_figure_release(&figure);
+    bb_results_destroy(&results);
+}
+
+static void bench_gives_a_roofline(void **state)
+{
+    (void)state;
+    run((const char *const[PROGRAM_ARGUMENTS]){"bench", "roofline-restriction", "--quick", "-o",
+                                               "bench.h5", "-q"});
+    draw("bench.h5", "roofline");
+    list_has("bench.h5", "roofline           operations a second");
+}
+
+static int enter(void **state)
+{
+    (void)state;
+    return bb_hdf5_library_start() == BB_OK ? fixture_enter() : -1;
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    return fixture_leave();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ao_gives_its_kinds),
+        cmocka_unit_test(wafer_gives_its_kinds),
+        cmocka_unit_test(latencies_stand_in_their_bins),
+        cmocka_unit_test(bench_gives_a_roofline),
+    };
+    return cmocka_run_group_tests(tests, enter, leave);
+}

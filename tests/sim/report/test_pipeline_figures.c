@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pictures of prices: what stands where, by hand, and from the program as users run it.
+#include "core/memory.h"
+#include "sim/hdf5_library.h"
+#include "sim/output/file.h"
+#include "sim/output/image.h"
+#include "sim/output/provenance.h"
+#include "sim/report/plot.h"
+#include "tests/check.h"
+#include "tests/sim/fixture.h"
+#include "tests/sim/program.h"
+
+static bb_results *results;
+static program_run ran;
+
+static void draw(const char *kind, bb_figure_format format, bb_figure *out)
+{
+    const bb_plot_scene scene = {results, bb_experiment_find(&bb_experiments, "wafer")};
+    *out = (bb_figure){.format = format, .width_cm = 8.5, .height_cm = NAN, .stem = "f"};
+    check_ok(bb_plot_draw(&scene, kind, out));
+}
+
+static void has(const bb_text *text, const char *expected)
+{
+    if (strstr(bb_text_string(text), expected) == NULL) {
+        print_error("no '%s' in\n%s", expected, bb_text_string(text));
+        fail();
+    }
+}
+
+// Prices are the larger of x and y, bytes in MB, the front from few bytes to many, the failed one
+// is listed and not drawn, the price of 0 stands on the lower edge.
+static void values_land_where_they_should(void **state)
+{
+    (void)state;
+    bb_figure figure;
+    draw("pareto", BB_FIGURE_SVG, &figure);
+    has(&figure.data, "# stairs\n# the front from few bytes to many\n2 0.5\n4 0.02\n8 ");
+    has(&figure.data, "# front\n# operator [MB], price\n8 ");
+    has(&figure.data, "\n4 0.02\n2 0.5\n");
+    has(&figure.data, "# unsafe\n# operator [MB], price\nnan nan\n");
+    has(&figure.script, "Not drawn: hp3 (not\\_spd). On the lower edge");
+    has(&figure.script, "set label 'overlay error [nm]'");
+    has(&figure.script, "set label 'fp16' at screen");
+    assert_null(strstr(figure.script.data, "set label 'hp3'"));
+    bb_figure_release(&figure);
+}
+
+static void kinds_that_lack_something_say_what(void **state)
+{
+    (void)state;
+    const bb_plot_scene scene = {results, bb_experiment_find(&bb_experiments, "wafer")};
+    bb_figure figure = {.width_cm = 8.5};
+    bb_text list = {0};
+    check_fails(bb_plot_draw(&scene, "paretto", &figure), BB_INVALID, "did you mean pareto?");
+    check_fails(bb_plot_draw(&scene, "draws", &figure), BB_INVALID,
+                "/results/draws, expected a file of 'bitbudget run' of pipelines with draws");
+    check_ok(bb_plot_list(&scene, &list));
+    has(&list, "pareto             price against bytes");
+    has(&list, "not of this file:\n");
+    has(&list, "draws              needs ");
+    bb_text_release(&list);
+    bb_figure_release(&figure);
+}
+
+static void ranges_leave_room(void **state)
+{
+    (void)state;
+    const double numbers[] = {NAN, 0.0, -1.0, 2.0, 2.0, INFINITY};
+    double low = 0.0;
+    double high = 0.0;
+    bb_plot_range(numbers, 6, &low, &high);
+    check_relative(low, 2.0 / 1.5, 1e-12);
+    check_relative(high, 3.0, 1e-12);
+    bb_plot_range(numbers, 3, &low, &high);
+    check_relative(low, 0.1, 1e-12);
+    check_relative(high, 10.0, 1e-12);
+}
+
+static void plot(const char *const more[6], int code, const char *expected)
+{
+    const char *arguments[PROGRAM_ARGUMENTS] = {"plot", "f.h5"};
+    for (int i = 0; i < 6; ++i) {
+        arguments[i + 2] = more[i];
+    }
+    program_call(arguments, &ran);
+    program_expect(&ran, code, expected);
+}
+
+static void program_draws_every_format(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"a.pdf", "a.svg", "a.png", "b.tex"};
+    for (int f = 0; f < 4; ++f) {
+        plot((const char *const[6]){"--kind", "pareto", "-o", files[f], "--script", "--force"}, 0,
+             files[f]);
+        assert_int_equal(access(files[f], F_OK), 0);
+    }
+    assert_int_equal(access("b.pdf", F_OK), 0);
+    // What is kept draws the same picture, byte for byte.
+    plot((const char *const[6]){"--kind", "pareto", "-o", "c.svg", "--script"}, 0, "c.svg");
+    assert_int_equal(system("cp c.svg kept.svg && gnuplot c.gp && cmp c.svg kept.svg"), 0);
+    plot((const char *const[6]){"--kind", "pareto", "-o", "c.svg", "--force"}, 0, "c.svg");
+    assert_int_equal(system("cmp c.svg kept.svg"), 0);
+}
+
+static void program_refuses(void **state)
+{
+    (void)state;
+    plot((const char *const[6]){"--kind", "pareto", "-o", "f.jpg"}, 2, "ends in .pdf, .svg");
+    plot((const char *const[6]){"--kind", "paret", "-o", "g.svg"}, 2, "did you mean pareto?");
+    plot((const char *const[6]){"--kind", "pareto"}, 2, "plot needs --kind KIND and -o FILE");
+    plot((const char *const[6]){"--kind", "pareto", "-o", "no/g.svg"}, 3, "output folder 'no'");
+    plot((const char *const[6]){"--kind", "pareto", "-o", "g.svg", "--size", "3"}, 2, "--size 3");
+    plot((const char *const[6]){"--kind", "pareto", "-o", "g.svg", "-q"}, 0, "");
+    plot((const char *const[6]){"--kind", "pareto", "-o", "g.svg"}, 3, "exists");
+    assert_int_equal(setenv("TMPDIR", "/nowhere", 1), 0);
+    plot((const char *const[6]){"--kind", "pareto", "-o", "h.svg"}, 3, "TMPDIR names another");
+    assert_int_equal(unsetenv("TMPDIR"), 0);
+    const char *path = getenv("PATH");
+    char *kept = strdup(path);
+    assert_int_equal(setenv("PATH", "/nowhere", 1), 0);
+    plot((const char *const[6]){"--kind", "pareto", "-o", "h.svg"}, 2,
+         "install the package gnuplot-nox");
+    assert_int_equal(setenv("PATH", kept, 1), 0);
+    free(kept);
+    assert_int_equal(access("h.svg", F_OK), -1);
+}
+
+// Files that end early, as on a full disk, are no pictures.
+static void program_delivers_no_part(void **state)
+{
+    (void)state;
+    struct rlimit present;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &present), 0);
+    const struct rlimit few = {6000, present.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &few), 0);
+    plot((const char *const[6]){"--kind", "pareto", "-o", "part.svg"}, 3, "gnuplot");
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &present), 0);
+    assert_int_equal(access("part.svg", F_OK), -1);
+}
+
+static int enter(void **state)
+{
+    (void)state;
+    unsigned char *image = NULL;
+    bb_index bytes = 0;
+    int failed = fixture_enter();
+    failed = failed || bb_results_create(&results) != BB_OK || fixture_fill(results) != BB_OK;
+    failed = failed || bb_hdf5_library_start() != BB_OK || bb_provenance_end(results) != BB_OK;
+    failed = failed || bb_image_build(results, &image, &bytes) != BB_OK;
+    failed = failed || bb_file_write("f.h5", false, image, bytes) != BB_OK;
+    BB_RELEASE(&image);
+    return failed;
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    bb_results_destroy(&results);
+    return fixture_leave();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_land_where_they_should),
+        cmocka_unit_test(kinds_that_lack_something_say_what),
+        cmocka_unit_test(ranges_leave_room),
+        cmocka_unit_test(program_draws_every_format),
+        cmocka_unit_test(program_refuses),
+        cmocka_unit_test(program_delivers_no_part),
+    };
+    return cmocka_run_group_tests(tests, enter, leave);
+}
