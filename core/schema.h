@@ -68,6 +68,7 @@ typedef struct bb_key {
     const char *const *choices; ///< NULL-terminated words of BB_KEY_CHOICE and BB_KEY_CHOICES
     const bb_schema *schema;    ///< of groups and records
     const char *shorthand;      ///< groups: a plain value stands for {shorthand: value}
+    bool tabular;               ///< records: a file name stands for its rows, columns named as keys
     const char *meaning;        ///< one line for the user
 } bb_key;
 

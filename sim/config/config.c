@@ -6,6 +6,7 @@
 #include "sim/config/binding.h"
 #include "sim/config/emission.h"
 #include "sim/config/layer.h"
+#include "sim/config/record_table.h"
 #include "sim/config/suggestion.h"
 
 #include <errno.h>
@@ -16,6 +17,7 @@
 struct bb_config {
     bb_arena arena;
     bb_layers layers;
+    bb_record_tables tables;
     bb_node *tree;
     const bb_schema *schema;
     void *study;
@@ -108,6 +110,8 @@ static bb_status read_layers(bb_config *config, const bb_config_request *request
                                   request->overrides[i], problems));
     }
     BB_TRY(draw_seed(config));
+    BB_TRY(bb_record_tables_open(&config->arena, config->schema, config->tree, &config->tables,
+                                 problems));
     BB_TRY(bb_arena_zeroed(&config->arena, 1, config->schema->bytes, &config->study));
     BB_TRY(
         bb_binding_bind(&config->arena, config->schema, config->tree, "", problems, config->study));
@@ -154,6 +158,26 @@ const char *bb_config_file_name(const bb_config *config, bb_index file)
 const char *bb_config_file_text(const bb_config *config, bb_index file)
 {
     return config->layers.files[file].text;
+}
+
+bb_index bb_config_table_count(const bb_config *config)
+{
+    return config->tables.count;
+}
+
+const char *bb_config_table_name(const bb_config *config, bb_index table)
+{
+    return config->tables.files[table].name;
+}
+
+const char *bb_config_table_text(const bb_config *config, bb_index table)
+{
+    return config->tables.files[table].text;
+}
+
+const char *bb_config_table_digest(const bb_config *config, bb_index table)
+{
+    return config->tables.files[table].digest;
 }
 
 bb_place bb_config_place(const bb_config *config, const char *path)

@@ -40,6 +40,13 @@ bb_index bb_config_file_count(const bb_config *config);
 const char *bb_config_file_name(const bb_config *config, bb_index file);
 const char *bb_config_file_text(const bb_config *config, bb_index file);
 
+/// Tables that records were read from (record_table.h): names as joined, texts as read, and the
+/// digests of their bytes.
+bb_index bb_config_table_count(const bb_config *config);
+const char *bb_config_table_name(const bb_config *config, bb_index table);
+const char *bb_config_table_text(const bb_config *config, bb_index table);
+const char *bb_config_table_digest(const bb_config *config, bb_index table);
+
 /// Where a key path was written, or the nearest map around it.
 bb_place bb_config_place(const bb_config *config, const char *path);
 
