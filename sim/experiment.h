@@ -85,4 +85,15 @@ BB_CHECKED bb_status bb_experiment_load(const bb_experiment_table *table, const 
                                         const char *const *overrides, bb_index override_count,
                                         bb_problems *problems, bb_config **out);
 
+/// The same in two steps: the files once, then as often as asked with overrides of its own. Of
+/// `request` the schemas are the table's. Errors and ownership as bb_config_base_read and
+/// bb_config_base_bind.
+BB_CHECKED bb_status bb_experiment_base_read(const bb_experiment_table *table,
+                                             bb_config_request request, bb_problems *problems,
+                                             bb_config_base **out);
+BB_CHECKED bb_status bb_experiment_base_bind(const bb_experiment_table *table,
+                                             const bb_config_base *base,
+                                             const char *const *overrides, bb_index count,
+                                             bb_problems *problems, bb_config **out);
+
 #endif

@@ -14,18 +14,37 @@
 #include <string.h>
 #include <sys/random.h>
 
-struct bb_config {
+struct bb_config_base {
     bb_arena arena;
     bb_layers layers;
     bb_record_tables tables;
     bb_node *tree;
     const bb_schema *schema;
+    bb_text name; // of the file asked for, for messages
+};
+
+struct bb_config {
+    bb_arena arena;
+    const bb_config_base *base;
+    bb_config_base *own;     // NULL where the base is borrowed
+    bb_record_tables tables; // that its overrides name
+    bb_node *tree;
     void *study;
 };
+
+void bb_config_base_destroy(bb_config_base **base)
+{
+    if (*base != NULL) {
+        bb_text_release(&(*base)->name);
+        bb_arena_release(&(*base)->arena);
+    }
+    BB_RELEASE(base);
+}
 
 void bb_config_destroy(bb_config **config)
 {
     if (*config != NULL) {
+        bb_config_base_destroy(&(*config)->own);
         bb_arena_release(&(*config)->arena);
     }
     BB_RELEASE(config);
@@ -37,7 +56,7 @@ static bool names_experiment(const char *override)
 }
 
 // The experiment decides which tables the rest is read by, so its overrides come first.
-static bb_status choose_schema(bb_config *config, const bb_config_request *request,
+static bb_status choose_schema(bb_config_base *base, const bb_config_request *request,
                                bb_problems *problems)
 {
     bb_status status = BB_OK;
@@ -46,16 +65,16 @@ static bb_status choose_schema(bb_config *config, const bb_config_request *reque
     bb_index distance = PTRDIFF_MAX;
     for (bb_index i = 0; i < request->override_count; ++i) {
         if (names_experiment(request->overrides[i])) {
-            BB_TRY(bb_layers_override(&config->arena, NULL, config->tree, request->overrides[i],
+            BB_TRY(bb_layers_override(&base->arena, NULL, base->tree, request->overrides[i],
                                       problems));
         }
     }
-    const bb_node *node = bb_node_member(config->tree, "experiment");
+    const bb_node *node = bb_node_member(base->tree, "experiment");
     const char *name = node != NULL && node->kind == BB_NODE_SCALAR ? node->text : NULL;
     for (bb_index i = 0; i < request->schema_count; ++i) {
         const bb_schema *schema = request->schemas[i];
         if (name != NULL && strcmp(name, schema->name) == 0) {
-            config->schema = schema;
+            base->schema = schema;
             goto done;
         }
         if (name != NULL) {
@@ -63,7 +82,7 @@ static bb_status choose_schema(bb_config *config, const bb_config_request *reque
         }
         BB_TRY(bb_text_add(&words, "%s%s", i == 0 ? "" : ", ", schema->name));
     }
-    BB_TRY(bb_problems_add(problems, node == NULL ? config->tree->place : node->place,
+    BB_TRY(bb_problems_add(problems, node == NULL ? base->tree->place : node->place,
                            "experiment%s%s: %sexpected one of %s%s%s%s", name == NULL ? "" : " = ",
                            name == NULL ? "" : name, node == NULL ? "missing; " : "",
                            bb_text_string(&words), nearest == NULL ? "" : " (did you mean ",
@@ -90,48 +109,148 @@ done:
     return status;
 }
 
-static bb_status read_layers(bb_config *config, const bb_config_request *request,
-                             bb_problems *problems)
+static bb_status read_base(bb_config_base *base, const bb_config_request *request,
+                           bb_problems *problems)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_layers_read(&config->arena, request->path, &config->layers, problems, &config->tree));
-    if (config->tree == NULL) {
+    BB_TRY(bb_text_add(&base->name, "%s", request->path));
+    base->layers.known = request->files;
+    base->layers.known_count = request->file_count;
+    BB_TRY(bb_layers_read(&base->arena, request->path, &base->layers, problems, &base->tree));
+    base->layers.known = NULL;
+    base->layers.known_count = 0;
+    base->tables.known = request->files;
+    base->tables.known_count = request->file_count;
+    if (base->tree == NULL) {
         goto done;
     }
-    BB_TRY(choose_schema(config, request, problems));
-    if (config->schema == NULL) {
-        goto done;
-    }
-    for (bb_index i = 0; i < request->override_count; ++i) {
-        if (names_experiment(request->overrides[i])) {
-            continue;
+    BB_TRY(choose_schema(base, request, problems));
+    for (bb_index i = 0; base->schema != NULL && i < request->override_count; ++i) {
+        if (!names_experiment(request->overrides[i])) {
+            BB_TRY(bb_layers_override(&base->arena, base->schema, base->tree, request->overrides[i],
+                                      problems));
         }
-        BB_TRY(bb_layers_override(&config->arena, config->schema, config->tree,
-                                  request->overrides[i], problems));
+    }
+    if (base->schema != NULL) {
+        BB_TRY(
+            bb_record_tables_open(&base->arena, base->schema, base->tree, &base->tables, problems));
+    }
+done:
+    return status;
+}
+
+static bb_status count_problems(const bb_config_base *base, const bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(problems->count == 0, BB_INVALID, "%s: %td problem%s", bb_text_string(&base->name),
+               problems->count, problems->count == 1 ? "" : "s");
+done:
+    return status;
+}
+
+// `judge`: problems fail the call.
+static bb_status read_as(const bb_config_request *request, bool judge, bb_problems *problems,
+                         bb_config_base **out)
+{
+    bb_status status = BB_OK;
+    bb_config_base *base = NULL;
+    *out = NULL;
+    BB_TRY(BB_ZEROED(1, &base));
+    BB_TRY(read_base(base, request, problems));
+    if (judge) {
+        BB_TRY(count_problems(base, problems));
+    }
+    *out = base;
+    base = NULL;
+done:
+    bb_config_base_destroy(&base);
+    return status;
+}
+
+bb_status bb_config_base_read(const bb_config_request *request, bb_problems *problems,
+                              bb_config_base **out)
+{
+    return read_as(request, true, problems, out);
+}
+
+bb_node *bb_config_base_take(bb_config_base *base, const char *key)
+{
+    bb_node *node = bb_node_member(base->tree, key);
+    if (node != NULL) {
+        bb_node_remove(base->tree, node);
+    }
+    return node;
+}
+
+const bb_schema *bb_config_base_schema(const bb_config_base *base)
+{
+    return base->schema;
+}
+
+bb_index bb_config_base_file_count(const bb_config_base *base)
+{
+    return base->layers.count + base->tables.count;
+}
+
+bb_config_file bb_config_base_file(const bb_config_base *base, bb_index file)
+{
+    if (file >= base->layers.count) {
+        const bb_index table = file - base->layers.count;
+        return (bb_config_file){base->tables.files[table].name, base->tables.files[table].text};
+    }
+    return (bb_config_file){base->layers.files[file].name, base->layers.files[file].text};
+}
+
+static bb_status bind(const bb_config_base *base, const char *const *overrides, bb_index count,
+                      bb_problems *problems, bb_config *config)
+{
+    bb_status status = BB_OK;
+    const bb_schema *schema = base->schema;
+    config->base = base;
+    BB_TRY(bb_node_copy(&config->arena, base->tree, &config->tree));
+    for (bb_index i = 0; i < count; ++i) {
+        BB_TRY(bb_layers_override(&config->arena, schema, config->tree, overrides[i], problems));
     }
     BB_TRY(draw_seed(config));
-    BB_TRY(bb_record_tables_open(&config->arena, config->schema, config->tree, &config->tables,
-                                 problems));
-    BB_TRY(bb_arena_zeroed(&config->arena, 1, config->schema->bytes, &config->study));
-    BB_TRY(
-        bb_binding_bind(&config->arena, config->schema, config->tree, "", problems, config->study));
+    BB_TRY(bb_record_tables_open(&config->arena, schema, config->tree, &config->tables, problems));
+    BB_TRY(bb_arena_zeroed(&config->arena, 1, schema->bytes, &config->study));
+    BB_TRY(bb_binding_bind(&config->arena, schema, config->tree, "", problems, config->study));
+    BB_TRY(count_problems(base, problems));
 done:
+    return status;
+}
+
+bb_status bb_config_base_bind(const bb_config_base *base, const char *const *overrides,
+                              bb_index count, bb_problems *problems, bb_config **out)
+{
+    bb_status status = BB_OK;
+    bb_config *config = NULL;
+    *out = NULL;
+    BB_TRY(BB_ZEROED(1, &config));
+    BB_TRY(bind(base, overrides, count, problems, config));
+    *out = config;
+    config = NULL;
+done:
+    bb_config_destroy(&config);
     return status;
 }
 
 bb_status bb_config_load(const bb_config_request *request, bb_problems *problems, bb_config **out)
 {
     bb_status status = BB_OK;
+    bb_config_base *base = NULL;
     bb_config *config = NULL;
     *out = NULL;
-    BB_TRY(BB_ZEROED(1, &config));
-    BB_TRY(read_layers(config, request, problems));
-    BB_REQUIRE(problems->count == 0, BB_INVALID, "%s: %td problem%s", request->path,
-               problems->count, problems->count == 1 ? "" : "s");
+    BB_TRY(read_as(request, false, problems, &base));
+    if (base->schema == NULL) {
+        BB_TRY(count_problems(base, problems));
+    }
+    BB_TRY(bb_config_base_bind(base, NULL, 0, problems, &config));
+    config->own = base;
+    base = NULL;
     *out = config;
-    config = NULL;
 done:
-    bb_config_destroy(&config);
+    bb_config_base_destroy(&base);
     return status;
 }
 
@@ -142,42 +261,36 @@ const void *bb_config_study(const bb_config *config)
 
 const bb_schema *bb_config_schema(const bb_config *config)
 {
-    return config->schema;
+    return config->base->schema;
 }
 
 bb_index bb_config_file_count(const bb_config *config)
 {
-    return config->layers.count;
+    return config->base->layers.count;
 }
 
 const char *bb_config_file_name(const bb_config *config, bb_index file)
 {
-    return config->layers.files[file].name;
+    return config->base->layers.files[file].name;
 }
 
 const char *bb_config_file_text(const bb_config *config, bb_index file)
 {
-    return config->layers.files[file].text;
+    return config->base->layers.files[file].text;
 }
 
 bb_index bb_config_table_count(const bb_config *config)
 {
-    return config->tables.count;
+    return config->base->tables.count + config->tables.count;
 }
 
-const char *bb_config_table_name(const bb_config *config, bb_index table)
+bb_config_table bb_config_table_at(const bb_config *config, bb_index table)
 {
-    return config->tables.files[table].name;
-}
-
-const char *bb_config_table_text(const bb_config *config, bb_index table)
-{
-    return config->tables.files[table].text;
-}
-
-const char *bb_config_table_digest(const bb_config *config, bb_index table)
-{
-    return config->tables.files[table].digest;
+    const bb_index shared = config->base->tables.count;
+    const bb_record_tables *tables = table < shared ? &config->base->tables : &config->tables;
+    const bb_index own = table < shared ? table : table - shared;
+    return (bb_config_table){tables->files[own].name, tables->files[own].text,
+                             tables->files[own].digest};
 }
 
 bb_place bb_config_place(const bb_config *config, const char *path)
@@ -187,7 +300,7 @@ bb_place bb_config_place(const bb_config *config, const char *path)
 
 bb_status bb_config_resolved(const bb_config *config, bb_text *out)
 {
-    return bb_emission_write(config->schema, config->study, false, out);
+    return bb_emission_write(config->base->schema, config->study, false, out);
 }
 
 bb_status bb_config_template(const bb_schema *schema, const char *starter, bb_text *out)

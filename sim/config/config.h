@@ -5,7 +5,8 @@
 //
 // A file names its base relative to its own folder; the base is read first and the file merged onto
 // it: maps key by key, lists and values replaced. Overrides follow in order, each `path=value` with
-// list items by number (`pipelines.1.name=x`) and the value in YAML. `seed: random` is replaced by
+// list items by number or by their name (`pipelines.1.draws=2`,
+// `pipelines.hp2.draws=2`) and the value in YAML. `seed: random` is replaced by
 // a number drawn now, which the resolved copy records.
 #ifndef BB_SIM_CONFIG_CONFIG_H
 #define BB_SIM_CONFIG_CONFIG_H
@@ -15,6 +16,11 @@
 
 typedef struct bb_config bb_config;
 
+/// A file that was read before.
+typedef struct bb_config_file {
+    const char *name, *text;
+} bb_config_file;
+
 /// What to read. Everything is borrowed during the call only.
 typedef struct bb_config_request {
     const char *path;             ///< of the file
@@ -22,6 +28,8 @@ typedef struct bb_config_request {
     bb_index override_count;
     const bb_schema *const *schemas; ///< one an experiment; `experiment:` names which
     bb_index schema_count;
+    const bb_config_file *files; ///< [file_count] read in the place of those of their names on disk
+    bb_index file_count;         ///< 0: all are read from disk
 } bb_config_request;
 
 /// Reads, merges and binds. What is wrong with the content is added to `problems`, all of it, and
@@ -30,6 +38,30 @@ typedef struct bb_config_request {
 BB_CHECKED bb_status bb_config_load(const bb_config_request *request, bb_problems *problems,
                                     bb_config **out);
 void bb_config_destroy(bb_config **config);
+
+/// Files and overrides, read and merged once: configurations are made of it by overrides of their
+/// own, without a file being read.
+typedef struct bb_config_base bb_config_base;
+
+/// Reads and merges; nothing is bound. Errors and ownership as bb_config_load.
+BB_CHECKED bb_status bb_config_base_read(const bb_config_request *request, bb_problems *problems,
+                                         bb_config_base **out);
+void bb_config_base_destroy(bb_config_base **base);
+
+/// Takes a key of the outermost level out, NULL where it is absent; the node lives as long as the
+/// base.
+struct bb_node;
+struct bb_node *bb_config_base_take(bb_config_base *base, const char *key);
+
+const bb_schema *bb_config_base_schema(const bb_config_base *base);
+/// Files read: the one asked for first, its bases, then tables that records were read from.
+bb_index bb_config_base_file_count(const bb_config_base *base);
+bb_config_file bb_config_base_file(const bb_config_base *base, bb_index file);
+
+/// A configuration of the base and `overrides` [count]. It borrows the base. Errors: BB_INVALID
+/// with `problems`, BB_MEMORY. Owner of `*out`: the caller.
+BB_CHECKED bb_status bb_config_base_bind(const bb_config_base *base, const char *const *overrides,
+                                         bb_index count, bb_problems *problems, bb_config **out);
 
 /// The bound struct, of the type that the schema describes; lives as long as the configuration.
 const void *bb_config_study(const bb_config *config);
@@ -40,12 +72,14 @@ bb_index bb_config_file_count(const bb_config *config);
 const char *bb_config_file_name(const bb_config *config, bb_index file);
 const char *bb_config_file_text(const bb_config *config, bb_index file);
 
-/// Tables that records were read from (record_table.h): names as joined, texts as read, and the
-/// digests of their bytes.
+/// A table that records were read from (record_table.h): name as joined, text as read, and the
+/// digest of its bytes. Those of the files come first, then those that overrides name.
+typedef struct bb_config_table {
+    const char *name, *text, *digest;
+} bb_config_table;
+
 bb_index bb_config_table_count(const bb_config *config);
-const char *bb_config_table_name(const bb_config *config, bb_index table);
-const char *bb_config_table_text(const bb_config *config, bb_index table);
-const char *bb_config_table_digest(const bb_config *config, bb_index table);
+bb_config_table bb_config_table_at(const bb_config *config, bb_index table);
 
 /// Where a key path was written, or the nearest map around it.
 bb_place bb_config_place(const bb_config *config, const char *path);

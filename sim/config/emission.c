@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "sim/config/binding.h"
+#include "sim/config/node.h"
 #include "sim/config/scalar.h"
 
 #include <math.h>
@@ -15,28 +16,6 @@ enum { COMMENT_COLUMN = 44, FLOW_COLUMN = 96, PATH_BYTES = 4096 };
 
 static bb_status write_group(const bb_schema *schema, const void *object, bool comments, int indent,
                              bb_text *out);
-
-// Quotes a text unless every reader takes it for a text as it stands.
-static bb_status write_text(const char *text, bb_text *out)
-{
-    bb_status status = BB_OK;
-    if (bb_scalar_plain(text)) {
-        return bb_text_add(out, "%s", text);
-    }
-    BB_TRY(bb_text_add(out, "\""));
-    for (const char *c = text; *c != '\0'; ++c) {
-        if (*c == '"' || *c == '\\') {
-            BB_TRY(bb_text_add(out, "\\%c", *c));
-        } else if ((unsigned char)*c < ' ' || *c == 0x7f) {
-            BB_TRY(bb_text_add(out, "\\x%02x", (unsigned char)*c));
-        } else {
-            BB_TRY(bb_text_add_bytes(out, c, 1));
-        }
-    }
-    BB_TRY(bb_text_add(out, "\""));
-done:
-    return status;
-}
 
 static bb_status write_double(double value, bb_text *out)
 {
@@ -59,7 +38,7 @@ static bb_status write_list(const bb_key *key, const bb_list *list, bb_text *out
         } else if (key->kind == BB_KEY_INTEGERS) {
             BB_TRY(bb_text_add(out, "%td", ((const bb_index *)list->items)[i]));
         } else {
-            BB_TRY(write_text(key->choices[((const int *)list->items)[i]], out));
+            BB_TRY(bb_node_write_text(key->choices[((const int *)list->items)[i]], out));
         }
     }
     BB_TRY(bb_text_add(out, "]"));
@@ -125,10 +104,10 @@ static bb_status write_path(const char *path, bb_text *out)
     char *all_values = NULL;
     // Without the working folder's name the path stands as it is.
     if (path[0] == '/' || getcwd(folder, sizeof folder) == NULL) {
-        return write_text(path, out);
+        return bb_node_write_text(path, out);
     }
     BB_TRY(bb_memory_printf(&all_values, "%s/%s", folder, path));
-    BB_TRY(write_text(all_values, out));
+    BB_TRY(bb_node_write_text(all_values, out));
 done:
     BB_RELEASE(&all_values);
     return status;
@@ -144,12 +123,12 @@ static bb_status write_value(const bb_key *key, const void *member, bool brief, 
     case BB_KEY_BOOLEAN:
         return bb_text_add(out, *(const bool *)member ? "true" : "false");
     case BB_KEY_PATH:
-        return brief ? write_text(*(const char *const *)member, out)
+        return brief ? bb_node_write_text(*(const char *const *)member, out)
                      : write_path(*(const char *const *)member, out);
     case BB_KEY_TEXT:
-        return write_text(*(const char *const *)member, out);
+        return bb_node_write_text(*(const char *const *)member, out);
     case BB_KEY_CHOICE:
-        return write_text(key->choices[*(const int *)member], out);
+        return bb_node_write_text(key->choices[*(const int *)member], out);
     default:
         return write_list(key, member, out);
     }

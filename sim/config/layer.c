@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "sim/config/binding.h"
+#include "sim/config/config.h"
 #include "sim/config/scalar.h"
 
 #include <errno.h>
@@ -62,6 +63,44 @@ done:
     return status;
 }
 
+static const char *known_text(const bb_layers *layers, const char *path)
+{
+    for (bb_index i = 0; i < layers->known_count; ++i) {
+        if (strcmp(layers->known[i].name, path) == 0) {
+            return layers->known[i].text;
+        }
+    }
+    return NULL;
+}
+
+static bb_status note_file(bb_arena *arena, const char *path, const char *text,
+                           const struct stat *about, bb_layers *layers)
+{
+    bb_status status = BB_OK;
+    layers->files[layers->count].text = text;
+    layers->files[layers->count].device = about->st_dev;
+    layers->files[layers->count].inode = about->st_ino;
+    BB_TRY(bb_arena_text(arena, path, strlen(path), &layers->files[layers->count].name));
+    ++layers->count;
+done:
+    return status;
+}
+
+// A file that was read before; what tells it from others is its place among those.
+static bb_status take_known(bb_arena *arena, const char *path, bb_layers *layers)
+{
+    bb_status status = BB_OK;
+    const char *text = known_text(layers, path);
+    const char *copy = NULL;
+    const struct stat about = {.st_ino = (ino_t)layers->count + 1};
+    BB_REQUIRE(text != NULL, BB_IO, "configuration '%s' is not among the %td files that were kept",
+               path, layers->known_count);
+    BB_TRY(bb_arena_text(arena, text, strlen(text), &copy));
+    BB_TRY(note_file(arena, path, copy, &about, layers));
+done:
+    return status;
+}
+
 // Reads a whole regular file, or standard input, into the arena and notes it among the layers.
 static bb_status read_file(bb_arena *arena, const char *path, bb_layers *layers)
 {
@@ -75,11 +114,7 @@ static bb_status read_file(bb_arena *arena, const char *path, bb_layers *layers)
     BB_TRY(refuse_results(path, text, length));
     BB_REQUIRE(strlen(text) == length, BB_INVALID, "configuration '%s' holds a NUL character",
                path);
-    layers->files[layers->count].text = text;
-    layers->files[layers->count].device = about.st_dev;
-    layers->files[layers->count].inode = about.st_ino;
-    BB_TRY(bb_arena_text(arena, path, strlen(path), &layers->files[layers->count].name));
-    ++layers->count;
+    BB_TRY(note_file(arena, path, text, &about, layers));
 done:
     if (file != NULL && file != stdin) {
         (void)fclose(file);
@@ -159,7 +194,8 @@ bb_status bb_layers_read(bb_arena *arena, const char *path, bb_layers *layers,
     bb_node *base_tree = NULL;
     const char *base = NULL;
     *out = NULL;
-    BB_TRY(read_file(arena, path, layers));
+    BB_TRY(layers->known_count > 0 ? take_known(arena, path, layers)
+                                   : read_file(arena, path, layers));
     if (read_before(layers)) {
         BB_TRY(bb_problems_add(problems, (bb_place){path, 1, 1},
                                "base: this file is its own base, directly or through others"));
@@ -222,13 +258,13 @@ typedef struct walk {
 
 static bb_status step_into_list(walk *route, const char *part, bb_node **child)
 {
-    bb_index index = -1;
-    bool number = bb_scalar_integer(part, &index);
-    *child = number ? bb_node_item(route->node, index) : NULL;
+    *child = bb_node_part(route->node, part);
     if (*child == NULL) {
         return bb_problems_add(route->problems, route->place,
-                               "%s: '%s' is no item of a list of %td, expected 0 to %td",
-                               route->path, part, route->node->count, route->node->count - 1);
+                               "%s: '%s' is no item of a list of %td, expected 0 to %td%s",
+                               route->path, part, route->node->count, route->node->count - 1,
+                               bb_node_member(route->node->first, "name") == NULL ? ""
+                                                                                  : " or a name");
     }
     return BB_OK;
 }

@@ -11,6 +11,9 @@ enum { BB_LAYER_FILES = 8 };
 
 /// Files in the order read; names and texts live in the arena.
 typedef struct bb_layers {
+    const struct bb_config_file
+        *known; ///< [known_count] taken in the place of files of their names
+    bb_index known_count;
     bb_index count;
     struct {
         const char *name;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/config/node.h"
 
-#include <stdlib.h>
+#include "sim/config/scalar.h"
+
 #include <string.h>
 
 bb_node *bb_node_member(const bb_node *map, const char *key)
@@ -81,6 +82,81 @@ void bb_node_merge(bb_node *base, bb_node *over)
     base->place = over->place;
 }
 
+bb_status bb_node_copy(bb_arena *arena, const bb_node *node, bb_node **out)
+{
+    bb_status status = BB_OK;
+    bb_node *copy = NULL;
+    BB_TRY(bb_arena_zeroed(arena, 1, sizeof *copy, (void **)&copy));
+    *copy = *node;
+    copy->first = copy->next = NULL;
+    bb_node **link = &copy->first;
+    for (const bb_node *child = node->first; child != NULL; child = child->next) {
+        BB_TRY(bb_node_copy(arena, child, link));
+        link = &(*link)->next;
+    }
+    *out = copy;
+done:
+    return status;
+}
+
+bb_status bb_node_write_text(const char *text, bb_text *out)
+{
+    bb_status status = BB_OK;
+    if (bb_scalar_plain(text)) {
+        return bb_text_add(out, "%s", text);
+    }
+    BB_TRY(bb_text_add(out, "\""));
+    for (const char *c = text; *c != '\0'; ++c) {
+        if (*c == '"' || *c == '\\') {
+            BB_TRY(bb_text_add(out, "\\%c", *c));
+        } else if ((unsigned char)*c < ' ' || *c == 0x7f) {
+            BB_TRY(bb_text_add(out, "\\x%02x", (unsigned char)*c));
+        } else {
+            BB_TRY(bb_text_add_bytes(out, c, 1));
+        }
+    }
+    BB_TRY(bb_text_add(out, "\""));
+done:
+    return status;
+}
+
+bb_status bb_node_write(const bb_node *node, bb_text *out)
+{
+    bb_status status = BB_OK;
+    const bool map = node->kind == BB_NODE_MAP;
+    if (node->kind == BB_NODE_SCALAR) {
+        return node->quoted ? bb_node_write_text(node->text, out)
+                            : bb_text_add(out, "%s", node->text);
+    }
+    BB_TRY(bb_text_add(out, "%s", map ? "{" : "["));
+    for (const bb_node *child = node->first; child != NULL; child = child->next) {
+        BB_TRY(bb_text_add(out, "%s", child == node->first ? "" : ", "));
+        if (map) {
+            BB_TRY(bb_node_write_text(child->key, out));
+            BB_TRY(bb_text_add(out, ": "));
+        }
+        BB_TRY(bb_node_write(child, out));
+    }
+    BB_TRY(bb_text_add(out, "%s", map ? "}" : "]"));
+done:
+    return status;
+}
+
+bb_node *bb_node_part(const bb_node *node, const char *part)
+{
+    if (node == NULL || node->kind != BB_NODE_LIST) {
+        return bb_node_member(node, part);
+    }
+    for (bb_node *child = node->first; child != NULL; child = child->next) {
+        const bb_node *name = bb_node_member(child, "name");
+        if (name != NULL && name->kind == BB_NODE_SCALAR && strcmp(name->text, part) == 0) {
+            return child;
+        }
+    }
+    bb_index index = -1;
+    return bb_scalar_integer(part, &index) ? bb_node_item(node, index) : NULL;
+}
+
 const bb_node *bb_node_nearest(const bb_node *root, const char *path)
 {
     const bb_node *node = root;
@@ -92,9 +168,7 @@ const bb_node *bb_node_nearest(const bb_node *root, const char *path)
         }
         memcpy(part, path, length);
         part[length] = '\0';
-        const bb_node *child = node->kind == BB_NODE_LIST
-                                   ? bb_node_item(node, strtol(part, NULL, 10))
-                                   : bb_node_member(node, part);
+        const bb_node *child = bb_node_part(node, part);
         if (child == NULL) {
             break;
         }

@@ -48,6 +48,10 @@ bb_node *bb_node_member(const bb_node *map, const char *key);
 /// Item of a list, NULL where absent.
 bb_node *bb_node_item(const bb_node *list, bb_index index);
 
+/// What one part of a key path leads to: a member of a map, or the item of a list whose `name:` it
+/// is, else that of its number; NULL where there is none.
+bb_node *bb_node_part(const bb_node *node, const char *part);
+
 /// Adds `child` at the end of a map or list.
 void bb_node_append(bb_node *parent, bb_node *child);
 
@@ -59,6 +63,15 @@ void bb_node_remove(bb_node *parent, const bb_node *child);
 
 /// Merges map `over` onto map `base` in place: maps member by member, everything else is replaced.
 void bb_node_merge(bb_node *base, bb_node *over);
+
+/// A copy of a tree; its texts stay where they are. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_node_copy(bb_arena *arena, const bb_node *node, bb_node **out);
+
+/// Appends a text as YAML, in quotes unless every reader takes it for a text as it stands.
+BB_CHECKED bb_status bb_node_write_text(const char *text, bb_text *out);
+
+/// Appends a tree as YAML in one line, as an override takes it. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_node_write(const bb_node *node, bb_text *out);
 
 /// Node at a path such as "pipelines.1.name"; the deepest node on the way where the path ends
 /// early, so that a missing value can be placed.

@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "sim/config/binding.h"
+#include "sim/config/config.h"
 #include "sim/config/suggestion.h"
 #include "sim/input/csv_table.h"
 
@@ -124,6 +125,24 @@ done:
     return status;
 }
 
+// From disk, or from what was kept of it.
+static bb_status read_table(const bb_record_tables *tables, const char *file, bb_csv_table **out)
+{
+    bb_status status = BB_OK;
+    const char *text = NULL;
+    if (tables->known_count == 0) {
+        return bb_csv_table_read(file, out);
+    }
+    for (bb_index i = 0; i < tables->known_count && text == NULL; ++i) {
+        text = strcmp(tables->known[i].name, file) == 0 ? tables->known[i].text : NULL;
+    }
+    BB_REQUIRE(text != NULL, BB_IO, "table '%s' is not among the %td files that were kept", file,
+               tables->known_count);
+    BB_TRY(bb_csv_table_parse(file, text, out));
+done:
+    return status;
+}
+
 static bb_status open_table(opening *work, const bb_key *key, bb_node *parent, bb_node *name)
 {
     bb_status status = BB_OK;
@@ -132,7 +151,7 @@ static bb_status open_table(opening *work, const bb_key *key, bb_node *parent, b
     const char *file = NULL;
     const bb_index before = work->problems->count;
     BB_TRY(bb_node_path(work->arena, name, &file));
-    status = bb_csv_table_read(file, &table);
+    status = read_table(work->tables, file, &table);
     if (status == BB_INVALID) {
         bb_node_remove(parent, name);
         status =

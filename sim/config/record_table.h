@@ -15,7 +15,11 @@
 enum { BB_RECORD_TABLES = 8, BB_RECORD_TABLE_ROWS = 4096 };
 
 /// The tables read, in the order of their keys; names and texts live in the arena.
+struct bb_config_file;
 typedef struct bb_record_tables {
+    const struct bb_config_file
+        *known;           ///< [known_count] taken in the place of files of their names
+    bb_index known_count; ///< 0: all are read from disk
     bb_index count;
     struct {
         const char *name;

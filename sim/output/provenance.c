@@ -173,9 +173,10 @@ static bb_status record_tables(bb_results *results, const bb_config *config)
     BB_TRY(BB_ALLOCATE(record.count, &record.texts));
     BB_TRY(BB_ALLOCATE(record.count, &record.digests));
     for (bb_index i = 0; i < record.count; ++i) {
-        record.names[i] = bb_config_table_name(config, i);
-        record.texts[i] = bb_config_table_text(config, i);
-        record.digests[i] = bb_config_table_digest(config, i);
+        const bb_config_table table = bb_config_table_at(config, i);
+        record.names[i] = table.name;
+        record.texts[i] = table.text;
+        record.digests[i] = table.digest;
     }
     BB_TRY(bb_output_table_publish(&bb_provenance_table_outputs, &record, NULL, results));
 done:

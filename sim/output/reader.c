@@ -13,7 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAXIMUM_ITEMS = 1 << 27, TEXT_BYTES = 4096, NAME_BYTES = 128 };
+enum { MAXIMUM_ITEMS = 1 << 27, MAXIMUM_NAMES = 1000, TEXT_BYTES = 4096, NAME_BYTES = 128 };
+
+// What of a file is read.
+enum contents { RESULTS, GROUPS, EVERYTHING };
 
 #define READ_TRY(call)                                                                             \
     BB_REQUIRE((call) >= 0, BB_IO, "cannot read: %s (%s)", bb_hdf5_library_error(), #call)
@@ -37,7 +40,7 @@ typedef struct names {
     bb_index count, capacity;
 } names;
 
-static herr_t collect_name(hid_t group, const char *name, const H5L_info_t *info, void *context)
+static herr_t collect_link(hid_t group, const char *name, const H5L_info_t *info, void *context)
 {
     names *list = context;
     (void)group;
@@ -169,15 +172,14 @@ static bool is_link(hid_t file, const char *group_name, const char *name)
 static bb_status read_datasets(hid_t file, const char *group_name, bool axes, bb_results *results)
 {
     bb_status status = BB_OK;
-    enum { MAXIMUM_DATASETS = 1000 };
     hid_t group = -1;
     char *path = NULL;
-    names list = {.capacity = MAXIMUM_DATASETS};
+    names list = {.capacity = MAXIMUM_NAMES};
     item entry = {.id = -1, .type = -1, .space = -1};
     hsize_t start = 0;
     BB_TRY(BB_ZEROED(list.capacity, &list.items));
     READ_TRY(group = H5Gopen2(file, group_name, H5P_DEFAULT));
-    READ_TRY(H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, &start, collect_name, &list));
+    READ_TRY(H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, &start, collect_link, &list));
     for (bb_index i = 0; i < list.count; ++i) {
         H5O_info_t about;
         READ_TRY(H5Oget_info_by_name2(group, list.items[i], &about, H5O_INFO_BASIC, H5P_DEFAULT));
@@ -227,7 +229,89 @@ done:
     return status;
 }
 
-static bb_status read_all(hid_t file, bb_results *results)
+// Names of the attributes of a group.
+static herr_t collect_attribute(hid_t group, const char *name, const H5A_info_t *info,
+                                void *context)
+{
+    names *list = context;
+    (void)group;
+    (void)info;
+    if (list->count < list->capacity && strlen(name) < NAME_BYTES) {
+        (void)snprintf(list->items[list->count++], NAME_BYTES, "%s", name);
+    }
+    return 0;
+}
+
+// A text of any length; "" where the attribute's is NULL.
+static bb_status read_text(hid_t attribute, hid_t type, char **out)
+{
+    bb_status status = BB_OK;
+    if (H5Tis_variable_str(type) > 0) { // as h5py and xarray write them
+        char *text = NULL;
+        READ_TRY(H5Aread(attribute, type, (void *)&text));
+        status = bb_memory_text(text == NULL ? "" : text, out);
+        (void)H5free_memory(text);
+        goto done;
+    }
+    const bb_index bytes = (bb_index)H5Tget_size(type);
+    BB_REQUIRE(bytes <= MAXIMUM_ITEMS, BB_IO, "attribute of %td bytes", bytes);
+    BB_TRY(BB_ZEROED(bytes + 1, out));
+    READ_TRY(H5Aread(attribute, type, *out));
+done:
+    return status;
+}
+
+// An attribute that is a single text or number; what another program added may be neither.
+static bb_status read_attribute(hid_t group, const char *owner, const char *name,
+                                bb_results *results)
+{
+    bb_status status = BB_OK;
+    hid_t attribute = -1;
+    hid_t type = -1;
+    hid_t space = -1;
+    char *text = NULL;
+    double number = NAN;
+    READ_TRY(attribute = H5Aopen(group, name, H5P_DEFAULT));
+    READ_TRY(type = H5Aget_type(attribute));
+    READ_TRY(space = H5Aget_space(attribute));
+    const H5T_class_t class = H5Tget_class(type);
+    if (H5Sget_simple_extent_npoints(space) != 1) {
+        goto done;
+    }
+    if (class == H5T_STRING) {
+        BB_TRY(read_text(attribute, type, &text));
+        BB_TRY(bb_results_note(results, owner, name, text));
+    } else if (class == H5T_FLOAT || class == H5T_INTEGER) {
+        READ_TRY(H5Aread(attribute, H5T_NATIVE_DOUBLE, &number));
+        BB_TRY(bb_results_note_number(results, owner, name, number));
+    }
+done:
+    BB_RELEASE(&text);
+    (void)H5Sclose(space);
+    (void)H5Tclose(type);
+    (void)H5Aclose(attribute);
+    return status;
+}
+
+static bb_status read_attributes(hid_t file, const char *group_name, bb_results *results)
+{
+    bb_status status = BB_OK;
+    hid_t group = -1;
+    hsize_t start = 0;
+    names list = {.capacity = MAXIMUM_NAMES};
+    BB_TRY(BB_ZEROED(list.capacity, &list.items));
+    READ_TRY(group = H5Gopen2(file, group_name, H5P_DEFAULT));
+    READ_TRY(H5Aiterate2(group, H5_INDEX_NAME, H5_ITER_INC, &start, collect_attribute, &list));
+    for (bb_index i = 0; i < list.count; ++i) {
+        BB_TRY(read_attribute(group, group_name + 1, list.items[i], results));
+    }
+done:
+    (void)H5Gclose(group);
+    BB_RELEASE(&list.items);
+    return status;
+}
+
+static bb_status read_checked(hid_t file, bb_results *results)
 {
     bb_status status = BB_OK;
     BB_TRY(copy_root_attribute(file, "status", true, results));
@@ -247,7 +331,37 @@ done:
     return status;
 }
 
-bb_status bb_reader_read(const char *path, bb_results **out)
+// The groups beside /results, and the attributes of all.
+static bb_status read_rest(hid_t file, bool operators, bb_results *results)
+{
+    bb_status status = BB_OK;
+    hsize_t start = 0;
+    char path[NAME_BYTES + 2];
+    names list = {.capacity = MAXIMUM_NAMES};
+    BB_TRY(BB_ZEROED(list.capacity, &list.items));
+    BB_TRY(read_attributes(file, "/", results));
+    READ_TRY(H5Literate(file, H5_INDEX_NAME, H5_ITER_INC, &start, collect_link, &list));
+    for (bb_index i = 0; i < list.count; ++i) {
+        H5O_info_t about;
+        READ_TRY(H5Oget_info_by_name2(file, list.items[i], &about, H5O_INFO_BASIC, H5P_DEFAULT));
+        if (about.type != H5O_TYPE_GROUP ||
+            (!operators && strcmp(list.items[i], "operators") == 0)) {
+            continue;
+        }
+        (void)snprintf(path, sizeof path, "/%s", list.items[i]);
+        BB_TRY(read_attributes(file, path, results));
+        if (strcmp(path, "/results") != 0) {
+            BB_TRY(read_datasets(file, path, true, results));
+            BB_TRY(read_datasets(file, path, false, results));
+        }
+    }
+    BB_TRY(read_datasets(file, "/", false, results));
+done:
+    BB_RELEASE(&list.items);
+    return status;
+}
+
+static bb_status read_file(const char *path, enum contents contents, bb_results **out)
 {
     bb_status status = BB_OK;
     bb_results *results = NULL;
@@ -259,11 +373,24 @@ bb_status bb_reader_read(const char *path, bb_results **out)
     BB_TRY(bb_disk_file_check(path));
     READ_TRY(file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT));
     BB_TRY(bb_results_create(&results));
-    BB_TRY(read_all(file, results));
+    BB_TRY(read_checked(file, results));
+    if (contents != RESULTS) {
+        BB_TRY(read_rest(file, contents == EVERYTHING, results));
+    }
     *out = results;
     results = NULL;
 done:
     bb_results_destroy(&results);
     (void)H5Fclose(file);
     return status;
+}
+
+bb_status bb_reader_read(const char *path, bb_results **out)
+{
+    return read_file(path, RESULTS, out);
+}
+
+bb_status bb_reader_read_all(const char *path, bool operators, bb_results **out)
+{
+    return read_file(path, operators ? EVERYTHING : GROUPS, out);
 }

@@ -7,10 +7,16 @@
 
 #include "sim/output/results.h"
 
-/// Reads the root's attributes and everything in /results, and holds them to the digest that the
-/// file carries. Errors: BB_IO (not a file of this program, incomplete, damaged), BB_MEMORY. Owner
-/// of
-/// `*out`: the caller.
+/// Reads the root's axes and texts and everything in /results, and holds them to the digest that
+/// the file carries. Errors: BB_IO (not a file of this program, incomplete, damaged), BB_MEMORY.
+/// Owner of `*out`: the caller.
 BB_CHECKED bb_status bb_reader_read(const char *path, bb_results **out);
+
+/// Reads every group: datasets, axes and attributes (numbers and texts), /provenance included, as
+/// they were before they were written; groups and datasets in the order of their names. The digest
+/// holds /results alone, checksums the other large datasets. /operators, whose matrices may not fit
+/// in memory, is read with `operators` only, as datasets "operators/<name>". Errors and owner as
+/// above.
+BB_CHECKED bb_status bb_reader_read_all(const char *path, bool operators, bb_results **out);
 
 #endif

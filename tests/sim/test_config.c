@@ -35,7 +35,7 @@ static bb_status load(const char *path, const char *const *overrides, bb_index c
                       bb_problems *problems, bb_config **out)
 {
     const bb_schema *schemas[] = {&toy_schema};
-    const bb_config_request request = {path, overrides, count, schemas, 1};
+    const bb_config_request request = {path, overrides, count, schemas, 1, NULL, 0};
     return bb_config_load(&request, problems, out);
 }
 

@@ -55,7 +55,7 @@ static bb_status read_mutant(void *context)
     bb_results *results = NULL;
     char got[BB_DIGEST_BYTES];
     (void)context;
-    BB_TRY(bb_reader_read("m.h5", &results));
+    BB_TRY(bb_reader_read_all("m.h5", true, &results));
     BB_TRY(bb_results_digest(results, false, got));
     BB_REQUIRE(strcmp(got, digest) == 0, BB_INTERNAL, "results changed in silence");
 done:
@@ -128,6 +128,101 @@ static void foreign_files_are_refused(void **state)
     bb_results_destroy(&results);
     check_fails(bb_reader_read("foreign.h5", &results), BB_IO, "not a result file of bitbudget");
     assert_null(results);
+}
+
+static bb_status write_file(const char *temporary, void *context)
+{
+    return bb_image_write(context, temporary);
+}
+
+// The fixture with two groups more, an operator, and a text longer than any buffer.
+static bb_results *write_groups(const char *path)
+{
+    static const double matrix[6] = {1, 2, 3, 4, 5, 6};
+    static const double kept[2] = {1.0, 0.0};
+    static const char *const typed[] = {"title: é\n", "base: x\n"};
+    static double copy[6];
+    static char flags[6000];
+    bb_results *results = NULL;
+    memcpy(copy, matrix, sizeof copy);
+    memset(flags, 'f', sizeof flags - 1);
+    const bb_view view = bb_view_matrix(copy, 2, 3);
+    const bb_matrix_source source = bb_matrix_source_dense(&view, "C", "m/K");
+    check_ok(bb_results_create(&results));
+    check_ok(fixture_fill(results));
+    check_ok(bb_results_text_axis(results, "provenance/config_file", "files", 2, typed));
+    check_ok(
+        bb_results_texts(results, "provenance/config_as_typed", "texts", "config_file", typed));
+    check_ok(bb_results_note(results, "provenance", "flags", flags));
+    check_ok(bb_results_note(results, "provenance", "empty", ""));
+    check_ok(bb_results_axis(results, "promise/trial", "1", "trial", 2, kept));
+    check_ok(bb_results_measured(results, "promise/time_s", "s", "times", "trial", kept));
+    check_ok(bb_results_values(results, "promise/by", "1", "shared", "trial, wavelength", NULL));
+    check_ok(bb_results_operator(results, "C", "rows for a test", &source));
+    check_ok(bb_provenance_end(results));
+    check_ok(bb_file_write_by(path, true, write_file, results));
+    return results;
+}
+
+static void check_same_dataset(const bb_dataset *got, const bb_dataset *expected)
+{
+    assert_non_null(got);
+    assert_string_equal(got->unit, expected->unit);
+    assert_string_equal(got->long_name, expected->long_name);
+    assert_int_equal(got->is_axis, expected->is_axis);
+    assert_int_equal(got->is_text, expected->is_text);
+    assert_int_equal(got->measured, expected->measured);
+    assert_int_equal(got->rank, expected->rank);
+    assert_int_equal(got->count, expected->count);
+    for (int a = 0; a < got->rank; ++a) {
+        assert_string_equal(got->axes[a], expected->axes[a]);
+    }
+    for (bb_index i = 0; i < got->count && got->is_text; ++i) {
+        assert_string_equal(got->texts[i], expected->texts[i]);
+    }
+    if (!got->is_text) {
+        assert_memory_equal(got->numbers, expected->numbers, (size_t)got->count * sizeof(double));
+    }
+}
+
+static void every_group_comes_back(void **state)
+{
+    (void)state;
+    char path[128];
+    int seeds = 0;
+    bb_results *results = NULL;
+    bb_results *written = write_groups("groups.h5");
+    check_ok(bb_reader_read_all("groups.h5", false, &results));
+    assert_int_equal(bb_results_count(results), bb_results_count(written));
+    for (bb_index i = 0; i < bb_results_count(written); ++i) {
+        const bb_dataset *expected = bb_results_dataset(written, i);
+        (void)snprintf(path, sizeof path, "%s%s%s", expected->group,
+                       expected->group[0] == '\0' ? "" : "/", expected->name);
+        check_same_dataset(bb_results_find(results, path), expected);
+    }
+    assert_int_equal(bb_results_note_count(results), bb_results_note_count(written));
+    for (bb_index i = 0; i < bb_results_note_count(written); ++i) {
+        const bb_attribute *expected = bb_results_attribute(written, i);
+        const char *text = bb_results_note_text(results, expected->owner, expected->name);
+        assert_int_equal(text == NULL, expected->text == NULL);
+        if (text != NULL) {
+            assert_string_equal(text, expected->text);
+        }
+        seeds += bb_results_attribute(results, i)->number == 1.0;
+    }
+    assert_int_equal(seeds, 1);
+    bb_results_destroy(&results);
+    check_ok(bb_reader_read_all("groups.h5", true, &results));
+    const bb_dataset *matrix = bb_results_find(results, "operators/C");
+    assert_non_null(matrix);
+    assert_string_equal(matrix->axes[1], "C_column");
+    assert_true(matrix->shape[0] == 2 && matrix->shape[1] == 3 && matrix->numbers[5] == 6.0);
+    bb_results_destroy(&results);
+    check_ok(bb_reader_read("groups.h5", &results));
+    assert_null(bb_results_find(results, "provenance/config_as_typed"));
+    assert_null(bb_results_find(results, "promise/by"));
+    bb_results_destroy(&results);
+    bb_results_destroy(&written);
 }
 
 static bb_status crash(void *context)
@@ -239,6 +334,7 @@ int main(void)
         cmocka_unit_test(truncated_files_are_refused),
         cmocka_unit_test(flipped_bits_are_seen_or_harmless),
         cmocka_unit_test(foreign_files_are_refused),
+        cmocka_unit_test(every_group_comes_back),
         cmocka_unit_test(crashes_and_hangs_become_errors),
         cmocka_unit_test(what_cannot_be_printed_is_not_blamed_on_the_file),
         cmocka_unit_test(handlers_stay_with_the_parent),

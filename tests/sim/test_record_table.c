@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "sim/experiment.h"
 #include "sim/output/provenance.h"
+#include "sim/wafer/wafer_study.h"
 #include "tests/check.h"
 #include "tests/sim/driver.h"
 #include "tests/sim/fixture.h"
@@ -108,8 +109,8 @@ static void a_table_is_the_list_written_out(void **state)
         assert_string_equal(bb_text_string(&resolved), bb_text_string(&expected));
         assert_int_equal(bb_config_table_count(config), cases[i].name != NULL);
         if (cases[i].name != NULL) {
-            assert_string_equal(bb_config_table_name(config, 0), cases[i].name);
-            assert_string_equal(bb_config_table_text(config, 0), table);
+            assert_string_equal(bb_config_table_at(config, 0).name, cases[i].name);
+            assert_string_equal(bb_config_table_at(config, 0).text, table);
             const bb_place place = bb_config_place(config, "scan.layout.1.dose_mj_per_cm2");
             assert_string_equal(place.origin, cases[i].name);
             assert_int_equal(place.line, 5);
@@ -203,12 +204,51 @@ static void results_keep_the_tables(void **state)
     }
 }
 
+// What a plan keeps of a study makes it again where its files are gone.
+static void kept_files_stand_for_tables(void **state)
+{
+    (void)state;
+    bb_problems problems = {0};
+    bb_config_base *base = NULL;
+    bb_config_base *again = NULL;
+    bb_config *config = NULL;
+    bb_config_file files[4];
+    put_file("kept.csv", table);
+    put_study("kept.yaml", "  layout: kept.csv\n");
+    const bb_schema *schemas[] = {bb_experiments.rows[0]->schema};
+    bb_config_request request = {.path = "kept.yaml", .schemas = schemas, .schema_count = 1};
+    check_ok(bb_config_base_read(&request, &problems, &base));
+    request.file_count = bb_config_base_file_count(base);
+    assert_int_equal(request.file_count, 3);
+    for (bb_index i = 0; i < request.file_count; ++i) {
+        files[i] = bb_config_base_file(base, i);
+    }
+    assert_string_equal(files[2].name, "kept.csv");
+    request.files = files;
+    assert_int_equal(remove("kept.csv"), 0);
+    check_ok(bb_config_base_read(&request, &problems, &again));
+    const char *const override = "scan.layout.0.dose_mj_per_cm2=12.5";
+    check_ok(bb_config_base_bind(again, &override, 1, &problems, &config));
+    const bb_wafer_study *study = bb_config_study(config);
+    const bb_field_place *places = study->scan.layout.items;
+    assert_int_equal(study->scan.layout.count, 2);
+    assert_true(places[0].dose_mj_per_cm2 == 12.5 && places[1].dose_mj_per_cm2 == 41.25);
+    bb_config_destroy(&config);
+    bb_config_base_destroy(&again);
+    request.file_count = 2;
+    check_fails(bb_config_base_read(&request, &problems, &again), BB_IO,
+                "table 'kept.csv' is not among the 2 files that were kept");
+    bb_config_base_destroy(&base);
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_table_is_the_list_written_out),
         cmocka_unit_test(what_is_wrong_is_said_at_its_place),
         cmocka_unit_test(results_keep_the_tables),
+        cmocka_unit_test(kept_files_stand_for_tables),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }

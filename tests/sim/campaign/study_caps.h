@@ -65,7 +65,7 @@ static const study_cap study_caps[] = {
     {"wafer", "scan.field_height_mm", 15, 100, .reason = "likewise"},
     {"wafer", "scan.fields", 0, 6, .items = 2, .always = true, .reason = "scored fields, time"},
     {"wafer", "scan.sequence", 0, 12, .items = 6, .reason = "fields that exist"},
-    {"wafer", "scan.layout", .items = 2, .reason = "fields that do not overlap"},
+    {"wafer", "scan.layout", .items = 1, .reason = "fields that do not overlap"},
     {"wafer", "scan.layout.x_mm", -60, 60, .grid = 60, .reason = "likewise, on the wafer"},
     {"wafer", "scan.layout.y_mm", -60, 60, .grid = 60, .reason = "likewise"},
     {"wafer", "scan.layout.order", 0, 20, .reason = "in all or in none"},
