@@ -16,6 +16,7 @@ enum {
     DEVICE = FIRST_LONG,
     THREADS,
     FORCE,
+    FIELDS,
     WITHIN,
     LIST,
     RESOLVED,
@@ -31,6 +32,7 @@ static const struct option long_options[] = {
     {"device", required_argument, NULL, DEVICE},
     {"threads", required_argument, NULL, THREADS},
     {"force", no_argument, NULL, FORCE},
+    {"fields", no_argument, NULL, FIELDS},
     {"quiet", no_argument, NULL, 'q'},
     {"verbose", no_argument, NULL, 'v'},
     {"within", required_argument, NULL, WITHIN},
@@ -51,11 +53,11 @@ static unsigned bit_of(int option)
         int option;
         unsigned bit;
     } bits[] = {
-        {'o', BB_OPTION_OUTPUT},    {DEVICE, BB_OPTION_DEVICE},  {THREADS, BB_OPTION_THREADS},
-        {FORCE, BB_OPTION_FORCE},   {'q', BB_OPTION_LEVEL},      {'v', BB_OPTION_LEVEL},
-        {WITHIN, BB_OPTION_WITHIN}, {LIST, BB_OPTION_LIST},      {RESOLVED, BB_OPTION_RESOLVED},
-        {DUMP, BB_OPTION_DUMP},     {QUICK, BB_OPTION_QUICK},    {CHECKPOINT, BB_OPTION_RESTART},
-        {EVERY, BB_OPTION_RESTART}, {RESUME, BB_OPTION_RESTART},
+        {'o', BB_OPTION_OUTPUT},         {DEVICE, BB_OPTION_DEVICE}, {THREADS, BB_OPTION_THREADS},
+        {FIELDS, BB_OPTION_FIELDS},      {FORCE, BB_OPTION_FORCE},   {'q', BB_OPTION_LEVEL},
+        {'v', BB_OPTION_LEVEL},          {WITHIN, BB_OPTION_WITHIN}, {LIST, BB_OPTION_LIST},
+        {RESOLVED, BB_OPTION_RESOLVED},  {DUMP, BB_OPTION_DUMP},     {QUICK, BB_OPTION_QUICK},
+        {CHECKPOINT, BB_OPTION_RESTART}, {EVERY, BB_OPTION_RESTART}, {RESUME, BB_OPTION_RESTART},
     };
     for (size_t i = 0; i < sizeof bits / sizeof bits[0]; ++i) {
         if (bits[i].option == option) {
@@ -86,6 +88,9 @@ static bb_status take_value(int option, const char *value, bb_options *out)
         break;
     case DUMP:
         out->dump = value;
+        break;
+    case FIELDS:
+        out->fields = true;
         break;
     case FORCE:
         out->force = true;

@@ -14,6 +14,7 @@ enum {
     BB_OPTION_DEVICE = 1 << 1,   ///< --device WORD
     BB_OPTION_THREADS = 1 << 2,  ///< --threads N
     BB_OPTION_FORCE = 1 << 3,    ///< --force
+    BB_OPTION_FIELDS = 1 << 20,  ///< --fields
     BB_OPTION_LEVEL = 1 << 4,    ///< -q, -v
     BB_OPTION_WITHIN = 1 << 5,   ///< --within PRICE
     BB_OPTION_LIST = 1 << 6,     ///< --list
@@ -38,6 +39,7 @@ typedef struct bb_options {
     bb_index threads;          ///< all online processors unless given
     double within;             ///< NaN unless given
     bool force;
+    bool fields;
     bool list;
     bool resolved;
     bool quick;

@@ -245,6 +245,8 @@ bb_status bb_config_load(const bb_config_request *request, bb_problems *problems
     if (base->schema == NULL) {
         BB_TRY(count_problems(base, problems));
     }
+    BB_REQUIRE(base->schema != NULL, BB_INTERNAL, "%s: no experiment, and no problem with it",
+               request->path);
     BB_TRY(bb_config_base_bind(base, NULL, 0, problems, &config));
     config->own = base;
     base = NULL;
