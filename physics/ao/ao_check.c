@@ -44,7 +44,7 @@ static bb_status check_ranges(const bb_schema *schema, const void *object, const
             BB_REQUIRE((key->optional && value == BB_INTEGER_UNSET) || in_range(key, (double)value),
                        BB_INVALID, "%s.%s = %td, expected %g..%g", path, key->name, value,
                        key->minimum, key->maximum);
-        } else if (key->kind == BB_KEY_GROUP) {
+        } else if (key->kind == BB_KEY_GROUP && key->pattern == NULL) {
             char inner[64];
             (void)snprintf(inner, sizeof inner, "%s.%s", path, key->name);
             BB_TRY(check_ranges(key->schema, member, inner));

@@ -136,6 +136,7 @@ static const bb_key guide_star_keys[] = {
     {.name = "lenslets", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 1000.0,
      .offset = offsetof(bb_guide_star_config, lenslets), .optional = true,
      .meaning = "Overrides sensors.lenslets."},
+    BB_ASTERISM_KEYS(bb_guide_star_config, "stars"),
     {NUMBER(bb_guide_star_config, shift_x_m, "m", -200.0, 200.0,
             "Shift of the lenslet grid against the pupil, x."),
      .default_text = "0.0"},
@@ -204,6 +205,7 @@ const bb_schema bb_target_schema = BB_SCHEMA("targets", bb_target_config, target
 // clang-format on
 
 bb_pupil bb_ao_config_pupil(const bb_ao_config *config)
+    BB_ASTERISM_KEYS(bb_target_config, "targets"),
 {
     return (bb_pupil){.obstruction = config->telescope->obstruction,
                       .mask = config->pupil_mask,

@@ -10,6 +10,7 @@
 #define BB_PHYSICS_AO_AO_CONFIG_H
 
 #include "core/schema.h"
+#include "physics/ao/asterism.h"
 #include "physics/ao/guide_star_kind.h"
 #include "physics/ao/pupil.h"
 #include "physics/ao/score/score_config.h"
@@ -92,7 +93,8 @@ typedef enum bb_launch {
 /// A guide star and the sensor that looks at it. Optional members, unset, take the value of the
 /// sensors' defaults.
 typedef struct bb_guide_star_config {
-    int kind; ///< BB_GUIDE_STAR_..., index into bb_guide_star_kinds
+    int kind;             ///< BB_GUIDE_STAR_..., index into bb_guide_star_kinds
+    bb_asterism asterism; ///< of the file alone
     double x_arcsec;
     double y_arcsec;
     bb_star_settings settings; ///< optional, those that its kind takes
@@ -120,6 +122,7 @@ typedef struct bb_target_config {
     bb_index lenslets; ///< of the truth sensor and its mirror; optional: sensors.lenslets
 } bb_target_config;
 
+    bb_asterism asterism; ///< of the file alone
 extern const char *const bb_profile_names[]; ///< NULL-terminated, by bb_profile
 
 extern const bb_schema bb_telescope_schema;

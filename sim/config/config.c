@@ -6,6 +6,7 @@
 #include "sim/config/binding.h"
 #include "sim/config/emission.h"
 #include "sim/config/layer.h"
+#include "sim/config/record_pattern.h"
 #include "sim/config/record_table.h"
 #include "sim/config/suggestion.h"
 
@@ -213,6 +214,7 @@ static bb_status bind(const bb_config_base *base, const char *const *overrides, 
     }
     BB_TRY(draw_seed(config));
     BB_TRY(bb_record_tables_open(&config->arena, schema, config->tree, &config->tables, problems));
+    BB_TRY(bb_record_patterns_spread(&config->arena, schema, config->tree, problems));
     BB_TRY(bb_arena_zeroed(&config->arena, 1, schema->bytes, &config->study));
     BB_TRY(bb_binding_bind(&config->arena, schema, config->tree, "", problems, config->study));
     BB_TRY(count_problems(base, problems));
