@@ -68,6 +68,8 @@ static const study_cap study_caps[] = {
     {"wafer", "scan.layout", .items = 1, .reason = "fields that do not overlap"},
     {"wafer", "scan.layout.x_mm", -60, 60, .grid = 60, .reason = "likewise, on the wafer"},
     {"wafer", "scan.layout.y_mm", -60, 60, .grid = 60, .reason = "likewise"},
+    {"wafer", "scan.layout.direction", .never = true,
+     .reason = "five words for two senses, of which a list of one field would meet few"},
     {"wafer", "scan.layout.order", 0, 20, .reason = "in all or in none"},
     {"wafer", "scan.dose_map", .items = 1, .reason = "a full grid is not met by chance"},
     {"wafer", "scan.dose_map.x_mm", -8, 8, .reason = "within a field"},
