@@ -53,6 +53,16 @@ enum { BB_LIST_ALL = -1 };
 
 typedef struct bb_schema bb_schema;
 
+/// A group in a record that stands for several such records, which differ in two numbers alone:
+/// {kind: lgs, ring: {count: 3, radius: 20}} for three of {kind: lgs, x: .., y: ..}. Whoever reads
+/// a configuration writes them out; in the struct of a record the group stays unset.
+typedef struct bb_pattern {
+    const char *keys[2]; ///< of the record
+    /// Records that a bound group stands for, and the numbers of one of them.
+    bb_index (*count)(const void *group);
+    void (*place)(const void *group, bb_index item, double out[2]);
+} bb_pattern;
+
 typedef struct bb_key {
     const char *name;
     bb_key_kind kind;
@@ -68,6 +78,8 @@ typedef struct bb_key {
     const char *const *choices; ///< NULL-terminated words of BB_KEY_CHOICE and BB_KEY_CHOICES
     const bb_schema *schema;    ///< of groups and records
     const char *shorthand;      ///< groups: a plain value stands for {shorthand: value}
+    bool tabular;               ///< records: a file name stands for its rows, columns named as keys
+    const bb_pattern *pattern;  ///< groups of records: the group is a pattern
     const char *meaning;        ///< one line for the user
 } bb_key;
 

@@ -58,6 +58,8 @@ typedef struct bb_experiment {
     bool (*has_sheet)(const void *study); ///< whether a study's results have `sheet`
     const char *sheet;     ///< group that is written as CSV too where a result has it; NULL: none
     const char *operators; ///< what --dump offers, "Cmm,Ctm"; NULL for nothing
+    /// Appends the fields that a study exposes, `check --fields`; NULL: it has none.
+    bb_status (*list_fields)(const void *study, bb_text *out);
     /// Appends what is shown of results below the table; NULL for nothing.
     bb_status (*report)(const bb_results *results, bb_text *out);
     /// XDMF of the results, to stand beside the HDF5 file `file` (no folder); NULL for none.

@@ -16,6 +16,7 @@ enum {
     DEVICE = FIRST_LONG,
     THREADS,
     FORCE,
+    FIELDS,
     WITHIN,
     LIST,
     RESOLVED,
@@ -49,6 +50,7 @@ static const struct option long_options[] = {
     {"device", required_argument, NULL, DEVICE},
     {"threads", required_argument, NULL, THREADS},
     {"force", no_argument, NULL, FORCE},
+    {"fields", no_argument, NULL, FIELDS},
     {"quiet", no_argument, NULL, 'q'},
     {"verbose", no_argument, NULL, 'v'},
     {"within", required_argument, NULL, WITHIN},
@@ -97,7 +99,7 @@ static unsigned bit_of(int option)
         {JOBS, BB_OPTION_SWEEP},    {NODES, BB_OPTION_SWEEP},      {SHARD, BB_OPTION_SWEEP},
         {ONLY, BB_OPTION_SWEEP},    {CSV, BB_OPTION_SWEEP},        {PARTIAL, BB_OPTION_SWEEP},
         {SLURM, BB_OPTION_SWEEP},   {PRINT_ONLY, BB_OPTION_SWEEP}, {KIND, BB_OPTION_PICTURE},
-        {SIZE, BB_OPTION_PICTURE},  {SCRIPT, BB_OPTION_PICTURE},
+        {SIZE, BB_OPTION_PICTURE},  {SCRIPT, BB_OPTION_PICTURE},   {FIELDS, BB_OPTION_FIELDS},
     };
     for (size_t i = 0; i < sizeof bits / sizeof bits[0]; ++i) {
         if (bits[i].option == option) {
@@ -150,6 +152,8 @@ static bool *flag_of(int option, bb_options *out)
     switch (option) {
     case 'h':
         return &out->help;
+    case FIELDS:
+        return &out->fields;
     case FORCE:
         return &out->force;
     case LIST:

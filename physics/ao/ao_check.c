@@ -44,12 +44,39 @@ static bb_status check_ranges(const bb_schema *schema, const void *object, const
             BB_REQUIRE((key->optional && value == BB_INTEGER_UNSET) || in_range(key, (double)value),
                        BB_INVALID, "%s.%s = %td, expected %g..%g", path, key->name, value,
                        key->minimum, key->maximum);
-        } else if (key->kind == BB_KEY_GROUP) {
+        } else if (key->kind == BB_KEY_GROUP && key->pattern == NULL) {
             char inner[64];
             (void)snprintf(inner, sizeof inner, "%s.%s", path, key->name);
             BB_TRY(check_ranges(key->schema, member, inner));
         }
     }
+done:
+    return status;
+}
+
+// Layers by strength or by Cn2, all alike, and what scales them given once.
+static bb_status check_strengths(const bb_atmosphere_config *atmosphere)
+{
+    bb_status status = BB_OK;
+    const bb_layer_config *layers = atmosphere->layers.items;
+    const bool seeing = atmosphere->seeing_arcsec > 0.0;
+    const bool by_cn2 = atmosphere->layers.count > 0 && !isnan(layers[0].cn2_m13);
+    double sum = 0.0;
+    BB_REQUIRE(isnan(atmosphere->r0_m) || !seeing, BB_INVALID,
+               "atmosphere.seeing_arcsec = %g beside r0_m = %g, expected one of them",
+               atmosphere->seeing_arcsec, atmosphere->r0_m);
+    for (bb_index l = 0; l < atmosphere->layers.count; ++l) {
+        BB_REQUIRE(isnan(layers[l].cn2_m13) == !by_cn2 && isnan(layers[l].strength) == by_cn2,
+                   BB_INVALID,
+                   "atmosphere.layers[%td]: expected strength in all layers, or cn2_m13 in all", l);
+        sum += bb_atmosphere_layer_strength(&layers[l]);
+    }
+    BB_REQUIRE(atmosphere->layers.count == 0 || sum > 0.0, BB_INVALID,
+               "atmosphere.layers: the strengths sum to %g, expected a positive sum", sum);
+    BB_REQUIRE(!by_cn2 || !seeing, BB_INVALID,
+               "atmosphere.seeing_arcsec: expected none beside layers of cn2_m13, which give r0");
+    BB_REQUIRE(!by_cn2 || isnan(atmosphere->r0_m), BB_INVALID,
+               "atmosphere.r0_m: expected none beside layers of cn2_m13, which give r0");
 done:
     return status;
 }
@@ -69,16 +96,13 @@ static bb_status check_atmosphere(const bb_atmosphere_config *atmosphere)
     BB_REQUIRE(!layers || (atmosphere->layers.count > 0 && atmosphere->layers.items != NULL),
                BB_INVALID, "atmosphere.layers: %td layers, expected at least one",
                atmosphere->layers.count);
-    double sum = 0.0;
     const bb_layer_config *items = atmosphere->layers.items;
     for (bb_index l = 0; layers && l < atmosphere->layers.count; ++l) {
         char path[64];
         (void)snprintf(path, sizeof path, "atmosphere.layers[%td]", l);
         BB_TRY(check_ranges(&bb_layer_schema, &items[l], path));
-        sum += items[l].strength;
     }
-    BB_REQUIRE(profile || sum > 0.0, BB_INVALID,
-               "atmosphere.layers: the strengths sum to %g, expected a positive sum", sum);
+    BB_TRY(check_strengths(atmosphere));
 done:
     return status;
 }

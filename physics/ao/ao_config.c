@@ -56,7 +56,11 @@ static const bb_key layer_keys[] = {
     {NUMBER(bb_layer_config, height_m, "m", 0.0, 100.0e3,
             "Height of the layer above the pupil, at zenith.")},
     {NUMBER(bb_layer_config, strength, "m^(-5/3)", 0.0, 1.0e6,
-            "r0^(-5/3) of the layer at 500 nm and zenith.")},
+            "r0^(-5/3) of the layer at 500 nm and zenith; this or cn2_m13, in all layers."),
+     .optional = true},
+    {NUMBER(bb_layer_config, cn2_m13, "m^(1/3)", 0.0, 1.0e-8,
+            "Integral of Cn2 over the layer, at zenith; r0 follows, and is not given beside it."),
+     .optional = true},
 };
 const bb_schema bb_layer_schema = BB_SCHEMA("layers", bb_layer_config, layer_keys);
 
@@ -75,6 +79,12 @@ static const bb_key atmosphere_keys[] = {
     {NUMBER(bb_atmosphere_config, r0_m, "m", 0.001, 100.0,
               "Fried parameter of all layers at 500 nm and zenith; given, it rescales them."),
      .optional = true},
+    {NUMBER(bb_atmosphere_config, seeing_arcsec, "arcsec", 0.001, 100.0,
+            "In place of r0_m: seeing at zenith, 0.98 lambda/r0, without outer scale; it rescales."),
+     .optional = true},
+    {NUMBER(bb_atmosphere_config, seeing_wavelength_nm, "nm", 100.0, 30.0e3,
+            "Wavelength at which seeing_arcsec is given."),
+     .default_text = "500.0"},
 };
 const bb_schema bb_atmosphere_schema =
     BB_SCHEMA("atmosphere", bb_atmosphere_config, atmosphere_keys);
@@ -126,6 +136,7 @@ static const bb_key guide_star_keys[] = {
     {.name = "kind", .kind = BB_KEY_CHOICE, .choices = bb_guide_star_kind_names,
      .offset = offsetof(bb_guide_star_config, kind),
      .meaning = "Kind of guide star; its defaults are sensors.<kind>."},
+    BB_ASTERISM_KEYS(bb_guide_star_config, "stars"),
     {NUMBER(bb_guide_star_config, x_arcsec, "arcsec", -3600.0, 3600.0, "Direction, x.")},
     {NUMBER(bb_guide_star_config, y_arcsec, "arcsec", -3600.0, 3600.0, "Direction, y.")},
     {SETTING_ABOVE_0(altitude_km, "km", 1.0e6,
@@ -194,6 +205,7 @@ const bb_schema bb_guide_star_schema =
     BB_SCHEMA("guide_stars", bb_guide_star_config, guide_star_keys);
 
 static const bb_key target_keys[] = {
+    BB_ASTERISM_KEYS(bb_target_config, "targets"),
     {NUMBER(bb_target_config, x_arcsec, "arcsec", -3600.0, 3600.0, "Direction, x.")},
     {NUMBER(bb_target_config, y_arcsec, "arcsec", -3600.0, 3600.0, "Direction, y.")},
     {.name = "lenslets", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 1000.0,

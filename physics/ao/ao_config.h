@@ -10,6 +10,7 @@
 #define BB_PHYSICS_AO_AO_CONFIG_H
 
 #include "core/schema.h"
+#include "physics/ao/asterism.h"
 #include "physics/ao/guide_star_kind.h"
 #include "physics/ao/pupil.h"
 #include "physics/ao/score/score_config.h"
@@ -55,17 +56,22 @@ typedef enum bb_profile {
     BB_PROFILE_COUNT
 } bb_profile;
 
+/// Exactly one of `strength` and `cn2_m13` is set, the same in all layers; the other is NaN.
 typedef struct bb_layer_config {
     double height_m; ///< above the pupil, at zenith
     double strength; ///< r0^(-5/3) of this layer, m^(-5/3), at 500 nm and zenith
+    double cn2_m13;  ///< integral of Cn2 over the layer, m^(1/3), at zenith
 } bb_layer_config;
 
-/// Exactly one of `profile` and `layers` is set.
+/// Exactly one of `profile` and `layers` is set, at most one of `r0_m` and `seeing_arcsec`, and
+/// none beside layers of `cn2_m13`.
 typedef struct bb_atmosphere_config {
     int profile;    ///< bb_profile, -1 unset
     bb_list layers; ///< of bb_layer_config
     double outer_scale_m;
-    double r0_m; ///< of the whole profile at 500 nm and zenith; NaN: as the profile says
+    double r0_m;          ///< of the whole profile at 500 nm and zenith; NaN: as the profile says
+    double seeing_arcsec; ///< in place of r0_m: 0.98 lambda/r0, without outer scale; NaN: unset
+    double seeing_wavelength_nm;
 } bb_atmosphere_config;
 
 typedef enum bb_slope_model {
@@ -92,7 +98,8 @@ typedef enum bb_launch {
 /// A guide star and the sensor that looks at it. Optional members, unset, take the value of the
 /// sensors' defaults.
 typedef struct bb_guide_star_config {
-    int kind; ///< BB_GUIDE_STAR_..., index into bb_guide_star_kinds
+    int kind;             ///< BB_GUIDE_STAR_..., index into bb_guide_star_kinds
+    bb_asterism asterism; ///< of the file alone
     double x_arcsec;
     double y_arcsec;
     bb_star_settings settings; ///< optional, those that its kind takes
@@ -115,6 +122,7 @@ typedef struct bb_mirror_config {
 
 /// A direction in which the correction is scored by a noiseless truth sensor.
 typedef struct bb_target_config {
+    bb_asterism asterism; ///< of the file alone
     double x_arcsec;
     double y_arcsec;
     bb_index lenslets; ///< of the truth sensor and its mirror; optional: sensors.lenslets

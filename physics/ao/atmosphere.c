@@ -77,15 +77,19 @@ static void read_layers(const bb_atmosphere_config *config, bb_atmosphere *atmos
         const bb_layer_config *layers = config->layers.items;
         for (bb_index l = 0; l < config->layers.count; ++l) {
             atmosphere->height_m[l] = layers[l].height_m;
-            atmosphere->strength[l] = layers[l].strength;
+            atmosphere->strength[l] = bb_atmosphere_layer_strength(&layers[l]);
             atmosphere->wind_m_per_s[l] = NAN;
         }
     }
 }
 
-// r0 to rescale to, or NaN: the user's before the profile's own.
+// r0 to rescale to, or NaN: the user's, by itself or as seeing, before the profile's own.
 static double wanted_r0(const bb_atmosphere_config *config)
 {
+    if (config->seeing_arcsec > 0.0) {
+        return bb_atmosphere_r0_of_seeing(config->seeing_arcsec,
+                                          1e-9 * config->seeing_wavelength_nm);
+    }
     if (!isnan(config->r0_m) || config->profile < 0 || profiles[config->profile].r0_m == 0.0) {
         return config->r0_m;
     }
@@ -99,6 +103,18 @@ static double total_strength(const bb_atmosphere *atmosphere)
         total += atmosphere->strength[l];
     }
     return total;
+}
+
+double bb_atmosphere_r0_of_seeing(double seeing_arcsec, double wavelength_m)
+{
+    return BB_SEEING_WIDTH * BB_ARCSEC_PER_RADIAN * wavelength_m / seeing_arcsec *
+           pow(BB_R0_WAVELENGTH_M / wavelength_m, 1.2);
+}
+
+double bb_atmosphere_layer_strength(const bb_layer_config *layer)
+{
+    const double k = 2.0 * BB_PI / BB_R0_WAVELENGTH_M;
+    return isnan(layer->strength) ? BB_FRIED * k * k * layer->cn2_m13 : layer->strength;
 }
 
 bb_status bb_atmosphere_create(const bb_atmosphere_config *config, double zenith_angle_deg,

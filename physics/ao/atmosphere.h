@@ -31,6 +31,13 @@ typedef struct bb_atmosphere {
 BB_CHECKED bb_status bb_atmosphere_create(const bb_atmosphere_config *config,
                                           double zenith_angle_deg, bb_atmosphere *out);
 
+/// r0 at 500 nm, m, of a seeing at a wavelength: r0(lambda) = 0.98 lambda/seeing grows as
+/// lambda^(6/5).
+double bb_atmosphere_r0_of_seeing(double seeing_arcsec, double wavelength_m);
+
+/// Strength of a layer, m^(-5/3), as it is given or by its Cn2: 0.423 k^2 Cn2 dh.
+double bb_atmosphere_layer_strength(const bb_layer_config *layer);
+
 /// Layers of a configuration.
 bb_index bb_atmosphere_layers(const bb_atmosphere_config *config);
 

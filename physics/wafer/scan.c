@@ -2,11 +2,9 @@
 #include "physics/wafer/scan.h"
 
 #include "core/memory.h"
+#include "physics/wafer/field_layout.h"
 
 #include <math.h>
-
-// Fields with at most this part of their area inside the usable radius are left out.
-static const double LEAST_PART = 0.05;
 
 static double clamp(double value, double low, double high)
 {
@@ -39,7 +37,7 @@ double bb_scan_area_inside(double radius, double x0, double x1, double y0, doubl
     return clipped_height(radius, start, right, y1) - clipped_height(radius, start, right, y0);
 }
 
-static double part_inside(const bb_scan *scan, const bb_field *field)
+double bb_scan_part_inside(const bb_scan *scan, const bb_field *field)
 {
     double width = scan->field_width;
     double height = scan->field_height;
@@ -66,20 +64,21 @@ static bb_status append(bb_scan *scan, bb_index *capacity, bb_field field)
 }
 
 // Rows of even number among the kept ones run from left to right.
-static bb_status lay_out(bb_scan *scan)
+static bb_status lay_out(double offset_x, double offset_y, bb_scan *scan)
 {
+    const double reach_x = scan->usable_radius + fabs(offset_x);
+    const double reach_y = scan->usable_radius + fabs(offset_y);
     bb_index capacity = 0;
-    bb_index columns = (bb_index)ceil(scan->usable_radius / scan->field_width);
-    bb_index rows = (bb_index)ceil(scan->usable_radius / scan->field_height + 0.5);
+    bb_index columns = (bb_index)ceil(reach_x / scan->field_width);
+    bb_index rows = (bb_index)ceil(reach_y / scan->field_height + 0.5);
     bool rightward = true;
     for (bb_index row = -rows; row <= rows; ++row) {
         bb_index before = scan->field_count;
         for (bb_index i = 0; i < 2 * columns; ++i) {
             bb_field field = {.row = row, .column = rightward ? i - columns : columns - 1 - i};
-            field.x = ((double)field.column + 0.5) * scan->field_width;
-            field.y = (double)row * scan->field_height;
-            field.full = is_full(scan, &field);
-            if (part_inside(scan, &field) > LEAST_PART) {
+            field.x = ((double)field.column + 0.5) * scan->field_width + offset_x;
+            field.y = (double)row * scan->field_height + offset_y;
+            if (bb_scan_part_inside(scan, &field) > BB_SCAN_LEAST_PART) {
                 BB_RETURN_IF_FAILED(append(scan, &capacity, field));
             }
         }
@@ -120,15 +119,30 @@ done:
     return status;
 }
 
-// Sense, time and dose of every exposure.
+// The grid's fields in the order wanted.
+static bb_status place_grid(const bb_scan_config *config, bb_scan *scan)
+{
+    bb_status status = BB_OK;
+    BB_TRY(lay_out(1e-3 * config->offset_x_mm, 1e-3 * config->offset_y_mm, scan));
+    BB_REQUIRE(scan->field_count > 0, BB_INVALID, "no field of %g x %g mm lies within %g mm",
+               config->field_width_mm, config->field_height_mm, config->usable_radius_mm);
+    BB_TRY(reorder(config, scan));
+    for (bb_index e = 0; e < scan->field_count; ++e) {
+        scan->fields[e].up = e % 2 == 0;
+        scan->fields[e].dose = 10.0 * config->dose_mj_per_cm2;
+    }
+done:
+    return status;
+}
+
+// Time of every exposure, and doses of single ones.
 static bb_status assign(const bb_scan_config *config, bb_scan *scan)
 {
     bb_status status = BB_OK;
     const bb_field_dose *doses = config->doses.items;
     for (bb_index e = 0; e < scan->field_count; ++e) {
-        scan->fields[e].up = e % 2 == 0;
+        scan->fields[e].full = is_full(scan, &scan->fields[e]);
         scan->fields[e].first_step = e * (scan->light_steps + scan->dark_steps);
-        scan->fields[e].dose = 10.0 * config->dose_mj_per_cm2;
     }
     for (bb_index d = 0; d < config->doses.count; ++d) {
         BB_REQUIRE(doses[d].exposure < scan->field_count, BB_INVALID,
@@ -181,11 +195,12 @@ bb_status bb_scan_create(const bb_scan_config *config, double step, bb_scan **ou
     scan->light_steps = config->light_steps;
     scan->dark_steps = config->dark_steps;
     scan->speed = scan->travel / ((double)config->light_steps * step);
-    BB_TRY(lay_out(scan));
-    BB_REQUIRE(scan->field_count > 0, BB_INVALID, "no field of %g x %g mm lies within %g mm",
-               config->field_width_mm, config->field_height_mm, config->usable_radius_mm);
-    BB_TRY(reorder(config, scan));
+    BB_TRY(config->layout.count > 0 ? bb_field_layout_place(config, scan)
+                                    : place_grid(config, scan));
     BB_TRY(assign(config, scan));
+    if (config->dose_map.count > 0) {
+        BB_TRY(bb_dose_map_create(config, &scan->dose_map));
+    }
     BB_TRY(check_scored(config, scan->field_count));
     *out = scan;
     scan = NULL;
@@ -223,6 +238,7 @@ void bb_scan_destroy(bb_scan **scan)
     if (scan == NULL || *scan == NULL) {
         return;
     }
+    bb_dose_map_destroy(&(*scan)->dose_map);
     BB_RELEASE(&(*scan)->fields);
     BB_RELEASE(scan);
 }

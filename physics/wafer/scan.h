@@ -2,11 +2,13 @@
 //
 // Fields on the wafer, the order and timing of their exposure, and the slit that sweeps them.
 //
-// Layout: edges of field columns on x = 0, a row of fields centred on y = 0; fields with more than
-// 5 % of their area inside the usable radius are kept (96 for 26 x 33 mm in 147 mm). Order: rows
-// from the lowest y up, the first from left to right, then alternately (meander); scans run up (to
+// Grid: edges of field columns on x = 0, a row of fields centred on y = 0; fields with more than 5
+// % of their area inside the usable radius are kept (96 for 26 x 33 mm in 147 mm). Order: rows from
+// the lowest y up, the first from left to right, then alternately (meander); scans run up (to
 // greater y) in even and down in odd exposures. A given order takes fields of the meander in a
 // sequence of its own, where scans alternate likewise.
+//
+// A layout (field_layout.h) takes the place of all that; offsets shift grid and layout alike.
 //
 // Slit: an arc of chord field width, y = y_slit(t) + arc(x), arc(x) = sqrt(Ra^2 - (x - Xc)^2) - Ra,
 // and width w along y. At a point, s = y_slit(t) + arc(x) - y, and the fraction of the dose that an
@@ -16,13 +18,17 @@
 #ifndef BB_PHYSICS_WAFER_SCAN_H
 #define BB_PHYSICS_WAFER_SCAN_H
 
+#include "physics/wafer/dose_map.h"
 #include "physics/wafer/wafer_config.h"
+
+/// Fields with at most this part of their area inside the usable radius are not exposed.
+#define BB_SCAN_LEAST_PART 0.05
 
 typedef struct bb_field {
     double x; ///< centre, m
     double y;
-    bb_index column;     ///< column of the layout; column 0 starts at x = 0
-    bb_index row;        ///< row of the layout; row 0 is centred on y = 0
+    bb_index column;     ///< column of the grid; column 0 starts at its offset; 0 in a layout
+    bb_index row;        ///< row of the grid; row 0 is centred on its offset; 0 in a layout
     double dose;         ///< J/m2 at the resist
     bool up;             ///< scanned to greater y
     bool full;           ///< wholly inside the usable radius
@@ -43,12 +49,14 @@ typedef struct bb_scan {
     bb_index light_steps;
     bb_index dark_steps;
     bb_index field_count;
-    bb_field *fields; ///< [field_count], in order of exposure
+    bb_field *fields;      ///< [field_count], in order of exposure
+    bb_dose_map *dose_map; ///< of every field; NULL: its dose throughout
 } bb_scan;
 
 /// Lays out all fields of a wafer. `step` is the time step in s. Errors: BB_INVALID (an arc radius
 /// of at most half the field width, no field, a scored field or a dose beyond the last, a sequence
-/// without order given or the reverse, a field of it beyond the last or twice), BB_MEMORY.
+/// without order given or the reverse, a field of it beyond the last or twice, those of a layout
+/// and of a dose map), BB_MEMORY.
 BB_CHECKED bb_status bb_scan_create(const bb_scan_config *config, double step, bb_scan **out);
 
 /// y_slit of a field at `time` s after its first light step began, m; any time may be asked.
@@ -60,6 +68,9 @@ double bb_scan_arc(const bb_scan *scan, const bb_field *field, double x);
 /// Fraction of the dose that point (x, y) of the field gets in light step `step` (0 is the first).
 double bb_scan_dose_fraction(const bb_scan *scan, const bb_field *field, bb_index step, double x,
                              double y);
+
+/// Part of a field's area inside the usable radius, 0 to 1.
+double bb_scan_part_inside(const bb_scan *scan, const bb_field *field);
 
 /// Part of the rectangle [x0, x1] x [y0, y1] inside a circle around (0, 0), m2, in closed form.
 double bb_scan_area_inside(double radius, double x0, double x1, double y0, double y1);

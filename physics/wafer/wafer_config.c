@@ -174,6 +174,33 @@ static const bb_key dose_keys[] = {
 };
 static const bb_schema dose_schema = BB_SCHEMA("doses", bb_field_dose, dose_keys);
 
+static const char *const directions[] = {"up", "down", "1", "+1", "-1", NULL};
+
+// clang-format off
+static const bb_key place_keys[] = {
+    REAL(bb_field_place, x_mm, "mm", -225.0, 225.0, NULL, "x of the field's centre."),
+    REAL(bb_field_place, y_mm, "mm", -225.0, 225.0, NULL, "y of the field's centre."),
+    {.name = "dose_mj_per_cm2", .kind = BB_KEY_DOUBLE, .unit = "mJ/cm2",
+     .offset = offsetof(bb_field_place, dose_mj_per_cm2), .minimum = 0.0, .maximum = 1000.0,
+     .optional = true, .meaning = "Its dose at the resist; unset: scan.dose_mj_per_cm2."},
+    {.name = "direction", .kind = BB_KEY_CHOICE, .choices = directions,
+     .offset = offsetof(bb_field_place, direction), .optional = true,
+     .meaning = "Scanned to greater y (up, 1) or to lesser (down, -1); unset: up in even exposures, "
+                "down in odd ones."},
+    {.name = "order", .kind = BB_KEY_INTEGER, .unit = "1",
+     .offset = offsetof(bb_field_place, order), .minimum = 0.0, .maximum = 1e6, .optional = true,
+     .meaning = "Exposed by rising order, each once; unset, then in all: as they are written."},
+};
+static const bb_schema place_schema = BB_SCHEMA("layout", bb_field_place, place_keys);
+
+static const bb_key dose_point_keys[] = {
+    REAL(bb_dose_point, x_mm, "mm", -50.0, 50.0, NULL, "x from the field's centre."),
+    REAL(bb_dose_point, y_mm, "mm", -50.0, 50.0, NULL, "y from the field's centre."),
+    REAL(bb_dose_point, relative_dose, "1", 0.0, 10.0, NULL, "Dose there over the field's dose."),
+};
+static const bb_schema dose_point_schema = BB_SCHEMA("dose_map", bb_dose_point, dose_point_keys);
+// clang-format on
+
 static const bb_key scan_keys[] = {
     REAL(bb_scan_config, field_width_mm, "mm", 1.0, 100.0, "26.0",
          "Width of a field, along the slit."),
@@ -181,6 +208,29 @@ static const bb_key scan_keys[] = {
          "Height of a field, along the scan."),
     POSITIVE(bb_scan_config, usable_radius_mm, "mm", 0.0, 225.0, "147.0",
              "Fields with over 5 % of their area inside are exposed; points inside are scored."),
+    REAL(bb_scan_config, offset_x_mm, "mm", -100.0, 100.0, "0.0",
+         "x of the exposure grid, or of a layout's zero, from the centre of the wafer."),
+    REAL(bb_scan_config, offset_y_mm, "mm", -100.0, 100.0, "0.0",
+         "y of the exposure grid, or of a layout's zero, from the centre of the wafer."),
+    {.name = "layout",
+     .kind = BB_KEY_RECORDS,
+     .schema = &place_schema,
+     .tabular = true,
+     .optional = true,
+     .offset = offsetof(bb_scan_config, layout),
+     .meaning =
+         "Fields by their centres in place of the grid, as a list or as a CSV file with these "
+         "columns; none may overlap or have 5 % or less of its area inside."},
+    {.name = "dose_map",
+     .kind = BB_KEY_RECORDS,
+     .schema = &dose_point_schema,
+     .tabular = true,
+     .optional = true,
+     .offset = offsetof(bb_scan_config, dose_map),
+     .meaning =
+         "Dose within every field over the field's own, on a full grid of points, each for the "
+         "cell to midway of the next; a list or a CSV file. The mean need not be 1: a field's "
+         "energy goes with it."},
     CHOICE(bb_scan_config, order, orders, "meander",
            "Order of exposure: rows in turn, alternate sense; or as `sequence` gives it."),
     {.name = "sequence",

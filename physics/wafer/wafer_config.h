@@ -103,12 +103,41 @@ typedef struct bb_field_dose {
     double dose_mj_per_cm2;
 } bb_field_dose;
 
+/// Sense of a scan, to greater y or to lesser; in words or as tool logs number it.
+typedef enum bb_direction {
+    BB_DIRECTION_UP,
+    BB_DIRECTION_DOWN,
+    BB_DIRECTION_ONE, ///< up, as BB_DIRECTION_PLUS_ONE
+    BB_DIRECTION_PLUS_ONE,
+    BB_DIRECTION_MINUS_ONE, ///< down
+} bb_direction;
+
+/// A record of `layout:`.
+typedef struct bb_field_place {
+    double x_mm; ///< of its centre, in the grid of the exposure
+    double y_mm;
+    double dose_mj_per_cm2; ///< NaN: as of the scan
+    int direction;          ///< bb_direction; -1: alternating
+    bb_index order;         ///< BB_INTEGER_UNSET: as written
+} bb_field_place;
+
+/// A record of `dose_map:`, a point of a full grid.
+typedef struct bb_dose_point {
+    double x_mm; ///< from the centre of a field
+    double y_mm;
+    double relative_dose;
+} bb_dose_point;
+
 /// Keys of `scan:`. Steps are time steps of the mesh.
 typedef struct bb_scan_config {
     double field_width_mm;
     double field_height_mm;
     double usable_radius_mm;
-    int order; ///< bb_scan_order
+    double offset_x_mm; ///< of the grid of the exposure, or of a layout, from the wafer's centre
+    double offset_y_mm;
+    bb_list layout;   ///< bb_field_place: fields in place of the grid; empty: the grid
+    bb_list dose_map; ///< bb_dose_point: relative dose within a field; empty: 1 throughout
+    int order;        ///< bb_scan_order
     bb_list
         sequence;   ///< bb_index: fields by their place in the meander, of order given; else empty
     bb_list fields; ///< bb_index: scored fields by exposure order from 0; BB_LIST_ALL for `all`

@@ -208,13 +208,15 @@ static bb_status create_problem(const bb_ao_config *physics, bb_ao_learning *l)
     const bb_index targets = physics->target_count;
     BB_TRY(BB_ALLOCATE(l->profile.layer_count, &l->layers));
     for (bb_index k = 0; k < l->profile.layer_count; ++k) {
-        l->layers[k] = (bb_layer_config){l->profile.height_m[k], l->profile.strength[k]};
+        l->layers[k] = (bb_layer_config){l->profile.height_m[k], l->profile.strength[k], NAN};
     }
     l->atmosphere = (bb_atmosphere_config){
         .profile = -1,
         .layers = {.items = l->layers, .count = l->profile.layer_count},
         .outer_scale_m = l->profile.outer_scale_m,
         .r0_m = NAN,
+        .seeing_arcsec = NAN,
+        .seeing_wavelength_nm = 500.0,
     };
     l->physics = *physics;
     l->physics.atmosphere = &l->atmosphere;

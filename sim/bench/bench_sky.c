@@ -28,8 +28,11 @@ bb_status bb_bench_sky_create(double diameter_m, double obstruction, bb_index le
 {
     bb_status status = BB_OK;
     const bb_telescope_config telescope = {.diameter_m = diameter_m, .obstruction = obstruction};
-    const bb_atmosphere_config atmosphere = {
-        .profile = BB_PROFILE_MOAO_10, .outer_scale_m = 25.0, .r0_m = NAN};
+    const bb_atmosphere_config atmosphere = {.profile = BB_PROFILE_MOAO_10,
+                                             .outer_scale_m = 25.0,
+                                             .r0_m = NAN,
+                                             .seeing_arcsec = NAN,
+                                             .seeing_wavelength_nm = 500.0};
     bb_sensors_config sensors = {
         .lenslets = lenslets,
         .frame_ms = 4.0,

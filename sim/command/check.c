@@ -16,6 +16,17 @@ static void print_bytes(const char *what, double bytes)
     (void)printf("  %-28s %.1f MB\n", what, 1e-6 * bytes);
 }
 
+static bb_status print_fields(const bb_experiment *experiment, const void *study)
+{
+    bb_status status = BB_OK;
+    bb_text text = {0};
+    BB_TRY(experiment->list_fields(study, &text));
+    (void)printf("\n%s", bb_text_string(&text));
+done:
+    bb_text_release(&text);
+    return status;
+}
+
 bb_status bb_command_check(const bb_options *options, const bb_experiment_table *experiments)
 {
     bb_status status = BB_OK;
@@ -31,6 +42,8 @@ bb_status bb_command_check(const bb_options *options, const bb_experiment_table 
         bb_experiment_find(experiments, bb_config_schema(config)->name);
     BB_TRY(bb_command_output(options, experiment, &path));
     BB_TRY(bb_dump_check(run.dump, experiment->operators));
+    BB_REQUIRE(!options->fields || experiment->list_fields != NULL, BB_INVALID,
+               "--fields: a study of %s exposes no fields", experiment->name);
     BB_TRY(experiment->plan(study, &run, &plan));
     BB_TRY(bb_plan_machine_bytes(&machine_bytes));
     bb_plan_shortage(&plan, machine_bytes, shortage);
@@ -52,6 +65,9 @@ bb_status bb_command_check(const bb_options *options, const bb_experiment_table 
     }
     bool taken = access(path, F_OK) == 0 && !options->force;
     (void)printf("  %-28s %s%s\n", "output", path, taken ? " (exists; --force replaces it)" : "");
+    if (options->fields) {
+        BB_TRY(print_fields(experiment, study));
+    }
     (void)fflush(stdout);
     BB_TRY(bb_plan_require(&plan, machine_bytes, bb_plan_limit_bytes(run.threads)));
     BB_TRY(bb_plan_require_device(&plan));

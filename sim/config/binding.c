@@ -159,19 +159,15 @@ static bb_status bind_text(binder *binding, const bb_key *key, const bb_node *no
     return BB_OK;
 }
 
-// What a file names lies beside that file, what an override names beside the user.
 static bb_status bind_path(binder *binding, const bb_key *key, const bb_node *node,
                            const char *path, const char **out)
 {
     bb_status status = BB_OK;
     const char *name = NULL;
     BB_TRY(bind_text(binding, key, node, path, &name));
-    if (name == NULL) {
-        goto done;
+    if (name != NULL) {
+        BB_TRY(bb_node_path(binding->arena, node, out));
     }
-    const char *slash = node->place.line > 0 ? strrchr(node->place.origin, '/') : NULL;
-    const int folder = name[0] == '/' || slash == NULL ? 0 : (int)(slash - node->place.origin) + 1;
-    BB_TRY(bb_arena_printf(binding->arena, out, "%.*s%s", folder, node->place.origin, name));
 done:
     return status;
 }

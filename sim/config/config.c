@@ -6,6 +6,8 @@
 #include "sim/config/binding.h"
 #include "sim/config/emission.h"
 #include "sim/config/layer.h"
+#include "sim/config/record_pattern.h"
+#include "sim/config/record_table.h"
 #include "sim/config/suggestion.h"
 
 #include <errno.h>
@@ -16,6 +18,7 @@
 struct bb_config_base {
     bb_arena arena;
     bb_layers layers;
+    bb_record_tables tables;
     bb_node *tree;
     const bb_schema *schema;
     bb_text name; // of the file asked for, for messages
@@ -24,7 +27,8 @@ struct bb_config_base {
 struct bb_config {
     bb_arena arena;
     const bb_config_base *base;
-    bb_config_base *own; // NULL where the base is borrowed
+    bb_config_base *own;     // NULL where the base is borrowed
+    bb_record_tables tables; // that its overrides name
     bb_node *tree;
     void *study;
 };
@@ -116,6 +120,8 @@ static bb_status read_base(bb_config_base *base, const bb_config_request *reques
     BB_TRY(bb_layers_read(&base->arena, request->path, &base->layers, problems, &base->tree));
     base->layers.known = NULL;
     base->layers.known_count = 0;
+    base->tables.known = request->files;
+    base->tables.known_count = request->file_count;
     if (base->tree == NULL) {
         goto done;
     }
@@ -125,6 +131,10 @@ static bb_status read_base(bb_config_base *base, const bb_config_request *reques
             BB_TRY(bb_layers_override(&base->arena, base->schema, base->tree, request->overrides[i],
                                       problems));
         }
+    }
+    if (base->schema != NULL) {
+        BB_TRY(
+            bb_record_tables_open(&base->arena, base->schema, base->tree, &base->tables, problems));
     }
 done:
     return status;
@@ -180,11 +190,15 @@ const bb_schema *bb_config_base_schema(const bb_config_base *base)
 
 bb_index bb_config_base_file_count(const bb_config_base *base)
 {
-    return base->layers.count;
+    return base->layers.count + base->tables.count;
 }
 
 bb_config_file bb_config_base_file(const bb_config_base *base, bb_index file)
 {
+    if (file >= base->layers.count) {
+        const bb_index table = file - base->layers.count;
+        return (bb_config_file){base->tables.files[table].name, base->tables.files[table].text};
+    }
     return (bb_config_file){base->layers.files[file].name, base->layers.files[file].text};
 }
 
@@ -199,6 +213,8 @@ static bb_status bind(const bb_config_base *base, const char *const *overrides, 
         BB_TRY(bb_layers_override(&config->arena, schema, config->tree, overrides[i], problems));
     }
     BB_TRY(draw_seed(config));
+    BB_TRY(bb_record_tables_open(&config->arena, schema, config->tree, &config->tables, problems));
+    BB_TRY(bb_record_patterns_spread(&config->arena, schema, config->tree, problems));
     BB_TRY(bb_arena_zeroed(&config->arena, 1, schema->bytes, &config->study));
     BB_TRY(bb_binding_bind(&config->arena, schema, config->tree, "", problems, config->study));
     BB_TRY(count_problems(base, problems));
@@ -231,6 +247,8 @@ bb_status bb_config_load(const bb_config_request *request, bb_problems *problems
     if (base->schema == NULL) {
         BB_TRY(count_problems(base, problems));
     }
+    BB_REQUIRE(base->schema != NULL, BB_INTERNAL, "%s: no experiment, and no problem with it",
+               request->path);
     BB_TRY(bb_config_base_bind(base, NULL, 0, problems, &config));
     config->own = base;
     base = NULL;
@@ -263,6 +281,20 @@ const char *bb_config_file_name(const bb_config *config, bb_index file)
 const char *bb_config_file_text(const bb_config *config, bb_index file)
 {
     return config->base->layers.files[file].text;
+}
+
+bb_index bb_config_table_count(const bb_config *config)
+{
+    return config->base->tables.count + config->tables.count;
+}
+
+bb_config_table bb_config_table_at(const bb_config *config, bb_index table)
+{
+    const bb_index shared = config->base->tables.count;
+    const bb_record_tables *tables = table < shared ? &config->base->tables : &config->tables;
+    const bb_index own = table < shared ? table : table - shared;
+    return (bb_config_table){tables->files[own].name, tables->files[own].text,
+                             tables->files[own].digest};
 }
 
 bb_place bb_config_place(const bb_config *config, const char *path)

@@ -54,6 +54,7 @@ struct bb_node;
 struct bb_node *bb_config_base_take(bb_config_base *base, const char *key);
 
 const bb_schema *bb_config_base_schema(const bb_config_base *base);
+/// Files read: the one asked for first, its bases, then tables that records were read from.
 bb_index bb_config_base_file_count(const bb_config_base *base);
 bb_config_file bb_config_base_file(const bb_config_base *base, bb_index file);
 
@@ -70,6 +71,15 @@ const bb_schema *bb_config_schema(const bb_config *config);
 bb_index bb_config_file_count(const bb_config *config);
 const char *bb_config_file_name(const bb_config *config, bb_index file);
 const char *bb_config_file_text(const bb_config *config, bb_index file);
+
+/// A table that records were read from (record_table.h): name as joined, text as read, and the
+/// digest of its bytes. Those of the files come first, then those that overrides name.
+typedef struct bb_config_table {
+    const char *name, *text, *digest;
+} bb_config_table;
+
+bb_index bb_config_table_count(const bb_config *config);
+bb_config_table bb_config_table_at(const bb_config *config, bb_index table);
 
 /// Where a key path was written, or the nearest map around it.
 bb_place bb_config_place(const bb_config *config, const char *path);

@@ -91,6 +91,9 @@ static bb_status add_group(const bb_key *key, bb_text *out)
     if (key->shorthand != NULL) {
         BB_TRY(bb_text_add(out, ", or a plain %s", key->shorthand));
     }
+    if (key->tabular) {
+        BB_TRY(bb_text_add(out, ", or a CSV file with these columns"));
+    }
 done:
     return status;
 }

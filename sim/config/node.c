@@ -178,6 +178,14 @@ const bb_node *bb_node_nearest(const bb_node *root, const char *path)
     return node;
 }
 
+bb_status bb_node_path(bb_arena *arena, const bb_node *text, const char **out)
+{
+    const char *origin = text->place.origin;
+    const char *slash = text->place.line > 0 ? strrchr(origin, '/') : NULL;
+    const int folder = text->text[0] == '/' || slash == NULL ? 0 : (int)(slash - origin) + 1;
+    return bb_arena_printf(arena, out, "%.*s%s", folder, origin, text->text);
+}
+
 const char *bb_node_kind_name(bb_node_kind kind)
 {
     static const char *const names[] = {

@@ -77,6 +77,10 @@ BB_CHECKED bb_status bb_node_write(const bb_node *node, bb_text *out);
 /// early, so that a missing value can be placed.
 const bb_node *bb_node_nearest(const bb_node *root, const char *path);
 
+/// The file that a text names: what a file names lies beside that file, what an override names
+/// beside the user. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_node_path(bb_arena *arena, const bb_node *text, const char **out);
+
 /// "a text", "a list", "a map" for messages.
 const char *bb_node_kind_name(bb_node_kind kind);
 

@@ -20,11 +20,12 @@ typedef struct reading {
     bb_index count;
 } reading;
 
-// Two bytes more than there may be tell a file that is too large.
-static bb_status read_text(const char *file, bb_csv_table *table)
+// Owner of `*out`: the caller.
+static bb_status read_text(const char *file, char **out)
 {
     bb_status status = BB_OK;
     FILE *stream = NULL;
+    char *text = NULL;
     size_t length = 0;
     BB_TRY(bb_disk_file_open(file, true, &stream));
     BB_REQUIRE(fseek(stream, 0, SEEK_END) == 0, BB_IO, "'%s': %s", file, strerror(errno));
@@ -33,14 +34,15 @@ static bb_status read_text(const char *file, bb_csv_table *table)
     BB_REQUIRE(bytes <= BB_CSV_BYTES, BB_INVALID, "%s: %ld bytes, expected at most %d", file, bytes,
                BB_CSV_BYTES);
     rewind(stream);
-    BB_TRY(BB_ZEROED(bytes + 1, &table->text));
-    length = fread(table->text, 1, (size_t)bytes, stream);
+    BB_TRY(BB_ZEROED(bytes + 1, &text));
+    length = fread(text, 1, (size_t)bytes, stream);
     BB_REQUIRE(ferror(stream) == 0, BB_IO, "'%s': %s", file, strerror(errno));
-    BB_REQUIRE(strlen(table->text) == length, BB_INVALID,
+    BB_REQUIRE(strlen(text) == length, BB_INVALID,
                "%s: a NUL character, expected UTF-8 text (a spreadsheet calls it CSV UTF-8)", file);
-    BB_TRY(BB_ALLOCATE(bytes + 1, &table->cut));
-    memcpy(table->cut, table->text, (size_t)bytes + 1);
+    *out = text;
+    text = NULL;
 done:
+    BB_RELEASE(&text);
     if (stream != NULL) {
         (void)fclose(stream);
     }
@@ -227,18 +229,44 @@ done:
     return status;
 }
 
-bb_status bb_csv_table_read(const char *file, bb_csv_table **out)
+// Takes `*text` over.
+static bb_status make_table(const char *file, char **text, bb_csv_table **out)
 {
     bb_status status = BB_OK;
     bb_csv_table *table = NULL;
-    *out = NULL;
     BB_TRY(BB_ZEROED(1, &table));
-    BB_TRY(read_text(file, table));
+    table->text = *text;
+    *text = NULL;
+    BB_TRY(bb_memory_printf(&table->cut, "%s", table->text));
     BB_TRY(cut_table(file, table));
     *out = table;
     table = NULL;
 done:
     bb_csv_table_destroy(&table);
+    return status;
+}
+
+bb_status bb_csv_table_read(const char *file, bb_csv_table **out)
+{
+    bb_status status = BB_OK;
+    char *text = NULL;
+    *out = NULL;
+    BB_TRY(read_text(file, &text));
+    BB_TRY(make_table(file, &text, out));
+done:
+    BB_RELEASE(&text);
+    return status;
+}
+
+bb_status bb_csv_table_parse(const char *file, const char *text, bb_csv_table **out)
+{
+    bb_status status = BB_OK;
+    char *copy = NULL;
+    *out = NULL;
+    BB_TRY(bb_memory_printf(&copy, "%s", text));
+    BB_TRY(make_table(file, &copy, out));
+done:
+    BB_RELEASE(&copy);
     return status;
 }
 

@@ -41,6 +41,9 @@ typedef struct bb_csv_table {
 /// BB_CSV_BYTES bytes, BB_CSV_COLUMNS columns or BB_CSV_ROWS rows. A table of no row is fine.
 /// Owner of `*out`: the caller.
 BB_CHECKED bb_status bb_csv_table_read(const char *file, bb_csv_table **out);
+/// The same of a text that was read before; `file` names it in messages.
+BB_CHECKED bb_status bb_csv_table_parse(const char *file, const char *text, bb_csv_table **out);
+
 void bb_csv_table_destroy(bb_csv_table **table);
 
 /// Column by its whole name, upper and lower case apart; -1 where there is none.

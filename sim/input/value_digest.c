@@ -37,7 +37,12 @@ void bb_value_digest_destroy(bb_value_digest **digest)
 
 void bb_value_digest_add(bb_value_digest *digest, const double *values, bb_index count)
 {
-    (void)XXH3_128bits_update(digest->state, values, (size_t)count * sizeof values[0]);
+    bb_value_digest_add_bytes(digest, values, (size_t)count * sizeof values[0]);
+}
+
+void bb_value_digest_add_bytes(bb_value_digest *digest, const void *bytes, size_t count)
+{
+    (void)XXH3_128bits_update(digest->state, bytes, count);
 }
 
 void bb_value_digest_text(const bb_value_digest *digest, char out[BB_DIGEST_BYTES])
@@ -59,7 +64,7 @@ bb_status bb_value_digest_file(const char *path, char out[BB_DIGEST_BYTES])
     BB_TRY(bb_disk_file_open(path, true, &file));
     for (size_t got = 1; got > 0;) {
         got = fread(buffer, 1, BUFFER_BYTES, file);
-        (void)XXH3_128bits_update(digest->state, buffer, got);
+        bb_value_digest_add_bytes(digest, buffer, got);
     }
     BB_REQUIRE(ferror(file) == 0, BB_IO, "cannot read '%s': %s", path, strerror(errno));
     bb_value_digest_text(digest, out);

@@ -6,6 +6,8 @@
 
 #include "core/status.h"
 
+#include <stddef.h>
+
 enum { BB_DIGEST_BYTES = 33 }; ///< 32 hexadecimal digits and the end
 
 typedef struct bb_value_digest bb_value_digest;
@@ -15,6 +17,9 @@ BB_CHECKED bb_status bb_value_digest_create(bb_value_digest **out);
 void bb_value_digest_destroy(bb_value_digest **digest);
 
 void bb_value_digest_add(bb_value_digest *digest, const double *values, bb_index count);
+
+/// The same of bytes, whatever they are.
+void bb_value_digest_add_bytes(bb_value_digest *digest, const void *bytes, size_t count);
 
 /// The digest of all values so far.
 void bb_value_digest_text(const bb_value_digest *digest, char out[BB_DIGEST_BYTES]);

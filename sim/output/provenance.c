@@ -218,6 +218,50 @@ static void release_inputs(config_record *record)
     BB_RELEASE(&record->digests);
 }
 
+typedef struct table_record {
+    const char **names, **texts, **digests; // [count]
+    bb_index count;
+} table_record;
+
+static const bb_output table_outputs[] = {
+    {"table_file", "table_file", NULL, "tables that records of the configuration were read from",
+     .member = offsetof(table_record, names), .count = offsetof(table_record, count)},
+    {"table_as_read", "table_file", NULL, "tables as read",
+     .member = offsetof(table_record, texts)},
+    {"table_digest", "table_file", NULL, "XXH3-128 of the bytes of each table",
+     .member = offsetof(table_record, digests)},
+};
+
+const bb_output_table bb_provenance_table_outputs = {
+    .title = "/provenance",
+    .when = "Of a study whose records stand in tables of their own:",
+    .group = "provenance",
+    BB_OUTPUT_ROWS(table_outputs)};
+
+static bb_status record_tables(bb_results *results, const bb_config *config)
+{
+    bb_status status = BB_OK;
+    table_record record = {.count = bb_config_table_count(config)};
+    if (record.count == 0) {
+        goto done;
+    }
+    BB_TRY(BB_ALLOCATE(record.count, &record.names));
+    BB_TRY(BB_ALLOCATE(record.count, &record.texts));
+    BB_TRY(BB_ALLOCATE(record.count, &record.digests));
+    for (bb_index i = 0; i < record.count; ++i) {
+        const bb_config_table table = bb_config_table_at(config, i);
+        record.names[i] = table.name;
+        record.texts[i] = table.text;
+        record.digests[i] = table.digest;
+    }
+    BB_TRY(bb_output_table_publish(&bb_provenance_table_outputs, &record, NULL, results));
+done:
+    BB_RELEASE(&record.digests);
+    BB_RELEASE(&record.texts);
+    BB_RELEASE(&record.names);
+    return status;
+}
+
 static bb_status record_config(bb_results *results, const bb_config *config)
 {
     bb_status status = BB_OK;
@@ -300,6 +344,7 @@ bb_status bb_provenance_begin(bb_results *results, const bb_config *config, cons
     BB_TRY(record_machine(results));
     if (config != NULL) {
         BB_TRY(record_config(results, config));
+        BB_TRY(record_tables(results, config));
     }
 done:
     return status;

@@ -23,6 +23,8 @@ void bb_provenance_libraries(bb_library out[BB_LIBRARIES]);
 /// The datasets of /provenance: the configuration, and the files that it names.
 extern const bb_output_table bb_provenance_outputs;
 extern const bb_output_table bb_provenance_inputs;
+/// Those of a study that reads tables of records.
+extern const bb_output_table bb_provenance_table_outputs;
 
 /// Records everything but the end; call before the run. `arguments` [argument_count] is the command
 /// line. `config` is NULL where none was read.

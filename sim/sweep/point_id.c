@@ -2,16 +2,19 @@
 #include "sim/sweep/point_id.h"
 
 #include "core/memory.h"
+#include "sim/config/named_files.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
 
-static bb_status add_file(const char *path, bb_point_files *files)
+static bb_status add_file(void *context, const char *key, const char *path)
 {
     bb_status status = BB_OK;
+    bb_point_files *files = context;
     bb_file_stamp stamp;
     bb_index index = 0;
+    (void)key;
     BB_TRY(bb_file_stamp_find(path, &stamp));
     while (index < files->count && strcmp(files->files[index].path, path) != 0) {
         ++index;
@@ -31,31 +34,9 @@ done:
     return status;
 }
 
-static bb_status add_files(const bb_schema *schema, const char *object, bb_point_files *files)
-{
-    bb_status status = BB_OK;
-    for (bb_index k = 0; k < schema->key_count; ++k) {
-        const bb_key *key = &schema->keys[k];
-        const void *member = object + key->offset;
-        if (key->kind == BB_KEY_PATH && *(const char *const *)member != NULL) {
-            BB_TRY(add_file(*(const char *const *)member, files));
-        } else if (key->kind == BB_KEY_GROUP) {
-            BB_TRY(add_files(key->schema, member, files));
-        } else if (key->kind == BB_KEY_RECORDS) {
-            const bb_list *list = member;
-            const char *items = list->items;
-            for (bb_index i = 0; i < list->count; ++i) {
-                BB_TRY(add_files(key->schema, items + (size_t)i * key->schema->bytes, files));
-            }
-        }
-    }
-done:
-    return status;
-}
-
 bb_status bb_point_files_add(const bb_config *config, bb_point_files *files)
 {
-    return add_files(bb_config_schema(config), bb_config_study(config), files);
+    return bb_named_files_visit(bb_config_schema(config), bb_config_study(config), add_file, files);
 }
 
 // One line of a resolved study as it counts: without the title, with the device that computes, and

@@ -4,6 +4,7 @@
 #include "sim/evaluation.h"
 #include "sim/pipelines/coding_report.h"
 #include "sim/wafer/convergence_table.h"
+#include "sim/wafer/field_list.h"
 #include "sim/wafer/overlay/lot_overlay.h"
 #include "sim/wafer/overlay/overlay_table.h"
 #include "sim/wafer/realtime/realtime_table.h"
@@ -75,6 +76,7 @@ const bb_experiment bb_wafer_experiment = {
     .sheet = "probes",
     .has_sheet = bb_wafer_study_has_probes,
     .operators = "rows,inputs",
+    .list_fields = bb_field_list_write,
     .report = bb_overlay_table_write,
     .describe = bb_wafer_view_describe,
 };

@@ -28,7 +28,7 @@ EDGES = {
     "solvers/loop": {"solvers/gpu", "solvers/operator", "solvers/step"},
     "sim/output": {"sim/config", "sim/input"},
     "sim/pipelines": {"sim/config", "sim/input", "sim/output"},
-    "sim/config": set(),
+    "sim/config": {"sim/input"},
     "sim/input": set(),
     "sim/bench": {"sim/config", "sim/output", "sim/wafer"},
     "sim/report": {"sim/config", "sim/input", "sim/output"},

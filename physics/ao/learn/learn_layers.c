@@ -9,11 +9,12 @@ static bb_status create_layer(const bb_ao_config *config, double height_m, doubl
                               bb_learn_layer *layer)
 {
     bb_status status = BB_OK;
-    bb_layer_config unit = {.height_m = height_m, .strength = 1.0};
+    bb_layer_config unit = {.height_m = height_m, .strength = 1.0, .cn2_m13 = NAN};
     const bb_atmosphere_config alone = {.profile = -1,
                                         .layers = {.items = &unit, .count = 1},
                                         .outer_scale_m = outer_scale_m,
-                                        .r0_m = NAN};
+                                        .r0_m = NAN,
+                                        .seeing_arcsec = NAN};
     BB_TRY(bb_atmosphere_create(&alone, config->telescope->zenith_angle_deg, &layer->atmosphere));
     BB_TRY(bb_sensor_array_create_guides(config, &layer->atmosphere, &layer->guides));
     const bb_slope_covariance_parts parts = {.name = "covariance of a layer",

@@ -6,14 +6,14 @@
 
 #include <math.h>
 
-// Live quarters on one side (below: side 0, above: side 1) of a node, cut by the field.
-static bb_exposure_strip cut_strip(const bb_disc_mesh *mesh, const bb_scan *scan,
-                                   const bb_field *field, const bb_box *area, bb_index node,
-                                   int side)
+// Live quarters on one side (below: side 0, above: side 1) of a node, cut by a cell of the map.
+static bb_exposure_strip cut_strip(const bb_disc_mesh *mesh, const bb_exposure *exposure,
+                                   const bb_box *cell, double factor, bb_index node, int side)
 {
-    bb_node_cut cut = bb_node_cut_of(mesh, area, node, side);
-    double offset = bb_scan_arc(scan, field, cut.middle) - bb_disc_mesh_y(mesh, node);
-    return (bb_exposure_strip){cut.width, cut.low, cut.high, offset};
+    bb_node_cut cut = bb_node_cut_of(mesh, cell, node, side);
+    double offset =
+        bb_scan_arc(exposure->scan, &exposure->field, cut.middle) - bb_disc_mesh_y(mesh, node);
+    return (bb_exposure_strip){cut.width, cut.low, cut.high, offset, factor};
 }
 
 // Integral of F over the strip: the part that the slit has passed and the part that it is on. In
@@ -26,6 +26,60 @@ static double strip_fraction(const bb_exposure_strip *strip, double slit, double
     double at_passed = fmin((s - passed) / width + 0.5, 1.0);
     double at_reached = fmax((s - reached) / width + 0.5, 0.0);
     return passed - strip->low + 0.5 * (reached - passed) * (at_passed + at_reached);
+}
+
+// Cells of a map, whose outer edges are the field's, that may meet [low, high] from its middle.
+static void meet_cells(const double *edges, bb_index count, double low, double high,
+                       bb_index range[2])
+{
+    range[0] = 0;
+    while (range[0] + 1 < count && edges[range[0] + 1] < low) {
+        ++range[0];
+    }
+    range[1] = range[0];
+    while (range[1] + 1 < count && edges[range[1] + 1] <= high) {
+        ++range[1];
+    }
+}
+
+static void add_cell(const bb_disc_mesh *mesh, const bb_box *cell, double factor, int32_t node,
+                     bb_exposure *exposure, double *part)
+{
+    for (int side = 0; side < 2; ++side) {
+        const bb_exposure_strip strip = cut_strip(mesh, exposure, cell, factor, node, side);
+        if (strip.width > 0.0) {
+            exposure->strips[exposure->first[exposure->count + 1]++] = strip;
+            *part += factor * strip.width * (strip.high - strip.low);
+        }
+    }
+}
+
+// Adds the strips of a node; its covered area, times factors, without a map cut at no cell.
+static double add_strips(const bb_disc_mesh *mesh, const bb_box *area, int32_t node,
+                         bb_exposure *exposure)
+{
+    const bb_dose_map *map = exposure->scan->dose_map;
+    const bb_field *field = &exposure->field;
+    const double x = bb_disc_mesh_x(mesh, node) - field->x;
+    const double y = bb_disc_mesh_y(mesh, node) - field->y;
+    double part = 0.0;
+    bb_index columns[2];
+    bb_index rows[2];
+    exposure->first[exposure->count + 1] = exposure->first[exposure->count];
+    if (map == NULL) {
+        add_cell(mesh, area, 1.0, node, exposure, &part);
+        return part;
+    }
+    meet_cells(map->x, map->columns, x - mesh->spacing, x + mesh->spacing, columns);
+    meet_cells(map->y, map->rows, y - mesh->spacing, y + mesh->spacing, rows);
+    for (bb_index row = rows[0]; row <= rows[1]; ++row) {
+        for (bb_index column = columns[0]; column <= columns[1]; ++column) {
+            const bb_box cell = {field->x + map->x[column], field->x + map->x[column + 1],
+                                 field->y + map->y[row], field->y + map->y[row + 1]};
+            add_cell(mesh, &cell, map->factor[row * map->columns + column], node, exposure, &part);
+        }
+    }
+    return part;
 }
 
 static void collect(const bb_disc_mesh *mesh, const bb_box *area, bb_exposure *exposure)
@@ -41,21 +95,31 @@ static void collect(const bb_disc_mesh *mesh, const bb_box *area, bb_exposure *e
             if (node < 0) {
                 continue;
             }
-            bb_exposure_strip *strips = exposure->strips + 2 * exposure->count;
-            double part = 0.0;
-            for (int side = 0; side < 2; ++side) {
-                strips[side] = cut_strip(mesh, exposure->scan, &exposure->field, area, node, side);
-                part += strips[side].width * (strips[side].high - strips[side].low);
-            }
-            if (part > 0.0) {
+            const double part = add_strips(mesh, area, node, exposure);
+            if (exposure->first[exposure->count + 1] > exposure->first[exposure->count]) {
                 exposure->node[exposure->count++] = node;
                 covered += part;
             }
         }
     }
-    double total = (area->x1 - area->x0) * (area->y1 - area->y0);
+    double total =
+        (area->x1 - area->x0) * (area->y1 - area->y0) * bb_dose_map_mean(exposure->scan->dose_map);
     exposure->total = exposure->energy_density * covered;
     exposure->clipped = exposure->energy_density * fmax(total - covered, 0.0);
+}
+
+// Most strips of a field: two a node, and of nodes cut by cells of a map two a cell.
+static bb_index most_strips(const bb_disc_mesh *mesh, const bb_scan *scan)
+{
+    const bb_dose_map *map = scan->dose_map;
+    bb_index count = 2 * bb_node_cut_most(mesh, scan->field_width, scan->field_height);
+    for (bb_index cell = 0; map != NULL && cell < map->columns * map->rows; ++cell) {
+        const bb_index column = cell % map->columns;
+        const bb_index row = cell / map->columns;
+        count += 2 * bb_node_cut_most(mesh, map->x[column + 1] - map->x[column],
+                                      map->y[row + 1] - map->y[row]);
+    }
+    return count;
 }
 
 bb_status bb_exposure_create(const bb_disc_mesh *mesh, const bb_scan *scan, bb_index index,
@@ -72,7 +136,8 @@ bb_status bb_exposure_create(const bb_disc_mesh *mesh, const bb_scan *scan, bb_i
     exposure->energy_density = exposure->field.dose * absorption;
     const bb_index limit = bb_node_cut_most(mesh, scan->field_width, scan->field_height);
     BB_TRY(BB_ALLOCATE(limit, &exposure->node));
-    BB_TRY(BB_ALLOCATE(2 * limit, &exposure->strips));
+    BB_TRY(BB_ZEROED(limit + 1, &exposure->first));
+    BB_TRY(BB_ALLOCATE(most_strips(mesh, scan), &exposure->strips));
     bb_box area = {
         exposure->field.x - 0.5 * scan->field_width, exposure->field.x + 0.5 * scan->field_width,
         exposure->field.y - 0.5 * scan->field_height, exposure->field.y + 0.5 * scan->field_height};
@@ -95,12 +160,10 @@ double bb_exposure_energy(const bb_exposure *exposure, bb_index part, bb_index p
     double sum = 0.0;
     for (bb_index i = 0; i < exposure->count; ++i) {
         double area = 0.0;
-        for (int side = 0; side < 2; ++side) {
-            const bb_exposure_strip *strip = exposure->strips + 2 * i + side;
-            if (strip->width > 0.0) {
-                area += strip->width * fabs(strip_fraction(strip, end, width) -
-                                            strip_fraction(strip, begin, width));
-            }
+        for (bb_index s = exposure->first[i]; s < exposure->first[i + 1]; ++s) {
+            const bb_exposure_strip *strip = &exposure->strips[s];
+            area += strip->factor * strip->width *
+                    fabs(strip_fraction(strip, end, width) - strip_fraction(strip, begin, width));
         }
         energy[i] = exposure->energy_density * area;
         sum += energy[i];
@@ -127,9 +190,18 @@ double bb_exposure_mesh_error(const bb_wafer_material_config *wafer, const bb_sc
     for (bb_index d = 0; d < scan->doses.count; ++d) {
         dose = fmax(dose, doses[d].dose_mj_per_cm2);
     }
+    const bb_field_place *places = scan->layout.items;
+    for (bb_index i = 0; i < scan->layout.count; ++i) {
+        dose = fmax(dose, places[i].dose_mj_per_cm2); // NaN: the scan's
+    }
+    const bb_dose_point *points = scan->dose_map.items;
+    double factor = scan->dose_map.count > 0 ? 0.0 : 1.0;
+    for (bb_index i = 0; i < scan->dose_map.count; ++i) {
+        factor = fmax(factor, points[i].relative_dose);
+    }
     const double capacity =
         wafer->density_kg_per_m3 * wafer->specific_heat_j_per_kg_k * 1e-6 * wafer->thickness_um;
-    const double rise = wafer->absorption * 10.0 * dose / capacity;
+    const double rise = wafer->absorption * 10.0 * dose * factor / capacity;
     return (1.0 + wafer->poisson_ratio) * wafer->expansion_per_k * rise * spacing * spacing /
            (12e-3 * scan->slit_width_mm);
 }
@@ -140,6 +212,7 @@ void bb_exposure_destroy(bb_exposure **exposure)
         return;
     }
     BB_RELEASE(&(*exposure)->node);
+    BB_RELEASE(&(*exposure)->first);
     BB_RELEASE(&(*exposure)->strips);
     BB_RELEASE(exposure);
 }

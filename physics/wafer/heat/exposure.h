@@ -5,7 +5,8 @@
 // Each node owns the quarters of its live cells. Its energy in a light step is the integral of
 // dose * absorption * |F(s(t + dt)) - F(s(t))| over the part of them inside the field, exact along
 // the scan (F is piecewise linear) and with the arc at the middle of the covered part
-// across it. The sum over the steps telescopes: every covered area gets exactly the dose, whatever
+// across it. A map of dose within the field parts the area into its cells, each with its factor on
+// the dose. The sum over the steps telescopes: every covered area gets exactly the dose, whatever
 // the mesh, and nothing is renormalised at edges. Dose outside live cells is reported as clipped.
 #ifndef BB_PHYSICS_WAFER_HEAT_EXPOSURE_H
 #define BB_PHYSICS_WAFER_HEAT_EXPOSURE_H
@@ -19,6 +20,7 @@ typedef struct bb_exposure_strip {
     double low;
     double high;
     double offset; ///< arc(x) of the strip less y of the node, m
+    double factor; ///< dose over the field's
 } bb_exposure_strip;
 
 /// Read-only to users.
@@ -27,7 +29,8 @@ typedef struct bb_exposure {
     bb_field field;
     bb_index count;            ///< covered nodes
     int32_t *node;             ///< [count] wafer node, ascending
-    bb_exposure_strip *strips; ///< [count][2] below and above the node; width 0 where empty
+    bb_index *first;           ///< [count + 1] first strip of each node, and the end
+    bb_exposure_strip *strips; ///< [first[count]] below and above the nodes, in cells of the map
     double energy_density;     ///< dose * absorption, J/m2
     double clipped;            ///< energy of the whole exposure outside live cells, J
     double total;              ///< energy of the whole exposure into live cells, J
@@ -52,7 +55,8 @@ double bb_exposure_deposit(const bb_exposure *exposure, bb_index step, const dou
 /// their temperature on through hat functions, a smoothing of variance h^2/6, to which a front that
 /// warms by dT = a dose/C over the width w of the slit answers with
 ///     1/2 (h^2/6) u'' = (1 + nu) alpha dT h^2/(12 w).
-/// An estimate; 1 to 1.4 times the rms found at 1 to 4 mm with w = 1.6 mm. Of the largest dose.
+/// An estimate; 1 to 1.4 times the rms found at 1 to 4 mm with w = 1.6 mm. Of the largest
+/// dose in any field.
 double bb_exposure_mesh_error(const bb_wafer_material_config *wafer, const bb_scan_config *scan,
                               double spacing);
 

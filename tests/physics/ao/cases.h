@@ -95,6 +95,8 @@ static inline ao_case case_without_stars(double diameter_m, bb_index lenslets)
     c.atmosphere.profile = BB_PROFILE_MOAO_2;
     c.atmosphere.outer_scale_m = 25.0;
     c.atmosphere.r0_m = NAN;
+    c.atmosphere.seeing_arcsec = NAN;
+    c.atmosphere.seeing_wavelength_nm = 500.0;
     c.mirror.condition = NAN;
     c.sensors.lenslets = lenslets;
     c.sensors.slope_model = BB_SLOPE_POINT_DIFFERENCE;
@@ -148,7 +150,8 @@ static inline ao_case case_vlt3136(void)
     return c;
 }
 
-static const bb_layer_config case_layers[] = {{100.0, 9.0}, {4000.0, 3.5}, {12500.0, 1.7}};
+static const bb_layer_config case_layers[] = {
+    {100.0, 9.0, NAN}, {4000.0, 3.5, NAN}, {12500.0, 1.7, NAN}};
 
 /// Nothing is symmetric here: unequal lenslet counts, altitudes, shifts, a layer above one star, a
 /// zenith angle. Two natural and two laser stars share a grid, which makes them a table's pairs.

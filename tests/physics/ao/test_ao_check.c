@@ -47,7 +47,7 @@ static void ranges_are_held_with_the_key_named(void **state)
 static void profile_and_layers_exclude_each_other(void **state)
 {
     (void)state;
-    bb_layer_config layers[] = {{0.0, 10.0}, {8000.0, -1.80}};
+    bb_layer_config layers[] = {{0.0, 10.0, NAN}, {8000.0, -1.80, NAN}};
     ao_case c = case_nx456();
     c.atmosphere.layers = (bb_list){.items = layers, .count = 2};
     check_fails(check_case(&c), BB_INVALID, "profile and layers are both given");
@@ -57,6 +57,25 @@ static void profile_and_layers_exclude_each_other(void **state)
     check_fails(check_case(&c), BB_INVALID, "strengths sum to 0");
     layers[0].strength = 1.0;
     check_ok(check_case(&c));
+    layers[1].cn2_m13 = 1e-13;
+    check_fails(check_case(&c), BB_INVALID,
+                "atmosphere.layers[1]: expected strength in all layers");
+    layers[1].strength = NAN;
+    check_fails(check_case(&c), BB_INVALID,
+                "atmosphere.layers[1]: expected strength in all layers");
+    layers[0] = (bb_layer_config){0.0, NAN, 0.0};
+    check_ok(check_case(&c));
+    c.atmosphere.r0_m = 0.1;
+    check_fails(check_case(&c), BB_INVALID, "atmosphere.r0_m: expected none beside layers of cn2");
+    c.atmosphere.r0_m = NAN;
+    c.atmosphere.seeing_arcsec = 0.8;
+    check_fails(check_case(&c), BB_INVALID,
+                "atmosphere.seeing_arcsec: expected none beside layers");
+    layers[1] = layers[0] = (bb_layer_config){0.0, 1.0, NAN};
+    check_ok(check_case(&c));
+    c.atmosphere.r0_m = 0.1;
+    check_fails(check_case(&c), BB_INVALID, "seeing_arcsec = 0.8 beside r0_m = 0.1");
+    c.atmosphere.r0_m = c.atmosphere.seeing_arcsec = NAN;
     c.atmosphere.layers.count = 0;
     check_fails(check_case(&c), BB_INVALID, "neither profile nor layers");
     c.atmosphere.profile = BB_PROFILE_COUNT;

@@ -87,7 +87,7 @@ static void fried_parameter_rescales_and_zenith_angle_stretches(void **state)
 static void layers_of_the_user_are_kept(void **state)
 {
     (void)state;
-    bb_layer_config layers[] = {{50.0, 20.0}, {9000.0, 0.0}, {11000.0, 5.0}};
+    bb_layer_config layers[] = {{50.0, 20.0, NAN}, {9000.0, 0.0, NAN}, {11000.0, 5.0, NAN}};
     const bb_atmosphere_config config = {
         .profile = -1, .layers = {layers, 3}, .outer_scale_m = 30.0, .r0_m = NAN};
     bb_atmosphere atmosphere = {0};
@@ -99,9 +99,55 @@ static void layers_of_the_user_are_kept(void **state)
     bb_atmosphere_release(&atmosphere);
 }
 
+// By hand: 0.98 * 500 nm/0.10 m = 4.9e-6 rad = 1.010697550 arcsec. At 2.2 um a seeing of 0.5 arcsec
+// is r0(2.2 um) = 0.98 * 2.2e-6 * 206264.806/0.5 = 0.889414 m, (500/2200)^(6/5) of it 0.15030059 m.
+static void seeing_is_a_fried_parameter(void **state)
+{
+    (void)state;
+    check_relative(bb_atmosphere_r0_of_seeing(1.01069755, 500e-9), 0.1, 1e-9);
+    check_relative(bb_atmosphere_r0_of_seeing(0.5, 2.2e-6), 0.150300585907, 1e-11);
+    bb_atmosphere_config config = {.profile = BB_PROFILE_ESO_MEDIAN,
+                                   .outer_scale_m = 25.0,
+                                   .r0_m = NAN,
+                                   .seeing_arcsec = 0.8,
+                                   .seeing_wavelength_nm = 650.0};
+    bb_atmosphere atmosphere = {0};
+    check_ok(bb_atmosphere_create(&config, 40.0, &atmosphere));
+    bb_atmosphere expected =
+        make(BB_PROFILE_ESO_MEDIAN, bb_atmosphere_r0_of_seeing(0.8, 650e-9), 40.0);
+    // At zenith as r0, which the zenith angle then lowers.
+    assert_true(atmosphere.r0_m == expected.r0_m);
+    assert_memory_equal(atmosphere.strength, expected.strength, 35 * sizeof(double));
+    bb_atmosphere_release(&expected);
+    bb_atmosphere_release(&atmosphere);
+}
+
+// By hand: k = 4e6 pi = 1.2566371e7, k^2 = 1.57913670e14; 0.423 k^2 (4e-13 + 1e-13) = 33.3987413,
+// to the -3/5 power 0.1218321589; at a zenith angle of 60 deg twice the sum, r0 = 0.0803792487.
+static void layers_by_cn2_have_their_fried_parameter(void **state)
+{
+    (void)state;
+    bb_layer_config layers[] = {{0.0, NAN, 4e-13}, {9000.0, NAN, 1e-13}};
+    const bb_atmosphere_config config = {.profile = -1,
+                                         .layers = {layers, 2},
+                                         .outer_scale_m = 25.0,
+                                         .r0_m = NAN,
+                                         .seeing_arcsec = NAN};
+    bb_atmosphere atmosphere = {0};
+    check_relative(bb_atmosphere_layer_strength(&layers[0]), 26.7189930, 1e-8);
+    check_ok(bb_atmosphere_create(&config, 0.0, &atmosphere));
+    check_relative(atmosphere.r0_m, 0.121832158914, 1e-11);
+    bb_atmosphere_release(&atmosphere);
+    check_ok(bb_atmosphere_create(&config, 60.0, &atmosphere));
+    check_relative(atmosphere.r0_m, 0.0803792487366, 1e-11);
+    bb_atmosphere_release(&atmosphere);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(seeing_is_a_fried_parameter),
+        cmocka_unit_test(layers_by_cn2_have_their_fried_parameter),
         cmocka_unit_test(eso_median_has_its_integrals),
         cmocka_unit_test(nine_layers_keep_the_isoplanatic_angle),
         cmocka_unit_test(shipped_profiles_have_their_fried_parameters),

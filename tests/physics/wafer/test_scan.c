@@ -164,9 +164,134 @@ static void bad_scans_are_refused(void **state)
     check_fails(bb_scan_create(&config, 1e-3, &scan), BB_INVALID, "scan.fields: 5");
 }
 
+// 26 x 33 mm fields whose grid is half a field aside: a column is centred on x = 0 then, and an
+// edge of rows lies on y = 0.
+static void an_offset_shifts_the_grid(void **state)
+{
+    (void)state;
+    bb_scan *scan = NULL;
+    bb_scan_config config = FAST_SCAN;
+    config.offset_x_mm = -13.0;
+    config.offset_y_mm = 16.5;
+    check_ok(bb_scan_create(&config, 1e-3, &scan));
+    double area = 0.0;
+    for (bb_index e = 0; e < scan->field_count; ++e) {
+        const bb_field *field = &scan->fields[e];
+        check_close(remainder(field->x, 0.026), 0.0, 1e-15, 1.0);
+        check_close(remainder(field->y - 0.0165, 0.033), 0.0, 1e-15, 1.0);
+        area += bb_scan_part_inside(scan, field) * 0.026 * 0.033;
+        assert_int_equal(field->full, bb_scan_part_inside(scan, field) > 1.0 - 1e-12);
+    }
+    // All of the disc but slivers is exposed, on both sides.
+    const double disc = acos(-1.0) * 0.147 * 0.147;
+    assert_true(area > 0.99 * disc && area <= disc);
+    bb_scan_destroy(&scan);
+}
+
+// The grid's own fields as a layout, shuffled, give the grid's scan.
+static void a_layout_of_the_grid_is_the_grid(void **state)
+{
+    (void)state;
+    bb_scan *grid = NULL;
+    bb_scan *scan = NULL;
+    bb_field_place places[96];
+    bb_scan_config config = FAST_SCAN;
+    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &grid));
+    for (bb_index i = 0; i < 96; ++i) {
+        const bb_index e = (35 * i + 11) % 96;
+        const bb_field *field = &grid->fields[e];
+        places[i] = (bb_field_place){1e3 * field->x + 5.0, 1e3 * field->y - 2.0, NAN,
+                                     i % 3 == 0  ? -1
+                                     : field->up ? (int)BB_DIRECTION_UP
+                                                 : (int)BB_DIRECTION_MINUS_ONE,
+                                     10 * e + 1};
+    }
+    config.layout = (bb_list){places, 96};
+    config.offset_x_mm = -5.0;
+    config.offset_y_mm = 2.0;
+    check_ok(bb_scan_create(&config, 1e-3, &scan));
+    assert_int_equal(scan->field_count, 96);
+    for (bb_index e = 0; e < 96; ++e) {
+        const bb_field *field = &scan->fields[e];
+        check_close(field->x, grid->fields[e].x, 1e-15, 1.0);
+        check_close(field->y, grid->fields[e].y, 1e-15, 1.0);
+        assert_true(field->dose == grid->fields[e].dose);
+        assert_int_equal(field->up, grid->fields[e].up);
+        assert_int_equal(field->full, grid->fields[e].full);
+        assert_int_equal(field->first_step, grid->fields[e].first_step);
+    }
+    bb_scan_destroy(&scan);
+    bb_scan_destroy(&grid);
+}
+
+static void a_layout_says_dose_and_direction(void **state)
+{
+    (void)state;
+    enum { U = BB_INTEGER_UNSET };
+    bb_scan *scan = NULL;
+    bb_field_place places[] = {{0.0, 0.0, 41.0, BB_DIRECTION_DOWN, U},
+                               {26.0005, 0.0, NAN, BB_DIRECTION_PLUS_ONE, U},
+                               {-25.9995, 0.0, 0.0, BB_DIRECTION_ONE, U},
+                               {0.0, 33.0, NAN, -1, U}};
+    const double doses[] = {410.0, 300.0, 0.0, 300.0};
+    const bool up[] = {false, true, true, false};
+    bb_scan_config config = FAST_SCAN;
+    config.layout = (bb_list){places, 4};
+    check_ok(bb_scan_create(&config, 1e-3, &scan));
+    for (bb_index e = 0; e < 4; ++e) {
+        check_close(scan->fields[e].dose, doses[e], 1e-13, 410.0);
+        assert_int_equal(scan->fields[e].up, up[e]);
+        check_close(scan->fields[e].x, 1e-3 * places[e].x_mm, 1e-15, 1.0);
+    }
+    bb_scan_destroy(&scan);
+}
+
+static void bad_layouts_are_refused(void **state)
+{
+    (void)state;
+    enum { U = BB_INTEGER_UNSET };
+    const struct {
+        bb_field_place places[3];
+        const char *message;
+    } cases[] = {
+        {{{0, 0, NAN, -1, 1}, {30, 0, NAN, -1, 2}, {60, 0, NAN, -1, U}},
+         "scan.layout.2.order: missing, expected an order in all of the layout or in none"},
+        {{{0, 0, NAN, -1, U}, {30, 0, NAN, -1, 7}, {60, 0, NAN, -1, U}},
+         "scan.layout.1.order: the first field has none"},
+        {{{0, 0, NAN, -1, 5}, {30, 0, NAN, -1, 2}, {60, 0, NAN, -1, 5}},
+         "scan.layout.2.order: 5, as scan.layout.0 has; expected each once"},
+        {{{0, 0, NAN, -1, U}, {60, 0, NAN, -1, U}, {25.9, 32.9, NAN, -1, U}},
+         "scan.layout.2.x_mm: the field at (25.9, 32.9) mm overlaps scan.layout.0 at (0, 0)"},
+        {{{0, 0, NAN, -1, 3}, {60, 0, NAN, -1, 2}, {160, 0, NAN, -1, 1}},
+         "scan.layout.2.x_mm: the field at (160, 0) mm has"},
+    };
+    bb_scan *scan = NULL;
+    bb_field_place places[3];
+    bb_scan_config config = FAST_SCAN;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        memcpy(places, cases[i].places, sizeof places);
+        config.layout = (bb_list){places, 3};
+        check_fails(bb_scan_create(&config, 1e-3, &scan), BB_INVALID, cases[i].message);
+    }
+    // On the wafer by its offset alone.
+    config.offset_x_mm = -20.0;
+    check_ok(bb_scan_create(&config, 1e-3, &scan));
+    bb_scan_destroy(&scan);
+    bb_field_dose dose = {0, 10.0};
+    config.doses = (bb_list){&dose, 1};
+    check_fails(bb_scan_create(&config, 1e-3, &scan), BB_INVALID, "scan.doses: expected none");
+    config.doses.count = 0;
+    config.order = BB_SCAN_GIVEN;
+    check_fails(bb_scan_create(&config, 1e-3, &scan), BB_INVALID, "scan.order: given, expected");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_offset_shifts_the_grid),
+        cmocka_unit_test(a_layout_of_the_grid_is_the_grid),
+        cmocka_unit_test(a_layout_says_dose_and_direction),
+        cmocka_unit_test(bad_layouts_are_refused),
         cmocka_unit_test(canonical_layout_has_96_fields),
         cmocka_unit_test(order_is_a_meander_with_alternating_scans),
         cmocka_unit_test(slit_has_the_known_speed),

@@ -4,7 +4,8 @@
 #include "tests/check.h"
 #include "tests/physics/ao/cases.h"
 
-static const bb_layer_config layers[] = {{100.0, 9.0}, {4000.0, 3.5}, {12500.0, 1.7}};
+static const bb_layer_config layers[] = {
+    {100.0, 9.0, NAN}, {4000.0, 3.5, NAN}, {12500.0, 1.7, NAN}};
 
 typedef struct scene {
     ao_case config;

@@ -19,7 +19,8 @@ static ao_case asymmetric_case(bb_layer_config *layers)
 {
     ao_case c = case_without_stars(8.0, 8);
     for (int l = 0; l < LAYERS; ++l) {
-        layers[l] = (bb_layer_config){.height_m = heights_m[l], .strength = strengths[l]};
+        layers[l] =
+            (bb_layer_config){.height_m = heights_m[l], .strength = strengths[l], .cn2_m13 = NAN};
     }
     c.atmosphere.profile = -1;
     c.atmosphere.layers = (bb_list){.items = layers, .count = LAYERS};

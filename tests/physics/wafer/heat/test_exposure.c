@@ -174,9 +174,162 @@ static void ledger_closes_over_fields(void **state)
     drop(&scene);
 }
 
+// Six cells, none at an edge of the mesh: 26 mm = 9 + 8.5 + 8.5, 33 mm = 12.3 + 20.7.
+static const double FACTORS[2][3] = {{1.1, 0.0, 0.7}, {0.9, 1.3, 2.0}};
+static const double COLUMN_MM[3] = {9.0, 8.5, 8.5};
+static const double ROW_MM[2] = {12.3, 20.7};
+
+static double put_map(bb_dose_point points[6], bb_scan_config *config)
+{
+    static const double x_mm[3] = {-8.0, 0.0, 9.0}; // edges at -4 and 4.5
+    static const double y_mm[2] = {-10.0, 1.6};     // an edge at -4.2
+    double sum = 0.0;
+    for (int i = 0; i < 6; ++i) {
+        // As written, neither by row nor rising.
+        const int cell = (5 * i + 3) % 6;
+        points[i] = (bb_dose_point){x_mm[cell % 3], y_mm[cell / 3], FACTORS[cell / 3][cell % 3]};
+        sum += FACTORS[cell / 3][cell % 3] * COLUMN_MM[cell % 3] * ROW_MM[cell / 3];
+    }
+    config->dose_map = (bb_list){points, 6};
+    return sum / (26.0 * 33.0);
+}
+
+// Energy is dose * sum of factor * area of the cells, in all and in each node: nothing is
+// normalised. The power of a step under one row of cells is that of its mean factor.
+static void a_map_gives_each_cell_its_dose(void **state)
+{
+    (void)state;
+    setup scene = {NULL, NULL};
+    bb_exposure *exposure = NULL;
+    double *energy = NULL;
+    double *sum = NULL;
+    bb_dose_point points[6];
+    bb_scan_config config = FAST_SCAN;
+    const double mean = put_map(points, &config);
+    check_ok(bb_disc_mesh_create(0.150, 0.0007, &scene.mesh));
+    check_ok(bb_scan_create(&config, 1e-3, &scene.scan));
+    check_relative(bb_dose_map_mean(scene.scan->dose_map), mean, 1e-14);
+    check_ok(bb_exposure_create(scene.mesh, scene.scan, 44, 1.25, &exposure));
+    check_ok(BB_ZEROED(exposure->count, &energy));
+    check_ok(BB_ZEROED(exposure->count, &sum));
+    const bb_field *field = &exposure->field;
+    double total = 0.0;
+    double power = 0.0; // of step 20, which lies in the upper row
+    for (bb_index step = 0; step < 34; ++step) {
+        const double put = bb_exposure_energy(exposure, step, 1, energy);
+        total += put;
+        power = step == 20 ? put : power;
+        for (bb_index i = 0; i < exposure->count; ++i) {
+            sum[i] += energy[i];
+        }
+    }
+    check_relative(total, 1.25 * 300.0 * mean * 0.026 * 0.033, 1e-12);
+    check_relative(exposure->total, total, 1e-12);
+    check_close(exposure->clipped, 0.0, 1e-12, total);
+    const double row_mean = (9.0 * 0.9 + 8.5 * 1.3 + 8.5 * 2.0) / 26.0;
+    assert_true(field->up);
+    check_relative(power, 1.25 * 300.0 * row_mean * 0.026 * scene.scan->speed * 1e-3, 1e-12);
+    for (bb_index i = 0; i < exposure->count; ++i) {
+        const double x = bb_disc_mesh_x(scene.mesh, exposure->node[i]) - field->x;
+        const double y = bb_disc_mesh_y(scene.mesh, exposure->node[i]) - field->y;
+        const int column = x < -4e-3 ? 0 : x < 4.5e-3 ? 1 : 2;
+        const int row = y < -4.2e-3 ? 0 : 1;
+        const double away = fmin(fmin(fabs(x + 4e-3), fabs(x - 4.5e-3)), fabs(y + 4.2e-3));
+        const double inside = fmin(0.013 - fabs(x), 0.0165 - fabs(y));
+        if (fmin(away, inside) > 0.0004) {
+            check_close(sum[i], 1.25 * 300.0 * FACTORS[row][column] * 0.49e-6, 1e-12, 1e-4);
+        }
+    }
+    BB_RELEASE(&sum);
+    BB_RELEASE(&energy);
+    bb_exposure_destroy(&exposure);
+    drop(&scene);
+}
+
+// Of a field at the rim the part that is lost counts by the cells that it lies in.
+static void a_map_is_clipped_with_its_field(void **state)
+{
+    (void)state;
+    setup scene = {NULL, NULL};
+    bb_exposure *exposure = NULL;
+    bb_dose_point points[6];
+    bb_scan_config config = FAST_SCAN;
+    const double mean = put_map(points, &config);
+    check_ok(bb_disc_mesh_create(0.150, 0.001, &scene.mesh));
+    check_ok(bb_scan_create(&config, 1e-3, &scene.scan));
+    check_ok(bb_exposure_create(scene.mesh, scene.scan, 0, 1.0, &exposure));
+    assert_true(exposure->clipped > 0.1 * exposure->total);
+    check_relative(exposure->clipped + exposure->total, 300.0 * mean * 0.026 * 0.033, 1e-12);
+    bb_exposure_destroy(&exposure);
+    drop(&scene);
+}
+
+// A map of ones, in one cell, changes no bit.
+static void a_map_of_one_is_no_map(void **state)
+{
+    (void)state;
+    setup scene = make(0.0007);
+    bb_scan *mapped = NULL;
+    bb_exposure *plain = NULL;
+    bb_exposure *exposure = NULL;
+    double *energy = NULL;
+    double *expected = NULL;
+    bb_dose_point point = {2.0, -3.0, 1.0};
+    bb_scan_config config = FAST_SCAN;
+    config.dose_map = (bb_list){&point, 1};
+    check_ok(bb_scan_create(&config, 1e-3, &mapped));
+    check_ok(bb_exposure_create(scene.mesh, scene.scan, 41, 1.0, &plain));
+    check_ok(bb_exposure_create(scene.mesh, mapped, 41, 1.0, &exposure));
+    assert_int_equal(exposure->count, plain->count);
+    check_ok(BB_ZEROED(plain->count, &energy));
+    check_ok(BB_ZEROED(plain->count, &expected));
+    for (bb_index step = 0; step < 34; ++step) {
+        (void)bb_exposure_energy(plain, step, 1, expected);
+        (void)bb_exposure_energy(exposure, step, 1, energy);
+        assert_memory_equal(energy, expected, (size_t)plain->count * sizeof *energy);
+    }
+    BB_RELEASE(&expected);
+    BB_RELEASE(&energy);
+    bb_exposure_destroy(&exposure);
+    bb_exposure_destroy(&plain);
+    bb_scan_destroy(&mapped);
+    drop(&scene);
+}
+
+static void bad_maps_are_refused(void **state)
+{
+    (void)state;
+    const struct {
+        bb_dose_point points[4];
+        bb_index count;
+        const char *message;
+    } cases[] = {
+        {{{0.0, 0.0, 1.0}, {13.5, 0.0, 1.0}}, 2, "scan.dose_map.1.x_mm: 13.5, expected at most"},
+        {{{0.0, -17.0, 1.0}}, 1, "scan.dose_map.0.y_mm: -17, expected at most"},
+        {{{0.0, 0.0, 1.0}, {5.0, 0.0, 1.0}, {0.0, 0.0, 2.0}},
+         3,
+         "scan.dose_map.2.x_mm: the point at (0, 0) mm stands twice"},
+        {{{0.0, 0.0, 1.0}, {5.0, 0.0, 1.0}, {5.0, 5.0, 1.0}},
+         3,
+         "scan.dose_map: 3 points at 2 places in x and 2 in y, expected all 4"},
+    };
+    bb_scan *scan = NULL;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        bb_dose_point points[4];
+        bb_scan_config config = FAST_SCAN;
+        memcpy(points, cases[i].points, sizeof points);
+        config.dose_map = (bb_list){points, cases[i].count};
+        check_fails(bb_scan_create(&config, 1e-3, &scan), BB_INVALID, cases[i].message);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_map_gives_each_cell_its_dose),
+        cmocka_unit_test(a_map_is_clipped_with_its_field),
+        cmocka_unit_test(a_map_of_one_is_no_map),
+        cmocka_unit_test(bad_maps_are_refused),
         cmocka_unit_test(covered_nodes_get_exactly_the_dose),
         cmocka_unit_test(parts_make_up_a_step),
         cmocka_unit_test(power_is_steady_and_follows_absorption),

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/config/record_table.h"
+
+#include "core/memory.h"
+#include "sim/config/binding.h"
+#include "sim/config/config.h"
+#include "sim/config/suggestion.h"
+#include "sim/input/csv_table.h"
+
+#include <stdint.h>
+#include <string.h>
+
+typedef struct opening {
+    bb_arena *arena;
+    bb_record_tables *tables;
+    bb_problems *problems;
+} opening;
+
+static bb_place place_of(const char *file, const bb_csv_cell *cell)
+{
+    return (bb_place){file, cell->line, cell->column};
+}
+
+static bb_status refuse_column(opening *work, const bb_key *key, const char *file,
+                               const bb_csv_cell *name)
+{
+    bb_status status = BB_OK;
+    bb_text columns = {0};
+    const char *nearest = NULL;
+    bb_index distance = PTRDIFF_MAX;
+    for (bb_index i = 0; i < key->schema->key_count; ++i) {
+        const char *column = key->schema->keys[i].name;
+        bb_suggestion_consider(name->text, column, &distance, &nearest);
+        BB_TRY(bb_text_add(&columns, "%s%s", i == 0 ? "" : ", ", column));
+    }
+    BB_TRY(bb_problems_add(work->problems, place_of(file, name),
+                           "column %.60s: unknown%s%s%s; columns of %s: %s", name->text,
+                           nearest == NULL ? "" : " (did you mean ", nearest == NULL ? "" : nearest,
+                           nearest == NULL ? "" : "?)", key->name, bb_text_string(&columns)));
+done:
+    bb_text_release(&columns);
+    return status;
+}
+
+// Once for the table, where binding would say it of every row.
+static bb_status check_columns(opening *work, const bb_key *key, const char *file,
+                               const bb_csv_table *table)
+{
+    bb_status status = BB_OK;
+    bb_text expected = {0};
+    for (bb_index column = 0; column < table->column_count; ++column) {
+        if (bb_binding_key(key->schema, table->names[column].text) == NULL) {
+            BB_TRY(refuse_column(work, key, file, &table->names[column]));
+        }
+    }
+    for (bb_index i = 0; i < key->schema->key_count; ++i) {
+        const bb_key *inner = &key->schema->keys[i];
+        if (!bb_binding_omissible(inner) && bb_csv_table_column(table, inner->name) < 0) {
+            expected.length = 0;
+            BB_TRY(bb_binding_expectation(inner, &expected));
+            BB_TRY(bb_problems_add(work->problems, place_of(file, &table->names[0]),
+                                   "column %s is missing; expected %s", inner->name,
+                                   bb_text_string(&expected)));
+        }
+    }
+    if (table->row_count < 1 || table->row_count > BB_RECORD_TABLE_ROWS) {
+        BB_TRY(bb_problems_add(work->problems, place_of(file, &table->names[0]),
+                               "%td rows, expected 1 to %d", table->row_count,
+                               (int)BB_RECORD_TABLE_ROWS));
+    }
+done:
+    bb_text_release(&expected);
+    return status;
+}
+
+static bb_status make_node(opening *work, bb_node_kind kind, bb_place place, bb_node **out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_arena_zeroed(work->arena, 1, sizeof **out, (void **)out));
+    (*out)->kind = kind;
+    (*out)->place = (*out)->key_place = place;
+done:
+    return status;
+}
+
+static bb_status add_row(opening *work, const bb_key *key, const char *file,
+                         const bb_csv_table *table, bb_index row, bb_node *list)
+{
+    bb_status status = BB_OK;
+    bb_node *map = NULL;
+    bb_node *value = NULL;
+    BB_TRY(make_node(work, BB_NODE_MAP, place_of(file, bb_csv_table_cell(table, row, 0)), &map));
+    for (bb_index column = 0; column < table->column_count; ++column) {
+        const bb_csv_cell *cell = bb_csv_table_cell(table, row, column);
+        if (cell->text[0] == '\0') {
+            continue;
+        }
+        BB_TRY(make_node(work, BB_NODE_SCALAR, place_of(file, cell), &value));
+        BB_TRY(bb_arena_text(work->arena, cell->text, strlen(cell->text), &value->text));
+        value->key = bb_binding_key(key->schema, table->names[column].text)->name;
+        bb_node_append(map, value);
+    }
+    bb_node_append(list, map);
+done:
+    return status;
+}
+
+// Keeps name, text and digest of a table, as read.
+static bb_status note_table(opening *work, const char *file, const bb_csv_table *table)
+{
+    bb_status status = BB_OK;
+    bb_value_digest *digest = NULL;
+    bb_record_tables *tables = work->tables;
+    const size_t bytes = strlen(table->text);
+    BB_REQUIRE(tables->count < BB_RECORD_TABLES, BB_INVALID, "%s: over %d tables in a study", file,
+               (int)BB_RECORD_TABLES);
+    tables->files[tables->count].name = file;
+    BB_TRY(bb_arena_text(work->arena, table->text, bytes, &tables->files[tables->count].text));
+    BB_TRY(bb_value_digest_create(&digest));
+    bb_value_digest_add_bytes(digest, table->text, bytes);
+    bb_value_digest_text(digest, tables->files[tables->count].digest);
+    ++tables->count;
+done:
+    bb_value_digest_destroy(&digest);
+    return status;
+}
+
+// From disk, or from what was kept of it.
+static bb_status read_table(const bb_record_tables *tables, const char *file, bb_csv_table **out)
+{
+    bb_status status = BB_OK;
+    const char *text = NULL;
+    if (tables->known_count == 0) {
+        return bb_csv_table_read(file, out);
+    }
+    for (bb_index i = 0; i < tables->known_count && text == NULL; ++i) {
+        text = strcmp(tables->known[i].name, file) == 0 ? tables->known[i].text : NULL;
+    }
+    BB_REQUIRE(text != NULL, BB_IO, "table '%s' is not among the %td files that were kept", file,
+               tables->known_count);
+    BB_TRY(bb_csv_table_parse(file, text, out));
+done:
+    return status;
+}
+
+static bb_status open_table(opening *work, const bb_key *key, bb_node *parent, bb_node *name)
+{
+    bb_status status = BB_OK;
+    bb_csv_table *table = NULL;
+    bb_node *list = NULL;
+    const char *file = NULL;
+    const bb_index before = work->problems->count;
+    BB_TRY(bb_node_path(work->arena, name, &file));
+    status = read_table(work->tables, file, &table);
+    if (status == BB_INVALID) {
+        bb_node_remove(parent, name);
+        status =
+            bb_problems_add(work->problems, name->place, "%s: %s", key->name, bb_status_message());
+    }
+    if (status != BB_OK || table == NULL) {
+        goto done;
+    }
+    BB_TRY(note_table(work, file, table));
+    BB_TRY(check_columns(work, key, file, table));
+    if (work->problems->count > before) {
+        bb_node_remove(parent, name);
+        goto done;
+    }
+    BB_TRY(make_node(work, BB_NODE_LIST, name->place, &list));
+    list->key_place = name->key_place;
+    for (bb_index row = 0; row < table->row_count; ++row) {
+        BB_TRY(add_row(work, key, file, table, row, list));
+    }
+    bb_node_replace(parent, name, list);
+done:
+    bb_csv_table_destroy(&table);
+    return status;
+}
+
+static bool names_table(const bb_key *key, const bb_node *node)
+{
+    return key->tabular && node->kind == BB_NODE_SCALAR && node->text[0] != '\0';
+}
+
+static bb_status open_below(opening *work, const bb_schema *schema, bb_node *map)
+{
+    bb_status status = BB_OK;
+    for (bb_index i = 0; i < schema->key_count; ++i) {
+        const bb_key *key = &schema->keys[i];
+        bb_node *node = bb_node_member(map, key->name);
+        if (node == NULL || key->schema == NULL) {
+            continue;
+        }
+        if (names_table(key, node)) {
+            BB_TRY(open_table(work, key, map, node));
+        } else if (node->kind == BB_NODE_MAP && key->kind == BB_KEY_GROUP) {
+            BB_TRY(open_below(work, key->schema, node));
+        }
+    }
+done:
+    return status;
+}
+
+bb_status bb_record_tables_open(bb_arena *arena, const bb_schema *schema, bb_node *tree,
+                                bb_record_tables *tables, bb_problems *problems)
+{
+    opening work = {arena, tables, problems};
+    return open_below(&work, schema, tree);
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rings, grids, seeing and Cn2 against the same studies written out: the same resolved stars, the
+// same bits of results, and a resolved copy that runs to them again.
+#include "core/memory.h"
+#include "physics/ao/atmosphere.h"
+#include "sim/ao/ao_study.h"
+#include "sim/experiment.h"
+#include "tests/check.h"
+#include "tests/sim/driver.h"
+#include "tests/sim/fixture.h"
+
+static int enter(void **state)
+{
+    (void)state;
+    return fixture_enter();
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    return fixture_leave();
+}
+
+static void put_study(const char *name, const char *lines)
+{
+    FILE *file = fopen(name, "w");
+    assert_non_null(file);
+    assert_true(fprintf(file,
+                        "experiment: ao\nseed: 3\ntelescope: {diameter_m: 8.0, obstruction: 0.14, "
+                        "zenith_angle_deg: 25.0}\nsensors: {lenslets: 6}\n%s"
+                        "pipelines: [{name: reference, arithmetic: dp}, {name: sp, arithmetic: "
+                        "sp}]\n",
+                        lines) > 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void run(const char *study, char digest[BB_DIGEST_BYTES])
+{
+    const driver_case one = {study, {NULL}};
+    bb_results *results = driver_results(&one);
+    check_ok(bb_results_digest(results, true, digest));
+    bb_results_destroy(&results);
+}
+
+static void resolve(const char *study, const char *out)
+{
+    bb_problems problems = {0};
+    bb_config *config = NULL;
+    bb_text resolved = {0};
+    if (bb_experiment_load(&bb_experiments, study, NULL, 0, &problems, &config) != BB_OK) {
+        print_error("%s\n", bb_text_string(&problems.lines));
+        fail();
+    }
+    check_ok(bb_config_resolved(config, &resolved));
+    FILE *file = fopen(out, "w");
+    assert_non_null(file);
+    assert_true(fputs(bb_text_string(&resolved), file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    bb_text_release(&resolved);
+    bb_config_destroy(&config);
+}
+
+// The digests of two studies, and of their resolved copies.
+static void check_same(const char *first, const char *second)
+{
+    const char *const studies[] = {first, second, "again-0.yaml", "again-1.yaml"};
+    char digests[4][BB_DIGEST_BYTES];
+    resolve(first, studies[2]);
+    resolve(second, studies[3]);
+    for (int i = 0; i < 4; ++i) {
+        run(studies[i], digests[i]);
+        assert_string_equal(digests[i], digests[0]);
+    }
+}
+
+// Explicit stars stand between and after; by hand 20 arcsec at 30, 150 and 270 deg.
+static void a_ring_is_its_stars_written_out(void **state)
+{
+    (void)state;
+    put_study(
+        "ring.yaml",
+        "atmosphere: {profile: moao-2}\n"
+        "guide_stars:\n"
+        "  - {kind: ngs, x_arcsec: 22.0, y_arcsec: 9.0, magnitude: 11.0}\n"
+        "  - {kind: lgs, altitude_km: 90.0, depth_km: 8.0,\n"
+        "     ring: {count: 3, radius_arcsec: 20.0, rotation_deg: 30.0, centre_x_arcsec: 1.5}}\n"
+        "  - {kind: ngs, x_arcsec: -4.0, y_arcsec: 31.0, magnitude: 12.0}\n"
+        "targets:\n"
+        "  - {x_arcsec: 6.0, y_arcsec: -4.0}\n"
+        "  - {grid: {count: 2, width_arcsec: 10.0, centre_y_arcsec: 1.0}}\n");
+    put_study(
+        "stars.yaml",
+        "atmosphere: {profile: moao-2}\n"
+        "guide_stars:\n"
+        "  - {kind: ngs, x_arcsec: 22.0, y_arcsec: 9.0, magnitude: 11.0}\n"
+        "  - {kind: lgs, altitude_km: 90.0, depth_km: 8.0, x_arcsec: 18.820508076, y_arcsec: "
+        "10.0}\n"
+        "  - {kind: lgs, altitude_km: 90.0, depth_km: 8.0, x_arcsec: -15.820508076, y_arcsec: "
+        "10.0}\n"
+        "  - {kind: lgs, altitude_km: 90.0, depth_km: 8.0, x_arcsec: 1.5, y_arcsec: -20.0}\n"
+        "  - {kind: ngs, x_arcsec: -4.0, y_arcsec: 31.0, magnitude: 12.0}\n"
+        "targets:\n"
+        "  - {x_arcsec: 6.0, y_arcsec: -4.0}\n"
+        "  - {x_arcsec: -5.0, y_arcsec: -4.0}\n"
+        "  - {x_arcsec: 5.0, y_arcsec: -4.0}\n"
+        "  - {x_arcsec: -5.0, y_arcsec: 6.0}\n"
+        "  - {x_arcsec: 5.0, y_arcsec: 6.0}\n");
+    check_same("ring.yaml", "stars.yaml");
+}
+
+static const char rest[] = "guide_stars:\n"
+                           "  - {kind: lgs, altitude_km: 90.0, x_arcsec: 12.0, y_arcsec: 3.0}\n"
+                           "  - {kind: ngs, x_arcsec: -4.0, y_arcsec: 31.0, magnitude: 12.0}\n"
+                           "targets: [{x_arcsec: 6.0, y_arcsec: -4.0}]\n";
+
+// 0.98 lambda/r0 in arcsec, and r0 by 17 digits, are the same study.
+static void a_seeing_is_its_fried_parameter(void **state)
+{
+    (void)state;
+    char lines[1000];
+    (void)snprintf(lines, sizeof lines,
+                   "atmosphere: {profile: eris-10, seeing_arcsec: 0.8, seeing_wavelength_nm: "
+                   "650.0}\n%s",
+                   rest);
+    put_study("seeing.yaml", lines);
+    (void)snprintf(lines, sizeof lines, "atmosphere: {profile: eris-10, r0_m: %.17g}\n%s",
+                   bb_atmosphere_r0_of_seeing(0.8, 1e-9 * 650.0), rest);
+    put_study("r0.yaml", lines);
+    check_same("seeing.yaml", "r0.yaml");
+}
+
+static void layers_of_cn2_are_their_strengths(void **state)
+{
+    (void)state;
+    char lines[1000];
+    const bb_layer_config low = {200.0, NAN, 2.5e-13};
+    const bb_layer_config high = {9000.0, NAN, 1e-13};
+    (void)snprintf(lines, sizeof lines,
+                   "atmosphere: {layers: [{height_m: 200.0, cn2_m13: 2.5e-13}, {height_m: 9000.0, "
+                   "cn2_m13: 1.0e-13}]}\n%s",
+                   rest);
+    put_study("cn2.yaml", lines);
+    (void)snprintf(lines, sizeof lines,
+                   "atmosphere: {layers: [{height_m: 200.0, strength: %.17g}, {height_m: 9000.0, "
+                   "strength: %.17g}]}\n%s",
+                   bb_atmosphere_layer_strength(&low), bb_atmosphere_layer_strength(&high), rest);
+    put_study("strengths.yaml", lines);
+    check_same("cn2.yaml", "strengths.yaml");
+}
+
+// A sweep turns a ring by its own key, also where the study was read once for all its points.
+static void a_ring_is_changed_by_overrides(void **state)
+{
+    (void)state;
+    const bb_index blocks = bb_memory_blocks();
+    bb_problems problems = {0};
+    bb_config_base *base = NULL;
+    const bb_schema *schemas[] = {&bb_ao_study_schema};
+    const bb_config_request request = {.path = "ring.yaml", .schemas = schemas, .schema_count = 1};
+    check_ok(bb_config_base_read(&request, &problems, &base));
+    const char *const overrides[] = {"guide_stars.1.ring.radius_arcsec=40.0",
+                                     "guide_stars.1.ring.count=5"};
+    for (bb_index count = 1; count <= 2; ++count) {
+        bb_config *config = NULL;
+        if (bb_config_base_bind(base, overrides, count, &problems, &config) != BB_OK) {
+            print_error("%s\n", bb_text_string(&problems.lines));
+            fail();
+        }
+        const bb_ao_study *study = bb_config_study(config);
+        const bb_guide_star_config *stars = study->guide_stars.items;
+        assert_int_equal(study->guide_stars.count, count == 1 ? 5 : 7);
+        check_close(hypot(stars[2].x_arcsec - 1.5, stars[2].y_arcsec), 40.0, 1e-9, 1.0);
+        bb_config_destroy(&config);
+    }
+    bb_config_base_destroy(&base);
+    assert_int_equal(bb_memory_blocks(), blocks);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_ring_is_its_stars_written_out),
+        cmocka_unit_test(a_seeing_is_its_fried_parameter),
+        cmocka_unit_test(layers_of_cn2_are_their_strengths),
+        cmocka_unit_test(a_ring_is_changed_by_overrides),
+    };
+    return cmocka_run_group_tests(tests, enter, leave);
+}
