@@ -194,7 +194,34 @@ static const command commands[] = {
      BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |
          BB_OPTION_LIST | BB_OPTION_WITHIN | BB_OPTION_SWEEP,
      1, INTPTR_MAX, "run a study over the values of its keys, here or on a cluster",
-     "usage: bitbudget sweep PLAN.yaml [key=value ...] [options]\n"},
+     "usage: bitbudget sweep PLAN.yaml [key=value ...] [options]\n"
+     "       bitbudget sweep plan PLAN.yaml [key=value ...] DIR\n"
+     "       bitbudget sweep run DIR [--shard S/K]\n"
+     "       bitbudget sweep submit DIR --slurm [--nodes N] [--print-only] [-- options of sbatch]\n"
+     "       bitbudget sweep status DIR\n"
+     "       bitbudget sweep retry DIR [--only CLASS]\n"
+     "       bitbudget sweep next DIR\n"
+     "       bitbudget sweep collect DIR -o FILE.h5 [--csv FILE] [--partial]\n\n"
+     "Runs a study over the values of its keys: a plan is a study with 'sweep:' beside its keys\n"
+     "(docs/manual/sweeps.md). PLAN.yaml alone plans, runs all points here, collects them into one\n"
+     "file and prints the answer; what is done already is not computed again. The other forms take\n"
+     "these steps one by one: plan seals DIR/plan.json, run computes the points of a shard, or all,\n"
+     "submit has Slurm do that, status counts, retry opens failed points again, next goes on with a\n"
+     "search, collect writes one file of all points.\n"
+     "\n  --list           print points, time, memory and bytes; nothing is computed\n"
+     "  --jobs N         processes here; default one a processor, or one a GPU\n"
+     "  --shard S/K      shard S of the plan's K, or several: 1,5/8; default from the number of an\n"
+     "                   array's element (Slurm, PBS, HyperQueue, GNU parallel)\n"
+     "  --only CLASS     config, io, memory, device, internal, signal or time\n"
+     "  --within PRICE   name the choice of fewest bytes that keeps it at every condition:\n@prices\n"
+     "  -o, --output FILE.h5  default outputs/sweep-<plan name>.h5; points go to the folder beside\n"
+     "  --csv FILE       the points as a table of text too\n"
+     "  --partial        collect although points are to do\n"
+     "  --nodes N        elements of the array of jobs; default one a shard\n"
+     "  --print-only     print scripts and commands instead of submitting\n"
+     "  --device WORD    auto, cpu or cuda, fixed when the sweep is planned\n"
+     "  --threads N      default: all processors, shared by the processes\n"
+     "  --force          replace result files that exist\n" LEVEL_HELP},
     {"bench", bb_command_bench,
      BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LIST |
          BB_OPTION_QUICK | BB_OPTION_LEVEL,

@@ -249,6 +249,12 @@ bb_status bb_config_load(const bb_config_request *request, bb_problems *problems
     }
     BB_REQUIRE(base->schema != NULL, BB_INTERNAL, "%s: no experiment, and no problem with it",
                request->path);
+    const bb_node *sweep = bb_config_base_take(base, "sweep");
+    if (sweep != NULL) {
+        BB_TRY(bb_problems_add(problems, sweep->key_place,
+                               "sweep: a plan of many studies, which 'bitbudget sweep %s' runs",
+                               request->path));
+    }
     BB_TRY(bb_config_base_bind(base, NULL, 0, problems, &config));
     config->own = base;
     base = NULL;
