@@ -195,7 +195,7 @@ static const command commands[] = {
          BB_OPTION_LIST | BB_OPTION_WITHIN | BB_OPTION_SWEEP,
      1, INTPTR_MAX, "run a study over the values of its keys, here or on a cluster",
      "usage: bitbudget sweep PLAN.yaml [key=value ...] [options]\n"
-     "       bitbudget sweep plan PLAN.yaml [key=value ...] DIR\n"
+     "       bitbudget sweep plan PLAN.yaml DIR [key=value ...]\n"
      "       bitbudget sweep run DIR [--shard S/K]\n"
      "       bitbudget sweep submit DIR --slurm [--nodes N] [--print-only] [-- options of sbatch]\n"
      "       bitbudget sweep status DIR\n"

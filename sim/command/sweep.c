@@ -187,12 +187,27 @@ done:
     return status;
 }
 
+// The folder is the operand that is no key=value, before them or after them.
 static bb_status act_plan(const bb_options *options, const bb_experiment_table *experiments)
 {
     bb_status status = BB_OK;
-    const bb_index last = options->operand_count - 1;
-    BB_REQUIRE(last >= 2, BB_INVALID, "usage: bitbudget sweep plan PLAN.yaml [key=value ...] DIR");
-    BB_TRY(make_plan(options, experiments, 1, last, options->jobs, options->operands[last]));
+    const char *folder = NULL;
+    bb_index last = options->operand_count;
+    for (bb_index i = 2; i < last; ++i) {
+        if (strchr(options->operands[i], '=') == NULL) {
+            BB_REQUIRE(folder == NULL, BB_INVALID, "two folders, '%s' and '%s'", folder,
+                       options->operands[i]);
+            folder = options->operands[i];
+            for (bb_index k = i; k + 1 < last; ++k) {
+                options->operands[k] = options->operands[k + 1];
+            }
+            --i;
+            --last;
+        }
+    }
+    BB_REQUIRE(folder != NULL, BB_INVALID,
+               "usage: bitbudget sweep plan PLAN.yaml DIR [key=value ...]");
+    BB_TRY(make_plan(options, experiments, 1, last, options->jobs, folder));
 done:
     return status;
 }

@@ -84,6 +84,7 @@ static bool next_point(void *context, bb_index *item)
 static bb_status begin(void *context, bb_index worker)
 {
     const shard *work = context;
+    bb_log_warn_once();
     if (!work->request->verbose) {
         bb_log_set_level(BB_LOG_QUIET);
     }
