@@ -139,11 +139,12 @@ static const command commands[] = {
      LEVEL_HELP},
     {"check", bb_command_check,
      BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |
-         BB_OPTION_DUMP | BB_OPTION_RESTART | BB_OPTION_FIELDS,
+         BB_OPTION_DUMP | BB_OPTION_RESTART | BB_OPTION_FIELDS | BB_OPTION_MACHINE,
      1, INTPTR_MAX, "check a study and print its plan; nothing is computed",
      "usage: bitbudget check CONFIG [key=value ...] [options of run]\n\n"
      "Checks a study and prints its plan: sizes, memory, time, output.\n" CONFIG_HELP
-     "\n  --fields         list and draw the fields that a study of wafer exposes\n"},
+     "\n  --fields         list and draw the fields that a study of wafer exposes\n"
+     "  --machine FILE   plan for the machine that FILE describes (configs/machines/), not this one\n"},
     {"config", bb_command_config,
      BB_OPTION_LIST | BB_OPTION_RESOLVED | BB_OPTION_DEVICE | BB_OPTION_LEVEL,
      0, INTPTR_MAX, "list every key, or print a study with its defaults",

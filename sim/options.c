@@ -17,6 +17,7 @@ enum {
     THREADS,
     FORCE,
     FIELDS,
+    MACHINE,
     WITHIN,
     LIST,
     RESOLVED,
@@ -51,6 +52,7 @@ static const struct option long_options[] = {
     {"threads", required_argument, NULL, THREADS},
     {"force", no_argument, NULL, FORCE},
     {"fields", no_argument, NULL, FIELDS},
+    {"machine", required_argument, NULL, MACHINE},
     {"quiet", no_argument, NULL, 'q'},
     {"verbose", no_argument, NULL, 'v'},
     {"within", required_argument, NULL, WITHIN},
@@ -89,17 +91,40 @@ static unsigned bit_of(int option)
         int option;
         unsigned bit;
     } bits[] = {
-        {'o', BB_OPTION_OUTPUT},    {DEVICE, BB_OPTION_DEVICE},    {THREADS, BB_OPTION_THREADS},
-        {FORCE, BB_OPTION_FORCE},   {'q', BB_OPTION_LEVEL},        {'v', BB_OPTION_LEVEL},
-        {WITHIN, BB_OPTION_WITHIN}, {LIST, BB_OPTION_LIST},        {RESOLVED, BB_OPTION_RESOLVED},
-        {DUMP, BB_OPTION_DUMP},     {QUICK, BB_OPTION_QUICK},      {CHECKPOINT, BB_OPTION_RESTART},
-        {EVERY, BB_OPTION_RESTART}, {RESUME, BB_OPTION_RESTART},   {VERIFY, BB_OPTION_VERIFY},
-        {FULL, BB_OPTION_SHOW},     {PIPELINE, BB_OPTION_SHOW},    {COLUMNS, BB_OPTION_SHOW},
-        {BY, BB_OPTION_SHOW},       {FORMAT, BB_OPTION_SHOW},      {TOLERANCE, BB_OPTION_TOLERANCE},
-        {JOBS, BB_OPTION_SWEEP},    {NODES, BB_OPTION_SWEEP},      {SHARD, BB_OPTION_SWEEP},
-        {ONLY, BB_OPTION_SWEEP},    {CSV, BB_OPTION_SWEEP},        {PARTIAL, BB_OPTION_SWEEP},
-        {SLURM, BB_OPTION_SWEEP},   {PRINT_ONLY, BB_OPTION_SWEEP}, {KIND, BB_OPTION_PICTURE},
-        {SIZE, BB_OPTION_PICTURE},  {SCRIPT, BB_OPTION_PICTURE},   {FIELDS, BB_OPTION_FIELDS},
+        {'o', BB_OPTION_OUTPUT},
+        {DEVICE, BB_OPTION_DEVICE},
+        {THREADS, BB_OPTION_THREADS},
+        {FORCE, BB_OPTION_FORCE},
+        {'q', BB_OPTION_LEVEL},
+        {'v', BB_OPTION_LEVEL},
+        {WITHIN, BB_OPTION_WITHIN},
+        {LIST, BB_OPTION_LIST},
+        {RESOLVED, BB_OPTION_RESOLVED},
+        {DUMP, BB_OPTION_DUMP},
+        {QUICK, BB_OPTION_QUICK},
+        {CHECKPOINT, BB_OPTION_RESTART},
+        {EVERY, BB_OPTION_RESTART},
+        {RESUME, BB_OPTION_RESTART},
+        {VERIFY, BB_OPTION_VERIFY},
+        {FULL, BB_OPTION_SHOW},
+        {PIPELINE, BB_OPTION_SHOW},
+        {COLUMNS, BB_OPTION_SHOW},
+        {BY, BB_OPTION_SHOW},
+        {FORMAT, BB_OPTION_SHOW},
+        {TOLERANCE, BB_OPTION_TOLERANCE},
+        {JOBS, BB_OPTION_SWEEP},
+        {NODES, BB_OPTION_SWEEP},
+        {SHARD, BB_OPTION_SWEEP},
+        {ONLY, BB_OPTION_SWEEP},
+        {CSV, BB_OPTION_SWEEP},
+        {PARTIAL, BB_OPTION_SWEEP},
+        {SLURM, BB_OPTION_SWEEP},
+        {PRINT_ONLY, BB_OPTION_SWEEP},
+        {KIND, BB_OPTION_PICTURE},
+        {SIZE, BB_OPTION_PICTURE},
+        {SCRIPT, BB_OPTION_PICTURE},
+        {FIELDS, BB_OPTION_FIELDS},
+        {MACHINE, BB_OPTION_MACHINE},
     };
     for (size_t i = 0; i < sizeof bits / sizeof bits[0]; ++i) {
         if (bits[i].option == option) {
@@ -137,6 +162,8 @@ static const char **text_of(int option, bb_options *out)
         return &out->only;
     case CSV:
         return &out->csv;
+    case MACHINE:
+        return &out->machine;
     case KIND:
         return &out->kind;
     case SIZE:

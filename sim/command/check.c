@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "sim/command.h"
 #include "sim/dump.h"
+#include "sim/machine.h"
 #include "sim/study.h"
 
 #include <math.h>
@@ -27,13 +28,48 @@ done:
     return status;
 }
 
+// What this machine lacks; another one's lack is an error below.
+static bb_status judge(const bb_options *options, const bb_plan *plan, char shortage[BB_PLAN_LINE])
+{
+    bb_status status = BB_OK;
+    double bytes = 0.0;
+    shortage[0] = '\0';
+    if (options->machine == NULL) {
+        BB_TRY(bb_plan_machine_bytes(&bytes));
+        bb_plan_shortage(plan, bytes, shortage);
+    }
+done:
+    return status;
+}
+
+// Refuses what this machine, or the one of --machine, cannot run.
+static bb_status require(const bb_options *options, const bb_plan *plan)
+{
+    bb_status status = BB_OK;
+    bb_machine machine;
+    bb_problems problems = {0};
+    double bytes = 0.0;
+    if (options->machine != NULL) {
+        status = bb_machine_load(options->machine, &problems, &machine);
+        bb_text_print(bb_text_string(&problems.lines), stderr);
+        BB_TRY(status);
+        BB_TRY(bb_machine_require(&machine, plan));
+        goto done;
+    }
+    BB_TRY(bb_plan_machine_bytes(&bytes));
+    BB_TRY(bb_plan_require(plan, bytes, bb_plan_limit_bytes(options->threads)));
+    BB_TRY(bb_plan_require_device(plan));
+done:
+    bb_problems_release(&problems);
+    return status;
+}
+
 bb_status bb_command_check(const bb_options *options, const bb_experiment_table *experiments)
 {
     bb_status status = BB_OK;
     bb_config *config = NULL;
     bb_plan plan = {.estimated_seconds = NAN};
     char *path = NULL;
-    double machine_bytes = 0.0;
     char shortage[BB_PLAN_LINE];
     const bb_run_options run = {.threads = options->threads, .dump = options->dump};
     BB_TRY(bb_command_load(options, experiments, &config));
@@ -45,8 +81,7 @@ bb_status bb_command_check(const bb_options *options, const bb_experiment_table 
     BB_REQUIRE(!options->fields || experiment->list_fields != NULL, BB_INVALID,
                "--fields: a study of %s exposes no fields", experiment->name);
     BB_TRY(experiment->plan(study, &run, &plan));
-    BB_TRY(bb_plan_machine_bytes(&machine_bytes));
-    bb_plan_shortage(&plan, machine_bytes, shortage);
+    BB_TRY(judge(options, &plan, shortage));
     (void)printf("%s: ", experiment->name);
     bb_text_print(study->title, stdout);
     (void)printf("\n");
@@ -69,8 +104,7 @@ bb_status bb_command_check(const bb_options *options, const bb_experiment_table 
         BB_TRY(print_fields(experiment, study));
     }
     (void)fflush(stdout);
-    BB_TRY(bb_plan_require(&plan, machine_bytes, bb_plan_limit_bytes(run.threads)));
-    BB_TRY(bb_plan_require_device(&plan));
+    BB_TRY(require(options, &plan));
 done:
     BB_RELEASE(&path);
     bb_plan_release(&plan);

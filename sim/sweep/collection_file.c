@@ -29,6 +29,8 @@ static const bb_output outputs[] = {
      .note = "config, io, memory, device, internal, signal, time"},
     {"point_id", "<sweep>", NULL, "digest of all that decides the point's results", .note = NULL},
     {"point_digest", "<sweep>", NULL, "digest of its results but for times", .note = NULL},
+    {"status_flag", "<sweep>, pipeline", "1", "status as a number",
+     .note = "flag_values and flag_meanings are its attributes; NaN where the point failed"},
     {"point_s", "<sweep>", "s", "time of the point", .note = NULL, .measured = true},
 };
 
@@ -195,6 +197,52 @@ done:
     return status;
 }
 
+// `status` as numbers, as conventions have flags.
+static const char *const flag_words[] = {
+    "ok", "not_spd", "non_finite", "not_converged", "underdetermined", "not_held", "unsafe"};
+enum { FLAGS = sizeof flag_words / sizeof *flag_words };
+
+static double flag_of(const char *word)
+{
+    for (int f = 0; word != NULL && f < FLAGS; ++f) {
+        if (strcmp(flag_words[f], word) == 0) {
+            return (double)f;
+        }
+    }
+    return NAN;
+}
+
+static bb_status add_flags(const bb_collection *collection, const char *sweep_axes,
+                           bb_results *results)
+{
+    bb_status status = BB_OK;
+    bb_text axes = {0};
+    bb_text meanings = {0};
+    bb_text values = {0};
+    double *flags = NULL; // [slots][pipelines]
+    const bb_index pipelines = collection->pipeline_count;
+    BB_TRY(BB_ALLOCATE(collection->slot_count * pipelines, &flags));
+    for (bb_index i = 0; i < collection->slot_count * pipelines; ++i) {
+        flags[i] = flag_of(bb_collection_text(collection, "status", i / pipelines, i % pipelines));
+    }
+    for (int f = 0; f < FLAGS; ++f) {
+        BB_TRY(bb_text_add(&meanings, "%s%s", f == 0 ? "" : " ", flag_words[f]));
+        BB_TRY(bb_text_add(&values, "%s%d", f == 0 ? "" : ", ", f));
+    }
+    BB_TRY(bb_text_add(&axes, "%s, pipeline", sweep_axes));
+    BB_TRY(bb_results_values(results, "results/status_flag", "1", "status as a number",
+                             bb_text_string(&axes), flags));
+    BB_TRY(bb_results_note(results, "results/status_flag", "flag_meanings",
+                           bb_text_string(&meanings)));
+    BB_TRY(bb_results_note(results, "results/status_flag", "flag_values", bb_text_string(&values)));
+done:
+    BB_RELEASE(&flags);
+    bb_text_release(&axes);
+    bb_text_release(&meanings);
+    bb_text_release(&values);
+    return status;
+}
+
 static bb_status add_own_axes(const bb_collection *collection, bb_results *results)
 {
     bb_status status = BB_OK;
@@ -251,6 +299,7 @@ bb_status bb_collection_publish(const bb_collection *collection, bb_results *res
         collection->pipeline_count, (const char *const *)collection->pipelines));
     BB_TRY(add_own_axes(collection, results));
     BB_TRY(add_points(collection, bb_text_string(&axes), results));
+    BB_TRY(add_flags(collection, bb_text_string(&axes), results));
     for (bb_index d = 0; d < collection->dataset_count; ++d) {
         BB_TRY(add_dataset(&collection->datasets[d], bb_text_string(&axes), results));
     }

@@ -13,6 +13,7 @@
 
 #include <math.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 // Memory that is left to the rest of the machine.
@@ -146,9 +147,15 @@ static void log_progress(shard *work)
         return;
     }
     work->logged = now;
-    bb_log_info("%td of %td points, %td failed, %.3g a second, %.0f s left", ended,
-                work->queue_count, report->failed, rate,
-                (double)(work->queue_count - ended) / rate);
+    char failed[256] = "0 failed";
+    for (int c = BB_POINT_DONE + 1, used = 0; c < BB_POINT_CLASSES; ++c) {
+        if (report->classes[c] > 0) {
+            used += snprintf(failed + used, sizeof failed - (size_t)used, "%s%td failed by %s",
+                             used == 0 ? "" : ", ", report->classes[c], bb_point_class_names[c]);
+        }
+    }
+    bb_log_info("%td of %td points, %s, %.3g a second, %.0f s left", ended, work->queue_count,
+                failed, rate, (double)(work->queue_count - ended) / rate);
 }
 
 static bb_status write_record(shard *work, bb_index point, bb_point_class class, double seconds,
@@ -187,6 +194,7 @@ static bb_status take(void *context, bb_index point, const bb_crew_end *end)
         }
         BB_TRY(write_record(work, point, class, end->seconds, bb_text_string(&message)));
         ++work->report->failed;
+        ++work->report->classes[class];
         bb_log_warning("point %td failed by %s: %s", point, bb_point_class_names[class],
                        bb_text_string(&message));
         BB_REQUIRE(class != BB_POINT_CONFIG, BB_INVALID,

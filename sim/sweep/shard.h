@@ -26,8 +26,9 @@ typedef struct bb_shard_request {
 
 /// What a run did.
 typedef struct bb_shard_report {
-    bb_index done, failed; ///< points recorded now
-    bb_index before;       ///< done before
+    bb_index done, failed;              ///< points recorded now
+    bb_index classes[BB_POINT_CLASSES]; ///< of those recorded now
+    bb_index before;                    ///< done before
     double seconds;
 } bb_shard_report;
 

@@ -248,7 +248,7 @@ static bb_status read_samples(reader *input, const bb_node *map, bool sobol)
     bb_status status = BB_OK;
     bb_sweep_axis *axis = NULL;
     bb_index samples = 0;
-    bb_index seed = 1;
+    bb_index seed = sobol ? 0 : 1;
     const bb_node *number = bb_node_member(map, "samples");
     const bb_node *start = bb_node_member(map, "seed");
     const bb_node *keys = bb_node_member(map, "keys");
@@ -256,7 +256,7 @@ static bb_status read_samples(reader *input, const bb_node *map, bool sobol)
                  bb_scalar_integer(number->text, &samples) && samples >= 1 &&
                  samples <= BB_SWEEP_AXIS_VALUES && keys != NULL && keys->kind == BB_NODE_MAP &&
                  keys->count >= 1 && keys->count <= BB_SWEEP_DIMENSIONS &&
-                 (start == NULL || (!sobol && start->kind == BB_NODE_SCALAR &&
+                 (start == NULL || (start->kind == BB_NODE_SCALAR &&
                                     bb_scalar_integer(start->text, &seed) && seed >= 0)) &&
                  map->count == 2 + (start != NULL);
     for (const bb_node *node = sound ? keys->first : NULL; sound && node != NULL;
@@ -268,9 +268,7 @@ static bb_status read_samples(reader *input, const bb_node *map, bool sobol)
     }
     if (!sound) {
         return refuse(input, map, map->key,
-                      sobol ? "{samples: N, keys: {key: {from: A, to: B}}}, log: true in a key"
-                            : "{samples: N, seed: S, keys: {key: {from: A, to: B}}}, log: true in "
-                              "a key");
+                      "{samples: N, seed: S, keys: {key: {from: A, to: B}}}, log: true in a key");
     }
     BB_TRY(add_axis(input, map, sobol ? "sobol" : "lhs", samples, keys->count, &axis));
     if (axis == NULL) {

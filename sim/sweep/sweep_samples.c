@@ -95,9 +95,11 @@ static bb_status draw_sobol(const bb_sweep_samples *plan, bb_index dimension, do
     gsl_qrng *sequence = gsl_qrng_alloc(gsl_qrng_sobol, (unsigned)plan->dimensions);
     BB_REQUIRE(sequence != NULL, BB_MEMORY, "no memory for a Sobol sequence of %td dimensions",
                plan->dimensions);
+    const double shift =
+        plan->seed == 0 ? 0.0 : bb_random_uniform(plan->seed, BB_STREAM_SWEEP, (uint64_t)dimension);
     for (bb_index i = 0; i < plan->samples; ++i) {
         (void)gsl_qrng_get(sequence, point);
-        out[i] = point[dimension];
+        out[i] = fmod(point[dimension] + shift, 1.0);
     }
 done:
     if (sequence != NULL) {

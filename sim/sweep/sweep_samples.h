@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Ranges of a swept key, and plans of samples that fill the unit cube: Latin hypercubes (McKay,
-// Beckman and Conover, Technometrics 21, 1979) and Sobol's sequence (GSL's).
+// Beckman and Conover, Technometrics 21, 1979) and Sobol's sequence (GSL's),
+// which a seed shifts (Cranley and Patterson, SIAM J. Numer. Anal. 13, 1976).
 #ifndef BB_SIM_SWEEP_SWEEP_SAMPLES_H
 #define BB_SIM_SWEEP_SWEEP_SAMPLES_H
 
@@ -27,9 +28,9 @@ double bb_sweep_range_value(const bb_sweep_range *range, double share);
 double bb_sweep_range_tidy(double value, double first, double step);
 
 typedef struct bb_sweep_samples {
-    bool sobol; ///< else a Latin hypercube of `seed`
+    bool sobol; ///< else a Latin hypercube
     bb_index samples, dimensions;
-    uint64_t seed;
+    uint64_t seed; ///< of a sequence: 0, as it is
 } bb_sweep_samples;
 
 /// Coordinate `dimension` of all samples in [0, 1), `out` [samples]. The same numbers whatever the
