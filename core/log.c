@@ -5,7 +5,6 @@
 
 #include <stdarg.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,14 +15,6 @@ static struct {
     bool drawn;          // a bar stands on the terminal's last line
     double last_seconds; // of the last bar or line
 } progress;
-
-enum { GIVEN = 256 };
-
-static struct {
-    bool once;
-    int count;
-    uint64_t hashes[GIVEN];
-} warnings;
 
 static void erase_bar(void)
 {
@@ -49,47 +40,11 @@ void bb_log_set_level(bb_log_level level)
     current_level = level;
 }
 
-void bb_log_warn_once(void)
-{
-    warnings.once = true;
-}
-
-// FNV-1a, 64 bits, of the warning as it reads.
-static uint64_t hash_warning(const char *format, va_list arguments)
-{
-    char text[1024];
-    uint64_t hash = 0xcbf29ce484222325U;
-    (void)vsnprintf(text, sizeof text, format, arguments);
-    for (const char *c = text; *c != '\0'; ++c) {
-        hash = (hash ^ (unsigned char)*c) * 0x100000001b3U;
-    }
-    return hash;
-}
-
-// Whether it was given before; it counts as given from now on.
-static bool was_given(uint64_t hash)
-{
-    for (int i = 0; i < warnings.count; ++i) {
-        if (warnings.hashes[i] == hash) {
-            return true;
-        }
-    }
-    if (warnings.count < GIVEN) {
-        warnings.hashes[warnings.count++] = hash;
-    }
-    return false;
-}
-
 void bb_log_warning(const char *format, ...)
 {
     va_list arguments;
-    if (warnings.once) {
-        va_start(arguments, format);
-        const uint64_t hash = hash_warning(format, arguments);
-        va_end(arguments);
-        if (was_given(hash)) {
-            return;
-        }
+    if (current_level < BB_LOG_QUIET) {
+        return;
     }
     va_start(arguments, format);
     write_line("warning: ", format, arguments);

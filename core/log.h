@@ -7,15 +7,16 @@
 
 #include "core/status.h"
 
-typedef enum bb_log_level { BB_LOG_QUIET, BB_LOG_NORMAL, BB_LOG_VERBOSE } bb_log_level;
+typedef enum bb_log_level {
+    BB_LOG_SILENT,
+    BB_LOG_QUIET,
+    BB_LOG_NORMAL,
+    BB_LOG_VERBOSE
+} bb_log_level;
 
-/// What is written: QUIET warnings only, NORMAL also information and progress, VERBOSE also
-/// details.
+/// What is written: SILENT nothing, QUIET warnings only, NORMAL also information and progress,
+/// VERBOSE also details.
 void bb_log_set_level(bb_log_level level);
-
-/// From now on a warning that was given before is not given again: for a process of many studies,
-/// which would say the same of each.
-void bb_log_warn_once(void);
 
 void bb_log_warning(const char *format, ...) BB_PRINTF(1, 2);
 void bb_log_info(const char *format, ...) BB_PRINTF(1, 2);

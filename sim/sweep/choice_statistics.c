@@ -11,6 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
+// Safe choices that a sentence names.
+enum { NAMED = 6 };
+
 double bb_choice_price(const bb_collection *collection, bb_index slot, bb_index pipeline)
 {
     const bb_experiment *experiment = collection->plan->sweep->experiment;
@@ -323,6 +326,13 @@ done:
     return status;
 }
 
+// A number of a cell, "-" where there is none.
+static bb_status add_number(double value, int width, bb_text *out)
+{
+    return isnan(value) ? bb_text_add(out, " %*s", width, "-")
+                        : bb_text_add(out, " %*.4g", width, value);
+}
+
 static bb_status list_sentence(const bb_choices *choices, const bb_collection *collection,
                                double within, bb_text *out)
 {
@@ -363,15 +373,18 @@ bb_status bb_choices_list(const bb_choices *choices, const bb_collection *collec
 {
     bb_status status = BB_OK;
     BB_TRY(list_sentence(choices, collection, within, out));
-    BB_TRY(bb_text_add(out, "%-24s %-16s %9s %10s %10s %8s %9s\n", "pipeline", "setting", "failed",
+    BB_TRY(bb_text_add(out, "%-21s %-14s %9s %10s %10s %6s %6s\n", "pipeline", "setting", "failed",
                        "median", "worst", "bits", "MB"));
     for (bb_index i = 0; i < choices->count; ++i) {
         const bb_choice *choice = &choices->choices[i];
         char failed[32];
         (void)snprintf(failed, sizeof failed, "%td/%td", choice->failed, choice->points);
-        BB_TRY(bb_text_add(out, "%-24.24s %-16.16s %9s %10.3g %10.3g %8.3g %9.4g\n", choice->name,
-                           choice->setting, failed, choice->price_median, choice->price_worst,
-                           choice->bits_per_value, 1e-6 * choice->operator_bytes));
+        BB_TRY(bb_text_add(out, "%-21.21s %-14.14s %9s", choice->name, choice->setting, failed));
+        BB_TRY(add_number(choice->price_median, 10, out));
+        BB_TRY(add_number(choice->price_worst, 10, out));
+        BB_TRY(add_number(choice->bits_per_value, 6, out));
+        BB_TRY(add_number(1e-6 * choice->operator_bytes, 6, out));
+        BB_TRY(bb_text_add(out, "\n"));
     }
 done:
     return status;

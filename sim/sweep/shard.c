@@ -85,16 +85,16 @@ static bool next_point(void *context, bb_index *item)
 static bb_status begin(void *context, bb_index worker)
 {
     const shard *work = context;
-    bb_log_warn_once();
-    if (!work->request->verbose) {
-        bb_log_set_level(BB_LOG_QUIET);
-    }
     return work->gpus.count == 0 ? BB_OK : bb_visible_gpus_take(&work->gpus, worker);
 }
 
 static bb_status compute(void *context, bb_index item, bb_text *answer)
 {
     shard *work = context;
+    if (!work->request->verbose) {
+        // What one point warns of, all would; a pipeline that fails is a result.
+        bb_log_set_level(item == work->queue[0] ? BB_LOG_QUIET : BB_LOG_SILENT);
+    }
     return bb_point_run_compute(&work->run, item, answer);
 }
 

@@ -19,7 +19,7 @@ typedef struct bb_shard_request {
     bb_index shard_count;   ///< 0: all points
     bb_index jobs;      ///< workers; fewer where memory does not hold as many, one a GPU where the
                         ///< plan is for cuda; 0: one a processor
-    bool verbose;       ///< what points log is shown, not only their warnings
+    bool verbose;       ///< what points log is shown, not only the warnings of the first
     bb_index threads;   ///< of this machine, shared by the workers
     const bool *wanted; ///< [points] those to be run, NULL: all
 } bb_shard_request;
