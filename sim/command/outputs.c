@@ -6,6 +6,7 @@
 #include "sim/command.h"
 #include "sim/output/provenance.h"
 #include "sim/sweep/choice_statistics.h"
+#include "sim/sweep/sweep_search.h"
 
 #include <stdio.h>
 
@@ -49,6 +50,7 @@ static bb_status collect(const bb_experiment_table *experiments, const bb_experi
     if (only == NULL) {
         BB_TRY(append(&bb_collection_outputs, out, count));
         BB_TRY(append(&bb_choice_outputs, out, count));
+        BB_TRY(append(&bb_sweep_search_outputs, out, count));
         BB_TRY(append(&bb_bench_outputs, out, count));
     }
     BB_TRY(append(&bb_provenance_outputs, out, count));

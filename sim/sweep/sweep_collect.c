@@ -37,6 +37,9 @@ static bb_status write_file(const bb_sweep_collect_request *request,
                                request->arguments, request->threads));
     BB_TRY(bb_collection_publish(collection, results));
     BB_TRY(bb_choices_publish(choices, unit, results));
+    if (sweep->searches) {
+        BB_TRY(bb_sweep_search_publish(collection, unit, results));
+    }
     BB_TRY(bb_results_note(results, "provenance", "sweep_plan", request->plan->text));
     BB_TRY(bb_provenance_end(results));
     BB_TRY(bb_image_build(results, &image, &bytes));

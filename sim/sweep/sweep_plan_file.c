@@ -87,10 +87,12 @@ bb_status bb_sweep_plan_write(bb_sweep_plan *plan, const char *folder)
     if (stat(path, &about) == 0) {
         BB_TRY(read_sealed(path, &present));
         const char *id = json_string_value(json_object_get(present, "plan"));
+        const char *commit = json_string_value(json_object_get(present, "commit"));
+        const bool other = commit == NULL || strcmp(commit, BB_COMMIT) != 0;
         BB_REQUIRE(strcmp(id, plan->id) == 0, BB_IO,
-                   "'%s' has another plan (%s) than this one (%s): name another folder, or remove "
-                   "that one with what was computed",
-                   folder, id, plan->id);
+                   "'%s' has another plan (%s%s%s) than this one (%s): name another folder, or "
+                   "remove that one with what was computed",
+                   folder, id, other ? ", made by build " : "", other ? commit : "", plan->id);
     } else {
         BB_TRY(bb_file_write(path, false, plan->text, (bb_index)strlen(plan->text)));
     }

@@ -27,6 +27,12 @@ BB_CHECKED bb_status bb_sweep_search_wanted(const bb_sweep_plan *plan, bool *wan
 BB_CHECKED bb_status bb_sweep_search_next(const bb_sweep_plan *plan, bb_index *open, bool *advanced,
                                           bool *finished);
 
+extern const bb_output_table bb_sweep_search_outputs;
+
+/// Adds the group /search, a row a group of conditions. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_sweep_search_publish(const bb_collection *collection,
+                                             const char *price_unit, bb_results *results);
+
 /// Appends the answer as it stands, a sentence a group of conditions. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_sweep_search_answer(const bb_collection *collection, bb_text *out);
 
