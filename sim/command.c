@@ -109,7 +109,7 @@ static void print_help(const char *help, const bb_experiment_table *experiments)
 static const command commands[] = {
     {"run", bb_command_run,
      BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |
-         BB_OPTION_DUMP | BB_OPTION_RESTART,
+         BB_OPTION_DUMP | BB_OPTION_RESTART | BB_OPTION_ENERGY,
      1, INTPTR_MAX, "simulate a study and write its results",
      "usage: bitbudget run CONFIG [key=value ...] [options]\n\n"
      "Simulates a study, prints its result table and writes an HDF5 file.\n" CONFIG_HELP
@@ -121,6 +121,7 @@ static const command commands[] = {
      "  --checkpoint FILE  keep what is done in FILE:\n@checkpoints\n"
      "  --checkpoint-every S  with it: at most every S seconds\n"
      "  --resume FILE    go on from a checkpoint of the same study and build, bit for bit\n"
+     "  --energy         repeat the work of each pipeline until a counter tells its joules (NVML, RAPL)\n"
      LEVEL_HELP},
     {"rerun", bb_command_rerun,
      BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |

@@ -20,6 +20,7 @@ bb_evaluation bb_evaluation_start(const char *pipeline)
                            .solve_seconds = NAN,
                            .wall_seconds = NAN,
                            .energy_joules = NAN,
+                           .idle_watts = NAN,
                            .factor = bb_factor_report_start()};
 }
 
@@ -107,7 +108,7 @@ static void describe_outcome(const bb_evaluation *evaluation, const char **state
 typedef struct evaluation_row {
     const char *pipeline, *status, *status_detail, *device;
     double qoi_relative_error, operator_bytes, compression_ratio, flops, flops_dense;
-    double encode_seconds, solve_seconds, wall_seconds, energy_joules;
+    double encode_seconds, solve_seconds, wall_seconds, energy_joules, idle_watts;
     bb_draws_summary draws;
     char detail[DETAIL_BYTES];
 } evaluation_row;
@@ -150,8 +151,14 @@ static const bb_output outputs[] = {
              "neither "
              "time",
      .member = offsetof(evaluation_row, wall_seconds), .measured = true},
-    {"energy_j", "pipeline", "J", "energy of apply, or factor and solve",
-     .note = "NaN: not measured in this version", .member = offsetof(evaluation_row, energy_joules),
+    {"energy_j", "pipeline", "J", "energy of apply, or factor and solve, gross",
+     .note =
+         "with `--energy`, of what the work is repeated as: apply of wafer and product, "
+         "assembly, factor and solve of ao and reconstructor; /provenance says by which counter, "
+         "or why it is NaN",
+     .member = offsetof(evaluation_row, energy_joules), .measured = true},
+    {"idle_power_w", "pipeline", "W", "power that the device drew before that work",
+     .note = "NaN where energy_j is", .member = offsetof(evaluation_row, idle_watts),
      .measured = true},
     {"draws", "pipeline", "1", "computations with roundings of their own",
      .note = "the first is the pipeline as it is: all other numbers of a pipeline are that one's",
@@ -201,6 +208,7 @@ static void fill_row(const bb_evaluation *evaluation, evaluation_row *out)
         .solve_seconds = evaluation->solve_seconds,
         .wall_seconds = evaluation->wall_seconds,
         .energy_joules = evaluation->energy_joules,
+        .idle_watts = evaluation->idle_watts,
         .draws = bb_draws_summarise(&evaluation->draws),
     };
     describe_outcome(evaluation, &out->status, out->detail);

@@ -18,7 +18,8 @@ typedef struct bb_evaluation {
     double qoi_relative_error;
     double operator_bytes, fp32_bytes;
     double flops, flops_dense;
-    double encode_seconds, solve_seconds, energy_joules;
+    double encode_seconds, solve_seconds;
+    double energy_joules, idle_watts; ///< of a solve, gross, and drawn before it (sim/energy.h)
     double wall_seconds;     ///< from the pipeline's start to its result, looked at, in host memory
     bb_factor_report factor; ///< of experiments that factor a covariance
     bb_draws draws;          ///< what is above is draw 0's

@@ -18,6 +18,7 @@ enum {
     FORCE,
     FIELDS,
     MACHINE,
+    ENERGY,
     WITHIN,
     LIST,
     RESOLVED,
@@ -53,6 +54,7 @@ static const struct option long_options[] = {
     {"force", no_argument, NULL, FORCE},
     {"fields", no_argument, NULL, FIELDS},
     {"machine", required_argument, NULL, MACHINE},
+    {"energy", no_argument, NULL, ENERGY},
     {"quiet", no_argument, NULL, 'q'},
     {"verbose", no_argument, NULL, 'v'},
     {"within", required_argument, NULL, WITHIN},
@@ -125,6 +127,7 @@ static unsigned bit_of(int option)
         {SCRIPT, BB_OPTION_PICTURE},
         {FIELDS, BB_OPTION_FIELDS},
         {MACHINE, BB_OPTION_MACHINE},
+        {ENERGY, BB_OPTION_ENERGY},
     };
     for (size_t i = 0; i < sizeof bits / sizeof bits[0]; ++i) {
         if (bits[i].option == option) {
@@ -181,6 +184,8 @@ static bool *flag_of(int option, bb_options *out)
         return &out->help;
     case FIELDS:
         return &out->fields;
+    case ENERGY:
+        return &out->energy;
     case FORCE:
         return &out->force;
     case LIST:

@@ -26,6 +26,7 @@ enum {
     BB_OPTION_VERIFY = 1 << 12,    ///< --verify
     BB_OPTION_SHOW = 1 << 13,      ///< --full, --pipeline, --columns, --by, --format
     BB_OPTION_TOLERANCE = 1 << 14, ///< --tolerance T
+    BB_OPTION_ENERGY = 1 << 18,    ///< --energy
     BB_OPTION_MACHINE = 1 << 17,   ///< --machine FILE
     BB_OPTION_FIELDS = 1 << 16,    ///< --fields
     BB_OPTION_PICTURE = 1 << 15    ///< --kind KIND, --size WxH, --script
@@ -54,7 +55,7 @@ typedef struct bb_options {
     const char *only;          ///< class of failure, NULL unless given
     const char *machine;       ///< NULL unless given
     const char *csv;           ///< NULL unless given
-    bool partial, slurm, print_only;
+    bool partial, slurm, print_only, energy;
     bool force;
     bool fields;
     bool list;

@@ -31,6 +31,7 @@ typedef struct bb_device_report {
     char name[128];
     char driver[64];          ///< driver and runtime versions; "" on the cpu
     char architecture[32];    ///< "sm_90", "x86_64"
+    char bus[32];             ///< where a GPU sits, "00000000:3B:00.0"; "" on the cpu
     size_t memory_bytes;      ///< in all
     size_t free_memory_bytes; ///< now
     bb_index units;           ///< processors, or streaming multiprocessors

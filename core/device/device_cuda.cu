@@ -89,6 +89,7 @@ bb_status cuda_report(void *state, bb_device_report *out)
                         driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
     (void)std::snprintf(out->architecture, sizeof out->architecture, "sm_%d%d", properties.major,
                         properties.minor);
+    BB_CUDA_TRY(cudaDeviceGetPCIBusId(out->bus, sizeof out->bus, as_cuda(state)->ordinal));
     BB_CUDA_TRY(cudaMemGetInfo(&out->free_memory_bytes, &out->memory_bytes));
     out->units = properties.multiProcessorCount;
     return BB_OK;

@@ -8,6 +8,7 @@
 #include "core/thread.h"
 #include "sim/address_space.h"
 #include "sim/dump.h"
+#include "sim/energy.h"
 #include "sim/interrupt.h"
 #include "sim/output/file.h"
 #include "sim/output/image.h"
@@ -141,9 +142,12 @@ static bb_status compute(const bb_options *options, const bb_experiment *experim
     const void *study = bb_config_study(config);
     BB_TRY(bb_provenance_begin(results, config, study, options->argument_count, options->arguments,
                                run->threads));
+    bb_energy_want(options->energy);
     BB_TRY(experiment->run(study, run, results));
+    BB_TRY(bb_energy_note(results));
     BB_TRY(bb_provenance_end(results));
 done:
+    bb_energy_want(false);
     return status;
 }
 

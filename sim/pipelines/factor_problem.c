@@ -7,6 +7,7 @@
 #include "core/stage.h"
 #include "precision/draw.h"
 #include "precision/scaling.h"
+#include "sim/energy.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_map.h"
 #include "sim/pipelines/factor_warm.h"
@@ -382,6 +383,45 @@ static bool is_solvable(const bb_factor_problem *problem, const bb_policy_config
     return outcome->kind == BB_OUTCOME_OK;
 }
 
+// A factorization and its solves once more, from the assembly on, for their joules.
+typedef struct repetition {
+    const bb_factor_problem *problem;
+    const bb_factor_pipeline *pipeline;
+    bb_device_kind device;
+} repetition;
+
+static bb_status solve_again(void *context)
+{
+    bb_status status = BB_OK;
+    const repetition *again = context;
+    bb_evaluation scratch = bb_evaluation_start(again->pipeline->name);
+    effort spent = {0};
+    double **r = NULL;
+    scratch.device = again->device;
+    BB_TRY(BB_ZEROED(again->problem->target_count, &r));
+    BB_TRY(solve_once(again->problem, again->pipeline, r, &scratch, &spent));
+done:
+    for (bb_index t = 0; r != NULL && t < again->problem->target_count; ++t) {
+        BB_RELEASE(&r[t]);
+    }
+    BB_RELEASE(&r);
+    return status;
+}
+
+// One GPU's counter says nothing of several.
+static bb_status measure_energy(const bb_factor_problem *problem,
+                                const bb_factor_pipeline *pipeline, bb_evaluation *evaluation)
+{
+    bb_status status = BB_OK;
+    repetition again = {problem, pipeline, evaluation->device};
+    if (problem->draw == 0 && problem->solver->gpus == 1 &&
+        evaluation->outcome.kind == BB_OUTCOME_OK) {
+        BB_TRY(bb_energy_measure(evaluation->device, solve_again, &again, evaluation));
+    }
+done:
+    return status;
+}
+
 bb_status bb_factor_problem_solve(const bb_factor_problem *problem,
                                   const bb_factor_pipeline *pipeline, double **r,
                                   bb_evaluation *evaluation)
@@ -424,6 +464,7 @@ bb_status bb_factor_problem_solve(const bb_factor_problem *problem,
         evaluation->wall_seconds = bb_clock_seconds() - begin;
         evaluation->flops = spent.flops;
     }
+    BB_TRY(measure_energy(problem, &level, evaluation));
     report(problem->draw, evaluation);
 done:
     return status;

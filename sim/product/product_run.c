@@ -7,6 +7,7 @@
 #include "core/random.h"
 #include "precision/error_norms.h"
 #include "sim/device_choice.h"
+#include "sim/energy.h"
 #include "sim/evaluation.h"
 #include "sim/input/declared_size.h"
 #include "sim/pipelines/product_coding.h"
@@ -163,6 +164,27 @@ done:
     return status;
 }
 
+// All products of a pipeline once more, for their joules.
+typedef struct repetition {
+    const product_run *run;
+    bb_coded_operator *operation;
+    double seconds;
+} repetition;
+
+static bb_status multiply_again(void *context)
+{
+    bb_status status = BB_OK;
+    repetition *work = context;
+    const bb_matrix_source *matrix = work->run->matrix;
+    for (bb_index v = 0; v < work->run->vectors; ++v) {
+        BB_TRY(bb_coded_operator_apply(work->operation, 0, matrix->rows,
+                                       work->run->x + v * matrix->columns,
+                                       work->run->y + v * matrix->rows, &work->seconds));
+    }
+done:
+    return status;
+}
+
 static bb_status multiply(product_run *run, bb_index pipeline, const bb_coded_matrix *matrix,
                           const bb_coding_factors *factors, bb_evaluation *common)
 {
@@ -178,6 +200,8 @@ static bb_status multiply(product_run *run, bb_index pipeline, const bb_coded_ma
     }
     BB_TRY(bb_product_pipeline_operator(&run->pipelines[pipeline],
                                         run->devices.opened[common->device], matrix, &operation));
+    repetition again = {.run = run, .operation = operation};
+    BB_TRY(bb_energy_measure(common->device, multiply_again, &again, common));
     for (bb_index v = 0; v < run->vectors; ++v) {
         double *y = run->y + v * rows;
         BB_TRY(bb_coded_operator_apply(operation, 0, rows, run->x + v * columns, y,

@@ -6,6 +6,7 @@
 #include "core/memory.h"
 #include "core/stage.h"
 #include "core/thread.h"
+#include "sim/energy.h"
 #include "sim/wafer/wafer_rows.h"
 #include "solvers/operator/coded_operator.h"
 
@@ -261,6 +262,48 @@ done:
     return status;
 }
 
+// All products of a field, axis and wafer once more, for their joules.
+typedef struct repetition {
+    const bb_wafer_pass *pass;
+    bb_coded_operator *operation;
+    const job *work;
+    double *window; // [window_points]
+    double seconds;
+} repetition;
+
+static bb_status apply_again(void *context)
+{
+    bb_status status = BB_OK;
+    repetition *again = context;
+    const bb_wafer_pass *pass = again->pass;
+    const bb_slit_grid *slit = &pass->problem->slit;
+    const bb_dwell *dwell = pass->problem->dwells[again->work->field];
+    for (bb_index step = 0; step < pass->heating->light_steps; ++step) {
+        const bb_index row = bb_slit_grid_offset(slit, &dwell->field, step) * slit->columns;
+        BB_TRY(bb_coded_operator_apply(
+            again->operation, row, slit->window_points,
+            bb_wafer_heating_input_of(pass->heating, again->work->wafer, again->work->field, step),
+            again->window, &again->seconds));
+    }
+done:
+    return status;
+}
+
+static bb_status measure_energy(const bb_wafer_pass *pass, bb_coded_operator *operation,
+                                const job *work)
+{
+    bb_status status = BB_OK;
+    repetition again = {.pass = pass, .operation = operation, .work = work};
+    bb_evaluation *common = &work->evaluation->common;
+    if (bb_energy_is_wanted() && work->draw == 0) {
+        BB_TRY(BB_ALLOCATE(pass->problem->slit.window_points, &again.window));
+        BB_TRY(bb_energy_measure(common->device, apply_again, &again, common));
+    }
+done:
+    BB_RELEASE(&again.window);
+    return status;
+}
+
 // A coded matrix serves every scored wafer.
 static bb_status apply(bb_wafer_pass *pass, const bb_coded_matrix *matrix, job work)
 {
@@ -276,6 +319,7 @@ static bb_status apply(bb_wafer_pass *pass, const bb_coded_matrix *matrix, job w
     BB_TRY(bb_product_pipeline_operator(
         work.pipeline, pass->devices->opened[evaluation->common.device], matrix, &operation));
     for (work.wafer = 0; work.wafer < pass->heating->scored_wafers; ++work.wafer) {
+        BB_TRY(measure_energy(pass, operation, &work));
         BB_TRY(apply_steps(pass, operation, &work));
     }
     bb_log_detail("pipeline %s: axis %c of field %td in %.1f ms", evaluation->common.pipeline,
