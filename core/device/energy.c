@@ -41,7 +41,8 @@ struct bb_energy_meter {
     bb_device_kind kind;
     domain domains[DOMAINS];
     int domain_count;
-    double joules; // of the domains, so far
+    double joules;             // of the domains, so far
+    double idle_watts, tick_s; // before the first work, 0: not watched yet
     nvml gpu;
 };
 
@@ -257,17 +258,20 @@ bb_status bb_energy_meter_measure(bb_energy_meter *meter, bb_status (*work)(void
     bb_status status = BB_OK;
     double first = 0.0;
     double last = 0.0;
-    double tick_s = 0.0;
     bool moves = false;
     *out = (bb_energy_cost){.joules = NAN, .idle_watts = NAN};
-    BB_TRY(watch_idle(meter, &out->idle_watts, &tick_s, &moves));
-    if (!moves) {
-        goto done;
+    if (meter->tick_s == 0.0) {
+        BB_TRY(watch_idle(meter, &meter->idle_watts, &meter->tick_s, &moves));
+        if (!moves) {
+            meter->tick_s = 0.0;
+            goto done;
+        }
     }
+    out->idle_watts = meter->idle_watts;
     BB_TRY(wait_for_move(meter, &first, &moves));
     const double begin = bb_clock_seconds();
     double end = begin;
-    while (out->repetitions == 0 || end - begin < BB_ENERGY_TICKS * tick_s) {
+    while (out->repetitions == 0 || end - begin < BB_ENERGY_TICKS * meter->tick_s) {
         BB_TRY(work(context));
         ++out->repetitions;
         end = bb_clock_seconds();

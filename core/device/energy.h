@@ -31,7 +31,7 @@ void bb_energy_set_root(const char *folder);
 /// What a piece of work draws.
 typedef struct bb_energy_cost {
     double joules;        ///< of one repetition, gross
-    double idle_watts;    ///< drawn before
+    double idle_watts;    ///< drawn before the meter's first work
     bb_index repetitions; ///< that it took
 } bb_energy_cost;
 
