@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a shard makes of points that fail, and lines on disk whatever happened to them.
+#include "core/random.h"
 #include "sim/sweep/record_file.h"
 #include "tests/sim/sweep/toy_sweep.h"
 
@@ -299,6 +300,55 @@ static void a_full_disk_leaves_whole_lines(void **state)
     bb_sweep_plan_destroy(&plan);
 }
 
+// The process is killed at random instants: what was recorded stays, what is lost was under way.
+static void kills_cost_the_points_under_way_alone(void **state)
+{
+    (void)state;
+    enum { KILLS = 100, JOBS = 2, POINTS = 1500 };
+    bb_sweep_plan *plan = toy_planned("sweep: {axes: {act: [9], wait_s: [0.002], "
+                                      "seed: {from: 1, to: 1500, step: 1}}}\n",
+                                      "killed");
+    bb_index before = 0;
+    (void)count_tries();
+    for (int i = 0; i < KILLS; ++i) {
+        (void)fflush(stdout);
+        const pid_t child = fork();
+        if (child == 0) {
+            bb_shard_report report;
+            const bb_shard_request request = {.plan = plan, .jobs = JOBS, .threads = 1};
+            _exit(bb_shard_run(&request, &report) == BB_OK ? 0 : 1);
+        }
+        const struct timespec pause = {
+            0, (long)(4e7 * bb_random_uniform(1, BB_STREAM_SWEEP, (uint64_t)i))};
+        (void)nanosleep(&pause, NULL);
+        assert_int_equal(kill(child, SIGKILL), 0);
+        assert_int_equal(waitpid(child, NULL, 0), child);
+        bb_sweep_progress progress = toy_progress(plan);
+        assert_true(progress.counts[BB_POINT_DONE] >= before);
+        before = progress.counts[BB_POINT_DONE];
+        bb_sweep_progress_release(&progress);
+    }
+    assert_true(before > 50);
+    const bb_index rest = toy_run_all(plan, JOBS).done;
+    assert_int_equal(before + rest, POINTS);
+    assert_in_range(count_tries(), POINTS, POINTS + JOBS * KILLS);
+    bb_sweep_plan *whole = toy_planned("sweep: {axes: {act: [9], wait_s: [0.002], "
+                                       "seed: {from: 1, to: 1500, step: 1}}}\n",
+                                       "never-killed");
+    (void)toy_run_all(whole, 8);
+    bb_sweep_progress all = toy_progress(whole);
+    bb_sweep_progress killed = toy_progress(plan);
+    for (bb_index p = 0; p < POINTS; ++p) {
+        assert_string_equal(killed.points[p].id, all.points[p].id);
+        assert_string_equal(killed.points[p].digest, all.points[p].digest);
+    }
+    bb_sweep_progress_release(&killed);
+    bb_sweep_progress_release(&all);
+    bb_sweep_plan_destroy(&whole);
+    bb_sweep_plan_destroy(&plan);
+    (void)count_tries();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -312,6 +362,7 @@ int main(void)
         cmocka_unit_test(lines_of_others_are_errors),
         cmocka_unit_test(two_writers_have_to_agree),
         cmocka_unit_test(a_full_disk_leaves_whole_lines),
+        cmocka_unit_test(kills_cost_the_points_under_way_alone),
     };
     return cmocka_run_group_tests(tests, toy_enter, toy_leave);
 }
