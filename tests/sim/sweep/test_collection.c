@@ -239,6 +239,72 @@ static void many_settings_are_told_apart(void **state)
     release(&all);
 }
 
+// A line as a worker would have written it, of a point on a grid of 100 x 100.
+static void add_line(bb_index point, bb_text *out)
+{
+    const double r0 = 1.0 + (double)(point / 100);
+    const bb_index width = point % 100;
+    static const char described[] =
+        "\"datasets\":[{\"name\":\"status\",\"axes\":[\"pipeline\"],\"shape\":[2],\"text\":true},"
+        "{\"name\":\"toy_error\",\"axes\":[\"pipeline\"],\"shape\":[2],\"unit\":\"nm\","
+        "\"long_name\":\"error\"},"
+        "{\"name\":\"compression_ratio\",\"axes\":[\"pipeline\"],\"shape\":[2],\"unit\":\"1\"},"
+        "{\"name\":\"operator_bytes\",\"axes\":[\"pipeline\"],\"shape\":[2],\"unit\":\"byte\"}],";
+    const bb_point_head head = {point, BB_POINT_DONE, 0, 1};
+    bb_text rest = {0};
+    check_ok(
+        bb_text_add(&rest,
+                    "\"seconds\":0.25,\"id\":\"%032tx\",\"digest\":\"%032tx\","
+                    "\"pipelines\":[\"reference\",\"a\"],%s"
+                    "\"numbers\":{\"toy_error\":[%.17g,%.17g],\"compression_ratio\":[32,%.17g],"
+                    "\"operator_bytes\":[8,%.17g]},\"texts\":{\"status\":[\"ok\",\"ok\"]}}",
+                    point, 3 * point, point < 10 ? described : "", r0, r0 / (double)(width + 1),
+                    32.0 / (double)(width + 1), (double)(width + 1)));
+    check_ok(bb_point_record_write(&head, 0.25, bb_text_string(&rest), out));
+    bb_text_release(&rest);
+}
+
+static void ten_thousand_points_are_collected(void **state)
+{
+    (void)state;
+    bb_text answer = {0};
+    gathered all = {.plan = toy_planned("sweep: {axes: {air.r0_m: {from: 1, to: 100, step: 1}, "
+                                        "pipelines.a.width: {from: 0, to: 99, step: 1}}, "
+                                        "shards: 10}\n",
+                                        "large")};
+    for (bb_index shard = 0; shard < 10; ++shard) {
+        bb_text lines = {0};
+        char path[64];
+        check_ok(bb_text_add(&lines, "{\"plan\":\"%s\",\"shard\":%td}\n", all.plan->id, shard + 1));
+        for (bb_index p = shard; p < 10000; p += 10) {
+            add_line(p, &lines);
+        }
+        (void)snprintf(path, sizeof path, "large/shards/%td.local.0.0.jsonl", shard + 1);
+        toy_write(path, bb_text_string(&lines));
+        bb_text_release(&lines);
+    }
+    all.progress = toy_progress(all.plan);
+    assert_int_equal(all.progress.counts[BB_POINT_DONE], 10000);
+    assert_int_equal(all.progress.open + all.progress.torn, 0);
+    check_ok(bb_collection_read(all.plan, &all.progress, &all.collection));
+    assert_true(all.collection->dense);
+    const bb_collected *error = bb_collection_find(all.collection, "toy_error");
+    for (bb_index p = 0; p < 10000; ++p) {
+        const double r0 = 1.0 + (double)(p / 100);
+        assert_true(error->numbers[2 * p] == r0);
+        assert_true(error->numbers[2 * p + 1] == r0 / (double)(p % 100 + 1));
+        assert_string_equal(bb_collection_text(all.collection, "status", p, 1), "ok");
+    }
+    const bb_sweep_collect_request collect = {.plan = all.plan, .csv = "large.csv", .within = 1.0};
+    check_ok(bb_sweep_collect(&collect, &answer));
+    // Of width 99 the worst is 100 / 100: it alone stays within 1.
+    assert_non_null(
+        strstr(bb_text_string(&answer), "at every condition: a (width 99), at worst 1"));
+    assert_int_equal(system("test $(wc -l < large.csv) -eq 20001"), 0);
+    bb_text_release(&answer);
+    release(&all);
+}
+
 static void xarray_opens_a_collection_with_both_engines(void **state)
 {
     (void)state;
@@ -291,6 +357,7 @@ int main(void)
         cmocka_unit_test(incomplete_plans_are_collected_on_request_only),
         cmocka_unit_test(choices_have_the_statistics_that_a_hand_gives_them),
         cmocka_unit_test(many_settings_are_told_apart),
+        cmocka_unit_test(ten_thousand_points_are_collected),
         cmocka_unit_test(xarray_opens_a_collection_with_both_engines),
     };
     return cmocka_run_group_tests(tests, toy_enter, toy_leave);
