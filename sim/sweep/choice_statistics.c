@@ -178,7 +178,7 @@ static bb_status fill_choice(const bb_collection *collection, bb_index setting, 
     work->price_count = work->bit_count = work->byte_count = work->value_count = 0;
     for (bb_index s = 0; s < collection->slot_count; ++s) {
         const bb_index point = collection->points[s];
-        if (!is_done(collection, s) || setting_of(collection, choice->pipeline, point) != setting) {
+        if (work->settings[s] != setting) {
             continue;
         }
         if (choice->setting == NULL) {

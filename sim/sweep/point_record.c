@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 const char *const bb_point_class_names[] = {"done",     "config", "io",   "memory", "device",
                                             "internal", "signal", "time", NULL};
@@ -97,11 +98,35 @@ done:
     return status;
 }
 
+// Whether these descriptions were not written yet; they are from now on.
+static bb_status note_description(const json_t *datasets, bb_described *known, bool *is_new)
+{
+    bb_status status = BB_OK;
+    char *text = json_dumps(datasets, JSON_COMPACT);
+    BB_REQUIRE(text != NULL, BB_MEMORY, "host memory exhausted: a record of a point");
+    const XXH128_hash_t hash = XXH3_128bits(text, strlen(text));
+    char digest[BB_DIGEST_BYTES];
+    (void)snprintf(digest, sizeof digest, "%016llx%016llx", (unsigned long long)hash.high64,
+                   (unsigned long long)hash.low64);
+    *is_new = true;
+    for (bb_index i = 0; i < known->count; ++i) {
+        *is_new = *is_new && strcmp(known->digests[i], digest) != 0;
+    }
+    if (*is_new && known->count < BB_DESCRIBED) {
+        memcpy(known->digests[known->count++], digest, sizeof digest);
+    }
+done:
+    free(text);
+    return status;
+}
+
 bb_status bb_point_record_fill(const bb_results *results, const char *id, double seconds,
-                               const char *const *keep, bb_index count, bool describe, bb_text *out)
+                               const char *const *keep, bb_index count, bb_described *known,
+                               bb_text *out)
 {
     bb_status status = BB_OK;
     char digest[BB_DIGEST_BYTES];
+    bool is_new = false;
     json_t *object = json_object();
     json_t *numbers = json_object();
     json_t *texts = json_object();
@@ -131,11 +156,10 @@ bb_status bb_point_record_fill(const bb_results *results, const char *id, double
         }
         (void)json_object_set_new(dataset->is_text ? texts : numbers, dataset->name,
                                   items_of(dataset));
-        if (describe) {
-            (void)json_array_append_new(datasets, description_of(dataset));
-        }
+        (void)json_array_append_new(datasets, description_of(dataset));
     }
-    if (describe) {
+    BB_TRY(note_description(datasets, known, &is_new));
+    if (is_new) {
         (void)json_object_set(object, "datasets", datasets);
     }
     (void)json_object_set(object, "numbers", numbers);

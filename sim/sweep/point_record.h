@@ -7,8 +7,9 @@
 //      "datasets": [{"name": "strehl", "axes": "pipeline", "unit": "1", ..}, ..],
 //      "numbers": {"strehl": [0.51, 0.5], ..}, "texts": {"status": ["ok", "ok"], ..}}
 //
-// `datasets` says what numbers and texts are, once from each process that writes lines. A number
-// that is not finite is null. A point that failed has "message" in the place of all after its id.
+// `datasets` says what numbers and texts are, once from each process that writes lines and again
+// where points have others. A number that is not finite is null. A point that failed has "message"
+// in the place of all after its id.
 #ifndef BB_SIM_SWEEP_POINT_RECORD_H
 #define BB_SIM_SWEEP_POINT_RECORD_H
 
@@ -35,13 +36,21 @@ extern const char *const bb_point_class_names[];
 /// The class of a failed call.
 bb_point_class bb_point_class_of(bb_status status);
 
+enum { BB_DESCRIBED = 16 };
+
+/// Digests of the descriptions of datasets that a process wrote: points differ in what they have.
+/// Zero-initialise.
+typedef struct bb_described {
+    bb_index count;
+    char digests[BB_DESCRIBED][BB_DIGEST_BYTES];
+} bb_described;
+
 /// Appends the part of the line that follows from the results of a study: from its id to the end,
 /// with the closing brace. `seconds` it took; `keep` [count] are datasets beside those over
-/// `pipeline` alone and single values; `known`, zero at first, counts the datasets that were
-/// described. Errors: BB_INVALID (no dataset of that name), BB_MEMORY.
+/// `pipeline` alone and single values. Errors: BB_INVALID (no dataset of that name), BB_MEMORY.
 BB_CHECKED bb_status bb_point_record_fill(const bb_results *results, const char *id, double seconds,
-                                          const char *const *keep, bb_index count, bool describe,
-                                          bb_text *out);
+                                          const char *const *keep, bb_index count,
+                                          bb_described *known, bb_text *out);
 
 /// What stands before that.
 typedef struct bb_point_head {

@@ -7,7 +7,6 @@
 #include "sim/output/file.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
-#include "sim/sweep/point_record.h"
 #include "sim/warm.h"
 
 #include <errno.h>
@@ -92,8 +91,7 @@ bb_status bb_point_run_compute(bb_point_run *run, bb_index point, bb_text *answe
     BB_TRY(bb_results_create(&results));
     BB_TRY(compute(run, point, config, results));
     BB_TRY(bb_point_record_fill(results, id, bb_clock_seconds() - begin, sweep->keep,
-                                sweep->keep_count, !run->described, answer));
-    run->described = true;
+                                sweep->keep_count, &run->described, answer));
 done:
     bb_results_destroy(&results);
     bb_config_destroy(&config);

@@ -5,16 +5,17 @@
 #ifndef BB_SIM_SWEEP_POINT_RUN_H
 #define BB_SIM_SWEEP_POINT_RUN_H
 
+#include "sim/sweep/point_record.h"
 #include "sim/sweep/sweep_plan.h"
 
 /// Zero-initialise but for the first three.
 typedef struct bb_point_run {
     const bb_sweep_plan *plan;
     bb_index threads;
-    double warm_bytes;    ///< that may be kept from point to point
-    bool started;         ///< threads are set
-    bool described;       ///< a record that says what datasets are was made
-    bb_point_files files; ///< digests that are known
+    double warm_bytes;      ///< that may be kept from point to point
+    bool started;           ///< threads are set
+    bb_described described; ///< what records said of datasets
+    bb_point_files files;   ///< digests that are known
 } bb_point_run;
 
 /// Computes a point and appends its record (bb_point_record_fill); where the plan keeps files, its

@@ -177,6 +177,8 @@ static bb_status read_lines(visit *task, const char *name, char *text, bb_index 
         } else if (!named) {
             BB_TRY(check_plan(task, name, json));
             named = true;
+        } else if (!json_is_integer(json_object_get(json, "point"))) {
+            ++task->torn;
         } else {
             const bb_record_line record = {name, number, json};
             BB_TRY(task->take(task->context, &record));

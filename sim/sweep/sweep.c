@@ -234,7 +234,9 @@ static bb_status read_all(bb_sweep *sweep, const char *sealed, bb_problems *prob
     BB_TRY(read_keep(sweep, problems));
     if (problems->count == 0) {
         BB_TRY(bb_sweep_exclusions_read(sweep, problems));
-        BB_TRY(count_points(sweep, problems));
+    }
+    if (problems->count == 0) {
+        BB_TRY(count_points(sweep, problems)); // by rules that are sound
     }
 done:
     return status;

@@ -434,7 +434,8 @@ static bb_status name_keys(const reader *input)
             }
             BB_TRY(coordinate_name(input, axis->keys[k].path, clash, &axis->keys[k].name));
         }
-        axis->name = axis->name == NULL ? axis->keys[0].name : axis->name;
+        // A key that varies alone is an axis itself, also in a table or a sample.
+        axis->name = axis->key_count == 1 ? axis->keys[0].name : axis->name;
     }
 done:
     return status;

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Collections: every number of every point in its place, and what is said of choices.
+#include "sim/failure_bound.h"
+#include "sim/hdf5_library.h"
+#include "sim/sweep/choice_statistics.h"
+#include "tests/sim/sweep/toy_sweep.h"
+
+#include <sys/wait.h>
+
+typedef struct gathered {
+    bb_sweep_plan *plan;
+    bb_sweep_progress progress;
+    bb_collection *collection;
+} gathered;
+
+static void gather(gathered *all, const char *sweep, const char *folder)
+{
+    all->plan = toy_planned(sweep, folder);
+    (void)toy_run_all(all->plan, 2);
+    all->progress = toy_progress(all->plan);
+    check_ok(bb_collection_read(all->plan, &all->progress, &all->collection));
+}
+
+static void release(gathered *all)
+{
+    bb_collection_destroy(&all->collection);
+    bb_sweep_progress_release(&all->progress);
+    bb_sweep_plan_destroy(&all->plan);
+}
+
+static const bb_dataset *find(const bb_results *results, const char *path)
+{
+    const bb_dataset *dataset = bb_results_find(results, path);
+    if (dataset == NULL) {
+        print_error("no %s\n", path);
+        fail();
+    }
+    return dataset;
+}
+
+static void a_full_sweep_is_dense(void **state)
+{
+    (void)state;
+    bb_results *results = NULL;
+    gathered all;
+    gather(&all,
+           "sweep: {axes: {air.r0_m: [1, 2, 4], pipelines.a.width: [3, 5]}, "
+           "keep: [series]}\n",
+           "dense");
+    assert_true(all.collection->dense);
+    check_ok(bb_results_create(&results));
+    check_ok(bb_collection_publish(all.collection, results));
+    const bb_dataset *error = find(results, "results/toy_error");
+    assert_int_equal(error->rank, 3);
+    assert_string_equal(error->axes[0], "r0_m");
+    assert_string_equal(error->axes[1], "width");
+    assert_string_equal(error->axes[2], "pipeline");
+    const double r0[] = {1.0, 2.0, 4.0};
+    for (int i = 0; i < 3; ++i) {
+        for (int w = 0; w < 2; ++w) {
+            const double *row = error->numbers + (2 * i + w) * 3;
+            assert_true(row[0] == r0[i] && row[1] == r0[i] / (w == 0 ? 8.0 : 32.0) &&
+                        row[2] == r0[i] / 4.0);
+        }
+    }
+    const bb_dataset *axis = find(results, "r0_m");
+    assert_true(axis->is_axis && strcmp(axis->unit, "m") == 0);
+    assert_memory_equal(axis->numbers, r0, sizeof r0);
+    const bb_dataset *series = find(results, "results/series");
+    assert_int_equal(series->rank, 4);
+    assert_string_equal(series->axes[3], "step");
+    assert_true(series->numbers[((2 * 2 + 1) * 3 + 1) * 3 + 2] == 106.0);
+    assert_true(find(results, "step")->numbers[2] == 30.0);
+    assert_true(find(results, "results/toy_time_s")->measured);
+    assert_string_equal(find(results, "results/status")->texts[17], "ok");
+    assert_int_equal(find(results, "results/length_seen")->rank, 2);
+    assert_int_equal(strlen(find(results, "results/point_id")->texts[5]), 32);
+    bb_results_destroy(&results);
+    release(&all);
+}
+
+static void excluded_and_failed_points_leave_runs_and_nan(void **state)
+{
+    (void)state;
+    bb_results *results = NULL;
+    bb_text text = {0};
+    gathered all;
+    gather(&all,
+           "sweep: {axes: {air.r0_m: [1, 2], act: [0, 7]}, "
+           "exclude: [{air.r0_m: 1, act: 7}]}\n",
+           "runs");
+    assert_false(all.collection->dense);
+    check_ok(bb_results_create(&results));
+    check_ok(bb_collection_publish(all.collection, results));
+    const bb_dataset *error = find(results, "results/toy_error");
+    assert_true(error->rank == 2 && error->shape[0] == 3 && error->shape[1] == 3);
+    assert_string_equal(error->axes[0], "run");
+    assert_true(error->numbers[0] == 1.0 && error->numbers[3] == 2.0 && isnan(error->numbers[6]));
+    assert_true(find(results, "run")->numbers[2] == 3.0); // the number of the point
+    assert_true(find(results, "r0_m")->numbers[2] == 2.0 &&
+                find(results, "act")->numbers[2] == 7.0);
+    assert_string_equal(find(results, "results/point_status")->texts[2], "internal");
+    assert_string_equal(find(results, "results/status")->texts[8], "");
+    check_ok(bb_collection_list(all.collection, &text));
+    assert_non_null(strstr(bb_text_string(&text), "point,r0_m,act,point_status,pipeline,"));
+    assert_non_null(strstr(bb_text_string(&text), "\n2,2,0,done,b,"));
+    assert_non_null(strstr(bb_text_string(&text), "\n3,2,7,internal,reference,"));
+    bb_text_release(&text);
+    bb_results_destroy(&results);
+    release(&all);
+}
+
+static void pipelines_and_datasets_may_differ_from_point_to_point(void **state)
+{
+    (void)state;
+    gathered all;
+    gather(&all,
+           "sweep: {zip: {pipelines: [[{name: x}], [{name: y, width: 1}, "
+           "{name: x, width: 2}]], air.r0_m: [8, 8]}, seeds: 1..2}\n",
+           "differ");
+    const bb_collection *them = all.collection;
+    assert_int_equal(them->pipeline_count, 2);
+    assert_string_equal(them->pipelines[0], "x");
+    assert_true(bb_collection_number(them, "toy_error", 0, 0) == 8.0);
+    assert_true(isnan(bb_collection_number(them, "toy_error", 0, 1)));
+    assert_null(bb_collection_text(them, "status", 0, 1));
+    assert_true(bb_collection_number(them, "toy_error", 3, 0) == 2.0);
+    assert_true(bb_collection_number(them, "toy_error", 3, 1) == 4.0);
+    release(&all);
+    // A dataset that only the third point has.
+    gather(&all, "sweep: {zip: {act: [0, 0, 9, 0], length_m: [1, 2, 3, 4]}}\n", "more");
+    assert_true(bb_collection_number(all.collection, "more", 2, 1) == 3.0);
+    assert_true(isnan(bb_collection_number(all.collection, "more", 1, 1)));
+    assert_true(isnan(bb_collection_number(all.collection, "more", 3, 1)));
+    release(&all);
+}
+
+static void what_is_not_there_cannot_be_kept(void **state)
+{
+    (void)state;
+    bb_shard_report report;
+    bb_sweep_plan *plan = toy_planned("sweep: {seeds: 1..2, keep: [nothing]}\n", "nothing");
+    const bb_shard_request request = {.plan = plan, .jobs = 1, .threads = 1};
+    check_fails(bb_shard_run(&request, &report), BB_INVALID, "no dataset 'nothing'");
+    bb_sweep_plan_destroy(&plan);
+}
+
+static void incomplete_plans_are_collected_on_request_only(void **state)
+{
+    (void)state;
+    bb_text answer = {0};
+    bb_shard_report report;
+    const bb_index first = 1;
+    bb_sweep_plan *plan = toy_planned("sweep: {seeds: 1..4, shards: 2}\n", "part");
+    bb_sweep_collect_request collect = {.plan = plan, .csv = "part.csv", .within = NAN};
+    check_fails(bb_sweep_collect(&collect, &answer), BB_INVALID, "no point is done");
+    const bb_shard_request request = {
+        .plan = plan, .shards = &first, .shard_count = 1, .jobs = 1, .threads = 1};
+    check_ok(bb_shard_run(&request, &report));
+    check_fails(bb_sweep_collect(&collect, &answer), BB_INVALID, "2 points are to do");
+    assert_int_not_equal(access("part.csv", F_OK), 0);
+    collect.partial = true;
+    check_ok(bb_sweep_collect(&collect, &answer));
+    assert_non_null(strstr(bb_text_string(&answer), "2 of 4 done, 2 to do"));
+    assert_int_equal(access("part.csv", F_OK), 0);
+    bb_text_release(&answer);
+    bb_sweep_plan_destroy(&plan);
+}
+
+static const bb_choice *find_choice(const bb_choices *choices, const char *name,
+                                    const char *setting)
+{
+    for (bb_index i = 0; i < choices->count; ++i) {
+        if (strcmp(choices->choices[i].name, name) == 0 &&
+            strcmp(choices->choices[i].setting, setting) == 0) {
+            return &choices->choices[i];
+        }
+    }
+    print_error("no choice %s (%s)\n", name, setting);
+    fail();
+    return NULL;
+}
+
+// Ten conditions r0 = 1 ... 10, of which b and a fail over 8.
+static void choices_have_the_statistics_that_a_hand_gives_them(void **state)
+{
+    (void)state;
+    bb_choices choices;
+    bb_text text = {0};
+    gathered all;
+    gather(&all,
+           "sweep: {axes: {pipelines.a.width: [1, 3], "
+           "air.r0_m: {from: 1, to: 10, step: 1}, breaks_m: [8]}}\n",
+           "choices");
+    check_ok(bb_choices_find(all.collection, &choices));
+    assert_int_equal(choices.count, 4); // reference, a of two widths, b
+    const bb_choice *reference = find_choice(&choices, "reference", "");
+    assert_true(reference->points == 20 && reference->failed == 0);
+    assert_true(reference->price_median == 5.5 && reference->price_worst == 10.0);
+    const bb_choice *wide = find_choice(&choices, "a", "width 3");
+    assert_true(wide->points == 10 && wide->failed == 2 && wide->share_failed == 0.2);
+    // Prices 1/8 ... 8/8: the median lies half-way, and of seven gaps 99 of 100 are 6.93.
+    check_relative(wide->price_median, 4.5 / 8.0, 1e-14);
+    check_relative(wide->price_p99, (1.0 + 6.93) / 8.0, 1e-14);
+    assert_true(wide->price_worst == 1.0 && wide->worst_point == 10 + 7);
+    assert_true(wide->bits_per_value == 4.0 && wide->operator_bytes == 4e6);
+    // Clopper and Pearson's bound for 2 of 10, 95 % one-sided, is 0.5069.
+    check_close(wide->failure_bound, 0.50690, 1e-5, 1.0);
+    assert_true(find_choice(&choices, "b", "")->failed == 4);
+    check_ok(bb_choices_list(&choices, all.collection, 20.0, &text));
+    assert_non_null(strstr(bb_text_string(&text), "1 of 4 choices finish at every condition"));
+    assert_non_null(strstr(bb_text_string(&text), "at every condition: reference, at worst 10 ("));
+    text.length = 0;
+    check_ok(bb_choices_list(&choices, all.collection, 0.5, &text));
+    assert_non_null(strstr(bb_text_string(&text), "None keeps error [nm] 0.5"));
+    bb_text_release(&text);
+    bb_choices_release(&choices);
+    release(&all);
+}
+
+static void many_settings_are_told_apart(void **state)
+{
+    (void)state;
+    bb_choices choices;
+    gathered all;
+    gather(&all,
+           "sweep: {axes: {pipelines.a.width: {from: 0, to: 19, step: 1}, "
+           "pipelines.b.width: {from: 0, to: 19, step: 1}}}\n",
+           "settings");
+    check_ok(bb_choices_find(all.collection, &choices));
+    assert_int_equal(choices.count, 1 + 20 + 20);
+    for (bb_index i = 0; i < choices.count; ++i) {
+        assert_int_equal(choices.choices[i].points, i == 0 ? 400 : 20);
+        assert_true(choices.choices[i].price_median == choices.choices[i].price_worst);
+    }
+    assert_true(find_choice(&choices, "b", "pipelines_b_width 7")->price_worst == 1.0 / 128.0);
+    bb_choices_release(&choices);
+    release(&all);
+}
+
+// A line as a worker would have written it, of a point on a grid of 100 x 100.
+static void add_line(bb_index point, bb_text *out)
+{
+    const double r0 = 1.0 + (double)(point / 100);
+    const bb_index width = point % 100;
+    static const char described[] =
+        "\"datasets\":[{\"name\":\"status\",\"axes\":[\"pipeline\"],\"shape\":[2],\"text\":true},"
+        "{\"name\":\"toy_error\",\"axes\":[\"pipeline\"],\"shape\":[2],\"unit\":\"nm\","
+        "\"long_name\":\"error\"},"
+        "{\"name\":\"compression_ratio\",\"axes\":[\"pipeline\"],\"shape\":[2],\"unit\":\"1\"},"
+        "{\"name\":\"operator_bytes\",\"axes\":[\"pipeline\"],\"shape\":[2],\"unit\":\"byte\"}],";
+    const bb_point_head head = {point, BB_POINT_DONE, 0, 1};
+    bb_text rest = {0};
+    check_ok(
+        bb_text_add(&rest,
+                    "\"seconds\":0.25,\"id\":\"%032tx\",\"digest\":\"%032tx\","
+                    "\"pipelines\":[\"reference\",\"a\"],%s"
+                    "\"numbers\":{\"toy_error\":[%.17g,%.17g],\"compression_ratio\":[32,%.17g],"
+                    "\"operator_bytes\":[8,%.17g]},\"texts\":{\"status\":[\"ok\",\"ok\"]}}",
+                    point, 3 * point, point < 10 ? described : "", r0, r0 / (double)(width + 1),
+                    32.0 / (double)(width + 1), (double)(width + 1)));
+    check_ok(bb_point_record_write(&head, 0.25, bb_text_string(&rest), out));
+    bb_text_release(&rest);
+}
+
+static void ten_thousand_points_are_collected(void **state)
+{
+    (void)state;
+    bb_text answer = {0};
+    gathered all = {.plan = toy_planned("sweep: {axes: {air.r0_m: {from: 1, to: 100, step: 1}, "
+                                        "pipelines.a.width: {from: 0, to: 99, step: 1}}, "
+                                        "shards: 10}\n",
+                                        "large")};
+    for (bb_index shard = 0; shard < 10; ++shard) {
+        bb_text lines = {0};
+        char path[64];
+        check_ok(bb_text_add(&lines, "{\"plan\":\"%s\",\"shard\":%td}\n", all.plan->id, shard + 1));
+        for (bb_index p = shard; p < 10000; p += 10) {
+            add_line(p, &lines);
+        }
+        (void)snprintf(path, sizeof path, "large/shards/%td.local.0.0.jsonl", shard + 1);
+        toy_write(path, bb_text_string(&lines));
+        bb_text_release(&lines);
+    }
+    all.progress = toy_progress(all.plan);
+    assert_int_equal(all.progress.counts[BB_POINT_DONE], 10000);
+    assert_int_equal(all.progress.open + all.progress.torn, 0);
+    check_ok(bb_collection_read(all.plan, &all.progress, &all.collection));
+    assert_true(all.collection->dense);
+    const bb_collected *error = bb_collection_find(all.collection, "toy_error");
+    for (bb_index p = 0; p < 10000; ++p) {
+        const double r0 = 1.0 + (double)(p / 100);
+        assert_true(error->numbers[2 * p] == r0);
+        assert_true(error->numbers[2 * p + 1] == r0 / (double)(p % 100 + 1));
+        assert_string_equal(bb_collection_text(all.collection, "status", p, 1), "ok");
+    }
+    const bb_sweep_collect_request collect = {.plan = all.plan, .csv = "large.csv", .within = 1.0};
+    check_ok(bb_sweep_collect(&collect, &answer));
+    // Of width 99 the worst is 100 / 100: it alone stays within 1.
+    assert_non_null(
+        strstr(bb_text_string(&answer), "at every condition: a (width 99), at worst 1"));
+    assert_int_equal(system("test $(wc -l < large.csv) -eq 20001"), 0);
+    bb_text_release(&answer);
+    release(&all);
+}
+
+static void xarray_opens_a_collection_with_both_engines(void **state)
+{
+    (void)state;
+    bb_text answer = {0};
+    bb_sweep_plan *plan =
+        toy_planned("sweep: {axes: {air.r0_m: [1, 2], pipelines.a.width: [3, 5, 7]}, "
+                    "keep: [series]}\n",
+                    "opened");
+    (void)toy_run_all(plan, 1);
+    char program[] = "bitbudget";
+    char *arguments[] = {program};
+    const bb_sweep_collect_request collect = {.plan = plan,
+                                              .output = "all.h5",
+                                              .within = NAN,
+                                              .argument_count = 1,
+                                              .arguments = arguments,
+                                              .threads = 1};
+    check_ok(bb_hdf5_library_start());
+    check_ok(bb_sweep_collect(&collect, &answer));
+    bb_text_release(&answer);
+    bb_sweep_plan_destroy(&plan);
+    plan = toy_planned("sweep: {lhs: {samples: 4, keys: {air.r0_m: {from: 1, to: 2}}}, "
+                       "zip: {length_m: [1, 2], count: [3, 4]}}\n",
+                       "samples");
+    (void)toy_run_all(plan, 1);
+    const bb_sweep_collect_request second = {.plan = plan,
+                                             .output = "samples.h5",
+                                             .within = NAN,
+                                             .argument_count = 1,
+                                             .arguments = arguments,
+                                             .threads = 1};
+    check_ok(bb_sweep_collect(&second, &answer));
+    bb_text_release(&answer);
+    bb_sweep_plan_destroy(&plan);
+    const int how = system("/usr/bin/python3 '" BB_SOURCE_DIR
+                           "/tests/sim/sweep/read_collection.py' all.h5 samples.h5");
+    if (WIFEXITED(how) && (WEXITSTATUS(how) == 77 || WEXITSTATUS(how) == 127)) {
+        skip();
+    }
+    assert_int_equal(how, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_full_sweep_is_dense),
+        cmocka_unit_test(excluded_and_failed_points_leave_runs_and_nan),
+        cmocka_unit_test(pipelines_and_datasets_may_differ_from_point_to_point),
+        cmocka_unit_test(what_is_not_there_cannot_be_kept),
+        cmocka_unit_test(incomplete_plans_are_collected_on_request_only),
+        cmocka_unit_test(choices_have_the_statistics_that_a_hand_gives_them),
+        cmocka_unit_test(many_settings_are_told_apart),
+        cmocka_unit_test(ten_thousand_points_are_collected),
+        cmocka_unit_test(xarray_opens_a_collection_with_both_engines),
+    };
+    return cmocka_run_group_tests(tests, toy_enter, toy_leave);
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What one study leaves to the next: the store by itself, and results that are the same with and
+// without it.
+#include "sim/warm.h"
+#include "tests/sim/driver.h"
+
+static const void *keep(const char *key, bb_index bytes)
+{
+    void *block = NULL;
+    check_ok(bb_memory_allocate(bytes, 1, &block));
+    const void *kept = bb_warm_keep(key, &block, bytes);
+    assert_true((kept == NULL) == (block != NULL));
+    BB_RELEASE(&block);
+    return kept;
+}
+
+static void the_store_keeps_within_its_bytes(void **state)
+{
+    (void)state;
+    bb_index bytes = 0;
+    assert_null(keep("a", 100)); // nothing is allowed yet
+    assert_false(bb_warm_has_room(1.0));
+    bb_warm_allow(300.0);
+    assert_true(bb_warm_has_room(300.0));
+    assert_false(bb_warm_has_room(301.0));
+    bb_warm_next_study();
+    const void *a = keep("a", 100);
+    const void *b = keep("b", 100);
+    assert_true(a != NULL && b != NULL && a != b);
+    assert_ptr_equal(bb_warm_find("a", &bytes), a);
+    assert_int_equal(bytes, 100);
+    assert_null(bb_warm_find("c", &bytes));
+    assert_int_equal(bytes, 0);
+    // Pieces of the study itself do not make room.
+    assert_null(keep("c", 150));
+    assert_ptr_equal(bb_warm_find("b", &bytes), b);
+    // In the next one the piece that was used longest ago does.
+    bb_warm_next_study();
+    assert_ptr_equal(bb_warm_find("a", &bytes), a);
+    bb_warm_next_study();
+    assert_non_null(keep("c", 150));
+    assert_null(bb_warm_find("b", &bytes));
+    assert_ptr_equal(bb_warm_find("a", &bytes), a);
+    bb_warm_allow(0.0);
+    assert_null(bb_warm_find("a", &bytes));
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
+#define SMALL_AO                                                                                   \
+    "wavelengths_um=[1.65]", "sensors.lenslets=4", "targets=[{x_arcsec: 0, y_arcsec: 0}]"
+static const driver_case ao_cases[] = {
+    {CONFIG_AO_SMALL, {SMALL_AO, "pipelines.hp3.policy.width=1"}},
+    {CONFIG_AO_SMALL, {SMALL_AO, "pipelines.hp3.policy.width=4"}},
+    {CONFIG_AO_SMALL, {SMALL_AO, "pipelines.hp3.arithmetic=hp1", "solver.tile=10"}},
+    {CONFIG_AO_SMALL, {SMALL_AO, "atmosphere.outer_scale_m=20"}},
+    {CONFIG_AO_SMALL, {SMALL_AO, "pipelines.hp3.policy.width=4"}},
+};
+#define SMALL_WAFER                                                                                \
+    "clamp.spacing_mm=12.0", "mesh.spacing_mm=6.0", "scan.fields=[0]", "response.axes=[x, y]"
+static const driver_case wafer_cases[] = {
+    {CONFIG_WAFER_SMALL, {SMALL_WAFER, "scan.dose_mj_per_cm2=20"}},
+    {CONFIG_WAFER_SMALL, {SMALL_WAFER, "scan.dose_mj_per_cm2=40"}},
+    {CONFIG_WAFER_SMALL, {SMALL_WAFER, "pipelines.fp16.scale=none"}},
+    {CONFIG_WAFER_SMALL, {SMALL_WAFER, "wafer.expansion_per_k=1.1e-6"}},
+    {CONFIG_WAFER_SMALL, {SMALL_WAFER, "response.grid.columns=44"}},
+    {CONFIG_WAFER_SMALL, {SMALL_WAFER, "scan.dose_mj_per_cm2=40"}},
+};
+
+static void digest(const driver_case *study, char out[BB_DIGEST_BYTES])
+{
+    bb_results *results = NULL;
+    bb_warm_next_study();
+    check_ok(driver_run(study, 1, &results));
+    check_ok(bb_results_digest(results, true, out));
+    bb_results_destroy(&results);
+}
+
+// Cases one after the other with a store of so many bytes give what each gives alone.
+static void compare(const driver_case *cases, int count, double bytes)
+{
+    char cold[8][BB_DIGEST_BYTES];
+    char warm[BB_DIGEST_BYTES];
+    bb_warm_allow(0.0);
+    for (int i = 0; i < count; ++i) {
+        digest(&cases[i], cold[i]);
+    }
+    bb_warm_allow(bytes);
+    for (int i = 0; i < count; ++i) {
+        digest(&cases[i], warm);
+        if (strcmp(cold[i], warm) != 0) {
+            print_error("case %d differs where it finds what others left\n", i);
+            fail();
+        }
+    }
+    assert_string_not_equal(cold[0], cold[1]);
+    assert_string_equal(cold[1], cold[count - 1]);
+    bb_warm_allow(0.0);
+}
+
+static void a_warm_ao_study_computes_what_a_cold_one_does(void **state)
+{
+    (void)state;
+    compare(ao_cases, sizeof ao_cases / sizeof *ao_cases, 1e9);
+    compare(ao_cases, sizeof ao_cases / sizeof *ao_cases, 2e5); // room for some of it
+}
+
+static void a_warm_wafer_study_computes_what_a_cold_one_does(void **state)
+{
+    (void)state;
+    compare(wafer_cases, sizeof wafer_cases / sizeof *wafer_cases, 1e9);
+    compare(wafer_cases, sizeof wafer_cases / sizeof *wafer_cases, 2e6);
+}
+
+// What does not change is found: the second study of a pair leaves what is its own alone.
+static void what_does_not_change_is_kept(void **state)
+{
+    (void)state;
+    char ignored[BB_DIGEST_BYTES];
+    const driver_case *const pairs[] = {&ao_cases[0], &wafer_cases[0]};
+    const bb_index own[] = {1, 0}; // the pipeline of another width; rows know of no dose
+    for (int i = 0; i < 2; ++i) {
+        bb_warm_allow(1e9);
+        digest(pairs[i], ignored);
+        const bb_index blocks = bb_memory_blocks();
+        assert_true(blocks > 0);
+        digest(pairs[i] + 1, ignored);
+        assert_int_equal(bb_memory_blocks(), blocks + own[i]);
+        bb_warm_allow(0.0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_store_keeps_within_its_bytes),
+        cmocka_unit_test(a_warm_ao_study_computes_what_a_cold_one_does),
+        cmocka_unit_test(a_warm_wafer_study_computes_what_a_cold_one_does),
+        cmocka_unit_test(what_does_not_change_is_kept),
+    };
+    return cmocka_run_group_tests(tests, NULL, driver_leave);
+}
