@@ -4,6 +4,7 @@
 #include "build_info.h"
 #include "core/memory.h"
 #include "core/thread.h"
+#include "sim/config/study_file.h"
 #include "sim/config/suggestion.h"
 #include "sim/hdf5_library.h"
 #include "sim/interrupt.h"
@@ -28,7 +29,8 @@ typedef struct command {
     "  -q, --quiet      only warnings on stderr\n"                                                 \
     "  -v, --verbose    details too, and where an error passed through\n"
 #define CONFIG_HELP                                                                                \
-    "CONFIG is a YAML file; each key=value replaces one key of it, lists by number:\n"             \
+    "CONFIG is a YAML file or the name of a shipped study (ao/quick; 'bitbudget new --list');\n"   \
+    "each key=value replaces one key of it, lists by number:\n"                                    \
     "  atmosphere.r0_m=0.1   pipelines.1.storage=fp16   scan.fields=[3,4]\n"
 
 // What the experiments say in a help text stands for its mark there, a line for each that has one.
@@ -229,10 +231,15 @@ static const command commands[] = {
      "  --device WORD    auto or cuda\n"
      "  --threads N      default: all processors; they code the rows\n"
      "  --force          replace a file that exists\n" LEVEL_HELP},
-    {"new", bb_command_new, BB_OPTION_FORCE | BB_OPTION_LEVEL, 1, 2,
-     "write a commented configuration to start from",
-     "usage: bitbudget new EXPERIMENT [FILE] [--force]\n\n"
-     "Writes a commented configuration with every key, to stdout without FILE.\n"},
+    {"new", bb_command_new, BB_OPTION_FORCE | BB_OPTION_LIST | BB_OPTION_LEVEL, 0, 2,
+     "write a configuration to start from, or list shipped ones",
+     "usage: bitbudget new EXPERIMENT|STUDY [FILE] [--force]\n"
+     "       bitbudget new --list\n\n"
+     "Writes a commented configuration with every key of an experiment, or a copy of a study such\n"
+     "as ao/quick, to stdout without FILE. Files that the study names keep their place: the copy\n"
+     "has their whole paths.\n"
+     "\n  --list           shipped studies with memory, time and title\n"
+     "  --force          replace a file that exists\n"},
 };
 // clang-format on
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
@@ -356,6 +363,7 @@ bb_status bb_command_load_text(const bb_options *options, const bb_experiment_ta
     bb_problems problems = {0};
     const char **overrides = NULL;
     char *device = NULL;
+    char *path = NULL;
     bb_index count = options->operand_count - 1;
     BB_TRY(BB_ALLOCATE(count + 1, &overrides));
     for (bb_index i = 0; i < count; ++i) {
@@ -365,14 +373,17 @@ bb_status bb_command_load_text(const bb_options *options, const bb_experiment_ta
         BB_TRY(bb_memory_printf(&device, "device=%s", options->device));
         overrides[count++] = device;
     }
+    if (file == NULL) {
+        BB_TRY(bb_study_file_find(options->operands[0], &path));
+    }
     status = file == NULL
-                 ? bb_experiment_load(experiments, options->operands[0], overrides, count,
-                                      &problems, out)
+                 ? bb_experiment_load(experiments, path, overrides, count, &problems, out)
                  : bb_experiment_load_text(experiments, file, overrides, count, &problems, out);
     if (problems.count > 0) {
         bb_text_print(bb_text_string(&problems.lines), stderr);
     }
 done:
+    BB_RELEASE(&path);
     BB_RELEASE(&device);
     BB_RELEASE(&overrides);
     bb_problems_release(&problems);

@@ -169,7 +169,9 @@ static void usage_errors_exit_with_2(void **state)
     expect("bitbudget show a.h5 --threads 2", 2, "option --threads is not one of 'show'");
     expect("bitbudget config", 2, "one of --list and --resolved");
     expect("bitbudget config --list other", 2, "no experiment 'other'");
-    expect("bitbudget new other", 2, "expected one of toy, wafer");
+    expect("bitbudget new other", 2, "expected one of toy, wafer or a study");
+    expect("bitbudget new", 2, "expected an experiment or a study");
+    expect("bitbudget new --list toy", 2, "--list takes no operand");
 }
 
 // None is taken in silence where it does nothing.
