@@ -43,7 +43,7 @@ BB_CHECKED bb_status bb_command_info(const bb_options *options,
 BB_CHECKED bb_status bb_command_show(const bb_options *options,
                                      const bb_experiment_table *experiments);
 BB_CHECKED bb_status bb_command_diff(const bb_options *options,
-                                      const bb_experiment_table *experiments);
+                                     const bb_experiment_table *experiments);
 BB_CHECKED bb_status bb_command_plot(const bb_options *options,
                                      const bb_experiment_table *experiments);
 BB_CHECKED bb_status bb_command_new(const bb_options *options,
@@ -56,5 +56,9 @@ BB_CHECKED bb_status bb_command_sweep(const bb_options *options,
                                       const bb_experiment_table *experiments);
 BB_CHECKED bb_status bb_command_bench(const bb_options *options,
                                       const bb_experiment_table *experiments);
+BB_CHECKED bb_status bb_command_help(const bb_options *options,
+                                     const bb_experiment_table *experiments);
+BB_CHECKED bb_status bb_command_completion(const bb_options *options,
+                                           const bb_experiment_table *experiments);
 
 #endif
