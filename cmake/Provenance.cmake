@@ -14,5 +14,7 @@ string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
 string(JOIN " " BB_FLAGS_TEXT ${CMAKE_C_FLAGS} ${CMAKE_C_FLAGS_${build_type}} ${BB_FLOAT_FLAGS})
 string(STRIP "${BB_FLAGS_TEXT}" BB_FLAGS_TEXT)
 set(BB_COMMIT_TEXT "${commit}")
+file(RELATIVE_PATH BB_SHARE_FROM_PROGRAM "${CMAKE_INSTALL_FULL_BINDIR}"
+     "${CMAKE_INSTALL_FULL_DATADIR}/bitbudget")
 configure_file("${CMAKE_SOURCE_DIR}/cmake/build_info.h.in"
                "${CMAKE_BINARY_DIR}/generated/build_info.h" @ONLY)

@@ -11,262 +11,146 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    FIRST_LONG = 256,
-    DEVICE = FIRST_LONG,
-    THREADS,
-    FORCE,
-    FIELDS,
-    MACHINE,
-    ENERGY,
-    WITHIN,
-    LIST,
-    RESOLVED,
-    DUMP,
-    QUICK,
-    CHECKPOINT,
-    EVERY,
-    RESUME,
-    VERIFY,
-    FULL,
-    PIPELINE,
-    COLUMNS,
-    BY,
-    FORMAT,
-    TOLERANCE,
-    KIND,
-    SIZE,
-    SCRIPT,
-    JOBS,
-    NODES,
-    SHARD,
-    ONLY,
-    CSV,
-    PARTIAL,
-    SLURM,
-    PRINT_ONLY
+static const char *operators(const bb_experiment *experiment)
+{
+    return experiment->operators;
+}
+
+static const char *price(const bb_experiment *experiment)
+{
+    return experiment->price_name;
+}
+
+static const char *checkpoints(const bb_experiment *experiment)
+{
+    return experiment->checkpoint_help;
+}
+
+#define MEMBER(kind_, place) .kind = (kind_), .member = offsetof(bb_options, place)
+#define TEXT(place)          MEMBER(BB_OPTION_IS_TEXT, place)
+#define FLAG(place)          MEMBER(BB_OPTION_IS_FLAG, place)
+#define NUMBER(place)        MEMBER(BB_OPTION_IS_NUMBER, place)
+#define COUNT(place, most_)  MEMBER(BB_OPTION_IS_COUNT, place), .limit = (most_)
+#define LEVEL(level_)        .kind = BB_OPTION_IS_LEVEL, .limit = (level_)
+
+// clang-format off
+static const bb_option table[] = {
+    {"list", NULL, "list what there is", .bit = BB_OPTION_LIST, FLAG(list)},
+    {"resolved", NULL, "print the study as it will be run: bases, overrides and defaults filled in",
+     .bit = BB_OPTION_RESOLVED, FLAG(resolved)},
+    {"verify", NULL,
+     "write nothing unless -o is given; compare all but times with the file: exit code 0 where they "
+     "are equal to the bit, 1 with what differs",
+     .bit = BB_OPTION_VERIFY, FLAG(verify)},
+    {"fields", NULL, "list and draw the fields that a study of wafer exposes",
+     .bit = BB_OPTION_FIELDS, FLAG(fields)},
+    {"machine", "FILE", "plan for the machine that FILE describes (configs/machines), not this one",
+     .words = "file", .bit = BB_OPTION_MACHINE, TEXT(machine)},
+    {"energy", NULL, "repeat the work of each pipeline until a counter tells its joules (NVML, RAPL)",
+     .bit = BB_OPTION_ENERGY, FLAG(energy)},
+    {"within", "PRICE", "name the pipeline of fewest bytes whose price is at most this:",
+     .by_experiment = price, .bit = BB_OPTION_WITHIN, NUMBER(within)},
+    {"by", "WORD", "with --within: least bytes, time or joules; default bytes",
+     .words = "bytes time joules", .bit = BB_OPTION_SHOW, TEXT(by)},
+    {"full", NULL, "every column of the experiment, and its report",
+     .bit = BB_OPTION_SHOW, FLAG(full)},
+    {"pipeline", "NAMES", "only these pipelines: a,b", .bit = BB_OPTION_SHOW, TEXT(pipeline)},
+    {"columns", "NAMES", "datasets of /results over pipelines, as stored: flops,device",
+     .bit = BB_OPTION_SHOW, TEXT(columns)},
+    {"format", "WORD", "table, csv, json (both as stored, to the bit), md or latex",
+     .words = "table csv json md latex", .bit = BB_OPTION_SHOW, TEXT(format)},
+    {"tolerance", "T", "numbers that differ by less than T, relative, are equal; default 0",
+     .bit = BB_OPTION_TOLERANCE, NUMBER(tolerance)},
+    {"kind", "KIND", "what the picture shows; --list prints the kinds",
+     .words = "kind", .bit = BB_OPTION_PICTURE, TEXT(kind)},
+    {"output", "FILE", "the file that is written", .words = "file", .letter = 'o',
+     .bit = BB_OPTION_OUTPUT, TEXT(output)},
+    {"size", "WxH", "of the page in cm, or W alone; default 17, a column is 8.5",
+     .bit = BB_OPTION_PICTURE, TEXT(size)},
+    {"script", NULL, "keep data and script beside the picture, as NAME.dat and NAME.gp",
+     .bit = BB_OPTION_PICTURE, FLAG(script)},
+    {"device", "WORD", "auto, cpu or cuda, for pipelines that name none",
+     .words = "auto cpu cuda", .bit = BB_OPTION_DEVICE, TEXT(device)},
+    {"threads", "N", "default: all processors; the results do not depend on it",
+     .bit = BB_OPTION_THREADS, COUNT(threads, 1024)},
+    {"quick", NULL, "sizes of a test: the figures mean nothing",
+     .bit = BB_OPTION_QUICK, FLAG(quick)},
+    {"force", NULL, "replace files that exist", .bit = BB_OPTION_FORCE, FLAG(force)},
+    {"dump", "NAMES", "add operators to the file, by experiment:", .by_experiment = operators,
+     .bit = BB_OPTION_DUMP, TEXT(dump)},
+    {"checkpoint", "FILE", "keep what is done in FILE:", .words = "file",
+     .by_experiment = checkpoints, .bit = BB_OPTION_RESTART, TEXT(checkpoint)},
+    {"checkpoint-every", "S", "with it: at most every S seconds",
+     .bit = BB_OPTION_RESTART, NUMBER(checkpoint_every_s)},
+    {"resume", "FILE", "go on from a checkpoint of the same study and build, bit for bit",
+     .words = "file", .bit = BB_OPTION_RESTART, TEXT(resume)},
+    {"jobs", "N", "points that are computed at once, each by a process; default: as many as there "
+     "are processors, or GPUs, fewer where memory does not hold as many",
+     .bit = BB_OPTION_SWEEP, COUNT(jobs, 256)},
+    {"shard", "S/K", "of run: points of shard S, or of S,S,..., of the plan's K; default: the "
+     "element of a cluster's array, else all",
+     .bit = BB_OPTION_SWEEP, TEXT(shard)},
+    {"only", "CLASS", "of retry: points that failed so",
+     .words = "config io memory device internal signal time", .bit = BB_OPTION_SWEEP, TEXT(only)},
+    {"csv", "FILE", "of collect: the scalars as a table", .words = "file",
+     .bit = BB_OPTION_SWEEP, TEXT(csv)},
+    {"partial", NULL, "of collect: also where points are to be done",
+     .bit = BB_OPTION_SWEEP, FLAG(partial)},
+    {"slurm", NULL, "of submit: by sbatch, as one array", .bit = BB_OPTION_SWEEP, FLAG(slurm)},
+    {"nodes", "N", "of submit: elements of the array; default one a shard",
+     .bit = BB_OPTION_SWEEP, COUNT(nodes, 100000)},
+    {"print-only", NULL, "of submit: print what would be submitted",
+     .bit = BB_OPTION_SWEEP, FLAG(print_only)},
+    {"man", NULL, "print a page of the manual as troff, by its name", .bit = BB_OPTION_MAN,
+     FLAG(man)},
+    {"quiet", NULL, "only warnings on stderr", .letter = 'q',
+     .bit = BB_OPTION_LEVEL, LEVEL(BB_LOG_QUIET)},
+    {"verbose", NULL, "details too, and where an error passed through", .letter = 'v',
+     .bit = BB_OPTION_LEVEL, LEVEL(BB_LOG_VERBOSE)},
+    {"help", NULL, "print this", .letter = 'h', FLAG(help)},
 };
+// clang-format on
+enum { OPTION_COUNT = sizeof table / sizeof table[0], FIRST_LONG = 256 };
 
-static const struct option long_options[] = {
-    {"output", required_argument, NULL, 'o'},
-    {"device", required_argument, NULL, DEVICE},
-    {"threads", required_argument, NULL, THREADS},
-    {"force", no_argument, NULL, FORCE},
-    {"fields", no_argument, NULL, FIELDS},
-    {"machine", required_argument, NULL, MACHINE},
-    {"energy", no_argument, NULL, ENERGY},
-    {"quiet", no_argument, NULL, 'q'},
-    {"verbose", no_argument, NULL, 'v'},
-    {"within", required_argument, NULL, WITHIN},
-    {"list", no_argument, NULL, LIST},
-    {"resolved", no_argument, NULL, RESOLVED},
-    {"dump", required_argument, NULL, DUMP},
-    {"quick", no_argument, NULL, QUICK},
-    {"checkpoint", required_argument, NULL, CHECKPOINT},
-    {"checkpoint-every", required_argument, NULL, EVERY},
-    {"resume", required_argument, NULL, RESUME},
-    {"verify", no_argument, NULL, VERIFY},
-    {"full", no_argument, NULL, FULL},
-    {"pipeline", required_argument, NULL, PIPELINE},
-    {"columns", required_argument, NULL, COLUMNS},
-    {"by", required_argument, NULL, BY},
-    {"format", required_argument, NULL, FORMAT},
-    {"tolerance", required_argument, NULL, TOLERANCE},
-    {"kind", required_argument, NULL, KIND},
-    {"size", required_argument, NULL, SIZE},
-    {"script", no_argument, NULL, SCRIPT},
-    {"jobs", required_argument, NULL, JOBS},
-    {"nodes", required_argument, NULL, NODES},
-    {"shard", required_argument, NULL, SHARD},
-    {"only", required_argument, NULL, ONLY},
-    {"csv", required_argument, NULL, CSV},
-    {"partial", no_argument, NULL, PARTIAL},
-    {"slurm", no_argument, NULL, SLURM},
-    {"print-only", no_argument, NULL, PRINT_ONLY},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
-
-static unsigned bit_of(int option)
+bb_index bb_options_table(const bb_option **out)
 {
-    static const struct {
-        int option;
-        unsigned bit;
-    } bits[] = {
-        {'o', BB_OPTION_OUTPUT},
-        {DEVICE, BB_OPTION_DEVICE},
-        {THREADS, BB_OPTION_THREADS},
-        {FORCE, BB_OPTION_FORCE},
-        {'q', BB_OPTION_LEVEL},
-        {'v', BB_OPTION_LEVEL},
-        {WITHIN, BB_OPTION_WITHIN},
-        {LIST, BB_OPTION_LIST},
-        {RESOLVED, BB_OPTION_RESOLVED},
-        {DUMP, BB_OPTION_DUMP},
-        {QUICK, BB_OPTION_QUICK},
-        {CHECKPOINT, BB_OPTION_RESTART},
-        {EVERY, BB_OPTION_RESTART},
-        {RESUME, BB_OPTION_RESTART},
-        {VERIFY, BB_OPTION_VERIFY},
-        {FULL, BB_OPTION_SHOW},
-        {PIPELINE, BB_OPTION_SHOW},
-        {COLUMNS, BB_OPTION_SHOW},
-        {BY, BB_OPTION_SHOW},
-        {FORMAT, BB_OPTION_SHOW},
-        {TOLERANCE, BB_OPTION_TOLERANCE},
-        {JOBS, BB_OPTION_SWEEP},
-        {NODES, BB_OPTION_SWEEP},
-        {SHARD, BB_OPTION_SWEEP},
-        {ONLY, BB_OPTION_SWEEP},
-        {CSV, BB_OPTION_SWEEP},
-        {PARTIAL, BB_OPTION_SWEEP},
-        {SLURM, BB_OPTION_SWEEP},
-        {PRINT_ONLY, BB_OPTION_SWEEP},
-        {KIND, BB_OPTION_PICTURE},
-        {SIZE, BB_OPTION_PICTURE},
-        {SCRIPT, BB_OPTION_PICTURE},
-        {FIELDS, BB_OPTION_FIELDS},
-        {MACHINE, BB_OPTION_MACHINE},
-        {ENERGY, BB_OPTION_ENERGY},
-    };
-    for (size_t i = 0; i < sizeof bits / sizeof bits[0]; ++i) {
-        if (bits[i].option == option) {
-            return bits[i].bit;
-        }
-    }
-    return 0;
+    *out = table;
+    return OPTION_COUNT;
 }
 
-// Where the text of an option goes, NULL of one that has none.
-static const char **text_of(int option, bb_options *out)
+static bool is_accepted(const bb_option *option, unsigned accepted)
 {
-    switch (option) {
-    case 'o':
-        return &out->output;
-    case DEVICE:
-        return &out->device;
-    case DUMP:
-        return &out->dump;
-    case CHECKPOINT:
-        return &out->checkpoint;
-    case RESUME:
-        return &out->resume;
-    case PIPELINE:
-        return &out->pipeline;
-    case COLUMNS:
-        return &out->columns;
-    case BY:
-        return &out->by;
-    case FORMAT:
-        return &out->format;
-    case SHARD:
-        return &out->shard;
-    case ONLY:
-        return &out->only;
-    case CSV:
-        return &out->csv;
-    case MACHINE:
-        return &out->machine;
-    case KIND:
-        return &out->kind;
-    case SIZE:
-        return &out->size;
-    default:
-        return NULL;
-    }
+    return option->bit == 0 || (option->bit & accepted) != 0;
 }
 
-// What an option without a value sets, NULL of others.
-static bool *flag_of(int option, bb_options *out)
-{
-    switch (option) {
-    case 'h':
-        return &out->help;
-    case FIELDS:
-        return &out->fields;
-    case ENERGY:
-        return &out->energy;
-    case FORCE:
-        return &out->force;
-    case LIST:
-        return &out->list;
-    case RESOLVED:
-        return &out->resolved;
-    case QUICK:
-        return &out->quick;
-    case VERIFY:
-        return &out->verify;
-    case FULL:
-        return &out->full;
-    case SCRIPT:
-        return &out->script;
-    case PARTIAL:
-        return &out->partial;
-    case SLURM:
-        return &out->slurm;
-    case PRINT_ONLY:
-        return &out->print_only;
-    default:
-        return NULL;
-    }
-}
-
-static bb_status take_count(const char *name, const char *value, bb_index limit, bb_index *out)
+static bb_status take_value(const bb_option *option, const char *value, bb_options *out)
 {
     bb_status status = BB_OK;
-    BB_REQUIRE(bb_scalar_integer(value, out) && *out >= 1 && *out <= limit, BB_INVALID,
-               "--%s %s, expected an integer in [1, %td]", name, value, limit);
-done:
-    return status;
-}
-
-static bb_status take_number(int option, const char *value, bb_options *out)
-{
-    bb_status status = BB_OK;
-    switch (option) {
-    case EVERY:
-        BB_REQUIRE(bb_scalar_double(value, &out->checkpoint_every_s) &&
-                       out->checkpoint_every_s >= 0.0,
-                   BB_INVALID, "--checkpoint-every %s, expected seconds of at least 0", value);
+    void *member = (char *)out + option->member;
+    bb_index *count = member;
+    double *number = member;
+    switch (option->kind) {
+    case BB_OPTION_IS_TEXT:
+        *(const char **)member = value;
         break;
-    case THREADS:
-        BB_REQUIRE(bb_scalar_integer(value, &out->threads) && out->threads >= 1 &&
-                       out->threads <= 1024,
-                   BB_INVALID, "--threads %s, expected an integer in [1, 1024]", value);
+    case BB_OPTION_IS_FLAG:
+        *(bool *)member = true;
         break;
-    case JOBS:
-        BB_TRY(take_count("jobs", value, 256, &out->jobs));
+    case BB_OPTION_IS_LEVEL:
+        out->level = (bb_log_level)option->limit;
         break;
-    case NODES:
-        BB_TRY(take_count("nodes", value, 100000, &out->nodes));
+    case BB_OPTION_IS_COUNT:
+        BB_REQUIRE(bb_scalar_integer(value, count) && *count >= 1 && *count <= option->limit,
+                   BB_INVALID, "--%s %s, expected an integer in [1, %td]", option->name, value,
+                   option->limit);
         break;
-    case TOLERANCE:
-        BB_REQUIRE(bb_scalar_double(value, &out->tolerance) && out->tolerance >= 0.0, BB_INVALID,
-                   "--tolerance %s, expected a number of at least 0", value);
-        break;
-    default:
-        BB_REQUIRE(bb_scalar_double(value, &out->within) && out->within >= 0.0, BB_INVALID,
-                   "--within %s, expected a number of at least 0", value);
+    case BB_OPTION_IS_NUMBER:
+        BB_REQUIRE(bb_scalar_double(value, number) && *number >= 0.0, BB_INVALID,
+                   "--%s %s, expected a number of at least 0", option->name, value);
         break;
     }
 done:
     return status;
-}
-
-static bb_status take_value(int option, const char *value, bb_options *out)
-{
-    const char **text = text_of(option, out);
-    bool *flag = flag_of(option, out);
-    if (text != NULL) {
-        *text = value;
-    } else if (flag != NULL) {
-        *flag = true;
-    } else if (option == 'q' || option == 'v') {
-        out->level = option == 'q' ? BB_LOG_QUIET : BB_LOG_VERBOSE;
-    } else {
-        return take_number(option, value, out);
-    }
-    return BB_OK;
 }
 
 // The option of a command that is nearest to what was typed, NULL where none is near.
@@ -277,9 +161,9 @@ static const char *nearest_option(const char *typed, unsigned accepted)
     const size_t dashes = strspn(typed, "-");
     char word[64];
     (void)snprintf(word, sizeof word, "%.*s", (int)strcspn(typed + dashes, "="), typed + dashes);
-    for (size_t i = 0; long_options[i].name != NULL; ++i) {
-        if (long_options[i].val == 'h' || (bit_of(long_options[i].val) & accepted) != 0) {
-            bb_suggestion_consider(word, long_options[i].name, &distance, &nearest);
+    for (int i = 0; i < OPTION_COUNT; ++i) {
+        if (is_accepted(&table[i], accepted)) {
+            bb_suggestion_consider(word, table[i].name, &distance, &nearest);
         }
     }
     return nearest;
@@ -294,6 +178,36 @@ static bb_status refuse_option(const char *typed, const char *command, unsigned 
                          nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?)", command);
 }
 
+// The table as getopt reads it; what it returns of a long option is its row's number and
+// FIRST_LONG.
+static void fill_forms(struct option forms[OPTION_COUNT + 1], char letters[2 * OPTION_COUNT + 2])
+{
+    *letters++ = ':';
+    for (int i = 0; i < OPTION_COUNT; ++i) {
+        const bool takes_value = table[i].value != NULL;
+        forms[i] = (struct option){table[i].name, takes_value ? required_argument : no_argument,
+                                   NULL, FIRST_LONG + i};
+        if (table[i].letter != 0) {
+            *letters++ = table[i].letter;
+            *letters = ':';
+            letters += takes_value;
+        }
+    }
+    *letters = '\0';
+    forms[OPTION_COUNT] = (struct option){0};
+}
+
+// The row of what getopt found, NULL where it found none.
+static const bb_option *find_option(int found)
+{
+    for (int i = 0; i < OPTION_COUNT; ++i) {
+        if (found == FIRST_LONG + i || (found != 0 && found == table[i].letter)) {
+            return &table[i];
+        }
+    }
+    return NULL;
+}
+
 bb_status bb_options_parse(int argument_count, char **arguments, unsigned accepted, bb_options *out)
 {
     bb_status status = BB_OK;
@@ -303,6 +217,9 @@ bb_status bb_options_parse(int argument_count, char **arguments, unsigned accept
                         .within = NAN,
                         .checkpoint_every_s = NAN,
                         .level = BB_LOG_NORMAL};
+    struct option forms[OPTION_COUNT + 1];
+    char letters[2 * OPTION_COUNT + 2];
+    fill_forms(forms, letters);
     // The command's own name stands in the place of the program's. 0 makes getopt start afresh.
     int count = argument_count - 1;
     char **rest = arguments + 1;
@@ -310,18 +227,20 @@ bb_status bb_options_parse(int argument_count, char **arguments, unsigned accept
     optind = 0;
     for (;;) {
         int before = optind > 0 ? optind : 1;
-        int option = getopt_long(count, rest, ":ho:qv", long_options, NULL);
-        if (option == -1) {
+        const int found = getopt_long(count, rest, letters, forms, NULL);
+        if (found == -1) {
             break;
         }
+        const bb_option *option = find_option(found);
         int last = optind > before ? optind - 1 : before;
         // The value of an option may be a word of its own.
         const char *typed = rest[optarg == rest[last] ? last - 1 : last];
         const char letter[] = {'-', (char)optopt, '\0'};
-        typed = option == '?' && typed[0] != '-' && optopt > ' ' && optopt < 127 ? letter : typed;
-        BB_REQUIRE(option != ':', BB_INVALID, "option %s needs a value", typed);
-        if (option != 'h' && (option == '?' || (bit_of(option) & accepted) == 0)) {
-            BB_TRY(refuse_option(typed, rest[0], accepted));
+        typed = found == '?' && typed[0] != '-' && optopt > ' ' && optopt < 127 ? letter : typed;
+        BB_REQUIRE(found != ':', BB_INVALID, "option %s needs a value", typed);
+        if (option == NULL || !is_accepted(option, accepted)) {
+            status = refuse_option(typed, rest[0], accepted);
+            goto done;
         }
         BB_TRY(take_value(option, optarg, out));
     }

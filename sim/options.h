@@ -1,35 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The options that commands share, parsed in one place so that each means the same everywhere.
+// The options that commands share: one table, a row an option, by which they are parsed, helped,
+// listed in the manual's pages and completed, so that each means the same everywhere.
 #ifndef BB_SIM_OPTIONS_H
 #define BB_SIM_OPTIONS_H
 
 #include "core/log.h"
+#include "sim/experiment.h"
 
 #include <stdbool.h>
 
-/// Bits of what a command takes.
+/// Bits of what a command takes: what each stands for is in the table (bb_options_table).
 enum {
-    BB_OPTION_OUTPUT = 1 << 0,     ///< -o, --output FILE
-    BB_OPTION_DEVICE = 1 << 1,     ///< --device WORD
-    BB_OPTION_THREADS = 1 << 2,    ///< --threads N
-    BB_OPTION_FORCE = 1 << 3,      ///< --force
-    BB_OPTION_LEVEL = 1 << 4,      ///< -q, -v
-    BB_OPTION_WITHIN = 1 << 5,     ///< --within PRICE
-    BB_OPTION_LIST = 1 << 6,       ///< --list
-    BB_OPTION_RESOLVED = 1 << 7,   ///< --resolved
-    BB_OPTION_DUMP = 1 << 8,       ///< --dump NAMES
-    BB_OPTION_QUICK = 1 << 9,      ///< --quick
-    BB_OPTION_RESTART = 1 << 10,   ///< --checkpoint FILE, --checkpoint-every S, --resume FILE
-    BB_OPTION_SWEEP = 1 << 11,     ///< --jobs N, --shard S/K, --only CLASS, --csv FILE, --partial,
-                                   ///< --slurm, --nodes N, --print-only
-    BB_OPTION_VERIFY = 1 << 12,    ///< --verify
-    BB_OPTION_SHOW = 1 << 13,      ///< --full, --pipeline, --columns, --by, --format
-    BB_OPTION_TOLERANCE = 1 << 14, ///< --tolerance T
-    BB_OPTION_ENERGY = 1 << 18,    ///< --energy
-    BB_OPTION_MACHINE = 1 << 17,   ///< --machine FILE
-    BB_OPTION_FIELDS = 1 << 16,    ///< --fields
-    BB_OPTION_PICTURE = 1 << 15    ///< --kind KIND, --size WxH, --script
+    BB_OPTION_OUTPUT = 1 << 0,
+    BB_OPTION_DEVICE = 1 << 1,
+    BB_OPTION_THREADS = 1 << 2,
+    BB_OPTION_FORCE = 1 << 3,
+    BB_OPTION_LEVEL = 1 << 4,
+    BB_OPTION_WITHIN = 1 << 5,
+    BB_OPTION_LIST = 1 << 6,
+    BB_OPTION_RESOLVED = 1 << 7,
+    BB_OPTION_DUMP = 1 << 8,
+    BB_OPTION_QUICK = 1 << 9,
+    BB_OPTION_RESTART = 1 << 10,
+    BB_OPTION_SWEEP = 1 << 11,
+    BB_OPTION_VERIFY = 1 << 12,
+    BB_OPTION_SHOW = 1 << 13,
+    BB_OPTION_TOLERANCE = 1 << 14,
+    BB_OPTION_PICTURE = 1 << 15,
+    BB_OPTION_FIELDS = 1 << 16,
+    BB_OPTION_MAN = 1 << 17,
+    BB_OPTION_MACHINE = 1 << 18,
+    BB_OPTION_ENERGY = 1 << 19
 };
 
 /// What the user asked for. Texts are borrowed from the command line.
@@ -53,8 +55,8 @@ typedef struct bb_options {
     bb_index nodes;            ///< 0 unless given
     const char *shard;         ///< "S/K", NULL unless given
     const char *only;          ///< class of failure, NULL unless given
-    const char *machine;       ///< NULL unless given
     const char *csv;           ///< NULL unless given
+    const char *machine;       ///< NULL unless given
     bool partial, slurm, print_only, energy;
     bool force;
     bool fields;
@@ -68,9 +70,34 @@ typedef struct bb_options {
     const char *by;       ///< NULL unless given
     const char *format;   ///< NULL unless given
     double tolerance;     ///< 0 unless given
+    bool man;
     bool help;
     bb_log_level level;
 } bb_options;
+
+typedef enum bb_option_kind {
+    BB_OPTION_IS_TEXT,   ///< member: const char *
+    BB_OPTION_IS_FLAG,   ///< member: bool, no value
+    BB_OPTION_IS_LEVEL,  ///< member: level, which becomes `limit`; no value
+    BB_OPTION_IS_COUNT,  ///< member: bb_index in [1, limit]
+    BB_OPTION_IS_NUMBER, ///< member: double of at least 0
+} bb_option_kind;
+
+typedef struct bb_option {
+    const char *name;    ///< without its dashes
+    const char *value;   ///< what help calls its value, NULL: it takes none
+    const char *meaning; ///< a line, unless a command has its own words
+    const char *words;   ///< its values with blanks between, "file" or "kind"; NULL: free
+    bb_experiment_text by_experiment; ///< what experiments add to the meaning, NULL: nothing
+    bb_option_kind kind;
+    size_t member; ///< offset in bb_options
+    bb_index limit;
+    unsigned bit; ///< 0: every command takes it
+    char letter;  ///< a short form, or 0
+} bb_option;
+
+/// All options, in the order in which helps list them; returns how many.
+bb_index bb_options_table(const bb_option **out);
 
 /// Parses arguments[2...]; `accepted` is a sum of bits. Reorders `arguments` so that operands come
 /// last. Errors: BB_INVALID with a sentence for the user.

@@ -27,7 +27,7 @@
 enum { METADATA_BYTES = 1 << 18 };
 
 // An existing checkpoint is replaced only by the run that goes on from it, or with --force.
-static bb_status check_restart(const bb_options *options, const char *path)
+static bb_status check_restart(const bb_options *options, const char *study, const char *path)
 {
     bb_status status = BB_OK;
     const char *target = options->checkpoint;
@@ -40,7 +40,7 @@ static bb_status check_restart(const bb_options *options, const char *path)
                "checkpoint '%s' is a symbolic link, expected a regular file or none", target);
     BB_REQUIRE(!bb_file_same(target, path), BB_INVALID, "--checkpoint '%s' is the result file",
                target);
-    BB_REQUIRE(!bb_file_same(target, options->operands[0]), BB_INVALID,
+    BB_REQUIRE(!bb_file_same(target, study), BB_INVALID,
                "--checkpoint '%s' is the file of the study", target);
     const bool own = source != NULL && bb_file_same(target, source);
     BB_REQUIRE(own || options->force || access(target, F_OK) != 0, BB_IO,
@@ -103,7 +103,7 @@ static bb_status check_files(const bb_execution *work, const bb_experiment *expe
         BB_TRY(bb_xdmf_path(work->path, &beside));
         BB_TRY(bb_file_check(beside, false, options->force, 0.0));
     }
-    BB_TRY(check_restart(options, work->path));
+    BB_TRY(check_restart(options, bb_config_file_name(work->config, 0), work->path));
     BB_TRY(check_sheet(options, experiment, bb_config_study(work->config), work->path));
 done:
     BB_RELEASE(&beside);

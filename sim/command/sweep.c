@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "sim/command.h"
 #include "sim/config/scalar.h"
+#include "sim/config/study_file.h"
 #include "sim/config/suggestion.h"
 #include "sim/isolation.h"
 #include "sim/output/file.h"
@@ -57,9 +58,12 @@ done:
 static bb_status make_plan(const bb_options *options, const bb_experiment_table *experiments,
                            bb_index first, bb_index last, bb_index shards, const char *folder)
 {
+    bb_status status = BB_OK;
+    char *path = NULL;
+    BB_TRY(bb_study_file_find(options->operands[first], &path));
     planning task = {
         .experiments = experiments,
-        .request = {.path = options->operands[first],
+        .request = {.path = path,
                     .overrides = (const char *const *)options->operands + first + 1,
                     .override_count = last - first - 1,
                     .device = options->device,
@@ -67,7 +71,10 @@ static bb_status make_plan(const bb_options *options, const bb_experiment_table 
                     .threads = options->threads},
         .folder = folder,
     };
-    return bb_isolation_run("the plan", PLANNING_SECONDS, plan_sweep, &task);
+    BB_TRY(bb_isolation_run("the plan", PLANNING_SECONDS, plan_sweep, &task));
+done:
+    BB_RELEASE(&path);
+    return status;
 }
 
 // Shards that a call is for.

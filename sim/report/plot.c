@@ -22,6 +22,12 @@ static const bb_plot_kind *const kinds[] = {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
+bb_index bb_plot_kinds(const bb_plot_kind *const **out)
+{
+    *out = kinds;
+    return KINDS;
+}
+
 static const bb_plot_kind *find_kind(const char *name)
 {
     for (int k = 0; k < KINDS; ++k) {

@@ -24,6 +24,9 @@ typedef struct bb_plot_kind {
     bb_status (*draw)(const bb_plot_scene *scene, bb_figure *figure);
 } bb_plot_kind;
 
+/// All kinds; returns how many.
+bb_index bb_plot_kinds(const bb_plot_kind *const **out);
+
 /// Draws a kind. Errors: BB_INVALID (no such kind; the file lacks what it needs), BB_MEMORY, those
 /// of the kind.
 BB_CHECKED bb_status bb_plot_draw(const bb_plot_scene *scene, const char *kind, bb_figure *figure);

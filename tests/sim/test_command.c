@@ -4,6 +4,7 @@
 // told.
 #include "core/memory.h"
 #include "sim/command.h"
+#include "sim/command_help.h"
 #include "tests/check.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/toy.h"
@@ -145,8 +146,8 @@ static void usage_errors_exit_with_2(void **state)
     expect("bitbudget run --help", 0, "usage: bitbudget run CONFIG");
     // What experiments say of themselves stands in the helps, and nothing of those that do not.
     expect("bitbudget run --help", 0,
-           "by experiment:\n                   toy: A,B_toy\n                   wafer: A,B_wafer\n "
-           " --");
+           "by experiment:\n                         toy: A,B_toy\n"
+           "                         wafer: A,B_wafer\n  --");
     expect("bitbudget run --help", 0, "keep what is done in FILE:\n  --");
     expect("bitbudget show --help", 0, "   wafer: overlay error [nm]\n");
     expect("bitbudget show", 2, "0 operands");
@@ -169,7 +170,9 @@ static void usage_errors_exit_with_2(void **state)
     expect("bitbudget show a.h5 --threads 2", 2, "option --threads is not one of 'show'");
     expect("bitbudget config", 2, "one of --list and --resolved");
     expect("bitbudget config --list other", 2, "no experiment 'other'");
-    expect("bitbudget new other", 2, "expected one of toy, wafer");
+    expect("bitbudget new other", 2, "expected one of toy, wafer or a study");
+    expect("bitbudget new", 2, "expected an experiment or a study");
+    expect("bitbudget new --list toy", 2, "--list takes no operand");
 }
 
 // None is taken in silence where it does nothing.
@@ -218,6 +221,58 @@ static void runs_write_a_file_and_print_a_table(void **state)
     expect("bitbudget run none.yaml", 3, "cannot read configuration");
     expect("bitbudget show a.yaml", 3, "not an HDF5 file");
     expect("bitbudget show none.h5", 3, "No such file");
+}
+
+// A help is made of the options that the command takes, in its words where it has them.
+static void helps_follow_the_tables(void **state)
+{
+    (void)state;
+    expect("bitbudget help", 0, "  completion  print what completes");
+    expect("bitbudget help bench", 0,
+           "  -o, --output FILE      result file; default outputs/bench");
+    assert_non_null(strstr(printed, "  --quick                sizes of a test"));
+    assert_null(strstr(printed, "--within"));
+    expect("bitbudget help rnu", 2, "did you mean run?");
+    expect("bitbudget help --list --man", 2, "no name, no --man");
+    expect("bitbudget help --list", 0, "man1/bitbudget.1\nman1/bitbudget-run.1 run\n");
+    assert_non_null(strstr(printed, "man5/bitbudget-toy.5 toy\n"));
+    expect("bitbudget help --man toy", 0, ".B grid.rows\n");
+    expect("bitbudget help --man run", 0, "\n\\fB\\-o\\fR, \\fB\\-\\-output\\fR \\fIFILE\\fR\n");
+    assert_non_null(strstr(printed, ".br\n\\fItoy\\fR: A,B_toy\n"));
+    expect("bitbudget completion tcsh", 2, "expected one of bash, zsh, fish, or studies");
+    expect("bitbudget completion bash", 0, "grid.columns= ");
+}
+
+// None goes beyond the terminal that it is read on, and none of the options is left out.
+static void helps_fit_80_columns(void **state)
+{
+    (void)state;
+    const bb_command *commands = NULL;
+    const bb_option *options = NULL;
+    const bb_index count = bb_command_table(&commands);
+    const bb_index option_count = bb_options_table(&options);
+    for (bb_index i = 0; i < count; ++i) {
+        bb_text text = {0};
+        check_ok(bb_command_help_write(&commands[i], &bb_experiments, &text));
+        const char *line = strstr(bb_text_string(&text), "\n\n"); // the usage is as it is called
+        for (; line != NULL && *line != '\0'; line += strcspn(line, "\n") + 1) {
+            if (strcspn(line, "\n") > 80) {
+                print_error("%s: %.*s\n", commands[i].name, (int)strcspn(line, "\n"), line);
+                fail();
+            }
+        }
+        for (bb_index k = 0; k < option_count; ++k) {
+            char form[64];
+            (void)snprintf(form, sizeof form, "--%s ", options[k].name);
+            assert_int_equal(strstr(bb_text_string(&text), form) != NULL ||
+                                 !bb_command_help_takes(&commands[i], &options[k]),
+                             true);
+        }
+        for (int k = 0; k < BB_COMMAND_WORDS && commands[i].words[k].option != NULL; ++k) {
+            assert_non_null(strstr(bb_text_string(&text), commands[i].words[k].option));
+        }
+        bb_text_release(&text);
+    }
 }
 
 static void bad_configs_print_every_problem(void **state)
@@ -325,6 +380,8 @@ int main(void)
         cmocka_unit_test(usage_errors_exit_with_2),
         cmocka_unit_test(options_that_need_another_say_so),
         cmocka_unit_test(runs_write_a_file_and_print_a_table),
+        cmocka_unit_test(helps_follow_the_tables),
+        cmocka_unit_test(helps_fit_80_columns),
         cmocka_unit_test(bad_configs_print_every_problem),
         cmocka_unit_test(failures_of_a_run_leave_no_file),
         cmocka_unit_test(other_commands),

@@ -360,7 +360,7 @@ static void other_experiments_have_no_checkpoints(void **state)
     const char *const bad[PROGRAM_ARGUMENTS] = {"run", CONFIG_WAFER_SMALL, "--checkpoint-every",
                                                 "-1", NULL};
     program_call(bad, &run);
-    program_expect(&run, 2, "expected seconds of at least 0");
+    program_expect(&run, 2, "--checkpoint-every -1, expected a number of at least 0");
 }
 
 static int enter(void **state)

@@ -1,0 +1,22 @@
+# cmake -D PROGRAM=... -D FOLDER=... -P: pages in FOLDER/man, completions in FOLDER/completions.
+function(bb_print file)
+  get_filename_component(folder "${file}" DIRECTORY)
+  file(MAKE_DIRECTORY "${folder}")
+  execute_process(COMMAND "${PROGRAM}" ${ARGN} OUTPUT_FILE "${file}" RESULT_VARIABLE code)
+  if(NOT code EQUAL 0)
+    message(FATAL_ERROR "'${PROGRAM} ${ARGN}' ended with ${code}")
+  endif()
+endfunction()
+
+file(REMOVE_RECURSE "${FOLDER}")
+bb_print("${FOLDER}/completions/bitbudget" completion bash)
+bb_print("${FOLDER}/completions/_bitbudget" completion zsh)
+bb_print("${FOLDER}/completions/bitbudget.fish" completion fish)
+bb_print("${FOLDER}/pages" help --list)
+file(STRINGS "${FOLDER}/pages" pages)
+foreach(page ${pages})
+  string(REPLACE " " ";" words "${page}") # the file, and the name unless it is the program's own
+  list(POP_FRONT words file)
+  bb_print("${FOLDER}/man/${file}" help --man ${words})
+endforeach()
+file(TOUCH "${FOLDER}/printed")

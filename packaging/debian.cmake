@@ -1,0 +1,14 @@
+# Before a package is made of the installed tree: what Debian has otherwise than the GNU folders.
+if(CPACK_BB_CUDA)
+  message(FATAL_ERROR "packages are made of builds without CUDA (BB_CUDA=OFF); NOTICE says why")
+endif()
+set(share "${CPACK_TEMPORARY_INSTALL_DIRECTORY}/usr/share")
+if(NOT IS_DIRECTORY "${share}/man")
+  message(FATAL_ERROR "no ${share}/man, expected the installed tree")
+endif()
+file(RENAME "${share}/zsh/site-functions" "${share}/zsh/vendor-completions")
+file(REMOVE "${share}/doc/bitbudget/LICENSE") # common-licenses has it
+file(COPY "${CPACK_BB_PACKAGING}/copyright" DESTINATION "${share}/doc/bitbudget")
+file(GLOB pages "${share}/man/man?/*")
+execute_process(COMMAND gzip -9n ${pages} "${share}/doc/bitbudget/CHANGELOG.md"
+                COMMAND_ERROR_IS_FATAL ANY)

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/command_table.h"
+
+#include "sim/command.h"
+#include "sim/config/suggestion.h"
+
+#include <stdint.h>
+#include <string.h>
+
+static const char *convergence(const bb_experiment *experiment)
+{
+    return experiment->converge_help;
+}
+
+static const char *realtime(const bb_experiment *experiment)
+{
+    return experiment->realtime_help;
+}
+
+#define CONFIG_TEXT                                                                                \
+    "\n\nCONFIG is a YAML file or the name of a study that is shipped, such as ao/quick "          \
+    "(bitbudget new --list). Each key=value replaces one key of it, lists by number or name:\n"    \
+    "  atmosphere.r0_m=0.1   pipelines.1.storage=fp16   scan.fields=[3,4]"
+#define RESULT_FILE "result file; default outputs/<experiment>-<config name>.h5"
+
+// clang-format off
+static const bb_command table[] = {
+    {"run", bb_command_run,
+     BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |
+         BB_OPTION_DUMP | BB_OPTION_RESTART | BB_OPTION_ENERGY,
+     1, INTPTR_MAX, BB_OPERAND_CONFIG, "simulate a study and write its results",
+     "run CONFIG [key=value ...] [options]",
+     "Simulates a study, prints its result table and writes an HDF5 file." CONFIG_TEXT,
+     .words = {{"output", RESULT_FILE}}},
+    {"rerun", bb_command_rerun,
+     BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |
+         BB_OPTION_DUMP | BB_OPTION_VERIFY,
+     1, INTPTR_MAX, BB_OPERAND_RESULT, "simulate the study of a result file again",
+     "rerun FILE.h5 [key=value ...] [options]",
+     "Runs the study that a result file records, from that file alone; files that the study names "
+     "must stand where they were, unchanged, or be named anew by key=value.",
+     .words = {{"output", "result file; default outputs/<name of the file>-rerun.h5"}}},
+    {"check", bb_command_check,
+     BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |
+         BB_OPTION_DUMP | BB_OPTION_RESTART | BB_OPTION_FIELDS | BB_OPTION_MACHINE,
+     1, INTPTR_MAX, BB_OPERAND_CONFIG, "check a study and print its plan; nothing is computed",
+     "check CONFIG [key=value ...] [options of run]",
+     "Checks a study and prints its plan: sizes, memory, time, output. Nothing is computed or "
+     "written; options are those of run, and it ends as run would where that refuses." CONFIG_TEXT,
+     .words = {{"output", RESULT_FILE}}},
+    {"config", bb_command_config,
+     BB_OPTION_LIST | BB_OPTION_RESOLVED | BB_OPTION_DEVICE | BB_OPTION_LEVEL,
+     0, INTPTR_MAX, BB_OPERAND_CONFIG, "list every key, or print a study with its defaults",
+     "config --list [EXPERIMENT]\nconfig --resolved CONFIG [key=value ...]",
+     "Prints the keys that studies have, or one study with all of them." CONFIG_TEXT,
+     .words = {{"list", "print every key with type, unit, range, default and meaning"}}},
+    {"outputs", bb_command_outputs, BB_OPTION_LIST | BB_OPTION_LEVEL, 0, 1, BB_OPERAND_EXPERIMENT,
+     "list the datasets that a run may write",
+     "outputs --list [EXPERIMENT]",
+     "Prints the tables of outputs/README.md: every dataset of a result file but the operators of "
+     "--dump, with its dimensions, unit and meaning.",
+     .words = {{"list", "print the tables"}}},
+    {"info", bb_command_info, BB_OPTION_THREADS | BB_OPTION_LEVEL, 0, 0, BB_OPERAND_NONE,
+     "print version, libraries and devices, and run the self-test",
+     "info",
+     "Prints version, libraries, processor and devices, and runs a self-test of seconds.",
+     .words = {{NULL, NULL}}},
+    {"show", bb_command_show, BB_OPTION_WITHIN | BB_OPTION_SHOW | BB_OPTION_LEVEL, 1, INTPTR_MAX,
+     BB_OPERAND_RESULT, "print the answer and the table of result files",
+     "show FILE.h5 ... [options]",
+     "Prints what a result says and its table in 80 columns; * marks the Pareto front of price and "
+     "bytes. Several files of one experiment stand side by side.",
+     .words = {{NULL, NULL}}},
+    {"diff", bb_command_diff, BB_OPTION_TOLERANCE | BB_OPTION_LEVEL, 2, 2, BB_OPERAND_RESULT,
+     "compare two result files of one experiment",
+     "diff A.h5 B.h5 [--tolerance T]",
+     "Prints which keys of the studies differ, which statuses and prices by pipeline, which other "
+     "results, and what program and machine made them. Exit code 0 where keys and results are "
+     "equal, 1 where they differ; times and machines do not count.",
+     .words = {{NULL, NULL}}},
+    {"plot", bb_command_plot,
+     BB_OPTION_OUTPUT | BB_OPTION_FORCE | BB_OPTION_LIST | BB_OPTION_PICTURE | BB_OPTION_LEVEL,
+     1, 1, BB_OPERAND_RESULT, "draw a picture of a result file, by gnuplot",
+     "plot FILE.h5 --kind KIND -o PICTURE.pdf|svg|png|tex [options]\nplot --list FILE.h5",
+     "Draws a result file: prices, maps and histories, with units, for print. A .tex comes with a "
+     ".pdf of its lines and is for \\input in a LaTeX document with graphicx. Needs gnuplot.",
+     .words = {{"list", "the kinds that this file gives, and what the others need"},
+      {"output", "the picture; its ending says the format"}}},
+    {"sweep", bb_command_sweep,
+     BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |
+         BB_OPTION_LIST | BB_OPTION_WITHIN | BB_OPTION_SWEEP,
+     1, INTPTR_MAX, BB_OPERAND_CONFIG,
+     "run a study over the values of its keys, here or on a cluster",
+     "sweep PLAN.yaml [key=value ...] [options]\n"
+     "sweep plan PLAN.yaml DIR [key=value ...]\n"
+     "sweep run DIR [--shard S/K]\n"
+     "sweep submit DIR --slurm [--nodes N] [--print-only] [-- options of sbatch]\n"
+     "sweep status DIR\n"
+     "sweep retry DIR [--only CLASS]\n"
+     "sweep collect DIR -o FILE.h5 [--csv FILE] [--partial]\n"
+     "sweep next DIR",
+     "Runs a study over the values of its keys: a plan is a study with sweep: beside its keys. "
+     "PLAN.yaml alone plans, runs all points here, collects them into one file and prints the "
+     "answer; what is done already is not computed again. Or in steps, by a folder: plan seals "
+     "DIR/plan.json, run computes the points of a shard, or all, submit has Slurm do that, status "
+     "counts, retry opens failed points again, next goes on with a search, collect writes one file "
+     "of all points.",
+     .words = {{"list", "points, time, memory and bytes; nothing is run"},
+      {"output", "collected file; default outputs/sweep-<plan name>.h5, points go to the folder beside"},
+      {"within", "name the choice of fewest bytes that keeps this price at every condition:"},
+      {"device", "auto, cpu or cuda, fixed when the sweep is planned"}}},
+    {"bench", bb_command_bench,
+     BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LIST |
+         BB_OPTION_QUICK | BB_OPTION_LEVEL,
+     0, INTPTR_MAX, BB_OPERAND_BENCHMARK,
+     "measure the hot loops against ceilings of the same run",
+     "bench [NAME ...] [options]",
+     "Measures products, the thermal step, factorizations and assembly against ceilings and peers "
+     "of the same run, prints a table and writes an HDF5 file. Without names: all, some minutes.",
+     .words = {{"list", "the names"},
+      {"output", "result file; default outputs/bench.h5"},
+      {"device", "auto, cpu (skips the rows of a GPU) or cuda; default auto"},
+      {"threads", "default: all processors"}}},
+    {"convergence", bb_command_convergence,
+     BB_OPTION_OUTPUT | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL,
+     1, INTPTR_MAX, BB_OPERAND_CONFIG, "print the orders in space and time of a study's physics",
+     "convergence CONFIG [key=value ...] [options]",
+     "Refines what a study computes by, and prints the observed orders." CONFIG_TEXT,
+     .words = {{"output", "write the table to an HDF5 file too"}},
+     .by_experiment = convergence},
+    {"realtime", bb_command_realtime,
+     BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL,
+     1, INTPTR_MAX, BB_OPERAND_CONFIG, "measure the latencies of a study's control loop on a GPU",
+     "realtime CONFIG [key=value ...] [options]",
+     "Runs a study's control loop on a cuda device, a captured graph a step, released at fixed "
+     "times or back to back, and prints latencies, misses of the deadline and the worst steps. An "
+     "interrupt ends the run early." CONFIG_TEXT,
+     .words = {{"output", "write latencies, histogram and worst steps to an HDF5 file too"},
+      {"device", "auto or cuda"},
+      {"threads", "default: all processors; they code the rows"}},
+     .by_experiment = realtime},
+    {"new", bb_command_new, BB_OPTION_FORCE | BB_OPTION_LIST | BB_OPTION_LEVEL, 0, 2,
+     BB_OPERAND_STARTER, "write a configuration to start from, or list shipped ones",
+     "new EXPERIMENT|STUDY [FILE] [--force]\nnew --list",
+     "Writes a commented configuration with every key of an experiment, or a copy of a study such "
+     "as ao/quick, to stdout without FILE. Files that the study names keep their place: the copy "
+     "has their whole paths.",
+     .words = {{"list", "shipped studies with memory, time and title"}}},
+    {"help", bb_command_help, BB_OPTION_LIST | BB_OPTION_MAN | BB_OPTION_LEVEL, 0, 1,
+     BB_OPERAND_COMMAND, "print what a command does and takes, or a page of the manual",
+     "help [COMMAND]\nhelp --man [PAGE]\nhelp --list",
+     "Prints the help of a command, as COMMAND --help does. A page of the manual is called as the "
+     "command, or as the experiment whose keys it lists; without a name it is the program's own.",
+     .words = {{"list", "print the files of the manual's pages, with the names of the pages"}}},
+    {"completion", bb_command_completion, BB_OPTION_LEVEL, 1, 1, BB_OPERAND_SHELL,
+     "print what completes command lines in a shell",
+     "completion bash|zsh|fish\ncompletion studies",
+     "Prints a script that completes commands, options, their values, studies and keys in a "
+     "shell; an installation has it where the shells look. In bash: eval \"$(bitbudget completion "
+     "bash)\". studies prints the names of studies, which the scripts ask for.",
+     .words = {{NULL, NULL}}},
+};
+// clang-format on
+enum { COMMAND_COUNT = sizeof table / sizeof table[0] };
+
+bb_index bb_command_table(const bb_command **out)
+{
+    *out = table;
+    return COMMAND_COUNT;
+}
+
+bb_status bb_command_table_find(const char *name, const bb_command **out)
+{
+    bb_status status = BB_OK;
+    const char *nearest = NULL;
+    bb_index distance = PTRDIFF_MAX;
+    *out = NULL;
+    for (int i = 0; i < COMMAND_COUNT; ++i) {
+        if (strcmp(table[i].name, name) == 0) {
+            *out = &table[i];
+            goto done;
+        }
+        bb_suggestion_consider(name, table[i].name, &distance, &nearest);
+    }
+    BB_FAIL(BB_INVALID, "no command '%s'%s%s%s; 'bitbudget --help' lists them", name,
+            nearest == NULL ? "" : " (did you mean ", nearest == NULL ? "" : nearest,
+            nearest == NULL ? "" : "?)");
+done:
+    return status;
+}

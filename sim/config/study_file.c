@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/config/study_file.h"
+
+#include "build_info.h"
+#include "core/memory.h"
+#include "sim/config/node.h"
+#include "sim/config/suggestion.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char ending[] = ".yaml";
+enum { ENDING = sizeof ending - 1, FOLDER_DEPTH = 4, NEAREST = 4 };
+
+static bool has_ending(const char *name)
+{
+    const size_t length = strlen(name);
+    return length > ENDING && strcmp(name + length - ENDING, ending) == 0;
+}
+
+// Whatever it is but a folder: opening says what is wrong with it.
+static bool is_file(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && !S_ISDIR(about.st_mode);
+}
+
+// The folder that shipped files lie in; "" where the program does not know where it stands.
+static bb_status find_share(char **out)
+{
+    const char *named = getenv("BITBUDGET_SHARE");
+    char program[PATH_MAX];
+    if (named != NULL && named[0] != '\0') {
+        return bb_memory_text(named, out);
+    }
+    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[length < 0 ? 0 : length] = '\0';
+    char *slash = strrchr(program, '/');
+    if (slash == NULL) {
+        return bb_memory_text("", out);
+    }
+    *slash = '\0';
+    return bb_memory_printf(out, "%s/" BB_SHARE_FROM_PROGRAM, program);
+}
+
+// The first of `folder`/`name` and that with the ending that is there; NULL: neither.
+static bb_status look_in(const char *folder, const char *name, char **out)
+{
+    bb_status status = BB_OK;
+    char *path = NULL;
+    *out = NULL;
+    for (int with_ending = 0; with_ending < 2 && *out == NULL; ++with_ending) {
+        BB_RELEASE(&path);
+        BB_TRY(bb_memory_printf(&path, "%s%s%s", folder, name, with_ending ? ending : ""));
+        if (is_file(path)) {
+            *out = path;
+            path = NULL;
+        }
+    }
+done:
+    BB_RELEASE(&path);
+    return status;
+}
+
+// The folders that hold studies by name: here, and the shipped ones.
+static bb_status find_folders(char *out[2])
+{
+    bb_status status = BB_OK;
+    char *share = NULL;
+    char resolved[PATH_MAX];
+    BB_TRY(find_share(&share));
+    const char *plain = realpath(share, resolved); // without the ".." of bin/../share
+    BB_TRY(bb_memory_text("configs/", &out[0]));
+    BB_TRY(bb_memory_printf(&out[1], "%s/configs/", plain == NULL ? share : plain));
+done:
+    BB_RELEASE(&share);
+    return status;
+}
+
+static bb_index distance_to(const char *name, const char *candidate)
+{
+    const char *slash = strrchr(candidate, '/');
+    const bb_index full = bb_suggestion_distance(name, candidate);
+    const bb_index last = bb_suggestion_distance(name, slash == NULL ? candidate : slash + 1);
+    return full < last ? full : last;
+}
+
+// " (did you mean ao/quick, wafer/quick?)", the nearest first; nothing where none is near.
+static bb_status write_nearest(const char *name, bb_text *out)
+{
+    bb_status status = BB_OK;
+    bb_study_names known = {0};
+    const int typed = (int)strlen(name) - (has_ending(name) ? ENDING : 0);
+    const bb_index limit = 1 + typed / 5;
+    bb_index count = 0;
+    char *word = NULL;
+    BB_TRY(bb_memory_printf(&word, "%.*s", typed, name));
+    BB_TRY(bb_study_file_list(&known));
+    for (bb_index distance = 0; distance <= limit; ++distance) {
+        for (bb_index i = 0; i < known.count && count < NEAREST; ++i) {
+            if (distance_to(word, known.names[i]) == distance) {
+                BB_TRY(bb_text_add(out, "%s%s", count++ == 0 ? " (did you mean " : ", ",
+                                   known.names[i]));
+            }
+        }
+    }
+    if (count > 0) {
+        BB_TRY(bb_text_add(out, "?)"));
+    }
+done:
+    BB_RELEASE(&word);
+    bb_study_names_release(&known);
+    return status;
+}
+
+static bb_status refuse_name(const char *name)
+{
+    bb_status status = BB_OK;
+    bb_text nearest = {0};
+    BB_TRY(write_nearest(name, &nearest));
+    BB_FAIL(BB_IO,
+            "cannot read configuration '%s': no such file, nor a shipped study%s; 'bitbudget new "
+            "--list' lists those",
+            name, bb_text_string(&nearest));
+done:
+    bb_text_release(&nearest);
+    return status;
+}
+
+bb_status bb_study_file_find(const char *name, char **out)
+{
+    bb_status status = BB_OK;
+    char *folders[2] = {NULL, NULL};
+    char *path = NULL;
+    const bool is_own = name[0] == '/' || name[0] == '.';
+    if (strcmp(name, "-") == 0) {
+        return bb_memory_text(name, out);
+    }
+    BB_TRY(look_in("", name, &path));
+    BB_TRY(find_folders(folders));
+    for (int i = 0; i < 2 && path == NULL && !is_own; ++i) {
+        BB_TRY(look_in(folders[i], name, &path));
+    }
+    if (path == NULL && (is_own || access(name, F_OK) == 0)) {
+        BB_TRY(bb_memory_text(name, &path)); // what opens it says what is wrong
+    }
+    if (path == NULL) {
+        BB_TRY(refuse_name(name));
+    }
+    *out = path;
+    path = NULL;
+done:
+    BB_RELEASE(&path);
+    BB_RELEASE(&folders[0]);
+    BB_RELEASE(&folders[1]);
+    return status;
+}
+
+static bb_status add_name(const char *path, bb_study_names *out)
+{
+    bb_status status = BB_OK;
+    char *name = NULL;
+    BB_TRY(bb_memory_printf(&name, "%.*s", (int)strlen(path) - ENDING, path));
+    for (bb_index i = 0; i < out->count; ++i) {
+        if (strcmp(out->names[i], name) == 0) {
+            goto done;
+        }
+    }
+    if (out->count == out->capacity) {
+        const bb_index capacity = out->capacity == 0 ? 64 : 2 * out->capacity;
+        BB_TRY(bb_memory_resize(capacity, sizeof *out->names, (void **)&out->names));
+        out->capacity = capacity;
+    }
+    out->names[out->count++] = name;
+    name = NULL;
+done:
+    BB_RELEASE(&name);
+    return status;
+}
+
+// What lies in `root` below `folder` ("ao/"). A folder that is not there or may not be read has
+// nothing.
+static bb_status list_folder(const char *root, const char *folder, int depth, bb_study_names *out)
+{
+    bb_status status = BB_OK;
+    char *path = NULL;
+    DIR *entries = NULL;
+    BB_TRY(bb_memory_printf(&path, "%s%s", root, folder));
+    entries = opendir(path);
+    for (const struct dirent *entry = NULL;
+         entries != NULL && (entry = readdir(entries)) != NULL;) {
+        char *name = NULL;
+        if (entry->d_name[0] == '.') {
+            continue;
+        }
+        BB_RELEASE(&path);
+        BB_TRY(bb_memory_printf(&path, "%s%s%s", root, folder, entry->d_name));
+        const bool file = is_file(path);
+        BB_TRY(bb_memory_printf(&name, "%s%s%s", folder, entry->d_name, file ? "" : "/"));
+        status = !file ? (depth < FOLDER_DEPTH ? list_folder(root, name, depth + 1, out) : BB_OK)
+                 : has_ending(name) ? add_name(name, out)
+                                    : BB_OK;
+        BB_RELEASE(&name);
+        BB_TRY(status);
+    }
+done:
+    if (entries != NULL) {
+        (void)closedir(entries);
+    }
+    BB_RELEASE(&path);
+    return status;
+}
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+bb_status bb_study_file_list(bb_study_names *out)
+{
+    bb_status status = BB_OK;
+    char *folders[2] = {NULL, NULL};
+    BB_TRY(find_folders(folders));
+    for (int i = 0; i < 2; ++i) {
+        BB_TRY(list_folder(folders[i], "", 0, out));
+    }
+    if (out->count > 0) {
+        qsort(out->names, (size_t)out->count, sizeof *out->names, compare);
+    }
+done:
+    BB_RELEASE(&folders[0]);
+    BB_RELEASE(&folders[1]);
+    return status;
+}
+
+void bb_study_names_release(bb_study_names *names)
+{
+    for (bb_index i = 0; i < names->count; ++i) {
+        BB_RELEASE(&names->names[i]);
+    }
+    BB_RELEASE(&names->names);
+    *names = (bb_study_names){0};
+}
+
+typedef struct copying {
+    bb_arena arena;
+    const char *folder; // of the study, absolute, ends in '/'
+    const char *text;
+    size_t done; // bytes of it that are copied
+    bb_text *out;
+} copying;
+
+// Bytes before a place; columns count characters.
+static size_t find_offset(const char *text, bb_place place)
+{
+    size_t offset = 0;
+    for (bb_index line = 1; line < place.line; ++line) {
+        offset += strcspn(text + offset, "\n") + 1;
+    }
+    for (bb_index column = 1; column < place.column; ++column) {
+        do {
+            ++offset;
+        } while (((unsigned char)text[offset] & 0xC0) == 0x80);
+    }
+    return offset;
+}
+
+// A value that is the name of a file beside the study gets its whole path.
+static bb_status copy_value(copying *copy, const bb_node *node)
+{
+    bb_status status = BB_OK;
+    char *path = NULL;
+    bb_text word = {0};
+    const size_t quotes = node->quoted ? 1 : 0;
+    const size_t length = strlen(node->text);
+    const size_t offset = find_offset(copy->text, node->place);
+    BB_TRY(bb_memory_printf(&path, "%s%s", copy->folder, node->text));
+    if (length == 0 || node->text[0] == '/' || !is_file(path) ||
+        strncmp(copy->text + offset + quotes, node->text, length) != 0) {
+        goto done;
+    }
+    BB_TRY(bb_node_write_text(path, &word));
+    BB_TRY(bb_text_add_bytes(copy->out, copy->text + copy->done, (bb_index)(offset - copy->done)));
+    BB_TRY(bb_text_add(copy->out, "%s", bb_text_string(&word)));
+    copy->done = offset + length + 2 * quotes;
+done:
+    bb_text_release(&word);
+    BB_RELEASE(&path);
+    return status;
+}
+
+static bb_status copy_values(copying *copy, const bb_node *node)
+{
+    bb_status status = BB_OK;
+    if (node->kind == BB_NODE_SCALAR) {
+        BB_TRY(copy_value(copy, node));
+    }
+    for (const bb_node *child = node->first; child != NULL; child = child->next) {
+        BB_TRY(copy_values(copy, child));
+    }
+done:
+    return status;
+}
+
+static bb_status read_text(const char *path, bb_text *out)
+{
+    bb_status status = BB_OK;
+    char piece[4096];
+    size_t length = 0;
+    FILE *file = fopen(path, "rb");
+    BB_REQUIRE(file != NULL, BB_IO, "cannot read '%s': %s", path, strerror(errno));
+    while ((length = fread(piece, 1, sizeof piece, file)) > 0) {
+        BB_TRY(bb_text_add_bytes(out, piece, (bb_index)length));
+        BB_REQUIRE(out->length <= BB_NODE_BYTES, BB_INVALID, "'%s' is larger than %d bytes", path,
+                   BB_NODE_BYTES);
+    }
+    BB_REQUIRE(ferror(file) == 0, BB_IO, "cannot read '%s': %s", path, strerror(errno));
+done:
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return status;
+}
+
+bb_status bb_study_file_copy(const char *path, bb_text *out)
+{
+    bb_status status = BB_OK;
+    bb_text text = {0};
+    bb_problems problems = {0};
+    bb_node *tree = NULL;
+    char folder[PATH_MAX + 1];
+    copying copy = {.folder = folder, .out = out};
+    BB_TRY(read_text(path, &text));
+    BB_REQUIRE(realpath(path, folder) != NULL, BB_IO, "cannot read '%s': %s", path,
+               strerror(errno));
+    strrchr(folder, '/')[1] = '\0';
+    copy.text = bb_text_string(&text);
+    BB_TRY(
+        bb_node_parse(&copy.arena, path, true, copy.text, (size_t)text.length, &problems, &tree));
+    BB_REQUIRE(tree != NULL && problems.count == 0, BB_INVALID, "%s",
+               bb_text_string(&problems.lines));
+    BB_TRY(copy_values(&copy, tree));
+    BB_TRY(bb_text_add(out, "%s", copy.text + copy.done));
+done:
+    bb_arena_release(&copy.arena);
+    bb_problems_release(&problems);
+    bb_text_release(&text);
+    return status;
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which file a name of a study stands for: the user's own first, then one that is shipped.
+//
+// `ao/quick` is the first there is of `ao/quick`, `ao/quick.yaml`, `configs/ao/quick`,
+// `configs/ao/quick.yaml` in the working folder and the last two in the share folder. That lies
+// beside the program's own folder, wherever both were put (bin/../share/bitbudget), unless the
+// environment's BITBUDGET_SHARE names it. Names that begin with '/' or '.' are of the user's alone.
+#ifndef BB_SIM_CONFIG_STUDY_FILE_H
+#define BB_SIM_CONFIG_STUDY_FILE_H
+
+#include "sim/text.h"
+
+/// The file of a study; "-" is standard input and stays. Errors: BB_IO with the nearest names,
+/// BB_MEMORY. Owner of `*out`: the caller.
+BB_CHECKED bb_status bb_study_file_find(const char *name, char **out);
+
+/// Names of the files in the folders `configs` that bb_study_file_find looks through, "ao/quick",
+/// sorted, each once. Zero-initialise; release with bb_study_names_release.
+typedef struct bb_study_names {
+    char **names; ///< [count]
+    bb_index count, capacity;
+} bb_study_names;
+
+BB_CHECKED bb_status bb_study_file_list(bb_study_names *out);
+void bb_study_names_release(bb_study_names *names);
+
+/// Appends the text of a study as it can stand in any folder: files that it names, its base and its
+/// tables, by their absolute paths; all else to the byte. Errors: BB_IO, BB_INVALID (no YAML),
+/// BB_MEMORY.
+BB_CHECKED bb_status bb_study_file_copy(const char *path, bb_text *out);
+
+#endif

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Studies by name: what is looked at first, what is listed, and copies that stand anywhere.
+#include "core/memory.h"
+#include "sim/config/study_file.h"
+#include "tests/check.h"
+#include "tests/sim/fixture.h"
+#include "tests/sim/program.h"
+
+#include <sys/stat.h>
+
+static void put(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+// A share folder with three studies and a table, and nothing of the user's.
+static int enter(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {
+        "share", "share/configs", "share/configs/ao", "share/configs/w", "configs", "configs/ao",
+        "ao"};
+    int entered = fixture_enter();
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; ++i) {
+        assert_int_equal(mkdir(folders[i], 0777), 0);
+    }
+    put("share/configs/ao/quick.yaml", "experiment: ao\n");
+    put("share/configs/ao/slow.yaml", "experiment: ao\n");
+    put("share/configs/w/quick.yaml", "experiment: w\n");
+    put("share/configs/w/doses.csv", "1\n");
+    assert_int_equal(setenv("BITBUDGET_SHARE", "share", 1), 0);
+    return entered;
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    (void)unsetenv("BITBUDGET_SHARE");
+    return fixture_leave();
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t length = strlen(text);
+    return length >= strlen(end) && strcmp(text + length - strlen(end), end) == 0;
+}
+
+static void expect_found(const char *name, const char *path)
+{
+    char *found = NULL;
+    check_ok(bb_study_file_find(name, &found));
+    if (!ends_with(found, path)) {
+        print_error("%s: found %s, expected %s\n", name, found, path);
+        fail();
+    }
+    BB_RELEASE(&found);
+}
+
+// Each place is taken only until one before it has the name; folders are no studies.
+static void the_users_own_files_come_first(void **state)
+{
+    (void)state;
+    expect_found("-", "-");
+    expect_found("ao/quick", "/share/configs/ao/quick.yaml");
+    expect_found("ao/quick.yaml", "/share/configs/ao/quick.yaml");
+    put("configs/ao/quick.yaml", "");
+    expect_found("ao/quick", "configs/ao/quick.yaml");
+    put("configs/ao/quick", "");
+    expect_found("ao/quick", "configs/ao/quick");
+    put("ao/quick.yaml", "");
+    expect_found("ao/quick", "ao/quick.yaml");
+    put("ao/quick", "");
+    char *found = NULL;
+    check_ok(bb_study_file_find("ao/quick", &found));
+    assert_string_equal(found, "ao/quick");
+    BB_RELEASE(&found);
+    assert_int_equal(unlink("ao/quick") + unlink("ao/quick.yaml") + unlink("configs/ao/quick") +
+                         unlink("configs/ao/quick.yaml"),
+                     0);
+}
+
+static void unknown_names_bring_the_nearest(void **state)
+{
+    (void)state;
+    char *found = NULL;
+    check_fails(bb_study_file_find("ao/quik", &found), BB_IO, "(did you mean ao/quick?)");
+    check_fails(bb_study_file_find("quick.yaml", &found), BB_IO,
+                "(did you mean ao/quick, w/quick?)");
+    check_fails(bb_study_file_find("something/else", &found), BB_IO, "nor a shipped study; ");
+    // A path that is plainly the user's: no shipped study is meant, and the reader has the reason.
+    expect_found("./ao/quick", "./ao/quick");
+    expect_found("/ao/quick", "/ao/quick");
+    assert_null(found);
+}
+
+static void names_are_listed_once_and_sorted(void **state)
+{
+    (void)state;
+    bb_study_names known = {0};
+    put("configs/ao/mine.yaml", "");
+    put("configs/ao/slow.yaml", "");
+    put("configs/ao/.hidden.yaml", "");
+    check_ok(bb_study_file_list(&known));
+    static const char *const expected[] = {"ao/mine", "ao/quick", "ao/slow", "w/quick"};
+    assert_int_equal(known.count, 4);
+    for (int i = 0; i < 4; ++i) {
+        assert_string_equal(known.names[i], expected[i]);
+    }
+    bb_study_names_release(&known);
+    assert_int_equal(unlink("configs/ao/mine.yaml") + unlink("configs/ao/slow.yaml") +
+                         unlink("configs/ao/.hidden.yaml"),
+                     0);
+}
+
+static void a_copy_names_files_where_they_are(void **state)
+{
+    (void)state;
+    bb_text copy = {0};
+    char expected[1024];
+    char *here = getcwd(NULL, 0);
+    put("share/configs/w/based.yaml",
+        "# base: quick.yaml, as the line below has it\n"
+        "base: quick.yaml\n"
+        "\n"
+        "title: \"\xc2\xb5m of quick.yaml\"\n"
+        "scan: {unit: \xc2\xb5m, layout: 'doses.csv', dose_map: none.csv} # rest\n");
+    check_ok(bb_study_file_copy("share/configs/w/based.yaml", &copy));
+    (void)snprintf(expected, sizeof expected,
+                   "# base: quick.yaml, as the line below has it\n"
+                   "base: \"%s/share/configs/w/quick.yaml\"\n"
+                   "\n"
+                   "title: \"\xc2\xb5m of quick.yaml\"\n"
+                   "scan: {unit: \xc2\xb5m, layout: \"%s/share/configs/w/doses.csv\", "
+                   "dose_map: none.csv} # rest\n",
+                   here, here);
+    assert_string_equal(bb_text_string(&copy), expected);
+    bb_text_release(&copy);
+    put("share/configs/w/based.yaml", "a: [\n");
+    check_fails(bb_study_file_copy("share/configs/w/based.yaml", &copy), BB_INVALID, "not YAML");
+    bb_text_release(&copy);
+    assert_int_equal(unlink("share/configs/w/based.yaml"), 0);
+    free(here);
+}
+
+// The shipped studies themselves, from a folder that has none: lists all of them, runs one whose
+// base and tables lie beside it, and a copy of it.
+static void shipped_studies_work_from_anywhere(void **state)
+{
+    (void)state;
+    static program_run run;
+    assert_int_equal(setenv("BITBUDGET_SHARE", BB_SOURCE_DIR, 1), 0);
+    program_call((const char *const[PROGRAM_ARGUMENTS]){"new", "--list"}, &run);
+    program_expect(&run, 0, "wafer/layout");
+    program_expect(&run, 0, "Strehl ratio against number formats, 8 m telescope, 5 guide stars\n");
+    bb_study_names known = {0};
+    bb_index lines = 0;
+    check_ok(bb_study_file_list(&known));
+    for (const char *line = run.printed; (line = strchr(line, '\n')) != NULL; ++line) {
+        ++lines;
+    }
+    assert_int_equal(lines, known.count);
+    bb_study_names_release(&known);
+    program_call((const char *const[PROGRAM_ARGUMENTS]){"check", "wafer/layout"}, &run);
+    program_expect(&run, 0, "outputs/wafer-layout.h5");
+    program_call((const char *const[PROGRAM_ARGUMENTS]){"new", "wafer/layout", "copy.yaml"}, &run);
+    program_expect(&run, 0, "configuration: copy.yaml\n");
+    program_call((const char *const[PROGRAM_ARGUMENTS]){"check", "copy.yaml"}, &run);
+    program_expect(&run, 0, "outputs/wafer-copy.h5");
+    program_call((const char *const[PROGRAM_ARGUMENTS]){"config", "--resolved", "copy"}, &run);
+    program_expect(&run, 0, "  layout:\n"); // of the table, whose rows it holds
+    program_call((const char *const[PROGRAM_ARGUMENTS]){"sweep", "ao/quick", "--list"}, &run);
+    program_expect(&run, 2, "configs/ao/quick.yaml:1:1: no map 'sweep:'");
+    assert_int_equal(setenv("BITBUDGET_SHARE", "share", 1), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_users_own_files_come_first),
+        cmocka_unit_test(unknown_names_bring_the_nearest),
+        cmocka_unit_test(names_are_listed_once_and_sorted),
+        cmocka_unit_test(a_copy_names_files_where_they_are),
+        cmocka_unit_test(shipped_studies_work_from_anywhere),
+    };
+    return cmocka_run_group_tests(tests, enter, leave);
+}
