@@ -4,8 +4,8 @@
 // would where that refuses.
 #include "core/memory.h"
 #include "sim/command.h"
+#include "sim/command/machine.h"
 #include "sim/dump.h"
-#include "sim/machine.h"
 #include "sim/study.h"
 
 #include <math.h>

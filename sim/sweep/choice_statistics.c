@@ -3,7 +3,7 @@
 
 #include "core/memory.h"
 #include "sim/config/scalar.h"
-#include "sim/failure_bound.h"
+#include "sim/pipelines/failure_bound.h"
 
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>

@@ -2,7 +2,7 @@
 #include "sim/wafer/realtime/latency.h"
 
 #include "core/memory.h"
-#include "sim/failure_bound.h"
+#include "sim/pipelines/failure_bound.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Collections: every number of every point in its place, and what is said of choices.
-#include "sim/failure_bound.h"
 #include "sim/hdf5_library.h"
+#include "sim/pipelines/failure_bound.h"
 #include "sim/sweep/choice_statistics.h"
 #include "tests/sim/sweep/toy_sweep.h"
 

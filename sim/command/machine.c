@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/machine.h"
+#include "sim/command/machine.h"
 
 #include "sim/config/binding.h"
 #include "sim/config/layer.h"

@@ -7,8 +7,8 @@
 //     memory_gb: 2000
 //     gpus: 8
 //     gpu_memory_gb: 141
-#ifndef BB_SIM_MACHINE_H
-#define BB_SIM_MACHINE_H
+#ifndef BB_SIM_COMMAND_MACHINE_H
+#define BB_SIM_COMMAND_MACHINE_H
 
 #include "sim/config/problem.h"
 #include "sim/plan.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a count of failures among trials says of their probability.
-#ifndef BB_SIM_FAILURE_BOUND_H
-#define BB_SIM_FAILURE_BOUND_H
+#ifndef BB_SIM_PIPELINES_FAILURE_BOUND_H
+#define BB_SIM_PIPELINES_FAILURE_BOUND_H
 
 #include "core/status.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/failure_bound.h"
+#include "sim/pipelines/failure_bound.h"
 
 #include <gsl/gsl_cdf.h>
 #include <math.h>
