@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""Reads the collected file of a sweep: which pipelines finish at every condition, what each costs
+at worst and where, and a map of the price over the first two swept keys.
+
+    bitbudget sweep configs/sweeps/ao-conditions.yaml -o conditions.h5
+    python3 examples/read_sweep.py conditions.h5 [price dataset]
+"""
+import sys
+
+import numpy as np
+import xarray
+
+PRICES = ("strehl_loss", "overlay_error_x_nm", "variance_loss", "qoi_relative_error")
+
+
+def main():
+    table = xarray.open_dataset(sys.argv[1])
+    price = sys.argv[2] if len(sys.argv) > 2 else next(p for p in PRICES if p in table)
+    swept = [axis for axis in table[price].dims if axis != "pipeline"]
+    print(f"{price} [{table[price].units}] over {', '.join(swept)}")
+    for name in table.pipeline.values:
+        one = table.sel(pipeline=name)
+        failed = int((one.status_flag != 0).sum())
+        values = one[price].where(one.status_flag == 0)
+        if failed == values.size:
+            print(f"  {name}: fails everywhere")
+            continue
+        worst = values.argmax(dim=swept)
+        place = {axis: one[axis].values[int(index)] for axis, index in worst.items()}
+        print(f"  {name}: fails at {failed} of {values.size}, at worst {float(values.max()):.3g} at {place}")
+    if len(swept) >= 2:
+        # What is not shown is at its worst.
+        rest = [axis for axis in swept[2:]]
+        last = table[price].isel(pipeline=-1).max(dim=rest)
+        print(f"{table.pipeline.values[-1]}, rows {swept[0]}, columns {swept[1]}:")
+        print(np.array2string(last.values, precision=3))
+
+
+if __name__ == "__main__":
+    main()
