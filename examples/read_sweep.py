@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Reads the collected file of a sweep: which pipelines finish at every condition, what each costs
 at worst and where, and a map of the price over the first two swept keys.
 
@@ -30,10 +31,10 @@ def main():
         print(f"  {name}: fails at {failed} of {values.size}, at worst {float(values.max()):.3g} at {place}")
     if len(swept) >= 2:
         # What is not shown is at its worst.
-        rest = [axis for axis in swept[2:]]
-        last = table[price].isel(pipeline=-1).max(dim=rest)
-        print(f"{table.pipeline.values[-1]}, rows {swept[0]}, columns {swept[1]}:")
-        print(np.array2string(last.values, precision=3))
+        name = table.pipeline.values[min(1, table.pipeline.size - 1)]
+        shown = table[price].sel(pipeline=name).max(dim=swept[2:])
+        print(f"{name}, rows {swept[0]}, columns {swept[1]}:")
+        print(np.array2string(shown.values, precision=3))
 
 
 if __name__ == "__main__":
