@@ -81,17 +81,17 @@ static void points_are_numbered_with_the_last_axis_fastest(void **state)
     bb_sweep_plan_destroy(&plan);
 }
 
-static void spoil(const char *path, const char *from, const char *to)
+static void spoil(const char *path, const char *old, const char *spoilt)
 {
     static char text[1 << 16];
     FILE *file = fopen(path, "r");
     assert_non_null(file);
     text[fread(text, 1, sizeof text - 1, file)] = '\0';
     (void)fclose(file);
-    char *found = strstr(text, from);
+    char *found = strstr(text, old);
     assert_non_null(found);
-    assert_int_equal(strlen(from), strlen(to));
-    memcpy(found, to, strlen(to));
+    assert_int_equal(strlen(old), strlen(spoilt));
+    memcpy(found, spoilt, strlen(spoilt));
     toy_write(path, text);
 }
 
