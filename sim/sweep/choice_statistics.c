@@ -108,7 +108,7 @@ done:
 
 // Numbers of a choice's points while they are gathered; each [slots].
 typedef struct gathering {
-    bb_index *settings; // of the pipeline at each slot, -1: no results
+    bb_index *settings; // of the pipeline at each slot, -1: it is none of that study's
     double *prices, *bits, *bytes, *values;
     bb_index price_count, bit_count, byte_count, value_count;
 } gathering;
@@ -163,11 +163,14 @@ static bool is_done(const bb_collection *collection, bb_index slot)
     return collection->progress->points[collection->points[slot]].class == BB_POINT_DONE;
 }
 
+// Points that failed as a whole count against every choice; at one that is done a pipeline may be
+// none of the study's.
 static void find_settings(const bb_collection *collection, bb_index pipeline, gathering *work)
 {
     for (bb_index s = 0; s < collection->slot_count; ++s) {
-        work->settings[s] =
-            is_done(collection, s) ? setting_of(collection, pipeline, collection->points[s]) : -1;
+        const bool missing =
+            is_done(collection, s) && bb_collection_text(collection, "status", s, pipeline) == NULL;
+        work->settings[s] = missing ? -1 : setting_of(collection, pipeline, collection->points[s]);
     }
 }
 

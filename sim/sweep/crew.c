@@ -15,6 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+// A wait in milliseconds is an int.
+static const double LONGEST_WAIT_S = 1e6;
+
 enum { IDLE = -1, FIRST_ROOM = 1 << 14 };
 
 // What stands before an answer on its pipe.
@@ -246,13 +249,13 @@ done:
 
 static int wait_ms(const worker *members, bb_index count, double limit_s)
 {
-    double rest = 1e6;
+    double rest = INFINITY;
     for (bb_index i = 0; i < count; ++i) {
         if (members[i].item != IDLE && !members[i].late) {
             rest = fmin(rest, members[i].start + limit_s - bb_clock_seconds());
         }
     }
-    return rest > 1e5 ? -1 : (int)fmax(0.0, ceil(1e3 * rest));
+    return isinf(rest) ? -1 : (int)fmax(0.0, ceil(1e3 * fmin(rest, LONGEST_WAIT_S)));
 }
 
 static bb_status attend(const bb_crew_task *task, worker *members, bb_index count, double limit_s)

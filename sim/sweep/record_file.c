@@ -172,13 +172,12 @@ static bb_status read_lines(visit *task, const char *name, char *text, bb_index 
         const size_t bytes = (size_t)((end == NULL ? text + length : end) - line);
         ++number;
         json = end == NULL ? NULL : json_loadb(line, bytes, JSON_REJECT_DUPLICATES, NULL);
-        if (!json_is_object(json)) {
+        const bool names_point = json_is_integer(json_object_get(json, "point"));
+        if (!json_is_object(json) || (named && !names_point)) {
             ++task->torn;
         } else if (!named) {
             BB_TRY(check_plan(task, name, json));
             named = true;
-        } else if (!json_is_integer(json_object_get(json, "point"))) {
-            ++task->torn;
         } else {
             const bb_record_line record = {name, number, json};
             BB_TRY(task->take(task->context, &record));

@@ -81,7 +81,7 @@ static void points_are_numbered_with_the_last_axis_fastest(void **state)
     bb_sweep_plan_destroy(&plan);
 }
 
-static void spoil(const char *path, const char *old, const char *replacement)
+static void spoil(const char *path, const char *old, const char *spoilt)
 {
     static char text[1 << 16];
     FILE *file = fopen(path, "r");
@@ -90,8 +90,8 @@ static void spoil(const char *path, const char *old, const char *replacement)
     (void)fclose(file);
     char *found = strstr(text, old);
     assert_non_null(found);
-    assert_int_equal(strlen(old), strlen(replacement));
-    memcpy(found, replacement, strlen(replacement));
+    assert_int_equal(strlen(old), strlen(spoilt));
+    memcpy(found, spoilt, strlen(spoilt));
     toy_write(path, text);
 }
 

@@ -332,11 +332,11 @@ static void kills_cost_the_points_under_way_alone(void **state)
     const bb_index rest = toy_run_all(plan, JOBS).done;
     assert_int_equal(before + rest, POINTS);
     assert_in_range(count_tries(), POINTS, POINTS + JOBS * KILLS);
-    bb_sweep_plan *unbroken = toy_planned("sweep: {axes: {act: [9], wait_s: [0.002], "
-                                          "seed: {from: 1, to: 1500, step: 1}}}\n",
-                                          "never-killed");
-    (void)toy_run_all(unbroken, 8);
-    bb_sweep_progress all = toy_progress(unbroken);
+    bb_sweep_plan *undisturbed = toy_planned("sweep: {axes: {act: [9], wait_s: [0.002], "
+                                             "seed: {from: 1, to: 1500, step: 1}}}\n",
+                                             "never-killed");
+    (void)toy_run_all(undisturbed, 8);
+    bb_sweep_progress all = toy_progress(undisturbed);
     bb_sweep_progress killed = toy_progress(plan);
     for (bb_index p = 0; p < POINTS; ++p) {
         assert_string_equal(killed.points[p].id, all.points[p].id);
@@ -344,7 +344,7 @@ static void kills_cost_the_points_under_way_alone(void **state)
     }
     bb_sweep_progress_release(&killed);
     bb_sweep_progress_release(&all);
-    bb_sweep_plan_destroy(&unbroken);
+    bb_sweep_plan_destroy(&undisturbed);
     bb_sweep_plan_destroy(&plan);
     (void)count_tries();
 }

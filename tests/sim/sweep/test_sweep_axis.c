@@ -86,6 +86,16 @@ static void samples_are_stratified_and_repeat(void **state)
     const bb_sweep_samples sobol = {true, 3, 2, 0};
     check_ok(bb_sweep_samples_draw(&sobol, 0, first[0]));
     check_ok(bb_sweep_samples_draw(&sobol, 1, first[1]));
+    // A seed shifts a coordinate as a whole, around the unit interval.
+    const bb_sweep_samples shifted = {true, 3, 2, 5};
+    double moved[3];
+    check_ok(bb_sweep_samples_draw(&shifted, 1, moved));
+    const double shift = fmod(moved[0] - first[1][0] + 1.0, 1.0);
+    assert_true(shift > 0.01 && shift < 0.99);
+    for (int i = 0; i < 3; ++i) {
+        assert_true(moved[i] >= 0.0 && moved[i] < 1.0);
+        check_close(fmod(moved[i] - first[1][i] + 1.0, 1.0), shift, 1e-12, 1.0);
+    }
     const double expected[2][3] = {{0.5, 0.75, 0.25}, {0.5, 0.25, 0.75}};
     assert_memory_equal(first[0], expected[0], sizeof expected[0]);
     assert_memory_equal(first[1], expected[1], sizeof expected[1]);
@@ -171,7 +181,7 @@ static void wrong_axes_are_refused(void **state)
         {"{zip: []}", "one length"},
         {"{lhs: {samples: 0, keys: {air.r0_m: {from: 1, to: 2}}}}", "samples: N"},
         {"{lhs: {samples: 4}}", "samples: N"},
-        {"{sobol: {samples: 4, seed: 1, keys: {air.r0_m: {from: 1, to: 2}}}}", "samples: N"},
+        {"{sobol: {samples: 4, seed: -1, keys: {air.r0_m: {from: 1, to: 2}}}}", "samples: N"},
         {"{lhs: {samples: 4, keys: {air.r0_m: {from: 0, to: 2, log: true}}}}", "samples: N"},
         {"{seeds: 5}", "1..16"},
         {"{seeds: 5..4}", "1..16"},

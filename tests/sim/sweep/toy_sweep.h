@@ -297,9 +297,14 @@ static inline int toy_enter(void **state)
     return fixture_enter();
 }
 
+/// Nothing is held any more.
 static inline int toy_leave(void **state)
 {
     (void)state;
+    if (bb_memory_blocks() != 0) {
+        print_error("%td blocks are still held\n", bb_memory_blocks());
+        return -1;
+    }
     return fixture_leave();
 }
 
