@@ -160,11 +160,13 @@ static const command commands[] = {
      "print version, libraries and devices, and run the self-test",
      "usage: bitbudget info\n\n"
      "Prints version, libraries, processor and devices, and runs a self-test of seconds.\n"},
-    {"show", bb_command_show, BB_OPTION_WITHIN | BB_OPTION_SHOW | BB_OPTION_LEVEL, 1, INTPTR_MAX,
+    {"show", bb_command_show, BB_OPTION_WITHIN | BB_OPTION_SHOW | BB_OPTION_PIPELINE | BB_OPTION_LEVEL, 1, INTPTR_MAX,
      "print the answer and the table of result files",
-     "usage: bitbudget show FILE.h5 ... [options]\n\n"
+     "usage: bitbudget show FILE.h5 ... [options]\n"
+     "       bitbudget show SWEEP.h5|DIR [--within PRICE] [--format WORD]\n\n"
      "Prints what a result says and its table in 80 columns; * marks the Pareto front of price and\n"
-     "bytes. Several files of one experiment stand side by side.\n\n"
+     "bytes. Several files of one experiment stand side by side. Of a sweep, its collected file or\n"
+     "its folder, the choices are shown over all conditions.\n\n"
      "  --within PRICE   name the pipeline of fewest bytes whose price is at most this:\n@prices\n"
      "  --by WORD        with it: least bytes, time or joules; default bytes\n"
      "  --full           every column of the experiment, and its report\n"
@@ -179,16 +181,20 @@ static const command commands[] = {
      "1 where they differ; times and machines do not count.\n\n"
      "  --tolerance T    numbers that differ by less than T, relative, are equal; default 0\n"},
     {"plot", bb_command_plot,
-     BB_OPTION_OUTPUT | BB_OPTION_FORCE | BB_OPTION_LIST | BB_OPTION_PICTURE | BB_OPTION_LEVEL,
+     BB_OPTION_OUTPUT | BB_OPTION_FORCE | BB_OPTION_LIST | BB_OPTION_PICTURE | BB_OPTION_LEVEL |
+         BB_OPTION_PIPELINE | BB_OPTION_KEYS,
      1, 1, "draw a picture of a result file, by gnuplot",
-     "usage: bitbudget plot FILE.h5 --kind KIND -o PICTURE.pdf|svg|png|tex [options]\n"
-     "       bitbudget plot --list FILE.h5\n\n"
-     "Draws a result file: prices, maps and histories, with units, for print. A .tex comes with a\n"
+     "usage: bitbudget plot FILE.h5|DIR --kind KIND -o PICTURE.pdf|svg|png|tex [options]\n"
+     "       bitbudget plot --list FILE.h5|DIR\n\n"
+     "Draws a result file, or the folder of a sweep: prices, maps and histories, with units, for print. A .tex comes with a\n"
      ".pdf of its lines and is for \\input in a LaTeX document with graphicx. Needs gnuplot.\n"
      "\n  --list           the kinds that this file gives, and what the others need\n"
      "  -o, --output FILE  its ending says the format\n"
      "  --size WxH       of the page in cm, or W alone; default 17, a column is 8.5\n"
      "  --script         keep data and script beside the picture, as NAME.dat and NAME.gp\n"
+     "  --x KEY, --y KEY, --pipeline NAME, --value DATASET  of heatmap and lines of a sweep: what is\n"
+     "                   along the axes (--y pipeline: all of them) and which number of /results;\n"
+     "                   default price; what is not named is chosen, and said below the picture\n"
      "  --force          replace files that exist\n"},
     {"sweep", bb_command_sweep,
      BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |

@@ -42,7 +42,11 @@ enum {
     CSV,
     PARTIAL,
     SLURM,
-    PRINT_ONLY
+    PRINT_ONLY,
+    X_KEY,
+    Y_KEY,
+    VALUE,
+    TEX
 };
 
 static const struct option long_options[] = {
@@ -79,6 +83,10 @@ static const struct option long_options[] = {
     {"partial", no_argument, NULL, PARTIAL},
     {"slurm", no_argument, NULL, SLURM},
     {"print-only", no_argument, NULL, PRINT_ONLY},
+    {"x", required_argument, NULL, X_KEY},
+    {"y", required_argument, NULL, Y_KEY},
+    {"value", required_argument, NULL, VALUE},
+    {"tex", required_argument, NULL, TEX},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
@@ -89,17 +97,43 @@ static unsigned bit_of(int option)
         int option;
         unsigned bit;
     } bits[] = {
-        {'o', BB_OPTION_OUTPUT},    {DEVICE, BB_OPTION_DEVICE},    {THREADS, BB_OPTION_THREADS},
-        {FORCE, BB_OPTION_FORCE},   {'q', BB_OPTION_LEVEL},        {'v', BB_OPTION_LEVEL},
-        {WITHIN, BB_OPTION_WITHIN}, {LIST, BB_OPTION_LIST},        {RESOLVED, BB_OPTION_RESOLVED},
-        {DUMP, BB_OPTION_DUMP},     {QUICK, BB_OPTION_QUICK},      {CHECKPOINT, BB_OPTION_RESTART},
-        {EVERY, BB_OPTION_RESTART}, {RESUME, BB_OPTION_RESTART},   {VERIFY, BB_OPTION_VERIFY},
-        {FULL, BB_OPTION_SHOW},     {PIPELINE, BB_OPTION_SHOW},    {COLUMNS, BB_OPTION_SHOW},
-        {BY, BB_OPTION_SHOW},       {FORMAT, BB_OPTION_SHOW},      {TOLERANCE, BB_OPTION_TOLERANCE},
-        {JOBS, BB_OPTION_SWEEP},    {NODES, BB_OPTION_SWEEP},      {SHARD, BB_OPTION_SWEEP},
-        {ONLY, BB_OPTION_SWEEP},    {CSV, BB_OPTION_SWEEP},        {PARTIAL, BB_OPTION_SWEEP},
-        {SLURM, BB_OPTION_SWEEP},   {PRINT_ONLY, BB_OPTION_SWEEP}, {KIND, BB_OPTION_PICTURE},
-        {SIZE, BB_OPTION_PICTURE},  {SCRIPT, BB_OPTION_PICTURE},   {FIELDS, BB_OPTION_FIELDS},
+        {'o', BB_OPTION_OUTPUT},
+        {DEVICE, BB_OPTION_DEVICE},
+        {THREADS, BB_OPTION_THREADS},
+        {FORCE, BB_OPTION_FORCE},
+        {'q', BB_OPTION_LEVEL},
+        {'v', BB_OPTION_LEVEL},
+        {WITHIN, BB_OPTION_WITHIN},
+        {LIST, BB_OPTION_LIST},
+        {RESOLVED, BB_OPTION_RESOLVED},
+        {DUMP, BB_OPTION_DUMP},
+        {QUICK, BB_OPTION_QUICK},
+        {CHECKPOINT, BB_OPTION_RESTART},
+        {EVERY, BB_OPTION_RESTART},
+        {RESUME, BB_OPTION_RESTART},
+        {VERIFY, BB_OPTION_VERIFY},
+        {FULL, BB_OPTION_SHOW},
+        {PIPELINE, BB_OPTION_PIPELINE},
+        {COLUMNS, BB_OPTION_SHOW},
+        {BY, BB_OPTION_SHOW},
+        {FORMAT, BB_OPTION_SHOW},
+        {TOLERANCE, BB_OPTION_TOLERANCE},
+        {JOBS, BB_OPTION_SWEEP},
+        {NODES, BB_OPTION_SWEEP},
+        {SHARD, BB_OPTION_SWEEP},
+        {ONLY, BB_OPTION_SWEEP},
+        {CSV, BB_OPTION_SWEEP},
+        {PARTIAL, BB_OPTION_SWEEP},
+        {SLURM, BB_OPTION_SWEEP},
+        {PRINT_ONLY, BB_OPTION_SWEEP},
+        {KIND, BB_OPTION_PICTURE},
+        {SIZE, BB_OPTION_PICTURE},
+        {SCRIPT, BB_OPTION_PICTURE},
+        {FIELDS, BB_OPTION_FIELDS},
+        {X_KEY, BB_OPTION_KEYS},
+        {Y_KEY, BB_OPTION_KEYS},
+        {VALUE, BB_OPTION_KEYS},
+        {TEX, BB_OPTION_TEX},
     };
     for (size_t i = 0; i < sizeof bits / sizeof bits[0]; ++i) {
         if (bits[i].option == option) {
@@ -141,6 +175,14 @@ static const char **text_of(int option, bb_options *out)
         return &out->kind;
     case SIZE:
         return &out->size;
+    case X_KEY:
+        return &out->x;
+    case Y_KEY:
+        return &out->y;
+    case VALUE:
+        return &out->value;
+    case TEX:
+        return &out->tex;
     default:
         return NULL;
     }

@@ -24,9 +24,12 @@ enum {
     BB_OPTION_SWEEP = 1 << 11,     ///< --jobs N, --shard S/K, --only CLASS, --csv FILE, --partial,
                                    ///< --slurm, --nodes N, --print-only
     BB_OPTION_VERIFY = 1 << 12,    ///< --verify
-    BB_OPTION_SHOW = 1 << 13,      ///< --full, --pipeline, --columns, --by, --format
+    BB_OPTION_SHOW = 1 << 13,      ///< --full, --columns, --by, --format
     BB_OPTION_TOLERANCE = 1 << 14, ///< --tolerance T
     BB_OPTION_FIELDS = 1 << 16,    ///< --fields
+    BB_OPTION_PIPELINE = 1 << 17,  ///< --pipeline
+    BB_OPTION_KEYS = 1 << 18,      ///< --x KEY, --y KEY, --value DATASET
+    BB_OPTION_TEX = 1 << 19,       ///< --tex DIR
     BB_OPTION_PICTURE = 1 << 15    ///< --kind KIND, --size WxH, --script
 };
 
@@ -46,6 +49,8 @@ typedef struct bb_options {
     double within;             ///< NaN unless given
     const char *kind;          ///< of a picture, NULL unless given
     const char *size;          ///< of a picture, NULL unless given
+    const char *x, *y, *value; ///< swept keys and a dataset, NULL unless given
+    const char *tex;           ///< folder, NULL unless given
     bool script;               ///< keep what a picture was drawn by
     bb_index jobs;             ///< processes, 0 unless given
     bb_index nodes;            ///< 0 unless given
