@@ -196,6 +196,17 @@ static const command commands[] = {
      "                   along the axes (--y pipeline: all of them) and which number of /results;\n"
      "                   default price; what is not named is chosen, and said below the picture\n"
      "  --force          replace files that exist\n"},
+    {"report", bb_command_report,
+     BB_OPTION_OUTPUT | BB_OPTION_FORCE | BB_OPTION_WITHIN | BB_OPTION_TEX | BB_OPTION_LEVEL, 1, 1,
+     "a result file or a sweep as one page of HTML, or for LaTeX",
+     "usage: bitbudget report FILE.h5|DIR -o REPORT.html [options]\n\n"
+     "Writes one page that needs nothing beside it: the answer, the table, every picture that the\n"
+     "file gives, what failed, conditions, configuration, provenance, how to repeat and cite it.\n"
+     "Without gnuplot the page has no pictures, and says so. DIR is a sweep's folder.\n"
+     "\n  -o, --output FILE  the page\n"
+     "  --within PRICE   the answer names the choice of fewest bytes whose price is at most this:\n@prices\n"
+     "  --tex DIR        table.tex, a .tex and .pdf for each picture, and all.tex, which reads them\n"
+     "  --force          replace files that exist\n"},
     {"sweep", bb_command_sweep,
      BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |
          BB_OPTION_LIST | BB_OPTION_WITHIN | BB_OPTION_SWEEP,

@@ -129,8 +129,9 @@ static bb_status add_cells(const bb_plane *set, bb_figure_box axes, bb_figure *f
     }
     BB_TRY(bb_figure_block(figure, "hatch", "lines across cells of failed points"));
     for (bb_index i = 0; i < set->rows * set->columns; ++i) {
+        const bb_index row = i / set->columns;
         if (set->fails[i] > 0) {
-            BB_TRY(add_hatch((double)(i % set->columns), (double)(i / set->columns), figure));
+            BB_TRY(add_hatch((double)(i % set->columns), (double)row, figure));
         }
     }
     BB_TRY(bb_text_add(&figure->data, "%s", hatched == 0 ? "nan nan\n" : ""));

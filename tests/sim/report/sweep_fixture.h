@@ -5,6 +5,11 @@
 #ifndef BB_TESTS_SIM_REPORT_SWEEP_FIXTURE_H
 #define BB_TESTS_SIM_REPORT_SWEEP_FIXTURE_H
 
+#include "core/memory.h"
+#include "sim/hdf5_library.h"
+#include "sim/output/file.h"
+#include "sim/output/image.h"
+#include "sim/output/provenance.h"
 #include "sim/output/results.h"
 
 #include <math.h>
@@ -91,6 +96,24 @@ static inline bb_status sweep_fixture_judge(bb_results *results)
                                  columns[c].values));
     }
 done:
+    return status;
+}
+
+/// Both, whole, as results and as the file s.h5 of the present folder.
+static inline bb_status sweep_fixture_write(bb_results **out)
+{
+    bb_status status = BB_OK;
+    unsigned char *image = NULL;
+    bb_index bytes = 0;
+    BB_TRY(bb_hdf5_library_start());
+    BB_TRY(bb_results_create(out));
+    BB_TRY(sweep_fixture_fill(*out));
+    BB_TRY(sweep_fixture_judge(*out));
+    BB_TRY(bb_provenance_end(*out));
+    BB_TRY(bb_image_build(*out, &image, &bytes));
+    BB_TRY(bb_file_write("s.h5", false, image, bytes));
+done:
+    BB_RELEASE(&image);
     return status;
 }
 

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Pictures and tables of a collected sweep: what stands where, by hand, and from the program.
-#include "core/memory.h"
-#include "sim/hdf5_library.h"
-#include "sim/output/file.h"
-#include "sim/output/image.h"
-#include "sim/output/provenance.h"
 #include "sim/report/plot.h"
 #include "sim/report/swept.h"
 #include "tests/check.h"
@@ -140,11 +135,11 @@ static void answers_name_the_worst_point(void **state)
     assert_int_equal(bb_swept_best(&swept, -1.0), -1);
     // What the pictures take as a price is what the statistics were made of.
     for (bb_index i = 0; i < swept.choice_count; ++i) {
-        const bb_index at = swept.choices[i].worst_point;
+        const bb_index worst = swept.choices[i].worst_point;
         double largest = 0.0;
         for (bb_index p = 0; p < 3; ++p) {
             if (strcmp(swept.pipelines->texts[p], swept.choices[i].pipeline) == 0) {
-                largest = bb_swept_number(&swept, "price", at, p);
+                largest = bb_swept_number(&swept, "price", worst, p);
             }
         }
         check_relative(largest, swept.choices[i].price_most, 1e-12);
@@ -181,21 +176,8 @@ static void program_shows_and_draws(void **state)
 static int set_up(void **state)
 {
     (void)state;
-    bb_status status = BB_OK;
-    unsigned char *image = NULL;
-    bb_index bytes = 0;
-    status = fixture_enter() == 0 ? BB_OK : BB_IO; // first: leaving removes the folder
-    BB_TRY(status);
-    BB_TRY(bb_hdf5_library_start());
-    BB_TRY(bb_results_create(&results));
-    BB_TRY(sweep_fixture_fill(results));
-    BB_TRY(sweep_fixture_judge(results));
-    BB_TRY(bb_provenance_end(results));
-    BB_TRY(bb_image_build(results, &image, &bytes));
-    BB_TRY(bb_file_write("s.h5", false, image, bytes));
-done:
-    BB_RELEASE(&image);
-    return status == BB_OK ? 0 : -1;
+    // First the folder: leaving removes the one where the test is.
+    return fixture_enter() == 0 && sweep_fixture_write(&results) == BB_OK ? 0 : -1;
 }
 
 static int tear_down(void **state)
