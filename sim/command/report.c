@@ -28,7 +28,12 @@ static bb_status report(void *context)
     const bb_options *options = asked->options;
     bb_results *results = NULL;
     bb_text page = {0};
-    BB_TRY(bb_source_read(options, asked->experiments, options->operands[0], &results));
+    status = bb_source_read(options, asked->experiments, options->operands[0], &results);
+    if (status != BB_OK) {
+        bb_status_record record;
+        bb_status_save(&record);
+        BB_FAIL(status, "cannot report on '%s': %s", options->operands[0], record.message);
+    }
     (void)alarm(0); // what is left is gnuplot's time
     const char *name = bb_results_note_text(results, "", "experiment");
     const bb_report_request wanted = {.results = results,

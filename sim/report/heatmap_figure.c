@@ -119,7 +119,8 @@ static bb_status add_cells(const bb_plane *set, bb_figure_box axes, bb_figure *f
                                   figure));
         hatched += set->fails[i] > 0;
         (void)snprintf(text, sizeof text, "%.2g", set->worst[i]);
-        if (isfinite(set->worst[i]) && height > 0.4 &&
+        // LaTeX's texts are all black, and would not show on dark cells.
+        if (isfinite(set->worst[i]) && figure->format != BB_FIGURE_TEX && height > 0.4 &&
             bb_figure_text_cm(text, BB_FIGURE_SMALL_POINTS) + 0.1 < width) {
             BB_TRY(bb_figure_write(
                 figure, x + 0.5 * width, y + 0.5 * height, text, BB_FIGURE_SMALL_POINTS,

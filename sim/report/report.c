@@ -489,6 +489,7 @@ bb_status bb_report_write_tex(const bb_report_request *request, const char *fold
 {
     bb_status status = BB_OK;
     page made = {.request = NULL};
+    bb_grid brief = {0};
     bb_text table = {0};
     bb_text all = {0};
     const bb_plot_scene scene = {.results = request->results, .experiment = request->experiment};
@@ -499,9 +500,16 @@ bb_status bb_report_write_tex(const bb_report_request *request, const char *fold
     BB_TRY(prepare(request, &made));
     BB_TRY(bb_text_add(&all, "%% \\input this in a document with graphicx and color\n"));
     if (made.has_table) {
-        BB_TRY(bb_grid_format_latex(&made.grid, &table));
+        // A column of paper has no room for every column of a run.
+        if (!made.is_sweep) {
+            BB_TRY(bb_grid_add_rows(&brief, request->results, NULL));
+            BB_TRY(bb_grid_add_brief(&brief, &made.source, true));
+        }
+        BB_TRY(bb_grid_format_latex(made.is_sweep ? &made.grid : &brief, &table));
         BB_TRY(write_text(folder, "table.tex", force, &table));
-        BB_TRY(bb_text_add(&all, "\\begin{table}\\centering\\small\\input{table}\\end{table}\n"));
+        BB_TRY(bb_text_add(
+            &all,
+            "\\begin{table}\\centering\\footnotesize\\tabcolsep=4pt\\input{table}\\end{table}\n"));
     }
     for (int k = 0; kind != NULL; ++k) {
         if (bb_plot_gives(&scene, k, &kind, &shows)) {
@@ -514,6 +522,7 @@ bb_status bb_report_write_tex(const bb_report_request *request, const char *fold
     }
     BB_TRY(write_text(folder, "all.tex", force, &all));
 done:
+    bb_grid_release(&brief);
     bb_text_release(&table);
     bb_text_release(&all);
     release(&made);

@@ -118,6 +118,7 @@ static void program_writes_pages(void **state)
     (void)state;
     call((const char *const[8]){"report", "s.h5"}, 2, "report needs -o REPORT.html");
     call((const char *const[8]){"report", "s.h5", "-o", "s.pdf"}, 2, "ends in .html");
+    call((const char *const[8]){"report", "no.h5", "-o", "n.html"}, 3, "cannot report on 'no.h5'");
     call((const char *const[8]){"report", "s.h5", "-o", "s.html", "--tex", "paper"}, 0,
          "for LaTeX: paper/all.tex");
     call((const char *const[8]){"report", "s.h5", "-o", "s.html"}, 3, "exists");
