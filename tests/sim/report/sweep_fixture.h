@@ -37,7 +37,7 @@ static inline bb_status sweep_fixture_fill(bb_results *results)
             const bool failed = i == 2 && p == 3;
             ends[3 * p + i] = failed ? "not_spd" : "ok";
             prices[3 * p + i] = failed   ? NAN
-                                : i == 2 ? 1e-3 * (1 + p / 3 + widths[p % 3])
+                                : i == 2 ? 1e-3 * (1 + (p >= 3) + widths[p % 3])
                                          : 1e-6 * i * (1 + p);
             bytes[3 * p + i] = failed ? NAN : i == 2 ? 1e6 * (1 + p % 3) : 8e6 / (1 + i);
             ratios[3 * p + i] = failed ? NAN : i == 2 ? 2.0 : 0.5 * (1 + i);

@@ -127,7 +127,7 @@ static void program_writes_pages(void **state)
                             "'input{heatmap}' paper/all.tex"),
                      0);
     const char *path = getenv("PATH");
-    char *kept = strdup(path);
+    char *kept = strdup(path == NULL ? "" : path);
     assert_int_equal(setenv("PATH", "/nowhere", 1), 0);
     call((const char *const[8]){"report", "s.h5", "-o", "t.html"}, 0, "t.html");
     assert_int_equal(setenv("PATH", kept, 1), 0);
