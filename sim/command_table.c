@@ -65,11 +65,13 @@ static const bb_command table[] = {
      "info",
      "Prints version, libraries, processor and devices, and runs a self-test of seconds.",
      .words = {{NULL, NULL}}},
-    {"show", bb_command_show, BB_OPTION_WITHIN | BB_OPTION_SHOW | BB_OPTION_LEVEL, 1, INTPTR_MAX,
+    {"show", bb_command_show,
+     BB_OPTION_WITHIN | BB_OPTION_SHOW | BB_OPTION_PIPELINE | BB_OPTION_LEVEL, 1, INTPTR_MAX,
      BB_OPERAND_RESULT, "print the answer and the table of result files",
-     "show FILE.h5 ... [options]",
+     "show FILE.h5|DIR ... [options]",
      "Prints what a result says and its table in 80 columns; * marks the Pareto front of price and "
-     "bytes. Several files of one experiment stand side by side.",
+     "bytes. Several files of one experiment stand side by side. Of a sweep, its collected file or "
+     "its folder, it prints the choices over all conditions.",
      .words = {{NULL, NULL}}},
     {"diff", bb_command_diff, BB_OPTION_TOLERANCE | BB_OPTION_LEVEL, 2, 2, BB_OPERAND_RESULT,
      "compare two result files of one experiment",
@@ -79,13 +81,24 @@ static const bb_command table[] = {
      "equal, 1 where they differ; times and machines do not count.",
      .words = {{NULL, NULL}}},
     {"plot", bb_command_plot,
-     BB_OPTION_OUTPUT | BB_OPTION_FORCE | BB_OPTION_LIST | BB_OPTION_PICTURE | BB_OPTION_LEVEL,
+     BB_OPTION_OUTPUT | BB_OPTION_FORCE | BB_OPTION_LIST | BB_OPTION_PICTURE |
+         BB_OPTION_PIPELINE | BB_OPTION_KEYS | BB_OPTION_LEVEL,
      1, 1, BB_OPERAND_RESULT, "draw a picture of a result file, by gnuplot",
-     "plot FILE.h5 --kind KIND -o PICTURE.pdf|svg|png|tex [options]\nplot --list FILE.h5",
-     "Draws a result file: prices, maps and histories, with units, for print. A .tex comes with a "
+     "plot FILE.h5|DIR --kind KIND -o PICTURE.pdf|svg|png|tex [options]\nplot --list FILE.h5|DIR",
+     "Draws a result file, or a sweep by its file or folder: prices, maps and histories, with "
+     "units, for print. A .tex comes with a "
      ".pdf of its lines and is for \\input in a LaTeX document with graphicx. Needs gnuplot.",
      .words = {{"list", "the kinds that this file gives, and what the others need"},
-      {"output", "the picture; its ending says the format"}}},
+      {"output", "the picture; its ending says the format"},
+      {"pipeline", "of heatmap and lines of a sweep: whose numbers are drawn"}}},
+    {"report", bb_command_report,
+     BB_OPTION_OUTPUT | BB_OPTION_FORCE | BB_OPTION_WITHIN | BB_OPTION_TEX | BB_OPTION_LEVEL,
+     1, 1, BB_OPERAND_RESULT, "a result file or a sweep as one page of HTML, or for LaTeX",
+     "report FILE.h5|DIR -o REPORT.html [options]",
+     "Writes one page that needs nothing beside it: the answer, the table, every picture that the "
+     "file gives, what failed, conditions, configuration, provenance, how to repeat and cite it. "
+     "Without gnuplot the page has no pictures, and says so. DIR is a sweep's folder.",
+     .words = {{"output", "the page"}}},
     {"sweep", bb_command_sweep,
      BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |
          BB_OPTION_LIST | BB_OPTION_WITHIN | BB_OPTION_SWEEP,

@@ -31,7 +31,10 @@ enum {
     BB_OPTION_FIELDS = 1 << 16,
     BB_OPTION_MAN = 1 << 17,
     BB_OPTION_MACHINE = 1 << 18,
-    BB_OPTION_ENERGY = 1 << 19
+    BB_OPTION_ENERGY = 1 << 19,
+    BB_OPTION_PIPELINE = 1 << 20,
+    BB_OPTION_KEYS = 1 << 21,
+    BB_OPTION_TEX = 1 << 22
 };
 
 /// What the user asked for. Texts are borrowed from the command line.
@@ -56,6 +59,8 @@ typedef struct bb_options {
     const char *shard;         ///< "S/K", NULL unless given
     const char *only;          ///< class of failure, NULL unless given
     const char *csv;           ///< NULL unless given
+    const char *x, *y, *value; ///< swept keys and a dataset, NULL unless given
+    const char *tex;           ///< folder, NULL unless given
     const char *machine;       ///< NULL unless given
     bool partial, slurm, print_only, energy;
     bool force;

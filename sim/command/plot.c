@@ -6,8 +6,8 @@
 
 #include "core/memory.h"
 #include "sim/command.h"
+#include "sim/command/source.h"
 #include "sim/isolation.h"
-#include "sim/output/reader.h"
 #include "sim/report/gnuplot.h"
 
 #include <math.h>
@@ -25,12 +25,11 @@ typedef struct request {
     const bb_experiment_table *experiments;
 } request;
 
-static bb_status read_file(const char *path, bb_results **out)
+static bb_status read_source(const request *asked, bb_results **out)
 {
     bb_status status = BB_OK;
-    // A file under its final name is whole, and locks fail on many cluster file systems.
-    (void)setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);
-    status = bb_reader_read_all(path, false, out);
+    const char *path = asked->options->operands[0];
+    status = bb_source_read(asked->options, asked->experiments, path, out);
     if (status != BB_OK) {
         bb_status_record record;
         bb_status_save(&record);
@@ -79,9 +78,14 @@ static bb_status plot(void *context)
     bb_status status = BB_OK;
     const request *asked = context;
     bb_results *results = NULL;
-    BB_TRY(read_file(asked->options->operands[0], &results));
+    BB_TRY(read_source(asked, &results));
     const char *name = bb_results_note_text(results, "", "experiment");
-    const bb_plot_scene scene = {results, bb_experiment_find(asked->experiments, name)};
+    const bb_plot_scene scene = {.results = results,
+                                 .experiment = bb_experiment_find(asked->experiments, name),
+                                 .x = asked->options->x,
+                                 .y = asked->options->y,
+                                 .pipeline = asked->options->pipeline,
+                                 .value = asked->options->value};
     BB_TRY(asked->options->list ? list_kinds(&scene) : draw(&scene, asked->options));
 done:
     bb_results_destroy(&results);

@@ -4,6 +4,7 @@
 // because the HDF5 library can crash on damaged ones.
 #include "core/memory.h"
 #include "sim/command.h"
+#include "sim/command/source.h"
 #include "sim/config/suggestion.h"
 #include "sim/isolation.h"
 #include "sim/output/cell.h"
@@ -12,6 +13,7 @@
 #include "sim/output/reader.h"
 #include "sim/output/summary.h"
 #include "sim/output/table.h"
+#include "sim/report/choice_grid.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -254,20 +256,102 @@ done:
     return status;
 }
 
+// A collection or the folder of a sweep: the answer, and a row a choice.
+static bb_status write_sweep(const request *asked, const bb_results *results, bb_text *out)
+{
+    bb_status status = BB_OK;
+    bb_swept swept = {0};
+    bb_grid grid = {0};
+    bb_text answer = {0};
+    const bb_options *options = asked->options;
+    const bool for_people = asked->format != CSV && asked->format != JSON;
+    const char *name = bb_results_note_text(results, "", "experiment");
+    const bb_experiment *experiment = bb_experiment_find(asked->experiments, name);
+    BB_REQUIRE(options->operand_count == 1, BB_INVALID, "'%s' is a sweep's: show it by itself",
+               options->operands[0]);
+    BB_REQUIRE(!options->full && options->columns == NULL && options->pipeline == NULL &&
+                   options->by == NULL,
+               BB_INVALID,
+               "of a sweep the choices are shown; --full, --columns, --pipeline and --by are of "
+               "single runs");
+    BB_TRY(bb_swept_read(results, experiment, &swept));
+    BB_TRY(bb_choice_grid_fill(&swept, for_people, &grid));
+    BB_TRY(bb_swept_answer(&swept, asked->question.within, &answer));
+    const bb_grid_source source = {.experiment = experiment,
+                                   .results = results,
+                                   .path = options->operands[0],
+                                   .label = (char[]){""}};
+    const char *const answers[] = {bb_text_string(&answer)};
+    switch (asked->format) {
+    case CSV:
+        BB_TRY(bb_grid_format_csv(&grid, out));
+        break;
+    case JSON:
+        BB_TRY(bb_grid_format_json(&grid, &source, answers, 1, out));
+        break;
+    case MARKDOWN:
+        BB_TRY(bb_grid_format_markdown(&grid, out));
+        break;
+    case LATEX:
+        BB_TRY(bb_grid_format_latex(&grid, out));
+        break;
+    default:
+        BB_TRY(write_title(&source, out));
+        BB_TRY(bb_cell_add_lines(answers[0], BB_SUMMARY_WIDTH, out));
+        BB_TRY(bb_summary_write_table(&grid, out));
+        BB_TRY(bb_text_add(out,
+                           "* safe, and on the Pareto front of worst price and bytes\n"
+                           "median, p99, worst: %s over the conditions that it finished\n",
+                           experiment->price_name));
+        break;
+    }
+done:
+    bb_text_release(&answer);
+    bb_grid_release(&grid);
+    bb_swept_release(&swept);
+    return status;
+}
+
+// The results of the first operand where it is a sweep's, NULL of others.
+static bb_status read_sweep(const request *asked, bb_results **out)
+{
+    bb_status status = BB_OK;
+    const char *path = asked->options->operands[0];
+    bool sweep = false;
+    status = bb_source_is_sweep(path, &sweep);
+    if (status == BB_OK && sweep) {
+        status = bb_source_read(asked->options, asked->experiments, path, out);
+    }
+    if (status != BB_OK) {
+        bb_status_record record;
+        bb_status_save(&record);
+        BB_FAIL(status, "cannot show '%s': %s", path, record.message);
+    }
+done:
+    return status;
+}
+
 static bb_status show(void *context)
 {
     bb_status status = BB_OK;
     const request *asked = context;
     exhibit shown = {0};
+    bb_results *sweep = NULL;
     bb_text text = {0};
     // A file under its final name is whole, and locks fail on many cluster file systems.
     (void)setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);
-    BB_TRY(read_sources(asked, &shown));
-    BB_TRY(write_exhibit(asked, &shown, &text));
+    BB_TRY(read_sweep(asked, &sweep));
+    if (sweep != NULL) {
+        BB_TRY(write_sweep(asked, sweep, &text));
+    } else {
+        BB_TRY(read_sources(asked, &shown));
+        BB_TRY(write_exhibit(asked, &shown, &text));
+    }
     (void)alarm(0); // who reads what is printed may take his time
     bb_text_print(bb_text_string(&text), stdout);
 done:
     bb_text_release(&text);
+    bb_results_destroy(&sweep);
     release_exhibit(&shown);
     return status;
 }

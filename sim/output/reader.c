@@ -168,80 +168,6 @@ static bool is_link(hid_t file, const char *group_name, const char *name)
     return group_name[1] == '\0' && H5Lexists(file, path, H5P_DEFAULT) > 0;
 }
 
-// Reads the datasets of a group that are axes, or those that are not.
-static bb_status read_datasets(hid_t file, const char *group_name, bool axes, bb_results *results)
-{
-    bb_status status = BB_OK;
-    hid_t group = -1;
-    char *path = NULL;
-    names list = {.capacity = MAXIMUM_NAMES};
-    item entry = {.id = -1, .type = -1, .space = -1};
-    hsize_t start = 0;
-    BB_TRY(BB_ZEROED(list.capacity, &list.items));
-    READ_TRY(group = H5Gopen2(file, group_name, H5P_DEFAULT));
-    READ_TRY(H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, &start, collect_link, &list));
-    for (bb_index i = 0; i < list.count; ++i) {
-        H5O_info_t about;
-        READ_TRY(H5Oget_info_by_name2(group, list.items[i], &about, H5O_INFO_BASIC, H5P_DEFAULT));
-        if (about.type != H5O_TYPE_DATASET || is_link(file, group_name, list.items[i])) {
-            continue;
-        }
-        entry = (item){.id = -1, .type = -1, .space = -1};
-        BB_TRY(open_item(group, list.items[i], &entry));
-        BB_RELEASE(&path);
-        BB_TRY(bb_memory_printf(&path, "%s%s%s", group_name[1] == '\0' ? "" : group_name + 1,
-                                group_name[1] == '\0' ? "" : "/", list.items[i]));
-        if (entry.is_axis == axes) {
-            BB_TRY(entry.is_text ? add_texts(results, path, &entry)
-                                 : add_numbers(results, path, &entry));
-        }
-        close_item(&entry);
-        entry = (item){.id = -1, .type = -1, .space = -1};
-    }
-done:
-    close_item(&entry);
-    (void)H5Gclose(group);
-    BB_RELEASE(&path);
-    BB_RELEASE(&list.items);
-    return status;
-}
-
-static bb_status check_digest(const bb_results *results)
-{
-    bb_status status = BB_OK;
-    char digest[BB_DIGEST_BYTES];
-    const char *recorded = bb_results_note_text(results, "", "results_digest");
-    BB_TRY(bb_results_digest(results, false, digest));
-    BB_REQUIRE(strcmp(digest, recorded) == 0, BB_IO,
-               "damaged: the results have digest %s, the file says %s", digest, recorded);
-done:
-    return status;
-}
-
-// Schema 2 added to 1 that the root shows the result table. A file without a version is older.
-static bb_status check_schema(const bb_results *results)
-{
-    bb_status status = BB_OK;
-    const char *version = bb_results_note_text(results, "", "schema_version");
-    BB_REQUIRE(version == NULL || strcmp(version, "1") == 0 || strcmp(version, "2") == 0, BB_IO,
-               "schema %s, expected 1 or 2: a newer bitbudget wrote it", version);
-done:
-    return status;
-}
-
-// Names of the attributes of a group.
-static herr_t collect_attribute(hid_t group, const char *name, const H5A_info_t *info,
-                                void *context)
-{
-    names *list = context;
-    (void)group;
-    (void)info;
-    if (list->count < list->capacity && strlen(name) < NAME_BYTES) {
-        (void)snprintf(list->items[list->count++], NAME_BYTES, "%s", name);
-    }
-    return 0;
-}
-
 // A text of any length; "" where the attribute's is NULL.
 static bb_status read_text(hid_t attribute, hid_t type, char **out)
 {
@@ -293,6 +219,84 @@ done:
     return status;
 }
 
+// Reads the datasets of a group that are axes, or those that are not.
+static bb_status read_datasets(hid_t file, const char *group_name, bool axes, bb_results *results)
+{
+    bb_status status = BB_OK;
+    hid_t group = -1;
+    char *path = NULL;
+    names list = {.capacity = MAXIMUM_NAMES};
+    item entry = {.id = -1, .type = -1, .space = -1};
+    hsize_t start = 0;
+    BB_TRY(BB_ZEROED(list.capacity, &list.items));
+    READ_TRY(group = H5Gopen2(file, group_name, H5P_DEFAULT));
+    READ_TRY(H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, &start, collect_link, &list));
+    for (bb_index i = 0; i < list.count; ++i) {
+        H5O_info_t about;
+        READ_TRY(H5Oget_info_by_name2(group, list.items[i], &about, H5O_INFO_BASIC, H5P_DEFAULT));
+        if (about.type != H5O_TYPE_DATASET || is_link(file, group_name, list.items[i])) {
+            continue;
+        }
+        entry = (item){.id = -1, .type = -1, .space = -1};
+        BB_TRY(open_item(group, list.items[i], &entry));
+        BB_RELEASE(&path);
+        BB_TRY(bb_memory_printf(&path, "%s%s%s", group_name[1] == '\0' ? "" : group_name + 1,
+                                group_name[1] == '\0' ? "" : "/", list.items[i]));
+        if (entry.is_axis == axes) {
+            BB_TRY(entry.is_text ? add_texts(results, path, &entry)
+                                 : add_numbers(results, path, &entry));
+            // What a swept key is called in the study.
+            if (H5Aexists(entry.id, "key") > 0) {
+                BB_TRY(read_attribute(entry.id, path, "key", results));
+            }
+        }
+        close_item(&entry);
+        entry = (item){.id = -1, .type = -1, .space = -1};
+    }
+done:
+    close_item(&entry);
+    (void)H5Gclose(group);
+    BB_RELEASE(&path);
+    BB_RELEASE(&list.items);
+    return status;
+}
+
+static bb_status check_digest(const bb_results *results)
+{
+    bb_status status = BB_OK;
+    char digest[BB_DIGEST_BYTES];
+    const char *recorded = bb_results_note_text(results, "", "results_digest");
+    BB_TRY(bb_results_digest(results, false, digest));
+    BB_REQUIRE(strcmp(digest, recorded) == 0, BB_IO,
+               "damaged: the results have digest %s, the file says %s", digest, recorded);
+done:
+    return status;
+}
+
+// Schema 2 added to 1 that the root shows the result table. A file without a version is older.
+static bb_status check_schema(const bb_results *results)
+{
+    bb_status status = BB_OK;
+    const char *version = bb_results_note_text(results, "", "schema_version");
+    BB_REQUIRE(version == NULL || strcmp(version, "1") == 0 || strcmp(version, "2") == 0, BB_IO,
+               "schema %s, expected 1 or 2: a newer bitbudget wrote it", version);
+done:
+    return status;
+}
+
+// Names of the attributes of a group.
+static herr_t collect_attribute(hid_t group, const char *name, const H5A_info_t *info,
+                                void *context)
+{
+    names *list = context;
+    (void)group;
+    (void)info;
+    if (list->count < list->capacity && strlen(name) < NAME_BYTES) {
+        (void)snprintf(list->items[list->count++], NAME_BYTES, "%s", name);
+    }
+    return 0;
+}
+
 static bb_status read_attributes(hid_t file, const char *group_name, bb_results *results)
 {
     bb_status status = BB_OK;
@@ -321,6 +325,7 @@ static bb_status read_checked(hid_t file, bb_results *results)
     BB_TRY(copy_root_attribute(file, "source", false, results));
     BB_TRY(copy_root_attribute(file, "price_note", false, results));
     BB_TRY(copy_root_attribute(file, "schema_version", false, results));
+    BB_TRY(copy_root_attribute(file, "sweep_plan", false, results));
     BB_TRY(check_schema(results));
     const char *text = bb_results_note_text(results, "", "status");
     BB_REQUIRE(strcmp(text, "complete") == 0, BB_IO, "status '%s', expected complete", text);

@@ -261,7 +261,8 @@ const bb_plot_kind bb_plot_psf = {
     "reference's, on scales of logarithms",
     {"results/pipeline", "results/psf", "results/psf_x", "results/psf_y"},
     "an ao file of 'bitbudget run'",
-    draw_psf};
+    draw_psf,
+    false};
 
 // Format of the next higher level within an axis, -1 where there is none.
 static bb_index next_level(const double *levels, bb_index count, double above, double limit)
@@ -355,7 +356,8 @@ const bb_plot_kind bb_plot_spectrum = {
     "eigenvalues of what is factored, with the unit roundoffs of the formats",
     {"spectrum/format", "spectrum/eigenvalue", "spectrum/roundoff_line"},
     "an ao or reconstructor file with 'solver: {spectrum: {matrix: true}}'",
-    draw_spectrum};
+    draw_spectrum,
+    false};
 
 static bb_status draw_budget(const bb_plot_scene *scene, bb_figure *figure)
 {
@@ -424,4 +426,5 @@ const bb_plot_kind bb_plot_budget = {"budget",
                                      "parts of the reference's residual wavefront, by target",
                                      {"results/error_term", "results/error_budget_nm"},
                                      "an ao file of 'bitbudget run'",
-                                     draw_budget};
+                                     draw_budget,
+                                     false};

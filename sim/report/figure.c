@@ -2,6 +2,7 @@
 #include "sim/report/figure.h"
 
 #include "core/memory.h"
+#include "sim/report/escape.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -67,12 +68,16 @@ done:
     return status;
 }
 
-// A byte of text as an SVG, a PDF and gnuplot's enhanced mode take it.
+// A byte of text as an SVG, a PDF and gnuplot's enhanced mode take it. A quote is written by its
+// number: gnuplot 5.4 takes two of them for one, but not four for two.
 static bb_status add_enhanced(bb_text *out, char byte)
 {
-    const char quoted[] = {byte == '\'' ? '\'' : '\\', byte, '\0'};
-    return strchr("'\\{}^_@&~", byte) != NULL ? bb_text_add(out, "%s", quoted)
-                                              : bb_text_add_bytes(out, &byte, 1);
+    const char quoted[] = {'\\', byte, '\0'};
+    if (byte == '\'') {
+        return bb_text_add(out, "\\047");
+    }
+    return strchr("\\{}^_@&~", byte) != NULL ? bb_text_add(out, "%s", quoted)
+                                             : bb_text_add_bytes(out, &byte, 1);
 }
 
 // A byte as LaTeX takes it; gnuplot hands the text on.
@@ -81,14 +86,10 @@ static bb_status add_latex(bb_text *out, char byte)
     static const struct {
         char byte;
         const char *latex;
-    } words[] = {{'\\', "\\textbackslash{}"},
-                 {'^', "\\textasciicircum{}"},
-                 {'~', "\\textasciitilde{}"},
-                 {'<', "\\textless{}"},
-                 {'>', "\\textgreater{}"},
-                 {'|', "\\textbar{}"},
-                 {'"', "''''"},
-                 {'\'', "''"}};
+    } words[] = {{'\\', "\\textbackslash{}"},   {'^', "\\textasciicircum{}"},
+                 {'~', "\\textasciitilde{}"},   {'<', "\\textless{}"},
+                 {'>', "\\textgreater{}"},      {'|', "\\textbar{}"},
+                 {'"', "{\\ttfamily\\char34}"}, {'\'', "{\\char39}"}};
     for (size_t w = 0; w < sizeof words / sizeof *words; ++w) {
         if (words[w].byte == byte) {
             return bb_text_add(out, "%s", words[w].latex);
@@ -122,6 +123,21 @@ bb_status bb_figure_write(bb_figure *figure, double x_cm, double y_cm, const cha
     BB_TRY(bb_figure_say(figure, "set label ", text, points, ""));
     BB_TRY(bb_text_add(&figure->script, " at screen %.5f,%.5f %s font ',%g'\n",
                        x_cm / figure->width_cm, y_cm / figure->height_cm, style, points));
+done:
+    return status;
+}
+
+bb_status bb_figure_hover(bb_figure *figure, bb_figure_box place, const char *text)
+{
+    bb_status status = BB_OK;
+    const double dots = svg_dots_an_inch / cm_an_inch;
+    BB_TRY(bb_text_add(&figure->hovers,
+                       "<rect x='%.1f' y='%.1f' width='%.1f' height='%.1f' fill='#fff' "
+                       "fill-opacity='0'><title>",
+                       dots * place.x_low, dots * (figure->height_cm - place.y_high),
+                       dots * (place.x_high - place.x_low), dots * (place.y_high - place.y_low)));
+    BB_TRY(bb_escape_add(text, &figure->hovers));
+    BB_TRY(bb_text_add(&figure->hovers, "</title></rect>\n"));
 done:
     return status;
 }
@@ -477,4 +493,5 @@ void bb_figure_release(bb_figure *figure)
 {
     bb_text_release(&figure->data);
     bb_text_release(&figure->script);
+    bb_text_release(&figure->hovers);
 }

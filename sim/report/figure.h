@@ -43,6 +43,7 @@ typedef struct bb_figure {
     const char *stem; ///< file names without their ending, without a folder; borrowed
     double foot_cm;   ///< that the lines at the bottom take
     bb_text data, script;
+    bb_text hovers; ///< elements of SVG, each a place of the page with a text, for pages
 } bb_figure;
 
 /// The sizes of text on paper.
@@ -81,6 +82,9 @@ BB_CHECKED bb_status bb_figure_say(bb_figure *figure, const char *before, const 
 /// command: "center front". Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_figure_write(bb_figure *figure, double x_cm, double y_cm, const char *text,
                                      double points, const char *style);
+
+/// Adds a text that a page shows while the pointer is over a place, cm. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_figure_hover(bb_figure *figure, bb_figure_box place, const char *text);
 
 /// Writes what stands along axes: below and, turned, to the left; NULL: nothing. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_figure_name_axes(bb_figure *figure, bb_figure_box axes, const char *x_text,

@@ -239,19 +239,24 @@ done:
     return status;
 }
 
+// Signals that end the program wait until the folder is gone; gnuplot's own end it at once.
+static void hold_signals(sigset_t *present)
+{
+    sigset_t ending;
+    (void)sigemptyset(&ending);
+    (void)sigaddset(&ending, SIGINT);
+    (void)sigaddset(&ending, SIGTERM);
+    (void)sigaddset(&ending, SIGHUP);
+    (void)sigprocmask(SIG_BLOCK, &ending, present);
+}
+
 bb_status bb_gnuplot_draw(const bb_figure *figure, const char *path, bool scripts, bool force)
 {
     bb_status status = BB_OK;
     workshop place = {.folder = ""};
     beside names = {NULL, NULL, NULL};
-    sigset_t ending;
     sigset_t present;
-    // Signals that end the program wait until the folder is gone; gnuplot's own end it at once.
-    (void)sigemptyset(&ending);
-    (void)sigaddset(&ending, SIGINT);
-    (void)sigaddset(&ending, SIGTERM);
-    (void)sigaddset(&ending, SIGHUP);
-    (void)sigprocmask(SIG_BLOCK, &ending, &present);
+    hold_signals(&present);
     BB_TRY(name_beside(figure, path, scripts, force, &names));
     BB_TRY(open_workshop(figure->stem, &place));
     BB_TRY(draw(figure, &place, &names, path, force));
@@ -260,6 +265,42 @@ done:
     BB_RELEASE(&names.graphic);
     BB_RELEASE(&names.script);
     BB_RELEASE(&names.data);
+    (void)sigprocmask(SIG_SETMASK, &present, NULL);
+    return status;
+}
+
+bool bb_gnuplot_is_there(void)
+{
+    const char *path = getenv("PATH");
+    char name[FOLDER_BYTES];
+    while (path != NULL && *path != '\0') {
+        const int length = (int)strcspn(path, ":");
+        (void)snprintf(name, sizeof name, "%.*s/gnuplot", length, path);
+        if (access(name, X_OK) == 0) {
+            return true;
+        }
+        path += length + (path[length] == ':');
+    }
+    return false;
+}
+
+bb_status bb_gnuplot_render(const bb_figure *figure, bb_text *out)
+{
+    bb_status status = BB_OK;
+    workshop place = {.folder = ""};
+    bb_text picture = {0};
+    sigset_t present;
+    hold_signals(&present);
+    BB_TRY(open_workshop(figure->stem, &place));
+    BB_TRY(write_text(&place, ".dat", &figure->data));
+    BB_TRY(write_text(&place, ".gp", &figure->script));
+    BB_TRY(run(&place));
+    BB_TRY(read_back(&place, endings[figure->format], &picture));
+    BB_TRY(check_whole(&picture, figure->format));
+    BB_TRY(bb_text_add_bytes(out, picture.data, picture.length));
+done:
+    close_workshop(&place);
+    bb_text_release(&picture);
     (void)sigprocmask(SIG_SETMASK, &present, NULL);
     return status;
 }

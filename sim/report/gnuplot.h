@@ -16,4 +16,10 @@
 BB_CHECKED bb_status bb_gnuplot_draw(const bb_figure *figure, const char *path, bool scripts,
                                      bool force);
 
+/// Whether there is a gnuplot to draw with.
+bool bb_gnuplot_is_there(void);
+
+/// Draws a figure in SVG and appends its text. Errors: as above.
+BB_CHECKED bb_status bb_gnuplot_render(const bb_figure *figure, bb_text *out);
+
 #endif

@@ -171,7 +171,8 @@ const bb_plot_kind bb_plot_latency = {"latency",
                                       "steps",
                                       {"latency/bin_us", "latency/count"},
                                       "a file of 'bitbudget realtime'",
-                                      draw_latency};
+                                      draw_latency,
+                                      false};
 
 // Rows of a bench that have a roof.
 typedef struct roof {
@@ -323,4 +324,5 @@ const bb_plot_kind bb_plot_roofline = {
     "operations a second of the wafer's steps against operations a byte, under their roofs",
     {"results/benchmark", "results/roof_bytes_per_s"},
     "a file of 'bitbudget bench' with the benchmarks roofline-*",
-    draw_roofline};
+    draw_roofline,
+    false};

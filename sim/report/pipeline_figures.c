@@ -3,8 +3,7 @@
 // Pictures of prices: every pipeline a point with its name.
 #include "core/memory.h"
 #include "precision/codec.h"
-#include "sim/output/table.h"
-#include "sim/report/placement.h"
+#include "sim/report/cloud.h"
 #include "sim/report/plot.h"
 
 #include <math.h>
@@ -15,255 +14,25 @@ enum { FAMILY_BYTES = 32, MOST_FAMILIES = 16, NAME_BYTES = 160 };
 
 static const double name_points = 7.0;
 
-// A cloud of named points on logarithmic axes.
-typedef struct cloud {
-    const bb_experiment *experiment;
-    const bb_dataset *names, *statuses;
-    bb_index count;
-    bb_table_cost *costs; // [count]
-    double *x, *y;        // [count]; y of no price stands on the lower edge
-    bool *drawn;          // [count]
-    double low_x, high_x, low_y, high_y;
-    bool floor; // some stand on the lower edge
-    bb_text note;
-    bb_figure_box axes;
-    bb_figure_box *stairs; // [stair_count] that names stay off, cm
-    bb_index stair_count;
-} cloud;
-
-static void release(cloud *points)
-{
-    bb_text_release(&points->note);
-    BB_RELEASE(&points->costs);
-    BB_RELEASE(&points->x);
-    BB_RELEASE(&points->y);
-    BB_RELEASE(&points->drawn);
-    BB_RELEASE(&points->stairs);
-}
-
-static const char *word_of(const cloud *points, bb_index p)
-{
-    return points->statuses == NULL || !points->statuses->is_text ? "ok"
-                                                                  : points->statuses->texts[p];
-}
-
-// What is not drawn, and why.
-static bb_status list_absent(cloud *points)
-{
-    bb_status status = BB_OK;
-    for (bb_index p = 0; p < points->count; ++p) {
-        if (points->drawn[p]) {
-            continue;
-        }
-        const bool failed = !isfinite(points->costs[p].price);
-        BB_TRY(bb_text_add(&points->note, "%s%s (%s)",
-                           points->note.length == 0 ? "Not drawn: " : ", ", points->names->texts[p],
-                           failed ? word_of(points, p) : "no bytes"));
-    }
-    if (points->note.length > 0) {
-        BB_TRY(bb_text_add(&points->note, ". "));
-    }
-    if (points->floor) {
-        BB_TRY(bb_text_add(&points->note, "On the lower edge: a price of 0 or below. "));
-    }
-done:
-    return status;
-}
-
-// Ranges, and points without a price onto the lower edge.
-static void set_ranges(cloud *points)
-{
-    bb_plot_range(points->x, points->count, &points->low_x, &points->high_x);
-    bb_plot_range(points->y, points->count, &points->low_y, &points->high_y);
-    for (bb_index p = 0; p < points->count; ++p) {
-        points->floor = points->floor || (points->drawn[p] && points->y[p] <= 0.0);
-    }
-    points->low_y /= points->floor ? 3.0 : 1.0;
-    for (bb_index p = 0; p < points->count; ++p) {
-        points->y[p] = points->drawn[p] && points->y[p] <= 0.0 ? points->low_y : points->y[p];
-    }
-}
-
-// `x_of` is what stands across: of a pipeline, from its bytes.
-static bb_status gather(const bb_plot_scene *scene,
+// Costs and what stands across: of a pipeline, from its bytes.
+static bb_status gather(const bb_plot_scene *scene, const char *x_name,
                         double (*x_of)(const bb_results *results, double bytes, bb_index p),
-                        cloud *out)
+                        bb_cloud *out)
 {
     bb_status status = BB_OK;
     BB_REQUIRE(scene->experiment != NULL, BB_INVALID, "no prices in a file of no experiment");
-    out->experiment = scene->experiment;
-    out->names = bb_results_find(scene->results, "results/pipeline");
-    out->statuses = bb_results_find(scene->results, "results/status");
-    out->count = out->names->count;
-    BB_TRY(BB_ZEROED(out->count, &out->costs));
-    BB_TRY(BB_ZEROED(out->count, &out->x));
-    BB_TRY(BB_ZEROED(out->count, &out->y));
-    BB_TRY(BB_ZEROED(out->count, &out->drawn));
+    const bb_dataset *names = bb_results_find(scene->results, "results/pipeline");
+    const bb_dataset *statuses = bb_results_find(scene->results, "results/status");
+    out->price_name = scene->experiment->price_name;
+    out->x_name = x_name;
+    BB_TRY(bb_cloud_create(names->count, out));
     BB_TRY(bb_table_costs(scene->experiment, scene->results, out->costs));
     for (bb_index p = 0; p < out->count; ++p) {
+        out->names[p] = names->texts[p];
+        out->words[p] = statuses == NULL || !statuses->is_text ? "ok" : statuses->texts[p];
         out->x[p] = x_of(scene->results, out->costs[p].bytes, p);
-        out->drawn[p] = isfinite(out->costs[p].price) && isfinite(out->x[p]) && out->x[p] > 0.0;
-        out->y[p] = out->drawn[p] ? out->costs[p].price : NAN;
-        out->x[p] = out->drawn[p] ? out->x[p] : NAN;
     }
-    set_ranges(out);
-    BB_TRY(list_absent(out));
-done:
-    return status;
-}
-
-// A place on paper.
-static double across(const cloud *points, double x)
-{
-    const double part = log(x / points->low_x) / log(points->high_x / points->low_x);
-    return points->axes.x_low + part * (points->axes.x_high - points->axes.x_low);
-}
-
-static double upward(const cloud *points, double y)
-{
-    const double part = log(y / points->low_y) / log(points->high_y / points->low_y);
-    return points->axes.y_low + part * (points->axes.y_high - points->axes.y_low);
-}
-
-// Names beside the points, those of the front first.
-static bb_status write_names(const cloud *points, bb_figure *figure)
-{
-    bb_status status = BB_OK;
-    bb_placement *places = NULL;
-    bb_index *who = NULL;
-    bb_index count = 0;
-    char style[NAME_BYTES];
-    BB_TRY(BB_ZEROED(points->count, &places));
-    BB_TRY(BB_ZEROED(points->count, &who));
-    for (int pass = 0; pass < 2; ++pass) {
-        for (bb_index p = 0; p < points->count; ++p) {
-            if (points->drawn[p] && points->costs[p].front == (pass == 0)) {
-                who[count] = p;
-                places[count++] = (bb_placement){
-                    .x = across(points, points->x[p]),
-                    .y = upward(points, points->y[p]),
-                    .width = bb_figure_text_cm(points->names->texts[p], name_points) + 0.06,
-                    .height = 0.3};
-            }
-        }
-    }
-    bb_placement_run(places, count, points->axes, points->stairs, points->stair_count);
-    for (bb_index i = 0; i < count; ++i) {
-        const bb_placement *place = &places[i];
-        if (place->far) {
-            BB_TRY(bb_text_add(&figure->script,
-                               "set arrow from screen %.5f,%.5f to screen %.5f,%.5f nohead "
-                               "linecolor '" BB_FIGURE_GREY "' linewidth 0.5\n",
-                               place->x / figure->width_cm, place->y / figure->height_cm,
-                               place->name_x / figure->width_cm,
-                               (place->name_y + (place->name_y < place->y ? 0.5 : -0.5) * 0.25) /
-                                   figure->height_cm));
-        }
-        (void)snprintf(style, sizeof style, "center front%s",
-                       points->costs[who[i]].front ? "" : " textcolor '#404040'");
-        BB_TRY(bb_figure_write(figure, place->name_x, place->name_y, points->names->texts[who[i]],
-                               name_points, style));
-    }
-done:
-    BB_RELEASE(&places);
-    BB_RELEASE(&who);
-    return status;
-}
-
-// Axes, what stands along them, and the keys above.
-static bb_status set_axes(cloud *points, const char *x_label, const bb_figure_key *keys,
-                          bb_index key_count, bb_figure *figure)
-{
-    bb_status status = BB_OK;
-    bb_figure_box margins = {1.5, 1.0, 0.25, 0.2};
-    const double room = figure->width_cm - margins.x_low - 0.1;
-    margins.y_high += 0.3 * bb_figure_key_rows(keys, key_count, room);
-    BB_TRY(bb_figure_margins(figure, margins, &points->axes));
-    BB_TRY(bb_figure_name_axes(figure, points->axes, x_label, points->experiment->price_name));
-    BB_TRY(bb_text_add(&figure->script, "set grid linecolor '#d8d8d8' linewidth 0.5\n"));
-    BB_TRY(bb_figure_log_axis(figure, "x", points->low_x, points->high_x,
-                              points->axes.x_high - points->axes.x_low));
-    BB_TRY(bb_figure_log_axis(figure, "y", points->low_y, points->high_y,
-                              points->axes.y_high - points->axes.y_low));
-    BB_TRY(bb_figure_write_keys(figure, keys, key_count, points->axes));
-done:
-    return status;
-}
-
-static bb_status add_block(const cloud *points, const char *name, const char *columns,
-                           bool (*belongs)(const cloud *points, bb_index p), bb_figure *figure)
-{
-    bb_status status = BB_OK;
-    bb_index count = 0;
-    BB_TRY(bb_figure_block(figure, name, columns));
-    for (bb_index p = 0; p < points->count; ++p) {
-        if (points->drawn[p] && belongs(points, p)) {
-            BB_TRY(bb_text_add(&figure->data, "%.9g %.9g\n", points->x[p], points->y[p]));
-            ++count;
-        }
-    }
-    // A block of nothing would be none to gnuplot.
-    if (count == 0) {
-        BB_TRY(bb_text_add(&figure->data, "nan nan\n"));
-    }
-done:
-    return status;
-}
-
-static bool is_front(const cloud *points, bb_index p)
-{
-    return points->costs[p].front;
-}
-
-static bool is_behind(const cloud *points, bb_index p)
-{
-    return points->costs[p].takes_part && !points->costs[p].front;
-}
-
-static bool is_unsafe(const cloud *points, bb_index p)
-{
-    return !points->costs[p].takes_part;
-}
-
-static bb_figure_box around(double x, double y, double other_x, double other_y)
-{
-    const double half = 0.03;
-    return (bb_figure_box){fmin(x, other_x) - half, fmin(y, other_y) - half,
-                           fmax(x, other_x) + half, fmax(y, other_y) + half};
-}
-
-// Point of the front that has the next more bytes, -1 at its end.
-static bb_index next_stair(const cloud *points, double last)
-{
-    bb_index next = -1;
-    for (bb_index p = 0; p < points->count; ++p) {
-        if (points->drawn[p] && points->costs[p].front && points->x[p] > last &&
-            (next < 0 || points->x[p] < points->x[next])) {
-            next = p;
-        }
-    }
-    return next;
-}
-
-// The front as stairs: the lowest price that so many bytes give.
-static bb_status add_stairs(cloud *points, bb_figure *figure)
-{
-    bb_status status = BB_OK;
-    bb_index last = -1;
-    BB_TRY(BB_ZEROED(2 * points->count, &points->stairs));
-    BB_TRY(bb_figure_block(figure, "stairs", "the front from few bytes to many"));
-    for (bb_index p = next_stair(points, 0.0); p >= 0; p = next_stair(points, points->x[p])) {
-        BB_TRY(bb_text_add(&figure->data, "%.9g %.9g\n", points->x[p], points->y[p]));
-        if (last >= 0) {
-            const double x = across(points, points->x[p]);
-            const double y = upward(points, points->y[last]);
-            points->stairs[points->stair_count++] =
-                around(across(points, points->x[last]), y, x, y);
-            points->stairs[points->stair_count++] = around(x, y, x, upward(points, points->y[p]));
-        }
-        last = p;
-    }
-    BB_TRY(bb_text_add(&figure->data, last >= 0 ? "" : "nan nan\n"));
+    BB_TRY(bb_cloud_finish(out));
 done:
     return status;
 }
@@ -278,35 +47,14 @@ static double megabytes(const bb_results *results, double bytes, bb_index p)
 static bb_status draw_pareto(const bb_plot_scene *scene, bb_figure *figure)
 {
     bb_status status = BB_OK;
-    cloud points = {0};
-    const char columns[] = "operator [MB], price";
+    bb_cloud points = {0};
     static const bb_figure_key keys[] = {{"Pareto front", BB_FIGURE_VERMILION, 7, 0},
                                          {"others", BB_FIGURE_BLUE, 6, 0},
                                          {"unsafe or lost", BB_FIGURE_BLACK, 2, 0}};
-    if (isnan(figure->height_cm)) {
-        figure->height_cm = 0.75 * figure->width_cm;
-    }
-    BB_TRY(gather(scene, megabytes, &points));
-    BB_TRY(
-        bb_figure_begin(figure, scene->results, points.note.length == 0 ? NULL : points.note.data));
-    BB_TRY(set_axes(&points, "operator as stored [MB]", keys, sizeof keys / sizeof *keys, figure));
-    BB_TRY(add_stairs(&points, figure));
-    BB_TRY(add_block(&points, "front", columns, is_front, figure));
-    BB_TRY(add_block(&points, "others", columns, is_behind, figure));
-    BB_TRY(add_block(&points, "unsafe", columns, is_unsafe, figure));
-    BB_TRY(write_names(&points, figure));
-    BB_TRY(bb_text_add(
-        &figure->script,
-        "plot data index 'stairs' using 1:2 with steps linecolor '" BB_FIGURE_VERMILION
-        "' linewidth 1, \\\n"
-        "  data index 'front' using 1:2 with points pointtype 7 pointsize 0.6 linecolor "
-        "'" BB_FIGURE_VERMILION "', \\\n"
-        "  data index 'others' using 1:2 with points pointtype 6 pointsize 0.6 linecolor "
-        "'" BB_FIGURE_BLUE "', \\\n"
-        "  data index 'unsafe' using 1:2 with points pointtype 2 pointsize 0.6 linecolor "
-        "'" BB_FIGURE_BLACK "'\n"));
+    BB_TRY(gather(scene, "operator as stored [MB]", megabytes, &points));
+    BB_TRY(bb_cloud_draw_front(&points, scene->results, keys, "", figure));
 done:
-    release(&points);
+    bb_cloud_release(&points);
     return status;
 }
 
@@ -315,7 +63,8 @@ const bb_plot_kind bb_plot_pareto = {
     "price against bytes of the operator, with the Pareto front",
     {"results/pipeline", "results/status", "results/operator_bytes"},
     "a file of 'bitbudget run'",
-    draw_pareto};
+    draw_pareto,
+    false};
 
 static double bits_a_value(const bb_results *results, double bytes, bb_index p)
 {
@@ -363,7 +112,7 @@ static int family_mark(int family)
     return family_marks[family % (int)(sizeof family_marks / sizeof *family_marks)];
 }
 
-static bb_status add_family(const cloud *points, const bb_dataset *codecs, families *list,
+static bb_status add_family(const bb_cloud *points, const bb_dataset *codecs, families *list,
                             int family, bb_figure *figure)
 {
     bb_status status = BB_OK;
@@ -391,7 +140,7 @@ done:
 static bb_status draw_price_against_bits(const bb_plot_scene *scene, bb_figure *figure)
 {
     bb_status status = BB_OK;
-    cloud points = {0};
+    bb_cloud points = {0};
     families list = {.count = 0};
     bb_figure_key keys[MOST_FAMILIES];
     char name[FAMILY_BYTES];
@@ -399,7 +148,7 @@ static bb_status draw_price_against_bits(const bb_plot_scene *scene, bb_figure *
     if (isnan(figure->height_cm)) {
         figure->height_cm = 0.75 * figure->width_cm;
     }
-    BB_TRY(gather(scene, bits_a_value, &points));
+    BB_TRY(gather(scene, "bits per value of the operator", bits_a_value, &points));
     for (bb_index p = 0; p < points.count; ++p) {
         name_family(codecs, p, name);
         (void)family_of(&list, name);
@@ -410,15 +159,15 @@ static bb_status draw_price_against_bits(const bb_plot_scene *scene, bb_figure *
     }
     BB_TRY(
         bb_figure_begin(figure, scene->results, points.note.length == 0 ? NULL : points.note.data));
-    BB_TRY(set_axes(&points, "bits per value of the operator", keys, list.count, figure));
+    BB_TRY(bb_cloud_set_axes(&points, keys, list.count, figure));
     BB_TRY(bb_text_add(&figure->script, "set xtics nomirror (1, 2, 4, 8, 16, 32, 64)\n"));
-    BB_TRY(write_names(&points, figure));
+    BB_TRY(bb_cloud_write_names(&points, figure));
     for (int f = 0; f < list.count; ++f) {
         BB_TRY(add_family(&points, codecs, &list, f, figure));
     }
     BB_TRY(bb_text_add(&figure->script, "\n"));
 done:
-    release(&points);
+    bb_cloud_release(&points);
     return status;
 }
 
@@ -427,7 +176,8 @@ const bb_plot_kind bb_plot_price_against_bits = {
     "price against stored bits per value, by family of codecs",
     {"results/pipeline", "results/status", "results/compression_ratio"},
     "a file of 'bitbudget run'",
-    draw_price_against_bits};
+    draw_price_against_bits,
+    false};
 
 // Prices of pipelines with draws, and the axes for them.
 typedef struct spread {
@@ -540,4 +290,5 @@ const bb_plot_kind bb_plot_draws = {
     "spread of the price over a pipeline's draws, and how many failed",
     {"results/pipeline", "results/draws", "results/price_std"},
     "a file of 'bitbudget run' of pipelines with draws above 1",
-    draw_draws};
+    draw_draws,
+    false};

@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "sim/config/suggestion.h"
+#include "sim/report/swept.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -18,7 +19,8 @@ static const bb_plot_kind *const kinds[] = {
     &bb_plot_budget,   &bb_plot_overlay,
     &bb_plot_field,    &bb_plot_heat,
     &bb_plot_probes,   &bb_plot_latency,
-    &bb_plot_roofline,
+    &bb_plot_roofline, &bb_plot_choices,
+    &bb_plot_heatmap,  &bb_plot_lines,
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -28,14 +30,18 @@ bb_index bb_plot_kinds(const bb_plot_kind *const **out)
     return KINDS;
 }
 
-static const bb_plot_kind *find_kind(const char *name)
+// A name may stand for a picture of a run and for one of a sweep: that of the latter where
+// `of_sweeps`, where there is one.
+static const bb_plot_kind *find_kind(const char *name, bool of_sweeps)
 {
+    const bb_plot_kind *found = NULL;
     for (int k = 0; k < KINDS; ++k) {
-        if (strcmp(kinds[k]->name, name) == 0) {
-            return kinds[k];
+        if (strcmp(kinds[k]->name, name) == 0 &&
+            (found == NULL || kinds[k]->of_sweeps == of_sweeps)) {
+            found = kinds[k];
         }
     }
-    return NULL;
+    return found;
 }
 
 bb_status bb_plot_check(const char *kind)
@@ -46,7 +52,7 @@ bb_status bb_plot_check(const char *kind)
     for (int k = 0; k < KINDS; ++k) {
         bb_suggestion_consider(kind, kinds[k]->name, &distance, &nearest);
     }
-    BB_REQUIRE(find_kind(kind) != NULL, BB_INVALID,
+    BB_REQUIRE(find_kind(kind, false) != NULL, BB_INVALID,
                "no kind of picture '%s'%s%s%s; 'bitbudget plot --list FILE' lists them", kind,
                nearest == NULL ? "" : " (did you mean ", nearest == NULL ? "" : nearest,
                nearest == NULL ? "" : "?)");
@@ -66,6 +72,9 @@ static bool holds_something(const bb_dataset *dataset)
 // What results lack for a kind, NULL for nothing.
 static const char *missing(const bb_plot_kind *kind, const bb_results *results)
 {
+    if (kind->of_sweeps != bb_swept_is(results)) {
+        return kind->of_sweeps ? "statistics" : "results over pipelines alone";
+    }
     for (int n = 0; n < BB_PLOT_NEEDS && kind->needs[n] != NULL; ++n) {
         if (!holds_something(bb_results_find(results, kind->needs[n]))) {
             return kind->needs[n];
@@ -78,7 +87,7 @@ bb_status bb_plot_draw(const bb_plot_scene *scene, const char *kind, bb_figure *
 {
     bb_status status = BB_OK;
     BB_TRY(bb_plot_check(kind));
-    const bb_plot_kind *row = find_kind(kind);
+    const bb_plot_kind *row = find_kind(kind, bb_swept_is(scene->results));
     const char *lack = missing(row, scene->results);
     BB_REQUIRE(lack == NULL, BB_INVALID,
                "no picture '%s' of this file: it has no numbers in /%s, expected %s", kind, lack,
@@ -86,6 +95,14 @@ bb_status bb_plot_draw(const bb_plot_scene *scene, const char *kind, bb_figure *
     BB_TRY(row->draw(scene, figure));
 done:
     return status;
+}
+
+bool bb_plot_gives(const bb_plot_scene *scene, int index, const char **name, const char **shows)
+{
+    const bool stands = index < KINDS;
+    *name = stands ? kinds[index]->name : NULL;
+    *shows = stands ? kinds[index]->shows : NULL;
+    return stands && missing(kinds[index], scene->results) == NULL;
 }
 
 bb_status bb_plot_list(const bb_plot_scene *scene, bb_text *out)
@@ -97,9 +114,11 @@ bb_status bb_plot_list(const bb_plot_scene *scene, bb_text *out)
         }
     }
     bool first = true;
+    const bool swept = bb_swept_is(scene->results);
     for (int k = 0; k < KINDS; ++k) {
         const char *lack = missing(kinds[k], scene->results);
-        if (lack != NULL) {
+        const bool twin = find_kind(kinds[k]->name, swept) != kinds[k];
+        if (lack != NULL && !twin) {
             BB_TRY(bb_text_add(out, "%s%-18s needs %s\n", first ? "not of this file:\n" : "",
                                kinds[k]->name, kinds[k]->remedy));
             first = false;

@@ -11,6 +11,9 @@
 typedef struct bb_plot_scene {
     const bb_results *results;       ///< all groups
     const bb_experiment *experiment; ///< NULL of a file that is none's, as of bench
+    const char *x, *y;               ///< swept keys, y also "pipeline"; NULL: the usual, as below
+    const char *pipeline;            ///< of heatmap and lines
+    const char *value;               ///< of heatmap and lines: dataset of /results
 } bb_plot_scene;
 
 enum { BB_PLOT_NEEDS = 5, BB_PLOT_MOST_PANELS = 12 };
@@ -22,10 +25,15 @@ typedef struct bb_plot_kind {
     const char *remedy;               ///< what gives them
     /// Fills the figure, whose height may be NaN: then as the picture is best.
     bb_status (*draw)(const bb_plot_scene *scene, bb_figure *figure);
+    bool of_sweeps; ///< of a collection; else of a single run
 } bb_plot_kind;
 
 /// All kinds; returns how many.
 bb_index bb_plot_kinds(const bb_plot_kind *const **out);
+
+/// Whether results give a kind, by its index from 0 on; `*name` and `*shows` are NULL beyond the
+/// last.
+bool bb_plot_gives(const bb_plot_scene *scene, int index, const char **name, const char **shows);
 
 /// Draws a kind. Errors: BB_INVALID (no such kind; the file lacks what it needs), BB_MEMORY, those
 /// of the kind.
@@ -52,6 +60,7 @@ void bb_plot_range(const double *numbers, bb_index count, double *low, double *h
 /// Rows by the file that they stand in.
 extern const bb_plot_kind bb_plot_pareto, bb_plot_price_against_bits, bb_plot_draws, bb_plot_psf,
     bb_plot_spectrum, bb_plot_tiles, bb_plot_budget, bb_plot_overlay, bb_plot_field, bb_plot_heat,
-    bb_plot_probes, bb_plot_latency, bb_plot_roofline;
+    bb_plot_probes, bb_plot_latency, bb_plot_roofline, bb_plot_choices, bb_plot_heatmap,
+    bb_plot_lines;
 
 #endif

@@ -290,7 +290,8 @@ const bb_plot_kind bb_plot_overlay = {
     "displacement over the wafer, and the error of the safe pipeline of fewest bytes",
     {"view/point_mm", "view/raw_nm", "view/field_width_mm", "view/wafer_radius_mm"},
     "a wafer file of 'bitbudget run' of this version",
-    draw_overlay};
+    draw_overlay,
+    false};
 
 // The field of the largest displacement.
 static double worst_field(const view *wafer, const double *raw)
@@ -374,7 +375,8 @@ const bb_plot_kind bb_plot_field = {
     "the field of the largest displacement: as it is, less its mean, and the error",
     {"view/point_mm", "view/raw_nm", "view/field_width_mm", "view/wafer_radius_mm"},
     "a wafer file of 'bitbudget run' of this version",
-    draw_field};
+    draw_field,
+    false};
 
 // The last temperatures of the file.
 static const bb_dataset *last_map(const bb_results *results, double *exposure)
@@ -467,7 +469,8 @@ const bb_plot_kind bb_plot_heat = {
     "temperature of the wafer in the last light step of the last scored exposure",
     {"temperature/x", "temperature/y", "view/wafer_radius_mm"},
     "a wafer file of 'bitbudget run --dump inputs' of this version",
-    draw_heat};
+    draw_heat,
+    false};
 
 // Probes of a file, as many as there are colours.
 typedef struct probes {
@@ -558,8 +561,6 @@ done:
     return status;
 }
 
-const bb_plot_kind bb_plot_probes = {"probes",
-                                     "temperatures of the probes over time",
-                                     {"probes/time_s"},
-                                     "a wafer file of a study with 'probes'",
-                                     draw_probes};
+const bb_plot_kind bb_plot_probes = {"probes",          "temperatures of the probes over time",
+                                     {"probes/time_s"}, "a wafer file of a study with 'probes'",
+                                     draw_probes,       false};

@@ -19,15 +19,14 @@ static void find_price_unit(const bb_experiment *experiment, char out[32])
                    start == NULL ? "1" : start + 1);
 }
 
-static bb_status write_file(const bb_sweep_collect_request *request,
-                            const bb_collection *collection, const bb_choices *choices)
+static bb_status build_results(const bb_sweep_collect_request *request,
+                               const bb_collection *collection, const bb_choices *choices,
+                               bb_results **out)
 {
     bb_status status = BB_OK;
     bb_results *results = NULL;
     bb_config *config = NULL;
     bb_problems problems = {0};
-    unsigned char *image = NULL;
-    bb_index bytes = 0;
     char unit[32];
     const bb_sweep *sweep = request->plan->sweep;
     find_price_unit(sweep->experiment, unit);
@@ -42,13 +41,28 @@ static bb_status write_file(const bb_sweep_collect_request *request,
     }
     BB_TRY(bb_results_note(results, "provenance", "sweep_plan", request->plan->text));
     BB_TRY(bb_provenance_end(results));
+    *out = results;
+    results = NULL;
+done:
+    bb_results_destroy(&results);
+    bb_config_destroy(&config);
+    bb_problems_release(&problems);
+    return status;
+}
+
+static bb_status write_file(const bb_sweep_collect_request *request,
+                            const bb_collection *collection, const bb_choices *choices)
+{
+    bb_status status = BB_OK;
+    bb_results *results = NULL;
+    unsigned char *image = NULL;
+    bb_index bytes = 0;
+    BB_TRY(build_results(request, collection, choices, &results));
     BB_TRY(bb_image_build(results, &image, &bytes));
     BB_TRY(bb_file_write(request->output, request->force, image, bytes));
 done:
     BB_RELEASE(&image);
     bb_results_destroy(&results);
-    bb_config_destroy(&config);
-    bb_problems_release(&problems);
     return status;
 }
 
@@ -76,6 +90,24 @@ static bb_status check_complete(const bb_sweep_collect_request *request,
                "there is",
                progress->open, request->plan->folder);
 done:
+    return status;
+}
+
+bb_status bb_sweep_collect_results(const bb_sweep_collect_request *request, bb_results **out)
+{
+    bb_status status = BB_OK;
+    bb_sweep_progress progress = {0};
+    bb_collection *collection = NULL;
+    bb_choices choices = {0};
+    BB_TRY(bb_sweep_progress_read(request->plan, &progress));
+    BB_TRY(check_complete(request, &progress));
+    BB_TRY(bb_collection_read(request->plan, &progress, &collection));
+    BB_TRY(bb_choices_find(collection, &choices));
+    BB_TRY(build_results(request, collection, &choices, out));
+done:
+    bb_choices_release(&choices);
+    bb_collection_destroy(&collection);
+    bb_sweep_progress_release(&progress);
     return status;
 }
 

@@ -193,6 +193,7 @@ bb_status bb_sweep_plan_open(const bb_experiment_table *experiments, const char 
     bb_sweep_plan *plan = NULL;
     char *path = NULL;
     json_t *object = NULL;
+    char *text = NULL;
     bb_problems problems = {0};
     *out = NULL;
     BB_TRY(bb_memory_printf(&path, "%s/plan.json", folder));
@@ -211,10 +212,14 @@ bb_status bb_sweep_plan_open(const bb_experiment_table *experiments, const char 
                "'%s' does not fit this program: %s", path, bb_text_string(&problems.lines));
     BB_TRY(status);
     BB_TRY(take_facts(object, plan));
+    text = json_dumps(object, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+    BB_REQUIRE(text != NULL, BB_MEMORY, "host memory exhausted: a plan");
+    BB_TRY(bb_memory_printf(&plan->text, "%s\n", text));
     *out = plan;
     plan = NULL;
 done:
     bb_problems_release(&problems);
+    free(text);
     json_decref(object);
     BB_RELEASE(&path);
     bb_sweep_plan_destroy(&plan);

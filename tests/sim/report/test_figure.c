@@ -23,11 +23,12 @@ static void texts_show_as_they_are(void **state)
 {
     (void)state;
     said(BB_FIGURE_SVG, "hp2_band-3", "set label 'hp2\\_band-3'\n");
-    said(BB_FIGURE_PDF, "a'b{c}^d@e&f~g\\h", "set label 'a''b\\{c\\}\\^d\\@e\\&f\\~g\\\\h'\n");
+    said(BB_FIGURE_PDF, "a'b{c}^d@e&f~g\\h", "set label 'a\\047b\\{c\\}\\^d\\@e\\&f\\~g\\\\h'\n");
     said(BB_FIGURE_PNG, "`touch x` \n\"$PATH\"", "set label '`touch x` ?\"$PATH\"'\n");
-    // A single quote is two to gnuplot; LaTeX closes a double quote by two single ones.
+    // Quotes by their numbers: gnuplot reads two in a row as one, but not four as two.
     said(BB_FIGURE_TEX, "50%_a'\\\"x",
-         "set label '\\fontsize{8}{9.6}\\selectfont 50\\%\\_a''\\textbackslash{}''''x'\n");
+         "set label '\\fontsize{8}{9.6}\\selectfont 50\\%\\_a{\\char39}\\textbackslash{}"
+         "{\\ttfamily\\char34}x'\n");
 }
 
 static void endings_name_formats(void **state)

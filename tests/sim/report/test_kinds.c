@@ -179,7 +179,7 @@ static void latencies_stand_in_their_bins(void **state)
     check_ok(bb_results_values(results, "latency/count", "1", "steps", "kind, bin_us", counts));
     check_ok(bb_results_axis(results, "worst/rank", "1", "rank", 2, ranks));
     check_ok(bb_results_values(results, "worst/latency_us", "us", "latency", "rank", worst));
-    const bb_plot_scene scene = {results, NULL};
+    const bb_plot_scene scene = {.results = results};
     make(&scene, "latency", &figure);
     has(&figure.data, "# kind 0\n# latency, lower edge of the bin [us], steps\n1 70\n2 2\n3 1\n");
     has(&figure.data, "# kind 1\n# latency, lower edge of the bin [us], steps\n1 30\n3 1\n");

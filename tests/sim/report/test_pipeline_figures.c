@@ -16,7 +16,8 @@ static program_run ran;
 
 static void draw(const char *kind, bb_figure_format format, bb_figure *out)
 {
-    const bb_plot_scene scene = {results, bb_experiment_find(&bb_experiments, "wafer")};
+    const bb_plot_scene scene = {.results = results,
+                                 .experiment = bb_experiment_find(&bb_experiments, "wafer")};
     *out = (bb_figure){.format = format, .width_cm = 8.5, .height_cm = NAN, .stem = "f"};
     check_ok(bb_plot_draw(&scene, kind, out));
 }
@@ -50,7 +51,8 @@ static void values_land_where_they_should(void **state)
 static void kinds_that_lack_something_say_what(void **state)
 {
     (void)state;
-    const bb_plot_scene scene = {results, bb_experiment_find(&bb_experiments, "wafer")};
+    const bb_plot_scene scene = {.results = results,
+                                 .experiment = bb_experiment_find(&bb_experiments, "wafer")};
     bb_figure figure = {.width_cm = 8.5};
     bb_text list = {0};
     check_fails(bb_plot_draw(&scene, "paretto", &figure), BB_INVALID, "did you mean pareto?");

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/command/source.h"
+
+#include "sim/output/reader.h"
+#include "sim/sweep/sweep_collect.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+static bb_status collect(const bb_options *options, const bb_experiment_table *experiments,
+                         const char *folder, bb_results **out)
+{
+    bb_status status = BB_OK;
+    bb_sweep_plan *plan = NULL;
+    BB_TRY(bb_sweep_plan_open(experiments, folder, &plan));
+    const bb_sweep_collect_request request = {.plan = plan,
+                                              .partial = true,
+                                              .within = NAN,
+                                              .argument_count = options->argument_count,
+                                              .arguments = options->arguments,
+                                              .threads = options->threads};
+    BB_TRY(bb_sweep_collect_results(&request, out));
+done:
+    bb_sweep_plan_destroy(&plan);
+    return status;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+bb_status bb_source_is_sweep(const char *path, bool *out)
+{
+    bb_status status = BB_OK;
+    bb_results *results = NULL;
+    *out = is_folder(path);
+    if (!*out) {
+        BB_TRY(bb_reader_read(path, &results));
+        *out = bb_results_note_text(results, "", "sweep_plan") != NULL;
+    }
+done:
+    bb_results_destroy(&results);
+    return status;
+}
+
+bb_status bb_source_read(const bb_options *options, const bb_experiment_table *experiments,
+                         const char *path, bb_results **out)
+{
+    // A file under its final name is whole, and locks fail on many cluster file systems.
+    (void)setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);
+    return is_folder(path) ? collect(options, experiments, path, out)
+                           : bb_reader_read_all(path, false, out);
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef BB_SIM_COMMAND_SOURCE_H
+#define BB_SIM_COMMAND_SOURCE_H
+
+#include "sim/experiment.h"
+#include "sim/options.h"
+#include "sim/output/results.h"
+
+/// Whether a path is a sweep's folder or collection. Errors: as of bb_reader_read, of other files.
+BB_CHECKED bb_status bb_source_is_sweep(const char *path, bool *out);
+
+/// Reads what a command is to look at: every group of a result file, or of a sweep's folder what
+/// 'sweep collect --partial' would write, in memory. Call it in a child process. Errors: BB_IO,
+/// BB_INVALID, BB_MEMORY. Owner of `*out`: the caller.
+BB_CHECKED bb_status bb_source_read(const bb_options *options,
+                                    const bb_experiment_table *experiments, const char *path,
+                                    bb_results **out);
+
+#endif

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/cloud.h"
+
+#include "core/memory.h"
+#include "sim/report/placement.h"
+#include "sim/report/plot.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { STYLE_BYTES = 64, HOVER_BYTES = 400 };
+
+static const double name_points = 7.0;
+
+void bb_cloud_release(bb_cloud *points)
+{
+    bb_text_release(&points->note);
+    BB_RELEASE(&points->names);
+    BB_RELEASE(&points->words);
+    BB_RELEASE(&points->costs);
+    BB_RELEASE(&points->x);
+    BB_RELEASE(&points->y);
+    BB_RELEASE(&points->drawn);
+    BB_RELEASE(&points->stairs);
+}
+
+bb_status bb_cloud_create(bb_index count, bb_cloud *out)
+{
+    bb_status status = BB_OK;
+    out->count = count;
+    BB_TRY(BB_ZEROED(count, &out->names));
+    BB_TRY(BB_ZEROED(count, &out->words));
+    BB_TRY(BB_ZEROED(count, &out->costs));
+    BB_TRY(BB_ZEROED(count, &out->x));
+    BB_TRY(BB_ZEROED(count, &out->y));
+    BB_TRY(BB_ZEROED(count, &out->drawn));
+done:
+    return status;
+}
+
+// What is not drawn, and why.
+static bb_status list_absent(bb_cloud *points)
+{
+    bb_status status = BB_OK;
+    for (bb_index p = 0; p < points->count; ++p) {
+        if (points->drawn[p]) {
+            continue;
+        }
+        const bool failed = !isfinite(points->costs[p].price);
+        BB_TRY(bb_text_add(&points->note, "%s%s (%s)",
+                           points->note.length == 0 ? "Not drawn: " : ", ", points->names[p],
+                           failed ? points->words[p] : "no bytes"));
+    }
+    if (points->note.length > 0) {
+        BB_TRY(bb_text_add(&points->note, ". "));
+    }
+    if (points->floor) {
+        BB_TRY(bb_text_add(&points->note, "On the lower edge: a price of 0 or below. "));
+    }
+done:
+    return status;
+}
+
+// Ranges, and points without a price onto the lower edge.
+static void set_ranges(bb_cloud *points)
+{
+    bb_plot_range(points->x, points->count, &points->low_x, &points->high_x);
+    bb_plot_range(points->y, points->count, &points->low_y, &points->high_y);
+    for (bb_index p = 0; p < points->count; ++p) {
+        points->floor = points->floor || (points->drawn[p] && points->y[p] <= 0.0);
+    }
+    points->low_y /= points->floor ? 3.0 : 1.0;
+    for (bb_index p = 0; p < points->count; ++p) {
+        points->y[p] = points->drawn[p] && points->y[p] <= 0.0 ? points->low_y : points->y[p];
+    }
+}
+
+bb_status bb_cloud_finish(bb_cloud *points)
+{
+    for (bb_index p = 0; p < points->count; ++p) {
+        points->drawn[p] =
+            isfinite(points->costs[p].price) && isfinite(points->x[p]) && points->x[p] > 0.0;
+        points->y[p] = points->drawn[p] ? points->costs[p].price : NAN;
+        points->x[p] = points->drawn[p] ? points->x[p] : NAN;
+    }
+    set_ranges(points);
+    return list_absent(points);
+}
+
+// A place on paper.
+static double across(const bb_cloud *points, double x)
+{
+    const double part = log(x / points->low_x) / log(points->high_x / points->low_x);
+    return points->axes.x_low + part * (points->axes.x_high - points->axes.x_low);
+}
+
+static double upward(const bb_cloud *points, double y)
+{
+    const double part = log(y / points->low_y) / log(points->high_y / points->low_y);
+    return points->axes.y_low + part * (points->axes.y_high - points->axes.y_low);
+}
+
+// What a reader of a page sees of a point under the pointer.
+static bb_status add_hovers(const bb_cloud *points, bb_figure *figure)
+{
+    bb_status status = BB_OK;
+    const double half = 0.15;
+    char text[HOVER_BYTES];
+    for (bb_index p = 0; p < points->count; ++p) {
+        if (points->drawn[p]) {
+            const double x = across(points, points->x[p]);
+            const double y = upward(points, points->y[p]);
+            (void)snprintf(text, sizeof text, "%s: %s %.4g, %s %.4g%s%s", points->names[p],
+                           points->price_name, points->costs[p].price, points->x_name, points->x[p],
+                           points->costs[p].takes_part ? "" : ", ",
+                           points->costs[p].takes_part ? "" : points->words[p]);
+            BB_TRY(bb_figure_hover(figure, (bb_figure_box){x - half, y - half, x + half, y + half},
+                                   text));
+        }
+    }
+done:
+    return status;
+}
+
+// Names beside the points, those of the front first.
+bb_status bb_cloud_write_names(const bb_cloud *points, bb_figure *figure)
+{
+    bb_status status = BB_OK;
+    bb_placement *places = NULL;
+    bb_index *who = NULL;
+    bb_index count = 0;
+    char style[STYLE_BYTES];
+    BB_TRY(BB_ZEROED(points->count, &places));
+    BB_TRY(BB_ZEROED(points->count, &who));
+    for (int pass = 0; pass < 2; ++pass) {
+        for (bb_index p = 0; p < points->count; ++p) {
+            if (points->drawn[p] && points->costs[p].front == (pass == 0)) {
+                who[count] = p;
+                places[count++] =
+                    (bb_placement){.x = across(points, points->x[p]),
+                                   .y = upward(points, points->y[p]),
+                                   .width = bb_figure_text_cm(points->names[p], name_points) + 0.06,
+                                   .height = 0.3};
+            }
+        }
+    }
+    BB_TRY(add_hovers(points, figure));
+    bb_placement_run(places, count, points->axes, points->stairs, points->stair_count);
+    for (bb_index i = 0; i < count; ++i) {
+        const bb_placement *place = &places[i];
+        if (place->far) {
+            BB_TRY(bb_text_add(&figure->script,
+                               "set arrow from screen %.5f,%.5f to screen %.5f,%.5f nohead "
+                               "linecolor '" BB_FIGURE_GREY "' linewidth 0.5\n",
+                               place->x / figure->width_cm, place->y / figure->height_cm,
+                               place->name_x / figure->width_cm,
+                               (place->name_y + (place->name_y < place->y ? 0.5 : -0.5) * 0.25) /
+                                   figure->height_cm));
+        }
+        (void)snprintf(style, sizeof style, "center front%s",
+                       points->costs[who[i]].front ? "" : " textcolor '#404040'");
+        BB_TRY(bb_figure_write(figure, place->name_x, place->name_y, points->names[who[i]],
+                               name_points, style));
+    }
+done:
+    BB_RELEASE(&places);
+    BB_RELEASE(&who);
+    return status;
+}
+
+// Axes, what stands along them, and the keys above.
+bb_status bb_cloud_set_axes(bb_cloud *points, const bb_figure_key *keys, bb_index key_count,
+                            bb_figure *figure)
+{
+    bb_status status = BB_OK;
+    bb_figure_box margins = {1.5, 1.0, 0.25, 0.2};
+    const double room = figure->width_cm - margins.x_low - 0.1;
+    margins.y_high += 0.3 * bb_figure_key_rows(keys, key_count, room);
+    BB_TRY(bb_figure_margins(figure, margins, &points->axes));
+    BB_TRY(bb_figure_name_axes(figure, points->axes, points->x_name, points->price_name));
+    BB_TRY(bb_text_add(&figure->script, "set grid linecolor '#d8d8d8' linewidth 0.5\n"));
+    BB_TRY(bb_figure_log_axis(figure, "x", points->low_x, points->high_x,
+                              points->axes.x_high - points->axes.x_low));
+    BB_TRY(bb_figure_log_axis(figure, "y", points->low_y, points->high_y,
+                              points->axes.y_high - points->axes.y_low));
+    BB_TRY(bb_figure_write_keys(figure, keys, key_count, points->axes));
+done:
+    return status;
+}
+
+static bb_status add_block(const bb_cloud *points, const char *name, const char *columns,
+                           bool (*belongs)(const bb_cloud *points, bb_index p), bb_figure *figure)
+{
+    bb_status status = BB_OK;
+    bb_index count = 0;
+    BB_TRY(bb_figure_block(figure, name, columns));
+    for (bb_index p = 0; p < points->count; ++p) {
+        if (points->drawn[p] && belongs(points, p)) {
+            BB_TRY(bb_text_add(&figure->data, "%.9g %.9g\n", points->x[p], points->y[p]));
+            ++count;
+        }
+    }
+    // A block of nothing would be none to gnuplot.
+    if (count == 0) {
+        BB_TRY(bb_text_add(&figure->data, "nan nan\n"));
+    }
+done:
+    return status;
+}
+
+static bool is_front(const bb_cloud *points, bb_index p)
+{
+    return points->costs[p].front;
+}
+
+static bool is_behind(const bb_cloud *points, bb_index p)
+{
+    return points->costs[p].takes_part && !points->costs[p].front;
+}
+
+static bool is_unsafe(const bb_cloud *points, bb_index p)
+{
+    return !points->costs[p].takes_part;
+}
+
+static bb_figure_box around(double x, double y, double other_x, double other_y)
+{
+    const double half = 0.03;
+    return (bb_figure_box){fmin(x, other_x) - half, fmin(y, other_y) - half,
+                           fmax(x, other_x) + half, fmax(y, other_y) + half};
+}
+
+// Point of the front that has the next more bytes, -1 at its end.
+static bb_index next_stair(const bb_cloud *points, double last)
+{
+    bb_index next = -1;
+    for (bb_index p = 0; p < points->count; ++p) {
+        if (points->drawn[p] && points->costs[p].front && points->x[p] > last &&
+            (next < 0 || points->x[p] < points->x[next])) {
+            next = p;
+        }
+    }
+    return next;
+}
+
+// The front as stairs: the lowest price that so many bytes give.
+static bb_status add_stairs(bb_cloud *points, bb_figure *figure)
+{
+    bb_status status = BB_OK;
+    bb_index last = -1;
+    BB_TRY(BB_ZEROED(2 * points->count, &points->stairs));
+    BB_TRY(bb_figure_block(figure, "stairs", "the front from few bytes to many"));
+    for (bb_index p = next_stair(points, 0.0); p >= 0; p = next_stair(points, points->x[p])) {
+        BB_TRY(bb_text_add(&figure->data, "%.9g %.9g\n", points->x[p], points->y[p]));
+        if (last >= 0) {
+            const double x = across(points, points->x[p]);
+            const double y = upward(points, points->y[last]);
+            points->stairs[points->stair_count++] =
+                around(across(points, points->x[last]), y, x, y);
+            points->stairs[points->stair_count++] = around(x, y, x, upward(points, points->y[p]));
+        }
+        last = p;
+    }
+    BB_TRY(bb_text_add(&figure->data, last >= 0 ? "" : "nan nan\n"));
+done:
+    return status;
+}
+
+bb_status bb_cloud_draw_front(bb_cloud *points, const bb_results *results,
+                              const bb_figure_key keys[3], const char *note, bb_figure *figure)
+{
+    bb_status status = BB_OK;
+    const char columns[] = "operator [MB], price";
+    if (isnan(figure->height_cm)) {
+        figure->height_cm = 0.75 * figure->width_cm;
+    }
+    BB_TRY(bb_text_add(&points->note, "%s", note));
+    BB_TRY(bb_figure_begin(figure, results, points->note.length == 0 ? NULL : points->note.data));
+    BB_TRY(bb_cloud_set_axes(points, keys, 3, figure));
+    BB_TRY(add_stairs(points, figure));
+    BB_TRY(add_block(points, "front", columns, is_front, figure));
+    BB_TRY(add_block(points, "others", columns, is_behind, figure));
+    BB_TRY(add_block(points, "unsafe", columns, is_unsafe, figure));
+    BB_TRY(bb_cloud_write_names(points, figure));
+    BB_TRY(bb_text_add(
+        &figure->script,
+        "plot data index 'stairs' using 1:2 with steps linecolor '" BB_FIGURE_VERMILION
+        "' linewidth 1, \\\n"
+        "  data index 'front' using 1:2 with points pointtype 7 pointsize 0.6 linecolor "
+        "'" BB_FIGURE_VERMILION "', \\\n"
+        "  data index 'others' using 1:2 with points pointtype 6 pointsize 0.6 linecolor "
+        "'" BB_FIGURE_BLUE "', \\\n"
+        "  data index 'unsafe' using 1:2 with points pointtype 2 pointsize 0.6 linecolor "
+        "'" BB_FIGURE_BLACK "'\n"));
+done:
+    return status;
+}

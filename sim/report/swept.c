@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/swept.h"
+
+#include "core/memory.h"
+
+#include <gsl/gsl_sort.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PATH_BYTES = 160 };
+
+bool bb_swept_is(const bb_results *results)
+{
+    return bb_results_note_text(results, "", "sweep_plan") != NULL;
+}
+
+static bb_status create_key(const bb_results *results, const bb_dataset *dataset, bb_index points,
+                            bb_swept_key *out)
+{
+    bb_status status = BB_OK;
+    out->name = dataset->name;
+    out->path = bb_results_note_text(results, dataset->name, "key");
+    out->unit = dataset->is_text ? "" : dataset->unit;
+    out->is_text = dataset->is_text;
+    BB_TRY(BB_ZEROED(dataset->count, &out->numbers));
+    BB_TRY(BB_ZEROED(dataset->count, &out->texts));
+    BB_TRY(BB_ZEROED(points, &out->places));
+done:
+    return status;
+}
+
+// Where a point stands along the only axis of a key's dataset.
+static bb_index along(const bb_dataset *points, bb_index point, int axis)
+{
+    for (int a = points->rank - 1; a > axis; --a) {
+        point /= points->shape[a];
+    }
+    return point % points->shape[axis];
+}
+
+static bb_index find_text(const bb_swept_key *key, const char *text)
+{
+    bb_index i = 0;
+    while (i < key->count && strcmp(key->texts[i], text) != 0) {
+        ++i;
+    }
+    return i;
+}
+
+static void gather_values(const bb_dataset *dataset, bb_swept_key *out)
+{
+    for (bb_index i = 0; dataset->is_text && i < dataset->count; ++i) {
+        const bb_index place = find_text(out, dataset->texts[i]);
+        out->texts[place] = dataset->texts[i];
+        out->numbers[place] = (double)place;
+        out->count += place == out->count;
+    }
+    if (dataset->is_text) {
+        return;
+    }
+    memcpy(out->numbers, dataset->numbers, (size_t)dataset->count * sizeof *out->numbers);
+    gsl_sort(out->numbers, 1, (size_t)dataset->count);
+    for (bb_index i = 0; i < dataset->count; ++i) {
+        if (i == 0 || out->numbers[i] > out->numbers[out->count - 1]) {
+            out->numbers[out->count++] = out->numbers[i];
+        }
+    }
+}
+
+static bb_index place_of(const bb_swept_key *key, double number)
+{
+    bb_index low = 0;
+    bb_index high = key->count;
+    while (high - low > 1) {
+        const bb_index middle = (low + high) / 2;
+        if (key->numbers[middle] <= number) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static bb_status fill_key(const bb_dataset *points, const bb_dataset *dataset, bb_swept_key *out)
+{
+    bb_status status = BB_OK;
+    int axis = 0;
+    while (axis < points->rank && strcmp(points->axes[axis], dataset->axes[0]) != 0) {
+        ++axis;
+    }
+    BB_REQUIRE(axis < points->rank && dataset->count == points->shape[axis], BB_IO,
+               "a collection whose key %s is over %s, expected an axis of /results/point",
+               dataset->name, dataset->axes[0]);
+    gather_values(dataset, out);
+    out->ranges = !out->is_text && out->count > BB_SWEPT_MOST_VALUES;
+    const double low = out->numbers[0];
+    const double step = (out->numbers[out->count - 1] - low) / BB_SWEPT_RANGES;
+    for (bb_index p = 0; p < points->count; ++p) {
+        const bb_index i = along(points, p, axis);
+        if (out->is_text) {
+            out->places[p] = find_text(out, dataset->texts[i]);
+        } else if (out->ranges) {
+            const double place = floor((dataset->numbers[i] - low) / step);
+            out->places[p] = (bb_index)fmin(place, BB_SWEPT_RANGES - 1.0);
+        } else {
+            out->places[p] = place_of(out, dataset->numbers[i]);
+        }
+    }
+    if (out->ranges) {
+        out->count = BB_SWEPT_RANGES;
+        for (bb_index r = 0; r < out->count; ++r) {
+            out->numbers[r] = low + ((double)r + 0.5) * step;
+        }
+    }
+done:
+    return status;
+}
+
+static bool is_key(const bb_results *results, const bb_dataset *dataset)
+{
+    return dataset->group[0] == '\0' && dataset->rank == 1 && dataset->count > 0 &&
+           bb_results_note_text(results, dataset->name, "key") != NULL;
+}
+
+static bb_status read_keys(const bb_dataset *points, bb_swept *out)
+{
+    bb_status status = BB_OK;
+    const bb_results *results = out->results;
+    bb_index count = 0;
+    for (bb_index d = 0; d < bb_results_count(results); ++d) {
+        count += is_key(results, bb_results_dataset(results, d));
+    }
+    BB_TRY(BB_ZEROED(count, &out->keys));
+    // In the order of the axes, and of names along one.
+    for (int a = 0; a < points->rank; ++a) {
+        for (bb_index d = 0; d < bb_results_count(results); ++d) {
+            const bb_dataset *dataset = bb_results_dataset(results, d);
+            if (is_key(results, dataset) && strcmp(dataset->axes[0], points->axes[a]) == 0) {
+                bb_swept_key *key = &out->keys[out->key_count++];
+                BB_TRY(create_key(results, dataset, out->point_count, key));
+                BB_TRY(fill_key(points, dataset, key));
+            }
+        }
+    }
+done:
+    return status;
+}
+
+static const double *statistic(const bb_results *results, const char *name, bb_index count)
+{
+    char path[PATH_BYTES];
+    (void)snprintf(path, sizeof path, "statistics/%s", name);
+    const bb_dataset *dataset = bb_results_find(results, path);
+    const bool fits = dataset != NULL && !dataset->is_text && dataset->count == count;
+    return fits ? dataset->numbers : NULL;
+}
+
+// Index along the points of the one with a number of the plan's.
+static bb_index find_point(const bb_dataset *points, double number)
+{
+    for (bb_index p = 0; p < points->count; ++p) {
+        if (points->numbers[p] == number) {
+            return p;
+        }
+    }
+    return -1;
+}
+
+static bb_status read_choices(const bb_dataset *points, bb_swept *out)
+{
+    bb_status status = BB_OK;
+    enum { COLUMNS = 9 };
+    static const char *const names[COLUMNS] = {
+        "points",     "points_failed",  "share_failed_bound", "price_median", "price_p99",
+        "price_most", "bits_per_value", "operator_bytes",     "worst_point"};
+    const double *columns[COLUMNS];
+    const bb_dataset *who = bb_results_find(out->results, "statistics/choice_pipeline");
+    const bb_dataset *how = bb_results_find(out->results, "statistics/setting");
+    BB_REQUIRE(who != NULL && who->is_text && how != NULL && how->is_text &&
+                   how->count == who->count,
+               BB_IO, "a collection without /statistics: no point is done");
+    for (int c = 0; c < COLUMNS; ++c) {
+        columns[c] = statistic(out->results, names[c], who->count);
+        BB_REQUIRE(columns[c] != NULL, BB_IO, "a collection without /statistics/%s", names[c]);
+    }
+    BB_TRY(BB_ZEROED(who->count, &out->choices));
+    out->choice_count = who->count;
+    for (bb_index i = 0; i < who->count; ++i) {
+        bb_swept_choice *choice = &out->choices[i];
+        *choice = (bb_swept_choice){.pipeline = who->texts[i],
+                                    .setting = how->texts[i],
+                                    .points = columns[0][i],
+                                    .failed = columns[1][i],
+                                    .failure_bound = columns[2][i],
+                                    .price_median = columns[3][i],
+                                    .price_p99 = columns[4][i],
+                                    .price_most = columns[5][i],
+                                    .bits = columns[6][i],
+                                    .bytes = columns[7][i],
+                                    .worst_point = find_point(points, columns[8][i])};
+        BB_TRY(bb_memory_printf(&choice->name, "%s%s%s", choice->pipeline,
+                                choice->setting[0] == '\0' ? "" : ", ", choice->setting));
+        BB_TRY(bb_memory_printf(&choice->count, "%.0f/%.0f", choice->failed, choice->points));
+    }
+done:
+    return status;
+}
+
+bb_status bb_swept_read(const bb_results *results, const bb_experiment *experiment, bb_swept *out)
+{
+    bb_status status = BB_OK;
+    *out = (bb_swept){.results = results,
+                      .experiment = experiment,
+                      .pipelines = bb_results_find(results, "pipeline")};
+    const bb_dataset *points = bb_results_find(results, "results/point");
+    BB_REQUIRE(experiment != NULL && points != NULL && !points->is_text && out->pipelines != NULL &&
+                   out->pipelines->is_text,
+               BB_IO, "a collection without experiment, points or pipelines");
+    out->point_count = points->count;
+    BB_TRY(read_keys(points, out));
+    BB_TRY(read_choices(points, out));
+done:
+    if (status != BB_OK) {
+        bb_swept_release(out);
+    }
+    return status;
+}
+
+void bb_swept_release(bb_swept *swept)
+{
+    for (bb_index k = 0; k < swept->key_count; ++k) {
+        BB_RELEASE(&swept->keys[k].numbers);
+        BB_RELEASE(&swept->keys[k].texts);
+        BB_RELEASE(&swept->keys[k].places);
+    }
+    for (bb_index i = 0; swept->choices != NULL && i < swept->choice_count; ++i) {
+        BB_RELEASE(&swept->choices[i].name);
+        BB_RELEASE(&swept->choices[i].count);
+    }
+    BB_RELEASE(&swept->keys);
+    BB_RELEASE(&swept->choices);
+    swept->key_count = swept->choice_count = 0;
+}
+
+bb_index bb_swept_find_key(const bb_swept *swept, const char *name)
+{
+    for (bb_index k = 0; k < swept->key_count; ++k) {
+        if (strcmp(swept->keys[k].name, name) == 0 || strcmp(swept->keys[k].path, name) == 0) {
+            return k;
+        }
+    }
+    return -1;
+}
+
+bool bb_swept_is_own(const bb_swept_key *key)
+{
+    static const char first[] = "pipelines.";
+    return strncmp(key->path, first, sizeof first - 1) == 0;
+}
+
+// Items a point has in a dataset of /results: 1, or as many as pipelines; 0 of others.
+static bb_index items_of(const bb_swept *swept, const bb_dataset *dataset)
+{
+    const bb_index pipelines = swept->pipelines->count;
+    const bool paired = dataset != NULL && dataset->rank > 0 &&
+                        strcmp(dataset->axes[dataset->rank - 1], "pipeline") == 0;
+    const bb_index items = paired ? pipelines : 1;
+    return dataset != NULL && dataset->count == swept->point_count * items ? items : 0;
+}
+
+static const bb_dataset *dataset_of(const bb_swept *swept, const char *name)
+{
+    char path[PATH_BYTES];
+    (void)snprintf(path, sizeof path, "results/%s", name);
+    return bb_results_find(swept->results, path);
+}
+
+bool bb_swept_finished(const bb_swept *swept, bb_index point, bb_index pipeline)
+{
+    const bb_dataset *dataset = dataset_of(swept, "status");
+    const bb_index items = items_of(swept, dataset);
+    return items > 0 && dataset->is_text &&
+           strcmp(dataset->texts[point * items + (items > 1 ? pipeline : 0)], "ok") == 0;
+}
+
+const char *bb_swept_state(const bb_swept *swept, bb_index point)
+{
+    const bb_dataset *dataset = dataset_of(swept, "point_status");
+    const bool fits = dataset != NULL && dataset->is_text && dataset->count == swept->point_count;
+    return fits ? dataset->texts[point] : "";
+}
+
+static double stored(const bb_swept *swept, const char *name, bb_index point, bb_index pipeline)
+{
+    const bb_dataset *dataset = dataset_of(swept, name);
+    const bb_index items = items_of(swept, dataset);
+    return items == 0 || dataset->is_text
+               ? NAN
+               : dataset->numbers[point * items + (items > 1 ? pipeline : 0)];
+}
+
+static double price_of(const bb_swept *swept, bb_index point, bb_index pipeline)
+{
+    double largest = NAN;
+    if (stored(swept, "draws", point, pipeline) > 1.0) {
+        return stored(swept, "price_worst", point, pipeline);
+    }
+    for (bb_index i = 0; i < swept->experiment->price_count; ++i) {
+        const char *name = swept->experiment->prices[i];
+        if (dataset_of(swept, name) != NULL) {
+            const double price = stored(swept, name, point, pipeline);
+            if (isnan(price)) {
+                return NAN;
+            }
+            largest = isnan(largest) ? price : fmax(largest, price);
+        }
+    }
+    return largest;
+}
+
+double bb_swept_number(const bb_swept *swept, const char *name, bb_index point, bb_index pipeline)
+{
+    if (!bb_swept_finished(swept, point, pipeline)) {
+        return NAN;
+    }
+    return strcmp(name, "price") == 0 ? price_of(swept, point, pipeline)
+                                      : stored(swept, name, point, pipeline);
+}
+
+bool bb_swept_has(const bb_swept *swept, const char *name)
+{
+    const bb_dataset *dataset = dataset_of(swept, name);
+    return strcmp(name, "price") == 0 || (items_of(swept, dataset) > 0 && !dataset->is_text);
+}
+
+bb_status bb_swept_add_value(const bb_swept_key *key, bb_index value, bb_text *out)
+{
+    return key->is_text ? bb_text_add(out, "%s", key->texts[value])
+                        : bb_text_add(out, "%.4g", key->numbers[value]);
+}
+
+bb_status bb_swept_describe(const bb_swept *swept, bb_index point, bb_text *out)
+{
+    bb_status status = BB_OK;
+    for (bb_index k = 0; k < swept->key_count; ++k) {
+        const bb_swept_key *key = &swept->keys[k];
+        BB_TRY(bb_text_add(out, "%s%s %s", k == 0 ? "" : ", ", key->name,
+                           key->ranges ? "about " : ""));
+        BB_TRY(bb_swept_add_value(key, key->places[point], out));
+    }
+done:
+    return status;
+}
+
+bb_index bb_swept_best(const bb_swept *swept, double within)
+{
+    bb_index best = -1;
+    for (bb_index i = 0; i < swept->choice_count; ++i) {
+        const bb_swept_choice *choice = &swept->choices[i];
+        const bool kept = choice->failed == 0.0 && !(choice->price_most > within);
+        const bb_swept_choice *other = best < 0 ? NULL : &swept->choices[best];
+        if (kept && (other == NULL || choice->bytes < other->bytes ||
+                     (choice->bytes == other->bytes && choice->price_most < other->price_most))) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+bool bb_swept_is_front(const bb_swept *swept, bb_index choice)
+{
+    const bb_swept_choice *own = &swept->choices[choice];
+    bool front = own->failed == 0.0;
+    for (bb_index i = 0; i < swept->choice_count; ++i) {
+        const bb_swept_choice *other = &swept->choices[i];
+        front = front && !(other->failed == 0.0 && other->price_most <= own->price_most &&
+                           other->bytes <= own->bytes &&
+                           (other->price_most < own->price_most || other->bytes < own->bytes));
+    }
+    return front;
+}
+
+bb_status bb_swept_answer(const bb_swept *swept, double within, bb_text *out)
+{
+    bb_status status = BB_OK;
+    const char *price = swept->experiment->price_name;
+    const bb_index best = bb_swept_best(swept, within);
+    bb_index safe = 0;
+    for (bb_index i = 0; i < swept->choice_count; ++i) {
+        safe += swept->choices[i].failed == 0.0;
+    }
+    BB_TRY(bb_text_add(out, "%td of %td choices finish at every condition.", safe,
+                       swept->choice_count));
+    if (best < 0) {
+        BB_TRY(isnan(within)
+                   ? BB_OK
+                   : bb_text_add(out, " None keeps %s %g at every condition.", price, within));
+        goto done;
+    }
+    const bb_swept_choice *choice = &swept->choices[best];
+    BB_TRY(bb_text_add(out, " Fewest bytes"));
+    if (!isnan(within)) {
+        BB_TRY(bb_text_add(out, " with %s of at most %g at every condition", price, within));
+    }
+    BB_TRY(bb_text_add(out, "%s: %s, %.4g MB, %s at worst %.3g", isnan(within) ? " of them" : "",
+                       choice->name, 1e-6 * choice->bytes, price, choice->price_most));
+    if (choice->worst_point >= 0) {
+        BB_TRY(bb_text_add(out, " ("));
+        BB_TRY(bb_swept_describe(swept, choice->worst_point, out));
+        BB_TRY(bb_text_add(out, ")"));
+    }
+    BB_TRY(bb_text_add(out, "."));
+done:
+    return status;
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reports in headless Chromium: no word on its console, every picture that shows has a size, the
+// table sorts, the page is no wider than a phone, and screenshots are not blank. Skipped, with a
+// sentence, where there is no Chromium.
+#include "tests/check.h"
+#include "tests/sim/fixture.h"
+#include "tests/sim/program.h"
+#include "tests/sim/report/sweep_fixture.h"
+
+#include <sys/stat.h>
+
+enum { SKIPPED = 77, COMMAND_BYTES = 2000, PAGE_BYTES = 1 << 23 };
+
+static bb_results *results;
+static program_run ran;
+static char page[PAGE_BYTES];
+
+#define CHROMIUM                                                                                   \
+    "timeout 100 chromium --headless --no-sandbox --disable-gpu --hide-scrollbars "                \
+    "--user-data-dir=$PWD/profile --enable-logging=stderr "
+
+// What a page says of itself, in the place of its last line.
+static const char probe[] =
+    "<script>\n"
+    "const shown = [...document.querySelectorAll('svg')].filter((s) => "
+    "getComputedStyle(s.parentNode).display !== 'none');\n"
+    "const empty = shown.filter((s) => !(s.getBoundingClientRect().width > 100 && "
+    "s.getBoundingClientRect().height > 30));\n"
+    "const cut = shown.filter((s) => s.getBoundingClientRect().right > innerWidth);\n"
+    "const hovers = document.querySelectorAll('svg rect title').length;\n"
+    "const body = document.querySelector('#table tbody');\n"
+    "const names = () => [...body.rows].map((r) => r.cells[0].textContent).join('|');\n"
+    "document.querySelectorAll('#table th button')[SORTED].click();\n"
+    "const first = names();\n"
+    "document.querySelectorAll('#table th button')[SORTED].click();\n"
+    "const wide = document.documentElement.scrollWidth > innerWidth;\n"
+    "const ids = [...document.querySelectorAll('[id]')].map((e) => e.id);\n"
+    "document.body.textContent = 'PROBE width ' + innerWidth + ' pictures ' + shown.length + "
+    "' empty ' + empty.length + ' cut ' + cut.length + ' hovers ' + (hovers > 0) + ' wide ' + wide "
+    "+ ' twice ' + (ids.length - new Set(ids).size) + ' markup ' + "
+    "document.querySelectorAll('img').length + ' up ' + first + ' down ' + names() + ' END';\n"
+    "</script></body>";
+
+static void make(const char *const arguments[PROGRAM_ARGUMENTS])
+{
+    program_call(arguments, &ran);
+    program_expect(&ran, 0, "");
+}
+
+// Writes NAME.probe.html: the page with the probe at its end, which sorts by a column.
+static void add_probe(const char *name, int column)
+{
+    char path[64];
+    char number[8];
+    (void)snprintf(path, sizeof path, "%s.html", name);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    const size_t length = fread(page, 1, sizeof page - 1, file);
+    (void)fclose(file);
+    page[length] = '\0';
+    char *end = strstr(page, "</body>");
+    assert_non_null(end);
+    *end = '\0';
+    (void)snprintf(path, sizeof path, "%s.probe.html", name);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fputs(page, file);
+    (void)snprintf(number, sizeof number, "%d", column);
+    for (const char *rest = probe; *rest != '\0';) {
+        const bool mark = strncmp(rest, "SORTED", 6) == 0;
+        (void)fputs(mark ? number : (const char[]){*rest, '\0'}, file);
+        rest += mark ? 6 : 1;
+    }
+    (void)fputs("</html>\n", file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static off_t size_of(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 ? about.st_size : 0;
+}
+
+static void look(const char *name, int width, const char *expected)
+{
+    char command[COMMAND_BYTES];
+    (void)snprintf(command, sizeof command,
+                   CHROMIUM "--window-size=%d,1400 --dump-dom file://$PWD/%s.probe.html > dom 2> "
+                            "log; grep -o 'PROBE.*END' dom",
+                   width, name);
+    if (system(command) != 0 || system("! grep CONSOLE log") != 0) {
+        assert_int_equal(system("tail -20 log; false"), 0);
+    }
+    FILE *file = fopen("dom", "r");
+    assert_non_null(file);
+    page[fread(page, 1, sizeof page - 1, file)] = '\0';
+    (void)fclose(file);
+    const char *found = strstr(page, "PROBE");
+    if (found == NULL || strstr(found, expected) == NULL) {
+        print_error("no '%s' in %.600s\n", expected, found == NULL ? "" : found);
+        fail();
+    }
+}
+
+// A page against one with nothing on it.
+static void shoot(const char *name, int width)
+{
+    char command[COMMAND_BYTES];
+    static const char blank[] = "echo '<!DOCTYPE html><title>blank</title>' > blank.html";
+    const char *const names[] = {"blank", name};
+    off_t sizes[2];
+    assert_int_equal(system(blank), 0);
+    for (int i = 0; i < 2; ++i) {
+        (void)snprintf(command, sizeof command,
+                       CHROMIUM "--window-size=%d,1400 --screenshot=$PWD/shot.png "
+                                "file://$PWD/%s.html > log 2>&1",
+                       width, names[i]);
+        (void)unlink("shot.png");
+        assert_int_equal(system(command), 0);
+        sizes[i] = size_of("shot.png");
+    }
+    assert_true(sizes[0] > 0);
+    assert_true(sizes[1] > 5 * sizes[0]);
+}
+
+static void sweeps_show_and_sort(void **state)
+{
+    (void)state;
+    make((const char *const[PROGRAM_ARGUMENTS]){"report", "s.h5", "-o", "s.html", "-q"});
+    // By the worst price: 0, 6e-6, 1e-3, 4e-3, 6e-3, and back.
+    add_probe("s", 4);
+    static const char said[] =
+        " pictures 3 empty 0 cut 0 hovers true wide false twice 0 markup 0 up reference|sp|"
+        "h'\"&lt;b&gt;&amp;3, width 0|h'\"&lt;b&gt;&amp;3, width 2|h'\"&lt;b&gt;&amp;3, width 4 "
+        "down h'\"&lt;b&gt;&amp;3, width 4|h'\"&lt;b&gt;&amp;3, width 2|";
+    look("s", 500, said);
+    look("s", 1200, said);
+    shoot("s", 500);
+    shoot("s", 1200);
+}
+
+static void runs_show_and_sort(void **state)
+{
+    (void)state;
+    make((const char *const[PROGRAM_ARGUMENTS]){"run", BB_SOURCE_DIR "/tests/configs/small/ao.yaml",
+                                                "solver.spectrum.matrix=true", "-o", "a.h5", "-q"});
+    make((const char *const[PROGRAM_ARGUMENTS]){"report", "a.h5", "-o", "a.html", "-q"});
+    // By the name: pareto, price-against-bits, psf, spectrum, tiles and budget.
+    add_probe("a", 0);
+    static const char said[] =
+        " pictures 6 empty 0 cut 0 hovers true wide false twice 0 markup 0 up dp again|hp2|hp3|"
+        "reference|sp down sp|reference|hp3|hp2|dp again END";
+    look("a", 500, said);
+    look("a", 1200, said);
+    shoot("a", 500);
+    shoot("a", 1200);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    // First the folder: leaving removes the one where the test is.
+    return fixture_enter() == 0 && sweep_fixture_write(&results) == BB_OK ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    bb_results_destroy(&results);
+    return fixture_leave();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sweeps_show_and_sort),
+        cmocka_unit_test(runs_show_and_sort),
+    };
+    if (system("command -v chromium gnuplot > /dev/null") != 0) {
+        print_message(
+            "skipped: reports are looked at by chromium and gnuplot, and one is absent\n");
+        return SKIPPED;
+    }
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

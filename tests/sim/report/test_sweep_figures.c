@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pictures and tables of a collected sweep: what stands where, by hand, and from the program.
+#include "sim/report/plot.h"
+#include "sim/report/swept.h"
+#include "tests/check.h"
+#include "tests/sim/fixture.h"
+#include "tests/sim/program.h"
+#include "tests/sim/report/sweep_fixture.h"
+
+static bb_results *results;
+static program_run ran;
+
+static bb_plot_scene scene_of(void)
+{
+    return (bb_plot_scene){.results = results,
+                           .experiment = bb_experiment_find(&bb_experiments, "ao")};
+}
+
+static void draw(const bb_plot_scene *scene, const char *kind, bb_figure *out)
+{
+    *out =
+        (bb_figure){.format = BB_FIGURE_SVG, .width_cm = 8.5, .height_cm = NAN, .stem = "picture"};
+    check_ok(bb_plot_draw(scene, kind, out));
+}
+
+static void has(const bb_text *text, const char *expected)
+{
+    if (strstr(bb_text_string(text), expected) == NULL) {
+        print_error("no '%s' in\n%s", expected, bb_text_string(text));
+        fail();
+    }
+}
+
+// Worst prices, the front of the safe ones alone, the choice that failed once as a cross.
+static void choices_land_where_they_should(void **state)
+{
+    (void)state;
+    bb_figure figure;
+    const bb_plot_scene scene = scene_of();
+    draw(&scene, "pareto", &figure);
+    has(&figure.data, "# stairs\n# the front from few bytes to many\n2 0.004\n4 6e-06\n8 ");
+    has(&figure.data, "# others\n# operator [MB], price\n3 0.006\n");
+    has(&figure.data, "# unsafe\n# operator [MB], price\n1 0.001\n");
+    has(&figure.script, "set label 'worst strehl loss'");
+    has(&figure.hovers, "<title>h&#39;&quot;&lt;b&gt;&amp;3, width 0: worst strehl loss 0.001, "
+                        "operator as stored [MB] 1, failed at some conditions</title>");
+    bb_figure_release(&figure);
+}
+
+// Cells of the pipeline whose own key is drawn; the failed one is grey and hatched.
+static void cells_land_where_they_should(void **state)
+{
+    (void)state;
+    bb_figure figure;
+    bb_plot_scene scene = scene_of();
+    draw(&scene, "heatmap", &figure);
+    has(&figure.data, "\n0 0 -0.5 0.5 -0.5 0.5 0x440154 0.001\n"
+                      "1 0 0.5 1.5 -0.5 0.5 0xb0b0b0 nan\n0 1 ");
+    has(&figure.data, "\n1 2 0.5 1.5 1.5 2.5 0xfde725 0.006\n");
+    has(&figure.data, "# hatch\n# lines across cells of failed points\n0.500 0.000\n1.000 0.500\n");
+    has(&figure.script, "Hatched: failed at a point there; grey: at");
+    has(&figure.script, "set label 'width [tiles]'");
+    has(&figure.hovers, "<title>r0_m 0.2, width 0, failed at 1 of 1</title>");
+    has(&figure.hovers, "<title>r0_m 0.2, width 4: strehl loss 0.006</title>");
+    bb_figure_release(&figure);
+    // Over all pipelines: the worst of the widths, hatched and coloured where one of them failed.
+    scene.y = "pipeline";
+    draw(&scene, "heatmap", &figure);
+    has(&figure.data, "\n0 2 -0.5 0.5 1.5 2.5 0x");
+    has(&figure.data, " 0.005\n1 2 0.5 1.5 1.5 2.5 0xfde725 0.006\n");
+    has(&figure.data, "points\n0.500 2.000\n");
+    has(&figure.script, "The worst (largest) over width.");
+    has(&figure.hovers, ": strehl loss 0.006, failed at 1 of 3</title>");
+    bb_figure_release(&figure);
+    // Of a ratio the least is the worst.
+    scene = scene_of();
+    scene.x = "pipelines." SWEEP_FIXTURE_NAME ".policy.width";
+    scene.y = "r0_m";
+    scene.pipeline = "sp";
+    scene.value = "compression_ratio";
+    draw(&scene, "heatmap", &figure);
+    has(&figure.data, "\n2 1 1.5 2.5 0.5 1.5 0x21918c 1\n");
+    has(&figure.script, "Pipeline sp.");
+    bb_figure_release(&figure);
+}
+
+static void lines_break_where_points_failed(void **state)
+{
+    (void)state;
+    bb_figure figure;
+    const bb_plot_scene scene = scene_of();
+    draw(&scene, "lines", &figure);
+    has(&figure.data, "# line 0\n# key, worst value; nan: none finished\n0.1 0.001\n0.2 nan\n");
+    has(&figure.data, "# failed 0\n# key, the lower edge where a point failed\n0.2 0.00");
+    has(&figure.data, "# failed 1\n# key, the lower edge where a point failed\nnan nan\n");
+    has(&figure.data, "# line 2\n# key, worst value; nan: none finished\n0.1 0.005\n0.2 0.006\n");
+    has(&figure.script, "set label 'width 0'");
+    bb_figure_release(&figure);
+}
+
+static void wrong_words_are_named(void **state)
+{
+    (void)state;
+    bb_figure figure = {.width_cm = 8.5, .height_cm = NAN};
+    bb_plot_scene scene = scene_of();
+    scene.x = "r0";
+    check_fails(bb_plot_draw(&scene, "heatmap", &figure), BB_INVALID, "--x r0, expected a swept");
+    scene.x = scene.y = "r0_m";
+    check_fails(bb_plot_draw(&scene, "lines", &figure), BB_INVALID, "--x and --y are both r0_m");
+    scene = scene_of();
+    scene.pipeline = "spp";
+    check_fails(bb_plot_draw(&scene, "lines", &figure), BB_INVALID, "(did you mean sp?)");
+    scene.pipeline = NULL;
+    scene.value = "status";
+    check_fails(bb_plot_draw(&scene, "lines", &figure), BB_INVALID, "--value status, expected");
+    check_fails(bb_plot_draw(&scene, "psf", &figure), BB_INVALID, "no picture 'psf' of this file");
+    bb_figure_release(&figure);
+}
+
+static void answers_name_the_worst_point(void **state)
+{
+    (void)state;
+    bb_swept swept;
+    bb_text text = {0};
+    check_ok(bb_swept_read(results, bb_experiment_find(&bb_experiments, "ao"), &swept));
+    check_ok(bb_swept_answer(&swept, NAN, &text));
+    assert_string_equal(text.data, "4 of 5 choices finish at every condition. Fewest bytes of "
+                                   "them: " SWEEP_FIXTURE_NAME ", width 2, 2 MB, strehl loss at "
+                                   "worst 0.004 (r0_m 0.2, width 2).");
+    bb_text_release(&text);
+    check_ok(bb_swept_answer(&swept, 1e-5, &text));
+    has(&text, "with strehl loss of at most 1e-05 at every condition: sp, 4 MB, ");
+    bb_text_release(&text);
+    assert_int_equal(bb_swept_best(&swept, -1.0), -1);
+    // What the pictures take as a price is what the statistics were made of.
+    for (bb_index i = 0; i < swept.choice_count; ++i) {
+        const bb_index worst = swept.choices[i].worst_point;
+        double largest = 0.0;
+        for (bb_index p = 0; p < 3; ++p) {
+            if (strcmp(swept.pipelines->texts[p], swept.choices[i].pipeline) == 0) {
+                largest = bb_swept_number(&swept, "price", worst, p);
+            }
+        }
+        check_relative(largest, swept.choices[i].price_most, 1e-12);
+    }
+    bb_swept_release(&swept);
+}
+
+static void call(const char *const more[6], int code, const char *expected)
+{
+    const char *arguments[PROGRAM_ARGUMENTS] = {NULL};
+    for (int i = 0; i < 6; ++i) {
+        arguments[i] = more[i];
+    }
+    program_call(arguments, &ran);
+    program_expect(&ran, code, expected);
+}
+
+static void program_shows_and_draws(void **state)
+{
+    (void)state;
+    call((const char *const[6]){"show", "s.h5"}, 0, "4 of 5 choices finish at every condition.");
+    call((const char *const[6]){"show", "s.h5", "--format", "csv"}, 0,
+         "pipeline,points,points_failed,share_failed_bound,price_median");
+    call((const char *const[6]){"show", "s.h5", "--within", "1e-9", "--format", "json"}, 0,
+         "with strehl loss of at most 1e-09 at every condition: reference");
+    call((const char *const[6]){"show", "s.h5", "s.h5"}, 2, "show it by itself");
+    call((const char *const[6]){"show", "s.h5", "--full"}, 2, "are of single runs");
+    call((const char *const[6]){"plot", "s.h5", "--list"}, 0, "heatmap  ");
+    call((const char *const[6]){"plot", "s.h5", "--kind", "heatmap", "-o", "a.svg"}, 0, "a.svg");
+    call((const char *const[6]){"plot", "s.h5", "--kind", "lines", "-o", "a.pdf"}, 0, "a.pdf");
+    call((const char *const[6]){"plot", "s.h5", "--kind", "pareto", "-o", "b.tex"}, 0, "b.tex");
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    // First the folder: leaving removes the one where the test is.
+    return fixture_enter() == 0 && sweep_fixture_write(&results) == BB_OK ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    bb_results_destroy(&results);
+    return fixture_leave();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(choices_land_where_they_should),
+        cmocka_unit_test(cells_land_where_they_should),
+        cmocka_unit_test(lines_break_where_points_failed),
+        cmocka_unit_test(wrong_words_are_named),
+        cmocka_unit_test(answers_name_the_worst_point),
+        cmocka_unit_test(program_shows_and_draws),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
