@@ -2,7 +2,10 @@
 #include "core/log.h"
 
 #include "core/clock.h"
+#include "core/thread.h"
 
+#include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,9 +14,26 @@
 
 static bb_log_level current_level = BB_LOG_NORMAL;
 
+enum { NAME_BYTES = 24, STEP_BYTES = 40, DEPTH = 4, LINE_BYTES = 128 };
+
+typedef struct job {
+    char name[NAME_BYTES];
+    char step[STEP_BYTES];
+    bb_index done, total;
+} job;
+
 static struct {
     bool drawn;          // a bar stands on the terminal's last line
     double last_seconds; // of the last bar or line
+    job jobs[DEPTH];     // [depth] each within a step of the one before
+    int depth;
+    double start_seconds; // of the outermost
+    double part;          // of the innermost one's present step that is done
+    double begin, end;    // of that step, which bb_log_progress_within is about
+    double step_reached;  // of the outermost one's present step, the most that was told
+    // Two texts, so that the one which a signal handler may read is never written.
+    char texts[2][LINE_BYTES];
+    volatile sig_atomic_t text;
 } progress;
 
 static void erase_bar(void)
@@ -73,41 +93,170 @@ void bb_log_detail(const char *format, ...)
     va_end(arguments);
 }
 
-static void draw_bar(const char *job, bb_index done, bb_index total)
+// Of the outermost job's present step. What a step does beside the jobs that it tells of is not
+// known: it never goes back.
+static double step_fraction(void)
 {
-    enum { WIDTH = 32 };
+    double fraction = progress.part;
+    for (int i = progress.depth - 1; i > 0; --i) {
+        fraction = ((double)progress.jobs[i].done + fraction) / (double)progress.jobs[i].total;
+    }
+    progress.step_reached = fmax(progress.step_reached, fmin(fraction, 1.0));
+    return progress.step_reached;
+}
+
+static void write_time(double seconds, char out[16])
+{
+    if (seconds < 120.0) {
+        (void)snprintf(out, 16, "%.0f s", seconds);
+    } else if (seconds < 7200.0) {
+        (void)snprintf(out, 16, "%.0f min", seconds / 60.0);
+    } else {
+        (void)snprintf(out, 16, "%.1f h", seconds / 3600.0);
+    }
+}
+
+// "12 s, 35 s left".
+static void write_times(double elapsed, double fraction, char out[48])
+{
+    char taken[16];
+    char left_over[16];
+    write_time(elapsed, taken);
+    write_time(elapsed * (1.0 - fraction) / fraction, left_over);
+    (void)snprintf(out, 48, "%s%s%s%s", taken, fraction > 0.0 ? ", " : "",
+                   fraction > 0.0 ? left_over : "", fraction > 0.0 ? " left" : "");
+}
+
+static void draw_bar(const char *state, double fraction, const char *times)
+{
+    enum { WIDTH = 16 };
     char bar[WIDTH + 1];
-    bb_index filled = done * WIDTH / total;
     memset(bar, '-', WIDTH);
-    memset(bar, '#', (size_t)filled);
+    memset(bar, '#', (size_t)(fraction * WIDTH));
     bar[WIDTH] = '\0';
-    (void)fprintf(stderr, "\r\033[K%-16s [%s] %3td %%", job, bar, 100 * done / total);
+    (void)fprintf(stderr, "\r\033[K%s [%s] %s", state, bar, times);
     (void)fflush(stderr);
     progress.drawn = true;
 }
 
-void bb_log_progress(const char *job, bb_index done, bb_index total)
+// Tells how far the outermost job is where it is time to.
+static void show(double now)
 {
-    bool terminal = isatty(STDERR_FILENO);
-    double now = bb_clock_seconds();
-    double interval = terminal ? 0.1 : 10.0;
-    if (current_level < BB_LOG_NORMAL || total <= 0) {
+    const job *outer = &progress.jobs[0];
+    const double elapsed = now - progress.start_seconds;
+    const double step = step_fraction();
+    const double fraction = ((double)outer->done + step) / (double)outer->total;
+    char state[LINE_BYTES];
+    char times[48];
+    if (current_level < BB_LOG_NORMAL || now - progress.last_seconds < 0.1) {
         return;
     }
-    if (done >= total) {
-        erase_bar();
-        return;
-    }
-    if (done == 0 && !terminal) {
-        progress.last_seconds = now;
-    }
-    if (now - progress.last_seconds < interval) {
+    const bool terminal = isatty(STDERR_FILENO);
+    if (terminal ? elapsed < 2.0 : now - progress.last_seconds < 10.0) {
         return;
     }
     progress.last_seconds = now;
-    if (terminal) {
-        draw_bar(job, done, total);
+    write_times(elapsed, fraction, times);
+    if (outer->step[0] == '\0') {
+        (void)snprintf(state, sizeof state, "%s: %td of %td", outer->name, outer->done,
+                       outer->total);
     } else {
-        bb_log_info("%s: %td of %td", job, done, total);
+        (void)snprintf(state, sizeof state, "%.36s: %.0f %%", bb_log_job(), floor(100.0 * step));
     }
+    if (terminal) {
+        draw_bar(state, fraction, times);
+    } else {
+        bb_log_info("%s, %s", state, times);
+    }
+}
+
+static void set_text(const char *text)
+{
+    const int other = 1 - (int)progress.text;
+    (void)snprintf(progress.texts[other], LINE_BYTES, "%s", text);
+    progress.text = other;
+}
+
+// The job of that name, on top of those around it; one that is not known begins.
+static job *find_job(const char *name, double now)
+{
+    for (int i = 0; i < progress.depth; ++i) {
+        if (strncmp(progress.jobs[i].name, name, NAME_BYTES - 1) == 0) {
+            progress.depth = i + 1;
+            return &progress.jobs[i];
+        }
+    }
+    progress.depth = progress.depth == DEPTH ? 1 : progress.depth + 1;
+    job *found = &progress.jobs[progress.depth - 1];
+    *found = (job){.total = 1};
+    (void)snprintf(found->name, sizeof found->name, "%s", name);
+    if (progress.depth == 1) {
+        progress.start_seconds = progress.last_seconds = now;
+    }
+    return found;
+}
+
+void bb_log_progress_step(const char *name, const char *step, bb_index done, bb_index total)
+{
+    const double now = bb_clock_seconds();
+    char text[LINE_BYTES];
+    if (total <= 0) {
+        return;
+    }
+    job *found = find_job(name, now);
+    const bool outermost = progress.depth == 1;
+    if (outermost && done < found->done) { // a new one of the same name
+        progress.start_seconds = progress.last_seconds = now;
+    }
+    found->done = done;
+    found->total = total;
+    (void)snprintf(found->step, sizeof found->step, "%s", step == NULL ? "" : step);
+    progress.part = progress.begin = 0.0;
+    progress.end = 1.0;
+    if (outermost) {
+        (void)snprintf(text, sizeof text, "%s%s%s (%td of %td)", found->name,
+                       step == NULL ? "" : " ", found->step, done + 1, total);
+        progress.step_reached = 0.0;
+        set_text(done < total ? text : "");
+    }
+    if (done >= total) {
+        --progress.depth;
+        progress.part = progress.depth > 0 ? progress.step_reached : 0.0;
+        if (outermost) {
+            erase_bar();
+        }
+        return;
+    }
+    show(now);
+}
+
+void bb_log_progress(const char *name, bb_index done, bb_index total)
+{
+    bb_log_progress_step(name, NULL, done, total);
+}
+
+void bb_log_progress_within(bb_index done, bb_index total)
+{
+    if (bb_thread_is_worker() || progress.depth == 0 || total <= 0) {
+        return;
+    }
+    progress.part = progress.begin + (progress.end - progress.begin) * (double)done / (double)total;
+    show(bb_clock_seconds());
+}
+
+void bb_log_progress_part(double begin, double end)
+{
+    progress.begin = begin;
+    progress.end = end;
+}
+
+const char *bb_log_job(void)
+{
+    return progress.texts[progress.text];
+}
+
+void bb_log_clear(void)
+{
+    erase_bar();
+    (void)fflush(stderr);
 }

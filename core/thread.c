@@ -39,6 +39,7 @@ static struct {
           .finish = PTHREAD_COND_INITIALIZER};
 
 static _Thread_local bool inside_loop;
+static _Thread_local bool is_worker;
 
 static void note_failure(loop *work, bb_index index, bb_status status)
 {
@@ -72,6 +73,7 @@ static void *serve(void *argument)
 {
     (void)argument;
     unsigned long seen = 0;
+    is_worker = true;
     pthread_mutex_lock(&pool.lock);
     for (;;) {
         while (pool.generation == seen && !pool.stopping) {
@@ -128,6 +130,11 @@ done:
 bb_index bb_threads_count(void)
 {
     return pool.worker_count + 1;
+}
+
+bool bb_thread_is_worker(void)
+{
+    return is_worker;
 }
 
 bb_index bb_threads_available(void)

@@ -8,6 +8,8 @@
 
 #include "core/status.h"
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -22,6 +24,9 @@ BB_CHECKED bb_status bb_threads_set(bb_index count);
 
 /// Threads that loops use; before bb_threads_set: 1.
 bb_index bb_threads_count(void);
+
+/// Whether the caller is one of the pool's threads, rather than the one that starts loops.
+bool bb_thread_is_worker(void);
 
 /// Online processors.
 bb_index bb_threads_available(void);

@@ -99,7 +99,10 @@ int bb_command_main(int argument_count, char **arguments, const bb_experiment_ta
             bb_status_set(BB_IO, __FILE__, __LINE__, "cannot write to stdout: %s", strerror(errno));
     }
     if (status != BB_OK && status != BB_DIFFERENT) { // that is the answer, and printed
-        (void)fprintf(stderr, "bitbudget: %s\n", bb_status_message());
+        const char *job = bb_log_job();
+        bb_log_clear();
+        (void)fprintf(stderr, "bitbudget: %s%s%s\n", bb_status_message(),
+                      job[0] == '\0' ? "" : ", while ", job);
         if (options.level == BB_LOG_VERBOSE || status == BB_INTERNAL) {
             (void)fputs(bb_status_trace_text(), stderr);
         }

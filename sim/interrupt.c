@@ -2,6 +2,7 @@
 #include "sim/interrupt.h"
 
 #include "core/disk_file.h"
+#include "core/log.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -69,6 +70,8 @@ static void leave(int number)
     say(number == SIGINT    ? "\nbitbudget: ended by SIGINT"
         : number == SIGTERM ? "\nbitbudget: ended by SIGTERM"
                             : "\nbitbudget: ended by SIGHUP");
+    say(bb_log_job()[0] == '\0' ? "" : " while ");
+    say(bb_log_job());
     say_phrase(": ", &loss);
     say_phrase("; ", &rest);
     say("\n");

@@ -297,12 +297,13 @@ static bb_status score(const ao_run *run, bb_ao_evaluation *const *evaluations,
     BB_TRY(BB_ZEROED(limit, &tasks));
     BB_TRY(BB_ZEROED(limit, &estimates));
     BB_TRY(list_estimates(run, evaluations, evaluation_count, tasks, estimates, &count));
+    bb_log_progress_step("scoring", "covariances", 0, count + 1);
     BB_TRY(bb_factor_device_score(run->problem->cmm, uses_device(run), count, tasks));
     for (bb_index i = 0; i < count; ++i) {
-        bb_log_progress("scoring", i, count);
+        bb_log_progress_step("scoring", estimates[i].evaluation->common.pipeline, i + 1, count + 1);
         BB_TRY(rate(run, estimates[i].target, tasks[i].cee, estimates[i].evaluation));
     }
-    bb_log_progress("scoring", count, count);
+    bb_log_progress("scoring", count + 1, count + 1);
 done:
     for (bb_index i = 0; tasks != NULL && i < limit; ++i) {
         BB_RELEASE(&tasks[i].cee);
@@ -350,10 +351,11 @@ static bb_status draw(const ao_run *run, bb_index p)
                      bb_ao_evaluation_headline(&run->evaluations[p]));
     }
     for (bb_index d = 1; compares && !promises && d < draws; ++d) {
-        bb_log_progress("drawing", p * draws + d, run->pipeline_count * draws);
+        bb_log_progress_step("drawing", run->pipelines[p].name, d - 1, draws - 1);
         factor_problem.draw = d;
         BB_TRY(draw_once(run, &factor_problem, p, &common->draws));
     }
+    bb_log_progress("drawing", 1, 1);
 done:
     return status;
 }
@@ -432,7 +434,7 @@ static bb_status solve_again(const ao_run *run, bb_index count)
         if (evaluation->common.outcome.kind != BB_OUTCOME_OK) {
             continue;
         }
-        bb_log_progress("solving again", i, count);
+        bb_log_progress_step("solving", again.common.pipeline, i, count);
         again.common = bb_evaluation_start(evaluation->common.pipeline);
         again.common.device = evaluation->common.device;
         BB_TRY(bb_factor_problem_solve(&run->factor_problem, &evaluation->level, again.r,
@@ -442,7 +444,7 @@ static bb_status solve_again(const ao_run *run, bb_index count)
                    evaluation->common.pipeline, bb_outcome_name(again.common.outcome.kind));
         bb_ao_evaluation_share(&again, run->study->correction, run->problem);
     }
-    bb_log_progress("solving again", count, count);
+    bb_log_progress("solving", count, count);
 done:
     return status;
 }
@@ -462,7 +464,7 @@ static bb_status solve_all(ao_run *run, const bb_run_options *options)
     }
     while (run->solved < run->pipeline_count) {
         const bb_index p = run->order[run->solved];
-        bb_log_progress("solving", run->solved, run->pipeline_count);
+        bb_log_progress_step("solving", run->pipelines[p].name, run->solved, run->pipeline_count);
         if (run->settled == 0 && bb_policy_describe(&run->pipelines[p].policy)->is_search) {
             BB_TRY(settle(run));
         }

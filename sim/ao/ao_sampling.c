@@ -224,7 +224,9 @@ bb_status bb_ao_sampling_run(const bb_ao_study *study, const bb_tomography *prob
     const bb_screen_size size = bb_frame_sampler_screen(sampler);
     bb_log_info("%td frames on screens of %td x %td points of %.3g m", samples.task.frames,
                 size.points, size.points, size.pixel_m);
+    bb_log_progress_step("scoring", "frames", 0, 1);
     BB_TRY(bb_monte_carlo_run(sampler, &samples.task));
+    bb_log_progress("scoring", 1, 1);
     BB_TRY(publish_strehl(&samples, results));
     BB_TRY(publish_frames(&samples, results));
 done:

@@ -83,6 +83,13 @@ static bb_index count_sides(const bb_factor_problem *problem)
     return count;
 }
 
+// Of the operations of a solution without refinement: the factorization.
+static double factor_share(const bb_factor_problem *problem)
+{
+    const bb_index n = problem->matrix->rows;
+    return bb_tile_cholesky_flops(n, 0) / bb_tile_cholesky_flops(n, count_sides(problem));
+}
+
 // One right-hand side, loaded and looked at.
 static bb_status load_side(const bb_matrix_source *side, double **out, bb_outcome *outcome)
 {
@@ -105,9 +112,15 @@ static bb_status solve_sides(const bb_factor_problem *problem, const bb_inverse 
 {
     bb_status status = BB_OK;
     bb_low_rank_update *update = NULL;
+    const double sides = (double)count_sides(problem);
+    double done = factor_share(problem);
+    bb_log_progress_part(done, done);
     BB_TRY(bb_low_rank_update_make(inverse, &problem->part, outcome, &update));
     for (bb_index t = 0; t < problem->target_count && outcome->kind == BB_OUTCOME_OK; ++t) {
         bb_index rows = problem->sides[t]->rows;
+        const double share = (1.0 - factor_share(problem)) * (double)rows / sides;
+        bb_log_progress_part(done, done + share);
+        done += share;
         BB_TRY(load_side(problem->sides[t], &r[t], outcome));
         if (outcome->kind != BB_OUTCOME_OK) {
             break;
@@ -277,6 +290,7 @@ static bb_status solve_scaled(const bb_factor_problem *problem, const bb_factor_
     spent->bytes += (double)bb_tile_matrix_bytes(factor);
     double encoded = bb_clock_seconds();
     spent->encode_seconds += encoded - begin;
+    bb_log_progress_part(0.0, factor_share(problem));
     BB_TRY(bb_tile_cholesky_factor(factor, pipeline->accumulate_k, &evaluation->outcome));
     note_factor(map, factor, &evaluation->factor);
     if (evaluation->outcome.kind == BB_OUTCOME_OK) {

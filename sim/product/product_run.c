@@ -366,12 +366,10 @@ bb_status bb_product_run(const void *study, const bb_run_options *options, bb_re
     product_run run = {0};
     BB_TRY(bb_product_dump_create(results, options->dump, &run.dump));
     BB_TRY(start(study, &run));
-    BB_TRY(run_pipeline(&run, run.reference));
-    for (bb_index p = 0; p < run.pipeline_count; ++p) {
-        bb_log_progress("computing", p, run.pipeline_count);
-        if (p != run.reference) {
-            BB_TRY(run_pipeline(&run, p));
-        }
+    for (bb_index i = 0; i < run.pipeline_count; ++i) { // the reference first
+        const bb_index p = i == 0 ? run.reference : i - (i <= run.reference);
+        bb_log_progress_step("computing", run.pipelines[p].name, i, run.pipeline_count);
+        BB_TRY(run_pipeline(&run, p));
     }
     bb_log_progress("computing", run.pipeline_count, run.pipeline_count);
     BB_TRY(publish(&run, results));

@@ -292,7 +292,8 @@ static bb_status draw(reconstructor_run *run)
         }
         for (factor_problem.draw = 1; factor_problem.draw < run->pipelines[p].draws;
              ++factor_problem.draw) {
-            bb_log_progress("drawing", factor_problem.draw, run->pipelines[p].draws);
+            bb_log_progress_step("drawing", run->pipelines[p].name, factor_problem.draw - 1,
+                                 run->pipelines[p].draws - 1);
             drawn = (estimate){.common = bb_evaluation_start(plain->common.pipeline), .trace = NAN};
             drawn.common.device = plain->common.device;
             BB_TRY(bb_factor_problem_solve(&factor_problem, &run->pipelines[p], &drawn.r,
@@ -301,6 +302,7 @@ static bb_status draw(reconstructor_run *run)
             bb_draws_add(draws, &drawn.common.outcome, drawn.trace);
             BB_RELEASE(&drawn.r);
         }
+        bb_log_progress("drawing", 1, 1);
     }
 done:
     BB_RELEASE(&drawn.r);
@@ -360,7 +362,7 @@ static bb_status solve(reconstructor_run *run, bb_results *results)
     bb_index solved = 0;
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         if (!promises(run, p)) {
-            bb_log_progress("solving", solved++, run->pipeline_count);
+            bb_log_progress_step("solving", run->pipelines[p].name, solved++, run->pipeline_count);
             BB_TRY(bb_factor_problem_solve(&run->factor_problem, &run->pipelines[p],
                                            &run->estimates[p].r, &run->estimates[p].common));
         }
@@ -371,7 +373,7 @@ static bb_status solve(reconstructor_run *run, bb_results *results)
     BB_TRY(score(run, run->estimates, run->pipeline_count));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         if (promises(run, p)) {
-            bb_log_progress("solving", solved++, run->pipeline_count);
+            bb_log_progress_step("solving", run->pipelines[p].name, solved++, run->pipeline_count);
             BB_TRY(keep_promise(run, p));
         }
     }

@@ -393,6 +393,7 @@ static bb_status run_field(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_i
         BB_TRY(apply(pass, exact, work));
     }
     for (bb_index t = 0; t < count; ++t) {
+        bb_log_progress_within(t + 1, count + 1); // the exact rows are made
         BB_TRY(run_task(pass, &tasks[t], &rows, &reference, work));
     }
 done:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solvers/factor/residual_covariance.h"
 
+#include "core/log.h"
 #include "core/memory.h"
 #include "core/thread.h"
 
@@ -130,6 +131,7 @@ bb_status bb_residual_covariance(const bb_matrix_source *cmm, bb_index count,
     BB_TRY(start(&work));
     for (work.begin = 0; work.begin < cmm->rows; work.begin += PANEL) {
         work.width = shorter(cmm->rows - work.begin, PANEL);
+        bb_log_progress_within(work.begin, cmm->rows);
         BB_TRY(bb_thread_ranges(cmm->rows, FILLED_ROWS, fill_rows, &work));
         BB_TRY(bb_thread_for(count * parts(work.most_rows, BLOCK) * parts(work.width, BLOCK),
                              multiply_block, &work));

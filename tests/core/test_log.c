@@ -3,6 +3,8 @@
 #include "tests/check.h"
 #include "tests/manual_clock.h"
 
+#include <fcntl.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 static char written[4096];
@@ -68,9 +70,117 @@ static void progress_is_silent_for_short_jobs(void **state)
     assert_string_equal(written, "");
     part_ns = 25000000;
     capture(BB_LOG_NORMAL, report_progress);
-    assert_non_null(strstr(written, "heating: 400 of 1000\n"));
-    assert_non_null(strstr(written, "heating: 800 of 1000\n"));
+    assert_non_null(strstr(written, "heating: 400 of 1000, 10 s, 15 s left\n"));
+    assert_non_null(strstr(written, "heating: 800 of 1000, 20 s, 5 s left\n"));
     assert_null(strstr(written, "1000 of 1000"));
+    manual_clock_stop();
+}
+
+// Step 3 of 8, a hundred parts of it.
+static void report_parts(void)
+{
+    bb_log_progress_step("solving", "hp1", 1, 8);
+    manual_clock_advance(part_ns);
+    bb_log_progress_step("solving", "hp2", 2, 8);
+    assert_string_equal(bb_log_job(), "solving hp2 (3 of 8)");
+    bb_log_progress_part(0.0, 0.5);
+    for (bb_index i = 0; i <= 100; ++i) {
+        manual_clock_advance(part_ns);
+        bb_log_progress_within(i, 100);
+    }
+    bb_log_progress_part(0.5, 1.0);
+    bb_log_progress_within(1, 10);
+    bb_log_progress_step("solving", "hp3", 3, 8);
+    bb_log_progress("solving", 8, 8);
+    assert_string_equal(bb_log_job(), "");
+}
+
+// The parts of a step count for what they are of it, and of all.
+static void progress_goes_on_within_a_step(void **state)
+{
+    (void)state;
+    manual_clock_start();
+    part_ns = 500000000; // after 40 s the 79th of 100 parts of half the step
+    capture(BB_LOG_NORMAL, report_parts);
+    assert_non_null(strstr(written, "solving hp2 (3 of 8): 9 %, 10 s, 28 s left\n"));
+    assert_non_null(strstr(written, "solving hp2 (3 of 8): 39 %, 40 s, 94 s left\n"));
+    capture(BB_LOG_QUIET, report_parts);
+    assert_string_equal(written, "");
+    manual_clock_stop();
+}
+
+// A job that is a part of another's step is not told of, and never takes it back.
+static void report_nested(void)
+{
+    for (bb_index i = 0; i < 2; ++i) {
+        bb_log_progress_step("solving", "hp2", i, 2);
+        for (bb_index k = 0; k <= 4; ++k) {
+            bb_log_progress("scoring", k, 4);
+            assert_non_null(strstr(bb_log_job(), "solving hp2"));
+            manual_clock_advance(part_ns);
+        }
+        bb_log_progress_within(1, 10); // less than was reached
+        manual_clock_advance(part_ns);
+        bb_log_progress_within(1, 10);
+    }
+    bb_log_progress("solving", 2, 2);
+}
+
+static void a_job_within_a_step_is_a_part_of_it(void **state)
+{
+    (void)state;
+    manual_clock_start();
+    part_ns = 5000000000;
+    capture(BB_LOG_NORMAL, report_nested);
+    assert_non_null(strstr(written, "solving hp2 (1 of 2): 50 %, 10 s, 30 s left\n"));
+    assert_non_null(strstr(written, "solving hp2 (1 of 2): 75 %, 25 s, "));
+    assert_null(strstr(written, ": 10 %"));
+    assert_null(strstr(written, "scoring"));
+    manual_clock_stop();
+}
+
+// The same with stderr as a terminal; `out` has what that showed.
+static void capture_terminal(void (*speak)(void))
+{
+    const int master = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
+    assert_true(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
+    const int slave = open(ptsname(master), O_RDWR | O_NOCTTY);
+    assert_true(slave >= 0);
+    const int kept = dup(STDERR_FILENO);
+    (void)dup2(slave, STDERR_FILENO);
+    bb_log_set_level(BB_LOG_NORMAL);
+    speak();
+    (void)dup2(kept, STDERR_FILENO);
+    (void)close(kept);
+    const ssize_t length = read(master, written, sizeof written - 1);
+    written[length > 0 ? length : 0] = '\0';
+    (void)close(slave);
+    (void)close(master);
+}
+
+static int count(const char *text)
+{
+    int found = 0;
+    for (const char *place = written; (place = strstr(place, text)) != NULL; ++place) {
+        ++found;
+    }
+    return found;
+}
+
+// A bar from 2 s on, ten times a second at most, and gone at the end.
+static void a_terminal_has_a_bar(void **state)
+{
+    (void)state;
+    manual_clock_start();
+    part_ns = 19000000; // 1.95 s
+    capture_terminal(report_parts);
+    assert_string_equal(written, "");
+    part_ns = 29000000; // 2.99 s
+    capture_terminal(report_parts);
+    assert_in_range(count("\r\033[Ksolving hp2 (3 of 8): "), 8, 10);
+    assert_non_null(strstr(written, ": 33 % [####------------] 2 s, 5 s left"));
+    const size_t length = strlen(written);
+    assert_true(length > 4 && strcmp(written + length - 4, "\r\033[K") == 0);
     manual_clock_stop();
 }
 
@@ -79,6 +189,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(levels_choose_what_is_written),
         cmocka_unit_test(progress_is_silent_for_short_jobs),
+        cmocka_unit_test(progress_goes_on_within_a_step),
+        cmocka_unit_test(a_job_within_a_step_is_a_part_of_it),
+        cmocka_unit_test(a_terminal_has_a_bar),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,6 +88,31 @@ static void ranges_cover_all(void **state)
     }
 }
 
+static atomic_int arrived;
+static atomic_int workers;
+
+static bb_status meet(void *context, bb_index index)
+{
+    (void)context;
+    (void)index;
+    atomic_fetch_add(&workers, bb_thread_is_worker());
+    atomic_fetch_add(&arrived, 1);
+    while (atomic_load(&arrived) < 2) {
+    }
+    return BB_OK;
+}
+
+// Two tasks that wait for each other are on two threads, of which one is the pool's.
+static void the_caller_is_no_worker(void **state)
+{
+    (void)state;
+    check_ok(bb_threads_set(2));
+    check_ok(bb_thread_for(2, meet, NULL));
+    assert_int_equal(atomic_load(&workers), 1);
+    assert_false(bb_thread_is_worker());
+    bb_threads_stop();
+}
+
 static void thread_counts_out_of_range_are_refused(void **state)
 {
     (void)state;
@@ -110,6 +135,7 @@ int main(void)
         cmocka_unit_test(failure_comes_back_with_its_message),
         cmocka_unit_test(nested_loops_run_on_their_thread),
         cmocka_unit_test(ranges_cover_all),
+        cmocka_unit_test(the_caller_is_no_worker),
         cmocka_unit_test(thread_counts_out_of_range_are_refused),
         cmocka_unit_test(blas_runs_on_one_thread),
     };

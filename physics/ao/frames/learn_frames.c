@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "physics/ao/frames/learn_frames.h"
 
+#include "core/log.h"
 #include "core/memory.h"
 #include "core/thread.h"
 
@@ -66,6 +67,7 @@ bb_status bb_learn_frames_draw(const bb_frame_sampler *sampler, uint64_t seed, u
     BB_TRY(BB_ALLOCATE(BB_LEARN_BATCHES, &made.source));
     BB_TRY(BB_ALLOCATE(n * size, &b.slopes));
     for (bb_index k = 0; k < BB_LEARN_BATCHES; ++k) {
+        bb_log_progress("drawing frames", k, BB_LEARN_BATCHES);
         b.first = first + (uint64_t)(k * size);
         b.covariance = made.values + k * n * n;
         BB_TRY(bb_thread_ranges(size, GRAIN, draw, &b));
@@ -73,6 +75,7 @@ bb_status bb_learn_frames_draw(const bb_frame_sampler *sampler, uint64_t seed, u
         made.views[k] = bb_view_matrix(b.covariance, n, n);
         made.source[k] = bb_matrix_source_dense(&made.views[k], "covariance of frames", "arcsec^2");
     }
+    bb_log_progress("drawing frames", BB_LEARN_BATCHES, BB_LEARN_BATCHES);
     *out = made;
     made = (bb_learn_frames){0};
 done:

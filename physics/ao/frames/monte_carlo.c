@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "physics/ao/frames/monte_carlo.h"
 
+#include "core/log.h"
 #include "core/memory.h"
 #include "core/thread.h"
 #include "physics/ao/ao_constants.h"
@@ -285,6 +286,7 @@ static bb_status run_batch(void *context, bb_index begin, bb_index end)
         numbers += task->estimate_count * stride;
         rate_screens(all, &timer.frame, numbers);
         BB_TRY(rate_mirrors(all, &timer, numbers + task->separation_count));
+        bb_log_progress_within(f + 1, task->frames); // batches are taken in order
     }
 done:
     release_bench(&timer);

@@ -13,6 +13,7 @@
 // columns are held at a time.
 #include "solvers/factor/tiles/tile_cholesky.h"
 
+#include "core/log.h"
 #include "core/memory.h"
 #include "core/thread.h"
 #include "precision/light_tiles.h"
@@ -268,7 +269,11 @@ static bb_status run_worker(void *context, bb_index worker)
     factoring *work = context;
     bb_index step = 0;
     bb_index first = 0; // task of the step
+    bb_index tasks = 0; // of all steps
     bool going = true;
+    for (bb_index k = 0; k < work->matrix->tile_rows; ++k) {
+        tasks += step_tasks(work, k);
+    }
     while (going) {
         bb_index task = atomic_fetch_add(&work->next, 1);
         while (step < work->matrix->tile_rows && task - first >= step_tasks(work, step)) {
@@ -276,6 +281,7 @@ static bb_status run_worker(void *context, bb_index worker)
         }
         going = step < work->matrix->tile_rows && !atomic_load(&work->stopped) &&
                 run_task(work, step, task - first, &work->workspaces[worker]);
+        bb_log_progress_within(task < tasks ? task : tasks, tasks);
     }
     return BB_OK;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The sweeps of tile_cholesky.h with a factored matrix.
+#include "core/log.h"
 #include "core/memory.h"
 #include "core/thread.h"
 #include "solvers/factor/tiles/tile_cholesky.h"
@@ -119,6 +120,7 @@ static bb_status sweep_block(void *context, bb_index index)
 done:
     BB_RELEASE(&x.narrow);
     BB_RELEASE(&x.scratch);
+    bb_log_progress_within(begin + rows, work->count);
     return status;
 }
 

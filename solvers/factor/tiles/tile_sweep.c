@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solvers/factor/tiles/tile_sweep.h"
 
+#include "core/log.h"
 #include "core/memory.h"
 #include "core/thread.h"
 #include "precision/scaling.h"
@@ -201,6 +202,7 @@ static bb_status sweep_block(void *context, bb_index index)
     load(&x, work->x + begin * factor->n);
     sweep(&x);
     store(&x, work->x + begin * factor->n);
+    bb_log_progress_within(begin + x.rows, work->count);
 done:
     bb_tile_workspace_release(&x.workspace);
     BB_RELEASE(&x.turned);

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a factorization and its solves tell of how far they are, and that nothing depends on it.
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/thread.h"
+#include "solvers/factor/tiles/tile_cholesky.h"
+#include "tests/solvers/dense.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { N = 200, TILE = 20, SIDES = 100, ROOM = 1 << 16 };
+
+static char written[ROOM];
+static atomic_llong slow_ns;
+
+// Eleven seconds pass whenever somebody looks, so that everything that may be told is.
+static int64_t look(void)
+{
+    return (int64_t)(atomic_fetch_add(&slow_ns, 11000000000) + 11000000000);
+}
+
+static bool sleep_not(int64_t ns)
+{
+    (void)ns;
+    return true;
+}
+
+// Factors and solves; `x` [SIDES][N] has the solution. What was logged is kept in `written`.
+static void solve(bb_log_level level, bb_index threads, double *x)
+{
+    static const bb_clock clock = {look, sleep_not};
+    const bb_tile_plan plan = {
+        .tile_size = TILE, .arithmetic = BB_VARIANT_HP1, .policy = {.kind = BB_POLICY_UNIFORM}};
+    double *a = dense_new(N * N);
+    bb_tile_matrix *matrix = NULL;
+    bb_outcome outcome = {0};
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    const int kept = dup(STDERR_FILENO);
+    dense_covariance(N, 20.0, 0.3, a);
+    dense_random(SIDES * N, 3, x);
+    const bb_view view = bb_view_matrix(a, N, N);
+    const bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
+    (void)fflush(stderr);
+    (void)dup2(fileno(file), STDERR_FILENO);
+    check_ok(bb_threads_set(threads));
+    bb_log_set_level(level);
+    bb_clock_set(&clock);
+    bb_log_progress_step("solving", "hp1", 0, 2);
+    check_ok(bb_tile_matrix_create(&source, NULL, &plan, &matrix));
+    bb_log_progress_part(0.0, 0.5);
+    check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
+    bb_log_progress_part(0.5, 1.0);
+    check_ok(bb_tile_cholesky_solve(matrix, SIDES, x));
+    bb_log_progress("solving", 2, 2);
+    bb_clock_set(NULL);
+    bb_threads_stop();
+    (void)fflush(stderr);
+    (void)dup2(kept, STDERR_FILENO);
+    (void)close(kept);
+    rewind(file);
+    written[fread(written, 1, sizeof written - 1, file)] = '\0';
+    (void)fclose(file);
+    bb_tile_matrix_destroy(&matrix);
+    BB_RELEASE(&a);
+}
+
+// On one thread every task of the factorization and every block of the solves is told of, in
+// percent that rise from the first to the last; 175 tasks and 4 blocks here.
+static void steps_rise_to_the_end(void **state)
+{
+    (void)state;
+    double *x = dense_new(SIDES * N);
+    double last = -1.0;
+    int lines = 0;
+    int below_half = 0;
+    solve(BB_LOG_NORMAL, 1, x);
+    for (const char *line = strstr(written, "solving hp1 (1 of 2): "); line != NULL;
+         line = strstr(line + 1, "solving hp1 (1 of 2): ")) {
+        const double percent = strtod(line + strlen("solving hp1 (1 of 2): "), NULL);
+        assert_true(percent >= last && percent <= 100.0);
+        last = percent;
+        ++lines;
+        below_half += percent < 50.0;
+    }
+    assert_true(last == 100.0);
+    assert_true(below_half >= 170 && lines - below_half >= 4);
+    BB_RELEASE(&x);
+}
+
+// Neither what is told nor who does it is in the numbers.
+static void the_bits_do_not_depend_on_it(void **state)
+{
+    (void)state;
+    double *told = dense_new(SIDES * N);
+    double *quiet = dense_new(SIDES * N);
+    solve(BB_LOG_QUIET, 1, quiet);
+    assert_string_equal(written, "");
+    for (bb_index threads = 1; threads <= 3; ++threads) {
+        solve(BB_LOG_NORMAL, threads, told);
+        assert_memory_equal(told, quiet, SIDES * N * sizeof *told);
+    }
+    BB_RELEASE(&told);
+    BB_RELEASE(&quiet);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_rise_to_the_end),
+        cmocka_unit_test(the_bits_do_not_depend_on_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
