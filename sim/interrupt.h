@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // SIGINT, SIGTERM and SIGHUP end the program at once, with exit code 130, 143 or 129, a line on
-// stderr that says what was being done and what is lost, and no temporary file left; a long measurement may ask for the
-// first of them to be noted instead. A reader that closes its end of a pipe ends nothing.
+// stderr that says what was being done and what is lost, and no temporary file left; a long
+// measurement may ask for the first of them to be noted instead. A reader that closes its end of a
+// pipe ends nothing.
 #ifndef BB_SIM_INTERRUPT_H
 #define BB_SIM_INTERRUPT_H
 
