@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 // Memory that is left to the rest of the machine.
 static const double MEMORY_SHARE = 0.9;
@@ -142,8 +143,11 @@ static void log_progress(shard *work)
     const bb_index ended = report->done + report->failed;
     const double now = bb_clock_seconds();
     const double rate = (double)ended / (now - work->start);
-    if (now - work->logged < 10.0) {
+    if (isatty(STDERR_FILENO)) {
         bb_log_progress("points", ended, work->queue_count);
+        return;
+    }
+    if (now - work->logged < 10.0) {
         return;
     }
     work->logged = now;
