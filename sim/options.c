@@ -44,7 +44,7 @@ static const bb_option table[] = {
      .bit = BB_OPTION_VERIFY, FLAG(verify)},
     {"fields", NULL, "list and draw the fields that a study of wafer exposes",
      .bit = BB_OPTION_FIELDS, FLAG(fields)},
-    {"machine", "FILE", "plan for the machine that FILE describes (configs/machines), not this one",
+    {"machine", "FILE", "plan for the machine that FILE describes (examples/machines), not this one",
      .words = "file", .bit = BB_OPTION_MACHINE, TEXT(machine)},
     {"energy", NULL, "repeat the work of each pipeline until a counter tells its joules (NVML, RAPL)",
      .bit = BB_OPTION_ENERGY, FLAG(energy)},

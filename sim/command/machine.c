@@ -51,7 +51,7 @@ bb_status bb_machine_load(const char *path, bb_problems *problems, bb_machine *o
     bb_arena arena = {0};
     bb_layers layers = {0};
     bb_node *tree = NULL;
-    description found;
+    description found = {0};
     BB_TRY(bb_layers_read(&arena, path, &layers, problems, &tree));
     if (tree != NULL) {
         BB_TRY(bb_binding_bind(&arena, &schema, tree, "", problems, &found));

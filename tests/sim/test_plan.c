@@ -290,7 +290,7 @@ static void what_it_lacks_is_refused(void **state)
 static void check_plans_for_another_machine(void **state)
 {
     (void)state;
-    static const char shipped[] = BB_SOURCE_DIR "/configs/machines/h200-node.yaml";
+    static const char shipped[] = BB_SOURCE_DIR "/examples/machines/h200-node.yaml";
     static const char study[] = BB_SOURCE_DIR "/configs/ao/mosaic-100368.yaml";
     const char *const fits[PROGRAM_ARGUMENTS] = {"check",     study,   "--device", "cuda",
                                                  "--machine", shipped, NULL};
