@@ -55,7 +55,13 @@ static bb_status collect_words(const bb_experiment_table *experiments, vocabular
         BB_TRY(bb_text_add(&out->benchmarks, "%s ", benchmarks[i].name));
     }
     for (bb_index i = 0; i < kind_count; ++i) {
-        BB_TRY(bb_text_add(&out->kinds, "%s ", kinds[i]->name));
+        bb_index first = 0; // a run's and a sweep's may have one name
+        while (strcmp(kinds[first]->name, kinds[i]->name) != 0) {
+            ++first;
+        }
+        if (first == i) {
+            BB_TRY(bb_text_add(&out->kinds, "%s ", kinds[i]->name));
+        }
     }
     for (bb_index i = 0; i < experiments->count; ++i) {
         BB_TRY(bb_text_add(&out->experiments, "%s ", experiments->rows[i]->name));
