@@ -2,6 +2,7 @@
 #include "physics/wafer/field_layout.h"
 
 #include "core/memory.h"
+#include "physics/wafer/field_area.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -98,7 +99,12 @@ bb_status bb_field_layout_place(const bb_scan_config *config, bb_scan *scan)
     for (bb_index e = 0; e < count; ++e) {
         const bb_index place = turns[e].place;
         scan->fields[e] = field_of(config, &places[place], e);
-        const double part = bb_scan_part_inside(scan, &scan->fields[e]);
+        const bb_field *field = &scan->fields[e];
+        const double x = 0.5 * scan->field_width;
+        const double y = 0.5 * scan->field_height;
+        const double part = bb_field_area_inside(scan->usable_radius, field->x - x, field->x + x,
+                                                 field->y - y, field->y + y) /
+                            (scan->field_width * scan->field_height);
         BB_REQUIRE(part > BB_SCAN_LEAST_PART, BB_INVALID,
                    "scan.layout.%td.x_mm: the field at (%g, %g) mm has %.3g %% of its area within "
                    "usable_radius_mm = %g, expected over %g %%",

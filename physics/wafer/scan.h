@@ -72,9 +72,6 @@ double bb_scan_dose_fraction(const bb_scan *scan, const bb_field *field, bb_inde
 /// Part of a field's area inside the usable radius, 0 to 1.
 double bb_scan_part_inside(const bb_scan *scan, const bb_field *field);
 
-/// Part of the rectangle [x0, x1] x [y0, y1] inside a circle around (0, 0), m2, in closed form.
-double bb_scan_area_inside(double radius, double x0, double x1, double y0, double y1);
-
 void bb_scan_destroy(bb_scan **scan);
 
 #endif

@@ -6,7 +6,7 @@
 #include "sim/command.h"
 #include "sim/output/provenance.h"
 #include "sim/sweep/choice_statistics.h"
-#include "sim/sweep/sweep_search.h"
+#include "sim/sweep/search/sweep_search.h"
 
 #include <stdio.h>
 

@@ -9,10 +9,10 @@
 #include "sim/config/suggestion.h"
 #include "sim/isolation.h"
 #include "sim/output/file.h"
+#include "sim/sweep/search/sweep_search.h"
 #include "sim/sweep/shard.h"
 #include "sim/sweep/slurm.h"
 #include "sim/sweep/sweep_collect.h"
-#include "sim/sweep/sweep_search.h"
 
 #include <errno.h>
 #include <math.h>

@@ -171,7 +171,7 @@ static bb_status count_points(bb_sweep *sweep, bb_problems *problems)
         }
         sweep->point_count *= count;
     }
-    for (bb_index p = 0; sweep->exclusion_count > 0 && p < sweep->point_count; ++p) {
+    for (bb_index p = 0; sweep->exclusions.count > 0 && p < sweep->point_count; ++p) {
         sweep->excluded_count += bb_sweep_is_excluded(sweep, p);
     }
     if (sweep->excluded_count == sweep->point_count) {
@@ -233,7 +233,9 @@ static bb_status read_all(bb_sweep *sweep, const char *sealed, bb_problems *prob
     }
     BB_TRY(read_keep(sweep, problems));
     if (problems->count == 0) {
-        BB_TRY(bb_sweep_exclusions_read(sweep, problems));
+        BB_TRY(bb_sweep_exclusions_read(&sweep->arena, &sweep->axes,
+                                        bb_node_member(sweep->node, "exclude"), problems,
+                                        &sweep->exclusions));
     }
     if (problems->count == 0) {
         BB_TRY(count_points(sweep, problems)); // by rules that are sound
@@ -263,16 +265,17 @@ done:
 
 bb_index bb_sweep_stride(const bb_sweep *sweep, bb_index axis)
 {
-    bb_index stride = 1;
-    for (bb_index a = axis + 1; a < sweep->axes.count; ++a) {
-        stride *= sweep->axes.axes[a].count;
-    }
-    return stride;
+    return bb_sweep_axes_stride(&sweep->axes, axis);
 }
 
 bb_index bb_sweep_coordinate(const bb_sweep *sweep, bb_index point, bb_index axis)
 {
-    return point / bb_sweep_stride(sweep, axis) % sweep->axes.axes[axis].count;
+    return bb_sweep_axes_coordinate(&sweep->axes, point, axis);
+}
+
+bool bb_sweep_is_excluded(const bb_sweep *sweep, bb_index point)
+{
+    return bb_sweep_exclusions_match(&sweep->exclusions, &sweep->axes, point);
 }
 
 bb_status bb_sweep_bind(const bb_sweep *sweep, bb_index point, bb_problems *problems,

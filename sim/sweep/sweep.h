@@ -9,7 +9,7 @@
 #define BB_SIM_SWEEP_SWEEP_H
 
 #include "sim/experiment.h"
-#include "sim/sweep/sweep_axis.h"
+#include "sim/sweep/sweep_exclusion.h"
 
 /// How a search looks at its conditions, all the other axes.
 typedef enum bb_sweep_across {
@@ -40,19 +40,7 @@ typedef struct bb_sweep_config {
     bb_index retries;     ///< of a point that failed by memory, device or a file
 } bb_sweep_config;
 
-enum { BB_SWEEP_KEEP = 32, BB_SWEEP_EXCLUSIONS = 64 };
-
-/// Values of an axis' key that a rule of `exclude` is about.
-typedef struct bb_sweep_exclusion_key {
-    bb_index axis;
-    bool *matches; ///< [count of the axis]
-} bb_sweep_exclusion_key;
-
-/// One rule: points that match all of its keys are left out.
-typedef struct bb_sweep_exclusion {
-    bb_index count;
-    bb_sweep_exclusion_key *keys; ///< [count]
-} bb_sweep_exclusion;
+enum { BB_SWEEP_KEEP = 32 };
 
 /// Read-only to users.
 typedef struct bb_sweep {
@@ -68,8 +56,7 @@ typedef struct bb_sweep {
     bool keeps_files;              ///< a result file a point
     bb_index keep_count;
     const char *keep[BB_SWEEP_KEEP]; ///< datasets beside the scalars
-    bb_index exclusion_count;
-    bb_sweep_exclusion exclusions[BB_SWEEP_EXCLUSIONS];
+    bb_sweep_exclusions exclusions;
     bb_index point_count;    ///< all combinations
     bb_index excluded_count; ///< of which so many are left out
 } bb_sweep;
@@ -91,10 +78,6 @@ bb_index bb_sweep_coordinate(const bb_sweep *sweep, bb_index point, bb_index axi
 
 /// Points whose numbers differ by it are neighbours along an axis.
 bb_index bb_sweep_stride(const bb_sweep *sweep, bb_index axis);
-
-/// Reads `exclude` for axes that stand: {key: value}, a list of values or {from, to}. Errors:
-/// BB_MEMORY.
-BB_CHECKED bb_status bb_sweep_exclusions_read(bb_sweep *sweep, bb_problems *problems);
 
 /// Whether a rule of `exclude` leaves a point out.
 bool bb_sweep_is_excluded(const bb_sweep *sweep, bb_index point);

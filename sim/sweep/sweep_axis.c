@@ -464,3 +464,17 @@ bb_status bb_sweep_axes_read(bb_arena *arena, const bb_sweep_subjects *subjects,
 done:
     return status;
 }
+
+bb_index bb_sweep_axes_stride(const bb_sweep_axes *axes, bb_index axis)
+{
+    bb_index stride = 1;
+    for (bb_index a = axis + 1; a < axes->count; ++a) {
+        stride *= axes->axes[a].count;
+    }
+    return stride;
+}
+
+bb_index bb_sweep_axes_coordinate(const bb_sweep_axes *axes, bb_index point, bb_index axis)
+{
+    return point / bb_sweep_axes_stride(axes, axis) % axes->axes[axis].count;
+}

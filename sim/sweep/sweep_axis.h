@@ -44,6 +44,10 @@ typedef struct bb_sweep_axes {
     bb_sweep_axis axes[BB_SWEEP_AXES];
 } bb_sweep_axes;
 
+/// Points whose numbers differ by it are neighbours along an axis, and the place of one along it.
+bb_index bb_sweep_axes_stride(const bb_sweep_axes *axes, bb_index axis);
+bb_index bb_sweep_axes_coordinate(const bb_sweep_axes *axes, bb_index point, bb_index axis);
+
 /// Whether a name stands for something else in results, so that no coordinate may have it.
 typedef bool (*bb_sweep_name_test)(const void *context, const char *name);
 

@@ -6,7 +6,7 @@
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 #include "sim/sweep/choice_statistics.h"
-#include "sim/sweep/sweep_search.h"
+#include "sim/sweep/search/sweep_search.h"
 
 #include <string.h>
 

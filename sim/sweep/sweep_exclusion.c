@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// `exclude:` of a sweep: bb_sweep_exclusions_read, bb_sweep_is_excluded.
+#include "sim/sweep/sweep_exclusion.h"
+
 #include "sim/config/scalar.h"
-#include "sim/sweep/sweep.h"
 #include "sim/sweep/sweep_samples.h"
 
 #include <math.h>
@@ -43,19 +42,19 @@ done:
     return status;
 }
 
-static bb_status read_exclusion_key(bb_sweep *sweep, const bb_node *node, bb_problems *problems,
-                                    bb_sweep_exclusion_key *out)
+static bb_status read_key(bb_arena *arena, const bb_sweep_axes *axes, const bb_node *node,
+                          bb_problems *problems, bb_sweep_exclusion_key *out)
 {
     bb_status status = BB_OK;
     const bb_sweep_key *key = NULL;
     bool any = false;
-    out->axis = find_axis(&sweep->axes, node->key, &key);
+    out->axis = find_axis(axes, node->key, &key);
     if (out->axis < 0) {
         return bb_problems_add(problems, node->key_place, "sweep: exclude: %s is not swept",
                                node->key);
     }
-    const bb_index count = sweep->axes.axes[out->axis].count;
-    BB_TRY(bb_arena_zeroed(&sweep->arena, count, sizeof *out->matches, (void **)&out->matches));
+    const bb_index count = axes->axes[out->axis].count;
+    BB_TRY(bb_arena_zeroed(arena, count, sizeof *out->matches, (void **)&out->matches));
     for (bb_index i = 0; i < count; ++i) {
         if (node->kind == BB_NODE_LIST) {
             for (const bb_node *item = node->first; item != NULL && !out->matches[i];
@@ -75,10 +74,11 @@ done:
     return status;
 }
 
-bb_status bb_sweep_exclusions_read(bb_sweep *sweep, bb_problems *problems)
+bb_status bb_sweep_exclusions_read(bb_arena *arena, const bb_sweep_axes *axes, const bb_node *list,
+                                   bb_problems *problems, bb_sweep_exclusions *out)
 {
     bb_status status = BB_OK;
-    const bb_node *list = bb_node_member(sweep->node, "exclude");
+    *out = (bb_sweep_exclusions){0};
     if (list == NULL) {
         goto done;
     }
@@ -88,31 +88,32 @@ bb_status bb_sweep_exclusions_read(bb_sweep *sweep, bb_problems *problems)
                                BB_SWEEP_EXCLUSIONS);
     }
     for (const bb_node *rule = list->first; rule != NULL; rule = rule->next) {
-        bb_sweep_exclusion *exclusion = &sweep->exclusions[sweep->exclusion_count];
+        bb_sweep_exclusion *exclusion = &out->rules[out->count];
         if (rule->kind != BB_NODE_MAP || rule->count == 0) {
             BB_TRY(bb_problems_add(problems, rule->place,
                                    "sweep: exclude: expected a map {key: value}"));
             continue;
         }
-        BB_TRY(bb_arena_zeroed(&sweep->arena, rule->count, sizeof *exclusion->keys,
+        BB_TRY(bb_arena_zeroed(arena, rule->count, sizeof *exclusion->keys,
                                (void **)&exclusion->keys));
         for (const bb_node *node = rule->first; node != NULL; node = node->next) {
-            BB_TRY(read_exclusion_key(sweep, node, problems, &exclusion->keys[exclusion->count]));
+            BB_TRY(read_key(arena, axes, node, problems, &exclusion->keys[exclusion->count]));
             ++exclusion->count;
         }
-        ++sweep->exclusion_count;
+        ++out->count;
     }
 done:
     return status;
 }
 
-bool bb_sweep_is_excluded(const bb_sweep *sweep, bb_index point)
+bool bb_sweep_exclusions_match(const bb_sweep_exclusions *exclusions, const bb_sweep_axes *axes,
+                               bb_index point)
 {
-    for (bb_index e = 0; e < sweep->exclusion_count; ++e) {
-        const bb_sweep_exclusion *rule = &sweep->exclusions[e];
+    for (bb_index e = 0; e < exclusions->count; ++e) {
+        const bb_sweep_exclusion *rule = &exclusions->rules[e];
         bool all = true;
         for (bb_index k = 0; all && k < rule->count; ++k) {
-            all = rule->keys[k].matches[bb_sweep_coordinate(sweep, point, rule->keys[k].axis)];
+            all = rule->keys[k].matches[bb_sweep_axes_coordinate(axes, point, rule->keys[k].axis)];
         }
         if (all) {
             return true;

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 // All points of a sweep of so many are checked before anything is computed; of a larger one every
 // value of every axis, and so many points spread over it.
@@ -200,6 +201,19 @@ static bb_status settle_overrides(const bb_experiment_table *experiments,
 done:
     bb_config_destroy(&config);
     bb_sweep_destroy(&sweep);
+    return status;
+}
+
+bb_status bb_sweep_plan_seal(const void *json, char id[BB_DIGEST_BYTES])
+{
+    bb_status status = BB_OK;
+    char *text = json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
+    BB_REQUIRE(text != NULL, BB_MEMORY, "host memory exhausted: a plan");
+    const XXH128_hash_t hash = XXH3_128bits(text, strlen(text));
+    (void)snprintf(id, BB_DIGEST_BYTES, "%016llx%016llx", (unsigned long long)hash.high64,
+                   (unsigned long long)hash.low64);
+done:
+    free(text);
     return status;
 }
 

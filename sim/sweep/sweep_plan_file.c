@@ -14,22 +14,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 enum { MAXIMUM_FILES = 16 };
-
-bb_status bb_sweep_plan_seal(const void *json, char id[BB_DIGEST_BYTES])
-{
-    bb_status status = BB_OK;
-    char *text = json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
-    BB_REQUIRE(text != NULL, BB_MEMORY, "host memory exhausted: a plan");
-    const XXH128_hash_t hash = XXH3_128bits(text, strlen(text));
-    (void)snprintf(id, BB_DIGEST_BYTES, "%016llx%016llx", (unsigned long long)hash.high64,
-                   (unsigned long long)hash.low64);
-done:
-    free(text);
-    return status;
-}
 
 static bb_status make_folder(const char *path)
 {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "physics/wafer/field_area.h"
 #include "physics/wafer/scan.h"
 #include "tests/check.h"
 #include "tests/physics/wafer/wafer_defaults.h"
@@ -99,12 +100,12 @@ static void circle_area_is_exact(void **state)
 {
     (void)state;
     double pi = acos(-1.0);
-    check_relative(bb_scan_area_inside(2.0, -3.0, 3.0, -3.0, 3.0), 4.0 * pi, 1e-14);
-    check_relative(bb_scan_area_inside(2.0, 0.0, 3.0, 0.0, 3.0), pi, 1e-14);
-    check_relative(bb_scan_area_inside(2.0, -1.0, 1.0, -1.0, 1.0), 4.0, 1e-14);
-    check_close(bb_scan_area_inside(2.0, 2.5, 3.0, 0.0, 1.0), 0.0, 1e-14, 1.0);
+    check_relative(bb_field_area_inside(2.0, -3.0, 3.0, -3.0, 3.0), 4.0 * pi, 1e-14);
+    check_relative(bb_field_area_inside(2.0, 0.0, 3.0, 0.0, 3.0), pi, 1e-14);
+    check_relative(bb_field_area_inside(2.0, -1.0, 1.0, -1.0, 1.0), 4.0, 1e-14);
+    check_close(bb_field_area_inside(2.0, 2.5, 3.0, 0.0, 1.0), 0.0, 1e-14, 1.0);
     // Segment of height 1: R^2 acos(1/2) - sqrt(3).
-    check_relative(bb_scan_area_inside(2.0, -3.0, 3.0, 1.0, 3.0), 4.0 * acos(0.5) - sqrt(3.0),
+    check_relative(bb_field_area_inside(2.0, -3.0, 3.0, 1.0, 3.0), 4.0 * acos(0.5) - sqrt(3.0),
                    1e-13);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/memory.h"
+#include "physics/wafer/field_area.h"
 #include "physics/wafer/heat/edge_ring.h"
 #include "physics/wafer/heat/exposure.h"
 #include "physics/wafer/heat/thermal.h"
@@ -89,10 +90,10 @@ static void dose_is_shared(void **state)
         check_ok(bb_exposure_create(ring->mesh, scan, 0, 1.0, &on_ring));
         const bb_field *field = &on_wafer->field;
         const double reach = 0.150 + 1e-3 * widths[k];
-        double beside = bb_scan_area_inside(reach, field->x - 0.013, field->x + 0.013,
-                                            field->y - 0.0165, field->y + 0.0165) -
-                        bb_scan_area_inside(0.150, field->x - 0.013, field->x + 0.013,
-                                            field->y - 0.0165, field->y + 0.0165);
+        double beside = bb_field_area_inside(reach, field->x - 0.013, field->x + 0.013,
+                                             field->y - 0.0165, field->y + 0.0165) -
+                        bb_field_area_inside(0.150, field->x - 0.013, field->x + 0.013,
+                                             field->y - 0.0165, field->y + 0.0165);
         check_close(on_ring->total, 300.0 * beside, 1e-2, 300.0 * 0.026 * 0.033);
         assert_true(on_ring->total <= on_wafer->clipped * (1.0 + 1e-12));
         if (k == 1) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/memory.h"
+#include "physics/wafer/field_area.h"
 #include "physics/wafer/heat/exposure.h"
 #include "physics/wafer/heat/thermal.h"
 #include "tests/check.h"
@@ -119,8 +120,8 @@ static void edge_fields_report_what_they_lose(void **state)
     assert_true(exposure->clipped > 0.2 * dose && exposure->clipped < dose);
     check_relative(exposure->clipped + exposure->total, dose, 1e-13);
     const bb_field *field = &exposure->field;
-    double inside = bb_scan_area_inside(0.15, field->x - 0.013, field->x + 0.013, field->y - 0.0165,
-                                        field->y + 0.0165);
+    double inside = bb_field_area_inside(0.15, field->x - 0.013, field->x + 0.013,
+                                         field->y - 0.0165, field->y + 0.0165);
     check_relative(exposure->total, 300.0 * inside, 5e-3);
     bb_exposure_destroy(&exposure);
     drop(&scene);

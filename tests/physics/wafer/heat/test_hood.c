@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/memory.h"
+#include "physics/wafer/field_area.h"
 #include "physics/wafer/heat/hood.h"
 #include "physics/wafer/heat/thermal.h"
 #include "tests/check.h"
@@ -59,8 +60,8 @@ static void covers_its_area(void **state)
                         2e-3 * 200.0 * scene.mesh->node_area[scene.node[i]] + 1e-18);
             sum += scene.exchange[i];
         }
-        double inside = bb_scan_area_inside(0.15, c[0] - 0.02015, c[0] + 0.02015, c[1] - 0.01005,
-                                            c[1] + 0.01005);
+        double inside = bb_field_area_inside(0.15, c[0] - 0.02015, c[0] + 0.02015, c[1] - 0.01005,
+                                             c[1] + 0.01005);
         check_close(sum, 2e-3 * 200.0 * inside, places[p].tolerance, 2e-3 * 200.0 * total);
     }
     drop(&scene);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/sweep/sweep_search.h"
+#include "sim/sweep/search/sweep_search.h"
 
 #include "core/disk_file.h"
 #include "core/memory.h"
 #include "sim/output/file.h"
-#include "sim/sweep/search_steps.h"
+#include "sim/sweep/search/search_steps.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/sweep/search_steps.h"
+#include "sim/sweep/search/search_steps.h"
 
 #include "sim/sweep/choice_statistics.h"
 

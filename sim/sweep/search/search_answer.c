@@ -3,8 +3,8 @@
 // What a search came to, in words and in the collected file: bb_sweep_search_answer,
 // bb_sweep_search_publish.
 #include "core/memory.h"
-#include "sim/sweep/search_steps.h"
-#include "sim/sweep/sweep_search.h"
+#include "sim/sweep/search/search_steps.h"
+#include "sim/sweep/search/sweep_search.h"
 
 #include <math.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is known of the steps of a searched axis, the last one of a sweep.
-#ifndef BB_SIM_SWEEP_SEARCH_STEPS_H
-#define BB_SIM_SWEEP_SEARCH_STEPS_H
+#ifndef BB_SIM_SWEEP_SEARCH_SEARCH_STEPS_H
+#define BB_SIM_SWEEP_SEARCH_SEARCH_STEPS_H
 
 #include "sim/sweep/collection.h"
 

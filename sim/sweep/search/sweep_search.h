@@ -10,8 +10,8 @@
 // and is written once. The answer is the best of the steps that were run and kept the limit: it is
 // verified, and that nothing between is better is as sure as the price is monotone along the axis;
 // where what was run shows that it is not, the answer says so.
-#ifndef BB_SIM_SWEEP_SWEEP_SEARCH_H
-#define BB_SIM_SWEEP_SWEEP_SEARCH_H
+#ifndef BB_SIM_SWEEP_SEARCH_SWEEP_SEARCH_H
+#define BB_SIM_SWEEP_SEARCH_SWEEP_SEARCH_H
 
 #include "sim/sweep/collection.h"
 

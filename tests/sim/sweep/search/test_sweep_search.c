@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Searches: the best step is the one that the prices of the toy say, found in few generations.
-#include "sim/sweep/sweep_search.h"
+#include "sim/sweep/search/sweep_search.h"
 #include "tests/sim/sweep/toy_sweep.h"
 
 // Runs generations to the end and gives their number; `points` that were run.
