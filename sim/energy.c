@@ -49,6 +49,10 @@ bb_status bb_energy_measure(bb_device_kind device, bb_status (*work)(void *conte
         goto done;
     }
     BB_TRY(bb_energy_meter_measure(slot->meter, work, context, &cost));
+    if (isnan(cost.joules)) { // of no part then, lest the rest pass for the whole
+        (void)snprintf(slot->reason, sizeof slot->reason, "its energy counter does not move");
+        bb_energy_meter_close(&slot->meter);
+    }
     const double before = isnan(evaluation->energy_joules) ? 0.0 : evaluation->energy_joules;
     evaluation->energy_joules = before + cost.joules;
     evaluation->idle_watts = cost.idle_watts;

@@ -3,6 +3,8 @@
 
 #include "core/memory.h"
 #include "sim/config/emission.h"
+#include "sim/config/named_files.h"
+#include "sim/input/file_stamp.h"
 
 #include <string.h>
 #include <xxhash.h>
@@ -107,6 +109,20 @@ static bool is_among(const char *name, const char *const *others)
     return *others != NULL;
 }
 
+// A file that is replaced meanwhile is another one.
+static bb_status add_stamp(void *context, const char *key, const char *file)
+{
+    bb_status status = BB_OK;
+    bb_file_stamp stamp;
+    BB_TRY(bb_file_stamp_find(file, &stamp));
+    BB_TRY(bb_text_add(context, "%s: %llu %llu %lld %lld.%09ld\n", key,
+                       (unsigned long long)stamp.device, (unsigned long long)stamp.number,
+                       (long long)stamp.bytes, (long long)stamp.changed.tv_sec,
+                       stamp.changed.tv_nsec));
+done:
+    return status;
+}
+
 bb_status bb_warm_describe(const char *what, const bb_schema *schema, const void *study,
                            const char *const *others, bb_text *out)
 {
@@ -123,6 +139,7 @@ bb_status bb_warm_describe(const char *what, const bb_schema *schema, const void
     }
     BB_TRY(bb_text_add(out, "%s\n", what));
     BB_TRY(bb_emission_write(&compared, study, false, out));
+    BB_TRY(bb_named_files_visit(&compared, study, add_stamp, out));
 done:
     BB_RELEASE(&keys);
     return status;

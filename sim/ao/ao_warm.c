@@ -63,7 +63,9 @@ bb_status bb_ao_warm_find(const bb_ao_study *study, bb_index reference, bb_index
                "pipeline %s was kept as %td bytes", name, bytes);
     for (int p = 0; p <= BB_AO_EVALUATION_ARRAYS; ++p) {
         // The list serves readers and writers alike: these are the evaluation's own arrays.
-        memcpy((void *)(uintptr_t)pieces[p].data, rest, (size_t)pieces[p].bytes);
+        if (pieces[p].bytes > 0) {
+            memcpy((void *)(uintptr_t)pieces[p].data, rest, (size_t)pieces[p].bytes);
+        }
         rest += pieces[p].bytes;
     }
     evaluation->common.pipeline = name;
@@ -84,7 +86,9 @@ bb_status bb_ao_warm_keep(const bb_ao_study *study, bb_index reference, bb_index
     BB_TRY(BB_ALLOCATE(bytes, &block));
     char *rest = block;
     for (int p = 0; p <= BB_AO_EVALUATION_ARRAYS; ++p) {
-        memcpy(rest, pieces[p].data, (size_t)pieces[p].bytes);
+        if (pieces[p].bytes > 0) {
+            memcpy(rest, pieces[p].data, (size_t)pieces[p].bytes);
+        }
         rest += pieces[p].bytes;
     }
     (void)bb_warm_keep(bb_text_string(&key), (void **)&block, bytes);

@@ -43,6 +43,9 @@ bool bb_choice_owns(const bb_collection *collection, const char *path, bb_index 
     static const char first[] = "pipelines.";
     char part[128];
     bb_index number = -1;
+    if (strcmp(path, "pipelines") == 0) { // all of them at once
+        return true;
+    }
     if (strncmp(path, first, sizeof first - 1) != 0) {
         return false;
     }
@@ -205,7 +208,7 @@ bb_status bb_choices_find(const bb_collection *collection, bb_choices *out)
     bb_status status = BB_OK;
     gathering work = {0};
     bb_index count = 0;
-    *out = (bb_choices){0};
+    *out = (bb_choices){.partial = collection->progress->open > 0};
     for (bb_index p = 0; p < collection->pipeline_count; ++p) {
         count += count_settings(collection, p);
     }
@@ -273,8 +276,8 @@ static const bb_output outputs[] = {
      "upper bound of the probability to fail, 95 % confidence, one-sided",
      .note = "Clopper and Pearson, as if conditions were drawn",
      .member = offsetof(choice_row, failure_bound)},
-    {"safe", "choice", "1", "1 where it finished at every condition", .note = NULL,
-     .member = offsetof(choice_row, safe)},
+    {"safe", "choice", "1", "1 where it finished at every condition",
+     .note = "NaN where it did so far, and points are to do", .member = offsetof(choice_row, safe)},
     {"price_median", "choice", "<the price's>", "median price over the conditions",
      .note = "of those that it finished, as the next two",
      .member = offsetof(choice_row, price_median)},
@@ -353,6 +356,10 @@ static bb_status list_sentence(const bb_choices *choices, const bb_collection *c
     }
     BB_TRY(
         bb_text_add(out, "%td of %td choices finish at every condition.\n", safe, choices->count));
+    if (choices->partial) {
+        BB_TRY(bb_text_add(out,
+                           "Points are to do: every condition is here every one that was run.\n"));
+    }
     if (isnan(within)) {
         goto done;
     }

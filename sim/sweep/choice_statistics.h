@@ -25,6 +25,7 @@ typedef struct bb_choice {
 typedef struct bb_choices {
     bb_index count;
     bb_choice *choices; ///< [count], a pipeline's together
+    bool partial;       ///< points are to do
 } bb_choices;
 
 /// Errors: BB_MEMORY. Release with bb_choices_release.

@@ -268,9 +268,18 @@ static bb_status fill_axis(bb_collected_axis *axis, const json_t *items)
     const bb_index count = (bb_index)json_array_size(items);
     const bool texts = json_is_string(json_array_get(items, 0));
     if (axis->count > 0) {
-        BB_REQUIRE(axis->count == count, BB_INVALID,
-                   "axis '%s' has %td items at one point and %td at another: keep files instead",
-                   axis->name, axis->count, count);
+        bool same = axis->count == count;
+        for (bb_index i = 0; same && i < count; ++i) {
+            const json_t *item = json_array_get(items, (size_t)i);
+            same =
+                axis->texts != NULL
+                    ? json_is_string(item) && strcmp(json_string_value(item), axis->texts[i]) == 0
+                    : !(json_number_value(item) != axis->numbers[i] && !isnan(axis->numbers[i]));
+        }
+        BB_REQUIRE(same, BB_INVALID,
+                   "axis '%s' differs from point to point, so that no dataset can stand over it: "
+                   "keep files instead",
+                   axis->name);
         goto done;
     }
     if (texts) {

@@ -183,7 +183,12 @@ static bb_status take(void *context, bb_index point, const bb_crew_end *end)
     bb_text message = {0};
     const bb_point_class class = class_of(end);
     if (end->signal == SIGTERM || end->signal == SIGINT || end->signal == SIGHUP) {
-        goto done; // it was told to end, and so is this process
+        // It was told to end, as a rule with this process; where it was alone, another takes its
+        // point, once.
+        if (work->signals[point]++ == 0) {
+            work->again[work->again_count++] = point;
+        }
+        goto done;
     }
     ++work->progress.points[point].attempts;
     if (class == BB_POINT_DONE) {
@@ -251,6 +256,7 @@ static bb_status work_on(shard *work)
     }
     work->run = (bb_point_run){
         .plan = plan,
+        .warm_bytes = warm_bytes,
         .threads = work->request->threads > workers ? work->request->threads / workers : 1};
     const bb_crew_task task = {work, begin, compute, next_point, take};
     bb_interrupt_loses("the points under way are not recorded; the same command goes on");

@@ -77,9 +77,7 @@ static bb_status check_values(bb_sweep_plan *plan, bb_index threads, bb_problems
     for (bb_index a = 0; a < plan->sweep->axes.count; ++a) {
         const bb_index stride = bb_sweep_stride(plan->sweep, a);
         const bb_index count = plan->sweep->axes.axes[a].count;
-        // Values of a formula lie between its ends.
-        const bb_index step = count > CHECKED_POINTS ? (count - 1) / (CHECKED_POINTS - 1) : 1;
-        for (bb_index v = 0; v < count; v += step) {
+        for (bb_index v = 0; v < count; ++v) {
             if (!bb_sweep_is_excluded(plan->sweep, v * stride)) {
                 BB_TRY(check_point(plan, v * stride, threads, NULL, problems));
             }

@@ -60,6 +60,38 @@ done:
     return status;
 }
 
+// Whether two plans have the same points and results: shards and estimates may differ.
+static bool asks_the_same(const json_t *a, const json_t *b)
+{
+    static const char *const members[] = {"numerics", "commit",    "experiment", "files",
+                                          "inputs",   "overrides", "sweep",      "device"};
+    for (size_t i = 0; i < sizeof members / sizeof *members; ++i) {
+        if (!json_equal(json_object_get(a, members[i]), json_object_get(b, members[i]))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// The plan that stands in the folder takes the place of one that asks the same.
+static bb_status take_present(bb_sweep_plan *plan, const json_t *present, const char *folder)
+{
+    bb_status status = BB_OK;
+    json_t *own = json_loads(plan->text, 0, NULL);
+    const char *id = json_string_value(json_object_get(present, "plan"));
+    const char *commit = json_string_value(json_object_get(present, "commit"));
+    const bool other = commit == NULL || strcmp(commit, BB_COMMIT) != 0;
+    BB_REQUIRE(asks_the_same(own, present), BB_IO,
+               "'%s' has another plan (%s%s%s) than this one (%s): name another folder, or remove "
+               "that one with what was computed",
+               folder, id, other ? ", made by build " : "", other ? commit : "", plan->id);
+    (void)snprintf(plan->id, sizeof plan->id, "%s", id);
+    plan->shards = (bb_index)json_integer_value(json_object_get(present, "shards"));
+done:
+    json_decref(own);
+    return status;
+}
+
 bb_status bb_sweep_plan_write(bb_sweep_plan *plan, const char *folder)
 {
     bb_status status = BB_OK;
@@ -72,13 +104,7 @@ bb_status bb_sweep_plan_write(bb_sweep_plan *plan, const char *folder)
     BB_TRY(bb_memory_printf(&shards, "%s/shards", folder));
     if (stat(path, &about) == 0) {
         BB_TRY(read_sealed(path, &present));
-        const char *id = json_string_value(json_object_get(present, "plan"));
-        const char *commit = json_string_value(json_object_get(present, "commit"));
-        const bool other = commit == NULL || strcmp(commit, BB_COMMIT) != 0;
-        BB_REQUIRE(strcmp(id, plan->id) == 0, BB_IO,
-                   "'%s' has another plan (%s%s%s) than this one (%s): name another folder, or "
-                   "remove that one with what was computed",
-                   folder, id, other ? ", made by build " : "", other ? commit : "", plan->id);
+        BB_TRY(take_present(plan, present, folder));
     } else {
         BB_TRY(bb_file_write(path, false, plan->text, (bb_index)strlen(plan->text)));
     }
@@ -118,9 +144,12 @@ static bb_status load_sweep(const bb_experiment_table *experiments, const json_t
         const json_t *file = json_array_get(list, i);
         files[i] = (bb_config_file){json_string_value(json_object_get(file, "name")),
                                     json_string_value(json_object_get(file, "text"))};
+        BB_REQUIRE(files[i].name != NULL && files[i].text != NULL, BB_IO,
+                   "a plan whose file %zu has no name or text", i);
     }
     for (size_t i = 0; i < count; ++i) {
         texts[i] = json_string_value(json_array_get(overrides_list, i));
+        BB_REQUIRE(texts[i] != NULL, BB_IO, "a plan whose override %zu is no text", i);
     }
     const bb_config_request request = {.path = files[0].name,
                                        .overrides = texts,
@@ -159,6 +188,9 @@ static bb_status take_facts(const json_t *object, bb_sweep_plan *plan)
     for (size_t i = 0; i < json_array_size(inputs); ++i) {
         bb_point_file *file = &plan->files.files[plan->files.count++];
         const json_t *input = json_array_get(inputs, i);
+        BB_REQUIRE(json_is_string(json_object_get(input, "path")) &&
+                       json_is_string(json_object_get(input, "digest")),
+                   BB_IO, "a plan whose input %zu has no path or digest", i);
         (void)snprintf(file->path, sizeof file->path, "%s",
                        json_string_value(json_object_get(input, "path")));
         (void)snprintf(file->digest, sizeof file->digest, "%s",

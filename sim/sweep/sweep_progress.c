@@ -54,11 +54,12 @@ static bb_status compare(const bb_sweep_progress *progress, const bb_point_progr
 {
     bb_status status = BB_OK;
     const bool same = strcmp(first->id, text_of(second->json, "id")) == 0;
-    BB_REQUIRE(!same || strcmp(first->digest, text_of(second->json, "digest")) == 0, BB_IO,
-               "point %td has two results that differ: digest %s in %s, line %td, and %s in %s, "
-               "line %td",
-               point, first->digest, progress->names[first->place.file], first->place.line,
-               text_of(second->json, "digest"), second->file, second->number);
+    BB_REQUIRE(
+        same && strcmp(first->digest, text_of(second->json, "digest")) == 0, BB_IO,
+        "point %td has two results that differ: %s %s in %s, line %td, and %s in %s, line %td",
+        point, same ? "digest" : "id", same ? first->digest : first->id,
+        progress->names[first->place.file], first->place.line,
+        text_of(second->json, same ? "digest" : "id"), second->file, second->number);
 done:
     return status;
 }

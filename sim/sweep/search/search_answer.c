@@ -101,6 +101,16 @@ bb_status bb_sweep_search_answer(const bb_collection *collection, bb_text *out)
         BB_TRY(bb_text_add(out, "... and %td more conditions in the result file\n",
                            groups - LISTED_GROUPS));
     }
+    bb_index failed = 0;
+    for (int c = BB_POINT_DONE + 1; c < BB_POINT_CLASSES; ++c) {
+        failed += collection->progress->counts[c];
+    }
+    if (failed > 0) {
+        BB_TRY(bb_text_add(out,
+                           "%td points failed as a whole and count as not keeping the price: "
+                           "'bitbudget sweep retry' opens them again\n",
+                           failed));
+    }
 done:
     return status;
 }

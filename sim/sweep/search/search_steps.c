@@ -52,7 +52,8 @@ static void take_point(const bb_collection *collection, bb_index point, bb_searc
         if (is_searched(collection, p)) {
             const double own = bb_choice_price(collection, slot, p);
             price = isnan(own) || isnan(price) ? NAN : fmax(price, own);
-            out->value = fmax(out->value, minimised(collection, slot, p));
+            const double value = minimised(collection, slot, p);
+            out->value = isnan(value) || isnan(out->value) ? NAN : fmax(out->value, value);
         }
     }
     if (isnan(price) || (!isnan(out->price) && price > out->price)) {
@@ -66,6 +67,7 @@ bb_search_step bb_search_step_at(const bb_collection *collection, bb_search_grou
 {
     const bb_sweep *sweep = collection->plan->sweep;
     bb_search_step out = {.run = true, .price = -INFINITY, .value = -INFINITY, .worst_point = -1};
+    bb_index taken = 0;
     for (bb_index c = conditions.first; c < conditions.first + conditions.count; ++c) {
         const bb_index point = c * bb_search_step_count(sweep) + index;
         if (bb_sweep_is_excluded(sweep, point)) {
@@ -75,6 +77,10 @@ bb_search_step bb_search_step_at(const bb_collection *collection, bb_search_grou
             return (bb_search_step){.worst_point = -1, .price = NAN, .value = NAN};
         }
         take_point(collection, point, &out);
+        ++taken;
+    }
+    if (taken == 0) { // all its points are excluded
+        return (bb_search_step){.worst_point = -1, .price = NAN, .value = NAN};
     }
     out.keeps = out.price <= sweep->search.subject_to.price.at_most;
     return out;

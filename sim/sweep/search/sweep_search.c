@@ -113,6 +113,11 @@ bb_status bb_sweep_search_wanted(const bb_sweep_plan *plan, bool *wanted, bb_ind
     const bb_sweep *sweep = plan->sweep;
     memset(wanted, 0, (size_t)sweep->point_count * sizeof *wanted);
     *generation = 0;
+    for (bb_index g = 0; g < bb_search_group_count(sweep); ++g) {
+        want_step(sweep, bb_search_group_at(sweep, g), 0, wanted);
+        want_step(sweep, bb_search_group_at(sweep, g), bb_search_step_count(sweep) - 1, wanted);
+    }
+    // All of them: what failed in an earlier one may have been opened again.
     for (bb_index g = 1; g < MAXIMUM_GENERATIONS; ++g) {
         BB_RELEASE(&path);
         BB_TRY(generation_path(plan, g, &path));
@@ -120,17 +125,8 @@ bb_status bb_sweep_search_wanted(const bb_sweep_plan *plan, bool *wanted, bb_ind
             break;
         }
         *generation = g;
+        BB_TRY(read_generation(plan, path, wanted));
     }
-    if (*generation == 0) {
-        for (bb_index g = 0; g < bb_search_group_count(sweep); ++g) {
-            want_step(sweep, bb_search_group_at(sweep, g), 0, wanted);
-            want_step(sweep, bb_search_group_at(sweep, g), bb_search_step_count(sweep) - 1, wanted);
-        }
-        goto done;
-    }
-    BB_RELEASE(&path);
-    BB_TRY(generation_path(plan, *generation, &path));
-    BB_TRY(read_generation(plan, path, wanted));
 done:
     BB_RELEASE(&path);
     return status;
@@ -189,6 +185,10 @@ bb_status bb_sweep_search_next(const bb_sweep_plan *plan, bb_index *open, bool *
         goto done;
     }
     BB_TRY(bb_collection_read(plan, &progress, &collection));
+    const char *name = plan->sweep->search.minimise;
+    const bb_collected *minimised = bb_collection_find(collection, name);
+    BB_REQUIRE(strcmp(name, "bits_per_value") == 0 || (minimised != NULL && !minimised->is_text),
+               BB_INVALID, "sweep.search.minimise: the results have no number '%s'", name);
     memset(wanted, 0, (size_t)plan->sweep->point_count * sizeof *wanted);
     *finished = !want_next(collection, wanted);
     if (!*finished) {

@@ -15,8 +15,8 @@
 
 #include "sim/sweep/collection.h"
 
-/// Marks the points that the newest generation wants, `wanted` [combinations], and gives its
-/// number, from 0. Errors: BB_IO, BB_MEMORY.
+/// Marks the points that the generations so far want, `wanted` [combinations], and gives the number
+/// of the newest, from 0. Errors: BB_IO, BB_MEMORY.
 BB_CHECKED bb_status bb_sweep_search_wanted(const bb_sweep_plan *plan, bool *wanted,
                                             bb_index *generation);
 
