@@ -27,8 +27,8 @@ struct bb_config_base {
 struct bb_config {
     bb_arena arena;
     const bb_config_base *base;
-    bb_config_base *own;     // NULL where the base is borrowed
-    bb_record_tables tables; // that its overrides name
+    bb_config_base *owned_base; // NULL where the base is borrowed
+    bb_record_tables tables;    // that its overrides name
     bb_node *tree;
     void *study;
 };
@@ -45,7 +45,7 @@ void bb_config_base_destroy(bb_config_base **base)
 void bb_config_destroy(bb_config **config)
 {
     if (*config != NULL) {
-        bb_config_base_destroy(&(*config)->own);
+        bb_config_base_destroy(&(*config)->owned_base);
         bb_arena_release(&(*config)->arena);
     }
     BB_RELEASE(config);
@@ -256,7 +256,7 @@ bb_status bb_config_load(const bb_config_request *request, bb_problems *problems
                                request->path));
     }
     BB_TRY(bb_config_base_bind(base, NULL, 0, problems, &config));
-    config->own = base;
+    config->owned_base = base;
     base = NULL;
     *out = config;
 done:
@@ -298,9 +298,9 @@ bb_config_table bb_config_table_at(const bb_config *config, bb_index table)
 {
     const bb_index shared = config->base->tables.count;
     const bb_record_tables *tables = table < shared ? &config->base->tables : &config->tables;
-    const bb_index own = table < shared ? table : table - shared;
-    return (bb_config_table){tables->files[own].name, tables->files[own].text,
-                             tables->files[own].digest};
+    const bb_index number = table < shared ? table : table - shared;
+    return (bb_config_table){tables->files[number].name, tables->files[number].text,
+                             tables->files[number].digest};
 }
 
 bb_place bb_config_place(const bb_config *config, const char *path)

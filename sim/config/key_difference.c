@@ -14,7 +14,7 @@ typedef struct comparison {
     bb_index *count;
 } comparison;
 
-static bb_status compare(const comparison *all, const bb_node *a, const bb_node *b,
+static bb_status compare(const comparison *sides, const bb_node *a, const bb_node *b,
                          const char *path);
 
 static bb_status add_node(const bb_node *node, bb_text *out)
@@ -53,15 +53,16 @@ done:
     return status;
 }
 
-static bb_status report(const comparison *all, const bb_node *a, const bb_node *b, const char *path)
+static bb_status report(const comparison *sides, const bb_node *a, const bb_node *b,
+                        const char *path)
 {
     bb_status status = BB_OK;
-    ++*all->count;
-    BB_TRY(bb_text_add(all->out, "  %s: ", path));
-    BB_TRY(add_value(a, all->names[0], all->out));
-    BB_TRY(bb_text_add(all->out, ", "));
-    BB_TRY(add_value(b, all->names[1], all->out));
-    BB_TRY(bb_text_add(all->out, "\n"));
+    ++*sides->count;
+    BB_TRY(bb_text_add(sides->out, "  %s: ", path));
+    BB_TRY(add_value(a, sides->names[0], sides->out));
+    BB_TRY(bb_text_add(sides->out, ", "));
+    BB_TRY(add_value(b, sides->names[1], sides->out));
+    BB_TRY(bb_text_add(sides->out, "\n"));
 done:
     return status;
 }
@@ -94,7 +95,7 @@ static bool is_list_of_maps(const bb_node *list)
 }
 
 // Members or records of the first and their partners; of the second those that have none.
-static bb_status compare_children(const comparison *all, const bb_node *parent,
+static bb_status compare_children(const comparison *sides, const bb_node *parent,
                                   const bb_node *others, bool is_second, const char *path)
 {
     bb_status status = BB_OK;
@@ -112,14 +113,14 @@ static bb_status compare_children(const comparison *all, const bb_node *parent,
         const char *dot = path[0] == '\0' ? "" : ".";
         BB_TRY(name == NULL ? bb_memory_printf(&inner, "%s%s%td", path, dot, index)
                             : bb_memory_printf(&inner, "%s%s%s", path, dot, name));
-        BB_TRY(is_second ? report(all, NULL, child, inner) : compare(all, child, other, inner));
+        BB_TRY(is_second ? report(sides, NULL, child, inner) : compare(sides, child, other, inner));
     }
 done:
     BB_RELEASE(&inner);
     return status;
 }
 
-static bb_status compare(const comparison *all, const bb_node *a, const bb_node *b,
+static bb_status compare(const comparison *sides, const bb_node *a, const bb_node *b,
                          const char *path)
 {
     bb_status status = BB_OK;
@@ -127,8 +128,8 @@ static bb_status compare(const comparison *all, const bb_node *a, const bb_node 
     const bool both = a != NULL && b != NULL;
     if (both && ((a->kind == BB_NODE_MAP && b->kind == BB_NODE_MAP) ||
                  (is_list_of_maps(a) && is_list_of_maps(b)))) {
-        BB_TRY(compare_children(all, a, b, false, path));
-        BB_TRY(compare_children(all, b, a, true, path));
+        BB_TRY(compare_children(sides, a, b, false, path));
+        BB_TRY(compare_children(sides, b, a, true, path));
         goto done;
     }
     if (both) {
@@ -136,7 +137,7 @@ static bb_status compare(const comparison *all, const bb_node *a, const bb_node 
         BB_TRY(add_node(b, &texts[1]));
     }
     if (!both || strcmp(bb_text_string(&texts[0]), bb_text_string(&texts[1])) != 0) {
-        BB_TRY(report(all, a, b, path));
+        BB_TRY(report(sides, a, b, path));
     }
 done:
     bb_text_release(&texts[0]);
@@ -151,7 +152,7 @@ bb_status bb_key_difference_write(const char *const texts[2], const char *const 
     bb_arena arena = {0};
     bb_problems problems = {0};
     bb_node *trees[2] = {NULL, NULL};
-    const comparison all = {names, out, count};
+    const comparison sides = {names, out, count};
     for (int side = 0; side < 2; ++side) {
         BB_TRY(bb_node_parse(&arena, names[side], true, texts[side], strlen(texts[side]), &problems,
                              &trees[side]));
@@ -159,7 +160,7 @@ bb_status bb_key_difference_write(const char *const texts[2], const char *const 
                    BB_IO, "the configuration of '%s' is damaged: %s", names[side],
                    problems.count > 0 ? bb_text_string(&problems.lines) : "no map");
     }
-    BB_TRY(compare(&all, trees[0], trees[1], ""));
+    BB_TRY(compare(&sides, trees[0], trees[1], ""));
 done:
     bb_problems_release(&problems);
     bb_arena_release(&arena);

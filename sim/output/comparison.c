@@ -104,20 +104,21 @@ static bb_status write_distance(double distance, bb_text *out)
 }
 
 // "hp2: strehl_loss 0.001 in a.h5, 0.002 in b.h5, relative 0.5", a line for each row.
-static bb_status write_rows(const bb_comparison *all, const match *pair, bb_text *out)
+static bb_status write_rows(const bb_comparison *sides, const match *pair, bb_text *out)
 {
     bb_status status = BB_OK;
-    const bb_dataset *names = names_of(all->results[0]);
+    const bb_dataset *names = names_of(sides->results[0]);
     char items[2][NUMBER_BYTES];
     for (bb_index row = 0; row < pair->rows; ++row) {
         double distance = 0.0;
-        if (compare_row(pair, row, all->tolerance, &distance) == 0) {
+        if (compare_row(pair, row, sides->tolerance, &distance) == 0) {
             continue;
         }
         print_item(pair->sides[0], row, items[0]);
         print_item(pair->sides[1], partner_of(pair, row), items[1]);
         BB_TRY(bb_text_add(out, "  %s: %s %s in %s, %s in %s", names->texts[row],
-                           pair->sides[0]->name, items[0], all->names[0], items[1], all->names[1]));
+                           pair->sides[0]->name, items[0], sides->names[0], items[1],
+                           sides->names[1]));
         BB_TRY(write_distance(distance, out));
     }
 done:
@@ -135,11 +136,11 @@ static bool has_draws(const bb_results *results)
     return found;
 }
 
-static bool is_told_by_row(const bb_comparison *all, const bb_dataset *dataset)
+static bool is_told_by_row(const bb_comparison *sides, const bb_dataset *dataset)
 {
-    const bb_experiment *experiment = all->experiment;
+    const bb_experiment *experiment = sides->experiment;
     bool told = strcmp(dataset->name, "status") == 0 ||
-                (strcmp(dataset->name, "price_worst") == 0 && has_draws(all->results[0]));
+                (strcmp(dataset->name, "price_worst") == 0 && has_draws(sides->results[0]));
     for (bb_index i = 0; i < experiment->price_count; ++i) {
         told = told || strcmp(dataset->name, experiment->prices[i]) == 0;
     }
@@ -147,11 +148,11 @@ static bool is_told_by_row(const bb_comparison *all, const bb_dataset *dataset)
 }
 
 // "strehl_by: 4 of 12 values, relative 0.001 at most (hp2, hp3)".
-static bb_status write_summary(const bb_comparison *all, const match *pair, bb_index different,
+static bb_status write_summary(const bb_comparison *sides, const match *pair, bb_index different,
                                double largest, bb_text *out)
 {
     bb_status status = BB_OK;
-    const bb_dataset *names = names_of(all->results[0]);
+    const bb_dataset *names = names_of(sides->results[0]);
     const char *before = " (";
     BB_TRY(bb_text_add(out, "  %s: %td of %td values differ", pair->sides[0]->name, different,
                        pair->rows * pair->row_items));
@@ -160,7 +161,7 @@ static bb_status write_summary(const bb_comparison *all, const match *pair, bb_i
     }
     for (bb_index row = 0; pair->partners != NULL && row < pair->rows; ++row) {
         double unused = 0.0;
-        if (compare_row(pair, row, all->tolerance, &unused) > 0) {
+        if (compare_row(pair, row, sides->tolerance, &unused) > 0) {
             BB_TRY(bb_text_add(out, "%s%s", before, names->texts[row]));
             before = ", ";
         }
@@ -170,7 +171,7 @@ done:
     return status;
 }
 
-static bb_status compare_dataset(const bb_comparison *all, const bb_dataset *dataset,
+static bb_status compare_dataset(const bb_comparison *sides, const bb_dataset *dataset,
                                  const bb_index *partners, bb_text *out, bb_index *count)
 {
     bb_status status = BB_OK;
@@ -178,38 +179,40 @@ static bb_status compare_dataset(const bb_comparison *all, const bb_dataset *dat
     bb_index different = 0;
     double largest = 0.0;
     (void)snprintf(path, sizeof path, "results/%.140s", dataset->name);
-    const bb_dataset *other = bb_results_find(all->results[1], path);
+    const bb_dataset *other = bb_results_find(sides->results[1], path);
     if (other == NULL || !is_alike(dataset, other)) {
         ++*count;
-        BB_TRY(other == NULL ? bb_text_add(out, "  %s: only in %s\n", dataset->name, all->names[0])
-                             : bb_text_add(out, "  %s: of another shape\n", dataset->name));
+        BB_TRY(other == NULL
+                   ? bb_text_add(out, "  %s: only in %s\n", dataset->name, sides->names[0])
+                   : bb_text_add(out, "  %s: of another shape\n", dataset->name));
         goto done;
     }
     const bool over = is_over_pipelines(dataset);
     const bb_index rows = over ? dataset->shape[0] : 1;
     const match pair = {{dataset, other}, rows, dataset->count / rows, over ? partners : NULL};
     for (bb_index row = 0; row < rows; ++row) {
-        different += compare_row(&pair, row, all->tolerance, &largest);
+        different += compare_row(&pair, row, sides->tolerance, &largest);
     }
     if (different > 0) {
         ++*count;
-        BB_TRY(is_told_by_row(all, dataset) ? write_rows(all, &pair, out)
-                                            : write_summary(all, &pair, different, largest, out));
+        BB_TRY(is_told_by_row(sides, dataset)
+                   ? write_rows(sides, &pair, out)
+                   : write_summary(sides, &pair, different, largest, out));
     }
 done:
     return status;
 }
 
 // Pipelines of one that the other lacks.
-static bb_status write_lone(const bb_comparison *all, int side, bb_text *out, bb_index *count)
+static bb_status write_lone(const bb_comparison *sides, int side, bb_text *out, bb_index *count)
 {
     bb_status status = BB_OK;
-    const bb_dataset *names = names_of(all->results[side]);
-    const bb_dataset *others = names_of(all->results[1 - side]);
+    const bb_dataset *names = names_of(sides->results[side]);
+    const bb_dataset *others = names_of(sides->results[1 - side]);
     for (bb_index i = 0; names != NULL && i < names->count; ++i) {
         if (find_name(others, names->texts[i]) < 0) {
             ++*count;
-            BB_TRY(bb_text_add(out, "  %s: only in %s\n", names->texts[i], all->names[side]));
+            BB_TRY(bb_text_add(out, "  %s: only in %s\n", names->texts[i], sides->names[side]));
         }
     }
 done:

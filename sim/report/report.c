@@ -269,17 +269,17 @@ static bb_status count_points(const page *made, bb_text *out)
     BB_TRY(bb_text_add(&text, "Points without results:"));
     bb_index total = 0;
     for (bb_index i = 0; i < swept->point_count; ++i) {
-        const char *own = bb_swept_state(swept, i);
+        const char *outcome = bb_swept_state(swept, i);
         bb_index same = 0;
-        bool before = strcmp(own, "done") == 0;
+        bool before = strcmp(outcome, "done") == 0;
         for (bb_index j = 0; j < i && !before; ++j) {
-            before = strcmp(bb_swept_state(swept, j), own) == 0;
+            before = strcmp(bb_swept_state(swept, j), outcome) == 0;
         }
         for (bb_index j = i; j < swept->point_count && !before; ++j) {
-            same += strcmp(bb_swept_state(swept, j), own) == 0;
+            same += strcmp(bb_swept_state(swept, j), outcome) == 0;
         }
         if (same > 0) {
-            BB_TRY(bb_text_add(&text, "%s %td (%s)", total == 0 ? "" : ",", same, own));
+            BB_TRY(bb_text_add(&text, "%s %td (%s)", total == 0 ? "" : ",", same, outcome));
             total += same;
         }
     }
