@@ -134,9 +134,10 @@ done:
     return status;
 }
 
-static bb_status print_progress(const bb_sweep_plan *plan, bool *complete)
+static bb_status act_status(const bb_options *options, const bb_sweep_plan *plan)
 {
     bb_status status = BB_OK;
+    (void)options;
     bb_sweep_progress progress = {0};
     bb_text text = {0};
     BB_TRY(bb_sweep_progress_read(plan, &progress));
@@ -157,7 +158,6 @@ static bb_status print_progress(const bb_sweep_plan *plan, bool *complete)
         (void)printf("  %.3g s a point; %.3g s of one process left\n", each,
                      each * (double)progress.open);
     }
-    *complete = progress.open == 0;
 done:
     bb_text_release(&text);
     bb_sweep_progress_release(&progress);
@@ -219,32 +219,14 @@ done:
     return status;
 }
 
-static bb_status act_run(const bb_options *options, const bb_experiment_table *experiments)
+static bb_status act_run(const bb_options *options, const bb_sweep_plan *plan)
 {
     bb_status status = BB_OK;
-    bb_sweep_plan *plan = NULL;
     shard_list shards = {0};
-    BB_REQUIRE(options->operand_count == 2, BB_INVALID,
-               "usage: bitbudget sweep run DIR [--shard S/K]");
-    BB_TRY(bb_sweep_plan_open(experiments, options->operands[1], &plan));
     BB_TRY(find_shards(options, plan, &shards));
     BB_TRY(run_shards(options, plan, &shards));
 done:
     BB_RELEASE(&shards.numbers);
-    bb_sweep_plan_destroy(&plan);
-    return status;
-}
-
-static bb_status act_status(const bb_options *options, const bb_experiment_table *experiments)
-{
-    bb_status status = BB_OK;
-    bb_sweep_plan *plan = NULL;
-    bool complete = false;
-    BB_REQUIRE(options->operand_count == 2, BB_INVALID, "usage: bitbudget sweep status DIR");
-    BB_TRY(bb_sweep_plan_open(experiments, options->operands[1], &plan));
-    BB_TRY(print_progress(plan, &complete));
-done:
-    bb_sweep_plan_destroy(&plan);
     return status;
 }
 
@@ -271,45 +253,32 @@ done:
     return status;
 }
 
-static bb_status act_collect(const bb_options *options, const bb_experiment_table *experiments)
+static bb_status act_collect(const bb_options *options, const bb_sweep_plan *plan)
 {
     bb_status status = BB_OK;
-    bb_sweep_plan *plan = NULL;
-    BB_REQUIRE(options->operand_count == 2 && (options->output != NULL || options->csv != NULL),
-               BB_INVALID,
-               "usage: bitbudget sweep collect DIR -o FILE.h5 [--csv FILE] [--partial]");
-    BB_TRY(bb_sweep_plan_open(experiments, options->operands[1], &plan));
+    BB_REQUIRE(options->output != NULL || options->csv != NULL, BB_INVALID,
+               "sweep collect: -o FILE.h5 or --csv FILE is missing");
     BB_TRY(collect(options, plan, options->output));
 done:
-    bb_sweep_plan_destroy(&plan);
     return status;
 }
 
-static bb_status act_retry(const bb_options *options, const bb_experiment_table *experiments)
+static bb_status act_retry(const bb_options *options, const bb_sweep_plan *plan)
 {
     bb_status status = BB_OK;
-    bb_sweep_plan *plan = NULL;
     bb_index count = 0;
-    BB_REQUIRE(options->operand_count == 2, BB_INVALID,
-               "usage: bitbudget sweep retry DIR [--only CLASS]");
-    BB_TRY(bb_sweep_plan_open(experiments, options->operands[1], &plan));
     BB_TRY(bb_shard_retry(plan, options->only, &count));
-    (void)printf("%td points are to be run again: bitbudget sweep run %s\n", count,
-                 options->operands[1]);
+    (void)printf("%td points are to be run again: bitbudget sweep run %s\n", count, plan->folder);
 done:
-    bb_sweep_plan_destroy(&plan);
     return status;
 }
 
-static bb_status act_next(const bb_options *options, const bb_experiment_table *experiments)
+static bb_status act_next(const bb_options *options, const bb_sweep_plan *plan)
 {
     bb_status status = BB_OK;
-    bb_sweep_plan *plan = NULL;
     bb_index open = 0;
     bool advanced = false;
     bool finished = false;
-    BB_REQUIRE(options->operand_count == 2, BB_INVALID, "usage: bitbudget sweep next DIR");
-    BB_TRY(bb_sweep_plan_open(experiments, options->operands[1], &plan));
     BB_REQUIRE(plan->sweep->searches, BB_INVALID, "'%s': its plan has no sweep.search",
                plan->folder);
     BB_TRY(bb_sweep_search_next(plan, &open, &advanced, &finished));
@@ -320,7 +289,6 @@ static bb_status act_next(const bb_options *options, const bb_experiment_table *
                      advanced ? "the next" : "this", plan->folder);
     }
 done:
-    bb_sweep_plan_destroy(&plan);
     return status;
 }
 
@@ -356,17 +324,13 @@ done:
     return status;
 }
 
-static bb_status act_submit(const bb_options *options, const bb_experiment_table *experiments)
+static bb_status act_submit(const bb_options *options, const bb_sweep_plan *plan)
 {
     bb_status status = BB_OK;
-    bb_sweep_plan *plan = NULL;
     char *folder = NULL;
     char *output = NULL;
-    BB_REQUIRE(
-        options->operand_count >= 2 && options->slurm, BB_INVALID,
-        "usage: bitbudget sweep submit DIR --slurm [--nodes N] [--print-only] [-- options of "
-        "sbatch]");
-    BB_TRY(bb_sweep_plan_open(experiments, options->operands[1], &plan));
+    BB_REQUIRE(options->slurm, BB_INVALID,
+               "sweep submit: --slurm is missing; other schedulers call 'sweep run' themselves");
     folder = realpath(plan->folder, NULL);
     BB_REQUIRE(folder != NULL, BB_IO, "'%s': %s", plan->folder, strerror(errno));
     BB_TRY(options->output != NULL ? bb_memory_text(options->output, &output)
@@ -375,7 +339,6 @@ static bb_status act_submit(const bb_options *options, const bb_experiment_table
 done:
     free(folder);
     BB_RELEASE(&output);
-    bb_sweep_plan_destroy(&plan);
     return status;
 }
 
@@ -443,21 +406,46 @@ done:
     return status;
 }
 
+// What is done with a sealed plan, in the folder that the second operand names.
 typedef struct verb {
     const char *name;
-    bb_status (*act)(const bb_options *options, const bb_experiment_table *experiments);
+    bb_status (*act)(const bb_options *options, const bb_sweep_plan *plan);
+    const char *usage;  // after the folder
+    bool takes_options; // of another program, as operands after it
 } verb;
 
 static const verb verbs[] = {
-    {"plan", act_plan},       {"run", act_run},     {"status", act_status}, {"submit", act_submit},
-    {"collect", act_collect}, {"retry", act_retry}, {"next", act_next},
+    {"run", act_run, "[--shard S/K] [--jobs N]", false},
+    {"status", act_status, "", false},
+    {"submit", act_submit, "--slurm [--nodes N] [--print-only] [-- options of sbatch]", true},
+    {"collect", act_collect, "-o FILE.h5 [--csv FILE] [--partial]", false},
+    {"retry", act_retry, "[--only CLASS]", false},
+    {"next", act_next, "[-o FILE.h5]", false},
 };
+
+static bb_status act(const verb *row, const bb_options *options,
+                     const bb_experiment_table *experiments)
+{
+    bb_status status = BB_OK;
+    bb_sweep_plan *plan = NULL;
+    const bool fits =
+        options->operand_count == 2 || (options->operand_count > 2 && row->takes_options);
+    BB_REQUIRE(fits, BB_INVALID, "usage: bitbudget sweep %s DIR %s", row->name, row->usage);
+    BB_TRY(bb_sweep_plan_open(experiments, options->operands[1], &plan));
+    BB_TRY(row->act(options, plan));
+done:
+    bb_sweep_plan_destroy(&plan);
+    return status;
+}
 
 bb_status bb_command_sweep(const bb_options *options, const bb_experiment_table *experiments)
 {
+    if (strcmp(options->operands[0], "plan") == 0) {
+        return act_plan(options, experiments);
+    }
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; ++i) {
         if (strcmp(verbs[i].name, options->operands[0]) == 0) {
-            return verbs[i].act(options, experiments);
+            return act(&verbs[i], options, experiments);
         }
     }
     return act_whole(options, experiments);
