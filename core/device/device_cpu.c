@@ -2,6 +2,7 @@
 //
 // The cpu device: host memory, the thread pool, the monotonic clock.
 #include "core/clock.h"
+#include "core/control_group.h"
 #include "core/device/device.h"
 #include "core/memory.h"
 #include "core/thread.h"
@@ -63,8 +64,11 @@ static bb_status cpu_report(void *state, bb_device_report *out)
     if (uname(&host) == 0) {
         (void)snprintf(out->architecture, sizeof out->architecture, "%.31s", host.machine);
     }
-    out->memory_bytes = (size_t)sysconf(_SC_PHYS_PAGES) * page;
-    out->free_memory_bytes = (size_t)sysconf(_SC_AVPHYS_PAGES) * page;
+    const double limit = bb_control_group_memory("/proc/self/cgroup", "/sys/fs/cgroup");
+    const size_t installed = (size_t)sysconf(_SC_PHYS_PAGES) * page;
+    const size_t unused = (size_t)sysconf(_SC_AVPHYS_PAGES) * page;
+    out->memory_bytes = limit < (double)installed ? (size_t)limit : installed;
+    out->free_memory_bytes = unused < out->memory_bytes ? unused : out->memory_bytes;
     return BB_OK;
 }
 

@@ -9,6 +9,7 @@
 #include "sim/sweep/crew.h"
 #include "sim/sweep/point_run.h"
 #include "sim/sweep/record_file.h"
+#include "sim/sweep/slurm.h"
 #include "sim/sweep/visible_gpus.h"
 
 #include <math.h>
@@ -223,6 +224,7 @@ static bb_status count_workers(const shard *work, bb_index *out, double *warm_by
     double bytes = 0.0;
     const bb_shard_request *request = work->request;
     BB_TRY(bb_plan_machine_bytes(&bytes));
+    bytes = fmin(bytes, bb_slurm_memory());
     const double room = floor(MEMORY_SHARE * bytes / fmax(request->plan->need.host_bytes, 1.0));
     const bb_index gpus = work->gpus.count;
     const bb_index jobs = request->jobs > 0 ? request->jobs : gpus > 0 ? gpus : request->threads;

@@ -55,6 +55,44 @@ static double element_minutes(const submission *job)
     return ceil(fmax(LEAST_MINUTES, fmin(estimate, isnan(limit) ? INFINITY : limit)));
 }
 
+// "--output=" as a line of #SBATCH takes a path with blanks, quotes and signs of percent.
+static bb_status add_output(const char *folder, const char *name, bb_text *out)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(strpbrk(folder, "\n\r") == NULL, BB_INVALID,
+               "sweep submit: the folder's path has a line break, which no script of Slurm takes");
+    BB_TRY(bb_text_add(out, "#SBATCH --output=\""));
+    for (const char *c = folder; *c != '\0'; ++c) {
+        const char *escape = *c == '%' ? "%" : *c == '"' || *c == '\\' ? "\\" : "";
+        BB_TRY(bb_text_add(out, "%s%c", escape, *c));
+    }
+    BB_TRY(bb_text_add(out, "/log/%s\"\n", name));
+done:
+    return status;
+}
+
+// A worker a processor, or a GPU, and memory for each: also where the user asks for more of them.
+// sbatch refuses two kinds of memory, so that one of the user's stands alone.
+static bb_status add_resources(const bb_slurm_request *request, bb_text *out)
+{
+    bb_status status = BB_OK;
+    const bb_sweep_plan *plan = request->plan;
+    bool has_memory = false;
+    for (bb_index e = 0; e < request->extra_count; ++e) {
+        has_memory = has_memory || strncmp(request->extras[e], "--mem", 5) == 0;
+    }
+    const double megabytes = ceil(1e-6 * MEMORY_SLACK * plan->need.host_bytes);
+    const bool is_gpu = plan->device == BB_DEVICE_CUDA;
+    if (is_gpu) {
+        BB_TRY(bb_text_add(out, "#SBATCH --gpus=1\n"));
+    }
+    if (!has_memory) {
+        BB_TRY(bb_text_add(out, "#SBATCH --mem-per-%s=%.0fM\n", is_gpu ? "gpu" : "cpu", megabytes));
+    }
+done:
+    return status;
+}
+
 // Shards S, S + E, ... of element S of E.
 static bb_status write_array(submission *job)
 {
@@ -67,15 +105,10 @@ static bb_status write_array(submission *job)
                        "#SBATCH --array=1-%td\n"
                        "#SBATCH --requeue\n"
                        "#SBATCH --open-mode=append\n"
-                       "#SBATCH --time=%.0f\n"
-                       "#SBATCH --mem=%.0fM\n",
-                       job->elements, element_minutes(job),
-                       ceil(1e-6 * MEMORY_SLACK * plan->need.host_bytes)));
-    if (plan->device == BB_DEVICE_CUDA) {
-        BB_TRY(bb_text_add(out, "#SBATCH --gpus=1\n"));
-    }
-    BB_TRY(bb_text_add(out, "#SBATCH --output="));
-    BB_TRY(bb_text_add(out, "%s/log/%%A_%%a.out\n", job->folder));
+                       "#SBATCH --time=%.0f\n",
+                       job->elements, element_minutes(job)));
+    BB_TRY(add_resources(job->request, out));
+    BB_TRY(add_output(job->folder, "%A_%a.out", out));
     BB_TRY(bb_text_add(out,
                        "# Shards of this element; exec, so that signals reach the program.\n"
                        "shards=$(seq -s , \"$SLURM_ARRAY_TASK_ID\" %td %td)\nexec ",
@@ -83,8 +116,9 @@ static bb_status write_array(submission *job)
     BB_TRY(add_quoted(job->program, out));
     BB_TRY(bb_text_add(out, " sweep run "));
     BB_TRY(add_quoted(job->folder, out));
-    BB_TRY(bb_text_add(out, " --shard \"$shards/%td\" --jobs \"${SLURM_CPUS_PER_TASK:-1}\"\n",
-                       plan->shards));
+    BB_TRY(
+        bb_text_add(out, " --shard \"$shards/%td\" --jobs \"${%s:-1}\"\n", plan->shards,
+                    plan->device == BB_DEVICE_CUDA ? "SLURM_GPUS_ON_NODE" : "SLURM_CPUS_PER_TASK"));
 done:
     return status;
 }
@@ -94,13 +128,11 @@ static bb_status write_after(submission *job)
     bb_status status = BB_OK;
     const bb_slurm_request *request = job->request;
     bb_text *out = &job->after;
-    BB_TRY(bb_text_add(out,
-                       "#!/bin/sh\n"
-                       "#SBATCH --job-name=bitbudget-collect\n"
-                       "#SBATCH --time=60\n"
-                       "#SBATCH --open-mode=append\n"
-                       "#SBATCH --output=%s/log/collect.out\n",
-                       job->folder));
+    BB_TRY(bb_text_add(out, "#!/bin/sh\n"
+                            "#SBATCH --job-name=bitbudget-collect\n"
+                            "#SBATCH --time=60\n"
+                            "#SBATCH --open-mode=append\n"));
+    BB_TRY(add_output(job->folder, "collect.out", out));
     if (request->plan->sweep->searches) {
         BB_TRY(bb_text_add(out, "export " BB_SLURM_OPEN "=%td\n", request->open));
     }
@@ -140,6 +172,9 @@ static bb_status start(submission *job)
     job->elements = shards < limit ? shards : limit;
     BB_REQUIRE(job->elements <= BB_SLURM_ELEMENTS, BB_INVALID, "--nodes %td, expected at most %d",
                request->nodes, BB_SLURM_ELEMENTS);
+    BB_REQUIRE(request->extra_count + 5 < MAXIMUM_ARGUMENTS, BB_INVALID,
+               "%td options for sbatch, expected fewer than %d", request->extra_count,
+               MAXIMUM_ARGUMENTS - 5);
     const ssize_t length = readlink("/proc/self/exe", job->program, sizeof job->program - 1);
     BB_REQUIRE(length > 0, BB_INTERNAL, "cannot find this program: %s", strerror(errno));
     job->program[length] = '\0';
@@ -206,6 +241,55 @@ done:
     return status;
 }
 
+// Options of sbatch that say where a job may run and who pays, and so hold for what comes after the
+// array too; what it needs does not.
+typedef struct place_option {
+    const char *name;
+    char letter;
+} place_option;
+
+static const place_option place_options[] = {
+    {"account", 'A'},  {"partition", 'p'}, {"qos", 'q'},          {"clusters", 'M'},
+    {"cluster", '\0'}, {"wckey", '\0'},    {"reservation", '\0'}, {"export", '\0'},
+};
+
+// Whether an argument is such an option, and whether its value is the next argument.
+static bool is_place(const char *argument, bool *takes_next)
+{
+    for (size_t i = 0; i < sizeof place_options / sizeof *place_options; ++i) {
+        const place_option *option = &place_options[i];
+        const size_t length = strlen(option->name);
+        if (argument[0] != '-') {
+            return false;
+        }
+        if (argument[1] == '-' && strncmp(argument + 2, option->name, length) == 0 &&
+            (argument[2 + length] == '\0' || argument[2 + length] == '=')) {
+            *takes_next = argument[2 + length] == '\0';
+            return true;
+        }
+        if (option->letter != '\0' && argument[1] == option->letter) {
+            *takes_next = argument[2] == '\0';
+            return true;
+        }
+    }
+    return false;
+}
+
+// Appends those of the user's options that hold for the job after the array; returns their end.
+static bb_index add_places(const bb_slurm_request *request, const char **arguments, bb_index count)
+{
+    for (bb_index e = 0; e < request->extra_count; ++e) {
+        bool takes_next = false;
+        if (is_place(request->extras[e], &takes_next)) {
+            arguments[count++] = request->extras[e];
+            if (takes_next && e + 1 < request->extra_count) {
+                arguments[count++] = request->extras[++e];
+            }
+        }
+    }
+    return count;
+}
+
 static bb_status send(const submission *job, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -215,8 +299,6 @@ static bb_status send(const submission *job, bb_text *out)
     char array[JOB_BYTES];
     char after[JOB_BYTES];
     char dependency[JOB_BYTES + 32];
-    BB_REQUIRE(request->extra_count + 4 < MAXIMUM_ARGUMENTS, BB_INVALID, "%td options for sbatch",
-               request->extra_count);
     for (bb_index e = 0; e < request->extra_count; ++e) {
         arguments[count++] = request->extras[e];
     }
@@ -226,7 +308,8 @@ static bb_status send(const submission *job, bb_text *out)
     BB_TRY(bb_file_write(job->after_path, true, bb_text_string(&job->after), job->after.length));
     BB_TRY(call_sbatch(arguments, array));
     (void)snprintf(dependency, sizeof dependency, "--dependency=afterany:%s", array);
-    const char *const second[] = {"sbatch", "--parsable", dependency, job->after_path, NULL};
+    const char *second[MAXIMUM_ARGUMENTS] = {"sbatch", "--parsable", dependency};
+    second[add_places(request, second, 3)] = job->after_path;
     BB_TRY(call_sbatch(second, after));
     BB_TRY(bb_text_add(out, "job %s: %td elements for %td shards; job %s collects into %s\n", array,
                        job->elements, request->plan->shards, after, request->output));
@@ -244,10 +327,39 @@ static bb_status print(const submission *job, bb_text *out)
         BB_TRY(bb_text_add(out, " "));
         BB_TRY(add_quoted(request->extras[e], out));
     }
-    BB_TRY(bb_text_add(out, " %s\nsbatch --parsable --dependency=afterany:JOB %s\n",
-                       job->array_path, job->after_path));
+    BB_TRY(bb_text_add(out, " "));
+    BB_TRY(add_quoted(job->array_path, out));
+    BB_TRY(bb_text_add(out, "\nsbatch --parsable --dependency=afterany:JOB "));
+    const char *places[MAXIMUM_ARGUMENTS];
+    const bb_index count = add_places(request, places, 0);
+    for (bb_index p = 0; p < count; ++p) {
+        BB_TRY(add_quoted(places[p], out));
+        BB_TRY(bb_text_add(out, " "));
+    }
+    BB_TRY(add_quoted(job->after_path, out));
+    BB_TRY(bb_text_add(out, "\n"));
 done:
     return status;
+}
+
+// A whole number of an environment variable; 0 where there is none.
+static double environment_number(const char *name)
+{
+    const char *text = getenv(name);
+    char *end = NULL;
+    const double value = text == NULL ? 0.0 : strtod(text, &end);
+    return text != NULL && end != text && *end == '\0' && value > 0.0 ? value : 0.0;
+}
+
+double bb_slurm_memory(void)
+{
+    const double node = environment_number("SLURM_MEM_PER_NODE");
+    const double cpus = environment_number("SLURM_MEM_PER_CPU") *
+                        fmax(environment_number("SLURM_CPUS_ON_NODE"), 1.0);
+    const double gpus = environment_number("SLURM_MEM_PER_GPU") *
+                        fmax(environment_number("SLURM_GPUS_ON_NODE"), 1.0);
+    const double megabytes = fmax(node, fmax(cpus, gpus)); // Slurm sets one of them
+    return megabytes > 0.0 ? megabytes * 0x1p20 : INFINITY;
 }
 
 bb_status bb_slurm_submit(const bb_slurm_request *request, bb_text *out)

@@ -19,7 +19,8 @@ typedef struct bb_slurm_request {
     const bb_sweep_plan *plan;
     const char *output;        ///< the collected file
     bb_index nodes;            ///< elements of the array, 0: one a shard, at most BB_SLURM_ELEMENTS
-    const char *const *extras; ///< [extra_count] options for sbatch, of the array
+    const char *const *extras; ///< [extra_count] options for sbatch, of the array; those that say
+                               ///< where it may run and who pays hold for the job after it too
     bb_index extra_count;
     bool print_only;
     bb_index open; ///< points of a search's generation that are to do
@@ -29,5 +30,9 @@ typedef struct bb_slurm_request {
 /// with `print_only` the scripts and commands, and nothing is written then. Errors: BB_UNSUPPORTED
 /// (no sbatch), BB_IO (it refuses, with its words), BB_MEMORY.
 BB_CHECKED bb_status bb_slurm_submit(const bb_slurm_request *request, bb_text *out);
+
+/// Memory that a job of Slurm has on this node, as its environment says, bytes; INFINITY outside of
+/// one, and where it has all of the node.
+double bb_slurm_memory(void);
 
 #endif

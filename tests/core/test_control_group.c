@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Limits of memory as control groups have them, on trees of files made here.
+#include "core/control_group.h"
+#include "tests/check.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[] = "control-group-XXXXXX";
+
+static int enter(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) == NULL ? -1 : chdir(folder);
+}
+
+static int leave(void **state)
+{
+    char command[64];
+    (void)state;
+    (void)snprintf(command, sizeof command, "rm -rf %s", folder);
+    return chdir("..") + system(command);
+}
+
+static void write_file(const char *path, const char *text)
+{
+    char command[256];
+    (void)snprintf(command, sizeof command, "mkdir -p \"$(dirname '%s')\"", path);
+    assert_int_equal(system(command), 0);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void the_least_limit_on_the_way_up_holds(void **state)
+{
+    (void)state;
+    write_file("two", "0::/batch/job_7/step\n");
+    write_file("v2/batch/job_7/step/memory.max", "max\n");
+    write_file("v2/batch/job_7/memory.max", "2147483648\n");
+    write_file("v2/batch/memory.max", "4294967296\n");
+    assert_true(bb_control_group_memory("two", "v2") == 2147483648.0);
+    write_file("v2/batch/memory.max", "1048576\n");
+    assert_true(bb_control_group_memory("two", "v2") == 1048576.0);
+}
+
+static void the_first_version_names_its_controller(void **state)
+{
+    (void)state;
+    write_file("one", "5:cpu,memorytag:/other\n4:hugetlb,memory:/job\n1:cpu:/job\n0::/\n");
+    write_file("v1/memory/other/memory.limit_in_bytes", "4096\n");
+    write_file("v1/memory/job/memory.limit_in_bytes", "8000000000\n");
+    write_file("v1/memory/memory.limit_in_bytes", "9223372036854771712\n");
+    assert_true(bb_control_group_memory("one", "v1") == 8e9);
+}
+
+static void a_container_sees_its_group_as_the_root(void **state)
+{
+    (void)state;
+    write_file("container", "4:memory:/host/path/that/is/not/here\n");
+    write_file("c/memory/memory.limit_in_bytes", "123456789\n");
+    assert_true(bb_control_group_memory("container", "c") == 123456789.0);
+}
+
+static void no_limit_is_infinite(void **state)
+{
+    (void)state;
+    write_file("none", "0::/\ngarbage\n:\n::\n");
+    assert_true(isinf(bb_control_group_memory("none", "nowhere")));
+    assert_true(isinf(bb_control_group_memory("no-such-file", "nowhere")));
+    write_file("n/memory.max", "max\n");
+    assert_true(isinf(bb_control_group_memory("none", "n")));
+    write_file("n/memory.max", "-5\n");
+    assert_true(isinf(bb_control_group_memory("none", "n")));
+    write_file("n/memory.max", "9223372036854771712\n");
+    assert_true(isinf(bb_control_group_memory("none", "n")));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_least_limit_on_the_way_up_holds),
+        cmocka_unit_test(the_first_version_names_its_controller),
+        cmocka_unit_test(a_container_sees_its_group_as_the_root),
+        cmocka_unit_test(no_limit_is_infinite),
+    };
+    return cmocka_run_group_tests(tests, enter, leave);
+}

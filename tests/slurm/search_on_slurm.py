@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A search that chains its generations on a real Slurm gives the answer of a local one.
+
+    search_on_slurm.py BITBUDGET FOLDER
+
+Its folder's name has a blank, quotes and a sign of percent, its options name a partition that the
+jobs after the arrays have to stay in, and its elements more memory than the script asks for.
+Exit 77: skipped.
+"""
+import os
+import shutil
+import sys
+import time
+
+from sweep_on_slurm import HERE, call, compare, skip, wait_for
+
+PLAN = """experiment: product
+device: cpu
+matrix: {file: rows.h5, dataset: /rows}
+vectors: 12
+pipelines:
+  - {name: reference, storage: fp64, multiply: fp64, accumulate: fp64}
+  - {name: q, storage: {codec: quantiser, tolerance_of_range: 1.0e-4}, multiply: fp32, accumulate: fp64}
+sweep:
+  seeds: 1..3
+  shards: 2
+  search: {minimise: operator_bytes,
+           over: {pipelines.q.storage.tolerance_of_range: {from: 1.0e-6, to: 1.0e-1, log: 12}},
+           subject_to: {price: {at_most: 1.0e-3}}, across: all}
+"""
+
+
+def main():
+    program, folder = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    if shutil.which("sbatch") is None or shutil.which("slurmctld") is None:
+        skip("no Slurm here; ./setup test-full installs it")
+    if os.geteuid() != 0:
+        skip("a private Slurm is started by root alone")
+    try:
+        import h5py
+        import numpy as np
+    except ImportError as error:
+        skip(error)
+    begin = time.monotonic()
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    os.chdir(folder)
+    i, j = np.mgrid[0:100, 0:300]
+    with h5py.File("rows.h5", "w") as file:
+        file["rows"] = np.exp(-8 * np.abs(i / 100 - j / 300)) * np.cos(0.1 * i + 0.3 * j)
+    with open("plan.yaml", "w") as file:
+        file.write(PLAN)
+    local = call(program, "sweep", "plan.yaml", "-o", "local.h5", "-q")
+    shared = f"{folder}/a \"sweep\" of 5%A's"
+    call(program, "sweep", "plan", "plan.yaml", shared)
+    slurm = f"{folder}/slurm"
+    os.environ["SLURM_CONF"] = f"{slurm}/slurm.conf"
+    call(f"{HERE}/private_slurm", "start", slurm, "2")
+    try:
+        call(program, "sweep", "submit", shared, "--slurm", "--", "-p", "urgent", "--mem=0")
+        partitions = set()
+
+        def is_idle():
+            partitions.update(call("squeue", "-h", "-o", "%P").split())
+            return not call("squeue", "-h").strip()
+
+        wait_for("the chain", is_idle, 60)
+    finally:
+        call(f"{HERE}/private_slurm", "stop", slurm, check=False)
+    assert partitions == {"urgent"}, partitions
+    logs = sorted(os.listdir(f"{shared}/log"))
+    assert "collect.out" in logs and len(logs) > 2, logs
+    answer = call(program, "show", f"{shared}/all.h5")
+    found = "operator_bytes 4.1"
+    assert found in local and found in " ".join(answer.split()), (local, answer)
+    compare("local.h5", f"{shared}/all.h5")
+    print(f"{len(logs) - 1} logs of elements, {time.monotonic() - begin:.1f} s in all")
+    os.chdir("/")
+    shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()
