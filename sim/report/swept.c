@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PATH_BYTES = 160 };
+enum { PATH_BYTES = 160, LISTED_ANSWERS = 5 };
 
 bool bb_swept_is(const bb_results *results)
 {
@@ -382,9 +382,28 @@ bool bb_swept_is_front(const bb_swept *swept, bb_index choice)
     return front;
 }
 
+// Of a search its own, for the first conditions that have one each.
+static bb_status add_search_answers(const bb_dataset *answers, bb_text *out)
+{
+    bb_status status = BB_OK;
+    for (bb_index g = 0; g < answers->count && g < LISTED_ANSWERS; ++g) {
+        BB_TRY(bb_text_add(out, "%s%s.", g == 0 ? "" : " ", answers->texts[g]));
+    }
+    if (answers->count > LISTED_ANSWERS) {
+        BB_TRY(bb_text_add(out, " %td more conditions have answers in /search.",
+                           answers->count - LISTED_ANSWERS));
+    }
+done:
+    return status;
+}
+
 bb_status bb_swept_answer(const bb_swept *swept, double within, bb_text *out)
 {
     bb_status status = BB_OK;
+    const bb_dataset *answers = bb_results_find(swept->results, "search/answer");
+    if (answers != NULL && answers->is_text && isnan(within)) {
+        return add_search_answers(answers, out);
+    }
     const char *price = swept->experiment->price_name;
     const bb_index best = bb_swept_best(swept, within);
     bb_index safe = 0;

@@ -121,6 +121,18 @@ done:
     return status;
 }
 
+// Value i of a ladder, as a user would write it: 0.3333 and 1.29e-05, off by at most a thousandth
+// of the way to the value before it. The ends are exact.
+static double ladder_value(const bb_sweep_range *range, bb_index steps, bb_index i)
+{
+    const double value = bb_sweep_range_value(range, (double)i / (double)(steps - 1));
+    if (i == 0 || i == steps - 1) {
+        return value;
+    }
+    const double before = bb_sweep_range_value(range, (double)(i - 1) / (double)(steps - 1));
+    return bb_sweep_range_tidy(value, 5e-4 * fabs(value - before));
+}
+
 // {from, to, step}, {from, to, count} or {from, to, log}: the values, NULL after a problem.
 static bb_status read_range(const reader *input, const bb_node *map, double **out, bb_index *count)
 {
@@ -153,10 +165,10 @@ static bb_status read_range(const reader *input, const bb_node *map, double **ou
     }
     BB_TRY(bb_arena_zeroed(input->arena, steps, sizeof **out, (void **)out));
     for (bb_index i = 0; i < steps; ++i) {
-        // By step the numbers are those that a user would write: 0.3, not 0.1 + 0.1 + 0.1.
         (*out)[i] = by_step != NULL
-                        ? bb_sweep_range_tidy(range.first + (double)i * step, range.first, step)
-                        : bb_sweep_range_value(&range, (double)i / (double)(steps - 1));
+                        ? bb_sweep_range_tidy(range.first + (double)i * step,
+                                              1e-9 * fmax(fabs(step), fabs(range.first)))
+                        : ladder_value(&range, steps, i);
     }
     *count = steps;
 done:

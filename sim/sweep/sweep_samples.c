@@ -38,10 +38,9 @@ double bb_sweep_range_value(const bb_sweep_range *range, double share)
                : range->first + share * (range->last - range->first);
 }
 
-double bb_sweep_range_tidy(double value, double first, double step)
+double bb_sweep_range_tidy(double value, double slack)
 {
     char digits[BB_SCALAR_BYTES];
-    const double slack = 1e-9 * fmax(fabs(step), fabs(first));
     for (int precision = 1; precision <= 17; ++precision) {
         (void)snprintf(digits, sizeof digits, "%.*g", precision, value);
         const double shorter = strtod(digits, NULL);

@@ -23,9 +23,8 @@ bool bb_sweep_range_read(const bb_node *map, bb_sweep_range *out);
 /// Value at a share in [0, 1] of the way, the ends exactly.
 double bb_sweep_range_value(const bb_sweep_range *range, double share);
 
-/// `value`, a sum of multiples of `step` on `first`, as the shortest decimal that is as good: what
-/// a user would have written.
-double bb_sweep_range_tidy(double value, double first, double step);
+/// The shortest decimal within `slack` of a value: what a user would have written.
+double bb_sweep_range_tidy(double value, double slack);
 
 typedef struct bb_sweep_samples {
     bool sobol; ///< else a Latin hypercube

@@ -49,6 +49,7 @@ static bool is_monotone(const bb_collection *collection, bb_search_group conditi
     return changes <= 1;
 }
 
+// One line, no line end.
 static bb_status answer_group(const bb_collection *collection, bb_search_group conditions,
                               bb_text *out)
 {
@@ -61,7 +62,7 @@ static bb_status answer_group(const bb_collection *collection, bb_search_group c
     bb_search_step found;
     const bb_index best = bb_search_steps_best(collection, conditions, &found, &run);
     if (best < 0) {
-        BB_TRY(bb_text_add(out, "%s: none of %td steps keeps %s of at most %g\n", key, run,
+        BB_TRY(bb_text_add(out, "%s: none of %td steps keeps %s of at most %g", key, run,
                            sweep->experiment->price_name, limit));
         goto done;
     }
@@ -80,10 +81,9 @@ static bb_status answer_group(const bb_collection *collection, bb_search_group c
             BB_TRY(describe_step(collection, next, &state, out));
         }
     }
-    BB_TRY(bb_text_add(out, "\n"));
     if (!is_monotone(collection, conditions)) {
-        BB_TRY(bb_text_add(out, "  the price is not monotone along the axis: a better step may lie "
-                                "where none was run\n"));
+        BB_TRY(bb_text_add(out, "; the price is not monotone along the axis: a better step may lie "
+                                "where none was run"));
     }
 done:
     return status;
@@ -96,6 +96,7 @@ bb_status bb_sweep_search_answer(const bb_collection *collection, bb_text *out)
     const bb_index groups = bb_search_group_count(sweep);
     for (bb_index g = 0; g < groups && g < LISTED_GROUPS; ++g) {
         BB_TRY(answer_group(collection, bb_search_group_at(sweep, g), out));
+        BB_TRY(bb_text_add(out, "\n"));
     }
     if (groups > LISTED_GROUPS) {
         BB_TRY(bb_text_add(out, "... and %td more conditions in the result file\n",
@@ -119,6 +120,7 @@ done:
 typedef struct search_row {
     double index, first_point, steps_run, value, price, worst_point;
     const char *setting;
+    const char *answer;
 } search_row;
 
 static const bb_output outputs[] = {
@@ -135,6 +137,8 @@ static const bb_output outputs[] = {
      .member = offsetof(search_row, price)},
     {"price_point", "group", "1", "number of the point where it is", .note = NULL,
      .member = offsetof(search_row, worst_point)},
+    {"answer", "group", NULL, "what the search found, in words", .note = NULL,
+     .member = offsetof(search_row, answer)},
     {"steps_run", "group", "1", "steps of the searched axis that were run", .note = NULL,
      .member = offsetof(search_row, steps_run)},
 };
@@ -152,13 +156,16 @@ bb_status bb_sweep_search_publish(const bb_collection *collection, const char *p
     const bb_sweep *sweep = collection->plan->sweep;
     const bb_index groups = bb_search_group_count(sweep);
     search_row *rows = NULL;
+    bb_text *answers = NULL;
     const bb_output_fill fill = {.unit = price_unit};
     BB_TRY(BB_ALLOCATE(groups, &rows));
+    BB_TRY(BB_ZEROED(groups, &answers));
     for (bb_index g = 0; g < groups; ++g) {
         const bb_search_group conditions = bb_search_group_at(sweep, g);
         bb_index run = 0;
         bb_search_step found;
         const bb_index best = bb_search_steps_best(collection, conditions, &found, &run);
+        BB_TRY(answer_group(collection, conditions, &answers[g]));
         rows[g] =
             (search_row){.index = (double)g,
                          .first_point = (double)(conditions.first * bb_search_step_count(sweep)),
@@ -166,11 +173,16 @@ bb_status bb_sweep_search_publish(const bb_collection *collection, const char *p
                          .value = best < 0 ? NAN : found.value,
                          .price = found.price,
                          .worst_point = best < 0 ? NAN : (double)found.worst_point,
-                         .setting = best < 0 ? "" : text_at(sweep, best)};
+                         .setting = best < 0 ? "" : text_at(sweep, best),
+                         .answer = bb_text_string(&answers[g])};
     }
     BB_TRY(bb_output_table_publish_records(&bb_sweep_search_outputs, rows, sizeof *rows, groups,
                                            &fill, results));
 done:
+    for (bb_index g = 0; answers != NULL && g < groups; ++g) {
+        bb_text_release(&answers[g]);
+    }
+    BB_RELEASE(&answers);
     BB_RELEASE(&rows);
     return status;
 }

@@ -52,6 +52,18 @@ static void a_ladder_by_log_has_equal_ratios_and_its_ends(void **state)
     bb_sweep_plan_destroy(&plan);
 }
 
+static void values_of_a_ladder_are_short(void **state)
+{
+    (void)state;
+    check_texts("sweep: {axes: {air.r0_m: {from: 1.0e-6, to: 1.0e-2, log: 4}}}\n", "air.r0_m",
+                "1.0e-06 2.154e-05 0.000464 0.01");
+    check_texts("sweep: {axes: {air.r0_m: {from: 0, to: 1, count: 4}}}\n", "air.r0_m",
+                "0.0 0.3333 0.6667 1.0");
+    // Also where the ends are close.
+    check_texts("sweep: {axes: {air.r0_m: {from: 1.0, to: 1.0001, count: 4}}}\n", "air.r0_m",
+                "1.0 1.00003333 1.00006667 1.0001");
+}
+
 static void a_table_gives_its_columns_to_keys(void **state)
 {
     (void)state;
@@ -227,6 +239,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_and_ranges_mean_what_a_user_would_write),
         cmocka_unit_test(a_ladder_by_log_has_equal_ratios_and_its_ends),
+        cmocka_unit_test(values_of_a_ladder_are_short),
         cmocka_unit_test(a_table_gives_its_columns_to_keys),
         cmocka_unit_test(samples_are_stratified_and_repeat),
         cmocka_unit_test(coordinates_are_named_by_the_last_part),
