@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAXIMUM_PIPELINES = 4096, MAXIMUM_DATASETS = 1000 };
+enum { MAXIMUM_PIPELINES = 4096, MAXIMUM_DATASETS = 1000, MAXIMUM_ITEMS = 1 << 30 };
 
 static void release_texts(char ***texts, bb_index count)
 {
@@ -115,7 +115,11 @@ static bb_status read_shape(const json_t *description, bb_collected *dataset)
                    BB_INVALID, "'%s': over %d axes beside pipeline, or pipeline is not the first",
                    dataset->name, BB_COLLECTION_RANK);
         (void)snprintf(dataset->axes[dataset->rank++], BB_COLLECTION_NAME, "%s", axis);
-        dataset->inner *= (bb_index)json_integer_value(json_array_get(shape, a));
+        const json_int_t length = json_integer_value(json_array_get(shape, a));
+        BB_REQUIRE(length >= 0 && length <= MAXIMUM_ITEMS && dataset->inner <= MAXIMUM_ITEMS, BB_IO,
+                   "'%s': an axis of %lld items, expected 0 to %d", dataset->name,
+                   (long long)length, MAXIMUM_ITEMS);
+        dataset->inner *= (bb_index)length;
     }
 done:
     return status;
@@ -291,6 +295,7 @@ static bb_status fill_axis(bb_collected_axis *axis, const json_t *items)
     for (bb_index i = 0; i < count; ++i) {
         const json_t *item = json_array_get(items, (size_t)i);
         if (texts) {
+            BB_REQUIRE(json_is_string(item), BB_IO, "axis '%s' has texts and others", axis->name);
             BB_TRY(bb_memory_text(json_string_value(item), &axis->texts[i]));
         } else {
             axis->numbers[i] = json_is_number(item) ? json_number_value(item) : NAN;
@@ -381,7 +386,7 @@ double bb_collection_number(const bb_collection *collection, const char *name, b
                             bb_index pipeline)
 {
     const bb_collected *dataset = bb_collection_find(collection, name);
-    return dataset == NULL || dataset->is_text
+    return dataset == NULL || dataset->is_text || dataset->inner == 0
                ? NAN
                : dataset->numbers[item_of(collection, dataset, slot, pipeline)];
 }
@@ -390,7 +395,7 @@ const char *bb_collection_text(const bb_collection *collection, const char *name
                                bb_index pipeline)
 {
     const bb_collected *dataset = bb_collection_find(collection, name);
-    return dataset == NULL || !dataset->is_text
+    return dataset == NULL || !dataset->is_text || dataset->inner == 0
                ? NULL
                : dataset->texts[item_of(collection, dataset, slot, pipeline)];
 }

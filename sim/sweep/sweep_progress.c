@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { MOST_ROUNDS = 1000000 }; // that a user asked to try again
+
 void bb_sweep_progress_release(bb_sweep_progress *progress)
 {
     BB_RELEASE(&progress->points);
@@ -75,6 +77,9 @@ static bb_status take_line(void *context, const bb_record_line *record)
     const int class = class_of(line);
     BB_REQUIRE(point >= 0 && point < progress->point_count, BB_IO, "%s, line %td: point %td of %td",
                record->file, record->number, point, progress->point_count);
+    BB_REQUIRE(retry >= 0 && retry <= MOST_ROUNDS && round >= 0 && round <= MOST_ROUNDS, BB_IO,
+               "%s, line %td: retry %td, round %td, expected 0 to %d", record->file, record->number,
+               retry, round, MOST_ROUNDS);
     bb_point_progress *state = &progress->points[point];
     if (state->class == BB_POINT_DONE) {
         if (class == BB_POINT_DONE) {
