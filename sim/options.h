@@ -60,6 +60,8 @@ typedef struct bb_options {
     const char *only;          ///< class of failure, NULL unless given
     const char *csv;           ///< NULL unless given
     const char *x, *y, *value; ///< swept keys and a dataset, NULL unless given
+    const char *exposure;      ///< number of one, NULL unless given
+    bb_index step;             ///< 0 unless given
     const char *tex;           ///< folder, NULL unless given
     const char *machine;       ///< NULL unless given
     bool partial, slurm, print_only, energy;

@@ -24,7 +24,7 @@ typedef struct request {
 
 static bb_status read_file(const char *path, bb_results **out)
 {
-    bb_status status = bb_reader_read_all(path, false, out);
+    bb_status status = bb_reader_read_all(path, NULL, out);
     if (status != BB_OK) {
         bb_status_record record;
         bb_status_save(&record);

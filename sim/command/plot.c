@@ -85,7 +85,9 @@ static bb_status plot(void *context)
                                  .x = asked->options->x,
                                  .y = asked->options->y,
                                  .pipeline = asked->options->pipeline,
-                                 .value = asked->options->value};
+                                 .value = asked->options->value,
+                                 .exposure = asked->options->exposure,
+                                 .step = asked->options->step};
     BB_TRY(asked->options->list ? list_kinds(&scene) : draw(&scene, asked->options));
 done:
     bb_results_destroy(&results);

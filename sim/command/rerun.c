@@ -20,7 +20,7 @@ static bb_status read_once(void *context)
 {
     bb_status status = BB_OK;
     bb_results *results = NULL;
-    BB_TRY(bb_reader_read_all(context, false, &results));
+    BB_TRY(bb_reader_read_all(context, NULL, &results));
 done:
     bb_results_destroy(&results);
     return status;
@@ -35,7 +35,7 @@ static bb_status read_recorded(char *path, bb_results **out)
     (void)setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);
     status = bb_isolation_run(path, READING_SECONDS, read_once, path);
     if (status == BB_OK) {
-        status = bb_reader_read_all(path, false, out);
+        status = bb_reader_read_all(path, NULL, out);
     }
     if (status != BB_OK) {
         bb_status_save(&record);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/command/source.h"
 
+#include "core/memory.h"
 #include "sim/output/reader.h"
 #include "sim/sweep/sweep_collect.h"
 
@@ -46,11 +47,25 @@ done:
     return status;
 }
 
+// With what a picture of one light step is drawn from: temperatures of all steps.
+static bb_status read_file(const bb_options *options, const char *path, bb_results **out)
+{
+    bb_status status = BB_OK;
+    char *name = NULL;
+    if (options->step > 0) {
+        BB_TRY(bb_memory_printf(&name, "S_%s", options->exposure == NULL ? "" : options->exposure));
+    }
+    BB_TRY(bb_reader_read_all(path, name, out));
+done:
+    BB_RELEASE(&name);
+    return status;
+}
+
 bb_status bb_source_read(const bb_options *options, const bb_experiment_table *experiments,
                          const char *path, bb_results **out)
 {
     // A file under its final name is whole, and locks fail on many cluster file systems.
     (void)setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);
     return is_folder(path) ? collect(options, experiments, path, out)
-                           : bb_reader_read_all(path, false, out);
+                           : read_file(options, path, out);
 }

@@ -16,7 +16,6 @@
 enum { MAXIMUM_ITEMS = 1 << 27, MAXIMUM_NAMES = 1000, TEXT_BYTES = 4096, NAME_BYTES = 128 };
 
 // What of a file is read.
-enum contents { RESULTS, GROUPS, EVERYTHING };
 
 #define READ_TRY(call)                                                                             \
     BB_REQUIRE((call) >= 0, BB_IO, "cannot read: %s (%s)", bb_hdf5_library_error(), #call)
@@ -219,8 +218,9 @@ done:
     return status;
 }
 
-// Reads the datasets of a group that are axes, or those that are not.
-static bb_status read_datasets(hid_t file, const char *group_name, bool axes, bb_results *results)
+// Reads the datasets of a group that are axes, or those that are not, whose names have a beginning.
+static bb_status read_datasets(hid_t file, const char *group_name, const char *prefix, bool axes,
+                               bb_results *results)
 {
     bb_status status = BB_OK;
     hid_t group = -1;
@@ -234,7 +234,8 @@ static bb_status read_datasets(hid_t file, const char *group_name, bool axes, bb
     for (bb_index i = 0; i < list.count; ++i) {
         H5O_info_t about;
         READ_TRY(H5Oget_info_by_name2(group, list.items[i], &about, H5O_INFO_BASIC, H5P_DEFAULT));
-        if (about.type != H5O_TYPE_DATASET || is_link(file, group_name, list.items[i])) {
+        if (about.type != H5O_TYPE_DATASET || is_link(file, group_name, list.items[i]) ||
+            strncmp(list.items[i], prefix, strlen(prefix)) != 0) {
             continue;
         }
         entry = (item){.id = -1, .type = -1, .space = -1};
@@ -329,16 +330,16 @@ static bb_status read_checked(hid_t file, bb_results *results)
     BB_TRY(check_schema(results));
     const char *text = bb_results_note_text(results, "", "status");
     BB_REQUIRE(strcmp(text, "complete") == 0, BB_IO, "status '%s', expected complete", text);
-    BB_TRY(read_datasets(file, "/", true, results));
-    BB_TRY(read_datasets(file, "/results", true, results));
-    BB_TRY(read_datasets(file, "/results", false, results));
+    BB_TRY(read_datasets(file, "/", "", true, results));
+    BB_TRY(read_datasets(file, "/results", "", true, results));
+    BB_TRY(read_datasets(file, "/results", "", false, results));
     BB_TRY(check_digest(results));
 done:
     return status;
 }
 
 // The groups beside /results, and the attributes of all.
-static bb_status read_rest(hid_t file, bool operators, bb_results *results)
+static bb_status read_rest(hid_t file, const char *operators, bb_results *results)
 {
     bb_status status = BB_OK;
     hsize_t start = 0;
@@ -350,24 +351,26 @@ static bb_status read_rest(hid_t file, bool operators, bb_results *results)
     for (bb_index i = 0; i < list.count; ++i) {
         H5O_info_t about;
         READ_TRY(H5Oget_info_by_name2(file, list.items[i], &about, H5O_INFO_BASIC, H5P_DEFAULT));
-        if (about.type != H5O_TYPE_GROUP ||
-            (!operators && strcmp(list.items[i], "operators") == 0)) {
+        const bool is_operators = strcmp(list.items[i], "operators") == 0;
+        if (about.type != H5O_TYPE_GROUP || (is_operators && operators == NULL)) {
             continue;
         }
         (void)snprintf(path, sizeof path, "/%s", list.items[i]);
         BB_TRY(read_attributes(file, path, results));
         if (strcmp(path, "/results") != 0) {
-            BB_TRY(read_datasets(file, path, true, results));
-            BB_TRY(read_datasets(file, path, false, results));
+            const char *prefix = is_operators ? operators : "";
+            BB_TRY(read_datasets(file, path, prefix, true, results));
+            BB_TRY(read_datasets(file, path, prefix, false, results));
         }
     }
-    BB_TRY(read_datasets(file, "/", false, results));
+    BB_TRY(read_datasets(file, "/", "", false, results));
 done:
     BB_RELEASE(&list.items);
     return status;
 }
 
-static bb_status read_file(const char *path, enum contents contents, bb_results **out)
+// Everything, or the results alone.
+static bb_status read_file(const char *path, bool is_whole, const char *operators, bb_results **out)
 {
     bb_status status = BB_OK;
     bb_results *results = NULL;
@@ -380,8 +383,8 @@ static bb_status read_file(const char *path, enum contents contents, bb_results 
     READ_TRY(file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT));
     BB_TRY(bb_results_create(&results));
     BB_TRY(read_checked(file, results));
-    if (contents != RESULTS) {
-        BB_TRY(read_rest(file, contents == EVERYTHING, results));
+    if (is_whole) {
+        BB_TRY(read_rest(file, operators, results));
     }
     *out = results;
     results = NULL;
@@ -393,10 +396,10 @@ done:
 
 bb_status bb_reader_read(const char *path, bb_results **out)
 {
-    return read_file(path, RESULTS, out);
+    return read_file(path, false, NULL, out);
 }
 
-bb_status bb_reader_read_all(const char *path, bool operators, bb_results **out)
+bb_status bb_reader_read_all(const char *path, const char *operators, bb_results **out)
 {
-    return read_file(path, operators ? EVERYTHING : GROUPS, out);
+    return read_file(path, true, operators, out);
 }

@@ -14,9 +14,9 @@ BB_CHECKED bb_status bb_reader_read(const char *path, bb_results **out);
 
 /// Reads every group: datasets, axes and attributes (numbers and texts), /provenance included, as
 /// they were before they were written; groups and datasets in the order of their names. The digest
-/// holds /results alone, checksums the other large datasets. /operators, whose matrices may not fit
-/// in memory, is read with `operators` only, as datasets "operators/<name>". Errors and owner as
-/// above.
-BB_CHECKED bb_status bb_reader_read_all(const char *path, bool operators, bb_results **out);
+/// holds /results alone, checksums the other large datasets. of /operators, whose matrices
+/// may not fit in memory, those whose names begin with `operators` (NULL: none, "": all), as
+/// datasets "operators/<name>". Errors and owner as above.
+BB_CHECKED bb_status bb_reader_read_all(const char *path, const char *operators, bb_results **out);
 
 #endif

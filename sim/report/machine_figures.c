@@ -13,12 +13,6 @@ enum { NAME_BYTES = 200 };
 
 static const double name_points = 7.0;
 
-static double single(const bb_results *results, const char *path)
-{
-    const bb_dataset *dataset = bb_results_find(results, path);
-    return dataset == NULL || dataset->is_text || dataset->count != 1 ? NAN : dataset->numbers[0];
-}
-
 // Of a realtime file.
 typedef struct latencies {
     const bb_dataset *kinds, *bins, *counts, *worst;
@@ -45,7 +39,7 @@ static bb_status gather_latencies(const bb_results *results, latencies *out)
     out->bins = bb_results_find(results, "latency/bin_us");
     out->counts = bb_results_find(results, "latency/count");
     out->worst = bb_results_find(results, "worst/latency_us");
-    out->deadline_us = single(results, "results/deadline_us");
+    out->deadline_us = bb_plot_single(results, "results/deadline_us");
     BB_REQUIRE(out->kinds != NULL && out->kinds->is_text && out->counts->rank == 2 &&
                    out->counts->shape[0] == out->kinds->count &&
                    out->counts->shape[1] == out->bins->count && out->bins->count > 1,

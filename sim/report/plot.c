@@ -138,6 +138,12 @@ const bb_dataset *bb_plot_column(const bb_results *results, const char *name)
     return fits ? dataset : NULL;
 }
 
+double bb_plot_single(const bb_results *results, const char *path)
+{
+    const bb_dataset *dataset = bb_results_find(results, path);
+    return dataset == NULL || dataset->is_text || dataset->count != 1 ? NAN : dataset->numbers[0];
+}
+
 bb_index bb_plot_reference(const bb_results *results)
 {
     const bb_dataset *errors = bb_plot_column(results, "qoi_relative_error");

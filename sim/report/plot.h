@@ -14,6 +14,8 @@ typedef struct bb_plot_scene {
     const char *x, *y;               ///< swept keys, y also "pipeline"; NULL: the usual, as below
     const char *pipeline;            ///< of heatmap and lines
     const char *value;               ///< of heatmap and lines: dataset of /results
+    const char *exposure;            ///< of heat: number of a scored exposure; NULL: the last
+    bb_index step;                   ///< of heat: light step from 1 on; 0: the last
 } bb_plot_scene;
 
 enum { BB_PLOT_NEEDS = 5, BB_PLOT_MOST_PANELS = 12 };
@@ -47,6 +49,9 @@ BB_CHECKED bb_status bb_plot_list(const bb_plot_scene *scene, bb_text *out);
 
 /// Dataset of /results over `pipeline` alone and of numbers, NULL where there is none.
 const bb_dataset *bb_plot_column(const bb_results *results, const char *name);
+
+/// A dataset of one number, NaN where there is none.
+double bb_plot_single(const bb_results *results, const char *path);
 
 /// Index of the pipeline that the others are held to: the first whose quantity of interest has no
 /// error; 0 where none says so.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pictures of a wafer: vectors of overlay with fields and rim, one field, temperatures.
+// Pictures of a wafer: vectors of overlay with fields and rim, one field.
 #include "core/memory.h"
 #include "sim/output/table.h"
 #include "sim/report/plot.h"
@@ -32,12 +32,6 @@ typedef struct view {
     double field;                             // exposure of the only field, NaN: all
 } view;
 
-static double single(const bb_results *results, const char *path)
-{
-    const bb_dataset *dataset = bb_results_find(results, path);
-    return dataset == NULL || dataset->is_text || dataset->count != 1 ? NAN : dataset->numbers[0];
-}
-
 static bb_status open_view(const bb_results *results, view *out)
 {
     bb_status status = BB_OK;
@@ -47,9 +41,9 @@ static bb_status open_view(const bb_results *results, view *out)
         .fields = bb_results_find(results, "results/field"),
         .field_x = bb_results_find(results, "results/field_x_mm"),
         .field_y = bb_results_find(results, "results/field_y_mm"),
-        .field_width = single(results, "view/field_width_mm"),
-        .field_height = single(results, "view/field_height_mm"),
-        .radius = single(results, "view/wafer_radius_mm"),
+        .field_width = bb_plot_single(results, "view/field_width_mm"),
+        .field_height = bb_plot_single(results, "view/field_height_mm"),
+        .radius = bb_plot_single(results, "view/wafer_radius_mm"),
         .field = NAN,
     };
     BB_REQUIRE(
@@ -377,190 +371,3 @@ const bb_plot_kind bb_plot_field = {
     "a wafer file of 'bitbudget run' of this version",
     draw_field,
     false};
-
-// The last temperatures of the file.
-static const bb_dataset *last_map(const bb_results *results, double *exposure)
-{
-    const bb_dataset *found = NULL;
-    *exposure = -1.0;
-    for (bb_index d = 0; d < bb_results_count(results); ++d) {
-        const bb_dataset *dataset = bb_results_dataset(results, d);
-        double number = -1.0;
-        if (strcmp(dataset->group, "temperature") == 0 && !dataset->is_text &&
-            sscanf(dataset->name, "exposure_%lf", &number) == 1 && number > *exposure) {
-            *exposure = number;
-            found = dataset;
-        }
-    }
-    return found;
-}
-
-static bb_status add_map(const bb_dataset *map, const bb_dataset *x, const bb_dataset *y,
-                         double radius, double *low, double *high, bb_figure *figure)
-{
-    bb_status status = BB_OK;
-    *low = INFINITY;
-    *high = -INFINITY;
-    BB_TRY(bb_figure_block(figure, "temperature", "rows of y, columns of x [K]"));
-    for (bb_index row = 0; row < y->count; ++row) {
-        for (bb_index column = 0; column < x->count; ++column) {
-            // Cells beside the wafer hold no temperature.
-            const bool beside = hypot(x->numbers[column], y->numbers[row]) > radius;
-            const double value = beside ? NAN : map->numbers[row * x->count + column];
-            *low = value < *low ? value : *low;
-            *high = value > *high ? value : *high;
-            BB_TRY(bb_text_add(&figure->data, "%s%.5g", column == 0 ? "" : " ", value));
-        }
-        BB_TRY(bb_text_add(&figure->data, "\n"));
-    }
-done:
-    return status;
-}
-
-static bb_status draw_heat(const bb_plot_scene *scene, bb_figure *figure)
-{
-    bb_status status = BB_OK;
-    double exposure = -1.0;
-    double low = 0.0;
-    double high = 0.0;
-    char note[NAME_BYTES];
-    bb_figure_box axes;
-    const bb_dataset *x = bb_results_find(scene->results, "temperature/x");
-    const bb_dataset *y = bb_results_find(scene->results, "temperature/y");
-    const bb_dataset *map = last_map(scene->results, &exposure);
-    const double radius = single(scene->results, "view/wafer_radius_mm");
-    BB_REQUIRE(map != NULL && map->count == x->count * y->count && x->count > 1 && y->count > 1,
-               BB_INVALID, "no temperatures over x and y in the file");
-    if (isnan(figure->height_cm)) {
-        figure->height_cm = (figure->width_cm - 3.1) + 2.3;
-    }
-    (void)snprintf(note, sizeof note,
-                   "Mean temperature rise of a cell, last light step of exposure %.0f.", exposure);
-    BB_TRY(bb_figure_begin(figure, scene->results, note));
-    BB_TRY(bb_figure_margins(figure, (bb_figure_box){1.4, 1.0, 1.8, 0.3}, &axes));
-    const double side = fmin(axes.x_high - axes.x_low, axes.y_high - axes.y_low);
-    axes = (bb_figure_box){axes.x_low, axes.y_high - side, axes.x_low + side, axes.y_high};
-    BB_TRY(bb_figure_place(figure, axes));
-    BB_TRY(bb_figure_name_axes(figure, axes, "x [mm]", "y [mm]"));
-    BB_TRY(bb_figure_palette(figure));
-    BB_TRY(add_map(map, x, y, radius, &low, &high, figure));
-    BB_TRY(bb_figure_write(figure, axes.x_high + 1.55, 0.5 * (axes.y_low + axes.y_high),
-                           "temperature rise [K]", BB_FIGURE_POINTS, "center rotate by 90"));
-    BB_TRY(bb_text_add(&figure->script,
-                       "set colorbox user origin screen %.5f,%.5f size screen %.5f,%.5f\n"
-                       "set cbtics font ',6'\nset cbrange [%.6g:%.6g]\n"
-                       "set xrange [%.6g:%.6g]\nset yrange [%.6g:%.6g]\n"
-                       "set tics nomirror out\n"
-                       "set object circle at 0,0 size first %.6g front clip fillstyle empty border "
-                       "linecolor 'black' linewidth 0.8\n"
-                       "plot data index 'temperature' matrix using (%.9g + %.9g*$1):(%.9g + "
-                       "%.9g*$2):3 with image\n",
-                       (axes.x_high + 0.2) / figure->width_cm, axes.y_low / figure->height_cm,
-                       0.3 / figure->width_cm, side / figure->height_cm, low,
-                       high > low ? high : low + 1.0, -1.03 * radius, 1.03 * radius, -1.03 * radius,
-                       1.03 * radius, radius, x->numbers[0], x->numbers[1] - x->numbers[0],
-                       y->numbers[0], y->numbers[1] - y->numbers[0]));
-done:
-    return status;
-}
-
-const bb_plot_kind bb_plot_heat = {
-    "heat",
-    "temperature of the wafer in the last light step of the last scored exposure",
-    {"temperature/x", "temperature/y", "view/wafer_radius_mm"},
-    "a wafer file of 'bitbudget run --dump inputs' of this version",
-    draw_heat,
-    false};
-
-// Probes of a file, as many as there are colours.
-typedef struct probes {
-    const bb_dataset *time;
-    const bb_dataset *shown[BB_FIGURE_COLOURS];
-    bb_figure_key keys[BB_FIGURE_COLOURS];
-    bb_index count, more;
-} probes;
-
-static bb_status gather_probes(const bb_results *results, probes *out)
-{
-    bb_status status = BB_OK;
-    out->time = bb_results_find(results, "probes/time_s");
-    for (bb_index d = 0; d < bb_results_count(results); ++d) {
-        const bb_dataset *dataset = bb_results_dataset(results, d);
-        if (strcmp(dataset->group, "probes") != 0 || dataset->is_axis || dataset->is_text ||
-            dataset->count != out->time->count || strcmp(dataset->unit, "K") != 0) {
-            continue;
-        }
-        if (out->count == BB_FIGURE_COLOURS) {
-            ++out->more;
-            continue;
-        }
-        out->keys[out->count] = (bb_figure_key){dataset->name, bb_figure_colours[out->count], 0,
-                                                (int)out->count % 5 + 1};
-        out->shown[out->count++] = dataset;
-    }
-    BB_REQUIRE(out->count > 0, BB_INVALID, "no probe in the file");
-done:
-    return status;
-}
-
-// Steps beyond the dots of a page add nothing but bytes.
-static bb_status add_probes(const probes *set, bb_figure *figure)
-{
-    bb_status status = BB_OK;
-    enum { MOST_STEPS = 4000 };
-    const bb_index stride = set->time->count / MOST_STEPS + 1;
-    BB_TRY(bb_figure_block(figure, "probes", "time [s], rise [K] of every probe"));
-    for (bb_index i = 0; i < set->time->count; i += stride) {
-        BB_TRY(bb_text_add(&figure->data, "%.9g", set->time->numbers[i]));
-        for (bb_index p = 0; p < set->count; ++p) {
-            BB_TRY(bb_text_add(&figure->data, " %.6g", set->shown[p]->numbers[i]));
-        }
-        BB_TRY(bb_text_add(&figure->data, "\n"));
-    }
-    for (bb_index p = 0; p < set->count; ++p) {
-        BB_TRY(bb_text_add(&figure->script,
-                           "%sdata index 'probes' using 1:%td with lines linewidth 1.2 dashtype %d "
-                           "linecolor '%s'",
-                           p == 0 ? "plot " : ", \\\n  ", p + 2, set->keys[p].dash,
-                           set->keys[p].colour));
-    }
-    BB_TRY(bb_text_add(&figure->script, "\n"));
-done:
-    return status;
-}
-
-static bb_status draw_probes(const bb_plot_scene *scene, bb_figure *figure)
-{
-    bb_status status = BB_OK;
-    probes set = {.count = 0};
-    char note[NAME_BYTES] = "";
-    bb_figure_box margins = {2.1, 1.0, 0.25, 0.2};
-    bb_figure_box axes;
-    BB_TRY(gather_probes(scene->results, &set));
-    (void)snprintf(note, sizeof note, "%td more probes are in the file.", set.more);
-    if (isnan(figure->height_cm)) {
-        figure->height_cm = 0.6 * figure->width_cm;
-    }
-    const double *time = set.time->numbers;
-    const double last = time[set.time->count - 1];
-    BB_TRY(bb_figure_begin(figure, scene->results, set.more > 0 ? note : NULL));
-    margins.y_high += 0.3 * bb_figure_key_rows(set.keys, set.count, figure->width_cm - 2.2);
-    BB_TRY(bb_figure_margins(figure, margins, &axes));
-    BB_TRY(bb_figure_name_axes(figure, axes, "time since the first wafer was gripped [s]", NULL));
-    // Farther out than usual: the numbers may be long.
-    BB_TRY(bb_figure_write(figure, 0.35, 0.5 * (axes.y_low + axes.y_high), "temperature rise [K]",
-                           BB_FIGURE_POINTS, "center rotate by 90"));
-    BB_TRY(bb_figure_write_keys(figure, set.keys, set.count, axes));
-    BB_TRY(bb_text_add(&figure->script,
-                       "set xrange [%.9g:%.9g]\nset tics nomirror\nset format y %s'%%.3g'\n"
-                       "set grid linecolor '#d8d8d8' linewidth 0.5\n",
-                       time[0], last > time[0] ? last : time[0] + 1.0,
-                       figure->format == BB_FIGURE_TEX ? "tex_size." : ""));
-    BB_TRY(add_probes(&set, figure));
-done:
-    return status;
-}
-
-const bb_plot_kind bb_plot_probes = {"probes",          "temperatures of the probes over time",
-                                     {"probes/time_s"}, "a wafer file of a study with 'probes'",
-                                     draw_probes,       false};

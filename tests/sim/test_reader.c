@@ -55,7 +55,7 @@ static bb_status read_mutant(void *context)
     bb_results *results = NULL;
     char got[BB_DIGEST_BYTES];
     (void)context;
-    BB_TRY(bb_reader_read_all("m.h5", true, &results));
+    BB_TRY(bb_reader_read_all("m.h5", "", &results));
     BB_TRY(bb_results_digest(results, false, got));
     BB_REQUIRE(strcmp(got, digest) == 0, BB_INTERNAL, "results changed in silence");
 done:
@@ -192,7 +192,7 @@ static void every_group_comes_back(void **state)
     int seeds = 0;
     bb_results *results = NULL;
     bb_results *written = write_groups("groups.h5");
-    check_ok(bb_reader_read_all("groups.h5", false, &results));
+    check_ok(bb_reader_read_all("groups.h5", NULL, &results));
     assert_int_equal(bb_results_count(results), bb_results_count(written));
     for (bb_index i = 0; i < bb_results_count(written); ++i) {
         const bb_dataset *expected = bb_results_dataset(written, i);
@@ -212,11 +212,15 @@ static void every_group_comes_back(void **state)
     }
     assert_int_equal(seeds, 1);
     bb_results_destroy(&results);
-    check_ok(bb_reader_read_all("groups.h5", true, &results));
+    check_ok(bb_reader_read_all("groups.h5", "", &results));
     const bb_dataset *matrix = bb_results_find(results, "operators/C");
     assert_non_null(matrix);
     assert_string_equal(matrix->axes[1], "C_column");
     assert_true(matrix->shape[0] == 2 && matrix->shape[1] == 3 && matrix->numbers[5] == 6.0);
+    bb_results_destroy(&results);
+    check_ok(bb_reader_read_all("groups.h5", "D", &results));
+    assert_null(bb_results_find(results, "operators/C"));
+    assert_non_null(bb_results_find(results, "provenance/config_as_typed"));
     bb_results_destroy(&results);
     check_ok(bb_reader_read("groups.h5", &results));
     assert_null(bb_results_find(results, "provenance/config_as_typed"));

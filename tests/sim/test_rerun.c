@@ -43,7 +43,7 @@ static void a_file_is_enough(void **state)
     (void)state;
     char expected[64 + BB_DIGEST_BYTES];
     bb_results *results = NULL;
-    check_ok(bb_reader_read_all("study.h5", false, &results));
+    check_ok(bb_reader_read_all("study.h5", NULL, &results));
     (void)snprintf(expected, sizeof expected, "to the bit (digest %s)",
                    bb_results_note_text(results, "", "reproducible_digest"));
     assert_string_equal(bb_results_find(results, "provenance/input")->texts[0], "response.file");

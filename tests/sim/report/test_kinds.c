@@ -43,7 +43,7 @@ static void list_has(const char *file, const char *expected)
 
 static void read_scene(const char *file, bb_results **results, bb_plot_scene *out)
 {
-    check_ok(bb_reader_read_all(file, false, results));
+    check_ok(bb_reader_read_all(file, "S_", results));
     out->results = *results;
     out->experiment =
         bb_experiment_find(&bb_experiments, bb_results_note_text(*results, "", "experiment"));
@@ -70,7 +70,7 @@ static void ao_gives_its_kinds(void **state)
     static const char *const kinds[] = {"pareto", "price-against-bits", "draws",
                                         "psf",    "spectrum",           "budget"};
     bb_results *results = NULL;
-    bb_plot_scene scene;
+    bb_plot_scene scene = {.step = 0};
     bb_figure figure;
     char line[128];
     run((const char *const[PROGRAM_ARGUMENTS]){
@@ -128,13 +128,54 @@ static void ao_gives_its_kinds(void **state)
     bb_results_destroy(&results);
 }
 
+// The map of a step is the input of that step, counted from the water as the last one is.
+static void heat_is_drawn_at_any_step(bb_plot_scene *scene)
+{
+    bb_figure figure;
+    bb_figure last;
+    char value[64];
+    const bb_dataset *inputs = bb_results_find(scene->results, "operators/S_8");
+    const bb_dataset *rises = bb_results_find(scene->results, "temperature/exposure_8");
+    const bb_index steps = inputs->shape[0];
+    const bb_index cells = inputs->shape[1];
+    scene->exposure = "8";
+    make(scene, "heat", &last);
+    scene->step = steps;
+    make(scene, "heat", &figure);
+    assert_string_equal(bb_text_string(&figure.data), bb_text_string(&last.data));
+    bb_figure_release(&figure);
+    bb_figure_release(&last);
+    scene->step = 1;
+    make(scene, "heat", &figure);
+    has(&figure.script, "light step 1 of ");
+    const bb_dataset *x = bb_results_find(scene->results, "temperature/x");
+    const bb_dataset *y = bb_results_find(scene->results, "temperature/y");
+    bb_index hottest = cells / 2; // of those that are drawn
+    for (bb_index cell = 0; cell < x->count * y->count; ++cell) {
+        const double radius = hypot(x->numbers[cell % x->count], y->numbers[cell / x->count]);
+        if (radius < 150.0 && inputs->numbers[cell] > inputs->numbers[hottest]) {
+            hottest = cell;
+        }
+    }
+    const double level = rises->numbers[hottest] - inputs->numbers[(steps - 1) * cells + hottest];
+    (void)snprintf(value, sizeof value, " %.5g ", inputs->numbers[hottest] + level);
+    has(&figure.data, value);
+    bb_figure_release(&figure);
+    scene->step = steps + 1;
+    check_fails(bb_plot_draw(scene, "heat", &figure), BB_INVALID, ", expected 1 to ");
+    bb_figure_release(&figure);
+    scene->exposure = "9";
+    check_fails(bb_plot_draw(scene, "heat", &figure), BB_INVALID, "no temperatures of it");
+    bb_figure_release(&figure);
+}
+
 static void wafer_gives_its_kinds(void **state)
 {
     (void)state;
     static const char *const kinds[] = {"pareto", "price-against-bits", "overlay", "field", "heat",
                                         "probes"};
     bb_results *results = NULL;
-    bb_plot_scene scene;
+    bb_plot_scene scene = {.step = 0};
     bb_figure figure;
     char line[128];
     run((const char *const[PROGRAM_ARGUMENTS]){
@@ -157,6 +198,7 @@ static void wafer_gives_its_kinds(void **state)
     make(&scene, "heat", &figure);
     has(&figure.script, "last light step of exposure 14.");
     bb_figure_release(&figure);
+    heat_is_drawn_at_any_step(&scene);
     bb_results_destroy(&results);
 }
 
