@@ -302,6 +302,7 @@ static bb_status submit(const bb_options *options, const bb_sweep_plan *plan, co
     bb_text text = {0};
     bb_slurm_request request = {.plan = plan,
                                 .output = output,
+                                .within = options->within,
                                 .nodes = options->nodes,
                                 .extras = (const char *const *)options->operands + 2,
                                 .extra_count = options->operand_count - 2,

@@ -148,6 +148,9 @@ static bb_status write_after(submission *job)
         BB_TRY(bb_text_add(out, " --partial --force -o "));
     }
     BB_TRY(add_quoted(request->output, out));
+    if (!isnan(request->within)) {
+        BB_TRY(bb_text_add(out, " --within %.17g", request->within));
+    }
     if (request->plan->sweep->searches) {
         if (request->nodes > 0) {
             BB_TRY(bb_text_add(out, " --nodes %td", request->nodes));

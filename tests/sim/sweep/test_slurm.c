@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Scripts of Slurm as texts; tests/slurm hands them to a real one.
+#include "sim/sweep/slurm.h"
+#include "tests/sim/sweep/toy_sweep.h"
+
+#include <math.h>
+
+static bb_text printed(const bb_slurm_request *request)
+{
+    bb_text text = {0};
+    check_ok(bb_slurm_submit(request, &text));
+    return text;
+}
+
+static void expect(const bb_text *text, const char *part, bool is_there)
+{
+    if ((strstr(bb_text_string(text), part) != NULL) != is_there) {
+        print_error("%s '%s':\n%s\n", is_there ? "no" : "there is", part, bb_text_string(text));
+        fail();
+    }
+}
+
+static void a_worker_has_its_processor_and_memory(void **state)
+{
+    (void)state;
+    bb_sweep_plan *plan = toy_planned("sweep: {seeds: 1..8, shards: 4}\n", "plain");
+    plan->need.host_bytes = 3e9;
+    bb_slurm_request request = {
+        .plan = plan, .output = "all.h5", .within = NAN, .nodes = 3, .print_only = true};
+    bb_text text = printed(&request);
+    expect(&text, "#SBATCH --array=1-3\n", true);
+    expect(&text, "#SBATCH --mem-per-cpu=4500M\n", true);
+    expect(&text, "--jobs \"${SLURM_CPUS_PER_TASK:-1}\"", true);
+    expect(&text, "--within", false);
+    bb_text_release(&text);
+    plan->device = BB_DEVICE_CUDA;
+    request.within = 0.25;
+    text = printed(&request);
+    expect(&text, "#SBATCH --gpus=1\n#SBATCH --mem-per-gpu=4500M\n", true);
+    expect(&text, "--jobs \"${SLURM_GPUS_ON_NODE:-1}\"", true);
+    expect(&text, "-o 'all.h5' --within 0.25\n", true);
+    bb_text_release(&text);
+    bb_sweep_plan_destroy(&plan);
+}
+
+// sbatch refuses two kinds of memory.
+static void memory_of_the_user_stands_alone(void **state)
+{
+    (void)state;
+    bb_sweep_plan *plan = toy_planned("sweep: {seeds: 1..8}\n", "mem");
+    const char *const extras[] = {"--mem=5G"};
+    const bb_slurm_request request = {.plan = plan,
+                                      .output = "all.h5",
+                                      .within = NAN,
+                                      .extras = extras,
+                                      .extra_count = 1,
+                                      .print_only = true};
+    bb_text text = printed(&request);
+    expect(&text, "#SBATCH --mem", false);
+    expect(&text, "'--mem=5G' '", true);
+    bb_text_release(&text);
+    bb_sweep_plan_destroy(&plan);
+}
+
+static void who_pays_pays_for_the_job_after_too(void **state)
+{
+    (void)state;
+    bb_sweep_plan *plan = toy_planned("sweep: {seeds: 1..8}\n", "pay");
+    const char *const extras[] = {"-p",         "big",     "--account=me", "--cpus-per-task=4",
+                                  "--qos",      "high",    "-pshort",      "--partitions=no",
+                                  "--gres=gpu", "--time=5"};
+    const bb_slurm_request request = {.plan = plan,
+                                      .output = "all.h5",
+                                      .within = NAN,
+                                      .extras = extras,
+                                      .extra_count = 10,
+                                      .print_only = true};
+    bb_text text = printed(&request);
+    expect(&text, "--dependency=afterany:JOB '-p' 'big' '--account=me' '--qos' 'high' '-pshort' '",
+           true);
+    bb_text_release(&text);
+    bb_sweep_plan_destroy(&plan);
+}
+
+static void folders_may_have_any_name(void **state)
+{
+    (void)state;
+    bb_sweep_plan *plan = toy_planned("sweep: {seeds: 1..8}\n", "a \"b\" 5%A's");
+    const bb_slurm_request request = {
+        .plan = plan, .output = "o'o.h5", .within = NAN, .print_only = true};
+    bb_text text = printed(&request);
+    expect(&text, "/a \\\"b\\\" 5%%A's/log/%A_%a.out\"\n", true);
+    expect(&text, "/a \\\"b\\\" 5%%A's/log/collect.out\"\n", true);
+    expect(&text, "-o 'o'\\''o.h5'\n", true);
+    bb_text_release(&text);
+    bb_sweep_plan_destroy(&plan);
+    plan = toy_planned("sweep: {seeds: 1..8}\n", "line\nbreak");
+    const bb_slurm_request broken = {
+        .plan = plan, .output = "o.h5", .within = NAN, .print_only = true};
+    text = (bb_text){0};
+    check_fails(bb_slurm_submit(&broken, &text), BB_INVALID, "line break");
+    bb_text_release(&text);
+    bb_sweep_plan_destroy(&plan);
+}
+
+static void a_job_says_what_memory_it_has(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"SLURM_MEM_PER_NODE", "SLURM_MEM_PER_CPU",
+                                        "SLURM_MEM_PER_GPU", "SLURM_CPUS_ON_NODE"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+        assert_int_equal(unsetenv(names[i]), 0);
+    }
+    assert_true(isinf(bb_slurm_memory()));
+    assert_int_equal(setenv("SLURM_MEM_PER_NODE", "2048", 1), 0);
+    assert_true(bb_slurm_memory() == 2048.0 * 0x1p20);
+    assert_int_equal(setenv("SLURM_MEM_PER_NODE", "0", 1), 0);
+    assert_true(isinf(bb_slurm_memory()));
+    assert_int_equal(unsetenv("SLURM_MEM_PER_NODE"), 0);
+    assert_int_equal(setenv("SLURM_MEM_PER_CPU", "100", 1), 0);
+    assert_true(bb_slurm_memory() == 100.0 * 0x1p20);
+    assert_int_equal(setenv("SLURM_CPUS_ON_NODE", "4", 1), 0);
+    assert_true(bb_slurm_memory() == 400.0 * 0x1p20);
+    assert_int_equal(unsetenv("SLURM_MEM_PER_CPU"), 0);
+    assert_int_equal(unsetenv("SLURM_CPUS_ON_NODE"), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_worker_has_its_processor_and_memory),
+        cmocka_unit_test(memory_of_the_user_stands_alone),
+        cmocka_unit_test(who_pays_pays_for_the_job_after_too),
+        cmocka_unit_test(folders_may_have_any_name),
+        cmocka_unit_test(a_job_says_what_memory_it_has),
+    };
+    return cmocka_run_group_tests(tests, toy_enter, toy_leave);
+}
