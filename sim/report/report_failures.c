@@ -5,7 +5,6 @@
 #include "sim/report/html.h"
 #include "sim/report/report_page.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
