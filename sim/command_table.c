@@ -124,13 +124,14 @@ static const bb_command table[] = {
       {"device", "auto, cpu or cuda, fixed when the sweep is planned"}}},
     {"bench", bb_command_bench,
      BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LIST |
-         BB_OPTION_QUICK | BB_OPTION_LEVEL,
+         BB_OPTION_QUICK | BB_OPTION_ENERGY | BB_OPTION_LEVEL,
      0, INTPTR_MAX, BB_OPERAND_BENCHMARK,
      "measure the hot loops against ceilings of the same run",
      "bench [NAME ...] [options]",
      "Measures products, the thermal step, factorizations and assembly against ceilings and peers "
      "of the same run, prints a table and writes an HDF5 file. Without names: all, some minutes.",
      .words = {{"list", "the names"},
+      {"energy", "repeat each until a counter tells its joules too (NVML, RAPL)"},
       {"output", "result file; default outputs/bench.h5"},
       {"device", "auto, cpu (skips the rows of a GPU) or cuda; default auto"},
       {"threads", "default: all processors"}}},
