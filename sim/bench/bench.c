@@ -320,7 +320,8 @@ static const bb_output rows[] = {
          "with `--energy`: all that the device draws meanwhile, the mean of as many repetitions "
          "as its counter needs",
      BB_MEMBER(bench_row, outcome.joules), .measured = true},
-    {"idle_power_w", "benchmark", "W", "power that the device drew before its first benchmark",
+    {"idle_power_w", "benchmark", "W",
+     "power that the device drew idle, before its first joules were counted",
      .note = "NaN where no counter was read", BB_MEMBER(bench_row, outcome.idle_watts),
      .measured = true},
     {"energy_repetitions", "benchmark", "1", "repetitions that energy_j is the mean of",

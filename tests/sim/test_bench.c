@@ -123,6 +123,37 @@ static void joules_of_a_repetition_stand_beside_its_time(void **state)
     bb_text_release(&table);
 }
 
+static bb_status work_briefly(void *context)
+{
+    ++*(int *)context;
+    powercap_pass(700000, 100.0);
+    return BB_OK;
+}
+
+// 0.07 J a call, which does four repetitions; the idle power is the tree's.
+static void a_call_of_several_repetitions_is_divided(void **state)
+{
+    (void)state;
+    bb_results *results = NULL;
+    bb_bench_outcome outcome = {0};
+    int calls = 0;
+    powercap_start();
+    assert_int_equal(setenv("BITBUDGET_POWERCAP", powercap.root, 1), 0);
+    check_ok(bb_results_create(&results));
+    bb_energy_want(true);
+    check_ok(bb_bench_take_energy(BB_DEVICE_CPU, work_briefly, &calls, 4.0, "a rest", &outcome));
+    check_ok(bb_energy_note(results));
+    bb_energy_want(false);
+    check_close(outcome.joules, 0.0175, 0.02, 0.0175);
+    check_close(outcome.idle_watts, POWERCAP_IDLE_WATTS, 0.01, POWERCAP_IDLE_WATTS);
+    assert_true(outcome.energy_repetitions == 4.0 * calls && calls >= 20);
+    assert_string_equal(outcome.energy_note,
+                        "RAPL, packages and memories of the host; with a rest");
+    bb_results_destroy(&results);
+    assert_int_equal(powercap_stop(), 0);
+    assert_int_equal(unsetenv("BITBUDGET_POWERCAP"), 0);
+}
+
 static void joules_that_are_unknown_have_a_reason(void **state)
 {
     (void)state;
@@ -179,6 +210,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_benchmark_is_recorded),
         cmocka_unit_test(joules_of_a_repetition_stand_beside_its_time),
+        cmocka_unit_test(a_call_of_several_repetitions_is_divided),
         cmocka_unit_test(joules_that_are_unknown_have_a_reason),
         cmocka_unit_test(medians_by_hand),
         cmocka_unit_test(the_command_writes_a_file_and_keeps_it),
