@@ -84,9 +84,10 @@ static const bb_command table[] = {
      BB_OPTION_OUTPUT | BB_OPTION_FORCE | BB_OPTION_LIST | BB_OPTION_PICTURE |
          BB_OPTION_PIPELINE | BB_OPTION_KEYS | BB_OPTION_LEVEL,
      1, 1, BB_OPERAND_RESULT, "draw a picture of a result file, by gnuplot",
-     "plot FILE.h5|DIR --kind KIND -o PICTURE.pdf|svg|png|tex [options]\nplot --list FILE.h5|DIR",
-     "Draws a result file, or a sweep by its file or folder: prices, maps and histories, with "
-     "units, for print. A .tex comes with a "
+     "plot FILE.h5|DIR|TABLE.yaml --kind KIND -o PICTURE.pdf|svg|png|tex [options]\n"
+     "plot --list FILE.h5|DIR|TABLE.yaml",
+     "Draws a result file, a sweep by its file or folder, or a table of machines: prices, maps and "
+     "histories, with units, for print. A .tex comes with a "
      ".pdf of its lines and is for \\input in a LaTeX document with graphicx. Needs gnuplot.",
      .words = {{"list", "the kinds that this file gives, and what the others need"},
       {"output", "the picture; its ending says the format"},
@@ -124,13 +125,14 @@ static const bb_command table[] = {
       {"device", "auto, cpu or cuda, fixed when the sweep is planned"}}},
     {"bench", bb_command_bench,
      BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LIST |
-         BB_OPTION_QUICK | BB_OPTION_LEVEL,
+         BB_OPTION_QUICK | BB_OPTION_ENERGY | BB_OPTION_LEVEL,
      0, INTPTR_MAX, BB_OPERAND_BENCHMARK,
      "measure the hot loops against ceilings of the same run",
      "bench [NAME ...] [options]",
      "Measures products, the thermal step, factorizations and assembly against ceilings and peers "
      "of the same run, prints a table and writes an HDF5 file. Without names: all, some minutes.",
      .words = {{"list", "the names"},
+      {"energy", "repeat each until a counter tells its joules too (NVML, RAPL)"},
       {"output", "result file; default outputs/bench.h5"},
       {"device", "auto, cpu (skips the rows of a GPU) or cuda; default auto"},
       {"threads", "default: all processors"}}},

@@ -2,7 +2,6 @@
 #include "sim/evaluation.h"
 
 #include "core/memory.h"
-#include "sim/study.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -108,7 +107,7 @@ static void describe_outcome(const bb_evaluation *evaluation, const char **state
 typedef struct evaluation_row {
     const char *pipeline, *status, *status_detail, *device;
     double qoi_relative_error, operator_bytes, compression_ratio, flops, flops_dense;
-    double encode_seconds, solve_seconds, wall_seconds, energy_joules, idle_watts;
+    double encode_seconds, solve_seconds, wall_seconds, energy_joules, idle_watts, cost_usd;
     bb_draws_summary draws;
     char detail[DETAIL_BYTES];
 } evaluation_row;
@@ -160,6 +159,10 @@ static const bb_output outputs[] = {
     {"idle_power_w", "pipeline", "W", "power that the device drew before that work",
      .note = "NaN where energy_j is", .member = offsetof(evaluation_row, idle_watts),
      .measured = true},
+    {"cost_usd", "pipeline", "USD", "cost of the result on the machine that `machine:` prices",
+     .note = "price over lifetime times solve_time_s, and with a tariff what energy_j costs; NaN "
+             "without machine.price_usd, /provenance says why",
+     .member = offsetof(evaluation_row, cost_usd), .measured = true},
     {"draws", "pipeline", "1", "computations with roundings of their own",
      .note = "the first is the pipeline as it is: all other numbers of a pipeline are that one's",
      .member = offsetof(evaluation_row, draws.tried)},
@@ -192,7 +195,37 @@ double bb_evaluation_compression(double fp32_bytes, double operator_bytes)
     return operator_bytes > 0.0 ? fp32_bytes / operator_bytes : NAN;
 }
 
-static void fill_row(const bb_evaluation *evaluation, evaluation_row *out)
+static const double seconds_a_year = 365.25 * 86400.0;
+static const double joules_a_kwh = 3.6e6;
+
+double bb_evaluation_cost(const bb_machine_price *machine, double seconds, double joules)
+{
+    const double share = seconds / (machine->lifetime_years * seconds_a_year);
+    const bool metered = !isnan(machine->electricity_usd_per_kwh);
+    return machine->price_usd * share +
+           (metered ? machine->electricity_usd_per_kwh * joules / joules_a_kwh : 0.0);
+}
+
+// Says in /provenance what cost_usd holds, or why it is NaN.
+static bb_status note_price(const bb_machine_price *machine, bb_results *results)
+{
+    char text[200];
+    if (isnan(machine->price_usd)) {
+        (void)snprintf(text, sizeof text, "NaN: machine.price_usd is not given");
+    } else if (isnan(machine->electricity_usd_per_kwh)) {
+        (void)snprintf(text, sizeof text, "%.9g USD over %.9g years, without electricity",
+                       machine->price_usd, machine->lifetime_years);
+    } else {
+        (void)snprintf(text, sizeof text,
+                       "%.9g USD over %.9g years, and %.9g USD a kWh: NaN where energy_j is",
+                       machine->price_usd, machine->lifetime_years,
+                       machine->electricity_usd_per_kwh);
+    }
+    return bb_results_note(results, "provenance", "cost_usd", text);
+}
+
+static void fill_row(const bb_evaluation *evaluation, const bb_machine_price *machine,
+                     evaluation_row *out)
 {
     *out = (evaluation_row){
         .pipeline = evaluation->pipeline,
@@ -209,6 +242,9 @@ static void fill_row(const bb_evaluation *evaluation, evaluation_row *out)
         .wall_seconds = evaluation->wall_seconds,
         .energy_joules = evaluation->energy_joules,
         .idle_watts = evaluation->idle_watts,
+        .cost_usd = machine == NULL ? NAN
+                                    : bb_evaluation_cost(machine, evaluation->solve_seconds,
+                                                         evaluation->energy_joules),
         .draws = bb_draws_summarise(&evaluation->draws),
     };
     describe_outcome(evaluation, &out->status, out->detail);
@@ -223,7 +259,10 @@ bb_status bb_evaluations_publish(const bb_evaluations *evaluations, const char *
     BB_TRY(note_devices(evaluations, results));
     BB_TRY(BB_ALLOCATE(evaluations->count, &rows));
     for (bb_index p = 0; p < evaluations->count; ++p) {
-        fill_row(at(evaluations, p), &rows[p]);
+        fill_row(at(evaluations, p), evaluations->machine, &rows[p]);
+    }
+    if (evaluations->machine != NULL) {
+        BB_TRY(note_price(evaluations->machine, results));
     }
     BB_TRY(bb_output_table_publish_records(&bb_evaluation_outputs, rows, sizeof *rows,
                                            evaluations->count, &fill, results));

@@ -9,6 +9,7 @@
 #include "sim/output/output_table.h"
 #include "sim/pipelines/draws.h"
 #include "sim/pipelines/factor_report.h"
+#include "sim/study.h"
 
 /// Numbers are NaN where a failed or unmeasured pipeline has none.
 typedef struct bb_evaluation {
@@ -32,11 +33,21 @@ bb_evaluation bb_evaluation_start(const char *pipeline);
 /// zeros is no ratio smaller.
 double bb_evaluation_compression(double fp32_bytes, double operator_bytes);
 
+/// What a result costs on a machine that has a price, USD: by straight-line depreciation and the
+/// electricity that was counted,
+///
+///     cost = price t / (lifetime 365.25 d) + tariff E
+///
+/// with t the seconds of the solve, for which the machine serves nothing else, and E its joules
+/// where there is a tariff. NaN without a price, and where what is needed is unknown.
+double bb_evaluation_cost(const bb_machine_price *machine, double seconds, double joules);
+
 /// The evaluations of a study in its order, each within a record of an experiment's own.
 typedef struct bb_evaluations {
     const bb_evaluation *first;
     size_t stride; ///< bytes from one to the next
     bb_index count;
+    const bb_machine_price *machine; ///< by which results have a cost; NULL: none
 } bb_evaluations;
 
 /// What bb_evaluations_publish writes: of every experiment.

@@ -6,6 +6,9 @@
 
 enum { NAME_LENGTH = 60, PATH_BYTES = 64 };
 
+static const bb_key keys[] = {BB_MACHINE_PRICE_KEYS(bb_machine_price_config)};
+const bb_schema bb_machine_price_schema = BB_SCHEMA("machine", bb_machine_price_config, keys);
+
 bb_index bb_study_reference(const bb_pipeline_facts *pipelines, bb_index count)
 {
     for (bb_index i = 0; i < count; ++i) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the studies of all experiments have in common: their first keys and the rules on pipelines.
+// What the studies of all experiments have in common: their first keys, those of
+// the machine's price, and the rules on pipelines.
 #ifndef BB_SIM_STUDY_H
 #define BB_SIM_STUDY_H
 
@@ -39,6 +40,44 @@ typedef struct bb_study {
         .choices = bb_device_names, .default_text = "auto",                                        \
         .meaning = "Where pipelines compute unless they say so; auto prints its choice."           \
     }
+
+/// Keys of `machine:` in every experiment; NaN where they are not given.
+typedef struct bb_machine_price {
+    double price_usd, lifetime_years, electricity_usd_per_kwh;
+} bb_machine_price;
+
+/// Rows of a table whose struct has a bb_machine_price called `price`.
+#define BB_MACHINE_PRICE_KEYS(type)                                                                \
+    {.name = "price_usd",                                                                          \
+     .kind = BB_KEY_DOUBLE,                                                                        \
+     .unit = "USD",                                                                                \
+     .minimum = 0.0,                                                                               \
+     .maximum = 1e12,                                                                              \
+     .exclusive_minimum = true,                                                                    \
+     .offset = offsetof(type, price.price_usd),                                                    \
+     .optional = true,                                                                             \
+     .meaning = "Price of the machine that computes; gives results their cost_usd."},              \
+        {.name = "lifetime_years",                                                                 \
+         .kind = BB_KEY_DOUBLE,                                                                    \
+         .unit = "a",                                                                              \
+         .minimum = 0.0,                                                                           \
+         .maximum = 100.0,                                                                         \
+         .exclusive_minimum = true,                                                                \
+         .offset = offsetof(type, price.lifetime_years),                                           \
+         .default_text = "5.0",                                                                    \
+         .meaning = "Years over which the price is written off, in use all the time."},            \
+    {                                                                                              \
+        .name = "electricity_usd_per_kwh", .kind = BB_KEY_DOUBLE, .unit = "USD/kWh",               \
+        .minimum = 0.0, .maximum = 1e3, .offset = offsetof(type, price.electricity_usd_per_kwh),   \
+        .optional = true, .meaning = "Adds what run --energy counted to cost_usd."                 \
+    }
+
+/// A struct of those keys alone, for experiments without others of `machine:`.
+typedef struct bb_machine_price_config {
+    bb_machine_price price;
+} bb_machine_price_config;
+
+extern const bb_schema bb_machine_price_schema;
 
 enum { BB_STUDY_PIPELINES = 64 };
 

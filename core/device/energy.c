@@ -22,6 +22,9 @@ static const double IDLE_SECONDS = 0.2;
 static const double PATIENCE_SECONDS = 3.0;
 enum { IDLE_TICKS = 10 };
 
+// More than any package or its memory draws: today's are built for 500 W.
+static const double MOST_WATTS = 1000.0;
+
 // A counter of RAPL, which wraps around.
 typedef struct domain {
     char path[PATH_BYTES];
@@ -42,6 +45,7 @@ struct bb_energy_meter {
     domain domains[DOMAINS];
     int domain_count;
     double joules;             // of the domains, so far
+    double wrap_s;             // shorter than from one end of a counter to the next
     double idle_watts, tick_s; // before the first work, 0: not watched yet
     nvml gpu;
 };
@@ -94,6 +98,7 @@ static void take_domain(bb_energy_meter *meter, const char *folder)
     (void)snprintf(next->path, sizeof next->path, "%.200s/%.200s/energy_uj", root, folder);
     if (read_number(path, &next->range) && read_number(next->path, &next->last)) {
         ++meter->domain_count;
+        meter->wrap_s = fmin(meter->wrap_s, 1e-6 * next->range / MOST_WATTS);
     }
 }
 
@@ -168,6 +173,7 @@ bb_status bb_energy_meter_open(bb_device *device, char *reason, size_t reason_by
     BB_TRY(BB_ZEROED(1, &meter));
     BB_TRY(bb_device_describe(device, &report));
     meter->kind = bb_device_kind_of(device);
+    meter->wrap_s = INFINITY;
     const bool found = meter->kind == BB_DEVICE_CPU
                            ? open_host(meter, reason, reason_bytes)
                            : open_gpu(meter, report.bus, reason, reason_bytes);
@@ -252,6 +258,32 @@ done:
     return status;
 }
 
+// Repeats the work for twenty moves of the counter; `*followed` is false where the time from one
+// reading to the next may have held two of its ends.
+static bb_status repeat(bb_energy_meter *meter, bb_status (*work)(void *context), void *context,
+                        bb_index *repetitions, bool *followed)
+{
+    bb_status status = BB_OK;
+    double joules = 0.0;
+    const double begin = bb_clock_seconds();
+    double end = begin;
+    double reading = begin;
+    *repetitions = 0;
+    *followed = true;
+    while (*repetitions == 0 || end - begin < BB_ENERGY_TICKS * meter->tick_s) {
+        BB_TRY(work(context));
+        ++*repetitions;
+        end = bb_clock_seconds();
+        *followed = *followed && end - reading < meter->wrap_s;
+        if (end - reading > 0.5 * meter->wrap_s) {
+            BB_TRY(bb_energy_meter_read(meter, &joules));
+            reading = end;
+        }
+    }
+done:
+    return status;
+}
+
 bb_status bb_energy_meter_measure(bb_energy_meter *meter, bb_status (*work)(void *context),
                                   void *context, bb_energy_cost *out)
 {
@@ -259,7 +291,9 @@ bb_status bb_energy_meter_measure(bb_energy_meter *meter, bb_status (*work)(void
     double first = 0.0;
     double last = 0.0;
     bool moves = false;
-    *out = (bb_energy_cost){.joules = NAN, .idle_watts = NAN};
+    bool followed = false;
+    *out = (bb_energy_cost){
+        .joules = NAN, .idle_watts = NAN, .unknown = "its energy counter does not move"};
     if (meter->tick_s == 0.0) {
         BB_TRY(watch_idle(meter, &meter->idle_watts, &meter->tick_s, &moves));
         if (!moves) {
@@ -269,16 +303,16 @@ bb_status bb_energy_meter_measure(bb_energy_meter *meter, bb_status (*work)(void
     }
     out->idle_watts = meter->idle_watts;
     BB_TRY(wait_for_move(meter, &first, &moves));
-    const double begin = bb_clock_seconds();
-    double end = begin;
-    while (out->repetitions == 0 || end - begin < BB_ENERGY_TICKS * meter->tick_s) {
-        BB_TRY(work(context));
-        ++out->repetitions;
-        end = bb_clock_seconds();
-    }
+    BB_TRY(repeat(meter, work, context, &out->repetitions, &followed));
+    const double end = bb_clock_seconds();
     BB_TRY(wait_for_move(meter, &last, &moves));
+    if (!followed) {
+        out->unknown = "a repetition lasts so long that its energy counter may wrap around twice";
+        goto done;
+    }
     const double idle_s = bb_clock_seconds() - end;
     out->joules = (last - first - out->idle_watts * idle_s) / (double)out->repetitions;
+    out->unknown = NULL;
 done:
     return status;
 }

@@ -33,14 +33,17 @@ typedef struct bb_energy_cost {
     double joules;        ///< of one repetition, gross
     double idle_watts;    ///< drawn before the meter's first work
     bb_index repetitions; ///< that it took
+    const char *unknown;  ///< why the joules are NaN, NULL where they are not
 } bb_energy_cost;
 
 enum { BB_ENERGY_TICKS = 20 }; ///< of the counter, that a measurement lasts at least
 
 /// Repeats `work` until the counter has moved BB_ENERGY_TICKS times, at least once, from one move
-/// of the counter to another; what it drew idle until the last one is taken off. The joules are NaN
-/// where the counter does not move within seconds. Errors: those of `work` and of
-/// bb_energy_meter_read.
+/// of the counter to another; what it drew idle until the last one is taken off. A counter that
+/// wraps around is read between repetitions, so that each of its ends is seen. The joules are NaN
+/// where the counter does not move within seconds, and where a repetition lasts so long that a
+/// package of a kilowatt could pass the end of its counter twice (of 262 kJ in 262 s, of 65 kJ in
+/// 65 s). Errors: those of `work` and of bb_energy_meter_read.
 BB_CHECKED bb_status bb_energy_meter_measure(bb_energy_meter *meter,
                                              bb_status (*work)(void *context), void *context,
                                              bb_energy_cost *out);

@@ -207,7 +207,8 @@ static bb_status publish_headlines(const bb_ao_study *study, bb_ao_evaluation *e
 {
     bb_status status = BB_OK;
     const bb_index count = study->pipelines.count;
-    const bb_evaluations all_evaluations = {&evaluations->common, sizeof *evaluations, count};
+    const bb_evaluations all_evaluations = {&evaluations->common, sizeof *evaluations, count,
+                                            &study->machine.price};
     headline rows[BB_STUDY_PIPELINES];
     const double reference =
         bb_ao_evaluation_headline(&evaluations[bb_factor_pipelines_reference(&study->pipelines)]);

@@ -21,6 +21,7 @@ static const bb_column columns[] = {
     {"solve_time_s", "solve [ms]", 1e3},
     {"encode_time_s", "encode [ms]", 1e3},
     {"energy_j", "energy [J]", 1.0},
+    {"cost_usd", "cost [USD]", 1.0},
 };
 static const bb_output_table *const outputs[] = {
     &bb_evaluation_outputs,       &bb_ao_evaluation_headlines,

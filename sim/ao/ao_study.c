@@ -62,6 +62,7 @@ static const bb_key keys[] = {
     GROUP(monte_carlo, &bb_monte_carlo_schema, "Independent frames that check the score."),
     GROUP(learn, &bb_ao_learn_schema, "A profile that the reconstructor learns from slopes."),
     GROUP(solver, &solver_schema, "How the reconstructor is factored."),
+    GROUP(machine, &bb_machine_price_schema, "What the machine that computes costs."),
     RECORDS(pipelines, &bb_factor_pipeline_schema,
             "What is compared; the one called reference, else the first, is the truth."),
 };

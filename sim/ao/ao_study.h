@@ -42,6 +42,7 @@ typedef struct bb_ao_study {
     bb_monte_carlo_config monte_carlo;
     bb_ao_learn_config learn;
     bb_ao_solver_config solver;
+    bb_machine_price_config machine;
     bb_list pipelines; ///< of bb_factor_pipeline
 } bb_ao_study;
 

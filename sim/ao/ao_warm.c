@@ -22,7 +22,7 @@ static bb_status describe(const bb_ao_study *study, bb_index reference, bb_index
                           bb_device_kind device, bb_text *out)
 {
     bb_status status = BB_OK;
-    static const char *const others[] = {"title", "device", NULL};
+    static const char *const others[] = {"title", "device", "machine", NULL};
     const bb_factor_pipeline *pipelines = study->pipelines.items;
     bb_factor_pipeline pair[2] = {pipelines[reference], pipelines[pipeline]};
     bb_ao_study alone = *study;

@@ -7,6 +7,7 @@
 #include "sim/bench/gemv_cuda_bench.h"
 #include "sim/bench/panel_bench.h"
 #include "sim/config/suggestion.h"
+#include "sim/energy.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -187,6 +188,23 @@ bb_status bb_bench_open_cuda(const bb_bench_setup *setup, bb_bench_outcome *out,
                : bb_device_open(BB_DEVICE_CUDA, 0, device);
 }
 
+bb_status bb_bench_take_energy(bb_device_kind device, bb_status (*work)(void *context),
+                               void *context, double share, const char *with, bb_bench_outcome *out)
+{
+    bb_status status = BB_OK;
+    bb_energy_cost cost;
+    BB_TRY(bb_energy_take(device, work, context, &cost));
+    out->joules = cost.joules / share;
+    out->idle_watts = cost.idle_watts;
+    out->energy_repetitions = isnan(cost.joules) ? NAN : share * (double)cost.repetitions;
+    (void)snprintf(out->energy_note, sizeof out->energy_note, "%s%s%s",
+                   cost.unknown != NULL ? cost.unknown : bb_energy_counter(device),
+                   cost.unknown != NULL || with == NULL ? "" : "; with ",
+                   cost.unknown != NULL || with == NULL ? "" : with);
+done:
+    return status;
+}
+
 static bb_status find_case(const char *name, const bb_bench_case **out)
 {
     bb_status status = BB_OK;
@@ -245,8 +263,14 @@ static bb_status add_line(const bb_bench_case *self, const bb_bench_outcome *out
     BB_TRY(bb_text_add(table, " %7.2f of %-11s", outcome->ratio, self->against));
     BB_TRY(isnan(self->bar) ? bb_text_add(table, " %5s", "-")
                             : bb_text_add(table, " %5.2f", self->bar));
-    BB_TRY(bb_text_add(table, " %-7s %-12s %s\n", verdict(self, outcome), outcome->binds,
+    BB_TRY(bb_text_add(table, " %-7s %-12s %s", verdict(self, outcome), outcome->binds,
                        outcome->detail));
+    if (bb_energy_is_wanted()) {
+        BB_TRY(isnan(outcome->joules) ? bb_text_add(table, "; no joules: %s", outcome->energy_note)
+                                      : bb_text_add(table, "; %.4g J, idle %.1f W", outcome->joules,
+                                                    outcome->idle_watts));
+    }
+    BB_TRY(bb_text_add(table, "\n"));
 done:
     return status;
 }
@@ -255,7 +279,7 @@ done:
 typedef struct bench_row {
     bb_bench_case self;
     bb_bench_outcome outcome;
-    const char *detail, *verdict;
+    const char *detail, *verdict, *energy_note;
     double bytes_per_s, flops_per_s;
 } bench_row;
 
@@ -291,6 +315,20 @@ static const bb_output rows[] = {
     {"ratio", "benchmark", "1", "to the ceiling or peer named in `against`",
      BB_MEMBER(bench_row, outcome.ratio), .measured = true},
     {"bar", "benchmark", "1", "least ratio that was asked for", BB_MEMBER(bench_row, self.bar)},
+    {"energy_j", "benchmark", "J", "energy of one repetition, gross",
+     .note =
+         "with `--energy`: all that the device draws meanwhile, the mean of as many repetitions "
+         "as its counter needs",
+     BB_MEMBER(bench_row, outcome.joules), .measured = true},
+    {"idle_power_w", "benchmark", "W",
+     "power that the device drew idle, before its first joules were counted",
+     .note = "NaN where no counter was read", BB_MEMBER(bench_row, outcome.idle_watts),
+     .measured = true},
+    {"energy_repetitions", "benchmark", "1", "repetitions that energy_j is the mean of",
+     .note = "NaN where energy_j is", BB_MEMBER(bench_row, outcome.energy_repetitions),
+     .measured = true},
+    {"energy_note", "benchmark", NULL, "counter of energy_j, or why it is NaN",
+     .note = "and what it holds beside the repetition", BB_MEMBER(bench_row, energy_note)},
 };
 const bb_output_table bb_bench_outputs = {"/results, bench", NULL, "results", "benchmark",
                                           BB_OUTPUT_ROWS(rows)};
@@ -305,8 +343,18 @@ static bb_status measure_row(const bb_bench_setup *setup, bench_row *row)
                                   .ratio = NAN,
                                   .roof_bytes = NAN,
                                   .roof_flops = NAN,
-                                  .binds = ""};
+                                  .binds = "",
+                                  .joules = NAN,
+                                  .idle_watts = NAN,
+                                  .energy_repetitions = NAN};
+    (void)snprintf(outcome->energy_note, sizeof outcome->energy_note, "%s",
+                   bb_energy_is_wanted() ? "not a piece of work that can be repeated by itself"
+                                         : "not asked for: --energy");
     BB_TRY(measure(&row->self, setup, outcome));
+    if (isnan(outcome->best_s)) {
+        (void)snprintf(outcome->energy_note, sizeof outcome->energy_note, "skipped");
+    }
+    row->energy_note = outcome->energy_note;
     row->detail = outcome->detail;
     row->verdict = verdict(&row->self, outcome);
     row->bytes_per_s = outcome->bytes / outcome->best_s;

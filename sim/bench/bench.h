@@ -43,6 +43,9 @@ typedef struct bb_bench_outcome {
     double roof_bytes, roof_flops; ///< of a roofline: read rate and peak, 1/s; else NaN
     const char *binds;             ///< what limits it: "bytes", "instructions", "flops"
     char detail[200];              ///< sizes and choices: "378 x 256000", "tile 512"
+    double joules, idle_watts;     ///< of one repetition, gross, and drawn before (sim/energy.h)
+    double energy_repetitions;     ///< that they are a mean of
+    char energy_note[160];         ///< by which counter, or why they are NaN
 } bb_bench_outcome;
 
 /// Layouts of a matrix for y = C x, of about as many values each: a slit's of 378 x 256000 but for
@@ -78,6 +81,13 @@ struct bb_bench_case {
 /// it are to be skipped. Errors: BB_DEVICE. Owner: the caller.
 BB_CHECKED bb_status bb_bench_open_cuda(const bb_bench_setup *setup, bb_bench_outcome *out,
                                         bb_device **device);
+
+/// Where joules are wanted (sim/energy.h), repeats `work`, which does `share` repetitions of the
+/// benchmark a call, on the first device of its kind, and sets the joules of the outcome. `with`
+/// says what a call does beside them, NULL: nothing. Errors: those of `work`, BB_MEMORY.
+BB_CHECKED bb_status bb_bench_take_energy(bb_device_kind device, bb_status (*work)(void *context),
+                                          void *context, double share, const char *with,
+                                          bb_bench_outcome *out);
 
 /// `choice` of bb_bench_roofline and bb_bench_roofline_cuda.
 typedef enum bb_bench_step {

@@ -55,6 +55,11 @@ done:
     return status;
 }
 
+static bb_status step_again(void *context)
+{
+    return bb_stepper_step(context, 0, NULL, NULL);
+}
+
 bb_status bb_bench_heat(const bb_bench_case *self, const bb_bench_setup *setup,
                         bb_bench_outcome *out)
 {
@@ -84,6 +89,7 @@ bb_status bb_bench_heat(const bb_bench_case *self, const bb_bench_setup *setup,
     (void)snprintf(
         out->detail, sizeof out->detail, "%td rows, %.2f entries a row", thermal->step_matrix.rows,
         (double)bb_csr_nonzeros(&thermal->step_matrix) / (double)thermal->step_matrix.rows);
+    BB_TRY(bb_bench_take_energy(BB_DEVICE_CPU, step_again, stepper, 1.0, NULL, out));
 done:
     bb_ceiling_release(&ceiling);
     bb_stepper_destroy(&stepper);

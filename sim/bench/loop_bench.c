@@ -169,6 +169,12 @@ done:
     return status;
 }
 
+static bb_status step_again(void *context)
+{
+    double seconds = 0.0;
+    return time_alone(context, &seconds);
+}
+
 static void leave_heat(heat_contest *task)
 {
     bb_control_loop_destroy(&task->loop);
@@ -204,6 +210,8 @@ static bb_status bench_step(const bb_bench_setup *setup,
     out->binds = "bytes";
     (void)snprintf(out->detail, sizeof out->detail, "%td unknowns, %.1f us a graph of %d in a row",
                    task.a->rows, 1e6 * in_a_row, (int)HEAT_STEPS);
+    BB_TRY(bb_bench_take_energy(BB_DEVICE_CUDA, step_again, &task, HEAT_STEPS,
+                                "the host's wait for each step", out));
 done:
     leave_heat(&task);
     return status;
@@ -281,6 +289,12 @@ done:
     return status;
 }
 
+static bb_status run_again(void *context)
+{
+    double seconds = 0.0;
+    return bb_wafer_loop_time(context, 0, true, &seconds);
+}
+
 // Bytes of matrix are an even share of all rows'.
 static void conclude(const bb_wafer_loop *loop, const bb_bench_times *each,
                      const bb_bench_times *queued, bb_bench_outcome *out)
@@ -328,6 +342,7 @@ bb_status bb_bench_loop(const bb_bench_case *self, const bb_bench_setup *setup,
     BB_TRY(bb_wafer_loop_create(&study, problem, &pipeline, &device, field, &loop));
     BB_TRY(time_field(loop, setup->quick ? 3 : ROUNDS, &each, &queued));
     conclude(loop, &each, &queued, out);
+    BB_TRY(bb_bench_take_energy(BB_DEVICE_CUDA, run_again, loop, 1.0, NULL, out));
 done:
     bb_wafer_loop_destroy(&loop);
     bb_wafer_problem_destroy(&problem);

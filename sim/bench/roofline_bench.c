@@ -84,6 +84,17 @@ done:
     return status;
 }
 
+typedef struct restriction {
+    const bb_csr *w;
+    double *t, *s;
+} restriction;
+
+static bb_status restrict_again(void *context)
+{
+    const restriction *task = context;
+    return bb_csr_multiply(task->w, task->t, task->s);
+}
+
 // S = W T of the seed's mesh and grid.
 static bb_status restrict_heat(const bb_bench_setup *setup, bb_bench_outcome *out)
 {
@@ -114,6 +125,8 @@ static bb_status restrict_heat(const bb_bench_setup *setup, bb_bench_outcome *ou
     out->bytes = (double)bb_csr_nonzeros(w) * (sizeof *w->value + sizeof *w->column) +
                  (double)(w->rows + 1) * sizeof *w->row_start +
                  (double)(w->rows + w->columns) * sizeof(double);
+    restriction task = {w, t, s};
+    BB_TRY(bb_bench_take_energy(BB_DEVICE_CPU, restrict_again, &task, 1.0, NULL, out));
 done:
     bb_disc_mesh_destroy(&mesh);
     bb_temperature_grid_destroy(&grid);

@@ -137,6 +137,13 @@ done:
     return status;
 }
 
+static bb_status stream_again(void *context)
+{
+    bb_bench_times periods = {{0.0}, 0};
+    double latency = 0.0;
+    return measure_streamed(context, &periods, &latency);
+}
+
 static void leave(contest *task)
 {
     bb_coded_operator **slots = &task->slots[0][0];
@@ -185,6 +192,8 @@ bb_status bb_bench_streamed(const bb_bench_case *self, const bb_bench_setup *set
                    "%.1f ms",
                    1e-9 * bytes, 1e3 * transfer, 1e3 * compute, 1e3 * out->median_s,
                    1e3 * fmax(transfer, compute), 1e3 * latency, 1e3 * (transfer + compute));
+    BB_TRY(bb_bench_take_energy(BB_DEVICE_CUDA, stream_again, &task, FIELDS,
+                                "a transfer more every 8 fields", out));
 done:
     leave(&task);
     return status;

@@ -7,6 +7,7 @@
 #include "core/thread.h"
 #include "sim/address_space.h"
 #include "sim/command.h"
+#include "sim/energy.h"
 #include "sim/output/file.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
@@ -71,10 +72,13 @@ static bb_status measure(const bb_options *options, bb_results *results, bb_text
                                options->threads));
     BB_TRY(choose_devices(options->device, &setup));
     BB_TRY(bb_device_open(BB_DEVICE_CPU, 0, &setup.device));
+    bb_energy_want(options->energy);
     BB_TRY(bb_bench_run(&setup, options->operands, options->operand_count, results, table));
+    BB_TRY(bb_energy_note(results));
     BB_TRY(note_cuda(&setup, results, table));
     BB_TRY(bb_provenance_end(results));
 done:
+    bb_energy_want(false);
     bb_device_close(&setup.device);
     return status;
 }
@@ -89,9 +93,11 @@ bb_status bb_command_bench(const bb_options *options, const bb_experiment_table 
     bb_index bytes = 0;
     (void)experiments;
     const bool measures = options->output != NULL || options->device != NULL || options->force ||
-                          options->quick || options->operand_count > 0;
-    BB_REQUIRE(!options->list || !measures, BB_INVALID,
-               "--list measures nothing: it goes without names, -o, --device, --quick and --force");
+                          options->quick || options->energy || options->operand_count > 0;
+    BB_REQUIRE(
+        !options->list || !measures, BB_INVALID,
+        "--list measures nothing: it goes without names, -o, --device, --quick, --energy and "
+        "--force");
     if (options->list) {
         list_cases();
         goto done;

@@ -7,8 +7,11 @@
 #include "core/memory.h"
 #include "sim/command.h"
 #include "sim/command/source.h"
+#include "sim/config/study_file.h"
 #include "sim/isolation.h"
+#include "sim/output/provenance.h"
 #include "sim/report/gnuplot.h"
+#include "sim/report/machine_table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -25,11 +28,34 @@ typedef struct request {
     const bb_experiment_table *experiments;
 } request;
 
+static bool has_machines(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot != NULL && strcmp(dot, ".yaml") == 0;
+}
+
+// A table of machines, by its path or, of one that is shipped, its name.
+static bb_status read_machines(const bb_options *options, const char *name, bb_results **out)
+{
+    bb_status status = BB_OK;
+    const bb_study study = {.experiment = "machines", .title = "", .device = BB_DEVICE_CPU};
+    char *path = NULL;
+    BB_TRY(bb_study_file_find(name, &path));
+    BB_TRY(bb_results_create(out));
+    BB_TRY(bb_provenance_begin(*out, NULL, &study, options->argument_count, options->arguments, 1));
+    BB_TRY(bb_machine_table_read(path, *out));
+    BB_TRY(bb_provenance_end(*out));
+done:
+    BB_RELEASE(&path);
+    return status;
+}
+
 static bb_status read_source(const request *asked, bb_results **out)
 {
     bb_status status = BB_OK;
     const char *path = asked->options->operands[0];
-    status = bb_source_read(asked->options, asked->experiments, path, out);
+    status = has_machines(path) ? read_machines(asked->options, path, out)
+                                : bb_source_read(asked->options, asked->experiments, path, out);
     if (status != BB_OK) {
         bb_status_record record;
         bb_status_save(&record);

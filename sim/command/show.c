@@ -26,7 +26,7 @@ enum { READING_SECONDS = 60 };
 enum format { TABLE, CSV, JSON, MARKDOWN, LATEX, FORMATS };
 
 static const char *const format_names[FORMATS] = {"table", "csv", "json", "md", "latex"};
-static const char *const measure_names[BB_FRONT_MEASURES] = {"bytes", "time", "joules"};
+static const char *const measure_names[BB_FRONT_MEASURES] = {"bytes", "time", "joules", "cost"};
 
 typedef struct request {
     const bb_options *options;

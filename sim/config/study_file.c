@@ -163,6 +163,23 @@ done:
     return status;
 }
 
+// Whether a file is a table of machines, by a line that begins so: no study has that key.
+static bool has_machines(const char *path)
+{
+    char line[256];
+    bool found = false;
+    bool begins = true; // a line, and not the rest of a long one
+    FILE *file = fopen(path, "re");
+    while (file != NULL && !found && fgets(line, sizeof line, file) != NULL) {
+        found = begins && strncmp(line, "machines:", strlen("machines:")) == 0;
+        begins = strchr(line, '\n') != NULL;
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return found;
+}
+
 static bb_status add_name(const char *path, bb_study_names *out)
 {
     bb_status status = BB_OK;
@@ -205,8 +222,8 @@ static bb_status list_folder(const char *root, const char *folder, int depth, bb
         const bool file = is_file(path);
         BB_TRY(bb_memory_printf(&name, "%s%s%s", folder, entry->d_name, file ? "" : "/"));
         status = !file ? (depth < FOLDER_DEPTH ? list_folder(root, name, depth + 1, out) : BB_OK)
-                 : has_ending(name) ? add_name(name, out)
-                                    : BB_OK;
+                 : has_ending(name) && !has_machines(path) ? add_name(name, out)
+                                                           : BB_OK;
         BB_RELEASE(&name);
         BB_TRY(status);
     }

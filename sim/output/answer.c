@@ -17,6 +17,7 @@ static const words measures[BB_FRONT_MEASURES] = {
     [BB_FRONT_BYTES] = {"Fewest bytes", "number of bytes", "MB", 1e-6},
     [BB_FRONT_TIME] = {"Least time", "time", "ms", 1e3},
     [BB_FRONT_JOULES] = {"Least energy", "energy", "J", 1.0},
+    [BB_FRONT_COST] = {"Least cost", "cost", "USD", 1.0},
 };
 
 // "overlay error 0.02 nm" of a price named "overlay error [nm]".

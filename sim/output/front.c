@@ -56,7 +56,7 @@ static bb_front_cost cost_of(const bb_experiment *experiment, const bb_results *
                              bb_index count, bb_index row)
 {
     static const char *const datasets[BB_FRONT_MEASURES] = {"operator_bytes", "solve_time_s",
-                                                            "energy_j"};
+                                                            "energy_j", "cost_usd"};
     bb_front_cost cost = {.plain_price = plain_price(experiment, results, count, row)};
     bool drawn = number_of(results, "draws", count, row) > 1.0;
     double price = drawn ? number_of(results, "price_worst", count, row) : cost.plain_price;

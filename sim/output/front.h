@@ -12,6 +12,7 @@ typedef enum bb_front_measure {
     BB_FRONT_BYTES,  ///< operator_bytes
     BB_FRONT_TIME,   ///< solve_time_s
     BB_FRONT_JOULES, ///< energy_j
+    BB_FRONT_COST,   ///< cost_usd
     BB_FRONT_MEASURES
 } bb_front_measure;
 

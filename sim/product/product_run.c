@@ -342,7 +342,8 @@ static bb_status publish(const product_run *run, bb_results *results)
     bb_status status = BB_OK;
     const product_evaluation *first = run->evaluations;
     const bb_index count = run->pipeline_count;
-    const bb_evaluations all_evaluations = {&first->common, sizeof *first, count};
+    const bb_evaluations all_evaluations = {&first->common, sizeof *first, count,
+                                            &run->study->machine.price};
     bb_coding_report *reports = NULL; // [count]
     BB_TRY(BB_ALLOCATE(count, &reports));
     for (bb_index p = 0; p < count; ++p) {

@@ -26,6 +26,8 @@ static const bb_key keys[] = {
     {.name = "layout", .kind = BB_KEY_GROUP, .schema = &layout_schema,
      .offset = offsetof(bb_product_study, layout),
      .meaning = "What rows and columns are points of, for zfp."},
+    {.name = "machine", .kind = BB_KEY_GROUP, .schema = &bb_machine_price_schema,
+     .offset = offsetof(bb_product_study, machine), .meaning = "What the machine that computes costs."},
     {.name = "pipelines", .kind = BB_KEY_RECORDS, .schema = &bb_product_pipeline_schema,
      .minimum_count = 1, .offset = offsetof(bb_product_study, pipelines),
      .meaning = "What is compared; the one called reference, else the first, is the truth."},

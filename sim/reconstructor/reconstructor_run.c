@@ -208,7 +208,7 @@ static bb_status publish(const reconstructor_run *run, bb_results *results)
     bb_status status = BB_OK;
     const bb_output_fill fill = {.unit = run->in.truth->unit};
     const bb_evaluations all_evaluations = {&run->estimates->common, sizeof *run->estimates,
-                                            run->pipeline_count};
+                                            run->pipeline_count, &run->study->machine.price};
     score_row rows[BB_STUDY_PIPELINES];
     double total = 0.0;
     double best = run->estimates[run->reference].trace;

@@ -43,6 +43,8 @@ static const bb_key keys[] = {
     {.name = "solver", .kind = BB_KEY_GROUP, .schema = &solver_schema,
      .offset = offsetof(bb_reconstructor_study, solver),
      .meaning = "How the covariance is factored."},
+    {.name = "machine", .kind = BB_KEY_GROUP, .schema = &bb_machine_price_schema,
+     .offset = offsetof(bb_reconstructor_study, machine), .meaning = "What the machine that computes costs."},
     {.name = "pipelines", .kind = BB_KEY_RECORDS, .schema = &bb_factor_pipeline_schema,
      .minimum_count = 1, .offset = offsetof(bb_reconstructor_study, pipelines),
      .meaning = "What is compared; the one called reference, else the first, is the truth."},

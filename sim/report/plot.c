@@ -19,8 +19,9 @@ static const bb_plot_kind *const kinds[] = {
     &bb_plot_budget,   &bb_plot_overlay,
     &bb_plot_field,    &bb_plot_heat,
     &bb_plot_probes,   &bb_plot_latency,
-    &bb_plot_roofline, &bb_plot_choices,
-    &bb_plot_heatmap,  &bb_plot_lines,
+    &bb_plot_roofline, &bb_plot_machines,
+    &bb_plot_choices,  &bb_plot_heatmap,
+    &bb_plot_lines,
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 

@@ -235,7 +235,7 @@ static bb_status publish_pipelines(publication *out, bb_results *results)
 {
     bb_status status = BB_OK;
     const bb_evaluations all_evaluations = {&out->evaluations->common, sizeof *out->evaluations,
-                                            out->pipelines};
+                                            out->pipelines, &out->study->machine.price};
     pipeline_row *rows = NULL; // [pipelines]
     BB_TRY(BB_ZEROED(out->pipelines, &rows));
     for (bb_index p = 0; p < out->pipelines; ++p) {

@@ -22,6 +22,7 @@ static const bb_key keys[] = {
     {.name = "compression_ratio", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 1.0, .maximum = 1e4,
      .offset = offsetof(bb_machine_config, compression_ratio), .optional = true,
      .meaning = "Of the field's matrix, against fp32."},
+    BB_MACHINE_PRICE_KEYS(bb_machine_config),
 };
 // clang-format on
 const bb_schema bb_machine_schema = BB_SCHEMA("machine", bb_machine_config, keys);

@@ -8,6 +8,7 @@
 #include "core/schema.h"
 #include "physics/wafer/requirements.h"
 #include "sim/plan.h"
+#include "sim/study.h"
 
 /// Keys of `machine:`. Rates are NaN where they are not given.
 typedef struct bb_machine_config {
@@ -16,6 +17,7 @@ typedef struct bb_machine_config {
     double decode_gb_per_s;
     double product_gflop_per_s;
     double compression_ratio;
+    bb_machine_price price;
 } bb_machine_config;
 
 extern const bb_schema bb_machine_schema;

@@ -31,7 +31,7 @@ static const bb_key keys[] = {
      .meaning = "Named points whose temperature is written at every step of the scan."},
     GROUP(realtime, &bb_realtime_schema, "What `bitbudget realtime` measures."),
     GROUP(dump, &bb_dump_schema, "How --dump stores operators."),
-    GROUP(machine, &bb_machine_schema, "Budget and rates of the machine that a plan is held to."),
+    GROUP(machine, &bb_machine_schema, "Budget and rates of the machine that a plan is held to, and its price."),
     {.name = "pipelines", .kind = BB_KEY_RECORDS, .schema = &bb_product_pipeline_schema,
      .minimum_count = 1,
      .offset = offsetof(bb_wafer_study, pipelines),

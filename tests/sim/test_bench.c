@@ -5,6 +5,8 @@
 #include "core/memory.h"
 #include "core/thread.h"
 #include "sim/bench/bench.h"
+#include "sim/energy.h"
+#include "tests/powercap_tree.h"
 #include "tests/sim/program.h"
 
 #include <math.h>
@@ -39,6 +41,131 @@ static void every_benchmark_is_recorded(void **state)
     bb_results_destroy(&results);
     bb_text_release(&table);
     bb_threads_stop();
+}
+
+static const char *const repeated[] = {"gemv-fp32",    "gemv-blas-s",   "gemv-low-rank",
+                                       "thermal-step", "zfp-decode",    "roofline-restriction",
+                                       "cholesky-sp",  "assembly",      "roofline-thermal",
+                                       "gemv-fp16",    "gemv-cuda-fp32"};
+enum { REPEATED = sizeof repeated / sizeof *repeated };
+
+// Runs them where every look at the clock draws 3 mJ; `*table` and the results are the caller's.
+static bb_results *bench_joules(bool wanted, const char *root, bb_text *table)
+{
+    bb_bench_setup setup = {.quick = true, .threads = 2, .cpu_only = true};
+    bb_results *results = NULL;
+    char names[REPEATED][32];
+    char *pointers[REPEATED];
+    for (int i = 0; i < REPEATED; ++i) {
+        (void)snprintf(names[i], sizeof names[i], "%s", repeated[i]);
+        pointers[i] = names[i];
+    }
+    powercap_start();
+    powercap.reading_ns = 30000;
+    powercap.reading_watts = 100.0;
+    assert_int_equal(setenv("BITBUDGET_POWERCAP", root == NULL ? powercap.root : root, 1), 0);
+    check_ok(bb_threads_set(2));
+    check_ok(bb_results_create(&results));
+    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &setup.device));
+    bb_energy_want(wanted);
+    check_ok(bb_bench_run(&setup, pointers, REPEATED, results, table));
+    check_ok(bb_energy_note(results));
+    bb_energy_want(false);
+    bb_device_close(&setup.device);
+    bb_threads_stop();
+    assert_int_equal(powercap_stop(), 0);
+    assert_int_equal(unsetenv("BITBUDGET_POWERCAP"), 0);
+    return results;
+}
+
+static void check_notes(const bb_results *results, const char *expected)
+{
+    const bb_dataset *notes = bb_results_find(results, "results/energy_note");
+    const bb_dataset *joules = bb_results_find(results, "results/energy_j");
+    const bb_dataset *watts = bb_results_find(results, "results/idle_power_w");
+    assert_true(joules->measured && strcmp(joules->unit, "J") == 0);
+    for (int i = 0; i < REPEATED; ++i) {
+        const bool skipped = strncmp(repeated[i], "gemv-cuda", strlen("gemv-cuda")) == 0;
+        assert_non_null(strstr(notes->texts[i], skipped ? "skipped" : expected));
+        assert_true(isnan(joules->numbers[i]) && isnan(watts->numbers[i]));
+    }
+}
+
+// A repetition is paid for by its looks at the clock: one of the meter's, and what it times itself
+// by.
+static void joules_of_a_repetition_stand_beside_its_time(void **state)
+{
+    (void)state;
+    bb_text table = {0};
+    bb_results *results = bench_joules(true, NULL, &table);
+    const bb_dataset *joules = bb_results_find(results, "results/energy_j");
+    const bb_dataset *watts = bb_results_find(results, "results/idle_power_w");
+    const bb_dataset *notes = bb_results_find(results, "results/energy_note");
+    const bb_dataset *repetitions = bb_results_find(results, "results/energy_repetitions");
+    for (int i = 0; i < REPEATED - 1; ++i) {
+        const double looks = joules->numbers[i] / 3e-3;
+        if (looks < 0.8 || looks > 40.0 || repetitions->numbers[i] < 1.0) {
+            fail_msg("%s: %g looks in %g repetitions", repeated[i], looks, repetitions->numbers[i]);
+        }
+        assert_true(watts->numbers[i] > 40.0 && watts->numbers[i] < 100.0);
+        const bool fills = strncmp(repeated[i], "cholesky", strlen("cholesky")) == 0;
+        assert_string_equal(notes->texts[i],
+                            fills ? "RAPL, packages and memories of the host; with the filling of "
+                                    "the matrix"
+                                  : "RAPL, packages and memories of the host");
+    }
+    assert_string_equal(notes->texts[REPEATED - 1], "skipped");
+    assert_true(isnan(joules->numbers[REPEATED - 1]));
+    assert_non_null(strstr(bb_text_string(&table), " J, idle "));
+    assert_string_equal(bb_results_note_text(results, "provenance", "energy_cpu"),
+                        "RAPL, packages and memories of the host");
+    bb_results_destroy(&results);
+    bb_text_release(&table);
+}
+
+static bb_status work_briefly(void *context)
+{
+    ++*(int *)context;
+    powercap_pass(700000, 100.0);
+    return BB_OK;
+}
+
+// 0.07 J a call, which does four repetitions; the idle power is the tree's.
+static void a_call_of_several_repetitions_is_divided(void **state)
+{
+    (void)state;
+    bb_results *results = NULL;
+    bb_bench_outcome outcome = {0};
+    int calls = 0;
+    powercap_start();
+    assert_int_equal(setenv("BITBUDGET_POWERCAP", powercap.root, 1), 0);
+    check_ok(bb_results_create(&results));
+    bb_energy_want(true);
+    check_ok(bb_bench_take_energy(BB_DEVICE_CPU, work_briefly, &calls, 4.0, "a rest", &outcome));
+    check_ok(bb_energy_note(results));
+    bb_energy_want(false);
+    check_close(outcome.joules, 0.0175, 0.02, 0.0175);
+    check_close(outcome.idle_watts, POWERCAP_IDLE_WATTS, 0.01, POWERCAP_IDLE_WATTS);
+    assert_true(outcome.energy_repetitions == 4.0 * calls && calls >= 20);
+    assert_string_equal(outcome.energy_note,
+                        "RAPL, packages and memories of the host; with a rest");
+    bb_results_destroy(&results);
+    assert_int_equal(powercap_stop(), 0);
+    assert_int_equal(unsetenv("BITBUDGET_POWERCAP"), 0);
+}
+
+static void joules_that_are_unknown_have_a_reason(void **state)
+{
+    (void)state;
+    bb_text table = {0};
+    bb_results *results = bench_joules(true, "/nowhere", &table);
+    check_notes(results, "no RAPL counters: /nowhere");
+    assert_non_null(strstr(bb_text_string(&table), "no joules: no RAPL counters"));
+    bb_results_destroy(&results);
+    results = bench_joules(false, NULL, &table);
+    check_notes(results, "not asked for");
+    bb_results_destroy(&results);
+    bb_text_release(&table);
 }
 
 static void medians_by_hand(void **state)
@@ -82,6 +209,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_benchmark_is_recorded),
+        cmocka_unit_test(joules_of_a_repetition_stand_beside_its_time),
+        cmocka_unit_test(a_call_of_several_repetitions_is_divided),
+        cmocka_unit_test(joules_that_are_unknown_have_a_reason),
         cmocka_unit_test(medians_by_hand),
         cmocka_unit_test(the_command_writes_a_file_and_keeps_it),
     };

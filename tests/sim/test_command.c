@@ -153,7 +153,7 @@ static void usage_errors_exit_with_2(void **state)
     expect("bitbudget show", 2, "0 operands");
     expect("bitbudget show a b", 3, "cannot show 'a': No such file");
     expect("bitbudget show a.h5 --format text", 2, "expected one of table, csv, json, md, latex");
-    expect("bitbudget show a.h5 --within 1 --by tim", 2, "joules (did you mean time?)");
+    expect("bitbudget show a.h5 --within 1 --by tim", 2, "cost (did you mean time?)");
     expect("bitbudget show a.h5 --by time", 2, "name it with --within");
     expect("bitbudget show a.h5 --full --columns flops", 2, "give one");
     expect("bitbudget run a.yaml --frobnicate", 2, "option --frobnicate");

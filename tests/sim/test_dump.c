@@ -346,8 +346,8 @@ static void a_reconstructor_study_takes_covariances(void **state)
                 "  - {name: hp1, arithmetic: hp1, policy: {kind: band, width: 1, inside: sp}}\n",
                 config);
     (void)fclose(config);
-    const char *const arguments[PROGRAM_ARGUMENTS] = {"run", "reconstructor.yaml", "-q",
-                                                      "-o",  "reconstructor.h5",   NULL};
+    const char *const arguments[PROGRAM_ARGUMENTS] = {
+        "run", "reconstructor.yaml", "machine.price_usd=1e9", "-q", "-o", "reconstructor.h5", NULL};
     bb_results *read = run_program(arguments, "reconstructor.h5");
     double sp = driver_number(read, "qoi_relative_error", "sp");
     double hp1 = driver_number(read, "qoi_relative_error", "hp1");
@@ -360,6 +360,9 @@ static void a_reconstructor_study_takes_covariances(void **state)
     double loss = driver_number(read, "variance_loss", "hp1");
     assert_true(loss > 0.0 && loss < hp1);
     assert_true(driver_number(read, "residual_trace", "reference") > 0.0);
+    const double cost = driver_number(read, "cost_usd", "hp1");
+    check_close(cost, driver_number(read, "solve_time_s", "hp1") * 1e9 / (5.0 * 365.25 * 86400.0),
+                1e-12, cost);
     bb_results_destroy(&made);
     bb_results_destroy(&read);
     const char *const skew[PROGRAM_ARGUMENTS] = {

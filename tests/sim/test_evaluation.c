@@ -59,7 +59,7 @@ static void publishes_in_the_order_of_the_study(void **state)
     (void)state;
     bb_results *results = NULL;
     bb_evaluation rows[] = {bb_evaluation_start("bad"), bb_evaluation_start("good")};
-    const bb_evaluations evaluations = {rows, sizeof *rows, 2};
+    const bb_evaluations evaluations = {rows, sizeof *rows, 2, NULL};
     bb_evaluation good = rows[1];
     good.qoi_relative_error = 0.25;
     good.operator_bytes = 100.0;
@@ -92,6 +92,7 @@ static void publishes_in_the_order_of_the_study(void **state)
         {"solve_time_s", "s", 2.0, true},
         {"wall_s", "s", 4.0, true},
         {"energy_j", "J", NAN, true},
+        {"cost_usd", "USD", NAN, true},
     };
     for (size_t i = 0; i < sizeof columns / sizeof *columns; ++i) {
         const bb_dataset *dataset = driver_dataset(results, columns[i].name);
@@ -108,6 +109,62 @@ static void publishes_in_the_order_of_the_study(void **state)
     bb_results_destroy(&results);
 }
 
+// 2 s of 30,000 dollars that last five years, and 7.2 kJ at 25 cents a kWh.
+static void a_result_costs_its_share_of_the_machine(void **state)
+{
+    (void)state;
+    const bb_machine_price plain = {30000.0, 5.0, NAN};
+    const bb_machine_price metered = {30000.0, 5.0, 0.25};
+    const bb_machine_price none = {NAN, 5.0, 0.25};
+    const double share = 30000.0 * 2.0 / (5.0 * 365.25 * 86400.0);
+    check_close(bb_evaluation_cost(&plain, 2.0, NAN), share, 1e-15, share);
+    check_close(bb_evaluation_cost(&plain, 2.0, 7200.0), share, 1e-15, share);
+    check_close(bb_evaluation_cost(&metered, 2.0, 7200.0), share + 5e-4, 1e-15, share);
+    assert_true(isnan(bb_evaluation_cost(&metered, 2.0, NAN)));
+    assert_true(isnan(bb_evaluation_cost(&plain, NAN, 7200.0)));
+    assert_true(isnan(bb_evaluation_cost(&none, 2.0, 7200.0)));
+    static const struct {
+        bb_machine_price price;
+        const char *note;
+    } notes[] = {
+        {{30000.0, 5.0, NAN}, "30000 USD over 5 years, without electricity"},
+        {{30000.0, 5.0, 0.25}, "30000 USD over 5 years, and 0.25 USD a kWh: NaN where energy_j is"},
+        {{NAN, 5.0, 0.25}, "NaN: machine.price_usd is not given"},
+    };
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; ++i) {
+        bb_results *results = NULL;
+        bb_evaluation evaluation = bb_evaluation_start("a");
+        const bb_evaluations all_evaluations = {&evaluation, sizeof evaluation, 1, &notes[i].price};
+        evaluation.solve_seconds = 2.0;
+        evaluation.energy_joules = 7200.0;
+        check_ok(bb_results_create(&results));
+        check_ok(bb_evaluations_publish(&all_evaluations, "1", results));
+        const double expected = bb_evaluation_cost(&notes[i].price, 2.0, 7200.0);
+        const double cost = driver_number(results, "cost_usd", "a");
+        assert_true(isnan(expected) ? isnan(cost) : cost == expected);
+        assert_true(driver_dataset(results, "cost_usd")->measured);
+        assert_string_equal(bb_results_note_text(results, "provenance", "cost_usd"), notes[i].note);
+        bb_results_destroy(&results);
+    }
+}
+
+// The keys reach the results, those of five years unless given.
+static void studies_price_their_machine(void **state)
+{
+    (void)state;
+    const driver_case studies[] = {
+        {CONFIG_WAFER_SMALL, {"machine.price_usd=1e9"}},
+        {CONFIG_AO_SMALL, {"machine.price_usd=2e9", "machine.lifetime_years=10.0"}}};
+    for (int i = 0; i < 2; ++i) {
+        bb_results *results = driver_results(&studies[i]);
+        const double seconds = driver_number(results, "solve_time_s", "reference");
+        const double cost = driver_number(results, "cost_usd", "reference");
+        assert_true(seconds > 0.0);
+        check_close(cost, seconds * 1e9 / (5.0 * 365.25 * 86400.0), 1e-12, cost);
+        bb_results_destroy(&results);
+    }
+}
+
 // Times differ from run to run; they must not reach the reproducible digest.
 static void times_stay_out_of_the_reproducible_digest(void **state)
 {
@@ -117,7 +174,7 @@ static void times_stay_out_of_the_reproducible_digest(void **state)
     for (int i = 0; i < 2; ++i) {
         bb_results *results = NULL;
         bb_evaluation evaluation = bb_evaluation_start("a");
-        const bb_evaluations evaluations = {&evaluation, sizeof evaluation, 1};
+        const bb_evaluations evaluations = {&evaluation, sizeof evaluation, 1, NULL};
         evaluation.qoi_relative_error = 0.5;
         evaluation.solve_seconds = evaluation.encode_seconds = evaluation.energy_joules = 1.0 + i;
         check_ok(bb_results_create(&results));
@@ -167,6 +224,8 @@ int main(void)
         cmocka_unit_test(unset_is_nan),
         cmocka_unit_test(ao_starts_with_nothing_known),
         cmocka_unit_test(publishes_in_the_order_of_the_study),
+        cmocka_unit_test(a_result_costs_its_share_of_the_machine),
+        cmocka_unit_test(studies_price_their_machine),
         cmocka_unit_test(times_stay_out_of_the_reproducible_digest),
         cmocka_unit_test(nothing_lost_and_nothing_stored_are_told_apart),
     };

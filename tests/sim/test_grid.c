@@ -77,6 +77,13 @@ static void answers_name_the_least_within_a_price(void **state)
                   "narrow formats.");
     expect_answer(1.0, BB_FRONT_JOULES,
                   "Reference: 8.000 MB. No pipeline within overlay error 1 nm has a known energy.");
+    static const double costs[] = {4e-4, 2e-4, 3e-4, NAN};
+    check_ok(bb_results_measured(filled, "results/cost_usd", "USD", "cost", "pipeline", costs));
+    bb_front_release(&front);
+    check_ok(bb_front_find(source.experiment, filled, &front));
+    expect_answer(1.0, BB_FRONT_COST,
+                  "Reference: 8.000 MB. Least cost within overlay error 1 nm: fp32 (overlay error "
+                  "0.02000 nm, 2.000e-04 USD, 2 times less).");
     check_ok(bb_results_set(filled, "results/overlay_error_x_nm", 0, 3.0));
     bb_front_release(&front);
     check_ok(bb_front_find(source.experiment, filled, &front));

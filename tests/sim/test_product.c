@@ -68,6 +68,7 @@ static void prices_are_those_of_any_unit(void **state)
     bb_results *plain = run_in(1.0);
     const double expected = driver_number(plain, "qoi_relative_error", "fp16");
     const double worst = driver_number(plain, "worst_relative_error", "fp16");
+    assert_true(isnan(driver_number(plain, "cost_usd", "fp16")));
     assert_true(expected > 1e-5 && expected < 1e-3);
     for (size_t i = 0; i < sizeof units / sizeof *units; ++i) {
         bb_results *results = run_in(units[i]);
@@ -79,6 +80,18 @@ static void prices_are_those_of_any_unit(void **state)
         bb_results_destroy(&results);
     }
     bb_results_destroy(&plain);
+}
+
+static void a_product_costs_its_share_of_the_machine(void **state)
+{
+    (void)state;
+    const driver_case study = {"product.yaml", {"matrix.file=matrix.h5", "machine.price_usd=1e9"}};
+    write_matrix(1.0);
+    bb_results *results = driver_results(&study);
+    const double cost = driver_number(results, "cost_usd", "fp16");
+    const double share = driver_number(results, "solve_time_s", "fp16") / (5.0 * 365.25 * 86400.0);
+    check_close(cost, 1e9 * share, 1e-12, cost);
+    bb_results_destroy(&results);
 }
 
 // A tolerance in parts of the range is known with the values. Each codec that takes one has a range
@@ -195,6 +208,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_tolerance_that_is_not_held_is_an_outcome),
+        cmocka_unit_test(a_product_costs_its_share_of_the_machine),
         cmocka_unit_test(prices_are_those_of_any_unit),
         cmocka_unit_test(dumped_products_are_those_of_the_dumped_matrix),
         cmocka_unit_test(a_matrix_of_zeros_has_no_error),

@@ -104,6 +104,7 @@ static void names_are_listed_once_and_sorted(void **state)
     put("configs/ao/mine.yaml", "");
     put("configs/ao/slow.yaml", "");
     put("configs/ao/.hidden.yaml", "");
+    put("configs/ao/table.yaml", "# no study\ntitle: prices\nmachines:\n  - {name: a}\n");
     check_ok(bb_study_file_list(&known));
     static const char *const expected[] = {"ao/mine", "ao/quick", "ao/slow", "w/quick"};
     assert_int_equal(known.count, 4);
@@ -112,7 +113,7 @@ static void names_are_listed_once_and_sorted(void **state)
     }
     bb_study_names_release(&known);
     assert_int_equal(unlink("configs/ao/mine.yaml") + unlink("configs/ao/slow.yaml") +
-                         unlink("configs/ao/.hidden.yaml"),
+                         unlink("configs/ao/.hidden.yaml") + unlink("configs/ao/table.yaml"),
                      0);
 }
 

@@ -30,7 +30,7 @@ static void the_bound_is_clopper_and_pearsons(void **state)
 static void publish(bb_results *results, const bb_draws *draws)
 {
     bb_evaluation evaluation = bb_evaluation_start("a");
-    const bb_evaluations evaluations = {&evaluation, sizeof evaluation, 1};
+    const bb_evaluations evaluations = {&evaluation, sizeof evaluation, 1, NULL};
     evaluation.draws = *draws;
     check_ok(bb_evaluations_publish(&evaluations, "nm", results));
 }

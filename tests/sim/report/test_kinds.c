@@ -232,6 +232,26 @@ static void latencies_stand_in_their_bins(void **state)
     bb_results_destroy(&results);
 }
 
+// A shipped table by its name too; what lists studies has none of it.
+static void a_table_of_machines_gives_its_picture(void **state)
+{
+    (void)state;
+    draw(BB_SOURCE_DIR "/configs/machines.yaml", "machines");
+    assert_int_equal(setenv("BITBUDGET_SHARE", BB_SOURCE_DIR, 1), 0);
+    draw("machines.yaml", "machines");
+    assert_int_equal(unsetenv("BITBUDGET_SHARE"), 0);
+    list_has(BB_SOURCE_DIR "/configs/machines.yaml", "machines           rooflines");
+    program_call((const char *const[PROGRAM_ARGUMENTS]){"plot", "nothing.yaml", "--kind",
+                                                        "machines", "-o", "a.pdf", "--force"},
+                 &ran);
+    program_expect(&ran, 3, "nothing.yaml");
+    program_call(
+        (const char *const[PROGRAM_ARGUMENTS]){"plot", BB_SOURCE_DIR "/configs/machines.yaml",
+                                               "--kind", "pareto", "-o", "a.pdf", "--force"},
+        &ran);
+    program_expect(&ran, 2, "expected a file of 'bitbudget run'");
+}
+
 static void bench_gives_a_roofline(void **state)
 {
     (void)state;
@@ -260,6 +280,7 @@ int main(void)
         cmocka_unit_test(wafer_gives_its_kinds),
         cmocka_unit_test(latencies_stand_in_their_bins),
         cmocka_unit_test(bench_gives_a_roofline),
+        cmocka_unit_test(a_table_of_machines_gives_its_picture),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }
