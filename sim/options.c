@@ -58,7 +58,7 @@ static const bb_option table[] = {
     {"columns", "NAMES", "datasets of /results over pipelines, as stored: flops,device",
      .bit = BB_OPTION_SHOW, TEXT(columns)},
     {"format", "WORD", "table, csv, json (both as stored, to the bit), md or latex",
-     .words = "table csv json md latex", .bit = BB_OPTION_SHOW, TEXT(format)},
+     .words = "table csv json md latex", .bit = BB_OPTION_FORMAT, TEXT(format)},
     {"tolerance", "T", "numbers that differ by less than T, relative, are equal; default 0",
      .bit = BB_OPTION_TOLERANCE, NUMBER(tolerance)},
     {"kind", "KIND", "what the picture shows; --list prints the kinds",

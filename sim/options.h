@@ -34,7 +34,8 @@ enum {
     BB_OPTION_ENERGY = 1 << 19,
     BB_OPTION_PIPELINE = 1 << 20,
     BB_OPTION_KEYS = 1 << 21,
-    BB_OPTION_TEX = 1 << 22
+    BB_OPTION_TEX = 1 << 22,
+    BB_OPTION_FORMAT = 1 << 23
 };
 
 /// What the user asked for. Texts are borrowed from the command line.

@@ -5,6 +5,7 @@
 #include "sim/config/emission.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static bb_status list_keys(const bb_options *options, const bb_experiment_table *experiments)
 {
@@ -12,13 +13,23 @@ static bb_status list_keys(const bb_options *options, const bb_experiment_table 
     bb_text text = {0};
     const char *name = options->operand_count > 0 ? options->operands[0] : NULL;
     const bb_experiment *only = name == NULL ? NULL : bb_experiment_find(experiments, name);
+    const char *format = options->format == NULL ? "table" : options->format;
+    const bool markdown = strcmp(format, "md") == 0;
     BB_REQUIRE(options->operand_count <= 1, BB_INVALID, "--list takes one experiment at most");
     BB_REQUIRE(name == NULL || only != NULL, BB_INVALID, "no experiment '%s'", name);
+    BB_REQUIRE(markdown || strcmp(format, "table") == 0, BB_INVALID,
+               "--format %s, expected table or md: keys have no other form", format);
     for (bb_index i = 0; i < experiments->count; ++i) {
         const bb_experiment *row = experiments->rows[i];
-        if (only == NULL || only == row) {
-            BB_TRY(bb_text_add(&text, "%sexperiment: %s\n", i > 0 && only == NULL ? "\n" : "",
-                               row->name));
+        const char *before = i > 0 && only == NULL ? "\n" : "";
+        if (only != NULL && only != row) {
+            continue;
+        }
+        if (markdown) {
+            BB_TRY(bb_text_add(&text, "%s", before));
+            BB_TRY(bb_emission_list_markdown(row->name, row->schema, &text));
+        } else {
+            BB_TRY(bb_text_add(&text, "%sexperiment: %s\n", before, row->name));
             BB_TRY(bb_emission_list(row->schema, &text));
         }
     }
@@ -48,6 +59,8 @@ bb_status bb_command_config(const bb_options *options, const bb_experiment_table
     bb_status status = BB_OK;
     BB_REQUIRE(options->list != options->resolved, BB_INVALID,
                "expected one of --list and --resolved; see 'bitbudget config --help'");
+    BB_REQUIRE(options->list || options->format == NULL, BB_INVALID,
+               "--format goes with --list: a study has one form");
     BB_REQUIRE(options->resolved || options->device == NULL, BB_INVALID,
                "--device goes with --resolved: --list prints keys of every device");
     BB_TRY(options->list ? list_keys(options, experiments) : print_resolved(options, experiments));

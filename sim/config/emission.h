@@ -18,4 +18,8 @@ BB_CHECKED bb_status bb_emission_write(const bb_schema *schema, const void *obje
 /// Writes one line a key: path, kind, unit, range or words, default and meaning, in columns.
 BB_CHECKED bb_status bb_emission_list(const bb_schema *schema, bb_text *out);
 
+/// The same as tables of Markdown under headings: `name` of the experiment, and each of its groups.
+BB_CHECKED bb_status bb_emission_list_markdown(const char *name, const bb_schema *schema,
+                                               bb_text *out);
+
 #endif

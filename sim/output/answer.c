@@ -99,7 +99,9 @@ static bb_status add_choice(const bb_experiment *experiment, const bb_front *fro
     BB_TRY(add_price(experiment, price, out));
     BB_TRY(bb_text_add(out, ", %s %s", value, measures[measure].unit));
     if (isfinite(own) && isfinite(reference) && own > 0.0 && reference > 1.05 * own) {
-        BB_TRY(bb_text_add(out, ", %.2g times %s", reference / own,
+        const double ratio = reference / own;
+        BB_TRY(bb_text_add(out, ", %.*g times %s", ratio < 99.5 ? 2 : 6,
+                           ratio < 99.5 ? ratio : round(ratio),
                            measure == BB_FRONT_BYTES ? "fewer" : "less"));
     }
     BB_TRY(bb_text_add(out, ")"));

@@ -182,13 +182,39 @@ done:
     return status;
 }
 
+// The picture as gnuplot left it, whole. Cells of a map are flat: viewers of SVG blend pixels that
+// they enlarge unless each image says otherwise, and gnuplot 5.4 does not say it.
+static bb_status read_picture(const workshop *place, bb_figure_format format, bb_text *out)
+{
+    static const char image[] = "<image ";
+    bb_status status = BB_OK;
+    bb_text picture = {0};
+    BB_TRY(read_back(place, endings[format], &picture));
+    BB_TRY(check_whole(&picture, format));
+    const char *rest = picture.data;
+    const char *end = picture.data + picture.length;
+    while (format == BB_FIGURE_SVG) {
+        const char *found = strstr(rest, image);
+        if (found == NULL) {
+            break;
+        }
+        found += strlen(image);
+        BB_TRY(bb_text_add_bytes(out, rest, found - rest));
+        BB_TRY(bb_text_add(out, "style='image-rendering:pixelated' "));
+        rest = found;
+    }
+    BB_TRY(bb_text_add_bytes(out, rest, end - rest));
+done:
+    bb_text_release(&picture);
+    return status;
+}
+
 static bb_status deliver(const workshop *place, bb_figure_format format, const char *path,
                          bool force)
 {
     bb_status status = BB_OK;
     bb_text picture = {0};
-    BB_TRY(read_back(place, endings[format], &picture));
-    BB_TRY(check_whole(&picture, format));
+    BB_TRY(read_picture(place, format, &picture));
     BB_TRY(bb_file_write(path, force, picture.data, picture.length));
 done:
     bb_text_release(&picture);
@@ -288,19 +314,15 @@ bb_status bb_gnuplot_render(const bb_figure *figure, bb_text *out)
 {
     bb_status status = BB_OK;
     workshop place = {.folder = ""};
-    bb_text picture = {0};
     sigset_t present;
     hold_signals(&present);
     BB_TRY(open_workshop(figure->stem, &place));
     BB_TRY(write_text(&place, ".dat", &figure->data));
     BB_TRY(write_text(&place, ".gp", &figure->script));
     BB_TRY(run(&place));
-    BB_TRY(read_back(&place, endings[figure->format], &picture));
-    BB_TRY(check_whole(&picture, figure->format));
-    BB_TRY(bb_text_add_bytes(out, picture.data, picture.length));
+    BB_TRY(read_picture(&place, figure->format, out));
 done:
     close_workshop(&place);
-    bb_text_release(&picture);
     (void)sigprocmask(SIG_SETMASK, &present, NULL);
     return status;
 }

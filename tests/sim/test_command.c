@@ -192,6 +192,8 @@ static void options_that_need_another_say_so(void **state)
     expect("bitbudget bench --list -o a.h5", 2, "--list measures nothing");
     expect("bitbudget bench --list --device cpu", 2, "--list measures nothing");
     expect("bitbudget config --list --device cpu", 2, "--device goes with --resolved");
+    expect("bitbudget config --resolved a.yaml --format md", 2, "--format goes with --list");
+    expect("bitbudget config --list --format csv", 2, "--format csv, expected table or md");
 }
 
 static void runs_write_a_file_and_print_a_table(void **state)
@@ -301,6 +303,8 @@ static void other_commands(void **state)
     assert_non_null(strstr(printed, "threads                      3"));
     assert_int_equal(access("plan.h5", F_OK), -1);
     expect("bitbudget config --list toy", 0, "records.N.grid.columns");
+    expect("bitbudget config --list toy --format md", 0, "\n### toy: records\n");
+    assert_non_null(strstr(printed, "\n| `records.N.grid.columns` | integer |"));
     expect("bitbudget config --resolved a.yaml seed=5", 0, "\nseed: 5\n");
     expect("bitbudget new toy", 0, "length_m: 0.5");
     expect("bitbudget new toy new.yaml", 0, "configuration: new.yaml");

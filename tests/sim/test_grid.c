@@ -77,6 +77,10 @@ static void answers_name_the_least_within_a_price(void **state)
                   "narrow formats.");
     expect_answer(1.0, BB_FRONT_JOULES,
                   "Reference: 8.000 MB. No pipeline within overlay error 1 nm has a known energy.");
+    front.costs[2].measures[BB_FRONT_BYTES] = 0.05e6; // 8 MB over that is no number of two digits
+    expect_answer(1.0, BB_FRONT_BYTES,
+                  "Reference: 8.000 MB. Fewest bytes within overlay error 1 nm: fp16 (overlay "
+                  "error 0.5000 nm, 0.05000 MB, 160 times fewer).");
     static const double costs[] = {4e-4, 2e-4, 3e-4, NAN};
     check_ok(bb_results_measured(filled, "results/cost_usd", "USD", "cost", "pipeline", costs));
     bb_front_release(&front);

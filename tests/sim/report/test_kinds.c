@@ -83,6 +83,11 @@ static void ao_gives_its_kinds(void **state)
     assert_int_equal(access("pwned", F_OK), -1);
     run((const char *const[PROGRAM_ARGUMENTS]){"plot", "ao.h5", "--kind", "pareto", "-o", "n.svg"});
     assert_int_equal(system("grep -qF \"touch pwned\\`{&lt;b>}^_%\" n.svg"), 0);
+    // No viewer blends the pixels of a map into each other.
+    run((const char *const[PROGRAM_ARGUMENTS]){"plot", "ao.h5", "--kind", "tiles", "-o", "t.svg"});
+    assert_int_equal(system("grep -q \"<image style='image-rendering:pixelated' x=\" t.svg && "
+                            "! grep -q '<image x=' t.svg"),
+                     0);
     list_has("ao.h5", "not of this file:\n");
     read_scene("ao.h5", &results, &scene);
     make(&scene, "psf", &figure);
