@@ -49,9 +49,9 @@ typedef struct sensor_row {
 static const bb_output sensor_rows[] = {
     {"star", "star", "1", "index of the guide star", .member = offsetof(sensor_row, index)},
     {"star_x_arcsec", "star", "arcsec", "direction of the guide star",
-     .member = offsetof(sensor_row, x_arcsec)},
+     .member = offsetof(sensor_row, x_arcsec), .coordinate = true},
     {"star_y_arcsec", "star", "arcsec", "direction of the guide star",
-     .member = offsetof(sensor_row, y_arcsec)},
+     .member = offsetof(sensor_row, y_arcsec), .coordinate = true},
     {"subapertures", "star", "1", "valid subapertures of its sensor",
      .member = offsetof(sensor_row, subapertures)},
     {"flux_e", "star", "1", "electrons a subaperture and frame",
