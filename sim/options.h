@@ -34,7 +34,8 @@ enum {
     BB_OPTION_ENERGY = 1 << 19,
     BB_OPTION_PIPELINE = 1 << 20,
     BB_OPTION_KEYS = 1 << 21,
-    BB_OPTION_TEX = 1 << 22
+    BB_OPTION_TEX = 1 << 22,
+    BB_OPTION_PARTS = 1 << 23
 };
 
 /// What the user asked for. Texts are borrowed from the command line.
@@ -61,6 +62,7 @@ typedef struct bb_options {
     const char *csv;           ///< NULL unless given
     const char *x, *y, *value; ///< swept keys and a dataset, NULL unless given
     const char *tex;           ///< folder, NULL unless given
+    const char *parts;         ///< names with commas, NULL unless given
     const char *machine;       ///< NULL unless given
     bool partial, slurm, print_only, energy;
     bool force;
