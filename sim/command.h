@@ -48,6 +48,8 @@ BB_CHECKED bb_status bb_command_plot(const bb_options *options,
                                      const bb_experiment_table *experiments);
 BB_CHECKED bb_status bb_command_report(const bb_options *options,
                                        const bb_experiment_table *experiments);
+BB_CHECKED bb_status bb_command_export(const bb_options *options,
+                                       const bb_experiment_table *experiments);
 BB_CHECKED bb_status bb_command_new(const bb_options *options,
                                     const bb_experiment_table *experiments);
 BB_CHECKED bb_status bb_command_convergence(const bb_options *options,

@@ -102,6 +102,16 @@ static const bb_command table[] = {
      "file gives, what failed, conditions, configuration, provenance, how to repeat and cite it. "
      "Without gnuplot the page has no pictures, and says so. DIR is a sweep's folder.",
      .words = {{"output", "the page"}}},
+    {"export", bb_command_export,
+     BB_OPTION_OUTPUT | BB_OPTION_FORCE | BB_OPTION_PARTS | BB_OPTION_PIPELINE | BB_OPTION_LEVEL,
+     1, 1, BB_OPERAND_RESULT, "reconstructors, images and pupil of a result file as FITS",
+     "export FILE.h5 -o FILE.fits [options]",
+     "Writes the reconstructors, point spreads and the pupil of a run of ao, or the reconstructors "
+     "of one of reconstructor, as a FITS file, a part each in 64-bit floats, with headers that say "
+     "axes, units and origin, and tables of the slopes. Reconstructors and pupil must be in the "
+     "file: run with --dump R,pupil.",
+     .words = {{"output", "the FITS file, which ends in .fits or .fit"},
+      {"pipeline", "only these pipelines: a,b"}}},
     {"sweep", bb_command_sweep,
      BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |
          BB_OPTION_LIST | BB_OPTION_WITHIN | BB_OPTION_SWEEP,

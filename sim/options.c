@@ -77,6 +77,8 @@ static const bb_option table[] = {
      .bit = BB_OPTION_KEYS, COUNT(step, 100000000)},
     {"tex", "DIR", "table.tex, a .tex and .pdf for each picture, and all.tex, which reads them",
      .words = "file", .bit = BB_OPTION_TEX, TEXT(tex)},
+    {"parts", "NAMES", "what goes into the file, of R,psf,pupil; default: all that the experiment has",
+     .bit = BB_OPTION_PARTS, TEXT(parts)},
     {"script", NULL, "keep data and script beside the picture, as NAME.dat and NAME.gp",
      .bit = BB_OPTION_PICTURE, FLAG(script)},
     {"device", "WORD", "auto, cpu or cuda, for pipelines that name none",

@@ -35,7 +35,8 @@ enum {
     BB_OPTION_PIPELINE = 1 << 20,
     BB_OPTION_KEYS = 1 << 21,
     BB_OPTION_TEX = 1 << 22,
-    BB_OPTION_FORMAT = 1 << 23
+    BB_OPTION_FORMAT = 1 << 23,
+    BB_OPTION_PARTS = 1 << 24
 };
 
 /// What the user asked for. Texts are borrowed from the command line.
@@ -64,6 +65,7 @@ typedef struct bb_options {
     const char *exposure;      ///< number of one, NULL unless given
     bb_index step;             ///< 0 unless given
     const char *tex;           ///< folder, NULL unless given
+    const char *parts;         ///< names with commas, NULL unless given
     const char *machine;       ///< NULL unless given
     bool partial, slurm, print_only, energy;
     bool force;

@@ -27,8 +27,8 @@ except ImportError as error:
     sys.exit(f"same_numbers: {error}; packages python3-h5py, python3-numpy")
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# What a run says of itself and of its machine.
-OWN_STORY = ("provenance",)
+# What a run was asked, and what it says of itself and of its machine.
+OWN_STORY = ("provenance", "study")
 
 
 def run(program, study, file, seconds):

@@ -123,6 +123,10 @@ enum { EDGE = BB_AO_PSF_PIXELS };
 
 static const bb_output axis_rows[] = {
     {"target", "target", "1", .long_name = "index of the target"},
+    {"target_x_arcsec", "target", "arcsec", .long_name = "direction of the target",
+     .coordinate = true},
+    {"target_y_arcsec", "target", "arcsec", .long_name = "direction of the target",
+     .coordinate = true},
     {"wavelength", "wavelength", "um", .long_name = "wavelength"},
     {"psf_y", "psf_y", "mas", .long_name = "offset from the optical axis"},
     {"psf_x", "psf_x", "mas", .long_name = "offset from the optical axis"},
@@ -242,16 +246,27 @@ static bb_status publish_axes(const bb_ao_study *study, const bb_tomography *pro
     bb_status status = BB_OK;
     const bb_output_table *table = &bb_ao_evaluation_axes;
     const double width_mas = pixel_mas(study, problem, 0, 0);
+    const bb_index targets = study->targets.count;
+    const bb_target_config *target = study->targets.items;
+    double *directions = NULL; // [2][targets]
     double offsets[EDGE];
     for (int i = 0; i < EDGE; ++i) {
         offsets[i] = width_mas * ((double)i - 0.5 * EDGE);
     }
-    BB_TRY(bb_output_table_add_axis(table, "target", study->targets.count, NULL, NULL, results));
+    BB_TRY(BB_ALLOCATE(2 * targets, &directions));
+    for (bb_index t = 0; t < targets; ++t) {
+        directions[t] = target[t].x_arcsec;
+        directions[targets + t] = target[t].y_arcsec;
+    }
+    BB_TRY(bb_output_table_add_axis(table, "target", targets, NULL, NULL, results));
+    BB_TRY(bb_output_table_add(table, "target_x_arcsec", directions, NULL, results));
+    BB_TRY(bb_output_table_add(table, "target_y_arcsec", directions + targets, NULL, results));
     BB_TRY(bb_output_table_add_axis(table, "wavelength", study->wavelengths_um.count,
                                     study->wavelengths_um.items, NULL, results));
     BB_TRY(bb_output_table_add_axis(table, "psf_y", EDGE, offsets, NULL, results));
     BB_TRY(bb_output_table_add_axis(table, "psf_x", EDGE, offsets, NULL, results));
 done:
+    BB_RELEASE(&directions);
     return status;
 }
 

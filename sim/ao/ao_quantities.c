@@ -41,6 +41,14 @@ static const bb_output seeing_rows[] = {
 const bb_output_table bb_ao_quantities_seeing = {
     .title = "/system, ao", .group = "system", BB_OUTPUT_ROWS(seeing_rows)};
 
+static const bb_output pupil_rows[] = {
+    {"pupil_pixel_m", "", "m", "distance of neighbouring points of the pupil, first target's grid",
+     .note = "of the operator `pupil`", .member = offsetof(bb_point_spread_grid, pixel_m)},
+};
+
+const bb_output_table bb_ao_quantities_pupil = {
+    .title = "/system, ao", .group = "system", BB_OUTPUT_ROWS(pupil_rows)};
+
 // What a guide star's sensor gives.
 typedef struct sensor_row {
     double index, x_arcsec, y_arcsec, subapertures, flux_e, noise_mas;
@@ -49,9 +57,9 @@ typedef struct sensor_row {
 static const bb_output sensor_rows[] = {
     {"star", "star", "1", "index of the guide star", .member = offsetof(sensor_row, index)},
     {"star_x_arcsec", "star", "arcsec", "direction of the guide star",
-     .member = offsetof(sensor_row, x_arcsec)},
+     .member = offsetof(sensor_row, x_arcsec), .coordinate = true},
     {"star_y_arcsec", "star", "arcsec", "direction of the guide star",
-     .member = offsetof(sensor_row, y_arcsec)},
+     .member = offsetof(sensor_row, y_arcsec), .coordinate = true},
     {"subapertures", "star", "1", "valid subapertures of its sensor",
      .member = offsetof(sensor_row, subapertures)},
     {"flux_e", "star", "1", "electrons a subaperture and frame",
@@ -294,6 +302,9 @@ bb_status bb_ao_quantities_publish(const bb_ao_study *study, const bb_tomography
     bb_status status = BB_OK;
     const bb_ao_seeing seeing = bb_ao_seeing_of(study, &problem->atmosphere);
     BB_TRY(bb_output_table_publish(&bb_ao_quantities_seeing, &seeing, NULL, results));
+    BB_TRY(bb_output_table_publish(&bb_ao_quantities_pupil,
+                                   bb_point_spread_layout(problem->targets[0].spread), NULL,
+                                   results));
     BB_TRY(publish_sensors(problem, results));
     BB_TRY(publish_mirrors(problem, results));
     BB_TRY(publish_budget(study, problem, reference, results));

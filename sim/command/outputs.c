@@ -53,6 +53,7 @@ static bb_status collect(const bb_experiment_table *experiments, const bb_experi
         BB_TRY(append(&bb_sweep_search_outputs, out, count));
         BB_TRY(append(&bb_bench_outputs, out, count));
     }
+    BB_TRY(append(&bb_provenance_study_outputs, out, count));
     BB_TRY(append(&bb_provenance_outputs, out, count));
     BB_TRY(append(&bb_provenance_inputs, out, count));
     BB_TRY(append(&bb_provenance_table_outputs, out, count));

@@ -46,8 +46,6 @@ done:
     return status;
 }
 
-static bool is_unset(const bb_key *key, const void *object);
-
 // Whether something that must be there is not, also in a group that must be there.
 static bool is_lacking(const bb_schema *schema, const void *group)
 {
@@ -56,7 +54,7 @@ static bool is_lacking(const bb_schema *schema, const void *group)
         const void *member = (const char *)group + inner->offset;
         if (!bb_binding_omissible(inner) &&
             (inner->kind == BB_KEY_GROUP ? is_lacking(inner->schema, member)
-                                         : is_unset(inner, group))) {
+                                         : bb_emission_is_unset(inner, group))) {
             return true;
         }
     }
@@ -68,12 +66,12 @@ static bool is_group_unset(const bb_schema *schema, const void *group)
 {
     bb_index unset = 0;
     for (bb_index i = 0; i < schema->key_count; ++i) {
-        unset += is_unset(&schema->keys[i], group);
+        unset += bb_emission_is_unset(&schema->keys[i], group);
     }
     return unset == schema->key_count || is_lacking(schema, group);
 }
 
-static bool is_unset(const bb_key *key, const void *object)
+bool bb_emission_is_unset(const bb_key *key, const void *object)
 {
     const void *member = (const char *)object + key->offset;
     switch (key->kind) {
@@ -198,7 +196,7 @@ static bb_status write_flow(const bb_schema *schema, const void *object, bool br
     for (bb_index i = 0; i < schema->key_count; ++i) {
         const bb_key *key = &schema->keys[i];
         const void *member = (const char *)object + key->offset;
-        if (is_unset(key, object) || (brief && at_default(key, object))) {
+        if (bb_emission_is_unset(key, object) || (brief && at_default(key, object))) {
             continue;
         }
         if (!first) {
@@ -313,7 +311,7 @@ static bb_status write_group(const bb_schema *schema, const void *object, bool c
         const bb_key *key = &schema->keys[i];
         const void *member = (const char *)object + key->offset;
         bb_index start = out->length;
-        bool unset = is_unset(key, object);
+        bool unset = bb_emission_is_unset(key, object);
         if (unset && !comments) {
             continue;
         }

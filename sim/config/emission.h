@@ -15,6 +15,9 @@
 BB_CHECKED bb_status bb_emission_write(const bb_schema *schema, const void *object, bool comments,
                                        bb_text *out);
 
+/// Whether a key of a bound struct is unset: bb_emission_write leaves it out.
+bool bb_emission_is_unset(const bb_key *key, const void *object);
+
 /// Writes one line a key: path, kind, unit, range or words, default and meaning, in columns.
 BB_CHECKED bb_status bb_emission_list(const bb_schema *schema, bb_text *out);
 

@@ -4,6 +4,7 @@
 #include "core/memory.h"
 #include "sim/hdf5_library.h"
 #include "sim/output/operator_file.h"
+#include "sim/text.h"
 
 #include <hdf5.h>
 #include <hdf5_hl.h>
@@ -97,9 +98,37 @@ done:
     return status;
 }
 
-static bb_status describe(hid_t id, const bb_dataset *dataset)
+static bool has_axes_of(const bb_dataset *dataset, const bb_dataset *coordinate)
+{
+    int found = 0;
+    for (int c = 0; c < coordinate->rank; ++c) {
+        for (int a = 0; a < dataset->rank; ++a) {
+            found += strcmp(dataset->axes[a], coordinate->axes[c]) == 0;
+        }
+    }
+    return found == coordinate->rank;
+}
+
+// "point_x_mm point_y_mm": the coordinates of a dataset, of its group and of the root.
+static bb_status name_coordinates(const bb_results *results, const bb_dataset *dataset,
+                                  bb_text *out)
 {
     bb_status status = BB_OK;
+    for (bb_index i = 0; i < bb_results_count(results); ++i) {
+        const bb_dataset *other = bb_results_dataset(results, i);
+        const bool is_near = other->group[0] == '\0' || strcmp(other->group, dataset->group) == 0;
+        if (other->is_coordinate && is_near && has_axes_of(dataset, other)) {
+            BB_TRY(bb_text_add(out, "%s%s", out->length == 0 ? "" : " ", other->name));
+        }
+    }
+done:
+    return status;
+}
+
+static bb_status describe(hid_t id, const bb_results *results, const bb_dataset *dataset)
+{
+    bb_status status = BB_OK;
+    bb_text coordinates = {0};
     if (!dataset->is_text) {
         BB_TRY(bb_hdf5_library_write_attribute(id, "units", dataset->unit, NAN));
         if (!dataset->is_axis) {
@@ -110,11 +139,19 @@ static bb_status describe(hid_t id, const bb_dataset *dataset)
     if (dataset->measured) {
         BB_TRY(bb_hdf5_library_write_attribute(id, "measured", NULL, 1.0));
     }
+    if (!dataset->is_axis && !dataset->is_coordinate) {
+        BB_TRY(name_coordinates(results, dataset, &coordinates));
+    }
+    if (coordinates.length > 0) {
+        BB_TRY(
+            bb_hdf5_library_write_attribute(id, "coordinates", bb_text_string(&coordinates), NAN));
+    }
 done:
+    bb_text_release(&coordinates);
     return status;
 }
 
-static bb_status write_dataset(hid_t file, const bb_dataset *dataset)
+static bb_status write_dataset(hid_t file, const bb_results *results, const bb_dataset *dataset)
 {
     bb_status status = BB_OK;
     hid_t group = -1;
@@ -142,7 +179,7 @@ static bb_status write_dataset(hid_t file, const bb_dataset *dataset)
         HDF5_TRY(H5Dwrite(id, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, dataset->numbers));
     }
     BB_TRY(attach_axes(file, group, dataset, id));
-    BB_TRY(describe(id, dataset));
+    BB_TRY(describe(id, results, dataset));
 done:
     (void)H5Dclose(id);
     (void)H5Pclose(list);
@@ -224,7 +261,7 @@ static bb_status write_everything(hid_t file, const bb_results *results)
 {
     bb_status status = BB_OK;
     for (bb_index i = 0; i < bb_results_count(results); ++i) {
-        BB_TRY(write_dataset(file, bb_results_dataset(results, i)));
+        BB_TRY(write_dataset(file, results, bb_results_dataset(results, i)));
     }
     BB_TRY(link_table(file, results));
     for (bb_index i = 0; i < bb_results_note_count(results); ++i) {

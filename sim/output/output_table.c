@@ -82,6 +82,9 @@ static bb_status add(const bb_output_table *table, const bb_output *row, bb_inde
         BB_TRY((row->measured ? bb_results_measured : bb_results_values)(
             results, text.path, text.unit, text.long_name, text.axes, values));
     }
+    if (row->coordinate) {
+        BB_TRY(bb_results_coordinate(results, text.path));
+    }
 done:
     BB_RELEASE(&indices);
     return status;
@@ -341,7 +344,11 @@ static bb_status list_row(const bb_output *row, bb_text *out)
     BB_TRY(list_plain(row->axes, out));
     BB_TRY(bb_text_add(out, " | "));
     BB_TRY(list_plain(row->unit == NULL ? "text" : row->unit, out));
-    BB_TRY(bb_text_add(out, " | %s%s", is_axis(row) ? "axis: " : "", row->long_name));
+    BB_TRY(bb_text_add(out, " | %s%s",
+                       is_axis(row)      ? "axis: "
+                       : row->coordinate ? "coordinate: "
+                                         : "",
+                       row->long_name));
     BB_TRY(list_names(row, out));
     BB_TRY(bb_text_add(out, "%s%s%s |\n", row->note == NULL ? "" : "; ",
                        row->note == NULL ? "" : row->note, row->measured ? "; measured" : ""));

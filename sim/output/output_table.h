@@ -33,6 +33,7 @@ typedef struct bb_output {
     bool measured;         ///< depends on the machine and the moment
     bool embedded;         ///< the array stands in the record itself
     bool indices;          ///< an axis of 0, 1, 2 ...
+    bool coordinate;       ///< says where other datasets over its axes stand
     /// Texts that are always these, over axes of any table; the page lists those of an axis.
     const char *const *names;
     bb_index name_count;

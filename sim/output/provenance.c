@@ -345,6 +345,7 @@ bb_status bb_provenance_begin(bb_results *results, const bb_config *config, cons
     if (config != NULL) {
         BB_TRY(record_config(results, config));
         BB_TRY(record_tables(results, config));
+        BB_TRY(bb_provenance_study(bb_config_schema(config), study, results));
     }
 done:
     return status;

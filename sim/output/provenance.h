@@ -26,6 +26,15 @@ extern const bb_output_table bb_provenance_inputs;
 /// Those of a study that reads tables of records.
 extern const bb_output_table bb_provenance_table_outputs;
 
+/// Those of /study: the keys of a study.
+extern const bb_output_table bb_provenance_study_outputs;
+
+/// Adds every key of a bound study that is set as a dataset of /study, by its schema: numbers,
+/// texts, lists and, over an axis of their own, records. It is no result: digests do not see it.
+/// Errors: BB_INVALID (two keys of one name), BB_MEMORY.
+BB_CHECKED bb_status bb_provenance_study(const bb_schema *schema, const void *study,
+                                         bb_results *results);
+
 /// Records everything but the end; call before the run. `arguments` [argument_count] is the command
 /// line. `config` is NULL where none was read.
 BB_CHECKED bb_status bb_provenance_begin(bb_results *results, const bb_config *config,

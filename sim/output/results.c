@@ -228,13 +228,6 @@ bb_status bb_results_measured(bb_results *results, const char *path, const char 
     return add_dataset(results, path, draft, unit, long_name, axes, data, NULL);
 }
 
-bb_status bb_results_texts(bb_results *results, const char *path, const char *long_name,
-                           const char *axes, const char *const *texts)
-{
-    const bb_dataset draft = {.is_text = true};
-    return add_dataset(results, path, draft, "", long_name, axes, NULL, texts);
-}
-
 static bb_index locate_path(const bb_results *results, const char *path)
 {
     for (bb_index i = 0; i < results->dataset_count; ++i) {
@@ -248,6 +241,25 @@ static bb_index locate_path(const bb_results *results, const char *path)
         }
     }
     return -1;
+}
+
+bb_status bb_results_coordinate(bb_results *results, const char *path)
+{
+    bb_status status = BB_OK;
+    const bb_index place = locate_path(results, path);
+    BB_REQUIRE(place >= 0 && !results->datasets[place].is_axis && results->datasets[place].rank > 0,
+               BB_INVALID, "coordinate '%s', expected a dataset over axes that is none itself",
+               path);
+    results->datasets[place].is_coordinate = true;
+done:
+    return status;
+}
+
+bb_status bb_results_texts(bb_results *results, const char *path, const char *long_name,
+                           const char *axes, const char *const *texts)
+{
+    const bb_dataset draft = {.is_text = true};
+    return add_dataset(results, path, draft, "", long_name, axes, NULL, texts);
 }
 
 const bb_dataset *bb_results_find(const bb_results *results, const char *path)

@@ -27,10 +27,11 @@ typedef struct bb_dataset {
     char *name;
     char *unit; ///< "" for texts
     char *long_name;
-    bool is_axis; ///< a coordinate
+    bool is_axis; ///< an axis: a coordinate of its own name
     bool is_text;
-    bool measured; ///< depends on the machine and the moment: a time, an energy
-    int rank;      ///< 0 for a single value
+    bool measured;      ///< depends on the machine and the moment: a time, an energy
+    bool is_coordinate; ///< says where items of other datasets stand; not an axis
+    int rank;           ///< 0 for a single value
     bb_index shape[BB_RESULTS_RANK];
     char *axes[BB_RESULTS_RANK];
     bb_index count;  ///< items: the product of the shape
@@ -86,6 +87,12 @@ BB_CHECKED bb_status bb_results_values(bb_results *results, const char *path, co
 BB_CHECKED bb_status bb_results_measured(bb_results *results, const char *path, const char *unit,
                                          const char *long_name, const char *axes,
                                          const double *data);
+
+/// Marks a dataset that stands, of rank 1 or more, as a coordinate: those of its group that have
+/// all of its axes name it in their attribute `coordinates` (CF conventions, section 5), by which
+/// readers know where items stand. One of the root is a coordinate of all groups. Errors:
+/// BB_INVALID (no such dataset, an axis, a single value).
+BB_CHECKED bb_status bb_results_coordinate(bb_results *results, const char *path);
 
 /// A dataset of texts over `axes`; a NULL text is "".
 BB_CHECKED bb_status bb_results_texts(bb_results *results, const char *path, const char *long_name,

@@ -117,8 +117,10 @@ const bb_output_table bb_factor_spectrum_places = {.title = title,
 
 static const bb_output tile_rows[] = {
     {"tile", "tile", "1", "index of the chosen tile", .member = offsetof(tile_row, index)},
-    {"tile_row", "tile", "1", "row of the tile", .member = offsetof(tile_row, row)},
-    {"tile_column", "tile", "1", "column of the tile", .member = offsetof(tile_row, column)},
+    {"tile_row", "tile", "1", "row of the tile", .member = offsetof(tile_row, row),
+     .coordinate = true},
+    {"tile_column", "tile", "1", "column of the tile", .member = offsetof(tile_row, column),
+     .coordinate = true},
     {"tile_singular_value", "tile, tile_place", UNIT, "singular values of the tile, scale included",
      .note = "descending", .member = offsetof(tile_row, values)},
     {"tile_roundoff_line", "tile, format", UNIT,

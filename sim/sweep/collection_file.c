@@ -18,7 +18,8 @@ static const bb_output outputs[] = {
     {"pipeline", "pipeline", NULL, "names, in the order in which the points have them",
      .note = NULL},
     {"<swept key>", "<sweep>", "<its own>", "what the points set",
-     .note = "its own axis where all combinations were run, else over `run`; keys that vary "
+     .note = "a coordinate; its own axis where all combinations were run, else over `run`; keys "
+             "that vary "
              "together stand over `zip`, `condition`, `lhs` or `sobol`. Named by the last part of "
              "the key's path, by the whole where that name is taken. Texts where not all are "
              "numbers"},
@@ -85,6 +86,9 @@ static bb_status add_key_axis(const bb_sweep_axis *axis, const bb_sweep_key *key
     } else {
         BB_TRY(bb_results_texts(results, key->name, meaning_of(key), axis->name, texts));
     }
+    if (axis->key_count > 1) {
+        BB_TRY(bb_results_coordinate(results, key->name));
+    }
     BB_TRY(bb_results_note(results, key->name, "key", key->path));
 done:
     return status;
@@ -136,6 +140,7 @@ static bb_status add_run_key(const bb_collection *collection, bb_index axis,
     } else {
         BB_TRY(bb_results_texts(results, key->name, meaning_of(key), run_axis, texts));
     }
+    BB_TRY(bb_results_coordinate(results, key->name));
     BB_TRY(bb_results_note(results, key->name, "key", key->path));
 done:
     BB_RELEASE(&texts);

@@ -14,7 +14,8 @@ static const char *const component_names[COMPONENTS] = {"x", "y", "z"};
 static const bb_output vector_rows[] = {
     {"point", "point", "1", "index of the scored point", .note = "as in /results"},
     {"component", "component", NULL, "component of a vector", BB_OUTPUT_NAMES(component_names)},
-    {"point_mm", "point, component", "mm", .long_name = "the scored point on the wafer"},
+    {"point_mm", "point, component", "mm", .long_name = "the scored point on the wafer",
+     .coordinate = true},
     {"raw_nm", "point, component", "nm", "displacement of the reference",
      .note = "in the plane: z is 0"},
     {"model_<p>_nm", "point, component", "nm",

@@ -34,6 +34,8 @@ static inline bb_status fixture_fill(bb_results *results)
     BB_TRY(bb_results_axis(results, "wavelength", "um", "wavelength", 2, axis));
     BB_TRY(bb_results_text_axis(results, "results/pipeline", "pipeline", 4, names));
     BB_TRY(bb_results_axis(results, "results/step", "1", "time step", FIXTURE_STEPS, steps));
+    BB_TRY(bb_results_values(results, "results/step_ms", "ms", "end of the step", "step", steps));
+    BB_TRY(bb_results_coordinate(results, "results/step_ms"));
     BB_TRY(bb_results_texts(results, "results/status", "outcome", "pipeline", statuses));
     BB_TRY(bb_results_values(results, "results/overlay_error_x_nm", "nm", "overlay error, x",
                              "pipeline", overlay_x));

@@ -28,6 +28,8 @@ for engine in ("netcdf4", "h5netcdf"):
         assert np.isnan(data.overlay_error_x_nm.sel(pipeline="hp3"))
         assert float(data.overlay_error_x_nm.sel(pipeline="fp16")) == 0.5
         assert data.series.dims == ("pipeline", "step")
+        assert "step_ms" in data.coords and "step_ms" in data.series.coords, data
+        assert "step_ms" not in data.by.coords and data.step_ms.attrs["units"] == "ms", data
         assert np.allclose(data.series.values.ravel(), np.sin(1e-3 * np.arange(12000)), 0, 1e-15)
         assert data.by.dims == ("pipeline", "wavelength") and float(data.by[3, 1]) == 8.0
         assert data.solve_time_s.dtype == np.float64, data.solve_time_s

@@ -28,7 +28,8 @@ static const bb_output rows[] = {
      .member = offsetof(record, metres), .scale = 1e9},
     {"strehl", "pipeline, target", "<of truth>", "Strehl ratio", .member = offsetof(record, strehl),
      .measured = true},
-    {"part", "pipeline, target", "1", "a part", .member = offsetof(record, part), .embedded = true},
+    {"part", "pipeline, target", "1", "a part", .member = offsetof(record, part), .embedded = true,
+     .coordinate = true},
 };
 static const bb_output_table table = {"/results, toy", NULL, "results",
                                       "pipeline",      rows, sizeof rows / sizeof *rows};
@@ -101,6 +102,7 @@ static void records_become_columns(void **state)
     assert_true(strehl->numbers[2] == 0.125 && isnan(strehl->numbers[TARGETS]));
     const bb_dataset *part = bb_results_find(results, "results/part");
     assert_true(part->numbers[2] == 3.0 && part->numbers[TARGETS] == 4.0);
+    assert_true(part->is_coordinate && !strehl->is_coordinate);
     bb_results_destroy(&results);
 }
 
@@ -194,7 +196,7 @@ static void the_list_is_markdown(void **state)
                         "| `pipeline` | pipeline | text | axis: names |\n"
                         "| `length_nm` | pipeline | nm | a length; in full |\n"
                         "| `strehl` | pipeline, target | of truth | Strehl ratio; measured |\n"
-                        "| `part` | pipeline, target | 1 | a part |\n"
+                        "| `part` | pipeline, target | 1 | coordinate: a part |\n"
                         "\n## /layers\n\nWith layers:\n\n"
                         "| dataset | dimensions | unit | meaning |\n|---|---|---|---|\n"
                         "| `height` | height | m | axis: heights |\n"

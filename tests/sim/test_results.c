@@ -51,6 +51,9 @@ static void mistakes_are_refused(void **state)
     check_fails(bb_results_set(results, "results/energy_j", 4, 0.0), BB_INVALID, "expected 0 to 3");
     check_fails(bb_results_set(results, "results/status", 0, 0.0), BB_INVALID, "no result");
     check_ok(bb_results_values(results, "detail/x", "1", "", "wavelength", NULL));
+    check_fails(bb_results_coordinate(results, "results/step"), BB_INVALID, "none itself");
+    check_fails(bb_results_coordinate(results, "results/total"), BB_INVALID, "over axes");
+    check_fails(bb_results_coordinate(results, "results/x"), BB_INVALID, "coordinate 'results/x'");
     bb_results_destroy(&results);
     assert_int_equal(bb_memory_blocks(), 0);
 }

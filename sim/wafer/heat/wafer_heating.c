@@ -305,7 +305,7 @@ typedef struct row {
 static const bb_output rows[] = {
     {"exposure", "exposure", "1", "exposure index, over all wafers",
      .note = "up to the last scored field of the last", .indices = true},
-    {"wafer", "exposure", "1", "index of the wafer", BB_MEMBER(row, wafer)},
+    {"wafer", "exposure", "1", "index of the wafer", BB_MEMBER(row, wafer), .coordinate = true},
     {"deposited_j", "exposure", "J", "energy put into wafer and ring",
      BB_MEMBER(row, ledger.deposited)},
     {"lost_j", "exposure", "J", "energy lost to water and hood, and from the ring",

@@ -50,7 +50,7 @@ static const bb_output rows[] = {
     {"time_s", "time_s", "s", "end of the step, since the first wafer was gripped",
      .note = "each step of the scan and, between two wafers, of the bare clamp", .member = 0},
     {"wafer", "time_s", "1", "index of the wafer, between two that of the one that left",
-     .member = sizeof(double)},
+     .member = sizeof(double), .coordinate = true},
 };
 const bb_output_table bb_wafer_probes_outputs = {title, NULL, "probes", "time_s",
                                                  BB_OUTPUT_ROWS(rows)};

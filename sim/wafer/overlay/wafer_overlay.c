@@ -92,7 +92,7 @@ static const bb_output rows[] = {
     {"parameter", "parameter", NULL, "parameter of a model",
      BB_OUTPUT_NAMES(bb_overlay_parameter_names)},
     {"parameter_unit", "parameter", NULL, "unit of the parameter", .note = "nm, ppm or urad",
-     BB_OUTPUT_NAMES(parameter_units)},
+     BB_OUTPUT_NAMES(parameter_units), .coordinate = true},
 };
 const bb_output_table bb_wafer_overlay_outputs = {title, NULL, "results", NULL,
                                                   BB_OUTPUT_ROWS(rows)};
@@ -100,9 +100,9 @@ const bb_output_table bb_wafer_overlay_outputs = {title, NULL, "results", NULL,
 static const bb_output field_rows[] = {
     {"field", "field", "1", "exposure index of the scored field", BB_MEMBER(field_row, exposure)},
     {"field_x_mm", "field", "mm", "x of the field's centre on the wafer", BB_MEMBER(field_row, x),
-     .scale = 1e3},
+     .scale = 1e3, .coordinate = true},
     {"field_y_mm", "field", "mm", "y of the field's centre on the wafer", BB_MEMBER(field_row, y),
-     .scale = 1e3},
+     .scale = 1e3, .coordinate = true},
     {"field_full", "field", "1", "1 where it is wholly inside the usable radius",
      BB_MEMBER(field_row, full)},
     {"field_up", "field", "1", "1 where it is scanned to greater y", BB_MEMBER(field_row, up)},

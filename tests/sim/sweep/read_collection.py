@@ -28,4 +28,5 @@ for engine in ("netcdf4", "h5netcdf"):
     with xr.open_dataset(sys.argv[2], engine=engine) as data:
         assert data.toy_error.dims == ("r0_m", "zip", "pipeline"), data
         assert list(data.length_m.values) == [1, 2] and data["count"].dims == ("zip",), data
+        assert {"length_m", "count"} <= set(data.toy_error.coords), data
 print("both engines agree")

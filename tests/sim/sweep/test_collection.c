@@ -100,6 +100,7 @@ static void excluded_and_failed_points_leave_runs_and_nan(void **state)
     assert_true(find(results, "run")->numbers[2] == 3.0); // the number of the point
     assert_true(find(results, "r0_m")->numbers[2] == 2.0 &&
                 find(results, "act")->numbers[2] == 7.0);
+    assert_true(find(results, "r0_m")->is_coordinate && find(results, "act")->is_coordinate);
     assert_string_equal(find(results, "results/point_status")->texts[2], "internal");
     assert_string_equal(find(results, "results/status")->texts[8], "");
     check_ok(bb_collection_list(all.collection, &text));

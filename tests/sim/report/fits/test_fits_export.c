@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// bitbudget export: pixels come back to the bit, headers say what they are, and what cannot be
+// exported is refused with what can be done.
+#include "sim/input/fits_image.h"
+#include "sim/output/reader.h"
+#include "tests/sim/dumped.h"
+
+#ifdef BB_HAVE_CFITSIO
+#include <fitsio.h>
+#endif
+
+#define CALL(...) program_call((const char *const[PROGRAM_ARGUMENTS]){__VA_ARGS__, NULL}, &run)
+
+static bool is_absent(const char *path)
+{
+    return access(path, F_OK) != 0;
+}
+
+#ifndef BB_HAVE_CFITSIO
+
+static void a_build_without_cfitsio_says_so(void **state)
+{
+    (void)state;
+    CALL("export", "a.h5", "-o", "a.fits");
+    program_expect(&run, 2, "this build writes no FITS files: install libcfitsio-dev");
+    assert_true(is_absent("a.fits"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_build_without_cfitsio_says_so)};
+    return cmocka_run_group_tests(tests, enter, leave);
+}
+
+#else
+
+static bb_results *results; // of full.h5, operators included
+
+static int make_files(void **state)
+{
+    if (enter(state) != 0) {
+        return -1;
+    }
+    CALL("run", CONFIG_AO_SMALL, "-q", "-o", "full.h5", "--dump", "R,pupil,Cmm,Ctm,Ctt",
+         "images=all", "pipelines.hp2.arithmetic=fp8", "title=50 % of \xc3\xa9toiles");
+    program_expect(&run, 0, "results: full.h5");
+    CALL("run", CONFIG_AO_SMALL, "-q", "-o", "bare.h5");
+    program_expect(&run, 0, "results: bare.h5");
+    CALL("export", "full.h5", "-o", "full.fits");
+    // Of the pipeline that failed there is nothing, which is said.
+    program_expect(&run, 0, "export: full.fits");
+    program_expect(&run, 0, "no R_3_0: pipeline hp2, not_spd");
+    program_expect(&run, 0, "no PSF_3_1_0: pipeline hp2, not_spd");
+    return bb_reader_read_all("full.h5", "", &results) == BB_OK ? 0 : -1;
+}
+
+static int drop_files(void **state)
+{
+    bb_results_destroy(&results);
+    return leave(state);
+}
+
+static const bb_dataset *find(const char *path)
+{
+    const bb_dataset *dataset = bb_results_find(results, path);
+    if (dataset == NULL) {
+        print_error("no %s\n", path);
+        fail();
+    }
+    return dataset;
+}
+
+static void check_pixels(const char *part, const double *expected, bb_index rows, bb_index columns)
+{
+    bb_fits_image image;
+    check_ok(bb_fits_image_load("full.fits", part, 1 << 20, &image));
+    assert_int_equal(image.rows, rows);
+    assert_int_equal(image.columns, columns);
+    assert_memory_equal(image.values, expected, (size_t)(rows * columns) * sizeof *expected);
+    BB_RELEASE(&image.values);
+}
+
+static void pixels_come_back_to_the_bit(void **state)
+{
+    (void)state;
+    const bb_dataset *r = find("operators/R_2_1");
+    check_pixels("R_2_1", r->numbers, r->shape[0], r->shape[1]);
+    assert_int_not_equal(r->shape[0], r->shape[1]);
+    const bb_dataset *pupil = find("operators/pupil");
+    check_pixels("PUPIL", pupil->numbers, pupil->shape[0], pupil->shape[1]);
+    // Pipeline 2, target 1, wavelength 1.
+    const bb_dataset *psf = find("results/psf_target_1");
+    const bb_index pixels = psf->shape[2] * psf->shape[3];
+    check_pixels("PSF_2_1_1", psf->numbers + (2 * psf->shape[1] + 1) * pixels, psf->shape[2],
+                 psf->shape[3]);
+}
+
+static fitsfile *open_part(const char *part)
+{
+    fitsfile *file = NULL;
+    int code = 0;
+    assert_int_equal(fits_open_diskfile(&file, "full.fits", READONLY, &code), 0);
+    char name[32];
+    (void)snprintf(name, sizeof name, "%s", part);
+    assert_int_equal(fits_movnam_hdu(file, ANY_HDU, name, 0, &code), 0);
+    return file;
+}
+
+static void close_part(fitsfile *file)
+{
+    int code = 0;
+    assert_int_equal(fits_close_file(file, &code), 0);
+}
+
+static double number_of(fitsfile *file, const char *keyword)
+{
+    double value = NAN;
+    int code = 0;
+    (void)fits_read_key(file, TDOUBLE, keyword, &value, NULL, &code);
+    if (code != 0) {
+        print_error("no %s\n", keyword);
+    }
+    assert_int_equal(code, 0);
+    return value;
+}
+
+static void check_text(fitsfile *file, const char *keyword, const char *expected)
+{
+    char value[FLEN_VALUE] = "";
+    int code = 0;
+    assert_int_equal(fits_read_key(file, TSTRING, keyword, value, NULL, &code), 0);
+    assert_string_equal(value, expected);
+}
+
+static void check_number(double got, double expected)
+{
+    assert_true(fabs(got - expected) <= 1e-14 * fabs(expected));
+}
+
+static void reconstructors_say_what_they_are(void **state)
+{
+    (void)state;
+    fitsfile *file = open_part("R_2_1");
+    check_text(file, "BUNIT", "arcsec/arcsec");
+    check_text(file, "PIPELINE", "sp");
+    check_text(file, "ARITH", "sp");
+    check_text(file, "SLPORDER", "X THEN Y");
+    check_text(file, "TITLE", "50 % of ??toiles"); // headers are ASCII
+    check_text(file, "GSKIND0", "lgs");
+    check_text(file, "DIGEST", bb_results_note_text(results, "", "reproducible_digest"));
+    check_text(file, "VERSION", bb_results_note_text(results, "provenance", "version"));
+    const bb_dataset *r = find("operators/R_2_1");
+    char text[BB_DIGEST_BYTES];
+    bb_value_digest *digest = NULL;
+    check_ok(bb_value_digest_create(&digest));
+    bb_value_digest_add(digest, r->numbers, r->count);
+    bb_value_digest_text(digest, text);
+    bb_value_digest_destroy(&digest);
+    check_text(file, "OPDIGEST", text);
+    assert_true(number_of(file, "TELDIAM") == 8.0 && number_of(file, "TELOBSTR") == 0.14);
+    assert_true(number_of(file, "NLENSLET") == 6.0 && number_of(file, "NGSTARS") == 3.0);
+    assert_true(number_of(file, "TARGETX") == 7.0 && number_of(file, "TARGETY") == -4.0);
+    assert_true(number_of(file, "GSX1") == -16.0 && number_of(file, "GSY1") == -26.0);
+    assert_true(number_of(file, "GSALT0") == 90.0 && number_of(file, "BITPIX") == -64.0);
+    assert_true(number_of(file, "NMEAS") == (double)find("slopes/slope")->count);
+    assert_true(number_of(file, "NTRUTH") == (double)find("truth_slopes_1/slope")->count);
+    int code = 0;
+    double none = 0.0;
+    assert_int_not_equal(fits_read_key(file, TDOUBLE, "GSALT1", &none, NULL, &code), 0);
+    close_part(file);
+}
+
+// Columns STAR and AXIS of the table are those that the operator's columns have.
+static void slopes_have_a_table(void **state)
+{
+    (void)state;
+    fitsfile *file = open_part("SLOPES");
+    const bb_dataset *star = find("slopes/star");
+    const bb_dataset *y = find("slopes/y_m");
+    int code = 0;
+    long rows = 0;
+    assert_int_equal(fits_get_num_rows(file, &rows, &code), 0);
+    assert_int_equal(rows, star->count);
+    for (long r = 0; r < rows; ++r) {
+        double numbers[2];
+        char axis[4] = "";
+        char *text = axis;
+        (void)fits_read_col(file, TDOUBLE, 1, r + 1, 1, 1, NULL, &numbers[0], NULL, &code);
+        (void)fits_read_col(file, TSTRING, 2, r + 1, 1, 1, NULL, &text, NULL, &code);
+        (void)fits_read_col(file, TDOUBLE, 4, r + 1, 1, 1, NULL, &numbers[1], NULL, &code);
+        assert_int_equal(code, 0);
+        assert_true(numbers[0] == star->numbers[r] && numbers[1] == y->numbers[r]);
+        assert_string_equal(axis, find("slopes/axis")->texts[r]);
+    }
+    close_part(file);
+    close_part(open_part("TRUTH_SLOPES_1"));
+}
+
+static void images_and_pupil_have_scales(void **state)
+{
+    (void)state;
+    const bb_dataset *pixel = find("results/psf_pixel_mas");
+    const bb_dataset *strehl = find("results/strehl_by");
+    fitsfile *file = open_part("PSF_2_1_1");
+    check_text(file, "CUNIT1", "mas");
+    check_text(file, "BUNIT", "");
+    check_number(number_of(file, "CDELT1"), pixel->numbers[3]);
+    assert_true(pixel->numbers[3] > pixel->numbers[2]); // the longer wavelength
+    // The brightest pixel of a good image lies on the axis.
+    assert_true(number_of(file, "CRPIX1") == 65.0 && number_of(file, "CRVAL2") == 0.0);
+    assert_true(number_of(file, "WAVELEN") == 2.2);
+    check_number(number_of(file, "STREHL"), strehl->numbers[(2 * 2 + 1) * 2 + 1]);
+    close_part(file);
+    bb_fits_image image;
+    check_ok(bb_fits_image_load("full.fits", "PSF_0_0_1", 1 << 20, &image));
+    bb_index brightest = 0;
+    for (bb_index i = 0; i < image.rows * image.columns; ++i) {
+        brightest = image.values[i] > image.values[brightest] ? i : brightest;
+    }
+    assert_int_equal(brightest, 64 * image.columns + 64);
+    BB_RELEASE(&image.values);
+    file = open_part("PUPIL");
+    check_text(file, "CUNIT2", "m");
+    const double step = number_of(file, "CDELT1");
+    const double points = number_of(file, "NAXIS1");
+    assert_true(number_of(file, "CRPIX1") == 0.5 * (points + 1.0));
+    // The points of the pupil are those of its diameter.
+    assert_true((points - 1.0) * step <= 8.0 + 1e-9 && (points + 1.0) * step > 8.0);
+    close_part(file);
+}
+
+static void every_part_has_checksums_and_a_date(void **state)
+{
+    (void)state;
+    fitsfile *file = NULL;
+    int code = 0;
+    int parts = 0;
+    assert_int_equal(fits_open_diskfile(&file, "full.fits", READONLY, &code), 0);
+    assert_int_equal(fits_get_num_hdus(file, &parts, &code), 0);
+    // Primary; R, images of the pipelines that finished, two targets, two wavelengths; tables;
+    // pupil.
+    assert_true(parts > 20);
+    for (int p = 1; p <= parts; ++p) {
+        int data = 0;
+        int all = 0;
+        char date[FLEN_VALUE] = "";
+        assert_int_equal(fits_movabs_hdu(file, p, NULL, &code), 0);
+        assert_int_equal(fits_verify_chksum(file, &data, &all, &code), 0);
+        assert_int_equal(data, 1);
+        assert_int_equal(all, 1);
+        assert_int_equal(fits_read_key(file, TSTRING, "DATE", date, NULL, &code), 0);
+    }
+    close_part(file);
+}
+
+static void a_study_takes_a_part_as_its_matrix(void **state)
+{
+    (void)state;
+    static const char study[] = "experiment: product\nmatrix: {file: full.fits, dataset: R_0_0}\n"
+                                "pipelines:\n  - {name: reference, storage: fp64, multiply: fp64, "
+                                "accumulate: fp64}\n";
+    FILE *file = fopen("product.yaml", "w");
+    assert_non_null(file);
+    (void)fputs(study, file);
+    (void)fclose(file);
+    CALL("run", "product.yaml", "-q", "-o", "product.h5");
+    program_expect(&run, 0, "results: product.h5");
+}
+
+static void parts_and_pipelines_are_chosen(void **state)
+{
+    (void)state;
+    CALL("export", "full.h5", "-o", "one.fits", "--pipeline", "sp", "--parts", "R");
+    program_expect(&run, 0, "export: one.fits");
+    bb_fits_image image;
+    check_ok(bb_fits_image_load("one.fits", "R_2_0", 1 << 20, &image));
+    BB_RELEASE(&image.values);
+    check_fails(bb_fits_image_load("one.fits", "R_0_0", 1 << 20, &image), BB_IO, "no part");
+    check_fails(bb_fits_image_load("one.fits", "PUPIL", 1 << 20, &image), BB_IO, "no part");
+}
+
+static void what_failed_is_not_there(void **state)
+{
+    (void)state;
+    bb_fits_image image;
+    check_fails(bb_fits_image_load("full.fits", "R_3_0", 1 << 20, &image), BB_IO, "no part");
+    check_fails(bb_fits_image_load("full.fits", "PSF_3_0_0", 1 << 20, &image), BB_IO, "no part");
+    CALL("export", "full.h5", "-o", "x.fits", "--pipeline", "hp2");
+    program_expect(&run, 2, "none of its pipelines that are asked for finished");
+    assert_true(is_absent("x.fits"));
+}
+
+static void what_is_missing_is_told_with_its_remedy(void **state)
+{
+    (void)state;
+    CALL("export", "bare.h5", "-o", "bare.fits");
+    program_expect(&run, 2,
+                   "'bare.h5' has no reconstructor: 'bitbudget rerun bare.h5 --dump R,pupil -o "
+                   "NEW.h5' makes a file that has; --parts psf exports the images alone");
+    assert_true(is_absent("bare.fits"));
+    CALL("export", "bare.h5", "-o", "bare.fits", "--parts", "pupil");
+    program_expect(&run, 2, "'bare.h5' has no pupil");
+    CALL("export", "bare.h5", "-o", "bare.fits", "--parts", "psf");
+    program_expect(&run, 0, "export: bare.fits");
+    bb_fits_image image;
+    check_ok(bb_fits_image_load("bare.fits", "PSF_0_0_0", 1 << 20, &image));
+    BB_RELEASE(&image.values);
+    CALL("rerun", "bare.h5", "-q", "--dump", "R,pupil", "-o", "new.h5");
+    program_expect(&run, 0, "results: new.h5");
+    CALL("export", "new.h5", "-o", "new.fits");
+    program_expect(&run, 0, "export: new.fits");
+}
+
+static void other_experiments_have_what_they_have(void **state)
+{
+    (void)state;
+    CALL("run", CONFIG_WAFER_SMALL, "-q", "-o", "wafer.h5");
+    program_expect(&run, 0, "results: wafer.h5");
+    CALL("export", "wafer.h5", "-o", "wafer.fits");
+    program_expect(&run, 2, "'wafer.h5' is of wafer, which has no reconstructor, image or pupil");
+    assert_true(is_absent("wafer.fits"));
+    // A reconstructor of matrices of the user's: no telescope, no slopes, no images.
+    CALL("run", BB_SOURCE_DIR "/tests/configs/small/reconstructor.yaml", "-q", "-o", "matrix.h5",
+         "--dump", "R", "covariance.file=full.h5", "cross_covariance.file=full.h5",
+         "truth_covariance.file=full.h5");
+    program_expect(&run, 0, "results: matrix.h5");
+    CALL("export", "matrix.h5", "-o", "matrix.fits");
+    program_expect(&run, 0, "export: matrix.fits");
+    CALL("export", "matrix.h5", "-o", "matrix.fits", "--force", "--parts", "psf");
+    program_expect(&run, 2, "studies of this experiment have no psf");
+    bb_fits_image image;
+    check_ok(bb_fits_image_load("matrix.fits", "R_1_0", 1 << 20, &image));
+    assert_string_equal(image.unit, "");
+    BB_RELEASE(&image.values);
+}
+
+static void mistakes_are_refused(void **state)
+{
+    (void)state;
+    CALL("export", "full.h5");
+    program_expect(&run, 2, "export needs -o FILE.fits");
+    CALL("export", "full.h5", "-o", "full.h5");
+    program_expect(&run, 2, "expected a name that ends in .fits or .fit");
+    CALL("export", "full.h5", "-o", "new.fits.gz");
+    program_expect(&run, 2, "expected a name that ends in .fits or .fit");
+    CALL("export", "full.h5", "-o", "full.fits");
+    program_expect(&run, 3, "output 'full.fits' exists");
+    CALL("export", "full.h5", "-o", "x.fits", "--parts", "R,psff");
+    program_expect(&run, 2, "--parts R,psff: 'psff', expected of R,psf,pupil");
+    CALL("export", "full.h5", "-o", "x.fits", "--pipeline", "hp7");
+    program_expect(&run, 2, "--pipeline hp7: 'full.h5' has none of that name");
+    CALL("export", "none.h5", "-o", "x.fits");
+    program_expect(&run, 3, "cannot export 'none.h5'");
+    CALL("export", "full.fits", "-o", "full.fits", "--force");
+    program_expect(&run, 2, "-o full.fits is the result file");
+    CALL("export", "full.fits", "-o", "x.fits");
+    program_expect(&run, 3, "not an HDF5 file");
+    // Cut in the middle: no file, and no temporary one.
+    assert_int_equal(system("head -c 300000 full.h5 > cut.h5"), 0);
+    CALL("export", "cut.h5", "-o", "x.fits");
+    program_expect(&run, 3, "cannot export 'cut.h5'");
+    assert_true(is_absent("x.fits"));
+    assert_int_not_equal(system("ls -A | grep -q part$"), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pixels_come_back_to_the_bit),
+        cmocka_unit_test(reconstructors_say_what_they_are),
+        cmocka_unit_test(slopes_have_a_table),
+        cmocka_unit_test(images_and_pupil_have_scales),
+        cmocka_unit_test(every_part_has_checksums_and_a_date),
+        cmocka_unit_test(a_study_takes_a_part_as_its_matrix),
+        cmocka_unit_test(parts_and_pipelines_are_chosen),
+        cmocka_unit_test(what_failed_is_not_there),
+        cmocka_unit_test(what_is_missing_is_told_with_its_remedy),
+        cmocka_unit_test(other_experiments_have_what_they_have),
+        cmocka_unit_test(mistakes_are_refused),
+    };
+    return cmocka_run_group_tests(tests, make_files, drop_files);
+}
+
+#endif
