@@ -36,7 +36,8 @@ const bb_output_table bb_provenance_study_outputs = {
         "`key` is the path, as an override of `run` and a sweep write it. Lists of records are "
         "axes without the plural's s: `guide_stars.N.x_arcsec` is `guide_star_x_arcsec` over "
         "`guide_star`; pipelines stand under their names. Keys that are unset everywhere are "
-        "absent. Of a collected sweep it is the study before the swept keys are set.",
+        "absent. In a collected sweep a key that is swept stands over the axis of its values; one "
+        "of a single record, such as a pipeline's, is that of the plan's study.",
     .group = "study",
     BB_OUTPUT_ROWS(rows)};
 

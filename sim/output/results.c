@@ -308,6 +308,36 @@ done:
     return status;
 }
 
+// Whether another dataset of the group, or of any where it is the root's, stands over an axis.
+static bool is_in_use(const bb_results *results, const bb_dataset *axis)
+{
+    for (bb_index i = 0; axis->is_axis && i < results->dataset_count; ++i) {
+        const bb_dataset *other = &results->datasets[i];
+        const bool is_near = axis->group[0] == '\0' || strcmp(other->group, axis->group) == 0;
+        for (int a = 0; other != axis && is_near && a < other->rank; ++a) {
+            if (strcmp(other->axes[a], axis->name) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bb_status bb_results_drop(bb_results *results, const char *path)
+{
+    bb_status status = BB_OK;
+    const bb_index place = locate_path(results, path);
+    BB_REQUIRE(place >= 0, BB_INVALID, "no result '%s'", path);
+    BB_REQUIRE(!is_in_use(results, &results->datasets[place]), BB_INVALID,
+               "axis '%s' of other results", path);
+    release_dataset(&results->datasets[place]);
+    --results->dataset_count;
+    memmove(&results->datasets[place], &results->datasets[place + 1],
+            (size_t)(results->dataset_count - place) * sizeof *results->datasets);
+done:
+    return status;
+}
+
 static bb_attribute *find_attribute(const bb_results *results, const char *owner, const char *name)
 {
     for (bb_index i = 0; i < results->attribute_count; ++i) {

@@ -104,6 +104,10 @@ BB_CHECKED bb_status bb_results_set(bb_results *results, const char *path, bb_in
 BB_CHECKED bb_status bb_results_set_text(bb_results *results, const char *path, bb_index index,
                                          const char *text);
 
+/// Takes a dataset out again, for another of its name; its attributes stay. Errors: BB_INVALID (no
+/// such dataset, an axis that others have).
+BB_CHECKED bb_status bb_results_drop(bb_results *results, const char *path);
+
 /// Attributes of the root ("") or of a group ("provenance"); a second one of a name replaces it.
 BB_CHECKED bb_status bb_results_note(bb_results *results, const char *group, const char *name,
                                      const char *text);

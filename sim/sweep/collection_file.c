@@ -2,6 +2,7 @@
 //
 // A collection as a result file and as CSV: bb_collection_publish, bb_collection_list.
 #include "core/memory.h"
+#include "sim/config/binding.h"
 #include "sim/sweep/collection.h"
 
 #include <math.h>
@@ -69,9 +70,57 @@ static const char *meaning_of(const bb_sweep_key *key)
     return key->key == NULL || key->key->meaning == NULL ? key->path : key->key->meaning;
 }
 
-// One key along its axis, as that axis or as a dataset over it.
-static bb_status add_key_axis(const bb_sweep_axis *axis, const bb_sweep_key *key,
+// Whether a key stands outside of records: /study then has it under its path.
+static bool is_outside_records(const bb_schema *schema, const char *path)
+{
+    const size_t length = strcspn(path, ".");
+    char name[PATH_BYTES];
+    (void)snprintf(name, sizeof name, "%.*s", (int)length, path);
+    const bb_key *key = bb_binding_key(schema, name);
+    if (key == NULL || path[length] == '\0') {
+        return key != NULL && key->kind != BB_KEY_GROUP && key->kind != BB_KEY_RECORDS;
+    }
+    return key->kind == BB_KEY_GROUP && is_outside_records(key->schema, path + length + 1);
+}
+
+// In /study a swept key has the values along its axis in the place of the one that the plan's study
+// has. A key of a record stays as it is: others of its array are not swept.
+static bb_status add_to_study(const bb_schema *schema, const bb_sweep_key *key, const char *axis,
+                              bb_index count, const double *numbers, const char *const *texts,
                               bb_results *results)
+{
+    bb_status status = BB_OK;
+    char path[PATH_BYTES];
+    const int length = snprintf(path, sizeof path, "study/%s", key->path);
+    if (bb_results_find(results, "study/experiment") == NULL || length >= PATH_BYTES ||
+        !is_outside_records(schema, key->path)) {
+        goto done;
+    }
+    for (char *c = path; *c != '\0'; ++c) {
+        *c = (char)(*c == '.' ? '_' : *c);
+    }
+    if (bb_results_find(results, path) != NULL) {
+        BB_TRY(bb_results_drop(results, path));
+    }
+    // A key of no group has the name of its axis, and is one itself.
+    const bool is_axis = strcmp(path + strlen("study/"), axis) == 0;
+    if (numbers != NULL) {
+        BB_TRY(
+            is_axis
+                ? bb_results_axis(results, path, unit_of(key), meaning_of(key), count, numbers)
+                : bb_results_values(results, path, unit_of(key), meaning_of(key), axis, numbers));
+    } else {
+        BB_TRY(is_axis ? bb_results_text_axis(results, path, meaning_of(key), count, texts)
+                       : bb_results_texts(results, path, meaning_of(key), axis, texts));
+    }
+    BB_TRY(bb_results_note(results, path, "key", key->path));
+done:
+    return status;
+}
+
+// One key along its axis, as that axis or as a dataset over it.
+static bb_status add_key_axis(const bb_schema *schema, const bb_sweep_axis *axis,
+                              const bb_sweep_key *key, bb_results *results)
 {
     bb_status status = BB_OK;
     const char *const *texts = (const char *const *)key->texts;
@@ -90,6 +139,7 @@ static bb_status add_key_axis(const bb_sweep_axis *axis, const bb_sweep_key *key
         BB_TRY(bb_results_coordinate(results, key->name));
     }
     BB_TRY(bb_results_note(results, key->name, "key", key->path));
+    BB_TRY(add_to_study(schema, key, axis->name, axis->count, key->numbers, texts, results));
 done:
     return status;
 }
@@ -98,7 +148,8 @@ static bb_status add_dense_axes(const bb_collection *collection, bb_results *res
 {
     bb_status status = BB_OK;
     double *numbers = NULL;
-    const bb_sweep_axes *axes = &collection->plan->sweep->axes;
+    const bb_sweep *sweep = collection->plan->sweep;
+    const bb_sweep_axes *axes = &sweep->axes;
     for (bb_index a = 0; a < axes->count; ++a) {
         const bb_sweep_axis *axis = &axes->axes[a];
         if (axis->key_count > 1) {
@@ -111,7 +162,7 @@ static bb_status add_dense_axes(const bb_collection *collection, bb_results *res
                                    numbers));
         }
         for (bb_index k = 0; k < axis->key_count; ++k) {
-            BB_TRY(add_key_axis(axis, &axis->keys[k], results));
+            BB_TRY(add_key_axis(sweep->experiment->schema, axis, &axis->keys[k], results));
         }
     }
 done:
@@ -142,6 +193,8 @@ static bb_status add_run_key(const bb_collection *collection, bb_index axis,
     }
     BB_TRY(bb_results_coordinate(results, key->name));
     BB_TRY(bb_results_note(results, key->name, "key", key->path));
+    BB_TRY(add_to_study(sweep->experiment->schema, key, run_axis, collection->slot_count,
+                        key->numbers == NULL ? NULL : numbers, texts, results));
 done:
     BB_RELEASE(&texts);
     BB_RELEASE(&numbers);

@@ -83,6 +83,27 @@ static void digests_see_results_and_nothing_else(void **state)
     bb_results_destroy(&results);
 }
 
+static void what_is_dropped_leaves_room_for_another(void **state)
+{
+    (void)state;
+    bb_results *results = NULL;
+    check_ok(bb_results_create(&results));
+    check_ok(fixture_fill(results));
+    const bb_index count = bb_results_count(results);
+    check_ok(bb_results_drop(results, "results/total"));
+    assert_null(bb_results_find(results, "results/total"));
+    assert_int_equal(bb_results_count(results), count - 1);
+    check_ok(bb_results_texts(results, "results/total", "words", "pipeline", NULL));
+    assert_int_equal(bb_results_find(results, "results/total")->rank, 1);
+    assert_true(bb_results_find(results, "results/by")->numbers[7] == 8.0);
+    check_fails(bb_results_drop(results, "results/none"), BB_INVALID, "no result 'results/none'");
+    // Others stand over it, in its group or below the root.
+    check_fails(bb_results_drop(results, "results/step"), BB_INVALID, "axis 'results/step'");
+    check_fails(bb_results_drop(results, "wavelength"), BB_INVALID, "axis 'wavelength'");
+    bb_results_destroy(&results);
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
 static void notes_are_replaced(void **state)
 {
     (void)state;
@@ -103,6 +124,7 @@ int main(void)
         cmocka_unit_test(datasets_hold_what_was_given),
         cmocka_unit_test(mistakes_are_refused),
         cmocka_unit_test(digests_see_results_and_nothing_else),
+        cmocka_unit_test(what_is_dropped_leaves_room_for_another),
         cmocka_unit_test(notes_are_replaced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

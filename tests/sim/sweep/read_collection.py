@@ -25,6 +25,16 @@ for engine in ("netcdf4", "h5netcdf"):
     with xr.open_dataset(sys.argv[1], engine=engine, group="results") as data:
         assert data.series.dims == ("r0_m", "width", "pipeline", "step"), data
         assert data.series.values[1, 2, 1, 2] == 104, data.series
+    with xr.open_dataset(sys.argv[1], engine=engine, group="study") as study:
+        # What was swept has all of its values; a single pipeline's is as the plan has it.
+        assert study.air_r0_m.dims == ("r0_m",) and list(study.air_r0_m.values) == [1, 2], study
+        assert study.air_r0_m.attrs["units"] == "m" and study.air_r0_m.attrs["key"] == "air.r0_m"
+        assert study.pipeline_width.dims == ("pipeline",) and "pipelines_a_width" not in study, study
+    with xr.open_dataset(sys.argv[2], engine=engine, group="study") as study:
+        assert study.length_m.dims == ("zip",) and list(study.length_m.values) == [1, 2], study
+    with xr.open_dataset(sys.argv[3], engine=engine, group="study") as study:
+        assert study.seed.dims == ("seed",) and list(study.seed.values) == [1, 2], study
+        assert list(study["count"].values) == [3, 4] and float(study.length_m) == 3.0, study
     with xr.open_dataset(sys.argv[2], engine=engine) as data:
         assert data.toy_error.dims == ("r0_m", "zip", "pipeline"), data
         assert list(data.length_m.values) == [1, 2] and data["count"].dims == ("zip",), data

@@ -306,42 +306,38 @@ static void ten_thousand_points_are_collected(void **state)
     release(&all);
 }
 
-static void xarray_opens_a_collection_with_both_engines(void **state)
+// Plans, runs and collects a sweep into a file.
+static void collect_file(const char *sweep, const char *folder, const char *file)
 {
-    (void)state;
     bb_text answer = {0};
-    bb_sweep_plan *plan =
-        toy_planned("sweep: {axes: {air.r0_m: [1, 2], pipelines.a.width: [3, 5, 7]}, "
-                    "keep: [series]}\n",
-                    "opened");
-    (void)toy_run_all(plan, 1);
     char program[] = "bitbudget";
     char *arguments[] = {program};
-    const bb_sweep_collect_request collect = {.plan = plan,
-                                              .output = "all.h5",
+    bb_sweep_plan *plan = toy_planned(sweep, folder);
+    (void)toy_run_all(plan, 1);
+    const bb_sweep_collect_request request = {.plan = plan,
+                                              .output = file,
                                               .within = NAN,
                                               .argument_count = 1,
                                               .arguments = arguments,
                                               .threads = 1};
+    check_ok(bb_sweep_collect(&request, &answer));
+    bb_text_release(&answer);
+    bb_sweep_plan_destroy(&plan);
+}
+
+static void xarray_opens_a_collection_with_both_engines(void **state)
+{
+    (void)state;
     check_ok(bb_hdf5_library_start());
-    check_ok(bb_sweep_collect(&collect, &answer));
-    bb_text_release(&answer);
-    bb_sweep_plan_destroy(&plan);
-    plan = toy_planned("sweep: {lhs: {samples: 4, keys: {air.r0_m: {from: 1, to: 2}}}, "
-                       "zip: {length_m: [1, 2], count: [3, 4]}}\n",
-                       "samples");
-    (void)toy_run_all(plan, 1);
-    const bb_sweep_collect_request second = {.plan = plan,
-                                             .output = "samples.h5",
-                                             .within = NAN,
-                                             .argument_count = 1,
-                                             .arguments = arguments,
-                                             .threads = 1};
-    check_ok(bb_sweep_collect(&second, &answer));
-    bb_text_release(&answer);
-    bb_sweep_plan_destroy(&plan);
+    collect_file("sweep: {axes: {air.r0_m: [1, 2], pipelines.a.width: [3, 5, 7]}, "
+                 "keep: [series]}\n",
+                 "opened", "all.h5");
+    collect_file("sweep: {lhs: {samples: 4, keys: {air.r0_m: {from: 1, to: 2}}}, "
+                 "zip: {length_m: [1, 2], count: [3, 4]}}\n",
+                 "samples", "samples.h5");
+    collect_file("sweep: {axes: {count: [3, 4]}, seeds: 1..2}\n", "seeds", "seeds.h5");
     const int how = system("/usr/bin/python3 '" BB_SOURCE_DIR
-                           "/tests/sim/sweep/read_collection.py' all.h5 samples.h5");
+                           "/tests/sim/sweep/read_collection.py' all.h5 samples.h5 seeds.h5");
     if (WIFEXITED(how) && (WEXITSTATUS(how) == 77 || WEXITSTATUS(how) == 127)) {
         skip();
     }

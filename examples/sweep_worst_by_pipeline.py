@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the collected file of a sweep: which pipelines finish at every condition, what each costs
-at worst and where, and a map of the price over the first two swept keys.
+"""Which pipelines of a sweep finish at every point, what each costs at worst and where, and a map of
+the price over the first two swept keys.
 
-    bitbudget sweep configs/sweeps/ao-conditions.yaml -o conditions.h5
-    python3 examples/read_sweep.py conditions.h5 [price dataset]
+    bitbudget sweep sweeps/ao-conditions -o conditions.h5
+    python3 examples/sweep_worst_by_pipeline.py conditions.h5 [price dataset]
 """
 import sys
 
@@ -18,6 +18,8 @@ def main():
     table = xarray.open_dataset(sys.argv[1])
     price = sys.argv[2] if len(sys.argv) > 2 else next(p for p in PRICES if p in table)
     swept = [axis for axis in table[price].dims if axis != "pipeline"]
+    states, counts = np.unique(table.point_status.values.astype(str), return_counts=True)
+    print(f"{table.point_status.size} points:", ", ".join(f"{n} {s}" for s, n in zip(states, counts)))
     print(f"{price} [{table[price].units}] over {', '.join(swept)}")
     for name in table.pipeline.values:
         one = table.sel(pipeline=name)
@@ -26,9 +28,10 @@ def main():
         if failed == values.size:
             print(f"  {name}: fails everywhere")
             continue
-        worst = values.argmax(dim=swept)
-        place = {axis: one[axis].values[int(index)] for axis, index in worst.items()}
-        print(f"  {name}: fails at {failed} of {values.size}, at worst {float(values.max()):.3g} at {place}")
+        # Keys that vary together are coordinates of one axis: all of them say where the worst is.
+        worst = values.isel(values.argmax(dim=swept))
+        place = ", ".join(f"{key} {worst[key].values}" for key in worst.coords if "key" in worst[key].attrs)
+        print(f"  {name}: fails at {failed} of {values.size}, at worst {float(worst):.3g} at {place}")
     if len(swept) >= 2:
         # What is not shown is at its worst.
         name = table.pipeline.values[min(1, table.pipeline.size - 1)]
