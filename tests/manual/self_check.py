@@ -7,6 +7,7 @@ import tempfile
 
 import console
 import links
+import pictures
 
 SAME = [
     ("sp  ok  1.193e-10  4.337", "sp ok 4.1e-10 4.337"),  # roundings
@@ -85,8 +86,18 @@ def check_links():
         check(len(faults) == 3, f"three faults of rendered pages: {faults}")
 
 
+def check_pictures():
+    kept = ("<use transform='translate(100.67,119.85) scale(1.80)' color='rgb(0, 1, 2)'/>\n"
+            "<text>fp16 0.0024</text>\n<text>bitbudget 0.1.0, 2026-11-22, results 703091c8</text>")
+    check(not pictures.same_picture(kept, kept.replace("703091c8", "1").replace("11-22", "12-01")
+                                    .replace("119.85", "121.85").replace("(0, 1", "(1, 1")), "a day later")
+    for old, new in ("119.85", "139.85"), ("0.0024", "0.0027"), ("fp16", "fp32"), ("\n<text>", "<text>"):
+        check(pictures.same_picture(kept, kept.replace(old, new, 1)), f"a picture with {new} for {old}")
+
+
 def main():
     check_lines()
+    check_pictures()
     check(holds(PAGE), "the page holds")
     check(not holds(PAGE.replace("\nc\n```", "\nd\n```")), "a page that shows what is not printed")
     check_links()
