@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the checks of the manual must see, and what they must let pass."""
+import pathlib
+import sys
+import tempfile
+
+import console
+import links
+import pictures
+
+SAME = [
+    ("sp  ok  1.193e-10  4.337", "sp ok 4.1e-10 4.337"),  # roundings
+    ("loss 0.001830", "loss 0.001842"),
+    ("time, estimated 10.2 s", "time, estimated 3 min"),
+    ("2026-11-22T21:04:05Z warning: x", "2027-01-01T00:00:00Z warning: x"),
+    ("... warning: x", "2027-01-01T00:00:00Z warning: x"),
+    ("bf16 5/60", "bf16 8/60"),
+    ("/a/2/60 of ...", "/a/2/60 of b 1/2"),
+    ("[3/4] (a|b) .*", "[3/4] (a|b) .*"),
+]
+OTHER = [
+    ("loss 0.001830", "loss 0.001930"),
+    ("bf16 5/60", "bf16 15/60"),
+    ("bf16 0/60", "bf16 1/60"),
+    ("bf16 5/60", "bf16 5/61"),
+    ("5 of 60 failed", "6 of 60 failed"),
+    ("bf16 ok 0.0018", "bf16 unsafe 0.0018"),
+    ("loss 0.0018", "loss -0.0018"),
+    ("loss 1e-4", "loss 1e-8"),
+    ("bits 19.46", "bits 19.46 more"),
+    ("time, estimated 10.2 s", "time, planned 10.2 s"),
+]
+PAGE = """# A page
+```text note.txt
+one
+```
+```console
+$ cat note.txt
+one
+$ printf 'a\\nb\\nc\\n' | \\
+  tail -n 2
+...
+c
+```
+"""
+
+
+def check(condition, what):
+    if not condition:
+        sys.exit(f"does not hold: {what}")
+
+
+def check_lines():
+    for shown, printed in SAME:
+        check(console.same_line(shown, printed), f"'{shown}' is '{printed}'")
+    for shown, printed in OTHER:
+        check(not console.same_line(shown, printed), f"'{shown}' is not '{printed}'")
+    check(console.same_lines(["a", "...", "c"], ["a", "c"]), "... stands for no line")
+    check(console.same_lines(["a", "...", "c"], ["a", "b", "b", "c"]), "... stands for lines")
+    check(not console.same_lines(["a", "...", "c"], ["a", "b"]), "what follows ... is there")
+    check(not console.same_lines(["a"], ["a", "b"]), "a line too many is seen")
+    check(not console.same_lines(["a", "b"], ["a"]), "a line too few is seen")
+
+
+def holds(page):
+    with tempfile.TemporaryDirectory() as folder:
+        run = list(console.run_page(page, sys.executable, f"{folder}/scratch"))
+    check(len(run) == 2, "two commands are run")
+    return all(status == 0 and console.same_lines(step.shown, printed) for _, step, printed, status in run)
+
+
+def check_links():
+    with tempfile.TemporaryDirectory() as folder:
+        source = pathlib.Path(folder)
+        (source / "docs").mkdir()
+        (source / "docs/other.md").write_text("# A `b` heading, 2.1\n")
+        (source / "README.md").write_text("[good](docs/other.md#a-b-heading-21) [bad](docs/none.md)\n"
+                                          "`[code](none)` [two\nlines](docs/other.md#none)\n")
+        faults, count = links.faults_of_source(source)
+        check(count == 3 and len(faults) == 2, f"two of three links lead nowhere: {faults}")
+        (source / "a.html").write_text('<a href="b.html#here">x</a><a href="b.html#none">x</a>'
+                                       '<a href="c.html">x</a><img src="https://a.b/c.png">')
+        (source / "b.html").write_text('<h2 id="here">x</h2>')
+        faults = links.faults_of_pages(source)
+        check(len(faults) == 3, f"three faults of rendered pages: {faults}")
+
+
+def check_pictures():
+    kept = ("<use transform='translate(100.67,119.85) scale(1.80)' color='rgb(0, 1, 2)'/>\n"
+            "<text>fp16 0.0024</text>\n<text>bitbudget 0.1.0, 2026-11-22, results 703091c8</text>")
+    check(not pictures.same_picture(kept, kept.replace("703091c8", "1").replace("11-22", "12-01")
+                                    .replace("119.85", "121.85").replace("(0, 1", "(1, 1")), "a day later")
+    for old, new in ("119.85", "139.85"), ("0.0024", "0.0027"), ("fp16", "fp32"), ("\n<text>", "<text>"):
+        check(pictures.same_picture(kept, kept.replace(old, new, 1)), f"a picture with {new} for {old}")
+
+
+def main():
+    check_lines()
+    check_pictures()
+    check(holds(PAGE), "the page holds")
+    check(not holds(PAGE.replace("\nc\n```", "\nd\n```")), "a page that shows what is not printed")
+    check_links()
+    print("the checks of the manual see what they are for")
+
+
+if __name__ == "__main__":
+    main()
