@@ -128,7 +128,7 @@ static bb_status draw_latency(const bb_plot_scene *scene, bb_figure *figure)
                    "steps.",
                    found.bins->numbers[1] - found.bins->numbers[0]);
     BB_TRY(bb_figure_begin(figure, scene->results, note));
-    BB_TRY(bb_figure_margins(figure, (bb_figure_box){1.5, 1.0, 0.25, 0.5}, &axes));
+    BB_TRY(bb_figure_margins(figure, (bb_figure_box){1.5, 1.0, 0.45, 0.5}, &axes));
     BB_TRY(bb_figure_name_axes(figure, axes, "latency [us]", "steps"));
     BB_TRY(bb_figure_log_axis(figure, "x", found.low, found.high, axes.x_high - axes.x_low));
     BB_TRY(bb_figure_log_axis(figure, "y", 0.4, 2.0 * found.peak, axes.y_high - axes.y_low));

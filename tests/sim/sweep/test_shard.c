@@ -82,12 +82,12 @@ static void a_point_over_its_limit_is_recorded(void **state)
 {
     (void)state;
     bb_sweep_plan *plan =
-        toy_planned("sweep: {axes: {wait_s: [0, 50, 0.01]}, point_limit_s: 0.4}\n", "late");
+        toy_planned("sweep: {axes: {wait_s: [0, 50, 0.01]}, point_limit_s: 2}\n", "late");
     (void)toy_run_all(plan, 2);
     bb_sweep_progress progress = toy_progress(plan);
     assert_int_equal(progress.points[1].class, BB_POINT_TIME);
     assert_int_equal(progress.counts[BB_POINT_DONE], 2);
-    assert_non_null(strstr(progress.message, "over the limit of 0.4 s"));
+    assert_non_null(strstr(progress.message, "over the limit of 2 s"));
     bb_sweep_progress_release(&progress);
     bb_sweep_plan_destroy(&plan);
 }
