@@ -70,7 +70,8 @@ done:
 static bool has_finished(const bb_fits_export *wanted, bb_index pipeline)
 {
     const bb_dataset *outcome = bb_results_find(wanted->results, "results/status");
-    return outcome != NULL && outcome->is_text && strcmp(outcome->texts[pipeline], "ok") == 0;
+    return outcome != NULL && outcome->is_text && pipeline < outcome->count &&
+           strcmp(outcome->texts[pipeline], "ok") == 0;
 }
 
 // How many reconstructors of chosen pipelines the file has, and how many of those are `ok`.
@@ -150,6 +151,10 @@ bb_status bb_fits_export_check(const bb_fits_export *wanted)
     BB_REQUIRE(bb_results_find(wanted->results, "study/pipeline") != NULL, BB_INVALID,
                "'%s' has no /study: an older bitbudget wrote it; 'bitbudget rerun' makes it anew",
                wanted->file);
+    const bb_dataset *named = bb_results_find(wanted->results, "study/pipeline");
+    BB_REQUIRE(named->count == pipelines->count, BB_IO,
+               "'%s': %td pipelines in /study, %td results", wanted->file, named->count,
+               pipelines->count);
     if (is_wanted(wanted, "R")) {
         BB_TRY(count_reconstructors(wanted, &found, &finished));
         BB_REQUIRE(found > 0 || finished > 0, BB_INVALID,
@@ -264,7 +269,8 @@ static bb_status write_slopes(bb_fits_writer *writer, const bb_fits_export *want
         char path[NAME_BYTES];
         (void)snprintf(path, sizeof path, "%s/%s", group, members[c]);
         const bb_dataset *dataset = bb_results_find(wanted->results, path);
-        if (dataset == NULL || dataset->rank != 1) {
+        if (dataset == NULL || dataset->rank != 1 || dataset->is_text != (c == 1) ||
+            (c > 0 && dataset->count != rows)) {
             goto done;
         }
         columns[c] = (bb_fits_column){titles[c], c < 2 ? NULL : "m", dataset->numbers,
@@ -353,17 +359,24 @@ done:
 static bb_status write_first_picture(bb_fits_writer *writer, const bb_fits_export *wanted,
                                      bb_index pipeline)
 {
+    bb_status status = BB_OK;
     const bb_dataset *images = bb_results_find(wanted->results, "results/psf");
     const bb_dataset *offsets = bb_results_find(wanted->results, "results/psf_x");
+    BB_REQUIRE(images != NULL && !images->is_text && images->rank == 3 &&
+                   pipeline < images->shape[0] && offsets != NULL && !offsets->is_text &&
+                   offsets->count > 1,
+               BB_IO, "'%s': /results/psf is not as bitbudget writes it", wanted->file);
     const double step = offsets->numbers[1] - offsets->numbers[0];
     const bb_index pixels = images->shape[1] * images->shape[2];
-    return write_picture(writer, wanted,
+    BB_TRY(write_picture(writer, wanted,
                          &(picture){.pixels = images->numbers + pipeline * pixels,
                                     .rows = images->shape[1],
                                     .columns = images->shape[2],
                                     .pipeline = pipeline,
                                     .step_mas = step,
-                                    .origin = 1.0 - offsets->numbers[0] / step});
+                                    .origin = 1.0 - offsets->numbers[0] / step}));
+done:
+    return status;
 }
 
 // Those of a target at all wavelengths, of a study with `images: all`.
@@ -374,7 +387,9 @@ static bb_status write_target_pictures(bb_fits_writer *writer, const bb_fits_exp
     char path[NAME_BYTES];
     (void)snprintf(path, sizeof path, "results/psf_target_%td", target);
     const bb_dataset *images = bb_results_find(wanted->results, path);
-    BB_REQUIRE(images != NULL && images->rank == 4, BB_IO, "'%s' has no /%s", wanted->file, path);
+    BB_REQUIRE(images != NULL && !images->is_text && images->rank == 4 &&
+                   pipeline < images->shape[0],
+               BB_IO, "'%s': /%s is not as bitbudget writes it", wanted->file, path);
     const bb_index wavelengths = images->shape[1];
     const bb_index pixels = images->shape[2] * images->shape[3];
     for (bb_index w = 0; w < wavelengths; ++w) {

@@ -89,6 +89,7 @@ bb_status bb_fits_header_pipeline(bb_fits_writer *writer, const bb_fits_export *
                                   bb_index pipeline)
 {
     bb_status status = BB_OK;
+    static const char prefix[] = "pipeline_";
     static const keyword tile = {"TILE", "study/solver_tile", "rows and columns of a tile", true};
     char words[WORDS_BYTES];
     const char *arithmetic = bb_fits_header_text(wanted, "study/pipeline_arithmetic", pipeline);
@@ -106,10 +107,10 @@ bb_status bb_fits_header_pipeline(bb_fits_writer *writer, const bb_fits_export *
     for (bb_index i = 0; i < bb_results_count(wanted->results); ++i) {
         const bb_dataset *key = bb_results_dataset(wanted->results, i);
         if (strcmp(key->group, "study") != 0 || key->is_axis || key->rank != 1 ||
-            strcmp(key->axes[0], "pipeline") != 0) {
+            pipeline >= key->count || strncmp(key->name, prefix, sizeof prefix - 1) != 0) {
             continue;
         }
-        const char *name = key->name + strlen("pipeline_");
+        const char *name = key->name + sizeof prefix - 1;
         if (key->is_text && key->texts[pipeline][0] != '\0') {
             (void)snprintf(words, sizeof words, "  %s = %s", name, key->texts[pipeline]);
             BB_TRY(bb_fits_writer_words(writer, words));
@@ -168,7 +169,8 @@ static bool is_x_before_y(const bb_fits_export *wanted, const char *group)
     (void)snprintf(paths[1], NAME_BYTES, "%s/axis", group);
     const bb_dataset *star = bb_results_find(wanted->results, paths[0]);
     const bb_dataset *axis = bb_results_find(wanted->results, paths[1]);
-    if (star == NULL || axis == NULL || star->is_text || !axis->is_text) {
+    if (star == NULL || axis == NULL || star->is_text || !axis->is_text ||
+        star->count != axis->count) {
         return false;
     }
     for (bb_index begin = 0; begin < star->count;) {

@@ -8,6 +8,7 @@
 
 #ifdef BB_HAVE_CFITSIO
 #include <fitsio.h>
+#include <hdf5.h>
 #endif
 
 #define CALL(...) program_call((const char *const[PROGRAM_ARGUMENTS]){__VA_ARGS__, NULL}, &run)
@@ -335,6 +336,33 @@ static void other_experiments_have_what_they_have(void **state)
     BB_RELEASE(&image.values);
 }
 
+// What another program may have done to groups that no digest holds.
+static void foreign_groups_are_not_trusted(void **state)
+{
+    (void)state;
+    fitsfile *file = NULL;
+    char text[FLEN_VALUE] = "";
+    int code = 0;
+    assert_int_equal(system("cp full.h5 odd.h5"), 0);
+    const hid_t odd = H5Fopen("odd.h5", H5F_ACC_RDWR, H5P_DEFAULT);
+    assert_true(odd >= 0);
+    assert_true(H5Lmove(odd, "study/pipeline_arithmetic", odd, "study/p", 0, 0) >= 0);
+    assert_true(H5Ldelete(odd, "slopes/axis", 0) >= 0);
+    assert_true(H5Ldelete(odd, "system/pupil_pixel_m", 0) >= 0);
+    assert_true(H5Fclose(odd) >= 0);
+    CALL("export", "odd.h5", "-o", "odd.fits");
+    program_expect(&run, 0, "export: odd.fits");
+    // The order of slopes is not said where the file does not bear it out.
+    assert_int_equal(fits_open_diskfile(&file, "odd.fits", READONLY, &code), 0);
+    char name[] = "R_2_1";
+    assert_int_equal(fits_movnam_hdu(file, ANY_HDU, name, 0, &code), 0);
+    assert_int_equal(fits_read_key(file, TSTRING, "SLPORDER", text, NULL, &code), KEY_NO_EXIST);
+    code = 0;
+    char table[] = "SLOPES";
+    assert_int_not_equal(fits_movnam_hdu(file, ANY_HDU, table, 0, &code), 0);
+    close_part(file);
+}
+
 static void mistakes_are_refused(void **state)
 {
     (void)state;
@@ -377,6 +405,7 @@ int main(void)
         cmocka_unit_test(what_failed_is_not_there),
         cmocka_unit_test(what_is_missing_is_told_with_its_remedy),
         cmocka_unit_test(other_experiments_have_what_they_have),
+        cmocka_unit_test(foreign_groups_are_not_trusted),
         cmocka_unit_test(mistakes_are_refused),
     };
     return cmocka_run_group_tests(tests, make_files, drop_files);
