@@ -139,7 +139,8 @@ class Manual:
         text = (self.source / chapter["source"]).read_text(encoding="utf-8")
         reader = "gfm"
         if chapter.get("printed") == "keys":
-            text += "\n" + printed_by(self.program, "config", "--list", "--format", "md")
+            keys = printed_by(self.program, "config", "--list", "--format", "md")
+            text += "\n" + keys.replace("\\|", ", ")  # words break between themselves
         if chapter.get("printed") == "commands":
             text += man_pages(self.program)
             reader = "markdown-smart+gfm_auto_identifiers"

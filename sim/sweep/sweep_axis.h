@@ -31,7 +31,7 @@ typedef struct bb_sweep_key {
 
 /// Keys that vary together.
 typedef struct bb_sweep_axis {
-    const char *name; ///< of the dimension: its key's, or zip, condition, sample
+    const char *name; ///< of the dimension: its key's, or zip, condition, lhs, sobol
     bb_place place;
     bb_index count;
     bb_index key_count;

@@ -298,6 +298,28 @@ done:
     return status;
 }
 
+// "0.4008 to 1.599": least and largest of numbers, which samples have in no order, else first and
+// last.
+static bb_status list_values(const bb_sweep_key *key, bb_index count, bb_text *out)
+{
+    enum { SHORT_BYTES = 8 };
+    bb_status status = BB_OK;
+    bb_index ends[2] = {0, count - 1};
+    for (bb_index i = 0; key->numbers != NULL && i < count; ++i) {
+        ends[0] = key->numbers[i] < key->numbers[ends[0]] ? i : ends[0];
+        ends[1] = key->numbers[i] > key->numbers[ends[1]] ? i : ends[1];
+    }
+    for (int e = 0; e < 2; ++e) {
+        const char *text = key->texts[ends[e]];
+        BB_TRY(bb_text_add(out, "%s", e == 0 ? "" : " to "));
+        BB_TRY(key->numbers != NULL && strlen(text) > SHORT_BYTES
+                   ? bb_text_add(out, "%.4g", key->numbers[ends[e]])
+                   : bb_text_add(out, "%s", text));
+    }
+done:
+    return status;
+}
+
 bb_status bb_sweep_plan_list(const bb_sweep_plan *plan, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -311,8 +333,9 @@ bb_status bb_sweep_plan_list(const bb_sweep_plan *plan, bb_text *out)
         const bb_sweep_axis *axis = &sweep->axes.axes[a];
         for (bb_index k = 0; k < axis->key_count; ++k) {
             const bb_sweep_key *key = &axis->keys[k];
-            BB_TRY(bb_text_add(out, "  %-40s %5td values, %s to %s%s\n", key->path, axis->count,
-                               key->texts[0], key->texts[axis->count - 1],
+            BB_TRY(bb_text_add(out, "  %-40s %5td values, ", key->path, axis->count));
+            BB_TRY(list_values(key, axis->count, out));
+            BB_TRY(bb_text_add(out, "%s\n",
                                sweep->searches && a == sweep->axes.count - 1 ? ", searched" : ""));
         }
     }

@@ -16,26 +16,38 @@ import sys
 import links
 
 WIDTHS = (1280, 390)
+# Chromium's windows are 500 wide at least: pages stand in frames, which report to the one around them.
 PROBE = """<script>
 window.addEventListener('load', () => {
   const wide = [...document.querySelectorAll('main > *')].filter(
     (part) => part.getBoundingClientRect().right > innerWidth + 1).map((part) => part.tagName);
   const empty = [...document.images].filter((one) => !one.naturalWidth || one.width < 100).length;
-  document.title = 'SEEN' + JSON.stringify({width: innerWidth, page: document.documentElement.scrollWidth,
-    wide: wide, pictures: document.images.length, empty: empty});
+  parent.postMessage({width: innerWidth, page: document.documentElement.scrollWidth, wide: wide,
+    pictures: document.images.length, empty: empty}, '*');
 });
 </script>"""
+FRAMES = """<!DOCTYPE html><html><head><title></title><script>
+const seen = [];
+addEventListener('message', (event) => {
+  seen.push(event.data);
+  document.title = 'SEEN' + JSON.stringify(seen);
+});
+</script></head><body>%s</body></html>"""
+FRAME = '<iframe src="%s" style="border:0;width:%dpx;height:900px"></iframe>'
 
 
-def look(page, width, profile):
-    """What the probe saw of a page, and complaints of the console."""
+def look(page, widths, profile):
+    """What the probe saw of a page at each width, and complaints of the console."""
+    frames = page.with_name(f"frames-{page.name}")
+    frames.write_text(FRAMES % "".join(FRAME % (page.name, width) for width in widths), encoding="utf-8")
     done = subprocess.run(
         ["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}",
-         "--enable-logging=stderr", "--v=0", f"--window-size={width},900", "--dump-dom", page.as_uri()],
+         "--enable-logging=stderr", "--v=0", "--virtual-time-budget=20000", "--dump-dom", frames.as_uri()],
         capture_output=True, text=True, timeout=120)
+    frames.unlink()
     seen = re.search(r"<title>SEEN(.*?)</title>", done.stdout)
     console = [line for line in done.stderr.splitlines() if ":CONSOLE" in line]
-    return json.loads(seen.group(1)) if seen else None, console
+    return json.loads(seen.group(1)) if seen else [], console
 
 
 def probed(page):
@@ -45,6 +57,34 @@ def probed(page):
     copy = page.with_name(f"probed-{page.name}")
     copy.write_text(text.replace("</head>", f"{PROBE}</head>", 1), encoding="utf-8")
     return copy
+
+
+def faults_of(page, profile):
+    """Faults of a page at all widths, and how many pictures were seen."""
+    copy = probed(page)
+    seen, console = look(copy, WIDTHS, profile)
+    copy.unlink()
+    faults = [f"{page.name}: {line}" for line in console]
+    if sorted(one["width"] for one in seen) != sorted(WIDTHS):
+        faults.append(f"{page.name}: Chromium showed it as {seen}, expected widths of {WIDTHS}")
+    faults += [f"{page.name}: {one}" for one in seen
+               if one["page"] > one["width"] or one["wide"] or one["empty"]]
+    return faults, sum(one["pictures"] for one in seen)
+
+
+# What has to be seen: something too wide for a phone, a picture that is absent, one from elsewhere.
+BAD = ('<p style="width:600px">wide</p>', '<img src="none.svg">', '<img src="https://example.org/a.png">')
+
+
+def blind_to(page, folder, profile):
+    """Those of BAD that are not seen in a copy of a good page."""
+    text = page.read_text(encoding="utf-8")
+    copy, missed = folder / "bad.html", []
+    for bad in BAD:
+        copy.write_text(text.replace("<main>", f"<main>{bad}", 1), encoding="utf-8")
+        missed += [] if faults_of(copy, profile)[0] else [f"not seen: {bad}"]
+    copy.unlink()
+    return missed
 
 
 def main():
@@ -58,16 +98,10 @@ def main():
     folder, faults, pictures = pathlib.Path(folder).resolve(), [], 0
     pages = sorted(folder.glob("*.html"))
     for page in pages:
-        copy = probed(page)
-        for width in WIDTHS:
-            seen, console = look(copy, width, folder / "profile")
-            if seen is None:
-                faults.append(f"{page.name}: Chromium did not load it")
-                continue
-            pictures += seen["pictures"]
-            if seen["width"] != width or seen["page"] > width or seen["wide"] or seen["empty"] or console:
-                faults.append(f"{page.name} at {width}: {seen} {console}")
-        copy.unlink()
+        found, count = faults_of(page, folder / "profile")
+        faults += found
+        pictures += count
+    faults += blind_to(folder / "glossary.html", folder, folder / "profile")
     faults += links.faults_of_pages(folder)
     print("\n".join(faults) or f"{len(pages)} pages at {len(WIDTHS)} widths, {pictures} pictures")
     if not faults:

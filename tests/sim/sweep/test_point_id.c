@@ -81,6 +81,26 @@ static void points_are_numbered_with_the_last_axis_fastest(void **state)
     bb_sweep_plan_destroy(&plan);
 }
 
+// What is listed of values in no order is what they reach, and not sixteen digits of it.
+static void ranges_are_told_by_their_ends(void **state)
+{
+    (void)state;
+    bb_sweep_plan *plan = toy_planned("sweep: {zip: {air.r0_m: [0.96899041920525, 2, 0.41]}, "
+                                      "axes: {count: [7, 5, 6]}}\n",
+                                      NULL);
+    bb_text text = {0};
+    check_ok(bb_sweep_plan_list(plan, &text));
+    assert_non_null(strstr(bb_text_string(&text), " 3 values, 0.41 to 2\n"));
+    assert_non_null(strstr(bb_text_string(&text), " 3 values, 5 to 7\n"));
+    bb_text_release(&text);
+    bb_sweep_plan_destroy(&plan);
+    plan = toy_planned("sweep: {axes: {air.r0_m: [0.96899041920525, 0.41]}}\n", NULL);
+    check_ok(bb_sweep_plan_list(plan, &text));
+    assert_non_null(strstr(bb_text_string(&text), " 2 values, 0.41 to 0.969\n"));
+    bb_text_release(&text);
+    bb_sweep_plan_destroy(&plan);
+}
+
 static void spoil(const char *path, const char *old, const char *spoilt)
 {
     static char text[1 << 16];
@@ -197,6 +217,7 @@ int main(void)
         cmocka_unit_test(an_id_is_of_what_is_computed),
         cmocka_unit_test(a_file_counts_by_its_contents),
         cmocka_unit_test(points_are_numbered_with_the_last_axis_fastest),
+        cmocka_unit_test(ranges_are_told_by_their_ends),
         cmocka_unit_test(a_sealed_plan_is_as_it_was),
         cmocka_unit_test(other_numerics_are_refused),
         cmocka_unit_test(files_may_go_once_it_is_planned),
