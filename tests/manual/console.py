@@ -14,6 +14,8 @@ In the page, in order:
   roundings. Of counts K/N, as of points that failed, K may differ by a tenth of N: what is near its
   edge falls by its roundings; but none stays none, and all all.
 
+GPUs are hidden, whose numbers are not a processor's, and BLAS has one thread, as in all tests.
+
 A command that does not end with 0 is a failure. With --update outputs that do not hold are replaced
 in the page, to be read before they are committed. Exit 1: the page does not hold, with what differs.
 """
@@ -148,7 +150,7 @@ def run_page(text, program, folder):
     tools.mkdir(parents=True)
     (tools / "bitbudget").symlink_to(pathlib.Path(program).resolve())
     environment = dict(os.environ, PATH=f"{tools.resolve()}:{os.environ['PATH']}", COLUMNS="100",
-                       OPENBLAS_NUM_THREADS="1")
+                       CUDA_VISIBLE_DEVICES="", OPENBLAS_NUM_THREADS="1")
     for block in blocks_of(text):
         if block.name:
             (folder / block.name).parent.mkdir(parents=True, exist_ok=True)
