@@ -12,7 +12,7 @@ import sys
 
 import console
 
-PRIVATE_SLURM = pathlib.Path(__file__).resolve().parent.parent / "slurm" / "private_slurm"
+PRIVATE_SLURM = pathlib.Path(__file__).resolve().parent.parent / "cluster" / "private_slurm"
 NODES = "4"
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scripts of Slurm as texts; tests/slurm hands them to a real one.
+// Scripts of Slurm as texts; tests/cluster hands them to a real one.
 #include "sim/sweep/slurm.h"
 #include "tests/sim/sweep/toy_sweep.h"
 
