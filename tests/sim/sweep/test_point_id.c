@@ -3,17 +3,24 @@
 // The id of a point: what changes it and what does not. And the plan that it comes from, sealed.
 #include "tests/sim/sweep/toy_sweep.h"
 
-static void find_id(const char *base, const char *const *overrides, bb_index count,
-                    bb_device_kind device, char id[BB_DIGEST_BYTES])
+// With the files that other points named before.
+static void find_next_id(const char *base, const char *const *overrides, bb_index count,
+                         bb_device_kind device, bb_point_files *files, char id[BB_DIGEST_BYTES])
 {
     bb_config *config = NULL;
     bb_problems problems = {0};
-    bb_point_files files = {0};
     toy_write("id.yaml", base);
     check_ok(bb_experiment_load(&toys, "id.yaml", overrides, count, &problems, &config));
-    check_ok(bb_point_id(config, device, &files, id));
+    check_ok(bb_point_id(config, device, files, id));
     bb_config_destroy(&config);
     bb_problems_release(&problems);
+}
+
+static void find_id(const char *base, const char *const *overrides, bb_index count,
+                    bb_device_kind device, char id[BB_DIGEST_BYTES])
+{
+    bb_point_files files = {0};
+    find_next_id(base, overrides, count, device, &files, id);
 }
 
 static void compare(const char *a, const char *b, bool same)
@@ -66,6 +73,23 @@ static void a_file_counts_by_its_contents(void **state)
     toy_write("second.dat", "two");
     find_id(toy_base, &files[1], 1, BB_DEVICE_CPU, ids[3]);
     assert_string_equal(ids[3], ids[2]);
+}
+
+static void files_whose_paths_begin_alike_are_told_apart(void **state)
+{
+    (void)state;
+    char ids[3][BB_DIGEST_BYTES];
+    bb_point_files files = {0};
+    const char *const names[] = {"file=rows.dat", "file=rows.dat.old"};
+    toy_write("rows.dat", "one");
+    toy_write("rows.dat.old", "two");
+    find_id(toy_base, &names[1], 1, BB_DEVICE_CPU, ids[0]);
+    find_next_id(toy_base, &names[1], 1, BB_DEVICE_CPU, &files, ids[1]);
+    assert_string_equal(ids[0], ids[1]);
+    find_next_id(toy_base, &names[0], 1, BB_DEVICE_CPU, &files, ids[2]);
+    assert_string_not_equal(ids[0], ids[2]);
+    find_next_id(toy_base, &names[1], 1, BB_DEVICE_CPU, &files, ids[1]);
+    assert_string_equal(ids[0], ids[1]);
 }
 
 static void points_are_numbered_with_the_last_axis_fastest(void **state)
@@ -216,6 +240,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_id_is_of_what_is_computed),
         cmocka_unit_test(a_file_counts_by_its_contents),
+        cmocka_unit_test(files_whose_paths_begin_alike_are_told_apart),
         cmocka_unit_test(points_are_numbered_with_the_last_axis_fastest),
         cmocka_unit_test(ranges_are_told_by_their_ends),
         cmocka_unit_test(a_sealed_plan_is_as_it_was),
