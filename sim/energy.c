@@ -20,7 +20,8 @@ static struct {
 void bb_energy_want(bool wanted)
 {
     state.wanted = wanted;
-    bb_energy_set_root(getenv("BITBUDGET_POWERCAP")); // where a container shows the host's counters
+    const char *root = getenv("BITBUDGET_POWERCAP"); // where a container shows the host's counters
+    bb_energy_set_root(root == NULL || root[0] == '\0' ? NULL : root);
 }
 
 bool bb_energy_is_wanted(void)

@@ -160,7 +160,8 @@ static const bb_output outputs[] = {
      .note = "NaN where energy_j is", .member = offsetof(evaluation_row, idle_watts),
      .measured = true},
     {"cost_usd", "pipeline", "USD", "cost of the result on the machine that `machine:` prices",
-     .note = "price over lifetime times solve_time_s, and with a tariff what energy_j costs; NaN "
+     .note = "price over lifetime times wall_s, else solve_time_s, and with a tariff what energy_j "
+             "costs; NaN "
              "without machine.price_usd, /provenance says why",
      .member = offsetof(evaluation_row, cost_usd), .measured = true},
     {"draws", "pipeline", "1", "computations with roundings of their own",
@@ -224,6 +225,13 @@ static bb_status note_price(const bb_machine_price *machine, bb_results *results
     return bb_results_note(results, "provenance", "cost_usd", text);
 }
 
+// For which the machine served the result, of the same work as the joules: of what is factored the
+// whole way to R, of products their time.
+static double occupied_seconds(const bb_evaluation *evaluation)
+{
+    return isnan(evaluation->wall_seconds) ? evaluation->solve_seconds : evaluation->wall_seconds;
+}
+
 static void fill_row(const bb_evaluation *evaluation, const bb_machine_price *machine,
                      evaluation_row *out)
 {
@@ -243,7 +251,7 @@ static void fill_row(const bb_evaluation *evaluation, const bb_machine_price *ma
         .energy_joules = evaluation->energy_joules,
         .idle_watts = evaluation->idle_watts,
         .cost_usd = machine == NULL ? NAN
-                                    : bb_evaluation_cost(machine, evaluation->solve_seconds,
+                                    : bb_evaluation_cost(machine, occupied_seconds(evaluation),
                                                          evaluation->energy_joules),
         .draws = bb_draws_summarise(&evaluation->draws),
     };

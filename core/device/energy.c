@@ -303,9 +303,15 @@ bb_status bb_energy_meter_measure(bb_energy_meter *meter, bb_status (*work)(void
     }
     out->idle_watts = meter->idle_watts;
     BB_TRY(wait_for_move(meter, &first, &moves));
+    if (!moves) {
+        goto done;
+    }
     BB_TRY(repeat(meter, work, context, &out->repetitions, &followed));
     const double end = bb_clock_seconds();
     BB_TRY(wait_for_move(meter, &last, &moves));
+    if (!moves || last <= first) {
+        goto done;
+    }
     if (!followed) {
         out->unknown = "a repetition lasts so long that its energy counter may wrap around twice";
         goto done;

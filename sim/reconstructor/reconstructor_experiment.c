@@ -8,6 +8,7 @@ static const bb_column columns[] = {
     {"variance_loss", "variance loss", 1.0},   {"qoi_relative_error", "relative error", 1.0},
     {"operator_bytes", "operator [MB]", 1e-6}, {"compression_ratio", "ratio to fp32", 1.0},
     {"solve_time_s", "solve [ms]", 1e3},       {"encode_time_s", "encode [ms]", 1e3},
+    {"energy_j", "energy [J]", 1.0},           {"cost_usd", "cost [USD]", 1.0},
 };
 static const char *const prices[] = {"variance_loss"};
 

@@ -205,7 +205,7 @@ done:
 const bb_plot_kind bb_plot_heatmap = {
     .name = "heatmap",
     .shows = "a pipeline's price over two swept keys; --x, --y, --pipeline, --value",
-    .needs = {"results/point", "results/status", "statistics/choice_pipeline"},
+    .needs = {"results/point_number", "results/status", "statistics/choice_pipeline"},
     .remedy = BB_PLANE_REMEDY,
     .draw = draw_heatmap,
     .of_sweeps = true};

@@ -234,7 +234,7 @@ done:
 const bb_plot_kind bb_plot_lines = {
     .name = "lines",
     .shows = "a pipeline's price along a swept key, a line for each value of another",
-    .needs = {"results/point", "results/status", "statistics/choice_pipeline"},
+    .needs = {"results/point_number", "results/status", "statistics/choice_pipeline"},
     .remedy = BB_PLANE_REMEDY,
     .draw = draw_lines,
     .of_sweeps = true};

@@ -214,7 +214,7 @@ bb_status bb_swept_read(const bb_results *results, const bb_experiment *experime
     *out = (bb_swept){.results = results,
                       .experiment = experiment,
                       .pipelines = bb_results_find(results, "pipeline")};
-    const bb_dataset *points = bb_results_find(results, "results/point");
+    const bb_dataset *points = bb_results_find(results, "results/point_number");
     BB_REQUIRE(experiment != NULL && points != NULL && !points->is_text && out->pipelines != NULL &&
                    out->pipelines->is_text,
                BB_IO, "a collection without experiment, points or pipelines");

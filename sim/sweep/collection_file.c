@@ -24,7 +24,7 @@ static const bb_output outputs[] = {
              "together stand over `zip`, `condition`, `lhs` or `sobol`. Named by the last part of "
              "the key's path, by the whole where that name is taken. Texts where not all are "
              "numbers"},
-    {"point", "<sweep>", "1", "number of the point in its plan",
+    {"point_number", "<sweep>", "1", "number of the point in its plan",
      .note = "in /results, as what "
              "follows"},
     {"point_status", "<sweep>", NULL, "done, or why the point has no results",
@@ -239,8 +239,8 @@ static bb_status add_points(const bb_collection *collection, const char *axes, b
         texts[count + s] = state->id;
         texts[2 * count + s] = state->digest;
     }
-    BB_TRY(bb_results_values(results, "results/point", "1", "number of the point in its plan", axes,
-                             numbers));
+    BB_TRY(bb_results_values(results, "results/point_number", "1",
+                             "number of the point in its plan", axes, numbers));
     BB_TRY(bb_results_texts(results, "results/point_status",
                             "done, or why the point has no results", axes, texts));
     BB_TRY(bb_results_texts(results, "results/point_id",

@@ -224,7 +224,8 @@ static bb_status count_workers(const shard *work, bb_index *out, double *warm_by
     double bytes = 0.0;
     const bb_shard_request *request = work->request;
     BB_TRY(bb_plan_machine_bytes(&bytes));
-    bytes = fmin(bytes, bb_slurm_memory());
+    const double job = bb_slurm_memory();
+    bytes = fmin(bytes, job);
     const double room = floor(MEMORY_SHARE * bytes / fmax(request->plan->need.host_bytes, 1.0));
     const bb_index gpus = work->gpus.count;
     const bb_index jobs = request->jobs > 0 ? request->jobs : gpus > 0 ? gpus : request->threads;
@@ -233,8 +234,15 @@ static bb_status count_workers(const shard *work, bb_index *out, double *warm_by
     *out = *out < BB_CREW_WORKERS ? *out : BB_CREW_WORKERS;
     if ((double)*out > fmax(room, 1.0)) {
         *out = (bb_index)fmax(room, 1.0);
-        bb_log_info("%td workers: memory holds no more of %.1f GB each", *out,
-                    1e-9 * request->plan->need.host_bytes);
+        bb_log_info("%td worker%s: %.0f MB of %s hold no more of %.0f MB each", *out,
+                    *out == 1 ? "" : "s", 1e-6 * bytes,
+                    job == bytes ? "Slurm's job" : "this machine",
+                    1e-6 * request->plan->need.host_bytes);
+    }
+    if (*out > 0 && room < 1.0) {
+        bb_log_warning("a point needs %.0f MB, %s has %.0f MB",
+                       1e-6 * request->plan->need.host_bytes,
+                       job == bytes ? "Slurm's job" : "this machine", 1e-6 * bytes);
     }
     const double rest = MEMORY_SHARE * bytes / fmax((double)*out, 1.0);
     *warm_bytes = WARM_SHARE * fmax(rest - request->plan->need.host_bytes, 0.0);

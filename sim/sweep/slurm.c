@@ -71,6 +71,18 @@ done:
     return status;
 }
 
+static bool asks_for_memory(const char *argument)
+{
+    static const char *const names[] = {"--mem", "--mem-per-cpu", "--mem-per-gpu"};
+    const size_t length = strcspn(argument, "=");
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+        if (strlen(names[i]) == length && strncmp(argument, names[i], length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 // A worker a processor, or a GPU, and memory for each: also where the user asks for more of them.
 // sbatch refuses two kinds of memory, so that one of the user's stands alone.
 static bb_status add_resources(const bb_slurm_request *request, bb_text *out)
@@ -79,7 +91,7 @@ static bb_status add_resources(const bb_slurm_request *request, bb_text *out)
     const bb_sweep_plan *plan = request->plan;
     bool has_memory = false;
     for (bb_index e = 0; e < request->extra_count; ++e) {
-        has_memory = has_memory || strncmp(request->extras[e], "--mem", 5) == 0;
+        has_memory = has_memory || asks_for_memory(request->extras[e]);
     }
     const double megabytes = ceil(1e-6 * MEMORY_SLACK * plan->need.host_bytes);
     const bool is_gpu = plan->device == BB_DEVICE_CUDA;

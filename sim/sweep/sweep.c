@@ -184,7 +184,7 @@ done:
 // Results have datasets of these names already.
 static bool is_taken(const void *context, const char *name)
 {
-    static const char *const others[] = {"pipeline",     "run",       "point",        "point_s",
+    static const char *const others[] = {"pipeline",     "run",       "point_number", "point_s",
                                          "point_status", "point_id",  "point_digest", "choice",
                                          "zip",          "condition", "lhs",          "sobol"};
     const bb_experiment *experiment = context;

@@ -65,7 +65,8 @@ static bb_status open_key(const reader *input, const bb_node *node, bb_index cou
     if (names_key(input->axes, node->key)) {
         BB_TRY(refuse(input, node, node->key, "a key once"));
     }
-    if (strcmp(node->key, "experiment") == 0 || strcmp(node->key, "title") == 0) {
+    if (strcmp(node->key, "experiment") == 0 || strcmp(node->key, "title") == 0 ||
+        strcmp(node->key, "device") == 0) { // that is the plan's: --device
         BB_TRY(refuse(input, node, node->key, "a key that changes what is computed"));
     }
     key->path = node->key;

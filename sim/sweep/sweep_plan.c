@@ -312,9 +312,10 @@ static bb_status list_values(const bb_sweep_key *key, bb_index count, bb_text *o
     for (int e = 0; e < 2; ++e) {
         const char *text = key->texts[ends[e]];
         BB_TRY(bb_text_add(out, "%s", e == 0 ? "" : " to "));
-        BB_TRY(key->numbers != NULL && strlen(text) > SHORT_BYTES
-                   ? bb_text_add(out, "%.4g", key->numbers[ends[e]])
-                   : bb_text_add(out, "%s", text));
+        const bool is_long = key->numbers != NULL && strlen(text) > SHORT_BYTES &&
+                             key->numbers[ends[e]] != rint(key->numbers[ends[e]]);
+        BB_TRY(is_long ? bb_text_add(out, "%.4g", key->numbers[ends[e]])
+                       : bb_text_add(out, "%s", text));
     }
 done:
     return status;

@@ -235,7 +235,7 @@ def main():
         assert restarted or points_of(f"{shared}/shards", element) == POINTS // SHARDS, names
     assert any(name[0] == "3" and name[1] == "local" for name in names), names
     datasets = compare("local.h5", f"{shared}/all.h5")
-    assert len(read("local.h5")["point"]) == 10
+    assert len(read("local.h5")["point_number"]) == 10
     print(f"{datasets} datasets are equal, {len(names)} files of lines, "
           f"{time.monotonic() - begin:.1f} s in all")
     os.chdir("/")

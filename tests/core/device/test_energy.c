@@ -147,6 +147,33 @@ static void a_counter_that_stands_still_tells_nothing(void **state)
     bb_energy_meter_close(&meter);
 }
 
+static bb_status stop_counter(void *context)
+{
+    (void)context;
+    powercap.still = true;
+    return work(context);
+}
+
+// Also where it moved before.
+static void a_counter_that_stops_tells_nothing(void **state)
+{
+    (void)state;
+    bb_energy_meter *meter = NULL;
+    char reason[200] = "";
+    bb_energy_cost cost;
+    int calls = 0;
+    open_meter(&meter, reason);
+    check_ok(bb_energy_meter_measure(meter, work, &calls, &cost));
+    assert_true(cost.joules > 0.0);
+    // While it is measured, and before.
+    for (int i = 0; i < 2; ++i) {
+        check_ok(bb_energy_meter_measure(meter, stop_counter, &calls, &cost));
+        assert_true(isnan(cost.joules));
+        assert_string_equal(cost.unknown, "its energy counter does not move");
+    }
+    bb_energy_meter_close(&meter);
+}
+
 static void what_is_missing_has_a_reason(void **state)
 {
     (void)state;
@@ -178,6 +205,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_repetition_that_outlasts_the_counter_tells_nothing, enter,
                                         leave),
         cmocka_unit_test_setup_teardown(a_counter_that_stands_still_tells_nothing, enter, leave),
+        cmocka_unit_test_setup_teardown(a_counter_that_stops_tells_nothing, enter, leave),
         cmocka_unit_test_setup_teardown(what_is_missing_has_a_reason, enter, leave),
     };
     return cmocka_run_group_tests_name("energy", tests, NULL, NULL);

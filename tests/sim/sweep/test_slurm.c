@@ -60,6 +60,16 @@ static void memory_of_the_user_stands_alone(void **state)
     expect(&text, "#SBATCH --mem", false);
     expect(&text, "'--mem=5G' '", true);
     bb_text_release(&text);
+    const char *const bound[] = {"--mem-bind=local"};
+    const bb_slurm_request others = {.plan = plan,
+                                     .output = "all.h5",
+                                     .within = NAN,
+                                     .extras = bound,
+                                     .extra_count = 1,
+                                     .print_only = true};
+    text = printed(&others);
+    expect(&text, "#SBATCH --mem-per-cpu=", true);
+    bb_text_release(&text);
     bb_sweep_plan_destroy(&plan);
 }
 
