@@ -74,6 +74,11 @@ static bb_status fill(const bb_scan_config *config, const double *x, const doubl
                "scan.dose_map: %td points at %td places in x and %td in y, expected all %td of the "
                "grid",
                count, map->columns, map->rows, cells);
+    double largest = 0.0;
+    for (bb_index i = 0; i < count; ++i) {
+        largest = fmax(largest, points[i].relative_dose);
+    }
+    BB_REQUIRE(largest > 0.0, BB_INVALID, "scan.dose_map: no dose anywhere, expected some above 0");
     BB_TRY(BB_ALLOCATE(cells, &map->factor));
     for (bb_index i = 0; i < cells; ++i) {
         map->factor[i] = NAN;

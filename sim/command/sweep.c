@@ -230,6 +230,16 @@ done:
     return status;
 }
 
+// A search has a limit of its own.
+static bb_status check_within(const bb_options *options, const bb_sweep_plan *plan)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(isnan(options->within) || !plan->sweep->searches, BB_INVALID,
+               "--within %g: the plan searches within sweep.search.subject_to", options->within);
+done:
+    return status;
+}
+
 static bb_status collect(const bb_options *options, const bb_sweep_plan *plan, const char *output)
 {
     bb_status status = BB_OK;
@@ -307,8 +317,9 @@ static bb_status submit(const bb_options *options, const bb_sweep_plan *plan, co
                                 .extras = (const char *const *)options->operands + 2,
                                 .extra_count = options->operand_count - 2,
                                 .print_only = options->print_only};
-    if (plan->sweep->searches && !options->print_only) {
-        BB_TRY(bb_sweep_search_next(plan, &open, &advanced, &finished));
+    if (plan->sweep->searches) {
+        BB_TRY(options->print_only ? bb_sweep_search_open(plan, &open)
+                                   : bb_sweep_search_next(plan, &open, &advanced, &finished));
     }
     if (finished) {
         BB_TRY(collect(options, plan, output));
@@ -398,6 +409,7 @@ static bb_status act_whole(const bb_options *options, const bb_experiment_table 
     BB_TRY(bb_file_check(output, options->output == NULL, options->force, 0.0));
     BB_TRY(make_plan(options, experiments, 0, options->operand_count, jobs, folder));
     BB_TRY(bb_sweep_plan_open(experiments, folder, &plan));
+    BB_TRY(check_within(options, plan));
     BB_TRY(run_all(options, plan));
     BB_TRY(collect(options, plan, output));
 done:
@@ -433,6 +445,7 @@ static bb_status act(const verb *row, const bb_options *options,
         options->operand_count == 2 || (options->operand_count > 2 && row->takes_options);
     BB_REQUIRE(fits, BB_INVALID, "usage: bitbudget sweep %s DIR %s", row->name, row->usage);
     BB_TRY(bb_sweep_plan_open(experiments, options->operands[1], &plan));
+    BB_TRY(check_within(options, plan));
     BB_TRY(row->act(options, plan));
 done:
     bb_sweep_plan_destroy(&plan);

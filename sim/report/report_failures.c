@@ -110,7 +110,10 @@ bb_status bb_report_page_failures(const bb_report_page *made, bb_text *out)
         BB_TRY(list_run_failures(made, &count, out));
     }
     BB_TRY(count > 0 ? bb_html_close_table(out)
-                     : bb_html_add_paragraph("Every pipeline finished.", out));
+                     : bb_html_add_paragraph(made->is_sweep ? "Every pipeline finished at every "
+                                                              "point that has results."
+                                                            : "Every pipeline finished.",
+                                             out));
 done:
     return status;
 }

@@ -305,11 +305,11 @@ done:
     return status;
 }
 
-bb_status bb_sweep_describe(const bb_sweep *sweep, bb_index point, bb_text *out)
+static bb_status describe_axes(const bb_sweep *sweep, bb_index point, bb_index count, bb_text *out)
 {
     bb_status status = BB_OK;
     const char *between = "";
-    for (bb_index a = 0; a < sweep->axes.count; ++a) {
+    for (bb_index a = 0; a < count; ++a) {
         const bb_sweep_axis *axis = &sweep->axes.axes[a];
         const bb_index value = bb_sweep_coordinate(sweep, point, a);
         for (bb_index k = 0; k < axis->key_count; ++k) {
@@ -320,4 +320,14 @@ bb_status bb_sweep_describe(const bb_sweep *sweep, bb_index point, bb_text *out)
     }
 done:
     return status;
+}
+
+bb_status bb_sweep_describe(const bb_sweep *sweep, bb_index point, bb_text *out)
+{
+    return describe_axes(sweep, point, sweep->axes.count, out);
+}
+
+bb_status bb_sweep_describe_conditions(const bb_sweep *sweep, bb_index point, bb_text *out)
+{
+    return describe_axes(sweep, point, sweep->axes.count - 1, out);
 }

@@ -61,6 +61,14 @@ static bb_status answer_group(const bb_collection *collection, bb_search_group c
     bb_index run = 0;
     bb_search_step found;
     const bb_index best = bb_search_steps_best(collection, conditions, &found, &run);
+    if (bb_search_group_count(sweep) > 1) {
+        BB_TRY(bb_sweep_describe_conditions(sweep, conditions.first * steps, out));
+        BB_TRY(bb_text_add(out, ": "));
+    }
+    if (run == 0) {
+        BB_TRY(bb_text_add(out, "not run"));
+        goto done;
+    }
     if (best < 0) {
         BB_TRY(bb_text_add(out, "%s: none of %td steps keeps %s of at most %g", key, run,
                            sweep->experiment->price_name, limit));

@@ -168,6 +168,22 @@ static bb_index count_open(const bb_sweep_plan *plan, const bb_sweep_progress *p
     return open;
 }
 
+bb_status bb_sweep_search_open(const bb_sweep_plan *plan, bb_index *open)
+{
+    bb_status status = BB_OK;
+    bb_sweep_progress progress = {0};
+    bool *wanted = NULL;
+    bb_index generation = 0;
+    BB_TRY(BB_ZEROED(plan->sweep->point_count, &wanted));
+    BB_TRY(bb_sweep_search_wanted(plan, wanted, &generation));
+    BB_TRY(bb_sweep_progress_read(plan, &progress));
+    *open = count_open(plan, &progress, wanted);
+done:
+    bb_sweep_progress_release(&progress);
+    BB_RELEASE(&wanted);
+    return status;
+}
+
 bb_status bb_sweep_search_next(const bb_sweep_plan *plan, bb_index *open, bool *advanced,
                                bool *finished)
 {

@@ -27,6 +27,9 @@ BB_CHECKED bb_status bb_sweep_search_wanted(const bb_sweep_plan *plan, bool *wan
 BB_CHECKED bb_status bb_sweep_search_next(const bb_sweep_plan *plan, bb_index *open, bool *advanced,
                                           bool *finished);
 
+/// Points of the newest generation that are to do; nothing is written. Errors: BB_IO, BB_MEMORY.
+BB_CHECKED bb_status bb_sweep_search_open(const bb_sweep_plan *plan, bb_index *open);
+
 extern const bb_output_table bb_sweep_search_outputs;
 
 /// Adds the group /search, a row a group of conditions. Errors: BB_MEMORY.

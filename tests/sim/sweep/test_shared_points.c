@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the points of a shard share, through the program as a user runs it.
+// What the points of a shard share, and what is kept of them, through the program as a user runs
+// it.
 #include "tests/check.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/program.h"
 
 #include <stdlib.h>
+
+static void write_plan(const char *study, const char *sweep)
+{
+    FILE *file = fopen("plan.yaml", "w");
+    assert_non_null(file);
+    assert_true(fprintf(file, "base: %s/tests/configs/small/%s\nsweep: %s\n", BB_SOURCE_DIR, study,
+                        sweep) > 0);
+    assert_int_equal(fclose(file), 0);
+}
 
 // The reference of the second point is that of the first, its time too: a shard keeps it.
 static void a_shard_keeps_what_its_points_share(void **state)
@@ -15,11 +25,7 @@ static void a_shard_keeps_what_its_points_share(void **state)
     static char lines[1 << 17];
     char times[2][40] = {"", "-"};
     assert_int_equal(fixture_enter(), 0);
-    FILE *file = fopen("plan.yaml", "w");
-    assert_non_null(file);
-    assert_true(fprintf(file, "base: %s\nsweep: {axes: {pipelines.hp3.policy.width: [1, 3]}}\n",
-                        BB_SOURCE_DIR "/tests/configs/small/ao.yaml") > 0);
-    assert_int_equal(fclose(file), 0);
+    write_plan("ao.yaml", "{axes: {pipelines.hp3.policy.width: [1, 3]}}");
     program_call((const char *const[PROGRAM_ARGUMENTS]){"sweep", "plan", "plan.yaml", "kept"},
                  &run);
     program_expect(&run, 0, "2 points");
@@ -27,7 +33,7 @@ static void a_shard_keeps_what_its_points_share(void **state)
                  &run);
     program_expect(&run, 0, "2 points done");
     assert_int_equal(system("cat kept/shards/*.jsonl > lines"), 0);
-    file = fopen("lines", "r");
+    FILE *file = fopen("lines", "r");
     assert_non_null(file);
     lines[fread(lines, 1, sizeof lines - 1, file)] = '\0';
     assert_int_equal(fclose(file), 0);
@@ -42,10 +48,26 @@ static void a_shard_keeps_what_its_points_share(void **state)
     assert_int_equal(fixture_leave(), 0);
 }
 
+// Their axis is called as the number of a sweep's point once was.
+static void what_stands_over_points_of_the_wafer_is_kept(void **state)
+{
+    (void)state;
+    static program_run run;
+    assert_int_equal(fixture_enter(), 0);
+    write_plan("wafer.yaml", "{axes: {scan.dose_mj_per_cm2: [20, 30]}, keep: [displacement_nm]}");
+    program_call((const char *const[PROGRAM_ARGUMENTS]){"sweep", "plan.yaml", "-o", "all.h5"},
+                 &run);
+    program_expect(&run, 0, "results: all.h5");
+    program_call((const char *const[PROGRAM_ARGUMENTS]){"show", "all.h5"}, &run);
+    program_expect(&run, 0, "failed");
+    assert_int_equal(fixture_leave(), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_shard_keeps_what_its_points_share),
+        cmocka_unit_test(what_stands_over_points_of_the_wafer_is_kept),
     };
     return cmocka_run_group_tests_name("shared points", tests, NULL, NULL);
 }
