@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What the checks of the manual must see, and what they must let pass."""
+import json
 import pathlib
+import re
 import sys
 import tempfile
 
 import console
 import links
 import pictures
+
+SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 
 SAME = [
     ("sp  ok  1.193e-10  4.337", "sp ok 4.1e-10 4.337"),  # roundings
@@ -95,8 +99,24 @@ def check_pictures():
         check(pictures.same_picture(kept, kept.replace(old, new, 1)), f"a picture with {new} for {old}")
 
 
+def check_chapters():
+    parts = json.loads((SOURCE / "packaging/manual/chapters.json").read_text(encoding="utf-8"))
+    chapters = [chapter["source"] for part in parts for chapter in part["chapters"]]
+    for page in sorted(SOURCE.glob("docs/**/*.md")):
+        name = str(page.relative_to(SOURCE))
+        check(chapters.count(name) == 1, f"{name} is a chapter of the manual")
+    text = (SOURCE / "docs/manual/plots.md").read_text(encoding="utf-8")
+    gallery = (SOURCE / "docs/manual/gallery.md").read_text(encoding="utf-8")
+    kinds = [row for table in text.split("| kind |")[1:]
+             for row in re.findall(r"^\| `(\S+)` \|", table.partition("\n\n")[0], re.M)]
+    check(len(kinds) > 10, f"kinds of pictures in plots.md: {kinds}")
+    for kind in kinds:
+        check(f"--kind {kind} " in gallery, f"a picture of kind {kind} is in the gallery")
+
+
 def main():
     check_lines()
+    check_chapters()
     check_pictures()
     check(holds(PAGE), "the page holds")
     check(not holds(PAGE.replace("\nc\n```", "\nd\n```")), "a page that shows what is not printed")
