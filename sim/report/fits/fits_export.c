@@ -6,6 +6,7 @@
 #include "sim/dump.h"
 #include "sim/hdf5_library.h"
 #include "sim/input/matrix_file.h"
+#include "sim/output/grid.h"
 #include "sim/report/fits/fits_header.h"
 
 #include <hdf5.h>
@@ -96,12 +97,9 @@ done:
     return status;
 }
 
-// Parts and pipelines that were named.
-static bb_status check_names(const bb_fits_export *wanted)
+static bb_status check_parts(const bb_fits_export *wanted)
 {
     bb_status status = BB_OK;
-    const bb_dataset *pipelines = find_pipelines(wanted);
-    bool any = wanted->pipelines == NULL;
     for (const char *item = wanted->parts; item != NULL;) {
         const size_t length = strcspn(item, ",");
         char name[8];
@@ -113,11 +111,6 @@ static bb_status check_names(const bb_fits_export *wanted)
                    "--parts %s: studies of this experiment have no %s", wanted->parts, name);
         item = item[length] == ',' ? item + length + 1 : NULL;
     }
-    for (bb_index p = 0; p < pipelines->count; ++p) {
-        any = any || is_chosen(wanted, pipelines->texts[p]);
-    }
-    BB_REQUIRE(any, BB_INVALID, "--pipeline %s: '%s' has none of that name", wanted->pipelines,
-               wanted->file);
 done:
     return status;
 }
@@ -147,7 +140,11 @@ bb_status bb_fits_export_check(const bb_fits_export *wanted)
                    (has_images(wanted) || is_offered(wanted, "R")),
                BB_INVALID, "'%s' is of %s, which has no reconstructor, image or pupil to export",
                wanted->file, experiment);
-    BB_TRY(check_names(wanted));
+    BB_TRY(check_parts(wanted));
+    if (wanted->pipelines != NULL) {
+        const bb_grid_source source = {.results = wanted->results};
+        BB_TRY(bb_grid_check_names(wanted->pipelines, &source, 1));
+    }
     BB_REQUIRE(bb_results_find(wanted->results, "study/pipeline") != NULL, BB_INVALID,
                "'%s' has no /study: an older bitbudget wrote it; 'bitbudget rerun' makes it anew",
                wanted->file);
@@ -166,6 +163,22 @@ bb_status bb_fits_export_check(const bb_fits_export *wanted)
         BB_TRY(has_operator(wanted, "pupil", &is_there));
         BB_TRY(is_there ? BB_OK : refuse_missing(wanted, "pupil"));
     }
+done:
+    return status;
+}
+
+// A part that the file does not have: so it is of a pipeline that failed, and a fault of one that
+// did not.
+static bb_status pass_over(const bb_fits_export *wanted, const char *part, bb_index pipeline)
+{
+    bb_status status = BB_OK;
+    const char *name = find_pipelines(wanted)->texts[pipeline];
+    BB_REQUIRE(!has_finished(wanted, pipeline), BB_INVALID,
+               "'%s' has no %s, yet its pipeline %s is ok: another program changed the file; "
+               "'bitbudget rerun' makes it anew",
+               wanted->file, part, name);
+    bb_log_info("no %s: pipeline %s, %s", part, name,
+                bb_fits_header_text(wanted, "results/status", pipeline));
 done:
     return status;
 }
@@ -232,8 +245,7 @@ static bb_status write_reconstructor(bb_fits_writer *writer, const bb_fits_expor
     (void)snprintf(name, sizeof name, "R_%td_%td", pipeline, target);
     BB_TRY(has_operator(wanted, name, &is_there));
     if (!is_there) {
-        bb_log_info("no %s: pipeline %s, %s", name, find_pipelines(wanted)->texts[pipeline],
-                    bb_fits_header_text(wanted, "results/status", pipeline));
+        BB_TRY(pass_over(wanted, name, pipeline));
         goto done;
     }
     BB_TRY(open_operator(wanted, name, &matrix));
@@ -311,8 +323,14 @@ done:
 typedef struct picture {
     const double *pixels; // [rows][columns]
     bb_index rows, columns, pipeline, target, wavelength;
-    double step_mas, origin; // of a pixel; the one on the axis, from 1
+    double step_mas; // of a pixel
 } picture;
+
+// The pixel on the axis, from 1, of an even edge.
+static double middle_of(bb_index edge)
+{
+    return 0.5 * (double)edge + 1.0;
+}
 
 static bb_status write_picture(bb_fits_writer *writer, const bb_fits_export *wanted,
                                const picture *image)
@@ -328,16 +346,15 @@ static bb_status write_picture(bb_fits_writer *writer, const bb_fits_export *wan
     (void)snprintf(name, sizeof name, "PSF_%td_%td_%td", image->pipeline, image->target,
                    image->wavelength);
     if (isnan(image->pixels[0])) {
-        bb_log_info("no %s: pipeline %s, %s", name, find_pipelines(wanted)->texts[image->pipeline],
-                    bb_fits_header_text(wanted, "results/status", image->pipeline));
+        BB_TRY(pass_over(wanted, name, image->pipeline));
         goto done;
     }
     BB_TRY(bb_fits_writer_image(writer, name, image->rows, image->columns));
     BB_TRY(bb_fits_writer_words(writer, "64-bit IEEE floats: long-exposure point spread, 1 at the "
                                         "diffraction-limited peak. Axis 1, the fastest, is x."));
     BB_TRY(bb_fits_writer_text(writer, "BUNIT", "", "1 is the diffraction-limited peak"));
-    BB_TRY(bb_fits_header_coordinate(writer, 1, image->origin, image->step_mas, "mas"));
-    BB_TRY(bb_fits_header_coordinate(writer, 2, image->origin, image->step_mas, "mas"));
+    BB_TRY(bb_fits_header_coordinate(writer, 1, middle_of(image->columns), image->step_mas, "mas"));
+    BB_TRY(bb_fits_header_coordinate(writer, 2, middle_of(image->rows), image->step_mas, "mas"));
     BB_TRY(bb_fits_writer_number(
         writer, "WAVELEN", bb_fits_header_number(wanted, "results/wavelength", image->wavelength),
         "[um] wavelength"));
@@ -366,15 +383,15 @@ static bb_status write_first_picture(bb_fits_writer *writer, const bb_fits_expor
                    pipeline < images->shape[0] && offsets != NULL && !offsets->is_text &&
                    offsets->count > 1,
                BB_IO, "'%s': /results/psf is not as bitbudget writes it", wanted->file);
-    const double step = offsets->numbers[1] - offsets->numbers[0];
+    // The difference of two offsets would have their roundoff.
+    const double step = -offsets->numbers[0] / (0.5 * (double)offsets->count);
     const bb_index pixels = images->shape[1] * images->shape[2];
     BB_TRY(write_picture(writer, wanted,
                          &(picture){.pixels = images->numbers + pipeline * pixels,
                                     .rows = images->shape[1],
                                     .columns = images->shape[2],
                                     .pipeline = pipeline,
-                                    .step_mas = step,
-                                    .origin = 1.0 - offsets->numbers[0] / step}));
+                                    .step_mas = step}));
 done:
     return status;
 }
@@ -400,8 +417,7 @@ static bb_status write_target_pictures(bb_fits_writer *writer, const bb_fits_exp
                                .target = target,
                                .wavelength = w,
                                .step_mas = bb_fits_header_number(wanted, "results/psf_pixel_mas",
-                                                                 target * wavelengths + w),
-                               .origin = 1.0 - bb_fits_header_number(wanted, "results/pixel_x", 0)};
+                                                                 target * wavelengths + w)};
         BB_TRY(write_picture(writer, wanted, &image));
     }
 done:

@@ -2,6 +2,7 @@
 #include "sim/report/fits/fits_header.h"
 
 #include "build_info.h"
+#include "core/memory.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -91,7 +92,7 @@ bb_status bb_fits_header_pipeline(bb_fits_writer *writer, const bb_fits_export *
     bb_status status = BB_OK;
     static const char prefix[] = "pipeline_";
     static const keyword tile = {"TILE", "study/solver_tile", "rows and columns of a tile", true};
-    char words[WORDS_BYTES];
+    char *words = NULL;
     const char *arithmetic = bb_fits_header_text(wanted, "study/pipeline_arithmetic", pipeline);
     const char *policy = bb_fits_header_text(wanted, "study/pipeline_policy_kind", pipeline);
     BB_TRY(bb_fits_writer_text(writer, "PIPELINE",
@@ -111,15 +112,17 @@ bb_status bb_fits_header_pipeline(bb_fits_writer *writer, const bb_fits_export *
             continue;
         }
         const char *name = key->name + sizeof prefix - 1;
+        BB_RELEASE(&words);
         if (key->is_text && key->texts[pipeline][0] != '\0') {
-            (void)snprintf(words, sizeof words, "  %s = %s", name, key->texts[pipeline]);
+            BB_TRY(bb_memory_printf(&words, "  %s = %s", name, key->texts[pipeline]));
             BB_TRY(bb_fits_writer_words(writer, words));
         } else if (!key->is_text && !isnan(key->numbers[pipeline])) {
-            (void)snprintf(words, sizeof words, "  %s = %.15g", name, key->numbers[pipeline]);
+            BB_TRY(bb_memory_printf(&words, "  %s = %.15g", name, key->numbers[pipeline]));
             BB_TRY(bb_fits_writer_words(writer, words));
         }
     }
 done:
+    BB_RELEASE(&words);
     return status;
 }
 

@@ -93,14 +93,7 @@ bb_status bb_fits_writer_words(bb_fits_writer *writer, const char *words)
 #include <stdint.h>
 #include <stdio.h>
 
-enum {
-    BLOCK_BYTES = 2880,
-    CARD_BYTES = 80,
-    COMMENT_BYTES = 70,
-    PANEL_BYTES = 1 << 24,
-    TEXT_BYTES = 256,
-    AXES = 2
-};
+enum { BLOCK_BYTES = 2880, CARD_BYTES = 80, COMMENT_BYTES = 70, PANEL_BYTES = 1 << 24, AXES = 2 };
 
 struct bb_fits_writer {
     fitsfile *file;
@@ -285,29 +278,37 @@ done:
     return status;
 }
 
-// What a header takes: ASCII from space to ~.
-static void hold_to_ascii(const char *text, char out[TEXT_BYTES])
+// What a header takes: ASCII from space to ~. Of a character beyond, the first byte becomes `?` and
+// those that go on with it, 10xxxxxx in UTF-8, nothing. Owner of `*out`: the caller.
+static bb_status hold_to_ascii(const char *text, char **out)
 {
+    bb_status status = BB_OK;
     size_t length = 0;
-    memset(out, 0, TEXT_BYTES);
-    for (; text[length] != '\0' && length + 1 < TEXT_BYTES; ++length) {
-        const unsigned char c = (unsigned char)text[length];
-        out[length] = '?';
-        if (c >= ' ' && c <= '~') {
-            out[length] = (char)c;
+    BB_TRY(bb_memory_text(text, out));
+    for (const char *rest = text; *rest != '\0'; ++rest) {
+        const unsigned char c = (unsigned char)*rest;
+        if ((c & 0xC0) != 0x80) {
+            (*out)[length++] = c >= ' ' && c <= '~' ? *rest : '?';
         }
     }
+    (*out)[length] = '\0';
+done:
+    return status;
 }
 
 bb_status bb_fits_writer_text(bb_fits_writer *writer, const char *keyword, const char *value,
                               const char *comment)
 {
+    bb_status status = BB_OK;
     int code = 0;
-    char text[TEXT_BYTES];
-    hold_to_ascii(value, text);
+    char *text = NULL;
+    BB_TRY(hold_to_ascii(value, &text));
     // Texts over 68 characters go on in cards CONTINUE, which standard 4.0 has.
     (void)fits_update_key_longstr(writer->file, keyword, text, comment, &code);
-    return hold(code, writer, keyword);
+    BB_TRY(hold(code, writer, keyword));
+done:
+    BB_RELEASE(&text);
+    return status;
 }
 
 bb_status bb_fits_writer_number(bb_fits_writer *writer, const char *keyword, double value,
@@ -331,10 +332,11 @@ bb_status bb_fits_writer_integer(bb_fits_writer *writer, const char *keyword, bb
 
 bb_status bb_fits_writer_words(bb_fits_writer *writer, const char *words)
 {
+    bb_status status = BB_OK;
     int code = 0;
-    char text[TEXT_BYTES];
+    char *text = NULL;
     char line[COMMENT_BYTES + 1];
-    hold_to_ascii(words, text);
+    BB_TRY(hold_to_ascii(words, &text));
     for (const char *rest = text; *rest != '\0' && code == 0;) {
         size_t length = strlen(rest);
         if (length > COMMENT_BYTES) {
@@ -349,7 +351,10 @@ bb_status bb_fits_writer_words(bb_fits_writer *writer, const char *words)
         rest += length;
         rest += *rest == ' ';
     }
-    return hold(code, writer, "COMMENT");
+    BB_TRY(hold(code, writer, "COMMENT"));
+done:
+    BB_RELEASE(&text);
+    return status;
 }
 
 #endif

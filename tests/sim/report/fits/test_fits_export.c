@@ -97,15 +97,20 @@ static void pixels_come_back_to_the_bit(void **state)
                  psf->shape[3]);
 }
 
-static fitsfile *open_part(const char *part)
+static fitsfile *open_part_of(const char *path, const char *part)
 {
     fitsfile *file = NULL;
     int code = 0;
-    assert_int_equal(fits_open_diskfile(&file, "full.fits", READONLY, &code), 0);
+    assert_int_equal(fits_open_diskfile(&file, path, READONLY, &code), 0);
     char name[32];
     (void)snprintf(name, sizeof name, "%s", part);
     assert_int_equal(fits_movnam_hdu(file, ANY_HDU, name, 0, &code), 0);
     return file;
+}
+
+static fitsfile *open_part(const char *part)
+{
+    return open_part_of("full.fits", part);
 }
 
 static void close_part(fitsfile *file)
@@ -147,7 +152,7 @@ static void reconstructors_say_what_they_are(void **state)
     check_text(file, "PIPELINE", "sp");
     check_text(file, "ARITH", "sp");
     check_text(file, "SLPORDER", "X THEN Y");
-    check_text(file, "TITLE", "50 % of ??toiles"); // headers are ASCII
+    check_text(file, "TITLE", "50 % of ?toiles"); // headers are ASCII
     check_text(file, "GSKIND0", "lgs");
     check_text(file, "DIGEST", bb_results_note_text(results, "", "reproducible_digest"));
     check_text(file, "VERSION", bb_results_note_text(results, "provenance", "version"));
@@ -292,6 +297,32 @@ static void what_failed_is_not_there(void **state)
     assert_true(is_absent("x.fits"));
 }
 
+// A title of 320 bytes is whole; images of a study without `images: all` have the scale of all.
+static void bare_files_have_whole_headers(void **state)
+{
+    (void)state;
+    char title[321];
+    char argument[sizeof title + 8];
+    char *found = NULL;
+    int code = 0;
+    for (size_t i = 0; i + 1 < sizeof title; ++i) {
+        title[i] = (char)(i % 16 == 15 ? ' ' : 'a' + i % 26);
+    }
+    title[sizeof title - 2] = 'z';
+    title[sizeof title - 1] = '\0';
+    (void)snprintf(argument, sizeof argument, "title=%s", title);
+    CALL("run", CONFIG_AO_SMALL, "-q", "-o", "long.h5", argument);
+    program_expect(&run, 0, "results: long.h5");
+    CALL("export", "long.h5", "-o", "long.fits", "--parts", "psf");
+    program_expect(&run, 0, "export: long.fits");
+    fitsfile *file = open_part_of("long.fits", "PSF_2_0_0");
+    assert_int_equal(fits_read_key_longstr(file, "TITLE", &found, NULL, &code), 0);
+    assert_string_equal(found, title);
+    assert_int_equal(fits_free_memory(found, &code), 0);
+    assert_true(number_of(file, "CRPIX1") == 65.0 && number_of(file, "CRPIX2") == 65.0);
+    close_part(file);
+}
+
 static void what_is_missing_is_told_with_its_remedy(void **state)
 {
     (void)state;
@@ -363,6 +394,21 @@ static void foreign_groups_are_not_trusted(void **state)
     close_part(file);
 }
 
+// What lacks of a pipeline that did not fail is a fault, and no file is left.
+static void pipelines_that_finished_have_all_parts(void **state)
+{
+    (void)state;
+    assert_int_equal(system("cp full.h5 less.h5"), 0);
+    const hid_t file = H5Fopen("less.h5", H5F_ACC_RDWR, H5P_DEFAULT);
+    assert_true(H5Ldelete(file, "operators/R_2_1", H5P_DEFAULT) >= 0);
+    assert_true(H5Fclose(file) >= 0);
+    CALL("export", "less.h5", "-o", "less.fits");
+    program_expect(&run, 2, "'less.h5' has no R_2_1, yet its pipeline sp is ok");
+    assert_true(is_absent("less.fits"));
+    CALL("export", "less.h5", "-o", "less.fits", "--parts", "psf");
+    program_expect(&run, 0, "export: less.fits");
+}
+
 static void mistakes_are_refused(void **state)
 {
     (void)state;
@@ -377,7 +423,9 @@ static void mistakes_are_refused(void **state)
     CALL("export", "full.h5", "-o", "x.fits", "--parts", "R,psff");
     program_expect(&run, 2, "--parts R,psff: 'psff', expected of R,psf,pupil");
     CALL("export", "full.h5", "-o", "x.fits", "--pipeline", "hp7");
-    program_expect(&run, 2, "--pipeline hp7: 'full.h5' has none of that name");
+    program_expect(&run, 2, "no pipeline 'hp7' (did you mean hp2?)");
+    CALL("export", "full.h5", "-o", "x.fits", "--pipeline", "sp,nosuch");
+    program_expect(&run, 2, "--pipeline nosuch: no pipeline 'nosuch'");
     CALL("export", "none.h5", "-o", "x.fits");
     program_expect(&run, 3, "cannot export 'none.h5'");
     CALL("export", "full.fits", "-o", "full.fits", "--force");
@@ -403,9 +451,11 @@ int main(void)
         cmocka_unit_test(a_study_takes_a_part_as_its_matrix),
         cmocka_unit_test(parts_and_pipelines_are_chosen),
         cmocka_unit_test(what_failed_is_not_there),
+        cmocka_unit_test(bare_files_have_whole_headers),
         cmocka_unit_test(what_is_missing_is_told_with_its_remedy),
         cmocka_unit_test(other_experiments_have_what_they_have),
         cmocka_unit_test(foreign_groups_are_not_trusted),
+        cmocka_unit_test(pipelines_that_finished_have_all_parts),
         cmocka_unit_test(mistakes_are_refused),
     };
     return cmocka_run_group_tests(tests, make_files, drop_files);
