@@ -24,7 +24,6 @@ static void a_shard_keeps_what_its_points_share(void **state)
     static program_run run;
     static char lines[1 << 17];
     char times[2][40] = {"", "-"};
-    assert_int_equal(fixture_enter(), 0);
     write_plan("ao.yaml", "{axes: {pipelines.hp3.policy.width: [1, 3]}}");
     program_call((const char *const[PROGRAM_ARGUMENTS]){"sweep", "plan", "plan.yaml", "kept"},
                  &run);
@@ -45,7 +44,6 @@ static void a_shard_keeps_what_its_points_share(void **state)
         (void)snprintf(times[point], sizeof times[point], "%.*s", (int)strcspn(place, ","), place);
     }
     assert_string_equal(times[0], times[1]);
-    assert_int_equal(fixture_leave(), 0);
 }
 
 // Their axis is called as the number of a sweep's point once was.
@@ -53,14 +51,24 @@ static void what_stands_over_points_of_the_wafer_is_kept(void **state)
 {
     (void)state;
     static program_run run;
-    assert_int_equal(fixture_enter(), 0);
     write_plan("wafer.yaml", "{axes: {scan.dose_mj_per_cm2: [20, 30]}, keep: [displacement_nm]}");
     program_call((const char *const[PROGRAM_ARGUMENTS]){"sweep", "plan.yaml", "-o", "all.h5"},
                  &run);
     program_expect(&run, 0, "results: all.h5");
     program_call((const char *const[PROGRAM_ARGUMENTS]){"show", "all.h5"}, &run);
     program_expect(&run, 0, "failed");
-    assert_int_equal(fixture_leave(), 0);
+}
+
+static int enter(void **state)
+{
+    (void)state;
+    return fixture_enter();
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    return fixture_leave();
 }
 
 int main(void)
@@ -69,5 +77,5 @@ int main(void)
         cmocka_unit_test(a_shard_keeps_what_its_points_share),
         cmocka_unit_test(what_stands_over_points_of_the_wafer_is_kept),
     };
-    return cmocka_run_group_tests_name("shared points", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("shared points", tests, enter, leave);
 }
