@@ -49,7 +49,8 @@ static inline bb_status sweep_fixture_fill(bb_results *results)
     BB_TRY(bb_results_note(results, "r0_m", "key", "atmosphere.r0_m"));
     BB_TRY(
         bb_results_note(results, "width", "key", "pipelines." SWEEP_FIXTURE_NAME ".policy.width"));
-    BB_TRY(bb_results_values(results, "results/point_number", "1", "number", "r0_m, width", points));
+    BB_TRY(
+        bb_results_values(results, "results/point_number", "1", "number", "r0_m, width", points));
     BB_TRY(bb_results_texts(results, "results/point_status", "state", "r0_m, width", states));
     BB_TRY(bb_results_texts(results, "results/status", "outcome", "r0_m, width, pipeline", ends));
     BB_TRY(bb_results_values(results, "results/strehl_loss", "1", "price", "r0_m, width, pipeline",
