@@ -80,9 +80,9 @@ def check_links():
         (source / "docs").mkdir()
         (source / "docs/other.md").write_text("# A `b` heading, 2.1\n")
         (source / "README.md").write_text("[good](docs/other.md#a-b-heading-21) [bad](docs/none.md)\n"
-                                          "`[code](none)` [two\nlines](docs/other.md#none)\n")
+                                          "`[code](none)` [two\nlines](docs/other.md#none) [folder](docs)\n")
         faults, count = links.faults_of_source(source)
-        check(count == 3 and len(faults) == 2, f"two of three links lead nowhere: {faults}")
+        check(count == 4 and len(faults) == 3, f"three of four links lead nowhere: {faults}")
         (source / "a.html").write_text('<a href="b.html#here">x</a><a href="b.html#none">x</a>'
                                        '<a href="c.html">x</a><img src="https://a.b/c.png">')
         (source / "b.html").write_text('<h2 id="here">x</h2>')
