@@ -37,7 +37,7 @@ def main():
         name = table.pipeline.values[min(1, table.pipeline.size - 1)]
         shown = table[price].sel(pipeline=name).max(dim=swept[2:])
         print(f"{name}, rows {swept[0]}, columns {swept[1]}:")
-        print(np.array2string(shown.values, precision=3))
+        print(np.array2string(shown.values, formatter={"float": "{:.3g}".format}))
 
 
 if __name__ == "__main__":

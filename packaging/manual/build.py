@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Renders the manual: build.py SOURCE PROGRAM FOLDER [SCRATCH]
+"""Renders the manual: build.py SOURCE PROGRAM FOLDER
 
 The chapters of chapters.json become pages of HTML in FOLDER, by pandoc, which ask the network for
-nothing. What a page of `run` tells its reader to type is run in SCRATCH, and a picture that a
-command draws (`-o NAME.svg`) stands below it, once as drawn and once for phones. Keys and commands
-are printed by PROGRAM. A link that leads nowhere ends it with 1; without pandoc it says what to
-install.
+nothing. What a page of `run` tells its reader to type is run, and a picture that a command draws
+(`-o NAME.svg`) stands below it, once as drawn and once for phones. Keys and commands are printed by
+PROGRAM. A link that leads nowhere ends it with 1; without pandoc it says what to install.
+
+FOLDER is replaced once all of the manual is there: until then, and where something fails, it stays
+as it was. It may be absent, empty or a former manual.
 """
 import html
 import json
@@ -16,6 +18,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent.parent / "tests" / "manual"))
@@ -162,21 +165,47 @@ class Manual:
             f'{head}<main>{self.finish(chapter, main)}<p class="turn">{foot}', encoding="utf-8")
 
 
-def main():
-    source, program, folder = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
-    scratch = pathlib.Path(sys.argv[4] if len(sys.argv) > 4 else f"{folder}.scratch").resolve()
-    if shutil.which("pandoc") is None:
-        sys.exit("the manual is rendered by pandoc, which is not here; ./setup manual installs it")
-    os.environ.setdefault("BITBUDGET_SHARE", str(source))
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+def render_all(source, program, folder, scratch):
+    """Renders into a folder that is not there yet; says what is at fault."""
+    folder.mkdir()
     manual = Manual(source, str(program), folder, scratch)
     shutil.copy(HERE / "manual.css", folder)
     for chapter in manual.chapters:
         manual.render(chapter)
-    shutil.rmtree(scratch, ignore_errors=True)
-    faults = [f"{fault}: no such file" for fault in manual.missing] + links.faults_of_pages(folder)
-    print("\n".join(faults) or f"{len(manual.chapters)} chapters: {folder / 'index.html'}")
+    return [f"{fault}: no such file" for fault in manual.missing] + links.faults_of_pages(folder)
+
+
+def may_replace(folder):
+    """Whether nothing but a former manual would be lost."""
+    if not folder.exists():
+        return True
+    return folder.is_dir() and (all((folder / name).is_file() for name in ("index.html", "manual.css"))
+                                or not any(folder.iterdir()))
+
+
+def build(source, program, folder):
+    """Puts a manual without faults into the folder, all of it or nothing; returns the faults."""
+    if not may_replace(folder):
+        sys.exit(f"{folder} is neither empty nor a former manual: it is not replaced")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    # Beside the folder, as only within a file system a folder is renamed.
+    with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as scratch:
+        scratch = pathlib.Path(scratch)
+        faults = render_all(source, program, scratch / "manual", scratch / "run")
+        if not faults:
+            if folder.exists():
+                folder.rename(scratch / "former")
+            (scratch / "manual").rename(folder)
+    return faults
+
+
+def main():
+    source, program, folder = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
+    if shutil.which("pandoc") is None:
+        sys.exit("the manual is rendered by pandoc, which is not here; ./setup manual installs it")
+    os.environ.setdefault("BITBUDGET_SHARE", str(source))
+    faults = build(source, program, folder)
+    print("\n".join(faults) or f"the manual: {folder / 'index.html'}")
     return 1 if faults else 0
 
 

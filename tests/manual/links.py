@@ -57,6 +57,8 @@ def faults_of_source(source):
                 where = f"{page.relative_to(source)}:{text.count(chr(10), 0, link.start()) + 1}: {target}"
                 if not file.exists():
                     faults.append(f"{where}: no such file")
+                elif file.is_dir():
+                    faults.append(f"{where}: a folder, of which the rendered manual has no page")
                 elif anchor and anchor not in anchors_of(file.read_text(encoding="utf-8")):
                     faults.append(f"{where}: no such heading")
     return faults, count

@@ -12,6 +12,8 @@ import links
 import pictures
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(SOURCE / "packaging" / "manual"))
+import build  # noqa: E402
 
 SAME = [
     ("sp  ok  1.193e-10  4.337", "sp ok 4.1e-10 4.337"),  # roundings
@@ -80,9 +82,9 @@ def check_links():
         (source / "docs").mkdir()
         (source / "docs/other.md").write_text("# A `b` heading, 2.1\n")
         (source / "README.md").write_text("[good](docs/other.md#a-b-heading-21) [bad](docs/none.md)\n"
-                                          "`[code](none)` [two\nlines](docs/other.md#none)\n")
+                                          "`[code](none)` [two\nlines](docs/other.md#none) [folder](docs)\n")
         faults, count = links.faults_of_source(source)
-        check(count == 3 and len(faults) == 2, f"two of three links lead nowhere: {faults}")
+        check(count == 4 and len(faults) == 3, f"three of four links lead nowhere: {faults}")
         (source / "a.html").write_text('<a href="b.html#here">x</a><a href="b.html#none">x</a>'
                                        '<a href="c.html">x</a><img src="https://a.b/c.png">')
         (source / "b.html").write_text('<h2 id="here">x</h2>')
@@ -114,9 +116,43 @@ def check_chapters():
         check(f"--kind {kind} " in gallery, f"a picture of kind {kind} is in the gallery")
 
 
+def end_of_build(source, folder):
+    """How rendering a source that lacks its second chapter ends."""
+    try:
+        build.build(source, source / "program", folder)
+    except (FileNotFoundError, SystemExit) as error:
+        return type(error)
+    return None
+
+
+def check_build():
+    build.pandoc = lambda text, *words: '<main><p class="turn">'
+    with tempfile.TemporaryDirectory() as scratch:
+        source, folder = pathlib.Path(scratch) / "source", pathlib.Path(scratch) / "manual"
+        source.mkdir()
+        (source / "README.md").write_text("# Start here\n")
+        (source / "program").write_text("#!/bin/sh\necho bitbudget 0\n")
+        (source / "program").chmod(0o755)
+        check(end_of_build(source, folder) is FileNotFoundError, "it fails at the second chapter")
+        check(not folder.exists(), "no half a manual is left")
+        folder.mkdir()
+        check(build.may_replace(folder), "an empty folder is taken")
+        (folder / "index.html").write_text("of somebody's own")
+        check(not build.may_replace(folder), "a folder with other pages is no manual")
+        check(end_of_build(source, folder) is SystemExit, "and not replaced")
+        (folder / "manual.css").touch()
+        check(build.may_replace(folder), "a former manual is replaced")
+        check(not build.may_replace(folder / "manual.css"), "a file is not replaced")
+        check(end_of_build(source, folder) is FileNotFoundError, "it fails over a former manual")
+        check((folder / "index.html").read_text() == "of somebody's own", "a former one stays")
+        check(sorted(path.name for path in folder.parent.iterdir()) == ["manual", "source"],
+              "nothing is left beside it")
+
+
 def main():
     check_lines()
     check_chapters()
+    check_build()
     check_pictures()
     check(holds(PAGE), "the page holds")
     check(not holds(PAGE.replace("\nc\n```", "\nd\n```")), "a page that shows what is not printed")
