@@ -44,7 +44,6 @@ static bb_status read_machines(const bb_options *options, const char *name, bb_r
     BB_TRY(bb_results_create(out));
     BB_TRY(bb_provenance_begin(*out, NULL, &study, options->argument_count, options->arguments, 1));
     BB_TRY(bb_machine_table_read(path, *out));
-    BB_TRY(bb_provenance_end(*out));
 done:
     BB_RELEASE(&path);
     return status;
