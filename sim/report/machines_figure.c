@@ -234,4 +234,4 @@ const bb_plot_kind bb_plot_machines = {
     {"machines/machine", "machines/product_flops_per_s"},
     "a table of machines, as configs/machines.yaml",
     draw_machines,
-    false};
+    0};
