@@ -260,6 +260,27 @@ static void a_table_of_machines_gives_its_picture(void **state)
     program_expect(&ran, 2, "expected a file of 'bitbudget run'");
 }
 
+// By what it holds, under any name; a study is none.
+static void tables_of_machines_are_known_by_content(void **state)
+{
+    (void)state;
+    static const char table[] = BB_SOURCE_DIR "/configs/machines.yaml";
+    assert_int_equal(system("cp " BB_SOURCE_DIR "/configs/machines.yaml own.yml"), 0);
+    list_has("own.yml", "machines           rooflines");
+    program_call((const char *const[PROGRAM_ARGUMENTS]){"new", table, "copy.yaml"}, &ran);
+    program_expect(&ran, 2, "is a table of machines, no study");
+    assert_int_not_equal(access("copy.yaml", F_OK), 0);
+    program_call((const char *const[PROGRAM_ARGUMENTS]){"plot", "--list",
+                                                        BB_SOURCE_DIR
+                                                        "/tests/configs/small/ao.yaml"},
+                 &ran);
+    program_expect(&ran, 3, "not an HDF5 file");
+    assert_int_equal(system("printf 'title: t\\nmachines: [{name: a}]\\n' > bad.yaml"), 0);
+    program_call((const char *const[PROGRAM_ARGUMENTS]){"plot", "--list", "bad.yaml"}, &ran);
+    program_expect(&ran, 2, "cannot plot 'bad.yaml': bad.yaml:");
+    assert_null(strstr(ran.printed, "\n\n"));
+}
+
 static void bench_gives_a_roofline(void **state)
 {
     (void)state;
@@ -289,6 +310,7 @@ int main(void)
         cmocka_unit_test(latencies_stand_in_their_bins),
         cmocka_unit_test(bench_gives_a_roofline),
         cmocka_unit_test(a_table_of_machines_gives_its_picture),
+        cmocka_unit_test(tables_of_machines_are_known_by_content),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }
