@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pictures of a machine: latencies of a control loop, and the roofline of a bench.
+// Pictures of speed: latencies of a control loop, and the roofline of a bench.
 #include "core/memory.h"
 #include "sim/report/placement.h"
 #include "sim/report/plot.h"
