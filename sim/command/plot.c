@@ -28,40 +28,42 @@ typedef struct request {
     const bb_experiment_table *experiments;
 } request;
 
-static bool has_machines(const char *path)
-{
-    const char *dot = strrchr(path, '.');
-    return dot != NULL && strcmp(dot, ".yaml") == 0;
-}
-
-// A table of machines, by its path or, of one that is shipped, its name.
-static bb_status read_machines(const bb_options *options, const char *name, bb_results **out)
+static bb_status read_machines(const bb_options *options, const char *path, bb_results **out)
 {
     bb_status status = BB_OK;
     const bb_study study = {.experiment = "machines", .title = "", .device = BB_DEVICE_CPU};
-    char *path = NULL;
-    BB_TRY(bb_study_file_find(name, &path));
     BB_TRY(bb_results_create(out));
     BB_TRY(bb_provenance_begin(*out, NULL, &study, options->argument_count, options->arguments, 1));
     BB_TRY(bb_machine_table_read(path, *out));
-    BB_TRY(bb_provenance_end(*out));
 done:
-    BB_RELEASE(&path);
     return status;
+}
+
+// A file or a folder, or a table of machines that is shipped by its name.
+static bb_status find_source(const char *name, char **out)
+{
+    if (access(name, F_OK) == 0 || bb_study_file_find(name, out) != BB_OK) {
+        return bb_memory_text(name, out);
+    }
+    return BB_OK;
 }
 
 static bb_status read_source(const request *asked, bb_results **out)
 {
     bb_status status = BB_OK;
-    const char *path = asked->options->operands[0];
-    status = has_machines(path) ? read_machines(asked->options, path, out)
-                                : bb_source_read(asked->options, asked->experiments, path, out);
+    const char *name = asked->options->operands[0];
+    char *path = NULL;
+    BB_TRY(find_source(name, &path));
+    status = bb_study_file_has_machines(path)
+                 ? read_machines(asked->options, path, out)
+                 : bb_source_read(asked->options, asked->experiments, name, out);
     if (status != BB_OK) {
         bb_status_record record;
         bb_status_save(&record);
-        BB_FAIL(status, "cannot plot '%s': %s", path, record.message);
+        BB_FAIL(status, "cannot plot '%s': %s", name, record.message);
     }
 done:
+    BB_RELEASE(&path);
     return status;
 }
 

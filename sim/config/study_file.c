@@ -9,7 +9,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,7 @@
 #include <unistd.h>
 
 static const char ending[] = ".yaml";
-enum { ENDING = sizeof ending - 1, FOLDER_DEPTH = 4, NEAREST = 4 };
+enum { ENDING = sizeof ending - 1, FOLDER_DEPTH = 4, NEAREST = 4, HDF5_FIRST_BYTE = 0x89 };
 
 static bool has_ending(const char *name)
 {
@@ -163,14 +162,16 @@ done:
     return status;
 }
 
-// Whether a file is a table of machines, by a line that begins so: no study has that key.
-static bool has_machines(const char *path)
+bool bb_study_file_has_machines(const char *path)
 {
-    char line[256];
+    struct stat about;
+    char line[256] = "";
     bool found = false;
     bool begins = true; // a line, and not the rest of a long one
-    FILE *file = fopen(path, "re");
-    while (file != NULL && !found && fgets(line, sizeof line, file) != NULL) {
+    FILE *file = stat(path, &about) == 0 && S_ISREG(about.st_mode) ? fopen(path, "re") : NULL;
+    // A result file is gigabytes of anything: it ends the search with its first byte.
+    while (file != NULL && !found && fgets(line, sizeof line, file) != NULL &&
+           !(begins && (unsigned char)line[0] == HDF5_FIRST_BYTE)) {
         found = begins && strncmp(line, "machines:", strlen("machines:")) == 0;
         begins = strchr(line, '\n') != NULL;
     }
@@ -222,8 +223,8 @@ static bb_status list_folder(const char *root, const char *folder, int depth, bb
         const bool file = is_file(path);
         BB_TRY(bb_memory_printf(&name, "%s%s%s", folder, entry->d_name, file ? "" : "/"));
         status = !file ? (depth < FOLDER_DEPTH ? list_folder(root, name, depth + 1, out) : BB_OK)
-                 : has_ending(name) && !has_machines(path) ? add_name(name, out)
-                                                           : BB_OK;
+                 : has_ending(name) && !bb_study_file_has_machines(path) ? add_name(name, out)
+                                                                         : BB_OK;
         BB_RELEASE(&name);
         BB_TRY(status);
     }
@@ -354,6 +355,8 @@ bb_status bb_study_file_copy(const char *path, bb_text *out)
     bb_node *tree = NULL;
     char folder[PATH_MAX + 1];
     copying copy = {.folder = folder, .out = out};
+    BB_REQUIRE(!bb_study_file_has_machines(path), BB_INVALID,
+               "'%s' is a table of machines, no study: 'bitbudget plot' draws it", path);
     BB_TRY(read_text(path, &text));
     BB_REQUIRE(realpath(path, folder) != NULL, BB_IO, "cannot read '%s': %s", path,
                strerror(errno));

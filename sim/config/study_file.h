@@ -11,6 +11,8 @@
 
 #include "sim/text.h"
 
+#include <stdbool.h>
+
 /// The file of a study; "-" is standard input and stays. Errors: BB_IO with the nearest names,
 /// BB_MEMORY. Owner of `*out`: the caller.
 BB_CHECKED bb_status bb_study_file_find(const char *name, char **out);
@@ -25,9 +27,13 @@ typedef struct bb_study_names {
 BB_CHECKED bb_status bb_study_file_list(bb_study_names *out);
 void bb_study_names_release(bb_study_names *names);
 
+/// Whether a file is a table of machines (sim/report/machine_table.h), whatever its name: by a line
+/// that begins with the key `machines:`, which no study has. Of what is no file of text: false.
+bool bb_study_file_has_machines(const char *path);
+
 /// Appends the text of a study as it can stand in any folder: files that it names, its base and its
-/// tables, by their absolute paths; all else to the byte. Errors: BB_IO, BB_INVALID (no YAML),
-/// BB_MEMORY.
+/// tables, by their absolute paths; all else to the byte. Errors: BB_IO, BB_INVALID (no YAML; a
+/// table of machines), BB_MEMORY.
 BB_CHECKED bb_status bb_study_file_copy(const char *path, bb_text *out);
 
 #endif

@@ -15,8 +15,6 @@
 
 enum { MAXIMUM_ITEMS = 1 << 27, MAXIMUM_NAMES = 1000, TEXT_BYTES = 4096, NAME_BYTES = 128 };
 
-// What of a file is read.
-
 #define READ_TRY(call)                                                                             \
     BB_REQUIRE((call) >= 0, BB_IO, "cannot read: %s (%s)", bb_hdf5_library_error(), #call)
 

@@ -262,7 +262,7 @@ const bb_plot_kind bb_plot_psf = {
     {"results/pipeline", "results/psf", "results/psf_x", "results/psf_y"},
     "an ao file of 'bitbudget run'",
     draw_psf,
-    false};
+    0};
 
 // Format of the next higher level within an axis, -1 where there is none.
 static bb_index next_level(const double *levels, bb_index count, double above, double limit)
@@ -357,7 +357,7 @@ const bb_plot_kind bb_plot_spectrum = {
     {"spectrum/format", "spectrum/eigenvalue", "spectrum/roundoff_line"},
     "an ao or reconstructor file with 'solver: {spectrum: {matrix: true}}'",
     draw_spectrum,
-    false};
+    0};
 
 static bb_status draw_budget(const bb_plot_scene *scene, bb_figure *figure)
 {
@@ -427,4 +427,4 @@ const bb_plot_kind bb_plot_budget = {"budget",
                                      {"results/error_term", "results/error_budget_nm"},
                                      "an ao file of 'bitbudget run'",
                                      draw_budget,
-                                     false};
+                                     0};

@@ -56,4 +56,4 @@ const bb_plot_kind bb_plot_choices = {
     .needs = {"statistics/choice_pipeline", "statistics/operator_bytes"},
     .remedy = "a file of 'bitbudget sweep', or of 'sweep collect'",
     .draw = draw_choices,
-    .of_sweeps = true};
+    .traits = BB_PLOT_OF_SWEEPS};

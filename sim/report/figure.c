@@ -280,8 +280,10 @@ static bb_status write_foot(bb_figure *figure, const bb_results *results, const 
     const char *title = note_of(results, "", "title");
     const char *date = note_of(results, "provenance", "start_utc");
     title = title[0] == '\0' ? note_of(results, "", "experiment") : title;
-    (void)snprintf(source, sizeof source, "%s%s%.10s, results %.8s", note_of(results, "", "source"),
-                   date[0] == '\0' ? "" : ", ", date, note_of(results, "", "results_digest"));
+    const char *digest = note_of(results, "", "results_digest"); // a table has none
+    (void)snprintf(source, sizeof source, "%s%s%.10s%s%.8s", note_of(results, "", "source"),
+                   date[0] == '\0' ? "" : ", ", date, digest[0] == '\0' ? "" : ", results ",
+                   digest);
     const double room = figure->width_cm - 0.6 - bb_figure_text_cm(source, BB_FIGURE_SMALL_POINTS);
     BB_TRY(bb_figure_write(figure, figure->width_cm - 0.15, 0.5 * line + 0.05, source,
                            BB_FIGURE_SMALL_POINTS, "right textcolor '" BB_FIGURE_GREY "'"));

@@ -153,7 +153,7 @@ const bb_plot_kind bb_plot_heat = {"heat",
                                    {"temperature/x", "temperature/y", "view/wafer_radius_mm"},
                                    "a wafer file of 'bitbudget run --dump inputs' of this version",
                                    draw_heat,
-                                   false};
+                                   BB_PLOT_TAKES_STEP};
 
 // Probes of a file, as many as there are colours.
 typedef struct probes {
@@ -246,4 +246,4 @@ done:
 
 const bb_plot_kind bb_plot_probes = {"probes",          "temperatures of the probes over time",
                                      {"probes/time_s"}, "a wafer file of a study with 'probes'",
-                                     draw_probes,       false};
+                                     draw_probes,       0};

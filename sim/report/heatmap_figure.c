@@ -208,4 +208,4 @@ const bb_plot_kind bb_plot_heatmap = {
     .needs = {"results/point_number", "results/status", "statistics/choice_pipeline"},
     .remedy = BB_PLANE_REMEDY,
     .draw = draw_heatmap,
-    .of_sweeps = true};
+    .traits = BB_PLOT_OF_SWEEPS | BB_PLOT_TAKES_KEYS};

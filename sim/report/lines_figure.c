@@ -237,4 +237,4 @@ const bb_plot_kind bb_plot_lines = {
     .needs = {"results/point_number", "results/status", "statistics/choice_pipeline"},
     .remedy = BB_PLANE_REMEDY,
     .draw = draw_lines,
-    .of_sweeps = true};
+    .traits = BB_PLOT_OF_SWEEPS | BB_PLOT_TAKES_KEYS};

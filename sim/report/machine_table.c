@@ -128,7 +128,9 @@ bb_status bb_machine_table_read(const char *path, bb_results *results)
     if (tree != NULL && problems.count == 0) {
         BB_TRY(check(&found.machines, path, &problems));
     }
-    BB_REQUIRE(problems.count == 0, BB_INVALID, "%s", bb_text_string(&problems.lines));
+    // Without the end of the last line, which whatever prints it adds.
+    BB_REQUIRE(problems.count == 0, BB_INVALID, "%.*s", (int)problems.lines.length - 1,
+               bb_text_string(&problems.lines));
     machine *items = found.machines.items;
     for (bb_index m = 0; m < found.machines.count; ++m) {
         derive(&items[m]);

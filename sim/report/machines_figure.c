@@ -105,11 +105,12 @@ done:
 static bb_status write_note(const machines *found, bb_text *out)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_text_add(out, "Peaks and bandwidths that makers state, single precision; prices are "
-                            "dollars of their year, power is what a board or a processor is built "
-                            "for. Blue: processors, vermilion: GPUs, green: FPGAs."));
-    BB_TRY(add_absent(found, 1, " Without a price that can be cited: ", out));
-    BB_TRY(add_absent(found, 2, " Without a power: ", out));
+    BB_TRY(bb_text_add(out,
+                       "Peaks and bandwidths as the table states, single precision; prices are "
+                       "dollars of their year, power is what a board or a processor is built "
+                       "for. Blue: processors, vermilion: GPUs, green: FPGAs."));
+    BB_TRY(add_absent(found, 1, " Without a price in the table: ", out));
+    BB_TRY(add_absent(found, 2, " Without a power in the table: ", out));
 done:
     return status;
 }
@@ -233,4 +234,4 @@ const bb_plot_kind bb_plot_machines = {
     {"machines/machine", "machines/product_flops_per_s"},
     "a table of machines, as configs/machines.yaml",
     draw_machines,
-    false};
+    0};

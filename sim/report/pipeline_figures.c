@@ -64,7 +64,7 @@ const bb_plot_kind bb_plot_pareto = {
     {"results/pipeline", "results/status", "results/operator_bytes"},
     "a file of 'bitbudget run'",
     draw_pareto,
-    false};
+    0};
 
 static double bits_a_value(const bb_results *results, double bytes, bb_index p)
 {
@@ -177,7 +177,7 @@ const bb_plot_kind bb_plot_price_against_bits = {
     {"results/pipeline", "results/status", "results/compression_ratio"},
     "a file of 'bitbudget run'",
     draw_price_against_bits,
-    false};
+    0};
 
 // Prices of pipelines with draws, and the axes for them.
 typedef struct spread {
@@ -291,4 +291,4 @@ const bb_plot_kind bb_plot_draws = {
     {"results/pipeline", "results/draws", "results/price_std"},
     "a file of 'bitbudget run' of pipelines with draws above 1",
     draw_draws,
-    false};
+    0};

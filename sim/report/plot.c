@@ -31,6 +31,11 @@ bb_index bb_plot_kinds(const bb_plot_kind *const **out)
     return KINDS;
 }
 
+static bool is_of_sweeps(const bb_plot_kind *kind)
+{
+    return (kind->traits & BB_PLOT_OF_SWEEPS) != 0;
+}
+
 // A name may stand for a picture of a run and for one of a sweep: that of the latter where
 // `of_sweeps`, where there is one.
 static const bb_plot_kind *find_kind(const char *name, bool of_sweeps)
@@ -38,7 +43,7 @@ static const bb_plot_kind *find_kind(const char *name, bool of_sweeps)
     const bb_plot_kind *found = NULL;
     for (int k = 0; k < KINDS; ++k) {
         if (strcmp(kinds[k]->name, name) == 0 &&
-            (found == NULL || kinds[k]->of_sweeps == of_sweeps)) {
+            (found == NULL || is_of_sweeps(kinds[k]) == of_sweeps)) {
             found = kinds[k];
         }
     }
@@ -73,8 +78,8 @@ static bool holds_something(const bb_dataset *dataset)
 // What results lack for a kind, NULL for nothing.
 static const char *missing(const bb_plot_kind *kind, const bb_results *results)
 {
-    if (kind->of_sweeps != bb_swept_is(results)) {
-        return kind->of_sweeps ? "statistics" : "results over pipelines alone";
+    if (is_of_sweeps(kind) != bb_swept_is(results)) {
+        return is_of_sweeps(kind) ? "statistics" : "results over pipelines alone";
     }
     for (int n = 0; n < BB_PLOT_NEEDS && kind->needs[n] != NULL; ++n) {
         if (!holds_something(bb_results_find(results, kind->needs[n]))) {
@@ -82,6 +87,31 @@ static const char *missing(const bb_plot_kind *kind, const bb_results *results)
         }
     }
     return NULL;
+}
+
+// What a scene names that the kind has no use for.
+static bb_status check_scene(const bb_plot_kind *kind, const bb_plot_scene *scene)
+{
+    bb_status status = BB_OK;
+    const struct {
+        const char *option, *takers;
+        bool named;
+        unsigned trait;
+    } options[] = {
+        {"--x", "heatmap and lines", scene->x != NULL, BB_PLOT_TAKES_KEYS},
+        {"--y", "heatmap and lines", scene->y != NULL, BB_PLOT_TAKES_KEYS},
+        {"--pipeline", "heatmap and lines", scene->pipeline != NULL, BB_PLOT_TAKES_KEYS},
+        {"--value", "heatmap and lines", scene->value != NULL, BB_PLOT_TAKES_KEYS},
+        {"--exposure", "heat", scene->exposure != NULL, BB_PLOT_TAKES_STEP},
+        {"--step", "heat", scene->step > 0, BB_PLOT_TAKES_STEP},
+    };
+    for (size_t i = 0; i < sizeof options / sizeof *options; ++i) {
+        BB_REQUIRE(!options[i].named || (kind->traits & options[i].trait) != 0, BB_INVALID,
+                   "%s is of %s; '%s' has no use for it", options[i].option, options[i].takers,
+                   kind->name);
+    }
+done:
+    return status;
 }
 
 bb_status bb_plot_draw(const bb_plot_scene *scene, const char *kind, bb_figure *figure)
@@ -93,6 +123,7 @@ bb_status bb_plot_draw(const bb_plot_scene *scene, const char *kind, bb_figure *
     BB_REQUIRE(lack == NULL, BB_INVALID,
                "no picture '%s' of this file: it has no numbers in /%s, expected %s", kind, lack,
                row->remedy);
+    BB_TRY(check_scene(row, scene));
     BB_TRY(row->draw(scene, figure));
 done:
     return status;

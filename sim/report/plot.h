@@ -20,6 +20,12 @@ typedef struct bb_plot_scene {
 
 enum { BB_PLOT_NEEDS = 5, BB_PLOT_MOST_PANELS = 12 };
 
+enum bb_plot_trait {
+    BB_PLOT_OF_SWEEPS = 1,  ///< of a collection; else of a single run
+    BB_PLOT_TAKES_KEYS = 2, ///< x, y, pipeline and value of a scene
+    BB_PLOT_TAKES_STEP = 4  ///< exposure and step
+};
+
 typedef struct bb_plot_kind {
     const char *name;
     const char *shows;                ///< in a line
@@ -27,7 +33,7 @@ typedef struct bb_plot_kind {
     const char *remedy;               ///< what gives them
     /// Fills the figure, whose height may be NaN: then as the picture is best.
     bb_status (*draw)(const bb_plot_scene *scene, bb_figure *figure);
-    bool of_sweeps; ///< of a collection; else of a single run
+    unsigned traits; ///< of bb_plot_trait
 } bb_plot_kind;
 
 /// All kinds; returns how many.
@@ -37,8 +43,8 @@ bb_index bb_plot_kinds(const bb_plot_kind *const **out);
 /// last.
 bool bb_plot_gives(const bb_plot_scene *scene, int index, const char **name, const char **shows);
 
-/// Draws a kind. Errors: BB_INVALID (no such kind; the file lacks what it needs), BB_MEMORY, those
-/// of the kind.
+/// Draws a kind. Errors: BB_INVALID (no such kind; the file lacks what it needs; the scene names
+/// what the kind does not take), BB_MEMORY, those of the kind.
 BB_CHECKED bb_status bb_plot_draw(const bb_plot_scene *scene, const char *kind, bb_figure *figure);
 
 /// Finds out whether there is a kind of that name. Errors: BB_INVALID, with the nearest one.

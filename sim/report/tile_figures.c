@@ -189,4 +189,4 @@ const bb_plot_kind bb_plot_tiles = {
     {"results/pipeline", "tiles/variant", "tiles/tile_row"},
     "an ao or reconstructor file of this version with a policy that is not uniform",
     draw_tiles,
-    false};
+    0};

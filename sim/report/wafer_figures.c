@@ -285,7 +285,7 @@ const bb_plot_kind bb_plot_overlay = {
     {"view/point_mm", "view/raw_nm", "view/field_width_mm", "view/wafer_radius_mm"},
     "a wafer file of 'bitbudget run' of this version",
     draw_overlay,
-    false};
+    0};
 
 // The field of the largest displacement.
 static double worst_field(const view *wafer, const double *raw)
@@ -370,4 +370,4 @@ const bb_plot_kind bb_plot_field = {
     {"view/point_mm", "view/raw_nm", "view/field_width_mm", "view/wafer_radius_mm"},
     "a wafer file of 'bitbudget run' of this version",
     draw_field,
-    false};
+    0};

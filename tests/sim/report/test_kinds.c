@@ -64,6 +64,77 @@ static void has(const bb_text *text, const char *expected)
     }
 }
 
+static void run_ao(void)
+{
+    run((const char *const[PROGRAM_ARGUMENTS]){
+        "run", BB_SOURCE_DIR "/configs/ao/quick.yaml", "sensors.lenslets=6",
+        "solver.spectrum.matrix=true", "pipelines.4.draws=3", "solver.tile=32",
+        "pipelines.1.name=a'`touch pwned`{<b>}^_%", "-o", "ao.h5", "-q"});
+}
+
+// The brightest row of the reference's image, from its first pixel on.
+static void images_are_those_of_the_file(const bb_plot_scene *scene)
+{
+    bb_figure figure;
+    char line[128];
+    const bb_dataset *psf = bb_results_find(scene->results, "results/psf");
+    make(scene, "psf", &figure);
+    (void)snprintf(line, sizeof line, "# image 0\n# rows of y, columns of x\n%.4g %.4g ",
+                   psf->numbers[0], psf->numbers[1]);
+    has(&figure.data, line);
+    (void)snprintf(line, sizeof line, "# difference 1\n# rows of y, columns of x\n%.4g ",
+                   fabs(psf->numbers[psf->count / psf->shape[0]] - psf->numbers[0]));
+    has(&figure.data, line);
+    assert_null(strstr(figure.data.data, "# difference 0"));
+    bb_figure_release(&figure);
+}
+
+static void spectra_have_all_eigenvalues(const bb_plot_scene *scene)
+{
+    bb_figure figure;
+    char line[128];
+    const bb_dataset *values = bb_results_find(scene->results, "spectrum/eigenvalue");
+    make(scene, "spectrum", &figure);
+    (void)snprintf(line, sizeof line, "# eigenvalues\n# place, eigenvalue\n0 %.9g\n1 %.9g\n",
+                   values->numbers[0], values->numbers[1]);
+    has(&figure.data, line);
+    has(&figure.script, "'tf32, fp16'");
+    bb_figure_release(&figure);
+}
+
+// hp2-band-3: sp within three tiles of the diagonal, hp2 beyond, nothing above it.
+static void maps_have_the_variants_of_the_policy(const bb_plot_scene *scene)
+{
+    bb_figure figure;
+    const bb_dataset *map = bb_results_find(scene->results, "tiles/variant_6");
+    assert_non_null(map);
+    const bb_index tiles = map->shape[0];
+    const char *const *variants =
+        (const char *const *)bb_results_find(scene->results, "tiles/variant")->texts;
+    assert_true(tiles >= 5);
+    assert_string_equal(variants[(int)map->numbers[2 * tiles]], "sp");
+    assert_string_equal(variants[(int)map->numbers[3 * tiles]], "hp2");
+    assert_true(isnan(map->numbers[1]));
+    assert_null(bb_results_find(scene->results, "tiles/variant_1"));
+    make(scene, "tiles", &figure);
+    has(&figure.data, "# tiles 6\n# rows and columns of tiles, colour of the variant\n0 nan ");
+    has(&figure.data, "\n2 0 0 0 nan");
+    has(&figure.script, "0 '#440154', 1 '");
+    bb_figure_release(&figure);
+}
+
+static void budgets_stack_their_terms(const bb_plot_scene *scene)
+{
+    bb_figure figure;
+    char line[128];
+    const bb_dataset *budget = bb_results_find(scene->results, "results/error_budget_nm");
+    make(scene, "budget", &figure);
+    (void)snprintf(line, sizeof line, "-0.4000 %.4f %.9g 0\n", -0.4 + 0.92 * 0.4,
+                   budget->numbers[0]);
+    has(&figure.data, line);
+    bb_figure_release(&figure);
+}
+
 static void ao_gives_its_kinds(void **state)
 {
     (void)state;
@@ -71,12 +142,7 @@ static void ao_gives_its_kinds(void **state)
                                         "psf",    "spectrum",           "budget"};
     bb_results *results = NULL;
     bb_plot_scene scene = {.step = 0};
-    bb_figure figure;
-    char line[128];
-    run((const char *const[PROGRAM_ARGUMENTS]){
-        "run", BB_SOURCE_DIR "/configs/ao/quick.yaml", "sensors.lenslets=6",
-        "solver.spectrum.matrix=true", "pipelines.4.draws=3", "solver.tile=32",
-        "pipelines.1.name=a'`touch pwned`{<b>}^_%", "-o", "ao.h5", "-q"});
+    run_ao();
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; ++k) {
         draw("ao.h5", kinds[k]);
     }
@@ -90,46 +156,10 @@ static void ao_gives_its_kinds(void **state)
                      0);
     list_has("ao.h5", "not of this file:\n");
     read_scene("ao.h5", &results, &scene);
-    make(&scene, "psf", &figure);
-    // The brightest row of the reference's image, from its first pixel on.
-    const bb_dataset *psf = bb_results_find(results, "results/psf");
-    (void)snprintf(line, sizeof line, "# image 0\n# rows of y, columns of x\n%.4g %.4g ",
-                   psf->numbers[0], psf->numbers[1]);
-    has(&figure.data, line);
-    (void)snprintf(line, sizeof line, "# difference 1\n# rows of y, columns of x\n%.4g ",
-                   fabs(psf->numbers[psf->count / psf->shape[0]] - psf->numbers[0]));
-    has(&figure.data, line);
-    assert_null(strstr(figure.data.data, "# difference 0"));
-    bb_figure_release(&figure);
-    make(&scene, "spectrum", &figure);
-    const bb_dataset *values = bb_results_find(results, "spectrum/eigenvalue");
-    (void)snprintf(line, sizeof line, "# eigenvalues\n# place, eigenvalue\n0 %.9g\n1 %.9g\n",
-                   values->numbers[0], values->numbers[1]);
-    has(&figure.data, line);
-    has(&figure.script, "'tf32, fp16'");
-    bb_figure_release(&figure);
-    // hp2-band-3: sp within three tiles of the diagonal, hp2 beyond, nothing above it.
-    const bb_dataset *map = bb_results_find(results, "tiles/variant_6");
-    assert_non_null(map);
-    const bb_index tiles = map->shape[0];
-    const char *const *variants =
-        (const char *const *)bb_results_find(results, "tiles/variant")->texts;
-    assert_true(tiles >= 5);
-    assert_string_equal(variants[(int)map->numbers[2 * tiles]], "sp");
-    assert_string_equal(variants[(int)map->numbers[3 * tiles]], "hp2");
-    assert_true(isnan(map->numbers[1]));
-    assert_null(bb_results_find(results, "tiles/variant_1"));
-    make(&scene, "tiles", &figure);
-    has(&figure.data, "# tiles 6\n# rows and columns of tiles, colour of the variant\n0 nan ");
-    has(&figure.data, "\n2 0 0 0 nan");
-    has(&figure.script, "0 '#440154', 1 '");
-    bb_figure_release(&figure);
-    make(&scene, "budget", &figure);
-    const bb_dataset *budget = bb_results_find(results, "results/error_budget_nm");
-    (void)snprintf(line, sizeof line, "-0.4000 %.4f %.9g 0\n", -0.4 + 0.92 * 0.4,
-                   budget->numbers[0]);
-    has(&figure.data, line);
-    bb_figure_release(&figure);
+    images_are_those_of_the_file(&scene);
+    spectra_have_all_eigenvalues(&scene);
+    maps_have_the_variants_of_the_policy(&scene);
+    budgets_stack_their_terms(&scene);
     bb_results_destroy(&results);
 }
 
@@ -245,6 +275,9 @@ static void a_table_of_machines_gives_its_picture(void **state)
     assert_int_equal(setenv("BITBUDGET_SHARE", BB_SOURCE_DIR, 1), 0);
     draw("machines.yaml", "machines");
     assert_int_equal(unsetenv("BITBUDGET_SHARE"), 0);
+    // Of a table there is no digest of results.
+    assert_int_equal(system("grep -q 'as the table states' a.svg && ! grep -q ', results ' a.svg"),
+                     0);
     list_has(BB_SOURCE_DIR "/configs/machines.yaml", "machines           rooflines");
     program_call((const char *const[PROGRAM_ARGUMENTS]){"plot", "nothing.yaml", "--kind",
                                                         "machines", "-o", "a.pdf", "--force"},
@@ -255,6 +288,27 @@ static void a_table_of_machines_gives_its_picture(void **state)
                                                "--kind", "pareto", "-o", "a.pdf", "--force"},
         &ran);
     program_expect(&ran, 2, "expected a file of 'bitbudget run'");
+}
+
+// By what it holds, under any name; a study is none.
+static void tables_of_machines_are_known_by_content(void **state)
+{
+    (void)state;
+    static const char table[] = BB_SOURCE_DIR "/configs/machines.yaml";
+    assert_int_equal(system("cp " BB_SOURCE_DIR "/configs/machines.yaml own.yml"), 0);
+    list_has("own.yml", "machines           rooflines");
+    program_call((const char *const[PROGRAM_ARGUMENTS]){"new", table, "copy.yaml"}, &ran);
+    program_expect(&ran, 2, "is a table of machines, no study");
+    assert_int_not_equal(access("copy.yaml", F_OK), 0);
+    program_call((const char *const[PROGRAM_ARGUMENTS]){"plot", "--list",
+                                                        BB_SOURCE_DIR
+                                                        "/tests/configs/small/ao.yaml"},
+                 &ran);
+    program_expect(&ran, 3, "not an HDF5 file");
+    assert_int_equal(system("printf 'title: t\\nmachines: [{name: a}]\\n' > bad.yaml"), 0);
+    program_call((const char *const[PROGRAM_ARGUMENTS]){"plot", "--list", "bad.yaml"}, &ran);
+    program_expect(&ran, 2, "cannot plot 'bad.yaml': bad.yaml:");
+    assert_null(strstr(ran.printed, "\n\n"));
 }
 
 static void bench_gives_a_roofline(void **state)
@@ -286,6 +340,7 @@ int main(void)
         cmocka_unit_test(latencies_stand_in_their_bins),
         cmocka_unit_test(bench_gives_a_roofline),
         cmocka_unit_test(a_table_of_machines_gives_its_picture),
+        cmocka_unit_test(tables_of_machines_are_known_by_content),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }

@@ -114,7 +114,8 @@ static void a_picture_says_what_it_leaves_out(void **state)
         assert_non_null(strstr(data, "# product 0 1\n# operations a byte, rate\n0.5 20\n"));
         assert_null(strstr(data, "# product 1 1\n"));
         assert_null(strstr(data, "# product 2 1\n"));
-        assert_non_null(strstr(bb_text_string(&figure.script), "that can be cited: slow."));
+        assert_non_null(
+            strstr(bb_text_string(&figure.script), "Without a price in the table: slow."));
         bb_figure_release(&figure);
     }
     bb_results_destroy(&results);

@@ -118,6 +118,38 @@ static void wrong_words_are_named(void **state)
     bb_figure_release(&figure);
 }
 
+// Kinds draw all that is asked of them, or refuse it.
+static void options_of_other_kinds_are_refused(void **state)
+{
+    (void)state;
+    bb_figure figure = {.width_cm = 8.5, .height_cm = NAN};
+    bb_plot_scene scenes[6];
+    static const char *const refused[] = {"--x is of heatmap and lines; 'pareto' has no use for it",
+                                          "--y is of heatmap and lines; 'pareto'",
+                                          "--pipeline is of heatmap and lines; 'pareto'",
+                                          "--value is of heatmap and lines; 'pareto'",
+                                          "--exposure is of heat; 'lines' has no use for it",
+                                          "--step is of heat; 'lines'"};
+    for (int i = 0; i < 6; ++i) {
+        scenes[i] = scene_of();
+    }
+    scenes[0].x = "r0_m";
+    scenes[1].y = "r0_m";
+    scenes[2].pipeline = "sp";
+    scenes[3].value = "price";
+    scenes[4].exposure = "8";
+    scenes[5].step = 1;
+    for (int i = 0; i < 6; ++i) {
+        check_fails(bb_plot_draw(&scenes[i], i < 4 ? "pareto" : "lines", &figure), BB_INVALID,
+                    refused[i]);
+    }
+    program_call((const char *const[PROGRAM_ARGUMENTS]){"plot", "s.h5", "--kind", "pareto",
+                                                        "--value", "price", "-o", "no.svg"},
+                 &ran);
+    program_expect(&ran, 2, "--value is of heatmap and lines");
+    bb_figure_release(&figure);
+}
+
 static void answers_name_the_worst_point(void **state)
 {
     (void)state;
@@ -194,6 +226,7 @@ int main(void)
         cmocka_unit_test(cells_land_where_they_should),
         cmocka_unit_test(lines_break_where_points_failed),
         cmocka_unit_test(wrong_words_are_named),
+        cmocka_unit_test(options_of_other_kinds_are_refused),
         cmocka_unit_test(answers_name_the_worst_point),
         cmocka_unit_test(program_shows_and_draws),
     };

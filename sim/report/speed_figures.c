@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pictures of a machine: latencies of a control loop, and the roofline of a bench.
+// Pictures of speed: latencies of a control loop, and the roofline of a bench.
 #include "core/memory.h"
 #include "sim/report/placement.h"
 #include "sim/report/plot.h"
@@ -166,7 +166,7 @@ const bb_plot_kind bb_plot_latency = {"latency",
                                       {"latency/bin_us", "latency/count"},
                                       "a file of 'bitbudget realtime'",
                                       draw_latency,
-                                      false};
+                                      0};
 
 // Rows of a bench that have a roof.
 typedef struct roof {
@@ -319,4 +319,4 @@ const bb_plot_kind bb_plot_roofline = {
     {"results/benchmark", "results/roof_bytes_per_s"},
     "a file of 'bitbudget bench' with the benchmarks roofline-*",
     draw_roofline,
-    false};
+    0};
