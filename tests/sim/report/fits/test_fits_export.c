@@ -4,6 +4,7 @@
 // exported is refused with what can be done.
 #include "sim/input/fits_image.h"
 #include "sim/output/reader.h"
+#include "sim/report/fits/fits_export.h"
 #include "tests/sim/dumped.h"
 
 #ifdef BB_HAVE_CFITSIO
@@ -407,6 +408,15 @@ static void pipelines_that_finished_have_all_parts(void **state)
     assert_true(is_absent("less.fits"));
     CALL("export", "less.h5", "-o", "less.fits", "--parts", "psf");
     program_expect(&run, 0, "export: less.fits");
+    // Images are under the digest of the file, so one is taken out of what was read.
+    const bb_dataset *psf = find("results/psf_target_0");
+    double *pixel = &psf->numbers[2 * (psf->count / psf->shape[0])];
+    const double present = *pixel;
+    bb_fits_export wanted = {.file = "full.h5", .results = results, .parts = "psf"};
+    *pixel = NAN;
+    check_fails(bb_fits_export_write("dark.fits", &wanted), BB_INVALID,
+                "'full.h5' has no PSF_2_0_0, yet its pipeline sp is ok");
+    *pixel = present;
 }
 
 static void mistakes_are_refused(void **state)
