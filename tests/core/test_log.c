@@ -3,6 +3,7 @@
 #include "tests/check.h"
 #include "tests/manual_clock.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -143,7 +144,11 @@ static void a_job_within_a_step_is_a_part_of_it(void **state)
 static void capture_terminal(void (*speak)(void))
 {
     const int master = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
-    assert_true(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
+    if (master < 0) {
+        print_message("skipped: no terminal can be had here (/dev/pts): %s\n", strerror(errno));
+        skip();
+    }
+    assert_true(grantpt(master) == 0 && unlockpt(master) == 0);
     const int slave = open(ptsname(master), O_RDWR | O_NOCTTY);
     assert_true(slave >= 0);
     const int kept = dup(STDERR_FILENO);
