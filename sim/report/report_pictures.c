@@ -136,14 +136,14 @@ bb_status bb_report_write_tex(const bb_report_request *request, const char *fold
     bb_report_page made = {.request = NULL};
     bb_grid brief = {0};
     bb_text table = {0};
-    bb_text all = {0};
+    bb_text document = {0};
     const bb_plot_scene scene = {.results = request->results, .experiment = request->experiment};
     const char *kind = "";
     const char *shows = NULL;
     BB_REQUIRE(mkdir(folder, 0777) == 0 || errno == EEXIST, BB_IO, "cannot make folder '%s': %s",
                folder, strerror(errno));
     BB_TRY(bb_report_page_prepare(request, &made));
-    BB_TRY(bb_text_add(&all, "%% \\input this in a document with graphicx and color\n"));
+    BB_TRY(bb_text_add(&document, "%% \\input this in a document with graphicx and color\n"));
     if (made.has_table) {
         // A column of paper has no room for every column of a run.
         if (!made.is_sweep) {
@@ -153,23 +153,23 @@ bb_status bb_report_write_tex(const bb_report_request *request, const char *fold
         BB_TRY(bb_grid_format_latex(made.is_sweep ? &made.grid : &brief, &table));
         BB_TRY(write_text(folder, "table.tex", force, &table));
         BB_TRY(bb_text_add(
-            &all,
+            &document,
             "\\begin{table}\\centering\\footnotesize\\tabcolsep=4pt\\input{table}\\end{table}\n"));
     }
     for (int k = 0; kind != NULL; ++k) {
         if (bb_plot_gives(&scene, k, &kind, &shows)) {
             BB_TRY(write_figure_tex(&made, kind, folder, force));
-            BB_TRY(bb_text_add(&all,
+            BB_TRY(bb_text_add(&document,
                                "\\begin{figure}\\centering\\input{%s}\\caption{%.*s.}"
                                "\\end{figure}\n",
                                kind, (int)strcspn(shows, ";"), shows));
         }
     }
-    BB_TRY(write_text(folder, "all.tex", force, &all));
+    BB_TRY(write_text(folder, "all.tex", force, &document));
 done:
     bb_grid_release(&brief);
     bb_text_release(&table);
-    bb_text_release(&all);
+    bb_text_release(&document);
     bb_report_page_release(&made);
     return status;
 }
