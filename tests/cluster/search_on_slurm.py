@@ -10,10 +10,9 @@ Exit 77: skipped.
 """
 import os
 import shutil
-import sys
 import time
 
-from sweep_on_slurm import HERE, call, compare, skip, wait_for
+from sweep_on_slurm import HERE, begin_in_folder, call, compare, wait_for
 
 PLAN = """experiment: product
 device: cpu
@@ -32,25 +31,8 @@ sweep:
 
 
 def main():
-    program, folder = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-    if shutil.which("sbatch") is None or shutil.which("slurmctld") is None:
-        skip("no Slurm here; ./setup test-full installs it")
-    if os.geteuid() != 0:
-        skip("a private Slurm is started by root alone")
-    try:
-        import h5py
-        import numpy as np
-    except ImportError as error:
-        skip(error)
     begin = time.monotonic()
-    shutil.rmtree(folder, ignore_errors=True)
-    os.makedirs(folder)
-    os.chdir(folder)
-    i, j = np.mgrid[0:100, 0:300]
-    with h5py.File("rows.h5", "w") as file:
-        file["rows"] = np.exp(-8 * np.abs(i / 100 - j / 300)) * np.cos(0.1 * i + 0.3 * j)
-    with open("plan.yaml", "w") as file:
-        file.write(PLAN)
+    program, folder = begin_in_folder(PLAN, 100, 300)
     local = call(program, "sweep", "plan.yaml", "-o", "local.h5", "-q")
     shared = f"{folder}/a \"sweep\" of 5%A's"
     call(program, "sweep", "plan", "plan.yaml", shared)

@@ -187,7 +187,8 @@ def wait_until_idle():
     wait_for("the queue", lambda: not call("squeue", "-h").strip(), 40)
 
 
-def main():
+def begin_in_folder(plan, rows, columns):
+    """Enters an empty folder with a plan and its matrix, where a Slurm can be started."""
     program, folder = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
     if shutil.which("sbatch") is None or shutil.which("slurmctld") is None:
         skip("no Slurm here; ./setup test-full installs it")
@@ -198,15 +199,20 @@ def main():
         import numpy as np
     except ImportError as error:
         skip(error)
-    begin = time.monotonic()
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     os.chdir(folder)
-    i, j = np.mgrid[0:400, 0:900]
+    i, j = np.mgrid[0:rows, 0:columns]
     with h5py.File("rows.h5", "w") as file:
-        file["rows"] = np.exp(-8 * np.abs(i / 400 - j / 900)) * np.cos(0.1 * i + 0.3 * j)
+        file["rows"] = np.exp(-8 * np.abs(i / rows - j / columns)) * np.cos(0.1 * i + 0.3 * j)
     with open("plan.yaml", "w") as file:
-        file.write(PLAN)
+        file.write(plan)
+    return program, folder
+
+
+def main():
+    begin = time.monotonic()
+    program, folder = begin_in_folder(PLAN, 400, 900)
     for name in ("local", "shared"):
         call(program, "sweep", "plan", "plan.yaml", name)
     call(program, "sweep", "run", "local", "--jobs", "2", "-q")
