@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/command_table.h"
 
+#include "core/suggestion.h"
 #include "sim/command.h"
-#include "sim/config/suggestion.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -4,10 +4,10 @@
 #ifndef BB_SIM_EXPERIMENT_H
 #define BB_SIM_EXPERIMENT_H
 
+#include "core/text.h"
 #include "sim/config/config.h"
 #include "sim/output/output_table.h"
 #include "sim/plan.h"
-#include "sim/text.h"
 
 /// What the command line decides beside the study.
 typedef struct bb_run_options {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/options.h"
 
+#include "core/suggestion.h"
 #include "core/thread.h"
 #include "sim/config/scalar.h"
-#include "sim/config/suggestion.h"
 
 #include <getopt.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 #define BB_SIM_PLAN_H
 
 #include "core/need.h"
-#include "sim/text.h"
+#include "core/text.h"
 
 /// Host memory of the program itself and its libraries, before a study asks for any, and of what
 /// malloc and two threads keep beside.

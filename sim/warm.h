@@ -7,7 +7,7 @@
 #define BB_SIM_WARM_H
 
 #include "core/schema.h"
-#include "sim/text.h"
+#include "core/text.h"
 
 #include <stdbool.h>
 

@@ -3,10 +3,10 @@
 
 #include "core/log.h"
 #include "core/memory.h"
+#include "core/suggestion.h"
 #include "precision/variant.h"
 #include "sim/bench/gemv_cuda_bench.h"
 #include "sim/bench/panel_bench.h"
-#include "sim/config/suggestion.h"
 #include "sim/energy.h"
 
 #include <math.h>

@@ -8,9 +8,9 @@
 #define BB_SIM_BENCH_BENCH_H
 
 #include "core/device/device.h"
+#include "core/text.h"
 #include "precision/codec.h"
 #include "sim/output/output_table.h"
-#include "sim/text.h"
 
 enum { BB_BENCH_SAMPLES = 64 };
 

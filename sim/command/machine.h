@@ -10,7 +10,7 @@
 #ifndef BB_SIM_COMMAND_MACHINE_H
 #define BB_SIM_COMMAND_MACHINE_H
 
-#include "sim/config/problem.h"
+#include "core/problem.h"
 #include "sim/plan.h"
 
 enum { BB_MACHINE_NAME = 80 };

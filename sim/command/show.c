@@ -3,9 +3,9 @@
 // bitbudget show: the answer and the table of result files. Files are read in a child process,
 // because the HDF5 library can crash on damaged ones.
 #include "core/memory.h"
+#include "core/suggestion.h"
 #include "sim/command.h"
 #include "sim/command/source.h"
-#include "sim/config/suggestion.h"
 #include "sim/isolation.h"
 #include "sim/output/cell.h"
 #include "sim/output/grid_format.h"

@@ -3,10 +3,10 @@
 // bitbudget sweep: many points of a study, here or by the shards of a cluster's jobs.
 #include "core/log.h"
 #include "core/memory.h"
+#include "core/suggestion.h"
 #include "sim/command.h"
 #include "sim/config/scalar.h"
 #include "sim/config/study_file.h"
-#include "sim/config/suggestion.h"
 #include "sim/isolation.h"
 #include "sim/output/file.h"
 #include "sim/sweep/search/sweep_search.h"

@@ -2,8 +2,8 @@
 #include "sim/config/binding.h"
 
 #include "core/memory.h"
+#include "core/suggestion.h"
 #include "sim/config/scalar.h"
-#include "sim/config/suggestion.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -351,6 +351,23 @@ done:
     return status;
 }
 
+// What a key of the schema is called now that a study may still call by a former name; NULL: it has
+// no such name.
+static const char *successor_of(const char *schema, const char *former)
+{
+    static const struct {
+        const char *schema, *former, *key;
+    } renamed[] = {
+        {"policy", "strehl_loss", "price"},
+    };
+    for (size_t i = 0; i < sizeof renamed / sizeof renamed[0]; ++i) {
+        if (strcmp(renamed[i].schema, schema) == 0 && strcmp(renamed[i].former, former) == 0) {
+            return renamed[i].key;
+        }
+    }
+    return NULL;
+}
+
 static bb_status refuse_unknown(binder *binding, const bb_schema *schema, const bb_node *member,
                                 const char *path)
 {
@@ -358,7 +375,7 @@ static bb_status refuse_unknown(binder *binding, const bb_schema *schema, const 
     bb_text keys = {0};
     const char *nearest = NULL;
     bb_index distance = PTRDIFF_MAX;
-    const char *successor = bb_suggestion_successor(schema->name, member->key);
+    const char *successor = successor_of(schema->name, member->key);
     if (successor != NULL) {
         BB_TRY(bb_problems_add(binding->problems, member->key_place,
                                "%s: this key is called %s now", path, successor));

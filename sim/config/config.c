@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/config/config.h"
 
+#include "core/arena.h"
 #include "core/memory.h"
-#include "sim/config/arena.h"
+#include "core/suggestion.h"
 #include "sim/config/binding.h"
 #include "sim/config/emission.h"
 #include "sim/config/layer.h"
 #include "sim/config/record_pattern.h"
 #include "sim/config/record_table.h"
-#include "sim/config/suggestion.h"
 
 #include <errno.h>
 #include <stdint.h>

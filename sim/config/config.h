@@ -11,8 +11,8 @@
 #ifndef BB_SIM_CONFIG_CONFIG_H
 #define BB_SIM_CONFIG_CONFIG_H
 
+#include "core/problem.h"
 #include "core/schema.h"
-#include "sim/config/problem.h"
 
 typedef struct bb_config bb_config;
 

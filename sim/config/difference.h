@@ -4,7 +4,7 @@
 #ifndef BB_SIM_CONFIG_DIFFERENCE_H
 #define BB_SIM_CONFIG_DIFFERENCE_H
 
-#include "sim/text.h"
+#include "core/text.h"
 
 /// Appends the groups and keys of the outermost level that differ, each with its first line that
 /// does: "mesh ('substeps: 1' there, 'substeps: 2' here), probes (...)"; nothing where the texts

@@ -6,7 +6,7 @@
 #define BB_SIM_CONFIG_EMISSION_H
 
 #include "core/schema.h"
-#include "sim/text.h"
+#include "core/text.h"
 
 /// Writes every key with its value, defaults included. With `comments`, each line carries the unit,
 /// range and meaning of its key, keys that are unset stand as comments, and records are without the

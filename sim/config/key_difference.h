@@ -4,7 +4,7 @@
 #ifndef BB_SIM_CONFIG_KEY_DIFFERENCE_H
 #define BB_SIM_CONFIG_KEY_DIFFERENCE_H
 
-#include "sim/text.h"
+#include "core/text.h"
 
 /// Appends a line a key of two YAML texts, called `names`, that differs or is absent in one:
 /// "  solver.tile: 96 in a, 128 in b". Records go by their `name` where they have one, as in

@@ -10,8 +10,8 @@
 #ifndef BB_SIM_CONFIG_NODE_H
 #define BB_SIM_CONFIG_NODE_H
 
-#include "sim/config/arena.h"
-#include "sim/config/problem.h"
+#include "core/arena.h"
+#include "core/problem.h"
 
 #include <stdbool.h>
 

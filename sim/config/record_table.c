@@ -2,9 +2,9 @@
 #include "sim/config/record_table.h"
 
 #include "core/memory.h"
+#include "core/suggestion.h"
 #include "sim/config/binding.h"
 #include "sim/config/config.h"
-#include "sim/config/suggestion.h"
 #include "sim/input/csv_table.h"
 
 #include <stdint.h>

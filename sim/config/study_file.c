@@ -3,8 +3,8 @@
 
 #include "build_info.h"
 #include "core/memory.h"
+#include "core/suggestion.h"
 #include "sim/config/node.h"
-#include "sim/config/suggestion.h"
 
 #include <dirent.h>
 #include <errno.h>

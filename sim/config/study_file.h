@@ -9,7 +9,7 @@
 #ifndef BB_SIM_CONFIG_STUDY_FILE_H
 #define BB_SIM_CONFIG_STUDY_FILE_H
 
-#include "sim/text.h"
+#include "core/text.h"
 
 #include <stdbool.h>
 

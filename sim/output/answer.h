@@ -4,8 +4,8 @@
 #ifndef BB_SIM_OUTPUT_ANSWER_H
 #define BB_SIM_OUTPUT_ANSWER_H
 
+#include "core/text.h"
 #include "sim/output/front.h"
-#include "sim/text.h"
 
 /// What is asked: the pipeline of least `measure` whose price is at most `within`, NaN: none is
 /// asked for.

@@ -5,7 +5,7 @@
 #ifndef BB_SIM_OUTPUT_CELL_H
 #define BB_SIM_OUTPUT_CELL_H
 
-#include "sim/text.h"
+#include "core/text.h"
 
 enum { BB_CELL_BYTES = 32 };
 

@@ -5,9 +5,9 @@
 #ifndef BB_SIM_OUTPUT_COMPARISON_H
 #define BB_SIM_OUTPUT_COMPARISON_H
 
+#include "core/text.h"
 #include "sim/experiment.h"
 #include "sim/output/results.h"
-#include "sim/text.h"
 
 /// What is compared, and how the two are called: "a.h5", or "recorded".
 typedef struct bb_comparison {

@@ -2,7 +2,7 @@
 #include "sim/output/grid.h"
 
 #include "core/memory.h"
-#include "sim/config/suggestion.h"
+#include "core/suggestion.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 #ifndef BB_SIM_OUTPUT_GRID_FORMAT_H
 #define BB_SIM_OUTPUT_GRID_FORMAT_H
 
+#include "core/text.h"
 #include "sim/output/grid.h"
-#include "sim/text.h"
 
 /// CSV by RFC 4180: numbers as stored, to the bit, what is absent empty; a header "name [unit]".
 /// Errors of all: BB_MEMORY.

@@ -2,9 +2,9 @@
 #include "sim/output/image.h"
 
 #include "core/memory.h"
+#include "core/text.h"
 #include "sim/hdf5_library.h"
 #include "sim/output/operator_file.h"
-#include "sim/text.h"
 
 #include <hdf5.h>
 #include <hdf5_hl.h>

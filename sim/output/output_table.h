@@ -15,8 +15,8 @@
 #ifndef BB_SIM_OUTPUT_OUTPUT_TABLE_H
 #define BB_SIM_OUTPUT_OUTPUT_TABLE_H
 
+#include "core/text.h"
 #include "sim/output/results.h"
-#include "sim/text.h"
 
 #include <stddef.h>
 

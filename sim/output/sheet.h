@@ -6,8 +6,8 @@
 #ifndef BB_SIM_OUTPUT_SHEET_H
 #define BB_SIM_OUTPUT_SHEET_H
 
+#include "core/text.h"
 #include "sim/output/results.h"
-#include "sim/text.h"
 
 /// Name of the sheet of `group` beside the result file `path`: outputs/a.h5, probes ->
 /// outputs/a-probes.csv. Errors: BB_MEMORY. Owner of `*out`: the caller.

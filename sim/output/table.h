@@ -5,9 +5,9 @@
 #ifndef BB_SIM_OUTPUT_TABLE_H
 #define BB_SIM_OUTPUT_TABLE_H
 
+#include "core/text.h"
 #include "sim/experiment.h"
 #include "sim/output/results.h"
-#include "sim/text.h"
 
 #include <stdbool.h>
 

@@ -12,7 +12,7 @@
 #ifndef BB_SIM_OUTPUT_XDMF_H
 #define BB_SIM_OUTPUT_XDMF_H
 
-#include "sim/text.h"
+#include "core/text.h"
 
 /// Where the text stands.
 typedef struct bb_xdmf {

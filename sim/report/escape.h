@@ -2,7 +2,7 @@
 #ifndef BB_SIM_REPORT_ESCAPE_H
 #define BB_SIM_REPORT_ESCAPE_H
 
-#include "sim/text.h"
+#include "core/text.h"
 
 /// Appends a text that may be another's as HTML and XML show it, inside elements and between
 /// quotes: markup as references, '?' for control characters and for bytes that are no UTF-8.

@@ -8,8 +8,8 @@
 #ifndef BB_SIM_REPORT_FIGURE_H
 #define BB_SIM_REPORT_FIGURE_H
 
+#include "core/text.h"
 #include "sim/output/results.h"
-#include "sim/text.h"
 
 #define BB_FIGURE_BLACK     "#000000"
 #define BB_FIGURE_GREY      "#707070"

@@ -5,8 +5,8 @@
 #ifndef BB_SIM_REPORT_HTML_H
 #define BB_SIM_REPORT_HTML_H
 
+#include "core/text.h"
 #include "sim/output/grid.h"
-#include "sim/text.h"
 
 /// From the first line to the heading of the page, and its last lines. Errors of all: BB_MEMORY.
 BB_CHECKED bb_status bb_html_begin(const char *title, bb_text *out);

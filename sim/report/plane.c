@@ -2,7 +2,7 @@
 #include "sim/report/plane.h"
 
 #include "core/memory.h"
-#include "sim/config/suggestion.h"
+#include "core/suggestion.h"
 
 #include <math.h>
 #include <stdint.h>

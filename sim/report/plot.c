@@ -2,7 +2,7 @@
 #include "sim/report/plot.h"
 
 #include "core/memory.h"
-#include "sim/config/suggestion.h"
+#include "core/suggestion.h"
 #include "sim/report/swept.h"
 
 #include <math.h>

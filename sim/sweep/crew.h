@@ -7,7 +7,7 @@
 #define BB_SIM_SWEEP_CREW_H
 
 #include "core/status.h"
-#include "sim/text.h"
+#include "core/text.h"
 
 #include <stdbool.h>
 

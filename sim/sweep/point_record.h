@@ -13,9 +13,9 @@
 #ifndef BB_SIM_SWEEP_POINT_RECORD_H
 #define BB_SIM_SWEEP_POINT_RECORD_H
 
+#include "core/text.h"
 #include "sim/input/value_digest.h"
 #include "sim/output/results.h"
-#include "sim/text.h"
 
 /// How a point ended. A pipeline that failed numerically is a result of a point that is done.
 typedef enum bb_point_class {

@@ -4,7 +4,7 @@
 #include "build_info.h"
 #include "core/disk_file.h"
 #include "core/memory.h"
-#include "sim/text.h"
+#include "core/text.h"
 
 #include <dirent.h>
 #include <errno.h>

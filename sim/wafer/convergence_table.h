@@ -4,8 +4,8 @@
 #ifndef BB_SIM_WAFER_CONVERGENCE_TABLE_H
 #define BB_SIM_WAFER_CONVERGENCE_TABLE_H
 
+#include "core/text.h"
 #include "sim/output/output_table.h"
-#include "sim/text.h"
 
 enum { BB_CONVERGENCE_ROWS = 64, BB_CONVERGENCE_NAME = 64 };
 

@@ -4,7 +4,7 @@
 #ifndef BB_SIM_WAFER_FIELD_LIST_H
 #define BB_SIM_WAFER_FIELD_LIST_H
 
-#include "sim/text.h"
+#include "core/text.h"
 
 /// Appends the fields of a bb_wafer_study, of grid or layout, one a line in order of exposure, and
 /// a map of at most 80 columns with y upwards. Errors: bb_scan_create's, BB_MEMORY.

@@ -17,8 +17,8 @@
 #ifndef BB_SIM_WAFER_WAFER_CONVERGENCE_H
 #define BB_SIM_WAFER_WAFER_CONVERGENCE_H
 
+#include "core/text.h"
 #include "sim/output/results.h"
-#include "sim/text.h"
 
 /// Runs the studies for a bb_wafer_study, writes /results and appends the table to `table`. Errors:
 /// BB_INVALID, BB_MEMORY.

@@ -10,7 +10,7 @@
 #ifndef BB_SIM_WAFER_WAFER_VIEW_H
 #define BB_SIM_WAFER_WAFER_VIEW_H
 
-#include "sim/text.h"
+#include "core/text.h"
 #include "sim/wafer/heat/wafer_heating.h"
 #include "sim/wafer/overlay/wafer_overlay.h"
 

@@ -6,8 +6,8 @@
 #ifndef BB_SIM_WAFER_OVERLAY_OVERLAY_TABLE_H
 #define BB_SIM_WAFER_OVERLAY_OVERLAY_TABLE_H
 
+#include "core/text.h"
 #include "sim/output/results.h"
-#include "sim/text.h"
 
 /// Appends the report: the raw heating overlay once, feed-forward residual and numerical error of
 /// every pipeline. Nothing where the results have no overlay. Unknown numbers are `-`. Errors:

@@ -5,8 +5,8 @@
 #ifndef BB_SIM_WAFER_REALTIME_REALTIME_TABLE_H
 #define BB_SIM_WAFER_REALTIME_REALTIME_TABLE_H
 
+#include "core/text.h"
 #include "sim/output/output_table.h"
-#include "sim/text.h"
 #include "sim/wafer/realtime/realtime_measurement.h"
 
 enum { BB_REALTIME_KINDS = BB_STEP_KINDS + 1, BB_REALTIME_WORST = 10, BB_REALTIME_SCHEDULES = 3 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/config/suggestion.h"
+#include "core/suggestion.h"
 #include "tests/check.h"
 
 static void distances_by_hand(void **state)
@@ -38,20 +38,11 @@ static void only_near_words_are_suggested(void **state)
     assert_string_equal(nearest("thickness"), "none");
 }
 
-static void former_names_lead_to_the_key_of_their_schema(void **state)
-{
-    (void)state;
-    assert_string_equal(bb_suggestion_successor("policy", "strehl_loss"), "price");
-    assert_null(bb_suggestion_successor("solver", "strehl_loss"));
-    assert_null(bb_suggestion_successor("policy", "price"));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(distances_by_hand),
         cmocka_unit_test(only_near_words_are_suggested),
-        cmocka_unit_test(former_names_lead_to_the_key_of_their_schema),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The nearest of a list of words, for "did you mean".
-#ifndef BB_SIM_CONFIG_SUGGESTION_H
-#define BB_SIM_CONFIG_SUGGESTION_H
+#ifndef BB_CORE_SUGGESTION_H
+#define BB_CORE_SUGGESTION_H
 
 #include "core/status.h"
 
 /// Edits (insert, delete, change, swap of neighbours, each 1) that lead from one word to the other;
 /// upper and lower case alike; words longer than 63 bytes are cut.
 bb_index bb_suggestion_distance(const char *source, const char *target);
-
-/// What a key of the schema is called now that a study may still call by a former name; NULL: it
-/// has no such name.
-const char *bb_suggestion_successor(const char *schema, const char *former);
 
 /// Keeps `candidate` in `*best` when it is nearer to `word` than what stands there, and near enough
 /// to be meant: within a third of the length, or a longer or shorter form of it. `*distance` starts

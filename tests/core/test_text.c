@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/memory.h"
-#include "sim/text.h"
+#include "core/text.h"
 #include "tests/check.h"
 
 static void pieces_add_up(void **state)

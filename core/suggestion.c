@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/config/suggestion.h"
+#include "core/suggestion.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -41,21 +41,6 @@ bb_index bb_suggestion_distance(const char *source, const char *target)
         }
     }
     return rows[n % 3][m];
-}
-
-const char *bb_suggestion_successor(const char *schema, const char *former)
-{
-    static const struct {
-        const char *schema, *former, *key;
-    } renamed[] = {
-        {"policy", "strehl_loss", "price"},
-    };
-    for (size_t i = 0; i < sizeof renamed / sizeof renamed[0]; ++i) {
-        if (strcmp(renamed[i].schema, schema) == 0 && strcmp(renamed[i].former, former) == 0) {
-            return renamed[i].key;
-        }
-    }
-    return NULL;
 }
 
 void bb_suggestion_consider(const char *word, const char *candidate, bb_index *distance,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/config/problem.h"
+#include "core/problem.h"
 
 #include "core/memory.h"
 

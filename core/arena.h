@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Memory with one lifetime: nodes, strings and lists of a configuration are released together.
-#ifndef BB_SIM_CONFIG_ARENA_H
-#define BB_SIM_CONFIG_ARENA_H
+#ifndef BB_CORE_ARENA_H
+#define BB_CORE_ARENA_H
 
 #include "core/status.h"
 

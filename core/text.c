@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/text.h"
+#include "core/text.h"
 
 #include "core/memory.h"
 

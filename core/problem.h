@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is wrong with a configuration: all of it, one line each, to be printed in one go.
-#ifndef BB_SIM_CONFIG_PROBLEM_H
-#define BB_SIM_CONFIG_PROBLEM_H
+#ifndef BB_CORE_PROBLEM_H
+#define BB_CORE_PROBLEM_H
 
-#include "sim/text.h"
+#include "core/text.h"
 
 /// Where a value was written. A line of 0 means that `origin` alone says it, as an override does.
 typedef struct bb_place {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/config/arena.h"
+#include "core/arena.h"
 
 #include "core/memory.h"
 

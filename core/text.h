@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A growing string: messages, tables and YAML are written into one.
-#ifndef BB_SIM_TEXT_H
-#define BB_SIM_TEXT_H
+#ifndef BB_CORE_TEXT_H
+#define BB_CORE_TEXT_H
 
 #include "core/status.h"
 
