@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Expressions of the kernel language: what a FunctionBlock does, an iteration connection function
+// (ICF), a selector. Parsed once, typed, and then evaluated or printed in a back end's language.
+//
+// Grammar, by rising precedence: ?: || && == != < <= > >= + - * / % unary - ! and calls. Texts hold
+// one expression an output, separated by `;` (of selectors: by `,`); a trailing `;` is allowed.
+// Operands: #in(k), #acc(k), v0 ... v3 of selectors, names of parameters in selectors, literals.
+//
+// Arithmetic, the same to the bit in every back end:
+//   - a node computes in the block's type D, literals are of type D (1/2 is a half in SP);
+//     comparisons and logic give B; the value of an output is converted to D;
+//   - INT32 + - * wrap; x / 0 and x % 0 are 0, else as in C; a float becomes INT32 by truncation,
+//     saturating, NaN as 0; index arithmetic is the same in 64 bits;
+//   - max(a, b) is a where a > b or a is NaN, else b; min likewise; both hand NaN on;
+//   - SP2, DP2: * is the complex product (ac - bd, ad + bc), / goes by the conjugate and
+//     c c + d d; abs is sqrt(re re + im im); < and the like, %, min, max, floor, rint, fabs are of
+//     real numbers alone;
+//   - no contraction but the one that bb_expression_product finds.
+#ifndef BB_SOLVERS_KERNELS_EXPRESSION_H
+#define BB_SOLVERS_KERNELS_EXPRESSION_H
+
+#include "core/arena.h"
+#include "core/problem.h"
+#include "solvers/kernels/element_type.h"
+
+#include <stdint.h>
+
+typedef enum bb_operation {
+    BB_OPERATION_LITERAL,
+    BB_OPERATION_INPUT,       ///< #in(index) or v<index>
+    BB_OPERATION_ACCUMULATOR, ///< #acc(index)
+    BB_OPERATION_PARAMETER,   ///< by name, in selectors; index counts the names of the expression
+    BB_OPERATION_CONVERT,     ///< to the node's type
+    BB_OPERATION_NEGATE,
+    BB_OPERATION_NOT,
+    BB_OPERATION_ADD,
+    BB_OPERATION_SUBTRACT,
+    BB_OPERATION_MULTIPLY,
+    BB_OPERATION_DIVIDE,
+    BB_OPERATION_MODULO, ///< INT32 and index: sign of the first, as in C; float: fmod
+    BB_OPERATION_LESS,
+    BB_OPERATION_LESS_EQUAL,
+    BB_OPERATION_GREATER,
+    BB_OPERATION_GREATER_EQUAL,
+    BB_OPERATION_EQUAL,
+    BB_OPERATION_NOT_EQUAL,
+    BB_OPERATION_AND, ///< both sides are computed
+    BB_OPERATION_OR,
+    BB_OPERATION_SELECT, ///< operands: condition, value, other value; all are computed
+    BB_OPERATION_SQRT,
+    BB_OPERATION_FABS,
+    BB_OPERATION_MIN,
+    BB_OPERATION_MAX,
+    BB_OPERATION_FLOOR,
+    BB_OPERATION_RINT, ///< to nearest, ties to even
+    BB_OPERATION_RE,
+    BB_OPERATION_IM,
+    BB_OPERATION_CONJ,
+    BB_OPERATION_ABS,  ///< of complex numbers; of real ones as fabs
+    BB_OPERATION_PAIR, ///< complex of two reals
+    BB_OPERATION_COUNT,
+} bb_operation;
+
+enum { BB_EXPRESSION_OPERANDS = 3, BB_EXPRESSION_MAX_NODES = 4096, BB_EXPRESSION_MAX_DEPTH = 64 };
+
+/// Operands stand before the node that takes them.
+typedef struct bb_expression_node {
+    bb_operation operation;
+    bb_element_type type;
+    int operands[BB_EXPRESSION_OPERANDS];
+    int index;
+    double number;   ///< of a literal of a float type, as rounded to it
+    int64_t integer; ///< of one of INT32, B or index
+    const char *name; ///< of a parameter
+} bb_expression_node;
+
+typedef struct bb_expression {
+    const bb_expression_node *nodes;
+    int count;
+    const int *outputs; ///< [output_count] nodes
+    int output_count;
+    int inputs;       ///< 1 + the largest index of an input, 0: none
+    int accumulators; ///< likewise
+    const char *const *names; ///< [name_count] of parameters, in order of first use
+    int name_count;
+} bb_expression;
+
+/// What a text may hold, and how it is typed.
+typedef struct bb_expression_rules {
+    bb_element_type type;         ///< of the block: D; BB_ELEMENT_INDEX for selectors
+    const bb_element_type *input_types; ///< [inputs]; NULL: all are D already
+    int inputs;                   ///< #in(0) ... #in(inputs - 1), or v0 ...
+    int accumulators;             ///< #acc(0) ...
+    int outputs;                  ///< so many expressions are expected; 0: any number from 1
+    bool selector;                ///< v<k> and names in place of #in(k); `,` separates
+} bb_expression_rules;
+
+/// Parses and types `text`, whose first character stands at `place`. Mistakes go to `problems` as
+/// "what: ... at 'rest of the text'", `what` naming object and attribute; `*out` is then empty.
+/// All memory is the arena's. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_expression_parse(const char *text, const char *what, bb_place place,
+                                         const bb_expression_rules *rules, bb_arena *arena,
+                                         bb_problems *problems, bb_expression *out);
+
+/// A value at run time: parts of a float type, or an integer.
+typedef struct bb_scalar {
+    double parts[2]; ///< SP values are held as doubles that are floats
+    int64_t integer; ///< B, INT32, index
+} bb_scalar;
+
+/// Converts between any two types as the language says.
+bb_scalar bb_expression_convert(bb_scalar value, bb_element_type source, bb_element_type target);
+
+/// One operation on values of its operands' types; `node` of the expression.
+bb_scalar bb_expression_operate(const bb_expression *expression, int node,
+                                const bb_scalar *operand_values);
+
+/// Computes all outputs. `values` [count] is scratch and holds every node afterwards.
+void bb_expression_evaluate(const bb_expression *expression, const bb_scalar *inputs,
+                            const bb_scalar *accumulators, const bb_scalar *parameters,
+                            bb_scalar *values, bb_scalar *outputs);
+
+/// ICFs that are known to be associative, so that parts may be combined in any grouping.
+typedef enum bb_icf {
+    BB_ICF_OTHER,
+    BB_ICF_SUM,
+    BB_ICF_PRODUCT,
+    BB_ICF_MAX,
+    BB_ICF_MIN,
+    BB_ICF_AND,
+    BB_ICF_OR,
+} bb_icf;
+
+/// What a one-output ICF is: `#acc(0) op #in(0)`, either way round, or max, min of the two.
+bb_icf bb_expression_icf(const bb_expression *expression);
+
+/// Neutral element of a known ICF in a type: 0, 1, -Inf or the smallest INT32, Inf or the largest.
+bb_scalar bb_expression_neutral(bb_icf icf, bb_element_type type);
+
+/// Whether the output is one real product a * b of two nodes, which a sum then takes by fma.
+bool bb_expression_product(const bb_expression *expression, int factors[2]);
+
+#endif
