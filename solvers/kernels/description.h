@@ -44,7 +44,7 @@ typedef enum bb_description_key {
     BB_DESCRIPTION_TYPE,
     BB_DESCRIPTION_SOURCE,
     BB_DESCRIPTION_DESTINATION,
-    BB_DESCRIPTION_SELECTOR, ///< `selectorFunction`; also `selector`, `selfFunction`, `accessFunction`
+    BB_DESCRIPTION_SELECTOR, ///< also `selector`, `selfFunction`, `accessFunction`
     BB_DESCRIPTION_BOUNDARY,
     BB_DESCRIPTION_NUM_IN,
     BB_DESCRIPTION_NUM_OUT,

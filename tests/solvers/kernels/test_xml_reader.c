@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/kernels/xml_reader.h"
+#include "tests/solvers/kernels/kernel_file.h"
+
+#include <time.h>
+
+// Around lines of Children, which start on line 6, and of the hull's other sections.
+#define HEAD                                                                                       \
+    "<ParallelAlgorithm name=\"K\" dimensions=\"1\">\n<DataObjects>\n"                             \
+    "<DataObject name=\"a\" structure=\"vector\" elementDataType=\"SP\"/>\n</DataObjects>\n"       \
+    "<Children>\n"
+#define TAIL "</Children>\n<Connections/>\n</ParallelAlgorithm>\n"
+
+static void listing_2_of_the_seed_is_read(void **state)
+{
+    (void)state;
+    bb_text text = {0};
+    add_kernel_file("configs/kernels/listing2.xml", &text);
+    bb_description description = read_kernel(bb_xml_reader_read, bb_text_string(&text));
+    const bb_element *children = description.root->first->next;
+    const bb_element *iterator = children->first;
+    const bb_element *block = iterator->last;
+    assert_int_equal(description.elements, 22);
+    assert_int_equal(children->construct, BB_CONSTRUCT_CHILDREN);
+    assert_int_equal(iterator->construct, BB_CONSTRUCT_ITERATOR_BLOCK);
+    assert_string_equal(iterator->values[BB_DESCRIPTION_ICF], "#acc(0)+#in(0)");
+    assert_string_equal(iterator->first->values[BB_DESCRIPTION_SELECTOR], "v0, v1");
+    assert_string_equal(block->values[BB_DESCRIPTION_FUNCTION], "#in(0) * #in(1);");
+    assert_string_equal(children->last->values[BB_DESCRIPTION_SELECTOR], "v0");
+    assert_int_equal(block->place.line, 12);
+    assert_int_equal(block->place.column, 7);
+    assert_int_equal(block->places[BB_DESCRIPTION_NUM_IN].line, 12);
+    assert_int_equal(block->places[BB_DESCRIPTION_NUM_IN].column, 37);
+    assert_int_equal(block->places[BB_DESCRIPTION_FUNCTION].line, 13);
+    assert_int_equal(block->places[BB_DESCRIPTION_FUNCTION].column, 31);
+    bb_description_release(&description);
+    bb_text_release(&text);
+}
+
+static void canonical_files_are_written_as_they_are(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"congruent", "gemv",     "gradient",
+                                        "prolong",   "restrict", "sweep"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
+        char path[100];
+        bb_text text = {0};
+        bb_text again = {0};
+        (void)snprintf(path, sizeof path, "tests/solvers/kernels/lowered/%s.xml", names[i]);
+        add_kernel_file(path, &text);
+        bb_description description = read_kernel(bb_xml_reader_read, bb_text_string(&text));
+        check_ok(bb_description_write(&description, &again));
+        assert_string_equal(bb_text_string(&again), bb_text_string(&text));
+        bb_description_release(&description);
+        bb_text_release(&again);
+        bb_text_release(&text);
+    }
+}
+
+static void what_stands_beside_elements_is_left_out(void **state)
+{
+    (void)state;
+    bb_description description =
+        read_kernel(bb_xml_reader_read, "\xef\xbb\xbf<?xml version='1.0' encoding='utf-8'?>\n"
+                                        "<!-- a <DataObject> -->\n<?tool text?>" HEAD
+                                        "<!-- b --><FunctionBlock\n\tname='f&lt;&#x3e;'\r\n "
+                                        "numInVars = '0' numOutVars='1' dataType='SP'\n"
+                                        " function='a\n\"b\"'/>" TAIL);
+    const bb_element *block = description.root->first->next->first;
+    assert_string_equal(block->values[BB_DESCRIPTION_NAME], "f<>");
+    assert_string_equal(block->values[BB_DESCRIPTION_FUNCTION], "a \"b\"");
+    assert_int_equal(block->places[BB_DESCRIPTION_NAME].line, 9);
+    assert_int_equal(block->places[BB_DESCRIPTION_NAME].column, 2);
+    assert_int_equal(block->places[BB_DESCRIPTION_FUNCTION].line, 11);
+    assert_int_equal(block->places[BB_DESCRIPTION_FUNCTION].column, 2);
+    bb_description_release(&description);
+}
+
+static void elements_that_are_not_of_the_language(void **state)
+{
+    (void)state;
+    check_problems(bb_xml_reader_read,
+                   HEAD "<FunktionBlock a='1'><x/>text</FunktionBlock>\n <Rule/>\n<Zebra/>" TAIL,
+                   "k:6:1: unknown element <FunktionBlock>; did you mean FunctionBlock?\n"
+                   "k:7:2: <Rule> does not stand in <Children>\n"
+                   "k:8:1: unknown element <Zebra> in <Children>\n");
+    check_problems(bb_xml_reader_read, "<Algorithm/>",
+                   "k:1:1: the root is <Algorithm>, expected <ParallelAlgorithm>\n");
+    check_problems(bb_xml_reader_read,
+                   HEAD "<IteratorBlock name='i' dimensions='1' ICF='x'>\n"
+                        "<IteratorBlock/></IteratorBlock>" TAIL,
+                   "k:7:1: <IteratorBlock> inside <IteratorBlock>: iterators do not nest; one of 2 "
+                   "dimensions runs over two ranges\n");
+}
+
+static void attributes_that_are_not_of_the_element(void **state)
+{
+    (void)state;
+    check_problems(bb_xml_reader_read,
+                   HEAD "<DataAccessRead name='\xc3\xa9' sorce='a' selectorFunction='v0'\n"
+                        "  selfFunction='v1' ICF='s'/>" TAIL,
+                   "k:6:26: unknown attribute sorce of <DataAccessRead>; did you mean source?\n"
+                   "k:7:3: selfFunction gives selectorFunction of <DataAccessRead> a second time, "
+                   "after line 6, column 36\n"
+                   "k:7:21: unknown attribute ICF of <DataAccessRead>\n"
+                   "k:6:1: <DataAccessRead> '\xc3\xa9' has no source\n");
+}
+
+static void what_is_missing_is_told(void **state)
+{
+    (void)state;
+    check_problems(bb_xml_reader_read,
+                   "<ParallelAlgorithm>\n<Children>\n<IteratorBlock name='i'/></Children>\n"
+                   "<Parameters/>\n<Children/></ParallelAlgorithm>",
+                   "k:5:1: a second <Children>, expected one\n"
+                   "k:4:1: <Parameters> after <Children>; the order is DataObjects, Parameters, "
+                   "Children, Connections, OrderingRules\n"
+                   "k:1:1: <ParallelAlgorithm> has no <DataObjects>\n"
+                   "k:1:1: <ParallelAlgorithm> has no <Connections>\n"
+                   "k:1:1: <ParallelAlgorithm> has no name\n"
+                   "k:1:1: <ParallelAlgorithm> has no dimensions\n"
+                   "k:3:1: <IteratorBlock> 'i' has no dimensions\n"
+                   "k:3:1: <IteratorBlock> 'i' has no ICF\n");
+}
+
+static void text_between_elements_is_refused_once(void **state)
+{
+    (void)state;
+    check_problems(bb_xml_reader_read,
+                   HEAD "  a\n&lt; b\n<![CDATA[ \n ]]></Children>... "
+                        "<Connections/></ParallelAlgorithm>",
+                   "k:6:1: text 'a' between elements, expected none\n"
+                   "k:9:16: text '... ' between elements, expected none\n");
+}
+
+static void malformed_xml_is_one_problem(void **state)
+{
+    (void)state;
+    check_problems(bb_xml_reader_read, "", "k:1:1: malformed XML: no element found\n");
+    check_problems(bb_xml_reader_read, HEAD "<Rule/>\n</Connections>",
+                   "k:6:1: <Rule> does not stand in <Children>\n"
+                   "k:7:3: malformed XML: mismatched tag\n");
+    check_problems(bb_xml_reader_read, "<ParallelAlgorithm name='a' name='b'/>",
+                   "k:1:29: malformed XML: duplicate attribute\n");
+    check_problems(bb_xml_reader_read, "<a>&many;</a>",
+                   "k:1:1: the root is <a>, expected <ParallelAlgorithm>\n"
+                   "k:1:4: malformed XML: undefined entity\n");
+}
+
+static void entities_and_encodings_are_refused(void **state)
+{
+    (void)state;
+    check_problems(bb_xml_reader_read,
+                   "\n<!DOCTYPE b [<!ENTITY a \"xx\"><!ENTITY b \"&a;&a;\">]>\n<b>&b;</b>",
+                   "k:2:13: DOCTYPE is refused: leave it out\n");
+    check_problems(bb_xml_reader_read, "<?xml version='1.0' encoding='ISO-8859-1'?>\n<a/>",
+                   "k:1:1: encoding ISO-8859-1, expected UTF-8\n");
+    check_problems(bb_xml_reader_read, "<a>\xff</a>",
+                   "k:1:1: the root is <a>, expected <ParallelAlgorithm>\n"
+                   "k:1:4: malformed XML: not well-formed (invalid token)\n");
+}
+
+// A file of so many ordering rules. Owner of the text: the caller.
+static bb_text many_rules(int count)
+{
+    bb_text text = {0};
+    check_ok(bb_text_add(&text, "<ParallelAlgorithm name='K' dimensions='1'><DataObjects/>"
+                                "<Children/><Connections/><OrderingRules>\n"));
+    for (int i = 0; i < count; ++i) {
+        check_ok(bb_text_add(&text, "<Rule first='a' second='b'/>\n"));
+    }
+    check_ok(bb_text_add(&text, "</OrderingRules></ParallelAlgorithm>\n"));
+    return text;
+}
+
+static void many_elements_take_time_in_proportion(void **state)
+{
+    (void)state;
+    bb_text text = many_rules(100000);
+    const clock_t start = clock();
+    bb_description description = read_kernel(bb_xml_reader_read, bb_text_string(&text));
+    const double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+    print_message("100000 elements in %.2f s\n", seconds);
+    assert_int_equal(description.elements, 100005);
+    assert_int_equal(description.root->last->last->place.line, 100001);
+    bb_description_release(&description);
+    bb_text_release(&text);
+    text = many_rules(1000000);
+    bb_problems problems = {0};
+    check_fails(bb_xml_reader_read(text.data, text.length, "k", &problems, &description),
+                BB_INVALID, "more than 200000 elements");
+    check_fails(
+        bb_xml_reader_read(text.data, BB_DESCRIPTION_MAX_BYTES + 1, "k", &problems, &description),
+        BB_INVALID, "expected at most 33554432");
+    assert_int_equal(problems.count, 0);
+    bb_text_release(&text);
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
+static void memory_that_runs_out_is_told(void **state)
+{
+    (void)state;
+    static const char text[] =
+        HEAD "<FunctionBlock name='f' numInVars='0' numOutVars='1' dataType='SP'\n"
+             " function='1'/><Rule/>text" TAIL;
+    bb_status status = BB_MEMORY;
+    for (bb_index k = 1; status != BB_OK; ++k) {
+        bb_problems problems = {0};
+        bb_description description;
+        assert_true(k < 1000);
+        bb_memory_fail_at(k);
+        status = bb_xml_reader_read(text, sizeof text - 1, "k", &problems, &description);
+        assert_true(status == BB_MEMORY || !bb_memory_failure_happened());
+        bb_memory_fail_at(0);
+        bb_description_release(&description);
+        bb_problems_release(&problems);
+        assert_int_equal(bb_memory_blocks(), 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(listing_2_of_the_seed_is_read),
+        cmocka_unit_test(canonical_files_are_written_as_they_are),
+        cmocka_unit_test(what_stands_beside_elements_is_left_out),
+        cmocka_unit_test(elements_that_are_not_of_the_language),
+        cmocka_unit_test(attributes_that_are_not_of_the_element),
+        cmocka_unit_test(what_is_missing_is_told),
+        cmocka_unit_test(text_between_elements_is_refused_once),
+        cmocka_unit_test(malformed_xml_is_one_problem),
+        cmocka_unit_test(entities_and_encodings_are_refused),
+        cmocka_unit_test(many_elements_take_time_in_proportion),
+        cmocka_unit_test(memory_that_runs_out_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
