@@ -36,10 +36,12 @@ typedef struct bb_element_row {
 const bb_element_row *bb_element_type_row(bb_element_type type);
 
 /// Whether a value of `source` may be handed to an acceptor of `target` as it is or wider: INT32 to
-/// SP to DP, B to INT32, real to complex of the same or a wider part.
+/// SP to DP, B to INT32, real to complex of the same or a wider part, in any number of such steps.
+/// INT32 and index go to each other, and index to all that INT32 goes to: a block that computes
+/// with positions takes its own type.
 bool bb_element_type_widens(bb_element_type source, bb_element_type target);
 
-/// Type by name. Errors: BB_INVALID with the nearest name.
+/// Type by name; index has none. Errors: BB_INVALID with the nearest name.
 BB_CHECKED bb_status bb_element_type_find(const char *name, bb_element_type *out);
 
 #endif

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/kernels/element_type.h"
+#include "tests/check.h"
+
+// By hand: Table 2 of the seed, sizes as C has them.
+static void test_rows(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        size_t bytes;
+        int parts;
+        bool is_float;
+        bb_element_type part;
+    } expected[] = {
+        {"B", 1, 1, false, BB_ELEMENT_B},         {"INT32", 4, 1, false, BB_ELEMENT_INT32},
+        {"SP", 4, 1, true, BB_ELEMENT_SP},        {"DP", 8, 1, true, BB_ELEMENT_DP},
+        {"SP2", 8, 2, true, BB_ELEMENT_SP},       {"DP2", 16, 2, true, BB_ELEMENT_DP},
+        {"index", 8, 1, false, BB_ELEMENT_INDEX},
+    };
+    for (int type = 0; type <= BB_ELEMENT_TYPE_COUNT; ++type) {
+        const bb_element_row *row = bb_element_type_row((bb_element_type)type);
+        assert_string_equal(row->name, expected[type].name);
+        assert_int_equal(row->bytes, expected[type].bytes);
+        assert_int_equal(row->parts, expected[type].parts);
+        assert_int_equal(row->is_float, expected[type].is_float);
+        assert_int_equal(row->part, expected[type].part);
+    }
+}
+
+// Rows: sources; columns: targets B INT32 SP DP SP2 DP2 index.
+static void test_widening(void **state)
+{
+    (void)state;
+    static const char *const expected[] = {
+        "1111111", // B
+        "0111111", // INT32
+        "0011110", // SP
+        "0001010", // DP
+        "0000110", // SP2
+        "0000010", // DP2
+        "0111111", // index
+    };
+    for (int source = 0; source <= BB_ELEMENT_TYPE_COUNT; ++source) {
+        for (int target = 0; target <= BB_ELEMENT_TYPE_COUNT; ++target) {
+            const bool got =
+                bb_element_type_widens((bb_element_type)source, (bb_element_type)target);
+            if (got != (expected[source][target] == '1')) {
+                fail_msg("%s to %s: got %d", bb_element_type_row((bb_element_type)source)->name,
+                         bb_element_type_row((bb_element_type)target)->name, got);
+            }
+        }
+    }
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    for (int type = 0; type < BB_ELEMENT_TYPE_COUNT; ++type) {
+        bb_element_type found = BB_ELEMENT_INDEX;
+        check_ok(bb_element_type_find(bb_element_type_row((bb_element_type)type)->name, &found));
+        assert_int_equal(found, type);
+    }
+    bb_element_type found = BB_ELEMENT_INDEX;
+    check_fails(bb_element_type_find("int32", &found), BB_INVALID, "did you mean INT32?");
+    check_fails(bb_element_type_find("DP3", &found), BB_INVALID, "did you mean DP?");
+    check_fails(bb_element_type_find("USED_FLOAT", &found), BB_INVALID,
+                "unknown type 'USED_FLOAT', expected B, INT32, SP, DP, SP2 or DP2");
+    check_fails(bb_element_type_find("index", &found), BB_INVALID, "unknown type 'index'");
+    check_fails(bb_element_type_find("", &found), BB_INVALID, "unknown type ''");
+    assert_int_equal(found, BB_ELEMENT_INDEX);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_widening),
+        cmocka_unit_test(test_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
