@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A program with the sizes of its objects and the values of its parameters: what every size must
+// satisfy is known from program.h, what these sizes must is checked here, before anything runs.
+#ifndef BB_SOLVERS_KERNELS_BINDING_H
+#define BB_SOLVERS_KERNELS_BINDING_H
+
+#include "solvers/kernels/affine.h"
+
+/// What is bound to a data object: elements packed, columns fastest, complex ones as two parts.
+typedef struct bb_program_data {
+    bb_index columns; ///< or the length of a vector
+    bb_index rows;    ///< 1 of a vector
+    void *elements;   ///< on the host, [rows][columns]
+} bb_program_data;
+
+typedef struct bb_binding {
+    const bb_program *program; ///< borrowed
+    bb_program_data *data;     ///< [object_count]
+    bb_scalar *values;         ///< [value_count] of those that stand on the host
+    bb_index ranges[BB_PROGRAM_DIMENSIONS]; ///< of the main space; 1 beyond its dimensions
+    bool *is_inside; ///< [step_count] accesses that never leave their object: no boundary to treat
+} bb_binding;
+
+/// Binds `data` [object_count] and `parameters` [parameter_count]. Problems: a selector that leaves
+/// its object without a boundary (with the interval that it reaches), a write that may meet itself
+/// at another point or a read, an extent or range below 0 or beyond 2^40. Elements of integer
+/// objects are looked at where they decide what is reached; they must not change afterwards.
+/// Errors: BB_MEMORY. Owner: the caller.
+BB_CHECKED bb_status bb_binding_create(const bb_program *program, const bb_program_data *data,
+                                       const bb_scalar *parameters, bb_problems *problems,
+                                       bb_binding *out);
+void bb_binding_release(bb_binding *binding);
+
+/// Bytes that must cross the memory at least: every element that is read or written, once each way;
+/// of elements whose number depends on data as many as the object has.
+double bb_binding_bytes(const bb_binding *binding);
+
+/// For bb_binding_create: adds a problem for every write whose selector takes an element twice, and
+/// every access that meets a write of another point.
+BB_CHECKED bb_status bb_binding_check_races(const bb_binding *binding, bb_affine_system *system,
+                                            bb_problems *problems);
+
+#endif

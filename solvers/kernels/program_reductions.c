@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Iteration connection functions: their types, what they start from, and the order in which their
+// parts are joined.
+#include "solvers/kernels/program_builder.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    WHAT_BYTES = 160,
+    LANES = 128,       ///< of sums over neighbours in memory: four floats for each of 32 work-items
+    LANE_CHUNK = 8192, ///< 64 numbers a lane
+    LINE_CHUNK = 512,  ///< of sums over distant elements, which lanes would not help
+    UNKNOWN = -1000000,
+};
+
+static bb_status read_start(bb_program_builder *builder, const bb_element *element,
+                            const char *owner, bb_reduction *reduction)
+{
+    bb_status status = BB_OK;
+    const char *text = element->values[BB_DESCRIPTION_ICF_INIT];
+    bb_expression start = {.count = 0};
+    char what[WHAT_BYTES];
+    bb_scalar values[BB_EXPRESSION_MAX_NODES];
+    if (text == NULL) {
+        if (reduction->icf == BB_ICF_OTHER) {
+            BB_TRY(bb_problems_add(builder->problems, element->places[BB_DESCRIPTION_ICF],
+                                   "ICF of %s is none of + * max min && || of #acc(0) and #in(0): "
+                                   "ICFInit has to say what it starts from",
+                                   owner));
+        }
+        for (int k = 0; k < reduction->count; ++k) {
+            reduction->start[k] = reduction->neutral;
+        }
+        goto done;
+    }
+    const bb_expression_rules rules = {.type = reduction->type, .outputs = reduction->count};
+    (void)snprintf(what, sizeof what, "ICFInit of %s", owner);
+    const bb_index before = builder->problems->count;
+    BB_TRY(bb_expression_parse(text, what, element->places[BB_DESCRIPTION_ICF_INIT], &rules,
+                               &builder->program->arena, builder->problems, &start));
+    if (builder->problems->count == before) {
+        bb_expression_evaluate(&start, NULL, NULL, NULL, values, reduction->start);
+    }
+done:
+    return status;
+}
+
+static bb_status read_associative(bb_program_builder *builder, const bb_element *element,
+                                  const char *owner, bb_reduction *reduction)
+{
+    bb_status status = BB_OK;
+    const char *word = element->values[BB_DESCRIPTION_ICF_ASSOCIATIVE];
+    reduction->is_associative = reduction->icf != BB_ICF_OTHER;
+    if (word == NULL) {
+        goto done;
+    }
+    const bool declared = strcmp(word, "true") == 0;
+    if (!declared && strcmp(word, "false") != 0) {
+        BB_TRY(bb_problems_add(builder->problems, element->places[BB_DESCRIPTION_ICF_ASSOCIATIVE],
+                               "ICFAssociative of %s = '%.80s': expected true or false", owner,
+                               word));
+    } else if (declared && reduction->expression.inputs != reduction->count) {
+        BB_TRY(bb_problems_add(builder->problems, element->places[BB_DESCRIPTION_ICF_ASSOCIATIVE],
+                               "ICFAssociative of %s: parts can be joined where there are as many "
+                               "#in(k) as #acc(k), here %d and %d",
+                               owner, reduction->expression.inputs, reduction->count));
+    }
+    reduction->is_associative = declared;
+done:
+    return status;
+}
+
+static bb_status bind_func(bb_program_builder *builder, const bb_element *element,
+                           const char *owner, const bb_reduction *reduction)
+{
+    bb_status status = BB_OK;
+    const bb_program *program = builder->program;
+    for (int k = 0; k < BB_PROGRAM_ACCUMULATORS; ++k) {
+        const int value = reduction->inputs[k];
+        char name[BB_PORT_NAME_BYTES];
+        if (k < reduction->expression.inputs && value < 0) {
+            BB_TRY(bb_problems_add(builder->problems, element->place,
+                                   "%s.func(%d) is not connected", owner, k));
+        } else if (k >= reduction->expression.inputs && value >= 0) {
+            BB_TRY(bb_problems_add(builder->problems, element->place,
+                                   "%s.func(%d) is connected, but the ICF has no #in(%d)", owner, k,
+                                   k));
+        } else if (value >= 0 && program->values[value].type != reduction->type &&
+                   !bb_element_type_widens(program->values[value].type, reduction->type)) {
+            BB_TRY(bb_problems_add(builder->problems, element->place,
+                                   "%s.func(%d) of type %s takes %s, which is %s; a FunctionBlock "
+                                   "narrows it",
+                                   owner, k, bb_element_type_row(reduction->type)->name,
+                                   bb_program_builder_emitter(program, value, name),
+                                   bb_element_type_row(program->values[value].type)->name));
+        }
+    }
+done:
+    return status;
+}
+
+// The function whose product the sum takes by fma: made in the same body and of the sum's type.
+static int product_of(const bb_program *program, const bb_reduction *reduction, bb_scope scope,
+                      int iterator)
+{
+    const bb_element_row *row = bb_element_type_row(reduction->type);
+    const bb_value *value = &program->values[reduction->inputs[0]];
+    int factors[2];
+    if (reduction->icf != BB_ICF_SUM || !row->is_float || row->parts != 1 ||
+        value->kind != BB_VALUE_FUNCTION || value->type != reduction->type ||
+        value->scope != scope || value->iterator != iterator) {
+        return -1;
+    }
+    const bb_step *step = &program->steps[value->owner];
+    return step->expression.output_count == 1 && bb_expression_product(&step->expression, factors)
+               ? value->owner
+               : -1;
+}
+
+bb_status bb_program_builder_reduce(bb_program_builder *builder, const bb_element *element,
+                                    const char *owner, int iterator, bb_reduction *reduction)
+{
+    bb_status status = BB_OK;
+    bb_program *program = builder->program;
+    bb_element_type input_types[BB_PROGRAM_ACCUMULATORS];
+    char what[WHAT_BYTES];
+    const int fed = reduction->inputs[0];
+    reduction->type = fed >= 0 ? program->values[fed].type : BB_ELEMENT_SP;
+    if (element->values[BB_DESCRIPTION_ICF_TYPE] != NULL) {
+        BB_TRY(bb_program_builder_read_type(builder, element, BB_DESCRIPTION_ICF_TYPE,
+                                            &reduction->type));
+    }
+    if (reduction->type == BB_ELEMENT_INT32 && fed >= 0 &&
+        program->values[fed].type == BB_ELEMENT_INDEX) {
+        reduction->type = BB_ELEMENT_INDEX;
+    }
+    for (int k = 0; k < BB_PROGRAM_ACCUMULATORS; ++k) {
+        const int value = reduction->inputs[k];
+        input_types[k] = value >= 0 ? program->values[value].type : reduction->type;
+    }
+    const bb_expression_rules rules = {.type = reduction->type,
+                                       .input_types = input_types,
+                                       .inputs = BB_PROGRAM_ACCUMULATORS,
+                                       .accumulators = reduction->count,
+                                       .outputs = reduction->count};
+    (void)snprintf(what, sizeof what, "ICF of %s", owner);
+    const bb_index before = builder->problems->count;
+    BB_TRY(bb_expression_parse(element->values[BB_DESCRIPTION_ICF], what,
+                               element->places[BB_DESCRIPTION_ICF], &rules, &program->arena,
+                               builder->problems, &reduction->expression));
+    if (builder->problems->count > before) {
+        goto done;
+    }
+    BB_TRY(bind_func(builder, element, owner, reduction));
+    reduction->icf =
+        reduction->count == 1 ? bb_expression_icf(&reduction->expression) : BB_ICF_OTHER;
+    if (reduction->icf != BB_ICF_OTHER) {
+        reduction->neutral = bb_expression_neutral(reduction->icf, reduction->type);
+    }
+    BB_TRY(read_start(builder, element, owner, reduction));
+    BB_TRY(read_associative(builder, element, owner, reduction));
+    if (fed >= 0) {
+        reduction->product = product_of(
+            program, reduction, iterator >= 0 ? BB_SCOPE_ITERATOR : BB_SCOPE_BODY, iterator);
+    }
+    for (int k = 0; k < reduction->count; ++k) {
+        program->values[reduction->output + k].type = reduction->type;
+    }
+done:
+    return status;
+}
+
+// Order of sums
+
+// By how much a node grows with an input's value of 1: UNKNOWN where that is no constant.
+static int64_t coefficient_of(const bb_step *step, int node, int value)
+{
+    const bb_expression_node *n = &step->expression.nodes[node];
+    if (n->operation == BB_OPERATION_INPUT) {
+        return step->inputs[n->index] == value;
+    }
+    int64_t parts[BB_EXPRESSION_OPERANDS] = {0};
+    bool constant = true;
+    for (int k = 0;
+         k < BB_EXPRESSION_OPERANDS && n->operands[k] >= 0 && n->operation > BB_OPERATION_PARAMETER;
+         ++k) {
+        parts[k] = coefficient_of(step, n->operands[k], value);
+        constant = constant && parts[k] == 0;
+        if (parts[k] == UNKNOWN) {
+            return UNKNOWN;
+        }
+    }
+    switch (n->operation) {
+    case BB_OPERATION_CONVERT:
+        return parts[0];
+    case BB_OPERATION_ADD:
+        return parts[0] + parts[1];
+    case BB_OPERATION_SUBTRACT:
+        return parts[0] - parts[1];
+    default:
+        return constant ? 0 : UNKNOWN;
+    }
+}
+
+static bool reads_neighbours(const bb_program *program, const bb_iterator *iterator)
+{
+    for (int i = 0; i < iterator->steps.count; ++i) {
+        const bb_step *step = &program->steps[iterator->steps.steps[i]];
+        if (step->kind == BB_STEP_READ &&
+            coefficient_of(step, step->expression.outputs[0], iterator->space.positions[0]) == 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Whether a range follows a size of an object.
+static bool is_sized(const bb_program *program, int value)
+{
+    const bb_value *range = &program->values[value];
+    if (range->kind != BB_VALUE_FUNCTION || range->scope != BB_SCOPE_HOST) {
+        return range->kind == BB_VALUE_SIZE || range->kind == BB_VALUE_PARAMETER;
+    }
+    const bb_step *step = &program->steps[range->owner];
+    bool sized = false;
+    for (int k = 0; k < step->expression.inputs; ++k) {
+        sized = sized || is_sized(program, step->inputs[k]);
+    }
+    return sized;
+}
+
+// Part of what a program means, so that every device has the same sums: lanes where a point sums a
+// long line of neighbours in memory, chunks where it sums a long line of distant ones, one after
+// another in all other cases.
+static bb_reduction_order order_of(const bb_program *program, const bb_iterator *iterator)
+{
+    const bb_reduction_order serial = {.lanes = 1};
+    if (iterator == NULL) {
+        return program->reduction.icf != BB_ICF_OTHER
+                   ? (bb_reduction_order){LANES, LANE_CHUNK}
+                   : (bb_reduction_order){1, program->reduction.is_associative ? LANE_CHUNK : 0};
+    }
+    if (iterator->reduction.icf == BB_ICF_OTHER || iterator->space.dimensions != 1 ||
+        program->space.dimensions != 1 || !is_sized(program, iterator->space.ranges[0])) {
+        return serial;
+    }
+    return reads_neighbours(program, iterator) ? (bb_reduction_order){LANES, LANE_CHUNK}
+                                               : (bb_reduction_order){1, LINE_CHUNK};
+}
+
+void bb_program_builder_order_sums(bb_program *program)
+{
+    for (int i = 0; i < program->iterator_count; ++i) {
+        program->iterators[i].reduction.order = order_of(program, &program->iterators[i]);
+    }
+    if (program->has_reduction) {
+        program->reduction.order = order_of(program, NULL);
+    }
+}
