@@ -3,6 +3,7 @@
 
 #include "core/suggestion.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #define TYPE(name) (1U << BB_ELEMENT_##name)

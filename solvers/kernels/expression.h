@@ -8,14 +8,17 @@
 // Operands: #in(k), #acc(k), v0 ... v3 of selectors, names of parameters in selectors, literals.
 //
 // Arithmetic, the same to the bit in every back end:
-//   - a node computes in the block's type D, literals are of type D (1/2 is a half in SP);
-//     comparisons and logic give B; the value of an output is converted to D;
+//   - a node computes in the block's type D, literals are of type D (1/2 is a half in SP), in SP2
+//     and DP2 real until they meet a complex number; comparisons and logic give B, which counts as
+//     a number where one is wanted; conditions are B or real, NaN is true; inputs are converted to
+//     D, the value of an output is too;
 //   - INT32 + - * wrap; x / 0 and x % 0 are 0, else as in C; a float becomes INT32 by truncation,
-//     saturating, NaN as 0; index arithmetic is the same in 64 bits;
+//     saturating, NaN as 0; index arithmetic is the same in 64 bits, of which INT32 takes the lower
+//     half; sqrt, floor, rint are of floats alone, arithmetic is not of B;
 //   - max(a, b) is a where a > b or a is NaN, else b; min likewise; both hand NaN on;
 //   - SP2, DP2: * is the complex product (ac - bd, ad + bc), / goes by the conjugate and
-//     c c + d d; abs is sqrt(re re + im im); < and the like, %, min, max, floor, rint, fabs are of
-//     real numbers alone;
+//     c c + d d; abs is sqrt(re re + im im); < and the like, %, min, max, floor, rint, fabs, sqrt
+//     are of real numbers alone; a complex number becomes a real one by its real part;
 //   - no contraction but the one that bb_expression_product finds.
 #ifndef BB_SOLVERS_KERNELS_EXPRESSION_H
 #define BB_SOLVERS_KERNELS_EXPRESSION_H
@@ -30,7 +33,7 @@ typedef enum bb_operation {
     BB_OPERATION_LITERAL,
     BB_OPERATION_INPUT,       ///< #in(index) or v<index>
     BB_OPERATION_ACCUMULATOR, ///< #acc(index)
-    BB_OPERATION_PARAMETER,   ///< by name, in selectors; index counts the names of the expression
+    BB_OPERATION_PARAMETER,   ///< by name, in selectors, as index; index counts the names
     BB_OPERATION_CONVERT,     ///< to the node's type
     BB_OPERATION_NEGATE,
     BB_OPERATION_NOT,
@@ -64,14 +67,14 @@ typedef enum bb_operation {
 
 enum { BB_EXPRESSION_OPERANDS = 3, BB_EXPRESSION_MAX_NODES = 4096, BB_EXPRESSION_MAX_DEPTH = 64 };
 
-/// Operands stand before the node that takes them.
+/// Operands stand before the node that takes them; equal nodes are one.
 typedef struct bb_expression_node {
     bb_operation operation;
     bb_element_type type;
     int operands[BB_EXPRESSION_OPERANDS];
     int index;
-    double number;   ///< of a literal of a float type, as rounded to it
-    int64_t integer; ///< of one of INT32, B or index
+    double number;    ///< of a literal of a float type, as rounded to it
+    int64_t integer;  ///< of one of INT32, B or index
     const char *name; ///< of a parameter
 } bb_expression_node;
 
@@ -80,25 +83,25 @@ typedef struct bb_expression {
     int count;
     const int *outputs; ///< [output_count] nodes
     int output_count;
-    int inputs;       ///< 1 + the largest index of an input, 0: none
-    int accumulators; ///< likewise
+    int inputs;               ///< 1 + the largest index of an input, 0: none
+    int accumulators;         ///< likewise
     const char *const *names; ///< [name_count] of parameters, in order of first use
     int name_count;
 } bb_expression;
 
 /// What a text may hold, and how it is typed.
 typedef struct bb_expression_rules {
-    bb_element_type type;         ///< of the block: D; BB_ELEMENT_INDEX for selectors
+    bb_element_type type;               ///< of the block: D; BB_ELEMENT_INDEX for selectors
     const bb_element_type *input_types; ///< [inputs]; NULL: all are D already
-    int inputs;                   ///< #in(0) ... #in(inputs - 1), or v0 ...
-    int accumulators;             ///< #acc(0) ...
-    int outputs;                  ///< so many expressions are expected; 0: any number from 1
-    bool selector;                ///< v<k> and names in place of #in(k); `,` separates
+    int inputs;                         ///< #in(0) ... #in(inputs - 1), or v0 ...
+    int accumulators;                   ///< #acc(0) ...
+    int outputs;                        ///< so many expressions are expected; 0: any number from 1
+    bool selector;                      ///< v<k> and names in place of #in(k); `,` separates
 } bb_expression_rules;
 
 /// Parses and types `text`, whose first character stands at `place`. Mistakes go to `problems` as
-/// "what: ... at 'rest of the text'", `what` naming object and attribute; `*out` is then empty.
-/// All memory is the arena's. Errors: BB_MEMORY.
+/// "what: ... at 'rest of the text'", `what` naming object and attribute; one a text, at the column
+/// of its character, and `*out` is then empty. All memory is the arena's. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_expression_parse(const char *text, const char *what, bb_place place,
                                          const bb_expression_rules *rules, bb_arena *arena,
                                          bb_problems *problems, bb_expression *out);
@@ -112,7 +115,8 @@ typedef struct bb_scalar {
 /// Converts between any two types as the language says.
 bb_scalar bb_expression_convert(bb_scalar value, bb_element_type source, bb_element_type target);
 
-/// One operation on values of its operands' types; `node` of the expression.
+/// One operation on values [operands of it] of its operands' types. `node` is none of a literal,
+/// input, accumulator or parameter.
 bb_scalar bb_expression_operate(const bb_expression *expression, int node,
                                 const bb_scalar *operand_values);
 

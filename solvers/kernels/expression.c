@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Values of expressions. SP is computed in float and kept as a double, from which it returns the
+// same; the build evaluates float in float (FLT_EVAL_METHOD 0) and contracts nothing.
+#include "solvers/kernels/expression.h"
+
+#include <float.h>
+#include <math.h>
+
+_Static_assert(FLT_EVAL_METHOD == 0, "SP operations round once, to binary32");
+
+static bool is_float(bb_element_type type)
+{
+    return bb_element_type_row(type)->is_float;
+}
+
+static bb_scalar integer_scalar(int64_t integer)
+{
+    return (bb_scalar){.integer = integer};
+}
+
+static bb_scalar real_scalar(double real)
+{
+    return (bb_scalar){.parts = {real, 0.0}};
+}
+
+// Two's complement of 32 or 64 bits.
+static int64_t wrapped(uint64_t bits, bb_element_type type)
+{
+    return type == BB_ELEMENT_INDEX ? (int64_t)bits : (int32_t)(uint32_t)bits;
+}
+
+// Truncation that saturates; NaN is 0.
+static int64_t truncated(double value, bb_element_type type)
+{
+    const bool index = type == BB_ELEMENT_INDEX;
+    const double limit = index ? 0x1p63 : 0x1p31;
+    if (isnan(value)) {
+        return 0;
+    }
+    if (value >= limit) {
+        return index ? INT64_MAX : INT32_MAX;
+    }
+    if (value <= -limit) {
+        return index ? INT64_MIN : INT32_MIN;
+    }
+    return (int64_t)value;
+}
+
+// Of real numbers the second part may hold anything.
+static double second_part(bb_scalar value, bb_element_type type)
+{
+    return bb_element_type_row(type)->parts == 2 ? value.parts[1] : 0.0;
+}
+
+// The nearest SP. By memory: gcc 12 at -O2 drops the conversions of two neighbours to float and
+// back where it makes them one vector on one of two paths.
+static double single(double value)
+{
+    volatile float nearest = (float)value;
+    return nearest;
+}
+
+static bb_scalar to_integer(bb_scalar value, bb_element_type source, bb_element_type target)
+{
+    if (target == BB_ELEMENT_B) {
+        return integer_scalar(is_float(source)
+                                  ? value.parts[0] != 0.0 || second_part(value, source) != 0.0
+                                  : value.integer != 0);
+    }
+    return integer_scalar(is_float(source) ? truncated(value.parts[0], target)
+                                           : wrapped((uint64_t)value.integer, target));
+}
+
+bb_scalar bb_expression_convert(bb_scalar value, bb_element_type source, bb_element_type target)
+{
+    const bb_element_row *row = bb_element_type_row(target);
+    if (!row->is_float) {
+        return to_integer(value, source, target);
+    }
+    if (!is_float(source)) {
+        return real_scalar(row->part == BB_ELEMENT_SP ? (double)(float)value.integer
+                                                      : (double)value.integer);
+    }
+    bb_scalar result = real_scalar(value.parts[0]);
+    result.parts[1] = row->parts == 2 ? second_part(value, source) : 0.0;
+    if (row->part == BB_ELEMENT_SP) {
+        result.parts[0] = single(result.parts[0]);
+        result.parts[1] = single(result.parts[1]);
+    }
+    return result;
+}
+
+static int64_t quotient(int64_t a, int64_t b, bb_element_type type)
+{
+    if (b == 0) {
+        return 0;
+    }
+    return b == -1 ? wrapped(0 - (uint64_t)a, type) : a / b;
+}
+
+static int64_t integer_value(bb_operation operation, bb_element_type type, int64_t a, int64_t b)
+{
+    switch (operation) {
+    case BB_OPERATION_ADD:
+        return wrapped((uint64_t)a + (uint64_t)b, type);
+    case BB_OPERATION_SUBTRACT:
+        return wrapped((uint64_t)a - (uint64_t)b, type);
+    case BB_OPERATION_MULTIPLY:
+        return wrapped((uint64_t)a * (uint64_t)b, type);
+    case BB_OPERATION_DIVIDE:
+        return quotient(a, b, type);
+    case BB_OPERATION_MODULO:
+        return b == 0 || b == -1 ? 0 : a % b;
+    case BB_OPERATION_NEGATE:
+        return wrapped(0 - (uint64_t)a, type);
+    case BB_OPERATION_FABS:
+    case BB_OPERATION_ABS:
+        return a < 0 ? wrapped(0 - (uint64_t)a, type) : a;
+    case BB_OPERATION_MIN:
+        return a < b ? a : b;
+    default:
+        return a > b ? a : b; // BB_OPERATION_MAX
+    }
+}
+
+// To nearest, ties to even, whatever the rounding mode is; the sign stays.
+static double nearest_integer(double value)
+{
+    if (!(fabs(value) < 0x1p52)) {
+        return value;
+    }
+    const double below = floor(value);
+    const double rest = value - below;
+    const bool up = rest > 0.5 || (rest == 0.5 && ((int64_t)below & 1) != 0);
+    return copysign(below + (up ? 1.0 : 0.0), value);
+}
+
+static double single_value(bb_operation operation, float a, float b)
+{
+    switch (operation) {
+    case BB_OPERATION_ADD:
+        return a + b;
+    case BB_OPERATION_SUBTRACT:
+        return a - b;
+    case BB_OPERATION_MULTIPLY:
+        return a * b;
+    case BB_OPERATION_DIVIDE:
+        return a / b;
+    case BB_OPERATION_MODULO:
+        return fmodf(a, b);
+    default:
+        return sqrtf(a); // BB_OPERATION_SQRT
+    }
+}
+
+static double double_value(bb_operation operation, double a, double b)
+{
+    switch (operation) {
+    case BB_OPERATION_ADD:
+        return a + b;
+    case BB_OPERATION_SUBTRACT:
+        return a - b;
+    case BB_OPERATION_MULTIPLY:
+        return a * b;
+    case BB_OPERATION_DIVIDE:
+        return a / b;
+    case BB_OPERATION_MODULO:
+        return fmod(a, b);
+    default:
+        return sqrt(a); // BB_OPERATION_SQRT
+    }
+}
+
+// Operations that round nothing are the same in SP and DP.
+static double real_value(bb_operation operation, bb_element_type type, double a, double b)
+{
+    switch (operation) {
+    case BB_OPERATION_NEGATE:
+        return -a;
+    case BB_OPERATION_FABS:
+    case BB_OPERATION_ABS:
+        return fabs(a);
+    case BB_OPERATION_MIN:
+        return a < b || isnan(a) ? a : b;
+    case BB_OPERATION_MAX:
+        return a > b || isnan(a) ? a : b;
+    case BB_OPERATION_FLOOR:
+        return floor(a);
+    case BB_OPERATION_RINT:
+        return nearest_integer(a);
+    default:
+        return type == BB_ELEMENT_SP ? single_value(operation, (float)a, (float)b)
+                                     : double_value(operation, a, b);
+    }
+}
+
+static bb_scalar single_complex(bb_operation operation, bb_scalar first, bb_scalar second)
+{
+    const float a = (float)first.parts[0];
+    const float b = (float)first.parts[1];
+    const float c = (float)second.parts[0];
+    const float d = (float)second.parts[1];
+    switch (operation) {
+    case BB_OPERATION_ADD:
+        return (bb_scalar){.parts = {a + c, b + d}};
+    case BB_OPERATION_SUBTRACT:
+        return (bb_scalar){.parts = {a - c, b - d}};
+    case BB_OPERATION_MULTIPLY:
+        return (bb_scalar){.parts = {a * c - b * d, a * d + b * c}};
+    case BB_OPERATION_DIVIDE: {
+        const float scale = c * c + d * d;
+        return (bb_scalar){.parts = {(a * c + b * d) / scale, (b * c - a * d) / scale}};
+    }
+    default:
+        return real_scalar(sqrtf(a * a + b * b)); // BB_OPERATION_ABS
+    }
+}
+
+static bb_scalar double_complex(bb_operation operation, bb_scalar first, bb_scalar second)
+{
+    const double a = first.parts[0];
+    const double b = first.parts[1];
+    const double c = second.parts[0];
+    const double d = second.parts[1];
+    switch (operation) {
+    case BB_OPERATION_ADD:
+        return (bb_scalar){.parts = {a + c, b + d}};
+    case BB_OPERATION_SUBTRACT:
+        return (bb_scalar){.parts = {a - c, b - d}};
+    case BB_OPERATION_MULTIPLY:
+        return (bb_scalar){.parts = {a * c - b * d, a * d + b * c}};
+    case BB_OPERATION_DIVIDE: {
+        const double scale = c * c + d * d;
+        return (bb_scalar){.parts = {(a * c + b * d) / scale, (b * c - a * d) / scale}};
+    }
+    default:
+        return real_scalar(sqrt(a * a + b * b)); // BB_OPERATION_ABS
+    }
+}
+
+static bb_scalar complex_value(bb_operation operation, bb_element_type type, bb_scalar first,
+                               bb_scalar second)
+{
+    switch (operation) {
+    case BB_OPERATION_NEGATE:
+        return (bb_scalar){.parts = {-first.parts[0], -first.parts[1]}};
+    case BB_OPERATION_RE:
+        return real_scalar(first.parts[0]);
+    case BB_OPERATION_IM:
+        return real_scalar(first.parts[1]);
+    case BB_OPERATION_CONJ:
+        return (bb_scalar){.parts = {first.parts[0], -first.parts[1]}};
+    default:
+        return type == BB_ELEMENT_SP2 ? single_complex(operation, first, second)
+                                      : double_complex(operation, first, second);
+    }
+}
+
+static bool float_comparison(bb_operation operation, bb_element_type type, bb_scalar a, bb_scalar b)
+{
+    switch (operation) {
+    case BB_OPERATION_LESS:
+        return a.parts[0] < b.parts[0];
+    case BB_OPERATION_LESS_EQUAL:
+        return a.parts[0] <= b.parts[0];
+    case BB_OPERATION_GREATER:
+        return a.parts[0] > b.parts[0];
+    case BB_OPERATION_GREATER_EQUAL:
+        return a.parts[0] >= b.parts[0];
+    case BB_OPERATION_EQUAL:
+        return a.parts[0] == b.parts[0] && second_part(a, type) == second_part(b, type);
+    default:
+        return a.parts[0] != b.parts[0] || second_part(a, type) != second_part(b, type);
+    }
+}
+
+static bool integer_comparison(bb_operation operation, int64_t a, int64_t b)
+{
+    switch (operation) {
+    case BB_OPERATION_LESS:
+        return a < b;
+    case BB_OPERATION_LESS_EQUAL:
+        return a <= b;
+    case BB_OPERATION_GREATER:
+        return a > b;
+    case BB_OPERATION_GREATER_EQUAL:
+        return a >= b;
+    case BB_OPERATION_EQUAL:
+        return a == b;
+    default:
+        return a != b;
+    }
+}
+
+bb_scalar bb_expression_operate(const bb_expression *expression, int node,
+                                const bb_scalar *operand_values)
+{
+    const bb_expression_node *row = &expression->nodes[node];
+    const bb_scalar first = operand_values[0];
+    if (row->operation == BB_OPERATION_NOT) {
+        return integer_scalar(first.integer == 0);
+    }
+    const bb_element_type type = expression->nodes[row->operands[0]].type;
+    if (row->operation == BB_OPERATION_CONVERT) {
+        return bb_expression_convert(first, type, row->type);
+    }
+    const bool binary = row->operation >= BB_OPERATION_ADD;
+    const bb_scalar second = binary ? operand_values[1] : first;
+    switch (row->operation) {
+    case BB_OPERATION_AND:
+        return integer_scalar(first.integer != 0 && second.integer != 0);
+    case BB_OPERATION_OR:
+        return integer_scalar(first.integer != 0 || second.integer != 0);
+    case BB_OPERATION_SELECT:
+        return first.integer != 0 ? second : operand_values[2];
+    case BB_OPERATION_PAIR:
+        return (bb_scalar){.parts = {first.parts[0], second.parts[0]}};
+    default:
+        break;
+    }
+    if (row->operation >= BB_OPERATION_LESS && row->operation <= BB_OPERATION_NOT_EQUAL) {
+        return integer_scalar(
+            is_float(type) ? float_comparison(row->operation, type, first, second)
+                           : integer_comparison(row->operation, first.integer, second.integer));
+    }
+    if (!is_float(type)) {
+        return integer_scalar(integer_value(row->operation, type, first.integer, second.integer));
+    }
+    if (bb_element_type_row(type)->parts == 2) {
+        return complex_value(row->operation, type, first, second);
+    }
+    return real_scalar(real_value(row->operation, type, first.parts[0], second.parts[0]));
+}
+
+void bb_expression_evaluate(const bb_expression *expression, const bb_scalar *inputs,
+                            const bb_scalar *accumulators, const bb_scalar *parameters,
+                            bb_scalar *values, bb_scalar *outputs)
+{
+    for (int k = 0; k < expression->count; ++k) {
+        const bb_expression_node *node = &expression->nodes[k];
+        switch (node->operation) {
+        case BB_OPERATION_LITERAL:
+            values[k] = (bb_scalar){.parts = {node->number, 0.0}, .integer = node->integer};
+            break;
+        case BB_OPERATION_INPUT:
+            values[k] = inputs[node->index];
+            break;
+        case BB_OPERATION_ACCUMULATOR:
+            values[k] = accumulators[node->index];
+            break;
+        case BB_OPERATION_PARAMETER:
+            values[k] = parameters[node->index];
+            break;
+        default: {
+            // Unused operands are 0, a node that has its value.
+            const bb_scalar operands[BB_EXPRESSION_OPERANDS] = {
+                values[node->operands[0]], values[node->operands[1]], values[node->operands[2]]};
+            values[k] = bb_expression_operate(expression, k, operands);
+        }
+        }
+    }
+    for (int k = 0; k < expression->output_count; ++k) {
+        outputs[k] = values[expression->outputs[k]];
+    }
+}
+
+// The node behind conversions.
+static const bb_expression_node *source_node(const bb_expression *expression, int node)
+{
+    const bb_expression_node *row = &expression->nodes[node];
+    while (row->operation == BB_OPERATION_CONVERT) {
+        row = &expression->nodes[row->operands[0]];
+    }
+    return row;
+}
+
+static bb_icf operation_icf(bb_operation operation)
+{
+    switch (operation) {
+    case BB_OPERATION_ADD:
+        return BB_ICF_SUM;
+    case BB_OPERATION_MULTIPLY:
+        return BB_ICF_PRODUCT;
+    case BB_OPERATION_MAX:
+        return BB_ICF_MAX;
+    case BB_OPERATION_MIN:
+        return BB_ICF_MIN;
+    case BB_OPERATION_AND:
+        return BB_ICF_AND;
+    case BB_OPERATION_OR:
+        return BB_ICF_OR;
+    default:
+        return BB_ICF_OTHER;
+    }
+}
+
+bb_icf bb_expression_icf(const bb_expression *expression)
+{
+    if (expression->output_count != 1 || expression->inputs != 1 || expression->accumulators != 1) {
+        return BB_ICF_OTHER;
+    }
+    const bb_expression_node *root = source_node(expression, expression->outputs[0]);
+    const bb_icf icf = operation_icf(root->operation);
+    const bb_element_type type = expression->nodes[expression->outputs[0]].type;
+    const bool logic = icf == BB_ICF_AND || icf == BB_ICF_OR;
+    if (icf == BB_ICF_OTHER || (logic && is_float(type)) || (!logic && root->type != type)) {
+        return BB_ICF_OTHER;
+    }
+    const bb_operation first = source_node(expression, root->operands[0])->operation;
+    const bb_operation second = source_node(expression, root->operands[1])->operation;
+    const bool known = (first == BB_OPERATION_ACCUMULATOR && second == BB_OPERATION_INPUT) ||
+                       (first == BB_OPERATION_INPUT && second == BB_OPERATION_ACCUMULATOR);
+    return known ? icf : BB_ICF_OTHER;
+}
+
+bb_scalar bb_expression_neutral(bb_icf icf, bb_element_type type)
+{
+    double number = 0.0;
+    switch (icf) {
+    case BB_ICF_PRODUCT:
+    case BB_ICF_AND:
+        number = 1.0;
+        break;
+    case BB_ICF_MAX:
+        number = -INFINITY;
+        break;
+    case BB_ICF_MIN:
+        number = INFINITY;
+        break;
+    default:
+        break; // 0
+    }
+    if (type == BB_ELEMENT_B) {
+        return integer_scalar(number > 0.0);
+    }
+    return bb_expression_convert(real_scalar(number), BB_ELEMENT_DP, type); // saturates
+}
+
+bool bb_expression_product(const bb_expression *expression, int factors[2])
+{
+    if (expression->output_count != 1) {
+        return false;
+    }
+    const bb_expression_node *root = &expression->nodes[expression->outputs[0]];
+    if (root->operation != BB_OPERATION_MULTIPLY ||
+        (root->type != BB_ELEMENT_SP && root->type != BB_ELEMENT_DP)) {
+        return false;
+    }
+    factors[0] = root->operands[0];
+    factors[1] = root->operands[1];
+    return true;
+}
