@@ -145,4 +145,49 @@ bb_scalar bb_expression_neutral(bb_icf icf, bb_element_type type);
 /// Whether the output is one real product a * b of two nodes, which a sum then takes by fma.
 bool bb_expression_product(const bb_expression *expression, int factors[2]);
 
+/// A back end's language: how it names types, and what of C it says otherwise. Its compiler must
+/// contract nothing and round / and sqrt as IEEE 754 does: NVRTC with --fmad=false, cc with
+/// -ffp-contract=off and, as gcc 12 drops the conversions of two neighbours to float and back where
+/// it joins them in a vector, -fno-tree-slp-vectorize.
+typedef struct bb_expression_dialect {
+    const char *type_names[BB_ELEMENT_TYPE_COUNT + 1];
+    const char *unsigned_names[2]; ///< of INT32 and index
+    const char *function;          ///< what stands before a helper: "static inline"
+    const char *single_suffix;     ///< of functions of SP: "f", "" where they are overloaded
+    const char *index_suffix;      ///< of literals of 64 bits
+    const char *prologue;          ///< before the helpers
+    const char *double_begin;      ///< around what needs DP, which a device may lack; or ""
+    const char *double_end;
+} bb_expression_dialect;
+
+extern const bb_expression_dialect bb_expression_dialect_c;      ///< C17: gcc, clang
+extern const bb_expression_dialect bb_expression_dialect_opencl; ///< OpenCL C 1.2
+extern const bb_expression_dialect bb_expression_dialect_cuda;   ///< CUDA C++17 without headers
+
+/// Appends the definitions of all helpers, which stand before everything that is printed:
+/// bb_<operation>_<type>, type being i (INT32), l (index), f, d, c (SP2), z (DP2), and
+/// bb_fma_f, bb_fma_d. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_expression_print_helpers(const bb_expression_dialect *dialect,
+                                                 bb_text *out);
+
+/// Appends a declaration a node, one a line: `const float p7 = p3 * p5;` with `prefix` p (of at
+/// most 60 characters); output k is then `prefix` and outputs[k]. `inputs`, `accumulators` and
+/// `parameters` are expressions in the back end's language, of the types that the expression was
+/// parsed with; parameters are index. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_expression_print(const bb_expression *expression,
+                                         const bb_expression_dialect *dialect, const char *prefix,
+                                         const char *const *inputs, const char *const *accumulators,
+                                         const char *const *parameters, bb_text *out);
+
+/// Appends `operand`, a variable of `source`, as an expression of `target`, as
+/// bb_expression_convert does. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_expression_print_conversion(const bb_expression_dialect *dialect,
+                                                    const char *operand, bb_element_type source,
+                                                    bb_element_type target, bb_text *out);
+
+/// Appends a constant that reads back to the same bits: a neutral element. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_expression_print_constant(const bb_expression_dialect *dialect,
+                                                  bb_scalar value, bb_element_type type,
+                                                  bb_text *out);
+
 #endif

@@ -1,64 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/memory.h"
-#include "solvers/kernels/expression.h"
-#include "tests/check.h"
+#include "tests/solvers/kernels/parsed_text.h"
 
 #include <fenv.h>
 #include <locale.h>
-#include <stdbool.h>
-#include <stdlib.h>
-
-typedef struct parsed {
-    bb_arena arena;
-    bb_problems problems;
-    bb_expression expression;
-} parsed;
-
-static void release(parsed *text)
-{
-    bb_arena_release(&text->arena);
-    bb_problems_release(&text->problems);
-}
-
-static void parse(const char *text, const bb_expression_rules *rules, parsed *out)
-{
-    memset(out, 0, sizeof *out);
-    check_ok(bb_expression_parse(text, "function of calc_5", (bb_place){"a.xml", 7, 11}, rules,
-                                 &out->arena, &out->problems, &out->expression));
-    assert_int_equal(out->expression.count > 0, out->problems.count == 0);
-}
-
-static bb_expression_rules block(bb_element_type type)
-{
-    return (bb_expression_rules){.type = type, .inputs = 3, .accumulators = 2, .outputs = 1};
-}
-
-static bb_expression_rules selector(int outputs)
-{
-    return (bb_expression_rules){
-        .type = BB_ELEMENT_INDEX, .inputs = 4, .outputs = outputs, .selector = true};
-}
-
-static void parse_well(const char *text, const bb_expression_rules *rules, parsed *out)
-{
-    parse(text, rules, out);
-    if (out->problems.count != 0) {
-        fail_msg("'%s': %s", text, bb_text_string(&out->problems.lines));
-    }
-}
-
-// All outputs of a text of `rules` for inputs.
-static void evaluate(const char *text, const bb_expression_rules *rules, const bb_scalar *inputs,
-                     bb_scalar *outputs)
-{
-    static bb_scalar values[BB_EXPRESSION_MAX_NODES];
-    const bb_scalar accumulators[2] = {{{5.0, -1.0}, 5}, {{7.0, 0.0}, 7}};
-    const bb_scalar parameters[2] = {{{0}, 3}, {{0}, 100}};
-    parsed got;
-    parse_well(text, rules, &got);
-    bb_expression_evaluate(&got.expression, inputs, accumulators, parameters, values, outputs);
-    release(&got);
-}
 
 static double real(bb_element_type type, const char *text, double a, double b)
 {
@@ -76,13 +20,6 @@ static int64_t integer(bb_element_type type, const char *text, int64_t a, int64_
     bb_scalar output;
     evaluate(text, &rules, inputs, &output);
     return output.integer;
-}
-
-static void check_bits(double got, double expected, const char *text)
-{
-    if (memcmp(&got, &expected, sizeof got) != 0 && !(isnan(got) && isnan(expected))) {
-        fail_msg("%s: got %a, expected %a", text, got, expected);
-    }
 }
 
 static void test_precedence(void **state)
@@ -360,162 +297,10 @@ static void test_typing(void **state)
     release(&got);
     bb_scalar truth;
     const bb_element_type halves[] = {BB_ELEMENT_DP};
-    const bb_expression_rules whole = {
+    const bb_expression_rules truncation = {
         .type = BB_ELEMENT_INT32, .input_types = halves, .inputs = 1, .outputs = 1};
-    evaluate("#in(0) * 2", &whole, (const bb_scalar[]){{{-3.9, 0}, 0}}, &truth);
+    evaluate("#in(0) * 2", &truncation, (const bb_scalar[]){{{-3.9, 0}, 0}}, &truth);
     assert_int_equal(truth.integer, -6);
-}
-
-static void test_selectors(void **state)
-{
-    (void)state;
-    const bb_scalar inputs[] = {{{0}, 1}, {{0}, 20}, {{0}, 300}, {{0}, 4000}};
-    bb_scalar outputs[4];
-    const bb_expression_rules two = selector(2);
-    evaluate("2*v0 + (v1 + colour) % 2, v3 - v2 + colour*rows", &two, inputs, outputs);
-    assert_int_equal(outputs[0].integer, 3);
-    assert_int_equal(outputs[1].integer, 4000 - 300 + 300);
-    const bb_expression_rules any = selector(0);
-    parsed got;
-    parse_well("v1, v0, max(b, a) + b,", &any, &got);
-    assert_int_equal(got.expression.output_count, 3);
-    assert_int_equal(got.expression.inputs, 2);
-    assert_int_equal(got.expression.name_count, 2);
-    assert_string_equal(got.expression.names[0], "b");
-    assert_string_equal(got.expression.names[1], "a");
-    release(&got);
-}
-
-typedef struct mistake {
-    bb_element_type type;
-    const char *text, *expected;
-} mistake;
-
-static void check_mistake(const char *text, const bb_expression_rules *rules, const char *expected)
-{
-    parsed got;
-    parse(text, rules, &got);
-    if (got.problems.count != 1 || strstr(bb_text_string(&got.problems.lines), expected) == NULL) {
-        fail_msg("'%s': got '%s', expected '%s'", text, bb_text_string(&got.problems.lines),
-                 expected);
-    }
-    release(&got);
-}
-
-static void test_mistakes(void **state)
-{
-    (void)state;
-    static const mistake rows[] = {
-        {BB_ELEMENT_SP, "#in(0) + (1 + ) * 2",
-         "a.xml:7:25: function of calc_5: expected an operand at ') * 2'\n"},
-        {BB_ELEMENT_SP, "1 + sqr(2)",
-         "a.xml:7:15: function of calc_5: unknown function 'sqr'; did you mean sqrt? at 'sqr(2)'"},
-        {BB_ELEMENT_SP, "sine(2)", "unknown function 'sine' at"},
-        {BB_ELEMENT_SP, "", "a.xml:7:11: function of calc_5: expected an operand at the end"},
-        {BB_ELEMENT_SP, "1 +", "expected an operand at the end"},
-        {BB_ELEMENT_SP, ";", "expected an operand at ';'"},
-        {BB_ELEMENT_SP, "#in(3)", "#in(3): the block has 3 inputs"},
-        {BB_ELEMENT_SP, "#in(99999999999999999999)", "the block has 3 inputs"},
-        {BB_ELEMENT_SP, "#acc(2)", "#acc(2): the block has 2 accumulators"},
-        {BB_ELEMENT_SP, "#out(2)", "expected #in(k) or #acc(k) at '#out(2)'"},
-        {BB_ELEMENT_SP, "#in(-1)", "expected a number from 0 at '-1)'"},
-        {BB_ELEMENT_SP, "#in(1", "expected ')' at the end"},
-        {BB_ELEMENT_SP, "max(1, 2, 3, 4)", "'max' takes 2 arguments, got 4"},
-        {BB_ELEMENT_SP, "sqrt()", "'sqrt' takes 1 argument, got 0"},
-        {BB_ELEMENT_SP, "(1", "expected ')' at the end"},
-        {BB_ELEMENT_SP, "1 2", "expected an operator or ';' at '2'"},
-        {BB_ELEMENT_SP, "1 & 2", "expected an operator or ';' at '& 2'"},
-        {BB_ELEMENT_SP, "1 ? 2", "expected ':' at the end"},
-        {BB_ELEMENT_SP, "1; 2", "2 expressions, expected 1"},
-        {BB_ELEMENT_SP, "1 + v0", "expected #in(k), a number or a function, got 'v0' at 'v0'"},
-        {BB_ELEMENT_SP, "1.5f", "'1.5f' is no number"},
-        {BB_ELEMENT_SP, "0x10", "'0x10' is no number"},
-        {BB_ELEMENT_SP, "1.2.3", "'1.2.3' is no number"},
-        {BB_ELEMENT_SP, "1e", "'1e' is no number"},
-        {BB_ELEMENT_SP, "1e+", "'1e+' is no number"},
-        {BB_ELEMENT_SP, ".", "'.' is no number"},
-        {BB_ELEMENT_SP, "1e39", "1e39 is beyond SP"},
-        {BB_ELEMENT_DP, "1e309", "1e309 is beyond DP"},
-        {BB_ELEMENT_INT32, "1.5", "1.5 is no integer"},
-        {BB_ELEMENT_INT32, "1e3", "1e3 is no integer"},
-        {BB_ELEMENT_INDEX, "1.5", "1.5 is no integer"},
-        {BB_ELEMENT_INT32, "2147483648", "2147483648 is beyond INT32"},
-        {BB_ELEMENT_INT32, "-2147483649", "2147483649 is beyond INT32"},
-        {BB_ELEMENT_INDEX, "9223372036854775808", "9223372036854775808 is beyond 64 bits"},
-        {BB_ELEMENT_B, "2", "2 is no B, which is 0 or 1"},
-        {BB_ELEMENT_B, "#in(0) + 1", "'+' of B: expected numbers"},
-        {BB_ELEMENT_B, "max(#in(0), 1)", "'max' of B: expected real numbers"},
-        {BB_ELEMENT_INT32, "sqrt(#in(0))", "'sqrt' of INT32: expected real numbers, SP or DP"},
-        {BB_ELEMENT_INT32, "rint(1)", "'rint' of INT32"},
-        {BB_ELEMENT_INDEX, "floor(1)", "'floor' of index"},
-        {BB_ELEMENT_SP, "re(1)", "'re' of SP: expected complex numbers, SP2 or DP2"},
-        {BB_ELEMENT_SP, "pair(1, 2)", "'pair' of SP: expected a block of SP2 or DP2"},
-        {BB_ELEMENT_SP2, "#in(0) % #in(1)", "'%' of SP2: expected real numbers at '% #in(1)'"},
-        {BB_ELEMENT_SP2, "#in(0) < 1", "'<' of SP2: expected real numbers"},
-        {BB_ELEMENT_DP2, "fabs(#in(0))", "'fabs' of DP2: expected real numbers"},
-        {BB_ELEMENT_DP2, "sqrt(#in(0))", "'sqrt' of DP2: expected real numbers"},
-        {BB_ELEMENT_DP2, "pair(#in(0), 1)", "'pair' of DP2: expected real numbers"},
-        {BB_ELEMENT_DP2, "#in(0) ? 1 : 2", "'?:' of DP2: expected a condition that is B or real"},
-        {BB_ELEMENT_DP2, "1 && #in(0)", "'&&' of DP2: expected a condition that is B or real"},
-        {BB_ELEMENT_SP, "1 + (2 $ 3) + 456789012345678901234567890 + 123456789",
-         "expected ')' at '$ 3) + 456789012345678901234567890 + 123...'"},
-    };
-    for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {
-        const bb_expression_rules rules = block(rows[k].type);
-        check_mistake(rows[k].text, &rules, rows[k].expected);
-    }
-    const bb_expression_rules two = selector(2);
-    check_mistake("v0", &two, "1 expression, expected 2");
-    check_mistake("v4, v0", &two, "v4: the selector has 4 variables at 'v4, v0'");
-    check_mistake("#in(0), 1", &two, "expected v0, a name or a number at '#in(0), 1'");
-    check_mistake("v0; v1", &two, "expected an operator or ',' at '; v1'");
-    check_mistake("v0,, v1", &two, "expected an operand at ', v1'");
-}
-
-// Texts that are too deep or too long are mistakes as any other.
-static void test_limits(void **state)
-{
-    (void)state;
-    enum { LENGTH = 1000000 };
-    const bb_expression_rules rules = block(BB_ELEMENT_DP);
-    char *text = malloc(LENGTH + 1);
-    assert_non_null(text);
-    static const char *const pieces[] = {"(", "-", "!", "max(", "1?", "1?1:", "1+("};
-    for (size_t k = 0; k < sizeof pieces / sizeof *pieces; ++k) {
-        const size_t length = strlen(pieces[k]);
-        for (size_t position = 0; position < LENGTH; ++position) {
-            text[position] = pieces[k][position % length];
-        }
-        text[LENGTH] = '\0';
-        check_mistake(text, &rules, "nested more than 64 deep at");
-    }
-    // Different numbers, each a node, with a sum each.
-    int length = 0;
-    for (int k = 1; k <= BB_EXPRESSION_MAX_NODES / 2; ++k) {
-        length += sprintf(text + length, "%d+", k);
-    }
-    text[length - 1] = '\0'; // 2n - 1 nodes
-    parsed got;
-    parse_well(text, &rules, &got);
-    assert_int_equal(got.expression.count, BB_EXPRESSION_MAX_NODES - 1);
-    release(&got);
-    (void)strcat(text, "+0.5");
-    check_mistake(text, &rules, "more than 4096 different operations");
-    const bb_expression_rules any = {.type = BB_ELEMENT_DP};
-    for (length = 0; length < LENGTH; length += 2) {
-        memcpy(text + length, "1;", 2);
-    }
-    text[LENGTH] = '\0';
-    check_mistake(text, &any, "more than 4096 expressions");
-    memset(text, ' ', LENGTH);
-    memset(text, '(', BB_EXPRESSION_MAX_DEPTH - 1);
-    text[BB_EXPRESSION_MAX_DEPTH - 1] = '1';
-    memset(text + BB_EXPRESSION_MAX_DEPTH, ')', BB_EXPRESSION_MAX_DEPTH - 1);
-    parse_well(text, &rules, &got);
-    release(&got);
-    memset(text, '1', LENGTH);
-    check_mistake(text, &rules, "more than 255 characters");
-    free(text);
 }
 
 static void test_icf(void **state)
@@ -633,40 +418,15 @@ static void test_locale(void **state)
     }
 }
 
-static void test_memory(void **state)
-{
-    (void)state;
-    const bb_expression_rules rules = selector(2);
-    for (bb_index k = 1;; ++k) {
-        parsed got = {0};
-        bb_memory_fail_at(k);
-        const bb_status status =
-            bb_expression_parse("colour + v0, v1", "selector", (bb_place){"a", 1, 1}, &rules,
-                                &got.arena, &got.problems, &got.expression);
-        const bool happened = bb_memory_failure_happened();
-        bb_memory_fail_at(0);
-        assert_int_equal(status, happened ? BB_MEMORY : BB_OK);
-        assert_int_equal(got.expression.count, happened ? 0 : 4);
-        release(&got);
-        if (!happened) {
-            assert_true(k > 4);
-            break;
-        }
-    }
-    assert_int_equal(bb_memory_blocks(), 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_precedence), cmocka_unit_test(test_floats),
         cmocka_unit_test(test_rint),       cmocka_unit_test(test_integers),
         cmocka_unit_test(test_complex),    cmocka_unit_test(test_conversions),
-        cmocka_unit_test(test_typing),     cmocka_unit_test(test_selectors),
-        cmocka_unit_test(test_mistakes),   cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_icf),        cmocka_unit_test(test_neutral),
-        cmocka_unit_test(test_product),    cmocka_unit_test(test_locale),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_typing),     cmocka_unit_test(test_icf),
+        cmocka_unit_test(test_neutral),    cmocka_unit_test(test_product),
+        cmocka_unit_test(test_locale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
