@@ -2,6 +2,7 @@
 #include "solvers/kernels/affine.h"
 
 #include "core/memory.h"
+#include "solvers/kernels/expression_nodes.h"
 
 #include <string.h>
 
@@ -52,14 +53,13 @@ static bool accumulate(bb_affine *form, const bb_affine *other, int64_t factor)
     int i = 0;
     int j = 0;
     while (i < form->count || j < other->count) {
-        const bool mine = j == other->count ||
-                          (i < form->count && form->terms[i].atom <= other->terms[j].atom);
-        const bool its = i == form->count ||
-                         (j < other->count && other->terms[j].atom <= form->terms[i].atom);
+        const bool mine =
+            j == other->count || (i < form->count && form->terms[i].atom <= other->terms[j].atom);
+        const bool its =
+            i == form->count || (j < other->count && other->terms[j].atom <= form->terms[i].atom);
         const int atom = mine ? form->terms[i].atom : other->terms[j].atom;
         int64_t coefficient = mine ? form->terms[i++].coefficient : 0;
-        coefficient =
-            add(coefficient, its ? multiply(other->terms[j++].coefficient, factor) : 0);
+        coefficient = add(coefficient, its ? multiply(other->terms[j++].coefficient, factor) : 0);
         if (coefficient == 0) {
             continue;
         }
@@ -102,9 +102,8 @@ static bb_interval bound(const bb_affine_system *system, bb_affine form, int dep
                 accumulate(&high, &one, -term.coefficient)) {
                 const bb_interval ends[2] = {bound(system, low, depth - 1),
                                              bound(system, high, depth - 1)};
-                return term.coefficient > 0
-                           ? (bb_interval){ends[0].minimum, ends[1].maximum}
-                           : (bb_interval){ends[1].minimum, ends[0].maximum};
+                return term.coefficient > 0 ? (bb_interval){ends[0].minimum, ends[1].maximum}
+                                            : (bb_interval){ends[1].minimum, ends[0].maximum};
             }
         }
         sum = interval_add(sum, interval_scale(atom->interval, term.coefficient));
@@ -122,12 +121,14 @@ bb_interval bb_affine_interval(const bb_affine_system *system, const bb_affine *
 static bool same_atom(const bb_atom *atom, const bb_atom *other)
 {
     switch (other->kind) {
-    case BB_ATOM_VALUE: return atom->kind == BB_ATOM_VALUE && atom->value == other->value;
+    case BB_ATOM_VALUE:
+        return atom->kind == BB_ATOM_VALUE && atom->value == other->value;
     case BB_ATOM_QUOTIENT:
     case BB_ATOM_REMAINDER:
         return atom->kind == other->kind && atom->divisor == other->divisor &&
                bb_affine_equal(&atom->operand, &other->operand);
-    case BB_ATOM_OPAQUE: break;
+    case BB_ATOM_OPAQUE:
+        break;
     }
     return false;
 }
@@ -196,7 +197,7 @@ static bb_status divided_form(bb_affine_system *system, bb_atom_kind kind, const
         atom.interval = divisor > 0 ? (bb_interval){quotients[0], quotients[1]}
                                     : (bb_interval){quotients[1], quotients[0]};
     } else {
-        atom.interval = (bb_interval){ends.minimum >= 0       ? 0
+        atom.interval = (bb_interval){ends.minimum >= 0      ? 0
                                       : -ends.minimum < size ? ends.minimum
                                                              : -size,
                                       ends.maximum <= 0     ? 0
@@ -222,7 +223,8 @@ static bb_status operation_form(bb_affine_system *system, const bb_expression_no
     const bb_interval y = bb_affine_interval(system, b);
     *out = *a;
     switch (node->operation) {
-    case BB_OPERATION_CONVERT: return BB_OK;
+    case BB_OPERATION_CONVERT:
+        return BB_OK;
     case BB_OPERATION_NEGATE:
         *out = constant_form(0);
         return accumulate(out, a, -1) ? BB_OK : opaque_form(system, interval_scale(x, -1), out);
@@ -247,8 +249,9 @@ static bb_status operation_form(bb_affine_system *system, const bb_expression_no
             return BB_OK;
         }
         if (b->count == 0 && a->count == 0) {
-            *out = constant_form(node->operation == BB_OPERATION_DIVIDE ? a->constant / b->constant
-                                                                        : a->constant % b->constant);
+            *out =
+                constant_form(node->operation == BB_OPERATION_DIVIDE ? a->constant / b->constant
+                                                                     : a->constant % b->constant);
             return BB_OK;
         }
         if (b->count == 0) {
@@ -268,10 +271,10 @@ static bb_status operation_form(bb_affine_system *system, const bb_expression_no
                            (bb_interval){x.minimum > y.minimum ? x.minimum : y.minimum,
                                          x.maximum > y.maximum ? x.maximum : y.maximum},
                            out);
-    default: break;
+    default:
+        break;
     }
-    return opaque_form(system,
-                       node->type == BB_ELEMENT_B ? (bb_interval){0, 1} : everything, out);
+    return opaque_form(system, node->type == BB_ELEMENT_B ? (bb_interval){0, 1} : everything, out);
 }
 
 static bb_status select_form(bb_affine_system *system, const expression_forms *forms,
@@ -304,16 +307,20 @@ static bb_status node_form(bb_affine_system *system, const expression_forms *for
         goto done;
     }
     switch (node->operation) {
-    case BB_OPERATION_LITERAL: *out = constant_form(node->integer); break;
+    case BB_OPERATION_LITERAL:
+        *out = constant_form(node->integer);
+        break;
     case BB_OPERATION_INPUT:
         BB_TRY(bb_affine_of_value(system, forms->inputs[node->index], out));
         break;
     case BB_OPERATION_PARAMETER:
         BB_TRY(bb_affine_of_value(system, forms->parameters[node->index], out));
         break;
-    case BB_OPERATION_SELECT: BB_TRY(select_form(system, forms, node, out)); break;
+    case BB_OPERATION_SELECT:
+        BB_TRY(select_form(system, forms, node, out));
+        break;
     default:
-        for (int k = 0; k < 2 && node->operands[k] >= 0; ++k) {
+        for (int k = 0; k < 2 && k < bb_expression_operation_row(node->operation)->operands; ++k) {
             BB_TRY(node_form(system, forms, node->operands[k], &operands[k]));
         }
         BB_TRY(operation_form(system, node, &operands[0], &operands[1], out));
@@ -379,8 +386,11 @@ bb_status bb_affine_of_value(bb_affine_system *system, int value, bb_affine *out
         return BB_OK;
     }
     switch (emitter->kind) {
-    case BB_VALUE_POSITION: return position_form(system, value, out);
-    case BB_VALUE_FUNCTION: *out = system->functions[value]; return BB_OK;
+    case BB_VALUE_POSITION:
+        return position_form(system, value, out);
+    case BB_VALUE_FUNCTION:
+        *out = system->functions[value];
+        return BB_OK;
     case BB_VALUE_READ: {
         const bb_step *step = &system->program->steps[emitter->owner];
         bb_interval interval = system->element_ranges[step->object];
@@ -392,7 +402,8 @@ bb_status bb_affine_of_value(bb_affine_system *system, int value, bb_affine *out
             .kind = BB_ATOM_VALUE, .value = value, .interval = interval, .range = -1};
         return atom_form(system, &atom, out);
     }
-    default: return opaque_form(system, everything, out);
+    default:
+        return opaque_form(system, everything, out);
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Integer expressions of a bound program as constants plus multiples of atoms: what selectors reach,
-// and which of them are equal, is read off them.
+// Integer expressions of a bound program as constants plus multiples of atoms: what selectors
+// reach, and which of them are equal, is read off them.
 //
 // Atoms are values that are not known before the kernel runs (positions, elements that were read)
 // and what is no sum of those: quotients and remainders by constants, and opaque expressions. Equal
@@ -49,9 +49,9 @@ typedef struct bb_atom {
 /// Atoms and forms of one bound program.
 typedef struct bb_affine_system {
     const bb_program *program;
-    const bb_scalar *values;          ///< [value_count] of those that stand on the host
+    const bb_scalar *values;           ///< [value_count] of those that stand on the host
     const bb_interval *element_ranges; ///< [object_count] of integer objects' elements
-    bb_affine *functions;              ///< [value_count] of what FunctionBlocks make, filled in order
+    bb_affine *functions; ///< [value_count] of what FunctionBlocks make, filled in order
     bb_atom *atoms;
     int atom_count, atom_capacity;
     bb_affine *ranges; ///< of positions whose range is not known

@@ -45,7 +45,7 @@ static void run_host(bb_binding *binding)
     const bb_program *program = binding->program;
     for (int i = 0; i < program->host.count; ++i) {
         const bb_step *step = &program->steps[program->host.steps[i]];
-        bb_scalar inputs[BB_EXPRESSION_MAX_INPUTS];
+        bb_scalar inputs[BB_PROGRAM_PORTS];
         bb_scalar nodes[BB_EXPRESSION_MAX_NODES];
         for (int k = 0; k < step->expression.inputs; ++k) {
             inputs[k] = binding->values[step->inputs[k]];
@@ -186,8 +186,7 @@ static bb_status check_access(bb_binding *binding, bb_affine_system *system, int
                 "there (clamp, zero, mirror, periodic, skip)",
                 step->name, step->kind == BB_STEP_READ ? "reads" : "writes", object->name,
                 object->structure == BB_STRUCTURE_VECTOR ? "element" : words[k],
-                (long long)reached.minimum, (long long)reached.maximum,
-                (long long)extents[k] - 1));
+                (long long)reached.minimum, (long long)reached.maximum, (long long)extents[k] - 1));
         }
     }
 done:

@@ -15,9 +15,9 @@ typedef struct bb_program_data {
 } bb_program_data;
 
 typedef struct bb_binding {
-    const bb_program *program; ///< borrowed
-    bb_program_data *data;     ///< [object_count]
-    bb_scalar *values;         ///< [value_count] of those that stand on the host
+    const bb_program *program;              ///< borrowed
+    bb_program_data *data;                  ///< [object_count]
+    bb_scalar *values;                      ///< [value_count] of those that stand on the host
     bb_index ranges[BB_PROGRAM_DIMENSIONS]; ///< of the main space; 1 beyond its dimensions
     bool *is_inside; ///< [step_count] accesses that never leave their object: no boundary to treat
 } bb_binding;

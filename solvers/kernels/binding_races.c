@@ -7,7 +7,8 @@
 // whose open positions stand in it linearly, each coefficient larger than all that smaller ones
 // reach, fixes them. Two accesses of one object never meet where they are the same element of the
 // same point, where a coordinate's intervals lie apart, or where their coordinates differ modulo a
-// small number whatever the positions are (a red-black sweep writes one colour and reads the other).
+// small number whatever the positions are (a red-black sweep writes one colour and reads the
+// other).
 #include "core/memory.h"
 #include "solvers/kernels/binding.h"
 

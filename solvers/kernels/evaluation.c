@@ -10,10 +10,18 @@ bb_scalar bb_evaluation_load(bb_element_type type, const void *elements, bb_inde
 {
     bb_scalar value = {.integer = 0};
     switch (type) {
-    case BB_ELEMENT_B: value.integer = ((const unsigned char *)elements)[index] != 0; break;
-    case BB_ELEMENT_INT32: value.integer = ((const int32_t *)elements)[index]; break;
-    case BB_ELEMENT_SP: value.parts[0] = (double)((const float *)elements)[index]; break;
-    case BB_ELEMENT_DP: value.parts[0] = ((const double *)elements)[index]; break;
+    case BB_ELEMENT_B:
+        value.integer = ((const unsigned char *)elements)[index] != 0;
+        break;
+    case BB_ELEMENT_INT32:
+        value.integer = ((const int32_t *)elements)[index];
+        break;
+    case BB_ELEMENT_SP:
+        value.parts[0] = (double)((const float *)elements)[index];
+        break;
+    case BB_ELEMENT_DP:
+        value.parts[0] = ((const double *)elements)[index];
+        break;
     case BB_ELEMENT_SP2:
         value.parts[0] = (double)((const float *)elements)[2 * index];
         value.parts[1] = (double)((const float *)elements)[2 * index + 1];
@@ -28,10 +36,18 @@ bb_scalar bb_evaluation_load(bb_element_type type, const void *elements, bb_inde
 void bb_evaluation_store(bb_element_type type, void *elements, bb_index index, bb_scalar value)
 {
     switch (type) {
-    case BB_ELEMENT_B: ((unsigned char *)elements)[index] = value.integer != 0; break;
-    case BB_ELEMENT_INT32: ((int32_t *)elements)[index] = (int32_t)value.integer; break;
-    case BB_ELEMENT_SP: ((float *)elements)[index] = (float)value.parts[0]; break;
-    case BB_ELEMENT_DP: ((double *)elements)[index] = value.parts[0]; break;
+    case BB_ELEMENT_B:
+        ((unsigned char *)elements)[index] = value.integer != 0;
+        break;
+    case BB_ELEMENT_INT32:
+        ((int32_t *)elements)[index] = (int32_t)value.integer;
+        break;
+    case BB_ELEMENT_SP:
+        ((float *)elements)[index] = (float)value.parts[0];
+        break;
+    case BB_ELEMENT_DP:
+        ((double *)elements)[index] = value.parts[0];
+        break;
     case BB_ELEMENT_SP2:
         ((float *)elements)[2 * index] = (float)value.parts[0];
         ((float *)elements)[2 * index + 1] = (float)value.parts[1];
@@ -51,14 +67,17 @@ int64_t bb_evaluation_place(bb_boundary boundary, int64_t number, int64_t extent
         return -1;
     }
     switch (boundary) {
-    case BB_BOUNDARY_CLAMP: return number < 0 ? 0 : extent - 1;
-    case BB_BOUNDARY_PERIODIC: return ((number % extent) + extent) % extent;
+    case BB_BOUNDARY_CLAMP:
+        return number < 0 ? 0 : extent - 1;
+    case BB_BOUNDARY_PERIODIC:
+        return ((number % extent) + extent) % extent;
     case BB_BOUNDARY_MIRROR: {
         const int64_t period = extent > 1 ? 2 * (extent - 1) : 1;
         const int64_t place = ((number % period) + period) % period;
         return place < extent ? place : period - place;
     }
-    default: return -1;
+    default:
+        return -1;
     }
 }
 
@@ -78,26 +97,39 @@ typedef struct part_list {
 typedef struct evaluation {
     const bb_binding *binding;
     const bb_program *program;
-    bb_scalar *values;                         ///< [value_count]
-    bb_scalar nodes[BB_EXPRESSION_MAX_NODES];  ///< of the step that runs
-    bb_scalar (*factors)[2];                   ///< [step_count] of products that sums take by fma
-    parts *lanes;                              ///< of the iterator that runs
-    part_list *chunks;                         ///< [iterator_count + 1], the last of the main space
+    bb_scalar *values;                        ///< [value_count]
+    bb_scalar nodes[BB_EXPRESSION_MAX_NODES]; ///< of the step that runs
+    bb_scalar (*factors)[2];                  ///< [step_count] of products that sums take by fma
+    parts *lanes;                             ///< of the iterator that runs
+    part_list *chunks;                        ///< [iterator_count + 1], the last of the main space
 } evaluation;
 
-// Parts of a sum, joined: the ICF with the other's accumulators in the place of its inputs.
+static bb_scalar join_numbers(const bb_reduction *reduction, bb_scalar x, bb_scalar y)
+{
+    static const bb_operation operations[] = {
+        [BB_ICF_SUM] = BB_OPERATION_ADD, [BB_ICF_PRODUCT] = BB_OPERATION_MULTIPLY,
+        [BB_ICF_MAX] = BB_OPERATION_MAX, [BB_ICF_MIN] = BB_OPERATION_MIN,
+        [BB_ICF_AND] = BB_OPERATION_AND, [BB_ICF_OR] = BB_OPERATION_OR,
+    };
+    const bb_expression_node nodes[] = {
+        {.operation = BB_OPERATION_INPUT, .type = reduction->type},
+        {.operation = BB_OPERATION_INPUT, .type = reduction->type, .index = 1},
+        {.operation = operations[reduction->icf], .type = reduction->type, .operands = {0, 1}}};
+    const bb_expression pair = {.nodes = nodes, .count = 3};
+    return bb_expression_operate(&pair, 2, (const bb_scalar[]){x, y, x});
+}
+
+// Parts of a sum, joined; a declared ICF takes the other's accumulators in the place of its inputs.
 static void join(evaluation *run, const bb_reduction *reduction, parts *target, const parts *other)
 {
-    bb_scalar *x = &target->numbers[0];
-    const bb_scalar *y = &other->numbers[0];
-    if (reduction->icf == BB_ICF_OTHER) {
-        bb_scalar sums[BB_PROGRAM_ACCUMULATORS];
-        bb_expression_evaluate(&reduction->expression, other->numbers, target->numbers, NULL,
-                               run->nodes, sums);
-        memcpy(target->numbers, sums, sizeof sums);
+    bb_scalar sums[BB_PROGRAM_ACCUMULATORS];
+    if (reduction->icf != BB_ICF_OTHER) {
+        target->numbers[0] = join_numbers(reduction, target->numbers[0], other->numbers[0]);
         return;
     }
-    *x = bb_expression_join(reduction->icf, reduction->type, *x, *y);
+    bb_expression_evaluate(&reduction->expression, other->numbers, target->numbers, NULL,
+                           run->nodes, sums);
+    memcpy(target->numbers, sums, (size_t)reduction->count * sizeof sums[0]);
 }
 
 static void take_item(evaluation *run, const bb_reduction *reduction, parts *lane)
@@ -107,17 +139,17 @@ static void take_item(evaluation *run, const bb_reduction *reduction, parts *lan
     if (reduction->product >= 0) {
         const bb_scalar *factors = run->factors[reduction->product];
         double *sum = &lane->numbers[0].parts[0];
-        *sum = reduction->type == BB_ELEMENT_SP
-                   ? (double)fmaf((float)factors[0].parts[0], (float)factors[1].parts[0],
-                                  (float)*sum)
-                   : fma(factors[0].parts[0], factors[1].parts[0], *sum);
+        *sum =
+            reduction->type == BB_ELEMENT_SP
+                ? (double)fmaf((float)factors[0].parts[0], (float)factors[1].parts[0], (float)*sum)
+                : fma(factors[0].parts[0], factors[1].parts[0], *sum);
         return;
     }
     for (int k = 0; k < reduction->expression.inputs; ++k) {
         inputs[k] = run->values[reduction->inputs[k]];
     }
     bb_expression_evaluate(&reduction->expression, inputs, lane->numbers, NULL, run->nodes, sums);
-    memcpy(lane->numbers, sums, sizeof sums);
+    memcpy(lane->numbers, sums, (size_t)reduction->count * sizeof sums[0]);
 }
 
 static void start_lanes(const bb_reduction *reduction, bool first, parts *lanes)
@@ -157,7 +189,7 @@ done:
 // Chunks of chunks, in place.
 static void join_chunks(evaluation *run, const bb_reduction *reduction, part_list *list)
 {
-    parts lanes[BB_REDUCTION_MAX_LANES];
+    parts lanes[BB_PROGRAM_LANES];
     while (list->count > 1) {
         bb_index results = 0;
         for (bb_index begin = 0; begin < list->count; begin += reduction->order.chunk) {
@@ -165,8 +197,8 @@ static void join_chunks(evaluation *run, const bb_reduction *reduction, part_lis
             const bb_index count = rest < reduction->order.chunk ? rest : reduction->order.chunk;
             for (bb_index i = 0; i < reduction->order.lanes; ++i) {
                 for (int k = 0; k < reduction->count; ++k) {
-                    lanes[i].numbers[k] = reduction->icf == BB_ICF_OTHER ? reduction->start[k]
-                                                                         : reduction->neutral;
+                    lanes[i].numbers[k] =
+                        reduction->icf == BB_ICF_OTHER ? reduction->start[k] : reduction->neutral;
                 }
             }
             for (bb_index i = 0; i < count; ++i) {
@@ -186,8 +218,8 @@ static bool run_list(evaluation *run, const bb_step_list *list, bb_status *statu
 static void run_function(evaluation *run, int number)
 {
     const bb_step *step = &run->program->steps[number];
-    bb_scalar inputs[BB_EXPRESSION_MAX_INPUTS];
-    bb_scalar outputs[BB_EXPRESSION_MAX_INPUTS];
+    bb_scalar inputs[BB_PROGRAM_PORTS];
+    bb_scalar outputs[BB_PROGRAM_PORTS];
     int factors[2];
     for (int k = 0; k < step->expression.inputs; ++k) {
         inputs[k] = run->values[step->inputs[k]];
@@ -207,7 +239,7 @@ static bb_index find_element(evaluation *run, const bb_step *step)
     const bb_program_data *data = &run->binding->data[step->object];
     const int64_t extents[BB_PROGRAM_DIMENSIONS] = {data->columns, data->rows};
     bb_scalar inputs[BB_PROGRAM_VARIABLES];
-    bb_scalar parameters[BB_EXPRESSION_MAX_INPUTS];
+    bb_scalar parameters[BB_PROGRAM_PORTS];
     bb_scalar places[BB_PROGRAM_DIMENSIONS];
     for (int k = 0; k < step->expression.inputs; ++k) {
         inputs[k] = run->values[step->inputs[k]];
@@ -276,7 +308,7 @@ static bb_status run_space(evaluation *run, const bb_iteration_space *space,
     const bb_index count = ranges[0] * ranges[1];
     const bb_index chunk =
         reduction != NULL && reduction->order.chunk > 0 ? reduction->order.chunk : count;
-    parts lanes[BB_REDUCTION_MAX_LANES];
+    parts lanes[BB_PROGRAM_LANES];
     chunks->count = 0;
     for (bb_index begin = 0; begin < count || begin == 0; begin += chunk) {
         const bb_index bounds[2] = {begin, count - begin < chunk ? count : begin + chunk};
@@ -322,10 +354,18 @@ static bool run_list(evaluation *run, const bb_step_list *list, bb_status *statu
     for (int i = 0; i < list->count && whole && *status == BB_OK; ++i) {
         const bb_step *step = &run->program->steps[list->steps[i]];
         switch (step->kind) {
-        case BB_STEP_READ: whole = run_read(run, step); break;
-        case BB_STEP_WRITE: run_write(run, step); break;
-        case BB_STEP_FUNCTION: run_function(run, list->steps[i]); break;
-        case BB_STEP_ITERATOR: *status = run_iterator(run, step->iterator); break;
+        case BB_STEP_READ:
+            whole = run_read(run, step);
+            break;
+        case BB_STEP_WRITE:
+            run_write(run, step);
+            break;
+        case BB_STEP_FUNCTION:
+            run_function(run, list->steps[i]);
+            break;
+        case BB_STEP_ITERATOR:
+            *status = run_iterator(run, step->iterator);
+            break;
         }
     }
     return whole;

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { MAX_STEPS = 4096, MAX_OBJECTS = 1024, MAX_PORTS = 64, NAME_BYTES = 64 };
+enum { MAX_STEPS = 4096, MAX_OBJECTS = 1024, NAME_BYTES = 64 };
 
 static const char *const boundary_names[] = {"none",     "clamp", "zero", "mirror",
                                              "periodic", "skip",  NULL};
@@ -300,8 +300,8 @@ static bb_status add_function(bb_program_builder *builder, const bb_element *ele
     int inputs = 0;
     int outputs = 0;
     int *slots = NULL;
-    BB_TRY(read_count(builder, element, BB_DESCRIPTION_NUM_IN, 0, MAX_PORTS, &inputs));
-    BB_TRY(read_count(builder, element, BB_DESCRIPTION_NUM_OUT, 1, MAX_PORTS, &outputs));
+    BB_TRY(read_count(builder, element, BB_DESCRIPTION_NUM_IN, 0, BB_PROGRAM_PORTS, &inputs));
+    BB_TRY(read_count(builder, element, BB_DESCRIPTION_NUM_OUT, 1, BB_PROGRAM_PORTS, &outputs));
     BB_TRY(bb_arena_zeroed(&program->arena, inputs, sizeof *slots, (void **)&slots));
     for (int k = 0; k < inputs; ++k) {
         slots[k] = -1;
@@ -397,11 +397,11 @@ static int ports_of(const bb_element *element)
 {
     int number = 0;
     const char *text = element->values[BB_DESCRIPTION_NUM_OUT];
-    for (const char *c = text; c != NULL && isdigit((unsigned char)*c) && number <= MAX_PORTS;
-         ++c) {
+    for (const char *c = text;
+         c != NULL && isdigit((unsigned char)*c) && number <= BB_PROGRAM_PORTS; ++c) {
         number = 10 * number + (*c - '0');
     }
-    return number < MAX_PORTS ? number : MAX_PORTS;
+    return number < BB_PROGRAM_PORTS ? number : BB_PROGRAM_PORTS;
 }
 
 static void count_elements(const bb_element *parent, element_counts *counts)

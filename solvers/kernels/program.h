@@ -17,7 +17,13 @@
 #include "solvers/kernels/description.h"
 #include "solvers/kernels/expression.h"
 
-enum { BB_PROGRAM_DIMENSIONS = 2, BB_PROGRAM_ACCUMULATORS = 8, BB_PROGRAM_VARIABLES = 4 };
+enum {
+    BB_PROGRAM_DIMENSIONS = 2,
+    BB_PROGRAM_ACCUMULATORS = 8,
+    BB_PROGRAM_VARIABLES = 4, ///< of a selector
+    BB_PROGRAM_PORTS = 64,    ///< inputs or outputs of a function, names in a selector
+    BB_PROGRAM_LANES = 128,   ///< the most of a reduction
+};
 
 typedef enum bb_structure { BB_STRUCTURE_VECTOR, BB_STRUCTURE_MATRIX } bb_structure;
 

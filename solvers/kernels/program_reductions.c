@@ -2,6 +2,7 @@
 //
 // Iteration connection functions: their types, what they start from, and the order in which their
 // parts are joined.
+#include "solvers/kernels/expression_nodes.h"
 #include "solvers/kernels/program_builder.h"
 
 #include <stdio.h>
@@ -9,8 +10,7 @@
 
 enum {
     WHAT_BYTES = 160,
-    LANES = 128,       ///< of sums over neighbours in memory: four floats for each of 32 work-items
-    LANE_CHUNK = 8192, ///< 64 numbers a lane
+    LANE_CHUNK = 8192, ///< of sums over neighbours in memory: 64 numbers a lane
     LINE_CHUNK = 512,  ///< of sums over distant elements, which lanes would not help
     UNKNOWN = -1000000,
 };
@@ -239,14 +239,14 @@ static bb_reduction_order order_of(const bb_program *program, const bb_iterator 
     const bb_reduction_order serial = {.lanes = 1};
     if (iterator == NULL) {
         return program->reduction.icf != BB_ICF_OTHER
-                   ? (bb_reduction_order){LANES, LANE_CHUNK}
+                   ? (bb_reduction_order){BB_PROGRAM_LANES, LANE_CHUNK}
                    : (bb_reduction_order){1, program->reduction.is_associative ? LANE_CHUNK : 0};
     }
     if (iterator->reduction.icf == BB_ICF_OTHER || iterator->space.dimensions != 1 ||
         program->space.dimensions != 1 || !is_sized(program, iterator->space.ranges[0])) {
         return serial;
     }
-    return reads_neighbours(program, iterator) ? (bb_reduction_order){LANES, LANE_CHUNK}
+    return reads_neighbours(program, iterator) ? (bb_reduction_order){BB_PROGRAM_LANES, LANE_CHUNK}
                                                : (bb_reduction_order){1, LINE_CHUNK};
 }
 

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { MAX_TAKEN = 64 + BB_PROGRAM_VARIABLES + 1 };
+enum { MAX_TAKEN = BB_PROGRAM_PORTS + BB_PROGRAM_VARIABLES + 1 };
 
 typedef struct placing {
     bb_program_builder *builder;

@@ -7,7 +7,6 @@
 #include <stdio.h>
 
 enum {
-    MAX_PORTS = 64,
     WHAT_BYTES = 160,
 };
 
@@ -50,6 +49,12 @@ static bb_status bind_names(typing *types, bb_step *step, bb_place place)
     bb_status status = BB_OK;
     const bb_program *program = types->program;
     int *parameters = NULL;
+    if (step->expression.name_count > BB_PROGRAM_PORTS) {
+        BB_TRY(bb_problems_add(types->builder->problems, place,
+                               "selector of %s: %d names, at most %d", step->name,
+                               step->expression.name_count, BB_PROGRAM_PORTS));
+        goto done;
+    }
     BB_TRY(bb_arena_zeroed(&types->program->arena, step->expression.name_count, sizeof *parameters,
                            (void **)&parameters));
     for (int i = 0; i < step->expression.name_count; ++i) {
@@ -167,7 +172,7 @@ static bb_status type_function(typing *types, int number)
     const bb_element *element = types->builder->elements[number];
     const int inputs = step->expression.inputs;
     const int outputs = step->expression.output_count;
-    bb_element_type input_types[MAX_PORTS];
+    bb_element_type input_types[BB_PROGRAM_PORTS];
     bb_element_type type = BB_ELEMENT_SP;
     char what[WHAT_BYTES];
     BB_TRY(bb_program_builder_read_type(types->builder, element, BB_DESCRIPTION_DATA_TYPE, &type));

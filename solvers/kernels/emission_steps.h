@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the back ends print alike: names of values, reads, writes and functions of a body.
+#ifndef BB_SOLVERS_KERNELS_EMISSION_STEPS_H
+#define BB_SOLVERS_KERNELS_EMISSION_STEPS_H
+
+#include "solvers/kernels/emission.h"
+
+enum { BB_EMISSION_NAME_BYTES = 48 };
+
+typedef struct bb_emission_writer {
+    const bb_program *program;
+    const bb_expression_dialect *dialect;
+    const bool *is_inside; ///< [step_count]
+    const bool *is_fast;   ///< [step_count] likewise, where this piece of text stands; may be NULL
+    bool *is_used;         ///< [value_count] values of the host that stand in the text
+    bb_text *out;
+    int depth; ///< of indentation
+} bb_emission_writer;
+
+/// Appends a formatted line, indented.
+BB_CHECKED bb_status bb_emission_line(bb_emission_writer *writer, const char *format, ...)
+    BB_PRINTF(2, 3);
+
+/// "float"
+const char *bb_emission_type(const bb_emission_writer *writer, bb_element_type type);
+
+/// The variable that holds a value: h3 (host), x0 (main space), k2_0 (iterator 2), r5 (read),
+/// f7_12 (function), s9 (reduction).
+const char *bb_emission_name(bb_emission_writer *writer, int value,
+                             char name[BB_EMISSION_NAME_BYTES]);
+
+/// Appends an access's coordinates as declarations a<step>_0 and a<step>_1; `position` (or -1) is a
+/// value that is taken as 0 in them, under names with the prefix b.
+BB_CHECKED bb_status bb_emission_coordinates(bb_emission_writer *writer, int step, int position);
+
+/// Appends a read, write or function. A read that is left out by its boundary goes on with the next
+/// point of the loop around it: `continue`.
+BB_CHECKED bb_status bb_emission_step(bb_emission_writer *writer, int step);
+
+/// Appends `target = ICF(target, inputs)` of a body's item; `target` is a format with one %d, the
+/// accumulator's number.
+BB_CHECKED bb_status bb_emission_take(bb_emission_writer *writer, const bb_reduction *reduction,
+                                      const char *target);
+
+/// Appends a function `name` that joins two parts, each an array of the accumulators, into the
+/// first.
+BB_CHECKED bb_status bb_emission_join_function(bb_emission_writer *writer,
+                                               const bb_reduction *reduction, const char *name);
+
+/// A constant in the back end's language, in the arena-free buffer of the writer's text.
+BB_CHECKED bb_status bb_emission_constant(bb_emission_writer *writer, bb_scalar value,
+                                          bb_element_type type, bb_text *out);
+
+#endif

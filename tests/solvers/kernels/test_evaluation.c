@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The evaluator by hand arithmetic: the order of sums, types, boundaries, skip, and Listing 2.
+#include "tests/solvers/kernels/program_fixture.h"
+
+#include <stdlib.h>
+
+#define LISTING "configs/kernels/listing2.xml"
+
+// The declared order, written again: 128 lanes by fma, chunks of 8192, halves joined.
+static double ordered_dot(const double *a, const double *b, bb_index count)
+{
+    static double chunks[8];
+    double lanes[128];
+    bb_index parts = 0;
+    for (bb_index begin = 0; begin < count; begin += 8192) {
+        for (int i = 0; i < 128; ++i) {
+            lanes[i] = 0.0;
+        }
+        for (bb_index i = begin; i < count && i < begin + 8192; ++i) {
+            lanes[i % 128] = fma(a[i], b[i], lanes[i % 128]);
+        }
+        for (int width = 64; width > 0; width /= 2) {
+            for (int i = 0; i < width; ++i) {
+                lanes[i] = lanes[i] + lanes[i + width];
+            }
+        }
+        chunks[parts++] = lanes[0];
+    }
+    // Up to 128 chunks each have a lane of their own.
+    for (int i = 0; i < 128; ++i) {
+        lanes[i] = i < parts ? chunks[i] : 0.0;
+    }
+    for (int width = 64; width > 0 && parts > 1; width /= 2) {
+        for (int i = 0; i < width; ++i) {
+            lanes[i] = lanes[i] + lanes[i + width];
+        }
+    }
+    return lanes[0];
+}
+
+static void listing_2_multiplies_a_matrix_and_a_vector(void **state)
+{
+    (void)state;
+    double matrix[3][5];
+    double vector[5];
+    double product[3] = {0};
+    for (int k = 0; k < 5; ++k) {
+        vector[k] = 1.0 / (k + 1);
+        for (int i = 0; i < 3; ++i) {
+            matrix[i][k] = i + 10 * k + 0.1;
+        }
+    }
+    program_fixture fixture;
+    fixture_make_file(&fixture, LISTING, "USED_FLOAT", "DP");
+    fixture_bind(&fixture, "A", 5, 3, matrix);
+    fixture_bind(&fixture, "b", 5, 1, vector);
+    fixture_bind(&fixture, "c", 3, 1, product);
+    fixture_evaluate(&fixture);
+    for (int i = 0; i < 3; ++i) {
+        assert_true(product[i] == ordered_dot(matrix[i], vector, 5));
+    }
+    fixture_release(&fixture);
+}
+
+static void long_rows_are_summed_in_the_declared_order(void **state)
+{
+    (void)state;
+    enum { COLUMNS = 20001 };
+    double *row = malloc(COLUMNS * sizeof *row);
+    double *vector = malloc(COLUMNS * sizeof *vector);
+    double product = 0.0;
+    assert_true(row != NULL && vector != NULL);
+    for (int k = 0; k < COLUMNS; ++k) {
+        row[k] = sin(k);
+        vector[k] = cos(3.0 * k);
+    }
+    program_fixture fixture;
+    fixture_make_file(&fixture, LISTING, "USED_FLOAT", "DP");
+    fixture_bind(&fixture, "A", COLUMNS, 1, row);
+    fixture_bind(&fixture, "b", COLUMNS, 1, vector);
+    fixture_bind(&fixture, "c", 1, 1, &product);
+    fixture_evaluate(&fixture);
+    assert_true(product == ordered_dot(row, vector, COLUMNS));
+    fixture_release(&fixture);
+    free(row);
+    free(vector);
+}
+
+static void sizes_that_do_not_fit_are_told_with_what_is_reached(void **state)
+{
+    (void)state;
+    float numbers[16] = {0};
+    program_fixture fixture;
+    fixture_make_file(&fixture, LISTING, "USED_FLOAT", "SP");
+    fixture_bind(&fixture, "A", 4, 3, numbers);
+    fixture_bind(&fixture, "b", 3, 1, numbers);
+    fixture_bind(&fixture, "c", 3, 1, numbers + 12);
+    fixture_check_binding(&fixture, "k:11:7: access_b reads b beyond its edge: element 0 to 3 of 0 to "
+                                    "2; a boundary says what is there (clamp, zero, mirror, "
+                                    "periodic, skip)\n");
+    fixture_release(&fixture);
+}
+
+static void nothing_comes_of_an_empty_row(void **state)
+{
+    (void)state;
+    float product[2] = {7.0F, 7.0F};
+    program_fixture fixture;
+    fixture_make_file(&fixture, LISTING, "USED_FLOAT", "SP");
+    fixture_bind(&fixture, "A", 0, 2, NULL);
+    fixture_bind(&fixture, "b", 0, 1, NULL);
+    fixture_bind(&fixture, "c", 2, 1, product);
+    fixture_evaluate(&fixture);
+    assert_true(product[0] == 0.0F && product[1] == 0.0F);
+    fixture_release(&fixture);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(listing_2_multiplies_a_matrix_and_a_vector),
+        cmocka_unit_test(long_rows_are_summed_in_the_declared_order),
+        cmocka_unit_test(sizes_that_do_not_fit_are_told_with_what_is_reached),
+        cmocka_unit_test(nothing_comes_of_an_empty_row),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
