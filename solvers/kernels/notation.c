@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/kernels/notation.h"
+
+#include "core/suggestion.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    TOKEN_BYTES = 60, // of a token that a message shows
+    SUGGESTED = 100,  // problems that get a suggestion: no more are shown
+};
+
+// Of one value, then of two.
+const char *const bb_notation_functions[BB_NOTATION_FUNCTION_COUNT] = {
+    "sqrt", "fabs", "abs", "floor", "rint", "re", "im", "conj", "min", "max", "pair",
+};
+enum { OF_ONE_VALUE = 8 };
+
+static const char *const keywords[] = {"kernel",  "for", "in", "let",    "sum",
+                                       "product", "and", "or", "matrix", "vector"};
+
+static const char *const boundaries[] = {"none", "clamp", "zero", "mirror", "periodic", "skip"};
+
+void bb_notation_advance(bb_notation *notation)
+{
+    notation->cursor.token = bb_notation_scanner_next(&notation->cursor.scanner);
+}
+
+bool bb_notation_at(const bb_notation *notation, const char *text)
+{
+    return bb_notation_token_is(notation->cursor.token, text);
+}
+
+bb_status bb_notation_refuse(bb_notation *notation, bb_place place, const char *format, ...)
+{
+    char message[512];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    BB_RETURN_IF_FAILED(bb_problems_add(notation->problems, place, "%s", message));
+    notation->refused = true;
+    return bb_status_set(BB_INVALID, __FILE__, __LINE__, "%s", message);
+}
+
+// A token as messages show it.
+static void copy_token(bb_notation_token token, char out[TOKEN_BYTES])
+{
+    const bb_index length = token.length < TOKEN_BYTES ? token.length : TOKEN_BYTES - 1;
+    if (token.kind == BB_NOTATION_LINE || token.kind == BB_NOTATION_END) {
+        (void)snprintf(out, TOKEN_BYTES, "the end of the %s",
+                       token.kind == BB_NOTATION_LINE ? "line" : "file");
+        return;
+    }
+    (void)snprintf(out, TOKEN_BYTES, "%.*s", (int)length, token.start);
+}
+
+bb_status bb_notation_refuse_token(bb_notation *notation, const char *expected)
+{
+    char got[TOKEN_BYTES];
+    const bb_notation_token token = notation->cursor.token;
+    const char *quote = token.kind == BB_NOTATION_LINE || token.kind == BB_NOTATION_END ? "" : "'";
+    copy_token(token, got);
+    return bb_notation_refuse(notation, token.place, "expected %s, got %s%s%s", expected, quote,
+                              got, quote);
+}
+
+bb_status bb_notation_expect(bb_notation *notation, const char *text)
+{
+    char expected[TOKEN_BYTES];
+    if (!bb_notation_at(notation, text)) {
+        (void)snprintf(expected, sizeof expected, "'%s'", text);
+        return bb_notation_refuse_token(notation, expected);
+    }
+    bb_notation_advance(notation);
+    return BB_OK;
+}
+
+bb_status bb_notation_refuse_word(bb_notation *notation, bb_notation_token word, const char *what,
+                                  const char *const *words, bb_index count, bool names)
+{
+    char got[TOKEN_BYTES];
+    const char *best = NULL;
+    bb_index distance = PTRDIFF_MAX;
+    copy_token(word, got);
+    for (bb_index i = 0; i < count; ++i) {
+        bb_suggestion_consider(got, words[i], &distance, &best);
+    }
+    if (best == NULL && names && notation->problems->count < SUGGESTED) {
+        best = bb_notation_names_nearest(&notation->names, got);
+    }
+    return bb_notation_refuse(notation, word.place, "unknown %s '%s'%s%s%s", what, got,
+                              best == NULL ? "" : "; did you mean ", best == NULL ? "" : best,
+                              best == NULL ? "" : "?");
+}
+
+bool bb_notation_at_end(const bb_notation *notation)
+{
+    return notation->cursor.token.kind >= BB_NOTATION_LINE;
+}
+
+bb_status bb_notation_expect_end(bb_notation *notation)
+{
+    return bb_notation_at_end(notation)
+               ? BB_OK
+               : bb_notation_refuse_token(notation, "an operator or the line's end");
+}
+
+bb_status bb_notation_take_word(bb_notation *notation, const char *expected, const char **out)
+{
+    bb_status status = BB_OK;
+    const bb_notation_token word = notation->cursor.token;
+    if (word.kind != BB_NOTATION_WORD) {
+        BB_TRY(bb_notation_refuse_token(notation, expected));
+    }
+    BB_TRY(bb_arena_text(&notation->description->arena, word.start, (size_t)word.length, out));
+    bb_notation_advance(notation);
+done:
+    return status;
+}
+
+// Names of elements that the lowering makes: calc_5, read_A_3, write_c_6.
+static bool is_made(bb_notation_token word)
+{
+    static const char *const starts[] = {"calc_", "read_", "write_"};
+    const char last = word.start[word.length - 1];
+    for (size_t i = 0; i < sizeof starts / sizeof starts[0]; ++i) {
+        const bb_index length = (bb_index)strlen(starts[i]);
+        if (word.length > length && memcmp(word.start, starts[i], (size_t)length) == 0) {
+            return last >= '0' && last <= '9';
+        }
+    }
+    return false;
+}
+
+// v0 ... v3, which stand for values in selectors.
+static bool is_selector_value(bb_notation_token word)
+{
+    return word.length == 2 && word.start[0] == 'v' && word.start[1] >= '0' && word.start[1] <= '3';
+}
+
+static bb_status check_name(bb_notation *notation, bb_notation_token word, bb_notation_noun noun)
+{
+    char text[TOKEN_BYTES];
+    copy_token(word, text);
+    bool reserved = bb_notation_function_values(word) > 0;
+    for (size_t i = 0; i < sizeof keywords / sizeof keywords[0]; ++i) {
+        reserved = reserved || bb_notation_token_is(word, keywords[i]);
+    }
+    if (reserved) {
+        return bb_notation_refuse(notation, word.place, "%s is a word of the notation, no name",
+                                  text);
+    }
+    if (is_made(word)) {
+        return bb_notation_refuse(notation, word.place,
+                                  "%s: names like this are given to elements of the XML", text);
+    }
+    if (noun == BB_NOTATION_PARAMETER && is_selector_value(word)) {
+        return bb_notation_refuse(notation, word.place,
+                                  "%s: a parameter may not be called as values of selectors, v0 to "
+                                  "v3",
+                                  text);
+    }
+    const bb_notation_name *name = bb_notation_names_find(&notation->names, word);
+    if (name != NULL) {
+        return bb_notation_refuse(notation, word.place,
+                                  "name %s is used twice, first in line %td, column %td", text,
+                                  name->place.line, name->place.column);
+    }
+    return BB_OK;
+}
+
+bb_status bb_notation_declare(bb_notation *notation, bb_notation_noun noun, bb_notation_name **out)
+{
+    bb_status status = BB_OK;
+    const bb_notation_token word = notation->cursor.token;
+    if (word.kind != BB_NOTATION_WORD) {
+        BB_TRY(bb_notation_refuse_token(notation, "a name"));
+    }
+    BB_TRY(check_name(notation, word, noun));
+    BB_TRY(bb_notation_names_add(&notation->names, word, noun, &notation->description->arena, out));
+    bb_notation_advance(notation);
+done:
+    return status;
+}
+
+bb_status bb_notation_emit(bb_notation *notation, const char *owner, const char *port,
+                           const char *type, const bb_notation_emitter **out)
+{
+    bb_status status = BB_OK;
+    bb_notation_emitter *emitter = NULL;
+    bb_arena *arena = &notation->description->arena;
+    BB_TRY(bb_arena_zeroed(arena, 1, sizeof *emitter, (void **)&emitter));
+    BB_TRY(bb_arena_printf(arena, &emitter->port, "%s.%s", owner, port));
+    emitter->type = type;
+    *out = emitter;
+done:
+    return status;
+}
+
+bb_status bb_notation_add(bb_notation *notation, bb_element *parent, const char *name,
+                          bb_place place, bb_element **out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_description_add(notation->description, parent, name, place, notation->problems, out));
+    BB_REQUIRE(*out != NULL, BB_INTERNAL, "the notation makes <%s> where none may stand", name);
+done:
+    return status;
+}
+
+bb_status bb_notation_set(bb_notation *notation, bb_element *element, bb_description_key key,
+                          const char *value, bb_place place)
+{
+    return bb_description_set(notation->description, element, bb_description_key_name(key), value,
+                              place, notation->problems);
+}
+
+bb_status bb_notation_wire(bb_notation *notation, const bb_notation_emitter *emitter,
+                           const char *owner, const char *port, bb_index index, bb_place place)
+{
+    bb_status status = BB_OK;
+    bb_element *connection = NULL;
+    const char *acceptor = NULL;
+    bb_arena *arena = &notation->description->arena;
+    if (index < 0) {
+        BB_TRY(bb_arena_printf(arena, &acceptor, "%s.%s", owner, port));
+    } else {
+        BB_TRY(bb_arena_printf(arena, &acceptor, "%s.%s(%td)", owner, port, index));
+    }
+    BB_TRY(bb_notation_add(notation, notation->connections, "Connection", place, &connection));
+    BB_TRY(bb_notation_set(notation, connection, BB_DESCRIPTION_SOURCE, emitter->port, place));
+    BB_TRY(bb_notation_set(notation, connection, BB_DESCRIPTION_DESTINATION, acceptor, place));
+done:
+    return status;
+}
+
+bb_status bb_notation_boundary(bb_notation *notation, const char **out)
+{
+    enum { COUNT = sizeof boundaries / sizeof boundaries[0] };
+    for (int i = 0; i < COUNT; ++i) {
+        if (bb_notation_at(notation, boundaries[i])) {
+            *out = boundaries[i];
+            bb_notation_advance(notation);
+            return BB_OK;
+        }
+    }
+    if (notation->cursor.token.kind != BB_NOTATION_WORD) {
+        return bb_notation_refuse_token(notation, "none, clamp, zero, mirror, periodic or skip");
+    }
+    return bb_notation_refuse_word(notation, notation->cursor.token, "boundary", boundaries, COUNT,
+                                   false);
+}
+
+int bb_notation_function_values(bb_notation_token word)
+{
+    for (int i = 0; i < BB_NOTATION_FUNCTION_COUNT; ++i) {
+        if (bb_notation_token_is(word, bb_notation_functions[i])) {
+            return i < OF_ONE_VALUE ? 1 : 2;
+        }
+    }
+    return 0;
+}
