@@ -39,12 +39,15 @@ const char *bb_emission_name(bb_emission_writer *writer, int value,
             (void)snprintf(name, BB_EMISSION_NAME_BYTES, "k%d_%d", emitter->owner, emitter->index);
         }
         break;
-    case BB_VALUE_READ: (void)snprintf(name, BB_EMISSION_NAME_BYTES, "r%d", emitter->owner); break;
+    case BB_VALUE_READ:
+        (void)snprintf(name, BB_EMISSION_NAME_BYTES, "r%d", emitter->owner);
+        break;
     case BB_VALUE_FUNCTION:
         (void)snprintf(name, BB_EMISSION_NAME_BYTES, "f%d_%d", emitter->owner,
                        writer->program->steps[emitter->owner].expression.outputs[emitter->index]);
         break;
-    default: (void)snprintf(name, BB_EMISSION_NAME_BYTES, "s%d", value);
+    default:
+        (void)snprintf(name, BB_EMISSION_NAME_BYTES, "s%d", value);
     }
     return name;
 }
@@ -141,8 +144,9 @@ static bb_status print_boundary(bb_emission_writer *writer, int number)
         }
         BB_TRY(bb_text_add(writer->out, "%*sconst int i%d = %s > 0", 4 * writer->depth, "", number,
                            extents[0]));
-        BB_TRY(step->expression.output_count == 2 ? bb_text_add(writer->out, " && %s > 0;\n", extents[1])
-                                                  : bb_text_add(writer->out, ";\n"));
+        BB_TRY(step->expression.output_count == 2
+                   ? bb_text_add(writer->out, " && %s > 0;\n", extents[1])
+                   : bb_text_add(writer->out, ";\n"));
         break;
     default:
         BB_TRY(bb_text_add(writer->out, "%*sconst int i%d = a%d_0 >= 0 && a%d_0 < %s",
@@ -224,10 +228,9 @@ static bb_status print_write(bb_emission_writer *writer, int number)
         BB_TRY(bb_text_add(writer->out, "if (i%d) ", number));
     }
     BB_TRY(bb_text_add(writer->out, "%s = ", element));
-    BB_TRY(bb_expression_print_conversion(writer->dialect,
-                                          bb_emission_name(writer, step->stored, name),
-                                          writer->program->values[step->stored].type, type,
-                                          writer->out));
+    BB_TRY(bb_expression_print_conversion(
+        writer->dialect, bb_emission_name(writer, step->stored, name),
+        writer->program->values[step->stored].type, type, writer->out));
     BB_TRY(bb_text_add(writer->out, ";\n"));
 done:
     return status;
@@ -238,9 +241,12 @@ bb_status bb_emission_step(bb_emission_writer *writer, int number)
     const bb_step *step = &writer->program->steps[number];
     char prefix[BB_EMISSION_NAME_BYTES];
     switch (step->kind) {
-    case BB_STEP_READ: return print_read(writer, number);
-    case BB_STEP_WRITE: return print_write(writer, number);
-    default: break;
+    case BB_STEP_READ:
+        return print_read(writer, number);
+    case BB_STEP_WRITE:
+        return print_write(writer, number);
+    default:
+        break;
     }
     (void)snprintf(prefix, sizeof prefix, "f%d_", number);
     return print_expression(writer, step, -1, prefix);
@@ -253,7 +259,6 @@ static bb_status print_icf(bb_emission_writer *writer, const bb_expression *expr
     bb_status status = BB_OK;
     char names[BB_PROGRAM_ACCUMULATORS][BB_EMISSION_NAME_BYTES];
     const char *accumulators[BB_PROGRAM_ACCUMULATORS];
-    char format[2 * BB_EMISSION_NAME_BYTES];
     for (int k = 0; k < BB_PROGRAM_ACCUMULATORS; ++k) {
         (void)snprintf(names[k], sizeof names[k], target, k);
         accumulators[k] = names[k];
@@ -261,8 +266,7 @@ static bb_status print_icf(bb_emission_writer *writer, const bb_expression *expr
     BB_TRY(bb_expression_print(expression, writer->dialect, "q", inputs, accumulators, NULL,
                                writer->out));
     for (int k = 0; k < expression->output_count; ++k) {
-        (void)snprintf(format, sizeof format, "%s = q%d;", names[k], expression->outputs[k]);
-        BB_TRY(bb_emission_line(writer, "%s", format));
+        BB_TRY(bb_emission_line(writer, "%s = q%d;", names[k], expression->outputs[k]));
     }
 done:
     return status;
@@ -284,10 +288,9 @@ bb_status bb_emission_take(bb_emission_writer *writer, const bb_reduction *reduc
         goto done;
     }
     BB_TRY(bb_emission_line(writer, "{"));
-    BB_TRY(print_icf(writer, &reduction->expression,
-                     name_inputs(writer, reduction->inputs, reduction->expression.inputs, -1,
-                                 &inputs),
-                     target));
+    BB_TRY(print_icf(
+        writer, &reduction->expression,
+        name_inputs(writer, reduction->inputs, reduction->expression.inputs, -1, &inputs), target));
     BB_TRY(bb_emission_line(writer, "}"));
 done:
     return status;
@@ -302,8 +305,8 @@ bb_status bb_emission_join_function(bb_emission_writer *writer, const bb_reducti
         [BB_ICF_MAX] = BB_OPERATION_MAX, [BB_ICF_MIN] = BB_OPERATION_MIN,
         [BB_ICF_AND] = BB_OPERATION_AND, [BB_ICF_OR] = BB_OPERATION_OR,
     };
-    static const char *const others[BB_PROGRAM_ACCUMULATORS] = {
-        "b[0]", "b[1]", "b[2]", "b[3]", "b[4]", "b[5]", "b[6]", "b[7]"};
+    static const char *const others[BB_PROGRAM_ACCUMULATORS] = {"b[0]", "b[1]", "b[2]", "b[3]",
+                                                                "b[4]", "b[5]", "b[6]", "b[7]"};
     const bool logic = reduction->icf == BB_ICF_AND || reduction->icf == BB_ICF_OR;
     const bb_expression_node nodes[] = {
         {.operation = BB_OPERATION_ACCUMULATOR, .type = reduction->type},
