@@ -11,9 +11,10 @@
 /// Compiled source of one device.
 typedef struct bb_build bb_build;
 
-/// One argument of a launch: a block of the device's memory, or a scalar handed by value.
+/// One argument of a launch: a block of the device's memory, or a scalar handed by value. All NULL:
+/// a block of no bytes.
 typedef struct bb_launch_argument {
-    void *block;        ///< of bb_device_allocate; NULL: a scalar
+    void *block;        ///< of bb_device_allocate; NULL: see above
     const void *scalar; ///< borrowed during the call
     size_t scalar_bytes;
 } bb_launch_argument;
@@ -41,29 +42,32 @@ typedef struct bb_build_limits {
 ///   cuda    extern "C" __global__ void ENTRY(...), opencl: __kernel void ENTRY(...), with the
 ///           arguments in order
 /// Contraction is off, divisions and square roots are rounded correctly where the device can (see
-/// bb_build_rounds). Errors: BB_UNSUPPORTED (no compiler or library, with what was looked for),
-/// BB_INVALID (the source does not compile: the compiler's first error, and all of its log in
-/// `*log` where `log` is not NULL; owner: the caller, bb_memory_release), BB_DEVICE, BB_MEMORY,
+/// bb_build_rounds). The host's compiler is `cc` of PATH, or what the environment's BB_CC names.
+/// What the compiler said, up to 64 KiB, is in `*log` where `log` is not NULL, after success too
+/// (NULL: nothing; owner: the caller, bb_memory_release). Errors: BB_UNSUPPORTED (no compiler or
+/// library, with what was looked for), BB_INVALID (the source does not compile: the compiler's
+/// first error), BB_DEVICE (the compiler itself fails: a signal, more than a minute), BB_MEMORY,
 /// BB_IO (no room for the compiler's files, which never outlive the call). Owner: the caller; the
 /// device must outlive it.
 BB_CHECKED bb_status bb_build_create(bb_device *device, const char *source, char **log,
                                      bb_build **out);
 void bb_build_destroy(bb_build **build);
 
-/// Errors: BB_INVALID (no such entry), BB_DEVICE.
-BB_CHECKED bb_status bb_build_find_limits(bb_build *build, const char *entry,
-                                          bb_build_limits *out);
+/// What an entry can be launched with; on the cpu 1 item and no local memory. Errors: BB_INVALID
+/// (no such entry), BB_DEVICE.
+BB_CHECKED bb_status bb_build_find_limits(bb_build *build, const char *entry, bb_build_limits *out);
 
 /// Whether fp32 divisions and square roots of this device's builds are those of IEEE 754.
 bool bb_build_rounds(bb_device *device);
 
 /// Queues an entry in the device's order of work; on the cpu it has ended when the call returns.
-/// Errors: BB_INVALID (no such entry, too many arguments), BB_UNSUPPORTED (a shape beyond the
-/// limits), BB_DEVICE.
+/// Allocates nothing. One thread at a time launches on a device. Errors: BB_INVALID (no such entry,
+/// too many arguments, a shape of less than 1), BB_UNSUPPORTED (a shape beyond the limits, found
+/// before anything is queued), BB_DEVICE.
 BB_CHECKED bb_status bb_build_launch(bb_build *build, const char *entry, bb_launch_shape shape,
                                      const bb_launch_argument *arguments, bb_index count);
 
-/// What compiled it, for records: "cc (Debian 12.2.0-14) 12.2.0 -O3 ...", "NVRTC 13.0 sm_90".
+/// What compiled it, for records: "cc, GCC 12.2.0, -std=c17 -O3 ...", "NVRTC 13.0, sm_90".
 const char *bb_build_compiler(const bb_build *build);
 
 #endif

@@ -4,7 +4,7 @@
 A folder is a room. A file includes its own room, the rooms around it and those inside it; beyond
 that only along EDGES, which hold for all that lies inside a room. Words of one floor stay off the
 others, and those of a GPU vendor in core/device/ and in *_cuda.* files. What a run writes is
-declared in tables.
+declared in tables. Processes are started by sim/ and by the compiler of core/device/.
 """
 import collections
 import pathlib
@@ -59,6 +59,8 @@ VENDOR_PLACES = re.compile(r"^core/device/|_cuda\.|\.cl$|^tests/")
 ADDS = re.compile(r"\bbb_results_(values|measured|texts|axis|text_axis)\(")
 # A collection has the datasets that its points' experiments declared, over more axes.
 MAY_ADD = ("sim/output/", "sim/sweep/collection_file.c", "tests/")
+STARTS = re.compile(r"\b(posix_spawnp?|v?fork|exec[vl]\w*|system|popen)\(")
+MAY_START = ("sim/", "core/device/", "tests/")
 MAX_LINES = 600
 MAX_FILES = 40
 SOURCES = {".c", ".h", ".cu", ".cuh", ".cl"}
@@ -101,6 +103,9 @@ def line_complaints(root, name, number, line):
         yield f"{name}:{number}: {name.split('/')[0]}/ does not know the word {word.group(0)}"
     if ADDS.search(line) and not name.startswith(MAY_ADD):
         yield f"{name}:{number}: datasets are declared in a table, see sim/output/output_table.h"
+    word = STARTS.search(CODE.sub("", line))
+    if word and not name.startswith(MAY_START):
+        yield f"{name}:{number}: {word.group(1)} starts a process, which only sim/ and core/device/ do"
     word = VENDOR.search(line if match else CODE.sub("", line))
     if word and not VENDOR_PLACES.search(name):
         yield f"{name}:{number}: {word.group(0)} belongs into core/device/ or a *_cuda file"

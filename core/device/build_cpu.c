@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Builds of the cpu: a shared object of the host's compiler, its entries over ranges of items by
+// the thread pool.
+#include "core/device/build_ops.h"
+#include "core/device/host_compiler.h"
+#include "core/memory.h"
+#include "core/thread.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef void (*entry_function)(const void *const *arguments, int64_t begin, int64_t end);
+
+typedef struct cpu_build {
+    void *library;
+    const struct link_map *place; // of the library among those loaded
+    char compiler[256];
+} cpu_build;
+
+// The compiler says what it is in what it makes.
+static const char version_text[] =
+    "\n#ifdef __clang__\nconst char bb_compiler_version[] = __VERSION__;\n"
+    "#else\nconst char bb_compiler_version[] = \"GCC \" __VERSION__;\n#endif\n";
+
+static void destroy(void **build)
+{
+    cpu_build *cpu = *build;
+    if (cpu != NULL && cpu->library != NULL) {
+        (void)dlclose(cpu->library);
+    }
+    bb_memory_release(build);
+}
+
+static bb_status create(bb_device *device, const char *source, bb_text *log, void **out)
+{
+    bb_status status = BB_OK;
+    void *build = NULL;
+    char *text = NULL;
+    const char *flags = "";
+    (void)device;
+    BB_TRY(bb_memory_zeroed(1, sizeof(cpu_build), &build));
+    cpu_build *cpu = build;
+    BB_TRY(bb_memory_printf(&text, "%s%s", source, version_text));
+    BB_TRY(bb_host_compiler_load(text, log, &flags, &cpu->library));
+    const char *version = dlsym(cpu->library, "bb_compiler_version");
+    BB_REQUIRE(version != NULL && dlinfo(cpu->library, RTLD_DI_LINKMAP, &cpu->place) == 0,
+               BB_INVALID, "%s made something else than what it was given",
+               bb_host_compiler_name());
+    (void)snprintf(cpu->compiler, sizeof cpu->compiler, "%.60s, %.60s, %s", bb_host_compiler_name(),
+                   version, flags);
+    *out = build;
+    build = NULL;
+done:
+    BB_RELEASE(&text);
+    destroy(&build);
+    return status;
+}
+
+// Names of libraries that the object needs are no entries.
+static bb_status find_entry(const cpu_build *cpu, const char *entry, entry_function *out)
+{
+    bb_status status = BB_OK;
+    Dl_info about;
+    void *place = NULL;
+    void *address = dlsym(cpu->library, entry);
+    BB_REQUIRE(address != NULL && dladdr1(address, &about, &place, RTLD_DL_LINKMAP) != 0 &&
+                   place == cpu->place,
+               BB_INVALID, "the source has no entry '%s'", entry);
+    *(void **)out = address; // POSIX has addresses of functions come as those of objects
+done:
+    return status;
+}
+
+static bb_status find_limits(void *build, const char *entry, bb_build_limits *out)
+{
+    entry_function function = NULL;
+    *out = (bb_build_limits){.group_items = 1};
+    return find_entry(build, entry, &function);
+}
+
+static bool rounds(bb_device *device)
+{
+    (void)device;
+    return true;
+}
+
+typedef struct call {
+    entry_function function;
+    const void *addresses[BB_LAUNCH_MAX_ARGUMENTS];
+} call;
+
+static bb_status run_range(void *context, bb_index begin, bb_index end)
+{
+    const call *work = context;
+    work->function(work->addresses, begin, end);
+    return BB_OK;
+}
+
+static bb_status launch(void *build, const char *entry, const bb_launch_shape *shape,
+                        const bb_launch_argument *arguments, bb_index count)
+{
+    bb_status status = BB_OK;
+    call work = {0};
+    BB_TRY(find_entry(build, entry, &work.function));
+    BB_TRY(bb_build_check_group(entry, shape, 1));
+    for (bb_index i = 0; i < count; ++i) {
+        work.addresses[i] = arguments[i].scalar != NULL ? arguments[i].scalar : arguments[i].block;
+    }
+    BB_TRY(
+        bb_thread_ranges(shape->groups[0] * shape->groups[1], shape->cpu_grain, run_range, &work));
+done:
+    return status;
+}
+
+static const char *compiler(const void *build)
+{
+    return ((const cpu_build *)build)->compiler;
+}
+
+const bb_build_ops bb_build_cpu_ops = {
+    .create = create,
+    .destroy = destroy,
+    .find_limits = find_limits,
+    .rounds = rounds,
+    .launch = launch,
+    .compiler = compiler,
+};

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What builds of every device must do: test_build.c runs it on the cpu, test_build_opencl.c and
+// test_build_cuda.c on theirs. Each hands the same entries in its dialect.
+#ifndef BB_TESTS_CORE_DEVICE_BUILD_CONFORMANCE_H
+#define BB_TESTS_CORE_DEVICE_BUILD_CONFORMANCE_H
+
+#include "core/device/build.h"
+#include "core/memory.h"
+#include "tests/check.h"
+
+/// A dialect's text of the entries
+///   axpy(y, x, a, count)                      y = a x + y, fp32
+///   axpy_wide(y, x, a, count)                 the same, fp64
+///   copy(target, source, columns, rows)       target[c * rows + r] = source[r * columns + c],
+///                                             columns in dimension 0; int64 extents
+///   scalars(out, i32, i64, f32, f64)          out[0..3] = the four, in fp64
+///   quotient(out, x, y, count)                out = x / y + sqrt(x), fp32
+typedef struct build_dialect {
+    const char *entries;
+    const char *broken, *error; ///< does not compile; a piece of the first error
+} build_dialect;
+
+enum { CANARY = 0x5a, MARGIN = 64 }; // bytes behind a block
+
+static bb_device *device_under_test;
+static const build_dialect *dialect;
+static bb_build *entries;
+
+// `items` work-items, on a device in groups of `width`.
+static inline bb_launch_shape row_of(bb_index items, bb_index width)
+{
+    const bool cpu = bb_device_kind_of(device_under_test) == BB_DEVICE_CPU;
+    width = cpu ? 1 : width;
+    return (bb_launch_shape){
+        .groups = {(items + width - 1) / width, 1}, .group_items = {width, 1}, .cpu_grain = 97};
+}
+
+// `bytes` of the device with canaries behind them.
+typedef struct fenced {
+    void *block;
+    size_t bytes;
+} fenced;
+
+static inline void put(const void *values, size_t bytes, fenced *out)
+{
+    uint8_t *image = NULL;
+    check_ok(BB_ALLOCATE((bb_index)(bytes + MARGIN), &image));
+    memset(image, CANARY, bytes + MARGIN);
+    memcpy(image, values, bytes);
+    out->bytes = bytes;
+    check_ok(bb_device_allocate(device_under_test, bytes + MARGIN, &out->block));
+    check_ok(bb_device_upload(device_under_test, out->block, image, bytes + MARGIN));
+    check_ok(bb_device_wait(device_under_test));
+    BB_RELEASE(&image);
+}
+
+static inline void take(fenced *from_device, void *values)
+{
+    uint8_t *image = NULL;
+    check_ok(BB_ALLOCATE((bb_index)(from_device->bytes + MARGIN), &image));
+    check_ok(bb_device_download(device_under_test, image, from_device->block,
+                                from_device->bytes + MARGIN));
+    for (size_t i = 0; i < MARGIN; ++i) {
+        assert_int_equal(image[from_device->bytes + i], CANARY);
+    }
+    memcpy(values, image, from_device->bytes);
+    BB_RELEASE(&image);
+    bb_device_release(device_under_test, &from_device->block);
+}
+
+#define BLOCK(memory)                                                                              \
+    {                                                                                              \
+        .block = (memory).block                                                                    \
+    }
+#define SCALAR(value)                                                                              \
+    {                                                                                              \
+        .scalar = &(value), .scalar_bytes = sizeof(value)                                          \
+    }
+
+// A product that is not exact, so that a contracted sum has other bits.
+static inline double draw(bb_index i)
+{
+    return 1.0 + (double)((i * 7919 + 13) % 10007) / 10007.0;
+}
+
+static void axpy_has_the_bits_of_c(void **state)
+{
+    (void)state;
+    enum { MOST = 100003 };
+    static const bb_index sizes[] = {1, 63, 64, 65, 97, 1003, MOST};
+    static float x[MOST], y[MOST], expected[MOST];
+    const float a = 1.0F / 3.0F;
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; ++s) {
+        const int32_t count = (int32_t)sizes[s];
+        const size_t bytes = (size_t)count * sizeof *x;
+        fenced memory[2];
+        for (bb_index i = 0; i < count; ++i) {
+            x[i] = (float)draw(i);
+            y[i] = (float)-draw(i + 5) / 3.0F;
+            const volatile float product = a * x[i];
+            expected[i] = product + y[i];
+        }
+        put(y, bytes, &memory[0]);
+        put(x, bytes, &memory[1]);
+        const bb_launch_argument arguments[] = {BLOCK(memory[0]), BLOCK(memory[1]), SCALAR(a),
+                                                SCALAR(count)};
+        check_ok(bb_build_launch(entries, "axpy", row_of(count, 64), arguments, 4));
+        take(&memory[0], y);
+        take(&memory[1], x);
+        assert_memory_equal(y, expected, bytes);
+    }
+}
+
+static void axpy_has_the_bits_of_c_in_fp64(void **state)
+{
+    (void)state;
+    enum { COUNT = 1003 };
+    static double x[COUNT], y[COUNT], expected[COUNT];
+    const double a = 1.0 / 3.0;
+    const int32_t count = COUNT;
+    fenced memory[2];
+    for (bb_index i = 0; i < count; ++i) {
+        x[i] = draw(i);
+        y[i] = -draw(i + 5) / 3.0;
+        const volatile double product = a * x[i];
+        expected[i] = product + y[i];
+    }
+    put(y, sizeof y, &memory[0]);
+    put(x, sizeof x, &memory[1]);
+    const bb_launch_argument arguments[] = {BLOCK(memory[0]), BLOCK(memory[1]), SCALAR(a),
+                                            SCALAR(count)};
+    check_ok(bb_build_launch(entries, "axpy_wide", row_of(count, 32), arguments, 4));
+    take(&memory[0], y);
+    take(&memory[1], x);
+    assert_memory_equal(y, expected, sizeof y);
+}
+
+// Dimension 0 is the fastest, and no item is left out or done for a row too many.
+static void rows_and_columns_are_told_apart(void **state)
+{
+    (void)state;
+    enum { ROWS = 37, COLUMNS = 1009 };
+    static int32_t source[ROWS][COLUMNS], target[COLUMNS][ROWS];
+    const bool cpu = bb_device_kind_of(device_under_test) == BB_DEVICE_CPU;
+    const int64_t rows = ROWS;
+    const int64_t columns = COLUMNS;
+    fenced memory[2];
+    for (int i = 0; i < ROWS * COLUMNS; ++i) {
+        source[i / COLUMNS][i % COLUMNS] = i;
+    }
+    memset(target, 0xff, sizeof target);
+    put(target, sizeof target, &memory[0]);
+    put(source, sizeof source, &memory[1]);
+    const bb_launch_argument arguments[] = {BLOCK(memory[0]), BLOCK(memory[1]), SCALAR(columns),
+                                            SCALAR(rows)};
+    const bb_launch_shape shape = {
+        .groups = {cpu ? COLUMNS : (COLUMNS + 15) / 16, cpu ? ROWS : (ROWS + 3) / 4},
+        .group_items = {cpu ? 1 : 16, cpu ? 1 : 4},
+        .cpu_grain = 1000};
+    check_ok(bb_build_launch(entries, "copy", shape, arguments, 4));
+    take(&memory[0], target);
+    take(&memory[1], source);
+    for (int r = 0; r < ROWS; ++r) {
+        for (int c = 0; c < COLUMNS; ++c) {
+            assert_int_equal(target[c][r], r * COLUMNS + c);
+        }
+    }
+}
+
+static void scalars_arrive_by_value(void **state)
+{
+    (void)state;
+    int32_t narrow = -123456789;
+    int64_t wide = ((int64_t)1 << 52) + 1;
+    float real = 0.1F;
+    double precise = 0.1;
+    double got[4] = {0};
+    fenced memory;
+    put(got, sizeof got, &memory);
+    const bb_launch_argument arguments[] = {BLOCK(memory), SCALAR(narrow), SCALAR(wide),
+                                            SCALAR(real), SCALAR(precise)};
+    check_ok(bb_build_launch(entries, "scalars", row_of(1, 1), arguments, 5));
+    // They were taken at the call: what becomes of them later is nothing to the launch.
+    narrow = 1;
+    wide = 2;
+    real = 3.0F;
+    precise = 4.0;
+    take(&memory, got);
+    const double expected[4] = {-123456789.0, 4503599627370497.0, (double)0.1F, 0.1};
+    assert_memory_equal(got, expected, sizeof got);
+}
+
+static void quotients_and_roots_are_rounded(void **state)
+{
+    (void)state;
+    enum { COUNT = 5003 };
+    static float x[COUNT], y[COUNT], got[COUNT], expected[COUNT];
+    const int32_t count = COUNT;
+    fenced memory[3];
+    if (!bb_build_rounds(device_under_test)) {
+        print_message("quotients are not correctly rounded on this device, which says so\n");
+        return;
+    }
+    for (int i = 0; i < COUNT; ++i) {
+        x[i] = (float)draw(i);
+        y[i] = (float)draw(3 * i + 1);
+        const volatile float quotient = x[i] / y[i];
+        expected[i] = quotient + sqrtf(x[i]);
+    }
+    put(got, sizeof got, &memory[0]);
+    put(x, sizeof x, &memory[1]);
+    put(y, sizeof y, &memory[2]);
+    const bb_launch_argument arguments[] = {BLOCK(memory[0]), BLOCK(memory[1]), BLOCK(memory[2]),
+                                            SCALAR(count)};
+    check_ok(bb_build_launch(entries, "quotient", row_of(count, 64), arguments, 4));
+    take(&memory[0], got);
+    take(&memory[1], x);
+    take(&memory[2], y);
+    assert_memory_equal(got, expected, sizeof got);
+}
+
+static void a_source_that_does_not_compile_says_where(void **state)
+{
+    (void)state;
+    bb_build *build = NULL;
+    char *log = NULL;
+    const bb_index blocks = bb_memory_blocks();
+    check_fails(bb_build_create(device_under_test, dialect->broken, &log, &build), BB_INVALID,
+                dialect->error);
+    assert_non_null(strstr(bb_status_message(), "error:"));
+    assert_null(strchr(bb_status_message(), '\n'));
+    assert_null(build);
+    assert_non_null(log);
+    // The log has the second error too, which the message has not.
+    assert_non_null(strstr(log, "second_unknown"));
+    assert_null(strstr(bb_status_message(), "second_unknown"));
+    BB_RELEASE(&log);
+    check_fails(bb_build_create(device_under_test, dialect->broken, NULL, &build), BB_INVALID,
+                dialect->error);
+    assert_int_equal(bb_memory_blocks(), blocks);
+}
+
+static void unknown_entries_are_named(void **state)
+{
+    (void)state;
+    bb_build_limits limits;
+    // A function of the libraries around it is no entry either.
+    static const char *const names[] = {"axpie", "", "memcpy", "sqrt"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+        check_fails(bb_build_launch(entries, names[i], row_of(1, 1), NULL, 0), BB_INVALID,
+                    "no entry '");
+        check_fails(bb_build_find_limits(entries, names[i], &limits), BB_INVALID, names[i]);
+    }
+}
+
+static void shapes_beyond_the_limits_are_refused(void **state)
+{
+    (void)state;
+    enum { COUNT = 64 };
+    float y[COUNT] = {0};
+    const float a = 1.0F;
+    const int32_t count = COUNT;
+    bb_build_limits limits;
+    fenced memory;
+    check_ok(bb_build_find_limits(entries, "axpy", &limits));
+    assert_true(limits.group_items >= 1);
+    put(y, sizeof y, &memory);
+    const bb_launch_argument arguments[] = {BLOCK(memory), BLOCK(memory), SCALAR(a), SCALAR(count)};
+    const struct {
+        bb_launch_shape shape;
+        bb_status code;
+        const char *text;
+    } cases[] = {
+        {{{1, 1}, {limits.group_items + 1, 1}, 1}, BB_UNSUPPORTED, "the device takes at most"},
+        {{{1, 1}, {2, limits.group_items}, 1}, BB_UNSUPPORTED, "the device takes at most"},
+        {{{1, 1}, {1, (bb_index)1 << 62}, 1}, BB_UNSUPPORTED, "the device takes at most"},
+        {{{(bb_index)1 << 40, (bb_index)1 << 40}, {1, 1}, 1}, BB_UNSUPPORTED, "can be counted"},
+        {{{0, 1}, {1, 1}, 1}, BB_INVALID, "0 work-groups"},
+        {{{1, 1}, {1, -1}, 1}, BB_INVALID, "-1 items in dimension 1"},
+        {{{1, 1}, {1, 1}, 0}, BB_INVALID, "cpu_grain 0"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        check_fails(bb_build_launch(entries, "axpy", cases[i].shape, arguments, 4), cases[i].code,
+                    cases[i].text);
+    }
+    check_fails(bb_build_launch(entries, "axpy", row_of(1, 1), arguments, 65), BB_INVALID,
+                "65 arguments, expected at most 64");
+    const bb_launch_argument odd[] = {{.block = memory.block, .scalar = &a, .scalar_bytes = 4}};
+    check_fails(bb_build_launch(entries, "axpy", row_of(1, 1), odd, 1), BB_INVALID,
+                "argument 0 is neither");
+    memset(y, 1, sizeof y);
+    take(&memory, y);
+    for (int i = 0; i < COUNT; ++i) {
+        assert_true(y[i] == 0.0F);
+    }
+}
+
+// An object of no elements is legal: its launch has no block, and no item reads it.
+static void empty_blocks_are_arguments(void **state)
+{
+    (void)state;
+    const float a = 1.0F;
+    const int32_t count = 0;
+    const bb_launch_argument arguments[] = {{0}, {0}, SCALAR(a), SCALAR(count)};
+    bb_launch_shape shape = row_of(1, 1);
+    check_ok(bb_build_launch(entries, "axpy", shape, arguments, 4));
+    check_ok(bb_device_wait(device_under_test));
+}
+
+static void launches_leave_nothing(void **state)
+{
+    (void)state;
+    float value = 1.0F;
+    const int32_t count = 1;
+    fenced memory;
+    put(&value, sizeof value, &memory);
+    const bb_launch_argument arguments[] = {BLOCK(memory), BLOCK(memory), SCALAR(value),
+                                            SCALAR(count)};
+    const bb_index blocks = bb_memory_blocks();
+    bb_memory_fail_at(1);
+    for (int i = 0; i < 10; ++i) {
+        check_ok(bb_build_launch(entries, "axpy", row_of(1, 1), arguments, 4));
+    }
+    assert_false(bb_memory_failure_happened());
+    bb_memory_fail_at(0);
+    assert_int_equal(bb_memory_blocks(), blocks);
+    take(&memory, &value);
+    assert_true(value == 1024.0F);
+}
+
+/// Each allocation that fails while it is built is an error, and nothing is left.
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    const bb_index blocks = bb_memory_blocks();
+    bool failed = true;
+    for (bb_index k = 1; failed; ++k) {
+        bb_build *build = NULL;
+        char *log = NULL;
+        bb_memory_fail_at(k);
+        const bb_status status = bb_build_create(device_under_test, dialect->entries, &log, &build);
+        failed = bb_memory_failure_happened();
+        bb_memory_fail_at(0);
+        assert_int_equal(status, failed ? BB_MEMORY : BB_OK);
+        BB_RELEASE(&log);
+        bb_build_destroy(&build);
+        assert_int_equal(bb_memory_blocks(), blocks);
+        assert_true(k < 100);
+    }
+}
+
+static const struct CMUnitTest build_tests[] = {
+    cmocka_unit_test(axpy_has_the_bits_of_c),
+    cmocka_unit_test(axpy_has_the_bits_of_c_in_fp64),
+    cmocka_unit_test(rows_and_columns_are_told_apart),
+    cmocka_unit_test(scalars_arrive_by_value),
+    cmocka_unit_test(quotients_and_roots_are_rounded),
+    cmocka_unit_test(a_source_that_does_not_compile_says_where),
+    cmocka_unit_test(unknown_entries_are_named),
+    cmocka_unit_test(shapes_beyond_the_limits_are_refused),
+    cmocka_unit_test(empty_blocks_are_arguments),
+    cmocka_unit_test(launches_leave_nothing),
+    cmocka_unit_test(every_allocation_may_fail),
+};
+
+static inline int run_build_tests(bb_device *device, const build_dialect *texts)
+{
+    char *log = NULL;
+    device_under_test = device;
+    dialect = texts;
+    if (bb_build_create(device, texts->entries, &log, &entries) != BB_OK) {
+        print_error("%s\n%s\n", bb_status_message(), log == NULL ? "" : log);
+        return 1;
+    }
+    print_message("%s\n", bb_build_compiler(entries));
+    int failures = cmocka_run_group_tests(build_tests, NULL, NULL);
+    bb_build_destroy(&entries);
+    BB_RELEASE(&log);
+    return failures;
+}
+
+#endif
