@@ -40,7 +40,7 @@ static int report(bb_expression_parser *parser, const char *position, const char
     int shown = (int)strnlen(position, SHOWN_BYTES + 1);
     const char *more = shown > SHOWN_BYTES ? "..." : "";
     shown -= shown > SHOWN_BYTES;
-    while (*more != '\0' && ((unsigned char)position[shown] & 0xC0) == 0x80) {
+    while (shown > 0 && *more != '\0' && ((unsigned char)position[shown] & 0xC0) == 0x80) {
         --shown; // whole characters
     }
     if (*position == '\0') {
