@@ -75,8 +75,8 @@ static bool is_equal(const bb_expression_node *a, const bb_expression_node *b)
 {
     return a->operation == b->operation && a->type == b->type && a->index == b->index &&
            a->integer == b->integer && a->name == b->name &&
-           memcmp(a->operands, b->operands, sizeof a->operands) == 0 &&
-           memcmp(&a->number, &b->number, sizeof a->number) == 0; // 0 is not -0
+           memcmp(a->operands, b->operands, sizeof a->operands) == 0 && a->number == b->number &&
+           signbit(a->number) == signbit(b->number); // 0 is not -0
 }
 
 int bb_expression_builder_add(bb_expression_builder *builder, bb_expression_node node)

@@ -102,6 +102,16 @@ static void test_mistakes(void **state)
         const bb_expression_rules rules = block(rows[k].type);
         check_mistake(rows[k].text, &rules, rows[k].expected);
     }
+    // Characters stay whole, and bytes that are none are cut.
+    char text[101];
+    const bb_expression_rules any = block(BB_ELEMENT_SP);
+    for (int k = 0; k < 100; ++k) {
+        text[k] = k % 2 == 1 ? '\xB5' : '\xC2';
+    }
+    text[100] = '\0';
+    check_mistake(text + 1, &any, "\xC2\xB5...'");
+    memset(text, 0xAF, 100);
+    check_mistake(text, &any, "expected an operand at '...'");
     const bb_expression_rules two = selector(2);
     check_mistake("v0", &two, "1 expression, expected 2");
     check_mistake("v4, v0", &two, "v4: the selector has 4 variables at 'v4, v0'");
