@@ -92,10 +92,10 @@ static bb_status print_constants(bb_emission_writer *writer, const bb_reduction 
                        bb_emission_type(writer, reduction->type), name, number, reduction->count));
     for (int k = 0; k < reduction->count; ++k) {
         BB_TRY(bb_text_add(writer->out, "%s", k > 0 ? ", " : ""));
-        BB_TRY(bb_emission_constant(writer,
-                                    start || reduction->icf == BB_ICF_OTHER ? reduction->start[k]
-                                                                            : reduction->neutral,
-                                    reduction->type, writer->out));
+        BB_TRY(bb_expression_print_constant(
+            writer->dialect,
+            start || reduction->icf == BB_ICF_OTHER ? reduction->start[k] : reduction->neutral,
+            reduction->type, writer->out));
     }
     BB_TRY(bb_text_add(writer->out, "};\n"));
 done:
@@ -131,7 +131,7 @@ done:
 
 static bb_status print_steps(c_writer *writer, const bb_step_list *list);
 
-// The innermost body of an iterator: its steps, then the accumulators, `target` with one %d.
+// The innermost body of an iterator: its steps, then the accumulators.
 static bb_status print_item(c_writer *writer, const bb_iterator *iterator, const char *target)
 {
     bb_status status = BB_OK;
@@ -171,7 +171,7 @@ static bb_status print_lanes(c_writer *writer, int number)
     char range[BB_EMISSION_NAME_BYTES];
     char target[2 * BB_EMISSION_NAME_BYTES];
     (void)bb_emission_name(base, iterator->space.ranges[0], range);
-    (void)snprintf(target, sizeof target, "u%d.lane[0][l%d][0][%%d]", number, number);
+    (void)snprintf(target, sizeof target, "u%d.lane[0][l%d][0]", number, number);
     BB_TRY(bb_emission_line(base, "for (int64_t c%d = 0; c%d == 0 || c%d < %s; c%d += %td) {",
                             number, number, number, range, number, order.chunk));
     ++base->depth;
@@ -297,7 +297,7 @@ static bb_status print_iterator(c_writer *writer, int number)
     } else {
         BB_TRY(print_chunks(writer, number, "1"));
         BB_TRY(print_loops(writer, number, &chunked));
-        (void)snprintf(target, sizeof target, "u%d.lane[0][0][0][%%d]", number);
+        (void)snprintf(target, sizeof target, "u%d.lane[0][0][0]", number);
         BB_TRY(print_item(writer, iterator, target));
         BB_TRY(print_loops_end(writer, chunked ? 1 : iterator->space.dimensions));
         BB_TRY(print_chunks_end(writer, number, "1"));
@@ -400,7 +400,7 @@ static bb_status print_tile_iterator(c_writer *writer, int number, int place, co
                                  step->iterator, "x0 - b"));
         }
     }
-    (void)snprintf(target, sizeof target, "u%d.lane[0][0][x0 - b][%%d]", number);
+    (void)snprintf(target, sizeof target, "u%d.lane[0][0][x0 - b]", number);
     BB_TRY(print_item(writer, iterator, target));
     --base->depth;
     BB_TRY(bb_emission_line(base, "}"));
@@ -557,7 +557,7 @@ static bb_status print_reduction(c_writer *writer)
     BB_TRY(print_first(writer, number, "c == 0", "0"));
     // Of one dimension the points of a chunk follow each other, lane by lane.
     const bool line = program->space.dimensions == 1;
-    (void)snprintf(target, sizeof target, "u%d.lane[0][l][0][%%d]", number);
+    (void)snprintf(target, sizeof target, "u%d.lane[0][l][0]", number);
     BB_TRY(bb_emission_line(base, "int64_t g = c;"));
     for (int pass = line ? 0 : 1; pass < 2; ++pass) {
         if (pass == 0) {

@@ -52,12 +52,6 @@ const char *bb_emission_name(bb_emission_writer *writer, int value,
     return name;
 }
 
-bb_status bb_emission_constant(bb_emission_writer *writer, bb_scalar value, bb_element_type type,
-                               bb_text *out)
-{
-    return bb_expression_print_constant(writer->dialect, value, type, out);
-}
-
 /// Names of what an expression takes.
 typedef struct input_names {
     char names[BB_PROGRAM_PORTS][BB_EMISSION_NAME_BYTES];
@@ -197,7 +191,8 @@ static bb_status print_read(bb_emission_writer *writer, int number)
         element_text(writer, number, false, element, sizeof element);
         BB_TRY(bb_emission_line(writer, "const %s r%d = %s%s;", type_name, number, element, test));
     } else if (checked) {
-        BB_TRY(bb_emission_constant(writer, (bb_scalar){.integer = 0}, type, &zero));
+        BB_TRY(
+            bb_expression_print_constant(writer->dialect, (bb_scalar){.integer = 0}, type, &zero));
         element_text(writer, number, false, element, sizeof element);
         BB_TRY(bb_emission_line(writer, "%s r%d = %s;", type_name, number, bb_text_string(&zero)));
         BB_TRY(bb_emission_line(writer, "if (i%d) r%d = %s%s;", number, number, element, test));
@@ -260,7 +255,7 @@ static bb_status print_icf(bb_emission_writer *writer, const bb_expression *expr
     char names[BB_PROGRAM_ACCUMULATORS][BB_EMISSION_NAME_BYTES];
     const char *accumulators[BB_PROGRAM_ACCUMULATORS];
     for (int k = 0; k < BB_PROGRAM_ACCUMULATORS; ++k) {
-        (void)snprintf(names[k], sizeof names[k], target, k);
+        (void)snprintf(names[k], sizeof names[k], "%s[%d]", target, k);
         accumulators[k] = names[k];
     }
     BB_TRY(bb_expression_print(expression, writer->dialect, "q", inputs, accumulators, NULL,
@@ -281,7 +276,7 @@ bb_status bb_emission_take(bb_emission_writer *writer, const bb_reduction *reduc
     int factors[2];
     if (reduction->product >= 0 &&
         bb_expression_product(&writer->program->steps[reduction->product].expression, factors)) {
-        (void)snprintf(name, sizeof name, target, 0);
+        (void)snprintf(name, sizeof name, "%s[0]", target);
         BB_TRY(bb_emission_line(writer, "%s = bb_fma_%s(f%d_%d, f%d_%d, %s);", name,
                                 reduction->type == BB_ELEMENT_SP ? "f" : "d", reduction->product,
                                 factors[0], reduction->product, factors[1], name));
@@ -327,7 +322,7 @@ bb_status bb_emission_join_function(bb_emission_writer *writer, const bb_reducti
                             name, type, type));
     BB_TRY(bb_emission_line(writer, "{"));
     BB_TRY(print_icf(writer, reduction->icf == BB_ICF_OTHER ? &reduction->expression : &pair,
-                     others, "a[%d]"));
+                     others, "a"));
     BB_TRY(bb_emission_line(writer, "}"));
 done:
     return status;

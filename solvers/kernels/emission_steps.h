@@ -38,8 +38,7 @@ BB_CHECKED bb_status bb_emission_coordinates(bb_emission_writer *writer, int ste
 /// point of the loop around it: `continue`.
 BB_CHECKED bb_status bb_emission_step(bb_emission_writer *writer, int step);
 
-/// Appends `target = ICF(target, inputs)` of a body's item; `target` is a format with one %d, the
-/// accumulator's number.
+/// Appends target[k] = ICF(target, inputs) of a body's item, for every accumulator k.
 BB_CHECKED bb_status bb_emission_take(bb_emission_writer *writer, const bb_reduction *reduction,
                                       const char *target);
 
@@ -47,9 +46,5 @@ BB_CHECKED bb_status bb_emission_take(bb_emission_writer *writer, const bb_reduc
 /// first.
 BB_CHECKED bb_status bb_emission_join_function(bb_emission_writer *writer,
                                                const bb_reduction *reduction, const char *name);
-
-/// A constant in the back end's language, in the arena-free buffer of the writer's text.
-BB_CHECKED bb_status bb_emission_constant(bb_emission_writer *writer, bb_scalar value,
-                                          bb_element_type type, bb_text *out);
 
 #endif

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/kernels/assembled_kernel.h"
+
+#include "core/memory.h"
+#include "solvers/kernels/emission.h"
+
+#include <string.h>
+
+struct bb_assembled_kernel {
+    bb_device *device;
+    const bb_program *program;
+    bool *is_inside; ///< [step_count]
+    bb_emission emission;
+    bb_build *build;
+    void *parts[BB_PROGRAM_ACCUMULATORS]; ///< of the space's ICF
+    bb_index part_capacity;
+};
+
+bb_status bb_assembled_kernel_create(bb_device *device, const bb_program *program,
+                                     const bool *is_inside, bb_assembled_kernel **out)
+{
+    bb_status status = BB_OK;
+    bb_assembled_kernel *kernel = NULL;
+    bb_status_record record;
+    BB_REQUIRE(bb_device_kind_of(device) == BB_DEVICE_CPU, BB_UNSUPPORTED,
+               "kernels have no form for the device %s yet",
+               bb_device_names[bb_device_kind_of(device)]);
+    BB_TRY(BB_ZEROED(1, &kernel));
+    kernel->device = device;
+    kernel->program = program;
+    BB_TRY(BB_ALLOCATE(program->step_count, &kernel->is_inside));
+    memcpy(kernel->is_inside, is_inside, (size_t)program->step_count * sizeof *is_inside);
+    BB_TRY(bb_emission_create_c(program, is_inside, &kernel->emission));
+    status =
+        bb_build_create(device, bb_text_string(&kernel->emission.source), NULL, &kernel->build);
+    if (status == BB_INVALID) {
+        bb_status_save(&record);
+        BB_FAIL(BB_INTERNAL, "the text of kernel %s does not compile: %s", program->name,
+                record.message);
+    }
+    BB_TRY(status);
+    *out = kernel;
+    kernel = NULL;
+done:
+    bb_assembled_kernel_destroy(&kernel);
+    return status;
+}
+
+void bb_assembled_kernel_destroy(bb_assembled_kernel **kernel)
+{
+    if (*kernel == NULL) {
+        return;
+    }
+    for (int k = 0; k < BB_PROGRAM_ACCUMULATORS; ++k) {
+        bb_device_release((*kernel)->device, &(*kernel)->parts[k]);
+    }
+    bb_build_destroy(&(*kernel)->build);
+    bb_emission_release(&(*kernel)->emission);
+    BB_RELEASE(&(*kernel)->is_inside);
+    BB_RELEASE(kernel);
+}
+
+const char *bb_assembled_kernel_source(const bb_assembled_kernel *kernel)
+{
+    return bb_text_string(&kernel->emission.source);
+}
+
+// Values of the host as a launch takes them, each of its type.
+typedef union host_number {
+    int64_t index;
+    int32_t integer;
+    float single[2];
+    double pair[2];
+    unsigned char logic;
+} host_number;
+
+static bb_launch_argument scalar_argument(bb_element_type type, bb_scalar value, host_number *room)
+{
+    switch (type) {
+    case BB_ELEMENT_B:
+        room->logic = value.integer != 0;
+        break;
+    case BB_ELEMENT_INT32:
+        room->integer = (int32_t)value.integer;
+        break;
+    case BB_ELEMENT_INDEX:
+        room->index = value.integer;
+        break;
+    case BB_ELEMENT_SP:
+    case BB_ELEMENT_SP2:
+        room->single[0] = (float)value.parts[0];
+        room->single[1] = (float)value.parts[1];
+        break;
+    default:
+        memcpy(room->pair, value.parts, sizeof room->pair);
+    }
+    return (bb_launch_argument){.scalar = room, .scalar_bytes = bb_element_type_row(type)->bytes};
+}
+
+static bb_status grow_parts(bb_assembled_kernel *kernel, bb_index count)
+{
+    bb_status status = BB_OK;
+    if (count <= kernel->part_capacity) {
+        goto done;
+    }
+    kernel->part_capacity = 0;
+    for (int k = 0; k < kernel->program->reduction.count; ++k) {
+        bb_device_release(kernel->device, &kernel->parts[k]);
+        BB_TRY(bb_device_allocate(kernel->device,
+                                  (size_t)count *
+                                      bb_element_type_row(kernel->program->reduction.type)->bytes,
+                                  &kernel->parts[k]));
+    }
+    kernel->part_capacity = count;
+done:
+    return status;
+}
+
+// Chunks of the space, one of nothing where it is empty.
+static bb_index part_count(const bb_binding *binding)
+{
+    const bb_index points = binding->ranges[0] * binding->ranges[1];
+    const bb_index chunk = binding->program->reduction.order.chunk;
+    return chunk == 0 || points <= chunk ? 1 : (points + chunk - 1) / chunk;
+}
+
+static bb_status check_inside(const bb_assembled_kernel *kernel, const bb_binding *binding)
+{
+    bb_status status = BB_OK;
+    for (int i = 0; i < kernel->program->step_count; ++i) {
+        BB_REQUIRE(!kernel->is_inside[i] || binding->is_inside[i], BB_INVALID,
+                   "kernel %s was assembled for sizes at which %s stays inside its object",
+                   kernel->program->name, kernel->program->steps[i].name);
+    }
+done:
+    return status;
+}
+
+bb_status bb_assembled_kernel_launch(bb_assembled_kernel *kernel, const bb_binding *binding,
+                                     void *const *blocks)
+{
+    bb_status status = BB_OK;
+    const bb_program *program = kernel->program;
+    const bb_emission *emission = &kernel->emission;
+    const bb_index count = program->object_count + emission->value_count +
+                           (program->has_reduction ? program->reduction.count + 1 : 0);
+    bb_launch_argument arguments[BB_LAUNCH_MAX_ARGUMENTS];
+    host_number rooms[BB_LAUNCH_MAX_ARGUMENTS];
+    const int64_t parts = program->has_reduction ? (int64_t)part_count(binding) : 0;
+    bb_index place = 0;
+    BB_REQUIRE(count <= BB_LAUNCH_MAX_ARGUMENTS, BB_UNSUPPORTED,
+               "kernel %s takes %td objects, sizes and parameters, at most %d", program->name,
+               count, BB_LAUNCH_MAX_ARGUMENTS);
+    BB_TRY(check_inside(kernel, binding));
+    for (int i = 0; i < program->object_count; ++i) {
+        arguments[place++] = (bb_launch_argument){.block = blocks[i]};
+    }
+    for (int i = 0; i < emission->value_count; ++i, ++place) {
+        const int value = emission->values[i];
+        arguments[place] =
+            scalar_argument(program->values[value].type, binding->values[value], &rooms[place]);
+    }
+    bb_launch_shape shape = {.groups = {1, 1}, .group_items = {1, 1}, .cpu_grain = 1};
+    if (program->has_reduction) {
+        BB_TRY(grow_parts(kernel, (bb_index)parts));
+        for (int k = 0; k < program->reduction.count; ++k) {
+            arguments[place++] = (bb_launch_argument){.block = kernel->parts[k]};
+        }
+        arguments[place++] = (bb_launch_argument){.scalar = &parts, .scalar_bytes = sizeof parts};
+        shape.groups[0] = (bb_index)parts;
+        BB_TRY(bb_build_launch(kernel->build, BB_EMISSION_BODY, shape, arguments, place));
+        shape.groups[0] = 1;
+        BB_TRY(bb_build_launch(kernel->build, BB_EMISSION_FINISH, shape, arguments, place));
+    } else if (binding->ranges[0] > 0 && binding->ranges[1] > 0) {
+        shape.groups[0] = (binding->ranges[0] + emission->tile - 1) / emission->tile;
+        shape.groups[1] = binding->ranges[1];
+        BB_TRY(bb_build_launch(kernel->build, BB_EMISSION_BODY, shape, arguments, place));
+    }
+done:
+    return status;
+}
+
+static size_t object_bytes(const bb_binding *binding, int object)
+{
+    return bb_element_type_row(binding->program->objects[object].type)->bytes *
+           (size_t)binding->data[object].columns * (size_t)binding->data[object].rows;
+}
+
+bb_status bb_assembled_kernel_run(bb_device *device, const bb_binding *binding)
+{
+    bb_status status = BB_OK;
+    const bb_program *program = binding->program;
+    bb_assembled_kernel *kernel = NULL;
+    void **blocks = NULL;
+    BB_TRY(BB_ZEROED(program->object_count, &blocks));
+    BB_TRY(bb_assembled_kernel_create(device, program, binding->is_inside, &kernel));
+    for (int i = 0; i < program->object_count; ++i) {
+        const size_t bytes = object_bytes(binding, i);
+        if (bytes > 0) {
+            BB_TRY(bb_device_allocate(device, bytes, &blocks[i]));
+            BB_TRY(bb_device_upload(device, blocks[i], binding->data[i].elements, bytes));
+        }
+    }
+    BB_TRY(bb_assembled_kernel_launch(kernel, binding, blocks));
+    for (int i = 0; i < program->object_count; ++i) {
+        if (program->objects[i].is_written && blocks[i] != NULL) {
+            BB_TRY(bb_device_download(device, binding->data[i].elements, blocks[i],
+                                      object_bytes(binding, i)));
+        }
+    }
+    BB_TRY(bb_device_wait(device));
+done:
+    for (int i = 0; blocks != NULL && i < program->object_count; ++i) {
+        bb_device_release(device, &blocks[i]);
+    }
+    BB_RELEASE(&blocks);
+    bb_assembled_kernel_destroy(&kernel);
+    return status;
+}
