@@ -489,6 +489,7 @@ static bb_status print_points(c_writer *writer)
         BB_TRY(print_steps(writer, &program->body));
         base->is_fast = NULL;
         --base->depth;
+        BB_TRY(bb_emission_line(base, "}"));
         BB_TRY(bb_emission_line(base, "for (int64_t x0 = b < lo ? b : hi; x0 < e; "
                                       "x0 = x0 + 1 == lo ? hi : x0 + 1) {"));
         ++base->depth;

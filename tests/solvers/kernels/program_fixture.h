@@ -22,7 +22,8 @@ typedef struct program_fixture {
 
 static inline kernel_reader reader_of(const char *text)
 {
-    return strstr(text, "<ParallelAlgorithm") != NULL ? bb_xml_reader_read : bb_notation_reader_read;
+    return strstr(text, "<ParallelAlgorithm") != NULL ? bb_xml_reader_read
+                                                      : bb_notation_reader_read;
 }
 
 /// A program of a text, T bound to `type` where that is not NULL; problems stay in the fixture.
@@ -34,8 +35,8 @@ static inline void fixture_try_text(program_fixture *fixture, const char *text, 
     *fixture = (program_fixture){.data = {{0}}};
     check_ok(reader_of(text)(text, length, "k", &fixture->problems, &fixture->description));
     if (fixture->problems.count == 0) {
-        check_ok(bb_program_create(&fixture->description, types, type != NULL,
-                                   &fixture->problems, &fixture->program));
+        check_ok(bb_program_create(&fixture->description, types, type != NULL, &fixture->problems,
+                                   &fixture->program));
     }
 }
 
