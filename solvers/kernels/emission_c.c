@@ -8,6 +8,7 @@
 // it is taken where all iterators have ranges of the host and no lanes.
 #include "core/memory.h"
 #include "solvers/kernels/emission_points.h"
+#include "solvers/kernels/emission_sums.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -25,108 +26,6 @@ typedef struct c_writer {
     bool *is_saved; ///< [value_count] values that later loops over the tile take up
 } c_writer;
 
-static const char *const boundary_helpers =
-    "static inline int64_t bb_clamp(int64_t i, int64_t n) { return i < 0 ? 0 : i < n ? i : n - 1; "
-    "}\n"
-    "static inline int64_t bb_periodic(int64_t i, int64_t n)\n"
-    "{ if (n <= 0) return 0; i %= n; return i < 0 ? i + n : i; }\n"
-    "static inline int64_t bb_mirror(int64_t i, int64_t n)\n"
-    "{ const int64_t m = n > 1 ? 2 * (n - 1) : 1; i %= m; if (i < 0) i += m;\n"
-    "  return i < n ? i : m - i; }\n";
-
-// Sums in their declared order, for WIDTH neighbouring points at once: parts go up level by level.
-static const char *const sum_template =
-    "typedef T N(bb_part)[COUNT];\n"
-    "typedef struct {\n"
-    "    N(bb_part) lane[LEVELS][LANES][WIDTH], first[LEVELS][WIDTH];\n"
-    "    int64_t count[LEVELS];\n"
-    "} N(bb_sum);\n"
-    "static void N(bb_start)(N(bb_sum) *s, int level, int64_t points)\n"
-    "{\n"
-    "    for (int l = 0; l < LANES; ++l)\n"
-    "        for (int64_t p = 0; p < points; ++p)\n"
-    "            for (int k = 0; k < COUNT; ++k) s->lane[level][l][p][k] = N(bb_neutral)[k];\n"
-    "}\n"
-    "static void N(bb_tree)(N(bb_sum) *s, int level, int64_t points)\n"
-    "{\n"
-    "    for (int w = LANES / 2; w > 0; w /= 2)\n"
-    "        for (int l = 0; l < w; ++l)\n"
-    "            for (int64_t p = 0; p < points; ++p)\n"
-    "                N(bb_join)(s->lane[level][l][p], s->lane[level][l + w][p]);\n"
-    "}\n"
-    "static void N(bb_push)(N(bb_sum) *s, int level, int64_t points);\n"
-    "/* The joined lanes of a level are a part of the next. */\n"
-    "static void N(bb_push)(N(bb_sum) *s, int level, int64_t points)\n"
-    "{\n"
-    "    N(bb_part) *part = s->lane[level][0];\n"
-    "    const int64_t place = s->count[level + 1]++ % CHUNK;\n"
-    "    if (s->count[level + 1] == 1) memcpy(s->first[level + 1], part, points * sizeof *part);\n"
-    "    if (place == 0) N(bb_start)(s, level + 1, points);\n"
-    "    for (int64_t p = 0; p < points; ++p)\n"
-    "        N(bb_join)(s->lane[level + 1][place % LANES][p], part[p]);\n"
-    "    if (place == CHUNK - 1) {\n"
-    "        N(bb_tree)(s, level + 1, points);\n"
-    "        N(bb_push)(s, level + 1, points);\n"
-    "    }\n"
-    "}\n"
-    "/* The total, in lane 0 of level 0; parts stand from level 1 on. */\n"
-    "static void N(bb_total)(N(bb_sum) *s, int64_t points)\n"
-    "{\n"
-    "    for (int level = 1; level < LEVELS; ++level) {\n"
-    "        if (s->count[level] == 1) {\n"
-    "            memcpy(s->lane[0][0], s->first[level], points * sizeof *s->lane[0][0]);\n"
-    "            return;\n"
-    "        }\n"
-    "        if (s->count[level] % CHUNK != 0) {\n"
-    "            N(bb_tree)(s, level, points);\n"
-    "            N(bb_push)(s, level, points);\n"
-    "        }\n"
-    "    }\n"
-    "}\n";
-
-static bb_status print_constants(bb_emission_writer *writer, const bb_reduction *reduction,
-                                 const char *name, int number, bool start)
-{
-    bb_status status = BB_OK;
-    BB_TRY(bb_text_add(writer->out, "static const %s %s%d[%d] = {",
-                       bb_emission_type(writer, reduction->type), name, number, reduction->count));
-    for (int k = 0; k < reduction->count; ++k) {
-        BB_TRY(bb_text_add(writer->out, "%s", k > 0 ? ", " : ""));
-        BB_TRY(bb_expression_print_constant(
-            writer->dialect,
-            start || reduction->icf == BB_ICF_OTHER ? reduction->start[k] : reduction->neutral,
-            reduction->type, writer->out));
-    }
-    BB_TRY(bb_text_add(writer->out, "};\n"));
-done:
-    return status;
-}
-
-// Types and functions of reduction `number`, which works on `width` points at once. A reduction
-// without chunks has no levels above its items.
-static bb_status print_sum(bb_emission_writer *writer, const bb_reduction *reduction, int number,
-                           bb_index width)
-{
-    bb_status status = BB_OK;
-    char name[BB_EMISSION_NAME_BYTES];
-    const bb_index chunk = reduction->order.chunk;
-    (void)snprintf(name, sizeof name, "bb_join%d", number);
-    BB_TRY(bb_emission_join_function(writer, reduction, name));
-    BB_TRY(print_constants(writer, reduction, "bb_neutral", number, false));
-    BB_TRY(print_constants(writer, reduction, "bb_first", number, true));
-    BB_TRY(bb_text_add(writer->out,
-                       "#define N(name) BB_PASTE(name, %d)\n#define T %s\n#define COUNT %d\n"
-                       "#define LANES %td\n#define WIDTH %td\n#define CHUNK INT64_C(%td)\n"
-                       "#define LEVELS %d\n",
-                       number, bb_emission_type(writer, reduction->type), reduction->count,
-                       reduction->order.lanes, width, chunk > 0 ? chunk : INT64_MAX, LEVELS));
-    BB_TRY(bb_text_add(writer->out, "%s", sum_template));
-    BB_TRY(bb_text_add(writer->out, "#undef N\n#undef T\n#undef COUNT\n#undef LANES\n#undef WIDTH\n"
-                                    "#undef CHUNK\n#undef LEVELS\n"));
-done:
-    return status;
-}
-
 // Bodies
 
 static bb_status print_steps(c_writer *writer, const bb_step_list *list);
@@ -141,26 +40,6 @@ done:
     return status;
 }
 
-static bb_status print_outputs(c_writer *writer, const bb_reduction *reduction, int number,
-                               const char *point)
-{
-    bb_status status = BB_OK;
-    for (int k = 0; k < reduction->count; ++k) {
-        BB_TRY(bb_emission_line(&writer->base, "const %s s%d = u%d.lane[0][0][%s][%d];",
-                                bb_emission_type(&writer->base, reduction->type),
-                                reduction->output + k, number, point, k));
-    }
-done:
-    return status;
-}
-
-static bb_status print_first(c_writer *writer, int number, const char *condition, const char *point)
-{
-    return bb_emission_line(&writer->base,
-                            "if (%s) memcpy(u%d.lane[0][0][%s], bb_first%d, sizeof bb_first%d);",
-                            condition, number, point, number, number);
-}
-
 // Chunks of an iterator of one point, by lanes.
 static bb_status print_lanes(c_writer *writer, int number)
 {
@@ -172,16 +51,14 @@ static bb_status print_lanes(c_writer *writer, int number)
     char target[2 * BB_EMISSION_NAME_BYTES];
     (void)bb_emission_name(base, iterator->space.ranges[0], range);
     (void)snprintf(target, sizeof target, "u%d.lane[0][l%d][0]", number, number);
-    BB_TRY(bb_emission_line(base, "for (int64_t c%d = 0; c%d == 0 || c%d < %s; c%d += %td) {",
+    BB_TRY(bb_emission_line(base, "for (bb_index c%d = 0; c%d == 0 || c%d < %s; c%d += %td) {",
                             number, number, number, range, number, order.chunk));
     ++base->depth;
-    BB_TRY(bb_emission_line(base, "const int64_t e%d = %s - c%d < %td ? %s : c%d + %td;", number,
+    BB_TRY(bb_emission_line(base, "const bb_index e%d = %s - c%d < %td ? %s : c%d + %td;", number,
                             range, number, order.chunk, range, number, order.chunk));
-    BB_TRY(bb_emission_line(base, "int64_t g%d = c%d;", number, number));
+    BB_TRY(bb_emission_line(base, "bb_index g%d = c%d;", number, number));
     BB_TRY(bb_emission_line(base, "bb_start%d(&u%d, 0, 1);", number, number));
-    char condition[BB_EMISSION_NAME_BYTES];
-    (void)snprintf(condition, sizeof condition, "c%d == 0", number);
-    BB_TRY(print_first(writer, number, condition, "0"));
+    BB_TRY(bb_emission_line(base, "if (c%d == 0) bb_begin%d(&u%d, 1);", number, number, number));
     for (int pass = 0; pass < 2; ++pass) {
         // Whole rows of lanes in loops of a known length, then the rest.
         BB_TRY(pass == 0 ? bb_emission_line(base, "for (; g%d + %td <= e%d; g%d += %td)", number,
@@ -192,7 +69,7 @@ static bb_status print_lanes(c_writer *writer, int number)
                          : bb_emission_line(base, "for (int l%d = 0; g%d + l%d < e%d; ++l%d) {",
                                             number, number, number, number, number));
         ++base->depth;
-        BB_TRY(bb_emission_line(base, "const int64_t k%d_0 = g%d + l%d;", number, number, number));
+        BB_TRY(bb_emission_line(base, "const bb_index k%d_0 = g%d + l%d;", number, number, number));
         BB_TRY(print_item(writer, iterator, target));
         --base->depth;
         BB_TRY(bb_emission_line(base, "}"));
@@ -215,14 +92,14 @@ static bb_status print_loops(c_writer *writer, int number, bool *chunked)
     *chunked = iterator->reduction.order.chunk > 0;
     if (*chunked) {
         (void)bb_emission_name(base, iterator->space.ranges[0], range);
-        BB_TRY(bb_emission_line(base, "for (int64_t k%d_0 = c%d; k%d_0 < e%d; ++k%d_0) {", number,
+        BB_TRY(bb_emission_line(base, "for (bb_index k%d_0 = c%d; k%d_0 < e%d; ++k%d_0) {", number,
                                 number, number, number, number));
         ++base->depth;
         goto done;
     }
     for (int k = iterator->space.dimensions - 1; k >= 0; --k) {
         (void)bb_emission_name(base, iterator->space.ranges[k], range);
-        BB_TRY(bb_emission_line(base, "for (int64_t k%d_%d = 0; k%d_%d < %s; ++k%d_%d) {", number,
+        BB_TRY(bb_emission_line(base, "for (bb_index k%d_%d = 0; k%d_%d < %s; ++k%d_%d) {", number,
                                 k, number, k, range, number, k));
         ++base->depth;
     }
@@ -251,22 +128,18 @@ static bb_status print_chunks(c_writer *writer, int number, const char *points)
     char range[BB_EMISSION_NAME_BYTES];
     (void)bb_emission_name(base, iterator->space.ranges[0], range);
     if (chunk > 0) {
-        BB_TRY(bb_emission_line(base, "for (int64_t c%d = 0; c%d == 0 || c%d < %s; c%d += %td) {",
+        BB_TRY(bb_emission_line(base, "for (bb_index c%d = 0; c%d == 0 || c%d < %s; c%d += %td) {",
                                 number, number, number, range, number, chunk));
         ++base->depth;
-        BB_TRY(bb_emission_line(base, "const int64_t e%d = %s - c%d < %td ? %s : c%d + %td;",
+        BB_TRY(bb_emission_line(base, "const bb_index e%d = %s - c%d < %td ? %s : c%d + %td;",
                                 number, range, number, chunk, range, number, chunk));
     } else {
-        BB_TRY(bb_emission_line(base, "{ const int64_t c%d = 0;", number));
+        BB_TRY(bb_emission_line(base, "{ const bb_index c%d = 0;", number));
         ++base->depth;
     }
     BB_TRY(bb_emission_line(base, "bb_start%d(&u%d, 0, %s);", number, number, points));
-    char condition[BB_EMISSION_NAME_BYTES];
-    (void)snprintf(condition, sizeof condition, "c%d == 0", number);
-    BB_TRY(bb_emission_line(base, "for (int64_t p = 0; p < %s; ++p)", points));
-    ++base->depth;
-    BB_TRY(print_first(writer, number, condition, "p"));
-    --base->depth;
+    BB_TRY(bb_emission_line(base, "if (c%d == 0) bb_begin%d(&u%d, %s);", number, number, number,
+                            points));
 done:
     return status;
 }
@@ -291,7 +164,7 @@ static bb_status print_iterator(c_writer *writer, int number)
     char target[2 * BB_EMISSION_NAME_BYTES];
     bool chunked = false;
     BB_TRY(bb_emission_line(base, "bb_sum%d u%d;", number, number));
-    BB_TRY(bb_emission_line(base, "memset(u%d.count, 0, sizeof u%d.count);", number, number));
+    BB_TRY(bb_emission_line(base, "bb_clear%d(&u%d);", number, number));
     if (iterator->reduction.order.lanes > 1) {
         BB_TRY(print_lanes(writer, number));
     } else {
@@ -303,7 +176,7 @@ static bb_status print_iterator(c_writer *writer, int number)
         BB_TRY(print_chunks_end(writer, number, "1"));
     }
     BB_TRY(bb_emission_line(base, "bb_total%d(&u%d, 1);", number, number));
-    BB_TRY(print_outputs(writer, &iterator->reduction, number, "0"));
+    BB_TRY(bb_emission_sum_outputs(&writer->base, &iterator->reduction, number, "0"));
 done:
     return status;
 }
@@ -349,14 +222,15 @@ static bb_status print_segment(c_writer *writer, int begin, int end, bool *is_do
     if (begin == end) {
         goto done;
     }
-    BB_TRY(bb_emission_line(base, "for (int64_t x0 = b; x0 < e; ++x0) {"));
+    BB_TRY(bb_emission_line(base, "for (bb_index x0 = b; x0 < e; ++x0) {"));
     ++base->depth;
     BB_TRY(print_reload(writer, is_done));
     for (int i = 0; i < begin; ++i) {
         const bb_step *step = &program->steps[program->body.steps[i]];
         if (step->kind == BB_STEP_ITERATOR) {
-            BB_TRY(print_outputs(writer, &program->iterators[step->iterator].reduction,
-                                 step->iterator, "x0 - b"));
+            BB_TRY(bb_emission_sum_outputs(&writer->base,
+                                           &program->iterators[step->iterator].reduction,
+                                           step->iterator, "x0 - b"));
         }
     }
     for (int i = begin; i < end; ++i) {
@@ -387,17 +261,18 @@ static bb_status print_tile_iterator(c_writer *writer, int number, int place, co
     const bb_iterator *iterator = &program->iterators[number];
     char target[2 * BB_EMISSION_NAME_BYTES];
     bool chunked = false;
-    BB_TRY(bb_emission_line(base, "memset(u%d.count, 0, sizeof u%d.count);", number, number));
+    BB_TRY(bb_emission_line(base, "bb_clear%d(&u%d);", number, number));
     BB_TRY(print_chunks(writer, number, "e - b"));
     BB_TRY(print_loops(writer, number, &chunked));
-    BB_TRY(bb_emission_line(base, "for (int64_t x0 = b; x0 < e; ++x0) {"));
+    BB_TRY(bb_emission_line(base, "for (bb_index x0 = b; x0 < e; ++x0) {"));
     ++base->depth;
     BB_TRY(print_reload(writer, is_done));
     for (int i = 0; i < place; ++i) {
         const bb_step *step = &program->steps[program->body.steps[i]];
         if (step->kind == BB_STEP_ITERATOR) {
-            BB_TRY(print_outputs(writer, &program->iterators[step->iterator].reduction,
-                                 step->iterator, "x0 - b"));
+            BB_TRY(bb_emission_sum_outputs(&writer->base,
+                                           &program->iterators[step->iterator].reduction,
+                                           step->iterator, "x0 - b"));
         }
     }
     (void)snprintf(target, sizeof target, "u%d.lane[0][0][x0 - b]", number);
@@ -483,18 +358,18 @@ static bb_status print_points(c_writer *writer)
     const bool fast = bb_emission_find_fast(program, base->is_inside, is_fast);
     if (fast) {
         BB_TRY(bb_emission_line_bounds(base, is_fast));
-        BB_TRY(bb_emission_line(base, "for (int64_t x0 = lo; x0 < hi; ++x0) {"));
+        BB_TRY(bb_emission_line(base, "for (bb_index x0 = lo; x0 < hi; ++x0) {"));
         ++base->depth;
         base->is_fast = is_fast;
         BB_TRY(print_steps(writer, &program->body));
         base->is_fast = NULL;
         --base->depth;
         BB_TRY(bb_emission_line(base, "}"));
-        BB_TRY(bb_emission_line(base, "for (int64_t x0 = b < lo ? b : hi; x0 < e; "
+        BB_TRY(bb_emission_line(base, "for (bb_index x0 = b < lo ? b : hi; x0 < e; "
                                       "x0 = x0 + 1 == lo ? hi : x0 + 1) {"));
         ++base->depth;
     } else {
-        BB_TRY(bb_emission_line(base, "for (int64_t x0 = b; x0 < e; ++x0) {"));
+        BB_TRY(bb_emission_line(base, "for (bb_index x0 = b; x0 < e; ++x0) {"));
         ++base->depth;
     }
     BB_TRY(print_steps(writer, &program->body));
@@ -514,16 +389,16 @@ static bb_status print_map(c_writer *writer, bb_index tile)
     char range[BB_EMISSION_NAME_BYTES];
     (void)bb_emission_name(base, program->space.ranges[0], range);
     BB_TRY(
-        bb_emission_line(base, "const int64_t tiles = (%s + %td) / %td;", range, tile - 1, tile));
-    BB_TRY(bb_emission_line(base, "for (int64_t item = begin; item < end; ++item) {"));
+        bb_emission_line(base, "const bb_index tiles = (%s + %td) / %td;", range, tile - 1, tile));
+    BB_TRY(bb_emission_line(base, "for (bb_index item = begin; item < end; ++item) {"));
     ++base->depth;
     if (program->space.dimensions == 2) {
-        BB_TRY(bb_emission_line(base, "const int64_t x1 = item / tiles;"));
-        BB_TRY(bb_emission_line(base, "const int64_t b = (item - x1 * tiles) * %td;", tile));
+        BB_TRY(bb_emission_line(base, "const bb_index x1 = item / tiles;"));
+        BB_TRY(bb_emission_line(base, "const bb_index b = (item - x1 * tiles) * %td;", tile));
     } else {
-        BB_TRY(bb_emission_line(base, "const int64_t b = item * %td;", tile));
+        BB_TRY(bb_emission_line(base, "const bb_index b = item * %td;", tile));
     }
-    BB_TRY(bb_emission_line(base, "const int64_t e = b + %td < %s ? b + %td : %s;", tile, range,
+    BB_TRY(bb_emission_line(base, "const bb_index e = b + %td < %s ? b + %td : %s;", tile, range,
                             tile, range));
     BB_TRY(writer->by_tile ? print_tile(writer) : print_points(writer));
     --base->depth;
@@ -545,38 +420,38 @@ static bb_status print_reduction(c_writer *writer)
     for (int k = 0; k < program->space.dimensions; ++k) {
         (void)bb_emission_name(base, program->space.ranges[k], ranges[k]);
     }
-    BB_TRY(bb_emission_line(base, "const int64_t n0 = %s > 0 ? %s : 0, n1 = %s > 0 ? %s : 0;",
+    BB_TRY(bb_emission_line(base, "const bb_index n0 = %s > 0 ? %s : 0, n1 = %s > 0 ? %s : 0;",
                             ranges[0], ranges[0], ranges[1], ranges[1]));
-    BB_TRY(bb_emission_line(base, "const int64_t n = n0 * n1, chunk = %s%td%s;", "INT64_C(",
-                            reduction->order.chunk > 0 ? reduction->order.chunk : INT64_MAX, ")"));
-    BB_TRY(bb_emission_line(base, "for (int64_t item = begin; item < end; ++item) {"));
+    BB_TRY(bb_emission_line(base, "const bb_index n = n0 * n1, chunk = %tdLL;",
+                            reduction->order.chunk > 0 ? reduction->order.chunk : PTRDIFF_MAX));
+    BB_TRY(bb_emission_line(base, "for (bb_index item = begin; item < end; ++item) {"));
     ++base->depth;
-    BB_TRY(bb_emission_line(base, "const int64_t c = item > 0 ? item * chunk : 0;"));
-    BB_TRY(bb_emission_line(base, "const int64_t z = n - c < chunk ? n : c + chunk;"));
+    BB_TRY(bb_emission_line(base, "const bb_index c = item > 0 ? item * chunk : 0;"));
+    BB_TRY(bb_emission_line(base, "const bb_index z = n - c < chunk ? n : c + chunk;"));
     BB_TRY(bb_emission_line(base, "bb_sum%d u%d;", number, number));
     BB_TRY(bb_emission_line(base, "bb_start%d(&u%d, 0, 1);", number, number));
-    BB_TRY(print_first(writer, number, "c == 0", "0"));
+    BB_TRY(bb_emission_line(base, "if (c == 0) bb_begin%d(&u%d, 1);", number, number));
     // Of one dimension the points of a chunk follow each other, lane by lane.
     const bool line = program->space.dimensions == 1;
     (void)snprintf(target, sizeof target, "u%d.lane[0][l][0]", number);
-    BB_TRY(bb_emission_line(base, "int64_t g = c;"));
+    BB_TRY(bb_emission_line(base, "bb_index g = c;"));
     for (int pass = line ? 0 : 1; pass < 2; ++pass) {
         if (pass == 0) {
             BB_TRY(bb_emission_line(base, "for (; g + %td <= z; g += %td)", reduction->order.lanes,
                                     reduction->order.lanes));
-            BB_TRY(bb_emission_line(base, "for (int64_t l = 0; l < %td; ++l) {",
+            BB_TRY(bb_emission_line(base, "for (bb_index l = 0; l < %td; ++l) {",
                                     reduction->order.lanes));
         } else {
-            BB_TRY(bb_emission_line(base, "for (int64_t j = g; j < z; ++j) {"));
+            BB_TRY(bb_emission_line(base, "for (bb_index j = g; j < z; ++j) {"));
         }
         ++base->depth;
         if (pass == 1) {
-            BB_TRY(bb_emission_line(base, "const int64_t l = (j - c) %% %td;",
+            BB_TRY(bb_emission_line(base, "const bb_index l = (j - c) %% %td;",
                                     reduction->order.lanes));
         }
-        BB_TRY(bb_emission_line(base, line ? pass == 0 ? "const int64_t x0 = g + l;"
-                                                       : "const int64_t x0 = j;"
-                                           : "const int64_t x1 = j / n0, x0 = j - x1 * n0;"));
+        BB_TRY(bb_emission_line(base, line ? pass == 0 ? "const bb_index x0 = g + l;"
+                                                       : "const bb_index x0 = j;"
+                                           : "const bb_index x1 = j / n0, x0 = j - x1 * n0;"));
         BB_TRY(print_steps(writer, &program->body));
         BB_TRY(bb_emission_take(base, reduction, target));
         --base->depth;
@@ -603,8 +478,8 @@ static bb_status print_finish(c_writer *writer)
     BB_TRY(bb_emission_line(base, "(void)begin;"));
     BB_TRY(bb_emission_line(base, "(void)end;"));
     BB_TRY(bb_emission_line(base, "bb_sum%d u%d;", number, number));
-    BB_TRY(bb_emission_line(base, "memset(u%d.count, 0, sizeof u%d.count);", number, number));
-    BB_TRY(bb_emission_line(base, "for (int64_t item = 0; item < parts; ++item) {"));
+    BB_TRY(bb_emission_line(base, "bb_clear%d(&u%d);", number, number));
+    BB_TRY(bb_emission_line(base, "for (bb_index item = 0; item < parts; ++item) {"));
     ++base->depth;
     for (int k = 0; k < reduction->count; ++k) {
         BB_TRY(bb_emission_line(base, "u%d.lane[0][0][0][%d] = p%d[item];", number, k, k));
@@ -613,7 +488,7 @@ static bb_status print_finish(c_writer *writer)
     --base->depth;
     BB_TRY(bb_emission_line(base, "}"));
     BB_TRY(bb_emission_line(base, "bb_total%d(&u%d, 1);", number, number));
-    BB_TRY(print_outputs(writer, reduction, number, "0"));
+    BB_TRY(bb_emission_sum_outputs(&writer->base, reduction, number, "0"));
     BB_TRY(bb_emission_line(base, "for (int once = 0; once < 1; ++once) {"));
     ++base->depth;
     BB_TRY(print_steps(writer, &program->final));
@@ -648,7 +523,7 @@ static bb_status print_arguments(const c_writer *writer, const bb_emission *emis
                            place++));
     }
     if (program->has_reduction) {
-        BB_TRY(bb_text_add(out, "    const int64_t parts = *(const int64_t *)arguments[%d];\n",
+        BB_TRY(bb_text_add(out, "    const bb_index parts = *(const bb_index *)arguments[%d];\n",
                            place));
     }
 done:
@@ -661,10 +536,10 @@ static bb_status print_sums(c_writer *writer)
     const bb_program *program = writer->base.program;
     const bb_index width = writer->by_tile ? SUM_TILE : 1;
     for (int i = 0; i < program->iterator_count; ++i) {
-        BB_TRY(print_sum(&writer->base, &program->iterators[i].reduction, i, width));
+        BB_TRY(bb_emission_sum(&writer->base, &program->iterators[i].reduction, i, width));
     }
     if (program->has_reduction) {
-        BB_TRY(print_sum(&writer->base, &program->reduction, program->iterator_count, 1));
+        BB_TRY(bb_emission_sum(&writer->base, &program->reduction, program->iterator_count, 1));
     }
 done:
     return status;
@@ -707,11 +582,7 @@ static bb_status print_entries(c_writer *writer, bb_emission *emission, bb_text 
     BB_TRY(list_values(writer, emission));
     base->out = &emission->source;
     base->depth = 0;
-    BB_TRY(bb_text_add(base->out, "#include <string.h>\n"));
-    BB_TRY(bb_expression_print_helpers(base->dialect, base->out));
-    BB_TRY(bb_text_add(base->out,
-                       "#define BB_PASTE_(a, b) a##b\n#define BB_PASTE(a, b) BB_PASTE_(a, b)\n%s",
-                       boundary_helpers));
+    BB_TRY(bb_emission_prologue(base));
     BB_TRY(print_sums(writer));
     for (int i = 0; i < 1 + reduces; ++i) {
         BB_TRY(print_signature(writer, i == 0 ? BB_EMISSION_BODY : BB_EMISSION_FINISH));

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/kernels/emission_sums.h"
+
+#include <stdio.h>
+
+enum { LEVELS = 4 }; // chunks of chunks: 512^4 items
+
+static const char *const boundary_helpers =
+    "BB_FUNCTION bb_index bb_clamp(bb_index i, bb_index n)\n"
+    "{ return i < 0 ? 0 : i < n ? i : n - 1; }\n"
+    "BB_FUNCTION bb_index bb_periodic(bb_index i, bb_index n)\n"
+    "{ if (n <= 0) return 0; i %= n; return i < 0 ? i + n : i; }\n"
+    "BB_FUNCTION bb_index bb_mirror(bb_index i, bb_index n)\n"
+    "{ const bb_index m = n > 1 ? 2 * (n - 1) : 1; i %= m; if (i < 0) i += m;\n"
+    "  return i < n ? i : m - i; }\n";
+
+// WIDTH points at once; parts go up level by level.
+static const char *const sum_text =
+    "typedef struct {\n"
+    "    T lane[LEVELS][LANES][WIDTH][COUNT];\n"
+    "    T first[LEVELS][WIDTH][COUNT];\n"
+    "    bb_index count[LEVELS];\n"
+    "} N(bb_sum);\n"
+    "BB_FUNCTION void N(bb_clear)(N(bb_sum) *s)\n"
+    "{\n"
+    "    for (int level = 0; level < LEVELS; ++level) s->count[level] = 0;\n"
+    "}\n"
+    "BB_FUNCTION void N(bb_start)(N(bb_sum) *s, int level, bb_index points)\n"
+    "{\n"
+    "    for (int l = 0; l < LANES; ++l)\n"
+    "        for (bb_index p = 0; p < points; ++p)\n"
+    "            for (int k = 0; k < COUNT; ++k) s->lane[level][l][p][k] = N(bb_neutral)(k);\n"
+    "}\n"
+    "BB_FUNCTION void N(bb_begin)(N(bb_sum) *s, bb_index points)\n"
+    "{\n"
+    "    for (bb_index p = 0; p < points; ++p)\n"
+    "        for (int k = 0; k < COUNT; ++k) s->lane[0][0][p][k] = N(bb_first)(k);\n"
+    "}\n"
+    "BB_FUNCTION void N(bb_tree)(N(bb_sum) *s, int level, bb_index points)\n"
+    "{\n"
+    "    for (int w = LANES / 2; w > 0; w /= 2)\n"
+    "        for (int l = 0; l < w; ++l)\n"
+    "            for (bb_index p = 0; p < points; ++p)\n"
+    "                N(bb_join)(s->lane[level][l][p], s->lane[level][l + w][p]);\n"
+    "}\n"
+    "BB_FUNCTION void N(bb_push)(N(bb_sum) *s, int level, bb_index points)\n"
+    "{\n"
+    "    for (; level + 1 < LEVELS; ++level) {\n"
+    "        const bb_index place = s->count[level + 1]++ % CHUNK;\n"
+    "        if (s->count[level + 1] == 1)\n"
+    "            for (bb_index p = 0; p < points; ++p)\n"
+    "                for (int k = 0; k < COUNT; ++k)\n"
+    "                    s->first[level + 1][p][k] = s->lane[level][0][p][k];\n"
+    "        if (place == 0) N(bb_start)(s, level + 1, points);\n"
+    "        for (bb_index p = 0; p < points; ++p)\n"
+    "            N(bb_join)(s->lane[level + 1][place % LANES][p], s->lane[level][0][p]);\n"
+    "        if (place != CHUNK - 1) return;\n"
+    "        N(bb_tree)(s, level + 1, points);\n"
+    "    }\n"
+    "}\n"
+    "BB_FUNCTION void N(bb_total)(N(bb_sum) *s, bb_index points)\n"
+    "{\n"
+    "    for (int level = 1; level < LEVELS; ++level) {\n"
+    "        if (s->count[level] == 1) {\n"
+    "            for (bb_index p = 0; p < points; ++p)\n"
+    "                for (int k = 0; k < COUNT; ++k) s->lane[0][0][p][k] = s->first[level][p][k];\n"
+    "            return;\n"
+    "        }\n"
+    "        if (s->count[level] % CHUNK != 0) {\n"
+    "            N(bb_tree)(s, level, points);\n"
+    "            N(bb_push)(s, level, points);\n"
+    "        }\n"
+    "    }\n"
+    "}\n"
+    "#undef N\n#undef T\n#undef COUNT\n#undef LANES\n#undef WIDTH\n#undef CHUNK\n#undef LEVELS\n";
+
+// T name(int k): a constant an accumulator.
+static bb_status print_constants(bb_emission_writer *writer, const bb_reduction *reduction,
+                                 const char *name, int number, bool start)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_text_add(writer->out, "BB_FUNCTION %s %s%d(int k)\n{\n    return ",
+                       bb_emission_type(writer, reduction->type), name, number));
+    for (int k = 0; k < reduction->count; ++k) {
+        const bool own = start || reduction->icf == BB_ICF_OTHER;
+        if (k + 1 < reduction->count) {
+            BB_TRY(bb_text_add(writer->out, "k == %d ? ", k));
+        }
+        BB_TRY(bb_expression_print_constant(writer->dialect,
+                                            own ? reduction->start[k] : reduction->neutral,
+                                            reduction->type, writer->out));
+        BB_TRY(bb_text_add(writer->out, k + 1 < reduction->count ? " : " : ";\n}\n"));
+    }
+done:
+    return status;
+}
+
+bb_status bb_emission_sum(bb_emission_writer *writer, const bb_reduction *reduction, int number,
+                          bb_index width)
+{
+    bb_status status = BB_OK;
+    char name[BB_EMISSION_NAME_BYTES];
+    // Without chunks all items are one.
+    const bb_index chunk = reduction->order.chunk > 0 ? reduction->order.chunk : PTRDIFF_MAX;
+    (void)snprintf(name, sizeof name, "bb_join%d", number);
+    BB_TRY(bb_emission_join_function(writer, reduction, name));
+    BB_TRY(print_constants(writer, reduction, "bb_neutral", number, false));
+    BB_TRY(print_constants(writer, reduction, "bb_first", number, true));
+    BB_TRY(bb_text_add(writer->out,
+                       "#define N(name) BB_PASTE(name, %d)\n#define T %s\n#define COUNT %d\n"
+                       "#define LANES %td\n#define WIDTH %td\n#define CHUNK ((bb_index)%td%s)\n"
+                       "#define LEVELS %d\n%s",
+                       number, bb_emission_type(writer, reduction->type), reduction->count,
+                       reduction->order.lanes, width, chunk, writer->dialect->index_suffix, LEVELS,
+                       sum_text));
+done:
+    return status;
+}
+
+bb_status bb_emission_sum_outputs(bb_emission_writer *writer, const bb_reduction *reduction,
+                                  int number, const char *point)
+{
+    bb_status status = BB_OK;
+    for (int k = 0; k < reduction->count; ++k) {
+        BB_TRY(bb_emission_line(writer, "const %s s%d = u%d.lane[0][0][%s][%d];",
+                                bb_emission_type(writer, reduction->type), reduction->output + k,
+                                number, point, k));
+    }
+done:
+    return status;
+}
+
+bb_status bb_emission_prologue(bb_emission_writer *writer)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_expression_print_helpers(writer->dialect, writer->out));
+    BB_TRY(bb_text_add(writer->out,
+                       "typedef %s bb_index;\n#define BB_FUNCTION %s\n"
+                       "#define BB_PASTE_(a, b) a##b\n#define BB_PASTE(a, b) BB_PASTE_(a, b)\n%s",
+                       bb_emission_type(writer, BB_ELEMENT_INDEX), writer->dialect->function,
+                       boundary_helpers));
+done:
+    return status;
+}
