@@ -6,9 +6,9 @@
 #include <string.h>
 
 enum {
-    SELECTOR_VALUES = 4,  // v0 ... v3
-    MOST_BYTES = 1 << 16, // of one text
-    MOST_EXPANSIONS = 1 << 16,
+    SELECTOR_VALUES = 4,    // v0 ... v3
+    MOST_BYTES = 1 << 16,   // of one text
+    MOST_EXPANSIONS = 4096, // of names of let: each reads its text again
 };
 
 // A text that grows and what it takes. Only made and released by lower_value and access.
@@ -219,6 +219,10 @@ static bb_status lower_name(bb_notation *notation, piece *target, bb_notation_to
     if (name == NULL) {
         return bb_notation_refuse_word(notation, word, "name", NULL, 0, true);
     }
+    if (name->failed) {
+        notation->refused = true;
+        return bb_status_set(BB_INVALID, __FILE__, __LINE__, "%s has a problem", name->text);
+    }
     if (name->noun == BB_NOTATION_LET) {
         return lower_let(notation, target, word, name);
     }
@@ -229,10 +233,6 @@ static bb_status lower_name(bb_notation *notation, piece *target, bb_notation_to
     }
     if (name->noun == BB_NOTATION_KERNEL) {
         return bb_notation_refuse(notation, word.place, "%s is the kernel", name->text);
-    }
-    if (name->failed) {
-        notation->refused = true;
-        return bb_status_set(BB_INVALID, __FILE__, __LINE__, "%s has a problem", name->text);
     }
     if (name->emitter == NULL) {
         return bb_notation_refuse(notation, word.place, "%s stands in its own value", name->text);
