@@ -103,13 +103,20 @@ static bb_status read_let(bb_notation *notation)
     bb_notation_name *let = NULL;
     bb_notation_advance(notation);
     BB_TRY(bb_notation_declare(notation, BB_NOTATION_LET, &let));
+    let->failed = true; // until it has a text
     BB_TRY(bb_notation_expect(notation, "="));
     if (bb_notation_at_end(notation)) {
         BB_TRY(bb_notation_refuse_token(notation, "an expression"));
     }
     let->body = notation->cursor;
+    let->failed = false;
     while (!bb_notation_at_end(notation)) {
         bb_notation_advance(notation);
+    }
+    if (notation->cursor.scanner.open > 0) {
+        let->failed = true;
+        BB_TRY(bb_notation_refuse(notation, let->body.token.place, "a bracket of %s is not closed",
+                                  let->text));
     }
 done:
     return status;
@@ -296,20 +303,13 @@ static bb_status read_statement(bb_notation *notation)
     return read_assignment(notation);
 }
 
-// To the end of the statement that began there; of its first line where a bracket stays open.
+// To the end of the statement that began there: of the file where a bracket stays open, so that no
+// byte is passed more than a few times.
 static void skip_statement(bb_notation *notation, bb_notation_cursor start)
 {
     notation->cursor = start;
     while (!bb_notation_at_end(notation)) {
         bb_notation_advance(notation);
-    }
-    if (notation->cursor.token.kind == BB_NOTATION_END && notation->cursor.scanner.open > 0) {
-        notation->cursor = start;
-        notation->cursor.scanner.open = 0;
-        while (!bb_notation_at_end(notation)) {
-            bb_notation_advance(notation);
-            notation->cursor.scanner.open = 0;
-        }
     }
 }
 

@@ -6,9 +6,9 @@
 #include <string.h>
 
 enum {
-    SELECTOR_VALUES = 4,  // v0 ... v3
-    MOST_BYTES = 1 << 16, // of one text
-    MOST_EXPANSIONS = 1 << 16,
+    SELECTOR_VALUES = 4,    // v0 ... v3
+    MOST_BYTES = 1 << 16,   // of one text
+    MOST_EXPANSIONS = 4096, // of names of let: each reads its text again
 };
 
 // A text that grows and what it takes. Only made and released by lower_value and access.
@@ -219,6 +219,10 @@ static bb_status lower_name(bb_notation *notation, piece *target, bb_notation_to
     if (name == NULL) {
         return bb_notation_refuse_word(notation, word, "name", NULL, 0, true);
     }
+    if (name->failed) {
+        notation->refused = true;
+        return bb_status_set(BB_INVALID, __FILE__, __LINE__, "%s has a problem", name->text);
+    }
     if (name->noun == BB_NOTATION_LET) {
         return lower_let(notation, target, word, name);
     }
@@ -229,10 +233,6 @@ static bb_status lower_name(bb_notation *notation, piece *target, bb_notation_to
     }
     if (name->noun == BB_NOTATION_KERNEL) {
         return bb_notation_refuse(notation, word.place, "%s is the kernel", name->text);
-    }
-    if (name->failed) {
-        notation->refused = true;
-        return bb_status_set(BB_INVALID, __FILE__, __LINE__, "%s has a problem", name->text);
     }
     if (name->emitter == NULL) {
         return bb_notation_refuse(notation, word.place, "%s stands in its own value", name->text);
@@ -260,6 +260,17 @@ static bb_status lower_number(bb_notation *notation, piece *target)
     return BB_OK;
 }
 
+// What stands where a bracket could have closed: on its line a mistake, on another one the bracket
+// is.
+static bb_status refuse_open(bb_notation *notation, bb_notation_token bracket, const char *expected)
+{
+    const bb_notation_token token = notation->cursor.token;
+    if (token.kind == BB_NOTATION_END || token.place.line != bracket.place.line) {
+        return bb_notation_refuse(notation, bracket.place, "'%c' is not closed", *bracket.start);
+    }
+    return bb_notation_refuse_token(notation, expected);
+}
+
 static bb_status lower_operand(bb_notation *notation, piece *target)
 {
     bb_status status = BB_OK;
@@ -284,7 +295,7 @@ static bb_status lower_operand(bb_notation *notation, piece *target)
         BB_TRY(copy_token(notation, target));
         BB_TRY(lower_expression(notation, target));
         if (!bb_notation_at(notation, ")")) {
-            BB_TRY(bb_notation_refuse(notation, token.place, "'(' is not closed"));
+            BB_TRY(refuse_open(notation, token, "an operator or ')'"));
         }
         BB_TRY(copy_token(notation, target));
     } else {
@@ -406,7 +417,7 @@ static bb_status lower_selector(bb_notation *notation, piece *selector,
         BB_TRY(bb_notation_boundary(notation, boundary));
     }
     if (!bb_notation_at(notation, "]")) {
-        BB_TRY(bb_notation_refuse(notation, bracket.place, "'[' is not closed"));
+        BB_TRY(refuse_open(notation, bracket, "an operator, ',', '|' or ']'"));
     }
     bb_notation_advance(notation);
     if (coordinates != expected) {

@@ -3,6 +3,8 @@
 #include "solvers/kernels/xml_reader.h"
 #include "tests/solvers/kernels/kernel_file.h"
 
+#include <time.h>
+
 #define HEAD "kernel K (a, b: matrix SP zero; v: vector DP; c: vector INT32; p: SP; n: INT32)\n"
 #define FOR  HEAD "for x in a.columns, y in a.rows\n"
 
@@ -249,6 +251,9 @@ static void problems_of_statements(void **state)
         {"v[x] = c[x + y + n + a.columns + a.rows + b.rows]",
          "3:43: more than 4 values in one selector"},
         {"v[x] = (1 + 2", "3:8: '(' is not closed"},
+        {"v[x y] = 1", "3:5: expected an operator, ',', '|' or ']', got 'y'"},
+        {"v[x] = (x y)", "3:11: expected an operator or ')', got 'y'"},
+        {"v[x] = (x\n y", "3:8: '(' is not closed"},
         {"v[x = 2", "3:2: '[' is not closed"},
         {"v[x] = a[x, y", "3:9: '[' is not closed"},
         {"v[x] = 1)", "3:9: expected an operator or the line's end, got ')'"},
@@ -264,6 +269,8 @@ static void problems_of_statements(void **state)
         {"t = 0.5", "3:5: 0.5 in a value of INT32, expected an integer"},
         {"let q = q + 1\nv[q] = 1", "3:9: q stands in its own text"},
         {"let q = 1 2\nv[q] = 1", "3:11: expected an operator, got '2'"},
+        {"let q x\nv[q] = 1", "3:7: expected '=', got 'x'"},
+        {"let q = (x\nv[q] = 1", "3:9: a bracket of q is not closed"},
         {"let q =", "3:8: expected an expression, got the end of the line"},
         {"x = 1", "3:1: name x is used twice, first in line 2, column 5"},
         {"s = sum (x in 2) 1", "3:10: name x is used twice, first in line 2, column 5"},
@@ -290,10 +297,36 @@ static void every_statement_is_read_and_faults_do_not_spread(void **state)
 {
     (void)state;
     check_problems(bb_notation_reader_read,
-                   FOR "t = zz\nv[x] = (x\nw = t + zz\nv[x] = w\nlet q = (\nv[x] = zz) + q\n"
-                       "v[x] = 1 1\n",
-                   "k:3:5: unknown name 'zz'\nk:4:8: '(' is not closed\n"
-                   "k:9:10: expected an operator or the line's end, got '1'\n");
+                   FOR "t = zz\nv[x] = x)\nw = t + zz\nv[x] = w\nlet q = (\nv[x] = zz) + q\n"
+                       "v[x] = 1 1\nv[x] = (x\nv[x] = zz\n",
+                   "k:3:5: unknown name 'zz'\n"
+                   "k:4:9: expected an operator or the line's end, got ')'\n"
+                   "k:9:10: expected an operator or the line's end, got '1'\n"
+                   "k:10:8: '(' is not closed\n");
+}
+
+static void hostile_texts_take_time_in_proportion(void **state)
+{
+    (void)state;
+    static const char *const pieces[] = {"t=(\n",          "a[\n",  "m=sum (\n",
+                                         "let q=(\n",      "t=u\n", "t=0\nt(\n",
+                                         "v[x]=1+zebra\n", "(",     "v[q]=q\n"};
+    const clock_t start = clock();
+    for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; ++i) {
+        bb_text text = {0};
+        bb_problems problems = {0};
+        bb_description description;
+        check_ok(bb_text_add(&text, FOR "let q = (x //%*s\n)\n", 300000, ""));
+        while (text.length + 20 < BB_NOTATION_READER_MAX_BYTES) {
+            check_ok(bb_text_add(&text, "%s", pieces[i]));
+        }
+        check_ok(bb_notation_reader_read(text.data, text.length, "k", &problems, &description));
+        assert_true(problems.count > 0);
+        bb_description_release(&description);
+        bb_problems_release(&problems);
+        bb_text_release(&text);
+    }
+    print_message("%.2f s\n", (double)(clock() - start) / CLOCKS_PER_SEC);
 }
 
 static void depth_and_length_are_bounded(void **state)
@@ -392,6 +425,7 @@ int main(void)
         cmocka_unit_test(problems_of_the_first_lines),
         cmocka_unit_test(problems_of_statements),
         cmocka_unit_test(every_statement_is_read_and_faults_do_not_spread),
+        cmocka_unit_test(hostile_texts_take_time_in_proportion),
         cmocka_unit_test(depth_and_length_are_bounded),
         cmocka_unit_test(every_beginning_of_a_text),
         cmocka_unit_test(memory_that_runs_out_is_told),
