@@ -20,17 +20,22 @@ bb_status bb_assembled_kernel_create(bb_device *device, const bb_program *progra
                                      const bool *is_inside, bb_assembled_kernel **out)
 {
     bb_status status = BB_OK;
+    static const bb_emission_target targets[BB_DEVICE_KIND_COUNT] = {
+        [BB_DEVICE_CPU] = BB_EMISSION_C,
+        [BB_DEVICE_CUDA] = BB_EMISSION_CUDA,
+        [BB_DEVICE_OPENCL] = BB_EMISSION_OPENCL,
+    };
+    static const bb_index group_items[BB_PROGRAM_DIMENSIONS][BB_PROGRAM_DIMENSIONS] = {{256, 1},
+                                                                                       {64, 4}};
     bb_assembled_kernel *kernel = NULL;
     bb_status_record record;
-    BB_REQUIRE(bb_device_kind_of(device) == BB_DEVICE_CPU, BB_UNSUPPORTED,
-               "kernels have no form for the device %s yet",
-               bb_device_names[bb_device_kind_of(device)]);
     BB_TRY(BB_ZEROED(1, &kernel));
     kernel->device = device;
     kernel->program = program;
     BB_TRY(BB_ALLOCATE(program->step_count, &kernel->is_inside));
     memcpy(kernel->is_inside, is_inside, (size_t)program->step_count * sizeof *is_inside);
-    BB_TRY(bb_emission_create_c(program, is_inside, &kernel->emission));
+    BB_TRY(bb_emission_create(targets[bb_device_kind_of(device)], program, is_inside,
+                              group_items[program->space.dimensions - 1], &kernel->emission));
     status =
         bb_build_create(device, bb_text_string(&kernel->emission.source), NULL, &kernel->build);
     if (status == BB_INVALID) {
@@ -160,7 +165,8 @@ bb_status bb_assembled_kernel_launch(bb_assembled_kernel *kernel, const bb_bindi
         arguments[place] =
             scalar_argument(program->values[value].type, binding->values[value], &rooms[place]);
     }
-    bb_launch_shape shape = {.groups = {1, 1}, .group_items = {1, 1}, .cpu_grain = 1};
+    bb_launch_shape shape = {.groups = {1, 1}, .cpu_grain = 1};
+    memcpy(shape.group_items, emission->body_items, sizeof shape.group_items);
     if (program->has_reduction) {
         BB_TRY(grow_parts(kernel, (bb_index)parts));
         for (int k = 0; k < program->reduction.count; ++k) {
@@ -169,11 +175,13 @@ bb_status bb_assembled_kernel_launch(bb_assembled_kernel *kernel, const bb_bindi
         arguments[place++] = (bb_launch_argument){.scalar = &parts, .scalar_bytes = sizeof parts};
         shape.groups[0] = (bb_index)parts;
         BB_TRY(bb_build_launch(kernel->build, BB_EMISSION_BODY, shape, arguments, place));
-        shape.groups[0] = 1;
+        shape = (bb_launch_shape){
+            .groups = {1, 1}, .group_items = {emission->finish_items, 1}, .cpu_grain = 1};
         BB_TRY(bb_build_launch(kernel->build, BB_EMISSION_FINISH, shape, arguments, place));
     } else if (binding->ranges[0] > 0 && binding->ranges[1] > 0) {
         shape.groups[0] = (binding->ranges[0] + emission->tile - 1) / emission->tile;
-        shape.groups[1] = binding->ranges[1];
+        shape.groups[1] =
+            (binding->ranges[1] + emission->body_items[1] - 1) / emission->body_items[1];
         BB_TRY(bb_build_launch(kernel->build, BB_EMISSION_BODY, shape, arguments, place));
     }
 done:

@@ -8,6 +8,14 @@
 #include "core/text.h"
 #include "solvers/kernels/program.h"
 
+/// Whose language a source is in.
+typedef enum bb_emission_target {
+    BB_EMISSION_C,
+    BB_EMISSION_OPENCL,
+    BB_EMISSION_CUDA,
+    BB_EMISSION_TARGET_COUNT,
+} bb_emission_target;
+
 /// Entries of the source: one over the main space, and one that runs once, after it, where the
 /// program has an ICF over the space.
 #define BB_EMISSION_BODY   "bb_body"
@@ -20,14 +28,22 @@ typedef struct bb_emission {
     bb_text source;
     int *values; ///< [value_count] numbers of values
     int value_count;
-    bb_index tile; ///< points of dimension 0 that an item of BB_EMISSION_BODY takes; 0: chunks
+    /// Points of dimension 0 that an item of BB_EMISSION_BODY takes; 0: an item is a chunk of an
+    /// ICF over the space.
+    bb_index tile;
+    bb_index body_items[BB_PROGRAM_DIMENSIONS]; ///< work-items of a work-group of BB_EMISSION_BODY
+    bb_index finish_items;                      ///< and of BB_EMISSION_FINISH
 } bb_emission;
 
-/// Source in C17 for the cpu (see core/device/build.h). Items of the body are tiles of dimension 0
-/// by lines of dimension 1, or, with an ICF over the space, chunks of points. `is_inside`
-/// [step_count] says which accesses need no boundary. Errors: BB_MEMORY. Owner: the caller.
-BB_CHECKED bb_status bb_emission_create_c(const bb_program *program, const bool *is_inside,
-                                          bb_emission *out);
+/// Source in the target's language. On the cpu (C17, see core/device/build.h) items of the body are
+/// tiles of dimension 0 by lines of dimension 1, or, with an ICF over the space, chunks of points.
+/// On other devices they are work-groups: of points, of the lanes of one point's sums, or of those
+/// of a chunk; `group_items` is the size of those of points. `is_inside` [step_count] says which
+/// accesses need no boundary. Errors: BB_MEMORY. Owner: the caller.
+BB_CHECKED bb_status bb_emission_create(bb_emission_target target, const bb_program *program,
+                                        const bool *is_inside,
+                                        const bb_index group_items[BB_PROGRAM_DIMENSIONS],
+                                        bb_emission *out);
 void bb_emission_release(bb_emission *emission);
 
 #endif

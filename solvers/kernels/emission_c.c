@@ -545,19 +545,6 @@ done:
     return status;
 }
 
-static bb_status list_values(const c_writer *writer, bb_emission *out)
-{
-    bb_status status = BB_OK;
-    BB_TRY(BB_ALLOCATE(writer->base.program->value_count, &out->values));
-    for (int i = 0; i < writer->base.program->value_count; ++i) {
-        if (writer->base.is_used[i]) {
-            out->values[out->value_count++] = i;
-        }
-    }
-done:
-    return status;
-}
-
 static bb_index tile_of(const c_writer *writer)
 {
     const bb_program *program = writer->base.program;
@@ -579,7 +566,7 @@ static bb_status print_entries(c_writer *writer, bb_emission *emission, bb_text 
     if (reduces) {
         BB_TRY(print_finish(writer));
     }
-    BB_TRY(list_values(writer, emission));
+    BB_TRY(bb_emission_list_values(base, emission));
     base->out = &emission->source;
     base->depth = 0;
     BB_TRY(bb_emission_prologue(base));
@@ -593,33 +580,21 @@ done:
     return status;
 }
 
-bb_status bb_emission_create_c(const bb_program *program, const bool *is_inside, bb_emission *out)
+bb_status bb_emission_fill_c(bb_emission_writer *base, bb_emission *emission)
 {
     bb_status status = BB_OK;
-    bb_emission emission = {.tile = 0};
     bb_text bodies[2] = {{0}, {0}};
-    c_writer writer = {
-        .base = {.program = program, .dialect = &bb_expression_dialect_c, .is_inside = is_inside}};
-    writer.by_tile = runs_by_tile(program);
-    emission.tile = tile_of(&writer);
-    BB_TRY(BB_ZEROED(program->value_count, &writer.base.is_used));
-    BB_TRY(BB_ZEROED(program->value_count, &writer.is_saved));
-    BB_TRY(bb_emission_find_saved(program, writer.is_saved));
-    BB_TRY(print_entries(&writer, &emission, bodies));
-    *out = emission;
-    emission = (bb_emission){.tile = 0};
+    c_writer writer = {.base = *base, .by_tile = runs_by_tile(base->program)};
+    emission->tile = tile_of(&writer);
+    emission->body_items[0] = 1;
+    emission->body_items[1] = 1;
+    emission->finish_items = 1;
+    BB_TRY(BB_ZEROED(base->program->value_count, &writer.is_saved));
+    BB_TRY(bb_emission_find_saved(base->program, writer.is_saved));
+    BB_TRY(print_entries(&writer, emission, bodies));
 done:
-    bb_emission_release(&emission);
     bb_text_release(&bodies[0]);
     bb_text_release(&bodies[1]);
-    BB_RELEASE(&writer.base.is_used);
     BB_RELEASE(&writer.is_saved);
     return status;
-}
-
-void bb_emission_release(bb_emission *emission)
-{
-    bb_text_release(&emission->source);
-    BB_RELEASE(&emission->values);
-    *emission = (bb_emission){.tile = 0};
 }

@@ -42,6 +42,14 @@ BB_CHECKED bb_status bb_emission_step(bb_emission_writer *writer, int step);
 BB_CHECKED bb_status bb_emission_take(bb_emission_writer *writer, const bb_reduction *reduction,
                                       const char *target);
 
+/// For bb_emission_create: fill `emission` with the source and how its entries are launched.
+BB_CHECKED bb_status bb_emission_fill_c(bb_emission_writer *writer, bb_emission *emission);
+BB_CHECKED bb_status bb_emission_fill_gpu(bb_emission_writer *writer, bb_emission_target target,
+                                          bb_emission *emission);
+
+/// Lists the values of the host that the text uses.
+BB_CHECKED bb_status bb_emission_list_values(const bb_emission_writer *writer, bb_emission *out);
+
 /// Appends a function `name` that joins two parts, each an array of the accumulators, into the
 /// first.
 BB_CHECKED bb_status bb_emission_join_function(bb_emission_writer *writer,

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/kernels/emission.h"
+
+#include "core/memory.h"
+#include "solvers/kernels/emission_steps.h"
+
+#include <string.h>
+
+bb_status bb_emission_create(bb_emission_target target, const bb_program *program,
+                             const bool *is_inside,
+                             const bb_index group_items[BB_PROGRAM_DIMENSIONS], bb_emission *out)
+{
+    bb_status status = BB_OK;
+    static const bb_expression_dialect *const dialects[BB_EMISSION_TARGET_COUNT] = {
+        [BB_EMISSION_C] = &bb_expression_dialect_c,
+        [BB_EMISSION_OPENCL] = &bb_expression_dialect_opencl,
+        [BB_EMISSION_CUDA] = &bb_expression_dialect_cuda,
+    };
+    bb_emission emission = {.tile = 0};
+    bb_emission_writer writer = {
+        .program = program, .dialect = dialects[target], .is_inside = is_inside};
+    memcpy(emission.body_items, group_items, sizeof emission.body_items);
+    BB_TRY(BB_ZEROED(program->value_count, &writer.is_used));
+    BB_TRY(target == BB_EMISSION_C ? bb_emission_fill_c(&writer, &emission)
+                                   : bb_emission_fill_gpu(&writer, target, &emission));
+    *out = emission;
+    emission = (bb_emission){.tile = 0};
+done:
+    bb_emission_release(&emission);
+    BB_RELEASE(&writer.is_used);
+    return status;
+}
+
+bb_status bb_emission_list_values(const bb_emission_writer *writer, bb_emission *out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(BB_ALLOCATE(writer->program->value_count, &out->values));
+    for (int i = 0; i < writer->program->value_count; ++i) {
+        if (writer->is_used[i]) {
+            out->values[out->value_count++] = i;
+        }
+    }
+done:
+    return status;
+}
+
+void bb_emission_release(bb_emission *emission)
+{
+    bb_text_release(&emission->source);
+    BB_RELEASE(&emission->values);
+    *emission = (bb_emission){.tile = 0};
+}
