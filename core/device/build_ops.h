@@ -20,6 +20,7 @@ typedef struct bb_build_ops {
 } bb_build_ops;
 
 extern const bb_build_ops bb_build_cpu_ops;
+extern const bb_build_ops bb_build_cuda_ops;   ///< of builds with CUDA
 extern const bb_build_ops bb_build_opencl_ops; ///< of builds with OpenCL's headers
 
 /// Appends what a compiler said, at most BB_BUILD_LOG_BYTES of it, control characters as '?'.
