@@ -17,7 +17,7 @@ extern "C" {
 typedef enum bb_type { BB_F64, BB_F32, BB_U16, BB_U8, BB_TYPE_COUNT } bb_type;
 
 /// Where bytes live. The order is that of bb_device_kind in core/device/device.h.
-typedef enum bb_space { BB_SPACE_HOST, BB_SPACE_CUDA } bb_space;
+typedef enum bb_space { BB_SPACE_HOST, BB_SPACE_CUDA, BB_SPACE_OPENCL } bb_space;
 
 enum { BB_MAX_RANK = 4 };
 

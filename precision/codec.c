@@ -392,6 +392,9 @@ bb_codec_form bb_codec_form_of(const bb_codec_config *config)
 const char *bb_codec_absent(const bb_codec_config *config, bb_device_kind device)
 {
     const bb_codec_ops *ops = rows[config->codec]->ops;
+    if (device == BB_DEVICE_OPENCL) {
+        return "no codec has products in OpenCL, expected device cpu or cuda";
+    }
     return ops->absent == NULL ? NULL : ops->absent(config, device);
 }
 

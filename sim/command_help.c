@@ -366,11 +366,16 @@ static bb_status write_program(const bb_experiment_table *experiments, bb_text *
                            experiments->rows[i]->name));
     }
     BB_TRY(bb_text_add(
-        out, ".SH ENVIRONMENT\n.TP\n.B BITBUDGET_SHARE\nThe folder that has the shipped studies "
-             "in its folder configs, in the place of that beside the program.\n"
-             ".SH EXIT STATUS\n0 done, a recorded numerical failure included; 1 a comparison "
-             "found differences; 2 usage or configuration; 3 files; 4 memory; 5 device; 6 a "
-             "defect; 129, 130, 143 ended by a signal.\n"));
+        out,
+        ".SH ENVIRONMENT\n.TP\n.B BITBUDGET_SHARE\nThe folder that has the shipped studies "
+        "in its folder configs, in the place of that beside the program.\n"
+        ".TP\n.B BB_OPENCL_DEVICE\nA part of the name of an OpenCL device or of its platform: "
+        "others are left out.\n"
+        ".TP\n.B BB_CC\nThe C compiler that generated kernels are compiled by, in the place of "
+        "cc.\n"
+        ".SH EXIT STATUS\n0 done, a recorded numerical failure included; 1 a comparison "
+        "found differences; 2 usage or configuration; 3 files; 4 memory; 5 device; 6 a "
+        "defect; 129, 130, 143 ended by a signal.\n"));
 done:
     return status;
 }

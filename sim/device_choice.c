@@ -8,9 +8,27 @@ static bool is_offered(const bb_device_offer *offer, bb_device_kind kind)
     return kind == BB_DEVICE_CPU || (offer->kinds & BB_DEVICE_OFFER(kind)) != 0;
 }
 
+// Whether `auto` may come to it.
+static bool is_chosen(bb_device_kind kind)
+{
+    return kind != BB_DEVICE_OPENCL;
+}
+
 int bb_device_choice_wish(int study_device, int pipeline_device)
 {
     return pipeline_device >= 0 ? pipeline_device : study_device;
+}
+
+bb_status bb_device_choice_check(const char *path, int device, const bb_config *config,
+                                 bb_problems *problems)
+{
+    return device != (int)BB_DEVICE_OPENCL
+               ? BB_OK
+               : bb_problems_add(
+                     problems, bb_config_place(config, path),
+                     "%s = opencl: no experiment has opencl kernels, expected cpu, cuda "
+                     "or auto",
+                     path);
 }
 
 bb_device_kind bb_device_choice_resolve(const bb_device_offer *offer, int wish)
@@ -22,7 +40,7 @@ bb_device_kind bb_device_choice_resolve(const bb_device_offer *offer, int wish)
     do {
         --kind;
     } while (kind != BB_DEVICE_CPU &&
-             !(is_offered(offer, kind) && bb_device_count(kind, NULL, 0) > 0));
+             !(is_chosen(kind) && is_offered(offer, kind) && bb_device_count(kind, NULL, 0) > 0));
     return kind;
 }
 
@@ -55,6 +73,9 @@ void bb_device_choice_announce(const bb_device_offer *offer, int study_device)
     for (int kind = BB_DEVICE_CPU + 1; chosen == BB_DEVICE_CPU && kind < BB_DEVICE_KIND_COUNT;
          ++kind) {
         char reason[256] = "";
+        if (!is_chosen((bb_device_kind)kind)) {
+            continue;
+        }
         if (!is_offered(offer, (bb_device_kind)kind)) {
             bb_log_info("device auto: cpu, %s has no %s kernels", offer->work,
                         bb_device_names[kind]);

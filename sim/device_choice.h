@@ -19,8 +19,13 @@ typedef struct bb_device_offer {
 /// A pipeline's wish, or the study's where it has none (-1). A bb_device_kind or BB_DEVICE_AUTO.
 int bb_device_choice_wish(int study_device, int pipeline_device);
 
+/// Adds a problem for a device that no experiment has kernels for, whatever this machine has;
+/// `path` is its key, "device" or "pipelines.0.device". -1 is no wish.
+BB_CHECKED bb_status bb_device_choice_check(const char *path, int device, const bb_config *config,
+                                            bb_problems *problems);
+
 /// What BB_DEVICE_AUTO comes to on this host: the last kind of the offer that is present, else the
-/// cpu. Any other wish is returned as it is.
+/// cpu; never opencl, whose devices may be the cpu again. Any other wish is returned as it is.
 bb_device_kind bb_device_choice_resolve(const bb_device_offer *offer, int wish);
 
 /// The device of a pipeline. Errors: BB_DEVICE (absent, with the reason), BB_UNSUPPORTED (no

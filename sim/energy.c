@@ -33,7 +33,8 @@ const char *bb_energy_counter(bb_device_kind device)
 {
     static const char *const counters[BB_DEVICE_KIND_COUNT] = {
         [BB_DEVICE_CPU] = "RAPL, packages and memories of the host",
-        [BB_DEVICE_CUDA] = "NVML, total energy consumption of the GPU"};
+        [BB_DEVICE_CUDA] = "NVML, total energy consumption of the GPU",
+        [BB_DEVICE_OPENCL] = "none, OpenCL counts no energy"};
     return counters[device];
 }
 

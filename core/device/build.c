@@ -13,6 +13,8 @@ enum { LINE_BYTES = 400 }; // of a log, in a message
 
 static const bb_build_ops *const kinds[BB_DEVICE_KIND_COUNT] = {
     [BB_DEVICE_CPU] = &bb_build_cpu_ops,
+    [BB_DEVICE_CUDA] = BB_CUDA_TWIN(&bb_build_cuda_ops),
+    [BB_DEVICE_OPENCL] = BB_OPENCL_TWIN(&bb_build_opencl_ops),
 };
 
 bb_status bb_build_create(bb_device *device, const char *source, char **log, bb_build **out)

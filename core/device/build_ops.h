@@ -20,6 +20,8 @@ typedef struct bb_build_ops {
 } bb_build_ops;
 
 extern const bb_build_ops bb_build_cpu_ops;
+extern const bb_build_ops bb_build_cuda_ops;   ///< of builds with CUDA
+extern const bb_build_ops bb_build_opencl_ops; ///< of builds with OpenCL's headers
 
 /// Appends what a compiler said, at most BB_BUILD_LOG_BYTES of it, control characters as '?'.
 BB_CHECKED bb_status bb_build_add_log(const char *said, size_t bytes, bb_text *log);

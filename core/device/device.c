@@ -11,7 +11,7 @@ struct bb_device {
     void *state;
 };
 
-const char *const bb_device_names[] = {"cpu", "cuda", "auto", NULL};
+const char *const bb_device_names[] = {"cpu", "cuda", "opencl", "auto", NULL};
 
 // What this build has of each kind: its table, or NULL and why not.
 static const struct {
@@ -21,6 +21,8 @@ static const struct {
     [BB_DEVICE_CPU] = {&bb_device_cpu_ops, ""},
     [BB_DEVICE_CUDA] = {BB_CUDA_TWIN(&bb_device_cuda_ops),
                         "this build has no CUDA (configure with BB_CUDA=ON and nvcc on the PATH)"},
+    [BB_DEVICE_OPENCL] = {BB_OPENCL_TWIN(&bb_device_opencl_ops),
+                          "this build has no OpenCL headers (package opencl-c-headers)"},
 };
 
 bb_index bb_device_count(bb_device_kind kind, char *reason, size_t reason_bytes)
@@ -67,6 +69,11 @@ void bb_device_close(bb_device **device)
 bb_device_kind bb_device_kind_of(const bb_device *device)
 {
     return device->kind;
+}
+
+void *bb_device_state(const bb_device *device)
+{
+    return device->state;
 }
 
 bb_status bb_device_describe(bb_device *device, bb_device_report *out)

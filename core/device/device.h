@@ -2,8 +2,10 @@
 //
 // Devices that compute: one operations table each, the same calls for all. The cpu device is always
 // there and is the reference; the cuda device is there where the build found nvcc and the host has
-// a driver and a GPU. Asking for a device that is absent is an error that says why; nothing falls
-// back.
+// a driver and a GPU; opencl devices are those of the host's OpenCL loader, in a build that found
+// its headers, and are never chosen by `auto`. The environment's BB_OPENCL_DEVICE keeps those whose
+// name, or their platform's, has that part. Asking for a device that is absent is an error that
+// says why; nothing falls back.
 //
 // A kernel family is a bb_kernel: its form on the cpu (the law) and those on other devices side
 // by side.
@@ -19,19 +21,20 @@ extern "C" {
 typedef enum bb_device_kind {
     BB_DEVICE_CPU,
     BB_DEVICE_CUDA,
+    BB_DEVICE_OPENCL,
     BB_DEVICE_KIND_COUNT,
     BB_DEVICE_AUTO = BB_DEVICE_KIND_COUNT, ///< a wish, no kind: the best one that can do the work
 } bb_device_kind;
 
-/// NULL-terminated words in the order of the enum: "cpu", "cuda", "auto".
+/// NULL-terminated words in the order of the enum: "cpu", "cuda", "opencl", "auto".
 extern const char *const bb_device_names[];
 
 /// What a device says of itself.
 typedef struct bb_device_report {
     char name[128];
     char driver[64];          ///< driver and runtime versions; "" on the cpu
-    char architecture[32];    ///< "sm_90", "x86_64"
-    char bus[32];             ///< where a GPU sits, "00000000:3B:00.0"; "" on the cpu
+    char architecture[32];    ///< "sm_90", "x86_64", "cpu GenuineIntel"
+    char bus[32];             ///< where a GPU sits, "00000000:3B:00.0"; "" on the cpu, in OpenCL
     size_t memory_bytes;      ///< in all
     size_t free_memory_bytes; ///< now
     bb_index units;           ///< processors, or streaming multiprocessors
@@ -59,6 +62,13 @@ typedef struct bb_kernel {
 #define BB_CUDA_TWIN(function) NULL
 #endif
 
+/// The same of OpenCL, NULL in a build without its headers.
+#ifdef BB_HAVE_OPENCL
+#define BB_OPENCL_TWIN(function) (function)
+#else
+#define BB_OPENCL_TWIN(function) NULL
+#endif
+
 typedef struct bb_device bb_device;
 
 /// The table of one kind of device. `state` is what `open` made.
@@ -82,7 +92,8 @@ typedef struct bb_device_ops {
 } bb_device_ops;
 
 extern const bb_device_ops bb_device_cpu_ops;
-extern const bb_device_ops bb_device_cuda_ops; ///< of builds with CUDA
+extern const bb_device_ops bb_device_cuda_ops;   ///< of builds with CUDA
+extern const bb_device_ops bb_device_opencl_ops; ///< of builds with OpenCL's headers
 
 /// Devices of a kind on this host; with none, `reason` (may be NULL) gets a sentence.
 bb_index bb_device_count(bb_device_kind kind, char *reason, size_t reason_bytes);
@@ -93,6 +104,10 @@ BB_CHECKED bb_status bb_device_open(bb_device_kind kind, bb_index ordinal, bb_de
 void bb_device_close(bb_device **device);
 
 bb_device_kind bb_device_kind_of(const bb_device *device);
+
+/// What `open` of its table made, for core/device alone.
+void *bb_device_state(const bb_device *device);
+
 BB_CHECKED bb_status bb_device_describe(bb_device *device, bb_device_report *out);
 
 /// Device memory, contents undefined. Errors: BB_MEMORY with the bytes asked for and free.

@@ -174,9 +174,13 @@ bb_status bb_energy_meter_open(bb_device *device, char *reason, size_t reason_by
     BB_TRY(bb_device_describe(device, &report));
     meter->kind = bb_device_kind_of(device);
     meter->wrap_s = INFINITY;
-    const bool found = meter->kind == BB_DEVICE_CPU
-                           ? open_host(meter, reason, reason_bytes)
-                           : open_gpu(meter, report.bus, reason, reason_bytes);
+    bool found = false;
+    if (meter->kind == BB_DEVICE_OPENCL) {
+        (void)snprintf(reason, reason_bytes, "OpenCL counts no energy");
+    } else {
+        found = meter->kind == BB_DEVICE_CPU ? open_host(meter, reason, reason_bytes)
+                                             : open_gpu(meter, report.bus, reason, reason_bytes);
+    }
     if (found) {
         *out = meter;
         meter = NULL;

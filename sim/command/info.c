@@ -21,7 +21,7 @@ static bb_status print_device(bb_device_kind kind, bb_index ordinal)
     bb_device_report report;
     BB_TRY(bb_device_open(kind, ordinal, &device));
     BB_TRY(bb_device_describe(device, &report));
-    (void)printf("  %-4s %td  %s, %s, %td units, %.1f GB%s%s\n", bb_device_names[kind], ordinal,
+    (void)printf("  %-6s %td  %s, %s, %td units, %.1f GB%s%s\n", bb_device_names[kind], ordinal,
                  report.name, report.architecture, report.units, 1e-9 * (double)report.memory_bytes,
                  report.driver[0] == '\0' ? "" : ", ", report.driver);
 done:
@@ -38,11 +38,11 @@ static void list_devices(void)
         bb_index count = bb_device_count((bb_device_kind)kind, reason, sizeof reason);
         const char *name = bb_device_names[kind];
         if (count == 0) {
-            (void)printf("  %-4s none: %s\n", name, reason);
+            (void)printf("  %-6s none: %s\n", name, reason);
         }
         for (bb_index i = 0; i < count; ++i) {
             if (print_device((bb_device_kind)kind, i) != BB_OK) {
-                (void)printf("  %-4s %td  %s\n", name, i, bb_status_message());
+                (void)printf("  %-6s %td  %s\n", name, i, bb_status_message());
             }
         }
     }

@@ -27,9 +27,13 @@ enum { PATH_BYTES = 4096 };
 
 // Those that change what libraries do or where a run stands.
 static const char *const recorded_environment[] = {
-    "OPENBLAS_NUM_THREADS", "OPENBLAS_CORETYPE",     "OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES",
-    "HDF5_PLUGIN_PATH",     "HDF5_USE_FILE_LOCKING", "SLURM_JOB_ID",    "SLURM_ARRAY_JOB_ID",
-    "SLURM_ARRAY_TASK_ID",  "POCL_DEVICES",          "LD_LIBRARY_PATH", "LD_PRELOAD",
+    "OPENBLAS_NUM_THREADS", "OPENBLAS_CORETYPE",
+    "OMP_NUM_THREADS",      "CUDA_VISIBLE_DEVICES",
+    "HDF5_PLUGIN_PATH",     "HDF5_USE_FILE_LOCKING",
+    "SLURM_JOB_ID",         "SLURM_ARRAY_JOB_ID",
+    "SLURM_ARRAY_TASK_ID",  "POCL_DEVICES",
+    "LD_LIBRARY_PATH",      "LD_PRELOAD",
+    "BB_OPENCL_DEVICE",     "BB_CC",
 };
 
 void bb_provenance_libraries(bb_library out[BB_LIBRARIES])

@@ -140,7 +140,10 @@ bb_status bb_factor_devices_check(const bb_list *pipelines, const bb_factor_solv
     bb_status status = BB_OK;
     const bb_factor_pipeline *items = pipelines->items;
     char path[64];
+    BB_TRY(bb_device_choice_check("device", study_device, config, problems));
     for (bb_index p = 0; p < pipelines->count; ++p) {
+        (void)snprintf(path, sizeof path, "pipelines.%td.device", p);
+        BB_TRY(bb_device_choice_check(path, items[p].device, config, problems));
         if (bb_device_choice_wish(study_device, items[p].device) == (int)BB_DEVICE_CUDA &&
             bb_factor_device_check(solver, &items[p]) != BB_OK) {
             (void)snprintf(path, sizeof path, "pipelines.%td", p);

@@ -222,9 +222,13 @@ bb_status bb_product_pipelines_check(const bb_list *pipelines, int study_device,
                                BB_STUDY_PIPELINES));
     }
     bb_index count = list_facts(pipelines, facts);
+    BB_TRY(bb_device_choice_check("device", study_device, config, problems));
     BB_TRY(bb_study_check_pipelines(facts, count, "storage, multiply and accumulate fp64", config,
                                     problems));
     for (bb_index p = 0; p < count; ++p) {
+        char path[64];
+        (void)snprintf(path, sizeof path, "pipelines.%td.device", p);
+        BB_TRY(bb_device_choice_check(path, items[p].device, config, problems));
         BB_TRY(check_one(&items[p], p, study_device, config, problems));
     }
 done:

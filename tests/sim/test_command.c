@@ -285,7 +285,8 @@ static void bad_configs_print_every_problem(void **state)
            "override 'flag=yes': flag = yes: expected true or false\n"
            "bitbudget: a.yaml: 2 problems\n");
     expect("bitbudget run a.yaml grid.rows=90 grid.columns=3", 2, "too tall a grid");
-    expect("bitbudget check a.yaml --device gpu", 2, "device = gpu: expected one of cpu, cuda");
+    expect("bitbudget check a.yaml --device gpu", 2,
+           "device = gpu: expected one of cpu, cuda, opencl");
     assert_int_equal(access("outputs/never.h5", F_OK), -1);
 }
 

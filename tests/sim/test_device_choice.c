@@ -22,6 +22,21 @@ static void need_gpu(bool wanted)
     }
 }
 
+// `auto` comes to the cpu where only opencl has the kernels, whether it is present or not.
+static void auto_never_takes_opencl(void **state)
+{
+    (void)state;
+    const bb_device_offer offer = {.work = "the work of a test",
+                                   .kinds = BB_DEVICE_OFFER(BB_DEVICE_OPENCL)};
+    bb_device_kind kind = BB_DEVICE_CUDA;
+    check_ok(bb_device_choice_make(&offer, BB_DEVICE_AUTO, -1, &kind));
+    assert_int_equal(kind, BB_DEVICE_CPU);
+    const bool present = bb_device_count(BB_DEVICE_OPENCL, NULL, 0) > 0;
+    const bb_status status = bb_device_choice_make(&offer, BB_DEVICE_OPENCL, -1, &kind);
+    assert_int_equal(status, present ? BB_OK : BB_DEVICE);
+    assert_int_equal(kind, present ? BB_DEVICE_OPENCL : BB_DEVICE_CPU);
+}
+
 static void cpu_is_taken_everywhere(void **state)
 {
     (void)state;
@@ -49,7 +64,9 @@ static void only_what_runs_is_offered(void **state)
     (void)state;
     static const driver_case cases[] = {
         {CONFIG_WAFER_SMALL, {"device=opencl"}},
+        {CONFIG_AO_SMALL, {"device=opencl"}},
         {CONFIG_AO_SMALL, {"pipelines.2.device=opencl"}},
+        {CONFIG_WAFER_SMALL, {"pipelines.2.device=opencl"}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         bb_results *results = NULL;
@@ -141,6 +158,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cpu_is_taken_everywhere),
+        cmocka_unit_test(auto_never_takes_opencl),
         cmocka_unit_test(auto_takes_what_has_kernels),
         cmocka_unit_test(only_what_runs_is_offered),
         cmocka_unit_test(an_absent_gpu_is_an_error_with_a_reason),

@@ -23,7 +23,7 @@ typedef struct build_dialect {
 
 enum { CANARY = 0x5a, MARGIN = 64 }; // bytes behind a block
 
-static bb_device *device_under_test;
+static bb_device *device_under_test; // as device_conformance.h has it
 static const build_dialect *dialect;
 static bb_build *entries;
 

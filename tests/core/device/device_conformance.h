@@ -94,7 +94,7 @@ static void impossible_allocations_say_how_much(void **state)
     bb_device_release(device_under_test, &block);
 }
 
-static int run_device_tests(bb_device_kind kind)
+static inline int run_device_tests(bb_device_kind kind)
 {
     char reason[256] = "";
     if (bb_device_count(kind, reason, sizeof reason) == 0) {

@@ -13,6 +13,11 @@ static void absent_devices_say_why(void **state)
         check_fails(bb_device_open(BB_DEVICE_CUDA, 0, &device), BB_DEVICE,
                     "device cuda is absent: ");
     }
+    if (bb_device_count(BB_DEVICE_OPENCL, reason, sizeof reason) == 0) {
+        assert_true(strlen(reason) > 10);
+        check_fails(bb_device_open(BB_DEVICE_OPENCL, 0, &device), BB_DEVICE,
+                    "device opencl is absent: ");
+    }
     check_fails(bb_device_open(BB_DEVICE_CPU, 1, &device), BB_DEVICE, "expected 0..0");
     assert_null(device);
 }

@@ -262,6 +262,19 @@ typedef struct coverage {
     bb_index keys, keys_met, choices, choices_met;
 } coverage;
 
+// Whether the words of a cap, "a|b", have the choice.
+static bool may_be_drawn(const study_cap *cap, const char *choice)
+{
+    const size_t length = strlen(choice);
+    const char *word = cap == NULL ? NULL : cap->words;
+    while (word != NULL &&
+           (strncmp(word, choice, length) != 0 || (word[length] != '\0' && word[length] != '|'))) {
+        word = strchr(word, '|');
+        word = word == NULL ? NULL : word + 1;
+    }
+    return cap == NULL || cap->words == NULL || word != NULL;
+}
+
 static void count_coverage(const char *experiment, const bb_schema *schema, const char *path,
                            coverage *out)
 {
@@ -283,6 +296,9 @@ static void count_coverage(const char *experiment, const bb_schema *schema, cons
             }
         }
         for (int c = 0; is_choice(key) && key->choices[c] != NULL; ++c) {
+            if (!may_be_drawn(cap, key->choices[c])) {
+                continue;
+            }
             ++out->choices;
             const bool met = is_covered(experiment, inner, key->choices[c]);
             out->choices_met += met;
@@ -520,7 +536,7 @@ static void every_study_is_sound(void **state)
     // The generator is no generator of refusals.
     assert_true(2 * totals.accepted >= totals.drafted || studies == 1);
     if (studies >= COVERING_STUDIES) {
-        // Of seed 1: 89 % and 65 %, of which 7 % are devices that studies are not given here.
+        // Of seed 1: 88 % and 63 % of what they may be given.
         assert_true(100 * met.keys_met >= 85 * met.keys);
         assert_true(100 * met.choices_met >= 60 * met.choices);
     }

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Builds of a cuda device: NVRTC alone, which needs no GPU, then all that builds have to do, on the
+// first GPU; skipped where there is none.
+#include "core/device/nvrtc_cuda.h"
+#include "tests/core/device/build_conformance.h"
+
+static const build_dialect cuda_texts = {
+    .entries = "#define ENTRY extern \"C\" __global__ void\n"
+               "__device__ long long place(unsigned b, unsigned n, unsigned t) {\n"
+               "  return (long long)b * n + t;\n}\n"
+               "#define X place(blockIdx.x, blockDim.x, threadIdx.x)\n"
+               "#define Y place(blockIdx.y, blockDim.y, threadIdx.y)\n"
+               "ENTRY axpy(float *y, const float *x, float a, int count) {\n"
+               "  if (X < count) y[X] = a * x[X] + y[X];\n"
+               "}\n"
+               "ENTRY axpy_wide(double *y, const double *x, double a, int count) {\n"
+               "  if (X < count) y[X] = a * x[X] + y[X];\n"
+               "}\n"
+               "ENTRY copy(int *target, const int *source, long long columns, long long rows) {\n"
+               "  if (X < columns && Y < rows) target[X * rows + Y] = source[Y * columns + X];\n"
+               "}\n"
+               "ENTRY scalars(double *out, int a, long long b, float c, double d) {\n"
+               "  out[0] = a; out[1] = b; out[2] = c; out[3] = d;\n"
+               "}\n"
+               "ENTRY quotient(float *out, const float *x, const float *y, int count) {\n"
+               "  if (X < count) out[X] = x[X] / y[X] + sqrtf(x[X]);\n"
+               "}\n",
+    .broken = "int first = unknown_name;\nint second = second_unknown;\n",
+    .error = "source.cu(1): error: identifier \"unknown_name\" is undefined",
+};
+
+static bb_device *gpu;
+
+static void nvrtc_needs_no_gpu(void **state)
+{
+    (void)state;
+    static const char elf[] = {0x7f, 'E', 'L', 'F'};
+    bb_text log = {0};
+    char *image = NULL;
+    char version[32];
+    check_ok(bb_nvrtc_compile(cuda_texts.entries, "sm_90", &log, &image));
+    assert_non_null(image);
+    assert_memory_equal(image, elf, sizeof elf);
+    assert_int_equal(log.length, 0);
+    BB_RELEASE(&image);
+    bb_nvrtc_describe(version, sizeof version);
+    assert_true(strncmp(version, "NVRTC 1", 7) == 0);
+    print_message("%s\n", version);
+    check_fails(bb_nvrtc_compile(cuda_texts.broken, "sm_90", &log, &image), BB_INVALID,
+                cuda_texts.error);
+    assert_null(image);
+    assert_non_null(strstr(bb_text_string(&log), "second_unknown"));
+    check_fails(bb_nvrtc_compile(cuda_texts.entries, "sm_1", &log, &image), BB_UNSUPPORTED,
+                "does not compile for sm_1");
+    assert_null(image);
+    bb_text_release(&log);
+}
+
+// A function that does not say where it runs is the device's.
+static void functions_are_the_devices(void **state)
+{
+    (void)state;
+    bb_text log = {0};
+    char *image = NULL;
+    check_ok(bb_nvrtc_compile("double twice(double x) { return x + x; }\n"
+                              "extern \"C\" __global__ void f(double *x) { *x = twice(*x); }\n",
+                              "sm_90", &log, &image));
+    BB_RELEASE(&image);
+    bb_text_release(&log);
+}
+
+static void every_allocation_of_nvrtc_may_fail(void **state)
+{
+    (void)state;
+    const bb_index blocks = bb_memory_blocks();
+    bool failed = true;
+    for (bb_index k = 1; failed; ++k) {
+        bb_text log = {0};
+        char *image = NULL;
+        bb_memory_fail_at(k);
+        const bb_status status = bb_nvrtc_compile(cuda_texts.broken, "sm_90", &log, &image);
+        failed = bb_memory_failure_happened();
+        bb_memory_fail_at(0);
+        assert_int_equal(status, failed ? BB_MEMORY : BB_INVALID);
+        bb_text_release(&log);
+        assert_int_equal(bb_memory_blocks(), blocks);
+        assert_true(k < 100);
+    }
+}
+
+static void grids_beyond_the_limits_are_refused(void **state)
+{
+    (void)state;
+    bb_build *build = NULL;
+    void *block = NULL;
+    const float a = 1.0F;
+    const int32_t count = 0;
+    check_ok(bb_build_create(gpu, cuda_texts.entries, NULL, &build));
+    check_ok(bb_device_allocate(gpu, 64, &block));
+    const bb_launch_argument arguments[] = {
+        {.block = block}, {.block = block}, SCALAR(a), SCALAR(count)};
+    const bb_launch_shape tall = {{1, 65536}, {1, 1}, 1};
+    const bb_launch_shape wide = {{(bb_index)1 << 31, 1}, {1, 1}, 1};
+    const bb_launch_shape widest = {{((bb_index)1 << 31) - 1, 1}, {1, 1}, 1};
+    check_fails(bb_build_launch(build, "axpy", tall, arguments, 4), BB_UNSUPPORTED, "1 x 65536");
+    check_fails(bb_build_launch(build, "axpy", wide, arguments, 4), BB_UNSUPPORTED,
+                "2147483648 x 1 work-groups");
+    check_ok(bb_build_launch(build, "axpy", widest, arguments, 4));
+    bb_build_limits limits;
+    check_ok(bb_build_find_limits(build, "axpy", &limits));
+    assert_true(limits.group_items >= 256 && limits.group_items <= 1024);
+    assert_true(limits.local_bytes >= 49152);
+    check_ok(bb_device_wait(gpu));
+    bb_device_release(gpu, &block);
+    bb_build_destroy(&build);
+}
+
+// Where the driver tells what an entry takes.
+static void arguments_are_checked(void **state)
+{
+    (void)state;
+    bb_build *build = NULL;
+    void *block = NULL;
+    const double wide = 1.0;
+    const float narrow = 1.0F;
+    const int32_t count = 0;
+    const bb_launch_shape shape = {{1, 1}, {1, 1}, 1};
+    check_ok(bb_build_create(gpu, cuda_texts.entries, NULL, &build));
+    check_ok(bb_device_allocate(gpu, 64, &block));
+    const bb_launch_argument arguments[][5] = {
+        {{.block = block}, {.block = block}, SCALAR(wide), SCALAR(count)},
+        {{.block = block}, {.block = block}, SCALAR(narrow), SCALAR(count), SCALAR(count)}};
+    check_fails(bb_build_launch(build, "axpy", shape, arguments[0], 4), BB_INVALID,
+                "argument 2: a scalar of 8 bytes");
+    check_fails(bb_build_launch(build, "axpy", shape, arguments[1], 5), BB_INVALID,
+                "argument 4: a scalar of 4 bytes");
+    check_fails(bb_build_launch(build, "axpy", shape, arguments[1], 3), BB_INVALID,
+                "takes more than 3 arguments");
+    bb_device_release(gpu, &block);
+    bb_build_destroy(&build);
+}
+
+int main(void)
+{
+    char reason[256] = "";
+    const struct CMUnitTest nvrtc_tests[] = {
+        cmocka_unit_test(nvrtc_needs_no_gpu),
+        cmocka_unit_test(functions_are_the_devices),
+        cmocka_unit_test(every_allocation_of_nvrtc_may_fail),
+    };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(grids_beyond_the_limits_are_refused),
+        cmocka_unit_test(arguments_are_checked),
+    };
+    int failures = cmocka_run_group_tests(nvrtc_tests, NULL, NULL);
+    if (failures != 0) {
+        return failures;
+    }
+    if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
+        print_message("skipped: %s\n", reason);
+        return 77;
+    }
+    if (bb_device_open(BB_DEVICE_CUDA, 0, &gpu) != BB_OK) {
+        print_error("%s\n%s", bb_status_message(), bb_status_trace_text());
+        return 1;
+    }
+    failures = cmocka_run_group_tests(tests, NULL, NULL);
+    failures += run_build_tests(gpu, &cuda_texts);
+    bb_device_close(&gpu);
+    return failures;
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The opencl device and its builds, on the first device of this host's OpenCL; skipped where there
+// is none.
+#include "tests/core/device/build_conformance.h"
+#include "tests/core/device/device_conformance.h"
+
+#include <stdlib.h>
+
+static const build_dialect opencl_texts = {
+    .entries =
+        "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
+        "__kernel void axpy(__global float *y, __global const float *x, float a, int count) {\n"
+        "  size_t i = get_global_id(0);\n"
+        "  if (i < count) y[i] = a * x[i] + y[i];\n"
+        "}\n"
+        "__kernel void axpy_wide(__global double *y, __global const double *x, double a,\n"
+        "                        int count) {\n"
+        "  size_t i = get_global_id(0);\n"
+        "  if (i < count) y[i] = a * x[i] + y[i];\n"
+        "}\n"
+        "__kernel void copy(__global int *target, __global const int *source, long columns,\n"
+        "                   long rows) {\n"
+        "  long c = get_global_id(0), r = get_global_id(1);\n"
+        "  if (c < columns && r < rows) target[c * rows + r] = source[r * columns + c];\n"
+        "}\n"
+        "__kernel void scalars(__global double *out, int a, long b, float c, double d) {\n"
+        "  out[0] = a; out[1] = b; out[2] = c; out[3] = d;\n"
+        "}\n"
+        "__kernel void quotient(__global float *out, __global const float *x,\n"
+        "                       __global const float *y, int count) {\n"
+        "  size_t i = get_global_id(0);\n"
+        "  if (i < count) out[i] = x[i] / y[i] + sqrt(x[i]);\n"
+        "}\n",
+    .broken = "__constant int first = unknown_name;\n__constant int second = second_unknown;\n",
+    .error = "unknown_name",
+};
+
+static bb_device *opencl;
+
+static void arguments_are_checked(void **state)
+{
+    (void)state;
+    bb_build *build = NULL;
+    void *block = NULL;
+    const float narrow = 1.0F;
+    const double wide = 1.0;
+    const int32_t count = 1;
+    check_ok(bb_build_create(opencl, opencl_texts.entries, NULL, &build));
+    check_ok(bb_device_allocate(opencl, 64, &block));
+    const bb_launch_argument arguments[][5] = {
+        {{.block = block}, {.block = block}, SCALAR(wide), SCALAR(count)},
+        {{.block = block}, {.block = block}, SCALAR(narrow), SCALAR(count), SCALAR(count)}};
+    const bb_launch_shape shape = {{1, 1}, {1, 1}, 1};
+    check_fails(bb_build_launch(build, "axpy", shape, arguments[0], 4), BB_INVALID,
+                "argument 2: a scalar of 8 bytes");
+    check_fails(bb_build_launch(build, "axpy", shape, arguments[1], 5), BB_INVALID,
+                "argument 4: a scalar of 4 bytes");
+    bb_build_destroy(&build);
+    check_ok(bb_build_create(opencl, opencl_texts.entries, NULL, &build));
+    check_fails(bb_build_launch(build, "axpy", shape, arguments[0], 2), BB_INVALID,
+                "takes more than 2 arguments");
+    bb_device_release(opencl, &block);
+    bb_build_destroy(&build);
+}
+
+static void a_part_of_a_name_chooses(void **state)
+{
+    (void)state;
+    char reason[256] = "";
+    bb_device_report report;
+    check_ok(bb_device_describe(opencl, &report));
+    const bb_index all = bb_device_count(BB_DEVICE_OPENCL, NULL, 0);
+    report.name[strlen(report.name) / 2 + 1] = '\0'; // a part
+    assert_int_equal(setenv("BB_OPENCL_DEVICE", report.name, 1), 0);
+    const bb_index some = bb_device_count(BB_DEVICE_OPENCL, NULL, 0);
+    assert_true(some >= 1 && some <= all);
+    assert_int_equal(setenv("BB_OPENCL_DEVICE", "no such device", 1), 0);
+    assert_int_equal(bb_device_count(BB_DEVICE_OPENCL, reason, sizeof reason), 0);
+    assert_non_null(strstr(reason, "BB_OPENCL_DEVICE is 'no such device', here are: "));
+    assert_non_null(strstr(reason, report.name));
+    bb_device *device = NULL;
+    check_fails(bb_device_open(BB_DEVICE_OPENCL, 0, &device), BB_DEVICE, "here are: ");
+    (void)unsetenv("BB_OPENCL_DEVICE");
+    assert_int_equal(bb_device_count(BB_DEVICE_OPENCL, NULL, 0), all);
+}
+
+static bb_status count_items(bb_queue *queue, bb_index begin, bb_index end, void *arguments)
+{
+    *(bb_index *)arguments = queue == NULL ? -1 : end - begin;
+    return BB_OK;
+}
+
+static void kernels_have_their_own_forms(void **state)
+{
+    (void)state;
+    uint64_t found = 0;
+    bb_index items = 0;
+    void *block = NULL;
+    check_ok(bb_device_allocate(opencl, 64, &block));
+    check_fails(bb_non_finite_count(opencl, block, BB_F64, 8, &found), BB_UNSUPPORTED,
+                "kernel non_finite has no form on device opencl");
+    bb_device_release(opencl, &block);
+    const bb_kernel kernel = {.name = "count", .run[BB_DEVICE_OPENCL] = count_items};
+    check_ok(bb_device_launch(opencl, &kernel, 17, &items));
+    assert_int_equal(items, 17);
+}
+
+static void what_is_held_is_not_free(void **state)
+{
+    (void)state;
+    bb_device_report before, meanwhile, after;
+    void *block = NULL;
+    check_ok(bb_device_describe(opencl, &before));
+    check_ok(bb_device_allocate(opencl, 1 << 20, &block));
+    check_ok(bb_device_describe(opencl, &meanwhile));
+    bb_device_release(opencl, &block);
+    check_ok(bb_device_describe(opencl, &after));
+    assert_int_equal(before.free_memory_bytes - meanwhile.free_memory_bytes, 1 << 20);
+    assert_int_equal(after.free_memory_bytes, before.free_memory_bytes);
+}
+
+// Two devices open at once, and the memory of an open one is its own.
+static void opened_devices_are_apart(void **state)
+{
+    (void)state;
+    bb_device *other = NULL;
+    void *block = NULL;
+    const bb_index blocks = bb_memory_blocks();
+    check_ok(bb_device_open(BB_DEVICE_OPENCL, 0, &other));
+    check_ok(bb_device_allocate(other, 0, &block));
+    assert_null(block);
+    bb_device_close(&other);
+    assert_int_equal(bb_memory_blocks(), blocks);
+}
+
+int main(void)
+{
+    char reason[256] = "";
+    // What PoCL keeps of compiled sources stays out of the home folder.
+    (void)setenv("POCL_CACHE_DIR", BB_BINARY_DIR "/tests/pocl", 0);
+    if (bb_device_count(BB_DEVICE_OPENCL, reason, sizeof reason) == 0) {
+        print_message("skipped: %s\n", reason);
+        return 77;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(report_is_filled),
+        cmocka_unit_test(bytes_survive_the_round_trip),
+        cmocka_unit_test(timer_measures_work),
+        cmocka_unit_test(impossible_allocations_say_how_much),
+        cmocka_unit_test(arguments_are_checked),
+        cmocka_unit_test(a_part_of_a_name_chooses),
+        cmocka_unit_test(kernels_have_their_own_forms),
+        cmocka_unit_test(what_is_held_is_not_free),
+        cmocka_unit_test(opened_devices_are_apart),
+    };
+    if (bb_device_open(BB_DEVICE_OPENCL, 0, &opencl) != BB_OK) {
+        print_error("%s\n%s", bb_status_message(), bb_status_trace_text());
+        return 1;
+    }
+    bb_device_report report;
+    if (bb_device_describe(opencl, &report) == BB_OK) {
+        print_message("%s, %s, %s\n", report.name, report.architecture, report.driver);
+    }
+    device_under_test = opencl;
+    int failures = cmocka_run_group_tests(tests, NULL, NULL);
+    failures += run_build_tests(opencl, &opencl_texts);
+    bb_device_close(&opencl);
+    return failures;
+}
