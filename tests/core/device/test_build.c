@@ -43,7 +43,9 @@ static const build_dialect c_texts = {
                "ENTRY(quotient) {\n"
                "  float *out = (float *)a[0]; const float *x = a[1], *y = a[2];\n"
                "  for (int64_t i = begin; i < end; ++i) out[i] = x[i] / y[i] + sqrtf(x[i]);\n"
-               "}\n",
+               "}\n"
+               // What needs a library, whose functions are then found beside it.
+               "ENTRY(wave) { *(double *)a[0] = sin((double)(end - begin)); }\n",
     .broken = "int first = unknown_name;\nint second = second_unknown;\n",
     .error = "source.c:1:13: error: 'unknown_name' undeclared",
 };
@@ -354,6 +356,32 @@ static void missing_functions_are_the_sources_fault(void **state)
     BB_RELEASE(&log);
 }
 
+// The compiler has neither the ignored signals nor the mask of its caller.
+static void compilers_have_the_usual_signals(void **state)
+{
+    (void)state;
+    sigset_t masked;
+    sigset_t found;
+    (void)sigemptyset(&masked);
+    (void)sigaddset(&masked, SIGTERM);
+    void (*child)(int) = signal(SIGCHLD, SIG_IGN);
+    void (*pipe)(int) = signal(SIGPIPE, SIG_IGN);
+    assert_int_equal(sigprocmask(SIG_BLOCK, &masked, &found), 0);
+    pretend("sed -n 's/^SigBlk:.*0000$/none blocked/p' /proc/self/status\n"
+            "ignored=$(sed -n 's/^SigIgn:[^0-9a-f]*/0x/p' /proc/self/status)\n"
+            "echo \"error: ignored $((ignored & 0x11000))\"; exit 1");
+    bb_build *build = NULL;
+    char *log = NULL;
+    check_fails(bb_build_create(device_under_test, tiny, &log, &build), BB_INVALID,
+                "error: ignored 0");
+    assert_non_null(strstr(log, "none blocked"));
+    BB_RELEASE(&log);
+    assert_int_equal(sigprocmask(SIG_SETMASK, &found, NULL), 0);
+    (void)signal(SIGCHLD, child);
+    (void)signal(SIGPIPE, pipe);
+    pretend_no_more();
+}
+
 // Whoever ignores the end of its children, or waits for all of them, may build too; other children
 // and the mask of signals are as they were.
 static void signals_and_children_are_left_alone(void **state)
@@ -422,6 +450,7 @@ int main(void)
         cmocka_unit_test(odd_compilers_are_survived),
         cmocka_unit_test(words_without_end_are_cut),
         cmocka_unit_test(missing_functions_are_the_sources_fault),
+        cmocka_unit_test(compilers_have_the_usual_signals),
         cmocka_unit_test(signals_and_children_are_left_alone),
         cmocka_unit_test(builds_have_names_of_their_own),
     };
