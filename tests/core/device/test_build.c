@@ -47,7 +47,7 @@ static const build_dialect c_texts = {
                // What needs a library, whose functions are then found beside it.
                "ENTRY(wave) { *(double *)a[0] = sin((double)(end - begin)); }\n",
     .broken = "int first = unknown_name;\nint second = second_unknown;\n",
-    .error = "source.c:1:13: error: 'unknown_name' undeclared",
+    .error = "source.c:1:13: error: ",
 };
 
 // TMPDIR.
@@ -367,19 +367,21 @@ static void compilers_have_the_usual_signals(void **state)
     void (*child)(int) = signal(SIGCHLD, SIG_IGN);
     void (*pipe)(int) = signal(SIGPIPE, SIG_IGN);
     assert_int_equal(sigprocmask(SIG_BLOCK, &masked, &found), 0);
-    pretend("sed -n 's/^SigBlk:.*0000$/none blocked/p' /proc/self/status\n"
-            "ignored=$(sed -n 's/^SigIgn:[^0-9a-f]*/0x/p' /proc/self/status)\n"
-            "echo \"error: ignored $((ignored & 0x11000))\"; exit 1");
+    // Shells have ways of their own with signals: this program is the compiler.
+    char path[4096];
+    const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    assert_true(length > 0);
+    path[length] = '\0';
+    assert_int_equal(setenv("BB_CC", path, 1), 0);
     bb_build *build = NULL;
     char *log = NULL;
     check_fails(bb_build_create(device_under_test, tiny, &log, &build), BB_INVALID,
-                "error: ignored 0");
-    assert_non_null(strstr(log, "none blocked"));
+                "error: SIGCHLD 1, SIGPIPE 1, SIGTERM 1");
     BB_RELEASE(&log);
     assert_int_equal(sigprocmask(SIG_SETMASK, &found, NULL), 0);
     (void)signal(SIGCHLD, child);
     (void)signal(SIGPIPE, pipe);
-    pretend_no_more();
+    (void)unsetenv("BB_CC");
 }
 
 // Whoever ignores the end of its children, or waits for all of them, may build too; other children
@@ -434,8 +436,25 @@ static void builds_have_names_of_their_own(void **state)
     bb_build_destroy(&builds[1]);
 }
 
-int main(void)
+// What compilers_have_the_usual_signals starts: 1 for a signal that is as usual.
+static int say_signals(void)
 {
+    static const int signals[] = {SIGCHLD, SIGPIPE, SIGTERM};
+    int usual[3];
+    sigset_t masked;
+    (void)sigprocmask(SIG_BLOCK, NULL, &masked);
+    for (int i = 0; i < 3; ++i) {
+        usual[i] = signal(signals[i], SIG_DFL) == SIG_DFL && sigismember(&masked, signals[i]) == 0;
+    }
+    (void)printf("error: SIGCHLD %d, SIGPIPE %d, SIGTERM %d\n", usual[0], usual[1], usual[2]);
+    return 1;
+}
+
+int main(int count, char **words)
+{
+    if (count > 1 && strcmp(words[1], "-std=c17") == 0) {
+        return say_signals();
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_do_not_change_bits),
         cmocka_unit_test(ranges_are_of_the_grain),
