@@ -140,13 +140,23 @@ static void ranges_are_of_the_grain(void **state)
 static void many_builds_leave_nothing(void **state)
 {
     (void)state;
-    enum { BUILDS = 200 };
+    enum { BUILDS = 200, FIRST = 20 };
     const bb_index blocks = bb_memory_blocks();
+    // After the first few the compiler hands out what it kept, which takes less time.
     check_ok(build_tiny());
     const bb_index descriptors = count_entries("/proc/self/fd");
     for (int i = 0; i < BUILDS; ++i) {
+        if (i == FIRST) {
+            pretend("cc \"$@\" && cp library.so ${0%/*}/kept");
+            check_ok(build_tiny());
+            pretend("cp ${0%/*}/kept library.so");
+        }
         check_ok(build_tiny());
     }
+    char kept[64];
+    (void)snprintf(kept, sizeof kept, "%s/kept", scripts);
+    assert_int_equal(unlink(kept), 0);
+    pretend_no_more();
     assert_int_equal(count_entries("/proc/self/fd"), descriptors);
     assert_int_equal(count_entries(home), 0);
     assert_int_equal(bb_memory_blocks(), blocks);
