@@ -225,6 +225,9 @@ static bb_status operation_form(bb_affine_system *system, const bb_expression_no
     *out = *a;
     switch (node->operation) {
     case BB_OPERATION_CONVERT:
+        if (node->type == BB_ELEMENT_B) {
+            break; // 1 for every number but 0
+        }
         return BB_OK;
     case BB_OPERATION_NEGATE:
         *out = constant_form(0);
@@ -296,6 +299,17 @@ done:
     return status;
 }
 
+// Arithmetic wraps: of 32 bits beyond INT32, of 64 bits somewhere beyond what is told apart here.
+static bb_status limit_form(bb_affine_system *system, bb_element_type type, bb_affine *form)
+{
+    const bb_interval ends = bb_affine_interval(system, form);
+    if (type == BB_ELEMENT_INT32 && (ends.minimum < INT32_MIN || ends.maximum > INT32_MAX)) {
+        return opaque_form(system, (bb_interval){INT32_MIN, INT32_MAX}, form);
+    }
+    return ends.minimum <= -LIMIT || ends.maximum >= LIMIT ? opaque_form(system, everything, form)
+                                                           : BB_OK;
+}
+
 static bb_status node_form(bb_affine_system *system, const expression_forms *forms, int number,
                            bb_affine *out)
 {
@@ -330,6 +344,7 @@ static bb_status node_form(bb_affine_system *system, const expression_forms *for
             system->is_large ||
             (forms->is_selector && (interval.minimum <= -LIMIT || interval.maximum >= LIMIT));
     }
+    BB_TRY(limit_form(system, node->type, out));
 done:
     return status;
 }
@@ -339,14 +354,8 @@ static bb_status add_function(bb_affine_system *system, const bb_step *step)
     bb_status status = BB_OK;
     const expression_forms forms = {&step->expression, step->inputs, step->parameters, false};
     for (int k = 0; k < step->expression.output_count; ++k) {
-        bb_affine *form = &system->functions[step->output + k];
-        BB_TRY(node_form(system, &forms, step->expression.outputs[k], form));
-        // Arithmetic of 32 bits may wrap.
-        const bb_interval interval = bb_affine_interval(system, form);
-        if (system->program->values[step->output + k].type == BB_ELEMENT_INT32 &&
-            (interval.minimum < INT32_MIN || interval.maximum > INT32_MAX)) {
-            BB_TRY(opaque_form(system, (bb_interval){INT32_MIN, INT32_MAX}, form));
-        }
+        BB_TRY(node_form(system, &forms, step->expression.outputs[k],
+                         &system->functions[step->output + k]));
     }
 done:
     return status;

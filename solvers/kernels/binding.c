@@ -103,10 +103,27 @@ static void find_element_ranges(const bb_binding *binding, bb_interval *ranges)
     }
 }
 
-// Whether a space has no point at all, so that nothing is reached.
-static bool is_empty(const bb_binding *binding, const bb_step *step)
+// The list of steps in which an access stands.
+static const bb_step_list *list_of(const bb_program *program, int number)
+{
+    const int iterator = program->steps[number].iterator;
+    for (int i = 0; i < program->final.count; ++i) {
+        if (program->final.steps[i] == number) {
+            return &program->final;
+        }
+    }
+    return iterator >= 0 ? &program->iterators[iterator].steps : &program->body;
+}
+
+// Whether a space has no point at all, so that nothing is reached; what stands after it runs all
+// the same.
+static bool is_empty(const bb_binding *binding, int access)
 {
     const bb_program *program = binding->program;
+    const bb_step *step = &program->steps[access];
+    if (list_of(program, access) == &program->final) {
+        return false;
+    }
     if (binding->ranges[0] == 0 || binding->ranges[1] == 0) {
         return true;
     }
@@ -129,11 +146,11 @@ static bb_status is_guarded(const bb_binding *binding, bb_affine_system *system,
     const bb_program *program = binding->program;
     const bb_step *access = &program->steps[number];
     const bb_program_data *extents = &binding->data[access->object];
+    const bb_step_list *list = list_of(program, number);
     *out = false;
-    for (int i = 0; i < program->step_count && !*out; ++i) {
-        const bb_step *guard = &program->steps[i];
-        if (guard->kind != BB_STEP_READ || guard->boundary != BB_BOUNDARY_SKIP || i == number ||
-            guard->iterator != access->iterator || guard->object < 0 ||
+    for (int i = 0; list->steps[i] != number && !*out; ++i) {
+        const bb_step *guard = &program->steps[list->steps[i]];
+        if (guard->kind != BB_STEP_READ || guard->boundary != BB_BOUNDARY_SKIP ||
             guard->expression.output_count != access->expression.output_count ||
             binding->data[guard->object].columns != extents->columns ||
             binding->data[guard->object].rows != extents->rows) {
@@ -177,7 +194,7 @@ static bb_status check_access(bb_binding *binding, bb_affine_system *system, int
                                step->name));
         system->is_large = false;
     }
-    inside = inside || is_empty(binding, step);
+    inside = inside || is_empty(binding, number);
     if (!inside && step->boundary == BB_BOUNDARY_NONE) {
         BB_TRY(is_guarded(binding, system, number, forms, &guarded));
     }

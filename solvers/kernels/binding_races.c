@@ -75,10 +75,13 @@ static bool fix_by(const bb_affine_system *system, const bb_affine *form, bool *
     int64_t reach = 0;
     for (int i = 0; i < count; ++i) {
         const bb_interval interval = system->atoms[open[i].atom].interval;
-        if (llabs(open[i].coefficient) <= reach) {
+        int64_t width = 0;
+        if (llabs(open[i].coefficient) <= reach ||
+            __builtin_mul_overflow(llabs(open[i].coefficient), interval.maximum - interval.minimum,
+                                   &width) ||
+            __builtin_add_overflow(reach, width, &reach)) {
             return false;
         }
-        reach += llabs(open[i].coefficient) * (interval.maximum - interval.minimum);
     }
     for (int i = 0; i < count; ++i) {
         fixed[open[i].atom] = true;
@@ -86,7 +89,22 @@ static bool fix_by(const bb_affine_system *system, const bb_affine *form, bool *
     return count > 0;
 }
 
-// Positions of the write's spaces that take more than one value.
+// Whether a boundary takes different coordinates of a write to different elements: around, where
+// they reach no further than the object.
+static bool keeps_apart(const bb_binding *binding, const access *write)
+{
+    const bb_step *step = &binding->program->steps[write->step];
+    const bb_program_data *data = &binding->data[step->object];
+    const int64_t extents[BB_PROGRAM_DIMENSIONS] = {data->columns, data->rows};
+    bool apart = step->boundary == BB_BOUNDARY_PERIODIC;
+    for (int k = 0; k < write->count; ++k) {
+        apart = apart && write->intervals[k].maximum - write->intervals[k].minimum < extents[k];
+    }
+    return apart || binding->is_inside[write->step] || step->boundary == BB_BOUNDARY_ZERO ||
+           step->boundary == BB_BOUNDARY_SKIP;
+}
+
+// Whether the coordinates fix all positions of the write's spaces.
 static bb_status is_injective(const bb_binding *binding, bb_affine_system *system,
                               const access *write, bool *out)
 {
@@ -230,13 +248,16 @@ static void find_moduli(const bb_affine_system *system, const bb_affine *form, b
     }
 }
 
-// Boundaries that take an access to another element: a mirror keeps it odd or even.
+// Boundaries that take an access to another element: a mirror of more than one element keeps it odd
+// or even.
 static bool keeps_residue(const bb_binding *binding, const access *a, int64_t modulus)
 {
     const bb_step *step = &binding->program->steps[a->step];
+    const bb_program_data *data = &binding->data[step->object];
     return binding->is_inside[a->step] || step->boundary == BB_BOUNDARY_ZERO ||
            step->boundary == BB_BOUNDARY_SKIP ||
-           (step->boundary == BB_BOUNDARY_MIRROR && modulus == 2);
+           (step->boundary == BB_BOUNDARY_MIRROR && modulus == 2 && data->columns > 1 &&
+            (a->count == 1 || data->rows > 1));
 }
 
 static bool never_meet(const bb_binding *binding, const bb_affine_system *system, const access *a,
@@ -303,7 +324,7 @@ static bb_status check_write(const bb_binding *binding, bb_affine_system *system
     const char *object = program->objects[write->object].name;
     bool injective = false;
     BB_TRY(is_injective(binding, system, &accesses[number], &injective));
-    if (!injective) {
+    if (!injective || !keeps_apart(binding, &accesses[number])) {
         BB_TRY(bb_problems_add(problems, write->place,
                                "%s may write one element of %s at several points; the coordinates "
                                "have to tell the points apart",

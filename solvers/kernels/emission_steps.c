@@ -321,8 +321,8 @@ bb_status bb_emission_join_function(bb_emission_writer *writer, const bb_reducti
     BB_TRY(bb_emission_line(writer, "%s void %s(%s *a, const %s *b)", writer->dialect->function,
                             name, type, type));
     BB_TRY(bb_emission_line(writer, "{"));
-    BB_TRY(print_icf(writer, reduction->icf == BB_ICF_OTHER ? &reduction->expression : &pair,
-                     others, "a"));
+    BB_TRY(
+        print_icf(writer, reduction->icf == BB_ICF_OTHER ? &reduction->join : &pair, others, "a"));
     BB_TRY(bb_emission_line(writer, "}"));
 done:
     return status;

@@ -127,8 +127,8 @@ static void join(evaluation *run, const bb_reduction *reduction, parts *target, 
         target->numbers[0] = join_numbers(reduction, target->numbers[0], other->numbers[0]);
         return;
     }
-    bb_expression_evaluate(&reduction->expression, other->numbers, target->numbers, NULL,
-                           run->nodes, sums);
+    bb_expression_evaluate(&reduction->join, other->numbers, target->numbers, NULL, run->nodes,
+                           sums);
     memcpy(target->numbers, sums, (size_t)reduction->count * sizeof sums[0]);
 }
 

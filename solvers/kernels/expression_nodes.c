@@ -27,6 +27,7 @@ static const struct {
     bb_expression_operation row;
     operand_domain domain;
 } table[BB_OPERATION_COUNT] = {
+    [BB_OPERATION_CONVERT] = {{NULL, 1, 0, false}, DOMAIN_NONE},
     [BB_OPERATION_NEGATE] = {{"-", 1, 0, false}, DOMAIN_NUMBER},
     [BB_OPERATION_NOT] = {{"!", 1, 0, false}, DOMAIN_LOGIC},
     [BB_OPERATION_ADD] = {{"+", 2, 5, false}, DOMAIN_NUMBER},

@@ -107,6 +107,8 @@ typedef struct bb_reduction_order {
 /// An iteration connection function at work.
 typedef struct bb_reduction {
     bb_expression expression;
+    bb_expression join; ///< the same of inputs of `type`: takes another part's accumulators; empty
+                        ///< where it is of none such, and not associative
     bb_icf icf;
     bool is_associative; ///< of a known ICF, or declared
     int count;           ///< accumulators

@@ -72,6 +72,25 @@ done:
     return status;
 }
 
+// The ICF as it takes another part's accumulators, whose type may be wider than what is fed.
+static bb_status read_join(bb_program_builder *builder, const bb_element *element, const char *what,
+                           bb_reduction *reduction)
+{
+    bb_status status = BB_OK;
+    bb_problems mistakes = {0};
+    const bb_expression_rules rules = {.type = reduction->type,
+                                       .inputs = BB_PROGRAM_ACCUMULATORS,
+                                       .accumulators = reduction->count,
+                                       .outputs = reduction->count};
+    BB_TRY(bb_expression_parse(
+        element->values[BB_DESCRIPTION_ICF], what, element->places[BB_DESCRIPTION_ICF], &rules,
+        &builder->program->arena, reduction->is_associative ? builder->problems : &mistakes,
+        &reduction->join));
+done:
+    bb_problems_release(&mistakes);
+    return status;
+}
+
 static bb_status bind_func(bb_program_builder *builder, const bb_element *element,
                            const char *owner, const bb_reduction *reduction)
 {
@@ -161,6 +180,7 @@ bb_status bb_program_builder_reduce(bb_program_builder *builder, const bb_elemen
     }
     BB_TRY(read_start(builder, element, owner, reduction));
     BB_TRY(read_associative(builder, element, owner, reduction));
+    BB_TRY(read_join(builder, element, what, reduction));
     if (fed >= 0) {
         reduction->product = product_of(
             program, reduction, iterator >= 0 ? BB_SCOPE_ITERATOR : BB_SCOPE_BODY, iterator);

@@ -117,6 +117,42 @@ static void nothing_comes_of_an_empty_row(void **state)
     fixture_release(&fixture);
 }
 
+// Numbers of INT32 go into sums of DP, whose parts are of DP.
+static void declared_parts_join_in_the_type_of_the_sums(void **state)
+{
+    (void)state;
+    enum { COUNT = 3 * 8192 + 5 };
+    static int32_t numbers[COUNT];
+    double sums[2] = {0.0, 0.0};
+    program_fixture fixture;
+    fixture_make(&fixture,
+                 "<ParallelAlgorithm name='k' dimensions='1' ICFType='DP' ICFInit='0; 0'"
+                 " ICF='#acc(0) + #in(0); #acc(1) + #in(1)' ICFAssociative='true'>"
+                 "<DataObjects>"
+                 "<DataObject name='a' structure='vector' elementDataType='INT32'/>"
+                 "<DataObject name='s' structure='vector' elementDataType='DP'/>"
+                 "</DataObjects><Children>"
+                 "<DataAccessRead name='r' source='a' selectorFunction='v0'/>"
+                 "<DataAccessWrite name='w' destination='s' selectorFunction='0'/>"
+                 "</Children><Connections>"
+                 "<Connection source='a.Size(0)' destination='k.Range(0)'/>"
+                 "<Connection source='k.i(0)' destination='r.v(0)'/>"
+                 "<Connection source='r.out' destination='k.func(0)'/>"
+                 "<Connection source='r.out' destination='k.func(1)'/>"
+                 "<Connection source='k.out' destination='w.in'/>"
+                 "</Connections></ParallelAlgorithm>",
+                 NULL, NULL);
+    for (int i = 0; i < COUNT; ++i) {
+        numbers[i] = i % 7;
+        sums[1] += i % 7;
+    }
+    fixture_bind(&fixture, "a", COUNT, 1, numbers);
+    fixture_bind(&fixture, "s", 1, 1, sums);
+    fixture_evaluate(&fixture);
+    assert_true(sums[0] == sums[1]);
+    fixture_release(&fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -124,6 +160,7 @@ int main(void)
         cmocka_unit_test(long_rows_are_summed_in_the_declared_order),
         cmocka_unit_test(sizes_that_do_not_fit_are_told_with_what_is_reached),
         cmocka_unit_test(nothing_comes_of_an_empty_row),
+        cmocka_unit_test(declared_parts_join_in_the_type_of_the_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
