@@ -259,17 +259,21 @@ static bb_status opencl_allocate(void *state, size_t bytes, void **out)
     if (bytes == 0) {
         return BB_OK;
     }
-    cl_mem block =
-        opencl->library->clCreateBuffer(opencl->context, CL_MEM_READ_WRITE, bytes, NULL, &error);
+    // Some drivers make a buffer of any size and fail when it is used.
+    cl_ulong memory = 0;
+    BB_OPENCL_TRY(opencl->library->clGetDeviceInfo(opencl->device, CL_DEVICE_GLOBAL_MEM_SIZE,
+                                                   sizeof memory, &memory, NULL));
+    cl_mem block = NULL;
+    if (bytes > memory) {
+        error = CL_INVALID_BUFFER_SIZE;
+    } else {
+        block = opencl->library->clCreateBuffer(opencl->context, CL_MEM_READ_WRITE, bytes, NULL,
+                                                &error);
+    }
     if (error == CL_INVALID_BUFFER_SIZE || error == CL_MEM_OBJECT_ALLOCATION_FAILURE ||
         error == CL_OUT_OF_RESOURCES || error == CL_OUT_OF_HOST_MEMORY) {
-        cl_ulong limit = 0;
-        (void)opencl->library->clGetDeviceInfo(opencl->device, CL_DEVICE_MAX_MEM_ALLOC_SIZE,
-                                               sizeof limit, &limit, NULL);
-        BB_FAIL(BB_MEMORY,
-                "OpenCL memory exhausted: %zu bytes asked for, %zu held, one block has at most "
-                "%llu",
-                bytes, opencl->held_bytes, (unsigned long long)limit);
+        BB_FAIL(BB_MEMORY, "OpenCL memory exhausted: %zu bytes asked for, %zu of %llu held", bytes,
+                opencl->held_bytes, (unsigned long long)memory);
     }
     BB_TRY(bb_opencl_library_check(error, "clCreateBuffer", __FILE__, __LINE__));
     opencl->held_bytes += bytes;

@@ -214,14 +214,15 @@ bb_status bb_assembled_kernel_compute(bb_assembled_kernel *kernel, const bb_bind
     BB_TRY(BB_ZEROED(program->object_count, &blocks));
     for (int i = 0; i < program->object_count; ++i) {
         const size_t bytes = object_bytes(binding, i);
+        // An object without elements is an argument all the same.
+        BB_TRY(bb_device_allocate(device, bytes > 0 ? bytes : 1, &blocks[i]));
         if (bytes > 0) {
-            BB_TRY(bb_device_allocate(device, bytes, &blocks[i]));
             BB_TRY(bb_device_upload(device, blocks[i], binding->data[i].elements, bytes));
         }
     }
     BB_TRY(bb_assembled_kernel_launch(kernel, binding, blocks));
     for (int i = 0; i < program->object_count; ++i) {
-        if (program->objects[i].is_written && blocks[i] != NULL) {
+        if (program->objects[i].is_written && object_bytes(binding, i) > 0) {
             BB_TRY(bb_device_download(device, binding->data[i].elements, blocks[i],
                                       object_bytes(binding, i)));
         }

@@ -21,7 +21,7 @@ BB_CHECKED bb_status bb_assembled_kernel_create(bb_device *device, const bb_prog
 void bb_assembled_kernel_destroy(bb_assembled_kernel **kernel);
 
 /// Queues the kernel over `blocks` [object_count], the objects' elements in the device's memory, of
-/// the binding's sizes; NULL for objects without elements. Errors: BB_INVALID (a binding that the
+/// the binding's sizes, of at least a byte each. Errors: BB_INVALID (a binding that the
 /// text does not serve), BB_DEVICE, BB_MEMORY.
 BB_CHECKED bb_status bb_assembled_kernel_launch(bb_assembled_kernel *kernel,
                                                 const bb_binding *binding, void *const *blocks);

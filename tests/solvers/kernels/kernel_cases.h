@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Shipped kernels on a device give the bits of the evaluator: odd sizes, NaN, Inf and zeros of both
+// signs in the data, canaries around every object.
+#ifndef BB_TESTS_SOLVERS_KERNELS_KERNEL_CASES_H
+#define BB_TESTS_SOLVERS_KERNELS_KERNEL_CASES_H
+
+#include "core/random.h"
+#include "core/thread.h"
+#include "solvers/kernels/assembled_kernel.h"
+#include "tests/solvers/kernels/program_fixture.h"
+
+#include <stdlib.h>
+
+enum { CANARY_BYTES = 64, CANARY = 0x5a };
+
+typedef struct extents {
+    const char *object;
+    bb_index columns, rows;
+} extents;
+
+typedef struct kernel_case {
+    const char *file;
+    extents objects[FIXTURE_OBJECTS];
+    int64_t parameters[FIXTURE_PARAMETERS];
+} kernel_case;
+
+/// Elements between canaries.
+typedef struct guarded {
+    unsigned char *block;
+    size_t bytes;
+} guarded;
+
+static inline guarded guarded_create(size_t bytes)
+{
+    guarded memory = {malloc(bytes + 2 * CANARY_BYTES), bytes};
+    assert_non_null(memory.block);
+    memset(memory.block, CANARY, bytes + 2 * CANARY_BYTES);
+    return memory;
+}
+
+static inline void guarded_check(const guarded *memory)
+{
+    for (size_t i = 0; i < CANARY_BYTES; ++i) {
+        assert_int_equal(memory->block[i], CANARY);
+        assert_int_equal(memory->block[CANARY_BYTES + memory->bytes + i], CANARY);
+    }
+}
+
+static inline double draw(bb_index number, int object)
+{
+    return bb_random_normal(7, (bb_stream)0, ((uint64_t)object << 32) + (uint64_t)number);
+}
+
+static inline double special(bb_index number, int object, bool with_specials)
+{
+    static const double specials[] = {NAN, INFINITY, -INFINITY, -0.0, 0.0, 1e-310, 3e38};
+    const double value = draw(number, object);
+    return with_specials && number % 11 == 3 ? specials[(number / 11) % 7] : value;
+}
+
+static inline void fill(bb_element_type type, void *elements, bb_index count, int object,
+                        bool specials)
+{
+    for (bb_index i = 0; i < count; ++i) {
+        const bb_scalar value = {{special(i, object, specials), special(i + count, object, false)},
+                                 (int64_t)(1000.0 * draw(i, object))};
+        bb_evaluation_store(type, elements, i, value);
+    }
+}
+
+// Any NaN is a NaN.
+static inline bool same_element(bb_element_type type, const void *a, const void *b, bb_index index)
+{
+    const bb_scalar x = bb_evaluation_load(type, a, index);
+    const bb_scalar y = bb_evaluation_load(type, b, index);
+    bool same = x.integer == y.integer;
+    for (int k = 0; k < 2; ++k) {
+        same = same && ((isnan(x.parts[k]) && isnan(y.parts[k])) ||
+                        (x.parts[k] == y.parts[k] && signbit(x.parts[k]) == signbit(y.parts[k])));
+    }
+    return same;
+}
+
+static inline void check_equal(const kernel_case *kernel, const bb_program *program,
+                               const bb_program_data *got, const bb_program_data *expected)
+{
+    for (int i = 0; i < program->object_count; ++i) {
+        const bb_element_type type = program->objects[i].type;
+        for (bb_index k = 0; k < got[i].columns * got[i].rows; ++k) {
+            if (!same_element(type, got[i].elements, expected[i].elements, k)) {
+                const bb_scalar x = bb_evaluation_load(type, got[i].elements, k);
+                const bb_scalar y = bb_evaluation_load(type, expected[i].elements, k);
+                print_error("%s: %s[%td] is %.17g (%lld), evaluated %.17g (%lld)\n", kernel->file,
+                            program->objects[i].name, k, x.parts[0], (long long)x.integer,
+                            y.parts[0], (long long)y.integer);
+                fail();
+            }
+        }
+    }
+}
+
+// Rows of 3 and 4 elements by turns, an empty last one, and columns anywhere.
+static inline void fill_sparse(program_fixture *fixture)
+{
+    for (int i = 0; i < fixture->program.object_count; ++i) {
+        const bb_index count = fixture->data[i].columns;
+        int32_t *elements = fixture->data[i].elements;
+        const bool starts = strcmp(fixture->program.objects[i].name, "row_start") == 0;
+        for (bb_index k = 0; k < count && fixture->program.objects[i].type == BB_ELEMENT_INT32;
+             ++k) {
+            const bb_index row = k + 1 < count ? k : k - 1;
+            elements[k] = (int32_t)(starts ? 3 * row + row / 2 : (k * 7) % 50);
+        }
+    }
+}
+
+static inline void run_case(bb_device *device, const kernel_case *kernel, const char *type,
+                            bool specials)
+{
+    program_fixture fixture;
+    guarded memory[2][FIXTURE_OBJECTS];
+    bb_program_data compiled[FIXTURE_OBJECTS];
+    bb_binding binding = {.program = NULL};
+    fixture_make_file(&fixture, kernel->file, "T", type);
+    const int count = fixture.program.object_count;
+    for (int i = 0; i < count; ++i) {
+        const bb_element_type element = fixture.program.objects[i].type;
+        const extents *sizes = kernel->objects;
+        while (strcmp(sizes->object, fixture.program.objects[i].name) != 0) {
+            ++sizes;
+        }
+        const bb_index elements = sizes->columns * sizes->rows;
+        for (int k = 0; k < 2; ++k) {
+            memory[k][i] = guarded_create((size_t)elements * bb_element_type_row(element)->bytes);
+        }
+        fixture_bind(&fixture, sizes->object, sizes->columns, sizes->rows,
+                     memory[0][i].block + CANARY_BYTES);
+        fill(element, memory[0][i].block + CANARY_BYTES, elements, i, specials);
+    }
+    fill_sparse(&fixture);
+    for (int i = 0; i < fixture.program.parameter_count; ++i) {
+        fixture.parameters[i] =
+            (bb_scalar){{(double)kernel->parameters[i], 0.0}, kernel->parameters[i]};
+    }
+    for (int i = 0; i < count; ++i) {
+        compiled[i] = fixture.data[i];
+        compiled[i].elements = memory[1][i].block + CANARY_BYTES;
+        memcpy(memory[1][i].block, memory[0][i].block, memory[0][i].bytes + 2 * CANARY_BYTES);
+    }
+    fixture_evaluate(&fixture);
+    check_ok(bb_binding_create(&fixture.program, compiled, fixture.parameters, &fixture.problems,
+                               &binding));
+    fixture_check_sound(&fixture);
+    check_ok(bb_assembled_kernel_run(device, &binding));
+    check_equal(kernel, &fixture.program, compiled, fixture.data);
+    for (int i = 0; i < count; ++i) {
+        guarded_check(&memory[0][i]);
+        guarded_check(&memory[1][i]);
+        free(memory[0][i].block);
+        free(memory[1][i].block);
+    }
+    bb_binding_release(&binding);
+    fixture_release(&fixture);
+}
+
+static const kernel_case kernels[] = {
+    {"configs/kernels/add.kernel", {{"A", 37, 11}, {"B", 37, 11}, {"C", 37, 11}}, {0}},
+    {"configs/kernels/laplace5.kernel", {{"u", 33, 17}, {"v", 33, 17}}, {0}},
+    {"configs/kernels/laplace9.kernel", {{"u", 5001, 3}, {"v", 5001, 3}}, {0}},
+    {"configs/kernels/gemv.kernel", {{"A", 1000, 7}, {"b", 1000, 1}, {"c", 7, 1}}, {0}},
+    {"configs/kernels/gemv.kernel", {{"A", 20001, 2}, {"b", 20001, 1}, {"c", 2, 1}}, {0}},
+    {"configs/kernels/gemv_transposed.kernel",
+     {{"A", 700, 1300}, {"b", 1300, 1}, {"c", 700, 1}},
+     {0}},
+    {"configs/kernels/gemm.kernel", {{"A", 33, 21}, {"B", 45, 33}, {"C", 45, 21}}, {0}},
+    {"configs/kernels/l2norm.kernel", {{"a", 30011, 1}, {"norm", 1, 1}}, {0}},
+    {"configs/kernels/l2norm.kernel", {{"a", 0, 1}, {"norm", 1, 1}}, {0}},
+    {"configs/kernels/max.kernel", {{"a", 9001, 1}, {"largest", 1, 1}}, {0}},
+    {"configs/kernels/spmv.kernel",
+     {{"row_start", 101, 1}, {"column", 347, 1}, {"value", 347, 1}, {"x", 50, 1}, {"y", 100, 1}},
+     {0}},
+    {"configs/kernels/sweep.kernel",
+     {{"u", 41, 23}, {"f", 41, 23}, {"wx", 41, 23}, {"wy", 41, 23}},
+     {1}},
+    {"configs/kernels/gradient.kernel", {{"wrapped", 41, 23}, {"wx", 41, 23}, {"gx", 41, 23}}, {1}},
+    {"configs/kernels/restrict.kernel",
+     {{"u", 41, 23}, {"f", 41, 23}, {"wx", 41, 23}, {"wy", 41, 23}, {"coarse", 21, 12}},
+     {0}},
+    {"configs/kernels/prolong.kernel", {{"u", 41, 23}, {"coarse", 21, 12}}, {0}},
+    {"configs/kernels/coarsen_x.kernel", {{"wx", 41, 23}, {"coarse", 21, 12}}, {0}},
+    {"configs/kernels/congruent.kernel", {{"wrapped", 41, 23}, {"phi", 41, 23}}, {0}},
+};
+
+/// Every kernel once, in SP or DP, with special values in half of them.
+static inline void run_cases(bb_device *device)
+{
+    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; ++i) {
+        run_case(device, &kernels[i], i % 3 == 0 ? "DP" : "SP", i % 2 == 0);
+    }
+}
+
+#endif
