@@ -74,7 +74,7 @@ struct bb_bench_case {
     bb_status (*measure)(const bb_bench_case *self, const bb_bench_setup *setup,
                          bb_bench_outcome *out);
     int choice;          ///< format, variant or step, and a layout
-    const char *storage; ///< as bb_codec_read takes it; NULL where there is none
+    const char *storage; ///< as bb_codec_read takes it, or a kernel and its type; NULL: none
 };
 
 /// The first cuda device; NULL, with times of NaN and the reason in `detail`, where benchmarks of
@@ -139,6 +139,8 @@ BB_CHECKED bb_status bb_bench_restriction_cuda(const bb_bench_case *self,
                                                const bb_bench_setup *setup, bb_bench_outcome *out);
 BB_CHECKED bb_status bb_bench_heat_cuda(const bb_bench_case *self, const bb_bench_setup *setup,
                                         bb_bench_outcome *out);
+BB_CHECKED bb_status bb_bench_kernel(const bb_bench_case *self, const bb_bench_setup *setup,
+                                     bb_bench_outcome *out);
 BB_CHECKED bb_status bb_bench_loop(const bb_bench_case *self, const bb_bench_setup *setup,
                                    bb_bench_outcome *out);
 

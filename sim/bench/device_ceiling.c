@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/bench/device_ceiling.h"
+
+#include "core/memory.h"
+
+#include <stdint.h>
+
+enum { GROUP_ITEMS = 256, LOADS = 4, VECTOR_BYTES = 16 };
+
+struct bb_device_ceiling {
+    bb_device *device;
+    bb_build *build;
+    void *source, *target;
+    int64_t vectors; ///< of 16 bytes that one of the two holds
+};
+
+// A work-item takes four vectors of 16 bytes, a work-group apart; a read hands on what no sum is.
+static const char *const text_opencl =
+    "__kernel void copy(__global const uint4 *a, __global uint4 *b, const long n)\n"
+    "{\n"
+    "    const long i = (long)get_group_id(0) * 1024 + get_local_id(0);\n"
+    "    uint4 v[4];\n"
+    "    for (int k = 0; k < 4; ++k) if (i + 256 * k < n) v[k] = a[i + 256 * k];\n"
+    "    for (int k = 0; k < 4; ++k) if (i + 256 * k < n) b[i + 256 * k] = v[k];\n"
+    "}\n"
+    "__kernel void read(__global const uint4 *a, __global uint4 *b, const long n)\n"
+    "{\n"
+    "    const long i = (long)get_group_id(0) * 1024 + get_local_id(0);\n"
+    "    uint4 v = (uint4)(0, 0, 0, 0);\n"
+    "    for (int k = 0; k < 4; ++k) if (i + 256 * k < n) v ^= a[i + 256 * k];\n"
+    "    if ((v.x ^ v.y ^ v.z ^ v.w) == 0x9e3779b9u) b[0] = v;\n"
+    "}\n";
+static const char *const text_cuda =
+    "extern \"C\" __global__ void copy(const uint4 *a, uint4 *b, const long long n)\n"
+    "{\n"
+    "    const long long i = (long long)blockIdx.x * 1024 + threadIdx.x;\n"
+    "    uint4 v[4];\n"
+    "    for (int k = 0; k < 4; ++k) if (i + 256 * k < n) v[k] = a[i + 256 * k];\n"
+    "    for (int k = 0; k < 4; ++k) if (i + 256 * k < n) b[i + 256 * k] = v[k];\n"
+    "}\n"
+    "extern \"C\" __global__ void read(const uint4 *a, uint4 *b, const long long n)\n"
+    "{\n"
+    "    const long long i = (long long)blockIdx.x * 1024 + threadIdx.x;\n"
+    "    unsigned v = 0;\n"
+    "    for (int k = 0; k < 4; ++k)\n"
+    "        if (i + 256 * k < n) { const uint4 u = a[i + 256 * k]; v ^= u.x ^ u.y ^ u.z ^ u.w; }\n"
+    "    if (v == 0x9e3779b9u) b[0].x = v;\n"
+    "}\n";
+
+bb_status bb_device_ceiling_create(bb_device *device, double bytes, bb_device_ceiling **out)
+{
+    bb_status status = BB_OK;
+    bb_device_ceiling *ceiling = NULL;
+    const bb_device_kind kind = bb_device_kind_of(device);
+    BB_REQUIRE(kind != BB_DEVICE_CPU, BB_UNSUPPORTED, "no ceiling of this kind on the cpu");
+    BB_TRY(BB_ZEROED(1, &ceiling));
+    ceiling->device = device;
+    ceiling->vectors = (int64_t)(bytes / 2.0 / VECTOR_BYTES) + 1;
+    const size_t block = (size_t)ceiling->vectors * VECTOR_BYTES;
+    BB_TRY(bb_build_create(device, kind == BB_DEVICE_CUDA ? text_cuda : text_opencl, NULL,
+                           &ceiling->build));
+    BB_TRY(bb_device_allocate(device, 2 * block, &ceiling->source));
+    BB_TRY(bb_device_allocate(device, block, &ceiling->target));
+    BB_TRY(bb_device_zero(device, ceiling->source, 2 * block));
+    *out = ceiling;
+    ceiling = NULL;
+done:
+    bb_device_ceiling_destroy(&ceiling);
+    return status;
+}
+
+void bb_device_ceiling_destroy(bb_device_ceiling **ceiling)
+{
+    if (*ceiling == NULL) {
+        return;
+    }
+    bb_device_release((*ceiling)->device, &(*ceiling)->source);
+    bb_device_release((*ceiling)->device, &(*ceiling)->target);
+    bb_build_destroy(&(*ceiling)->build);
+    BB_RELEASE(ceiling);
+}
+
+bb_status bb_device_ceiling_measure(bb_device_ceiling *ceiling, bool reads, double *seconds)
+{
+    bb_status status = BB_OK;
+    const int64_t vectors = reads ? 2 * ceiling->vectors : ceiling->vectors;
+    const bb_launch_argument arguments[] = {{.block = ceiling->source},
+                                            {.block = ceiling->target},
+                                            {.scalar = &vectors, .scalar_bytes = sizeof vectors}};
+    const bb_index group = (bb_index)GROUP_ITEMS * LOADS;
+    const bb_launch_shape shape = {.groups = {((bb_index)vectors + group - 1) / group, 1},
+                                   .group_items = {GROUP_ITEMS, 1}};
+    BB_TRY(bb_device_timer_start(ceiling->device));
+    BB_TRY(bb_build_launch(ceiling->build, reads ? "read" : "copy", shape, arguments, 3));
+    BB_TRY(bb_device_timer_stop(ceiling->device, seconds));
+done:
+    return status;
+}

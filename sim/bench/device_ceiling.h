@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a device's memory gives: a copy and a read, by texts of its own compiled as kernels are
+// (core/device/build.h), so that OpenCL and CUDA are held to the same.
+#ifndef BB_SIM_BENCH_DEVICE_CEILING_H
+#define BB_SIM_BENCH_DEVICE_CEILING_H
+
+#include "core/device/build.h"
+
+typedef struct bb_device_ceiling bb_device_ceiling;
+
+/// Room for copies that move `bytes` bytes, half of them read, or for reads of `bytes`. Errors:
+/// those of bb_build_create; BB_UNSUPPORTED on the cpu, whose ceilings are in ceiling.h. Owner: the
+/// caller.
+BB_CHECKED bb_status bb_device_ceiling_create(bb_device *device, double bytes,
+                                              bb_device_ceiling **out);
+void bb_device_ceiling_destroy(bb_device_ceiling **ceiling);
+
+/// Seconds of one copy or read of all bytes.
+BB_CHECKED bb_status bb_device_ceiling_measure(bb_device_ceiling *ceiling, bool reads,
+                                               double *seconds);
+
+#endif

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernels of the language, as each back end prints them, on the benchmark data of their managers:
+// against a copy or a read of the same bytes, in the same rounds.
+#include "core/clock.h"
+#include "core/memory.h"
+#include "sim/bench/bench.h"
+#include "sim/bench/ceiling.h"
+#include "sim/bench/device_ceiling.h"
+#include "solvers/kernels/assembled_kernel.h"
+#include "solvers/kernels/kernel_manager.h"
+#include "solvers/kernels/notation_reader.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ROUNDS = 12 };
+
+typedef struct kernel_run {
+    const bb_kernel_manager *manager;
+    const bb_benchmark_set *set;
+    bb_device *device;
+    bb_problems problems;
+    bb_description description;
+    bb_program program;
+    bb_program_data data[BB_MANAGER_OBJECTS];
+    void *blocks[BB_MANAGER_OBJECTS];
+    bb_binding binding;
+    bb_assembled_kernel *kernel;
+} kernel_run;
+
+static bb_status check_problems(const kernel_run *run)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(run->problems.count == 0, BB_INTERNAL, "kernel %s: %s", run->manager->name,
+               bb_text_string(&run->problems.lines));
+done:
+    return status;
+}
+
+static bb_status make_data(kernel_run *run)
+{
+    bb_status status = BB_OK;
+    for (int i = 0; i < run->program.object_count; ++i) {
+        const bb_program_object *object = &run->program.objects[i];
+        const bb_benchmark_object *sizes = bb_kernel_manager_object(run->set, object->name);
+        BB_REQUIRE(sizes != NULL, BB_INTERNAL, "set %s of kernel %s has no %s", run->set->name,
+                   run->manager->name, object->name);
+        run->data[i] = (bb_program_data){.columns = sizes->columns, .rows = sizes->rows};
+        BB_TRY(bb_memory_allocate(sizes->columns * sizes->rows,
+                                  bb_element_type_row(object->type)->bytes,
+                                  &run->data[i].elements));
+    }
+    bb_kernel_manager_fill(&run->program, run->set, run->data);
+done:
+    return status;
+}
+
+static bb_status upload(kernel_run *run)
+{
+    bb_status status = BB_OK;
+    for (int i = 0; i < run->program.object_count; ++i) {
+        const size_t bytes = bb_element_type_row(run->program.objects[i].type)->bytes *
+                             (size_t)run->data[i].columns * (size_t)run->data[i].rows;
+        BB_TRY(bb_device_allocate(run->device, bytes, &run->blocks[i]));
+        BB_TRY(bb_device_upload(run->device, run->blocks[i], run->data[i].elements, bytes));
+        BB_TRY(bb_device_wait(run->device));
+    }
+done:
+    return status;
+}
+
+static bb_status prepare(kernel_run *run, const char *type)
+{
+    bb_status status = BB_OK;
+    const char *text = bb_kernel_manager_text(run->manager->file);
+    const bb_type_binding types[] = {{"T", type}};
+    BB_TRY(bb_notation_reader_read(text, (bb_index)strlen(text), run->manager->file, &run->problems,
+                                   &run->description));
+    BB_TRY(check_problems(run));
+    BB_TRY(bb_program_create(&run->description, types, 1, &run->problems, &run->program));
+    BB_TRY(check_problems(run));
+    BB_TRY(make_data(run));
+    BB_TRY(bb_binding_create(&run->program, run->data, NULL, &run->problems, &run->binding));
+    BB_TRY(check_problems(run));
+    BB_TRY(bb_assembled_kernel_create(run->device, &run->program, run->binding.is_inside,
+                                      &run->kernel));
+    BB_TRY(upload(run));
+done:
+    return status;
+}
+
+static void release(kernel_run *run)
+{
+    bb_assembled_kernel_destroy(&run->kernel);
+    bb_binding_release(&run->binding);
+    for (int i = 0; i < BB_MANAGER_OBJECTS; ++i) {
+        if (run->device != NULL) {
+            bb_device_release(run->device, &run->blocks[i]);
+        }
+        bb_memory_release(&run->data[i].elements);
+    }
+    bb_program_release(&run->program);
+    bb_description_release(&run->description);
+    bb_problems_release(&run->problems);
+}
+
+static bb_status measure_cpu(kernel_run *run, bb_bench_times times[2])
+{
+    bb_status status = BB_OK;
+    bb_ceiling ceiling = {0};
+    const double bytes = bb_binding_bytes(&run->binding);
+    BB_TRY(bb_ceiling_create(bytes, !run->manager->is_read_bound, &ceiling));
+    for (int round = 0; round < ROUNDS; ++round) {
+        double seconds = 0.0;
+        const double begin = bb_clock_seconds();
+        BB_TRY(bb_assembled_kernel_launch(run->kernel, &run->binding, run->blocks));
+        bb_bench_add(&times[0], bb_clock_seconds() - begin);
+        BB_TRY(run->manager->is_read_bound ? bb_ceiling_read(&ceiling, &seconds)
+                                           : bb_ceiling_triad(&ceiling, &seconds));
+        const double moved = (run->manager->is_read_bound ? 8.0 : 24.0) * (double)ceiling.items;
+        bb_bench_add(&times[1], seconds * bytes / moved);
+    }
+done:
+    bb_ceiling_release(&ceiling);
+    return status;
+}
+
+static bb_status measure_device(kernel_run *run, bb_bench_times times[2])
+{
+    bb_status status = BB_OK;
+    bb_device_ceiling *ceiling = NULL;
+    BB_TRY(bb_device_ceiling_create(run->device, bb_binding_bytes(&run->binding), &ceiling));
+    for (int round = 0; round < ROUNDS; ++round) {
+        double seconds = 0.0;
+        BB_TRY(bb_device_timer_start(run->device));
+        BB_TRY(bb_assembled_kernel_launch(run->kernel, &run->binding, run->blocks));
+        BB_TRY(bb_device_timer_stop(run->device, &seconds));
+        bb_bench_add(&times[0], seconds);
+        BB_TRY(bb_device_ceiling_measure(ceiling, run->manager->is_read_bound, &seconds));
+        bb_bench_add(&times[1], seconds);
+    }
+done:
+    bb_device_ceiling_destroy(&ceiling);
+    return status;
+}
+
+// Products and sums of the matrix product, which alone is held to operations.
+static double product_flops(const kernel_run *run)
+{
+    const bb_benchmark_object *a = bb_kernel_manager_object(run->set, "A");
+    const bb_benchmark_object *c = bb_kernel_manager_object(run->set, "C");
+    return run->manager->is_compute_bound
+               ? 2.0 * (double)a->columns * (double)c->columns * (double)c->rows
+               : NAN;
+}
+
+bb_status bb_bench_kernel(const bb_bench_case *self, const bb_bench_setup *setup,
+                          bb_bench_outcome *out)
+{
+    bb_status status = BB_OK;
+    const bb_device_kind kind = (bb_device_kind)self->choice;
+    kernel_run run = {.device = NULL};
+    bb_bench_times times[2] = {{.count = 0}, {.count = 0}};
+    char name[32] = "";
+    char type[8] = "";
+    char reason[160] = "";
+    *out = (bb_bench_outcome){.best_s = NAN,
+                              .median_s = NAN,
+                              .flops = NAN,
+                              .peer = NAN,
+                              .ratio = NAN,
+                              .roof_bytes = NAN,
+                              .roof_flops = NAN};
+    BB_REQUIRE(sscanf(self->storage, "%31s %7s", name, type) == 2, BB_INTERNAL,
+               "benchmark %s names no kernel and type", self->name);
+    BB_TRY(bb_kernel_manager_find(name, &run.manager));
+    run.set = &run.manager->sets[setup->quick                    ? BB_BENCHMARK_SMALL
+                                 : run.manager->is_compute_bound ? BB_BENCHMARK_SEED
+                                                                 : BB_BENCHMARK_LARGE];
+    if (setup->cpu_only && kind != BB_DEVICE_CPU) {
+        (void)snprintf(out->detail, sizeof out->detail, "device cpu was asked for");
+        goto done;
+    }
+    if (bb_device_count(kind, reason, sizeof reason) == 0) {
+        (void)snprintf(out->detail, sizeof out->detail, "%s", reason);
+        goto done;
+    }
+    BB_TRY(bb_device_open(kind, 0, &run.device));
+    BB_TRY(prepare(&run, type));
+    BB_TRY(kind == BB_DEVICE_CPU ? measure_cpu(&run, times) : measure_device(&run, times));
+    out->best_s = bb_bench_best(&times[0]);
+    out->median_s = bb_bench_median(&times[0]);
+    out->bytes = bb_binding_bytes(&run.binding);
+    out->flops = product_flops(&run);
+    if (!run.manager->is_compute_bound) {
+        out->peer = out->bytes / bb_bench_best(&times[1]) * 1e-9;
+        out->ratio = bb_bench_best(&times[1]) / out->best_s;
+    }
+    (void)snprintf(out->detail, sizeof out->detail, "%s, %s", run.set->name, type);
+done:
+    release(&run);
+    bb_device_close(&run.device);
+    return status;
+}
