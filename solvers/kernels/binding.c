@@ -64,9 +64,10 @@ static bb_status set_ranges(bb_binding *binding, bb_problems *problems)
         const bool used = k < program->space.dimensions;
         const int64_t range = used ? binding->values[program->space.ranges[k]].integer : 1;
         binding->ranges[k] = range > 0 ? (bb_index)range : 0;
+        const bool fits = points <= (double)LARGEST;
         points *= (double)binding->ranges[k];
-        if (range < 0 || points > (double)LARGEST) {
-            BB_TRY(bb_problems_add(problems, program->objects[0].place,
+        if (range < 0 || (fits && points > (double)LARGEST)) {
+            BB_TRY(bb_problems_add(problems, program->place,
                                    "Range(%d) of %s is %lld; expected 0 to 2^40 points", k,
                                    program->name, (long long)range));
         }
@@ -137,19 +138,6 @@ static bool is_empty(const bb_binding *binding, int access)
     return false;
 }
 
-// Whether a step of the same list runs before another.
-static bool runs_before(const bb_program *program, int first, int second)
-{
-    const int iterator = program->steps[first].iterator;
-    const bb_step_list *list = iterator >= 0 ? &program->iterators[iterator].steps : &program->body;
-    for (int i = 0; i < list->count; ++i) {
-        if (list->steps[i] == first || list->steps[i] == second) {
-            return list->steps[i] == first;
-        }
-    }
-    return false;
-}
-
 // A read with boundary skip keeps what runs after it inside its own bounds: the same selector on an
 // object of the same extents.
 static bb_status is_guarded(const bb_binding *binding, bb_affine_system *system, int number,
@@ -166,8 +154,7 @@ static bb_status is_guarded(const bb_binding *binding, bb_affine_system *system,
         if (guard->kind != BB_STEP_READ || guard->boundary != BB_BOUNDARY_SKIP ||
             guard->expression.output_count != access->expression.output_count ||
             binding->data[guard->object].columns != extents->columns ||
-            binding->data[guard->object].rows != extents->rows ||
-            !runs_before(program, i, number)) {
+            binding->data[guard->object].rows != extents->rows) {
             continue;
         }
         bool equal = true;
