@@ -3,8 +3,6 @@
 
 #include "core/memory.h"
 
-#include <string.h>
-
 static const int64_t LARGEST = INT64_C(1) << 40;
 
 static bb_status check_extents(const bb_binding *binding, bb_problems *problems)
@@ -247,7 +245,9 @@ bb_status bb_binding_create(const bb_program *program, const bb_program_data *da
     BB_TRY(BB_ALLOCATE(program->object_count, &binding.data));
     BB_TRY(BB_ZEROED(program->value_count, &binding.values));
     BB_TRY(BB_ZEROED(program->step_count, &binding.is_inside));
-    memcpy(binding.data, data, (size_t)program->object_count * sizeof *data);
+    for (int i = 0; i < program->object_count; ++i) {
+        binding.data[i] = data[i];
+    }
     BB_TRY(check_extents(&binding, problems));
     set_sizes(&binding);
     for (int i = 0; i < program->parameter_count; ++i) {
