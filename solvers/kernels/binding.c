@@ -177,11 +177,12 @@ static bb_status check_access(bb_binding *binding, bb_affine_system *system, int
     const bb_program_object *object = &program->objects[step->object];
     const bb_index extents[BB_PROGRAM_DIMENSIONS] = {binding->data[step->object].columns,
                                                      binding->data[step->object].rows};
+    const int dimensions = 1 + (object->structure == BB_STRUCTURE_MATRIX);
     bb_affine forms[BB_PROGRAM_DIMENSIONS];
     bb_interval intervals[BB_PROGRAM_DIMENSIONS];
     bool inside = true;
     bool guarded = false;
-    for (int k = 0; k < step->expression.output_count; ++k) {
+    for (int k = 0; k < dimensions; ++k) {
         BB_TRY(bb_affine_of_selector(system, step, k, &forms[k]));
         intervals[k] = bb_affine_interval(system, &forms[k]);
         inside = inside && (intervals[k].minimum > intervals[k].maximum ||
@@ -198,7 +199,7 @@ static bb_status check_access(bb_binding *binding, bb_affine_system *system, int
         BB_TRY(is_guarded(binding, system, number, forms, &guarded));
     }
     binding->is_inside[number] = inside || guarded;
-    for (int k = 0; k < step->expression.output_count; ++k) {
+    for (int k = 0; k < dimensions; ++k) {
         const bb_interval reached = intervals[k];
         if (step->boundary == BB_BOUNDARY_NONE && !binding->is_inside[number] &&
             (reached.minimum < 0 || reached.maximum >= extents[k])) {
