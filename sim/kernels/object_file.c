@@ -202,7 +202,11 @@ static herr_t consider(hid_t group, const char *name, const H5L_info_t *about, v
     const char *nearest = NULL;
     (void)group;
     (void)about;
-    bb_suggestion_consider(best->word, name, &best->distance, &nearest);
+    // A name of a damaged file may steer a terminal; that of an object cannot.
+    if (name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")] ==
+        '\0') {
+        bb_suggestion_consider(best->word, name, &best->distance, &nearest);
+    }
     if (nearest != NULL) {
         (void)snprintf(best->name, sizeof best->name, "%s", nearest);
     }

@@ -39,7 +39,9 @@ bb_status bb_assembled_kernel_create(bb_device *device, const bb_program *progra
     kernel->device = device;
     kernel->program = program;
     BB_TRY(BB_ALLOCATE(program->step_count, &kernel->is_inside));
-    memcpy(kernel->is_inside, is_inside, (size_t)program->step_count * sizeof *is_inside);
+    for (int i = 0; i < program->step_count; ++i) {
+        kernel->is_inside[i] = is_inside[i];
+    }
     BB_TRY(bb_assembled_kernel_print(bb_device_kind_of(device), program, is_inside,
                                      &kernel->emission));
     status =

@@ -3,8 +3,6 @@
 
 #include "core/memory.h"
 
-#include <string.h>
-
 static const int64_t LARGEST = INT64_C(1) << 40;
 
 static bb_status check_extents(const bb_binding *binding, bb_problems *problems)
@@ -64,9 +62,10 @@ static bb_status set_ranges(bb_binding *binding, bb_problems *problems)
         const bool used = k < program->space.dimensions;
         const int64_t range = used ? binding->values[program->space.ranges[k]].integer : 1;
         binding->ranges[k] = range > 0 ? (bb_index)range : 0;
+        const bool fits = points <= (double)LARGEST;
         points *= (double)binding->ranges[k];
-        if (range < 0 || points > (double)LARGEST) {
-            BB_TRY(bb_problems_add(problems, program->objects[0].place,
+        if (range < 0 || (fits && points > (double)LARGEST)) {
+            BB_TRY(bb_problems_add(problems, program->place,
                                    "Range(%d) of %s is %lld; expected 0 to 2^40 points", k,
                                    program->name, (long long)range));
         }
@@ -178,11 +177,12 @@ static bb_status check_access(bb_binding *binding, bb_affine_system *system, int
     const bb_program_object *object = &program->objects[step->object];
     const bb_index extents[BB_PROGRAM_DIMENSIONS] = {binding->data[step->object].columns,
                                                      binding->data[step->object].rows};
+    const int dimensions = 1 + (object->structure == BB_STRUCTURE_MATRIX);
     bb_affine forms[BB_PROGRAM_DIMENSIONS];
     bb_interval intervals[BB_PROGRAM_DIMENSIONS];
     bool inside = true;
     bool guarded = false;
-    for (int k = 0; k < step->expression.output_count; ++k) {
+    for (int k = 0; k < dimensions; ++k) {
         BB_TRY(bb_affine_of_selector(system, step, k, &forms[k]));
         intervals[k] = bb_affine_interval(system, &forms[k]);
         inside = inside && (intervals[k].minimum > intervals[k].maximum ||
@@ -199,7 +199,7 @@ static bb_status check_access(bb_binding *binding, bb_affine_system *system, int
         BB_TRY(is_guarded(binding, system, number, forms, &guarded));
     }
     binding->is_inside[number] = inside || guarded;
-    for (int k = 0; k < step->expression.output_count; ++k) {
+    for (int k = 0; k < dimensions; ++k) {
         const bb_interval reached = intervals[k];
         if (step->boundary == BB_BOUNDARY_NONE && !binding->is_inside[number] &&
             (reached.minimum < 0 || reached.maximum >= extents[k])) {
@@ -246,7 +246,9 @@ bb_status bb_binding_create(const bb_program *program, const bb_program_data *da
     BB_TRY(BB_ALLOCATE(program->object_count, &binding.data));
     BB_TRY(BB_ZEROED(program->value_count, &binding.values));
     BB_TRY(BB_ZEROED(program->step_count, &binding.is_inside));
-    memcpy(binding.data, data, (size_t)program->object_count * sizeof *data);
+    for (int i = 0; i < program->object_count; ++i) {
+        binding.data[i] = data[i];
+    }
     BB_TRY(check_extents(&binding, problems));
     set_sizes(&binding);
     for (int i = 0; i < program->parameter_count; ++i) {

@@ -90,7 +90,8 @@ static bool fix_by(const bb_affine_system *system, const bb_affine *form, bool *
 }
 
 // Whether a boundary takes different coordinates of a write to different elements: around, where
-// they reach no further than the object.
+// they reach no further than the object. That one without a boundary leaves its object is said
+// already.
 static bool keeps_apart(const bb_binding *binding, const access *write)
 {
     const bb_step *step = &binding->program->steps[write->step];
@@ -100,8 +101,8 @@ static bool keeps_apart(const bb_binding *binding, const access *write)
     for (int k = 0; k < write->count; ++k) {
         apart = apart && write->intervals[k].maximum - write->intervals[k].minimum < extents[k];
     }
-    return apart || binding->is_inside[write->step] || step->boundary == BB_BOUNDARY_ZERO ||
-           step->boundary == BB_BOUNDARY_SKIP;
+    return apart || binding->is_inside[write->step] || step->boundary == BB_BOUNDARY_NONE ||
+           step->boundary == BB_BOUNDARY_ZERO || step->boundary == BB_BOUNDARY_SKIP;
 }
 
 // Whether the coordinates fix all positions of the write's spaces.

@@ -478,6 +478,7 @@ static bb_status add_elements(bb_program_builder *builder)
     const bb_element *parameters = section_of(builder->description, BB_CONSTRUCT_PARAMETERS);
     const bb_element *children = section_of(builder->description, BB_CONSTRUCT_CHILDREN);
     program->name = root->values[BB_DESCRIPTION_NAME];
+    program->place = root->place;
     BB_TRY(add_name(builder, root, BB_NAMED_HULL, 0));
     for (const bb_element *e = objects != NULL ? objects->first : NULL; e != NULL; e = e->next) {
         BB_TRY(add_object(builder, e));

@@ -144,6 +144,7 @@ typedef struct bb_iterator {
 typedef struct bb_program {
     bb_arena arena;
     const char *name;
+    bb_place place; ///< of the ParallelAlgorithm
     bb_program_object *objects;
     int object_count;
     bb_program_parameter *parameters;

@@ -3,8 +3,8 @@
 // The order of steps from connections and ordering rules.
 //
 // Nodes are the steps and, last, the hull, which runs when the main space's ICF has its result. An
-// iterator's node comes after its children. Among nodes that may run, reads that may skip come
-// first, those that write come last, and otherwise the description's order holds.
+// iterator's node comes after its children. Among nodes that may run, those that write come last
+// and otherwise the description's order holds.
 #include "core/memory.h"
 #include "core/suggestion.h"
 #include "core/text.h"
@@ -185,16 +185,12 @@ done:
     return status;
 }
 
-// The heap's key: reads that may skip first, as other accesses rely on them, writes last, then the
-// description's order.
+// The heap's key: writes last, then the description's order.
 static int64_t key_of(const ordering *order, int node)
 {
-    const bb_step *step = node < order->program->step_count ? &order->program->steps[node] : NULL;
-    const int64_t turn = step == NULL                                                       ? 1
-                         : step->kind == BB_STEP_WRITE                                      ? 2
-                         : step->kind == BB_STEP_READ && step->boundary == BB_BOUNDARY_SKIP ? 0
-                                                                                            : 1;
-    return (turn << 32) + node;
+    const bool writes =
+        node < order->program->step_count && order->program->steps[node].kind == BB_STEP_WRITE;
+    return ((int64_t)writes << 32) + node;
 }
 
 static void heap_push(ordering *order, int node)

@@ -250,6 +250,11 @@ static void objects_without_a_dataset_are_named(void **state)
     expect_refusal("vector", "SP", BB_INVALID,
                    "dataset 'u' of 'in.h5': no dataset of this name (there is U)");
     file = new_file();
+    add(file, "u\033", 1, shape, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, values);
+    assert_true(H5Fclose(file) >= 0);
+    expect_refusal("vector", "SP", BB_INVALID, "no dataset of this name");
+    assert_null(strchr(bb_status_message(), '\033'));
+    file = new_file();
     add(file, "u", 1, shape, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, values);
     assert_true(H5Fclose(file) >= 0);
     expect_refusal("vector", "SP", BB_INVALID,
