@@ -182,7 +182,7 @@ static bb_status check_access(bb_binding *binding, bb_affine_system *system, int
     bb_interval intervals[BB_PROGRAM_DIMENSIONS];
     bool inside = true;
     bool guarded = false;
-    for (int k = 0; k < step->expression.output_count; ++k) {
+    for (int k = 0; k < step->expression.output_count && k < BB_PROGRAM_DIMENSIONS; ++k) {
         BB_TRY(bb_affine_of_selector(system, step, k, &forms[k]));
         intervals[k] = bb_affine_interval(system, &forms[k]);
         inside = inside && (intervals[k].minimum > intervals[k].maximum ||
