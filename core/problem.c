@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { SHOWN_PROBLEMS = 100, LINE_BYTES = 4096 };
+enum { LINE_BYTES = 4096 };
 
 static bb_status add_place(bb_text *lines, bb_place place)
 {
@@ -21,7 +21,7 @@ bb_status bb_problems_add(bb_problems *problems, bb_place place, const char *for
     bb_status status = BB_OK;
     char line[LINE_BYTES];
     va_list arguments;
-    if (problems->count < SHOWN_PROBLEMS) {
+    if (problems->count < BB_PROBLEMS_TOLD) {
         va_start(arguments, format);
         (void)vsnprintf(line, sizeof line, format, arguments);
         va_end(arguments);

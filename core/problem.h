@@ -19,7 +19,10 @@ typedef struct bb_problems {
     bb_index count;
 } bb_problems;
 
-/// Adds one line. After 100 lines further problems are counted only. Errors: BB_MEMORY.
+enum { BB_PROBLEMS_TOLD = 100 };
+
+/// Adds one line. After BB_PROBLEMS_TOLD lines further problems are counted only. Errors:
+/// BB_MEMORY.
 BB_CHECKED bb_status bb_problems_add(bb_problems *problems, bb_place place, const char *format, ...)
     BB_PRINTF(3, 4);
 

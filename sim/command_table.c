@@ -173,6 +173,28 @@ static const bb_command table[] = {
      "as ao/quick, to stdout without FILE. Files that the study names keep their place: the copy "
      "has their whole paths.",
      .words = {{"list", "shipped studies with memory, time and title"}}},
+    {"kernel", bb_command_kernel,
+     BB_OPTION_KERNEL | BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS |
+         BB_OPTION_FORCE | BB_OPTION_LEVEL,
+     1, INTPTR_MAX, BB_OPERAND_KERNEL, "check, run and print kernels of your own",
+     "kernel check KERNEL [NAME=TYPE ...]\n"
+     "kernel run KERNEL [NAME=TYPE ...] --in IN.h5 -o OUT.h5 [options]\n"
+     "kernel source KERNEL [NAME=TYPE ...] [--device D]\n"
+     "kernel xml KERNEL\n"
+     "kernel list",
+     "Kernels are described by their data flow, in XML or in a short notation, and compiled while "
+     "the program runs. KERNEL is a file or the name of a shipped one, such as gemv; NAME=TYPE "
+     "puts a type (SP, DP, INT32, SP2, DP2, B) in the place of a name that the description has "
+     "for one, as T=SP. check says what a kernel is, or all that is wrong with it. run binds each "
+     "object to the dataset of its name and writes what the kernel writes: matrices are "
+     "[rows][columns], complex numbers have a last axis of 2; an object that is only written "
+     "takes its shape from such a dataset too. source prints the C that is compiled, xml the "
+     "description as XML, list the shipped kernels.",
+     .words = {{"in", "of run: the HDF5 file with a dataset for each object"},
+      {"output", "of run: the HDF5 file of what was written"},
+      {"device", "of run and source: cpu (default), opencl or cuda"},
+      {"threads", "of run; default: all processors; the results do not depend on it"},
+      {"variant", "of run: which variant of the kernel; there is one, default"}}},
     {"help", bb_command_help, BB_OPTION_LIST | BB_OPTION_MAN | BB_OPTION_LEVEL, 0, 1,
      BB_OPERAND_COMMAND, "print what a command does and takes, or a page of the manual",
      "help [COMMAND]\nhelp --man [PAGE]\nhelp --list",

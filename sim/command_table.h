@@ -19,6 +19,7 @@ typedef enum bb_command_operand {
     BB_OPERAND_COMMAND,
     BB_OPERAND_BENCHMARK,
     BB_OPERAND_SHELL,
+    BB_OPERAND_KERNEL, ///< a word of the command, then a kernel's name or file
 } bb_command_operand;
 
 /// What a command says of an option in the place of that option's own line.

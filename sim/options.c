@@ -31,6 +31,7 @@ static const char *checkpoints(const bb_experiment *experiment)
 #define FLAG(place)          MEMBER(BB_OPTION_IS_FLAG, place)
 #define NUMBER(place)        MEMBER(BB_OPTION_IS_NUMBER, place)
 #define COUNT(place, most_)  MEMBER(BB_OPTION_IS_COUNT, place), .limit = (most_)
+#define LIST(place)          MEMBER(BB_OPTION_IS_LIST, place)
 #define LEVEL(level_)        .kind = BB_OPTION_IS_LEVEL, .limit = (level_)
 
 // clang-format off
@@ -63,6 +64,7 @@ static const bb_option table[] = {
      .bit = BB_OPTION_TOLERANCE, NUMBER(tolerance)},
     {"kind", "KIND", "what the picture shows; --list prints the kinds",
      .words = "kind", .bit = BB_OPTION_PICTURE, TEXT(kind)},
+    {"in", "FILE", "the HDF5 file that is read", .words = "file", .bit = BB_OPTION_KERNEL, TEXT(input)},
     {"output", "FILE", "the file that is written", .words = "file", .letter = 'o',
      .bit = BB_OPTION_OUTPUT, TEXT(output)},
     {"size", "WxH", "of the page in cm, or W alone; default 17, a column is 8.5",
@@ -83,6 +85,9 @@ static const bb_option table[] = {
      .bit = BB_OPTION_PICTURE, FLAG(script)},
     {"device", "WORD", "auto, cpu or cuda, for pipelines that name none; no experiment has opencl",
      .words = "auto cpu cuda opencl", .bit = BB_OPTION_DEVICE, TEXT(device)},
+    {"variant", "ID", "of run: which variant of the kernel", .bit = BB_OPTION_KERNEL, TEXT(variant)},
+    {"parameter", "PARAM=VALUE", "of run: the value of a Parameter; once for each", .letter = 'p',
+     .bit = BB_OPTION_KERNEL, LIST(parameters)},
     {"threads", "N", "default: all processors; the results do not depend on it",
      .bit = BB_OPTION_THREADS, COUNT(threads, 1024)},
     {"quick", NULL, "sizes of a test: the figures mean nothing",
@@ -139,6 +144,7 @@ static bb_status take_value(const bb_option *option, const char *value, bb_optio
 {
     bb_status status = BB_OK;
     void *member = (char *)out + option->member;
+    bb_option_words *list = member;
     bb_index *count = member;
     double *number = member;
     switch (option->kind) {
@@ -159,6 +165,11 @@ static bb_status take_value(const bb_option *option, const char *value, bb_optio
     case BB_OPTION_IS_NUMBER:
         BB_REQUIRE(bb_scalar_double(value, number) && *number >= 0.0, BB_INVALID,
                    "--%s %s, expected a number of at least 0", option->name, value);
+        break;
+    case BB_OPTION_IS_LIST:
+        BB_REQUIRE(list->count < BB_OPTION_MAX_WORDS, BB_INVALID, "--%s is given over %d times",
+                   option->name, BB_OPTION_MAX_WORDS);
+        list->words[list->count++] = value;
         break;
     }
 done:

@@ -36,8 +36,17 @@ enum {
     BB_OPTION_KEYS = 1 << 21,
     BB_OPTION_TEX = 1 << 22,
     BB_OPTION_FORMAT = 1 << 23,
-    BB_OPTION_PARTS = 1 << 24
+    BB_OPTION_PARTS = 1 << 24,
+    BB_OPTION_KERNEL = 1 << 25
 };
+
+enum { BB_OPTION_MAX_WORDS = 64 };
+
+/// Values of an option that may be given several times, in order.
+typedef struct bb_option_words {
+    const char *words[BB_OPTION_MAX_WORDS];
+    bb_index count;
+} bb_option_words;
 
 /// What the user asked for. Texts are borrowed from the command line.
 typedef struct bb_options {
@@ -67,6 +76,9 @@ typedef struct bb_options {
     const char *tex;           ///< folder, NULL unless given
     const char *parts;         ///< names with commas, NULL unless given
     const char *machine;       ///< NULL unless given
+    const char *input;         ///< NULL unless given
+    const char *variant;       ///< NULL unless given
+    bb_option_words parameters;
     bool partial, slurm, print_only, energy;
     bool force;
     bool fields;
@@ -91,6 +103,7 @@ typedef enum bb_option_kind {
     BB_OPTION_IS_LEVEL,  ///< member: level, which becomes `limit`; no value
     BB_OPTION_IS_COUNT,  ///< member: bb_index in [1, limit]
     BB_OPTION_IS_NUMBER, ///< member: double of at least 0
+    BB_OPTION_IS_LIST,   ///< member: bb_option_words, a word each time
 } bb_option_kind;
 
 typedef struct bb_option {

@@ -188,6 +188,7 @@ static bb_status spawn(const char *folder, bool native, int words, pid_t *out)
                                      "-ffp-contract=off",
                                      "-fno-math-errno",
                                      "-fno-trapping-math",
+                                     "-fno-tree-slp-vectorize",
                                      "-shared",
                                      "-fPIC",
                                      "-o",
@@ -329,8 +330,10 @@ bb_status bb_host_compiler_load(const char *source, bb_text *log, const char **f
 {
     bb_status status = BB_OK;
     static const char *const used[] = {
-        "-std=c17 -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math",
-        "-std=c17 -O3 -march=native -ffp-contract=off -fno-math-errno -fno-trapping-math"};
+        "-std=c17 -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math "
+        "-fno-tree-slp-vectorize",
+        "-std=c17 -O3 -march=native -ffp-contract=off -fno-math-errno -fno-trapping-math "
+        "-fno-tree-slp-vectorize"};
     char *folder = NULL;
     char *path = NULL;
     int ending = 0;

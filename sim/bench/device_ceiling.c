@@ -89,7 +89,8 @@ bb_status bb_device_ceiling_measure(bb_device_ceiling *ceiling, bool reads, doub
                                             {.scalar = &vectors, .scalar_bytes = sizeof vectors}};
     const bb_index group = (bb_index)GROUP_ITEMS * LOADS;
     const bb_launch_shape shape = {.groups = {((bb_index)vectors + group - 1) / group, 1},
-                                   .group_items = {GROUP_ITEMS, 1}};
+                                   .group_items = {GROUP_ITEMS, 1},
+                                   .cpu_grain = 1};
     BB_TRY(bb_device_timer_start(ceiling->device));
     BB_TRY(bb_build_launch(ceiling->build, reads ? "read" : "copy", shape, arguments, 3));
     BB_TRY(bb_device_timer_stop(ceiling->device, seconds));

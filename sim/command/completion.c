@@ -184,11 +184,13 @@ static bb_status add_cases(const vocabulary *words, bb_text *out)
     for (bb_index i = 0; i < command_count; ++i) {
         const bool results = commands[i].kind == BB_OPERAND_RESULT;
         const bool configs = commands[i].kind == BB_OPERAND_CONFIG;
+        const bool kernels = commands[i].kind == BB_OPERAND_KERNEL;
         BB_TRY(bb_text_add(out, "    %s)\n      first='", commands[i].name));
         BB_TRY(add_first(&commands[i], words, out));
         BB_TRY(bb_text_add(out, "' files='%s' studies='%s' keys='%s'\n      flags='",
                            results   ? "h5"
                            : configs ? "yaml"
+                           : kernels ? "kernel"
                                      : "",
                            names_studies(&commands[i]) ? "1" : "", configs ? "1" : ""));
         BB_TRY(add_options(&commands[i], out));

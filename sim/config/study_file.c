@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/config/study_file.h"
 
-#include "build_info.h"
 #include "core/memory.h"
 #include "core/suggestion.h"
 #include "sim/config/node.h"
+#include "sim/config/shipped_folder.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -31,24 +31,6 @@ static bool is_file(const char *path)
     return stat(path, &about) == 0 && !S_ISDIR(about.st_mode);
 }
 
-// The folder that shipped files lie in; "" where the program does not know where it stands.
-static bb_status find_share(char **out)
-{
-    const char *named = getenv("BITBUDGET_SHARE");
-    char program[PATH_MAX];
-    if (named != NULL && named[0] != '\0') {
-        return bb_memory_text(named, out);
-    }
-    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    program[length < 0 ? 0 : length] = '\0';
-    char *slash = strrchr(program, '/');
-    if (slash == NULL) {
-        return bb_memory_text("", out);
-    }
-    *slash = '\0';
-    return bb_memory_printf(out, "%s/" BB_SHARE_FROM_PROGRAM, program);
-}
-
 // The first of `folder`/`name` and that with the ending that is there; NULL: neither.
 static bb_status look_in(const char *folder, const char *name, char **out)
 {
@@ -65,21 +47,6 @@ static bb_status look_in(const char *folder, const char *name, char **out)
     }
 done:
     BB_RELEASE(&path);
-    return status;
-}
-
-// The folders that hold studies by name: here, and the shipped ones.
-static bb_status find_folders(char *out[2])
-{
-    bb_status status = BB_OK;
-    char *share = NULL;
-    char resolved[PATH_MAX];
-    BB_TRY(find_share(&share));
-    const char *plain = realpath(share, resolved); // without the ".." of bin/../share
-    BB_TRY(bb_memory_text("configs/", &out[0]));
-    BB_TRY(bb_memory_printf(&out[1], "%s/configs/", plain == NULL ? share : plain));
-done:
-    BB_RELEASE(&share);
     return status;
 }
 
@@ -136,15 +103,15 @@ done:
 bb_status bb_study_file_find(const char *name, char **out)
 {
     bb_status status = BB_OK;
-    char *folders[2] = {NULL, NULL};
+    char *folders[BB_SHIPPED_FOLDERS] = {NULL, NULL};
     char *path = NULL;
     const bool is_own = name[0] == '/' || name[0] == '.';
     if (strcmp(name, "-") == 0) {
         return bb_memory_text(name, out);
     }
     BB_TRY(look_in("", name, &path));
-    BB_TRY(find_folders(folders));
-    for (int i = 0; i < 2 && path == NULL && !is_own; ++i) {
+    BB_TRY(bb_shipped_folder_find(folders));
+    for (int i = 0; i < BB_SHIPPED_FOLDERS && path == NULL && !is_own; ++i) {
         BB_TRY(look_in(folders[i], name, &path));
     }
     if (path == NULL && (is_own || access(name, F_OK) == 0)) {
@@ -244,9 +211,9 @@ static int compare(const void *a, const void *b)
 bb_status bb_study_file_list(bb_study_names *out)
 {
     bb_status status = BB_OK;
-    char *folders[2] = {NULL, NULL};
-    BB_TRY(find_folders(folders));
-    for (int i = 0; i < 2; ++i) {
+    char *folders[BB_SHIPPED_FOLDERS] = {NULL, NULL};
+    BB_TRY(bb_shipped_folder_find(folders));
+    for (int i = 0; i < BB_SHIPPED_FOLDERS; ++i) {
         BB_TRY(list_folder(folders[i], "", 0, out));
     }
     if (out->count > 0) {

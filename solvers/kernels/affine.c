@@ -210,6 +210,7 @@ static bb_status divided_form(bb_affine_system *system, bb_atom_kind kind, const
 typedef struct expression_forms {
     const bb_expression *expression;
     const int *inputs, *parameters;
+    bool is_selector;
 } expression_forms;
 
 static bb_status node_form(bb_affine_system *system, const expression_forms *forms, int number,
@@ -338,6 +339,10 @@ static bb_status node_form(bb_affine_system *system, const expression_forms *for
             BB_TRY(node_form(system, forms, node->operands[k], &operands[k]));
         }
         BB_TRY(operation_form(system, node, &operands[0], &operands[1], out));
+        const bb_interval interval = bb_affine_interval(system, out);
+        system->is_large =
+            system->is_large ||
+            (forms->is_selector && (interval.minimum <= -LIMIT || interval.maximum >= LIMIT));
     }
     BB_TRY(limit_form(system, node->type, out));
 done:
@@ -347,7 +352,7 @@ done:
 static bb_status add_function(bb_affine_system *system, const bb_step *step)
 {
     bb_status status = BB_OK;
-    const expression_forms forms = {&step->expression, step->inputs, step->parameters};
+    const expression_forms forms = {&step->expression, step->inputs, step->parameters, false};
     for (int k = 0; k < step->expression.output_count; ++k) {
         BB_TRY(node_form(system, &forms, step->expression.outputs[k],
                          &system->functions[step->output + k]));
@@ -419,7 +424,7 @@ bb_status bb_affine_of_value(bb_affine_system *system, int value, bb_affine *out
 bb_status bb_affine_of_selector(bb_affine_system *system, const bb_step *step, int output,
                                 bb_affine *out)
 {
-    const expression_forms forms = {&step->expression, step->inputs, step->parameters};
+    const expression_forms forms = {&step->expression, step->inputs, step->parameters, true};
     return node_form(system, &forms, step->expression.outputs[output], out);
 }
 

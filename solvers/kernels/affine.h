@@ -56,6 +56,7 @@ typedef struct bb_affine_system {
     int atom_count, atom_capacity;
     bb_affine *ranges; ///< of positions whose range is not known
     int range_count, range_capacity;
+    bool is_large; ///< a selector's sum has reached 2^60 since this was last cleared
 } bb_affine_system;
 
 /// `values` are those of the host, `element_ranges` the elements of integer objects as they stand;

@@ -2,7 +2,6 @@
 #include "solvers/kernels/assembled_kernel.h"
 
 #include "core/memory.h"
-#include "solvers/kernels/emission.h"
 
 #include <string.h>
 
@@ -16,10 +15,9 @@ struct bb_assembled_kernel {
     bb_index part_capacity;
 };
 
-bb_status bb_assembled_kernel_create(bb_device *device, const bb_program *program,
-                                     const bool *is_inside, bb_assembled_kernel **out)
+bb_status bb_assembled_kernel_print(bb_device_kind kind, const bb_program *program,
+                                    const bool *is_inside, bb_emission *out)
 {
-    bb_status status = BB_OK;
     static const bb_emission_target targets[BB_DEVICE_KIND_COUNT] = {
         [BB_DEVICE_CPU] = BB_EMISSION_C,
         [BB_DEVICE_CUDA] = BB_EMISSION_CUDA,
@@ -27,6 +25,14 @@ bb_status bb_assembled_kernel_create(bb_device *device, const bb_program *progra
     };
     static const bb_index group_items[BB_PROGRAM_DIMENSIONS][BB_PROGRAM_DIMENSIONS] = {{256, 1},
                                                                                        {64, 4}};
+    return bb_emission_create(targets[kind], program, is_inside,
+                              group_items[program->space.dimensions - 1], out);
+}
+
+bb_status bb_assembled_kernel_create(bb_device *device, const bb_program *program,
+                                     const bool *is_inside, bb_assembled_kernel **out)
+{
+    bb_status status = BB_OK;
     bb_assembled_kernel *kernel = NULL;
     bb_status_record record;
     BB_TRY(BB_ZEROED(1, &kernel));
@@ -34,8 +40,8 @@ bb_status bb_assembled_kernel_create(bb_device *device, const bb_program *progra
     kernel->program = program;
     BB_TRY(BB_ALLOCATE(program->step_count, &kernel->is_inside));
     memcpy(kernel->is_inside, is_inside, (size_t)program->step_count * sizeof *is_inside);
-    BB_TRY(bb_emission_create(targets[bb_device_kind_of(device)], program, is_inside,
-                              group_items[program->space.dimensions - 1], &kernel->emission));
+    BB_TRY(bb_assembled_kernel_print(bb_device_kind_of(device), program, is_inside,
+                                     &kernel->emission));
     status =
         bb_build_create(device, bb_text_string(&kernel->emission.source), NULL, &kernel->build);
     if (status == BB_INVALID) {
@@ -68,6 +74,11 @@ void bb_assembled_kernel_destroy(bb_assembled_kernel **kernel)
 const char *bb_assembled_kernel_source(const bb_assembled_kernel *kernel)
 {
     return bb_text_string(&kernel->emission.source);
+}
+
+const char *bb_assembled_kernel_compiler(const bb_assembled_kernel *kernel)
+{
+    return bb_build_compiler(kernel->build);
 }
 
 // Values of the host as a launch takes them, each of its type.
@@ -194,14 +205,13 @@ static size_t object_bytes(const bb_binding *binding, int object)
            (size_t)binding->data[object].columns * (size_t)binding->data[object].rows;
 }
 
-bb_status bb_assembled_kernel_run(bb_device *device, const bb_binding *binding)
+bb_status bb_assembled_kernel_compute(bb_assembled_kernel *kernel, const bb_binding *binding)
 {
     bb_status status = BB_OK;
     const bb_program *program = binding->program;
-    bb_assembled_kernel *kernel = NULL;
+    bb_device *device = kernel->device;
     void **blocks = NULL;
     BB_TRY(BB_ZEROED(program->object_count, &blocks));
-    BB_TRY(bb_assembled_kernel_create(device, program, binding->is_inside, &kernel));
     for (int i = 0; i < program->object_count; ++i) {
         const size_t bytes = object_bytes(binding, i);
         // An object without elements is an argument all the same.
@@ -223,6 +233,16 @@ done:
         bb_device_release(device, &blocks[i]);
     }
     BB_RELEASE(&blocks);
+    return status;
+}
+
+bb_status bb_assembled_kernel_run(bb_device *device, const bb_binding *binding)
+{
+    bb_status status = BB_OK;
+    bb_assembled_kernel *kernel = NULL;
+    BB_TRY(bb_assembled_kernel_create(device, binding->program, binding->is_inside, &kernel));
+    BB_TRY(bb_assembled_kernel_compute(kernel, binding));
+done:
     bb_assembled_kernel_destroy(&kernel);
     return status;
 }

@@ -7,6 +7,7 @@
 
 #include "core/device/build.h"
 #include "solvers/kernels/binding.h"
+#include "solvers/kernels/emission.h"
 
 typedef struct bb_assembled_kernel bb_assembled_kernel;
 
@@ -25,11 +26,22 @@ void bb_assembled_kernel_destroy(bb_assembled_kernel **kernel);
 BB_CHECKED bb_status bb_assembled_kernel_launch(bb_assembled_kernel *kernel,
                                                 const bb_binding *binding, void *const *blocks);
 
-/// The text that was compiled; valid as long as the kernel.
+/// The text that was compiled, and what compiled it (bb_build_compiler); valid as long as the
+/// kernel.
 const char *bb_assembled_kernel_source(const bb_assembled_kernel *kernel);
+const char *bb_assembled_kernel_compiler(const bb_assembled_kernel *kernel);
+
+/// The text that bb_assembled_kernel_create compiles for a kind of device. Errors: BB_MEMORY.
+/// Owner: the caller.
+BB_CHECKED bb_status bb_assembled_kernel_print(bb_device_kind kind, const bb_program *program,
+                                               const bool *is_inside, bb_emission *out);
 
 /// Uploads what the binding's data are, launches, waits, and brings what was written back. Errors:
-/// as above.
+/// as of bb_assembled_kernel_launch.
+BB_CHECKED bb_status bb_assembled_kernel_compute(bb_assembled_kernel *kernel,
+                                                 const bb_binding *binding);
+
+/// The same with a kernel made for it. Errors: as above.
 BB_CHECKED bb_status bb_assembled_kernel_run(bb_device *device, const bb_binding *binding);
 
 #endif

@@ -188,6 +188,12 @@ static bb_status check_access(bb_binding *binding, bb_affine_system *system, int
         inside = inside && (intervals[k].minimum > intervals[k].maximum ||
                             (intervals[k].minimum >= 0 && intervals[k].maximum < extents[k]));
     }
+    if (system->is_large) {
+        BB_TRY(bb_problems_add(problems, step->place,
+                               "the selector of %s may reach 2^60; positions stay below it",
+                               step->name));
+        system->is_large = false;
+    }
     inside = inside || is_empty(binding, number);
     if (!inside && step->boundary == BB_BOUNDARY_NONE) {
         BB_TRY(is_guarded(binding, system, number, forms, &guarded));

@@ -87,6 +87,7 @@ typedef struct bb_expression {
     int accumulators;         ///< likewise
     const char *const *names; ///< [name_count] of parameters, in order of first use
     int name_count;
+    bool is_selector; ///< binding keeps its numbers below 2^60, so that sums are printed as sums
 } bb_expression;
 
 /// What a text may hold, and how it is typed.

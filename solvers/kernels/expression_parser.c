@@ -231,7 +231,8 @@ static bb_status keep_all(bb_expression_parser *parser, bb_expression *out)
                           .output_count = parser->output_count,
                           .inputs = parser->inputs,
                           .accumulators = parser->accumulators,
-                          .name_count = parser->name_count};
+                          .name_count = parser->name_count,
+                          .is_selector = parser->rules->selector};
     BB_TRY(
         keep(parser, builder->nodes, kept.count, sizeof *kept.nodes, (const void **)&kept.nodes));
     BB_TRY(keep(parser, parser->outputs, kept.output_count, sizeof *kept.outputs,

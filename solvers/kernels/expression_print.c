@@ -305,6 +305,12 @@ static bool is_plain(bb_operation operation, bb_element_type type)
     }
 }
 
+static bool is_sum(bb_operation operation)
+{
+    return operation == BB_OPERATION_ADD || operation == BB_OPERATION_SUBTRACT ||
+           operation == BB_OPERATION_MULTIPLY || operation == BB_OPERATION_NEGATE;
+}
+
 typedef struct names {
     char operands[BB_EXPRESSION_OPERANDS][80];
 } names;
@@ -350,7 +356,8 @@ static bb_status add_operation(const bb_expression *expression, const bb_express
     if (bb_element_type_row(type)->parts == 2) {
         return add_complex(node, type, name, out);
     }
-    if (is_plain(node->operation, type)) {
+    if (is_plain(node->operation, type) ||
+        (expression->is_selector && is_sum(node->operation) && type == BB_ELEMENT_INDEX)) {
         return row->operands == 1 ? bb_text_add(out, "%s%s", row->symbol, a)
                                   : bb_text_add(out, "%s %s %s", a, row->symbol, b);
     }

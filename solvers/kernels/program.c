@@ -140,7 +140,8 @@ static bb_status read_count(bb_program_builder *builder, const bb_element *eleme
         good = isdigit((unsigned char)*c) && number <= maximum;
         number = 10 * number + (*c - '0');
     }
-    *out = minimum;
+    // After a mistake as many ports as can be: connections to them are none.
+    *out = key == BB_DESCRIPTION_NUM_OUT ? minimum : maximum;
     if (good && number >= minimum && number <= maximum) {
         *out = number;
     } else {
@@ -170,7 +171,8 @@ static bb_status add_object(bb_program_builder *builder, const bb_element *eleme
     int structure = 0;
     *object = (bb_program_object){
         .name = element->values[BB_DESCRIPTION_NAME], .place = element->place, .sizes = {-1, -1}};
-    BB_TRY(read_word(builder, element, BB_DESCRIPTION_STRUCTURE, structures, 0, &structure));
+    BB_TRY(read_word(builder, element, BB_DESCRIPTION_STRUCTURE, structures, BB_STRUCTURE_MATRIX,
+                     &structure));
     object->structure = structure;
     BB_TRY(bb_program_builder_read_type(builder, element, BB_DESCRIPTION_ELEMENT_DATA_TYPE,
                                         &object->type));
@@ -270,7 +272,8 @@ static bb_status add_access(bb_program_builder *builder, const bb_element *eleme
     if (entry == NULL || entry->kind != BB_NAMED_OBJECT) {
         bb_index distance = PTRDIFF_MAX;
         const char *nearest = NULL;
-        for (int i = 0; i < program->object_count; ++i) {
+        const bool is_told = builder->problems->count < BB_PROBLEMS_TOLD;
+        for (int i = 0; is_told && i < program->object_count; ++i) {
             bb_suggestion_consider(element->values[key], program->objects[i].name, &distance,
                                    &nearest);
         }
@@ -520,6 +523,7 @@ bb_status bb_program_create(const bb_description *description, const bb_type_bin
                                   .types = types,
                                   .type_count = type_count,
                                   .problems = problems,
+                                  .problems_before = problems->count,
                                   .program = &program};
     const bb_index before = problems->count;
     BB_TRY(allocate(&builder));

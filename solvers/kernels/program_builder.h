@@ -28,6 +28,7 @@ typedef struct bb_program_builder {
     bb_index type_count;
     bool *type_used; ///< [type_count]
     bb_problems *problems;
+    bb_index problems_before; ///< those that are not of this program
     bb_program *program;
     const bb_element **elements;        ///< [step_count] of the steps
     int (*slots)[BB_PROGRAM_VARIABLES]; ///< [step_count] v(k) of accesses, -1: not connected

@@ -27,7 +27,8 @@ static bb_status suggest_name(bb_program_builder *builder, const char *name, bb_
     bb_status status = BB_OK;
     bb_index distance = PTRDIFF_MAX;
     const char *nearest = NULL;
-    for (int i = 0; i < builder->name_slots; ++i) {
+    const bool is_told = builder->problems->count < BB_PROBLEMS_TOLD;
+    for (int i = 0; is_told && i < builder->name_slots; ++i) {
         if (builder->names[i].name != NULL) {
             bb_suggestion_consider(name, builder->names[i].name, &distance, &nearest);
         }
@@ -359,7 +360,6 @@ bb_status bb_program_builder_connect(bb_program_builder *builder)
 {
     bb_status status = BB_OK;
     const bb_element *section = builder->description->root->first;
-    const bb_index before = builder->problems->count;
     for (; section != NULL; section = section->next) {
         const bb_element *element =
             section->construct == BB_CONSTRUCT_CONNECTIONS ? section->first : NULL;
@@ -367,8 +367,8 @@ bb_status bb_program_builder_connect(bb_program_builder *builder)
             BB_TRY(connect_one(builder, element));
         }
     }
-    // What a wrong connection leaves open is no mistake of its own.
-    if (builder->problems->count == before) {
+    // What a wrong name or connection leaves open is no mistake of its own.
+    if (builder->problems->count == builder->problems_before) {
         BB_TRY(require_all(builder));
     }
 done:

@@ -3,12 +3,14 @@
 // The order of steps from connections and ordering rules.
 //
 // Nodes are the steps and, last, the hull, which runs when the main space's ICF has its result. An
-// iterator's node comes after its children. Among nodes that may run, those that write come last
-// and otherwise the description's order holds.
+// iterator's node comes after its children. Among nodes that may run, reads that may skip come
+// first, those that write come last, and otherwise the description's order holds.
 #include "core/memory.h"
+#include "core/suggestion.h"
 #include "core/text.h"
 #include "solvers/kernels/program_builder.h"
 
+#include <stdint.h>
 #include <string.h>
 
 enum { SHOWN_CYCLE = 12 };
@@ -116,6 +118,22 @@ done:
     return status;
 }
 
+static bb_status refuse_rule(const ordering *order, const bb_element *element,
+                             bb_description_key key)
+{
+    const char *name = element->values[key];
+    const char *nearest = NULL;
+    bb_index distance = PTRDIFF_MAX;
+    const bool is_told = order->builder->problems->count < BB_PROBLEMS_TOLD;
+    for (int i = 0; is_told && i < order->program->step_count; ++i) {
+        bb_suggestion_consider(name, order->program->steps[i].name, &distance, &nearest);
+    }
+    return bb_problems_add(
+        order->builder->problems, element->places[key], "%s = '%.80s': no child is called so%s%s%s",
+        bb_description_key_name(key), name, nearest != NULL ? "; did you mean " : "",
+        nearest != NULL ? nearest : "", nearest != NULL ? "?" : "");
+}
+
 // Steps of different lists: the iterator stands for its child.
 static bb_status add_rule(ordering *order, const bb_element *element)
 {
@@ -127,9 +145,7 @@ static bb_status add_rule(ordering *order, const bb_element *element)
         const char *name = element->values[keys[k]];
         const bb_program_name *entry = bb_program_builder_find(builder, name);
         if (entry == NULL || entry->kind != BB_NAMED_STEP) {
-            BB_TRY(bb_problems_add(builder->problems, element->places[keys[k]],
-                                   "%s = '%.80s': no child is called so",
-                                   bb_description_key_name(keys[k]), name));
+            BB_TRY(refuse_rule(order, element, keys[k]));
             goto done;
         }
         steps[k] = entry->index;
@@ -169,12 +185,16 @@ done:
     return status;
 }
 
-// The heap's key: writes last, then the description's order.
+// The heap's key: reads that may skip first, as other accesses rely on them, writes last, then the
+// description's order.
 static int64_t key_of(const ordering *order, int node)
 {
-    const bool writes =
-        node < order->program->step_count && order->program->steps[node].kind == BB_STEP_WRITE;
-    return ((int64_t)writes << 32) + node;
+    const bb_step *step = node < order->program->step_count ? &order->program->steps[node] : NULL;
+    const int64_t turn = step == NULL                                                       ? 1
+                         : step->kind == BB_STEP_WRITE                                      ? 2
+                         : step->kind == BB_STEP_READ && step->boundary == BB_BOUNDARY_SKIP ? 0
+                                                                                            : 1;
+    return (turn << 32) + node;
 }
 
 static void heap_push(ordering *order, int node)

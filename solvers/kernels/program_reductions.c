@@ -224,16 +224,23 @@ static int64_t coefficient_of(const bb_step *step, int node, int value)
     }
 }
 
+// Whether iterations read neighbours in memory: along columns somewhere, and down rows nowhere.
 static bool reads_neighbours(const bb_program *program, const bb_iterator *iterator)
 {
+    const int position = iterator->space.positions[0];
+    bool any = false;
     for (int i = 0; i < iterator->steps.count; ++i) {
         const bb_step *step = &program->steps[iterator->steps.steps[i]];
-        if (step->kind == BB_STEP_READ &&
-            coefficient_of(step, step->expression.outputs[0], iterator->space.positions[0]) == 1) {
-            return true;
+        if (step->kind != BB_STEP_READ) {
+            continue;
+        }
+        any = any || coefficient_of(step, step->expression.outputs[0], position) == 1;
+        if (step->expression.output_count == 2 &&
+            coefficient_of(step, step->expression.outputs[1], position) != 0) {
+            return false;
         }
     }
-    return false;
+    return any;
 }
 
 // Whether a range follows a size of an object.

@@ -153,8 +153,10 @@ static bb_status type_access(typing *types, int number)
                    object->structure == BB_STRUCTURE_MATRIX ? "matrix" : "vector", object->name);
     BB_TRY(bb_expression_parse(element->values[BB_DESCRIPTION_SELECTOR], what, place, &rules,
                                &program->arena, types->builder->problems, &step->expression));
-    BB_TRY(bind_names(types, step, place));
-    BB_TRY(bind_variables(types, step, slots));
+    if (step->expression.output_count > 0) { // of a mistake nothing follows
+        BB_TRY(bind_names(types, step, place));
+        BB_TRY(bind_variables(types, step, slots));
+    }
     if (step->kind == BB_STEP_READ) {
         program->values[step->output].type = object->type;
     } else {

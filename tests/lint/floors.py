@@ -33,7 +33,7 @@ EDGES = {
     "sim/bench": {"sim/config", "sim/output", "sim/wafer"},
     "sim/report": {"sim/config", "sim/input", "sim/output"},
     "sim/sweep": {"sim/config", "sim/input", "sim/output", "sim/pipelines"},
-    "sim/command": {"sim/bench", "sim/config", "sim/output", "sim/report", "sim/sweep"},
+    "sim/command": {"sim/bench", "sim/config", "sim/kernels", "sim/output", "sim/report", "sim/sweep"},
 }
 # Of rooms that are not named: an experiment's, in sim/.
 EXPERIMENT = {"sim/config", "sim/input", "sim/output", "sim/pipelines"}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// bitbudget kernel: kernels of the user's own, and shipped ones, checked, run and printed.
+#include "core/memory.h"
+#include "core/suggestion.h"
+#include "core/thread.h"
+#include "sim/command.h"
+#include "sim/kernels/kernel_report.h"
+#include "sim/kernels/kernel_run.h"
+#include "sim/kernels/kernel_source.h"
+#include "sim/kernels/object_file.h"
+#include "sim/kernels/parameter_values.h"
+#include "sim/output/file.h"
+#include "solvers/kernels/assembled_kernel.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NAME_WIDTH = 18 };
+
+static const char variant_name[] = "default";
+
+typedef struct action {
+    const char *name;
+    bb_index fewest, most; // operands after the word
+    bool runs;             // takes what is bound
+    bool takes_device;
+    bb_status (*act)(const bb_options *options, bb_kernel_source *source);
+} action;
+
+static bb_status report_problems(const bb_kernel_source *source, const bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    bb_text_print(bb_text_string(&problems->lines), stderr);
+    BB_REQUIRE(problems->count == 0, BB_INVALID, "kernel '%s': %td problem%s", source->path,
+               problems->count, problems->count == 1 ? "" : "s");
+done:
+    return status;
+}
+
+static bb_status read_description(const bb_options *options, bb_kernel_source *source)
+{
+    bb_status status = BB_OK;
+    bb_problems problems = {0};
+    BB_TRY(bb_kernel_source_read(options->operands[1], &problems, source));
+    BB_TRY(report_problems(source, &problems));
+done:
+    bb_problems_release(&problems);
+    return status;
+}
+
+static bb_status read_program(const bb_options *options, bb_kernel_source *source)
+{
+    bb_status status = BB_OK;
+    bb_problems problems = {0};
+    BB_TRY(read_description(options, source));
+    BB_TRY(bb_kernel_source_bind(source, options->operands + 2, options->operand_count - 2,
+                                 &problems));
+    BB_TRY(report_problems(source, &problems));
+done:
+    bb_problems_release(&problems);
+    return status;
+}
+
+static bb_status check(const bb_options *options, bb_kernel_source *source)
+{
+    bb_status status = BB_OK;
+    bb_text text = {0};
+    BB_TRY(read_program(options, source));
+    BB_TRY(bb_kernel_report_write(&source->program, &text));
+    (void)fputs(bb_text_string(&text), stdout);
+done:
+    bb_text_release(&text);
+    return status;
+}
+
+static bb_status check_run(const bb_options *options, bb_device_kind *device)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(options->input != NULL && options->output != NULL, BB_INVALID,
+               "kernel run needs --in IN.h5 and -o OUT.h5");
+    BB_REQUIRE(options->variant == NULL || strcmp(options->variant, variant_name) == 0, BB_INVALID,
+               "--variant %s: no such variant; there is one, %s", options->variant, variant_name);
+    BB_TRY(bb_kernel_run_find_device(options->device, device));
+    BB_REQUIRE(!bb_file_same(options->output, options->input), BB_INVALID,
+               "-o %s is the file that is read", options->output);
+done:
+    return status;
+}
+
+static bb_status compute(const bb_options *options, bb_device_kind device,
+                         const bb_kernel_source *source, const bb_scalar *parameters,
+                         bb_object_file_data *data)
+{
+    bb_status status = BB_OK;
+    bb_problems problems = {0};
+    bb_binding binding = {.program = NULL};
+    bb_kernel_run_record record = {.device = ""};
+    BB_TRY(bb_binding_create(&source->program, data->objects, parameters, &problems, &binding));
+    BB_TRY(report_problems(source, &problems));
+    BB_TRY(bb_threads_set(options->threads));
+    BB_TRY(bb_kernel_run_compute(device, &binding, &record));
+    const bb_object_file_record said = {record.device, record.compiler};
+    BB_TRY(bb_object_file_write(options->output, options->force, &source->program, data, said));
+    (void)printf("output: %s\n", options->output);
+done:
+    bb_binding_release(&binding);
+    bb_problems_release(&problems);
+    return status;
+}
+
+static bb_status run(const bb_options *options, bb_kernel_source *source)
+{
+    bb_status status = BB_OK;
+    bb_problems problems = {0};
+    bb_object_file_data data = {.count = 0};
+    bb_scalar *parameters = NULL;
+    bb_device_kind device = BB_DEVICE_CPU;
+    BB_TRY(check_run(options, &device));
+    BB_TRY(read_program(options, source));
+    BB_TRY(BB_ZEROED(source->program.parameter_count + 1, &parameters));
+    BB_TRY(bb_parameter_values_read(&source->program, options->parameters.words,
+                                    options->parameters.count, &problems, parameters));
+    BB_TRY(report_problems(source, &problems));
+    BB_TRY(bb_file_check(options->output, false, options->force, 0.0));
+    BB_TRY(bb_object_file_read(options->input, &source->program, &data));
+    BB_TRY(compute(options, device, source, parameters, &data));
+done:
+    BB_RELEASE(&parameters);
+    bb_object_file_release(&data);
+    bb_problems_release(&problems);
+    return status;
+}
+
+static bb_status print_source(const bb_options *options, bb_kernel_source *source)
+{
+    bb_status status = BB_OK;
+    bb_emission emission = {.values = NULL};
+    bool *is_inside = NULL;
+    bb_device_kind device = BB_DEVICE_CPU;
+    BB_TRY(bb_kernel_run_find_device(options->device, &device));
+    BB_TRY(read_program(options, source));
+    BB_TRY(BB_ZEROED(source->program.step_count + 1, &is_inside));
+    BB_TRY(bb_assembled_kernel_print(device, &source->program, is_inside, &emission));
+    (void)puts(bb_text_string(&emission.source));
+done:
+    bb_emission_release(&emission);
+    BB_RELEASE(&is_inside);
+    return status;
+}
+
+static bb_status print_xml(const bb_options *options, bb_kernel_source *source)
+{
+    bb_status status = BB_OK;
+    bb_text text = {0};
+    BB_TRY(read_description(options, source));
+    BB_TRY(bb_description_write(&source->description, &text));
+    (void)fputs(bb_text_string(&text), stdout);
+done:
+    bb_text_release(&text);
+    return status;
+}
+
+// A kernel that is gone since the folder was listed, or that may not be read, has no title.
+static bb_status list(const bb_options *options, bb_kernel_source *source)
+{
+    bb_status status = BB_OK;
+    bb_study_names known = {0};
+    bb_text title = {0};
+    (void)options;
+    (void)source;
+    BB_TRY(bb_kernel_source_list(&known));
+    BB_REQUIRE(known.count > 0, BB_IO,
+               "no shipped kernels: none in 'configs/kernels' here, none beside the program; "
+               "BITBUDGET_SHARE names the folder that has 'configs'");
+    for (bb_index i = 0; i < known.count; ++i) {
+        bb_text_release(&title);
+        status = bb_kernel_source_title(known.names[i], &title);
+        BB_REQUIRE(status == BB_OK || status == BB_IO, status, "no memory for a title");
+        status = BB_OK;
+        (void)printf("%-*s", title.length > 0 ? NAME_WIDTH : 0, known.names[i]);
+        bb_text_print(bb_text_string(&title), stdout);
+        (void)printf("\n");
+    }
+done:
+    bb_text_release(&title);
+    bb_study_names_release(&known);
+    return status;
+}
+
+static const action actions[] = {
+    {"check", 1, INTPTR_MAX, false, false, check},
+    {"run", 1, INTPTR_MAX, true, true, run},
+    {"source", 1, INTPTR_MAX, false, true, print_source},
+    {"xml", 1, 1, false, false, print_xml},
+    {"list", 0, 0, false, false, list},
+};
+enum { ACTIONS = sizeof actions / sizeof actions[0] };
+
+static bb_status find_action(const char *name, const action **out)
+{
+    bb_status status = BB_OK;
+    const char *nearest = NULL;
+    bb_index distance = PTRDIFF_MAX;
+    for (int i = 0; i < ACTIONS; ++i) {
+        if (strcmp(actions[i].name, name) == 0) {
+            *out = &actions[i];
+            goto done;
+        }
+        bb_suggestion_consider(name, actions[i].name, &distance, &nearest);
+    }
+    BB_FAIL(BB_INVALID, "kernel %s: expected one of check, run, source, xml, list%s%s%s", name,
+            nearest == NULL ? "" : " (did you mean ", nearest == NULL ? "" : nearest,
+            nearest == NULL ? "" : "?)");
+done:
+    return status;
+}
+
+bb_status bb_command_kernel(const bb_options *options, const bb_experiment_table *experiments)
+{
+    bb_status status = BB_OK;
+    bb_kernel_source source = {.path = NULL};
+    const action *found = NULL;
+    (void)experiments;
+    BB_TRY(find_action(options->operands[0], &found));
+    const bb_index rest = options->operand_count - 1;
+    BB_REQUIRE(rest >= found->fewest && rest <= found->most, BB_INVALID,
+               "kernel %s: %td operands after it; see 'bitbudget kernel --help'", found->name,
+               rest);
+    BB_REQUIRE(found->runs ||
+                   (options->input == NULL && options->output == NULL && options->variant == NULL &&
+                    options->parameters.count == 0 && !options->force),
+               BB_INVALID,
+               "kernel %s runs nothing: --in, -o, --variant, -p and --force go with run",
+               found->name);
+    BB_REQUIRE(found->takes_device || options->device == NULL, BB_INVALID,
+               "kernel %s takes no --device", found->name);
+    BB_TRY(found->act(options, &source));
+done:
+    bb_kernel_source_release(&source);
+    return status;
+}

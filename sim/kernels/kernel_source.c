@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/kernels/kernel_source.h"
+
+#include "core/disk_file.h"
+#include "core/memory.h"
+#include "core/suggestion.h"
+#include "sim/config/shipped_folder.h"
+#include "solvers/kernels/notation_reader.h"
+#include "solvers/kernels/xml_reader.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *const endings[] = {"", ".kernel", ".xml"};
+static const char folder_name[] = "kernels/";
+enum { ENDINGS = 3, NAME_BYTES = 64, TITLE_BYTES = 200 };
+
+static bool is_file(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && !S_ISDIR(about.st_mode);
+}
+
+// The first of `folder``inner``name` with an ending that is there; NULL: none.
+static bb_status look_in(const char *folder, const char *inner, const char *name, char **out)
+{
+    bb_status status = BB_OK;
+    char *path = NULL;
+    for (int i = 0; i < ENDINGS && *out == NULL; ++i) {
+        BB_RELEASE(&path);
+        BB_TRY(bb_memory_printf(&path, "%s%s%s%s", folder, inner, name, endings[i]));
+        if (is_file(path)) {
+            *out = path;
+            path = NULL;
+        }
+    }
+done:
+    BB_RELEASE(&path);
+    return status;
+}
+
+static bb_status refuse_name(const char *name)
+{
+    bb_status status = BB_OK;
+    bb_study_names known = {0};
+    const char *nearest = NULL;
+    bb_index distance = PTRDIFF_MAX;
+    BB_TRY(bb_kernel_source_list(&known));
+    for (bb_index i = 0; i < known.count; ++i) {
+        bb_suggestion_consider(name, known.names[i], &distance, &nearest);
+    }
+    BB_FAIL(BB_IO,
+            "cannot read kernel '%s': no such file, nor a shipped kernel%s%s%s; 'bitbudget kernel "
+            "list' lists those",
+            name, nearest == NULL ? "" : " (did you mean ", nearest == NULL ? "" : nearest,
+            nearest == NULL ? "" : "?)");
+done:
+    bb_study_names_release(&known);
+    return status;
+}
+
+bb_status bb_kernel_source_find(const char *name, char **out)
+{
+    bb_status status = BB_OK;
+    char *folders[BB_SHIPPED_FOLDERS] = {NULL, NULL};
+    char *path = NULL;
+    const bool is_own = name[0] == '/' || name[0] == '.';
+    BB_TRY(look_in("", "", name, &path));
+    BB_TRY(bb_shipped_folder_find(folders));
+    for (int i = 0; i < BB_SHIPPED_FOLDERS && path == NULL && !is_own; ++i) {
+        BB_TRY(look_in(folders[i], folder_name, name, &path));
+    }
+    if (path == NULL && (is_own || access(name, F_OK) == 0)) {
+        BB_TRY(bb_memory_text(name, &path)); // what opens it says what is wrong
+    }
+    if (path == NULL) {
+        BB_TRY(refuse_name(name));
+    }
+    *out = path;
+    path = NULL;
+done:
+    BB_RELEASE(&path);
+    for (int i = 0; i < BB_SHIPPED_FOLDERS; ++i) {
+        BB_RELEASE(&folders[i]);
+    }
+    return status;
+}
+
+// The first `limit` bytes of a file, and one more where there are more.
+static bb_status read_bytes(const char *path, bb_index limit, bb_text *out)
+{
+    bb_status status = BB_OK;
+    char piece[4096];
+    size_t length = 0;
+    FILE *file = NULL;
+    BB_TRY(bb_disk_file_open(path, true, &file));
+    while (out->length <= limit && (length = fread(piece, 1, sizeof piece, file)) > 0) {
+        BB_TRY(bb_text_add_bytes(out, piece, (bb_index)length));
+    }
+    BB_REQUIRE(ferror(file) == 0, BB_IO, "cannot read '%s': %s", path, strerror(errno));
+done:
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return status;
+}
+
+// XML starts with '<', or with the mark of UTF-16, which the notation never has.
+static bool is_xml(const bb_text *text)
+{
+    const unsigned char *first = (const unsigned char *)bb_text_string(text);
+    if (first[0] == 0xFE || first[0] == 0xFF) {
+        return true;
+    }
+    first += first[0] == 0xEF ? strspn((const char *)first, "\xEF\xBB\xBF") : 0;
+    return first[strspn((const char *)first, " \t\r\n")] == '<';
+}
+
+bb_status bb_kernel_source_read(const char *name, bb_problems *problems, bb_kernel_source *out)
+{
+    bb_status status = BB_OK;
+    bb_text text = {0};
+    BB_TRY(bb_kernel_source_find(name, &out->path));
+    BB_TRY(read_bytes(out->path, BB_DESCRIPTION_MAX_BYTES, &text));
+    const char *bytes = bb_text_string(&text);
+    if (is_xml(&text)) {
+        BB_TRY(bb_xml_reader_read(bytes, text.length, out->path, problems, &out->description));
+    } else {
+        BB_TRY(bb_notation_reader_read(bytes, text.length, out->path, problems, &out->description));
+    }
+done:
+    bb_text_release(&text);
+    return status;
+}
+
+// Splits "NAME=TYPE"; the names go to `room`, the types stay where they are.
+static bb_status split_words(char *const *words, bb_index count, bb_problems *problems,
+                             char (*room)[NAME_BYTES], bb_type_binding *out)
+{
+    bb_status status = BB_OK;
+    for (bb_index i = 0; i < count; ++i) {
+        const char *equals = strchr(words[i], '=');
+        const bb_place place = {.origin = words[i]};
+        const int length = equals == NULL ? 0 : (int)(equals - words[i]);
+        (void)snprintf(room[i], NAME_BYTES, "%.*s", length < NAME_BYTES ? length : 0, words[i]);
+        out[i] = (bb_type_binding){room[i], equals == NULL ? "" : equals + 1};
+        if (room[i][0] == '\0' || out[i].type[0] == '\0') {
+            BB_TRY(bb_problems_add(problems, place, "expected NAME=TYPE, as T=SP"));
+        }
+        for (bb_index k = 0; k < i; ++k) {
+            if (room[i][0] != '\0' && strcmp(room[i], room[k]) == 0) {
+                BB_TRY(bb_problems_add(problems, place, "%s has a type already", room[i]));
+            }
+        }
+    }
+done:
+    return status;
+}
+
+bb_status bb_kernel_source_bind(bb_kernel_source *source, char *const *words, bb_index count,
+                                bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    char(*room)[NAME_BYTES] = NULL; // [count]
+    bb_type_binding *types = NULL;  // [count]
+    BB_TRY(BB_ZEROED(count + 1, &room));
+    BB_TRY(BB_ZEROED(count + 1, &types));
+    BB_TRY(split_words(words, count, problems, room, types));
+    if (problems->count == 0) {
+        BB_TRY(bb_program_create(&source->description, types, count, problems, &source->program));
+    }
+done:
+    BB_RELEASE(&types);
+    BB_RELEASE(&room);
+    return status;
+}
+
+void bb_kernel_source_release(bb_kernel_source *source)
+{
+    bb_program_release(&source->program);
+    bb_description_release(&source->description);
+    BB_RELEASE(&source->path);
+}
+
+static bb_status add_name(const char *name, size_t length, bb_study_names *out)
+{
+    bb_status status = BB_OK;
+    char *copy = NULL;
+    BB_TRY(bb_memory_printf(&copy, "%.*s", (int)length, name));
+    for (bb_index i = 0; i < out->count; ++i) {
+        if (strcmp(out->names[i], copy) == 0) {
+            goto done;
+        }
+    }
+    if (out->count == out->capacity) {
+        const bb_index capacity = out->capacity == 0 ? 64 : 2 * out->capacity;
+        BB_TRY(bb_memory_resize(capacity, sizeof *out->names, (void **)&out->names));
+        out->capacity = capacity;
+    }
+    out->names[out->count++] = copy;
+    copy = NULL;
+done:
+    BB_RELEASE(&copy);
+    return status;
+}
+
+// A folder that is not there has nothing.
+static bb_status list_folder(const char *root, bb_study_names *out)
+{
+    bb_status status = BB_OK;
+    char *path = NULL;
+    DIR *entries = NULL;
+    BB_TRY(bb_memory_printf(&path, "%s%s", root, folder_name));
+    entries = opendir(path);
+    for (const struct dirent *entry = NULL;
+         entries != NULL && (entry = readdir(entries)) != NULL;) {
+        const size_t length = strlen(entry->d_name);
+        for (int i = 1; i < ENDINGS && entry->d_name[0] != '.'; ++i) {
+            const size_t ending = strlen(endings[i]);
+            if (length > ending && strcmp(entry->d_name + length - ending, endings[i]) == 0) {
+                BB_TRY(add_name(entry->d_name, length - ending, out));
+            }
+        }
+    }
+done:
+    if (entries != NULL) {
+        (void)closedir(entries);
+    }
+    BB_RELEASE(&path);
+    return status;
+}
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+bb_status bb_kernel_source_list(bb_study_names *out)
+{
+    bb_status status = BB_OK;
+    char *folders[BB_SHIPPED_FOLDERS] = {NULL, NULL};
+    BB_TRY(bb_shipped_folder_find(folders));
+    for (int i = 0; i < BB_SHIPPED_FOLDERS; ++i) {
+        BB_TRY(list_folder(folders[i], out));
+    }
+    if (out->count > 0) {
+        qsort(out->names, (size_t)out->count, sizeof *out->names, compare);
+    }
+done:
+    for (int i = 0; i < BB_SHIPPED_FOLDERS; ++i) {
+        BB_RELEASE(&folders[i]);
+    }
+    return status;
+}
+
+bb_status bb_kernel_source_title(const char *name, bb_text *out)
+{
+    bb_status status = BB_OK;
+    bb_text text = {0};
+    char *path = NULL;
+    BB_TRY(bb_kernel_source_find(name, &path));
+    BB_TRY(read_bytes(path, 4096, &text));
+    const char *comment = strstr(bb_text_string(&text), is_xml(&text) ? "<!--" : "//");
+    if (comment != NULL) {
+        comment += is_xml(&text) ? 4 : 2;
+        comment += strspn(comment, " \t\r\n");
+        size_t length = strcspn(comment, "\r\n");
+        const char *end = is_xml(&text) ? strstr(comment, "-->") : NULL;
+        length = end != NULL && (size_t)(end - comment) < length ? (size_t)(end - comment) : length;
+        while (length > 0 && comment[length - 1] == ' ') {
+            --length;
+        }
+        length = length < TITLE_BYTES ? length : TITLE_BYTES;
+        BB_TRY(bb_text_add(out, "%.*s", (int)length, comment));
+    }
+done:
+    BB_RELEASE(&path);
+    bb_text_release(&text);
+    return status;
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A kernel as a user names it: a file of her own or one that is shipped, in XML or in the notation,
+// told apart by what is in it.
+#ifndef BB_SIM_KERNELS_KERNEL_SOURCE_H
+#define BB_SIM_KERNELS_KERNEL_SOURCE_H
+
+#include "sim/config/study_file.h"
+#include "solvers/kernels/program.h"
+
+/// Zero-initialise; release with bb_kernel_source_release.
+typedef struct bb_kernel_source {
+    char *path; ///< of the file, and the origin of all places
+    bb_description description;
+    bb_program program; ///< of bb_kernel_source_bind
+} bb_kernel_source;
+
+/// The file of a kernel: `gemv` is the first there is of `gemv`, `gemv.kernel`, `gemv.xml` here,
+/// then in the folders `configs/kernels` that studies are looked for in. Errors: BB_IO with the
+/// nearest name, BB_MEMORY. Owner of `*out`: the caller.
+BB_CHECKED bb_status bb_kernel_source_find(const char *name, char **out);
+
+/// Reads the description of a kernel. What is wrong with it goes to `problems`. Errors: BB_IO,
+/// BB_INVALID (too large), BB_MEMORY.
+BB_CHECKED bb_status bb_kernel_source_read(const char *name, bb_problems *problems,
+                                           bb_kernel_source *out);
+
+/// Makes the program, with types from `words` [count], "NAME=TYPE" each. What is wrong goes to
+/// `problems`, and there is then no program. Errors: BB_INVALID, BB_MEMORY. `words` must live as
+/// long as the source.
+BB_CHECKED bb_status bb_kernel_source_bind(bb_kernel_source *source, char *const *words,
+                                           bb_index count, bb_problems *problems);
+void bb_kernel_source_release(bb_kernel_source *source);
+
+/// Names of the kernels that bb_kernel_source_find knows, sorted, each once; release with
+/// bb_study_names_release. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_kernel_source_list(bb_study_names *out);
+
+/// Appends the first line of comment of a kernel's file, or nothing. Errors: BB_IO, BB_MEMORY.
+BB_CHECKED bb_status bb_kernel_source_title(const char *name, bb_text *out);
+
+#endif

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/kernels/object_file.h"
+
+#include "build_info.h"
+#include "core/memory.h"
+#include "core/suggestion.h"
+#include "sim/hdf5_filter.h"
+#include "sim/hdf5_library.h"
+#include "sim/input/declared_size.h"
+#include "sim/input/file_stamp.h"
+#include "sim/isolation.h"
+#include "sim/output/file.h"
+
+#include <hdf5.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    RANK = 3,
+    SLOWEST_BYTES = 20 << 20, // a second, of the slowest disk that is waited for
+    PATIENCE_SECONDS = 60
+};
+
+#define READ_TRY(call)                                                                             \
+    BB_REQUIRE((call) >= 0, BB_IO, "cannot read: %s (%s)", bb_hdf5_library_error(), #call)
+#define WRITE_TRY(call)                                                                            \
+    BB_REQUIRE((call) >= 0, BB_IO, "cannot write kernel output: %s (%s)", bb_hdf5_library_error(), \
+               #call)
+
+// A dataset that is bound to an object.
+typedef struct dataset {
+    const bb_program_object *object;
+    const bb_element_row *row; // of the object's type
+    hid_t id, type, space;
+    hsize_t shape[RANK];
+    double values; // numbers in all
+} dataset;
+
+// Reads what is said of an element type in a message.
+static void describe_type(hid_t type, char out[64])
+{
+    const unsigned bits = 8 * (unsigned)H5Tget_size(type);
+    switch (H5Tget_class(type)) {
+    case H5T_FLOAT:
+        (void)snprintf(out, 64, "%u-bit floats", bits);
+        break;
+    case H5T_INTEGER:
+        (void)snprintf(out, 64, "%u-bit %s integers", bits,
+                       H5Tget_sign(type) == H5T_SGN_NONE ? "unsigned" : "signed");
+        break;
+    case H5T_COMPOUND:
+        (void)snprintf(out, 64, "compounds, as h5py writes complex numbers");
+        break;
+    case H5T_STRING:
+        (void)snprintf(out, 64, "texts");
+        break;
+    default:
+        (void)snprintf(out, 64, "no plain numbers");
+    }
+}
+
+// The booleans of h5py: an enumeration of two over 8 bits.
+static bool is_logical(hid_t type)
+{
+    return H5Tget_class(type) == H5T_ENUM && H5Tget_size(type) == 1 && H5Tget_nmembers(type) == 2;
+}
+
+static bool loses_digits(hid_t type, bb_element_type part)
+{
+    size_t sign = 0;
+    size_t exponent = 0;
+    size_t exponent_bits = 0;
+    size_t mantissa = 0;
+    size_t mantissa_bits = 0;
+    const bool single = part == BB_ELEMENT_SP;
+    return H5Tget_fields(type, &sign, &exponent, &exponent_bits, &mantissa, &mantissa_bits) < 0 ||
+           exponent_bits > (single ? 8U : 11U) || mantissa_bits > (single ? 23U : 52U);
+}
+
+static bb_status check_type(const dataset *set)
+{
+    bb_status status = BB_OK;
+    char got[64];
+    const H5T_class_t class = H5Tget_class(set->type);
+    const bool single = set->row->part == BB_ELEMENT_SP;
+    describe_type(set->type, got);
+    if (set->row->is_float) {
+        BB_REQUIRE(class == H5T_FLOAT, BB_INVALID, "holds %s, expected floats%s", got,
+                   set->row->parts == 2 ? " with a last axis of 2 (real, imaginary)" : "");
+        BB_REQUIRE(!loses_digits(set->type, set->row->part), BB_INVALID,
+                   "holds %s, which %s would round: store it as %d-bit floats%s", got,
+                   set->row->name, single ? 32 : 64,
+                   !single                ? ""
+                   : set->row->parts == 2 ? ", or make the object's type DP2"
+                                          : ", or make the object's type DP");
+    } else if (set->object->type == BB_ELEMENT_INT32) {
+        BB_REQUIRE(class == H5T_INTEGER, BB_INVALID, "holds %s, expected integers", got);
+    } else {
+        BB_REQUIRE(is_logical(set->type) || (class == H5T_INTEGER && H5Tget_size(set->type) == 1 &&
+                                             H5Tget_sign(set->type) == H5T_SGN_NONE),
+                   BB_INVALID, "holds %s, expected 8-bit unsigned integers or booleans", got);
+    }
+done:
+    return status;
+}
+
+static bb_status take_shape(dataset *set, bb_program_data *out)
+{
+    bb_status status = BB_OK;
+    const bool matrix = set->object->structure == BB_STRUCTURE_MATRIX;
+    const bool complex = set->row->parts == 2;
+    const int expected = (matrix ? 2 : 1) + complex;
+    const int rank = H5Sget_simple_extent_ndims(set->space);
+    BB_REQUIRE(rank == expected, BB_INVALID, "has %d axes, expected %s%s", rank,
+               matrix ? "[rows][columns]" : "[length]", complex ? "[2] (real, imaginary)" : "");
+    READ_TRY(H5Sget_simple_extent_dims(set->space, set->shape, NULL));
+    BB_REQUIRE(!complex || set->shape[rank - 1] == 2, BB_INVALID,
+               "has a last axis of %llu, expected 2 (real, imaginary)",
+               (unsigned long long)set->shape[rank - 1]);
+    set->values = 1.0;
+    for (int i = 0; i < rank; ++i) {
+        BB_REQUIRE(set->shape[i] <= (hsize_t)1 << 40, BB_INVALID,
+                   "has an axis of %llu, at most 2^40 are bound",
+                   (unsigned long long)set->shape[i]);
+        set->values *= (double)set->shape[i];
+    }
+    out->rows = matrix ? (bb_index)set->shape[0] : 1;
+    out->columns = (bb_index)set->shape[matrix ? 1 : 0];
+done:
+    return status;
+}
+
+// What an output is to be shaped like may be without values; what is read may not.
+static bb_status check_size(const dataset *set, const bb_program_data *data, double file_bytes)
+{
+    bb_status status = BB_OK;
+    H5D_space_status_t filled = H5D_SPACE_STATUS_ERROR;
+    READ_TRY(H5Dget_space_status(set->id, &filled));
+    if (set->values > 0.0 && (set->object->is_read || filled != H5D_SPACE_STATUS_NOT_ALLOCATED)) {
+        BB_TRY(bb_declared_size_check(set->id, set->values, file_bytes));
+    }
+    BB_TRY(bb_declared_size_fits(data->rows, data->columns * set->row->parts));
+done:
+    return status;
+}
+
+// Integers of any width, each of which must be one of INT32.
+static bb_status read_integers(const dataset *set, bb_index count, bb_index columns, int32_t *out)
+{
+    bb_status status = BB_OK;
+    int64_t *wide = NULL;
+    BB_TRY(BB_ALLOCATE(count, &wide));
+    READ_TRY(H5Dread(set->id, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, wide));
+    for (bb_index i = 0; i < count; ++i) {
+        BB_REQUIRE(wide[i] >= INT32_MIN && wide[i] <= INT32_MAX, BB_INVALID,
+                   "row %td, column %td: %lld%s does not fit INT32", i / columns, i % columns,
+                   (long long)wide[i], wide[i] == INT64_MAX ? " or more" : "");
+        out[i] = (int32_t)wide[i];
+    }
+done:
+    BB_RELEASE(&wide);
+    return status;
+}
+
+static bb_status read_elements(const dataset *set, bb_program_data *data)
+{
+    bb_status status = BB_OK;
+    const bb_index count = data->rows * data->columns;
+    unsigned char *logical = NULL;
+    if (count == 0) {
+        goto done;
+    }
+    BB_TRY(bb_memory_allocate(count, set->row->bytes, &data->elements));
+    if (set->object->type == BB_ELEMENT_INT32) {
+        BB_TRY(read_integers(set, count, data->columns, data->elements));
+    } else if (set->row->is_float) {
+        READ_TRY(H5Dread(set->id,
+                         set->row->part == BB_ELEMENT_SP ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE,
+                         H5S_ALL, H5S_ALL, H5P_DEFAULT, data->elements));
+    } else {
+        READ_TRY(H5Dread(set->id, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, data->elements));
+        logical = data->elements;
+        for (bb_index i = 0; i < count; ++i) {
+            logical[i] = logical[i] != 0;
+        }
+    }
+done:
+    return status;
+}
+
+typedef struct nearness {
+    const char *word;
+    bb_index distance;
+    char name[64];
+} nearness;
+
+static herr_t consider(hid_t group, const char *name, const H5L_info_t *about, void *context)
+{
+    nearness *best = context;
+    const char *nearest = NULL;
+    (void)group;
+    (void)about;
+    bb_suggestion_consider(best->word, name, &best->distance, &nearest);
+    if (nearest != NULL) {
+        (void)snprintf(best->name, sizeof best->name, "%s", nearest);
+    }
+    return 0;
+}
+
+static bb_status refuse_absent(hid_t file, const bb_program_object *object)
+{
+    bb_status status = BB_OK;
+    nearness best = {.word = object->name, .distance = PTRDIFF_MAX};
+    (void)H5Literate(file, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, consider, &best);
+    BB_FAIL(BB_INVALID, "no dataset of this name%s%s%s%s",
+            best.name[0] == '\0' ? "" : " (there is ", best.name, best.name[0] == '\0' ? "" : ")",
+            object->is_read ? "" : "; an object that is only written takes its shape from one");
+done:
+    return status;
+}
+
+static bb_status read_object(hid_t file, const bb_program_object *object, double file_bytes,
+                             bb_program_data *out)
+{
+    bb_status status = BB_OK;
+    dataset set = {object, bb_element_type_row(object->type), -1, -1, -1, {0, 0, 0}, 0.0};
+    set.id = H5Dopen2(file, object->name, H5P_DEFAULT);
+    if (set.id < 0) {
+        BB_TRY(refuse_absent(file, object));
+    }
+    READ_TRY(set.type = H5Dget_type(set.id));
+    READ_TRY(set.space = H5Dget_space(set.id));
+    BB_TRY(check_type(&set));
+    BB_TRY(take_shape(&set, out));
+    BB_TRY(bb_hdf5_filters_require(set.id));
+    BB_TRY(check_size(&set, out, file_bytes));
+    BB_TRY(read_elements(&set, out));
+done:
+    (void)H5Sclose(set.space);
+    (void)H5Tclose(set.type);
+    (void)H5Dclose(set.id);
+    return status;
+}
+
+// Says which object a failure is about.
+static bb_status read_named(hid_t file, const char *path, const bb_program_object *object,
+                            double file_bytes, bb_program_data *out)
+{
+    bb_status_record record;
+    const bb_status status = read_object(file, object, file_bytes, out);
+    if (status == BB_OK) {
+        return BB_OK;
+    }
+    bb_status_save(&record);
+    return bb_status_set(
+        status, __FILE__, __LINE__, "object %s (%s of %s), dataset '%s' of '%s': %s", object->name,
+        object->structure == BB_STRUCTURE_MATRIX ? "matrix" : "vector",
+        bb_element_type_row(object->type)->name, object->name, path, record.message);
+}
+
+typedef struct reading {
+    const char *path;
+    const bb_program *program;
+    double file_bytes;
+} reading;
+
+static bb_status read_here(const reading *work, bb_object_file_data *out)
+{
+    bb_status status = BB_OK;
+    hid_t file = -1;
+    BB_REQUIRE(H5Fis_hdf5(work->path) > 0, BB_IO, "cannot read '%s': not an HDF5 file", work->path);
+    BB_REQUIRE((file = H5Fopen(work->path, H5F_ACC_RDONLY, H5P_DEFAULT)) >= 0, BB_IO,
+               "cannot read '%s': %s", work->path, bb_hdf5_library_error());
+    BB_TRY(BB_ZEROED(work->program->object_count + 1, &out->objects));
+    out->count = work->program->object_count;
+    for (int i = 0; i < out->count; ++i) {
+        BB_TRY(read_named(file, work->path, &work->program->objects[i], work->file_bytes,
+                          &out->objects[i]));
+    }
+done:
+    if (file >= 0) {
+        (void)H5Fclose(file);
+    }
+    return status;
+}
+
+// In the child process.
+static bb_status read_once(void *context)
+{
+    bb_object_file_data data = {.count = 0};
+    const bb_status status = read_here(context, &data);
+    bb_object_file_release(&data);
+    return status;
+}
+
+bb_status bb_object_file_read(const char *path, const bb_program *program, bb_object_file_data *out)
+{
+    bb_status status = BB_OK;
+    reading work = {path, program, 0.0};
+    bb_file_stamp before;
+    bb_file_stamp after;
+    BB_TRY(bb_file_stamp_size(path, &work.file_bytes));
+    BB_TRY(bb_file_stamp_find(path, &before));
+    // Locks fail on many cluster file systems; a file that changes is found by its stamp.
+    (void)setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);
+    const unsigned patience = PATIENCE_SECONDS + (unsigned)(work.file_bytes / SLOWEST_BYTES);
+    BB_TRY(bb_isolation_run(path, patience, read_once, &work));
+    BB_TRY(read_here(&work, out));
+    BB_TRY(bb_file_stamp_find(path, &after));
+    BB_REQUIRE(bb_file_stamp_equal(&before, &after), BB_IO, "'%s' changed while it was read", path);
+done:
+    return status;
+}
+
+void bb_object_file_release(bb_object_file_data *data)
+{
+    for (int i = 0; i < data->count; ++i) {
+        BB_RELEASE(&data->objects[i].elements);
+    }
+    BB_RELEASE(&data->objects);
+    data->count = 0;
+}
+
+// Types of parts in memory and in the file.
+static void find_types(const bb_element_row *row, hid_t *memory, hid_t *stored)
+{
+    *memory = !row->is_float               ? (row->bytes == 1 ? H5T_NATIVE_UINT8 : H5T_NATIVE_INT32)
+              : row->part == BB_ELEMENT_SP ? H5T_NATIVE_FLOAT
+                                           : H5T_NATIVE_DOUBLE;
+    *stored = !row->is_float               ? (row->bytes == 1 ? H5T_STD_U8LE : H5T_STD_I32LE)
+              : row->part == BB_ELEMENT_SP ? H5T_IEEE_F32LE
+                                           : H5T_IEEE_F64LE;
+}
+
+static bb_status write_object(hid_t file, const bb_program_object *object,
+                              const bb_program_data *data)
+{
+    bb_status status = BB_OK;
+    const bb_element_row *row = bb_element_type_row(object->type);
+    hsize_t shape[RANK];
+    int rank = 0;
+    hid_t memory = -1;
+    hid_t stored = -1;
+    hid_t space = -1;
+    hid_t id = -1;
+    find_types(row, &memory, &stored);
+    if (object->structure == BB_STRUCTURE_MATRIX) {
+        shape[rank++] = (hsize_t)data->rows;
+    }
+    shape[rank++] = (hsize_t)data->columns;
+    if (row->parts == 2) {
+        shape[rank++] = 2;
+    }
+    WRITE_TRY(space = H5Screate_simple(rank, shape, NULL));
+    WRITE_TRY(
+        id = H5Dcreate2(file, object->name, stored, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    if (data->elements != NULL) {
+        WRITE_TRY(H5Dwrite(id, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, data->elements));
+    }
+done:
+    (void)H5Dclose(id);
+    (void)H5Sclose(space);
+    return status;
+}
+
+typedef struct writing {
+    const bb_program *program;
+    const bb_object_file_data *data;
+    bb_object_file_record record;
+} writing;
+
+static bb_status write_here(const char *temporary, void *context)
+{
+    bb_status status = BB_OK;
+    const writing *work = context;
+    hid_t file = -1;
+    WRITE_TRY(file = H5Fcreate(temporary, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+    for (int i = 0; i < work->program->object_count; ++i) {
+        if (work->program->objects[i].is_written) {
+            BB_TRY(write_object(file, &work->program->objects[i], &work->data->objects[i]));
+        }
+    }
+    BB_TRY(bb_hdf5_library_write_attribute(file, "kernel", work->program->name, NAN));
+    BB_TRY(bb_hdf5_library_write_attribute(file, "program",
+                                           "bitbudget " BB_VERSION " (" BB_COMMIT ")", NAN));
+    BB_TRY(bb_hdf5_library_write_attribute(file, "device", work->record.device, NAN));
+    BB_TRY(bb_hdf5_library_write_attribute(file, "compiler", work->record.compiler, NAN));
+    const herr_t closed = H5Fclose(file);
+    file = -1;
+    WRITE_TRY(closed);
+done:
+    if (file >= 0) {
+        (void)H5Fclose(file);
+    }
+    return status;
+}
+
+bb_status bb_object_file_write(const char *path, bool force, const bb_program *program,
+                               const bb_object_file_data *data, bb_object_file_record record)
+{
+    writing work = {program, data, record};
+    return bb_file_write_by(path, force, write_here, &work);
+}
