@@ -16,7 +16,7 @@ enum { COPY_BOUND, COPY_WALKED, COPY_READ_BACK, COPY_DEVICE, COPY_COUNT };
 
 typedef struct random_counts {
     int64_t programs, unread, unchecked, bound, accepted, refused, too_long, unsound;
-    int64_t legal_edges, legal_writes, legal_meetings, legal_others;
+    int64_t legal_edges, legal_large, legal_writes, legal_meetings, legal_others;
 } random_counts;
 
 typedef struct random_case {
@@ -234,12 +234,14 @@ static inline bool check_accepted(random_case *test, const program_walk *walk,
 static inline void count_refusal(const char *lines, random_counts *counts)
 {
     const bool edge = strstr(lines, "beyond its edge") != NULL;
+    const bool large = strstr(lines, "may reach 2^60") != NULL && !edge;
+    counts->legal_large += large;
     const bool write = strstr(lines, "may write one element") != NULL;
     const bool meeting = strstr(lines, "may write at other points") != NULL;
     counts->legal_edges += edge;
-    counts->legal_writes += write && !edge;
-    counts->legal_meetings += meeting && !edge && !write;
-    counts->legal_others += !edge && !write && !meeting;
+    counts->legal_writes += write && !edge && !large;
+    counts->legal_meetings += meeting && !edge && !large && !write;
+    counts->legal_others += !edge && !large && !write && !meeting;
 }
 
 static inline void check_bound(random_case *test, random_counts *counts, bool show_legal)
@@ -311,10 +313,12 @@ static inline void print_counts(const random_counts *counts)
                   (long long)counts->programs, (long long)counts->unchecked,
                   (long long)counts->bound, (long long)counts->accepted, (long long)counts->refused,
                   (long long)counts->too_long, (long long)counts->unsound);
-    print_message("refused though no point leaves or meets another: %lld edges, %lld writes, %lld "
+    print_message("refused though no point leaves or meets another: %lld edges, %lld beyond "
+                  "2^60, %lld writes, %lld "
                   "meetings, %lld others\n",
-                  (long long)counts->legal_edges, (long long)counts->legal_writes,
-                  (long long)counts->legal_meetings, (long long)counts->legal_others);
+                  (long long)counts->legal_edges, (long long)counts->legal_large,
+                  (long long)counts->legal_writes, (long long)counts->legal_meetings,
+                  (long long)counts->legal_others);
 }
 
 // Sizes that cross tiles and chunks now and then, and little work.

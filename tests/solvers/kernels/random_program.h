@@ -64,8 +64,8 @@ static inline void add_coordinate(random_program *program, random_selector *sele
                                         "-v$ % 2",
                                         "v$ + v$ * 3 - 1",
                                         "v$*$ / 4",
-                                        "v$ * 4611686018427387904 + v$",
-                                        "v$ - 9223372036854775807 + $",
+                                        "v$ * 1048576 + v$",
+                                        "v$ - 1073741824 + $",
                                         "v$ % -3 + v$ / -2"};
     const random_emitter *first = position_of(program, scope, dimension);
     const random_emitter *other = draw_emitter(program, scope, true);
