@@ -292,13 +292,18 @@ static void opencl_release(void *state, void **block)
     *block = NULL;
 }
 
+// In pieces: NVIDIA's driver (580.159) fails later where one fill is of 3 GB.
 static bb_status opencl_zero(void *state, void *block, size_t bytes)
 {
     bb_status status = BB_OK;
     const bb_opencl_state *opencl = state;
     const cl_uchar zero = 0;
-    BB_OPENCL_TRY(opencl->library->clEnqueueFillBuffer(opencl->queue, block, &zero, sizeof zero, 0,
-                                                       bytes, 0, NULL, NULL));
+    const size_t piece = (size_t)1 << 30;
+    for (size_t begin = 0; begin < bytes; begin += piece) {
+        BB_OPENCL_TRY(opencl->library->clEnqueueFillBuffer(
+            opencl->queue, block, &zero, sizeof zero, begin,
+            bytes - begin < piece ? bytes - begin : piece, 0, NULL, NULL));
+    }
 done:
     return status;
 }
