@@ -98,7 +98,7 @@ static bool keeps_apart(const bb_binding *binding, const access *write)
     const bb_program_data *data = &binding->data[step->object];
     const int64_t extents[BB_PROGRAM_DIMENSIONS] = {data->columns, data->rows};
     bool apart = step->boundary == BB_BOUNDARY_PERIODIC;
-    for (int k = 0; k < write->count; ++k) {
+    for (int k = 0; k < write->count && k < BB_PROGRAM_DIMENSIONS; ++k) {
         apart = apart && write->intervals[k].maximum - write->intervals[k].minimum < extents[k];
     }
     return apart || binding->is_inside[write->step] || step->boundary == BB_BOUNDARY_NONE ||

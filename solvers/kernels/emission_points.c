@@ -70,6 +70,7 @@ bb_status bb_emission_line_bounds(bb_emission_writer *writer, const bool *is_fas
 {
     bb_status status = BB_OK;
     const bb_program *program = writer->program;
+    const long long farthest = 1LL << 62;
     char extent[BB_EMISSION_NAME_BYTES];
     BB_TRY(bb_emission_line(writer, "int64_t lo = b, hi = e;"));
     for (int number = 0; number < program->step_count; ++number) {
@@ -79,6 +80,10 @@ bb_status bb_emission_line_bounds(bb_emission_writer *writer, const bool *is_fas
         }
         const bb_program_object *object = &program->objects[step->object];
         BB_TRY(bb_emission_coordinates(writer, number, program->space.positions[0]));
+        // Further out is as far, and differences with it do not overflow.
+        BB_TRY(bb_emission_line(
+            writer, "b%d_0 = b%d_0 < -%lld ? -%lld : b%d_0 > %lld ? %lld : b%d_0;", number, number,
+            farthest, farthest, number, farthest, farthest, number));
         BB_TRY(bb_emission_line(writer, "if (lo < -b%d_0) lo = -b%d_0;", number, number));
         BB_TRY(bb_emission_line(writer, "if (hi > %s - b%d_0) hi = %s - b%d_0;",
                                 bb_emission_name(writer, object->sizes[0], extent), number, extent,

@@ -46,11 +46,27 @@ static inline const random_emitter *position_of(random_program *program, int sco
 static inline void add_coordinate(random_program *program, random_selector *selector, int scope,
                                   int dimension, int form)
 {
-    static const char *const forms[] = {
-        "v$",        "v$ + $",          "v$ - $",  "2*v$ + $",        "v$ / 2",
-        "v$ % 3",    "$ - v$",          "v$ + v$", "(v$ + v$) % 2",   "2*v$ + (v$ + p0) % 2",
-        "v$*2 - v$", "max(v$, 1) - 1",  "v$ + p0", "v$ > 2 ? v$ : 0", "v$ * v$",
-        "-v$ % 2",   "v$ + v$ * 3 - 1", "v$*$ / 4"};
+    static const char *const forms[] = {"v$",
+                                        "v$ + $",
+                                        "v$ - $",
+                                        "2*v$ + $",
+                                        "v$ / 2",
+                                        "v$ % 3",
+                                        "$ - v$",
+                                        "v$ + v$",
+                                        "(v$ + v$) % 2",
+                                        "2*v$ + (v$ + p0) % 2",
+                                        "v$*2 - v$",
+                                        "max(v$, 1) - 1",
+                                        "v$ + p0",
+                                        "v$ > 2 ? v$ : 0",
+                                        "v$ * v$",
+                                        "-v$ % 2",
+                                        "v$ + v$ * 3 - 1",
+                                        "v$*$ / 4",
+                                        "v$ * 1048576 + v$",
+                                        "v$ - 1073741824 + $",
+                                        "v$ % -3 + v$ / -2"};
     const random_emitter *first = position_of(program, scope, dimension);
     const random_emitter *other = draw_emitter(program, scope, true);
     if (scope == RANDOM_FINAL || first == NULL) {
@@ -92,7 +108,7 @@ static inline void add_read(random_program *program, bb_text *out, int scope)
     }
     bool plain = true;
     for (int k = 0; k <= row->is_matrix; ++k) {
-        const int form = chance(program, 50) ? 0 : draw_of(program, 18);
+        const int form = chance(program, 50) ? 0 : draw_of(program, 21);
         plain = plain && form == 0 && row->sizes[k] < 2;
         check_ok(bb_text_add(&selector.text, "%s", k > 0 ? ", " : ""));
         add_coordinate(program, &selector, scope, k, form);
@@ -300,7 +316,7 @@ static inline void add_range(random_program *program, bb_text *out, const char *
     static const char *const numbers[] = {"0", "1", "2", "3", "5", "-2", "7"};
     const random_emitter *emitter = draw_emitter(program, RANDOM_HOST, true);
     const int choice = draw_of(program, 10);
-    if (choice < 5 || emitter == NULL) {
+    if (choice < 4 || emitter == NULL) {
         const int constant = program->steps++;
         check_ok(bb_text_add(out,
                              "<FunctionBlock name=\"c%d\" numInVars=\"0\" numOutVars=\"1\" "
@@ -308,7 +324,7 @@ static inline void add_range(random_program *program, bb_text *out, const char *
                              constant, numbers[draw_of(program, 7)]));
         emit(program, BB_ELEMENT_INT32, RANDOM_HOST, "c$.out(0)", constant, 0);
         emitter = &program->emitters[program->emitter_count - 1];
-    } else if (choice < 8) {
+    } else if (choice < 7) {
         const random_emitter *data = draw_emitter(program, RANDOM_BODY, true);
         const int modulus = program->steps++;
         check_ok(bb_text_add(out,
@@ -359,6 +375,7 @@ static inline void add_iterator(random_program *program, bb_text *out)
 
 static inline void add_objects(random_program *program)
 {
+    const bb_element_type type = draw_type(program);
     program->objects = 2 + draw_of(program, RANDOM_OBJECTS - 1);
     check_ok(bb_text_add(&program->text, "<DataObjects>\n"));
     for (int i = 0; i < program->objects; ++i) {
@@ -368,7 +385,9 @@ static inline void add_objects(random_program *program)
                                                                      : draw_type(program),
                                .sizes = {draw_of(program, 40), draw_of(program, 40)},
                                .is_output = i >= program->objects - 1 - (program->objects > 4)};
-        row->sizes[0] = i == 0 ? 0 : row->sizes[0] < 26 ? row->sizes[0] % 2 : row->sizes[0] % 6;
+        row->sizes[0] = i == 0               ? 5 * (row->sizes[0] < 10)
+                        : row->sizes[0] < 26 ? row->sizes[0] % 2
+                                             : row->sizes[0] % 6;
         row->sizes[1] = i == 0 ? 0 : row->sizes[1] < 26 ? row->sizes[1] % 2 : row->sizes[1] % 6;
         check_ok(bb_text_add(&program->text,
                              "<DataObject name=\"o%d\" structure=\"%s\" elementDataType=\"%s\"/>\n",
@@ -380,12 +399,9 @@ static inline void add_objects(random_program *program)
     check_ok(bb_text_add(&program->text,
                          "</DataObjects>\n<Parameters>\n<Parameter name=\"p0\" type=\"INT32\"/>\n"
                          "<Parameter name=\"p1\" type=\"%s\"/>\n</Parameters>\n<Children>\n",
-                         chance(program, 50) ? "SP" : "DP"));
+                         type_name(type)));
     emit(program, BB_ELEMENT_INT32, RANDOM_HOST, "p0.value", 0, 0);
-    emit(program,
-         strstr(bb_text_string(&program->text), "\"p1\" type=\"SP\"") != NULL ? BB_ELEMENT_SP
-                                                                              : BB_ELEMENT_DP,
-         RANDOM_HOST, "p1.value", 0, 0);
+    emit(program, type, RANDOM_HOST, "p1.value", 0, 0);
 }
 
 static inline void add_space(random_program *program)

@@ -60,10 +60,11 @@ static void only_a_read_before_it_guards_an_access(void **state)
                "for x in b.size\n"
                "  b[x] = c[x + 1 | skip] + a[x + 1]\n",
                sizes, 0, NULL);
-    check_says("kernel k (a, b, c: vector SP)\n"
+    check_says("kernel k (a: vector INT32; b, c: vector SP)\n"
                "for x in b.size\n"
-               "  b[x] = a[x + 1] + c[x + 1 | skip]\n",
-               sizes, 0, "reads a beyond its edge: element 1 to 4 of 0 to 3");
+               "  q = a[x + 1]\n"
+               "  b[x] = c[x + 1 + 0*q | skip]\n",
+               sizes, 0, "reads a beyond its edge");
     check_says("kernel k (a, b, c: vector SP)\n"
                "for x in a.size\n"
                "  value = a[7]\n"

@@ -417,7 +417,10 @@ bb_status bb_affine_of_value(bb_affine_system *system, int value, bb_affine *out
         return atom_form(system, &atom, out);
     }
     default:
-        return opaque_form(system, everything, out);
+        return opaque_form(system,
+                           emitter->type == BB_ELEMENT_INT32 ? (bb_interval){INT32_MIN, INT32_MAX}
+                                                             : everything,
+                           out);
     }
 }
 
