@@ -9,7 +9,7 @@
 #include "sim/bench/device_ceiling.h"
 #include "solvers/kernels/assembled_kernel.h"
 #include "solvers/kernels/kernel_manager.h"
-#include "solvers/kernels/notation_reader.h"
+#include "solvers/kernels/language/notation_reader.h"
 
 #include <math.h>
 #include <stdio.h>

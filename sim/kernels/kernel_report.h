@@ -5,7 +5,7 @@
 #define BB_SIM_KERNELS_KERNEL_REPORT_H
 
 #include "core/text.h"
-#include "solvers/kernels/program.h"
+#include "solvers/kernels/program/program.h"
 
 /// Appends objects, parameters, spaces, iterators with the order of their sums, accesses, and what
 /// the kernel needs to be run. Errors: BB_MEMORY.

@@ -3,7 +3,7 @@
 
 #include "core/log.h"
 #include "solvers/kernels/assembled_kernel.h"
-#include "solvers/kernels/evaluation.h"
+#include "solvers/kernels/program/evaluation.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #define BB_SIM_KERNELS_KERNEL_RUN_H
 
 #include "core/device/device.h"
-#include "solvers/kernels/binding.h"
+#include "solvers/kernels/program/binding.h"
 
 /// What computed a kernel, for records.
 typedef struct bb_kernel_run_record {

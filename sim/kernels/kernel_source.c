@@ -5,8 +5,8 @@
 #include "core/memory.h"
 #include "core/suggestion.h"
 #include "sim/config/shipped_folder.h"
-#include "solvers/kernels/notation_reader.h"
-#include "solvers/kernels/xml_reader.h"
+#include "solvers/kernels/language/notation_reader.h"
+#include "solvers/kernels/language/xml_reader.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -6,7 +6,7 @@
 #define BB_SIM_KERNELS_KERNEL_SOURCE_H
 
 #include "sim/config/study_file.h"
-#include "solvers/kernels/program.h"
+#include "solvers/kernels/program/program.h"
 
 /// Zero-initialise; release with bb_kernel_source_release.
 typedef struct bb_kernel_source {

@@ -7,7 +7,7 @@
 #ifndef BB_SIM_KERNELS_OBJECT_FILE_H
 #define BB_SIM_KERNELS_OBJECT_FILE_H
 
-#include "solvers/kernels/binding.h"
+#include "solvers/kernels/program/binding.h"
 
 /// Elements of all objects of a program; zero-initialise, release with bb_object_file_release.
 typedef struct bb_object_file_data {

@@ -4,7 +4,7 @@
 #ifndef BB_SIM_KERNELS_PARAMETER_VALUES_H
 #define BB_SIM_KERNELS_PARAMETER_VALUES_H
 
-#include "solvers/kernels/program.h"
+#include "solvers/kernels/program/program.h"
 
 /// Reads `words` [count] into `out` [parameter_count of the program]. Problems: a parameter without
 /// a value or with two, an unknown one (the nearest is told), a value that is none of its type: B

@@ -6,8 +6,8 @@
 #define BB_SOLVERS_KERNELS_ASSEMBLED_KERNEL_H
 
 #include "core/device/build.h"
-#include "solvers/kernels/binding.h"
-#include "solvers/kernels/emission.h"
+#include "solvers/kernels/emission/emission.h"
+#include "solvers/kernels/program/binding.h"
 
 typedef struct bb_assembled_kernel bb_assembled_kernel;
 

@@ -3,7 +3,7 @@
 
 #include "core/suggestion.h"
 #include "shipped_kernels.h"
-#include "solvers/kernels/evaluation.h"
+#include "solvers/kernels/program/evaluation.h"
 
 #include <stdint.h>
 #include <string.h>

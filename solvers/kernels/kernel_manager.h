@@ -5,7 +5,7 @@
 #ifndef BB_SOLVERS_KERNELS_KERNEL_MANAGER_H
 #define BB_SOLVERS_KERNELS_KERNEL_MANAGER_H
 
-#include "solvers/kernels/binding.h"
+#include "solvers/kernels/program/binding.h"
 
 enum { BB_MANAGER_OBJECTS = 6 };
 

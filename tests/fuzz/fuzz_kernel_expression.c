@@ -5,7 +5,7 @@
 //
 // Input: type, whether it is a selector, inputs, accumulators, then the text.
 #include "core/memory.h"
-#include "solvers/kernels/expression.h"
+#include "solvers/kernels/language/expression.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
 #ifndef BB_TESTS_FUZZ_KERNEL_ROUND_TRIP_H
 #define BB_TESTS_FUZZ_KERNEL_ROUND_TRIP_H
 
-#include "solvers/kernels/notation_reader.h"
-#include "solvers/kernels/xml_reader.h"
+#include "solvers/kernels/language/notation_reader.h"
+#include "solvers/kernels/language/xml_reader.h"
 #include "tests/fuzz/fuzz_input.h"
 
 typedef bb_status (*kernel_reader)(const char *bytes, bb_index length, const char *name,

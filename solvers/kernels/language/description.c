@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solvers/kernels/description.h"
+#include "solvers/kernels/language/description.h"
 
 #include "core/suggestion.h"
 

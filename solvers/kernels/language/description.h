@@ -5,8 +5,8 @@
 //
 // One table holds the elements of the language and the attributes that each takes; readers refuse
 // what is not in it, and the writer of XML follows its order.
-#ifndef BB_SOLVERS_KERNELS_DESCRIPTION_H
-#define BB_SOLVERS_KERNELS_DESCRIPTION_H
+#ifndef BB_SOLVERS_KERNELS_LANGUAGE_DESCRIPTION_H
+#define BB_SOLVERS_KERNELS_LANGUAGE_DESCRIPTION_H
 
 #include "core/arena.h"
 #include "core/problem.h"

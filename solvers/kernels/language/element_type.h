@@ -4,8 +4,8 @@
 //
 // Source: Beier, "A self-optimizing framework for developing metrology software on massive parallel
 // processor architectures", Table 2.
-#ifndef BB_SOLVERS_KERNELS_ELEMENT_TYPE_H
-#define BB_SOLVERS_KERNELS_ELEMENT_TYPE_H
+#ifndef BB_SOLVERS_KERNELS_LANGUAGE_ELEMENT_TYPE_H
+#define BB_SOLVERS_KERNELS_LANGUAGE_ELEMENT_TYPE_H
 
 #include "core/status.h"
 

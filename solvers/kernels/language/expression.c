@@ -2,7 +2,7 @@
 //
 // Values of expressions. SP is computed in float and kept as a double, from which it returns the
 // same; the build evaluates float in float (FLT_EVAL_METHOD 0) and contracts nothing.
-#include "solvers/kernels/expression.h"
+#include "solvers/kernels/language/expression.h"
 
 #include <float.h>
 #include <math.h>

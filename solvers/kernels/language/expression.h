@@ -20,12 +20,12 @@
 //     c c + d d; abs is sqrt(re re + im im); < and the like, %, min, max, floor, rint, fabs, sqrt
 //     are of real numbers alone; a complex number becomes a real one by its real part;
 //   - no contraction but the one that bb_expression_product finds.
-#ifndef BB_SOLVERS_KERNELS_EXPRESSION_H
-#define BB_SOLVERS_KERNELS_EXPRESSION_H
+#ifndef BB_SOLVERS_KERNELS_LANGUAGE_EXPRESSION_H
+#define BB_SOLVERS_KERNELS_LANGUAGE_EXPRESSION_H
 
 #include "core/arena.h"
 #include "core/problem.h"
-#include "solvers/kernels/element_type.h"
+#include "solvers/kernels/language/element_type.h"
 
 #include <stdint.h>
 

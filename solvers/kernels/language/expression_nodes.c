@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solvers/kernels/expression_nodes.h"
+#include "solvers/kernels/language/expression_nodes.h"
 
 #include <locale.h>
 #include <math.h>

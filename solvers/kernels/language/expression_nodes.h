@@ -4,10 +4,10 @@
 //
 // In a block of type D the values of an expression are B, D or, where D is complex, real numbers of
 // D's part type (literals, re, im, abs): real and complex meet as D, B counts as a real number.
-#ifndef BB_SOLVERS_KERNELS_EXPRESSION_NODES_H
-#define BB_SOLVERS_KERNELS_EXPRESSION_NODES_H
+#ifndef BB_SOLVERS_KERNELS_LANGUAGE_EXPRESSION_NODES_H
+#define BB_SOLVERS_KERNELS_LANGUAGE_EXPRESSION_NODES_H
 
-#include "solvers/kernels/expression.h"
+#include "solvers/kernels/language/expression.h"
 
 /// An expression under construction. The first mistake stays; what adds nodes then gives -1.
 typedef struct bb_expression_builder {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/suggestion.h"
-#include "solvers/kernels/expression_parser.h"
+#include "solvers/kernels/language/expression_parser.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 //
 // Recursive descent over the text; a level of nesting costs a few frames, and there are at most
 // BB_EXPRESSION_MAX_DEPTH. The first mistake ends it.
-#include "solvers/kernels/expression_parser.h"
+#include "solvers/kernels/language/expression_parser.h"
 
 #include "core/memory.h"
 

@@ -2,10 +2,10 @@
 //
 // The state of a parser of expressions, and what its two sources, operators and operands, share.
 // Functions that give a node, or 0, give -1 after a mistake, which is reported by then.
-#ifndef BB_SOLVERS_KERNELS_EXPRESSION_PARSER_H
-#define BB_SOLVERS_KERNELS_EXPRESSION_PARSER_H
+#ifndef BB_SOLVERS_KERNELS_LANGUAGE_EXPRESSION_PARSER_H
+#define BB_SOLVERS_KERNELS_LANGUAGE_EXPRESSION_PARSER_H
 
-#include "solvers/kernels/expression_nodes.h"
+#include "solvers/kernels/language/expression_nodes.h"
 
 typedef struct bb_expression_parser {
     const char *start, *rest;

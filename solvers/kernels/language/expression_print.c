@@ -2,7 +2,7 @@
 //
 // Expressions in the languages of back ends. What a language means otherwise than the kernel
 // language is a call of a helper, whose text is the same in all of them up to names.
-#include "solvers/kernels/expression_nodes.h"
+#include "solvers/kernels/language/expression_nodes.h"
 
 #include <inttypes.h>
 #include <math.h>

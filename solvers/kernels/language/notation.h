@@ -2,11 +2,11 @@
 //
 // What the parts of the reader of the notation share: where it reads, which names are known, and
 // the description that it makes. Of notation_reader.c and its parts alone.
-#ifndef BB_SOLVERS_KERNELS_NOTATION_H
-#define BB_SOLVERS_KERNELS_NOTATION_H
+#ifndef BB_SOLVERS_KERNELS_LANGUAGE_NOTATION_H
+#define BB_SOLVERS_KERNELS_LANGUAGE_NOTATION_H
 
-#include "solvers/kernels/description.h"
-#include "solvers/kernels/notation_names.h"
+#include "solvers/kernels/language/description.h"
+#include "solvers/kernels/language/notation_names.h"
 
 typedef struct bb_notation {
     bb_notation_cursor cursor;

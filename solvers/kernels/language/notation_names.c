@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solvers/kernels/notation_names.h"
+#include "solvers/kernels/language/notation_names.h"
 
 #include "core/suggestion.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the names of a notation (notation_reader.h) stand for.
-#ifndef BB_SOLVERS_KERNELS_NOTATION_NAMES_H
-#define BB_SOLVERS_KERNELS_NOTATION_NAMES_H
+#ifndef BB_SOLVERS_KERNELS_LANGUAGE_NOTATION_NAMES_H
+#define BB_SOLVERS_KERNELS_LANGUAGE_NOTATION_NAMES_H
 
 #include "core/arena.h"
-#include "solvers/kernels/notation_scanner.h"
+#include "solvers/kernels/language/notation_scanner.h"
 
 typedef enum bb_notation_noun {
     BB_NOTATION_KERNEL,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solvers/kernels/notation_reader.h"
+#include "solvers/kernels/language/notation_reader.h"
 
-#include "solvers/kernels/notation_kernel.h"
-#include "solvers/kernels/notation_value.h"
+#include "solvers/kernels/language/notation_kernel.h"
+#include "solvers/kernels/language/notation_value.h"
 
 enum { DIMENSIONS = 2 };
 

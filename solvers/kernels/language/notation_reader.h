@@ -19,10 +19,10 @@
 // INT32, else, where it is written at once, of the object written, else INT32. `s: TYPE = sum ...`
 // is the type of the sum alone. Selectors may hold reads, as x[col[k]] does. `//` starts a comment;
 // a statement ends with its line, unless a bracket is open.
-#ifndef BB_SOLVERS_KERNELS_NOTATION_READER_H
-#define BB_SOLVERS_KERNELS_NOTATION_READER_H
+#ifndef BB_SOLVERS_KERNELS_LANGUAGE_NOTATION_READER_H
+#define BB_SOLVERS_KERNELS_LANGUAGE_NOTATION_READER_H
 
-#include "solvers/kernels/description.h"
+#include "solvers/kernels/language/description.h"
 
 enum { BB_NOTATION_READER_MAX_BYTES = 1 << 20 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solvers/kernels/notation_scanner.h"
+#include "solvers/kernels/language/notation_scanner.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
 //
 // Words, numbers and signs of the notation (notation_reader.h), one at a time. A copy of a scanner
 // goes on from where it was made.
-#ifndef BB_SOLVERS_KERNELS_NOTATION_SCANNER_H
-#define BB_SOLVERS_KERNELS_NOTATION_SCANNER_H
+#ifndef BB_SOLVERS_KERNELS_LANGUAGE_NOTATION_SCANNER_H
+#define BB_SOLVERS_KERNELS_LANGUAGE_NOTATION_SCANNER_H
 
 #include "core/problem.h"
 

@@ -2,10 +2,10 @@
 //
 // Values and accesses of the notation (notation_reader.h), lowered to elements. Texts are copied
 // as they stand, with #in(k) and v0 ... in place of names: what they mean is for expression.h.
-#ifndef BB_SOLVERS_KERNELS_NOTATION_VALUE_H
-#define BB_SOLVERS_KERNELS_NOTATION_VALUE_H
+#ifndef BB_SOLVERS_KERNELS_LANGUAGE_NOTATION_VALUE_H
+#define BB_SOLVERS_KERNELS_LANGUAGE_NOTATION_VALUE_H
 
-#include "solvers/kernels/notation.h"
+#include "solvers/kernels/language/notation.h"
 
 enum { BB_NOTATION_MAX_DEPTH = 64 };
 

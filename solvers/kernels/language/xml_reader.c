@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solvers/kernels/xml_reader.h"
+#include "solvers/kernels/language/xml_reader.h"
 
 #include "core/memory.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Descriptions in the XML of seed 002, by expat.
-#ifndef BB_SOLVERS_KERNELS_XML_READER_H
-#define BB_SOLVERS_KERNELS_XML_READER_H
+#ifndef BB_SOLVERS_KERNELS_LANGUAGE_XML_READER_H
+#define BB_SOLVERS_KERNELS_LANGUAGE_XML_READER_H
 
-#include "solvers/kernels/description.h"
+#include "solvers/kernels/language/description.h"
 
 /// Reads `bytes` [length] of the file `name` (borrowed for as long as the description lives).
 /// Problems (malformed XML, text between elements, DOCTYPE, which is refused, unknown elements and

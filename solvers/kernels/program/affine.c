@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solvers/kernels/affine.h"
+#include "solvers/kernels/program/affine.h"
 
 #include "core/memory.h"
-#include "solvers/kernels/expression_nodes.h"
+#include "solvers/kernels/language/expression_nodes.h"
 
 #include <string.h>
 

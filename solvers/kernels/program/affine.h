@@ -6,10 +6,10 @@
 // Atoms are values that are not known before the kernel runs (positions, elements that were read)
 // and what is no sum of those: quotients and remainders by constants, and opaque expressions. Equal
 // atoms have equal numbers.
-#ifndef BB_SOLVERS_KERNELS_AFFINE_H
-#define BB_SOLVERS_KERNELS_AFFINE_H
+#ifndef BB_SOLVERS_KERNELS_PROGRAM_AFFINE_H
+#define BB_SOLVERS_KERNELS_PROGRAM_AFFINE_H
 
-#include "solvers/kernels/program.h"
+#include "solvers/kernels/program/program.h"
 
 enum { BB_AFFINE_TERMS = 12 };
 

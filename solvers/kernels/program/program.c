@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solvers/kernels/program.h"
+#include "solvers/kernels/program/program.h"
 
 #include "core/memory.h"
 #include "core/suggestion.h"
-#include "solvers/kernels/program_builder.h"
+#include "solvers/kernels/program/program_builder.h"
 
 #include <ctype.h>
 #include <stdint.h>

@@ -11,11 +11,11 @@
 // A list's order is the order of the children in the description wherever connections and ordering
 // rules allow it. A read whose boundary is `skip` runs before every write of its list, so that a
 // point is left out as a whole.
-#ifndef BB_SOLVERS_KERNELS_PROGRAM_H
-#define BB_SOLVERS_KERNELS_PROGRAM_H
+#ifndef BB_SOLVERS_KERNELS_PROGRAM_PROGRAM_H
+#define BB_SOLVERS_KERNELS_PROGRAM_PROGRAM_H
 
-#include "solvers/kernels/description.h"
-#include "solvers/kernels/expression.h"
+#include "solvers/kernels/language/description.h"
+#include "solvers/kernels/language/expression.h"
 
 enum {
     BB_PROGRAM_DIMENSIONS = 2,

@@ -3,10 +3,10 @@
 // A program while it is made: program.c reads elements, program_connections.c
 // what joins them, program_order.c puts steps in order, program_scopes.c says where they
 // stand, program_types.c types values and parses what needs their types.
-#ifndef BB_SOLVERS_KERNELS_PROGRAM_BUILDER_H
-#define BB_SOLVERS_KERNELS_PROGRAM_BUILDER_H
+#ifndef BB_SOLVERS_KERNELS_PROGRAM_PROGRAM_BUILDER_H
+#define BB_SOLVERS_KERNELS_PROGRAM_PROGRAM_BUILDER_H
 
-#include "solvers/kernels/program.h"
+#include "solvers/kernels/program/program.h"
 
 /// What a name of the description stands for.
 typedef enum bb_program_named {

@@ -3,7 +3,7 @@
 // Connections: "Object.port(k)" to "Object.port(k)", one emitter an acceptor, every acceptor
 // filled.
 #include "core/suggestion.h"
-#include "solvers/kernels/program_builder.h"
+#include "solvers/kernels/program/program_builder.h"
 
 #include <ctype.h>
 #include <stdint.h>

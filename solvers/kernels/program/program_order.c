@@ -8,7 +8,7 @@
 #include "core/memory.h"
 #include "core/suggestion.h"
 #include "core/text.h"
-#include "solvers/kernels/program_builder.h"
+#include "solvers/kernels/program/program_builder.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 //
 // Iteration connection functions: their types, what they start from, and the order in which their
 // parts are joined.
-#include "solvers/kernels/expression_nodes.h"
-#include "solvers/kernels/program_builder.h"
+#include "solvers/kernels/language/expression_nodes.h"
+#include "solvers/kernels/program/program_builder.h"
 
 #include <stdio.h>
 #include <string.h>

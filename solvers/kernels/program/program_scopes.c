@@ -3,7 +3,7 @@
 // Where steps stand: on the host what sizes and parameters decide, after the space what its ICF's
 // result is needed for, in an iterator what the description puts there, the rest at every point.
 #include "core/memory.h"
-#include "solvers/kernels/program_builder.h"
+#include "solvers/kernels/program/program_builder.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 //
 // Types of values, in the order of the steps, and the expressions that need them: functions and
 // selectors.
-#include "solvers/kernels/program_builder.h"
+#include "solvers/kernels/program/program_builder.h"
 
 #include <stdio.h>
 

@@ -5,7 +5,7 @@
 #define BB_TESTS_SOLVERS_KERNELS_KERNEL_FILE_H
 
 #include "core/memory.h"
-#include "solvers/kernels/description.h"
+#include "solvers/kernels/language/description.h"
 #include "tests/check.h"
 
 #include <stdlib.h>

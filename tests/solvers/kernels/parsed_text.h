@@ -4,7 +4,7 @@
 #ifndef BB_TESTS_SOLVERS_KERNELS_PARSED_TEXT_H
 #define BB_TESTS_SOLVERS_KERNELS_PARSED_TEXT_H
 
-#include "solvers/kernels/expression.h"
+#include "solvers/kernels/language/expression.h"
 #include "tests/check.h"
 
 #include <stdbool.h>

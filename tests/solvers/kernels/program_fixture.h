@@ -4,9 +4,9 @@
 #ifndef BB_TESTS_SOLVERS_KERNELS_PROGRAM_FIXTURE_H
 #define BB_TESTS_SOLVERS_KERNELS_PROGRAM_FIXTURE_H
 
-#include "solvers/kernels/evaluation.h"
-#include "solvers/kernels/notation_reader.h"
-#include "solvers/kernels/xml_reader.h"
+#include "solvers/kernels/language/notation_reader.h"
+#include "solvers/kernels/language/xml_reader.h"
+#include "solvers/kernels/program/evaluation.h"
 #include "tests/solvers/kernels/kernel_file.h"
 
 enum { FIXTURE_OBJECTS = 8, FIXTURE_PARAMETERS = 4 };

@@ -2,10 +2,10 @@
 //
 // Which points of a line keep all accesses inside their objects, so that a loop over them needs no
 // boundary; and which values loops over a tile hand to later ones.
-#ifndef BB_SOLVERS_KERNELS_EMISSION_POINTS_H
-#define BB_SOLVERS_KERNELS_EMISSION_POINTS_H
+#ifndef BB_SOLVERS_KERNELS_EMISSION_EMISSION_POINTS_H
+#define BB_SOLVERS_KERNELS_EMISSION_EMISSION_POINTS_H
 
-#include "solvers/kernels/emission_steps.h"
+#include "solvers/kernels/emission/emission_steps.h"
 
 /// Sets `is_fast` [step_count] for accesses of the body, with a boundary, whose first coordinate is
 /// the position of dimension 0 plus what a line decides, and whose second does not follow it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solvers/kernels/description.h"
-#include "solvers/kernels/xml_reader.h"
+#include "solvers/kernels/language/description.h"
+#include "solvers/kernels/language/xml_reader.h"
 #include "tests/solvers/kernels/kernel_file.h"
 
 // Adds an element, which is taken, with one attribute (NULL: none).

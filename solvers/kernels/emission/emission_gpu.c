@@ -7,7 +7,7 @@
 // has lanes; all work-items run the steps around it, the first one writes. With an ICF over the
 // space a work-group is a chunk of it and its work-items are the lanes.
 #include "core/memory.h"
-#include "solvers/kernels/emission_sums.h"
+#include "solvers/kernels/emission/emission_sums.h"
 
 #include <stdio.h>
 

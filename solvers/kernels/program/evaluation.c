@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solvers/kernels/evaluation.h"
+#include "solvers/kernels/program/evaluation.h"
 
 #include "core/memory.h"
 
@@ -350,12 +350,12 @@ static bb_status run_iterator(evaluation *run, int number)
 
 static bool run_list(evaluation *run, const bb_step_list *list, bb_status *status)
 {
-    bool whole = true;
-    for (int i = 0; i < list->count && whole && *status == BB_OK; ++i) {
+    bool complete = true;
+    for (int i = 0; i < list->count && complete && *status == BB_OK; ++i) {
         const bb_step *step = &run->program->steps[list->steps[i]];
         switch (step->kind) {
         case BB_STEP_READ:
-            whole = run_read(run, step);
+            complete = run_read(run, step);
             break;
         case BB_STEP_WRITE:
             run_write(run, step);
@@ -368,7 +368,7 @@ static bool run_list(evaluation *run, const bb_step_list *list, bb_status *statu
             break;
         }
     }
-    return whole;
+    return complete;
 }
 
 bb_status bb_evaluation_run(const bb_binding *binding)

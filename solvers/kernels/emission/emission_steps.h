@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the back ends print alike: names of values, reads, writes and functions of a body.
-#ifndef BB_SOLVERS_KERNELS_EMISSION_STEPS_H
-#define BB_SOLVERS_KERNELS_EMISSION_STEPS_H
+#ifndef BB_SOLVERS_KERNELS_EMISSION_EMISSION_STEPS_H
+#define BB_SOLVERS_KERNELS_EMISSION_EMISSION_STEPS_H
 
-#include "solvers/kernels/emission.h"
+#include "solvers/kernels/emission/emission.h"
 
 enum { BB_EMISSION_NAME_BYTES = 48 };
 

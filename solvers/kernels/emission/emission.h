@@ -2,11 +2,11 @@
 //
 // A program as source text of a back end. The text holds for all sizes but for which accesses stay
 // inside their objects; sizes, parameters and what they decide are arguments.
-#ifndef BB_SOLVERS_KERNELS_EMISSION_H
-#define BB_SOLVERS_KERNELS_EMISSION_H
+#ifndef BB_SOLVERS_KERNELS_EMISSION_EMISSION_H
+#define BB_SOLVERS_KERNELS_EMISSION_EMISSION_H
 
 #include "core/text.h"
-#include "solvers/kernels/program.h"
+#include "solvers/kernels/program/program.h"
 
 /// Whose language a source is in.
 typedef enum bb_emission_target {

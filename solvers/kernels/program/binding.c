@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solvers/kernels/binding.h"
+#include "solvers/kernels/program/binding.h"
 
 #include "core/memory.h"
 

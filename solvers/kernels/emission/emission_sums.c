@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solvers/kernels/emission_sums.h"
+#include "solvers/kernels/emission/emission_sums.h"
 
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solvers/kernels/emission_points.h"
+#include "solvers/kernels/emission/emission_points.h"
 
 #include "core/memory.h"
-#include "solvers/kernels/expression_nodes.h"
+#include "solvers/kernels/language/expression_nodes.h"
 
 // What a node's value is of a position: +1 a position, 0 nothing, -1 something else. Values that
 // the body makes count as something else unless they are of the line.

@@ -9,10 +9,10 @@
 // results are items of a reduction of the same order, until one is left. Lane 0 of the first chunk
 // starts from ICFInit, others from the neutral element. Items left out by `skip` take part in
 // nothing. Of sums, a product made for the sum alone goes in by fma.
-#ifndef BB_SOLVERS_KERNELS_EVALUATION_H
-#define BB_SOLVERS_KERNELS_EVALUATION_H
+#ifndef BB_SOLVERS_KERNELS_PROGRAM_EVALUATION_H
+#define BB_SOLVERS_KERNELS_PROGRAM_EVALUATION_H
 
-#include "solvers/kernels/binding.h"
+#include "solvers/kernels/program/binding.h"
 
 /// Runs every point in order on the calling thread and changes the written objects' elements.
 /// Errors: BB_MEMORY.

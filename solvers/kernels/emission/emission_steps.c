@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solvers/kernels/emission_steps.h"
+#include "solvers/kernels/emission/emission_steps.h"
 
 #include <stdarg.h>
 #include <stdio.h>

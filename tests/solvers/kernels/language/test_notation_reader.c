@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solvers/kernels/notation_reader.h"
-#include "solvers/kernels/xml_reader.h"
+#include "solvers/kernels/language/notation_reader.h"
+#include "solvers/kernels/language/xml_reader.h"
 #include "tests/solvers/kernels/kernel_file.h"
 
 #include <time.h>

@@ -7,8 +7,8 @@
 // the points of the tile, iterators around them, so that neighbouring points share what they read;
 // it is taken where all iterators have ranges of the host and no lanes.
 #include "core/memory.h"
-#include "solvers/kernels/emission_points.h"
-#include "solvers/kernels/emission_sums.h"
+#include "solvers/kernels/emission/emission_points.h"
+#include "solvers/kernels/emission/emission_sums.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sums in their declared order, as text: the same functions for every back end.
-#ifndef BB_SOLVERS_KERNELS_EMISSION_SUMS_H
-#define BB_SOLVERS_KERNELS_EMISSION_SUMS_H
+#ifndef BB_SOLVERS_KERNELS_EMISSION_EMISSION_SUMS_H
+#define BB_SOLVERS_KERNELS_EMISSION_EMISSION_SUMS_H
 
-#include "solvers/kernels/emission_steps.h"
+#include "solvers/kernels/emission/emission_steps.h"
 
 /// Appends, for reduction `number` (an iterator's, or iterator_count for the main space's), over
 /// `width` neighbouring points at once:

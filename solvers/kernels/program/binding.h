@@ -2,10 +2,10 @@
 //
 // A program with the sizes of its objects and the values of its parameters: what every size must
 // satisfy is known from program.h, what these sizes must is checked here, before anything runs.
-#ifndef BB_SOLVERS_KERNELS_BINDING_H
-#define BB_SOLVERS_KERNELS_BINDING_H
+#ifndef BB_SOLVERS_KERNELS_PROGRAM_BINDING_H
+#define BB_SOLVERS_KERNELS_PROGRAM_BINDING_H
 
-#include "solvers/kernels/affine.h"
+#include "solvers/kernels/program/affine.h"
 
 /// What is bound to a data object: elements packed, columns fastest, complex ones as two parts.
 typedef struct bb_program_data {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solvers/kernels/emission.h"
+#include "solvers/kernels/emission/emission.h"
 
 #include "core/memory.h"
-#include "solvers/kernels/emission_steps.h"
+#include "solvers/kernels/emission/emission_steps.h"
 
 #include <string.h>
 
