@@ -94,6 +94,7 @@ bb_status bb_emission_line_bounds(bb_emission_writer *writer, const bool *is_fas
         }
     }
     BB_TRY(bb_emission_line(writer, "if (lo > e) lo = e;"));
+    BB_TRY(bb_emission_line(writer, "if (hi > e) hi = e;"));
     BB_TRY(bb_emission_line(writer, "if (hi < lo) hi = lo;"));
 done:
     return status;

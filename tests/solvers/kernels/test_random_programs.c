@@ -22,6 +22,41 @@ static void compiled_programs_give_the_bits_of_the_evaluator(void **state)
     check_compiled(0, 60);
 }
 
+// Of a line whose row and columns are both far out nothing is inside.
+static void lines_end_where_the_space_ends(void **state)
+{
+    (void)state;
+    enum { COLUMNS = 3, ROWS = 4, REST = 8 };
+    float u[COLUMNS * ROWS] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+    float v[COLUMNS * ROWS + REST];
+    program_fixture fixture;
+    bb_binding binding = {.program = NULL};
+    bb_device *device = NULL;
+    bb_assembled_kernel *kernel = NULL;
+    for (int i = 0; i < COLUMNS * ROWS + REST; ++i) {
+        v[i] = 77.0F;
+    }
+    fixture_make(&fixture,
+                 "kernel k (u, v: matrix SP)\n"
+                 "for x in u.columns, y in u.rows\n"
+                 "  v[x, y] = u[x - 7, y - 4 | zero]\n",
+                 NULL, NULL);
+    fixture_bind(&fixture, "u", COLUMNS, ROWS, u);
+    fixture_bind(&fixture, "v", COLUMNS, ROWS, v);
+    check_ok(bb_binding_create(&fixture.program, fixture.data, NULL, &fixture.problems, &binding));
+    fixture_check_sound(&fixture);
+    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
+    check_ok(bb_assembled_kernel_create(device, &fixture.program, binding.is_inside, &kernel));
+    check_ok(bb_assembled_kernel_launch(kernel, &binding, (void *[]){u, v}));
+    for (int i = 0; i < COLUMNS * ROWS + REST; ++i) {
+        assert_true(v[i] == (i < COLUMNS * ROWS ? 0.0F : 77.0F));
+    }
+    bb_assembled_kernel_destroy(&kernel);
+    bb_device_close(&device);
+    bb_binding_release(&binding);
+    fixture_release(&fixture);
+}
+
 // `test-solvers-kernels-random_programs SEED` shows one program and what is said of it.
 static int show(uint64_t seed)
 {
@@ -47,6 +82,7 @@ int main(int argc, char **argv)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(accepted_bindings_are_sound),
+        cmocka_unit_test(lines_end_where_the_space_ends),
         cmocka_unit_test(compiled_programs_give_the_bits_of_the_evaluator),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
