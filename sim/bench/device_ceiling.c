@@ -3,9 +3,10 @@
 
 #include "core/memory.h"
 
+#include <math.h>
 #include <stdint.h>
 
-enum { GROUP_ITEMS = 256, LOADS = 4, VECTOR_BYTES = 16 };
+enum { GROUP_ITEMS = 256, LOADS = 4, VECTOR_BYTES = 16, CHAINS = 8, TURNS = 4096, ROUNDS = 5 };
 
 struct bb_device_ceiling {
     bb_device *device;
@@ -46,6 +47,53 @@ static const char *const text_cuda =
     "        if (i + 256 * k < n) { const uint4 u = a[i + 256 * k]; v ^= u.x ^ u.y ^ u.z ^ u.w; }\n"
     "    if (v == 0x9e3779b9u) b[0].x = v;\n"
     "}\n";
+
+// Chains of fma, as many as hide the latency; T, FMA and F stand for the type.
+#define CHAINS_TEXT(entry, index)                                                                  \
+    entry "\n{\n"                                                                                  \
+          "    T v[8];\n"                                                                          \
+          "    for (int k = 0; k < 8; ++k) v[k] = (T)(k + " index ");\n"                           \
+          "    for (int i = 0; i < 4096; ++i)\n"                                                   \
+          "        for (int k = 0; k < 8; ++k) v[k] = FMA(v[k], (T)0.999, (T)0.5);\n"              \
+          "    T sum = 0;\n"                                                                       \
+          "    for (int k = 0; k < 8; ++k) sum += v[k];\n"                                         \
+          "    if (sum == (T)0.25) b[0] = sum;\n"                                                  \
+          "}\n"
+#define CHAINS_OPENCL(type)                                                                        \
+    "#define T " type "\n#define FMA fma\n" CHAINS_TEXT("__kernel void chains(__global T *b)",     \
+                                                        "(int)get_global_id(0)")
+#define CHAINS_CUDA(type, function)                                                                \
+    "#define T " type "\n#define FMA " function                                                    \
+    "\n" CHAINS_TEXT("extern \"C\" __global__ void chains(T *b)", "(int)threadIdx.x")
+
+bb_status bb_device_ceiling_peak(bb_device_ceiling *ceiling, bool is_double, double *flops_per_s)
+{
+    bb_status status = BB_OK;
+    static const char *const texts[2][2] = {
+        {CHAINS_OPENCL("float"),
+         "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" CHAINS_OPENCL("double")},
+        {CHAINS_CUDA("float", "fmaf"), CHAINS_CUDA("double", "fma")}};
+    const bool is_cuda = bb_device_kind_of(ceiling->device) == BB_DEVICE_CUDA;
+    const bb_launch_argument argument = {.block = ceiling->target};
+    bb_device_report report;
+    bb_build *build = NULL;
+    double best = INFINITY;
+    BB_TRY(bb_device_describe(ceiling->device, &report));
+    BB_TRY(bb_build_create(ceiling->device, texts[is_cuda][is_double], NULL, &build));
+    const bb_launch_shape shape = {
+        .groups = {16 * report.units, 1}, .group_items = {GROUP_ITEMS, 1}, .cpu_grain = 1};
+    for (int round = 0; round < ROUNDS; ++round) {
+        double seconds = 0.0;
+        BB_TRY(bb_device_timer_start(ceiling->device));
+        BB_TRY(bb_build_launch(build, "chains", shape, &argument, 1));
+        BB_TRY(bb_device_timer_stop(ceiling->device, &seconds));
+        best = fmin(best, seconds);
+    }
+    *flops_per_s = 2.0 * CHAINS * TURNS * GROUP_ITEMS * (double)shape.groups[0] / best;
+done:
+    bb_build_destroy(&build);
+    return status;
+}
 
 bb_status bb_device_ceiling_create(bb_device *device, double bytes, bb_device_ceiling **out)
 {

@@ -11,11 +11,12 @@
 #include "solvers/kernels/kernel_manager.h"
 #include "solvers/kernels/language/notation_reader.h"
 
+#include <cblas.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { ROUNDS = 12 };
+enum { ROUNDS = 12, VECTOR_BYTES = 16 };
 
 typedef struct kernel_run {
     const bb_kernel_manager *manager;
@@ -146,7 +147,8 @@ done:
     return status;
 }
 
-// Products and sums of the matrix product, which alone is held to operations.
+// Products and sums of the matrix product, which alone is held to operations: on a device to chains
+// of fma, on the cpu to the BLAS on all threads.
 static double product_flops(const kernel_run *run)
 {
     const bb_benchmark_object *a = bb_kernel_manager_object(run->set, "A");
@@ -154,6 +156,49 @@ static double product_flops(const kernel_run *run)
     return run->manager->is_compute_bound
                ? 2.0 * (double)a->columns * (double)c->columns * (double)c->rows
                : NAN;
+}
+
+static bb_status peak_device(const kernel_run *run, double *out)
+{
+    bb_status status = BB_OK;
+    bb_device_ceiling *ceiling = NULL;
+    BB_TRY(bb_device_ceiling_create(run->device, VECTOR_BYTES, &ceiling));
+    BB_TRY(bb_device_ceiling_peak(ceiling, run->program.objects[0].type == BB_ELEMENT_DP, out));
+done:
+    bb_device_ceiling_destroy(&ceiling);
+    return status;
+}
+
+static bb_status peak_blas(const kernel_run *run, bb_index threads, double *out)
+{
+    bb_status status = BB_OK;
+    const bb_benchmark_object *a = bb_kernel_manager_object(run->set, "A");
+    const bb_benchmark_object *c = bb_kernel_manager_object(run->set, "C");
+    const int rows = (int)c->rows;
+    const int columns = (int)c->columns;
+    const int depth = (int)a->columns;
+    void *product = NULL;
+    double best = INFINITY;
+    BB_TRY(bb_memory_allocate(c->columns * c->rows, sizeof(double), &product));
+    openblas_set_num_threads((int)threads);
+    for (int round = 0; round < ROUNDS; ++round) {
+        const double begin = bb_clock_seconds();
+        if (run->program.objects[0].type == BB_ELEMENT_DP) {
+            cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, columns, depth, 1.0,
+                        run->data[0].elements, depth, run->data[1].elements, columns, 0.0, product,
+                        columns);
+        } else {
+            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, columns, depth, 1.0F,
+                        run->data[0].elements, depth, run->data[1].elements, columns, 0.0F, product,
+                        columns);
+        }
+        best = fmin(best, bb_clock_seconds() - begin);
+    }
+    openblas_set_num_threads(1);
+    *out = product_flops(run) / best;
+done:
+    bb_memory_release(&product);
+    return status;
 }
 
 bb_status bb_bench_kernel(const bb_bench_case *self, const bb_bench_setup *setup,
@@ -194,7 +239,13 @@ bb_status bb_bench_kernel(const bb_bench_case *self, const bb_bench_setup *setup
     out->median_s = bb_bench_median(&times[0]);
     out->bytes = bb_binding_bytes(&run.binding);
     out->flops = product_flops(&run);
-    if (!run.manager->is_compute_bound) {
+    if (run.manager->is_compute_bound) {
+        double peak = NAN;
+        BB_TRY(kind == BB_DEVICE_CPU ? peak_blas(&run, setup->threads, &peak)
+                                     : peak_device(&run, &peak));
+        out->peer = peak * 1e-9;
+        out->ratio = out->flops / out->best_s / peak;
+    } else {
         out->peer = out->bytes / bb_bench_best(&times[1]) * 1e-9;
         out->ratio = bb_bench_best(&times[1]) / out->best_s;
     }
