@@ -16,8 +16,8 @@
 BB_CHECKED bb_status bb_factor_device_check(const bb_factor_solver_config *solver,
                                             const bb_factor_pipeline *pipeline);
 
-/// Adds a problem for each pipeline that a study puts on cuda, or on opencl, and that has no kernels
-/// there, whatever this machine has.
+/// Adds a problem for each pipeline that a study puts on cuda, or on opencl, and that has no
+/// kernels there, whatever this machine has.
 BB_CHECKED bb_status bb_factor_devices_check(const bb_list *pipelines,
                                              const bb_factor_solver_config *solver,
                                              int study_device, const bb_config *config,

@@ -132,9 +132,10 @@ static bb_index row_columns(const bb_benchmark_set *set, bb_index row, bb_index 
     first = first < 0 ? 0 : first > columns - BAND ? columns - BAND : first;
     for (; count < BAND; ++count) {
         const uint64_t address = (uint64_t)(row * BAND + count);
-        out[count] = set->sparsity == BB_SPARSITY_BAND
-                         ? (int32_t)(first + count)
-                         : (int32_t)((address * 2654435761U >> 7) % (uint64_t)columns);
+        out[count] =
+            set->sparsity == BB_SPARSITY_BAND
+                ? (int32_t)(first + count)
+                : (int32_t)((address * 2654435761U >> 7) % (uint64_t)(columns > 0 ? columns : 1));
     }
     return count;
 }
