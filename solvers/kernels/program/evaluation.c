@@ -308,7 +308,8 @@ static bb_status run_space(evaluation *run, const bb_iteration_space *space,
     const bb_index count = ranges[0] * ranges[1];
     const bb_index chunk =
         reduction != NULL && reduction->order.chunk > 0 ? reduction->order.chunk : count;
-    parts lanes[BB_PROGRAM_LANES] = {{{{{0}}}}};
+    parts lanes[BB_PROGRAM_LANES];
+    memset(lanes, 0, sizeof lanes);
     chunks->count = 0;
     for (bb_index begin = 0; begin < count || begin == 0; begin += chunk) {
         const bb_index bounds[2] = {begin, count - begin < chunk ? count : begin + chunk};
