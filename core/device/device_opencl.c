@@ -12,6 +12,7 @@
 #include <string.h>
 
 enum { MOST_PLATFORMS = 16, MOST_DEVICES = 64, NAME_BYTES = 128 };
+enum { FILLED_BYTES = 1 << 30, PIECE_BYTES = 1 << 25 };
 
 // A device of this host, with what it is sorted by.
 typedef struct place {
@@ -292,19 +293,27 @@ static void opencl_release(void *state, void **block)
     *block = NULL;
 }
 
-// In pieces: NVIDIA's driver (580.159) fails later where one fill is of 3 GB.
+// Beyond 2 GiB NVIDIA's driver (580.159) takes a fill and fails at the next wait, with what went
+// before: there zeros come from the host, piece by piece.
 static bb_status opencl_zero(void *state, void *block, size_t bytes)
 {
     bb_status status = BB_OK;
     const bb_opencl_state *opencl = state;
     const cl_uchar zero = 0;
-    const size_t piece = (size_t)1 << 30;
-    for (size_t begin = 0; begin < bytes; begin += piece) {
-        BB_OPENCL_TRY(opencl->library->clEnqueueFillBuffer(
-            opencl->queue, block, &zero, sizeof zero, begin,
-            bytes - begin < piece ? bytes - begin : piece, 0, NULL, NULL));
+    const size_t filled = bytes < FILLED_BYTES ? bytes : FILLED_BYTES;
+    void *zeros = NULL;
+    BB_OPENCL_TRY(opencl->library->clEnqueueFillBuffer(opencl->queue, block, &zero, sizeof zero, 0,
+                                                       filled, 0, NULL, NULL));
+    if (bytes > filled) {
+        BB_TRY(bb_memory_zeroed(PIECE_BYTES, 1, &zeros));
+    }
+    for (size_t begin = filled; begin < bytes; begin += PIECE_BYTES) {
+        const size_t piece = bytes - begin < PIECE_BYTES ? bytes - begin : PIECE_BYTES;
+        BB_OPENCL_TRY(opencl->library->clEnqueueWriteBuffer(opencl->queue, block, CL_TRUE, begin,
+                                                            piece, zeros, 0, NULL, NULL));
     }
 done:
+    bb_memory_release(&zeros);
     return status;
 }
 
