@@ -188,7 +188,7 @@ static const bb_command table[] = {
      "for one, as T=SP. check says what a kernel is, or all that is wrong with it. run binds each "
      "object to the dataset of its name and writes what the kernel writes: matrices are "
      "[rows][columns], complex numbers have a last axis of 2; an object that is only written "
-     "takes its shape from such a dataset too. source prints the C that is compiled, xml the "
+     "takes its shape from such a dataset too. source prints the text that is compiled, xml the "
      "description as XML, list the shipped kernels.",
      .words = {{"in", "of run: the HDF5 file with a dataset for each object"},
       {"output", "of run: the HDF5 file of what was written"},

@@ -1,344 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // C17 for the cpu: entries that threads call for ranges of items.
-//
-// Three forms of a body. By points: a loop over the tile, iterators inside. By lanes: likewise, an
-// iterator's lanes as an array over which the compiler vectorises. By tile: steps are loops over
-// the points of the tile, iterators around them, so that neighbouring points share what they read;
-// it is taken where all iterators have ranges of the host and no lanes.
+#include "solvers/kernels/emission/emission_c.h"
+
 #include "core/memory.h"
-#include "solvers/kernels/emission/emission_points.h"
-#include "solvers/kernels/emission/emission_sums.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum {
     POINT_TILE = 4096, ///< of bodies without iterators
     LANE_TILE = 16,    ///< of those whose points sum long lines
-    SUM_TILE = 512,    ///< of those whose iterators run around the points
-    LEVELS = 4,        ///< of chunks of chunks: 512^4 items
 };
 
-typedef struct c_writer {
-    bb_emission_writer base;
-    bool by_tile;
-    bool *is_saved; ///< [value_count] values that later loops over the tile take up
-} c_writer;
+// gcc (seen in 12.2) joins a * b - c and a * b + c of neighbours in memory into one fused
+// instruction when it vectorises loops, whatever -ffp-contract says. That takes two stores side by
+// side.
+static const char *const plain_loops = "#if defined(__GNUC__) && !defined(__clang__)\n"
+                                       "#pragma GCC optimize(\"no-tree-loop-vectorize\")\n"
+                                       "#endif\n";
 
-// Bodies
-
-static bb_status print_steps(c_writer *writer, const bb_step_list *list);
-
-// The innermost body of an iterator: its steps, then the accumulators.
-static bb_status print_item(c_writer *writer, const bb_iterator *iterator, const char *target)
+static bool stores_alternate(const bb_program *program)
 {
-    bb_status status = BB_OK;
-    BB_TRY(print_steps(writer, &iterator->steps));
-    BB_TRY(bb_emission_take(&writer->base, &iterator->reduction, target));
-done:
-    return status;
-}
-
-// Chunks of an iterator of one point, by lanes.
-static bb_status print_lanes(c_writer *writer, int number)
-{
-    bb_status status = BB_OK;
-    bb_emission_writer *base = &writer->base;
-    const bb_iterator *iterator = &base->program->iterators[number];
-    const bb_reduction_order order = iterator->reduction.order;
-    char range[BB_EMISSION_NAME_BYTES];
-    char target[2 * BB_EMISSION_NAME_BYTES];
-    (void)bb_emission_name(base, iterator->space.ranges[0], range);
-    (void)snprintf(target, sizeof target, "u%d.lane[0][l%d][0]", number, number);
-    BB_TRY(bb_emission_line(base, "for (bb_index c%d = 0; c%d == 0 || c%d < %s; c%d += %td) {",
-                            number, number, number, range, number, order.chunk));
-    ++base->depth;
-    BB_TRY(bb_emission_line(base, "const bb_index e%d = %s - c%d < %td ? %s : c%d + %td;", number,
-                            range, number, order.chunk, range, number, order.chunk));
-    BB_TRY(bb_emission_line(base, "bb_index g%d = c%d;", number, number));
-    BB_TRY(bb_emission_line(base, "bb_start%d(&u%d, 0, 1);", number, number));
-    BB_TRY(bb_emission_line(base, "if (c%d == 0) bb_begin%d(&u%d, 1);", number, number, number));
-    for (int pass = 0; pass < 2; ++pass) {
-        // Whole rows of lanes in loops of a known length, then the rest.
-        BB_TRY(pass == 0 ? bb_emission_line(base, "for (; g%d + %td <= e%d; g%d += %td)", number,
-                                            order.lanes, number, number, order.lanes)
-                         : BB_OK);
-        BB_TRY(pass == 0 ? bb_emission_line(base, "for (int l%d = 0; l%d < %td; ++l%d) {", number,
-                                            number, order.lanes, number)
-                         : bb_emission_line(base, "for (int l%d = 0; g%d + l%d < e%d; ++l%d) {",
-                                            number, number, number, number, number));
-        ++base->depth;
-        BB_TRY(bb_emission_line(base, "const bb_index k%d_0 = g%d + l%d;", number, number, number));
-        BB_TRY(print_item(writer, iterator, target));
-        --base->depth;
-        BB_TRY(bb_emission_line(base, "}"));
-    }
-    BB_TRY(bb_emission_line(base, "bb_tree%d(&u%d, 0, 1);", number, number));
-    BB_TRY(bb_emission_line(base, "bb_push%d(&u%d, 0, 1);", number, number));
-    --base->depth;
-    BB_TRY(bb_emission_line(base, "}"));
-done:
-    return status;
-}
-
-// Items one after another, `for` loops of one or two dimensions; in chunks where there are some.
-static bb_status print_loops(c_writer *writer, int number, bool *chunked)
-{
-    bb_status status = BB_OK;
-    bb_emission_writer *base = &writer->base;
-    const bb_iterator *iterator = &base->program->iterators[number];
-    char range[BB_EMISSION_NAME_BYTES];
-    *chunked = iterator->reduction.order.chunk > 0;
-    if (*chunked) {
-        (void)bb_emission_name(base, iterator->space.ranges[0], range);
-        BB_TRY(bb_emission_line(base, "for (bb_index k%d_0 = c%d; k%d_0 < e%d; ++k%d_0) {", number,
-                                number, number, number, number));
-        ++base->depth;
-        goto done;
-    }
-    for (int k = iterator->space.dimensions - 1; k >= 0; --k) {
-        (void)bb_emission_name(base, iterator->space.ranges[k], range);
-        BB_TRY(bb_emission_line(base, "for (bb_index k%d_%d = 0; k%d_%d < %s; ++k%d_%d) {", number,
-                                k, number, k, range, number, k));
-        ++base->depth;
-    }
-done:
-    return status;
-}
-
-static bb_status print_loops_end(c_writer *writer, int loops)
-{
-    bb_status status = BB_OK;
-    for (int k = 0; k < loops; ++k) {
-        --writer->base.depth;
-        BB_TRY(bb_emission_line(&writer->base, "}"));
-    }
-done:
-    return status;
-}
-
-// Opens `for c` over the chunks of iterator `number`, one of all items where there are none.
-static bb_status print_chunks(c_writer *writer, int number, const char *points)
-{
-    bb_status status = BB_OK;
-    bb_emission_writer *base = &writer->base;
-    const bb_iterator *iterator = &base->program->iterators[number];
-    const bb_index chunk = iterator->reduction.order.chunk;
-    char range[BB_EMISSION_NAME_BYTES];
-    (void)bb_emission_name(base, iterator->space.ranges[0], range);
-    if (chunk > 0) {
-        BB_TRY(bb_emission_line(base, "for (bb_index c%d = 0; c%d == 0 || c%d < %s; c%d += %td) {",
-                                number, number, number, range, number, chunk));
-        ++base->depth;
-        BB_TRY(bb_emission_line(base, "const bb_index e%d = %s - c%d < %td ? %s : c%d + %td;",
-                                number, range, number, chunk, range, number, chunk));
-    } else {
-        BB_TRY(bb_emission_line(base, "{ const bb_index c%d = 0;", number));
-        ++base->depth;
-    }
-    BB_TRY(bb_emission_line(base, "bb_start%d(&u%d, 0, %s);", number, number, points));
-    BB_TRY(bb_emission_line(base, "if (c%d == 0) bb_begin%d(&u%d, %s);", number, number, number,
-                            points));
-done:
-    return status;
-}
-
-static bb_status print_chunks_end(c_writer *writer, int number, const char *points)
-{
-    bb_status status = BB_OK;
-    BB_TRY(bb_emission_line(&writer->base, "bb_tree%d(&u%d, 0, %s);", number, number, points));
-    BB_TRY(bb_emission_line(&writer->base, "bb_push%d(&u%d, 0, %s);", number, number, points));
-    --writer->base.depth;
-    BB_TRY(bb_emission_line(&writer->base, "}"));
-done:
-    return status;
-}
-
-// An iterator inside the loop over points.
-static bb_status print_iterator(c_writer *writer, int number)
-{
-    bb_status status = BB_OK;
-    bb_emission_writer *base = &writer->base;
-    const bb_iterator *iterator = &base->program->iterators[number];
-    char target[2 * BB_EMISSION_NAME_BYTES];
-    bool chunked = false;
-    BB_TRY(bb_emission_line(base, "bb_sum%d u%d;", number, number));
-    BB_TRY(bb_emission_line(base, "bb_clear%d(&u%d);", number, number));
-    if (iterator->reduction.order.lanes > 1) {
-        BB_TRY(print_lanes(writer, number));
-    } else {
-        BB_TRY(print_chunks(writer, number, "1"));
-        BB_TRY(print_loops(writer, number, &chunked));
-        (void)snprintf(target, sizeof target, "u%d.lane[0][0][0]", number);
-        BB_TRY(print_item(writer, iterator, target));
-        BB_TRY(print_loops_end(writer, chunked ? 1 : iterator->space.dimensions));
-        BB_TRY(print_chunks_end(writer, number, "1"));
-    }
-    BB_TRY(bb_emission_line(base, "bb_total%d(&u%d, 1);", number, number));
-    BB_TRY(bb_emission_sum_outputs(&writer->base, &iterator->reduction, number, "0"));
-done:
-    return status;
-}
-
-static bb_status print_steps(c_writer *writer, const bb_step_list *list)
-{
-    bb_status status = BB_OK;
-    for (int i = 0; i < list->count; ++i) {
-        const bb_step *step = &writer->base.program->steps[list->steps[i]];
-        BB_TRY(step->kind == BB_STEP_ITERATOR ? print_iterator(writer, step->iterator)
-                                              : bb_emission_step(&writer->base, list->steps[i]));
-    }
-done:
-    return status;
-}
-
-// Bodies by tile
-
-static bb_status print_reload(c_writer *writer, const bool *is_done)
-{
-    bb_status status = BB_OK;
-    bb_emission_writer *base = &writer->base;
-    char name[BB_EMISSION_NAME_BYTES];
-    for (int value = 0; value < base->program->value_count; ++value) {
-        if (writer->is_saved[value] && is_done[value]) {
-            BB_TRY(bb_emission_line(base, "const %s %s = v%d[x0 - b];",
-                                    bb_emission_type(base, base->program->values[value].type),
-                                    bb_emission_name(base, value, name), value));
-        }
-    }
-done:
-    return status;
-}
-
-// One loop over the tile's points for steps [begin, end) of the body; behind iterators, whose
-// results it takes up.
-static bb_status print_segment(c_writer *writer, int begin, int end, bool *is_done)
-{
-    bb_status status = BB_OK;
-    bb_emission_writer *base = &writer->base;
-    const bb_program *program = base->program;
-    char name[BB_EMISSION_NAME_BYTES];
-    if (begin == end) {
-        goto done;
-    }
-    BB_TRY(bb_emission_line(base, "for (bb_index x0 = b; x0 < e; ++x0) {"));
-    ++base->depth;
-    BB_TRY(print_reload(writer, is_done));
-    for (int i = 0; i < begin; ++i) {
-        const bb_step *step = &program->steps[program->body.steps[i]];
-        if (step->kind == BB_STEP_ITERATOR) {
-            BB_TRY(bb_emission_sum_outputs(&writer->base,
-                                           &program->iterators[step->iterator].reduction,
-                                           step->iterator, "x0 - b"));
-        }
-    }
-    for (int i = begin; i < end; ++i) {
-        const bb_step *step = &program->steps[program->body.steps[i]];
-        const int outputs = step->kind == BB_STEP_READ       ? 1
-                            : step->kind == BB_STEP_FUNCTION ? step->expression.output_count
-                                                             : 0;
-        BB_TRY(bb_emission_step(base, program->body.steps[i]));
-        for (int k = 0; k < outputs; ++k) {
-            if (writer->is_saved[step->output + k]) {
-                BB_TRY(bb_emission_line(base, "v%d[x0 - b] = %s;", step->output + k,
-                                        bb_emission_name(base, step->output + k, name)));
-                is_done[step->output + k] = true;
-            }
-        }
-    }
-    --base->depth;
-    BB_TRY(bb_emission_line(base, "}"));
-done:
-    return status;
-}
-
-static bb_status print_tile_iterator(c_writer *writer, int number, int place, const bool *is_done)
-{
-    bb_status status = BB_OK;
-    bb_emission_writer *base = &writer->base;
-    const bb_program *program = base->program;
-    const bb_iterator *iterator = &program->iterators[number];
-    char target[2 * BB_EMISSION_NAME_BYTES];
-    bool chunked = false;
-    BB_TRY(bb_emission_line(base, "bb_clear%d(&u%d);", number, number));
-    BB_TRY(print_chunks(writer, number, "e - b"));
-    BB_TRY(print_loops(writer, number, &chunked));
-    BB_TRY(bb_emission_line(base, "for (bb_index x0 = b; x0 < e; ++x0) {"));
-    ++base->depth;
-    BB_TRY(print_reload(writer, is_done));
-    for (int i = 0; i < place; ++i) {
-        const bb_step *step = &program->steps[program->body.steps[i]];
-        if (step->kind == BB_STEP_ITERATOR) {
-            BB_TRY(bb_emission_sum_outputs(&writer->base,
-                                           &program->iterators[step->iterator].reduction,
-                                           step->iterator, "x0 - b"));
-        }
-    }
-    (void)snprintf(target, sizeof target, "u%d.lane[0][0][x0 - b]", number);
-    BB_TRY(print_item(writer, iterator, target));
-    --base->depth;
-    BB_TRY(bb_emission_line(base, "}"));
-    BB_TRY(print_loops_end(writer, chunked ? 1 : iterator->space.dimensions));
-    BB_TRY(print_chunks_end(writer, number, "e - b"));
-    BB_TRY(bb_emission_line(base, "bb_total%d(&u%d, e - b);", number, number));
-done:
-    return status;
-}
-
-static bb_status print_tile(c_writer *writer)
-{
-    bb_status status = BB_OK;
-    bb_emission_writer *base = &writer->base;
-    const bb_program *program = base->program;
-    bool *is_done = NULL;
-    int begin = 0;
-    BB_TRY(BB_ZEROED(program->value_count, &is_done));
-    for (int value = 0; value < program->value_count; ++value) {
-        if (writer->is_saved[value]) {
-            BB_TRY(bb_emission_line(base, "%s v%d[%d];",
-                                    bb_emission_type(base, program->values[value].type), value,
-                                    SUM_TILE));
-        }
+    int writes = 0;
+    bool alternate = program->has_reduction && program->reduction.count > 1;
+    for (int i = 0; i < program->value_count; ++i) {
+        const bb_element_type type = program->values[i].type;
+        alternate = alternate || bb_element_type_row(type)->parts == 2;
     }
     for (int i = 0; i < program->iterator_count; ++i) {
-        BB_TRY(bb_emission_line(base, "bb_sum%d u%d;", i, i));
+        alternate = alternate || program->iterators[i].reduction.count > 1;
     }
-    for (int i = 0; i < program->body.count; ++i) {
-        const bb_step *step = &program->steps[program->body.steps[i]];
-        if (step->kind == BB_STEP_ITERATOR) {
-            BB_TRY(print_segment(writer, begin, i, is_done));
-            BB_TRY(print_tile_iterator(writer, step->iterator, i, is_done));
-            begin = i + 1;
-        }
+    for (int i = 0; i < program->step_count; ++i) {
+        writes += program->steps[i].kind == BB_STEP_WRITE;
     }
-    BB_TRY(print_segment(writer, begin, program->body.count, is_done));
-done:
-    BB_RELEASE(&is_done);
-    return status;
+    return alternate || writes > 1;
 }
 
-// Neighbouring points share what their iterators read where these run alike for all of them.
-static bool runs_by_tile(const bb_program *program)
-{
-    bool by_tile = program->iterator_count > 0 && !program->has_reduction;
-    for (int i = 0; i < program->iterator_count; ++i) {
-        const bb_iterator *iterator = &program->iterators[i];
-        for (int k = 0; k < iterator->space.dimensions; ++k) {
-            by_tile = by_tile && program->values[iterator->space.ranges[k]].scope == BB_SCOPE_HOST;
-        }
-        by_tile = by_tile && iterator->reduction.order.lanes == 1;
-    }
-    for (int i = 0; i < program->body.count; ++i) {
-        const bb_step *step = &program->steps[program->body.steps[i]];
-        by_tile = by_tile && (step->kind != BB_STEP_READ || step->boundary != BB_BOUNDARY_SKIP);
-    }
-    return by_tile;
-}
-
-// Entries
-
-static bb_status print_signature(c_writer *writer, const char *entry)
+static bb_status print_signature(bb_emission_c *writer, const char *entry)
 {
     bb_status status = BB_OK;
     BB_TRY(bb_text_add(writer->base.out,
@@ -348,7 +46,7 @@ done:
     return status;
 }
 
-static bb_status print_points(c_writer *writer)
+static bb_status print_points(bb_emission_c *writer)
 {
     bb_status status = BB_OK;
     bb_emission_writer *base = &writer->base;
@@ -361,7 +59,7 @@ static bb_status print_points(c_writer *writer)
         BB_TRY(bb_emission_line(base, "for (bb_index x0 = lo; x0 < hi; ++x0) {"));
         ++base->depth;
         base->is_fast = is_fast;
-        BB_TRY(print_steps(writer, &program->body));
+        BB_TRY(bb_emission_c_steps(writer, &program->body));
         base->is_fast = NULL;
         --base->depth;
         BB_TRY(bb_emission_line(base, "}"));
@@ -372,7 +70,7 @@ static bb_status print_points(c_writer *writer)
         BB_TRY(bb_emission_line(base, "for (bb_index x0 = b; x0 < e; ++x0) {"));
         ++base->depth;
     }
-    BB_TRY(print_steps(writer, &program->body));
+    BB_TRY(bb_emission_c_steps(writer, &program->body));
     --base->depth;
     BB_TRY(bb_emission_line(base, "}"));
 done:
@@ -381,7 +79,7 @@ done:
     return status;
 }
 
-static bb_status print_map(c_writer *writer, bb_index tile)
+static bb_status print_map(bb_emission_c *writer, bb_index tile)
 {
     bb_status status = BB_OK;
     bb_emission_writer *base = &writer->base;
@@ -400,7 +98,7 @@ static bb_status print_map(c_writer *writer, bb_index tile)
     }
     BB_TRY(bb_emission_line(base, "const bb_index e = b + %td < %s ? b + %td : %s;", tile, range,
                             tile, range));
-    BB_TRY(writer->by_tile ? print_tile(writer) : print_points(writer));
+    BB_TRY(writer->by_tile ? bb_emission_c_tile(writer) : print_points(writer));
     --base->depth;
     BB_TRY(bb_emission_line(base, "}"));
 done:
@@ -408,7 +106,7 @@ done:
 }
 
 // Parts of the space's ICF, a chunk an item; a space without chunks is one.
-static bb_status print_reduction(c_writer *writer)
+static bb_status print_reduction(bb_emission_c *writer)
 {
     bb_status status = BB_OK;
     bb_emission_writer *base = &writer->base;
@@ -452,7 +150,7 @@ static bb_status print_reduction(c_writer *writer)
         BB_TRY(bb_emission_line(base, line ? pass == 0 ? "const bb_index x0 = g + l;"
                                                        : "const bb_index x0 = j;"
                                            : "const bb_index x1 = j / n0, x0 = j - x1 * n0;"));
-        BB_TRY(print_steps(writer, &program->body));
+        BB_TRY(bb_emission_c_steps(writer, &program->body));
         BB_TRY(bb_emission_take(base, reduction, target));
         --base->depth;
         BB_TRY(bb_emission_line(base, "}"));
@@ -468,7 +166,7 @@ done:
 }
 
 // Joins the chunks' parts and runs what comes after the space.
-static bb_status print_finish(c_writer *writer)
+static bb_status print_finish(bb_emission_c *writer)
 {
     bb_status status = BB_OK;
     bb_emission_writer *base = &writer->base;
@@ -491,7 +189,7 @@ static bb_status print_finish(c_writer *writer)
     BB_TRY(bb_emission_sum_outputs(&writer->base, reduction, number, "0"));
     BB_TRY(bb_emission_line(base, "for (int once = 0; once < 1; ++once) {"));
     ++base->depth;
-    BB_TRY(print_steps(writer, &program->final));
+    BB_TRY(bb_emission_c_steps(writer, &program->final));
     --base->depth;
     BB_TRY(bb_emission_line(base, "}"));
 done:
@@ -499,7 +197,8 @@ done:
 }
 
 // Names of the arguments, in front of an entry's text, which has shown which values it uses.
-static bb_status print_arguments(const c_writer *writer, const bb_emission *emission, bb_text *out)
+static bb_status print_arguments(const bb_emission_c *writer, const bb_emission *emission,
+                                 bb_text *out)
 {
     bb_status status = BB_OK;
     const bb_program *program = writer->base.program;
@@ -530,11 +229,11 @@ done:
     return status;
 }
 
-static bb_status print_sums(c_writer *writer)
+static bb_status print_sums(bb_emission_c *writer)
 {
     bb_status status = BB_OK;
     const bb_program *program = writer->base.program;
-    const bb_index width = writer->by_tile ? SUM_TILE : 1;
+    const bb_index width = writer->by_tile ? BB_EMISSION_SUM_TILE : 1;
     for (int i = 0; i < program->iterator_count; ++i) {
         BB_TRY(bb_emission_sum(&writer->base, &program->iterators[i].reduction, i, width));
     }
@@ -545,16 +244,18 @@ done:
     return status;
 }
 
-static bb_index tile_of(const c_writer *writer)
+static bb_index tile_of(const bb_emission_c *writer)
 {
     const bb_program *program = writer->base.program;
     if (program->has_reduction) {
         return 0;
     }
-    return writer->by_tile ? SUM_TILE : program->iterator_count > 0 ? LANE_TILE : POINT_TILE;
+    return writer->by_tile               ? BB_EMISSION_SUM_TILE
+           : program->iterator_count > 0 ? LANE_TILE
+                                         : POINT_TILE;
 }
 
-static bb_status print_entries(c_writer *writer, bb_emission *emission, bb_text bodies[2])
+static bb_status print_entries(bb_emission_c *writer, bb_emission *emission, bb_text bodies[2])
 {
     bb_status status = BB_OK;
     bb_emission_writer *base = &writer->base;
@@ -569,6 +270,7 @@ static bb_status print_entries(c_writer *writer, bb_emission *emission, bb_text 
     BB_TRY(bb_emission_list_values(base, emission));
     base->out = &emission->source;
     base->depth = 0;
+    BB_TRY(bb_text_add(base->out, "%s", stores_alternate(base->program) ? plain_loops : ""));
     BB_TRY(bb_emission_prologue(base));
     BB_TRY(print_sums(writer));
     for (int i = 0; i < 1 + reduces; ++i) {
@@ -584,7 +286,7 @@ bb_status bb_emission_fill_c(bb_emission_writer *base, bb_emission *emission)
 {
     bb_status status = BB_OK;
     bb_text bodies[2] = {{0}, {0}};
-    c_writer writer = {.base = *base, .by_tile = runs_by_tile(base->program)};
+    bb_emission_c writer = {.base = *base, .by_tile = bb_emission_c_runs_by_tile(base->program)};
     emission->tile = tile_of(&writer);
     emission->body_items[0] = 1;
     emission->body_items[1] = 1;

@@ -14,6 +14,7 @@ typedef struct bb_notation {
     bb_description *description;
     bb_problems *problems;
     bb_element *children, *connections; ///< sections
+    bb_element *rules;                  ///< that of ordering rules, NULL until there is one
     const char *kernel;                 ///< its name
     bb_index made;                      ///< elements and extents that were numbered
     bb_index expansions;                ///< of let

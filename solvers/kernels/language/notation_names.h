@@ -36,6 +36,7 @@ struct bb_notation_name {
     const bb_notation_emitter *sizes[2]; ///< of an object, as they are asked for
     const char *type;                    ///< of an object's elements
     const char *boundary;                ///< of an object's reads
+    const char *written;                 ///< of an object: its last write so far, NULL: none
     bool is_matrix;
     bool failed;             ///< its statement had a problem, which was told
     bool expanding;          ///< of a let: it stands in what is read now

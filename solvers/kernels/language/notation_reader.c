@@ -260,7 +260,7 @@ static bb_status read_write(bb_notation *notation)
 {
     bb_status status = BB_OK;
     const bb_notation_token word = notation->cursor.token;
-    const bb_notation_name *object = bb_notation_value_object(notation, word);
+    bb_notation_name *object = bb_notation_value_object(notation, word);
     const bb_notation_emitter *emitter = NULL;
     const char *access = NULL;
     if (object == NULL) {

@@ -15,6 +15,9 @@
 //       m = sum VALUE                   over the main space: the ICF of the ParallelAlgorithm;
 //                                       what is made of m alone is done once, after the space
 //
+// Statements run in their order as far as it can be told: an access of an object waits for the
+// writes of it that stand before (OrderingRules).
+//
 // A VALUE's type is that of the first object in it, else of the first parameter or name that is no
 // INT32, else, where it is written at once, of the object written, else INT32. `s: TYPE = sum ...`
 // is the type of the sum alone. Selectors may hold reads, as x[col[k]] does. `//` starts a comment;

@@ -139,7 +139,7 @@ done:
 static bb_status lower_read(bb_notation *notation, piece *target, bb_notation_token word)
 {
     bb_status status = BB_OK;
-    const bb_notation_name *object = bb_notation_value_object(notation, word);
+    bb_notation_name *object = bb_notation_value_object(notation, word);
     const bb_notation_emitter *emitter = NULL;
     const char *access = NULL;
     if (object == NULL) {
@@ -436,8 +436,29 @@ done:
     return status;
 }
 
+// Statements run in the order in which they are written: what comes after a write of an object
+// waits for it.
+static bb_status follow_write(bb_notation *notation, bb_notation_name *object, const char *access,
+                              bool write, bb_place place)
+{
+    bb_status status = BB_OK;
+    bb_element *rule = NULL;
+    if (object->written != NULL) {
+        if (notation->rules == NULL) {
+            BB_TRY(bb_notation_add(notation, notation->connections->parent, "OrderingRules", place,
+                                   &notation->rules));
+        }
+        BB_TRY(bb_notation_add(notation, notation->rules, "Rule", place, &rule));
+        BB_TRY(bb_notation_set(notation, rule, BB_DESCRIPTION_FIRST, object->written, place));
+        BB_TRY(bb_notation_set(notation, rule, BB_DESCRIPTION_SECOND, access, place));
+    }
+    object->written = write ? access : object->written;
+done:
+    return status;
+}
+
 bb_status bb_notation_value_access(bb_notation *notation, bb_element *parent,
-                                   const bb_notation_name *object, bool write, bb_place place,
+                                   bb_notation_name *object, bool write, bb_place place,
                                    const char **out)
 {
     bb_status status = BB_OK;
@@ -461,6 +482,7 @@ bb_status bb_notation_value_access(bb_notation *notation, bb_element *parent,
     for (bb_index i = 0; i < selector.count; ++i) {
         BB_TRY(bb_notation_wire(notation, selector.inputs[i], *out, "v", i, place));
     }
+    BB_TRY(follow_write(notation, object, *out, write, place));
 done:
     release_piece(&selector);
     return status;

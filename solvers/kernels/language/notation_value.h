@@ -17,8 +17,8 @@ BB_CHECKED bb_status bb_notation_value(bb_notation *notation, bb_element *parent
 
 /// Reads `[column, row | BOUNDARY]` of an object and makes the access; `place` is the object's.
 BB_CHECKED bb_status bb_notation_value_access(bb_notation *notation, bb_element *parent,
-                                              const bb_notation_name *object, bool write,
-                                              bb_place place, const char **out);
+                                              bb_notation_name *object, bool write, bb_place place,
+                                              const char **out);
 
 /// The object that a word names, NULL where it names none; which is then refused.
 bb_notation_name *bb_notation_value_object(const bb_notation *notation, bb_notation_token word);

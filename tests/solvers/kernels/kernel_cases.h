@@ -23,6 +23,7 @@ typedef struct kernel_case {
     const char *file;
     extents objects[FIXTURE_OBJECTS];
     int64_t parameters[FIXTURE_PARAMETERS];
+    const char *type; ///< NULL: SP or DP
 } kernel_case;
 
 /// Elements between canaries.
@@ -122,7 +123,7 @@ static inline void run_case(bb_device *device, const kernel_case *kernel, const 
     guarded memory[2][FIXTURE_OBJECTS];
     bb_program_data compiled[FIXTURE_OBJECTS];
     bb_binding binding = {.program = NULL};
-    fixture_make_file(&fixture, kernel->file, "T", type);
+    fixture_make_file(&fixture, kernel->file, "T", kernel->type != NULL ? kernel->type : type);
     const int count = fixture.program.object_count;
     for (int i = 0; i < count; ++i) {
         const bb_element_type element = fixture.program.objects[i].type;
@@ -165,31 +166,55 @@ static inline void run_case(bb_device *device, const kernel_case *kernel, const 
 }
 
 static const kernel_case kernels[] = {
-    {"configs/kernels/add.kernel", {{"A", 37, 11}, {"B", 37, 11}, {"C", 37, 11}}, {0}},
-    {"configs/kernels/laplace5.kernel", {{"u", 33, 17}, {"v", 33, 17}}, {0}},
-    {"configs/kernels/laplace9.kernel", {{"u", 5001, 3}, {"v", 5001, 3}}, {0}},
-    {"configs/kernels/gemv.kernel", {{"A", 1000, 7}, {"b", 1000, 1}, {"c", 7, 1}}, {0}},
-    {"configs/kernels/gemv.kernel", {{"A", 20001, 2}, {"b", 20001, 1}, {"c", 2, 1}}, {0}},
+    {"configs/kernels/add.kernel", {{"A", 37, 11}, {"B", 37, 11}, {"C", 37, 11}}, {0}, NULL},
+    {"configs/kernels/laplace5.kernel", {{"u", 33, 17}, {"v", 33, 17}}, {0}, NULL},
+    {"configs/kernels/laplace9.kernel", {{"u", 5001, 3}, {"v", 5001, 3}}, {0}, NULL},
+    {"configs/kernels/gemv.kernel", {{"A", 1000, 7}, {"b", 1000, 1}, {"c", 7, 1}}, {0}, NULL},
+    {"configs/kernels/gemv.kernel", {{"A", 20001, 2}, {"b", 20001, 1}, {"c", 2, 1}}, {0}, NULL},
     {"configs/kernels/gemv_transposed.kernel",
      {{"A", 700, 1300}, {"b", 1300, 1}, {"c", 700, 1}},
-     {0}},
-    {"configs/kernels/gemm.kernel", {{"A", 33, 21}, {"B", 45, 33}, {"C", 45, 21}}, {0}},
-    {"configs/kernels/l2norm.kernel", {{"a", 30011, 1}, {"norm", 1, 1}}, {0}},
-    {"configs/kernels/l2norm.kernel", {{"a", 0, 1}, {"norm", 1, 1}}, {0}},
-    {"configs/kernels/max.kernel", {{"a", 9001, 1}, {"largest", 1, 1}}, {0}},
+     {0},
+     NULL},
+    {"configs/kernels/gemm.kernel", {{"A", 33, 21}, {"B", 45, 33}, {"C", 45, 21}}, {0}, NULL},
+    {"configs/kernels/l2norm.kernel", {{"a", 30011, 1}, {"norm", 1, 1}}, {0}, NULL},
+    {"configs/kernels/l2norm.kernel", {{"a", 0, 1}, {"norm", 1, 1}}, {0}, NULL},
+    {"configs/kernels/max.kernel", {{"a", 9001, 1}, {"largest", 1, 1}}, {0}, NULL},
     {"configs/kernels/spmv.kernel",
      {{"row_start", 101, 1}, {"column", 347, 1}, {"value", 347, 1}, {"x", 50, 1}, {"y", 100, 1}},
-     {0}},
+     {0},
+     NULL},
     {"configs/kernels/sweep.kernel",
      {{"u", 41, 23}, {"f", 41, 23}, {"wx", 41, 23}, {"wy", 41, 23}},
-     {1}},
-    {"configs/kernels/gradient.kernel", {{"wrapped", 41, 23}, {"wx", 41, 23}, {"gx", 41, 23}}, {1}},
+     {1},
+     NULL},
+    {"configs/kernels/gradient.kernel",
+     {{"wrapped", 41, 23}, {"wx", 41, 23}, {"gx", 41, 23}},
+     {1},
+     NULL},
     {"configs/kernels/restrict.kernel",
      {{"u", 41, 23}, {"f", 41, 23}, {"wx", 41, 23}, {"wy", 41, 23}, {"coarse", 21, 12}},
-     {0}},
-    {"configs/kernels/prolong.kernel", {{"u", 41, 23}, {"coarse", 21, 12}}, {0}},
-    {"configs/kernels/coarsen_x.kernel", {{"wx", 41, 23}, {"coarse", 21, 12}}, {0}},
-    {"configs/kernels/congruent.kernel", {{"wrapped", 41, 23}, {"phi", 41, 23}}, {0}},
+     {0},
+     NULL},
+    {"configs/kernels/prolong.kernel", {{"u", 41, 23}, {"coarse", 21, 12}}, {0}, NULL},
+    {"configs/kernels/coarsen_x.kernel", {{"wx", 41, 23}, {"coarse", 21, 12}}, {0}, NULL},
+    {"tests/solvers/kernels/cases/complex.kernel",
+     {{"a", 1003, 1}, {"b", 1003, 1}, {"c", 1003, 1}, {"s", 1, 1}},
+     {0},
+     "SP2"},
+    {"tests/solvers/kernels/cases/complex.kernel",
+     {{"a", 1003, 1}, {"b", 1003, 1}, {"c", 1003, 1}, {"s", 1, 1}},
+     {0},
+     "DP2"},
+    {"configs/kernels/gemv.kernel", {{"A", 1000, 7}, {"b", 1000, 1}, {"c", 7, 1}}, {0}, "SP2"},
+    {"tests/solvers/kernels/cases/pairs.kernel",
+     {{"a", 8193, 1}, {"b", 8193, 1}, {"d", 8193, 1}, {"c", 8193, 1}},
+     {0},
+     NULL},
+    {"tests/solvers/kernels/cases/after.kernel",
+     {{"u", 301, 1}, {"d", 301, 1}, {"c", 301, 1}},
+     {0},
+     NULL},
+    {"configs/kernels/congruent.kernel", {{"wrapped", 41, 23}, {"phi", 41, 23}}, {0}, NULL},
 };
 
 /// Every kernel once, in SP or DP, with special values in half of them.

@@ -153,6 +153,24 @@ static void declared_parts_join_in_the_type_of_the_sums(void **state)
     fixture_release(&fixture);
 }
 
+static void statements_run_in_the_order_they_are_written(void **state)
+{
+    (void)state;
+    double u[2] = {10.0, 20.0};
+    double d[2] = {1.0, 2.0};
+    double c[2] = {0.0, 0.0};
+    program_fixture fixture;
+    fixture_make_file(&fixture, "tests/solvers/kernels/cases/after.kernel", "T", "DP");
+    fixture_bind(&fixture, "u", 2, 1, u);
+    fixture_bind(&fixture, "d", 2, 1, d);
+    fixture_bind(&fixture, "c", 2, 1, c);
+    fixture_evaluate(&fixture);
+    for (int i = 0; i < 2; ++i) {
+        assert_true(c[i] == d[i] + 1.0 && u[i] == 2.0 * c[i]);
+    }
+    fixture_release(&fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +178,7 @@ int main(void)
         cmocka_unit_test(long_rows_are_summed_in_the_declared_order),
         cmocka_unit_test(sizes_that_do_not_fit_are_told_with_what_is_reached),
         cmocka_unit_test(nothing_comes_of_an_empty_row),
+        cmocka_unit_test(statements_run_in_the_order_they_are_written),
         cmocka_unit_test(declared_parts_join_in_the_type_of_the_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

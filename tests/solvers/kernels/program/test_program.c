@@ -271,8 +271,8 @@ static void types_widen_by_themselves(void **state)
         "kernel K (u: vector INT32; v: vector SP)\nfor x in u.size\n  v[x] = u[x]\n",
         "kernel K (u: vector B; v: vector INT32)\nfor x in u.size\n  v[x] = u[x]\n",
         "kernel K (u: vector SP; v: vector DP2)\nfor x in u.size\n  v[x] = u[x]\n",
-        "kernel K (u: vector SP; v: vector SP)\nfor x in v.size\n"
-        "  s: DP = sum (k in u.size) u[k]\n  v[x] = s\n",
+        ("kernel K (u: vector SP; v: vector SP)\nfor x in v.size\n"
+         "  s: DP = sum (k in u.size) u[k]\n  v[x] = s\n"),
     };
     for (size_t i = 0; i < sizeof good / sizeof good[0]; ++i) {
         program_fixture fixture;

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the entries of C texts (emission_c.c) are made of: bodies by points, by lanes and by tile.
+#ifndef BB_SOLVERS_KERNELS_EMISSION_EMISSION_C_H
+#define BB_SOLVERS_KERNELS_EMISSION_EMISSION_C_H
+
+#include "solvers/kernels/emission/emission_points.h"
+#include "solvers/kernels/emission/emission_sums.h"
+
+enum { BB_EMISSION_SUM_TILE = 512 }; ///< points of bodies whose iterators run around them
+
+typedef struct bb_emission_c {
+    bb_emission_writer base;
+    bool by_tile;
+    bool *is_saved; ///< [value_count] values that later loops over the tile take up
+} bb_emission_c;
+
+/// Whether neighbouring points share what their iterators read, since these run alike for them all.
+bool bb_emission_c_runs_by_tile(const bb_program *program);
+
+/// Appends steps inside the loop over points, iterators with theirs.
+BB_CHECKED bb_status bb_emission_c_steps(bb_emission_c *writer, const bb_step_list *list);
+
+/// Appends the body of points b ... e - 1 as loops over them, iterators around.
+BB_CHECKED bb_status bb_emission_c_tile(bb_emission_c *writer);
+
+#endif

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// By points: a loop over the tile, iterators inside. By lanes: likewise, an iterator's lanes as an
+// array over which the compiler vectorises. By tile: steps are loops over the points of the tile,
+// iterators around them, so that neighbouring points share what they read; it is taken where all
+// iterators have ranges of the host and no lanes.
+#include "core/memory.h"
+#include "solvers/kernels/emission/emission_c.h"
+
+#include <stdio.h>
+
+// The innermost body of an iterator: its steps, then the accumulators.
+static bb_status print_item(bb_emission_c *writer, const bb_iterator *iterator, const char *target)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_emission_c_steps(writer, &iterator->steps));
+    BB_TRY(bb_emission_take(&writer->base, &iterator->reduction, target));
+done:
+    return status;
+}
+
+// Chunks of an iterator of one point, by lanes.
+static bb_status print_lanes(bb_emission_c *writer, int number)
+{
+    bb_status status = BB_OK;
+    bb_emission_writer *base = &writer->base;
+    const bb_iterator *iterator = &base->program->iterators[number];
+    const bb_reduction_order order = iterator->reduction.order;
+    char range[BB_EMISSION_NAME_BYTES];
+    char target[2 * BB_EMISSION_NAME_BYTES];
+    (void)bb_emission_name(base, iterator->space.ranges[0], range);
+    (void)snprintf(target, sizeof target, "u%d.lane[0][l%d][0]", number, number);
+    BB_TRY(bb_emission_line(base, "for (bb_index c%d = 0; c%d == 0 || c%d < %s; c%d += %td) {",
+                            number, number, number, range, number, order.chunk));
+    ++base->depth;
+    BB_TRY(bb_emission_line(base, "const bb_index e%d = %s - c%d < %td ? %s : c%d + %td;", number,
+                            range, number, order.chunk, range, number, order.chunk));
+    BB_TRY(bb_emission_line(base, "bb_index g%d = c%d;", number, number));
+    BB_TRY(bb_emission_line(base, "bb_start%d(&u%d, 0, 1);", number, number));
+    BB_TRY(bb_emission_line(base, "if (c%d == 0) bb_begin%d(&u%d, 1);", number, number, number));
+    for (int pass = 0; pass < 2; ++pass) {
+        // Whole rows of lanes in loops of a known length, then the rest.
+        BB_TRY(pass == 0 ? bb_emission_line(base, "for (; g%d + %td <= e%d; g%d += %td)", number,
+                                            order.lanes, number, number, order.lanes)
+                         : BB_OK);
+        BB_TRY(pass == 0 ? bb_emission_line(base, "for (int l%d = 0; l%d < %td; ++l%d) {", number,
+                                            number, order.lanes, number)
+                         : bb_emission_line(base, "for (int l%d = 0; g%d + l%d < e%d; ++l%d) {",
+                                            number, number, number, number, number));
+        ++base->depth;
+        BB_TRY(bb_emission_line(base, "const bb_index k%d_0 = g%d + l%d;", number, number, number));
+        BB_TRY(print_item(writer, iterator, target));
+        --base->depth;
+        BB_TRY(bb_emission_line(base, "}"));
+    }
+    BB_TRY(bb_emission_line(base, "bb_tree%d(&u%d, 0, 1);", number, number));
+    BB_TRY(bb_emission_line(base, "bb_push%d(&u%d, 0, 1);", number, number));
+    --base->depth;
+    BB_TRY(bb_emission_line(base, "}"));
+done:
+    return status;
+}
+
+// Items one after another, `for` loops of one or two dimensions; in chunks where there are some.
+static bb_status print_loops(bb_emission_c *writer, int number, bool *chunked)
+{
+    bb_status status = BB_OK;
+    bb_emission_writer *base = &writer->base;
+    const bb_iterator *iterator = &base->program->iterators[number];
+    char range[BB_EMISSION_NAME_BYTES];
+    *chunked = iterator->reduction.order.chunk > 0;
+    if (*chunked) {
+        (void)bb_emission_name(base, iterator->space.ranges[0], range);
+        BB_TRY(bb_emission_line(base, "for (bb_index k%d_0 = c%d; k%d_0 < e%d; ++k%d_0) {", number,
+                                number, number, number, number));
+        ++base->depth;
+        goto done;
+    }
+    for (int k = iterator->space.dimensions - 1; k >= 0; --k) {
+        (void)bb_emission_name(base, iterator->space.ranges[k], range);
+        BB_TRY(bb_emission_line(base, "for (bb_index k%d_%d = 0; k%d_%d < %s; ++k%d_%d) {", number,
+                                k, number, k, range, number, k));
+        ++base->depth;
+    }
+done:
+    return status;
+}
+
+static bb_status print_loops_end(bb_emission_c *writer, int loops)
+{
+    bb_status status = BB_OK;
+    for (int k = 0; k < loops; ++k) {
+        --writer->base.depth;
+        BB_TRY(bb_emission_line(&writer->base, "}"));
+    }
+done:
+    return status;
+}
+
+// Opens `for c` over the chunks of iterator `number`, one of all items where there are none.
+static bb_status print_chunks(bb_emission_c *writer, int number, const char *points)
+{
+    bb_status status = BB_OK;
+    bb_emission_writer *base = &writer->base;
+    const bb_iterator *iterator = &base->program->iterators[number];
+    const bb_index chunk = iterator->reduction.order.chunk;
+    char range[BB_EMISSION_NAME_BYTES];
+    (void)bb_emission_name(base, iterator->space.ranges[0], range);
+    if (chunk > 0) {
+        BB_TRY(bb_emission_line(base, "for (bb_index c%d = 0; c%d == 0 || c%d < %s; c%d += %td) {",
+                                number, number, number, range, number, chunk));
+        ++base->depth;
+        BB_TRY(bb_emission_line(base, "const bb_index e%d = %s - c%d < %td ? %s : c%d + %td;",
+                                number, range, number, chunk, range, number, chunk));
+    } else {
+        BB_TRY(bb_emission_line(base, "{ const bb_index c%d = 0;", number));
+        ++base->depth;
+    }
+    BB_TRY(bb_emission_line(base, "bb_start%d(&u%d, 0, %s);", number, number, points));
+    BB_TRY(bb_emission_line(base, "if (c%d == 0) bb_begin%d(&u%d, %s);", number, number, number,
+                            points));
+done:
+    return status;
+}
+
+static bb_status print_chunks_end(bb_emission_c *writer, int number, const char *points)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_emission_line(&writer->base, "bb_tree%d(&u%d, 0, %s);", number, number, points));
+    BB_TRY(bb_emission_line(&writer->base, "bb_push%d(&u%d, 0, %s);", number, number, points));
+    --writer->base.depth;
+    BB_TRY(bb_emission_line(&writer->base, "}"));
+done:
+    return status;
+}
+
+// An iterator inside the loop over points.
+static bb_status print_iterator(bb_emission_c *writer, int number)
+{
+    bb_status status = BB_OK;
+    bb_emission_writer *base = &writer->base;
+    const bb_iterator *iterator = &base->program->iterators[number];
+    char target[2 * BB_EMISSION_NAME_BYTES];
+    bool chunked = false;
+    BB_TRY(bb_emission_line(base, "bb_sum%d u%d;", number, number));
+    BB_TRY(bb_emission_line(base, "bb_clear%d(&u%d);", number, number));
+    if (iterator->reduction.order.lanes > 1) {
+        BB_TRY(print_lanes(writer, number));
+    } else {
+        BB_TRY(print_chunks(writer, number, "1"));
+        BB_TRY(print_loops(writer, number, &chunked));
+        (void)snprintf(target, sizeof target, "u%d.lane[0][0][0]", number);
+        BB_TRY(print_item(writer, iterator, target));
+        BB_TRY(print_loops_end(writer, chunked ? 1 : iterator->space.dimensions));
+        BB_TRY(print_chunks_end(writer, number, "1"));
+    }
+    BB_TRY(bb_emission_line(base, "bb_total%d(&u%d, 1);", number, number));
+    BB_TRY(bb_emission_sum_outputs(&writer->base, &iterator->reduction, number, "0"));
+done:
+    return status;
+}
+
+bb_status bb_emission_c_steps(bb_emission_c *writer, const bb_step_list *list)
+{
+    bb_status status = BB_OK;
+    for (int i = 0; i < list->count; ++i) {
+        const bb_step *step = &writer->base.program->steps[list->steps[i]];
+        BB_TRY(step->kind == BB_STEP_ITERATOR ? print_iterator(writer, step->iterator)
+                                              : bb_emission_step(&writer->base, list->steps[i]));
+    }
+done:
+    return status;
+}
+
+// Bodies by tile
+
+static bb_status print_reload(bb_emission_c *writer, const bool *is_done)
+{
+    bb_status status = BB_OK;
+    bb_emission_writer *base = &writer->base;
+    char name[BB_EMISSION_NAME_BYTES];
+    for (int value = 0; value < base->program->value_count; ++value) {
+        if (writer->is_saved[value] && is_done[value]) {
+            BB_TRY(bb_emission_line(base, "const %s %s = v%d[x0 - b];",
+                                    bb_emission_type(base, base->program->values[value].type),
+                                    bb_emission_name(base, value, name), value));
+        }
+    }
+done:
+    return status;
+}
+
+// One loop over the tile's points for steps [begin, end) of the body; behind iterators, whose
+// results it takes up.
+static bb_status print_segment(bb_emission_c *writer, int begin, int end, bool *is_done)
+{
+    bb_status status = BB_OK;
+    bb_emission_writer *base = &writer->base;
+    const bb_program *program = base->program;
+    char name[BB_EMISSION_NAME_BYTES];
+    if (begin == end) {
+        goto done;
+    }
+    BB_TRY(bb_emission_line(base, "for (bb_index x0 = b; x0 < e; ++x0) {"));
+    ++base->depth;
+    BB_TRY(print_reload(writer, is_done));
+    for (int i = 0; i < begin; ++i) {
+        const bb_step *step = &program->steps[program->body.steps[i]];
+        if (step->kind == BB_STEP_ITERATOR) {
+            BB_TRY(bb_emission_sum_outputs(&writer->base,
+                                           &program->iterators[step->iterator].reduction,
+                                           step->iterator, "x0 - b"));
+        }
+    }
+    for (int i = begin; i < end; ++i) {
+        const bb_step *step = &program->steps[program->body.steps[i]];
+        const int outputs = step->kind == BB_STEP_READ       ? 1
+                            : step->kind == BB_STEP_FUNCTION ? step->expression.output_count
+                                                             : 0;
+        BB_TRY(bb_emission_step(base, program->body.steps[i]));
+        for (int k = 0; k < outputs; ++k) {
+            if (writer->is_saved[step->output + k]) {
+                BB_TRY(bb_emission_line(base, "v%d[x0 - b] = %s;", step->output + k,
+                                        bb_emission_name(base, step->output + k, name)));
+                is_done[step->output + k] = true;
+            }
+        }
+    }
+    --base->depth;
+    BB_TRY(bb_emission_line(base, "}"));
+done:
+    return status;
+}
+
+static bb_status print_tile_iterator(bb_emission_c *writer, int number, int place,
+                                     const bool *is_done)
+{
+    bb_status status = BB_OK;
+    bb_emission_writer *base = &writer->base;
+    const bb_program *program = base->program;
+    const bb_iterator *iterator = &program->iterators[number];
+    char target[2 * BB_EMISSION_NAME_BYTES];
+    bool chunked = false;
+    BB_TRY(bb_emission_line(base, "bb_clear%d(&u%d);", number, number));
+    BB_TRY(print_chunks(writer, number, "e - b"));
+    BB_TRY(print_loops(writer, number, &chunked));
+    BB_TRY(bb_emission_line(base, "for (bb_index x0 = b; x0 < e; ++x0) {"));
+    ++base->depth;
+    BB_TRY(print_reload(writer, is_done));
+    for (int i = 0; i < place; ++i) {
+        const bb_step *step = &program->steps[program->body.steps[i]];
+        if (step->kind == BB_STEP_ITERATOR) {
+            BB_TRY(bb_emission_sum_outputs(&writer->base,
+                                           &program->iterators[step->iterator].reduction,
+                                           step->iterator, "x0 - b"));
+        }
+    }
+    (void)snprintf(target, sizeof target, "u%d.lane[0][0][x0 - b]", number);
+    BB_TRY(print_item(writer, iterator, target));
+    --base->depth;
+    BB_TRY(bb_emission_line(base, "}"));
+    BB_TRY(print_loops_end(writer, chunked ? 1 : iterator->space.dimensions));
+    BB_TRY(print_chunks_end(writer, number, "e - b"));
+    BB_TRY(bb_emission_line(base, "bb_total%d(&u%d, e - b);", number, number));
+done:
+    return status;
+}
+
+bb_status bb_emission_c_tile(bb_emission_c *writer)
+{
+    bb_status status = BB_OK;
+    bb_emission_writer *base = &writer->base;
+    const bb_program *program = base->program;
+    bool *is_done = NULL;
+    int begin = 0;
+    BB_TRY(BB_ZEROED(program->value_count, &is_done));
+    for (int value = 0; value < program->value_count; ++value) {
+        if (writer->is_saved[value]) {
+            BB_TRY(bb_emission_line(base, "%s v%d[%d];",
+                                    bb_emission_type(base, program->values[value].type), value,
+                                    BB_EMISSION_SUM_TILE));
+        }
+    }
+    for (int i = 0; i < program->iterator_count; ++i) {
+        BB_TRY(bb_emission_line(base, "bb_sum%d u%d;", i, i));
+    }
+    for (int i = 0; i < program->body.count; ++i) {
+        const bb_step *step = &program->steps[program->body.steps[i]];
+        if (step->kind == BB_STEP_ITERATOR) {
+            BB_TRY(print_segment(writer, begin, i, is_done));
+            BB_TRY(print_tile_iterator(writer, step->iterator, i, is_done));
+            begin = i + 1;
+        }
+    }
+    BB_TRY(print_segment(writer, begin, program->body.count, is_done));
+done:
+    BB_RELEASE(&is_done);
+    return status;
+}
+
+bool bb_emission_c_runs_by_tile(const bb_program *program)
+{
+    bool by_tile = program->iterator_count > 0 && !program->has_reduction;
+    for (int i = 0; i < program->iterator_count; ++i) {
+        const bb_iterator *iterator = &program->iterators[i];
+        for (int k = 0; k < iterator->space.dimensions; ++k) {
+            by_tile = by_tile && program->values[iterator->space.ranges[k]].scope == BB_SCOPE_HOST;
+        }
+        by_tile = by_tile && iterator->reduction.order.lanes == 1;
+    }
+    for (int i = 0; i < program->body.count; ++i) {
+        const bb_step *step = &program->steps[program->body.steps[i]];
+        by_tile = by_tile && (step->kind != BB_STEP_READ || step->boundary != BB_BOUNDARY_SKIP);
+    }
+    return by_tile;
+}
