@@ -82,8 +82,7 @@ static bb_interval elements_between(const bb_program_object *object, const bb_pr
     if (object->type != BB_ELEMENT_INT32) {
         return interval;
     }
-    // Without elements nothing is read: an empty interval.
-    interval = count == 0 ? (bb_interval){0, -1} : (bb_interval){INT32_MIN, INT32_MAX};
+    interval = (bb_interval){INT32_MIN, INT32_MAX};
     for (bb_index i = 0; i < count && elements != NULL; ++i) {
         const int64_t element = elements[i];
         interval.minimum = i == 0 || element < interval.minimum ? element : interval.minimum;
