@@ -345,13 +345,13 @@ done:
 static bb_status write_studies(bb_text *out)
 {
     bb_status status = BB_OK;
-    bb_study_names known = {0};
+    bb_shipped_names known = {0};
     BB_TRY(bb_study_file_list(&known));
     for (bb_index i = 0; i < known.count; ++i) {
         BB_TRY(bb_text_add(out, "%s\n", known.names[i]));
     }
 done:
-    bb_study_names_release(&known);
+    bb_shipped_names_release(&known);
     return status;
 }
 

@@ -167,7 +167,7 @@ done:
 static bb_status list(const bb_options *options, bb_kernel_source *source)
 {
     bb_status status = BB_OK;
-    bb_study_names known = {0};
+    bb_shipped_names known = {0};
     bb_text title = {0};
     (void)options;
     (void)source;
@@ -186,7 +186,7 @@ static bb_status list(const bb_options *options, bb_kernel_source *source)
     }
 done:
     bb_text_release(&title);
-    bb_study_names_release(&known);
+    bb_shipped_names_release(&known);
     return status;
 }
 

@@ -92,7 +92,7 @@ done:
 static bb_status list_studies(const bb_options *options, const bb_experiment_table *experiments)
 {
     bb_status status = BB_OK;
-    bb_study_names known = {0};
+    bb_shipped_names known = {0};
     const bb_run_options run = {.threads = options->threads};
     BB_REQUIRE(options->operand_count == 0, BB_INVALID, "--list takes no operand");
     BB_TRY(bb_study_file_list(&known));
@@ -103,7 +103,7 @@ static bb_status list_studies(const bb_options *options, const bb_experiment_tab
         BB_TRY(list_study(experiments, known.names[i], &run));
     }
 done:
-    bb_study_names_release(&known);
+    bb_shipped_names_release(&known);
     return status;
 }
 

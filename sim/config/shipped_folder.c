@@ -40,3 +40,59 @@ done:
     BB_RELEASE(&share);
     return status;
 }
+
+bb_status bb_shipped_names_add(bb_shipped_names *names, const char *name, size_t length)
+{
+    bb_status status = BB_OK;
+    char *copy = NULL;
+    BB_TRY(bb_memory_printf(&copy, "%.*s", (int)length, name));
+    for (bb_index i = 0; i < names->count; ++i) {
+        if (strcmp(names->names[i], copy) == 0) {
+            goto done;
+        }
+    }
+    if (names->count == names->capacity) {
+        const bb_index capacity = names->capacity == 0 ? 64 : 2 * names->capacity;
+        BB_TRY(bb_memory_resize(capacity, sizeof *names->names, (void **)&names->names));
+        names->capacity = capacity;
+    }
+    names->names[names->count++] = copy;
+    copy = NULL;
+done:
+    BB_RELEASE(&copy);
+    return status;
+}
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+bb_status bb_shipped_names_collect(bb_status (*add_folder)(const char *folder,
+                                                           bb_shipped_names *names),
+                                   bb_shipped_names *out)
+{
+    bb_status status = BB_OK;
+    char *folders[BB_SHIPPED_FOLDERS] = {NULL, NULL};
+    BB_TRY(bb_shipped_folder_find(folders));
+    for (int i = 0; i < BB_SHIPPED_FOLDERS; ++i) {
+        BB_TRY(add_folder(folders[i], out));
+    }
+    if (out->count > 0) {
+        qsort(out->names, (size_t)out->count, sizeof *out->names, compare);
+    }
+done:
+    for (int i = 0; i < BB_SHIPPED_FOLDERS; ++i) {
+        BB_RELEASE(&folders[i]);
+    }
+    return status;
+}
+
+void bb_shipped_names_release(bb_shipped_names *names)
+{
+    for (bb_index i = 0; i < names->count; ++i) {
+        BB_RELEASE(&names->names[i]);
+    }
+    BB_RELEASE(&names->names);
+    *names = (bb_shipped_names){0};
+}

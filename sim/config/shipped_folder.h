@@ -14,4 +14,19 @@ enum { BB_SHIPPED_FOLDERS = 2 };
 /// the caller, after an error too. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_shipped_folder_find(char *out[BB_SHIPPED_FOLDERS]);
 
+/// Names of what lies there. Zero-initialise; release with bb_shipped_names_release.
+typedef struct bb_shipped_names {
+    char **names; ///< [count] sorted, each once
+    bb_index count, capacity;
+} bb_shipped_names;
+
+/// Adds the first `length` bytes of a name that is not there yet.
+BB_CHECKED bb_status bb_shipped_names_add(bb_shipped_names *names, const char *name, size_t length);
+
+/// Sorts what `add_folder` adds for each of the folders. Errors: its own, BB_MEMORY.
+BB_CHECKED bb_status bb_shipped_names_collect(bb_status (*add_folder)(const char *folder,
+                                                                      bb_shipped_names *names),
+                                              bb_shipped_names *out);
+void bb_shipped_names_release(bb_shipped_names *names);
+
 #endif

@@ -62,7 +62,7 @@ static bb_index distance_to(const char *name, const char *candidate)
 static bb_status write_nearest(const char *name, bb_text *out)
 {
     bb_status status = BB_OK;
-    bb_study_names known = {0};
+    bb_shipped_names known = {0};
     const int typed = (int)strlen(name) - (has_ending(name) ? ENDING : 0);
     const bb_index limit = 1 + typed / 5;
     bb_index count = 0;
@@ -82,7 +82,7 @@ static bb_status write_nearest(const char *name, bb_text *out)
     }
 done:
     BB_RELEASE(&word);
-    bb_study_names_release(&known);
+    bb_shipped_names_release(&known);
     return status;
 }
 
@@ -148,31 +148,9 @@ bool bb_study_file_has_machines(const char *path)
     return found;
 }
 
-static bb_status add_name(const char *path, bb_study_names *out)
-{
-    bb_status status = BB_OK;
-    char *name = NULL;
-    BB_TRY(bb_memory_printf(&name, "%.*s", (int)strlen(path) - ENDING, path));
-    for (bb_index i = 0; i < out->count; ++i) {
-        if (strcmp(out->names[i], name) == 0) {
-            goto done;
-        }
-    }
-    if (out->count == out->capacity) {
-        const bb_index capacity = out->capacity == 0 ? 64 : 2 * out->capacity;
-        BB_TRY(bb_memory_resize(capacity, sizeof *out->names, (void **)&out->names));
-        out->capacity = capacity;
-    }
-    out->names[out->count++] = name;
-    name = NULL;
-done:
-    BB_RELEASE(&name);
-    return status;
-}
-
 // What lies in `root` below `folder` ("ao/"). A folder that is not there or may not be read has
 // nothing.
-static bb_status list_folder(const char *root, const char *folder, int depth, bb_study_names *out)
+static bb_status list_folder(const char *root, const char *folder, int depth, bb_shipped_names *out)
 {
     bb_status status = BB_OK;
     char *path = NULL;
@@ -190,8 +168,9 @@ static bb_status list_folder(const char *root, const char *folder, int depth, bb
         const bool file = is_file(path);
         BB_TRY(bb_memory_printf(&name, "%s%s%s", folder, entry->d_name, file ? "" : "/"));
         status = !file ? (depth < FOLDER_DEPTH ? list_folder(root, name, depth + 1, out) : BB_OK)
-                 : has_ending(name) && !bb_study_file_has_machines(path) ? add_name(name, out)
-                                                                         : BB_OK;
+                 : has_ending(name) && !bb_study_file_has_machines(path)
+                     ? bb_shipped_names_add(out, name, strlen(name) - ENDING)
+                     : BB_OK;
         BB_RELEASE(&name);
         BB_TRY(status);
     }
@@ -203,35 +182,14 @@ done:
     return status;
 }
 
-static int compare(const void *a, const void *b)
+static bb_status add_folder(const char *folder, bb_shipped_names *out)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    return list_folder(folder, "", 0, out);
 }
 
-bb_status bb_study_file_list(bb_study_names *out)
+bb_status bb_study_file_list(bb_shipped_names *out)
 {
-    bb_status status = BB_OK;
-    char *folders[BB_SHIPPED_FOLDERS] = {NULL, NULL};
-    BB_TRY(bb_shipped_folder_find(folders));
-    for (int i = 0; i < BB_SHIPPED_FOLDERS; ++i) {
-        BB_TRY(list_folder(folders[i], "", 0, out));
-    }
-    if (out->count > 0) {
-        qsort(out->names, (size_t)out->count, sizeof *out->names, compare);
-    }
-done:
-    BB_RELEASE(&folders[0]);
-    BB_RELEASE(&folders[1]);
-    return status;
-}
-
-void bb_study_names_release(bb_study_names *names)
-{
-    for (bb_index i = 0; i < names->count; ++i) {
-        BB_RELEASE(&names->names[i]);
-    }
-    BB_RELEASE(&names->names);
-    *names = (bb_study_names){0};
+    return bb_shipped_names_collect(add_folder, out);
 }
 
 typedef struct copying {

@@ -10,6 +10,7 @@
 #define BB_SIM_CONFIG_STUDY_FILE_H
 
 #include "core/text.h"
+#include "sim/config/shipped_folder.h"
 
 #include <stdbool.h>
 
@@ -17,15 +18,8 @@
 /// BB_MEMORY. Owner of `*out`: the caller.
 BB_CHECKED bb_status bb_study_file_find(const char *name, char **out);
 
-/// Names of the files in the folders `configs` that bb_study_file_find looks through, "ao/quick",
-/// sorted, each once. Zero-initialise; release with bb_study_names_release.
-typedef struct bb_study_names {
-    char **names; ///< [count]
-    bb_index count, capacity;
-} bb_study_names;
-
-BB_CHECKED bb_status bb_study_file_list(bb_study_names *out);
-void bb_study_names_release(bb_study_names *names);
+/// Names of the files in the folders `configs` that bb_study_file_find looks through, "ao/quick".
+BB_CHECKED bb_status bb_study_file_list(bb_shipped_names *out);
 
 /// Whether a file is a table of machines (sim/report/machine_table.h), whatever its name: by a line
 /// that begins with the key `machines:`, which no study has. Of what is no file of text: false.

@@ -47,7 +47,7 @@ done:
 static bb_status refuse_name(const char *name)
 {
     bb_status status = BB_OK;
-    bb_study_names known = {0};
+    bb_shipped_names known = {0};
     const char *nearest = NULL;
     bb_index distance = PTRDIFF_MAX;
     BB_TRY(bb_kernel_source_list(&known));
@@ -60,7 +60,7 @@ static bb_status refuse_name(const char *name)
             name, nearest == NULL ? "" : " (did you mean ", nearest == NULL ? "" : nearest,
             nearest == NULL ? "" : "?)");
 done:
-    bb_study_names_release(&known);
+    bb_shipped_names_release(&known);
     return status;
 }
 
@@ -187,30 +187,8 @@ void bb_kernel_source_release(bb_kernel_source *source)
     BB_RELEASE(&source->path);
 }
 
-static bb_status add_name(const char *name, size_t length, bb_study_names *out)
-{
-    bb_status status = BB_OK;
-    char *copy = NULL;
-    BB_TRY(bb_memory_printf(&copy, "%.*s", (int)length, name));
-    for (bb_index i = 0; i < out->count; ++i) {
-        if (strcmp(out->names[i], copy) == 0) {
-            goto done;
-        }
-    }
-    if (out->count == out->capacity) {
-        const bb_index capacity = out->capacity == 0 ? 64 : 2 * out->capacity;
-        BB_TRY(bb_memory_resize(capacity, sizeof *out->names, (void **)&out->names));
-        out->capacity = capacity;
-    }
-    out->names[out->count++] = copy;
-    copy = NULL;
-done:
-    BB_RELEASE(&copy);
-    return status;
-}
-
 // A folder that is not there has nothing.
-static bb_status list_folder(const char *root, bb_study_names *out)
+static bb_status list_folder(const char *root, bb_shipped_names *out)
 {
     bb_status status = BB_OK;
     char *path = NULL;
@@ -223,7 +201,7 @@ static bb_status list_folder(const char *root, bb_study_names *out)
         for (int i = 1; i < ENDINGS && entry->d_name[0] != '.'; ++i) {
             const size_t ending = strlen(endings[i]);
             if (length > ending && strcmp(entry->d_name + length - ending, endings[i]) == 0) {
-                BB_TRY(add_name(entry->d_name, length - ending, out));
+                BB_TRY(bb_shipped_names_add(out, entry->d_name, length - ending));
             }
         }
     }
@@ -235,27 +213,9 @@ done:
     return status;
 }
 
-static int compare(const void *a, const void *b)
+bb_status bb_kernel_source_list(bb_shipped_names *out)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-bb_status bb_kernel_source_list(bb_study_names *out)
-{
-    bb_status status = BB_OK;
-    char *folders[BB_SHIPPED_FOLDERS] = {NULL, NULL};
-    BB_TRY(bb_shipped_folder_find(folders));
-    for (int i = 0; i < BB_SHIPPED_FOLDERS; ++i) {
-        BB_TRY(list_folder(folders[i], out));
-    }
-    if (out->count > 0) {
-        qsort(out->names, (size_t)out->count, sizeof *out->names, compare);
-    }
-done:
-    for (int i = 0; i < BB_SHIPPED_FOLDERS; ++i) {
-        BB_RELEASE(&folders[i]);
-    }
-    return status;
+    return bb_shipped_names_collect(list_folder, out);
 }
 
 bb_status bb_kernel_source_title(const char *name, bb_text *out)

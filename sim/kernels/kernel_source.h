@@ -33,8 +33,8 @@ BB_CHECKED bb_status bb_kernel_source_bind(bb_kernel_source *source, char *const
 void bb_kernel_source_release(bb_kernel_source *source);
 
 /// Names of the kernels that bb_kernel_source_find knows, sorted, each once; release with
-/// bb_study_names_release. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_kernel_source_list(bb_study_names *out);
+/// bb_shipped_names_release. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_kernel_source_list(bb_shipped_names *out);
 
 /// Appends the first line of comment of a kernel's file, or nothing. Errors: BB_IO, BB_MEMORY.
 BB_CHECKED bb_status bb_kernel_source_title(const char *name, bb_text *out);

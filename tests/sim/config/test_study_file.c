@@ -100,7 +100,7 @@ static void unknown_names_bring_the_nearest(void **state)
 static void names_are_listed_once_and_sorted(void **state)
 {
     (void)state;
-    bb_study_names known = {0};
+    bb_shipped_names known = {0};
     put("configs/ao/mine.yaml", "");
     put("configs/ao/slow.yaml", "");
     put("configs/ao/.hidden.yaml", "");
@@ -111,7 +111,7 @@ static void names_are_listed_once_and_sorted(void **state)
     for (int i = 0; i < 4; ++i) {
         assert_string_equal(known.names[i], expected[i]);
     }
-    bb_study_names_release(&known);
+    bb_shipped_names_release(&known);
     assert_int_equal(unlink("configs/ao/mine.yaml") + unlink("configs/ao/slow.yaml") +
                          unlink("configs/ao/.hidden.yaml") + unlink("configs/ao/table.yaml"),
                      0);
@@ -157,14 +157,14 @@ static void shipped_studies_work_from_anywhere(void **state)
     program_call((const char *const[PROGRAM_ARGUMENTS]){"new", "--list"}, &run);
     program_expect(&run, 0, "wafer/layout");
     program_expect(&run, 0, "Strehl ratio against number formats, 8 m telescope, 5 guide stars\n");
-    bb_study_names known = {0};
+    bb_shipped_names known = {0};
     bb_index lines = 0;
     check_ok(bb_study_file_list(&known));
     for (const char *line = run.printed; (line = strchr(line, '\n')) != NULL; ++line) {
         ++lines;
     }
     assert_int_equal(lines, known.count);
-    bb_study_names_release(&known);
+    bb_shipped_names_release(&known);
     program_call((const char *const[PROGRAM_ARGUMENTS]){"check", "wafer/layout"}, &run);
     program_expect(&run, 0, "outputs/wafer-layout.h5");
     program_call((const char *const[PROGRAM_ARGUMENTS]){"new", "wafer/layout", "copy.yaml"}, &run);
