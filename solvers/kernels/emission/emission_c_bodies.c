@@ -26,15 +26,9 @@ static bb_status print_lanes(bb_emission_c *writer, int number)
     bb_emission_writer *base = &writer->base;
     const bb_iterator *iterator = &base->program->iterators[number];
     const bb_reduction_order order = iterator->reduction.order;
-    char range[BB_EMISSION_NAME_BYTES];
     char target[2 * BB_EMISSION_NAME_BYTES];
-    (void)bb_emission_name(base, iterator->space.ranges[0], range);
     (void)snprintf(target, sizeof target, "u%d.lane[0][l%d][0]", number, number);
-    BB_TRY(bb_emission_line(base, "for (bb_index c%d = 0; c%d == 0 || c%d < %s; c%d += %td) {",
-                            number, number, number, range, number, order.chunk));
-    ++base->depth;
-    BB_TRY(bb_emission_line(base, "const bb_index e%d = %s - c%d < %td ? %s : c%d + %td;", number,
-                            range, number, order.chunk, range, number, order.chunk));
+    BB_TRY(bb_emission_chunks(base, number));
     BB_TRY(bb_emission_line(base, "bb_index g%d = c%d;", number, number));
     BB_TRY(bb_emission_line(base, "bb_start%d(&u%d, 0, 1);", number, number));
     BB_TRY(bb_emission_line(base, "if (c%d == 0) bb_begin%d(&u%d, 1);", number, number, number));
@@ -102,20 +96,7 @@ static bb_status print_chunks(bb_emission_c *writer, int number, const char *poi
 {
     bb_status status = BB_OK;
     bb_emission_writer *base = &writer->base;
-    const bb_iterator *iterator = &base->program->iterators[number];
-    const bb_index chunk = iterator->reduction.order.chunk;
-    char range[BB_EMISSION_NAME_BYTES];
-    (void)bb_emission_name(base, iterator->space.ranges[0], range);
-    if (chunk > 0) {
-        BB_TRY(bb_emission_line(base, "for (bb_index c%d = 0; c%d == 0 || c%d < %s; c%d += %td) {",
-                                number, number, number, range, number, chunk));
-        ++base->depth;
-        BB_TRY(bb_emission_line(base, "const bb_index e%d = %s - c%d < %td ? %s : c%d + %td;",
-                                number, range, number, chunk, range, number, chunk));
-    } else {
-        BB_TRY(bb_emission_line(base, "{ const bb_index c%d = 0;", number));
-        ++base->depth;
-    }
+    BB_TRY(bb_emission_chunks(base, number));
     BB_TRY(bb_emission_line(base, "bb_start%d(&u%d, 0, %s);", number, number, points));
     BB_TRY(bb_emission_line(base, "if (c%d == 0) bb_begin%d(&u%d, %s);", number, number, number,
                             points));

@@ -146,15 +146,8 @@ static bb_status print_lanes(gpu_writer *writer, int number)
     bb_emission_writer *base = writer->base;
     const bb_iterator *iterator = &base->program->iterators[number];
     const bb_reduction *reduction = &iterator->reduction;
-    const bb_index chunk = reduction->order.chunk;
-    char range[BB_EMISSION_NAME_BYTES];
     char text[6 * BB_EMISSION_NAME_BYTES];
-    (void)bb_emission_name(base, iterator->space.ranges[0], range);
-    (void)snprintf(text, sizeof text, "for (bb_index c%d = 0; c%d == 0 || c%d < %s; c%d += %td) {",
-                   number, number, number, range, number, chunk);
-    BB_TRY(print_open(writer, text));
-    BB_TRY(bb_emission_line(base, "const bb_index e%d = %s - c%d < %td ? %s : c%d + %td;", number,
-                            range, number, chunk, range, number, chunk));
+    BB_TRY(bb_emission_chunks(base, number));
     (void)snprintf(text, sizeof text, "c%d == 0", number);
     BB_TRY(print_chunk_start(writer, reduction, number, text));
     (void)snprintf(text, sizeof text,
@@ -197,18 +190,7 @@ static bb_status print_serial(gpu_writer *writer, int number)
     const bb_index chunk = reduction->order.chunk;
     char range[BB_EMISSION_NAME_BYTES];
     char text[6 * BB_EMISSION_NAME_BYTES];
-    (void)bb_emission_name(base, iterator->space.ranges[0], range);
-    if (chunk > 0) {
-        (void)snprintf(text, sizeof text,
-                       "for (bb_index c%d = 0; c%d == 0 || c%d < %s; c%d += %td) {", number, number,
-                       number, range, number, chunk);
-        BB_TRY(print_open(writer, text));
-        BB_TRY(bb_emission_line(base, "const bb_index e%d = %s - c%d < %td ? %s : c%d + %td;",
-                                number, range, number, chunk, range, number, chunk));
-    } else {
-        BB_TRY(print_open(writer, "{"));
-        BB_TRY(bb_emission_line(base, "const bb_index c%d = 0;", number));
-    }
+    BB_TRY(bb_emission_chunks(base, number));
     BB_TRY(bb_emission_line(base, "bb_start%d(&u%d, 0, 1);", number, number));
     BB_TRY(bb_emission_line(base, "if (c%d == 0) bb_begin%d(&u%d, 1);", number, number, number));
     for (int k = iterator->space.dimensions - 1; k >= 0; --k) {

@@ -130,6 +130,28 @@ done:
     return status;
 }
 
+bb_status bb_emission_chunks(bb_emission_writer *writer, int number)
+{
+    bb_status status = BB_OK;
+    const bb_iterator *iterator = &writer->program->iterators[number];
+    const bb_index chunk = iterator->reduction.order.chunk;
+    char range[BB_EMISSION_NAME_BYTES];
+    if (chunk == 0) {
+        BB_TRY(bb_emission_line(writer, "{"));
+        ++writer->depth;
+        BB_TRY(bb_emission_line(writer, "const bb_index c%d = 0;", number));
+        goto done;
+    }
+    (void)bb_emission_name(writer, iterator->space.ranges[0], range);
+    BB_TRY(bb_emission_line(writer, "for (bb_index c%d = 0; c%d == 0 || c%d < %s; c%d += %td) {",
+                            number, number, number, range, number, chunk));
+    ++writer->depth;
+    BB_TRY(bb_emission_line(writer, "const bb_index e%d = %s - c%d < %td ? %s : c%d + %td;", number,
+                            range, number, chunk, range, number, chunk));
+done:
+    return status;
+}
+
 bb_status bb_emission_prologue(bb_emission_writer *writer)
 {
     bb_status status = BB_OK;
