@@ -225,4 +225,30 @@ static inline void run_cases(bb_device *device)
     }
 }
 
+static void shipped_kernels_give_the_bits_of_the_evaluator(void **state)
+{
+    run_cases(*state);
+}
+
+/// A test program of all cases on the first device of a kind, skipped where there is none.
+static inline int run_cases_on(bb_device_kind kind)
+{
+    bb_device *device = NULL;
+    char reason[256];
+    if (bb_device_count(kind, reason, sizeof reason) == 0) {
+        print_message("skipped: %s\n", reason);
+        return 77;
+    }
+    if (bb_device_open(kind, 0, &device) != BB_OK) {
+        print_error("%s\n%s", bb_status_message(), bb_status_trace_text());
+        return 1;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_prestate(shipped_kernels_give_the_bits_of_the_evaluator, device),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    bb_device_close(&device);
+    return failed;
+}
+
 #endif

@@ -191,25 +191,25 @@ static void check_complex(bb_element_type type, const char *text, double re, dou
 static void test_complex(void **state)
 {
     (void)state;
-    for (int type = BB_ELEMENT_SP2; type <= BB_ELEMENT_DP2; ++type) {
-        const bb_element_type own = (bb_element_type)type;
-        check_complex(own, "#in(0) + #in(1)", 4, -2);
-        check_complex(own, "#in(0) - #in(1)", -2, 6);
-        check_complex(own, "#in(0) * #in(1)", 11, 2);
-        check_complex(own, "#in(0) / pair(0, 2)", 1, -0.5);
-        check_complex(own, "#in(0) / 2", 0.5, 1);
-        check_complex(own, "2 * #in(0)", 2, 4);
-        check_complex(own, "-#in(2)", 0.0, -0.5);
-        check_complex(own, "conj(#in(0))", 1, -2);
-        check_complex(own, "abs(#in(1))", 5, 0);
-        check_complex(own, "abs(re(#in(0)) - 3) + fabs(im(#in(1)))", 6, 0);
-        check_complex(own, "pair(im(#in(0)), max(re(#in(1)), 7))", 2, 7);
-        check_complex(own, "re(#in(0)) < 1.5 ? #in(1) : #in(0)", 3, -4);
-        check_complex(own, "#in(0) == #in(1)", 0, 0);
-        check_complex(own, "#in(0) != conj(#in(0))", 1, 0);
-        check_complex(own, "sqrt(re(#in(1)) + 1) + floor(2.5)", 4, 0);
-        check_complex(own, "#in(0) + (1 < 2)", 2, 2);
-        check_complex(own, "#acc(0)", 5, -1);
+    for (int number = BB_ELEMENT_SP2; number <= BB_ELEMENT_DP2; ++number) {
+        const bb_element_type type = (bb_element_type)number;
+        check_complex(type, "#in(0) + #in(1)", 4, -2);
+        check_complex(type, "#in(0) - #in(1)", -2, 6);
+        check_complex(type, "#in(0) * #in(1)", 11, 2);
+        check_complex(type, "#in(0) / pair(0, 2)", 1, -0.5);
+        check_complex(type, "#in(0) / 2", 0.5, 1);
+        check_complex(type, "2 * #in(0)", 2, 4);
+        check_complex(type, "-#in(2)", 0.0, -0.5);
+        check_complex(type, "conj(#in(0))", 1, -2);
+        check_complex(type, "abs(#in(1))", 5, 0);
+        check_complex(type, "abs(re(#in(0)) - 3) + fabs(im(#in(1)))", 6, 0);
+        check_complex(type, "pair(im(#in(0)), max(re(#in(1)), 7))", 2, 7);
+        check_complex(type, "re(#in(0)) < 1.5 ? #in(1) : #in(0)", 3, -4);
+        check_complex(type, "#in(0) == #in(1)", 0, 0);
+        check_complex(type, "#in(0) != conj(#in(0))", 1, 0);
+        check_complex(type, "sqrt(re(#in(1)) + 1) + floor(2.5)", 4, 0);
+        check_complex(type, "#in(0) + (1 < 2)", 2, 2);
+        check_complex(type, "#acc(0)", 5, -1);
     }
     check_complex(BB_ELEMENT_SP2, "#in(0) / #in(1)", -5.0F / 25.0F, 10.0F / 25.0F);
     check_complex(BB_ELEMENT_SP2, "0.1", 0.1F, 0.0);
