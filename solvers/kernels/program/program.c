@@ -504,12 +504,22 @@ static bb_status check_bindings(bb_program_builder *builder)
     bb_status status = BB_OK;
     const bb_place place = builder->description->root->place;
     for (bb_index i = 0; i < builder->type_count; ++i) {
-        if (!builder->type_used[i]) {
-            BB_TRY(bb_problems_add(builder->problems, (bb_place){.origin = place.origin},
-                                   "%s=%s: no type of the description is called %s",
-                                   builder->types[i].name, builder->types[i].type,
-                                   builder->types[i].name));
+        bb_index distance = PTRDIFF_MAX;
+        const char *nearest = NULL;
+        if (builder->type_used[i]) {
+            continue;
         }
+        for (bb_index k = 0; k < builder->type_count; ++k) {
+            if (builder->type_used[k]) {
+                bb_suggestion_consider(builder->types[i].name, builder->types[k].name, &distance,
+                                       &nearest);
+            }
+        }
+        BB_TRY(bb_problems_add(builder->problems, (bb_place){.origin = place.origin},
+                               "%s=%s: no type of the description is called %s%s%s%s",
+                               builder->types[i].name, builder->types[i].type,
+                               builder->types[i].name, nearest != NULL ? "; did you mean " : "",
+                               nearest != NULL ? nearest : "", nearest != NULL ? "?" : ""));
     }
 done:
     return status;
