@@ -214,6 +214,7 @@ static const kernel_case kernels[] = {
      {{"u", 301, 1}, {"d", 301, 1}, {"c", 301, 1}},
      {0},
      NULL},
+    {"configs/kernels/coarsen_y.kernel", {{"wy", 41, 23}, {"coarse", 21, 12}}, {0}, NULL},
     {"configs/kernels/congruent.kernel", {{"wrapped", 41, 23}, {"phi", 41, 23}}, {0}, NULL},
 };
 
