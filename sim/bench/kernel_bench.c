@@ -85,7 +85,7 @@ static bb_status prepare(kernel_run *run, const char *type)
     BB_TRY(make_data(run));
     BB_TRY(bb_binding_create(&run->program, run->data, NULL, &run->problems, &run->binding));
     BB_TRY(check_problems(run));
-    BB_TRY(bb_assembled_kernel_create(run->device, &run->program, run->binding.is_inside,
+    BB_TRY(bb_assembled_kernel_create(run->device, &run->program, run->binding.is_inside, NULL,
                                       &run->kernel));
     BB_TRY(upload(run));
 done:

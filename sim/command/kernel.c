@@ -143,7 +143,7 @@ static bb_status print_source(const bb_options *options, bb_kernel_source *sourc
     BB_TRY(bb_kernel_run_find_device(options->device, &device));
     BB_TRY(read_program(options, source));
     BB_TRY(BB_ZEROED(source->program.step_count + 1, &is_inside));
-    BB_TRY(bb_assembled_kernel_print(device, &source->program, is_inside, &emission));
+    BB_TRY(bb_assembled_kernel_print(device, &source->program, is_inside, NULL, &emission));
     (void)puts(bb_text_string(&emission.source));
 done:
     bb_emission_release(&emission);

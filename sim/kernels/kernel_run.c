@@ -28,7 +28,8 @@ static bb_status compute(bb_device *device, const bb_binding *binding, bb_kernel
     bb_status status = BB_OK;
     bb_assembled_kernel *kernel = NULL;
     bb_status_record record;
-    status = bb_assembled_kernel_create(device, binding->program, binding->is_inside, &kernel);
+    status =
+        bb_assembled_kernel_create(device, binding->program, binding->is_inside, NULL, &kernel);
     if (status == BB_UNSUPPORTED && bb_device_kind_of(device) == BB_DEVICE_CPU) {
         bb_status_save(&record);
         bb_log_info("kernel %s is evaluated step by step, exact and slow: %s",

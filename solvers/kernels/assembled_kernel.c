@@ -7,8 +7,9 @@
 
 struct bb_assembled_kernel {
     bb_device *device;
-    const bb_program *program;
-    bool *is_inside; ///< [step_count]
+    bb_choice choice;
+    bb_program program; ///< in the choice's order of sums
+    bool *is_inside;    ///< [step_count]
     bb_emission emission;
     bb_build *build;
     void *parts[BB_PROGRAM_ACCUMULATORS]; ///< of the space's ICF
@@ -16,33 +17,44 @@ struct bb_assembled_kernel {
 };
 
 bb_status bb_assembled_kernel_print(bb_device_kind kind, const bb_program *program,
-                                    const bool *is_inside, bb_emission *out)
+                                    const bool *is_inside, const bb_choice *choice,
+                                    bb_emission *out)
 {
+    bb_status status = BB_OK;
     static const bb_emission_target targets[BB_DEVICE_KIND_COUNT] = {
         [BB_DEVICE_CPU] = BB_EMISSION_C,
         [BB_DEVICE_CUDA] = BB_EMISSION_CUDA,
         [BB_DEVICE_OPENCL] = BB_EMISSION_OPENCL,
     };
-    static const bb_index group_items[BB_PROGRAM_DIMENSIONS][BB_PROGRAM_DIMENSIONS] = {{256, 1},
-                                                                                       {64, 4}};
-    return bb_emission_create(targets[kind], program, is_inside,
-                              group_items[program->space.dimensions - 1], out);
+    const bb_choice taken = choice != NULL ? *choice : bb_choice_default(kind, program);
+    bb_program ordered = {.name = NULL};
+    char why[160];
+    BB_REQUIRE(bb_choice_is_legal(&taken, kind, program, why, sizeof why), BB_INVALID,
+               "kernel %s has no such variant: %s", program->name, why);
+    BB_TRY(bb_choice_apply(&taken, program, &ordered));
+    BB_TRY(bb_emission_create(targets[kind], &ordered, is_inside, &taken, out));
+done:
+    bb_choice_release_program(&ordered);
+    return status;
 }
 
 bb_status bb_assembled_kernel_create(bb_device *device, const bb_program *program,
-                                     const bool *is_inside, bb_assembled_kernel **out)
+                                     const bool *is_inside, const bb_choice *choice,
+                                     bb_assembled_kernel **out)
 {
     bb_status status = BB_OK;
     bb_assembled_kernel *kernel = NULL;
     bb_status_record record;
     BB_TRY(BB_ZEROED(1, &kernel));
     kernel->device = device;
-    kernel->program = program;
+    kernel->choice =
+        choice != NULL ? *choice : bb_choice_default(bb_device_kind_of(device), program);
+    BB_TRY(bb_choice_apply(&kernel->choice, program, &kernel->program));
     BB_TRY(BB_ALLOCATE(program->step_count, &kernel->is_inside));
     for (int i = 0; i < program->step_count; ++i) {
         kernel->is_inside[i] = is_inside[i];
     }
-    BB_TRY(bb_assembled_kernel_print(bb_device_kind_of(device), program, is_inside,
+    BB_TRY(bb_assembled_kernel_print(bb_device_kind_of(device), program, is_inside, &kernel->choice,
                                      &kernel->emission));
     status =
         bb_build_create(device, bb_text_string(&kernel->emission.source), NULL, &kernel->build);
@@ -69,6 +81,7 @@ void bb_assembled_kernel_destroy(bb_assembled_kernel **kernel)
     }
     bb_build_destroy(&(*kernel)->build);
     bb_emission_release(&(*kernel)->emission);
+    bb_choice_release_program(&(*kernel)->program);
     BB_RELEASE(&(*kernel)->is_inside);
     BB_RELEASE(kernel);
 }
@@ -122,11 +135,11 @@ static bb_status grow_parts(bb_assembled_kernel *kernel, bb_index count)
         goto done;
     }
     kernel->part_capacity = 0;
-    for (int k = 0; k < kernel->program->reduction.count; ++k) {
+    for (int k = 0; k < kernel->program.reduction.count; ++k) {
         bb_device_release(kernel->device, &kernel->parts[k]);
         BB_TRY(bb_device_allocate(kernel->device,
                                   (size_t)count *
-                                      bb_element_type_row(kernel->program->reduction.type)->bytes,
+                                      bb_element_type_row(kernel->program.reduction.type)->bytes,
                                   &kernel->parts[k]));
     }
     kernel->part_capacity = count;
@@ -135,20 +148,20 @@ done:
 }
 
 // Chunks of the space, one of nothing where it is empty.
-static bb_index part_count(const bb_binding *binding)
+static bb_index part_count(const bb_assembled_kernel *kernel, const bb_binding *binding)
 {
     const bb_index points = binding->ranges[0] * binding->ranges[1];
-    const bb_index chunk = binding->program->reduction.order.chunk;
+    const bb_index chunk = kernel->program.reduction.order.chunk;
     return chunk == 0 || points <= chunk ? 1 : (points + chunk - 1) / chunk;
 }
 
 static bb_status check_inside(const bb_assembled_kernel *kernel, const bb_binding *binding)
 {
     bb_status status = BB_OK;
-    for (int i = 0; i < kernel->program->step_count; ++i) {
+    for (int i = 0; i < kernel->program.step_count; ++i) {
         BB_REQUIRE(!kernel->is_inside[i] || binding->is_inside[i], BB_INVALID,
                    "kernel %s was assembled for sizes at which %s stays inside its object",
-                   kernel->program->name, kernel->program->steps[i].name);
+                   kernel->program.name, kernel->program.steps[i].name);
     }
 done:
     return status;
@@ -158,13 +171,13 @@ bb_status bb_assembled_kernel_launch(bb_assembled_kernel *kernel, const bb_bindi
                                      void *const *blocks)
 {
     bb_status status = BB_OK;
-    const bb_program *program = kernel->program;
+    const bb_program *program = &kernel->program;
     const bb_emission *emission = &kernel->emission;
     const bb_index count = program->object_count + emission->value_count +
                            (program->has_reduction ? program->reduction.count + 1 : 0);
     bb_launch_argument arguments[BB_LAUNCH_MAX_ARGUMENTS];
     host_number rooms[BB_LAUNCH_MAX_ARGUMENTS];
-    const int64_t parts = program->has_reduction ? (int64_t)part_count(binding) : 0;
+    const int64_t parts = program->has_reduction ? (int64_t)part_count(kernel, binding) : 0;
     bb_index place = 0;
     BB_REQUIRE(count <= BB_LAUNCH_MAX_ARGUMENTS, BB_UNSUPPORTED,
                "kernel %s takes %td objects, sizes and parameters, at most %d", program->name,
@@ -238,11 +251,13 @@ done:
     return status;
 }
 
-bb_status bb_assembled_kernel_run(bb_device *device, const bb_binding *binding)
+bb_status bb_assembled_kernel_run(bb_device *device, const bb_binding *binding,
+                                  const bb_choice *choice)
 {
     bb_status status = BB_OK;
     bb_assembled_kernel *kernel = NULL;
-    BB_TRY(bb_assembled_kernel_create(device, binding->program, binding->is_inside, &kernel));
+    BB_TRY(
+        bb_assembled_kernel_create(device, binding->program, binding->is_inside, choice, &kernel));
     BB_TRY(bb_assembled_kernel_compute(kernel, binding));
 done:
     bb_assembled_kernel_destroy(&kernel);

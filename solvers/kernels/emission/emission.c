@@ -7,8 +7,7 @@
 #include <string.h>
 
 bb_status bb_emission_create(bb_emission_target target, const bb_program *program,
-                             const bool *is_inside,
-                             const bb_index group_items[BB_PROGRAM_DIMENSIONS], bb_emission *out)
+                             const bool *is_inside, const bb_choice *choice, bb_emission *out)
 {
     bb_status status = BB_OK;
     static const bb_expression_dialect *const dialects[BB_EMISSION_TARGET_COUNT] = {
@@ -18,8 +17,8 @@ bb_status bb_emission_create(bb_emission_target target, const bb_program *progra
     };
     bb_emission emission = {.tile = 0};
     bb_emission_writer writer = {
-        .program = program, .dialect = dialects[target], .is_inside = is_inside};
-    memcpy(emission.body_items, group_items, sizeof emission.body_items);
+        .program = program, .dialect = dialects[target], .is_inside = is_inside, .choice = choice};
+    memcpy(emission.body_items, choice->group, sizeof emission.body_items);
     BB_TRY(BB_ZEROED(program->value_count, &writer.is_used));
     BB_TRY(target == BB_EMISSION_C ? bb_emission_fill_c(&writer, &emission)
                                    : bb_emission_fill_gpu(&writer, target, &emission));

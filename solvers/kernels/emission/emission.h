@@ -6,7 +6,7 @@
 #define BB_SOLVERS_KERNELS_EMISSION_EMISSION_H
 
 #include "core/text.h"
-#include "solvers/kernels/program/program.h"
+#include "solvers/kernels/emission/choice.h"
 
 /// Whose language a source is in.
 typedef enum bb_emission_target {
@@ -35,14 +35,13 @@ typedef struct bb_emission {
     bb_index finish_items;                      ///< and of BB_EMISSION_FINISH
 } bb_emission;
 
-/// Source in the target's language. On the cpu (C17, see core/device/build.h) items of the body are
-/// tiles of dimension 0 by lines of dimension 1, or, with an ICF over the space, chunks of points.
-/// On other devices they are work-groups: of points, of the lanes of one point's sums, or of those
-/// of a chunk; `group_items` is the size of those of points. `is_inside` [step_count] says which
-/// accesses need no boundary. Errors: BB_MEMORY. Owner: the caller.
+/// Source in the target's language, in a legal variant whose order of sums the program has
+/// (bb_choice_apply). On the cpu (C17, see core/device/build.h) items of the body are tiles of
+/// dimension 0 by lines of dimension 1, or, with an ICF over the space, chunks of points. On other
+/// devices they are work-groups (bb_form). `is_inside` [step_count] says which accesses need no
+/// boundary. Errors: BB_MEMORY. Owner: the caller.
 BB_CHECKED bb_status bb_emission_create(bb_emission_target target, const bb_program *program,
-                                        const bool *is_inside,
-                                        const bb_index group_items[BB_PROGRAM_DIMENSIONS],
+                                        const bool *is_inside, const bb_choice *choice,
                                         bb_emission *out);
 void bb_emission_release(bb_emission *emission);
 

@@ -7,11 +7,6 @@
 
 #include <stdio.h>
 
-enum {
-    POINT_TILE = 4096, ///< of bodies without iterators
-    LANE_TILE = 16,    ///< of those whose points sum long lines
-};
-
 // gcc (seen in 12.2) joins a * b - c and a * b + c of neighbours in memory into one fused
 // instruction when it vectorises loops, whatever -ffp-contract says. That takes two stores side by
 // side.
@@ -233,7 +228,7 @@ static bb_status print_sums(bb_emission_c *writer)
 {
     bb_status status = BB_OK;
     const bb_program *program = writer->base.program;
-    const bb_index width = writer->by_tile ? BB_EMISSION_SUM_TILE : 1;
+    const bb_index width = writer->by_tile ? writer->base.choice->tile : 1;
     for (int i = 0; i < program->iterator_count; ++i) {
         BB_TRY(bb_emission_sum(&writer->base, &program->iterators[i].reduction, i, width));
     }
@@ -242,17 +237,6 @@ static bb_status print_sums(bb_emission_c *writer)
     }
 done:
     return status;
-}
-
-static bb_index tile_of(const bb_emission_c *writer)
-{
-    const bb_program *program = writer->base.program;
-    if (program->has_reduction) {
-        return 0;
-    }
-    return writer->by_tile               ? BB_EMISSION_SUM_TILE
-           : program->iterator_count > 0 ? LANE_TILE
-                                         : POINT_TILE;
 }
 
 static bb_status print_entries(bb_emission_c *writer, bb_emission *emission, bb_text bodies[2])
@@ -287,7 +271,7 @@ bb_status bb_emission_fill_c(bb_emission_writer *base, bb_emission *emission)
     bb_status status = BB_OK;
     bb_text bodies[2] = {{0}, {0}};
     bb_emission_c writer = {.base = *base, .by_tile = bb_emission_c_runs_by_tile(base->program)};
-    emission->tile = tile_of(&writer);
+    emission->tile = base->choice->tile;
     emission->body_items[0] = 1;
     emission->body_items[1] = 1;
     emission->finish_items = 1;

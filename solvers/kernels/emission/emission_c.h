@@ -7,8 +7,6 @@
 #include "solvers/kernels/emission/emission_points.h"
 #include "solvers/kernels/emission/emission_sums.h"
 
-enum { BB_EMISSION_SUM_TILE = 512 }; ///< points of bodies whose iterators run around them
-
 typedef struct bb_emission_c {
     bb_emission_writer base;
     bool by_tile;

@@ -257,9 +257,9 @@ bb_status bb_emission_c_tile(bb_emission_c *writer)
     BB_TRY(BB_ZEROED(program->value_count, &is_done));
     for (int value = 0; value < program->value_count; ++value) {
         if (writer->is_saved[value]) {
-            BB_TRY(bb_emission_line(base, "%s v%d[%d];",
+            BB_TRY(bb_emission_line(base, "%s v%d[%td];",
                                     bb_emission_type(base, program->values[value].type), value,
-                                    BB_EMISSION_SUM_TILE));
+                                    base->choice->tile));
         }
     }
     for (int i = 0; i < program->iterator_count; ++i) {

@@ -11,6 +11,7 @@ enum { BB_EMISSION_NAME_BYTES = 48 };
 typedef struct bb_emission_writer {
     const bb_program *program;
     const bb_expression_dialect *dialect;
+    const bb_choice *choice;
     const bool *is_inside; ///< [step_count]
     const bool *is_fast;   ///< [step_count] likewise, where this piece of text stands; may be NULL
     bool *is_used;         ///< [value_count] values of the host that stand in the text

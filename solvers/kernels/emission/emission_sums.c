@@ -136,13 +136,16 @@ bb_status bb_emission_chunks(bb_emission_writer *writer, int number)
     const bb_iterator *iterator = &writer->program->iterators[number];
     const bb_index chunk = iterator->reduction.order.chunk;
     char range[BB_EMISSION_NAME_BYTES];
+    (void)bb_emission_name(writer, iterator->space.ranges[0], range);
     if (chunk == 0) {
         BB_TRY(bb_emission_line(writer, "{"));
         ++writer->depth;
         BB_TRY(bb_emission_line(writer, "const bb_index c%d = 0;", number));
+        if (iterator->space.dimensions == 1) {
+            BB_TRY(bb_emission_line(writer, "const bb_index e%d = %s;", number, range));
+        }
         goto done;
     }
-    (void)bb_emission_name(writer, iterator->space.ranges[0], range);
     BB_TRY(bb_emission_line(writer, "for (bb_index c%d = 0; c%d == 0 || c%d < %s; c%d += %td) {",
                             number, number, number, range, number, chunk));
     ++writer->depth;

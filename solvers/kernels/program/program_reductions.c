@@ -12,6 +12,7 @@ enum {
     WHAT_BYTES = 160,
     LANE_CHUNK = 8192, ///< of sums over neighbours in memory: 64 numbers a lane
     LINE_CHUNK = 512,  ///< of sums over distant elements, which lanes would not help
+    ROW_LANES = 8,     ///< of sums over neighbours, as many as data say: rows of sparse matrices
     UNKNOWN = -1000000,
 };
 
@@ -270,7 +271,14 @@ static bb_reduction_order order_of(const bb_program *program, const bb_iterator 
                    : (bb_reduction_order){1, program->reduction.is_associative ? LANE_CHUNK : 0};
     }
     if (iterator->reduction.icf == BB_ICF_OTHER || iterator->space.dimensions != 1 ||
-        program->space.dimensions != 1 || !is_sized(program, iterator->space.ranges[0])) {
+        program->space.dimensions != 1) {
+        return serial;
+    }
+    if (program->values[iterator->space.ranges[0]].scope != BB_SCOPE_HOST) {
+        return reads_neighbours(program, iterator) ? (bb_reduction_order){.lanes = ROW_LANES}
+                                                   : serial;
+    }
+    if (!is_sized(program, iterator->space.ranges[0])) {
         return serial;
     }
     return reads_neighbours(program, iterator) ? (bb_reduction_order){BB_PROGRAM_LANES, LANE_CHUNK}

@@ -153,7 +153,7 @@ static inline void run_case(bb_device *device, const kernel_case *kernel, const 
     check_ok(bb_binding_create(&fixture.program, compiled, fixture.parameters, &fixture.problems,
                                &binding));
     fixture_check_sound(&fixture);
-    check_ok(bb_assembled_kernel_run(device, &binding));
+    check_ok(bb_assembled_kernel_run(device, &binding, NULL));
     check_equal(kernel, &fixture.program, compiled, fixture.data);
     for (int i = 0; i < count; ++i) {
         guarded_check(&memory[0][i]);

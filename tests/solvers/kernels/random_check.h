@@ -391,8 +391,8 @@ static inline bool check_one_compiled(uint64_t seed, bb_device *device, int64_t 
         for (int i = 0; i < test.fixture.program.object_count; ++i) {
             original[i] = test.blocks[COPY_READ_BACK][i];
         }
-        const bb_status status =
-            bb_assembled_kernel_create(device, &test.fixture.program, binding.is_inside, &kernel);
+        const bb_status status = bb_assembled_kernel_create(device, &test.fixture.program,
+                                                            binding.is_inside, NULL, &kernel);
         if (status == BB_OK) {
             check_ok(bb_evaluation_run(&binding));
         } else {

@@ -46,7 +46,8 @@ static void lines_end_where_the_space_ends(void **state)
     check_ok(bb_binding_create(&fixture.program, fixture.data, NULL, &fixture.problems, &binding));
     fixture_check_sound(&fixture);
     check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
-    check_ok(bb_assembled_kernel_create(device, &fixture.program, binding.is_inside, &kernel));
+    check_ok(
+        bb_assembled_kernel_create(device, &fixture.program, binding.is_inside, NULL, &kernel));
     check_ok(bb_assembled_kernel_launch(kernel, &binding, (void *[]){u, v}));
     for (int i = 0; i < COLUMNS * ROWS + REST; ++i) {
         assert_true(v[i] == (i < COLUMNS * ROWS ? 0.0F : 77.0F));

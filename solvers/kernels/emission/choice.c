@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/kernels/emission/choice.h"
+
+#include "core/memory.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MOST_GROUP_ITEMS = 1024,
+    MOST_POINTS = 16,
+    MOST_LANES = 16, ///< of a work-item
+    MOST_CHUNK = 1 << 20,
+    LEAST_TILE = 16,
+    MOST_TILE = 65536,
+    MOST_SUM_TILE = 4096,
+    POINT_TILE = 4096, ///< by default, of points that sum nothing
+    SUM_TILE = 512,    ///< of points whose iterators run around them
+    LANE_TILE = 16,    ///< of points that sum long lines
+};
+
+// The fewest lanes of sums that run by lanes; 0: none.
+static bb_index fewest_lanes(const bb_program *program)
+{
+    bb_index fewest = program->has_reduction ? program->reduction.order.lanes : 0;
+    for (int i = 0; i < program->iterator_count && !program->has_reduction; ++i) {
+        const bb_index lanes = program->iterators[i].reduction.order.lanes;
+        fewest = lanes > 1 && (fewest == 0 || lanes < fewest) ? lanes : fewest;
+    }
+    return fewest;
+}
+
+bb_form bb_choice_form(const bb_program *program)
+{
+    return program->has_reduction      ? BB_FORM_SPACE
+           : fewest_lanes(program) > 0 ? BB_FORM_LANES
+                                       : BB_FORM_POINTS;
+}
+
+static bb_index smaller(bb_index a, bb_index b)
+{
+    return a < b ? a : b;
+}
+
+bb_choice bb_choice_default(bb_device_kind kind, const bb_program *program)
+{
+    static const bb_index points_group[BB_PROGRAM_DIMENSIONS][BB_PROGRAM_DIMENSIONS] = {{256, 1},
+                                                                                        {64, 4}};
+    bb_choice choice = {.group = {1, 1}, .points = 1, .rows = 1};
+    const bb_form form = bb_choice_form(program);
+    if (kind == BB_DEVICE_CPU) {
+        choice.tile = form == BB_FORM_SPACE          ? 0
+                      : form == BB_FORM_LANES        ? LANE_TILE
+                      : program->iterator_count == 0 ? POINT_TILE
+                                                     : SUM_TILE;
+        return choice;
+    }
+    if (form == BB_FORM_POINTS) {
+        memcpy(choice.group, points_group[program->space.dimensions - 1], sizeof choice.group);
+    } else {
+        choice.group[0] = smaller(fewest_lanes(program), BB_PROGRAM_LANES);
+    }
+    return choice;
+}
+
+bb_status bb_choice_apply(const bb_choice *choice, const bb_program *program, bb_program *out)
+{
+    bb_status status = BB_OK;
+    bb_iterator *iterators = NULL;
+    BB_TRY(BB_ALLOCATE(program->iterator_count + 1, &iterators));
+    *out = *program;
+    out->iterators = iterators;
+    for (int i = 0; i < program->iterator_count; ++i) {
+        iterators[i] = program->iterators[i];
+        if (choice->order.lanes > 0 && iterators[i].reduction.order.lanes > 1) {
+            iterators[i].reduction.order = choice->order;
+        }
+    }
+    if (choice->order.lanes > 0 && program->has_reduction && program->reduction.order.lanes > 1) {
+        out->reduction.order = choice->order;
+    }
+done:
+    return status;
+}
+
+void bb_choice_release_program(bb_program *program)
+{
+    BB_RELEASE(&program->iterators);
+    *program = (bb_program){.name = NULL};
+}
+
+// What is told of the first thing that is wrong.
+typedef struct refusal {
+    char *why;
+    size_t bytes;
+} refusal;
+
+static bool refuse(const refusal *told, const char *why)
+{
+    (void)snprintf(told->why, told->bytes, "%s", why);
+    return false;
+}
+
+static bool is_power(bb_index number)
+{
+    return number > 0 && (number & (number - 1)) == 0;
+}
+
+static bool check_cpu(const bb_choice *choice, const bb_program *program, const refusal *told)
+{
+    const bb_form form = bb_choice_form(program);
+    if (choice->group[0] != 1 || choice->group[1] != 1 || choice->points != 1 ||
+        choice->rows != 1 || choice->distribution != BB_DISTRIBUTION_INTERLEAVED ||
+        choice->is_split || choice->is_local) {
+        return refuse(told, "on the cpu a variant has a tile and an order of sums, no more");
+    }
+    if (form == BB_FORM_SPACE) {
+        return choice->tile == 0 || refuse(told, "an ICF over the space has no tiles");
+    }
+    if (choice->tile < LEAST_TILE || choice->tile > MOST_TILE) {
+        return refuse(told, "tiles are of 16 to 65536 points");
+    }
+    if (form == BB_FORM_POINTS && program->iterator_count > 0 && choice->tile > MOST_SUM_TILE) {
+        return refuse(told, "tiles of points that sum are of at most 4096");
+    }
+    return true;
+}
+
+static bool check_lanes(const bb_choice *choice, const bb_program *program, const refusal *told)
+{
+    const bb_index lanes = choice->order.lanes > 0 ? choice->order.lanes : fewest_lanes(program);
+    if (choice->points != 1 || choice->rows != 1) {
+        return refuse(told, "work-items that are lanes take no points");
+    }
+    if (choice->group[0] > lanes) {
+        return refuse(told, "more work-items than lanes");
+    }
+    if (choice->group[0] * MOST_LANES < lanes) {
+        return refuse(told, "more than 16 lanes a work-item");
+    }
+    return true;
+}
+
+static bool check_points(const bb_choice *choice, const bb_program *program, const refusal *told)
+{
+    if (!is_power(choice->points) || choice->points > MOST_POINTS || !is_power(choice->rows) ||
+        choice->rows > MOST_POINTS) {
+        return refuse(told, "points and rows are powers of two up to 16");
+    }
+    if (program->space.dimensions == 1 && (choice->group[1] != 1 || choice->rows != 1)) {
+        return refuse(told, "the space has no second dimension");
+    }
+    return true;
+}
+
+// Chunks of one sum that other steps only take up.
+static bool can_split(const bb_program *program)
+{
+    if (program->has_reduction || program->iterator_count != 1 ||
+        program->iterators[0].reduction.order.chunk == 0) {
+        return false;
+    }
+    for (int i = 0; i < program->iterators[0].steps.count; ++i) {
+        if (program->steps[program->iterators[0].steps.steps[i]].kind == BB_STEP_WRITE) {
+            return false;
+        }
+    }
+    for (int i = 0; i < program->body.count; ++i) {
+        const bb_step *step = &program->steps[program->body.steps[i]];
+        if (step->boundary == BB_BOUNDARY_SKIP && step->kind == BB_STEP_READ) {
+            return false;
+        }
+        if (step->kind == BB_STEP_ITERATOR) {
+            return true;
+        }
+        if (step->kind == BB_STEP_WRITE) {
+            return false;
+        }
+    }
+    return false;
+}
+
+static bool check_order(const bb_choice *choice, const bb_program *program, const refusal *told)
+{
+    const bb_reduction_order order = choice->order;
+    if (order.lanes == 0) {
+        return order.chunk == 0 || refuse(told, "an order has lanes");
+    }
+    if (!is_power(order.lanes) || order.lanes > BB_PROGRAM_LANES || order.chunk < 0 ||
+        order.chunk % order.lanes != 0 || order.chunk > MOST_CHUNK) {
+        return refuse(told, "an order has a power of two lanes, up to 128, and chunks of "
+                            "multiples of it up to 2^20");
+    }
+    return fewest_lanes(program) > 0 ? order.lanes > 1 || refuse(told, "the sum runs by lanes")
+                                     : refuse(told, "the program has no sum that runs by lanes");
+}
+
+bool bb_choice_is_legal(const bb_choice *choice, bb_device_kind kind, const bb_program *program,
+                        char *why, size_t why_bytes)
+{
+    const refusal told = {why, why_bytes};
+    if (!check_order(choice, program, &told)) {
+        return false;
+    }
+    if (kind == BB_DEVICE_CPU) {
+        return check_cpu(choice, program, &told);
+    }
+    if (choice->tile != 0) {
+        return refuse(&told, "tiles are of the cpu");
+    }
+    if (!is_power(choice->group[0]) || !is_power(choice->group[1]) ||
+        choice->group[0] * choice->group[1] > MOST_GROUP_ITEMS) {
+        return refuse(&told, "work-groups are of powers of two, of up to 1024 work-items");
+    }
+    if (choice->is_split && !can_split(program)) {
+        return refuse(&told, "no single sum in chunks, whose result the rest takes up");
+    }
+    return bb_choice_form(program) == BB_FORM_POINTS ? check_points(choice, program, &told)
+                                                     : check_lanes(choice, program, &told);
+}
+
+// Texts
+
+/// Words of a text, in the order in which they are written.
+enum { GROUP, TILE, POINTS, ROWS, BLOCKED, SPLIT, LOCAL, ORDER, WORDS };
+static const struct {
+    const char *name;
+    int numbers;
+} words[WORDS] = {
+    [GROUP] = {"group", 2}, [TILE] = {"tile", 1},       [POINTS] = {"points", 1},
+    [ROWS] = {"rows", 1},   [BLOCKED] = {"blocked", 0}, [SPLIT] = {"split", 0},
+    [LOCAL] = {"local", 0}, [ORDER] = {"order", 2},
+};
+
+static void add_word(char text[BB_CHOICE_TEXT_BYTES], int word, bb_index first, bb_index second)
+{
+    const size_t length = strlen(text);
+    const size_t room = BB_CHOICE_TEXT_BYTES - length;
+    const char *dash = length > 0 ? "-" : "";
+    switch (words[word].numbers) {
+    case 0:
+        (void)snprintf(text + length, room, "%s%s", dash, words[word].name);
+        break;
+    case 1:
+        (void)snprintf(text + length, room, "%s%s%td", dash, words[word].name, first);
+        break;
+    default:
+        (void)snprintf(text + length, room, "%s%s%tdx%td", dash, words[word].name, first, second);
+    }
+}
+
+void bb_choice_write(const bb_choice *choice, char text[BB_CHOICE_TEXT_BYTES])
+{
+    text[0] = '\0';
+    if (choice->tile == 0) {
+        add_word(text, GROUP, choice->group[0], choice->group[1]);
+    } else {
+        add_word(text, TILE, choice->tile, 0);
+    }
+    if (choice->points != 1) {
+        add_word(text, POINTS, choice->points, 0);
+    }
+    if (choice->rows != 1) {
+        add_word(text, ROWS, choice->rows, 0);
+    }
+    if (choice->distribution == BB_DISTRIBUTION_BLOCKED) {
+        add_word(text, BLOCKED, 0, 0);
+    }
+    if (choice->is_split) {
+        add_word(text, SPLIT, 0, 0);
+    }
+    if (choice->is_local) {
+        add_word(text, LOCAL, 0, 0);
+    }
+    if (choice->order.lanes != 0) {
+        add_word(text, ORDER, choice->order.lanes, choice->order.chunk);
+    }
+}
+
+// A number of digits alone, below 2^31; moves behind it.
+static bool read_number(const char **text, bb_index *out)
+{
+    char *end = NULL;
+    if (**text < '0' || **text > '9') {
+        return false;
+    }
+    const long long number = strtoll(*text, &end, 10);
+    *text = end;
+    *out = (bb_index)number;
+    return number <= INT_MAX;
+}
+
+// One word of a text, with its numbers; moves behind it. Returns WORDS where there is none.
+static int read_word(const char **text, bb_index numbers[2])
+{
+    for (int i = 0; i < WORDS; ++i) {
+        const size_t length = strlen(words[i].name);
+        const char *place = *text + length;
+        bool sound = strncmp(*text, words[i].name, length) == 0;
+        for (int k = 0; sound && k < words[i].numbers; ++k) {
+            sound = (k == 0 || *place++ == 'x') && read_number(&place, &numbers[k]);
+        }
+        if (sound && (*place == '-' || *place == '\0')) {
+            *text = place;
+            return i;
+        }
+    }
+    return WORDS;
+}
+
+static void take_word(bb_choice *choice, int word, const bb_index numbers[2])
+{
+    switch (word) {
+    case GROUP:
+        choice->group[0] = numbers[0];
+        choice->group[1] = numbers[1];
+        break;
+    case TILE:
+        choice->tile = numbers[0];
+        break;
+    case POINTS:
+        choice->points = (int)numbers[0];
+        break;
+    case ROWS:
+        choice->rows = (int)numbers[0];
+        break;
+    case BLOCKED:
+        choice->distribution = BB_DISTRIBUTION_BLOCKED;
+        break;
+    case SPLIT:
+        choice->is_split = true;
+        break;
+    case LOCAL:
+        choice->is_local = true;
+        break;
+    default:
+        choice->order = (bb_reduction_order){numbers[0], numbers[1]};
+    }
+}
+
+bb_status bb_choice_read(const char *text, bb_choice *out)
+{
+    bb_status status = BB_OK;
+    bb_choice choice = {.group = {1, 1}, .points = 1, .rows = 1};
+    bool is_known[WORDS] = {false};
+    const char *place = text;
+    do {
+        bb_index numbers[2] = {0, 0};
+        const int word = read_word(&place, numbers);
+        BB_REQUIRE(word < WORDS && !is_known[word], BB_INVALID,
+                   "'%.80s' is no variant: expected words as in group64x4-points4-blocked or "
+                   "tile512, each once: group tile points rows blocked split local order",
+                   text);
+        is_known[word] = true;
+        take_word(&choice, word, numbers);
+    } while (*place++ == '-');
+    *out = choice;
+done:
+    return status;
+}
+
+bool bb_choice_equal(const bb_choice *choice, const bb_choice *other)
+{
+    char texts[2][BB_CHOICE_TEXT_BYTES];
+    bb_choice_write(choice, texts[0]);
+    bb_choice_write(other, texts[1]);
+    return strcmp(texts[0], texts[1]) == 0;
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/kernels/emission/choice.h"
+#include "tests/solvers/kernels/program_fixture.h"
+
+static void check_text(const char *text)
+{
+    bb_choice choice;
+    char written[BB_CHOICE_TEXT_BYTES];
+    check_ok(bb_choice_read(text, &choice));
+    bb_choice_write(&choice, written);
+    assert_string_equal(written, text);
+}
+
+static void test_texts_return(void **state)
+{
+    (void)state;
+    check_text("group64x4-points4-blocked");
+    check_text("group8x32-split-local-order32x8192");
+    check_text("group1x1");
+    check_text("tile512");
+    check_text("group1024x1-points16-rows16-blocked-split-local-order128x1048576");
+}
+
+static void test_texts_are_refused(void **state)
+{
+    static const char *const texts[] = {
+        "",         "group64",   "group64x",        "groupx4",
+        "tile",     "tile512-",  "tile512-tile512", "group64x4-fast",
+        "tile-512", "tile512x2", "points4 ",        "tile99999999999999999999",
+        "order4"};
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) {
+        bb_choice choice;
+        check_fails(bb_choice_read(texts[i], &choice), BB_INVALID, texts[i]);
+    }
+}
+
+static bool is_legal(const char *text, bb_device_kind kind, const char *file, const char *type)
+{
+    program_fixture fixture;
+    bb_choice choice;
+    char why[160] = "";
+    fixture_make_file(&fixture, file, "T", type);
+    check_ok(bb_choice_read(text, &choice));
+    const bool legal = bb_choice_is_legal(&choice, kind, &fixture.program, why, sizeof why);
+    assert_int_equal(legal, why[0] == '\0');
+    fixture_release(&fixture);
+    return legal;
+}
+
+static void test_variants_fit_their_programs(void **state)
+{
+    static const struct {
+        const char *file, *text;
+        bb_device_kind kind;
+        bool legal;
+    } rows[] = {
+        {"configs/kernels/add.kernel", "group64x4-points4-rows2-blocked", BB_DEVICE_CUDA, true},
+        {"configs/kernels/add.kernel", "group64x32", BB_DEVICE_CUDA, false},
+        {"configs/kernels/add.kernel", "group48x1", BB_DEVICE_CUDA, false},
+        {"configs/kernels/add.kernel", "group64x1-points3", BB_DEVICE_CUDA, false},
+        {"configs/kernels/add.kernel", "group64x1-split", BB_DEVICE_CUDA, false},
+        {"configs/kernels/add.kernel", "group64x1-order64x8192", BB_DEVICE_CUDA, false},
+        {"configs/kernels/add.kernel", "tile512", BB_DEVICE_CUDA, false},
+        {"configs/kernels/add.kernel", "tile512", BB_DEVICE_CPU, true},
+        {"configs/kernels/add.kernel", "tile512-points4", BB_DEVICE_CPU, false},
+        {"configs/kernels/add.kernel", "tile8", BB_DEVICE_CPU, false},
+        {"configs/kernels/gemv.kernel", "group32x4-blocked-split", BB_DEVICE_CUDA, true},
+        {"configs/kernels/gemv.kernel", "group4x4", BB_DEVICE_CUDA, false},
+        {"configs/kernels/gemv.kernel", "group256x1", BB_DEVICE_CUDA, false},
+        {"configs/kernels/gemv.kernel", "group32x1-points2", BB_DEVICE_CUDA, false},
+        {"configs/kernels/gemv.kernel", "group32x1-order32x8192", BB_DEVICE_CUDA, true},
+        {"configs/kernels/gemv.kernel", "group32x1-order1x8192", BB_DEVICE_CUDA, false},
+        {"configs/kernels/gemv.kernel", "group32x1-order32x100", BB_DEVICE_CUDA, false},
+        {"configs/kernels/gemv_transposed.kernel", "group256x1-points4-split", BB_DEVICE_CUDA,
+         true},
+        {"configs/kernels/gemv_transposed.kernel", "group64x2", BB_DEVICE_CUDA, false},
+        {"configs/kernels/gemm.kernel", "group16x16-points4-rows4", BB_DEVICE_CUDA, true},
+        {"configs/kernels/gemm.kernel", "group16x16-split", BB_DEVICE_CUDA, false},
+        {"configs/kernels/spmv.kernel", "group8x32", BB_DEVICE_CUDA, true},
+        {"configs/kernels/spmv.kernel", "group16x16", BB_DEVICE_CUDA, false},
+        {"configs/kernels/l2norm.kernel", "group32x8", BB_DEVICE_CUDA, true},
+        {"configs/kernels/l2norm.kernel", "group32x8-split", BB_DEVICE_CUDA, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
+        if (is_legal(rows[i].text, rows[i].kind, rows[i].file, "SP") != rows[i].legal) {
+            fail_msg("%s of %s: expected %d", rows[i].text, rows[i].file, rows[i].legal);
+        }
+    }
+}
+
+static void test_defaults_are_legal(void **state)
+{
+    static const char *const files[] = {
+        "configs/kernels/add.kernel",  "configs/kernels/gemv.kernel",
+        "configs/kernels/spmv.kernel", "configs/kernels/gemv_transposed.kernel",
+        "configs/kernels/gemm.kernel", "configs/kernels/l2norm.kernel",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; ++i) {
+        for (int kind = 0; kind < BB_DEVICE_KIND_COUNT; ++kind) {
+            program_fixture fixture;
+            char why[160] = "";
+            fixture_make_file(&fixture, files[i], "T", "DP");
+            const bb_choice choice = bb_choice_default((bb_device_kind)kind, &fixture.program);
+            if (!bb_choice_is_legal(&choice, (bb_device_kind)kind, &fixture.program, why,
+                                    sizeof why)) {
+                fail_msg("%s on device %d: %s", files[i], kind, why);
+            }
+            fixture_release(&fixture);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_texts_return),
+        cmocka_unit_test(test_texts_are_refused),
+        cmocka_unit_test(test_variants_fit_their_programs),
+        cmocka_unit_test(test_defaults_are_legal),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
