@@ -34,9 +34,14 @@ static bb_index fewest_lanes(const bb_program *program)
 
 bb_form bb_choice_form(const bb_program *program)
 {
-    return program->has_reduction      ? BB_FORM_SPACE
-           : fewest_lanes(program) > 0 ? BB_FORM_LANES
-                                       : BB_FORM_POINTS;
+    // What one work-item of a team writes another would have to read.
+    bool is_shared = false;
+    for (int i = 0; i < program->object_count; ++i) {
+        is_shared = is_shared || (program->objects[i].is_read && program->objects[i].is_written);
+    }
+    return program->has_reduction                    ? BB_FORM_SPACE
+           : fewest_lanes(program) > 0 && !is_shared ? BB_FORM_LANES
+                                                     : BB_FORM_POINTS;
 }
 
 static bb_index smaller(bb_index a, bb_index b)
@@ -108,6 +113,16 @@ static bool is_power(bb_index number)
     return number > 0 && (number & (number - 1)) == 0;
 }
 
+static bool leaves_out_points(const bb_program *program)
+{
+    bool any = false;
+    for (int i = 0; i < program->body.count; ++i) {
+        const bb_step *step = &program->steps[program->body.steps[i]];
+        any = any || (step->kind == BB_STEP_READ && step->boundary == BB_BOUNDARY_SKIP);
+    }
+    return any;
+}
+
 static bool check_cpu(const bb_choice *choice, const bb_program *program, const refusal *told)
 {
     const bb_form form = bb_choice_form(program);
@@ -134,6 +149,9 @@ static bool check_lanes(const bb_choice *choice, const bb_program *program, cons
     if (choice->points != 1 || choice->rows != 1) {
         return refuse(told, "work-items that are lanes take no points");
     }
+    if (choice->group[1] > 1 && leaves_out_points(program)) {
+        return refuse(told, "points that are left out stand alone in a work-group");
+    }
     if (choice->group[0] > lanes) {
         return refuse(told, "more work-items than lanes");
     }
@@ -158,7 +176,7 @@ static bool check_points(const bb_choice *choice, const bb_program *program, con
 // Chunks of one sum that other steps only take up.
 static bool can_split(const bb_program *program)
 {
-    if (program->has_reduction || program->iterator_count != 1 ||
+    if (program->has_reduction || program->iterator_count != 1 || leaves_out_points(program) ||
         program->iterators[0].reduction.order.chunk == 0) {
         return false;
     }
@@ -169,9 +187,6 @@ static bool can_split(const bb_program *program)
     }
     for (int i = 0; i < program->body.count; ++i) {
         const bb_step *step = &program->steps[program->body.steps[i]];
-        if (step->boundary == BB_BOUNDARY_SKIP && step->kind == BB_STEP_READ) {
-            return false;
-        }
         if (step->kind == BB_STEP_ITERATOR) {
             return true;
         }
