@@ -35,13 +35,13 @@ static const char *const shuffle_helpers =
     "{ return __shfl_down_sync(0xffffffffu, x, distance, items); }\n"
     "template <typename T> BB_FUNCTION T bb_of_first(T x, int items)\n"
     "{ return __shfl_sync(0xffffffffu, x, 0, items); }\n"
-    "template <> BB_FUNCTION float2 bb_further(float2 x, int distance, int items)\n"
+    "BB_FUNCTION float2 bb_further(float2 x, int distance, int items)\n"
     "{ return bb_pair_c(bb_further(x.x, distance, items), bb_further(x.y, distance, items)); }\n"
-    "template <> BB_FUNCTION float2 bb_of_first(float2 x, int items)\n"
+    "BB_FUNCTION float2 bb_of_first(float2 x, int items)\n"
     "{ return bb_pair_c(bb_of_first(x.x, items), bb_of_first(x.y, items)); }\n"
-    "template <> BB_FUNCTION double2 bb_further(double2 x, int distance, int items)\n"
+    "BB_FUNCTION double2 bb_further(double2 x, int distance, int items)\n"
     "{ return bb_pair_z(bb_further(x.x, distance, items), bb_further(x.y, distance, items)); }\n"
-    "template <> BB_FUNCTION double2 bb_of_first(double2 x, int items)\n"
+    "BB_FUNCTION double2 bb_of_first(double2 x, int items)\n"
     "{ return bb_pair_z(bb_of_first(x.x, items), bb_of_first(x.y, items)); }\n";
 
 bb_status bb_emission_gpu_open(bb_emission_gpu *writer, const char *line)

@@ -212,8 +212,39 @@ done:
     return status;
 }
 
-// A row of lanes in the middle of a sum, blocked ones by vectors.
-static bb_status print_row(bb_emission_gpu *writer, const team_sum *sum)
+// Whole rows of lanes.
+static bb_status print_rows(bb_emission_gpu *writer, const team_sum *sum, const char *end,
+                            const bb_emission_vectors *vectors)
+{
+    bb_status status = BB_OK;
+    bb_emission_writer *base = writer->base;
+    const bb_index lanes = sum->reduction->order.lanes;
+    char line[6 * BB_EMISSION_NAME_BYTES];
+    BB_TRY(bb_emission_line(base, "#pragma unroll %d", sum->kind == ITEM_PART ? 16 : 4));
+    (void)snprintf(line, sizeof line, "for (; g%d + %td <= %s; g%d += %td) {", sum->number, lanes,
+                   end, sum->number, lanes);
+    BB_TRY(bb_emission_gpu_open(writer, line));
+    if (vectors != NULL) {
+        BB_TRY(bb_emission_vectors_load(base, vectors));
+    }
+    base->vectors = vectors;
+    status = print_items(writer, sum, NULL);
+    base->vectors = NULL;
+    BB_TRY(status);
+    if (vectors != NULL) {
+        BB_TRY(writer->is_guarded ? bb_emission_line(base, "if (active) {")
+                                  : bb_emission_line(base, "{"));
+        ++base->depth;
+        BB_TRY(bb_emission_vectors_store(base, vectors));
+        BB_TRY(bb_emission_gpu_close(writer));
+    }
+    BB_TRY(bb_emission_gpu_close(writer));
+done:
+    return status;
+}
+
+// Whole rows of lanes, blocked ones by vectors where the first is aligned.
+static bb_status print_row_loops(bb_emission_gpu *writer, const team_sum *sum, const char *end)
 {
     bb_status status = BB_OK;
     bb_emission_writer *base = writer->base;
@@ -227,22 +258,18 @@ static bb_status print_row(bb_emission_gpu *writer, const team_sum *sum)
     (void)snprintf(begin, sizeof begin, "g%d + item * %td", sum->number, vectors.width);
     if (sum->value < 0 || vectors.width == 1 ||
         writer->team.distribution != BB_DISTRIBUTION_BLOCKED) {
-        BB_TRY(print_items(writer, sum, NULL));
+        BB_TRY(print_rows(writer, sum, end, NULL));
         goto done;
     }
     BB_TRY(bb_emission_vectors_find(base, true, &vectors));
-    BB_TRY(bb_emission_vectors_load(base, &vectors));
-    base->vectors = &vectors;
-    status = print_items(writer, sum, NULL);
-    base->vectors = NULL;
-    BB_TRY(status);
-    if (writer->is_guarded) {
-        BB_TRY(bb_emission_gpu_open(writer, "if (active) {"));
-    }
-    BB_TRY(bb_emission_vectors_store(base, &vectors));
-    if (writer->is_guarded) {
-        BB_TRY(bb_emission_gpu_close(writer));
-    }
+    BB_TRY(bb_emission_line(base, "int aligned = 1;"));
+    BB_TRY(bb_emission_vectors_test(base, &vectors));
+    BB_TRY(bb_emission_gpu_open(writer, "if (aligned) {"));
+    BB_TRY(print_rows(writer, sum, end, &vectors));
+    BB_TRY(bb_emission_gpu_close(writer));
+    BB_TRY(bb_emission_gpu_open(writer, "else {"));
+    BB_TRY(print_rows(writer, sum, end, NULL));
+    BB_TRY(bb_emission_gpu_close(writer));
 done:
     bb_emission_vectors_release(&vectors);
     return status;
@@ -256,9 +283,7 @@ static bb_status print_sum(bb_emission_gpu *writer, const team_sum *sum, const c
     bb_status status = BB_OK;
     bb_emission_writer *base = writer->base;
     const int number = sum->number;
-    const bb_index lanes = sum->reduction->order.lanes;
     char lane[BB_EMISSION_NAME_BYTES];
-    char line[6 * BB_EMISSION_NAME_BYTES];
     lane_text(writer, sum->reduction, lane);
     BB_TRY(bb_emission_line(base, "%s acc%d[%td][%d];",
                             bb_emission_type(base, sum->reduction->type), number,
@@ -275,11 +300,8 @@ static bb_status print_sum(bb_emission_gpu *writer, const team_sum *sum, const c
     }
     BB_TRY(bb_emission_gpu_close(writer));
     BB_TRY(bb_emission_line(base, "bb_index g%d = %s;", number, begin));
-    BB_TRY(bb_emission_line(base, "#pragma unroll 4"));
-    (void)snprintf(line, sizeof line, "for (; g%d + %td <= %s; g%d += %td) {", number, lanes, end,
-                   number, lanes);
-    BB_TRY(bb_emission_gpu_open(writer, line));
-    BB_TRY(print_row(writer, sum));
+    BB_TRY(bb_emission_gpu_open(writer, "{"));
+    BB_TRY(print_row_loops(writer, sum, end));
     BB_TRY(bb_emission_gpu_close(writer));
     BB_TRY(print_items(writer, sum, end));
     BB_TRY(print_tree(writer, sum));

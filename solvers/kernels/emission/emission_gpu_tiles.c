@@ -77,6 +77,17 @@ done:
     return status;
 }
 
+static bb_emission_vectors vectors_of(const bb_emission_gpu *writer, const point_tile *tile,
+                                      const bb_step_list *list)
+{
+    return (bb_emission_vectors){.list = list,
+                                 .position = writer->base->program->space.positions[0],
+                                 .width = tile->points,
+                                 .base = "b",
+                                 .point = "p",
+                                 .space = writer->words->global};
+}
+
 // Steps of a row of points that need no test, `list` by vectors where the tile is blocked.
 static bb_status print_row(bb_emission_gpu *writer, const point_tile *tile,
                            const bb_step_list *list,
@@ -85,12 +96,7 @@ static bb_status print_row(bb_emission_gpu *writer, const point_tile *tile,
 {
     bb_status status = BB_OK;
     bb_emission_writer *base = writer->base;
-    bb_emission_vectors vectors = {.list = list,
-                                   .position = base->program->space.positions[0],
-                                   .width = tile->points,
-                                   .base = "b",
-                                   .point = "p",
-                                   .space = writer->words->global};
+    bb_emission_vectors vectors = vectors_of(writer, tile, list);
     const bool by_vectors = tile->blocked && tile->points > 1;
     if (by_vectors) {
         BB_TRY(bb_emission_vectors_find(base, false, &vectors));
@@ -127,7 +133,50 @@ done:
     return status;
 }
 
-// Rows one after another, each with or without tests.
+// Clears `aligned` where the vectors of a list of steps are not.
+static bb_status print_aligned(bb_emission_gpu *writer, const point_tile *tile,
+                               const bb_step_list *list)
+{
+    bb_status status = BB_OK;
+    bb_emission_vectors vectors = vectors_of(writer, tile, list);
+    if (tile->blocked && tile->points > 1) {
+        BB_TRY(bb_emission_vectors_find(writer->base, false, &vectors));
+        BB_TRY(bb_emission_vectors_test(writer->base, &vectors));
+    }
+done:
+    bb_emission_vectors_release(&vectors);
+    return status;
+}
+
+// Declares `whole` and `aligned`: all points lie in the space, their accesses in their objects; and
+// vectors begin where they may.
+static bb_status print_whole(bb_emission_gpu *writer, const point_tile *tile)
+{
+    bb_status status = BB_OK;
+    bb_emission_writer *base = writer->base;
+    const bb_program *program = base->program;
+    BB_TRY(bb_emission_line(base, "const bb_index e = b + %td;",
+                            (tile->points - 1) * tile->steps[0] + 1));
+    BB_TRY(bb_emission_line(base, "int whole = e <= n0, aligned = 1;"));
+    if (tile->has_rows) {
+        BB_TRY(bb_emission_line(base, "whole = whole && y + %td < n1;",
+                                (tile->rows - 1) * tile->steps[1]));
+    }
+    BB_TRY(print_aligned(writer, tile, &program->body));
+    for (int i = 0; i < program->iterator_count; ++i) {
+        BB_TRY(print_aligned(writer, tile, &program->iterators[i].steps));
+    }
+    if (base->is_fast != NULL) {
+        BB_TRY(open_rows(writer, tile, true));
+        BB_TRY(bb_emission_line_bounds(base, base->is_fast));
+        BB_TRY(bb_emission_line(base, "whole = whole && lo == b && hi == e;"));
+        BB_TRY(bb_emission_gpu_close(writer));
+    }
+done:
+    return status;
+}
+
+// A tile without tests, or point by point.
 static bb_status print_rows(bb_emission_gpu *writer, const point_tile *tile)
 {
     bb_status status = BB_OK;
@@ -135,25 +184,22 @@ static bb_status print_rows(bb_emission_gpu *writer, const point_tile *tile)
     bool *is_fast = NULL;
     BB_TRY(BB_ZEROED(base->program->step_count, &is_fast));
     const bool any = bb_emission_find_fast(base->program, base->is_inside, is_fast);
+    if (any || tile->points * tile->rows > 1) {
+        base->is_fast = any ? is_fast : NULL;
+        BB_TRY(print_whole(writer, tile));
+        BB_TRY(bb_emission_gpu_open(writer, "if (whole && aligned) {"));
+        BB_TRY(open_rows(writer, tile, true));
+        BB_TRY(print_row(writer, tile, &base->program->body, print_body, NULL));
+        BB_TRY(bb_emission_gpu_close(writer));
+        base->is_fast = NULL;
+        BB_TRY(bb_emission_line(base, "return;"));
+        BB_TRY(bb_emission_gpu_close(writer));
+    }
     BB_TRY(open_rows(writer, tile, false));
     if (tile->has_rows) {
         BB_TRY(bb_emission_line(base, "if (x1 >= n1) break;"));
     }
-    if (!any && tile->points == 1) {
-        BB_TRY(print_slow_row(writer, tile));
-    } else {
-        BB_TRY(bb_emission_line(base, "const bb_index e = b + %td;",
-                                (tile->points - 1) * tile->steps[0] + 1));
-        BB_TRY(bb_emission_line_bounds(base, is_fast));
-        BB_TRY(bb_emission_gpu_open(writer, "if (lo == b && hi == e && e <= n0) {"));
-        base->is_fast = is_fast;
-        BB_TRY(print_row(writer, tile, &base->program->body, print_body, NULL));
-        base->is_fast = NULL;
-        BB_TRY(bb_emission_gpu_close(writer));
-        BB_TRY(bb_emission_gpu_open(writer, "else {"));
-        BB_TRY(print_slow_row(writer, tile));
-        BB_TRY(bb_emission_gpu_close(writer));
-    }
+    BB_TRY(print_slow_row(writer, tile));
     BB_TRY(bb_emission_gpu_close(writer));
 done:
     base->is_fast = NULL;
@@ -497,13 +543,8 @@ done:
 static bb_status print_sums(bb_emission_gpu *writer, const point_tile *tile)
 {
     bb_status status = BB_OK;
-    bb_emission_writer *base = writer->base;
-    BB_TRY(tile->has_rows ? bb_emission_line(base, "if (b + %td < n0 && y + %td < n1) {",
-                                             (tile->points - 1) * tile->steps[0],
-                                             (tile->rows - 1) * tile->steps[1])
-                          : bb_emission_line(base, "if (b + %td < n0) {",
-                                             (tile->points - 1) * tile->steps[0]));
-    ++base->depth;
+    BB_TRY(print_whole(writer, tile));
+    BB_TRY(bb_emission_gpu_open(writer, "if (whole && aligned) {"));
     BB_TRY(print_around(writer, tile));
     BB_TRY(bb_emission_gpu_close(writer));
     if (tile->points * tile->rows > 1) {

@@ -6,12 +6,12 @@
 
 #include <stdio.h>
 
-enum { VECTOR_BYTES = 16, MOST_ELEMENTS = 64 };
+enum { VECTOR_BYTES = 16, WINDOW_ELEMENTS = 64 };
 
 // Elements of a window.
 typedef struct extent {
     int64_t low, high; ///< of point 0
-    bool is_taken[MOST_ELEMENTS];
+    bool is_taken[WINDOW_ELEMENTS];
 } extent;
 
 static bool has_vectors(bb_element_type type)
@@ -115,6 +115,41 @@ static extent extent_of(const bb_emission_vectors *vectors, int leader)
     return window;
 }
 
+static bb_index vector_elements(const bb_emission_vectors *vectors, bb_element_type type)
+{
+    const bb_index elements = VECTOR_BYTES / (bb_index)bb_element_type_row(type)->bytes;
+    return vectors->width < elements ? vectors->width : elements;
+}
+
+// Whether all that a column takes beside the position is known before the points are.
+static bool is_steady(const bb_program *program, const bb_selector_form *column, int position,
+                      bool is_line)
+{
+    bool steady = column->is_known;
+    for (int i = 0; i < column->count; ++i) {
+        const bb_selector_term *term = &column->terms[i];
+        if (term->value == position) {
+            continue;
+        }
+        const bb_value *value = term->value >= 0 ? &program->values[term->value] : NULL;
+        steady = steady && value != NULL &&
+                 (value->scope == BB_SCOPE_HOST || (is_line && value->scope == BB_SCOPE_BODY));
+    }
+    return steady;
+}
+
+// A point that is left out writes nothing.
+static bool leaves_out_points(const bb_emission_writer *writer, const bb_step_list *list)
+{
+    bool any = false;
+    for (int i = 0; i < list->count; ++i) {
+        const bb_step *step = &writer->program->steps[list->steps[i]];
+        any = any || (step->kind == BB_STEP_READ && step->boundary == BB_BOUNDARY_SKIP &&
+                      bb_emission_has_boundary(writer, list->steps[i]));
+    }
+    return any;
+}
+
 bb_status bb_emission_vectors_find(const bb_emission_writer *writer, bool is_line,
                                    bb_emission_vectors *vectors)
 {
@@ -128,7 +163,8 @@ bb_status bb_emission_vectors_find(const bb_emission_writer *writer, bool is_lin
     for (int i = 0; i < list->count; ++i) {
         const int number = list->steps[i];
         bb_emission_window *window = &vectors->windows[number];
-        if (!has_window(writer, vectors, number, is_line)) {
+        if (!has_window(writer, vectors, number, is_line) ||
+            (program->steps[number].kind == BB_STEP_WRITE && leaves_out_points(writer, list))) {
             continue;
         }
         window->place = bb_selector_form_of(&program->steps[number], 0).constant;
@@ -143,9 +179,16 @@ bb_status bb_emission_vectors_find(const bb_emission_writer *writer, bool is_lin
     }
     for (int i = 0; i < list->count; ++i) {
         bb_emission_window *window = &vectors->windows[list->steps[i]];
-        if (window->leader >= 0) {
-            window->offset = (bb_index)(window->place - extent_of(vectors, window->leader).low);
+        if (window->leader < 0) {
+            continue;
         }
+        const bb_step *step = &program->steps[list->steps[i]];
+        const extent taken = extent_of(vectors, window->leader);
+        const bb_selector_form column = bb_selector_form_of(step, 0);
+        window->offset = (bb_index)(window->place - taken.low);
+        window->by_vector = vector_elements(vectors, program->objects[step->object].type) > 1 &&
+                            taken.low <= 0 && taken.high >= 0 &&
+                            is_steady(program, &column, vectors->position, is_line);
     }
 done:
     return status;
@@ -155,6 +198,8 @@ void bb_emission_vectors_release(bb_emission_vectors *vectors)
 {
     BB_RELEASE(&vectors->windows);
 }
+
+static const char fields[] = "xyzw";
 
 // Declares m<step>, the element of position `base` without the selector's constant.
 static bb_status print_place(bb_emission_writer *writer, const bb_emission_vectors *vectors,
@@ -179,55 +224,35 @@ done:
     return status;
 }
 
-static bb_index vector_elements(const bb_emission_vectors *vectors, bb_element_type type)
-{
-    const bb_index most = VECTOR_BYTES / (bb_index)bb_element_type_row(type)->bytes;
-    return vectors->width < most ? vectors->width : most;
-}
-
-static const char fields[] = "xyzw";
-
-// Elements place ... place + width - 1, which are points' own: by vectors, or one by one.
+// The points' own elements, by vectors.
 static bb_status print_pieces(bb_emission_writer *writer, const bb_emission_vectors *vectors,
                               int number, int64_t low, bool stores)
 {
     bb_status status = BB_OK;
-    const bb_program_object *object =
-        &writer->program->objects[writer->program->steps[number].object];
-    const char *type = bb_emission_type(writer, object->type);
     const int named = writer->program->steps[number].object;
-    const bb_index piece = vector_elements(vectors, object->type);
-    BB_TRY(bb_emission_line(writer, "if ((m%d & %td) == 0) {", number, piece - 1));
-    ++writer->depth;
+    const bb_element_type element = writer->program->objects[named].type;
+    const char *type = bb_emission_type(writer, element);
+    const bb_index piece = vector_elements(vectors, element);
     for (bb_index begin = 0; begin < vectors->width; begin += piece) {
         BB_TRY(stores ? bb_emission_line(writer, "{ %s%td q;", type, piece)
                       : bb_emission_line(
                             writer, "{ const %s%td q = *(%sconst %s%td *)(o%d + m%d + %td);", type,
                             piece, vectors->space, type, piece, named, number, begin));
         for (bb_index k = 0; k < piece; ++k) {
-            const long long element = begin + k - low;
+            const long long place = begin + k - low;
             BB_TRY(stores
-                       ? bb_emission_line(writer, "q.%c = w%d[%lld];", fields[k], number, element)
-                       : bb_emission_line(writer, "w%d[%lld] = q.%c;", number, element, fields[k]));
+                       ? bb_emission_line(writer, "q.%c = w%d[%lld];", fields[k], number, place)
+                       : bb_emission_line(writer, "w%d[%lld] = q.%c;", number, place, fields[k]));
         }
         BB_TRY(stores ? bb_emission_line(writer, "*(%s%s%td *)(o%d + m%d + %td) = q; }",
                                          vectors->space, type, piece, named, number, begin)
                       : bb_emission_line(writer, "}"));
     }
-    --writer->depth;
-    BB_TRY(bb_emission_line(writer, "} else {"));
-    for (bb_index k = 0; k < vectors->width; ++k) {
-        BB_TRY(stores ? bb_emission_line(writer, "    o%d[m%d + %td] = w%d[%lld];", named, number,
-                                         k, number, (long long)(k - low))
-                      : bb_emission_line(writer, "    w%d[%lld] = o%d[m%d + %td];", number,
-                                         (long long)(k - low), named, number, k));
-    }
-    BB_TRY(bb_emission_line(writer, "}"));
 done:
     return status;
 }
 
-// Elements of a window, from `first`: the vector's part at once, others one by one.
+// Elements of a window: the points' own by vectors where that may be, others one by one.
 static bb_status print_window(bb_emission_writer *writer, const bb_emission_vectors *vectors,
                               int number, bool stores)
 {
@@ -235,8 +260,7 @@ static bb_status print_window(bb_emission_writer *writer, const bb_emission_vect
     const int object = writer->program->steps[number].object;
     const extent window = extent_of(vectors, number);
     const bb_index elements = window.high - window.low + vectors->width;
-    const bool by_vector = vector_elements(vectors, writer->program->objects[object].type) > 1 &&
-                           window.low <= 0 && window.high >= 0;
+    const bool by_vector = vectors->windows[number].by_vector;
     for (int64_t k = 0; k < elements; ++k) {
         const int64_t place = window.low + k;
         if (!window.is_taken[k] || (by_vector && place >= 0 && place < vectors->width)) {
@@ -249,6 +273,40 @@ static bb_status print_window(bb_emission_writer *writer, const bb_emission_vect
     }
     if (by_vector) {
         BB_TRY(print_pieces(writer, vectors, number, window.low, stores));
+    }
+done:
+    return status;
+}
+
+bb_status bb_emission_vectors_test(bb_emission_writer *writer, const bb_emission_vectors *vectors)
+{
+    bb_status status = BB_OK;
+    const bb_program *program = writer->program;
+    char name[BB_EMISSION_NAME_BYTES];
+    for (int i = 0; i < vectors->list->count; ++i) {
+        const int number = vectors->list->steps[i];
+        const bb_emission_window *window = &vectors->windows[number];
+        if (window->leader != number || !window->by_vector) {
+            continue;
+        }
+        const bb_program_object *object = &program->objects[program->steps[number].object];
+        const bb_selector_form column = bb_selector_form_of(&program->steps[number], 0);
+        const bb_index mask = vector_elements(vectors, object->type) - 1;
+        BB_TRY(bb_text_add(writer->out, "%*saligned = aligned && ((%s", 4 * writer->depth, "",
+                           vectors->base));
+        for (int k = 0; k < column.count; ++k) {
+            if (column.terms[k].value != vectors->position) {
+                BB_TRY(bb_text_add(writer->out, " + (%lld) * %s",
+                                   (long long)column.terms[k].coefficient,
+                                   bb_emission_name(writer, column.terms[k].value, name)));
+            }
+        }
+        BB_TRY(bb_text_add(writer->out, ") & %td) == 0", mask));
+        if (object->structure == BB_STRUCTURE_MATRIX) {
+            BB_TRY(bb_text_add(writer->out, " && (%s & %td) == 0",
+                               bb_emission_name(writer, object->sizes[0], name), mask));
+        }
+        BB_TRY(bb_text_add(writer->out, ";\n"));
     }
 done:
     return status;

@@ -13,6 +13,7 @@
 /// Where a step takes its elements.
 typedef struct bb_emission_window {
     int leader;      ///< step after which the window is named; -1: none
+    bool by_vector;  ///< where its points' own elements stand aligned
     int64_t place;   ///< of point 0's element, counted from the position
     bb_index offset; ///< of that element in the window
 } bb_emission_window;
@@ -35,7 +36,13 @@ BB_CHECKED bb_status bb_emission_vectors_find(const bb_emission_writer *writer, 
                                               bb_emission_vectors *vectors);
 void bb_emission_vectors_release(bb_emission_vectors *vectors);
 
-/// Appends declarations of the windows, those of reads filled.
+/// Appends lines that clear `aligned`, an int, where point 0 at the base stands where no vector
+/// begins. What the lists' selectors take must not vary after it but by multiples of the width in
+/// columns, and by any number of rows.
+BB_CHECKED bb_status bb_emission_vectors_test(bb_emission_writer *writer,
+                                              const bb_emission_vectors *vectors);
+
+/// Appends declarations of the windows, those of reads filled; vectors are taken to be aligned.
 BB_CHECKED bb_status bb_emission_vectors_load(bb_emission_writer *writer,
                                               const bb_emission_vectors *vectors);
 
