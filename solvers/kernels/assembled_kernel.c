@@ -200,7 +200,7 @@ static bb_status launch_entries(bb_assembled_kernel *kernel, const bb_binding *b
     if (emission->is_parted) {
         shape = (bb_launch_shape){
             .groups = {by_space ? 1 : group_count(binding->ranges[0], emission->finish_points), 1},
-            .group_items = {emission->finish_items, 1},
+            .group_items = {emission->finish_items[0], emission->finish_items[1]},
             .cpu_grain = 1};
         BB_TRY(bb_build_launch(kernel->build, BB_EMISSION_FINISH, shape, arguments, count));
     }

@@ -11,7 +11,8 @@
 enum {
     MOST_GROUP_ITEMS = 1024,
     MOST_POINTS = 16,
-    MOST_LANES = 16, ///< of a work-item
+    MOST_LANES = 16,   ///< of a work-item
+    LEAST_CHUNK = 512, ///< four levels of which hold every sum
     MOST_CHUNK = 1 << 20,
     LEAST_TILE = 16,
     MOST_TILE = 65536,
@@ -203,10 +204,11 @@ static bool check_order(const bb_choice *choice, const bb_program *program, cons
     if (order.lanes == 0) {
         return order.chunk == 0 || refuse(told, "an order has lanes");
     }
-    if (!is_power(order.lanes) || order.lanes > BB_PROGRAM_LANES || order.chunk < 0 ||
-        order.chunk % order.lanes != 0 || order.chunk > MOST_CHUNK) {
+    if (!is_power(order.lanes) || order.lanes > BB_PROGRAM_LANES ||
+        order.chunk % order.lanes != 0 || (order.chunk != 0 && order.chunk < LEAST_CHUNK) ||
+        order.chunk > MOST_CHUNK) {
         return refuse(told, "an order has a power of two lanes, up to 128, and chunks of "
-                            "multiples of it up to 2^20");
+                            "multiples of it from 512 to 2^20");
     }
     return fewest_lanes(program) > 0 ? order.lanes > 1 || refuse(told, "the sum runs by lanes")
                                      : refuse(told, "the program has no sum that runs by lanes");

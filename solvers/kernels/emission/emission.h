@@ -36,7 +36,7 @@ typedef struct bb_emission {
     bb_index body_points[BB_PROGRAM_DIMENSIONS];
     bb_index body_items[BB_PROGRAM_DIMENSIONS]; ///< work-items of a work-group of BB_EMISSION_BODY
     bb_index finish_points;                     ///< of a work-group of BB_EMISSION_FINISH
-    bb_index finish_items;                      ///< and its work-items
+    bb_index finish_items[BB_PROGRAM_DIMENSIONS]; ///< and its work-items
 } bb_emission;
 
 /// Source in the target's language, in a legal variant whose order of sums the program has

@@ -277,7 +277,8 @@ bb_status bb_emission_fill_c(bb_emission_writer *base, bb_emission *emission)
     emission->finish_points = 1;
     emission->body_items[0] = 1;
     emission->body_items[1] = 1;
-    emission->finish_items = 1;
+    emission->finish_items[0] = 1;
+    emission->finish_items[1] = 1;
     BB_TRY(BB_ZEROED(base->program->value_count, &writer.is_saved));
     BB_TRY(bb_emission_find_saved(base->program, writer.is_saved));
     BB_TRY(print_entries(&writer, emission, bodies));

@@ -7,6 +7,12 @@
 
 #include <stdio.h>
 
+enum {
+    WARP_ITEMS = 32,
+    SUMS_FINISHED = 4,    ///< of points that sum by lanes, by a work-group
+    CHUNKS_FINISHED = 16, ///< of parts of the space's sum, side by side
+};
+
 static const bb_emission_words words_opencl = {
     .entry = "__kernel void",
     .global = "__global ",
@@ -14,6 +20,7 @@ static const bb_emission_words words_opencl = {
     .pointer = "__local ",
     .restricted = "restrict",
     .barrier = "barrier(CLK_LOCAL_MEM_FENCE);",
+    .fence = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);",
     .item = {"(long)get_local_id(0)", "(long)get_local_id(1)"},
     .group = {"(long)get_group_id(0)", "(long)get_group_id(1)"},
 };
@@ -24,6 +31,7 @@ static const bb_emission_words words_cuda = {
     .pointer = "",
     .restricted = "__restrict__",
     .barrier = "__syncthreads();",
+    .fence = "__syncthreads();",
     .item = {"(long long)threadIdx.x", "(long long)threadIdx.y"},
     .group = {"(long long)blockIdx.x", "(long long)blockIdx.y"},
     .shuffles = true,
@@ -301,10 +309,16 @@ static void shape_launch(const bb_choice *choice, const bb_program *program, bb_
         emission->body_points[0] = choice->group[1];
     }
     emission->is_parted = program->has_reduction || choice->is_split;
-    emission->finish_points = form == BB_FORM_POINTS ? BB_EMISSION_FINISH_ITEMS : 1;
-    emission->finish_items = form == BB_FORM_POINTS ? BB_EMISSION_FINISH_ITEMS
-                             : emission->is_parted  ? bb_emission_parted(program)->order.lanes
-                                                    : 1;
+    emission->finish_points = form == BB_FORM_POINTS  ? BB_EMISSION_FINISH_ITEMS
+                              : form == BB_FORM_LANES ? SUMS_FINISHED
+                                                      : 1;
+    emission->finish_items[0] = BB_EMISSION_FINISH_ITEMS;
+    emission->finish_items[1] = 1;
+    if (emission->is_parted && form != BB_FORM_POINTS) {
+        const bb_index lanes = bb_emission_parted(program)->order.lanes;
+        emission->finish_items[0] = lanes < WARP_ITEMS ? lanes : WARP_ITEMS;
+        emission->finish_items[1] = form == BB_FORM_LANES ? SUMS_FINISHED : CHUNKS_FINISHED;
+    }
 }
 
 bb_status bb_emission_fill_gpu(bb_emission_writer *base, bb_emission_target target,
@@ -325,8 +339,8 @@ bb_status bb_emission_fill_gpu(bb_emission_writer *base, bb_emission_target targ
     if (form != BB_FORM_POINTS) {
         entries[0].team =
             (bb_emission_team){choice->group[0], choice->group[1], choice->distribution};
-        entries[1].team =
-            (bb_emission_team){emission->finish_items, 1, BB_DISTRIBUTION_INTERLEAVED};
+        entries[1].team = (bb_emission_team){emission->finish_items[0], emission->finish_items[1],
+                                             BB_DISTRIBUTION_INTERLEAVED};
     }
     const int entry_count = emission->is_parted ? 2 : 1;
     for (int i = 0; i < entry_count; ++i) {

@@ -20,7 +20,8 @@ typedef struct bb_emission_words {
     const char *local;   ///< before an array that a work-group shares
     const char *pointer; ///< before a pointer to one
     const char *restricted;
-    const char *barrier;
+    const char *barrier;                     ///< of the work-group and its memory
+    const char *fence;                       ///< the same, and of the device's memory
     const char *item[BB_PROGRAM_DIMENSIONS]; ///< of the work-group
     const char *group[BB_PROGRAM_DIMENSIONS];
     bool shuffles; ///< work-items of a warp hand values to each other

@@ -334,34 +334,99 @@ done:
     return status;
 }
 
-// Parts of more than one chunk go up level by level in the first work-item, whose total is handed
-// to the others.
-static bb_status print_total(bb_emission_gpu *writer, const team_sum *sum)
+// Declares what the chunks' results are joined in, lanes again: part<number>[v].
+static bb_status print_part_lanes(bb_emission_gpu *writer, const team_sum *sum)
 {
     bb_status status = BB_OK;
     bb_emission_writer *base = writer->base;
     const int number = sum->number;
     const int count = sum->reduction->count;
+    BB_TRY(bb_emission_line(base, "%s part%d[%td][%d];",
+                            bb_emission_type(base, sum->reduction->type), number,
+                            lanes_of_item(writer, sum->reduction), count));
+    BB_TRY(open_lanes(writer, lanes_of_item(writer, sum->reduction)));
+    BB_TRY(bb_emission_line(base, "for (int k = 0; k < %d; ++k) part%d[v][k] = bb_neutral%d(k);",
+                            count, number, number));
+    BB_TRY(bb_emission_gpu_close(writer));
+    BB_TRY(bb_emission_line(base, "bb_sum%d u%d;", number, number));
+    BB_TRY(bb_emission_line(base, "bb_clear%d(&u%d);", number, number));
+done:
+    return status;
+}
+
+// Joins the lanes of parts into acc<number>[0].
+static bb_status join_parts(bb_emission_gpu *writer, const team_sum *sum)
+{
+    bb_status status = BB_OK;
+    bb_emission_writer *base = writer->base;
+    const int number = sum->number;
+    const bb_index lanes = lanes_of_item(writer, sum->reduction);
+    BB_TRY(bb_emission_line(base, "%s acc%d[%td][%d];",
+                            bb_emission_type(base, sum->reduction->type), number, lanes,
+                            sum->reduction->count));
+    BB_TRY(open_lanes(writer, lanes));
     BB_TRY(bb_emission_line(base,
-                            "if (item == 0) { bb_total%d(&u%d, 1); for (int k = 0; k < %d; ++k) "
-                            "total%d[k] = u%d.lane[0][0][0][k]; }",
-                            number, number, count, number, number));
-    if (uses_memory(writer)) {
-        writer->is_shared[number] = true;
-        BB_TRY(bb_emission_line(base,
-                                "if (item == 0) for (int k = 0; k < %d; ++k) t%d[team][0][k] = "
-                                "total%d[k];",
-                                count, number, number));
-        BB_TRY(bb_emission_line(base, "%s", writer->words->barrier));
-        BB_TRY(bb_emission_line(base, "for (int k = 0; k < %d; ++k) total%d[k] = t%d[team][0][k];",
-                                count, number, number));
-        BB_TRY(bb_emission_line(base, "%s", writer->words->barrier));
-    } else if (writer->team.items > 1) {
-        BB_TRY(bb_emission_line(base,
-                                "for (int k = 0; k < %d; ++k) total%d[k] = "
-                                "bb_of_first(total%d[k], %td);",
-                                count, number, number, writer->team.items));
-    }
+                            "for (int k = 0; k < %d; ++k) { acc%d[v][k] = part%d[v][k]; "
+                            "part%d[v][k] = bb_neutral%d(k); }",
+                            sum->reduction->count, number, number, number, number));
+    BB_TRY(bb_emission_gpu_close(writer));
+    BB_TRY(print_tree(writer, sum));
+done:
+    return status;
+}
+
+// Takes a chunk's result, in acc<number>[0], into its lane of parts. A chunk of chunks, which takes
+// 8192 * 8192 items, goes up level by level in every work-item.
+static bb_status print_part(bb_emission_gpu *writer, const team_sum *sum)
+{
+    bb_status status = BB_OK;
+    bb_emission_writer *base = writer->base;
+    const int number = sum->number;
+    const bb_reduction_order order = sum->reduction->order;
+    char lane[BB_EMISSION_NAME_BYTES];
+    lane_text(writer, sum->reduction, lane);
+    BB_TRY(bb_emission_line(base, "const bb_index part = c%d / %td;", number, order.chunk));
+    BB_TRY(open_lanes(writer, lanes_of_item(writer, sum->reduction)));
+    BB_TRY(bb_emission_line(base, "if ((part & %td) == %s) bb_join%d(part%d[v], acc%d[0]);",
+                            order.lanes - 1, lane, number, number, number));
+    BB_TRY(bb_emission_gpu_close(writer));
+    BB_TRY(bb_emission_line(base, "if (part %% %td == %td) {", order.chunk, order.chunk - 1));
+    ++base->depth;
+    BB_TRY(join_parts(writer, sum));
+    BB_TRY(bb_emission_line(base,
+                            "for (int k = 0; k < %d; ++k) u%d.lane[1][0][0][k] = acc%d[0][k];",
+                            sum->reduction->count, number, number));
+    BB_TRY(bb_emission_line(base, "bb_push%d(&u%d, 1, 1);", number, number));
+    BB_TRY(bb_emission_gpu_close(writer));
+done:
+    return status;
+}
+
+// The total of more than one chunk.
+static bb_status print_total(bb_emission_gpu *writer, const team_sum *sum, const char *range)
+{
+    bb_status status = BB_OK;
+    bb_emission_writer *base = writer->base;
+    const int number = sum->number;
+    const int count = sum->reduction->count;
+    const bb_index chunk = sum->reduction->order.chunk;
+    BB_TRY(bb_emission_line(base, "const bb_index rest = ((%s - 1) / %td + 1) %% %td;", range,
+                            chunk, chunk));
+    BB_TRY(bb_emission_gpu_open(writer, "if (rest > 0) {"));
+    BB_TRY(join_parts(writer, sum));
+    BB_TRY(bb_emission_line(base, "for (int k = 0; k < %d; ++k) total%d[k] = acc%d[0][k];", count,
+                            number, number));
+    BB_TRY(bb_emission_gpu_close(writer));
+    BB_TRY(bb_emission_line(base, "if (u%d.count[2] > 0) {", number));
+    ++base->depth;
+    BB_TRY(bb_emission_line(base,
+                            "if (rest > 0) { for (int k = 0; k < %d; ++k) u%d.lane[1][0][0][k] = "
+                            "total%d[k]; bb_push%d(&u%d, 1, 1); }",
+                            count, number, number, number, number));
+    BB_TRY(bb_emission_line(base, "bb_total%d(&u%d, 1);", number, number));
+    BB_TRY(bb_emission_line(base, "for (int k = 0; k < %d; ++k) total%d[k] = u%d.lane[0][0][0][k];",
+                            count, number, number));
+    BB_TRY(bb_emission_gpu_close(writer));
 done:
     return status;
 }
@@ -385,25 +450,23 @@ bb_status bb_emission_gpu_team_iterator(bb_emission_gpu *writer, int number)
     BB_TRY(bb_emission_line(base, "%s total%d[%d];", bb_emission_type(base, reduction->type),
                             number, reduction->count));
     if (chunked) {
-        BB_TRY(bb_emission_line(base, "bb_sum%d u%d;", number, number));
-        BB_TRY(bb_emission_line(base, "bb_clear%d(&u%d);", number, number));
+        BB_TRY(print_part_lanes(writer, &sum));
     }
     BB_TRY(bb_emission_chunks(base, number));
     BB_TRY(print_sum(writer, &sum, names[0], names[1], first));
     BB_TRY(bb_emission_line(base, "for (int k = 0; k < %d; ++k) total%d[k] = acc%d[0][k];",
                             reduction->count, number, number));
     if (chunked) {
-        BB_TRY(bb_emission_line(base,
-                                "if (%s > %td && item == 0) { for (int k = 0; k < %d; ++k) "
-                                "u%d.lane[0][0][0][k] = acc%d[0][k]; bb_push%d(&u%d, 0, 1); }",
-                                range, reduction->order.chunk, reduction->count, number, number,
-                                number, number));
+        BB_TRY(bb_emission_line(base, "if (%s > %td) {", range, reduction->order.chunk));
+        ++base->depth;
+        BB_TRY(print_part(writer, &sum));
+        BB_TRY(bb_emission_gpu_close(writer));
     }
     BB_TRY(bb_emission_gpu_close(writer));
     if (chunked) {
         BB_TRY(bb_emission_line(base, "if (%s > %td) {", range, reduction->order.chunk));
         ++base->depth;
-        BB_TRY(print_total(writer, &sum));
+        BB_TRY(print_total(writer, &sum, range));
         BB_TRY(bb_emission_gpu_close(writer));
     }
     BB_TRY(print_outputs(writer, reduction, names[2]));
@@ -501,7 +564,9 @@ done:
     return status;
 }
 
-// The parts of `n` points, number `point` of them, into total<number>, in the order of chunks.
+// Joins `parts` parts of each of `n` sums, `point` being one of them: chunks' results take the
+// place of the first parts and are parts again, until one is left. Teams of a work-group that has
+// one sum take chunks side by side; others have a sum each.
 static bb_status print_parts(bb_emission_gpu *writer, const bb_reduction *reduction, int number)
 {
     bb_status status = BB_OK;
@@ -509,29 +574,32 @@ static bb_status print_parts(bb_emission_gpu *writer, const bb_reduction *reduct
     const bb_index chunk = reduction->order.chunk > 0 ? reduction->order.chunk : PTRDIFF_MAX;
     const char *suffix = base->dialect->index_suffix;
     team_sum sum = {.reduction = reduction, .number = number, .kind = ITEM_PART, .value = -1};
+    const bool side_by_side = !writer->is_guarded;
     (void)snprintf(sum.position, sizeof sum.position, "j");
-    BB_TRY(bb_emission_line(base, "%s total%d[%d];", bb_emission_type(base, reduction->type),
-                            number, reduction->count));
-    BB_TRY(bb_emission_line(base, "bb_sum%d u%d;", number, number));
-    BB_TRY(bb_emission_line(base, "bb_clear%d(&u%d);", number, number));
-    BB_TRY(bb_emission_line(base, "if (parts == 1) {"));
-    for (int k = 0; k < reduction->count; ++k) {
-        BB_TRY(bb_emission_line(base, "    total%d[%d] = p%d[point];", number, k, k));
-    }
-    BB_TRY(bb_emission_line(base, "} else {"));
+    BB_TRY(bb_emission_line(base, "const bb_index chunk = %td%s;", chunk, suffix));
+    BB_TRY(bb_emission_gpu_open(writer, "for (bb_index count = parts, chunks; count > 1; "
+                                        "count = chunks) {"));
+    BB_TRY(bb_emission_line(base, "chunks = (count - 1) / chunk + 1;"));
+    BB_TRY(bb_emission_line(base, "for (bb_index first = 0; first < chunks; first += %td) {",
+                            side_by_side ? writer->team.teams : 1));
     ++base->depth;
-    BB_TRY(bb_emission_line(base, "for (bb_index c = 0; c < parts; c += %td%s) {", chunk, suffix));
-    ++base->depth;
-    BB_TRY(bb_emission_line(base, "const bb_index e = parts - c < %td%s ? parts : c + %td%s;",
-                            chunk, suffix, chunk, suffix));
+    BB_TRY(
+        bb_emission_line(base, "const bb_index place = first + %s;", side_by_side ? "team" : "0"));
+    BB_TRY(bb_emission_line(base, "const bb_index c = place < chunks ? place * chunk : count;"));
+    BB_TRY(bb_emission_line(base, "const bb_index e = count - c < chunk ? count : c + chunk;"));
     BB_TRY(print_sum(writer, &sum, "c", "e", NULL));
-    BB_TRY(bb_emission_line(base,
-                            "if (item == 0) { for (int k = 0; k < %d; ++k) u%d.lane[0][0][0][k] = "
-                            "acc%d[0][k]; bb_push%d(&u%d, 0, 1); }",
-                            reduction->count, number, number, number, number));
+    BB_TRY(bb_emission_line(base, "%s", writer->words->fence));
+    for (int k = 0; k < reduction->count; ++k) {
+        BB_TRY(bb_emission_line(base, "if (%s && item == 0) p%d[place * n + point] = acc%d[0][%d];",
+                                side_by_side ? "place < chunks" : "active", k, number, k));
+    }
+    BB_TRY(bb_emission_line(base, "%s", writer->words->fence));
     BB_TRY(bb_emission_gpu_close(writer));
-    BB_TRY(print_total(writer, &sum));
     BB_TRY(bb_emission_gpu_close(writer));
+    for (int k = 0; k < reduction->count; ++k) {
+        BB_TRY(bb_emission_line(base, "const %s s%d = p%d[point];",
+                                bb_emission_type(base, reduction->type), reduction->output + k, k));
+    }
 done:
     return status;
 }
@@ -541,13 +609,9 @@ bb_status bb_emission_gpu_space_finish(bb_emission_gpu *writer)
     bb_status status = BB_OK;
     bb_emission_writer *base = writer->base;
     const bb_program *program = base->program;
-    const int number = program->iterator_count;
-    char total[BB_EMISSION_NAME_BYTES];
-    (void)snprintf(total, sizeof total, "total%d", number);
     BB_TRY(bb_emission_line(base, "const bb_index n = 1, point = 0;"));
-    BB_TRY(print_parts(writer, &program->reduction, number));
-    BB_TRY(bb_emission_line(base, "if (item > 0) return;"));
-    BB_TRY(print_outputs(writer, &program->reduction, total));
+    BB_TRY(print_parts(writer, &program->reduction, program->iterator_count));
+    BB_TRY(bb_emission_line(base, "if (item > 0 || team > 0) return;"));
     BB_TRY(bb_emission_gpu_open(writer, "for (int once = 0; once < 1; ++once) {"));
     const bb_emission_team team = writer->team;
     writer->team.items = 0;
@@ -574,7 +638,6 @@ bb_status bb_emission_gpu_lanes_finish(bb_emission_gpu *writer)
     }
     BB_TRY(bb_emission_gpu_body(writer, 0, place));
     BB_TRY(print_parts(writer, &program->iterators[0].reduction, 0));
-    BB_TRY(print_outputs(writer, &program->iterators[0].reduction, "total0"));
     BB_TRY(bb_emission_gpu_body(writer, place + 1, program->body.count));
     BB_TRY(bb_emission_gpu_close(writer));
 done:

@@ -135,6 +135,7 @@ static const char *const variants[] = {
     "group32x4-order32x1024",
     "group8x4-blocked-order64x512-split",
     "group2x8-blocked-order16x4096",
+    "group4x2-order16x512",
     "tile16",
     "tile1000",
 };
@@ -242,6 +243,7 @@ static const kernel_case kernels[] = {
     {"configs/kernels/laplace9.kernel", {{"u", 5001, 3}, {"v", 5001, 3}}, {0}, NULL},
     {"configs/kernels/gemv.kernel", {{"A", 1000, 7}, {"b", 1000, 1}, {"c", 7, 1}}, {0}, NULL},
     {"configs/kernels/gemv.kernel", {{"A", 20001, 2}, {"b", 20001, 1}, {"c", 2, 1}}, {0}, NULL},
+    {"configs/kernels/gemv.kernel", {{"A", 300001, 2}, {"b", 300001, 1}, {"c", 2, 1}}, {0}, NULL},
     {"configs/kernels/gemv_transposed.kernel",
      {{"A", 700, 1300}, {"b", 1300, 1}, {"c", 700, 1}},
      {0},
