@@ -2,6 +2,7 @@
 #include "solvers/kernels/emission/choice.h"
 
 #include "core/memory.h"
+#include "solvers/kernels/emission/emission_locals.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -233,6 +234,10 @@ bool bb_choice_is_legal(const bb_choice *choice, bb_device_kind kind, const bb_p
     }
     if (choice->is_split && !can_split(program)) {
         return refuse(&told, "no single sum in chunks, whose result the rest takes up");
+    }
+    if (choice->is_local && (bb_choice_form(program) != BB_FORM_POINTS || choice->is_split ||
+                             !bb_emission_locals_exist(program))) {
+        return refuse(&told, "nothing that a work-group reads more than once, in a tile of points");
     }
     return bb_choice_form(program) == BB_FORM_POINTS ? check_points(choice, program, &told)
                                                      : check_lanes(choice, program, &told);

@@ -235,6 +235,7 @@ done:
 typedef struct gpu_entry {
     const char *name;
     bb_text body;
+    bb_text local;
     bb_emission_team team;
     bool *is_shared; ///< [iterator_count + 1]
 } gpu_entry;
@@ -260,7 +261,8 @@ static bb_status print_entry(bb_emission_gpu *writer, const bb_emission *emissio
                                     reduction->order.lanes, reduction->count));
         }
     }
-    BB_TRY(bb_text_add(base->out, "%s}\n", bb_text_string(&entry->body)));
+    BB_TRY(bb_text_add(base->out, "%s%s}\n", bb_text_string(&entry->local),
+                       bb_text_string(&entry->body)));
 done:
     return status;
 }
@@ -288,6 +290,7 @@ static bb_status fill_entry(bb_emission_gpu *writer, print_function *print, gpu_
     bb_status status = BB_OK;
     BB_TRY(BB_ZEROED(writer->base->program->iterator_count + 1, &entry->is_shared));
     writer->is_shared = entry->is_shared;
+    writer->local = &entry->local;
     writer->team = entry->team;
     writer->base->out = &entry->body;
     writer->base->depth = 1;
@@ -360,6 +363,7 @@ bb_status bb_emission_fill_gpu(bb_emission_writer *base, bb_emission_target targ
 done:
     for (int i = 0; i < 2; ++i) {
         bb_text_release(&entries[i].body);
+        bb_text_release(&entries[i].local);
         BB_RELEASE(&entries[i].is_shared);
     }
     return status;

@@ -39,6 +39,7 @@ typedef struct bb_emission_gpu {
     const bb_emission_words *words;
     bb_emission_team team; ///< items 0: a work-item is alone
     bool is_guarded;       ///< `active` says whether the point is one of the space
+    bb_text *local;        ///< declarations of the work-group's memory, for the head of the entry
     bool *is_shared;       ///< [iterator_count + 1] sums for which a work-group shares memory
 } bb_emission_gpu;
 

@@ -6,6 +6,8 @@
 // point by point.
 #include "core/memory.h"
 #include "solvers/kernels/emission/emission_gpu.h"
+#include "solvers/kernels/emission/emission_locals.h"
+#include "solvers/kernels/program/selector_form.h"
 
 #include <stdio.h>
 
@@ -59,6 +61,11 @@ static bb_status open_rows(bb_emission_gpu *writer, const point_tile *tile, bool
     if (tile->has_rows) {
         BB_TRY(bb_emission_line(writer->base, "const bb_index x1 = y + r * %td;", tile->steps[1]));
     }
+    if (writer->base->locals != NULL) {
+        BB_TRY(bb_emission_line(writer->base, "const int i1 = (int)%s * %d + r * %td;",
+                                writer->words->item[1], tile->blocked ? tile->rows : 1,
+                                tile->steps[1]));
+    }
 done:
     return status;
 }
@@ -73,6 +80,11 @@ static bb_status open_points(bb_emission_gpu *writer, const point_tile *tile, bo
     (void)snprintf(line, sizeof line, "for (int p = 0; p < %d; ++p) {", tile->points);
     BB_TRY(bb_emission_gpu_open(writer, line));
     BB_TRY(bb_emission_line(writer->base, "const bb_index x0 = b + p * %td;", tile->steps[0]));
+    if (writer->base->locals != NULL) {
+        BB_TRY(bb_emission_line(writer->base, "const int i0 = (int)%s * %d + p * %td;",
+                                writer->words->item[0], tile->blocked ? tile->points : 1,
+                                tile->steps[0]));
+    }
 done:
     return status;
 }
@@ -382,6 +394,49 @@ done:
     return status;
 }
 
+static bb_status print_iterations(bb_emission_gpu *writer, const body_part *part)
+{
+    bb_status status = BB_OK;
+    BB_TRY(open_iterations(writer, part->iterator));
+    BB_TRY(print_part_rows(writer, part));
+    BB_TRY(close_iterations(writer, part->iterator));
+done:
+    return status;
+}
+
+// So many iterations at a time from local memory, then the rest.
+static bb_status print_local_iterations(bb_emission_gpu *writer, const body_part *part)
+{
+    bb_status status = BB_OK;
+    bb_emission_writer *base = writer->base;
+    const bb_emission_locals *locals = base->locals;
+    const int number = part->iterator;
+    char line[4 * BB_EMISSION_NAME_BYTES];
+    BB_TRY(bb_emission_line(base, "bb_index g = c%d;", number));
+    (void)snprintf(line, sizeof line, "for (; g + %d <= e%d; g += %d) {", BB_EMISSION_LOCAL_STEPS,
+                   number, BB_EMISSION_LOCAL_STEPS);
+    BB_TRY(bb_emission_gpu_open(writer, line));
+    BB_TRY(bb_emission_line(base, "%s", writer->words->barrier));
+    BB_TRY(bb_emission_locals_load(base, locals));
+    BB_TRY(bb_emission_line(base, "%s", writer->words->barrier));
+    BB_TRY(bb_emission_line(base, "#pragma unroll"));
+    (void)snprintf(line, sizeof line, "for (int q = 0; q < %d; ++q) {", BB_EMISSION_LOCAL_STEPS);
+    BB_TRY(bb_emission_gpu_open(writer, line));
+    BB_TRY(bb_emission_line(base, "const bb_index k%d_0 = g + q;", number));
+    BB_TRY(print_part_rows(writer, part));
+    BB_TRY(bb_emission_gpu_close(writer));
+    BB_TRY(bb_emission_gpu_close(writer));
+    base->locals = NULL;
+    (void)snprintf(line, sizeof line, "for (bb_index k%d_0 = g; k%d_0 < e%d; ++k%d_0) {", number,
+                   number, number, number);
+    BB_TRY(bb_emission_gpu_open(writer, line));
+    BB_TRY(print_part_rows(writer, part));
+    BB_TRY(bb_emission_gpu_close(writer));
+done:
+    base->locals = locals;
+    return status;
+}
+
 // An iterator around the tile, in chunks where its sum has some.
 static bb_status print_iterator(bb_emission_gpu *writer, const body_part *part)
 {
@@ -400,9 +455,8 @@ static bb_status print_iterator(bb_emission_gpu *writer, const body_part *part)
     }
     BB_TRY(bb_emission_chunks(base, number));
     BB_TRY(print_start(writer, part->tile, number, first));
-    BB_TRY(open_iterations(writer, number));
-    BB_TRY(print_part_rows(writer, part));
-    BB_TRY(close_iterations(writer, number));
+    BB_TRY(base->locals != NULL ? print_local_iterations(writer, part)
+                                : print_iterations(writer, part));
     if (chunk > 0) {
         BB_TRY(bb_emission_line(base, "if (%s > %td) {", range, chunk));
         ++base->depth;
@@ -556,12 +610,111 @@ done:
     return status;
 }
 
+// Declares `kept`: the whole work-group lies in the space and its accesses in their objects, so
+// that all its work-items take the way through local memory.
+static bb_status print_kept(bb_emission_gpu *writer, const point_tile *tile)
+{
+    bb_status status = BB_OK;
+    bb_emission_writer *base = writer->base;
+    const bb_choice *choice = base->choice;
+    const bb_index points[BB_PROGRAM_DIMENSIONS] = {choice->group[0] * choice->points,
+                                                    choice->group[1] * choice->rows};
+    BB_TRY(bb_emission_line(base, "const bb_index X = %s * %td, Y = %s * %td;",
+                            writer->words->group[0], points[0], writer->words->group[1],
+                            points[1]));
+    BB_TRY(bb_emission_line(base, "const int item = (int)(%s + %s * %td);", writer->words->item[0],
+                            writer->words->item[1], choice->group[0]));
+    BB_TRY(bb_emission_line(base, "int kept = X + %td <= n0, aligned = 1;", points[0]));
+    if (tile->has_rows) {
+        BB_TRY(bb_emission_line(base, "kept = kept && Y + %td <= n1;", points[1]));
+    }
+    // All tiles of a group begin alike.
+    BB_TRY(print_aligned(writer, tile, &base->program->body));
+    for (int i = 0; i < base->program->iterator_count; ++i) {
+        BB_TRY(print_aligned(writer, tile, &base->program->iterators[i].steps));
+    }
+    if (base->is_fast != NULL) {
+        // Rows move with the point: what holds for the first and the last holds between.
+        BB_TRY(bb_emission_gpu_open(writer, "for (int r = 0; r < 2; ++r) {"));
+        BB_TRY(bb_emission_line(base, "const bb_index b = X, e = X + %td;", points[0]));
+        if (tile->has_rows) {
+            BB_TRY(
+                bb_emission_line(base, "const bb_index x1 = r == 0 ? Y : Y + %td;", points[1] - 1));
+        }
+        BB_TRY(bb_emission_line_bounds(base, base->is_fast));
+        BB_TRY(bb_emission_line(base, "kept = kept && lo == b && hi == e;"));
+        BB_TRY(bb_emission_gpu_close(writer));
+    }
+done:
+    return status;
+}
+
+// Whether rows of accesses without tests move with the point.
+static bool moves_with_rows(const bb_program *program, const bool *is_fast)
+{
+    bool moves = true;
+    for (int i = 0; i < program->step_count && program->space.dimensions == 2; ++i) {
+        for (int k = 0; is_fast[i] && k < program->steps[i].expression.output_count; ++k) {
+            const bb_selector_form form = bb_selector_form_of(&program->steps[i], k);
+            int64_t slope = 0;
+            moves = moves && bb_selector_form_slope(&form, program->space.positions[1], &slope);
+        }
+    }
+    return moves;
+}
+
+// The way of whole groups through local memory, where there is one.
+static bb_status print_local(bb_emission_gpu *writer, const point_tile *tile)
+{
+    bb_status status = BB_OK;
+    bb_emission_writer *base = writer->base;
+    const bb_program *program = base->program;
+    const bool iterates = program->iterator_count > 0;
+    bool *is_fast = NULL;
+    bb_emission_locals locals = {.list = iterates ? &program->iterators[0].steps : &program->body,
+                                 .position =
+                                     iterates ? program->iterators[0].space.positions[0] : -1};
+    BB_TRY(BB_ZEROED(program->step_count, &is_fast));
+    const bool any = !iterates && bb_emission_find_fast(program, base->is_inside, is_fast);
+    base->is_fast = any ? is_fast : NULL;
+    BB_TRY(bb_emission_locals_find(program, base, &locals));
+    if (!locals.any || (any && !moves_with_rows(program, is_fast))) {
+        goto done;
+    }
+    BB_TRY(bb_emission_locals_declare(base, &locals, writer->words->local, writer->local));
+    base->locals = &locals;
+    BB_TRY(bb_emission_gpu_open(writer, "{"));
+    BB_TRY(print_kept(writer, tile));
+    BB_TRY(bb_emission_gpu_open(writer, "if (kept && aligned) {"));
+    if (iterates) {
+        BB_TRY(print_around(writer, tile));
+    } else {
+        BB_TRY(bb_emission_locals_load(base, &locals));
+        BB_TRY(bb_emission_line(base, "%s", writer->words->barrier));
+        BB_TRY(open_rows(writer, tile, true));
+        BB_TRY(print_row(writer, tile, &program->body, print_body, NULL));
+        BB_TRY(bb_emission_gpu_close(writer));
+    }
+    BB_TRY(bb_emission_line(base, "return;"));
+    BB_TRY(bb_emission_gpu_close(writer));
+    BB_TRY(bb_emission_gpu_close(writer));
+done:
+    base->locals = NULL;
+    base->is_fast = NULL;
+    bb_emission_locals_release(&locals);
+    BB_RELEASE(&is_fast);
+    return status;
+}
+
 bb_status bb_emission_gpu_tiles(bb_emission_gpu *writer)
 {
     bb_status status = BB_OK;
     const point_tile tile = tile_of(writer);
     BB_TRY(bb_emission_gpu_ranges(writer));
     BB_TRY(print_first(writer, &tile));
+    if (writer->base->choice->is_local) {
+        BB_TRY(print_local(writer, &tile));
+    }
     BB_TRY(bb_emission_runs_by_tile(writer->base->program) ? print_sums(writer, &tile)
                                                            : print_rows(writer, &tile));
 done:

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "solvers/kernels/emission/emission_locals.h"
 #include "solvers/kernels/emission/emission_vectors.h"
 
 #include <stdarg.h>
@@ -179,6 +180,20 @@ static const bb_emission_window *window_of(const bb_emission_writer *writer, int
                : NULL;
 }
 
+// "i0 + 1": an element's place in a box, along a coordinate.
+static void local_place(const bb_emission_writer *writer, const bb_emission_local *local,
+                        int coordinate, char text[BB_EMISSION_NAME_BYTES])
+{
+    const int axis = local->axes[coordinate];
+    const bb_program *program = writer->program;
+    const char *position = axis < 0                              ? "0"
+                           : axis == writer->locals->position    ? "q"
+                           : axis == program->space.positions[0] ? "i0"
+                                                                 : "i1";
+    (void)snprintf(text, BB_EMISSION_NAME_BYTES, "%s + %lld", position,
+                   (long long)local->offsets[coordinate]);
+}
+
 static bb_status print_read(bb_emission_writer *writer, int number)
 {
     bb_status status = BB_OK;
@@ -190,6 +205,15 @@ static bb_status print_read(bb_emission_writer *writer, int number)
     const char *test = type == BB_ELEMENT_B ? " != 0" : "";
     char element[8 * BB_EMISSION_NAME_BYTES];
     bb_text zero = {0};
+    if (writer->locals != NULL && writer->locals->reads[number].leader >= 0) {
+        const bb_emission_local *local = &writer->locals->reads[number];
+        char places[BB_PROGRAM_DIMENSIONS][BB_EMISSION_NAME_BYTES];
+        local_place(writer, local, 0, places[0]);
+        local_place(writer, local, 1, places[1]);
+        BB_TRY(bb_emission_line(writer, "const %s r%d = l%d[%s][%s]%s;", type_name, number,
+                                local->leader, places[1], places[0], test));
+        goto done;
+    }
     if (window != NULL) {
         BB_TRY(bb_emission_line(writer, "const %s r%d = w%d[%s + %td];", type_name, number,
                                 window->leader, writer->vectors->point, window->offset));

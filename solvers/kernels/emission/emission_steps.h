@@ -11,6 +11,9 @@ enum { BB_EMISSION_NAME_BYTES = 48 };
 /// What neighbouring points of a work-item take together (emission_vectors.h).
 typedef struct bb_emission_vectors bb_emission_vectors;
 
+/// What a work-group keeps in its local memory (emission_locals.h).
+typedef struct bb_emission_locals bb_emission_locals;
+
 typedef struct bb_emission_writer {
     const bb_program *program;
     const bb_expression_dialect *dialect;
@@ -18,6 +21,7 @@ typedef struct bb_emission_writer {
     const bool *is_inside; ///< [step_count]
     const bool *is_fast;   ///< [step_count] likewise, where this piece of text stands; may be NULL
     const bb_emission_vectors *vectors; ///< of the points of this piece of text; NULL: none
+    const bb_emission_locals *locals;   ///< likewise
     bool *is_used;                      ///< [value_count] values of the host that stand in the text
     bb_text *out;
     int depth; ///< of indentation

@@ -2,6 +2,7 @@
 #include "solvers/kernels/emission/emission_vectors.h"
 
 #include "core/memory.h"
+#include "solvers/kernels/emission/emission_locals.h"
 #include "solvers/kernels/program/selector_form.h"
 
 #include <stdio.h>
@@ -67,8 +68,9 @@ static bool has_window(const bb_emission_writer *writer, const bb_emission_vecto
 {
     const bb_program *program = writer->program;
     const bb_step *step = &program->steps[number];
+    const bool local = writer->locals != NULL && writer->locals->reads[number].leader >= 0;
     const bool access = step->kind == BB_STEP_READ || step->kind == BB_STEP_WRITE;
-    return access && has_vectors(program->objects[step->object].type) &&
+    return access && !local && has_vectors(program->objects[step->object].type) &&
            !bb_emission_has_boundary(writer, number) && is_free(program, number) &&
            is_line_of(program, step, is_line) && is_neighbour(step, vectors->position);
 }

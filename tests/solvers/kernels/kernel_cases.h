@@ -136,6 +136,9 @@ static const char *const variants[] = {
     "group8x4-blocked-order64x512-split",
     "group2x8-blocked-order16x4096",
     "group4x2-order16x512",
+    "group8x4-points2-local",
+    "group16x2-points2-rows4-blocked-local",
+    "group64x1-points4-local",
     "tile16",
     "tile1000",
 };
