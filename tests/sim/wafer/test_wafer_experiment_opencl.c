@@ -46,10 +46,10 @@ static void displacements_agree_with_the_cpu(void **state)
     for (bb_index p = 0; p < names->count; ++p) {
         check_row(here, there, names->texts[p]);
     }
-    assert_string_equal(bb_results_find_note(there, "provenance", "device"), "cpu, opencl");
+    assert_string_equal(bb_results_note_text(there, "provenance", "device"), "cpu, opencl");
     assert_non_null(
-        strstr(bb_results_find_note(there, "provenance", "device_opencl_compiler"), "-cl-std"));
-    assert_null(bb_results_find_note(here, "provenance", "device_cpu_compiler"));
+        strstr(bb_results_note_text(there, "provenance", "device_opencl_compiler"), "-cl-std"));
+    assert_null(bb_results_note_text(here, "provenance", "device_cpu_compiler"));
     bb_results_destroy(&here);
     bb_results_destroy(&there);
 }
