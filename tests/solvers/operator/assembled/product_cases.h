@@ -29,8 +29,8 @@ static inline bb_coded_matrix *product_matrix(const product_task *task, bb_forma
     const bb_codec_config config = bb_codec_plain(format);
     const bb_matrix_layout layout = {.rows = PRODUCT_ROWS, .columns = PRODUCT_COLUMNS};
     check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_ROW, &layout, &matrix));
-    check_ok(bb_coded_matrix_encode(matrix, 0,
-                                    bb_view_matrix(task->c, PRODUCT_ROWS, PRODUCT_COLUMNS)));
+    check_ok(
+        bb_coded_matrix_encode(matrix, 0, bb_view_matrix(task->c, PRODUCT_ROWS, PRODUCT_COLUMNS)));
     return matrix;
 }
 
@@ -69,8 +69,8 @@ static void products_agree_with_the_cpu(void **state)
         product_check(task, assembled, matrix, arithmetic, 5, 20);
         product_check(task, assembled, matrix, arithmetic, PRODUCT_ROWS - 1, 1);
         product_check(task, assembled, matrix, arithmetic, 3, 0);
-        assert_int_equal(bb_coded_operator_bytes(assembled), bb_coded_matrix_bytes(matrix) -
-                                                                 PRODUCT_ROWS * sizeof(double));
+        assert_int_equal(bb_coded_operator_bytes(assembled),
+                         bb_coded_matrix_bytes(matrix) - PRODUCT_ROWS * sizeof(double));
         assert_true(bb_coded_operator_compiler(assembled)[0] != '\0');
         bb_coded_operator_destroy(&assembled);
         bb_coded_matrix_destroy(&matrix);
@@ -167,14 +167,13 @@ static inline int product_cases_on(bb_device_kind kind)
         return 1;
     }
     void *start = &task;
-#define PRODUCT_CASE(name)                                                                         \
-    {                                                                                              \
-        #name, name, product_setup, product_teardown, start                                        \
-    }
     const struct CMUnitTest tests[] = {
-        PRODUCT_CASE(products_agree_with_the_cpu),
-        PRODUCT_CASE(operators_share_a_kernel),
-        PRODUCT_CASE(what_is_not_there_is_refused),
+        cmocka_unit_test_prestate_setup_teardown(products_agree_with_the_cpu, product_setup,
+                                                 product_teardown, start),
+        cmocka_unit_test_prestate_setup_teardown(operators_share_a_kernel, product_setup,
+                                                 product_teardown, start),
+        cmocka_unit_test_prestate_setup_teardown(what_is_not_there_is_refused, product_setup,
+                                                 product_teardown, start),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     bb_device_close(&task.device);
