@@ -120,9 +120,9 @@ static void what_is_not_there_is_refused(void **state)
                 "rows 30 to 38");
     assert_false(bb_coded_operator_takes_row_at(assembled));
     const bb_coded_window window = {.rows = 1};
-    double *to = y;
-    check_fails(bb_coded_operator_queue(&assembled, 1, &window, task->x, &to, NULL), BB_UNSUPPORTED,
-                "an assembled one");
+    double *product = y;
+    check_fails(bb_coded_operator_queue(&assembled, 1, &window, task->x, &product, NULL),
+                BB_UNSUPPORTED, "an assembled one");
     bb_coded_operator_destroy(&assembled);
     bb_coded_matrix_destroy(&half);
     bb_coded_matrix_destroy(&matrix);
