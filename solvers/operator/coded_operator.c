@@ -287,6 +287,8 @@ bool bb_coded_operator_moves(const bb_codec_config *storage)
 
 // Sums of an operator's products on a GPU, at most so many bytes.
 static const double sums_bytes = 2e6;
+// A kernel of the language with its text.
+static const double kernel_bytes = 1e6;
 
 bb_need bb_coded_operator_need(const bb_codec_config *storage, double rows, double columns,
                                bb_device_kind device)
@@ -297,6 +299,9 @@ bb_need bb_coded_operator_need(const bb_codec_config *storage, double rows, doub
             bb_codec_bytes_per_value(storage) + bb_device_matrix_index_bits(storage) / 8.0;
         need.device_bytes =
             rows * columns * value_bytes + (rows + columns) * sizeof(double) + sums_bytes;
+    }
+    if (device == BB_DEVICE_OPENCL) {
+        need.host_bytes += rows * sizeof(double) + kernel_bytes;
     }
     return need;
 }
