@@ -49,7 +49,7 @@ static void displacements_agree_with_the_cpu(void **state)
     assert_string_equal(bb_results_note_text(there, "provenance", "device"), "cpu, opencl");
     assert_non_null(
         strstr(bb_results_note_text(there, "provenance", "device_opencl_compiler"), "-cl-std"));
-    assert_null(bb_results_note_text(here, "provenance", "device_cpu_compiler"));
+    assert_null(bb_results_note_text(there, "provenance", "device_cpu_compiler"));
     bb_results_destroy(&here);
     bb_results_destroy(&there);
 }
