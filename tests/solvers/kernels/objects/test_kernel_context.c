@@ -4,7 +4,7 @@
 // the kept text does not serve.
 #include "core/device/device.h"
 #include "core/memory.h"
-#include "solvers/kernels/objects/kernel_context.h"
+#include "solvers/kernels/objects/numerical_object.h"
 #include "tests/solvers/kernels/program_fixture.h"
 
 enum { COLUMNS = 40, ROWS = 6 };
@@ -119,6 +119,44 @@ static void what_does_not_serve_is_compiled_again(void **state)
     check_coarse(7, 6, 2);
 }
 
+// A scaled vector, from nothing to the host.
+static bb_status scale_vector(void)
+{
+    bb_status status = BB_OK;
+    bb_kernel_context *own = NULL;
+    bb_numerical_object *a = NULL, *b = NULL;
+    void *elements = NULL;
+    BB_TRY(bb_kernel_context_create(device, &own));
+    BB_TRY(bb_numerical_object_vector(own, BB_ELEMENT_SP, 9, &a));
+    BB_TRY(bb_numerical_object_vector(own, BB_ELEMENT_SP, 9, &b));
+    BB_TRY(bb_numerical_object_host(a, BB_NUMERICAL_CHANGE, &elements));
+    BB_TRY(bb_numerical_object_scale(a, 2.0, b));
+    BB_TRY(bb_numerical_object_host(b, BB_NUMERICAL_READ, &elements));
+done:
+    bb_numerical_object_destroy(&a);
+    bb_numerical_object_destroy(&b);
+    bb_kernel_context_destroy(&own);
+    return status;
+}
+
+static void allocations_that_fail_leave_nothing(void **state)
+{
+    (void)state;
+    const bb_index held = bb_memory_blocks();
+    bool happened = true;
+    bb_index count = 0;
+    while (happened) {
+        bb_memory_fail_at(++count);
+        const bb_status status = scale_vector();
+        happened = bb_memory_failure_happened() != 0;
+        bb_memory_fail_at(0);
+        assert_int_equal(status, happened ? BB_MEMORY : BB_OK);
+        assert_int_equal(bb_memory_blocks(), held);
+    }
+    assert_true(count > 20);
+    print_message("%td allocations\n", count - 1);
+}
+
 static void unknown_kernels_and_types_are_refused(void **state)
 {
     (void)state;
@@ -141,6 +179,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(mixed_products_are_the_evaluators, setup, teardown),
         cmocka_unit_test_setup_teardown(sizes_share_a_kernel, setup, teardown),
         cmocka_unit_test_setup_teardown(what_does_not_serve_is_compiled_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(allocations_that_fail_leave_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(unknown_kernels_and_types_are_refused, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
