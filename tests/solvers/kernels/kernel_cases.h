@@ -292,6 +292,9 @@ static const kernel_case kernels[] = {
      NULL},
     {"configs/kernels/coarsen_y.kernel", {{"wy", 41, 23}, {"coarse", 21, 12}}, {0}, NULL},
     {"configs/kernels/congruent.kernel", {{"wrapped", 41, 23}, {"phi", 41, 23}}, {0}, NULL},
+    {"configs/kernels/fill.kernel", {{"a", 1003, 1}}, {3}, NULL},
+    {"configs/kernels/copy.kernel", {{"a", 1003, 1}, {"b", 1003, 1}}, {0}, NULL},
+    {"configs/kernels/scale.kernel", {{"a", 1003, 1}, {"b", 1003, 1}}, {3}, NULL},
 };
 
 /// Every kernel once, in SP or DP, with special values in half of them; on OpenCL, whose compiler
