@@ -342,7 +342,7 @@ done:
 typedef struct bench_row {
     bb_bench_case self;
     bb_bench_outcome outcome;
-    const char *detail, *verdict, *energy_note;
+    const char *detail, *verdict, *energy_note, *library;
     double bytes_per_s, flops_per_s;
 } bench_row;
 
@@ -378,6 +378,12 @@ static const bb_output rows[] = {
     {"ratio", "benchmark", "1", "to the ceiling or peer named in `against`",
      BB_MEMBER(bench_row, outcome.ratio), .measured = true},
     {"bar", "benchmark", "1", "least ratio that was asked for", BB_MEMBER(bench_row, self.bar)},
+    {"library", "benchmark", NULL, "of a kernel: the fastest call of a library that does the same",
+     .note = "empty where there is none", BB_MEMBER(bench_row, library)},
+    {"library_s", "benchmark", "s", "shortest time of that call, in the rounds of the kernel",
+     BB_MEMBER(bench_row, outcome.library_s), .measured = true},
+    {"library_ratio", "benchmark", "1", "library_s over best_s: beyond 1 the kernel is faster",
+     BB_MEMBER(bench_row, outcome.library_ratio), .measured = true},
     {"energy_j", "benchmark", "J", "energy of one repetition, gross",
      .note =
          "with `--energy`: all that the device draws meanwhile, the mean of as many repetitions "
@@ -409,7 +415,9 @@ static bb_status measure_row(const bb_bench_setup *setup, bench_row *row)
                                   .binds = "",
                                   .joules = NAN,
                                   .idle_watts = NAN,
-                                  .energy_repetitions = NAN};
+                                  .energy_repetitions = NAN,
+                                  .library_s = NAN,
+                                  .library_ratio = NAN};
     (void)snprintf(outcome->energy_note, sizeof outcome->energy_note, "%s",
                    bb_energy_is_wanted() ? "not a piece of work that can be repeated by itself"
                                          : "not asked for: --energy");
@@ -419,6 +427,7 @@ static bb_status measure_row(const bb_bench_setup *setup, bench_row *row)
     }
     row->energy_note = outcome->energy_note;
     row->detail = outcome->detail;
+    row->library = outcome->library;
     row->verdict = verdict(&row->self, outcome);
     row->bytes_per_s = outcome->bytes / outcome->best_s;
     row->flops_per_s = outcome->flops / outcome->best_s;

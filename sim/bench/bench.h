@@ -46,6 +46,9 @@ typedef struct bb_bench_outcome {
     double joules, idle_watts;     ///< of one repetition, gross, and drawn before (sim/energy.h)
     double energy_repetitions;     ///< that they are a mean of
     char energy_note[160];         ///< by which counter, or why they are NaN
+    char library[48];              ///< of a kernel: the library's fastest call that does the same
+    double library_s;              ///< its best time; NaN: there is none
+    double library_ratio;          ///< over best_s: beyond 1 the kernel is faster
 } bb_bench_outcome;
 
 /// Layouts of a matrix for y = C x, of about as many values each: a slit's of 378 x 256000 but for
