@@ -151,6 +151,7 @@ static const bb_bench_case cases[] = {
     {"kernel-gemm-dp-cuda", "C = A B, printed in CUDA, DP", "fma peak", 0.45, bb_bench_kernel, BB_DEVICE_CUDA, "gemm DP"},
     {"kernel-spmv-sp-cuda", "y = A x, rows of 32 in a band, printed in CUDA, SP", "copy", 0.75, bb_bench_kernel, BB_DEVICE_CUDA, "spmv SP"},
     {"kernel-spmv-dp-cuda", "y = A x, rows of 32 in a band, printed in CUDA, DP", "copy", 0.75, bb_bench_kernel, BB_DEVICE_CUDA, "spmv DP"},
+    {"kernel-emit", "reading, checking and printing a kernel, the longest of those shipped", "20 ms", 1.0, bb_bench_kernel_emit, 0, NULL},
     {"zfp-decode", "a variable-rate stream in 2-D, seed's tolerance", "libzfp", NAN, bb_bench_zfp, 0, NULL},
     {"zfp-decode-cuda", "the same on a cuda device, 387 MB", "300 GB/s", 1.0, BB_CUDA_TWIN(bb_bench_zfp_cuda), 0, NULL},
     {"thermal-step", "T <- A T of wafer and clamp, mesh 0.5 mm", "triad", 0.6, bb_bench_heat, 0, NULL},
