@@ -343,7 +343,7 @@ done:
 typedef struct bench_row {
     bb_bench_case self;
     bb_bench_outcome outcome;
-    const char *detail, *verdict, *energy_note, *library;
+    const char *detail, *verdict, *energy_note, *library, *device;
     double bytes_per_s, flops_per_s;
 } bench_row;
 
@@ -379,6 +379,11 @@ static const bb_output rows[] = {
     {"ratio", "benchmark", "1", "to the ceiling or peer named in `against`",
      BB_MEMBER(bench_row, outcome.ratio), .measured = true},
     {"bar", "benchmark", "1", "least ratio that was asked for", BB_MEMBER(bench_row, self.bar)},
+    {"kernel_share", "benchmark", "1", "of a kernel: `ratio`, its share of what bounds it",
+     .note = "NaN of other benchmarks", BB_MEMBER(bench_row, outcome.kernel_share),
+     .measured = true},
+    {"device", "benchmark", NULL, "of a kernel: the device that ran it, and its driver",
+     .note = "empty of other benchmarks", BB_MEMBER(bench_row, device)},
     {"library", "benchmark", NULL, "of a kernel: the fastest call of a library that does the same",
      .note = "empty where there is none", BB_MEMBER(bench_row, library)},
     {"library_s", "benchmark", "s", "shortest time of that call, in the rounds of the kernel",
@@ -417,6 +422,7 @@ static bb_status measure_row(const bb_bench_setup *setup, bench_row *row)
                                   .joules = NAN,
                                   .idle_watts = NAN,
                                   .energy_repetitions = NAN,
+                                  .kernel_share = NAN,
                                   .library_s = NAN,
                                   .library_ratio = NAN};
     (void)snprintf(outcome->energy_note, sizeof outcome->energy_note, "%s",
@@ -429,6 +435,7 @@ static bb_status measure_row(const bb_bench_setup *setup, bench_row *row)
     row->energy_note = outcome->energy_note;
     row->detail = outcome->detail;
     row->library = outcome->library;
+    row->device = outcome->device;
     row->verdict = verdict(&row->self, outcome);
     row->bytes_per_s = outcome->bytes / outcome->best_s;
     row->flops_per_s = outcome->flops / outcome->best_s;

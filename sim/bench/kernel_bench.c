@@ -96,6 +96,17 @@ done:
     return status;
 }
 
+static bb_status name_device(const kernel_run *run, bb_bench_outcome *out)
+{
+    bb_status status = BB_OK;
+    bb_device_report report;
+    BB_TRY(bb_device_describe(run->device, &report));
+    (void)snprintf(out->device, sizeof out->device, "%.60s%s%.64s", report.name,
+                   report.driver[0] == '\0' ? "" : ", ", report.driver);
+done:
+    return status;
+}
+
 // After the kernel's first run, which the peers' results are held to.
 static bb_status prepare_peers(kernel_run *run, bb_index threads)
 {
@@ -266,6 +277,7 @@ bb_status bb_bench_kernel(const bb_bench_case *self, const bb_bench_setup *setup
         goto done;
     }
     BB_TRY(bb_device_open(kind, 0, &run.device));
+    BB_TRY(name_device(&run, out));
     BB_TRY(prepare(&run, type));
     BB_TRY(prepare_peers(&run, setup->threads));
     BB_TRY(kind == BB_DEVICE_CPU ? measure_cpu(&run, times) : measure_device(&run, times));
@@ -283,6 +295,7 @@ bb_status bb_bench_kernel(const bb_bench_case *self, const bb_bench_setup *setup
         out->peer = out->bytes / bb_bench_best(&times[1]) * 1e-9;
         out->ratio = bb_bench_best(&times[1]) / out->best_s;
     }
+    out->kernel_share = out->ratio;
     (void)snprintf(out->detail, sizeof out->detail, "%s, %s", run.set->name, type);
     bb_kernel_peers_tell(run.peers, out);
 done:
