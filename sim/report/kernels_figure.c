@@ -13,6 +13,8 @@
 enum { MOST_BARS = 512, MOST_KERNELS = 24, MOST_SERIES = 6, NAME_BYTES = 48, TEXT_BYTES = 200 };
 enum { FAMILIES = 2, TYPES = 2, PANELS = FAMILIES * TYPES };
 
+static const double pair_cm = 12.0; // of page, from which on SP stands beside DP
+static const double most_height_cm = 5.0;
 static const double most_share = 1.1;  // of the axis
 static const double beside_cm = 1.5;   // of a panel, for its numbers and its name
 static const double below_cm = 1.75;   // for the names of kernels
@@ -173,21 +175,34 @@ done:
     return status;
 }
 
-// Panels with a bar: family * TYPES + type, in order. Returns how many.
-static int find_panels(const bar_chart *found, int out[PANELS])
+// Where panels stand: processors above GPUs, SP beside DP where there is room.
+typedef struct panel_grid {
+    bool has_panel[PANELS]; // family * TYPES + type, where there is a bar
+    int columns, rows;
+    int column[PANELS], row[PANELS];
+} panel_grid;
+
+static panel_grid lay_out(const bar_chart *found, double width_cm)
 {
+    panel_grid grid = {.columns = 1};
+    bool has_family[FAMILIES] = {false};
+    bool has_type[TYPES] = {false};
     int count = 0;
-    for (int panel = 0; panel < PANELS; ++panel) {
-        bool has_bar = false;
-        for (int i = 0; i < found->bar_count; ++i) {
-            const chart_bar *bar = &found->bars[i];
-            has_bar = has_bar || found->series[bar->series].family * TYPES + bar->type == panel;
-        }
-        if (has_bar) {
-            out[count++] = panel;
-        }
+    for (int i = 0; i < found->bar_count; ++i) {
+        const chart_bar *bar = &found->bars[i];
+        const int family = found->series[bar->series].family;
+        grid.has_panel[family * TYPES + bar->type] = true;
+        has_family[family] = has_type[bar->type] = true;
     }
-    return count;
+    const bool in_pairs = width_cm >= pair_cm && has_type[0] && has_type[1];
+    for (int panel = 0; panel < PANELS; ++panel) {
+        grid.column[panel] = in_pairs ? panel % TYPES : 0;
+        grid.row[panel] = in_pairs ? (panel / TYPES) * has_family[0] : count;
+        count += grid.has_panel[panel];
+    }
+    grid.columns = in_pairs ? TYPES : 1;
+    grid.rows = in_pairs ? has_family[0] + has_family[1] : count;
+    return grid;
 }
 
 // A panel's series of its family, and the place of one among them.
@@ -303,44 +318,38 @@ static bb_status draw_found(const bb_plot_scene *scene, const bar_chart *found, 
 {
     bb_status status = BB_OK;
     bb_figure_key keys[MOST_SERIES + 2];
-    int panels[PANELS];
     bool has_library = false;
     for (int i = 0; i < found->bar_count; ++i) {
         has_library = has_library || !isnan(found->bars[i].library_share);
     }
-    const int count = find_panels(found, panels);
+    const panel_grid grid = lay_out(found, figure->width_cm);
     const int key_count = fill_keys(found, has_library, keys);
-    const bool in_pairs = figure->width_cm >= 12.0 && count % TYPES == 0;
-    const int columns = in_pairs ? TYPES : 1;
-    const int rows = count / columns;
-    const double width = (figure->width_cm - 0.25) / columns - beside_cm;
+    const double width = (figure->width_cm - 0.25) / grid.columns - beside_cm;
     const double keys_cm =
         0.15 + 0.3 * bb_figure_key_rows(keys, key_count, figure->width_cm - beside_cm - 0.1);
     if (isnan(figure->height_cm)) {
-        figure->height_cm = rows * (0.55 * width + below_cm + above_cm) + keys_cm + 1.5;
+        figure->height_cm =
+            grid.rows * (fmin(0.55 * width, most_height_cm) + below_cm + above_cm) + keys_cm + 1.5;
     }
     BB_TRY(bb_figure_begin(figure, scene->results,
                            "Bounds are measured in the rounds of the kernel: a copy, a triad or a "
                            "read of the same bytes; for gemm the BLAS on a processor, chains of "
                            "fma on a GPU."));
-    const double pitch = (figure->height_cm - figure->foot_cm - keys_cm) / rows;
+    const double pitch = (figure->height_cm - figure->foot_cm - keys_cm) / grid.rows;
     const double height = pitch - below_cm - above_cm;
     BB_REQUIRE(width > 2.0 && height > 1.2, BB_INVALID,
-               "--size of %g x %g cm has no room for %d panels", figure->width_cm,
-               figure->height_cm, count);
+               "--size of %g x %g cm has no room for %d by %d panels", figure->width_cm,
+               figure->height_cm, grid.columns, grid.rows);
     BB_TRY(bb_text_add(&figure->script, "unset xtics\nset grid ytics linecolor '#d8d8d8' linewidth "
                                         "0.5\nset multiplot\n"));
-    for (int p = 0; p < count; ++p) {
-        const int row = p / columns;
-        const double x = beside_cm + (width + beside_cm) * (p % columns);
-        const double y = figure->height_cm - keys_cm - pitch * row - above_cm;
-        const bb_figure_box axes = {x, y - height, x + width, y};
-        if (p == 0) {
-            const bb_figure_box under_keys = {axes.x_low, axes.y_low, axes.x_high,
-                                              axes.y_high + above_cm};
-            BB_TRY(bb_figure_write_keys(figure, keys, key_count, under_keys));
+    const bb_figure_box first = {beside_cm, 0.0, figure->width_cm, figure->height_cm - keys_cm};
+    BB_TRY(bb_figure_write_keys(figure, keys, key_count, first));
+    for (int panel = 0; panel < PANELS; ++panel) {
+        const double x = beside_cm + (width + beside_cm) * grid.column[panel];
+        const double y = figure->height_cm - keys_cm - pitch * grid.row[panel] - above_cm;
+        if (grid.has_panel[panel]) {
+            BB_TRY(draw_panel(found, panel, (bb_figure_box){x, y - height, x + width, y}, figure));
         }
-        BB_TRY(draw_panel(found, panels[p], axes, figure));
     }
     BB_TRY(bb_text_add(&figure->script, "unset multiplot\n"));
 done:

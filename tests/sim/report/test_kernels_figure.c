@@ -144,7 +144,7 @@ static void what_has_no_bar_is_refused(void **state)
     expect_refused(&(bb_plot_scene){.results = results, .more = none, .more_count = 1}, "kernels",
                    17.0, "file 2 is none of 'bitbudget bench'");
     expect_refused(&(bb_plot_scene){.results = results}, "kernels", 3.0,
-                   "has no room for 2 panels");
+                   "has no room for 1 by 2 panels");
     bb_results_destroy(&other);
     bb_results_destroy(&empty);
     bb_results_destroy(&results);
