@@ -9,12 +9,10 @@
 
 enum {
     WARP_ITEMS = 32,
-    SUMS_FINISHED = 4,   ///< of points that sum by lanes, by a work-group
-    CHUNKS_FINISHED = 8, ///< of parts of the space's sum, side by side
+    SUMS_FINISHED = 4, ///< of points that sum by lanes, by a work-group
 };
 
 static const bb_emission_words words_opencl = {
-    .entry = "__kernel void",
     .global = "__global ",
     .local = "__local ",
     .pointer = "__local ",
@@ -23,9 +21,9 @@ static const bb_emission_words words_opencl = {
     .fence = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);",
     .item = {"(long)get_local_id(0)", "(long)get_local_id(1)"},
     .group = {"(long)get_group_id(0)", "(long)get_group_id(1)"},
+    .finish_items = 256,
 };
 static const bb_emission_words words_cuda = {
-    .entry = "extern \"C\" __global__ void",
     .global = "",
     .local = "__shared__ ",
     .pointer = "",
@@ -34,6 +32,7 @@ static const bb_emission_words words_cuda = {
     .fence = "__syncthreads();",
     .item = {"(long long)threadIdx.x", "(long long)threadIdx.y"},
     .group = {"(long long)blockIdx.x", "(long long)blockIdx.y"},
+    .finish_items = 1024,
     .shuffles = true,
 };
 
@@ -204,12 +203,20 @@ bb_status bb_emission_gpu_body(bb_emission_gpu *writer, int begin, int end)
 
 // "(__global const float *restrict o0, ..., const long parts)"
 static bb_status print_signature(bb_emission_gpu *writer, const bb_emission *emission,
-                                 const char *entry)
+                                 const char *entry, const bb_index items[BB_PROGRAM_DIMENSIONS])
 {
     bb_status status = BB_OK;
     bb_emission_writer *base = writer->base;
     const bb_program *program = base->program;
-    BB_TRY(bb_text_add(base->out, "\n%s %s(", writer->words->entry, entry));
+    // Compilers that know the size share the registers out.
+    if (writer->words == &words_opencl) {
+        BB_TRY(bb_text_add(base->out,
+                           "\n__kernel __attribute__((reqd_work_group_size(%td, %td, 1))) void %s(",
+                           items[0], items[1], entry));
+    } else {
+        BB_TRY(bb_text_add(base->out, "\nextern \"C\" __global__ void __launch_bounds__(%td) %s(",
+                           items[0] * items[1], entry));
+    }
     for (int i = 0; i < program->object_count; ++i) {
         const bb_program_object *object = &program->objects[i];
         BB_TRY(bb_text_add(base->out, "%s%s%s%s *%s o%d", i > 0 ? ", " : "", writer->words->global,
@@ -234,6 +241,7 @@ done:
 /// One entry: its text, and the team that it was printed for.
 typedef struct gpu_entry {
     const char *name;
+    const bb_index *items; ///< [BB_PROGRAM_DIMENSIONS]
     bb_text body;
     bb_text local;
     bb_emission_team team;
@@ -246,7 +254,7 @@ static bb_status print_entry(bb_emission_gpu *writer, const bb_emission *emissio
     bb_status status = BB_OK;
     bb_emission_writer *base = writer->base;
     const bb_program *program = base->program;
-    BB_TRY(print_signature(writer, emission, entry->name));
+    BB_TRY(print_signature(writer, emission, entry->name, entry->items));
     base->depth = 1;
     if (entry->team.items > 0) {
         BB_TRY(bb_emission_line(base, "const bb_index item = %s, team = %s;",
@@ -300,7 +308,8 @@ done:
 }
 
 // How the entries are launched.
-static void shape_launch(const bb_choice *choice, const bb_program *program, bb_emission *emission)
+static void shape_launch(const bb_emission_words *words, const bb_choice *choice,
+                         const bb_program *program, bb_emission *emission)
 {
     const bb_form form = bb_choice_form(program);
     for (int k = 0; k < BB_PROGRAM_DIMENSIONS; ++k) {
@@ -319,8 +328,9 @@ static void shape_launch(const bb_choice *choice, const bb_program *program, bb_
     emission->finish_items[1] = 1;
     if (emission->is_parted && form != BB_FORM_POINTS) {
         const bb_index lanes = bb_emission_parted(program)->order.lanes;
-        emission->finish_items[0] = lanes < WARP_ITEMS ? lanes : WARP_ITEMS;
-        emission->finish_items[1] = form == BB_FORM_LANES ? SUMS_FINISHED : CHUNKS_FINISHED;
+        const bool by_sums = form == BB_FORM_LANES;
+        emission->finish_items[0] = by_sums && lanes > WARP_ITEMS ? WARP_ITEMS : lanes;
+        emission->finish_items[1] = by_sums ? SUMS_FINISHED : words->finish_items / lanes;
     }
 }
 
@@ -337,8 +347,9 @@ bb_status bb_emission_fill_gpu(bb_emission_writer *base, bb_emission_target targ
     const bb_choice *choice = base->choice;
     bb_emission_gpu writer = {.base = base,
                               .words = target == BB_EMISSION_OPENCL ? &words_opencl : &words_cuda};
-    gpu_entry entries[2] = {{.name = BB_EMISSION_BODY}, {.name = BB_EMISSION_FINISH}};
-    shape_launch(choice, base->program, emission);
+    gpu_entry entries[2] = {{.name = BB_EMISSION_BODY, .items = emission->body_items},
+                            {.name = BB_EMISSION_FINISH, .items = emission->finish_items}};
+    shape_launch(writer.words, choice, base->program, emission);
     if (form != BB_FORM_POINTS) {
         entries[0].team =
             (bb_emission_team){choice->group[0], choice->group[1], choice->distribution};

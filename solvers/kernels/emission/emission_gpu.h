@@ -15,7 +15,6 @@ enum { BB_EMISSION_FINISH_ITEMS = 128 }; ///< points of a work-group that finish
 
 /// What OpenCL C and CUDA say differently.
 typedef struct bb_emission_words {
-    const char *entry;   ///< before an entry's name
     const char *global;  ///< before a pointer to the device's memory
     const char *local;   ///< before an array that a work-group shares
     const char *pointer; ///< before a pointer to one
@@ -24,7 +23,8 @@ typedef struct bb_emission_words {
     const char *fence;                       ///< the same, and of the device's memory
     const char *item[BB_PROGRAM_DIMENSIONS]; ///< of the work-group
     const char *group[BB_PROGRAM_DIMENSIONS];
-    bool shuffles; ///< work-items of a warp hand values to each other
+    bb_index finish_items; ///< of the work-group that joins the parts of the space's sum
+    bool shuffles;         ///< work-items of a warp hand values to each other
 } bb_emission_words;
 
 /// Work-items that share a sum.

@@ -76,6 +76,89 @@ done:
     return status;
 }
 
+bool bb_emission_find_moving(const bb_program *program, bool *is_fast)
+{
+    bool any = false;
+    for (int i = 0; i < program->step_count; ++i) {
+        for (int k = 0; is_fast[i] && k < program->steps[i].expression.output_count; ++k) {
+            const bb_selector_form form = bb_selector_form_of(&program->steps[i], k);
+            for (int d = 0; d < program->space.dimensions; ++d) {
+                int64_t slope = 0;
+                is_fast[i] = is_fast[i] &&
+                             bb_selector_form_slope(&form, program->space.positions[d], &slope) &&
+                             (slope == 0 || (slope == 1 && d == k));
+            }
+        }
+        any = any || is_fast[i];
+    }
+    return any;
+}
+
+// Whether two accesses of an object are equal but for constants.
+static bool is_shifted(const bb_program *program, int number, int other)
+{
+    const bb_step *steps[2] = {&program->steps[number], &program->steps[other]};
+    bool shifted = steps[0]->object == steps[1]->object;
+    for (int k = 0; shifted && k < steps[0]->expression.output_count; ++k) {
+        const bb_selector_form forms[2] = {bb_selector_form_of(steps[0], k),
+                                           bb_selector_form_of(steps[1], k)};
+        shifted = bb_selector_form_is_shifted(&forms[0], &forms[1]);
+    }
+    return shifted;
+}
+
+// The ends of coordinate `k` of all accesses that are shifts of `leader`.
+static bb_status print_ends(bb_emission_writer *writer, const bool *is_fast, int leader, int k,
+                            bb_index points)
+{
+    bb_status status = BB_OK;
+    const bb_program *program = writer->program;
+    const bb_step *step = &program->steps[leader];
+    const bb_selector_form form = bb_selector_form_of(step, k);
+    int64_t low = 0;
+    int64_t high = 0;
+    int64_t slope = 0;
+    char extent[BB_EMISSION_NAME_BYTES];
+    for (int i = 0; i < program->step_count; ++i) {
+        if (is_fast[i] && (i == leader || is_shifted(program, leader, i))) {
+            const int64_t distance =
+                bb_selector_form_of(&program->steps[i], k).constant - form.constant;
+            low = distance < low ? distance : low;
+            high = distance > high ? distance : high;
+        }
+    }
+    (void)bb_selector_form_slope(&form, program->space.positions[k], &slope);
+    BB_TRY(
+        bb_emission_line(writer, "inside = inside && a%d_%d >= %lld && a%d_%d < %s - %lld;", leader,
+                         k, (long long)-low, leader, k,
+                         bb_emission_name(writer, program->objects[step->object].sizes[k], extent),
+                         (long long)(high + slope * (points - 1))));
+done:
+    return status;
+}
+
+bb_status bb_emission_tile_bounds(bb_emission_writer *writer, const bool *is_fast, bb_index points,
+                                  bb_index rows)
+{
+    bb_status status = BB_OK;
+    const bb_program *program = writer->program;
+    for (int i = 0; i < program->step_count; ++i) {
+        bool leads = is_fast[i];
+        for (int j = 0; leads && j < i; ++j) {
+            leads = !is_fast[j] || !is_shifted(program, j, i);
+        }
+        if (!leads) {
+            continue;
+        }
+        BB_TRY(bb_emission_coordinates(writer, i, -1));
+        for (int k = 0; k < program->steps[i].expression.output_count; ++k) {
+            BB_TRY(print_ends(writer, is_fast, i, k, k == 0 ? points : rows));
+        }
+    }
+done:
+    return status;
+}
+
 /// Part of the body in which a step stands: iterators end parts.
 typedef struct part_marks {
     const bb_program *program;

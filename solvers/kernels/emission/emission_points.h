@@ -16,6 +16,15 @@ bool bb_emission_find_fast(const bb_program *program, const bool *is_inside, boo
 /// accesses inside.
 BB_CHECKED bb_status bb_emission_line_bounds(bb_emission_writer *writer, const bool *is_fast);
 
+/// Leaves in `is_fast` the steps whose coordinates go along with the point, one by one or not at
+/// all. Returns whether there are any.
+bool bb_emission_find_moving(const bb_program *program, bool *is_fast);
+
+/// Appends lines that clear `inside`, an int, where a moving access of `points` by `rows` points
+/// from (x0, x1) on, which are declared, leaves its object.
+BB_CHECKED bb_status bb_emission_tile_bounds(bb_emission_writer *writer, const bool *is_fast,
+                                             bb_index points, bb_index rows);
+
 /// Whether neighbouring points share what their iterators read, since these run alike for them all.
 bool bb_emission_runs_by_tile(const bb_program *program);
 
