@@ -212,29 +212,15 @@ static void judge(const bb_wisdom_file *file, const bb_wisdom_key *key, const bb
     char why[160];
     *out = (verdict){.against = NULL};
     switch (bb_wisdom_record_fit(record, key)) {
-    case BB_WISDOM_OTHER_PROGRAM:
-        out->against = "of another description of that name";
-        return;
-    case BB_WISDOM_OTHER_TYPES:
-        out->against = "other types";
-        (void)snprintf(out->detail, sizeof out->detail, "%.80s", record->types);
-        return;
-    case BB_WISDOM_OTHER_DEVICE:
-        out->against = "other device";
-        (void)snprintf(out->detail, sizeof out->detail, "%s, %.80s",
-                       bb_device_names[record->device], record->architecture);
-        return;
-    case BB_WISDOM_OTHER_CODE:
-        out->against = "text of another version";
-        (void)snprintf(out->detail, sizeof out->detail, "%td, now %d", record->code,
-                       BB_EMISSION_VERSION);
-        return;
+    case BB_WISDOM_FITS:
+        break;
     case BB_WISDOM_STALE:
         out->against = "stale, to be measured again";
         (void)snprintf(out->detail, sizeof out->detail, "another %s", stale_part(record, key));
         return;
     default:
-        break;
+        out->against = "of something else";
+        return;
     }
     if (record->status > BB_TRIAL_BEST) {
         out->against = bb_trial_names[record->status];
@@ -268,6 +254,31 @@ done:
     return status;
 }
 
+// Records that are of something else, by what they differ in.
+static bb_status tell_others(const bb_wisdom_file *file, const bb_wisdom_key *key, bb_text *reasons)
+{
+    static const char *const words[] = {
+        [BB_WISDOM_OTHER_PROGRAM] = "of another description of that name",
+        [BB_WISDOM_OTHER_TYPES] = "of other types",
+        [BB_WISDOM_OTHER_CODE] = "of texts of another version",
+        [BB_WISDOM_OTHER_DEVICE] = "of another device",
+    };
+    bb_status status = BB_OK;
+    for (int fit = BB_WISDOM_OTHER_PROGRAM; fit <= BB_WISDOM_OTHER_DEVICE; ++fit) {
+        bb_index count = 0;
+        for (bb_index i = 0; i < file->count; ++i) {
+            count += strcmp(file->records[i].kernel, key->kernel) == 0 &&
+                     (int)bb_wisdom_record_fit(&file->records[i], key) == fit;
+        }
+        if (count > 0) {
+            BB_TRY(bb_text_add(reasons, "  %td record%s %s\n", count, count == 1 ? "" : "s",
+                               words[fit]));
+        }
+    }
+done:
+    return status;
+}
+
 static bb_status explain(const bb_wisdom_file *file, const bb_wisdom_key *key,
                          const bb_program *program, bool may_reorder,
                          const bb_wisdom_record *chosen, bb_text *reasons)
@@ -276,8 +287,8 @@ static bb_status explain(const bb_wisdom_file *file, const bb_wisdom_key *key,
     for (bb_index i = 0; i < file->count; ++i) {
         const bb_wisdom_record *record = &file->records[i];
         verdict found;
-        if (strcmp(record->kernel, key->kernel) != 0 &&
-            strcmp(record->program, key->program) != 0) {
+        const bb_wisdom_fit fit = bb_wisdom_record_fit(record, key);
+        if (fit != BB_WISDOM_FITS && fit != BB_WISDOM_STALE) {
             continue;
         }
         judge(file, key, program, may_reorder, i, &found);
@@ -291,6 +302,7 @@ static bb_status explain(const bb_wisdom_file *file, const bb_wisdom_key *key,
                 tell(record, further > 0.0 ? "of sizes further off" : "has not won", "", reasons));
         }
     }
+    BB_TRY(tell_others(file, key, reasons));
 done:
     return status;
 }

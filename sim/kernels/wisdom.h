@@ -77,8 +77,8 @@ const bb_wisdom_record *bb_wisdom_find_best(const bb_wisdom_file *file, const bb
 
 /// The record whose variant to take, NULL where none counts: of the nearest sizes what has won, the
 /// last of it, else the fastest that was right. `is_exact`: the sizes are equal. Where `reasons` is
-/// not NULL, a line is appended for each record of this kernel: why it was taken or not. Errors:
-/// BB_MEMORY.
+/// not NULL, lines are appended: for each record of this kernel, types and device why it was taken
+/// or not, and how many are of something else. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_wisdom_choose(const bb_wisdom_file *file, const bb_wisdom_key *key,
                                       const bb_program *program, bool may_reorder,
                                       const bb_wisdom_record **out, bool *is_exact,

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEWEST_SAMPLES = 5, MOST_SAMPLES = 20, MOST_REPEATS = 1000, FEWEST_ROUNDS = 5 };
+enum { FEWEST_SAMPLES = 5, MOST_SAMPLES = 20, MOST_REPEATS = 1000, FEWEST_ROUNDS = 4 };
 
 static const double sample_s = 0.5e-3; ///< that a sample should last at least
 static const double samples_s = 1.0;   ///< that samples of one variant may last
@@ -45,27 +45,27 @@ bb_status bb_finals_sample(bb_set_data *set, bb_assembled_kernel *kernel, double
     int count = 0;
     double seconds = 0.0;
     const double begin = bb_clock_seconds();
-    BB_TRY(bb_set_data_time(set, kernel, 1, &seconds)); // the first is warm-up too
+    BB_TRY(bb_set_data_time(set, kernel, 1, &seconds)); // loads the text and wakes threads
+    BB_TRY(bb_set_data_time(set, kernel, 1, &seconds));
     *is_slow = seconds > slow_factor * best_s;
-    if (*is_slow) {
-        // A second look, as the first launch of all may load the text.
-        BB_TRY(bb_set_data_time(set, kernel, 1, &seconds));
-        *is_slow = seconds > slow_factor * best_s;
-    }
     if (*is_slow) {
         summarise(&seconds, 1, record);
         goto done;
     }
+    if (repeats_of(seconds) > 1) {
+        BB_TRY(bb_set_data_time(set, kernel, repeats_of(seconds), &seconds));
+    }
     const int repeats = repeats_of(seconds);
     while (count < MOST_SAMPLES) {
         BB_TRY(bb_set_data_time(set, kernel, repeats, &times[count++]));
-        if (count < FEWEST_SAMPLES) {
+        const bool is_long = bb_clock_seconds() - begin > samples_s;
+        if (count < (is_long ? 2 : FEWEST_SAMPLES)) {
             continue;
         }
         double sorted[MOST_SAMPLES];
         memcpy(sorted, times, sizeof *times * (size_t)count);
         qsort(sorted, (size_t)count, sizeof *sorted, compare);
-        if (sorted[2] <= (1.0 + spread) * sorted[0] || bb_clock_seconds() - begin > samples_s) {
+        if (is_long || sorted[2] <= (1.0 + spread) * sorted[0]) {
             break;
         }
     }

@@ -19,8 +19,8 @@ typedef struct bb_finalist {
 } bb_finalist;
 
 /// Fills a record's times: the least of at least 5 samples, as soon as three of them agree within
-/// 2 %, at most 20 samples or a second of them. `is_slow`: the first was over three times `best_s`,
-/// and no other was taken. Errors: those of a launch.
+/// 2 %, at most 20 samples; of 2 where they take over a second. `is_slow`: the first was over three
+/// times `best_s`, and no other was taken. Errors: those of a launch.
 BB_CHECKED bb_status bb_finals_sample(bb_set_data *set, bb_assembled_kernel *kernel, double best_s,
                                       bb_tuning_record *record, bool *is_slow);
 
@@ -31,7 +31,7 @@ void bb_finals_enter(bb_finalist *finalists, int most, int *count, bb_finalist f
 /// than the winner so far, by half a percent, in three quarters of the rounds.
 int bb_finals_decide(const bb_finalist *finalists, int count, int rounds);
 
-/// Runs the rounds: at least 5, fewer than BB_FINAL_ROUNDS only after some seconds. Errors: those
+/// Runs the rounds: at least 4, fewer than BB_FINAL_ROUNDS only after some seconds. Errors: those
 /// of a launch.
 BB_CHECKED bb_status bb_finals_run(bb_set_data *set, bb_finalist *finalists, int count,
                                    int *winner);
