@@ -32,7 +32,7 @@ typedef struct work {
     bb_wisdom_key key;
     const bb_kernel_manager *manager; // at hand, and its set
     const bb_benchmark_set *set;
-    int left; // kernels, types and sets that are to come, this one too
+    int remainder; // kernels, types and sets that are to come, this one too
     double end_s;
     bb_text table;
 } work;
@@ -43,9 +43,9 @@ static bb_status take_names(work *self)
     const bb_options *options = self->options;
     const bb_kernel_manager *all = NULL;
     const int count = bb_kernel_manager_table(&all);
-    const int most = sizeof self->managers / sizeof self->managers[0];
-    BB_REQUIRE(options->operand_count <= most, BB_INVALID, "%td kernels, expected at most %d",
-               options->operand_count, most);
+    const int limit = sizeof self->managers / sizeof self->managers[0];
+    BB_REQUIRE(options->operand_count <= limit, BB_INVALID, "%td kernels, expected at most %d",
+               options->operand_count, limit);
     for (int i = 0; i < count && options->operand_count == 0; ++i) {
         self->managers[self->manager_count++] = &all[i];
     }
@@ -257,7 +257,7 @@ static bb_status tune_set(work *self, bb_tuning *tuning, const char *type)
     bb_status status = BB_OK;
     bb_tuning_outcome found;
     const double now_s = bb_clock_seconds();
-    const double deadline_s = now_s + (self->end_s - now_s) / self->left;
+    const double deadline_s = now_s + (self->end_s - now_s) / self->remainder;
     const bb_tuning_listener listener = {self, take, recall, is_over};
     set_sizes(self, bb_tuning_program(tuning));
     const bb_wisdom_record *known = bb_wisdom_find_best(&self->file, &self->key);
@@ -307,7 +307,7 @@ static bb_status tune_kernel(work *self, const char *type)
         if (self->has_set[i]) {
             self->set = &self->manager->sets[i];
             BB_TRY(tune_set(self, tuning, type));
-            --self->left;
+            --self->remainder;
         }
     }
 done:
@@ -322,7 +322,7 @@ static bb_status tune_all(work *self)
     for (int i = 0; i < BB_BENCHMARK_COUNT; ++i) {
         sets += self->has_set[i];
     }
-    self->left = self->manager_count * (self->has_type[0] + self->has_type[1]) * sets;
+    self->remainder = self->manager_count * (self->has_type[0] + self->has_type[1]) * sets;
     self->end_s =
         isnan(self->options->budget_s) ? INFINITY : bb_clock_seconds() + self->options->budget_s;
     for (int i = 0; i < self->manager_count; ++i) {

@@ -32,7 +32,7 @@ typedef struct bb_wisdom_key {
     bb_index size_count;
 } bb_wisdom_key;
 
-/// Digest (XXH3, 128 bits, in hexadecimal) of a description as XML: comments, notation and file do
+/// Digest (XXH3, 128 bits, in hexadecimal) of a description as XML: comments, lines and file do
 /// not matter. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_wisdom_program(const bb_description *description,
                                        char out[BB_WISDOM_DIGEST_BYTES]);

@@ -74,13 +74,13 @@ done:
     return status;
 }
 
-void bb_finals_enter(bb_finalist *finalists, int most, int *count, bb_finalist finalist)
+void bb_finals_enter(bb_finalist *finalists, int limit, int *count, bb_finalist finalist)
 {
     int slowest = 0;
     for (int i = 1; i < *count; ++i) {
         slowest = finalists[i].least_s >= finalists[slowest].least_s ? i : slowest;
     }
-    if (*count == most) {
+    if (*count == limit) {
         if (finalists[slowest].least_s <= finalist.least_s) {
             return;
         }

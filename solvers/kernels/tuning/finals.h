@@ -24,8 +24,8 @@ typedef struct bb_finalist {
 BB_CHECKED bb_status bb_finals_sample(bb_set_data *set, bb_assembled_kernel *kernel, double best_s,
                                       bb_tuning_record *record, bool *is_slow);
 
-/// Enters one into a list [most] of the fastest, by its time. The list stays by rising number.
-void bb_finals_enter(bb_finalist *finalists, int most, int *count, bb_finalist finalist);
+/// Enters one into a list [limit] of the fastest, by its time. The list stays by rising number.
+void bb_finals_enter(bb_finalist *finalists, int limit, int *count, bb_finalist finalist);
 
 /// Which of `count` wins by these times of `rounds` rounds: the first, unless a later one is faster
 /// than the winner so far, by half a percent, in three quarters of the rounds.

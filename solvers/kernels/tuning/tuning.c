@@ -294,7 +294,7 @@ done:
 }
 
 // The best of one group (the program's order of sums, or others) by rounds.
-static bb_status find_best(trying *work, bool reorders, int most, bool *has_one,
+static bb_status find_best(trying *work, bool reorders, int limit, bool *has_one,
                            bb_tuning_record *out)
 {
     bb_status status = BB_OK;
@@ -306,7 +306,7 @@ static bb_status find_best(trying *work, bool reorders, int most, bool *has_one,
         const bb_tuning_record *record = &work->records[i];
         if (work->is_there[i] && record->trial.status <= BB_TRIAL_BEST &&
             (record->choice.order.lanes > 0) == reorders) {
-            bb_finals_enter(finalists, most, &count,
+            bb_finals_enter(finalists, limit, &count,
                             (bb_finalist){.number = i, .least_s = record->least_s});
         }
     }

@@ -275,8 +275,8 @@ static bool is_close(const bb_verification_case *item, const bb_program *program
         const bb_scalar y = bb_evaluation_load(type, answers[1]->elements[object], k);
         const bb_scalar size = bb_evaluation_load(type, answers[2]->elements[object], k);
         for (int part = 0; part < 2; ++part) {
-            const double most = bound * hypot(size.parts[0], size.parts[1]);
-            if (!(fabs(x.parts[part] - y.parts[part]) <= most)) {
+            const double limit = bound * hypot(size.parts[0], size.parts[1]);
+            if (!(fabs(x.parts[part] - y.parts[part]) <= limit)) {
                 return false;
             }
         }

@@ -15,7 +15,7 @@ static bb_device *device;
 typedef struct notes {
     bb_tuning_record records[RECORDS];
     int count;
-    int most; ///< ends the tuning after as many
+    int limit; ///< ends the tuning after as many
 } notes;
 
 static bb_status take(void *context, const bb_tuning_record *record)
@@ -41,7 +41,7 @@ static bool recall(void *context, const bb_choice *choice, bb_tuning_record *out
 static bool is_over(void *context)
 {
     const notes *self = context;
-    return self->count >= self->most;
+    return self->count >= self->limit;
 }
 
 static void tune(const char *name, notes *kept, bool recalls, double seconds,
@@ -50,7 +50,7 @@ static void tune(const char *name, notes *kept, bool recalls, double seconds,
     bb_tuning *tuning = NULL;
     const bb_candidate_wish wish = {.may_reorder = strcmp(name, "gemv") == 0};
     const bb_tuning_listener listener = {kept, take, recalls ? recall : NULL,
-                                         kept->most > 0 ? is_over : NULL};
+                                         kept->limit > 0 ? is_over : NULL};
     const bb_kernel_manager *manager = manager_of(name);
     check_ok(bb_tuning_create(device, manager, "SP", &wish, &tuning));
     assert_true(bb_tuning_set_bytes(tuning, &manager->sets[BB_BENCHMARK_SMALL]) > 0.0);
@@ -104,7 +104,7 @@ static void other_orders_of_sums_win_apart(void **state)
 static void time_and_the_listener_end_it(void **state)
 {
     notes kept = {.count = 0};
-    notes two = {.most = 2};
+    notes two = {.limit = 2};
     bb_tuning_outcome found;
     (void)state;
     tune("add", &kept, false, 0.0, &found);
