@@ -112,7 +112,9 @@ static bb_status compute(const bb_options *options, bb_device_kind device,
     const bb_object_file_record said = {record.device, record.compiler, record.choice.text,
                                         record.choice.origin};
     BB_TRY(bb_object_file_write(options->output, options->force, &source->program, data, said));
-    bb_log_info("variant %s (%s)", record.choice.text, record.choice.origin);
+    if (strcmp(record.choice.origin, "default") != 0) {
+        bb_log_info("variant %s (%s)", record.choice.text, record.choice.origin);
+    }
     (void)printf("output: %s\n", options->output);
 done:
     bb_binding_release(&binding);

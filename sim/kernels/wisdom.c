@@ -297,9 +297,8 @@ static bb_status explain(const bb_wisdom_file *file, const bb_wisdom_key *key,
         } else if (found.against != NULL) {
             BB_TRY(tell(record, found.against, found.detail, reasons));
         } else {
-            const double further = distance(record, key) - distance(chosen, key);
-            BB_TRY(
-                tell(record, further > 0.0 ? "of sizes further off" : "has not won", "", reasons));
+            const bool is_further = chosen == NULL || distance(record, key) > distance(chosen, key);
+            BB_TRY(tell(record, is_further ? "of sizes further off" : "has not won", "", reasons));
         }
     }
     BB_TRY(tell_others(file, key, reasons));
@@ -323,8 +322,8 @@ bb_status bb_wisdom_choose(const bb_wisdom_file *file, const bb_wisdom_key *key,
         if (found.against != NULL) {
             continue;
         }
-        const double nearer = chosen == NULL ? -1.0 : distance(record, key) - distance(chosen, key);
-        if (nearer < 0.0 || (nearer == 0.0 && is_better(record, chosen))) {
+        const double nearer = chosen == NULL ? 0.0 : distance(record, key) - distance(chosen, key);
+        if (chosen == NULL || nearer < 0.0 || (nearer == 0.0 && is_better(record, chosen))) {
             chosen = record;
         }
     }

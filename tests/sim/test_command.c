@@ -550,7 +550,9 @@ static void kernels_are_tuned(void **state)
            "from: wisdom nearest, set small of w.yaml\n");
     expect("bitbudget kernel run add" ADD " -o sum.h5", 0, "(wisdom exact, set small of w.yaml)");
     expect_text("sum.h5", "variant_origin", "wisdom exact, set small of w.yaml");
-    expect("bitbudget kernel run add T=DP --in max.h5 --deterministic -o own.h5", 0, "(default)");
+    expect("bitbudget kernel run add T=DP --in max.h5 --deterministic -o own.h5", 0,
+           "output: own.h5");
+    expect_text("own.h5", "variant_origin", "default");
     expect_text("own.h5", "variant", "tile4096");
     write_text("torn.yaml", "- {version: 1, kernel: add}\n");
     expect("bitbudget kernel run add T=DP --in max.h5 --wisdom torn.yaml -o no.h5", 2,

@@ -75,7 +75,7 @@ static bool is_same(bb_scalar got, bb_scalar expected)
     for (int k = 0; k < 2; ++k) {
         const double x = got.parts[k];
         const double y = expected.parts[k];
-        same = same && ((isnan(x) && isnan(y)) || memcmp(&x, &y, sizeof x) == 0);
+        same = same && ((isnan(x) && isnan(y)) || (x == y && signbit(x) == signbit(y)));
     }
     return same;
 }
