@@ -392,8 +392,10 @@ bb_codec_form bb_codec_form_of(const bb_codec_config *config)
 const char *bb_codec_absent(const bb_codec_config *config, bb_device_kind device)
 {
     const bb_codec_ops *ops = rows[config->codec]->ops;
-    if (device == BB_DEVICE_OPENCL) {
-        return "no codec has products in OpenCL, expected device cpu or cuda";
+    if (device == BB_DEVICE_OPENCL && !bb_codec_is_plain(config, BB_FORMAT_FP64) &&
+        !bb_codec_is_plain(config, BB_FORMAT_FP32)) {
+        return "products there are of fp64 and fp32 as they are, expected one of those, or "
+               "device cpu or cuda";
     }
     return ops->absent == NULL ? NULL : ops->absent(config, device);
 }

@@ -134,7 +134,7 @@ static const bb_command table[] = {
      .words = {{"list", "points, time, memory and bytes; nothing is run"},
       {"output", "collected file; default outputs/sweep-<plan name>.h5, points go to the folder beside"},
       {"within", "name the choice of fewest bytes that keeps this price at every condition:"},
-      {"device", "auto, cpu or cuda, fixed when the sweep is planned"}}},
+      {"device", "auto, cpu, cuda or opencl, fixed when the sweep is planned"}}},
     {"bench", bb_command_bench,
      BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LIST |
          BB_OPTION_QUICK | BB_OPTION_ENERGY | BB_OPTION_LEVEL,

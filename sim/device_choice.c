@@ -26,8 +26,8 @@ bb_status bb_device_choice_check(const char *path, int device, const bb_config *
                ? BB_OK
                : bb_problems_add(
                      problems, bb_config_place(config, path),
-                     "%s = opencl: no experiment has opencl kernels, expected cpu, cuda "
-                     "or auto",
+                     "%s = opencl: the products of wafer and product alone have opencl kernels, "
+                     "expected cpu, cuda or auto",
                      path);
 }
 

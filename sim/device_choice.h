@@ -19,8 +19,8 @@ typedef struct bb_device_offer {
 /// A pipeline's wish, or the study's where it has none (-1). A bb_device_kind or BB_DEVICE_AUTO.
 int bb_device_choice_wish(int study_device, int pipeline_device);
 
-/// Adds a problem for a device that no experiment has kernels for, whatever this machine has;
-/// `path` is its key, "device" or "pipelines.0.device". -1 is no wish.
+/// Of experiments without opencl kernels: adds a problem for device opencl, whatever this machine
+/// has; `path` is its key, "device" or "pipelines.0.device". -1 is no wish.
 BB_CHECKED bb_status bb_device_choice_check(const char *path, int device, const bb_config *config,
                                             bb_problems *problems);
 

@@ -23,6 +23,13 @@ bb_evaluation bb_evaluation_start(const char *pipeline)
                            .factor = bb_factor_report_start()};
 }
 
+void bb_evaluation_note_compiler(bb_evaluation *evaluation, const char *compiler)
+{
+    if (compiler[0] != '\0') {
+        (void)snprintf(evaluation->compiler, sizeof evaluation->compiler, "%s", compiler);
+    }
+}
+
 bb_status bb_evaluation_unset(bb_index count, double **out)
 {
     BB_RETURN_IF_FAILED(BB_ALLOCATE(count, out));
@@ -44,8 +51,9 @@ bb_status bb_evaluations_publish_factors(const bb_evaluations *evaluations, bb_r
                                     evaluations->count, results);
 }
 
-// Name, architecture and driver of a device that computed, as provenance/<kind>_name and so on.
-static bb_status note_device(bb_results *results, bb_device_kind kind)
+// Name, architecture and driver of a device that computed, as provenance/device_<kind>_name and so
+// on, and what compiled its kernels, "" where they were compiled with the program.
+static bb_status note_device(bb_results *results, bb_device_kind kind, const char *compiler)
 {
     bb_status status = BB_OK;
     bb_device *device = NULL;
@@ -62,25 +70,35 @@ static bb_status note_device(bb_results *results, bb_device_kind kind)
         (void)snprintf(name, sizeof name, "device_%s_%s", prefix, notes[i].suffix);
         BB_TRY(bb_results_note(results, "provenance", name, notes[i].text));
     }
+    if (compiler[0] != '\0') {
+        char name[64];
+        (void)snprintf(name, sizeof name, "device_%s_compiler", prefix);
+        BB_TRY(bb_results_note(results, "provenance", name, compiler));
+    }
 done:
     bb_device_close(&device);
     return status;
 }
 
-// "cpu", "cuda" or "cpu, cuda": what computed, in the place of what was asked for.
+// "cpu", "cuda" or "cpu, opencl": what computed, in the place of what was asked for.
 static bb_status note_devices(const bb_evaluations *evaluations, bb_results *results)
 {
     char names[32] = "";
     for (int kind = 0; kind < BB_DEVICE_KIND_COUNT; ++kind) {
         bool used = false;
+        const char *compiler = "";
         for (bb_index p = 0; p < evaluations->count; ++p) {
-            used = used || at(evaluations, p)->device == (bb_device_kind)kind;
+            const bb_evaluation *evaluation = at(evaluations, p);
+            used = used || evaluation->device == (bb_device_kind)kind;
+            compiler = evaluation->device == (bb_device_kind)kind && compiler[0] == '\0'
+                           ? evaluation->compiler
+                           : compiler;
         }
         if (used) {
             size_t index = strlen(names);
             (void)snprintf(names + index, sizeof names - index, "%s%s", index == 0 ? "" : ", ",
                            bb_device_names[kind]);
-            BB_RETURN_IF_FAILED(note_device(results, (bb_device_kind)kind));
+            BB_RETURN_IF_FAILED(note_device(results, (bb_device_kind)kind, compiler));
         }
     }
     return bb_results_note(results, "provenance", "device", names);
@@ -121,7 +139,7 @@ static const bb_output outputs[] = {
     {"status_detail", "pipeline", NULL, "where and what failed",
      .note = "of an ok pipeline what it escalated from or promised, else empty",
      .member = offsetof(evaluation_row, status_detail)},
-    {"device", "pipeline", NULL, "device that computed", .note = "`cpu` or `cuda`",
+    {"device", "pipeline", NULL, "device that computed", .note = "`cpu`, `cuda` or `opencl`",
      .member = offsetof(evaluation_row, device)},
     {"qoi_relative_error", "pipeline", "1", "error of the quantity of interest",
      .note = "wafer, norm of u - u_ref over norm of u_ref over x and y, all scored points and "

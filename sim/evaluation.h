@@ -16,6 +16,7 @@ typedef struct bb_evaluation {
     const char *pipeline; ///< name, borrowed
     bb_outcome outcome;
     bb_device_kind device;
+    char compiler[320]; ///< of what was compiled during the run; ""
     double qoi_relative_error;
     double operator_bytes, fp32_bytes;
     double flops, flops_dense;
@@ -28,6 +29,9 @@ typedef struct bb_evaluation {
 
 /// All NaN.
 bb_evaluation bb_evaluation_start(const char *pipeline);
+
+/// Keeps what compiled a pipeline's kernels, for provenance; "" changes nothing.
+void bb_evaluation_note_compiler(bb_evaluation *evaluation, const char *compiler);
 
 /// `fp32_bytes` over `operator_bytes`; NaN of an operator that stores nothing, since a matrix of
 /// zeros is no ratio smaller.

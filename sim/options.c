@@ -83,7 +83,7 @@ static const bb_option table[] = {
      .bit = BB_OPTION_PARTS, TEXT(parts)},
     {"script", NULL, "keep data and script beside the picture, as NAME.dat and NAME.gp",
      .bit = BB_OPTION_PICTURE, FLAG(script)},
-    {"device", "WORD", "auto, cpu or cuda, for pipelines that name none; no experiment has opencl",
+    {"device", "WORD", "auto, cpu, cuda or opencl (of wafer and product alone), for pipelines that name none",
      .words = "auto cpu cuda opencl", .bit = BB_OPTION_DEVICE, TEXT(device)},
     {"variant", "ID", "of run: which variant of the kernel", .bit = BB_OPTION_KERNEL, TEXT(variant)},
     {"deterministic", NULL, "of run: the default variant, whatever was measured",

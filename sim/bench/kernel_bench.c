@@ -76,14 +76,16 @@ static bb_status prepare(kernel_run *run, const char *type)
 {
     bb_status status = BB_OK;
     const char *text = bb_kernel_manager_text(run->manager->file);
-    const bb_type_binding types[] = {{"T", type}};
+    bb_type_binding types[BB_MANAGER_TYPES];
+    const int type_count = bb_kernel_manager_types(run->manager, type, types);
     BB_TRY(bb_notation_reader_read(text, (bb_index)strlen(text), run->manager->file, &run->problems,
                                    &run->description));
     BB_TRY(check_problems(run));
-    BB_TRY(bb_program_create(&run->description, types, 1, &run->problems, &run->program));
+    BB_TRY(bb_program_create(&run->description, types, type_count, &run->problems, &run->program));
     BB_TRY(check_problems(run));
     BB_TRY(make_data(run));
-    BB_TRY(bb_binding_create(&run->program, run->data, NULL, &run->problems, &run->binding));
+    BB_TRY(bb_binding_create(&run->program, run->data, bb_kernel_manager_parameters, &run->problems,
+                             &run->binding));
     BB_TRY(check_problems(run));
     BB_TRY(bb_assembled_kernel_create(run->device, &run->program, run->binding.is_inside, NULL,
                                       &run->kernel));
@@ -201,6 +203,25 @@ done:
     return status;
 }
 
+// The set that a case names, else that which leaves the caches, or of operations the seed's; of a
+// quick run the small one.
+static bb_status choose_set(const bb_bench_case *self, const bb_bench_setup *setup,
+                            const char *name, kernel_run *run)
+{
+    bb_status status = BB_OK;
+    const bb_benchmark_set *sets = run->manager->sets;
+    int set = run->manager->is_compute_bound ? BB_BENCHMARK_SEED : BB_BENCHMARK_LARGE;
+    if (name[0] != '\0') {
+        for (set = 0; set < BB_BENCHMARK_COUNT && strcmp(sets[set].name, name) != 0; ++set) {
+        }
+        BB_REQUIRE(set < BB_BENCHMARK_COUNT, BB_INTERNAL, "benchmark %s: kernel %s has no set %s",
+                   self->name, run->manager->name, name);
+    }
+    run->set = &sets[setup->quick ? BB_BENCHMARK_SMALL : set];
+done:
+    return status;
+}
+
 bb_status bb_bench_kernel(const bb_bench_case *self, const bb_bench_setup *setup,
                           bb_bench_outcome *out)
 {
@@ -210,6 +231,7 @@ bb_status bb_bench_kernel(const bb_bench_case *self, const bb_bench_setup *setup
     bb_bench_times times[2] = {{.count = 0}, {.count = 0}};
     char name[32] = "";
     char type[8] = "";
+    char set[8] = "";
     char reason[160] = "";
     *out = (bb_bench_outcome){.best_s = NAN,
                               .median_s = NAN,
@@ -217,13 +239,12 @@ bb_status bb_bench_kernel(const bb_bench_case *self, const bb_bench_setup *setup
                               .peer = NAN,
                               .ratio = NAN,
                               .roof_bytes = NAN,
-                              .roof_flops = NAN};
-    BB_REQUIRE(sscanf(self->storage, "%31s %7s", name, type) == 2, BB_INTERNAL,
+                              .roof_flops = NAN,
+                              .binds = ""};
+    BB_REQUIRE(sscanf(self->storage, "%31s %7s %7s", name, type, set) >= 2, BB_INTERNAL,
                "benchmark %s names no kernel and type", self->name);
     BB_TRY(bb_kernel_manager_find(name, &run.manager));
-    run.set = &run.manager->sets[setup->quick                    ? BB_BENCHMARK_SMALL
-                                 : run.manager->is_compute_bound ? BB_BENCHMARK_SEED
-                                                                 : BB_BENCHMARK_LARGE];
+    BB_TRY(choose_set(self, setup, set, &run));
     if (setup->cpu_only && kind != BB_DEVICE_CPU) {
         (void)snprintf(out->detail, sizeof out->detail, "device cpu was asked for");
         goto done;

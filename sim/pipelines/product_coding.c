@@ -277,13 +277,16 @@ bb_need bb_product_coding_need(const bb_product_pipeline *pipeline, int study_de
                                const bb_matrix_layout *layout, double batch, double threads)
 {
     const bb_codec_config *storage = &pipeline->storage;
-    const bool present = bb_product_pipeline_wants_gpu(pipeline, study_device);
-    const bb_device_kind device = present ? BB_DEVICE_CUDA : BB_DEVICE_CPU;
+    const bb_device_kind device = bb_product_pipeline_device(pipeline, study_device);
     const bb_codec_config fp32 = bb_codec_plain(BB_FORMAT_FP32);
     const bb_need unpacked =
         bb_codec_unpacks(storage, device) ? bb_coded_matrix_held(&fp32, layout) : (bb_need){0};
-    const bb_need operation =
+    bb_need operation =
         bb_coded_operator_need(storage, (double)layout->rows, (double)layout->columns, device);
+    if (device == BB_DEVICE_OPENCL) { // which may be the host, and does not tell what is free
+        operation.host_bytes += operation.device_bytes;
+        operation.device_bytes = 0.0;
+    }
     const bb_need encoding = bb_need_together(bb_coded_matrix_need(storage, layout, threads),
                                               bands_need(pipeline, layout, batch, threads));
     return bb_need_in_turn(encoding, bb_need_together(bb_coded_matrix_held(storage, layout),
@@ -294,7 +297,7 @@ bb_index bb_product_coding_gpus(const bb_list *pipelines, int study_device)
 {
     const bb_product_pipeline *items = pipelines->items;
     for (bb_index p = 0; p < pipelines->count; ++p) {
-        if (bb_product_pipeline_wants_gpu(&items[p], study_device) &&
+        if (bb_product_pipeline_device(&items[p], study_device) == BB_DEVICE_CUDA &&
             isnan(bb_codec_bits_per_value(&items[p].storage))) {
             return 0;
         }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/pipelines/product_pipeline.h"
 
+#include "solvers/kernels/objects/kernel_context.h"
+
 #include <stdio.h>
 
 // clang-format off
@@ -89,11 +91,21 @@ static bool lacks_draws(const bb_product_pipeline *pipeline)
     return pipeline->draws > 1 && bb_codec_draw_limit(&pipeline->storage) == 1.0;
 }
 
-// Why its storage has no products where they are asked for; NULL: it has.
+// Why its storage has no products on the device that is asked for; NULL: it has, or a choice is
+// left.
 static const char *find_absence(const bb_product_pipeline *pipeline, int study_device)
 {
-    const int wish = pipeline->device < 0 ? study_device : pipeline->device;
-    return wish == (int)BB_DEVICE_CUDA ? bb_codec_absent(&pipeline->storage, BB_DEVICE_CUDA) : NULL;
+    const int wish = bb_device_choice_wish(study_device, pipeline->device);
+    return wish == (int)BB_DEVICE_CUDA || wish == (int)BB_DEVICE_OPENCL
+               ? bb_codec_absent(&pipeline->storage, (bb_device_kind)wish)
+               : NULL;
+}
+
+// Whether runs are asked for on a device whose products are assembled kernels.
+static bool runs_on_opencl(const bb_product_pipeline *pipeline, int study_device)
+{
+    return pipeline->accumulate_run != 1 &&
+           bb_device_choice_wish(study_device, pipeline->device) == (int)BB_DEVICE_OPENCL;
 }
 
 bool bb_product_pipeline_takes(const bb_product_pipeline *pipeline, int study_device,
@@ -105,8 +117,14 @@ bool bb_product_pipeline_takes(const bb_product_pipeline *pipeline, int study_de
         return false;
     }
     const char *absent = find_absence(pipeline, study_device);
+    const bool runs = runs_on_opencl(pipeline, study_device);
     if (absent != NULL) {
-        (void)snprintf(sentence, sentence_bytes, "with device cuda: %s", absent);
+        (void)snprintf(sentence, sentence_bytes, "with device %s: %s",
+                       bb_device_names[bb_device_choice_wish(study_device, pipeline->device)],
+                       absent);
+    } else if (runs) {
+        (void)snprintf(sentence, sentence_bytes,
+                       "device opencl adds every product by itself, expected accumulate_run 1");
     } else if (lacks_runs(pipeline)) {
         (void)snprintf(sentence, sentence_bytes,
                        "%s sums its factors in an order of its own, expected accumulate_run 1",
@@ -114,7 +132,7 @@ bool bb_product_pipeline_takes(const bb_product_pipeline *pipeline, int study_de
     } else if (lacks_draws(pipeline)) {
         (void)snprintf(sentence, sentence_bytes, "no draw of %s differs, expected draws 1", name);
     }
-    return absent == NULL && !lacks_runs(pipeline) && !lacks_draws(pipeline);
+    return absent == NULL && !runs && !lacks_runs(pipeline) && !lacks_draws(pipeline);
 }
 
 static bb_status check_storage(const bb_product_pipeline *pipeline, bb_index index,
@@ -132,14 +150,15 @@ static bb_status check_storage(const bb_product_pipeline *pipeline, bb_index ind
         absent = find_absence(pipeline, study_device);
     }
     if (absent != NULL) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, path), "%s with device cuda: %s",
-                               path, absent));
+        BB_TRY(bb_problems_add(
+            problems, bb_config_place(config, path), "%s with device %s: %s", path,
+            bb_device_names[bb_device_choice_wish(study_device, pipeline->device)], absent));
     }
 done:
     return status;
 }
 
-static bb_status check_sums(const bb_product_pipeline *pipeline, bb_index index,
+static bb_status check_sums(const bb_product_pipeline *pipeline, bb_index index, int study_device,
                             const bb_config *config, bb_problems *problems)
 {
     bb_status status = BB_OK;
@@ -160,6 +179,12 @@ static bb_status check_sums(const bb_product_pipeline *pipeline, bb_index index,
                                "%s = %td: expected 1 or, for products in fp32 and sums in fp64, a "
                                "multiple of %d",
                                path, pipeline->accumulate_run, (int)BB_GEMV_RUN_STEP));
+    } else if (runs_on_opencl(pipeline, study_device)) {
+        (void)snprintf(path, sizeof path, "pipelines.%td.accumulate_run", index);
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+                               "%s = %td with device opencl: it adds every product by itself, "
+                               "expected 1",
+                               path, pipeline->accumulate_run));
     }
 done:
     return status;
@@ -197,7 +222,7 @@ static bb_status check_one(const bb_product_pipeline *pipeline, bb_index index, 
 {
     bb_status status = BB_OK;
     char path[64];
-    BB_TRY(check_sums(pipeline, index, config, problems));
+    BB_TRY(check_sums(pipeline, index, study_device, config, problems));
     if (pipeline->storage.codec >= 0 && !bb_product_pipeline_promises(pipeline)) {
         BB_TRY(check_given(pipeline, index, study_device, config, problems));
     } else if (!bb_product_pipeline_promises(pipeline)) {
@@ -222,13 +247,9 @@ bb_status bb_product_pipelines_check(const bb_list *pipelines, int study_device,
                                BB_STUDY_PIPELINES));
     }
     bb_index count = list_facts(pipelines, facts);
-    BB_TRY(bb_device_choice_check("device", study_device, config, problems));
     BB_TRY(bb_study_check_pipelines(facts, count, "storage, multiply and accumulate fp64", config,
                                     problems));
     for (bb_index p = 0; p < count; ++p) {
-        char path[64];
-        (void)snprintf(path, sizeof path, "pipelines.%td.device", p);
-        BB_TRY(bb_device_choice_check(path, items[p].device, config, problems));
         BB_TRY(check_one(&items[p], p, study_device, config, problems));
     }
 done:
@@ -257,16 +278,32 @@ done:
     return status;
 }
 
-bb_status bb_product_pipeline_operator(const bb_product_pipeline *pipeline, bb_device *device,
-                                       const bb_coded_matrix *matrix, bb_coded_operator **out)
+// `context` is that of a device whose products are assembled; NULL: it has its own.
+static bb_status make_operator(const bb_product_pipeline *pipeline, bb_device *device,
+                               bb_kernel_context *context, const bb_coded_matrix *matrix,
+                               bb_coded_operator **out)
 {
     bb_status status = BB_OK;
     const bb_gemv_arithmetic arithmetic = {(bb_format)pipeline->multiply,
                                            (bb_format)pipeline->accumulate};
-    BB_TRY(bb_coded_operator_create(device, matrix, arithmetic, out));
+    BB_TRY(context != NULL ? bb_coded_operator_assemble(context, matrix, arithmetic, out)
+                           : bb_coded_operator_create(device, matrix, arithmetic, out));
     BB_TRY(bb_coded_operator_sum_in_runs(*out, pipeline->accumulate_run));
 done:
     return status;
+}
+
+bb_status bb_product_pipeline_operator(const bb_product_pipeline *pipeline, bb_device *device,
+                                       const bb_coded_matrix *matrix, bb_coded_operator **out)
+{
+    return make_operator(pipeline, device, NULL, matrix, out);
+}
+
+bb_status bb_product_devices_operator(const bb_product_devices *devices, bb_device_kind kind,
+                                      const bb_product_pipeline *pipeline,
+                                      const bb_coded_matrix *matrix, bb_coded_operator **out)
+{
+    return make_operator(pipeline, devices->opened[kind], devices->contexts[kind], matrix, out);
 }
 
 static bb_device_offer offer_of(const bb_product_pipeline *pipeline)
@@ -280,11 +317,10 @@ static bb_device_offer offer_of(const bb_product_pipeline *pipeline)
     return offer;
 }
 
-bool bb_product_pipeline_wants_gpu(const bb_product_pipeline *pipeline, int study_device)
+bb_device_kind bb_product_pipeline_device(const bb_product_pipeline *pipeline, int study_device)
 {
     const bb_device_offer offer = offer_of(pipeline);
-    return bb_device_choice_resolve(
-               &offer, bb_device_choice_wish(study_device, pipeline->device)) != BB_DEVICE_CPU;
+    return bb_device_choice_resolve(&offer, bb_device_choice_wish(study_device, pipeline->device));
 }
 
 bb_status bb_product_devices_open(bb_product_devices *devices, const bb_product_pipeline *pipeline,
@@ -296,6 +332,9 @@ bb_status bb_product_devices_open(bb_product_devices *devices, const bb_product_
     if (devices->opened[*out] == NULL) {
         BB_TRY(bb_device_open(*out, 0, &devices->opened[*out]));
     }
+    if (*out == BB_DEVICE_OPENCL && devices->contexts[*out] == NULL) {
+        BB_TRY(bb_kernel_context_create(devices->opened[*out], &devices->contexts[*out]));
+    }
 done:
     return status;
 }
@@ -303,6 +342,7 @@ done:
 void bb_product_devices_close(bb_product_devices *devices)
 {
     for (int kind = 0; kind < BB_DEVICE_KIND_COUNT; ++kind) {
+        bb_kernel_context_destroy(&devices->contexts[kind]);
         bb_device_close(&devices->opened[kind]);
     }
 }

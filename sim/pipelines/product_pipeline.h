@@ -60,13 +60,15 @@ BB_CHECKED bb_status bb_product_pipeline_operator(const bb_product_pipeline *pip
                                                   bb_device *device, const bb_coded_matrix *matrix,
                                                   bb_coded_operator **out);
 
-/// For plans: whether a pipeline's products run on a GPU, by its wish, its study's and, where they
-/// leave it open, the host.
-bool bb_product_pipeline_wants_gpu(const bb_product_pipeline *pipeline, int study_device);
+/// For plans: where a pipeline's products run, by its wish, its study's and, where they leave it
+/// open, the host.
+bb_device_kind bb_product_pipeline_device(const bb_product_pipeline *pipeline, int study_device);
 
 /// The devices that a study's pipelines compute on, by kind; zero-initialise.
 typedef struct bb_product_devices {
     bb_device *opened[BB_DEVICE_KIND_COUNT]; ///< NULL where no pipeline computes on it
+    /// Of those whose products are assembled (solvers/kernels/objects/kernel_context.h).
+    struct bb_kernel_context *contexts[BB_DEVICE_KIND_COUNT];
 } bb_product_devices;
 
 /// Chooses a pipeline's device by its own wish and its study's, and opens it unless it is open.
@@ -74,6 +76,14 @@ typedef struct bb_product_devices {
 BB_CHECKED bb_status bb_product_devices_open(bb_product_devices *devices,
                                              const bb_product_pipeline *pipeline, int study_device,
                                              bb_device_kind *out);
+
+/// The operator of a pipeline's arithmetic on a device that was opened for it. Errors: those of
+/// bb_coded_operator_create and bb_coded_operator_assemble.
+BB_CHECKED bb_status bb_product_devices_operator(const bb_product_devices *devices,
+                                                 bb_device_kind kind,
+                                                 const bb_product_pipeline *pipeline,
+                                                 const bb_coded_matrix *matrix,
+                                                 bb_coded_operator **out);
 void bb_product_devices_close(bb_product_devices *devices);
 
 #endif

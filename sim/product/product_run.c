@@ -19,7 +19,8 @@
 #include <string.h>
 
 static const bb_device_offer offer = {.work = "the matrix-vector product",
-                                      .kinds = BB_DEVICE_OFFER(BB_DEVICE_CUDA)};
+                                      .kinds = BB_DEVICE_OFFER(BB_DEVICE_CUDA) |
+                                               BB_DEVICE_OFFER(BB_DEVICE_OPENCL)};
 
 // What one pipeline gave.
 typedef struct product_evaluation {
@@ -198,8 +199,8 @@ static bb_status multiply(product_run *run, bb_index pipeline, const bb_coded_ma
         BB_TRY(bb_product_coding_unpack(matrix, &common->solve_seconds, &unpacked));
         matrix = unpacked;
     }
-    BB_TRY(bb_product_pipeline_operator(&run->pipelines[pipeline],
-                                        run->devices.opened[common->device], matrix, &operation));
+    BB_TRY(bb_product_devices_operator(&run->devices, common->device, &run->pipelines[pipeline],
+                                       matrix, &operation));
     repetition again = {.run = run, .operation = operation};
     BB_TRY(bb_energy_measure(common->device, multiply_again, &again, common));
     for (bb_index v = 0; v < run->vectors; ++v) {
@@ -212,6 +213,7 @@ static bb_status multiply(product_run *run, bb_index pipeline, const bb_coded_ma
             bb_outcome_set(&common->outcome, BB_OUTCOME_NON_FINITE, "product %td, row %td", v, bad);
         }
     }
+    bb_evaluation_note_compiler(common, bb_coded_operator_compiler(operation));
     common->flops = common->flops_dense =
         (double)run->vectors * bb_coded_operator_flops(rows, columns);
 done:

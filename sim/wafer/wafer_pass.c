@@ -316,12 +316,13 @@ static bb_status apply(bb_wafer_pass *pass, const bb_coded_matrix *matrix, job w
         BB_TRY(bb_product_coding_unpack(matrix, &evaluation->common.solve_seconds, &unpacked));
         matrix = unpacked;
     }
-    BB_TRY(bb_product_pipeline_operator(
-        work.pipeline, pass->devices->opened[evaluation->common.device], matrix, &operation));
+    BB_TRY(bb_product_devices_operator(pass->devices, evaluation->common.device, work.pipeline,
+                                       matrix, &operation));
     for (work.wafer = 0; work.wafer < pass->heating->scored_wafers; ++work.wafer) {
         BB_TRY(measure_energy(pass, operation, &work));
         BB_TRY(apply_steps(pass, operation, &work));
     }
+    bb_evaluation_note_compiler(&evaluation->common, bb_coded_operator_compiler(operation));
     bb_log_detail("pipeline %s: axis %c of field %td in %.1f ms", evaluation->common.pipeline,
                   bb_axis_letter(work.axis), pass->problem->scored[work.field],
                   1e3 * (bb_clock_seconds() - begin));

@@ -11,7 +11,8 @@
 #include "sim/wafer/wafer_restart.h"
 
 static const bb_device_offer offer = {.work = "the matrix-vector product of wafer",
-                                      .kinds = BB_DEVICE_OFFER(BB_DEVICE_CUDA)};
+                                      .kinds = BB_DEVICE_OFFER(BB_DEVICE_CUDA) |
+                                               BB_DEVICE_OFFER(BB_DEVICE_OPENCL)};
 
 typedef struct wafer_run {
     bb_index pipeline_count;

@@ -131,15 +131,15 @@ static bb_launch_argument scalar_argument(bb_element_type type, bb_scalar value,
 static bb_status grow_parts(bb_assembled_kernel *kernel, bb_index count)
 {
     bb_status status = BB_OK;
+    const bb_reduction *parted = bb_emission_parted(&kernel->program);
     if (count <= kernel->part_capacity) {
         goto done;
     }
     kernel->part_capacity = 0;
-    for (int k = 0; k < kernel->program.reduction.count; ++k) {
+    for (int k = 0; k < parted->count; ++k) {
         bb_device_release(kernel->device, &kernel->parts[k]);
         BB_TRY(bb_device_allocate(kernel->device,
-                                  (size_t)count *
-                                      bb_element_type_row(kernel->program.reduction.type)->bytes,
+                                  (size_t)count * bb_element_type_row(parted->type)->bytes,
                                   &kernel->parts[k]));
     }
     kernel->part_capacity = count;
@@ -147,12 +147,20 @@ done:
     return status;
 }
 
-// Chunks of the space, one of nothing where it is empty.
+// Chunks of a sum of so many items, one of nothing where it is empty.
+static bb_index chunk_count(bb_index items, bb_index chunk)
+{
+    return chunk == 0 || items <= chunk ? 1 : (items + chunk - 1) / chunk;
+}
+
+// Parts of each sum that comes in parts.
 static bb_index part_count(const bb_assembled_kernel *kernel, const bb_binding *binding)
 {
-    const bb_index points = binding->ranges[0] * binding->ranges[1];
-    const bb_index chunk = kernel->program.reduction.order.chunk;
-    return chunk == 0 || points <= chunk ? 1 : (points + chunk - 1) / chunk;
+    const bb_program *program = &kernel->program;
+    return chunk_count(program->has_reduction
+                           ? binding->ranges[0] * binding->ranges[1]
+                           : binding->values[program->iterators[0].space.ranges[0]].integer,
+                       bb_emission_parted(program)->order.chunk);
 }
 
 static bb_status check_inside(const bb_assembled_kernel *kernel, const bb_binding *binding)
@@ -167,6 +175,39 @@ done:
     return status;
 }
 
+static bb_index group_count(bb_index points, bb_index group_points)
+{
+    return (points + group_points - 1) / group_points;
+}
+
+static bb_status launch_entries(bb_assembled_kernel *kernel, const bb_binding *binding,
+                                bb_index parts, const bb_launch_argument *arguments, bb_index count)
+{
+    bb_status status = BB_OK;
+    const bb_emission *emission = &kernel->emission;
+    const bool by_space = kernel->program.has_reduction;
+    bb_launch_shape shape = {.group_items = {emission->body_items[0], emission->body_items[1]},
+                             .cpu_grain = 1};
+    if (!by_space && (binding->ranges[0] <= 0 || binding->ranges[1] <= 0)) {
+        goto done;
+    }
+    shape.groups[0] = group_count(by_space ? parts : binding->ranges[0], emission->body_points[0]);
+    shape.groups[1] = by_space ? 1
+                      : emission->is_parted
+                          ? parts
+                          : group_count(binding->ranges[1], emission->body_points[1]);
+    BB_TRY(bb_build_launch(kernel->build, BB_EMISSION_BODY, shape, arguments, count));
+    if (emission->is_parted) {
+        shape = (bb_launch_shape){
+            .groups = {by_space ? 1 : group_count(binding->ranges[0], emission->finish_points), 1},
+            .group_items = {emission->finish_items[0], emission->finish_items[1]},
+            .cpu_grain = 1};
+        BB_TRY(bb_build_launch(kernel->build, BB_EMISSION_FINISH, shape, arguments, count));
+    }
+done:
+    return status;
+}
+
 bb_status bb_assembled_kernel_launch(bb_assembled_kernel *kernel, const bb_binding *binding,
                                      void *const *blocks)
 {
@@ -174,10 +215,10 @@ bb_status bb_assembled_kernel_launch(bb_assembled_kernel *kernel, const bb_bindi
     const bb_program *program = &kernel->program;
     const bb_emission *emission = &kernel->emission;
     const bb_index count = program->object_count + emission->value_count +
-                           (program->has_reduction ? program->reduction.count + 1 : 0);
+                           (emission->is_parted ? bb_emission_parted(program)->count + 1 : 0);
     bb_launch_argument arguments[BB_LAUNCH_MAX_ARGUMENTS];
     host_number rooms[BB_LAUNCH_MAX_ARGUMENTS];
-    const int64_t parts = program->has_reduction ? (int64_t)part_count(kernel, binding) : 0;
+    const int64_t parts = emission->is_parted ? (int64_t)part_count(kernel, binding) : 0;
     bb_index place = 0;
     BB_REQUIRE(count <= BB_LAUNCH_MAX_ARGUMENTS, BB_UNSUPPORTED,
                "kernel %s takes %td objects, sizes and parameters, at most %d", program->name,
@@ -191,25 +232,15 @@ bb_status bb_assembled_kernel_launch(bb_assembled_kernel *kernel, const bb_bindi
         arguments[place] =
             scalar_argument(program->values[value].type, binding->values[value], &rooms[place]);
     }
-    bb_launch_shape shape = {.groups = {1, 1}, .cpu_grain = 1};
-    memcpy(shape.group_items, emission->body_items, sizeof shape.group_items);
-    if (program->has_reduction) {
-        BB_TRY(grow_parts(kernel, (bb_index)parts));
-        for (int k = 0; k < program->reduction.count; ++k) {
+    if (emission->is_parted) {
+        const bb_index sums = program->has_reduction ? 1 : binding->ranges[0];
+        BB_TRY(grow_parts(kernel, sums * (bb_index)parts));
+        for (int k = 0; k < bb_emission_parted(program)->count; ++k) {
             arguments[place++] = (bb_launch_argument){.block = kernel->parts[k]};
         }
         arguments[place++] = (bb_launch_argument){.scalar = &parts, .scalar_bytes = sizeof parts};
-        shape.groups[0] = (bb_index)parts;
-        BB_TRY(bb_build_launch(kernel->build, BB_EMISSION_BODY, shape, arguments, place));
-        shape = (bb_launch_shape){
-            .groups = {1, 1}, .group_items = {emission->finish_items, 1}, .cpu_grain = 1};
-        BB_TRY(bb_build_launch(kernel->build, BB_EMISSION_FINISH, shape, arguments, place));
-    } else if (binding->ranges[0] > 0 && binding->ranges[1] > 0) {
-        shape.groups[0] = (binding->ranges[0] + emission->tile - 1) / emission->tile;
-        shape.groups[1] =
-            (binding->ranges[1] + emission->body_items[1] - 1) / emission->body_items[1];
-        BB_TRY(bb_build_launch(kernel->build, BB_EMISSION_BODY, shape, arguments, place));
     }
+    BB_TRY(launch_entries(kernel, binding, (bb_index)parts, arguments, place));
 done:
     return status;
 }

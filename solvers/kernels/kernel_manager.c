@@ -47,6 +47,11 @@ static const bb_kernel_manager managers[] = {
       {"large", {{"A", 16384, 16384}, {"b", 16384, 1}, {"c", 16384, 1}}, 0},
       {"odd", {{"A", 256000, 378}, {"b", 378, 1}, {"c", 256000, 1}}, 0},
       {"small", {{"A", 301, 17}, {"b", 17, 1}, {"c", 301, 1}}, 0}}},
+    {"gemv-mixed", "gemv_mixed.kernel", false, true,
+     {{"seed", {{"A", 256000, 378}, {"b", 256000, 1}, {"c", 378, 1}}, 0},
+      {"large", {{"A", 9728, 9728}, {"b", 9728, 1}, {"c", 9728, 1}}, 0},
+      {"odd", {{"A", 384, 252000}, {"b", 384, 1}, {"c", 252000, 1}}, 0},
+      {"small", {{"A", 301, 17}, {"b", 301, 1}, {"c", 17, 1}}, 0}}},
     {"gemm", "gemm.kernel", true, false,
      {{"seed", {{"A", 1024, 1024}, {"B", 1024, 1024}, {"C", 1024, 1024}}, 0},
       {"large", {{"A", 4096, 4096}, {"B", 4096, 4096}, {"C", 4096, 4096}}, 0},
@@ -88,6 +93,21 @@ bb_status bb_kernel_manager_find(const char *name, const bb_kernel_manager **out
             nearest != NULL ? "?" : "");
 done:
     return status;
+}
+
+const bb_scalar bb_kernel_manager_parameters[BB_MANAGER_PARAMETERS] = {{.integer = 0}};
+
+int bb_kernel_manager_types(const bb_kernel_manager *manager, const char *type,
+                            bb_type_binding out[BB_MANAGER_TYPES])
+{
+    if (strcmp(manager->file, "gemv_mixed.kernel") != 0) {
+        out[0] = (bb_type_binding){"T", type};
+        return 1;
+    }
+    out[0] = (bb_type_binding){"STORED", type};
+    out[1] = (bb_type_binding){"FACTOR", type};
+    out[2] = (bb_type_binding){"SUM", "DP"};
+    return 3;
 }
 
 const char *bb_kernel_manager_text(const char *file)

@@ -7,9 +7,10 @@
 
 #include "solvers/kernels/program/binding.h"
 
-enum { BB_MANAGER_OBJECTS = 6 };
+enum { BB_MANAGER_OBJECTS = 6, BB_MANAGER_TYPES = 4, BB_MANAGER_PARAMETERS = 4 };
 
-/// Sets of every manager: as seed 002 has it; beyond every cache; another shape; for tests.
+/// Sets of every manager: as seed 002 has it; beyond every cache; another shape; for tests. The
+/// mixed product has the shapes of seed 000: wide, square, tall.
 typedef enum bb_benchmark_size {
     BB_BENCHMARK_SEED,
     BB_BENCHMARK_LARGE,
@@ -51,6 +52,14 @@ int bb_kernel_manager_table(const bb_kernel_manager **out);
 
 /// Row by name. Errors: BB_INVALID with the nearest name.
 BB_CHECKED bb_status bb_kernel_manager_find(const char *name, const bb_kernel_manager **out);
+
+/// Types for the placeholders of a manager's kernel where its elements are of `type`, "SP", which
+/// is borrowed; returns how many. All of them are T, but for kernels that mix types.
+int bb_kernel_manager_types(const bb_kernel_manager *manager, const char *type,
+                            bb_type_binding out[BB_MANAGER_TYPES]);
+
+/// Parameters that the kernels are run with, [BB_MANAGER_PARAMETERS]: all 0.
+extern const bb_scalar bb_kernel_manager_parameters[BB_MANAGER_PARAMETERS];
 
 /// Text of a file of configs/kernels, "" where there is none of that name.
 const char *bb_kernel_manager_text(const char *file);

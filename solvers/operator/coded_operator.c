@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "core/portable.h"
+#include "solvers/operator/assembled/assembled_product.h"
 #include "solvers/operator/coded_product.h"
 #include "solvers/operator/device_matrix.h"
 #include "solvers/operator/low_rank_product.h"
@@ -33,11 +34,12 @@ struct bb_coded_operator {
     bb_index rows, columns;        // of the matrix
     bb_gemv_arithmetic arithmetic;
     bb_index run;
-    float *x_f32;            // [columns] on the host, NULL for fp64 products
-    bool finite;             // no stored value is NaN, infinite or large
-    bb_device_matrix *there; // the matrix on a GPU, NULL on the cpu
-    void *device_x;          // [columns] in the multiply format on a GPU
-    void *device_y;          // [rows] on a GPU
+    float *x_f32;                    // [columns] on the host, NULL for fp64 products
+    bool finite;                     // no stored value is NaN, infinite or large
+    bb_device_matrix *there;         // the matrix on a GPU, NULL on the cpu
+    void *device_x;                  // [columns] in the multiply format on a GPU
+    void *device_y;                  // [rows] on a GPU
+    bb_assembled_product *assembled; // in the place of all that: by a kernel of the language
 };
 
 static bb_status copy_to_device(bb_coded_operator *operation)
@@ -62,8 +64,9 @@ done:
     return status;
 }
 
-bb_status bb_coded_operator_create(bb_device *device, const bb_coded_matrix *matrix,
-                                   bb_gemv_arithmetic arithmetic, bb_coded_operator **out)
+// An operator of which the host's part alone is made.
+static bb_status start(bb_device *device, const bb_coded_matrix *matrix,
+                       bb_gemv_arithmetic arithmetic, bb_coded_operator **out)
 {
     bb_status status = BB_OK;
     bb_coded_operator *operation = NULL;
@@ -87,10 +90,42 @@ bb_status bb_coded_operator_create(bb_device *device, const bb_coded_matrix *mat
         BB_TRY(BB_ALLOCATE(bb_coded_matrix_columns(matrix), &operation->x_f32));
         BB_TRY(bb_coded_product_is_finite(matrix, &operation->finite));
     }
+    *out = operation;
+    operation = NULL;
+done:
+    bb_coded_operator_destroy(&operation);
+    return status;
+}
+
+bb_status bb_coded_operator_create(bb_device *device, const bb_coded_matrix *matrix,
+                                   bb_gemv_arithmetic arithmetic, bb_coded_operator **out)
+{
+    bb_status status = BB_OK;
+    bb_coded_operator *operation = NULL;
+    *out = NULL;
+    BB_REQUIRE(bb_device_kind_of(device) != BB_DEVICE_OPENCL, BB_UNSUPPORTED,
+               "products on device opencl are assembled in a context of kernels");
+    BB_TRY(start(device, matrix, arithmetic, &operation));
     if (bb_device_kind_of(device) != BB_DEVICE_CPU) {
         BB_TRY(copy_to_device(operation));
         operation->matrix = NULL;
     }
+    *out = operation;
+    operation = NULL;
+done:
+    bb_coded_operator_destroy(&operation);
+    return status;
+}
+
+bb_status bb_coded_operator_assemble(bb_kernel_context *context, const bb_coded_matrix *matrix,
+                                     bb_gemv_arithmetic arithmetic, bb_coded_operator **out)
+{
+    bb_status status = BB_OK;
+    bb_coded_operator *operation = NULL;
+    *out = NULL;
+    BB_TRY(start(bb_kernel_context_device(context), matrix, arithmetic, &operation));
+    BB_TRY(bb_assembled_product_create(context, matrix, arithmetic, &operation->assembled));
+    operation->matrix = NULL;
     *out = operation;
     operation = NULL;
 done:
@@ -103,6 +138,7 @@ void bb_coded_operator_destroy(bb_coded_operator **operation)
     bb_coded_operator *coded = *operation;
     if (coded != NULL) {
         bb_device_matrix_destroy(&coded->there);
+        bb_assembled_product_destroy(&coded->assembled);
         bb_device_release(coded->device, &coded->device_x);
         bb_device_release(coded->device, &coded->device_y);
         BB_RELEASE(&coded->x_f32);
@@ -117,6 +153,8 @@ bb_status bb_coded_operator_sum_in_runs(bb_coded_operator *operation, bb_index r
     bool mixed = arithmetic->multiply == BB_FORMAT_FP32 && arithmetic->accumulate == BB_FORMAT_FP64;
     bool is_whole =
         run >= BB_GEMV_RUN_STEP && run <= BB_GEMV_RUN_MOST && run % BB_GEMV_RUN_STEP == 0;
+    BB_REQUIRE(run == 1 || operation->assembled == NULL, BB_UNSUPPORTED,
+               "runs of %td products: assembled kernels take each by itself, expected 1", run);
     BB_REQUIRE(run == 1 || (mixed && is_whole), BB_UNSUPPORTED,
                "runs of %td products: expected 1, or for fp32 products and fp64 sums a multiple of "
                "%d up to %d",
@@ -249,6 +287,8 @@ bool bb_coded_operator_moves(const bb_codec_config *storage)
 
 // Sums of an operator's products on a GPU, at most so many bytes.
 static const double sums_bytes = 2e6;
+// A kernel of the language with its text.
+static const double kernel_bytes = 1e6;
 
 bb_need bb_coded_operator_need(const bb_codec_config *storage, double rows, double columns,
                                bb_device_kind device)
@@ -259,6 +299,9 @@ bb_need bb_coded_operator_need(const bb_codec_config *storage, double rows, doub
             bb_codec_bytes_per_value(storage) + bb_device_matrix_index_bits(storage) / 8.0;
         need.device_bytes =
             rows * columns * value_bytes + (rows + columns) * sizeof(double) + sums_bytes;
+    }
+    if (device == BB_DEVICE_OPENCL) {
+        need.host_bytes += rows * sizeof(double) + kernel_bytes;
     }
     return need;
 }
@@ -339,9 +382,20 @@ done:
     return status;
 }
 
-static bool on_cpu(const bb_coded_operator *operation)
+static bb_status multiply_assembled(bb_coded_operator *operation, bb_index row, bb_index rows,
+                                    const double *x, double *y)
 {
-    return operation->there == NULL;
+    const bool single = operation->x_f32 != NULL;
+    if (single) {
+        (void)narrow_x(x, operation->columns, operation->x_f32);
+    }
+    return bb_assembled_product_multiply(operation->assembled, row, rows,
+                                         single ? (const void *)operation->x_f32 : x, y);
+}
+
+static bool on_gpu(const bb_coded_operator *operation)
+{
+    return operation->there != NULL;
 }
 
 static bb_status check_rows(const bb_coded_operator *operation, bb_index row, bb_index rows)
@@ -360,8 +414,9 @@ bb_status bb_coded_operator_apply(bb_coded_operator *operation, bb_index row, bb
     double elapsed = 0.0;
     BB_TRY(check_rows(operation, row, rows));
     BB_TRY(bb_device_timer_start(operation->device));
-    BB_TRY(on_cpu(operation) ? multiply_here(operation, row, rows, x, y)
-                             : multiply_there(operation, row, rows, x, y));
+    BB_TRY(operation->assembled != NULL ? multiply_assembled(operation, row, rows, x, y)
+           : on_gpu(operation)          ? multiply_there(operation, row, rows, x, y)
+                                        : multiply_here(operation, row, rows, x, y));
     BB_TRY(bb_device_timer_stop(operation->device, &elapsed));
     *seconds += elapsed;
 done:
@@ -373,8 +428,8 @@ static bb_status check_alike(const bb_coded_operator *first, const bb_coded_oper
     bb_status status = BB_OK;
     const bb_codec_config *a = &first->config;
     const bb_codec_config *b = &other->config;
-    BB_REQUIRE(!on_cpu(first) && !on_cpu(other) && bb_device_matrix_available(), BB_UNSUPPORTED,
-               "a product is queued on a GPU: this operator is the cpu's");
+    BB_REQUIRE(on_gpu(first) && on_gpu(other) && bb_device_matrix_available(), BB_UNSUPPORTED,
+               "a product is queued on a GPU: this operator is the cpu's or an assembled one");
     BB_REQUIRE(first->device == other->device && a->codec == b->codec &&
                    first->rows == other->rows && first->columns == other->columns &&
                    first->arithmetic.multiply == other->arithmetic.multiply &&
@@ -389,7 +444,7 @@ done:
 
 bool bb_coded_operator_takes_row_at(const bb_coded_operator *operation)
 {
-    return !on_cpu(operation) && bb_device_matrix_stream(operation->there) != NULL;
+    return on_gpu(operation) && bb_device_matrix_stream(operation->there) != NULL;
 }
 
 bb_status bb_coded_operator_queue(bb_coded_operator *const *operations, int count,
@@ -433,7 +488,7 @@ bb_status bb_coded_operator_blocks(const bb_coded_operator *operation,
 {
     bb_status status = BB_OK;
     const bb_coded_stream *stream =
-        on_cpu(operation) ? NULL : bb_device_matrix_stream(operation->there);
+        on_gpu(operation) ? bb_device_matrix_stream(operation->there) : NULL;
     BB_REQUIRE(stream != NULL && bb_coded_stream_task(stream).operand[0].lies == NULL,
                BB_UNSUPPORTED,
                "storage %s: what moves to a GPU field by field has a fixed number of bits a value",
@@ -464,8 +519,14 @@ bb_format bb_coded_operator_multiply(const bb_coded_operator *operation)
 
 size_t bb_coded_operator_bytes(const bb_coded_operator *operation)
 {
-    return on_cpu(operation) ? bb_coded_matrix_bytes(operation->matrix)
-                             : bb_device_matrix_bytes(operation->there);
+    return operation->assembled != NULL ? bb_assembled_product_bytes(operation->assembled)
+           : on_gpu(operation)          ? bb_device_matrix_bytes(operation->there)
+                                        : bb_coded_matrix_bytes(operation->matrix);
+}
+
+const char *bb_coded_operator_compiler(const bb_coded_operator *operation)
+{
+    return operation->assembled != NULL ? bb_assembled_product_compiler(operation->assembled) : "";
 }
 
 double bb_coded_operator_flops(bb_index rows, bb_index columns)

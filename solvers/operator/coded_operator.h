@@ -41,14 +41,26 @@ enum {
 };
 
 typedef struct bb_coded_operator bb_coded_operator;
+struct bb_kernel_context; // solvers/kernels/objects/kernel_context.h
 
 /// Makes the matrix ready on a device: the cpu uses it in place, and it must outlive the operator;
 /// a GPU takes a copy (solvers/operator/device_matrix.h) and a workspace, and the matrix may go.
 /// The device is borrowed and must outlive the operator. Errors: BB_UNSUPPORTED (arithmetic other
-/// than above), BB_MEMORY (host or device), BB_DEVICE.
+/// than above, a device of OpenCL: see bb_coded_operator_assemble), BB_MEMORY (host or device),
+/// BB_DEVICE.
 BB_CHECKED bb_status bb_coded_operator_create(bb_device *device, const bb_coded_matrix *matrix,
                                               bb_gemv_arithmetic arithmetic,
                                               bb_coded_operator **out);
+
+/// The same on the device of a context, OpenCL's too, by a kernel of the language
+/// (solvers/operator/assembled/assembled_product.h), which serves all operators of the context; it
+/// is compiled at the first product. The context is borrowed and must outlive the operator, the
+/// matrix may go. Errors: BB_UNSUPPORTED (arithmetic other than above, storage other than words of
+/// fp64 and fp32), BB_MEMORY, BB_DEVICE.
+BB_CHECKED bb_status bb_coded_operator_assemble(struct bb_kernel_context *context,
+                                                const bb_coded_matrix *matrix,
+                                                bb_gemv_arithmetic arithmetic,
+                                                bb_coded_operator **out);
 void bb_coded_operator_destroy(bb_coded_operator **operation);
 
 /// What an operator of a storage takes beside the matrix on the host; on a GPU its copy, x, y and
@@ -126,6 +138,9 @@ bb_format bb_coded_operator_multiply(const bb_coded_operator *operation);
 
 /// Bytes of matrix that an application of all rows reads on the operator's device.
 size_t bb_coded_operator_bytes(const bb_coded_operator *operation);
+
+/// What compiled an assembled operator's kernel, "" of others.
+const char *bb_coded_operator_compiler(const bb_coded_operator *operation);
 
 /// Floating-point operations of one application: 2 rows columns.
 double bb_coded_operator_flops(bb_index rows, bb_index columns);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The product of a user's matrix: its price does not depend on the unit that the matrix is in.
+#include "core/device/device.h"
 #include "core/random.h"
 #include "sim/hdf5_library.h"
 #include "sim/output/file.h"
@@ -92,6 +93,30 @@ static void a_product_costs_its_share_of_the_machine(void **state)
     const double share = driver_number(results, "solve_time_s", "fp16") / (5.0 * 365.25 * 86400.0);
     check_close(cost, 1e9 * share, 1e-12, cost);
     bb_results_destroy(&results);
+}
+
+static void products_run_through_opencl(void **state)
+{
+    (void)state;
+    if (bb_device_count(BB_DEVICE_OPENCL, NULL, 0) == 0) {
+        print_message("skipped: this host has no OpenCL device\n");
+        skip();
+    }
+    const driver_case studies[] = {
+        {"product.yaml", {"matrix.file=matrix.h5", "pipelines.1.storage=fp32"}},
+        {"product.yaml", {"matrix.file=matrix.h5", "pipelines.1.storage=fp32", "device=opencl"}}};
+    double error[2];
+    write_matrix(1.0);
+    for (int i = 0; i < 2; ++i) {
+        bb_results *results = driver_results(&studies[i]);
+        error[i] = driver_number(results, "qoi_relative_error", "fp16");
+        assert_string_equal(driver_text(results, "device", "fp16"), i == 0 ? "cpu" : "opencl");
+        assert_int_equal(
+            bb_results_note_text(results, "provenance", "device_opencl_compiler") != NULL, i);
+        bb_results_destroy(&results);
+    }
+    assert_true(error[0] > 1e-9);
+    check_close(error[1], error[0], 1e-6, error[0]);
 }
 
 // A tolerance in parts of the range is known with the values. Each codec that takes one has a range
@@ -208,6 +233,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_tolerance_that_is_not_held_is_an_outcome),
+        cmocka_unit_test(products_run_through_opencl),
         cmocka_unit_test(a_product_costs_its_share_of_the_machine),
         cmocka_unit_test(prices_are_those_of_any_unit),
         cmocka_unit_test(dumped_products_are_those_of_the_dumped_matrix),

@@ -2,6 +2,7 @@
 #include "solvers/kernels/emission/choice.h"
 
 #include "core/memory.h"
+#include "solvers/kernels/emission/emission_locals.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -11,7 +12,8 @@
 enum {
     MOST_GROUP_ITEMS = 1024,
     MOST_POINTS = 16,
-    MOST_LANES = 16, ///< of a work-item
+    MOST_LANES = 16,   ///< of a work-item
+    LEAST_CHUNK = 512, ///< four levels of which hold every sum
     MOST_CHUNK = 1 << 20,
     LEAST_TILE = 16,
     MOST_TILE = 65536,
@@ -34,9 +36,14 @@ static bb_index fewest_lanes(const bb_program *program)
 
 bb_form bb_choice_form(const bb_program *program)
 {
-    return program->has_reduction      ? BB_FORM_SPACE
-           : fewest_lanes(program) > 0 ? BB_FORM_LANES
-                                       : BB_FORM_POINTS;
+    // What one work-item of a team writes another would have to read.
+    bool is_shared = false;
+    for (int i = 0; i < program->object_count; ++i) {
+        is_shared = is_shared || (program->objects[i].is_read && program->objects[i].is_written);
+    }
+    return program->has_reduction                    ? BB_FORM_SPACE
+           : fewest_lanes(program) > 0 && !is_shared ? BB_FORM_LANES
+                                                     : BB_FORM_POINTS;
 }
 
 static bb_index smaller(bb_index a, bb_index b)
@@ -108,6 +115,16 @@ static bool is_power(bb_index number)
     return number > 0 && (number & (number - 1)) == 0;
 }
 
+static bool leaves_out_points(const bb_program *program)
+{
+    bool any = false;
+    for (int i = 0; i < program->body.count; ++i) {
+        const bb_step *step = &program->steps[program->body.steps[i]];
+        any = any || (step->kind == BB_STEP_READ && step->boundary == BB_BOUNDARY_SKIP);
+    }
+    return any;
+}
+
 static bool check_cpu(const bb_choice *choice, const bb_program *program, const refusal *told)
 {
     const bb_form form = bb_choice_form(program);
@@ -134,6 +151,9 @@ static bool check_lanes(const bb_choice *choice, const bb_program *program, cons
     if (choice->points != 1 || choice->rows != 1) {
         return refuse(told, "work-items that are lanes take no points");
     }
+    if (choice->group[1] > 1 && leaves_out_points(program)) {
+        return refuse(told, "points that are left out stand alone in a work-group");
+    }
     if (choice->group[0] > lanes) {
         return refuse(told, "more work-items than lanes");
     }
@@ -158,7 +178,7 @@ static bool check_points(const bb_choice *choice, const bb_program *program, con
 // Chunks of one sum that other steps only take up.
 static bool can_split(const bb_program *program)
 {
-    if (program->has_reduction || program->iterator_count != 1 ||
+    if (program->has_reduction || program->iterator_count != 1 || leaves_out_points(program) ||
         program->iterators[0].reduction.order.chunk == 0) {
         return false;
     }
@@ -169,9 +189,6 @@ static bool can_split(const bb_program *program)
     }
     for (int i = 0; i < program->body.count; ++i) {
         const bb_step *step = &program->steps[program->body.steps[i]];
-        if (step->boundary == BB_BOUNDARY_SKIP && step->kind == BB_STEP_READ) {
-            return false;
-        }
         if (step->kind == BB_STEP_ITERATOR) {
             return true;
         }
@@ -188,10 +205,11 @@ static bool check_order(const bb_choice *choice, const bb_program *program, cons
     if (order.lanes == 0) {
         return order.chunk == 0 || refuse(told, "an order has lanes");
     }
-    if (!is_power(order.lanes) || order.lanes > BB_PROGRAM_LANES || order.chunk < 0 ||
-        order.chunk % order.lanes != 0 || order.chunk > MOST_CHUNK) {
+    if (!is_power(order.lanes) || order.lanes > BB_PROGRAM_LANES ||
+        order.chunk % order.lanes != 0 || (order.chunk != 0 && order.chunk < LEAST_CHUNK) ||
+        order.chunk > MOST_CHUNK) {
         return refuse(told, "an order has a power of two lanes, up to 128, and chunks of "
-                            "multiples of it up to 2^20");
+                            "multiples of it from 512 to 2^20");
     }
     return fewest_lanes(program) > 0 ? order.lanes > 1 || refuse(told, "the sum runs by lanes")
                                      : refuse(told, "the program has no sum that runs by lanes");
@@ -216,6 +234,10 @@ bool bb_choice_is_legal(const bb_choice *choice, bb_device_kind kind, const bb_p
     }
     if (choice->is_split && !can_split(program)) {
         return refuse(&told, "no single sum in chunks, whose result the rest takes up");
+    }
+    if (choice->is_local && (bb_choice_form(program) != BB_FORM_POINTS || choice->is_split ||
+                             !bb_emission_locals_exist(program))) {
+        return refuse(&told, "nothing that a work-group reads more than once, in a tile of points");
     }
     return bb_choice_form(program) == BB_FORM_POINTS ? check_points(choice, program, &told)
                                                      : check_lanes(choice, program, &told);

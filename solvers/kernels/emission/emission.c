@@ -4,8 +4,6 @@
 #include "core/memory.h"
 #include "solvers/kernels/emission/emission_steps.h"
 
-#include <string.h>
-
 bb_status bb_emission_create(bb_emission_target target, const bb_program *program,
                              const bool *is_inside, const bb_choice *choice, bb_emission *out)
 {
@@ -15,15 +13,14 @@ bb_status bb_emission_create(bb_emission_target target, const bb_program *progra
         [BB_EMISSION_OPENCL] = &bb_expression_dialect_opencl,
         [BB_EMISSION_CUDA] = &bb_expression_dialect_cuda,
     };
-    bb_emission emission = {.tile = 0};
+    bb_emission emission = {.values = NULL};
     bb_emission_writer writer = {
         .program = program, .dialect = dialects[target], .is_inside = is_inside, .choice = choice};
-    memcpy(emission.body_items, choice->group, sizeof emission.body_items);
     BB_TRY(BB_ZEROED(program->value_count, &writer.is_used));
     BB_TRY(target == BB_EMISSION_C ? bb_emission_fill_c(&writer, &emission)
                                    : bb_emission_fill_gpu(&writer, target, &emission));
     *out = emission;
-    emission = (bb_emission){.tile = 0};
+    emission = (bb_emission){.values = NULL};
 done:
     bb_emission_release(&emission);
     BB_RELEASE(&writer.is_used);
@@ -47,5 +44,10 @@ void bb_emission_release(bb_emission *emission)
 {
     bb_text_release(&emission->source);
     BB_RELEASE(&emission->values);
-    *emission = (bb_emission){.tile = 0};
+    *emission = (bb_emission){.values = NULL};
+}
+
+const bb_reduction *bb_emission_parted(const bb_program *program)
+{
+    return program->has_reduction ? &program->reduction : &program->iterators[0].reduction;
 }

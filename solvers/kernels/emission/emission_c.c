@@ -246,7 +246,7 @@ static bb_status print_entries(bb_emission_c *writer, bb_emission *emission, bb_
     const bool reduces = base->program->has_reduction;
     base->depth = 1;
     base->out = &bodies[0];
-    BB_TRY(reduces ? print_reduction(writer) : print_map(writer, emission->tile));
+    BB_TRY(reduces ? print_reduction(writer) : print_map(writer, writer->base.choice->tile));
     base->out = &bodies[1];
     if (reduces) {
         BB_TRY(print_finish(writer));
@@ -270,11 +270,15 @@ bb_status bb_emission_fill_c(bb_emission_writer *base, bb_emission *emission)
 {
     bb_status status = BB_OK;
     bb_text bodies[2] = {{0}, {0}};
-    bb_emission_c writer = {.base = *base, .by_tile = bb_emission_c_runs_by_tile(base->program)};
-    emission->tile = base->choice->tile;
+    bb_emission_c writer = {.base = *base, .by_tile = bb_emission_runs_by_tile(base->program)};
+    emission->is_parted = base->program->has_reduction;
+    emission->body_points[0] = base->program->has_reduction ? 1 : base->choice->tile;
+    emission->body_points[1] = 1;
+    emission->finish_points = 1;
     emission->body_items[0] = 1;
     emission->body_items[1] = 1;
-    emission->finish_items = 1;
+    emission->finish_items[0] = 1;
+    emission->finish_items[1] = 1;
     BB_TRY(BB_ZEROED(base->program->value_count, &writer.is_saved));
     BB_TRY(bb_emission_find_saved(base->program, writer.is_saved));
     BB_TRY(print_entries(&writer, emission, bodies));

@@ -13,9 +13,6 @@ typedef struct bb_emission_c {
     bool *is_saved; ///< [value_count] values that later loops over the tile take up
 } bb_emission_c;
 
-/// Whether neighbouring points share what their iterators read, since these run alike for them all.
-bool bb_emission_c_runs_by_tile(const bb_program *program);
-
 /// Appends steps inside the loop over points, iterators with theirs.
 BB_CHECKED bb_status bb_emission_c_steps(bb_emission_c *writer, const bb_step_list *list);
 

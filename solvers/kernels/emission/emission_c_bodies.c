@@ -278,20 +278,3 @@ done:
     BB_RELEASE(&is_done);
     return status;
 }
-
-bool bb_emission_c_runs_by_tile(const bb_program *program)
-{
-    bool by_tile = program->iterator_count > 0 && !program->has_reduction;
-    for (int i = 0; i < program->iterator_count; ++i) {
-        const bb_iterator *iterator = &program->iterators[i];
-        for (int k = 0; k < iterator->space.dimensions; ++k) {
-            by_tile = by_tile && program->values[iterator->space.ranges[k]].scope == BB_SCOPE_HOST;
-        }
-        by_tile = by_tile && iterator->reduction.order.lanes == 1;
-    }
-    for (int i = 0; i < program->body.count; ++i) {
-        const bb_step *step = &program->steps[program->body.steps[i]];
-        by_tile = by_tile && (step->kind != BB_STEP_READ || step->boundary != BB_BOUNDARY_SKIP);
-    }
-    return by_tile;
-}

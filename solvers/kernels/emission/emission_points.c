@@ -2,48 +2,23 @@
 #include "solvers/kernels/emission/emission_points.h"
 
 #include "core/memory.h"
-#include "solvers/kernels/language/expression_nodes.h"
+#include "solvers/kernels/program/selector_form.h"
 
-// What a node's value is of a position: +1 a position, 0 nothing, -1 something else. Values that
-// the body makes count as something else unless they are of the line.
-static int share_of(const bb_program *program, const bb_step *step, int number, int position)
+// What a coordinate is of a position: 1 the position plus what a line decides, 0 that alone, -1
+// something else.
+static int share_of(const bb_program *program, const bb_step *step, int output, int position)
 {
-    const bb_expression_node *node = &step->expression.nodes[number];
-    int parts[BB_EXPRESSION_OPERANDS] = {0};
-    bool any = false;
-    if (node->operation == BB_OPERATION_INPUT) {
-        const int value = step->inputs[node->index];
-        if (value == position) {
-            return 1;
-        }
-        return program->values[value].scope == BB_SCOPE_HOST ||
-                       program->values[value].kind == BB_VALUE_POSITION
-                   ? 0
-                   : -1;
-    }
-    const int operands = node->operation > BB_OPERATION_PARAMETER
-                             ? bb_expression_operation_row(node->operation)->operands
-                             : 0;
-    for (int k = 0; k < operands; ++k) {
-        parts[k] = share_of(program, step, node->operands[k], position);
-        any = any || parts[k] != 0;
-        if (parts[k] < 0) {
+    const bb_selector_form form = bb_selector_form_of(step, output);
+    int64_t slope = 0;
+    for (int k = 0; k < step->expression.inputs; ++k) {
+        const bb_value *value = &program->values[step->inputs[k]];
+        if (value->scope != BB_SCOPE_HOST && value->kind != BB_VALUE_POSITION) {
             return -1;
         }
     }
-    if (!any) {
-        return 0;
-    }
-    switch (node->operation) {
-    case BB_OPERATION_CONVERT:
-        return 1;
-    case BB_OPERATION_ADD:
-        return parts[0] + parts[1] == 1 ? 1 : -1;
-    case BB_OPERATION_SUBTRACT:
-        return parts[0] == 1 && parts[1] == 0 ? 1 : -1;
-    default:
-        return -1;
-    }
+    return bb_selector_form_slope(&form, position, &slope) && (slope == 0 || slope == 1)
+               ? (int)slope
+               : -1;
 }
 
 bool bb_emission_find_fast(const bb_program *program, const bool *is_inside, bool *is_fast)
@@ -57,10 +32,9 @@ bool bb_emission_find_fast(const bb_program *program, const bool *is_inside, boo
             step->boundary == BB_BOUNDARY_NONE || is_inside[number]) {
             continue;
         }
-        const int *outputs = step->expression.outputs;
-        is_fast[number] = share_of(program, step, outputs[0], position) == 1 &&
-                          (step->expression.output_count == 1 ||
-                           share_of(program, step, outputs[1], position) == 0);
+        is_fast[number] =
+            share_of(program, step, 0, position) == 1 &&
+            (step->expression.output_count == 1 || share_of(program, step, 1, position) == 0);
         any = any || is_fast[number];
     }
     return any;
@@ -71,8 +45,9 @@ bb_status bb_emission_line_bounds(bb_emission_writer *writer, const bool *is_fas
     bb_status status = BB_OK;
     const bb_program *program = writer->program;
     const long long farthest = 1LL << 62;
+    const char *suffix = writer->dialect->index_suffix;
     char extent[BB_EMISSION_NAME_BYTES];
-    BB_TRY(bb_emission_line(writer, "int64_t lo = b, hi = e;"));
+    BB_TRY(bb_emission_line(writer, "bb_index lo = b, hi = e;"));
     for (int number = 0; number < program->step_count; ++number) {
         const bb_step *step = &program->steps[number];
         if (!is_fast[number]) {
@@ -82,8 +57,9 @@ bb_status bb_emission_line_bounds(bb_emission_writer *writer, const bool *is_fas
         BB_TRY(bb_emission_coordinates(writer, number, program->space.positions[0]));
         // Further out is as far, and differences with it do not overflow.
         BB_TRY(bb_emission_line(
-            writer, "b%d_0 = b%d_0 < -%lld ? -%lld : b%d_0 > %lld ? %lld : b%d_0;", number, number,
-            farthest, farthest, number, farthest, farthest, number));
+            writer, "b%d_0 = b%d_0 < -%lld%s ? -%lld%s : b%d_0 > %lld%s ? %lld%s : b%d_0;", number,
+            number, farthest, suffix, farthest, suffix, number, farthest, suffix, farthest, suffix,
+            number));
         BB_TRY(bb_emission_line(writer, "if (lo < -b%d_0) lo = -b%d_0;", number, number));
         BB_TRY(bb_emission_line(writer, "if (hi > %s - b%d_0) hi = %s - b%d_0;",
                                 bb_emission_name(writer, object->sizes[0], extent), number, extent,
@@ -155,4 +131,21 @@ bb_status bb_emission_find_saved(const bb_program *program, bool *is_saved)
 done:
     BB_RELEASE(&parts);
     return status;
+}
+
+bool bb_emission_runs_by_tile(const bb_program *program)
+{
+    bool by_tile = program->iterator_count > 0 && !program->has_reduction;
+    for (int i = 0; i < program->iterator_count; ++i) {
+        const bb_iterator *iterator = &program->iterators[i];
+        for (int k = 0; k < iterator->space.dimensions; ++k) {
+            by_tile = by_tile && program->values[iterator->space.ranges[k]].scope == BB_SCOPE_HOST;
+        }
+        by_tile = by_tile && iterator->reduction.order.lanes == 1;
+    }
+    for (int i = 0; i < program->body.count; ++i) {
+        const bb_step *step = &program->steps[program->body.steps[i]];
+        by_tile = by_tile && (step->kind != BB_STEP_READ || step->boundary != BB_BOUNDARY_SKIP);
+    }
+    return by_tile;
 }

@@ -16,6 +16,9 @@ bool bb_emission_find_fast(const bb_program *program, const bool *is_inside, boo
 /// accesses inside.
 BB_CHECKED bb_status bb_emission_line_bounds(bb_emission_writer *writer, const bool *is_fast);
 
+/// Whether neighbouring points share what their iterators read, since these run alike for them all.
+bool bb_emission_runs_by_tile(const bb_program *program);
+
 /// Sets `is_saved` [value_count] for values of the body that an iterator or a step behind one takes
 /// from before it.
 BB_CHECKED bb_status bb_emission_find_saved(const bb_program *program, bool *is_saved);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solvers/kernels/emission/emission_steps.h"
+#include "solvers/kernels/emission/emission_locals.h"
+#include "solvers/kernels/emission/emission_vectors.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -111,7 +112,7 @@ done:
     return status;
 }
 
-static bool needs_boundary(const bb_emission_writer *writer, int number)
+bool bb_emission_has_boundary(const bb_emission_writer *writer, int number)
 {
     return writer->program->steps[number].boundary != BB_BOUNDARY_NONE &&
            !writer->is_inside[number] && (writer->is_fast == NULL || !writer->is_fast[number]);
@@ -172,16 +173,52 @@ static void element_text(bb_emission_writer *writer, int number, bool checked, c
                    : snprintf(text, bytes, "o%d[%s]", step->object, place));
 }
 
+static const bb_emission_window *window_of(const bb_emission_writer *writer, int number)
+{
+    return writer->vectors != NULL && writer->vectors->windows[number].leader >= 0
+               ? &writer->vectors->windows[number]
+               : NULL;
+}
+
+// "i0 + 1": an element's place in a box, along a coordinate.
+static void local_place(const bb_emission_writer *writer, const bb_emission_local *local,
+                        int coordinate, char text[BB_EMISSION_NAME_BYTES])
+{
+    const int axis = local->axes[coordinate];
+    const bb_program *program = writer->program;
+    const char *position = axis < 0                              ? "0"
+                           : axis == writer->locals->position    ? "q"
+                           : axis == program->space.positions[0] ? "i0"
+                                                                 : "i1";
+    (void)snprintf(text, BB_EMISSION_NAME_BYTES, "%s + %lld", position,
+                   (long long)local->offsets[coordinate]);
+}
+
 static bb_status print_read(bb_emission_writer *writer, int number)
 {
     bb_status status = BB_OK;
+    const bb_emission_window *window = window_of(writer, number);
     const bb_step *step = &writer->program->steps[number];
     const bb_element_type type = writer->program->objects[step->object].type;
     const char *type_name = bb_emission_type(writer, type);
-    const bool checked = needs_boundary(writer, number);
+    const bool checked = bb_emission_has_boundary(writer, number);
     const char *test = type == BB_ELEMENT_B ? " != 0" : "";
     char element[8 * BB_EMISSION_NAME_BYTES];
     bb_text zero = {0};
+    if (writer->locals != NULL && writer->locals->reads[number].leader >= 0) {
+        const bb_emission_local *local = &writer->locals->reads[number];
+        char places[BB_PROGRAM_DIMENSIONS][BB_EMISSION_NAME_BYTES];
+        local_place(writer, local, 0, places[0]);
+        local_place(writer, local, 1, places[1]);
+        BB_TRY(bb_emission_line(writer, "const %s r%d = l%d[%s][%s]%s;", type_name, number,
+                                local->leader, places[1], places[0], test));
+        goto done;
+    }
+    if (window != NULL) {
+        BB_TRY(bb_emission_line(writer, "const %s r%d = w%d[%s + %td];", type_name, number,
+                                window->leader, writer->vectors->point, window->offset));
+        goto done;
+    }
     BB_TRY(bb_emission_coordinates(writer, number, -1));
     if (checked) {
         BB_TRY(print_boundary(writer, number));
@@ -210,14 +247,18 @@ static bb_status print_write(bb_emission_writer *writer, int number)
     bb_status status = BB_OK;
     const bb_step *step = &writer->program->steps[number];
     const bb_element_type type = writer->program->objects[step->object].type;
-    const bool checked = needs_boundary(writer, number);
+    const bool checked = bb_emission_has_boundary(writer, number);
     char name[BB_EMISSION_NAME_BYTES];
     char element[8 * BB_EMISSION_NAME_BYTES];
-    BB_TRY(bb_emission_coordinates(writer, number, -1));
-    if (checked) {
-        BB_TRY(print_boundary(writer, number));
+    if (window_of(writer, number) != NULL) {
+        (void)snprintf(element, sizeof element, "w%d[%s]", number, writer->vectors->point);
+    } else {
+        BB_TRY(bb_emission_coordinates(writer, number, -1));
+        if (checked) {
+            BB_TRY(print_boundary(writer, number));
+        }
+        element_text(writer, number, false, element, sizeof element);
     }
-    element_text(writer, number, false, element, sizeof element);
     BB_TRY(bb_text_add(writer->out, "%*s", 4 * writer->depth, ""));
     if (checked) {
         BB_TRY(bb_text_add(writer->out, "if (i%d) ", number));

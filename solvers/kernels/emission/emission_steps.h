@@ -8,13 +8,21 @@
 
 enum { BB_EMISSION_NAME_BYTES = 48 };
 
+/// What neighbouring points of a work-item take together (emission_vectors.h).
+typedef struct bb_emission_vectors bb_emission_vectors;
+
+/// What a work-group keeps in its local memory (emission_locals.h).
+typedef struct bb_emission_locals bb_emission_locals;
+
 typedef struct bb_emission_writer {
     const bb_program *program;
     const bb_expression_dialect *dialect;
     const bb_choice *choice;
     const bool *is_inside; ///< [step_count]
     const bool *is_fast;   ///< [step_count] likewise, where this piece of text stands; may be NULL
-    bool *is_used;         ///< [value_count] values of the host that stand in the text
+    const bb_emission_vectors *vectors; ///< of the points of this piece of text; NULL: none
+    const bb_emission_locals *locals;   ///< likewise
+    bool *is_used;                      ///< [value_count] values of the host that stand in the text
     bb_text *out;
     int depth; ///< of indentation
 } bb_emission_writer;
@@ -34,6 +42,9 @@ const char *bb_emission_name(bb_emission_writer *writer, int value,
 /// Appends an access's coordinates as declarations a<step>_0 and a<step>_1; `position` (or -1) is a
 /// value that is taken as 0 in them, under names with the prefix b.
 BB_CHECKED bb_status bb_emission_coordinates(bb_emission_writer *writer, int step, int position);
+
+/// Whether an access may leave its object where this piece of text stands.
+bool bb_emission_has_boundary(const bb_emission_writer *writer, int step);
 
 /// Appends a read, write or function. A read that is left out by its boundary goes on with the next
 /// point of the loop around it: `continue`.

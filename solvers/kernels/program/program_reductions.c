@@ -2,8 +2,8 @@
 //
 // Iteration connection functions: their types, what they start from, and the order in which their
 // parts are joined.
-#include "solvers/kernels/language/expression_nodes.h"
 #include "solvers/kernels/program/program_builder.h"
+#include "solvers/kernels/program/selector_form.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,6 @@ enum {
     LANE_CHUNK = 8192, ///< of sums over neighbours in memory: 64 numbers a lane
     LINE_CHUNK = 512,  ///< of sums over distant elements, which lanes would not help
     ROW_LANES = 8,     ///< of sums over neighbours, as many as data say: rows of sparse matrices
-    UNKNOWN = -1000000,
 };
 
 static bb_status read_start(bb_program_builder *builder, const bb_element *element,
@@ -195,36 +194,6 @@ done:
 
 // Order of sums
 
-// By how much a node grows with an input's value of 1: UNKNOWN where that is no constant.
-static int64_t coefficient_of(const bb_step *step, int node, int value)
-{
-    const bb_expression_node *n = &step->expression.nodes[node];
-    if (n->operation == BB_OPERATION_INPUT) {
-        return step->inputs[n->index] == value;
-    }
-    int64_t parts[BB_EXPRESSION_OPERANDS] = {0};
-    bool constant = true;
-    for (int k = 0;
-         k < BB_EXPRESSION_OPERANDS && n->operands[k] >= 0 && n->operation > BB_OPERATION_PARAMETER;
-         ++k) {
-        parts[k] = coefficient_of(step, n->operands[k], value);
-        constant = constant && parts[k] == 0;
-        if (parts[k] == UNKNOWN) {
-            return UNKNOWN;
-        }
-    }
-    switch (n->operation) {
-    case BB_OPERATION_CONVERT:
-        return parts[0];
-    case BB_OPERATION_ADD:
-        return parts[0] + parts[1];
-    case BB_OPERATION_SUBTRACT:
-        return parts[0] - parts[1];
-    default:
-        return constant ? 0 : UNKNOWN;
-    }
-}
-
 // Whether iterations read neighbours in memory: along columns somewhere, and down rows nowhere.
 static bool reads_neighbours(const bb_program *program, const bb_iterator *iterator)
 {
@@ -235,10 +204,14 @@ static bool reads_neighbours(const bb_program *program, const bb_iterator *itera
         if (step->kind != BB_STEP_READ) {
             continue;
         }
-        any = any || coefficient_of(step, step->expression.outputs[0], position) == 1;
-        if (step->expression.output_count == 2 &&
-            coefficient_of(step, step->expression.outputs[1], position) != 0) {
-            return false;
+        int64_t slope = 0;
+        const bb_selector_form column = bb_selector_form_of(step, 0);
+        any = any || (bb_selector_form_slope(&column, position, &slope) && slope == 1);
+        if (step->expression.output_count == 2) {
+            const bb_selector_form row = bb_selector_form_of(step, 1);
+            if (!bb_selector_form_slope(&row, position, &slope) || slope != 0) {
+                return false;
+            }
         }
     }
     return any;

@@ -86,6 +86,10 @@ static void needs_cover_every_form(void **state)
     const bb_codec_config fp32 = bb_codec_plain(BB_FORMAT_FP32);
     const bb_need there = bb_coded_operator_need(&fp32, ROWS, COLUMNS, BB_DEVICE_CUDA);
     assert_true(there.device_bytes >= 4.0 * ROWS * COLUMNS + 8.0 * (ROWS + COLUMNS));
+    // An assembled one: its scales and its kernel stay on the host.
+    const bb_need assembled = bb_coded_operator_need(&fp32, ROWS, COLUMNS, BB_DEVICE_OPENCL);
+    assert_true(assembled.device_bytes == there.device_bytes);
+    assert_true(assembled.host_bytes >= there.host_bytes + 8.0 * ROWS);
     assert_int_equal(bb_memory_blocks(), 0);
 }
 

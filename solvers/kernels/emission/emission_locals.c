@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/kernels/emission/emission_locals.h"
+
+#include "core/memory.h"
+#include "solvers/kernels/program/selector_form.h"
+
+#include <stdio.h>
+
+enum { PAD_BYTES = 16 }; // of lines along iterations, so that neighbouring lines meet other banks
+
+// The position that a coordinate follows by one, beside what the host knows; false: anything else.
+static bool find_axis(const bb_program *program, const bb_emission_locals *locals,
+                      const bb_selector_form *form, int *axis)
+{
+    bool known = form->is_known;
+    *axis = -1;
+    for (int i = 0; i < form->count; ++i) {
+        const bb_selector_term *term = &form->terms[i];
+        const bb_value *value = term->value >= 0 ? &program->values[term->value] : NULL;
+        if (value != NULL && value->scope == BB_SCOPE_HOST) {
+            continue;
+        }
+        known = known && value != NULL && value->kind == BB_VALUE_POSITION && *axis < 0 &&
+                term->coefficient == 1 && (value->owner < 0 || term->value == locals->position);
+        *axis = term->value;
+    }
+    return known;
+}
+
+static bool has_axis(const bb_emission_local *local, int value)
+{
+    return local->axes[0] == value || local->axes[1] == value;
+}
+
+// A read that a box may hold, alone.
+static bool is_candidate(const bb_program *program, const bb_emission_writer *writer,
+                         const bb_emission_locals *locals, int number, bb_emission_local *out)
+{
+    const bb_step *step = &program->steps[number];
+    *out = (bb_emission_local){.leader = number, .axes = {-1, -1}};
+    if (step->kind != BB_STEP_READ || program->objects[step->object].is_written ||
+        (writer != NULL && bb_emission_has_boundary(writer, number))) {
+        return false;
+    }
+    for (int k = 0; k < step->expression.output_count; ++k) {
+        const bb_selector_form form = bb_selector_form_of(step, k);
+        if (!find_axis(program, locals, &form, &out->axes[k])) {
+            return false;
+        }
+    }
+    return out->axes[0] < 0 || out->axes[0] != out->axes[1];
+}
+
+// Of an iterator's reads those that some of the space's dimensions do not decide.
+static bool is_repeated(const bb_program *program, const bb_emission_locals *locals,
+                        const bb_emission_local *local)
+{
+    bool repeated = false;
+    for (int k = 0; k < program->space.dimensions; ++k) {
+        repeated = repeated || !has_axis(local, program->space.positions[k]);
+    }
+    return repeated && has_axis(local, locals->position);
+}
+
+// Of a body's reads the neighbours of points: of the same object, so much further on.
+static bool is_neighbour(const bb_program *program, const bb_emission_local *local, int leader,
+                         int number)
+{
+    const bb_step *first = &program->steps[leader];
+    const bb_step *step = &program->steps[number];
+    bool neighbour = first->object == step->object;
+    for (int k = 0; neighbour && k < step->expression.output_count; ++k) {
+        const bb_selector_form form = bb_selector_form_of(first, k);
+        const bb_selector_form other = bb_selector_form_of(step, k);
+        const int64_t distance = other.constant - form.constant;
+        neighbour = bb_selector_form_is_shifted(&form, &other) && distance >= -8 && distance <= 8 &&
+                    local->axes[k] == program->space.positions[k];
+    }
+    return neighbour;
+}
+
+// Offsets within the leader's box, which takes all its neighbours.
+static int grow_box(const bb_program *program, bb_emission_locals *locals, int leader)
+{
+    int members = 0;
+    for (int k = 0; k < program->steps[leader].expression.output_count; ++k) {
+        int64_t low = INT64_MAX;
+        int64_t high = INT64_MIN;
+        for (int pass = 0; pass < 2; ++pass) {
+            members = 0;
+            for (int i = 0; i < locals->list->count; ++i) {
+                const int number = locals->list->steps[i];
+                bb_emission_local *read = &locals->reads[number];
+                if (read->leader != leader) {
+                    continue;
+                }
+                const int64_t place = bb_selector_form_of(&program->steps[number], k).constant;
+                low = place < low ? place : low;
+                high = place > high ? place : high;
+                read->offsets[k] = place - low;
+                ++members;
+            }
+        }
+        locals->reads[leader].surplus[k] = high - low;
+    }
+    return members;
+}
+
+static void leave(bb_emission_locals *locals, int leader)
+{
+    for (int i = 0; i < locals->list->count; ++i) {
+        bb_emission_local *read = &locals->reads[locals->list->steps[i]];
+        if (read->leader == leader) {
+            *read = (bb_emission_local){.leader = -1};
+        }
+    }
+}
+
+static void group_neighbours(const bb_program *program, bb_emission_locals *locals)
+{
+    for (int i = 0; i < locals->list->count; ++i) {
+        const int number = locals->list->steps[i];
+        bb_emission_local *read = &locals->reads[number];
+        for (int j = 0; read->leader == number && j < i; ++j) {
+            const int leader = locals->list->steps[j];
+            if (locals->reads[leader].leader == leader &&
+                is_neighbour(program, read, leader, number)) {
+                read->leader = leader;
+            }
+        }
+    }
+    for (int i = 0; i < locals->list->count; ++i) {
+        const int leader = locals->list->steps[i];
+        if (locals->reads[leader].leader == leader && grow_box(program, locals, leader) < 2) {
+            leave(locals, leader);
+        }
+    }
+}
+
+bb_status bb_emission_locals_find(const bb_program *program, const bb_emission_writer *writer,
+                                  bb_emission_locals *locals)
+{
+    bb_status status = BB_OK;
+    BB_TRY(BB_ALLOCATE(program->step_count + 1, &locals->reads));
+    for (int i = 0; i < program->step_count; ++i) {
+        locals->reads[i] = (bb_emission_local){.leader = -1};
+    }
+    for (int i = 0; i < locals->list->count; ++i) {
+        bb_emission_local read;
+        const int number = locals->list->steps[i];
+        if (is_candidate(program, writer, locals, number, &read) &&
+            (locals->position < 0 || is_repeated(program, locals, &read))) {
+            locals->reads[number] = read;
+        }
+    }
+    if (locals->position < 0) {
+        group_neighbours(program, locals);
+    }
+    locals->any = false;
+    for (int i = 0; i < program->step_count; ++i) {
+        locals->any = locals->any || locals->reads[i].leader >= 0;
+    }
+done:
+    return status;
+}
+
+void bb_emission_locals_release(bb_emission_locals *locals)
+{
+    BB_RELEASE(&locals->reads);
+}
+
+bool bb_emission_locals_exist(const bb_program *program)
+{
+    bb_emission_locals locals = {.list = &program->body, .position = -1};
+    if (program->has_reduction || program->iterator_count > 1) {
+        return false;
+    }
+    if (program->iterator_count == 1) {
+        const bb_iterator *iterator = &program->iterators[0];
+        if (iterator->space.dimensions > 1 || iterator->reduction.order.lanes > 1 ||
+            program->values[iterator->space.ranges[0]].scope != BB_SCOPE_HOST) {
+            return false;
+        }
+        locals.list = &iterator->steps;
+        locals.position = iterator->space.positions[0];
+    }
+    if (bb_emission_locals_find(program, NULL, &locals) != BB_OK) {
+        return false;
+    }
+    bb_emission_locals_release(&locals);
+    return locals.any;
+}
+
+// Elements of a box along a coordinate.
+static bb_index box_extent(const bb_emission_writer *writer, const bb_emission_locals *locals,
+                           const bb_emission_local *local, int coordinate)
+{
+    const bb_program *program = writer->program;
+    const bb_choice *choice = writer->choice;
+    const int axis = local->axes[coordinate];
+    bb_index points = 1;
+    if (axis >= 0 && axis == locals->position) {
+        points = BB_EMISSION_LOCAL_STEPS;
+    } else if (axis >= 0) {
+        points = axis == program->space.positions[0] ? choice->group[0] * choice->points
+                                                     : choice->group[1] * choice->rows;
+    }
+    return points + (bb_index)local->surplus[coordinate];
+}
+
+bb_status bb_emission_locals_declare(bb_emission_writer *writer, const bb_emission_locals *locals,
+                                     const char *local, bb_text *out)
+{
+    bb_status status = BB_OK;
+    const bb_program *program = writer->program;
+    for (int i = 0; i < program->step_count; ++i) {
+        const bb_emission_local *read = &locals->reads[i];
+        if (read->leader != i) {
+            continue;
+        }
+        const bb_element_type type = program->objects[program->steps[i].object].type;
+        const bb_index pad = read->axes[0] >= 0 && read->axes[0] == locals->position
+                                 ? PAD_BYTES / (bb_index)bb_element_type_row(type)->bytes
+                                 : 0;
+        BB_TRY(bb_text_add(out, "    %s%s l%d[%td][%td];\n", local, bb_emission_type(writer, type),
+                           i, box_extent(writer, locals, read, 1),
+                           box_extent(writer, locals, read, 0) + pad));
+    }
+done:
+    return status;
+}
+
+// "const bb_index x0 = X + i0;": the point, or iteration, to which an element of the box belongs.
+static bb_status print_position(bb_emission_writer *writer, const bb_emission_local *local,
+                                int value, const char *origin)
+{
+    bb_status status = BB_OK;
+    char name[BB_EMISSION_NAME_BYTES];
+    (void)bb_emission_name(writer, value, name);
+    for (int k = 0; k < BB_PROGRAM_DIMENSIONS; ++k) {
+        if (local->axes[k] == value) {
+            BB_TRY(bb_emission_line(writer, "const bb_index %s = %s + i%d - %lld;", name, origin, k,
+                                    (long long)local->offsets[k]));
+            goto done;
+        }
+    }
+    BB_TRY(bb_emission_line(writer, "const bb_index %s = %s;", name, origin));
+done:
+    return status;
+}
+
+bb_status bb_emission_locals_load(bb_emission_writer *writer, const bb_emission_locals *locals)
+{
+    bb_status status = BB_OK;
+    const bb_program *program = writer->program;
+    const bb_choice *choice = writer->choice;
+    static const char *const origins[BB_PROGRAM_DIMENSIONS] = {"X", "Y"};
+    for (int number = 0; number < program->step_count; ++number) {
+        const bb_emission_local *read = &locals->reads[number];
+        if (read->leader != number) {
+            continue;
+        }
+        const bb_step *step = &program->steps[number];
+        const bb_program_object *object = &program->objects[step->object];
+        const bb_index extents[BB_PROGRAM_DIMENSIONS] = {box_extent(writer, locals, read, 0),
+                                                         box_extent(writer, locals, read, 1)};
+        BB_TRY(bb_emission_line(writer, "#pragma unroll 4"));
+        BB_TRY(bb_emission_line(writer, "for (int i = item; i < %td; i += %td) {",
+                                extents[0] * extents[1], choice->group[0] * choice->group[1]));
+        ++writer->depth;
+        BB_TRY(bb_emission_line(writer, "const int i1 = i / %td, i0 = i - i1 * %td;", extents[0],
+                                extents[0]));
+        for (int k = 0; k < program->space.dimensions; ++k) {
+            BB_TRY(print_position(writer, read, program->space.positions[k], origins[k]));
+        }
+        if (locals->position >= 0) {
+            BB_TRY(print_position(writer, read, locals->position, "g"));
+        }
+        BB_TRY(bb_emission_coordinates(writer, number, -1));
+        if (object->structure == BB_STRUCTURE_MATRIX) {
+            char columns[BB_EMISSION_NAME_BYTES];
+            BB_TRY(bb_emission_line(writer, "l%d[i1][i0] = o%d[a%d_0 + %s * a%d_1];", number,
+                                    step->object, number,
+                                    bb_emission_name(writer, object->sizes[0], columns), number));
+        } else {
+            BB_TRY(bb_emission_line(writer, "l%d[i1][i0] = o%d[a%d_0];", number, step->object,
+                                    number));
+        }
+        --writer->depth;
+        BB_TRY(bb_emission_line(writer, "}"));
+    }
+done:
+    return status;
+}

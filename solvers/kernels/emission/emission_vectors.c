@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/kernels/emission/emission_vectors.h"
+
+#include "core/memory.h"
+#include "solvers/kernels/emission/emission_locals.h"
+#include "solvers/kernels/program/selector_form.h"
+
+#include <stdio.h>
+
+enum { VECTOR_BYTES = 16, WINDOW_ELEMENTS = 64 };
+
+// Elements of a window.
+typedef struct extent {
+    int64_t low, high; ///< of point 0
+    bool is_taken[WINDOW_ELEMENTS];
+} extent;
+
+static bool has_vectors(bb_element_type type)
+{
+    return type == BB_ELEMENT_SP || type == BB_ELEMENT_DP || type == BB_ELEMENT_INT32;
+}
+
+// Whether all that an access's selector takes beside the position is the same for all points.
+static bool is_line_of(const bb_program *program, const bb_step *step, bool is_line)
+{
+    bool same = true;
+    for (int k = 0; k < step->expression.inputs; ++k) {
+        const bb_value *value = &program->values[step->inputs[k]];
+        same = same && (value->scope == BB_SCOPE_HOST || value->kind == BB_VALUE_POSITION ||
+                        (is_line && value->scope == BB_SCOPE_BODY));
+    }
+    return same;
+}
+
+static bool is_neighbour(const bb_step *step, int position)
+{
+    const bb_selector_form column = bb_selector_form_of(step, 0);
+    int64_t slope = 0;
+    if (!bb_selector_form_slope(&column, position, &slope) || slope != 1) {
+        return false;
+    }
+    if (step->expression.output_count == 2) {
+        const bb_selector_form row = bb_selector_form_of(step, 1);
+        return bb_selector_form_slope(&row, position, &slope) && slope == 0;
+    }
+    return true;
+}
+
+// Reads of what is never written, and writes of what is never read and written by no other step:
+// their order does not matter.
+static bool is_free(const bb_program *program, int number)
+{
+    const bb_step *step = &program->steps[number];
+    const bb_program_object *object = &program->objects[step->object];
+    if (step->kind == BB_STEP_READ) {
+        return !object->is_written;
+    }
+    int writes = 0;
+    for (int i = 0; i < program->step_count; ++i) {
+        writes +=
+            program->steps[i].kind == BB_STEP_WRITE && program->steps[i].object == step->object;
+    }
+    return writes == 1 && !object->is_read;
+}
+
+static bool has_window(const bb_emission_writer *writer, const bb_emission_vectors *vectors,
+                       int number, bool is_line)
+{
+    const bb_program *program = writer->program;
+    const bb_step *step = &program->steps[number];
+    const bool local = writer->locals != NULL && writer->locals->reads[number].leader >= 0;
+    const bool access = step->kind == BB_STEP_READ || step->kind == BB_STEP_WRITE;
+    return access && !local && has_vectors(program->objects[step->object].type) &&
+           !bb_emission_has_boundary(writer, number) && is_free(program, number) &&
+           is_line_of(program, step, is_line) && is_neighbour(step, vectors->position);
+}
+
+static bool shares(const bb_program *program, int leader, int number)
+{
+    const bb_step *first = &program->steps[leader];
+    const bb_step *step = &program->steps[number];
+    if (first->kind != BB_STEP_READ || step->kind != BB_STEP_READ ||
+        first->object != step->object) {
+        return false;
+    }
+    const bb_selector_form column = bb_selector_form_of(first, 0);
+    const bb_selector_form other = bb_selector_form_of(step, 0);
+    const int64_t distance = other.constant - column.constant;
+    if (!bb_selector_form_is_shifted(&column, &other) || distance < -8 || distance > 8) {
+        return false;
+    }
+    if (step->expression.output_count == 1) {
+        return true;
+    }
+    const bb_selector_form row = bb_selector_form_of(first, 1);
+    const bb_selector_form other_row = bb_selector_form_of(step, 1);
+    return bb_selector_form_is_shifted(&row, &other_row) && row.constant == other_row.constant;
+}
+
+static extent extent_of(const bb_emission_vectors *vectors, int leader)
+{
+    const bb_step_list *list = vectors->list;
+    extent window = {.low = vectors->windows[leader].place, .high = vectors->windows[leader].place};
+    for (int i = 0; i < list->count; ++i) {
+        const bb_emission_window *member = &vectors->windows[list->steps[i]];
+        if (member->leader == leader) {
+            window.low = member->place < window.low ? member->place : window.low;
+            window.high = member->place > window.high ? member->place : window.high;
+        }
+    }
+    for (int i = 0; i < list->count; ++i) {
+        const bb_emission_window *member = &vectors->windows[list->steps[i]];
+        for (bb_index p = 0; member->leader == leader && p < vectors->width; ++p) {
+            window.is_taken[member->place - window.low + p] = true;
+        }
+    }
+    return window;
+}
+
+static bb_index vector_elements(const bb_emission_vectors *vectors, bb_element_type type)
+{
+    const bb_index elements = VECTOR_BYTES / (bb_index)bb_element_type_row(type)->bytes;
+    return vectors->width < elements ? vectors->width : elements;
+}
+
+// Whether all that a column takes beside the position is known before the points are.
+static bool is_steady(const bb_program *program, const bb_selector_form *column, int position,
+                      bool is_line)
+{
+    bool steady = column->is_known;
+    for (int i = 0; i < column->count; ++i) {
+        const bb_selector_term *term = &column->terms[i];
+        if (term->value == position) {
+            continue;
+        }
+        const bb_value *value = term->value >= 0 ? &program->values[term->value] : NULL;
+        steady = steady && value != NULL &&
+                 (value->scope == BB_SCOPE_HOST || (is_line && value->scope == BB_SCOPE_BODY));
+    }
+    return steady;
+}
+
+// A point that is left out writes nothing.
+static bool leaves_out_points(const bb_emission_writer *writer, const bb_step_list *list)
+{
+    bool any = false;
+    for (int i = 0; i < list->count; ++i) {
+        const bb_step *step = &writer->program->steps[list->steps[i]];
+        any = any || (step->kind == BB_STEP_READ && step->boundary == BB_BOUNDARY_SKIP &&
+                      bb_emission_has_boundary(writer, list->steps[i]));
+    }
+    return any;
+}
+
+bb_status bb_emission_vectors_find(const bb_emission_writer *writer, bool is_line,
+                                   bb_emission_vectors *vectors)
+{
+    bb_status status = BB_OK;
+    const bb_program *program = writer->program;
+    const bb_step_list *list = vectors->list;
+    BB_TRY(BB_ALLOCATE(program->step_count + 1, &vectors->windows));
+    for (int i = 0; i < program->step_count; ++i) {
+        vectors->windows[i] = (bb_emission_window){.leader = -1};
+    }
+    for (int i = 0; i < list->count; ++i) {
+        const int number = list->steps[i];
+        bb_emission_window *window = &vectors->windows[number];
+        if (!has_window(writer, vectors, number, is_line) ||
+            (program->steps[number].kind == BB_STEP_WRITE && leaves_out_points(writer, list))) {
+            continue;
+        }
+        window->place = bb_selector_form_of(&program->steps[number], 0).constant;
+        window->leader = number;
+        for (int j = 0; j < i; ++j) {
+            const int leader = list->steps[j];
+            if (vectors->windows[leader].leader == leader && shares(program, leader, number)) {
+                window->leader = leader;
+                break;
+            }
+        }
+    }
+    for (int i = 0; i < list->count; ++i) {
+        bb_emission_window *window = &vectors->windows[list->steps[i]];
+        if (window->leader < 0) {
+            continue;
+        }
+        const bb_step *step = &program->steps[list->steps[i]];
+        const extent taken = extent_of(vectors, window->leader);
+        const bb_selector_form column = bb_selector_form_of(step, 0);
+        window->offset = (bb_index)(window->place - taken.low);
+        window->by_vector = vector_elements(vectors, program->objects[step->object].type) > 1 &&
+                            taken.low <= 0 && taken.high >= 0 &&
+                            is_steady(program, &column, vectors->position, is_line);
+    }
+done:
+    return status;
+}
+
+void bb_emission_vectors_release(bb_emission_vectors *vectors)
+{
+    BB_RELEASE(&vectors->windows);
+}
+
+static const char fields[] = "xyzw";
+
+// Declares m<step>, the element of position `base` without the selector's constant.
+static bb_status print_place(bb_emission_writer *writer, const bb_emission_vectors *vectors,
+                             int number)
+{
+    bb_status status = BB_OK;
+    const bb_step *step = &writer->program->steps[number];
+    const bb_program_object *object = &writer->program->objects[step->object];
+    const bool matrix = object->structure == BB_STRUCTURE_MATRIX;
+    char columns[BB_EMISSION_NAME_BYTES] = "";
+    BB_TRY(bb_emission_coordinates(writer, number, vectors->position));
+    if (matrix) {
+        (void)bb_emission_name(writer, object->sizes[0], columns);
+        BB_TRY(bb_emission_line(writer, "const bb_index m%d = %s + b%d_0 + %s * b%d_1 - (%lld);",
+                                number, vectors->base, number, columns, number,
+                                (long long)vectors->windows[number].place));
+    } else {
+        BB_TRY(bb_emission_line(writer, "const bb_index m%d = %s + b%d_0 - (%lld);", number,
+                                vectors->base, number, (long long)vectors->windows[number].place));
+    }
+done:
+    return status;
+}
+
+// The points' own elements, by vectors.
+static bb_status print_pieces(bb_emission_writer *writer, const bb_emission_vectors *vectors,
+                              int number, int64_t low, bool stores)
+{
+    bb_status status = BB_OK;
+    const int named = writer->program->steps[number].object;
+    const bb_element_type element = writer->program->objects[named].type;
+    const char *type = bb_emission_type(writer, element);
+    const bb_index piece = vector_elements(vectors, element);
+    for (bb_index begin = 0; begin < vectors->width; begin += piece) {
+        BB_TRY(stores ? bb_emission_line(writer, "{ %s%td q;", type, piece)
+                      : bb_emission_line(
+                            writer, "{ const %s%td q = *(%sconst %s%td *)(o%d + m%d + %td);", type,
+                            piece, vectors->space, type, piece, named, number, begin));
+        for (bb_index k = 0; k < piece; ++k) {
+            const long long place = begin + k - low;
+            BB_TRY(stores
+                       ? bb_emission_line(writer, "q.%c = w%d[%lld];", fields[k], number, place)
+                       : bb_emission_line(writer, "w%d[%lld] = q.%c;", number, place, fields[k]));
+        }
+        BB_TRY(stores ? bb_emission_line(writer, "*(%s%s%td *)(o%d + m%d + %td) = q; }",
+                                         vectors->space, type, piece, named, number, begin)
+                      : bb_emission_line(writer, "}"));
+    }
+done:
+    return status;
+}
+
+// Elements of a window: the points' own by vectors where that may be, others one by one.
+static bb_status print_window(bb_emission_writer *writer, const bb_emission_vectors *vectors,
+                              int number, bool stores)
+{
+    bb_status status = BB_OK;
+    const int object = writer->program->steps[number].object;
+    const extent window = extent_of(vectors, number);
+    const bb_index elements = window.high - window.low + vectors->width;
+    const bool by_vector = vectors->windows[number].by_vector;
+    for (int64_t k = 0; k < elements; ++k) {
+        const int64_t place = window.low + k;
+        if (!window.is_taken[k] || (by_vector && place >= 0 && place < vectors->width)) {
+            continue;
+        }
+        BB_TRY(stores ? bb_emission_line(writer, "o%d[m%d + (%lld)] = w%d[%lld];", object, number,
+                                         (long long)place, number, (long long)k)
+                      : bb_emission_line(writer, "w%d[%lld] = o%d[m%d + (%lld)];", number,
+                                         (long long)k, object, number, (long long)place));
+    }
+    if (by_vector) {
+        BB_TRY(print_pieces(writer, vectors, number, window.low, stores));
+    }
+done:
+    return status;
+}
+
+bb_status bb_emission_vectors_test(bb_emission_writer *writer, const bb_emission_vectors *vectors)
+{
+    bb_status status = BB_OK;
+    const bb_program *program = writer->program;
+    char name[BB_EMISSION_NAME_BYTES];
+    for (int i = 0; i < vectors->list->count; ++i) {
+        const int number = vectors->list->steps[i];
+        const bb_emission_window *window = &vectors->windows[number];
+        if (window->leader != number || !window->by_vector) {
+            continue;
+        }
+        const bb_program_object *object = &program->objects[program->steps[number].object];
+        const bb_selector_form column = bb_selector_form_of(&program->steps[number], 0);
+        const bb_index mask = vector_elements(vectors, object->type) - 1;
+        BB_TRY(bb_text_add(writer->out, "%*saligned = aligned && ((%s", 4 * writer->depth, "",
+                           vectors->base));
+        for (int k = 0; k < column.count; ++k) {
+            if (column.terms[k].value != vectors->position) {
+                BB_TRY(bb_text_add(writer->out, " + (%lld) * %s",
+                                   (long long)column.terms[k].coefficient,
+                                   bb_emission_name(writer, column.terms[k].value, name)));
+            }
+        }
+        BB_TRY(bb_text_add(writer->out, ") & %td) == 0", mask));
+        if (object->structure == BB_STRUCTURE_MATRIX) {
+            BB_TRY(bb_text_add(writer->out, " && (%s & %td) == 0",
+                               bb_emission_name(writer, object->sizes[0], name), mask));
+        }
+        BB_TRY(bb_text_add(writer->out, ";\n"));
+    }
+done:
+    return status;
+}
+
+bb_status bb_emission_vectors_load(bb_emission_writer *writer, const bb_emission_vectors *vectors)
+{
+    bb_status status = BB_OK;
+    const bb_program *program = writer->program;
+    for (int i = 0; i < vectors->list->count; ++i) {
+        const int number = vectors->list->steps[i];
+        if (vectors->windows[number].leader != number) {
+            continue;
+        }
+        const bb_step *step = &program->steps[number];
+        const extent window = extent_of(vectors, number);
+        BB_TRY(bb_emission_line(writer, "%s w%d[%lld];",
+                                bb_emission_type(writer, program->objects[step->object].type),
+                                number, (long long)(window.high - window.low + vectors->width)));
+        BB_TRY(print_place(writer, vectors, number));
+        if (step->kind == BB_STEP_READ) {
+            BB_TRY(print_window(writer, vectors, number, false));
+        }
+    }
+done:
+    return status;
+}
+
+bb_status bb_emission_vectors_store(bb_emission_writer *writer, const bb_emission_vectors *vectors)
+{
+    bb_status status = BB_OK;
+    for (int i = 0; i < vectors->list->count; ++i) {
+        const int number = vectors->list->steps[i];
+        if (vectors->windows[number].leader == number &&
+            writer->program->steps[number].kind == BB_STEP_WRITE) {
+            BB_TRY(print_window(writer, vectors, number, true));
+        }
+    }
+done:
+    return status;
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Shipped kernels at hand on a device: each is read, checked and compiled when it is first run with
+// a choice of types, and kept.
+#ifndef BB_SOLVERS_KERNELS_OBJECTS_KERNEL_CONTEXT_H
+#define BB_SOLVERS_KERNELS_OBJECTS_KERNEL_CONTEXT_H
+
+#include "core/device/device.h"
+#include "solvers/kernels/program/binding.h"
+
+enum { BB_KERNEL_CONTEXT_TYPES = 4 };
+
+/// A file of configs/kernels and types for all its placeholders; the texts are borrowed and outlive
+/// the context.
+typedef struct bb_kernel_use {
+    const char *file; ///< in the notation
+    bb_type_binding types[BB_KERNEL_CONTEXT_TYPES];
+    int type_count;
+} bb_kernel_use;
+
+typedef struct bb_kernel_context bb_kernel_context;
+
+/// A context without kernels; the device is borrowed and outlives it. Errors: BB_MEMORY. Owner: the
+/// caller.
+BB_CHECKED bb_status bb_kernel_context_create(bb_device *device, bb_kernel_context **out);
+void bb_kernel_context_destroy(bb_kernel_context **context);
+
+bb_device *bb_kernel_context_device(const bb_kernel_context *context);
+
+/// Queues a kernel over `blocks` of the device's memory, with the sizes `data` and `parameters`, in
+/// the order in which the kernel has its objects and parameters. Elements of `data` are looked at
+/// where they say what is reached, else NULL. It is compiled again where an access may leave its
+/// object now and could not before. Errors: BB_INVALID (no such file, types or sizes that the
+/// kernel does not take, with what is wrong), those of bb_assembled_kernel_create and _launch.
+BB_CHECKED bb_status bb_kernel_context_run(bb_kernel_context *context, const bb_kernel_use *use,
+                                           const bb_program_data *data, const bb_scalar *parameters,
+                                           void *const *blocks);
+
+/// What compiled the last kernel that was run, for records; "" before the first.
+const char *bb_kernel_context_compiler(const bb_kernel_context *context);
+
+/// How many kernels were compiled.
+bb_index bb_kernel_context_compiled(const bb_kernel_context *context);
+
+#endif

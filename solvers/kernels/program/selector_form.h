@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Selectors as sums, before sizes are known: which accesses are neighbours in memory is read off
+// them. (affine.h has them of bound programs, through FunctionBlocks, with intervals.)
+#ifndef BB_SOLVERS_KERNELS_PROGRAM_SELECTOR_FORM_H
+#define BB_SOLVERS_KERNELS_PROGRAM_SELECTOR_FORM_H
+
+#include "solvers/kernels/program/program.h"
+
+enum { BB_SELECTOR_TERMS = 8 };
+
+/// A multiple of a value, or of a node of the selector that is no sum.
+typedef struct bb_selector_term {
+    int value; ///< -1: a node
+    int node;
+    int64_t coefficient; ///< not 0
+} bb_selector_term;
+
+typedef struct bb_selector_form {
+    const bb_step *step; ///< whose selector it is, borrowed
+    bool is_known;       ///< false: too many terms, or numbers beyond 2^60
+    int64_t constant;
+    int count;
+    bb_selector_term terms[BB_SELECTOR_TERMS];
+} bb_selector_form;
+
+/// The form of output `output` of an access's selector.
+bb_selector_form bb_selector_form_of(const bb_step *step, int output);
+
+/// By how much the selector grows with `value`; false where that is no constant.
+bool bb_selector_form_slope(const bb_selector_form *form, int value, int64_t *out);
+
+/// Whether two forms are equal but for their constants.
+bool bb_selector_form_is_shifted(const bb_selector_form *form, const bb_selector_form *other);
+
+#endif

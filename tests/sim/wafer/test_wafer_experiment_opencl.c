@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The wafer study through OpenCL against the cpu: the products differ by the order of their sums
+// only. Skipped where there is no such device.
+#include "core/device/device.h"
+#include "tests/sim/driver.h"
+
+#define PIPELINES                                                                                  \
+    "pipelines=[{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}, "              \
+    "{name: mixed, storage: fp32, multiply: fp32, accumulate: fp64}, "                             \
+    "{name: scaled, storage: fp32, scale: row, multiply: fp32, accumulate: fp64}, "                \
+    "{name: wide, storage: fp32, multiply: fp64, accumulate: fp64}, "                              \
+    "{name: rounded, storage: fp64, multiply: fp32, accumulate: fp64}, "                           \
+    "{name: narrow, storage: fp32, multiply: fp32, accumulate: fp32}, "                            \
+    "{name: coded, storage: {codec: bfp, bits: 8}, scale: row, multiply: fp32, accumulate: fp64, " \
+    "device: cpu}]"
+static const driver_case on_cpu = {CONFIG_WAFER_SMALL, {"device=cpu", PIPELINES}};
+static const driver_case on_opencl = {CONFIG_WAFER_SMALL, {"device=opencl", PIPELINES}};
+
+static void check_row(const bb_results *here, const bb_results *there, const char *name)
+{
+    const bb_dataset *displacement = driver_dataset(here, "displacement_nm");
+    const bb_index row = displacement->count / displacement->shape[0];
+    const double *expected = driver_row(here, "displacement_nm", name);
+    const double *got = driver_row(there, "displacement_nm", name);
+    const bool is_coded = strcmp(name, "coded") == 0;
+    double difference = 0.0;
+    double norm = 0.0;
+    for (bb_index i = 0; i < row; ++i) {
+        difference += (got[i] - expected[i]) * (got[i] - expected[i]);
+        norm += expected[i] * expected[i];
+    }
+    print_message("%s: %.2g of the norm\n", name, sqrt(difference / norm));
+    assert_true(norm > 0.0);
+    assert_true(sqrt(difference / norm) <= (strcmp(name, "narrow") == 0 ? 1e-5 : 1e-13));
+    assert_string_equal(driver_text(there, "device", name), is_coded ? "cpu" : "opencl");
+    assert_string_equal(driver_text(there, "status", name), "ok");
+}
+
+static void displacements_agree_with_the_cpu(void **state)
+{
+    (void)state;
+    bb_results *here = driver_results(&on_cpu);
+    bb_results *there = driver_results(&on_opencl);
+    const bb_dataset *names = driver_dataset(here, "pipeline");
+    for (bb_index p = 0; p < names->count; ++p) {
+        check_row(here, there, names->texts[p]);
+    }
+    assert_string_equal(bb_results_note_text(there, "provenance", "device"), "cpu, opencl");
+    assert_non_null(
+        strstr(bb_results_note_text(there, "provenance", "device_opencl_compiler"), "-cl-std"));
+    assert_null(bb_results_note_text(there, "provenance", "device_cpu_compiler"));
+    bb_results_destroy(&here);
+    bb_results_destroy(&there);
+}
+
+int main(void)
+{
+    char reason[256];
+    if (bb_device_count(BB_DEVICE_OPENCL, reason, sizeof reason) == 0) {
+        print_message("skipped: %s\n", reason);
+        return 77;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(displacements_agree_with_the_cpu),
+    };
+    bb_log_set_level(BB_LOG_QUIET);
+    return cmocka_run_group_tests(tests, NULL, driver_leave);
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A context keeps a kernel for each choice of types, and compiles again only where sizes come that
+// the kept text does not serve.
+#include "core/device/device.h"
+#include "core/memory.h"
+#include "solvers/kernels/objects/numerical_object.h"
+#include "tests/solvers/kernels/program_fixture.h"
+
+enum { COLUMNS = 40, ROWS = 6 };
+
+static bb_device *device;
+static bb_kernel_context *context;
+
+static int setup(void **state)
+{
+    (void)state;
+    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
+    check_ok(bb_kernel_context_create(device, &context));
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    bb_kernel_context_destroy(&context);
+    bb_device_close(&device);
+    return 0;
+}
+
+// On the cpu a block is memory of the host.
+static void mixed_products_are_the_evaluators(void **state)
+{
+    (void)state;
+    static float matrix[ROWS * COLUMNS], vector[COLUMNS];
+    const bb_kernel_use use = {.file = "gemv_mixed.kernel",
+                               .types = {{"STORED", "SP"}, {"FACTOR", "SP"}, {"SUM", "DP"}},
+                               .type_count = 3};
+    double product[3] = {0.0, 0.0, 0.0};
+    for (int k = 0; k < ROWS * COLUMNS; ++k) {
+        matrix[k] = 1.0F / (float)(k + 3);
+        vector[k % COLUMNS] = 1.0F / (float)(k % COLUMNS + 7);
+    }
+    const bb_program_data sizes[] = {{COLUMNS, ROWS, NULL}, {COLUMNS, 1, NULL}, {3, 1, NULL}};
+    const bb_scalar first = {{2.0, 0.0}, 2};
+    void *blocks[] = {matrix, vector, product};
+    assert_string_equal(bb_kernel_context_compiler(context), "");
+    check_ok(bb_kernel_context_run(context, &use, sizes, &first, blocks));
+    for (int i = 0; i < 3; ++i) {
+        double expected = 0.0;
+        for (int k = 0; k < COLUMNS; ++k) {
+            const float factor = matrix[(i + 2) * COLUMNS + k] * vector[k];
+            expected += (double)factor; // rounded to SP before it is summed in DP
+        }
+        check_close(product[i], expected, 1.0, 1e-15);
+    }
+    assert_true(bb_kernel_context_compiler(context)[0] != '\0');
+    const bb_scalar beyond = {{4.0, 0.0}, 4};
+    check_fails(bb_kernel_context_run(context, &use, sizes, &beyond, blocks), BB_INVALID,
+                "beyond its edge");
+}
+
+// Of other sizes, whose points leave the grid as those of the first do.
+static void sizes_share_a_kernel(void **state)
+{
+    (void)state;
+    static double fine[ROWS * COLUMNS], product[ROWS * COLUMNS];
+    const bb_kernel_use use = {.file = "laplace5.kernel", .types = {{"T", "DP"}}, .type_count = 1};
+    const bb_program_data sizes[3][2] = {{{COLUMNS, ROWS, NULL}, {COLUMNS, ROWS, NULL}},
+                                         {{COLUMNS, 1, NULL}, {COLUMNS, 1, NULL}},
+                                         {{COLUMNS - 2, 3, NULL}, {COLUMNS - 2, 3, NULL}}};
+    void *blocks[] = {fine, product};
+    for (int k = 0; k < ROWS * COLUMNS; ++k) {
+        fine[k] = k % 7;
+    }
+    for (int round = 0; round < 2; ++round) {
+        for (int s = 0; s < 3; ++s) {
+            check_ok(bb_kernel_context_run(context, &use, sizes[s], NULL, blocks));
+            assert_true(product[1] == fine[0] + fine[2] - 4.0 * fine[1] +
+                                          (s == 1 ? 0.0 : fine[1 + sizes[s][0].columns]));
+        }
+        assert_int_equal(bb_kernel_context_compiled(context), 1);
+    }
+}
+
+// What a grid of 4 x 3 takes of a fine one, and what is kept where the fine one ends before it.
+static void check_coarse(bb_index columns, bb_index rows, bb_index compiled)
+{
+    static double fine[8 * 6];
+    double coarse[4 * 3];
+    const bb_kernel_use use = {.file = "coarsen_x.kernel", .types = {{"T", "DP"}}, .type_count = 1};
+    const bb_program_data sizes[] = {{columns, rows, NULL}, {4, 3, NULL}};
+    void *blocks[] = {fine, coarse};
+    for (int k = 0; k < 8 * 6; ++k) {
+        fine[k] = k + 1; // nothing beyond the edge passes for a zero
+    }
+    check_ok(bb_kernel_context_run(context, &use, sizes, NULL, blocks));
+    for (bb_index y = 0; y < 3; ++y) {
+        for (bb_index x = 0; x < 4; ++x) {
+            double sum = 0.0;
+            for (bb_index row = 2 * y; row < 2 * y + 2; ++row) {
+                sum += 2 * x + 1 < columns && row < rows ? fine[row * columns + 2 * x + 1] : 0.0;
+            }
+            assert_true(coarse[y * 4 + x] == 0.5 * sum);
+        }
+    }
+    assert_int_equal(bb_kernel_context_compiled(context), compiled);
+}
+
+// A text for accesses that stay inside does not serve a grid that ends before them; that for both
+// does.
+static void what_does_not_serve_is_compiled_again(void **state)
+{
+    (void)state;
+    check_coarse(8, 6, 1);
+    check_coarse(8, 6, 1);
+    check_coarse(7, 5, 2);
+    check_coarse(8, 6, 2);
+    check_coarse(7, 6, 2);
+}
+
+// A scaled vector, from nothing to the host.
+static bb_status scale_vector(void)
+{
+    bb_status status = BB_OK;
+    bb_kernel_context *own = NULL;
+    bb_numerical_object *a = NULL, *b = NULL;
+    void *elements = NULL;
+    BB_TRY(bb_kernel_context_create(device, &own));
+    BB_TRY(bb_numerical_object_vector(own, BB_ELEMENT_SP, 9, &a));
+    BB_TRY(bb_numerical_object_vector(own, BB_ELEMENT_SP, 9, &b));
+    BB_TRY(bb_numerical_object_host(a, BB_NUMERICAL_CHANGE, &elements));
+    BB_TRY(bb_numerical_object_scale(a, 2.0, b));
+    BB_TRY(bb_numerical_object_host(b, BB_NUMERICAL_READ, &elements));
+done:
+    bb_numerical_object_destroy(&a);
+    bb_numerical_object_destroy(&b);
+    bb_kernel_context_destroy(&own);
+    return status;
+}
+
+static void allocations_that_fail_leave_nothing(void **state)
+{
+    (void)state;
+    const bb_index held = bb_memory_blocks();
+    bool happened = true;
+    bb_index count = 0;
+    while (happened) {
+        bb_memory_fail_at(++count);
+        const bb_status status = scale_vector();
+        happened = bb_memory_failure_happened() != 0;
+        bb_memory_fail_at(0);
+        assert_int_equal(status, happened ? BB_MEMORY : BB_OK);
+        assert_int_equal(bb_memory_blocks(), held);
+    }
+    assert_true(count > 20);
+    print_message("%td allocations\n", count - 1);
+}
+
+static void unknown_kernels_and_types_are_refused(void **state)
+{
+    (void)state;
+    double element = 1.0;
+    void *blocks[] = {&element, &element};
+    const bb_program_data sizes[] = {{1, 1, NULL}, {1, 1, NULL}};
+    const bb_kernel_use unknown = {.file = "none.kernel", .type_count = 0};
+    const bb_kernel_use untyped = {.file = "copy.kernel", .type_count = 0};
+    const bb_index held = bb_memory_blocks();
+    check_fails(bb_kernel_context_run(context, &unknown, sizes, NULL, blocks), BB_INVALID,
+                "no kernel none.kernel is shipped");
+    check_fails(bb_kernel_context_run(context, &untyped, sizes, NULL, blocks), BB_INVALID,
+                "copy.kernel");
+    assert_int_equal(bb_memory_blocks(), held);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(mixed_products_are_the_evaluators, setup, teardown),
+        cmocka_unit_test_setup_teardown(sizes_share_a_kernel, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_does_not_serve_is_compiled_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(allocations_that_fail_leave_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(unknown_kernels_and_types_are_refused, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Numerical objects in C.
+#include "tests/solvers/kernels/objects/numerical_cases.h"
+
+int main(void)
+{
+    return numerical_cases_on(BB_DEVICE_CPU);
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Assembled products on a device against those of the cpu: they differ by the order of their sums
+// alone, and by fused products where products and sums have one format.
+#ifndef BB_TESTS_SOLVERS_OPERATOR_ASSEMBLED_PRODUCT_CASES_H
+#define BB_TESTS_SOLVERS_OPERATOR_ASSEMBLED_PRODUCT_CASES_H
+
+#include "solvers/kernels/objects/kernel_context.h"
+#include "solvers/operator/coded_operator.h"
+#include "tests/solvers/dense.h"
+
+#include <string.h>
+
+enum { PRODUCT_ROWS = 37, PRODUCT_COLUMNS = 10007 };
+
+typedef struct product_task {
+    bb_device *device, *cpu;
+    bb_kernel_context *context;
+    double *c, *x;
+} product_task;
+
+static const bb_gemv_arithmetic product_kinds[] = {{BB_FORMAT_FP64, BB_FORMAT_FP64},
+                                                   {BB_FORMAT_FP32, BB_FORMAT_FP64},
+                                                   {BB_FORMAT_FP32, BB_FORMAT_FP32}};
+
+static inline bb_coded_matrix *product_matrix(const product_task *task, bb_format format)
+{
+    bb_coded_matrix *matrix = NULL;
+    const bb_codec_config config = bb_codec_plain(format);
+    const bb_matrix_layout layout = {.rows = PRODUCT_ROWS, .columns = PRODUCT_COLUMNS};
+    check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_ROW, &layout, &matrix));
+    check_ok(
+        bb_coded_matrix_encode(matrix, 0, bb_view_matrix(task->c, PRODUCT_ROWS, PRODUCT_COLUMNS)));
+    return matrix;
+}
+
+static inline void product_check(const product_task *task, bb_coded_operator *assembled,
+                                 const bb_coded_matrix *matrix, bb_gemv_arithmetic arithmetic,
+                                 bb_index row, bb_index rows)
+{
+    double got[PRODUCT_ROWS], expected[PRODUCT_ROWS];
+    double seconds = 0.0;
+    bb_coded_operator *law = NULL;
+    check_ok(bb_coded_operator_create(task->cpu, matrix, arithmetic, &law));
+    check_ok(bb_coded_operator_apply(law, row, rows, task->x, expected, &seconds));
+    check_ok(bb_coded_operator_apply(assembled, row, rows, task->x, got, &seconds));
+    for (bb_index i = 0; i < rows; ++i) {
+        double magnitude = 0.0;
+        for (bb_index j = 0; j < PRODUCT_COLUMNS; ++j) {
+            magnitude += fabs(task->c[(row + i) * PRODUCT_COLUMNS + j] * task->x[j]);
+        }
+        const double bound = arithmetic.accumulate == BB_FORMAT_FP64 ? 1e-14 : 1e-5;
+        assert_true(magnitude > 0.0 && expected[i] != 0.0);
+        assert_true(fabs(got[i] - expected[i]) <= bound * magnitude);
+    }
+    bb_coded_operator_destroy(&law);
+}
+
+static void products_agree_with_the_cpu(void **state)
+{
+    const product_task *task = *state;
+    const bb_format formats[] = {BB_FORMAT_FP64, BB_FORMAT_FP32};
+    for (int k = 0; k < 6; ++k) {
+        const bb_gemv_arithmetic arithmetic = product_kinds[k % 3];
+        bb_coded_matrix *matrix = product_matrix(task, formats[k / 3]);
+        bb_coded_operator *assembled = NULL;
+        check_ok(bb_coded_operator_assemble(task->context, matrix, arithmetic, &assembled));
+        product_check(task, assembled, matrix, arithmetic, 0, PRODUCT_ROWS);
+        product_check(task, assembled, matrix, arithmetic, 5, 20);
+        product_check(task, assembled, matrix, arithmetic, PRODUCT_ROWS - 1, 1);
+        product_check(task, assembled, matrix, arithmetic, 3, 0);
+        assert_int_equal(bb_coded_operator_bytes(assembled),
+                         bb_coded_matrix_bytes(matrix) - PRODUCT_ROWS * sizeof(double));
+        assert_true(bb_coded_operator_compiler(assembled)[0] != '\0');
+        bb_coded_operator_destroy(&assembled);
+        bb_coded_matrix_destroy(&matrix);
+    }
+    assert_int_equal(bb_kernel_context_compiled(task->context), 6);
+}
+
+// A second operator of the same formats has nothing compiled, and the matrix may go.
+static void operators_share_a_kernel(void **state)
+{
+    const product_task *task = *state;
+    const bb_gemv_arithmetic mixed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
+    bb_coded_matrix *matrix = product_matrix(task, BB_FORMAT_FP32);
+    bb_coded_operator *first = NULL, *second = NULL;
+    double y[2][PRODUCT_ROWS];
+    double seconds = 0.0;
+    check_ok(bb_coded_operator_assemble(task->context, matrix, mixed, &first));
+    const bb_index compiled = bb_kernel_context_compiled(task->context);
+    check_ok(bb_coded_operator_assemble(task->context, matrix, mixed, &second));
+    assert_int_equal(bb_kernel_context_compiled(task->context), compiled);
+    bb_coded_matrix_destroy(&matrix);
+    check_ok(bb_coded_operator_apply(first, 0, PRODUCT_ROWS, task->x, y[0], &seconds));
+    check_ok(bb_coded_operator_apply(second, 0, PRODUCT_ROWS, task->x, y[1], &seconds));
+    assert_memory_equal(y[0], y[1], sizeof y[0]);
+    bb_coded_operator_destroy(&first);
+    bb_coded_operator_destroy(&second);
+}
+
+static void what_is_not_there_is_refused(void **state)
+{
+    const product_task *task = *state;
+    const bb_gemv_arithmetic mixed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
+    const bb_gemv_arithmetic narrow = {BB_FORMAT_FP64, BB_FORMAT_FP32};
+    bb_coded_operator *assembled = NULL;
+    double y[PRODUCT_ROWS];
+    double seconds = 0.0;
+    bb_coded_matrix *half = product_matrix(task, BB_FORMAT_FP16);
+    bb_coded_matrix *matrix = product_matrix(task, BB_FORMAT_FP32);
+    check_fails(bb_coded_operator_assemble(task->context, half, mixed, &assembled), BB_UNSUPPORTED,
+                "storage fp16: products there are of fp64 and fp32");
+    check_fails(bb_coded_operator_assemble(task->context, matrix, narrow, &assembled),
+                BB_UNSUPPORTED, "multiply fp64 with accumulate fp32");
+    assert_null(assembled);
+    check_ok(bb_coded_operator_assemble(task->context, matrix, mixed, &assembled));
+    check_fails(bb_coded_operator_sum_in_runs(assembled, 32), BB_UNSUPPORTED, "expected 1");
+    check_fails(bb_coded_operator_apply(assembled, 30, 8, task->x, y, &seconds), BB_INVALID,
+                "rows 30 to 38");
+    assert_false(bb_coded_operator_takes_row_at(assembled));
+    const bb_coded_window window = {.rows = 1};
+    double *product = y;
+    check_fails(bb_coded_operator_queue(&assembled, 1, &window, task->x, &product, NULL),
+                BB_UNSUPPORTED, "an assembled one");
+    bb_coded_operator_destroy(&assembled);
+    bb_coded_matrix_destroy(&half);
+    bb_coded_matrix_destroy(&matrix);
+}
+
+static inline int product_setup(void **state)
+{
+    product_task *task = *state;
+    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &task->cpu));
+    check_ok(bb_kernel_context_create(task->device, &task->context));
+    task->c = dense_new((bb_index)PRODUCT_ROWS * PRODUCT_COLUMNS);
+    task->x = dense_new(PRODUCT_COLUMNS);
+    dense_random((bb_index)PRODUCT_ROWS * PRODUCT_COLUMNS, 1, task->c);
+    dense_random(PRODUCT_COLUMNS, 2, task->x);
+    for (bb_index i = 0; i < (bb_index)PRODUCT_ROWS * PRODUCT_COLUMNS; ++i) {
+        task->c[i] *= ldexp(1e-10, (int)(3 * (i / PRODUCT_COLUMNS % 5))); // scales differ
+    }
+    return 0;
+}
+
+static inline int product_teardown(void **state)
+{
+    product_task *task = *state;
+    bb_kernel_context_destroy(&task->context);
+    bb_device_close(&task->cpu);
+    BB_RELEASE(&task->c);
+    BB_RELEASE(&task->x);
+    return 0;
+}
+
+/// A test program of all cases on the first device of a kind, skipped where there is none.
+static inline int product_cases_on(bb_device_kind kind)
+{
+    product_task task = {.device = NULL};
+    char reason[256];
+    if (bb_device_count(kind, reason, sizeof reason) == 0) {
+        print_message("skipped: %s\n", reason);
+        return 77;
+    }
+    if (bb_device_open(kind, 0, &task.device) != BB_OK) {
+        print_error("%s\n%s", bb_status_message(), bb_status_trace_text());
+        return 1;
+    }
+    void *start = &task;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_prestate_setup_teardown(products_agree_with_the_cpu, product_setup,
+                                                 product_teardown, start),
+        cmocka_unit_test_prestate_setup_teardown(operators_share_a_kernel, product_setup,
+                                                 product_teardown, start),
+        cmocka_unit_test_prestate_setup_teardown(what_is_not_there_is_refused, product_setup,
+                                                 product_teardown, start),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    bb_device_close(&task.device);
+    return failed;
+}
+
+#endif

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Products by a kernel of the language, in C.
+#include "tests/solvers/operator/assembled/product_cases.h"
+
+int main(void)
+{
+    return product_cases_on(BB_DEVICE_CPU);
+}
