@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TYPES = 2, DATE_BYTES = 24 };
+enum { TYPES = 2, DATE_BYTES = 24, TYPE_BYTES = 48 };
 
 static const char *const type_names[TYPES] = {"SP", "DP"};
 
@@ -297,10 +297,15 @@ static bb_status tune_kernel(work *self, const char *type)
         .may_reorder = self->options->reorder,
         .is_processor = strncmp(self->key.report.architecture, "cpu", 3) == 0,
     };
-    char word[16];
-    char *const words[] = {word};
-    (void)snprintf(word, sizeof word, "T=%s", type);
-    BB_TRY(bb_wisdom_types(words, 1, self->key.types));
+    bb_type_binding types[BB_MANAGER_TYPES];
+    char texts[BB_MANAGER_TYPES][TYPE_BYTES];
+    char *words[BB_MANAGER_TYPES];
+    const int count = bb_kernel_manager_types(self->manager, type, types);
+    for (int i = 0; i < count; ++i) {
+        (void)snprintf(texts[i], TYPE_BYTES, "%s=%s", types[i].name, types[i].type);
+        words[i] = texts[i];
+    }
+    BB_TRY(bb_wisdom_types(words, count, self->key.types));
     BB_TRY(bb_tuning_create(self->device, self->manager, type, &wish, &tuning));
     BB_TRY(bb_wisdom_program(bb_tuning_description(tuning), self->key.program));
     for (int i = 0; i < BB_BENCHMARK_COUNT && !bb_interrupt_noted(); ++i) {

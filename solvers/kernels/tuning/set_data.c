@@ -52,7 +52,8 @@ bb_status bb_set_data_create(bb_device *device, const bb_program *program,
                                   &out->data[i].elements));
     }
     bb_kernel_manager_fill(program, set, out->data);
-    BB_TRY(bb_binding_create(program, out->data, NULL, &problems, &out->binding));
+    BB_TRY(bb_binding_create(program, out->data, bb_kernel_manager_parameters, &problems,
+                             &out->binding));
     BB_REQUIRE(problems.count == 0, BB_INTERNAL, "set %s: %s", set->name,
                bb_text_string(&problems.lines));
     for (int i = 0; i < program->object_count; ++i) {

@@ -47,11 +47,13 @@ static bb_status read_program(bb_tuning *tuning, const char *type)
     bb_status status = BB_OK;
     const char *file = tuning->manager->file;
     const char *text = bb_kernel_manager_text(file);
-    const bb_type_binding types[] = {{"T", type}};
+    bb_type_binding types[BB_MANAGER_TYPES];
+    const int count = bb_kernel_manager_types(tuning->manager, type, types);
     BB_TRY(bb_notation_reader_read(text, (bb_index)strlen(text), file, &tuning->problems,
                                    &tuning->description));
     BB_TRY(check_problems(tuning));
-    BB_TRY(bb_program_create(&tuning->description, types, 1, &tuning->problems, &tuning->program));
+    BB_TRY(
+        bb_program_create(&tuning->description, types, count, &tuning->problems, &tuning->program));
     BB_TRY(check_problems(tuning));
 done:
     return status;
@@ -167,8 +169,10 @@ static bb_status find_alike(const trying *work, int number, bool *out)
     BB_TRY(bb_assembled_kernel_print(bb_device_kind_of(tuning->device), &tuning->program,
                                      work->data.binding.is_inside,
                                      &tuning->candidates.choices[number], &emission));
-    const bb_index shape[] = {emission.tile, emission.body_items[0], emission.body_items[1],
-                              emission.finish_items};
+    const bb_index shape[] = {emission.is_parted,       emission.body_points[0],
+                              emission.body_points[1],  emission.body_items[0],
+                              emission.body_items[1],   emission.finish_points,
+                              emission.finish_items[0], emission.finish_items[1]};
     const uint64_t seed = XXH3_64bits(shape, sizeof shape);
     tuning->digests[number] = XXH3_128bits_withSeed(bb_text_string(&emission.source),
                                                     (size_t)emission.source.length, seed);

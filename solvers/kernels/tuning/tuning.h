@@ -50,9 +50,9 @@ typedef struct bb_tuning_outcome {
 /// Candidates of one kernel in one type on one device, with what is compiled of them.
 typedef struct bb_tuning bb_tuning;
 
-/// Reads a manager's description, puts `type` in the place of its T and lists what to try. `device`
-/// is borrowed. Errors: BB_INVALID (no such type for this kernel), BB_MEMORY, BB_DEVICE. Owner: the
-/// caller.
+/// Reads a manager's description, takes its types for `type` (bb_kernel_manager_types) and lists
+/// what to try. `device` is borrowed. Errors: BB_INVALID (no such type for this kernel), BB_MEMORY,
+/// BB_DEVICE. Owner: the caller.
 BB_CHECKED bb_status bb_tuning_create(bb_device *device, const bb_kernel_manager *manager,
                                       const char *type, const bb_candidate_wish *wish,
                                       bb_tuning **out);

@@ -136,7 +136,9 @@ bb_status bb_verification_case_create(const bb_kernel_manager *manager, const bb
     const bb_benchmark_set *set = number == 0 ? &manager->sets[BB_BENCHMARK_SMALL] : odd;
     const bb_index *shape = number == 0 ? NULL : shapes[number - 1];
     bb_benchmark_set plain = *set;
-    BB_REQUIRE(program->object_count <= BB_MANAGER_OBJECTS, BB_INTERNAL, "too many objects");
+    BB_REQUIRE(program->object_count <= BB_MANAGER_OBJECTS &&
+                   program->parameter_count <= BB_MANAGER_PARAMETERS,
+               BB_INTERNAL, "kernel %s has too many objects", program->name);
     BB_TRY(allocate(program, set, odd, shape, out));
     if (shape != NULL) {
         plain.sparsity = BB_SPARSITY_NONE;
@@ -153,7 +155,8 @@ bb_status bb_verification_case_create(const bb_kernel_manager *manager, const bb
     if (out->has_specials) {
         add_specials(program, out->data);
     }
-    BB_TRY(bb_binding_create(program, out->data, NULL, &problems, &out->binding));
+    BB_TRY(bb_binding_create(program, out->data, bb_kernel_manager_parameters, &problems,
+                             &out->binding));
     BB_REQUIRE(problems.count == 0, BB_INTERNAL, "shape %s: %s", out->name,
                bb_text_string(&problems.lines));
 done:

@@ -22,7 +22,11 @@ static void verify(const char *name, const char *type, const char *text, const c
     bb_choice choice;
     bool is_inside[16];
     make_manager(&fixture, manager, type);
-    fixture_make(&other, text != NULL ? text : bb_kernel_manager_text(manager->file), "T", type);
+    if (text != NULL) {
+        fixture_make(&other, text, "T", type);
+    } else {
+        make_manager(&other, manager, type);
+    }
     assert_true(other.program.step_count <= 16 && fixture.program.step_count <= 16);
     for (int i = 0; i < 16; ++i) {
         // What only a text that lies can claim.
