@@ -85,8 +85,9 @@ static const bb_command table[] = {
     {"plot", bb_command_plot,
      BB_OPTION_OUTPUT | BB_OPTION_FORCE | BB_OPTION_LIST | BB_OPTION_PICTURE |
          BB_OPTION_PIPELINE | BB_OPTION_KEYS | BB_OPTION_LEVEL,
-     1, 1, BB_OPERAND_RESULT, "draw a picture of a result file, by gnuplot",
+     1, 8, BB_OPERAND_RESULT, "draw a picture of a result file, by gnuplot",
      "plot FILE.h5|DIR|TABLE.yaml --kind KIND -o PICTURE.pdf|svg|png|tex [options]\n"
+     "plot BENCH.h5 [BENCH.h5 ...] --kind kernels -o PICTURE.pdf|svg|png|tex [options]\n"
      "plot --list FILE.h5|DIR|TABLE.yaml",
      "Draws a result file, a sweep by its file or folder, or a table of machines: prices, maps and "
      "histories, with units, for print. A .tex comes with a "

@@ -2,10 +2,11 @@
 # Runs every gpu test program of a build under compute-sanitizer's memcheck, racecheck, synccheck and
 # initcheck, with few cases where the program can, several at once. A line and a log each; fails
 # where one finds errors, fails or runs out of time.
-# Arguments: build folder, folder for logs, how many at once (4), seconds that each may take (600).
+# Arguments: build folder, folder for logs, how many at once (4), seconds that each may take (600), part
+# of the programs' names, as solvers-kernels (all of them).
 set -uo pipefail
-usage="usage: $0 BUILD LOGS [JOBS [SECONDS]]"
-build=${1:?$usage} logs=${2:?$usage} jobs=${3:-4} limit=${4:-600}
+usage="usage: $0 BUILD LOGS [JOBS [SECONDS [NAME]]]"
+build=${1:?$usage} logs=${2:?$usage} jobs=${3:-4} limit=${4:-600} part=${5:-}
 left_out=panel_lapack # the same kernels as panel_cholesky, for hours
 command -v compute-sanitizer >/dev/null || { echo "compute-sanitizer is not in PATH" >&2; exit 2; }
 mkdir -p "$logs" && : >"$logs/results" || exit 2
@@ -32,7 +33,7 @@ export -f check
 export logs limit OPENBLAS_NUM_THREADS=1
 
 for tool in memcheck racecheck synccheck initcheck; do
-  for program in "$build"/tests/test-*_cuda; do
+  for program in "$build"/tests/test-*"$part"*_cuda; do
     case $program in *"$left_out"*) ;; *) printf '%s\0%s\0' "$tool" "$program" ;; esac
   done
 done | xargs -0 -n 2 -P "$jobs" bash -c 'check "$@"' check

@@ -151,6 +151,7 @@ static const bb_bench_case cases[] = {
     {"kernel-gemm-dp-cuda", "C = A B, printed in CUDA, DP", "fma peak", 0.45, bb_bench_kernel, BB_DEVICE_CUDA, "gemm DP"},
     {"kernel-spmv-sp-cuda", "y = A x, rows of 32 in a band, printed in CUDA, SP", "copy", 0.75, bb_bench_kernel, BB_DEVICE_CUDA, "spmv SP"},
     {"kernel-spmv-dp-cuda", "y = A x, rows of 32 in a band, printed in CUDA, DP", "copy", 0.75, bb_bench_kernel, BB_DEVICE_CUDA, "spmv DP"},
+    {"kernel-emit", "reading, checking and printing a kernel, the longest of those shipped", "20 ms", 1.0, bb_bench_kernel_emit, 0, NULL},
     {"zfp-decode", "a variable-rate stream in 2-D, seed's tolerance", "libzfp", NAN, bb_bench_zfp, 0, NULL},
     {"zfp-decode-cuda", "the same on a cuda device, 387 MB", "300 GB/s", 1.0, BB_CUDA_TWIN(bb_bench_zfp_cuda), 0, NULL},
     {"thermal-step", "T <- A T of wafer and clamp, mesh 0.5 mm", "triad", 0.6, bb_bench_heat, 0, NULL},
@@ -342,7 +343,7 @@ done:
 typedef struct bench_row {
     bb_bench_case self;
     bb_bench_outcome outcome;
-    const char *detail, *verdict, *energy_note;
+    const char *detail, *verdict, *energy_note, *library, *device;
     double bytes_per_s, flops_per_s;
 } bench_row;
 
@@ -378,6 +379,17 @@ static const bb_output rows[] = {
     {"ratio", "benchmark", "1", "to the ceiling or peer named in `against`",
      BB_MEMBER(bench_row, outcome.ratio), .measured = true},
     {"bar", "benchmark", "1", "least ratio that was asked for", BB_MEMBER(bench_row, self.bar)},
+    {"kernel_share", "benchmark", "1", "of a kernel: `ratio`, its share of what bounds it",
+     .note = "NaN of other benchmarks", BB_MEMBER(bench_row, outcome.kernel_share),
+     .measured = true},
+    {"device", "benchmark", NULL, "of a kernel: the device that ran it, and its driver",
+     .note = "empty of other benchmarks", BB_MEMBER(bench_row, device)},
+    {"library", "benchmark", NULL, "of a kernel: the fastest call of a library that does the same",
+     .note = "empty where there is none", BB_MEMBER(bench_row, library)},
+    {"library_s", "benchmark", "s", "shortest time of that call, in the rounds of the kernel",
+     BB_MEMBER(bench_row, outcome.library_s), .measured = true},
+    {"library_ratio", "benchmark", "1", "library_s over best_s: beyond 1 the kernel is faster",
+     BB_MEMBER(bench_row, outcome.library_ratio), .measured = true},
     {"energy_j", "benchmark", "J", "energy of one repetition, gross",
      .note =
          "with `--energy`: all that the device draws meanwhile, the mean of as many repetitions "
@@ -409,7 +421,10 @@ static bb_status measure_row(const bb_bench_setup *setup, bench_row *row)
                                   .binds = "",
                                   .joules = NAN,
                                   .idle_watts = NAN,
-                                  .energy_repetitions = NAN};
+                                  .energy_repetitions = NAN,
+                                  .kernel_share = NAN,
+                                  .library_s = NAN,
+                                  .library_ratio = NAN};
     (void)snprintf(outcome->energy_note, sizeof outcome->energy_note, "%s",
                    bb_energy_is_wanted() ? "not a piece of work that can be repeated by itself"
                                          : "not asked for: --energy");
@@ -419,6 +434,8 @@ static bb_status measure_row(const bb_bench_setup *setup, bench_row *row)
     }
     row->energy_note = outcome->energy_note;
     row->detail = outcome->detail;
+    row->library = outcome->library;
+    row->device = outcome->device;
     row->verdict = verdict(&row->self, outcome);
     row->bytes_per_s = outcome->bytes / outcome->best_s;
     row->flops_per_s = outcome->flops / outcome->best_s;

@@ -46,6 +46,11 @@ typedef struct bb_bench_outcome {
     double joules, idle_watts;     ///< of one repetition, gross, and drawn before (sim/energy.h)
     double energy_repetitions;     ///< that they are a mean of
     char energy_note[160];         ///< by which counter, or why they are NaN
+    double kernel_share;           ///< `ratio` of a kernel, whose bound is what it is to; else NaN
+    char device[128];              ///< of a kernel: what ran it, "NVIDIA H200, CUDA 13.0 ..."
+    char library[48];              ///< of a kernel: the library's fastest call that does the same
+    double library_s;              ///< its best time; NaN: there is none
+    double library_ratio;          ///< over best_s: beyond 1 the kernel is faster
 } bb_bench_outcome;
 
 /// Layouts of a matrix for y = C x, of about as many values each: a slit's of 378 x 256000 but for
@@ -141,6 +146,8 @@ BB_CHECKED bb_status bb_bench_heat_cuda(const bb_bench_case *self, const bb_benc
                                         bb_bench_outcome *out);
 BB_CHECKED bb_status bb_bench_kernel(const bb_bench_case *self, const bb_bench_setup *setup,
                                      bb_bench_outcome *out);
+BB_CHECKED bb_status bb_bench_kernel_emit(const bb_bench_case *self, const bb_bench_setup *setup,
+                                          bb_bench_outcome *out);
 BB_CHECKED bb_status bb_bench_loop(const bb_bench_case *self, const bb_bench_setup *setup,
                                    bb_bench_outcome *out);
 

@@ -7,6 +7,7 @@
 #include "sim/bench/bench.h"
 #include "sim/bench/ceiling.h"
 #include "sim/bench/device_ceiling.h"
+#include "sim/bench/peers/kernel_peers.h"
 #include "solvers/kernels/assembled_kernel.h"
 #include "solvers/kernels/kernel_manager.h"
 #include "solvers/kernels/language/notation_reader.h"
@@ -29,6 +30,7 @@ typedef struct kernel_run {
     void *blocks[BB_MANAGER_OBJECTS];
     bb_binding binding;
     bb_assembled_kernel *kernel;
+    bb_kernel_peers *peers;
 } kernel_run;
 
 static bb_status check_problems(const kernel_run *run)
@@ -94,8 +96,33 @@ done:
     return status;
 }
 
+static bb_status name_device(const kernel_run *run, bb_bench_outcome *out)
+{
+    bb_status status = BB_OK;
+    bb_device_report report;
+    BB_TRY(bb_device_describe(run->device, &report));
+    (void)snprintf(out->device, sizeof out->device, "%.60s%s%.64s", report.name,
+                   report.driver[0] == '\0' ? "" : ", ", report.driver);
+done:
+    return status;
+}
+
+// After the kernel's first run, which the peers' results are held to.
+static bb_status prepare_peers(kernel_run *run, bb_index threads)
+{
+    bb_status status = BB_OK;
+    const bb_kernel_peers_task task = {run->device,   threads,   run->manager->name,
+                                       &run->program, run->data, run->blocks};
+    BB_TRY(bb_assembled_kernel_launch(run->kernel, &run->binding, run->blocks));
+    BB_TRY(bb_device_wait(run->device));
+    BB_TRY(bb_kernel_peers_create(&task, &run->peers));
+done:
+    return status;
+}
+
 static void release(kernel_run *run)
 {
+    bb_kernel_peers_destroy(&run->peers);
     bb_assembled_kernel_destroy(&run->kernel);
     bb_binding_release(&run->binding);
     for (int i = 0; i < BB_MANAGER_OBJECTS; ++i) {
@@ -120,6 +147,7 @@ static bb_status measure_cpu(kernel_run *run, bb_bench_times times[2])
         const double begin = bb_clock_seconds();
         BB_TRY(bb_assembled_kernel_launch(run->kernel, &run->binding, run->blocks));
         bb_bench_add(&times[0], bb_clock_seconds() - begin);
+        BB_TRY(bb_kernel_peers_measure(run->peers));
         BB_TRY(run->manager->is_read_bound ? bb_ceiling_read(&ceiling, &seconds)
                                            : bb_ceiling_triad(&ceiling, &seconds));
         const double moved = (run->manager->is_read_bound ? 8.0 : 24.0) * (double)ceiling.items;
@@ -141,6 +169,7 @@ static bb_status measure_device(kernel_run *run, bb_bench_times times[2])
         BB_TRY(bb_assembled_kernel_launch(run->kernel, &run->binding, run->blocks));
         BB_TRY(bb_device_timer_stop(run->device, &seconds));
         bb_bench_add(&times[0], seconds);
+        BB_TRY(bb_kernel_peers_measure(run->peers));
         BB_TRY(bb_device_ceiling_measure(ceiling, run->manager->is_read_bound, &seconds));
         bb_bench_add(&times[1], seconds);
     }
@@ -233,14 +262,8 @@ bb_status bb_bench_kernel(const bb_bench_case *self, const bb_bench_setup *setup
     char type[8] = "";
     char set[8] = "";
     char reason[160] = "";
-    *out = (bb_bench_outcome){.best_s = NAN,
-                              .median_s = NAN,
-                              .flops = NAN,
-                              .peer = NAN,
-                              .ratio = NAN,
-                              .roof_bytes = NAN,
-                              .roof_flops = NAN,
-                              .binds = ""};
+    out->best_s = NAN;
+    out->median_s = NAN;
     BB_REQUIRE(sscanf(self->storage, "%31s %7s %7s", name, type, set) >= 2, BB_INTERNAL,
                "benchmark %s names no kernel and type", self->name);
     BB_TRY(bb_kernel_manager_find(name, &run.manager));
@@ -254,7 +277,9 @@ bb_status bb_bench_kernel(const bb_bench_case *self, const bb_bench_setup *setup
         goto done;
     }
     BB_TRY(bb_device_open(kind, 0, &run.device));
+    BB_TRY(name_device(&run, out));
     BB_TRY(prepare(&run, type));
+    BB_TRY(prepare_peers(&run, setup->threads));
     BB_TRY(kind == BB_DEVICE_CPU ? measure_cpu(&run, times) : measure_device(&run, times));
     out->best_s = bb_bench_best(&times[0]);
     out->median_s = bb_bench_median(&times[0]);
@@ -270,9 +295,19 @@ bb_status bb_bench_kernel(const bb_bench_case *self, const bb_bench_setup *setup
         out->peer = out->bytes / bb_bench_best(&times[1]) * 1e-9;
         out->ratio = bb_bench_best(&times[1]) / out->best_s;
     }
+    out->kernel_share = out->ratio;
     (void)snprintf(out->detail, sizeof out->detail, "%s, %s", run.set->name, type);
+    bb_kernel_peers_tell(run.peers, out);
 done:
     release(&run);
     bb_device_close(&run.device);
+    // Data beyond the device's memory leave out this row alone.
+    if (status == BB_MEMORY) {
+        out->best_s = NAN;
+        out->median_s = NAN;
+        (void)snprintf(out->detail, sizeof out->detail, "%s", bb_status_message());
+        bb_status_clear();
+        status = BB_OK;
+    }
     return status;
 }

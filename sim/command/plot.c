@@ -48,10 +48,10 @@ static bb_status find_source(const char *name, char **out)
     return BB_OK;
 }
 
-static bb_status read_source(const request *asked, bb_results **out)
+static bb_status read_source(const request *asked, bb_index operand, bb_results **out)
 {
     bb_status status = BB_OK;
-    const char *name = asked->options->operands[0];
+    const char *name = asked->options->operands[operand];
     char *path = NULL;
     BB_TRY(find_source(name, &path));
     status = bb_study_file_has_machines(path)
@@ -105,19 +105,29 @@ static bb_status plot(void *context)
 {
     bb_status status = BB_OK;
     const request *asked = context;
+    const bb_options *options = asked->options;
     bb_results *results = NULL;
-    BB_TRY(read_source(asked, &results));
+    bb_results *more[BB_PLOT_MOST_FILES] = {NULL};
+    BB_TRY(read_source(asked, 0, &results));
+    for (bb_index i = 1; i < options->operand_count; ++i) {
+        BB_TRY(read_source(asked, i, &more[i - 1]));
+    }
     const char *name = bb_results_note_text(results, "", "experiment");
     const bb_plot_scene scene = {.results = results,
                                  .experiment = bb_experiment_find(asked->experiments, name),
-                                 .x = asked->options->x,
-                                 .y = asked->options->y,
-                                 .pipeline = asked->options->pipeline,
-                                 .value = asked->options->value,
-                                 .exposure = asked->options->exposure,
-                                 .step = asked->options->step};
-    BB_TRY(asked->options->list ? list_kinds(&scene) : draw(&scene, asked->options));
+                                 .x = options->x,
+                                 .y = options->y,
+                                 .pipeline = options->pipeline,
+                                 .value = options->value,
+                                 .exposure = options->exposure,
+                                 .step = options->step,
+                                 .more = (const bb_results *const *)more,
+                                 .more_count = (int)options->operand_count - 1};
+    BB_TRY(options->list ? list_kinds(&scene) : draw(&scene, options));
 done:
+    for (int i = 0; i < BB_PLOT_MOST_FILES; ++i) {
+        bb_results_destroy(&more[i]);
+    }
     bb_results_destroy(&results);
     return status;
 }
@@ -129,6 +139,8 @@ bb_status bb_command_plot(const bb_options *options, const bb_experiment_table *
     bb_figure_format format = BB_FIGURE_PDF;
     double width = 0.0;
     double height = 0.0;
+    BB_REQUIRE(!options->list || options->operand_count == 1, BB_INVALID,
+               "--list is of one file, %td are named", options->operand_count);
     if (!options->list) {
         BB_REQUIRE(options->kind != NULL && options->output != NULL, BB_INVALID,
                    "plot needs --kind KIND and -o FILE; 'bitbudget plot --list FILE' lists the "

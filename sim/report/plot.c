@@ -19,9 +19,9 @@ static const bb_plot_kind *const kinds[] = {
     &bb_plot_budget,   &bb_plot_overlay,
     &bb_plot_field,    &bb_plot_heat,
     &bb_plot_probes,   &bb_plot_latency,
-    &bb_plot_roofline, &bb_plot_machines,
-    &bb_plot_choices,  &bb_plot_heatmap,
-    &bb_plot_lines,
+    &bb_plot_roofline, &bb_plot_kernels,
+    &bb_plot_machines, &bb_plot_choices,
+    &bb_plot_heatmap,  &bb_plot_lines,
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -110,6 +110,8 @@ static bb_status check_scene(const bb_plot_kind *kind, const bb_plot_scene *scen
                    "%s is of %s; '%s' has no use for it", options[i].option, options[i].takers,
                    kind->name);
     }
+    BB_REQUIRE(scene->more_count == 0 || (kind->traits & BB_PLOT_TAKES_FILES) != 0, BB_INVALID,
+               "several files are of kernels; '%s' draws one", kind->name);
 done:
     return status;
 }

@@ -16,14 +16,17 @@ typedef struct bb_plot_scene {
     const char *value;               ///< of heatmap and lines: dataset of /results
     const char *exposure;            ///< of heat: number of a scored exposure; NULL: the last
     bb_index step;                   ///< of heat: light step from 1 on; 0: the last
+    const bb_results *const *more;   ///< [more_count] of kernels: further files
+    int more_count;
 } bb_plot_scene;
 
-enum { BB_PLOT_NEEDS = 5, BB_PLOT_MOST_PANELS = 12 };
+enum { BB_PLOT_NEEDS = 5, BB_PLOT_MOST_PANELS = 12, BB_PLOT_MOST_FILES = 8 };
 
 enum bb_plot_trait {
     BB_PLOT_OF_SWEEPS = 1,  ///< of a collection; else of a single run
     BB_PLOT_TAKES_KEYS = 2, ///< x, y, pipeline and value of a scene
-    BB_PLOT_TAKES_STEP = 4  ///< exposure and step
+    BB_PLOT_TAKES_STEP = 4, ///< exposure and step
+    BB_PLOT_TAKES_FILES = 8 ///< more than one file
 };
 
 typedef struct bb_plot_kind {
@@ -71,7 +74,7 @@ void bb_plot_range(const double *numbers, bb_index count, double *low, double *h
 /// Rows by the file that they stand in.
 extern const bb_plot_kind bb_plot_pareto, bb_plot_price_against_bits, bb_plot_draws, bb_plot_psf,
     bb_plot_spectrum, bb_plot_tiles, bb_plot_budget, bb_plot_overlay, bb_plot_field, bb_plot_heat,
-    bb_plot_probes, bb_plot_latency, bb_plot_roofline, bb_plot_machines, bb_plot_choices,
-    bb_plot_heatmap, bb_plot_lines;
+    bb_plot_probes, bb_plot_latency, bb_plot_roofline, bb_plot_kernels, bb_plot_machines,
+    bb_plot_choices, bb_plot_heatmap, bb_plot_lines;
 
 #endif

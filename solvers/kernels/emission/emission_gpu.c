@@ -9,8 +9,8 @@
 
 enum {
     WARP_ITEMS = 32,
-    SUMS_FINISHED = 4,    ///< of points that sum by lanes, by a work-group
-    CHUNKS_FINISHED = 16, ///< of parts of the space's sum, side by side
+    SUMS_FINISHED = 4,   ///< of points that sum by lanes, by a work-group
+    CHUNKS_FINISHED = 8, ///< of parts of the space's sum, side by side
 };
 
 static const bb_emission_words words_opencl = {

@@ -220,9 +220,12 @@ static bb_status print_rows(bb_emission_gpu *writer, const team_sum *sum, const 
     bb_emission_writer *base = writer->base;
     const bb_index lanes = sum->reduction->order.lanes;
     char line[6 * BB_EMISSION_NAME_BYTES];
+    // A known count of rows lets compilers have the loads of several in flight.
+    BB_TRY(
+        bb_emission_line(base, "const bb_index rows = (%s - g%d) / %td;", end, sum->number, lanes));
     BB_TRY(bb_emission_line(base, "#pragma unroll %d", sum->kind == ITEM_PART ? 16 : 4));
-    (void)snprintf(line, sizeof line, "for (; g%d + %td <= %s; g%d += %td) {", sum->number, lanes,
-                   end, sum->number, lanes);
+    (void)snprintf(line, sizeof line, "for (bb_index row = 0; row < rows; ++row, g%d += %td) {",
+                   sum->number, lanes);
     BB_TRY(bb_emission_gpu_open(writer, line));
     if (vectors != NULL) {
         BB_TRY(bb_emission_vectors_load(base, vectors));

@@ -412,13 +412,25 @@ static bb_status print_local_iterations(bb_emission_gpu *writer, const body_part
     const bb_emission_locals *locals = base->locals;
     const int number = part->iterator;
     char line[4 * BB_EMISSION_NAME_BYTES];
+    char next[BB_EMISSION_NAME_BYTES];
     BB_TRY(bb_emission_line(base, "bb_index g = c%d;", number));
+    BB_TRY(bb_emission_locals_begin(base, locals));
+    (void)snprintf(line, sizeof line, "if (g + %d <= e%d) {", BB_EMISSION_LOCAL_STEPS, number);
+    BB_TRY(bb_emission_gpu_open(writer, line));
+    BB_TRY(bb_emission_locals_fetch(base, locals, "g"));
+    BB_TRY(bb_emission_gpu_close(writer));
     (void)snprintf(line, sizeof line, "for (; g + %d <= e%d; g += %d) {", BB_EMISSION_LOCAL_STEPS,
                    number, BB_EMISSION_LOCAL_STEPS);
     BB_TRY(bb_emission_gpu_open(writer, line));
     BB_TRY(bb_emission_line(base, "%s", writer->words->barrier));
-    BB_TRY(bb_emission_locals_load(base, locals));
+    BB_TRY(bb_emission_locals_store(base, locals));
     BB_TRY(bb_emission_line(base, "%s", writer->words->barrier));
+    // The next boxes are on their way while these are at work.
+    (void)snprintf(line, sizeof line, "if (g + %d <= e%d) {", 2 * BB_EMISSION_LOCAL_STEPS, number);
+    (void)snprintf(next, sizeof next, "g + %d", BB_EMISSION_LOCAL_STEPS);
+    BB_TRY(bb_emission_gpu_open(writer, line));
+    BB_TRY(bb_emission_locals_fetch(base, locals, next));
+    BB_TRY(bb_emission_gpu_close(writer));
     BB_TRY(bb_emission_line(base, "#pragma unroll"));
     (void)snprintf(line, sizeof line, "for (int q = 0; q < %d; ++q) {", BB_EMISSION_LOCAL_STEPS);
     BB_TRY(bb_emission_gpu_open(writer, line));
@@ -689,7 +701,9 @@ static bb_status print_local(bb_emission_gpu *writer, const point_tile *tile)
     if (iterates) {
         BB_TRY(print_around(writer, tile));
     } else {
-        BB_TRY(bb_emission_locals_load(base, &locals));
+        BB_TRY(bb_emission_locals_begin(base, &locals));
+        BB_TRY(bb_emission_locals_fetch(base, &locals, ""));
+        BB_TRY(bb_emission_locals_store(base, &locals));
         BB_TRY(bb_emission_line(base, "%s", writer->words->barrier));
         BB_TRY(open_rows(writer, tile, true));
         BB_TRY(print_row(writer, tile, &program->body, print_body, NULL));

@@ -222,8 +222,8 @@ bb_status bb_emission_locals_declare(bb_emission_writer *writer, const bb_emissi
         const bb_index pad = read->axes[0] >= 0 && read->axes[0] == locals->position
                                  ? PAD_BYTES / (bb_index)bb_element_type_row(type)->bytes
                                  : 0;
-        BB_TRY(bb_text_add(out, "    %s%s l%d[%td][%td];\n", local, bb_emission_type(writer, type),
-                           i, box_extent(writer, locals, read, 1),
+        BB_TRY(bb_text_add(out, "    %s%s l%d[%td][%td] __attribute__((aligned(16)));\n", local,
+                           bb_emission_type(writer, type), i, box_extent(writer, locals, read, 1),
                            box_extent(writer, locals, read, 0) + pad));
     }
 done:
@@ -249,45 +249,105 @@ done:
     return status;
 }
 
-bb_status bb_emission_locals_load(bb_emission_writer *writer, const bb_emission_locals *locals)
+// Elements of a box that a work-item fetches.
+static bb_index share_of(const bb_emission_writer *writer, const bb_emission_locals *locals,
+                         const bb_emission_local *local)
+{
+    const bb_index items = writer->choice->group[0] * writer->choice->group[1];
+    return (box_extent(writer, locals, local, 0) * box_extent(writer, locals, local, 1) - 1) /
+               items +
+           1;
+}
+
+bb_status bb_emission_locals_begin(bb_emission_writer *writer, const bb_emission_locals *locals)
 {
     bb_status status = BB_OK;
     const bb_program *program = writer->program;
-    const bb_choice *choice = writer->choice;
-    static const char *const origins[BB_PROGRAM_DIMENSIONS] = {"X", "Y"};
     for (int number = 0; number < program->step_count; ++number) {
-        const bb_emission_local *read = &locals->reads[number];
-        if (read->leader != number) {
-            continue;
+        if (locals->reads[number].leader == number) {
+            const bb_element_type type = program->objects[program->steps[number].object].type;
+            BB_TRY(bb_emission_line(writer, "%s m%d[%td];", bb_emission_type(writer, type), number,
+                                    share_of(writer, locals, &locals->reads[number])));
         }
-        const bb_step *step = &program->steps[number];
-        const bb_program_object *object = &program->objects[step->object];
-        const bb_index extents[BB_PROGRAM_DIMENSIONS] = {box_extent(writer, locals, read, 0),
-                                                         box_extent(writer, locals, read, 1)};
-        BB_TRY(bb_emission_line(writer, "#pragma unroll 4"));
-        BB_TRY(bb_emission_line(writer, "for (int i = item; i < %td; i += %td) {",
-                                extents[0] * extents[1], choice->group[0] * choice->group[1]));
-        ++writer->depth;
-        BB_TRY(bb_emission_line(writer, "const int i1 = i / %td, i0 = i - i1 * %td;", extents[0],
-                                extents[0]));
-        for (int k = 0; k < program->space.dimensions; ++k) {
-            BB_TRY(print_position(writer, read, program->space.positions[k], origins[k]));
+    }
+done:
+    return status;
+}
+
+// Opens a loop over a work-item's elements of a box: i0 and i1 are the element's place.
+static bb_status open_elements(bb_emission_writer *writer, const bb_emission_locals *locals,
+                               const bb_emission_local *local)
+{
+    bb_status status = BB_OK;
+    const bb_index items = writer->choice->group[0] * writer->choice->group[1];
+    const bb_index columns = box_extent(writer, locals, local, 0);
+    const bb_index elements = columns * box_extent(writer, locals, local, 1);
+    BB_TRY(bb_emission_line(writer, "#pragma unroll"));
+    BB_TRY(bb_emission_line(writer, "for (int j = 0; j < %td; ++j) {",
+                            share_of(writer, locals, local)));
+    ++writer->depth;
+    BB_TRY(bb_emission_line(writer, "const int i = item + %td * j;", items));
+    if (elements % items != 0) {
+        BB_TRY(bb_emission_line(writer, "if (i >= %td) break;", elements));
+    }
+    BB_TRY(
+        bb_emission_line(writer, "const int i1 = i / %td, i0 = i - i1 * %td;", columns, columns));
+done:
+    return status;
+}
+
+static bb_status fetch_box(bb_emission_writer *writer, const bb_emission_locals *locals, int number,
+                           const char *iteration)
+{
+    bb_status status = BB_OK;
+    const bb_program *program = writer->program;
+    const bb_emission_local *read = &locals->reads[number];
+    const bb_step *step = &program->steps[number];
+    const bb_program_object *object = &program->objects[step->object];
+    static const char *const origins[BB_PROGRAM_DIMENSIONS] = {"X", "Y"};
+    char columns[BB_EMISSION_NAME_BYTES];
+    BB_TRY(open_elements(writer, locals, read));
+    for (int k = 0; k < program->space.dimensions; ++k) {
+        BB_TRY(print_position(writer, read, program->space.positions[k], origins[k]));
+    }
+    if (locals->position >= 0) {
+        BB_TRY(print_position(writer, read, locals->position, iteration));
+    }
+    BB_TRY(bb_emission_coordinates(writer, number, -1));
+    BB_TRY(object->structure == BB_STRUCTURE_MATRIX
+               ? bb_emission_line(writer, "m%d[j] = o%d[a%d_0 + %s * a%d_1];", number, step->object,
+                                  number, bb_emission_name(writer, object->sizes[0], columns),
+                                  number)
+               : bb_emission_line(writer, "m%d[j] = o%d[a%d_0];", number, step->object, number));
+    --writer->depth;
+    BB_TRY(bb_emission_line(writer, "}"));
+done:
+    return status;
+}
+
+bb_status bb_emission_locals_fetch(bb_emission_writer *writer, const bb_emission_locals *locals,
+                                   const char *iteration)
+{
+    bb_status status = BB_OK;
+    for (int number = 0; number < writer->program->step_count; ++number) {
+        if (locals->reads[number].leader == number) {
+            BB_TRY(fetch_box(writer, locals, number, iteration));
         }
-        if (locals->position >= 0) {
-            BB_TRY(print_position(writer, read, locals->position, "g"));
+    }
+done:
+    return status;
+}
+
+bb_status bb_emission_locals_store(bb_emission_writer *writer, const bb_emission_locals *locals)
+{
+    bb_status status = BB_OK;
+    for (int number = 0; number < writer->program->step_count; ++number) {
+        if (locals->reads[number].leader == number) {
+            BB_TRY(open_elements(writer, locals, &locals->reads[number]));
+            BB_TRY(bb_emission_line(writer, "l%d[i1][i0] = m%d[j];", number, number));
+            --writer->depth;
+            BB_TRY(bb_emission_line(writer, "}"));
         }
-        BB_TRY(bb_emission_coordinates(writer, number, -1));
-        if (object->structure == BB_STRUCTURE_MATRIX) {
-            char columns[BB_EMISSION_NAME_BYTES];
-            BB_TRY(bb_emission_line(writer, "l%d[i1][i0] = o%d[a%d_0 + %s * a%d_1];", number,
-                                    step->object, number,
-                                    bb_emission_name(writer, object->sizes[0], columns), number));
-        } else {
-            BB_TRY(bb_emission_line(writer, "l%d[i1][i0] = o%d[a%d_0];", number, step->object,
-                                    number));
-        }
-        --writer->depth;
-        BB_TRY(bb_emission_line(writer, "}"));
     }
 done:
     return status;

@@ -41,9 +41,18 @@ BB_CHECKED bb_status bb_emission_locals_declare(bb_emission_writer *writer,
                                                 const bb_emission_locals *locals, const char *local,
                                                 bb_text *out);
 
-/// Appends what fills the boxes, by all work-items of the group, `item` of them: `X` and `Y` are
-/// the first point of the group, `g` the first iteration.
-BB_CHECKED bb_status bb_emission_locals_load(bb_emission_writer *writer,
-                                             const bb_emission_locals *locals);
+/// Appends declarations of what a work-item, number `item` of its group, fetches of the boxes.
+BB_CHECKED bb_status bb_emission_locals_begin(bb_emission_writer *writer,
+                                              const bb_emission_locals *locals);
+
+/// Appends its fetching from the objects: `X` and `Y` are the first point of the group, `iteration`
+/// the text of the first iteration.
+BB_CHECKED bb_status bb_emission_locals_fetch(bb_emission_writer *writer,
+                                              const bb_emission_locals *locals,
+                                              const char *iteration);
+
+/// Appends its storing in the boxes.
+BB_CHECKED bb_status bb_emission_locals_store(bb_emission_writer *writer,
+                                              const bb_emission_locals *locals);
 
 #endif

@@ -320,6 +320,28 @@ static void bench_gives_a_roofline(void **state)
     list_has("bench.h5", "roofline           operations a second");
 }
 
+// Of one file and of two, which is what this kind alone takes.
+static void bench_gives_bars_of_kernels(void **state)
+{
+    (void)state;
+    run((const char *const[PROGRAM_ARGUMENTS]){"bench", "kernel-add-sp-cpu", "--quick", "-o",
+                                               "add.h5", "-q"});
+    run((const char *const[PROGRAM_ARGUMENTS]){"bench", "kernel-gemv-dp-cpu", "--quick", "-o",
+                                               "gemv.h5", "-q"});
+    draw("add.h5", "kernels");
+    list_has("add.h5", "kernels            what kernels reach");
+    run((const char *const[PROGRAM_ARGUMENTS]){"plot", "add.h5", "gemv.h5", "--kind", "kernels",
+                                               "-o", "a.svg", "--force", "-q"});
+    assert_int_equal(system("grep -q '>add<' a.svg && grep -q '>gemv<' a.svg"), 0);
+    program_call((const char *const[PROGRAM_ARGUMENTS]){"plot", "--list", "add.h5", "gemv.h5"},
+                 &ran);
+    program_expect(&ran, 2, "--list is of one file, 2 are named");
+    program_call((const char *const[PROGRAM_ARGUMENTS]){"plot", "add.h5", "none.h5", "--kind",
+                                                        "kernels", "-o", "a.svg", "--force"},
+                 &ran);
+    program_expect(&ran, 3, "cannot plot 'none.h5'");
+}
+
 static int enter(void **state)
 {
     (void)state;
@@ -339,6 +361,7 @@ int main(void)
         cmocka_unit_test(wafer_gives_its_kinds),
         cmocka_unit_test(latencies_stand_in_their_bins),
         cmocka_unit_test(bench_gives_a_roofline),
+        cmocka_unit_test(bench_gives_bars_of_kernels),
         cmocka_unit_test(a_table_of_machines_gives_its_picture),
         cmocka_unit_test(tables_of_machines_are_known_by_content),
     };

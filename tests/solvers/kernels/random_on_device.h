@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Programs by chance in the memory of a device: the evaluator's bits, and nothing written behind an
+// object.
+#ifndef BB_TESTS_SOLVERS_KERNELS_RANDOM_ON_DEVICE_H
+#define BB_TESTS_SOLVERS_KERNELS_RANDOM_ON_DEVICE_H
+
+#include "tests/solvers/kernels/random_check.h"
+
+enum { RANDOM_ON_DEVICE = 50, RANDOM_ON_DEVICE_FEW = 8 };
+
+// Objects of a case in the memory of a device, each with the canary that stands behind it.
+static inline void upload(const random_case *test, bb_device *device, void *blocks[FIXTURE_OBJECTS])
+{
+    for (int i = 0; i < test->fixture.program.object_count; ++i) {
+        const size_t bytes = test->bytes[i] + (size_t)RANDOM_CANARY_BYTES;
+        check_ok(bb_device_allocate(device, bytes, &blocks[i]));
+        check_ok(bb_device_upload(device, blocks[i],
+                                  test->blocks[COPY_READ_BACK][i] + RANDOM_CANARY_BYTES, bytes));
+    }
+    check_ok(bb_device_wait(device));
+}
+
+static inline void download(const random_case *test, bb_device *device,
+                            void *blocks[FIXTURE_OBJECTS])
+{
+    for (int i = 0; i < test->fixture.program.object_count; ++i) {
+        check_ok(bb_device_download(device, test->blocks[COPY_DEVICE][i] + RANDOM_CANARY_BYTES,
+                                    blocks[i], test->bytes[i] + (size_t)RANDOM_CANARY_BYTES));
+        bb_device_release(device, &blocks[i]);
+    }
+}
+
+// The evaluated case against what the device makes of the same data.
+static inline bool is_equal_on(random_case *test, const bb_binding *binding, bb_device *device)
+{
+    bb_assembled_kernel *kernel = NULL;
+    void *blocks[FIXTURE_OBJECTS] = {NULL};
+    const bb_status status = bb_assembled_kernel_create(device, &test->fixture.program,
+                                                        binding->is_inside, NULL, &kernel);
+    if (status != BB_OK) {
+        print_error("%s\n", bb_status_message());
+        return false;
+    }
+    upload(test, device, blocks);
+    check_ok(bb_evaluation_run(binding));
+    check_ok(bb_assembled_kernel_launch(kernel, binding, blocks));
+    download(test, device, blocks);
+    bb_assembled_kernel_destroy(&kernel);
+    return random_case_equal(test, COPY_DEVICE, "on the device");
+}
+
+// Whether binding takes it; a difference is told and counted.
+static inline bool check_one(uint64_t seed, bb_device *device, int *wrong)
+{
+    random_case test;
+    bb_binding binding = {.program = NULL};
+    bool accepted = false;
+    random_case_create(seed, &test);
+    if (test.fixture.problems.count == 0 && random_case_grow(&test)) {
+        check_ok(bb_binding_create(&test.fixture.program, test.fixture.data,
+                                   test.fixture.parameters, &test.fixture.problems, &binding));
+        accepted = test.fixture.problems.count == 0;
+    }
+    if (accepted && !is_equal_on(&test, &binding, device)) {
+        ++*wrong;
+        random_case_show(&test);
+    }
+    bb_binding_release(&binding);
+    random_case_release(&test);
+    return accepted;
+}
+
+static inline int check_programs(bb_device *device, int count)
+{
+    const uint64_t first = 100000;
+    int wrong = 0;
+    uint64_t seed = first;
+    for (int accepted = 0; accepted < count; ++seed) {
+        accepted += check_one(seed, device, &wrong);
+    }
+    print_message("%d of %llu programs ran, %d differ\n", count, (unsigned long long)(seed - first),
+                  wrong);
+    return wrong;
+}
+
+static void programs_give_the_bits_of_the_evaluator(void **state)
+{
+    assert_int_equal(check_programs(*state, RANDOM_ON_DEVICE), 0);
+}
+
+static void few_programs_give_the_bits_of_the_evaluator(void **state)
+{
+    assert_int_equal(check_programs(*state, RANDOM_ON_DEVICE_FEW), 0);
+}
+
+/// A test program on the first device of a kind, skipped where there is none; `few` as the only
+/// argument: of few programs, for compute-sanitizer.
+static inline int run_random_on(bb_device_kind kind, int argc, char **argv)
+{
+    bb_device *device = NULL;
+    char reason[256];
+    const bool few = argc > 1 && strcmp(argv[1], "few") == 0;
+    if (bb_device_count(kind, reason, sizeof reason) == 0) {
+        print_message("skipped: %s\n", reason);
+        return 77;
+    }
+    if (bb_device_open(kind, 0, &device) != BB_OK) {
+        print_error("%s\n%s", bb_status_message(), bb_status_trace_text());
+        return 1;
+    }
+    const struct CMUnitTest tests[] = {
+        few ? (struct CMUnitTest)cmocka_unit_test_prestate(
+                  few_programs_give_the_bits_of_the_evaluator, device)
+            : (struct CMUnitTest)cmocka_unit_test_prestate(programs_give_the_bits_of_the_evaluator,
+                                                           device),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    bb_device_close(&device);
+    return failed;
+}
+
+#endif
