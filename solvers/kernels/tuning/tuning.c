@@ -318,6 +318,14 @@ static bb_status find_best(trying *work, bool reorders, int limit, bool *has_one
     if (count == 0) {
         goto done;
     }
+    if (is_over(work)) { // no time for rounds
+        for (int i = 1; i < count; ++i) {
+            winner = finalists[i].least_s < finalists[winner].least_s ? i : winner;
+        }
+        *out = work->records[finalists[winner].number];
+        out->trial.status = BB_TRIAL_BEST;
+        goto done;
+    }
     for (int i = 0; i < count; ++i) {
         const int number = finalists[i].number;
         BB_TRY(prepare(work, number));

@@ -7,8 +7,9 @@
 // of samples that agree within 2 %. One whose first sample is over three times the best is given
 // up. The best five of the program's order, and the best three of other orders, are then timed
 // again in interleaved rounds; of each group one wins, and a candidate beats an earlier one only
-// where it is faster in three quarters of the rounds by half a percent. Variants that are printed
-// to the same text are tried once, as the first of them.
+// where it is faster in three quarters of the rounds by half a percent; where the time is over, the
+// fastest so far wins. Variants that are printed to the same text are tried once, as the first of
+// them.
 #ifndef BB_SOLVERS_KERNELS_TUNING_TUNING_H
 #define BB_SOLVERS_KERNELS_TUNING_TUNING_H
 
