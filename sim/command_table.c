@@ -210,7 +210,7 @@ static const bb_command table[] = {
      "is in the file is not tried again, unless device, driver or compiler have changed; an "
      "interrupt keeps what is there.",
      .words = {{"device", "cpu (default), opencl or cuda"},
-      {"set", "of seed, large, odd and small, with commas; default the first three"},
+      {"set", "of seed, large, odd and small, with commas; default the first three, of gemm on a processor without large"},
       {"threads", "default: all processors"}}},
     {"help", bb_command_help, BB_OPTION_LIST | BB_OPTION_MAN | BB_OPTION_LEVEL, 0, 1,
      BB_OPERAND_COMMAND, "print what a command does and takes, or a page of the manual",

@@ -252,6 +252,20 @@ static bool has_room(const work *self, double bytes)
     return (is_host ? 2.5 : 1.5) * bytes < self->host_bytes && 1.1 * bytes < device;
 }
 
+static bool is_processor(const work *self)
+{
+    return self->key.device == BB_DEVICE_CPU ||
+           strncmp(self->key.report.architecture, "cpu", 3) == 0;
+}
+
+// A processor takes many seconds for each launch of the large matrix product, which the seed's
+// size tells as much of: it is tuned where it is asked for.
+static bool is_asked(const work *self, int set)
+{
+    return self->has_set[set] && (set != BB_BENCHMARK_LARGE || self->options->set != NULL ||
+                                  !self->manager->is_compute_bound || !is_processor(self));
+}
+
 static bb_status tune_set(work *self, bb_tuning *tuning, const char *type)
 {
     bb_status status = BB_OK;
@@ -309,11 +323,11 @@ static bb_status tune_kernel(work *self, const char *type)
     BB_TRY(bb_tuning_create(self->device, self->manager, type, &wish, &tuning));
     BB_TRY(bb_wisdom_program(bb_tuning_description(tuning), self->key.program));
     for (int i = 0; i < BB_BENCHMARK_COUNT && !bb_interrupt_noted(); ++i) {
-        if (self->has_set[i]) {
+        if (is_asked(self, i)) {
             self->set = &self->manager->sets[i];
             BB_TRY(tune_set(self, tuning, type));
-            --self->remainder;
         }
+        self->remainder -= self->has_set[i];
     }
 done:
     bb_tuning_destroy(&tuning);
