@@ -175,12 +175,13 @@ static const bb_command table[] = {
      "has their whole paths.",
      .words = {{"list", "shipped studies with memory, time and title"}}},
     {"kernel", bb_command_kernel,
-     BB_OPTION_KERNEL | BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS |
-         BB_OPTION_FORCE | BB_OPTION_LEVEL,
+     BB_OPTION_KERNEL | BB_OPTION_WISDOM | BB_OPTION_OUTPUT | BB_OPTION_DEVICE |
+         BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL,
      1, INTPTR_MAX, BB_OPERAND_KERNEL, "check, run and print kernels of your own",
      "kernel check KERNEL [NAME=TYPE ...]\n"
      "kernel run KERNEL [NAME=TYPE ...] --in IN.h5 -o OUT.h5 [options]\n"
-     "kernel source KERNEL [NAME=TYPE ...] [--device D]\n"
+     "kernel source KERNEL [NAME=TYPE ...] [--device D] [--variant ID]\n"
+     "kernel explain KERNEL [NAME=TYPE ...] [--device D] [--set SET | --in IN.h5] [--wisdom FILE]\n"
      "kernel xml KERNEL\n"
      "kernel list",
      "Kernels are described by their data flow, in XML or in a short notation, and compiled while "
@@ -189,13 +190,28 @@ static const bb_command table[] = {
      "for one, as T=SP. check says what a kernel is, or all that is wrong with it. run binds each "
      "object to the dataset of its name and writes what the kernel writes: matrices are "
      "[rows][columns], complex numbers have a last axis of 2; an object that is only written "
-     "takes its shape from such a dataset too. source prints the text that is compiled, xml the "
-     "description as XML, list the shipped kernels.",
-     .words = {{"in", "of run: the HDF5 file with a dataset for each object"},
+     "takes its shape from such a dataset too. source prints the text that is compiled, explain "
+     "which variant a run would take and why, xml the description as XML, list the shipped "
+     "kernels. A run takes the variant that is given, else the one that tune found fastest for the "
+     "nearest sizes, else the default.",
+     .words = {{"in", "of run and explain: the HDF5 file with a dataset for each object"},
       {"output", "of run: the HDF5 file of what was written"},
-      {"device", "of run and source: cpu (default), opencl or cuda"},
+      {"device", "of run, source and explain: cpu (default), opencl or cuda"},
       {"threads", "of run; default: all processors; the results do not depend on it"},
-      {"variant", "of run: which variant of the kernel; there is one, default"}}},
+      {"variant", "of run and source: a variant as explain and result files name it, or default"},
+      {"set", "of explain: seed, large, odd or small, or sizes: A=2048x1024,b=2048; default seed"}}},
+    {"tune", bb_command_tune,
+     BB_OPTION_WISDOM | BB_OPTION_TUNE | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_LEVEL,
+     0, INTPTR_MAX, BB_OPERAND_TUNED, "find the fastest variants of the shipped kernels here",
+     "tune [KERNEL ...] [options]",
+     "Tries variants of kernels on their benchmark data, verifies each against the reference to "
+     "the bit, times those that are right, and appends what it finds to a file that kernel run "
+     "takes its variants from. Without names: all kernels with benchmark data, some minutes. What "
+     "is in the file is not tried again, unless device, driver or compiler have changed; an "
+     "interrupt keeps what is there.",
+     .words = {{"device", "cpu (default), opencl or cuda"},
+      {"set", "of seed, large, odd and small, with commas; default the first three, of gemm on a processor without large"},
+      {"threads", "default: all processors"}}},
     {"help", bb_command_help, BB_OPTION_LIST | BB_OPTION_MAN | BB_OPTION_LEVEL, 0, 1,
      BB_OPERAND_COMMAND, "print what a command does and takes, or a page of the manual",
      "help [COMMAND]\nhelp --man [PAGE]\nhelp --list",

@@ -20,6 +20,7 @@ typedef enum bb_command_operand {
     BB_OPERAND_BENCHMARK,
     BB_OPERAND_SHELL,
     BB_OPERAND_KERNEL, ///< a word of the command, then a kernel's name or file
+    BB_OPERAND_TUNED,  ///< names of kernels with benchmark data
 } bb_command_operand;
 
 /// What a command says of an option in the place of that option's own line.
@@ -27,7 +28,7 @@ typedef struct bb_command_words {
     const char *option, *meaning;
 } bb_command_words;
 
-enum { BB_COMMAND_WORDS = 6 };
+enum { BB_COMMAND_WORDS = 8 };
 
 typedef struct bb_command {
     const char *name;

@@ -86,6 +86,20 @@ static const bb_option table[] = {
     {"device", "WORD", "auto, cpu, cuda or opencl (of wafer and product alone), for pipelines that name none",
      .words = "auto cpu cuda opencl", .bit = BB_OPTION_DEVICE, TEXT(device)},
     {"variant", "ID", "of run: which variant of the kernel", .bit = BB_OPTION_KERNEL, TEXT(variant)},
+    {"deterministic", NULL, "of run: the default variant, whatever was measured",
+     .bit = BB_OPTION_KERNEL, FLAG(deterministic)},
+    {"wisdom", "FILE", "what was measured of kernels' variants; default the user's own, "
+     "bitbudget/kernels.yaml of $XDG_CONFIG_HOME or ~/.config",
+     .words = "file", .bit = BB_OPTION_WISDOM, TEXT(wisdom)},
+    {"reorder", NULL, "also variants with another order of sums, whose last bits are others",
+     .bit = BB_OPTION_WISDOM, FLAG(reorder)},
+    {"set", "SET", "benchmark data: seed, large, odd or small", .words = "seed large odd small",
+     .bit = BB_OPTION_WISDOM, TEXT(set)},
+    {"type", "TYPE", "SP or DP; default both", .words = "SP DP", .bit = BB_OPTION_TUNE, TEXT(type)},
+    {"exhaustive", NULL, "all variants, not the some tens that may be worth it",
+     .bit = BB_OPTION_TUNE, FLAG(exhaustive)},
+    {"budget", "S", "end after some S seconds, shared out among kernels; what was found counts",
+     .bit = BB_OPTION_TUNE, NUMBER(budget_s)},
     {"parameter", "PARAM=VALUE", "of run: the value of a Parameter; once for each", .letter = 'p',
      .bit = BB_OPTION_KERNEL, LIST(parameters)},
     {"threads", "N", "default: all processors; the results do not depend on it",
@@ -239,6 +253,7 @@ bb_status bb_options_parse(int argument_count, char **arguments, unsigned accept
                         .threads = bb_threads_available(),
                         .within = NAN,
                         .checkpoint_every_s = NAN,
+                        .budget_s = NAN,
                         .level = BB_LOG_NORMAL};
     struct option forms[OPTION_COUNT + 1];
     char letters[2 * OPTION_COUNT + 2];

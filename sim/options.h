@@ -37,7 +37,9 @@ enum {
     BB_OPTION_TEX = 1 << 22,
     BB_OPTION_FORMAT = 1 << 23,
     BB_OPTION_PARTS = 1 << 24,
-    BB_OPTION_KERNEL = 1 << 25
+    BB_OPTION_KERNEL = 1 << 25,
+    BB_OPTION_WISDOM = 1 << 26,
+    BB_OPTION_TUNE = 1 << 27
 };
 
 enum { BB_OPTION_MAX_WORDS = 64 };
@@ -78,6 +80,11 @@ typedef struct bb_options {
     const char *machine;       ///< NULL unless given
     const char *input;         ///< NULL unless given
     const char *variant;       ///< NULL unless given
+    const char *wisdom;        ///< NULL unless given
+    const char *set;           ///< of benchmark data, NULL unless given
+    const char *type;          ///< NULL unless given
+    double budget_s;           ///< NaN unless given
+    bool deterministic, reorder, exhaustive;
     bb_option_words parameters;
     bool partial, slurm, print_only, energy;
     bool force;

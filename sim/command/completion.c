@@ -7,6 +7,7 @@
 #include "sim/command_help.h"
 #include "sim/config/study_file.h"
 #include "sim/report/plot.h"
+#include "solvers/kernels/kernel_manager.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -84,6 +85,8 @@ static void release_words(vocabulary *words)
 static bb_status add_first(const bb_command *command, const vocabulary *words, bb_text *out)
 {
     bb_status status = BB_OK;
+    const bb_kernel_manager *tuned = NULL;
+    const int tuned_count = bb_kernel_manager_table(&tuned);
     // A line of the usage whose second word is no operand but stands for itself: sweep plan.
     for (const char *line = command->usage; line != NULL;) {
         const char *word = line + strcspn(line, " \n");
@@ -105,6 +108,11 @@ static bb_status add_first(const bb_command *command, const vocabulary *words, b
         break;
     case BB_OPERAND_BENCHMARK:
         BB_TRY(bb_text_add(out, "%s", bb_text_string(&words->benchmarks)));
+        break;
+    case BB_OPERAND_TUNED:
+        for (int i = 0; i < tuned_count; ++i) {
+            BB_TRY(bb_text_add(out, "%s ", tuned[i].name));
+        }
         break;
     case BB_OPERAND_SHELL:
         BB_TRY(bb_text_add(out, "zsh fish "));

@@ -23,19 +23,33 @@ done:
     return status;
 }
 
+// In the variant's order of sums.
+static bb_status evaluate(const bb_choice *choice, const bb_binding *binding)
+{
+    bb_status status = BB_OK;
+    bb_program ordered = {.name = NULL};
+    bb_binding own = *binding;
+    BB_TRY(bb_choice_apply(choice, binding->program, &ordered));
+    own.program = &ordered;
+    BB_TRY(bb_evaluation_run(&own));
+done:
+    bb_choice_release_program(&ordered);
+    return status;
+}
+
 static bb_status compute(bb_device *device, const bb_binding *binding, bb_kernel_run_record *out)
 {
     bb_status status = BB_OK;
     bb_assembled_kernel *kernel = NULL;
     bb_status_record record;
-    status =
-        bb_assembled_kernel_create(device, binding->program, binding->is_inside, NULL, &kernel);
+    status = bb_assembled_kernel_create(device, binding->program, binding->is_inside,
+                                        &out->choice.choice, &kernel);
     if (status == BB_UNSUPPORTED && bb_device_kind_of(device) == BB_DEVICE_CPU) {
         bb_status_save(&record);
         bb_log_info("kernel %s is evaluated step by step, exact and slow: %s",
                     binding->program->name, record.message);
         (void)snprintf(out->compiler, sizeof out->compiler, "none: evaluated step by step");
-        BB_TRY(bb_evaluation_run(binding));
+        BB_TRY(evaluate(&out->choice.choice, binding));
         goto done;
     }
     BB_TRY(status);
@@ -46,7 +60,8 @@ done:
     return status;
 }
 
-bb_status bb_kernel_run_compute(bb_device_kind kind, const bb_binding *binding,
+bb_status bb_kernel_run_compute(bb_device_kind kind, const bb_kernel_source *source,
+                                const bb_choice_wish *wish, const bb_binding *binding,
                                 bb_kernel_run_record *out)
 {
     bb_status status = BB_OK;
@@ -55,6 +70,7 @@ bb_status bb_kernel_run_compute(bb_device_kind kind, const bb_binding *binding,
     BB_TRY(bb_device_open(kind, 0, &device));
     BB_TRY(bb_device_describe(device, &report));
     (void)snprintf(out->device, sizeof out->device, "%s, %s", bb_device_names[kind], report.name);
+    BB_TRY(bb_kernel_choice_find(wish, device, source, binding->data, &out->choice, NULL));
     BB_TRY(compute(device, binding, out));
 done:
     bb_device_close(&device);

@@ -168,6 +168,8 @@ bb_status bb_kernel_source_bind(bb_kernel_source *source, char *const *words, bb
     bb_status status = BB_OK;
     char(*room)[NAME_BYTES] = NULL; // [count]
     bb_type_binding *types = NULL;  // [count]
+    source->words = words;
+    source->word_count = count;
     BB_TRY(BB_ZEROED(count + 1, &room));
     BB_TRY(BB_ZEROED(count + 1, &types));
     BB_TRY(split_words(words, count, problems, room, types));

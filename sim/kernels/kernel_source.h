@@ -13,6 +13,8 @@ typedef struct bb_kernel_source {
     char *path; ///< of the file, and the origin of all places
     bb_description description;
     bb_program program; ///< of bb_kernel_source_bind
+    char *const *words; ///< [word_count] that it was given, borrowed
+    bb_index word_count;
 } bb_kernel_source;
 
 /// The file of a kernel: `gemv` is the first there is of `gemv`, `gemv.kernel`, `gemv.xml` here,

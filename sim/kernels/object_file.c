@@ -391,6 +391,8 @@ static bb_status write_here(const char *temporary, void *context)
                                            "bitbudget " BB_VERSION " (" BB_COMMIT ")", NAN));
     BB_TRY(bb_hdf5_library_write_attribute(file, "device", work->record.device, NAN));
     BB_TRY(bb_hdf5_library_write_attribute(file, "compiler", work->record.compiler, NAN));
+    BB_TRY(bb_hdf5_library_write_attribute(file, "variant", work->record.variant, NAN));
+    BB_TRY(bb_hdf5_library_write_attribute(file, "variant_origin", work->record.origin, NAN));
     const herr_t closed = H5Fclose(file);
     file = -1;
     WRITE_TRY(closed);

@@ -31,10 +31,13 @@ void bb_object_file_release(bb_object_file_data *data);
 typedef struct bb_object_file_record {
     const char *device;   ///< "cpu, AMD EPYC"
     const char *compiler; ///< "cc, GCC 12.2.0, -std=c17"
+    const char *variant;  ///< "tile512"
+    const char *origin;   ///< where the variant is from: "given", "default", "wisdom exact, ..."
 } bb_object_file_record;
 
 /// Writes the objects that the program writes, each in its type, and attributes `kernel`,
-/// `program`, `device` and `compiler`, as bb_file_write_by writes. Errors: BB_IO.
+/// `program`, `device`, `compiler`, `variant` and `variant_origin`, as bb_file_write_by writes.
+/// Errors: BB_IO.
 BB_CHECKED bb_status bb_object_file_write(const char *path, bool force, const bb_program *program,
                                           const bb_object_file_data *data,
                                           bb_object_file_record record);

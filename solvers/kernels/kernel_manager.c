@@ -188,17 +188,35 @@ static void fill_rows(const bb_program *program, const bb_benchmark_set *set,
     }
 }
 
+// In [-1, 1).
+static inline double number_at(bb_index index)
+{
+    return (double)((uint32_t)index * 2654435761U >> 8) * 0x1p-23 - 1.0;
+}
+
+// Sets have gigabytes: real types have loops of their own.
+static void fill_object(bb_element_type type, void *elements, bb_index count)
+{
+    if (type == BB_ELEMENT_INT32) {
+        return;
+    }
+    for (bb_index k = 0; k < count && type == BB_ELEMENT_SP; ++k) {
+        ((float *)elements)[k] = (float)number_at(k);
+    }
+    for (bb_index k = 0; k < count && type == BB_ELEMENT_DP; ++k) {
+        ((double *)elements)[k] = number_at(k);
+    }
+    for (bb_index k = 0; k < count && type != BB_ELEMENT_SP && type != BB_ELEMENT_DP; ++k) {
+        const double number = number_at(k);
+        bb_evaluation_store(type, elements, k, (bb_scalar){{number, -number}, k % 2});
+    }
+}
+
 void bb_kernel_manager_fill(const bb_program *program, const bb_benchmark_set *set,
                             const bb_program_data *data)
 {
     for (int i = 0; i < program->object_count; ++i) {
-        const bb_element_type type = program->objects[i].type;
-        const bb_index count = data[i].columns * data[i].rows;
-        for (bb_index k = 0; k < count && type != BB_ELEMENT_INT32; ++k) {
-            const double number =
-                (double)((uint32_t)k * 2654435761U >> 8) * 0x1p-23 - 1.0; // [-1, 1)
-            bb_evaluation_store(type, data[i].elements, k, (bb_scalar){{number, -number}, k % 2});
-        }
+        fill_object(program->objects[i].type, data[i].elements, data[i].columns * data[i].rows);
     }
     if (set->sparsity != BB_SPARSITY_NONE) {
         fill_rows(program, set, data);

@@ -29,6 +29,7 @@ EDGES = {
     "solvers/kernels/language": set(),
     "solvers/kernels/program": {"solvers/kernels/language"},
     "solvers/kernels/emission": {"solvers/kernels/language", "solvers/kernels/program"},
+    "solvers/kernels/tuning": {"solvers/kernels/emission", "solvers/kernels/language", "solvers/kernels/program"},
     "solvers/kernels/objects": {"solvers/kernels/language", "solvers/kernels/program"},
     "sim/output": {"sim/config", "sim/input"},
     "sim/pipelines": {"sim/config", "sim/input", "sim/output"},

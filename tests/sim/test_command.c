@@ -461,6 +461,16 @@ static void expect_scaled(const char *name, double expected)
     assert_true(values[0] == expected && isnan(values[1]) && values[2] == -2.0 * expected);
 }
 
+static void expect_text(const char *name, const char *attribute, const char *expected)
+{
+    char text[400] = "";
+    const hid_t file = H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT);
+    assert_true(file >= 0);
+    assert_true(H5LTget_attribute_string(file, "/", attribute, text) >= 0);
+    assert_string_equal(text, expected);
+    assert_true(H5Fclose(file) >= 0);
+}
+
 // On the compiler's code and, where there is no compiler, by the evaluator.
 static void kernels_are_run_on_files(void **state)
 {
@@ -485,7 +495,18 @@ static void kernels_are_run_on_files(void **state)
     expect(RUN "c.h5", 2, "scale.kernel:2:31: parameter factor (DP) has no value; give it by -p");
     expect(RUN "c.h5 -p facto=1", 2, "no parameter 'facto' (did you mean factor?)");
     expect(RUN "c.h5 -p factor=x", 2, "-p factor=x: parameter factor is of type DP");
-    expect(RUN "c.h5 -p factor=1 --variant fast", 2, "no such variant; there is one, default");
+    expect(RUN "c.h5 -p factor=1 --variant fast", 2, "'fast' is no variant: expected words as in");
+    expect(RUN "c.h5 -p factor=1 --variant tile8", 2,
+           "kernel Scale has no such variant on cpu: tiles are of 16 to 65536 points");
+    expect(RUN "c.h5 -p factor=1 --variant tile64 --reorder", 2, "--variant names the variant");
+    expect(RUN "c.h5 -p factor=1 --deterministic --reorder", 2, "--deterministic is the default");
+    expect(RUN "v.h5 -p factor=0.3 --variant tile64", 0, "variant tile64 (given)");
+    expect_scaled("v.h5", 0.3);
+    expect_text("v.h5", "variant", "tile64");
+    expect_text("v.h5", "variant_origin", "given");
+    expect_text("b.h5", "variant_origin", "given");
+    expect_text("e.h5", "variant", "tile4096");
+    expect_text("e.h5", "variant_origin", "default");
     expect(RUN "c.h5 -p factor=1 --device gpu", 2, "expected one of cpu, opencl, cuda");
     expect(RUN "a.h5 -p factor=1 --force", 2, "-o a.h5 is the file that is read");
     expect(RUN "none/c.h5 -p factor=1", 3, "No such file");
@@ -497,6 +518,61 @@ static void kernels_are_run_on_files(void **state)
     write_text("shift.kernel", "kernel S (a, b: vector DP)\nfor k in a.size\n  b[k] = a[k + 1]\n");
     expect("bitbudget kernel run shift.kernel --in a.h5 -o c.h5", 2, "shift.kernel:3:10: ");
     assert_int_equal(access("c.h5", F_OK), -1);
+}
+
+// What tune finds a run of the same kernel takes, whatever its file is called.
+static void kernels_are_tuned(void **state)
+{
+    (void)state;
+    static const hsize_t shape = 1009;
+    static double values[1009];
+    const hid_t file = H5Fcreate("max.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    static const hsize_t plane[] = {17, 65};
+    static double elements[17 * 65];
+    assert_true(H5LTmake_dataset_double(file, "a", 1, &shape, values) >= 0);
+    assert_true(H5LTmake_dataset_double(file, "A", 2, plane, elements) >= 0);
+    assert_true(H5LTmake_dataset_double(file, "B", 2, plane, elements) >= 0);
+    assert_true(H5LTmake_dataset_double(file, "C", 2, plane, elements) >= 0);
+    assert_true(H5Fclose(file) >= 0);
+    assert_int_equal(setenv("BITBUDGET_SHARE", BB_SOURCE_DIR, 1), 0);
+#define TUNE "bitbudget tune add --set small --type DP --wisdom w.yaml"
+#define ADD  " T=DP --in max.h5 --wisdom w.yaml"
+    expect(TUNE " --budget 0", 0, "no time left: the default stays");
+    assert_int_equal(access("w.yaml", F_OK), -1);
+    expect(TUNE, 0, "records go to w.yaml");
+    assert_non_null(strstr(printed, "add              DP   small "));
+    expect(TUNE, 0, "as known");
+    expect("bitbudget kernel explain add" ADD, 0, "from: wisdom exact, set small of w.yaml\n");
+    assert_non_null(strstr(printed, " taken\n"));
+    expect("bitbudget kernel explain add T=SP --set small --wisdom w.yaml", 0, "from: default\n");
+    assert_non_null(strstr(printed, " of other types\n"));
+    expect("bitbudget kernel explain add T=DP --set A=70x20,B=70x20,C=70x20 --wisdom w.yaml", 0,
+           "from: wisdom nearest, set small of w.yaml\n");
+    expect("bitbudget kernel run add" ADD " -o sum.h5", 0, "(wisdom exact, set small of w.yaml)");
+    expect_text("sum.h5", "variant_origin", "wisdom exact, set small of w.yaml");
+    expect("bitbudget kernel run add T=DP --in max.h5 --deterministic -o own.h5", 0,
+           "output: own.h5");
+    expect_text("own.h5", "variant_origin", "default");
+    expect_text("own.h5", "variant", "tile4096");
+    write_text("torn.yaml", "- {version: 1, kernel: add}\n");
+    expect("bitbudget kernel run add T=DP --in max.h5 --wisdom torn.yaml -o no.h5", 2,
+           "torn.yaml:1");
+    expect("bitbudget kernel run add T=DP --in max.h5 --wisdom none.yaml -o no.h5", 3,
+           "'none.yaml' has no records");
+    expect("bitbudget tune ad", 2, "no kernel is called 'ad'; did you mean add?");
+    expect("bitbudget tune add --type HP", 2, "--type HP, expected SP or DP");
+    expect("bitbudget tune add --set tiny", 2, "--set tiny, expected some of seed, large");
+    expect("bitbudget tune add --wisdom torn.yaml", 2, "torn.yaml:1");
+    expect("bitbudget kernel explain add T=SP --set A=1", 2, "--set gives no size of B");
+    expect("bitbudget kernel explain add T=SP --set D=1", 2, "has no object D");
+    expect("bitbudget kernel explain add T=SP --set A=1y", 2, "expected columns and rows");
+    write_text("scale.kernel", scale_text);
+    expect("bitbudget kernel explain scale.kernel T=SP", 2, "has no benchmark data");
+    expect("bitbudget kernel check add T=SP --variant tile64", 2, "--variant goes with run");
+    expect("bitbudget kernel run add" ADD " -o no.h5 --set seed", 2, "--set goes with explain");
+    expect("bitbudget kernel source add T=SP --variant tile64", 0, "void bb_body(");
+    expect("bitbudget kernel source add T=SP --wisdom w.yaml", 2, "go with run and explain");
+    assert_int_equal(unsetenv("BITBUDGET_SHARE"), 0);
 }
 
 int main(void)
@@ -517,6 +593,7 @@ int main(void)
         cmocka_unit_test(kernels_are_checked_and_printed),
         cmocka_unit_test(shipped_kernels_have_names),
         cmocka_unit_test(kernels_are_run_on_files),
+        cmocka_unit_test(kernels_are_tuned),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }

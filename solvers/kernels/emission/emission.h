@@ -16,6 +16,9 @@ typedef enum bb_emission_target {
     BB_EMISSION_TARGET_COUNT,
 } bb_emission_target;
 
+/// Raised with every change of what is printed: times that were measured before count no more.
+enum { BB_EMISSION_VERSION = 2 };
+
 /// Entries of the source: one over the main space, and one that runs after it where sums come in
 /// parts.
 #define BB_EMISSION_BODY   "bb_body"

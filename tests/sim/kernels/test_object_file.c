@@ -316,7 +316,7 @@ static void what_was_written_is_stored(void **state)
     (void)state;
     static const char *const types[] = {"B", "INT32", "SP", "DP", "SP2", "DP2"};
     static const size_t bytes[] = {1, 4, 4, 8, 4, 8};
-    const bb_object_file_record record = {"cpu, one", "cc, two"};
+    const bb_object_file_record record = {"cpu, one", "cc, two", "tile64", "given"};
     unsigned char elements[6 * 16];
     for (size_t i = 0; i < sizeof elements; ++i) {
         elements[i] = (unsigned char)(i % 2);

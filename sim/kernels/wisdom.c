@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/kernels/wisdom.h"
+
+#include "core/device/build.h"
+#include "core/memory.h"
+#include "solvers/kernels/emission/emission.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+bb_status bb_wisdom_program(const bb_description *description, char out[BB_WISDOM_DIGEST_BYTES])
+{
+    bb_status status = BB_OK;
+    bb_text text = {0};
+    BB_TRY(bb_description_write(description, &text));
+    const XXH128_hash_t hash = XXH3_128bits(bb_text_string(&text), (size_t)text.length);
+    (void)snprintf(out, BB_WISDOM_DIGEST_BYTES, "%016llx%016llx", (unsigned long long)hash.high64,
+                   (unsigned long long)hash.low64);
+done:
+    bb_text_release(&text);
+    return status;
+}
+
+void bb_wisdom_name(const char *path, char out[64])
+{
+    const char *name = strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : path;
+    (void)snprintf(out, 64, "%.*s", (int)strcspn(name, "."), name);
+    for (char *place = out; *place != '\0'; ++place) {
+        *place = *place == '_' ? '-' : *place;
+    }
+}
+
+static int compare_words(const void *first, const void *second)
+{
+    return strcmp(*(char *const *)first, *(char *const *)second);
+}
+
+bb_status bb_wisdom_types(char *const *words, bb_index count, char out[BB_WISDOM_TYPES_BYTES])
+{
+    bb_status status = BB_OK;
+    char **sorted = NULL;
+    size_t length = 0;
+    out[0] = '\0';
+    BB_TRY(BB_ALLOCATE(count + 1, &sorted));
+    for (bb_index i = 0; i < count; ++i) {
+        sorted[i] = words[i];
+    }
+    qsort(sorted, (size_t)count, sizeof *sorted, compare_words);
+    for (bb_index i = 0; i < count; ++i) {
+        BB_REQUIRE(length + strlen(sorted[i]) + 2 < BB_WISDOM_TYPES_BYTES, BB_INVALID,
+                   "types of over %d bytes", BB_WISDOM_TYPES_BYTES);
+        length += (size_t)snprintf(out + length, BB_WISDOM_TYPES_BYTES - length, "%s%s",
+                                   i == 0 ? "" : " ", sorted[i]);
+    }
+done:
+    BB_RELEASE(&sorted);
+    return status;
+}
+
+void bb_wisdom_key_set_sizes(bb_wisdom_key *key, const bb_program *program,
+                             const bb_program_data *data)
+{
+    key->size_count = 0;
+    for (int i = 0; i < program->object_count && key->size_count < BB_WISDOM_SIZES; ++i) {
+        key->sizes[key->size_count++] = data[i].columns;
+        key->sizes[key->size_count++] = data[i].rows;
+    }
+}
+
+bb_status bb_wisdom_find_compiler(bb_device *device, char *out, size_t bytes)
+{
+    static const char *const sources[BB_DEVICE_KIND_COUNT] = {
+        [BB_DEVICE_CPU] = "#include <stdint.h>\n"
+                          "void bb_body(const void *const *arguments, int64_t begin, int64_t end)\n"
+                          "{\n    (void)arguments;\n    (void)begin;\n    (void)end;\n}\n",
+        [BB_DEVICE_CUDA] = "extern \"C\" __global__ void bb_body() {}\n",
+        [BB_DEVICE_OPENCL] = "__kernel void bb_body(void) {}\n",
+    };
+    bb_status status = BB_OK;
+    bb_build *build = NULL;
+    BB_TRY(bb_build_create(device, sources[bb_device_kind_of(device)], NULL, &build));
+    (void)snprintf(out, bytes, "%s", bb_build_compiler(build));
+done:
+    bb_build_destroy(&build);
+    return status;
+}
+
+static bool is_same_text(const char *text, const char *other)
+{
+    return strcmp(text != NULL ? text : "", other) == 0;
+}
+
+bb_wisdom_fit bb_wisdom_record_fit(const bb_wisdom_record *record, const bb_wisdom_key *key)
+{
+    const bb_device_report *report = &key->report;
+    if (strcmp(record->program, key->program) != 0 || record->sizes.count != key->size_count) {
+        return BB_WISDOM_OTHER_PROGRAM;
+    }
+    if (strcmp(record->types, key->types) != 0) {
+        return BB_WISDOM_OTHER_TYPES;
+    }
+    if (record->device != (int)key->device ||
+        strcmp(record->architecture, report->architecture) != 0) {
+        return BB_WISDOM_OTHER_DEVICE;
+    }
+    if (record->code != BB_EMISSION_VERSION) {
+        return BB_WISDOM_OTHER_CODE;
+    }
+    if (strcmp(record->name, report->name) != 0 || !is_same_text(record->driver, report->driver) ||
+        (key->compiler[0] != '\0' && strcmp(record->compiler, key->compiler) != 0)) {
+        return BB_WISDOM_STALE;
+    }
+    return BB_WISDOM_FITS;
+}
+
+// Of the logarithms of extents; those of 0 count as of 1.
+static double distance(const bb_wisdom_record *record, const bb_wisdom_key *key)
+{
+    const bb_index *sizes = record->sizes.items;
+    double sum = 0.0;
+    for (bb_index i = 0; i < key->size_count; ++i) {
+        const double ratio =
+            log(fmax(1.0, (double)sizes[i])) - log(fmax(1.0, (double)key->sizes[i]));
+        sum += ratio * ratio;
+    }
+    return sqrt(sum);
+}
+
+bool bb_wisdom_record_is_of(const bb_wisdom_record *record, const bb_wisdom_key *key)
+{
+    return record->sizes.count == key->size_count &&
+           memcmp(record->sizes.items, key->sizes, (size_t)key->size_count * sizeof *key->sizes) ==
+               0;
+}
+
+const bb_wisdom_record *bb_wisdom_find(const bb_wisdom_file *file, const bb_wisdom_key *key,
+                                       const bb_choice *choice)
+{
+    for (bb_index i = file->count; i > 0; --i) {
+        const bb_wisdom_record *record = &file->records[i - 1];
+        if (bb_choice_equal(&record->choice, choice) && bb_wisdom_record_is_of(record, key) &&
+            bb_wisdom_record_fit(record, key) == BB_WISDOM_FITS) {
+            return record;
+        }
+    }
+    return NULL;
+}
+
+const bb_wisdom_record *bb_wisdom_find_best(const bb_wisdom_file *file, const bb_wisdom_key *key)
+{
+    for (bb_index i = file->count; i > 0; --i) {
+        const bb_wisdom_record *record = &file->records[i - 1];
+        if (record->status == BB_TRIAL_BEST && record->choice.order.lanes == 0 &&
+            bb_wisdom_record_is_of(record, key) &&
+            bb_wisdom_record_fit(record, key) == BB_WISDOM_FITS) {
+            return record;
+        }
+    }
+    return NULL;
+}
+
+// Whether a later record says other of the same variant on the same sizes.
+static bool is_superseded(const bb_wisdom_file *file, const bb_wisdom_key *key, bb_index number)
+{
+    const bb_wisdom_record *record = &file->records[number];
+    for (bb_index i = number + 1; i < file->count; ++i) {
+        const bb_wisdom_record *later = &file->records[i];
+        if (bb_choice_equal(&later->choice, &record->choice) &&
+            later->sizes.count == record->sizes.count &&
+            memcmp(later->sizes.items, record->sizes.items,
+                   (size_t)record->sizes.count * sizeof(bb_index)) == 0 &&
+            bb_wisdom_record_fit(later, key) == BB_WISDOM_FITS) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Of two that may be taken on equally near sizes: what has won before what was right; of two that
+// have won in one order of sums the later, else the faster.
+static bool is_better(const bb_wisdom_record *record, const bb_wisdom_record *other)
+{
+    if ((record->status == BB_TRIAL_BEST) != (other->status == BB_TRIAL_BEST)) {
+        return record->status == BB_TRIAL_BEST;
+    }
+    if (record->status == BB_TRIAL_BEST &&
+        (record->choice.order.lanes > 0) == (other->choice.order.lanes > 0)) {
+        return true;
+    }
+    return record->least_s < other->least_s;
+}
+
+typedef struct verdict {
+    const char *against; // NULL: it may be taken
+    char detail[BB_TRIAL_BYTES + 96];
+} verdict;
+
+static const char *stale_part(const bb_wisdom_record *record, const bb_wisdom_key *key)
+{
+    return strcmp(record->name, key->report.name) != 0         ? "device"
+           : !is_same_text(record->driver, key->report.driver) ? "driver"
+                                                               : "compiler";
+}
+
+static void judge(const bb_wisdom_file *file, const bb_wisdom_key *key, const bb_program *program,
+                  bool may_reorder, bb_index number, verdict *out)
+{
+    const bb_wisdom_record *record = &file->records[number];
+    char why[160];
+    *out = (verdict){.against = NULL};
+    switch (bb_wisdom_record_fit(record, key)) {
+    case BB_WISDOM_FITS:
+        break;
+    case BB_WISDOM_STALE:
+        out->against = "stale, to be measured again";
+        (void)snprintf(out->detail, sizeof out->detail, "another %s", stale_part(record, key));
+        return;
+    default:
+        out->against = "of something else";
+        return;
+    }
+    if (record->status > BB_TRIAL_BEST) {
+        out->against = bb_trial_names[record->status];
+        (void)snprintf(out->detail, sizeof out->detail, "%.240s",
+                       record->why != NULL ? record->why : "");
+    } else if (is_superseded(file, key, number)) {
+        out->against = "measured again later";
+    } else if (record->choice.order.lanes > 0 && !may_reorder) {
+        out->against = "another order of sums";
+    } else if (!bb_choice_is_legal(&record->choice, key->device, program, why, sizeof why)) {
+        out->against = "the kernel has no such variant";
+        (void)snprintf(out->detail, sizeof out->detail, "%s", why);
+    }
+}
+
+static bb_status tell(const bb_wisdom_record *record, const char *said, const char *detail,
+                      bb_text *reasons)
+{
+    bb_status status = BB_OK;
+    if (reasons == NULL) {
+        goto done;
+    }
+    BB_TRY(bb_text_add(reasons, "  %-8.40s %-28.96s ", record->set, record->variant));
+    if (record->least_s > 0.0) {
+        BB_TRY(bb_text_add(reasons, "%10.3f ms  ", 1e3 * record->least_s));
+    } else {
+        BB_TRY(bb_text_add(reasons, "%10s     ", "-"));
+    }
+    BB_TRY(bb_text_add(reasons, "%s%s%s\n", said, detail[0] != '\0' ? ": " : "", detail));
+done:
+    return status;
+}
+
+// Records that are of something else, by what they differ in.
+static bb_status tell_others(const bb_wisdom_file *file, const bb_wisdom_key *key, bb_text *reasons)
+{
+    static const char *const words[] = {
+        [BB_WISDOM_OTHER_PROGRAM] = "of another description of that name",
+        [BB_WISDOM_OTHER_TYPES] = "of other types",
+        [BB_WISDOM_OTHER_CODE] = "of texts of another version",
+        [BB_WISDOM_OTHER_DEVICE] = "of another device",
+    };
+    bb_status status = BB_OK;
+    for (int fit = BB_WISDOM_OTHER_PROGRAM; fit <= BB_WISDOM_OTHER_DEVICE; ++fit) {
+        bb_index count = 0;
+        for (bb_index i = 0; i < file->count; ++i) {
+            count += strcmp(file->records[i].kernel, key->kernel) == 0 &&
+                     (int)bb_wisdom_record_fit(&file->records[i], key) == fit;
+        }
+        if (count > 0) {
+            BB_TRY(bb_text_add(reasons, "  %td record%s %s\n", count, count == 1 ? "" : "s",
+                               words[fit]));
+        }
+    }
+done:
+    return status;
+}
+
+static bb_status explain(const bb_wisdom_file *file, const bb_wisdom_key *key,
+                         const bb_program *program, bool may_reorder,
+                         const bb_wisdom_record *chosen, bb_text *reasons)
+{
+    bb_status status = BB_OK;
+    for (bb_index i = 0; i < file->count; ++i) {
+        const bb_wisdom_record *record = &file->records[i];
+        verdict found;
+        const bb_wisdom_fit fit = bb_wisdom_record_fit(record, key);
+        if (fit != BB_WISDOM_FITS && fit != BB_WISDOM_STALE) {
+            continue;
+        }
+        judge(file, key, program, may_reorder, i, &found);
+        if (record == chosen) {
+            BB_TRY(tell(record, "taken", "", reasons));
+        } else if (found.against != NULL) {
+            BB_TRY(tell(record, found.against, found.detail, reasons));
+        } else {
+            const bool is_further = chosen == NULL || distance(record, key) > distance(chosen, key);
+            BB_TRY(tell(record, is_further ? "of sizes further off" : "has not won", "", reasons));
+        }
+    }
+    BB_TRY(tell_others(file, key, reasons));
+done:
+    return status;
+}
+
+bb_status bb_wisdom_choose(const bb_wisdom_file *file, const bb_wisdom_key *key,
+                           const bb_program *program, bool may_reorder,
+                           const bb_wisdom_record **out, bool *is_exact, bb_text *reasons)
+{
+    bb_status status = BB_OK;
+    const bb_wisdom_record *chosen = NULL;
+    for (bb_index i = 0; i < file->count; ++i) {
+        const bb_wisdom_record *record = &file->records[i];
+        verdict found;
+        if (strcmp(record->program, key->program) != 0) {
+            continue;
+        }
+        judge(file, key, program, may_reorder, i, &found);
+        if (found.against != NULL) {
+            continue;
+        }
+        const double nearer = chosen == NULL ? 0.0 : distance(record, key) - distance(chosen, key);
+        if (chosen == NULL || nearer < 0.0 || (nearer == 0.0 && is_better(record, chosen))) {
+            chosen = record;
+        }
+    }
+    *out = chosen;
+    *is_exact = chosen != NULL && bb_wisdom_record_is_of(chosen, key);
+    if (reasons != NULL) {
+        BB_TRY(explain(file, key, program, may_reorder, chosen, reasons));
+    }
+done:
+    return status;
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What was measured of a kernel's variants, and which of them to take for the sizes at hand: that
+// of the same sizes, else of the nearest, in the logarithm of the objects' extents.
+//
+// A record counts where program, types, code version, kind of device and architecture are those at
+// hand. One whose device, driver or compiler is another is stale: it is measured again before it
+// counts. Only variants in the program's order of sums are taken, unless others are allowed.
+#ifndef BB_SIM_KERNELS_WISDOM_H
+#define BB_SIM_KERNELS_WISDOM_H
+
+#include "core/device/device.h"
+#include "sim/kernels/wisdom_file.h"
+#include "solvers/kernels/program/binding.h"
+
+enum {
+    BB_WISDOM_DIGEST_BYTES = 33,
+    BB_WISDOM_SIZES = 64, ///< of sizes that are compared
+    BB_WISDOM_TYPES_BYTES = 256,
+    BB_WISDOM_COMPILER_BYTES = 512,
+};
+
+/// What is at hand.
+typedef struct bb_wisdom_key {
+    char kernel[64]; ///< what records of it are called, where their descriptions are others
+    char program[BB_WISDOM_DIGEST_BYTES];
+    char types[BB_WISDOM_TYPES_BYTES];
+    bb_device_kind device;
+    bb_device_report report;
+    char compiler[BB_WISDOM_COMPILER_BYTES]; ///< "": not looked at
+    bb_index sizes[BB_WISDOM_SIZES];
+    bb_index size_count;
+} bb_wisdom_key;
+
+/// Digest (XXH3, 128 bits, in hexadecimal) of a description as XML: comments, lines and file do
+/// not matter. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_wisdom_program(const bb_description *description,
+                                       char out[BB_WISDOM_DIGEST_BYTES]);
+
+/// What a kernel's records are called: "gemv-transposed" of
+/// "configs/kernels/gemv_transposed.kernel".
+void bb_wisdom_name(const char *path, char out[64]);
+
+/// "T=SP U=DP": words [count] of that form, sorted. Errors: BB_INVALID (too long).
+BB_CHECKED bb_status bb_wisdom_types(char *const *words, bb_index count,
+                                     char out[BB_WISDOM_TYPES_BYTES]);
+
+/// Takes a program's sizes from its data; objects beyond BB_WISDOM_SIZES / 2 are left out.
+void bb_wisdom_key_set_sizes(bb_wisdom_key *key, const bb_program *program,
+                             const bb_program_data *data);
+
+/// What an open device's compiler says of itself (bb_build_compiler), found by compiling an empty
+/// text. Errors: those of bb_build_create.
+BB_CHECKED bb_status bb_wisdom_find_compiler(bb_device *device, char *out, size_t bytes);
+
+/// Why a record does not count; BB_WISDOM_FITS where it does.
+typedef enum bb_wisdom_fit {
+    BB_WISDOM_FITS,
+    BB_WISDOM_OTHER_PROGRAM,
+    BB_WISDOM_OTHER_TYPES,
+    BB_WISDOM_OTHER_CODE,
+    BB_WISDOM_OTHER_DEVICE, ///< or architecture
+    BB_WISDOM_STALE,        ///< another device of this architecture, driver or compiler
+} bb_wisdom_fit;
+
+bb_wisdom_fit bb_wisdom_record_fit(const bb_wisdom_record *record, const bb_wisdom_key *key);
+
+/// Whether a record is of these sizes.
+bool bb_wisdom_record_is_of(const bb_wisdom_record *record, const bb_wisdom_key *key);
+
+/// The last record of a variant on these sizes that counts, NULL where there is none.
+const bb_wisdom_record *bb_wisdom_find(const bb_wisdom_file *file, const bb_wisdom_key *key,
+                                       const bb_choice *choice);
+
+/// The last record of what has won on these sizes, in the program's order of sums, that counts.
+const bb_wisdom_record *bb_wisdom_find_best(const bb_wisdom_file *file, const bb_wisdom_key *key);
+
+/// The record whose variant to take, NULL where none counts: of the nearest sizes what has won, the
+/// last of it, else the fastest that was right. `is_exact`: the sizes are equal. Where `reasons` is
+/// not NULL, lines are appended: for each record of this kernel, types and device why it was taken
+/// or not, and how many are of something else. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_wisdom_choose(const bb_wisdom_file *file, const bb_wisdom_key *key,
+                                      const bb_program *program, bool may_reorder,
+                                      const bb_wisdom_record **out, bool *is_exact,
+                                      bb_text *reasons);
+
+#endif

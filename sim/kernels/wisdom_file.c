@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/kernels/wisdom_file.h"
+
+#include "core/disk_file.h"
+#include "core/log.h"
+#include "core/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char head[] =
+    "# Variants of kernels, as `bitbudget tune` measured them: a record a line, the last counts.\n";
+
+bb_status bb_wisdom_file_place(const char *given, char **out)
+{
+    bb_status status = BB_OK;
+    const char *config = getenv("XDG_CONFIG_HOME");
+    const char *home = getenv("HOME");
+    if (given != NULL) {
+        BB_TRY(bb_memory_text(given, out));
+    } else if (config != NULL && config[0] == '/') {
+        BB_TRY(bb_memory_printf(out, "%s/bitbudget/kernels.yaml", config));
+    } else {
+        BB_REQUIRE(home != NULL && home[0] == '/', BB_IO,
+                   "no place for measured variants: neither XDG_CONFIG_HOME nor HOME is a whole "
+                   "path; --wisdom FILE names one");
+        BB_TRY(bb_memory_printf(out, "%s/.config/bitbudget/kernels.yaml", home));
+    }
+done:
+    return status;
+}
+
+static bb_status read_text(const char *path, bb_text *out)
+{
+    bb_status status = BB_OK;
+    FILE *file = NULL;
+    char piece[1 << 14];
+    size_t length = 0;
+    BB_TRY(bb_disk_file_open(path, true, &file));
+    (void)flock(fileno(file), LOCK_SH); // where there are no locks, a line may look torn
+    while ((length = fread(piece, 1, sizeof piece, file)) > 0) {
+        BB_REQUIRE(out->length + (bb_index)length <= BB_WISDOM_FILE_BYTES, BB_INVALID,
+                   "'%s' is larger than %d MB, no file of variants", path,
+                   BB_WISDOM_FILE_BYTES >> 20);
+        BB_TRY(bb_text_add_bytes(out, piece, (bb_index)length));
+    }
+    BB_REQUIRE(ferror(file) == 0, BB_IO, "cannot read '%s': %s", path, strerror(errno));
+done:
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return status;
+}
+
+static bb_status read_line(bb_wisdom_file *out, bb_index number, const char *line, size_t length,
+                           bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const char *origin = NULL;
+    const bb_index before = problems->count;
+    if (length == 0 || line[0] == '#') {
+        goto done;
+    }
+    BB_TRY(bb_arena_printf(&out->arena, &origin, "%s:%td", out->path, number));
+    if (length > BB_WISDOM_LINE_BYTES) {
+        const bb_place place = {.origin = origin};
+        BB_TRY(bb_problems_add(problems, place, "a line of %zu bytes, expected at most %d", length,
+                               BB_WISDOM_LINE_BYTES));
+        goto done;
+    }
+    if (out->count == out->capacity) {
+        const bb_index capacity = 2 * out->capacity + 64;
+        BB_TRY(bb_memory_resize(capacity, sizeof *out->records, (void **)&out->records));
+        out->capacity = capacity;
+    }
+    BB_TRY(bb_wisdom_record_read(&out->arena, origin, line, length, problems,
+                                 &out->records[out->count]));
+    out->count += problems->count == before;
+done:
+    return status;
+}
+
+static bb_status read_lines(bb_wisdom_file *out, const bb_text *text, bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const char *place = bb_text_string(text);
+    const char *end = place + text->length;
+    bb_index number = 1;
+    for (; place < end; ++number) {
+        const char *stop = memchr(place, '\n', (size_t)(end - place));
+        if (stop == NULL) {
+            bb_log_warning("%s:%td: a record that was torn as it was written is dropped", out->path,
+                           number);
+            break;
+        }
+        BB_TRY(read_line(out, number, place, (size_t)(stop - place), problems));
+        place = stop + 1;
+    }
+done:
+    return status;
+}
+
+bb_status bb_wisdom_file_read(const char *path, bb_wisdom_file *out)
+{
+    bb_status status = BB_OK;
+    bb_text text = {0};
+    bb_problems problems = {0};
+    struct stat about;
+    BB_TRY(bb_memory_text(path, &out->path));
+    if (stat(path, &about) != 0 && errno == ENOENT) {
+        goto done;
+    }
+    BB_TRY(read_text(path, &text));
+    BB_TRY(read_lines(out, &text, &problems));
+    // Without the end of the last line, which whatever prints it adds.
+    BB_REQUIRE(problems.count == 0, BB_INVALID, "%.*s", (int)problems.lines.length - 1,
+               bb_text_string(&problems.lines));
+done:
+    bb_problems_release(&problems);
+    bb_text_release(&text);
+    return status;
+}
+
+void bb_wisdom_file_release(bb_wisdom_file *file)
+{
+    BB_RELEASE(&file->records);
+    BB_RELEASE(&file->path);
+    bb_arena_release(&file->arena);
+    *file = (bb_wisdom_file){.count = 0};
+}
+
+// Makes the folders on the way to a file.
+static bb_status make_folders(const char *path)
+{
+    bb_status status = BB_OK;
+    char *copy = NULL;
+    BB_TRY(bb_memory_text(path, &copy));
+    for (char *slash = strchr(copy + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        BB_REQUIRE(mkdir(copy, 0777) == 0 || errno == EEXIST || errno == EROFS || errno == EACCES,
+                   BB_IO, "cannot make folder '%s': %s", copy, strerror(errno));
+        *slash = '/';
+    }
+done:
+    BB_RELEASE(&copy);
+    return status;
+}
+
+// The length up to the last line's end: what follows was torn.
+static bb_status find_end(int file, const char *path, off_t size, off_t *out)
+{
+    bb_status status = BB_OK;
+    char piece[4096];
+    *out = 0;
+    for (off_t end = size; end > 0 && *out == 0;) {
+        const off_t begin = end > (off_t)sizeof piece ? end - (off_t)sizeof piece : 0;
+        const ssize_t length = pread(file, piece, (size_t)(end - begin), begin);
+        BB_REQUIRE(length == (ssize_t)(end - begin), BB_IO, "cannot read '%s': %s", path,
+                   strerror(errno));
+        for (ssize_t i = length; i > 0 && *out == 0; --i) {
+            *out = piece[i - 1] == '\n' ? begin + i : 0;
+        }
+        end = begin;
+    }
+done:
+    return status;
+}
+
+static bb_status append_locked(int file, const char *path, const bb_text *line)
+{
+    bb_status status = BB_OK;
+    bb_text text = {0};
+    struct stat about;
+    off_t end = 0;
+    BB_REQUIRE(fstat(file, &about) == 0, BB_IO, "cannot look at '%s': %s", path, strerror(errno));
+    BB_REQUIRE(S_ISREG(about.st_mode), BB_IO, "'%s' is no regular file", path);
+    BB_TRY(find_end(file, path, about.st_size, &end));
+    BB_REQUIRE(end == about.st_size || ftruncate(file, end) == 0, BB_IO,
+               "cannot take a torn line away from '%s': %s", path, strerror(errno));
+    BB_TRY(bb_text_add(&text, "%s%s", end == 0 ? head : "", bb_text_string(line)));
+    const ssize_t written = write(file, bb_text_string(&text), (size_t)text.length);
+    if (written != (ssize_t)text.length) {
+        const int reason = written < 0 ? errno : ENOSPC;
+        (void)!ftruncate(file, end);
+        BB_FAIL(BB_IO, "cannot write '%s': %s", path, strerror(reason));
+    }
+    BB_REQUIRE(fsync(file) == 0 || errno == EINVAL, BB_IO, "cannot write '%s': %s", path,
+               strerror(errno));
+done:
+    bb_text_release(&text);
+    return status;
+}
+
+bb_status bb_wisdom_file_append(const char *path, const bb_wisdom_record *record)
+{
+    bb_status status = BB_OK;
+    bb_text line = {0};
+    int file = -1;
+    BB_TRY(bb_wisdom_record_write(record, &line));
+    BB_REQUIRE(line.length <= BB_WISDOM_LINE_BYTES, BB_INTERNAL, "a record of %td bytes",
+               line.length);
+    BB_TRY(make_folders(path));
+    file = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
+    BB_REQUIRE(file >= 0, BB_IO, "cannot open '%s' for writing: %s", path, strerror(errno));
+    BB_REQUIRE(flock(file, LOCK_EX) == 0, BB_IO, "cannot lock '%s', into which others may tune: %s",
+               path, strerror(errno));
+    BB_TRY(append_locked(file, path, &line));
+done:
+    if (file >= 0) {
+        (void)close(file);
+    }
+    bb_text_release(&line);
+    return status;
+}

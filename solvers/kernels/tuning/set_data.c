@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/kernels/tuning/set_data.h"
+
+#include "core/clock.h"
+#include "core/memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static size_t bytes_of(const bb_set_data *set, int object)
+{
+    return bb_element_type_row(set->program->objects[object].type)->bytes *
+           (size_t)(set->data[object].columns * set->data[object].rows);
+}
+
+static bool is_both(const bb_program_object *object)
+{
+    return object->is_read && object->is_written;
+}
+
+static bb_status upload(bb_set_data *set, int object)
+{
+    bb_status status = BB_OK;
+    const size_t bytes = bytes_of(set, object);
+    BB_TRY(bb_device_allocate(set->device, bytes > 0 ? bytes : 1, &set->blocks[object]));
+    if (bytes > 0) {
+        BB_TRY(
+            bb_device_upload(set->device, set->blocks[object], set->data[object].elements, bytes));
+        BB_TRY(bb_device_wait(set->device));
+    }
+    if (!is_both(&set->program->objects[object])) {
+        BB_RELEASE(&set->data[object].elements);
+    }
+done:
+    return status;
+}
+
+bb_status bb_set_data_create(bb_device *device, const bb_program *program,
+                             const bb_benchmark_set *set, bb_set_data *out)
+{
+    bb_status status = BB_OK;
+    bb_problems problems = {0};
+    out->device = device;
+    out->program = program;
+    for (int i = 0; i < program->object_count; ++i) {
+        const bb_benchmark_object *object = bb_kernel_manager_object(set, program->objects[i].name);
+        BB_REQUIRE(object != NULL, BB_INTERNAL, "set %s has no object %s", set->name,
+                   program->objects[i].name);
+        out->data[i] = (bb_program_data){.columns = object->columns, .rows = object->rows};
+        BB_TRY(bb_memory_allocate(object->columns * object->rows,
+                                  bb_element_type_row(program->objects[i].type)->bytes,
+                                  &out->data[i].elements));
+    }
+    bb_kernel_manager_fill(program, set, out->data);
+    BB_TRY(bb_binding_create(program, out->data, bb_kernel_manager_parameters, &problems,
+                             &out->binding));
+    BB_REQUIRE(problems.count == 0, BB_INTERNAL, "set %s: %s", set->name,
+               bb_text_string(&problems.lines));
+    for (int i = 0; i < program->object_count; ++i) {
+        BB_TRY(upload(out, i));
+    }
+done:
+    bb_problems_release(&problems);
+    return status;
+}
+
+static void release_answer(bb_set_answer *answer)
+{
+    for (int i = 0; i < BB_MANAGER_OBJECTS; ++i) {
+        BB_RELEASE(&answer->elements[i]);
+    }
+    *answer = (bb_set_answer){.is_there = false};
+}
+
+void bb_set_data_release(bb_set_data *set)
+{
+    for (int i = 0; i < BB_SET_ORDERS; ++i) {
+        release_answer(&set->answers[i]);
+    }
+    for (int i = 0; set->device != NULL && i < BB_MANAGER_OBJECTS; ++i) {
+        bb_device_release(set->device, &set->blocks[i]);
+        BB_RELEASE(&set->data[i].elements);
+    }
+    bb_binding_release(&set->binding);
+    *set = (bb_set_data){.device = NULL};
+}
+
+// From the same start: zeros where nothing is read, what was there else.
+static bb_status compute(bb_set_data *set, bb_assembled_kernel *kernel)
+{
+    bb_status status = BB_OK;
+    for (int i = 0; i < set->program->object_count; ++i) {
+        const bb_program_object *object = &set->program->objects[i];
+        const size_t bytes = bytes_of(set, i);
+        if (is_both(object) && bytes > 0) {
+            BB_TRY(bb_device_upload(set->device, set->blocks[i], set->data[i].elements, bytes));
+        } else if (object->is_written && bytes > 0) {
+            BB_TRY(bb_device_zero(set->device, set->blocks[i], bytes));
+        }
+    }
+    BB_TRY(bb_assembled_kernel_launch(kernel, &set->binding, set->blocks));
+    BB_TRY(bb_device_wait(set->device));
+done:
+    return status;
+}
+
+static bb_status download(bb_set_data *set, int object, void **out)
+{
+    bb_status status = BB_OK;
+    const size_t bytes = bytes_of(set, object);
+    BB_TRY(bb_memory_allocate((bb_index)bytes, 1, out));
+    if (bytes > 0) {
+        BB_TRY(bb_device_download(set->device, *out, set->blocks[object], bytes));
+    }
+done:
+    return status;
+}
+
+static bb_status find_answer(bb_set_data *set, const bb_choice *choice, bb_set_answer **out)
+{
+    bb_status status = BB_OK;
+    bb_assembled_kernel *kernel = NULL;
+    bb_set_answer *answer = NULL;
+    bb_choice plain = bb_choice_default(bb_device_kind_of(set->device), set->program);
+    for (int i = 0; i < BB_SET_ORDERS; ++i) {
+        if (set->answers[i].is_there && set->answers[i].order.lanes == choice->order.lanes &&
+            set->answers[i].order.chunk == choice->order.chunk) {
+            *out = &set->answers[i];
+            goto done;
+        }
+    }
+    answer = &set->answers[set->next_answer];
+    set->next_answer = (set->next_answer + 1) % BB_SET_ORDERS;
+    release_answer(answer);
+    plain.order = choice->order;
+    if (choice->order.lanes > 0 && plain.group[0] > choice->order.lanes) {
+        plain.group[0] = choice->order.lanes;
+    }
+    BB_TRY(bb_assembled_kernel_create(set->device, set->program, set->binding.is_inside, &plain,
+                                      &kernel));
+    BB_TRY(compute(set, kernel));
+    for (int i = 0; i < set->program->object_count; ++i) {
+        if (set->program->objects[i].is_written) {
+            BB_TRY(download(set, i, &answer->elements[i]));
+        }
+    }
+    answer->order = choice->order;
+    answer->is_there = true;
+    *out = answer;
+done:
+    if (status != BB_OK && answer != NULL) {
+        release_answer(answer);
+    }
+    bb_assembled_kernel_destroy(&kernel);
+    return status;
+}
+
+bb_status bb_set_data_check(bb_set_data *set, const bb_choice *choice, bb_assembled_kernel *kernel,
+                            bb_trial *out)
+{
+    bb_status status = BB_OK;
+    bb_set_answer *answer = NULL;
+    void *got = NULL;
+    BB_TRY(find_answer(set, choice, &answer));
+    BB_TRY(compute(set, kernel));
+    for (int i = 0; i < set->program->object_count && out->status == BB_TRIAL_RIGHT; ++i) {
+        bb_index first = 0;
+        const bb_program_object *object = &set->program->objects[i];
+        if (!object->is_written) {
+            continue;
+        }
+        BB_RELEASE(&got);
+        BB_TRY(download(set, i, &got));
+        if (!bb_verification_equal(object->type, got, answer->elements[i],
+                                   set->data[i].columns * set->data[i].rows, &first)) {
+            out->status = BB_TRIAL_WRONG;
+            (void)snprintf(out->why, sizeof out->why,
+                           "%s[%td] is not what the default variant makes of this set",
+                           object->name, first);
+        }
+    }
+done:
+    BB_RELEASE(&got);
+    return status;
+}
+
+bb_status bb_set_data_time(bb_set_data *set, bb_assembled_kernel *kernel, int repeats,
+                           double *seconds)
+{
+    bb_status status = BB_OK;
+    const bool is_cpu = bb_device_kind_of(set->device) == BB_DEVICE_CPU;
+    const double begin = bb_clock_seconds();
+    if (!is_cpu) {
+        BB_TRY(bb_device_timer_start(set->device));
+    }
+    for (int i = 0; i < repeats; ++i) {
+        BB_TRY(bb_assembled_kernel_launch(kernel, &set->binding, set->blocks));
+    }
+    if (is_cpu) {
+        *seconds = bb_clock_seconds() - begin;
+    } else {
+        BB_TRY(bb_device_timer_stop(set->device, seconds));
+    }
+    *seconds /= repeats;
+done:
+    return status;
+}

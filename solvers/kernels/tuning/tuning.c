@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/kernels/tuning/tuning.h"
+
+#include "core/clock.h"
+#include "core/memory.h"
+#include "solvers/kernels/language/notation_reader.h"
+#include "solvers/kernels/tuning/finals.h"
+#include "solvers/kernels/tuning/set_data.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <xxhash.h>
+
+// One candidate, over all sets.
+typedef struct entry {
+    bb_assembled_kernel *kernel; // NULL: not yet compiled, or failed
+    bb_trial trial;              // of compiling and of the shapes of the verification
+    bool is_known;               // that
+    bool is_alike;               // printed as an earlier one
+    bool *is_inside;             // [step_count] what it was compiled for
+} entry;
+
+struct bb_tuning {
+    bb_device *device;
+    const bb_kernel_manager *manager;
+    bb_problems problems;
+    bb_description description;
+    bb_program program;
+    bb_candidates candidates;
+    bb_verification *verification;
+    entry *entries;         // [candidates.count]
+    XXH128_hash_t *digests; // [candidates.count] of what is compiled
+};
+
+static bb_status check_problems(const bb_tuning *tuning)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(tuning->problems.count == 0, BB_INVALID, "kernel %s: %s", tuning->manager->name,
+               bb_text_string(&tuning->problems.lines));
+done:
+    return status;
+}
+
+static bb_status read_program(bb_tuning *tuning, const char *type)
+{
+    bb_status status = BB_OK;
+    const char *file = tuning->manager->file;
+    const char *text = bb_kernel_manager_text(file);
+    bb_type_binding types[BB_MANAGER_TYPES];
+    const int count = bb_kernel_manager_types(tuning->manager, type, types);
+    BB_TRY(bb_notation_reader_read(text, (bb_index)strlen(text), file, &tuning->problems,
+                                   &tuning->description));
+    BB_TRY(check_problems(tuning));
+    BB_TRY(
+        bb_program_create(&tuning->description, types, count, &tuning->problems, &tuning->program));
+    BB_TRY(check_problems(tuning));
+done:
+    return status;
+}
+
+bb_status bb_tuning_create(bb_device *device, const bb_kernel_manager *manager, const char *type,
+                           const bb_candidate_wish *wish, bb_tuning **out)
+{
+    bb_status status = BB_OK;
+    bb_tuning *made = NULL;
+    BB_TRY(BB_ZEROED(1, &made));
+    made->device = device;
+    made->manager = manager;
+    BB_TRY(read_program(made, type));
+    BB_TRY(
+        bb_candidates_create(bb_device_kind_of(device), &made->program, wish, &made->candidates));
+    BB_TRY(BB_ZEROED(made->candidates.count, &made->entries));
+    BB_TRY(BB_ZEROED(made->candidates.count, &made->digests));
+    BB_TRY(bb_verification_create(manager, &made->program, &made->verification));
+    *out = made;
+    made = NULL;
+done:
+    bb_tuning_destroy(&made);
+    return status;
+}
+
+static void forget(entry *item)
+{
+    bb_assembled_kernel_destroy(&item->kernel);
+    BB_RELEASE(&item->is_inside);
+    *item = (entry){.is_known = false};
+}
+
+void bb_tuning_destroy(bb_tuning **tuning)
+{
+    bb_tuning *self = *tuning;
+    if (self == NULL) {
+        return;
+    }
+    for (int i = 0; self->entries != NULL && i < self->candidates.count; ++i) {
+        forget(&self->entries[i]);
+    }
+    BB_RELEASE(&self->entries);
+    BB_RELEASE(&self->digests);
+    bb_verification_destroy(&self->verification);
+    bb_candidates_release(&self->candidates);
+    bb_program_release(&self->program);
+    bb_description_release(&self->description);
+    bb_problems_release(&self->problems);
+    BB_RELEASE(tuning);
+}
+
+const bb_program *bb_tuning_program(const bb_tuning *tuning)
+{
+    return &tuning->program;
+}
+
+const bb_description *bb_tuning_description(const bb_tuning *tuning)
+{
+    return &tuning->description;
+}
+
+int bb_tuning_candidate_count(const bb_tuning *tuning)
+{
+    return tuning->candidates.count;
+}
+
+double bb_tuning_set_bytes(const bb_tuning *tuning, const bb_benchmark_set *set)
+{
+    double bytes = 0.0;
+    for (int i = 0; i < tuning->program.object_count; ++i) {
+        const bb_program_object *object = &tuning->program.objects[i];
+        const bb_benchmark_object *sizes = bb_kernel_manager_object(set, object->name);
+        if (sizes != NULL) {
+            bytes += (double)bb_element_type_row(object->type)->bytes * (double)sizes->columns *
+                     (double)sizes->rows;
+        }
+    }
+    return bytes;
+}
+
+// One set at work.
+typedef struct trying {
+    bb_tuning *tuning;
+    bb_set_data data;
+    const bb_tuning_listener *listener;
+    double deadline_s;
+    bb_tuning_record *records; // [candidates.count]
+    bool *is_there;            // [candidates.count] of records
+    double best_s;
+    bb_tuning_outcome *outcome;
+} trying;
+
+static bool is_over(const trying *work)
+{
+    const bb_tuning_listener *listener = work->listener;
+    return bb_clock_seconds() >= work->deadline_s ||
+           (listener->is_over != NULL && listener->is_over(listener->context));
+}
+
+static bb_status tell(const trying *work, const bb_tuning_record *record)
+{
+    const bb_tuning_listener *listener = work->listener;
+    return listener->take != NULL ? listener->take(listener->context, record) : BB_OK;
+}
+
+// Whether an earlier candidate is printed to the same text with the same work-groups.
+static bb_status find_alike(const trying *work, int number, bool *out)
+{
+    bb_status status = BB_OK;
+    bb_tuning *tuning = work->tuning;
+    bb_emission emission = {.values = NULL};
+    BB_TRY(bb_assembled_kernel_print(bb_device_kind_of(tuning->device), &tuning->program,
+                                     work->data.binding.is_inside,
+                                     &tuning->candidates.choices[number], &emission));
+    const bb_index shape[] = {emission.is_parted,       emission.body_points[0],
+                              emission.body_points[1],  emission.body_items[0],
+                              emission.body_items[1],   emission.finish_points,
+                              emission.finish_items[0], emission.finish_items[1]};
+    const uint64_t seed = XXH3_64bits(shape, sizeof shape);
+    tuning->digests[number] = XXH3_128bits_withSeed(bb_text_string(&emission.source),
+                                                    (size_t)emission.source.length, seed);
+    *out = false;
+    for (int i = 0; i < number; ++i) {
+        *out = *out || XXH128_isEqual(tuning->digests[i], tuning->digests[number]) != 0;
+    }
+done:
+    bb_emission_release(&emission);
+    return status;
+}
+
+static bool serves(const bb_tuning *tuning, const entry *item, const bool *is_inside)
+{
+    for (int i = 0; i < tuning->program.step_count; ++i) {
+        if (item->is_inside[i] != is_inside[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Compiles a candidate for the set's accesses and verifies it, unless that is done.
+static bb_status prepare(const trying *work, int number)
+{
+    bb_status status = BB_OK;
+    bb_tuning *tuning = work->tuning;
+    entry *item = &tuning->entries[number];
+    const bool *is_inside = work->data.binding.is_inside;
+    const bb_choice *choice = &tuning->candidates.choices[number];
+    if (item->is_known && item->is_inside != NULL && serves(tuning, item, is_inside)) {
+        goto done;
+    }
+    forget(item);
+    BB_TRY(BB_ALLOCATE(tuning->program.step_count + 1, &item->is_inside));
+    memcpy(item->is_inside, is_inside, (size_t)tuning->program.step_count * sizeof *is_inside);
+    status = bb_assembled_kernel_create(tuning->device, &tuning->program, is_inside, choice,
+                                        &item->kernel);
+    // Without the first, the default, there is no compiler.
+    if (status != BB_OK && number > 0 && bb_trial_is_failure(status, &item->trial)) {
+        item->is_known = true;
+        status = BB_OK;
+        goto done;
+    }
+    BB_TRY(status);
+    BB_TRY(bb_verification_check(tuning->verification, tuning->device, choice, is_inside,
+                                 item->kernel, &item->trial));
+    item->is_known = true;
+done:
+    return status;
+}
+
+static bb_status measure(trying *work, int number, bb_tuning_record *record)
+{
+    bb_status status = BB_OK;
+    bb_assembled_kernel *kernel = work->tuning->entries[number].kernel;
+    bool is_slow = false;
+    BB_TRY(bb_finals_sample(&work->data, kernel, work->best_s, record, &is_slow));
+    if (is_slow) {
+        record->trial.status = BB_TRIAL_SLOW;
+        goto done;
+    }
+    BB_TRY(bb_set_data_check(&work->data, &record->choice, kernel, &record->trial));
+done:
+    return status;
+}
+
+// A variant whose failure has spoilt the device ends the tuning; it is recorded before.
+static bb_status try_candidate(trying *work, int number)
+{
+    bb_status status = BB_OK;
+    bb_tuning *tuning = work->tuning;
+    bb_tuning_record *record = &work->records[number];
+    BB_TRY(prepare(work, number));
+    record->trial = tuning->entries[number].trial;
+    if (record->trial.status == BB_TRIAL_RIGHT) {
+        status = measure(work, number, record);
+        if (status != BB_OK && bb_trial_is_failure(status, &record->trial)) {
+            status = BB_OK;
+        }
+        BB_TRY(status);
+    }
+    if (record->trial.status == BB_TRIAL_RIGHT) {
+        work->best_s = fmin(work->best_s, record->least_s);
+    } else {
+        bb_assembled_kernel_destroy(&tuning->entries[number].kernel);
+        tuning->entries[number].is_known = record->trial.status != BB_TRIAL_SLOW;
+    }
+    ++work->outcome->tried;
+    BB_TRY(tell(work, record));
+    BB_REQUIRE(record->trial.status != BB_TRIAL_RUN || bb_device_wait(tuning->device) == BB_OK,
+               BB_DEVICE, "a variant has left the device unusable, which is recorded: %s",
+               record->trial.why);
+done:
+    return status;
+}
+
+static bb_status take_candidate(trying *work, int number)
+{
+    bb_status status = BB_OK;
+    const bb_tuning_listener *listener = work->listener;
+    bb_tuning_record *record = &work->records[number];
+    *record = (bb_tuning_record){.choice = work->tuning->candidates.choices[number],
+                                 .least_s = NAN,
+                                 .median_s = NAN,
+                                 .bytes = bb_binding_bytes(&work->data.binding)};
+    work->is_there[number] = true;
+    if (listener->recall != NULL && listener->recall(listener->context, &record->choice, record)) {
+        ++work->outcome->recalled;
+        if (record->trial.status <= BB_TRIAL_BEST) {
+            work->best_s = fmin(work->best_s, record->least_s);
+        }
+    } else {
+        BB_TRY(try_candidate(work, number));
+    }
+    if (record->trial.status <= BB_TRIAL_SLOW) {
+        ++work->outcome->right;
+    } else {
+        ++work->outcome->failed;
+    }
+done:
+    return status;
+}
+
+// The best of one group (the program's order of sums, or others) by rounds.
+static bb_status find_best(trying *work, bool reorders, int limit, bool *has_one,
+                           bb_tuning_record *out)
+{
+    bb_status status = BB_OK;
+    bb_tuning *tuning = work->tuning;
+    bb_finalist finalists[BB_FINALISTS];
+    int count = 0;
+    int winner = 0;
+    for (int i = 0; i < tuning->candidates.count; ++i) {
+        const bb_tuning_record *record = &work->records[i];
+        if (work->is_there[i] && record->trial.status <= BB_TRIAL_BEST &&
+            (record->choice.order.lanes > 0) == reorders) {
+            bb_finals_enter(finalists, limit, &count,
+                            (bb_finalist){.number = i, .least_s = record->least_s});
+        }
+    }
+    *has_one = count > 0;
+    if (count == 0) {
+        goto done;
+    }
+    if (is_over(work)) { // no time for rounds
+        for (int i = 1; i < count; ++i) {
+            winner = finalists[i].least_s < finalists[winner].least_s ? i : winner;
+        }
+        *out = work->records[finalists[winner].number];
+        out->trial.status = BB_TRIAL_BEST;
+        goto done;
+    }
+    for (int i = 0; i < count; ++i) {
+        const int number = finalists[i].number;
+        BB_TRY(prepare(work, number));
+        BB_REQUIRE(tuning->entries[number].kernel != NULL, BB_INTERNAL,
+                   "a variant that was right fails now: %s", tuning->entries[number].trial.why);
+        finalists[i].kernel = tuning->entries[number].kernel;
+        finalists[i].record = &work->records[number];
+    }
+    BB_TRY(bb_finals_run(&work->data, finalists, count, &winner));
+    *out = *finalists[winner].record;
+    out->trial.status = BB_TRIAL_BEST;
+done:
+    return status;
+}
+
+static bb_status finish(trying *work)
+{
+    bb_status status = BB_OK;
+    bb_tuning_outcome *out = work->outcome;
+    bb_tuning_record reordered;
+    bool has_reordered = false;
+    BB_TRY(find_best(work, false, BB_FINALISTS, &out->has_best, &out->best));
+    out->default_s = work->is_there[0] ? work->records[0].least_s : NAN;
+    if (out->has_best) {
+        BB_TRY(tell(work, &out->best));
+    }
+    BB_TRY(find_best(work, true, BB_FINALISTS - 2, &has_reordered, &reordered));
+    if (has_reordered && (!out->has_best || reordered.least_s < out->best.least_s)) {
+        out->has_reordered = true;
+        out->reordered = reordered;
+        BB_TRY(tell(work, &reordered));
+    }
+done:
+    return status;
+}
+
+static bb_status try_all(trying *work)
+{
+    bb_status status = BB_OK;
+    bb_tuning *tuning = work->tuning;
+    const int count = tuning->candidates.count;
+    bb_tuning_outcome *out = work->outcome;
+    out->is_complete = true;
+    for (int i = 0; i < count && out->is_complete; ++i) {
+        bool is_alike = false;
+        if (is_over(work)) {
+            out->is_complete = false;
+            break;
+        }
+        BB_TRY(find_alike(work, i, &is_alike));
+        if (is_alike) {
+            ++out->alike;
+        } else {
+            BB_TRY(take_candidate(work, i));
+        }
+    }
+    if (out->tried + out->recalled > 0) {
+        BB_TRY(finish(work));
+    }
+done:
+    return status;
+}
+
+bb_status bb_tuning_run(bb_tuning *tuning, const bb_benchmark_set *set, double deadline_s,
+                        const bb_tuning_listener *listener, bb_tuning_outcome *out)
+{
+    bb_status status = BB_OK;
+    trying work = {.tuning = tuning,
+                   .listener = listener,
+                   .deadline_s = deadline_s,
+                   .best_s = INFINITY,
+                   .outcome = out};
+    *out = (bb_tuning_outcome){.candidates = tuning->candidates.count, .default_s = NAN};
+    if (is_over(&work)) {
+        goto done;
+    }
+    BB_TRY(BB_ZEROED(tuning->candidates.count, &work.records));
+    BB_TRY(BB_ZEROED(tuning->candidates.count, &work.is_there));
+    BB_TRY(bb_set_data_create(tuning->device, &tuning->program, set, &work.data));
+    BB_TRY(try_all(&work));
+done:
+    bb_set_data_release(&work.data);
+    BB_RELEASE(&work.is_there);
+    BB_RELEASE(&work.records);
+    return status;
+}

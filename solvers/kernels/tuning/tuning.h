@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tries variants of a manager's kernel on a device and finds the fastest that is right.
+//
+// Every candidate (candidates.h) is compiled, verified (verification.h), compared on the set's data
+// with what the default variant of its order of sums gives there, to the bit, and timed: the least
+// of samples that agree within 2 %. One whose first sample is over three times the best is given
+// up. The best five of the program's order, and the best three of other orders, are then timed
+// again in interleaved rounds; of each group one wins, and a candidate beats an earlier one only
+// where it is faster in three quarters of the rounds by half a percent; where the time is over, the
+// fastest so far wins. Variants that are printed to the same text are tried once, as the first of
+// them.
+#ifndef BB_SOLVERS_KERNELS_TUNING_TUNING_H
+#define BB_SOLVERS_KERNELS_TUNING_TUNING_H
+
+#include "solvers/kernels/tuning/candidates.h"
+#include "solvers/kernels/tuning/verification.h"
+
+/// What became of one variant on one set.
+typedef struct bb_tuning_record {
+    bb_choice choice;
+    bb_trial trial;
+    double least_s, median_s; ///< NaN where it was not timed
+    int samples;
+    double bytes; ///< that must cross the memory (bb_binding_bytes)
+} bb_tuning_record;
+
+/// Who is told, and asked. Members may be NULL.
+typedef struct bb_tuning_listener {
+    void *context;
+    /// A record as it comes: each variant once, and a second one, `best`, of what has won. Errors
+    /// end the tuning.
+    bb_status (*take)(void *context, const bb_tuning_record *record);
+    /// What is known of a variant on this set from before: it is not tried again.
+    bool (*recall)(void *context, const bb_choice *choice, bb_tuning_record *out);
+    /// Whether to end after the variant at hand.
+    bool (*is_over)(void *context);
+} bb_tuning_listener;
+
+/// What was found on one set.
+typedef struct bb_tuning_outcome {
+    int candidates, alike, tried, recalled, right, failed; ///< alike: printed to an earlier text
+    bool is_complete; ///< false: the time was over, or the listener ended it
+    bool has_best;
+    bb_tuning_record best;      ///< of the program's order of sums
+    bool has_reordered;         ///< another order of sums is faster than that
+    bb_tuning_record reordered; ///< and this is it
+    double default_s;           ///< least time of the default variant; NaN where it was not timed
+} bb_tuning_outcome;
+
+/// Candidates of one kernel in one type on one device, with what is compiled of them.
+typedef struct bb_tuning bb_tuning;
+
+/// Reads a manager's description, takes its types for `type` (bb_kernel_manager_types) and lists
+/// what to try. `device` is borrowed. Errors: BB_INVALID (no such type for this kernel), BB_MEMORY,
+/// BB_DEVICE. Owner: the caller.
+BB_CHECKED bb_status bb_tuning_create(bb_device *device, const bb_kernel_manager *manager,
+                                      const char *type, const bb_candidate_wish *wish,
+                                      bb_tuning **out);
+void bb_tuning_destroy(bb_tuning **tuning);
+
+/// The program that is tuned, borrowed, and the description that it was made of.
+const bb_program *bb_tuning_program(const bb_tuning *tuning);
+const bb_description *bb_tuning_description(const bb_tuning *tuning);
+
+/// How many variants there are to try on a set.
+int bb_tuning_candidate_count(const bb_tuning *tuning);
+
+/// Bytes of a set on the device; the host needs as many.
+double bb_tuning_set_bytes(const bb_tuning *tuning, const bb_benchmark_set *set);
+
+/// Tunes on a set until `deadline_s` of bb_clock_seconds. Errors: BB_UNSUPPORTED (no compiler),
+/// BB_MEMORY, BB_DEVICE (a variant has left the device unusable, which is recorded before), BB_IO,
+/// BB_INTERNAL, those of the listener.
+BB_CHECKED bb_status bb_tuning_run(bb_tuning *tuning, const bb_benchmark_set *set,
+                                   double deadline_s, const bb_tuning_listener *listener,
+                                   bb_tuning_outcome *out);
+
+#endif

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/kernels/tuning/verification.h"
+
+#include "core/memory.h"
+#include "solvers/kernels/tuning/verification_case.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *const bb_trial_names[] = {"right", "best", "slow",  "compile",
+                                      "limit", "run",  "wrong", NULL};
+
+enum { GUARD_BYTES = 256, GUARD = 0xFF, CASES = BB_VERIFICATION_CASES };
+
+struct bb_verification {
+    const bb_program *program;
+    bb_verification_case cases[CASES];
+    int count;
+};
+
+bool bb_trial_is_failure(bb_status status, bb_trial *out)
+{
+    switch (status) {
+    case BB_INTERNAL:
+    case BB_INVALID:
+        out->status = BB_TRIAL_COMPILE;
+        break;
+    case BB_UNSUPPORTED:
+        out->status = BB_TRIAL_LIMIT;
+        break;
+    case BB_DEVICE:
+        out->status = BB_TRIAL_RUN;
+        break;
+    default:
+        return false;
+    }
+    (void)snprintf(out->why, sizeof out->why, "%s", bb_status_message());
+    return true;
+}
+
+bb_status bb_verification_create(const bb_kernel_manager *manager, const bb_program *program,
+                                 bb_verification **out)
+{
+    bb_status status = BB_OK;
+    bb_verification *made = NULL;
+    BB_TRY(BB_ZEROED(1, &made));
+    made->program = program;
+    for (; made->count < CASES; ++made->count) {
+        bb_verification_case *item = &made->cases[made->count];
+        status = bb_verification_case_create(manager, program, made->count, item);
+        if (status != BB_OK) {
+            bb_verification_case_release(item);
+        }
+        BB_TRY(status);
+    }
+    *out = made;
+    made = NULL;
+done:
+    bb_verification_destroy(&made);
+    return status;
+}
+
+void bb_verification_destroy(bb_verification **verification)
+{
+    for (int i = 0; *verification != NULL && i < (*verification)->count; ++i) {
+        bb_verification_case_release(&(*verification)->cases[i]);
+    }
+    BB_RELEASE(verification);
+}
+
+static bool is_same(bb_scalar got, bb_scalar expected)
+{
+    bool same = got.integer == expected.integer;
+    for (int k = 0; k < 2; ++k) {
+        const double x = got.parts[k];
+        const double y = expected.parts[k];
+        same = same && ((isnan(x) && isnan(y)) || (x == y && signbit(x) == signbit(y)));
+    }
+    return same;
+}
+
+bool bb_verification_equal(bb_element_type type, const void *got, const void *expected,
+                           bb_index count, bb_index *first)
+{
+    const size_t bytes = bb_element_type_row(type)->bytes;
+    if (count == 0 || memcmp(got, expected, bytes * (size_t)count) == 0) {
+        return true;
+    }
+    for (bb_index i = 0; i < count; ++i) {
+        if (!is_same(bb_evaluation_load(type, got, i), bb_evaluation_load(type, expected, i))) {
+            *first = i;
+            return false;
+        }
+    }
+    return true;
+}
+
+// An object in the device's memory with what stands around it.
+typedef struct guarded {
+    void *block;
+    unsigned char *image; ///< of the host
+    size_t front, bytes, whole;
+} guarded;
+
+// Another start of a block than its own is an address, which OpenCL has none of.
+static void *address_of(const guarded *memory)
+{
+    return memory->front == 0 ? memory->block : (unsigned char *)memory->block + memory->front;
+}
+
+static bb_status place(bb_device *device, size_t bytes, const void *elements, guarded *out)
+{
+    bb_status status = BB_OK;
+    out->front = bb_device_kind_of(device) == BB_DEVICE_OPENCL ? 0 : GUARD_BYTES;
+    out->bytes = bytes;
+    out->whole = out->front + bytes + GUARD_BYTES;
+    BB_TRY(BB_ALLOCATE((bb_index)out->whole, &out->image));
+    memset(out->image, GUARD, out->whole);
+    if (bytes > 0) {
+        memcpy(out->image + out->front, elements, bytes);
+    }
+    BB_TRY(bb_device_allocate(device, out->whole, &out->block));
+    BB_TRY(bb_device_upload(device, out->block, out->image, out->whole));
+done:
+    return status;
+}
+
+static bool is_guarded(const guarded *memory)
+{
+    for (size_t i = 0; i < memory->whole; ++i) {
+        if ((i < memory->front || i >= memory->front + memory->bytes) &&
+            memory->image[i] != GUARD) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void judge_object(const bb_verification_case *item, const bb_program_object *object,
+                         int number, const guarded *memory, const bb_verification_answer *answer,
+                         bb_trial *out)
+{
+    const bb_program_data *data = &item->data[number];
+    const void *expected = object->is_written ? answer->elements[number] : data->elements;
+    const unsigned char *got = memory->image + memory->front;
+    bb_index first = 0;
+    if (!is_guarded(memory)) {
+        out->status = BB_TRIAL_WRONG;
+        (void)snprintf(out->why, sizeof out->why, "%s: something is written beside %s", item->name,
+                       object->name);
+    } else if (!bb_verification_equal(object->type, got, expected, data->columns * data->rows,
+                                      &first)) {
+        const bb_scalar x = bb_evaluation_load(object->type, got, first);
+        const bb_scalar y = bb_evaluation_load(object->type, expected, first);
+        out->status = BB_TRIAL_WRONG;
+        (void)snprintf(out->why, sizeof out->why,
+                       "%s: %s[%td] is %.17g (%lld), evaluated %.17g (%lld)", item->name,
+                       object->name, first, x.parts[0], (long long)x.integer, y.parts[0],
+                       (long long)y.integer);
+    }
+}
+
+static bb_status compute(const bb_verification *self, bb_device *device,
+                         bb_assembled_kernel *kernel, const bb_verification_case *item,
+                         const bb_verification_answer *answer, bb_trial *out)
+{
+    bb_status status = BB_OK;
+    const bb_program *program = self->program;
+    guarded memory[BB_MANAGER_OBJECTS] = {{NULL, NULL, 0, 0, 0}};
+    void *blocks[BB_MANAGER_OBJECTS];
+    for (int i = 0; i < program->object_count; ++i) {
+        BB_TRY(place(device, bb_verification_case_bytes(item, program, i), item->data[i].elements,
+                     &memory[i]));
+        blocks[i] = address_of(&memory[i]);
+    }
+    BB_TRY(bb_assembled_kernel_launch(kernel, &item->binding, blocks));
+    for (int i = 0; i < program->object_count && out->status == BB_TRIAL_RIGHT; ++i) {
+        BB_TRY(bb_device_download(device, memory[i].image, memory[i].block, memory[i].whole));
+        judge_object(item, &program->objects[i], i, &memory[i], answer, out);
+    }
+    BB_TRY(bb_device_wait(device));
+done:
+    for (int i = 0; i < program->object_count; ++i) {
+        bb_device_release(device, &memory[i].block);
+        BB_RELEASE(&memory[i].image);
+    }
+    return status;
+}
+
+static bool serves(const bb_program *program, const bool *is_inside, const bb_binding *binding)
+{
+    for (int i = 0; i < program->step_count; ++i) {
+        if (is_inside[i] && !binding->is_inside[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bb_status check_case(const bb_verification *self, bb_device *device, const bb_choice *choice,
+                            const bool *is_inside, bb_assembled_kernel *kernel,
+                            bb_verification_case *item, bb_trial *out)
+{
+    bb_status status = BB_OK;
+    bb_assembled_kernel *own = NULL;
+    const bb_verification_answer *answer = NULL;
+    BB_TRY(bb_verification_case_answer(item, self->program, choice, &answer));
+    if (!answer->is_bounded) {
+        out->status = BB_TRIAL_WRONG;
+        (void)snprintf(out->why, sizeof out->why,
+                       "%s: sums in its order leave the bound of their additions", item->name);
+        goto done;
+    }
+    if (!serves(self->program, is_inside, &item->binding)) {
+        BB_TRY(bb_assembled_kernel_create(device, self->program, item->binding.is_inside, choice,
+                                          &own));
+        kernel = own;
+    }
+    BB_TRY(compute(self, device, kernel, item, answer, out));
+done:
+    bb_assembled_kernel_destroy(&own);
+    return status;
+}
+
+bb_status bb_verification_check(bb_verification *verification, bb_device *device,
+                                const bb_choice *choice, const bool *is_inside,
+                                bb_assembled_kernel *kernel, bb_trial *out)
+{
+    bb_status status = BB_OK;
+    *out = (bb_trial){.status = BB_TRIAL_RIGHT};
+    for (int i = 0; i < verification->count && out->status == BB_TRIAL_RIGHT; ++i) {
+        status = check_case(verification, device, choice, is_inside, kernel,
+                            &verification->cases[i], out);
+        if (status != BB_OK && bb_trial_is_failure(status, out)) {
+            status = BB_OK;
+        }
+        BB_TRY(status);
+    }
+done:
+    return status;
+}

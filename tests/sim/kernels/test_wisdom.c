@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Files of measured variants: records come back as they were written, torn and hostile files, two
+// writers at once, and which record is taken.
+#include "core/log.h"
+#include "core/memory.h"
+#include "sim/kernels/wisdom.h"
+#include "solvers/kernels/emission/emission.h"
+#include "tests/check.h"
+#include "tests/solvers/kernels/tuning/manager_program.h"
+
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { WRITES = 100 };
+
+static char folder[] = "/tmp/bb_wisdom_XXXXXX";
+static char path[64];
+static program_fixture fixture;
+static bb_index sizes[6] = {1024, 64, 1024, 64, 1024, 64};
+static const bb_wisdom_key key = {.kernel = "add",
+                                  .program = "p",
+                                  .types = "T=SP",
+                                  .device = BB_DEVICE_CUDA,
+                                  .report = {.name = "H", .driver = "1", .architecture = "sm_90"},
+                                  .compiler = "c",
+                                  .sizes = {1024, 64, 1024, 64, 1024, 64},
+                                  .size_count = 6};
+
+static bb_wisdom_record record_of(const char *variant, bb_trial_status status, double seconds)
+{
+    bb_wisdom_record record = {.version = BB_WISDOM_VERSION,
+                               .kernel = "add",
+                               .program = "p",
+                               .code = BB_EMISSION_VERSION,
+                               .types = "T=SP",
+                               .device = BB_DEVICE_CUDA,
+                               .architecture = "sm_90",
+                               .name = "H",
+                               .driver = "1",
+                               .compiler = "c",
+                               .set = "seed",
+                               .sizes = {sizes, 6},
+                               .variant = variant,
+                               .status = (int)status,
+                               .least_s = seconds,
+                               .median_s = seconds,
+                               .bytes = 12.0,
+                               .share = NAN,
+                               .samples = 5,
+                               .date = "2026-01-31T12:00:00Z"};
+    check_ok(bb_choice_read(variant, &record.choice));
+    return record;
+}
+
+static void write_file(const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fputs(text, file) >= 0, 1);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void append(const bb_wisdom_record *record)
+{
+    check_ok(bb_wisdom_file_append(path, record));
+}
+
+static bb_index count_records(void)
+{
+    bb_wisdom_file file = {0};
+    check_ok(bb_wisdom_file_read(path, &file));
+    const bb_index count = file.count;
+    bb_wisdom_file_release(&file);
+    return count;
+}
+
+static void records_come_back(void **state)
+{
+    bb_wisdom_file file = {0};
+    bb_wisdom_record failed = record_of("group32x8", BB_TRIAL_COMPILE, NAN);
+    bb_wisdom_record best = record_of("group256x1-points4-blocked", BB_TRIAL_BEST, 1.0 / 3.0);
+    (void)state;
+    (void)unlink(path);
+    failed.why = "error: \"x\": 'y'\n  # no\\";
+    failed.driver = NULL;
+    failed.program = "123";
+    best.candidates = 28;
+    best.share = 0.91;
+    assert_int_equal(count_records(), 0);
+    append(&failed);
+    append(&best);
+    check_ok(bb_wisdom_file_read(path, &file));
+    assert_int_equal(file.count, 2);
+    assert_string_equal(file.records[0].why, failed.why);
+    assert_null(file.records[0].driver);
+    assert_string_equal(file.records[0].program, "123");
+    assert_int_equal(file.records[0].status, BB_TRIAL_COMPILE);
+    assert_true(isnan(file.records[0].least_s));
+    const bb_wisdom_record *second = &file.records[1];
+    assert_true(second->least_s == best.least_s && second->share == best.share);
+    assert_int_equal(second->device, BB_DEVICE_CUDA);
+    assert_int_equal(second->candidates, 28);
+    assert_string_equal(second->compiler, "c");
+    assert_string_equal(second->date, best.date);
+    assert_true(bb_choice_equal(&second->choice, &best.choice));
+    assert_true(bb_wisdom_record_is_of(second, &key));
+    bb_wisdom_file_release(&file);
+}
+
+static void a_torn_line_is_dropped_and_taken_away(void **state)
+{
+    bb_wisdom_record record = record_of("group64x4", BB_TRIAL_RIGHT, 1.0);
+    (void)state;
+    (void)unlink(path);
+    append(&record);
+    FILE *file = fopen(path, "a");
+    assert_non_null(file);
+    assert_true(fputs("- {version: 1, kern", file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(count_records(), 1);
+    append(&record);
+    assert_int_equal(count_records(), 2);
+    write_file("- {torn");
+    append(&record);
+    assert_int_equal(count_records(), 1);
+}
+
+static void what_is_no_record_is_told_with_its_line(void **state)
+{
+    static const char *const cases[][2] = {
+        {"# ok\n\n- [1]\n", "kernels.yaml:3: no record"},
+        {"kernel: add\n", "kernels.yaml:1: no record"},
+        {"- {version: 2, other: 1}\n", "kernels.yaml:1: a record of version 2, expected 1"},
+        {"- {version: 1}\n", "kernels.yaml:1: kernel"},
+        {"- {version: 1, kernel: [}\n", "kernels.yaml:1: not YAML"},
+        {"- {version: 1, kernel: add, program: p, code: 2, types: t, device: gpu}\n", "device"},
+        {"- &a {version: 1}\n", "kernels.yaml:1"},
+    };
+    bb_wisdom_record record = record_of("group64x4", BB_TRIAL_RIGHT, 1.0);
+    bb_wisdom_file file = {0};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        write_file(cases[i][0]);
+        check_fails(bb_wisdom_file_read(path, &file), BB_INVALID, cases[i][1]);
+        bb_wisdom_file_release(&file);
+    }
+    (void)unlink(path);
+    record.variant = "group64";
+    append(&record);
+    check_fails(bb_wisdom_file_read(path, &file), BB_INVALID, "kernels.yaml:2: variant: 'group64'");
+    bb_wisdom_file_release(&file);
+    (void)unlink(path);
+    record.variant = "group64x4";
+    record.least_s = NAN;
+    append(&record);
+    check_fails(bb_wisdom_file_read(path, &file), BB_INVALID, "status right needs least_s");
+    bb_wisdom_file_release(&file);
+    check_fails(bb_wisdom_file_read(folder, &file), BB_IO, folder);
+    bb_wisdom_file_release(&file);
+}
+
+static void two_writers_lose_nothing(void **state)
+{
+    const bb_wisdom_record record = record_of("group64x4", BB_TRIAL_RIGHT, 1.0);
+    int code = 0;
+    (void)state;
+    (void)unlink(path);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    for (int i = 0; i < WRITES; ++i) {
+        if (bb_wisdom_file_append(path, &record) != BB_OK && child == 0) {
+            _exit(1);
+        }
+    }
+    if (child == 0) {
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &code, 0), child);
+    assert_int_equal(code, 0);
+    assert_int_equal(count_records(), 2 * WRITES);
+}
+
+// Which variant is taken of these records, "" for none.
+static void expect_choice(const bb_wisdom_record *records, int count, bool may_reorder,
+                          const char *variant, bool exact)
+{
+    bb_wisdom_file file = {.records = (bb_wisdom_record *)(uintptr_t)records, .count = count};
+    const bb_wisdom_record *found = NULL;
+    bool is_exact = false;
+    check_ok(bb_wisdom_choose(&file, &key, &fixture.program, may_reorder, &found, &is_exact, NULL));
+    assert_string_equal(found != NULL ? found->variant : "", variant);
+    assert_int_equal(is_exact, exact);
+}
+
+static void the_nearest_best_is_taken(void **state)
+{
+    bb_index near[6] = {2048, 64, 2048, 64, 2048, 64};
+    bb_index far[6] = {64, 64, 64, 64, 64, 64};
+    bb_wisdom_record records[] = {
+        record_of("group64x1", BB_TRIAL_BEST, 1.0),   record_of("group128x1", BB_TRIAL_BEST, 2.0),
+        record_of("group256x1", BB_TRIAL_RIGHT, 0.5), record_of("group512x1", BB_TRIAL_WRONG, NAN),
+        record_of("group32x1", BB_TRIAL_SLOW, 9.0),
+    };
+    (void)state;
+    expect_choice(records, 5, false, "group128x1", true); // the last that has won
+    expect_choice(records, 0, false, "", false);
+    records[0].sizes.items = far;
+    records[1].sizes.items = near;
+    expect_choice(records, 2, false, "group128x1", false);
+    records[2].sizes.items = near;
+    expect_choice(records + 2, 3, false, "group256x1", false);
+    expect_choice(records + 3, 2, false, "", false);
+}
+
+static void a_later_failure_takes_a_variant_back(void **state)
+{
+    const bb_wisdom_record records[] = {
+        record_of("group64x1", BB_TRIAL_RIGHT, 1.0),
+        record_of("group128x1", BB_TRIAL_RIGHT, 0.5),
+        record_of("group128x1", BB_TRIAL_WRONG, NAN),
+    };
+    (void)state;
+    expect_choice(records, 2, false, "group128x1", true);
+    expect_choice(records, 3, false, "group64x1", true);
+}
+
+static void records_of_other_things_do_not_count(void **state)
+{
+    bb_wisdom_record record = record_of("group64x1", BB_TRIAL_BEST, 1.0);
+    (void)state;
+    assert_int_equal(bb_wisdom_record_fit(&record, &key), BB_WISDOM_FITS);
+    record.program = "q";
+    assert_int_equal(bb_wisdom_record_fit(&record, &key), BB_WISDOM_OTHER_PROGRAM);
+    record = record_of("group64x1", BB_TRIAL_BEST, 1.0);
+    record.types = "T=DP";
+    assert_int_equal(bb_wisdom_record_fit(&record, &key), BB_WISDOM_OTHER_TYPES);
+    record = record_of("group64x1", BB_TRIAL_BEST, 1.0);
+    record.device = BB_DEVICE_OPENCL;
+    assert_int_equal(bb_wisdom_record_fit(&record, &key), BB_WISDOM_OTHER_DEVICE);
+    record = record_of("group64x1", BB_TRIAL_BEST, 1.0);
+    record.architecture = "sm_80";
+    assert_int_equal(bb_wisdom_record_fit(&record, &key), BB_WISDOM_OTHER_DEVICE);
+    record = record_of("group64x1", BB_TRIAL_BEST, 1.0);
+    record.code = BB_EMISSION_VERSION - 1;
+    assert_int_equal(bb_wisdom_record_fit(&record, &key), BB_WISDOM_OTHER_CODE);
+    static const char *const stale[][3] = {{"G", "1", "c"}, {"H", "2", "c"}, {"H", "1", "d"}};
+    for (int i = 0; i < 3; ++i) {
+        record = record_of("group64x1", BB_TRIAL_BEST, 1.0);
+        record.name = stale[i][0];
+        record.driver = stale[i][1];
+        record.compiler = stale[i][2];
+        assert_int_equal(bb_wisdom_record_fit(&record, &key), BB_WISDOM_STALE);
+        expect_choice(&record, 1, true, "", false);
+    }
+    record = record_of("tile64", BB_TRIAL_BEST, 1.0); // none of cuda
+    expect_choice(&record, 1, true, "", false);
+}
+
+static void other_orders_need_leave(void **state)
+{
+    program_fixture own = fixture;
+    bb_wisdom_record records[] = {
+        record_of("group128x1", BB_TRIAL_BEST, 1.0),
+        record_of("group32x1-order32x2048", BB_TRIAL_BEST, 0.5),
+    };
+    (void)state;
+    make_manager(&fixture, manager_of("gemv"), "SP");
+    expect_choice(records, 2, false, "group128x1", true);
+    expect_choice(records, 2, true, "group32x1-order32x2048", true);
+    records[1].least_s = 2.0;
+    expect_choice(records, 2, true, "group128x1", true);
+    expect_choice(records + 1, 1, false, "", false);
+    fixture_release(&fixture);
+    fixture = own;
+}
+
+static void reasons_are_told(void **state)
+{
+    bb_text reasons = {0};
+    const bb_wisdom_record *found = NULL;
+    bool is_exact = false;
+    bb_wisdom_record records[] = {
+        record_of("group64x1", BB_TRIAL_BEST, 1.0),   record_of("group128x1", BB_TRIAL_WRONG, NAN),
+        record_of("group256x1", BB_TRIAL_BEST, 1.0),  record_of("group512x1", BB_TRIAL_BEST, 1.0),
+        record_of("group32x1", BB_TRIAL_RIGHT, 2e-3),
+    };
+    bb_wisdom_file file = {.records = records, .count = 5};
+    (void)state;
+    records[0].types = "T=DP";
+    records[1].why = "C[0] is 1";
+    records[2].driver = "0";
+    check_ok(bb_wisdom_choose(&file, &key, &fixture.program, false, &found, &is_exact, &reasons));
+    const char *text = bb_text_string(&reasons);
+    assert_non_null(strstr(text, "wrong: C[0] is 1\n"));
+    assert_non_null(strstr(text, "stale, to be measured again: another driver\n"));
+    assert_non_null(strstr(text, "taken\n"));
+    assert_non_null(strstr(text, "     2.000 ms  has not won\n"));
+    assert_non_null(strstr(text, "  1 record of other types\n"));
+    assert_null(strstr(text, "group64x1"));
+    bb_text_release(&reasons);
+}
+
+static void keys_follow_from_content(void **state)
+{
+    char digest[2][BB_WISDOM_DIGEST_BYTES];
+    char types[BB_WISDOM_TYPES_BYTES];
+    char name[64];
+    char *const words[] = {(char[]){"U=DP"}, (char[]){"T=SP"}};
+    program_fixture other;
+    (void)state;
+    fixture_make(&other,
+                 "// The same.\n\nkernel Add (A, B, C: matrix T)\n"
+                 "for x in C.columns, y in C.rows\n    C[x, y] = A[x, y] + B[x, y] // sum\n",
+                 "T", "DP");
+    check_ok(bb_wisdom_program(&fixture.description, digest[0]));
+    check_ok(bb_wisdom_program(&other.description, digest[1]));
+    assert_string_equal(digest[0], digest[1]);
+    assert_int_equal(strlen(digest[0]), 32);
+    fixture_release(&other);
+    make_manager(&other, manager_of("max"), "SP");
+    check_ok(bb_wisdom_program(&other.description, digest[1]));
+    assert_string_not_equal(digest[0], digest[1]);
+    fixture_release(&other);
+    check_ok(bb_wisdom_types(words, 2, types));
+    assert_string_equal(types, "T=SP U=DP");
+    bb_wisdom_name("/a/gemv_transposed.kernel", name);
+    assert_string_equal(name, "gemv-transposed");
+}
+
+static void the_place_is_the_users(void **state)
+{
+    char *place = NULL;
+    (void)state;
+    (void)setenv("XDG_CONFIG_HOME", "/x", 1);
+    check_ok(bb_wisdom_file_place(NULL, &place));
+    assert_string_equal(place, "/x/bitbudget/kernels.yaml");
+    BB_RELEASE(&place);
+    (void)setenv("XDG_CONFIG_HOME", "relative", 1);
+    (void)setenv("HOME", "/h", 1);
+    check_ok(bb_wisdom_file_place(NULL, &place));
+    assert_string_equal(place, "/h/.config/bitbudget/kernels.yaml");
+    BB_RELEASE(&place);
+    check_ok(bb_wisdom_file_place("own.yaml", &place));
+    assert_string_equal(place, "own.yaml");
+    BB_RELEASE(&place);
+    (void)unsetenv("HOME");
+    check_fails(bb_wisdom_file_place(NULL, &place), BB_IO, "--wisdom FILE");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(records_come_back),
+        cmocka_unit_test(a_torn_line_is_dropped_and_taken_away),
+        cmocka_unit_test(what_is_no_record_is_told_with_its_line),
+        cmocka_unit_test(two_writers_lose_nothing),
+        cmocka_unit_test(the_nearest_best_is_taken),
+        cmocka_unit_test(a_later_failure_takes_a_variant_back),
+        cmocka_unit_test(records_of_other_things_do_not_count),
+        cmocka_unit_test(other_orders_need_leave),
+        cmocka_unit_test(reasons_are_told),
+        cmocka_unit_test(keys_follow_from_content),
+        cmocka_unit_test(the_place_is_the_users),
+    };
+    if (mkdtemp(folder) == NULL) {
+        return 1;
+    }
+    bb_log_set_level(BB_LOG_QUIET);
+    (void)snprintf(path, sizeof path, "%s/sub/kernels.yaml", folder);
+    make_manager(&fixture, manager_of("add"), "SP");
+    const bb_wisdom_record first = record_of("group64x1", BB_TRIAL_RIGHT, 1.0);
+    const bool is_made = bb_wisdom_file_append(path, &first) == BB_OK;
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    fixture_release(&fixture);
+    (void)unlink(path);
+    path[strlen(folder) + 4] = '\0';
+    (void)rmdir(path);
+    (void)rmdir(folder);
+    return is_made ? failed : 1;
+}

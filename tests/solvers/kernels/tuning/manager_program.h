@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Programs of managers' descriptions, and of texts in their place, for tests of the tuner.
+#ifndef BB_TESTS_SOLVERS_KERNELS_TUNING_MANAGER_PROGRAM_H
+#define BB_TESTS_SOLVERS_KERNELS_TUNING_MANAGER_PROGRAM_H
+
+#include "solvers/kernels/kernel_manager.h"
+#include "tests/solvers/kernels/program_fixture.h"
+
+static inline const bb_kernel_manager *manager_of(const char *name)
+{
+    const bb_kernel_manager *found = NULL;
+    check_ok(bb_kernel_manager_find(name, &found));
+    return found;
+}
+
+static inline void make_manager(program_fixture *fixture, const bb_kernel_manager *manager,
+                                const char *type)
+{
+    const char *text = bb_kernel_manager_text(manager->file);
+    bb_type_binding types[BB_MANAGER_TYPES];
+    const int count = bb_kernel_manager_types(manager, type, types);
+    *fixture = (program_fixture){.data = {{0}}};
+    check_ok(bb_notation_reader_read(text, (bb_index)strlen(text), manager->file,
+                                     &fixture->problems, &fixture->description));
+    check_ok(bb_program_create(&fixture->description, types, count, &fixture->problems,
+                               &fixture->program));
+    fixture_check_sound(fixture);
+}
+
+#endif

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Right variants of every kernel pass on the cpu; other numbers, a write beside an object and
+// another text than that of the choice are found.
+#include "core/thread.h"
+#include "solvers/kernels/tuning/verification.h"
+#include "solvers/kernels/tuning/verification_case.h"
+#include "tests/check.h"
+#include "tests/solvers/kernels/tuning/manager_program.h"
+
+static bb_device *device;
+
+// Verifies the program of `text` (NULL: the manager's own) as if it were the manager's.
+static void verify(const char *name, const char *type, const char *text, const char *variant,
+                   bb_trial *out)
+{
+    program_fixture fixture;
+    program_fixture other;
+    bb_verification *verification = NULL;
+    bb_assembled_kernel *kernel = NULL;
+    const bb_kernel_manager *manager = manager_of(name);
+    bb_choice choice;
+    bool is_inside[16];
+    make_manager(&fixture, manager, type);
+    if (text != NULL) {
+        fixture_make(&other, text, "T", type);
+    } else {
+        make_manager(&other, manager, type);
+    }
+    assert_true(other.program.step_count <= 16 && fixture.program.step_count <= 16);
+    for (int i = 0; i < 16; ++i) {
+        // What only a text that lies can claim.
+        is_inside[i] = text != NULL && i < fixture.program.step_count &&
+                       fixture.program.steps[i].kind <= BB_STEP_WRITE;
+    }
+    choice = bb_choice_default(BB_DEVICE_CPU, &fixture.program);
+    if (variant != NULL) {
+        check_ok(bb_choice_read(variant, &choice));
+    }
+    check_ok(bb_verification_create(manager, &fixture.program, &verification));
+    check_ok(bb_assembled_kernel_create(device, &other.program, is_inside, &choice, &kernel));
+    check_ok(bb_verification_check(verification, device, &choice, is_inside, kernel, out));
+    bb_assembled_kernel_destroy(&kernel);
+    bb_verification_destroy(&verification);
+    fixture_release(&other);
+    fixture_release(&fixture);
+}
+
+static void every_kernel_is_right(void **state)
+{
+    const bb_kernel_manager *managers = NULL;
+    const int count = bb_kernel_manager_table(&managers);
+    (void)state;
+    for (int i = 0; i < count; ++i) {
+        bb_trial trial;
+        verify(managers[i].name, i % 2 == 0 ? "SP" : "DP", NULL, NULL, &trial);
+        if (trial.status != BB_TRIAL_RIGHT) {
+            print_error("%s: %s\n", managers[i].name, trial.why);
+        }
+        assert_int_equal(trial.status, BB_TRIAL_RIGHT);
+    }
+}
+
+static void another_order_of_sums_has_its_own_bits(void **state)
+{
+    bb_trial trial;
+    (void)state;
+    verify("gemv", "SP", NULL, "tile16-order32x2048", &trial);
+    assert_int_equal(trial.status, BB_TRIAL_RIGHT);
+    verify("l2norm", "DP", NULL, "group1x1-order16x1024", &trial);
+    assert_int_equal(trial.status, BB_TRIAL_RIGHT);
+}
+
+static void other_numbers_are_wrong(void **state)
+{
+    bb_trial trial;
+    (void)state;
+    verify("add", "SP",
+           "kernel Add (A, B, C: matrix T)\nfor x in C.columns, y in C.rows\n"
+           "  C[x, y] = A[x, y] - B[x, y]\n",
+           NULL, &trial);
+    assert_int_equal(trial.status, BB_TRIAL_WRONG);
+    assert_non_null(strstr(trial.why, "C[0] is "));
+    // A sum in another order than the choice says.
+    verify("gemv", "SP",
+           "kernel MV (A: matrix T; b, c: vector T)\nfor row in c.size\n"
+           "  s = sum (k in A.columns) A[A.columns - 1 - k, row] * b[A.columns - 1 - k]\n"
+           "  c[row] = s\n",
+           NULL, &trial);
+    assert_int_equal(trial.status, BB_TRIAL_WRONG);
+}
+
+static void what_lies_beside_an_object_is_seen(void **state)
+{
+    bb_trial trial;
+    (void)state;
+    verify("add", "DP",
+           "kernel Add (A, B, C: matrix T)\nfor x in C.columns, y in C.rows\n"
+           "  C[x + 1, y | clamp] = A[x, y] + B[x, y]\n",
+           NULL, &trial);
+    assert_int_equal(trial.status, BB_TRIAL_WRONG);
+    assert_non_null(strstr(trial.why, "written beside C"));
+    verify("add", "SP",
+           "kernel Add (A, B, C: matrix T)\nfor x in C.columns, y in C.rows\n"
+           "  C[x, y] = A[x - 1, y | clamp] + B[x, y]\n",
+           NULL, &trial);
+    assert_int_equal(trial.status, BB_TRIAL_WRONG);
+}
+
+static void elements_are_compared_to_the_bit(void **state)
+{
+    const float zero[] = {1.0F, 0.0F, NAN};
+    const float minus[] = {1.0F, -0.0F, NAN};
+    const float nan[] = {1.0F, 0.0F, -NAN};
+    bb_index first = -1;
+    (void)state;
+    assert_true(bb_verification_equal(BB_ELEMENT_SP, zero, zero, 3, &first));
+    assert_true(bb_verification_equal(BB_ELEMENT_SP, zero, nan, 3, &first));
+    assert_int_equal(first, -1);
+    assert_false(bb_verification_equal(BB_ELEMENT_SP, zero, minus, 3, &first));
+    assert_int_equal(first, 1);
+    assert_true(bb_verification_equal(BB_ELEMENT_SP, zero, minus, 1, &first));
+}
+
+static void failures_of_the_host_are_none_of_a_variant(void **state)
+{
+    bb_trial trial = {.status = BB_TRIAL_RIGHT};
+    (void)state;
+    assert_false(bb_trial_is_failure(BB_MEMORY, &trial));
+    assert_false(bb_trial_is_failure(BB_IO, &trial));
+    assert_int_equal(trial.status, BB_TRIAL_RIGHT);
+    assert_true(bb_trial_is_failure(BB_INTERNAL, &trial));
+    assert_int_equal(trial.status, BB_TRIAL_COMPILE);
+    assert_true(bb_trial_is_failure(BB_UNSUPPORTED, &trial));
+    assert_int_equal(trial.status, BB_TRIAL_LIMIT);
+    assert_true(bb_trial_is_failure(BB_DEVICE, &trial));
+    assert_int_equal(trial.status, BB_TRIAL_RUN);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kernel_is_right),
+        cmocka_unit_test(another_order_of_sums_has_its_own_bits),
+        cmocka_unit_test(other_numbers_are_wrong),
+        cmocka_unit_test(what_lies_beside_an_object_is_seen),
+        cmocka_unit_test(elements_are_compared_to_the_bit),
+        cmocka_unit_test(failures_of_the_host_are_none_of_a_variant),
+    };
+    if (bb_threads_set(2) != BB_OK || bb_device_open(BB_DEVICE_CPU, 0, &device) != BB_OK) {
+        return 1;
+    }
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    bb_device_close(&device);
+    bb_threads_stop();
+    return failed;
+}
