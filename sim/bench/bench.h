@@ -28,8 +28,11 @@ double bb_bench_median(const bb_bench_times *times);
 typedef struct bb_bench_setup {
     bool quick; ///< sizes of a test: the figures mean nothing
     bb_index threads;
-    bb_device *device; ///< of the CPU
-    bool cpu_only;     ///< benchmarks of a cuda device are skipped, also where there is one
+    bb_device *device;  ///< of the CPU
+    bool cpu_only;      ///< benchmarks of a cuda device are skipped, also where there is one
+    const char *wisdom; ///< which variants kernels take (sim/kernels/wisdom.h); NULL: the user's
+    bool may_reorder;   ///< variants with other orders of sums too
+    const char *set;    ///< of benchmark data of kernels; NULL: what the row is of
 } bb_bench_setup;
 
 /// What one benchmark found. NaN: does not apply; a best time of NaN: skipped, for the reason in

@@ -8,6 +8,7 @@
 #include "sim/bench/ceiling.h"
 #include "sim/bench/device_ceiling.h"
 #include "sim/bench/peers/kernel_peers.h"
+#include "sim/kernels/kernel_choice.h"
 #include "solvers/kernels/assembled_kernel.h"
 #include "solvers/kernels/kernel_manager.h"
 #include "solvers/kernels/language/notation_reader.h"
@@ -31,6 +32,7 @@ typedef struct kernel_run {
     bb_binding binding;
     bb_assembled_kernel *kernel;
     bb_kernel_peers *peers;
+    bb_kernel_choice choice;
 } kernel_run;
 
 static bb_status check_problems(const kernel_run *run)
@@ -74,7 +76,31 @@ done:
     return status;
 }
 
-static bb_status prepare(kernel_run *run, const char *type)
+// The variant that was tuned for the data, else the default.
+static bb_status find_choice(kernel_run *run, const bb_bench_setup *setup,
+                             const bb_type_binding *types, int type_count)
+{
+    bb_status status = BB_OK;
+    char texts[BB_MANAGER_TYPES][64];
+    char *words[BB_MANAGER_TYPES];
+    char path[96];
+    const bb_choice_wish wish = {.wisdom = setup->wisdom, .may_reorder = setup->may_reorder};
+    for (int i = 0; i < type_count; ++i) {
+        (void)snprintf(texts[i], sizeof texts[i], "%s=%s", types[i].name, types[i].type);
+        words[i] = texts[i];
+    }
+    (void)snprintf(path, sizeof path, "%s", run->manager->file);
+    const bb_kernel_source source = {.path = path,
+                                     .description = run->description,
+                                     .program = run->program,
+                                     .words = words,
+                                     .word_count = type_count};
+    BB_TRY(bb_kernel_choice_find(&wish, run->device, &source, run->data, &run->choice, NULL));
+done:
+    return status;
+}
+
+static bb_status prepare(kernel_run *run, const bb_bench_setup *setup, const char *type)
 {
     bb_status status = BB_OK;
     const char *text = bb_kernel_manager_text(run->manager->file);
@@ -89,8 +115,9 @@ static bb_status prepare(kernel_run *run, const char *type)
     BB_TRY(bb_binding_create(&run->program, run->data, bb_kernel_manager_parameters, &run->problems,
                              &run->binding));
     BB_TRY(check_problems(run));
-    BB_TRY(bb_assembled_kernel_create(run->device, &run->program, run->binding.is_inside, NULL,
-                                      &run->kernel));
+    BB_TRY(find_choice(run, setup, types, type_count));
+    BB_TRY(bb_assembled_kernel_create(run->device, &run->program, run->binding.is_inside,
+                                      &run->choice.choice, &run->kernel));
     BB_TRY(upload(run));
 done:
     return status;
@@ -239,12 +266,13 @@ static bb_status choose_set(const bb_bench_case *self, const bb_bench_setup *set
 {
     bb_status status = BB_OK;
     const bb_benchmark_set *sets = run->manager->sets;
+    name = setup->set != NULL ? setup->set : name;
     int set = run->manager->is_compute_bound ? BB_BENCHMARK_SEED : BB_BENCHMARK_LARGE;
     if (name[0] != '\0') {
         for (set = 0; set < BB_BENCHMARK_COUNT && strcmp(sets[set].name, name) != 0; ++set) {
         }
-        BB_REQUIRE(set < BB_BENCHMARK_COUNT, BB_INTERNAL, "benchmark %s: kernel %s has no set %s",
-                   self->name, run->manager->name, name);
+        BB_REQUIRE(set < BB_BENCHMARK_COUNT, setup->set != NULL ? BB_INVALID : BB_INTERNAL,
+                   "benchmark %s: kernel %s has no set %s", self->name, run->manager->name, name);
     }
     run->set = &sets[setup->quick ? BB_BENCHMARK_SMALL : set];
 done:
@@ -278,7 +306,7 @@ bb_status bb_bench_kernel(const bb_bench_case *self, const bb_bench_setup *setup
     }
     BB_TRY(bb_device_open(kind, 0, &run.device));
     BB_TRY(name_device(&run, out));
-    BB_TRY(prepare(&run, type));
+    BB_TRY(prepare(&run, setup, type));
     BB_TRY(prepare_peers(&run, setup->threads));
     BB_TRY(kind == BB_DEVICE_CPU ? measure_cpu(&run, times) : measure_device(&run, times));
     out->best_s = bb_bench_best(&times[0]);
@@ -296,7 +324,8 @@ bb_status bb_bench_kernel(const bb_bench_case *self, const bb_bench_setup *setup
         out->ratio = bb_bench_best(&times[1]) / out->best_s;
     }
     out->kernel_share = out->ratio;
-    (void)snprintf(out->detail, sizeof out->detail, "%s, %s", run.set->name, type);
+    (void)snprintf(out->detail, sizeof out->detail, "%s, %s, %.60s", run.set->name, type,
+                   run.choice.text);
     bb_kernel_peers_tell(run.peers, out);
 done:
     release(&run);

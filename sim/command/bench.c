@@ -64,7 +64,11 @@ done:
 static bb_status measure(const bb_options *options, bb_results *results, bb_text *table)
 {
     bb_status status = BB_OK;
-    bb_bench_setup setup = {.quick = options->quick, .threads = options->threads};
+    bb_bench_setup setup = {.quick = options->quick,
+                            .threads = options->threads,
+                            .wisdom = options->wisdom,
+                            .may_reorder = options->reorder,
+                            .set = options->set};
     const bb_study study = {.experiment = "bench",
                             .title = options->quick ? "benchmarks, sizes of a test" : "benchmarks",
                             .device = BB_DEVICE_CPU};
@@ -93,7 +97,8 @@ bb_status bb_command_bench(const bb_options *options, const bb_experiment_table 
     bb_index bytes = 0;
     (void)experiments;
     const bool measures = options->output != NULL || options->device != NULL || options->force ||
-                          options->quick || options->energy || options->operand_count > 0;
+                          options->quick || options->energy || options->wisdom != NULL ||
+                          options->set != NULL || options->reorder || options->operand_count > 0;
     BB_REQUIRE(
         !options->list || !measures, BB_INVALID,
         "--list measures nothing: it goes without names, -o, --device, --quick, --energy and "

@@ -35,7 +35,7 @@ EDGES = {
     "sim/pipelines": {"sim/config", "sim/input", "sim/output"},
     "sim/config": {"sim/input"},
     "sim/input": set(),
-    "sim/bench": {"sim/config", "sim/output", "sim/wafer"},
+    "sim/bench": {"sim/config", "sim/kernels", "sim/output", "sim/wafer"},
     "sim/report": {"sim/config", "sim/input", "sim/output"},
     "sim/sweep": {"sim/config", "sim/input", "sim/output", "sim/pipelines"},
     "sim/command": {"sim/bench", "sim/config", "sim/kernels", "sim/output", "sim/report", "sim/sweep"},

@@ -21,6 +21,13 @@ enum {
     POINT_TILE = 4096, ///< by default, of points that sum nothing
     SUM_TILE = 512,    ///< of points whose iterators run around them
     LANE_TILE = 16,    ///< of points that sum long lines
+    // By default, on devices; what the tuner finds is better.
+    GROUP_ITEMS = 256,
+    GROUP_COLUMNS = 32,
+    GROUP_ROWS = 8,
+    POINTS_EACH = 4,
+    WARP_ITEMS = 32,
+    LANE_ITEMS = 128,
 };
 
 // The fewest lanes of sums that run by lanes; 0: none.
@@ -49,27 +56,6 @@ bb_form bb_choice_form(const bb_program *program)
 static bb_index smaller(bb_index a, bb_index b)
 {
     return a < b ? a : b;
-}
-
-bb_choice bb_choice_default(bb_device_kind kind, const bb_program *program)
-{
-    static const bb_index points_group[BB_PROGRAM_DIMENSIONS][BB_PROGRAM_DIMENSIONS] = {{256, 1},
-                                                                                        {64, 4}};
-    bb_choice choice = {.group = {1, 1}, .points = 1, .rows = 1};
-    const bb_form form = bb_choice_form(program);
-    if (kind == BB_DEVICE_CPU) {
-        choice.tile = form == BB_FORM_SPACE          ? 0
-                      : form == BB_FORM_LANES        ? LANE_TILE
-                      : program->iterator_count == 0 ? POINT_TILE
-                                                     : SUM_TILE;
-        return choice;
-    }
-    if (form == BB_FORM_POINTS) {
-        memcpy(choice.group, points_group[program->space.dimensions - 1], sizeof choice.group);
-    } else {
-        choice.group[0] = smaller(fewest_lanes(program), BB_PROGRAM_LANES);
-    }
-    return choice;
 }
 
 bb_status bb_choice_apply(const bb_choice *choice, const bb_program *program, bb_program *out)
@@ -197,6 +183,37 @@ static bool can_split(const bb_program *program)
         }
     }
     return false;
+}
+
+bb_choice bb_choice_default(bb_device_kind kind, const bb_program *program)
+{
+    bb_choice choice = {.group = {1, 1}, .points = 1, .rows = 1};
+    const bb_form form = bb_choice_form(program);
+    if (kind == BB_DEVICE_CPU) {
+        choice.tile = form == BB_FORM_SPACE          ? 0
+                      : form == BB_FORM_LANES        ? LANE_TILE
+                      : program->iterator_count == 0 ? POINT_TILE
+                                                     : SUM_TILE;
+        return choice;
+    }
+    const bool has_rows = program->space.dimensions == 2;
+    switch (form) {
+    case BB_FORM_POINTS:
+        choice.group[0] = has_rows ? GROUP_COLUMNS : GROUP_ITEMS;
+        choice.group[1] = has_rows ? GROUP_ROWS : 1;
+        choice.points = POINTS_EACH;
+        if (program->iterator_count > 0 && has_rows) {
+            choice.rows = POINTS_EACH;
+            choice.is_local = bb_emission_locals_exist(program);
+        }
+        choice.is_split = can_split(program);
+        break;
+    default:
+        choice.group[0] = smaller(fewest_lanes(program), WARP_ITEMS);
+        choice.group[1] = leaves_out_points(program) ? 1 : LANE_ITEMS / choice.group[0];
+        choice.distribution = BB_DISTRIBUTION_BLOCKED;
+    }
+    return choice;
 }
 
 static bool check_order(const bb_choice *choice, const bb_program *program, const refusal *told)

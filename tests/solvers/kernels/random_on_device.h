@@ -31,15 +31,50 @@ static inline void download(const random_case *test, bb_device *device,
     }
 }
 
+/// Variants of which a program takes one that it has, by its number.
+static const char *const random_variants[] = {
+    "group8x4-points2-rows2-local",
+    "group16x1-points4-blocked-split",
+    "group4x4-points4-rows4-blocked",
+    "group32x2-blocked-split",
+    "group64x1-points2",
+    "group16x2-points8-blocked",
+    "group16x4-blocked",
+    "group8x2-points1-rows4-blocked-local",
+    "group128x1-split",
+    "group8x1-points4-local",
+    "group1x8",
+    "group32x1-points16-blocked",
+    "group8x8",
+};
+enum { RANDOM_VARIANTS = sizeof random_variants / sizeof random_variants[0] };
+
+static inline bb_choice draw_choice(const bb_program *program, bb_device_kind kind, uint64_t seed)
+{
+    for (int i = 0; i < RANDOM_VARIANTS; ++i) {
+        bb_choice choice;
+        char why[160];
+        check_ok(bb_choice_read(random_variants[(seed + (uint64_t)i) % RANDOM_VARIANTS], &choice));
+        if (bb_choice_is_legal(&choice, kind, program, why, sizeof why)) {
+            return choice;
+        }
+    }
+    return bb_choice_default(kind, program);
+}
+
 // The evaluated case against what the device makes of the same data.
-static inline bool is_equal_on(random_case *test, const bb_binding *binding, bb_device *device)
+static inline bool is_equal_on(random_case *test, const bb_binding *binding, bb_device *device,
+                               uint64_t seed)
 {
     bb_assembled_kernel *kernel = NULL;
     void *blocks[FIXTURE_OBJECTS] = {NULL};
+    char text[BB_CHOICE_TEXT_BYTES];
+    const bb_choice choice = draw_choice(&test->fixture.program, bb_device_kind_of(device), seed);
+    bb_choice_write(&choice, text);
     const bb_status status = bb_assembled_kernel_create(device, &test->fixture.program,
-                                                        binding->is_inside, NULL, &kernel);
+                                                        binding->is_inside, &choice, &kernel);
     if (status != BB_OK) {
-        print_error("%s\n", bb_status_message());
+        print_error("%s: %s\n", text, bb_status_message());
         return false;
     }
     upload(test, device, blocks);
@@ -47,7 +82,7 @@ static inline bool is_equal_on(random_case *test, const bb_binding *binding, bb_
     check_ok(bb_assembled_kernel_launch(kernel, binding, blocks));
     download(test, device, blocks);
     bb_assembled_kernel_destroy(&kernel);
-    return random_case_equal(test, COPY_DEVICE, "on the device");
+    return random_case_equal(test, COPY_DEVICE, text);
 }
 
 // Whether binding takes it; a difference is told and counted.
@@ -62,7 +97,7 @@ static inline bool check_one(uint64_t seed, bb_device *device, int *wrong)
                                    test.fixture.parameters, &test.fixture.problems, &binding));
         accepted = test.fixture.problems.count == 0;
     }
-    if (accepted && !is_equal_on(&test, &binding, device)) {
+    if (accepted && !is_equal_on(&test, &binding, device, seed)) {
         ++*wrong;
         random_case_show(&test);
     }
@@ -95,7 +130,7 @@ static void few_programs_give_the_bits_of_the_evaluator(void **state)
 }
 
 /// A test program on the first device of a kind, skipped where there is none; `few` as the only
-/// argument: of few programs, for compute-sanitizer.
+/// argument: of few programs, for compute-sanitizer; a number: of so many.
 static inline int run_random_on(bb_device_kind kind, int argc, char **argv)
 {
     bb_device *device = NULL;
@@ -108,6 +143,11 @@ static inline int run_random_on(bb_device_kind kind, int argc, char **argv)
     if (bb_device_open(kind, 0, &device) != BB_OK) {
         print_error("%s\n%s", bb_status_message(), bb_status_trace_text());
         return 1;
+    }
+    if (argc > 1 && !few) {
+        const int wrong = check_programs(device, atoi(argv[1]));
+        bb_device_close(&device);
+        return wrong > 0;
     }
     const struct CMUnitTest tests[] = {
         few ? (struct CMUnitTest)cmocka_unit_test_prestate(
