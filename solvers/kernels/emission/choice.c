@@ -30,15 +30,54 @@ enum {
     LANE_ITEMS = 128,
 };
 
-// The fewest lanes of sums that run by lanes; 0: none.
+/// Of the sums that teams run: those by lanes, or the space's. All 0: none.
+typedef struct team_sums {
+    bb_index fewest, most; ///< lanes
+    bb_index chunk;        ///< of the last
+} team_sums;
+
+static void add_sum(team_sums *sums, bb_reduction_order order)
+{
+    sums->fewest = sums->fewest == 0 || order.lanes < sums->fewest ? order.lanes : sums->fewest;
+    sums->most = order.lanes > sums->most ? order.lanes : sums->most;
+    sums->chunk = order.chunk;
+}
+
+// The order of a sum under a choice; NULL: the program's.
+static bb_reduction_order order_under(const bb_choice *choice, const bb_reduction *reduction)
+{
+    return choice != NULL && choice->order.lanes > 0 && reduction->order.lanes > 1
+               ? choice->order
+               : reduction->order;
+}
+
+static team_sums team_sums_of(const bb_program *program, const bb_choice *choice)
+{
+    team_sums sums = {0};
+    if (program->has_reduction) {
+        add_sum(&sums, order_under(choice, &program->reduction));
+    }
+    for (int i = 0; i < program->iterator_count && !program->has_reduction; ++i) {
+        if (program->iterators[i].reduction.order.lanes > 1) {
+            add_sum(&sums, order_under(choice, &program->iterators[i].reduction));
+        }
+    }
+    return sums;
+}
+
 static bb_index fewest_lanes(const bb_program *program)
 {
-    bb_index fewest = program->has_reduction ? program->reduction.order.lanes : 0;
-    for (int i = 0; i < program->iterator_count && !program->has_reduction; ++i) {
-        const bb_index lanes = program->iterators[i].reduction.order.lanes;
-        fewest = lanes > 1 && (fewest == 0 || lanes < fewest) ? lanes : fewest;
+    return team_sums_of(program, NULL).fewest;
+}
+
+// Whether a sum has lanes, those within an ICF over the space too, that another order may replace.
+static bool any_lanes(const bb_program *program)
+{
+    bool any = program->has_reduction && program->reduction.order.lanes > 1;
+    for (int i = 0; i < program->iterator_count; ++i) {
+        any = any || program->iterators[i].reduction.order.lanes > 1;
     }
-    return fewest;
+    return any;
 }
 
 bb_form bb_choice_form(const bb_program *program)
@@ -67,12 +106,10 @@ bb_status bb_choice_apply(const bb_choice *choice, const bb_program *program, bb
     out->iterators = iterators;
     for (int i = 0; i < program->iterator_count; ++i) {
         iterators[i] = program->iterators[i];
-        if (choice->order.lanes > 0 && iterators[i].reduction.order.lanes > 1) {
-            iterators[i].reduction.order = choice->order;
-        }
+        iterators[i].reduction.order = order_under(choice, &program->iterators[i].reduction);
     }
-    if (choice->order.lanes > 0 && program->has_reduction && program->reduction.order.lanes > 1) {
-        out->reduction.order = choice->order;
+    if (program->has_reduction) {
+        out->reduction.order = order_under(choice, &program->reduction);
     }
 done:
     return status;
@@ -133,18 +170,21 @@ static bool check_cpu(const bb_choice *choice, const bb_program *program, const 
 
 static bool check_lanes(const bb_choice *choice, const bb_program *program, const refusal *told)
 {
-    const bb_index lanes = choice->order.lanes > 0 ? choice->order.lanes : fewest_lanes(program);
+    const team_sums sums = team_sums_of(program, choice);
     if (choice->points != 1 || choice->rows != 1) {
         return refuse(told, "work-items that are lanes take no points");
     }
     if (choice->group[1] > 1 && leaves_out_points(program)) {
         return refuse(told, "points that are left out stand alone in a work-group");
     }
-    if (choice->group[0] > lanes) {
+    if (choice->group[0] > sums.fewest) {
         return refuse(told, "more work-items than lanes");
     }
-    if (choice->group[0] * MOST_LANES < lanes) {
+    if (choice->group[0] * MOST_LANES < sums.most) {
         return refuse(told, "more than 16 lanes a work-item");
+    }
+    if (choice->is_split && sums.chunk == 0) {
+        return refuse(told, "no chunks of a sum in this order");
     }
     return true;
 }
@@ -161,11 +201,13 @@ static bool check_points(const bb_choice *choice, const bb_program *program, con
     return true;
 }
 
-// Chunks of one sum that other steps only take up.
+// Chunks of one sum that other steps only take up. A point alone does not share lanes out.
 static bool can_split(const bb_program *program)
 {
     if (program->has_reduction || program->iterator_count != 1 || leaves_out_points(program) ||
-        program->iterators[0].reduction.order.chunk == 0) {
+        program->iterators[0].reduction.order.chunk == 0 ||
+        (bb_choice_form(program) == BB_FORM_POINTS &&
+         program->iterators[0].reduction.order.lanes > 1)) {
         return false;
     }
     for (int i = 0; i < program->iterators[0].steps.count; ++i) {
@@ -228,8 +270,8 @@ static bool check_order(const bb_choice *choice, const bb_program *program, cons
         return refuse(told, "an order has a power of two lanes, up to 128, and chunks of "
                             "multiples of it from 512 to 2^20");
     }
-    return fewest_lanes(program) > 0 ? order.lanes > 1 || refuse(told, "the sum runs by lanes")
-                                     : refuse(told, "the program has no sum that runs by lanes");
+    return any_lanes(program) ? order.lanes > 1 || refuse(told, "the sum runs by lanes")
+                              : refuse(told, "the program has no sum that runs by lanes");
 }
 
 bool bb_choice_is_legal(const bb_choice *choice, bb_device_kind kind, const bb_program *program,

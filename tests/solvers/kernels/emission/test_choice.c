@@ -2,6 +2,8 @@
 #include "solvers/kernels/emission/choice.h"
 #include "tests/solvers/kernels/program_fixture.h"
 
+#define CASES "tests/solvers/kernels/cases/"
+
 static void check_text(const char *text)
 {
     bb_choice choice;
@@ -85,6 +87,16 @@ static void test_variants_fit_their_programs(void **state)
         {"configs/kernels/spmv.kernel", "group16x16", BB_DEVICE_CUDA, false},
         {"configs/kernels/l2norm.kernel", "group32x8", BB_DEVICE_CUDA, true},
         {"configs/kernels/l2norm.kernel", "group32x8-split", BB_DEVICE_CUDA, false},
+        {"configs/kernels/gemv.kernel", "group32x4-split-order64x0", BB_DEVICE_CUDA, false},
+        {"configs/kernels/gemv.kernel", "group32x4-split-order64x512", BB_DEVICE_CUDA, true},
+        {CASES "two_sums.kernel", "group8x16", BB_DEVICE_CUDA, true},
+        {CASES "two_sums.kernel", "group4x16-blocked", BB_DEVICE_CUDA, false},
+        {CASES "two_sums.kernel", "group4x16-order64x512", BB_DEVICE_CUDA, true},
+        {CASES "accumulate.kernel", "group64x1", BB_DEVICE_CUDA, true},
+        {CASES "accumulate.kernel", "group64x1-split", BB_DEVICE_CUDA, false},
+        {CASES "fading.xml", "group1x128", BB_DEVICE_CUDA, true},
+        {CASES "fading.xml", "group32x4-order64x8192", BB_DEVICE_CUDA, false},
+        {CASES "fading.xml", "group1x1-order64x8192", BB_DEVICE_CUDA, false},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
@@ -97,9 +109,15 @@ static void test_variants_fit_their_programs(void **state)
 static void test_defaults_are_legal(void **state)
 {
     static const char *const files[] = {
-        "configs/kernels/add.kernel",  "configs/kernels/gemv.kernel",
-        "configs/kernels/spmv.kernel", "configs/kernels/gemv_transposed.kernel",
-        "configs/kernels/gemm.kernel", "configs/kernels/l2norm.kernel",
+        "configs/kernels/add.kernel",
+        "configs/kernels/gemv.kernel",
+        "configs/kernels/spmv.kernel",
+        "configs/kernels/gemv_transposed.kernel",
+        "configs/kernels/gemm.kernel",
+        "configs/kernels/l2norm.kernel",
+        CASES "two_sums.kernel",
+        CASES "accumulate.kernel",
+        CASES "fading.xml",
     };
     (void)state;
     for (size_t i = 0; i < sizeof files / sizeof files[0]; ++i) {
