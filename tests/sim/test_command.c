@@ -424,8 +424,7 @@ static void kernels_are_checked_and_printed(void **state)
     assert_int_equal(rename("printed", "other.kernel"), 0);
     expect("bitbudget kernel check other.kernel T=SP", 0, "kernel Scale\n");
     expect("bitbudget kernel source scale.kernel T=SP", 0, "void bb_body(");
-    expect("bitbudget kernel source scale.kernel T=SP --device opencl", 0,
-           "void bb_body(");
+    expect("bitbudget kernel source scale.kernel T=SP --device opencl", 0, "void bb_body(");
     expect("bitbudget kernel source scale.kernel T=SP --device cuda", 0, "__global__ void");
     expect("bitbudget kernel source scale.kernel T=SP --device gpu", 2, "one of cpu, opencl, cuda");
     expect("bitbudget kernel chek scale.kernel", 2, "list (did you mean check?)");
