@@ -84,26 +84,29 @@ done:
     return status;
 }
 
-// An iterator of one work-item: its items one after another, in chunks where there are some. The
-// lanes of a sum, where it has any, are an array of the work-item's.
-static bb_status print_serial(bb_emission_gpu *writer, int number)
+/// A sum of one work-item: its items one after another, in chunks where there are some; lanes,
+/// where it has any, are an array of the work-item's.
+typedef struct own_sum {
+    const bb_iterator *iterator;
+    int number;
+    bool has_lanes;
+    bool has_parts; ///< chunks or lanes, that u<number> joins
+} own_sum;
+
+static bb_status print_own_start(bb_emission_gpu *writer, const own_sum *sum)
 {
     bb_status status = BB_OK;
     bb_emission_writer *base = writer->base;
-    const bb_iterator *iterator = &base->program->iterators[number];
-    const bb_reduction *reduction = &iterator->reduction;
-    const bool has_lanes = reduction->order.lanes > 1;
-    const bool one_part = reduction->order.chunk == 0 && !has_lanes;
-    char range[BB_EMISSION_NAME_BYTES];
-    char text[6 * BB_EMISSION_NAME_BYTES];
+    const bb_reduction *reduction = &sum->iterator->reduction;
+    const int number = sum->number;
     BB_TRY(bb_emission_line(base, "%s acc%d[%d];", bb_emission_type(base, reduction->type), number,
                             reduction->count));
-    if (!one_part) {
+    if (sum->has_parts) {
         BB_TRY(bb_emission_line(base, "bb_sum%d u%d;", number, number));
         BB_TRY(bb_emission_line(base, "bb_clear%d(&u%d);", number, number));
     }
     BB_TRY(bb_emission_chunks(base, number));
-    if (has_lanes) {
+    if (sum->has_lanes) {
         BB_TRY(bb_emission_line(base, "bb_start%d(&u%d, 0, 1);", number, number));
         BB_TRY(
             bb_emission_line(base, "if (c%d == 0) bb_begin%d(&u%d, 1);", number, number, number));
@@ -113,6 +116,18 @@ static bb_status print_serial(bb_emission_gpu *writer, int number)
                                 ": bb_neutral%d(k);",
                                 reduction->count, number, number, number, number));
     }
+done:
+    return status;
+}
+
+static bb_status print_own_items(bb_emission_gpu *writer, const own_sum *sum)
+{
+    bb_status status = BB_OK;
+    bb_emission_writer *base = writer->base;
+    const bb_iterator *iterator = sum->iterator;
+    const int number = sum->number;
+    char range[BB_EMISSION_NAME_BYTES];
+    char text[6 * BB_EMISSION_NAME_BYTES];
     for (int k = iterator->space.dimensions - 1; k >= 0; --k) {
         (void)bb_emission_name(base, iterator->space.ranges[k], range);
         if (iterator->space.dimensions == 1) {
@@ -124,29 +139,39 @@ static bb_status print_serial(bb_emission_gpu *writer, int number)
         }
         BB_TRY(bb_emission_gpu_open(writer, text));
     }
-    if (has_lanes) {
+    if (sum->has_lanes) {
         (void)snprintf(text, sizeof text, "u%d.lane[0][(k%d_0 - c%d) %% %td][0]", number, number,
-                       number, reduction->order.lanes);
+                       number, iterator->reduction.order.lanes);
     } else {
         (void)snprintf(text, sizeof text, "acc%d", number);
     }
     BB_TRY(bb_emission_gpu_steps(writer, &iterator->steps));
-    BB_TRY(bb_emission_take(base, reduction, text));
+    BB_TRY(bb_emission_take(base, &iterator->reduction, text));
     for (int k = 0; k < iterator->space.dimensions; ++k) {
         BB_TRY(bb_emission_gpu_close(writer));
     }
-    if (has_lanes) {
+done:
+    return status;
+}
+
+static bb_status print_own_end(bb_emission_gpu *writer, const own_sum *sum)
+{
+    bb_status status = BB_OK;
+    bb_emission_writer *base = writer->base;
+    const bb_reduction *reduction = &sum->iterator->reduction;
+    const int number = sum->number;
+    if (sum->has_lanes) {
         BB_TRY(bb_emission_line(base, "bb_tree%d(&u%d, 0, 1);", number, number));
-    } else if (!one_part) {
+    } else if (sum->has_parts) {
         BB_TRY(bb_emission_line(base,
                                 "for (int k = 0; k < %d; ++k) u%d.lane[0][0][0][k] = acc%d[k];",
                                 reduction->count, number, number));
     }
-    if (!one_part) {
+    if (sum->has_parts) {
         BB_TRY(bb_emission_line(base, "bb_push%d(&u%d, 0, 1);", number, number));
     }
     BB_TRY(bb_emission_gpu_close(writer));
-    if (!one_part) {
+    if (sum->has_parts) {
         BB_TRY(bb_emission_line(base, "bb_total%d(&u%d, 1);", number, number));
         BB_TRY(bb_emission_sum_outputs(base, reduction, number, "0"));
         goto done;
@@ -160,6 +185,22 @@ done:
     return status;
 }
 
+static bb_status print_own(bb_emission_gpu *writer, int number)
+{
+    bb_status status = BB_OK;
+    const bb_iterator *iterator = &writer->base->program->iterators[number];
+    const bb_reduction_order order = iterator->reduction.order;
+    const own_sum sum = {.iterator = iterator,
+                         .number = number,
+                         .has_lanes = order.lanes > 1,
+                         .has_parts = order.lanes > 1 || order.chunk > 0};
+    BB_TRY(print_own_start(writer, &sum));
+    BB_TRY(print_own_items(writer, &sum));
+    BB_TRY(print_own_end(writer, &sum));
+done:
+    return status;
+}
+
 static bb_status print_step(bb_emission_gpu *writer, int number)
 {
     bb_status status = BB_OK;
@@ -169,7 +210,7 @@ static bb_status print_step(bb_emission_gpu *writer, int number)
         const bb_reduction *reduction = &base->program->iterators[step->iterator].reduction;
         BB_TRY(writer->team.items > 0 && reduction->order.lanes > 1
                    ? bb_emission_gpu_team_iterator(writer, step->iterator)
-                   : print_serial(writer, step->iterator));
+                   : print_own(writer, step->iterator));
     } else if (step->kind == BB_STEP_WRITE && writer->is_guarded) {
         BB_TRY(bb_emission_gpu_open(writer, writer->team.items > 0 ? "if (active && item == 0) {"
                                                                    : "if (active) {"));

@@ -305,9 +305,9 @@ static bb_status fetch_box(bb_emission_writer *writer, const bb_emission_locals 
     const bb_step *step = &program->steps[number];
     const bb_program_object *object = &program->objects[step->object];
     static const char *const origins[BB_PROGRAM_DIMENSIONS] = {"X", "Y"};
-    char columns[BB_EMISSION_NAME_BYTES];
+    char columns[BB_EMISSION_NAME_BYTES] = "";
     BB_TRY(open_elements(writer, locals, read));
-    for (int k = 0; k < program->space.dimensions; ++k) {
+    for (int k = 0; k < BB_PROGRAM_DIMENSIONS && k < program->space.dimensions; ++k) {
         BB_TRY(print_position(writer, read, program->space.positions[k], origins[k]));
     }
     if (locals->position >= 0) {

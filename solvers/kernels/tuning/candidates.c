@@ -107,34 +107,47 @@ done:
 static bb_status add_points(const listing *list)
 {
     static const bb_index lines[][2] = {{256, 1}, {128, 1}, {64, 1}, {512, 1}, {0, 0}};
-    static const bb_index planes[][2] = {{64, 4}, {32, 8}, {128, 2}, {256, 1}, {0, 0}};
-    static const bb_index squares[][2] = {{16, 16}, {32, 8}, {0, 0}};
+    static const bb_index planes[][2] = {{64, 4}, {32, 4}, {64, 2}, {32, 8}, {0, 0}};
+    static const bb_index squares[][2] = {{16, 16}, {16, 8}, {32, 8}, {0, 0}};
     static const bb_index few[][2] = {{64, 1}, {256, 1}, {64, 4}, {16, 16}, {0, 0}};
     static const int four[] = {1, 2, 4, 0};
     static const int eight[] = {1, 2, 4, 8, 0};
     static const int wide[] = {1, 4, 8, 0};
+    static const int large[] = {4, 8, 0};
     static const int one[] = {1, 0};
     const bool is_plane = list->program->space.dimensions > 1;
     const bool sums = list->program->iterator_count > 0;
     const lists what = list->wish->is_processor ? (lists){few, wide, one, 1, 1}
-                       : is_plane && sums       ? (lists){squares, wide, wide, 1, 2}
+                       : is_plane && sums       ? (lists){squares, large, wide, 1, 2}
                        : is_plane               ? (lists){planes, four, four, 1, 1}
                        : sums                   ? (lists){lines, four, one, 2, 1}
                                                 : (lists){lines, eight, one, 1, 1};
     return add_product(list, &what);
 }
 
+// The fewest lanes of the sums that teams share out.
+static bb_index fewest_lanes(const bb_program *program)
+{
+    bb_index fewest = program->has_reduction ? program->reduction.order.lanes : BB_PROGRAM_LANES;
+    for (int i = 0; i < program->iterator_count && !program->has_reduction; ++i) {
+        const bb_index lanes = program->iterators[i].reduction.order.lanes;
+        fewest = lanes > 1 && lanes < fewest ? lanes : fewest;
+    }
+    return fewest;
+}
+
 // Lanes of a sum: as many work-items as lanes, half of them, ...; several sums side by side.
-static bb_status add_lanes(const listing *list, bb_index lanes)
+static bb_status add_lanes(const listing *list)
 {
     bb_status status = BB_OK;
     static const int one[] = {1, 0};
+    const bb_index lanes = fewest_lanes(list->program);
     const bool is_space = list->program->has_reduction;
     const lists what = {NULL, one, one, is_space || list->wish->is_processor ? 1 : 2, 1};
     const bb_index least = lanes >= 128 ? lanes / 8 : 1;
     for (bb_index items = lanes; items >= least; items /= 2) {
         for (bb_index total = items; total <= 256; total *= 2) {
-            const bool is_usual = total == items || (total >= 64 && !is_space);
+            const bool is_usual = total == items || total >= 64;
             if (is_usual && (total == items || total == 256 || !list->wish->is_processor)) {
                 bb_choice choice = {.group = {items, total / items}, .points = 1, .rows = 1};
                 BB_TRY(add_forms(list, &what, choice));
@@ -194,7 +207,7 @@ bb_status bb_candidates_create(bb_device_kind kind, const bb_program *program,
     } else if (bb_choice_form(program) == BB_FORM_POINTS) {
         BB_TRY(add_points(&list));
     } else {
-        BB_TRY(add_lanes(&list, first.group[0]));
+        BB_TRY(add_lanes(&list));
     }
     if (wish->is_exhaustive && kind != BB_DEVICE_CPU) {
         BB_TRY(add_exhaustive(&list));
