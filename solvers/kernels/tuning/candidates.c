@@ -194,7 +194,7 @@ bb_status bb_candidates_create(bb_device_kind kind, const bb_program *program,
     } else if (bb_choice_form(program) == BB_FORM_POINTS) {
         BB_TRY(add_points(&list));
     } else {
-        BB_TRY(add_lanes(&list, first.group[0]));
+        BB_TRY(add_lanes(&list, bb_choice_lanes(program)));
     }
     if (wish->is_exhaustive && kind != BB_DEVICE_CPU) {
         BB_TRY(add_exhaustive(&list));
