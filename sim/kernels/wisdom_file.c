@@ -85,6 +85,15 @@ done:
     return status;
 }
 
+// Whether a line without its end began as a record or as the head, not as somebody else's text.
+static bool is_ours(const char *line, size_t length)
+{
+    static const char record[] = "- {version: ";
+    const size_t least = length < sizeof record - 1 ? length : sizeof record - 1;
+    return memcmp(line, record, least) == 0 ||
+           (length < sizeof head && memcmp(line, head, length) == 0);
+}
+
 static bb_status read_lines(bb_wisdom_file *out, const bb_text *text, bb_problems *problems)
 {
     bb_status status = BB_OK;
@@ -93,6 +102,10 @@ static bb_status read_lines(bb_wisdom_file *out, const bb_text *text, bb_problem
     bb_index number = 1;
     for (; place < end; ++number) {
         const char *stop = memchr(place, '\n', (size_t)(end - place));
+        if (stop == NULL && !is_ours(place, (size_t)(end - place))) {
+            BB_TRY(read_line(out, number, place, (size_t)(end - place), problems));
+            break;
+        }
         if (stop == NULL) {
             bb_log_warning("%s:%td: a record that was torn as it was written is dropped", out->path,
                            number);
@@ -171,6 +184,19 @@ done:
     return status;
 }
 
+static bb_status check_torn(int file, const char *path, off_t size, off_t end)
+{
+    bb_status status = BB_OK;
+    char piece[sizeof head];
+    const ssize_t length = pread(file, piece, sizeof piece - 1, end);
+    BB_REQUIRE(length >= 0 && (length > 0 || size == end), BB_IO, "cannot read '%s': %s", path,
+               strerror(errno));
+    BB_REQUIRE(is_ours(piece, (size_t)length), BB_INVALID,
+               "'%s' ends in a line that is no record of a variant; it is left as it is", path);
+done:
+    return status;
+}
+
 static bb_status append_locked(int file, const char *path, const bb_text *line)
 {
     bb_status status = BB_OK;
@@ -180,6 +206,7 @@ static bb_status append_locked(int file, const char *path, const bb_text *line)
     BB_REQUIRE(fstat(file, &about) == 0, BB_IO, "cannot look at '%s': %s", path, strerror(errno));
     BB_REQUIRE(S_ISREG(about.st_mode), BB_IO, "'%s' is no regular file", path);
     BB_TRY(find_end(file, path, about.st_size, &end));
+    BB_TRY(check_torn(file, path, about.st_size, end));
     BB_REQUIRE(end == about.st_size || ftruncate(file, end) == 0, BB_IO,
                "cannot take a torn line away from '%s': %s", path, strerror(errno));
     BB_TRY(bb_text_add(&text, "%s%s", end == 0 ? head : "", bb_text_string(line)));

@@ -65,7 +65,7 @@ static team_sums team_sums_of(const bb_program *program, const bb_choice *choice
     return sums;
 }
 
-static bb_index fewest_lanes(const bb_program *program)
+bb_index bb_choice_lanes(const bb_program *program)
 {
     return team_sums_of(program, NULL).fewest;
 }
@@ -87,9 +87,9 @@ bb_form bb_choice_form(const bb_program *program)
     for (int i = 0; i < program->object_count; ++i) {
         is_shared = is_shared || (program->objects[i].is_read && program->objects[i].is_written);
     }
-    return program->has_reduction                    ? BB_FORM_SPACE
-           : fewest_lanes(program) > 0 && !is_shared ? BB_FORM_LANES
-                                                     : BB_FORM_POINTS;
+    return program->has_reduction                       ? BB_FORM_SPACE
+           : bb_choice_lanes(program) > 0 && !is_shared ? BB_FORM_LANES
+                                                        : BB_FORM_POINTS;
 }
 
 static bb_index smaller(bb_index a, bb_index b)
@@ -251,7 +251,7 @@ bb_choice bb_choice_default(bb_device_kind kind, const bb_program *program)
         choice.is_split = can_split(program);
         break;
     default:
-        choice.group[0] = smaller(fewest_lanes(program), WARP_ITEMS);
+        choice.group[0] = smaller(bb_choice_lanes(program), WARP_ITEMS);
         choice.group[1] = leaves_out_points(program) ? 1 : LANE_ITEMS / choice.group[0];
         choice.distribution = BB_DISTRIBUTION_BLOCKED;
     }

@@ -41,6 +41,9 @@ enum { BB_CHOICE_TEXT_BYTES = 96 };
 /// What a program's work-items are on devices other than the cpu.
 bb_form bb_choice_form(const bb_program *program);
 
+/// The fewest lanes of the sums that teams of work-items run; 0: there are none.
+bb_index bb_choice_lanes(const bb_program *program);
+
 /// What is taken where nothing is known of a device.
 bb_choice bb_choice_default(bb_device_kind kind, const bb_program *program);
 

@@ -125,23 +125,11 @@ static bb_status add_points(const listing *list)
     return add_product(list, &what);
 }
 
-// The fewest lanes of the sums that teams share out.
-static bb_index fewest_lanes(const bb_program *program)
-{
-    bb_index fewest = program->has_reduction ? program->reduction.order.lanes : BB_PROGRAM_LANES;
-    for (int i = 0; i < program->iterator_count && !program->has_reduction; ++i) {
-        const bb_index lanes = program->iterators[i].reduction.order.lanes;
-        fewest = lanes > 1 && lanes < fewest ? lanes : fewest;
-    }
-    return fewest;
-}
-
 // Lanes of a sum: as many work-items as lanes, half of them, ...; several sums side by side.
-static bb_status add_lanes(const listing *list)
+static bb_status add_lanes(const listing *list, bb_index lanes)
 {
     bb_status status = BB_OK;
     static const int one[] = {1, 0};
-    const bb_index lanes = fewest_lanes(list->program);
     const bool is_space = list->program->has_reduction;
     const lists what = {NULL, one, one, is_space || list->wish->is_processor ? 1 : 2, 1};
     const bb_index least = lanes >= 128 ? lanes / 8 : 1;
@@ -207,7 +195,7 @@ bb_status bb_candidates_create(bb_device_kind kind, const bb_program *program,
     } else if (bb_choice_form(program) == BB_FORM_POINTS) {
         BB_TRY(add_points(&list));
     } else {
-        BB_TRY(add_lanes(&list));
+        BB_TRY(add_lanes(&list, bb_choice_lanes(program)));
     }
     if (wish->is_exhaustive && kind != BB_DEVICE_CPU) {
         BB_TRY(add_exhaustive(&list));

@@ -122,9 +122,31 @@ static void a_torn_line_is_dropped_and_taken_away(void **state)
     assert_int_equal(count_records(), 1);
     append(&record);
     assert_int_equal(count_records(), 2);
-    write_file("- {torn");
+    write_file("- {versi");
     append(&record);
     assert_int_equal(count_records(), 1);
+}
+
+static void a_text_without_an_end_that_is_no_record_is_left(void **state)
+{
+    static const char *const texts[] = {"notes", "- {a: 3}", "# Variants of nothing"};
+    const bb_wisdom_record record = record_of("group64x4", BB_TRIAL_RIGHT, 1.0);
+    (void)state;
+    for (int i = 0; i < 3; ++i) {
+        char kept_text[64] = "";
+        bb_wisdom_file file = {0};
+        write_file(texts[i]);
+        check_fails(bb_wisdom_file_append(path, &record), BB_INVALID, "kernels.yaml");
+        if (texts[i][0] != '#') {
+            check_fails(bb_wisdom_file_read(path, &file), BB_INVALID, "kernels.yaml:1");
+        }
+        bb_wisdom_file_release(&file);
+        FILE *kept = fopen(path, "r");
+        assert_non_null(kept);
+        assert_int_equal(fread(kept_text, 1, sizeof kept_text - 1, kept), strlen(texts[i]));
+        assert_int_equal(fclose(kept), 0);
+        assert_string_equal(kept_text, texts[i]);
+    }
 }
 
 static void what_is_no_record_is_told_with_its_line(void **state)
@@ -354,6 +376,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_come_back),
         cmocka_unit_test(a_torn_line_is_dropped_and_taken_away),
+        cmocka_unit_test(a_text_without_an_end_that_is_no_record_is_left),
         cmocka_unit_test(what_is_no_record_is_told_with_its_line),
         cmocka_unit_test(two_writers_lose_nothing),
         cmocka_unit_test(the_nearest_best_is_taken),
