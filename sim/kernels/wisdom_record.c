@@ -140,10 +140,11 @@ bb_status bb_wisdom_record_read(bb_arena *arena, const char *origin, const char 
     const bb_index before = problems->count;
     const bb_place place = {.origin = origin};
     BB_TRY(bb_node_parse(arena, origin, false, line, length, problems, &list));
-    if (problems->count > before || list == NULL) {
+    if (problems->count > before) {
         goto done;
     }
-    const bb_node *item = list->kind == BB_NODE_LIST ? bb_node_item(list, 0) : NULL;
+    // A comment that does not begin its line parses to nothing.
+    const bb_node *item = list != NULL && list->kind == BB_NODE_LIST ? bb_node_item(list, 0) : NULL;
     if (item == NULL || list->count != 1 || item->kind != BB_NODE_MAP) {
         BB_TRY(
             bb_problems_add(problems, place, "no record: expected a line '- {version: 1, ...}'"));

@@ -154,6 +154,7 @@ static void what_is_no_record_is_told_with_its_line(void **state)
     static const char *const cases[][2] = {
         {"# ok\n\n- [1]\n", "kernels.yaml:3: no record"},
         {"kernel: add\n", "kernels.yaml:1: no record"},
+        {" # a comment that begins late\n", "kernels.yaml:1: no record"},
         {"- {version: 2, other: 1}\n", "kernels.yaml:1: a record of version 2, expected 1"},
         {"- {version: 1}\n", "kernels.yaml:1: kernel"},
         {"- {version: 1, kernel: [}\n", "kernels.yaml:1: not YAML"},
