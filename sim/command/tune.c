@@ -41,13 +41,13 @@ static bb_status take_names(work *self)
 {
     bb_status status = BB_OK;
     const bb_options *options = self->options;
-    const bb_kernel_manager *all = NULL;
-    const int count = bb_kernel_manager_table(&all);
+    const bb_kernel_manager *managers = NULL;
+    const int count = bb_kernel_manager_table(&managers);
     const int limit = sizeof self->managers / sizeof self->managers[0];
     BB_REQUIRE(options->operand_count <= limit, BB_INVALID, "%td kernels, expected at most %d",
                options->operand_count, limit);
     for (int i = 0; i < count && options->operand_count == 0; ++i) {
-        self->managers[self->manager_count++] = &all[i];
+        self->managers[self->manager_count++] = &managers[i];
     }
     for (bb_index i = 0; i < options->operand_count; ++i) {
         const bb_kernel_manager *found = NULL;

@@ -28,10 +28,10 @@ static bb_status evaluate(const bb_choice *choice, const bb_binding *binding)
 {
     bb_status status = BB_OK;
     bb_program ordered = {.name = NULL};
-    bb_binding own = *binding;
+    bb_binding reordered = *binding;
     BB_TRY(bb_choice_apply(choice, binding->program, &ordered));
-    own.program = &ordered;
-    BB_TRY(bb_evaluation_run(&own));
+    reordered.program = &ordered;
+    BB_TRY(bb_evaluation_run(&reordered));
 done:
     bb_choice_release_program(&ordered);
     return status;

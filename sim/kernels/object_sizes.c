@@ -11,12 +11,12 @@
 
 static const bb_kernel_manager *find_manager(const char *path)
 {
-    const bb_kernel_manager *all = NULL;
-    const int count = bb_kernel_manager_table(&all);
+    const bb_kernel_manager *managers = NULL;
+    const int count = bb_kernel_manager_table(&managers);
     const char *name = strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : path;
     for (int i = 0; i < count; ++i) {
-        if (strcmp(all[i].file, name) == 0) {
-            return &all[i];
+        if (strcmp(managers[i].file, name) == 0) {
+            return &managers[i];
         }
     }
     return NULL;

@@ -49,14 +49,14 @@ static size_t output_bytes(const bb_kernel_peers_task *task, int object)
 }
 
 // Largest difference of two results over the largest element of `own`; NaN where either has one.
-static double difference_of(bb_element_type type, const void *own, const void *other,
+static double difference_of(bb_element_type type, const void *result, const void *peer_result,
                             bb_index count)
 {
     double largest = 0.0;
     double apart = 0.0;
     for (bb_index k = 0; k < count; ++k) {
-        const double a = bb_evaluation_load(type, own, k).parts[0];
-        const double b = bb_evaluation_load(type, other, k).parts[0];
+        const double a = bb_evaluation_load(type, result, k).parts[0];
+        const double b = bb_evaluation_load(type, peer_result, k).parts[0];
         if (isnan(a) || isnan(b)) {
             return NAN;
         }

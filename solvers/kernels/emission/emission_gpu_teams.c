@@ -198,10 +198,7 @@ static bb_status print_split(bb_emission_gpu *writer)
     const bb_index chunk = sum.reduction->order.chunk;
     char range[BB_EMISSION_NAME_BYTES];
     (void)bb_emission_name(base, program->iterators[0].space.ranges[0], range);
-    int place = 0;
-    while (program->steps[program->body.steps[place]].kind != BB_STEP_ITERATOR) {
-        ++place;
-    }
+    const int place = bb_emission_iterator_place(program);
     BB_TRY(bb_emission_gpu_body(writer, 0, place));
     BB_TRY(bb_emission_line(base, "const bb_index c0 = %s * %td;", writer->words->group[1], chunk));
     BB_TRY(bb_emission_line(base, "const bb_index e0 = %s - c0 < %td ? %s : c0 + %td;", range,
@@ -331,10 +328,7 @@ bb_status bb_emission_gpu_lanes_finish(bb_emission_gpu *writer)
     BB_TRY(print_point(writer));
     BB_TRY(bb_emission_line(base, "const bb_index n = n0, point = x0;"));
     BB_TRY(bb_emission_gpu_open(writer, "for (int once = 0; once < 1; ++once) {"));
-    int place = 0;
-    while (program->steps[program->body.steps[place]].kind != BB_STEP_ITERATOR) {
-        ++place;
-    }
+    const int place = bb_emission_iterator_place(program);
     BB_TRY(bb_emission_gpu_body(writer, 0, place));
     BB_TRY(print_parts(writer, &program->iterators[0].reduction, 0));
     BB_TRY(bb_emission_gpu_body(writer, place + 1, program->body.count));

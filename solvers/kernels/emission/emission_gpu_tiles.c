@@ -206,10 +206,7 @@ bb_status bb_emission_gpu_tiles_finish(bb_emission_gpu *writer)
     BB_TRY(bb_emission_line(base, "const bb_index x0 = %s * %d + %s;", writer->words->group[0],
                             BB_EMISSION_FINISH_ITEMS, writer->words->item[0]));
     BB_TRY(bb_emission_line(base, "if (x0 >= n0) return;"));
-    int place = 0;
-    while (program->steps[program->body.steps[place]].kind != BB_STEP_ITERATOR) {
-        ++place;
-    }
+    const int place = bb_emission_iterator_place(program);
     BB_TRY(bb_emission_gpu_body(writer, 0, place));
     BB_TRY(bb_emission_line(base, "bb_sum0 u0;"));
     BB_TRY(bb_emission_line(base, "bb_clear0(&u0);"));

@@ -76,6 +76,15 @@ done:
     return status;
 }
 
+int bb_emission_iterator_place(const bb_program *program)
+{
+    int place = 0;
+    while (program->steps[program->body.steps[place]].kind != BB_STEP_ITERATOR) {
+        ++place;
+    }
+    return place;
+}
+
 bool bb_emission_find_moving(const bb_program *program, bool *is_fast)
 {
     bool any = false;

@@ -25,6 +25,9 @@ bool bb_emission_find_moving(const bb_program *program, bool *is_fast);
 BB_CHECKED bb_status bb_emission_tile_bounds(bb_emission_writer *writer, const bool *is_fast,
                                              bb_index points, bb_index rows);
 
+/// Where the first iterator stands in a body that has one.
+int bb_emission_iterator_place(const bb_program *program);
+
 /// Whether neighbouring points share what their iterators read, since these run alike for them all.
 bool bb_emission_runs_by_tile(const bb_program *program);
 

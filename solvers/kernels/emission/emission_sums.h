@@ -25,7 +25,8 @@ BB_CHECKED bb_status bb_emission_sum_outputs(bb_emission_writer *writer,
                                              const char *point);
 
 /// Opens a loop over the chunks of iterator `number`: items c<number> ... e<number> - 1 of each; a
-/// block of all items, with c<number> alone, where there are no chunks. The caller closes it.
+/// block of all items where there are no chunks, of two ranges with c<number> alone. The caller
+/// closes it.
 BB_CHECKED bb_status bb_emission_chunks(bb_emission_writer *writer, int number);
 
 /// Appends what every source begins with: the dialect's helpers, boundaries, names.

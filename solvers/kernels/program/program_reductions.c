@@ -233,8 +233,8 @@ static bool is_sized(const bb_program *program, int value)
 }
 
 // Part of what a program means, so that every device has the same sums: lanes where a point sums a
-// long line of neighbours in memory, chunks where it sums a long line of distant ones, one after
-// another in all other cases.
+// long line of neighbours in memory, fewer where data say how long, chunks where it sums a long
+// line of distant ones, one after another in all other cases.
 static bb_reduction_order order_of(const bb_program *program, const bb_iterator *iterator)
 {
     const bb_reduction_order serial = {.lanes = 1};

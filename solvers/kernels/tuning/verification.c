@@ -203,7 +203,7 @@ static bb_status check_case(const bb_verification *self, bb_device *device, cons
                             bb_verification_case *item, bb_trial *out)
 {
     bb_status status = BB_OK;
-    bb_assembled_kernel *own = NULL;
+    bb_assembled_kernel *edge_kernel = NULL;
     const bb_verification_answer *answer = NULL;
     BB_TRY(bb_verification_case_answer(item, self->program, choice, &answer));
     if (!answer->is_bounded) {
@@ -214,12 +214,12 @@ static bb_status check_case(const bb_verification *self, bb_device *device, cons
     }
     if (!serves(self->program, is_inside, &item->binding)) {
         BB_TRY(bb_assembled_kernel_create(device, self->program, item->binding.is_inside, choice,
-                                          &own));
-        kernel = own;
+                                          &edge_kernel));
+        kernel = edge_kernel;
     }
     BB_TRY(compute(self, device, kernel, item, answer, out));
 done:
-    bb_assembled_kernel_destroy(&own);
+    bb_assembled_kernel_destroy(&edge_kernel);
     return status;
 }
 

@@ -293,16 +293,16 @@ static bb_status bound_answer(bb_verification_case *item, const bb_program *prog
 {
     bb_status status = BB_OK;
     const bb_choice plain = {.points = 1};
-    const bb_verification_answer *own = NULL;
+    const bb_verification_answer *program_answer = NULL;
     bb_verification_answer *size = NULL;
     answer->is_bounded = true;
     if (choice->order.lanes == 0 || item->has_specials) {
         goto done;
     }
-    BB_TRY(bb_verification_case_answer(item, program, &plain, &own));
+    BB_TRY(bb_verification_case_answer(item, program, &plain, &program_answer));
     BB_TRY(BB_ZEROED(1, &size));
     BB_TRY(evaluate(item, program, &plain, true, size));
-    const bb_verification_answer *const answers[3] = {answer, own, size};
+    const bb_verification_answer *const answers[3] = {answer, program_answer, size};
     for (int i = 0; i < item->count; ++i) {
         if (program->objects[i].is_written) {
             const double bound = sum_bound(item, program, choice->order, program->objects[i].type);

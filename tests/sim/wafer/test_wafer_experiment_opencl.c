@@ -17,12 +17,13 @@
 static const driver_case on_cpu = {CONFIG_WAFER_SMALL, {"device=cpu", PIPELINES}};
 static const driver_case on_opencl = {CONFIG_WAFER_SMALL, {"device=opencl", PIPELINES}};
 
-static void check_row(const bb_results *here, const bb_results *there, const char *name)
+static void check_row(const bb_results *cpu_results, const bb_results *opencl_results,
+                      const char *name)
 {
-    const bb_dataset *displacement = driver_dataset(here, "displacement_nm");
+    const bb_dataset *displacement = driver_dataset(cpu_results, "displacement_nm");
     const bb_index row = displacement->count / displacement->shape[0];
-    const double *expected = driver_row(here, "displacement_nm", name);
-    const double *got = driver_row(there, "displacement_nm", name);
+    const double *expected = driver_row(cpu_results, "displacement_nm", name);
+    const double *got = driver_row(opencl_results, "displacement_nm", name);
     const bool is_coded = strcmp(name, "coded") == 0;
     double difference = 0.0;
     double norm = 0.0;
@@ -33,25 +34,26 @@ static void check_row(const bb_results *here, const bb_results *there, const cha
     print_message("%s: %.2g of the norm\n", name, sqrt(difference / norm));
     assert_true(norm > 0.0);
     assert_true(sqrt(difference / norm) <= (strcmp(name, "narrow") == 0 ? 1e-5 : 1e-13));
-    assert_string_equal(driver_text(there, "device", name), is_coded ? "cpu" : "opencl");
-    assert_string_equal(driver_text(there, "status", name), "ok");
+    assert_string_equal(driver_text(opencl_results, "device", name), is_coded ? "cpu" : "opencl");
+    assert_string_equal(driver_text(opencl_results, "status", name), "ok");
 }
 
 static void displacements_agree_with_the_cpu(void **state)
 {
     (void)state;
-    bb_results *here = driver_results(&on_cpu);
-    bb_results *there = driver_results(&on_opencl);
-    const bb_dataset *names = driver_dataset(here, "pipeline");
+    bb_results *cpu_results = driver_results(&on_cpu);
+    bb_results *opencl_results = driver_results(&on_opencl);
+    const bb_dataset *names = driver_dataset(cpu_results, "pipeline");
     for (bb_index p = 0; p < names->count; ++p) {
-        check_row(here, there, names->texts[p]);
+        check_row(cpu_results, opencl_results, names->texts[p]);
     }
-    assert_string_equal(bb_results_note_text(there, "provenance", "device"), "cpu, opencl");
-    assert_non_null(
-        strstr(bb_results_note_text(there, "provenance", "device_opencl_compiler"), "-cl-std"));
-    assert_null(bb_results_note_text(there, "provenance", "device_cpu_compiler"));
-    bb_results_destroy(&here);
-    bb_results_destroy(&there);
+    assert_string_equal(bb_results_note_text(opencl_results, "provenance", "device"),
+                        "cpu, opencl");
+    assert_non_null(strstr(
+        bb_results_note_text(opencl_results, "provenance", "device_opencl_compiler"), "-cl-std"));
+    assert_null(bb_results_note_text(opencl_results, "provenance", "device_cpu_compiler"));
+    bb_results_destroy(&cpu_results);
+    bb_results_destroy(&opencl_results);
 }
 
 int main(void)

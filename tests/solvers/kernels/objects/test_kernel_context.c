@@ -123,19 +123,19 @@ static void what_does_not_serve_is_compiled_again(void **state)
 static bb_status scale_vector(void)
 {
     bb_status status = BB_OK;
-    bb_kernel_context *own = NULL;
+    bb_kernel_context *context_of_test = NULL;
     bb_numerical_object *a = NULL, *b = NULL;
     void *elements = NULL;
-    BB_TRY(bb_kernel_context_create(device, &own));
-    BB_TRY(bb_numerical_object_vector(own, BB_ELEMENT_SP, 9, &a));
-    BB_TRY(bb_numerical_object_vector(own, BB_ELEMENT_SP, 9, &b));
+    BB_TRY(bb_kernel_context_create(device, &context_of_test));
+    BB_TRY(bb_numerical_object_vector(context_of_test, BB_ELEMENT_SP, 9, &a));
+    BB_TRY(bb_numerical_object_vector(context_of_test, BB_ELEMENT_SP, 9, &b));
     BB_TRY(bb_numerical_object_host(a, BB_NUMERICAL_CHANGE, &elements));
     BB_TRY(bb_numerical_object_scale(a, 2.0, b));
     BB_TRY(bb_numerical_object_host(b, BB_NUMERICAL_READ, &elements));
 done:
     bb_numerical_object_destroy(&a);
     bb_numerical_object_destroy(&b);
-    bb_kernel_context_destroy(&own);
+    bb_kernel_context_destroy(&context_of_test);
     return status;
 }
 

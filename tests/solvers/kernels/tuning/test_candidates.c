@@ -33,23 +33,23 @@ static void check_list(bb_device_kind kind, const bb_program *program, const bb_
 static void check_kind(bb_device_kind kind, const bb_program *program)
 {
     bb_candidates few = {0};
-    bb_candidates all = {0};
+    bb_candidates exhaustive = {0};
     const bb_candidate_wish short_wish = {.group_items = 0};
     const bb_candidate_wish long_wish = {.is_exhaustive = true};
     check_ok(bb_candidates_create(kind, program, &short_wish, &few));
-    check_ok(bb_candidates_create(kind, program, &long_wish, &all));
+    check_ok(bb_candidates_create(kind, program, &long_wish, &exhaustive));
     check_list(kind, program, &few);
     assert_true(few.count <= 80);
-    assert_true(all.count >= few.count);
+    assert_true(exhaustive.count >= few.count);
     for (int i = 0; i < few.count; ++i) {
-        assert_true(holds(&all, &few.choices[i]));
+        assert_true(holds(&exhaustive, &few.choices[i]));
     }
     if (kind != BB_DEVICE_CPU) {
-        assert_true(few.count >= 8 && all.count > 2 * few.count);
-        check_list(kind, program, &all);
+        assert_true(few.count >= 8 && exhaustive.count > 2 * few.count);
+        check_list(kind, program, &exhaustive);
     }
     bb_candidates_release(&few);
-    bb_candidates_release(&all);
+    bb_candidates_release(&exhaustive);
 }
 
 static void every_kernel_has_candidates(void **state)
