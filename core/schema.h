@@ -92,6 +92,11 @@ struct bb_schema {
 
 #define BB_INTEGER_UNSET PTRDIFF_MIN
 
+/// Holds the numbers of a struct to the ranges of its keys, those of its groups included; lists and
+/// choices are left out. `path` stands before a key's name in the message, "" for none. For structs
+/// that are filled by hand: whoever reads a file checks as it reads. Errors: BB_INVALID.
+BB_CHECKED bb_status bb_schema_check(const bb_schema *schema, const void *object, const char *path);
+
 #define BB_SCHEMA(title, type, table)                                                              \
     {                                                                                              \
         .name = (title), .bytes = sizeof(type), .keys = (table),                                   \

@@ -11,49 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool in_range(const bb_key *key, double value)
-{
-    if (!isfinite(value)) {
-        return false;
-    }
-    if (key->minimum == 0.0 && key->maximum == 0.0) {
-        return true;
-    }
-    bool above = key->exclusive_minimum ? value > key->minimum : value >= key->minimum;
-    bool below = key->exclusive_maximum ? value < key->maximum : value <= key->maximum;
-    return above && below;
-}
-
-// Ranges of the numbers of one struct, its groups included; `path` stands before the key's name.
-static bb_status check_ranges(const bb_schema *schema, const void *object, const char *path)
-{
-    bb_status status = BB_OK;
-    for (bb_index k = 0; k < schema->key_count; ++k) {
-        const bb_key *key = &schema->keys[k];
-        const char *member = (const char *)object + key->offset;
-        if (key->kind == BB_KEY_DOUBLE) {
-            double value = *(const double *)(const void *)member;
-            bool plain = strcmp(key->unit, "1") == 0;
-            BB_REQUIRE((key->optional && isnan(value)) || in_range(key, value), BB_INVALID,
-                       "%s.%s = %g%s%s, expected a finite number %s %g and %s %g", path, key->name,
-                       value, plain ? "" : " ", plain ? "" : key->unit,
-                       key->exclusive_minimum ? ">" : ">=", key->minimum,
-                       key->exclusive_maximum ? "<" : "<=", key->maximum);
-        } else if (key->kind == BB_KEY_INTEGER) {
-            bb_index value = *(const bb_index *)(const void *)member;
-            BB_REQUIRE((key->optional && value == BB_INTEGER_UNSET) || in_range(key, (double)value),
-                       BB_INVALID, "%s.%s = %td, expected %g..%g", path, key->name, value,
-                       key->minimum, key->maximum);
-        } else if (key->kind == BB_KEY_GROUP && key->pattern == NULL) {
-            char inner[64];
-            (void)snprintf(inner, sizeof inner, "%s.%s", path, key->name);
-            BB_TRY(check_ranges(key->schema, member, inner));
-        }
-    }
-done:
-    return status;
-}
-
 // Layers by strength or by Cn2, all alike, and what scales them given once.
 static bb_status check_strengths(const bb_atmosphere_config *atmosphere)
 {
@@ -86,7 +43,7 @@ static bb_status check_atmosphere(const bb_atmosphere_config *atmosphere)
     bb_status status = BB_OK;
     bool profile = atmosphere->profile != -1;
     bool layers = atmosphere->layers.count != 0;
-    BB_TRY(check_ranges(&bb_atmosphere_schema, atmosphere, "atmosphere"));
+    BB_TRY(bb_schema_check(&bb_atmosphere_schema, atmosphere, "atmosphere"));
     BB_REQUIRE(
         profile != layers, BB_INVALID, "atmosphere: %s, expected exactly one of profile and layers",
         profile ? "profile and layers are both given" : "neither profile nor layers is given");
@@ -100,7 +57,7 @@ static bb_status check_atmosphere(const bb_atmosphere_config *atmosphere)
     for (bb_index l = 0; layers && l < atmosphere->layers.count; ++l) {
         char path[64];
         (void)snprintf(path, sizeof path, "atmosphere.layers[%td]", l);
-        BB_TRY(check_ranges(&bb_layer_schema, &items[l], path));
+        BB_TRY(bb_schema_check(&bb_layer_schema, &items[l], path));
     }
     BB_TRY(check_strengths(atmosphere));
 done:
@@ -211,7 +168,7 @@ static bb_status check_settings(const bb_ao_config *config, const bb_guide_star_
     }
     const bb_star_settings *defaults = bb_sensors_config_star(config->sensors, star->kind);
     const bb_star_settings all = bb_guide_star_kind_settings(kind, defaults, &star->settings);
-    BB_TRY(check_ranges(kind->schema, &all, path));
+    BB_TRY(bb_schema_check(kind->schema, &all, path));
     if (kind->check != NULL) {
         BB_TRY(kind->check(&star->settings, &all, path));
     }
@@ -230,7 +187,7 @@ static bb_status check_guide_stars(const bb_ao_config *config)
         (void)snprintf(path, sizeof path, "guide_stars[%td]", s);
         BB_REQUIRE(star->kind >= 0 && star->kind < (int)BB_GUIDE_STAR_COUNT, BB_INVALID,
                    "%s.kind = %d, expected 0..%d", path, star->kind, BB_GUIDE_STAR_COUNT - 1);
-        BB_TRY(check_ranges(&bb_guide_star_schema, star, path));
+        BB_TRY(bb_schema_check(&bb_guide_star_schema, star, path));
         BB_TRY(check_settings(config, star, path));
         BB_TRY(check_launch(star, bb_guide_star_kinds[star->kind]->launched, path));
         if (star->lenslets != BB_INTEGER_UNSET) {
@@ -250,7 +207,7 @@ static bb_status check_error_terms(const bb_ao_config *config)
     if (terms == NULL) {
         goto done;
     }
-    BB_TRY(check_ranges(&bb_error_terms_schema, terms, "error_terms"));
+    BB_TRY(bb_schema_check(&bb_error_terms_schema, terms, "error_terms"));
     BB_REQUIRE(
         !(terms->aliasing && terms->fitting), BB_INVALID,
         "error_terms.aliasing: with error_terms.fitting the residual of slopes has the guide "
@@ -273,14 +230,14 @@ done:
 bb_status bb_ao_check(const bb_ao_config *config)
 {
     bb_status status = BB_OK;
-    BB_TRY(check_ranges(&bb_telescope_schema, config->telescope, "telescope"));
+    BB_TRY(bb_schema_check(&bb_telescope_schema, config->telescope, "telescope"));
     BB_REQUIRE(config->telescope->subaperture_rule == BB_SUBAPERTURE_CENTRE ||
                    config->telescope->subaperture_rule == BB_SUBAPERTURE_FLUX,
                BB_INVALID, "telescope.subaperture_rule = %d, expected centre or flux",
                config->telescope->subaperture_rule);
     BB_TRY(check_mask(config));
     BB_TRY(check_atmosphere(config->atmosphere));
-    BB_TRY(check_ranges(&bb_sensors_schema, config->sensors, "sensors"));
+    BB_TRY(bb_schema_check(&bb_sensors_schema, config->sensors, "sensors"));
     BB_REQUIRE(config->sensors->slope_model == BB_SLOPE_POINT_DIFFERENCE ||
                    config->sensors->slope_model == BB_SLOPE_AVERAGED_GRADIENT,
                BB_INVALID,
@@ -288,7 +245,7 @@ bb_status bb_ao_check(const bb_ao_config *config)
                config->sensors->slope_model);
     BB_TRY(check_lenslets(config, config->sensors->lenslets, "sensors"));
     if (config->mirror != NULL) {
-        BB_TRY(check_ranges(&bb_mirror_schema, config->mirror, "mirror"));
+        BB_TRY(bb_schema_check(&bb_mirror_schema, config->mirror, "mirror"));
     }
     BB_TRY(check_error_terms(config));
     BB_TRY(check_guide_stars(config));
@@ -297,7 +254,7 @@ bb_status bb_ao_check(const bb_ao_config *config)
     for (bb_index t = 0; t < config->target_count; ++t) {
         char path[64];
         (void)snprintf(path, sizeof path, "targets[%td]", t);
-        BB_TRY(check_ranges(&bb_target_schema, &config->targets[t], path));
+        BB_TRY(bb_schema_check(&bb_target_schema, &config->targets[t], path));
         const bb_index own = config->targets[t].lenslets;
         if (own != BB_INTEGER_UNSET) {
             BB_TRY(check_lenslets(config, own, path));
