@@ -25,6 +25,14 @@ typedef enum bb_stream {
     BB_STREAM_DITHER = 29,          ///< factors of rows that keep equal entries from rounding alike
     BB_STREAM_ROUNDING = 30,        ///< which way a stored value is rounded
     BB_STREAM_SWEEP = 34,           ///< samples of the keys that a sweep varies
+    BB_STREAM_SURFACE_BUMP = 40,    ///< places, widths and heights of a free-form surface's bumps
+    BB_STREAM_SURFACE_WAVE = 41,    ///< waves of a surface's power spectrum
+    BB_STREAM_VORTEX = 42,          ///< places of a phase's residues
+    BB_STREAM_PUPIL_HOLE = 43,      ///< places of discs without data
+    BB_STREAM_DEAD_PIXEL = 44,      ///< pixels without data
+    BB_STREAM_PHASE_NOISE = 45,     ///< noise of a measured phase
+    BB_STREAM_FRAME_NOISE = 46,     ///< noise of a camera's pixels
+    BB_STREAM_FRAME_VIBRATION = 47, ///< phase errors common to a camera's frame
 } bb_stream;
 
 /// Four words for the address (seed, stream, index).

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "physics/fringe/detection.h"
+
+#include "core/thread.h"
+
+#include <math.h>
+
+enum { ROWS_OF_A_TASK = 16, MOST_STEPS = 16 };
+
+// What rounding leaves of the modulation of frames that are all alike.
+static const double NO_MODULATION = 1e-12;
+
+// (-pi, pi] of a value in [-pi, pi].
+static double close_range(double phase)
+{
+    return phase <= -M_PI ? phase + 2.0 * M_PI : phase;
+}
+
+double bb_detection_wrap(double x)
+{
+    return close_range(x - 2.0 * M_PI * rint(x / (2.0 * M_PI)));
+}
+
+void bb_detection_wrap_all(bb_index count, const double *phase, double *wrapped)
+{
+    for (bb_index i = 0; i < count; ++i) {
+        wrapped[i] = bb_detection_wrap(phase[i]);
+    }
+}
+
+typedef struct detection_work {
+    const bb_fringe_detection_config *detection;
+    const bb_frames *frames;
+    double *phase, *modulation;
+    double cosine[MOST_STEPS], sine[MOST_STEPS]; // of a1 and a2: what a frame counts
+} detection_work;
+
+// Weights w_n with sum w_n I_n = a1 or a2: rows of the pseudo-inverse of [1, cos, sin], by Cramer's
+// rule on the columns without their means.
+static void set_weights(detection_work *work)
+{
+    const bb_frames *frames = work->frames;
+    const double count = (double)frames->steps;
+    double mean[2] = {0.0, 0.0};
+    double cc = 0.0;
+    double cs = 0.0;
+    double ss = 0.0;
+    for (bb_index n = 0; n < frames->steps; ++n) {
+        mean[0] += cos(frames->steps_rad[n]) / count;
+        mean[1] += sin(frames->steps_rad[n]) / count;
+    }
+    for (bb_index n = 0; n < frames->steps; ++n) {
+        work->cosine[n] = cos(frames->steps_rad[n]) - mean[0];
+        work->sine[n] = sin(frames->steps_rad[n]) - mean[1];
+        cc += work->cosine[n] * work->cosine[n];
+        cs += work->cosine[n] * work->sine[n];
+        ss += work->sine[n] * work->sine[n];
+    }
+    const double determinant = cc * ss - cs * cs;
+    for (bb_index n = 0; n < frames->steps; ++n) {
+        const double cosine = work->cosine[n];
+        work->cosine[n] = (ss * cosine - cs * work->sine[n]) / determinant;
+        work->sine[n] = (cc * work->sine[n] - cs * cosine) / determinant;
+    }
+}
+
+// A pixel's intensities lie `stride` apart. Returns the modulation.
+static double by_steps(const detection_work *work, const double *pixel, bb_index stride,
+                       double *phase)
+{
+    double a1 = 0.0;
+    double a2 = 0.0;
+    for (bb_index n = 0; n < work->frames->steps; ++n) {
+        a1 += work->cosine[n] * pixel[n * stride];
+        a2 += work->sine[n] * pixel[n * stride];
+    }
+    *phase = atan2(-a2, a1);
+    return hypot(a1, a2);
+}
+
+static double by_carre(const detection_work *work, const double *pixel, bb_index stride,
+                       double *phase)
+{
+    const double half = 0.5 * (work->frames->steps_rad[1] - work->frames->steps_rad[0]);
+    const double a = pixel[0] - pixel[3 * stride];
+    const double b = pixel[stride] - pixel[2 * stride];
+    const double sine = copysign(sqrt(fmax(0.0, (3.0 * b - a) * (a + b))), b);
+    const double cosine = pixel[stride] + pixel[2 * stride] - pixel[0] - pixel[3 * stride];
+    *phase = atan2(sine, cosine);
+    return hypot(sine, cosine) / (8.0 * sin(half) * sin(half) * cos(half));
+}
+
+static bb_status task_detect(void *context, bb_index begin, bb_index end)
+{
+    const detection_work *work = context;
+    const bb_index columns = work->frames->columns;
+    const bb_index stride = work->frames->rows * columns;
+    const bool carre = work->detection->algorithm == BB_DETECTION_CARRE;
+    for (bb_index i = begin * columns; i < end * columns; ++i) {
+        const double *pixel = work->frames->intensity + i;
+        double phase = NAN;
+        double modulation =
+            carre ? by_carre(work, pixel, stride, &phase) : by_steps(work, pixel, stride, &phase);
+        modulation = isnan(phase) ? NAN : modulation; // also of frames that are NaN in part
+        const bool seen =
+            modulation > NO_MODULATION && modulation >= work->detection->least_modulation;
+        work->phase[i] = seen ? close_range(phase) : NAN;
+        if (work->modulation != NULL) {
+            work->modulation[i] = modulation;
+        }
+    }
+    return BB_OK;
+}
+
+bb_status bb_detection_run(const bb_fringe_detection_config *detection, const bb_frames *frames,
+                           double *phase, double *modulation)
+{
+    bb_status status = BB_OK;
+    detection_work work = {
+        .detection = detection, .frames = frames, .phase = phase, .modulation = modulation};
+    BB_REQUIRE(detection->algorithm != BB_DETECTION_NONE, BB_INVALID,
+               "detection.algorithm: none has no frames");
+    BB_REQUIRE(frames->steps == detection->steps && frames->steps <= MOST_STEPS, BB_INVALID,
+               "%td frames, expected detection.steps = %td", frames->steps, detection->steps);
+    set_weights(&work);
+    BB_TRY(bb_thread_ranges(frames->rows, ROWS_OF_A_TASK, task_detect, &work));
+done:
+    return status;
+}

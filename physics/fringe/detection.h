@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Phase from frames.
+//
+// Steps: least squares over known steps (Greivenkamp, Opt. Eng. 23, 350, 1984). I_n = a0 + a1 cos
+// step_n + a2 sin step_n in each pixel gives the phase atan2(-a2, a1) and the modulation, the
+// amplitude of the fringes, hypot(a1, a2). For steps that divide 2 pi it is the N-bucket formula;
+// noise of sigma in a pixel is then noise of sqrt(2 / N) sigma / modulation in the phase.
+//
+// Carre (Metrologia 2, 13, 1966): four frames at phase - 3a, - a, + a, + 3a, a unknown and within
+// (0, pi / 2). With A = I_1 - I_4 and B = I_2 - I_3
+//
+//     tan phase = sign(B) sqrt((3 B - A) (A + B)) / (I_2 + I_3 - I_1 - I_4)
+//
+// where numerator and denominator are |sin| and cos of the phase times 8 sin^2 a cos a times the
+// modulation, so that the sign of B, which is that of the sine, and the denominator's choose the
+// quadrant. A product that noise makes negative counts as 0. The modulation is given for the step
+// that was meant.
+#ifndef BB_PHYSICS_FRINGE_DETECTION_H
+#define BB_PHYSICS_FRINGE_DETECTION_H
+
+#include "physics/fringe/interferogram.h"
+
+/// x - 2 pi rint(x / (2 pi)) in (-pi, pi]; NaN stays.
+double bb_detection_wrap(double x);
+
+/// Wraps `count` phases, as the algorithm none does; `wrapped` may be `phase`.
+void bb_detection_wrap_all(bb_index count, const double *phase, double *wrapped);
+
+/// The phase of frames that bb_frames_create made (quantised or not) by the configuration's
+/// algorithm: `phase` [rows][columns] in (-pi, pi], NaN where frames are, or where the modulation
+/// is 0 or below detection.least_modulation. `modulation` [rows][columns], over full scale, of
+/// every pixel with frames; NULL: not asked. The same bits at any number of threads. Errors:
+/// BB_INVALID for an algorithm without frames or with another number of them.
+BB_CHECKED bb_status bb_detection_run(const bb_fringe_detection_config *detection,
+                                      const bb_frames *frames, double *phase, double *modulation);
+
+#endif

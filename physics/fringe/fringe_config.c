@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "physics/fringe/fringe_config.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#define REAL(type, member, units, low, high, text, help)                                           \
+    {                                                                                              \
+        .name = #member, .kind = BB_KEY_DOUBLE, .unit = (units), .offset = offsetof(type, member), \
+        .minimum = (low), .maximum = (high), .default_text = (text), .meaning = (help)             \
+    }
+#define POSITIVE(type, member, units, high, text, help)                                            \
+    {                                                                                              \
+        .name = #member, .kind = BB_KEY_DOUBLE, .unit = (units), .offset = offsetof(type, member), \
+        .minimum = 0.0, .maximum = (high), .exclusive_minimum = true, .default_text = (text),      \
+        .meaning = (help)                                                                          \
+    }
+#define UNSET(type, member, units, low, high, help)                                                \
+    {                                                                                              \
+        .name = #member, .kind = BB_KEY_DOUBLE, .unit = (units), .offset = offsetof(type, member), \
+        .minimum = (low), .maximum = (high), .optional = true, .meaning = (help)                   \
+    }
+#define COUNT(type, member, low, high, text, help)                                                 \
+    {                                                                                              \
+        .name = #member, .kind = BB_KEY_INTEGER, .unit = "1", .offset = offsetof(type, member),    \
+        .minimum = (low), .maximum = (high), .default_text = (text), .meaning = (help)             \
+    }
+#define CHOICE(type, member, words, text, help)                                                    \
+    {                                                                                              \
+        .name = #member, .kind = BB_KEY_CHOICE, .offset = offsetof(type, member),                  \
+        .choices = (words), .default_text = (text), .meaning = (help)                              \
+    }
+#define GROUP(type, member, table, help)                                                           \
+    {                                                                                              \
+        .name = #member, .kind = BB_KEY_GROUP, .offset = offsetof(type, member),                   \
+        .schema = &(table), .meaning = (help)                                                      \
+    }
+#define RECORDS(type, member, table, help)                                                         \
+    {                                                                                              \
+        .name = #member, .kind = BB_KEY_RECORDS, .offset = offsetof(type, member),                 \
+        .schema = &(table), .optional = true, .meaning = (help)                                    \
+    }
+
+static const bb_key size_keys[] = {
+    COUNT(bb_fringe_size_config, columns, 1.0, 16384.0, "256", "Pixels along x."),
+    COUNT(bb_fringe_size_config, rows, 1.0, 16384.0, "256", "Pixels along y."),
+};
+const bb_schema bb_fringe_size_schema = BB_SCHEMA("size", bb_fringe_size_config, size_keys);
+
+static const bb_key zernike_keys[] = {
+    COUNT(bb_zernike_term, j, 1.0, 1000.0, NULL,
+          "Noll's index of the polynomial, from 1 (piston)."),
+    REAL(bb_zernike_term, rms_nm, "nm", -1e9, 1e9, NULL,
+         "Its rms over the full disc of pupil.diameter, with the sign of the coefficient."),
+};
+static const bb_schema zernike_schema = BB_SCHEMA("zernike", bb_zernike_term, zernike_keys);
+
+static const bb_key freeform_keys[] = {
+    REAL(bb_freeform_config, rms_nm, "nm", 0.0, 1e9, "0.0",
+         "rms over the pupil of a smooth random surface; 0: none."),
+    COUNT(bb_freeform_config, bumps, 1.0, 10000.0, "12",
+          "Gaussian bumps and dents that make it up."),
+};
+static const bb_schema freeform_schema = BB_SCHEMA("freeform", bb_freeform_config, freeform_keys);
+
+static const bb_key spectrum_keys[] = {
+    REAL(bb_spectrum_config, rms_nm, "nm", 0.0, 1e9, "0.0",
+         "rms over the pupil of a random surface of a given power spectrum; 0: none."),
+    REAL(bb_spectrum_config, exponent, "1", 0.0, 10.0, "3.0",
+         "Power per area of frequencies goes as frequency to minus this."),
+    POSITIVE(bb_spectrum_config, low_cycles, "1", 20000.0, "1.0",
+             "Cycles across the pupil's diameter under which there is no power."),
+    POSITIVE(bb_spectrum_config, high_cycles, "1", 20000.0, "50.0",
+             "Cycles across the pupil's diameter above which there is no power."),
+};
+static const bb_schema spectrum_schema = BB_SCHEMA("spectrum", bb_spectrum_config, spectrum_keys);
+
+static const bb_key tilt_keys[] = {
+    REAL(bb_tilt_config, x, "1", -16384.0, 16384.0, "0.0", "Fringes of tilt across the columns."),
+    REAL(bb_tilt_config, y, "1", -16384.0, 16384.0, "0.0", "Fringes of tilt across the rows."),
+};
+static const bb_schema tilt_schema = BB_SCHEMA("tilt_fringes", bb_tilt_config, tilt_keys);
+
+static const char *const step_kinds[] = {"edge", "shear", "mesa", NULL};
+
+static const bb_key step_keys[] = {
+    CHOICE(bb_surface_step, kind, step_kinds, NULL,
+           "Higher from a column on (edge); from a row on a ramp along x that is 0 at the first "
+           "column (shear); a raised square (mesa)."),
+    REAL(bb_surface_step, height_nm, "nm", -1e9, 1e9, NULL,
+         "Its height; of shear that of the ramp at the last column."),
+    UNSET(bb_surface_step, x, "1", 0.0, 1.0,
+          "Of edge and mesa: place along the columns, from 0 to 1; unset: 0.5."),
+    UNSET(bb_surface_step, y, "1", 0.0, 1.0,
+          "Of shear and mesa: place along the rows, from 0 to 1; unset: 0.5."),
+    UNSET(bb_surface_step, width, "1", 0.0, 1.0,
+          "Of mesa: its side over the array's shorter side; unset: 0.25."),
+};
+static const bb_schema step_schema = BB_SCHEMA("steps", bb_surface_step, step_keys);
+
+static const bb_key residue_keys[] = {
+    COUNT(bb_residue_config, count, 0.0, 10000.0, "0",
+          "Pairs of opposite vortices of the phase, at random places; 0: none."),
+    REAL(bb_residue_config, separation_px, "1", 2.0, 16384.0, "8.0",
+         "Pixels between the two of a pair, in a random direction; the truth has a cut of one "
+         "cycle straight between them."),
+};
+static const bb_schema residue_schema = BB_SCHEMA("residue_pairs", bb_residue_config, residue_keys);
+
+static const bb_key surface_keys[] = {
+    RECORDS(bb_fringe_surface_config, zernike, zernike_schema,
+            "Zernike polynomials over the disc of pupil.diameter."),
+    GROUP(bb_fringe_surface_config, freeform, freeform_schema, "A smooth random surface."),
+    GROUP(bb_fringe_surface_config, spectrum, spectrum_schema,
+          "A random surface by its power spectrum."),
+    GROUP(bb_fringe_surface_config, tilt_fringes, tilt_schema, "A carrier of straight fringes."),
+    RECORDS(bb_fringe_surface_config, steps, step_schema, "Steps in the surface."),
+    GROUP(bb_fringe_surface_config, residue_pairs, residue_schema,
+          "Vortices, at which wrapped differences around four pixels do not add to 0."),
+    REAL(bb_fringe_surface_config, noise_rad, "rad", 0.0, 100.0, "0.0",
+         "Sigma of white noise of the phase, part of the truth, another in every draw."),
+};
+const bb_schema bb_fringe_surface_schema =
+    BB_SCHEMA("surface", bb_fringe_surface_config, surface_keys);
+
+static const char *const pupil_kinds[] = {"rectangle", "disc", "annulus", NULL};
+
+static const bb_key spider_keys[] = {
+    COUNT(bb_spider_config, count, 0.0, 16.0, "0",
+          "Vanes from the middle outwards, equally far apart."),
+    POSITIVE(bb_spider_config, width_px, "1", 16384.0, "4.0", "Pixels across a vane."),
+    REAL(bb_spider_config, angle_deg, "deg", -360.0, 360.0, "0.0",
+         "Angle of the first vane, from x towards y."),
+};
+static const bb_schema spider_schema = BB_SCHEMA("spiders", bb_spider_config, spider_keys);
+
+static const bb_key gap_keys[] = {
+    COUNT(bb_gap_config, parts, 1.0, 64.0, "1",
+          "Equal parts into which bars along y split the array; 1: no bar."),
+    REAL(bb_gap_config, width_px, "1", 1.0, 16384.0, "4.0", "Pixels across a bar."),
+};
+static const bb_schema gap_schema = BB_SCHEMA("gaps", bb_gap_config, gap_keys);
+
+static const bb_key hole_keys[] = {
+    COUNT(bb_hole_config, count, 0.0, 10000.0, "0", "Discs without data, at random places."),
+    POSITIVE(bb_hole_config, radius_px, "1", 16384.0, "5.0", "Their radius in pixels."),
+};
+static const bb_schema hole_schema = BB_SCHEMA("holes", bb_hole_config, hole_keys);
+
+// clang-format off
+static const bb_key pupil_keys[] = {
+    CHOICE(bb_fringe_pupil_config, kind, pupil_kinds, "disc",
+           "The whole array (rectangle), a disc, or a disc with a hole (annulus)."),
+    {.name = "diameter", .kind = BB_KEY_DOUBLE, .unit = "1",
+     .offset = offsetof(bb_fringe_pupil_config, diameter), .minimum = 0.0, .maximum = 2.0,
+     .exclusive_minimum = true, .default_text = "1.0",
+     .meaning = "Diameter of the disc, also of that of Zernike polynomials, over the array's "
+                "shorter side."},
+    {.name = "obstruction", .kind = BB_KEY_DOUBLE, .unit = "1",
+     .offset = offsetof(bb_fringe_pupil_config, obstruction), .minimum = 0.0, .maximum = 1.0,
+     .exclusive_maximum = true, .default_text = "0.0",
+     .meaning = "Central obstruction of an annulus over its diameter."},
+    GROUP(bb_fringe_pupil_config, spiders, spider_schema, "Vanes that hold what obstructs."),
+    GROUP(bb_fringe_pupil_config, gaps, gap_schema, "Bars that separate parts of the pupil."),
+    GROUP(bb_fringe_pupil_config, holes, hole_schema, "Discs without data."),
+    {.name = "dead_share", .kind = BB_KEY_DOUBLE, .unit = "1",
+     .offset = offsetof(bb_fringe_pupil_config, dead_share), .minimum = 0.0, .maximum = 1.0,
+     .exclusive_maximum = true, .default_text = "0.0",
+     .meaning = "Probability that a pixel has no data."},
+};
+// clang-format on
+const bb_schema bb_fringe_pupil_schema = BB_SCHEMA("pupil", bb_fringe_pupil_config, pupil_keys);
+
+// clang-format off
+static const bb_key camera_keys[] = {
+    {.name = "bits", .kind = BB_KEY_INTEGER, .unit = "1",
+     .offset = offsetof(bb_fringe_camera_config, bits), .minimum = 1.0, .maximum = 16.0,
+     .optional = true, .meaning = "Bits of a pixel; unset: not quantised."},
+    REAL(bb_fringe_camera_config, noise, "1", 0.0, 1.0, "0.0",
+         "Sigma of a pixel's noise over full scale, another in every frame and draw."),
+    POSITIVE(bb_fringe_camera_config, contrast, "1", 1.0, "0.9", "Visibility of the fringes."),
+    POSITIVE(bb_fringe_camera_config, mean, "1", 10.0, "0.5",
+             "Mean intensity over full scale; what exceeds full scale saturates."),
+    REAL(bb_fringe_camera_config, vibration_rad, "rad", 0.0, 100.0, "0.0",
+         "Sigma of an error of the phase that a frame's pixels share, another in every frame."),
+};
+
+static const char *const algorithms[] = {"steps", "carre", "none", NULL};
+
+static const bb_key detection_keys[] = {
+    CHOICE(bb_fringe_detection_config, algorithm, algorithms, "steps",
+           "Least squares over known steps, Carre's formula for four equal steps of any size, or "
+           "none: the truth is wrapped, without frames."),
+    COUNT(bb_fringe_detection_config, steps, 3.0, 16.0, "4", "Frames; 4 for carre."),
+    UNSET(bb_fringe_detection_config, step_rad, "rad", 0.01, 3.0,
+          "Phase from a frame to the next; unset: 2 pi / steps, of carre pi / 2."),
+    {.name = "step_error", .kind = BB_KEY_DOUBLE, .unit = "1",
+     .offset = offsetof(bb_fringe_detection_config, step_error), .minimum = -0.5, .maximum = 0.5,
+     .default_text = "0.0",
+     .meaning = "Relative error of the phase shifter, of which detection does not know."},
+    REAL(bb_fringe_detection_config, least_modulation, "1", 0.0, 1.0, "0.01",
+         "Amplitude of the fringes over full scale under which a pixel has no phase."),
+};
+// clang-format on
+const bb_schema bb_fringe_camera_schema = BB_SCHEMA("camera", bb_fringe_camera_config, camera_keys);
+const bb_schema bb_fringe_detection_schema =
+    BB_SCHEMA("detection", bb_fringe_detection_config, detection_keys);
+
+static const bb_key fringe_keys[] = {
+    GROUP(bb_fringe_config, size, bb_fringe_size_schema, "Pixels of the camera."),
+    POSITIVE(bb_fringe_config, wavelength_nm, "nm", 1e6, "632.8", "Wavelength of the light."),
+    POSITIVE(bb_fringe_config, waves_per_fringe, "1", 1000.0, "0.5",
+             "Waves of height in a fringe, 2 pi of phase: 0.5 in reflection, 1 in transmission."),
+    GROUP(bb_fringe_config, surface, bb_fringe_surface_schema,
+          "The surface or wavefront that is measured."),
+    GROUP(bb_fringe_config, pupil, bb_fringe_pupil_schema, "Which pixels see it."),
+    GROUP(bb_fringe_config, camera, bb_fringe_camera_schema, "What a frame is worth."),
+    GROUP(bb_fringe_config, detection, bb_fringe_detection_schema, "From frames to phase."),
+};
+const bb_schema bb_fringe_schema = BB_SCHEMA("fringe", bb_fringe_config, fringe_keys);
+
+double bb_fringe_config_rad_per_nm(const bb_fringe_config *config)
+{
+    return 2.0 * M_PI / (config->wavelength_nm * config->waves_per_fringe);
+}
+
+double bb_fringe_config_radius_px(const bb_fringe_config *config)
+{
+    const bb_index columns = config->size.columns;
+    const bb_index rows = config->size.rows;
+    return 0.5 * config->pupil.diameter * (double)(columns < rows ? columns : rows);
+}
+
+double bb_fringe_config_step_rad(const bb_fringe_detection_config *detection)
+{
+    if (!isnan(detection->step_rad)) {
+        return detection->step_rad;
+    }
+    return detection->algorithm == BB_DETECTION_CARRE ? 0.5 * M_PI
+                                                      : 2.0 * M_PI / (double)detection->steps;
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Configuration of the fringe experiment: the wavefront that an interferometer looks at, its pupil,
+// its camera, and how phase is got from frames. Heights and rms are of the surface or wavefront
+// that is measured, before waves_per_fringe makes phase of them.
+//
+// Coordinates: columns run along x, rows along y, from the first pixel of the first row. A place
+// along an axis is a fraction of its pixels, 0 the outer edge of the first one, 1 that of the last.
+// The disc of the pupil and of Zernike polynomials lies in the middle of the array; its diameter is
+// pupil.diameter times the array's shorter side. rms is over the pupil without its holes, the mean
+// taken out; that of a Zernike polynomial is over its whole disc.
+#ifndef BB_PHYSICS_FRINGE_FRINGE_CONFIG_H
+#define BB_PHYSICS_FRINGE_FRINGE_CONFIG_H
+
+#include "core/schema.h"
+
+/// Keys of `size:`.
+typedef struct bb_fringe_size_config {
+    bb_index columns;
+    bb_index rows;
+} bb_fringe_size_config;
+
+/// A record of `surface.zernike:`.
+typedef struct bb_zernike_term {
+    bb_index j;    ///< Noll's index, from 1 (piston)
+    double rms_nm; ///< over the full disc, with the sign of the coefficient
+} bb_zernike_term;
+
+/// Keys of `surface.freeform:`.
+typedef struct bb_freeform_config {
+    double rms_nm; ///< 0: none
+    bb_index bumps;
+} bb_freeform_config;
+
+/// Keys of `surface.spectrum:`. The power of a wave of f cycles goes as f^-exponent, none outside
+/// the cutoffs. The array is one period, so that opposite edges meet.
+typedef struct bb_spectrum_config {
+    double rms_nm; ///< 0: none
+    double exponent;
+    double low_cycles;  ///< across the pupil's diameter
+    double high_cycles; ///< across the pupil's diameter
+} bb_spectrum_config;
+
+/// Keys of `surface.tilt_fringes:`: fringes across the array.
+typedef struct bb_tilt_config {
+    double x;
+    double y;
+} bb_tilt_config;
+
+typedef enum bb_step_kind {
+    BB_STEP_EDGE,  ///< higher from column x on
+    BB_STEP_SHEAR, ///< from row y on a ramp along x, 0 at the first column, the height at the last
+    BB_STEP_MESA,  ///< a raised square of side `width` in the middle of (x, y)
+} bb_step_kind;
+
+/// A record of `surface.steps:`. Unset, as NaN: 0.5 for x and y, 0.25 for width.
+typedef struct bb_surface_step {
+    int kind; ///< bb_step_kind
+    double height_nm;
+    double x;     ///< of edge and mesa
+    double y;     ///< of shear and mesa
+    double width; ///< of mesa, over the array's shorter side
+} bb_surface_step;
+
+/// Keys of `surface.residue_pairs:`: vortices of opposite sense, whose phase is the argument of
+/// (z - z1) / (z - z2), so that the cut of one cycle runs straight between the two.
+typedef struct bb_residue_config {
+    bb_index count;
+    double separation_px;
+} bb_residue_config;
+
+/// Keys of `surface:`. What is given adds.
+typedef struct bb_fringe_surface_config {
+    bb_list zernike; ///< bb_zernike_term
+    bb_freeform_config freeform;
+    bb_spectrum_config spectrum;
+    bb_tilt_config tilt_fringes;
+    bb_list steps; ///< bb_surface_step
+    bb_residue_config residue_pairs;
+    double noise_rad; ///< white noise of the phase, part of the truth
+} bb_fringe_surface_config;
+
+typedef enum bb_fringe_pupil_kind {
+    BB_FRINGE_PUPIL_RECTANGLE, ///< the whole array
+    BB_FRINGE_PUPIL_DISC,
+    BB_FRINGE_PUPIL_ANNULUS,
+} bb_fringe_pupil_kind;
+
+/// Keys of `pupil.spiders:`, vanes from the middle outwards, equally far apart.
+typedef struct bb_spider_config {
+    bb_index count;
+    double width_px;
+    double angle_deg; ///< of the first, from x towards y
+} bb_spider_config;
+
+/// Keys of `pupil.gaps:`, bars along y that split the array into equal parts.
+typedef struct bb_gap_config {
+    bb_index parts;
+    double width_px;
+} bb_gap_config;
+
+/// Keys of `pupil.holes:`, discs without data at random places.
+typedef struct bb_hole_config {
+    bb_index count;
+    double radius_px;
+} bb_hole_config;
+
+/// Keys of `pupil:`.
+typedef struct bb_fringe_pupil_config {
+    int kind;           ///< bb_fringe_pupil_kind
+    double diameter;    ///< over the array's shorter side
+    double obstruction; ///< of an annulus, over the diameter
+    bb_spider_config spiders;
+    bb_gap_config gaps;
+    bb_hole_config holes;
+    double dead_share; ///< probability that a pixel has no data
+} bb_fringe_pupil_config;
+
+/// Keys of `camera:`. A pixel sees mean (1 + contrast cos(phase + step)), full scale 1.
+typedef struct bb_fringe_camera_config {
+    bb_index bits; ///< BB_INTEGER_UNSET: not quantised
+    double noise;  ///< sigma over full scale, of every pixel of every frame
+    double contrast;
+    double mean;          ///< over full scale
+    double vibration_rad; ///< sigma of a phase error of each frame, common to its pixels
+} bb_fringe_camera_config;
+
+typedef enum bb_detection_algorithm {
+    BB_DETECTION_STEPS, ///< least squares over known steps
+    BB_DETECTION_CARRE, ///< four equal steps of any size
+    BB_DETECTION_NONE,  ///< no frames: the wrapped truth
+} bb_detection_algorithm;
+
+/// Keys of `detection:`.
+typedef struct bb_fringe_detection_config {
+    int algorithm; ///< bb_detection_algorithm
+    bb_index steps;
+    double step_rad;         ///< NaN: 2 pi / steps; of carre pi / 2
+    double step_error;       ///< relative: the mirror moves step_rad (1 + step_error)
+    double least_modulation; ///< amplitude of the fringes over full scale
+} bb_fringe_detection_config;
+
+/// Everything that the physics reads. Lists are borrowed.
+typedef struct bb_fringe_config {
+    bb_fringe_size_config size;
+    double wavelength_nm;
+    double waves_per_fringe; ///< height over wavelength for 2 pi of phase
+    bb_fringe_surface_config surface;
+    bb_fringe_pupil_config pupil;
+    bb_fringe_camera_config camera;
+    bb_fringe_detection_config detection;
+} bb_fringe_config;
+
+extern const bb_schema bb_fringe_size_schema;
+extern const bb_schema bb_fringe_surface_schema;
+extern const bb_schema bb_fringe_pupil_schema;
+extern const bb_schema bb_fringe_camera_schema;
+extern const bb_schema bb_fringe_detection_schema;
+/// Of bb_fringe_config, the others as its groups.
+extern const bb_schema bb_fringe_schema;
+
+/// Radians of phase in a nanometre of height: 2 pi / (wavelength_nm waves_per_fringe).
+double bb_fringe_config_rad_per_nm(const bb_fringe_config *config);
+
+/// Radius in pixels of the pupil's disc, which is that of Zernike polynomials.
+double bb_fringe_config_radius_px(const bb_fringe_config *config);
+
+/// The step that detection takes the mirror to make, in rad.
+double bb_fringe_config_step_rad(const bb_fringe_detection_config *detection);
+
+#endif

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/physics/fringe/cases.h"
+
+static void the_defaults_pass(void **state)
+{
+    (void)state;
+    bb_fringe_config config = {0};
+    fill_defaults(&bb_fringe_schema, &config);
+    check_ok(bb_fringe_check(&config));
+    assert_int_equal(config.size.columns, 256);
+    assert_int_equal(config.pupil.kind, BB_FRINGE_PUPIL_DISC);
+    assert_int_equal(config.camera.bits, BB_INTEGER_UNSET);
+    check_relative(bb_fringe_config_rad_per_nm(&config), 2.0 * M_PI / 316.4, 1e-15);
+    check_relative(bb_fringe_config_radius_px(&config), 128.0, 1e-15);
+    check_relative(bb_fringe_config_step_rad(&config.detection), 0.5 * M_PI, 1e-15);
+    config.detection.steps = 5;
+    check_relative(bb_fringe_config_step_rad(&config.detection), 0.4 * M_PI, 1e-15);
+    config.detection.algorithm = BB_DETECTION_CARRE;
+    check_relative(bb_fringe_config_step_rad(&config.detection), 0.5 * M_PI, 1e-15);
+    config.detection.step_rad = 1.25;
+    check_relative(bb_fringe_config_step_rad(&config.detection), 1.25, 0.0);
+}
+
+static void ranges_are_held_with_the_key_named(void **state)
+{
+    (void)state;
+    bb_fringe_config c = fringe_case(64, 48);
+    c.size.rows = 0;
+    check_fails(bb_fringe_check(&c), BB_INVALID, "size.rows = 0, expected 1..16384");
+    c = fringe_case(16385, 48);
+    check_fails(bb_fringe_check(&c), BB_INVALID, "size.columns = 16385, expected 1..16384");
+    c = fringe_case(64, 48);
+    c.wavelength_nm = 0.0;
+    check_fails(bb_fringe_check(&c), BB_INVALID,
+                "wavelength_nm = 0 nm, expected a finite number > 0");
+    assert_int_equal(strncmp(bb_status_message(), "wavelength_nm", 13), 0);
+    c = fringe_case(64, 48);
+    c.surface.noise_rad = NAN;
+    check_fails(bb_fringe_check(&c), BB_INVALID, "surface.noise_rad = nan rad");
+    c = fringe_case(64, 48);
+    c.surface.freeform.bumps = 0;
+    check_fails(bb_fringe_check(&c), BB_INVALID, "surface.freeform.bumps = 0");
+    c = fringe_case(64, 48);
+    c.pupil.dead_share = 1.0;
+    check_fails(bb_fringe_check(&c), BB_INVALID, "pupil.dead_share = 1, expected");
+    c = fringe_case(64, 48);
+    c.camera.bits = 17;
+    check_fails(bb_fringe_check(&c), BB_INVALID, "camera.bits = 17, expected 1..16");
+    c = fringe_case(64, 48);
+    c.camera.contrast = 1.5;
+    check_fails(bb_fringe_check(&c), BB_INVALID, "camera.contrast = 1.5");
+    c = fringe_case(64, 48);
+    c.detection.steps = 2;
+    check_fails(bb_fringe_check(&c), BB_INVALID, "detection.steps = 2, expected 3..16");
+    c = fringe_case(64, 48);
+    c.detection.step_rad = 3.2;
+    check_fails(bb_fringe_check(&c), BB_INVALID, "detection.step_rad = 3.2 rad");
+    c = fringe_case(64, 48);
+    c.detection.algorithm = 3;
+    check_fails(bb_fringe_check(&c), BB_INVALID, "detection.algorithm = 3, expected 0..2");
+    c = fringe_case(64, 48);
+    c.pupil.kind = -1;
+    check_fails(bb_fringe_check(&c), BB_INVALID, "pupil.kind = -1, expected 0..2");
+}
+
+static void polynomials_are_given_once(void **state)
+{
+    (void)state;
+    bb_zernike_term terms[] = {{4, 100.0}, {11, -30.0}, {4, 1.0}};
+    bb_fringe_config c = fringe_case(64, 48);
+    c.surface.zernike = (bb_list){.items = terms, .count = 3};
+    check_fails(bb_fringe_check(&c), BB_INVALID,
+                "surface.zernike[2].j = 4 is also that of surface.zernike[0]");
+    terms[2].j = 0;
+    check_fails(bb_fringe_check(&c), BB_INVALID, "surface.zernike[2].j = 0, expected 1..1000");
+    terms[2].j = 5;
+    terms[1].rms_nm = INFINITY;
+    check_fails(bb_fringe_check(&c), BB_INVALID, "surface.zernike[1].rms_nm = inf nm");
+    terms[1].rms_nm = 3.0;
+    check_ok(bb_fringe_check(&c));
+}
+
+static void keys_must_fit_the_kind_of_step(void **state)
+{
+    (void)state;
+    bb_surface_step step = {
+        .kind = BB_STEP_EDGE, .height_nm = 50.0, .x = 0.3, .y = 0.5, .width = NAN};
+    bb_fringe_config c = fringe_case(64, 48);
+    c.surface.steps = (bb_list){.items = &step, .count = 1};
+    check_fails(bb_fringe_check(&c), BB_INVALID,
+                "surface.steps[0].y does not apply to a step of kind edge");
+    step.y = NAN;
+    check_ok(bb_fringe_check(&c));
+    step.kind = BB_STEP_SHEAR;
+    check_fails(bb_fringe_check(&c), BB_INVALID, "surface.steps[0].x does not apply");
+    step.x = NAN;
+    step.width = 0.1;
+    check_fails(bb_fringe_check(&c), BB_INVALID,
+                "surface.steps[0].width does not apply to a step of kind shear");
+    step.kind = BB_STEP_MESA;
+    check_ok(bb_fringe_check(&c));
+    step.width = 1.5;
+    check_fails(bb_fringe_check(&c), BB_INVALID, "surface.steps[0].width = 1.5");
+    step.kind = 3;
+    check_fails(bb_fringe_check(&c), BB_INVALID, "surface.steps[0].kind = 3, expected 0..2");
+}
+
+static void spectra_need_a_wave_and_vortices_room(void **state)
+{
+    (void)state;
+    bb_fringe_config c = fringe_case(64, 48); // a wave across the columns: 0.75 cycles a diameter
+    c.surface.spectrum = (bb_spectrum_config){.rms_nm = 1.0, .exponent = 3.0};
+    c.surface.spectrum.low_cycles = c.surface.spectrum.high_cycles = 2.0;
+    check_fails(bb_fringe_check(&c), BB_INVALID,
+                "surface.spectrum.high_cycles = 2, expected more than low_cycles = 2");
+    c.surface.spectrum.low_cycles = 0.76;
+    c.surface.spectrum.high_cycles = 0.99;
+    check_fails(bb_fringe_check(&c), BB_INVALID, "surface.spectrum: no wave of 64 x 48 pixels");
+    c.surface.spectrum.low_cycles = 0.74;
+    check_ok(bb_fringe_check(&c));
+    c.surface.spectrum.low_cycles = 34.0; // over half a cycle a pixel even across the diagonal
+    c.surface.spectrum.high_cycles = 50.0;
+    check_fails(bb_fringe_check(&c), BB_INVALID, "surface.spectrum: no wave");
+    c.surface.spectrum.rms_nm = 0.0;
+    check_ok(bb_fringe_check(&c));
+    c.surface.residue_pairs = (bb_residue_config){.count = 1, .separation_px = 46.5};
+    check_fails(bb_fringe_check(&c), BB_INVALID,
+                "surface.residue_pairs.separation_px = 46.5, expected at most 46");
+    c.surface.residue_pairs.separation_px = 46.0;
+    check_ok(bb_fringe_check(&c));
+    c = fringe_case(64, 1);
+    c.surface.residue_pairs.count = 1;
+    check_fails(bb_fringe_check(&c), BB_INVALID, "surface.residue_pairs.separation_px");
+}
+
+static void obstructions_are_of_an_annulus_and_carre_takes_four(void **state)
+{
+    (void)state;
+    bb_fringe_config c = fringe_case(64, 48);
+    c.pupil.obstruction = 0.2;
+    check_fails(bb_fringe_check(&c), BB_INVALID,
+                "pupil.obstruction = 0.2 does not apply to a pupil of kind rectangle");
+    c.pupil.kind = BB_FRINGE_PUPIL_ANNULUS;
+    check_ok(bb_fringe_check(&c));
+    c.pupil.obstruction = 0.0;
+    check_fails(bb_fringe_check(&c), BB_INVALID, "pupil.obstruction is missing");
+    c = fringe_case(64, 48);
+    c.detection.algorithm = BB_DETECTION_CARRE;
+    check_ok(bb_fringe_check(&c));
+    c.detection.steps = 5;
+    check_fails(bb_fringe_check(&c), BB_INVALID, "detection.steps = 5, expected 4: Carre");
+}
+
+// Every key has a meaning, numbers a unit and a range that holds their default.
+static void check_schema(const bb_schema *schema)
+{
+    for (bb_index k = 0; k < schema->key_count; ++k) {
+        const bb_key *key = &schema->keys[k];
+        const bool number = key->kind == BB_KEY_DOUBLE || key->kind == BB_KEY_INTEGER;
+        assert_non_null(key->meaning);
+        assert_true(key->offset < schema->bytes);
+        assert_true((key->choices != NULL) == (key->kind == BB_KEY_CHOICE));
+        assert_true((key->schema != NULL) ==
+                    (key->kind == BB_KEY_GROUP || key->kind == BB_KEY_RECORDS));
+        assert_true(!number || (key->unit != NULL && key->minimum < key->maximum));
+        assert_false(key->optional && key->default_text != NULL);
+        if (number && key->default_text != NULL) {
+            char *end = NULL;
+            const double value = strtod(key->default_text, &end);
+            assert_true(*end == '\0' && value >= key->minimum && value <= key->maximum);
+        }
+        if (key->schema != NULL) {
+            check_schema(key->schema);
+        }
+    }
+}
+
+static void tables_are_complete(void **state)
+{
+    (void)state;
+    check_schema(&bb_fringe_schema);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_defaults_pass),
+        cmocka_unit_test(ranges_are_held_with_the_key_named),
+        cmocka_unit_test(polynomials_are_given_once),
+        cmocka_unit_test(keys_must_fit_the_kind_of_step),
+        cmocka_unit_test(spectra_need_a_wave_and_vortices_room),
+        cmocka_unit_test(obstructions_are_of_an_annulus_and_carre_takes_four),
+        cmocka_unit_test(tables_are_complete),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
