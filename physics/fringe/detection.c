@@ -75,7 +75,7 @@ static double by_steps(const detection_work *work, const double *pixel, bb_index
         a2 += work->sine[n] * pixel[n * stride];
     }
     *phase = atan2(-a2, a1);
-    return hypot(a1, a2);
+    return sqrt(a1 * a1 + a2 * a2);
 }
 
 static double by_carre(const detection_work *work, const double *pixel, bb_index stride,
@@ -87,7 +87,7 @@ static double by_carre(const detection_work *work, const double *pixel, bb_index
     const double sine = copysign(sqrt(fmax(0.0, (3.0 * b - a) * (a + b))), b);
     const double cosine = pixel[stride] + pixel[2 * stride] - pixel[0] - pixel[3 * stride];
     *phase = atan2(sine, cosine);
-    return hypot(sine, cosine) / (8.0 * sin(half) * sin(half) * cos(half));
+    return sqrt(sine * sine + cosine * cosine) / (8.0 * sin(half) * sin(half) * cos(half));
 }
 
 static bb_status task_detect(void *context, bb_index begin, bb_index end)

@@ -2,6 +2,7 @@
 #include "physics/fringe/interferogram.h"
 
 #include "core/memory.h"
+#include "core/portable.h"
 #include "core/random.h"
 #include "core/thread.h"
 
@@ -33,19 +34,22 @@ static void add_noise(const frame_work *work, bb_index step, bb_index row, doubl
     }
 }
 
-static void draw_row(const frame_work *work, bb_index step, bb_index row)
+// Cosine and sine of the row's phase are given: a shifted frame is their sum.
+static void draw_row(const frame_work *work, bb_index step, bb_index row, const double *cosine,
+                     const double *sine)
 {
     const bb_fringe_camera_config *camera = &work->config->camera;
     const bb_index columns = work->scene->columns;
     const bb_index rows = work->scene->rows;
-    const double *phase = work->scene->phase + row * columns;
     double *line = work->frames->intensity + (step * rows + row) * columns;
     const uint64_t frame = (uint64_t)work->draw * STEPS_OF_A_DRAW + (uint64_t)step;
     const double shift =
         work->frames->steps_rad[step] * (1.0 + work->config->detection.step_error) +
         camera->vibration_rad * bb_random_normal(work->seed, BB_STREAM_FRAME_VIBRATION, frame);
+    const double along = camera->mean * camera->contrast * cos(shift);
+    const double across = camera->mean * camera->contrast * sin(shift);
     for (bb_index c = 0; c < columns; ++c) {
-        line[c] = camera->mean * (1.0 + camera->contrast * cos(phase[c] + shift));
+        line[c] = camera->mean + (along * cosine[c] - across * sine[c]);
     }
     if (camera->noise > 0.0) {
         add_noise(work, step, row, line);
@@ -54,13 +58,24 @@ static void draw_row(const frame_work *work, bb_index step, bb_index row)
 
 static bb_status task_frames(void *context, bb_index begin, bb_index end)
 {
+    bb_status status = BB_OK;
     const frame_work *work = context;
-    for (bb_index step = 0; step < work->frames->steps; ++step) {
-        for (bb_index row = begin; row < end; ++row) {
-            draw_row(work, step, row);
+    const bb_index columns = work->scene->columns;
+    double *lines = NULL;
+    BB_TRY(BB_ALLOCATE(2 * columns, &lines));
+    for (bb_index row = begin; row < end; ++row) {
+        const double *phase = work->scene->phase + row * columns;
+        for (bb_index c = 0; c < columns; ++c) {
+            lines[c] = cos(phase[c]);
+            lines[columns + c] = sin(phase[c]);
+        }
+        for (bb_index step = 0; step < work->frames->steps; ++step) {
+            draw_row(work, step, row, lines, lines + columns);
         }
     }
-    return BB_OK;
+done:
+    BB_RELEASE(&lines);
+    return status;
 }
 
 bb_status bb_frames_create(const bb_fringe_config *config, const bb_scene *scene, uint64_t seed,
@@ -97,20 +112,31 @@ done:
     return status;
 }
 
+// Comparisons let NaN pass. Returns how many lie outside 0..1.
+BB_CLONES static bb_index clip(bb_index count, double *values)
+{
+    bb_index outside = 0;
+    for (bb_index i = 0; i < count; ++i) {
+        const double value = values[i];
+        outside += (value < 0.0) + (value > 1.0);
+        values[i] = value < 0.0 ? 0.0 : value > 1.0 ? 1.0 : value;
+    }
+    return outside;
+}
+
+BB_CLONES static void round_to(bb_index count, double levels, double *values)
+{
+    for (bb_index i = 0; i < count; ++i) {
+        values[i] = rint(values[i] * levels) / levels;
+    }
+}
+
 void bb_frames_quantise(bb_frames *frames, bb_index bits, bb_index *saturated)
 {
     const bb_index count = frames->steps * frames->rows * frames->columns;
-    const bool levelled = bits != BB_INTEGER_UNSET;
-    const double levels = levelled ? (double)((1 << bits) - 1) : 1.0;
-    bb_index outside = 0;
-    for (bb_index i = 0; i < count; ++i) {
-        double value = frames->intensity[i];
-        if (isnan(value)) {
-            continue;
-        }
-        outside += value < 0.0 || value > 1.0;
-        value = fmin(fmax(value, 0.0), 1.0);
-        frames->intensity[i] = levelled ? rint(value * levels) / levels : value;
+    const bb_index outside = clip(count, frames->intensity);
+    if (bits != BB_INTEGER_UNSET) {
+        round_to(count, (double)((1 << bits) - 1), frames->intensity);
     }
     if (saturated != NULL) {
         *saturated = outside;
@@ -133,7 +159,8 @@ bb_need bb_frames_need(const bb_fringe_config *config)
     if (config->detection.algorithm == BB_DETECTION_NONE) {
         return (bb_need){0};
     }
+    const double lines = 2.0 * (double)config->size.columns * (double)bb_threads_count();
     return (bb_need){.host_bytes = (double)sizeof(bb_frames) +
-                                   (double)sizeof(double) * steps * (pixels + 1.0),
+                                   (double)sizeof(double) * (steps * (pixels + 1.0) + lines),
                      .seconds = steps * pixels * (config->camera.noise > 0.0 ? 8e-8 : 3e-8)};
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "physics/fringe/zernike.h"
 
+#include "core/portable.h"
+
 #include <math.h>
 
 bb_zernike_order bb_zernike_order_of(bb_index j)
@@ -88,7 +90,7 @@ static void start(climb *c)
     }
 }
 
-static void raise_frequency(climb *c)
+BB_CLONES static void raise_frequency(climb *c)
 {
     for (bb_index i = 0; i < c->count; ++i) {
         const double cosine = c->cosine[i] * c->x[i] - c->sine[i] * c->y[i];
@@ -97,7 +99,7 @@ static void raise_frequency(climb *c)
     }
 }
 
-static void raise_degree(climb *c, bb_index m, bb_index k)
+BB_CLONES static void raise_degree(climb *c, bb_index m, bb_index k)
 {
     if (k == 0) {
         for (bb_index i = 0; i < c->count; ++i) {
@@ -114,7 +116,7 @@ static void raise_degree(climb *c, bb_index m, bb_index k)
     }
 }
 
-static void add_sum(const climb *c, double cosine, double sine, double *out)
+BB_CLONES static void add_sum(const climb *c, double cosine, double sine, double *out)
 {
     for (bb_index i = 0; i < c->count; ++i) {
         out[i] += c->value[i] * (cosine * c->cosine[i] + sine * c->sine[i]);
