@@ -218,3 +218,14 @@ done:
     BB_RELEASE(&f.right);
     return status;
 }
+
+bb_need bb_wavefront_need(bb_index columns, bb_index rows, bb_index terms)
+{
+    const double count = (double)terms;
+    const double pixels = (double)columns * (double)rows;
+    const double threads = (double)(bb_threads_count() < BLOCKS ? bb_threads_count() : BLOCKS);
+    const double words = BLOCKS * count * (count + 1.0) +
+                         threads * ((double)sizeof(batch) / sizeof(double) + count * POINTS);
+    return (bb_need){.host_bytes = (double)sizeof(double) * words,
+                     .seconds = pixels * (count * 1e-8 + count * count / BB_NEED_FP64_RATE)};
+}

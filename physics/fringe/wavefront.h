@@ -4,6 +4,7 @@
 #ifndef BB_PHYSICS_FRINGE_WAVEFRONT_H
 #define BB_PHYSICS_FRINGE_WAVEFRONT_H
 
+#include "core/need.h"
 #include "core/status.h"
 
 #include <stdint.h>
@@ -35,5 +36,8 @@ enum { BB_WAVEFRONT_TERMS = 500 }; ///< the most that are fitted
 BB_CHECKED bb_status bb_wavefront_fit(bb_index columns, bb_index rows, double radius_px,
                                       const double *phase, double rad_per_nm, bb_index terms,
                                       double *coefficients_nm, const char **reason);
+
+/// What bb_wavefront_fit takes.
+bb_need bb_wavefront_need(bb_index columns, bb_index rows, bb_index terms);
 
 #endif
