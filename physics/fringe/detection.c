@@ -98,10 +98,9 @@ static bb_status task_detect(void *context, bb_index begin, bb_index end)
     const bool carre = work->detection->algorithm == BB_DETECTION_CARRE;
     for (bb_index i = begin * columns; i < end * columns; ++i) {
         const double *pixel = work->frames->intensity + i;
-        double phase = NAN;
+        double phase = 0.0;
         double modulation =
             carre ? by_carre(work, pixel, stride, &phase) : by_steps(work, pixel, stride, &phase);
-        modulation = isnan(phase) ? NAN : modulation; // also of frames that are NaN in part
         const bool seen =
             modulation > NO_MODULATION && modulation >= work->detection->least_modulation;
         work->phase[i] = seen ? close_range(phase) : NAN;

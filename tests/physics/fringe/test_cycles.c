@@ -83,6 +83,10 @@ static void the_most_frequent_wins_and_ties_go_to_the_nearest(void **state)
     check_ok(bb_cycles_count(4, even, zero, NULL, 1, &part, &cycles));
     assert_int_equal(part.piston, -2);
     assert_int_equal(cycles.wrong, 2);
+    const double infinite[4] = {INFINITY, INFINITY, -1e300, turn};
+    check_ok(bb_cycles_count(4, infinite, zero, NULL, 1, &part, &cycles));
+    assert_int_equal(part.piston, 1);
+    assert_int_equal(cycles.wrong, 3);
     check_ok(bb_cycles_count(4, signs, zero, NULL, 1, &part, &cycles));
     assert_int_equal(part.piston, 2);
 }

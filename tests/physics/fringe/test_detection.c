@@ -98,6 +98,16 @@ static void carre_does_not_ask_for_the_step(void **state)
         }
         release(&m);
     }
+    // Beyond 2 pi / 3 a step the first and last frames differ the other way round.
+    c.detection.step_error = 0.0;
+    c.detection.step_rad = 2.4;
+    measurement wide = measure(&c, 2, 0);
+    for (bb_index i = 0; i < 53 * 31; ++i) {
+        check_close(error_of(&wide, i), 0.0, 1e-7, 1.0);
+        check_relative(wide.modulation[i], 0.45, 1e-7);
+    }
+    release(&wide);
+    c.detection.step_rad = NAN;
     // Four steps that are taken to be right do: the error is error x 3/2 steps and a ripple.
     c.detection.algorithm = BB_DETECTION_STEPS;
     c.detection.step_error = 0.2;

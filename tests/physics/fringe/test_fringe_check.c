@@ -123,6 +123,11 @@ static void spectra_need_a_wave_and_vortices_room(void **state)
     check_fails(bb_fringe_check(&c), BB_INVALID, "surface.spectrum: no wave");
     c.surface.spectrum.rms_nm = 0.0;
     check_ok(bb_fringe_check(&c));
+    c = fringe_case(8, 8); // 4 cycles are two pixels a wave, whose phase is not free
+    c.surface.spectrum =
+        (bb_spectrum_config){.rms_nm = 1.0, .exponent = 3.0, .low_cycles = 3.9, .high_cycles = 4.1};
+    check_fails(bb_fringe_check(&c), BB_INVALID, "surface.spectrum: no wave of 8 x 8 pixels");
+    c = fringe_case(64, 48);
     c.surface.residue_pairs = (bb_residue_config){.count = 1, .separation_px = 46.5};
     check_fails(bb_fringe_check(&c), BB_INVALID,
                 "surface.residue_pairs.separation_px = 46.5, expected at most 46");

@@ -141,10 +141,14 @@ static void spectra_fall_as_their_exponent_between_the_cutoffs(void **state)
     double low = 0.0;
     double high = 0.0;
     double outside = 0.0;
+    double rising = 0.0;
+    double falling = 0.0;
     for (uint64_t seed = 0; seed < 40; ++seed) {
         bb_scene *scene = make_scene(&c, seed, 0);
         low += power(scene, 2, 0) + power(scene, 0, 2);
         high += power(scene, 8, 0) + power(scene, 0, 8);
+        rising += power(scene, 3, 2);
+        falling += power(scene, 3, -2);
         outside += power(scene, 1, 0) + power(scene, 0, 1) + power(scene, 1, 1) +
                    power(scene, 10, 0) + power(scene, 7, 7) + power(scene, 0, 0);
         bb_scene_destroy(&scene);
@@ -152,6 +156,7 @@ static void spectra_fall_as_their_exponent_between_the_cutoffs(void **state)
     assert_true(outside < 1e-20 * low);
     // 4^3 = 64; 80 powers of two degrees of freedom each scatter by 0.11, their ratio by 0.16.
     assert_true(low / high > 64.0 * 0.5 && low / high < 64.0 * 2.0);
+    assert_true(rising / falling > 0.4 && rising / falling < 2.5);
 }
 
 static void finer_arrays_see_the_same_surface(void **state)
@@ -196,6 +201,13 @@ static void steps_stand_where_they_should(void **state)
             check_close(scene->phase[r * 12 + k], 2.0 * M_PI * cycles, 1e-13, 100.0);
         }
     }
+    bb_scene_destroy(&scene);
+    // A pixel whose centre lies on the edge is beyond it.
+    steps[0].x = 3.5 / 8.0;
+    c = fringe_case(8, 1);
+    c.surface.steps = (bb_list){.items = steps, .count = 1};
+    scene = make_scene(&c, 1, 0);
+    assert_true(scene->phase[2] == 0.0 && scene->phase[3] > 0.0);
     bb_scene_destroy(&scene);
 }
 
@@ -257,6 +269,27 @@ static void pairs_have_residues_at_their_ends_and_a_cut_between(void **state)
             bb_scene_destroy(&scene);
         }
     }
+}
+
+static void pairs_stay_in_small_arrays(void **state)
+{
+    (void)state;
+    bb_fringe_config c = fringe_case(6, 5);
+    c.surface.residue_pairs = (bb_residue_config){.count = 300, .separation_px = 2.0};
+    bb_scene *scene = make_scene(&c, 1, 0);
+    bool first = false;
+    bool last = false;
+    for (int p = 0; p < 300; ++p) {
+        const bb_vortex_pair *pair = &scene->pairs[p];
+        assert_true(fmin(pair->plus_x, pair->minus_x) >= 0.5);
+        assert_true(fmax(pair->plus_x, pair->minus_x) <= 4.5);
+        assert_true(fmin(pair->plus_y, pair->minus_y) >= 0.5);
+        assert_true(fmax(pair->plus_y, pair->minus_y) <= 3.5);
+        first = first || (pair->plus_x == 0.5 && pair->minus_y == 3.5);
+        last = last || (pair->minus_x == 4.5 && pair->plus_y == 0.5);
+    }
+    assert_true(first && last);
+    bb_scene_destroy(&scene);
 }
 
 static void pairs_find_the_pupil(void **state)
@@ -416,6 +449,33 @@ static void thin_and_empty_arrays_work(void **state)
     bb_scene_destroy(&scene);
 }
 
+// Seeds mean the same surface in later versions.
+static void seeds_are_kept(void **state)
+{
+    (void)state;
+    bb_fringe_config c = fringe_case(9, 7);
+    c.surface.freeform.rms_nm = 40.0;
+    bb_scene *scene = make_scene(&c, 11, 2);
+    const double freeform = scene->phase[23];
+    bb_scene_destroy(&scene);
+    c.surface.freeform.rms_nm = 0.0;
+    c.surface.spectrum.rms_nm = 40.0;
+    scene = make_scene(&c, 11, 2);
+    const double spectrum = scene->phase[23];
+    bb_scene_destroy(&scene);
+    c.surface.spectrum.rms_nm = 0.0;
+    c.surface.noise_rad = 1.0;
+    c.surface.residue_pairs = (bb_residue_config){.count = 1, .separation_px = 3.0};
+    c.pupil.holes = (bb_hole_config){.count = 1, .radius_px = 1.0};
+    scene = make_scene(&c, 11, 2);
+    check_relative(freeform, -0.27605110855094933, 1e-10);
+    check_relative(spectrum, -0.46558142584803819, 1e-10);
+    check_relative(scene->phase[23], 1.6731968893187101, 1e-10);
+    assert_true(scene->pairs[0].plus_x == 2.5 && scene->pairs[0].minus_y == 2.5);
+    assert_true(count_pixels(scene) == 60 && scene->mask[33] + scene->mask[41] == 0);
+    bb_scene_destroy(&scene);
+}
+
 static void threads_do_not_matter(void **state)
 {
     (void)state;
@@ -479,11 +539,13 @@ int main(void)
         cmocka_unit_test(steps_stand_where_they_should),
         cmocka_unit_test(a_shear_has_clean_rows_and_no_residue_along_them),
         cmocka_unit_test(pairs_have_residues_at_their_ends_and_a_cut_between),
+        cmocka_unit_test(pairs_stay_in_small_arrays),
         cmocka_unit_test(pairs_find_the_pupil),
         cmocka_unit_test(noise_is_of_its_draw_and_nothing_else_is),
         cmocka_unit_test(pupils_are_drawn),
         cmocka_unit_test(holes_and_dead_pixels_have_no_data),
         cmocka_unit_test(thin_and_empty_arrays_work),
+        cmocka_unit_test(seeds_are_kept),
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(failures_leave_nothing_behind),
     };
