@@ -8,9 +8,8 @@
 
 /// Holds the rules that no single key can: an obstruction of an annulus only, keys that fit the
 /// kind of step, cutoffs with a wave between them, vortices that the array has room for, four steps
-/// of Carre. Ranges and choices are checked too, so that structs filled by hand are safe. Whether
-/// any pixel is left is for bb_scene_create, which draws the pupil, to say. Errors: BB_INVALID, the
-/// message begins with the key's path.
+/// of Carre. Ranges and choices are checked too, so that structs filled by hand are safe. A pupil
+/// may be left without pixels. Errors: BB_INVALID, the message begins with the key's path.
 BB_CHECKED bb_status bb_fringe_check(const bb_fringe_config *config);
 
 #endif
