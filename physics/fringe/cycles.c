@@ -82,7 +82,7 @@ static bb_status fill(bb_index pixels, const double *phase, const double *truth,
         }
         const double k = rint((phase[i] - truth[i]) / (2.0 * M_PI));
         ++counted[part].cycles.scored;
-        counted[part].cycles.missing += isnan(phase[i]);
+        counted[part].cycles.missing += !isfinite(phase[i]);
         if (fabs(k) < 1e15) {
             BB_TRY(add(h, part, (int64_t)k));
         }

@@ -16,7 +16,7 @@
 
 typedef struct bb_cycles {
     bb_index scored;  ///< pixels with a truth, in a part
-    bb_index missing; ///< of these, without a phase (NaN)
+    bb_index missing; ///< of these, without a finite phase
     bb_index wrong;   ///< of these, with another k than their part, or without a phase
 } bb_cycles;
 
@@ -28,8 +28,8 @@ typedef struct bb_part_cycles {
 
 /// Counts over `pixels` of `phase` and `truth`, in rad. The truth may be another unwrapped phase;
 /// where it is NaN nothing is scored. `labels` are parts 0..parts - 1, or negative for pixels that
-/// are not scored; NULL: all of one part, `parts` is 1. `by_part` [parts] may be NULL. A phase that
-/// is infinite or 1e15 cycles away counts as wrong. Errors: BB_INVALID for a label that is no part,
+/// are not scored; NULL: all of one part, `parts` is 1. `by_part` [parts] may be NULL. A phase
+/// that is 1e15 cycles away counts as wrong. Errors: BB_INVALID for a label that is no part,
 /// BB_MEMORY.
 BB_CHECKED bb_status bb_cycles_count(bb_index pixels, const double *phase, const double *truth,
                                      const int32_t *labels, bb_index parts, bb_part_cycles *by_part,

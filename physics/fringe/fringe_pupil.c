@@ -2,10 +2,11 @@
 #include "physics/fringe/fringe_pupil.h"
 
 #include "core/random.h"
+#include "core/thread.h"
 
 #include <math.h>
 
-enum { MOST_VANES = 16 };
+enum { MOST_VANES = 16, ROWS_OF_A_TASK = 16 };
 
 static bool in_shape(const bb_fringe_pupil_config *pupil, double radius, double x, double y)
 {
@@ -47,11 +48,25 @@ static void draw_row(const bb_fringe_config *config, bb_index row, unsigned char
     }
 }
 
-void bb_fringe_pupil_draw(const bb_fringe_config *config, unsigned char *mask)
+typedef struct pupil_work {
+    const bb_fringe_config *config;
+    uint64_t seed;
+    unsigned char *mask;
+} pupil_work;
+
+static bb_status task_draw(void *context, bb_index begin, bb_index end)
 {
-    for (bb_index row = 0; row < config->size.rows; ++row) {
-        draw_row(config, row, mask + row * config->size.columns);
+    const pupil_work *work = context;
+    for (bb_index row = begin; row < end; ++row) {
+        draw_row(work->config, row, work->mask + row * work->config->size.columns);
     }
+    return BB_OK;
+}
+
+bb_status bb_fringe_pupil_draw(const bb_fringe_config *config, unsigned char *mask)
+{
+    pupil_work work = {.config = config, .mask = mask};
+    return bb_thread_ranges(config->size.rows, ROWS_OF_A_TASK, task_draw, &work);
 }
 
 // Pixels whose centres are at most `radius` from (x, y), in pixels from the first one's centre.
@@ -72,7 +87,20 @@ static void punch(const bb_fringe_config *config, double x, double y, double rad
     }
 }
 
-void bb_fringe_pupil_damage(const bb_fringe_config *config, uint64_t seed, unsigned char *mask)
+static bb_status task_kill(void *context, bb_index begin, bb_index end)
+{
+    const pupil_work *work = context;
+    const bb_index columns = work->config->size.columns;
+    for (bb_index p = begin * columns; p < end * columns; ++p) {
+        if (work->mask[p] != 0 && bb_random_uniform(work->seed, BB_STREAM_DEAD_PIXEL, (uint64_t)p) <
+                                      work->config->pupil.dead_share) {
+            work->mask[p] = 0;
+        }
+    }
+    return BB_OK;
+}
+
+bb_status bb_fringe_pupil_damage(const bb_fringe_config *config, uint64_t seed, unsigned char *mask)
 {
     const bb_fringe_pupil_config *pupil = &config->pupil;
     const double columns = (double)config->size.columns;
@@ -83,11 +111,9 @@ void bb_fringe_pupil_damage(const bb_fringe_config *config, uint64_t seed, unsig
         const double y = rows * bb_random_uniform(seed, BB_STREAM_PUPIL_HOLE, place + 1) - 0.5;
         punch(config, x, y, pupil->holes.radius_px, mask);
     }
-    const bb_index pixels = config->size.columns * config->size.rows;
-    for (bb_index p = 0; p < pixels && pupil->dead_share > 0.0; ++p) {
-        if (mask[p] != 0 &&
-            bb_random_uniform(seed, BB_STREAM_DEAD_PIXEL, (uint64_t)p) < pupil->dead_share) {
-            mask[p] = 0;
-        }
+    if (pupil->dead_share == 0.0) {
+        return BB_OK;
     }
+    pupil_work work = {.config = config, .seed = seed, .mask = mask};
+    return bb_thread_ranges(config->size.rows, ROWS_OF_A_TASK, task_kill, &work);
 }

@@ -134,10 +134,10 @@ bb_status bb_scene_create(const bb_fringe_config *config, uint64_t seed, bb_inde
     scene->rows = config->size.rows;
     BB_TRY(BB_ALLOCATE(pixels, &scene->mask));
     BB_TRY(BB_ALLOCATE(pixels, &scene->phase));
-    bb_fringe_pupil_draw(config, scene->mask);
+    BB_TRY(bb_fringe_pupil_draw(config, scene->mask));
     BB_TRY(place_pairs(scene, &config->surface.residue_pairs, seed));
     BB_TRY(bb_surface_draw(config, seed, scene->mask, scene->phase));
-    bb_fringe_pupil_damage(config, seed, scene->mask);
+    BB_TRY(bb_fringe_pupil_damage(config, seed, scene->mask));
     phase_work work = {.config = config, .scene = scene, .seed = seed, .draw = draw};
     BB_TRY(bb_thread_ranges(scene->rows, ROWS_OF_A_TASK, task_phase, &work));
     *out = scene;

@@ -39,9 +39,9 @@ static bb_status sum_parts(bb_index pixels, const double *phase, const double *t
         BB_REQUIRE(part < parts, BB_INVALID, "pixel %td has label %td, expected less than %td", i,
                    part, parts);
         const double value = value_at(phase, truth, i);
-        if (part >= 0 && !isnan(value)) {
+        if (part >= 0 && isfinite(value)) {
             add(&sums[part], value);
-        } else if (part >= 0 && isnan(phase[i]) && (truth == NULL || !isnan(truth[i]))) {
+        } else if (part >= 0 && !isfinite(phase[i]) && (truth == NULL || !isnan(truth[i]))) {
             ++*missing;
         }
     }
@@ -66,7 +66,7 @@ bb_status bb_wavefront_measure(bb_index pixels, const double *phase, const doubl
     for (bb_index i = 0; i < pixels; ++i) {
         const bb_index part = labels == NULL ? 0 : labels[i];
         const double value = value_at(phase, truth, i);
-        if (part >= 0 && !isnan(value)) {
+        if (part >= 0 && isfinite(value)) {
             const double rest = value - sums[part].sum / (double)sums[part].count;
             add(&squares, rest * rest);
             least = fmin(least, rest);
@@ -120,7 +120,7 @@ static void count_row(fit *f, bb_index block, bb_index row, batch *b)
     for (bb_index c = 0; c < f->columns; ++c) {
         const double x = ((double)c - 0.5 * (double)(f->columns - 1)) / f->radius;
         const double value = f->phase[row * f->columns + c];
-        if (x * x + y * y > 1.0 || isnan(value)) {
+        if (x * x + y * y > 1.0 || !isfinite(value)) {
             continue;
         }
         b->x[b->count] = x;

@@ -13,10 +13,10 @@ typedef struct bb_wavefront {
     double rms_nm;    ///< each part without its mean; NaN without pixels
     double pv_nm;     ///< greatest minus least, likewise
     bb_index pixels;  ///< that were measured
-    bb_index missing; ///< with a truth, in a part, but without a phase (NaN)
+    bb_index missing; ///< with a truth, in a part, but without a finite phase
 } bb_wavefront;
 
-/// Measures `phase` minus `truth` over `pixels`, in rad, where both are numbers; `truth` NULL: the
+/// Measures `phase` minus `truth` over `pixels`, in rad, where both are finite; `truth` NULL: the
 /// phase itself. Labels and parts as in cycles.h: the mean of every part is taken out, since its
 /// piston is free. rad_per_nm is that of bb_fringe_config_rad_per_nm. Errors: BB_INVALID for a
 /// label that is no part, BB_MEMORY.
@@ -26,7 +26,7 @@ BB_CHECKED bb_status bb_wavefront_measure(bb_index pixels, const double *phase, 
 
 enum { BB_WAVEFRONT_TERMS = 500 }; ///< the most that are fitted
 
-/// Fits Zernike polynomials 1..terms (Noll's order and norm) to the numbers of `phase` [rows]
+/// Fits Zernike polynomials 1..terms (Noll's order and norm) to the finite `phase` [rows]
 /// [columns], in rad, within `radius_px` of the middle of the array (bb_fringe_config_radius_px),
 /// by least squares: `coefficients_nm` [terms]. Normal equations, which over a pupil are well
 /// conditioned, by Cholesky. Where the pixels do not determine the polynomials (fewer than terms,
