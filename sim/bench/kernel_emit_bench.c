@@ -17,18 +17,18 @@ enum { ROUNDS = 12, MOST_STEPS = 256 };
 
 static const double bar_s = 20e-3;
 
-// As the file's manager has them; of others, which have one placeholder.
-static int find_types(const char *file, const char *type, bb_type_binding out[BB_MANAGER_TYPES])
+enum { MOST_TYPES = 8 };
+
+// `type` for every placeholder.
+static int choose_types(const bb_description *description, const char *type,
+                        bb_type_binding out[MOST_TYPES])
 {
-    const bb_kernel_manager *managers = NULL;
-    const int count = bb_kernel_manager_table(&managers);
+    const char *names[MOST_TYPES];
+    const int count = bb_description_placeholders(description, names, MOST_TYPES);
     for (int i = 0; i < count; ++i) {
-        if (strcmp(managers[i].file, file) == 0) {
-            return bb_kernel_manager_types(&managers[i], type, out);
-        }
+        out[i] = (bb_type_binding){names[i], type};
     }
-    out[0] = (bb_type_binding){strstr(file, ".xml") != NULL ? "USED_FLOAT" : "T", type};
-    return 1;
+    return count;
 }
 
 // Seconds of one pass from the text to the device's text, and its bytes.
@@ -39,8 +39,7 @@ static bb_status pass(const char *file, const char *type, bb_device_kind kind, d
     static const bool inside[MOST_STEPS]; // nothing is known of the sizes: the longest text
     const char *text = bb_kernel_manager_text(file);
     const bool is_xml = strstr(file, ".xml") != NULL;
-    bb_type_binding types[BB_MANAGER_TYPES];
-    const int type_count = find_types(file, type, types);
+    bb_type_binding types[MOST_TYPES];
     bb_problems problems = {0};
     bb_description description = {0};
     bb_program program = {0};
@@ -49,7 +48,8 @@ static bb_status pass(const char *file, const char *type, bb_device_kind kind, d
     BB_TRY((is_xml ? bb_xml_reader_read : bb_notation_reader_read)(text, (bb_index)strlen(text),
                                                                    file, &problems, &description));
     BB_REQUIRE(problems.count == 0, BB_INTERNAL, "%s", bb_text_string(&problems.lines));
-    BB_TRY(bb_program_create(&description, types, type_count, &problems, &program));
+    BB_TRY(bb_program_create(&description, types, choose_types(&description, type, types),
+                             &problems, &program));
     BB_REQUIRE(problems.count == 0, BB_INTERNAL, "%s", bb_text_string(&problems.lines));
     BB_REQUIRE(program.step_count <= MOST_STEPS, BB_INTERNAL, "%s has %d steps, at most %d", file,
                program.step_count, MOST_STEPS);

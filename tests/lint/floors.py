@@ -26,6 +26,7 @@ EDGES = {
     "solvers/factor": {"solvers/gpu"},
     "solvers/step": {"solvers/gpu"},
     "solvers/loop": {"solvers/gpu", "solvers/operator", "solvers/step"},
+    "solvers/unwrap": {"solvers/kernels"},
     "solvers/kernels/language": set(),
     "solvers/kernels/program": {"solvers/kernels/language"},
     "solvers/kernels/emission": {"solvers/kernels/language", "solvers/kernels/program"},

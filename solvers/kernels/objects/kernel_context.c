@@ -14,7 +14,10 @@ struct kept_kernel {
     bb_kernel_use use;
     bb_description description;
     bb_program program;
-    bool *is_inside; // [step_count] at the sizes of all runs
+    bool *is_inside;  // [step_count] at the sizes of all launches
+    bool *was_inside; // the same when it was assembled
+    bool is_bound;    // by a launch
+    bool is_served;   // every launch, by the kernel
     bb_assembled_kernel *kernel;
     kept_kernel *next;
 };
@@ -24,6 +27,13 @@ struct bb_kernel_context {
     kept_kernel *first;
     const kept_kernel *last_run;
     bb_index compiled;
+};
+
+struct bb_kernel_launch {
+    bb_kernel_context *context;
+    kept_kernel *kept;
+    bb_binding binding;
+    void **blocks; // [object_count]
 };
 
 bb_status bb_kernel_context_create(bb_device *device, bb_kernel_context **out)
@@ -42,6 +52,7 @@ static void forget(kept_kernel **kept)
     }
     bb_assembled_kernel_destroy(&(*kept)->kernel);
     BB_RELEASE(&(*kept)->is_inside);
+    BB_RELEASE(&(*kept)->was_inside);
     bb_program_release(&(*kept)->program);
     bb_description_release(&(*kept)->description);
     BB_RELEASE(kept);
@@ -100,6 +111,7 @@ static bb_status read_kernel(const bb_kernel_use *use, kept_kernel **out)
                              &kept->program));
     BB_TRY(refuse(use, &problems));
     BB_TRY(BB_ZEROED(kept->program.step_count, &kept->is_inside));
+    BB_TRY(BB_ZEROED(kept->program.step_count, &kept->was_inside));
     *out = kept;
     kept = NULL;
 done:
@@ -124,24 +136,82 @@ done:
     return status;
 }
 
-// A kernel that serves a binding and all those before.
-static bb_status assemble(bb_kernel_context *context, kept_kernel *kept, const bb_binding *binding)
+// Widens what a kernel has to serve by a binding.
+static void serve(kept_kernel *kept, const bb_binding *binding)
+{
+    for (int i = 0; i < kept->program.step_count; ++i) {
+        kept->is_inside[i] = binding->is_inside[i] && (!kept->is_bound || kept->is_inside[i]);
+        kept->is_served = kept->is_served && (binding->is_inside[i] || !kept->was_inside[i]);
+    }
+    kept->is_bound = true;
+}
+
+// A kernel that serves all bindings so far.
+static bb_status assemble(bb_kernel_context *context, kept_kernel *kept)
 {
     bb_status status = BB_OK;
-    bool serves = kept->kernel != NULL;
-    const bool first = !serves;
-    for (int i = 0; i < kept->program.step_count; ++i) {
-        serves = serves && (binding->is_inside[i] || !kept->is_inside[i]);
-        kept->is_inside[i] = binding->is_inside[i] && (first || kept->is_inside[i]);
-    }
-    if (!serves) {
+    if (!kept->is_served) {
         bb_assembled_kernel_destroy(&kept->kernel);
         BB_TRY(bb_assembled_kernel_create(context->device, &kept->program, kept->is_inside, NULL,
                                           &kept->kernel));
+        memcpy(kept->was_inside, kept->is_inside,
+               (size_t)kept->program.step_count * sizeof *kept->is_inside);
+        kept->is_served = true;
         ++context->compiled;
     }
 done:
     return status;
+}
+
+bb_status bb_kernel_launch_create(bb_kernel_context *context, const bb_kernel_use *use,
+                                  const bb_program_data *data, const bb_scalar *parameters,
+                                  void *const *blocks, bb_kernel_launch **out)
+{
+    bb_status status = BB_OK;
+    bb_kernel_launch *launch = NULL;
+    bb_problems problems = {.count = 0};
+    BB_TRY(BB_ZEROED(1, &launch));
+    launch->context = context;
+    BB_TRY(find(context, use, &launch->kept));
+    BB_TRY(
+        bb_binding_create(&launch->kept->program, data, parameters, &problems, &launch->binding));
+    BB_TRY(refuse(use, &problems));
+    BB_TRY(BB_ALLOCATE(launch->kept->program.object_count, &launch->blocks));
+    for (int i = 0; i < launch->kept->program.object_count; ++i) {
+        launch->blocks[i] = blocks[i];
+    }
+    serve(launch->kept, &launch->binding);
+    *out = launch;
+    launch = NULL;
+done:
+    bb_kernel_launch_destroy(&launch);
+    bb_problems_release(&problems);
+    return status;
+}
+
+void bb_kernel_launch_destroy(bb_kernel_launch **launch)
+{
+    if (*launch == NULL) {
+        return;
+    }
+    bb_binding_release(&(*launch)->binding);
+    BB_RELEASE(&(*launch)->blocks);
+    BB_RELEASE(launch);
+}
+
+bb_status bb_kernel_launch_queue(bb_kernel_launch *launch)
+{
+    bb_status status = BB_OK;
+    BB_TRY(assemble(launch->context, launch->kept));
+    BB_TRY(bb_assembled_kernel_launch(launch->kept->kernel, &launch->binding, launch->blocks));
+    launch->context->last_run = launch->kept;
+done:
+    return status;
+}
+
+double bb_kernel_launch_bytes(const bb_kernel_launch *launch)
+{
+    return bb_binding_bytes(&launch->binding);
 }
 
 bb_status bb_kernel_context_run(bb_kernel_context *context, const bb_kernel_use *use,
@@ -149,18 +219,11 @@ bb_status bb_kernel_context_run(bb_kernel_context *context, const bb_kernel_use 
                                 void *const *blocks)
 {
     bb_status status = BB_OK;
-    kept_kernel *kept = NULL;
-    bb_problems problems = {.count = 0};
-    bb_binding binding = {.program = NULL};
-    BB_TRY(find(context, use, &kept));
-    BB_TRY(bb_binding_create(&kept->program, data, parameters, &problems, &binding));
-    BB_TRY(refuse(use, &problems));
-    BB_TRY(assemble(context, kept, &binding));
-    BB_TRY(bb_assembled_kernel_launch(kept->kernel, &binding, blocks));
-    context->last_run = kept;
+    bb_kernel_launch *launch = NULL;
+    BB_TRY(bb_kernel_launch_create(context, use, data, parameters, blocks, &launch));
+    BB_TRY(bb_kernel_launch_queue(launch));
 done:
-    bb_binding_release(&binding);
-    bb_problems_release(&problems);
+    bb_kernel_launch_destroy(&launch);
     return status;
 }
 

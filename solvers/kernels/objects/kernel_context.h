@@ -8,7 +8,7 @@
 #include "core/device/device.h"
 #include "solvers/kernels/program/binding.h"
 
-enum { BB_KERNEL_CONTEXT_TYPES = 4 };
+enum { BB_KERNEL_CONTEXT_TYPES = 5 };
 
 /// A file of configs/kernels and types for all its placeholders; the texts are borrowed and outlive
 /// the context.
@@ -35,6 +35,25 @@ bb_device *bb_kernel_context_device(const bb_kernel_context *context);
 BB_CHECKED bb_status bb_kernel_context_run(bb_kernel_context *context, const bb_kernel_use *use,
                                            const bb_program_data *data, const bb_scalar *parameters,
                                            void *const *blocks);
+
+/// A kernel with sizes, parameters and blocks, to be queued as often as wanted.
+typedef struct bb_kernel_launch bb_kernel_launch;
+
+/// Readies what bb_kernel_context_run would do, all of it but compiling: that is done when a launch
+/// is first queued, for all launches of the kernel that were readied before. `use`, `data` and
+/// `parameters` are copied, the elements of `data` are looked at during the call alone; the context
+/// and the blocks outlive the launch. Errors: as bb_kernel_context_run. Owner: the caller.
+BB_CHECKED bb_status bb_kernel_launch_create(bb_kernel_context *context, const bb_kernel_use *use,
+                                             const bb_program_data *data,
+                                             const bb_scalar *parameters, void *const *blocks,
+                                             bb_kernel_launch **out);
+void bb_kernel_launch_destroy(bb_kernel_launch **launch);
+
+/// Queues it. Errors: those of bb_assembled_kernel_create and _launch.
+BB_CHECKED bb_status bb_kernel_launch_queue(bb_kernel_launch *launch);
+
+/// Bytes that must cross the memory at least (bb_binding_bytes).
+double bb_kernel_launch_bytes(const bb_kernel_launch *launch);
 
 /// What compiled the last kernel that was run, for records; "" before the first.
 const char *bb_kernel_context_compiler(const bb_kernel_context *context);

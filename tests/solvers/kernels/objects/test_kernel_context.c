@@ -119,6 +119,39 @@ static void what_does_not_serve_is_compiled_again(void **state)
     check_coarse(7, 6, 2);
 }
 
+// Launches that are readied together are served by one text, which is compiled when the first is
+// queued, and may be queued again.
+static void launches_share_a_kernel(void **state)
+{
+    (void)state;
+    enum { COUNT = 5 };
+    double a[COUNT] = {1, 2, 3, 4, 5}, b[COUNT] = {0}, c[COUNT] = {0};
+    const bb_kernel_use use = {.file = "copy.kernel", .types = {{"T", "DP"}}, .type_count = 1};
+    const bb_program_data sizes[2][2] = {{{COUNT, 1, NULL}, {COUNT, 1, NULL}},
+                                         {{COUNT, 1, NULL}, {COUNT - 2, 1, NULL}}};
+    void *blocks[2][2] = {{a, b}, {a, c}};
+    bb_kernel_launch *launches[2];
+    const bb_index compiled = bb_kernel_context_compiled(context);
+    for (int i = 0; i < 2; ++i) {
+        check_ok(bb_kernel_launch_create(context, &use, sizes[i], NULL, blocks[i], &launches[i]));
+    }
+    assert_int_equal(bb_kernel_context_compiled(context), compiled);
+    for (int round = 0; round < 2; ++round) {
+        a[0] = 7.0 + round;
+        check_ok(bb_kernel_launch_queue(launches[0]));
+        check_ok(bb_kernel_launch_queue(launches[1]));
+        assert_true(b[0] == a[0] && b[4] == 5.0 && c[0] == a[0] && c[3] == 0.0);
+    }
+    assert_int_equal(bb_kernel_context_compiled(context), compiled + 1);
+    assert_true(bb_kernel_launch_bytes(launches[0]) == 10.0 * sizeof(double));
+    bb_kernel_launch_destroy(&launches[0]);
+    bb_kernel_launch_destroy(&launches[1]);
+    check_fails(bb_kernel_launch_create(context, &use,
+                                        (bb_program_data[]){{3, 1, NULL}, {COUNT, 1, NULL}}, NULL,
+                                        blocks[0], &launches[0]),
+                BB_INVALID, "beyond its edge");
+}
+
 // A scaled vector, from nothing to the host.
 static bb_status scale_vector(void)
 {
@@ -178,6 +211,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(mixed_products_are_the_evaluators, setup, teardown),
         cmocka_unit_test_setup_teardown(sizes_share_a_kernel, setup, teardown),
+        cmocka_unit_test_setup_teardown(launches_share_a_kernel, setup, teardown),
         cmocka_unit_test_setup_teardown(what_does_not_serve_is_compiled_again, setup, teardown),
         cmocka_unit_test_setup_teardown(allocations_that_fail_leave_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(unknown_kernels_and_types_are_refused, setup, teardown),

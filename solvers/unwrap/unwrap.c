@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/unwrap/unwrap.h"
+
+#include "core/clock.h"
+#include "core/memory.h"
+#include "solvers/unwrap/unwrap_state.h"
+
+#include <math.h>
+
+enum { BRACKETS = 4, PISTON_STEPS = 3, QUIET = 2 };
+
+static const double first_softness = 0.3; // d of the first reweighting, in rad
+static const double two_pi = 6.283185307179586;
+
+static bb_status check_config(const bb_unwrap_config *config)
+{
+    bb_status status = BB_OK;
+    for (int slot = 0; slot < BB_UNWRAP_SLOTS; ++slot) {
+        const bb_format format = config->slots[slot].arithmetic;
+        BB_REQUIRE(format == BB_FORMAT_FP32 || format == BB_FORMAT_FP64, BB_INVALID,
+                   "arithmetic %s of slot %s, expected fp32 or fp64",
+                   bb_format_describe(format)->name, bb_unwrap_slot_names[slot]);
+    }
+done:
+    return status;
+}
+
+static bb_index count_edges(const unsigned char *mask, bb_index columns, bb_index rows)
+{
+    bb_index edges = 0;
+    for (bb_index y = 0; y < rows; ++y) {
+        for (bb_index x = 0; x < columns; ++x) {
+            const unsigned char *point = mask + y * columns + x;
+            edges += x + 1 < columns && point[0] != 0 && point[1] != 0;
+            edges += y + 1 < rows && point[0] != 0 && point[columns] != 0;
+        }
+    }
+    return edges;
+}
+
+bb_status bb_unwrap_create(struct bb_kernel_context *context, const bb_unwrap_config *config,
+                           const unsigned char *mask, bb_index columns, bb_index rows,
+                           bb_unwrap **out)
+{
+    bb_status status = BB_OK;
+    bb_unwrap *unwrap = NULL;
+    BB_TRY(check_config(config));
+    BB_TRY(BB_ZEROED(1, &unwrap));
+    unwrap->context = context;
+    unwrap->config = *config;
+    BB_TRY(bb_unwrap_method_limit(&config->method, &unwrap->fixed_limit));
+    BB_TRY(bb_unwrap_parts_create(mask, columns, rows, &unwrap->parts));
+    BB_REQUIRE(unwrap->parts.count > 0, BB_INVALID,
+               "a mask of %td x %td without a point: there is no phase to unwrap", columns, rows);
+    unwrap->edges = count_edges(mask, columns, rows);
+    BB_TRY(BB_ALLOCATE(columns * rows, &unwrap->words));
+    BB_TRY(bb_unwrap_state_create(unwrap, mask));
+    *out = unwrap;
+    unwrap = NULL;
+done:
+    bb_unwrap_destroy(&unwrap);
+    return status;
+}
+
+void bb_unwrap_destroy(bb_unwrap **unwrap)
+{
+    if (*unwrap == NULL) {
+        return;
+    }
+    bb_unwrap_state_release(*unwrap);
+    bb_unwrap_parts_release(&(*unwrap)->parts);
+    BB_RELEASE(&(*unwrap)->words);
+    BB_RELEASE(unwrap);
+}
+
+const bb_unwrap_parts *bb_unwrap_parts_of(const bb_unwrap *unwrap)
+{
+    return &unwrap->parts;
+}
+
+static bb_status upload(bb_unwrap *unwrap, const double *wrapped)
+{
+    bb_status status = BB_OK;
+    bb_device *device = bb_kernel_context_device(unwrap->context);
+    const bb_unwrap_field *field = &unwrap->wrapped;
+    const bb_index points = field->columns * field->rows;
+    const bool is_double = field->format == BB_FORMAT_FP64;
+    for (bb_index p = 0; p < points; ++p) {
+        const double value = unwrap->parts.labels[p] >= 0 ? wrapped[p] : NAN;
+        if (is_double) {
+            unwrap->words[p] = value;
+        } else {
+            ((float *)unwrap->words)[p] = (float)value;
+        }
+    }
+    BB_TRY(bb_device_upload(device, field->block, unwrap->words, field->bytes));
+    if (field->rounding != NULL) {
+        BB_TRY(bb_kernel_launch_queue(field->rounding));
+    }
+done:
+    return status;
+}
+
+static bb_status download(bb_unwrap *unwrap, double *phase)
+{
+    bb_status status = BB_OK;
+    bb_device *device = bb_kernel_context_device(unwrap->context);
+    const bb_unwrap_field *field = &unwrap->phase;
+    const bb_index points = field->columns * field->rows;
+    BB_TRY(bb_device_download(device, unwrap->words, field->block, field->bytes));
+    for (bb_index p = 0; p < points; ++p) {
+        phase[p] = field->format == BB_FORMAT_FP64 ? unwrap->words[p]
+                                                   : (double)((const float *)unwrap->words)[p];
+    }
+done:
+    return status;
+}
+
+// Residuals of the gradients, and the median of their sizes between thresholds that close in.
+static bb_status find_limit(bb_unwrap *unwrap)
+{
+    bb_status status = BB_OK;
+    bb_device *device = bb_kernel_context_device(unwrap->context);
+    double thresholds[BB_UNWRAP_THRESHOLDS];
+    for (int axis = 0; axis < 2; ++axis) {
+        BB_TRY(bb_unwrap_step_run(&unwrap->row_means[axis]));
+        BB_TRY(bb_unwrap_step_run(&unwrap->residual[axis]));
+    }
+    for (int k = 0; k < BB_UNWRAP_THRESHOLDS; ++k) {
+        thresholds[k] =
+            k == BB_UNWRAP_THRESHOLDS - 1 ? INFINITY : two_pi * k / (BB_UNWRAP_THRESHOLDS - 2);
+    }
+    BB_TRY(bb_device_upload(device, unwrap->thresholds[0].block, thresholds, sizeof thresholds));
+    for (int i = 0; i < BRACKETS; ++i) { // an even number: the last one is thresholds[0]
+        BB_TRY(bb_unwrap_step_run(&unwrap->tally[i % 2]));
+        BB_TRY(bb_unwrap_step_run(&unwrap->total));
+        BB_TRY(bb_unwrap_step_run(&unwrap->bracket[i % 2]));
+    }
+    BB_TRY(bb_unwrap_step_run(&unwrap->limit));
+done:
+    return status;
+}
+
+static bb_status solve(bb_unwrap *unwrap, bb_index cycles, bb_unwrap_report *report)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_unwrap_grids_coarsen(&unwrap->grids));
+    BB_TRY(bb_unwrap_step_run(&unwrap->divergence));
+    for (bb_index i = 0; i < cycles; ++i) {
+        BB_TRY(bb_unwrap_grids_cycle(&unwrap->grids));
+    }
+    report->cycles += cycles;
+done:
+    return status;
+}
+
+// The phase that is congruent with the wrapped one and nearest to the solution.
+static bb_status make_congruent(bb_unwrap *unwrap)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_unwrap_step_run(&unwrap->settle));
+    BB_TRY(bb_unwrap_step_run(&unwrap->directions));
+    BB_TRY(bb_unwrap_step_run(&unwrap->angles));
+    for (int i = 0; i < PISTON_STEPS; ++i) {
+        BB_TRY(bb_unwrap_step_run(&unwrap->offset));
+        BB_TRY(bb_unwrap_step_run(&unwrap->correct));
+    }
+    BB_TRY(bb_unwrap_step_run(&unwrap->congruent));
+done:
+    return status;
+}
+
+static bb_status reweight_once(bb_unwrap *unwrap, double softness, bb_unwrap_report *report)
+{
+    bb_status status = BB_OK;
+    bb_device *device = bb_kernel_context_device(unwrap->context);
+    bb_unwrap_step step = {.launch = NULL};
+    double changed = 0.0;
+    BB_TRY(bb_unwrap_state_reweight(unwrap, softness, &step));
+    BB_TRY(bb_unwrap_step_run(&step));
+    BB_TRY(solve(unwrap, unwrap->config.method.reweight_cycles, report));
+    BB_TRY(bb_unwrap_step_run(&unwrap->keep));
+    BB_TRY(make_congruent(unwrap));
+    BB_TRY(bb_unwrap_step_run(&unwrap->changes));
+    BB_TRY(bb_device_download(device, &changed, unwrap->changed.block, sizeof changed));
+    report->changed = (bb_index)changed;
+    ++report->reweighted;
+done:
+    bb_unwrap_step_release(&step);
+    return status;
+}
+
+static bb_status reweight(bb_unwrap *unwrap, bb_unwrap_report *report)
+{
+    bb_status status = BB_OK;
+    int quiet = 0; // times in turn that nothing changed
+    for (bb_index i = 0; i < unwrap->config.method.reweight && quiet < QUIET; ++i) {
+        BB_TRY(reweight_once(unwrap, ldexp(first_softness, -(int)i), report));
+        quiet = report->changed == 0 ? quiet + 1 : 0;
+    }
+done:
+    return status;
+}
+
+static bb_status read_rejection(bb_unwrap *unwrap, bb_unwrap_report *report)
+{
+    bb_status status = BB_OK;
+    bb_device *device = bb_kernel_context_device(unwrap->context);
+    double limits[BB_UNWRAP_LIMITS], rejected = 0.0;
+    BB_TRY(bb_device_download(device, limits, unwrap->limits.block, sizeof limits));
+    BB_TRY(bb_device_download(device, &rejected, unwrap->rejected.block, sizeof rejected));
+    report->limit_rad = isinf(unwrap->fixed_limit) ? NAN : limits[0];
+    report->scale_rad = limits[2];
+    report->rejected_share = unwrap->edges > 0 ? rejected / (double)unwrap->edges : NAN;
+done:
+    return status;
+}
+
+bb_status bb_unwrap_run(bb_unwrap *unwrap, const double *wrapped, double *phase,
+                        bb_unwrap_report *report)
+{
+    bb_status status = BB_OK;
+    bb_device *device = bb_kernel_context_device(unwrap->context);
+    const bb_unwrap_field *solution = &unwrap->grids.levels[0].u;
+    const double start = bb_clock_seconds();
+    *report = (bb_unwrap_report){.bytes = bb_unwrap_state_bytes(unwrap, false),
+                                 .fp32_bytes = bb_unwrap_state_bytes(unwrap, true)};
+    BB_TRY(upload(unwrap, wrapped));
+    BB_TRY(bb_unwrap_step_run(&unwrap->gradient));
+    BB_TRY(find_limit(unwrap));
+    BB_TRY(bb_unwrap_step_run(&unwrap->reject));
+    BB_TRY(bb_unwrap_step_run(&unwrap->share));
+    BB_TRY(bb_unwrap_step_run(&unwrap->hold));
+    BB_TRY(bb_device_zero(device, solution->block, solution->bytes));
+    BB_TRY(solve(unwrap, unwrap->config.method.cycles, report));
+    BB_TRY(make_congruent(unwrap));
+    BB_TRY(reweight(unwrap, report));
+    BB_TRY(download(unwrap, phase));
+    report->solve_seconds = bb_clock_seconds() - start;
+    BB_TRY(read_rejection(unwrap, report));
+done:
+    return status;
+}

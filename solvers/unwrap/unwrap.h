@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Unwraps a phase in the steps of seed 002: wrapped gradients, deleted jumps, least squares by
+// multigrid, then congruence. Every step on a grid is a kernel of the language (configs/kernels,
+// unwrap_*), so it runs on whatever device has a back end.
+//
+//  1. Wrapped differences of neighbours within the mask.
+//  2. Each differs from the mean of its 9 x 9 neighbours by a residual. The scale of all residuals
+//     is 1.4826 times the median of their sizes, over every fourth row and column. Edges beyond the
+//     limit, three times the scale within [LEAST, MOST], are rejected: their gradient becomes that
+//     mean and their weight next to nothing. At noise of sigma rad a point the residuals' scale is
+//     sqrt(2) sigma; the limit never comes near pi, so that what was wrapped by noise is rejected
+//     with it. A limit may also be given, or none.
+//  3. Weighted least squares (unwrap_grids.h). Then, as often as asked, weights are made anew from
+//     the residuals of the solution towards least absolute residuals (Holland and Welsch 1977,
+//     Commun. Stat. A6(9)): b d / (d + |r|) with d halved each time, b 1 of kept edges and
+//     max(1 - scale, 0.3) of rejected ones. It ends early where the phase has stayed the same
+//     twice.
+//  4. Points all of whose edges were rejected are set by the points around them (mean over pairs
+//     that lie opposite in 5 x 5). The piston of each part is the angle of the mean direction of
+//     wrapped phase less solution, then refined by means of what is left. The phase is the wrapped
+//     one and the whole number of turns that is nearest to solution and piston.
+//
+// Results are the same for any number of threads.
+#ifndef BB_SOLVERS_UNWRAP_UNWRAP_H
+#define BB_SOLVERS_UNWRAP_UNWRAP_H
+
+#include "solvers/unwrap/unwrap_config.h"
+#include "solvers/unwrap/unwrap_parts.h"
+
+struct bb_kernel_context;
+
+/// All that is needed for phases of one mask: memory and kernels on a device.
+typedef struct bb_unwrap bb_unwrap;
+
+/// What a run found.
+typedef struct bb_unwrap_report {
+    double scale_rad;      ///< of the residuals of gradients; NaN without rejection
+    double limit_rad;      ///< of a residual; NaN without rejection
+    double rejected_share; ///< of the edges; NaN where there is none
+    bb_index cycles;       ///< V-cycles in all
+    bb_index reweighted;   ///< times
+    bb_index changed;      ///< points that the last reweighting moved by a turn; 0 without
+    double bytes;          ///< that the fields take in their formats
+    double fp32_bytes;     ///< and in fp32
+    double solve_seconds;  ///< from the wrapped phase in host memory to the result there
+} bb_unwrap_report;
+
+/// For phases of `mask` [rows][columns] (0: no data). The context is borrowed for as long as it
+/// lives, config and mask during the call. Errors: BB_INVALID (no point in the mask, an arithmetic
+/// that is neither fp32 nor fp64), BB_UNSUPPORTED, BB_MEMORY, those of bb_kernel_launch_create.
+/// Owner: the caller.
+BB_CHECKED bb_status bb_unwrap_create(struct bb_kernel_context *context,
+                                      const bb_unwrap_config *config, const unsigned char *mask,
+                                      bb_index columns, bb_index rows, bb_unwrap **out);
+void bb_unwrap_destroy(bb_unwrap **unwrap);
+
+/// The parts of the mask; valid as long as the object.
+const bb_unwrap_parts *bb_unwrap_parts_of(const bb_unwrap *unwrap);
+
+/// Unwraps `wrapped` [rows][columns] in rad, finite within the mask, into `phase` [rows][columns],
+/// NaN outside it. Errors: those of bb_kernel_launch_queue, BB_DEVICE, BB_MEMORY.
+BB_CHECKED bb_status bb_unwrap_run(bb_unwrap *unwrap, const double *wrapped, double *phase,
+                                   bb_unwrap_report *report);
+
+#endif

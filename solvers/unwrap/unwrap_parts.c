@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/unwrap/unwrap_parts.h"
+
+#include "core/memory.h"
+
+// Root of a point's tree, whose path is halved on the way.
+static int32_t root_of(int32_t *parents, int32_t point)
+{
+    while (parents[point] != point) {
+        parents[point] = parents[parents[point]];
+        point = parents[point];
+    }
+    return point;
+}
+
+// The smaller root becomes that of both: the root of a part is its first point.
+static void join(int32_t *parents, int32_t one, int32_t two)
+{
+    const int32_t first = root_of(parents, one);
+    const int32_t second = root_of(parents, two);
+    if (first < second) {
+        parents[second] = first;
+    } else {
+        parents[first] = second;
+    }
+}
+
+// Labels hold parents, then parts.
+static void label(const unsigned char *mask, bb_unwrap_parts *parts)
+{
+    const bb_index points = parts->columns * parts->rows;
+    int32_t *labels = parts->labels;
+    for (bb_index p = 0; p < points; ++p) {
+        labels[p] = mask[p] != 0 ? (int32_t)p : -1;
+        if (mask[p] != 0 && p % parts->columns > 0 && mask[p - 1] != 0) {
+            join(labels, (int32_t)(p - 1), (int32_t)p);
+        }
+        if (mask[p] != 0 && p >= parts->columns && mask[p - parts->columns] != 0) {
+            join(labels, (int32_t)(p - parts->columns), (int32_t)p);
+        }
+    }
+    for (bb_index p = 0; p < points; ++p) {
+        labels[p] = labels[p] < 0 ? -1 : root_of(labels, (int32_t)p);
+    }
+    for (bb_index p = 0; p < points; ++p) { // a root comes before all of its part
+        if (labels[p] >= 0) {
+            labels[p] = labels[p] == p ? (int32_t)parts->count++ : labels[labels[p]];
+            ++parts->point_count;
+        }
+    }
+}
+
+static bb_status list_points(bb_unwrap_parts *parts)
+{
+    bb_status status = BB_OK;
+    const bb_index points = parts->columns * parts->rows;
+    int32_t *next = NULL; // [count] place of a part's next point
+    BB_TRY(BB_ZEROED(parts->count, &parts->sizes));
+    BB_TRY(BB_ALLOCATE(parts->point_count, &parts->order));
+    BB_TRY(BB_ALLOCATE(parts->count, &next));
+    for (bb_index p = 0; p < points; ++p) {
+        parts->sizes[parts->labels[p] < 0 ? 0 : parts->labels[p]] += parts->labels[p] >= 0;
+    }
+    for (bb_index part = 0, place = 0; part < parts->count; ++part) {
+        next[part] = (int32_t)place;
+        place += parts->sizes[part];
+        parts->run_count += (parts->sizes[part] + BB_UNWRAP_RUN - 1) / BB_UNWRAP_RUN;
+    }
+    for (bb_index p = 0; p < points; ++p) {
+        if (parts->labels[p] >= 0) {
+            parts->order[next[parts->labels[p]]++] = (int32_t)p;
+        }
+    }
+done:
+    BB_RELEASE(&next);
+    return status;
+}
+
+static bb_status list_runs(bb_unwrap_parts *parts)
+{
+    bb_status status = BB_OK;
+    bb_index run = 0, place = 0;
+    BB_TRY(BB_ALLOCATE(parts->run_count + 1, &parts->starts));
+    BB_TRY(BB_ALLOCATE(parts->run_count, &parts->owners));
+    BB_TRY(BB_ALLOCATE(parts->count + 1, &parts->firsts));
+    for (bb_index part = 0; part < parts->count; ++part) {
+        const bb_index end = place + parts->sizes[part];
+        parts->firsts[part] = (int32_t)run;
+        for (; place < end; ++run) {
+            parts->starts[run] = (int32_t)place;
+            parts->owners[run] = (int32_t)part;
+            place = end - place > BB_UNWRAP_RUN ? place + BB_UNWRAP_RUN : end;
+        }
+    }
+    parts->firsts[parts->count] = (int32_t)run;
+    parts->starts[run] = (int32_t)place;
+done:
+    return status;
+}
+
+bb_status bb_unwrap_parts_create(const unsigned char *mask, bb_index columns, bb_index rows,
+                                 bb_unwrap_parts *out)
+{
+    bb_status status = BB_OK;
+    *out = (bb_unwrap_parts){.columns = columns, .rows = rows};
+    BB_REQUIRE(columns * rows <= INT32_MAX, BB_UNSUPPORTED,
+               "a phase of %td x %td points, expected less than 2^31", columns, rows);
+    BB_TRY(BB_ALLOCATE(columns * rows, &out->labels));
+    label(mask, out);
+    if (out->count > 0) {
+        BB_TRY(list_points(out));
+        BB_TRY(list_runs(out));
+    }
+done:
+    if (status != BB_OK) {
+        bb_unwrap_parts_release(out);
+    }
+    return status;
+}
+
+void bb_unwrap_parts_release(bb_unwrap_parts *parts)
+{
+    BB_RELEASE(&parts->labels);
+    BB_RELEASE(&parts->sizes);
+    BB_RELEASE(&parts->order);
+    BB_RELEASE(&parts->starts);
+    BB_RELEASE(&parts->owners);
+    BB_RELEASE(&parts->firsts);
+}

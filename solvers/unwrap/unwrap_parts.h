@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parts of a mask: points that neighbours in rows and columns connect. The piston between two parts
+// is free, so each is scored and fitted alone.
+#ifndef BB_SOLVERS_UNWRAP_UNWRAP_PARTS_H
+#define BB_SOLVERS_UNWRAP_UNWRAP_PARTS_H
+
+#include "core/status.h"
+
+#include <stdint.h>
+
+/// Points of a run, which are added by one work-item.
+enum { BB_UNWRAP_RUN = 1024 };
+
+typedef struct bb_unwrap_parts {
+    bb_index columns, rows;
+    bb_index count, run_count, point_count;
+    int32_t *labels; ///< [rows][columns] part of a point, in order of first points; -1 outside
+    int32_t *sizes;  ///< [count] points
+    int32_t *order;  ///< [point_count] points, part by part, row * columns + column
+    int32_t *starts; ///< [run_count + 1] of runs in `order`, none across two parts
+    int32_t *owners; ///< [run_count] part of a run
+    int32_t *firsts; ///< [count + 1] first run of a part
+} bb_unwrap_parts;
+
+/// Parts of `mask` [rows][columns], 0 outside. A mask without a point has no part. Errors:
+/// BB_MEMORY, BB_UNSUPPORTED (2^31 points or more). Owner: the caller.
+BB_CHECKED bb_status bb_unwrap_parts_create(const unsigned char *mask, bb_index columns,
+                                            bb_index rows, bb_unwrap_parts *out);
+void bb_unwrap_parts_release(bb_unwrap_parts *parts);
+
+#endif

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/unwrap/unwrap_state.h"
+
+#include <math.h>
+
+static bb_status create_fields(bb_unwrap *unwrap, const unsigned char *mask)
+{
+    bb_status status = BB_OK;
+    bb_kernel_context *context = unwrap->context;
+    bb_unwrap_parts *parts = &unwrap->parts;
+    const bb_index columns = parts->columns, rows = parts->rows;
+    const bb_format gradient = unwrap->config.slots[BB_UNWRAP_GRADIENT].storage;
+    const bb_format smoother = unwrap->config.slots[BB_UNWRAP_SMOOTHER].storage;
+    const bb_format result = unwrap->config.slots[BB_UNWRAP_CONGRUENCE].storage;
+    bb_unwrap_field *const gradients[] = {&unwrap->wrapped, &unwrap->gx,   &unwrap->gy,
+                                          &unwrap->bx,      &unwrap->by,   &unwrap->rx,
+                                          &unwrap->ry,      &unwrap->sums, &unwrap->counts};
+    const struct {
+        bb_unwrap_field *field;
+        bb_index columns, rows;
+    } doubles[] = {
+        {&unwrap->thresholds[0], BB_UNWRAP_THRESHOLDS, 1},
+        {&unwrap->thresholds[1], BB_UNWRAP_THRESHOLDS, 1},
+        {&unwrap->tallies, BB_UNWRAP_THRESHOLDS, (rows + BB_UNWRAP_STRIDE - 1) / BB_UNWRAP_STRIDE},
+        {&unwrap->totals, BB_UNWRAP_THRESHOLDS, 1},
+        {&unwrap->limits, BB_UNWRAP_LIMITS, 1},
+        {&unwrap->rejected, 1, 1},
+        {&unwrap->changed, 1, 1},
+        {&unwrap->cosines, parts->run_count, 1},
+        {&unwrap->sines, parts->run_count, 1},
+        {&unwrap->offsets, parts->run_count, 1},
+        {&unwrap->pistons, parts->count, 1}};
+    const struct {
+        bb_unwrap_field *field;
+        int32_t *values;
+        bb_index columns, rows;
+    } integers[] = {{&unwrap->labels, parts->labels, columns, rows},
+                    {&unwrap->order, parts->order, parts->point_count, 1},
+                    {&unwrap->starts, parts->starts, parts->run_count + 1, 1},
+                    {&unwrap->owners, parts->owners, parts->run_count, 1},
+                    {&unwrap->firsts, parts->firsts, parts->count + 1, 1},
+                    {&unwrap->sizes, parts->sizes, parts->count, 1},
+                    {&unwrap->width, NULL, columns, rows}};
+    for (size_t i = 0; i < sizeof gradients / sizeof gradients[0]; ++i) {
+        BB_TRY(bb_unwrap_field_create(context, gradient, columns, rows, gradients[i]));
+    }
+    BB_TRY(bb_unwrap_field_create(context, smoother, columns, rows, &unwrap->settled));
+    BB_TRY(bb_unwrap_field_create(context, result, columns, rows, &unwrap->phase));
+    BB_TRY(bb_unwrap_field_create(context, result, columns, rows, &unwrap->before));
+    for (size_t i = 0; i < sizeof doubles / sizeof doubles[0]; ++i) {
+        BB_TRY(bb_unwrap_field_create(context, BB_FORMAT_FP64, doubles[i].columns, doubles[i].rows,
+                                      doubles[i].field));
+    }
+    for (size_t i = 0; i < sizeof integers / sizeof integers[0]; ++i) {
+        BB_TRY(bb_unwrap_field_integers(context, integers[i].values, integers[i].columns,
+                                        integers[i].rows, integers[i].field));
+    }
+    BB_TRY(bb_unwrap_field_bytes(context, mask, columns, rows, &unwrap->mask));
+    BB_TRY(bb_unwrap_field_bytes(context, NULL, columns, rows, &unwrap->held));
+done:
+    return status;
+}
+
+// Types of the words of each slot's storage, and of its arithmetic.
+static const char *stored(const bb_unwrap *unwrap, bb_unwrap_slot slot)
+{
+    return bb_unwrap_field_type(unwrap->config.slots[slot].storage);
+}
+
+static const char *working(const bb_unwrap *unwrap, bb_unwrap_slot slot)
+{
+    return bb_unwrap_field_type(unwrap->config.slots[slot].arithmetic);
+}
+
+// A step of a slot: its placeholder `name` stands for what the slot stores, WORK for its
+// arithmetic.
+static bb_status add(bb_unwrap *unwrap, bb_unwrap_recipe recipe, const char *file, const char *name,
+                     bb_unwrap_slot slot, bool works, bb_unwrap_step *out)
+{
+    bb_kernel_use *use = &recipe.use;
+    use->file = file;
+    if (name != NULL) {
+        use->types[use->type_count++] = (bb_type_binding){name, stored(unwrap, slot)};
+    }
+    if (works) {
+        use->types[use->type_count++] = (bb_type_binding){"WORK", working(unwrap, slot)};
+    }
+    return bb_unwrap_step_create(unwrap->context, &recipe, out);
+}
+
+static bb_status create_gradients(bb_unwrap *u)
+{
+    bb_status status = BB_OK;
+    bb_unwrap_level *grid = &u->grids.levels[0];
+    const bb_unwrap_field *const g[] = {&u->gx, &u->gy};
+    const bb_unwrap_field *const w[] = {&grid->wx, &grid->wy};
+    const bb_unwrap_field *const r[] = {&u->rx, &u->ry};
+    const bb_unwrap_slot slot = BB_UNWRAP_GRADIENT;
+    BB_TRY(add(u,
+               (bb_unwrap_recipe){.use = {.types = {{"I", stored(u, slot)}}, .type_count = 1},
+                                  .fields = {&u->wrapped, &u->mask, g[0], g[1], w[0], w[1]},
+                                  .written = {g[0], g[1], w[0], w[1]}},
+               "unwrap_gradient.kernel", "G", slot, true, &u->gradient));
+    for (int axis = 0; axis < 2; ++axis) {
+        BB_TRY(add(u,
+                   (bb_unwrap_recipe){.fields = {g[axis], w[axis], &u->sums, &u->counts},
+                                      .written = {&u->sums, &u->counts}},
+                   "unwrap_row_means.kernel", "G", slot, true, &u->row_means[axis]));
+        BB_TRY(add(u,
+                   (bb_unwrap_recipe){.fields = {g[axis], w[axis], &u->sums, &u->counts, r[axis]},
+                                      .written = {r[axis]}},
+                   "unwrap_residual.kernel", "G", slot, true, &u->residual[axis]));
+    }
+    BB_TRY(add(
+        u, (bb_unwrap_recipe){.fields = {g[0], g[1], w[0], w[1], &grid->f}, .written = {&grid->f}},
+        "unwrap_divergence.kernel", "G", slot, true, &u->divergence));
+done:
+    return status;
+}
+
+static bb_status create_rejection(bb_unwrap *u)
+{
+    bb_status status = BB_OK;
+    bb_unwrap_level *grid = &u->grids.levels[0];
+    const bb_unwrap_field *wx = &grid->wx, *wy = &grid->wy;
+    const bb_unwrap_slot slot = BB_UNWRAP_GRADIENT;
+    const double fixed = isfinite(u->fixed_limit) ? u->fixed_limit : 10.0;
+    for (int i = 0; i < 2; ++i) {
+        BB_TRY(add(
+            u,
+            (bb_unwrap_recipe){.fields = {&u->rx, &u->ry, wx, wy, &u->thresholds[i], &u->tallies}},
+            "unwrap_tally.kernel", "G", slot, false, &u->tally[i]));
+        BB_TRY(add(
+            u, (bb_unwrap_recipe){.fields = {&u->thresholds[i], &u->totals, &u->thresholds[1 - i]}},
+            "unwrap_bracket.kernel", NULL, slot, false, &u->bracket[i]));
+    }
+    BB_TRY(add(u, (bb_unwrap_recipe){.fields = {&u->tallies, &u->totals}}, "unwrap_totals.kernel",
+               NULL, slot, false, &u->total));
+    BB_TRY(add(u,
+               (bb_unwrap_recipe){.fields = {&u->thresholds[0], &u->limits},
+                                  .parameters = {{.parts = {fixed}},
+                                                 {.parts = {BB_UNWRAP_LEAST_LIMIT}},
+                                                 {.parts = {BB_UNWRAP_MOST_LIMIT}}}},
+               "unwrap_limit.kernel", NULL, slot, false, &u->limit));
+    BB_TRY(add(u,
+               (bb_unwrap_recipe){
+                   .fields = {&u->rx, &u->ry, &u->limits, &u->gx, &u->gy, wx, wy, &u->bx, &u->by},
+                   .parameters = {{.parts = {BB_UNWRAP_WEAK}}},
+                   .written = {&u->gx, &u->gy, wx, wy, &u->bx, &u->by}},
+               "unwrap_reject.kernel", "G", slot, false, &u->reject));
+    BB_TRY(add(u, (bb_unwrap_recipe){.fields = {&u->bx, &u->by, &u->rejected}},
+               "unwrap_share.kernel", "G", slot, false, &u->share));
+    BB_TRY(add(u, (bb_unwrap_recipe){.fields = {&u->mask, &u->bx, &u->by, &u->held, &u->width}},
+               "unwrap_held.kernel", "G", slot, false, &u->hold));
+done:
+    return status;
+}
+
+static bb_status create_pistons(bb_unwrap *u)
+{
+    bb_status status = BB_OK;
+    const bb_unwrap_field *solution = &u->grids.levels[0].u;
+    const bb_unwrap_slot slot = BB_UNWRAP_CONGRUENCE;
+    const bb_kernel_use mixed = {.types = {{"I", stored(u, BB_UNWRAP_GRADIENT)}}, .type_count = 1};
+    bb_kernel_use congruent = mixed;
+    congruent.types[congruent.type_count++] = (bb_type_binding){"U", stored(u, BB_UNWRAP_SMOOTHER)};
+    BB_TRY(add(u,
+               (bb_unwrap_recipe){
+                   .use = {.types = {{"U", stored(u, BB_UNWRAP_SMOOTHER)}}, .type_count = 1},
+                   .fields = {solution, &u->width, &u->held, &u->settled},
+                   .written = {&u->settled}},
+               "unwrap_settle.kernel", NULL, slot, true, &u->settle));
+    BB_TRY(add(u,
+               (bb_unwrap_recipe){.use = congruent,
+                                  .fields = {&u->wrapped, &u->settled, &u->order, &u->starts,
+                                             &u->cosines, &u->sines},
+                                  .as_vectors = true},
+               "unwrap_directions.kernel", NULL, slot, false, &u->directions));
+    BB_TRY(add(u, (bb_unwrap_recipe){.fields = {&u->cosines, &u->sines, &u->firsts, &u->pistons}},
+               "unwrap_angles.kernel", NULL, slot, false, &u->angles));
+    BB_TRY(add(u,
+               (bb_unwrap_recipe){.use = congruent,
+                                  .fields = {&u->wrapped, &u->settled, &u->order, &u->starts,
+                                             &u->owners, &u->pistons, &u->offsets},
+                                  .as_vectors = true},
+               "unwrap_offsets.kernel", NULL, slot, false, &u->offset));
+    BB_TRY(add(u, (bb_unwrap_recipe){.fields = {&u->offsets, &u->firsts, &u->sizes, &u->pistons}},
+               "unwrap_pistons.kernel", NULL, slot, false, &u->correct));
+    BB_TRY(add(
+        u,
+        (bb_unwrap_recipe){.use = congruent,
+                           .fields = {&u->wrapped, &u->settled, &u->labels, &u->pistons, &u->phase},
+                           .written = {&u->phase}},
+        "unwrap_congruent.kernel", "P", slot, true, &u->congruent));
+    BB_TRY(add(u, (bb_unwrap_recipe){.fields = {&u->phase, &u->before}, .as_vectors = true},
+               "copy.kernel", "T", slot, false, &u->keep));
+    BB_TRY(add(u, (bb_unwrap_recipe){.fields = {&u->phase, &u->before, &u->changed}},
+               "unwrap_changes.kernel", "P", slot, false, &u->changes));
+done:
+    return status;
+}
+
+bb_status bb_unwrap_state_create(bb_unwrap *unwrap, const unsigned char *mask)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_unwrap_grids_create(unwrap->context, &unwrap->config, unwrap->parts.columns,
+                                  unwrap->parts.rows, &unwrap->grids));
+    BB_TRY(create_fields(unwrap, mask));
+    BB_TRY(create_gradients(unwrap));
+    BB_TRY(create_rejection(unwrap));
+    BB_TRY(create_pistons(unwrap));
+done:
+    return status;
+}
+
+bb_status bb_unwrap_state_reweight(bb_unwrap *unwrap, double d, bb_unwrap_step *out)
+{
+    bb_unwrap_level *grid = &unwrap->grids.levels[0];
+    return add(unwrap,
+               (bb_unwrap_recipe){
+                   .use = {.types = {{"U", stored(unwrap, BB_UNWRAP_SMOOTHER)}}, .type_count = 1},
+                   .fields = {&grid->u, &unwrap->gx, &unwrap->gy, &unwrap->bx, &unwrap->by,
+                              &grid->wx, &grid->wy},
+                   .parameters = {{.parts = {d}}},
+                   .written = {&grid->wx, &grid->wy}},
+               "unwrap_reweight.kernel", "G", BB_UNWRAP_GRADIENT, true, out);
+}
+
+// All fields beside the grids'; returns how many.
+enum { FIELDS = 32 };
+static int list_fields(bb_unwrap *u, bb_unwrap_field *out[FIELDS])
+{
+    bb_unwrap_field *const fields[] = {&u->wrapped,
+                                       &u->gx,
+                                       &u->gy,
+                                       &u->bx,
+                                       &u->by,
+                                       &u->rx,
+                                       &u->ry,
+                                       &u->sums,
+                                       &u->counts,
+                                       &u->settled,
+                                       &u->phase,
+                                       &u->before,
+                                       &u->cosines,
+                                       &u->sines,
+                                       &u->offsets,
+                                       &u->pistons,
+                                       &u->thresholds[0],
+                                       &u->thresholds[1],
+                                       &u->tallies,
+                                       &u->totals,
+                                       &u->limits,
+                                       &u->rejected,
+                                       &u->changed,
+                                       &u->mask,
+                                       &u->held,
+                                       &u->width,
+                                       &u->labels,
+                                       &u->order,
+                                       &u->starts,
+                                       &u->owners,
+                                       &u->firsts,
+                                       &u->sizes};
+    for (int i = 0; i < FIELDS; ++i) {
+        out[i] = fields[i];
+    }
+    return FIELDS;
+}
+
+void bb_unwrap_state_release(bb_unwrap *u)
+{
+    bb_unwrap_step *const steps[] = {
+        &u->gradient,  &u->row_means[0], &u->row_means[1], &u->residual[0], &u->residual[1],
+        &u->tally[0],  &u->tally[1],     &u->total,        &u->bracket[0],  &u->bracket[1],
+        &u->limit,     &u->reject,       &u->share,        &u->divergence,  &u->hold,
+        &u->settle,    &u->directions,   &u->angles,       &u->offset,      &u->correct,
+        &u->congruent, &u->changes,      &u->keep};
+    bb_unwrap_field *fields[FIELDS];
+    const int count = list_fields(u, fields);
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; ++i) {
+        bb_unwrap_step_release(steps[i]);
+    }
+    for (int i = 0; i < count; ++i) {
+        bb_unwrap_field_release(u->context, fields[i]);
+    }
+    bb_unwrap_grids_release(&u->grids);
+}
+
+static double number_bytes(const bb_unwrap_field *field, bool in_fp32)
+{
+    const double bytes = in_fp32 ? 4.0 : bb_format_describe(field->format)->bytes;
+    return (double)field->columns * (double)field->rows * bytes;
+}
+
+double bb_unwrap_state_bytes(const bb_unwrap *u, bool in_fp32)
+{
+    const bb_unwrap_field *const fields[] = {&u->wrapped, &u->gx,      &u->gy,    &u->bx,
+                                             &u->by,      &u->rx,      &u->ry,    &u->sums,
+                                             &u->counts,  &u->settled, &u->phase, &u->before};
+    double bytes = 0.0;
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; ++i) {
+        bytes += number_bytes(fields[i], in_fp32);
+    }
+    for (int level = 0; level < u->grids.count; ++level) {
+        const bb_unwrap_level *grid = &u->grids.levels[level];
+        bytes += number_bytes(&grid->u, in_fp32) + number_bytes(&grid->f, in_fp32) +
+                 number_bytes(&grid->wx, in_fp32) + number_bytes(&grid->wy, in_fp32);
+    }
+    return bytes;
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/thread.h"
+#include "solvers/kernels/objects/kernel_context.h"
+#include "solvers/unwrap/unwrap.h"
+#include "tests/check.h"
+#include "tests/solvers/unwrap/phase_maps.h"
+
+static bb_device *device;
+static bb_kernel_context *context;
+
+static int open_context(void **state)
+{
+    (void)state;
+    check_ok(bb_threads_set(2));
+    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
+    check_ok(bb_kernel_context_create(device, &context));
+    return 0;
+}
+
+static int close_context(void **state)
+{
+    (void)state;
+    bb_kernel_context_destroy(&context);
+    bb_device_close(&device);
+    return 0;
+}
+
+// Wraps a map's truth, unwraps it, and returns the wrong points.
+static bb_index unwrap(phase_map *map, const bb_unwrap_config *config, bb_unwrap_report *report)
+{
+    bb_unwrap *unwrapper = NULL;
+    phase_map_wrap(map);
+    check_ok(bb_unwrap_create(context, config, map->mask, map->columns, map->rows, &unwrapper));
+    check_ok(bb_unwrap_run(unwrapper, map->wrapped, map->phase, report));
+    const bb_index wrong = phase_map_wrong(map, bb_unwrap_parts_of(unwrapper));
+    bb_unwrap_destroy(&unwrapper);
+    return wrong;
+}
+
+static void check_right(phase_function function, bb_index columns, bb_index rows, double noise)
+{
+    const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
+    bb_unwrap_report report;
+    phase_map map = phase_map_create(columns, rows);
+    phase_map_fill(&map, function);
+    phase_map_add_noise(&map, noise, 5);
+    assert_int_equal(unwrap(&map, &config, &report), 0);
+    phase_map_release(&map);
+}
+
+static void smooth_phases_are_right(void **state)
+{
+    (void)state;
+    check_right(phase_of_zernikes, 192, 192, 0.0);
+    check_right(phase_of_freeform, 192, 192, 0.0);
+    check_right(phase_of_bumps, 191, 127, 0.0);
+}
+
+static void a_shear_is_right(void **state)
+{
+    (void)state;
+    const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
+    bb_unwrap_report report;
+    phase_map map = phase_map_create(256, 256);
+    phase_map_fill(&map, phase_of_slope);
+    phase_map_add_shear(&map);
+    assert_int_equal(unwrap(&map, &config, &report), 0);
+    assert_true(report.rejected_share > 0.0);
+    phase_map_release(&map);
+}
+
+static void noise_of_half_a_radian_is_right(void **state)
+{
+    (void)state;
+    check_right(phase_of_bumps, 192, 192, 0.3);
+    check_right(phase_of_bumps, 193, 161, 0.5);
+    check_right(phase_of_zernikes, 256, 256, 0.5);
+}
+
+// Of 256 x 256 points of noise 0.7 rad some 4.7 in 2^20 carry noise beyond pi.
+static void noise_of_seven_tenths_is_nearly_right(void **state)
+{
+    (void)state;
+    const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
+    bb_unwrap_report report;
+    phase_map map = phase_map_create(256, 256);
+    phase_map_fill(&map, phase_of_bumps);
+    phase_map_add_noise(&map, 0.7, 11);
+    assert_in_range(unwrap(&map, &config, &report), 0, 4); // the bar is 60 of 2^20
+    assert_true(fabs(report.scale_rad - 0.7 * sqrt(2.0)) < 0.03);
+    assert_true(report.limit_rad == 1.3);
+    assert_true(report.rejected_share > 0.17 && report.rejected_share < 0.21);
+    phase_map_release(&map);
+}
+
+// Least squares alone is wrong between the vortices of a pair.
+static void reweighting_finds_cuts_between_residues(void **state)
+{
+    (void)state;
+    bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
+    bb_unwrap_report report;
+    phase_map map = phase_map_create(256, 256);
+    phase_map_fill(&map, phase_of_bumps);
+    phase_map_add_pairs(&map, 4, 3);
+    assert_int_equal(unwrap(&map, &config, &report), 0);
+    assert_true(report.reweighted > 2);
+    config.method.reweight = 0;
+    assert_true(unwrap(&map, &config, &report) > 0);
+    assert_int_equal(report.reweighted, 0);
+    assert_int_equal(report.cycles, config.method.cycles);
+    phase_map_release(&map);
+}
+
+static void each_part_has_its_piston(void **state)
+{
+    (void)state;
+    const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
+    bb_unwrap_report report;
+    phase_map map = phase_map_create(200, 160);
+    phase_map_fill(&map, phase_of_bumps);
+    phase_map_add_holes(&map, 12, 0.01, 2);
+    for (bb_index y = 0; y < 160; ++y) {
+        map.mask[y * 200 + 90] = map.mask[y * 200 + 91] = 0;
+    }
+    for (bb_index p = 0; p < 200 * 160; ++p) {
+        map.truth[p] += p % 200 > 90 ? 10.0 : 0.0;
+    }
+    assert_int_equal(unwrap(&map, &config, &report), 0);
+    for (bb_index p = 0; p < 200 * 160; ++p) {
+        assert_true(isnan(map.phase[p]) == !map.mask[p]);
+    }
+    phase_map_release(&map);
+}
+
+// The phase differs from the wrapped one by whole turns, exactly in double.
+static void the_phase_is_congruent(void **state)
+{
+    (void)state;
+    const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP64);
+    bb_unwrap_report report;
+    phase_map map = phase_map_create(97, 64);
+    phase_map_fill(&map, phase_of_freeform);
+    phase_map_add_noise(&map, 0.6, 4);
+    (void)unwrap(&map, &config, &report);
+    for (bb_index p = 0; p < 97 * 64; ++p) {
+        const double turns = (map.phase[p] - map.wrapped[p]) / turn;
+        assert_true(fabs(turns - rint(turns)) < 1e-14 * (1.0 + fabs(turns)));
+    }
+    phase_map_release(&map);
+}
+
+// A map and its image give the same cycles: transposed, mirrored, with another piston.
+static void images_are_unwrapped_alike(void **state)
+{
+    (void)state;
+    enum { N = 96 };
+    const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
+    bb_unwrap_report report;
+    phase_map map = phase_map_create(N, N);
+    phase_map image = phase_map_create(N, N);
+    phase_map_fill(&map, phase_of_zernikes);
+    phase_map_add_noise(&map, 0.4, 9);
+    for (bb_index p = 0; p < N * N; ++p) {
+        const bb_index other = (N - 1 - p % N) * N + p / N; // a quarter turn
+        image.truth[other] = map.truth[p] + 2.0;
+        image.mask[other] = map.mask[p];
+    }
+    assert_int_equal(unwrap(&map, &config, &report), 0);
+    assert_int_equal(unwrap(&image, &config, &report), 0);
+    phase_map_release(&map);
+    phase_map_release(&image);
+}
+
+static void threads_and_repetition_change_no_bit(void **state)
+{
+    (void)state;
+    enum { N = 130 };
+    const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
+    bb_unwrap_report report;
+    static double first[N * N];
+    phase_map map = phase_map_create(N, N);
+    phase_map_fill(&map, phase_of_bumps);
+    phase_map_add_noise(&map, 0.7, 3);
+    (void)unwrap(&map, &config, &report);
+    memcpy(first, map.phase, sizeof first);
+    check_ok(bb_threads_set(1));
+    (void)unwrap(&map, &config, &report);
+    check_ok(bb_threads_set(2));
+    assert_memory_equal(first, map.phase, sizeof first);
+    phase_map_release(&map);
+}
+
+static void any_size_has_an_answer(void **state)
+{
+    (void)state;
+    static const bb_index sizes[][2] = {{1, 1}, {2, 1}, {1, 2}, {1, 57}, {64, 1}, {3, 5}};
+    const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
+    bb_unwrap_report report;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
+        phase_map map = phase_map_create(sizes[i][0], sizes[i][1]);
+        for (bb_index p = 0; p < map.columns * map.rows; ++p) {
+            map.truth[p] = 0.9 * (double)p;
+        }
+        assert_int_equal(unwrap(&map, &config, &report), 0);
+        phase_map_release(&map);
+    }
+}
+
+static void masks_without_neighbours_have_an_answer(void **state)
+{
+    (void)state;
+    const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
+    bb_unwrap *unwrapper = NULL;
+    bb_unwrap_report report;
+    phase_map map = phase_map_create(40, 30);
+    phase_map_fill(&map, phase_of_bumps);
+    for (bb_index p = 0; p < 40 * 30; ++p) { // single points, none beside another
+        map.mask[p] = (p % 40 + p / 40) % 2 == 0 && p / 40 != 7;
+    }
+    assert_int_equal(unwrap(&map, &config, &report), 0);
+    assert_true(isnan(report.rejected_share));
+    memset(map.mask, 0, 40 * 30);
+    check_fails(bb_unwrap_create(context, &config, map.mask, 40, 30, &unwrapper), BB_INVALID,
+                "a mask of 40 x 30 without a point: there is no phase to unwrap");
+    phase_map_release(&map);
+}
+
+static void limits_are_held_to_their_range(void **state)
+{
+    (void)state;
+    double limit = NAN;
+    bb_unwrap_method method = {.reject = "0.8"};
+    check_ok(bb_unwrap_method_limit(&method, &limit));
+    assert_true(limit == 0.8);
+    method.reject = "off";
+    check_ok(bb_unwrap_method_limit(&method, &limit));
+    assert_true(isinf(limit));
+    method.reject = "-1";
+    check_fails(bb_unwrap_method_limit(&method, &limit), BB_INVALID,
+                "reject '-1', expected auto, off or a limit above 0 rad, at most 4");
+}
+
+static void nothing_is_rejected_where_it_is_off(void **state)
+{
+    (void)state;
+    bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
+    bb_unwrap_report report;
+    phase_map map = phase_map_create(128, 128);
+    phase_map_fill(&map, phase_of_bumps);
+    phase_map_add_noise(&map, 0.7, 3);
+    config.method.reject = "off";
+    (void)unwrap(&map, &config, &report);
+    assert_true(report.rejected_share == 0.0);
+    config.method.reject = "0.9";
+    (void)unwrap(&map, &config, &report);
+    assert_true(report.limit_rad == 0.9 && report.rejected_share > 0.3);
+    phase_map_release(&map);
+}
+
+// Narrow storage is rounded as precision/ rounds: the phase is made of values of the format.
+static void narrow_storage_holds_values_of_its_format(void **state)
+{
+    (void)state;
+    static const bb_format formats[] = {BB_FORMAT_TF32, BB_FORMAT_BF16, BB_FORMAT_FP16};
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; ++i) {
+        bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
+        bb_unwrap_report report;
+        phase_map map = phase_map_create(64, 48);
+        phase_map_fill(&map, phase_of_bumps);
+        for (int slot = 0; slot < BB_UNWRAP_SLOTS; ++slot) {
+            config.slots[slot].storage = formats[i];
+        }
+        (void)unwrap(&map, &config, &report);
+        for (bb_index p = 0; p < 64 * 48; ++p) {
+            assert_true(map.phase[p] == bb_format_round(formats[i], map.phase[p]));
+        }
+        assert_true(report.bytes ==
+                    report.fp32_bytes * bb_format_describe(formats[i])->bytes / 4.0);
+        phase_map_release(&map);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(smooth_phases_are_right),
+        cmocka_unit_test(a_shear_is_right),
+        cmocka_unit_test(noise_of_half_a_radian_is_right),
+        cmocka_unit_test(noise_of_seven_tenths_is_nearly_right),
+        cmocka_unit_test(reweighting_finds_cuts_between_residues),
+        cmocka_unit_test(each_part_has_its_piston),
+        cmocka_unit_test(the_phase_is_congruent),
+        cmocka_unit_test(images_are_unwrapped_alike),
+        cmocka_unit_test(threads_and_repetition_change_no_bit),
+        cmocka_unit_test(any_size_has_an_answer),
+        cmocka_unit_test(masks_without_neighbours_have_an_answer),
+        cmocka_unit_test(limits_are_held_to_their_range),
+        cmocka_unit_test(nothing_is_rejected_where_it_is_off),
+        cmocka_unit_test(narrow_storage_holds_values_of_its_format),
+    };
+    return cmocka_run_group_tests(tests, open_context, close_context);
+}

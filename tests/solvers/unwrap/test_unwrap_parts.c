@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/unwrap/unwrap_parts.h"
+#include "tests/check.h"
+
+#include <string.h>
+
+// Two that meet below, one that meets nothing, one that touches by a corner alone.
+static void parts_are_what_neighbours_connect(void **state)
+{
+    (void)state;
+    static const char *const drawing = "##.##"
+                                       "#..##"
+                                       "####."
+                                       "....#"
+                                       "#...#";
+    static const int32_t labels[] = {0, 0,  -1, 0,  0,  0,  -1, -1, 0,  0,  0,  0, 0,
+                                     0, -1, -1, -1, -1, -1, 1,  2,  -1, -1, -1, 1};
+    unsigned char mask[25];
+    bb_unwrap_parts parts;
+    for (int p = 0; p < 25; ++p) {
+        mask[p] = drawing[p] == '#';
+    }
+    check_ok(bb_unwrap_parts_create(mask, 5, 5, &parts));
+    for (int p = 0; p < 25; ++p) {
+        assert_int_equal(parts.labels[p], labels[p]);
+    }
+    assert_int_equal(parts.count, 3);
+    assert_int_equal(parts.point_count, 14);
+    assert_int_equal(parts.sizes[0], 11);
+    assert_int_equal(parts.sizes[1], 2);
+    assert_int_equal(parts.sizes[2], 1);
+    assert_int_equal(parts.run_count, 3);
+    assert_int_equal(parts.starts[3], 14);
+    assert_int_equal(parts.firsts[2], 2);
+    assert_int_equal(parts.order[11], 19);
+    assert_int_equal(parts.order[13], 20);
+    bb_unwrap_parts_release(&parts);
+}
+
+// Runs are cut at their length and at the end of a part, and hold each point once.
+static void runs_cover_every_point_once(void **state)
+{
+    (void)state;
+    enum { COLUMNS = 70, ROWS = 50 };
+    static unsigned char mask[ROWS * COLUMNS], seen[ROWS * COLUMNS];
+    bb_unwrap_parts parts;
+    memset(mask, 1, sizeof mask);
+    memset(mask + 30 * COLUMNS, 0, COLUMNS);
+    check_ok(bb_unwrap_parts_create(mask, COLUMNS, ROWS, &parts));
+    assert_int_equal(parts.count, 2);
+    assert_int_equal(parts.run_count, 3 + 2); // 2100 and 1330 points
+    for (bb_index run = 0; run < parts.run_count; ++run) {
+        assert_in_range(parts.starts[run + 1] - parts.starts[run], 1, BB_UNWRAP_RUN);
+        for (int32_t k = parts.starts[run]; k < parts.starts[run + 1]; ++k) {
+            assert_int_equal(parts.labels[parts.order[k]], parts.owners[run]);
+            seen[parts.order[k]] += 1;
+        }
+    }
+    assert_memory_equal(seen, mask, sizeof mask);
+    bb_unwrap_parts_release(&parts);
+}
+
+static void an_empty_mask_has_no_part(void **state)
+{
+    (void)state;
+    const unsigned char mask[6] = {0};
+    bb_unwrap_parts parts;
+    check_ok(bb_unwrap_parts_create(mask, 3, 2, &parts));
+    assert_int_equal(parts.count, 0);
+    bb_unwrap_parts_release(&parts);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parts_are_what_neighbours_connect),
+        cmocka_unit_test(runs_cover_every_point_once),
+        cmocka_unit_test(an_empty_mask_has_no_part),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
