@@ -35,7 +35,8 @@ typedef struct bb_build_limits {
     size_t local_bytes;   ///< of memory that a work-group shares, of the device
 } bb_build_limits;
 
-/// Compiles `source` for a device. Entries are
+/// Compiles `source` for a device; a text of the cpu that was compiled in this process before, by
+/// the same compiler and without a word from it, may be taken as it is. Entries are
 ///   cpu     void ENTRY(const void *const *arguments, int64_t begin, int64_t end): arguments[i] is
 ///           the block, or points to the scalar; items [begin, end) of groups[0] * groups[1],
 ///           dimension 0 fastest; called by several threads at once

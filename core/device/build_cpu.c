@@ -9,13 +9,34 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 typedef void (*entry_function)(const void *const *arguments, int64_t begin, int64_t end);
 
+// A text that was compiled and loaded. It stays for a while after its last use, since experiments
+// ask for the same kernels again and a compiler takes a tenth of a second.
+typedef struct loaded_text {
+    char *text;
+    char *compiler_name;
+    const char *flags;
+    void *library;
+    bb_index uses;
+    uint64_t last_use;
+} loaded_text;
+
+enum { KEPT_TEXTS = 128 };
+static loaded_text kept[KEPT_TEXTS];
+static uint64_t use_count;
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
+
 typedef struct cpu_build {
     void *library;
+    bool is_kept;                 // its library is that of a kept text
     const struct link_map *place; // of the library among those loaded
     char compiler[256];
 } cpu_build;
@@ -25,10 +46,85 @@ static const char version_text[] =
     "\n#ifdef __clang__\nconst char bb_compiler_version[] = __VERSION__;\n"
     "#else\nconst char bb_compiler_version[] = \"GCC \" __VERSION__;\n#endif\n";
 
+static void forget(loaded_text *text)
+{
+    if (text->library != NULL) {
+        (void)dlclose(text->library);
+    }
+    free(text->text);
+    free(text->compiler_name);
+    *text = (loaded_text){.text = NULL};
+}
+
+// Takes a text that is loaded already; false where there is none.
+static bool take_kept(const char *text, const char *name, cpu_build *cpu, const char **flags)
+{
+    (void)pthread_mutex_lock(&kept_lock);
+    for (int i = 0; i < KEPT_TEXTS && !cpu->is_kept; ++i) {
+        if (kept[i].text != NULL && strcmp(kept[i].text, text) == 0 &&
+            strcmp(kept[i].compiler_name, name) == 0) {
+            ++kept[i].uses;
+            kept[i].last_use = ++use_count;
+            cpu->library = kept[i].library;
+            cpu->is_kept = true;
+            *flags = kept[i].flags;
+        }
+    }
+    (void)pthread_mutex_unlock(&kept_lock);
+    return cpu->is_kept;
+}
+
+// Keeps a loaded text in the place of one that is not used, the one longest without a use.
+static void keep(const char *text, const char *name, const char *flags, cpu_build *cpu)
+{
+    loaded_text *place = NULL;
+    (void)pthread_mutex_lock(&kept_lock);
+    for (int i = 0; i < KEPT_TEXTS; ++i) {
+        if (kept[i].uses == 0 && (place == NULL || kept[i].last_use < place->last_use)) {
+            place = &kept[i];
+        }
+    }
+    if (place != NULL) {
+        forget(place);
+        *place = (loaded_text){strdup(text), strdup(name), flags, cpu->library, 1, ++use_count};
+        if (place->text != NULL && place->compiler_name != NULL) {
+            cpu->is_kept = true;
+        } else { // it is compiled again next time
+            place->library = NULL;
+            forget(place);
+        }
+    }
+    (void)pthread_mutex_unlock(&kept_lock);
+}
+
+void bb_build_cpu_forget(void)
+{
+    (void)pthread_mutex_lock(&kept_lock);
+    for (int i = 0; i < KEPT_TEXTS; ++i) {
+        if (kept[i].uses == 0) {
+            forget(&kept[i]);
+        }
+    }
+    (void)pthread_mutex_unlock(&kept_lock);
+}
+
+static void give_back(const cpu_build *cpu)
+{
+    (void)pthread_mutex_lock(&kept_lock);
+    for (int i = 0; i < KEPT_TEXTS; ++i) {
+        if (kept[i].library == cpu->library) {
+            --kept[i].uses;
+        }
+    }
+    (void)pthread_mutex_unlock(&kept_lock);
+}
+
 static void destroy(void **build)
 {
-    cpu_build *cpu = *build;
-    if (cpu != NULL && cpu->library != NULL) {
+    const cpu_build *cpu = *build;
+    if (cpu != NULL && cpu->is_kept) {
+        give_back(cpu);
+    } else if (cpu != NULL && cpu->library != NULL) {
         (void)dlclose(cpu->library);
     }
     bb_memory_release(build);
@@ -44,13 +140,19 @@ static bb_status create(bb_device *device, const char *source, bb_text *log, voi
     BB_TRY(bb_memory_zeroed(1, sizeof(cpu_build), &build));
     cpu_build *cpu = build;
     BB_TRY(bb_memory_printf(&text, "%s%s", source, version_text));
-    BB_TRY(bb_host_compiler_load(text, log, &flags, &cpu->library));
+    const bool is_loaded = take_kept(text, bb_host_compiler_name(), cpu, &flags);
+    if (!is_loaded) {
+        BB_TRY(bb_host_compiler_load(text, log, &flags, &cpu->library));
+    }
     const char *version = dlsym(cpu->library, "bb_compiler_version");
     BB_REQUIRE(version != NULL && dlinfo(cpu->library, RTLD_DI_LINKMAP, &cpu->place) == 0,
                BB_INVALID, "%s made something else than what it was given",
                bb_host_compiler_name());
     (void)snprintf(cpu->compiler, sizeof cpu->compiler, "%.60s, %.60s, %s", bb_host_compiler_name(),
                    version, flags);
+    if (!is_loaded && log->length == 0) { // what a compiler says is said each time
+        keep(text, bb_host_compiler_name(), flags, cpu);
+    }
     *out = build;
     build = NULL;
 done:

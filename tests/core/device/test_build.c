@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Builds of the cpu: what all devices must do, and what its compiler, a process, may do to us.
+#include "core/device/build_ops.h"
 #include "core/device/host_compiler.h"
 #include "core/thread.h"
 #include "tests/core/device/build_conformance.h"
@@ -70,9 +71,17 @@ static bb_index count_entries(const char *path)
 static bb_status build_tiny(void)
 {
     bb_build *build = NULL;
+    bb_build_cpu_forget();
     bb_status status = bb_build_create(device_under_test, tiny, NULL, &build);
     bb_build_destroy(&build);
     return status;
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    bb_build_cpu_forget();
+    return 0;
 }
 
 // BB_CC is a shell script with these lines, in a folder that is not TMPDIR.
@@ -88,6 +97,7 @@ static void pretend(const char *lines)
     assert_int_equal(fclose(file), 0);
     assert_int_equal(chmod(path, 0700), 0);
     assert_int_equal(setenv("BB_CC", path, 1), 0);
+    bb_build_cpu_forget();
 }
 
 static void pretend_no_more(void)
@@ -460,28 +470,56 @@ static int say_signals(void)
     return 1;
 }
 
+// A second build of a text, beside the first or after it, starts no compiler; of another compiler's
+// name it does, and where the compiler said something.
+static void a_text_is_compiled_once(void **state)
+{
+    (void)state;
+    bb_build *builds[2] = {NULL, NULL};
+    char *log = NULL;
+    check_ok(bb_build_create(device_under_test, tiny, NULL, &builds[0]));
+    assert_int_equal(setenv("TMPDIR", "/nowhere/at/all", 1), 0);
+    check_ok(bb_build_create(device_under_test, tiny, NULL, &builds[1]));
+    bb_build_destroy(&builds[0]);
+    bb_build_destroy(&builds[1]);
+    check_ok(bb_build_create(device_under_test, tiny, NULL, &builds[0]));
+    bb_build_destroy(&builds[0]);
+    assert_int_equal(setenv("BB_CC", "gcc", 1), 0);
+    check_fails(bb_build_create(device_under_test, tiny, NULL, &builds[0]), BB_IO, "/nowhere");
+    assert_int_equal(setenv("TMPDIR", home, 1), 0);
+    pretend("echo noted; exec cc \"$@\"");
+    for (int i = 0; i < 2; ++i) {
+        check_ok(bb_build_create(device_under_test, tiny, &log, &builds[0]));
+        assert_non_null(strstr(log, "noted"));
+        BB_RELEASE(&log);
+        bb_build_destroy(&builds[0]);
+    }
+    pretend_no_more();
+}
+
 int main(int count, char **words)
 {
     if (count > 1 && strcmp(words[1], "-std=c17") == 0) {
         return say_signals();
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_do_not_change_bits),
-        cmocka_unit_test(ranges_are_of_the_grain),
-        cmocka_unit_test(many_builds_leave_nothing),
-        cmocka_unit_test(a_build_needs_no_file),
-        cmocka_unit_test(folders_that_cannot_be_used_are_named),
-        cmocka_unit_test(absent_compilers_are_named),
-        cmocka_unit_test(compilers_are_found_from_here),
-        cmocka_unit_test(refused_native_code_is_left_out),
-        cmocka_unit_test(compilers_that_hang_are_ended),
-        cmocka_unit_test(compilers_leave_nobody_behind),
-        cmocka_unit_test(odd_compilers_are_survived),
-        cmocka_unit_test(words_without_end_are_cut),
-        cmocka_unit_test(missing_functions_are_the_sources_fault),
-        cmocka_unit_test(compilers_have_the_usual_signals),
-        cmocka_unit_test(signals_and_children_are_left_alone),
-        cmocka_unit_test(builds_have_names_of_their_own),
+        cmocka_unit_test_setup(threads_do_not_change_bits, forget),
+        cmocka_unit_test_setup(ranges_are_of_the_grain, forget),
+        cmocka_unit_test_setup(many_builds_leave_nothing, forget),
+        cmocka_unit_test_setup(a_text_is_compiled_once, forget),
+        cmocka_unit_test_setup(a_build_needs_no_file, forget),
+        cmocka_unit_test_setup(folders_that_cannot_be_used_are_named, forget),
+        cmocka_unit_test_setup(absent_compilers_are_named, forget),
+        cmocka_unit_test_setup(compilers_are_found_from_here, forget),
+        cmocka_unit_test_setup(refused_native_code_is_left_out, forget),
+        cmocka_unit_test_setup(compilers_that_hang_are_ended, forget),
+        cmocka_unit_test_setup(compilers_leave_nobody_behind, forget),
+        cmocka_unit_test_setup(odd_compilers_are_survived, forget),
+        cmocka_unit_test_setup(words_without_end_are_cut, forget),
+        cmocka_unit_test_setup(missing_functions_are_the_sources_fault, forget),
+        cmocka_unit_test_setup(compilers_have_the_usual_signals, forget),
+        cmocka_unit_test_setup(signals_and_children_are_left_alone, forget),
+        cmocka_unit_test_setup(builds_have_names_of_their_own, forget),
     };
     bb_device *cpu = NULL;
     (void)unsetenv("BB_CC");
