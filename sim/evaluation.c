@@ -145,7 +145,8 @@ static const bb_output outputs[] = {
      .note = "wafer, norm of u - u_ref over norm of u_ref over x and y, all scored points and "
              "steps (NaN "
              "where nothing is displaced); ao, difference of Strehl ratio over the reference's; "
-             "product, "
+             "fringe, rms of the phase minus the reference's over rms of the reference's, parts "
+             "without their means; product, "
              "norm of Y - Y_ref over norm of Y_ref; reconstructor, norm of R - R_ref over norm of "
              "R_ref",
      .member = offsetof(evaluation_row, qoi_relative_error)},
@@ -161,7 +162,9 @@ static const bb_output outputs[] = {
      .note = "for wafer and product comparing it too",
      .member = offsetof(evaluation_row, encode_seconds), .measured = true},
     {"solve_time_s", "pipeline", "s", "apply, or factor and solve",
-     .note = "apply of wafer and product; factor and solve of ao and reconstructor",
+     .note = "apply of wafer and product; factor and solve of ao and reconstructor; fringe, "
+             "unwrapping, "
+             "from the wrapped phase in host memory to the phase there",
      .member = offsetof(evaluation_row, solve_seconds), .measured = true},
     {"wall_s", "pipeline", "s", "from the start to the result, looked at, in host memory",
      .note = "of ao and reconstructor, NaN elsewhere; the first use of a device's kernels is in "
@@ -169,10 +172,10 @@ static const bb_output outputs[] = {
              "time",
      .member = offsetof(evaluation_row, wall_seconds), .measured = true},
     {"energy_j", "pipeline", "J", "energy of apply, or factor and solve, gross",
-     .note =
-         "with `--energy`, of what the work is repeated as: apply of wafer and product, "
-         "assembly, factor and solve of ao and reconstructor; /provenance says by which counter, "
-         "or why it is NaN",
+     .note = "with `--energy`, of what the work is repeated as: apply of wafer and product, "
+             "unwrapping of fringe, assembly, factor and solve of ao and reconstructor; "
+             "/provenance says by which counter, "
+             "or why it is NaN",
      .member = offsetof(evaluation_row, energy_joules), .measured = true},
     {"idle_power_w", "pipeline", "W", "power that the device drew before that work",
      .note = "NaN where energy_j is", .member = offsetof(evaluation_row, idle_watts),
@@ -189,7 +192,8 @@ static const bb_output outputs[] = {
      .note =
          "the price is the larger of `overlay_error_x_nm`, `overlay_error_y_nm` and, where there "
          "is "
-         "one, `overlay_residual_nm` (wafer), `strehl_loss` (ao), `qoi_relative_error` (product), "
+         "one, `overlay_residual_nm` (wafer), `strehl_loss` (ao), "
+         "`wrong_cycles_reference` (fringe), `qoi_relative_error` (product), "
          "`variance_loss` (reconstructor)",
      .member = offsetof(evaluation_row, draws.mean)},
     {"price_std", "pipeline", "<the price's>", "standard deviation of their price",

@@ -2,6 +2,7 @@
 #include "sim/experiment.h"
 
 #include "sim/ao/ao_experiment.h"
+#include "sim/fringe/fringe_experiment.h"
 #include "sim/product/product_experiment.h"
 #include "sim/reconstructor/reconstructor_experiment.h"
 #include "sim/wafer/wafer_experiment.h"
@@ -13,6 +14,7 @@ enum { MAXIMUM_EXPERIMENTS = 16 };
 static const bb_experiment *const rows[] = {
     &bb_wafer_experiment,
     &bb_ao_experiment,
+    &bb_fringe_experiment,
     &bb_product_experiment,
     &bb_reconstructor_experiment,
 };

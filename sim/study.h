@@ -97,4 +97,10 @@ BB_CHECKED bb_status bb_study_check_pipelines(const bb_pipeline_facts *pipelines
                                               const char *rule, const bb_config *config,
                                               bb_problems *problems);
 
+/// Takes what a check of the physics or of a solver said, whose message begins with the key's path
+/// ("guide_stars[3].magnitude is missing"): BB_INVALID becomes a problem at that key, another error
+/// is returned. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_study_check_rules(bb_status rules, const bb_config *config,
+                                          bb_problems *problems);
+
 #endif

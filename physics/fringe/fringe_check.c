@@ -38,11 +38,11 @@ static bb_status check_step(const bb_surface_step *step, const char *path)
     BB_TRY(check_choice(schema, "kind", step->kind, path));
     const char *kind = find_key(schema, "kind")->choices[step->kind];
     BB_TRY(bb_schema_check(schema, step, path));
-    BB_REQUIRE(step->kind != BB_STEP_SHEAR || isnan(step->x), BB_INVALID,
+    BB_REQUIRE(step->kind != BB_SURFACE_STEP_SHEAR || isnan(step->x), BB_INVALID,
                "%s.x does not apply to a step of kind %s", path, kind);
-    BB_REQUIRE(step->kind != BB_STEP_EDGE || isnan(step->y), BB_INVALID,
+    BB_REQUIRE(step->kind != BB_SURFACE_STEP_EDGE || isnan(step->y), BB_INVALID,
                "%s.y does not apply to a step of kind %s", path, kind);
-    BB_REQUIRE(step->kind == BB_STEP_MESA || isnan(step->width), BB_INVALID,
+    BB_REQUIRE(step->kind == BB_SURFACE_STEP_MESA || isnan(step->width), BB_INVALID,
                "%s.width does not apply to a step of kind %s", path, kind);
 done:
     return status;

@@ -47,15 +47,16 @@ typedef struct bb_tilt_config {
     double y;
 } bb_tilt_config;
 
-typedef enum bb_step_kind {
-    BB_STEP_EDGE,  ///< higher from column x on
-    BB_STEP_SHEAR, ///< from row y on a ramp along x, 0 at the first column, the height at the last
-    BB_STEP_MESA,  ///< a raised square of side `width` in the middle of (x, y)
-} bb_step_kind;
+typedef enum bb_surface_step_kind {
+    BB_SURFACE_STEP_EDGE,  ///< higher from column x on
+    BB_SURFACE_STEP_SHEAR, ///< from row y on a ramp along x, 0 at the first column, the height at
+                           ///< the last
+    BB_SURFACE_STEP_MESA,  ///< a raised square of side `width` in the middle of (x, y)
+} bb_surface_step_kind;
 
 /// A record of `surface.steps:`. Unset, as NaN: 0.5 for x and y, 0.25 for width.
 typedef struct bb_surface_step {
-    int kind; ///< bb_step_kind
+    int kind; ///< bb_surface_step_kind
     double height_nm;
     double x;     ///< of edge and mesa
     double y;     ///< of shear and mesa

@@ -39,8 +39,9 @@ static bb_vortex_pair place_pair(const bb_scene *scene, double separation, uint6
             drawn[k] = bb_random_uniform(seed, BB_STREAM_VORTEX,
                                          4 * ((uint64_t)pair * TRIES + (uint64_t)t) + (uint64_t)k);
         }
-        const bb_index dx = (bb_index)rint(separation * cos(2.0 * M_PI * drawn[0]));
-        const bb_index dy = (bb_index)rint(separation * sin(2.0 * M_PI * drawn[0]));
+        const double quarter = 0.5 * M_PI * floor(4.0 * drawn[0]);
+        const bb_index dx = (bb_index)rint(separation * cos(quarter));
+        const bb_index dy = (bb_index)rint(separation * sin(quarter));
         const bb_index column = place_of(drawn[1], scene->columns, dx);
         const bb_index row = place_of(drawn[2], scene->rows, dy);
         placed = (bb_vortex_pair){.plus_x = (double)column + 0.5,

@@ -262,8 +262,8 @@ static void add_step(const bb_fringe_config *config, const bb_surface_step *step
     const double y = or_else(step->y, 0.5) * (double)rows;
     const double half =
         0.5 * or_else(step->width, 0.25) * (double)(columns < rows ? columns : rows);
-    const bool mesa = step->kind == BB_STEP_MESA;
-    const bool shear = step->kind == BB_STEP_SHEAR;
+    const bool mesa = step->kind == BB_SURFACE_STEP_MESA;
+    const bool shear = step->kind == BB_SURFACE_STEP_SHEAR;
     if ((shear && row < pixel_from(y, rows)) ||
         (mesa && (row < pixel_from(y - half, rows) || row >= pixel_from(y + half, rows)))) {
         return;

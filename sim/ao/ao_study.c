@@ -159,26 +159,6 @@ done:
     return status;
 }
 
-// "guide_stars[3].magnitude is missing" starts with the path of what it is about.
-static bb_place place_of_message(const bb_config *config, const char *message)
-{
-    char path[128];
-    size_t length = 0;
-    for (const char *c = message; *c != '\0' && length + 1 < sizeof path; ++c) {
-        if (strchr(" :=", *c) != NULL) {
-            break;
-        }
-        if (*c != ']') {
-            path[length++] = *c;
-        }
-        if (*c == '[') {
-            path[length - 1] = '.';
-        }
-    }
-    path[length] = '\0';
-    return bb_config_place(config, path);
-}
-
 bb_status bb_ao_study_check(const void *study, const bb_config *config, bb_problems *problems)
 {
     bb_status status = BB_OK;
@@ -192,13 +172,7 @@ bb_status bb_ao_study_check(const void *study, const bb_config *config, bb_probl
     BB_TRY(check_frames(ao, config, problems));
     BB_TRY(bb_ao_learn_config_check(&ao->learn, config, problems));
     const bb_ao_config physics = bb_ao_study_physics(ao);
-    bb_status rules = bb_ao_check(&physics);
-    if (rules == BB_INVALID) {
-        const char *message = bb_status_message();
-        BB_TRY(bb_problems_add(problems, place_of_message(config, message), "%s", message));
-    } else {
-        BB_TRY(rules);
-    }
+    BB_TRY(bb_study_check_rules(bb_ao_check(&physics), config, problems));
 done:
     return status;
 }

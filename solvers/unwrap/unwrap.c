@@ -73,6 +73,30 @@ void bb_unwrap_destroy(bb_unwrap **unwrap)
     BB_RELEASE(unwrap);
 }
 
+bb_need bb_unwrap_need(const bb_unwrap_config *config, bb_index columns, bb_index rows,
+                       bool on_device)
+{
+    const double points = (double)columns * (double)rows;
+    const double cycle_s = 6e-8, compile_s = 1.0; // of a point, and once
+    double words = 0.0;                           // of a point, of all fields
+    for (int slot = 0; slot < BB_UNWRAP_SLOTS; ++slot) {
+        static const double fields[BB_UNWRAP_SLOTS] = {[BB_UNWRAP_GRADIENT] = 12.0,
+                                                       [BB_UNWRAP_SMOOTHER] = 7.0 / 3.0,
+                                                       [BB_UNWRAP_RESIDUAL] = 1.0 / 3,
+                                                       [BB_UNWRAP_TRANSFER] = 2.0 / 3,
+                                                       [BB_UNWRAP_CONGRUENCE] = 2.0};
+        words += fields[slot] * (config->slots[slot].storage == BB_FORMAT_FP64 ? 8.0 : 4.0);
+    }
+    const bb_unwrap_method *method = &config->method;
+    const double cycles =
+        (double)method->cycles + (double)fmin((double)method->reweight, 4.0) * (double)method->reweight_cycles;
+    const double fields = points * (words + 14.0); // masks, parts and their order beside
+    const double host = points * 20.0;             // parts, and words on their way
+    return (bb_need){.host_bytes = host + (on_device ? 0.0 : fields),
+                     .device_bytes = on_device ? fields : 0.0,
+                     .seconds = compile_s + points * cycle_s * cycles};
+}
+
 const bb_unwrap_parts *bb_unwrap_parts_of(const bb_unwrap *unwrap)
 {
     return &unwrap->parts;

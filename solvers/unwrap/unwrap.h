@@ -25,6 +25,7 @@
 #ifndef BB_SOLVERS_UNWRAP_UNWRAP_H
 #define BB_SOLVERS_UNWRAP_UNWRAP_H
 
+#include "core/need.h"
 #include "solvers/unwrap/unwrap_config.h"
 #include "solvers/unwrap/unwrap_parts.h"
 
@@ -54,6 +55,12 @@ BB_CHECKED bb_status bb_unwrap_create(struct bb_kernel_context *context,
                                       const bb_unwrap_config *config, const unsigned char *mask,
                                       bb_index columns, bb_index rows, bb_unwrap **out);
 void bb_unwrap_destroy(bb_unwrap **unwrap);
+
+/// What an unwrapper and a run of it take; the fields are in `device_bytes` where `on_device`, a
+/// memory of its own, else in the host's. The seconds are those of two cores, with as many
+/// reweightings as are allowed.
+bb_need bb_unwrap_need(const bb_unwrap_config *config, bb_index columns, bb_index rows,
+                       bool on_device);
 
 /// The parts of the mask; valid as long as the object.
 const bb_unwrap_parts *bb_unwrap_parts_of(const bb_unwrap *unwrap);

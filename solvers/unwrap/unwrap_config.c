@@ -37,11 +37,18 @@ bb_status bb_unwrap_method_limit(const bb_unwrap_method *method, double *limit)
     } else {
         *limit = strtod(method->reject, &end);
         BB_REQUIRE(end != method->reject && *end == '\0' && *limit > 0.0 && *limit <= 4.0,
-                   BB_INVALID, "reject '%s', expected auto, off or a limit above 0 rad, at most 4",
+                   BB_INVALID,
+                   "unwrap.reject '%s', expected auto, off or a limit above 0 rad, at most 4",
                    method->reject);
     }
 done:
     return status;
+}
+
+bb_status bb_unwrap_method_check(const bb_unwrap_method *method)
+{
+    double limit = 0.0;
+    return bb_unwrap_method_limit(method, &limit);
 }
 
 bb_unwrap_config bb_unwrap_config_plain(bb_format format)

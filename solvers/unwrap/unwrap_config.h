@@ -21,6 +21,10 @@ extern const bb_schema bb_unwrap_method_schema;
 /// rejected. Errors: BB_INVALID.
 BB_CHECKED bb_status bb_unwrap_method_limit(const bb_unwrap_method *method, double *limit);
 
+/// Holds the method to its rules; the message begins with the key, "unwrap.reject". Errors:
+/// BB_INVALID.
+BB_CHECKED bb_status bb_unwrap_method_check(const bb_unwrap_method *method);
+
 /// What each slot computes and stores.
 typedef enum bb_unwrap_slot {
     BB_UNWRAP_GRADIENT,   ///< wrapped differences, weights and their divergence

@@ -84,20 +84,20 @@ static void keys_must_fit_the_kind_of_step(void **state)
 {
     (void)state;
     bb_surface_step step = {
-        .kind = BB_STEP_EDGE, .height_nm = 50.0, .x = 0.3, .y = 0.5, .width = NAN};
+        .kind = BB_SURFACE_STEP_EDGE, .height_nm = 50.0, .x = 0.3, .y = 0.5, .width = NAN};
     bb_fringe_config c = fringe_case(64, 48);
     c.surface.steps = (bb_list){.items = &step, .count = 1};
     check_fails(bb_fringe_check(&c), BB_INVALID,
                 "surface.steps[0].y does not apply to a step of kind edge");
     step.y = NAN;
     check_ok(bb_fringe_check(&c));
-    step.kind = BB_STEP_SHEAR;
+    step.kind = BB_SURFACE_STEP_SHEAR;
     check_fails(bb_fringe_check(&c), BB_INVALID, "surface.steps[0].x does not apply");
     step.x = NAN;
     step.width = 0.1;
     check_fails(bb_fringe_check(&c), BB_INVALID,
                 "surface.steps[0].width does not apply to a step of kind shear");
-    step.kind = BB_STEP_MESA;
+    step.kind = BB_SURFACE_STEP_MESA;
     check_ok(bb_fringe_check(&c));
     step.width = 1.5;
     check_fails(bb_fringe_check(&c), BB_INVALID, "surface.steps[0].width = 1.5");

@@ -186,9 +186,21 @@ static void steps_stand_where_they_should(void **state)
     (void)state;
     const double fringe = 316.4;
     bb_surface_step steps[] = {
-        {.kind = BB_STEP_EDGE, .height_nm = 0.1 * fringe, .x = 0.25, .y = NAN, .width = NAN},
-        {.kind = BB_STEP_MESA, .height_nm = 0.3 * fringe, .x = NAN, .y = 0.75, .width = 0.5},
-        {.kind = BB_STEP_SHEAR, .height_nm = 11.0 * fringe, .x = NAN, .y = NAN, .width = NAN},
+        {.kind = BB_SURFACE_STEP_EDGE,
+         .height_nm = 0.1 * fringe,
+         .x = 0.25,
+         .y = NAN,
+         .width = NAN},
+        {.kind = BB_SURFACE_STEP_MESA,
+         .height_nm = 0.3 * fringe,
+         .x = NAN,
+         .y = 0.75,
+         .width = 0.5},
+        {.kind = BB_SURFACE_STEP_SHEAR,
+         .height_nm = 11.0 * fringe,
+         .x = NAN,
+         .y = NAN,
+         .width = NAN},
     };
     bb_fringe_config c = fringe_case(12, 8);
     c.surface.steps = (bb_list){.items = steps, .count = 3};
@@ -215,8 +227,11 @@ static void a_shear_has_clean_rows_and_no_residue_along_them(void **state)
 {
     (void)state;
     // 0.3 cycles a pixel: rows stay clean, the jump over the cut grows to 19.
-    bb_surface_step shear = {
-        .kind = BB_STEP_SHEAR, .height_nm = 0.3 * 63.0 * 316.4, .x = NAN, .y = 0.5, .width = NAN};
+    bb_surface_step shear = {.kind = BB_SURFACE_STEP_SHEAR,
+                             .height_nm = 0.3 * 63.0 * 316.4,
+                             .x = NAN,
+                             .y = 0.5,
+                             .width = NAN};
     bb_fringe_config c = fringe_case(64, 32);
     c.surface.steps = (bb_list){.items = &shear, .count = 1};
     bb_scene *scene = make_scene(&c, 1, 0);
@@ -421,8 +436,8 @@ static void thin_and_empty_arrays_work(void **state)
     static const bb_index sizes[][2] = {{1, 1}, {1, 37}, {37, 1}};
     bb_zernike_term term = {4, 20.0};
     bb_surface_step steps[] = {
-        {.kind = BB_STEP_SHEAR, .height_nm = 100.0, .x = NAN, .y = 0.0, .width = NAN},
-        {.kind = BB_STEP_MESA, .height_nm = 100.0, .x = NAN, .y = NAN, .width = NAN}};
+        {.kind = BB_SURFACE_STEP_SHEAR, .height_nm = 100.0, .x = NAN, .y = 0.0, .width = NAN},
+        {.kind = BB_SURFACE_STEP_MESA, .height_nm = 100.0, .x = NAN, .y = NAN, .width = NAN}};
     for (int s = 0; s < 3; ++s) {
         bb_fringe_config c = fringe_case(sizes[s][0], sizes[s][1]);
         c.surface.freeform.rms_nm = 10.0;

@@ -237,7 +237,7 @@ static void limits_are_held_to_their_range(void **state)
     assert_true(isinf(limit));
     method.reject = "-1";
     check_fails(bb_unwrap_method_limit(&method, &limit), BB_INVALID,
-                "reject '-1', expected auto, off or a limit above 0 rad, at most 4");
+                "unwrap.reject '-1', expected auto, off or a limit above 0 rad, at most 4");
 }
 
 static void nothing_is_rejected_where_it_is_off(void **state)

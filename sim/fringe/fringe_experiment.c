@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/fringe/fringe_experiment.h"
+
+#include "sim/fringe/fringe_run.h"
+#include "sim/fringe/fringe_study.h"
+
+static const bb_column columns[] = {
+    {"wrong_cycles", "wrong cycles", 1.0},
+    {"wrong_cycles_reference", "of reference", 1.0},
+    {"wavefront_error_nm", "error [nm]", 1.0},
+    {"wavefront_error_reference_nm", "of reference [nm]", 1.0},
+    {"rejected_share", "rejected", 1.0},
+    {"operator_bytes", "fields [MB]", 1e-6},
+    {"compression_ratio", "ratio to fp32", 1.0},
+    {"solve_time_s", "unwrap [ms]", 1e3},
+    {"energy_j", "energy [J]", 1.0},
+    {"cost_usd", "cost [USD]", 1.0},
+};
+static const bb_column scores[] = {{"wrong_cycles", "wrong cycles", 1.0},
+                                   {"wavefront_rms_nm", "wavefront [nm]", 1.0}};
+static const char *const prices[] = {"wrong_cycles_reference"};
+
+const bb_experiment bb_fringe_experiment = {
+    .name = "fringe",
+    .schema = &bb_fringe_study_schema,
+    .starter = bb_fringe_study_starter,
+    .check = bb_fringe_study_check,
+    .plan = bb_fringe_run_plan,
+    .run = bb_fringe_run,
+    .columns = columns,
+    .column_count = sizeof columns / sizeof columns[0],
+    .outputs = bb_fringe_outputs,
+    .prices = prices,
+    .price_count = sizeof prices / sizeof prices[0],
+    .price_name = "wrong cycles",
+    .scores = scores,
+    .score_count = sizeof scores / sizeof scores[0],
+    .operators = "phase",
+};

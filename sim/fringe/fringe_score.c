@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/fringe/fringe_score.h"
+
+#include "core/memory.h"
+#include "physics/fringe/cycles.h"
+#include "physics/fringe/wavefront.h"
+
+#include <math.h>
+
+bb_status bb_fringe_evaluation_start(const bb_fringe_study *study, const char *pipeline,
+                                     bb_fringe_evaluation *out)
+{
+    bb_status status = BB_OK;
+    *out = (bb_fringe_evaluation){.common = bb_evaluation_start(pipeline)};
+    double *const numbers[] = {&out->wrong_cycles,
+                               &out->wrong_cycles_reference,
+                               &out->missing,
+                               &out->wavefront_rms_nm,
+                               &out->wavefront_pv_nm,
+                               &out->wavefront_error_nm,
+                               &out->wavefront_error_reference_nm,
+                               &out->scale_rad,
+                               &out->limit_rad,
+                               &out->rejected_share,
+                               &out->cycles,
+                               &out->reweighted,
+                               &out->changed,
+                               &out->bits,
+                               &out->saturated};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; ++i) {
+        *numbers[i] = NAN;
+    }
+    if (study->zernike_terms > 0) {
+        BB_TRY(bb_evaluation_unset(study->zernike_terms, &out->zernike_nm));
+    }
+done:
+    return status;
+}
+
+void bb_fringe_evaluation_release(bb_fringe_evaluation *evaluation)
+{
+    BB_RELEASE(&evaluation->zernike_nm);
+}
+
+bb_status bb_fringe_score(const bb_fringe_study *study, const bb_fringe_answer *answer,
+                          bb_fringe_evaluation *evaluation)
+{
+    bb_status status = BB_OK;
+    const bb_unwrap_parts *parts = answer->parts;
+    const bb_index points = parts->columns * parts->rows;
+    const double rad_per_nm = bb_fringe_config_rad_per_nm(&study->physics);
+    const char *reason = NULL;
+    bb_cycles cycles = {0};
+    bb_wavefront wavefront = {0};
+    bb_wavefront reference = {0};
+    BB_TRY(bb_cycles_count(points, answer->phase, answer->truth, parts->labels, parts->count, NULL,
+                           &cycles));
+    evaluation->wrong_cycles = (double)cycles.wrong;
+    evaluation->missing = (double)cycles.missing;
+    BB_TRY(bb_cycles_count(points, answer->phase, answer->reference, parts->labels, parts->count,
+                           NULL, &cycles));
+    evaluation->wrong_cycles_reference = (double)cycles.wrong;
+    BB_TRY(bb_wavefront_measure(points, answer->phase, answer->truth, parts->labels, parts->count,
+                                rad_per_nm, &wavefront));
+    evaluation->wavefront_error_nm = wavefront.rms_nm;
+    BB_TRY(bb_wavefront_measure(points, answer->phase, answer->reference, parts->labels,
+                                parts->count, rad_per_nm, &wavefront));
+    evaluation->wavefront_error_reference_nm = wavefront.rms_nm;
+    BB_TRY(bb_wavefront_measure(points, answer->reference, NULL, parts->labels, parts->count,
+                                rad_per_nm, &reference));
+    evaluation->common.qoi_relative_error =
+        reference.rms_nm > 0.0 ? wavefront.rms_nm / reference.rms_nm : NAN;
+    BB_TRY(bb_wavefront_measure(points, answer->phase, NULL, parts->labels, parts->count,
+                                rad_per_nm, &wavefront));
+    evaluation->wavefront_rms_nm = wavefront.rms_nm;
+    evaluation->wavefront_pv_nm = wavefront.pv_nm;
+    if (evaluation->zernike_nm != NULL) {
+        BB_TRY(bb_wavefront_fit(parts->columns, parts->rows,
+                                bb_fringe_config_radius_px(&study->physics), answer->phase,
+                                rad_per_nm, study->zernike_terms, evaluation->zernike_nm, &reason));
+    }
+done:
+    return status;
+}
+
+#define ROW(field, unit, text)                                                                     \
+    {                                                                                              \
+#field, "pipeline", unit, text, .member = offsetof(bb_fringe_evaluation, field)            \
+    }
+
+static const char title[] = "/results, fringe";
+
+// clang-format off
+static const bb_output rows[] = {
+    ROW(wrong_cycles, "1", "points whose cycle is not the truth's, after the piston of each part"),
+    ROW(wrong_cycles_reference, "1", "points whose cycle is not that of the reference's phase"),
+    ROW(missing, "1", "points of the pupil without a phase; counted as wrong"),
+    ROW(wavefront_rms_nm, "nm", "rms of the measured wavefront, each part without its mean"),
+    ROW(wavefront_pv_nm, "nm", "peak to valley of the measured wavefront"),
+    ROW(wavefront_error_nm, "nm", "rms of the measured wavefront minus the truth"),
+    ROW(wavefront_error_reference_nm, "nm", "rms of the measured wavefront minus the reference's"),
+    ROW(scale_rad, "rad", "robust scale of the residuals of gradients"),
+    ROW(limit_rad, "rad", "residual beyond which an edge is rejected"),
+    ROW(rejected_share, "1", "rejected edges over all"),
+    ROW(cycles, "1", "V-cycles of multigrid"),
+    ROW(reweighted, "1", "times that weights were made anew"),
+    ROW(changed, "1", "points that the last reweighting moved by a turn"),
+    ROW(bits, "1", "of the camera whose frames it saw"),
+    ROW(saturated, "1", "pixels of all frames beyond the camera's range"),
+};
+static const bb_output zernike_axes[] = {
+    {"zernike", "zernike", "1", .long_name = "Noll's index of the Zernike polynomial"},
+};
+static const bb_output zernike_rows[] = {
+    {"zernike_nm", "pipeline, zernike", "nm", "fitted coefficient, rms over the disc",
+     .member = offsetof(bb_fringe_evaluation, zernike_nm)},
+};
+static const bb_output fact_rows[] = {
+    {"points", "", "1", "points of the pupil", .member = offsetof(bb_fringe_facts, points)},
+    {"parts", "", "1", "parts of the pupil that no path joins",
+     .member = offsetof(bb_fringe_facts, parts)},
+};
+// clang-format on
+
+const bb_output_table bb_fringe_pipeline_outputs = {
+    .title = title, .group = "results", .axes = "pipeline", BB_OUTPUT_ROWS(rows)};
+const bb_output_table bb_fringe_zernike_axes = {
+    .title = title, .group = "results", BB_OUTPUT_ROWS(zernike_axes)};
+const bb_output_table bb_fringe_zernike_outputs = {
+    .title = title, .group = "results", .axes = "pipeline", BB_OUTPUT_ROWS(zernike_rows)};
+const bb_output_table bb_fringe_fact_outputs = {
+    .title = title, .group = "results", BB_OUTPUT_ROWS(fact_rows)};
+
+bb_status bb_fringe_score_publish(const bb_fringe_study *study, const bb_fringe_facts *facts,
+                                  const bb_fringe_evaluation *evaluations, bb_index count,
+                                  bb_results *results)
+{
+    bb_status status = BB_OK;
+    const size_t stride = sizeof *evaluations;
+    double *terms = NULL; // [zernike_terms]
+    const bb_evaluations common = {&evaluations->common, stride, count, &study->machine.price};
+    BB_TRY(bb_evaluations_publish(&common, "1", results));
+    BB_TRY(bb_output_table_publish_records(&bb_fringe_pipeline_outputs, evaluations, stride, count,
+                                           NULL, results));
+    BB_TRY(bb_output_table_publish(&bb_fringe_fact_outputs, facts, NULL, results));
+    if (study->zernike_terms > 0) {
+        BB_TRY(BB_ALLOCATE(study->zernike_terms, &terms));
+        for (bb_index j = 0; j < study->zernike_terms; ++j) {
+            terms[j] = (double)(j + 1);
+        }
+        BB_TRY(bb_output_table_add_axis(&bb_fringe_zernike_axes, "zernike", study->zernike_terms,
+                                        terms, NULL, results));
+        BB_TRY(bb_output_table_publish_records(&bb_fringe_zernike_outputs, evaluations, stride,
+                                               count, NULL, results));
+    }
+done:
+    BB_RELEASE(&terms);
+    return status;
+}

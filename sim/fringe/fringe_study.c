@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/fringe/fringe_study.h"
+
+#include "physics/fringe/fringe_check.h"
+#include "physics/fringe/wavefront.h"
+#include "sim/device_choice.h"
+#include "sim/pipelines/draws.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// clang-format off
+static const bb_key slot_keys[] = {
+    {.name = "arithmetic", .kind = BB_KEY_CHOICE, .choices = bb_working_format_names,
+     .optional = true, .offset = offsetof(bb_fringe_slot, arithmetic),
+     .meaning = "In which it computes; left out: the pipeline's."},
+    {.name = "storage", .kind = BB_KEY_CHOICE, .choices = bb_format_names, .optional = true,
+     .offset = offsetof(bb_fringe_slot, storage),
+     .meaning = "Format of what it writes; left out: the pipeline's."},
+};
+static const bb_schema slot_schema = BB_SCHEMA("slot", bb_fringe_slot, slot_keys);
+
+#define SLOT(word, number, text)                                                                   \
+    {.name = (word), .kind = BB_KEY_GROUP, .schema = &slot_schema,                                 \
+     .offset = offsetof(bb_fringe_pipeline, slots) + (number) * sizeof(bb_fringe_slot),            \
+     .meaning = (text)}
+
+static const bb_key pipeline_keys[] = {
+    {.name = "name", .kind = BB_KEY_TEXT, .offset = offsetof(bb_fringe_pipeline, name),
+     .meaning = "What the results call it; reference is the truth of the others."},
+    {.name = "arithmetic", .kind = BB_KEY_CHOICE, .choices = bb_working_format_names,
+     .offset = offsetof(bb_fringe_pipeline, arithmetic), .default_text = "fp32",
+     .meaning = "In which every step computes."},
+    {.name = "storage", .kind = BB_KEY_CHOICE, .choices = bb_format_names, .optional = true,
+     .offset = offsetof(bb_fringe_pipeline, storage),
+     .meaning = "Format to which every step rounds what it writes; left out: the arithmetic's."},
+    SLOT("gradient", BB_UNWRAP_GRADIENT, "Wrapped phase, its differences, weights, right-hand side."),
+    SLOT("smoother", BB_UNWRAP_SMOOTHER, "The solution on every grid."),
+    SLOT("residual", BB_UNWRAP_RESIDUAL, "Right-hand sides of coarse grids."),
+    SLOT("transfer", BB_UNWRAP_TRANSFER, "Weights of coarse grids, and corrections of fine ones."),
+    SLOT("congruence", BB_UNWRAP_CONGRUENCE, "The phase that comes out."),
+    {.name = "bits", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 16.0,
+     .optional = true, .offset = offsetof(bb_fringe_pipeline, bits),
+     .meaning = "Of the camera in the place of the study's; the reference sees frames as they are."},
+    BB_DRAWS_KEY(bb_fringe_pipeline),
+    {.name = "device", .kind = BB_KEY_CHOICE, .choices = bb_device_names, .optional = true,
+     .offset = offsetof(bb_fringe_pipeline, device), .meaning = "Overrides the study's device."},
+};
+static const bb_schema pipeline_schema = BB_SCHEMA("pipeline", bb_fringe_pipeline, pipeline_keys);
+
+#define GROUP(member, table, text)                                                                 \
+    {.name = #member, .kind = BB_KEY_GROUP, .schema = (table),                                     \
+     .offset = offsetof(bb_fringe_study, physics.member), .meaning = (text)}
+
+static const bb_key keys[] = {
+    BB_STUDY_KEYS(bb_fringe_study),
+    GROUP(size, &bb_fringe_size_schema, "Pixels of the camera."),
+    {.name = "wavelength_nm", .kind = BB_KEY_DOUBLE, .unit = "nm", .maximum = 1e6,
+     .exclusive_minimum = true, .offset = offsetof(bb_fringe_study, physics.wavelength_nm),
+     .default_text = "632.8", .meaning = "Wavelength of the light."},
+    {.name = "waves_per_fringe", .kind = BB_KEY_DOUBLE, .unit = "1", .maximum = 1000.0,
+     .exclusive_minimum = true, .offset = offsetof(bb_fringe_study, physics.waves_per_fringe),
+     .default_text = "0.5",
+     .meaning = "Waves of height in a fringe, 2 pi of phase: 0.5 in reflection, 1 in transmission."},
+    GROUP(surface, &bb_fringe_surface_schema, "The surface or wavefront that is measured."),
+    GROUP(pupil, &bb_fringe_pupil_schema, "Which pixels see it."),
+    GROUP(camera, &bb_fringe_camera_schema, "What a frame is worth."),
+    GROUP(detection, &bb_fringe_detection_schema, "From frames to phase."),
+    {.name = "unwrap", .kind = BB_KEY_GROUP, .schema = &bb_unwrap_method_schema,
+     .offset = offsetof(bb_fringe_study, unwrap), .meaning = "How the phase is unwrapped."},
+    {.name = "zernike_terms", .kind = BB_KEY_INTEGER, .unit = "1",
+     .maximum = BB_WAVEFRONT_TERMS, .offset = offsetof(bb_fringe_study, zernike_terms),
+     .default_text = "36", .meaning = "Zernike polynomials that are fitted to every phase; 0: none."},
+    {.name = "machine", .kind = BB_KEY_GROUP, .schema = &bb_machine_price_schema,
+     .offset = offsetof(bb_fringe_study, machine), .meaning = "What the machine that computes costs."},
+    {.name = "pipelines", .kind = BB_KEY_RECORDS, .schema = &pipeline_schema, .minimum_count = 1,
+     .offset = offsetof(bb_fringe_study, pipelines),
+     .meaning = "What is compared; the one called reference, else the first, is the truth."},
+};
+// clang-format on
+const bb_schema bb_fringe_study_schema = BB_SCHEMA("fringe", bb_fringe_study, keys);
+
+const char bb_fringe_study_starter[] =
+    "experiment: fringe\n"
+    "title: wrong fringes of my interferometer\n"
+    "size: {columns: 256, rows: 256}\n"
+    "surface:\n"
+    "  zernike: [{j: 4, rms_nm: 700.0}, {j: 7, rms_nm: 150.0}, {j: 11, rms_nm: 80.0}]\n"
+    "pupil: {kind: annulus, obstruction: 0.25}\n"
+    "camera: {bits: 12, noise: 0.01}\n"
+    "pipelines:\n"
+    "  - {name: reference, arithmetic: fp64}\n"
+    "  - {name: fp32, arithmetic: fp32}\n"
+    "  - {name: fp16, arithmetic: fp32, storage: fp16}\n";
+
+static bb_format storage_of(const bb_fringe_pipeline *pipeline)
+{
+    return (bb_format)(pipeline->storage >= 0 ? pipeline->storage : pipeline->arithmetic);
+}
+
+bb_unwrap_config bb_fringe_study_unwrap(const bb_fringe_study *study,
+                                        const bb_fringe_pipeline *pipeline)
+{
+    bb_unwrap_config config = {.method = study->unwrap};
+    for (int i = 0; i < BB_UNWRAP_SLOTS; ++i) {
+        const bb_fringe_slot *slot = &pipeline->slots[i];
+        bb_unwrap_numbers *numbers = &config.slots[i];
+        const bool is_own = slot->arithmetic >= 0;
+        numbers->arithmetic = (bb_format)(is_own ? slot->arithmetic : pipeline->arithmetic);
+        numbers->storage = slot->storage >= 0                ? (bb_format)slot->storage
+                           : pipeline->storage < 0 && is_own ? numbers->arithmetic
+                                                             : storage_of(pipeline);
+    }
+    return config;
+}
+
+static bool is_full_precision(const bb_fringe_study *study, const bb_fringe_pipeline *pipeline)
+{
+    const bb_unwrap_config config = bb_fringe_study_unwrap(study, pipeline);
+    bool full = pipeline->bits == BB_INTEGER_UNSET;
+    for (int slot = 0; slot < BB_UNWRAP_SLOTS && full; ++slot) {
+        full = config.slots[slot].arithmetic == BB_FORMAT_FP64 &&
+               config.slots[slot].storage == BB_FORMAT_FP64;
+    }
+    return full;
+}
+
+static bb_index list_facts(const bb_fringe_study *study,
+                           bb_pipeline_facts facts[BB_STUDY_PIPELINES])
+{
+    const bb_fringe_pipeline *pipelines = study->pipelines.items;
+    bb_index count = 0;
+    while (count < study->pipelines.count && count < BB_STUDY_PIPELINES) {
+        facts[count] =
+            (bb_pipeline_facts){pipelines[count].name, is_full_precision(study, &pipelines[count])};
+        ++count;
+    }
+    return count;
+}
+
+bb_index bb_fringe_study_reference(const bb_fringe_study *study)
+{
+    bb_pipeline_facts facts[BB_STUDY_PIPELINES];
+    const bb_index count = list_facts(study, facts);
+    return bb_study_reference(facts, count);
+}
+
+bb_index bb_fringe_study_bits(const bb_fringe_study *study, bb_index pipeline)
+{
+    const bb_fringe_pipeline *pipelines = study->pipelines.items;
+    return pipeline == bb_fringe_study_reference(study)   ? BB_INTEGER_UNSET
+           : pipelines[pipeline].bits != BB_INTEGER_UNSET ? pipelines[pipeline].bits
+                                                          : study->physics.camera.bits;
+}
+
+static bb_status check_bits(const bb_fringe_study *study, const bb_config *config,
+                            bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_fringe_pipeline *pipelines = study->pipelines.items;
+    char path[64];
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        (void)snprintf(path, sizeof path, "pipelines.%td.bits", p);
+        if (pipelines[p].bits != BB_INTEGER_UNSET &&
+            study->physics.detection.algorithm == BB_DETECTION_NONE) {
+            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+                                   "%s = %td: detection.algorithm none has no frames to store",
+                                   path, pipelines[p].bits));
+        }
+    }
+done:
+    return status;
+}
+
+bb_status bb_fringe_study_check(const void *study, const bb_config *config, bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_fringe_study *fringe = study;
+    bb_pipeline_facts facts[BB_STUDY_PIPELINES];
+    if (fringe->pipelines.count > BB_STUDY_PIPELINES) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "pipelines"),
+                               "pipelines: %td, expected at most %d", fringe->pipelines.count,
+                               BB_STUDY_PIPELINES));
+    }
+    BB_TRY(bb_study_check_rules(bb_fringe_check(&fringe->physics), config, problems));
+    BB_TRY(bb_study_check_rules(bb_unwrap_method_check(&fringe->unwrap), config, problems));
+    BB_TRY(check_bits(fringe, config, problems));
+    BB_TRY(bb_study_check_pipelines(facts, list_facts(fringe, facts),
+                                    "arithmetic and storage fp64 in every slot, and no bits",
+                                    config, problems));
+done:
+    return status;
+}
