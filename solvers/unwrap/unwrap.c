@@ -88,8 +88,8 @@ bb_need bb_unwrap_need(const bb_unwrap_config *config, bb_index columns, bb_inde
         words += fields[slot] * (config->slots[slot].storage == BB_FORMAT_FP64 ? 8.0 : 4.0);
     }
     const bb_unwrap_method *method = &config->method;
-    const double cycles =
-        (double)method->cycles + (double)fmin((double)method->reweight, 4.0) * (double)method->reweight_cycles;
+    const double cycles = (double)method->cycles + (double)fmin((double)method->reweight, 4.0) *
+                                                       (double)method->reweight_cycles;
     const double fields = points * (words + 14.0); // masks, parts and their order beside
     const double host = points * 20.0;             // parts, and words on their way
     return (bb_need){.host_bytes = host + (on_device ? 0.0 : fields),
@@ -165,11 +165,12 @@ done:
     return status;
 }
 
-static bb_status solve(bb_unwrap *unwrap, bb_index cycles, bb_unwrap_report *report)
+static bb_status solve(bb_unwrap *unwrap, const bb_unwrap_step *divergence, bb_index cycles,
+                       bb_unwrap_report *report)
 {
     bb_status status = BB_OK;
     BB_TRY(bb_unwrap_grids_coarsen(&unwrap->grids));
-    BB_TRY(bb_unwrap_step_run(&unwrap->divergence));
+    BB_TRY(bb_unwrap_step_run(divergence));
     for (bb_index i = 0; i < cycles; ++i) {
         BB_TRY(bb_unwrap_grids_cycle(&unwrap->grids));
     }
@@ -202,7 +203,7 @@ static bb_status reweight_once(bb_unwrap *unwrap, double softness, bb_unwrap_rep
     double changed = 0.0;
     BB_TRY(bb_unwrap_state_reweight(unwrap, softness, &step));
     BB_TRY(bb_unwrap_step_run(&step));
-    BB_TRY(solve(unwrap, unwrap->config.method.reweight_cycles, report));
+    BB_TRY(solve(unwrap, &unwrap->divergence, unwrap->config.method.reweight_cycles, report));
     BB_TRY(bb_unwrap_step_run(&unwrap->keep));
     BB_TRY(make_congruent(unwrap));
     BB_TRY(bb_unwrap_step_run(&unwrap->changes));
@@ -256,7 +257,7 @@ bb_status bb_unwrap_run(bb_unwrap *unwrap, const double *wrapped, double *phase,
     BB_TRY(bb_unwrap_step_run(&unwrap->share));
     BB_TRY(bb_unwrap_step_run(&unwrap->hold));
     BB_TRY(bb_device_zero(device, solution->block, solution->bytes));
-    BB_TRY(solve(unwrap, unwrap->config.method.cycles, report));
+    BB_TRY(solve(unwrap, &unwrap->first_divergence, unwrap->config.method.cycles, report));
     BB_TRY(make_congruent(unwrap));
     BB_TRY(reweight(unwrap, report));
     BB_TRY(download(unwrap, phase));

@@ -13,9 +13,9 @@
 //     with it. A limit may also be given, or none.
 //  3. Weighted least squares (unwrap_grids.h). Then, as often as asked, weights are made anew from
 //     the residuals of the solution towards least absolute residuals (Holland and Welsch 1977,
-//     Commun. Stat. A6(9)): b d / (d + |r|) with d halved each time, b 1 of kept edges and
-//     max(1 - scale, 0.3) of rejected ones. It ends early where the phase has stayed the same
-//     twice.
+//     Commun. Stat. A6(9)): b d / (d + |r|) with d halved each time, b 1 of kept edges and 0.5 of
+//     rejected ones, whose gradients count again. It ends early where the phase has stayed the
+//     same twice.
 //  4. Points all of whose edges were rejected are set by the points around them (mean over pairs
 //     that lie opposite in 5 x 5). The piston of each part is the angle of the mean direction of
 //     wrapped phase less solution, then refined by means of what is left. The phase is the wrapped

@@ -111,6 +111,11 @@ static bb_status create_gradients(bb_unwrap *u)
                                       .written = {r[axis]}},
                    "unwrap_residual.kernel", "G", slot, true, &u->residual[axis]));
     }
+    // Of the first least squares: what was added for means holds its gradients by then.
+    BB_TRY(add(u,
+               (bb_unwrap_recipe){.fields = {&u->sums, &u->counts, w[0], w[1], &grid->f},
+                                  .written = {&grid->f}},
+               "unwrap_divergence.kernel", "G", slot, true, &u->first_divergence));
     BB_TRY(add(
         u, (bb_unwrap_recipe){.fields = {g[0], g[1], w[0], w[1], &grid->f}, .written = {&grid->f}},
         "unwrap_divergence.kernel", "G", slot, true, &u->divergence));
@@ -143,10 +148,10 @@ static bb_status create_rejection(bb_unwrap *u)
                                                  {.parts = {BB_UNWRAP_MOST_LIMIT}}}},
                "unwrap_limit.kernel", NULL, slot, false, &u->limit));
     BB_TRY(add(u,
-               (bb_unwrap_recipe){
-                   .fields = {&u->rx, &u->ry, &u->limits, &u->gx, &u->gy, wx, wy, &u->bx, &u->by},
-                   .parameters = {{.parts = {BB_UNWRAP_WEAK}}},
-                   .written = {&u->gx, &u->gy, wx, wy, &u->bx, &u->by}},
+               (bb_unwrap_recipe){.fields = {&u->rx, &u->ry, &u->gx, &u->gy, &u->limits, &u->sums,
+                                             &u->counts, wx, wy, &u->bx, &u->by},
+                                  .parameters = {{.parts = {BB_UNWRAP_WEAK}}},
+                                  .written = {&u->sums, &u->counts, wx, wy, &u->bx, &u->by}},
                "unwrap_reject.kernel", "G", slot, false, &u->reject));
     BB_TRY(add(u, (bb_unwrap_recipe){.fields = {&u->bx, &u->by, &u->rejected}},
                "unwrap_share.kernel", "G", slot, false, &u->share));
@@ -271,11 +276,12 @@ static int list_fields(bb_unwrap *u, bb_unwrap_field *out[FIELDS])
 void bb_unwrap_state_release(bb_unwrap *u)
 {
     bb_unwrap_step *const steps[] = {
-        &u->gradient,  &u->row_means[0], &u->row_means[1], &u->residual[0], &u->residual[1],
-        &u->tally[0],  &u->tally[1],     &u->total,        &u->bracket[0],  &u->bracket[1],
-        &u->limit,     &u->reject,       &u->share,        &u->divergence,  &u->hold,
-        &u->settle,    &u->directions,   &u->angles,       &u->offset,      &u->correct,
-        &u->congruent, &u->changes,      &u->keep};
+        &u->gradient,    &u->row_means[0],     &u->row_means[1], &u->residual[0],
+        &u->residual[1], &u->tally[0],         &u->tally[1],     &u->total,
+        &u->bracket[0],  &u->bracket[1],       &u->limit,        &u->reject,
+        &u->share,       &u->first_divergence, &u->divergence,   &u->hold,
+        &u->settle,      &u->directions,       &u->angles,       &u->offset,
+        &u->correct,     &u->congruent,        &u->changes,      &u->keep};
     bb_unwrap_field *fields[FIELDS];
     const int count = list_fields(u, fields);
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; ++i) {

@@ -30,7 +30,8 @@ struct bb_unwrap {
     bb_unwrap_field labels, order, starts, owners, firsts, sizes;
     bb_unwrap_field cosines, sines, offsets, pistons;
     bb_unwrap_step gradient, row_means[2], residual[2], tally[2], total, bracket[2], limit, reject;
-    bb_unwrap_step share, divergence, hold, settle, directions, angles, offset, correct, congruent;
+    bb_unwrap_step share, first_divergence, divergence, hold, settle, directions, angles, offset,
+        correct, congruent;
     bb_unwrap_step changes, keep;
 };
 

@@ -34,7 +34,7 @@ void bb_unwrap_field_release(bb_kernel_context *context, bb_unwrap_field *field)
 /// "SP" or "DP": the words that hold a format.
 const char *bb_unwrap_field_type(bb_format format);
 
-enum { BB_UNWRAP_OPERANDS = 9, BB_UNWRAP_WRITTEN = 6 };
+enum { BB_UNWRAP_OPERANDS = 11, BB_UNWRAP_WRITTEN = 6 };
 
 /// A kernel over fields.
 typedef struct bb_unwrap_step {
