@@ -207,9 +207,13 @@ static bb_status append_locked(int file, const char *path, const bb_text *line)
     BB_REQUIRE(S_ISREG(about.st_mode), BB_IO, "'%s' is no regular file", path);
     BB_TRY(find_end(file, path, about.st_size, &end));
     BB_TRY(check_torn(file, path, about.st_size, end));
+    BB_TRY(bb_text_add(&text, "%s%s", end == 0 ? head : "", bb_text_string(line)));
+    BB_REQUIRE(end + text.length <= BB_WISDOM_FILE_BYTES, BB_IO,
+               "'%s' would grow beyond %d MB, which is all that is read: move it away, or name "
+               "another file by --wisdom",
+               path, BB_WISDOM_FILE_BYTES >> 20);
     BB_REQUIRE(end == about.st_size || ftruncate(file, end) == 0, BB_IO,
                "cannot take a torn line away from '%s': %s", path, strerror(errno));
-    BB_TRY(bb_text_add(&text, "%s%s", end == 0 ? head : "", bb_text_string(line)));
     const ssize_t written = write(file, bb_text_string(&text), (size_t)text.length);
     if (written != (ssize_t)text.length) {
         const int reason = written < 0 ? errno : ENOSPC;

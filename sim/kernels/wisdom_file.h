@@ -29,9 +29,10 @@ BB_CHECKED bb_status bb_wisdom_file_place(const char *given, char **out);
 BB_CHECKED bb_status bb_wisdom_file_read(const char *path, bb_wisdom_file *out);
 void bb_wisdom_file_release(bb_wisdom_file *file);
 
-/// Appends a record to the file on disk and makes the folders that it needs. Errors: BB_IO,
-/// BB_INVALID (a last line without its end that began as no record), and what stands in the file is
-/// then as before; BB_MEMORY.
+/// Appends a record to the file on disk and makes the folders that it needs. Errors: BB_IO (also
+/// where the file would grow beyond BB_WISDOM_FILE_BYTES, which no reader takes), BB_INVALID (a
+/// last line without its end that began as no record), and what stands in the file is then as
+/// before; BB_MEMORY.
 BB_CHECKED bb_status bb_wisdom_file_append(const char *path, const bb_wisdom_record *record);
 
 #endif

@@ -10,6 +10,7 @@
 #include "tests/solvers/kernels/tuning/manager_program.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -125,6 +126,37 @@ static void a_torn_line_is_dropped_and_taken_away(void **state)
     write_file("- {versi");
     append(&record);
     assert_int_equal(count_records(), 1);
+}
+
+// What is longer than a reader takes would be lost as a whole.
+static void a_file_grows_as_far_as_it_is_read(void **state)
+{
+    const bb_wisdom_record record = record_of("group64x4", BB_TRIAL_RIGHT, 1.0);
+    bb_wisdom_file file = {0};
+    bb_text line = {0};
+    struct stat about;
+    (void)state;
+    check_ok(bb_wisdom_record_write(&record, &line));
+    for (int more = 0; more < 2; ++more) {
+        const off_t size = BB_WISDOM_FILE_BYTES - line.length + more;
+        write_file("#");
+        assert_int_equal(truncate(path, size - 1), 0); // one long comment
+        FILE *end = fopen(path, "a");
+        assert_non_null(end);
+        assert_true(fputs("\n", end) >= 0);
+        assert_int_equal(fclose(end), 0);
+        if (more == 0) {
+            append(&record);
+            assert_int_equal(count_records(), 1);
+        } else {
+            check_fails(bb_wisdom_file_append(path, &record), BB_IO, "would grow beyond 64 MB");
+        }
+        assert_int_equal(stat(path, &about), 0);
+        assert_true(about.st_size == (more == 0 ? BB_WISDOM_FILE_BYTES : size));
+    }
+    check_ok(bb_wisdom_file_read(path, &file));
+    bb_wisdom_file_release(&file);
+    bb_text_release(&line);
 }
 
 static void a_text_without_an_end_that_is_no_record_is_left(void **state)
@@ -377,6 +409,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_come_back),
         cmocka_unit_test(a_torn_line_is_dropped_and_taken_away),
+        cmocka_unit_test(a_file_grows_as_far_as_it_is_read),
         cmocka_unit_test(a_text_without_an_end_that_is_no_record_is_left),
         cmocka_unit_test(what_is_no_record_is_told_with_its_line),
         cmocka_unit_test(two_writers_lose_nothing),
