@@ -176,7 +176,7 @@ static const bb_command table[] = {
      "has their whole paths.",
      .words = {{"list", "shipped studies with memory, time and title"}}},
     {"kernel", bb_command_kernel,
-     BB_OPTION_KERNEL | BB_OPTION_WISDOM | BB_OPTION_OUTPUT | BB_OPTION_DEVICE |
+     BB_OPTION_KERNEL | BB_OPTION_BIND | BB_OPTION_WISDOM | BB_OPTION_OUTPUT | BB_OPTION_DEVICE |
          BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL,
      1, INTPTR_MAX, BB_OPERAND_KERNEL, "check, run and print kernels of your own",
      "kernel check KERNEL [NAME=TYPE ...]\n"
@@ -202,16 +202,22 @@ static const bb_command table[] = {
       {"variant", "of run and source: a variant as explain and result files name it, or default"},
       {"set", "of explain: seed, large, odd or small, or sizes: A=2048x1024,b=2048; default seed"}}},
     {"tune", bb_command_tune,
-     BB_OPTION_WISDOM | BB_OPTION_TUNE | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_LEVEL,
-     0, INTPTR_MAX, BB_OPERAND_TUNED, "find the fastest variants of the shipped kernels here",
-     "tune [KERNEL ...] [options]",
-     "Tries variants of kernels on their benchmark data, verifies each against the reference to "
-     "the bit, times those that are right, and appends what it finds to a file that kernel run "
-     "takes its variants from. Without names: all kernels with benchmark data, some minutes. What "
-     "is in the file is not tried again, unless device, driver or compiler have changed; an "
-     "interrupt keeps what is there.",
+     BB_OPTION_WISDOM | BB_OPTION_TUNE | BB_OPTION_BIND | BB_OPTION_DEVICE | BB_OPTION_THREADS |
+         BB_OPTION_LEVEL,
+     0, INTPTR_MAX, BB_OPERAND_TUNED, "find the fastest variants of kernels on this machine",
+     "tune [KERNEL ...] [options]\n"
+     "tune FILE [NAME=TYPE ...] --set A=2048x1024,b=2048 [-p PARAM=VALUE] [options]\n"
+     "tune FILE [NAME=TYPE ...] --in IN.h5 [-p PARAM=VALUE] [options]",
+     "Tries variants of kernels, verifies each against the reference to the bit, times those that "
+     "are right, and appends what it finds to a file that kernel run takes its variants from. "
+     "KERNEL has benchmark data, as gemv; without names: all that have, some minutes. FILE is a "
+     "kernel of your own, tuned on objects of the sizes that --set gives, in columns x rows, or "
+     "on those of a file; NAME=TYPE is as in kernel check. What is in the file is not tried again, "
+     "unless device, driver or compiler have changed; an interrupt keeps what is there.",
      .words = {{"device", "cpu (default), opencl or cuda"},
-      {"set", "of seed, large, odd and small, with commas; default the first three, of gemm on a processor without large"},
+      {"set", "of seed, large, odd and small, with commas; default the first three, of gemm on a processor without large; of FILE: sizes of all its objects"},
+      {"in", "of FILE: the HDF5 file with a dataset for each object"},
+      {"parameter", "of FILE: the value of a Parameter; default 1"},
       {"threads", "default: all processors"}}},
     {"help", bb_command_help, BB_OPTION_LIST | BB_OPTION_MAN | BB_OPTION_LEVEL, 0, 1,
      BB_OPERAND_COMMAND, "print what a command does and takes, or a page of the manual",

@@ -39,7 +39,8 @@ enum {
     BB_OPTION_PARTS = 1 << 24,
     BB_OPTION_KERNEL = 1 << 25,
     BB_OPTION_WISDOM = 1 << 26,
-    BB_OPTION_TUNE = 1 << 27
+    BB_OPTION_TUNE = 1 << 27,
+    BB_OPTION_BIND = 1 << 28
 };
 
 enum { BB_OPTION_MAX_WORDS = 64 };

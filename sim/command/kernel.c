@@ -30,22 +30,12 @@ typedef struct action {
     bb_status (*act)(const bb_options *options, bb_kernel_source *source);
 } action;
 
-static bb_status report_problems(const bb_kernel_source *source, const bb_problems *problems)
-{
-    bb_status status = BB_OK;
-    bb_text_print(bb_text_string(&problems->lines), stderr);
-    BB_REQUIRE(problems->count == 0, BB_INVALID, "kernel '%s': %td problem%s", source->path,
-               problems->count, problems->count == 1 ? "" : "s");
-done:
-    return status;
-}
-
 static bb_status read_description(const bb_options *options, bb_kernel_source *source)
 {
     bb_status status = BB_OK;
     bb_problems problems = {0};
     BB_TRY(bb_kernel_source_read(options->operands[1], &problems, source));
-    BB_TRY(report_problems(source, &problems));
+    BB_TRY(bb_kernel_source_report(source, &problems));
 done:
     bb_problems_release(&problems);
     return status;
@@ -58,7 +48,7 @@ static bb_status read_program(const bb_options *options, bb_kernel_source *sourc
     BB_TRY(read_description(options, source));
     BB_TRY(bb_kernel_source_bind(source, options->operands + 2, options->operand_count - 2,
                                  &problems));
-    BB_TRY(report_problems(source, &problems));
+    BB_TRY(bb_kernel_source_report(source, &problems));
 done:
     bb_problems_release(&problems);
     return status;
@@ -105,7 +95,7 @@ static bb_status compute(const bb_options *options, bb_device_kind device,
     bb_binding binding = {.program = NULL};
     bb_kernel_run_record record = {.device = ""};
     BB_TRY(bb_binding_create(&source->program, data->objects, parameters, &problems, &binding));
-    BB_TRY(report_problems(source, &problems));
+    BB_TRY(bb_kernel_source_report(source, &problems));
     BB_TRY(bb_threads_set(options->threads));
     const bb_choice_wish wish = wish_of(options);
     BB_TRY(bb_kernel_run_compute(device, source, &wish, &binding, &record));
@@ -133,8 +123,8 @@ static bb_status run(const bb_options *options, bb_kernel_source *source)
     BB_TRY(read_program(options, source));
     BB_TRY(BB_ZEROED(source->program.parameter_count + 1, &parameters));
     BB_TRY(bb_parameter_values_read(&source->program, options->parameters.words,
-                                    options->parameters.count, &problems, parameters));
-    BB_TRY(report_problems(source, &problems));
+                                    options->parameters.count, NULL, &problems, parameters));
+    BB_TRY(bb_kernel_source_report(source, &problems));
     BB_TRY(bb_file_check(options->output, false, options->force, 0.0));
     BB_TRY(bb_object_file_read(options->input, &source->program, &data));
     BB_TRY(compute(options, device, source, parameters, &data));

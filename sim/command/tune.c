@@ -8,6 +8,8 @@
 #include "sim/command.h"
 #include "sim/interrupt.h"
 #include "sim/kernels/kernel_run.h"
+#include "sim/kernels/kernel_subject.h"
+#include "solvers/kernels/tuning/manager_subject.h"
 #include "solvers/kernels/tuning/tuning.h"
 
 #include <math.h>
@@ -21,23 +23,38 @@ static const char *const type_names[TYPES] = {"SP", "DP"};
 // All that is to be tuned, and with what.
 typedef struct work {
     const bb_options *options;
-    const bb_kernel_manager *managers[64];
+    const bb_kernel_manager *managers[64]; // none where a kernel of the user's own is tuned
     int manager_count;
+    bool is_own;
+    bb_kernel_subject own;
     bool has_type[TYPES];
     bool has_set[BB_BENCHMARK_COUNT];
     bb_device *device;
     double host_bytes; // free
     char *path;
     bb_wisdom_file file; // as it stood at the start
-    bb_wisdom_key key;
-    const bb_kernel_manager *manager; // at hand, and its set
-    const bb_benchmark_set *set;
-    int remainder; // kernels, types and sets that are to come, this one too
+    bb_wisdom_key key;   // of the kernel at hand
+    char kernel[64];     // its name in records and in the table
+    const bb_tuning_subject *subject;
+    bb_trial_data set; // its name and sizes
+    int remainder;     // kernels, types and sets that are to come, this one too
     double end_s;
     bb_text table;
 } work;
 
-static bb_status take_names(work *self)
+static const bb_kernel_manager *find_manager(const char *name)
+{
+    const bb_kernel_manager *managers = NULL;
+    const int count = bb_kernel_manager_table(&managers);
+    for (int i = 0; i < count; ++i) {
+        if (strcmp(managers[i].name, name) == 0) {
+            return &managers[i];
+        }
+    }
+    return NULL;
+}
+
+static bb_status take_managers(work *self)
 {
     bb_status status = BB_OK;
     const bb_options *options = self->options;
@@ -60,6 +77,86 @@ static bb_status take_names(work *self)
             self->managers[self->manager_count++] = found;
         }
     }
+done:
+    return status;
+}
+
+static bool has_sizes(const bb_options *options)
+{
+    return options->set != NULL && strchr(options->set, '=') != NULL;
+}
+
+// Options that are of a kernel of the user's own.
+static bb_status refuse_own_options(const work *self)
+{
+    bb_status status = BB_OK;
+    const bb_options *options = self->options;
+    const char *name = options->operand_count > 0 ? options->operands[0] : NULL;
+    BB_REQUIRE(name != NULL || (!has_sizes(options) && options->input == NULL), BB_INVALID,
+               "sizes (--set A=2048x1024,...) and --in are of one kernel: name its file");
+    BB_REQUIRE(!has_sizes(options) && options->input == NULL, BB_INVALID,
+               "%s has benchmark data of its own, so that --set takes seed, large, odd and small; "
+               "sizes and --in go with a file, as %s",
+               name, find_manager(name)->file);
+    BB_REQUIRE(options->parameters.count == 0, BB_INVALID,
+               "-p goes with the file of a kernel; those with benchmark data have values");
+done:
+    return status;
+}
+
+// Whether the operands name a kernel of the user's own, by what is no name of benchmark data.
+static bb_status find_mode(work *self)
+{
+    bb_status status = BB_OK;
+    const bb_options *options = self->options;
+    char *path = NULL;
+    const char *name = NULL;
+    bb_index names = 0;
+    for (bb_index i = 0; i < options->operand_count; ++i) {
+        const char *word = options->operands[i];
+        const bool is_type = strchr(word, '=') != NULL;
+        names += !is_type;
+        self->is_own = self->is_own || is_type || find_manager(word) == NULL;
+        name = !is_type && (name == NULL || find_manager(word) == NULL) ? word : name;
+    }
+    if (!self->is_own) {
+        BB_TRY(refuse_own_options(self));
+        goto done;
+    }
+    BB_REQUIRE(name != NULL && strchr(options->operands[0], '=') == NULL, BB_INVALID,
+               "%s: expected the file of a kernel before its types, as FILE.kernel %s",
+               options->operands[0], options->operands[0]);
+    BB_REQUIRE(find_manager(name) == NULL, BB_INVALID,
+               "%s has benchmark data, whose type is --type SP or DP; NAME=TYPE goes with a file, "
+               "as %s %s",
+               name, find_manager(name)->file, options->operands[options->operand_count - 1]);
+    status = bb_kernel_source_find(name, &path);
+    if (status == BB_IO && strpbrk(name, "./") == NULL) {
+        BB_TRY(bb_kernel_manager_find(name, &self->managers[0])); // says which is nearest
+    }
+    BB_TRY(status);
+    BB_REQUIRE(names == 1, BB_INVALID,
+               "%td kernels: '%s' is tuned alone, as its sizes are no other's", names, name);
+    BB_REQUIRE(options->type == NULL, BB_INVALID,
+               "--type goes with kernels that have benchmark data; types of '%s' are NAME=TYPE",
+               name);
+done:
+    BB_RELEASE(&path);
+    return status;
+}
+
+static bb_status take_own(work *self)
+{
+    bb_status status = BB_OK;
+    const bb_options *options = self->options;
+    const bb_kernel_subject_wish wish = {.name = options->operands[0],
+                                         .words = options->operands + 1,
+                                         .word_count = options->operand_count - 1,
+                                         .sizes = options->set,
+                                         .input = options->input,
+                                         .parameters = options->parameters.words,
+                                         .parameter_count = options->parameters.count};
+    BB_TRY(bb_kernel_subject_read(&wish, &self->own));
 done:
     return status;
 }
@@ -100,6 +197,21 @@ done:
     return status;
 }
 
+static bb_status take_kernels(work *self)
+{
+    bb_status status = BB_OK;
+    BB_TRY(find_mode(self));
+    if (self->is_own) {
+        BB_TRY(take_own(self));
+        goto done;
+    }
+    BB_TRY(take_managers(self));
+    BB_TRY(take_type(self));
+    BB_TRY(take_sets(self));
+done:
+    return status;
+}
+
 static bb_status find_host_bytes(double *out)
 {
     bb_status status = BB_OK;
@@ -129,7 +241,8 @@ done:
 }
 
 // What a record has beside the variant; texts are borrowed.
-static bb_status write_record(const work *self, const bb_tuning_record *record, bb_index candidates)
+static bb_status write_record(const work *self, const bb_tuning_record *record,
+                              const bb_index candidates[2])
 {
     bb_status status = BB_OK;
     char text[BB_CHOICE_TEXT_BYTES];
@@ -140,7 +253,7 @@ static bb_status write_record(const work *self, const bb_tuning_record *record, 
     memcpy(sizes, self->key.sizes, sizeof sizes);
     const bb_wisdom_record line = {
         .version = BB_WISDOM_VERSION,
-        .kernel = self->manager->name,
+        .kernel = self->kernel,
         .program = self->key.program,
         .code = BB_EMISSION_VERSION,
         .types = self->key.types,
@@ -149,7 +262,7 @@ static bb_status write_record(const work *self, const bb_tuning_record *record, 
         .name = self->key.report.name,
         .driver = self->key.report.driver[0] != '\0' ? self->key.report.driver : NULL,
         .compiler = self->key.compiler,
-        .set = self->set->name,
+        .set = self->set.name,
         .sizes = {sizes, self->key.size_count},
         .variant = text,
         .status = (int)record->trial.status,
@@ -157,9 +270,9 @@ static bb_status write_record(const work *self, const bb_tuning_record *record, 
         .least_s = record->least_s,
         .median_s = record->median_s,
         .bytes = record->bytes,
-        .share = NAN,
         .samples = record->samples,
-        .candidates = candidates,
+        .candidates = candidates[0],
+        .reordered = candidates[1],
         .date = date,
     };
     BB_TRY(bb_wisdom_file_append(self->path, &line));
@@ -169,7 +282,8 @@ done:
 
 static bb_status take(void *context, const bb_tuning_record *record)
 {
-    return record->trial.status == BB_TRIAL_BEST ? BB_OK : write_record(context, record, 0);
+    static const bb_index none[2] = {0, 0};
+    return record->trial.status == BB_TRIAL_BEST ? BB_OK : write_record(context, record, none);
 }
 
 static bool recall(void *context, const bb_choice *choice, bb_tuning_record *out)
@@ -201,7 +315,7 @@ static bb_status add_row(work *self, const char *type, const bb_tuning_outcome *
     bb_text row = {0};
     char variant[BB_CHOICE_TEXT_BYTES];
     bb_choice_write(&best->choice, variant);
-    BB_TRY(bb_text_add(&row, "%-16s %-4s %-6s ", self->manager->name, type, self->set->name));
+    BB_TRY(bb_text_add(&row, "%-16s %-4s %-6s ", self->kernel, type, self->set.name));
     if (found != NULL) {
         BB_TRY(bb_text_add(&row, "%5d %5d %5d  ", found->tried + found->recalled, found->right,
                            found->failed));
@@ -223,22 +337,9 @@ done:
 
 static bb_status skip(work *self, const char *type, const char *why)
 {
-    bb_log_info("%-16s %-4s %-6s %s", self->manager->name, type, self->set->name, why);
-    return bb_text_add(&self->table, "%-16s %-4s %-6s %s\n", self->manager->name, type,
-                       self->set->name, why);
-}
-
-// The sizes of a set, before its data are made.
-static void set_sizes(work *self, const bb_program *program)
-{
-    bb_program_data data[BB_MANAGER_OBJECTS] = {{0}};
-    for (int i = 0; i < program->object_count && i < BB_MANAGER_OBJECTS; ++i) {
-        const bb_benchmark_object *object =
-            bb_kernel_manager_object(self->set, program->objects[i].name);
-        data[i].columns = object != NULL ? object->columns : 0;
-        data[i].rows = object != NULL ? object->rows : 0;
-    }
-    bb_wisdom_key_set_sizes(&self->key, program, data);
+    bb_log_info("%-16s %-4s %-6s %s", self->kernel, type, self->set.name, why);
+    return bb_text_add(&self->table, "%-16s %-4s %-6s %s\n", self->kernel, type, self->set.name,
+                       why);
 }
 
 // Data stand on the host until they are on the device, which may be the host, and some twice.
@@ -260,38 +361,59 @@ static bool is_processor(const work *self)
 
 // A processor takes many seconds for each launch of the large matrix product, which the seed's
 // size tells as much of: it is tuned where it is asked for.
-static bool is_asked(const work *self, int set)
+static bool is_asked(const work *self, const bb_kernel_manager *manager, int set)
 {
     return self->has_set[set] && (set != BB_BENCHMARK_LARGE || self->options->set != NULL ||
-                                  !self->manager->is_compute_bound || !is_processor(self));
+                                  !manager->is_compute_bound || !is_processor(self));
 }
 
-static bb_status tune_set(work *self, bb_tuning *tuning, const char *type)
+// How many variants are known to have been considered once this run is over: those of an earlier
+// one that was complete count on.
+static void count_candidates(const bb_tuning *tuning, const bb_wisdom_record *known,
+                             bool is_complete, bb_index out[2])
+{
+    for (int k = 0; k < 2; ++k) {
+        const bb_index before = known == NULL ? 0 : k == 0 ? known->candidates : known->reordered;
+        const bb_index now = is_complete ? bb_tuning_candidate_count(tuning, k == 1) : 0;
+        out[k] = now > before ? now : before;
+    }
+}
+
+static bool is_known(const bb_tuning *tuning, const bb_wisdom_record *known)
+{
+    return known != NULL && known->candidates >= bb_tuning_candidate_count(tuning, false) &&
+           known->reordered >= bb_tuning_candidate_count(tuning, true);
+}
+
+static bb_status tune_set(work *self, bb_tuning *tuning, int set, const char *type)
 {
     bb_status status = BB_OK;
     bb_tuning_outcome found;
+    bb_index candidates[2];
     const double now_s = bb_clock_seconds();
     const double deadline_s = now_s + (self->end_s - now_s) / self->remainder;
     const bb_tuning_listener listener = {self, take, recall, is_over};
-    set_sizes(self, bb_tuning_program(tuning));
+    const bb_tuning_subject *subject = self->subject;
+    subject->size_set(subject, set, &self->set);
+    bb_wisdom_key_set_sizes(&self->key, subject->program, self->set.objects);
     const bb_wisdom_record *known = bb_wisdom_find_best(&self->file, &self->key);
-    if (known != NULL && known->candidates >= bb_tuning_candidate_count(tuning)) {
+    if (is_known(tuning, known)) {
         const bb_tuning_record best = {
             .choice = known->choice, .least_s = known->least_s, .bytes = known->bytes};
         BB_TRY(add_row(self, type, NULL, &best));
         goto done;
     }
-    if (!has_room(self, bb_tuning_set_bytes(tuning, self->set))) {
+    if (!has_room(self, bb_trial_data_bytes(subject->program, &self->set))) {
         BB_TRY(skip(self, type, "left out: it needs more memory than is free"));
         goto done;
     }
-    BB_TRY(bb_tuning_run(tuning, self->set, deadline_s, &listener, &found));
+    BB_TRY(bb_tuning_run(tuning, set, deadline_s, &listener, &found));
     if (!found.has_best) {
         BB_TRY(skip(self, type,
                     found.failed > 0 ? "no variant is right" : "no time left: the default stays"));
         goto done;
     }
-    const bb_index candidates = found.is_complete ? found.candidates : 0;
+    count_candidates(tuning, known, found.is_complete, candidates);
     BB_TRY(write_record(self, &found.best, candidates));
     BB_TRY(add_row(self, type, &found, &found.best));
     if (found.has_reordered) {
@@ -302,33 +424,64 @@ done:
     return status;
 }
 
-static bb_status tune_kernel(work *self, const char *type)
+static bb_status create_tuning(work *self, const bb_tuning_subject *subject, bb_tuning **out)
 {
-    bb_status status = BB_OK;
-    bb_tuning *tuning = NULL;
     const bb_candidate_wish wish = {
         .is_exhaustive = self->options->exhaustive,
         .may_reorder = self->options->reorder,
         .is_processor = strncmp(self->key.report.architecture, "cpu", 3) == 0,
     };
+    self->subject = subject;
+    return bb_tuning_create(self->device, subject, &wish, out);
+}
+
+static bb_status tune_kernel(work *self, const bb_kernel_manager *manager, const char *type)
+{
+    bb_status status = BB_OK;
+    bb_manager_subject *subject = NULL;
+    bb_tuning *tuning = NULL;
     bb_type_binding types[BB_MANAGER_TYPES];
     char texts[BB_MANAGER_TYPES][TYPE_BYTES];
     char *words[BB_MANAGER_TYPES];
-    const int count = bb_kernel_manager_types(self->manager, type, types);
+    const int count = bb_kernel_manager_types(manager, type, types);
     for (int i = 0; i < count; ++i) {
         (void)snprintf(texts[i], TYPE_BYTES, "%s=%s", types[i].name, types[i].type);
         words[i] = texts[i];
     }
+    (void)snprintf(self->kernel, sizeof self->kernel, "%s", manager->name);
     BB_TRY(bb_wisdom_types(words, count, self->key.types));
-    BB_TRY(bb_tuning_create(self->device, self->manager, type, &wish, &tuning));
-    BB_TRY(bb_wisdom_program(bb_tuning_description(tuning), self->key.program));
+    BB_TRY(bb_manager_subject_create(manager, type, &subject));
+    BB_TRY(create_tuning(self, bb_manager_subject_table(subject), &tuning));
+    BB_TRY(bb_wisdom_program(bb_manager_subject_description(subject), self->key.program));
     for (int i = 0; i < BB_BENCHMARK_COUNT && !bb_interrupt_noted(); ++i) {
-        if (is_asked(self, i)) {
-            self->set = &self->manager->sets[i];
-            BB_TRY(tune_set(self, tuning, type));
+        if (is_asked(self, manager, i)) {
+            BB_TRY(tune_set(self, tuning, i, type));
         }
         self->remainder -= self->has_set[i];
     }
+done:
+    bb_tuning_destroy(&tuning);
+    bb_manager_subject_destroy(&subject);
+    return status;
+}
+
+// The type that most of the table is about: that of the first placeholder.
+static const char *first_type(const work *self)
+{
+    const bb_kernel_source *source = &self->own.source;
+    return source->word_count > 0 ? strchr(source->words[0], '=') + 1 : "";
+}
+
+static bb_status tune_own(work *self)
+{
+    bb_status status = BB_OK;
+    bb_tuning *tuning = NULL;
+    const bb_kernel_source *source = &self->own.source;
+    bb_wisdom_name(source->path, self->kernel);
+    BB_TRY(bb_wisdom_types(source->words, source->word_count, self->key.types));
+    BB_TRY(bb_wisdom_program(&source->description, self->key.program));
+    BB_TRY(create_tuning(self, bb_caller_subject_table(self->own.subject), &tuning));
+    BB_TRY(tune_set(self, tuning, 0, first_type(self)));
 done:
     bb_tuning_destroy(&tuning);
     return status;
@@ -344,11 +497,14 @@ static bb_status tune_all(work *self)
     self->remainder = self->manager_count * (self->has_type[0] + self->has_type[1]) * sets;
     self->end_s =
         isnan(self->options->budget_s) ? INFINITY : bb_clock_seconds() + self->options->budget_s;
+    if (self->is_own) {
+        self->remainder = 1;
+        BB_TRY(tune_own(self));
+    }
     for (int i = 0; i < self->manager_count; ++i) {
         for (int t = 0; t < TYPES && !bb_interrupt_noted(); ++t) {
-            self->manager = self->managers[i];
             if (self->has_type[t]) {
-                BB_TRY(tune_kernel(self, type_names[t]));
+                BB_TRY(tune_kernel(self, self->managers[i], type_names[t]));
             }
         }
     }
@@ -362,9 +518,7 @@ bb_status bb_command_tune(const bb_options *options, const bb_experiment_table *
     work self = {.options = options};
     char kept[BB_INTERRUPT_LOSS_BYTES];
     (void)experiments;
-    BB_TRY(take_names(&self));
-    BB_TRY(take_type(&self));
-    BB_TRY(take_sets(&self));
+    BB_TRY(take_kernels(&self));
     BB_TRY(open_all(&self));
     bb_log_info("tuning on %s, %s; records go to %s", bb_device_names[self.key.device],
                 self.key.report.name, self.path);
@@ -388,6 +542,7 @@ done:
     bb_interrupt_defer(false);
     bb_device_close(&self.device);
     bb_wisdom_file_release(&self.file);
+    bb_kernel_subject_release(&self.own);
     bb_text_release(&self.table);
     BB_RELEASE(&self.path);
     return status;

@@ -182,6 +182,16 @@ done:
     return status;
 }
 
+bb_status bb_kernel_source_report(const bb_kernel_source *source, const bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    bb_text_print(bb_text_string(&problems->lines), stderr);
+    BB_REQUIRE(problems->count == 0, BB_INVALID, "kernel '%s': %td problem%s", source->path,
+               problems->count, problems->count == 1 ? "" : "s");
+done:
+    return status;
+}
+
 void bb_kernel_source_release(bb_kernel_source *source)
 {
     bb_program_release(&source->program);

@@ -34,6 +34,10 @@ BB_CHECKED bb_status bb_kernel_source_bind(bb_kernel_source *source, char *const
                                            bb_index count, bb_problems *problems);
 void bb_kernel_source_release(bb_kernel_source *source);
 
+/// Prints problems to stderr, one a line. Errors: BB_INVALID where there are any, with how many.
+BB_CHECKED bb_status bb_kernel_source_report(const bb_kernel_source *source,
+                                             const bb_problems *problems);
+
 /// Names of the kernels that bb_kernel_source_find knows, sorted, each once; release with
 /// bb_shipped_names_release. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_kernel_source_list(bb_shipped_names *out);

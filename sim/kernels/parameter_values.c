@@ -118,7 +118,8 @@ done:
 }
 
 bb_status bb_parameter_values_read(const bb_program *program, const char *const *words,
-                                   bb_index count, bb_problems *problems, bb_scalar *out)
+                                   bb_index count, const bb_scalar *fallback, bb_problems *problems,
+                                   bb_scalar *out)
 {
     bb_status status = BB_OK;
     bool *given = NULL; // [parameter_count]
@@ -128,7 +129,9 @@ bb_status bb_parameter_values_read(const bb_program *program, const char *const 
     }
     for (int i = 0; i < program->parameter_count; ++i) {
         const bb_program_parameter *parameter = &program->parameters[i];
-        if (!given[i]) {
+        if (!given[i] && fallback != NULL) {
+            out[i] = fallback[i];
+        } else if (!given[i]) {
             BB_TRY(bb_problems_add(problems, parameter->place,
                                    "parameter %s (%s) has no value; give it by -p %s=VALUE",
                                    parameter->name, bb_element_type_row(parameter->type)->name,

@@ -45,10 +45,10 @@ static const bb_key keys[] = {
     {.name = "samples", COUNT(samples, 1e6), .default_text = "0", .meaning = "Times measured."},
     {.name = "bytes", .kind = BB_KEY_DOUBLE, MEMBER(bytes), .unit = "byte", .maximum = 1e18,
      .optional = true, .meaning = "That must cross the memory."},
-    {.name = "share", .kind = BB_KEY_DOUBLE, MEMBER(share), .unit = "1", .maximum = 1e6,
-     .optional = true, .meaning = "Of what a copy or a read of as many bytes reaches."},
     {.name = "candidates", COUNT(candidates, 1e9), .default_text = "0",
      .meaning = "Variants that were considered, of the best; 0: not all were tried."},
+    {.name = "reordered", COUNT(reordered, 1e9), .default_text = "0",
+     .meaning = "Likewise, of those in other orders of sums than the program's."},
     {.name = "date", TEXT(date), .meaning = "When, UTC."},
 };
 // clang-format on

@@ -33,10 +33,11 @@ typedef struct bb_wisdom_record {
     int status; ///< bb_trial_status
     const char *why;
     double least_s, median_s, bytes; ///< NaN where not measured
-    double share; ///< of what the device's memory gives to a copy or a read; NaN: not known
     bb_index samples;
-    bb_index candidates; ///< of `best`: how many variants were considered, 0 where not all
-    const char *date;    ///< UTC
+    // Of `best`: how many variants were considered, in the program's order of sums and in others; 0
+    // where not all.
+    bb_index candidates, reordered;
+    const char *date; ///< UTC
     // Not in the file
     bb_choice choice; ///< of `variant`
 } bb_wisdom_record;

@@ -7,6 +7,7 @@
 #include "sim/command_help.h"
 #include "sim/hdf5_library.h"
 #include "tests/check.h"
+#include "tests/sim/command_line.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/toy.h"
 
@@ -17,10 +18,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
-
-enum { ARGUMENTS = 20, OUTPUT_BYTES = 1 << 16 };
-
-static char printed[OUTPUT_BYTES]; // by the last command, both streams
 
 static bb_status toy_check(const void *study, const bb_config *config, bb_problems *problems)
 {
@@ -76,6 +73,7 @@ static int enter(void **state)
 {
     (void)state;
     check_ok(bb_hdf5_library_start());
+    command_line_experiments = &toys;
     int entered = fixture_enter();
     FILE *file = fopen("a.yaml", "w");
     assert_non_null(file);
@@ -88,55 +86,6 @@ static int leave(void **state)
 {
     (void)state;
     return fixture_leave();
-}
-
-// Starts a command line in a child whose streams go to the file "printed", stdout to `out` where
-// that is open.
-static pid_t start_into(const char *line, int out)
-{
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child > 0) {
-        return child;
-    }
-    char copy[1000];
-    char *arguments[ARGUMENTS] = {NULL};
-    int count = 0;
-    (void)snprintf(copy, sizeof copy, "%s", line);
-    for (char *word = strtok(copy, " "); word != NULL; word = strtok(NULL, " ")) {
-        arguments[count++] = word;
-    }
-    int file = open("printed", O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    (void)dup2(out < 0 ? file : out, STDOUT_FILENO);
-    (void)dup2(file, STDERR_FILENO);
-    int code = bb_command_main(count, arguments, &toys);
-    (void)fflush(stdout);
-    _exit(bb_memory_blocks() == 0 ? code : 100);
-}
-
-static pid_t start(const char *line)
-{
-    return start_into(line, -1);
-}
-
-static int finish(pid_t child)
-{
-    int how = 0;
-    assert_int_equal(waitpid(child, &how, 0), child);
-    FILE *file = fopen("printed", "r");
-    assert_non_null(file);
-    printed[fread(printed, 1, sizeof printed - 1, file)] = '\0';
-    (void)fclose(file);
-    return WIFEXITED(how) ? WEXITSTATUS(how) : -WTERMSIG(how);
-}
-
-static void expect(const char *line, int code, const char *text)
-{
-    int got = finish(start(line));
-    if (got != code || strstr(printed, text) == NULL) {
-        print_error("%s\n exit %d, expected %d, with '%s' in:\n%s", line, got, code, text, printed);
-        fail();
-    }
 }
 
 static void usage_errors_exit_with_2(void **state)
@@ -383,197 +332,6 @@ static void what_is_run_may_be_a_result_or_a_stream(void **state)
     (void)close(kept);
 }
 
-static void write_text(const char *name, const char *text)
-{
-    FILE *file = fopen(name, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
-static const char scale_text[] = "// Elements times a factor.\n"
-                                 "kernel Scale (a, b: vector T; factor: T)\n"
-                                 "for k in a.size\n"
-                                 "  b[k] = factor * a[k]\n";
-
-static void kernels_are_checked_and_printed(void **state)
-{
-    (void)state;
-    write_text("scale.kernel", scale_text);
-    write_text("scal.kernel", "kernel S (a: vector SP)\nfor k in a.size\n  a[k] = b[k]\n");
-    expect("bitbudget kernel check scale.kernel T=SP", 0,
-           "kernel Scale\nobjects:\n  a          vector of SP     read\n"
-           "  b          vector of SP     written\nparameters:\n  factor     SP\n"
-           "space:\n  Scale      over a.size\naccesses:\n");
-    assert_non_null(strstr(printed, "reads  a[Scale.i(0)]\n"));
-    assert_non_null(strstr(printed, "writes b[Scale.i(0)]\n"));
-    assert_non_null(strstr(printed, "to be run: datasets a, b (for its shape); -p factor=VALUE\n"));
-    expect("bitbudget kernel check scale T=SP", 0, "kernel Scale\n");
-    expect("bitbudget kernel check scale.kernel T=DP2", 0, "vector of DP2");
-    expect("bitbudget kernel check scale.kernel", 2, "scale.kernel:2:15: elementDataType 'T'");
-    expect("bitbudget kernel check scale.kernel T=FP", 2, "unknown type 'FP'");
-    expect("bitbudget kernel check scale.kernel T=SP U=DP", 2, "U=DP: no type of the description");
-    expect("bitbudget kernel check scale.kernel T=SP T=DP", 2, "T=DP: T has a type already");
-    expect("bitbudget kernel check scale.kernel T", 2, "T: expected NAME=TYPE, as T=SP");
-    expect("bitbudget kernel check scal.kernel", 2, "scal.kernel:3:");
-    assert_non_null(strstr(printed, "bitbudget: kernel 'scal.kernel': 1 problem\n"));
-    expect("bitbudget kernel check ./scal", 2, "./scal.kernel:3:");
-    expect("bitbudget kernel check skale", 3, "no such file, nor a shipped kernel");
-    // What is XML is known by what it says: its own output under another name.
-    expect("bitbudget kernel xml scale.kernel", 0, "<ParallelAlgorithm name=\"Scale\"");
-    assert_int_equal(rename("printed", "other.kernel"), 0);
-    expect("bitbudget kernel check other.kernel T=SP", 0, "kernel Scale\n");
-    expect("bitbudget kernel source scale.kernel T=SP", 0, "void bb_body(");
-    expect("bitbudget kernel source scale.kernel T=SP --device opencl", 0, "void bb_body(");
-    expect("bitbudget kernel source scale.kernel T=SP --device cuda", 0, "__global__ void");
-    expect("bitbudget kernel source scale.kernel T=SP --device gpu", 2, "one of cpu, opencl, cuda");
-    expect("bitbudget kernel chek scale.kernel", 2, "list (did you mean check?)");
-    expect("bitbudget kernel check scale.kernel T=SP -p factor=1", 2, "-p and --force go with run");
-    expect("bitbudget kernel check scale.kernel T=SP --device cpu", 2, "takes no --device");
-    expect("bitbudget kernel xml scale.kernel T=SP", 2, "2 operands after it");
-    expect("bitbudget kernel check", 2, "0 operands after it");
-}
-
-static void shipped_kernels_have_names(void **state)
-{
-    (void)state;
-    assert_int_equal(setenv("BITBUDGET_SHARE", BB_SOURCE_DIR, 1), 0);
-    expect("bitbudget kernel list", 0, "gemv              Matrix times vector: c = A b.\n");
-    assert_non_null(strstr(printed, "listing2\n"));
-    expect("bitbudget kernel check gemv T=SP", 0, "kernel MV\n");
-    expect("bitbudget kernel check listing2 USED_FLOAT=DP", 0, "kernel MV\n");
-    expect("bitbudget kernel check gemvv", 3, "nor a shipped kernel (did you mean gemv?)");
-    expect("bitbudget kernel check ./gemv", 3, "cannot read './gemv'");
-    assert_int_equal(setenv("BITBUDGET_SHARE", "/nowhere", 1), 0);
-    expect("bitbudget kernel list", 3, "no shipped kernels");
-    assert_int_equal(unsetenv("BITBUDGET_SHARE"), 0);
-}
-
-static void expect_scaled(const char *name, double expected)
-{
-    double values[3] = {0};
-    const hid_t file = H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT);
-    assert_true(file >= 0);
-    assert_true(H5LTread_dataset_double(file, "b", values) >= 0);
-    assert_true(H5LTfind_dataset(file, "a") == 0);
-    assert_true(H5Fclose(file) >= 0);
-    assert_true(values[0] == expected && isnan(values[1]) && values[2] == -2.0 * expected);
-}
-
-static void expect_text(const char *name, const char *attribute, const char *expected)
-{
-    char text[400] = "";
-    const hid_t file = H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT);
-    assert_true(file >= 0);
-    assert_true(H5LTget_attribute_string(file, "/", attribute, text) >= 0);
-    assert_string_equal(text, expected);
-    assert_true(H5Fclose(file) >= 0);
-}
-
-// On the compiler's code and, where there is no compiler, by the evaluator.
-static void kernels_are_run_on_files(void **state)
-{
-    (void)state;
-    static const hsize_t shape = 3;
-    static const double values[] = {1.0, NAN, -2.0};
-    const hid_t file = H5Fcreate("a.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    assert_true(H5LTmake_dataset_double(file, "a", 1, &shape, values) >= 0);
-    assert_true(H5LTmake_dataset_double(file, "b", 1, &shape, values) >= 0);
-    assert_true(H5Fclose(file) >= 0);
-    write_text("scale.kernel", scale_text);
-#define RUN "bitbudget kernel run scale.kernel T=DP --in a.h5 -o "
-    expect(RUN "b.h5 -p factor=0.3", 0, "output: b.h5\n");
-    expect_scaled("b.h5", 0.3);
-    expect(RUN "b.h5 -p factor=0.5", 3, "--force");
-    expect(RUN "b.h5 -p factor=0.5 --force --variant default --threads 2", 0, "output: b.h5\n");
-    expect_scaled("b.h5", 0.5);
-    assert_int_equal(setenv("BB_CC", "/nowhere/cc", 1), 0);
-    expect(RUN "e.h5 -p factor=0.3", 0, "kernel Scale is evaluated step by step");
-    assert_int_equal(unsetenv("BB_CC"), 0);
-    expect_scaled("e.h5", 0.3);
-    expect(RUN "c.h5", 2, "scale.kernel:2:31: parameter factor (DP) has no value; give it by -p");
-    expect(RUN "c.h5 -p facto=1", 2, "no parameter 'facto' (did you mean factor?)");
-    expect(RUN "c.h5 -p factor=x", 2, "-p factor=x: parameter factor is of type DP");
-    expect(RUN "c.h5 -p factor=1 --variant fast", 2, "'fast' is no variant: expected words as in");
-    expect(RUN "c.h5 -p factor=1 --variant tile8", 2,
-           "kernel Scale has no such variant on cpu: tiles are of 16 to 65536 points");
-    expect(RUN "c.h5 -p factor=1 --variant tile64 --reorder", 2, "--variant names the variant");
-    expect(RUN "c.h5 -p factor=1 --deterministic --reorder", 2, "--deterministic is the default");
-    expect(RUN "v.h5 -p factor=0.3 --variant tile64", 0, "variant tile64 (given)");
-    expect_scaled("v.h5", 0.3);
-    expect_text("v.h5", "variant", "tile64");
-    expect_text("v.h5", "variant_origin", "given");
-    expect_text("b.h5", "variant_origin", "given");
-    expect_text("e.h5", "variant", "tile4096");
-    expect_text("e.h5", "variant_origin", "default");
-    expect(RUN "c.h5 -p factor=1 --device gpu", 2, "expected one of cpu, opencl, cuda");
-    expect(RUN "a.h5 -p factor=1 --force", 2, "-o a.h5 is the file that is read");
-    expect(RUN "none/c.h5 -p factor=1", 3, "No such file");
-    expect("bitbudget kernel run scale.kernel T=SP --in a.h5 -o c.h5 -p factor=1", 2,
-           "object a (vector of SP), dataset 'a' of 'a.h5': holds 64-bit floats, which SP would");
-    expect("bitbudget kernel run scale.kernel T=DP --in no.h5 -o c.h5 -p factor=1", 3, "'no.h5'");
-    expect("bitbudget kernel run scale.kernel T=DP -o c.h5", 2, "needs --in IN.h5 and -o OUT.h5");
-    // What only these sizes show is said at the access.
-    write_text("shift.kernel", "kernel S (a, b: vector DP)\nfor k in a.size\n  b[k] = a[k + 1]\n");
-    expect("bitbudget kernel run shift.kernel --in a.h5 -o c.h5", 2, "shift.kernel:3:10: ");
-    assert_int_equal(access("c.h5", F_OK), -1);
-}
-
-// What tune finds a run of the same kernel takes, whatever its file is called.
-static void kernels_are_tuned(void **state)
-{
-    (void)state;
-    static const hsize_t shape = 1009;
-    static double values[1009];
-    const hid_t file = H5Fcreate("max.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    static const hsize_t plane[] = {17, 65};
-    static double elements[17 * 65];
-    assert_true(H5LTmake_dataset_double(file, "a", 1, &shape, values) >= 0);
-    assert_true(H5LTmake_dataset_double(file, "A", 2, plane, elements) >= 0);
-    assert_true(H5LTmake_dataset_double(file, "B", 2, plane, elements) >= 0);
-    assert_true(H5LTmake_dataset_double(file, "C", 2, plane, elements) >= 0);
-    assert_true(H5Fclose(file) >= 0);
-    assert_int_equal(setenv("BITBUDGET_SHARE", BB_SOURCE_DIR, 1), 0);
-#define TUNE "bitbudget tune add --set small --type DP --wisdom w.yaml"
-#define ADD  " T=DP --in max.h5 --wisdom w.yaml"
-    expect(TUNE " --budget 0", 0, "no time left: the default stays");
-    assert_int_equal(access("w.yaml", F_OK), -1);
-    expect(TUNE, 0, "records go to w.yaml");
-    assert_non_null(strstr(printed, "add              DP   small "));
-    expect(TUNE, 0, "as known");
-    expect("bitbudget kernel explain add" ADD, 0, "from: wisdom exact, set small of w.yaml\n");
-    assert_non_null(strstr(printed, " taken\n"));
-    expect("bitbudget kernel explain add T=SP --set small --wisdom w.yaml", 0, "from: default\n");
-    assert_non_null(strstr(printed, " of other types\n"));
-    expect("bitbudget kernel explain add T=DP --set A=70x20,B=70x20,C=70x20 --wisdom w.yaml", 0,
-           "from: wisdom nearest, set small of w.yaml\n");
-    expect("bitbudget kernel run add" ADD " -o sum.h5", 0, "(wisdom exact, set small of w.yaml)");
-    expect_text("sum.h5", "variant_origin", "wisdom exact, set small of w.yaml");
-    expect("bitbudget kernel run add T=DP --in max.h5 --deterministic -o own.h5", 0,
-           "output: own.h5");
-    expect_text("own.h5", "variant_origin", "default");
-    expect_text("own.h5", "variant", "tile4096");
-    write_text("torn.yaml", "- {version: 1, kernel: add}\n");
-    expect("bitbudget kernel run add T=DP --in max.h5 --wisdom torn.yaml -o no.h5", 2,
-           "torn.yaml:1");
-    expect("bitbudget kernel run add T=DP --in max.h5 --wisdom none.yaml -o no.h5", 3,
-           "'none.yaml' has no records");
-    expect("bitbudget tune ad", 2, "no kernel is called 'ad'; did you mean add?");
-    expect("bitbudget tune add --type HP", 2, "--type HP, expected SP or DP");
-    expect("bitbudget tune add --set tiny", 2, "--set tiny, expected some of seed, large");
-    expect("bitbudget tune add --wisdom torn.yaml", 2, "torn.yaml:1");
-    expect("bitbudget kernel explain add T=SP --set A=1", 2, "--set gives no size of B");
-    expect("bitbudget kernel explain add T=SP --set D=1", 2, "has no object D");
-    expect("bitbudget kernel explain add T=SP --set A=1y", 2, "expected columns and rows");
-    write_text("scale.kernel", scale_text);
-    expect("bitbudget kernel explain scale.kernel T=SP", 2, "has no benchmark data");
-    expect("bitbudget kernel check add T=SP --variant tile64", 2, "--variant goes with run");
-    expect("bitbudget kernel run add" ADD " -o no.h5 --set seed", 2, "--set goes with explain");
-    expect("bitbudget kernel source add T=SP --variant tile64", 0, "void bb_body(");
-    expect("bitbudget kernel source add T=SP --wisdom w.yaml", 2, "go with run and explain");
-    assert_int_equal(unsetenv("BITBUDGET_SHARE"), 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -589,10 +347,6 @@ int main(void)
         cmocka_unit_test(a_full_stdout_is_an_error),
         cmocka_unit_test(a_reader_that_leaves_costs_nothing),
         cmocka_unit_test(what_is_run_may_be_a_result_or_a_stream),
-        cmocka_unit_test(kernels_are_checked_and_printed),
-        cmocka_unit_test(shipped_kernels_have_names),
-        cmocka_unit_test(kernels_are_run_on_files),
-        cmocka_unit_test(kernels_are_tuned),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }

@@ -9,8 +9,7 @@
 
 static size_t bytes_of(const bb_set_data *set, int object)
 {
-    return bb_element_type_row(set->program->objects[object].type)->bytes *
-           (size_t)(set->data[object].columns * set->data[object].rows);
+    return bb_trial_data_object_bytes(set->program, &set->data, object);
 }
 
 static bool is_both(const bb_program_object *object)
@@ -24,37 +23,31 @@ static bb_status upload(bb_set_data *set, int object)
     const size_t bytes = bytes_of(set, object);
     BB_TRY(bb_device_allocate(set->device, bytes > 0 ? bytes : 1, &set->blocks[object]));
     if (bytes > 0) {
-        BB_TRY(
-            bb_device_upload(set->device, set->blocks[object], set->data[object].elements, bytes));
+        BB_TRY(bb_device_upload(set->device, set->blocks[object],
+                                set->data.objects[object].elements, bytes));
         BB_TRY(bb_device_wait(set->device));
     }
     if (!is_both(&set->program->objects[object])) {
-        BB_RELEASE(&set->data[object].elements);
+        BB_RELEASE(&set->data.objects[object].elements);
     }
 done:
     return status;
 }
 
-bb_status bb_set_data_create(bb_device *device, const bb_program *program,
-                             const bb_benchmark_set *set, bb_set_data *out)
+bb_status bb_set_data_create(bb_device *device, const bb_tuning_subject *subject, int number,
+                             bb_set_data *out)
 {
     bb_status status = BB_OK;
     bb_problems problems = {0};
+    const bb_program *program = subject->program;
     out->device = device;
     out->program = program;
-    for (int i = 0; i < program->object_count; ++i) {
-        const bb_benchmark_object *object = bb_kernel_manager_object(set, program->objects[i].name);
-        BB_REQUIRE(object != NULL, BB_INTERNAL, "set %s has no object %s", set->name,
-                   program->objects[i].name);
-        out->data[i] = (bb_program_data){.columns = object->columns, .rows = object->rows};
-        BB_TRY(bb_memory_allocate(object->columns * object->rows,
-                                  bb_element_type_row(program->objects[i].type)->bytes,
-                                  &out->data[i].elements));
-    }
-    bb_kernel_manager_fill(program, set, out->data);
-    BB_TRY(bb_binding_create(program, out->data, bb_kernel_manager_parameters, &problems,
+    subject->size_set(subject, number, &out->data);
+    BB_TRY(bb_trial_data_allocate(program, &out->data));
+    BB_TRY(subject->fill_set(subject, number, &out->data));
+    BB_TRY(bb_binding_create(program, out->data.objects, subject->parameters, &problems,
                              &out->binding));
-    BB_REQUIRE(problems.count == 0, BB_INTERNAL, "set %s: %s", set->name,
+    BB_REQUIRE(problems.count == 0, BB_INTERNAL, "set %s: %s", out->data.name,
                bb_text_string(&problems.lines));
     for (int i = 0; i < program->object_count; ++i) {
         BB_TRY(upload(out, i));
@@ -66,7 +59,7 @@ done:
 
 static void release_answer(bb_set_answer *answer)
 {
-    for (int i = 0; i < BB_MANAGER_OBJECTS; ++i) {
+    for (int i = 0; i < BB_TRIAL_OBJECTS; ++i) {
         BB_RELEASE(&answer->elements[i]);
     }
     *answer = (bb_set_answer){.is_there = false};
@@ -77,10 +70,10 @@ void bb_set_data_release(bb_set_data *set)
     for (int i = 0; i < BB_SET_ORDERS; ++i) {
         release_answer(&set->answers[i]);
     }
-    for (int i = 0; set->device != NULL && i < BB_MANAGER_OBJECTS; ++i) {
+    for (int i = 0; set->device != NULL && i < BB_TRIAL_OBJECTS; ++i) {
         bb_device_release(set->device, &set->blocks[i]);
-        BB_RELEASE(&set->data[i].elements);
     }
+    bb_trial_data_release(&set->data);
     bb_binding_release(&set->binding);
     *set = (bb_set_data){.device = NULL};
 }
@@ -93,7 +86,8 @@ static bb_status compute(bb_set_data *set, bb_assembled_kernel *kernel)
         const bb_program_object *object = &set->program->objects[i];
         const size_t bytes = bytes_of(set, i);
         if (is_both(object) && bytes > 0) {
-            BB_TRY(bb_device_upload(set->device, set->blocks[i], set->data[i].elements, bytes));
+            BB_TRY(bb_device_upload(set->device, set->blocks[i], set->data.objects[i].elements,
+                                    bytes));
         } else if (object->is_written && bytes > 0) {
             BB_TRY(bb_device_zero(set->device, set->blocks[i], bytes));
         }
@@ -172,7 +166,8 @@ bb_status bb_set_data_check(bb_set_data *set, const bb_choice *choice, bb_assemb
         BB_RELEASE(&got);
         BB_TRY(download(set, i, &got));
         if (!bb_verification_equal(object->type, got, answer->elements[i],
-                                   set->data[i].columns * set->data[i].rows, &first)) {
+                                   set->data.objects[i].columns * set->data.objects[i].rows,
+                                   &first)) {
             out->status = BB_TRIAL_WRONG;
             (void)snprintf(out->why, sizeof out->why,
                            "%s[%td] is not what the default variant makes of this set",

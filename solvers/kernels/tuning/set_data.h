@@ -11,24 +11,25 @@ enum { BB_SET_ORDERS = 4 };
 /// What the default variant of one order of sums gives, on the host.
 typedef struct bb_set_answer {
     bb_reduction_order order;
-    void *elements[BB_MANAGER_OBJECTS]; ///< of the written objects
+    void *elements[BB_TRIAL_OBJECTS]; ///< of the written objects
     bool is_there;
 } bb_set_answer;
 
 /// Zero-initialise; release with bb_set_data_release.
 typedef struct bb_set_data {
-    bb_device *device;                        ///< borrowed
-    const bb_program *program;                ///< borrowed
-    bb_program_data data[BB_MANAGER_OBJECTS]; ///< elements NULL once uploaded, unless also read
-    void *blocks[BB_MANAGER_OBJECTS];
+    bb_device *device;         ///< borrowed
+    const bb_program *program; ///< borrowed
+    bb_trial_data data;        ///< elements NULL once uploaded, unless also read
+    void *blocks[BB_TRIAL_OBJECTS];
     bb_binding binding;
     bb_set_answer answers[BB_SET_ORDERS]; ///< the oldest makes room
     int next_answer;
 } bb_set_data;
 
-/// Fills and uploads a set. Errors: BB_MEMORY, BB_DEVICE, BB_INTERNAL (it does not bind).
-BB_CHECKED bb_status bb_set_data_create(bb_device *device, const bb_program *program,
-                                        const bb_benchmark_set *set, bb_set_data *out);
+/// Fills and uploads set `number` of a subject. Errors: BB_MEMORY, BB_DEVICE, BB_INTERNAL (it does
+/// not bind).
+BB_CHECKED bb_status bb_set_data_create(bb_device *device, const bb_tuning_subject *subject,
+                                        int number, bb_set_data *out);
 void bb_set_data_release(bb_set_data *set);
 
 /// Runs a variant from the same start as every other and compares what it writes with the default

@@ -3,7 +3,6 @@
 
 #include "core/clock.h"
 #include "core/memory.h"
-#include "solvers/kernels/language/notation_reader.h"
 #include "solvers/kernels/tuning/finals.h"
 #include "solvers/kernels/tuning/set_data.h"
 
@@ -23,56 +22,27 @@ typedef struct entry {
 
 struct bb_tuning {
     bb_device *device;
-    const bb_kernel_manager *manager;
-    bb_problems problems;
-    bb_description description;
-    bb_program program;
+    const bb_tuning_subject *subject;
+    const bb_program *program;
     bb_candidates candidates;
     bb_verification *verification;
     entry *entries;         // [candidates.count]
     XXH128_hash_t *digests; // [candidates.count] of what is compiled
 };
 
-static bb_status check_problems(const bb_tuning *tuning)
-{
-    bb_status status = BB_OK;
-    BB_REQUIRE(tuning->problems.count == 0, BB_INVALID, "kernel %s: %s", tuning->manager->name,
-               bb_text_string(&tuning->problems.lines));
-done:
-    return status;
-}
-
-static bb_status read_program(bb_tuning *tuning, const char *type)
-{
-    bb_status status = BB_OK;
-    const char *file = tuning->manager->file;
-    const char *text = bb_kernel_manager_text(file);
-    bb_type_binding types[BB_MANAGER_TYPES];
-    const int count = bb_kernel_manager_types(tuning->manager, type, types);
-    BB_TRY(bb_notation_reader_read(text, (bb_index)strlen(text), file, &tuning->problems,
-                                   &tuning->description));
-    BB_TRY(check_problems(tuning));
-    BB_TRY(
-        bb_program_create(&tuning->description, types, count, &tuning->problems, &tuning->program));
-    BB_TRY(check_problems(tuning));
-done:
-    return status;
-}
-
-bb_status bb_tuning_create(bb_device *device, const bb_kernel_manager *manager, const char *type,
+bb_status bb_tuning_create(bb_device *device, const bb_tuning_subject *subject,
                            const bb_candidate_wish *wish, bb_tuning **out)
 {
     bb_status status = BB_OK;
     bb_tuning *made = NULL;
     BB_TRY(BB_ZEROED(1, &made));
     made->device = device;
-    made->manager = manager;
-    BB_TRY(read_program(made, type));
-    BB_TRY(
-        bb_candidates_create(bb_device_kind_of(device), &made->program, wish, &made->candidates));
+    made->subject = subject;
+    made->program = subject->program;
+    BB_TRY(bb_candidates_create(bb_device_kind_of(device), made->program, wish, &made->candidates));
     BB_TRY(BB_ZEROED(made->candidates.count, &made->entries));
     BB_TRY(BB_ZEROED(made->candidates.count, &made->digests));
-    BB_TRY(bb_verification_create(manager, &made->program, &made->verification));
+    BB_TRY(bb_verification_create(subject, &made->verification));
     *out = made;
     made = NULL;
 done:
@@ -100,39 +70,16 @@ void bb_tuning_destroy(bb_tuning **tuning)
     BB_RELEASE(&self->digests);
     bb_verification_destroy(&self->verification);
     bb_candidates_release(&self->candidates);
-    bb_program_release(&self->program);
-    bb_description_release(&self->description);
-    bb_problems_release(&self->problems);
     BB_RELEASE(tuning);
 }
 
-const bb_program *bb_tuning_program(const bb_tuning *tuning)
+int bb_tuning_candidate_count(const bb_tuning *tuning, bool reorders)
 {
-    return &tuning->program;
-}
-
-const bb_description *bb_tuning_description(const bb_tuning *tuning)
-{
-    return &tuning->description;
-}
-
-int bb_tuning_candidate_count(const bb_tuning *tuning)
-{
-    return tuning->candidates.count;
-}
-
-double bb_tuning_set_bytes(const bb_tuning *tuning, const bb_benchmark_set *set)
-{
-    double bytes = 0.0;
-    for (int i = 0; i < tuning->program.object_count; ++i) {
-        const bb_program_object *object = &tuning->program.objects[i];
-        const bb_benchmark_object *sizes = bb_kernel_manager_object(set, object->name);
-        if (sizes != NULL) {
-            bytes += (double)bb_element_type_row(object->type)->bytes * (double)sizes->columns *
-                     (double)sizes->rows;
-        }
+    int count = 0;
+    for (int i = 0; i < tuning->candidates.count; ++i) {
+        count += (tuning->candidates.choices[i].order.lanes > 0) == reorders;
     }
-    return bytes;
+    return count;
 }
 
 // One set at work.
@@ -166,7 +113,7 @@ static bb_status find_alike(const trying *work, int number, bool *out)
     bb_status status = BB_OK;
     bb_tuning *tuning = work->tuning;
     bb_emission emission = {.values = NULL};
-    BB_TRY(bb_assembled_kernel_print(bb_device_kind_of(tuning->device), &tuning->program,
+    BB_TRY(bb_assembled_kernel_print(bb_device_kind_of(tuning->device), tuning->program,
                                      work->data.binding.is_inside,
                                      &tuning->candidates.choices[number], &emission));
     const bb_index shape[] = {emission.is_parted,       emission.body_points[0],
@@ -187,7 +134,7 @@ done:
 
 static bool serves(const bb_tuning *tuning, const entry *item, const bool *is_inside)
 {
-    for (int i = 0; i < tuning->program.step_count; ++i) {
+    for (int i = 0; i < tuning->program->step_count; ++i) {
         if (item->is_inside[i] != is_inside[i]) {
             return false;
         }
@@ -207,9 +154,9 @@ static bb_status prepare(const trying *work, int number)
         goto done;
     }
     forget(item);
-    BB_TRY(BB_ALLOCATE(tuning->program.step_count + 1, &item->is_inside));
-    memcpy(item->is_inside, is_inside, (size_t)tuning->program.step_count * sizeof *is_inside);
-    status = bb_assembled_kernel_create(tuning->device, &tuning->program, is_inside, choice,
+    BB_TRY(BB_ALLOCATE(tuning->program->step_count + 1, &item->is_inside));
+    memcpy(item->is_inside, is_inside, (size_t)tuning->program->step_count * sizeof *is_inside);
+    status = bb_assembled_kernel_create(tuning->device, tuning->program, is_inside, choice,
                                         &item->kernel);
     // Without the first, the default, there is no compiler.
     if (status != BB_OK && number > 0 && bb_trial_is_failure(status, &item->trial)) {
@@ -381,6 +328,8 @@ static bb_status try_all(trying *work)
         } else {
             BB_TRY(take_candidate(work, i));
         }
+        // What others would be compared with fails when it runs, and may spoil the device again.
+        out->is_complete = work->records[0].trial.status != BB_TRIAL_RUN;
     }
     if (out->tried + out->recalled > 0) {
         BB_TRY(finish(work));
@@ -389,7 +338,7 @@ done:
     return status;
 }
 
-bb_status bb_tuning_run(bb_tuning *tuning, const bb_benchmark_set *set, double deadline_s,
+bb_status bb_tuning_run(bb_tuning *tuning, int set, double deadline_s,
                         const bb_tuning_listener *listener, bb_tuning_outcome *out)
 {
     bb_status status = BB_OK;
@@ -404,7 +353,7 @@ bb_status bb_tuning_run(bb_tuning *tuning, const bb_benchmark_set *set, double d
     }
     BB_TRY(BB_ZEROED(tuning->candidates.count, &work.records));
     BB_TRY(BB_ZEROED(tuning->candidates.count, &work.is_there));
-    BB_TRY(bb_set_data_create(tuning->device, &tuning->program, set, &work.data));
+    BB_TRY(bb_set_data_create(tuning->device, tuning->subject, set, &work.data));
     BB_TRY(try_all(&work));
 done:
     bb_set_data_release(&work.data);

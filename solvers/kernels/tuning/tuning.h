@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tries variants of a manager's kernel on a device and finds the fastest that is right.
+// Tries variants of a kernel on a device and finds the fastest that is right.
 //
 // Every candidate (candidates.h) is compiled, verified (verification.h), compared on the set's data
 // with what the default variant of its order of sums gives there, to the bit, and timed: the least
@@ -51,29 +51,21 @@ typedef struct bb_tuning_outcome {
 /// Candidates of one kernel in one type on one device, with what is compiled of them.
 typedef struct bb_tuning bb_tuning;
 
-/// Reads a manager's description, takes its types for `type` (bb_kernel_manager_types) and lists
-/// what to try. `device` is borrowed. Errors: BB_INVALID (no such type for this kernel), BB_MEMORY,
-/// BB_DEVICE. Owner: the caller.
-BB_CHECKED bb_status bb_tuning_create(bb_device *device, const bb_kernel_manager *manager,
-                                      const char *type, const bb_candidate_wish *wish,
-                                      bb_tuning **out);
+/// Makes the shapes of a subject's verification and lists what to try. `device` and `subject`, with
+/// its program, are borrowed. Errors: BB_MEMORY, BB_INTERNAL (a shape that does not bind). Owner:
+/// the caller.
+BB_CHECKED bb_status bb_tuning_create(bb_device *device, const bb_tuning_subject *subject,
+                                      const bb_candidate_wish *wish, bb_tuning **out);
 void bb_tuning_destroy(bb_tuning **tuning);
 
-/// The program that is tuned, borrowed, and the description that it was made of.
-const bb_program *bb_tuning_program(const bb_tuning *tuning);
-const bb_description *bb_tuning_description(const bb_tuning *tuning);
+/// How many variants there are to try on a set; `reorders`: those in other orders of sums than the
+/// program's, else those in its own.
+int bb_tuning_candidate_count(const bb_tuning *tuning, bool reorders);
 
-/// How many variants there are to try on a set.
-int bb_tuning_candidate_count(const bb_tuning *tuning);
-
-/// Bytes of a set on the device; the host needs as many.
-double bb_tuning_set_bytes(const bb_tuning *tuning, const bb_benchmark_set *set);
-
-/// Tunes on a set until `deadline_s` of bb_clock_seconds. Errors: BB_UNSUPPORTED (no compiler),
-/// BB_MEMORY, BB_DEVICE (a variant has left the device unusable, which is recorded before), BB_IO,
-/// BB_INTERNAL, those of the listener.
-BB_CHECKED bb_status bb_tuning_run(bb_tuning *tuning, const bb_benchmark_set *set,
-                                   double deadline_s, const bb_tuning_listener *listener,
-                                   bb_tuning_outcome *out);
+/// Tunes on set `set` of the subject until `deadline_s` of bb_clock_seconds. Errors: BB_UNSUPPORTED
+/// (no compiler), BB_MEMORY, BB_DEVICE (a variant has left the device unusable, which is recorded
+/// before), BB_IO, BB_INTERNAL, those of the listener.
+BB_CHECKED bb_status bb_tuning_run(bb_tuning *tuning, int set, double deadline_s,
+                                   const bb_tuning_listener *listener, bb_tuning_outcome *out);
 
 #endif

@@ -11,11 +11,11 @@
 const char *const bb_trial_names[] = {"right", "best", "slow",  "compile",
                                       "limit", "run",  "wrong", NULL};
 
-enum { GUARD_BYTES = 256, GUARD = 0xFF, CASES = BB_VERIFICATION_CASES };
+enum { GUARD_BYTES = 256, GUARD = 0xFF };
 
 struct bb_verification {
     const bb_program *program;
-    bb_verification_case cases[CASES];
+    bb_verification_case *cases; // [count]
     int count;
 };
 
@@ -39,16 +39,16 @@ bool bb_trial_is_failure(bb_status status, bb_trial *out)
     return true;
 }
 
-bb_status bb_verification_create(const bb_kernel_manager *manager, const bb_program *program,
-                                 bb_verification **out)
+bb_status bb_verification_create(const bb_tuning_subject *subject, bb_verification **out)
 {
     bb_status status = BB_OK;
     bb_verification *made = NULL;
     BB_TRY(BB_ZEROED(1, &made));
-    made->program = program;
-    for (; made->count < CASES; ++made->count) {
+    made->program = subject->program;
+    BB_TRY(BB_ZEROED(subject->shape_count, &made->cases));
+    for (; made->count < subject->shape_count; ++made->count) {
         bb_verification_case *item = &made->cases[made->count];
-        status = bb_verification_case_create(manager, program, made->count, item);
+        status = bb_verification_case_create(subject, made->count, item);
         if (status != BB_OK) {
             bb_verification_case_release(item);
         }
@@ -63,9 +63,14 @@ done:
 
 void bb_verification_destroy(bb_verification **verification)
 {
-    for (int i = 0; *verification != NULL && i < (*verification)->count; ++i) {
-        bb_verification_case_release(&(*verification)->cases[i]);
+    bb_verification *self = *verification;
+    if (self == NULL) {
+        return;
     }
+    for (int i = 0; i < self->count; ++i) {
+        bb_verification_case_release(&self->cases[i]);
+    }
+    BB_RELEASE(&self->cases);
     BB_RELEASE(verification);
 }
 
@@ -141,21 +146,21 @@ static void judge_object(const bb_verification_case *item, const bb_program_obje
                          int number, const guarded *memory, const bb_verification_answer *answer,
                          bb_trial *out)
 {
-    const bb_program_data *data = &item->data[number];
+    const bb_program_data *data = &item->shape.objects[number];
     const void *expected = object->is_written ? answer->elements[number] : data->elements;
     const unsigned char *got = memory->image + memory->front;
     bb_index first = 0;
     if (!is_guarded(memory)) {
         out->status = BB_TRIAL_WRONG;
-        (void)snprintf(out->why, sizeof out->why, "%s: something is written beside %s", item->name,
-                       object->name);
+        (void)snprintf(out->why, sizeof out->why, "%s: something is written beside %s",
+                       item->shape.name, object->name);
     } else if (!bb_verification_equal(object->type, got, expected, data->columns * data->rows,
                                       &first)) {
         const bb_scalar x = bb_evaluation_load(object->type, got, first);
         const bb_scalar y = bb_evaluation_load(object->type, expected, first);
         out->status = BB_TRIAL_WRONG;
         (void)snprintf(out->why, sizeof out->why,
-                       "%s: %s[%td] is %.17g (%lld), evaluated %.17g (%lld)", item->name,
+                       "%s: %s[%td] is %.17g (%lld), evaluated %.17g (%lld)", item->shape.name,
                        object->name, first, x.parts[0], (long long)x.integer, y.parts[0],
                        (long long)y.integer);
     }
@@ -167,11 +172,11 @@ static bb_status compute(const bb_verification *self, bb_device *device,
 {
     bb_status status = BB_OK;
     const bb_program *program = self->program;
-    guarded memory[BB_MANAGER_OBJECTS] = {{NULL, NULL, 0, 0, 0}};
-    void *blocks[BB_MANAGER_OBJECTS];
+    guarded memory[BB_TRIAL_OBJECTS] = {{NULL, NULL, 0, 0, 0}};
+    void *blocks[BB_TRIAL_OBJECTS];
     for (int i = 0; i < program->object_count; ++i) {
-        BB_TRY(place(device, bb_verification_case_bytes(item, program, i), item->data[i].elements,
-                     &memory[i]));
+        BB_TRY(place(device, bb_trial_data_object_bytes(program, &item->shape, i),
+                     item->shape.objects[i].elements, &memory[i]));
         blocks[i] = address_of(&memory[i]);
     }
     BB_TRY(bb_assembled_kernel_launch(kernel, &item->binding, blocks));
@@ -209,7 +214,8 @@ static bb_status check_case(const bb_verification *self, bb_device *device, cons
     if (!answer->is_bounded) {
         out->status = BB_TRIAL_WRONG;
         (void)snprintf(out->why, sizeof out->why,
-                       "%s: sums in its order leave the bound of their additions", item->name);
+                       "%s: sums in its order leave the bound of their additions",
+                       item->shape.name);
         goto done;
     }
     if (!serves(self->program, is_inside, &item->binding)) {

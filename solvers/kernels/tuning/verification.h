@@ -4,8 +4,7 @@
 // that no tile, work-group or chunk divides, with NaN, Inf and zeros of both signs in the data, and
 // writes nothing beside its objects.
 //
-// Shapes follow from the `odd` set of a manager: each extent that it has (but 1, and of sparse
-// rows) becomes another, equal ones the same. Objects lie between 256 bytes that nothing may
+// Shapes are the subject's (tuning_subject.h). Objects lie between 256 bytes that nothing may
 // change; in OpenCL, whose blocks have no address, only behind: what is read there is NaN. A
 // variant with another order of sums is held to the evaluator in that order to the bit, and that
 // order to the program's within (gamma_a + gamma_b) sum|terms|, gamma_d = d u / (1 - d u), d the
@@ -15,7 +14,7 @@
 #define BB_SOLVERS_KERNELS_TUNING_VERIFICATION_H
 
 #include "solvers/kernels/assembled_kernel.h"
-#include "solvers/kernels/kernel_manager.h"
+#include "solvers/kernels/tuning/tuning_subject.h"
 
 /// What became of a variant.
 typedef enum bb_trial_status {
@@ -46,11 +45,11 @@ bool bb_trial_is_failure(bb_status status, bb_trial *out);
 
 typedef struct bb_verification bb_verification;
 
-/// Shapes and data for a manager's program; what the evaluator gives is found when it is first
-/// needed. `program` is borrowed. Errors: BB_MEMORY, BB_INTERNAL (a set that does not bind). Owner:
-/// the caller.
-BB_CHECKED bb_status bb_verification_create(const bb_kernel_manager *manager,
-                                            const bb_program *program, bb_verification **out);
+/// Shapes and data of a subject's program; what the evaluator gives is found when it is first
+/// needed. The subject's program is borrowed. Errors: BB_MEMORY, BB_INTERNAL (a shape that does not
+/// bind). Owner: the caller.
+BB_CHECKED bb_status bb_verification_create(const bb_tuning_subject *subject,
+                                            bb_verification **out);
 void bb_verification_destroy(bb_verification **verification);
 
 /// Runs a variant on all shapes. `kernel` was assembled for it and `is_inside` [step_count]; shapes

@@ -4,87 +4,9 @@
 #include "core/memory.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-enum { SHAPE_EXTENTS = 4, LONG_ROW = 301, SPECIAL_EVERY = 11 };
-
-// Extents that take the places of those of the odd set, the largest first: 1; primes; one less and
-// one more than work-groups and tiles; beyond a chunk of a sum, in each direction.
-static const bb_index shapes[][SHAPE_EXTENTS] = {
-    {1, 1, 1, 1},     {131, 7, 3, 2},  {63, 65, 5, 3},  {257, 3, 33, 2},
-    {1027, 17, 5, 3}, {8209, 2, 3, 2}, {2, 8209, 3, 2}, {20011, 3, 1, 1},
-};
-_Static_assert(sizeof shapes / sizeof shapes[0] + 1 == BB_VERIFICATION_CASES, "and small");
-
-size_t bb_verification_case_bytes(const bb_verification_case *item, const bb_program *program,
-                                  int object)
-{
-    return bb_element_type_row(program->objects[object].type)->bytes *
-           (size_t)(item->data[object].columns * item->data[object].rows);
-}
-
-// How many extents of a set are larger than `extent`, each counted once.
-static int rank_of(const bb_benchmark_set *set, bb_index extent)
-{
-    bb_index larger[2 * BB_MANAGER_OBJECTS];
-    int count = 0;
-    for (int i = 0; i < 2 * BB_MANAGER_OBJECTS; ++i) {
-        const bb_benchmark_object *object = &set->objects[i / 2];
-        const bb_index other = i % 2 == 0 ? object->columns : object->rows;
-        bool is_new = other > extent;
-        for (int k = 0; k < count; ++k) {
-            is_new = is_new && larger[k] != other;
-        }
-        if (is_new) {
-            larger[count++] = other;
-        }
-    }
-    return count;
-}
-
-static bb_index replaced(const bb_benchmark_set *odd, const bb_index *shape, bb_index extent)
-{
-    const int rank = rank_of(odd, extent);
-    return extent == 1 || rank >= SHAPE_EXTENTS ? extent : shape[rank];
-}
-
-// Rows of 0 to 12 elements by turns, and one long one.
-static bb_index row_elements(bb_index row)
-{
-    return row == 2 ? LONG_ROW : (row * 7 + 3) % 13;
-}
-
-// Extents of sparse rows follow from what the rows hold.
-static bb_index sparse_extent(const char *name, bb_index rows)
-{
-    bb_index elements = 0;
-    for (bb_index row = 0; row < rows; ++row) {
-        elements += row_elements(row);
-    }
-    return strcmp(name, "row_start") == 0                              ? rows + 1
-           : strcmp(name, "column") == 0 || strcmp(name, "value") == 0 ? elements
-           : strcmp(name, "x") == 0                                    ? LONG_ROW + 5
-                                                                       : rows;
-}
-
-static void fill_sparse(const bb_program *program, const bb_program_data *data, bb_index rows)
-{
-    for (int i = 0; i < program->object_count; ++i) {
-        int32_t *elements = data[i].elements;
-        bb_index sum = 0;
-        if (strcmp(program->objects[i].name, "row_start") == 0) {
-            for (bb_index row = 0; row <= rows; ++row) {
-                elements[row] = (int32_t)sum;
-                sum += row_elements(row);
-            }
-        } else if (strcmp(program->objects[i].name, "column") == 0) {
-            for (bb_index k = 0; k < data[i].columns; ++k) {
-                elements[k] = (int32_t)(k * 7 % (LONG_ROW + 5));
-            }
-        }
-    }
-}
+enum { SPECIAL_EVERY = 11 };
 
 static void add_specials(const bb_program *program, const bb_program_data *data)
 {
@@ -101,63 +23,20 @@ static void add_specials(const bb_program *program, const bb_program_data *data)
     }
 }
 
-static bb_status allocate(const bb_program *program, const bb_benchmark_set *set,
-                          const bb_benchmark_set *odd, const bb_index *shape,
-                          bb_verification_case *out)
-{
-    bb_status status = BB_OK;
-    out->count = program->object_count;
-    for (int i = 0; i < program->object_count; ++i) {
-        const char *name = program->objects[i].name;
-        const bb_benchmark_object *object = bb_kernel_manager_object(set, name);
-        bb_program_data *data = &out->data[i];
-        BB_REQUIRE(object != NULL, BB_INTERNAL, "set %s has no object %s", set->name, name);
-        *data = (bb_program_data){.columns = object->columns, .rows = object->rows};
-        if (shape != NULL && odd->sparsity != BB_SPARSITY_NONE) {
-            data->columns = sparse_extent(name, shape[0] / 4 + 1);
-        } else if (shape != NULL) {
-            data->columns = replaced(odd, shape, object->columns);
-            data->rows = replaced(odd, shape, object->rows);
-        }
-        BB_TRY(bb_memory_zeroed(data->columns * data->rows,
-                                bb_element_type_row(program->objects[i].type)->bytes,
-                                &data->elements));
-    }
-done:
-    return status;
-}
-
-bb_status bb_verification_case_create(const bb_kernel_manager *manager, const bb_program *program,
-                                      int number, bb_verification_case *out)
+bb_status bb_verification_case_create(const bb_tuning_subject *subject, int number,
+                                      bb_verification_case *out)
 {
     bb_status status = BB_OK;
     bb_problems problems = {0};
-    const bb_benchmark_set *odd = &manager->sets[BB_BENCHMARK_ODD];
-    const bb_benchmark_set *set = number == 0 ? &manager->sets[BB_BENCHMARK_SMALL] : odd;
-    const bb_index *shape = number == 0 ? NULL : shapes[number - 1];
-    bb_benchmark_set plain = *set;
-    BB_REQUIRE(program->object_count <= BB_MANAGER_OBJECTS &&
-                   program->parameter_count <= BB_MANAGER_PARAMETERS,
-               BB_INTERNAL, "kernel %s has too many objects", program->name);
-    BB_TRY(allocate(program, set, odd, shape, out));
-    if (shape != NULL) {
-        plain.sparsity = BB_SPARSITY_NONE;
-        (void)snprintf(out->name, sizeof out->name, "%td x %td x %td", shape[0], shape[1],
-                       shape[2]);
-    } else {
-        (void)snprintf(out->name, sizeof out->name, "%s", set->name);
-    }
-    bb_kernel_manager_fill(program, &plain, out->data);
-    if (shape != NULL && odd->sparsity != BB_SPARSITY_NONE) {
-        fill_sparse(program, out->data, shape[0] / 4 + 1);
-    }
+    const bb_program *program = subject->program;
+    BB_TRY(subject->make_shape(subject, number, &out->shape));
     out->has_specials = number % 2 == 0 && number > 0;
     if (out->has_specials) {
-        add_specials(program, out->data);
+        add_specials(program, out->shape.objects);
     }
-    BB_TRY(bb_binding_create(program, out->data, bb_kernel_manager_parameters, &problems,
+    BB_TRY(bb_binding_create(program, out->shape.objects, subject->parameters, &problems,
                              &out->binding));
-    BB_REQUIRE(problems.count == 0, BB_INTERNAL, "shape %s: %s", out->name,
+    BB_REQUIRE(problems.count == 0, BB_INTERNAL, "shape %s: %s", out->shape.name,
                bb_text_string(&problems.lines));
 done:
     bb_problems_release(&problems);
@@ -166,7 +45,7 @@ done:
 
 static void release_answer(bb_verification_answer **answer)
 {
-    for (int i = 0; *answer != NULL && i < BB_MANAGER_OBJECTS; ++i) {
+    for (int i = 0; *answer != NULL && i < BB_TRIAL_OBJECTS; ++i) {
         BB_RELEASE(&(*answer)->elements[i]);
     }
     BB_RELEASE(answer);
@@ -179,10 +58,8 @@ void bb_verification_case_release(bb_verification_case *item)
     }
     BB_RELEASE(&item->answers);
     bb_binding_release(&item->binding);
-    for (int i = 0; i < item->count; ++i) {
-        BB_RELEASE(&item->data[i].elements);
-    }
-    *item = (bb_verification_case){.count = 0};
+    bb_trial_data_release(&item->shape);
+    *item = (bb_verification_case){.answer_count = 0};
 }
 
 static void take_absolute(bb_element_type type, void *elements, bb_index count)
@@ -201,18 +78,18 @@ static bb_status evaluate(const bb_verification_case *item, const bb_program *pr
 {
     bb_status status = BB_OK;
     bb_program ordered = {.name = NULL};
-    bb_program_data copies[BB_MANAGER_OBJECTS] = {{0}};
+    bb_program_data copies[BB_TRIAL_OBJECTS] = {{0}};
     bb_binding binding = item->binding;
     BB_TRY(bb_choice_apply(choice, program, &ordered));
-    for (int i = 0; i < item->count; ++i) {
-        const bb_index elements = item->data[i].columns * item->data[i].rows;
-        copies[i] = item->data[i];
+    for (int i = 0; i < item->shape.count; ++i) {
+        const bb_index elements = item->shape.objects[i].columns * item->shape.objects[i].rows;
+        copies[i] = item->shape.objects[i];
         copies[i].elements = NULL;
         BB_TRY(bb_memory_allocate(elements, bb_element_type_row(program->objects[i].type)->bytes,
                                   &copies[i].elements));
         if (elements > 0) {
-            memcpy(copies[i].elements, item->data[i].elements,
-                   bb_verification_case_bytes(item, program, i));
+            memcpy(copies[i].elements, item->shape.objects[i].elements,
+                   bb_trial_data_object_bytes(program, &item->shape, i));
         }
         if (absolute) {
             take_absolute(program->objects[i].type, copies[i].elements, elements);
@@ -221,14 +98,14 @@ static bb_status evaluate(const bb_verification_case *item, const bb_program *pr
     binding.program = &ordered;
     binding.data = copies;
     BB_TRY(bb_evaluation_run(&binding));
-    for (int i = 0; i < item->count; ++i) {
+    for (int i = 0; i < item->shape.count; ++i) {
         if (program->objects[i].is_written) {
             out->elements[i] = copies[i].elements;
             copies[i].elements = NULL;
         }
     }
 done:
-    for (int i = 0; i < item->count; ++i) {
+    for (int i = 0; i < item->shape.count; ++i) {
         BB_RELEASE(&copies[i].elements);
     }
     bb_choice_release_program(&ordered);
@@ -259,8 +136,9 @@ static double sum_bound(const bb_verification_case *item, const bb_program *prog
 {
     const double unit = bb_element_type_row(type)->part == BB_ELEMENT_SP ? 0x1p-24 : 0x1p-53;
     double terms = 1.0;
-    for (int i = 0; i < item->count; ++i) {
-        terms = fmax(terms, (double)item->data[i].columns * (double)item->data[i].rows);
+    for (int i = 0; i < item->shape.count; ++i) {
+        terms = fmax(terms,
+                     (double)item->shape.objects[i].columns * (double)item->shape.objects[i].rows);
     }
     // Two roundings more: of the product, and of what is made of the sum.
     const double own = additions(longest_sum(program)->order, terms) + 2.0;
@@ -272,7 +150,7 @@ static bool is_close(const bb_verification_case *item, const bb_program *program
                      const bb_verification_answer *const answers[3], double bound)
 {
     const bb_element_type type = program->objects[object].type;
-    const bb_index count = item->data[object].columns * item->data[object].rows;
+    const bb_index count = item->shape.objects[object].columns * item->shape.objects[object].rows;
     for (bb_index k = 0; k < count; ++k) {
         const bb_scalar x = bb_evaluation_load(type, answers[0]->elements[object], k);
         const bb_scalar y = bb_evaluation_load(type, answers[1]->elements[object], k);
@@ -303,7 +181,7 @@ static bb_status bound_answer(bb_verification_case *item, const bb_program *prog
     BB_TRY(BB_ZEROED(1, &size));
     BB_TRY(evaluate(item, program, &plain, true, size));
     const bb_verification_answer *const answers[3] = {answer, program_answer, size};
-    for (int i = 0; i < item->count; ++i) {
+    for (int i = 0; i < item->shape.count; ++i) {
         if (program->objects[i].is_written) {
             const double bound = sum_bound(item, program, choice->order, program->objects[i].type);
             answer->is_bounded = answer->is_bounded && is_close(item, program, i, answers, bound);

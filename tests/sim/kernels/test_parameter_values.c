@@ -20,7 +20,7 @@ static void read_all(const char *const *words, bb_index count, bb_scalar *out, c
 {
     bb_problems problems = {0};
     const bb_index blocks = bb_memory_blocks();
-    check_ok(bb_parameter_values_read(&program, words, count, &problems, out));
+    check_ok(bb_parameter_values_read(&program, words, count, NULL, &problems, out));
     assert_string_equal(bb_text_string(&problems.lines), lines);
     bb_problems_release(&problems);
     assert_int_equal(bb_memory_blocks(), blocks);
@@ -47,6 +47,22 @@ static void values_are_of_their_types(void **state)
     assert_true(isnan(out[WIDE].parts[0]));
     assert_int_equal(out[GOOD].integer, 0);
     assert_true(out[W].parts[0] == -1.0 && out[W].parts[1] == -2.5);
+}
+
+static void others_may_stand_in_for_values(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"limit=0.5"};
+    bb_problems problems = {0};
+    bb_scalar ones[PARAMETERS];
+    bb_scalar out[PARAMETERS];
+    for (int i = 0; i < PARAMETERS; ++i) {
+        ones[i] = (bb_scalar){.parts = {1.0}, .integer = 1};
+    }
+    check_ok(bb_parameter_values_read(&program, words, 1, ones, &problems, out));
+    assert_int_equal(problems.count, 0);
+    assert_true(out[LIMIT].parts[0] == 0.5 && out[WIDE].parts[0] == 1.0 && out[N].integer == 1);
+    bb_problems_release(&problems);
 }
 
 static void what_is_no_value_is_refused(void **state)
@@ -87,7 +103,7 @@ static void each_has_one_value(void **state)
     program_fixture fixture;
     bb_scalar out[2];
     fixture_make(&fixture, short_text, NULL, NULL);
-    check_ok(bb_parameter_values_read(&fixture.program, words, 5, &fixture.problems, out));
+    check_ok(bb_parameter_values_read(&fixture.program, words, 5, NULL, &fixture.problems, out));
     assert_string_equal(bb_text_string(&fixture.problems.lines),
                         "-p limt=1: kernel K has no parameter 'limt' (did you mean limit?)\n"
                         "-p limit=2: parameter limit has a value already\n"
@@ -101,6 +117,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_of_their_types),
+        cmocka_unit_test(others_may_stand_in_for_values),
         cmocka_unit_test(what_is_no_value_is_refused),
         cmocka_unit_test(each_has_one_value),
     };

@@ -48,7 +48,6 @@ static bb_wisdom_record record_of(const char *variant, bb_trial_status status, d
                                .least_s = seconds,
                                .median_s = seconds,
                                .bytes = 12.0,
-                               .share = NAN,
                                .samples = 5,
                                .date = "2026-01-31T12:00:00Z"};
     check_ok(bb_choice_read(variant, &record.choice));
@@ -88,7 +87,7 @@ static void records_come_back(void **state)
     failed.driver = NULL;
     failed.program = "123";
     best.candidates = 28;
-    best.share = 0.91;
+    best.reordered = 12;
     assert_int_equal(count_records(), 0);
     append(&failed);
     append(&best);
@@ -100,7 +99,7 @@ static void records_come_back(void **state)
     assert_int_equal(file.records[0].status, BB_TRIAL_COMPILE);
     assert_true(isnan(file.records[0].least_s));
     const bb_wisdom_record *second = &file.records[1];
-    assert_true(second->least_s == best.least_s && second->share == best.share);
+    assert_true(second->least_s == best.least_s && second->reordered == 12);
     assert_int_equal(second->device, BB_DEVICE_CUDA);
     assert_int_equal(second->candidates, 28);
     assert_string_equal(second->compiler, "c");

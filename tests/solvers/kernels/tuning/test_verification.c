@@ -3,6 +3,7 @@
 // Right variants of every kernel pass on the cpu; other numbers, a write beside an object and
 // another text than that of the choice are found.
 #include "core/thread.h"
+#include "solvers/kernels/tuning/manager_subject.h"
 #include "solvers/kernels/tuning/verification.h"
 #include "solvers/kernels/tuning/verification_case.h"
 #include "tests/check.h"
@@ -14,36 +15,37 @@ static bb_device *device;
 static void verify(const char *name, const char *type, const char *text, const char *variant,
                    bb_trial *out)
 {
-    program_fixture fixture;
     program_fixture other;
+    bb_manager_subject *subject = NULL;
     bb_verification *verification = NULL;
     bb_assembled_kernel *kernel = NULL;
     const bb_kernel_manager *manager = manager_of(name);
     bb_choice choice;
     bool is_inside[16];
-    make_manager(&fixture, manager, type);
+    check_ok(bb_manager_subject_create(manager, type, &subject));
+    const bb_program *program = bb_manager_subject_table(subject)->program;
     if (text != NULL) {
         fixture_make(&other, text, "T", type);
     } else {
         make_manager(&other, manager, type);
     }
-    assert_true(other.program.step_count <= 16 && fixture.program.step_count <= 16);
+    assert_true(other.program.step_count <= 16 && program->step_count <= 16);
     for (int i = 0; i < 16; ++i) {
         // What only a text that lies can claim.
-        is_inside[i] = text != NULL && i < fixture.program.step_count &&
-                       fixture.program.steps[i].kind <= BB_STEP_WRITE;
+        is_inside[i] =
+            text != NULL && i < program->step_count && program->steps[i].kind <= BB_STEP_WRITE;
     }
-    choice = bb_choice_default(BB_DEVICE_CPU, &fixture.program);
+    choice = bb_choice_default(BB_DEVICE_CPU, program);
     if (variant != NULL) {
         check_ok(bb_choice_read(variant, &choice));
     }
-    check_ok(bb_verification_create(manager, &fixture.program, &verification));
+    check_ok(bb_verification_create(bb_manager_subject_table(subject), &verification));
     check_ok(bb_assembled_kernel_create(device, &other.program, is_inside, &choice, &kernel));
     check_ok(bb_verification_check(verification, device, &choice, is_inside, kernel, out));
     bb_assembled_kernel_destroy(&kernel);
     bb_verification_destroy(&verification);
     fixture_release(&other);
-    fixture_release(&fixture);
+    bb_manager_subject_destroy(&subject);
 }
 
 static void every_kernel_is_right(void **state)
