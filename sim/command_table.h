@@ -20,7 +20,7 @@ typedef enum bb_command_operand {
     BB_OPERAND_BENCHMARK,
     BB_OPERAND_SHELL,
     BB_OPERAND_KERNEL, ///< a word of the command, then a kernel's name or file
-    BB_OPERAND_TUNED,  ///< names of kernels with benchmark data
+    BB_OPERAND_TUNED,  ///< names of kernels with benchmark data, or a kernel's file
 } bb_command_operand;
 
 /// What a command says of an option in the place of that option's own line.

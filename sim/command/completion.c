@@ -192,7 +192,8 @@ static bb_status add_cases(const vocabulary *words, bb_text *out)
     for (bb_index i = 0; i < command_count; ++i) {
         const bool results = commands[i].kind == BB_OPERAND_RESULT;
         const bool configs = commands[i].kind == BB_OPERAND_CONFIG;
-        const bool kernels = commands[i].kind == BB_OPERAND_KERNEL;
+        const bool kernels =
+            commands[i].kind == BB_OPERAND_KERNEL || commands[i].kind == BB_OPERAND_TUNED;
         BB_TRY(bb_text_add(out, "    %s)\n      first='", commands[i].name));
         BB_TRY(add_first(&commands[i], words, out));
         BB_TRY(bb_text_add(out, "' files='%s' studies='%s' keys='%s'\n      flags='",

@@ -273,6 +273,8 @@ static void kernels_of_the_users_are_tuned(void **state)
     expect("bitbudget tune add --in own.h5", 2, "sizes and --in go with a file, as add.kernel");
     expect("bitbudget tune add -p factor=1", 2, "-p goes with the file of a kernel");
     expect("bitbudget tune --set A=9x9", 2, "are of one kernel: name its file");
+    expect("bitbudget tune --help", 0, "tune FILE [NAME=TYPE ...] --set A=2048x1024,b=2048");
+    expect("bitbudget completion bash", 0, "gemm spmv ' files='kernel'");
     expect("bitbudget tune ./no.kernel T=DP --set a=9", 3, "cannot read './no.kernel'");
 }
 

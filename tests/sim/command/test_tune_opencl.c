@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A kernel of the user's own, tuned on the host's OpenCL device: every variant is right, and a run
+// of it takes the winner.
+#include "core/device/device.h"
+#include "tests/check.h"
+#include "tests/sim/fixture.h"
+#include "tests/sim/program.h"
+
+#include <stdio.h>
+
+static const char text[] = "kernel Coarsen (fine, coarse: matrix T)\n"
+                           "for X in coarse.columns, Y in coarse.rows\n"
+                           "  s = sum (i in 2, j in 2) fine[2*X + i, 2*Y + j]\n"
+                           "  coarse[X, Y] = s / 4\n";
+
+static int enter(void **state)
+{
+    (void)state;
+    return fixture_enter();
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    return fixture_leave();
+}
+
+#define SIZES "--set", "fine=600x400,coarse=300x200", "--wisdom", "o.yaml"
+
+static void what_is_tuned_is_taken(void **state)
+{
+    static program_run run;
+    int tried = 0;
+    int right = 0;
+    int wrong = -1;
+    (void)state;
+    FILE *file = fopen("coarsen.kernel", "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    const char *const tune[PROGRAM_ARGUMENTS] = {"tune",     "coarsen.kernel", "T=SP", SIZES,
+                                                 "--device", "opencl",         "-q"};
+    program_call(tune, &run);
+    program_expect(&run, 0, "\ncoarsen          SP   own ");
+    const char *row = strstr(run.printed, "\ncoarsen ");
+    assert_int_equal(sscanf(row, " coarsen SP own %d %d %d", &tried, &right, &wrong), 3);
+    assert_true(tried > 5 && right == tried && wrong == 0);
+    program_call(tune, &run);
+    program_expect(&run, 0, "as known");
+    const char *const explain[PROGRAM_ARGUMENTS] = {"kernel", "explain",  "coarsen.kernel", "T=SP",
+                                                    SIZES,    "--device", "opencl"};
+    program_call(explain, &run);
+    program_expect(&run, 0, "from: wisdom exact, set own of o.yaml\n");
+    const char *const other[PROGRAM_ARGUMENTS] = {"kernel", "explain", "coarsen.kernel", "T=SP",
+                                                  SIZES};
+    program_call(other, &run);
+    program_expect(&run, 0, " of another device\n");
+}
+
+int main(void)
+{
+    char reason[160] = "";
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_tuned_is_taken)};
+    if (bb_device_count(BB_DEVICE_OPENCL, reason, sizeof reason) == 0) {
+        print_message("%s\n", reason);
+        return 77;
+    }
+    return cmocka_run_group_tests(tests, enter, leave);
+}
