@@ -179,11 +179,12 @@ bb_status bb_caller_shapes_find(const bb_binding *set, const bb_scalar *paramete
     for (int i = 0; i < BB_TRIAL_SHAPES; ++i) {
         BB_TRY(add_shape(&self, i, shapes, count));
     }
+    const bb_text *lines = &self.problems.lines;
     BB_REQUIRE(*count > 0, BB_INVALID,
                "kernel %s: no small shape like these sizes has points and binds, on which its "
-               "variants could be verified%s%s",
-               set->program->name, self.problems.count > 0 ? ": " : "",
-               self.problems.count > 0 ? bb_text_string(&self.problems.lines) : "");
+               "variants could be verified%s%.*s",
+               set->program->name, lines->length > 0 ? ": " : "",
+               lines->length > 0 ? (int)lines->length - 1 : 0, bb_text_string(lines));
 done:
     bb_problems_release(&self.problems);
     return status;

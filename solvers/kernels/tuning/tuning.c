@@ -211,7 +211,9 @@ static bb_status try_candidate(trying *work, int number)
     ++work->outcome->tried;
     BB_TRY(tell(work, record));
     BB_REQUIRE(record->trial.status != BB_TRIAL_RUN || bb_device_wait(tuning->device) == BB_OK,
-               BB_DEVICE, "a variant has left the device unusable, which is recorded: %s",
+               BB_DEVICE,
+               "a variant has left the device unusable, which is recorded, so that the next start "
+               "leaves it out: %s",
                record->trial.why);
 done:
     return status;

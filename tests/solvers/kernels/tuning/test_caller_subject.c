@@ -106,6 +106,29 @@ static void extents_that_are_tied_stay_tied(void **state)
     release();
 }
 
+static void check_inside(const bb_verification_case *item)
+{
+    for (int i = 0; i < fixture.program.step_count; ++i) {
+        const bb_step_kind kind = fixture.program.steps[i].kind;
+        assert_true((kind != BB_STEP_READ && kind != BB_STEP_WRITE) || item->binding.is_inside[i]);
+    }
+}
+
+// A kernel that treats edges would bind with any sizes: shapes keep off edges that the set keeps
+// off, and need no text of their own.
+static void shapes_pass_no_other_edges(void **state)
+{
+    (void)state;
+    make("kernel Coarsen (fine: matrix T zero; coarse: matrix T)\n"
+         "for X in coarse.columns, Y in coarse.rows\n"
+         "  s = sum (i in 2, j in 2) fine[2*X + i, 2*Y + j]\n  coarse[X, Y] = s\n");
+    fixture_bind(&fixture, "fine", 2048, 1024, NULL);
+    fixture_bind(&fixture, "coarse", 1024, 512, NULL);
+    create();
+    assert_true(count_shapes(check_inside) >= 5);
+    release();
+}
+
 static int small_sets;
 
 static void check_weights(const bb_verification_case *item)
@@ -270,15 +293,39 @@ static void what_cannot_be_tuned_says_why(void **state)
     fixture_release(&fixture);
 }
 
+static void more_objects_than_fit_are_refused(void **state)
+{
+    enum { OBJECTS = BB_TRIAL_OBJECTS + 1 };
+    bb_program_data data[OBJECTS];
+    bb_caller_subject *none = NULL;
+    bb_text text = {0};
+    (void)state;
+    check_ok(bb_text_add(&text, "kernel Many (a0"));
+    for (int i = 0; i < OBJECTS; ++i) {
+        data[i] = (bb_program_data){100, 1, NULL};
+        check_ok(i > 0 ? bb_text_add(&text, ", a%d", i) : BB_OK);
+    }
+    check_ok(bb_text_add(&text, ": vector T)\nfor k in a0.size\n  a1[k] = a0[k]\n"));
+    make(bb_text_string(&text));
+    check_fails(bb_caller_subject_create(&fixture.program, "own", data, fixture.parameters,
+                                         &fixture.problems, &none),
+                BB_INVALID, "kernel Many has 33 objects, expected at most 32");
+    assert_null(none);
+    fixture_release(&fixture);
+    bb_text_release(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_extents_stay_equal),
         cmocka_unit_test(extents_that_are_tied_stay_tied),
+        cmocka_unit_test(shapes_pass_no_other_edges),
         cmocka_unit_test(small_extents_stay),
         cmocka_unit_test(integers_are_made_up_below_what_binds),
         cmocka_unit_test(ranges_need_data),
         cmocka_unit_test(what_cannot_be_tuned_says_why),
+        cmocka_unit_test(more_objects_than_fit_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
