@@ -190,6 +190,15 @@ static void integers_are_made_up_below_what_binds(void **state)
     assert_true(((float *)set.objects[0].elements)[7] != ((float *)set.objects[2].elements)[7]);
     bb_trial_data_release(&set);
     release();
+    make("kernel Gather (a: vector T; index: vector INT32; b: vector T)\nfor k in b.size\n"
+         "  b[k] = a[index[k]]\n");
+    fixture_bind(&fixture, "a", 1, 1, NULL);
+    fixture_bind(&fixture, "index", 30, 1, NULL);
+    fixture_bind(&fixture, "b", 30, 1, NULL);
+    create();
+    assert_string_equal(bb_caller_subject_stand_in(subject, &limit), "index");
+    assert_int_equal(limit, 1); // zeros alone
+    release();
 }
 
 static const char sparse_text[] =
