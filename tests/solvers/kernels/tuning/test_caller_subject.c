@@ -154,6 +154,25 @@ static void small_extents_stay(void **state)
     release();
 }
 
+static void check_once(const bb_verification_case *item)
+{
+    small_sets += item->shape.objects[0].columns == 7 && item->shape.objects[0].rows == 5;
+}
+
+// What is small does not scale: no shape is there twice.
+static void shapes_differ(void **state)
+{
+    (void)state;
+    small_sets = 0;
+    make("kernel Shift (u, v: matrix T)\nfor x in v.columns, y in v.rows\n  v[x, y] = u[x, y]\n");
+    fixture_bind(&fixture, "u", 7, 5, NULL);
+    fixture_bind(&fixture, "v", 7, 5, NULL);
+    create();
+    assert_true(count_shapes(check_once) >= 5);
+    assert_int_equal(small_sets, 1);
+    release();
+}
+
 static void check_indices(const bb_verification_case *item)
 {
     const bb_program_data *data = item->shape.objects;
@@ -331,6 +350,7 @@ int main(void)
         cmocka_unit_test(extents_that_are_tied_stay_tied),
         cmocka_unit_test(shapes_pass_no_other_edges),
         cmocka_unit_test(small_extents_stay),
+        cmocka_unit_test(shapes_differ),
         cmocka_unit_test(integers_are_made_up_below_what_binds),
         cmocka_unit_test(ranges_need_data),
         cmocka_unit_test(what_cannot_be_tuned_says_why),
