@@ -71,6 +71,11 @@ bb_device_kind bb_device_kind_of(const bb_device *device)
     return device->kind;
 }
 
+bool bb_device_is_processor(const bb_device *device)
+{
+    return device->ops->is_processor != NULL && device->ops->is_processor(device->state);
+}
+
 void *bb_device_state(const bb_device *device)
 {
     return device->state;

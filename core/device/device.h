@@ -89,6 +89,8 @@ typedef struct bb_device_ops {
     /// Marks a moment in the device's order of work; elapsed is between two marks, in seconds.
     bb_status (*mark)(void *state, int which);
     bb_status (*elapsed)(void *state, double *seconds);
+    /// NULL: it does not.
+    bool (*is_processor)(void *state);
 } bb_device_ops;
 
 extern const bb_device_ops bb_device_cpu_ops;
@@ -104,6 +106,9 @@ BB_CHECKED bb_status bb_device_open(bb_device_kind kind, bb_index ordinal, bb_de
 void bb_device_close(bb_device **device);
 
 bb_device_kind bb_device_kind_of(const bb_device *device);
+
+/// Whether the host's processors compute: of the cpu device, and of an OpenCL device that says so.
+bool bb_device_is_processor(const bb_device *device);
 
 /// What `open` of its table made, for core/device alone.
 void *bb_device_state(const bb_device *device);

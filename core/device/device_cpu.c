@@ -136,6 +136,12 @@ static bb_status cpu_elapsed(void *state, double *seconds)
     return BB_OK;
 }
 
+static bool cpu_is_processor(void *state)
+{
+    (void)state;
+    return true;
+}
+
 const bb_device_ops bb_device_cpu_ops = {
     .space = BB_SPACE_HOST,
     .count = cpu_count,
@@ -151,4 +157,5 @@ const bb_device_ops bb_device_cpu_ops = {
     .wait = cpu_wait,
     .mark = cpu_mark,
     .elapsed = cpu_elapsed,
+    .is_processor = cpu_is_processor,
 };

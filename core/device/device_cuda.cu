@@ -181,5 +181,5 @@ bb_status cuda_elapsed(void *state, double *seconds)
 extern "C" const bb_device_ops bb_device_cuda_ops = {
     BB_SPACE_CUDA, cuda_count,   cuda_open, cuda_close,   cuda_report,
     cuda_allocate, cuda_release, cuda_zero, cuda_upload,  cuda_download,
-    cuda_launch,   cuda_wait,    cuda_mark, cuda_elapsed,
+    cuda_launch,   cuda_wait,    cuda_mark, cuda_elapsed, nullptr,
 };

@@ -383,6 +383,15 @@ done:
     return status;
 }
 
+static bool opencl_is_processor(void *state)
+{
+    const bb_opencl_state *opencl = state;
+    cl_device_type type = 0;
+    (void)opencl->library->clGetDeviceInfo(opencl->device, CL_DEVICE_TYPE, sizeof type, &type,
+                                           NULL);
+    return (type & CL_DEVICE_TYPE_CPU) != 0;
+}
+
 const bb_device_ops bb_device_opencl_ops = {
     .space = BB_SPACE_OPENCL,
     .count = opencl_count,
@@ -398,4 +407,5 @@ const bb_device_ops bb_device_opencl_ops = {
     .wait = opencl_wait,
     .mark = opencl_mark,
     .elapsed = opencl_elapsed,
+    .is_processor = opencl_is_processor,
 };

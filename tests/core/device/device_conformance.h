@@ -22,6 +22,18 @@ static void report_is_filled(void **state)
     assert_true(report.memory_bytes >= report.free_memory_bytes);
 }
 
+// The architecture of an OpenCL device begins with its kind.
+static void processors_say_so(void **state)
+{
+    bb_device_report report;
+    const bb_device_kind kind = bb_device_kind_of(device_under_test);
+    (void)state;
+    check_ok(bb_device_describe(device_under_test, &report));
+    const bool expected = kind == BB_DEVICE_CPU || (kind == BB_DEVICE_OPENCL &&
+                                                    strncmp(report.architecture, "cpu ", 4) == 0);
+    assert_int_equal(bb_device_is_processor(device_under_test), expected);
+}
+
 static void bytes_survive_the_round_trip(void **state)
 {
     (void)state;
@@ -107,6 +119,7 @@ static inline int run_device_tests(bb_device_kind kind)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(report_is_filled),
+        cmocka_unit_test(processors_say_so),
         cmocka_unit_test(bytes_survive_the_round_trip),
         cmocka_unit_test(non_finite_values_are_counted),
         cmocka_unit_test(timer_measures_work),

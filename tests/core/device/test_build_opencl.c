@@ -151,6 +151,7 @@ int main(void)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(report_is_filled),
+        cmocka_unit_test(processors_say_so),
         cmocka_unit_test(bytes_survive_the_round_trip),
         cmocka_unit_test(timer_measures_work),
         cmocka_unit_test(impossible_allocations_say_how_much),
