@@ -134,6 +134,10 @@ bb_status bb_kernel_choice_find(const bb_choice_wish *wish, bb_device *device,
     bb_status status = BB_OK;
     BB_TRY(bb_choice_wish_check(wish));
     BB_TRY(bb_kernel_choice_read(wish, bb_device_kind_of(device), &source->program, out));
+    if (wish->variant == NULL || strcmp(wish->variant, default_name) == 0) {
+        const bb_choice choice = bb_choice_default_on(device, &source->program);
+        take(&choice, wish->variant == NULL ? default_name : "given", out);
+    }
     if (wish->variant != NULL || wish->is_deterministic) {
         goto done;
     }

@@ -47,8 +47,7 @@ bb_status bb_assembled_kernel_create(bb_device *device, const bb_program *progra
     bb_status_record record;
     BB_TRY(BB_ZEROED(1, &kernel));
     kernel->device = device;
-    kernel->choice =
-        choice != NULL ? *choice : bb_choice_default(bb_device_kind_of(device), program);
+    kernel->choice = choice != NULL ? *choice : bb_choice_default_on(device, program);
     BB_TRY(bb_choice_apply(&kernel->choice, program, &kernel->program));
     BB_TRY(BB_ALLOCATE(program->step_count, &kernel->is_inside));
     for (int i = 0; i < program->step_count; ++i) {

@@ -18,9 +18,12 @@ enum {
     LEAST_TILE = 16,
     MOST_TILE = 65536,
     MOST_SUM_TILE = 4096,
+    MOST_LINES = 1024,
     POINT_TILE = 4096, ///< by default, of points that sum nothing
     SUM_TILE = 512,    ///< of points whose iterators run around them
-    LANE_TILE = 16,    ///< of points that sum long lines
+    LANE_TILE = 64,    ///< of points that sum long lines
+    SHORT_TILE = 1024, ///< of points that sum short ones, as long as data say
+    LINES = 16,        ///< of an item: what neighbours read then comes from the core's own caches
     // By default, on devices; what the tuner finds is better.
     GROUP_ITEMS = 256,
     GROUP_COLUMNS = 32,
@@ -148,16 +151,24 @@ static bool leaves_out_points(const bb_program *program)
     return any;
 }
 
-static bool check_cpu(const bb_choice *choice, const bb_program *program, const refusal *told)
+static bool check_loops(const bb_choice *choice, bb_device_kind kind, const bb_program *program,
+                        const refusal *told)
 {
     const bb_form form = bb_choice_form(program);
     if (choice->group[0] != 1 || choice->group[1] != 1 || choice->points != 1 ||
-        choice->rows != 1 || choice->distribution != BB_DISTRIBUTION_INTERLEAVED ||
-        choice->is_split || choice->is_local) {
-        return refuse(told, "on the cpu a variant has a tile and an order of sums, no more");
+        choice->distribution != BB_DISTRIBUTION_INTERLEAVED || choice->is_split ||
+        choice->is_local) {
+        return refuse(told, "loops have a tile, rows and an order of sums, no more");
+    }
+    if (!is_power(choice->rows) || choice->rows > MOST_LINES) {
+        return refuse(told, "rows are powers of two up to 1024");
+    }
+    if (choice->rows > 1 && (program->space.dimensions == 1 || form == BB_FORM_SPACE)) {
+        return refuse(told, "no lines of points, that an item could take");
     }
     if (form == BB_FORM_SPACE) {
-        return choice->tile == 0 || refuse(told, "an ICF over the space has no tiles");
+        return choice->tile == (kind == BB_DEVICE_OPENCL) ||
+               refuse(told, "the tile of an ICF over the space is a chunk: 1, on the cpu unsaid");
     }
     if (choice->tile < LEAST_TILE || choice->tile > MOST_TILE) {
         return refuse(told, "tiles are of 16 to 65536 points");
@@ -227,16 +238,48 @@ static bool can_split(const bb_program *program)
     return false;
 }
 
+static bool has_short_lines(const bb_program *program)
+{
+    bool any = false;
+    for (int i = 0; i < program->iterator_count; ++i) {
+        any = any || program->values[program->iterators[i].space.ranges[0]].scope != BB_SCOPE_HOST;
+    }
+    return any;
+}
+
+static bb_choice default_loops(bb_device_kind kind, const bb_program *program)
+{
+    const bb_form form = bb_choice_form(program);
+    bb_choice choice = {.group = {1, 1}, .points = 1, .rows = 1};
+    choice.tile = form == BB_FORM_SPACE          ? kind == BB_DEVICE_OPENCL
+                  : form == BB_FORM_LANES        ? has_short_lines(program) ? SHORT_TILE : LANE_TILE
+                  : program->iterator_count == 0 ? POINT_TILE
+                                                 : SUM_TILE;
+    if (form == BB_FORM_POINTS && program->iterator_count == 0 && program->space.dimensions == 2) {
+        choice.rows = LINES;
+    }
+    return choice;
+}
+
+bb_choice bb_choice_default_processor(const bb_program *program)
+{
+    return default_loops(BB_DEVICE_OPENCL, program);
+}
+
+bb_choice bb_choice_default_on(const bb_device *device, const bb_program *program)
+{
+    const bb_device_kind kind = bb_device_kind_of(device);
+    return kind == BB_DEVICE_OPENCL && bb_device_is_processor(device)
+               ? bb_choice_default_processor(program)
+               : bb_choice_default(kind, program);
+}
+
 bb_choice bb_choice_default(bb_device_kind kind, const bb_program *program)
 {
     bb_choice choice = {.group = {1, 1}, .points = 1, .rows = 1};
     const bb_form form = bb_choice_form(program);
     if (kind == BB_DEVICE_CPU) {
-        choice.tile = form == BB_FORM_SPACE          ? 0
-                      : form == BB_FORM_LANES        ? LANE_TILE
-                      : program->iterator_count == 0 ? POINT_TILE
-                                                     : SUM_TILE;
-        return choice;
+        return default_loops(kind, program);
     }
     const bool has_rows = program->space.dimensions == 2;
     switch (form) {
@@ -281,11 +324,11 @@ bool bb_choice_is_legal(const bb_choice *choice, bb_device_kind kind, const bb_p
     if (!check_order(choice, program, &told)) {
         return false;
     }
-    if (kind == BB_DEVICE_CPU) {
-        return check_cpu(choice, program, &told);
+    if (kind == BB_DEVICE_CPU || (kind == BB_DEVICE_OPENCL && choice->tile != 0)) {
+        return check_loops(choice, kind, program, &told);
     }
     if (choice->tile != 0) {
-        return refuse(&told, "tiles are of the cpu");
+        return refuse(&told, "tiles are of processors");
     }
     if (!is_power(choice->group[0]) || !is_power(choice->group[1]) ||
         choice->group[0] * choice->group[1] > MOST_GROUP_ITEMS) {

@@ -24,16 +24,19 @@ typedef enum bb_form {
 
 typedef struct bb_choice {
     /// Work-items of a work-group. Of lanes: [0] share a sum (or a chunk of the space), [1] such
-    /// stand side by side. {1, 1} on the cpu.
+    /// stand side by side. {1, 1} of loops (`tile`).
     bb_index group[BB_PROGRAM_DIMENSIONS];
     int points; ///< of dimension 0 that a work-item takes
-    int rows;   ///< likewise of dimension 1
+    int rows;   ///< likewise of dimension 1; of loops: lines of an item, one after another
     bb_distribution distribution;
     bool is_split; ///< chunks of a point's sum are work-groups (or work-items) of their own
     bool is_local; ///< what a work-group reads more than once is kept in its local memory
     /// Of the sums of the points that run by lanes, and of the space's ICF; lanes 0: the program's.
     bb_reduction_order order;
-    bb_index tile; ///< cpu: points of dimension 0 of an item; 0 elsewhere and of sums of the space
+    /// Loops of one work-item, as processors run them: points of dimension 0 of an item. Of sums of
+    /// the space 0 on the cpu, where they are always loops, and 1, a chunk, in OpenCL. 0:
+    /// work-items.
+    bb_index tile;
 } bb_choice;
 
 enum { BB_CHOICE_TEXT_BYTES = 96 };
@@ -44,8 +47,14 @@ bb_form bb_choice_form(const bb_program *program);
 /// The fewest lanes of the sums that teams of work-items run; 0: there are none.
 bb_index bb_choice_lanes(const bb_program *program);
 
-/// What is taken where nothing is known of a device.
+/// What is taken where nothing is known of a device but its kind; in OpenCL a GPU's.
 bb_choice bb_choice_default(bb_device_kind kind, const bb_program *program);
+
+/// Likewise of OpenCL devices that are processors: loops.
+bb_choice bb_choice_default_processor(const bb_program *program);
+
+/// Likewise of an open device.
+bb_choice bb_choice_default_on(const bb_device *device, const bb_program *program);
 
 /// A program whose sums are in the choice's order: it shares everything with `program`, which must
 /// outlive it, but its iterators. Errors: BB_MEMORY. Owner: the caller, bb_choice_release_program.
@@ -58,7 +67,7 @@ void bb_choice_release_program(bb_program *program);
 bool bb_choice_is_legal(const bb_choice *choice, bb_device_kind kind, const bb_program *program,
                         char *why, size_t why_bytes);
 
-/// "group64x4-points4-blocked", "tile512": words of what differs from one point of one row,
+/// "group64x4-points4-blocked", "tile512-rows16": words of what differs from one point of one row,
 /// interleaved, in the program's order ("order128x8192" is another).
 void bb_choice_write(const bb_choice *choice, char text[BB_CHOICE_TEXT_BYTES]);
 

@@ -17,7 +17,7 @@ typedef enum bb_emission_target {
 } bb_emission_target;
 
 /// Raised with every change of what is printed: times that were measured before count no more.
-enum { BB_EMISSION_VERSION = 2 };
+enum { BB_EMISSION_VERSION = 3 };
 
 /// Entries of the source: one over the main space, and one that runs after it where sums come in
 /// parts.
@@ -43,10 +43,10 @@ typedef struct bb_emission {
 } bb_emission;
 
 /// Source in the target's language, in a legal variant whose order of sums the program has
-/// (bb_choice_apply). On the cpu (C17, see core/device/build.h) items of the body are tiles of
-/// dimension 0 by lines of dimension 1, or, with an ICF over the space, chunks of points. On other
-/// devices they are work-groups (bb_form). `is_inside` [step_count] says which accesses need no
-/// boundary. Errors: BB_MEMORY. Owner: the caller.
+/// (bb_choice_apply). Of loops, as on the cpu (C17, see core/device/build.h), items of the body are
+/// tiles of dimension 0 by lines of dimension 1, or, with an ICF over the space, chunks of points;
+/// in OpenCL they are work-groups of one. Elsewhere they are work-groups (bb_form). `is_inside`
+/// [step_count] says which accesses need no boundary. Errors: BB_MEMORY. Owner: the caller.
 BB_CHECKED bb_status bb_emission_create(bb_emission_target target, const bb_program *program,
                                         const bool *is_inside, const bb_choice *choice,
                                         bb_emission *out);

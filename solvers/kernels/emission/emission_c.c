@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// C17 for the cpu: entries that threads call for ranges of items.
+// Loops for processors: C17, whose entries threads call for ranges of items, and OpenCL C, whose
+// work-groups are an item of one work-item.
 #include "solvers/kernels/emission/emission_c.h"
 
 #include "core/memory.h"
+#include "solvers/kernels/emission/emission_gpu.h"
 
 #include <stdio.h>
+
+// gcc's -O3 (seen in 12.2) goes through memory in jumps where it joins neighbouring iterations of
+// an outer loop or sorts the loads of a row of lanes: processors that fetch ahead lose a half.
+static const char *const plain_order = "#if defined(__GNUC__) && !defined(__clang__)\n"
+                                       "#pragma GCC optimize(\"no-loop-unroll-and-jam\", "
+                                       "\"no-schedule-insns2\")\n"
+                                       "#endif\n";
 
 // gcc (seen in 12.2) joins a * b - c and a * b + c of neighbours in memory into one fused
 // instruction when it vectorises loops, whatever -ffp-contract says. That takes two stores side by
@@ -29,16 +38,6 @@ static bool stores_alternate(const bb_program *program)
         writes += program->steps[i].kind == BB_STEP_WRITE;
     }
     return alternate || writes > 1;
-}
-
-static bb_status print_signature(bb_emission_c *writer, const char *entry)
-{
-    bb_status status = BB_OK;
-    BB_TRY(bb_text_add(writer->base.out,
-                       "\nvoid %s(const void *const *arguments, int64_t begin, int64_t end)\n{\n",
-                       entry));
-done:
-    return status;
 }
 
 static bb_status print_points(bb_emission_c *writer)
@@ -74,11 +73,33 @@ done:
     return status;
 }
 
+// Opens what has x1: a line an item, or several, one after another.
+static bb_status print_lines(bb_emission_c *writer, bb_index tile, int rows)
+{
+    bb_status status = BB_OK;
+    bb_emission_writer *base = &writer->base;
+    char range[BB_EMISSION_NAME_BYTES];
+    if (rows == 1) {
+        BB_TRY(bb_emission_line(base, "const bb_index x1 = item / tiles;"));
+        BB_TRY(bb_emission_line(base, "const bb_index b = (item - x1 * tiles) * %td;", tile));
+        goto done;
+    }
+    (void)bb_emission_name(base, base->program->space.ranges[1], range);
+    BB_TRY(bb_emission_line(base, "const bb_index line = item / tiles, y = line * %d;", rows));
+    BB_TRY(bb_emission_line(base, "const bb_index b = (item - line * tiles) * %td;", tile));
+    BB_TRY(bb_emission_line(base, "for (bb_index x1 = y; x1 < y + %d && x1 < %s; ++x1) {", rows,
+                            range));
+    ++base->depth;
+done:
+    return status;
+}
+
 static bb_status print_map(bb_emission_c *writer, bb_index tile)
 {
     bb_status status = BB_OK;
     bb_emission_writer *base = &writer->base;
     const bb_program *program = base->program;
+    const int rows = base->choice->rows;
     char range[BB_EMISSION_NAME_BYTES];
     (void)bb_emission_name(base, program->space.ranges[0], range);
     BB_TRY(
@@ -86,16 +107,17 @@ static bb_status print_map(bb_emission_c *writer, bb_index tile)
     BB_TRY(bb_emission_line(base, "for (bb_index item = begin; item < end; ++item) {"));
     ++base->depth;
     if (program->space.dimensions == 2) {
-        BB_TRY(bb_emission_line(base, "const bb_index x1 = item / tiles;"));
-        BB_TRY(bb_emission_line(base, "const bb_index b = (item - x1 * tiles) * %td;", tile));
+        BB_TRY(print_lines(writer, tile, rows));
     } else {
         BB_TRY(bb_emission_line(base, "const bb_index b = item * %td;", tile));
     }
     BB_TRY(bb_emission_line(base, "const bb_index e = b + %td < %s ? b + %td : %s;", tile, range,
                             tile, range));
     BB_TRY(writer->by_tile ? bb_emission_c_tile(writer) : print_points(writer));
-    --base->depth;
-    BB_TRY(bb_emission_line(base, "}"));
+    for (int i = 0; i < 1 + (rows > 1); ++i) {
+        --base->depth;
+        BB_TRY(bb_emission_line(base, "}"));
+    }
 done:
     return status;
 }
@@ -115,8 +137,9 @@ static bb_status print_reduction(bb_emission_c *writer)
     }
     BB_TRY(bb_emission_line(base, "const bb_index n0 = %s > 0 ? %s : 0, n1 = %s > 0 ? %s : 0;",
                             ranges[0], ranges[0], ranges[1], ranges[1]));
-    BB_TRY(bb_emission_line(base, "const bb_index n = n0 * n1, chunk = %tdLL;",
-                            reduction->order.chunk > 0 ? reduction->order.chunk : PTRDIFF_MAX));
+    BB_TRY(bb_emission_line(base, "const bb_index n = n0 * n1, chunk = %td%s;",
+                            reduction->order.chunk > 0 ? reduction->order.chunk : PTRDIFF_MAX,
+                            base->dialect->index_suffix));
     BB_TRY(bb_emission_line(base, "for (bb_index item = begin; item < end; ++item) {"));
     ++base->depth;
     BB_TRY(bb_emission_line(base, "const bb_index c = item > 0 ? item * chunk : 0;"));
@@ -191,7 +214,7 @@ done:
     return status;
 }
 
-// Names of the arguments, in front of an entry's text, which has shown which values it uses.
+// Names of the arguments, in front of a C entry's text, which has shown which values it uses.
 static bb_status print_arguments(const bb_emission_c *writer, const bb_emission *emission,
                                  bb_text *out)
 {
@@ -220,6 +243,25 @@ static bb_status print_arguments(const bb_emission_c *writer, const bb_emission 
         BB_TRY(bb_text_add(out, "    const bb_index parts = *(const bb_index *)arguments[%d];\n",
                            place));
     }
+done:
+    return status;
+}
+
+static bb_status print_head(bb_emission_c *writer, const bb_emission *emission, const char *entry)
+{
+    bb_status status = BB_OK;
+    bb_emission_writer *base = &writer->base;
+    if (writer->target == BB_EMISSION_OPENCL) {
+        BB_TRY(bb_emission_gpu_signature_opencl(base, emission, entry));
+        BB_TRY(bb_text_add(base->out, "    const bb_index begin = (long)get_group_id(0) +\n"
+                                      "        (long)get_group_id(1) * (long)get_num_groups(0);\n"
+                                      "    const bb_index end = begin + 1;\n"));
+        goto done;
+    }
+    BB_TRY(bb_text_add(base->out,
+                       "\nvoid %s(const void *const *arguments, int64_t begin, int64_t end)\n{\n",
+                       entry));
+    BB_TRY(print_arguments(writer, emission, base->out));
 done:
     return status;
 }
@@ -254,26 +296,30 @@ static bb_status print_entries(bb_emission_c *writer, bb_emission *emission, bb_
     BB_TRY(bb_emission_list_values(base, emission));
     base->out = &emission->source;
     base->depth = 0;
-    BB_TRY(bb_text_add(base->out, "%s", stores_alternate(base->program) ? plain_loops : ""));
+    if (writer->target == BB_EMISSION_C) {
+        BB_TRY(bb_text_add(base->out, "%s%s", plain_order,
+                           stores_alternate(base->program) ? plain_loops : ""));
+    }
     BB_TRY(bb_emission_prologue(base));
     BB_TRY(print_sums(writer));
     for (int i = 0; i < 1 + reduces; ++i) {
-        BB_TRY(print_signature(writer, i == 0 ? BB_EMISSION_BODY : BB_EMISSION_FINISH));
-        BB_TRY(print_arguments(writer, emission, base->out));
+        BB_TRY(print_head(writer, emission, i == 0 ? BB_EMISSION_BODY : BB_EMISSION_FINISH));
         BB_TRY(bb_text_add(base->out, "%s}\n", bb_text_string(&bodies[i])));
     }
 done:
     return status;
 }
 
-bb_status bb_emission_fill_c(bb_emission_writer *base, bb_emission *emission)
+bb_status bb_emission_fill_loops(bb_emission_writer *base, bb_emission_target target,
+                                 bb_emission *emission)
 {
     bb_status status = BB_OK;
     bb_text bodies[2] = {{0}, {0}};
-    bb_emission_c writer = {.base = *base, .by_tile = bb_emission_runs_by_tile(base->program)};
+    bb_emission_c writer = {
+        .base = *base, .target = target, .by_tile = bb_emission_runs_by_tile(base->program)};
     emission->is_parted = base->program->has_reduction;
     emission->body_points[0] = base->program->has_reduction ? 1 : base->choice->tile;
-    emission->body_points[1] = 1;
+    emission->body_points[1] = base->choice->rows;
     emission->finish_points = 1;
     emission->body_items[0] = 1;
     emission->body_items[1] = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the entries of C texts (emission_c.c) are made of: bodies by points, by lanes and by tile.
+// What the entries of loops (emission_c.c) are made of: bodies by points, by lanes and by tile.
 #ifndef BB_SOLVERS_KERNELS_EMISSION_EMISSION_C_H
 #define BB_SOLVERS_KERNELS_EMISSION_EMISSION_C_H
 
@@ -9,6 +9,7 @@
 
 typedef struct bb_emission_c {
     bb_emission_writer base;
+    bb_emission_target target; ///< C or OpenCL C
     bool by_tile;
     bool *is_saved; ///< [value_count] values that later loops over the tile take up
 } bb_emission_c;

@@ -9,6 +9,8 @@
 
 #include <stdio.h>
 
+enum { FEW_LANES = 16 }; ///< gcc makes such a loop single steps before it looks for vectors
+
 // The innermost body of an iterator: its steps, then the accumulators.
 static bb_status print_item(bb_emission_c *writer, const bb_iterator *iterator, const char *target)
 {
@@ -37,6 +39,9 @@ static bb_status print_lanes(bb_emission_c *writer, int number)
         BB_TRY(pass == 0 ? bb_emission_line(base, "for (; g%d + %td <= e%d; g%d += %td)", number,
                                             order.lanes, number, number, order.lanes)
                          : BB_OK);
+        if (pass == 0 && writer->target == BB_EMISSION_C && order.lanes <= FEW_LANES) {
+            BB_TRY(bb_emission_line(base, "#pragma GCC unroll 1"));
+        }
         BB_TRY(pass == 0 ? bb_emission_line(base, "for (int l%d = 0; l%d < %td; ++l%d) {", number,
                                             number, order.lanes, number)
                          : bb_emission_line(base, "for (int l%d = 0; g%d + l%d < e%d; ++l%d) {",

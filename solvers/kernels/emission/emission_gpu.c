@@ -279,6 +279,13 @@ done:
     return status;
 }
 
+bb_status bb_emission_gpu_signature_opencl(bb_emission_writer *writer, const bb_emission *emission,
+                                           const char *entry)
+{
+    bb_emission_gpu gpu = {.base = writer, .words = &words_opencl};
+    return print_signature(&gpu, emission, entry, (const bb_index[BB_PROGRAM_DIMENSIONS]){1, 1});
+}
+
 /// One entry: its text, and the team that it was printed for.
 typedef struct gpu_entry {
     const char *name;

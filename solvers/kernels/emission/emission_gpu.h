@@ -47,6 +47,11 @@ typedef struct bb_emission_gpu {
 BB_CHECKED bb_status bb_emission_gpu_open(bb_emission_gpu *writer, const char *line);
 BB_CHECKED bb_status bb_emission_gpu_close(bb_emission_gpu *writer);
 
+/// Appends the head of an entry of OpenCL C whose work-groups are one work-item, to its `{`.
+BB_CHECKED bb_status bb_emission_gpu_signature_opencl(bb_emission_writer *writer,
+                                                      const bb_emission *emission,
+                                                      const char *entry);
+
 /// Appends steps of a body, iterators with theirs: by the team where an iterator has lanes and
 /// there is one, else one item after another.
 BB_CHECKED bb_status bb_emission_gpu_steps(bb_emission_gpu *writer, const bb_step_list *list);

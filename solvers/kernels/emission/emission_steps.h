@@ -55,7 +55,8 @@ BB_CHECKED bb_status bb_emission_take(bb_emission_writer *writer, const bb_reduc
                                       const char *target);
 
 /// For bb_emission_create: fill `emission` with the source and how its entries are launched.
-BB_CHECKED bb_status bb_emission_fill_c(bb_emission_writer *writer, bb_emission *emission);
+BB_CHECKED bb_status bb_emission_fill_loops(bb_emission_writer *writer, bb_emission_target target,
+                                            bb_emission *emission);
 BB_CHECKED bb_status bb_emission_fill_gpu(bb_emission_writer *writer, bb_emission_target target,
                                           bb_emission *emission);
 

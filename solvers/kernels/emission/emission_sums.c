@@ -14,7 +14,7 @@ static const char *const boundary_helpers =
     "{ const bb_index m = n > 1 ? 2 * (n - 1) : 1; i %= m; if (i < 0) i += m;\n"
     "  return i < n ? i : m - i; }\n";
 
-// WIDTH points at once; parts go up level by level.
+// WIDTH points at once; parts go up level by level. Lanes join by halves between the texts.
 static const char *const sum_text =
     "typedef struct {\n"
     "    T lane[LEVELS][LANES][WIDTH][COUNT];\n"
@@ -38,10 +38,12 @@ static const char *const sum_text =
     "}\n"
     "BB_FUNCTION void N(bb_tree)(N(bb_sum) *s, int level, bb_index points)\n"
     "{\n"
-    "    for (int w = LANES / 2; w > 0; w /= 2)\n"
-    "        for (int l = 0; l < w; ++l)\n"
-    "            for (bb_index p = 0; p < points; ++p)\n"
-    "                N(bb_join)(s->lane[level][l][p], s->lane[level][l + w][p]);\n"
+    "    (void)s; (void)level; (void)points;\n";
+static const char *const tree_text = // of a known length, which compilers make vectors of
+    "    for (int l = 0; l < %td; ++l)\n"
+    "        for (bb_index p = 0; p < points; ++p)\n"
+    "            N(bb_join)(s->lane[level][l][p], s->lane[level][l + %td][p]);\n";
+static const char *const rest_text =
     "}\n"
     "BB_FUNCTION void N(bb_push)(N(bb_sum) *s, int level, bb_index points)\n"
     "{\n"
@@ -113,6 +115,10 @@ bb_status bb_emission_sum(bb_emission_writer *writer, const bb_reduction *reduct
                        number, bb_emission_type(writer, reduction->type), reduction->count,
                        reduction->order.lanes, width, chunk, writer->dialect->index_suffix, LEVELS,
                        sum_text));
+    for (bb_index half = reduction->order.lanes / 2; half > 0; half /= 2) {
+        BB_TRY(bb_text_add(writer->out, tree_text, half, half));
+    }
+    BB_TRY(bb_text_add(writer->out, "%s", rest_text));
 done:
     return status;
 }

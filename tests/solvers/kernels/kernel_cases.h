@@ -117,7 +117,8 @@ static inline void fill_sparse(program_fixture *fixture)
     }
 }
 
-/// Variants that a program may have: tiles of points, teams of lanes, on the cpu tiles alone.
+/// Variants that a program may have: tiles of points, teams of lanes, loops, on the cpu these
+/// alone.
 static const char *const variants[] = {
     "group32x4-points4-blocked",
     "group64x1-points4-blocked-split",
@@ -141,6 +142,10 @@ static const char *const variants[] = {
     "group64x1-points4-local",
     "tile16",
     "tile1000",
+    "tile16-rows4",
+    "tile64-order32x512",
+    "tile1",
+    "tile1-order16x1024",
 };
 enum { VARIANTS = sizeof variants / sizeof variants[0] };
 

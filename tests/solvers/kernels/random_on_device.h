@@ -49,12 +49,20 @@ static const char *const random_variants[] = {
 };
 enum { RANDOM_VARIANTS = sizeof random_variants / sizeof random_variants[0] };
 
+/// Loops, in every other program of a device that runs them.
+static const char *const random_loops[] = {"tile16-rows2", "tile64", "tile1"};
+enum { RANDOM_LOOPS = sizeof random_loops / sizeof random_loops[0] };
+
 static inline bb_choice draw_choice(const bb_program *program, bb_device_kind kind, uint64_t seed)
 {
-    for (int i = 0; i < RANDOM_VARIANTS; ++i) {
+    const int loops = seed % 2 == 1 ? RANDOM_LOOPS : 0;
+    for (int i = 0; i < loops + RANDOM_VARIANTS; ++i) {
         bb_choice choice;
         char why[160];
-        check_ok(bb_choice_read(random_variants[(seed + (uint64_t)i) % RANDOM_VARIANTS], &choice));
+        check_ok(bb_choice_read(
+            i < loops ? random_loops[i]
+                      : random_variants[(seed + (uint64_t)(i - loops)) % RANDOM_VARIANTS],
+            &choice));
         if (bb_choice_is_legal(&choice, kind, program, why, sizeof why)) {
             return choice;
         }

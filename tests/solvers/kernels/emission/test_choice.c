@@ -20,6 +20,8 @@ static void test_texts_return(void **state)
     check_text("group8x32-split-local-order32x8192");
     check_text("group1x1");
     check_text("tile512");
+    check_text("tile4096-rows16");
+    check_text("tile1-order32x8192");
     check_text("group1024x1-points16-rows16-blocked-split-local-order128x1048576");
 }
 
@@ -67,6 +69,18 @@ static void test_variants_fit_their_programs(void **state)
         {"configs/kernels/add.kernel", "tile512", BB_DEVICE_CPU, true},
         {"configs/kernels/add.kernel", "tile512-points4", BB_DEVICE_CPU, false},
         {"configs/kernels/add.kernel", "tile8", BB_DEVICE_CPU, false},
+        {"configs/kernels/add.kernel", "tile512-rows16", BB_DEVICE_CPU, true},
+        {"configs/kernels/add.kernel", "tile512-rows2048", BB_DEVICE_CPU, false},
+        {"configs/kernels/add.kernel", "tile512-rows3", BB_DEVICE_CPU, false},
+        {"configs/kernels/add.kernel", "tile512-rows16", BB_DEVICE_OPENCL, true},
+        {"configs/kernels/add.kernel", "tile512-points2", BB_DEVICE_OPENCL, false},
+        {"configs/kernels/gemv.kernel", "tile64", BB_DEVICE_OPENCL, true},
+        {"configs/kernels/gemv.kernel", "tile64-rows2", BB_DEVICE_OPENCL, false},
+        {"configs/kernels/gemv.kernel", "tile64-order32x8192", BB_DEVICE_OPENCL, true},
+        {"configs/kernels/l2norm.kernel", "tile1", BB_DEVICE_OPENCL, true},
+        {"configs/kernels/l2norm.kernel", "tile16", BB_DEVICE_OPENCL, false},
+        {"configs/kernels/l2norm.kernel", "tile1", BB_DEVICE_CPU, false},
+        {"configs/kernels/l2norm.kernel", "group1x1", BB_DEVICE_CPU, true},
         {"configs/kernels/gemv.kernel", "group32x4-blocked-split", BB_DEVICE_CUDA, true},
         {"configs/kernels/gemv.kernel", "group4x4", BB_DEVICE_CUDA, false},
         {"configs/kernels/gemv.kernel", "group256x1", BB_DEVICE_CUDA, false},
@@ -106,6 +120,14 @@ static void test_variants_fit_their_programs(void **state)
     }
 }
 
+static void check_default(const bb_program *program, bb_device_kind kind, bb_choice choice)
+{
+    char why[160] = "";
+    if (!bb_choice_is_legal(&choice, kind, program, why, sizeof why)) {
+        fail_msg("%s on device %d: %s", program->name, (int)kind, why);
+    }
+}
+
 static void test_defaults_are_legal(void **state)
 {
     static const char *const files[] = {
@@ -121,17 +143,56 @@ static void test_defaults_are_legal(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof files / sizeof files[0]; ++i) {
+        program_fixture fixture;
+        fixture_make_file(&fixture, files[i], "T", "DP");
         for (int kind = 0; kind < BB_DEVICE_KIND_COUNT; ++kind) {
-            program_fixture fixture;
-            char why[160] = "";
-            fixture_make_file(&fixture, files[i], "T", "DP");
-            const bb_choice choice = bb_choice_default((bb_device_kind)kind, &fixture.program);
-            if (!bb_choice_is_legal(&choice, (bb_device_kind)kind, &fixture.program, why,
-                                    sizeof why)) {
-                fail_msg("%s on device %d: %s", files[i], kind, why);
-            }
-            fixture_release(&fixture);
+            check_default(&fixture.program, (bb_device_kind)kind,
+                          bb_choice_default((bb_device_kind)kind, &fixture.program));
         }
+        check_default(&fixture.program, BB_DEVICE_OPENCL,
+                      bb_choice_default_processor(&fixture.program));
+        fixture_release(&fixture);
+    }
+}
+
+static void check_processor_default(const char *file, const char *text)
+{
+    program_fixture fixture;
+    char written[BB_CHOICE_TEXT_BYTES];
+    fixture_make_file(&fixture, file, "T", "SP");
+    const bb_choice choice = bb_choice_default_processor(&fixture.program);
+    bb_choice_write(&choice, written);
+    assert_string_equal(written, text);
+    fixture_release(&fixture);
+}
+
+// Loops of neighbours in memory; lines of a stencil stay with one core.
+static void test_processors_run_loops(void **state)
+{
+    (void)state;
+    check_processor_default("configs/kernels/laplace9.kernel", "tile4096-rows16");
+    check_processor_default("configs/kernels/gemv.kernel", "tile64");
+    check_processor_default("configs/kernels/spmv.kernel", "tile1024");
+    check_processor_default("configs/kernels/gemm.kernel", "tile512");
+    check_processor_default("configs/kernels/l2norm.kernel", "tile1");
+}
+
+// Without a name of a vendor: the device says what it is.
+static void test_devices_have_their_defaults(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < BB_DEVICE_KIND_COUNT; ++kind) {
+        program_fixture fixture;
+        bb_device *device = NULL;
+        if (bb_device_count((bb_device_kind)kind, NULL, 0) == 0) {
+            continue;
+        }
+        check_ok(bb_device_open((bb_device_kind)kind, 0, &device));
+        fixture_make_file(&fixture, "configs/kernels/laplace5.kernel", "T", "SP");
+        const bb_choice choice = bb_choice_default_on(device, &fixture.program);
+        assert_int_equal(choice.tile > 0, bb_device_is_processor(device));
+        fixture_release(&fixture);
+        bb_device_close(&device);
     }
 }
 
@@ -142,6 +203,8 @@ int main(void)
         cmocka_unit_test(test_texts_are_refused),
         cmocka_unit_test(test_variants_fit_their_programs),
         cmocka_unit_test(test_defaults_are_legal),
+        cmocka_unit_test(test_processors_run_loops),
+        cmocka_unit_test(test_devices_have_their_defaults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
