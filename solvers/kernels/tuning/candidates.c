@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { MOST_GROUP = 1024, MOST_POINTS = 16, MOST_TILE = 65536, LEAST_TILE = 16 };
+enum { MOST_GROUP = 1024, MOST_POINTS = 16, MOST_TILE = 65536, MOST_LINES = 256, LINE_TILE = 4096 };
 
 // Lists end with 0.
 typedef struct lists {
@@ -109,15 +109,16 @@ static bb_status add_points(const listing *list)
     static const bb_index lines[][2] = {{256, 1}, {128, 1}, {64, 1}, {512, 1}, {0, 0}};
     static const bb_index planes[][2] = {{64, 4}, {32, 4}, {64, 2}, {32, 8}, {0, 0}};
     static const bb_index squares[][2] = {{16, 16}, {16, 8}, {32, 8}, {0, 0}};
-    static const bb_index few[][2] = {{64, 1}, {256, 1}, {64, 4}, {16, 16}, {0, 0}};
+    static const bb_index few[][2] = {{64, 1}, {0, 0}};
     static const int four[] = {1, 2, 4, 0};
     static const int eight[] = {1, 2, 4, 8, 0};
     static const int wide[] = {1, 4, 8, 0};
     static const int large[] = {4, 8, 0};
+    static const int octets[] = {8, 0};
     static const int one[] = {1, 0};
     const bool is_plane = list->program->space.dimensions > 1;
     const bool sums = list->program->iterator_count > 0;
-    const lists what = list->wish->is_processor ? (lists){few, wide, one, 1, 1}
+    const lists what = list->wish->is_processor ? (lists){few, octets, one, 1, 1}
                        : is_plane && sums       ? (lists){squares, large, wide, 1, 2}
                        : is_plane               ? (lists){planes, four, four, 1, 1}
                        : sums                   ? (lists){lines, four, one, 2, 1}
@@ -133,7 +134,8 @@ static bb_status add_lanes(const listing *list, bb_index lanes)
     const bool is_space = list->program->has_reduction;
     const lists what = {NULL, one, one, is_space || list->wish->is_processor ? 1 : 2, 1};
     const bb_index least = lanes >= 128 ? lanes / 8 : 1;
-    for (bb_index items = lanes; items >= least; items /= 2) {
+    const bb_index first = list->wish->is_processor ? least : lanes;
+    for (bb_index items = first; items >= least; items /= 2) {
         for (bb_index total = items; total <= 256; total *= 2) {
             const bool is_usual = total == items || total >= 64;
             if (is_usual && (total == items || total == 256 || !list->wish->is_processor)) {
@@ -146,13 +148,19 @@ done:
     return status;
 }
 
+// Loops. Lines are worth taking together where an item has all of one, or much.
 static bb_status add_tiles(const listing *list)
 {
     bb_status status = BB_OK;
+    const bool takes_lines = list->program->iterator_count == 0;
     const int factor = list->wish->is_exhaustive ? 2 : 4;
-    for (bb_index tile = LEAST_TILE; tile <= MOST_TILE; tile *= factor) {
-        const bb_choice choice = {.group = {1, 1}, .points = 1, .rows = 1, .tile = tile};
-        BB_TRY(add(list, &choice));
+    for (bb_index tile = 1; tile <= MOST_TILE; tile *= factor) {
+        for (int rows = 1; rows <= MOST_LINES; rows *= factor) {
+            const bb_choice choice = {.group = {1, 1}, .points = 1, .rows = rows, .tile = tile};
+            if (list->wish->is_exhaustive || rows == 1 || (takes_lines && tile == LINE_TILE)) {
+                BB_TRY(add(list, &choice));
+            }
+        }
     }
 done:
     return status;
@@ -186,15 +194,18 @@ bb_status bb_candidates_create(bb_device_kind kind, const bb_program *program,
     bb_status status = BB_OK;
     bb_candidates made = {0};
     const listing list = {kind, program, wish, &made};
-    const bb_choice first = bb_choice_default(kind, program);
+    const bb_choice first = kind == BB_DEVICE_OPENCL && wish->is_processor
+                                ? bb_choice_default_processor(program)
+                                : bb_choice_default(kind, program);
     const bb_candidate_wish any = {.is_exhaustive = wish->is_exhaustive};
     const listing defaults = {kind, program, &any, &made};
     BB_TRY(add(&defaults, &first)); // even where the device takes no such group: told when tried
-    if (kind == BB_DEVICE_CPU) {
+    if (kind == BB_DEVICE_CPU || (kind == BB_DEVICE_OPENCL && wish->is_processor)) {
         BB_TRY(add_tiles(&list));
-    } else if (bb_choice_form(program) == BB_FORM_POINTS) {
+    }
+    if (kind != BB_DEVICE_CPU && bb_choice_form(program) == BB_FORM_POINTS) {
         BB_TRY(add_points(&list));
-    } else {
+    } else if (kind != BB_DEVICE_CPU) {
         BB_TRY(add_lanes(&list, bb_choice_lanes(program)));
     }
     if (wish->is_exhaustive && kind != BB_DEVICE_CPU) {

@@ -75,10 +75,16 @@ static void a_wish_narrows_or_widens(void **state)
     const bb_candidate_wish small = {.group_items = 64};
     const bb_candidate_wish reorders = {.may_reorder = true};
     int others = 0;
+    int loops = 0;
     (void)state;
     make_manager(&fixture, manager_of("gemv"), "SP");
     check_ok(bb_candidates_create(BB_DEVICE_OPENCL, &fixture.program, &processor, &list));
     assert_true(list.count > 1 && list.count <= 1 + 16); // the default beside them
+    assert_int_equal(list.choices[0].tile, bb_choice_default_processor(&fixture.program).tile);
+    for (int i = 0; i < list.count; ++i) {
+        loops += list.choices[i].tile > 0;
+    }
+    assert_true(loops >= 4 && loops < list.count);
     bb_candidates_release(&list);
     check_ok(bb_candidates_create(BB_DEVICE_CUDA, &fixture.program, &small, &list));
     for (int i = 1; i < list.count; ++i) {
