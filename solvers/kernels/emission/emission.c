@@ -14,12 +14,14 @@ bb_status bb_emission_create(bb_emission_target target, const bb_program *progra
         [BB_EMISSION_CUDA] = &bb_expression_dialect_cuda,
     };
     bb_emission emission = {.values = NULL};
-    bb_emission_writer writer = {
-        .program = program, .dialect = dialects[target], .is_inside = is_inside, .choice = choice};
+    bb_emission_writer writer = {.program = program,
+                                 .dialect = dialects[target],
+                                 .is_inside = is_inside,
+                                 .choice = choice,
+                                 .runs_loops = target == BB_EMISSION_C || choice->tile > 0};
     BB_TRY(BB_ZEROED(program->value_count, &writer.is_used));
-    BB_TRY(target == BB_EMISSION_C || choice->tile > 0
-               ? bb_emission_fill_loops(&writer, target, &emission)
-               : bb_emission_fill_gpu(&writer, target, &emission));
+    BB_TRY(writer.runs_loops ? bb_emission_fill_loops(&writer, target, &emission)
+                             : bb_emission_fill_gpu(&writer, target, &emission));
     *out = emission;
     emission = (bb_emission){.values = NULL};
 done:

@@ -18,6 +18,7 @@ typedef struct bb_emission_writer {
     const bb_program *program;
     const bb_expression_dialect *dialect;
     const bb_choice *choice;
+    bool runs_loops;       ///< of one work-item (bb_choice.tile)
     const bool *is_inside; ///< [step_count]
     const bool *is_fast;   ///< [step_count] likewise, where this piece of text stands; may be NULL
     const bb_emission_vectors *vectors; ///< of the points of this piece of text; NULL: none

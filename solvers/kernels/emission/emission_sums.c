@@ -14,7 +14,7 @@ static const char *const boundary_helpers =
     "{ const bb_index m = n > 1 ? 2 * (n - 1) : 1; i %= m; if (i < 0) i += m;\n"
     "  return i < n ? i : m - i; }\n";
 
-// WIDTH points at once; parts go up level by level. Lanes join by halves between the texts.
+// WIDTH points at once; parts go up level by level.
 static const char *const sum_text =
     "typedef struct {\n"
     "    T lane[LEVELS][LANES][WIDTH][COUNT];\n"
@@ -37,9 +37,15 @@ static const char *const sum_text =
     "        for (int k = 0; k < COUNT; ++k) s->lane[0][0][p][k] = N(bb_first)(k);\n"
     "}\n"
     "BB_FUNCTION void N(bb_tree)(N(bb_sum) *s, int level, bb_index points)\n"
-    "{\n"
-    "    (void)s; (void)level; (void)points;\n";
-static const char *const tree_text = // of a known length, which compilers make vectors of
+    "{\n";
+// Lanes join by halves: in a loop, or each half by a loop of its own, of a known length, which
+// compilers make vectors of. In texts for teams PoCL takes minutes over those.
+static const char *const halves_text =
+    "    for (int w = LANES / 2; w > 0; w /= 2)\n"
+    "        for (int l = 0; l < w; ++l)\n"
+    "            for (bb_index p = 0; p < points; ++p)\n"
+    "                N(bb_join)(s->lane[level][l][p], s->lane[level][l + w][p]);\n";
+static const char *const half_text =
     "    for (int l = 0; l < %td; ++l)\n"
     "        for (bb_index p = 0; p < points; ++p)\n"
     "            N(bb_join)(s->lane[level][l][p], s->lane[level][l + %td][p]);\n";
@@ -115,8 +121,11 @@ bb_status bb_emission_sum(bb_emission_writer *writer, const bb_reduction *reduct
                        number, bb_emission_type(writer, reduction->type), reduction->count,
                        reduction->order.lanes, width, chunk, writer->dialect->index_suffix, LEVELS,
                        sum_text));
-    for (bb_index half = reduction->order.lanes / 2; half > 0; half /= 2) {
-        BB_TRY(bb_text_add(writer->out, tree_text, half, half));
+    BB_TRY(bb_text_add(writer->out, "%s",
+                       writer->runs_loops ? "    (void)s; (void)level; (void)points;\n"
+                                          : halves_text));
+    for (bb_index half = reduction->order.lanes / 2; writer->runs_loops && half > 0; half /= 2) {
+        BB_TRY(bb_text_add(writer->out, half_text, half, half));
     }
     BB_TRY(bb_text_add(writer->out, "%s", rest_text));
 done:
