@@ -151,6 +151,8 @@ BB_CHECKED bb_status bb_bench_kernel(const bb_bench_case *self, const bb_bench_s
                                      bb_bench_outcome *out);
 BB_CHECKED bb_status bb_bench_kernel_emit(const bb_bench_case *self, const bb_bench_setup *setup,
                                           bb_bench_outcome *out);
+BB_CHECKED bb_status bb_bench_unwrap(const bb_bench_case *self, const bb_bench_setup *setup,
+                                     bb_bench_outcome *out);
 BB_CHECKED bb_status bb_bench_loop(const bb_bench_case *self, const bb_bench_setup *setup,
                                    bb_bench_outcome *out);
 

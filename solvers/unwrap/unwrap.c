@@ -169,12 +169,17 @@ static bb_status solve(bb_unwrap *unwrap, const bb_unwrap_step *divergence, bb_i
                        bb_unwrap_report *report)
 {
     bb_status status = BB_OK;
+    bb_device *device = bb_kernel_context_device(unwrap->context);
+    BB_TRY(bb_device_wait(device));
+    const double start = bb_clock_seconds();
     BB_TRY(bb_unwrap_grids_coarsen(&unwrap->grids));
     BB_TRY(bb_unwrap_step_run(divergence));
     for (bb_index i = 0; i < cycles; ++i) {
         BB_TRY(bb_unwrap_grids_cycle(&unwrap->grids));
     }
+    BB_TRY(bb_device_wait(device));
     report->cycles += cycles;
+    report->cycle_seconds += bb_clock_seconds() - start;
 done:
     return status;
 }

@@ -44,6 +44,7 @@ typedef struct bb_unwrap_report {
     bb_index changed;      ///< points that the last reweighting moved by a turn; 0 without
     double bytes;          ///< that the fields take in their formats
     double fp32_bytes;     ///< and in fp32
+    double cycle_seconds;  ///< of the V-cycles, and of coarse weights and right-hand sides
     double solve_seconds;  ///< from the wrapped phase in host memory to the result there
 } bb_unwrap_report;
 
