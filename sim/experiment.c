@@ -12,10 +12,7 @@
 enum { MAXIMUM_EXPERIMENTS = 16 };
 
 static const bb_experiment *const rows[] = {
-    &bb_wafer_experiment,
-    &bb_ao_experiment,
-    &bb_fringe_experiment,
-    &bb_product_experiment,
+    &bb_wafer_experiment,         &bb_ao_experiment, &bb_fringe_experiment, &bb_product_experiment,
     &bb_reconstructor_experiment,
 };
 

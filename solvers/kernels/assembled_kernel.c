@@ -179,6 +179,17 @@ static bb_index group_count(bb_index points, bb_index group_points)
     return (points + group_points - 1) / group_points;
 }
 
+// Items that a thread takes at once on the cpu: of points without sums so many that waking another
+// thread pays.
+static bb_index cpu_grain(const bb_assembled_kernel *kernel, const bb_binding *binding,
+                          const bb_launch_shape *shape)
+{
+    enum { LEAST_POINTS = 1 << 14 };
+    const bb_index item_points = (binding->ranges[0] + shape->groups[0] - 1) / shape->groups[0];
+    const bool has_sums = kernel->program.has_reduction || kernel->program.iterator_count > 0;
+    return has_sums || item_points >= LEAST_POINTS ? 1 : LEAST_POINTS / item_points;
+}
+
 static bb_status launch_entries(bb_assembled_kernel *kernel, const bb_binding *binding,
                                 bb_index parts, const bb_launch_argument *arguments, bb_index count)
 {
@@ -195,6 +206,7 @@ static bb_status launch_entries(bb_assembled_kernel *kernel, const bb_binding *b
                       : emission->is_parted
                           ? parts
                           : group_count(binding->ranges[1], emission->body_points[1]);
+    shape.cpu_grain = cpu_grain(kernel, binding, &shape);
     BB_TRY(bb_build_launch(kernel->build, BB_EMISSION_BODY, shape, arguments, count));
     if (emission->is_parted) {
         shape = (bb_launch_shape){

@@ -3,11 +3,15 @@
 
 #include "core/clock.h"
 #include "core/memory.h"
+#include "core/thread.h"
 #include "solvers/unwrap/unwrap_state.h"
 
 #include <math.h>
 
-enum { BRACKETS = 4, PISTON_STEPS = 3, QUIET = 2 };
+enum { BRACKETS = 4, PISTON_STEPS = 2, QUIET = 2, GRAIN = 1 << 16 };
+
+// Corrections of coarse grids that need no further cycle, in rad: a cycle takes off nine tenths.
+static const double small_correction = 0.02;
 
 static const double first_softness = 0.3; // d of the first reweighting, in rad
 static const double two_pi = 6.283185307179586;
@@ -52,9 +56,9 @@ bb_status bb_unwrap_create(struct bb_kernel_context *context, const bb_unwrap_co
     BB_TRY(bb_unwrap_parts_create(mask, columns, rows, &unwrap->parts));
     BB_REQUIRE(unwrap->parts.count > 0, BB_INVALID,
                "a mask of %td x %td without a point: there is no phase to unwrap", columns, rows);
-    unwrap->edges = count_edges(mask, columns, rows);
+    unwrap->edge_count = count_edges(mask, columns, rows);
     BB_TRY(BB_ALLOCATE(columns * rows, &unwrap->words));
-    BB_TRY(bb_unwrap_state_create(unwrap, mask));
+    BB_TRY(bb_unwrap_state_create(unwrap));
     *out = unwrap;
     unwrap = NULL;
 done:
@@ -102,21 +106,51 @@ const bb_unwrap_parts *bb_unwrap_parts_of(const bb_unwrap *unwrap)
     return &unwrap->parts;
 }
 
+// Numbers of the host's, and words of the device's.
+typedef struct conversion {
+    bool is_double;
+    double *words;
+    const double *wrapped;
+    double *phase;
+    const int32_t *labels;
+} conversion;
+
+static bb_status widen(void *context, bb_index begin, bb_index end)
+{
+    const conversion *work = context;
+    const float *floats = (const float *)work->words;
+    for (bb_index p = begin; p < end; ++p) {
+        const double value = work->is_double ? work->words[p] : (double)floats[p];
+        work->phase[p] = work->labels[p] >= 0 ? value : NAN;
+    }
+    return BB_OK;
+}
+
+static bb_status narrow(void *context, bb_index begin, bb_index end)
+{
+    const conversion *work = context;
+    float *floats = (float *)work->words;
+    for (bb_index p = begin; p < end; ++p) {
+        const double value = work->labels[p] >= 0 ? work->wrapped[p] : 0.0;
+        if (work->is_double) {
+            work->words[p] = value;
+        } else {
+            floats[p] = (float)value;
+        }
+    }
+    return BB_OK;
+}
+
 static bb_status upload(bb_unwrap *unwrap, const double *wrapped)
 {
     bb_status status = BB_OK;
     bb_device *device = bb_kernel_context_device(unwrap->context);
     const bb_unwrap_field *field = &unwrap->wrapped;
-    const bb_index points = field->columns * field->rows;
-    const bool is_double = field->format == BB_FORMAT_FP64;
-    for (bb_index p = 0; p < points; ++p) {
-        const double value = unwrap->parts.labels[p] >= 0 ? wrapped[p] : NAN;
-        if (is_double) {
-            unwrap->words[p] = value;
-        } else {
-            ((float *)unwrap->words)[p] = (float)value;
-        }
-    }
+    conversion work = {.is_double = field->format == BB_FORMAT_FP64,
+                       .words = unwrap->words,
+                       .wrapped = wrapped,
+                       .labels = unwrap->parts.labels};
+    BB_TRY(bb_thread_ranges(field->columns * field->rows, GRAIN, narrow, &work));
     BB_TRY(bb_device_upload(device, field->block, unwrap->words, field->bytes));
     if (field->rounding != NULL) {
         BB_TRY(bb_kernel_launch_queue(field->rounding));
@@ -130,25 +164,27 @@ static bb_status download(bb_unwrap *unwrap, double *phase)
     bb_status status = BB_OK;
     bb_device *device = bb_kernel_context_device(unwrap->context);
     const bb_unwrap_field *field = &unwrap->phase;
-    const bb_index points = field->columns * field->rows;
+    conversion work = {.is_double = field->format == BB_FORMAT_FP64,
+                       .words = unwrap->words,
+                       .phase = phase,
+                       .labels = unwrap->parts.labels};
     BB_TRY(bb_device_download(device, unwrap->words, field->block, field->bytes));
-    for (bb_index p = 0; p < points; ++p) {
-        phase[p] = field->format == BB_FORMAT_FP64 ? unwrap->words[p]
-                                                   : (double)((const float *)unwrap->words)[p];
-    }
+    BB_TRY(bb_thread_ranges(field->columns * field->rows, GRAIN, widen, &work));
 done:
     return status;
 }
 
-// Residuals of the gradients, and the median of their sizes between thresholds that close in.
+// Gradients and means of neighbours, and the median of the sizes of their differences, between
+// thresholds that close in.
 static bb_status find_limit(bb_unwrap *unwrap)
 {
     bb_status status = BB_OK;
     bb_device *device = bb_kernel_context_device(unwrap->context);
     double thresholds[BB_UNWRAP_THRESHOLDS];
     for (int axis = 0; axis < 2; ++axis) {
-        BB_TRY(bb_unwrap_step_run(&unwrap->row_means[axis]));
-        BB_TRY(bb_unwrap_step_run(&unwrap->residual[axis]));
+        BB_TRY(bb_unwrap_step_run(&unwrap->gradient[axis]));
+        BB_TRY(bb_unwrap_step_run(&unwrap->row_sums[axis]));
+        BB_TRY(bb_unwrap_step_run(&unwrap->means[axis]));
     }
     for (int k = 0; k < BB_UNWRAP_THRESHOLDS; ++k) {
         thresholds[k] =
@@ -165,20 +201,26 @@ done:
     return status;
 }
 
+// V-cycles, at most `cycles`, until a correction is at most `enough` rad.
 static bb_status solve(bb_unwrap *unwrap, const bb_unwrap_step *divergence, bb_index cycles,
-                       bb_unwrap_report *report)
+                       double enough, bb_unwrap_report *report)
 {
     bb_status status = BB_OK;
     bb_device *device = bb_kernel_context_device(unwrap->context);
+    double correction = INFINITY;
     BB_TRY(bb_device_wait(device));
     const double start = bb_clock_seconds();
-    BB_TRY(bb_unwrap_grids_coarsen(&unwrap->grids));
     BB_TRY(bb_unwrap_step_run(divergence));
-    for (bb_index i = 0; i < cycles; ++i) {
+    BB_TRY(bb_unwrap_grids_load(&unwrap->grids));
+    for (bb_index i = 0; i < cycles && !(correction <= enough); ++i) {
         BB_TRY(bb_unwrap_grids_cycle(&unwrap->grids));
+        if (enough > 0.0) {
+            BB_TRY(bb_unwrap_grids_correction(&unwrap->grids, &correction));
+        }
+        ++report->cycles;
     }
+    BB_TRY(bb_unwrap_grids_store(&unwrap->grids));
     BB_TRY(bb_device_wait(device));
-    report->cycles += cycles;
     report->cycle_seconds += bb_clock_seconds() - start;
 done:
     return status;
@@ -208,7 +250,7 @@ static bb_status reweight_once(bb_unwrap *unwrap, double softness, bb_unwrap_rep
     double changed = 0.0;
     BB_TRY(bb_unwrap_state_reweight(unwrap, softness, &step));
     BB_TRY(bb_unwrap_step_run(&step));
-    BB_TRY(solve(unwrap, &unwrap->divergence, unwrap->config.method.reweight_cycles, report));
+    BB_TRY(solve(unwrap, &unwrap->divergence, unwrap->config.method.reweight_cycles, 0.0, report));
     BB_TRY(bb_unwrap_step_run(&unwrap->keep));
     BB_TRY(make_congruent(unwrap));
     BB_TRY(bb_unwrap_step_run(&unwrap->changes));
@@ -223,6 +265,9 @@ done:
 static bb_status reweight(bb_unwrap *unwrap, bb_unwrap_report *report)
 {
     bb_status status = BB_OK;
+    for (int axis = 0; axis < 2 && unwrap->config.method.reweight > 0; ++axis) {
+        BB_TRY(bb_unwrap_step_run(&unwrap->bases[axis]));
+    }
     int quiet = 0; // times in turn that nothing changed
     for (bb_index i = 0; i < unwrap->config.method.reweight && quiet < QUIET; ++i) {
         BB_TRY(reweight_once(unwrap, ldexp(first_softness, -(int)i), report));
@@ -241,7 +286,7 @@ static bb_status read_rejection(bb_unwrap *unwrap, bb_unwrap_report *report)
     BB_TRY(bb_device_download(device, &rejected, unwrap->rejected.block, sizeof rejected));
     report->limit_rad = isinf(unwrap->fixed_limit) ? NAN : limits[0];
     report->scale_rad = limits[2];
-    report->rejected_share = unwrap->edges > 0 ? rejected / (double)unwrap->edges : NAN;
+    report->rejected_share = unwrap->edge_count > 0 ? rejected / (double)unwrap->edge_count : NAN;
 done:
     return status;
 }
@@ -250,19 +295,18 @@ bb_status bb_unwrap_run(bb_unwrap *unwrap, const double *wrapped, double *phase,
                         bb_unwrap_report *report)
 {
     bb_status status = BB_OK;
-    bb_device *device = bb_kernel_context_device(unwrap->context);
-    const bb_unwrap_field *solution = &unwrap->grids.levels[0].u;
     const double start = bb_clock_seconds();
     *report = (bb_unwrap_report){.bytes = bb_unwrap_state_bytes(unwrap, false),
                                  .fp32_bytes = bb_unwrap_state_bytes(unwrap, true)};
     BB_TRY(upload(unwrap, wrapped));
-    BB_TRY(bb_unwrap_step_run(&unwrap->gradient));
     BB_TRY(find_limit(unwrap));
-    BB_TRY(bb_unwrap_step_run(&unwrap->reject));
+    BB_TRY(bb_unwrap_step_run(&unwrap->reject[0]));
+    BB_TRY(bb_unwrap_step_run(&unwrap->reject[1]));
     BB_TRY(bb_unwrap_step_run(&unwrap->share));
     BB_TRY(bb_unwrap_step_run(&unwrap->hold));
-    BB_TRY(bb_device_zero(device, solution->block, solution->bytes));
-    BB_TRY(solve(unwrap, &unwrap->first_divergence, unwrap->config.method.cycles, report));
+    BB_TRY(bb_unwrap_grids_clear(&unwrap->grids));
+    BB_TRY(solve(unwrap, &unwrap->first_divergence, unwrap->config.method.cycles, small_correction,
+                 report));
     BB_TRY(make_congruent(unwrap));
     BB_TRY(reweight(unwrap, report));
     BB_TRY(download(unwrap, phase));

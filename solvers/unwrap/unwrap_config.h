@@ -10,7 +10,7 @@
 /// Keys of `unwrap:`.
 typedef struct bb_unwrap_method {
     const char *reject;       ///< "auto", "off", or a limit in rad
-    bb_index cycles;          ///< V-cycles of the first least squares
+    bb_index cycles;          ///< V-cycles of the first least squares, at most
     bb_index reweight;        ///< times that weights are made anew, at most
     bb_index reweight_cycles; ///< V-cycles after each
 } bb_unwrap_method;

@@ -1,11 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solvers/unwrap/unwrap_grids.h"
 
+#include <math.h>
+#include <string.h>
+
 enum { SWEEPS_BEFORE = 2, SWEEPS_AFTER = 1, SWEEPS_COARSEST = 4 };
+enum { RED, BLACK, COLOURS = BB_UNWRAP_COLOURS, MARGINS = 3, FRAMES = 2 };
 
 static const char *working(const bb_unwrap_config *config, bb_unwrap_slot slot)
 {
     return bb_unwrap_field_type(config->slots[slot].arithmetic);
+}
+
+static bb_scalar colour_parameter(int colour)
+{
+    return (bb_scalar){.parts = {colour}, .integer = colour};
+}
+
+static bb_format weights_format(const bb_unwrap_config *config, int level)
+{
+    return config->slots[level == 0 ? BB_UNWRAP_GRADIENT : BB_UNWRAP_TRANSFER].storage;
+}
+
+static bb_format rhs_format(const bb_unwrap_config *config, int level)
+{
+    return config->slots[level == 0 ? BB_UNWRAP_GRADIENT : BB_UNWRAP_RESIDUAL].storage;
 }
 
 static bb_status create_fields(bb_unwrap_grids *grids, const bb_unwrap_config *config, int level,
@@ -13,15 +32,28 @@ static bb_status create_fields(bb_unwrap_grids *grids, const bb_unwrap_config *c
 {
     bb_status status = BB_OK;
     bb_unwrap_level *grid = &grids->levels[level];
-    const bb_unwrap_numbers *slots = config->slots;
-    const bb_format weights = slots[level == 0 ? BB_UNWRAP_GRADIENT : BB_UNWRAP_TRANSFER].storage;
-    const bb_format rhs = slots[level == 0 ? BB_UNWRAP_GRADIENT : BB_UNWRAP_RESIDUAL].storage;
     bb_kernel_context *context = grids->context;
-    BB_TRY(bb_unwrap_field_create(context, slots[BB_UNWRAP_SMOOTHER].storage, columns, rows,
-                                  &grid->u));
-    BB_TRY(bb_unwrap_field_create(context, rhs, columns, rows, &grid->f));
-    BB_TRY(bb_unwrap_field_create(context, weights, columns, rows, &grid->wx));
-    BB_TRY(bb_unwrap_field_create(context, weights, columns, rows, &grid->wy));
+    const bb_format solution = config->slots[BB_UNWRAP_SMOOTHER].storage;
+    const bb_format rhs = rhs_format(config, level);
+    const bb_format weights = weights_format(config, level);
+    const bb_index half = (columns + 1) / 2 + MARGINS;
+    const bb_index height = rows + MARGINS;
+    for (int colour = 0; colour < COLOURS; ++colour) {
+        BB_TRY(bb_unwrap_field_create(context, solution, half, height, &grid->u[colour]));
+        BB_TRY(bb_unwrap_field_create(context, rhs, half, height, &grid->f[colour]));
+        BB_TRY(bb_unwrap_field_create(context, weights, half, height, &grid->wx[colour]));
+        BB_TRY(bb_unwrap_field_create(context, weights, half, height, &grid->wy[colour]));
+    }
+    if (level > 0) {
+        BB_TRY(bb_unwrap_field_create(context, solution, columns, rows, &grid->plain));
+        BB_TRY(bb_unwrap_field_create(context, solution, columns + FRAMES, rows + FRAMES,
+                                      &grid->framed));
+    } else {
+        BB_TRY(bb_unwrap_field_create(context, solution, columns, rows, &grids->u));
+        BB_TRY(bb_unwrap_field_create(context, rhs, columns, rows, &grids->f));
+        BB_TRY(bb_unwrap_field_create(context, weights, columns, rows, &grids->wx));
+        BB_TRY(bb_unwrap_field_create(context, weights, columns, rows, &grids->wy));
+    }
 done:
     return status;
 }
@@ -30,17 +62,19 @@ static bb_status create_sweeps(bb_unwrap_grids *grids, const bb_unwrap_config *c
 {
     bb_status status = BB_OK;
     bb_unwrap_level *grid = &grids->levels[level];
-    for (int colour = 0; colour < 2; ++colour) {
+    for (int colour = 0; colour < COLOURS; ++colour) {
+        const int other = 1 - colour;
         const bb_unwrap_recipe recipe = {
             .use = {.file = "unwrap_sweep.kernel",
-                    .types = {{"U", bb_unwrap_field_type(grid->u.format)},
-                              {"F", bb_unwrap_field_type(grid->f.format)},
-                              {"W", bb_unwrap_field_type(grid->wx.format)},
+                    .types = {{"U", bb_unwrap_field_type(grid->u[0].format)},
+                              {"F", bb_unwrap_field_type(grid->f[0].format)},
+                              {"W", bb_unwrap_field_type(grid->wx[0].format)},
                               {"WORK", working(config, BB_UNWRAP_SMOOTHER)}},
                     .type_count = 4},
-            .fields = {&grid->u, &grid->f, &grid->wx, &grid->wy},
-            .parameters = {{.parts = {colour}, .integer = colour}},
-            .written = {&grid->u},
+            .fields = {&grid->u[colour], &grid->u[other], &grid->f[colour], &grid->wx[colour],
+                       &grid->wx[other], &grid->wy[colour], &grid->wy[other]},
+            .parameters = {colour_parameter(colour)},
+            .written = {&grid->u[colour]},
         };
         BB_TRY(bb_unwrap_step_create(grids->context, &recipe, &grid->sweeps[colour]));
     }
@@ -48,44 +82,135 @@ done:
     return status;
 }
 
-// Between a grid and the next coarser one.
-static bb_status create_transfers(bb_unwrap_grids *grids, const bb_unwrap_config *config, int level)
+// From a grid to the points of one colour of the next coarser one.
+static bb_status create_restriction(bb_unwrap_grids *grids, const bb_unwrap_config *config,
+                                    int level, int colour)
 {
     bb_status status = BB_OK;
-    bb_unwrap_level *fine = &grids->levels[level];
-    bb_unwrap_level *coarse = &grids->levels[level + 1];
-    const char *u = bb_unwrap_field_type(fine->u.format);
-    const char *fine_weight = bb_unwrap_field_type(fine->wx.format);
+    const bb_unwrap_level *fine = &grids->levels[level - 1];
+    bb_unwrap_level *coarse = &grids->levels[level];
+    const char *fine_weight = bb_unwrap_field_type(fine->wx[0].format);
     const bb_unwrap_recipe coarsen = {
         .use = {.file = "unwrap_coarsen.kernel",
                 .types = {{"W", fine_weight},
-                          {"C", bb_unwrap_field_type(coarse->wx.format)},
+                          {"C", bb_unwrap_field_type(coarse->wx[0].format)},
                           {"WORK", working(config, BB_UNWRAP_TRANSFER)}},
                 .type_count = 3},
-        .fields = {&fine->wx, &fine->wy, &coarse->wx, &coarse->wy},
-        .written = {&coarse->wx, &coarse->wy},
+        .fields = {&fine->wx[RED], &fine->wx[BLACK], &fine->wy[RED], &fine->wy[BLACK],
+                   &coarse->wx[colour], &coarse->wy[colour]},
+        .parameters = {colour_parameter(colour)},
+        .written = {&coarse->wx[colour], &coarse->wy[colour]},
     };
-    const bb_unwrap_recipe restricted = {
+    bb_unwrap_recipe restricted = {
         .use = {.file = "unwrap_restrict.kernel",
-                .types = {{"U", u},
-                          {"F", bb_unwrap_field_type(fine->f.format)},
+                .types = {{"U", bb_unwrap_field_type(fine->u[0].format)},
+                          {"F", bb_unwrap_field_type(fine->f[0].format)},
                           {"W", fine_weight},
-                          {"R", bb_unwrap_field_type(coarse->f.format)},
+                          {"R", bb_unwrap_field_type(coarse->f[0].format)},
                           {"WORK", working(config, BB_UNWRAP_RESIDUAL)}},
                 .type_count = 5},
-        .fields = {&fine->u, &fine->f, &fine->wx, &fine->wy, &coarse->f},
-        .written = {&coarse->f},
+        .fields = {&fine->u[RED], &fine->u[BLACK], &fine->f[RED], &fine->wx[RED], &fine->wx[BLACK],
+                   &fine->wy[RED], &fine->wy[BLACK], &coarse->f[colour]},
+        .parameters = {colour_parameter(colour)},
+        .written = {&coarse->f[colour]},
     };
-    const bb_unwrap_recipe prolong = {
-        .use = {.file = "unwrap_prolong.kernel",
-                .types = {{"U", u}, {"WORK", working(config, BB_UNWRAP_TRANSFER)}},
-                .type_count = 2},
-        .fields = {&coarse->u, &fine->u},
-        .written = {&fine->u},
+    BB_TRY(bb_unwrap_step_create(grids->context, &coarsen, &coarse->coarsen[colour]));
+    if (fine->u[0].rounding != NULL) { // black points have a residual too
+        restricted.use.file = "unwrap_restrict_all.kernel";
+        const bb_unwrap_field *fields[] = {&fine->u[RED],   &fine->u[BLACK],  &fine->f[RED],
+                                           &fine->f[BLACK], &fine->wx[RED],   &fine->wx[BLACK],
+                                           &fine->wy[RED],  &fine->wy[BLACK], &coarse->f[colour]};
+        memcpy(restricted.fields, fields, sizeof fields);
+    }
+    BB_TRY(bb_unwrap_step_create(grids->context, &restricted, &coarse->restrict_residual[colour]));
+done:
+    return status;
+}
+
+static bb_status create_unpacking(bb_unwrap_grids *grids, int level, const bb_unwrap_field *plain,
+                                  bb_unwrap_step *out)
+{
+    const bb_unwrap_level *grid = &grids->levels[level];
+    const bb_unwrap_recipe recipe = {
+        .use = {.file = "unwrap_unpack.kernel",
+                .types = {{"U", bb_unwrap_field_type(plain->format)}},
+                .type_count = 1},
+        .fields = {&grid->u[RED], &grid->u[BLACK], plain},
     };
-    BB_TRY(bb_unwrap_step_create(grids->context, &coarsen, &fine->coarsen));
-    BB_TRY(bb_unwrap_step_create(grids->context, &restricted, &fine->restrict_residual));
-    BB_TRY(bb_unwrap_step_create(grids->context, &prolong, &fine->prolong));
+    return bb_unwrap_step_create(grids->context, &recipe, out);
+}
+
+// From a grid to the next finer one.
+static bb_status create_prolongation(bb_unwrap_grids *grids, const bb_unwrap_config *config,
+                                     int level)
+{
+    bb_status status = BB_OK;
+    bb_unwrap_level *fine = &grids->levels[level - 1];
+    bb_unwrap_level *coarse = &grids->levels[level];
+    const char *type = bb_unwrap_field_type(fine->u[0].format);
+    const bb_unwrap_recipe frame = {
+        .use = {.file = "unwrap_frame.kernel", .types = {{"U", type}}, .type_count = 1},
+        .fields = {&coarse->plain, &coarse->framed},
+    };
+    BB_TRY(create_unpacking(grids, level, &coarse->plain, &coarse->unpack));
+    BB_TRY(bb_unwrap_step_create(grids->context, &frame, &coarse->frame));
+    for (int colour = 0; colour < COLOURS; ++colour) {
+        const bb_unwrap_recipe prolong = {
+            .use = {.file = "unwrap_prolong.kernel",
+                    .types = {{"U", type}, {"WORK", working(config, BB_UNWRAP_TRANSFER)}},
+                    .type_count = 2},
+            .fields = {&coarse->framed, &fine->u[colour]},
+            .parameters = {colour_parameter(colour)},
+            .written = {&fine->u[colour]},
+        };
+        BB_TRY(bb_unwrap_step_create(grids->context, &prolong, &coarse->prolong[colour]));
+    }
+done:
+    return status;
+}
+
+// Between the finest grid and what it is given and gives.
+static bb_status create_packing(bb_unwrap_grids *grids)
+{
+    bb_status status = BB_OK;
+    bb_unwrap_level *finest = &grids->levels[0];
+    const struct {
+        const bb_unwrap_field *plain;
+        bb_unwrap_field *packed;
+        bb_unwrap_step *steps;
+    } packs[] = {{&grids->f, finest->f, grids->pack_f},
+                 {&grids->wx, finest->wx, grids->pack_wx},
+                 {&grids->wy, finest->wy, grids->pack_wy}};
+    for (size_t i = 0; i < sizeof packs / sizeof packs[0]; ++i) {
+        const char *type = bb_unwrap_field_type(packs[i].plain->format);
+        for (int colour = 0; colour < COLOURS; ++colour) {
+            const bb_unwrap_recipe recipe = {
+                .use = {.file = "unwrap_pack.kernel",
+                        .types = {{"A", type}, {"P", type}},
+                        .type_count = 2},
+                .fields = {packs[i].plain, &packs[i].packed[colour]},
+                .parameters = {colour_parameter(colour)},
+            };
+            BB_TRY(bb_unwrap_step_create(grids->context, &recipe, &packs[i].steps[colour]));
+        }
+    }
+    BB_TRY(create_unpacking(grids, 0, &grids->u, &grids->unpack));
+done:
+    return status;
+}
+
+static bb_status create_measure(bb_unwrap_grids *grids)
+{
+    bb_status status = BB_OK;
+    const bb_unwrap_field *correction = &grids->levels[grids->count > 2 ? 2 : 1].plain;
+    const bb_unwrap_recipe recipe = {
+        .use = {.file = "unwrap_largest.kernel",
+                .types = {{"U", bb_unwrap_field_type(correction->format)}},
+                .type_count = 1},
+        .fields = {correction, &grids->correction},
+    };
+    BB_TRY(bb_unwrap_field_create(grids->context, BB_FORMAT_FP64, 1, 1, &grids->correction));
+    BB_TRY(bb_unwrap_step_create(grids->context, &recipe, &grids->measure));
 done:
     return status;
 }
@@ -102,50 +227,117 @@ bb_status bb_unwrap_grids_create(bb_kernel_context *context, const bb_unwrap_con
         columns = (columns + 1) / 2;
         rows = (rows + 1) / 2;
     }
+    BB_TRY(create_packing(out));
+    if (out->count > 1) {
+        BB_TRY(create_measure(out));
+    }
     for (int level = 0; level < out->count; ++level) {
         BB_TRY(create_sweeps(out, config, level));
-        if (level + 1 < out->count) {
-            BB_TRY(create_transfers(out, config, level));
+        for (int colour = 0; colour < COLOURS && level > 0; ++colour) {
+            BB_TRY(create_restriction(out, config, level, colour));
+        }
+        if (level > 0) {
+            BB_TRY(create_prolongation(out, config, level));
         }
     }
 done:
     return status;
 }
 
+void bb_unwrap_grids_fields(bb_unwrap_level *grid, bb_unwrap_field *out[BB_UNWRAP_LEVEL_FIELDS])
+{
+    int count = 0;
+    for (int colour = 0; colour < COLOURS; ++colour) {
+        out[count++] = &grid->u[colour];
+        out[count++] = &grid->f[colour];
+        out[count++] = &grid->wx[colour];
+        out[count++] = &grid->wy[colour];
+    }
+    out[count++] = &grid->plain;
+    out[count] = &grid->framed;
+}
+
+static void release_level(bb_kernel_context *context, bb_unwrap_level *grid)
+{
+    bb_unwrap_field *fields[BB_UNWRAP_LEVEL_FIELDS];
+    bb_unwrap_grids_fields(grid, fields);
+    for (int i = 0; i < BB_UNWRAP_LEVEL_FIELDS; ++i) {
+        bb_unwrap_field_release(context, fields[i]);
+    }
+    for (int colour = 0; colour < COLOURS; ++colour) {
+        bb_unwrap_step_release(&grid->sweeps[colour]);
+        bb_unwrap_step_release(&grid->coarsen[colour]);
+        bb_unwrap_step_release(&grid->restrict_residual[colour]);
+        bb_unwrap_step_release(&grid->prolong[colour]);
+    }
+    bb_unwrap_step_release(&grid->unpack);
+    bb_unwrap_step_release(&grid->frame);
+}
+
 void bb_unwrap_grids_release(bb_unwrap_grids *grids)
 {
+    bb_unwrap_field *const fields[] = {&grids->u, &grids->f, &grids->wx, &grids->wy,
+                                       &grids->correction};
     for (int i = 0; i < grids->count; ++i) {
-        bb_unwrap_level *grid = &grids->levels[i];
-        bb_unwrap_step_release(&grid->sweeps[0]);
-        bb_unwrap_step_release(&grid->sweeps[1]);
-        bb_unwrap_step_release(&grid->coarsen);
-        bb_unwrap_step_release(&grid->restrict_residual);
-        bb_unwrap_step_release(&grid->prolong);
-        bb_unwrap_field_release(grids->context, &grid->u);
-        bb_unwrap_field_release(grids->context, &grid->f);
-        bb_unwrap_field_release(grids->context, &grid->wx);
-        bb_unwrap_field_release(grids->context, &grid->wy);
+        release_level(grids->context, &grids->levels[i]);
     }
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; ++i) {
+        bb_unwrap_field_release(grids->context, fields[i]);
+    }
+    for (int colour = 0; colour < COLOURS; ++colour) {
+        bb_unwrap_step_release(&grids->pack_f[colour]);
+        bb_unwrap_step_release(&grids->pack_wx[colour]);
+        bb_unwrap_step_release(&grids->pack_wy[colour]);
+    }
+    bb_unwrap_step_release(&grids->unpack);
+    bb_unwrap_step_release(&grids->measure);
     grids->count = 0;
 }
 
-bb_status bb_unwrap_grids_coarsen(bb_unwrap_grids *grids)
+static bb_status clear(bb_unwrap_grids *grids, bb_unwrap_level *grid)
 {
     bb_status status = BB_OK;
-    for (int level = 0; level + 1 < grids->count; ++level) {
-        BB_TRY(bb_unwrap_step_run(&grids->levels[level].coarsen));
+    bb_device *device = bb_kernel_context_device(grids->context);
+    for (int colour = 0; colour < COLOURS; ++colour) {
+        BB_TRY(bb_device_zero(device, grid->u[colour].block, grid->u[colour].bytes));
     }
 done:
     return status;
 }
 
-// Sweeps over both colours, in the other order on the way up.
-static bb_status sweep(bb_unwrap_level *grid, int sweeps, int first)
+static bb_status run_both(const bb_unwrap_step steps[COLOURS], int first)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_unwrap_step_run(&steps[first]));
+    BB_TRY(bb_unwrap_step_run(&steps[1 - first]));
+done:
+    return status;
+}
+
+bb_status bb_unwrap_grids_clear(bb_unwrap_grids *grids)
+{
+    return clear(grids, &grids->levels[0]);
+}
+
+bb_status bb_unwrap_grids_load(bb_unwrap_grids *grids)
+{
+    bb_status status = BB_OK;
+    BB_TRY(run_both(grids->pack_f, RED));
+    BB_TRY(run_both(grids->pack_wx, RED));
+    BB_TRY(run_both(grids->pack_wy, RED));
+    for (int level = 1; level < grids->count; ++level) {
+        BB_TRY(run_both(grids->levels[level].coarsen, RED));
+    }
+done:
+    return status;
+}
+
+// Sweeps over both colours; one that ends in black leaves no residual there.
+static bb_status sweep(const bb_unwrap_level *grid, int sweeps, int first)
 {
     bb_status status = BB_OK;
     for (int i = 0; i < sweeps; ++i) {
-        BB_TRY(bb_unwrap_step_run(&grid->sweeps[first]));
-        BB_TRY(bb_unwrap_step_run(&grid->sweeps[1 - first]));
+        BB_TRY(run_both(grid->sweeps, first));
     }
 done:
     return status;
@@ -154,19 +346,39 @@ done:
 bb_status bb_unwrap_grids_cycle(bb_unwrap_grids *grids)
 {
     bb_status status = BB_OK;
-    bb_device *device = bb_kernel_context_device(grids->context);
     const int coarsest = grids->count - 1;
     for (int level = 0; level < coarsest; ++level) {
-        bb_unwrap_field *correction = &grids->levels[level + 1].u;
-        BB_TRY(sweep(&grids->levels[level], SWEEPS_BEFORE, 0));
-        BB_TRY(bb_unwrap_step_run(&grids->levels[level].restrict_residual));
-        BB_TRY(bb_device_zero(device, correction->block, correction->bytes));
+        bb_unwrap_level *coarse = &grids->levels[level + 1];
+        BB_TRY(sweep(&grids->levels[level], SWEEPS_BEFORE, RED));
+        BB_TRY(run_both(coarse->restrict_residual, RED));
+        BB_TRY(clear(grids, coarse));
     }
-    BB_TRY(sweep(&grids->levels[coarsest], SWEEPS_COARSEST, 0));
-    for (int level = coarsest - 1; level >= 0; --level) {
-        BB_TRY(bb_unwrap_step_run(&grids->levels[level].prolong));
-        BB_TRY(sweep(&grids->levels[level], SWEEPS_AFTER, 1));
+    BB_TRY(sweep(&grids->levels[coarsest], SWEEPS_COARSEST, RED));
+    for (int level = coarsest; level > 0; --level) {
+        const bb_unwrap_level *coarse = &grids->levels[level];
+        BB_TRY(bb_unwrap_step_run(&coarse->unpack));
+        BB_TRY(bb_unwrap_step_run(&coarse->frame));
+        BB_TRY(run_both(coarse->prolong, RED));
+        BB_TRY(sweep(&grids->levels[level - 1], SWEEPS_AFTER, BLACK));
     }
 done:
     return status;
+}
+
+bb_status bb_unwrap_grids_correction(bb_unwrap_grids *grids, double *out)
+{
+    bb_status status = BB_OK;
+    bb_device *device = bb_kernel_context_device(grids->context);
+    *out = INFINITY;
+    if (grids->count > 1) {
+        BB_TRY(bb_unwrap_step_run(&grids->measure));
+        BB_TRY(bb_device_download(device, out, grids->correction.block, sizeof *out));
+    }
+done:
+    return status;
+}
+
+bb_status bb_unwrap_grids_store(bb_unwrap_grids *grids)
+{
+    return bb_unwrap_step_run(&grids->unpack);
 }

@@ -8,23 +8,37 @@
 // any size will do. A weight of a coarse edge is half the sum of the two fine ones beneath it;
 // residuals of children are added; corrections are interpolated bilinearly. V(2,1) with red-black
 // Gauss-Seidel. Points without an edge keep what is interpolated.
+//
+// Within a grid the points of each colour stand side by side (unwrap_pack.kernel), so that a sweep
+// reads and writes neighbouring words.
 #ifndef BB_SOLVERS_UNWRAP_UNWRAP_GRIDS_H
 #define BB_SOLVERS_UNWRAP_UNWRAP_GRIDS_H
 
 #include "solvers/unwrap/unwrap_config.h"
 #include "solvers/unwrap/unwrap_step.h"
 
-enum { BB_UNWRAP_LEVELS = 32 };
+enum { BB_UNWRAP_LEVELS = 32, BB_UNWRAP_COLOURS = 2, BB_UNWRAP_LEVEL_FIELDS = 10 };
 
-/// One grid. Of the finest the right-hand side and the weights are gradients' numbers.
+/// One grid; by colour [rows + 3][columns / 2 + 3], of which a row or column before and two or so
+/// behind are margins of 0.
 typedef struct bb_unwrap_level {
-    bb_unwrap_field u, f, wx, wy;
-    bb_unwrap_step sweeps[2];                           ///< by colour
-    bb_unwrap_step coarsen, restrict_residual, prolong; ///< to and from the next coarser one
+    bb_unwrap_field u[BB_UNWRAP_COLOURS], f[BB_UNWRAP_COLOURS];
+    bb_unwrap_field wx[BB_UNWRAP_COLOURS], wy[BB_UNWRAP_COLOURS];
+    bb_unwrap_field plain, framed; ///< the solution of a coarse grid, as it lies and in a frame
+    bb_unwrap_step sweeps[BB_UNWRAP_COLOURS];
+    /// From the next finer grid to this one, and back.
+    bb_unwrap_step coarsen[BB_UNWRAP_COLOURS], restrict_residual[BB_UNWRAP_COLOURS];
+    bb_unwrap_step unpack, frame, prolong[BB_UNWRAP_COLOURS];
 } bb_unwrap_level;
 
 typedef struct bb_unwrap_grids {
     bb_kernel_context *context; ///< borrowed
+    /// [rows][columns]: solution, right-hand side, weights of the edges to the right and below.
+    bb_unwrap_field u, f, wx, wy;
+    bb_unwrap_step pack_f[BB_UNWRAP_COLOURS], pack_wx[BB_UNWRAP_COLOURS];
+    bb_unwrap_step pack_wy[BB_UNWRAP_COLOURS], unpack;
+    bb_unwrap_field correction; ///< [1]
+    bb_unwrap_step measure;
     bb_unwrap_level levels[BB_UNWRAP_LEVELS];
     int count;
 } bb_unwrap_grids;
@@ -36,10 +50,23 @@ BB_CHECKED bb_status bb_unwrap_grids_create(bb_kernel_context *context,
                                             bb_index rows, bb_unwrap_grids *out);
 void bb_unwrap_grids_release(bb_unwrap_grids *grids);
 
-/// Makes the weights of coarse grids from those of the finest.
-BB_CHECKED bb_status bb_unwrap_grids_coarsen(bb_unwrap_grids *grids);
+/// Lists the fields of a level, empty ones among them.
+void bb_unwrap_grids_fields(bb_unwrap_level *grid, bb_unwrap_field *out[BB_UNWRAP_LEVEL_FIELDS]);
 
-/// One V-cycle on the finest grid's u.
+/// The next solution starts from zero.
+BB_CHECKED bb_status bb_unwrap_grids_clear(bb_unwrap_grids *grids);
+
+/// Takes the right-hand side and the weights, and makes the weights of coarse grids.
+BB_CHECKED bb_status bb_unwrap_grids_load(bb_unwrap_grids *grids);
+
+/// One V-cycle.
 BB_CHECKED bb_status bb_unwrap_grids_cycle(bb_unwrap_grids *grids);
+
+/// The largest correction that the last cycle took from the second coarse grid, in rad; INFINITY
+/// where there is none. Waits for the device.
+BB_CHECKED bb_status bb_unwrap_grids_correction(bb_unwrap_grids *grids, double *out);
+
+/// Puts what the cycles found into the solution.
+BB_CHECKED bb_status bb_unwrap_grids_store(bb_unwrap_grids *grids);
 
 #endif

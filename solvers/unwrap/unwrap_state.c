@@ -1,9 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solvers/unwrap/unwrap_state.h"
 
+#include "core/memory.h"
+
 #include <math.h>
 
-static bb_status create_fields(bb_unwrap *unwrap, const unsigned char *mask)
+// 1 within the mask.
+static bb_status create_inside(bb_unwrap *unwrap)
+{
+    bb_status status = BB_OK;
+    const bb_unwrap_parts *parts = &unwrap->parts;
+    const bb_index points = parts->columns * parts->rows;
+    int32_t *values = NULL; // [points]
+    BB_TRY(BB_ALLOCATE(points, &values));
+    for (bb_index p = 0; p < points; ++p) {
+        values[p] = parts->labels[p] >= 0;
+    }
+    BB_TRY(bb_unwrap_field_integers(unwrap->context, values, parts->columns, parts->rows,
+                                    &unwrap->inside));
+    BB_TRY(bb_device_wait(bb_kernel_context_device(unwrap->context)));
+    unwrap->inside.indices = NULL; // no index
+done:
+    BB_RELEASE(&values);
+    return status;
+}
+
+static bb_status create_fields(bb_unwrap *unwrap)
 {
     bb_status status = BB_OK;
     bb_kernel_context *context = unwrap->context;
@@ -12,9 +34,10 @@ static bb_status create_fields(bb_unwrap *unwrap, const unsigned char *mask)
     const bb_format gradient = unwrap->config.slots[BB_UNWRAP_GRADIENT].storage;
     const bb_format smoother = unwrap->config.slots[BB_UNWRAP_SMOOTHER].storage;
     const bb_format result = unwrap->config.slots[BB_UNWRAP_CONGRUENCE].storage;
-    bb_unwrap_field *const gradients[] = {&unwrap->wrapped, &unwrap->gx,   &unwrap->gy,
-                                          &unwrap->bx,      &unwrap->by,   &unwrap->rx,
-                                          &unwrap->ry,      &unwrap->sums, &unwrap->counts};
+    bb_unwrap_field *const gradients[] = {&unwrap->wrapped,   &unwrap->gx,       &unwrap->gy,
+                                          &unwrap->bx,        &unwrap->by,       &unwrap->mx,
+                                          &unwrap->my,        &unwrap->edges[0], &unwrap->edges[1],
+                                          &unwrap->shares[0], &unwrap->shares[1]};
     const struct {
         bb_unwrap_field *field;
         bb_index columns, rows;
@@ -24,8 +47,8 @@ static bb_status create_fields(bb_unwrap *unwrap, const unsigned char *mask)
         {&unwrap->tallies, BB_UNWRAP_THRESHOLDS, (rows + BB_UNWRAP_STRIDE - 1) / BB_UNWRAP_STRIDE},
         {&unwrap->totals, BB_UNWRAP_THRESHOLDS, 1},
         {&unwrap->limits, BB_UNWRAP_LIMITS, 1},
-        {&unwrap->rejected, 1, 1},
         {&unwrap->changed, 1, 1},
+        {&unwrap->rejected, 1, 1},
         {&unwrap->cosines, parts->run_count, 1},
         {&unwrap->sines, parts->run_count, 1},
         {&unwrap->offsets, parts->run_count, 1},
@@ -40,10 +63,13 @@ static bb_status create_fields(bb_unwrap *unwrap, const unsigned char *mask)
                     {&unwrap->owners, parts->owners, parts->run_count, 1},
                     {&unwrap->firsts, parts->firsts, parts->count + 1, 1},
                     {&unwrap->sizes, parts->sizes, parts->count, 1},
+                    {&unwrap->held, NULL, columns, rows},
                     {&unwrap->width, NULL, columns, rows}};
     for (size_t i = 0; i < sizeof gradients / sizeof gradients[0]; ++i) {
         BB_TRY(bb_unwrap_field_create(context, gradient, columns, rows, gradients[i]));
     }
+    BB_TRY(bb_unwrap_field_create(context, gradient, columns, rows + BB_UNWRAP_WINDOW - 1,
+                                  &unwrap->sums));
     BB_TRY(bb_unwrap_field_create(context, smoother, columns, rows, &unwrap->settled));
     BB_TRY(bb_unwrap_field_create(context, result, columns, rows, &unwrap->phase));
     BB_TRY(bb_unwrap_field_create(context, result, columns, rows, &unwrap->before));
@@ -55,8 +81,7 @@ static bb_status create_fields(bb_unwrap *unwrap, const unsigned char *mask)
         BB_TRY(bb_unwrap_field_integers(context, integers[i].values, integers[i].columns,
                                         integers[i].rows, integers[i].field));
     }
-    BB_TRY(bb_unwrap_field_bytes(context, mask, columns, rows, &unwrap->mask));
-    BB_TRY(bb_unwrap_field_bytes(context, NULL, columns, rows, &unwrap->held));
+    BB_TRY(create_inside(unwrap));
 done:
     return status;
 }
@@ -91,50 +116,78 @@ static bb_status add(bb_unwrap *unwrap, bb_unwrap_recipe recipe, const char *fil
 static bb_status create_gradients(bb_unwrap *u)
 {
     bb_status status = BB_OK;
-    bb_unwrap_level *grid = &u->grids.levels[0];
+    bb_unwrap_grids *grid = &u->grids;
     const bb_unwrap_field *const g[] = {&u->gx, &u->gy};
-    const bb_unwrap_field *const w[] = {&grid->wx, &grid->wy};
-    const bb_unwrap_field *const r[] = {&u->rx, &u->ry};
+    const bb_unwrap_field *const m[] = {&u->mx, &u->my};
     const bb_unwrap_slot slot = BB_UNWRAP_GRADIENT;
-    BB_TRY(add(u,
-               (bb_unwrap_recipe){.use = {.types = {{"I", stored(u, slot)}}, .type_count = 1},
-                                  .fields = {&u->wrapped, &u->mask, g[0], g[1], w[0], w[1]},
-                                  .written = {g[0], g[1], w[0], w[1]}},
-               "unwrap_gradient.kernel", "G", slot, true, &u->gradient));
     for (int axis = 0; axis < 2; ++axis) {
         BB_TRY(add(u,
-                   (bb_unwrap_recipe){.fields = {g[axis], w[axis], &u->sums, &u->counts},
-                                      .written = {&u->sums, &u->counts}},
-                   "unwrap_row_means.kernel", "G", slot, true, &u->row_means[axis]));
+                   (bb_unwrap_recipe){.use = {.types = {{"I", stored(u, slot)}}, .type_count = 1},
+                                      .fields = {&u->wrapped, &u->edges[axis], g[axis]},
+                                      .parameters = {{.integer = 1 - axis}, {.integer = axis}},
+                                      .written = {g[axis]}},
+                   "unwrap_gradient.kernel", "G", slot, true, &u->gradient[axis]));
+        BB_TRY(add(u, (bb_unwrap_recipe){.fields = {g[axis], &u->sums}, .written = {&u->sums}},
+                   "unwrap_row_sums.kernel", "G", slot, true, &u->row_sums[axis]));
         BB_TRY(add(u,
-                   (bb_unwrap_recipe){.fields = {g[axis], w[axis], &u->sums, &u->counts, r[axis]},
-                                      .written = {r[axis]}},
-                   "unwrap_residual.kernel", "G", slot, true, &u->residual[axis]));
+                   (bb_unwrap_recipe){.fields = {&u->sums, &u->shares[axis], m[axis]},
+                                      .written = {m[axis]}},
+                   "unwrap_means.kernel", "G", slot, true, &u->means[axis]));
     }
-    // Of the first least squares: what was added for means holds its gradients by then.
+    BB_TRY(
+        add(u, // rejection puts the gradients of the first least squares in the place of the means
+            (bb_unwrap_recipe){.fields = {&u->mx, &u->my, &grid->wx, &grid->wy, &grid->f},
+                               .written = {&grid->f}},
+            "unwrap_divergence.kernel", "G", slot, true, &u->first_divergence));
     BB_TRY(add(u,
-               (bb_unwrap_recipe){.fields = {&u->sums, &u->counts, w[0], w[1], &grid->f},
+               (bb_unwrap_recipe){.fields = {&u->gx, &u->gy, &grid->wx, &grid->wy, &grid->f},
                                   .written = {&grid->f}},
-               "unwrap_divergence.kernel", "G", slot, true, &u->first_divergence));
-    BB_TRY(add(
-        u, (bb_unwrap_recipe){.fields = {g[0], g[1], w[0], w[1], &grid->f}, .written = {&grid->f}},
-        "unwrap_divergence.kernel", "G", slot, true, &u->divergence));
+               "unwrap_divergence.kernel", "G", slot, true, &u->divergence));
 done:
+    return status;
+}
+
+// What the mask alone says of edges.
+static bb_status make_edges(bb_unwrap *u)
+{
+    bb_status status = BB_OK;
+    bb_unwrap_step steps[5] = {{NULL}};
+    const bb_unwrap_slot slot = BB_UNWRAP_GRADIENT;
+    BB_TRY(add(u, (bb_unwrap_recipe){.fields = {&u->inside, &u->edges[0], &u->edges[1]}},
+               "unwrap_edges.kernel", "G", slot, false, &steps[0]));
+    for (int axis = 0; axis < 2; ++axis) {
+        BB_TRY(add(u, (bb_unwrap_recipe){.fields = {&u->edges[axis], &u->sums}},
+                   "unwrap_row_sums.kernel", "G", slot, true, &steps[1 + 2 * axis]));
+        BB_TRY(add(u,
+                   (bb_unwrap_recipe){.fields = {&u->edges[axis], &u->sums, &u->shares[axis]},
+                                      .written = {&u->shares[axis]}},
+                   "unwrap_shares.kernel", "G", slot, true, &steps[2 + 2 * axis]));
+    }
+    for (int i = 0; i < 5; ++i) {
+        BB_TRY(bb_unwrap_step_run(&steps[i]));
+    }
+done:
+    for (int i = 0; i < 5; ++i) {
+        bb_unwrap_step_release(&steps[i]);
+    }
     return status;
 }
 
 static bb_status create_rejection(bb_unwrap *u)
 {
     bb_status status = BB_OK;
-    bb_unwrap_level *grid = &u->grids.levels[0];
-    const bb_unwrap_field *wx = &grid->wx, *wy = &grid->wy;
+    bb_unwrap_grids *grid = &u->grids;
+    const bb_unwrap_field *const w[] = {&grid->wx, &grid->wy};
+    const bb_unwrap_field *const g[] = {&u->gx, &u->gy};
+    const bb_unwrap_field *const m[] = {&u->mx, &u->my};
+    const bb_unwrap_field *const b[] = {&u->bx, &u->by};
     const bb_unwrap_slot slot = BB_UNWRAP_GRADIENT;
     const double fixed = isfinite(u->fixed_limit) ? u->fixed_limit : 10.0;
     for (int i = 0; i < 2; ++i) {
-        BB_TRY(add(
-            u,
-            (bb_unwrap_recipe){.fields = {&u->rx, &u->ry, wx, wy, &u->thresholds[i], &u->tallies}},
-            "unwrap_tally.kernel", "G", slot, false, &u->tally[i]));
+        BB_TRY(add(u,
+                   (bb_unwrap_recipe){.fields = {g[0], g[1], m[0], m[1], &u->edges[0], &u->edges[1],
+                                                 &u->thresholds[i], &u->tallies}},
+                   "unwrap_tally.kernel", "G", slot, false, &u->tally[i]));
         BB_TRY(add(
             u, (bb_unwrap_recipe){.fields = {&u->thresholds[i], &u->totals, &u->thresholds[1 - i]}},
             "unwrap_bracket.kernel", NULL, slot, false, &u->bracket[i]));
@@ -147,15 +200,20 @@ static bb_status create_rejection(bb_unwrap *u)
                                                  {.parts = {BB_UNWRAP_LEAST_LIMIT}},
                                                  {.parts = {BB_UNWRAP_MOST_LIMIT}}}},
                "unwrap_limit.kernel", NULL, slot, false, &u->limit));
-    BB_TRY(add(u,
-               (bb_unwrap_recipe){.fields = {&u->rx, &u->ry, &u->gx, &u->gy, &u->limits, &u->sums,
-                                             &u->counts, wx, wy, &u->bx, &u->by},
-                                  .parameters = {{.parts = {BB_UNWRAP_WEAK}}},
-                                  .written = {&u->sums, &u->counts, wx, wy, &u->bx, &u->by}},
-               "unwrap_reject.kernel", "G", slot, false, &u->reject));
-    BB_TRY(add(u, (bb_unwrap_recipe){.fields = {&u->bx, &u->by, &u->rejected}},
-               "unwrap_share.kernel", "G", slot, false, &u->share));
-    BB_TRY(add(u, (bb_unwrap_recipe){.fields = {&u->mask, &u->bx, &u->by, &u->held, &u->width}},
+    for (int axis = 0; axis < 2; ++axis) {
+        BB_TRY(add(
+            u,
+            (bb_unwrap_recipe){.fields = {m[axis], &u->edges[axis], &u->limits, g[axis], w[axis]},
+                               .parameters = {{.parts = {BB_UNWRAP_WEAK}}},
+                               .written = {g[axis], w[axis]}},
+            "unwrap_reject.kernel", "G", slot, true, &u->reject[axis]));
+        BB_TRY(add(
+            u, (bb_unwrap_recipe){.fields = {w[axis], &u->limits, b[axis]}, .written = {b[axis]}},
+            "unwrap_bases.kernel", "G", slot, false, &u->bases[axis]));
+    }
+    BB_TRY(add(u, (bb_unwrap_recipe){.fields = {w[0], w[1], &u->rejected}}, "unwrap_share.kernel",
+               "G", slot, false, &u->share));
+    BB_TRY(add(u, (bb_unwrap_recipe){.fields = {&u->inside, w[0], w[1], &u->held, &u->width}},
                "unwrap_held.kernel", "G", slot, false, &u->hold));
 done:
     return status;
@@ -164,7 +222,7 @@ done:
 static bb_status create_pistons(bb_unwrap *u)
 {
     bb_status status = BB_OK;
-    const bb_unwrap_field *solution = &u->grids.levels[0].u;
+    const bb_unwrap_field *solution = &u->grids.u;
     const bb_unwrap_slot slot = BB_UNWRAP_CONGRUENCE;
     const bb_kernel_use mixed = {.types = {{"I", stored(u, BB_UNWRAP_GRADIENT)}}, .type_count = 1};
     bb_kernel_use congruent = mixed;
@@ -199,18 +257,19 @@ static bb_status create_pistons(bb_unwrap *u)
         "unwrap_congruent.kernel", "P", slot, true, &u->congruent));
     BB_TRY(add(u, (bb_unwrap_recipe){.fields = {&u->phase, &u->before}, .as_vectors = true},
                "copy.kernel", "T", slot, false, &u->keep));
-    BB_TRY(add(u, (bb_unwrap_recipe){.fields = {&u->phase, &u->before, &u->changed}},
+    BB_TRY(add(u, (bb_unwrap_recipe){.fields = {&u->phase, &u->before, &u->inside, &u->changed}},
                "unwrap_changes.kernel", "P", slot, false, &u->changes));
 done:
     return status;
 }
 
-bb_status bb_unwrap_state_create(bb_unwrap *unwrap, const unsigned char *mask)
+bb_status bb_unwrap_state_create(bb_unwrap *unwrap)
 {
     bb_status status = BB_OK;
     BB_TRY(bb_unwrap_grids_create(unwrap->context, &unwrap->config, unwrap->parts.columns,
                                   unwrap->parts.rows, &unwrap->grids));
-    BB_TRY(create_fields(unwrap, mask));
+    BB_TRY(create_fields(unwrap));
+    BB_TRY(make_edges(unwrap));
     BB_TRY(create_gradients(unwrap));
     BB_TRY(create_rejection(unwrap));
     BB_TRY(create_pistons(unwrap));
@@ -220,7 +279,7 @@ done:
 
 bb_status bb_unwrap_state_reweight(bb_unwrap *unwrap, double d, bb_unwrap_step *out)
 {
-    bb_unwrap_level *grid = &unwrap->grids.levels[0];
+    bb_unwrap_grids *grid = &unwrap->grids;
     return add(unwrap,
                (bb_unwrap_recipe){
                    .use = {.types = {{"U", stored(unwrap, BB_UNWRAP_SMOOTHER)}}, .type_count = 1},
@@ -232,7 +291,7 @@ bb_status bb_unwrap_state_reweight(bb_unwrap *unwrap, double d, bb_unwrap_step *
 }
 
 // All fields beside the grids'; returns how many.
-enum { FIELDS = 32 };
+enum { FIELDS = 35 };
 static int list_fields(bb_unwrap *u, bb_unwrap_field *out[FIELDS])
 {
     bb_unwrap_field *const fields[] = {&u->wrapped,
@@ -240,10 +299,13 @@ static int list_fields(bb_unwrap *u, bb_unwrap_field *out[FIELDS])
                                        &u->gy,
                                        &u->bx,
                                        &u->by,
-                                       &u->rx,
-                                       &u->ry,
+                                       &u->mx,
+                                       &u->my,
                                        &u->sums,
-                                       &u->counts,
+                                       &u->edges[0],
+                                       &u->edges[1],
+                                       &u->shares[0],
+                                       &u->shares[1],
                                        &u->settled,
                                        &u->phase,
                                        &u->before,
@@ -258,7 +320,7 @@ static int list_fields(bb_unwrap *u, bb_unwrap_field *out[FIELDS])
                                        &u->limits,
                                        &u->rejected,
                                        &u->changed,
-                                       &u->mask,
+                                       &u->inside,
                                        &u->held,
                                        &u->width,
                                        &u->labels,
@@ -275,13 +337,16 @@ static int list_fields(bb_unwrap *u, bb_unwrap_field *out[FIELDS])
 
 void bb_unwrap_state_release(bb_unwrap *u)
 {
-    bb_unwrap_step *const steps[] = {
-        &u->gradient,    &u->row_means[0],     &u->row_means[1], &u->residual[0],
-        &u->residual[1], &u->tally[0],         &u->tally[1],     &u->total,
-        &u->bracket[0],  &u->bracket[1],       &u->limit,        &u->reject,
-        &u->share,       &u->first_divergence, &u->divergence,   &u->hold,
-        &u->settle,      &u->directions,       &u->angles,       &u->offset,
-        &u->correct,     &u->congruent,        &u->changes,      &u->keep};
+    bb_unwrap_step *const steps[] = {&u->gradient[0], &u->gradient[1], &u->bases[0],
+                                     &u->bases[1],    &u->row_sums[0], &u->row_sums[1],
+                                     &u->means[0],    &u->means[1],    &u->tally[0],
+                                     &u->tally[1],    &u->total,       &u->bracket[0],
+                                     &u->bracket[1],  &u->limit,       &u->reject[0],
+                                     &u->reject[1],   &u->share,       &u->first_divergence,
+                                     &u->divergence,  &u->hold,        &u->settle,
+                                     &u->directions,  &u->angles,      &u->offset,
+                                     &u->correct,     &u->congruent,   &u->changes,
+                                     &u->keep};
     bb_unwrap_field *fields[FIELDS];
     const int count = list_fields(u, fields);
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; ++i) {
@@ -299,19 +364,23 @@ static double number_bytes(const bb_unwrap_field *field, bool in_fp32)
     return (double)field->columns * (double)field->rows * bytes;
 }
 
-double bb_unwrap_state_bytes(const bb_unwrap *u, bool in_fp32)
+double bb_unwrap_state_bytes(bb_unwrap *u, bool in_fp32)
 {
-    const bb_unwrap_field *const fields[] = {&u->wrapped, &u->gx,      &u->gy,    &u->bx,
-                                             &u->by,      &u->rx,      &u->ry,    &u->sums,
-                                             &u->counts,  &u->settled, &u->phase, &u->before};
+    const bb_unwrap_field *const fields[] = {
+        &u->wrapped,   &u->gx,        &u->gy,       &u->bx,       &u->by,
+        &u->mx,        &u->my,        &u->sums,     &u->edges[0], &u->edges[1],
+        &u->shares[0], &u->shares[1], &u->settled,  &u->phase,    &u->before,
+        &u->grids.u,   &u->grids.f,   &u->grids.wx, &u->grids.wy};
     double bytes = 0.0;
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; ++i) {
         bytes += number_bytes(fields[i], in_fp32);
     }
     for (int level = 0; level < u->grids.count; ++level) {
-        const bb_unwrap_level *grid = &u->grids.levels[level];
-        bytes += number_bytes(&grid->u, in_fp32) + number_bytes(&grid->f, in_fp32) +
-                 number_bytes(&grid->wx, in_fp32) + number_bytes(&grid->wy, in_fp32);
+        bb_unwrap_field *grid[BB_UNWRAP_LEVEL_FIELDS];
+        bb_unwrap_grids_fields(&u->grids.levels[level], grid);
+        for (int k = 0; k < BB_UNWRAP_LEVEL_FIELDS; ++k) {
+            bytes += number_bytes(grid[k], in_fp32);
+        }
     }
     return bytes;
 }

@@ -7,7 +7,12 @@
 #include "solvers/unwrap/unwrap.h"
 #include "solvers/unwrap/unwrap_grids.h"
 
-enum { BB_UNWRAP_THRESHOLDS = 16, BB_UNWRAP_LIMITS = 3, BB_UNWRAP_STRIDE = 4 };
+enum {
+    BB_UNWRAP_THRESHOLDS = 16,
+    BB_UNWRAP_LIMITS = 3,
+    BB_UNWRAP_STRIDE = 4,
+    BB_UNWRAP_WINDOW = 9
+};
 
 /// Limits of a residual that come from the data, in rad, and the weight that a rejected edge has in
 /// the first least squares.
@@ -20,16 +25,18 @@ struct bb_unwrap {
     bb_unwrap_config config;
     double fixed_limit; // 0: from the data, INFINITY: none
     bb_unwrap_parts parts;
-    bb_index edges;
+    bb_index edge_count;
     double *words; // [rows][columns], as floats where it is so, of the wrapped phase or of the
                    // result, as the device has them
     bb_unwrap_grids grids;
-    bb_unwrap_field wrapped, mask, gx, gy, bx, by, rx, ry, sums, counts;
+    bb_unwrap_field wrapped, inside, gx, gy, bx, by, mx, my, sums;
+    bb_unwrap_field edges[2], shares[2]; // by axis: 1 of an edge; of each among 9 x 9
     bb_unwrap_field thresholds[2], tallies, totals, limits, rejected;
     bb_unwrap_field held, width, settled, phase, before, changed;
     bb_unwrap_field labels, order, starts, owners, firsts, sizes;
     bb_unwrap_field cosines, sines, offsets, pistons;
-    bb_unwrap_step gradient, row_means[2], residual[2], tally[2], total, bracket[2], limit, reject;
+    bb_unwrap_step gradient[2], bases[2], row_sums[2], means[2], tally[2], total, bracket[2], limit,
+        reject[2];
     bb_unwrap_step share, first_divergence, divergence, hold, settle, directions, angles, offset,
         correct, congruent;
     bb_unwrap_step changes, keep;
@@ -37,13 +44,13 @@ struct bb_unwrap {
 
 /// Fields of an unwrapper whose context, config and parts are set, then its steps. What was made is
 /// released by bb_unwrap_state_release, whatever the status. Errors: as bb_unwrap_create.
-BB_CHECKED bb_status bb_unwrap_state_create(bb_unwrap *unwrap, const unsigned char *mask);
+BB_CHECKED bb_status bb_unwrap_state_create(bb_unwrap *unwrap);
 void bb_unwrap_state_release(bb_unwrap *unwrap);
 
 /// A step that makes weights anew from the solution, with `d` (bb_unwrap, 3). Owner: the caller.
 BB_CHECKED bb_status bb_unwrap_state_reweight(bb_unwrap *unwrap, double d, bb_unwrap_step *out);
 
 /// Bytes of all fields that hold numbers, in their formats or, `in_fp32`, in fp32.
-double bb_unwrap_state_bytes(const bb_unwrap *unwrap, bool in_fp32);
+double bb_unwrap_state_bytes(bb_unwrap *unwrap, bool in_fp32);
 
 #endif

@@ -64,19 +64,6 @@ done:
     return status;
 }
 
-bb_status bb_unwrap_field_bytes(bb_kernel_context *context, const unsigned char *values,
-                                bb_index columns, bb_index rows, bb_unwrap_field *out)
-{
-    bb_status status = BB_OK;
-    *out = (bb_unwrap_field){.columns = columns, .rows = rows};
-    BB_TRY(allocate(context, (size_t)columns * (size_t)rows, out));
-    if (values != NULL && out->bytes > 0) {
-        BB_TRY(bb_device_upload(bb_kernel_context_device(context), out->block, values, out->bytes));
-    }
-done:
-    return status;
-}
-
 void bb_unwrap_field_release(bb_kernel_context *context, bb_unwrap_field *field)
 {
     bb_kernel_launch_destroy(&field->rounding);

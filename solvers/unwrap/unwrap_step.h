@@ -23,12 +23,10 @@ BB_CHECKED bb_status bb_unwrap_field_create(bb_kernel_context *context, bb_forma
                                             bb_index columns, bb_index rows, bb_unwrap_field *out);
 
 /// The same of `count` 32-bit integers, copied, which are borrowed for as long as the field is
-/// used in steps that are created; and of a block of bytes [rows][columns].
+/// used in steps that are created; NULL: zeros.
 BB_CHECKED bb_status bb_unwrap_field_integers(bb_kernel_context *context, int32_t *values,
                                               bb_index columns, bb_index rows,
                                               bb_unwrap_field *out);
-BB_CHECKED bb_status bb_unwrap_field_bytes(bb_kernel_context *context, const unsigned char *values,
-                                           bb_index columns, bb_index rows, bb_unwrap_field *out);
 void bb_unwrap_field_release(bb_kernel_context *context, bb_unwrap_field *field);
 
 /// "SP" or "DP": the words that hold a format.

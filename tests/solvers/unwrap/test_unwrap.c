@@ -56,6 +56,37 @@ static void smooth_phases_are_right(void **state)
     check_right(phase_of_bumps, 191, 127, 0.0);
 }
 
+// Points outside the mask, whose numbers mean nothing, do not keep the weights being made anew.
+static void a_phase_that_stays_ends_reweighting(void **state)
+{
+    (void)state;
+    const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
+    bb_unwrap_report report;
+    phase_map map = phase_map_create(160, 160);
+    phase_map_fill(&map, phase_of_zernikes);
+    assert_int_equal(unwrap(&map, &config, &report), 0);
+    assert_int_equal(report.reweighted, 2);
+    assert_int_equal(report.changed, 0);
+    phase_map_release(&map);
+}
+
+// Residuals of a solution in fp16 do not vanish at the colour that was swept last: left out, the
+// solution drifts by turns.
+static void a_solution_in_fp16_does_not_drift(void **state)
+{
+    (void)state;
+    bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
+    bb_unwrap_report report;
+    phase_map map = phase_map_create(320, 240);
+    phase_map_fill(&map, phase_of_freeform);
+    phase_map_add_noise(&map, 0.2, 6);
+    config.slots[BB_UNWRAP_SMOOTHER].storage = BB_FORMAT_FP16;
+    assert_int_equal(unwrap(&map, &config, &report), 0);
+    assert_int_equal(report.changed, 0);
+    assert_int_equal(report.reweighted, 2);
+    phase_map_release(&map);
+}
+
 static void a_shear_is_right(void **state)
 {
     (void)state;
@@ -107,7 +138,7 @@ static void reweighting_finds_cuts_between_residues(void **state)
     config.method.reweight = 0;
     assert_true(unwrap(&map, &config, &report) > 0);
     assert_int_equal(report.reweighted, 0);
-    assert_int_equal(report.cycles, config.method.cycles);
+    assert_in_range(report.cycles, 2, config.method.cycles);
     phase_map_release(&map);
 }
 
@@ -284,6 +315,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(smooth_phases_are_right),
+        cmocka_unit_test(a_phase_that_stays_ends_reweighting),
+        cmocka_unit_test(a_solution_in_fp16_does_not_drift),
         cmocka_unit_test(a_shear_is_right),
         cmocka_unit_test(noise_of_half_a_radian_is_right),
         cmocka_unit_test(noise_of_seven_tenths_is_nearly_right),
