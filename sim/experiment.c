@@ -12,8 +12,8 @@
 enum { MAXIMUM_EXPERIMENTS = 16 };
 
 static const bb_experiment *const rows[] = {
-    &bb_wafer_experiment,         &bb_ao_experiment, &bb_fringe_experiment, &bb_product_experiment,
-    &bb_reconstructor_experiment,
+    &bb_wafer_experiment,         &bb_ao_experiment,     &bb_product_experiment,
+    &bb_reconstructor_experiment, &bb_fringe_experiment,
 };
 
 const bb_experiment_table bb_experiments = {rows, (bb_index)(sizeof rows / sizeof rows[0])};

@@ -176,7 +176,7 @@ static void kernels_are_tuned(void **state)
     expect("bitbudget kernel run add T=DP --in max.h5 --deterministic -o own.h5", 0,
            "output: own.h5");
     expect_text("own.h5", "variant_origin", "default");
-    expect_text("own.h5", "variant", "tile4096");
+    expect_text("own.h5", "variant", "tile4096-rows16");
     write_text("torn.yaml", "- {version: 1, kernel: add}\n");
     expect("bitbudget kernel run add T=DP --in max.h5 --wisdom torn.yaml -o no.h5", 2,
            "torn.yaml:1");

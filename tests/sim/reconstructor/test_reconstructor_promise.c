@@ -33,7 +33,7 @@ static int enter(void **state)
         "    return 1.0 / (1.0 + ((x - y) * (1.0 + (x + y) / 240.0) / 9.0) ** 2)\n"
         "x, t = numpy.arange(120.0), numpy.linspace(3.3, 110.7, 7)\n"
         "with h5py.File('mine.h5', 'w') as file:\n"
-        "    file['Cmm'] = c(x, x) + 1e-3 * numpy.eye(120)\n"
+        "    file['Cmm'] = c(x, x) + 6e-4 * numpy.eye(120)\n"
         "    file['lost'] = c(x, x) - 0.5 * numpy.eye(120)\n"
         "    file['Ctm'] = c(t, x)\n"
         "    file['Ctt'] = c(t, t)\n";
