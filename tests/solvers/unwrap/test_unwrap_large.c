@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The maps of docs/lab/unwrap.md at 1024 x 1024 and 4096 x 4096, in single precision.
+#include "core/thread.h"
+#include "solvers/kernels/objects/kernel_context.h"
+#include "solvers/unwrap/unwrap.h"
+#include "tests/check.h"
+#include "tests/solvers/unwrap/phase_maps.h"
+
+static bb_device *device;
+static bb_kernel_context *context;
+
+static int open_context(void **state)
+{
+    (void)state;
+    check_ok(bb_threads_set(2));
+    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
+    check_ok(bb_kernel_context_create(device, &context));
+    return 0;
+}
+
+static int close_context(void **state)
+{
+    (void)state;
+    bb_kernel_context_destroy(&context);
+    bb_device_close(&device);
+    return 0;
+}
+
+// Unwraps a map, prints what came out and returns the wrong points; the map is released.
+static bb_index unwrap(const char *name, phase_map *map)
+{
+    const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
+    bb_unwrap *unwrapper = NULL;
+    bb_unwrap_report report;
+    phase_map_wrap(map);
+    check_ok(bb_unwrap_create(context, &config, map->mask, map->columns, map->rows, &unwrapper));
+    check_ok(bb_unwrap_run(unwrapper, map->wrapped, map->phase, &report));
+    const bb_index wrong = phase_map_wrong(map, bb_unwrap_parts_of(unwrapper));
+    print_message("%s, %td x %td: %td wrong, %td cycles, %td times reweighted, %.0f ms\n", name,
+                  map->columns, map->rows, wrong, report.cycles, report.reweighted,
+                  1e3 * report.solve_seconds);
+    bb_unwrap_destroy(&unwrapper);
+    phase_map_release(map);
+    return wrong;
+}
+
+static phase_map make(phase_function function, bb_index edge, double noise, uint64_t seed)
+{
+    phase_map map = phase_map_create(edge, edge);
+    phase_map_fill(&map, function);
+    if (noise > 0.0) {
+        phase_map_add_noise(&map, noise, seed);
+    }
+    return map;
+}
+
+static void smooth_and_noisy_maps_are_right(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 2; ++seed) {
+        phase_map maps[] = {
+            make(phase_of_zernikes, 1024, 0.0, seed), make(phase_of_freeform, 1024, 0.0, seed),
+            make(phase_of_bumps, 1024, 0.3, seed), make(phase_of_bumps, 1023, 0.5, seed)};
+        static const char *const names[] = {"Zernikes on an annulus", "freeform", "noise 0.3 rad",
+                                            "noise 0.5 rad"};
+        for (size_t i = 0; i < sizeof maps / sizeof *maps; ++i) {
+            assert_int_equal(unwrap(names[i], &maps[i]), 0);
+        }
+    }
+}
+
+static void jumps_residues_and_holes_are_right(void **state)
+{
+    (void)state;
+    phase_map shear = make(phase_of_slope, 1024, 0.0, 1);
+    phase_map_add_shear(&shear);
+    assert_int_equal(unwrap("shear", &shear), 0);
+    for (uint64_t seed = 1; seed <= 2; ++seed) {
+        phase_map pairs = make(phase_of_bumps, 1024, 0.0, seed);
+        phase_map_add_pairs(&pairs, 40, seed);
+        assert_int_equal(unwrap("40 pairs of residues", &pairs), 0);
+        phase_map holes = make(phase_of_bumps, 1024, 0.0, seed);
+        phase_map_add_holes(&holes, 60, 0.01, seed);
+        assert_int_equal(unwrap("holes and dead pixels", &holes), 0);
+    }
+}
+
+// The bar is 60, peers have 62 to 254; some seven points carry noise beyond pi.
+static void noise_of_seven_tenths_is_nearly_right(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 4; ++seed) {
+        phase_map map = make(phase_of_bumps, 1024, 0.7, seed);
+        assert_in_range(unwrap("noise 0.7 rad", &map), 0, 40);
+    }
+}
+
+static void sixteen_million_points_are_right(void **state)
+{
+    (void)state;
+    phase_map map = make(phase_of_bumps, 4096, 0.0, 1);
+    assert_int_equal(unwrap("hills", &map), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(smooth_and_noisy_maps_are_right),
+        cmocka_unit_test(jumps_residues_and_holes_are_right),
+        cmocka_unit_test(noise_of_seven_tenths_is_nearly_right),
+        cmocka_unit_test(sixteen_million_points_are_right),
+    };
+    return cmocka_run_group_tests(tests, open_context, close_context);
+}
