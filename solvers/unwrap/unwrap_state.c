@@ -151,7 +151,7 @@ done:
 static bb_status make_edges(bb_unwrap *u)
 {
     bb_status status = BB_OK;
-    bb_unwrap_step steps[5] = {{NULL}};
+    bb_unwrap_step steps[5] = {{.launch = NULL}};
     const bb_unwrap_slot slot = BB_UNWRAP_GRADIENT;
     BB_TRY(add(u, (bb_unwrap_recipe){.fields = {&u->inside, &u->edges[0], &u->edges[1]}},
                "unwrap_edges.kernel", "G", slot, false, &steps[0]));
