@@ -163,6 +163,25 @@ static void each_part_has_its_piston(void **state)
     phase_map_release(&map);
 }
 
+// Wherever it stands in the turn: half a turn off, noise would split the cycles.
+static void any_piston_is_found(void **state)
+{
+    (void)state;
+    enum { PISTONS = 120 };
+    const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
+    bb_unwrap_report report;
+    for (int k = 0; k < PISTONS; ++k) {
+        phase_map map = phase_map_create(24, 20);
+        phase_map_fill(&map, phase_of_bumps);
+        phase_map_add_noise(&map, 0.4, 8);
+        for (bb_index p = 0; p < 24 * 20; ++p) {
+            map.truth[p] += turn * k / PISTONS;
+        }
+        assert_int_equal(unwrap(&map, &config, &report), 0);
+        phase_map_release(&map);
+    }
+}
+
 // The phase differs from the wrapped one by whole turns, exactly in double.
 static void the_phase_is_congruent(void **state)
 {
@@ -322,6 +341,7 @@ int main(void)
         cmocka_unit_test(noise_of_seven_tenths_is_nearly_right),
         cmocka_unit_test(reweighting_finds_cuts_between_residues),
         cmocka_unit_test(each_part_has_its_piston),
+        cmocka_unit_test(any_piston_is_found),
         cmocka_unit_test(the_phase_is_congruent),
         cmocka_unit_test(images_are_unwrapped_alike),
         cmocka_unit_test(threads_and_repetition_change_no_bit),
