@@ -26,7 +26,7 @@ typedef struct work {
     const bb_kernel_manager *managers[64]; // none where a kernel of the user's own is tuned
     int manager_count;
     bool is_own;
-    bb_kernel_subject own;
+    bb_kernel_subject users_kernel;
     bool has_type[TYPES];
     bool has_set[BB_BENCHMARK_COUNT];
     bb_device *device;
@@ -156,7 +156,7 @@ static bb_status take_own(work *self)
                                          .input = options->input,
                                          .parameters = options->parameters.words,
                                          .parameter_count = options->parameters.count};
-    BB_TRY(bb_kernel_subject_read(&wish, &self->own));
+    BB_TRY(bb_kernel_subject_read(&wish, &self->users_kernel));
 done:
     return status;
 }
@@ -468,7 +468,7 @@ done:
 // The type that most of the table is about: that of the first placeholder.
 static const char *first_type(const work *self)
 {
-    const bb_kernel_source *source = &self->own.source;
+    const bb_kernel_source *source = &self->users_kernel.source;
     return source->word_count > 0 ? strchr(source->words[0], '=') + 1 : "";
 }
 
@@ -476,11 +476,11 @@ static bb_status tune_own(work *self)
 {
     bb_status status = BB_OK;
     bb_tuning *tuning = NULL;
-    const bb_kernel_source *source = &self->own.source;
+    const bb_kernel_source *source = &self->users_kernel.source;
     bb_wisdom_name(source->path, self->kernel);
     BB_TRY(bb_wisdom_types(source->words, source->word_count, self->key.types));
     BB_TRY(bb_wisdom_program(&source->description, self->key.program));
-    BB_TRY(create_tuning(self, bb_caller_subject_table(self->own.subject), &tuning));
+    BB_TRY(create_tuning(self, bb_caller_subject_table(self->users_kernel.subject), &tuning));
     BB_TRY(tune_set(self, tuning, 0, first_type(self)));
 done:
     bb_tuning_destroy(&tuning);
@@ -542,7 +542,7 @@ done:
     bb_interrupt_defer(false);
     bb_device_close(&self.device);
     bb_wisdom_file_release(&self.file);
-    bb_kernel_subject_release(&self.own);
+    bb_kernel_subject_release(&self.users_kernel);
     bb_text_release(&self.table);
     BB_RELEASE(&self.path);
     return status;

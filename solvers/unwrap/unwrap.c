@@ -81,11 +81,12 @@ bb_need bb_unwrap_need(const bb_unwrap_config *config, bb_index columns, bb_inde
                        bool on_device)
 {
     const double points = (double)columns * (double)rows;
-    const double cycle_s = 6e-8, compile_s = 1.0; // of a point, and once
-    double words = 0.0;                           // of a point, of all fields
+    const double framed = ((double)columns + 6.0) * ((double)rows + 4.0); // with a grid's margins
+    const double cycle_s = 6e-8, compile_s = 1.0;                         // of a point, and once
+    double words = 0.0; // of a point, of all fields
     for (int slot = 0; slot < BB_UNWRAP_SLOTS; ++slot) {
-        static const double fields[BB_UNWRAP_SLOTS] = {[BB_UNWRAP_GRADIENT] = 12.0,
-                                                       [BB_UNWRAP_SMOOTHER] = 7.0 / 3.0,
+        static const double fields[BB_UNWRAP_SLOTS] = {[BB_UNWRAP_GRADIENT] = 18.0,
+                                                       [BB_UNWRAP_SMOOTHER] = 4.0,
                                                        [BB_UNWRAP_RESIDUAL] = 1.0 / 3,
                                                        [BB_UNWRAP_TRANSFER] = 2.0 / 3,
                                                        [BB_UNWRAP_CONGRUENCE] = 2.0};
@@ -94,8 +95,8 @@ bb_need bb_unwrap_need(const bb_unwrap_config *config, bb_index columns, bb_inde
     const bb_unwrap_method *method = &config->method;
     const double cycles = (double)method->cycles + (double)fmin((double)method->reweight, 4.0) *
                                                        (double)method->reweight_cycles;
-    const double fields = points * (words + 14.0); // masks, parts and their order beside
-    const double host = points * 20.0;             // parts, and words on their way
+    const double fields = framed * words + points * 21.0; // masks, parts and their order beside
+    const double host = points * 20.0;                    // parts, and words on their way
     return (bb_need){.host_bytes = host + (on_device ? 0.0 : fields),
                      .device_bytes = on_device ? fields : 0.0,
                      .seconds = compile_s + points * cycle_s * cycles};

@@ -3,6 +3,7 @@
 #include "solvers/kernels/objects/kernel_context.h"
 #include "solvers/unwrap/unwrap.h"
 #include "tests/check.h"
+#include "tests/need.h"
 #include "tests/solvers/unwrap/phase_maps.h"
 
 static bb_device *device;
@@ -275,6 +276,28 @@ static void masks_without_neighbours_have_an_answer(void **state)
     phase_map_release(&map);
 }
 
+static void what_it_takes_is_announced(void **state)
+{
+    (void)state;
+    static const bb_format formats[] = {BB_FORMAT_FP32, BB_FORMAT_FP64};
+    for (int i = 0; i < 2; ++i) {
+        const bb_unwrap_config config = bb_unwrap_config_plain(formats[i]);
+        bb_unwrap *unwrapper = NULL;
+        bb_unwrap_report report;
+        phase_map map = phase_map_create(512, 384);
+        phase_map_fill(&map, phase_of_bumps);
+        phase_map_wrap(&map);
+        need_start();
+        check_ok(bb_unwrap_create(context, &config, map.mask, 512, 384, &unwrapper));
+        check_ok(bb_unwrap_run(unwrapper, map.wrapped, map.phase, &report));
+        need_stop();
+        need_hold(i == 0 ? "unwrapping in fp32" : "unwrapping in fp64",
+                  bb_unwrap_need(&config, 512, 384, false), NEED_LOOSENESS);
+        bb_unwrap_destroy(&unwrapper);
+        phase_map_release(&map);
+    }
+}
+
 static void limits_are_held_to_their_range(void **state)
 {
     (void)state;
@@ -347,6 +370,7 @@ int main(void)
         cmocka_unit_test(threads_and_repetition_change_no_bit),
         cmocka_unit_test(any_size_has_an_answer),
         cmocka_unit_test(masks_without_neighbours_have_an_answer),
+        cmocka_unit_test(what_it_takes_is_announced),
         cmocka_unit_test(limits_are_held_to_their_range),
         cmocka_unit_test(nothing_is_rejected_where_it_is_off),
         cmocka_unit_test(narrow_storage_holds_values_of_its_format),
