@@ -8,12 +8,12 @@
 //  2. Each differs from the mean of its 9 x 9 neighbours by a residual. The scale of all residuals
 //     is 1.4826 times the median of their sizes, over every fourth row and column. Edges beyond the
 //     limit, three times the scale within [LEAST, MOST], are rejected: their gradient is that
-//     mean at first and their weight next to nothing. At noise of sigma rad a point the residuals' scale is
-//     sqrt(2) sigma; the limit never comes near pi, so that what was wrapped by noise is rejected
-//     with it. A limit may also be given, or none.
+//     mean at first and their weight next to nothing. At noise of sigma rad a point the residuals'
+//     scale is sqrt(2) sigma; the limit never comes near pi, so that what was wrapped by noise is
+//     rejected with it. A limit may also be given, or none.
 //  3. Weighted least squares (unwrap_grids.h), until a correction is small or the cycles are
-//     done; in it a rejected edge has that mean. Then, as often as asked, weights are made anew from
-//     the residuals of the solution towards least absolute residuals (Holland and Welsch 1977,
+//     done; in it a rejected edge has that mean. Then, as often as asked, weights are made anew
+//     from the residuals of the solution towards least absolute residuals (Holland and Welsch 1977,
 //     Commun. Stat. A6(9)): b d / (d + |r|) with d halved each time, b 1 of kept edges and 0.5 of
 //     rejected ones, whose gradients count again. It ends early where the phase has stayed the
 //     same twice.
