@@ -3,9 +3,10 @@
 """README's pictures are what its commands make: pictures.py SOURCE PROGRAM FOLDER [--write]
 
 The commands of the blocks that name docs/pictures are typed in FOLDER, and each picture is compared
-with the one that is kept: the same marks and texts at the same places, to a sixtieth of the page, as
-prices of roundings differ by processor. Its small print may have another day, version and digest. With --write
-those that differ are put in the place of those that are kept.
+with the one that is kept: the same marks and texts at the same places, to a sixtieth of the page. Its
+small print may have another day, version and digest. BLAS takes the instructions that every x86-64
+has: which conditions lose definiteness under tf32 is a matter of the last rounding, and differs by
+processor. With --write those that differ are put in the place of those that are kept.
 """
 import os
 import pathlib
@@ -45,6 +46,7 @@ def main():
         print("skipped: no gnuplot here; ./setup installs it")
         return 77
     os.environ["BITBUDGET_SHARE"] = str(source)
+    os.environ["OPENBLAS_CORETYPE"] = "Prescott"
     text = (source / "README.md").read_text(encoding="utf-8")
     blocks = [block for block in console.blocks_of(text)
               if any("docs/pictures/" in line for line in block.lines)]
