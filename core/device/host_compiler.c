@@ -3,6 +3,7 @@
 
 #include "core/clock.h"
 #include "core/device/build_ops.h"
+#include "core/device/compiled_file.h"
 #include "core/memory.h"
 
 #include <dlfcn.h>
@@ -325,15 +326,35 @@ static bool lacks_native(const bb_text *log)
     return strstr(text, "march") != NULL && strstr(text, "native") != NULL;
 }
 
-bb_status bb_host_compiler_load(const char *source, bb_text *log, const char **flags,
-                                void **library)
+// Of a compiler without -march=native, and of others.
+static const char *const used_flags[] = {
+    "-std=c17 -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math "
+    "-fno-tree-slp-vectorize",
+    "-std=c17 -O3 -march=native -ffp-contract=off -fno-math-errno -fno-trapping-math "
+    "-fno-tree-slp-vectorize"};
+
+// An object that an earlier process kept, else NULL and where each would stand.
+static bb_status load_kept(const char *source, char *places[2], const char **flags, void **library)
 {
     bb_status status = BB_OK;
-    static const char *const used[] = {
-        "-std=c17 -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math "
-        "-fno-tree-slp-vectorize",
-        "-std=c17 -O3 -march=native -ffp-contract=off -fno-math-errno -fno-trapping-math "
-        "-fno-tree-slp-vectorize"};
+    char *program = NULL;
+    BB_TRY(find_program(&program));
+    for (int native = 1; native >= 0 && *library == NULL; --native) {
+        BB_TRY(bb_compiled_file_place(source, program, used_flags[native], &places[native]));
+        if (places[native] != NULL) {
+            BB_TRY(bb_compiled_file_load(places[native], library));
+            *flags = used_flags[native];
+        }
+    }
+done:
+    BB_RELEASE(&program);
+    return status;
+}
+
+static bb_status compile(const char *source, char *const places[2], bb_text *log,
+                         const char **flags, void **library)
+{
+    bb_status status = BB_OK;
     char *folder = NULL;
     char *path = NULL;
     int ending = 0;
@@ -354,9 +375,32 @@ bb_status bb_host_compiler_load(const char *source, bb_text *log, const char **f
                "no space left for the files of %s", bb_host_compiler_name());
     BB_TRY(made ? BB_OK : bb_build_fail(bb_host_compiler_name(), log));
     BB_TRY(load(path, log, library));
-    *flags = used[native];
+    *flags = used_flags[native];
+    if (log->length == 0 && places[native] != NULL) { // what a compiler says is said each time
+        BB_TRY(bb_compiled_file_keep(places[native], path));
+    }
 done:
+    if (status != BB_OK && *library != NULL) {
+        (void)dlclose(*library);
+        *library = NULL;
+    }
     BB_RELEASE(&path);
     remove_folder(&folder);
+    return status;
+}
+
+bb_status bb_host_compiler_load(const char *source, bb_text *log, const char **flags,
+                                void **library)
+{
+    bb_status status = BB_OK;
+    char *places[2] = {NULL, NULL};
+    *library = NULL;
+    BB_TRY(load_kept(source, places, flags, library));
+    if (*library == NULL) {
+        BB_TRY(compile(source, places, log, flags, library));
+    }
+done:
+    BB_RELEASE(&places[0]);
+    BB_RELEASE(&places[1]);
     return status;
 }

@@ -2,17 +2,18 @@
 //
 // The host's C compiler: `cc` of PATH, or the program that the environment's BB_CC names. It is
 // started without a shell, in a folder of its own below TMPDIR (or /tmp), which is gone when the
-// call returns. The caller's signals and other children are left alone.
+// call returns. The caller's signals and other children are left alone. What it makes without a
+// word is kept for later processes (compiled_file.h).
 #ifndef BB_CORE_DEVICE_HOST_COMPILER_H
 #define BB_CORE_DEVICE_HOST_COMPILER_H
 
 #include "core/text.h"
 
-/// Compiles C text to a shared object and loads it. `*flags` is what it was compiled by (static
-/// text). What the compiler said is appended to `log`, its first 64 KiB. Errors: BB_UNSUPPORTED (no
-/// compiler), BB_INVALID (the text does not compile or names what is nowhere), BB_IO (no room or no
-/// folder for files), BB_DEVICE (the compiler dies of a signal or takes more than a minute),
-/// BB_MEMORY. Owner: the caller, who calls dlclose.
+/// Compiles C text to a shared object, or takes one that was kept, and loads it. `*flags` is what
+/// it was compiled by (static text). What the compiler said is appended to `log`, its first 64 KiB.
+/// Errors: BB_UNSUPPORTED (no compiler), BB_INVALID (the text does not compile or names what is
+/// nowhere), BB_IO (no room or no folder for files), BB_DEVICE (the compiler dies of a signal or
+/// takes more than a minute), BB_MEMORY. Owner: the caller, who calls dlclose.
 BB_CHECKED bb_status bb_host_compiler_load(const char *source, bb_text *log, const char **flags,
                                            void **library);
 

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/device/compiled_file.h"
+
+#include "core/disk_file.h"
+#include "core/memory.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+// What stands behind an object in its file; a loader does not look there.
+typedef struct seal {
+    char mark[8];
+    uint64_t low, high; // digest of the bytes before
+} seal;
+
+static const char mark[8] = "bbobj-1";
+static const char ending[] = ".so";
+
+// The folder by the environment, NULL where none is kept.
+static bb_status find_folder(char **out)
+{
+    bb_status status = BB_OK;
+    const char *named = getenv("BITBUDGET_CACHE");
+    const char *cache = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+    if (named != NULL && named[0] != '\0') {
+        if (strcmp(named, "off") != 0) {
+            BB_TRY(bb_memory_text(named, out));
+        }
+    } else if (cache != NULL && cache[0] == '/') {
+        BB_TRY(bb_memory_printf(out, "%s/bitbudget/kernels", cache));
+    } else if (home != NULL && home[0] == '/') {
+        BB_TRY(bb_memory_printf(out, "%s/.cache/bitbudget/kernels", home));
+    }
+done:
+    return status;
+}
+
+// Makes a folder and those above it, for the user alone.
+static void make_folders(char *folder)
+{
+    for (char *slash = strchr(folder + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        (void)mkdir(folder, S_IRWXU);
+        *slash = '/';
+    }
+    (void)mkdir(folder, S_IRWXU);
+}
+
+// What is loaded from it runs as the user.
+static bool is_private(const char *folder)
+{
+    struct stat about;
+    return lstat(folder, &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == geteuid() &&
+           (about.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+// The program as posix_spawnp would find it.
+static bool find_program(const char *name, char path[PATH_MAX], struct stat *about)
+{
+    const char *folders = getenv("PATH");
+    const bool is_path = strchr(name, '/') != NULL;
+    if (is_path || folders == NULL) {
+        return is_path && snprintf(path, PATH_MAX, "%s", name) < PATH_MAX && stat(path, about) == 0;
+    }
+    while (true) {
+        const size_t bytes = strcspn(folders, ":");
+        if (snprintf(path, PATH_MAX, "%.*s/%s", (int)bytes, folders, name) < PATH_MAX &&
+            access(path, X_OK) == 0 && stat(path, about) == 0 && S_ISREG(about->st_mode)) {
+            return true;
+        }
+        if (folders[bytes] == '\0') {
+            return false;
+        }
+        folders += bytes + 1;
+    }
+}
+
+// What this processor can do, of the first core; false where the system does not say.
+static bool add_processor(bb_text *key)
+{
+    static const char *const said[] = {"vendor_id", "cpu family", "model",    "stepping",
+                                       "flags",     "Features",   "CPU part", "isa"};
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    char *line = NULL;
+    size_t room = 0;
+    bool added = false;
+    while (file != NULL && getline(&line, &room, file) > 1) { // an empty line ends a core
+        for (size_t i = 0; i < sizeof said / sizeof said[0]; ++i) {
+            if (strncmp(line, said[i], strlen(said[i])) == 0) {
+                added = bb_text_add(key, "%s", line) == BB_OK;
+                break;
+            }
+        }
+    }
+    free(line); // getline's
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return added;
+}
+
+static bb_status add_compiler(const char *compiler, bb_text *key, bool *found)
+{
+    bb_status status = BB_OK;
+    static const char *const variables[] = {
+        "COMPILER_PATH",        "GCC_EXEC_PREFIX",    "CPATH",  "C_INCLUDE_PATH", "LIBRARY_PATH",
+        "CCC_OVERRIDE_OPTIONS", "CPLUS_INCLUDE_PATH", "SYSROOT"};
+    char path[PATH_MAX];
+    char *target = NULL;
+    struct stat about;
+    *found = find_program(compiler, path, &about);
+    if (*found) {
+        target = realpath(path, NULL);
+        BB_TRY(bb_text_add(key, "%s %lld %lld.%09ld\n", target == NULL ? path : target,
+                           (long long)about.st_size, (long long)about.st_mtim.tv_sec,
+                           about.st_mtim.tv_nsec));
+        for (size_t i = 0; i < sizeof variables / sizeof variables[0]; ++i) {
+            const char *value = getenv(variables[i]);
+            BB_TRY(bb_text_add(key, "%s=%s\n", variables[i], value == NULL ? "" : value));
+        }
+    }
+done:
+    free(target); // realpath's
+    return status;
+}
+
+bb_status bb_compiled_file_place(const char *text, const char *compiler, const char *flags,
+                                 char **out)
+{
+    bb_status status = BB_OK;
+    bb_text key = {0};
+    char *folder = NULL;
+    bool found = false;
+    *out = NULL;
+    BB_TRY(find_folder(&folder));
+    if (folder != NULL) {
+        make_folders(folder);
+        BB_TRY(add_compiler(compiler, &key, &found));
+        if (found && is_private(folder) && add_processor(&key)) {
+            BB_TRY(bb_text_add(&key, "%s\n%s", flags, text));
+            const XXH128_hash_t digest = XXH3_128bits(key.data, (size_t)key.length);
+            BB_TRY(bb_memory_printf(out, "%s/%016llx%016llx%s", folder,
+                                    (unsigned long long)digest.high64,
+                                    (unsigned long long)digest.low64, ending));
+        }
+    }
+done:
+    bb_text_release(&key);
+    BB_RELEASE(&folder);
+    return status;
+}
+
+// A whole file and one more byte, for no text at all; NULL where it cannot be read.
+static bb_status read_all(FILE *file, char **out, size_t *bytes)
+{
+    bb_status status = BB_OK;
+    struct stat about;
+    char *data = NULL;
+    if (fstat(fileno(file), &about) == 0) {
+        BB_TRY(BB_ALLOCATE((bb_index)about.st_size + 1, &data));
+        *bytes = fread(data, 1, (size_t)about.st_size + 1, file);
+        if (*bytes == (size_t)about.st_size) {
+            *out = data;
+            data = NULL;
+        }
+    }
+done:
+    BB_RELEASE(&data);
+    return status;
+}
+
+static bool is_whole(const char *data, size_t bytes)
+{
+    seal held;
+    if (bytes <= sizeof held) {
+        return false;
+    }
+    memcpy(&held, data + bytes - sizeof held, sizeof held);
+    const XXH128_hash_t digest = XXH3_128bits(data, bytes - sizeof held);
+    return memcmp(held.mark, mark, sizeof mark) == 0 && held.low == digest.low64 &&
+           held.high == digest.high64;
+}
+
+bb_status bb_compiled_file_load(const char *place, void **library)
+{
+    bb_status status = BB_OK;
+    FILE *file = NULL;
+    char *data = NULL;
+    size_t bytes = 0;
+    *library = NULL;
+    if (access(place, R_OK) == 0 && bb_disk_file_open(place, false, &file) == BB_OK) {
+        BB_TRY(read_all(file, &data, &bytes));
+        if (data != NULL && is_whole(data, bytes)) {
+            *library = dlopen(place, RTLD_NOW | RTLD_LOCAL);
+        }
+        if (*library != NULL) {
+            (void)utimensat(AT_FDCWD, place, NULL, 0); // it was used now
+        } else {
+            (void)unlink(place);
+        }
+    }
+done:
+    BB_RELEASE(&data);
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return status;
+}
+
+typedef struct kept_file {
+    char name[40];
+    struct timespec used;
+} kept_file;
+
+static int compare_used(const void *a, const void *b)
+{
+    const struct timespec *one = &((const kept_file *)a)->used;
+    const struct timespec *two = &((const kept_file *)b)->used;
+    return one->tv_sec != two->tv_sec
+               ? (one->tv_sec < two->tv_sec ? -1 : 1)
+               : (one->tv_nsec > two->tv_nsec) - (one->tv_nsec < two->tv_nsec);
+}
+
+static bool is_object(const char *name)
+{
+    const size_t length = strlen(name);
+    return length < sizeof((kept_file *)0)->name && length > strlen(ending) &&
+           strcmp(name + length - strlen(ending), ending) == 0 && name[0] != '.';
+}
+
+// Makes room: of a full folder a quarter goes, those longest without use.
+static bb_status make_room(const char *place)
+{
+    bb_status status = BB_OK;
+    char folder[PATH_MAX];
+    DIR *entries = NULL;
+    kept_file *files = NULL;
+    bb_index count = 0;
+    (void)snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(place, '/') - place), place);
+    entries = opendir(folder);
+    BB_TRY(BB_ALLOCATE((bb_index)BB_COMPILED_FILE_LIMIT, &files));
+    for (struct dirent *entry = NULL;
+         entries != NULL && count < BB_COMPILED_FILE_LIMIT && (entry = readdir(entries)) != NULL;) {
+        struct stat about;
+        if (is_object(entry->d_name) && fstatat(dirfd(entries), entry->d_name, &about, 0) == 0) {
+            (void)snprintf(files[count].name, sizeof files[count].name, "%s", entry->d_name);
+            files[count++].used = about.st_mtim;
+        }
+    }
+    if (count == BB_COMPILED_FILE_LIMIT) {
+        qsort(files, (size_t)count, sizeof *files, compare_used);
+        for (bb_index i = 0; i < count / 4; ++i) {
+            (void)unlinkat(dirfd(entries), files[i].name, 0);
+        }
+    }
+done:
+    if (entries != NULL) {
+        (void)closedir(entries);
+    }
+    BB_RELEASE(&files);
+    return status;
+}
+
+static bool write_all(int descriptor, const char *data, size_t bytes)
+{
+    while (bytes > 0) {
+        const ssize_t written = write(descriptor, data, bytes);
+        if (written <= 0 && errno != EINTR) {
+            return false;
+        }
+        data += written > 0 ? written : 0;
+        bytes -= written > 0 ? (size_t)written : 0;
+    }
+    return true;
+}
+
+// The bytes and their seal under the name of `place`, or nothing.
+static void write_sealed(const char *place, const char *data, size_t bytes)
+{
+    char name[BB_DISK_PATH_BYTES];
+    int descriptor = -1;
+    seal held;
+    const XXH128_hash_t digest = XXH3_128bits(data, bytes);
+    memcpy(held.mark, mark, sizeof mark);
+    held.low = digest.low64;
+    held.high = digest.high64;
+    if (bb_disk_file_name(place, name) == BB_OK &&
+        bb_disk_file_create(name, place, &descriptor) == BB_OK) {
+        bool written = write_all(descriptor, data, bytes) &&
+                       write_all(descriptor, (const char *)&held, sizeof held);
+        written = close(descriptor) == 0 && written;
+        bb_disk_file_settle(name, !(written && rename(name, place) == 0));
+    }
+}
+
+bb_status bb_compiled_file_keep(const char *place, const char *path)
+{
+    bb_status status = BB_OK;
+    FILE *file = NULL;
+    char *data = NULL;
+    size_t bytes = 0;
+    if (bb_disk_file_open(path, false, &file) == BB_OK) {
+        BB_TRY(read_all(file, &data, &bytes));
+        if (data != NULL && bytes > 0) {
+            BB_TRY(make_room(place));
+            write_sealed(place, data, bytes);
+        }
+    }
+done:
+    BB_RELEASE(&data);
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return status;
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Objects that are kept from one process to the next: taken where they are whole and of the same
+// text, compiler, flags and processor, and from a folder that is the user's alone.
+#include "core/device/compiled_file.h"
+#include "core/device/host_compiler.h"
+#include "core/memory.h"
+#include "tests/check.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char root[] = "/tmp/bitbudget-test-XXXXXX";
+static char cache[48], script[48], calls[48];
+
+static const char answer_text[] = "int answer(void) { return 42; }\n";
+
+static void write_file(const char *path, const char *text, mode_t mode)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(chmod(path, mode), 0);
+}
+
+// A compiler that tells how often it was called.
+static void write_compiler(void)
+{
+    char lines[200];
+    (void)snprintf(lines, sizeof lines, "#!/bin/sh\necho call >> %.47s\nexec cc \"$@\"\n", calls);
+    write_file(script, lines, 0700);
+    assert_int_equal(setenv("BB_CC", script, 1), 0);
+}
+
+static bb_index count_calls(void)
+{
+    FILE *file = fopen(calls, "r");
+    bb_index count = 0;
+    for (int letter = 0; file != NULL && (letter = fgetc(file)) != EOF;) {
+        count += letter == '\n';
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return count;
+}
+
+// The name of the one file in the folder; "" where there is none.
+static bb_index list_cache(char name[300])
+{
+    DIR *folder = opendir(cache);
+    bb_index count = 0;
+    name[0] = '\0';
+    for (struct dirent *entry = NULL; folder != NULL && (entry = readdir(folder)) != NULL;) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
+            (void)snprintf(name, 300, "%.40s/%.255s", cache, entry->d_name);
+            ++count;
+        }
+    }
+    if (folder != NULL) {
+        (void)closedir(folder);
+    }
+    return count;
+}
+
+static void empty_cache(void)
+{
+    char command[128];
+    (void)snprintf(command, sizeof command, "rm -rf %.47s %.47s", cache, calls);
+    assert_int_equal(system(command), 0);
+}
+
+static int ready(void **state)
+{
+    (void)state;
+    empty_cache();
+    write_compiler();
+    return setenv("BITBUDGET_CACHE", cache, 1) || unsetenv("CPATH");
+}
+
+static void expect_answer(const char *text)
+{
+    bb_text log = {0};
+    const char *flags = NULL;
+    void *library = NULL;
+    int (*answer)(void) = NULL;
+    check_ok(bb_host_compiler_load(text, &log, &flags, &library));
+    assert_non_null(library);
+    assert_non_null(strstr(flags, "-O3"));
+    *(void **)&answer = dlsym(library, "answer");
+    assert_non_null(answer);
+    assert_int_equal(answer(), 42);
+    (void)dlclose(library);
+    bb_text_release(&log);
+}
+
+static void an_object_is_compiled_once(void **state)
+{
+    (void)state;
+    char name[300];
+    for (int i = 0; i < 3; ++i) {
+        expect_answer(answer_text);
+        assert_int_equal(count_calls(), 1);
+        assert_int_equal(list_cache(name), 1);
+    }
+    expect_answer("int answer(void) { return 40 + 2; }\n");
+    assert_int_equal(count_calls(), 2);
+    assert_int_equal(list_cache(name), 2);
+}
+
+static void a_damaged_object_is_compiled_again(void **state)
+{
+    (void)state;
+    char name[300];
+    struct stat about;
+    expect_answer(answer_text);
+    assert_int_equal(list_cache(name), 1);
+    assert_int_equal(stat(name, &about), 0);
+    const off_t sizes[] = {0, 1, 31, 4096, about.st_size - 1};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
+        assert_int_equal(truncate(name, sizes[i]), 0);
+        expect_answer(answer_text);
+        assert_int_equal(count_calls(), (bb_index)i + 2);
+    }
+    for (int place = 0; place < 3; ++place) {
+        const int file = open(name, O_RDWR);
+        char byte = 0;
+        const off_t offset = place * (about.st_size - 1) / 2;
+        assert_int_equal(pread(file, &byte, 1, offset), 1);
+        byte = (char)(byte ^ 1);
+        assert_int_equal(pwrite(file, &byte, 1, offset), 1);
+        assert_int_equal(close(file), 0);
+        expect_answer(answer_text);
+        assert_int_equal(count_calls(), place + 7);
+    }
+    assert_int_equal(list_cache(name), 1);
+}
+
+static void what_a_compiler_says_is_said_each_time(void **state)
+{
+    (void)state;
+    char name[300];
+    for (int i = 1; i <= 2; ++i) {
+        bb_text log = {0};
+        const char *flags = NULL;
+        void *library = NULL;
+        check_ok(
+            bb_host_compiler_load("#warning heed this\nint answer;\n", &log, &flags, &library));
+        assert_non_null(strstr(bb_text_string(&log), "heed this"));
+        assert_int_equal(count_calls(), i);
+        (void)dlclose(library);
+        bb_text_release(&log);
+    }
+    assert_int_equal(list_cache(name), 0);
+}
+
+static char *place_of(const char *text, const char *compiler, const char *flags)
+{
+    char *place = NULL;
+    check_ok(bb_compiled_file_place(text, compiler, flags, &place));
+    return place;
+}
+
+static void expect_place_differs(const char *place, const char *text, const char *flags)
+{
+    char *changed = place_of(text, script, flags);
+    assert_non_null(changed);
+    assert_string_not_equal(place, changed);
+    BB_RELEASE(&changed);
+}
+
+static void a_name_is_of_all_that_decides(void **state)
+{
+    (void)state;
+    char *place = place_of("x", script, "-O3");
+    char *same = place_of("x", script, "-O3");
+    assert_non_null(place);
+    assert_string_equal(place, same);
+    expect_place_differs(place, "y", "-O3");
+    expect_place_differs(place, "x", "-O2");
+    assert_int_equal(setenv("CPATH", "/include", 1), 0);
+    expect_place_differs(place, "x", "-O3");
+    assert_int_equal(unsetenv("CPATH"), 0);
+    const struct timespec times[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+    assert_int_equal(utimensat(AT_FDCWD, script, times, 0), 0);
+    expect_place_differs(place, "x", "-O3"); // another version of the compiler
+    BB_RELEASE(&same);
+    same = place_of("x", "cc", "-O3"); // by PATH
+    assert_non_null(same);
+    assert_string_not_equal(place, same);
+    BB_RELEASE(&same);
+    assert_null(place_of("x", "no-such-compiler", "-O3"));
+    assert_null(place_of("x", "/no/such/compiler", "-O3"));
+    BB_RELEASE(&place);
+}
+
+static void expect_no_place(void)
+{
+    assert_null(place_of("x", script, ""));
+    expect_answer(answer_text); // compiled, and not kept
+}
+
+static void a_folder_is_the_users_alone(void **state)
+{
+    (void)state;
+    char behind[64];
+    assert_int_equal(setenv("BITBUDGET_CACHE", "off", 1), 0);
+    expect_no_place();
+    assert_int_equal(setenv("BITBUDGET_CACHE", "/dev/null/folder", 1), 0);
+    expect_no_place();
+    assert_int_equal(setenv("BITBUDGET_CACHE", cache, 1), 0);
+    expect_answer(answer_text);
+    const bb_index count = count_calls();
+    assert_int_equal(chmod(cache, 0770), 0);
+    expect_no_place();
+    assert_int_equal(chmod(cache, 0702), 0);
+    expect_no_place();
+    assert_int_equal(chmod(cache, 0755), 0);
+    expect_answer(answer_text);
+    assert_int_equal(count_calls(), count + 2);
+    (void)snprintf(behind, sizeof behind, "%s/link", root);
+    assert_int_equal(symlink(cache, behind), 0);
+    assert_int_equal(setenv("BITBUDGET_CACHE", behind, 1), 0);
+    expect_no_place();
+    assert_int_equal(unlink(behind), 0);
+}
+
+static void expect_place_in(const char *folder)
+{
+    char *place = place_of("x", script, "");
+    char expected[128];
+    (void)snprintf(expected, sizeof expected, "%s/%s", cache, folder);
+    assert_non_null(place);
+    assert_int_equal(strncmp(place, expected, strlen(expected)), 0);
+    assert_int_equal(strlen(place), strlen(expected) + strlen("/.so") + 32);
+    BB_RELEASE(&place);
+}
+
+static void the_usual_place_is_the_users_cache(void **state)
+{
+    (void)state;
+    const char *home = getenv("HOME");
+    char *kept = NULL;
+    check_ok(bb_memory_text(home == NULL ? "/" : home, &kept));
+    assert_int_equal(unsetenv("BITBUDGET_CACHE"), 0);
+    assert_int_equal(setenv("XDG_CACHE_HOME", cache, 1), 0);
+    expect_place_in("bitbudget/kernels");
+    assert_int_equal(setenv("XDG_CACHE_HOME", "not/whole", 1), 0);
+    assert_int_equal(setenv("HOME", cache, 1), 0);
+    expect_place_in(".cache/bitbudget/kernels");
+    assert_int_equal(unsetenv("XDG_CACHE_HOME"), 0);
+    assert_int_equal(unsetenv("HOME"), 0);
+    assert_null(place_of("x", script, ""));
+    assert_int_equal(setenv("HOME", kept, 1), 0);
+    BB_RELEASE(&kept);
+}
+
+// Of a full folder those longest without use go.
+static void a_full_folder_makes_room(void **state)
+{
+    (void)state;
+    char name[300];
+    expect_answer(answer_text);
+    assert_int_equal(list_cache(name), 1);
+    for (int i = 1; i < BB_COMPILED_FILE_LIMIT; ++i) {
+        char path[128];
+        (void)snprintf(path, sizeof path, "%s/%032d.so", cache, i);
+        write_file(path, "x", 0600);
+        const struct timespec times[2] = {{.tv_sec = i}, {.tv_sec = i}};
+        assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    }
+    const struct timespec old[2] = {{.tv_sec = 0}, {.tv_sec = 0}};
+    assert_int_equal(utimensat(AT_FDCWD, name, old, 0), 0);
+    expect_answer(answer_text); // which makes it the last used
+    assert_int_equal(count_calls(), 1);
+    expect_answer("int answer(void) { return 41 + 1; }\n");
+    assert_int_equal(list_cache(name), BB_COMPILED_FILE_LIMIT / 4 * 3 + 1);
+    char path[128];
+    (void)snprintf(path, sizeof path, "%s/%032d.so", cache, BB_COMPILED_FILE_LIMIT / 4);
+    assert_int_not_equal(access(path, F_OK), 0);
+    (void)snprintf(path, sizeof path, "%s/%032d.so", cache, BB_COMPILED_FILE_LIMIT / 4 + 1);
+    assert_int_equal(access(path, F_OK), 0);
+    expect_answer(answer_text);
+    assert_int_equal(count_calls(), 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(an_object_is_compiled_once, ready),
+        cmocka_unit_test_setup(a_damaged_object_is_compiled_again, ready),
+        cmocka_unit_test_setup(what_a_compiler_says_is_said_each_time, ready),
+        cmocka_unit_test_setup(a_name_is_of_all_that_decides, ready),
+        cmocka_unit_test_setup(a_folder_is_the_users_alone, ready),
+        cmocka_unit_test_setup(the_usual_place_is_the_users_cache, ready),
+        cmocka_unit_test_setup(a_full_folder_makes_room, ready),
+    };
+    if (system("command -v cc >/dev/null") != 0) {
+        print_message("skipped: no C compiler here\n");
+        return 77;
+    }
+    if (mkdtemp(root) == NULL) {
+        return 1;
+    }
+    (void)snprintf(cache, sizeof cache, "%s/cache", root);
+    (void)snprintf(script, sizeof script, "%s/compiler", root);
+    (void)snprintf(calls, sizeof calls, "%s/calls", root);
+    const int failed = cmocka_run_group_tests_name("compiled files", tests, NULL, NULL);
+    char command[64];
+    (void)snprintf(command, sizeof command, "rm -rf %s", root);
+    return system(command) != 0 ? 1 : failed;
+}
