@@ -85,28 +85,31 @@ static bool find_program(const char *name, char path[PATH_MAX], struct stat *abo
     }
 }
 
-// What this processor can do, of the first core; false where the system does not say.
-static bool add_processor(bb_text *key)
+// What this processor can do, of the first core; `*found` is false where the system does not say.
+static bb_status add_processor(bb_text *key, bool *found)
 {
+    bb_status status = BB_OK;
     static const char *const said[] = {"vendor_id", "cpu family", "model",    "stepping",
                                        "flags",     "Features",   "CPU part", "isa"};
     FILE *file = fopen("/proc/cpuinfo", "re");
     char *line = NULL;
     size_t room = 0;
-    bool added = false;
+    *found = false;
     while (file != NULL && getline(&line, &room, file) > 1) { // an empty line ends a core
         for (size_t i = 0; i < sizeof said / sizeof said[0]; ++i) {
             if (strncmp(line, said[i], strlen(said[i])) == 0) {
-                added = bb_text_add(key, "%s", line) == BB_OK;
+                BB_TRY(bb_text_add(key, "%s", line));
+                *found = true;
                 break;
             }
         }
     }
+done:
     free(line); // getline's
     if (file != NULL) {
         (void)fclose(file);
     }
-    return added;
+    return status;
 }
 
 static bb_status add_compiler(const char *compiler, bb_text *key, bool *found)
@@ -140,19 +143,22 @@ bb_status bb_compiled_file_place(const char *text, const char *compiler, const c
     bb_status status = BB_OK;
     bb_text key = {0};
     char *folder = NULL;
-    bool found = false;
+    bool knows_compiler = false;
+    bool knows_processor = false;
     *out = NULL;
     BB_TRY(find_folder(&folder));
-    if (folder != NULL) {
-        make_folders(folder);
-        BB_TRY(add_compiler(compiler, &key, &found));
-        if (found && is_private(folder) && add_processor(&key)) {
-            BB_TRY(bb_text_add(&key, "%s\n%s", flags, text));
-            const XXH128_hash_t digest = XXH3_128bits(key.data, (size_t)key.length);
-            BB_TRY(bb_memory_printf(out, "%s/%016llx%016llx%s", folder,
-                                    (unsigned long long)digest.high64,
-                                    (unsigned long long)digest.low64, ending));
-        }
+    if (folder == NULL) {
+        goto done;
+    }
+    make_folders(folder);
+    BB_TRY(add_compiler(compiler, &key, &knows_compiler));
+    BB_TRY(add_processor(&key, &knows_processor));
+    if (is_private(folder) && knows_compiler && knows_processor) {
+        BB_TRY(bb_text_add(&key, "%s\n%s", flags, text));
+        const XXH128_hash_t digest = XXH3_128bits(key.data, (size_t)key.length);
+        BB_TRY(bb_memory_printf(out, "%s/%016llx%016llx%s", folder,
+                                (unsigned long long)digest.high64, (unsigned long long)digest.low64,
+                                ending));
     }
 done:
     bb_text_release(&key);

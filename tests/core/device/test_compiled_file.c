@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -290,6 +291,34 @@ static void a_full_folder_makes_room(void **state)
     assert_int_equal(count_calls(), 2);
 }
 
+// Of each allocation; the second pass finds a kept object.
+static void allocations_that_fail_leave_nothing(void **state)
+{
+    (void)state;
+    const bb_index held = bb_memory_blocks();
+    for (int pass = 0; pass < 2; ++pass) {
+        bool happened = true;
+        bb_index count = 0;
+        while (happened) {
+            bb_text log = {0};
+            const char *flags = NULL;
+            void *library = NULL;
+            bb_memory_fail_at(++count);
+            const bb_status status = bb_host_compiler_load(answer_text, &log, &flags, &library);
+            happened = bb_memory_failure_happened() != 0;
+            bb_memory_fail_at(0);
+            assert_int_equal(status, happened ? BB_MEMORY : BB_OK);
+            assert_true((library == NULL) == happened);
+            if (library != NULL) {
+                (void)dlclose(library);
+            }
+            bb_text_release(&log);
+            assert_int_equal(bb_memory_blocks(), held);
+        }
+        assert_true(count > 5);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +329,7 @@ int main(void)
         cmocka_unit_test_setup(a_folder_is_the_users_alone, ready),
         cmocka_unit_test_setup(the_usual_place_is_the_users_cache, ready),
         cmocka_unit_test_setup(a_full_folder_makes_room, ready),
+        cmocka_unit_test_setup(allocations_that_fail_leave_nothing, ready),
     };
     if (system("command -v cc >/dev/null") != 0) {
         print_message("skipped: no C compiler here\n");
