@@ -21,8 +21,58 @@ done:
     return status;
 }
 
-// Chunks of an iterator of one point, by lanes.
-static bb_status print_lanes(bb_emission_c *writer, int number)
+// Whether items may be fewer than lanes: their number comes from data.
+static bool may_be_few(const bb_iterator *iterator)
+{
+    return iterator->reduction.order.chunk == 0 && iterator->reduction.order.lanes <= FEW_LANES &&
+           iterator->space.dimensions == 1;
+}
+
+// No more items than lanes: each lane is a variable of its own, where an array of lanes, written
+// one by one and read as a vector, would wait for the memory's pipeline.
+static bb_status print_few(bb_emission_c *writer, int number)
+{
+    bb_status status = BB_OK;
+    bb_emission_writer *base = &writer->base;
+    const bb_iterator *iterator = &base->program->iterators[number];
+    const bb_reduction *reduction = &iterator->reduction;
+    const bb_index lanes = reduction->order.lanes;
+    const char *unroll = writer->target == BB_EMISSION_C ? "#pragma GCC unroll 16" : "";
+    char target[2 * BB_EMISSION_NAME_BYTES];
+    (void)snprintf(target, sizeof target, "few%d[l%d]", number, number);
+    BB_TRY(bb_emission_line(base, "%s few%d[%td][%d];", bb_emission_type(base, reduction->type),
+                            number, lanes, reduction->count));
+    BB_TRY(bb_emission_line(base, "%s", unroll));
+    BB_TRY(bb_emission_line(base, "for (int l%d = 0; l%d < %td; ++l%d) {", number, number, lanes,
+                            number));
+    ++base->depth;
+    BB_TRY(
+        bb_emission_line(base,
+                         "for (int k = 0; k < %d; ++k) few%d[l%d][k] = l%d == 0 ? bb_first%d(k) : "
+                         "bb_neutral%d(k);",
+                         reduction->count, number, number, number, number, number));
+    BB_TRY(bb_emission_line(base, "if (l%d < e%d) {", number, number));
+    ++base->depth;
+    BB_TRY(bb_emission_line(base, "const bb_index k%d_0 = l%d;", number, number));
+    BB_TRY(print_item(writer, iterator, target));
+    --base->depth;
+    BB_TRY(bb_emission_line(base, "}"));
+    --base->depth;
+    BB_TRY(bb_emission_line(base, "}"));
+    for (bb_index half = lanes / 2; half > 0; half /= 2) {
+        BB_TRY(bb_emission_line(base, "%s", unroll));
+        BB_TRY(bb_emission_line(
+            base, "for (int l = 0; l < %td; ++l) bb_join%d(few%d[l], few%d[l + %td]);", half,
+            number, number, number, half));
+    }
+    BB_TRY(bb_emission_line(base,
+                            "for (int k = 0; k < %d; ++k) u%d.lane[0][0][0][k] = few%d[0][k];",
+                            reduction->count, number, number));
+done:
+    return status;
+}
+
+static bb_status print_rows_of_lanes(bb_emission_c *writer, int number)
 {
     bb_status status = BB_OK;
     bb_emission_writer *base = &writer->base;
@@ -30,7 +80,6 @@ static bb_status print_lanes(bb_emission_c *writer, int number)
     const bb_reduction_order order = iterator->reduction.order;
     char target[2 * BB_EMISSION_NAME_BYTES];
     (void)snprintf(target, sizeof target, "u%d.lane[0][l%d][0]", number, number);
-    BB_TRY(bb_emission_chunks(base, number));
     BB_TRY(bb_emission_line(base, "bb_index g%d = c%d;", number, number));
     BB_TRY(bb_emission_line(base, "bb_start%d(&u%d, 0, 1);", number, number));
     BB_TRY(bb_emission_line(base, "if (c%d == 0) bb_begin%d(&u%d, 1);", number, number, number));
@@ -53,9 +102,51 @@ static bb_status print_lanes(bb_emission_c *writer, int number)
         BB_TRY(bb_emission_line(base, "}"));
     }
     BB_TRY(bb_emission_line(base, "bb_tree%d(&u%d, 0, 1);", number, number));
-    BB_TRY(bb_emission_line(base, "bb_push%d(&u%d, 0, 1);", number, number));
+done:
+    return status;
+}
+
+// Hands what lane 0 has to the parts above, which only chunks have, and ends the loop over them.
+static bb_status print_chunks_end(bb_emission_c *writer, int number, const char *points)
+{
+    bb_status status = BB_OK;
+    bb_emission_writer *base = &writer->base;
+    const bool has_chunks = base->program->iterators[number].reduction.order.chunk > 0;
+    if (has_chunks) {
+        BB_TRY(bb_emission_line(base, "bb_push%d(&u%d, 0, %s);", number, number, points));
+    }
     --base->depth;
     BB_TRY(bb_emission_line(base, "}"));
+    if (has_chunks) {
+        BB_TRY(bb_emission_line(base, "bb_total%d(&u%d, %s);", number, number, points));
+    }
+done:
+    return status;
+}
+
+// Chunks of an iterator of one point, by lanes.
+static bb_status print_lanes(bb_emission_c *writer, int number)
+{
+    bb_status status = BB_OK;
+    bb_emission_writer *base = &writer->base;
+    const bb_iterator *iterator = &base->program->iterators[number];
+    const bool few = may_be_few(iterator);
+    BB_TRY(bb_emission_chunks(base, number));
+    if (few) {
+        BB_TRY(
+            bb_emission_line(base, "if (e%d <= %td) {", number, iterator->reduction.order.lanes));
+        ++base->depth;
+        BB_TRY(print_few(writer, number));
+        --base->depth;
+        BB_TRY(bb_emission_line(base, "} else {"));
+        ++base->depth;
+    }
+    BB_TRY(print_rows_of_lanes(writer, number));
+    if (few) {
+        --base->depth;
+        BB_TRY(bb_emission_line(base, "}"));
+    }
+    BB_TRY(print_chunks_end(writer, number, "1"));
 done:
     return status;
 }
@@ -109,13 +200,11 @@ done:
     return status;
 }
 
-static bb_status print_chunks_end(bb_emission_c *writer, int number, const char *points)
+static bb_status print_tree_and_end(bb_emission_c *writer, int number, const char *points)
 {
     bb_status status = BB_OK;
     BB_TRY(bb_emission_line(&writer->base, "bb_tree%d(&u%d, 0, %s);", number, number, points));
-    BB_TRY(bb_emission_line(&writer->base, "bb_push%d(&u%d, 0, %s);", number, number, points));
-    --writer->base.depth;
-    BB_TRY(bb_emission_line(&writer->base, "}"));
+    BB_TRY(print_chunks_end(writer, number, points));
 done:
     return status;
 }
@@ -138,9 +227,8 @@ static bb_status print_iterator(bb_emission_c *writer, int number)
         (void)snprintf(target, sizeof target, "u%d.lane[0][0][0]", number);
         BB_TRY(print_item(writer, iterator, target));
         BB_TRY(print_loops_end(writer, chunked ? 1 : iterator->space.dimensions));
-        BB_TRY(print_chunks_end(writer, number, "1"));
+        BB_TRY(print_tree_and_end(writer, number, "1"));
     }
-    BB_TRY(bb_emission_line(base, "bb_total%d(&u%d, 1);", number, number));
     BB_TRY(bb_emission_sum_outputs(&writer->base, &iterator->reduction, number, "0"));
 done:
     return status;
@@ -246,8 +334,7 @@ static bb_status print_tile_iterator(bb_emission_c *writer, int number, int plac
     --base->depth;
     BB_TRY(bb_emission_line(base, "}"));
     BB_TRY(print_loops_end(writer, chunked ? 1 : iterator->space.dimensions));
-    BB_TRY(print_chunks_end(writer, number, "e - b"));
-    BB_TRY(bb_emission_line(base, "bb_total%d(&u%d, e - b);", number, number));
+    BB_TRY(print_tree_and_end(writer, number, "e - b"));
 done:
     return status;
 }

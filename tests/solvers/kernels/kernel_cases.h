@@ -102,17 +102,18 @@ static inline bool check_equal(const kernel_case *kernel, const bb_program *prog
     return true;
 }
 
-// Rows of 3 and 4 elements by turns, an empty last one, and columns anywhere.
+// Rows of 0 to 18 elements, an empty last one, and columns anywhere.
 static inline void fill_sparse(program_fixture *fixture)
 {
     for (int i = 0; i < fixture->program.object_count; ++i) {
         const bb_index count = fixture->data[i].columns;
         int32_t *elements = fixture->data[i].elements;
         const bool starts = strcmp(fixture->program.objects[i].name, "row_start") == 0;
+        int32_t begin = 0;
         for (bb_index k = 0; k < count && fixture->program.objects[i].type == BB_ELEMENT_INT32;
              ++k) {
-            const bb_index row = k + 1 < count ? k : k - 1;
-            elements[k] = (int32_t)(starts ? 3 * row + row / 2 : (k * 7) % 50);
+            elements[k] = starts ? begin : (int32_t)((k * 7) % 50);
+            begin += k + 2 < count ? (int32_t)(7 * k % 19) : 0;
         }
     }
 }
@@ -261,7 +262,11 @@ static const kernel_case kernels[] = {
     {"configs/kernels/l2norm.kernel", {{"a", 0, 1}, {"norm", 1, 1}}, {0}, NULL},
     {"configs/kernels/max.kernel", {{"a", 9001, 1}, {"largest", 1, 1}}, {0}, NULL},
     {"configs/kernels/spmv.kernel",
-     {{"row_start", 101, 1}, {"column", 347, 1}, {"value", 347, 1}, {"x", 50, 1}, {"y", 100, 1}},
+     {{"row_start", 101, 1}, {"column", 878, 1}, {"value", 878, 1}, {"x", 50, 1}, {"y", 100, 1}},
+     {0},
+     NULL},
+    {"tests/solvers/kernels/cases/started_rows.xml",
+     {{"row_start", 101, 1}, {"column", 878, 1}, {"value", 878, 1}, {"x", 50, 1}, {"y", 100, 1}},
      {0},
      NULL},
     {"configs/kernels/sweep.kernel",
