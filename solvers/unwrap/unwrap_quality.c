@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/unwrap/unwrap_quality.h"
+
+#include "core/memory.h"
+#include "solvers/unwrap/unwrap_state.h"
+
+#include <math.h>
+
+// Both ends of the edge from a point to the right (axis 0) or downwards (1); -1 where there is
+// none.
+static bb_index end_of_edge(const bb_unwrap_parts *parts, bb_index point, int axis)
+{
+    const bool fits = axis == 0 ? point % parts->columns + 1 < parts->columns
+                                : point / parts->columns + 1 < parts->rows;
+    const bb_index end = axis == 0 ? point + 1 : point + parts->columns;
+    return fits && parts->labels[point] >= 0 && parts->labels[end] >= 0 ? end : -1;
+}
+
+// A field of the device as doubles.
+static bb_status load(bb_unwrap *unwrap, const bb_unwrap_field *field, double *out)
+{
+    bb_status status = BB_OK;
+    const bb_index count = field->columns * field->rows;
+    const float *floats = (const float *)unwrap->words;
+    BB_TRY(bb_device_download(bb_kernel_context_device(unwrap->context), unwrap->words,
+                              field->block, field->bytes));
+    for (bb_index p = 0; p < count; ++p) {
+        out[p] = field->format == BB_FORMAT_FP64 ? unwrap->words[p] : (double)floats[p];
+    }
+done:
+    return status;
+}
+
+bb_status bb_unwrap_quality_map(bb_unwrap *unwrap, double *quality)
+{
+    bb_status status = BB_OK;
+    const bb_unwrap_parts *parts = &unwrap->parts;
+    const bb_index points = parts->columns * parts->rows;
+    const bb_unwrap_field *const fields[] = {&unwrap->grids.wx, &unwrap->grids.wy};
+    double *weights = NULL;      // [points] of the edges along an axis
+    unsigned char *edges = NULL; // [points] of a point
+    BB_TRY(BB_ALLOCATE(points, &weights));
+    BB_TRY(BB_ZEROED(points, &edges));
+    for (bb_index p = 0; p < points; ++p) {
+        quality[p] = 0.0;
+    }
+    for (int axis = 0; axis < 2; ++axis) {
+        BB_TRY(load(unwrap, fields[axis], weights));
+        for (bb_index p = 0; p < points; ++p) {
+            const bb_index end = end_of_edge(parts, p, axis);
+            if (end >= 0) {
+                quality[p] += weights[p];
+                quality[end] += weights[p];
+                ++edges[p];
+                ++edges[end];
+            }
+        }
+    }
+    for (bb_index p = 0; p < points; ++p) {
+        const double mean = edges[p] > 0 ? fmin(1.0, quality[p] / edges[p]) : 0.0;
+        quality[p] = parts->labels[p] >= 0 ? mean : NAN;
+    }
+done:
+    BB_RELEASE(&edges);
+    BB_RELEASE(&weights);
+    return status;
+}
+
+static int32_t root_of(int32_t *parents, int32_t point)
+{
+    while (parents[point] != point) {
+        parents[point] = parents[parents[point]];
+        point = parents[point];
+    }
+    return point;
+}
+
+// Joins what kept edges along an axis join, and counts those that are steep.
+static void join_kept(const bb_unwrap_parts *parts, int axis, const double *bases,
+                      const double *gradients, int32_t *parents, bb_index *steep)
+{
+    for (bb_index p = 0; p < parts->columns * parts->rows; ++p) {
+        const bb_index end = end_of_edge(parts, p, axis);
+        if (end >= 0 && bases[p] >= 1.0) {
+            const int32_t one = root_of(parents, (int32_t)p);
+            const int32_t two = root_of(parents, (int32_t)end);
+            parents[one > two ? one : two] = one > two ? two : one;
+            *steep += fabs(gradients[p]) > BB_UNWRAP_STEEP;
+        }
+    }
+}
+
+// Points outside the largest region of each part; every point of a region has its root.
+static bb_status count_hanging(const bb_unwrap_parts *parts, int32_t *parents, bb_index *hanging)
+{
+    bb_status status = BB_OK;
+    const bb_index points = parts->columns * parts->rows;
+    int32_t *sizes = NULL;   // [points] of the region of a root
+    int32_t *largest = NULL; // [count] of a part's regions
+    BB_TRY(BB_ZEROED(points, &sizes));
+    BB_TRY(BB_ZEROED(parts->count, &largest));
+    for (bb_index p = 0; p < points; ++p) {
+        if (parts->labels[p] >= 0) {
+            const int32_t size = ++sizes[root_of(parents, (int32_t)p)];
+            int32_t *record = &largest[parts->labels[p]];
+            *record = size > *record ? size : *record;
+        }
+    }
+    *hanging = parts->point_count;
+    for (bb_index part = 0; part < parts->count; ++part) {
+        *hanging -= largest[part];
+    }
+done:
+    BB_RELEASE(&largest);
+    BB_RELEASE(&sizes);
+    return status;
+}
+
+bb_status bb_unwrap_quality_doubt(bb_unwrap *unwrap, bb_unwrap_doubt *out)
+{
+    bb_status status = BB_OK;
+    const bb_unwrap_parts *parts = &unwrap->parts;
+    const bb_index points = parts->columns * parts->rows;
+    // Reweighting keeps what rejection said; without it the weights still say it.
+    const bool kept = unwrap->config.method.reweight > 0;
+    const bb_unwrap_field *const bases[] = {kept ? &unwrap->bx : &unwrap->grids.wx,
+                                            kept ? &unwrap->by : &unwrap->grids.wy};
+    const bb_unwrap_field *const gradients[] = {&unwrap->gx, &unwrap->gy};
+    double *fields[2] = {NULL, NULL}; // [points] each: bases, gradients
+    int32_t *parents = NULL;          // [points]
+    bb_index steep = 0, hanging = 0;
+    BB_TRY(BB_ALLOCATE(points, &fields[0]));
+    BB_TRY(BB_ALLOCATE(points, &fields[1]));
+    BB_TRY(BB_ALLOCATE(points, &parents));
+    for (bb_index p = 0; p < points; ++p) {
+        parents[p] = (int32_t)p;
+    }
+    for (int axis = 0; axis < 2; ++axis) {
+        BB_TRY(load(unwrap, bases[axis], fields[0]));
+        BB_TRY(load(unwrap, gradients[axis], fields[1]));
+        join_kept(parts, axis, fields[0], fields[1], parents, &steep);
+    }
+    BB_TRY(count_hanging(parts, parents, &hanging));
+    out->steep_share = unwrap->edge_count > 0 ? (double)steep / (double)unwrap->edge_count : NAN;
+    out->hanging_share = (double)hanging / (double)parts->point_count;
+done:
+    BB_RELEASE(&parents);
+    BB_RELEASE(&fields[1]);
+    BB_RELEASE(&fields[0]);
+    return status;
+}
+
+bb_need bb_unwrap_quality_need(bb_index columns, bb_index rows)
+{
+    const double points = (double)columns * (double)rows;
+    return (bb_need){.host_bytes = 24.0 * points, .seconds = 8e-8 * points};
+}

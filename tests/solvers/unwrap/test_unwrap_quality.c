@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the edges of a run say of each point, and what they leave in doubt.
+#include "core/thread.h"
+#include "solvers/kernels/objects/kernel_context.h"
+#include "solvers/unwrap/unwrap_quality.h"
+#include "tests/check.h"
+#include "tests/solvers/unwrap/phase_maps.h"
+
+static bb_device *device;
+static bb_kernel_context *context;
+
+static int open_context(void **state)
+{
+    (void)state;
+    check_ok(bb_threads_set(2));
+    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
+    check_ok(bb_kernel_context_create(device, &context));
+    return 0;
+}
+
+static int close_context(void **state)
+{
+    (void)state;
+    bb_kernel_context_destroy(&context);
+    bb_device_close(&device);
+    return 0;
+}
+
+// Unwraps a map's truth; `quality` [rows][columns] and `doubt` of that run.
+static void judge(phase_map *map, const bb_unwrap_config *config, double *quality,
+                  bb_unwrap_doubt *doubt, bb_unwrap_report *report)
+{
+    bb_unwrap *unwrapper = NULL;
+    phase_map_wrap(map);
+    check_ok(bb_unwrap_create(context, config, map->mask, map->columns, map->rows, &unwrapper));
+    check_ok(bb_unwrap_run(unwrapper, map->wrapped, map->phase, report));
+    check_ok(bb_unwrap_quality_map(unwrapper, quality));
+    check_ok(bb_unwrap_quality_doubt(unwrapper, doubt));
+    bb_unwrap_destroy(&unwrapper);
+}
+
+static phase_map ramp(bb_index columns, bb_index rows, double slope)
+{
+    phase_map map = phase_map_create(columns, rows);
+    for (bb_index p = 0; p < columns * rows; ++p) {
+        map.truth[p] = slope * (double)(p % columns);
+    }
+    return map;
+}
+
+static void steep_slopes_are_counted(void **state)
+{
+    (void)state;
+    static const struct {
+        double slope, noise, least, most;
+    } cases[] = {{1.0, 0.0, 0.0, 0.0},        {1.0, 0.3, 0.0, 0.001},     {2.4, 0.0, 0.0, 0.0},
+                 {2.6, 0.0, 0.5002, 0.5003}, // 63 x 60 of 63 x 60 + 64 x 59 edges
+                 {-2.9, 0.0, 0.5002, 0.5003}, {3.7, 0.0, 0.5002, 0.5003}, // aliased: folds to -2.58
+                 {2.9, 0.1, 0.4, 0.5}};
+    static double quality[64 * 60];
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
+        bb_unwrap_report report;
+        bb_unwrap_doubt doubt;
+        phase_map map = ramp(64, 60, cases[i].slope);
+        phase_map_add_noise(&map, cases[i].noise, 3);
+        judge(&map, &config, quality, &doubt, &report);
+        print_message("slope %g, noise %g: %g steep, %g hanging\n", cases[i].slope, cases[i].noise,
+                      doubt.steep_share, doubt.hanging_share);
+        assert_true(doubt.steep_share >= cases[i].least && doubt.steep_share <= cases[i].most);
+        phase_map_release(&map);
+    }
+}
+
+// A step of 2.9 rad from a column on; from row `end` on it fades away.
+static void check_step(bb_index end, bb_index reweight, double hanging)
+{
+    static double quality[64 * 60];
+    bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP64);
+    bb_unwrap_report report;
+    bb_unwrap_doubt doubt;
+    phase_map map = ramp(64, 60, 0.0);
+    config.method.reweight = reweight;
+    for (bb_index p = 0; p < 64 * 60; ++p) {
+        const double height = p / 64 < end ? 2.9 : 2.9 * (double)(59 - p / 64) / (double)(60 - end);
+        map.truth[p] += p % 64 >= 40 ? height : 0.0;
+    }
+    judge(&map, &config, quality, &doubt, &report);
+    check_close(doubt.hanging_share, hanging, 1e-12, 1.0);
+    assert_true(doubt.steep_share == 0.0); // all of them were rejected
+    phase_map_release(&map);
+}
+
+static void points_behind_rejected_edges_hang(void **state)
+{
+    (void)state;
+    check_step(60, 0, 24.0 / 64.0);
+    check_step(60, 12, 24.0 / 64.0);
+    check_step(40, 12, 0.0); // joined below, where it has faded
+}
+
+// A spike of 2 rad loses its four edges; a point by itself has none.
+static void quality_is_the_mean_weight_of_edges(void **state)
+{
+    (void)state;
+    enum { EDGE = 32, SPIKE = 10 * EDGE + 12, ALONE = 31 * EDGE + 31 };
+    static double quality[EDGE * EDGE];
+    bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP64);
+    bb_unwrap_report report;
+    bb_unwrap_doubt doubt;
+    phase_map map = ramp(EDGE, EDGE, 0.1);
+    map.truth[SPIKE] += 2.0;
+    map.mask[ALONE - 1] = map.mask[ALONE - EDGE] = 0;
+    config.method.reweight = 0;
+    judge(&map, &config, quality, &doubt, &report);
+    check_close(quality[SPIKE], 0.001, 1e-12, 1.0);
+    static const int beside[] = {SPIKE - 1, SPIKE + 1, SPIKE - EDGE, SPIKE + EDGE};
+    for (int i = 0; i < 4; ++i) {
+        check_close(quality[beside[i]], 0.75025, 1e-12, 1.0);
+    }
+    assert_true(quality[0] == 1.0 && quality[ALONE] == 0.0 && isnan(quality[ALONE - 1]));
+    check_close(doubt.hanging_share, 1.0 / (EDGE * EDGE - 2), 1e-12, 1.0);
+    config.method.reweight = 12;
+    judge(&map, &config, quality, &doubt, &report);
+    assert_true(quality[SPIKE] < 0.5 && quality[0] > 0.95 && quality[0] <= 1.0);
+    assert_true(quality[SPIKE + 1] < quality[SPIKE + 2]);
+    phase_map_release(&map);
+}
+
+static void single_precision_says_the_same(void **state)
+{
+    (void)state;
+    static double quality[2][48 * 40];
+    for (int i = 0; i < 2; ++i) {
+        const bb_unwrap_config config =
+            bb_unwrap_config_plain(i == 0 ? BB_FORMAT_FP64 : BB_FORMAT_FP32);
+        bb_unwrap_report report;
+        bb_unwrap_doubt doubt;
+        phase_map map = ramp(48, 40, 0.7);
+        phase_map_add_noise(&map, 0.3, 4);
+        judge(&map, &config, quality[i], &doubt, &report);
+        phase_map_release(&map);
+    }
+    for (bb_index p = 0; p < 48 * 40; ++p) {
+        check_close(quality[1][p], quality[0][p], 1e-3, 1.0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steep_slopes_are_counted),
+        cmocka_unit_test(points_behind_rejected_edges_hang),
+        cmocka_unit_test(quality_is_the_mean_weight_of_edges),
+        cmocka_unit_test(single_precision_says_the_same),
+    };
+    return cmocka_run_group_tests(tests, open_context, close_context);
+}
