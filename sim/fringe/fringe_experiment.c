@@ -35,5 +35,5 @@ const bb_experiment bb_fringe_experiment = {
     .price_name = "wrong cycles",
     .scores = scores,
     .score_count = sizeof scores / sizeof scores[0],
-    .operators = "phase",
+    .operators = "phase,maps",
 };

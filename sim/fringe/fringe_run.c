@@ -9,8 +9,10 @@
 #include "sim/device_choice.h"
 #include "sim/energy.h"
 #include "sim/fringe/fringe_dump.h"
+#include "sim/fringe/fringe_maps.h"
 #include "sim/fringe/fringe_score.h"
 #include "solvers/kernels/objects/kernel_context.h"
+#include "solvers/unwrap/unwrap_quality.h"
 
 #include <math.h>
 #include <string.h>
@@ -38,12 +40,16 @@ typedef struct fringe_run {
     double *reference_phase; // [rows][columns] of the draw at hand
     bb_fringe_facts facts;
     bb_fringe_dump *dump;        // NULL for none; the results'
+    bb_fringe_maps *maps;        // of draw 0
     bb_fringe_evaluation *plain; // [pipeline_count] of draw 0
 } fringe_run;
 
 const bb_output_table *const bb_fringe_outputs[] = {
-    &bb_evaluation_outputs,  &bb_fringe_pipeline_outputs, &bb_fringe_fact_outputs,
-    &bb_fringe_zernike_axes, &bb_fringe_zernike_outputs,  NULL,
+    &bb_evaluation_outputs,     &bb_fringe_pipeline_outputs,
+    &bb_fringe_fact_outputs,    &bb_fringe_zernike_axes,
+    &bb_fringe_zernike_outputs, &bb_fringe_map_axes,
+    &bb_fringe_map_outputs,     &bb_fringe_part_axes,
+    &bb_fringe_part_outputs,    NULL,
 };
 
 static void finish(fringe_run *run)
@@ -57,6 +63,7 @@ static void finish(fringe_run *run)
     }
     bb_scene_destroy(&run->scene);
     bb_frames_destroy(&run->frames);
+    bb_fringe_maps_destroy(&run->maps);
     BB_RELEASE(&run->intensity);
     BB_RELEASE(&run->wrapped);
     BB_RELEASE(&run->phase);
@@ -96,6 +103,8 @@ static bb_status start(const bb_fringe_study *study, fringe_run *run)
     BB_TRY(BB_ALLOCATE(run->points, &run->wrapped));
     BB_TRY(BB_ALLOCATE(run->points, &run->phase));
     BB_TRY(BB_ALLOCATE(run->points, &run->reference_phase));
+    BB_TRY(bb_fringe_maps_create(study, study->physics.size.columns, study->physics.size.rows,
+                                 &run->maps));
 done:
     return status;
 }
@@ -194,17 +203,39 @@ done:
     return status;
 }
 
-static bb_status dump(fringe_run *run, bb_index pipeline)
+// What the reference saw, and how far its unwrapping can be trusted.
+static bb_status show_sight(fringe_run *run, bb_unwrap *unwrapper)
 {
     bb_status status = BB_OK;
-    const bb_index columns = run->scene->columns;
-    const bb_index rows = run->scene->rows;
-    if (pipeline == run->reference) {
-        BB_TRY(bb_fringe_dump_phase(run->dump, "truth", -1, columns, rows, run->scene->phase));
-        BB_TRY(bb_fringe_dump_phase(run->dump, "wrapped", -1, columns, rows, run->wrapped));
+    double *quality = NULL; // [rows][columns]
+    BB_TRY(BB_ALLOCATE(run->points, &quality));
+    BB_TRY(bb_unwrap_quality_map(unwrapper, quality));
+    const bb_fringe_sight sight = {.interferogram =
+                                       run->frames == NULL ? NULL : run->frames->intensity,
+                                   .wrapped = run->wrapped,
+                                   .truth = run->scene->phase,
+                                   .quality = quality,
+                                   .parts = bb_unwrap_parts_of(unwrapper)};
+    BB_TRY(bb_fringe_maps_see(run->maps, &sight));
+    BB_TRY(bb_fringe_dump_sight(run->dump, &sight));
+done:
+    BB_RELEASE(&quality);
+    return status;
+}
+
+// The maps of a pipeline, thinned, and whole where they are asked for.
+static bb_status show(fringe_run *run, bb_index pipeline, bb_unwrap *unwrapper)
+{
+    bb_status status = BB_OK;
+    const bool of_reference = pipeline == run->reference;
+    const bb_unwrap_parts *parts = bb_unwrap_parts_of(unwrapper);
+    if (of_reference) {
+        BB_TRY(show_sight(run, unwrapper));
     }
-    BB_TRY(bb_fringe_dump_phase(run->dump, run->pipelines[pipeline].name, pipeline, columns, rows,
-                                run->phase));
+    BB_TRY(bb_fringe_maps_take(run->maps, pipeline, of_reference, parts, run->phase,
+                               run->scene->phase));
+    BB_TRY(bb_fringe_dump_phase(run->dump, run->pipelines[pipeline].name, pipeline, parts->columns,
+                                parts->rows, run->phase));
 done:
     return status;
 }
@@ -243,7 +274,7 @@ static bb_status run_pipeline(fringe_run *run, bb_index pipeline, bb_fringe_eval
     const bb_fringe_answer answer = {run->phase, scene->phase, run->reference_phase, parts};
     BB_TRY(bb_fringe_score(run->study, &answer, evaluation));
     if (is_plain) {
-        BB_TRY(dump(run, pipeline));
+        BB_TRY(show(run, pipeline, unwrapper));
     }
 done:
     bb_unwrap_destroy(&unwrapper);
@@ -306,6 +337,7 @@ bb_status bb_fringe_run(const void *study, const bb_run_options *options, bb_res
     }
     bb_log_progress("unwrapping", steps, steps);
     BB_TRY(bb_fringe_score_publish(study, &run.facts, run.plain, run.pipeline_count, results));
+    BB_TRY(bb_fringe_maps_publish(run.maps, results));
 done:
     finish(&run);
     return status;
@@ -347,9 +379,13 @@ bb_status bb_fringe_run_plan(const void *study, const bb_run_options *options, b
     }
     const double dumped =
         bb_fringe_dump_bytes(options->dump, (double)fringe->pipelines.count, points);
-    const bb_need maps = {.host_bytes = 25.0 * points + dumped};
+    const bb_need thinned =
+        bb_fringe_maps_need(physics->size.columns, physics->size.rows, fringe->pipelines.count);
+    const bb_need maps = {.host_bytes = 33.0 * points + thinned.host_bytes + dumped};
+    unwraps = bb_need_together(unwraps,
+                               bb_unwrap_quality_need(physics->size.columns, physics->size.rows));
     bb_plan_set(plan, bb_need_together(maps, bb_need_together(scene, unwraps)));
-    plan->output_bytes = 2000.0 * (double)fringe->pipelines.count + dumped;
+    plan->output_bytes = 2000.0 * (double)fringe->pipelines.count + thinned.host_bytes + dumped;
 done:
     return status;
 }

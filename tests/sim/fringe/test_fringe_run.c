@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The fringe driver end to end: what pipelines lose, draws, parts, dumps, and what is refused.
+#include "sim/output/reader.h"
 #include "tests/sim/dumped.h"
 
 #define CONFIG BB_SOURCE_DIR "/tests/configs/small/fringe.yaml"
@@ -74,11 +75,96 @@ static void phases_are_dumped(void **state)
     program_expect(&run, 0, "results: ");
     bb_matrix_file *phase = NULL;
     const bb_matrix_place place = {"small.h5", "/operators/phase_fp16_u"};
+    const bb_matrix_place quality = {"small.h5", "/operators/quality"};
     check_ok(bb_matrix_file_open_header(&place, "phase", &phase));
     assert_int_equal(bb_matrix_file_source(phase)->columns, 96);
     assert_int_equal(bb_matrix_file_source(phase)->rows, 72);
     assert_string_equal(bb_matrix_file_source(phase)->unit, "rad");
     bb_matrix_file_close(&phase);
+    assert_int_equal(bb_matrix_file_open_header(&quality, "quality", &phase), BB_IO);
+}
+
+static const bb_dataset *map_of(const bb_results *results, const char *path)
+{
+    const bb_dataset *map = bb_results_find(results, path);
+    assert_non_null(map);
+    return map;
+}
+
+// 150 x 72 points are kept by twos; what is kept is what is dumped there.
+static void maps_are_the_whole_ones_thinned(void **state)
+{
+    (void)state;
+    static const char *const arguments[PROGRAM_ARGUMENTS] = {
+        "run", CONFIG,     "--force", "size={columns: 150, rows: 73}",
+        "-o",  "small.h5", "--dump",  "phase,maps"};
+    static const char *const dumped[] = {"operators/phase_truth",   "operators/phase_wrapped",
+                                        "operators/quality",       "operators/parts",
+                                        "operators/interferogram", "operators/phase_fp16_u"};
+    static const char *const thinned[] = {"maps/truth", "maps/wrapped",       "maps/quality",
+                                          "maps/parts", "maps/interferogram", "maps/unwrapped"};
+    program_call(arguments, &run);
+    program_expect(&run, 0, "results: ");
+    bb_results *results = NULL;
+    check_ok(bb_reader_read_all("small.h5", "", &results));
+    assert_true(map_of(results, "maps/stride")->numbers[0] == 2.0);
+    assert_true(map_of(results, "maps/column")->numbers[74] == 148.0);
+    assert_true(map_of(results, "maps/row")->numbers[36] == 72.0);
+    for (int i = 0; i < 6; ++i) {
+        const double *values = map_of(results, dumped[i])->numbers;
+        const bb_dataset *map = map_of(results, thinned[i]);
+        const double *kept = map->numbers + map->count - 37 * 75; // the last pipeline's
+        bb_index points = 0;
+        assert_int_equal(map_of(results, dumped[i])->shape[1], 150);
+        for (bb_index p = 0; p < 37 * 75; ++p) {
+            const double value = values[p / 75 * 2 * 150 + p % 75 * 2];
+            assert_true(kept[p] == value || (isnan(kept[p]) && isnan(value)));
+            points += isfinite(value);
+        }
+        assert_true(points > 500);
+    }
+    bb_results_destroy(&results);
+}
+
+// What camera-2 is off by is its error alone: no piston, no whole turn.
+static void errors_are_without_pistons(void **state)
+{
+    (void)state;
+    const driver_case study = {CONFIG, {"surface.noise_rad=0.1"}};
+    bb_results *results = driver_results(&study);
+    const bb_dataset *error = map_of(results, "maps/error");
+    const bb_dataset *parts = map_of(results, "maps/parts");
+    const bb_dataset *sizes = map_of(results, "parts/points");
+    const bb_index points = 96 * 72;
+    assert_int_equal(error->count, 4 * points);
+    double sums[2] = {0.0, 0.0}, largest = 0.0, counts[2] = {0.0, 0.0};
+    for (bb_index p = 0; p < points; ++p) {
+        const double value = error->numbers[2 * points + p];
+        assert_true(isnan(value) == isnan(parts->numbers[p]));
+        if (!isnan(value)) {
+            sums[(int)parts->numbers[p]] += value;
+            counts[(int)parts->numbers[p]] += 1.0;
+            largest = fmax(largest, fabs(value));
+        }
+    }
+    check_close(sums[0], 0.0, 1e-9, 1.0);
+    check_close(sums[1], 0.0, 1e-9, 1.0);
+    assert_true(largest > 0.1 && largest < 1.0);
+    assert_true(counts[0] == sizes->numbers[0] || counts[1] == sizes->numbers[0]);
+    assert_true(counts[0] + counts[1] == sizes->numbers[0] + sizes->numbers[1]);
+    assert_true(sizes->numbers[0] >= sizes->numbers[1] && sizes->count == 2);
+    bb_results_destroy(&results);
+}
+
+static void no_frames_have_no_interferogram(void **state)
+{
+    (void)state;
+    const driver_case study = {
+        CONFIG, {"detection={algorithm: none}", "pipelines=[{name: reference, arithmetic: fp64}]"}};
+    bb_results *results = driver_results(&study);
+    assert_null(bb_results_find(results, "maps/interferogram"));
+    (void)map_of(results, "maps/wrapped");
+    bb_results_destroy(&results);
 }
 
 // A mask without a point is an error with a sentence, a single row has an answer.
@@ -121,6 +207,9 @@ int main(void)
         cmocka_unit_test(fitted_polynomials_are_those_of_the_surface),
         cmocka_unit_test(results_do_not_depend_on_threads),
         cmocka_unit_test(phases_are_dumped),
+        cmocka_unit_test(maps_are_the_whole_ones_thinned),
+        cmocka_unit_test(errors_are_without_pistons),
+        cmocka_unit_test(no_frames_have_no_interferogram),
         cmocka_unit_test(edges_of_the_possible),
         cmocka_unit_test(what_cannot_be_is_refused),
     };
