@@ -207,6 +207,7 @@ done:
 static bb_status show_sight(fringe_run *run, bb_unwrap *unwrapper)
 {
     bb_status status = BB_OK;
+    bb_unwrap_doubt doubt = {0};
     double *quality = NULL; // [rows][columns]
     BB_TRY(BB_ALLOCATE(run->points, &quality));
     BB_TRY(bb_unwrap_quality_map(unwrapper, quality));
@@ -218,6 +219,10 @@ static bb_status show_sight(fringe_run *run, bb_unwrap *unwrapper)
                                    .parts = bb_unwrap_parts_of(unwrapper)};
     BB_TRY(bb_fringe_maps_see(run->maps, &sight));
     BB_TRY(bb_fringe_dump_sight(run->dump, &sight));
+    BB_TRY(bb_unwrap_quality_doubt(unwrapper, &doubt));
+    run->facts = (bb_fringe_facts){(double)sight.parts->point_count, (double)sight.parts->count,
+                                   doubt.steep_share, doubt.hanging_share};
+    bb_fringe_score_warn(&run->facts);
 done:
     BB_RELEASE(&quality);
     return status;
@@ -269,7 +274,6 @@ static bb_status run_pipeline(fringe_run *run, bb_index pipeline, bb_fringe_eval
     judge(parts, run->phase, &evaluation->common.outcome);
     if (pipeline == run->reference) {
         memcpy(run->reference_phase, run->phase, (size_t)run->points * sizeof *run->phase);
-        run->facts = (bb_fringe_facts){(double)parts->point_count, (double)parts->count};
     }
     const bb_fringe_answer answer = {run->phase, scene->phase, run->reference_phase, parts};
     BB_TRY(bb_fringe_score(run->study, &answer, evaluation));

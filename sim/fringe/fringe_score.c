@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/fringe/fringe_score.h"
 
+#include "core/log.h"
 #include "core/memory.h"
 #include "physics/fringe/cycles.h"
 #include "physics/fringe/wavefront.h"
@@ -119,6 +120,10 @@ static const bb_output fact_rows[] = {
     {"points", "", "1", "points of the pupil", .member = offsetof(bb_fringe_facts, points)},
     {"parts", "", "1", "parts of the pupil that no path joins",
      .member = offsetof(bb_fringe_facts, parts)},
+    {"steep_share", "", "1", "edges that were kept with a wrapped difference beyond 0.8 pi, over all",
+     .note = "the reference's; an aliased slope leaves no residue", BB_MEMBER(bb_fringe_facts, steep_share)},
+    {"hanging_share", "", "1", "points of regions that only rejected edges join to the rest of their part, over all",
+     .note = "the reference's; regions of 16 points or more, whose cycle is a guess", BB_MEMBER(bb_fringe_facts, hanging_share)},
 };
 // clang-format on
 
@@ -130,6 +135,22 @@ const bb_output_table bb_fringe_zernike_outputs = {
     .title = title, .group = "results", .axes = "pipeline", BB_OUTPUT_ROWS(zernike_rows)};
 const bb_output_table bb_fringe_fact_outputs = {
     .title = title, .group = "results", BB_OUTPUT_ROWS(fact_rows)};
+
+void bb_fringe_score_warn(const bb_fringe_facts *facts)
+{
+    if (facts->steep_share > BB_FRINGE_STEEP_SHARE) {
+        bb_log_warning("%.2g %% of the differences of neighbours are beyond 0.8 pi and were kept: "
+                       "slopes so steep cannot be told from aliased ones, which leave no residue; "
+                       "take finer pixels or mask them",
+                       100.0 * facts->steep_share);
+    }
+    if (facts->hanging_share > BB_FRINGE_HANGING_SHARE) {
+        bb_log_warning("%.2g %% of the points are joined to the rest of their part by rejected "
+                       "differences alone: their cycle is a guess; take finer pixels or mask the "
+                       "jump, so that they are a part of their own",
+                       100.0 * facts->hanging_share);
+    }
+}
 
 bb_status bb_fringe_score_publish(const bb_fringe_study *study, const bb_fringe_facts *facts,
                                   const bb_fringe_evaluation *evaluations, bb_index count,

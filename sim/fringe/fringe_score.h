@@ -39,7 +39,15 @@ BB_CHECKED bb_status bb_fringe_score(const bb_fringe_study *study, const bb_frin
 /// Of the study, beside its pipelines.
 typedef struct bb_fringe_facts {
     double points, parts;
+    double steep_share, hanging_share; ///< of the reference, as bb_unwrap_doubt
 } bb_fringe_facts;
+
+/// Shares of bb_unwrap_doubt above which bb_fringe_score_warn warns.
+#define BB_FRINGE_STEEP_SHARE   0.01
+#define BB_FRINGE_HANGING_SHARE 0.01
+
+/// Warns of what neither residues nor rejection decide in the reference's phase, a sentence each.
+void bb_fringe_score_warn(const bb_fringe_facts *facts);
 
 extern const bb_output_table bb_fringe_pipeline_outputs, bb_fringe_zernike_axes,
     bb_fringe_zernike_outputs, bb_fringe_fact_outputs;

@@ -90,7 +90,7 @@ static void join_kept(const bb_unwrap_parts *parts, int axis, const double *base
     }
 }
 
-// Points outside the largest region of each part; every point of a region has its root.
+// Points outside the largest region of each part. Sizes stand at the root of a region.
 static bb_status count_hanging(const bb_unwrap_parts *parts, int32_t *parents, bb_index *hanging)
 {
     bb_status status = BB_OK;
@@ -106,9 +106,12 @@ static bb_status count_hanging(const bb_unwrap_parts *parts, int32_t *parents, b
             *record = size > *record ? size : *record;
         }
     }
-    *hanging = parts->point_count;
+    *hanging = 0;
+    for (bb_index p = 0; p < points; ++p) {
+        *hanging += sizes[p] >= BB_UNWRAP_REGION ? sizes[p] : 0;
+    }
     for (bb_index part = 0; part < parts->count; ++part) {
-        *hanging -= largest[part];
+        *hanging -= largest[part] >= BB_UNWRAP_REGION ? largest[part] : 0;
     }
 done:
     BB_RELEASE(&largest);

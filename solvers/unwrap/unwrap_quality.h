@@ -10,14 +10,17 @@
 /// sign. 0.8 pi, in rad.
 #define BB_UNWRAP_STEEP 2.5132741228718345
 
+enum { BB_UNWRAP_REGION = 16 };
+
 /// What neither residues nor rejection decide.
 typedef struct bb_unwrap_doubt {
     /// Edges that were kept although their wrapped difference is steep, over all edges. A slope
     /// beyond half a cycle a point folds without a residue, and its neighbours agree with it; NaN
     /// where there is no edge.
     double steep_share;
-    /// Points that kept edges do not join to the largest region of their part that they do join,
-    /// over all points: the cycle between the two hangs on edges that were rejected.
+    /// Points of regions joined by kept edges, of BB_UNWRAP_REGION points or more, that are not the
+    /// largest of their part, over all points: the cycle between the two hangs on edges that were
+    /// rejected. Smaller ones are noise, which the points around them set.
     double hanging_share;
 } bb_unwrap_doubt;
 

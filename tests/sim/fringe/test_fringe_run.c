@@ -99,8 +99,8 @@ static void maps_are_the_whole_ones_thinned(void **state)
         "run", CONFIG,     "--force", "size={columns: 150, rows: 73}",
         "-o",  "small.h5", "--dump",  "phase,maps"};
     static const char *const dumped[] = {"operators/phase_truth",   "operators/phase_wrapped",
-                                        "operators/quality",       "operators/parts",
-                                        "operators/interferogram", "operators/phase_fp16_u"};
+                                         "operators/quality",       "operators/parts",
+                                         "operators/interferogram", "operators/phase_fp16_u"};
     static const char *const thinned[] = {"maps/truth", "maps/wrapped",       "maps/quality",
                                           "maps/parts", "maps/interferogram", "maps/unwrapped"};
     program_call(arguments, &run);
@@ -153,6 +153,44 @@ static void errors_are_without_pistons(void **state)
     assert_true(counts[0] == sizes->numbers[0] || counts[1] == sizes->numbers[0]);
     assert_true(counts[0] + counts[1] == sizes->numbers[0] + sizes->numbers[1]);
     assert_true(sizes->numbers[0] >= sizes->numbers[1] && sizes->count == 2);
+    bb_results_destroy(&results);
+}
+
+// Runs a ramp along x of so many fringes over 96 columns, and returns what it warned of.
+static const char *warned_of(const char *tilt, const char *noise)
+{
+    const char *const arguments[PROGRAM_ARGUMENTS] = {
+        "run",
+        CONFIG,
+        "--force",
+        "-o",
+        "small.h5",
+        "surface.zernike=[]",
+        tilt,
+        noise,
+        "pipelines=[{name: reference, arithmetic: fp64}]",
+        "zernike_terms=0"};
+    program_call(arguments, &run);
+    program_expect(&run, 0, "results: ");
+    return strstr(run.printed, "warning");
+}
+
+static void what_nothing_decides_is_warned_of(void **state)
+{
+    (void)state;
+    static const char noisy[] = "surface.noise_rad=0.3", quiet[] = "surface.noise_rad=0";
+    assert_null(warned_of("surface.tilt_fringes={x: 15.3, y: 0}", noisy));       // 1 rad a column
+    const char *text = warned_of("surface.tilt_fringes={x: 44.3, y: 0}", quiet); // 2.9
+    assert_non_null(text);
+    assert_non_null(strstr(text, "% of the differences of neighbours are beyond 0.8 pi"));
+    assert_null(strstr(text, "rejected"));
+    const driver_case jump = {CONFIG,
+                              {"pupil={kind: rectangle}", "surface.zernike=[]",
+                               "surface.tilt_fringes={x: 0, y: 0}", "surface.noise_rad=0.1",
+                               "surface.steps=[{kind: edge, height_nm: 145, x: 0.75}]"}};
+    bb_results *results = driver_results(&jump);
+    check_close(driver_dataset(results, "hanging_share")->numbers[0], 0.25, 1e-3, 1.0);
+    assert_true(driver_dataset(results, "steep_share")->numbers[0] < 1e-3);
     bb_results_destroy(&results);
 }
 
@@ -209,6 +247,7 @@ int main(void)
         cmocka_unit_test(phases_are_dumped),
         cmocka_unit_test(maps_are_the_whole_ones_thinned),
         cmocka_unit_test(errors_are_without_pistons),
+        cmocka_unit_test(what_nothing_decides_is_warned_of),
         cmocka_unit_test(no_frames_have_no_interferogram),
         cmocka_unit_test(edges_of_the_possible),
         cmocka_unit_test(what_cannot_be_is_refused),

@@ -73,6 +73,29 @@ static void steep_slopes_are_counted(void **state)
     }
 }
 
+// A raised block of `columns` x 4 points.
+static void check_block(bb_index columns, double hanging)
+{
+    static double quality[64 * 60];
+    const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP64);
+    bb_unwrap_report report;
+    bb_unwrap_doubt doubt;
+    phase_map map = ramp(64, 60, 0.0);
+    for (bb_index p = 0; p < columns * 4; ++p) {
+        map.truth[(30 + p / columns) * 64 + 20 + p % columns] = 3.0;
+    }
+    judge(&map, &config, quality, &doubt, &report);
+    check_close(doubt.hanging_share, hanging, 1e-12, 1.0);
+    phase_map_release(&map);
+}
+
+static void small_regions_are_noise(void **state)
+{
+    (void)state;
+    check_block(4, 16.0 / (64.0 * 60.0));
+    check_block(3, 0.0);
+}
+
 // A step of 2.9 rad from a column on; from row `end` on it fades away.
 static void check_step(bb_index end, bb_index reweight, double hanging)
 {
@@ -120,7 +143,7 @@ static void quality_is_the_mean_weight_of_edges(void **state)
         check_close(quality[beside[i]], 0.75025, 1e-12, 1.0);
     }
     assert_true(quality[0] == 1.0 && quality[ALONE] == 0.0 && isnan(quality[ALONE - 1]));
-    check_close(doubt.hanging_share, 1.0 / (EDGE * EDGE - 2), 1e-12, 1.0);
+    assert_true(doubt.hanging_share == 0.0); // a single point
     config.method.reweight = 12;
     judge(&map, &config, quality, &doubt, &report);
     assert_true(quality[SPIKE] < 0.5 && quality[0] > 0.95 && quality[0] <= 1.0);
@@ -152,6 +175,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steep_slopes_are_counted),
         cmocka_unit_test(points_behind_rejected_edges_hang),
+        cmocka_unit_test(small_regions_are_noise),
         cmocka_unit_test(quality_is_the_mean_weight_of_edges),
         cmocka_unit_test(single_precision_says_the_same),
     };
