@@ -117,36 +117,6 @@ done:
     return status;
 }
 
-// Two scales of colour at the bottom, for images and for differences.
-static bb_status draw_scale(bb_figure *figure, bb_figure_box box, double high, double decades,
-                            const char *text)
-{
-    bb_status status = BB_OK;
-    char tic[NAME_BYTES];
-    char shade[8];
-    enum { STEPS = 64 };
-    for (int s = 0; s < STEPS; ++s) {
-        bb_figure_shade((s + 0.5) / STEPS, shade);
-        BB_TRY(bb_text_add(
-            &figure->script,
-            "set object rectangle from screen %.5f,%.5f to screen %.5f,%.5f fillcolor '%s' "
-            "fillstyle solid noborder\n",
-            (box.x_low + (box.x_high - box.x_low) * s / STEPS) / figure->width_cm,
-            box.y_low / figure->height_cm,
-            (box.x_low + (box.x_high - box.x_low) * (s + 1) / STEPS) / figure->width_cm,
-            box.y_high / figure->height_cm, shade));
-    }
-    for (int d = 0; d <= 1; ++d) {
-        (void)snprintf(tic, sizeof tic, "%.1e", high * pow(10.0, decades * (d - 1.0)));
-        BB_TRY(bb_figure_write(figure, d == 0 ? box.x_low : box.x_high, box.y_low - 0.17, tic,
-                               BB_FIGURE_SMALL_POINTS, d == 0 ? "left" : "right"));
-    }
-    BB_TRY(bb_figure_write(figure, 0.5 * (box.x_low + box.x_high), box.y_low - 0.17, text,
-                           BB_FIGURE_SMALL_POINTS, "center"));
-done:
-    return status;
-}
-
 // Panels: pairs of an image and its difference, two pairs a row; cm.
 typedef struct grid {
     bb_index rows;
@@ -179,15 +149,17 @@ done:
     return status;
 }
 
+// Two scales of colour at the bottom, for images and for differences.
 static bb_status draw_scales(const images *set, bb_figure *figure)
 {
     bb_status status = BB_OK;
     const double middle = 0.5 * figure->width_cm;
     const double y = figure->foot_cm + 0.4;
-    BB_TRY(draw_scale(figure, (bb_figure_box){0.3, y, middle - 0.2, y + 0.2}, 1.0, psf_decades,
-                      "image"));
-    BB_TRY(draw_scale(figure, (bb_figure_box){middle + 0.2, y, figure->width_cm - 0.3, y + 0.2},
-                      set->most_difference, difference_decades, "difference"));
+    BB_TRY(bb_figure_scale(figure, (bb_figure_box){0.3, y, middle - 0.2, y + 0.2},
+                           pow(10.0, -psf_decades), 1.0, "image"));
+    BB_TRY(bb_figure_scale(
+        figure, (bb_figure_box){middle + 0.2, y, figure->width_cm - 0.3, y + 0.2},
+        set->most_difference * pow(10.0, -difference_decades), set->most_difference, "difference"));
 done:
     return status;
 }

@@ -69,12 +69,13 @@ done:
 }
 
 // A byte of text as an SVG, a PDF and gnuplot's enhanced mode take it. A quote is written by its
-// number: gnuplot 5.4 takes two of them for one, but not four for two.
+// number: gnuplot 5.4 takes two of them for one, but not four for two. It stands in braces: of a
+// text without any, its cairo terminals leave numbers as they are.
 static bb_status add_enhanced(bb_text *out, char byte)
 {
     const char quoted[] = {'\\', byte, '\0'};
     if (byte == '\'') {
-        return bb_text_add(out, "\\047");
+        return bb_text_add(out, "{\\047}");
     }
     return strchr("\\{}^_@&~", byte) != NULL ? bb_text_add(out, "%s", quoted)
                                              : bb_text_add_bytes(out, &byte, 1);
@@ -487,6 +488,37 @@ bb_status bb_figure_write_keys(bb_figure *figure, const bb_figure_key *keys, bb_
         BB_TRY(write_key(figure, &keys[k], axes.x_low + used, y));
         used += key_width(&keys[k]);
     }
+done:
+    return status;
+}
+
+bb_status bb_figure_scale(bb_figure *figure, bb_figure_box box, double low, double high,
+                          const char *text)
+{
+    bb_status status = BB_OK;
+    enum { STEPS = 64, TIC_BYTES = 24 };
+    const double ends[] = {low, high};
+    const bool plain = fabs(high) >= 0.01 && fabs(high) < 1e4 && low <= 0.0;
+    char tic[TIC_BYTES];
+    char shade[8];
+    for (int s = 0; s < STEPS; ++s) {
+        bb_figure_shade((s + 0.5) / STEPS, shade);
+        BB_TRY(bb_text_add(
+            &figure->script,
+            "set object rectangle from screen %.5f,%.5f to screen %.5f,%.5f fillcolor '%s' "
+            "fillstyle solid noborder\n",
+            (box.x_low + (box.x_high - box.x_low) * s / STEPS) / figure->width_cm,
+            box.y_low / figure->height_cm,
+            (box.x_low + (box.x_high - box.x_low) * (s + 1) / STEPS) / figure->width_cm,
+            box.y_high / figure->height_cm, shade));
+    }
+    for (int end = 0; end < 2; ++end) {
+        (void)snprintf(tic, sizeof tic, plain ? "%.3g" : "%.1e", ends[end]);
+        BB_TRY(bb_figure_write(figure, end == 0 ? box.x_low : box.x_high, box.y_low - 0.17, tic,
+                               BB_FIGURE_SMALL_POINTS, end == 0 ? "left" : "right"));
+    }
+    BB_TRY(bb_figure_write(figure, 0.5 * (box.x_low + box.x_high), box.y_low - 0.17, text,
+                           BB_FIGURE_SMALL_POINTS, "center"));
 done:
     return status;
 }

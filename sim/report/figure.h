@@ -119,6 +119,11 @@ int bb_figure_key_rows(const bb_figure_key *keys, bb_index count, double room_cm
 /// Appends the map of colours, from dark to light. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_figure_palette(bb_figure *figure);
 
+/// Draws that map as a bar on the page, with what its ends and it stand for below. Errors:
+/// BB_MEMORY.
+BB_CHECKED bb_status bb_figure_scale(bb_figure *figure, bb_figure_box box, double low, double high,
+                                     const char *text);
+
 /// A colour of that map, `place` from 0 to 1, as "#rrggbb".
 void bb_figure_shade(double place, char out[8]);
 

@@ -23,7 +23,7 @@ static void texts_show_as_they_are(void **state)
 {
     (void)state;
     said(BB_FIGURE_SVG, "hp2_band-3", "set label 'hp2\\_band-3'\n");
-    said(BB_FIGURE_PDF, "a'b{c}^d@e&f~g\\h", "set label 'a\\047b\\{c\\}\\^d\\@e\\&f\\~g\\\\h'\n");
+    said(BB_FIGURE_PDF, "a'b{c}^d@e&f~g\\h", "set label 'a{\\047}b\\{c\\}\\^d\\@e\\&f\\~g\\\\h'\n");
     said(BB_FIGURE_PNG, "`touch x` \n\"$PATH\"", "set label '`touch x` ?\"$PATH\"'\n");
     // Quotes by their numbers: gnuplot reads two in a row as one, but not four as two.
     said(BB_FIGURE_TEX, "50%_a'\\\"x",

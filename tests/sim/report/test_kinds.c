@@ -237,6 +237,79 @@ static void wafer_gives_its_kinds(void **state)
     bb_results_destroy(&results);
 }
 
+// A value of a map [planes][rows][columns].
+static double map_value(const bb_plot_scene *scene, const char *name, bb_index plane, bb_index row,
+                        bb_index column)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "maps/%s", name);
+    const bb_dataset *map = bb_results_find(scene->results, path);
+    assert_non_null(map);
+    const bb_index columns = map->shape[map->rank - 1];
+    return map->numbers[(plane * map->shape[map->rank - 2] + row) * columns + column];
+}
+
+static void maps_of_fringes_are_those_of_the_file(const bb_plot_scene *scene)
+{
+    bb_figure figure;
+    char text[64];
+    const bb_index row = 40, column = 24;
+    make(scene, "unwrapped", &figure);
+    has(&figure.data, "# map 2\n# rows of the camera, columns across\nnan nan ");
+    has(&figure.script, "'fp16'");
+    (void)snprintf(text, sizeof text, " %.5g %.5g ", map_value(scene, "unwrapped", 2, row, column),
+                   map_value(scene, "unwrapped", 2, row, column + 1));
+    has(&figure.data, text);
+    assert_null(strstr(figure.script.data, "fine fringes look coarser"));
+    // Rows go down: the first is the highest of the axis.
+    has(&figure.script, "set yrange [59.5:-0.5]");
+    bb_figure_release(&figure);
+    make(scene, "phase-error", &figure);
+    (void)snprintf(text, sizeof text, "%.5g ", fabs(map_value(scene, "error", 1, row, column)));
+    has(&figure.data, text);
+    has(&figure.script, "set logscale cb");
+    bb_figure_release(&figure);
+    make(scene, "interferogram", &figure);
+    (void)snprintf(text, sizeof text, " %.5g ", map_value(scene, "interferogram", 0, row, column));
+    has(&figure.data, text);
+    has(&figure.script, "set cbrange [0:1]");
+    bb_figure_release(&figure);
+    // Three parts: the last has the brightest colour.
+    make(scene, "parts", &figure);
+    has(&figure.data, " 0.33333 ");
+    has(&figure.data, " 1 1 1");
+    bb_figure_release(&figure);
+}
+
+static void fringe_gives_its_kinds(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"pareto",    "interferogram", "wrapped",
+                                        "unwrapped", "phase-error",   "parts"};
+    static const char study[] =
+        "experiment: fringe\nsize: {columns: 64, rows: 60}\n"
+        "surface: {zernike: [{j: 4, rms_nm: 300.0}]}\n"
+        "pupil: {kind: annulus, obstruction: 0.25, spiders: {count: 3, width_px: 3.0}}\n"
+        "pipelines: [{name: reference, arithmetic: fp64}, {name: fp32, arithmetic: fp32},\n"
+        "  {name: fp16, arithmetic: fp32, storage: fp16}]\n";
+    bb_results *results = NULL;
+    bb_plot_scene scene = {.step = 0};
+    FILE *file = fopen("fringe.yaml", "w");
+    assert_non_null(file);
+    assert_true(fputs(study, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    run((const char *const[PROGRAM_ARGUMENTS]){"run", "fringe.yaml", "-o", "fringe.h5", "-q"});
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; ++k) {
+        draw("fringe.h5", kinds[k]);
+    }
+    run((const char *const[PROGRAM_ARGUMENTS]){"run", "fringe.yaml", "detection.algorithm=none",
+                                               "-o", "frameless.h5", "-q"});
+    list_has("frameless.h5", "a fringe file of 'bitbudget run' with frames");
+    read_scene("fringe.h5", &results, &scene);
+    maps_of_fringes_are_those_of_the_file(&scene);
+    bb_results_destroy(&results);
+}
+
 // A loop of three bins: the counts of a kind stand at its bins, the deadline where it is.
 static void latencies_stand_in_their_bins(void **state)
 {
@@ -359,6 +432,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ao_gives_its_kinds),
         cmocka_unit_test(wafer_gives_its_kinds),
+        cmocka_unit_test(fringe_gives_its_kinds),
         cmocka_unit_test(latencies_stand_in_their_bins),
         cmocka_unit_test(bench_gives_a_roofline),
         cmocka_unit_test(bench_gives_bars_of_kernels),
