@@ -5,7 +5,10 @@
 
 #include <math.h>
 
-enum { ROWS_OF_A_TASK = 16, MOST_STEPS = 16 };
+enum { ROWS_OF_A_TASK = 16 };
+
+// Determinant of the normal equations, over steps^2, under which steps say nothing.
+static const double NO_PHASE = 1e-6;
 
 // What rounding leaves of the modulation of frames that are all alike.
 static const double NO_MODULATION = 1e-12;
@@ -32,35 +35,63 @@ typedef struct detection_work {
     const bb_fringe_detection_config *detection;
     const bb_frames *frames;
     double *phase, *modulation;
-    double cosine[MOST_STEPS], sine[MOST_STEPS]; // of a1 and a2: what a frame counts
+    double cosine[BB_DETECTION_FRAMES],
+        sine[BB_DETECTION_FRAMES]; // of a1 and a2: what a frame counts
 } detection_work;
+
+// Cosines and sines of steps without their means, and the determinant of their normal equations.
+typedef struct normal {
+    double cosine[BB_DETECTION_FRAMES], sine[BB_DETECTION_FRAMES];
+    double cc, cs, ss, determinant;
+} normal;
+
+static void set_normal(bb_index steps, const double *steps_rad, normal *out)
+{
+    const double count = (double)steps;
+    double mean[2] = {0.0, 0.0};
+    *out = (normal){.cc = 0.0};
+    for (bb_index n = 0; n < steps; ++n) {
+        mean[0] += cos(steps_rad[n]) / count;
+        mean[1] += sin(steps_rad[n]) / count;
+    }
+    for (bb_index n = 0; n < steps; ++n) {
+        out->cosine[n] = cos(steps_rad[n]) - mean[0];
+        out->sine[n] = sin(steps_rad[n]) - mean[1];
+        out->cc += out->cosine[n] * out->cosine[n];
+        out->cs += out->cosine[n] * out->sine[n];
+        out->ss += out->sine[n] * out->sine[n];
+    }
+    out->determinant = out->cc * out->ss - out->cs * out->cs;
+}
+
+bb_status bb_detection_steps_check(bb_index steps, const double *steps_rad)
+{
+    bb_status status = BB_OK;
+    normal equations;
+    BB_REQUIRE(steps >= 3 && steps <= BB_DETECTION_FRAMES, BB_INVALID,
+               "%td steps, expected 3 to %d", steps, BB_DETECTION_FRAMES);
+    for (bb_index n = 0; n < steps; ++n) {
+        BB_REQUIRE(isfinite(steps_rad[n]), BB_INVALID, "step %td is %g, expected a finite number",
+                   n, steps_rad[n]);
+    }
+    set_normal(steps, steps_rad, &equations);
+    BB_REQUIRE(equations.determinant > NO_PHASE * (double)(steps * steps), BB_INVALID,
+               "%td steps that do not determine a phase, expected three that differ by more than "
+               "whole turns",
+               steps);
+done:
+    return status;
+}
 
 // Weights w_n with sum w_n I_n = a1 or a2: rows of the pseudo-inverse of [1, cos, sin], by Cramer's
 // rule on the columns without their means.
 static void set_weights(detection_work *work)
 {
-    const bb_frames *frames = work->frames;
-    const double count = (double)frames->steps;
-    double mean[2] = {0.0, 0.0};
-    double cc = 0.0;
-    double cs = 0.0;
-    double ss = 0.0;
-    for (bb_index n = 0; n < frames->steps; ++n) {
-        mean[0] += cos(frames->steps_rad[n]) / count;
-        mean[1] += sin(frames->steps_rad[n]) / count;
-    }
-    for (bb_index n = 0; n < frames->steps; ++n) {
-        work->cosine[n] = cos(frames->steps_rad[n]) - mean[0];
-        work->sine[n] = sin(frames->steps_rad[n]) - mean[1];
-        cc += work->cosine[n] * work->cosine[n];
-        cs += work->cosine[n] * work->sine[n];
-        ss += work->sine[n] * work->sine[n];
-    }
-    const double determinant = cc * ss - cs * cs;
-    for (bb_index n = 0; n < frames->steps; ++n) {
-        const double cosine = work->cosine[n];
-        work->cosine[n] = (ss * cosine - cs * work->sine[n]) / determinant;
-        work->sine[n] = (cc * work->sine[n] - cs * cosine) / determinant;
+    normal sums;
+    set_normal(work->frames->steps, work->frames->steps_rad, &sums);
+    for (bb_index n = 0; n < work->frames->steps; ++n) {
+        work->cosine[n] = (sums.ss * sums.cosine[n] - sums.cs * sums.sine[n]) / sums.determinant;
+        work->sine[n] = (sums.cc * sums.sine[n] - sums.cs * sums.cosine[n]) / sums.determinant;
     }
 }
 
@@ -119,8 +150,9 @@ bb_status bb_detection_run(const bb_fringe_detection_config *detection, const bb
         .detection = detection, .frames = frames, .phase = phase, .modulation = modulation};
     BB_REQUIRE(detection->algorithm != BB_DETECTION_NONE, BB_INVALID,
                "detection.algorithm: none has no frames");
-    BB_REQUIRE(frames->steps == detection->steps && frames->steps <= MOST_STEPS, BB_INVALID,
-               "%td frames, expected detection.steps = %td", frames->steps, detection->steps);
+    BB_REQUIRE(frames->steps == detection->steps && frames->steps <= BB_DETECTION_FRAMES,
+               BB_INVALID, "%td frames, expected detection.steps = %td", frames->steps,
+               detection->steps);
     set_weights(&work);
     BB_TRY(bb_thread_ranges(frames->rows, ROWS_OF_A_TASK, task_detect, &work));
 done:

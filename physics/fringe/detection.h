@@ -21,6 +21,14 @@
 
 #include "physics/fringe/interferogram.h"
 
+enum { BB_DETECTION_FRAMES = 16 }; ///< the most frames
+
+/// Holds steps that are not the configuration's own to what least squares needs: 3 to
+/// BB_DETECTION_FRAMES of them, finite, over which 1, cos and sin are independent (determinant of
+/// the normal equations without the mean over 1e-6 steps^2; steps that divide 2 pi have 1/4).
+/// Errors: BB_INVALID.
+BB_CHECKED bb_status bb_detection_steps_check(bb_index steps, const double *steps_rad);
+
 /// x - 2 pi rint(x / (2 pi)) in (-pi, pi]; NaN stays.
 double bb_detection_wrap(double x);
 

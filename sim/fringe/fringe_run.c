@@ -9,6 +9,7 @@
 #include "sim/device_choice.h"
 #include "sim/energy.h"
 #include "sim/fringe/fringe_dump.h"
+#include "sim/fringe/fringe_input.h"
 #include "sim/fringe/fringe_maps.h"
 #include "sim/fringe/fringe_score.h"
 #include "solvers/kernels/objects/kernel_context.h"
@@ -28,7 +29,9 @@ typedef struct fringe_device {
 } fringe_device;
 
 typedef struct fringe_run {
+    bb_fringe_study fitted; // the study with the sizes of its input
     const bb_fringe_study *study;
+    bb_fringe_input input; // what the first draw has not taken of it yet
     const bb_fringe_pipeline *pipelines;
     bb_index pipeline_count, reference, points;
     fringe_device devices[BB_DEVICE_KIND_COUNT];
@@ -64,6 +67,7 @@ static void finish(fringe_run *run)
     bb_scene_destroy(&run->scene);
     bb_frames_destroy(&run->frames);
     bb_fringe_maps_destroy(&run->maps);
+    bb_fringe_input_release(&run->input);
     BB_RELEASE(&run->intensity);
     BB_RELEASE(&run->wrapped);
     BB_RELEASE(&run->phase);
@@ -83,10 +87,12 @@ done:
     return status;
 }
 
-static bb_status start(const bb_fringe_study *study, fringe_run *run)
+static bb_status start(const bb_fringe_study *request, fringe_run *run)
 {
     bb_status status = BB_OK;
-    run->study = study;
+    BB_TRY(bb_fringe_input_open(request, &run->input));
+    run->fitted = bb_fringe_input_study(request, &run->input);
+    const bb_fringe_study *study = run->study = &run->fitted;
     run->pipelines = study->pipelines.items;
     run->pipeline_count = study->pipelines.count;
     run->reference = bb_fringe_study_reference(study);
@@ -109,7 +115,7 @@ done:
     return status;
 }
 
-// The scene of a draw, and its frames.
+// The scene of a draw, and its frames; those of an input are of its only draw.
 static bb_status look(fringe_run *run, bb_index draw)
 {
     bb_status status = BB_OK;
@@ -117,12 +123,19 @@ static bb_status look(fringe_run *run, bb_index draw)
     const uint64_t seed = (uint64_t)run->study->common.seed;
     bb_scene_destroy(&run->scene);
     bb_frames_destroy(&run->frames);
-    BB_TRY(bb_scene_create(physics, seed, draw, &run->scene));
-    if (physics->detection.algorithm != BB_DETECTION_NONE) {
-        BB_TRY(bb_frames_create(physics, run->scene, seed, draw, &run->frames));
-        if (run->intensity == NULL) {
-            BB_TRY(BB_ALLOCATE(run->frames->steps * run->points, &run->intensity));
+    if (run->input.columns > 0) {
+        run->scene = run->input.scene;
+        run->frames = run->input.frames;
+        run->input.scene = NULL;
+        run->input.frames = NULL;
+    } else {
+        BB_TRY(bb_scene_create(physics, seed, draw, &run->scene));
+        if (physics->detection.algorithm != BB_DETECTION_NONE) {
+            BB_TRY(bb_frames_create(physics, run->scene, seed, draw, &run->frames));
         }
+    }
+    if (run->frames != NULL && run->intensity == NULL) {
+        BB_TRY(BB_ALLOCATE(run->frames->steps * run->points, &run->intensity));
     }
 done:
     return status;
@@ -137,7 +150,8 @@ static bb_status detect(fringe_run *run, bb_index pipeline, unsigned char *mask,
     const bb_index bits = bb_fringe_study_bits(run->study, pipeline);
     bb_index saturated = 0;
     if (run->frames == NULL) {
-        bb_detection_wrap_all(run->points, run->scene->phase, run->wrapped);
+        const double *phase = run->input.wrapped != NULL ? run->input.wrapped : run->scene->phase;
+        bb_detection_wrap_all(run->points, phase, run->wrapped);
     } else {
         bb_frames stored = *run->frames;
         if (bits != BB_INTEGER_UNSET) {
@@ -150,8 +164,9 @@ static bb_status detect(fringe_run *run, bb_index pipeline, unsigned char *mask,
         }
         BB_TRY(bb_detection_run(&run->study->physics.detection, &stored, run->wrapped, NULL));
     }
-    for (bb_index p = 0; p < run->points; ++p) {
+    for (bb_index p = 0; p < run->points; ++p) { // outside nothing was measured, for maps too
         mask[p] = run->scene->mask[p] != 0 && isfinite(run->wrapped[p]);
+        run->wrapped[p] = mask[p] != 0 ? run->wrapped[p] : (double)NAN;
     }
 done:
     return status;
@@ -203,6 +218,12 @@ done:
     return status;
 }
 
+// Of the scene, or NULL where what was measured came without one.
+static const double *truth_of(const fringe_run *run)
+{
+    return run->input.columns == 0 || run->input.has_truth ? run->scene->phase : NULL;
+}
+
 // What the reference saw, and how far its unwrapping can be trusted.
 static bb_status show_sight(fringe_run *run, bb_unwrap *unwrapper)
 {
@@ -214,14 +235,16 @@ static bb_status show_sight(fringe_run *run, bb_unwrap *unwrapper)
     const bb_fringe_sight sight = {.interferogram =
                                        run->frames == NULL ? NULL : run->frames->intensity,
                                    .wrapped = run->wrapped,
-                                   .truth = run->scene->phase,
+                                   .truth = truth_of(run),
                                    .quality = quality,
                                    .parts = bb_unwrap_parts_of(unwrapper)};
     BB_TRY(bb_fringe_maps_see(run->maps, &sight));
     BB_TRY(bb_fringe_dump_sight(run->dump, &sight));
     BB_TRY(bb_unwrap_quality_doubt(unwrapper, &doubt));
-    run->facts = (bb_fringe_facts){(double)sight.parts->point_count, (double)sight.parts->count,
-                                   doubt.steep_share, doubt.hanging_share};
+    run->facts = (bb_fringe_facts){
+        (double)sight.parts->point_count, (double)sight.parts->count, doubt.steep_share,
+        doubt.hanging_share,
+        run->frames == NULL || run->input.columns == 0 ? (double)NAN : run->input.full_scale};
     bb_fringe_score_warn(&run->facts);
 done:
     BB_RELEASE(&quality);
@@ -237,8 +260,9 @@ static bb_status show(fringe_run *run, bb_index pipeline, bb_unwrap *unwrapper)
     if (of_reference) {
         BB_TRY(show_sight(run, unwrapper));
     }
+    const double *truth = truth_of(run);
     BB_TRY(bb_fringe_maps_take(run->maps, pipeline, of_reference, parts, run->phase,
-                               run->scene->phase));
+                               truth == NULL ? run->reference_phase : truth));
     BB_TRY(bb_fringe_dump_phase(run->dump, run->pipelines[pipeline].name, pipeline, parts->columns,
                                 parts->rows, run->phase));
 done:
@@ -275,7 +299,7 @@ static bb_status run_pipeline(fringe_run *run, bb_index pipeline, bb_fringe_eval
     if (pipeline == run->reference) {
         memcpy(run->reference_phase, run->phase, (size_t)run->points * sizeof *run->phase);
     }
-    const bb_fringe_answer answer = {run->phase, scene->phase, run->reference_phase, parts};
+    const bb_fringe_answer answer = {run->phase, truth_of(run), run->reference_phase, parts};
     BB_TRY(bb_fringe_score(run->study, &answer, evaluation));
     if (is_plain) {
         BB_TRY(show(run, pipeline, unwrapper));
@@ -319,7 +343,7 @@ static bb_index count_draws(const bb_fringe_study *study)
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         draws = pipelines[p].draws > draws ? pipelines[p].draws : draws;
     }
-    return draws;
+    return study->input.file != NULL ? 1 : draws; // what was measured has no other noise
 }
 
 bb_status bb_fringe_run(const void *study, const bb_run_options *options, bb_results *results)
@@ -340,7 +364,7 @@ bb_status bb_fringe_run(const void *study, const bb_run_options *options, bb_res
         }
     }
     bb_log_progress("unwrapping", steps, steps);
-    BB_TRY(bb_fringe_score_publish(study, &run.facts, run.plain, run.pipeline_count, results));
+    BB_TRY(bb_fringe_score_publish(run.study, &run.facts, run.plain, run.pipeline_count, results));
     BB_TRY(bb_fringe_maps_publish(run.maps, results));
 done:
     finish(&run);
@@ -351,15 +375,23 @@ done:
 bb_status bb_fringe_run_plan(const void *study, const bb_run_options *options, bb_plan *plan)
 {
     bb_status status = BB_OK;
-    const bb_fringe_study *fringe = study;
+    bb_fringe_input input;
+    BB_TRY(bb_fringe_input_inspect(study, &input));
+    const bb_fringe_study fitted = bb_fringe_input_study(study, &input);
+    const bb_fringe_study *fringe = &fitted;
     const bb_fringe_config *physics = &fringe->physics;
     const bb_fringe_pipeline *pipelines = fringe->pipelines.items;
     const double points = (double)physics->size.columns * (double)physics->size.rows;
     const bool has_frames = physics->detection.algorithm != BB_DETECTION_NONE;
-    bb_need scene = bb_scene_need(physics);
+    const bool is_measured = input.columns > 0;
+    bb_need scene = is_measured ? bb_fringe_input_need(&input) : bb_scene_need(physics);
     bb_need unwraps = {0};
     BB_TRY(
         bb_plan_add(plan, "phase", "%td x %td pixels", physics->size.columns, physics->size.rows));
+    if (is_measured) {
+        BB_TRY(bb_plan_add(plan, "input", "'%s', dataset '%s': %s", fringe->input.file,
+                           fringe->input.dataset, input.steps > 0 ? "frames" : "a wrapped phase"));
+    }
     for (bb_index p = 0; p < fringe->pipelines.count; ++p) {
         const bb_unwrap_config config = bb_fringe_study_unwrap(fringe, &pipelines[p]);
         const int wish = bb_device_choice_wish(fringe->common.device, pipelines[p].device);
@@ -369,12 +401,13 @@ bb_status bb_fringe_run_plan(const void *study, const bb_run_options *options, b
         BB_TRY(bb_plan_add(plan, pipelines[p].name, "%s, storage %s",
                            bb_format_describe(config.slots[0].arithmetic)->name,
                            bb_format_describe(config.slots[BB_UNWRAP_SMOOTHER].storage)->name));
-        unwrap = bb_need_repeated(unwrap, (double)pipelines[p].draws);
+        unwrap = bb_need_repeated(unwrap, is_measured ? 1.0 : (double)pipelines[p].draws);
         unwraps = bb_need_in_turn(unwraps, unwrap);
     }
     if (has_frames) {
         const bb_need stored = {.host_bytes = 8.0 * points * (double)physics->detection.steps};
-        scene = bb_need_together(scene, bb_need_together(bb_frames_need(physics), stored));
+        const bb_need drawn = is_measured ? (bb_need){0} : bb_frames_need(physics);
+        scene = bb_need_together(scene, bb_need_together(drawn, stored));
     }
     if (fringe->zernike_terms > 0) {
         unwraps =

@@ -43,6 +43,25 @@ void bb_fringe_evaluation_release(bb_fringe_evaluation *evaluation)
     BB_RELEASE(&evaluation->zernike_nm);
 }
 
+static bb_status score_truth(const bb_fringe_answer *answer, double rad_per_nm,
+                             bb_fringe_evaluation *evaluation)
+{
+    bb_status status = BB_OK;
+    const bb_unwrap_parts *parts = answer->parts;
+    const bb_index points = parts->columns * parts->rows;
+    bb_cycles cycles = {0};
+    bb_wavefront wavefront = {0};
+    BB_TRY(bb_cycles_count(points, answer->phase, answer->truth, parts->labels, parts->count, NULL,
+                           &cycles));
+    evaluation->wrong_cycles = (double)cycles.wrong;
+    evaluation->missing = (double)cycles.missing;
+    BB_TRY(bb_wavefront_measure(points, answer->phase, answer->truth, parts->labels, parts->count,
+                                rad_per_nm, &wavefront));
+    evaluation->wavefront_error_nm = wavefront.rms_nm;
+done:
+    return status;
+}
+
 bb_status bb_fringe_score(const bb_fringe_study *study, const bb_fringe_answer *answer,
                           bb_fringe_evaluation *evaluation)
 {
@@ -54,16 +73,12 @@ bb_status bb_fringe_score(const bb_fringe_study *study, const bb_fringe_answer *
     bb_cycles cycles = {0};
     bb_wavefront wavefront = {0};
     bb_wavefront reference = {0};
-    BB_TRY(bb_cycles_count(points, answer->phase, answer->truth, parts->labels, parts->count, NULL,
-                           &cycles));
-    evaluation->wrong_cycles = (double)cycles.wrong;
-    evaluation->missing = (double)cycles.missing;
+    if (answer->truth != NULL) {
+        BB_TRY(score_truth(answer, rad_per_nm, evaluation));
+    }
     BB_TRY(bb_cycles_count(points, answer->phase, answer->reference, parts->labels, parts->count,
                            NULL, &cycles));
     evaluation->wrong_cycles_reference = (double)cycles.wrong;
-    BB_TRY(bb_wavefront_measure(points, answer->phase, answer->truth, parts->labels, parts->count,
-                                rad_per_nm, &wavefront));
-    evaluation->wavefront_error_nm = wavefront.rms_nm;
     BB_TRY(bb_wavefront_measure(points, answer->phase, answer->reference, parts->labels,
                                 parts->count, rad_per_nm, &wavefront));
     evaluation->wavefront_error_reference_nm = wavefront.rms_nm;
@@ -124,6 +139,8 @@ static const bb_output fact_rows[] = {
      .note = "the reference's; an aliased slope leaves no residue", BB_MEMBER(bb_fringe_facts, steep_share)},
     {"hanging_share", "", "1", "points of regions that only rejected edges join to the rest of their part, over all",
      .note = "the reference's; regions of 16 points or more, whose cycle is a guess", BB_MEMBER(bb_fringe_facts, hanging_share)},
+    {"full_scale", "", "1", "number of a frame that counts as full scale",
+     .note = "of frames that `input:` gives", BB_MEMBER(bb_fringe_facts, full_scale)},
 };
 // clang-format on
 

@@ -26,7 +26,7 @@ BB_CHECKED bb_status bb_fringe_evaluation_start(const bb_fringe_study *study, co
                                                 bb_fringe_evaluation *out);
 void bb_fringe_evaluation_release(bb_fringe_evaluation *evaluation);
 
-/// A phase and what it is held to: all [rows][columns], in rad.
+/// A phase and what it is held to: all [rows][columns], in rad; truth NULL: not known.
 typedef struct bb_fringe_answer {
     const double *phase, *truth, *reference;
     const bb_unwrap_parts *parts;
@@ -40,6 +40,7 @@ BB_CHECKED bb_status bb_fringe_score(const bb_fringe_study *study, const bb_frin
 typedef struct bb_fringe_facts {
     double points, parts;
     double steep_share, hanging_share; ///< of the reference, as bb_unwrap_doubt
+    double full_scale;                 ///< of frames that were measured; NaN without
 } bb_fringe_facts;
 
 /// Shares of bb_unwrap_doubt above which bb_fringe_score_warn warns.

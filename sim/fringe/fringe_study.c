@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/fringe/fringe_study.h"
 
+#include "physics/fringe/detection.h"
 #include "physics/fringe/fringe_check.h"
 #include "physics/fringe/wavefront.h"
 #include "sim/device_choice.h"
 #include "sim/pipelines/draws.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -48,12 +50,41 @@ static const bb_key pipeline_keys[] = {
 };
 static const bb_schema pipeline_schema = BB_SCHEMA("pipeline", bb_fringe_pipeline, pipeline_keys);
 
+static const bb_key input_keys[] = {
+    {.name = "file", .kind = BB_KEY_PATH, .optional = true,
+     .offset = offsetof(bb_fringe_input_config, file),
+     .meaning = "HDF5 file of a measured phase or of frames; size, surface, pupil and noise are then "
+                "of no effect (but pupil.diameter: the disc of Zernike polynomials)."},
+    {.name = "dataset", .kind = BB_KEY_TEXT, .default_text = "/wrapped",
+     .offset = offsetof(bb_fringe_input_config, dataset),
+     .meaning = "Wrapped phase in rad [rows][columns], or frames [step][rows][columns] of any unit, "
+                "NaN where nothing was measured."},
+    {.name = "mask", .kind = BB_KEY_TEXT, .optional = true,
+     .offset = offsetof(bb_fringe_input_config, mask),
+     .meaning = "Integers or booleans [rows][columns] of the same file, 0 where nothing was measured."},
+    {.name = "truth", .kind = BB_KEY_TEXT, .optional = true,
+     .offset = offsetof(bb_fringe_input_config, truth),
+     .meaning = "Unwrapped phase in rad [rows][columns] of the same file, which answers are held to."},
+    {.name = "steps_rad", .kind = BB_KEY_DOUBLES, .unit = "rad", .minimum = -1e3, .maximum = 1e3,
+     .optional = true, .offset = offsetof(bb_fringe_input_config, steps_rad),
+     .meaning = "Phase shift of each frame; not with detection.algorithm carre."},
+    {.name = "full_scale", .kind = BB_KEY_DOUBLE, .unit = "1", .maximum = 1e30,
+     .exclusive_minimum = true, .optional = true,
+     .offset = offsetof(bb_fringe_input_config, full_scale),
+     .meaning = "Number of a frame that counts as 1, for bits and least_modulation; left out: of "
+                "integers the least 2^k - 1 that holds them all, of floats 1 or the largest beyond."},
+};
+static const bb_schema input_schema = BB_SCHEMA("input", bb_fringe_input_config, input_keys);
+
 #define GROUP(member, table, text)                                                                 \
     {.name = #member, .kind = BB_KEY_GROUP, .schema = (table),                                     \
      .offset = offsetof(bb_fringe_study, physics.member), .meaning = (text)}
 
 static const bb_key keys[] = {
     BB_STUDY_KEYS(bb_fringe_study),
+    {.name = "input", .kind = BB_KEY_GROUP, .schema = &input_schema,
+     .offset = offsetof(bb_fringe_study, input),
+     .meaning = "A phase or frames that were measured, in the place of a synthetic scene."},
     GROUP(size, &bb_fringe_size_schema, "Pixels of the camera."),
     {.name = "wavelength_nm", .kind = BB_KEY_DOUBLE, .unit = "nm", .maximum = 1e6,
      .exclusive_minimum = true, .offset = offsetof(bb_fringe_study, physics.wavelength_nm),
@@ -161,7 +192,7 @@ static bb_status check_bits(const bb_fringe_study *study, const bb_config *confi
     char path[64];
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         (void)snprintf(path, sizeof path, "pipelines.%td.bits", p);
-        if (pipelines[p].bits != BB_INTEGER_UNSET &&
+        if (pipelines[p].bits != BB_INTEGER_UNSET && study->input.file == NULL &&
             study->physics.detection.algorithm == BB_DETECTION_NONE) {
             BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
                                    "%s = %td: detection.algorithm none has no frames to store",
@@ -170,6 +201,52 @@ static bb_status check_bits(const bb_fringe_study *study, const bb_config *confi
     }
 done:
     return status;
+}
+
+// The rules between keys of `input:`; what is in the file is looked at later.
+static bb_status check_input(const bb_fringe_study *study, const bb_config *config,
+                             bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_fringe_input_config *input = &study->input;
+    const bool has_steps = input->steps_rad.count > 0;
+    bb_status_record record;
+    if (input->file == NULL) {
+        if (input->mask != NULL || input->truth != NULL || has_steps || !isnan(input->full_scale)) {
+            BB_TRY(bb_problems_add(problems, bb_config_place(config, "input"),
+                                   "input.file is missing: the other keys of input need it"));
+        }
+        goto done;
+    }
+    if (has_steps && study->physics.detection.algorithm != BB_DETECTION_STEPS) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "input.steps_rad"),
+                               "input.steps_rad: only detection.algorithm steps knows its steps"));
+    }
+    if (has_steps &&
+        bb_detection_steps_check(input->steps_rad.count, input->steps_rad.items) != BB_OK) {
+        bb_status_save(&record);
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "input.steps_rad"),
+                               "input.steps_rad: %s", record.message));
+    }
+done:
+    return status;
+}
+
+// What is left of the physics where a scene is measured: no surface, a disc as pupil.
+static bb_fringe_config without_scene(const bb_fringe_study *study)
+{
+    bb_fringe_config physics = study->physics;
+    if (study->input.file != NULL) {
+        physics.surface.zernike.count = 0;
+        physics.surface.steps.count = 0;
+        physics.surface.spectrum.rms_nm = 0.0;
+        physics.surface.spectrum.low_cycles = 1.0;
+        physics.surface.spectrum.high_cycles = 2.0;
+        physics.surface.residue_pairs.count = 0;
+        physics.pupil.kind = BB_FRINGE_PUPIL_DISC;
+        physics.pupil.obstruction = 0.0;
+    }
+    return physics;
 }
 
 bb_status bb_fringe_study_check(const void *study, const bb_config *config, bb_problems *problems)
@@ -182,7 +259,9 @@ bb_status bb_fringe_study_check(const void *study, const bb_config *config, bb_p
                                "pipelines: %td, expected at most %d", fringe->pipelines.count,
                                BB_STUDY_PIPELINES));
     }
-    BB_TRY(bb_study_check_rules(bb_fringe_check(&fringe->physics), config, problems));
+    const bb_fringe_config physics = without_scene(fringe);
+    BB_TRY(check_input(fringe, config, problems));
+    BB_TRY(bb_study_check_rules(bb_fringe_check(&physics), config, problems));
     BB_TRY(bb_study_check_rules(bb_unwrap_method_check(&fringe->unwrap), config, problems));
     BB_TRY(check_bits(fringe, config, problems));
     BB_TRY(bb_study_check_pipelines(facts, list_facts(fringe, facts),

@@ -26,8 +26,19 @@ typedef struct bb_fringe_pipeline {
     bb_index draws;
 } bb_fringe_pipeline;
 
+/// Keys of `input:`, of a phase or of frames that the user measured; NULL where they are left out.
+typedef struct bb_fringe_input_config {
+    const char *file;
+    const char *dataset; ///< wrapped phase [rows][columns], or frames [step][rows][columns]
+    const char *mask;    ///< dataset [rows][columns], 0 where nothing was measured
+    const char *truth;   ///< dataset [rows][columns], unwrapped phase in rad
+    bb_list steps_rad;   ///< of double, of the frames
+    double full_scale;   ///< of the frames' numbers; NaN: from the data
+} bb_fringe_input_config;
+
 typedef struct bb_fringe_study {
     bb_study common;
+    bb_fringe_input_config input; ///< file NULL: a synthetic scene
     bb_fringe_config physics;
     bb_unwrap_method unwrap;
     bb_index zernike_terms; ///< that are fitted, 0: none

@@ -307,6 +307,24 @@ static void arguments_are_checked_and_threads_do_not_matter(void **state)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
+static void steps_have_to_determine_a_phase(void **state)
+{
+    (void)state;
+    const double turn = 2.0 * M_PI;
+    const double even[] = {0.0, 0.5 * M_PI, M_PI, 1.5 * M_PI};
+    const double alike[] = {0.4, 0.4 + turn, 2.0, 2.0 - turn};
+    const double close[] = {0.0, 0.05, 0.1};
+    const double uneven[] = {-3.0, 0.2, 1.1};
+    const double broken[] = {0.0, 1.0, NAN};
+    check_ok(bb_detection_steps_check(4, even));
+    check_ok(bb_detection_steps_check(3, even));
+    check_ok(bb_detection_steps_check(3, uneven));
+    check_fails(bb_detection_steps_check(2, even), BB_INVALID, "2 steps, expected 3 to 16");
+    check_fails(bb_detection_steps_check(4, alike), BB_INVALID, "do not determine a phase");
+    check_fails(bb_detection_steps_check(3, close), BB_INVALID, "do not determine a phase");
+    check_fails(bb_detection_steps_check(3, broken), BB_INVALID, "step 2 is nan");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -320,6 +338,7 @@ int main(void)
         cmocka_unit_test(noise_of_frames_becomes_noise_of_the_phase),
         cmocka_unit_test(vibration_is_common_to_a_frame),
         cmocka_unit_test(arguments_are_checked_and_threads_do_not_matter),
+        cmocka_unit_test(steps_have_to_determine_a_phase),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

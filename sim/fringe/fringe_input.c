@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/fringe/fringe_input.h"
+
+#include "core/log.h"
+#include "core/memory.h"
+#include "physics/fringe/detection.h"
+#include "sim/input/map_file.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { CARRE_FRAMES = 4, MOST_BITS = 32 };
+
+static bb_map_request request_data(const bb_fringe_input_config *keys)
+{
+    return (bb_map_request){.file = keys->file, .dataset = keys->dataset, .steps = true};
+}
+
+static bb_map_request request_mask(const bb_fringe_input_config *keys)
+{
+    return (bb_map_request){.file = keys->file, .dataset = keys->mask, .mask = true};
+}
+
+static bb_map_request request_truth(const bb_fringe_input_config *keys)
+{
+    return (bb_map_request){.file = keys->file, .dataset = keys->truth, .unit = "rad"};
+}
+
+static bb_status check_steps(const bb_fringe_study *study, bb_index steps)
+{
+    bb_status status = BB_OK;
+    const bb_fringe_input_config *keys = &study->input;
+    const int algorithm = study->physics.detection.algorithm;
+    const bb_index given = keys->steps_rad.count;
+    BB_REQUIRE(
+        algorithm != BB_DETECTION_NONE, BB_INVALID,
+        "detection.algorithm none: '%s', dataset '%s' has %td frames, expected steps or carre",
+        keys->file, keys->dataset, steps);
+    BB_REQUIRE(algorithm != BB_DETECTION_CARRE || steps == CARRE_FRAMES, BB_INVALID,
+               "'%s', dataset '%s' has %td frames, expected 4: Carre's formula", keys->file,
+               keys->dataset, steps);
+    BB_REQUIRE(algorithm != BB_DETECTION_STEPS || given > 0, BB_INVALID,
+               "input.steps_rad is missing: '%s', dataset '%s' has %td frames, each of which needs "
+               "its phase shift",
+               keys->file, keys->dataset, steps);
+    BB_REQUIRE(algorithm != BB_DETECTION_STEPS || given == steps, BB_INVALID,
+               "input.steps_rad has %td steps, '%s', dataset '%s' has %td frames", given,
+               keys->file, keys->dataset, steps);
+done:
+    return status;
+}
+
+// What a wrapped phase cannot have.
+static bb_status check_phase(const bb_fringe_study *study)
+{
+    bb_status status = BB_OK;
+    const bb_fringe_input_config *keys = &study->input;
+    const bb_fringe_pipeline *pipelines = study->pipelines.items;
+    bb_map_request request = request_data(keys);
+    bb_map_file map;
+    request.unit = "rad";
+    BB_TRY(bb_map_file_inspect(&request, &map));
+    BB_REQUIRE(map.is_float, BB_INVALID,
+               "'%s', dataset '%s': holds integers, expected a phase in rad as floats, or frames "
+               "[step][rows][columns]",
+               keys->file, keys->dataset);
+    BB_REQUIRE(keys->steps_rad.count == 0, BB_INVALID,
+               "input.steps_rad: '%s', dataset '%s' has two axes, expected frames "
+               "[step][rows][columns]",
+               keys->file, keys->dataset);
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        BB_REQUIRE(pipelines[p].bits == BB_INTEGER_UNSET, BB_INVALID,
+                   "pipelines.%td.bits = %td: '%s', dataset '%s' has no frames to store", p,
+                   pipelines[p].bits, keys->file, keys->dataset);
+    }
+done:
+    return status;
+}
+
+// A map beside the data is of their size.
+static bb_status check_beside(const bb_map_request *request, const bb_fringe_input *input)
+{
+    bb_status status = BB_OK;
+    bb_map_file map;
+    if (request->dataset != NULL) {
+        BB_TRY(bb_map_file_inspect(request, &map));
+        BB_REQUIRE(map.rows == input->rows && map.columns == input->columns, BB_INVALID,
+                   "'%s', dataset '%s': %td rows and %td columns, expected the %td and %td of the "
+                   "data",
+                   request->file, request->dataset, map.rows, map.columns, input->rows,
+                   input->columns);
+    }
+done:
+    return status;
+}
+
+bb_status bb_fringe_input_inspect(const bb_fringe_study *study, bb_fringe_input *out)
+{
+    bb_status status = BB_OK;
+    const bb_map_request data = request_data(&study->input);
+    const bb_map_request mask = request_mask(&study->input);
+    const bb_map_request truth = request_truth(&study->input);
+    bb_map_file map;
+    *out = (bb_fringe_input){.has_truth = study->input.truth != NULL};
+    if (study->input.file == NULL) {
+        goto done;
+    }
+    BB_TRY(bb_map_file_inspect(&data, &map));
+    out->rows = map.rows;
+    out->columns = map.columns;
+    out->steps = map.steps;
+    if (map.steps > 0) {
+        BB_TRY(check_steps(study, map.steps));
+    } else {
+        BB_TRY(check_phase(study));
+    }
+    BB_TRY(check_beside(&mask, out));
+    BB_TRY(check_beside(&truth, out));
+done:
+    return status;
+}
+
+// 1 of the frames' numbers, unless the study says it.
+static double find_full_scale(const bb_map_file *map)
+{
+    double largest = 0.0;
+    const bb_index count = map->steps * map->rows * map->columns;
+    for (bb_index i = 0; i < count; ++i) {
+        largest = isfinite(map->values[i]) ? fmax(largest, map->values[i]) : largest;
+    }
+    if (map->is_float) {
+        return fmax(largest, 1.0);
+    }
+    int bits = 1;
+    while (bits < MOST_BITS && ldexp(1.0, bits) - 1.0 < largest) {
+        ++bits;
+    }
+    return fmax(ldexp(1.0, bits) - 1.0, largest);
+}
+
+static bb_status take_frames(const bb_fringe_study *study, const bb_map_file *map,
+                             bb_fringe_input *out)
+{
+    bb_status status = BB_OK;
+    const bb_index count = map->steps * map->rows * map->columns;
+    const double *given = study->input.steps_rad.items;
+    const double step = bb_fringe_config_step_rad(&study->physics.detection);
+    out->full_scale =
+        isnan(study->input.full_scale) ? find_full_scale(map) : study->input.full_scale;
+    BB_TRY(BB_ZEROED(1, &out->frames));
+    out->frames->steps = map->steps;
+    out->frames->rows = map->rows;
+    out->frames->columns = map->columns;
+    BB_TRY(BB_ALLOCATE(map->steps, &out->frames->steps_rad));
+    BB_TRY(BB_ALLOCATE(count, &out->frames->intensity));
+    for (bb_index n = 0; n < map->steps; ++n) { // Carre's lie about 0
+        out->frames->steps_rad[n] =
+            study->input.steps_rad.count > 0 ? given[n] : ((double)n - 1.5) * step;
+    }
+    for (bb_index i = 0; i < count; ++i) {
+        out->frames->intensity[i] = map->values[i] / out->full_scale;
+    }
+    bb_log_detail("'%s', dataset '%s': %td frames of %s, full scale %g", study->input.file,
+                  study->input.dataset, map->steps, map->is_float ? "floats" : "integers",
+                  out->full_scale);
+done:
+    return status;
+}
+
+// Whether a point has a finite phase, or finite numbers in all frames.
+static bool is_measured(const bb_map_file *map, bb_index point)
+{
+    const bb_index points = map->rows * map->columns;
+    const bb_index count = map->steps > 0 ? map->steps * points : points;
+    bool measured = true;
+    for (bb_index i = point; i < count && measured; i += points) {
+        measured = isfinite(map->values[i]);
+    }
+    return measured;
+}
+
+static bb_status take_data(const bb_fringe_study *study, bb_fringe_input *out)
+{
+    bb_status status = BB_OK;
+    const bb_map_request request = request_data(&study->input);
+    const bb_index points = out->rows * out->columns;
+    bb_map_file map = {0};
+    BB_TRY(bb_map_file_read(&request, &map));
+    BB_REQUIRE(map.rows == out->rows && map.columns == out->columns && map.steps == out->steps,
+               BB_IO, "'%s', dataset '%s': its file changed after it was checked", request.file,
+               request.dataset);
+    BB_TRY(BB_ZEROED(1, &out->scene));
+    out->scene->rows = out->rows;
+    out->scene->columns = out->columns;
+    BB_TRY(BB_ALLOCATE(points, &out->scene->mask));
+    BB_TRY(BB_ALLOCATE(points, &out->scene->phase));
+    for (bb_index p = 0; p < points; ++p) {
+        out->scene->mask[p] = is_measured(&map, p);
+        out->scene->phase[p] = NAN;
+    }
+    if (map.steps > 0) {
+        BB_TRY(take_frames(study, &map, out));
+    } else {
+        BB_TRY(BB_ALLOCATE(points, &out->wrapped));
+        bb_detection_wrap_all(points, map.values, out->wrapped);
+    }
+done:
+    bb_map_file_release(&map);
+    return status;
+}
+
+static bb_status take_mask(const bb_fringe_study *study, bb_fringe_input *out)
+{
+    bb_status status = BB_OK;
+    const bb_map_request request = request_mask(&study->input);
+    const bb_index points = out->rows * out->columns;
+    bb_map_file map = {0};
+    bb_index measured = 0;
+    if (request.dataset != NULL) {
+        BB_TRY(bb_map_file_read(&request, &map));
+        BB_REQUIRE(map.rows == out->rows && map.columns == out->columns, BB_IO,
+                   "'%s', dataset '%s': its file changed after it was checked", request.file,
+                   request.dataset);
+    }
+    for (bb_index p = 0; p < points; ++p) {
+        out->scene->mask[p] =
+            out->scene->mask[p] != 0 && (map.values == NULL || map.values[p] != 0.0);
+        measured += out->scene->mask[p];
+    }
+    BB_REQUIRE(measured > 0, BB_INVALID,
+               "'%s', dataset '%s': no finite value%s%s%s: there is no phase to unwrap",
+               request.file, study->input.dataset, request.dataset == NULL ? "" : " where '",
+               request.dataset == NULL ? "" : request.dataset,
+               request.dataset == NULL ? "" : "' is not 0");
+done:
+    bb_map_file_release(&map);
+    return status;
+}
+
+static bb_status take_truth(const bb_fringe_study *study, bb_fringe_input *out)
+{
+    bb_status status = BB_OK;
+    const bb_map_request request = request_truth(&study->input);
+    const bb_index points = out->rows * out->columns;
+    bb_map_file map = {0};
+    bb_index known = 0;
+    if (request.dataset == NULL) {
+        goto done;
+    }
+    BB_TRY(bb_map_file_read(&request, &map));
+    BB_REQUIRE(map.rows == out->rows && map.columns == out->columns, BB_IO,
+               "'%s', dataset '%s': its file changed after it was checked", request.file,
+               request.dataset);
+    for (bb_index p = 0; p < points; ++p) {
+        const bool is_known = out->scene->mask[p] != 0 && isfinite(map.values[p]);
+        out->scene->phase[p] = is_known ? map.values[p] : (double)NAN;
+        known += is_known;
+    }
+    BB_REQUIRE(known > 0, BB_INVALID,
+               "'%s', dataset '%s': no finite value where there are data, expected the true phase",
+               request.file, request.dataset);
+done:
+    bb_map_file_release(&map);
+    return status;
+}
+
+bb_status bb_fringe_input_open(const bb_fringe_study *study, bb_fringe_input *out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_fringe_input_inspect(study, out));
+    if (out->columns > 0) {
+        BB_TRY(take_data(study, out));
+        BB_TRY(take_mask(study, out));
+        BB_TRY(take_truth(study, out));
+        bb_log_detail("input: size, surface, pupil and noise of the study are of no effect");
+    }
+done:
+    return status;
+}
+
+void bb_fringe_input_release(bb_fringe_input *input)
+{
+    bb_scene_destroy(&input->scene);
+    bb_frames_destroy(&input->frames);
+    BB_RELEASE(&input->wrapped);
+}
+
+bb_fringe_study bb_fringe_input_study(const bb_fringe_study *study, const bb_fringe_input *input)
+{
+    bb_fringe_study out = *study;
+    if (input->columns > 0) {
+        bb_fringe_detection_config *detection = &out.physics.detection;
+        out.physics.size = (bb_fringe_size_config){input->columns, input->rows};
+        detection->algorithm = input->steps > 0 ? detection->algorithm : BB_DETECTION_NONE;
+        detection->steps = input->steps > 0 ? input->steps : detection->steps;
+    }
+    return out;
+}
+
+bb_need bb_fringe_input_need(const bb_fringe_input *input)
+{
+    const double points = (double)input->columns * (double)input->rows;
+    const double maps = input->steps > 0 ? (double)input->steps : 1.0;
+    return (bb_need){.host_bytes = 16.0 * points * maps + 17.0 * points,
+                     .seconds = 4e-8 * points * (maps + 2.0)};
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/input/map_file.h"
+
+#include "core/suggestion.h"
+#include "sim/hdf5_filter.h"
+#include "sim/input/declared_size.h"
+#include "sim/input/file_stamp.h"
+#include "sim/input/matrix_dataset.h"
+#include "sim/input/value_digest.h"
+#include "sim/isolation.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum {
+    UNIT_BYTES = 32,
+    SLOWEST_BYTES = 20 << 20, // a second, of the slowest disk that is waited for
+    PATIENCE_SECONDS = 60
+};
+
+// What the child finds out, in memory that both processes see.
+typedef struct survey {
+    const bb_map_request *request;
+    double file_bytes;
+    double *target; // of the values, NULL: a header
+    bb_map_file map;
+} survey;
+
+// An open dataset.
+typedef struct handles {
+    hid_t file, id, type, space;
+} handles;
+
+typedef struct nearness {
+    const char *word;
+    bb_index distance;
+    char name[64];
+} nearness;
+
+static herr_t consider(hid_t group, const char *name, const H5L_info_t *about, void *context)
+{
+    nearness *best = context;
+    const char *nearest = NULL;
+    (void)group;
+    (void)about;
+    // A name of a damaged file may steer a terminal.
+    if (name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./")] ==
+        '\0') {
+        bb_suggestion_consider(best->word, name, &best->distance, &nearest);
+    }
+    if (nearest != NULL) {
+        (void)snprintf(best->name, sizeof best->name, "%s", nearest);
+    }
+    return 0;
+}
+
+static bb_status refuse_absent(hid_t file, const char *dataset)
+{
+    bb_status status = BB_OK;
+    nearness best = {.word = dataset[0] == '/' ? dataset + 1 : dataset, .distance = PTRDIFF_MAX};
+    (void)H5Lvisit(file, H5_INDEX_NAME, H5_ITER_NATIVE, consider, &best);
+    BB_FAIL(BB_IO, "no dataset of this name%s%s%s", best.name[0] == '\0' ? "" : " (there is /",
+            best.name, best.name[0] == '\0' ? "" : ")");
+done:
+    return status;
+}
+
+// The booleans of h5py: an enumeration of two over 8 bits.
+static bool is_logical(hid_t type)
+{
+    return H5Tget_class(type) == H5T_ENUM && H5Tget_size(type) == 1 && H5Tget_nmembers(type) == 2;
+}
+
+static bb_status check_type(const bb_map_request *request, const handles *open, bb_map_file *map)
+{
+    bb_status status = BB_OK;
+    char unit[UNIT_BYTES];
+    const H5T_class_t class = H5Tget_class(open->type);
+    const bool whole_numbers = class == H5T_INTEGER || is_logical(open->type);
+    map->is_float = class == H5T_FLOAT;
+    if (request->mask) {
+        BB_REQUIRE(whole_numbers, BB_INVALID,
+                   "holds %s, expected integers or booleans: 0 where "
+                   "nothing was measured",
+                   map->is_float ? "floats" : "no numbers");
+    } else {
+        BB_REQUIRE(map->is_float || class == H5T_INTEGER, BB_INVALID,
+                   "holds no numbers, expected floats or integers");
+    }
+    BB_TRY(bb_hdf5_library_read_text(open->id, "units", unit, sizeof unit));
+    BB_REQUIRE(request->unit == NULL || unit[0] == '\0' || strcmp(unit, request->unit) == 0,
+               BB_INVALID, "values in %s, expected %s", unit, request->unit);
+done:
+    return status;
+}
+
+static bb_status check_shape(const bb_map_request *request, const handles *open, bb_map_file *map)
+{
+    bb_status status = BB_OK;
+    hsize_t shape[3] = {0, 0, 0};
+    const int rank = H5Sget_simple_extent_ndims(open->space);
+    BB_REQUIRE(rank == 2 || (rank == 3 && request->steps), BB_INVALID, "has %d axes, expected %s",
+               rank,
+               request->steps ? "[rows][columns] or [step][rows][columns]" : "[rows][columns]");
+    BB_READ_TRY(H5Sget_simple_extent_dims(open->space, shape, NULL));
+    const hsize_t *grid = shape + (rank - 2);
+    BB_REQUIRE(grid[0] >= 1 && grid[1] >= 1 && grid[0] <= BB_MAP_FILE_EDGE &&
+                   grid[1] <= BB_MAP_FILE_EDGE,
+               BB_INVALID, "has %llu rows and %llu columns, expected 1 to %d of each",
+               (unsigned long long)grid[0], (unsigned long long)grid[1], BB_MAP_FILE_EDGE);
+    BB_REQUIRE(rank == 2 || (shape[0] >= 1 && shape[0] <= BB_MAP_FILE_EDGE), BB_INVALID,
+               "has %llu steps, expected 1 or more", (unsigned long long)shape[0]);
+    map->steps = rank == 3 ? (bb_index)shape[0] : 0;
+    map->rows = (bb_index)grid[0];
+    map->columns = (bb_index)grid[1];
+done:
+    return status;
+}
+
+static bb_index count_values(const bb_map_file *map)
+{
+    return (map->steps > 0 ? map->steps : 1) * map->rows * map->columns;
+}
+
+static bb_status read_values(const handles *open, bb_index count, double *values)
+{
+    bb_status status = BB_OK;
+    char recorded[BB_DIGEST_BYTES], digest[BB_DIGEST_BYTES];
+    bb_value_digest *state = NULL;
+    if (is_logical(open->type)) { // read into the end of what they become
+        const unsigned char *bytes =
+            (unsigned char *)values + count * (bb_index)(sizeof *values - 1);
+        BB_READ_TRY(H5Dread(open->id, open->type, H5S_ALL, H5S_ALL, H5P_DEFAULT,
+                            (unsigned char *)values + count * (bb_index)(sizeof *values - 1)));
+        for (bb_index i = 0; i < count; ++i) {
+            values[i] = bytes[i] != 0 ? 1.0 : 0.0;
+        }
+        goto done;
+    }
+    BB_READ_TRY(H5Dread(open->id, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));
+    BB_TRY(bb_hdf5_library_read_text(open->id, "digest", recorded, sizeof recorded));
+    if (recorded[0] != '\0') {
+        BB_TRY(bb_value_digest_create(&state));
+        bb_value_digest_add(state, values, count);
+        bb_value_digest_text(state, digest);
+        BB_REQUIRE(strcmp(recorded, digest) == 0, BB_IO,
+                   "damaged: the values have digest %s, the file says %s", digest, recorded);
+    }
+done:
+    bb_value_digest_destroy(&state);
+    return status;
+}
+
+static bb_status inspect_open(survey *found, handles *open)
+{
+    bb_status status = BB_OK;
+    const bb_map_request *request = found->request;
+    bb_map_file map = {0};
+    BB_REQUIRE(H5Fis_hdf5(request->file) > 0, BB_IO, "not an HDF5 file");
+    BB_READ_TRY(open->file = H5Fopen(request->file, H5F_ACC_RDONLY, H5P_DEFAULT));
+    open->id = H5Dopen2(open->file, request->dataset, H5P_DEFAULT);
+    if (open->id < 0) {
+        BB_TRY(refuse_absent(open->file, request->dataset));
+    }
+    BB_READ_TRY(open->type = H5Dget_type(open->id));
+    BB_READ_TRY(open->space = H5Dget_space(open->id));
+    BB_TRY(check_type(request, open, &map));
+    BB_TRY(check_shape(request, open, &map));
+    BB_TRY(bb_hdf5_filters_require(open->id));
+    BB_TRY(bb_declared_size_check(open->id, (double)count_values(&map), found->file_bytes));
+    if (found->target != NULL) {
+        BB_REQUIRE(count_values(&map) == count_values(&found->map), BB_IO,
+                   "its file changed after it was checked");
+        BB_TRY(read_values(open, count_values(&map), found->target));
+    }
+    found->map = map;
+done:
+    return status;
+}
+
+// Runs in a child process; says which dataset a failure is about.
+static bb_status inspect(void *context)
+{
+    survey *found = context;
+    bb_status_record record;
+    handles open = {-1, -1, -1, -1};
+    const bb_status status = inspect_open(found, &open);
+    if (status != BB_OK) {
+        bb_status_save(&record);
+        (void)bb_status_set(status, __FILE__, __LINE__, "'%s', dataset '%s': %s",
+                            found->request->file, found->request->dataset, record.message);
+    }
+    (void)H5Sclose(open.space);
+    (void)H5Tclose(open.type);
+    (void)H5Dclose(open.id);
+    (void)H5Fclose(open.file);
+    return status;
+}
+
+// Memory that a child can write to; NULL where there is none.
+static void *share(size_t bytes)
+{
+    void *block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return block == MAP_FAILED ? NULL : block;
+}
+
+// The header, or with `target` the values of a map that was inspected.
+static bb_status inspect_apart(const bb_map_request *request, double *target, bb_map_file *map)
+{
+    bb_status status = BB_OK;
+    char what[256];
+    survey *found = share(sizeof *found);
+    BB_REQUIRE(found != NULL, BB_MEMORY, "host memory exhausted: facts of a file");
+    *found = (survey){.request = request, .target = target, .map = *map};
+    BB_TRY(bb_file_stamp_size(request->file, &found->file_bytes));
+    (void)snprintf(what, sizeof what, "'%s', dataset '%s'", request->file, request->dataset);
+    const unsigned patience = PATIENCE_SECONDS + (unsigned)(found->file_bytes / SLOWEST_BYTES);
+    BB_TRY(bb_isolation_run(what, patience, inspect, found));
+    *map = found->map;
+done:
+    if (found != NULL) {
+        (void)munmap(found, sizeof *found);
+    }
+    return status;
+}
+
+bb_status bb_map_file_inspect(const bb_map_request *request, bb_map_file *out)
+{
+    *out = (bb_map_file){0};
+    return inspect_apart(request, NULL, out);
+}
+
+bb_status bb_map_file_read(const bb_map_request *request, bb_map_file *out)
+{
+    bb_status status = BB_OK;
+    bb_map_file map = {0};
+    double *values = NULL;
+    size_t bytes = 0;
+    *out = (bb_map_file){0};
+    BB_TRY(bb_map_file_inspect(request, &map));
+    BB_TRY(bb_declared_size_fits(count_values(&map) / map.columns, map.columns));
+    bytes = (size_t)count_values(&map) * sizeof *values;
+    values = share(bytes);
+    BB_REQUIRE(values != NULL, BB_MEMORY, "host memory exhausted: %.1f MB of '%s'",
+               1e-6 * (double)bytes, request->file);
+    BB_TRY(inspect_apart(request, values, &map));
+    *out = map;
+    out->values = values;
+    out->bytes = bytes;
+    values = NULL;
+done:
+    if (values != NULL) {
+        (void)munmap(values, bytes);
+    }
+    return status;
+}
+
+void bb_map_file_release(bb_map_file *map)
+{
+    if (map->values != NULL) {
+        (void)munmap(map->values, map->bytes);
+    }
+    *map = (bb_map_file){0};
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Maps in an HDF5 file: what a camera or an interferometer of the user's measured, NaN where it did
+// not.
+//
+// As with matrices (matrix_file.h) a file comes from anywhere and the HDF5 library may crash on a
+// damaged one: it is read in a child process, into memory that both see.
+#ifndef BB_SIM_INPUT_MAP_FILE_H
+#define BB_SIM_INPUT_MAP_FILE_H
+
+#include "core/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { BB_MAP_FILE_EDGE = 16384 }; ///< the most rows or columns
+
+/// What is asked for; texts are borrowed.
+typedef struct bb_map_request {
+    const char *file, *dataset;
+    const char *unit; ///< that the attribute `units` has to say if there is one; NULL: anything
+    bool steps;       ///< [step][rows][columns] will do too
+    bool mask;        ///< integers or booleans, no floats
+} bb_map_request;
+
+/// Numbers of a dataset, floats or integers of any width, as doubles.
+typedef struct bb_map_file {
+    bb_index steps; ///< 0 where it is [rows][columns]
+    bb_index rows, columns;
+    bool is_float;  ///< else integers
+    double *values; ///< [steps or 1][rows][columns]; NULL of a header
+    size_t bytes;   ///< of its memory
+} bb_map_file;
+
+/// Looks at a dataset's shape and type, not at its values. Errors: BB_IO (no such file or dataset,
+/// with the nearest name that there is; not HDF5, damaged, a reader that died), BB_INVALID (type,
+/// axes, unit, more than BB_MAP_FILE_EDGE points a side); all named by file and dataset.
+BB_CHECKED bb_status bb_map_file_inspect(const bb_map_request *request, bb_map_file *out);
+
+/// The same with the values, which may be NaN. Where the dataset carries a digest (that of this
+/// program's own operators) they are held to it. Errors: also BB_MEMORY. Owner of the values: the
+/// caller, who releases them with bb_map_file_release.
+BB_CHECKED bb_status bb_map_file_read(const bb_map_request *request, bb_map_file *out);
+void bb_map_file_release(bb_map_file *map);
+
+#endif

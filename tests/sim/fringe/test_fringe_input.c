@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Phases and frames of the user's: what comes out is what went in, however it lies, and what is
+// refused in which words.
+#include "sim/output/reader.h"
+#include "tests/sim/dumped.h"
+
+#include <stdlib.h>
+
+#define CONFIG BB_SOURCE_DIR "/tests/configs/small/fringe.yaml"
+#define PLAIN  "pipelines=[{name: reference, arithmetic: fp64}]"
+
+enum { COLUMNS = 96, ROWS = 72, POINTS = COLUMNS * ROWS };
+
+// Runs lines of Python with h5py: `f` is in.h5, new; `a` small.h5, a run with --dump phase; t and
+// w its truth and wrapped phase.
+static void write_input(const char *lines)
+{
+    FILE *file = fopen("write.py", "w");
+    assert_non_null(file);
+    (void)fprintf(file,
+                  "import h5py, numpy as n\n"
+                  "f = h5py.File('in.h5', 'w')\n"
+                  "a = h5py.File('small.h5', 'r')\n"
+                  "t = a['operators/phase_truth'][:]\n"
+                  "w = a['operators/phase_wrapped'][:]\n"
+                  "%s\n",
+                  lines);
+    (void)fclose(file);
+    assert_int_equal(system("/usr/bin/python3 write.py"), 0);
+}
+
+static int enter_with_a_run(void **state)
+{
+    static const char *const arguments[PROGRAM_ARGUMENTS] = {"run",    CONFIG,  "-o", "small.h5",
+                                                             "--dump", "phase", PLAIN};
+    if (enter(state) != 0) {
+        return -1;
+    }
+    program_call(arguments, &run);
+    return run.code;
+}
+
+static const double *map_of(const bb_results *results, const char *path)
+{
+    const bb_dataset *map = bb_results_find(results, path);
+    if (map == NULL) {
+        print_error("no dataset %s\n", path);
+        fail();
+    }
+    return map->numbers;
+}
+
+// Runs the small study on in.h5.
+static bb_results *results_of(const char *input, const char *pipelines, const char *extra)
+{
+    const driver_case study = {CONFIG, {input, pipelines, "zernike_terms=0", extra}};
+    return driver_results(&study);
+}
+
+static double fact(const bb_results *results, const char *name)
+{
+    return driver_dataset(results, name)->numbers[0];
+}
+
+static void a_dumped_phase_gives_its_bits_again(void **state)
+{
+    (void)state;
+    static const char *const arguments[PROGRAM_ARGUMENTS] = {
+        "run",
+        CONFIG,
+        "-o",
+        "again.h5",
+        PLAIN,
+        "size={columns: 5, rows: 7}",
+        "surface.spectrum={rms_nm: 1, low_cycles: 9, high_cycles: 8}", // of no effect
+        "input={file: small.h5, dataset: /operators/phase_wrapped}"};
+    bb_results *first = NULL, *second = NULL;
+    program_call(arguments, &run);
+    program_expect(&run, 0, "results: ");
+    check_ok(bb_reader_read_all("small.h5", NULL, &first));
+    check_ok(bb_reader_read_all("again.h5", NULL, &second));
+    const double *before = map_of(first, "maps/unwrapped");
+    const double *after = map_of(second, "maps/unwrapped");
+    bb_index points = 0;
+    for (bb_index p = 0; p < POINTS; ++p) {
+        assert_true(before[p] == after[p] || (isnan(before[p]) && isnan(after[p])));
+        points += isfinite(after[p]);
+    }
+    assert_true(points > 3000);
+    assert_true(isnan(fact(second, "wrong_cycles")) && fact(second, "wrong_cycles_reference") == 0);
+    assert_true(isnan(fact(second, "full_scale")) && isnan(fact(second, "wavefront_error_nm")));
+    assert_null(bb_results_find(second, "maps/truth"));
+    for (int j = 0; j < 11; ++j) { // over the disc of the file's size
+        assert_true(map_of(first, "results/zernike_nm")[j] ==
+                    map_of(second, "results/zernike_nm")[j]);
+    }
+    assert_non_null(bb_results_find(second, "provenance/input_digest"));
+    bb_results_destroy(&first);
+    bb_results_destroy(&second);
+}
+
+// The answer to a turned phase is the turned answer, but for the piston of each part.
+static void check_turned(const bb_results *turned, const double *upright, bool transposed)
+{
+    const double *phase = map_of(turned, "maps/unwrapped");
+    const double *parts = map_of(turned, "maps/parts");
+    double offsets[2] = {NAN, NAN};
+    bb_index points = 0;
+    for (bb_index p = 0; p < POINTS; ++p) {
+        const bb_index row = p / COLUMNS, column = p % COLUMNS;
+        // numpy.rot90: row of the result is the last column first; fliplr turns rows around.
+        const bb_index place =
+            transposed ? (COLUMNS - 1 - column) * ROWS + row : row * COLUMNS + COLUMNS - 1 - column;
+        assert_true(isnan(upright[p]) == isnan(phase[place]));
+        if (isfinite(upright[p])) {
+            double *offset = &offsets[(int)parts[place]];
+            *offset = isnan(*offset) ? phase[place] - upright[p] : *offset;
+            check_close(phase[place] - upright[p], *offset, 1e-9, 1.0);
+            ++points;
+        }
+    }
+    assert_true(points > 3000 && isfinite(offsets[0]) && isfinite(offsets[1]));
+}
+
+static void turned_phases_have_turned_answers(void **state)
+{
+    (void)state;
+    static const char input[] = "input={file: in.h5}";
+    bb_results *upright = NULL;
+    check_ok(bb_reader_read_all("small.h5", NULL, &upright));
+    write_input("f['wrapped'] = n.rot90(w)");
+    bb_results *turned = results_of(input, PLAIN, NULL);
+    check_turned(turned, map_of(upright, "maps/unwrapped"), true);
+    bb_results_destroy(&turned);
+    write_input("f['wrapped'] = n.fliplr(w)");
+    turned = results_of(input, PLAIN, NULL);
+    check_turned(turned, map_of(upright, "maps/unwrapped"), false);
+    bb_results_destroy(&turned);
+    bb_results_destroy(&upright);
+}
+
+// A hole of NaN, a stripe that the mask takes out, a truth that is not known everywhere; in single
+// precision, from 0 to 2 pi.
+static void holes_and_masks_are_left_out(void **state)
+{
+    (void)state;
+    write_input("w = n.where(w < 0, w + 2 * n.pi, w)\n"
+                "w[30:40, 20:28] = n.nan\n"
+                "w[50, 30] = n.inf\n"
+                "m = n.ones(w.shape, dtype=bool)\n"
+                "m[20] = False\n"
+                "t[21:25] = n.nan\n"
+                "f['wrapped'] = w.astype('f4')\n"
+                "f['mask'] = m\n"
+                "f['truth'] = t");
+    bb_results *results = results_of("input={file: in.h5, mask: /mask, truth: truth}", PLAIN, NULL);
+    const double *phase = map_of(results, "maps/unwrapped");
+    const double *truth = map_of(results, "maps/truth");
+    assert_true(fact(results, "wrong_cycles") == 0.0 && fact(results, "missing") == 0.0);
+    assert_true(fact(results, "parts") == 4.0); // two, each cut by the stripe
+    assert_true(isnan(phase[35 * COLUMNS + 24]) && isnan(phase[50 * COLUMNS + 30]));
+    for (bb_index column = 0; column < COLUMNS; ++column) {
+        assert_true(isnan(phase[20 * COLUMNS + column]));
+    }
+    assert_true(isfinite(phase[22 * COLUMNS + 40]) && isnan(truth[22 * COLUMNS + 40]));
+    bb_results_destroy(&results);
+}
+
+static const char frames[] = "s = n.array([0, 1.1, 2.3, 3.9, 5.2])\n"
+                             "i = 0.5 + 0.4 * n.cos(t + s[:, None, None])\n"
+                             "i[:, n.isnan(t)] = 0.5\n"
+                             "f['truth'] = t\n";
+
+#define FRAMES                                                                                     \
+    "input={file: in.h5, dataset: /frames, truth: /truth, steps_rad: [0, 1.1, 2.3, 3.9, 5.2]}"
+
+static void frames_of_any_steps_give_their_phase(void **state)
+{
+    (void)state;
+    char lines[512];
+    (void)snprintf(lines, sizeof lines, "%s%s", frames, "f['frames'] = i");
+    write_input(lines);
+    bb_results *results = results_of(FRAMES, PLAIN, NULL);
+    assert_true(fact(results, "wrong_cycles") == 0.0 && fact(results, "full_scale") == 1.0);
+    assert_true(fact(results, "wavefront_error_nm") < 1e-9);
+    assert_true(map_of(results, "maps/interferogram")[36 * COLUMNS + 30] > 0.0);
+    bb_results_destroy(&results);
+}
+
+// Of a 12-bit camera in 16-bit words; a pipeline stores two bits of it.
+static void frames_of_integers_have_their_full_scale(void **state)
+{
+    (void)state;
+    static const char pipelines[] = "pipelines=[{name: reference, arithmetic: fp64}, "
+                                    "{name: coarse, bits: 2, draws: 3}]";
+    char lines[512];
+    (void)snprintf(lines, sizeof lines, "%s%s", frames,
+                   "f['frames'] = n.rint(4095 * i).astype('u2')");
+    write_input(lines);
+    bb_results *results = results_of(FRAMES, pipelines, NULL);
+    assert_true(fact(results, "full_scale") == 4095.0);
+    const double fine = driver_number(results, "wavefront_error_nm", "reference");
+    // A level over sqrt(12), sqrt(2 / 5) of it over 0.4, 50.4 nm a radian; steps are not even.
+    check_relative(fine, 50.4 * sqrt(0.4 / 12.0) / 4095.0 / 0.4, 0.2);
+    assert_true(driver_number(results, "wavefront_error_nm", "coarse") > 100.0 * fine);
+    assert_true(driver_number(results, "bits", "coarse") == 2.0);
+    assert_true(driver_number(results, "draws", "coarse") == 1.0);
+    bb_results_destroy(&results);
+    results = results_of("input={file: in.h5, dataset: frames, full_scale: 8190, "
+                         "steps_rad: [0, 1.1, 2.3, 3.9, 5.2]}",
+                         PLAIN, "detection.least_modulation=0.19");
+    assert_true(fact(results, "full_scale") == 8190.0 && fact(results, "points") > 3000.0);
+    bb_results_destroy(&results);
+}
+
+static void four_frames_suit_carre(void **state)
+{
+    (void)state;
+    write_input("s = 0.7 * n.array([-3, -1, 1, 3])\n"
+                "f['frames'] = 100 * (1 + n.cos(t + s[:, None, None]))\n"
+                "f['truth'] = t");
+    bb_results *results = results_of("input={file: in.h5, dataset: frames, truth: truth}", PLAIN,
+                                     "detection.algorithm=carre");
+    assert_true(fact(results, "wrong_cycles") == 0.0);
+    assert_true(fact(results, "wavefront_error_nm") < 1e-4);
+    bb_results_destroy(&results);
+}
+
+static void check_refused(const char *input, const char *extra, bb_status code, const char *text)
+{
+    const driver_case study = {CONFIG, {input, PLAIN, "zernike_terms=0", extra}};
+    bb_results *results = NULL;
+    check_fails(driver_run(&study, 1, &results), code, text);
+}
+
+static void what_does_not_fit_is_refused(void **state)
+{
+    (void)state;
+    write_input("f['wrapped'] = w\n"
+                "f['mask'] = n.zeros(w.shape, dtype='u1')\n"
+                "f['narrow'] = n.ones((72, 95), dtype='u1')\n"
+                "f['truth'] = n.full(w.shape, n.nan)\n"
+                "f['short'] = t[1:]\n"
+                "f['height'] = t\n"
+                "f['height'].attrs['units'] = n.bytes_('nm')\n"
+                "f['nothing'] = n.full(w.shape, n.nan)\n"
+                "f['codes'] = n.ones(w.shape, dtype='i4')\n"
+                "f['frames'] = n.ones((5,) + w.shape)");
+    static const struct {
+        const char *input, *extra;
+        bb_status code;
+        const char *text;
+    } cases[] = {
+        {"input={file: none.h5}", NULL, BB_IO, "'none.h5': No such file"},
+        {"input={file: write.py}", NULL, BB_IO, "not an HDF5 file"},
+        {"input={file: in.h5, dataset: wraped}", NULL, BB_IO, "(there is /wrapped)"},
+        {"input={file: in.h5, mask: narrow}", NULL, BB_INVALID,
+         "72 rows and 95 columns, expected the 72 and 96"},
+        {"input={file: in.h5, mask: wrapped}", NULL, BB_INVALID, "holds floats, expected integers"},
+        {"input={file: in.h5, truth: short}", NULL, BB_INVALID, "71 rows and 96 columns"},
+        {"input={file: in.h5, truth: truth}", NULL, BB_INVALID, "no finite value where there are"},
+        {"input={file: in.h5, dataset: height}", NULL, BB_INVALID, "values in nm, expected rad"},
+        {"input={file: in.h5, dataset: nothing}", NULL, BB_INVALID, "no phase to unwrap"},
+        {"input={file: in.h5, mask: mask}", NULL, BB_INVALID, "where 'mask' is not 0"},
+        {"input={file: in.h5, dataset: codes}", NULL, BB_INVALID, "expected a phase in rad"},
+        {"input={file: in.h5, steps_rad: [0, 1, 2]}", NULL, BB_INVALID, "has two axes"},
+        {"input={file: in.h5, dataset: frames}", NULL, BB_INVALID, "input.steps_rad is missing"},
+        {"input={file: in.h5, dataset: frames, steps_rad: [0, 1, 2]}", NULL, BB_INVALID,
+         "has 3 steps, 'in.h5', dataset 'frames' has 5 frames"},
+        {"input={file: in.h5, dataset: frames}", "detection.algorithm=carre", BB_INVALID,
+         "has 5 frames, expected 4"},
+        {"input={file: in.h5}", "pipelines=[{name: r, arithmetic: fp64}, {name: b, bits: 8}]",
+         BB_INVALID, "pipelines.1.bits = 8: 'in.h5', dataset '/wrapped' has no frames"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        check_refused(cases[i].input, cases[i].extra, cases[i].code, cases[i].text);
+    }
+}
+
+// What `check` finds without the file.
+static void keys_that_do_not_fit_are_refused(void **state)
+{
+    (void)state;
+    static const char *const cases[][3] = {
+        {"input={mask: mask}", NULL, "input.file is missing"},
+        {"input={full_scale: 2}", NULL, "input.file is missing"},
+        {"input={file: in.h5, dataset: frames, steps_rad: [0, 6.283185307179586, 1]}", NULL,
+         "input.steps_rad: 3 steps that do not determine a phase"},
+        {"input={file: in.h5, dataset: frames, steps_rad: [0, 1]}", NULL, "2 steps, expected 3"},
+        {"input={file: in.h5, steps_rad: [0, 1, 2, 3]}", "detection.algorithm=carre",
+         "only detection.algorithm steps knows its steps"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        const char *const overrides[] = {cases[i][0], PLAIN, cases[i][1]};
+        bb_problems problems = {0};
+        bb_config *config = NULL;
+        assert_int_equal(bb_experiment_load(&bb_experiments, CONFIG, overrides,
+                                            cases[i][1] == NULL ? 2 : 3, &problems, &config),
+                         BB_INVALID);
+        assert_int_equal(problems.count, 1);
+        assert_non_null(strstr(bb_text_string(&problems.lines), cases[i][2]));
+        bb_problems_release(&problems);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_dumped_phase_gives_its_bits_again),
+        cmocka_unit_test(turned_phases_have_turned_answers),
+        cmocka_unit_test(holes_and_masks_are_left_out),
+        cmocka_unit_test(frames_of_any_steps_give_their_phase),
+        cmocka_unit_test(frames_of_integers_have_their_full_scale),
+        cmocka_unit_test(four_frames_suit_carre),
+        cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(keys_that_do_not_fit_are_refused),
+    };
+    return cmocka_run_group_tests(tests, enter_with_a_run, leave);
+}
