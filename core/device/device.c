@@ -139,3 +139,61 @@ bb_status bb_device_timer_stop(bb_device *device, double *seconds)
     BB_RETURN_IF_FAILED(device->ops->mark(device->state, 1));
     return device->ops->elapsed(device->state, seconds);
 }
+
+struct bb_device_graph {
+    bb_device *device;
+    bb_status (*work)(void *context);
+    void *context;
+    void *recorded; // NULL: `work` is called
+};
+
+static bb_status record(bb_device_graph *graph)
+{
+    bb_status status = BB_OK;
+    const bb_device_ops *ops = graph->device->ops;
+    void *state = graph->device->state;
+    if (ops->record_start != NULL) {
+        BB_TRY(ops->wait(state));
+        BB_TRY(ops->record_start(state));
+        const bb_status noted = graph->work(graph->context);
+        const bb_status stopped = ops->record_stop(state, &graph->recorded);
+        status = noted != BB_OK ? noted : stopped;
+    }
+done:
+    return status;
+}
+
+bb_status bb_device_graph_create(bb_device *device, bb_status (*work)(void *context), void *context,
+                                 bb_device_graph **out)
+{
+    bb_status status = BB_OK;
+    bb_device_graph *graph = NULL;
+    BB_TRY(BB_ZEROED(1, &graph));
+    *graph = (bb_device_graph){.device = device, .work = work, .context = context};
+    BB_TRY(work(context));
+    BB_TRY(record(graph));
+    *out = graph;
+    graph = NULL;
+done:
+    bb_device_graph_destroy(&graph);
+    return status;
+}
+
+void bb_device_graph_destroy(bb_device_graph **graph)
+{
+    if (*graph == NULL) {
+        return;
+    }
+    const bb_device *device = (*graph)->device;
+    if ((*graph)->recorded != NULL) {
+        device->ops->forget(device->state, &(*graph)->recorded);
+    }
+    BB_RELEASE(graph);
+}
+
+bb_status bb_device_graph_replay(bb_device_graph *graph)
+{
+    const bb_device *device = graph->device;
+    return graph->recorded != NULL ? device->ops->replay(device->state, graph->recorded)
+                                   : graph->work(graph->context);
+}

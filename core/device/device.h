@@ -91,6 +91,11 @@ typedef struct bb_device_ops {
     bb_status (*elapsed)(void *state, double *seconds);
     /// NULL: it does not.
     bool (*is_processor)(void *state);
+    /// Work that is queued between the two is noted in `*graph` and not done; NULL: it cannot be.
+    bb_status (*record_start)(void *state);
+    bb_status (*record_stop)(void *state, void **graph);
+    bb_status (*replay)(void *state, void *graph);
+    void (*forget)(void *state, void **graph);
 } bb_device_ops;
 
 extern const bb_device_ops bb_device_cpu_ops;
@@ -130,6 +135,21 @@ BB_CHECKED bb_status bb_device_download(bb_device *device, void *to_host, const 
 /// device, BB_DEVICE where the launch fails.
 BB_CHECKED bb_status bb_device_launch(bb_device *device, const bb_kernel *kernel, bb_index items,
                                       void *arguments);
+
+/// A sequence of work on a device that is queued again and again.
+typedef struct bb_device_graph bb_device_graph;
+
+/// Does work(context) once, so that what it needs is compiled and allocated, and notes its order.
+/// Where the device can record (cuda), a replay is then one call for all of it and `work` is not
+/// called again; elsewhere a replay calls it. Either way it queues the same on the same memory
+/// every time: launches and zeroing, no copy from or to the host, no wait; what it works on and by
+/// outlives the graph. Errors: those of `work`, BB_DEVICE, BB_MEMORY. Owner: the caller.
+BB_CHECKED bb_status bb_device_graph_create(bb_device *device, bb_status (*work)(void *context),
+                                            void *context, bb_device_graph **out);
+void bb_device_graph_destroy(bb_device_graph **graph);
+
+/// Queues the work in the device's order. Errors: those of `work` where it is called, BB_DEVICE.
+BB_CHECKED bb_status bb_device_graph_replay(bb_device_graph *graph);
 
 /// Waits for all work; a failure of earlier work is returned here.
 BB_CHECKED bb_status bb_device_wait(bb_device *device);

@@ -176,10 +176,46 @@ bb_status cuda_elapsed(void *state, double *seconds)
     return BB_OK;
 }
 
+// Of this thread alone: others may go on with devices of their own.
+bb_status cuda_record_start(void *state)
+{
+    BB_CUDA_TRY(cudaSetDevice(as_cuda(state)->ordinal));
+    BB_CUDA_TRY(cudaStreamBeginCapture(as_cuda(state)->stream, cudaStreamCaptureModeThreadLocal));
+    return BB_OK;
+}
+
+bb_status cuda_record_stop(void *state, void **graph)
+{
+    cudaGraph_t noted = nullptr;
+    cudaGraphExec_t ready = nullptr;
+    BB_CUDA_TRY(cudaStreamEndCapture(as_cuda(state)->stream, &noted));
+    const cudaError_t error = cudaGraphInstantiateWithFlags(&ready, noted, 0);
+    (void)cudaGraphDestroy(noted);
+    BB_CUDA_TRY(error);
+    *graph = ready;
+    return BB_OK;
+}
+
+bb_status cuda_replay(void *state, void *graph)
+{
+    BB_CUDA_TRY(cudaSetDevice(as_cuda(state)->ordinal));
+    BB_CUDA_TRY(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), as_cuda(state)->stream));
+    return BB_OK;
+}
+
+void cuda_forget(void *state, void **graph)
+{
+    (void)cudaSetDevice(as_cuda(state)->ordinal);
+    (void)cudaStreamSynchronize(as_cuda(state)->stream); // it may still run
+    (void)cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(*graph));
+    *graph = nullptr;
+}
+
 } // namespace
 
 extern "C" const bb_device_ops bb_device_cuda_ops = {
-    BB_SPACE_CUDA, cuda_count,   cuda_open, cuda_close,   cuda_report,
-    cuda_allocate, cuda_release, cuda_zero, cuda_upload,  cuda_download,
-    cuda_launch,   cuda_wait,    cuda_mark, cuda_elapsed, nullptr,
+    BB_SPACE_CUDA,     cuda_count,       cuda_open,   cuda_close,   cuda_report,
+    cuda_allocate,     cuda_release,     cuda_zero,   cuda_upload,  cuda_download,
+    cuda_launch,       cuda_wait,        cuda_mark,   cuda_elapsed, nullptr,
+    cuda_record_start, cuda_record_stop, cuda_replay, cuda_forget,
 };

@@ -13,9 +13,6 @@ enum { BRACKETS = 4, PISTON_STEPS = 2, QUIET = 2, GRAIN = 1 << 16 };
 // Corrections of coarse grids that need no further cycle, in rad: a cycle takes off nine tenths.
 static const double small_correction = 0.02;
 
-static const double first_softness = 0.3; // d of the first reweighting, in rad
-static const double two_pi = 6.283185307179586;
-
 static bb_status check_config(const bb_unwrap_config *config)
 {
     bb_status status = BB_OK;
@@ -180,18 +177,12 @@ done:
 static bb_status find_limit(bb_unwrap *unwrap)
 {
     bb_status status = BB_OK;
-    bb_device *device = bb_kernel_context_device(unwrap->context);
-    double thresholds[BB_UNWRAP_THRESHOLDS];
     for (int axis = 0; axis < 2; ++axis) {
         BB_TRY(bb_unwrap_step_run(&unwrap->gradient[axis]));
         BB_TRY(bb_unwrap_step_run(&unwrap->row_sums[axis]));
         BB_TRY(bb_unwrap_step_run(&unwrap->means[axis]));
     }
-    for (int k = 0; k < BB_UNWRAP_THRESHOLDS; ++k) {
-        thresholds[k] =
-            k == BB_UNWRAP_THRESHOLDS - 1 ? INFINITY : two_pi * k / (BB_UNWRAP_THRESHOLDS - 2);
-    }
-    BB_TRY(bb_device_upload(device, unwrap->thresholds[0].block, thresholds, sizeof thresholds));
+    BB_TRY(bb_unwrap_step_run(&unwrap->open_bracket));
     for (int i = 0; i < BRACKETS; ++i) { // an even number: the last one is thresholds[0]
         BB_TRY(bb_unwrap_step_run(&unwrap->tally[i % 2]));
         BB_TRY(bb_unwrap_step_run(&unwrap->total));
@@ -271,7 +262,7 @@ static bb_status reweight(bb_unwrap *unwrap, bb_unwrap_report *report)
     }
     int quiet = 0; // times in turn that nothing changed
     for (bb_index i = 0; i < unwrap->config.method.reweight && quiet < QUIET; ++i) {
-        BB_TRY(reweight_once(unwrap, ldexp(first_softness, -(int)i), report));
+        BB_TRY(reweight_once(unwrap, ldexp(BB_UNWRAP_FIRST_SOFTNESS, -(int)i), report));
         quiet = report->changed == 0 ? quiet + 1 : 0;
     }
 done:
@@ -292,6 +283,20 @@ done:
     return status;
 }
 
+// From the wrapped phase on the device to the first weights.
+static bb_status prepare(bb_unwrap *unwrap)
+{
+    bb_status status = BB_OK;
+    BB_TRY(find_limit(unwrap));
+    BB_TRY(bb_unwrap_step_run(&unwrap->reject[0]));
+    BB_TRY(bb_unwrap_step_run(&unwrap->reject[1]));
+    BB_TRY(bb_unwrap_step_run(&unwrap->share));
+    BB_TRY(bb_unwrap_step_run(&unwrap->hold));
+    BB_TRY(bb_unwrap_grids_clear(&unwrap->grids));
+done:
+    return status;
+}
+
 bb_status bb_unwrap_run(bb_unwrap *unwrap, const double *wrapped, double *phase,
                         bb_unwrap_report *report)
 {
@@ -300,18 +305,85 @@ bb_status bb_unwrap_run(bb_unwrap *unwrap, const double *wrapped, double *phase,
     *report = (bb_unwrap_report){.bytes = bb_unwrap_state_bytes(unwrap, false),
                                  .fp32_bytes = bb_unwrap_state_bytes(unwrap, true)};
     BB_TRY(upload(unwrap, wrapped));
-    BB_TRY(find_limit(unwrap));
-    BB_TRY(bb_unwrap_step_run(&unwrap->reject[0]));
-    BB_TRY(bb_unwrap_step_run(&unwrap->reject[1]));
-    BB_TRY(bb_unwrap_step_run(&unwrap->share));
-    BB_TRY(bb_unwrap_step_run(&unwrap->hold));
-    BB_TRY(bb_unwrap_grids_clear(&unwrap->grids));
+    BB_TRY(prepare(unwrap));
     BB_TRY(solve(unwrap, &unwrap->first_divergence, unwrap->config.method.cycles, small_correction,
                  report));
     BB_TRY(make_congruent(unwrap));
     BB_TRY(reweight(unwrap, report));
     BB_TRY(download(unwrap, phase));
     report->solve_seconds = bb_clock_seconds() - start;
+    BB_TRY(read_rejection(unwrap, report));
+done:
+    return status;
+}
+
+static bb_status create_reweights(bb_unwrap *unwrap)
+{
+    bb_status status = BB_OK;
+    const bb_index count = unwrap->config.method.reweight;
+    if (unwrap->reweights == NULL && count > 0) {
+        BB_TRY(BB_ZEROED(count, &unwrap->reweights));
+        for (bb_index i = 0; i < count; ++i) {
+            BB_TRY(bb_unwrap_state_reweight(unwrap, ldexp(BB_UNWRAP_FIRST_SOFTNESS, -(int)i),
+                                            &unwrap->reweights[i]));
+        }
+    }
+done:
+    return status;
+}
+
+static bb_status queue_solve(bb_unwrap *unwrap, const bb_unwrap_step *divergence, bb_index cycles)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_unwrap_step_run(divergence));
+    BB_TRY(bb_unwrap_grids_load(&unwrap->grids));
+    for (bb_index i = 0; i < cycles; ++i) {
+        BB_TRY(bb_unwrap_grids_cycle(&unwrap->grids));
+    }
+    BB_TRY(bb_unwrap_grids_store(&unwrap->grids));
+done:
+    return status;
+}
+
+bb_status bb_unwrap_queue(bb_unwrap *unwrap)
+{
+    bb_status status = BB_OK;
+    const bb_unwrap_method *method = &unwrap->config.method;
+    BB_TRY(create_reweights(unwrap));
+    if (unwrap->wrapped.rounding != NULL) {
+        BB_TRY(bb_kernel_launch_queue(unwrap->wrapped.rounding));
+    }
+    BB_TRY(prepare(unwrap));
+    BB_TRY(queue_solve(unwrap, &unwrap->first_divergence, method->cycles));
+    for (int axis = 0; axis < 2 && method->reweight > 0; ++axis) {
+        BB_TRY(bb_unwrap_step_run(&unwrap->bases[axis]));
+    }
+    for (bb_index i = 0; i < method->reweight; ++i) {
+        BB_TRY(bb_unwrap_step_run(&unwrap->reweights[i]));
+        BB_TRY(queue_solve(unwrap, &unwrap->divergence, method->reweight_cycles));
+    }
+    BB_TRY(make_congruent(unwrap));
+done:
+    return status;
+}
+
+const bb_unwrap_field *bb_unwrap_wrapped(const bb_unwrap *unwrap)
+{
+    return &unwrap->wrapped;
+}
+
+bb_status bb_unwrap_read(bb_unwrap *unwrap, double *phase, bb_unwrap_report *report)
+{
+    bb_status status = BB_OK;
+    const bb_unwrap_method *method = &unwrap->config.method;
+    *report =
+        (bb_unwrap_report){.bytes = bb_unwrap_state_bytes(unwrap, false),
+                           .fp32_bytes = bb_unwrap_state_bytes(unwrap, true),
+                           .cycles = method->cycles + method->reweight * method->reweight_cycles,
+                           .reweighted = method->reweight,
+                           .cycle_seconds = NAN,
+                           .solve_seconds = NAN};
+    BB_TRY(download(unwrap, phase));
     BB_TRY(read_rejection(unwrap, report));
 done:
     return status;

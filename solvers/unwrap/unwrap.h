@@ -29,6 +29,7 @@
 #include "core/need.h"
 #include "solvers/unwrap/unwrap_config.h"
 #include "solvers/unwrap/unwrap_parts.h"
+#include "solvers/unwrap/unwrap_step.h"
 
 struct bb_kernel_context;
 
@@ -71,5 +72,19 @@ const bb_unwrap_parts *bb_unwrap_parts_of(const bb_unwrap *unwrap);
 /// NaN outside it. Errors: those of bb_kernel_launch_queue, BB_DEVICE, BB_MEMORY.
 BB_CHECKED bb_status bb_unwrap_run(bb_unwrap *unwrap, const double *wrapped, double *phase,
                                    bb_unwrap_report *report);
+
+/// For streams: where a kernel of the user's writes the wrapped phase on the device, [rows]
+/// [columns] in words of SP, or of DP where the format is fp64; finite everywhere.
+const bb_unwrap_field *bb_unwrap_wrapped(const bb_unwrap *unwrap);
+
+/// Queues the unwrapping of what stands there, in the device's order of work: kernels and zeroing
+/// alone, the same every time, so that a bb_device_graph can hold it. Nothing is read back to
+/// decide: all of method.cycles, method.reweight and method.reweight_cycles are done. The phase is
+/// that of bb_unwrap_run where as many were done there. Errors: as bb_unwrap_run.
+BB_CHECKED bb_status bb_unwrap_queue(bb_unwrap *unwrap);
+
+/// The phase of what was queued last, as bb_unwrap_run gives it; waits for the device. Of the
+/// report the times are NaN and `changed` is 0. Errors: BB_DEVICE.
+BB_CHECKED bb_status bb_unwrap_read(bb_unwrap *unwrap, double *phase, bb_unwrap_report *report);
 
 #endif

@@ -42,6 +42,7 @@ static bb_status create_fields(bb_unwrap *unwrap)
         bb_unwrap_field *field;
         bb_index columns, rows;
     } doubles[] = {
+        {&unwrap->first_thresholds, BB_UNWRAP_THRESHOLDS, 1},
         {&unwrap->thresholds[0], BB_UNWRAP_THRESHOLDS, 1},
         {&unwrap->thresholds[1], BB_UNWRAP_THRESHOLDS, 1},
         {&unwrap->tallies, BB_UNWRAP_THRESHOLDS, (rows + BB_UNWRAP_STRIDE - 1) / BB_UNWRAP_STRIDE},
@@ -82,6 +83,23 @@ static bb_status create_fields(bb_unwrap *unwrap)
                                         integers[i].rows, integers[i].field));
     }
     BB_TRY(create_inside(unwrap));
+done:
+    return status;
+}
+
+// 0 to two pi, evenly, and one that everything is below.
+static bb_status fill_thresholds(bb_unwrap *unwrap)
+{
+    bb_status status = BB_OK;
+    bb_device *device = bb_kernel_context_device(unwrap->context);
+    double values[BB_UNWRAP_THRESHOLDS];
+    for (int k = 0; k < BB_UNWRAP_THRESHOLDS; ++k) {
+        values[k] = k == BB_UNWRAP_THRESHOLDS - 1
+                        ? INFINITY
+                        : 6.283185307179586 * k / (BB_UNWRAP_THRESHOLDS - 2);
+    }
+    BB_TRY(bb_device_upload(device, unwrap->first_thresholds.block, values, sizeof values));
+    BB_TRY(bb_device_wait(device));
 done:
     return status;
 }
@@ -183,6 +201,11 @@ static bb_status create_rejection(bb_unwrap *u)
     const bb_unwrap_field *const b[] = {&u->bx, &u->by};
     const bb_unwrap_slot slot = BB_UNWRAP_GRADIENT;
     const double fixed = isfinite(u->fixed_limit) ? u->fixed_limit : 10.0;
+    BB_TRY(fill_thresholds(u));
+    BB_TRY(add(u,
+               (bb_unwrap_recipe){.use = {.types = {{"T", "DP"}}, .type_count = 1},
+                                  .fields = {&u->first_thresholds, &u->thresholds[0]}},
+               "copy.kernel", NULL, slot, false, &u->open_bracket));
     for (int i = 0; i < 2; ++i) {
         BB_TRY(add(u,
                    (bb_unwrap_recipe){.fields = {g[0], g[1], m[0], m[1], &u->edges[0], &u->edges[1],
@@ -291,7 +314,7 @@ bb_status bb_unwrap_state_reweight(bb_unwrap *unwrap, double d, bb_unwrap_step *
 }
 
 // All fields beside the grids'; returns how many.
-enum { FIELDS = 35 };
+enum { FIELDS = 36 };
 static int list_fields(bb_unwrap *u, bb_unwrap_field *out[FIELDS])
 {
     bb_unwrap_field *const fields[] = {&u->wrapped,
@@ -313,6 +336,7 @@ static int list_fields(bb_unwrap *u, bb_unwrap_field *out[FIELDS])
                                        &u->sines,
                                        &u->offsets,
                                        &u->pistons,
+                                       &u->first_thresholds,
                                        &u->thresholds[0],
                                        &u->thresholds[1],
                                        &u->tallies,
@@ -346,12 +370,16 @@ void bb_unwrap_state_release(bb_unwrap *u)
                                      &u->divergence,  &u->hold,        &u->settle,
                                      &u->directions,  &u->angles,      &u->offset,
                                      &u->correct,     &u->congruent,   &u->changes,
-                                     &u->keep};
+                                     &u->keep,        &u->open_bracket};
     bb_unwrap_field *fields[FIELDS];
     const int count = list_fields(u, fields);
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; ++i) {
         bb_unwrap_step_release(steps[i]);
     }
+    for (bb_index i = 0; u->reweights != NULL && i < u->config.method.reweight; ++i) {
+        bb_unwrap_step_release(&u->reweights[i]);
+    }
+    BB_RELEASE(&u->reweights);
     for (int i = 0; i < count; ++i) {
         bb_unwrap_field_release(u->context, fields[i]);
     }

@@ -14,6 +14,9 @@ enum {
     BB_UNWRAP_WINDOW = 9
 };
 
+/// d of the first reweighting, in rad.
+#define BB_UNWRAP_FIRST_SOFTNESS 0.3
+
 /// Limits of a residual that come from the data, in rad, and the weight that a rejected edge has in
 /// the first least squares.
 #define BB_UNWRAP_LEAST_LIMIT 1.0
@@ -31,15 +34,16 @@ struct bb_unwrap {
     bb_unwrap_grids grids;
     bb_unwrap_field wrapped, inside, gx, gy, bx, by, mx, my, sums;
     bb_unwrap_field edges[2], shares[2]; // by axis: 1 of an edge; of each among 9 x 9
-    bb_unwrap_field thresholds[2], tallies, totals, limits, rejected;
+    bb_unwrap_field first_thresholds, thresholds[2], tallies, totals, limits, rejected;
     bb_unwrap_field held, width, settled, phase, before, changed;
     bb_unwrap_field labels, order, starts, owners, firsts, sizes;
     bb_unwrap_field cosines, sines, offsets, pistons;
-    bb_unwrap_step gradient[2], bases[2], row_sums[2], means[2], tally[2], total, bracket[2], limit,
-        reject[2];
+    bb_unwrap_step gradient[2], bases[2], row_sums[2], means[2], open_bracket, tally[2], total,
+        bracket[2], limit, reject[2];
     bb_unwrap_step share, first_divergence, divergence, hold, settle, directions, angles, offset,
         correct, congruent;
     bb_unwrap_step changes, keep;
+    bb_unwrap_step *reweights; // [method.reweight], of bb_unwrap_queue; NULL before its first call
 };
 
 /// Fields of an unwrapper whose context, config and parts are set, then its steps. What was made is

@@ -95,6 +95,49 @@ static void timer_measures_work(void **state)
     bb_device_release(device_under_test, &block);
 }
 
+typedef struct halves {
+    char *block;
+    size_t bytes;
+} halves;
+
+static bb_status zero_first_half(void *context)
+{
+    const halves *work = context;
+    return bb_device_zero(device_under_test, work->block, work->bytes / 2);
+}
+
+static bb_status fail_to_queue(void *context)
+{
+    (void)context;
+    return bb_status_set(BB_INVALID, __FILE__, __LINE__, "nothing to queue");
+}
+
+static void a_graph_repeats_its_work(void **state)
+{
+    (void)state;
+    char values[64], read[64];
+    void *block = NULL;
+    bb_device_graph *graph = NULL;
+    memset(values, 7, sizeof values);
+    check_ok(bb_device_allocate(device_under_test, sizeof values, &block));
+    halves work = {block, sizeof values};
+    check_ok(bb_device_graph_create(device_under_test, zero_first_half, &work, &graph));
+    for (int i = 0; i < 2; ++i) {
+        check_ok(bb_device_upload(device_under_test, block, values, sizeof values));
+        check_ok(bb_device_graph_replay(graph));
+        check_ok(bb_device_download(device_under_test, read, block, sizeof read));
+        for (size_t k = 0; k < sizeof read; ++k) {
+            assert_int_equal(read[k], k < sizeof read / 2 ? 0 : 7);
+        }
+    }
+    bb_device_graph_destroy(&graph);
+    assert_null(graph);
+    check_fails(bb_device_graph_create(device_under_test, fail_to_queue, NULL, &graph), BB_INVALID,
+                "nothing to queue");
+    assert_null(graph);
+    bb_device_release(device_under_test, &block);
+}
+
 static void impossible_allocations_say_how_much(void **state)
 {
     (void)state;
@@ -123,6 +166,7 @@ static inline int run_device_tests(bb_device_kind kind)
         cmocka_unit_test(bytes_survive_the_round_trip),
         cmocka_unit_test(non_finite_values_are_counted),
         cmocka_unit_test(timer_measures_work),
+        cmocka_unit_test(a_graph_repeats_its_work),
         cmocka_unit_test(impossible_allocations_say_how_much),
     };
     int failures = cmocka_run_group_tests(tests, NULL, NULL);
