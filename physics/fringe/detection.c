@@ -2,6 +2,7 @@
 #include "physics/fringe/detection.h"
 
 #include "core/thread.h"
+#include "physics/fringe/carrier.h"
 
 #include <math.h>
 
@@ -83,15 +84,14 @@ done:
     return status;
 }
 
-// Weights w_n with sum w_n I_n = a1 or a2: rows of the pseudo-inverse of [1, cos, sin], by Cramer's
-// rule on the columns without their means.
-static void set_weights(detection_work *work)
+// Rows of the pseudo-inverse of [1, cos, sin], by Cramer's rule on the columns without their means.
+void bb_detection_weights(bb_index count, const double *steps_rad, double *cosines, double *sines)
 {
     normal sums;
-    set_normal(work->frames->steps, work->frames->steps_rad, &sums);
-    for (bb_index n = 0; n < work->frames->steps; ++n) {
-        work->cosine[n] = (sums.ss * sums.cosine[n] - sums.cs * sums.sine[n]) / sums.determinant;
-        work->sine[n] = (sums.cc * sums.sine[n] - sums.cs * sums.cosine[n]) / sums.determinant;
+    set_normal(count, steps_rad, &sums);
+    for (bb_index n = 0; n < count; ++n) {
+        cosines[n] = (sums.ss * sums.cosine[n] - sums.cs * sums.sine[n]) / sums.determinant;
+        sines[n] = (sums.cc * sums.sine[n] - sums.cs * sums.cosine[n]) / sums.determinant;
     }
 }
 
@@ -150,10 +150,15 @@ bb_status bb_detection_run(const bb_fringe_detection_config *detection, const bb
         .detection = detection, .frames = frames, .phase = phase, .modulation = modulation};
     BB_REQUIRE(detection->algorithm != BB_DETECTION_NONE, BB_INVALID,
                "detection.algorithm: none has no frames");
-    BB_REQUIRE(frames->steps == detection->steps && frames->steps <= BB_DETECTION_FRAMES,
+    BB_REQUIRE(frames->steps == bb_fringe_config_frames(detection) &&
+                   frames->steps <= BB_DETECTION_FRAMES,
                BB_INVALID, "%td frames, expected detection.steps = %td", frames->steps,
-               detection->steps);
-    set_weights(&work);
+               bb_fringe_config_frames(detection));
+    if (detection->algorithm == BB_DETECTION_CARRIER) {
+        BB_TRY(bb_carrier_run(detection, frames, phase, modulation));
+        goto done;
+    }
+    bb_detection_weights(frames->steps, frames->steps_rad, work.cosine, work.sine);
     BB_TRY(bb_thread_ranges(frames->rows, ROWS_OF_A_TASK, task_detect, &work));
 done:
     return status;

@@ -16,6 +16,8 @@
 // modulation, so that the sign of B, which is that of the sine, and the denominator's choose the
 // quadrant. A product that noise makes negative counts as 0. The modulation is given for the step
 // that was meant.
+//
+// Carrier: see carrier.h.
 #ifndef BB_PHYSICS_FRINGE_DETECTION_H
 #define BB_PHYSICS_FRINGE_DETECTION_H
 
@@ -34,6 +36,9 @@ double bb_detection_wrap(double x);
 
 /// Wraps `count` phases, as the algorithm none does; `wrapped` may be `phase`.
 void bb_detection_wrap_all(bb_index count, const double *phase, double *wrapped);
+
+/// Weights of N frames at `steps_rad`: sum_n cosines[n] I_n is a1, sum_n sines[n] I_n a2.
+void bb_detection_weights(bb_index count, const double *steps_rad, double *cosines, double *sines);
 
 /// The phase of frames that bb_frames_create made (quantised or not) by the configuration's
 /// algorithm: `phase` [rows][columns] in (-pi, pi], NaN where frames are, or where the modulation

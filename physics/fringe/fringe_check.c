@@ -114,6 +114,25 @@ done:
     return status;
 }
 
+// Beyond 2 / (window + 1) cycles a pixel the window lets nothing through: neither the mean of the
+// frame, which demodulation moves to the carrier, nor the fringes' mirror image at twice that.
+static bb_status check_carrier(const bb_fringe_carrier_config *carrier)
+{
+    bb_status status = BB_OK;
+    const double edge = 2.0 / (double)(carrier->window_px + 1);
+    const double mean = fmax(fabs(carrier->x), fabs(carrier->y));
+    const double image = fmax(fabs(2.0 * carrier->x - rint(2.0 * carrier->x)),
+                              fabs(2.0 * carrier->y - rint(2.0 * carrier->y)));
+    BB_REQUIRE(carrier->window_px % 2 == 1, BB_INVALID,
+               "detection.carrier.window_px = %td, expected an odd number", carrier->window_px);
+    BB_REQUIRE(fmin(mean, image) >= edge - 1e-12, BB_INVALID,
+               "detection.carrier.x = %g and y = %g 1/px, expected one of them at least %g, 2 over "
+               "window_px + 1, from 0, and twice one of them as far from a whole number",
+               carrier->x, carrier->y, edge);
+done:
+    return status;
+}
+
 bb_status bb_fringe_check(const bb_fringe_config *config)
 {
     bb_status status = BB_OK;
@@ -126,6 +145,9 @@ bb_status bb_fringe_check(const bb_fringe_config *config)
     BB_REQUIRE(detection->algorithm != BB_DETECTION_CARRE || detection->steps == 4, BB_INVALID,
                "detection.steps = %td, expected 4: Carre's formula takes four frames",
                detection->steps);
+    if (detection->algorithm == BB_DETECTION_CARRIER) {
+        BB_TRY(check_carrier(&detection->carrier));
+    }
 done:
     return status;
 }

@@ -185,13 +185,23 @@ static const bb_key camera_keys[] = {
          "Sigma of an error of the phase that a frame's pixels share, another in every frame."),
 };
 
-static const char *const algorithms[] = {"steps", "carre", "none", NULL};
+static const char *const algorithms[] = {"steps", "carre", "none", "carrier", NULL};
+
+static const bb_key carrier_keys[] = {
+    REAL(bb_fringe_carrier_config, x, "1/px", -0.5, 0.5, "0.25", "Cycles a pixel along x."),
+    REAL(bb_fringe_carrier_config, y, "1/px", -0.5, 0.5, "0.0", "Cycles a pixel along y."),
+    COUNT(bb_fringe_carrier_config, window_px, 3.0, 63.0, "7",
+          "Pixels across the window, along both axes, that takes the carrier's neighbourhood; odd."),
+};
+static const bb_schema carrier_schema =
+    BB_SCHEMA("carrier", bb_fringe_carrier_config, carrier_keys);
 
 static const bb_key detection_keys[] = {
     CHOICE(bb_fringe_detection_config, algorithm, algorithms, "steps",
-           "Least squares over known steps, Carre's formula for four equal steps of any size, or "
-           "none: the truth is wrapped, without frames."),
-    COUNT(bb_fringe_detection_config, steps, 3.0, 16.0, "4", "Frames; 4 for carre."),
+           "Least squares over known steps, Carre's formula for four equal steps of any size, one "
+           "frame with a carrier, or none: the truth is wrapped, without frames."),
+    COUNT(bb_fringe_detection_config, steps, 3.0, 16.0, "4",
+          "Frames; 4 for carre, idle for carrier."),
     UNSET(bb_fringe_detection_config, step_rad, "rad", 0.01, 3.0,
           "Phase from a frame to the next; unset: 2 pi / steps, of carre pi / 2."),
     {.name = "step_error", .kind = BB_KEY_DOUBLE, .unit = "1",
@@ -200,6 +210,8 @@ static const bb_key detection_keys[] = {
      .meaning = "Relative error of the phase shifter, of which detection does not know."},
     REAL(bb_fringe_detection_config, least_modulation, "1", 0.0, 1.0, "0.01",
          "Amplitude of the fringes over full scale under which a pixel has no phase."),
+    GROUP(bb_fringe_detection_config, carrier, carrier_schema,
+          "Fringes of a tilt that algorithm carrier demodulates."),
 };
 // clang-format on
 const bb_schema bb_fringe_camera_schema = BB_SCHEMA("camera", bb_fringe_camera_config, camera_keys);
@@ -238,4 +250,9 @@ double bb_fringe_config_step_rad(const bb_fringe_detection_config *detection)
     }
     return detection->algorithm == BB_DETECTION_CARRE ? 0.5 * M_PI
                                                       : 2.0 * M_PI / (double)detection->steps;
+}
+
+bb_index bb_fringe_config_frames(const bb_fringe_detection_config *detection)
+{
+    return detection->algorithm == BB_DETECTION_CARRIER ? 1 : detection->steps;
 }

@@ -127,10 +127,17 @@ typedef struct bb_fringe_camera_config {
 } bb_fringe_camera_config;
 
 typedef enum bb_detection_algorithm {
-    BB_DETECTION_STEPS, ///< least squares over known steps
-    BB_DETECTION_CARRE, ///< four equal steps of any size
-    BB_DETECTION_NONE,  ///< no frames: the wrapped truth
+    BB_DETECTION_STEPS,   ///< least squares over known steps
+    BB_DETECTION_CARRE,   ///< four equal steps of any size
+    BB_DETECTION_NONE,    ///< no frames: the wrapped truth
+    BB_DETECTION_CARRIER, ///< one frame, whose fringes a tilt has made dense
 } bb_detection_algorithm;
+
+/// Keys of `detection.carrier:`.
+typedef struct bb_fringe_carrier_config {
+    double x, y;        ///< cycles a pixel
+    bb_index window_px; ///< across the window, odd
+} bb_fringe_carrier_config;
 
 /// Keys of `detection:`.
 typedef struct bb_fringe_detection_config {
@@ -139,6 +146,7 @@ typedef struct bb_fringe_detection_config {
     double step_rad;         ///< NaN: 2 pi / steps; of carre pi / 2
     double step_error;       ///< relative: the mirror moves step_rad (1 + step_error)
     double least_modulation; ///< amplitude of the fringes over full scale
+    bb_fringe_carrier_config carrier;
 } bb_fringe_detection_config;
 
 /// Everything that the physics reads. Lists are borrowed.
@@ -168,5 +176,8 @@ double bb_fringe_config_radius_px(const bb_fringe_config *config);
 
 /// The step that detection takes the mirror to make, in rad.
 double bb_fringe_config_step_rad(const bb_fringe_detection_config *detection);
+
+/// Frames that make one phase: `steps`, of a carrier 1.
+bb_index bb_fringe_config_frames(const bb_fringe_detection_config *detection);
 
 #endif

@@ -56,6 +56,16 @@ static void draw_row(const frame_work *work, bb_index step, bb_index row, const 
     }
 }
 
+// What a carrier adds to the phase of a pixel.
+static double carrier_phase(const bb_fringe_detection_config *detection, bb_index column,
+                            bb_index row)
+{
+    const bb_fringe_carrier_config *carrier = &detection->carrier;
+    return detection->algorithm == BB_DETECTION_CARRIER
+               ? 2.0 * M_PI * (carrier->x * (double)column + carrier->y * (double)row)
+               : 0.0;
+}
+
 static bb_status task_frames(void *context, bb_index begin, bb_index end)
 {
     bb_status status = BB_OK;
@@ -66,8 +76,9 @@ static bb_status task_frames(void *context, bb_index begin, bb_index end)
     for (bb_index row = begin; row < end; ++row) {
         const double *phase = work->scene->phase + row * columns;
         for (bb_index c = 0; c < columns; ++c) {
-            lines[c] = cos(phase[c]);
-            lines[columns + c] = sin(phase[c]);
+            const double tilted = phase[c] + carrier_phase(&work->config->detection, c, row);
+            lines[c] = cos(tilted);
+            lines[columns + c] = sin(tilted);
         }
         for (bb_index step = 0; step < work->frames->steps; ++step) {
             draw_row(work, step, row, lines, lines + columns);
@@ -93,7 +104,7 @@ bb_status bb_frames_create(const bb_fringe_config *config, const bb_scene *scene
                BB_INVALID, "a scene of %td x %td pixels, expected %td x %td", scene->columns,
                scene->rows, config->size.columns, config->size.rows);
     BB_TRY(BB_ZEROED(1, &frames));
-    frames->steps = detection->steps;
+    frames->steps = bb_fringe_config_frames(detection);
     frames->columns = scene->columns;
     frames->rows = scene->rows;
     BB_TRY(BB_ALLOCATE(frames->steps, &frames->steps_rad));
@@ -155,7 +166,7 @@ void bb_frames_destroy(bb_frames **frames)
 bb_need bb_frames_need(const bb_fringe_config *config)
 {
     const double pixels = (double)config->size.columns * (double)config->size.rows;
-    const double steps = (double)config->detection.steps;
+    const double steps = (double)bb_fringe_config_frames(&config->detection);
     if (config->detection.algorithm == BB_DETECTION_NONE) {
         return (bb_need){0};
     }

@@ -5,7 +5,8 @@
 //     I_n = mean (1 + contrast cos(phase + step_n (1 + step_error) + v_n)) + noise
 //
 // v_n is a frame's share of vibration. Steps of least squares begin at 0, those of Carre's formula
-// lie about 0: (n - 3/2) step.
+// lie about 0: (n - 3/2) step. The one frame of a carrier has 2 pi (x column + y row) added to its
+// phase instead.
 #ifndef BB_PHYSICS_FRINGE_INTERFEROGRAM_H
 #define BB_PHYSICS_FRINGE_INTERFEROGRAM_H
 

@@ -120,6 +120,33 @@ static void carre_does_not_ask_for_the_step(void **state)
     release(&m);
 }
 
+// A slope is exact under a window that lies within the data; at edges it is that of a place within.
+static void a_carrier_gives_the_phase(void **state)
+{
+    (void)state;
+    static const bb_fringe_carrier_config carriers[] = {{.x = 0.25, .y = 0.0, .window_px = 7},
+                                                        {.x = 0.125, .y = -0.375, .window_px = 15}};
+    for (int k = 0; k < 2; ++k) {
+        bb_fringe_config c = slope_case(160, 128);
+        c.camera.contrast = 0.6;
+        c.camera.mean = 0.4;
+        c.detection.algorithm = BB_DETECTION_CARRIER;
+        c.detection.carrier = carriers[k];
+        measurement m = measure(&c, 2, 0);
+        assert_int_equal(m.frames->steps, 1);
+        for (bb_index i = 0; i < 160 * 128; ++i) {
+            const bb_index x = i % 160, y = i / 160, reach = carriers[k].window_px;
+            const bool within = x >= reach && x < 160 - reach && y >= reach && y < 128 - reach;
+            check_close(error_of(&m, i), 0.0, within ? 0.03 : 0.8, 1.0);
+            if (within) {
+                check_close(m.modulation[i], 0.22, 0.03,
+                            1.0); // less a tenth: the slope lies beside the window's middle
+            }
+        }
+        release(&m);
+    }
+}
+
 static void carre_knows_all_quadrants(void **state)
 {
     (void)state;
@@ -331,6 +358,7 @@ int main(void)
         cmocka_unit_test(phases_are_wrapped_into_their_range),
         cmocka_unit_test(frames_without_noise_give_the_phase),
         cmocka_unit_test(carre_does_not_ask_for_the_step),
+        cmocka_unit_test(a_carrier_gives_the_phase),
         cmocka_unit_test(carre_knows_all_quadrants),
         cmocka_unit_test(levels_bound_the_error),
         cmocka_unit_test(what_does_not_fit_saturates_and_is_counted),

@@ -56,8 +56,8 @@ static void ranges_are_held_with_the_key_named(void **state)
     c.detection.step_rad = 3.2;
     check_fails(bb_fringe_check(&c), BB_INVALID, "detection.step_rad = 3.2 rad");
     c = fringe_case(64, 48);
-    c.detection.algorithm = 3;
-    check_fails(bb_fringe_check(&c), BB_INVALID, "detection.algorithm = 3, expected 0..2");
+    c.detection.algorithm = 4;
+    check_fails(bb_fringe_check(&c), BB_INVALID, "detection.algorithm = 4, expected 0..3");
     c = fringe_case(64, 48);
     c.pupil.kind = -1;
     check_fails(bb_fringe_check(&c), BB_INVALID, "pupil.kind = -1, expected 0..2");
@@ -186,11 +186,31 @@ static void tables_are_complete(void **state)
     check_schema(&bb_fringe_schema);
 }
 
+static void a_carrier_is_held_to_its_window(void **state)
+{
+    (void)state;
+    bb_fringe_config c = fringe_case(64, 48);
+    c.detection.carrier.window_px = 8; // idle: no carrier
+    check_ok(bb_fringe_check(&c));
+    c.detection.algorithm = BB_DETECTION_CARRIER;
+    check_fails(bb_fringe_check(&c), BB_INVALID,
+                "detection.carrier.window_px = 8, expected an odd number");
+    c.detection.carrier = (bb_fringe_carrier_config){.x = 0.25, .y = 0.0, .window_px = 7};
+    check_ok(bb_fringe_check(&c));
+    c.detection.carrier.x = 0.24; // the mean of the frame comes through
+    check_fails(bb_fringe_check(&c), BB_INVALID, "expected one of them at least 0.25");
+    c.detection.carrier.x = 0.45; // so does the image, at 0.9
+    check_fails(bb_fringe_check(&c), BB_INVALID, "twice one of them as far from a whole number");
+    c.detection.carrier.y = -0.25;
+    check_ok(bb_fringe_check(&c));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_defaults_pass),
         cmocka_unit_test(ranges_are_held_with_the_key_named),
+        cmocka_unit_test(a_carrier_is_held_to_its_window),
         cmocka_unit_test(polynomials_are_given_once),
         cmocka_unit_test(keys_must_fit_the_kind_of_step),
         cmocka_unit_test(spectra_need_a_wave_and_vortices_room),
