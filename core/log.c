@@ -25,6 +25,7 @@ typedef struct job {
 static struct {
     bool drawn;          // a bar stands on the terminal's last line
     double last_seconds; // of the last bar or line
+    double last_status;  // of the last line of bb_log_status; 0: there was none
     job jobs[DEPTH];     // [depth] each within a step of the one before
     int depth;
     double start_seconds; // of the outermost
@@ -248,6 +249,22 @@ void bb_log_progress_part(double begin, double end)
 {
     progress.begin = begin;
     progress.end = end;
+}
+
+void bb_log_status(const char *text)
+{
+    const double now = bb_clock_seconds();
+    if (current_level < BB_LOG_NORMAL) {
+        return;
+    }
+    if (isatty(STDERR_FILENO)) {
+        (void)fprintf(stderr, "\r\033[K%s", text);
+        (void)fflush(stderr);
+        progress.drawn = true;
+    } else if (progress.last_status == 0.0 || now - progress.last_status >= 10.0) {
+        progress.last_status = now;
+        bb_log_info("%s", text);
+    }
 }
 
 const char *bb_log_job(void)

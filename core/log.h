@@ -39,6 +39,10 @@ void bb_log_progress_within(bb_index done, bb_index total);
 /// [0, 1]; the next step is one part.
 void bb_log_progress_part(double begin, double end);
 
+/// How something goes that has no end to be told: a line that stands on the terminal until anything
+/// else is written, and elsewhere a line of information every ten seconds. No job is running.
+void bb_log_status(const char *text);
+
 /// "solving hp2 (3 of 8)", what the outermost job is at; "" for none. A signal handler may read it.
 const char *bb_log_job(void);
 

@@ -189,6 +189,34 @@ static void a_terminal_has_a_bar(void **state)
     manual_clock_stop();
 }
 
+static void tell_status(void)
+{
+    char text[32];
+    for (int i = 0; i < 25; ++i) {
+        (void)snprintf(text, sizeof text, "phase %d", i);
+        bb_log_status(text);
+        manual_clock_advance(1000000000);
+    }
+    bb_log_info("end");
+}
+
+static void a_status_is_a_line_now_and_then(void **state)
+{
+    (void)state;
+    manual_clock_start();
+    capture(BB_LOG_QUIET, tell_status);
+    assert_string_equal(written, "");
+    capture(BB_LOG_NORMAL, tell_status);
+    assert_non_null(strstr(written, "Z phase 0\n"));
+    assert_null(strstr(written, "phase 1\n"));
+    assert_null(strstr(written, "phase 9\n"));
+    assert_non_null(strstr(written, "phase 20\n"));
+    capture_terminal(tell_status); // each in the place of the one before, and gone at the end
+    manual_clock_stop();
+    assert_non_null(strstr(written, "\r\033[Kphase 1\r\033[Kphase 2\r"));
+    assert_non_null(strstr(written, "phase 24\r\033[K"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -197,6 +225,7 @@ int main(void)
         cmocka_unit_test(progress_goes_on_within_a_step),
         cmocka_unit_test(a_job_within_a_step_is_a_part_of_it),
         cmocka_unit_test(a_terminal_has_a_bar),
+        cmocka_unit_test(a_status_is_a_line_now_and_then),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
