@@ -56,6 +56,8 @@ BB_CHECKED bb_status bb_command_convergence(const bb_options *options,
                                             const bb_experiment_table *experiments);
 BB_CHECKED bb_status bb_command_realtime(const bb_options *options,
                                          const bb_experiment_table *experiments);
+BB_CHECKED bb_status bb_command_live(const bb_options *options,
+                                     const bb_experiment_table *experiments);
 BB_CHECKED bb_status bb_command_sweep(const bb_options *options,
                                       const bb_experiment_table *experiments);
 BB_CHECKED bb_status bb_command_bench(const bb_options *options,

@@ -17,6 +17,11 @@ static const char *realtime(const bb_experiment *experiment)
     return experiment->realtime_help;
 }
 
+static const char *live(const bb_experiment *experiment)
+{
+    return experiment->live_help;
+}
+
 #define CONFIG_TEXT                                                                                \
     "\n\nCONFIG is a YAML file or the name of a study that is shipped, such as ao/quick "          \
     "(bitbudget new --list). Each key=value replaces one key of it, lists by number or name:\n"    \
@@ -168,6 +173,19 @@ static const bb_command table[] = {
       {"device", "auto or cuda"},
       {"threads", "default: all processors; they code the rows"}},
      .by_experiment = realtime},
+    {"live", bb_command_live,
+     BB_OPTION_LIVE | BB_OPTION_PIPELINE | BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS |
+         BB_OPTION_FORCE | BB_OPTION_LEVEL,
+     1, INTPTR_MAX, BB_OPERAND_CONFIG, "unwrap a stream of interferograms as they come",
+     "live CONFIG [key=value ...] [options]",
+     "Processes a stream of frames and prints frames a second, latencies and dropped frames: a line "
+     "while it goes, a table at its end. A stream that stalls is waited for, one that changes its "
+     "size is followed; an interrupt ends it with the table." CONFIG_TEXT,
+     .words = {{"pipeline", "the pipelines that phases go through, one after the other: a,b; "
+                            "default the first that is not the reference"},
+               {"output", "write latencies to an HDF5 file too"},
+               {"threads", "default: all processors; the results do not depend on it"}},
+     .by_experiment = live},
     {"new", bb_command_new, BB_OPTION_FORCE | BB_OPTION_LIST | BB_OPTION_LEVEL, 0, 2,
      BB_OPERAND_STARTER, "write a configuration to start from, or list shipped ones",
      "new EXPERIMENT|STUDY [FILE] [--force]\nnew --list",

@@ -18,6 +18,16 @@ typedef struct bb_run_options {
     const char *resume;        ///< checkpoint to go on from, NULL: from the start
 } bb_run_options;
 
+/// What the command line decides of a stream.
+typedef struct bb_live_options {
+    const char *source;    ///< where frames come from; NULL: the study's own scene
+    bb_index frames;       ///< phases after which it ends; 0: never
+    double rate_hz;        ///< phases that are released a second, NaN: as they come
+    double patience_s;     ///< without frames, NaN: as is usual
+    const char *view;      ///< folder of a page, NULL: none
+    const char *pipelines; ///< names with commas, NULL: one
+} bb_live_options;
+
 /// One column of the result table: a dataset of /results over `pipeline`.
 typedef struct bb_column {
     const char *dataset; ///< "overlay_error_x_nm"
@@ -43,7 +53,11 @@ typedef struct bb_experiment {
     bb_status (*realtime)(const void *study, bb_results *results, bb_text *table);
     const char *realtime_absent;
     const char *realtime_help; ///< what it runs, for the user
-    const bb_column *columns;  ///< [column_count] of the result table, in order
+    /// Processes a stream into `results` and a table for the user; NULL: none.
+    bb_status (*live)(const void *study, const bb_live_options *options, bb_results *results,
+                      bb_text *table);
+    const char *live_help;    ///< what it processes, for the user
+    const bb_column *columns; ///< [column_count] of the result table, in order
     bb_index column_count;
     const bb_output_table *const *outputs; ///< all that its results may have, NULL ends them
     const char *const

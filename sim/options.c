@@ -102,6 +102,15 @@ static const bb_option table[] = {
      .bit = BB_OPTION_TUNE, NUMBER(budget_s)},
     {"parameter", "PARAM=VALUE", "of run: the value of a Parameter; once for each", .letter = 'p',
      .bit = BB_OPTION_BIND, LIST(parameters)},
+    {"source", "SOURCE", "where frames come from: synthetic, file:FRAMES.h5, loop:FRAMES.h5, "
+     "directory:FOLDER or shm:NAME; default synthetic", .bit = BB_OPTION_LIVE, TEXT(live.source)},
+    {"frames", "N", "end after N phases", .bit = BB_OPTION_LIVE, COUNT(live.frames, 1000000000)},
+    {"rate", "HZ", "release so many phases a second; default: as they come",
+     .bit = BB_OPTION_LIVE, NUMBER(live.rate_hz)},
+    {"patience", "S", "end after S seconds without frames; default 30",
+     .bit = BB_OPTION_LIVE, NUMBER(live.patience_s)},
+    {"view", "DIR", "keep a page with the wavefront in DIR: index.html, for any browser",
+     .words = "file", .bit = BB_OPTION_LIVE, TEXT(live.view)},
     {"threads", "N", "default: all processors; the results do not depend on it",
      .bit = BB_OPTION_THREADS, COUNT(threads, 1024)},
     {"quick", NULL, "sizes of a test: the figures mean nothing",
@@ -254,6 +263,7 @@ bb_status bb_options_parse(int argument_count, char **arguments, unsigned accept
                         .within = NAN,
                         .checkpoint_every_s = NAN,
                         .budget_s = NAN,
+                        .live = {.rate_hz = NAN, .patience_s = NAN},
                         .level = BB_LOG_NORMAL};
     struct option forms[OPTION_COUNT + 1];
     char letters[2 * OPTION_COUNT + 2];

@@ -40,7 +40,8 @@ enum {
     BB_OPTION_KERNEL = 1 << 25,
     BB_OPTION_WISDOM = 1 << 26,
     BB_OPTION_TUNE = 1 << 27,
-    BB_OPTION_BIND = 1 << 28
+    BB_OPTION_BIND = 1 << 28,
+    BB_OPTION_LIVE = 1 << 29
 };
 
 enum { BB_OPTION_MAX_WORDS = 64 };
@@ -87,6 +88,7 @@ typedef struct bb_options {
     double budget_s;           ///< NaN unless given
     bool deterministic, reorder, exhaustive;
     bb_option_words parameters;
+    bb_live_options live; ///< its `pipelines` is `pipeline` below
     bool partial, slurm, print_only, energy;
     bool force;
     bool fields;

@@ -5,7 +5,7 @@
 
 static bb_measurement of(const bb_experiment *experiment)
 {
-    return (bb_measurement){experiment->converge, NULL};
+    return (bb_measurement){.run = experiment->converge};
 }
 
 static const char *help(const bb_experiment *experiment)

@@ -23,7 +23,8 @@ static bb_status compute(const bb_options *options, bb_measurement measure, cons
     const void *study = bb_config_study(config);
     BB_TRY(bb_provenance_begin(results, config, study, options->argument_count, options->arguments,
                                options->threads));
-    BB_TRY(measure.run(study, results, table));
+    BB_TRY(measure.live != NULL ? measure.live(study, &options->live, results, table)
+                                : measure.run(study, results, table));
     BB_TRY(bb_provenance_end(results));
 done:
     return status;
@@ -59,8 +60,9 @@ bb_status bb_measure_run(const bb_options *options, const bb_experiment_table *e
     const bb_measurement measure = of(experiment);
     BB_REQUIRE(measure.run != NULL || measure.absent == NULL, BB_DEVICE, "%s", measure.absent);
     BB_TRY(bb_experiment_list(experiments, help, &having));
-    BB_REQUIRE(measure.run != NULL, BB_INVALID, "experiment %s has no %s; having one: %s",
-               experiment->name, missing, bb_text_string(&having));
+    BB_REQUIRE(measure.run != NULL || measure.live != NULL, BB_INVALID,
+               "experiment %s has no %s; having one: %s", experiment->name, missing,
+               bb_text_string(&having));
     if (options->output != NULL) {
         BB_TRY(bb_file_check(options->output, false, options->force, FILE_BYTES));
     }

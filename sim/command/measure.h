@@ -9,6 +9,9 @@
 typedef struct bb_measurement {
     bb_status (*run)(const void *study, bb_results *results, bb_text *table); ///< NULL: nothing
     const char *absent; ///< why this build has none, where others do; NULL: no build has
+    /// The same of a stream; NULL: `run` measures.
+    bb_status (*live)(const void *study, const bb_live_options *options, bb_results *results,
+                      bb_text *table);
 } bb_measurement;
 
 /// Loads the study, measures it by what `of` finds in its experiment, prints the table and with -o

@@ -5,7 +5,7 @@
 
 static bb_measurement of(const bb_experiment *experiment)
 {
-    return (bb_measurement){experiment->realtime, experiment->realtime_absent};
+    return (bb_measurement){.run = experiment->realtime, .absent = experiment->realtime_absent};
 }
 
 static const char *help(const bb_experiment *experiment)

@@ -3,6 +3,7 @@
 
 #include "sim/fringe/fringe_run.h"
 #include "sim/fringe/fringe_study.h"
+#include "sim/fringe/live/live_run.h"
 
 static const bb_column columns[] = {
     {"wrong_cycles", "wrong cycles", 1.0},
@@ -27,6 +28,9 @@ const bb_experiment bb_fringe_experiment = {
     .check = bb_fringe_study_check,
     .plan = bb_fringe_run_plan,
     .run = bb_fringe_run,
+    .live = bb_live_run,
+    .live_help =
+        "interferograms, four frames or one with a carrier a phase, unwrapped as they come",
     .columns = columns,
     .column_count = sizeof columns / sizeof columns[0],
     .outputs = bb_fringe_outputs,

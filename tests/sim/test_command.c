@@ -266,6 +266,8 @@ static void other_commands(void **state)
     expect("bitbudget check new.yaml", 0, "toy: ");
     expect("bitbudget convergence a.yaml", 2, "experiment toy has no convergence study");
     expect("bitbudget realtime a.yaml", 2, "experiment toy has no control loop");
+    expect("bitbudget live a.yaml --frames 3", 2, "experiment toy has no stream");
+    expect("bitbudget live a.yaml --frames 0", 2, "--frames 0");
     expect("bitbudget info", 0, "output           passed");
 }
 

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/fringe/live/live_dataset.h"
+
+#include "sim/hdf5_library.h"
+
+#include <math.h>
+
+enum { AXES = 3, BYTE_BITS = 8, MOST_BITS = 16 };
+
+static bb_status hold_shape(const char *path, hid_t space, bb_live_dataset *out)
+{
+    bb_status status = BB_OK;
+    hsize_t extents[AXES] = {1, 0, 0};
+    const int axes = H5Sget_simple_extent_ndims(space);
+    BB_REQUIRE(axes == AXES || axes == AXES - 1, BB_INVALID,
+               "'%s': /frames has %d dimensions, expected [frames][rows][columns]", path, axes);
+    BB_REQUIRE(H5Sget_simple_extent_dims(space, extents + (AXES - axes), NULL) == axes, BB_IO,
+               "'%s': cannot read the shape of /frames", path);
+    BB_REQUIRE(extents[0] >= 1 && extents[0] < (1U << 31) && extents[1] >= 1 &&
+                   extents[1] <= BB_LIVE_EDGE && extents[2] >= 1 && extents[2] <= BB_LIVE_EDGE,
+               BB_INVALID, "'%s': /frames of %llu x %llu x %llu, expected 1..%d rows and columns",
+               path, (unsigned long long)extents[0], (unsigned long long)extents[1],
+               (unsigned long long)extents[2], BB_LIVE_EDGE);
+    out->frames = (bb_index)extents[0];
+    out->rows = (bb_index)extents[1];
+    out->columns = (bb_index)extents[2];
+done:
+    return status;
+}
+
+static bb_status hold_bits(const char *path, hid_t type, bb_live_dataset *out)
+{
+    bb_status status = BB_OK;
+    double bits = 0.0;
+    BB_REQUIRE(H5Tget_class(type) == H5T_INTEGER, BB_INVALID,
+               "'%s': /frames has no integers, expected what a camera stores, 0..65535", path);
+    BB_TRY(bb_hdf5_library_read_number(out->id, "bits", &bits));
+    if (bits == 0.0) {
+        bits = H5Tget_size(type) == 1 ? BYTE_BITS : MOST_BITS;
+    }
+    BB_REQUIRE(bits >= 1.0 && bits <= MOST_BITS && bits == rint(bits), BB_INVALID,
+               "'%s': attribute bits of /frames is %g, expected 1..%d", path, bits, MOST_BITS);
+    out->bits = (bb_index)bits;
+done:
+    return status;
+}
+
+bb_status bb_live_dataset_open(const char *path, bb_live_dataset *out)
+{
+    bb_status status = BB_OK;
+    hid_t type = -1, space = -1;
+    *out = BB_LIVE_DATASET_NONE;
+    BB_TRY(bb_hdf5_library_start());
+    out->file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    BB_REQUIRE(out->file >= 0, BB_IO, "cannot open '%s': %s", path, bb_hdf5_library_error());
+    out->id = H5Dopen2(out->file, "/frames", H5P_DEFAULT);
+    BB_REQUIRE(out->id >= 0, BB_IO, "'%s' has no dataset /frames: %s", path,
+               bb_hdf5_library_error());
+    type = H5Dget_type(out->id);
+    space = H5Dget_space(out->id);
+    BB_REQUIRE(type >= 0 && space >= 0, BB_IO, "'%s': cannot read /frames: %s", path,
+               bb_hdf5_library_error());
+    BB_TRY(hold_shape(path, space, out));
+    BB_TRY(hold_bits(path, type, out));
+done:
+    if (type >= 0) {
+        (void)H5Tclose(type);
+    }
+    if (space >= 0) {
+        (void)H5Sclose(space);
+    }
+    if (status != BB_OK) {
+        bb_live_dataset_close(out);
+    }
+    return status;
+}
+
+void bb_live_dataset_close(bb_live_dataset *dataset)
+{
+    if (dataset->id >= 0) {
+        (void)H5Dclose(dataset->id);
+    }
+    if (dataset->file >= 0) {
+        (void)H5Fclose(dataset->file);
+    }
+    *dataset = BB_LIVE_DATASET_NONE;
+}
+
+bb_status bb_live_dataset_read(const bb_live_dataset *dataset, bb_index first, bb_index count,
+                               int32_t *counts)
+{
+    bb_status status = BB_OK;
+    const hsize_t starts[AXES] = {(hsize_t)first, 0, 0};
+    const hsize_t extents[AXES] = {(hsize_t)count, (hsize_t)dataset->rows,
+                                   (hsize_t)dataset->columns};
+    const int32_t limit = (int32_t)((1 << dataset->bits) - 1);
+    hid_t space = H5Dget_space(dataset->id);
+    hid_t memory = H5Screate_simple(AXES, extents, NULL);
+    const bool single = space >= 0 && H5Sget_simple_extent_ndims(space) == AXES - 1;
+    BB_REQUIRE(space >= 0 && memory >= 0, BB_IO, "cannot read /frames: %s",
+               bb_hdf5_library_error());
+    BB_REQUIRE(single ||
+                   H5Sselect_hyperslab(space, H5S_SELECT_SET, starts, NULL, extents, NULL) >= 0,
+               BB_IO, "cannot read frame %td: %s", first, bb_hdf5_library_error());
+    BB_REQUIRE(H5Dread(dataset->id, H5T_NATIVE_INT32, memory, space, H5P_DEFAULT, counts) >= 0,
+               BB_IO, "cannot read frame %td: %s", first, bb_hdf5_library_error());
+    for (bb_index i = 0; i < count * dataset->rows * dataset->columns; ++i) {
+        BB_REQUIRE(counts[i] >= 0 && counts[i] <= limit, BB_INVALID,
+                   "frame %td has a pixel of %d, expected 0..%d of a camera of %td bits",
+                   first + i / (dataset->rows * dataset->columns), counts[i], limit, dataset->bits);
+    }
+done:
+    if (space >= 0) {
+        (void)H5Sclose(space);
+    }
+    if (memory >= 0) {
+        (void)H5Sclose(memory);
+    }
+    return status;
+}

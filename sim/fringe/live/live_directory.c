@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Frames of files that appear in a folder, in the order of their names: HDF5 files that end in .h5
+// (live_dataset.h) and PGM files that end in .pgm (live_pgm.h). Each name is taken once, and only
+// names behind the last one: a writer counts upwards, writes beside and renames. A file named `end`
+// ends the stream when all before it are taken. A file that cannot be read is told of and left out,
+// with what was begun of a phase.
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/memory.h"
+#include "sim/fringe/live/live_dataset.h"
+#include "sim/fringe/live/live_pgm.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NAME_BYTES = 256 };
+
+typedef struct frame_folder {
+    const char *path;
+    bb_index count;        // frames of a phase
+    char last[NAME_BYTES]; // name that was taken last
+    bb_live_frames file;   // what it held
+    bb_index used;         // of these
+    bb_index gathered;     // frames of the phase that is being put together
+} frame_folder;
+
+static void close_folder(void **state)
+{
+    frame_folder *source = *state;
+    if (source != NULL) {
+        bb_live_frames_release(&source->file);
+        bb_memory_release(state);
+    }
+}
+
+static bb_status open_folder(const bb_live_request *request, void **state)
+{
+    bb_status status = BB_OK;
+    void *made = NULL;
+    DIR *folder = opendir(request->place);
+    BB_REQUIRE(folder != NULL, BB_IO, "cannot open folder '%s'", request->place);
+    BB_TRY(bb_memory_zeroed(1, sizeof(frame_folder), &made));
+    *(frame_folder *)made = (frame_folder){.path = request->place, .count = request->count};
+    *state = made;
+    made = NULL;
+done:
+    if (folder != NULL) {
+        (void)closedir(folder);
+    }
+    close_folder(&made);
+    return status;
+}
+
+static bool ends_in(const char *name, const char *ending)
+{
+    const size_t length = strlen(name);
+    return length > strlen(ending) && strcmp(name + length - strlen(ending), ending) == 0;
+}
+
+// The first name behind the last one; "" for none. `*ended`: there is a file `end`.
+static bb_status find_next(const frame_folder *source, char next[NAME_BYTES], bool *ended)
+{
+    bb_status status = BB_OK;
+    DIR *folder = opendir(source->path);
+    next[0] = '\0';
+    *ended = false;
+    BB_REQUIRE(folder != NULL, BB_IO, "cannot open folder '%s' any longer", source->path);
+    for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
+        const char *name = entry->d_name;
+        *ended = *ended || strcmp(name, "end") == 0;
+        if ((ends_in(name, ".h5") || ends_in(name, ".pgm")) && strlen(name) < NAME_BYTES &&
+            strcmp(name, source->last) > 0 && (next[0] == '\0' || strcmp(name, next) < 0)) {
+            (void)snprintf(next, NAME_BYTES, "%s", name);
+        }
+    }
+done:
+    if (folder != NULL) {
+        (void)closedir(folder);
+    }
+    return status;
+}
+
+static bb_status read_dataset(const char *path, bb_live_frames *out)
+{
+    bb_status status = BB_OK;
+    bb_live_dataset dataset = BB_LIVE_DATASET_NONE;
+    BB_TRY(bb_live_dataset_open(path, &dataset));
+    BB_TRY(bb_live_frames_shape(out, dataset.frames, dataset.columns, dataset.rows));
+    BB_TRY(bb_live_dataset_read(&dataset, 0, dataset.frames, out->counts));
+    out->bits = dataset.bits;
+done:
+    bb_live_dataset_close(&dataset);
+    return status;
+}
+
+static void read_next(frame_folder *source, const char *name)
+{
+    char path[BB_LIVE_PATH_BYTES];
+    (void)snprintf(path, sizeof path, "%s/%s", source->path, name);
+    (void)snprintf(source->last, sizeof source->last, "%s", name);
+    source->used = 0;
+    bb_live_frames_release(&source->file);
+    const bb_status status = ends_in(name, ".pgm") ? bb_live_pgm_read(path, &source->file)
+                                                   : read_dataset(path, &source->file);
+    if (status != BB_OK) {
+        bb_log_warning("left out: %s", bb_status_message());
+        source->file.count = 0;
+        source->gathered = 0;
+    }
+}
+
+// Adds frames of the file at hand to a phase; those of another shape or camera begin a new one.
+static bb_status gather(frame_folder *source, bb_live_frames *frames)
+{
+    bb_status status = BB_OK;
+    const bb_live_frames *file = &source->file;
+    if (source->gathered == 0 || frames->columns != file->columns || frames->rows != file->rows ||
+        frames->bits != file->bits) {
+        BB_TRY(bb_live_frames_shape(frames, source->count, file->columns, file->rows));
+        frames->bits = file->bits;
+        source->gathered = 0;
+    }
+    const bb_index points = file->columns * file->rows;
+    while (source->used < file->count && source->gathered < source->count) {
+        memcpy(frames->counts + source->gathered++ * points, file->counts + source->used++ * points,
+               (size_t)points * sizeof *frames->counts);
+    }
+done:
+    return status;
+}
+
+static bb_status take_folder(void *state, bb_live_frames *frames, bb_live_event *event)
+{
+    bb_status status = BB_OK;
+    frame_folder *source = state;
+    char next[NAME_BYTES] = "";
+    bool ended = false;
+    *event = BB_LIVE_NOTHING;
+    do {
+        if (source->used >= source->file.count) {
+            BB_TRY(find_next(source, next, &ended));
+            if (next[0] == '\0') {
+                *event = ended ? BB_LIVE_ENDED : BB_LIVE_NOTHING;
+                goto done;
+            }
+            read_next(source, next);
+        }
+        if (source->used < source->file.count) {
+            BB_TRY(gather(source, frames));
+        }
+    } while (source->gathered < source->count);
+    source->gathered = 0;
+    frames->passed = 0;
+    frames->draw = -1;
+    frames->taken_ns = bb_clock_ns();
+    *event = BB_LIVE_TAKEN;
+done:
+    return status;
+}
+
+const bb_live_source_kind bb_live_directory = {
+    .name = "directory",
+    .form = "directory:FOLDER",
+    .meaning = "files .h5 and .pgm that appear in a folder, by name; a file named end ends it",
+    .has_place = true,
+    .waits = true,
+    .poll_s = 0.02,
+    .open = open_folder,
+    .close = close_folder,
+    .take = take_folder,
+};

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/fringe/live/live_source.h"
+
+#include "core/memory.h"
+#include "core/text.h"
+
+#include <string.h>
+
+const bb_live_source_kind *const bb_live_sources[] = {
+    &bb_live_synthetic, &bb_live_file, &bb_live_loop, &bb_live_directory, &bb_live_segment, NULL};
+
+bb_status bb_live_frames_shape(bb_live_frames *frames, bb_index count, bb_index columns,
+                               bb_index rows)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(columns >= 1 && columns <= BB_LIVE_EDGE && rows >= 1 && rows <= BB_LIVE_EDGE,
+               BB_INVALID, "frames of %td x %td pixels, expected 1..%d a side", columns, rows,
+               BB_LIVE_EDGE);
+    BB_REQUIRE(count >= 1 && count <= BB_LIVE_MOST_FRAMES, BB_INVALID,
+               "%td frames a phase, expected 1..%d", count, BB_LIVE_MOST_FRAMES);
+    if (frames->room < count * columns * rows) {
+        BB_RELEASE(&frames->counts);
+        frames->room = 0;
+        BB_TRY(BB_ALLOCATE(count * columns * rows, &frames->counts));
+        frames->room = count * columns * rows;
+    }
+    frames->count = count;
+    frames->columns = columns;
+    frames->rows = rows;
+done:
+    return status;
+}
+
+void bb_live_frames_release(bb_live_frames *frames)
+{
+    BB_RELEASE(&frames->counts);
+    *frames = (bb_live_frames){0};
+}
+
+static bb_status list_forms(bb_text *out)
+{
+    bb_status status = BB_OK;
+    for (int i = 0; bb_live_sources[i] != NULL; ++i) {
+        BB_TRY(bb_text_add(out, "%s%s", i == 0 ? "" : ", ", bb_live_sources[i]->form));
+    }
+done:
+    return status;
+}
+
+bb_status bb_live_source_find(const char *text, const bb_live_source_kind **kind,
+                              const char **place)
+{
+    bb_status status = BB_OK;
+    bb_text forms = {0};
+    const char *word = text == NULL ? bb_live_synthetic.name : text;
+    const size_t length = strcspn(word, ":");
+    *kind = NULL;
+    *place = word[length] == ':' && word[length + 1] != '\0' ? word + length + 1 : NULL;
+    for (int i = 0; bb_live_sources[i] != NULL; ++i) {
+        const char *name = bb_live_sources[i]->name;
+        if (strlen(name) == length && strncmp(name, word, length) == 0) {
+            *kind = bb_live_sources[i];
+        }
+    }
+    BB_TRY(list_forms(&forms));
+    BB_REQUIRE(*kind != NULL && (*kind)->has_place == (*place != NULL), BB_INVALID,
+               "--source %s, expected one of %s", word, bb_text_string(&forms));
+done:
+    bb_text_release(&forms);
+    return status;
+}

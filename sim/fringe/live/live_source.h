@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where frames of a stream come from: one row a kind, the same calls for all. A source is opened by
+// the thread that started the program and read by one thread alone after that.
+#ifndef BB_SIM_FRINGE_LIVE_LIVE_SOURCE_H
+#define BB_SIM_FRINGE_LIVE_LIVE_SOURCE_H
+
+#include "sim/fringe/fringe_study.h"
+
+enum { BB_LIVE_PATH_BYTES = 4096, BB_LIVE_EDGE = 16384, BB_LIVE_MOST_FRAMES = 16 };
+
+/// The frames of one phase, as a camera stored them. Zero-initialise; release with
+/// bb_live_frames_release.
+typedef struct bb_live_frames {
+    bb_index count, columns, rows;
+    bb_index bits;    ///< of the camera: full scale is 2^bits - 1
+    int32_t *counts;  ///< [count][rows][columns]
+    bb_index room;    ///< values that `counts` has room for
+    bb_index passed;  ///< phases that the source let pass before these, since the last ones
+    bb_index draw;    ///< of a synthetic source, else -1
+    int64_t taken_ns; ///< bb_clock_ns when they were whole; of frames that wait, when they are
+                      ///< handed over
+} bb_live_frames;
+
+/// Makes room for frames of a shape. Errors: BB_MEMORY; BB_INVALID for an edge beyond 1..16384.
+BB_CHECKED bb_status bb_live_frames_shape(bb_live_frames *frames, bb_index count, bb_index columns,
+                                          bb_index rows);
+void bb_live_frames_release(bb_live_frames *frames);
+
+typedef enum bb_live_event {
+    BB_LIVE_TAKEN,   ///< frames were taken
+    BB_LIVE_NOTHING, ///< there are none now
+    BB_LIVE_ENDED,   ///< there will be none
+} bb_live_event;
+
+/// What a source is asked for; borrowed while it is open.
+typedef struct bb_live_request {
+    const bb_fringe_study *study;
+    const char *place; ///< what follows the colon; NULL: nothing did
+    bb_index count;    ///< frames that make a phase
+} bb_live_request;
+
+typedef struct bb_live_source_kind {
+    const char *name;
+    const char *form;    ///< how it is written, for messages: "file:FRAMES.h5"
+    const char *meaning; ///< for help
+    bool has_place;
+    /// Frames wait until they are taken; else a camera goes on and the oldest are lost.
+    bool waits;
+    double poll_s; ///< how long to wait after BB_LIVE_NOTHING
+    bb_status (*open)(const bb_live_request *request, void **state);
+    void (*close)(void **state);
+    /// Takes the next frames. What is there but cannot be read is an error; the stream ends.
+    bb_status (*take)(void *state, bb_live_frames *frames, bb_live_event *event);
+    /// The phase [rows][columns] in rad of a draw, NaN without data; NULL: not known.
+    const double *(*truth)(const void *state, bb_index draw);
+} bb_live_source_kind;
+
+extern const bb_live_source_kind bb_live_synthetic, bb_live_file, bb_live_loop, bb_live_directory,
+    bb_live_segment;
+
+/// NULL-terminated.
+extern const bb_live_source_kind *const bb_live_sources[];
+
+/// The kind that a text such as "file:frames.h5" names; NULL: synthetic. `*place` points into the
+/// text. Errors: BB_INVALID with the forms there are.
+BB_CHECKED bb_status bb_live_source_find(const char *text, const bb_live_source_kind **kind,
+                                         const char **place);
+
+#endif

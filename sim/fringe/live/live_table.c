@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/fringe/live/live_table.h"
+
+#include "core/memory.h"
+
+#include <math.h>
+
+#define OF_STREAM(field)   BB_MEMBER(bb_live_summary, field), .measured = true
+#define OF_PIPELINE(field) BB_MEMBER(bb_live_answer, field), .measured = true
+
+static const bb_output stream_rows[] = {
+    {"source", "", NULL, "where the frames came from", .note = "--source",
+     BB_MEMBER(bb_live_summary, source)},
+    {"frames", "", "1", "frames that make a phase", BB_MEMBER(bb_live_summary, frames)},
+    {"columns", "", "1", "pixels along x of the last frames", OF_STREAM(columns)},
+    {"rows", "", "1", "pixels along y of the last frames", OF_STREAM(rows)},
+    {"bits", "", "1", "bits of the camera of the last frames", OF_STREAM(bits)},
+    {"phases", "", "1", "phases that were unwrapped", OF_STREAM(phases)},
+    {"dropped", "", "1", "phases whose frames were replaced by newer ones", OF_STREAM(dropped)},
+    {"stalls", "", "1", "times that no frame came for a second or more", OF_STREAM(stalls)},
+    {"sizes", "", "1", "times that frames had another size than before, the first included",
+     OF_STREAM(sizes)},
+    {"wall_time_s", "", "s", "from when the first pipelines are made to the last phase",
+     OF_STREAM(seconds)},
+    {"rate_hz", "", "Hz", "phases a second", OF_STREAM(rate_hz)},
+};
+const bb_output_table bb_live_stream_outputs = {
+    "/live", "Written by `bitbudget live`, in the place of `/results`' tables.", "live", NULL,
+    BB_OUTPUT_ROWS(stream_rows)};
+
+static const bb_output pipeline_rows[] = {
+    {"stream", "stream", NULL, "pipeline that the phases went through",
+     BB_MEMBER(bb_live_answer, name)},
+    {"device", "stream", NULL, "device it computed on", BB_MEMBER(bb_live_answer, device)},
+    {"latency_p50_ms", "stream", "ms", "median latency",
+     .note = "from whole frames to the phase in the host's memory; nearest rank",
+     OF_PIPELINE(all.p50), .scale = 1e3},
+    {"latency_p99_ms", "stream", "ms", "latency that 1 phase in 100 passes", OF_PIPELINE(all.p99),
+     .scale = 1e3},
+    {"latency_max_ms", "stream", "ms", "greatest latency", OF_PIPELINE(all.max), .scale = 1e3},
+    {"rejected_share", "stream", "1", "rejected edges of the last phase",
+     OF_PIPELINE(rejected_share)},
+    {"scored", "stream", "1", "phases that were held to the truth",
+     .note = "one a second, of source synthetic", OF_PIPELINE(scored)},
+    {"wrong_points", "stream", "1", "points of these whose cycle is not the truth's",
+     OF_PIPELINE(wrong_points)},
+};
+const bb_output_table bb_live_pipeline_outputs = {"/live", NULL, "live", "stream",
+                                                  BB_OUTPUT_ROWS(pipeline_rows)};
+
+typedef struct series {
+    bb_index count;
+    double *latencies; // [streams][count]
+} series;
+
+static const bb_output latency_rows[] = {
+    {"phase", "phase", "1", "phase, in the order of time", .note = "the last 4194304",
+     .count = offsetof(series, count), .indices = true},
+    {"latency_ms", "stream, phase", "ms", "latency of a phase", BB_MEMBER(series, latencies),
+     .scale = 1e3, .measured = true},
+};
+const bb_output_table bb_live_latency_outputs = {"/live", NULL, "live", NULL,
+                                                 BB_OUTPUT_ROWS(latency_rows)};
+
+static bb_status publish_latencies(const bb_live_summary *summary, bb_results *results)
+{
+    bb_status status = BB_OK;
+    series run = {.count = bb_live_meter_kept(&summary->answers[0].meter)};
+    BB_TRY(BB_ALLOCATE(summary->count * run.count, &run.latencies));
+    for (bb_index i = 0; i < summary->count; ++i) {
+        const bb_live_meter *meter = &summary->answers[i].meter;
+        for (bb_index k = 0; k < run.count; ++k) {
+            run.latencies[i * run.count + k] =
+                meter->latencies[(meter->count - run.count + k) % BB_LIVE_LATENCIES];
+        }
+    }
+    BB_TRY(bb_output_table_publish(&bb_live_latency_outputs, &run, NULL, results));
+done:
+    BB_RELEASE(&run.latencies);
+    return status;
+}
+
+static bb_status add_row(const bb_live_answer *answer, bb_text *table)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_text_add(table, "%-20.20s %-7s %8td %9.2f %9.2f %9.2f", answer->name, answer->device,
+                       answer->meter.count, 1e3 * answer->all.p50, 1e3 * answer->all.p99,
+                       1e3 * answer->all.max));
+    BB_TRY(isnan(answer->rejected_share)
+               ? bb_text_add(table, " %9s", "-")
+               : bb_text_add(table, " %7.2f %%", 100.0 * answer->rejected_share));
+    BB_TRY(answer->scored > 0.0
+               ? bb_text_add(table, "  %.0f in %.0f\n", answer->wrong_points, answer->scored)
+               : bb_text_add(table, "  -\n"));
+done:
+    return status;
+}
+
+bb_status bb_live_table_publish(bb_live_summary *summary, bb_results *results, bb_text *table)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_text_add(table, "%s: %.0f x %.0f pixels of %.0f bits, %.0f frame%s a phase%s\n",
+                       summary->source, summary->columns, summary->rows, summary->bits,
+                       summary->frames, summary->frames > 1.0 ? "s" : "",
+                       summary->interrupted ? "; interrupted" : ""));
+    BB_TRY(bb_text_add(table, "%.0f phases in %.2f s, %.1f a second; %.0f dropped, %.0f stalls",
+                       summary->phases, summary->seconds, summary->rate_hz, summary->dropped,
+                       summary->stalls));
+    BB_TRY(summary->sizes > 1.0 ? bb_text_add(table, ", %.0f sizes\n", summary->sizes)
+                                : bb_text_add(table, "\n"));
+    BB_TRY(bb_text_add(table, "%-20s %-7s %8s %9s %9s %9s %9s  %s\n", "pipeline", "device",
+                       "phases", "median ms", "99 % ms", "max ms", "rejected", "wrong points"));
+    for (bb_index i = 0; i < summary->count; ++i) {
+        BB_TRY(bb_live_meter_all(&summary->answers[i].meter, &summary->answers[i].all));
+        BB_TRY(add_row(&summary->answers[i], table));
+    }
+    BB_TRY(bb_output_table_publish(&bb_live_stream_outputs, summary, NULL, results));
+    BB_TRY(bb_output_table_publish_records(&bb_live_pipeline_outputs, summary->answers,
+                                           sizeof *summary->answers, summary->count, NULL,
+                                           results));
+    BB_TRY(publish_latencies(summary, results));
+done:
+    return status;
+}

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/fringe/live/live_view.h"
+
+#include "core/clock.h"
+#include "core/memory.h"
+#include "core/text.h"
+#include "sim/fringe/live/live_picture.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { PATH_BYTES = 4096, STOPS = 5 };
+
+// A picture at most, in s.
+static const double period_s = 0.1;
+
+struct bb_live_view {
+    char *folder, *title;
+    double rad_per_nm;
+    double last_s; // of the last picture; -INFINITY before
+    double mean_nm, rms_nm, valley_nm, peak_nm;
+    bb_index columns, rows;
+};
+
+static const char page_head[] =
+    "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+    "<meta name=\"viewport\" content=\"width=device-width\">\n<style>\n"
+    "body{font:16px/1.5 system-ui,sans-serif;margin:1rem auto;max-width:60rem;padding:0 1rem;"
+    "color:#222;background:#fff}\n"
+    "h1{font-size:1.2rem;font-weight:600}\n"
+    "main{display:flex;flex-wrap:wrap;gap:1rem}\n"
+    "#map{width:min(100%,36rem);image-rendering:pixelated;background:#ddd}\n"
+    "table{border-collapse:collapse}\ntd{padding:.1rem .6rem .1rem 0}\n"
+    "td+td{text-align:right;font-variant-numeric:tabular-nums}\n"
+    "#scale{height:.8rem;max-width:36rem;background:linear-gradient(to right";
+
+static const char page_body[] =
+    ")}\n#ends{display:flex;justify-content:space-between;max-width:36rem}\n"
+    "@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}#map{background:#333}}\n"
+    "</style>\n";
+
+// Shows numbers and picture together, when the picture is there.
+static const char page_script[] =
+    "<script>\n"
+    "let shown = -1;\n"
+    "function fill(state) {\n"
+    "  for (const [name, text] of Object.entries(state)) {\n"
+    "    const place = document.getElementById(name);\n"
+    "    if (place) place.textContent = text;\n"
+    "  }\n"
+    "}\n"
+    "function show(state) {\n"
+    "  if (state.frame === shown) { fill(state); return; }\n"
+    "  const next = new Image();\n"
+    "  next.onload = () => { document.getElementById('map').src = next.src; fill(state); "
+    "shown = state.frame; };\n"
+    "  next.src = 'wavefront.png?' + state.frame;\n"
+    "}\n"
+    "function ask() {\n"
+    "  const script = document.createElement('script');\n"
+    "  script.src = 'state.js?' + Date.now();\n"
+    "  script.onload = script.onerror = () => { script.remove(); setTimeout(ask, 200); };\n"
+    "  document.head.append(script);\n"
+    "}\n"
+    "ask();\n"
+    "</script>\n</body></html>\n";
+
+// Text of a user's in HTML and in a JavaScript string alike.
+static bb_status add_escaped(bb_text *out, const char *text)
+{
+    bb_status status = BB_OK;
+    for (const char *c = text; *c != '\0'; ++c) {
+        const char *instead = *c == '<'                              ? "\xE2\x80\xB9"
+                              : *c == '>'                            ? "\xE2\x80\xBA"
+                              : *c == '"' || *c == '\''              ? "\xE2\x80\x99"
+                              : *c == '&'                            ? "+"
+                              : *c == '\\' || (unsigned char)*c < 32 ? " "
+                                                                     : NULL;
+        BB_TRY(instead != NULL ? bb_text_add(out, "%s", instead) : bb_text_add_bytes(out, c, 1));
+    }
+done:
+    return status;
+}
+
+// Writes a file beside and renames it: readers see the old one or the new one.
+static bb_status replace(const bb_live_view *view, const char *name, const void *bytes,
+                         size_t length)
+{
+    bb_status status = BB_OK;
+    char path[PATH_BYTES], beside[PATH_BYTES + 8];
+    (void)snprintf(path, sizeof path, "%s/%s", view->folder, name);
+    (void)snprintf(beside, sizeof beside, "%s.part", path);
+    FILE *file = fopen(beside, "wb");
+    BB_REQUIRE(file != NULL, BB_IO, "cannot write '%s': %s", beside, strerror(errno));
+    const bool written = fwrite(bytes, 1, length, file) == length;
+    const bool closed = fclose(file) == 0;
+    if (!written || !closed || rename(beside, path) != 0) {
+        const int reason = errno;
+        (void)remove(beside);
+        BB_FAIL(BB_IO, "cannot write '%s': %s", path, strerror(reason));
+    }
+done:
+    return status;
+}
+
+static bb_status replace_text(const bb_live_view *view, const char *name, const bb_text *text)
+{
+    return replace(view, name, bb_text_string(text), (size_t)text->length);
+}
+
+// Mean, rms, lowest and highest of a map in nm, about its mean.
+static void measure(bb_live_view *view, bb_index points, const double *phase)
+{
+    double sum = 0.0, squares = 0.0, low = INFINITY, high = -INFINITY;
+    bb_index count = 0;
+    for (bb_index p = 0; p < points; ++p) {
+        if (isfinite(phase[p])) {
+            sum += phase[p];
+            low = fmin(low, phase[p]);
+            high = fmax(high, phase[p]);
+            ++count;
+        }
+    }
+    const double mean = sum / (double)count;
+    for (bb_index p = 0; p < points; ++p) {
+        if (isfinite(phase[p])) {
+            squares += (phase[p] - mean) * (phase[p] - mean);
+        }
+    }
+    view->mean_nm = mean / view->rad_per_nm;
+    view->rms_nm = sqrt(squares / (double)count) / view->rad_per_nm;
+    view->valley_nm = (low - mean) / view->rad_per_nm;
+    view->peak_nm = (high - mean) / view->rad_per_nm;
+}
+
+typedef struct fact {
+    const char *name, *label; // element of the page; NULL: no row of the table
+    char text[96];
+} fact;
+
+enum { FACTS = 14 };
+
+static void write_number(fact *out, const char *name, const char *label, int digits,
+                         const char *unit, double value)
+{
+    *out = (fact){.name = name, .label = label};
+    if (isfinite(value)) {
+        (void)snprintf(out->text, sizeof out->text, "%.*f%s", digits, value, unit);
+    } else {
+        (void)snprintf(out->text, sizeof out->text, "-");
+    }
+}
+
+static void list_facts(const bb_live_view *view, const bb_live_facts *facts, fact out[FACTS])
+{
+    char now[21];
+    bb_clock_utc(now);
+    out[0] = (fact){.name = "state", .label = "stream"};
+    (void)snprintf(out[0].text, sizeof out[0].text, "%s", facts->state);
+    out[1] = (fact){.name = "pipeline", .label = "pipeline"};
+    (void)snprintf(out[1].text, sizeof out[1].text, "%s", facts->pipeline);
+    out[2] = (fact){.name = "time", .label = "time (UTC)"};
+    (void)snprintf(out[2].text, sizeof out[2].text, "%s", now);
+    out[3] = (fact){.name = "pixels", .label = "pixels"};
+    (void)snprintf(out[3].text, sizeof out[3].text, "%td x %td", view->columns, view->rows);
+    write_number(&out[4], "rms", "wavefront rms", 1, " nm", view->rms_nm);
+    write_number(&out[5], "pv", "peak to valley", 1, " nm", view->peak_nm - view->valley_nm);
+    write_number(&out[6], "rate", "phases a second", 1, "", facts->rate_hz);
+    write_number(&out[7], "median", "latency, median", 2, " ms", facts->p50_ms);
+    write_number(&out[8], "p99", "latency, 99 %", 2, " ms", facts->p99_ms);
+    write_number(&out[9], "dropped", "dropped", 0, "", facts->dropped);
+    write_number(&out[10], "rejected", "rejected edges", 2, " %", 100.0 * facts->rejected_share);
+    write_number(&out[11], "wrong", "wrong points", 0, "", facts->wrong);
+    write_number(&out[12], "low", NULL, 0, " nm", view->valley_nm);
+    write_number(&out[13], "high", NULL, 0, " nm", view->peak_nm);
+}
+
+static bb_status write_state(const bb_live_view *view, bb_index frame, const fact *facts)
+{
+    bb_status status = BB_OK;
+    bb_text text = {0};
+    BB_TRY(bb_text_add(&text, "show({frame: %td", frame));
+    for (int i = 0; i < FACTS; ++i) {
+        BB_TRY(bb_text_add(&text, ", %s: \"", facts[i].name));
+        BB_TRY(add_escaped(&text, facts[i].text));
+        BB_TRY(bb_text_add(&text, "\""));
+    }
+    BB_TRY(bb_text_add(&text, "});\n"));
+    BB_TRY(replace_text(view, "state.js", &text));
+done:
+    bb_text_release(&text);
+    return status;
+}
+
+// The page has the numbers too, for who opens it when the program is gone.
+static bb_status write_page(const bb_live_view *view, bb_index frame, const fact *facts)
+{
+    bb_status status = BB_OK;
+    bb_text text = {0};
+    BB_TRY(bb_text_add(&text, "%s", page_head));
+    for (int stop = 0; stop < STOPS; ++stop) {
+        unsigned char rgb[3];
+        bb_live_picture_colour(stop * (BB_LIVE_COLOURS - 1) / (STOPS - 1), rgb);
+        BB_TRY(bb_text_add(&text, ",rgb(%d %d %d)", rgb[0], rgb[1], rgb[2]));
+    }
+    BB_TRY(bb_text_add(&text, "%s<title>", page_body));
+    BB_TRY(add_escaped(&text, view->title));
+    BB_TRY(bb_text_add(&text, "</title></head>\n<body><h1>"));
+    BB_TRY(add_escaped(&text, view->title));
+    BB_TRY(bb_text_add(&text,
+                       "</h1>\n<main><div>\n<img id=\"map\" alt=\"unwrapped wavefront\" "
+                       "src=\"wavefront.png?%td\">\n<div id=\"scale\"></div><div id=\"ends\">"
+                       "<span id=\"low\">%s</span><span id=\"high\">%s</span></div>\n"
+                       "</div><table>\n<tr><td>phase</td><td id=\"frame\">%td</td></tr>\n",
+                       frame, facts[FACTS - 2].text, facts[FACTS - 1].text, frame));
+    for (int i = 0; i < FACTS && facts[i].label != NULL; ++i) {
+        BB_TRY(bb_text_add(&text, "<tr><td>%s</td><td id=\"%s\">", facts[i].label, facts[i].name));
+        BB_TRY(add_escaped(&text, facts[i].text));
+        BB_TRY(bb_text_add(&text, "</td></tr>\n"));
+    }
+    BB_TRY(bb_text_add(&text, "</table></main>\n%s", page_script));
+    BB_TRY(replace_text(view, "index.html", &text));
+done:
+    bb_text_release(&text);
+    return status;
+}
+
+static bb_status write_picture(bb_live_view *view, const double *phase)
+{
+    bb_status status = BB_OK;
+    unsigned char *png = NULL;
+    bb_index bytes = 0;
+    measure(view, view->columns * view->rows, phase);
+    BB_TRY(bb_live_picture_draw(view->columns, view->rows, phase,
+                                (view->mean_nm + view->valley_nm) * view->rad_per_nm,
+                                (view->mean_nm + view->peak_nm) * view->rad_per_nm, &png, &bytes));
+    BB_TRY(replace(view, "wavefront.png", png, (size_t)bytes));
+done:
+    BB_RELEASE(&png);
+    return status;
+}
+
+static bb_status copy_text(const char *text, char **out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(BB_ALLOCATE((bb_index)strlen(text) + 1, out));
+    memcpy(*out, text, strlen(text) + 1);
+done:
+    return status;
+}
+
+bb_status bb_live_view_open(const char *folder, const char *title, double rad_per_nm,
+                            bb_live_view **out)
+{
+    bb_status status = BB_OK;
+    static const bb_live_facts nothing = {"starting", "-", 0, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    bb_live_view *view = NULL;
+    BB_REQUIRE(strlen(folder) + 32 < PATH_BYTES, BB_INVALID, "--view %s is too long", folder);
+    BB_REQUIRE(mkdir(folder, 0777) == 0 || errno == EEXIST, BB_IO, "cannot make folder '%s': %s",
+               folder, strerror(errno));
+    BB_TRY(BB_ZEROED(1, &view));
+    *view = (bb_live_view){.rad_per_nm = rad_per_nm,
+                           .last_s = -INFINITY,
+                           .mean_nm = NAN,
+                           .rms_nm = NAN,
+                           .valley_nm = NAN,
+                           .peak_nm = NAN};
+    BB_TRY(copy_text(folder, &view->folder));
+    BB_TRY(copy_text(title, &view->title));
+    BB_TRY(bb_live_view_show(view, 0, 0, NULL, &nothing));
+    *out = view;
+    view = NULL;
+done:
+    bb_live_view_close(&view);
+    return status;
+}
+
+void bb_live_view_close(bb_live_view **view)
+{
+    if (*view != NULL) {
+        BB_RELEASE(&(*view)->folder);
+        BB_RELEASE(&(*view)->title);
+        BB_RELEASE(view);
+    }
+}
+
+bool bb_live_view_is_due(const bb_live_view *view)
+{
+    return bb_clock_seconds() - view->last_s >= period_s;
+}
+
+bb_status bb_live_view_show(bb_live_view *view, bb_index columns, bb_index rows,
+                            const double *phase, const bb_live_facts *facts)
+{
+    bb_status status = BB_OK;
+    fact list[FACTS];
+    if (phase != NULL) {
+        view->columns = columns;
+        view->rows = rows;
+        view->last_s = bb_clock_seconds();
+        BB_TRY(write_picture(view, phase));
+    }
+    list_facts(view, facts, list);
+    BB_TRY(write_state(view, facts->frame, list));
+    BB_TRY(write_page(view, facts->frame, list));
+done:
+    return status;
+}

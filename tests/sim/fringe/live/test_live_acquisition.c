@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The thread that takes frames: newest first where a camera goes on, all where they wait.
+#include "core/memory.h"
+#include "sim/fringe/live/live_acquisition.h"
+#include "tests/check.h"
+
+#include <pthread.h>
+
+enum { PHASES = 7 };
+
+// A source whose frames come when a test lets them.
+static struct {
+    pthread_mutex_t lock;
+    int allowed, given;
+    bool ends, fails;
+} camera = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void reset(int allowed, bool ends, bool fails)
+{
+    pthread_mutex_lock(&camera.lock);
+    camera.allowed = allowed;
+    camera.given = 0;
+    camera.ends = ends;
+    camera.fails = fails;
+    pthread_mutex_unlock(&camera.lock);
+}
+
+static int count_given(void)
+{
+    pthread_mutex_lock(&camera.lock);
+    const int given = camera.given;
+    pthread_mutex_unlock(&camera.lock);
+    return given;
+}
+
+static bb_status open_camera(const bb_live_request *request, void **state)
+{
+    (void)request;
+    *state = &camera;
+    return BB_OK;
+}
+
+static void close_camera(void **state)
+{
+    *state = NULL;
+}
+
+static bb_status take_from_camera(void *state, bb_live_frames *frames, bb_live_event *event)
+{
+    bb_status status = BB_OK;
+    (void)state;
+    pthread_mutex_lock(&camera.lock);
+    *event = camera.given < camera.allowed ? BB_LIVE_TAKEN
+             : camera.ends                 ? BB_LIVE_ENDED
+                                           : BB_LIVE_NOTHING;
+    if (*event == BB_LIVE_TAKEN) {
+        status = bb_live_frames_shape(frames, 1, 1, 1);
+        frames->counts[0] = camera.given++;
+        frames->passed = frames->counts[0] == 2 ? 10 : 0; // the source lost ten before the third
+    } else if (*event == BB_LIVE_ENDED && camera.fails) {
+        status = bb_status_set(BB_IO, __FILE__, __LINE__, "the camera broke");
+    }
+    pthread_mutex_unlock(&camera.lock);
+    return status;
+}
+
+static bb_live_source_kind kind_of(bool waits)
+{
+    return (bb_live_source_kind){.name = "camera",
+                                 .waits = waits,
+                                 .poll_s = 0.001,
+                                 .open = open_camera,
+                                 .close = close_camera,
+                                 .take = take_from_camera};
+}
+
+static void expect(bb_live_acquisition *acquisition, int32_t number)
+{
+    const bb_live_frames *frames = NULL;
+    bb_live_event event = BB_LIVE_NOTHING;
+    while (event == BB_LIVE_NOTHING) {
+        check_ok(bb_live_acquisition_take(acquisition, 0.05, &frames, &event));
+    }
+    assert_int_equal(event, BB_LIVE_TAKEN);
+    assert_int_equal(frames->counts[0], number);
+}
+
+static void frames_that_wait_are_all_taken(void **state)
+{
+    (void)state;
+    const bb_live_source_kind kind = kind_of(true);
+    const bb_live_request request = {.count = 1};
+    const bb_live_frames *frames = NULL;
+    bb_live_event event = BB_LIVE_TAKEN;
+    bb_live_acquisition *acquisition = NULL;
+    reset(PHASES, true, false);
+    check_ok(bb_live_acquisition_start(&kind, &request, 0.0, &acquisition));
+    for (int k = 0; k < PHASES; ++k) {
+        expect(acquisition, k);
+        assert_null(bb_live_acquisition_truth(acquisition, 0));
+    }
+    while (event != BB_LIVE_ENDED) {
+        check_ok(bb_live_acquisition_take(acquisition, 0.05, &frames, &event));
+        assert_null(frames);
+    }
+    assert_int_equal(bb_live_acquisition_dropped(acquisition), 10); // those of the source alone
+    bb_live_acquisition_stop(&acquisition);
+    assert_null(acquisition);
+}
+
+static void a_camera_goes_on_and_the_newest_is_taken(void **state)
+{
+    (void)state;
+    const bb_live_source_kind kind = kind_of(false);
+    const bb_live_request request = {.count = 1};
+    const bb_live_frames *frames = NULL;
+    bb_live_event event = BB_LIVE_TAKEN;
+    bb_live_acquisition *acquisition = NULL;
+    reset(0, false, false);
+    check_ok(bb_live_acquisition_start(&kind, &request, 0.0, &acquisition));
+    check_ok(bb_live_acquisition_take(acquisition, 0.01, &frames, &event));
+    assert_int_equal(event, BB_LIVE_NOTHING);
+    assert_null(frames);
+    reset(2, false, false);
+    while (bb_live_acquisition_dropped(acquisition) < 1) {
+        // both come while nobody takes them
+    }
+    expect(acquisition, 1);
+    pthread_mutex_lock(&camera.lock);
+    camera.allowed = PHASES;
+    pthread_mutex_unlock(&camera.lock);
+    while (bb_live_acquisition_dropped(acquisition) < 1 + 10 + PHASES - 3) {
+        // four of five are replaced, and ten the source lost
+    }
+    expect(acquisition, PHASES - 1);
+    bb_live_acquisition_stop(&acquisition);
+}
+
+static void a_rate_releases_frames_that_would_wait(void **state)
+{
+    (void)state;
+    const bb_live_source_kind kind = kind_of(true);
+    const bb_live_request request = {.count = 1};
+    bb_live_acquisition *acquisition = NULL;
+    reset(PHASES, true, false);
+    check_ok(bb_live_acquisition_start(&kind, &request, 2000.0, &acquisition));
+    while (bb_live_acquisition_dropped(acquisition) < PHASES - 1 + 10) {
+        // all but the last are replaced
+    }
+    expect(acquisition, PHASES - 1);
+    bb_live_acquisition_stop(&acquisition);
+}
+
+static void failures_come_behind_what_was_taken(void **state)
+{
+    (void)state;
+    const bb_live_source_kind kind = kind_of(true);
+    const bb_live_request request = {.count = 1};
+    const bb_live_frames *frames = NULL;
+    bb_live_event event = BB_LIVE_NOTHING;
+    bb_live_acquisition *acquisition = NULL;
+    reset(1, true, true);
+    check_ok(bb_live_acquisition_start(&kind, &request, 0.0, &acquisition));
+    expect(acquisition, 0);
+    bb_status status = BB_OK;
+    while (event != BB_LIVE_ENDED) {
+        status = bb_live_acquisition_take(acquisition, 0.05, &frames, &event);
+    }
+    assert_int_equal(status, BB_IO);
+    assert_string_equal(bb_status_message(), "the camera broke");
+    bb_live_acquisition_stop(&acquisition);
+}
+
+// A thread that waits to hand frames over, or for a late release, can be stopped.
+static void it_stops_at_any_time(void **state)
+{
+    (void)state;
+    const bb_live_request request = {.count = 1};
+    for (int late = 0; late < 2; ++late) {
+        const bb_live_source_kind kind = kind_of(true);
+        bb_live_acquisition *acquisition = NULL;
+        reset(PHASES, false, false);
+        check_ok(bb_live_acquisition_start(&kind, &request, late ? 0.001 : 0.0, &acquisition));
+        while (count_given() < 2) {
+            // the second one waits
+        }
+        bb_live_acquisition_stop(&acquisition);
+    }
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(frames_that_wait_are_all_taken),
+        cmocka_unit_test(a_camera_goes_on_and_the_newest_is_taken),
+        cmocka_unit_test(a_rate_releases_frames_that_would_wait),
+        cmocka_unit_test(failures_come_behind_what_was_taken),
+        cmocka_unit_test(it_stops_at_any_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The page of a stream in headless Chromium, opened as a file: it shows the picture and the
+// numbers, takes new ones without being loaded again, and says no word on its console. Skipped,
+// with a sentence, where there is no Chromium.
+#include "sim/fringe/live/live_view.h"
+#include "tests/check.h"
+#include "tests/sim/fixture.h"
+
+enum { SKIPPED = 77, COLUMNS = 60, ROWS = 40, PAGE_BYTES = 1 << 16 };
+
+#define CHROMIUM                                                                                   \
+    "timeout 100 chromium --headless --no-sandbox --disable-gpu --hide-scrollbars "                \
+    "--user-data-dir=$PWD/profile --enable-logging=stderr "
+
+static char page[PAGE_BYTES];
+
+static bb_live_facts facts_of(bb_index frame, const char *state)
+{
+    return (bb_live_facts){.state = state,
+                           .pipeline = "<b>fp\"16'\\",
+                           .frame = frame,
+                           .rate_hz = 123.45,
+                           .p50_ms = 4.5,
+                           .p99_ms = 7.25,
+                           .max_ms = 9.0,
+                           .dropped = 3.0,
+                           .rejected_share = 0.015,
+                           .wrong = NAN};
+}
+
+// A tilt of 2 nm a column over 60 columns, and a column without data.
+static void show(bb_live_view *view, bb_index frame, const char *state)
+{
+    static double phase[ROWS * COLUMNS];
+    const bb_live_facts facts = facts_of(frame, state);
+    for (int i = 0; i < ROWS * COLUMNS; ++i) {
+        phase[i] = i % COLUMNS == 0 ? NAN : 0.04 * (i % COLUMNS);
+    }
+    check_ok(bb_live_view_show(view, COLUMNS, ROWS, phase, &facts));
+}
+
+static void read_page(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    page[fread(page, 1, sizeof page - 1, file)] = '\0';
+    (void)fclose(file);
+}
+
+static void expect(const char *text)
+{
+    if (strstr(page, text) == NULL) {
+        print_error("no '%s' in:\n%s\n", text, page);
+        fail();
+    }
+}
+
+// Adds a script that says, after some time, what the page shows.
+static void add_probe(void)
+{
+    static const char probe[] =
+        "<script>setTimeout(() => { const map = document.getElementById('map');\n"
+        "document.body.append('PROBE ' + map.naturalWidth + ' x ' + map.naturalHeight + ' frame ' "
+        "+ "
+        "document.getElementById('frame').textContent + ' wide ' + "
+        "(document.documentElement.scrollWidth > innerWidth) + ' bold ' + "
+        "document.querySelectorAll('b').length + ' END'); }, 3000);</script></body>";
+    read_page("view/index.html");
+    char *end = strstr(page, "</body>");
+    assert_non_null(end);
+    *end = '\0';
+    FILE *file = fopen("view/probe.html", "w");
+    (void)fprintf(file, "%s%s</html>\n", page, probe);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void the_page_shows_what_comes(void **state)
+{
+    (void)state;
+    bb_live_view *view = NULL;
+    check_ok(bb_live_view_open("view", "a <title> & \"more\"", 0.02, &view));
+    assert_true(bb_live_view_is_due(view));
+    show(view, 5, "running");
+    add_probe();               // the page as it was at phase 5
+    show(view, 17, "running"); // which it has to find out
+    assert_int_equal(system(CHROMIUM "--virtual-time-budget=6000 --window-size=500,900 --dump-dom "
+                                     "file://$PWD/view/probe.html > dom 2> log"),
+                     0);
+    if (system("! grep CONSOLE log") != 0) {
+        fail();
+    }
+    read_page("dom");
+    expect("PROBE 60 x 40 frame 17 wide false bold 0 END");
+    expect("id=\"rms\">34.1 nm<");
+    expect("id=\"pv\">116.0 nm<");
+    expect("id=\"median\">4.50 ms<");
+    expect("id=\"rate\">123.5<");
+    expect("id=\"rejected\">1.50 %<");
+    expect("id=\"wrong\">-<");
+    expect("id=\"state\">running<");
+    bb_live_view_close(&view);
+}
+
+static void it_stays_when_the_stream_is_over(void **state)
+{
+    (void)state;
+    bb_live_view *view = NULL;
+    check_ok(bb_live_view_open("view", "again", 0.02, &view)); // the folder is there
+    show(view, 2, "running");
+    const bb_live_facts facts = facts_of(3, "ended");
+    check_ok(bb_live_view_show(view, 0, 0, NULL, &facts)); // the picture stays
+    read_page("view/index.html");
+    expect("id=\"state\">ended<");
+    expect("id=\"pixels\">60 x 40<");
+    expect("id=\"rms\">34.1 nm<");
+    assert_int_equal(system("ls view | grep -c part"), 256); // none
+    bb_live_view_close(&view);
+    assert_null(view);
+}
+
+static int enter(void **state)
+{
+    (void)state;
+    return fixture_enter();
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    return fixture_leave();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_page_shows_what_comes),
+        cmocka_unit_test(it_stays_when_the_stream_is_over),
+    };
+    if (system("command -v chromium > /dev/null") != 0) {
+        print_message("skipped: the page is looked at by chromium, which is absent\n");
+        return SKIPPED;
+    }
+    return cmocka_run_group_tests(tests, enter, leave);
+}

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Streams end to end, through the driver in this process, so that kernels are compiled once.
+#include "physics/fringe/interferogram.h"
+#include "sim/fringe/fringe_experiment.h"
+#include "sim/fringe/fringe_study.h"
+#include "sim/fringe/live/live_run.h"
+#include "sim/hdf5_library.h"
+#include "sim/interrupt.h"
+#include "tests/sim/driver.h"
+#include "tests/sim/fixture.h" // needs the ones above
+#include "tests/sim/fringe/live/streams.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#define CONFIG BB_SOURCE_DIR "/tests/configs/small/fringe.yaml"
+#define FEW    "unwrap={cycles: 4, reweight: 0}"
+
+enum { COLUMNS = 96, ROWS = 72, POINTS = COLUMNS * ROWS };
+
+static bb_live_options usual(const char *source, bb_index frames)
+{
+    return (bb_live_options){
+        .source = source, .frames = frames, .rate_hz = NAN, .patience_s = 20.0};
+}
+
+// Runs a stream; owner of both: the caller. `text` may be NULL.
+static bb_status run_stream(const driver_case *study, const bb_live_options *options,
+                            bb_results **results, bb_text *text)
+{
+    bb_status status = BB_OK;
+    bb_config *config = NULL;
+    bb_text table = {0};
+    BB_TRY(driver_load(study, &config));
+    BB_TRY(bb_results_create(results));
+    BB_TRY(bb_live_run(bb_config_study(config), options, *results, text == NULL ? &table : text));
+    driver_check_declared(&bb_fringe_experiment, *results);
+done:
+    bb_text_release(&table);
+    bb_config_destroy(&config);
+    if (status != BB_OK) {
+        bb_results_destroy(results);
+    }
+    return status;
+}
+
+static double number(const bb_results *results, const char *name, bb_index place)
+{
+    const bb_dataset *found = NULL;
+    for (bb_index i = 0; i < bb_results_count(results); ++i) {
+        const bb_dataset *dataset = bb_results_dataset(results, i);
+        if (strcmp(dataset->group, "live") == 0 && strcmp(dataset->name, name) == 0) {
+            found = dataset;
+        }
+    }
+    if (found == NULL) {
+        print_error("no live/%s\n", name);
+    }
+    assert_non_null(found);
+    return found->numbers[place];
+}
+
+// What the small study's camera stores of a draw: [4][ROWS][COLUMNS], 10 bits.
+static int32_t *make_counts(bb_index draw)
+{
+    const driver_case study = {CONFIG, {NULL}};
+    bb_config *config = NULL;
+    bb_scene *scene = NULL;
+    bb_frames *frames = NULL;
+    int32_t *counts = calloc((size_t)4 * POINTS, sizeof *counts);
+    check_ok(driver_load(&study, &config));
+    const bb_fringe_study *fringe = bb_config_study(config);
+    check_ok(bb_scene_create(&fringe->physics, 1, draw, &scene));
+    check_ok(bb_frames_create(&fringe->physics, scene, 1, draw, &frames));
+    bb_frames_quantise(frames, 10, NULL);
+    for (int i = 0; i < 4 * POINTS; ++i) {
+        const double value = frames->intensity[i];
+        counts[i] = isfinite(value) ? (int32_t)rint(1023.0 * value) : 0;
+    }
+    bb_frames_destroy(&frames);
+    bb_scene_destroy(&scene);
+    bb_config_destroy(&config);
+    return counts;
+}
+
+static void the_scene_is_unwrapped_rightly(void **state)
+{
+    (void)state;
+    const driver_case study = {CONFIG, {FEW}};
+    bb_live_options options = usual(NULL, 6);
+    bb_results *results = NULL;
+    bb_text table = {0};
+    options.pipelines = "fp32,fp16-u";
+    check_ok(run_stream(&study, &options, &results, &table));
+    assert_true(number(results, "phases", 0) == 6.0);
+    assert_true(number(results, "dropped", 0) == 0.0);
+    assert_true(number(results, "sizes", 0) == 1.0);
+    assert_true(number(results, "columns", 0) == COLUMNS && number(results, "bits", 0) == 10.0);
+    for (int lane = 0; lane < 2; ++lane) {
+        assert_true(number(results, "scored", lane) >= 1.0);
+        assert_true(number(results, "wrong_points", lane) == 0.0);
+        assert_true(number(results, "rejected_share", lane) > 0.0);
+        assert_true(number(results, "latency_p50_ms", lane) > 0.0);
+        for (int k = 0; k < 6; ++k) {
+            const double latency = number(results, "latency_ms", 6 * lane + k);
+            assert_true(latency > 0.0 && latency <= number(results, "latency_max_ms", lane));
+        }
+    }
+    assert_non_null(
+        strstr(bb_text_string(&table), "synthetic: 96 x 72 pixels of 10 bits, 4 frames"));
+    assert_non_null(strstr(bb_text_string(&table), "6 phases in "));
+    assert_non_null(strstr(bb_text_string(&table), "fp16-u"));
+    bb_text_release(&table);
+    bb_results_destroy(&results);
+}
+
+// Of a surface that a window of seven pixels resolves.
+static void a_carrier_is_a_stream_too(void **state)
+{
+    (void)state;
+    const driver_case study = {CONFIG,
+                               {FEW, "detection={algorithm: carrier}", "surface.noise_rad=0",
+                                "surface.tilt_fringes={x: 1, y: -2}",
+                                "surface.zernike=[{j: 4, rms_nm: 60.0}]", "size.columns=120",
+                                "pupil={kind: rectangle}"}};
+    const bb_live_options options = usual(NULL, 3);
+    bb_results *results = NULL;
+    check_ok(run_stream(&study, &options, &results, NULL));
+    assert_true(number(results, "frames", 0) == 1.0);
+    assert_true(number(results, "scored", 0) >= 1.0);
+    assert_true(number(results, "wrong_points", 0) == 0.0);
+    bb_results_destroy(&results);
+}
+
+static void a_file_ends_with_its_last_whole_phase(void **state)
+{
+    (void)state;
+    const driver_case study = {CONFIG, {FEW}};
+    bb_live_options options = usual("file:frames.h5", 0);
+    bb_results *results = NULL;
+    int32_t *counts = make_counts(0);
+    int32_t *repeated = calloc((size_t)10 * POINTS, sizeof *repeated);
+    for (int k = 0; k < 10; ++k) {
+        memcpy(repeated + k * POINTS, counts + k % 4 * POINTS, POINTS * sizeof *counts);
+    }
+    stream_write_file("frames.h5", repeated, 10, COLUMNS, ROWS, 10.0);
+    check_ok(run_stream(&study, &options, &results, NULL));
+    assert_true(number(results, "phases", 0) == 2.0);
+    assert_true(number(results, "dropped", 0) == 0.0);
+    assert_true(number(results, "scored", 0) == 0.0); // nobody knows the truth
+    bb_results_destroy(&results);
+    options = usual("loop:frames.h5", 7);
+    check_ok(run_stream(&study, &options, &results, NULL));
+    assert_true(number(results, "phases", 0) == 7.0);
+    bb_results_destroy(&results);
+    free(counts);
+    free(repeated);
+}
+
+// Four frames of a tilt, of any shape.
+static void put_tilt(const char *path, int columns, int rows)
+{
+    int32_t *counts = calloc((size_t)(4 * columns * rows), sizeof *counts);
+    for (int i = 0; i < 4 * columns * rows; ++i) {
+        const double phase = 0.3 * (i % columns) + 0.5 * M_PI * (i / (columns * rows));
+        counts[i] = (int32_t)rint(100.0 + 80.0 * cos(phase));
+    }
+    stream_write_pgm(path, counts, 4, columns, rows, 255);
+    free(counts);
+}
+
+static void frames_may_change_their_size_and_be_broken(void **state)
+{
+    (void)state;
+    const driver_case study = {CONFIG, {FEW, "pupil={kind: rectangle}"}};
+    const bb_live_options options = usual("directory:sizes", 0);
+    bb_results *results = NULL;
+    assert_int_equal(mkdir("sizes", 0777), 0);
+    put_tilt("sizes/1.pgm", 60, 40);
+    FILE *file = fopen("sizes/2.pgm", "w");
+    (void)fputs("P5\n60 40\n255\nnot whole", file);
+    (void)fclose(file);
+    put_tilt("sizes/3.pgm", 60, 40);
+    put_tilt("sizes/4.pgm", 33, 47);
+    put_tilt("sizes/5.pgm", 33, 47);
+    put_tilt("sizes/6.pgm", 60, 40);
+    file = fopen("sizes/end", "w");
+    (void)fclose(file);
+    check_ok(run_stream(&study, &options, &results, NULL));
+    assert_true(number(results, "phases", 0) == 5.0);
+    assert_true(number(results, "sizes", 0) == 3.0);
+    assert_true(number(results, "columns", 0) == 60.0 && number(results, "bits", 0) == 8.0);
+    bb_results_destroy(&results);
+}
+
+static void a_stream_that_stalls_ends_when_patience_does(void **state)
+{
+    (void)state;
+    const driver_case study = {CONFIG, {FEW, "pupil={kind: rectangle}"}};
+    bb_live_options options = usual("directory:stall", 0);
+    bb_results *results = NULL;
+    options.patience_s = 0.3;
+    assert_int_equal(mkdir("stall", 0777), 0);
+    check_fails(run_stream(&study, &options, &results, NULL), BB_IO,
+                "the stream ended before its first phase");
+    put_tilt("stall/1.pgm", 60, 40);
+    check_ok(run_stream(&study, &options, &results, NULL));
+    assert_true(number(results, "phases", 0) == 1.0);
+    assert_true(number(results, "stalls", 0) == 1.0);
+    bb_results_destroy(&results);
+}
+
+typedef struct later {
+    const char *waits_for; // file of the page that says how far the stream is
+    const char *puts;      // file that appears then; NULL: the stream is interrupted
+} later;
+
+// Does something once a page has shown a phase.
+static void *act_later(void *context)
+{
+    const later *task = context;
+    char text[2000] = "";
+    while (strstr(text, "frame: ") == NULL || strstr(text, "frame: 0,") != NULL) {
+        FILE *file = fopen(task->waits_for, "r");
+        if (file != NULL) {
+            text[fread(text, 1, sizeof text - 1, file)] = '\0';
+            (void)fclose(file);
+        }
+        (void)usleep(2000);
+    }
+    if (task->puts != NULL) {
+        put_tilt("late.part", 60, 40);
+        (void)rename("late.part", task->puts);
+    } else {
+        (void)kill(getpid(), SIGINT);
+    }
+    return NULL;
+}
+
+static void frames_may_come_late(void **state)
+{
+    (void)state;
+    const driver_case study = {CONFIG, {FEW, "pupil={kind: rectangle}"}};
+    bb_live_options options = usual("directory:late", 2);
+    bb_results *results = NULL;
+    later task = {"page1/state.js", "late/2.pgm"};
+    pthread_t thread;
+    options.view = "page1";
+    assert_int_equal(mkdir("late", 0777), 0);
+    put_tilt("late/1.pgm", 60, 40);
+    assert_int_equal(pthread_create(&thread, NULL, act_later, &task), 0);
+    check_ok(run_stream(&study, &options, &results, NULL));
+    (void)pthread_join(thread, NULL);
+    assert_true(number(results, "phases", 0) == 2.0);
+    bb_results_destroy(&results);
+}
+
+static void an_interrupt_ends_with_the_summary(void **state)
+{
+    (void)state;
+    const driver_case study = {CONFIG, {FEW}};
+    bb_live_options options = usual(NULL, 0);
+    bb_results *results = NULL;
+    bb_text table = {0};
+    later task = {"page2/state.js", NULL};
+    pthread_t thread;
+    options.view = "page2";
+    options.rate_hz = 100.0;
+    check_ok(bb_interrupt_install());
+    assert_int_equal(pthread_create(&thread, NULL, act_later, &task), 0);
+    check_ok(run_stream(&study, &options, &results, &table));
+    (void)pthread_join(thread, NULL);
+    assert_true(number(results, "phases", 0) >= 1.0);
+    assert_non_null(strstr(bb_text_string(&table), "; interrupted"));
+    bb_text_release(&table);
+    bb_results_destroy(&results);
+}
+
+static char segment_name[64];
+
+static void *write_frames(void *context)
+{
+    const stream_segment *camera = context;
+    int32_t *counts = make_counts(0);
+    for (int k = 0; k < 40; ++k) {
+        stream_segment_put(camera, counts + k % 4 * POINTS);
+        (void)usleep(500);
+    }
+    atomic_store(&camera->header->ended, 1);
+    free(counts);
+    return NULL;
+}
+
+// Every phase was processed or counted as dropped, but for those before the stream was ready.
+static void a_camera_is_not_waited_for(void **state)
+{
+    (void)state;
+    const driver_case study = {CONFIG, {FEW}};
+    char source[80];
+    pthread_t thread;
+    bb_results *results = NULL;
+    (void)snprintf(segment_name, sizeof segment_name, "/bb-stream-%ld", (long)getpid());
+    (void)snprintf(source, sizeof source, "shm:%s", segment_name);
+    const bb_live_options options = usual(source, 0);
+    stream_segment camera = stream_segment_make(segment_name, COLUMNS, ROWS, 10, 12);
+    assert_int_equal(pthread_create(&thread, NULL, write_frames, &camera), 0);
+    check_ok(run_stream(&study, &options, &results, NULL));
+    (void)pthread_join(thread, NULL);
+    const double phases = number(results, "phases", 0), dropped = number(results, "dropped", 0);
+    assert_true(phases >= 1.0 && dropped >= 0.0 && phases + dropped <= 10.0);
+    bb_results_destroy(&results);
+    stream_segment_remove(&camera);
+}
+
+static void what_cannot_be_streamed_is_refused(void **state)
+{
+    (void)state;
+    const driver_case plain = {CONFIG, {NULL}}, five = {CONFIG, {"detection.steps=5"}};
+    const driver_case dark = {CONFIG, {FEW, "detection.least_modulation=0.9"}};
+    bb_live_options options = usual("camera", 1);
+    bb_results *results = NULL;
+    const bb_index held = bb_memory_blocks();
+    check_fails(run_stream(&plain, &options, &results, NULL), BB_INVALID, "--source camera");
+    options = usual(NULL, 1);
+    check_fails(run_stream(&five, &options, &results, NULL), BB_UNSUPPORTED,
+                "expected detection.algorithm steps with steps 4, or carrier");
+    options.pipelines = "fp32,fp3";
+    check_fails(run_stream(&plain, &options, &results, NULL), BB_INVALID,
+                "--pipeline fp3: the study has no such pipeline");
+    options.pipelines = "fp32,fp32";
+    check_fails(run_stream(&plain, &options, &results, NULL), BB_INVALID, "names fp32 twice");
+    options = usual(NULL, 1);
+    check_fails(run_stream(&dark, &options, &results, NULL), BB_INVALID,
+                "no pixel in the pupil whose modulation is at least");
+    options.view = "no/such/folder";
+    check_fails(run_stream(&plain, &options, &results, NULL), BB_IO,
+                "cannot make folder 'no/such/folder'");
+    assert_int_equal(bb_memory_blocks(), held);
+}
+
+static int enter(void **state)
+{
+    (void)state;
+    bb_log_set_level(BB_LOG_SILENT);
+    check_ok(bb_hdf5_library_start()); // before the first file of the test's own
+    return bb_threads_set(2) == BB_OK ? fixture_enter() : -1;
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    bb_threads_stop();
+    return fixture_leave();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_scene_is_unwrapped_rightly),
+        cmocka_unit_test(a_carrier_is_a_stream_too),
+        cmocka_unit_test(a_file_ends_with_its_last_whole_phase),
+        cmocka_unit_test(frames_may_change_their_size_and_be_broken),
+        cmocka_unit_test(a_stream_that_stalls_ends_when_patience_does),
+        cmocka_unit_test(frames_may_come_late),
+        cmocka_unit_test(a_camera_is_not_waited_for),
+        cmocka_unit_test(what_cannot_be_streamed_is_refused),
+        cmocka_unit_test(an_interrupt_ends_with_the_summary),
+    };
+    return cmocka_run_group_tests(tests, enter, leave);
+}

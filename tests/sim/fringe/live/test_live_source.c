@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where frames come from: what each source gives, and what it does with less.
+#include "core/log.h"
+#include "core/memory.h"
+#include "sim/fringe/live/live_source.h"
+#include "sim/hdf5_library.h"
+#include "tests/check.h"
+#include "tests/sim/fixture.h"
+#include "tests/sim/fringe/live/streams.h"
+
+#include <sys/stat.h>
+
+enum { COUNT = 4 };
+
+static char segment_name[64];
+
+static void *open_source(const bb_live_source_kind *kind, const char *place)
+{
+    void *source = NULL;
+    const bb_live_request request = {.place = place, .count = COUNT};
+    check_ok(kind->open(&request, &source));
+    return source;
+}
+
+static bb_status open_status(const bb_live_source_kind *kind, const char *place)
+{
+    void *source = NULL;
+    const bb_live_request request = {.place = place, .count = COUNT};
+    const bb_status status = kind->open(&request, &source);
+    assert_true((source == NULL) == (status != BB_OK));
+    kind->close(&source);
+    return status;
+}
+
+// The next event; frames are those from `first` on.
+static void expect_frames(const bb_live_source_kind *kind, void *source, bb_live_frames *frames,
+                          int first, bb_index columns, bb_index rows)
+{
+    bb_live_event event = BB_LIVE_NOTHING;
+    check_ok(kind->take(source, frames, &event));
+    assert_int_equal(event, BB_LIVE_TAKEN);
+    assert_int_equal(frames->count, COUNT);
+    assert_int_equal(frames->columns, columns);
+    assert_int_equal(frames->rows, rows);
+    for (bb_index i = 0; i < COUNT * columns * rows; ++i) {
+        assert_int_equal(frames->counts[i],
+                         stream_pixel(first + (int)(i / (columns * rows)), (int)(i % columns),
+                                      (int)(i / columns % rows)));
+    }
+}
+
+static void expect_event(const bb_live_source_kind *kind, void *source, bb_live_frames *frames,
+                         bb_live_event expected)
+{
+    bb_live_event event = BB_LIVE_TAKEN;
+    check_ok(kind->take(source, frames, &event));
+    assert_int_equal(event, expected);
+}
+
+static void put_file(const char *path, int first, int frames, int columns, int rows, double bits)
+{
+    int32_t *counts = stream_frames(first, frames, columns, rows);
+    stream_write_file(path, counts, frames, columns, rows, bits);
+    free(counts);
+}
+
+static void put_pgm(const char *path, int first, int frames, int columns, int rows, int largest)
+{
+    int32_t *counts = stream_frames(first, frames, columns, rows);
+    stream_write_pgm(path, counts, frames, columns, rows, largest);
+    free(counts);
+}
+
+static void put_segment(const stream_segment *segment, int first, int frames)
+{
+    const int columns = (int)segment->header->columns, rows = (int)segment->header->rows;
+    int32_t *counts = stream_frames(first, frames, columns, rows);
+    for (int k = 0; k < frames; ++k) {
+        stream_segment_put(segment, counts + k * columns * rows);
+    }
+    free(counts);
+}
+
+static void sources_are_named(void **state)
+{
+    (void)state;
+    const bb_live_source_kind *kind = NULL;
+    const char *place = NULL;
+    check_ok(bb_live_source_find(NULL, &kind, &place));
+    assert_ptr_equal(kind, &bb_live_synthetic);
+    assert_null(place);
+    check_ok(bb_live_source_find("file:a:b.h5", &kind, &place));
+    assert_ptr_equal(kind, &bb_live_file);
+    assert_string_equal(place, "a:b.h5");
+    check_fails(bb_live_source_find("fil:a", &kind, &place), BB_INVALID,
+                "--source fil:a, expected one of synthetic, file:FRAMES.h5, loop:FRAMES.h5, "
+                "directory:FOLDER, shm:NAME");
+    check_fails(bb_live_source_find("file", &kind, &place), BB_INVALID, "--source file, expected");
+    check_fails(bb_live_source_find("file:", &kind, &place), BB_INVALID, "expected one of");
+    check_fails(bb_live_source_find("synthetic:2", &kind, &place), BB_INVALID, "expected one of");
+}
+
+static void a_file_is_played_once_or_in_a_loop(void **state)
+{
+    (void)state;
+    bb_live_frames frames = {0};
+    put_file("a.h5", 0, 10, 7, 5, 12.0); // the last two make no phase
+    void *source = open_source(&bb_live_file, "a.h5");
+    expect_frames(&bb_live_file, source, &frames, 0, 7, 5);
+    assert_int_equal(frames.bits, 12);
+    assert_int_equal(frames.draw, -1);
+    expect_frames(&bb_live_file, source, &frames, 4, 7, 5);
+    expect_event(&bb_live_file, source, &frames, BB_LIVE_ENDED);
+    expect_event(&bb_live_file, source, &frames, BB_LIVE_ENDED);
+    bb_live_file.close(&source);
+    assert_null(source);
+    source = open_source(&bb_live_loop, "a.h5");
+    for (int k = 0; k < 5; ++k) {
+        expect_frames(&bb_live_loop, source, &frames, k % 2 * 4, 7, 5);
+    }
+    bb_live_loop.close(&source);
+    bb_live_frames_release(&frames);
+}
+
+static void files_that_are_no_frames_are_refused(void **state)
+{
+    (void)state;
+    bb_live_frames frames = {0};
+    bb_live_event event = BB_LIVE_NOTHING;
+    check_fails(open_status(&bb_live_file, "nowhere.h5"), BB_IO, "nowhere.h5");
+    put_file("few.h5", 0, 3, 7, 5, 0.0);
+    check_fails(open_status(&bb_live_file, "few.h5"), BB_INVALID,
+                "'few.h5' has 3 frames, expected at least the 4 of a phase");
+    put_file("narrow.h5", 0, 4, 7, 5, 5.0); // pixels of up to 250
+    check_fails(open_status(&bb_live_file, "narrow.h5"), BB_INVALID,
+                "expected 0..31 of a camera of 5 bits");
+    put_file("odd.h5", 0, 4, 7, 5, 17.0);
+    check_fails(open_status(&bb_live_file, "odd.h5"), BB_INVALID,
+                "attribute bits of /frames is 17, expected 1..16");
+    put_file("late.h5", 0, 8, 7, 5, 0.0);
+    void *source = open_source(&bb_live_file, "late.h5");
+    expect_frames(&bb_live_file, source, &frames, 0, 7, 5);
+    assert_int_equal(frames.bits, 16);
+    bb_live_file.close(&source);
+    int32_t *counts = stream_frames(0, 8, 7, 5);
+    counts[200] = 300; // of the second phase: found when it comes
+    stream_write_file("late.h5", counts, 8, 7, 5, 8.0);
+    free(counts);
+    source = open_source(&bb_live_file, "late.h5");
+    expect_frames(&bb_live_file, source, &frames, 0, 7, 5);
+    check_fails(bb_live_file.take(source, &frames, &event), BB_INVALID,
+                "frame 5 has a pixel of 300, expected 0..255");
+    bb_live_file.close(&source);
+    bb_live_frames_release(&frames);
+}
+
+static void a_folder_is_read_by_name(void **state)
+{
+    (void)state;
+    bb_live_frames frames = {0};
+    assert_int_equal(mkdir("in", 0777), 0);
+    void *source = open_source(&bb_live_directory, "in");
+    expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
+    put_pgm("in/b.pgm", 2, 2, 6, 4, 255); // the second half of a phase
+    put_file("in/a.h5", 0, 2, 6, 4, 8.0);
+    put_pgm("in/c.pgm.part", 0, 4, 6, 4, 255); // not yet there
+    expect_frames(&bb_live_directory, source, &frames, 0, 6, 4);
+    assert_int_equal(frames.bits, 8);
+    expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
+    put_pgm("in/d.pgm", 8, 9, 6, 4, 1000); // two phases and a frame
+    expect_frames(&bb_live_directory, source, &frames, 8, 6, 4);
+    assert_int_equal(frames.bits, 10);
+    expect_frames(&bb_live_directory, source, &frames, 12, 6, 4);
+    put_pgm("in/e.pgm", 20, 4, 3, 8, 255); // another size: the frame before it goes
+    expect_frames(&bb_live_directory, source, &frames, 20, 3, 8);
+    put_pgm("in/a2.pgm", 0, 4, 3, 8, 255); // behind what was read
+    FILE *file = fopen("in/end", "w");
+    (void)fclose(file);
+    expect_event(&bb_live_directory, source, &frames, BB_LIVE_ENDED);
+    bb_live_directory.close(&source);
+    bb_live_frames_release(&frames);
+    check_fails(open_status(&bb_live_directory, "away"), BB_IO, "cannot open folder 'away'");
+}
+
+static void put_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    (void)fputs(text, file);
+    (void)fclose(file);
+}
+
+static void what_cannot_be_read_is_left_out(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"P6\n2 2\n255\n123412341234",
+                                        "P5\n2 2\n255\n123",
+                                        "P5\n2 -2\n255\n1234",
+                                        "P5\n2 2\n99999\n12341234",
+                                        "P5\n20000 2\n255\n1",
+                                        "P5\n2 2\n40\nzzzz",
+                                        "",
+                                        "P5\n2 2\n255"};
+    bb_live_frames frames = {0};
+    char path[32];
+    assert_int_equal(mkdir("bad", 0777), 0);
+    void *source = open_source(&bb_live_directory, "bad");
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) {
+        (void)snprintf(path, sizeof path, "bad/%zu.pgm", i);
+        put_text(path, texts[i]);
+        expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
+        assert_non_null(strstr(bb_status_message(), path));
+    }
+    put_text("bad/t.h5", "no HDF5");
+    expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
+    put_pgm("bad/u.pgm", 0, 1, 6, 4, 255);
+    put_pgm("bad/u.pgm", 0, 1, 4, 6, 255); // two shapes in a file
+    expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
+    put_pgm("bad/v.pgm", 4, 4, 6, 4, 255);
+    expect_frames(&bb_live_directory, source, &frames, 4, 6, 4);
+    bb_live_directory.close(&source);
+    bb_live_frames_release(&frames);
+}
+
+static void shared_memory_gives_the_newest_phase(void **state)
+{
+    (void)state;
+    bb_live_frames frames = {0};
+    stream_segment camera = stream_segment_make(segment_name, 6, 5, 12, 9);
+    void *source = open_source(&bb_live_segment, segment_name + 1); // with or without the slash
+    expect_event(&bb_live_segment, source, &frames, BB_LIVE_NOTHING);
+    put_segment(&camera, 0, 3);
+    expect_event(&bb_live_segment, source, &frames, BB_LIVE_NOTHING);
+    put_segment(&camera, 3, 2);
+    expect_frames(&bb_live_segment, source, &frames, 0, 6, 5);
+    assert_int_equal(frames.bits, 12);
+    assert_int_equal(frames.passed, 0);
+    expect_event(&bb_live_segment, source, &frames, BB_LIVE_NOTHING);
+    put_segment(&camera, 5, 12); // to frame 16: phases 4 and 8 are gone by
+    expect_frames(&bb_live_segment, source, &frames, 12, 6, 5);
+    assert_int_equal(frames.passed, 2);
+    // Frame 21 is being written where 12 stood, so phase 12 to 15 is safe and 16 to 19 as well.
+    put_segment(&camera, 17, 3);
+    expect_frames(&bb_live_segment, source, &frames, 16, 6, 5);
+    atomic_store(&camera.header->ended, 1);
+    expect_event(&bb_live_segment, source, &frames, BB_LIVE_ENDED);
+    bb_live_segment.close(&source);
+    bb_live_frames_release(&frames);
+    stream_segment_remove(&camera);
+}
+
+static void a_camera_may_change_its_size(void **state)
+{
+    (void)state;
+    bb_live_frames frames = {0};
+    stream_segment old = stream_segment_make(segment_name, 6, 5, 8, 8);
+    void *source = open_source(&bb_live_segment, segment_name);
+    put_segment(&old, 0, 4);
+    stream_segment fresh = stream_segment_make(segment_name, 3, 9, 16, 8);
+    put_segment(&fresh, 30, 4);
+    expect_frames(&bb_live_segment, source, &frames, 0, 6, 5);
+    assert_int_equal(frames.bits, 8);
+    expect_event(&bb_live_segment, source, &frames, BB_LIVE_NOTHING); // it changes over
+    expect_frames(&bb_live_segment, source, &frames, 30, 3, 9);
+    assert_int_equal(frames.bits, 16);
+    bb_live_segment.close(&source);
+    bb_live_frames_release(&frames);
+    (void)munmap(old.header, old.length);
+    stream_segment_remove(&fresh);
+}
+
+static void hostile_segments_are_refused(void **state)
+{
+    (void)state;
+    bb_live_frames frames = {0};
+    check_fails(open_status(&bb_live_segment, "/bb-nobody-has-this"), BB_IO, "cannot open shared");
+    stream_segment camera = stream_segment_make(segment_name, 6, 5, 8, 8);
+    camera.header->slots = 9; // more than it holds
+    check_fails(open_status(&bb_live_segment, segment_name), BB_INVALID, "has 9 slots");
+    camera.header->slots = 7;
+    check_fails(open_status(&bb_live_segment, segment_name), BB_INVALID,
+                "has 7 slots, expected at least 8, two phases");
+    camera.header->slots = 8;
+    camera.header->columns = 0x80000000U;
+    check_fails(open_status(&bb_live_segment, segment_name), BB_INVALID, "expected 1..16384");
+    camera.header->columns = 6;
+    camera.header->version = 2;
+    check_fails(open_status(&bb_live_segment, segment_name), BB_INVALID, "BBFRAMES, version 1");
+    camera.header->version = 1;
+    void *source = open_source(&bb_live_segment, segment_name);
+    put_segment(&camera, 0, 4);
+    camera.header->columns = 4000; // after it was opened: the copy counts
+    expect_frames(&bb_live_segment, source, &frames, 0, 6, 5);
+    camera.header->columns = 6;
+    put_segment(&camera, 4, 4);
+    char path[96];
+    (void)snprintf(path, sizeof path, "/dev/shm%s", segment_name);
+    if (truncate(path, 80) == 0) { // what is cut is not read
+        expect_event(&bb_live_segment, source, &frames, BB_LIVE_NOTHING);
+    }
+    bb_live_segment.close(&source);
+    bb_live_frames_release(&frames);
+    stream_segment_remove(&camera);
+}
+
+static void shapes_are_held(void **state)
+{
+    (void)state;
+    bb_live_frames frames = {0};
+    check_fails(bb_live_frames_shape(&frames, 4, 16385, 2), BB_INVALID, "expected 1..16384 a side");
+    check_fails(bb_live_frames_shape(&frames, 17, 2, 2), BB_INVALID, "17 frames a phase");
+    check_ok(bb_live_frames_shape(&frames, 4, 8, 8));
+    const int32_t *counts = frames.counts;
+    check_ok(bb_live_frames_shape(&frames, 1, 16, 16)); // they fit
+    assert_ptr_equal(frames.counts, counts);
+    bb_memory_fail_at(1);
+    assert_int_equal(bb_live_frames_shape(&frames, 4, 100, 100), BB_MEMORY);
+    bb_memory_fail_at(0);
+    assert_null(frames.counts);
+    bb_live_frames_release(&frames);
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
+static int enter(void **state)
+{
+    (void)state;
+    bb_log_set_level(BB_LOG_SILENT);
+    check_ok(bb_hdf5_library_start()); // before the first file of the test's own
+    (void)snprintf(segment_name, sizeof segment_name, "/bb-live-%ld", (long)getpid());
+    return fixture_enter();
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    return fixture_leave();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sources_are_named),
+        cmocka_unit_test(a_file_is_played_once_or_in_a_loop),
+        cmocka_unit_test(files_that_are_no_frames_are_refused),
+        cmocka_unit_test(a_folder_is_read_by_name),
+        cmocka_unit_test(what_cannot_be_read_is_left_out),
+        cmocka_unit_test(shared_memory_gives_the_newest_phase),
+        cmocka_unit_test(a_camera_may_change_its_size),
+        cmocka_unit_test(hostile_segments_are_refused),
+        cmocka_unit_test(shapes_are_held),
+    };
+    return cmocka_run_group_tests(tests, enter, leave);
+}
