@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Frames of files that appear in a folder, in the order of their names: HDF5 files that end in .h5
-// (live_dataset.h) and PGM files that end in .pgm (live_pgm.h). Each name is taken once, and only
-// names behind the last one: a writer counts upwards, writes beside and renames. A file named `end`
-// ends the stream when all before it are taken. A file that cannot be read is told of and left out,
-// with what was begun of a phase.
+// (live_dataset.h), FITS files in .fits (live_fits.h) and PGM files in .pgm (live_pgm.h). Each name
+// is taken once, and only names behind the last one: a writer counts upwards, writes beside and
+// renames. A file named `end` ends the stream when all before it are taken. A file that cannot be
+// read is told of and left out, with what was begun of a phase.
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "sim/fringe/live/live_dataset.h"
+#include "sim/fringe/live/live_fits.h"
 #include "sim/fringe/live/live_pgm.h"
 
 #include <dirent.h>
@@ -59,29 +60,6 @@ static bool ends_in(const char *name, const char *ending)
     return length > strlen(ending) && strcmp(name + length - strlen(ending), ending) == 0;
 }
 
-// The first name behind the last one; "" for none. `*ended`: there is a file `end`.
-static bb_status find_next(const frame_folder *source, char next[NAME_BYTES], bool *ended)
-{
-    bb_status status = BB_OK;
-    DIR *folder = opendir(source->path);
-    next[0] = '\0';
-    *ended = false;
-    BB_REQUIRE(folder != NULL, BB_IO, "cannot open folder '%s' any longer", source->path);
-    for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
-        const char *name = entry->d_name;
-        *ended = *ended || strcmp(name, "end") == 0;
-        if ((ends_in(name, ".h5") || ends_in(name, ".pgm")) && strlen(name) < NAME_BYTES &&
-            strcmp(name, source->last) > 0 && (next[0] == '\0' || strcmp(name, next) < 0)) {
-            (void)snprintf(next, NAME_BYTES, "%s", name);
-        }
-    }
-done:
-    if (folder != NULL) {
-        (void)closedir(folder);
-    }
-    return status;
-}
-
 static bb_status read_dataset(const char *path, bb_live_frames *out)
 {
     bb_status status = BB_OK;
@@ -95,6 +73,45 @@ done:
     return status;
 }
 
+static const struct {
+    const char *ending;
+    bb_status (*read)(const char *path, bb_live_frames *out);
+} readers[] = {{".h5", read_dataset}, {".fits", bb_live_fits_read}, {".pgm", bb_live_pgm_read}};
+enum { READERS = sizeof readers / sizeof readers[0] };
+
+// Who reads a file of that name; READERS: nobody.
+static int find_reader(const char *name)
+{
+    int reader = 0;
+    while (reader < READERS && !ends_in(name, readers[reader].ending)) {
+        ++reader;
+    }
+    return reader;
+}
+
+// The first name behind the last one; "" for none. `*ended`: there is a file `end`.
+static bb_status find_next(const frame_folder *source, char next[NAME_BYTES], bool *ended)
+{
+    bb_status status = BB_OK;
+    DIR *folder = opendir(source->path);
+    next[0] = '\0';
+    *ended = false;
+    BB_REQUIRE(folder != NULL, BB_IO, "cannot open folder '%s' any longer", source->path);
+    for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
+        const char *name = entry->d_name;
+        *ended = *ended || strcmp(name, "end") == 0;
+        if (find_reader(name) < READERS && strlen(name) < NAME_BYTES &&
+            strcmp(name, source->last) > 0 && (next[0] == '\0' || strcmp(name, next) < 0)) {
+            (void)snprintf(next, NAME_BYTES, "%s", name);
+        }
+    }
+done:
+    if (folder != NULL) {
+        (void)closedir(folder);
+    }
+    return status;
+}
+
 static void read_next(frame_folder *source, const char *name)
 {
     char path[BB_LIVE_PATH_BYTES];
@@ -102,8 +119,7 @@ static void read_next(frame_folder *source, const char *name)
     (void)snprintf(source->last, sizeof source->last, "%s", name);
     source->used = 0;
     bb_live_frames_release(&source->file);
-    const bb_status status = ends_in(name, ".pgm") ? bb_live_pgm_read(path, &source->file)
-                                                   : read_dataset(path, &source->file);
+    const bb_status status = readers[find_reader(name)].read(path, &source->file);
     if (status != BB_OK) {
         bb_log_warning("left out: %s", bb_status_message());
         source->file.count = 0;
@@ -163,7 +179,8 @@ done:
 const bb_live_source_kind bb_live_directory = {
     .name = "directory",
     .form = "directory:FOLDER",
-    .meaning = "files .h5 and .pgm that appear in a folder, by name; a file named end ends it",
+    .meaning =
+        "files .h5, .fits and .pgm that appear in a folder, by name; a file named end ends it",
     .has_place = true,
     .waits = true,
     .poll_s = 0.02,

@@ -47,10 +47,10 @@ typedef struct live_run {
     lane *lanes;             // [summary.count]
     bb_live_answer *answers; // [summary.count]
     bb_live_summary summary;
-    unsigned char *mask;   // [rows][columns] of the present shape
-    double *phase, *first; // likewise: of the lane at hand, and of the first one
+    unsigned char *mask; // [rows][columns] of the present shape
+    double *phase;       // likewise: of the lane at hand
     bb_index columns, rows, frames;
-    double start_s, last_s; // first frames, last frames or phase; NaN before
+    double start_s, last_s; // pipelines are made, NaN before; last frames or phase
     double line_at_s;       // of the last line
     int64_t ready_ns;       // when the present pipelines were made
     bb_index unready;       // phases that were dropped before the first ones were
@@ -73,7 +73,6 @@ static void finish(live_run *run)
     BB_RELEASE(&run->answers);
     BB_RELEASE(&run->mask);
     BB_RELEASE(&run->phase);
-    BB_RELEASE(&run->first);
 }
 
 static bb_status count_frames(const bb_fringe_study *study, bb_index *out)
@@ -188,10 +187,8 @@ static bb_status take_shape(live_run *run, const bb_live_frames *frames)
     run->summary.sizes += 1.0;
     BB_RELEASE(&run->mask);
     BB_RELEASE(&run->phase);
-    BB_RELEASE(&run->first);
     BB_TRY(BB_ALLOCATE(points, &run->mask));
     BB_TRY(BB_ALLOCATE(points, &run->phase));
-    BB_TRY(BB_ALLOCATE(points, &run->first));
     BB_TRY(bb_live_pipeline_mask(
         run->study, frames, bb_live_acquisition_truth(run->acquisition, frames->draw), run->mask));
     for (bb_index i = 0; i < run->summary.count; ++i) {

@@ -183,6 +183,81 @@ static void a_folder_is_read_by_name(void **state)
     check_fails(open_status(&bb_live_directory, "away"), BB_IO, "cannot open folder 'away'");
 }
 
+// Frames of stream_pixel in a FITS file of `bytes` a pixel; `cards` are put before its end.
+static void put_fits(const char *path, int first, int frames, int columns, int rows, int bytes,
+                     const char *const cards[])
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    int count = 6;
+    (void)fprintf(file, "%-80s%-10s%20d%-50s%-10s%20d%-50s", "SIMPLE  =                    T",
+                  "BITPIX  =", 8 * bytes, "", "NAXIS   =", frames > 1 ? 3 : 2, " / axes");
+    (void)fprintf(file, "%-10s%20d%-50s%-10s%20d%-50s%-10s%20d%-50s", "NAXIS1  =", columns, "",
+                  "NAXIS2  =", rows, "", "NAXIS3  =", frames, "");
+    for (; cards[count - 6] != NULL; ++count) {
+        (void)fprintf(file, "%-80s", cards[count - 6]);
+    }
+    (void)fprintf(file, "%-80s", "END");
+    for (++count; count % 36 != 0; ++count) {
+        (void)fprintf(file, "%-80s", "");
+    }
+    for (int i = 0; i < frames * columns * rows; ++i) {
+        const int value =
+            stream_pixel(first + i / (columns * rows), i % columns, i / columns % rows) -
+            (bytes == 2 ? 32768 : 0);
+        for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) {
+            (void)fputc((int)((unsigned)value >> shift & 255U), file);
+        }
+    }
+    assert_int_equal(fclose(file), 0);
+}
+
+static void fits_files_are_frames_too(void **state)
+{
+    (void)state;
+    static const char *const zero[] = {"BZERO   =                32768", NULL};
+    static const char *const bits[] = {"COMMENT BITS    = 3", "BITS    =                   12",
+                                       NULL};
+    static const char *const half[] = {"BZERO   =                  0.5", NULL};
+    static const char *const scale[] = {"BSCALE  =                  2.0", NULL};
+    static const char *const few[] = {"BITS    =                    4", NULL};
+    static const char *const wide[] = {"NAXIS1  =              1000000", NULL};
+    static const char *const more[] = {"NAXIS2  =                   50", NULL};
+    static const char *const none[] = {NULL};
+    bb_live_frames frames = {0};
+    assert_int_equal(mkdir("fits", 0777), 0);
+    void *source = open_source(&bb_live_directory, "fits");
+    put_fits("fits/a.fits", 3, 4, 7, 5, 2, zero);
+    expect_frames(&bb_live_directory, source, &frames, 3, 7, 5);
+    assert_int_equal(frames.bits, 16);
+    put_fits("fits/b.fits", 5, 4, 40, 90, 4, bits); // more than one block
+    expect_frames(&bb_live_directory, source, &frames, 5, 40, 90);
+    assert_int_equal(frames.bits, 12);
+    for (int k = 0; k < 4; ++k) {
+        char path[32];
+        (void)snprintf(path, sizeof path, "fits/c%d.fits", k);
+        put_fits(path, 9 + k, 1, 6, 4, 1, none);
+    }
+    expect_frames(&bb_live_directory, source, &frames, 9, 6, 4);
+    assert_int_equal(frames.bits, 8);
+    const struct {
+        const char *path, *const *cards, *said;
+        int bytes;
+    } wrong[] = {{"fits/d.fits", half, "has a pixel of", 4},
+                 {"fits/e.fits", scale, "BSCALE 2", 1},
+                 {"fits/f.fits", few, "expected 0..15 of a camera of 4 bits", 1},
+                 {"fits/g.fits", wide, "expected columns and rows of 1..16384", 1},
+                 {"fits/h.fits", more, "ends after", 1},
+                 {"fits/i.fits", none, "has a pixel of -", 2}};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i) {
+        put_fits(wrong[i].path, 0, 4, 6, 4, wrong[i].bytes, wrong[i].cards);
+        expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
+        assert_non_null(strstr(bb_status_message(), wrong[i].said));
+    }
+    bb_live_directory.close(&source);
+    bb_live_frames_release(&frames);
+}
+
 static void put_text(const char *path, const char *text)
 {
     FILE *file = fopen(path, "w");
@@ -211,6 +286,9 @@ static void what_cannot_be_read_is_left_out(void **state)
         expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
         assert_non_null(strstr(bb_status_message(), path));
     }
+    put_text("bad/s.fits", "SIMPLE  =                    T");
+    expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
+    assert_non_null(strstr(bb_status_message(), "its header has no end"));
     put_text("bad/t.h5", "no HDF5");
     expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
     put_pgm("bad/u.pgm", 0, 1, 6, 4, 255);
@@ -343,6 +421,7 @@ int main(void)
         cmocka_unit_test(a_file_is_played_once_or_in_a_loop),
         cmocka_unit_test(files_that_are_no_frames_are_refused),
         cmocka_unit_test(a_folder_is_read_by_name),
+        cmocka_unit_test(fits_files_are_frames_too),
         cmocka_unit_test(what_cannot_be_read_is_left_out),
         cmocka_unit_test(shared_memory_gives_the_newest_phase),
         cmocka_unit_test(a_camera_may_change_its_size),

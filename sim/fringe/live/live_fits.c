@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/fringe/live/live_fits.h"
+
+#include "core/memory.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CARD_BYTES = 80, CARDS = 36, MOST_BLOCKS = 100, KEYWORD_BYTES = 8, MOST_BITS = 16 };
+
+typedef struct fits_header {
+    bool is_simple, ends;
+    double bitpix, axes, edges[3], zero, scale, bits;
+} fits_header;
+
+// A number behind a keyword and "= ".
+static void read_card(const char card[CARD_BYTES], fits_header *out)
+{
+    char text[CARD_BYTES + 1];
+    const struct {
+        const char *name;
+        double *place;
+    } keys[] = {{"BITPIX  ", &out->bitpix},   {"NAXIS   ", &out->axes},
+                {"NAXIS1  ", &out->edges[0]}, {"NAXIS2  ", &out->edges[1]},
+                {"NAXIS3  ", &out->edges[2]}, {"BZERO   ", &out->zero},
+                {"BSCALE  ", &out->scale},    {"BITS    ", &out->bits}};
+    memcpy(text, card, CARD_BYTES);
+    text[CARD_BYTES] = '\0';
+    out->is_simple = out->is_simple || strncmp(text, "SIMPLE  =", KEYWORD_BYTES + 1) == 0;
+    out->ends = out->ends || strncmp(text, "END     ", KEYWORD_BYTES) == 0;
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; ++i) {
+        if (strncmp(text, keys[i].name, KEYWORD_BYTES) == 0 && text[KEYWORD_BYTES] == '=') {
+            *keys[i].place = strtod(text + KEYWORD_BYTES + 1, NULL);
+        }
+    }
+}
+
+static bb_status read_header(FILE *file, const char *path, fits_header *out)
+{
+    bb_status status = BB_OK;
+    char cards[CARDS][CARD_BYTES];
+    *out = (fits_header){.edges = {0.0, 0.0, 1.0}, .scale = 1.0};
+    for (int block = 0; !out->ends; ++block) {
+        const size_t length = fread(cards, 1, sizeof cards, file);
+        BB_REQUIRE(length == sizeof cards && block < MOST_BLOCKS, BB_INVALID,
+                   "'%s' is no FITS file: its header has no end", path);
+        for (int i = 0; i < CARDS && !out->ends; ++i) {
+            read_card(cards[i], out);
+        }
+        BB_REQUIRE(out->is_simple, BB_INVALID, "'%s' is no FITS file: it has no SIMPLE", path);
+    }
+    if (out->bits == 0.0) {
+        out->bits = out->bitpix == 8.0 ? 8.0 : MOST_BITS;
+    }
+done:
+    return status;
+}
+
+static bb_status hold_header(const char *path, const fits_header *header)
+{
+    bb_status status = BB_OK;
+    bool has_edges = true;
+    for (int i = 0; i < 3; ++i) {
+        has_edges =
+            has_edges && header->edges[i] >= 1.0 && header->edges[i] == floor(header->edges[i]);
+    }
+    BB_REQUIRE((header->axes == 2.0 || header->axes == 3.0) && has_edges &&
+                   header->edges[0] <= BB_LIVE_EDGE && header->edges[1] <= BB_LIVE_EDGE &&
+                   header->edges[2] <= BB_LIVE_MOST_FRAMES,
+               BB_INVALID,
+               "'%s': an array of %g axes, %g x %g x %g, expected columns and rows of 1..%d and at "
+               "most %d frames",
+               path, header->axes, header->edges[0], header->edges[1], header->edges[2],
+               BB_LIVE_EDGE, BB_LIVE_MOST_FRAMES);
+    BB_REQUIRE((header->bitpix == 8.0 || header->bitpix == 16.0 || header->bitpix == 32.0) &&
+                   header->scale == 1.0 && fabs(header->zero) <= 2147483648.0,
+               BB_INVALID,
+               "'%s': BITPIX %g, BSCALE %g, BZERO %g, expected integers of 8, 16 or 32 bits", path,
+               header->bitpix, header->scale, header->zero);
+    BB_REQUIRE(header->bits >= 1.0 && header->bits <= MOST_BITS &&
+                   header->bits == floor(header->bits),
+               BB_INVALID, "'%s': BITS %g, expected 1..%d", path, header->bits, MOST_BITS);
+done:
+    return status;
+}
+
+// A pixel as the file has it, the highest byte first; of one byte without a sign.
+static double read_pixel(const unsigned char *bytes, size_t width)
+{
+    const uint32_t high = (uint32_t)bytes[0] << 8 | bytes[width > 1 ? 1 : 0];
+    return width == 1   ? bytes[0]
+           : width == 2 ? (double)(int16_t)(uint16_t)high
+                        : (double)(int32_t)(high << 16 | (uint32_t)bytes[2] << 8 | bytes[3]);
+}
+
+static bb_status read_pixels(FILE *file, const char *path, const fits_header *header,
+                             bb_live_frames *out)
+{
+    bb_status status = BB_OK;
+    const size_t width = (size_t)header->bitpix / 8;
+    const bb_index line = out->columns;
+    const double limit = ldexp(1.0, (int)header->bits) - 1.0;
+    unsigned char *bytes = NULL;
+    BB_TRY(BB_ALLOCATE(line * (bb_index)width, &bytes));
+    for (bb_index y = 0; y < out->count * out->rows; ++y) {
+        BB_REQUIRE(fread(bytes, width, (size_t)line, file) == (size_t)line, BB_INVALID,
+                   "'%s' ends after %td of %td rows", path, y, out->count * out->rows);
+        for (bb_index x = 0; x < line; ++x) {
+            const double value = read_pixel(bytes + x * (bb_index)width, width) + header->zero;
+            BB_REQUIRE(value >= 0.0 && value <= limit && value == floor(value), BB_INVALID,
+                       "'%s' has a pixel of %g, expected 0..%g of a camera of %g bits", path, value,
+                       limit, header->bits);
+            out->counts[y * line + x] = (int32_t)value;
+        }
+    }
+done:
+    BB_RELEASE(&bytes);
+    return status;
+}
+
+bb_status bb_live_fits_read(const char *path, bb_live_frames *out)
+{
+    bb_status status = BB_OK;
+    fits_header header;
+    *out = (bb_live_frames){0};
+    FILE *file = fopen(path, "rb");
+    BB_REQUIRE(file != NULL, BB_IO, "cannot open '%s'", path);
+    BB_TRY(read_header(file, path, &header));
+    BB_TRY(hold_header(path, &header));
+    BB_TRY(bb_live_frames_shape(out, (bb_index)header.edges[2], (bb_index)header.edges[0],
+                                (bb_index)header.edges[1]));
+    out->bits = (bb_index)header.bits;
+    BB_TRY(read_pixels(file, path, &header, out));
+done:
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    if (status != BB_OK) {
+        bb_live_frames_release(out);
+    }
+    return status;
+}
