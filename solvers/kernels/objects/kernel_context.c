@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solvers/kernels/objects/kernel_context.h"
 
+#include "core/log.h"
 #include "core/memory.h"
 #include "solvers/kernels/assembled_kernel.h"
 #include "solvers/kernels/kernel_manager.h"
@@ -8,30 +9,51 @@
 
 #include <string.h>
 
+// A kernel in one choice of types as one variant, for all sizes that take it.
+typedef struct kept_variant kept_variant;
+struct kept_variant {
+    bb_choice wanted;
+    bb_choice choice; // what runs: the wanted one, or the default once that has failed
+    bool is_default;
+    bool *is_inside;  // [step_count] at the sizes of all launches
+    bool *was_inside; // the same when it was assembled
+    bool is_bound;    // by a launch
+    bool is_served;   // every launch, by the kernel
+    bb_assembled_kernel *kernel;
+    kept_variant *next;
+};
+
+// Sizes that a chooser was asked about.
+typedef struct kept_site kept_site;
+struct kept_site {
+    bb_program_data *data; // [object_count], without elements
+    kept_variant *variant;
+    kept_site *next;
+};
+
 // A kernel in one choice of types.
 typedef struct kept_kernel kept_kernel;
 struct kept_kernel {
     bb_kernel_use use;
     bb_description description;
     bb_program program;
-    bool *is_inside;  // [step_count] at the sizes of all launches
-    bool *was_inside; // the same when it was assembled
-    bool is_bound;    // by a launch
-    bool is_served;   // every launch, by the kernel
-    bb_assembled_kernel *kernel;
+    kept_variant *variants;
+    kept_site *sites;
     kept_kernel *next;
 };
 
 struct bb_kernel_context {
     bb_device *device;
+    bb_kernel_chooser chooser;
     kept_kernel *first;
-    const kept_kernel *last_run;
+    const kept_variant *last_run;
     bb_index compiled;
 };
 
 struct bb_kernel_launch {
     bb_kernel_context *context;
     kept_kernel *kept;
+    kept_variant *variant;
     bb_binding binding;
     void **blocks; // [object_count]
 };
@@ -45,14 +67,46 @@ done:
     return status;
 }
 
+void bb_kernel_context_set_chooser(bb_kernel_context *context, const bb_kernel_chooser *chooser)
+{
+    context->chooser = *chooser;
+}
+
+static void forget_variant(kept_variant **variant)
+{
+    if (*variant == NULL) {
+        return;
+    }
+    bb_assembled_kernel_destroy(&(*variant)->kernel);
+    BB_RELEASE(&(*variant)->is_inside);
+    BB_RELEASE(&(*variant)->was_inside);
+    BB_RELEASE(variant);
+}
+
+static void forget_site(kept_site **site)
+{
+    if (*site == NULL) {
+        return;
+    }
+    BB_RELEASE(&(*site)->data);
+    BB_RELEASE(site);
+}
+
 static void forget(kept_kernel **kept)
 {
     if (*kept == NULL) {
         return;
     }
-    bb_assembled_kernel_destroy(&(*kept)->kernel);
-    BB_RELEASE(&(*kept)->is_inside);
-    BB_RELEASE(&(*kept)->was_inside);
+    for (kept_variant *variant = (*kept)->variants; variant != NULL;) {
+        kept_variant *next = variant->next;
+        forget_variant(&variant);
+        variant = next;
+    }
+    for (kept_site *site = (*kept)->sites; site != NULL;) {
+        kept_site *next = site->next;
+        forget_site(&site);
+        site = next;
+    }
     bb_program_release(&(*kept)->program);
     bb_description_release(&(*kept)->description);
     BB_RELEASE(kept);
@@ -110,8 +164,6 @@ static bb_status read_kernel(const bb_kernel_use *use, kept_kernel **out)
     BB_TRY(bb_program_create(&kept->description, use->types, use->type_count, &problems,
                              &kept->program));
     BB_TRY(refuse(use, &problems));
-    BB_TRY(BB_ZEROED(kept->program.step_count, &kept->is_inside));
-    BB_TRY(BB_ZEROED(kept->program.step_count, &kept->was_inside));
     *out = kept;
     kept = NULL;
 done:
@@ -136,31 +188,152 @@ done:
     return status;
 }
 
-// Widens what a kernel has to serve by a binding.
-static void serve(kept_kernel *kept, const bb_binding *binding)
+static bb_status find_variant(kept_kernel *kept, const bb_choice *choice, bool is_default,
+                              kept_variant **out)
+{
+    bb_status status = BB_OK;
+    kept_variant *made = NULL;
+    *out = kept->variants;
+    while (*out != NULL && !bb_choice_equal(&(*out)->wanted, choice)) {
+        *out = (*out)->next;
+    }
+    if (*out == NULL) {
+        BB_TRY(BB_ZEROED(1, &made));
+        BB_TRY(BB_ZEROED(kept->program.step_count, &made->is_inside));
+        BB_TRY(BB_ZEROED(kept->program.step_count, &made->was_inside));
+        made->wanted = *choice;
+        made->choice = *choice;
+        made->is_default = is_default;
+        made->next = kept->variants;
+        kept->variants = made;
+        *out = made;
+        made = NULL;
+    }
+done:
+    forget_variant(&made);
+    return status;
+}
+
+static bool same_sizes(const kept_site *site, const bb_program_data *data, int count)
+{
+    bool same = true;
+    for (int i = 0; i < count && same; ++i) {
+        same = site->data[i].columns == data[i].columns && site->data[i].rows == data[i].rows;
+    }
+    return same;
+}
+
+// What took the place of a variant that has failed.
+static void tell_fallen(const bb_kernel_context *context, const kept_kernel *kept,
+                        const kept_variant *variant, const bb_program_data *data)
+{
+    const bb_kernel_chooser *chooser = &context->chooser;
+    if (chooser->fall_back != NULL && !bb_choice_equal(&variant->wanted, &variant->choice)) {
+        const bb_kernel_site site = {&kept->use, &kept->description, &kept->program, data};
+        chooser->fall_back(chooser->context, &site, &variant->wanted, &variant->choice);
+    }
+}
+
+static bb_status ask(const bb_kernel_context *context, kept_kernel *kept, kept_site *site)
+{
+    bb_status status = BB_OK;
+    const bb_choice plain = bb_choice_default_on(context->device, &kept->program);
+    bb_choice choice = plain;
+    if (context->chooser.choose != NULL) {
+        const bb_kernel_site question = {&kept->use, &kept->description, &kept->program,
+                                         site->data};
+        BB_TRY(context->chooser.choose(context->chooser.context, &question, &choice));
+    }
+    BB_TRY(find_variant(kept, &choice, bb_choice_equal(&choice, &plain), &site->variant));
+    tell_fallen(context, kept, site->variant, site->data);
+done:
+    return status;
+}
+
+// The variant for sizes: the chooser is asked once.
+static bb_status choose(const bb_kernel_context *context, kept_kernel *kept,
+                        const bb_program_data *data, kept_variant **out)
+{
+    bb_status status = BB_OK;
+    const int count = kept->program.object_count;
+    kept_site *made = NULL;
+    kept_site *site = kept->sites;
+    while (site != NULL && !same_sizes(site, data, count)) {
+        site = site->next;
+    }
+    if (site == NULL) {
+        BB_TRY(BB_ZEROED(1, &made));
+        BB_TRY(BB_ZEROED(count + 1, &made->data));
+        for (int i = 0; i < count; ++i) {
+            made->data[i] = (bb_program_data){.columns = data[i].columns, .rows = data[i].rows};
+        }
+        BB_TRY(ask(context, kept, made));
+        made->next = kept->sites;
+        kept->sites = made;
+        site = made;
+        made = NULL;
+    }
+    *out = site->variant;
+done:
+    forget_site(&made);
+    return status;
+}
+
+// Widens what a variant has to serve by a binding.
+static void serve(const kept_kernel *kept, kept_variant *variant, const bb_binding *binding)
 {
     for (int i = 0; i < kept->program.step_count; ++i) {
-        kept->is_inside[i] = binding->is_inside[i] && (!kept->is_bound || kept->is_inside[i]);
-        kept->is_served = kept->is_served && (binding->is_inside[i] || !kept->was_inside[i]);
+        variant->is_inside[i] =
+            binding->is_inside[i] && (!variant->is_bound || variant->is_inside[i]);
+        variant->is_served =
+            variant->is_served && (binding->is_inside[i] || !variant->was_inside[i]);
     }
-    kept->is_bound = true;
+    variant->is_bound = true;
 }
 
 // A kernel that serves all bindings so far.
-static bb_status assemble(bb_kernel_context *context, kept_kernel *kept)
+static bb_status assemble(bb_kernel_context *context, const kept_kernel *kept,
+                          kept_variant *variant)
 {
     bb_status status = BB_OK;
-    if (!kept->is_served) {
-        bb_assembled_kernel_destroy(&kept->kernel);
-        BB_TRY(bb_assembled_kernel_create(context->device, &kept->program, kept->is_inside, NULL,
-                                          &kept->kernel));
-        memcpy(kept->was_inside, kept->is_inside,
-               (size_t)kept->program.step_count * sizeof *kept->is_inside);
-        kept->is_served = true;
+    if (!variant->is_served) {
+        bb_assembled_kernel_destroy(&variant->kernel);
+        BB_TRY(bb_assembled_kernel_create(context->device, &kept->program, variant->is_inside,
+                                          &variant->choice, &variant->kernel));
+        memcpy(variant->was_inside, variant->is_inside,
+               (size_t)kept->program.step_count * sizeof *variant->is_inside);
+        variant->is_served = true;
         ++context->compiled;
     }
 done:
     return status;
+}
+
+static bb_status assemble_and_queue(bb_kernel_launch *launch)
+{
+    bb_status status = BB_OK;
+    BB_TRY(assemble(launch->context, launch->kept, launch->variant));
+    BB_TRY(bb_assembled_kernel_launch(launch->variant->kernel, &launch->binding, launch->blocks));
+done:
+    return status;
+}
+
+// From a variant that this device does not take to the default, and says so.
+static void fall_back(const bb_kernel_launch *launch)
+{
+    const bb_kernel_context *context = launch->context;
+    kept_variant *variant = launch->variant;
+    char text[BB_CHOICE_TEXT_BYTES];
+    bb_status_record record;
+    bb_status_save(&record);
+    bb_status_clear();
+    bb_choice_write(&variant->wanted, text);
+    bb_log_warning("kernel %s: its variant %s fails here, the default takes its place: %s",
+                   launch->kept->use.file, text, record.message);
+    variant->choice = bb_choice_default_on(context->device, &launch->kept->program);
+    variant->is_default = true;
+    variant->is_served = false;
+    tell_fallen(context, launch->kept, variant, launch->binding.data);
 }
 
 bb_status bb_kernel_launch_create(bb_kernel_context *context, const bb_kernel_use *use,
@@ -180,7 +353,8 @@ bb_status bb_kernel_launch_create(bb_kernel_context *context, const bb_kernel_us
     for (int i = 0; i < launch->kept->program.object_count; ++i) {
         launch->blocks[i] = blocks[i];
     }
-    serve(launch->kept, &launch->binding);
+    BB_TRY(choose(context, launch->kept, data, &launch->variant));
+    serve(launch->kept, launch->variant, &launch->binding);
     *out = launch;
     launch = NULL;
 done:
@@ -201,10 +375,13 @@ void bb_kernel_launch_destroy(bb_kernel_launch **launch)
 
 bb_status bb_kernel_launch_queue(bb_kernel_launch *launch)
 {
-    bb_status status = BB_OK;
-    BB_TRY(assemble(launch->context, launch->kept));
-    BB_TRY(bb_assembled_kernel_launch(launch->kept->kernel, &launch->binding, launch->blocks));
-    launch->context->last_run = launch->kept;
+    bb_status status = assemble_and_queue(launch);
+    if (status != BB_OK && status != BB_MEMORY && !launch->variant->is_default) {
+        fall_back(launch);
+        status = assemble_and_queue(launch);
+    }
+    BB_TRY(status);
+    launch->context->last_run = launch->variant;
 done:
     return status;
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Shipped kernels at hand on a device: each is read, checked and compiled when it is first run with
-// a choice of types, and kept.
+// a choice of types, and kept. A chooser says which variant a kernel runs as, by its sizes.
 #ifndef BB_SOLVERS_KERNELS_OBJECTS_KERNEL_CONTEXT_H
 #define BB_SOLVERS_KERNELS_OBJECTS_KERNEL_CONTEXT_H
 
 #include "core/device/device.h"
+#include "solvers/kernels/assembled_kernel.h"
 #include "solvers/kernels/program/binding.h"
 
 enum { BB_KERNEL_CONTEXT_TYPES = 5 };
@@ -24,6 +25,29 @@ typedef struct bb_kernel_context bb_kernel_context;
 /// caller.
 BB_CHECKED bb_status bb_kernel_context_create(bb_device *device, bb_kernel_context **out);
 void bb_kernel_context_destroy(bb_kernel_context **context);
+
+/// A kernel in some types at some sizes, all borrowed during a call.
+typedef struct bb_kernel_site {
+    const bb_kernel_use *use;
+    const bb_description *description;
+    const bb_program *program;
+    const bb_program_data *data; ///< [object_count]; only sizes count
+} bb_kernel_site;
+
+/// Who says which variant to run. Members may be NULL.
+typedef struct bb_kernel_chooser {
+    void *context;
+    /// Asked once for a kernel's types and sizes; `*choice` is the device's default, and is legal
+    /// for the program afterwards. Errors end the launch that is readied.
+    bb_status (*choose)(void *context, const bb_kernel_site *site, bb_choice *choice);
+    /// Told that a variant could not be built or launched, so that `taken`, the default, runs in
+    /// its place; a warning has said so. Told for each sizes that want it.
+    void (*fall_back)(void *context, const bb_kernel_site *site, const bb_choice *failed,
+                      const bb_choice *taken);
+} bb_kernel_chooser;
+
+/// Sets who is asked, before the first kernel; without, every kernel runs as its default. Copied.
+void bb_kernel_context_set_chooser(bb_kernel_context *context, const bb_kernel_chooser *chooser);
 
 bb_device *bb_kernel_context_device(const bb_kernel_context *context);
 

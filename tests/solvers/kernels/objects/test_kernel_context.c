@@ -7,6 +7,8 @@
 #include "solvers/kernels/objects/numerical_object.h"
 #include "tests/solvers/kernels/program_fixture.h"
 
+#include <math.h>
+
 enum { COLUMNS = 40, ROWS = 6 };
 
 static bb_device *device;
@@ -152,6 +154,87 @@ static void launches_share_a_kernel(void **state)
                 BB_INVALID, "beyond its edge");
 }
 
+// What a test's chooser says, and what it was asked and told.
+typedef struct wishes {
+    const char *variant; // NULL: the default
+    int asked, told;
+    bb_index columns; // of the first object, when it was asked last
+    bb_choice failed, taken;
+} wishes;
+
+static bb_status choose(void *told, const bb_kernel_site *site, bb_choice *choice)
+{
+    wishes *said = told;
+    ++said->asked;
+    said->columns = site->data[0].columns;
+    assert_string_equal(site->use->file, "l2norm.kernel");
+    assert_string_equal(site->program->objects[0].name, "a");
+    return said->variant == NULL ? BB_OK : bb_choice_read(said->variant, choice);
+}
+
+static void fall_back(void *told, const bb_kernel_site *site, const bb_choice *failed,
+                      const bb_choice *taken)
+{
+    wishes *said = told;
+    (void)site;
+    ++said->told;
+    said->failed = *failed;
+    said->taken = *taken;
+}
+
+enum { NORM_ELEMENTS = 5000 };
+
+// The norm of a vector by a context whose chooser wants a variant, `rounds` times.
+static float find_norm(wishes *said, int rounds)
+{
+    static float vector[NORM_ELEMENTS];
+    float norm = 0.0F;
+    bb_kernel_context *made = NULL;
+    const bb_kernel_use use = {.file = "l2norm.kernel", .types = {{"T", "SP"}}, .type_count = 1};
+    const bb_program_data sizes[] = {{NORM_ELEMENTS, 1, NULL}, {1, 1, NULL}};
+    const bb_program_data shorter[] = {{NORM_ELEMENTS - 1, 1, NULL}, {1, 1, NULL}};
+    void *blocks[] = {vector, &norm};
+    for (int k = 0; k < NORM_ELEMENTS; ++k) {
+        vector[k] = 1.0F / (float)(k % 97 + 3);
+    }
+    check_ok(bb_kernel_context_create(device, &made));
+    bb_kernel_context_set_chooser(made, &(bb_kernel_chooser){said, choose, fall_back});
+    check_ok(bb_kernel_context_run(made, &use, shorter, NULL, blocks));
+    for (int round = 0; round < rounds; ++round) {
+        check_ok(bb_kernel_context_run(made, &use, sizes, NULL, blocks));
+    }
+    assert_int_equal(bb_kernel_context_compiled(made), 1);
+    bb_kernel_context_destroy(&made);
+    return norm;
+}
+
+// Another order of sums is another float; sizes are asked about once.
+static void a_chooser_says_which_variant_runs(void **state)
+{
+    (void)state;
+    wishes plain = {.variant = NULL};
+    wishes ordered = {.variant = "group1x1-order32x1024"};
+    const float norm = find_norm(&plain, 1);
+    const float other = find_norm(&ordered, 3);
+    assert_true(norm != other && fabsf(norm - other) < 1e-4F * norm);
+    assert_int_equal(plain.asked, 2);
+    assert_int_equal(ordered.asked, 2);
+    assert_int_equal(ordered.columns, NORM_ELEMENTS);
+    assert_int_equal(ordered.told, 0);
+}
+
+static void a_variant_that_fails_is_the_default(void **state)
+{
+    (void)state;
+    wishes plain = {.variant = NULL};
+    wishes failing = {.variant = "group64x1"}; // the cpu has no groups
+    const float norm = find_norm(&plain, 1);
+    assert_true(find_norm(&failing, 2) == norm);
+    assert_int_equal(failing.told, 2); // at each of two sizes
+    assert_int_equal(failing.failed.group[0], 64);
+    assert_int_equal(failing.taken.group[0], 1);
+}
+
 // A scaled vector, from nothing to the host.
 static bb_status scale_vector(void)
 {
@@ -212,6 +295,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(mixed_products_are_the_evaluators, setup, teardown),
         cmocka_unit_test_setup_teardown(sizes_share_a_kernel, setup, teardown),
         cmocka_unit_test_setup_teardown(launches_share_a_kernel, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_chooser_says_which_variant_runs, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_variant_that_fails_is_the_default, setup, teardown),
         cmocka_unit_test_setup_teardown(what_does_not_serve_is_compiled_again, setup, teardown),
         cmocka_unit_test_setup_teardown(allocations_that_fail_leave_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(unknown_kernels_and_types_are_refused, setup, teardown),
