@@ -32,7 +32,7 @@ static const char *live(const bb_experiment *experiment)
 static const bb_command table[] = {
     {"run", bb_command_run,
      BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |
-         BB_OPTION_DUMP | BB_OPTION_RESTART | BB_OPTION_ENERGY,
+         BB_OPTION_DUMP | BB_OPTION_RESTART | BB_OPTION_ENERGY | BB_OPTION_DETERMINISTIC,
      1, INTPTR_MAX, BB_OPERAND_CONFIG, "simulate a study and write its results",
      "run CONFIG [key=value ...] [options]",
      "Simulates a study, prints its result table and writes an HDF5 file." CONFIG_TEXT,
@@ -43,11 +43,13 @@ static const bb_command table[] = {
      1, INTPTR_MAX, BB_OPERAND_RESULT, "simulate the study of a result file again",
      "rerun FILE.h5 [key=value ...] [options]",
      "Runs the study that a result file records, from that file alone; files that the study names "
-     "must stand where they were, unchanged, or be named anew by key=value.",
+     "must stand where they were, unchanged, or be named anew by key=value. Generated kernels run "
+     "in the variants that the file records, unless a key of kernels is given.",
      .words = {{"output", "result file; default outputs/<name of the file>-rerun.h5"}}},
     {"check", bb_command_check,
      BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |
-         BB_OPTION_DUMP | BB_OPTION_RESTART | BB_OPTION_FIELDS | BB_OPTION_MACHINE,
+         BB_OPTION_DUMP | BB_OPTION_RESTART | BB_OPTION_FIELDS | BB_OPTION_MACHINE |
+         BB_OPTION_DETERMINISTIC,
      1, INTPTR_MAX, BB_OPERAND_CONFIG, "check a study and print its plan; nothing is computed",
      "check CONFIG [key=value ...] [options of run]",
      "Checks a study and prints its plan: sizes, memory, time, output. Nothing is computed or "
@@ -194,7 +196,7 @@ static const bb_command table[] = {
      "has their whole paths.",
      .words = {{"list", "shipped studies with memory, time and title"}}},
     {"kernel", bb_command_kernel,
-     BB_OPTION_KERNEL | BB_OPTION_BIND | BB_OPTION_WISDOM | BB_OPTION_OUTPUT | BB_OPTION_DEVICE |
+     BB_OPTION_KERNEL | BB_OPTION_DETERMINISTIC | BB_OPTION_BIND | BB_OPTION_WISDOM | BB_OPTION_OUTPUT | BB_OPTION_DEVICE |
          BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL,
      1, INTPTR_MAX, BB_OPERAND_KERNEL, "check, run and print kernels of your own",
      "kernel check KERNEL [NAME=TYPE ...]\n"
@@ -218,6 +220,7 @@ static const bb_command table[] = {
       {"device", "of run, source and explain: cpu (default), opencl or cuda"},
       {"threads", "of run; default: all processors; the results do not depend on it"},
       {"variant", "of run and source: a variant as explain and result files name it, or default"},
+      {"deterministic", "of run and explain: the default variant, whatever was measured"},
       {"set", "of explain: seed, large, odd or small, or sizes: A=2048x1024,b=2048; default seed"}}},
     {"tune", bb_command_tune,
      BB_OPTION_WISDOM | BB_OPTION_TUNE | BB_OPTION_BIND | BB_OPTION_DEVICE | BB_OPTION_THREADS |

@@ -9,6 +9,8 @@
 #include "sim/output/output_table.h"
 #include "sim/plan.h"
 
+struct bb_kernel_wish;
+
 /// What the command line decides beside the study.
 typedef struct bb_run_options {
     bb_index threads;          ///< as bb_threads_set was told
@@ -16,6 +18,7 @@ typedef struct bb_run_options {
     const char *checkpoint;    ///< where the state goes, NULL: nowhere
     double checkpoint_every_s; ///< at least this long after the last one, NaN: as is usual
     const char *resume;        ///< checkpoint to go on from, NULL: from the start
+    const struct bb_kernel_wish *kernels; ///< which variants of generated kernels; NULL: no wish
 } bb_run_options;
 
 /// What the command line decides of a stream.

@@ -86,8 +86,8 @@ static const bb_option table[] = {
     {"device", "WORD", "auto, cpu, cuda or opencl (of wafer and product alone), for pipelines that name none",
      .words = "auto cpu cuda opencl", .bit = BB_OPTION_DEVICE, TEXT(device)},
     {"variant", "ID", "of run: which variant of the kernel", .bit = BB_OPTION_KERNEL, TEXT(variant)},
-    {"deterministic", NULL, "of run: the default variant, whatever was measured",
-     .bit = BB_OPTION_KERNEL, FLAG(deterministic)},
+    {"deterministic", NULL, "generated kernels as their default variants, whatever was measured",
+     .bit = BB_OPTION_DETERMINISTIC, FLAG(deterministic)},
     {"wisdom", "FILE", "what was measured of kernels' variants; default the user's own, "
      "bitbudget/kernels.yaml of $XDG_CONFIG_HOME or ~/.config",
      .words = "file", .bit = BB_OPTION_WISDOM, TEXT(wisdom)},

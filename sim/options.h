@@ -41,7 +41,8 @@ enum {
     BB_OPTION_WISDOM = 1 << 26,
     BB_OPTION_TUNE = 1 << 27,
     BB_OPTION_BIND = 1 << 28,
-    BB_OPTION_LIVE = 1 << 29
+    BB_OPTION_LIVE = 1 << 29,
+    BB_OPTION_DETERMINISTIC = 1 << 30,
 };
 
 enum { BB_OPTION_MAX_WORDS = 64 };

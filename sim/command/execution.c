@@ -10,6 +10,7 @@
 #include "sim/dump.h"
 #include "sim/energy.h"
 #include "sim/interrupt.h"
+#include "sim/kernels/kernel_keys.h"
 #include "sim/output/file.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
@@ -255,7 +256,10 @@ bb_status bb_execution_run(const bb_execution *work, bb_results *results)
 {
     bb_status status = BB_OK;
     const bb_options *options = work->options;
+    const bb_kernel_wish kernels = {.is_deterministic = options->deterministic,
+                                    .replay = work->replay};
     const bb_run_options run = {.threads = options->threads,
+                                .kernels = &kernels,
                                 .dump = options->dump,
                                 .checkpoint = options->checkpoint,
                                 .checkpoint_every_s = options->checkpoint_every_s,

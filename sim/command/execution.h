@@ -11,7 +11,8 @@ typedef struct bb_execution {
     const bb_options *options; ///< threads, dump, checkpoints, force, and the command line
     const bb_experiment_table *experiments;
     const bb_config *config;
-    const char *path; ///< of the result file; NULL: nothing is written or printed
+    const char *path;         ///< of the result file; NULL: nothing is written or printed
+    const bb_results *replay; ///< whose variants of kernels are taken; NULL: what was measured
 } bb_execution;
 
 /// Refuses what could not be delivered, computes into `results` (new and empty), writes the file

@@ -71,6 +71,26 @@ static bool is_named_anew(const bb_options *options, const char *key)
     return false;
 }
 
+// Whether an override is about variants of kernels, which are then not those of the file.
+static bool are_kernels_anew(const bb_options *options)
+{
+    static const char key[] = "kernels";
+    const size_t length = strlen(key);
+    bool found = false;
+    for (bb_index i = 1; i < options->operand_count && !found; ++i) {
+        const char *word = options->operands[i];
+        found = strncmp(word, key, length) == 0 && (word[length] == '.' || word[length] == '=');
+    }
+    return found;
+}
+
+// A file of measured variants may have changed where the result itself says which ran.
+static bool is_recorded(const bb_results *recorded, const char *key)
+{
+    return strcmp(key, "kernels.wisdom") == 0 &&
+           bb_results_find(recorded, "kernels/variant") != NULL;
+}
+
 // Whether the file of an input is still what it was; says so where it is not.
 static bb_status is_unchanged(const char *key, const char *file, const char *recorded, bool *out)
 {
@@ -110,7 +130,7 @@ static bb_status check_inputs(const bb_options *options, const bb_results *recor
     }
     for (bb_index i = 0; i < keys->count; ++i) {
         bool unchanged = true;
-        if (!is_named_anew(options, keys->texts[i])) {
+        if (!is_named_anew(options, keys->texts[i]) && !is_recorded(recorded, keys->texts[i])) {
             BB_TRY(is_unchanged(keys->texts[i], files->texts[i], digests->texts[i], &unchanged));
         }
         changed += !unchanged;
@@ -203,7 +223,8 @@ bb_status bb_command_rerun(const bb_options *options, const bb_experiment_table 
     BB_TRY(bb_command_load_text(options, experiments, &(bb_config_file){origin, study}, &config));
     BB_TRY(choose_path(options, &path));
     BB_TRY(bb_results_create(&results));
-    const bb_execution work = {options, experiments, config, path};
+    const bb_execution work = {options, experiments, config, path,
+                               are_kernels_anew(options) ? NULL : recorded};
     BB_TRY(bb_execution_run(&work, results));
     if (options->verify) {
         const bb_comparison pair = {bb_experiment_find(experiments, bb_config_schema(config)->name),

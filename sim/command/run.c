@@ -15,7 +15,7 @@ bb_status bb_command_run(const bb_options *options, const bb_experiment_table *e
         bb_experiment_find(experiments, bb_config_schema(config)->name);
     BB_TRY(bb_command_output(options, experiment, &path));
     BB_TRY(bb_results_create(&results));
-    const bb_execution work = {options, experiments, config, path};
+    const bb_execution work = {options, experiments, config, path, NULL};
     BB_TRY(bb_execution_run(&work, results));
 done:
     BB_RELEASE(&path);

@@ -13,6 +13,7 @@
 #include "sim/fringe/fringe_maps.h"
 #include "sim/fringe/fringe_score.h"
 #include "sim/fringe/live/live_table.h"
+#include "sim/kernels/kernel_variants.h"
 #include "solvers/kernels/objects/kernel_context.h"
 #include "solvers/unwrap/unwrap_quality.h"
 
@@ -36,6 +37,7 @@ typedef struct fringe_run {
     const bb_fringe_pipeline *pipelines;
     bb_index pipeline_count, reference, points;
     fringe_device devices[BB_DEVICE_KIND_COUNT];
+    bb_kernel_variants *variants;
     bb_scene *scene;         // of the draw at hand
     bb_frames *frames;       // likewise, as the reference sees them; NULL without
     double *intensity;       // what a camera stored, the frames' own aside
@@ -61,6 +63,8 @@ const bb_output_table *const bb_fringe_outputs[] = {
     &bb_live_stream_outputs,
     &bb_live_pipeline_outputs,
     &bb_live_latency_outputs,
+    &bb_kernel_ledger_axes,
+    &bb_kernel_ledger_outputs,
     NULL,
 };
 
@@ -73,6 +77,7 @@ static void finish(fringe_run *run)
         bb_kernel_context_destroy(&run->devices[kind].context);
         bb_device_close(&run->devices[kind].device);
     }
+    bb_kernel_variants_destroy(&run->variants);
     bb_scene_destroy(&run->scene);
     bb_frames_destroy(&run->frames);
     bb_fringe_maps_destroy(&run->maps);
@@ -91,6 +96,7 @@ static bb_status open_device(fringe_run *run, bb_device_kind kind)
     if (place->device == NULL) {
         BB_TRY(bb_device_open(kind, 0, &place->device));
         BB_TRY(bb_kernel_context_create(place->device, &place->context));
+        BB_TRY(bb_kernel_variants_join(run->variants, place->context));
     }
 done:
     return status;
@@ -361,6 +367,8 @@ bb_status bb_fringe_run(const void *study, const bb_run_options *options, bb_res
     fringe_run run = {0};
     const bb_index draws = count_draws(study);
     BB_TRY(bb_fringe_dump_create(results, options->dump, &run.dump));
+    BB_TRY(bb_kernel_variants_create(&((const bb_fringe_study *)study)->kernels, options->kernels,
+                                     &run.variants));
     BB_TRY(start(study, &run));
     const bb_index steps = draws * run.pipeline_count;
     for (bb_index draw = 0; draw < draws; ++draw) {
@@ -375,6 +383,7 @@ bb_status bb_fringe_run(const void *study, const bb_run_options *options, bb_res
     bb_log_progress("unwrapping", steps, steps);
     BB_TRY(bb_fringe_score_publish(run.study, &run.facts, run.plain, run.pipeline_count, results));
     BB_TRY(bb_fringe_maps_publish(run.maps, results));
+    BB_TRY(bb_kernel_variants_publish(run.variants, results));
 done:
     finish(&run);
     return status;

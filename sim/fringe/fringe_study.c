@@ -104,6 +104,7 @@ static const bb_key keys[] = {
      .default_text = "36", .meaning = "Zernike polynomials that are fitted to every phase; 0: none."},
     {.name = "machine", .kind = BB_KEY_GROUP, .schema = &bb_machine_price_schema,
      .offset = offsetof(bb_fringe_study, machine), .meaning = "What the machine that computes costs."},
+    BB_KERNELS_KEY(bb_fringe_study),
     {.name = "pipelines", .kind = BB_KEY_RECORDS, .schema = &pipeline_schema, .minimum_count = 1,
      .offset = offsetof(bb_fringe_study, pipelines),
      .meaning = "What is compared; the one called reference, else the first, is the truth."},
@@ -264,6 +265,7 @@ bb_status bb_fringe_study_check(const void *study, const bb_config *config, bb_p
     BB_TRY(bb_study_check_rules(bb_fringe_check(&physics), config, problems));
     BB_TRY(bb_study_check_rules(bb_unwrap_method_check(&fringe->unwrap), config, problems));
     BB_TRY(check_bits(fringe, config, problems));
+    BB_TRY(bb_kernel_keys_check(&fringe->kernels, config, problems));
     BB_TRY(bb_study_check_pipelines(facts, list_facts(fringe, facts),
                                     "arithmetic and storage fp64 in every slot, and no bits",
                                     config, problems));

@@ -6,6 +6,7 @@
 #define BB_SIM_FRINGE_FRINGE_STUDY_H
 
 #include "physics/fringe/fringe_config.h"
+#include "sim/kernels/kernel_keys.h"
 #include "sim/study.h"
 #include "solvers/unwrap/unwrap_config.h"
 
@@ -43,6 +44,7 @@ typedef struct bb_fringe_study {
     bb_unwrap_method unwrap;
     bb_index zernike_terms; ///< that are fitted, 0: none
     bb_machine_price_config machine;
+    bb_kernel_keys kernels;
     bb_list pipelines; ///< of bb_fringe_pipeline
 } bb_fringe_study;
 

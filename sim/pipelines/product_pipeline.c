@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/pipelines/product_pipeline.h"
 
-#include "solvers/kernels/objects/kernel_context.h"
+#include "sim/kernels/kernel_variants.h"
 
 #include <stdio.h>
 
@@ -323,6 +323,12 @@ bb_device_kind bb_product_pipeline_device(const bb_product_pipeline *pipeline, i
     return bb_device_choice_resolve(&offer, bb_device_choice_wish(study_device, pipeline->device));
 }
 
+bb_status bb_product_devices_vary(bb_product_devices *devices, const bb_kernel_keys *kernels,
+                                  const bb_kernel_wish *wish)
+{
+    return bb_kernel_variants_create(kernels, wish, &devices->variants);
+}
+
 bb_status bb_product_devices_open(bb_product_devices *devices, const bb_product_pipeline *pipeline,
                                   int study_device, bb_device_kind *out)
 {
@@ -334,6 +340,7 @@ bb_status bb_product_devices_open(bb_product_devices *devices, const bb_product_
     }
     if (*out == BB_DEVICE_OPENCL && devices->contexts[*out] == NULL) {
         BB_TRY(bb_kernel_context_create(devices->opened[*out], &devices->contexts[*out]));
+        BB_TRY(bb_kernel_variants_join(devices->variants, devices->contexts[*out]));
     }
 done:
     return status;
@@ -345,4 +352,5 @@ void bb_product_devices_close(bb_product_devices *devices)
         bb_kernel_context_destroy(&devices->contexts[kind]);
         bb_device_close(&devices->opened[kind]);
     }
+    bb_kernel_variants_destroy(&devices->variants);
 }

@@ -8,6 +8,7 @@
 #include "physics/wafer/overlay/delivery.h"
 #include "precision/coded_matrix.h"
 #include "sim/device_choice.h"
+#include "sim/kernels/kernel_keys.h"
 #include "sim/pipelines/draws.h"
 #include "sim/study.h"
 #include "solvers/operator/coded_operator.h"
@@ -69,7 +70,15 @@ typedef struct bb_product_devices {
     bb_device *opened[BB_DEVICE_KIND_COUNT]; ///< NULL where no pipeline computes on it
     /// Of those whose products are assembled (solvers/kernels/objects/kernel_context.h).
     struct bb_kernel_context *contexts[BB_DEVICE_KIND_COUNT];
+    struct bb_kernel_variants
+        *variants; ///< of bb_product_devices_vary; NULL: kernels run as the default
 } bb_product_devices;
+
+/// Has kernels of the devices that are opened afterwards run in the variants that a study and a
+/// caller ask for, which are borrowed. Errors: those of bb_kernel_variants_create.
+BB_CHECKED bb_status bb_product_devices_vary(bb_product_devices *devices,
+                                             const bb_kernel_keys *kernels,
+                                             const bb_kernel_wish *wish);
 
 /// Chooses a pipeline's device by its own wish and its study's, and opens it unless it is open.
 /// Errors as bb_device_choice_make and bb_device_open.

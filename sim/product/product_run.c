@@ -10,6 +10,7 @@
 #include "sim/energy.h"
 #include "sim/evaluation.h"
 #include "sim/input/declared_size.h"
+#include "sim/kernels/kernel_variants.h"
 #include "sim/pipelines/product_coding.h"
 #include "sim/product/product_dump.h"
 #include "sim/product/product_study.h"
@@ -335,8 +336,10 @@ static const bb_output_table product_outputs = {
     .title = "/results, product", .group = "results", .axes = "pipeline", BB_OUTPUT_ROWS(outputs)};
 
 const bb_output_table *const bb_product_outputs[] = {
-    &bb_evaluation_outputs,    &product_outputs,           &operator_outputs,
-    &bb_coding_report_outputs, &bb_coding_report_measures, NULL,
+    &bb_evaluation_outputs,     &product_outputs,
+    &operator_outputs,          &bb_coding_report_outputs,
+    &bb_coding_report_measures, &bb_kernel_ledger_axes,
+    &bb_kernel_ledger_outputs,  NULL,
 };
 
 static bb_status publish(const product_run *run, bb_results *results)
@@ -368,6 +371,8 @@ bb_status bb_product_run(const void *study, const bb_run_options *options, bb_re
     bb_status status = BB_OK;
     product_run run = {0};
     BB_TRY(bb_product_dump_create(results, options->dump, &run.dump));
+    BB_TRY(bb_product_devices_vary(&run.devices, &((const bb_product_study *)study)->kernels,
+                                   options->kernels));
     BB_TRY(start(study, &run));
     for (bb_index i = 0; i < run.pipeline_count; ++i) { // the reference first
         const bb_index p = i == 0 ? run.reference : i - (i <= run.reference);
@@ -376,6 +381,7 @@ bb_status bb_product_run(const void *study, const bb_run_options *options, bb_re
     }
     bb_log_progress("computing", run.pipeline_count, run.pipeline_count);
     BB_TRY(publish(&run, results));
+    BB_TRY(bb_kernel_variants_publish(run.devices.variants, results));
 done:
     finish(&run);
     return status;

@@ -28,6 +28,7 @@ static const bb_key keys[] = {
      .meaning = "What rows and columns are points of, for zfp."},
     {.name = "machine", .kind = BB_KEY_GROUP, .schema = &bb_machine_price_schema,
      .offset = offsetof(bb_product_study, machine), .meaning = "What the machine that computes costs."},
+    BB_KERNELS_KEY(bb_product_study),
     {.name = "pipelines", .kind = BB_KEY_RECORDS, .schema = &bb_product_pipeline_schema,
      .minimum_count = 1, .offset = offsetof(bb_product_study, pipelines),
      .meaning = "What is compared; the one called reference, else the first, is the truth."},
@@ -55,6 +56,7 @@ bb_status bb_product_study_check(const void *study, const bb_config *config, bb_
     BB_TRY(
         bb_product_pipelines_check(&product->pipelines, product->common.device, config, problems));
     BB_TRY(bb_product_pipelines_refuse_wafer_keys(&product->pipelines, config, problems));
+    BB_TRY(bb_kernel_keys_check(&product->kernels, config, problems));
 done:
     return status;
 }

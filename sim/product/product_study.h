@@ -20,6 +20,7 @@ typedef struct bb_product_study {
     bb_index vectors;       ///< drawn where there are no inputs
     bb_product_layout_config layout;
     bb_machine_price_config machine;
+    bb_kernel_keys kernels;
     bb_list pipelines; ///< of bb_product_pipeline
 } bb_product_study;
 

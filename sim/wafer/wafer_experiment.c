@@ -2,6 +2,7 @@
 #include "sim/wafer/wafer_experiment.h"
 
 #include "sim/evaluation.h"
+#include "sim/kernels/kernel_ledger.h"
 #include "sim/pipelines/coding_report.h"
 #include "sim/wafer/convergence_table.h"
 #include "sim/wafer/field_list.h"
@@ -38,6 +39,7 @@ static const bb_output_table *const outputs[] = {
     &bb_lot_overlay_wafers,        &bb_lot_overlay_displacements,
     &bb_lot_overlay_spreads,       &bb_wafer_view_outputs,
     &bb_wafer_view_temperatures,   &bb_coding_report_outputs,
+    &bb_kernel_ledger_axes,        &bb_kernel_ledger_outputs,
     &bb_coding_report_measures,    &bb_promise_outputs,
     &bb_storage_promise_outputs,   &bb_wafer_promise_outputs,
     &bb_wafer_certificate_outputs, &bb_wafer_heating_outputs,

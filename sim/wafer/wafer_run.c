@@ -4,6 +4,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "sim/device_choice.h"
+#include "sim/kernels/kernel_variants.h"
 #include "sim/wafer/wafer_cautions.h"
 #include "sim/wafer/wafer_dump.h"
 #include "sim/wafer/wafer_promise.h"
@@ -84,6 +85,8 @@ bb_status bb_wafer_run(const void *study, const bb_run_options *options, bb_resu
     bb_restart restart = {0};
     BB_TRY(bb_wafer_restart_open(study, options, &restart));
     BB_TRY(bb_wafer_dump_check(&((const bb_wafer_study *)study)->dump, options->dump));
+    BB_TRY(bb_product_devices_vary(&run.devices, &((const bb_wafer_study *)study)->kernels,
+                                   options->kernels));
     BB_TRY(start(study, &run));
     BB_TRY(bb_wafer_heating_resume(run.problem, &restart, &run.heating));
     bb_wafer_heating_refer(run.problem, &run.heating);
@@ -91,6 +94,7 @@ bb_status bb_wafer_run(const void *study, const bb_run_options *options, bb_resu
     BB_TRY(bb_wafer_publication_write(&run.promises.study, run.problem, &run.heating,
                                       run.evaluations, results));
     BB_TRY(bb_wafer_promises_publish(&run.promises, results));
+    BB_TRY(bb_kernel_variants_publish(run.devices.variants, results));
     BB_TRY(bb_wafer_dump(study, options->dump, &run.problem, &run.heating, results));
 done:
     bb_restart_release(&restart);

@@ -32,6 +32,7 @@ static const bb_key keys[] = {
     GROUP(realtime, &bb_realtime_schema, "What `bitbudget realtime` measures."),
     GROUP(dump, &bb_dump_schema, "How --dump stores operators."),
     GROUP(machine, &bb_machine_schema, "Budget and rates of the machine that a plan is held to, and its price."),
+    BB_KERNELS_KEY(bb_wafer_study),
     {.name = "pipelines", .kind = BB_KEY_RECORDS, .schema = &bb_product_pipeline_schema,
      .minimum_count = 1,
      .offset = offsetof(bb_wafer_study, pipelines),
@@ -458,6 +459,7 @@ bb_status bb_wafer_study_check(const void *study, const bb_config *config, bb_pr
     const bb_wafer_study *wafer = study;
     BB_TRY(bb_product_pipelines_check(&wafer->pipelines, wafer->common.device, config, problems));
     BB_TRY(bb_storage_promises_check(&wafer->pipelines, wafer->common.device, config, problems));
+    BB_TRY(bb_kernel_keys_check(&wafer->kernels, config, problems));
     BB_TRY(check_geometry(wafer, config, problems));
     BB_TRY(check_fields(&wafer->scan.fields, config, problems));
     BB_TRY(check_step(wafer, config, problems));

@@ -33,6 +33,7 @@ typedef struct bb_wafer_study {
     bb_list probes; ///< of bb_probe_config
     bb_realtime_config realtime;
     bb_machine_config machine;
+    bb_kernel_keys kernels;
     bb_dump_config dump;
     bb_list pipelines; ///< of bb_product_pipeline
 } bb_wafer_study;

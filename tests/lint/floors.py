@@ -33,7 +33,8 @@ EDGES = {
     "solvers/kernels/tuning": {"solvers/kernels/emission", "solvers/kernels/language", "solvers/kernels/program"},
     "solvers/kernels/objects": {"solvers/kernels/language", "solvers/kernels/program"},
     "sim/output": {"sim/config", "sim/input"},
-    "sim/pipelines": {"sim/config", "sim/input", "sim/output"},
+    "sim/kernels": {"sim/config", "sim/input", "sim/output"},
+    "sim/pipelines": {"sim/config", "sim/input", "sim/kernels", "sim/output"},
     "sim/config": {"sim/input"},
     "sim/input": set(),
     "sim/bench": {"sim/config", "sim/kernels", "sim/output", "sim/wafer"},
@@ -42,7 +43,7 @@ EDGES = {
     "sim/command": {"sim/bench", "sim/config", "sim/kernels", "sim/output", "sim/report", "sim/sweep"},
 }
 # Of rooms that are not named: an experiment's, in sim/.
-EXPERIMENT = {"sim/config", "sim/input", "sim/output", "sim/pipelines"}
+EXPERIMENT = {"sim/config", "sim/input", "sim/kernels", "sim/output", "sim/pipelines"}
 FLOORS = ("core", "precision", "physics", "solvers", "sim", "tests")
 # Libraries that only one floor may know: the floor, and tests that write or compare files behind
 # its back.

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/kernels/kernel_keys.h"
+
+#include "sim/kernels/wisdom_file.h"
+
+#include <unistd.h>
+
+// clang-format off
+static const bb_key keys_table[] = {
+    {.name = "reorder", .kind = BB_KEY_BOOLEAN, .offset = offsetof(bb_kernel_keys, reorder),
+     .default_text = "false",
+     .meaning = "Also variants with another order of sums, whose last bits are others; needs wisdom."},
+    {.name = "wisdom", .kind = BB_KEY_PATH, .offset = offsetof(bb_kernel_keys, wisdom),
+     .optional = true,
+     .meaning = "What tune measured of kernels' variants; left out: the user's own file."},
+};
+// clang-format on
+const bb_schema bb_kernel_keys_schema = BB_SCHEMA("kernels", bb_kernel_keys, keys_table);
+
+bb_status bb_kernel_keys_read(const bb_kernel_keys *keys, bb_wisdom_file *out)
+{
+    bb_status status = BB_OK;
+    const char *path = keys->wisdom;
+    BB_REQUIRE(access(path, F_OK) == 0, BB_IO,
+               "there is no file '%s'; bitbudget tune --wisdom FILE makes one", path);
+    BB_TRY(bb_wisdom_file_read(path, out));
+    BB_REQUIRE(out->count > 0, BB_IO,
+               "'%s' has no records of variants; bitbudget tune --wisdom FILE makes them", path);
+done:
+    return status;
+}
+
+bb_status bb_kernel_keys_check(const bb_kernel_keys *keys, const bb_config *config,
+                               bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    bb_wisdom_file file = {0};
+    if (keys->reorder && keys->wisdom == NULL) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "kernels.reorder"),
+                               "kernels.reorder = true: expected kernels.wisdom too, the file that "
+                               "says which variants, as part of the study"));
+    }
+    if (keys->wisdom != NULL) {
+        status = bb_kernel_keys_read(keys, &file);
+        if (status == BB_IO || status == BB_INVALID) {
+            status = bb_problems_add(problems, bb_config_place(config, "kernels.wisdom"),
+                                     "kernels.wisdom: %s", bb_status_message());
+        }
+        BB_TRY(status);
+    }
+done:
+    bb_wisdom_file_release(&file);
+    return status;
+}

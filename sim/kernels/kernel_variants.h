@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The variants of generated kernels that a study's run takes: the default, or what `bitbudget tune`
+// measured (wisdom.h), or those of an earlier result. A run measures nothing.
+//
+// Without a key the user's own file of measured variants counts, and only variants in the order of
+// sums that the kernel's description has: the numbers are the same with and without it. Others are
+// taken where the study says so and names the file, whose digest is then part of what the study is.
+#ifndef BB_SIM_KERNELS_KERNEL_VARIANTS_H
+#define BB_SIM_KERNELS_KERNEL_VARIANTS_H
+
+#include "sim/kernels/kernel_keys.h"
+#include "sim/kernels/kernel_ledger.h"
+#include "sim/kernels/wisdom.h"
+#include "solvers/kernels/objects/kernel_context.h"
+
+typedef struct bb_kernel_variants bb_kernel_variants;
+
+/// For one run. `keys` and `wish` (NULL: nothing is asked) are borrowed for as long as it lives.
+/// A file that the study names and that cannot be read is an error; the user's own is then left
+/// aside with a warning. Errors: BB_IO, BB_INVALID, BB_MEMORY. Owner: the caller.
+BB_CHECKED bb_status bb_kernel_variants_create(const bb_kernel_keys *keys,
+                                               const bb_kernel_wish *wish,
+                                               bb_kernel_variants **out);
+void bb_kernel_variants_destroy(bb_kernel_variants **variants);
+
+/// Has a new context ask for its variants; contexts are destroyed before the variants, which may be
+/// NULL: nothing is set then. Errors: BB_DEVICE, BB_MEMORY.
+BB_CHECKED bb_status bb_kernel_variants_join(bb_kernel_variants *variants,
+                                             bb_kernel_context *context);
+
+/// Writes what ran as /kernels, and says in the log where not all of it was the default. Errors:
+/// those of bb_kernel_ledger_publish.
+BB_CHECKED bb_status bb_kernel_variants_publish(const bb_kernel_variants *variants,
+                                                bb_results *results);
+
+/// The key of a site but its compiler. Errors: BB_MEMORY, BB_INVALID (too many types).
+BB_CHECKED bb_status bb_kernel_variants_key(bb_device *device, const bb_kernel_site *site,
+                                            bb_wisdom_key *out);
+
+#endif

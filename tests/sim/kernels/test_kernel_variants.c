@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which variants a run's kernels take of a file of measured ones, what its results say of them, and
+// the same again by what the results say.
+#include "core/log.h"
+#include "core/memory.h"
+#include "sim/kernels/kernel_variants.h"
+#include "solvers/kernels/emission/emission.h"
+#include "tests/check.h"
+#include "tests/sim/fixture.h"
+
+#include <math.h>
+
+enum { ELEMENTS = 5000 };
+
+static char wisdom_path[] = "variants.yaml";
+static const char ordered[] = "group1x1-order32x1024";
+static bb_device *device;
+static float vector[ELEMENTS];
+
+static int enter(void **state)
+{
+    (void)state;
+    for (int k = 0; k < ELEMENTS; ++k) {
+        vector[k] = 1.0F / (float)(k % 97 + 3);
+    }
+    return fixture_enter() == 0 && setenv("XDG_CONFIG_HOME", "/nowhere", 1) == 0 &&
+                   bb_device_open(BB_DEVICE_CPU, 0, &device) == BB_OK
+               ? 0
+               : -1;
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    bb_device_close(&device);
+    return fixture_leave();
+}
+
+// Records of a kernel's default, and of another order of sums, which was faster.
+static bb_status append(void *path, bb_device *where, const bb_kernel_site *site)
+{
+    bb_status status = BB_OK;
+    static bb_wisdom_key key;
+    BB_TRY(bb_kernel_variants_key(where, site, &key));
+    BB_TRY(bb_wisdom_find_compiler(where, key.compiler, sizeof key.compiler));
+    const char *variants[] = {"group1x1", ordered};
+    for (int i = 0; i < 2; ++i) {
+        bb_wisdom_record record = {.version = BB_WISDOM_VERSION,
+                                   .kernel = key.kernel,
+                                   .program = key.program,
+                                   .code = BB_EMISSION_VERSION,
+                                   .types = key.types,
+                                   .device = (int)key.device,
+                                   .architecture = key.report.architecture,
+                                   .name = key.report.name,
+                                   .compiler = key.compiler,
+                                   .set = "own",
+                                   .sizes = {key.sizes, key.size_count},
+                                   .variant = variants[i],
+                                   .status = BB_TRIAL_BEST,
+                                   .least_s = i == 0 ? 2.0 : 1.0,
+                                   .median_s = 2.0,
+                                   .bytes = 8.0,
+                                   .samples = 5,
+                                   .date = "2026-01-31T12:00:00Z"};
+        record.driver = key.report.driver[0] != '\0' ? key.report.driver : NULL;
+        BB_TRY(bb_wisdom_file_append(path, &record));
+    }
+done:
+    return status;
+}
+
+// The norm by a run with such keys and such a wish; its results, where they are asked for.
+static float find_norm(const bb_kernel_keys *keys, const bb_kernel_wish *wish, bb_results **out)
+{
+    float norm = 0.0F;
+    bb_kernel_variants *variants = NULL;
+    bb_kernel_context *context = NULL;
+    const bb_kernel_use use = {.file = "l2norm.kernel", .types = {{"T", "SP"}}, .type_count = 1};
+    void *blocks[] = {vector, &norm};
+    check_ok(bb_kernel_variants_create(keys, wish, &variants));
+    check_ok(bb_kernel_context_create(device, &context));
+    check_ok(bb_kernel_variants_join(variants, context));
+    for (int shorter = 1; shorter >= 0; --shorter) {
+        const bb_program_data sizes[] = {{ELEMENTS - shorter, 1, NULL}, {1, 1, NULL}};
+        check_ok(bb_kernel_context_run(context, &use, sizes, NULL, blocks));
+    }
+    if (out != NULL) {
+        check_ok(bb_results_create(out));
+        check_ok(bb_kernel_variants_publish(variants, *out));
+    }
+    bb_kernel_context_destroy(&context);
+    bb_kernel_variants_destroy(&variants);
+    return norm;
+}
+
+static const char *text_of(const bb_results *results, const char *path, bb_index item)
+{
+    const bb_dataset *found = bb_results_find(results, path);
+    assert_true(found != NULL && found->is_text && item < found->count);
+    return found->texts[item];
+}
+
+static void check_kernel(const bb_results *results, const char *variant, const char *origin)
+{
+    assert_int_equal(bb_results_find(results, "kernels/kernel")->count, 1);
+    assert_string_equal(text_of(results, "kernels/name", 0), "l2norm");
+    assert_string_equal(text_of(results, "kernels/types", 0), "T=SP");
+    assert_string_equal(text_of(results, "kernels/device", 0), "cpu");
+    assert_string_equal(text_of(results, "kernels/sizes", 0), "");
+    assert_string_equal(text_of(results, "kernels/variant", 0), variant);
+    assert_string_equal(text_of(results, "kernels/origin", 0), origin);
+}
+
+static void check_line(const bb_results *results, const char *expected)
+{
+    bb_text line = {0};
+    check_ok(bb_kernel_ledger_report(results, &line));
+    assert_string_equal(bb_text_string(&line), expected);
+    bb_text_release(&line);
+}
+
+static void orders_of_sums_are_asked_for(void **state)
+{
+    (void)state;
+    bb_results *results = NULL;
+    bb_results *again = NULL;
+    const bb_kernel_keys none = {.wisdom = NULL};
+    const bb_kernel_keys same = {.wisdom = wisdom_path};
+    const bb_kernel_keys any = {.reorder = true, .wisdom = wisdom_path};
+    const bb_kernel_wish recorder = {.context = wisdom_path, .meet = append};
+    const float plain = find_norm(&none, &recorder, &results);
+    check_kernel(results, "group1x1", "default");
+    check_line(results, "");
+    bb_results_destroy(&results);
+    assert_true(find_norm(&same, NULL, &results) == plain);
+    check_kernel(results, "group1x1", "wisdom, these sizes");
+    bb_results_destroy(&results);
+    const float other = find_norm(&any, NULL, &results);
+    assert_true(other != plain && fabsf(other - plain) < 1e-4F * plain);
+    check_kernel(results, ordered, "wisdom, these sizes");
+    check_line(results, "kernels: 1 of 1 in a measured variant (/kernels)");
+    // By what the results say, without a file; and by nothing but the kernel itself.
+    assert_true(find_norm(&none, &(bb_kernel_wish){.replay = results}, &again) == other);
+    check_kernel(again, ordered, "earlier result");
+    bb_results_destroy(&again);
+    assert_true(find_norm(&any, &(bb_kernel_wish){.is_deterministic = true}, &again) == plain);
+    check_kernel(again, "group1x1", "default");
+    bb_results_destroy(&again);
+    bb_results_destroy(&results);
+}
+
+// Each size is asked about by itself, and a variant of some sizes is written with them.
+static void variants_of_some_sizes_have_them(void **state)
+{
+    (void)state;
+    bb_results *results = NULL;
+    bb_kernel_ledger *ledger = NULL;
+    bb_wisdom_key key = {.kernel = "k", .program = "p", .types = "T=SP", .size_count = 4};
+    bb_choice choices[3], found;
+    bool has_one = false;
+    static const char *const texts[] = {"tile64", "tile256", "tile1024"};
+    check_ok(bb_kernel_ledger_create(&ledger));
+    for (bb_index i = 0; i < 3; ++i) {
+        check_ok(bb_choice_read(texts[i], &choices[i]));
+        memcpy(key.sizes, (bb_index[]){10 + i, 4, 1, 1}, 4 * sizeof *key.sizes);
+        check_ok(bb_kernel_ledger_add(ledger, &key, &choices[i == 2 ? 0 : i], "wisdom"));
+    }
+    bb_kernel_ledger_replace(ledger, &key, &choices[1], &choices[2]);
+    check_ok(bb_results_create(&results));
+    check_ok(bb_kernel_ledger_publish(ledger, results));
+    assert_int_equal(bb_results_find(results, "kernels/kernel")->count, 2);
+    assert_string_equal(text_of(results, "kernels/sizes", 0), "10x4 1x1; 12x4 1x1");
+    assert_string_equal(text_of(results, "kernels/variant", 1), "tile1024");
+    assert_string_equal(text_of(results, "kernels/origin", 1), "default: tile256 failed");
+    check_line(results, "kernels: 1 of 2 in a measured variant (/kernels)");
+    for (bb_index i = 0; i < 5; ++i) { // 13x4 did not run, nor 1x4
+        memcpy(key.sizes, (bb_index[]){i == 4 ? 1 : 10 + i, 4, 1, 1}, 4 * sizeof *key.sizes);
+        check_ok(bb_kernel_ledger_recall(results, &key, &has_one, &found));
+        assert_int_equal(has_one, i < 3);
+        assert_true(i >= 3 || bb_choice_equal(&found, &choices[i == 1 ? 2 : 0]));
+    }
+    key.sizes[0] = 10;
+    key.device = BB_DEVICE_OPENCL;
+    check_ok(bb_kernel_ledger_recall(results, &key, &has_one, &found));
+    assert_false(has_one);
+    bb_kernel_ledger_destroy(&ledger);
+    bb_results_destroy(&results);
+}
+
+// A run does without a damaged file of the user's own, not without one that its study names.
+static void damaged_files(void **state)
+{
+    (void)state;
+    char folder[512];
+    bb_kernel_variants *variants = NULL;
+    const bb_kernel_keys none = {.wisdom = NULL};
+    const bb_kernel_keys named = {.wisdom = "bitbudget/kernels.yaml"};
+    const bb_kernel_keys absent = {.wisdom = "absent.yaml"};
+    assert_non_null(getcwd(folder, sizeof folder));
+    assert_int_equal(system("mkdir -p bitbudget && echo hello > bitbudget/kernels.yaml"), 0);
+    assert_int_equal(setenv("XDG_CONFIG_HOME", folder, 1), 0);
+    assert_true(find_norm(&none, NULL, NULL) > 0.0F);
+    assert_int_equal(setenv("XDG_CONFIG_HOME", "/nowhere", 1), 0);
+    check_fails(bb_kernel_variants_create(&named, NULL, &variants), BB_INVALID,
+                "bitbudget/kernels.yaml:1: no record");
+    check_fails(bb_kernel_variants_create(&absent, NULL, &variants), BB_IO,
+                "there is no file 'absent.yaml'; bitbudget tune");
+    assert_null(variants);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(orders_of_sums_are_asked_for),
+        cmocka_unit_test(variants_of_some_sizes_have_them),
+        cmocka_unit_test(damaged_files),
+    };
+    return cmocka_run_group_tests(tests, enter, leave);
+}
