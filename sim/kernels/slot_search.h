@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The fewest bytes of a computation's slots, each of which computes and stores in numbers of its
+// own, that keep what the computation is for.
+//
+// Greedy: from the most precise numbers everywhere, the change of one slot that saves most bytes is
+// tried; where the quantity of interest holds it stays, else that slot is not tried with those
+// numbers again. Errors of slots are not assumed to add up: each trial computes with all that is
+// lowered so far. That nothing else is smaller is not shown.
+#ifndef BB_SIM_KERNELS_SLOT_SEARCH_H
+#define BB_SIM_KERNELS_SLOT_SEARCH_H
+
+#include "core/status.h"
+
+#include <stdbool.h>
+
+enum { BB_SLOT_SEARCH_SLOTS = 16, BB_SLOT_SEARCH_NUMBERS = 16 };
+
+/// A slot that was lowered, and its numbers until then.
+typedef struct bb_slot_step {
+    int slot, before;
+} bb_slot_step;
+
+/// Zero-initialise what is not given. States are [slots] numbers, each in [0, numbers): 0 is the
+/// most precise one, and of those of equal bytes the earlier is tried first.
+typedef struct bb_slot_search {
+    int slots, numbers; ///< at least 1, at most BB_SLOT_SEARCH_SLOTS and BB_SLOT_SEARCH_NUMBERS
+    void *context;      ///< of the callbacks
+    /// Bytes of a state, at least as they compare. Errors end the search.
+    bb_status (*weigh)(void *context, const int *state, double *bytes);
+    /// Whether the quantity of interest holds. `slot` is the one that was changed, -1: none, the
+    /// start. Errors end the search.
+    bb_status (*attempt)(void *context, const int *state, int slot, bool *holds);
+    // The result
+    int state[BB_SLOT_SEARCH_SLOTS];                                  ///< what was found
+    bb_slot_step kept[BB_SLOT_SEARCH_SLOTS * BB_SLOT_SEARCH_NUMBERS]; ///< [steps], in order
+    int steps, trials;
+} bb_slot_search;
+
+/// Searches. `*holds` is false where not even the start holds; nothing else is tried then. Errors:
+/// BB_INVALID (too many slots or numbers), those of the callbacks.
+BB_CHECKED bb_status bb_slot_search_run(bb_slot_search *search, bool *holds);
+
+/// Takes the last step back, as where what was found is not confirmed; false where there is none.
+bool bb_slot_search_retreat(bb_slot_search *search);
+
+#endif
