@@ -223,19 +223,28 @@ static const bb_command table[] = {
       {"deterministic", "of run and explain: the default variant, whatever was measured"},
       {"set", "of explain: seed, large, odd or small, or sizes: A=2048x1024,b=2048; default seed"}}},
     {"tune", bb_command_tune,
-     BB_OPTION_WISDOM | BB_OPTION_TUNE | BB_OPTION_BIND | BB_OPTION_DEVICE | BB_OPTION_THREADS |
+     BB_OPTION_WISDOM | BB_OPTION_TUNE | BB_OPTION_WITHIN | BB_OPTION_BIND |
+         BB_OPTION_OUTPUT | BB_OPTION_FORCE | BB_OPTION_DEVICE | BB_OPTION_THREADS |
          BB_OPTION_LEVEL,
      0, INTPTR_MAX, BB_OPERAND_TUNED, "find the fastest variants of kernels on this machine",
      "tune [KERNEL ...] [options]\n"
      "tune FILE [NAME=TYPE ...] --set A=2048x1024,b=2048 [-p PARAM=VALUE] [options]\n"
-     "tune FILE [NAME=TYPE ...] --in IN.h5 [-p PARAM=VALUE] [options]",
+     "tune FILE [NAME=TYPE ...] --in IN.h5 [-p PARAM=VALUE] [options]\n"
+     "tune --for STUDY [key=value ...] [--within NM] [-o OUT.yaml] [options]",
      "Tries variants of kernels, verifies each against the reference to the bit, times those that "
      "are right, and appends what it finds to a file that kernel run takes its variants from. "
      "KERNEL has benchmark data, as gemv; without names: all that have, some minutes. FILE is a "
      "kernel of your own, tuned on objects of the sizes that --set gives, in columns x rows, or "
      "on those of a file; NAME=TYPE is as in kernel check. What is in the file is not tried again, "
-     "unless device, driver or compiler have changed; an interrupt keeps what is there.",
-     .words = {{"device", "cpu (default), opencl or cuda"},
+     "unless device, driver or compiler have changed; an interrupt keeps what is there. With --for "
+     "the numbers of each slot of a study's pipelines (experiment fringe) are lowered as far as the "
+     "study's wrong cycles stay 0 and its rms within a tolerance of the reference's, the kernels "
+     "that its run launches are tuned at its sizes, and the study with that pipeline beside the "
+     "reference is confirmed by whole runs and written.",
+     .words = {{"within", "with --for: the largest rms against the reference in nm; default a thousandth of the wavelength"},
+      {"budget", "end after some S seconds, shared out among kernels; what was found counts; with --for: default 60, for kernels alone"},
+      {"output", "with --for: the study that is written; default STUDY-tuned.yaml here"},
+      {"device", "cpu (default), opencl or cuda"},
       {"set", "of seed, large, odd and small, with commas; default the first three, of gemm on a processor without large; of FILE: sizes of all its objects"},
       {"in", "of FILE: the HDF5 file with a dataset for each object"},
       {"parameter", "of FILE: the value of a Parameter; default 1"},

@@ -10,6 +10,7 @@
 #include "sim/plan.h"
 
 struct bb_kernel_wish;
+struct bb_slot_table;
 
 /// What the command line decides beside the study.
 typedef struct bb_run_options {
@@ -73,8 +74,9 @@ typedef struct bb_experiment {
     const char *checkpoint_help; ///< "the heating, every 60 s": what checkpoints keep, and how
                                  ///< often unless told otherwise; NULL: the experiment has none
     bool (*has_sheet)(const void *study); ///< whether a study's results have `sheet`
-    const char *sheet;     ///< group that is written as CSV too where a result has it; NULL: none
-    const char *operators; ///< what --dump offers, "Cmm,Ctm"; NULL for nothing
+    const char *sheet; ///< group that is written as CSV too where a result has it; NULL: none
+    const struct bb_slot_table *slots; ///< whose numbers `tune --for` chooses; NULL: none
+    const char *operators;             ///< what --dump offers, "Cmm,Ctm"; NULL for nothing
     /// Appends the fields that a study exposes, `check --fields`; NULL: it has none.
     bb_status (*list_fields)(const void *study, bb_text *out);
     /// Appends what is shown of results below the table; NULL for nothing.

@@ -98,6 +98,8 @@ static const bb_option table[] = {
     {"type", "TYPE", "SP or DP; default both", .words = "SP DP", .bit = BB_OPTION_TUNE, TEXT(type)},
     {"exhaustive", NULL, "all variants, not the some tens that may be worth it",
      .bit = BB_OPTION_TUNE, FLAG(exhaustive)},
+    {"for", "STUDY", "choose numbers of slots and variants of kernels by what STUDY is for",
+     .words = "file", .bit = BB_OPTION_TUNE, TEXT(study)},
     {"budget", "S", "end after some S seconds, shared out among kernels; what was found counts",
      .bit = BB_OPTION_TUNE, NUMBER(budget_s)},
     {"parameter", "PARAM=VALUE", "of run: the value of a Parameter; once for each", .letter = 'p',

@@ -86,6 +86,7 @@ typedef struct bb_options {
     const char *wisdom;        ///< NULL unless given
     const char *set;           ///< of benchmark data, NULL unless given
     const char *type;          ///< NULL unless given
+    const char *study;         ///< of --for, NULL unless given
     double budget_s;           ///< NaN unless given
     bool deterministic, reorder, exhaustive;
     bb_option_words parameters;

@@ -5,6 +5,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "sim/command.h"
+#include "sim/command/tune_study.h"
 #include "sim/command/tune_work.h"
 #include "sim/interrupt.h"
 #include "sim/kernels/kernel_run.h"
@@ -288,13 +289,40 @@ done:
     return status;
 }
 
+// Options of a study and those of kernels exclude each other.
+static bb_status check_options(const bb_options *options)
+{
+    bb_status status = BB_OK;
+    if (options->study == NULL) {
+        BB_REQUIRE(isnan(options->within) && options->output == NULL && !options->force, BB_INVALID,
+                   "--within, -o and --force go with --for STUDY");
+        goto done;
+    }
+    BB_REQUIRE(options->set == NULL && options->type == NULL && options->input == NULL &&
+                   options->parameters.count == 0,
+               BB_INVALID,
+               "--for %s: its run says which kernels, types and sizes; --set, --type, --in and -p "
+               "go without it",
+               options->study);
+    BB_REQUIRE(isnan(options->within) || options->within >= 0.0, BB_INVALID,
+               "--within %g, expected at least 0", options->within);
+    BB_REQUIRE(!options->reorder || options->wisdom != NULL, BB_INVALID,
+               "--reorder with --for needs --wisdom FILE, which the study then names");
+done:
+    return status;
+}
+
 bb_status bb_command_tune(const bb_options *options, const bb_experiment_table *experiments)
 {
     bb_status status = BB_OK;
     work self = {.options = options, .common = {.options = options}};
     bb_device_kind kind = BB_DEVICE_CPU;
     char kept[BB_INTERRUPT_LOSS_BYTES];
-    (void)experiments;
+    BB_TRY(check_options(options));
+    if (options->study != NULL) {
+        BB_TRY(bb_tune_study_run(options, experiments));
+        goto done;
+    }
     BB_TRY(take_kernels(&self));
     BB_TRY(bb_kernel_run_find_device(options->device, &kind));
     BB_TRY(bb_tune_work_open(&self.common, kind));

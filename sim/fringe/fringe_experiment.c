@@ -2,6 +2,7 @@
 #include "sim/fringe/fringe_experiment.h"
 
 #include "sim/fringe/fringe_run.h"
+#include "sim/fringe/fringe_slots.h"
 #include "sim/fringe/fringe_study.h"
 #include "sim/fringe/live/live_run.h"
 
@@ -39,5 +40,6 @@ const bb_experiment bb_fringe_experiment = {
     .price_name = "wrong cycles",
     .scores = scores,
     .score_count = sizeof scores / sizeof scores[0],
+    .slots = &bb_fringe_slots,
     .operators = "phase,maps",
 };

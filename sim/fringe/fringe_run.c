@@ -389,6 +389,60 @@ done:
     return status;
 }
 
+struct bb_fringe_trials {
+    bb_fringe_study study;
+    bb_fringe_pipeline pipelines[2]; // the reference, and the one at hand
+    fringe_run run;
+};
+
+bb_status bb_fringe_trials_create(const bb_fringe_study *study, const bb_run_options *options,
+                                  bb_fringe_trials **out)
+{
+    bb_status status = BB_OK;
+    const bb_fringe_pipeline *pipelines = study->pipelines.items;
+    bb_fringe_trials *made = NULL;
+    BB_TRY(BB_ZEROED(1, &made));
+    made->study = *study;
+    made->study.zernike_terms = 0;
+    made->study.pipelines = (bb_list){made->pipelines, 2};
+    made->pipelines[0] = pipelines[bb_fringe_study_reference(study)];
+    made->pipelines[1] = made->pipelines[0];
+    made->pipelines[1].name = "candidate";
+    BB_TRY(bb_kernel_variants_create(&study->kernels, options->kernels, &made->run.variants));
+    BB_TRY(start(&made->study, &made->run));
+    *out = made;
+    made = NULL;
+done:
+    bb_fringe_trials_destroy(&made);
+    return status;
+}
+
+void bb_fringe_trials_destroy(bb_fringe_trials **trials)
+{
+    if (*trials == NULL) {
+        return;
+    }
+    finish(&(*trials)->run);
+    BB_RELEASE(trials);
+}
+
+bb_status bb_fringe_trials_run(bb_fringe_trials *trials, const bb_fringe_pipeline *pipeline,
+                               bb_index draw, bb_fringe_evaluation *out)
+{
+    bb_status status = BB_OK;
+    fringe_run *run = &trials->run;
+    trials->pipelines[1] = *pipeline;
+    BB_TRY(look(run, draw));
+    for (bb_index p = 0; p < run->pipeline_count; ++p) {
+        bb_fringe_evaluation_release(out);
+        BB_TRY(bb_fringe_evaluation_start(&trials->study, run->pipelines[p].name, out));
+        out->common.device = run->plain[p].common.device;
+        BB_TRY(run_pipeline(run, p, out, false));
+    }
+done:
+    return status;
+}
+
 // Scene, frames as they are and as they are stored, and one unwrapper at a time.
 bb_status bb_fringe_run_plan(const void *study, const bb_run_options *options, bb_plan *plan)
 {

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/command/tune_study.h"
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/thread.h"
+#include "sim/command/tune_sites.h"
+#include "sim/kernels/slot_search.h"
+#include "sim/kernels/slot_table.h"
+#include "sim/output/file.h"
+#include "sim/study.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { DRAWS = 3, SEED_BYTES = 48 };
+
+static const double kernel_seconds = 60.0; // unless --budget says otherwise
+static const char pipeline_name[] = "tuned";
+
+typedef struct work {
+    const bb_options *options;
+    const bb_experiment_table *experiments;
+    const bb_experiment *experiment;
+    const bb_slot_table *table;
+    bb_config *config;
+    bb_run_options run;
+    char *path; // of the study that is written
+    void *trials;
+    double tolerance;
+    bb_slot_search search;
+    bb_slot_score best; // worst of the draws of what was kept last
+    bb_text text;       // of the study
+    char *wisdom;       // that it names; NULL: none
+    bb_tune_sites sites;
+} work;
+
+static void finish(work *self)
+{
+    if (self->trials != NULL) {
+        self->table->close(&self->trials);
+    }
+    bb_tune_sites_release(&self->sites);
+    bb_text_release(&self->text);
+    BB_RELEASE(&self->wisdom);
+    BB_RELEASE(&self->path);
+    bb_config_destroy(&self->config);
+}
+
+static bb_status find_path(const bb_options *options, char **out)
+{
+    if (options->output != NULL) {
+        return bb_memory_text(options->output, out);
+    }
+    const char *slash = strrchr(options->study, '/');
+    const char *name = slash == NULL ? options->study : slash + 1;
+    const char *dot = strrchr(name, '.');
+    const int length = dot != NULL && dot != name ? (int)(dot - name) : (int)strlen(name);
+    return bb_memory_printf(out, "%.*s-tuned.yaml", length, name);
+}
+
+// The study as `run` would read it: its name stands before the overrides.
+static bb_status load(work *self)
+{
+    bb_status status = BB_OK;
+    bb_options as_run = *self->options;
+    char **operands = NULL;
+    BB_TRY(BB_ALLOCATE(self->options->operand_count + 1, &operands));
+    BB_TRY(bb_memory_text(self->options->study, &operands[0]));
+    for (bb_index i = 0; i < self->options->operand_count; ++i) {
+        operands[i + 1] = self->options->operands[i];
+    }
+    as_run.operands = operands;
+    as_run.operand_count = self->options->operand_count + 1;
+    status = bb_command_load(&as_run, self->experiments, &self->config);
+    BB_RELEASE(&operands[0]);
+    BB_TRY(status);
+done:
+    BB_RELEASE(&operands);
+    return status;
+}
+
+static bb_status start(work *self)
+{
+    bb_status status = BB_OK;
+    const bb_options *options = self->options;
+    BB_TRY(load(self));
+    self->experiment = bb_experiment_find(self->experiments, bb_config_schema(self->config)->name);
+    self->table = self->experiment->slots;
+    BB_REQUIRE(self->table != NULL, BB_INVALID,
+               "--for %s: pipelines of experiment %s have no slots whose numbers could be chosen",
+               options->study, self->experiment->name);
+    BB_TRY(find_path(options, &self->path));
+    BB_TRY(bb_file_check(self->path, false, options->force, 0.0));
+    const void *study = bb_config_study(self->config);
+    self->tolerance = isnan(options->within) ? self->table->tolerance(study) : options->within;
+    self->run = (bb_run_options){.threads = options->threads};
+    BB_TRY(bb_threads_set(options->threads));
+    BB_TRY(self->table->open(study, &self->run, &self->trials));
+done:
+    return status;
+}
+
+static bool is_held(const work *self, const bb_slot_score *score)
+{
+    return score->wrong == 0.0 && score->error <= self->tolerance;
+}
+
+static bb_status weigh(void *context, const int *state, double *bytes)
+{
+    const work *self = context;
+    return self->table->weigh(self->trials, state, bytes);
+}
+
+static void print_trial(const char *slot, const char *numbers, const bb_slot_score *score,
+                        const char *verdict)
+{
+    (void)printf("%-12s %-12s %12.0f %12.4g %10.4g  %s\n", slot, numbers, score->wrong,
+                 score->error, 1e-6 * score->bytes, verdict);
+    (void)fflush(stdout);
+}
+
+static double worse(double one, double other)
+{
+    return isnan(one) || isnan(other) ? NAN : fmax(one, other);
+}
+
+// Draws until one does not hold; what is printed is the worst of them.
+static bb_status attempt(void *context, const int *state, int slot, bool *holds)
+{
+    bb_status status = BB_OK;
+    work *self = context;
+    const bb_slot_table *table = self->table;
+    bb_slot_score worst = {0.0, 0.0, 0.0};
+    *holds = true;
+    for (bb_index draw = 0; draw < DRAWS && *holds; ++draw) {
+        bb_slot_score score;
+        BB_TRY(table->score(self->trials, state, draw, &score));
+        worst = (bb_slot_score){worse(worst.wrong, score.wrong), worse(worst.error, score.error),
+                                score.bytes};
+        *holds = is_held(self, &worst);
+    }
+    if (*holds) {
+        self->best = worst;
+    }
+    print_trial(slot < 0 ? "all" : table->slots[slot], table->numbers[slot < 0 ? 0 : state[slot]],
+                &worst, *holds ? "kept" : "-");
+done:
+    return status;
+}
+
+static bb_status search(work *self)
+{
+    bb_status status = BB_OK;
+    const bb_slot_table *table = self->table;
+    bool holds = false;
+    char error[32];
+    self->search = (bb_slot_search){.slots = table->slot_count,
+                                    .numbers = table->number_count,
+                                    .context = self,
+                                    .weigh = weigh,
+                                    .attempt = attempt};
+    (void)snprintf(error, sizeof error, "%s %s", table->error, table->unit);
+    (void)printf("%s 0, and %s within %.4g %s of the reference, in %d draws:\n", table->wrong,
+                 table->error, self->tolerance, table->unit, DRAWS);
+    (void)printf("%-12s %-12s %12s %12s %10s\n", "slot", "numbers", table->wrong, error, "MB");
+    BB_TRY(bb_slot_search_run(&self->search, &holds));
+    BB_REQUIRE(holds, BB_INVALID,
+               "--for %s: it does not hold with %s in every slot, so that numbers are not what it "
+               "is lost by; a larger --within, or fewer losses before (camera, noise)",
+               self->options->study, table->numbers[0]);
+    table->close(&self->trials);
+done:
+    return status;
+}
+
+static bb_status print_study(work *self)
+{
+    bb_text_release(&self->text);
+    return self->table->write(bb_config_study(self->config), self->search.state, pipeline_name,
+                              self->wisdom, self->wisdom != NULL && self->options->reorder,
+                              &self->text);
+}
+
+// The study that was found, with a seed (0: its own), computed whole.
+static bb_status compute(work *self, bb_index seed, const bb_kernel_wish *kernels,
+                         bb_slot_score *out)
+{
+    bb_status status = BB_OK;
+    bb_config *config = NULL;
+    bb_results *results = NULL;
+    bb_problems problems = {0};
+    char override[SEED_BYTES];
+    const char *const overrides[] = {override};
+    const bb_config_file file = {self->path, bb_text_string(&self->text)};
+    bb_run_options run = self->run;
+    run.kernels = kernels;
+    (void)snprintf(override, sizeof override, "seed=%td", seed);
+    status = bb_experiment_load_text(self->experiments, &file, overrides, seed > 0 ? 1 : 0,
+                                     &problems, &config);
+    if (problems.count > 0) {
+        bb_text_print(bb_text_string(&problems.lines), stderr);
+    }
+    BB_TRY(status);
+    BB_TRY(bb_results_create(&results));
+    BB_TRY(self->experiment->run(bb_config_study(config), &run, results));
+    BB_TRY(self->table->read(results, pipeline_name, out));
+done:
+    bb_problems_release(&problems);
+    bb_results_destroy(&results);
+    bb_config_destroy(&config);
+    return status;
+}
+
+static bb_status tune_device(work *self, bb_device_kind kind, bb_index *tuned)
+{
+    bb_status status = BB_OK;
+    bb_tune_work tuning = {.options = self->options};
+    BB_TRY(bb_tune_work_open(&tuning, kind));
+    tuning.end_s = bb_clock_seconds() +
+                   (isnan(self->options->budget_s) ? kernel_seconds : self->options->budget_s);
+    status = bb_tune_sites_run(&self->sites, &tuning, tuned);
+    bb_tune_work_print(&tuning);
+    BB_TRY(status);
+    (void)printf("records: %s\n", tuning.path);
+done:
+    bb_tune_work_release(&tuning);
+    return status;
+}
+
+// The kernels that the study's run launches, at its sizes.
+static bb_status tune_kernels(work *self)
+{
+    bb_status status = BB_OK;
+    bb_slot_score score;
+    bb_index tuned = 0;
+    const bb_kernel_wish wish = {
+        .is_deterministic = true, .context = &self->sites, .meet = bb_tune_sites_meet};
+    BB_TRY(compute(self, 0, &wish, &score));
+    for (int kind = 0; kind < BB_DEVICE_KIND_COUNT; ++kind) {
+        if (bb_tune_sites_have(&self->sites, kind)) {
+            BB_TRY(tune_device(self, kind, &tuned));
+        }
+    }
+    (void)printf("kernels: %td of the %td that it launches, by type and size\n", tuned,
+                 self->sites.count);
+    if (tuned > 0 && self->options->wisdom != NULL && access(self->options->wisdom, F_OK) == 0) {
+        BB_TRY(bb_memory_text(self->options->wisdom, &self->wisdom));
+        BB_TRY(print_study(self));
+    }
+done:
+    return status;
+}
+
+// Whole runs with seeds that the search did not see, until one does not hold.
+static bb_status try_seeds(work *self, bool *holds, bb_slot_score *worst)
+{
+    bb_status status = BB_OK;
+    const bb_study *study = bb_config_study(self->config);
+    *worst = (bb_slot_score){0.0, 0.0, 0.0};
+    *holds = true;
+    for (bb_index i = 1; i <= DRAWS && *holds; ++i) {
+        bb_slot_score score;
+        BB_TRY(compute(self, study->seed + i, NULL, &score));
+        *worst = (bb_slot_score){worse(worst->wrong, score.wrong), worse(worst->error, score.error),
+                                 score.bytes};
+        *holds = is_held(self, worst);
+    }
+done:
+    return status;
+}
+
+// What does not hold in fresh draws is taken back, the last step first.
+static bb_status confirm(work *self)
+{
+    bb_status status = BB_OK;
+    const bb_slot_table *table = self->table;
+    const bb_study *study = bb_config_study(self->config);
+    bb_slot_score worst;
+    bool holds = false;
+    BB_TRY(try_seeds(self, &holds, &worst));
+    while (!holds && self->search.steps > 0) {
+        const int slot = self->search.kept[self->search.steps - 1].slot;
+        print_trial(table->slots[slot], table->numbers[self->search.state[slot]], &worst,
+                    "taken back: it does not hold with another seed");
+        (void)bb_slot_search_retreat(&self->search);
+        BB_TRY(print_study(self));
+        BB_TRY(try_seeds(self, &holds, &worst));
+    }
+    BB_REQUIRE(holds, BB_INVALID,
+               "--for %s: with seeds %td to %td it does not hold with %s in every slot either: %s "
+               "%.0f, %s %.4g %s",
+               self->options->study, study->seed + 1, study->seed + DRAWS, table->numbers[0],
+               table->wrong, worst.wrong, table->error, worst.error, table->unit);
+    (void)printf("confirmed by %d whole runs, seeds %td to %td: %s %.0f, %s at most %.4g %s\n",
+                 DRAWS, study->seed + 1, study->seed + DRAWS, table->wrong, worst.wrong,
+                 table->error, worst.error, table->unit);
+done:
+    return status;
+}
+
+static bb_status write_study(work *self)
+{
+    bb_status status = BB_OK;
+    bb_text text = {0};
+    BB_TRY(bb_text_add(&text, "# %s, with the pipeline that bitbudget tune --for found.\n%s",
+                       self->options->study, bb_text_string(&self->text)));
+    BB_TRY(bb_file_write(self->path, self->options->force, text.data, text.length));
+    (void)printf("found:");
+    for (int slot = 0; slot < self->table->slot_count; ++slot) {
+        (void)printf("%s %s %s", slot == 0 ? "" : ",", self->table->slots[slot],
+                     self->table->numbers[self->search.state[slot]]);
+    }
+    (void)printf("; %.4g MB\n", 1e-6 * self->best.bytes);
+    (void)printf("study: %s\nto be run: bitbudget run %s\n", self->path, self->path);
+done:
+    bb_text_release(&text);
+    return status;
+}
+
+bb_status bb_tune_study_run(const bb_options *options, const bb_experiment_table *experiments)
+{
+    bb_status status = BB_OK;
+    work self = {.options = options, .experiments = experiments};
+    BB_TRY(start(&self));
+    BB_TRY(search(&self));
+    BB_TRY(print_study(&self));
+    BB_TRY(tune_kernels(&self));
+    BB_TRY(confirm(&self));
+    BB_TRY(write_study(&self));
+done:
+    finish(&self);
+    return status;
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// tune --for a study: the numbers that it finds are fewer bytes than single precision, are
+// confirmed and stand in a study that runs; what is refused.
+#include "sim/hdf5_library.h"
+#include "sim/output/reader.h"
+#include "tests/sim/command_line.h"
+#include "tests/sim/driver.h"
+#include "tests/sim/fixture.h"
+
+static const char study_text[] =
+    "experiment: fringe\n"
+    "device: cpu\n"
+    "size: {columns: 64, rows: 64}\n"
+    "surface: {zernike: [{j: 4, rms_nm: 300.0}], tilt_fringes: {x: 6, y: -3}, noise_rad: 0.2}\n"
+    "pupil: {kind: disc, diameter: 0.95}\n"
+    "camera: {bits: 12, noise: 0.002}\n"
+    "unwrap: {reweight: 0}\n"
+    "zernike_terms: 0\n"
+    "pipelines: [{name: truth, arithmetic: fp64}, {name: fp32}]\n";
+
+static int enter(void **state)
+{
+    (void)state;
+    command_line_experiments = &bb_experiments;
+    return bb_hdf5_library_start() == BB_OK && fixture_enter() == 0 &&
+                   setenv("XDG_CONFIG_HOME", "/nowhere", 1) == 0
+               ? 0
+               : -1;
+}
+
+static int leave(void **state)
+{
+    return fixture_leave() + driver_leave(state);
+}
+
+static void write_study(const char *path)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(study_text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static double number_of(const bb_results *results, const char *path, bb_index pipeline)
+{
+    const bb_dataset *found = bb_results_find(results, path);
+    assert_true(found != NULL && !found->is_text && pipeline < found->count);
+    return found->numbers[pipeline];
+}
+
+// Its phase is the wrapped one and whole turns: the smoother may be coarse, the phase may not.
+static void a_study_is_found_that_runs(void **state)
+{
+    (void)state;
+    bb_results *results = NULL;
+    write_study("study.yaml");
+    expect("bitbudget tune --for study.yaml --budget 2 --wisdom found.yaml -q", 0,
+           "wrong cycles 0, and rms within 0.6328 nm of the reference, in 3 draws:\n");
+    assert_non_null(strstr(printed, "all          DP                      0 "));
+    assert_non_null(strstr(printed, "gradient     e4m3 ")); // what saves most, first
+    assert_non_null(strstr(printed, "kept\n"));
+    assert_non_null(strstr(printed, "  -\n"));
+    assert_non_null(strstr(printed, "\nrecords: found.yaml\n"));
+    assert_null(strstr(printed, "kernels: 0 of "));
+    assert_non_null(strstr(printed, "confirmed by 3 whole runs, seeds 2 to 4: wrong cycles 0, "));
+    assert_non_null(strstr(printed, "to be run: bitbudget run study-tuned.yaml\n"));
+    expect("bitbudget run study-tuned.yaml seed=9 -o found.h5", 0, " in a measured variant");
+    check_ok(bb_reader_read_all("found.h5", NULL, &results));
+    const bb_dataset *names = bb_results_find(results, "results/pipeline");
+    assert_int_equal(names->count, 2);
+    assert_string_equal(names->texts[0], "truth");
+    assert_string_equal(names->texts[1], "tuned");
+    assert_true(number_of(results, "results/wrong_cycles_reference", 1) == 0.0);
+    assert_true(number_of(results, "results/wavefront_error_reference_nm", 1) <= 0.6328);
+    assert_true(number_of(results, "results/compression_ratio", 1) > 1.5); // against fp32
+    bb_results_destroy(&results);
+}
+
+static void what_cannot_be_is_refused(void **state)
+{
+    (void)state;
+    write_study("study.yaml");
+    write_study("study-tuned.yaml");
+    expect("bitbudget tune --for study.yaml", 3, "'study-tuned.yaml' exists");
+    expect("bitbudget tune --for study.yaml -o o.yaml camera.bits=2 --within 0.001", 2,
+           "it does not hold with DP in every slot");
+    expect("bitbudget tune --for study.yaml -o o.yaml --within -1", 2, "--within -1, expected");
+    expect("bitbudget tune --for study.yaml --set small", 2, "its run says which kernels");
+    expect("bitbudget tune --for study.yaml --reorder", 2, "needs --wisdom FILE");
+    expect("bitbudget tune --for study.yaml camera.bitz=2", 2, "camera.bitz");
+    expect("bitbudget tune --for none.yaml", 3, "none.yaml");
+    expect("bitbudget tune add --within 3", 2, "go with --for STUDY");
+    expect("bitbudget tune --for " CONFIG_WAFER_SMALL " -o o.yaml", 2,
+           "pipelines of experiment wafer have no slots");
+    assert_int_not_equal(access("o.yaml", F_OK), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_study_is_found_that_runs),
+        cmocka_unit_test(what_cannot_be_is_refused),
+    };
+    return cmocka_run_group_tests(tests, enter, leave);
+}
