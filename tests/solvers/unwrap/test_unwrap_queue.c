@@ -70,7 +70,7 @@ static void check_queued(bb_format arithmetic, bb_format storage, bb_index cycle
     for (int i = 0; i < 2; ++i) {
         bb_unwrap_report run, read;
         phase_map_fill(&map, functions[i]);
-        phase_map_add_noise(&map, 0.4, 5);
+        phase_map_add_noise(&map, 0.7, 5); // edges are rejected
         phase_map_wrap(&map);
         if (unwrapper == NULL) {
             check_ok(bb_unwrap_create(context, &config, map.mask, 97, 120, &unwrapper));
@@ -83,6 +83,7 @@ static void check_queued(bb_format arithmetic, bb_format storage, bb_index cycle
         assert_int_equal(run.cycles, cycles + 2 * reweight);
         assert_int_equal(read.cycles, run.cycles);
         assert_int_equal(read.reweighted, run.reweighted);
+        assert_true(run.rejected_share > 0.01);
         assert_true(read.limit_rad == run.limit_rad);
         assert_true(read.rejected_share == run.rejected_share);
         assert_memory_equal(queued, map.phase, 97 * 120 * sizeof *queued);

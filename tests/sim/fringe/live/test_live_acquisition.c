@@ -6,6 +6,7 @@
 #include "tests/check.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 enum { PHASES = 7 };
 
@@ -32,6 +33,15 @@ static int count_given(void)
     const int given = camera.given;
     pthread_mutex_unlock(&camera.lock);
     return given;
+}
+
+// Waits, but not for ever, until so many were dropped.
+static void expect_dropped(bb_live_acquisition *acquisition, bb_index count)
+{
+    for (int try = 0; try < 20000 && bb_live_acquisition_dropped(acquisition) < count; ++try) {
+        (void)usleep(1000);
+    }
+    assert_int_equal(bb_live_acquisition_dropped(acquisition), count);
 }
 
 static bb_status open_camera(const bb_live_request *request, void **state)
@@ -123,16 +133,12 @@ static void a_camera_goes_on_and_the_newest_is_taken(void **state)
     assert_int_equal(event, BB_LIVE_NOTHING);
     assert_null(frames);
     reset(2, false, false);
-    while (bb_live_acquisition_dropped(acquisition) < 1) {
-        // both come while nobody takes them
-    }
+    expect_dropped(acquisition, 1); // both came while nobody took them
     expect(acquisition, 1);
     pthread_mutex_lock(&camera.lock);
     camera.allowed = PHASES;
     pthread_mutex_unlock(&camera.lock);
-    while (bb_live_acquisition_dropped(acquisition) < 1 + 10 + PHASES - 3) {
-        // four of five are replaced, and ten the source lost
-    }
+    expect_dropped(acquisition, 1 + 10 + PHASES - 3); // four of five, and ten the source lost
     expect(acquisition, PHASES - 1);
     bb_live_acquisition_stop(&acquisition);
 }
@@ -145,9 +151,7 @@ static void a_rate_releases_frames_that_would_wait(void **state)
     bb_live_acquisition *acquisition = NULL;
     reset(PHASES, true, false);
     check_ok(bb_live_acquisition_start(&kind, &request, 2000.0, &acquisition));
-    while (bb_live_acquisition_dropped(acquisition) < PHASES - 1 + 10) {
-        // all but the last are replaced
-    }
+    expect_dropped(acquisition, PHASES - 1 + 10); // all but the last are replaced
     expect(acquisition, PHASES - 1);
     bb_live_acquisition_stop(&acquisition);
 }
@@ -182,9 +186,10 @@ static void it_stops_at_any_time(void **state)
         bb_live_acquisition *acquisition = NULL;
         reset(PHASES, false, false);
         check_ok(bb_live_acquisition_start(&kind, &request, late ? 0.001 : 0.0, &acquisition));
-        while (count_given() < 2) {
-            // the second one waits
+        for (int try = 0; try < 20000 && count_given() < 2; ++try) {
+            (void)usleep(1000);
         }
+        assert_true(count_given() >= 2); // the second one waits
         bb_live_acquisition_stop(&acquisition);
     }
     assert_int_equal(bb_memory_blocks(), 0);
