@@ -31,14 +31,15 @@ static const char page_head[] =
     "body{font:16px/1.5 system-ui,sans-serif;margin:1rem auto;max-width:60rem;padding:0 1rem;"
     "color:#222;background:#fff}\n"
     "h1{font-size:1.2rem;font-weight:600}\n"
-    "main{display:flex;flex-wrap:wrap;gap:1rem}\n"
-    "#map{width:min(100%,36rem);image-rendering:pixelated;background:#ddd}\n"
+    "main{display:flex;flex-wrap:wrap;align-items:start;gap:1rem}\n"
+    "main div{flex:1 1 16rem;max-width:36rem}\n"
+    "#map{width:100%;image-rendering:pixelated;background:#ddd}\n"
     "table{border-collapse:collapse}\ntd{padding:.1rem .6rem .1rem 0}\n"
     "td+td{text-align:right;font-variant-numeric:tabular-nums}\n"
-    "#scale{height:.8rem;max-width:36rem;background:linear-gradient(to right";
+    "#scale{height:.8rem;flex:none;background:linear-gradient(to right";
 
 static const char page_body[] =
-    ")}\n#ends{display:flex;justify-content:space-between;max-width:36rem}\n"
+    ")}\n#ends{display:flex;justify-content:space-between}\n"
     "@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}#map{background:#333}}\n"
     "</style>\n";
 
