@@ -47,6 +47,14 @@ static void wafer_quick(void **state)
     bb_results_destroy(&results);
 }
 
+static void fringe_quick(void **state)
+{
+    (void)state;
+    bb_results *results = run_preset(BB_SOURCE_DIR "/configs/fringe/quick.yaml");
+    golden_check(results, "fringe-quick.txt");
+    bb_results_destroy(&results);
+}
+
 // A run of little is mostly the program itself.
 static void estimates_hold_elsewhere(void **state)
 {
@@ -209,6 +217,7 @@ int main(void)
         cmocka_unit_test(ao_quick),
         cmocka_unit_test(ao_nx456),
         cmocka_unit_test(wafer_quick),
+        cmocka_unit_test(fringe_quick),
         cmocka_unit_test(estimates_hold_elsewhere),
         cmocka_unit_test(a_numerical_failure_exits_with_0),
         cmocka_unit_test(an_absent_device_exits_with_5),
