@@ -2,7 +2,9 @@
 //
 // Phases and frames of the user's: what comes out is what went in, however it lies, and what is
 // refused in which words.
+#include "sim/fringe/fringe_input.h"
 #include "sim/output/reader.h"
+#include "tests/sim/allocation_walk.h"
 #include "tests/sim/dumped.h"
 
 #include <stdlib.h>
@@ -304,6 +306,31 @@ static void keys_that_do_not_fit_are_refused(void **state)
     }
 }
 
+static bb_status open_and_release(void *context)
+{
+    bb_fringe_input input = {0};
+    const bb_status status = bb_fringe_input_open(context, &input);
+    bb_fringe_input_release(&input);
+    return status;
+}
+
+static void allocations_may_fail(void **state)
+{
+    (void)state;
+    double steps[] = {0.0, 1.1, 2.3, 3.9, 5.2};
+    char lines[512];
+    (void)snprintf(lines, sizeof lines, "%s%s", frames,
+                   "f['frames'] = i\nf['mask'] = n.isfinite(t)");
+    write_input(lines);
+    bb_fringe_study study = {.input = {.file = "in.h5",
+                                       .dataset = "frames",
+                                       .mask = "mask",
+                                       .truth = "truth",
+                                       .steps_rad = {steps, 5},
+                                       .full_scale = NAN}};
+    allocation_walk("an input of frames", open_and_release, &study, 1, 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -315,6 +342,7 @@ int main(void)
         cmocka_unit_test(four_frames_suit_carre),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(keys_that_do_not_fit_are_refused),
+        cmocka_unit_test(allocations_may_fail),
     };
     return cmocka_run_group_tests(tests, enter_with_a_run, leave);
 }
