@@ -172,6 +172,7 @@ static void holes_and_masks_are_left_out(void **state)
 static const char frames[] = "s = n.array([0, 1.1, 2.3, 3.9, 5.2])\n"
                              "i = 0.5 + 0.4 * n.cos(t + s[:, None, None])\n"
                              "i[:, n.isnan(t)] = 0.5\n"
+                             "i[0, 0, 0] = 1\n"
                              "f['truth'] = t\n";
 
 #define FRAMES                                                                                     \
