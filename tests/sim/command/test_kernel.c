@@ -163,7 +163,7 @@ static void kernels_are_tuned(void **state)
     expect(TUNE " --budget 0", 0, "no time left: the default stays");
     assert_int_equal(access("w.yaml", F_OK), -1);
     expect(TUNE, 0, "records go to w.yaml");
-    assert_non_null(strstr(printed, "add              DP   small "));
+    assert_non_null(strstr(printed, "add                 DP   small "));
     expect(TUNE, 0, "as known");
     expect("bitbudget kernel explain add" ADD, 0, "from: wisdom exact, set small of w.yaml\n");
     assert_non_null(strstr(printed, " taken\n"));
@@ -203,8 +203,8 @@ static void a_wider_search_goes_on(void **state)
 {
     (void)state;
 #define MAX "bitbudget tune max --set small --type SP --wisdom o.yaml"
-    expect(MAX " --exhaustive", 0, "max              SP   small ");
-    expect(MAX " --reorder", 0, "max              SP   small ");
+    expect(MAX " --exhaustive", 0, "max                 SP   small ");
+    expect(MAX " --reorder", 0, "max                 SP   small ");
     assert_null(strstr(printed, "as known"));
     expect(MAX " --reorder", 0, "as known");
     expect(MAX " --exhaustive", 0, "as known");
@@ -229,7 +229,7 @@ static void kernels_of_the_users_are_tuned(void **state)
     assert_true(H5Fclose(file) >= 0);
     write_text("scale.kernel", scale_text);
 #define OWN "bitbudget tune scale.kernel T=DP --wisdom own.yaml"
-    expect(OWN " --set a=700,b=700 -p factor=3", 0, "scale            DP   own ");
+    expect(OWN " --set a=700,b=700 -p factor=3", 0, "scale               DP   own ");
     expect(OWN " --set a=700,b=700", 0, "as known");
     expect("bitbudget kernel explain scale.kernel T=DP --set a=700,b=700 --wisdom own.yaml", 0,
            "from: wisdom exact, set own of own.yaml\n");

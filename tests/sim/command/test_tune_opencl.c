@@ -42,7 +42,7 @@ static void what_is_tuned_is_taken(void **state)
     const char *const tune[PROGRAM_ARGUMENTS] = {"tune",     "coarsen.kernel", "T=SP", SIZES,
                                                  "--device", "opencl",         "-q"};
     program_call(tune, &run);
-    program_expect(&run, 0, "\ncoarsen          SP   own ");
+    program_expect(&run, 0, "\ncoarsen             SP   own ");
     const char *row = strstr(run.printed, "\ncoarsen ");
     assert_int_equal(sscanf(row, " coarsen SP own %d %d %d", &tried, &right, &wrong), 3);
     assert_true(tried > 5 && right == tried && wrong == 0);
