@@ -51,21 +51,11 @@ typedef struct fringe_run {
 } fringe_run;
 
 const bb_output_table *const bb_fringe_outputs[] = {
-    &bb_evaluation_outputs,
-    &bb_fringe_pipeline_outputs,
-    &bb_fringe_fact_outputs,
-    &bb_fringe_zernike_axes,
-    &bb_fringe_zernike_outputs,
-    &bb_fringe_map_axes,
-    &bb_fringe_map_outputs,
-    &bb_fringe_part_axes,
-    &bb_fringe_part_outputs,
-    &bb_live_stream_outputs,
-    &bb_live_pipeline_outputs,
-    &bb_live_latency_outputs,
-    &bb_kernel_ledger_axes,
-    &bb_kernel_ledger_outputs,
-    NULL,
+    &bb_evaluation_outputs,  &bb_fringe_pipeline_outputs, &bb_fringe_fact_outputs,
+    &bb_fringe_zernike_axes, &bb_fringe_zernike_outputs,  &bb_fringe_map_axes,
+    &bb_fringe_map_outputs,  &bb_fringe_part_axes,        &bb_fringe_part_outputs,
+    &bb_live_stream_outputs, &bb_live_pipeline_outputs,   &bb_live_latency_outputs,
+    &bb_kernel_ledger_axes,  &bb_kernel_ledger_outputs,   NULL,
 };
 
 static void finish(fringe_run *run)
