@@ -36,6 +36,7 @@ typedef struct work {
     bb_text text;       // of the study
     char *wisdom;       // that it names; NULL: none
     bb_tune_sites sites;
+    bool has_warned; // a run has: the next ones would say the same
 } work;
 
 static void finish(work *self)
@@ -206,7 +207,11 @@ static bb_status compute(work *self, bb_index seed, const bb_kernel_wish *kernel
     }
     BB_TRY(status);
     BB_TRY(bb_results_create(&results));
-    BB_TRY(self->experiment->run(bb_config_study(config), &run, results));
+    bb_log_set_level(self->has_warned ? BB_LOG_SILENT : BB_LOG_QUIET);
+    status = self->experiment->run(bb_config_study(config), &run, results);
+    bb_log_set_level(self->options->level);
+    self->has_warned = true;
+    BB_TRY(status);
     BB_TRY(self->table->read(results, pipeline_name, out));
 done:
     bb_problems_release(&problems);

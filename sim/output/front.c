@@ -87,7 +87,7 @@ bb_status bb_front_find(const bb_experiment *experiment, const bb_results *resul
     bb_status status = BB_OK;
     *out = (bb_front){.names = bb_results_find(results, "results/pipeline")};
     BB_REQUIRE(out->names != NULL && out->names->is_text && out->names->is_axis, BB_INVALID,
-               "results without an axis 'pipeline' of names");
+               "results without an axis 'pipeline' of names, as 'bitbudget run' writes them");
     BB_TRY(BB_ALLOCATE(out->names->count, &out->costs));
     for (bb_index i = 0; i < out->names->count; ++i) {
         out->costs[i] = cost_of(experiment, results, out->names->count, i);

@@ -11,6 +11,7 @@
 #include "sim/fringe/live/live_table.h"
 #include "sim/fringe/live/live_view.h"
 #include "sim/interrupt.h"
+#include "sim/kernels/kernel_variants.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -43,6 +44,7 @@ typedef struct live_run {
     const bb_live_options *options;
     bb_live_acquisition *acquisition;
     bb_live_view *view; // NULL: none
+    bb_kernel_variants *variants;
     live_device devices[BB_DEVICE_KIND_COUNT];
     lane *lanes;             // [summary.count]
     bb_live_answer *answers; // [summary.count]
@@ -69,6 +71,7 @@ static void finish(live_run *run)
         bb_kernel_context_destroy(&run->devices[kind].context);
         bb_device_close(&run->devices[kind].device);
     }
+    bb_kernel_variants_destroy(&run->variants);
     BB_RELEASE(&run->lanes);
     BB_RELEASE(&run->answers);
     BB_RELEASE(&run->mask);
@@ -104,6 +107,7 @@ static bb_status add_lane(live_run *run, bb_index index)
     if (place->device == NULL) {
         BB_TRY(bb_device_open(next->kind, 0, &place->device));
         BB_TRY(bb_kernel_context_create(place->device, &place->context));
+        BB_TRY(bb_kernel_variants_join(run->variants, place->context));
     }
     run->answers[run->summary.count++] = (bb_live_answer){
         .name = pipeline->name, .device = bb_device_names[next->kind], .rejected_share = NAN};
@@ -159,6 +163,7 @@ static bb_status start(live_run *run)
     BB_TRY(count_frames(run->study, &request.count));
     BB_TRY(bb_live_source_find(run->options->source, &kind, &request.place));
     bb_device_choice_announce(&offer, run->study->common.device);
+    BB_TRY(bb_kernel_variants_create(&run->study->kernels, NULL, &run->variants));
     BB_TRY(list_lanes(run));
     if (run->options->view != NULL) {
         BB_TRY(bb_live_view_open(run->options->view, title == NULL ? "fringe" : title,
@@ -411,6 +416,9 @@ static bb_status conclude(live_run *run, recent *now, bb_results *results, bb_te
     BB_REQUIRE(summary->phases > 0.0 || summary->interrupted, BB_IO,
                "the stream ended before its first phase");
     BB_TRY(bb_live_table_publish(summary, results, table));
+    if (results != NULL) {
+        BB_TRY(bb_kernel_variants_publish(run->variants, results));
+    }
 done:
     return status;
 }
