@@ -39,6 +39,9 @@ static bb_status check_steps(const bb_fringe_study *study, bb_index steps)
     BB_REQUIRE(algorithm != BB_DETECTION_CARRE || steps == CARRE_FRAMES, BB_INVALID,
                "'%s', dataset '%s' has %td frames, expected 4: Carre's formula", keys->file,
                keys->dataset, steps);
+    BB_REQUIRE(algorithm != BB_DETECTION_CARRIER || steps == 1, BB_INVALID,
+               "'%s', dataset '%s' has %td frames, expected 1: a carrier", keys->file,
+               keys->dataset, steps);
     BB_REQUIRE(algorithm != BB_DETECTION_STEPS || given > 0, BB_INVALID,
                "input.steps_rad is missing: '%s', dataset '%s' has %td frames, each of which needs "
                "its phase shift",

@@ -230,6 +230,23 @@ static void four_frames_suit_carre(void **state)
     bb_results_destroy(&results);
 }
 
+// A quarter of a cycle a column, which is taken out.
+static void a_frame_with_a_carrier_gives_its_phase(void **state)
+{
+    (void)state;
+    write_input("y, x = n.mgrid[0:72, 0:96]\n"
+                "t = t * 0 + 3 * n.sin(x / 20) + 6 * n.cos(y / 15)\n"
+                "f['frame'] = 100 * (1 + n.cos(t + n.pi / 2 * x))[None]\n"
+                "f['truth'] = t\n"
+                "f['mask'] = n.isfinite(t)");
+    bb_results *results =
+        results_of("input={file: in.h5, dataset: frame, truth: truth, mask: mask}", PLAIN,
+                   "detection={algorithm: carrier, carrier: {x: 0.25, y: 0}}");
+    assert_true(fact(results, "points") > 2000.0);
+    assert_true(fact(results, "wrong_cycles") == 0.0);
+    bb_results_destroy(&results);
+}
+
 static void check_refused(const char *input, const char *extra, bb_status code, const char *text)
 {
     const driver_case study = {CONFIG, {input, PLAIN, "zernike_terms=0", extra}};
@@ -273,6 +290,8 @@ static void what_does_not_fit_is_refused(void **state)
          "has 3 steps, 'in.h5', dataset 'frames' has 5 frames"},
         {"input={file: in.h5, dataset: frames}", "detection.algorithm=carre", BB_INVALID,
          "has 5 frames, expected 4"},
+        {"input={file: in.h5, dataset: frames}", "detection={algorithm: carrier}", BB_INVALID,
+         "has 5 frames, expected 1"},
         {"input={file: in.h5}", "pipelines=[{name: r, arithmetic: fp64}, {name: b, bits: 8}]",
          BB_INVALID, "pipelines.1.bits = 8: 'in.h5', dataset '/wrapped' has no frames"},
     };
@@ -341,6 +360,7 @@ int main(void)
         cmocka_unit_test(frames_of_any_steps_give_their_phase),
         cmocka_unit_test(frames_of_integers_have_their_full_scale),
         cmocka_unit_test(four_frames_suit_carre),
+        cmocka_unit_test(a_frame_with_a_carrier_gives_its_phase),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(keys_that_do_not_fit_are_refused),
         cmocka_unit_test(allocations_may_fail),
