@@ -126,6 +126,9 @@ static bb_status look(fringe_run *run, bb_index draw)
     bb_status status = BB_OK;
     const bb_fringe_config *physics = &run->study->physics;
     const uint64_t seed = (uint64_t)run->study->common.seed;
+    if (run->input.columns > 0 && run->scene != NULL) {
+        goto done; // trials look at it again and again
+    }
     bb_scene_destroy(&run->scene);
     bb_frames_destroy(&run->frames);
     if (run->input.columns > 0) {
@@ -154,6 +157,7 @@ static bb_status detect(fringe_run *run, bb_index pipeline, unsigned char *mask,
     bb_status status = BB_OK;
     const bb_index bits = bb_fringe_study_bits(run->study, pipeline);
     bb_index saturated = 0;
+    bb_index lit = 0, seen = 0; // points of the pupil, and those with a phase
     if (run->frames == NULL) {
         const double *phase = run->input.wrapped != NULL ? run->input.wrapped : run->scene->phase;
         bb_detection_wrap_all(run->points, phase, run->wrapped);
@@ -172,7 +176,13 @@ static bb_status detect(fringe_run *run, bb_index pipeline, unsigned char *mask,
     for (bb_index p = 0; p < run->points; ++p) { // outside nothing was measured, for maps too
         mask[p] = run->scene->mask[p] != 0 && isfinite(run->wrapped[p]);
         run->wrapped[p] = mask[p] != 0 ? run->wrapped[p] : (double)NAN;
+        lit += run->scene->mask[p] != 0;
+        seen += mask[p];
     }
+    BB_REQUIRE(seen > 0 || lit == 0, BB_INVALID,
+               "pipeline %s: no point has a phase; frames that are constant or saturated have no "
+               "modulation of at least detection.least_modulation = %g",
+               run->pipelines[pipeline].name, run->study->physics.detection.least_modulation);
 done:
     return status;
 }

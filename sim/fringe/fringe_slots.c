@@ -25,6 +25,11 @@ static double tolerance(const void *study)
     return 1e-3 * fringe->physics.wavelength_nm;
 }
 
+static bool has_draws(const void *study)
+{
+    return ((const bb_fringe_study *)study)->input.file == NULL;
+}
+
 static bb_fringe_pipeline pipeline_of(const int *state, const char *name)
 {
     bb_fringe_pipeline pipeline = {.name = name,
@@ -161,6 +166,7 @@ const bb_slot_table bb_fringe_slots = {
     .error = "rms",
     .unit = "nm",
     .tolerance = tolerance,
+    .has_draws = has_draws,
     .open = open_trials,
     .close = close_trials,
     .weigh = weigh,

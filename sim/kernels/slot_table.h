@@ -24,6 +24,8 @@ typedef struct bb_slot_table {
     const char *wrong, *error, *unit; ///< "wrong cycles", "rms" and "nm": headings
     /// The tolerance of `error` unless the user gives one.
     double (*tolerance)(const void *study);
+    /// Whether the study's draws differ: what was measured is one draw, whatever the seed.
+    bool (*has_draws)(const void *study);
     /// Readies trials of pipelines against the study's reference. `study` and `options` outlive
     /// them. Errors: those of a run. Owner of `*out`: the caller, `close`.
     bb_status (*open)(const void *study, const bb_run_options *options, void **out);

@@ -8,6 +8,8 @@
 #include "tests/sim/driver.h"
 #include "tests/sim/fixture.h"
 
+#include <sys/stat.h>
+
 static const char study_text[] =
     "experiment: fringe\n"
     "device: cpu\n"
@@ -77,6 +79,46 @@ static void a_study_is_found_that_runs(void **state)
     bb_results_destroy(&results);
 }
 
+// Of a study with fringes too dense for its pixels, steps are taken back: what is told is what the
+// written study takes.
+static void what_is_taken_back_counts_no_more(void **state)
+{
+    (void)state;
+    bb_results *results = NULL;
+    char search[64];
+    expect("bitbudget tune --for " BB_SOURCE_DIR "/configs/fringe/quick.yaml size.columns=48 "
+           "size.rows=40 --budget 1 --wisdom back.yaml -o back-tuned.yaml -q",
+           0, "of the reference, in 3 draws:\n");
+    assert_int_equal(rename("printed", "back.txt"), 0);
+    expect("bitbudget run back-tuned.yaml -o back.h5 -q", 0, "");
+    check_ok(bb_reader_read_all("back.h5", NULL, &results));
+    (void)snprintf(search, sizeof search, "grep -q '^found: .*; %.4g MB$' back.txt",
+                   1e-6 * number_of(results, "results/operator_bytes", 1));
+    assert_int_equal(system(search), 0);
+    bb_results_destroy(&results);
+}
+
+// What was measured is one draw; the written study names its file wherever it stands itself.
+static void a_measured_phase_is_one_draw(void **state)
+{
+    (void)state;
+    write_study("seen.yaml");
+    expect("bitbudget run seen.yaml --dump phase -o seen.h5 -q", 0, "");
+    FILE *file = fopen("measured.yaml", "w");
+    assert_non_null(file);
+    assert_true(fputs("experiment: fringe\n"
+                      "input: {file: seen.h5, dataset: /operators/phase_wrapped}\n"
+                      "pipelines: [{name: reference, arithmetic: fp64}]\n",
+                      file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(mkdir("below", 0700), 0);
+    expect("bitbudget tune --for measured.yaml --budget 1 --wisdom found.yaml -o "
+           "below/measured-tuned.yaml -q",
+           0, "of the reference, in 1 draw:\n");
+    assert_non_null(strstr(printed, "confirmed by a whole run; what was measured has no other"));
+    expect("bitbudget run below/measured-tuned.yaml -o measured.h5 -q", 0, "");
+}
+
 static void what_cannot_be_is_refused(void **state)
 {
     (void)state;
@@ -100,6 +142,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_study_is_found_that_runs),
+        cmocka_unit_test(what_is_taken_back_counts_no_more),
+        cmocka_unit_test(a_measured_phase_is_one_draw),
         cmocka_unit_test(what_cannot_be_is_refused),
     };
     return cmocka_run_group_tests(tests, enter, leave);

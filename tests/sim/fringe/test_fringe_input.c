@@ -294,6 +294,12 @@ static void what_does_not_fit_is_refused(void **state)
          "has 5 frames, expected 1"},
         {"input={file: in.h5}", "pipelines=[{name: r, arithmetic: fp64}, {name: b, bits: 8}]",
          BB_INVALID, "pipelines.1.bits = 8: 'in.h5', dataset '/wrapped' has no frames"},
+        {"input={file: in.h5, full_scale: 2}", NULL, BB_INVALID,
+         "input.full_scale = 2: 'in.h5', dataset '/wrapped' has no frames"},
+        {"input={file: in.h5, dataset: frames, steps_rad: [0, 1, 2, 3, 4]}",
+         "detection.least_modulation=0.99", BB_INVALID,
+         "no point has a phase; frames that are constant or saturated have no modulation of at "
+         "least detection.least_modulation = 0.99"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         check_refused(cases[i].input, cases[i].extra, cases[i].code, cases[i].text);
