@@ -130,9 +130,11 @@ bb_status bb_wisdom_file_read(const char *path, bb_wisdom_file *out)
     }
     BB_TRY(read_text(path, &text));
     BB_TRY(read_lines(out, &text, &problems));
-    // Without the end of the last line, which whatever prints it adds.
-    BB_REQUIRE(problems.count == 0, BB_INVALID, "%.*s", (int)problems.lines.length - 1,
-               bb_text_string(&problems.lines));
+    const char *said = bb_text_string(&problems.lines);
+    const int first = (int)strcspn(said, "\n");
+    BB_REQUIRE(problems.count < 2, BB_INVALID, "%.*s (the first of %td faults)", first, said,
+               problems.count);
+    BB_REQUIRE(problems.count == 0, BB_INVALID, "%.*s", first, said);
 done:
     bb_problems_release(&problems);
     bb_text_release(&text);
