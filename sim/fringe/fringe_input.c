@@ -232,6 +232,9 @@ static bb_status take_mask(const bb_fringe_study *study, bb_fringe_input *out)
         out->scene->mask[p] =
             out->scene->mask[p] != 0 && (map.values == NULL || map.values[p] != 0.0);
         measured += out->scene->mask[p];
+        for (bb_index n = 0; n < out->steps && out->scene->mask[p] == 0; ++n) {
+            out->frames->intensity[n * points + p] = NAN; // no window looks at it
+        }
     }
     BB_REQUIRE(measured > 0, BB_INVALID,
                "'%s', dataset '%s': no finite value%s%s%s: there is no phase to unwrap",

@@ -247,6 +247,35 @@ static void a_frame_with_a_carrier_gives_its_phase(void **state)
     bb_results_destroy(&results);
 }
 
+// What a camera sees beside the pupil is not in the pupil's phase.
+static void what_is_masked_is_in_no_window(void **state)
+{
+    (void)state;
+    static const char *const datasets[] = {"frame", "lit"};
+    bb_results *results[2];
+    write_input("y, x = n.mgrid[0:72, 0:96]\n"
+                "m = n.isfinite(t)\n"
+                "t = t * 0 + 3 * n.sin(x / 20) + 6 * n.cos(y / 15)\n"
+                "f['frame'] = (100 * (1 + n.cos(t + n.pi / 2 * x)))[None]\n"
+                "f['lit'] = n.where(m, 100 * (1 + n.cos(t + n.pi / 2 * x)), 777.0)[None]\n"
+                "f['mask'] = m");
+    for (int i = 0; i < 2; ++i) {
+        char input[96];
+        (void)snprintf(input, sizeof input,
+                       "input={file: in.h5, dataset: %s, mask: mask, full_scale: 1000}",
+                       datasets[i]);
+        results[i] =
+            results_of(input, PLAIN, "detection={algorithm: carrier, carrier: {x: 0.25, y: 0}}");
+    }
+    const double *one = map_of(results[0], "maps/unwrapped");
+    const double *two = map_of(results[1], "maps/unwrapped");
+    for (bb_index p = 0; p < (bb_index)72 * 96; ++p) {
+        assert_true(one[p] == two[p] || (isnan(one[p]) && isnan(two[p])));
+    }
+    bb_results_destroy(&results[0]);
+    bb_results_destroy(&results[1]);
+}
+
 static void check_refused(const char *input, const char *extra, bb_status code, const char *text)
 {
     const driver_case study = {CONFIG, {input, PLAIN, "zernike_terms=0", extra}};
@@ -367,6 +396,7 @@ int main(void)
         cmocka_unit_test(frames_of_integers_have_their_full_scale),
         cmocka_unit_test(four_frames_suit_carre),
         cmocka_unit_test(a_frame_with_a_carrier_gives_its_phase),
+        cmocka_unit_test(what_is_masked_is_in_no_window),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(keys_that_do_not_fit_are_refused),
         cmocka_unit_test(allocations_may_fail),
