@@ -2,6 +2,7 @@
 #include "sim/fringe/live/live_segment.h"
 
 #include "core/clock.h"
+#include "core/log.h"
 #include "core/memory.h"
 #include "sim/fringe/live/live_source.h"
 
@@ -21,9 +22,12 @@ typedef struct segment {
     char name[NAME_BYTES];
     bb_index count; // frames of a phase
     int file;
-    void *bytes; // NULL: none is mapped
-    size_t length;
+    bb_live_segment_header *header; // mapped; NULL: none is
+    size_t length;                  // of the segment
     ino_t inode;
+    uint16_t *pixels; // of a frame as it is stored
+    bb_index room;    // pixels that there is room for
+    bool ended;       // when the header was last read
     // Copies: what is shared may be changed by anybody.
     bb_index columns, rows, bits, slots;
     uint64_t next; // frame that comes next
@@ -31,9 +35,9 @@ typedef struct segment {
 
 static void unmap(segment *source)
 {
-    if (source->bytes != NULL) {
-        (void)munmap(source->bytes, source->length);
-        source->bytes = NULL;
+    if (source->header != NULL) {
+        (void)munmap(source->header, sizeof *source->header);
+        source->header = NULL;
     }
     if (source->file >= 0) {
         (void)close(source->file);
@@ -43,17 +47,39 @@ static void unmap(segment *source)
 
 static void close_segment(void **state)
 {
-    if (*state != NULL) {
-        unmap(*state);
+    segment *source = *state;
+    if (source != NULL) {
+        unmap(source);
+        BB_RELEASE(&source->pixels);
         bb_memory_release(state);
     }
+}
+
+// Reads bytes of the segment; false where it ends before. Through the file, not a map: a map is a
+// bus error where the segment was cut.
+static bool read_bytes(const segment *source, size_t first, size_t length, void *out)
+{
+    size_t done = 0;
+    ssize_t count = 1;
+    while (done < length && (count > 0 || (count < 0 && errno == EINTR))) {
+        count = pread(source->file, (char *)out + done, length - done, (off_t)(first + done));
+        done += count > 0 ? (size_t)count : 0;
+    }
+    return done == length;
+}
+
+static size_t frame_bytes(const segment *source)
+{
+    return (size_t)source->columns * (size_t)source->rows * (source->bits > BYTE_BITS ? 2U : 1U);
 }
 
 static bb_status hold_header(segment *source)
 {
     bb_status status = BB_OK;
-    const bb_live_segment_header *header = source->bytes;
-    BB_REQUIRE(memcmp(header->magic, BB_LIVE_SEGMENT_MAGIC, sizeof header->magic) == 0 &&
+    bb_live_segment_header copy;
+    const bb_live_segment_header *header = &copy;
+    BB_REQUIRE(read_bytes(source, 0, sizeof copy, &copy) &&
+                   memcmp(header->magic, BB_LIVE_SEGMENT_MAGIC, sizeof header->magic) == 0 &&
                    header->version == BB_LIVE_SEGMENT_VERSION,
                BB_INVALID, "shared memory '%s' does not begin with %s, version %d", source->name,
                BB_LIVE_SEGMENT_MAGIC, BB_LIVE_SEGMENT_VERSION);
@@ -67,8 +93,7 @@ static bb_status hold_header(segment *source)
                "shared memory '%s' has frames of %td x %td pixels of %td bits, expected 1..%d a "
                "side and 1..%d bits",
                source->name, source->columns, source->rows, source->bits, BB_LIVE_EDGE, MOST_BITS);
-    const size_t frame =
-        (size_t)source->columns * (size_t)source->rows * (source->bits > BYTE_BITS ? 2U : 1U);
+    const size_t frame = frame_bytes(source);
     BB_REQUIRE(source->slots >= 2 * source->count &&
                    (size_t)source->slots <= (source->length - BB_LIVE_SEGMENT_START) / frame,
                BB_INVALID,
@@ -90,12 +115,13 @@ static bb_status map(segment *source)
                BB_INVALID, "shared memory '%s' has no room for a header", source->name);
     source->length = (size_t)about.st_size;
     source->inode = about.st_ino;
-    void *bytes = mmap(NULL, source->length, PROT_READ, MAP_SHARED, source->file, 0);
-    BB_REQUIRE(bytes != MAP_FAILED, BB_IO, "cannot map shared memory '%s': %s", source->name,
-               strerror(errno));
-    source->bytes = bytes;
     source->next = 0;
+    source->ended = false;
     BB_TRY(hold_header(source));
+    void *header = mmap(NULL, sizeof *source->header, PROT_READ, MAP_SHARED, source->file, 0);
+    BB_REQUIRE(header != MAP_FAILED, BB_IO, "cannot map shared memory '%s': %s", source->name,
+               strerror(errno));
+    source->header = header;
 done:
     if (status != BB_OK) {
         unmap(source);
@@ -128,7 +154,7 @@ static bool take_new_segment(segment *source)
     segment fresh = *source;
     struct stat about;
     bool taken = false;
-    fresh.bytes = NULL;
+    fresh.header = NULL;
     fresh.file = shm_open(source->name, O_RDONLY, 0);
     const bool changed =
         fresh.file >= 0 && fstat(fresh.file, &about) == 0 && about.st_ino != source->inode;
@@ -144,27 +170,47 @@ static bool take_new_segment(segment *source)
     return taken;
 }
 
-// A map beyond the end of a segment that was cut is a bus error: its size is asked for each time.
-static bool is_cut(const segment *source)
+// Frames that were written; false, and no count, of a segment that was cut. The header stands in
+// the first page, whose map is a bus error once the segment has no byte: the size is asked for
+// right before.
+static bool read_sequence(segment *source, uint64_t *out)
 {
     struct stat about;
-    return fstat(source->file, &about) != 0 || (size_t)about.st_size < source->length;
+    const bool is_whole =
+        fstat(source->file, &about) == 0 && (size_t)about.st_size >= source->length;
+    if (is_whole) {
+        source->ended = atomic_load_explicit(&source->header->ended, memory_order_acquire) != 0;
+        *out = atomic_load_explicit(&source->header->sequence, memory_order_acquire);
+    }
+    return is_whole;
 }
 
-static void copy_frames(const segment *source, uint64_t first, int32_t *counts)
+// `*is_whole` is false where the segment was cut meanwhile.
+static bb_status copy_frames(segment *source, uint64_t first, int32_t *counts, bool *is_whole)
 {
+    bb_status status = BB_OK;
     const bb_index points = source->columns * source->rows;
-    const unsigned char *slots = (const unsigned char *)source->bytes + BB_LIVE_SEGMENT_START;
+    const size_t bytes = frame_bytes(source);
     const int32_t limit = (int32_t)((1 << source->bits) - 1);
-    for (bb_index n = 0; n < source->count; ++n) {
-        const bb_index slot = (bb_index)((first + (uint64_t)n) % (uint64_t)source->slots);
-        const unsigned char *bytes = slots + slot * points * (source->bits > BYTE_BITS ? 2 : 1);
-        const uint16_t *words = (const void *)bytes;
-        for (bb_index p = 0; p < points; ++p) {
-            const int32_t value = source->bits > BYTE_BITS ? words[p] : bytes[p];
+    *is_whole = true;
+    if (source->room < points) {
+        BB_RELEASE(&source->pixels);
+        source->room = 0;
+        BB_TRY(BB_ALLOCATE(points, &source->pixels));
+        source->room = points;
+    }
+    const unsigned char *narrow = (const void *)source->pixels;
+    for (bb_index n = 0; n < source->count && *is_whole; ++n) {
+        const uint64_t slot = (first + (uint64_t)n) % (uint64_t)source->slots;
+        *is_whole =
+            read_bytes(source, BB_LIVE_SEGMENT_START + (size_t)slot * bytes, bytes, source->pixels);
+        for (bb_index p = 0; p < points && *is_whole; ++p) {
+            const int32_t value = source->bits > BYTE_BITS ? source->pixels[p] : narrow[p];
             counts[n * points + p] = value < limit ? value : limit;
         }
     }
+done:
+    return status;
 }
 
 // The newest whole phase, but none before the next one.
@@ -175,28 +221,39 @@ static uint64_t find_newest(const segment *source, uint64_t sequence)
     return phases * count > source->next ? (phases - 1) * count : UINT64_MAX;
 }
 
+// A writer that was started anew in the same segment counts from the start.
+static void notice_restart(segment *source, uint64_t sequence)
+{
+    if (sequence < source->next) {
+        bb_log_info("the writer of shared memory '%s' counts from the start again", source->name);
+        source->next = 0;
+    }
+}
+
 static bb_status take_segment(void *state, bb_live_frames *frames, bb_live_event *event)
 {
     bb_status status = BB_OK;
     segment *source = state;
-    const bb_live_segment_header *header = source->bytes;
+    uint64_t sequence = 0, written = 0, first = UINT64_MAX;
+    bool is_whole = read_sequence(source, &sequence);
     *event = BB_LIVE_NOTHING;
-    const bool ended = atomic_load_explicit(&header->ended, memory_order_acquire) != 0;
-    const uint64_t sequence = atomic_load_explicit(&header->sequence, memory_order_acquire);
-    const uint64_t first = find_newest(source, sequence);
-    if (first == UINT64_MAX || is_cut(source)) {
-        *event = take_new_segment(source) ? BB_LIVE_NOTHING
-                 : ended                  ? BB_LIVE_ENDED
-                                          : BB_LIVE_NOTHING;
+    if (is_whole) {
+        notice_restart(source, sequence);
+        first = find_newest(source, sequence);
+    }
+    if (first == UINT64_MAX) {
+        const bool ended = source->ended;
+        *event = !take_new_segment(source) && ended ? BB_LIVE_ENDED : BB_LIVE_NOTHING;
         goto done;
     }
     const int64_t arrived = bb_clock_ns();
     BB_TRY(bb_live_frames_shape(frames, source->count, source->columns, source->rows));
-    copy_frames(source, first, frames->counts);
+    BB_TRY(copy_frames(source, first, frames->counts, &is_whole));
     atomic_thread_fence(memory_order_acquire);
-    const uint64_t written = atomic_load_explicit(&header->sequence, memory_order_relaxed);
-    // The writer may be at frame `written`, which stands where frame written - slots stood.
-    if (first + (uint64_t)source->slots > written) {
+    // The writer may be at frame `written`, which stands where frame written - slots stood; one
+    // that began anew may be anywhere.
+    if (is_whole && read_sequence(source, &written) && written >= sequence &&
+        first + (uint64_t)source->slots > written) {
         frames->passed = (bb_index)((first - source->next) / (uint64_t)source->count);
         source->next = first + (uint64_t)source->count;
         frames->bits = source->bits;

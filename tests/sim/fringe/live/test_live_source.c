@@ -327,6 +327,26 @@ static void shared_memory_gives_the_newest_phase(void **state)
     stream_segment_remove(&camera);
 }
 
+static void a_writer_may_count_from_the_start_again(void **state)
+{
+    (void)state;
+    bb_live_frames frames = {0};
+    stream_segment camera = stream_segment_make(segment_name, 6, 5, 8, 9);
+    void *source = open_source(&bb_live_segment, segment_name);
+    put_segment(&camera, 0, 8);
+    expect_frames(&bb_live_segment, source, &frames, 4, 6, 5);
+    atomic_store(&camera.header->sequence, 0);
+    put_segment(&camera, 40, 3);
+    expect_event(&bb_live_segment, source, &frames, BB_LIVE_NOTHING);
+    put_segment(&camera, 43, 1);
+    expect_frames(&bb_live_segment, source, &frames, 40, 6, 5);
+    assert_int_equal(frames.passed, 0);
+    expect_event(&bb_live_segment, source, &frames, BB_LIVE_NOTHING);
+    bb_live_segment.close(&source);
+    bb_live_frames_release(&frames);
+    stream_segment_remove(&camera);
+}
+
 static void a_camera_may_change_its_size(void **state)
 {
     (void)state;
@@ -371,11 +391,13 @@ static void hostile_segments_are_refused(void **state)
     expect_frames(&bb_live_segment, source, &frames, 0, 6, 5);
     camera.header->columns = 6;
     put_segment(&camera, 4, 4);
-    char path[96];
-    (void)snprintf(path, sizeof path, "/dev/shm%s", segment_name);
-    if (truncate(path, 80) == 0) { // what is cut is not read
+    const int file = shm_open(segment_name, O_RDWR, 0);
+    for (off_t length = 80; length >= 0; length -= 80) { // what is cut is not read, nor nothing
+        assert_int_equal(ftruncate(file, length), 0);
         expect_event(&bb_live_segment, source, &frames, BB_LIVE_NOTHING);
+        check_fails(open_status(&bb_live_segment, segment_name), BB_INVALID, "shared memory");
     }
+    (void)close(file);
     bb_live_segment.close(&source);
     bb_live_frames_release(&frames);
     stream_segment_remove(&camera);
@@ -424,6 +446,7 @@ int main(void)
         cmocka_unit_test(fits_files_are_frames_too),
         cmocka_unit_test(what_cannot_be_read_is_left_out),
         cmocka_unit_test(shared_memory_gives_the_newest_phase),
+        cmocka_unit_test(a_writer_may_count_from_the_start_again),
         cmocka_unit_test(a_camera_may_change_its_size),
         cmocka_unit_test(hostile_segments_are_refused),
         cmocka_unit_test(shapes_are_held),
