@@ -57,7 +57,8 @@ typedef struct bb_experiment {
     bb_status (*realtime)(const void *study, bb_results *results, bb_text *table);
     const char *realtime_absent;
     const char *realtime_help; ///< what it runs, for the user
-    /// Processes a stream into `results` and a table for the user; NULL: none.
+    /// Processes a stream into `results` and a table for the user; NULL: none. An error that comes
+    /// behind a table leaves what was processed before it in both.
     bb_status (*live)(const void *study, const bb_live_options *options, bb_results *results,
                       bb_text *table);
     const char *live_help;    ///< what it processes, for the user

@@ -16,14 +16,32 @@
 // What tables, histograms, texts and provenance take.
 enum { FILE_BYTES = 1 << 19 };
 
+// What ended a stream whose results until then are to be kept.
+typedef struct late_failure {
+    bb_status status;
+    bb_status_record record;
+} late_failure;
+
+static bb_status stream(const bb_options *options, bb_measurement measure, const void *study,
+                        bb_results *results, bb_text *table, late_failure *late)
+{
+    bb_status status = measure.live(study, &options->live, results, table);
+    if (status != BB_OK && bb_text_string(table)[0] != '\0') {
+        late->status = status;
+        bb_status_save(&late->record);
+        status = BB_OK;
+    }
+    return status;
+}
+
 static bb_status compute(const bb_options *options, bb_measurement measure, const bb_config *config,
-                         bb_results *results, bb_text *table)
+                         bb_results *results, bb_text *table, late_failure *late)
 {
     bb_status status = BB_OK;
     const void *study = bb_config_study(config);
     BB_TRY(bb_provenance_begin(results, config, study, options->argument_count, options->arguments,
                                options->threads));
-    BB_TRY(measure.live != NULL ? measure.live(study, &options->live, results, table)
+    BB_TRY(measure.live != NULL ? stream(options, measure, study, results, table, late)
                                 : measure.run(study, results, table));
     BB_TRY(bb_provenance_end(results));
 done:
@@ -50,6 +68,7 @@ bb_status bb_measure_run(const bb_options *options, const bb_experiment_table *e
     bb_status status = BB_OK;
     bb_config *config = NULL;
     bb_results *results = NULL;
+    late_failure late = {BB_OK, {"", ""}};
     bb_text table = {0}, having = {0};
     double start = bb_clock_seconds();
     BB_REQUIRE(options->output != NULL || !options->force, BB_INVALID,
@@ -69,11 +88,16 @@ bb_status bb_measure_run(const bb_options *options, const bb_experiment_table *e
     BB_TRY(bb_address_space_reserve(options->threads));
     BB_TRY(bb_threads_set(options->threads));
     BB_TRY(bb_results_create(&results));
-    BB_TRY(compute(options, measure, config, results, &table));
+    BB_TRY(compute(options, measure, config, results, &table, &late));
     (void)fputs(bb_text_string(&table), stdout);
     (void)fflush(stdout);
     if (options->output != NULL) {
         BB_TRY(write_results(options, results));
+    }
+    if (late.status != BB_OK) {
+        bb_status_restore(&late.record);
+        status = late.status;
+        goto done;
     }
     bb_log_info("done in %.1f s", bb_clock_seconds() - start);
 done:

@@ -52,11 +52,13 @@ typedef struct live_run {
     unsigned char *mask; // [rows][columns] of the present shape
     double *phase;       // likewise: of the lane at hand
     bb_index columns, rows, frames;
-    double start_s, last_s; // pipelines are made, NaN before; last frames or phase
-    double line_at_s;       // of the last line
-    int64_t ready_ns;       // when the present pipelines were made
-    bb_index unready;       // phases that were dropped before the first ones were
-    bool stalled, scores_next;
+    double start_s, last_s;  // pipelines are made, NaN before; last frames or phase
+    double line_at_s;        // of the last line
+    int64_t ready_ns;        // when the present pipelines were made
+    bb_index unready;        // phases that were dropped before the first ones were
+    bb_index skipped;        // phases of a shape that no pipelines were made for
+    bb_status_record reason; // why the last of them was
+    bool stalled, scores_next, skips;
 } live_run;
 
 static void finish(live_run *run)
@@ -178,31 +180,52 @@ done:
     return status;
 }
 
-// Pipelines for frames of a new shape.
-static bb_status take_shape(live_run *run, const bb_live_frames *frames)
+static bb_status make_pipelines(live_run *run, const bb_live_frames *frames)
 {
     bb_status status = BB_OK;
-    const bb_index points = frames->columns * frames->rows;
-    if (run->summary.sizes > 0.0) {
-        bb_log_info("frames are of %td x %td pixels now, of %td x %td before", frames->columns,
-                    frames->rows, run->columns, run->rows);
+    for (bb_index i = 0; i < run->summary.count; ++i) {
+        bb_live_pipeline_destroy(&run->lanes[i].pipeline);
     }
-    run->columns = frames->columns;
-    run->rows = frames->rows;
-    run->summary.sizes += 1.0;
-    BB_RELEASE(&run->mask);
-    BB_RELEASE(&run->phase);
-    BB_TRY(BB_ALLOCATE(points, &run->mask));
-    BB_TRY(BB_ALLOCATE(points, &run->phase));
-    BB_TRY(bb_live_pipeline_mask(
-        run->study, frames, bb_live_acquisition_truth(run->acquisition, frames->draw), run->mask));
     for (bb_index i = 0; i < run->summary.count; ++i) {
         lane *at_hand = &run->lanes[i];
-        bb_live_pipeline_destroy(&at_hand->pipeline);
         BB_TRY(bb_live_pipeline_create(run->devices[at_hand->kind].context, run->study,
                                        at_hand->index, frames, run->mask, &at_hand->pipeline));
     }
 done:
+    if (status != BB_OK) {
+        run->columns = run->rows = 0; // no shape has pipelines
+    }
+    return status;
+}
+
+// Pipelines for frames of a new shape; without a mask those of the old one stand.
+static bb_status take_shape(live_run *run, const bb_live_frames *frames)
+{
+    bb_status status = BB_OK;
+    const bb_index points = frames->columns * frames->rows;
+    unsigned char *mask = NULL;
+    double *phase = NULL;
+    BB_TRY(BB_ALLOCATE(points, &mask));
+    BB_TRY(BB_ALLOCATE(points, &phase));
+    BB_TRY(bb_live_pipeline_mask(run->study, frames,
+                                 bb_live_acquisition_truth(run->acquisition, frames->draw), mask));
+    if (run->columns > 0) {
+        bb_log_info("frames are of %td x %td pixels now, of %td x %td before", frames->columns,
+                    frames->rows, run->columns, run->rows);
+    }
+    BB_RELEASE(&run->mask);
+    BB_RELEASE(&run->phase);
+    run->mask = mask;
+    run->phase = phase;
+    mask = NULL;
+    phase = NULL;
+    run->columns = frames->columns;
+    run->rows = frames->rows;
+    BB_TRY(make_pipelines(run, frames));
+    run->summary.sizes += 1.0;
+done:
+    BB_RELEASE(&mask);
+    BB_RELEASE(&phase);
     return status;
 }
 
@@ -222,12 +245,29 @@ done:
     return status;
 }
 
-// Pipelines for frames of this shape: the time that they take to be made is nobody's latency, and
-// before the first ones nothing is lost.
-static bb_status make_ready(live_run *run, const bb_live_frames *frames)
+static void skip(live_run *run)
 {
-    bb_status status = BB_OK;
-    BB_TRY(take_shape(run, frames));
+    bb_status_save(&run->reason);
+    ++run->skipped;
+    if (!run->skips) { // once of those that follow each other
+        run->skips = true;
+        bb_log_warning("a phase is dropped: %s", run->reason.message);
+    }
+}
+
+// Pipelines for frames of this shape: the time that they take to be made is nobody's latency, and
+// before the first ones nothing is lost. What a camera saw may be of no use, such as darkness, and
+// the next frames better: `*is_ready` is false then. The study's own scene stays as it is.
+static bb_status make_ready(live_run *run, const bb_live_frames *frames, bool *is_ready)
+{
+    bb_status status = take_shape(run, frames);
+    *is_ready = status == BB_OK;
+    if (status == BB_INVALID && frames->draw < 0) {
+        skip(run);
+        status = BB_OK;
+        goto done;
+    }
+    BB_TRY(status);
     run->ready_ns = bb_clock_ns();
     if (isnan(run->start_s)) {
         run->start_s = run->line_at_s = bb_clock_seconds();
@@ -239,7 +279,7 @@ done:
 
 static bb_index count_dropped(const live_run *run)
 {
-    return bb_live_acquisition_dropped(run->acquisition) - run->unready;
+    return bb_live_acquisition_dropped(run->acquisition) - run->unready + run->skipped;
 }
 
 // What the last second was like, as a line says it and the page.
@@ -263,12 +303,29 @@ static bb_live_facts list_facts(const live_run *run, const recent *now, const ch
                            .wrong = answer->scored > 0.0 ? answer->wrong_points : NAN};
 }
 
-static bb_status process(live_run *run, const bb_live_frames *frames, const recent *now)
+static void greet(live_run *run)
+{
+    const double now = bb_clock_seconds();
+    if (run->stalled) {
+        bb_log_info("frames again after %.1f s", now - run->last_s);
+        run->stalled = false;
+    }
+    run->skips = false;
+}
+
+// `*is_done` is false for a phase that is dropped.
+static bb_status process(live_run *run, const bb_live_frames *frames, const recent *now,
+                         bool *is_done)
 {
     bb_status status = BB_OK;
+    *is_done = true;
     if (frames->columns != run->columns || frames->rows != run->rows) {
-        BB_TRY(make_ready(run, frames));
+        BB_TRY(make_ready(run, frames, is_done));
     }
+    if (!*is_done) {
+        goto done;
+    }
+    greet(run);
     const int64_t since = frames->taken_ns > run->ready_ns ? frames->taken_ns : run->ready_ns;
     for (bb_index i = 0; i < run->summary.count; ++i) {
         bb_unwrap_report report;
@@ -336,7 +393,8 @@ static bb_status wait_longer(live_run *run, const recent *now, bool *ends)
     if (quiet < stall_s && !*ends) {
         goto done;
     }
-    (void)snprintf(state, sizeof state, "no frames for %.0f s", floor(quiet));
+    const char *lack = run->skips ? "no frames of use" : "no frames";
+    (void)snprintf(state, sizeof state, "%s for %.0f s", lack, floor(quiet));
     (void)snprintf(line, sizeof line, "%s, waiting up to %g s", state, patience);
     if (!run->stalled) {
         run->stalled = true;
@@ -352,19 +410,10 @@ static bb_status wait_longer(live_run *run, const recent *now, bool *ends)
         }
     }
     if (*ends) {
-        bb_log_warning("no frames for %g s: the stream is taken to have ended", patience);
+        bb_log_warning("%s for %g s: the stream is taken to have ended", lack, patience);
     }
 done:
     return status;
-}
-
-static void greet(live_run *run)
-{
-    const double now = bb_clock_seconds();
-    if (run->stalled) {
-        bb_log_info("frames again after %.1f s", now - run->last_s);
-        run->stalled = false;
-    }
 }
 
 static bb_status stream(live_run *run, recent *now)
@@ -373,23 +422,39 @@ static bb_status stream(live_run *run, recent *now)
     const double limit = run->options->frames > 0 ? (double)run->options->frames : INFINITY;
     const bb_live_frames *frames = NULL;
     bb_live_event event = BB_LIVE_NOTHING;
-    bool ends = false;
+    bool ends = false, is_done = false;
     run->last_s = run->line_at_s = bb_clock_seconds();
     run->start_s = NAN;
     run->scores_next = true;
     while (run->summary.phases < limit && !bb_interrupt_noted() && !ends) {
         BB_TRY(bb_live_acquisition_take(run->acquisition, wait_s, &frames, &event));
+        is_done = false;
         if (frames != NULL) {
-            greet(run);
-            BB_TRY(process(run, frames, now));
-            if (bb_clock_seconds() - run->line_at_s >= line_s) {
+            BB_TRY(process(run, frames, now, &is_done));
+            if (is_done && bb_clock_seconds() - run->line_at_s >= line_s) {
                 BB_TRY(tell(run, now));
             }
-        } else if (event == BB_LIVE_ENDED) {
-            ends = true;
-        } else {
+        }
+        ends = event == BB_LIVE_ENDED;
+        if (!is_done && !ends) {
             BB_TRY(wait_longer(run, now, &ends));
         }
+    }
+done:
+    return status;
+}
+
+static bb_status show_end(live_run *run, recent *now)
+{
+    bb_status status = BB_OK;
+    if (run->view != NULL) {
+        now->rate_hz = run->summary.rate_hz;
+        BB_TRY(bb_live_meter_all(&run->answers[0].meter, &now->latency));
+        const bool has_phase =
+            run->summary.phases > 0.0 && run->summary.count == 1 && run->columns > 0;
+        const bb_live_facts facts = list_facts(run, now, "ended");
+        BB_TRY(bb_live_view_show(run->view, run->columns, run->rows, has_phase ? run->phase : NULL,
+                                 &facts));
     }
 done:
     return status;
@@ -405,19 +470,38 @@ static bb_status conclude(live_run *run, recent *now, bb_results *results, bb_te
     summary->seconds = summary->phases > 0.0 ? run->last_s - run->start_s : 0.0;
     summary->rate_hz = summary->phases / summary->seconds;
     summary->answers = run->answers;
-    if (run->view != NULL) {
-        now->rate_hz = summary->rate_hz;
-        BB_TRY(bb_live_meter_all(&run->answers[0].meter, &now->latency));
-        const bb_live_facts facts = list_facts(run, now, "ended");
-        BB_TRY(bb_live_view_show(
-            run->view, run->columns, run->rows,
-            run->summary.phases > 0.0 && run->summary.count == 1 ? run->phase : NULL, &facts));
+    if (summary->phases > 0.0 || summary->interrupted) {
+        BB_TRY(bb_live_table_publish(summary, results, table));
+        if (results != NULL) {
+            BB_TRY(bb_kernel_variants_publish(run->variants, results));
+        }
     }
+    BB_TRY(show_end(run, now));
     BB_REQUIRE(summary->phases > 0.0 || summary->interrupted, BB_IO,
-               "the stream ended before its first phase");
-    BB_TRY(bb_live_table_publish(summary, results, table));
-    if (results != NULL) {
-        BB_TRY(bb_kernel_variants_publish(run->variants, results));
+               "the stream ended before its first phase%s%s", run->skipped > 0 ? ": " : "",
+               run->skipped > 0 ? run->reason.message : "");
+done:
+    return status;
+}
+
+// What failed is the error, but what came before it is summed up.
+static bb_status end(live_run *run, recent *now, bb_status failure, bb_results *results,
+                     bb_text *table)
+{
+    bb_status status = BB_OK;
+    bb_status_record record;
+    if (failure == BB_OK && run->summary.phases == 0.0) {
+        bb_interrupt_deliver(); // there is nothing to sum up
+    }
+    if (failure == BB_OK) {
+        BB_TRY(conclude(run, now, results, table));
+    } else {
+        bb_status_save(&record);
+        if (run->summary.phases > 0.0 && conclude(run, now, results, table) != BB_OK) {
+            bb_log_warning("the summary is not whole: %s", bb_status_message());
+        }
+        bb_status_restore(&record);
+        status = failure;
     }
 done:
     return status;
@@ -431,13 +515,7 @@ bb_status bb_live_run(const void *study, const bb_live_options *options, bb_resu
     recent now = {{NAN, NAN, NAN}, NAN};
     BB_TRY(start(&run));
     bb_interrupt_defer(true);
-    status = stream(&run, &now);
-    if (status == BB_OK && run.summary.phases == 0.0) {
-        bb_interrupt_deliver(); // there is nothing to sum up
-    }
-    if (status == BB_OK) {
-        status = conclude(&run, &now, results, table);
-    }
+    status = end(&run, &now, stream(&run, &now), results, table);
     bb_interrupt_defer(false);
 done:
     finish(&run);

@@ -195,6 +195,67 @@ static void frames_may_change_their_size_and_be_broken(void **state)
     bb_results_destroy(&results);
 }
 
+static void put_dark(const char *path, int columns, int rows)
+{
+    int32_t *counts = calloc((size_t)(4 * columns * rows), sizeof *counts);
+    stream_write_pgm(path, counts, 4, columns, rows, 255);
+    free(counts);
+}
+
+// Without fringes there is no mask: the next phase may have some.
+static void dark_phases_are_dropped(void **state)
+{
+    (void)state;
+    const driver_case study = {CONFIG, {FEW, "pupil={kind: rectangle}"}};
+    bb_live_options options = usual("directory:dark", 0);
+    bb_results *results = NULL;
+    const bb_index held = bb_memory_blocks();
+    options.patience_s = 0.1;
+    assert_int_equal(mkdir("dark", 0777), 0);
+    put_dark("dark/1.pgm", 60, 40);
+    check_fails(run_stream(&study, &options, &results, NULL), BB_IO,
+                "before its first phase: the first frames have no pixel in the pupil");
+    options = usual("loop:dark.h5", 0);
+    options.patience_s = 0.1;
+    int32_t *counts = calloc((size_t)4 * 60 * 40, sizeof *counts);
+    stream_write_file("dark.h5", counts, 4, 60, 40, 8.0);
+    free(counts);
+    check_fails(run_stream(&study, &options, &results, NULL), BB_IO, "before its first phase");
+    options = usual("directory:dark", 0);
+    put_tilt("dark/2.pgm", 60, 40);
+    put_dark("dark/3.pgm", 32, 32);
+    put_tilt("dark/4.pgm", 60, 40);
+    put_tilt("dark/5.pgm", 32, 32);
+    FILE *file = fopen("dark/end", "w");
+    (void)fclose(file);
+    check_ok(run_stream(&study, &options, &results, NULL));
+    assert_true(number(results, "phases", 0) == 3.0);
+    assert_true(number(results, "dropped", 0) == 2.0);
+    assert_true(number(results, "sizes", 0) == 2.0);
+    bb_results_destroy(&results);
+    assert_int_equal(bb_memory_blocks(), held);
+}
+
+static void an_error_comes_behind_the_summary(void **state)
+{
+    (void)state;
+    const driver_case study = {CONFIG, {FEW}};
+    const bb_live_options options = usual("file:broken.h5", 0);
+    bb_results *results = NULL;
+    bb_text table = {0};
+    int32_t *counts = make_counts(0);
+    int32_t *repeated = calloc((size_t)8 * POINTS, sizeof *repeated);
+    memcpy(repeated, counts, (size_t)4 * POINTS * sizeof *counts);
+    repeated[7 * POINTS] = 5000; // beyond 10 bits
+    stream_write_file("broken.h5", repeated, 8, COLUMNS, ROWS, 10.0);
+    check_fails(run_stream(&study, &options, &results, &table), BB_INVALID,
+                "frame 7 has a pixel of 5000");
+    assert_non_null(strstr(bb_text_string(&table), "1 phases in "));
+    bb_text_release(&table);
+    free(counts);
+    free(repeated);
+}
+
 static void a_stream_that_stalls_ends_when_patience_does(void **state)
 {
     (void)state;
@@ -362,6 +423,8 @@ int main(void)
         cmocka_unit_test(a_carrier_is_a_stream_too),
         cmocka_unit_test(a_file_ends_with_its_last_whole_phase),
         cmocka_unit_test(frames_may_change_their_size_and_be_broken),
+        cmocka_unit_test(dark_phases_are_dropped),
+        cmocka_unit_test(an_error_comes_behind_the_summary),
         cmocka_unit_test(a_stream_that_stalls_ends_when_patience_does),
         cmocka_unit_test(frames_may_come_late),
         cmocka_unit_test(a_camera_is_not_waited_for),
