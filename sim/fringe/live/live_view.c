@@ -244,15 +244,6 @@ done:
     return status;
 }
 
-static bb_status copy_text(const char *text, char **out)
-{
-    bb_status status = BB_OK;
-    BB_TRY(BB_ALLOCATE((bb_index)strlen(text) + 1, out));
-    memcpy(*out, text, strlen(text) + 1);
-done:
-    return status;
-}
-
 bb_status bb_live_view_open(const char *folder, const char *title, double rad_per_nm,
                             bb_live_view **out)
 {
@@ -269,8 +260,8 @@ bb_status bb_live_view_open(const char *folder, const char *title, double rad_pe
                            .rms_nm = NAN,
                            .valley_nm = NAN,
                            .peak_nm = NAN};
-    BB_TRY(copy_text(folder, &view->folder));
-    BB_TRY(copy_text(title, &view->title));
+    BB_TRY(bb_memory_text(folder, &view->folder));
+    BB_TRY(bb_memory_text(title, &view->title));
     BB_TRY(bb_live_view_show(view, 0, 0, NULL, &nothing));
     *out = view;
     view = NULL;
