@@ -95,6 +95,7 @@ bb_status bb_measure_run(const bb_options *options, const bb_experiment_table *e
         BB_TRY(write_results(options, results));
     }
     if (late.status != BB_OK) {
+        (void)fflush(stdout); // all of it stands before the error
         bb_status_restore(&late.record);
         status = late.status;
         goto done;
