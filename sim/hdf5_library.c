@@ -2,6 +2,8 @@
 #include "sim/hdf5_library.h"
 
 #include <hdf5.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,18 +25,31 @@ const char *bb_hdf5_library_error(void)
     return error_text;
 }
 
+static bool started;
+
+static void open_library(void)
+{
+    started = H5dont_atexit() >= 0 && H5open() >= 0; // it refuses to be told twice
+}
+
 bb_status bb_hdf5_library_start(void)
 {
     bb_status status = BB_OK;
-    static bool started; // the library refuses to be told twice
-    if (started) {
-        goto done;
-    }
-    BB_REQUIRE(H5dont_atexit() >= 0 && H5open() >= 0 && H5Eset_auto2(H5E_DEFAULT, NULL, NULL) >= 0,
-               BB_INTERNAL, "HDF5 does not start: %s", bb_hdf5_library_error());
-    started = true;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static _Thread_local bool quiet; // a thread has an error stack of its own
+    (void)pthread_once(&once, open_library);
+    BB_REQUIRE(started && (quiet || H5Eset_auto2(H5E_DEFAULT, NULL, NULL) >= 0), BB_INTERNAL,
+               "HDF5 does not start: %s", bb_hdf5_library_error());
+    quiet = true;
 done:
     return status;
+}
+
+static void close_id(hid_t id)
+{
+    if (id >= 0) {
+        (void)H5Idec_ref(id);
+    }
 }
 
 #define READ_TRY(call)                                                                             \
@@ -72,9 +87,9 @@ bb_status bb_hdf5_library_read_text(int64_t owner, const char *name, char *out, 
     READ_TRY(H5Aread(attribute, type, out));
     out[used] = '\0';
 done:
-    (void)H5Sclose(space);
-    (void)H5Tclose(type);
-    (void)H5Aclose(attribute);
+    close_id(space);
+    close_id(type);
+    close_id(attribute);
     return status;
 }
 
@@ -96,9 +111,9 @@ bb_status bb_hdf5_library_read_number(int64_t owner, const char *name, double *o
         READ_TRY(H5Aread(attribute, H5T_NATIVE_DOUBLE, out));
     }
 done:
-    (void)H5Sclose(space);
-    (void)H5Tclose(type);
-    (void)H5Aclose(attribute);
+    close_id(space);
+    close_id(type);
+    close_id(attribute);
     return status;
 }
 
@@ -135,8 +150,8 @@ bb_status bb_hdf5_library_write_attribute(int64_t owner, const char *name, const
         WRITE_TRY(H5Awrite(attribute, H5T_NATIVE_DOUBLE, &number));
     }
 done:
-    (void)H5Aclose(attribute);
-    (void)H5Tclose(type);
-    (void)H5Sclose(space);
+    close_id(attribute);
+    close_id(type);
+    close_id(space);
     return status;
 }

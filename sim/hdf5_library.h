@@ -8,8 +8,8 @@
 
 #include <stdint.h>
 
-/// Turns off HDF5's own error printing and exit handler; call before any other HDF5 call. To
-/// call it again does nothing.
+/// Turns off HDF5's own exit handler and, of the calling thread, its error printing; call before
+/// any other HDF5 call of a thread. To call it again does nothing.
 BB_CHECKED bb_status bb_hdf5_library_start(void);
 
 /// The innermost sentence of HDF5's error stack, for messages.

@@ -36,8 +36,12 @@ bb_status bb_declared_size_check(int64_t dataset, double values, double file_byt
                    file_bytes);
     }
 done:
-    (void)H5Tclose(type);
-    (void)H5Pclose(list);
+    if (type >= 0) {
+        (void)H5Tclose(type);
+    }
+    if (list >= 0) {
+        (void)H5Pclose(list);
+    }
     return status;
 }
 

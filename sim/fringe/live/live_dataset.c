@@ -94,8 +94,10 @@ bb_status bb_live_dataset_read(const bb_live_dataset *dataset, bb_index first, b
     const hsize_t extents[AXES] = {(hsize_t)count, (hsize_t)dataset->rows,
                                    (hsize_t)dataset->columns};
     const int32_t limit = (int32_t)((1 << dataset->bits) - 1);
-    hid_t space = H5Dget_space(dataset->id);
-    hid_t memory = H5Screate_simple(AXES, extents, NULL);
+    hid_t space = -1, memory = -1;
+    BB_TRY(bb_hdf5_library_start()); // another thread may have opened it
+    space = H5Dget_space(dataset->id);
+    memory = H5Screate_simple(AXES, extents, NULL);
     const bool single = space >= 0 && H5Sget_simple_extent_ndims(space) == AXES - 1;
     BB_REQUIRE(space >= 0 && memory >= 0, BB_IO, "cannot read /frames: %s",
                bb_hdf5_library_error());

@@ -9,6 +9,7 @@
 #include "tests/sim/fixture.h"
 #include "tests/sim/fringe/live/streams.h"
 
+#include <pthread.h>
 #include <sys/stat.h>
 
 enum { COUNT = 4 };
@@ -300,6 +301,41 @@ static void what_cannot_be_read_is_left_out(void **state)
     bb_live_frames_release(&frames);
 }
 
+static void *take_wrong_file(void *context)
+{
+    bb_live_event *event = context;
+    bb_live_frames frames = {0};
+    void *source = open_source(&bb_live_directory, "quiet");
+    check_ok(bb_live_directory.take(source, &frames, event));
+    bb_live_directory.close(&source);
+    bb_live_frames_release(&frames);
+    return NULL;
+}
+
+// HDF5 prints of each thread's errors unless that thread tells it not to.
+static void hdf5_says_nothing_of_its_own(void **state)
+{
+    (void)state;
+    bb_live_event event = BB_LIVE_TAKEN;
+    pthread_t thread;
+    struct stat about;
+    assert_int_equal(mkdir("quiet", 0777), 0);
+    put_text("quiet/a.h5", "no HDF5");
+    (void)fflush(stderr);
+    const int kept = dup(STDERR_FILENO);
+    const int file = open("said", O_RDWR | O_CREAT, 0600);
+    assert_true(dup2(file, STDERR_FILENO) >= 0);
+    const int failed = pthread_create(&thread, NULL, take_wrong_file, &event);
+    (void)pthread_join(thread, NULL);
+    (void)dup2(kept, STDERR_FILENO);
+    (void)close(kept);
+    assert_int_equal(failed, 0);
+    assert_int_equal(event, BB_LIVE_NOTHING);
+    assert_int_equal(fstat(file, &about), 0);
+    assert_int_equal(about.st_size, 0);
+    (void)close(file);
+}
+
 static void shared_memory_gives_the_newest_phase(void **state)
 {
     (void)state;
@@ -445,6 +481,7 @@ int main(void)
         cmocka_unit_test(a_folder_is_read_by_name),
         cmocka_unit_test(fits_files_are_frames_too),
         cmocka_unit_test(what_cannot_be_read_is_left_out),
+        cmocka_unit_test(hdf5_says_nothing_of_its_own),
         cmocka_unit_test(shared_memory_gives_the_newest_phase),
         cmocka_unit_test(a_writer_may_count_from_the_start_again),
         cmocka_unit_test(a_camera_may_change_its_size),
