@@ -9,7 +9,9 @@
 /// Runs task(context) in a forked child and returns its status, its message carried over. A child
 /// that dies by a signal or takes over `seconds` gives BB_IO; `what` says what it was reading. What
 /// the task prints appears, BB_IO where it cannot be written; SIGPIPE ends the program as it would
-/// without a child. What it changes in memory does not. Call it where no other thread runs.
+/// without a child. What it changes in memory does not. Call it where no other thread runs, or
+/// where the task needs no lock of ours that such a thread may hold: one that waits for it takes
+/// `seconds`.
 BB_CHECKED bb_status bb_isolation_run(const char *what, unsigned seconds,
                                       bb_status (*task)(void *context), void *context);
 

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/fringe/live/live_dataset.h"
 
+#include "core/disk_file.h"
 #include "sim/hdf5_library.h"
+#include "sim/input/declared_size.h"
 
+#include <errno.h>
 #include <math.h>
+#include <string.h>
+#include <sys/stat.h>
 
 enum { AXES = 3, BYTE_BITS = 8, MOST_BITS = 16 };
 
@@ -45,12 +50,31 @@ done:
     return status;
 }
 
+// A small file that declares much is damaged or was never written.
+static bb_status hold_size(const char *path, bb_live_dataset *out)
+{
+    bb_status status = BB_OK;
+    struct stat about;
+    BB_REQUIRE(stat(path, &about) == 0, BB_IO, "cannot read '%s': %s", path, strerror(errno));
+    status = bb_declared_size_check(out->id,
+                                    (double)out->frames * (double)out->rows * (double)out->columns,
+                                    (double)about.st_size);
+    if (status != BB_OK) {
+        bb_status_record record;
+        bb_status_save(&record);
+        BB_FAIL(status, "'%s', dataset /frames: %s", path, record.message);
+    }
+done:
+    return status;
+}
+
 bb_status bb_live_dataset_open(const char *path, bb_live_dataset *out)
 {
     bb_status status = BB_OK;
     hid_t type = -1, space = -1;
     *out = BB_LIVE_DATASET_NONE;
     BB_TRY(bb_hdf5_library_start());
+    BB_TRY(bb_disk_file_check(path)); // a FIFO would hold the library up
     out->file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     BB_REQUIRE(out->file >= 0, BB_IO, "cannot open '%s': %s", path, bb_hdf5_library_error());
     out->id = H5Dopen2(out->file, "/frames", H5P_DEFAULT);
@@ -62,6 +86,7 @@ bb_status bb_live_dataset_open(const char *path, bb_live_dataset *out)
                bb_hdf5_library_error());
     BB_TRY(hold_shape(path, space, out));
     BB_TRY(hold_bits(path, type, out));
+    BB_TRY(hold_size(path, out));
 done:
     if (type >= 0) {
         (void)H5Tclose(type);

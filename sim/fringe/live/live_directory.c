@@ -6,32 +6,42 @@
 // renames. A file named `end` ends the stream when all before it are taken. A file that cannot be
 // read is told of and left out, with what was begun of a phase.
 #include "core/clock.h"
+#include "core/disk_file.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "sim/fringe/live/live_dataset.h"
 #include "sim/fringe/live/live_fits.h"
 #include "sim/fringe/live/live_pgm.h"
+#include "sim/isolation.h"
 
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME_BYTES = 256 };
+enum { NAME_BYTES = 256, PATIENCE_SECONDS = 20 };
 
 typedef struct frame_folder {
     const char *path;
     bb_index count;        // frames of a phase
     char last[NAME_BYTES]; // name that was taken last
-    bb_live_frames file;   // what it held
-    bb_index used;         // of these
-    bb_index gathered;     // frames of the phase that is being put together
+    bb_live_frames file;   // what it held; without counts where `dataset` has them
+    bb_live_dataset dataset;
+    bb_index used;     // of the frames
+    bb_index gathered; // frames of the phase that is being put together
 } frame_folder;
+
+static void leave_file(frame_folder *source)
+{
+    bb_live_dataset_close(&source->dataset);
+    bb_live_frames_release(&source->file);
+    source->used = 0;
+}
 
 static void close_folder(void **state)
 {
     frame_folder *source = *state;
     if (source != NULL) {
-        bb_live_frames_release(&source->file);
+        leave_file(source);
         bb_memory_release(state);
     }
 }
@@ -43,7 +53,8 @@ static bb_status open_folder(const bb_live_request *request, void **state)
     DIR *folder = opendir(request->place);
     BB_REQUIRE(folder != NULL, BB_IO, "cannot open folder '%s'", request->place);
     BB_TRY(bb_memory_zeroed(1, sizeof(frame_folder), &made));
-    *(frame_folder *)made = (frame_folder){.path = request->place, .count = request->count};
+    *(frame_folder *)made = (frame_folder){
+        .path = request->place, .count = request->count, .dataset = BB_LIVE_DATASET_NONE};
     *state = made;
     made = NULL;
 done:
@@ -60,23 +71,57 @@ static bool ends_in(const char *name, const char *ending)
     return length > strlen(ending) && strcmp(name + length - strlen(ending), ending) == 0;
 }
 
-static bb_status read_dataset(const char *path, bb_live_frames *out)
+// Reads all of a file, a part at a time.
+static bb_status try_dataset(void *context)
 {
     bb_status status = BB_OK;
+    const char *path = context;
     bb_live_dataset dataset = BB_LIVE_DATASET_NONE;
+    bb_live_frames part = {0};
     BB_TRY(bb_live_dataset_open(path, &dataset));
-    BB_TRY(bb_live_frames_shape(out, dataset.frames, dataset.columns, dataset.rows));
-    BB_TRY(bb_live_dataset_read(&dataset, 0, dataset.frames, out->counts));
-    out->bits = dataset.bits;
+    BB_TRY(bb_live_frames_shape(&part, 1, dataset.columns, dataset.rows));
+    for (bb_index k = 0; k < dataset.frames; ++k) {
+        BB_TRY(bb_live_dataset_read(&dataset, k, 1, part.counts));
+    }
 done:
+    bb_live_frames_release(&part);
     bb_live_dataset_close(&dataset);
     return status;
 }
 
+// A damaged file may crash the library, so that a child process reads it before. That child is
+// forked beside other threads, and calls nothing but the library, which this thread alone uses.
+static bb_status read_dataset(const char *path, frame_folder *source)
+{
+    bb_status status = BB_OK;
+    bb_live_dataset *dataset = &source->dataset;
+    char name[BB_LIVE_PATH_BYTES];
+    (void)snprintf(name, sizeof name, "%s", path);
+    BB_TRY(bb_disk_file_check(path));
+    BB_TRY(bb_isolation_run(path, PATIENCE_SECONDS, try_dataset, name));
+    BB_TRY(bb_live_dataset_open(path, dataset));
+    source->file = (bb_live_frames){.count = dataset->frames,
+                                    .columns = dataset->columns,
+                                    .rows = dataset->rows,
+                                    .bits = dataset->bits};
+done:
+    return status;
+}
+
+static bb_status read_fits(const char *path, frame_folder *source)
+{
+    return bb_live_fits_read(path, &source->file);
+}
+
+static bb_status read_pgm(const char *path, frame_folder *source)
+{
+    return bb_live_pgm_read(path, &source->file);
+}
+
 static const struct {
     const char *ending;
-    bb_status (*read)(const char *path, bb_live_frames *out);
-} readers[] = {{".h5", read_dataset}, {".fits", bb_live_fits_read}, {".pgm", bb_live_pgm_read}};
+    bb_status (*read)(const char *path, frame_folder *source);
+} readers[] = {{".h5", read_dataset}, {".fits", read_fits}, {".pgm", read_pgm}};
 enum { READERS = sizeof readers / sizeof readers[0] };
 
 // Who reads a file of that name; READERS: nobody.
@@ -112,18 +157,21 @@ done:
     return status;
 }
 
+static void leave_out(frame_folder *source)
+{
+    bb_log_warning("left out: %s", bb_status_message());
+    leave_file(source);
+    source->gathered = 0;
+}
+
 static void read_next(frame_folder *source, const char *name)
 {
     char path[BB_LIVE_PATH_BYTES];
     (void)snprintf(path, sizeof path, "%s/%s", source->path, name);
     (void)snprintf(source->last, sizeof source->last, "%s", name);
-    source->used = 0;
-    bb_live_frames_release(&source->file);
-    const bb_status status = readers[find_reader(name)].read(path, &source->file);
-    if (status != BB_OK) {
-        bb_log_warning("left out: %s", bb_status_message());
-        source->file.count = 0;
-        source->gathered = 0;
+    leave_file(source);
+    if (readers[find_reader(name)].read(path, source) != BB_OK) {
+        leave_out(source);
     }
 }
 
@@ -139,10 +187,18 @@ static bb_status gather(frame_folder *source, bb_live_frames *frames)
         source->gathered = 0;
     }
     const bb_index points = file->columns * file->rows;
-    while (source->used < file->count && source->gathered < source->count) {
-        memcpy(frames->counts + source->gathered++ * points, file->counts + source->used++ * points,
-               (size_t)points * sizeof *frames->counts);
+    const bb_index rest = file->count - source->used, lack = source->count - source->gathered;
+    const bb_index count = rest < lack ? rest : lack;
+    int32_t *counts = frames->counts + source->gathered * points;
+    if (file->counts != NULL) {
+        memcpy(counts, file->counts + source->used * points,
+               (size_t)(count * points) * sizeof *counts);
+    } else if (bb_live_dataset_read(&source->dataset, source->used, count, counts) != BB_OK) {
+        leave_out(source); // it was whole before: somebody changed it
+        goto done;
     }
+    source->used += count;
+    source->gathered += count;
 done:
     return status;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/fringe/live/live_fits.h"
 
+#include "core/disk_file.h"
 #include "core/memory.h"
 
 #include <math.h>
@@ -8,7 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CARD_BYTES = 80, CARDS = 36, MOST_BLOCKS = 100, KEYWORD_BYTES = 8, MOST_BITS = 16 };
+enum {
+    CARD_BYTES = 80,
+    CARDS = 36,
+    MOST_BLOCKS = 100,
+    KEYWORD_BYTES = 8,
+    BYTE_BITS = 8,
+    MOST_BITS = 16
+};
 
 typedef struct fits_header {
     bool is_simple, ends;
@@ -68,12 +76,10 @@ static bb_status hold_header(const char *path, const fits_header *header)
     }
     BB_REQUIRE((header->axes == 2.0 || header->axes == 3.0) && has_edges &&
                    header->edges[0] <= BB_LIVE_EDGE && header->edges[1] <= BB_LIVE_EDGE &&
-                   header->edges[2] <= BB_LIVE_MOST_FRAMES,
+                   header->edges[2] < 1U << 31,
                BB_INVALID,
-               "'%s': an array of %g axes, %g x %g x %g, expected columns and rows of 1..%d and at "
-               "most %d frames",
-               path, header->axes, header->edges[0], header->edges[1], header->edges[2],
-               BB_LIVE_EDGE, BB_LIVE_MOST_FRAMES);
+               "'%s': an array of %g axes, %g x %g x %g, expected columns and rows of 1..%d", path,
+               header->axes, header->edges[0], header->edges[1], header->edges[2], BB_LIVE_EDGE);
     BB_REQUIRE((header->bitpix == 8.0 || header->bitpix == 16.0 || header->bitpix == 32.0) &&
                    header->scale == 1.0 && fabs(header->zero) <= 2147483648.0,
                BB_INVALID,
@@ -99,7 +105,7 @@ static bb_status read_pixels(FILE *file, const char *path, const fits_header *he
                              bb_live_frames *out)
 {
     bb_status status = BB_OK;
-    const size_t width = (size_t)header->bitpix / 8;
+    const size_t width = (size_t)header->bitpix / BYTE_BITS;
     const bb_index line = out->columns;
     const double limit = ldexp(1.0, (int)header->bits) - 1.0;
     unsigned char *bytes = NULL;
@@ -125,10 +131,13 @@ bb_status bb_live_fits_read(const char *path, bb_live_frames *out)
     bb_status status = BB_OK;
     fits_header header;
     *out = (bb_live_frames){0};
-    FILE *file = fopen(path, "rb");
-    BB_REQUIRE(file != NULL, BB_IO, "cannot open '%s'", path);
+    FILE *file = NULL;
+    BB_TRY(bb_disk_file_open(path, true, &file));
     BB_TRY(read_header(file, path, &header));
     BB_TRY(hold_header(path, &header));
+    BB_TRY(bb_live_source_check_length(file, path,
+                                       header.edges[0] * header.edges[1] * header.edges[2] *
+                                           header.bitpix / BYTE_BITS));
     BB_TRY(bb_live_frames_shape(out, (bb_index)header.edges[2], (bb_index)header.edges[0],
                                 (bb_index)header.edges[1]));
     out->bits = (bb_index)header.bits;

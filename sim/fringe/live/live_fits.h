@@ -4,8 +4,8 @@
 // (BITPIX 8, 16 or 32, with BZERO, BSCALE 1) of 0 to 65535. Of BITPIX 8 they have 8 bits, else 16;
 // a card BITS says otherwise. The first pixel of the file is that of row 0.
 //
-// A stream's thread cannot have files read in a child process, as fits_image.h does; so simple an
-// array is read here, each byte held to the length of the file.
+// No child process is needed, as fits_image.h has one: so simple an array is read here, each byte
+// held to the length of the file.
 #ifndef BB_SIM_FRINGE_LIVE_LIVE_FITS_H
 #define BB_SIM_FRINGE_LIVE_LIVE_FITS_H
 

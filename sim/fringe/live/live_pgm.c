@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/fringe/live/live_pgm.h"
 
+#include "core/disk_file.h"
 #include "core/memory.h"
 
 #include <ctype.h>
@@ -29,11 +30,16 @@ static bb_index read_number(FILE *file)
     return next != EOF && isspace(next) != 0 ? value : -1; // one blank ends a number
 }
 
-// `*found` is false where the file ends instead.
+// `*found` is false where the file ends instead; blanks before that end are a shell's.
 static bb_status read_header(FILE *file, const char *path, image_header *out, bool *found)
 {
     bb_status status = BB_OK;
     char mark[2] = "";
+    int blank = fgetc(file);
+    while (blank != EOF && isspace(blank) != 0) {
+        blank = fgetc(file);
+    }
+    (void)ungetc(blank, file);
     const size_t length = fread(mark, 1, sizeof mark, file);
     *found = length == sizeof mark;
     BB_REQUIRE(length == 0 || (*found && memcmp(mark, "P5", sizeof mark) == 0), BB_INVALID,
@@ -80,30 +86,47 @@ static bb_index bits_of(bb_index largest)
     return bits;
 }
 
+// Room for one frame more than there are; it doubles where it is short.
+static bb_status grow(const image_header *header, bb_live_frames *out)
+{
+    bb_status status = BB_OK;
+    const bb_index points = header->columns * header->rows, held = out->count;
+    bb_live_frames grown = {0};
+    if (out->room < (held + 1) * points) {
+        BB_TRY(
+            bb_live_frames_shape(&grown, held == 0 ? 1 : 2 * held, header->columns, header->rows));
+        if (held > 0) {
+            memcpy(grown.counts, out->counts, (size_t)(held * points) * sizeof *grown.counts);
+        }
+        grown.count = held;
+        grown.bits = out->bits;
+        bb_live_frames_release(out);
+        *out = grown;
+    }
+done:
+    return status;
+}
+
 // Appends an image to those there are.
 static bb_status add_image(FILE *file, const char *path, const image_header *header,
                            bb_live_frames *out)
 {
     bb_status status = BB_OK;
     const bb_index points = header->columns * header->rows;
-    bb_live_frames grown = {0};
+    const bb_index bits = bits_of(header->largest);
     unsigned char *bytes = NULL;
     BB_REQUIRE(out->count == 0 || (header->columns == out->columns && header->rows == out->rows),
                BB_INVALID, "'%s' has images of %td x %td and of %td x %td pixels", path,
                out->columns, out->rows, header->columns, header->rows);
+    BB_TRY(bb_live_source_check_length(file, path,
+                                       (header->largest > 255 ? 2.0 : 1.0) * (double)points));
     BB_TRY(BB_ALLOCATE(2 * points, &bytes));
-    BB_TRY(bb_live_frames_shape(&grown, out->count + 1, header->columns, header->rows));
-    if (out->count > 0) {
-        memcpy(grown.counts, out->counts, (size_t)(out->count * points) * sizeof *grown.counts);
-    }
-    BB_TRY(read_pixels(file, path, header, bytes, grown.counts + out->count * points));
-    grown.bits = bits_of(header->largest);
-    bb_live_frames_release(out);
-    *out = grown;
-    grown = (bb_live_frames){0};
+    BB_TRY(grow(header, out));
+    BB_TRY(read_pixels(file, path, header, bytes, out->counts + out->count * points));
+    ++out->count;
+    out->bits = bits;
 done:
     BB_RELEASE(&bytes);
-    bb_live_frames_release(&grown);
     return status;
 }
 
@@ -113,8 +136,8 @@ bb_status bb_live_pgm_read(const char *path, bb_live_frames *out)
     image_header header = {0};
     bool found = true;
     *out = (bb_live_frames){0};
-    FILE *file = fopen(path, "rb");
-    BB_REQUIRE(file != NULL, BB_IO, "cannot open '%s'", path);
+    FILE *file = NULL;
+    BB_TRY(bb_disk_file_open(path, true, &file));
     while (found) {
         BB_TRY(read_header(file, path, &header, &found));
         if (found) {

@@ -2,7 +2,7 @@
 //
 // Images of binary PGM files: "P5", width, height, largest value, then pixels of one byte, or of
 // two with the higher first where the largest value is beyond 255. A file may hold several, one
-// after the other, of one shape.
+// after the other, of one shape, and end with blanks.
 #ifndef BB_SIM_FRINGE_LIVE_LIVE_PGM_H
 #define BB_SIM_FRINGE_LIVE_LIVE_PGM_H
 

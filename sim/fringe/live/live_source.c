@@ -4,7 +4,10 @@
 #include "core/memory.h"
 #include "core/text.h"
 
+#include <errno.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
 
 const bb_live_source_kind *const bb_live_sources[] = {
     &bb_live_synthetic, &bb_live_file, &bb_live_loop, &bb_live_directory, &bb_live_segment, NULL};
@@ -16,8 +19,8 @@ bb_status bb_live_frames_shape(bb_live_frames *frames, bb_index count, bb_index 
     BB_REQUIRE(columns >= 1 && columns <= BB_LIVE_EDGE && rows >= 1 && rows <= BB_LIVE_EDGE,
                BB_INVALID, "frames of %td x %td pixels, expected 1..%d a side", columns, rows,
                BB_LIVE_EDGE);
-    BB_REQUIRE(count >= 1 && count <= BB_LIVE_MOST_FRAMES, BB_INVALID,
-               "%td frames a phase, expected 1..%d", count, BB_LIVE_MOST_FRAMES);
+    BB_REQUIRE(count >= 1 && count <= PTRDIFF_MAX / 8 / columns / rows, BB_INVALID,
+               "%td frames, expected one or more, but no more than fit in memory", count);
     if (frames->room < count * columns * rows) {
         BB_RELEASE(&frames->counts);
         frames->room = 0;
@@ -35,6 +38,20 @@ void bb_live_frames_release(bb_live_frames *frames)
 {
     BB_RELEASE(&frames->counts);
     *frames = (bb_live_frames){0};
+}
+
+bb_status bb_live_source_check_length(FILE *file, const char *path, double bytes)
+{
+    bb_status status = BB_OK;
+    struct stat about;
+    const long place = ftell(file);
+    BB_REQUIRE(place >= 0 && fstat(fileno(file), &about) == 0, BB_IO, "cannot read '%s': %s", path,
+               strerror(errno));
+    const double rest = (double)about.st_size - (double)place;
+    BB_REQUIRE(bytes <= rest, BB_INVALID, "'%s' ends after %.0f of %.0f bytes of pixels", path,
+               rest, bytes);
+done:
+    return status;
 }
 
 static bb_status list_forms(bb_text *out)

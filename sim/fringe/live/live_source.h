@@ -7,6 +7,8 @@
 
 #include "sim/fringe/fringe_study.h"
 
+#include <stdio.h>
+
 enum { BB_LIVE_PATH_BYTES = 4096, BB_LIVE_EDGE = 16384, BB_LIVE_MOST_FRAMES = 16 };
 
 /// The frames of one phase, as a camera stored them. Zero-initialise; release with
@@ -22,10 +24,14 @@ typedef struct bb_live_frames {
                       ///< handed over
 } bb_live_frames;
 
-/// Makes room for frames of a shape. Errors: BB_MEMORY; BB_INVALID for an edge beyond 1..16384.
+/// Makes room for frames of a shape, what is in them is lost where it was too small. Errors:
+/// BB_MEMORY; BB_INVALID for an edge beyond 1..16384 or a count below 1.
 BB_CHECKED bb_status bb_live_frames_shape(bb_live_frames *frames, bb_index count, bb_index columns,
                                           bb_index rows);
 void bb_live_frames_release(bb_live_frames *frames);
+
+/// Whether a regular file has `bytes` more behind where it is read. Errors: BB_INVALID with `path`.
+BB_CHECKED bb_status bb_live_source_check_length(FILE *file, const char *path, double bytes);
 
 typedef enum bb_live_event {
     BB_LIVE_TAKEN,   ///< frames were taken

@@ -301,6 +301,69 @@ static void what_cannot_be_read_is_left_out(void **state)
     bb_live_frames_release(&frames);
 }
 
+// Files of any number of frames, and with blanks at their end.
+static void long_files_are_taken_phase_after_phase(void **state)
+{
+    (void)state;
+    static const char *const none[] = {NULL};
+    bb_live_frames frames = {0};
+    assert_int_equal(mkdir("long", 0777), 0);
+    put_file("long/a.h5", 0, 22, 6, 4, 8.0);
+    put_pgm("long/b.pgm", 22, 21, 6, 4, 255);
+    FILE *file = fopen("long/b.pgm", "ab");
+    (void)fputs(" \n\n", file);
+    (void)fclose(file);
+    put_fits("long/c.fits", 43, 21, 6, 4, 1, none);
+    void *source = open_source(&bb_live_directory, "long");
+    for (int first = 0; first < 64; first += 4) {
+        expect_frames(&bb_live_directory, source, &frames, first, 6, 4);
+    }
+    expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
+    bb_live_directory.close(&source);
+    bb_live_frames_release(&frames);
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
+static void put_declared(const char *path, hsize_t frames, hsize_t edge)
+{
+    const hsize_t shape[3] = {frames, edge, edge};
+    const hid_t made = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t space = H5Screate_simple(3, shape, NULL);
+    const hid_t set =
+        H5Dcreate2(made, "/frames", H5T_STD_U8LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    (void)H5Dclose(set);
+    (void)H5Sclose(space);
+    (void)H5Fclose(made);
+}
+
+// Nobody waits for a FIFO's writer, or takes the memory that a small file asks for.
+static void what_declares_or_waits_is_left_out(void **state)
+{
+    (void)state;
+    static const char *const fifos[] = {"wait/a.pgm", "wait/b.fits", "wait/c.h5"};
+    bb_live_frames frames = {0};
+    assert_int_equal(mkdir("wait", 0777), 0);
+    void *source = open_source(&bb_live_directory, "wait");
+    for (size_t i = 0; i < sizeof fifos / sizeof fifos[0]; ++i) {
+        assert_int_equal(mkfifo(fifos[i], 0600), 0);
+        (void)alarm(10);
+        expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
+        (void)alarm(0);
+        assert_non_null(strstr(bb_status_message(), fifos[i]));
+    }
+    put_declared("wait/d.h5", 16, 16384);
+    expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
+    assert_non_null(strstr(bb_status_message(), "declares 4294967296 bytes"));
+    put_text("wait/e.pgm", "P5\n16384 16384\n255\n1");
+    bb_memory_fail_at(1); // no memory is asked for
+    expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
+    bb_memory_fail_at(0);
+    assert_non_null(strstr(bb_status_message(), "ends after 1 of 268435456 bytes"));
+    bb_live_directory.close(&source);
+    bb_live_frames_release(&frames);
+    check_fails(open_status(&bb_live_file, "wait/c.h5"), BB_IO, "wait/c.h5");
+}
+
 static void *take_wrong_file(void *context)
 {
     bb_live_event *event = context;
@@ -444,7 +507,8 @@ static void shapes_are_held(void **state)
     (void)state;
     bb_live_frames frames = {0};
     check_fails(bb_live_frames_shape(&frames, 4, 16385, 2), BB_INVALID, "expected 1..16384 a side");
-    check_fails(bb_live_frames_shape(&frames, 17, 2, 2), BB_INVALID, "17 frames a phase");
+    check_fails(bb_live_frames_shape(&frames, 0, 2, 2), BB_INVALID, "0 frames");
+    check_fails(bb_live_frames_shape(&frames, PTRDIFF_MAX, 2, 2), BB_INVALID, "fit in memory");
     check_ok(bb_live_frames_shape(&frames, 4, 8, 8));
     const int32_t *counts = frames.counts;
     check_ok(bb_live_frames_shape(&frames, 1, 16, 16)); // they fit
@@ -481,6 +545,8 @@ int main(void)
         cmocka_unit_test(a_folder_is_read_by_name),
         cmocka_unit_test(fits_files_are_frames_too),
         cmocka_unit_test(what_cannot_be_read_is_left_out),
+        cmocka_unit_test(long_files_are_taken_phase_after_phase),
+        cmocka_unit_test(what_declares_or_waits_is_left_out),
         cmocka_unit_test(hdf5_says_nothing_of_its_own),
         cmocka_unit_test(shared_memory_gives_the_newest_phase),
         cmocka_unit_test(a_writer_may_count_from_the_start_again),
