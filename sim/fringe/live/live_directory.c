@@ -71,7 +71,7 @@ static bool ends_in(const char *name, const char *ending)
     return length > strlen(ending) && strcmp(name + length - strlen(ending), ending) == 0;
 }
 
-// Reads all of a file, a part at a time.
+// Reads the first frames of a file, all where they are few: a long one would hold the stream up.
 static bb_status try_dataset(void *context)
 {
     bb_status status = BB_OK;
@@ -80,7 +80,7 @@ static bb_status try_dataset(void *context)
     bb_live_frames part = {0};
     BB_TRY(bb_live_dataset_open(path, &dataset));
     BB_TRY(bb_live_frames_shape(&part, 1, dataset.columns, dataset.rows));
-    for (bb_index k = 0; k < dataset.frames; ++k) {
+    for (bb_index k = 0; k < dataset.frames && k < BB_LIVE_MOST_FRAMES; ++k) {
         BB_TRY(bb_live_dataset_read(&dataset, k, 1, part.counts));
     }
 done:
@@ -159,7 +159,7 @@ done:
 
 static void leave_out(frame_folder *source)
 {
-    bb_log_warning("left out: %s", bb_status_message());
+    bb_log_warning("file %s is left out: %s", source->last, bb_status_message());
     leave_file(source);
     source->gathered = 0;
 }
@@ -194,7 +194,7 @@ static bb_status gather(frame_folder *source, bb_live_frames *frames)
         memcpy(counts, file->counts + source->used * points,
                (size_t)(count * points) * sizeof *counts);
     } else if (bb_live_dataset_read(&source->dataset, source->used, count, counts) != BB_OK) {
-        leave_out(source); // it was whole before: somebody changed it
+        leave_out(source); // what was begun of it was whole
         goto done;
     }
     source->used += count;

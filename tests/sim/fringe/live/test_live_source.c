@@ -351,6 +351,17 @@ static void what_declares_or_waits_is_left_out(void **state)
         (void)alarm(0);
         assert_non_null(strstr(bb_status_message(), fifos[i]));
     }
+    int32_t *counts = stream_frames(0, 24, 6, 4);
+    counts[23 * 24] = 300; // behind what is read before
+    stream_write_file("wait/c2.h5", counts, 24, 6, 4, 8.0);
+    counts[15 * 24] = 300;
+    stream_write_file("wait/c3.h5", counts, 24, 6, 4, 8.0);
+    free(counts);
+    for (int first = 0; first < 20; first += 4) {
+        expect_frames(&bb_live_directory, source, &frames, first, 6, 4);
+    }
+    expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING); // nor any of c3
+    assert_non_null(strstr(bb_status_message(), "frame 15 has a pixel of 300"));
     put_declared("wait/d.h5", 16, 16384);
     expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
     assert_non_null(strstr(bb_status_message(), "declares 4294967296 bytes"));
