@@ -162,8 +162,12 @@ static bb_status start(live_run *run)
     const bb_live_source_kind *kind = NULL;
     bb_live_request request = {.study = run->study};
     const char *title = run->study->common.title;
-    BB_TRY(count_frames(run->study, &request.count));
     BB_TRY(bb_live_source_find(run->options->source, &kind, &request.place));
+    BB_REQUIRE(run->study->input.file == NULL || kind != &bb_live_synthetic, BB_INVALID,
+               "the study has input.file = '%s' and no scene of its own: expected a stream, "
+               "--source file:FRAMES.h5 or another",
+               run->study->input.file);
+    BB_TRY(count_frames(run->study, &request.count));
     bb_device_choice_announce(&offer, run->study->common.device);
     BB_TRY(bb_kernel_variants_create(&run->study->kernels, NULL, &run->variants));
     BB_TRY(list_lanes(run));

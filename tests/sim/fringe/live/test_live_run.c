@@ -395,6 +395,14 @@ static void what_cannot_be_streamed_is_refused(void **state)
     options = usual(NULL, 1);
     check_fails(run_stream(&dark, &options, &results, NULL), BB_INVALID,
                 "no pixel in the pupil whose modulation is at least");
+    const driver_case measured = {CONFIG, {FEW, "input={file: frames.h5, dataset: /frames}"}};
+    check_fails(run_stream(&measured, &options, &results, NULL), BB_INVALID,
+                "input.file = 'frames.h5' and no scene of its own: expected a stream, --source");
+    options = usual("file:frames.h5", 1); // of a test before
+    check_ok(run_stream(&measured, &options, &results, NULL));
+    assert_true(number(results, "columns", 0) == COLUMNS);
+    bb_results_destroy(&results);
+    options = usual(NULL, 1);
     options.view = "no/such/folder";
     check_fails(run_stream(&plain, &options, &results, NULL), BB_IO,
                 "cannot make folder 'no/such/folder'");
