@@ -109,10 +109,10 @@ bb_status bb_fringe_maps_create(const bb_fringe_study *study, bb_index columns, 
     maps->kept_columns = thinned(columns, stride);
     maps->kept_rows = thinned(rows, stride);
     maps->maps.stride = (double)stride;
-    const bb_index all = study->pipelines.count * maps->kept_columns * maps->kept_rows;
-    BB_TRY(BB_ALLOCATE(all, &maps->maps.unwrapped));
-    BB_TRY(BB_ALLOCATE(all, &maps->maps.error));
-    for (bb_index i = 0; i < all; ++i) {
+    const bb_index values = study->pipelines.count * maps->kept_columns * maps->kept_rows;
+    BB_TRY(BB_ALLOCATE(values, &maps->maps.unwrapped));
+    BB_TRY(BB_ALLOCATE(values, &maps->maps.error));
+    for (bb_index i = 0; i < values; ++i) {
         maps->maps.unwrapped[i] = NAN;
         maps->maps.error[i] = NAN;
     }

@@ -80,9 +80,9 @@ static void find_range(maps *set)
     }
 }
 
-// A panel for every pipeline that has a finite map, but the one that is `left_out`; -1: none is.
+// A panel for every pipeline that has a finite map.
 static bb_status take_pipelines(const bb_results *results, const double *values, bb_index planes,
-                                bb_index left_out, maps *set)
+                                maps *set)
 {
     bb_status status = BB_OK;
     const bb_dataset *names = bb_results_find(results, "results/pipeline");
@@ -94,9 +94,6 @@ static bb_status take_pipelines(const bb_results *results, const double *values,
         bool drawn = false;
         for (bb_index i = 0; i < points && !drawn; ++i) {
             drawn = isfinite(values[p * points + i]);
-        }
-        if (p == left_out) {
-            continue;
         }
         if (drawn && set->count < BB_PLOT_MOST_PANELS) {
             set->panels[set->count++] = (panel){names->texts[p], values + p * points};
@@ -272,34 +269,32 @@ static bb_status draw_wrapped(const bb_plot_scene *scene, bb_figure *figure)
     return draw_one(scene, "wrapped", &set, figure);
 }
 
-static bb_status draw_unwrapped(const bb_plot_scene *scene, bb_figure *figure)
+// A map of each pipeline, on a scale of their own.
+static bb_status draw_each(const bb_plot_scene *scene, const char *name, maps *set,
+                           bb_figure *figure)
 {
     bb_status status = BB_OK;
-    maps set = {.text = "rad"};
     const double *values = NULL;
     bb_index planes = 0;
-    BB_TRY(find_maps(scene->results, "unwrapped", &set, &values, &planes));
-    BB_TRY(take_pipelines(scene->results, values, planes, -1, &set));
-    find_range(&set);
-    BB_TRY(draw_maps(scene, &set, figure));
+    BB_TRY(find_maps(scene->results, name, set, &values, &planes));
+    BB_TRY(take_pipelines(scene->results, values, planes, set));
+    find_range(set);
+    BB_TRY(draw_maps(scene, set, figure));
 done:
-    bb_text_release(&set.note);
+    bb_text_release(&set->note);
     return status;
+}
+
+static bb_status draw_unwrapped(const bb_plot_scene *scene, bb_figure *figure)
+{
+    maps set = {.text = "rad"};
+    return draw_each(scene, "unwrapped", &set, figure);
 }
 
 static bb_status draw_error(const bb_plot_scene *scene, bb_figure *figure)
 {
-    bb_status status = BB_OK;
     maps set = {.logarithmic = true, .text = "rad; a cycle and more in the brightest"};
-    const double *values = NULL;
-    bb_index planes = 0;
-    BB_TRY(find_maps(scene->results, "error", &set, &values, &planes));
-    BB_TRY(take_pipelines(scene->results, values, planes, -1, &set));
-    find_range(&set);
-    BB_TRY(draw_maps(scene, &set, figure));
-done:
-    bb_text_release(&set.note);
-    return status;
+    return draw_each(scene, "error", &set, figure);
 }
 
 static bb_status draw_parts(const bb_plot_scene *scene, bb_figure *figure)

@@ -35,10 +35,10 @@ static const bb_output pipeline_rows[] = {
     {"device", "stream", NULL, "device it computed on", BB_MEMBER(bb_live_answer, device)},
     {"latency_p50_ms", "stream", "ms", "median latency",
      .note = "from whole frames to the phase in the host's memory; nearest rank",
-     OF_PIPELINE(all.p50), .scale = 1e3},
-    {"latency_p99_ms", "stream", "ms", "latency that 1 phase in 100 passes", OF_PIPELINE(all.p99),
-     .scale = 1e3},
-    {"latency_max_ms", "stream", "ms", "greatest latency", OF_PIPELINE(all.max), .scale = 1e3},
+     OF_PIPELINE(latency.p50), .scale = 1e3},
+    {"latency_p99_ms", "stream", "ms", "latency that 1 phase in 100 passes",
+     OF_PIPELINE(latency.p99), .scale = 1e3},
+    {"latency_max_ms", "stream", "ms", "greatest latency", OF_PIPELINE(latency.max), .scale = 1e3},
     {"rejected_share", "stream", "1", "rejected edges of the last phase",
      OF_PIPELINE(rejected_share)},
     {"scored", "stream", "1", "phases that were held to the truth",
@@ -85,8 +85,8 @@ static bb_status add_row(const bb_live_answer *answer, bb_text *table)
 {
     bb_status status = BB_OK;
     BB_TRY(bb_text_add(table, "%-20.20s %-7s %8td %9.2f %9.2f %9.2f", answer->name, answer->device,
-                       answer->meter.count, 1e3 * answer->all.p50, 1e3 * answer->all.p99,
-                       1e3 * answer->all.max));
+                       answer->meter.count, 1e3 * answer->latency.p50, 1e3 * answer->latency.p99,
+                       1e3 * answer->latency.max));
     BB_TRY(isnan(answer->rejected_share)
                ? bb_text_add(table, " %9s", "-")
                : bb_text_add(table, " %7.2f %%", 100.0 * answer->rejected_share));
@@ -112,7 +112,7 @@ bb_status bb_live_table_publish(bb_live_summary *summary, bb_results *results, b
     BB_TRY(bb_text_add(table, "%-20s %-7s %8s %9s %9s %9s %9s  %s\n", "pipeline", "device",
                        "phases", "median ms", "99 % ms", "max ms", "rejected", "wrong points"));
     for (bb_index i = 0; i < summary->count; ++i) {
-        BB_TRY(bb_live_meter_all(&summary->answers[i].meter, &summary->answers[i].all));
+        BB_TRY(bb_live_meter_all(&summary->answers[i].meter, &summary->answers[i].latency));
         BB_TRY(add_row(&summary->answers[i], table));
     }
     BB_TRY(bb_output_table_publish(&bb_live_stream_outputs, summary, NULL, results));

@@ -11,7 +11,7 @@
 typedef struct bb_live_answer {
     const char *name, *device;
     bb_live_meter meter;
-    bb_live_quantiles all;
+    bb_live_quantiles latency;
     double rejected_share;       ///< of the last phase; NaN without rejection
     double scored, wrong_points; ///< phases that were held to the truth, and their wrong points
 } bb_live_answer;

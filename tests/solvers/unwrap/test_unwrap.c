@@ -5,26 +5,7 @@
 #include "tests/check.h"
 #include "tests/need.h"
 #include "tests/solvers/unwrap/phase_maps.h"
-
-static bb_device *device;
-static bb_kernel_context *context;
-
-static int open_context(void **state)
-{
-    (void)state;
-    check_ok(bb_threads_set(2));
-    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
-    check_ok(bb_kernel_context_create(device, &context));
-    return 0;
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    bb_kernel_context_destroy(&context);
-    bb_device_close(&device);
-    return 0;
-}
+#include "tests/solvers/unwrap/unwrap_context.h"
 
 // Wraps a map's truth, unwraps it, and returns the wrong points.
 static bb_index unwrap(phase_map *map, const bb_unwrap_config *config, bb_unwrap_report *report)

@@ -6,26 +6,7 @@
 #include "solvers/unwrap/unwrap.h"
 #include "tests/check.h"
 #include "tests/solvers/unwrap/phase_maps.h"
-
-static bb_device *device;
-static bb_kernel_context *context;
-
-static int open_context(void **state)
-{
-    (void)state;
-    check_ok(bb_threads_set(2));
-    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
-    check_ok(bb_kernel_context_create(device, &context));
-    return 0;
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    bb_kernel_context_destroy(&context);
-    bb_device_close(&device);
-    return 0;
-}
+#include "tests/solvers/unwrap/unwrap_context.h"
 
 // Unwraps a map, prints what came out and returns the wrong points; the map is released.
 static bb_index unwrap(const char *name, phase_map *map)
