@@ -82,6 +82,37 @@ done:
     return status;
 }
 
+// The sweep of a coarse grid that needs no solution before it.
+static bb_status create_first_sweep(bb_unwrap_grids *grids, const bb_unwrap_config *config,
+                                    int level)
+{
+    bb_status status = BB_OK;
+    bb_unwrap_level *grid = &grids->levels[level];
+    const bb_kernel_use use = {.file = "unwrap_first_red.kernel",
+                               .types = {{"U", bb_unwrap_field_type(grid->u[0].format)},
+                                         {"F", bb_unwrap_field_type(grid->f[0].format)},
+                                         {"W", bb_unwrap_field_type(grid->wx[0].format)},
+                                         {"WORK", working(config, BB_UNWRAP_SMOOTHER)}},
+                               .type_count = 4};
+    const bb_unwrap_recipe red = {
+        .use = use,
+        .fields = {&grid->u[RED], &grid->f[RED], &grid->wx[RED], &grid->wx[BLACK], &grid->wy[RED],
+                   &grid->wy[BLACK]},
+        .written = {&grid->u[RED]},
+    };
+    bb_unwrap_recipe black = {
+        .use = use,
+        .fields = {&grid->u[BLACK], &grid->u[RED], &grid->f[BLACK], &grid->wx[BLACK],
+                   &grid->wx[RED], &grid->wy[BLACK], &grid->wy[RED]},
+        .written = {&grid->u[BLACK]},
+    };
+    black.use.file = "unwrap_first_black.kernel";
+    BB_TRY(bb_unwrap_step_create(grids->context, &red, &grid->first_sweep[RED]));
+    BB_TRY(bb_unwrap_step_create(grids->context, &black, &grid->first_sweep[BLACK]));
+done:
+    return status;
+}
+
 // From a grid to the points of one colour of the next coarser one.
 static bb_status create_restriction(bb_unwrap_grids *grids, const bb_unwrap_config *config,
                                     int level, int colour)
@@ -177,22 +208,19 @@ static bb_status create_packing(bb_unwrap_grids *grids)
     const struct {
         const bb_unwrap_field *plain;
         bb_unwrap_field *packed;
-        bb_unwrap_step *steps;
-    } packs[] = {{&grids->f, finest->f, grids->pack_f},
-                 {&grids->wx, finest->wx, grids->pack_wx},
-                 {&grids->wy, finest->wy, grids->pack_wy}};
+        bb_unwrap_step *step;
+    } packs[] = {{&grids->f, finest->f, &grids->pack_f},
+                 {&grids->wx, finest->wx, &grids->pack_wx},
+                 {&grids->wy, finest->wy, &grids->pack_wy}};
     for (size_t i = 0; i < sizeof packs / sizeof packs[0]; ++i) {
         const char *type = bb_unwrap_field_type(packs[i].plain->format);
-        for (int colour = 0; colour < COLOURS; ++colour) {
-            const bb_unwrap_recipe recipe = {
-                .use = {.file = "unwrap_pack.kernel",
-                        .types = {{"A", type}, {"P", type}},
-                        .type_count = 2},
-                .fields = {packs[i].plain, &packs[i].packed[colour]},
-                .parameters = {colour_parameter(colour)},
-            };
-            BB_TRY(bb_unwrap_step_create(grids->context, &recipe, &packs[i].steps[colour]));
-        }
+        const bb_unwrap_recipe recipe = {
+            .use = {.file = "unwrap_pack.kernel",
+                    .types = {{"A", type}, {"P", type}},
+                    .type_count = 2},
+            .fields = {packs[i].plain, &packs[i].packed[RED], &packs[i].packed[BLACK]},
+        };
+        BB_TRY(bb_unwrap_step_create(grids->context, &recipe, packs[i].step));
     }
     BB_TRY(create_unpacking(grids, 0, &grids->u, &grids->unpack));
 done:
@@ -237,6 +265,7 @@ bb_status bb_unwrap_grids_create(bb_kernel_context *context, const bb_unwrap_con
             BB_TRY(create_restriction(out, config, level, colour));
         }
         if (level > 0) {
+            BB_TRY(create_first_sweep(out, config, level));
             BB_TRY(create_prolongation(out, config, level));
         }
     }
@@ -266,6 +295,7 @@ static void release_level(bb_kernel_context *context, bb_unwrap_level *grid)
     }
     for (int colour = 0; colour < COLOURS; ++colour) {
         bb_unwrap_step_release(&grid->sweeps[colour]);
+        bb_unwrap_step_release(&grid->first_sweep[colour]);
         bb_unwrap_step_release(&grid->coarsen[colour]);
         bb_unwrap_step_release(&grid->restrict_residual[colour]);
         bb_unwrap_step_release(&grid->prolong[colour]);
@@ -284,25 +314,12 @@ void bb_unwrap_grids_release(bb_unwrap_grids *grids)
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; ++i) {
         bb_unwrap_field_release(grids->context, fields[i]);
     }
-    for (int colour = 0; colour < COLOURS; ++colour) {
-        bb_unwrap_step_release(&grids->pack_f[colour]);
-        bb_unwrap_step_release(&grids->pack_wx[colour]);
-        bb_unwrap_step_release(&grids->pack_wy[colour]);
-    }
+    bb_unwrap_step_release(&grids->pack_f);
+    bb_unwrap_step_release(&grids->pack_wx);
+    bb_unwrap_step_release(&grids->pack_wy);
     bb_unwrap_step_release(&grids->unpack);
     bb_unwrap_step_release(&grids->measure);
     grids->count = 0;
-}
-
-static bb_status clear(bb_unwrap_grids *grids, bb_unwrap_level *grid)
-{
-    bb_status status = BB_OK;
-    bb_device *device = bb_kernel_context_device(grids->context);
-    for (int colour = 0; colour < COLOURS; ++colour) {
-        BB_TRY(bb_device_zero(device, grid->u[colour].block, grid->u[colour].bytes));
-    }
-done:
-    return status;
 }
 
 static bb_status run_both(const bb_unwrap_step steps[COLOURS], int first)
@@ -316,15 +333,22 @@ done:
 
 bb_status bb_unwrap_grids_clear(bb_unwrap_grids *grids)
 {
-    return clear(grids, &grids->levels[0]);
+    bb_status status = BB_OK;
+    bb_device *device = bb_kernel_context_device(grids->context);
+    for (int colour = 0; colour < COLOURS; ++colour) {
+        const bb_unwrap_field *u = &grids->levels[0].u[colour];
+        BB_TRY(bb_device_zero(device, u->block, u->bytes));
+    }
+done:
+    return status;
 }
 
 bb_status bb_unwrap_grids_load(bb_unwrap_grids *grids)
 {
     bb_status status = BB_OK;
-    BB_TRY(run_both(grids->pack_f, RED));
-    BB_TRY(run_both(grids->pack_wx, RED));
-    BB_TRY(run_both(grids->pack_wy, RED));
+    BB_TRY(bb_unwrap_step_run(&grids->pack_f));
+    BB_TRY(bb_unwrap_step_run(&grids->pack_wx));
+    BB_TRY(bb_unwrap_step_run(&grids->pack_wy));
     for (int level = 1; level < grids->count; ++level) {
         BB_TRY(run_both(grids->levels[level].coarsen, RED));
     }
@@ -343,17 +367,29 @@ done:
     return status;
 }
 
+// Sweeps on the way down: those of a coarse grid start from zero.
+static bb_status sweep_down(const bb_unwrap_grids *grids, int level, int sweeps)
+{
+    bb_status status = BB_OK;
+    const bb_unwrap_level *grid = &grids->levels[level];
+    const bool is_coarse = level > 0;
+    if (is_coarse) {
+        BB_TRY(run_both(grid->first_sweep, RED));
+    }
+    BB_TRY(sweep(grid, is_coarse ? sweeps - 1 : sweeps, RED));
+done:
+    return status;
+}
+
 bb_status bb_unwrap_grids_cycle(bb_unwrap_grids *grids)
 {
     bb_status status = BB_OK;
     const int coarsest = grids->count - 1;
     for (int level = 0; level < coarsest; ++level) {
-        bb_unwrap_level *coarse = &grids->levels[level + 1];
-        BB_TRY(sweep(&grids->levels[level], SWEEPS_BEFORE, RED));
-        BB_TRY(run_both(coarse->restrict_residual, RED));
-        BB_TRY(clear(grids, coarse));
+        BB_TRY(sweep_down(grids, level, SWEEPS_BEFORE));
+        BB_TRY(run_both(grids->levels[level + 1].restrict_residual, RED));
     }
-    BB_TRY(sweep(&grids->levels[coarsest], SWEEPS_COARSEST, RED));
+    BB_TRY(sweep_down(grids, coarsest, SWEEPS_COARSEST));
     for (int level = coarsest; level > 0; --level) {
         const bb_unwrap_level *coarse = &grids->levels[level];
         BB_TRY(bb_unwrap_step_run(&coarse->unpack));

@@ -26,6 +26,7 @@ typedef struct bb_unwrap_level {
     bb_unwrap_field wx[BB_UNWRAP_COLOURS], wy[BB_UNWRAP_COLOURS];
     bb_unwrap_field plain, framed; ///< the solution of a coarse grid, as it lies and in a frame
     bb_unwrap_step sweeps[BB_UNWRAP_COLOURS];
+    bb_unwrap_step first_sweep[BB_UNWRAP_COLOURS]; ///< of a coarse grid, from zero
     /// From the next finer grid to this one, and back.
     bb_unwrap_step coarsen[BB_UNWRAP_COLOURS], restrict_residual[BB_UNWRAP_COLOURS];
     bb_unwrap_step unpack, frame, prolong[BB_UNWRAP_COLOURS];
@@ -35,8 +36,7 @@ typedef struct bb_unwrap_grids {
     bb_kernel_context *context; ///< borrowed
     /// [rows][columns]: solution, right-hand side, weights of the edges to the right and below.
     bb_unwrap_field u, f, wx, wy;
-    bb_unwrap_step pack_f[BB_UNWRAP_COLOURS], pack_wx[BB_UNWRAP_COLOURS];
-    bb_unwrap_step pack_wy[BB_UNWRAP_COLOURS], unpack;
+    bb_unwrap_step pack_f, pack_wx, pack_wy, unpack;
     bb_unwrap_field correction; ///< [1]
     bb_unwrap_step measure;
     bb_unwrap_level levels[BB_UNWRAP_LEVELS];
