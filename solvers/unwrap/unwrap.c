@@ -182,6 +182,7 @@ static bb_status find_limit(bb_unwrap *unwrap)
         BB_TRY(bb_unwrap_step_run(&unwrap->row_sums[axis]));
         BB_TRY(bb_unwrap_step_run(&unwrap->means[axis]));
     }
+    BB_TRY(bb_unwrap_step_run(&unwrap->sample));
     BB_TRY(bb_unwrap_step_run(&unwrap->open_bracket));
     for (int i = 0; i < BRACKETS; ++i) { // an even number: the last one is thresholds[0]
         BB_TRY(bb_unwrap_step_run(&unwrap->tally[i % 2]));
@@ -224,9 +225,12 @@ static bb_status make_congruent(bb_unwrap *unwrap)
     bb_status status = BB_OK;
     BB_TRY(bb_unwrap_step_run(&unwrap->settle));
     BB_TRY(bb_unwrap_step_run(&unwrap->directions));
+    BB_TRY(bb_unwrap_step_run(&unwrap->cosine_groups));
+    BB_TRY(bb_unwrap_step_run(&unwrap->sine_groups));
     BB_TRY(bb_unwrap_step_run(&unwrap->angles));
     for (int i = 0; i < PISTON_STEPS; ++i) {
         BB_TRY(bb_unwrap_step_run(&unwrap->offset));
+        BB_TRY(bb_unwrap_step_run(&unwrap->offset_groups));
         BB_TRY(bb_unwrap_step_run(&unwrap->correct));
     }
     BB_TRY(bb_unwrap_step_run(&unwrap->congruent));
@@ -273,9 +277,14 @@ static bb_status read_rejection(bb_unwrap *unwrap, bb_unwrap_report *report)
 {
     bb_status status = BB_OK;
     bb_device *device = bb_kernel_context_device(unwrap->context);
+    const bb_index rows = unwrap->parts.rows;
     double limits[BB_UNWRAP_LIMITS], rejected = 0.0;
+    double *counts = unwrap->words; // [rows]
     BB_TRY(bb_device_download(device, limits, unwrap->limits.block, sizeof limits));
-    BB_TRY(bb_device_download(device, &rejected, unwrap->rejected.block, sizeof rejected));
+    BB_TRY(bb_device_download(device, counts, unwrap->rejected.block, unwrap->rejected.bytes));
+    for (bb_index y = 0; y < rows; ++y) {
+        rejected += counts[y];
+    }
     report->limit_rad = isinf(unwrap->fixed_limit) ? NAN : limits[0];
     report->scale_rad = limits[2];
     report->rejected_share = unwrap->edge_count > 0 ? rejected / (double)unwrap->edge_count : NAN;

@@ -3,6 +3,8 @@
 
 #include "core/memory.h"
 
+#include <string.h>
+
 // Root of a point's tree, whose path is halved on the way.
 static int32_t root_of(int32_t *parents, int32_t point)
 {
@@ -64,7 +66,9 @@ static bb_status list_points(bb_unwrap_parts *parts)
     for (bb_index part = 0, place = 0; part < parts->count; ++part) {
         next[part] = (int32_t)place;
         place += parts->sizes[part];
-        parts->run_count += (parts->sizes[part] + BB_UNWRAP_RUN - 1) / BB_UNWRAP_RUN;
+        const bb_index runs = (parts->sizes[part] + BB_UNWRAP_RUN - 1) / BB_UNWRAP_RUN;
+        parts->run_count += runs;
+        parts->group_count += (runs + BB_UNWRAP_GROUP - 1) / BB_UNWRAP_GROUP;
     }
     for (bb_index p = 0; p < points; ++p) {
         if (parts->labels[p] >= 0) {
@@ -76,23 +80,48 @@ done:
     return status;
 }
 
+// Every fourth point of a run first, the others behind them.
+static void quarter(int32_t *points, bb_index count)
+{
+    enum { STRIDE = 4 };
+    int32_t sorted[BB_UNWRAP_RUN];
+    bb_index place = 0;
+    for (bb_index i = 0; i < count; i += STRIDE) {
+        sorted[place++] = points[i];
+    }
+    for (bb_index i = 0; i < count; ++i) {
+        if (i % STRIDE != 0) {
+            sorted[place++] = points[i];
+        }
+    }
+    memcpy(points, sorted, (size_t)count * sizeof *points);
+}
+
+// Runs and groups of each part; the order of points within a run.
 static bb_status list_runs(bb_unwrap_parts *parts)
 {
     bb_status status = BB_OK;
-    bb_index run = 0, place = 0;
+    bb_index run = 0, group = 0, place = 0;
     BB_TRY(BB_ALLOCATE(parts->run_count + 1, &parts->starts));
     BB_TRY(BB_ALLOCATE(parts->run_count, &parts->owners));
+    BB_TRY(BB_ALLOCATE(parts->group_count + 1, &parts->heads));
     BB_TRY(BB_ALLOCATE(parts->count + 1, &parts->firsts));
     for (bb_index part = 0; part < parts->count; ++part) {
         const bb_index end = place + parts->sizes[part];
-        parts->firsts[part] = (int32_t)run;
-        for (; place < end; ++run) {
+        parts->firsts[part] = (int32_t)group;
+        for (bb_index k = 0; place < end; ++k, ++run) {
+            const bb_index points = end - place > BB_UNWRAP_RUN ? BB_UNWRAP_RUN : end - place;
+            if (k % BB_UNWRAP_GROUP == 0) {
+                parts->heads[group++] = (int32_t)run;
+            }
             parts->starts[run] = (int32_t)place;
             parts->owners[run] = (int32_t)part;
-            place = end - place > BB_UNWRAP_RUN ? place + BB_UNWRAP_RUN : end;
+            quarter(parts->order + place, points);
+            place += points;
         }
     }
-    parts->firsts[parts->count] = (int32_t)run;
+    parts->firsts[parts->count] = (int32_t)group;
+    parts->heads[group] = (int32_t)run;
     parts->starts[run] = (int32_t)place;
 done:
     return status;
@@ -125,5 +154,6 @@ void bb_unwrap_parts_release(bb_unwrap_parts *parts)
     BB_RELEASE(&parts->order);
     BB_RELEASE(&parts->starts);
     BB_RELEASE(&parts->owners);
+    BB_RELEASE(&parts->heads);
     BB_RELEASE(&parts->firsts);
 }

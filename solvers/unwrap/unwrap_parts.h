@@ -9,18 +9,22 @@
 
 #include <stdint.h>
 
-/// Points of a run, which are added by one work-item.
-enum { BB_UNWRAP_RUN = 1024 };
+/// Points of a run and runs of a group: sums over parts are of groups, those of runs, so that no
+/// work-item adds many numbers one after another.
+enum { BB_UNWRAP_RUN = 128, BB_UNWRAP_GROUP = 128 };
 
 typedef struct bb_unwrap_parts {
     bb_index columns, rows;
-    bb_index count, run_count, point_count;
+    bb_index count, group_count, run_count, point_count;
     int32_t *labels; ///< [rows][columns] part of a point, in order of first points; -1 outside
     int32_t *sizes;  ///< [count] points
-    int32_t *order;  ///< [point_count] points, part by part, row * columns + column
+    /// [point_count] points, row * columns + column, part by part and run by run; the first quarter
+    /// of a run (rounded up) is every fourth of its points.
+    int32_t *order;
     int32_t *starts; ///< [run_count + 1] of runs in `order`, none across two parts
     int32_t *owners; ///< [run_count] part of a run
-    int32_t *firsts; ///< [count + 1] first run of a part
+    int32_t *heads;  ///< [group_count + 1] first run of a group, none across two parts
+    int32_t *firsts; ///< [count + 1] first group of a part
 } bb_unwrap_parts;
 
 /// Parts of `mask` [rows][columns], 0 outside. A mask without a point has no part. Errors:

@@ -34,6 +34,8 @@ static bb_status create_fields(bb_unwrap *unwrap)
     const bb_format gradient = unwrap->config.slots[BB_UNWRAP_GRADIENT].storage;
     const bb_format smoother = unwrap->config.slots[BB_UNWRAP_SMOOTHER].storage;
     const bb_format result = unwrap->config.slots[BB_UNWRAP_CONGRUENCE].storage;
+    const bb_index sample_columns = (columns + BB_UNWRAP_STRIDE - 1) / BB_UNWRAP_STRIDE;
+    const bb_index sample_rows = 2 * ((rows + BB_UNWRAP_STRIDE - 1) / BB_UNWRAP_STRIDE);
     bb_unwrap_field *const gradients[] = {&unwrap->wrapped,   &unwrap->gx,       &unwrap->gy,
                                           &unwrap->bx,        &unwrap->by,       &unwrap->mx,
                                           &unwrap->my,        &unwrap->edges[0], &unwrap->edges[1],
@@ -41,19 +43,21 @@ static bb_status create_fields(bb_unwrap *unwrap)
     const struct {
         bb_unwrap_field *field;
         bb_index columns, rows;
-    } doubles[] = {
-        {&unwrap->first_thresholds, BB_UNWRAP_THRESHOLDS, 1},
-        {&unwrap->thresholds[0], BB_UNWRAP_THRESHOLDS, 1},
-        {&unwrap->thresholds[1], BB_UNWRAP_THRESHOLDS, 1},
-        {&unwrap->tallies, BB_UNWRAP_THRESHOLDS, (rows + BB_UNWRAP_STRIDE - 1) / BB_UNWRAP_STRIDE},
-        {&unwrap->totals, BB_UNWRAP_THRESHOLDS, 1},
-        {&unwrap->limits, BB_UNWRAP_LIMITS, 1},
-        {&unwrap->changed, 1, 1},
-        {&unwrap->rejected, 1, 1},
-        {&unwrap->cosines, parts->run_count, 1},
-        {&unwrap->sines, parts->run_count, 1},
-        {&unwrap->offsets, parts->run_count, 1},
-        {&unwrap->pistons, parts->count, 1}};
+    } doubles[] = {{&unwrap->first_thresholds, BB_UNWRAP_THRESHOLDS, 1},
+                   {&unwrap->thresholds[0], BB_UNWRAP_THRESHOLDS, 1},
+                   {&unwrap->thresholds[1], BB_UNWRAP_THRESHOLDS, 1},
+                   {&unwrap->tallies, sample_rows, BB_UNWRAP_THRESHOLDS},
+                   {&unwrap->totals, BB_UNWRAP_THRESHOLDS, 1},
+                   {&unwrap->limits, BB_UNWRAP_LIMITS, 1},
+                   {&unwrap->changed, 1, 1},
+                   {&unwrap->rejected, rows, 1},
+                   {&unwrap->cosines, parts->run_count, 1},
+                   {&unwrap->sines, parts->run_count, 1},
+                   {&unwrap->offsets, parts->run_count, 1},
+                   {&unwrap->group_cosines, parts->group_count, 1},
+                   {&unwrap->group_sines, parts->group_count, 1},
+                   {&unwrap->group_offsets, parts->group_count, 1},
+                   {&unwrap->pistons, parts->count, 1}};
     const struct {
         bb_unwrap_field *field;
         int32_t *values;
@@ -62,6 +66,7 @@ static bb_status create_fields(bb_unwrap *unwrap)
                     {&unwrap->order, parts->order, parts->point_count, 1},
                     {&unwrap->starts, parts->starts, parts->run_count + 1, 1},
                     {&unwrap->owners, parts->owners, parts->run_count, 1},
+                    {&unwrap->heads, parts->heads, parts->group_count + 1, 1},
                     {&unwrap->firsts, parts->firsts, parts->count + 1, 1},
                     {&unwrap->sizes, parts->sizes, parts->count, 1},
                     {&unwrap->held, NULL, columns, rows},
@@ -71,6 +76,9 @@ static bb_status create_fields(bb_unwrap *unwrap)
     }
     BB_TRY(bb_unwrap_field_create(context, gradient, columns, rows + BB_UNWRAP_WINDOW - 1,
                                   &unwrap->sums));
+    BB_TRY(bb_unwrap_field_create(context,
+                                  gradient == BB_FORMAT_FP64 ? BB_FORMAT_FP64 : BB_FORMAT_FP32,
+                                  sample_columns, sample_rows, &unwrap->samples));
     BB_TRY(bb_unwrap_field_create(context, smoother, columns, rows, &unwrap->settled));
     BB_TRY(bb_unwrap_field_create(context, result, columns, rows, &unwrap->phase));
     BB_TRY(bb_unwrap_field_create(context, result, columns, rows, &unwrap->before));
@@ -87,7 +95,7 @@ done:
     return status;
 }
 
-// 0 to two pi, evenly, and one that everything is below.
+// 0 to two pi, evenly, and one that every edge is below.
 static bb_status fill_thresholds(bb_unwrap *unwrap)
 {
     bb_status status = BB_OK;
@@ -95,7 +103,7 @@ static bb_status fill_thresholds(bb_unwrap *unwrap)
     double values[BB_UNWRAP_THRESHOLDS];
     for (int k = 0; k < BB_UNWRAP_THRESHOLDS; ++k) {
         values[k] = k == BB_UNWRAP_THRESHOLDS - 1
-                        ? INFINITY
+                        ? 1e15
                         : 6.283185307179586 * k / (BB_UNWRAP_THRESHOLDS - 2);
     }
     BB_TRY(bb_device_upload(device, unwrap->first_thresholds.block, values, sizeof values));
@@ -206,10 +214,12 @@ static bb_status create_rejection(bb_unwrap *u)
                (bb_unwrap_recipe){.use = {.types = {{"T", "DP"}}, .type_count = 1},
                                   .fields = {&u->first_thresholds, &u->thresholds[0]}},
                "copy.kernel", NULL, slot, false, &u->open_bracket));
+    BB_TRY(add(u,
+               (bb_unwrap_recipe){
+                   .fields = {g[0], g[1], m[0], m[1], &u->edges[0], &u->edges[1], &u->samples}},
+               "unwrap_samples.kernel", "G", slot, false, &u->sample));
     for (int i = 0; i < 2; ++i) {
-        BB_TRY(add(u,
-                   (bb_unwrap_recipe){.fields = {g[0], g[1], m[0], m[1], &u->edges[0], &u->edges[1],
-                                                 &u->thresholds[i], &u->tallies}},
+        BB_TRY(add(u, (bb_unwrap_recipe){.fields = {&u->samples, &u->thresholds[i], &u->tallies}},
                    "unwrap_tally.kernel", "G", slot, false, &u->tally[i]));
         BB_TRY(add(
             u, (bb_unwrap_recipe){.fields = {&u->thresholds[i], &u->totals, &u->thresholds[1 - i]}},
@@ -242,6 +252,13 @@ done:
     return status;
 }
 
+static bb_status add_groups(bb_unwrap *u, const bb_unwrap_field *runs,
+                            const bb_unwrap_field *groups, bb_unwrap_step *out)
+{
+    return add(u, (bb_unwrap_recipe){.fields = {runs, &u->heads, groups}}, "unwrap_groups.kernel",
+               NULL, BB_UNWRAP_CONGRUENCE, false, out);
+}
+
 static bb_status create_pistons(bb_unwrap *u)
 {
     bb_status status = BB_OK;
@@ -262,16 +279,22 @@ static bb_status create_pistons(bb_unwrap *u)
                                              &u->cosines, &u->sines},
                                   .as_vectors = true},
                "unwrap_directions.kernel", NULL, slot, false, &u->directions));
-    BB_TRY(add(u, (bb_unwrap_recipe){.fields = {&u->cosines, &u->sines, &u->firsts, &u->pistons}},
-               "unwrap_angles.kernel", NULL, slot, false, &u->angles));
+    BB_TRY(add_groups(u, &u->cosines, &u->group_cosines, &u->cosine_groups));
+    BB_TRY(add_groups(u, &u->sines, &u->group_sines, &u->sine_groups));
+    BB_TRY(add(
+        u,
+        (bb_unwrap_recipe){.fields = {&u->group_cosines, &u->group_sines, &u->firsts, &u->pistons}},
+        "unwrap_angles.kernel", NULL, slot, false, &u->angles));
     BB_TRY(add(u,
                (bb_unwrap_recipe){.use = congruent,
                                   .fields = {&u->wrapped, &u->settled, &u->order, &u->starts,
                                              &u->owners, &u->pistons, &u->offsets},
                                   .as_vectors = true},
                "unwrap_offsets.kernel", NULL, slot, false, &u->offset));
-    BB_TRY(add(u, (bb_unwrap_recipe){.fields = {&u->offsets, &u->firsts, &u->sizes, &u->pistons}},
-               "unwrap_pistons.kernel", NULL, slot, false, &u->correct));
+    BB_TRY(add_groups(u, &u->offsets, &u->group_offsets, &u->offset_groups));
+    BB_TRY(add(
+        u, (bb_unwrap_recipe){.fields = {&u->group_offsets, &u->firsts, &u->sizes, &u->pistons}},
+        "unwrap_pistons.kernel", NULL, slot, false, &u->correct));
     BB_TRY(add(
         u,
         (bb_unwrap_recipe){.use = congruent,
@@ -314,7 +337,7 @@ bb_status bb_unwrap_state_reweight(bb_unwrap *unwrap, double d, bb_unwrap_step *
 }
 
 // All fields beside the grids'; returns how many.
-enum { FIELDS = 36 };
+enum { FIELDS = 41 };
 static int list_fields(bb_unwrap *u, bb_unwrap_field *out[FIELDS])
 {
     bb_unwrap_field *const fields[] = {&u->wrapped,
@@ -336,6 +359,10 @@ static int list_fields(bb_unwrap *u, bb_unwrap_field *out[FIELDS])
                                        &u->sines,
                                        &u->offsets,
                                        &u->pistons,
+                                       &u->group_cosines,
+                                       &u->group_sines,
+                                       &u->group_offsets,
+                                       &u->samples,
                                        &u->first_thresholds,
                                        &u->thresholds[0],
                                        &u->thresholds[1],
@@ -351,6 +378,7 @@ static int list_fields(bb_unwrap *u, bb_unwrap_field *out[FIELDS])
                                        &u->order,
                                        &u->starts,
                                        &u->owners,
+                                       &u->heads,
                                        &u->firsts,
                                        &u->sizes};
     for (int i = 0; i < FIELDS; ++i) {
@@ -361,16 +389,16 @@ static int list_fields(bb_unwrap *u, bb_unwrap_field *out[FIELDS])
 
 void bb_unwrap_state_release(bb_unwrap *u)
 {
-    bb_unwrap_step *const steps[] = {&u->gradient[0], &u->gradient[1], &u->bases[0],
-                                     &u->bases[1],    &u->row_sums[0], &u->row_sums[1],
-                                     &u->means[0],    &u->means[1],    &u->tally[0],
-                                     &u->tally[1],    &u->total,       &u->bracket[0],
-                                     &u->bracket[1],  &u->limit,       &u->reject[0],
-                                     &u->reject[1],   &u->share,       &u->first_divergence,
-                                     &u->divergence,  &u->hold,        &u->settle,
-                                     &u->directions,  &u->angles,      &u->offset,
-                                     &u->correct,     &u->congruent,   &u->changes,
-                                     &u->keep,        &u->open_bracket};
+    bb_unwrap_step *const steps[] = {
+        &u->gradient[0], &u->gradient[1], &u->bases[0],   &u->bases[1],
+        &u->row_sums[0], &u->row_sums[1], &u->means[0],   &u->means[1],
+        &u->sample,      &u->tally[0],    &u->tally[1],   &u->total,
+        &u->bracket[0],  &u->bracket[1],  &u->limit,      &u->reject[0],
+        &u->reject[1],   &u->share,       &u->divergence, &u->first_divergence,
+        &u->hold,        &u->settle,      &u->directions, &u->cosine_groups,
+        &u->sine_groups, &u->angles,      &u->offset,     &u->offset_groups,
+        &u->correct,     &u->congruent,   &u->changes,    &u->keep,
+        &u->open_bracket};
     bb_unwrap_field *fields[FIELDS];
     const int count = list_fields(u, fields);
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; ++i) {

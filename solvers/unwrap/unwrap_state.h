@@ -34,14 +34,18 @@ struct bb_unwrap {
     bb_unwrap_grids grids;
     bb_unwrap_field wrapped, inside, gx, gy, bx, by, mx, my, sums;
     bb_unwrap_field edges[2], shares[2]; // by axis: 1 of an edge; of each among 9 x 9
-    bb_unwrap_field first_thresholds, thresholds[2], tallies, totals, limits, rejected;
+    bb_unwrap_field samples;             // of every fourth edge of every fourth row
+    bb_unwrap_field first_thresholds, thresholds[2], tallies, totals, limits;
+    bb_unwrap_field rejected; // [rows]
     bb_unwrap_field held, width, settled, phase, before, changed;
-    bb_unwrap_field labels, order, starts, owners, firsts, sizes;
-    bb_unwrap_field cosines, sines, offsets, pistons;
-    bb_unwrap_step gradient[2], bases[2], row_sums[2], means[2], open_bracket, tally[2], total,
-        bracket[2], limit, reject[2];
-    bb_unwrap_step share, first_divergence, divergence, hold, settle, directions, angles, offset,
-        correct, congruent;
+    bb_unwrap_field labels, order, starts, owners, heads, firsts, sizes;
+    bb_unwrap_field cosines, sines, offsets;                   // of runs
+    bb_unwrap_field group_cosines, group_sines, group_offsets; // of groups of runs
+    bb_unwrap_field pistons;
+    bb_unwrap_step gradient[2], bases[2], row_sums[2], means[2], sample, open_bracket, tally[2],
+        total, bracket[2], limit, reject[2];
+    bb_unwrap_step share, first_divergence, divergence, hold, settle, directions, cosine_groups,
+        sine_groups, angles, offset, offset_groups, correct, congruent;
     bb_unwrap_step changes, keep;
     bb_unwrap_step *reweights; // [method.reweight], of bb_unwrap_queue; NULL before its first call
 };

@@ -48,7 +48,11 @@ static void runs_cover_every_point_once(void **state)
     memset(mask + 30 * COLUMNS, 0, COLUMNS);
     check_ok(bb_unwrap_parts_create(mask, COLUMNS, ROWS, &parts));
     assert_int_equal(parts.count, 2);
-    assert_int_equal(parts.run_count, 3 + 2); // 2100 and 1330 points
+    assert_int_equal(parts.run_count, 17 + 11); // 2100 and 1330 points
+    assert_int_equal(parts.group_count, 2);
+    assert_int_equal(parts.heads[1], 17);
+    assert_int_equal(parts.heads[2], parts.run_count);
+    assert_int_equal(parts.firsts[2], parts.group_count);
     for (bb_index run = 0; run < parts.run_count; ++run) {
         assert_in_range(parts.starts[run + 1] - parts.starts[run], 1, BB_UNWRAP_RUN);
         for (int32_t k = parts.starts[run]; k < parts.starts[run + 1]; ++k) {
@@ -57,6 +61,38 @@ static void runs_cover_every_point_once(void **state)
         }
     }
     assert_memory_equal(seen, mask, sizeof mask);
+    bb_unwrap_parts_release(&parts);
+}
+
+// Of one part of 70 x 50 points, the second run is points 128 to 255: every fourth one comes first.
+static void a_run_begins_with_every_fourth_point(void **state)
+{
+    (void)state;
+    enum { COLUMNS = 70, ROWS = 50, QUARTER = BB_UNWRAP_RUN / 4 };
+    static unsigned char mask[ROWS * COLUMNS];
+    bb_unwrap_parts parts;
+    memset(mask, 1, sizeof mask);
+    check_ok(bb_unwrap_parts_create(mask, COLUMNS, ROWS, &parts));
+    const int32_t *run = parts.order + parts.starts[1];
+    for (int k = 0; k < QUARTER; ++k) {
+        assert_int_equal(run[k], BB_UNWRAP_RUN + 4 * k);
+    }
+    assert_int_equal(run[QUARTER], BB_UNWRAP_RUN + 1);
+    bb_unwrap_parts_release(&parts);
+}
+
+// 300 x 100 points are 235 runs, two groups of one part.
+static void a_group_has_so_many_runs(void **state)
+{
+    (void)state;
+    enum { COLUMNS = 300, ROWS = 100 };
+    static unsigned char mask[ROWS * COLUMNS];
+    bb_unwrap_parts parts;
+    memset(mask, 1, sizeof mask);
+    check_ok(bb_unwrap_parts_create(mask, COLUMNS, ROWS, &parts));
+    assert_int_equal(parts.group_count, 2);
+    assert_int_equal(parts.heads[1], BB_UNWRAP_GROUP);
+    assert_int_equal(parts.heads[2], 235);
     bb_unwrap_parts_release(&parts);
 }
 
@@ -75,6 +111,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_are_what_neighbours_connect),
         cmocka_unit_test(runs_cover_every_point_once),
+        cmocka_unit_test(a_run_begins_with_every_fourth_point),
+        cmocka_unit_test(a_group_has_so_many_runs),
         cmocka_unit_test(an_empty_mask_has_no_part),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
