@@ -14,6 +14,8 @@ struct bb_assembled_kernel {
     bb_build *build;
     void *parts[BB_PROGRAM_ACCUMULATORS]; ///< of the space's ICF
     bb_index part_capacity;
+    void **outgrown; ///< [outgrown_count] parts that a recorded graph may hold
+    bb_index outgrown_count;
 };
 
 bb_status bb_assembled_kernel_print(bb_device_kind kind, const bb_program *program,
@@ -78,6 +80,10 @@ void bb_assembled_kernel_destroy(bb_assembled_kernel **kernel)
     for (int k = 0; k < BB_PROGRAM_ACCUMULATORS; ++k) {
         bb_device_release((*kernel)->device, &(*kernel)->parts[k]);
     }
+    for (bb_index k = 0; k < (*kernel)->outgrown_count; ++k) {
+        bb_device_release((*kernel)->device, &(*kernel)->outgrown[k]);
+    }
+    BB_RELEASE(&(*kernel)->outgrown);
     bb_build_destroy(&(*kernel)->build);
     bb_emission_release(&(*kernel)->emission);
     bb_choice_release_program(&(*kernel)->program);
@@ -134,9 +140,15 @@ static bb_status grow_parts(bb_assembled_kernel *kernel, bb_index count)
     if (count <= kernel->part_capacity) {
         goto done;
     }
+    count = count > 2 * kernel->part_capacity ? count : 2 * kernel->part_capacity;
     kernel->part_capacity = 0;
+    BB_TRY(bb_memory_resize(kernel->outgrown_count + parted->count, sizeof *kernel->outgrown,
+                            (void **)&kernel->outgrown));
     for (int k = 0; k < parted->count; ++k) {
-        bb_device_release(kernel->device, &kernel->parts[k]);
+        if (kernel->parts[k] != NULL) {
+            kernel->outgrown[kernel->outgrown_count++] = kernel->parts[k];
+            kernel->parts[k] = NULL;
+        }
         BB_TRY(bb_device_allocate(kernel->device,
                                   (size_t)count * bb_element_type_row(parted->type)->bytes,
                                   &kernel->parts[k]));

@@ -68,6 +68,9 @@ void bb_unwrap_destroy(bb_unwrap **unwrap)
     if (*unwrap == NULL) {
         return;
     }
+    for (int section = 0; section < BB_SECTION_COUNT; ++section) {
+        bb_device_graph_destroy(&(*unwrap)->sections[section]);
+    }
     bb_unwrap_state_release(*unwrap);
     bb_unwrap_parts_release(&(*unwrap)->parts);
     BB_RELEASE(&(*unwrap)->words);
@@ -194,31 +197,6 @@ done:
     return status;
 }
 
-// V-cycles, at most `cycles`, until a correction is at most `enough` rad.
-static bb_status solve(bb_unwrap *unwrap, const bb_unwrap_step *divergence, bb_index cycles,
-                       double enough, bb_unwrap_report *report)
-{
-    bb_status status = BB_OK;
-    bb_device *device = bb_kernel_context_device(unwrap->context);
-    double correction = INFINITY;
-    BB_TRY(bb_device_wait(device));
-    const double start = bb_clock_seconds();
-    BB_TRY(bb_unwrap_step_run(divergence));
-    BB_TRY(bb_unwrap_grids_load(&unwrap->grids));
-    for (bb_index i = 0; i < cycles && !(correction <= enough); ++i) {
-        BB_TRY(bb_unwrap_grids_cycle(&unwrap->grids));
-        if (enough > 0.0) {
-            BB_TRY(bb_unwrap_grids_correction(&unwrap->grids, &correction));
-        }
-        ++report->cycles;
-    }
-    BB_TRY(bb_unwrap_grids_store(&unwrap->grids));
-    BB_TRY(bb_device_wait(device));
-    report->cycle_seconds += bb_clock_seconds() - start;
-done:
-    return status;
-}
-
 // The phase that is congruent with the wrapped one and nearest to the solution.
 static bb_status make_congruent(bb_unwrap *unwrap)
 {
@@ -238,6 +216,96 @@ done:
     return status;
 }
 
+// From the wrapped phase on the device to the first weights.
+static bb_status prepare(bb_unwrap *unwrap)
+{
+    bb_status status = BB_OK;
+    BB_TRY(find_limit(unwrap));
+    BB_TRY(bb_unwrap_step_run(&unwrap->reject[0]));
+    BB_TRY(bb_unwrap_step_run(&unwrap->reject[1]));
+    BB_TRY(bb_unwrap_step_run(&unwrap->share));
+    BB_TRY(bb_unwrap_step_run(&unwrap->hold));
+    BB_TRY(bb_unwrap_grids_clear(&unwrap->grids));
+done:
+    return status;
+}
+
+static bb_status load(bb_unwrap *unwrap, const bb_unwrap_step *divergence)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_unwrap_step_run(divergence));
+    BB_TRY(bb_unwrap_grids_load(&unwrap->grids));
+done:
+    return status;
+}
+
+// Sections, each as bb_device_graph_create calls it.
+
+static bb_status queue_prepare(void *unwrap)
+{
+    return prepare(unwrap);
+}
+
+static bb_status queue_first_load(void *unwrap)
+{
+    return load(unwrap, &((bb_unwrap *)unwrap)->first_divergence);
+}
+
+static bb_status queue_load(void *unwrap)
+{
+    return load(unwrap, &((bb_unwrap *)unwrap)->divergence);
+}
+
+static bb_status queue_cycle(void *unwrap)
+{
+    return bb_unwrap_grids_cycle(&((bb_unwrap *)unwrap)->grids);
+}
+
+static bb_status queue_congruence(void *unwrap)
+{
+    return make_congruent(unwrap);
+}
+
+// The first time is what records it.
+static bb_status run_section(bb_unwrap *unwrap, bb_unwrap_section section)
+{
+    static bb_status (*const work[BB_SECTION_COUNT])(void *) = {
+        [BB_SECTION_PREPARE] = queue_prepare,
+        [BB_SECTION_FIRST_LOAD] = queue_first_load,
+        [BB_SECTION_LOAD] = queue_load,
+        [BB_SECTION_CYCLE] = queue_cycle,
+        [BB_SECTION_CONGRUENCE] = queue_congruence,
+    };
+    bb_device_graph **graph = &unwrap->sections[section];
+    return *graph != NULL ? bb_device_graph_replay(*graph)
+                          : bb_device_graph_create(bb_kernel_context_device(unwrap->context),
+                                                   work[section], unwrap, graph);
+}
+
+// V-cycles, at most `cycles`, until a correction is at most `enough` rad.
+static bb_status solve(bb_unwrap *unwrap, bb_unwrap_section loading, bb_index cycles, double enough,
+                       bb_unwrap_report *report)
+{
+    bb_status status = BB_OK;
+    bb_device *device = bb_kernel_context_device(unwrap->context);
+    double correction = INFINITY;
+    BB_TRY(bb_device_wait(device));
+    const double start = bb_clock_seconds();
+    BB_TRY(run_section(unwrap, loading));
+    for (bb_index i = 0; i < cycles && !(correction <= enough); ++i) {
+        BB_TRY(run_section(unwrap, BB_SECTION_CYCLE));
+        if (enough > 0.0) {
+            BB_TRY(bb_unwrap_grids_correction(&unwrap->grids, &correction));
+        }
+        ++report->cycles;
+    }
+    BB_TRY(bb_unwrap_grids_store(&unwrap->grids));
+    BB_TRY(bb_device_wait(device));
+    report->cycle_seconds += bb_clock_seconds() - start;
+done:
+    return status;
+}
+
 static bb_status reweight_once(bb_unwrap *unwrap, double softness, bb_unwrap_report *report)
 {
     bb_status status = BB_OK;
@@ -246,9 +314,9 @@ static bb_status reweight_once(bb_unwrap *unwrap, double softness, bb_unwrap_rep
     double changed = 0.0;
     BB_TRY(bb_unwrap_state_reweight(unwrap, softness, &step));
     BB_TRY(bb_unwrap_step_run(&step));
-    BB_TRY(solve(unwrap, &unwrap->divergence, unwrap->config.method.reweight_cycles, 0.0, report));
+    BB_TRY(solve(unwrap, BB_SECTION_LOAD, unwrap->config.method.reweight_cycles, 0.0, report));
     BB_TRY(bb_unwrap_step_run(&unwrap->keep));
-    BB_TRY(make_congruent(unwrap));
+    BB_TRY(run_section(unwrap, BB_SECTION_CONGRUENCE));
     BB_TRY(bb_unwrap_step_run(&unwrap->changes));
     BB_TRY(bb_device_download(device, &changed, unwrap->changed.block, sizeof changed));
     report->changed = (bb_index)changed;
@@ -292,20 +360,6 @@ done:
     return status;
 }
 
-// From the wrapped phase on the device to the first weights.
-static bb_status prepare(bb_unwrap *unwrap)
-{
-    bb_status status = BB_OK;
-    BB_TRY(find_limit(unwrap));
-    BB_TRY(bb_unwrap_step_run(&unwrap->reject[0]));
-    BB_TRY(bb_unwrap_step_run(&unwrap->reject[1]));
-    BB_TRY(bb_unwrap_step_run(&unwrap->share));
-    BB_TRY(bb_unwrap_step_run(&unwrap->hold));
-    BB_TRY(bb_unwrap_grids_clear(&unwrap->grids));
-done:
-    return status;
-}
-
 bb_status bb_unwrap_run(bb_unwrap *unwrap, const double *wrapped, double *phase,
                         bb_unwrap_report *report)
 {
@@ -314,10 +368,10 @@ bb_status bb_unwrap_run(bb_unwrap *unwrap, const double *wrapped, double *phase,
     *report = (bb_unwrap_report){.bytes = bb_unwrap_state_bytes(unwrap, false),
                                  .fp32_bytes = bb_unwrap_state_bytes(unwrap, true)};
     BB_TRY(upload(unwrap, wrapped));
-    BB_TRY(prepare(unwrap));
-    BB_TRY(solve(unwrap, &unwrap->first_divergence, unwrap->config.method.cycles, small_correction,
+    BB_TRY(run_section(unwrap, BB_SECTION_PREPARE));
+    BB_TRY(solve(unwrap, BB_SECTION_FIRST_LOAD, unwrap->config.method.cycles, small_correction,
                  report));
-    BB_TRY(make_congruent(unwrap));
+    BB_TRY(run_section(unwrap, BB_SECTION_CONGRUENCE));
     BB_TRY(reweight(unwrap, report));
     BB_TRY(download(unwrap, phase));
     report->solve_seconds = bb_clock_seconds() - start;
@@ -344,8 +398,7 @@ done:
 static bb_status queue_solve(bb_unwrap *unwrap, const bb_unwrap_step *divergence, bb_index cycles)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_unwrap_step_run(divergence));
-    BB_TRY(bb_unwrap_grids_load(&unwrap->grids));
+    BB_TRY(load(unwrap, divergence));
     for (bb_index i = 0; i < cycles; ++i) {
         BB_TRY(bb_unwrap_grids_cycle(&unwrap->grids));
     }

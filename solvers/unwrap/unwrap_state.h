@@ -14,6 +14,16 @@ enum {
     BB_UNWRAP_WINDOW = 9
 };
 
+/// What a run does again and again, the same every time.
+typedef enum bb_unwrap_section {
+    BB_SECTION_PREPARE,    ///< from the wrapped phase on the device to the first weights
+    BB_SECTION_FIRST_LOAD, ///< right-hand side and weights of the first least squares
+    BB_SECTION_LOAD,       ///< and of those behind a reweighting
+    BB_SECTION_CYCLE,      ///< one V-cycle
+    BB_SECTION_CONGRUENCE, ///< from the solution to the phase
+    BB_SECTION_COUNT
+} bb_unwrap_section;
+
 /// d of the first reweighting, in rad.
 #define BB_UNWRAP_FIRST_SOFTNESS 0.3
 
@@ -47,6 +57,7 @@ struct bb_unwrap {
     bb_unwrap_step share, first_divergence, divergence, hold, settle, directions, cosine_groups,
         sine_groups, angles, offset, offset_groups, correct, congruent;
     bb_unwrap_step changes, keep;
+    bb_device_graph *sections[BB_SECTION_COUNT]; // NULL before its first use
     bb_unwrap_step *reweights; // [method.reweight], of bb_unwrap_queue; NULL before its first call
 };
 

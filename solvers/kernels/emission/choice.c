@@ -31,6 +31,7 @@ enum {
     POINTS_EACH = 4,
     WARP_ITEMS = 32,
     LANE_ITEMS = 128,
+    FULL_ITEMS = 1 << 20, ///< work-items that fill a GPU and hide its memory's latency
 };
 
 /// Of the sums that teams run: those by lanes, or the space's. All 0: none.
@@ -297,6 +298,19 @@ bb_choice bb_choice_default(bb_device_kind kind, const bb_program *program)
         choice.group[0] = smaller(bb_choice_lanes(program), WARP_ITEMS);
         choice.group[1] = leaves_out_points(program) ? 1 : LANE_ITEMS / choice.group[0];
         choice.distribution = BB_DISTRIBUTION_BLOCKED;
+    }
+    return choice;
+}
+
+bb_choice bb_choice_default_over(const bb_device *device, const bb_program *program,
+                                 const bb_index ranges[BB_PROGRAM_DIMENSIONS])
+{
+    bb_choice choice = bb_choice_default_on(device, program);
+    const double points = (double)ranges[0] * (double)ranges[1];
+    while (choice.tile == 0 && bb_choice_form(program) == BB_FORM_POINTS &&
+           choice.points * choice.rows > 1 &&
+           points < (double)FULL_ITEMS * choice.points * choice.rows) {
+        *(choice.rows > 1 ? &choice.rows : &choice.points) /= 2;
     }
     return choice;
 }

@@ -56,6 +56,11 @@ bb_choice bb_choice_default_processor(const bb_program *program);
 /// Likewise of an open device.
 bb_choice bb_choice_default_on(const bb_device *device, const bb_program *program);
 
+/// Likewise over a space of `ranges` points: a GPU's work-items take fewer each where there are not
+/// enough to fill it.
+bb_choice bb_choice_default_over(const bb_device *device, const bb_program *program,
+                                 const bb_index ranges[BB_PROGRAM_DIMENSIONS]);
+
 /// A program whose sums are in the choice's order: it shares everything with `program`, which must
 /// outlive it, but its iterators. Errors: BB_MEMORY. Owner: the caller, bb_choice_release_program.
 BB_CHECKED bb_status bb_choice_apply(const bb_choice *choice, const bb_program *program,

@@ -9,6 +9,13 @@
 
 #include <string.h>
 
+// A kernel that another one took the place of; a recorded graph may hold it.
+typedef struct replaced_kernel replaced_kernel;
+struct replaced_kernel {
+    bb_assembled_kernel *kernel;
+    replaced_kernel *next;
+};
+
 // A kernel in one choice of types as one variant, for all sizes that take it.
 typedef struct kept_variant kept_variant;
 struct kept_variant {
@@ -20,6 +27,7 @@ struct kept_variant {
     bool is_bound;    // by a launch
     bool is_served;   // every launch, by the kernel
     bb_assembled_kernel *kernel;
+    replaced_kernel *replaced;
     kept_variant *next;
 };
 
@@ -78,6 +86,12 @@ static void forget_variant(kept_variant **variant)
         return;
     }
     bb_assembled_kernel_destroy(&(*variant)->kernel);
+    for (replaced_kernel *replaced = (*variant)->replaced; replaced != NULL;) {
+        replaced_kernel *next = replaced->next;
+        bb_assembled_kernel_destroy(&replaced->kernel);
+        BB_RELEASE(&replaced);
+        replaced = next;
+    }
     BB_RELEASE(&(*variant)->is_inside);
     BB_RELEASE(&(*variant)->was_inside);
     BB_RELEASE(variant);
@@ -234,10 +248,12 @@ static void tell_fallen(const bb_kernel_context *context, const kept_kernel *kep
     }
 }
 
-static bb_status ask(const bb_kernel_context *context, kept_kernel *kept, kept_site *site)
+static bb_status ask(const bb_kernel_context *context, kept_kernel *kept, const bb_binding *binding,
+                     kept_site *site)
 {
     bb_status status = BB_OK;
-    const bb_choice plain = bb_choice_default_on(context->device, &kept->program);
+    const bb_choice plain =
+        bb_choice_default_over(context->device, &kept->program, binding->ranges);
     bb_choice choice = plain;
     if (context->chooser.choose != NULL) {
         const bb_kernel_site question = {&kept->use, &kept->description, &kept->program,
@@ -252,10 +268,11 @@ done:
 
 // The variant for sizes: the chooser is asked once.
 static bb_status choose(const bb_kernel_context *context, kept_kernel *kept,
-                        const bb_program_data *data, kept_variant **out)
+                        const bb_binding *binding, kept_variant **out)
 {
     bb_status status = BB_OK;
     const int count = kept->program.object_count;
+    const bb_program_data *data = binding->data;
     kept_site *made = NULL;
     kept_site *site = kept->sites;
     while (site != NULL && !same_sizes(site, data, count)) {
@@ -267,7 +284,7 @@ static bb_status choose(const bb_kernel_context *context, kept_kernel *kept,
         for (int i = 0; i < count; ++i) {
             made->data[i] = (bb_program_data){.columns = data[i].columns, .rows = data[i].rows};
         }
-        BB_TRY(ask(context, kept, made));
+        BB_TRY(ask(context, kept, binding, made));
         made->next = kept->sites;
         kept->sites = made;
         site = made;
@@ -291,13 +308,28 @@ static void serve(const kept_kernel *kept, kept_variant *variant, const bb_bindi
     variant->is_bound = true;
 }
 
+// Makes room for another kernel of the variant.
+static bb_status replace(kept_variant *variant)
+{
+    bb_status status = BB_OK;
+    replaced_kernel *replaced = NULL;
+    if (variant->kernel != NULL) {
+        BB_TRY(BB_ZEROED(1, &replaced));
+        *replaced = (replaced_kernel){variant->kernel, variant->replaced};
+        variant->replaced = replaced;
+        variant->kernel = NULL;
+    }
+done:
+    return status;
+}
+
 // A kernel that serves all bindings so far.
 static bb_status assemble(bb_kernel_context *context, const kept_kernel *kept,
                           kept_variant *variant)
 {
     bb_status status = BB_OK;
     if (!variant->is_served) {
-        bb_assembled_kernel_destroy(&variant->kernel);
+        BB_TRY(replace(variant));
         BB_TRY(bb_assembled_kernel_create(context->device, &kept->program, variant->is_inside,
                                           &variant->choice, &variant->kernel));
         memcpy(variant->was_inside, variant->is_inside,
@@ -330,7 +362,8 @@ static void fall_back(const bb_kernel_launch *launch)
     bb_choice_write(&variant->wanted, text);
     bb_log_warning("kernel %s: its variant %s fails here, the default takes its place: %s",
                    launch->kept->use.file, text, record.message);
-    variant->choice = bb_choice_default_on(context->device, &launch->kept->program);
+    variant->choice =
+        bb_choice_default_over(context->device, &launch->kept->program, launch->binding.ranges);
     variant->is_default = true;
     variant->is_served = false;
     tell_fallen(context, launch->kept, variant, launch->binding.data);
@@ -353,7 +386,7 @@ bb_status bb_kernel_launch_create(bb_kernel_context *context, const bb_kernel_us
     for (int i = 0; i < launch->kept->program.object_count; ++i) {
         launch->blocks[i] = blocks[i];
     }
-    BB_TRY(choose(context, launch->kept, data, &launch->variant));
+    BB_TRY(choose(context, launch->kept, &launch->binding, &launch->variant));
     serve(launch->kept, launch->variant, &launch->binding);
     *out = launch;
     launch = NULL;

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Queues, graphs and runs of an unwrapper on CUDA; skipped where there is no such device.
+#include "tests/solvers/unwrap/queue_cases.h"
+
+int main(void)
+{
+    return queue_cases_on(BB_DEVICE_CUDA);
+}
