@@ -179,18 +179,18 @@ static void release(unwrap_run *run)
 }
 
 // Times in ms, on the device, of the solve and whole, and wrong points: of the kernels, of the
-// transform on one thread, of the loops.
+// transforms, of the loops.
 static void tell(const unwrap_run *run, bb_bench_outcome *out)
 {
-    (void)snprintf(
-        out->detail, sizeof out->detail,
-        "%td wrong, on the device %.3g ms, solve %.3g ms, %td cycles; DCT %.3g ms, solve "
-        "%.3g on 1 thread, %td wrong; C loops %.3g ms, solve %.3g, %td wrong",
-        count_wrong(run, run->phase), 1e3 * bb_bench_best(&run->queued),
-        1e3 * bb_bench_best(&run->solve), run->report.cycles, 1e3 * bb_bench_best(&run->dct_whole),
-        1e3 * bb_bench_best(&run->dct_solve), count_wrong(run, run->transformed_phase),
-        1e3 * bb_bench_best(&run->loops_whole), 1e3 * bb_bench_best(&run->loops_solve),
-        count_wrong(run, run->loops_phase));
+    (void)snprintf(out->detail, sizeof out->detail,
+                   "%td wrong, on the device %.3g ms, solve %.3g, %td cycles; DCT %.3g ms, solve "
+                   "%.3g on %td threads, %td wrong; C loops %.3g ms, solve %.3g, %td wrong",
+                   count_wrong(run, run->phase), 1e3 * bb_bench_best(&run->queued),
+                   1e3 * bb_bench_best(&run->solve), run->report.cycles,
+                   1e3 * bb_bench_best(&run->dct_whole), 1e3 * bb_bench_best(&run->dct_solve),
+                   bb_unwrap_dct_threads(run->dct), count_wrong(run, run->transformed_phase),
+                   1e3 * bb_bench_best(&run->loops_whole), 1e3 * bb_bench_best(&run->loops_solve),
+                   count_wrong(run, run->loops_phase));
 }
 
 bb_status bb_bench_unwrap(const bb_bench_case *self, const bb_bench_setup *setup,

@@ -17,6 +17,7 @@ struct bb_unwrap_dct {
     float *field, *spectrum;            // [rows][columns]
     float *across_shares, *down_shares; // [columns], [rows]: eigenvalues of the two directions
     fftwf_plan forward, backward;
+    bb_index threads;      // of the plans
     const double *wrapped; // of the run
 };
 
@@ -106,6 +107,18 @@ done:
     return status;
 }
 
+// The threads that the next plans take.
+static bb_index plan_threads(void)
+{
+#ifdef BB_HAVE_FFTW_THREADS
+    if (fftwf_init_threads() != 0) {
+        fftwf_plan_with_nthreads((int)bb_threads_count());
+        return bb_threads_count();
+    }
+#endif
+    return 1;
+}
+
 bb_status bb_unwrap_dct_create(bb_index columns, bb_index rows, bb_unwrap_dct **out)
 {
     bb_status status = BB_OK;
@@ -124,10 +137,11 @@ bb_status bb_unwrap_dct_create(bb_index columns, bb_index rows, bb_unwrap_dct **
     for (bb_index y = 0; y < rows; ++y) {
         dct->down_shares[y] = (float)(2.0 * cos(0.5 * two_pi * (double)y / (double)rows) - 2.0);
     }
+    dct->threads = plan_threads();
     dct->forward = fftwf_plan_r2r_2d((int)rows, (int)columns, dct->field, dct->spectrum,
-                                     FFTW_REDFT10, FFTW_REDFT10, FFTW_ESTIMATE);
+                                     FFTW_REDFT10, FFTW_REDFT10, FFTW_MEASURE);
     dct->backward = fftwf_plan_r2r_2d((int)rows, (int)columns, dct->spectrum, dct->field,
-                                      FFTW_REDFT01, FFTW_REDFT01, FFTW_ESTIMATE);
+                                      FFTW_REDFT01, FFTW_REDFT01, FFTW_MEASURE);
     BB_REQUIRE(dct->forward != NULL && dct->backward != NULL, BB_MEMORY,
                "no plan of a cosine transform of %td x %td", columns, rows);
     *out = dct;
@@ -135,6 +149,11 @@ bb_status bb_unwrap_dct_create(bb_index columns, bb_index rows, bb_unwrap_dct **
 done:
     bb_unwrap_dct_destroy(&dct);
     return status;
+}
+
+bb_index bb_unwrap_dct_threads(const bb_unwrap_dct *dct)
+{
+    return dct->threads;
 }
 
 void bb_unwrap_dct_destroy(bb_unwrap_dct **dct)

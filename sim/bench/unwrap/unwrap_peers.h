@@ -9,13 +9,15 @@
 
 /// Plain least squares (Ghiglia and Romero 1994, J. Opt. Soc. Am. A 11(1)): divergence of the
 /// wrapped gradients, cosine transform, division by the eigenvalues of the Laplace operator, and
-/// back. The transforms are FFTW's, planned by estimate, on one thread; the rest runs on all
-/// threads.
+/// back. The transforms are FFTW's, planned by measurement, on all threads where FFTW has threads.
 typedef struct bb_unwrap_dct bb_unwrap_dct;
 
 /// Plans and memory. Errors: BB_MEMORY. Owner: the caller.
 BB_CHECKED bb_status bb_unwrap_dct_create(bb_index columns, bb_index rows, bb_unwrap_dct **out);
 void bb_unwrap_dct_destroy(bb_unwrap_dct **dct);
+
+/// Threads of the transforms.
+bb_index bb_unwrap_dct_threads(const bb_unwrap_dct *dct);
 
 /// From `wrapped` [rows][columns] in rad to the congruent `phase`; `solve_seconds` are those of the
 /// two transforms and the division.

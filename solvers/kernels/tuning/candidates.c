@@ -107,7 +107,7 @@ done:
 static bb_status add_points(const listing *list)
 {
     static const bb_index lines[][2] = {{256, 1}, {128, 1}, {64, 1}, {512, 1}, {0, 0}};
-    static const bb_index planes[][2] = {{64, 4}, {32, 4}, {64, 2}, {32, 8}, {0, 0}};
+    static const bb_index planes[][2] = {{64, 4}, {64, 1}, {64, 2}, {32, 8}, {0, 0}};
     static const bb_index squares[][2] = {{16, 16}, {16, 8}, {32, 8}, {0, 0}};
     static const bb_index few[][2] = {{64, 1}, {0, 0}};
     static const int four[] = {1, 2, 4, 0};
