@@ -2,8 +2,7 @@
 #include "solvers/kernels/assembled_kernel.h"
 
 #include "core/memory.h"
-
-#include <string.h>
+#include "solvers/kernels/program/evaluation.h"
 
 struct bb_assembled_kernel {
     bb_device *device;
@@ -112,24 +111,7 @@ typedef union host_number {
 
 static bb_launch_argument scalar_argument(bb_element_type type, bb_scalar value, host_number *room)
 {
-    switch (type) {
-    case BB_ELEMENT_B:
-        room->logic = value.integer != 0;
-        break;
-    case BB_ELEMENT_INT32:
-        room->integer = (int32_t)value.integer;
-        break;
-    case BB_ELEMENT_INDEX:
-        room->index = value.integer;
-        break;
-    case BB_ELEMENT_SP:
-    case BB_ELEMENT_SP2:
-        room->single[0] = (float)value.parts[0];
-        room->single[1] = (float)value.parts[1];
-        break;
-    default:
-        memcpy(room->pair, value.parts, sizeof room->pair);
-    }
+    bb_evaluation_store(type, room, 0, value);
     return (bb_launch_argument){.scalar = room, .scalar_bytes = bb_element_type_row(type)->bytes};
 }
 

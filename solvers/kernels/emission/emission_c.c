@@ -19,9 +19,9 @@ static const char *const plain_order = "#if defined(__GNUC__) && !defined(__clan
 // gcc (seen in 12.2) joins a * b - c and a * b + c of neighbours in memory into one fused
 // instruction when it vectorises loops, whatever -ffp-contract says. That takes two stores side by
 // side.
-static const char *const plain_loops = "#if defined(__GNUC__) && !defined(__clang__)\n"
-                                       "#pragma GCC optimize(\"no-tree-loop-vectorize\")\n"
-                                       "#endif\n";
+const char *const bb_emission_c_plain_loops = "#if defined(__GNUC__) && !defined(__clang__)\n"
+                                              "#pragma GCC optimize(\"no-tree-loop-vectorize\")\n"
+                                              "#endif\n";
 
 static bool stores_alternate(const bb_program *program)
 {
@@ -298,7 +298,7 @@ static bb_status print_entries(bb_emission_c *writer, bb_emission *emission, bb_
     base->depth = 0;
     if (writer->target == BB_EMISSION_C) {
         BB_TRY(bb_text_add(base->out, "%s%s", plain_order,
-                           stores_alternate(base->program) ? plain_loops : ""));
+                           stores_alternate(base->program) ? bb_emission_c_plain_loops : ""));
     }
     BB_TRY(bb_emission_prologue(base));
     BB_TRY(print_sums(writer));

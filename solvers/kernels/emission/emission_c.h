@@ -14,6 +14,9 @@ typedef struct bb_emission_c {
     bool *is_saved; ///< [value_count] values that later loops over the tile take up
 } bb_emission_c;
 
+/// Before texts in which points store side by side: what keeps gcc from joining their operations.
+extern const char *const bb_emission_c_plain_loops;
+
 /// Appends steps inside the loop over points, iterators with theirs.
 BB_CHECKED bb_status bb_emission_c_steps(bb_emission_c *writer, const bb_step_list *list);
 

@@ -50,11 +50,21 @@ struct kept_kernel {
     kept_kernel *next;
 };
 
+// A text of more than one kernel.
+typedef struct kept_text kept_text;
+struct kept_text {
+    bb_text source;
+    bb_build *build;
+    kept_text *next;
+};
+
 struct bb_kernel_context {
     bb_device *device;
     bb_kernel_chooser chooser;
     kept_kernel *first;
+    kept_text *texts;
     const kept_variant *last_run;
+    const bb_build *last_text; // NULL: the last that ran is `last_run`
     bb_index compiled;
 };
 
@@ -126,6 +136,16 @@ static void forget(kept_kernel **kept)
     BB_RELEASE(kept);
 }
 
+static void forget_text(kept_text **text)
+{
+    if (*text == NULL) {
+        return;
+    }
+    bb_build_destroy(&(*text)->build);
+    bb_text_release(&(*text)->source);
+    BB_RELEASE(text);
+}
+
 void bb_kernel_context_destroy(bb_kernel_context **context)
 {
     if (*context == NULL) {
@@ -135,6 +155,11 @@ void bb_kernel_context_destroy(bb_kernel_context **context)
         kept_kernel *next = kept->next;
         forget(&kept);
         kept = next;
+    }
+    for (kept_text *text = (*context)->texts; text != NULL;) {
+        kept_text *next = text->next;
+        forget_text(&text);
+        text = next;
     }
     BB_RELEASE(context);
 }
@@ -415,8 +440,14 @@ bb_status bb_kernel_launch_queue(bb_kernel_launch *launch)
     }
     BB_TRY(status);
     launch->context->last_run = launch->variant;
+    launch->context->last_text = NULL;
 done:
     return status;
+}
+
+bb_kernel_launch_view bb_kernel_launch_look(const bb_kernel_launch *launch)
+{
+    return (bb_kernel_launch_view){launch->context, &launch->binding, launch->blocks};
 }
 
 double bb_kernel_launch_bytes(const bb_kernel_launch *launch)
@@ -437,8 +468,46 @@ done:
     return status;
 }
 
+bb_status bb_kernel_context_build(bb_kernel_context *context, const char *source, bb_build **out)
+{
+    bb_status status = BB_OK;
+    kept_text *made = NULL;
+    kept_text *text = context->texts;
+    bb_status_record record;
+    while (text != NULL && strcmp(bb_text_string(&text->source), source) != 0) {
+        text = text->next;
+    }
+    if (text == NULL) {
+        BB_TRY(BB_ZEROED(1, &made));
+        BB_TRY(bb_text_add(&made->source, "%s", source));
+        status = bb_build_create(context->device, source, NULL, &made->build);
+        if (status == BB_INVALID) {
+            bb_status_save(&record);
+            BB_FAIL(BB_INTERNAL, "a text of several kernels does not compile: %s", record.message);
+        }
+        BB_TRY(status);
+        made->next = context->texts;
+        context->texts = made;
+        text = made;
+        made = NULL;
+        ++context->compiled;
+    }
+    *out = text->build;
+done:
+    forget_text(&made);
+    return status;
+}
+
+void bb_kernel_context_note_run(bb_kernel_context *context, const bb_build *build)
+{
+    context->last_text = build;
+}
+
 const char *bb_kernel_context_compiler(const bb_kernel_context *context)
 {
+    if (context->last_text != NULL) {
+        return bb_build_compiler(context->last_text);
+    }
     return context->last_run == NULL || context->last_run->kernel == NULL
                ? ""
                : bb_assembled_kernel_compiler(context->last_run->kernel);

@@ -76,13 +76,30 @@ void bb_kernel_launch_destroy(bb_kernel_launch **launch);
 /// Queues it. Errors: those of bb_assembled_kernel_create and _launch.
 BB_CHECKED bb_status bb_kernel_launch_queue(bb_kernel_launch *launch);
 
+/// What a launch is, for kernel_sequence.c; valid as long as the launch. Launches of a kernel in
+/// the same types have the same program.
+typedef struct bb_kernel_launch_view {
+    bb_kernel_context *context;
+    const bb_binding *binding;
+    void *const *blocks; ///< [object_count]
+} bb_kernel_launch_view;
+bb_kernel_launch_view bb_kernel_launch_look(const bb_kernel_launch *launch);
+
 /// Bytes that must cross the memory at least (bb_binding_bytes).
 double bb_kernel_launch_bytes(const bb_kernel_launch *launch);
 
 /// What compiled the last kernel that was run, for records; "" before the first.
 const char *bb_kernel_context_compiler(const bb_kernel_context *context);
 
-/// How many kernels were compiled.
+/// A text compiled for the context's device, which the context keeps; the same text is compiled
+/// once. Errors: those of bb_build_create, BB_INTERNAL where the text does not compile.
+BB_CHECKED bb_status bb_kernel_context_build(bb_kernel_context *context, const char *source,
+                                             bb_build **out);
+
+/// Says that one of those has run, for bb_kernel_context_compiler.
+void bb_kernel_context_note_run(bb_kernel_context *context, const bb_build *build);
+
+/// How many kernels and texts were compiled.
 bb_index bb_kernel_context_compiled(const bb_kernel_context *context);
 
 #endif

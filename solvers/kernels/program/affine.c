@@ -310,6 +310,16 @@ static bb_status limit_form(bb_affine_system *system, bb_element_type type, bb_a
                                                            : BB_OK;
 }
 
+// How far from 0 selectors come on the way to their positions.
+static void note_reach(bb_affine_system *system, const expression_forms *forms, bb_interval reached)
+{
+    const int64_t ends[2] = {clamp(reached.minimum), clamp(reached.maximum)};
+    for (int i = 0; forms->is_selector && i < 2; ++i) {
+        const int64_t distance = ends[i] < 0 ? -ends[i] : ends[i];
+        system->farthest = distance > system->farthest ? distance : system->farthest;
+    }
+}
+
 static bb_status node_form(bb_affine_system *system, const expression_forms *forms, int number,
                            bb_affine *out)
 {
@@ -319,6 +329,7 @@ static bb_status node_form(bb_affine_system *system, const expression_forms *for
     if (node->type != BB_ELEMENT_INDEX && node->type != BB_ELEMENT_INT32 &&
         node->type != BB_ELEMENT_B) {
         BB_TRY(opaque_form(system, everything, out));
+        note_reach(system, forms, everything);
         goto done;
     }
     switch (node->operation) {
@@ -344,6 +355,7 @@ static bb_status node_form(bb_affine_system *system, const expression_forms *for
             system->is_large ||
             (forms->is_selector && (interval.minimum <= -LIMIT || interval.maximum >= LIMIT));
     }
+    note_reach(system, forms, bb_affine_interval(system, out));
     BB_TRY(limit_form(system, node->type, out));
 done:
     return status;

@@ -230,6 +230,7 @@ static bb_status check_accesses(bb_binding *binding, bb_problems *problems)
             BB_TRY(check_access(binding, &system, i, problems));
         }
     }
+    binding->farthest = system.farthest;
     BB_TRY(bb_binding_check_races(binding, &system, problems));
 done:
     bb_affine_system_release(&system);

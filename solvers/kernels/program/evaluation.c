@@ -42,6 +42,9 @@ void bb_evaluation_store(bb_element_type type, void *elements, bb_index index, b
     case BB_ELEMENT_INT32:
         ((int32_t *)elements)[index] = (int32_t)value.integer;
         break;
+    case BB_ELEMENT_INDEX:
+        ((int64_t *)elements)[index] = value.integer;
+        break;
     case BB_ELEMENT_SP:
         ((float *)elements)[index] = (float)value.parts[0];
         break;

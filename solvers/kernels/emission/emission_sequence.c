@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A row of the table is: the member, points of dimension 0, points, an address an object, a word or
+// two a value. Names in the texts: `row` is that of the step, `item` the number of the work-item, p
+// a point's number, x0, x1 the point.
+#include "solvers/kernels/emission/emission_sequence.h"
+
+#include "core/device/build.h"
+#include "core/memory.h"
+#include "solvers/kernels/emission/emission_c.h"
+#include "solvers/kernels/program/evaluation.h"
+
+
+enum { MEMBER, COLUMNS, POINTS, HEAD_WORDS };
+
+// What C and CUDA say differently. In C, where one thread is all work-items in turn, a step ends
+// with its loop over them.
+typedef struct sequence_words {
+    const char *word;  ///< type of an element of the table
+    const char *entry; ///< to where the row and the work-item of a step are known
+    const char *end;   ///< from where the step's function has run
+} sequence_words;
+
+static const sequence_words words_c = {
+    .word = "uint64_t",
+    .entry =
+        "\nvoid " BB_EMISSION_BODY "(const void *const *arguments, int64_t begin, int64_t end)\n"
+        "{\n"
+        "    const bb_word *table = (const bb_word *)arguments[0];\n"
+        "    const int first = *(const int32_t *)arguments[1];\n"
+        "    const int behind = *(const int32_t *)arguments[2];\n"
+        "    (void)begin;\n"
+        "    (void)end;\n"
+        "    for (int step = first; step < behind; ++step) {\n"
+        "        const bb_word *row = table + (int64_t)step * bb_row_words;\n"
+        "        for (int item = 0; item < bb_items; ++item) {\n",
+    .end = "        }\n"
+           "    }\n"
+           "}\n",
+};
+
+// A step's row is fetched while the step before it runs.
+static const sequence_words words_cuda = {
+    .word = "unsigned long long",
+    .entry = "\nextern \"C\" __global__ void __launch_bounds__(bb_items) " BB_EMISSION_BODY
+             "(const bb_word *table, const int first, const int behind)\n"
+             "{\n"
+             "    __shared__ __align__(16) bb_word rows[2][bb_row_words];\n"
+             "    const int item = (int)threadIdx.x;\n"
+             "    if (item < bb_row_words)\n"
+             "        rows[first & 1][item] = table[first * bb_row_words + item];\n"
+             "    __syncthreads();\n"
+             "    for (int step = first; step < behind; ++step) {\n"
+             "        const bb_word *row = rows[step & 1];\n"
+             "        const bool fetches = item < bb_row_words && step + 1 < behind;\n"
+             "        const bb_word next = fetches ? table[(step + 1) * bb_row_words + item] : 0;\n"
+             "        {\n",
+    .end = "        }\n"
+           "        if (fetches) rows[(step + 1) & 1][item] = next;\n"
+           "        __syncthreads();\n"
+           "    }\n"
+           "}\n",
+};
+
+static bool has_few_points(const bb_binding *binding)
+{
+    const bb_index few = BB_EMISSION_SEQUENCE_POINTS;
+    return binding->ranges[0] <= few && binding->ranges[1] <= few &&
+           binding->ranges[0] * binding->ranges[1] <= few;
+}
+
+bool bb_emission_sequence_serves(const bb_binding *binding)
+{
+    const int64_t limit = (int64_t)1 << 30; // sums and differences of two fit
+    const bb_program *program = binding->program;
+    int words = program->object_count;
+    bool serves = !program->has_reduction && program->iterator_count == 0 &&
+                  has_few_points(binding) && binding->farthest < limit;
+    for (int i = 0; i < program->object_count; ++i) {
+        const bb_program_data *extents = &binding->data[i];
+        serves = serves && extents->columns < limit && extents->rows < limit &&
+                 extents->columns * extents->rows < limit;
+    }
+    for (int i = 0; i < program->value_count; ++i) {
+        const bb_value *value = &program->values[i];
+        if (value->scope == BB_SCOPE_HOST) {
+            const int64_t number = binding->values[i].integer;
+            ++words;
+            serves =
+                serves && (value->type != BB_ELEMENT_INDEX || (number > -limit && number < limit));
+        }
+    }
+    return serves && words <= BB_LAUNCH_MAX_ARGUMENTS;
+}
+
+static int words_of(bb_element_type type)
+{
+    return bb_element_type_row(type)->bytes > sizeof(uint64_t) ? 2 : 1;
+}
+
+// Appends "const float h3 = *(const float *)(row + 5);"
+static bb_status print_value(bb_emission_writer *writer, int value, int word)
+{
+    const bb_element_type type = writer->program->values[value].type;
+    const bb_element_row *row = bb_element_type_row(type);
+    const char *name = bb_emission_type(writer, type);
+    if (type == BB_ELEMENT_INDEX) {
+        return bb_emission_line(writer, "const %s h%d = (%s)row[%d];", name, value, name, word);
+    }
+    if (row->parts == 2) { // which may be aligned by more than a word
+        const char *part = bb_emission_type(writer, row->part);
+        return bb_emission_line(
+            writer,
+            "const %s h%d = bb_pair_%c(((const %s *)(row + %d))[0], ((const %s *)(row + %d))[1]);",
+            name, value, type == BB_ELEMENT_SP2 ? 'c' : 'z', part, word, part, word);
+    }
+    return bb_emission_line(writer, "const %s h%d = *(const %s *)(row + %d);", name, value, name,
+                            word);
+}
+
+// Appends what a row holds for a member, and tells how long it is.
+static bb_status print_row(bb_emission_writer *writer, const bb_emission_member *member, int *words)
+{
+    bb_status status = BB_OK;
+    const bb_program *program = writer->program;
+    int word = HEAD_WORDS;
+    BB_TRY(bb_emission_line(writer, "const int n0 = (int)row[%d], points = (int)row[%d];", COLUMNS,
+                            POINTS));
+    for (int i = 0; i < program->object_count; ++i) {
+        const bb_program_object *object = &program->objects[i];
+        const char *constant = object->is_written ? "" : "const ";
+        const char *type = bb_emission_type(writer, object->type);
+        BB_TRY(bb_emission_line(writer, "%s%s *o%d = (%s%s *)row[%d];", constant, type, i, constant,
+                                type, word++));
+    }
+    for (int i = 0; i < member->value_count; ++i) {
+        BB_TRY(print_value(writer, member->values[i], word));
+        word += words_of(program->values[member->values[i]].type);
+    }
+    *words = word;
+done:
+    return status;
+}
+
+// A point that is left out goes on with the next one of the loop.
+static bb_status print_points(bb_emission_writer *writer)
+{
+    bb_status status = BB_OK;
+    const bb_program *program = writer->program;
+    const char *whole = writer->dialect->unsigned_names[0];
+    writer->depth = 1;
+    BB_TRY(bb_emission_line(writer, "for (int p = item; p < points; p += bb_items) {"));
+    ++writer->depth;
+    if (program->space.dimensions == 2) {
+        BB_TRY(bb_emission_line(writer, "const bb_index x1 = (bb_index)((%s)p / (%s)n0);", whole,
+                                whole));
+        BB_TRY(bb_emission_line(writer, "const bb_index x0 = p - x1 * n0;"));
+    } else {
+        BB_TRY(bb_emission_line(writer, "const bb_index x0 = p;"));
+    }
+    for (int i = 0; i < program->body.count; ++i) {
+        BB_TRY(bb_emission_step(writer, program->body.steps[i]));
+    }
+    --writer->depth;
+    BB_TRY(bb_emission_line(writer, "}"));
+done:
+    return status;
+}
+
+// A function of a member; the row's words that it needs are known after its body.
+static bb_status print_member(bb_emission_writer *writer, bb_emission_member *member, int number,
+                              bb_index *row_words)
+{
+    bb_status status = BB_OK;
+    bb_emission listed = {.values = NULL};
+    bb_text body = {0};
+    bb_text *out = writer->out;
+    int words = 0;
+    writer->program = member->program;
+    writer->is_inside = member->is_inside;
+    BB_TRY(BB_ZEROED(member->program->value_count, &writer->is_used));
+    writer->out = &body;
+    BB_TRY(print_points(writer));
+    BB_TRY(bb_emission_list_values(writer, &listed));
+    member->values = listed.values;
+    member->value_count = listed.value_count;
+    writer->out = out;
+    writer->depth = 0;
+    BB_TRY(bb_emission_line(
+        writer, "\nBB_FUNCTION void bb_step%d(const bb_word *row, const int item)", number));
+    BB_TRY(bb_emission_line(writer, "{"));
+    writer->depth = 1;
+    BB_TRY(print_row(writer, member, &words));
+    BB_TRY(bb_text_add(out, "%s}\n", bb_text_string(&body)));
+    *row_words = words > *row_words ? words : *row_words;
+done:
+    writer->out = out;
+    bb_text_release(&body);
+    BB_RELEASE(&writer->is_used);
+    return status;
+}
+
+static bb_status print_entry(const bb_emission_sequence *sequence, const sequence_words *words,
+                             bb_text *out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_text_add(out, "%s            switch ((int)row[%d]) {\n", words->entry, MEMBER));
+    for (int i = 0; i < sequence->count; ++i) {
+        BB_TRY(bb_text_add(out, "            case %d: bb_step%d(row, item); break;\n", i, i));
+    }
+    BB_TRY(bb_text_add(out, "            }\n%s", words->end));
+done:
+    return status;
+}
+
+static bb_status print_text(bb_emission_writer *writer, const sequence_words *words,
+                            bb_emission_sequence *sequence)
+{
+    bb_status status = BB_OK;
+    bb_text functions = {0};
+    writer->out = &functions;
+    for (int i = 0; i < sequence->count; ++i) {
+        BB_TRY(print_member(writer, &sequence->members[i], i, &sequence->row_words));
+    }
+    sequence->row_words += sequence->row_words % 2; // rows begin where two words are aligned
+    writer->out = &sequence->source;
+    BB_TRY(bb_text_add(writer->out, "%s", words == &words_c ? bb_emission_c_plain_loops : ""));
+    BB_TRY(bb_emission_prologue(writer));
+    BB_TRY(bb_text_add(
+        writer->out, "typedef %s bb_word;\nenum { bb_items = %td, bb_row_words = %td };\n%s",
+        words->word, sequence->items, sequence->row_words, bb_text_string(&functions)));
+    BB_TRY(print_entry(sequence, words, writer->out));
+done:
+    bb_text_release(&functions);
+    return status;
+}
+
+bb_status bb_emission_sequence_create(bb_emission_target target, const bb_emission_member *members,
+                                      int count, bb_emission_sequence *out)
+{
+    bb_status status = BB_OK;
+    const bool is_c = target == BB_EMISSION_C;
+    bb_expression_dialect narrow = is_c ? bb_expression_dialect_c : bb_expression_dialect_cuda;
+    bb_emission_writer writer = {.dialect = &narrow};
+    bb_emission_sequence sequence = {.count = count, .items = BB_EMISSION_SEQUENCE_ITEMS};
+    narrow.type_names[BB_ELEMENT_INDEX] = narrow.type_names[BB_ELEMENT_INT32];
+    narrow.unsigned_names[1] = narrow.unsigned_names[0];
+    narrow.index_suffix = "";
+    BB_TRY(BB_ZEROED(count, &sequence.members));
+    for (int i = 0; i < count; ++i) {
+        sequence.members[i] =
+            (bb_emission_member){.program = members[i].program, .is_inside = members[i].is_inside};
+    }
+    BB_TRY(print_text(&writer, is_c ? &words_c : &words_cuda, &sequence));
+    *out = sequence;
+    sequence = (bb_emission_sequence){.count = 0};
+done:
+    bb_emission_sequence_release(&sequence);
+    return status;
+}
+
+void bb_emission_sequence_release(bb_emission_sequence *sequence)
+{
+    for (int i = 0; sequence->members != NULL && i < sequence->count; ++i) {
+        BB_RELEASE(&sequence->members[i].values);
+    }
+    BB_RELEASE(&sequence->members);
+    bb_text_release(&sequence->source);
+    *sequence = (bb_emission_sequence){.count = 0};
+}
+
+void bb_emission_sequence_row(const bb_emission_sequence *sequence, int member,
+                              const bb_binding *binding, void *const *blocks, uint64_t *row)
+{
+    const bb_emission_member *function = &sequence->members[member];
+    const bb_program *program = function->program;
+    int word = HEAD_WORDS;
+    row[MEMBER] = (uint64_t)member;
+    row[COLUMNS] = (uint64_t)binding->ranges[0];
+    row[POINTS] = (uint64_t)(binding->ranges[0] * binding->ranges[1]);
+    for (int i = 0; i < program->object_count; ++i) {
+        row[word++] = (uint64_t)(uintptr_t)blocks[i];
+    }
+    for (int i = 0; i < function->value_count; ++i) {
+        const bb_element_type type = program->values[function->values[i]].type;
+        bb_evaluation_store(type, &row[word], 0, binding->values[function->values[i]]);
+        word += words_of(type);
+    }
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What joins launches, with a thread of the cpu in the place of the one work-group.
+#include "tests/solvers/kernels/objects/sequence_cases.h"
+
+static bb_device *device;
+
+// On the cpu a launch costs little: nothing is joined unless a test asks for it.
+static void processors_queue_each_launch(void **state)
+{
+    (void)state;
+    scene made;
+    bb_kernel_sequence *sequence = NULL;
+    scene_open(&made, device);
+    cycle_add(&made, &cycle_single, 6, 5);
+    check_ok(bb_kernel_sequence_create(made.launches, made.launch_count, &sequence));
+    assert_int_equal(bb_kernel_sequence_runs(sequence), made.launch_count);
+    assert_string_equal(bb_kernel_sequence_source(sequence), "");
+    scene_expect(&made, 1);
+    scene_start(&made);
+    check_ok(bb_kernel_sequence_queue(sequence));
+    assert_true(scene_compare(&made) > 0);
+    bb_kernel_sequence_destroy(&sequence);
+    scene_close(&made);
+}
+
+static void one_context_has_all_launches(void **state)
+{
+    (void)state;
+    scene scenes[2];
+    bb_kernel_launch *launches[2];
+    bb_kernel_sequence *sequence = NULL;
+    for (int i = 0; i < 2; ++i) {
+        scene_open(&scenes[i], device);
+        const cycle_level grid = cycle_level_add(&scenes[i], &cycle_single, 4, 4);
+        cycle_sweep(&scenes[i], &cycle_single, &grid, 0);
+        launches[i] = scenes[i].launches[0];
+    }
+    check_fails(bb_kernel_sequence_create(launches, 2, &sequence), BB_INVALID,
+                "launch 1 of a sequence is of another context");
+    assert_null(sequence);
+    scene_close(&scenes[0]);
+    scene_close(&scenes[1]);
+}
+
+static void allocations_that_fail_leave_nothing(void **state)
+{
+    (void)state;
+    const bb_index held = bb_memory_blocks();
+    bool happened = true;
+    bb_index count = 0;
+    while (happened) {
+        scene made;
+        bb_kernel_sequence *sequence = NULL;
+        scene_open(&made, device);
+        cycle_add(&made, &cycle_single, 3, 2);
+        bb_memory_fail_at(++count);
+        const bb_status status =
+            bb_kernel_sequence_join(made.launches, made.launch_count, &sequence);
+        happened = bb_memory_failure_happened() != 0;
+        bb_memory_fail_at(0);
+        assert_int_equal(status, happened ? BB_MEMORY : BB_OK);
+        assert_true((sequence == NULL) == happened);
+        bb_kernel_sequence_destroy(&sequence);
+        scene_close(&made);
+        assert_int_equal(bb_memory_blocks(), held);
+    }
+    assert_true(count > 20);
+    print_message("%td allocations\n", count - 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(processors_queue_each_launch),
+        cmocka_unit_test(one_context_has_all_launches),
+        cmocka_unit_test(allocations_that_fail_leave_nothing),
+    };
+    if (bb_device_open(BB_DEVICE_CPU, 0, &device) != BB_OK) {
+        return 1;
+    }
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    bb_device_close(&device);
+    return failed + sequence_cases_on(BB_DEVICE_CPU);
+}
