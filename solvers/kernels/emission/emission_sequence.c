@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A row of the table is: the member, points of dimension 0, points, an address an object, a word or
-// two a value. Names in the texts: `row` is that of the step, `item` the number of the work-item, p
-// a point's number, x0, x1 the point.
+// A row of the table is: the member, how many points, how many of dimension 0 and what divides by
+// those, an address an object, a word or two a value. Names in the texts: `row` is that of the
+// step, `item` the number of the work-item, p a point's number, x0, x1 the point.
 #include "solvers/kernels/emission/emission_sequence.h"
 
 #include "core/device/build.h"
@@ -10,19 +10,23 @@
 #include "solvers/kernels/emission/emission_c.h"
 #include "solvers/kernels/program/evaluation.h"
 
+enum { MEMBER, POINTS, COLUMNS, INVERSE, HEAD_WORDS };
 
-enum { MEMBER, COLUMNS, POINTS, HEAD_WORDS };
+/// p / n is p (2^31 / n + 1) / 2^31 in whole numbers where p n < 2^31, as of few points.
+enum { INVERSE_BITS = 31 };
 
 // What C and CUDA say differently. In C, where one thread is all work-items in turn, a step ends
 // with its loop over them.
 typedef struct sequence_words {
     const char *word;  ///< type of an element of the table
+    const char *loop;  ///< before the loop over a step's points
     const char *entry; ///< to where the row and the work-item of a step are known
     const char *end;   ///< from where the step's function has run
 } sequence_words;
 
 static const sequence_words words_c = {
     .word = "uint64_t",
+    .loop = "",
     .entry =
         "\nvoid " BB_EMISSION_BODY "(const void *const *arguments, int64_t begin, int64_t end)\n"
         "{\n"
@@ -39,9 +43,11 @@ static const sequence_words words_c = {
            "}\n",
 };
 
-// A step's row is fetched while the step before it runs.
+// A step's row is fetched while the step before it runs. Points whose reads wait for the writes of
+// the one before gain nothing from longer code.
 static const sequence_words words_cuda = {
     .word = "unsigned long long",
+    .loop = "#pragma unroll 1\n",
     .entry = "\nextern \"C\" __global__ void __launch_bounds__(bb_items) " BB_EMISSION_BODY
              "(const bb_word *table, const int first, const int behind)\n"
              "{\n"
@@ -62,24 +68,16 @@ static const sequence_words words_cuda = {
            "}\n",
 };
 
-static bool has_few_points(const bb_binding *binding)
-{
-    const bb_index few = BB_EMISSION_SEQUENCE_POINTS;
-    return binding->ranges[0] <= few && binding->ranges[1] <= few &&
-           binding->ranges[0] * binding->ranges[1] <= few;
-}
-
 bool bb_emission_sequence_serves(const bb_binding *binding)
 {
     const int64_t limit = (int64_t)1 << 30; // sums and differences of two fit
     const bb_program *program = binding->program;
     int words = program->object_count;
     bool serves = !program->has_reduction && program->iterator_count == 0 &&
-                  has_few_points(binding) && binding->farthest < limit;
+                  binding->ranges[0] * binding->ranges[1] <= BB_EMISSION_SEQUENCE_POINTS &&
+                  binding->farthest < limit;
     for (int i = 0; i < program->object_count; ++i) {
-        const bb_program_data *extents = &binding->data[i];
-        serves = serves && extents->columns < limit && extents->rows < limit &&
-                 extents->columns * extents->rows < limit;
+        serves = serves && binding->data[i].columns * binding->data[i].rows < limit;
     }
     for (int i = 0; i < program->value_count; ++i) {
         const bb_value *value = &program->values[i];
@@ -123,9 +121,14 @@ static bb_status print_row(bb_emission_writer *writer, const bb_emission_member 
 {
     bb_status status = BB_OK;
     const bb_program *program = writer->program;
+    const char *whole = writer->dialect->unsigned_names[0];
     int word = HEAD_WORDS;
-    BB_TRY(bb_emission_line(writer, "const int n0 = (int)row[%d], points = (int)row[%d];", COLUMNS,
-                            POINTS));
+    BB_TRY(bb_emission_line(writer, "const int points = (int)row[%d];", POINTS));
+    BB_TRY(bb_emission_line(writer, "if (item >= points) return;"));
+    if (program->space.dimensions == 2) {
+        BB_TRY(bb_emission_line(writer, "const int n0 = (int)row[%d];", COLUMNS));
+        BB_TRY(bb_emission_line(writer, "const %s inverse = (%s)row[%d];", whole, whole, INVERSE));
+    }
     for (int i = 0; i < program->object_count; ++i) {
         const bb_program_object *object = &program->objects[i];
         const char *constant = object->is_written ? "" : "const ";
@@ -143,17 +146,19 @@ done:
 }
 
 // A point that is left out goes on with the next one of the loop.
-static bb_status print_points(bb_emission_writer *writer)
+static bb_status print_points(bb_emission_writer *writer, const sequence_words *language)
 {
     bb_status status = BB_OK;
     const bb_program *program = writer->program;
     const char *whole = writer->dialect->unsigned_names[0];
     writer->depth = 1;
+    BB_TRY(bb_text_add(writer->out, "%s", language->loop));
     BB_TRY(bb_emission_line(writer, "for (int p = item; p < points; p += bb_items) {"));
     ++writer->depth;
     if (program->space.dimensions == 2) {
-        BB_TRY(bb_emission_line(writer, "const bb_index x1 = (bb_index)((%s)p / (%s)n0);", whole,
-                                whole));
+        BB_TRY(bb_emission_line(writer,
+                                "const bb_index x1 = (bb_index)((bb_word)(%s)p * inverse >> %d);",
+                                whole, INVERSE_BITS));
         BB_TRY(bb_emission_line(writer, "const bb_index x0 = p - x1 * n0;"));
     } else {
         BB_TRY(bb_emission_line(writer, "const bb_index x0 = p;"));
@@ -168,8 +173,8 @@ done:
 }
 
 // A function of a member; the row's words that it needs are known after its body.
-static bb_status print_member(bb_emission_writer *writer, bb_emission_member *member, int number,
-                              bb_index *row_words)
+static bb_status print_member(bb_emission_writer *writer, const sequence_words *language,
+                              bb_emission_member *member, int number, bb_index *row_words)
 {
     bb_status status = BB_OK;
     bb_emission listed = {.values = NULL};
@@ -180,7 +185,7 @@ static bb_status print_member(bb_emission_writer *writer, bb_emission_member *me
     writer->is_inside = member->is_inside;
     BB_TRY(BB_ZEROED(member->program->value_count, &writer->is_used));
     writer->out = &body;
-    BB_TRY(print_points(writer));
+    BB_TRY(print_points(writer, language));
     BB_TRY(bb_emission_list_values(writer, &listed));
     member->values = listed.values;
     member->value_count = listed.value_count;
@@ -200,36 +205,36 @@ done:
     return status;
 }
 
-static bb_status print_entry(const bb_emission_sequence *sequence, const sequence_words *words,
+static bb_status print_entry(const bb_emission_sequence *sequence, const sequence_words *language,
                              bb_text *out)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_text_add(out, "%s            switch ((int)row[%d]) {\n", words->entry, MEMBER));
+    BB_TRY(bb_text_add(out, "%s            switch ((int)row[%d]) {\n", language->entry, MEMBER));
     for (int i = 0; i < sequence->count; ++i) {
         BB_TRY(bb_text_add(out, "            case %d: bb_step%d(row, item); break;\n", i, i));
     }
-    BB_TRY(bb_text_add(out, "            }\n%s", words->end));
+    BB_TRY(bb_text_add(out, "            }\n%s", language->end));
 done:
     return status;
 }
 
-static bb_status print_text(bb_emission_writer *writer, const sequence_words *words,
+static bb_status print_text(bb_emission_writer *writer, const sequence_words *language,
                             bb_emission_sequence *sequence)
 {
     bb_status status = BB_OK;
     bb_text functions = {0};
     writer->out = &functions;
     for (int i = 0; i < sequence->count; ++i) {
-        BB_TRY(print_member(writer, &sequence->members[i], i, &sequence->row_words));
+        BB_TRY(print_member(writer, language, &sequence->members[i], i, &sequence->row_words));
     }
     sequence->row_words += sequence->row_words % 2; // rows begin where two words are aligned
     writer->out = &sequence->source;
-    BB_TRY(bb_text_add(writer->out, "%s", words == &words_c ? bb_emission_c_plain_loops : ""));
+    BB_TRY(bb_text_add(writer->out, "%s", language == &words_c ? bb_emission_c_plain_loops : ""));
     BB_TRY(bb_emission_prologue(writer));
     BB_TRY(bb_text_add(
         writer->out, "typedef %s bb_word;\nenum { bb_items = %td, bb_row_words = %td };\n%s",
-        words->word, sequence->items, sequence->row_words, bb_text_string(&functions)));
-    BB_TRY(print_entry(sequence, words, writer->out));
+        language->word, sequence->items, sequence->row_words, bb_text_string(&functions)));
+    BB_TRY(print_entry(sequence, language, writer->out));
 done:
     bb_text_release(&functions);
     return status;
@@ -274,10 +279,12 @@ void bb_emission_sequence_row(const bb_emission_sequence *sequence, int member,
 {
     const bb_emission_member *function = &sequence->members[member];
     const bb_program *program = function->program;
+    const uint64_t columns = (uint64_t)binding->ranges[0];
     int word = HEAD_WORDS;
     row[MEMBER] = (uint64_t)member;
-    row[COLUMNS] = (uint64_t)binding->ranges[0];
-    row[POINTS] = (uint64_t)(binding->ranges[0] * binding->ranges[1]);
+    row[POINTS] = columns * (uint64_t)binding->ranges[1];
+    row[COLUMNS] = columns;
+    row[INVERSE] = columns > 0 ? ((uint64_t)1 << INVERSE_BITS) / columns + 1 : 0;
     for (int i = 0; i < program->object_count; ++i) {
         row[word++] = (uint64_t)(uintptr_t)blocks[i];
     }

@@ -285,8 +285,10 @@ static bb_status select_form(bb_affine_system *system, const expression_forms *f
                              const bb_expression_node *node, bb_affine *out)
 {
     bb_status status = BB_OK;
+    bb_affine condition; // which has limits of its own
     bb_affine a;
     bb_affine b;
+    BB_TRY(node_form(system, forms, node->operands[0], &condition));
     BB_TRY(node_form(system, forms, node->operands[1], &a));
     BB_TRY(node_form(system, forms, node->operands[2], &b));
     const bb_interval x = bb_affine_interval(system, &a);
@@ -310,11 +312,11 @@ static bb_status limit_form(bb_affine_system *system, bb_element_type type, bb_a
                                                            : BB_OK;
 }
 
-// How far from 0 selectors come on the way to their positions.
-static void note_reach(bb_affine_system *system, const expression_forms *forms, bb_interval reached)
+// How far from 0 a number of 64 bits comes.
+static void note_reach(bb_affine_system *system, bb_interval reached)
 {
     const int64_t ends[2] = {clamp(reached.minimum), clamp(reached.maximum)};
-    for (int i = 0; forms->is_selector && i < 2; ++i) {
+    for (int i = 0; i < 2; ++i) {
         const int64_t distance = ends[i] < 0 ? -ends[i] : ends[i];
         system->farthest = distance > system->farthest ? distance : system->farthest;
     }
@@ -329,7 +331,6 @@ static bb_status node_form(bb_affine_system *system, const expression_forms *for
     if (node->type != BB_ELEMENT_INDEX && node->type != BB_ELEMENT_INT32 &&
         node->type != BB_ELEMENT_B) {
         BB_TRY(opaque_form(system, everything, out));
-        note_reach(system, forms, everything);
         goto done;
     }
     switch (node->operation) {
@@ -355,7 +356,9 @@ static bb_status node_form(bb_affine_system *system, const expression_forms *for
             system->is_large ||
             (forms->is_selector && (interval.minimum <= -LIMIT || interval.maximum >= LIMIT));
     }
-    note_reach(system, forms, bb_affine_interval(system, out));
+    if (node->type == BB_ELEMENT_INDEX) {
+        note_reach(system, bb_affine_interval(system, out));
+    }
     BB_TRY(limit_form(system, node->type, out));
 done:
     return status;

@@ -57,7 +57,7 @@ typedef struct bb_affine_system {
     bb_affine *ranges; ///< of positions whose range is not known
     int range_count, range_capacity;
     bool is_large;    ///< a selector's sum has reached 2^60 since this was last cleared
-    int64_t farthest; ///< no number within a selector so far was further from 0; at most 2^60
+    int64_t farthest; ///< no number of type index so far was further from 0; at most 2^60
 } bb_affine_system;
 
 /// `values` are those of the host, `element_ranges` the elements of integer objects as they stand;

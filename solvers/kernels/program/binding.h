@@ -20,7 +20,7 @@ typedef struct bb_binding {
     bb_scalar *values;                      ///< [value_count] of those that stand on the host
     bb_index ranges[BB_PROGRAM_DIMENSIONS]; ///< of the main space; 1 beyond its dimensions
     bool *is_inside;  ///< [step_count] accesses that never leave their object: no boundary to treat
-    int64_t farthest; ///< no number within a selector is further from 0; at most 2^60
+    int64_t farthest; ///< no number of type index is, at a point, further from 0; at most 2^60
 } bb_binding;
 
 /// Binds `data` [object_count] and `parameters` [parameter_count]. Problems: a selector that leaves

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What may be a step of a sequence, what a row of its table holds, what its text says.
+#include "core/memory.h"
+#include "tests/solvers/kernels/emission/sequence_texts.h"
+
+static bool text_serves(const char *text, bb_index columns, bb_index rows, int64_t number)
+{
+    bound_text bound;
+    bound_text_make(&bound, text, "SP", columns, rows, number);
+    const bool serves = bb_emission_sequence_serves(&bound.binding);
+    bound_text_release(&bound);
+    return serves;
+}
+
+static void few_points_serve(void **state)
+{
+    (void)state;
+    enum { FEW = BB_EMISSION_SEQUENCE_POINTS };
+    assert_true(text_serves(sequence_fill, FEW, 1, 0));
+    assert_false(text_serves(sequence_fill, FEW + 1, 1, 0));
+    assert_true(text_serves(sequence_fill, 0, 1, 0));
+    assert_true(text_serves(sequence_shift, FEW / 64, 64, 0));
+    assert_false(text_serves(sequence_shift, FEW / 64, 65, 0));
+    assert_false(text_serves(sequence_shift, 1 << 20, 1 << 20, 0));
+}
+
+static void sums_do_not(void **state)
+{
+    (void)state;
+    assert_false(text_serves("kernel total (a: vector T; s: vector T)\n"
+                             "for k in a.size\n"
+                             "  t = sum a[k]\n"
+                             "  s[0] = t\n",
+                             5, 1, 0));
+    assert_false(text_serves("kernel totals (a: vector T; s: vector T)\n"
+                             "for k in s.size\n"
+                             "  t = sum (j in a.size) a[j]\n"
+                             "  s[k] = t\n",
+                             5, 1, 0));
+}
+
+// What 32 bits do not hold: a number on the way to a position, an extent, elements of a matrix.
+static void far_numbers_do_not(void **state)
+{
+    (void)state;
+    static const char head[] = "kernel head (a: matrix T)\n"
+                               "for x in 4\n"
+                               "  a[x, 0] = 1\n";
+    assert_true(text_serves(sequence_shift, 8, 8, (1 << 30) - 8));
+    assert_false(text_serves(sequence_shift, 8, 8, 1 << 30));
+    assert_false(text_serves(sequence_shift, 8, 8, -(1 << 30)));
+    assert_true(text_serves(head, 1 << 15, (1 << 15) - 1, 0));
+    assert_false(text_serves(head, 1 << 15, 1 << 15, 0));
+    assert_false(text_serves(head, 1 << 30, 1, 0));
+    assert_true(text_serves("kernel turn (a, b: vector T; n: INT32)\n"
+                            "for x in 4\n"
+                            "  b[x] = a[(x + n) % 4]\n",
+                            4, 1, 1 << 20));
+    assert_false(text_serves("kernel turn (a, b: vector T; n: INT32)\n"
+                             "for x in 4\n"
+                             "  b[x] = a[x + n * n - n * n]\n",
+                             4, 1, 1 << 20));
+    assert_false(text_serves("kernel turn (a, b: vector T; n: INT32)\n"
+                             "for x in 4\n"
+                             "  b[x] = a[x * n * n > n ? x : x]\n",
+                             4, 1, 1 << 20));
+    assert_false(text_serves("kernel turn (a: vector T)\n"
+                             "for x in 4\n"
+                             "  v: INT32 = x * 1048576 * 1048576 / 1048576\n"
+                             "  a[x] = v\n",
+                             4, 1, 0));
+}
+
+// Members, points, columns, what divides by those; addresses; f and n, sizes among them.
+static void rows_hold_what_a_step_takes(void **state)
+{
+    (void)state;
+    bound_text bound[2];
+    bb_emission_sequence sequence;
+    uint64_t row[32];
+    double number = 0.0;
+    float single = 0.0F;
+    char places[2];
+    void *blocks[] = {&places[0], &places[1]};
+    sequence_text_make(BB_EMISSION_C, bound, &sequence);
+    assert_int_equal(sequence.row_words % 2, 0);
+    assert_in_range(sequence.row_words, 4 + 2 + 5, 32);
+    bb_emission_sequence_row(&sequence, 0, &bound[0].binding, blocks, row);
+    assert_int_equal(row[0], 0);
+    assert_int_equal(row[1], 15);
+    assert_int_equal(row[2], 5);
+    for (uint64_t p = 0; p < BB_EMISSION_SEQUENCE_POINTS; ++p) {
+        assert_int_equal(p * row[3] >> 31, p / 5);
+    }
+    assert_true(row[4] == (uintptr_t)blocks[0] && row[5] == (uintptr_t)blocks[1]);
+    const int values = sequence.members[0].value_count;
+    const int last = 6 + values - 1; // parameters come behind sizes
+    assert_int_equal((int32_t)row[last], 2);
+    memcpy(&number, &row[last - 1], sizeof number);
+    assert_true(number == 2.0);
+    bb_emission_sequence_row(&sequence, 1, &bound[1].binding, &blocks[1], row);
+    assert_int_equal(row[0], 1);
+    assert_int_equal(row[1], 7);
+    assert_true(row[4] == (uintptr_t)blocks[1]);
+    memcpy(&single, &row[5], sizeof single);
+    assert_true(single == 3.0F);
+    bb_emission_sequence_release(&sequence);
+    bound_text_release(&bound[0]);
+    bound_text_release(&bound[1]);
+}
+
+// Whole numbers are of 32 bits; nothing keeps what a step has written from the next.
+static void texts_let_steps_see_each_other(void **state)
+{
+    (void)state;
+    bound_text bound[2];
+    bb_emission_sequence sequence;
+    sequence_text_make(BB_EMISSION_CUDA, bound, &sequence);
+    const char *text = bb_text_string(&sequence.source);
+    assert_non_null(strstr(text, "typedef int bb_index;"));
+    assert_null(strstr(text, "restrict"));
+    assert_null(strstr(text, "ldg"));
+    const char *steps = strstr(text, "case 1: bb_step1(row, item); break;");
+    assert_non_null(steps);
+    assert_non_null(strstr(steps, "__syncthreads();"));
+    assert_null(strstr(text, "bb_step2"));
+    bb_emission_sequence_release(&sequence);
+    bound_text_release(&bound[0]);
+    bound_text_release(&bound[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(few_points_serve),
+        cmocka_unit_test(sums_do_not),
+        cmocka_unit_test(far_numbers_do_not),
+        cmocka_unit_test(rows_hold_what_a_step_takes),
+        cmocka_unit_test(texts_let_steps_see_each_other),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
