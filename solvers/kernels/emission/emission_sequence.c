@@ -121,13 +121,14 @@ static bb_status print_row(bb_emission_writer *writer, const bb_emission_member 
 {
     bb_status status = BB_OK;
     const bb_program *program = writer->program;
-    const char *whole = writer->dialect->unsigned_names[0];
+    const char *natural = writer->dialect->unsigned_names[0];
     int word = HEAD_WORDS;
     BB_TRY(bb_emission_line(writer, "const int points = (int)row[%d];", POINTS));
     BB_TRY(bb_emission_line(writer, "if (item >= points) return;"));
     if (program->space.dimensions == 2) {
         BB_TRY(bb_emission_line(writer, "const int n0 = (int)row[%d];", COLUMNS));
-        BB_TRY(bb_emission_line(writer, "const %s inverse = (%s)row[%d];", whole, whole, INVERSE));
+        BB_TRY(
+            bb_emission_line(writer, "const %s inverse = (%s)row[%d];", natural, natural, INVERSE));
     }
     for (int i = 0; i < program->object_count; ++i) {
         const bb_program_object *object = &program->objects[i];
@@ -150,7 +151,7 @@ static bb_status print_points(bb_emission_writer *writer, const sequence_words *
 {
     bb_status status = BB_OK;
     const bb_program *program = writer->program;
-    const char *whole = writer->dialect->unsigned_names[0];
+    const char *natural = writer->dialect->unsigned_names[0];
     writer->depth = 1;
     BB_TRY(bb_text_add(writer->out, "%s", language->loop));
     BB_TRY(bb_emission_line(writer, "for (int p = item; p < points; p += bb_items) {"));
@@ -158,7 +159,7 @@ static bb_status print_points(bb_emission_writer *writer, const sequence_words *
     if (program->space.dimensions == 2) {
         BB_TRY(bb_emission_line(writer,
                                 "const bb_index x1 = (bb_index)((bb_word)(%s)p * inverse >> %d);",
-                                whole, INVERSE_BITS));
+                                natural, INVERSE_BITS));
         BB_TRY(bb_emission_line(writer, "const bb_index x0 = p - x1 * n0;"));
     } else {
         BB_TRY(bb_emission_line(writer, "const bb_index x0 = p;"));

@@ -393,8 +393,8 @@ static inline void points_that_are_left_out_stay(void **state)
     const bb_scalar factor = {.parts = {0.75, -1.5}};
     const cycle_types types = cycle_single;
     scene_open(&made, *state);
-    for (int odd = 0; odd < 2; ++odd) {
-        const cycle_level grid = cycle_level_add(&made, &types, 8 + odd, 5);
+    for (int i = 0; i < 3; ++i) {
+        const cycle_level grid = cycle_level_add(&made, &types, 8 + i % 2, 5);
         scene_launch(&made, "unwrap_unpack.kernel", (scene_types){{"U", "SP"}},
                      (const int[]){grid.u[0], grid.u[1], grid.plain, -1}, false, NULL);
     }
