@@ -110,6 +110,32 @@ static void rows_hold_what_a_step_takes(void **state)
     bound_text_release(&bound[1]);
 }
 
+// A complex number takes two words, of which the next value knows.
+static void complex_numbers_take_two_words(void **state)
+{
+    (void)state;
+    bound_text bound;
+    bb_emission_sequence sequence;
+    uint64_t row[32];
+    double parts[2];
+    char place = 0;
+    void *blocks[] = {&place, &place};
+    bound_text_make(&bound, sequence_shift, "DP2", 5, 3, 2);
+    bound.binding.values[bound.fixture.program.parameters[0].value] =
+        (bb_scalar){.parts = {0.5, -3.0}};
+    const bb_emission_member member = {.program = &bound.fixture.program,
+                                       .is_inside = bound.binding.is_inside};
+    check_ok(bb_emission_sequence_create(BB_EMISSION_C, &member, 1, &sequence));
+    bb_emission_sequence_row(&sequence, 0, &bound.binding, blocks, row);
+    const int last = 6 + sequence.members[0].value_count;
+    assert_true(last < sequence.row_words);
+    assert_int_equal((int32_t)row[last], 2);
+    memcpy(parts, &row[last - 2], sizeof parts);
+    assert_true(parts[0] == 0.5 && parts[1] == -3.0);
+    bb_emission_sequence_release(&sequence);
+    bound_text_release(&bound);
+}
+
 // Whole numbers are of 32 bits; nothing keeps what a step has written from the next.
 static void texts_let_steps_see_each_other(void **state)
 {
@@ -137,6 +163,7 @@ int main(void)
         cmocka_unit_test(sums_do_not),
         cmocka_unit_test(far_numbers_do_not),
         cmocka_unit_test(rows_hold_what_a_step_takes),
+        cmocka_unit_test(complex_numbers_take_two_words),
         cmocka_unit_test(texts_let_steps_see_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
