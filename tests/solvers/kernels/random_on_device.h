@@ -127,12 +127,12 @@ static inline int check_programs(bb_device *device, int count)
     return wrong;
 }
 
-static void programs_give_the_bits_of_the_evaluator(void **state)
+static inline void programs_give_the_bits_of_the_evaluator(void **state)
 {
     assert_int_equal(check_programs(*state, RANDOM_ON_DEVICE), 0);
 }
 
-static void few_programs_give_the_bits_of_the_evaluator(void **state)
+static inline void few_programs_give_the_bits_of_the_evaluator(void **state)
 {
     assert_int_equal(check_programs(*state, RANDOM_ON_DEVICE_FEW), 0);
 }

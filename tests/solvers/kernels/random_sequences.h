@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Programs by chance as steps of one text: the evaluator's bits, and nothing written behind an
+// object.
+#ifndef BB_TESTS_SOLVERS_KERNELS_RANDOM_SEQUENCES_H
+#define BB_TESTS_SOLVERS_KERNELS_RANDOM_SEQUENCES_H
+
+#include "solvers/kernels/assembled_sequence.h"
+#include "tests/solvers/kernels/random_on_device.h"
+
+enum { RANDOM_STEPS = 16, RANDOM_SEQUENCES = 12 };
+
+typedef struct random_step {
+    random_case test;
+    bb_binding binding;
+    void *blocks[FIXTURE_OBJECTS];
+} random_step;
+
+static inline void random_step_release(random_step *step)
+{
+    bb_binding_release(&step->binding);
+    random_case_release(&step->test);
+}
+
+// Whether program `seed` may be a step.
+static inline bool random_step_create(uint64_t seed, random_step *out)
+{
+    random_case *test = &out->test;
+    out->binding = (bb_binding){.program = NULL};
+    random_case_create(seed, test);
+    if (test->fixture.problems.count == 0 && random_case_grow(test)) {
+        check_ok(bb_binding_create(&test->fixture.program, test->fixture.data,
+                                   test->fixture.parameters, &test->fixture.problems,
+                                   &out->binding));
+    }
+    if (out->binding.program != NULL && bb_assembled_sequence_serves(&out->binding)) {
+        return true;
+    }
+    random_step_release(out);
+    return false;
+}
+
+// All steps in one launch; returns how many differ from what the evaluator makes.
+static inline int check_sequence(bb_device *device, random_step steps[RANDOM_STEPS])
+{
+    bb_assembled_sequence *sequence = NULL;
+    bb_build *build = NULL;
+    bb_assembled_step assembled[RANDOM_STEPS];
+    int wrong = 0;
+    for (int i = 0; i < RANDOM_STEPS; ++i) {
+        upload(&steps[i].test, device, steps[i].blocks);
+        check_ok(bb_evaluation_run(&steps[i].binding));
+        assembled[i] = (bb_assembled_step){&steps[i].binding, steps[i].blocks};
+    }
+    check_ok(bb_assembled_sequence_create(device, assembled, RANDOM_STEPS, &sequence));
+    check_ok(bb_build_create(device, bb_assembled_sequence_source(sequence), NULL, &build));
+    check_ok(bb_assembled_sequence_launch(sequence, build, 0, RANDOM_STEPS));
+    for (int i = 0; i < RANDOM_STEPS; ++i) {
+        download(&steps[i].test, device, steps[i].blocks);
+        if (!random_case_equal(&steps[i].test, COPY_DEVICE, "joined")) {
+            ++wrong;
+            random_case_show(&steps[i].test);
+        }
+    }
+    bb_build_destroy(&build);
+    bb_assembled_sequence_destroy(&sequence);
+    return wrong;
+}
+
+static inline void steps_give_the_bits_of_the_evaluator(void **state)
+{
+    static random_step steps[RANDOM_STEPS];
+    uint64_t seed = 0;
+    int wrong = 0;
+    for (int round = 0; round < RANDOM_SEQUENCES; ++round) {
+        for (int i = 0; i < RANDOM_STEPS; ++seed) {
+            i += random_step_create(seed, &steps[i]);
+        }
+        wrong += check_sequence(*state, steps);
+        for (int i = 0; i < RANDOM_STEPS; ++i) {
+            random_step_release(&steps[i]);
+        }
+    }
+    print_message("%d of %llu programs were steps, %d differ\n", RANDOM_SEQUENCES * RANDOM_STEPS,
+                  (unsigned long long)seed, wrong);
+    assert_int_equal(wrong, 0);
+}
+
+/// A test program on the first device of a kind, skipped where there is none.
+static inline int run_random_sequences_on(bb_device_kind kind)
+{
+    bb_device *device = NULL;
+    char reason[256];
+    if (bb_device_count(kind, reason, sizeof reason) == 0) {
+        print_message("skipped: %s\n", reason);
+        return 77;
+    }
+    if (bb_device_open(kind, 0, &device) != BB_OK) {
+        print_error("%s\n%s", bb_status_message(), bb_status_trace_text());
+        return 1;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_prestate(steps_give_the_bits_of_the_evaluator, device),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    bb_device_close(&device);
+    return failed;
+}
+
+#endif

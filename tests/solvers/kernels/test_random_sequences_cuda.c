@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Random programs as steps of sequences through CUDA; skipped where there is no such device.
+#include "tests/solvers/kernels/random_sequences.h"
+
+int main(void)
+{
+    return run_random_sequences_on(BB_DEVICE_CUDA);
+}
