@@ -15,8 +15,9 @@
 
 enum {
     BB_EMISSION_SEQUENCE_ITEMS = 1024, ///< work-items of the group
-    /// More points than this are done sooner by a launch of their own.
-    BB_EMISSION_SEQUENCE_POINTS = 8192,
+    /// More points than this, five a work-item, are done sooner by a launch of their own: reckoned,
+    /// 100 instructions each, 4 a clock, against the 2 us and more of a launch within a graph.
+    BB_EMISSION_SEQUENCE_POINTS = 5 * BB_EMISSION_SEQUENCE_ITEMS,
 };
 
 /// A program that steps run, borrowed.
