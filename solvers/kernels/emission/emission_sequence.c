@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A row of the table is: the member, how many points, how many of dimension 0 and what divides by
-// those, an address an object, a word or two a value. Names in the texts: `row` is that of the
-// step, `item` the number of the work-item, p a point's number, x0, x1 the point.
+// those, each half a word; an address an object; values, of half a word to two. Names in the texts:
+// `row` is that of the step, `numbers` its halves, `item` the number of the work-item, p a point's
+// number, x0, x1 the point.
 #include "solvers/kernels/emission/emission_sequence.h"
 
 #include "core/device/build.h"
@@ -10,7 +11,9 @@
 #include "solvers/kernels/emission/emission_c.h"
 #include "solvers/kernels/program/evaluation.h"
 
-enum { MEMBER, POINTS, COLUMNS, INVERSE, HEAD_WORDS };
+/// Numbers of halves.
+enum { MEMBER, POINTS, COLUMNS, INVERSE, HEAD_HALVES };
+enum { HALVES = 2, HALF_BYTES = 4 }; ///< of a word
 
 /// p / n is p (2^31 / n + 1) / 2^31 in whole numbers where p n < 2^31, as of few points.
 enum { INVERSE_BITS = 31 };
@@ -91,57 +94,64 @@ bool bb_emission_sequence_serves(const bb_binding *binding)
     return serves && words <= BB_LAUNCH_MAX_ARGUMENTS;
 }
 
-static int words_of(bb_element_type type)
+// Where a value goes that comes next: whole numbers are of 32 bits in rows, others begin at a
+// multiple of their size, but not of more than a word. Moves behind it.
+static int place_value(bb_element_type type, int *next)
 {
-    return bb_element_type_row(type)->bytes > sizeof(uint64_t) ? 2 : 1;
+    const size_t bytes = type == BB_ELEMENT_INDEX ? HALF_BYTES : bb_element_type_row(type)->bytes;
+    const int halves = bytes < HALF_BYTES ? 1 : (int)(bytes / HALF_BYTES);
+    const int place = halves > 1 ? (*next + 1) / HALVES * HALVES : *next;
+    *next = place + halves;
+    return place;
 }
 
-// Appends "const float h3 = *(const float *)(row + 5);"
-static bb_status print_value(bb_emission_writer *writer, int value, int word)
+// Appends "const float h3 = *(const float *)(numbers + 5);"
+static bb_status print_value(bb_emission_writer *writer, int value, int place)
 {
     const bb_element_type type = writer->program->values[value].type;
     const bb_element_row *row = bb_element_type_row(type);
     const char *name = bb_emission_type(writer, type);
-    if (type == BB_ELEMENT_INDEX) {
-        return bb_emission_line(writer, "const %s h%d = (%s)row[%d];", name, value, name, word);
-    }
     if (row->parts == 2) { // which may be aligned by more than a word
         const char *part = bb_emission_type(writer, row->part);
-        return bb_emission_line(
-            writer,
-            "const %s h%d = bb_pair_%c(((const %s *)(row + %d))[0], ((const %s *)(row + %d))[1]);",
-            name, value, type == BB_ELEMENT_SP2 ? 'c' : 'z', part, word, part, word);
+        return bb_emission_line(writer,
+                                "const %s h%d = bb_pair_%c(((const %s *)(numbers + %d))[0], "
+                                "((const %s *)(numbers + %d))[1]);",
+                                name, value, type == BB_ELEMENT_SP2 ? 'c' : 'z', part, place, part,
+                                place);
     }
-    return bb_emission_line(writer, "const %s h%d = *(const %s *)(row + %d);", name, value, name,
-                            word);
+    return bb_emission_line(writer, "const %s h%d = *(const %s *)(numbers + %d);", name, value,
+                            name, place);
 }
 
-// Appends what a row holds for a member, and tells how long it is.
-static bb_status print_row(bb_emission_writer *writer, const bb_emission_member *member, int *words)
+// Appends what a row holds for a member, and tells how many words that is.
+static bb_status print_row(bb_emission_writer *writer, const bb_emission_member *member,
+                           bb_index *words)
 {
     bb_status status = BB_OK;
     const bb_program *program = writer->program;
     const char *natural = writer->dialect->unsigned_names[0];
-    int word = HEAD_WORDS;
-    BB_TRY(bb_emission_line(writer, "const int points = (int)row[%d];", POINTS));
+    int next = HEAD_HALVES;
+    BB_TRY(bb_emission_line(writer, "const int *numbers = (const int *)row;"));
+    BB_TRY(bb_emission_line(writer, "const int points = numbers[%d];", POINTS));
     BB_TRY(bb_emission_line(writer, "if (item >= points) return;"));
     if (program->space.dimensions == 2) {
-        BB_TRY(bb_emission_line(writer, "const int n0 = (int)row[%d];", COLUMNS));
-        BB_TRY(
-            bb_emission_line(writer, "const %s inverse = (%s)row[%d];", natural, natural, INVERSE));
+        BB_TRY(bb_emission_line(writer, "const int n0 = numbers[%d];", COLUMNS));
+        BB_TRY(bb_emission_line(writer, "const %s inverse = (%s)numbers[%d];", natural, natural,
+                                INVERSE));
     }
     for (int i = 0; i < program->object_count; ++i) {
         const bb_program_object *object = &program->objects[i];
         const char *constant = object->is_written ? "" : "const ";
         const char *type = bb_emission_type(writer, object->type);
         BB_TRY(bb_emission_line(writer, "%s%s *o%d = (%s%s *)row[%d];", constant, type, i, constant,
-                                type, word++));
+                                type, next / HALVES));
+        next += HALVES;
     }
     for (int i = 0; i < member->value_count; ++i) {
-        BB_TRY(print_value(writer, member->values[i], word));
-        word += words_of(program->values[member->values[i]].type);
+        const int value = member->values[i];
+        BB_TRY(print_value(writer, value, place_value(program->values[value].type, &next)));
     }
-    *words = word;
+    *words = (next + HALVES - 1) / HALVES;
 done:
     return status;
 }
@@ -181,7 +191,7 @@ static bb_status print_member(bb_emission_writer *writer, const sequence_words *
     bb_emission listed = {.values = NULL};
     bb_text body = {0};
     bb_text *out = writer->out;
-    int words = 0;
+    bb_index words = 0;
     writer->program = member->program;
     writer->is_inside = member->is_inside;
     BB_TRY(BB_ZEROED(member->program->value_count, &writer->is_used));
@@ -210,7 +220,8 @@ static bb_status print_entry(const bb_emission_sequence *sequence, const sequenc
                              bb_text *out)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_text_add(out, "%s            switch ((int)row[%d]) {\n", language->entry, MEMBER));
+    BB_TRY(bb_text_add(out, "%s            switch (((const int *)row)[%d]) {\n", language->entry,
+                       MEMBER));
     for (int i = 0; i < sequence->count; ++i) {
         BB_TRY(bb_text_add(out, "            case %d: bb_step%d(row, item); break;\n", i, i));
     }
@@ -281,17 +292,20 @@ void bb_emission_sequence_row(const bb_emission_sequence *sequence, int member,
     const bb_emission_member *function = &sequence->members[member];
     const bb_program *program = function->program;
     const uint64_t columns = (uint64_t)binding->ranges[0];
-    int word = HEAD_WORDS;
-    row[MEMBER] = (uint64_t)member;
-    row[POINTS] = columns * (uint64_t)binding->ranges[1];
-    row[COLUMNS] = columns;
-    row[INVERSE] = columns > 0 ? ((uint64_t)1 << INVERSE_BITS) / columns + 1 : 0;
+    uint32_t *numbers = (uint32_t *)row;
+    int next = HEAD_HALVES;
+    numbers[MEMBER] = (uint32_t)member;
+    numbers[POINTS] = (uint32_t)(columns * (uint64_t)binding->ranges[1]);
+    numbers[COLUMNS] = (uint32_t)columns;
+    numbers[INVERSE] = (uint32_t)(columns > 0 ? ((uint64_t)1 << INVERSE_BITS) / columns + 1 : 0);
     for (int i = 0; i < program->object_count; ++i) {
-        row[word++] = (uint64_t)(uintptr_t)blocks[i];
+        row[next / HALVES] = (uint64_t)(uintptr_t)blocks[i];
+        next += HALVES;
     }
     for (int i = 0; i < function->value_count; ++i) {
-        const bb_element_type type = program->values[function->values[i]].type;
-        bb_evaluation_store(type, &row[word], 0, binding->values[function->values[i]]);
-        word += words_of(type);
+        const int value = function->values[i];
+        const bb_element_type type = program->values[value].type;
+        bb_evaluation_store(type == BB_ELEMENT_INDEX ? BB_ELEMENT_INT32 : type,
+                            numbers + place_value(type, &next), 0, binding->values[value]);
     }
 }

@@ -72,38 +72,44 @@ static void far_numbers_do_not(void **state)
                              4, 1, 0));
 }
 
-// Members, points, columns, what divides by those; addresses; f and n, sizes among them.
+// The member, points, columns, what divides by those; addresses; sizes and parameters.
 static void rows_hold_what_a_step_takes(void **state)
 {
     (void)state;
     bound_text bound[2];
     bb_emission_sequence sequence;
     uint64_t row[32];
+    uint32_t numbers[64];
     double number = 0.0;
     float single = 0.0F;
     char places[2];
     void *blocks[] = {&places[0], &places[1]};
     sequence_text_make(BB_EMISSION_C, bound, &sequence);
     assert_int_equal(sequence.row_words % 2, 0);
-    assert_in_range(sequence.row_words, 4 + 2 + 5, 32);
+    assert_in_range(sequence.row_words, 2 + 2 + 4, 32);
     bb_emission_sequence_row(&sequence, 0, &bound[0].binding, blocks, row);
-    assert_int_equal(row[0], 0);
-    assert_int_equal(row[1], 15);
-    assert_int_equal(row[2], 5);
+    memcpy(numbers, row, sizeof numbers);
+    assert_int_equal(numbers[0], 0);
+    assert_int_equal(numbers[1], 15);
+    assert_int_equal(numbers[2], 5);
     for (uint64_t p = 0; p < BB_EMISSION_SEQUENCE_POINTS; ++p) {
-        assert_int_equal(p * row[3] >> 31, p / 5);
+        assert_int_equal(p * numbers[3] >> 31, p / 5);
     }
-    assert_true(row[4] == (uintptr_t)blocks[0] && row[5] == (uintptr_t)blocks[1]);
-    const int values = sequence.members[0].value_count;
-    const int last = 6 + values - 1; // parameters come behind sizes
-    assert_int_equal((int32_t)row[last], 2);
-    memcpy(&number, &row[last - 1], sizeof number);
+    assert_true(row[2] == (uintptr_t)blocks[0] && row[3] == (uintptr_t)blocks[1]);
+    // columns and rows of a and columns of b; f at the next word; n
+    assert_int_equal(sequence.members[0].value_count, 5);
+    assert_int_equal(numbers[8], 5);
+    assert_int_equal(numbers[9], 3);
+    assert_int_equal(numbers[10], 5);
+    memcpy(&number, &numbers[12], sizeof number);
     assert_true(number == 2.0);
+    assert_int_equal(numbers[14], 2);
     bb_emission_sequence_row(&sequence, 1, &bound[1].binding, &blocks[1], row);
-    assert_int_equal(row[0], 1);
-    assert_int_equal(row[1], 7);
-    assert_true(row[4] == (uintptr_t)blocks[1]);
-    memcpy(&single, &row[5], sizeof single);
+    memcpy(numbers, row, sizeof numbers);
+    assert_int_equal(numbers[0], 1);
+    assert_int_equal(numbers[1], 7);
+    assert_true(row[2] == (uintptr_t)blocks[1]);
+    memcpy(&single, &numbers[6], sizeof single);
     assert_true(single == 3.0F);
     bb_emission_sequence_release(&sequence);
     bound_text_release(&bound[0]);
@@ -117,6 +123,7 @@ static void complex_numbers_take_two_words(void **state)
     bound_text bound;
     bb_emission_sequence sequence;
     uint64_t row[32];
+    uint32_t numbers[64];
     double parts[2];
     char place = 0;
     void *blocks[] = {&place, &place};
@@ -127,11 +134,11 @@ static void complex_numbers_take_two_words(void **state)
                                        .is_inside = bound.binding.is_inside};
     check_ok(bb_emission_sequence_create(BB_EMISSION_C, &member, 1, &sequence));
     bb_emission_sequence_row(&sequence, 0, &bound.binding, blocks, row);
-    const int last = 6 + sequence.members[0].value_count;
-    assert_true(last < sequence.row_words);
-    assert_int_equal((int32_t)row[last], 2);
-    memcpy(parts, &row[last - 2], sizeof parts);
+    memcpy(numbers, row, sizeof numbers);
+    assert_true(2 * sequence.row_words > 16);
+    memcpy(parts, &numbers[12], sizeof parts);
     assert_true(parts[0] == 0.5 && parts[1] == -3.0);
+    assert_int_equal(numbers[16], 2);
     bb_emission_sequence_release(&sequence);
     bound_text_release(&bound);
 }
