@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What may be a step of a sequence, what a row of its table holds, what its text says.
+#include "core/device/build.h"
 #include "core/memory.h"
 #include "tests/solvers/kernels/emission/sequence_texts.h"
 
@@ -38,6 +39,33 @@ static void sums_do_not(void **state)
                              "  t = sum (j in a.size) a[j]\n"
                              "  s[k] = t\n",
                              5, 1, 0));
+}
+
+// Rows are no longer than the arguments of a launch.
+static void many_parameters_do_not(void **state)
+{
+    (void)state;
+    enum { MANY = BB_LAUNCH_MAX_ARGUMENTS };
+    program_fixture fixture;
+    bb_binding binding = {.program = NULL};
+    bb_text text = {0};
+    const bb_program_data data = {3, 1, NULL};
+    const bb_scalar parameters[MANY] = {{.integer = 0}};
+    for (int count = MANY - 2; count <= MANY - 1; ++count) { // beside an object and its size
+        check_ok(bb_text_add(&text, "kernel k (a: vector SP; p0"));
+        for (int i = 1; i < count; ++i) {
+            check_ok(bb_text_add(&text, ", p%d", i));
+        }
+        check_ok(bb_text_add(&text, ": SP)\nfor x in a.size\n  a[x] = p0\n"));
+        fixture_make(&fixture, bb_text_string(&text), NULL, NULL);
+        check_ok(
+            bb_binding_create(&fixture.program, &data, parameters, &fixture.problems, &binding));
+        fixture_check_sound(&fixture);
+        assert_true(bb_emission_sequence_serves(&binding) == (count == MANY - 2));
+        bb_binding_release(&binding);
+        fixture_release(&fixture);
+        bb_text_release(&text);
+    }
 }
 
 // What 32 bits do not hold: a number on the way to a position, an extent, elements of a matrix.
@@ -116,6 +144,50 @@ static void rows_hold_what_a_step_takes(void **state)
     bound_text_release(&bound[1]);
 }
 
+// Halves that a number does not fill are left to the next one.
+static void whole_numbers_take_half_a_word(void **state)
+{
+    (void)state;
+    bound_text bound;
+    bb_emission_sequence sequence;
+    uint64_t row[32];
+    uint32_t numbers[64];
+    char place = 0;
+    void *blocks[] = {&place};
+    memset(row, 0xff, sizeof row);
+    bound_text_make(&bound,
+                    "kernel choose (a: matrix T; which: B; n: INT32)\n"
+                    "for x in a.columns, y in a.rows\n"
+                    "  v: T = which ? n * x : x\n"
+                    "  a[x, y] = v\n",
+                    "SP", 5, 3, 1);
+    const bb_emission_member member = {.program = &bound.fixture.program,
+                                       .is_inside = bound.binding.is_inside};
+    check_ok(bb_emission_sequence_create(BB_EMISSION_C, &member, 1, &sequence));
+    bb_emission_sequence_row(&sequence, 0, &bound.binding, blocks, row);
+    memcpy(numbers, row, sizeof numbers);
+    assert_int_equal(numbers[6], 5);
+    assert_int_equal(numbers[7] & 0xff, 1);
+    assert_int_equal(numbers[8], 1);
+    bb_emission_sequence_release(&sequence);
+    bound_text_release(&bound);
+    bound_text_make(&bound,
+                    "kernel set (a: matrix T)\nfor x in a.columns, y in a.rows\n  a[x, y] = x\n",
+                    "SP", 5, 3, 1);
+    check_ok(
+        bb_emission_sequence_create(BB_EMISSION_C,
+                                    &(bb_emission_member){.program = &bound.fixture.program,
+                                                          .is_inside = bound.binding.is_inside},
+                                    1, &sequence));
+    memset(row, 0xff, sizeof row);
+    bb_emission_sequence_row(&sequence, 0, &bound.binding, blocks, row);
+    memcpy(numbers, row, sizeof numbers);
+    assert_int_equal(numbers[6], 5);
+    assert_int_equal(numbers[7], UINT32_MAX);
+    bb_emission_sequence_release(&sequence);
+    bound_text_release(&bound);
+}
+
 // A complex number takes two words, of which the next value knows.
 static void complex_numbers_take_two_words(void **state)
 {
@@ -135,7 +207,7 @@ static void complex_numbers_take_two_words(void **state)
     check_ok(bb_emission_sequence_create(BB_EMISSION_C, &member, 1, &sequence));
     bb_emission_sequence_row(&sequence, 0, &bound.binding, blocks, row);
     memcpy(numbers, row, sizeof numbers);
-    assert_true(2 * sequence.row_words > 16);
+    assert_int_equal(sequence.row_words, 10); // 9, and one so that rows begin where two are aligned
     memcpy(parts, &numbers[12], sizeof parts);
     assert_true(parts[0] == 0.5 && parts[1] == -3.0);
     assert_int_equal(numbers[16], 2);
@@ -170,6 +242,8 @@ int main(void)
         cmocka_unit_test(sums_do_not),
         cmocka_unit_test(far_numbers_do_not),
         cmocka_unit_test(rows_hold_what_a_step_takes),
+        cmocka_unit_test(many_parameters_do_not),
+        cmocka_unit_test(whole_numbers_take_half_a_word),
         cmocka_unit_test(complex_numbers_take_two_words),
         cmocka_unit_test(texts_let_steps_see_each_other),
     };
