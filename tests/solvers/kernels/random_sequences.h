@@ -8,7 +8,7 @@
 #include "solvers/kernels/assembled_sequence.h"
 #include "tests/solvers/kernels/random_on_device.h"
 
-enum { RANDOM_STEPS = 16, RANDOM_SEQUENCES = 12 };
+enum { RANDOM_STEPS = 16, RANDOM_SEQUENCES = 8 };
 
 typedef struct random_step {
     random_case test;
