@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solvers/unwrap/unwrap_grids.h"
 
+#include "solvers/unwrap/unwrap_cycle.h"
+
 #include <math.h>
 #include <string.h>
 
-enum { SWEEPS_BEFORE = 2, SWEEPS_AFTER = 1, SWEEPS_COARSEST = 4 };
-enum { RED, BLACK, COLOURS = BB_UNWRAP_COLOURS, MARGINS = 3, FRAMES = 2 };
+enum { RED = BB_UNWRAP_RED, BLACK = BB_UNWRAP_BLACK, COLOURS = BB_UNWRAP_COLOURS };
+enum { MARGINS = 3, FRAMES = 2 };
 
 static const char *working(const bb_unwrap_config *config, bb_unwrap_slot slot)
 {
@@ -269,6 +271,8 @@ bb_status bb_unwrap_grids_create(bb_kernel_context *context, const bb_unwrap_con
             BB_TRY(create_prolongation(out, config, level));
         }
     }
+    BB_TRY(bb_unwrap_cycle_create_load(out, &out->load));
+    BB_TRY(bb_unwrap_cycle_create(out, &out->cycle));
 done:
     return status;
 }
@@ -308,6 +312,8 @@ void bb_unwrap_grids_release(bb_unwrap_grids *grids)
 {
     bb_unwrap_field *const fields[] = {&grids->u, &grids->f, &grids->wx, &grids->wy,
                                        &grids->correction};
+    bb_kernel_sequence_destroy(&grids->load);
+    bb_kernel_sequence_destroy(&grids->cycle);
     for (int i = 0; i < grids->count; ++i) {
         release_level(grids->context, &grids->levels[i]);
     }
@@ -320,15 +326,6 @@ void bb_unwrap_grids_release(bb_unwrap_grids *grids)
     bb_unwrap_step_release(&grids->unpack);
     bb_unwrap_step_release(&grids->measure);
     grids->count = 0;
-}
-
-static bb_status run_both(const bb_unwrap_step steps[COLOURS], int first)
-{
-    bb_status status = BB_OK;
-    BB_TRY(bb_unwrap_step_run(&steps[first]));
-    BB_TRY(bb_unwrap_step_run(&steps[1 - first]));
-done:
-    return status;
 }
 
 bb_status bb_unwrap_grids_clear(bb_unwrap_grids *grids)
@@ -345,60 +342,12 @@ done:
 
 bb_status bb_unwrap_grids_load(bb_unwrap_grids *grids)
 {
-    bb_status status = BB_OK;
-    BB_TRY(bb_unwrap_step_run(&grids->pack_f));
-    BB_TRY(bb_unwrap_step_run(&grids->pack_wx));
-    BB_TRY(bb_unwrap_step_run(&grids->pack_wy));
-    for (int level = 1; level < grids->count; ++level) {
-        BB_TRY(run_both(grids->levels[level].coarsen, RED));
-    }
-done:
-    return status;
-}
-
-// Sweeps over both colours; one that ends in black leaves no residual there.
-static bb_status sweep(const bb_unwrap_level *grid, int sweeps, int first)
-{
-    bb_status status = BB_OK;
-    for (int i = 0; i < sweeps; ++i) {
-        BB_TRY(run_both(grid->sweeps, first));
-    }
-done:
-    return status;
-}
-
-// Sweeps on the way down: those of a coarse grid start from zero.
-static bb_status sweep_down(const bb_unwrap_grids *grids, int level, int sweeps)
-{
-    bb_status status = BB_OK;
-    const bb_unwrap_level *grid = &grids->levels[level];
-    const bool is_coarse = level > 0;
-    if (is_coarse) {
-        BB_TRY(run_both(grid->first_sweep, RED));
-    }
-    BB_TRY(sweep(grid, is_coarse ? sweeps - 1 : sweeps, RED));
-done:
-    return status;
+    return bb_kernel_sequence_queue(grids->load);
 }
 
 bb_status bb_unwrap_grids_cycle(bb_unwrap_grids *grids)
 {
-    bb_status status = BB_OK;
-    const int coarsest = grids->count - 1;
-    for (int level = 0; level < coarsest; ++level) {
-        BB_TRY(sweep_down(grids, level, SWEEPS_BEFORE));
-        BB_TRY(run_both(grids->levels[level + 1].restrict_residual, RED));
-    }
-    BB_TRY(sweep_down(grids, coarsest, SWEEPS_COARSEST));
-    for (int level = coarsest; level > 0; --level) {
-        const bb_unwrap_level *coarse = &grids->levels[level];
-        BB_TRY(bb_unwrap_step_run(&coarse->unpack));
-        BB_TRY(bb_unwrap_step_run(&coarse->frame));
-        BB_TRY(run_both(coarse->prolong, RED));
-        BB_TRY(sweep(&grids->levels[level - 1], SWEEPS_AFTER, BLACK));
-    }
-done:
-    return status;
+    return bb_kernel_sequence_queue(grids->cycle);
 }
 
 bb_status bb_unwrap_grids_correction(bb_unwrap_grids *grids, double *out)

@@ -14,10 +14,12 @@
 #ifndef BB_SOLVERS_UNWRAP_UNWRAP_GRIDS_H
 #define BB_SOLVERS_UNWRAP_UNWRAP_GRIDS_H
 
+#include "solvers/kernels/objects/kernel_sequence.h"
 #include "solvers/unwrap/unwrap_config.h"
 #include "solvers/unwrap/unwrap_step.h"
 
-enum { BB_UNWRAP_LEVELS = 32, BB_UNWRAP_COLOURS = 2, BB_UNWRAP_LEVEL_FIELDS = 10 };
+enum { BB_UNWRAP_LEVELS = 32, BB_UNWRAP_LEVEL_FIELDS = 10 };
+enum { BB_UNWRAP_RED, BB_UNWRAP_BLACK, BB_UNWRAP_COLOURS };
 
 /// One grid; by colour [rows + 3][columns / 2 + 3], of which a row or column before and two or so
 /// behind are margins of 0.
@@ -41,10 +43,12 @@ typedef struct bb_unwrap_grids {
     bb_unwrap_step measure;
     bb_unwrap_level levels[BB_UNWRAP_LEVELS];
     int count;
+    bb_kernel_sequence *load, *cycle;
 } bb_unwrap_grids;
 
 /// Grids of zeros down to at most 2 x 2 points. Errors: BB_MEMORY, those of
-/// bb_unwrap_step_create. Owner: the caller, who releases them whatever the status.
+/// bb_unwrap_step_create and bb_kernel_sequence_create. Owner: the caller, who releases them
+/// whatever the status.
 BB_CHECKED bb_status bb_unwrap_grids_create(bb_kernel_context *context,
                                             const bb_unwrap_config *config, bb_index columns,
                                             bb_index rows, bb_unwrap_grids *out);
