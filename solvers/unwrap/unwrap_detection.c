@@ -8,12 +8,14 @@
 struct bb_unwrap_detection {
     bb_kernel_context *context;
     bb_index columns, rows;
-    bb_unwrap_field frames, inside; // of integers
+    bb_unwrap_field pairs, pixels;  // two of 16 bits a word, and those apart, with one more if odd
+    bb_unwrap_field frames;         // the pixels by frame; their block is that of the pixels
+    bb_unwrap_field inside;         // of integers
     bb_unwrap_field cosines, sines; // weights of four frames
     bb_unwrap_field mean, window, across, along;
     bb_unwrap_field tables[2][2]; // by axis: cosine and sine of the carrier
     bb_kernel_launch *four;       // steps, in vectors; NULL: a carrier
-    bb_unwrap_step average, demodulate[2];
+    bb_unwrap_step part, average, demodulate[2];
 };
 
 static bb_status check(const bb_unwrap_detection_config *config)
@@ -160,6 +162,23 @@ done:
     return status;
 }
 
+static bb_status create_frames(bb_unwrap_detection *d, bb_index count)
+{
+    bb_status status = BB_OK;
+    const bb_index words = (count * d->columns * d->rows + 1) / 2;
+    const bb_unwrap_recipe part = {.use = {.file = "fringe_pixels.kernel"},
+                                   .fields = {&d->pairs, &d->pixels},
+                                   .as_vectors = true};
+    BB_TRY(bb_unwrap_field_integers(d->context, NULL, words, 1, &d->pairs));
+    BB_TRY(bb_unwrap_field_integers(d->context, NULL, words, 2, &d->pixels));
+    BB_TRY(bb_unwrap_step_create(d->context, &part, &d->part));
+    d->frames = d->pixels;
+    d->frames.columns = d->columns;
+    d->frames.rows = d->rows * count;
+done:
+    return status;
+}
+
 bb_status bb_unwrap_detection_create(bb_kernel_context *context,
                                      const bb_unwrap_detection_config *config,
                                      const unsigned char *mask, const bb_unwrap_field *wrapped,
@@ -172,8 +191,7 @@ bb_status bb_unwrap_detection_create(bb_kernel_context *context,
     detection->context = context;
     detection->columns = wrapped->columns;
     detection->rows = wrapped->rows;
-    BB_TRY(bb_unwrap_field_integers(context, NULL, wrapped->columns, wrapped->rows * config->frames,
-                                    &detection->frames));
+    BB_TRY(create_frames(detection, config->frames));
     if (config->frames == BB_UNWRAP_FRAMES) {
         BB_TRY(create_four(detection, config, wrapped));
     } else {
@@ -192,11 +210,12 @@ void bb_unwrap_detection_destroy(bb_unwrap_detection **detection)
     if (d == NULL) {
         return;
     }
-    bb_unwrap_field *const fields[] = {&d->frames,       &d->inside,       &d->cosines,
-                                       &d->sines,        &d->mean,         &d->window,
-                                       &d->across,       &d->along,        &d->tables[0][0],
-                                       &d->tables[0][1], &d->tables[1][0], &d->tables[1][1]};
+    bb_unwrap_field *const fields[] = {
+        &d->pairs,        &d->pixels,       &d->inside,      &d->cosines, &d->sines,
+        &d->mean,         &d->window,       &d->across,      &d->along,   &d->tables[0][0],
+        &d->tables[0][1], &d->tables[1][0], &d->tables[1][1]};
     bb_kernel_launch_destroy(&d->four);
+    bb_unwrap_step_release(&d->part);
     bb_unwrap_step_release(&d->average);
     bb_unwrap_step_release(&d->demodulate[0]);
     bb_unwrap_step_release(&d->demodulate[1]);
@@ -206,16 +225,18 @@ void bb_unwrap_detection_destroy(bb_unwrap_detection **detection)
     BB_RELEASE(detection);
 }
 
-bb_status bb_unwrap_detection_load(bb_unwrap_detection *detection, const int32_t *frames)
+bb_status bb_unwrap_detection_load(bb_unwrap_detection *detection, const uint16_t *frames)
 {
     const bb_unwrap_field *field = &detection->frames;
-    return bb_device_upload(bb_kernel_context_device(detection->context), field->block, frames,
-                            field->bytes);
+    const size_t bytes = (size_t)field->columns * (size_t)field->rows * sizeof *frames;
+    return bb_device_upload(bb_kernel_context_device(detection->context), detection->pairs.block,
+                            frames, bytes);
 }
 
 bb_status bb_unwrap_detection_queue(bb_unwrap_detection *detection)
 {
     bb_status status = BB_OK;
+    BB_TRY(bb_unwrap_step_run(&detection->part));
     if (detection->four != NULL) {
         BB_TRY(bb_kernel_launch_queue(detection->four));
     } else {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Wrapped phase from a camera's frames, on the device: kernels fringe_four_step, or fringe_mean,
-// fringe_carrier_rows and fringe_carrier. The angle of a pixel's sums (c, s) is atan2(s, c) within
-// 8e-12 rad in fp64 and 5e-7 rad in fp32; (0, 0) has the angle 0.
+// Wrapped phase from a camera's frames, on the device: kernels fringe_pixels, which takes pixels of
+// 16 bits apart, then fringe_four_step, or fringe_mean, fringe_carrier_rows and fringe_carrier. The
+// angle of a pixel's sums (c, s) is atan2(s, c) within 8e-12 rad in fp64 and 5e-7 rad in fp32; (0,
+// 0) has the angle 0.
 #ifndef BB_SOLVERS_UNWRAP_UNWRAP_DETECTION_H
 #define BB_SOLVERS_UNWRAP_UNWRAP_DETECTION_H
 
@@ -35,10 +36,10 @@ BB_CHECKED bb_status bb_unwrap_detection_create(bb_kernel_context *context,
                                                 bb_unwrap_detection **out);
 void bb_unwrap_detection_destroy(bb_unwrap_detection **detection);
 
-/// Puts frames [frames][rows][columns] of at most 2^24 counts a pixel on the device, in its order
-/// of work; on a device of its own memory they are borrowed until that is done. Errors: BB_DEVICE.
+/// Puts frames [frames][rows][columns] on the device, in its order of work; they are borrowed as
+/// bb_device_upload says. Errors: BB_DEVICE.
 BB_CHECKED bb_status bb_unwrap_detection_load(bb_unwrap_detection *detection,
-                                              const int32_t *frames);
+                                              const uint16_t *frames);
 
 /// Queues the phase of what was loaded: kernels alone, for a bb_device_graph too. The field is not
 /// rounded to a narrow format: bb_unwrap_queue does. Errors: those of bb_kernel_launch_queue.

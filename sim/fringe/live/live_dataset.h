@@ -24,6 +24,6 @@ void bb_live_dataset_close(bb_live_dataset *dataset);
 /// Reads frames [first, first + count) to counts [count][rows][columns]. Errors: BB_IO; BB_INVALID
 /// for a value beyond the bits.
 BB_CHECKED bb_status bb_live_dataset_read(const bb_live_dataset *dataset, bb_index first,
-                                          bb_index count, int32_t *counts);
+                                          bb_index count, uint16_t *counts);
 
 #endif

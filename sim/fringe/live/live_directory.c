@@ -189,7 +189,7 @@ static bb_status gather(frame_folder *source, bb_live_frames *frames)
     const bb_index points = file->columns * file->rows;
     const bb_index rest = file->count - source->used, lack = source->count - source->gathered;
     const bb_index count = rest < lack ? rest : lack;
-    int32_t *counts = frames->counts + source->gathered * points;
+    uint16_t *counts = frames->counts + source->gathered * points;
     if (file->counts != NULL) {
         memcpy(counts, file->counts + source->used * points,
                (size_t)(count * points) * sizeof *counts);

@@ -118,7 +118,7 @@ static bb_status read_pixels(FILE *file, const char *path, const fits_header *he
             BB_REQUIRE(value >= 0.0 && value <= limit && value == floor(value), BB_INVALID,
                        "'%s' has a pixel of %g, expected 0..%g of a camera of %g bits", path, value,
                        limit, header->bits);
-            out->counts[y * line + x] = (int32_t)value;
+            out->counts[y * line + x] = (uint16_t)value;
         }
     }
 done:

@@ -59,7 +59,7 @@ done:
 }
 
 static bb_status read_pixels(FILE *file, const char *path, const image_header *header,
-                             unsigned char *bytes, int32_t *counts)
+                             unsigned char *bytes, uint16_t *counts)
 {
     bb_status status = BB_OK;
     const bb_index points = header->columns * header->rows;
@@ -68,10 +68,10 @@ static bb_status read_pixels(FILE *file, const char *path, const image_header *h
     BB_REQUIRE(length == (size_t)points, BB_INVALID, "'%s' ends after %zu of %td pixels", path,
                length, points);
     for (bb_index p = 0; p < points; ++p) {
-        counts[p] = width == 1 ? bytes[p] : 256 * bytes[2 * p] + bytes[2 * p + 1];
-        BB_REQUIRE(counts[p] <= header->largest, BB_INVALID,
-                   "'%s' has a pixel of %d, expected at most %td", path, counts[p],
-                   header->largest);
+        const int value = width == 1 ? bytes[p] : 256 * bytes[2 * p] + bytes[2 * p + 1];
+        BB_REQUIRE(value <= header->largest, BB_INVALID,
+                   "'%s' has a pixel of %d, expected at most %td", path, value, header->largest);
+        counts[p] = (uint16_t)value;
     }
 done:
     return status;

@@ -25,9 +25,9 @@ typedef struct segment {
     bb_live_segment_header *header; // mapped; NULL: none is
     size_t length;                  // of the segment
     ino_t inode;
-    uint16_t *pixels; // of a frame as it is stored
-    bb_index room;    // pixels that there is room for
-    bool ended;       // when the header was last read
+    unsigned char *narrow; // a frame of one byte a pixel
+    bb_index room;         // pixels that there is room for
+    bool ended;            // when the header was last read
     // Copies: what is shared may be changed by anybody.
     bb_index columns, rows, bits, slots;
     uint64_t next; // frame that comes next
@@ -50,7 +50,7 @@ static void close_segment(void **state)
     segment *source = *state;
     if (source != NULL) {
         unmap(source);
-        BB_RELEASE(&source->pixels);
+        BB_RELEASE(&source->narrow);
         bb_memory_release(state);
     }
 }
@@ -185,29 +185,48 @@ static bool read_sequence(segment *source, uint64_t *out)
     return is_whole;
 }
 
+static bb_status make_room(segment *source, bb_index points)
+{
+    bb_status status = BB_OK;
+    if (source->bits <= BYTE_BITS && source->room < points) {
+        BB_RELEASE(&source->narrow);
+        source->room = 0;
+        BB_TRY(BB_ALLOCATE(points, &source->narrow));
+        source->room = points;
+    }
+done:
+    return status;
+}
+
+// A frame of one byte a pixel is widened, of two it is read where it goes; false where the segment
+// was cut meanwhile.
+static bool copy_frame(const segment *source, uint64_t slot, uint16_t *counts)
+{
+    const bb_index points = source->columns * source->rows;
+    const size_t bytes = frame_bytes(source), first = BB_LIVE_SEGMENT_START + (size_t)slot * bytes;
+    const uint16_t limit = (uint16_t)((1 << source->bits) - 1);
+    const bool is_wide = source->bits > BYTE_BITS;
+    const bool is_whole =
+        read_bytes(source, first, bytes, is_wide ? (void *)counts : source->narrow);
+    for (bb_index p = 0; p < points && is_whole && !is_wide; ++p) {
+        counts[p] = source->narrow[p];
+    }
+    for (bb_index p = 0; p < points && is_whole; ++p) {
+        counts[p] = counts[p] < limit ? counts[p] : limit;
+    }
+    return is_whole;
+}
+
 // `*is_whole` is false where the segment was cut meanwhile.
-static bb_status copy_frames(segment *source, uint64_t first, int32_t *counts, bool *is_whole)
+static bb_status copy_frames(segment *source, uint64_t first, uint16_t *counts, bool *is_whole)
 {
     bb_status status = BB_OK;
     const bb_index points = source->columns * source->rows;
-    const size_t bytes = frame_bytes(source);
-    const int32_t limit = (int32_t)((1 << source->bits) - 1);
     *is_whole = true;
-    if (source->room < points) {
-        BB_RELEASE(&source->pixels);
-        source->room = 0;
-        BB_TRY(BB_ALLOCATE(points, &source->pixels));
-        source->room = points;
-    }
-    const unsigned char *narrow = (const void *)source->pixels;
+    BB_TRY(make_room(source, points));
     for (bb_index n = 0; n < source->count && *is_whole; ++n) {
         const uint64_t slot = (first + (uint64_t)n) % (uint64_t)source->slots;
-        *is_whole =
-            read_bytes(source, BB_LIVE_SEGMENT_START + (size_t)slot * bytes, bytes, source->pixels);
-        for (bb_index p = 0; p < points && *is_whole; ++p) {
-            const int32_t value = source->bits > BYTE_BITS ? source->pixels[p] : narrow[p];
-            counts[n * points + p] = value < limit ? value : limit;
-        }
+        *is_whole = copy_frame(source, slot, counts + n * points);
     }
 done:
     return status;

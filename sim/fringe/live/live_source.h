@@ -16,7 +16,7 @@ enum { BB_LIVE_PATH_BYTES = 4096, BB_LIVE_EDGE = 16384, BB_LIVE_MOST_FRAMES = 16
 typedef struct bb_live_frames {
     bb_index count, columns, rows;
     bb_index bits;    ///< of the camera: full scale is 2^bits - 1
-    int32_t *counts;  ///< [count][rows][columns]
+    uint16_t *counts; ///< [count][rows][columns]
     bb_index room;    ///< values that `counts` has room for
     bb_index passed;  ///< phases that the source let pass before these, since the last ones
     bb_index draw;    ///< of a synthetic source, else -1

@@ -44,7 +44,7 @@ static bb_status store(const bb_fringe_config *physics, uint64_t seed, bb_index 
     bb_frames_quantise(frames, bits, NULL);
     for (bb_index i = 0; i < frames->steps * frames->rows * frames->columns; ++i) {
         const double value = frames->intensity[i];
-        out->counts[i] = isfinite(value) ? (int32_t)rint(levels * value) : 0;
+        out->counts[i] = isfinite(value) ? (uint16_t)rint(levels * value) : 0;
     }
     out->bits = bits;
     out->draw = draw;

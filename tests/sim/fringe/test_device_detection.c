@@ -15,10 +15,10 @@ static void check_scene(const bb_fringe_config *physics, bb_unwrap_detection_con
     const bb_index points = scene->columns * scene->rows;
     check_ok(bb_frames_create(physics, scene, 3, 0, &frames));
     bb_frames_quantise(frames, 12, NULL);
-    int32_t *counts = calloc((size_t)(frames->steps * points), sizeof *counts);
+    uint16_t *counts = calloc((size_t)(frames->steps * points), sizeof *counts);
     double *expected = calloc((size_t)points, sizeof *expected);
     for (bb_index i = 0; i < frames->steps * points; ++i) {
-        counts[i] = isnan(frames->intensity[i]) ? 0 : (int32_t)rint(4095.0 * frames->intensity[i]);
+        counts[i] = isnan(frames->intensity[i]) ? 0 : (uint16_t)rint(4095.0 * frames->intensity[i]);
     }
     if (frames->steps == 4) {
         bb_detection_weights(4, frames->steps_rad, config.cosines, config.sines);

@@ -33,7 +33,7 @@ static inline int close_detection(void **state)
 
 /// The phase of frames [frames][rows][columns] on the device, in rad.
 static inline double *detect(const bb_unwrap_detection_config *config, const unsigned char *mask,
-                             bb_index columns, bb_index rows, const int32_t *frames)
+                             bb_index columns, bb_index rows, const uint16_t *frames)
 {
     bb_unwrap_field wrapped = {0};
     bb_unwrap_detection *detection = NULL;

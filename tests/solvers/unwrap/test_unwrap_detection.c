@@ -16,17 +16,17 @@ static void check_angles(bb_format arithmetic, double bound)
     enum { COLUMNS = 1000, ROWS = 5, POINTS = COLUMNS * ROWS };
     static const double radii[] = {1.0, 7.0, 100.0, 4000.0, 32767.0};
     const bb_unwrap_detection_config config = four_steps(arithmetic);
-    static int32_t frames[4 * POINTS];
+    static uint16_t frames[4 * POINTS];
     static unsigned char mask[POINTS];
     for (int p = 0; p < POINTS; ++p) {
         const double angle = 2.0 * M_PI * (p % COLUMNS) / COLUMNS;
         const int32_t c = (int32_t)rint(radii[p / COLUMNS] * cos(angle));
         const int32_t s = (int32_t)rint(radii[p / COLUMNS] * sin(angle));
         mask[p] = 1;
-        frames[p] = 32768 + c;
-        frames[POINTS + p] = 32768 - s;
-        frames[2 * POINTS + p] = 32768 - c;
-        frames[3 * POINTS + p] = 32768 + s;
+        frames[p] = (uint16_t)(32768 + c);
+        frames[POINTS + p] = (uint16_t)(32768 - s);
+        frames[2 * POINTS + p] = (uint16_t)(32768 - c);
+        frames[3 * POINTS + p] = (uint16_t)(32768 + s);
     }
     double *phase = detect(&config, mask, COLUMNS, ROWS, frames);
     for (int p = 0; p < POINTS; ++p) {
@@ -44,12 +44,57 @@ static void four_frames_give_the_angle(void **state)
     check_angles(BB_FORMAT_FP32, 5e-7);
 }
 
+// Neighbours share a word: each of 16 bits in full beside each, in fields of odd and even numbers
+// of pixels. At a window of one pixel the phase is the carrier's, turned where it is darker than
+// the mean.
+static void check_halves(bb_index columns, bb_index rows)
+{
+    static const uint16_t levels[] = {65535, 0, 32768, 65534, 1, 32767, 65535};
+    enum { LEVELS = sizeof levels / sizeof levels[0] };
+    const bb_unwrap_detection_config config = {.arithmetic = BB_FORMAT_FP64,
+                                               .frames = 1,
+                                               .carrier_x = 0.21,
+                                               .carrier_y = 0.03,
+                                               .window_px = 1,
+                                               .window = {1.0}};
+    const bb_index points = columns * rows;
+    uint16_t *frame = calloc((size_t)points, sizeof *frame);
+    unsigned char *mask = calloc((size_t)points, 1);
+    double mean = 0.0;
+    for (bb_index p = 0; p < points; ++p) {
+        mask[p] = 1;
+        frame[p] = levels[(p + p / LEVELS) % LEVELS];
+        mean += (double)frame[p] / (double)points;
+    }
+    double *phase = detect(&config, mask, columns, rows, frame);
+    for (bb_index p = 0; p < points; ++p) {
+        const double swing = (double)frame[p] - mean;
+        const double angle =
+            2.0 * M_PI *
+            (config.carrier_x * (double)(p % columns) + config.carrier_y * (double)(p / columns));
+        const double truth = atan2(-swing * sin(angle), swing * cos(angle));
+        check_close(cos(phase[p] - truth), 1.0, 1e-9, 1.0);
+    }
+    free(frame);
+    free(mask);
+    free(phase);
+}
+
+static void halves_of_words_are_pixels(void **state)
+{
+    (void)state;
+    check_halves(63, 47);
+    check_halves(64, 46);
+    check_halves(5, 1);
+    check_halves(1, 5);
+}
+
 static void frames_that_are_alike_have_angle_zero(void **state)
 {
     (void)state;
     const bb_unwrap_detection_config config = four_steps(BB_FORMAT_FP32);
     const unsigned char mask[2] = {1, 1};
-    const int32_t frames[8] = {9, 0, 9, 0, 9, 0, 9, 0};
+    const uint16_t frames[8] = {9, 0, 9, 0, 9, 0, 9, 0};
     double *phase = detect(&config, mask, 2, 1, frames);
     assert_true(phase[0] == 0.0 && phase[1] == 0.0);
     free(phase);
@@ -75,6 +120,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(four_frames_give_the_angle),
+        cmocka_unit_test(halves_of_words_are_pixels),
         cmocka_unit_test(frames_that_are_alike_have_angle_zero),
         cmocka_unit_test(what_cannot_be_is_refused),
     };

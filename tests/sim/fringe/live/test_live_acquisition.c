@@ -66,7 +66,7 @@ static bb_status take_from_camera(void *state, bb_live_frames *frames, bb_live_e
                                            : BB_LIVE_NOTHING;
     if (*event == BB_LIVE_TAKEN) {
         status = bb_live_frames_shape(frames, 1, 1, 1);
-        frames->counts[0] = camera.given++;
+        frames->counts[0] = (uint16_t)camera.given++;
         frames->passed = frames->counts[0] == 2 ? 10 : 0; // the source lost ten before the third
     } else if (*event == BB_LIVE_ENDED && camera.fails) {
         status = bb_status_set(BB_IO, __FILE__, __LINE__, "the camera broke");
