@@ -103,6 +103,22 @@ bb_status bb_device_zero(bb_device *device, void *block, size_t bytes)
     return bytes == 0 ? BB_OK : device->ops->fill_zero(device->state, block, bytes);
 }
 
+bb_status bb_device_host_allocate(bb_device *device, size_t bytes, void **out)
+{
+    return device->ops->host_allocate != NULL
+               ? device->ops->host_allocate(device->state, bytes, out)
+               : bb_memory_allocate((bb_index)bytes, 1, out);
+}
+
+void bb_device_host_release(bb_device *device, void **block)
+{
+    if (*block != NULL && device->ops->host_release != NULL) {
+        device->ops->host_release(device->state, block);
+    } else {
+        bb_memory_release(block);
+    }
+}
+
 bb_status bb_device_upload(bb_device *device, void *target, const void *from_host, size_t bytes)
 {
     return bytes == 0 ? BB_OK : device->ops->upload(device->state, target, from_host, bytes);
@@ -111,6 +127,11 @@ bb_status bb_device_upload(bb_device *device, void *target, const void *from_hos
 bb_status bb_device_download(bb_device *device, void *to_host, const void *source, size_t bytes)
 {
     return bytes == 0 ? BB_OK : device->ops->download(device->state, to_host, source, bytes);
+}
+
+bb_status bb_device_fetch(bb_device *device, void *to_host, const void *source, size_t bytes)
+{
+    return bytes == 0 ? BB_OK : device->ops->fetch(device->state, to_host, source, bytes);
 }
 
 bb_status bb_device_launch(bb_device *device, const bb_kernel *kernel, bb_index items,

@@ -84,6 +84,10 @@ typedef struct bb_device_ops {
     bb_status (*fill_zero)(void *state, void *block, size_t bytes);
     bb_status (*upload)(void *state, void *target, const void *from_host, size_t bytes);
     bb_status (*download)(void *state, void *to_host, const void *source, size_t bytes);
+    bb_status (*fetch)(void *state, void *to_host, const void *source, size_t bytes);
+    /// Memory of the host's that the device reads and writes by itself; NULL: any is as good.
+    bb_status (*host_allocate)(void *state, size_t bytes, void **out);
+    void (*host_release)(void *state, void **block);
     bb_status (*launch)(void *state, const bb_kernel *kernel, bb_index items, void *arguments);
     bb_status (*wait)(void *state);
     /// Marks a moment in the device's order of work; elapsed is between two marks, in seconds.
@@ -125,11 +129,22 @@ BB_CHECKED bb_status bb_device_allocate(bb_device *device, size_t bytes, void **
 void bb_device_release(bb_device *device, void **block);
 BB_CHECKED bb_status bb_device_zero(bb_device *device, void *block, size_t bytes);
 
-/// Copies between host and device memory, in the device's order of work; download waits.
+/// Memory of the host's that copies to and from the device are quickest with: page-locked on cuda,
+/// from any thread, plain elsewhere; contents undefined. Errors: BB_MEMORY. Owner: the caller, who
+/// releases it by the same device when no copy uses it any more.
+BB_CHECKED bb_status bb_device_host_allocate(bb_device *device, size_t bytes, void **out);
+void bb_device_host_release(bb_device *device, void **block);
+
+/// Copies between host and device memory, in the device's order of work. Of an upload, memory of
+/// bb_device_host_allocate is borrowed until a wait behind it; other memory is free on return. A
+/// download waits for its copy; a fetch does not: the bytes are there after the next wait, and the
+/// memory is borrowed until then. Errors: BB_DEVICE.
 BB_CHECKED bb_status bb_device_upload(bb_device *device, void *target, const void *from_host,
                                       size_t bytes);
 BB_CHECKED bb_status bb_device_download(bb_device *device, void *to_host, const void *source,
                                         size_t bytes);
+BB_CHECKED bb_status bb_device_fetch(bb_device *device, void *to_host, const void *source,
+                                     size_t bytes);
 
 /// Runs a kernel over `items` items. Errors: BB_UNSUPPORTED where the kernel has no form on this
 /// device, BB_DEVICE where the launch fails.

@@ -153,6 +153,7 @@ const bb_device_ops bb_device_cpu_ops = {
     .fill_zero = cpu_zero,
     .upload = cpu_copy,
     .download = cpu_copy,
+    .fetch = cpu_copy,
     .launch = cpu_launch,
     .wait = cpu_wait,
     .mark = cpu_mark,

@@ -138,13 +138,41 @@ bb_status cuda_upload(void *state, void *target, const void *source, size_t byte
     return BB_OK;
 }
 
-bb_status cuda_download(void *state, void *target, const void *source, size_t bytes)
+bb_status cuda_fetch(void *state, void *target, const void *source, size_t bytes)
 {
     BB_CUDA_TRY(cudaSetDevice(as_cuda(state)->ordinal));
     BB_CUDA_TRY(
         cudaMemcpyAsync(target, source, bytes, cudaMemcpyDeviceToHost, as_cuda(state)->stream));
+    return BB_OK;
+}
+
+bb_status cuda_download(void *state, void *target, const void *source, size_t bytes)
+{
+    BB_RETURN_IF_FAILED(cuda_fetch(state, target, source, bytes));
     BB_CUDA_TRY(cudaStreamSynchronize(as_cuda(state)->stream));
     return BB_OK;
+}
+
+// Page-locked, for all contexts: copies from and to it run beside kernels.
+bb_status cuda_host_allocate(void *state, size_t bytes, void **out)
+{
+    *out = nullptr;
+    BB_CUDA_TRY(cudaSetDevice(as_cuda(state)->ordinal));
+    const cudaError_t error = cudaHostAlloc(out, bytes > 0 ? bytes : 1, cudaHostAllocPortable);
+    if (error == cudaErrorMemoryAllocation) {
+        (void)cudaGetLastError();
+        return bb_status_set(BB_MEMORY, __FILE__, __LINE__,
+                             "no page-locked memory left: %zu bytes asked for", bytes);
+    }
+    BB_CUDA_TRY(error);
+    return BB_OK;
+}
+
+void cuda_host_release(void *state, void **block)
+{
+    (void)cudaSetDevice(as_cuda(state)->ordinal);
+    (void)cudaFreeHost(*block);
+    *block = nullptr;
 }
 
 bb_status cuda_launch(void *state, const bb_kernel *kernel, bb_index items, void *arguments)
@@ -214,8 +242,9 @@ void cuda_forget(void *state, void **graph)
 } // namespace
 
 extern "C" const bb_device_ops bb_device_cuda_ops = {
-    BB_SPACE_CUDA,     cuda_count,       cuda_open,   cuda_close,   cuda_report,
-    cuda_allocate,     cuda_release,     cuda_zero,   cuda_upload,  cuda_download,
-    cuda_launch,       cuda_wait,        cuda_mark,   cuda_elapsed, nullptr,
-    cuda_record_start, cuda_record_stop, cuda_replay, cuda_forget,
+    BB_SPACE_CUDA, cuda_count,         cuda_open,         cuda_close,        cuda_report,
+    cuda_allocate, cuda_release,       cuda_zero,         cuda_upload,       cuda_download,
+    cuda_fetch,    cuda_host_allocate, cuda_host_release, cuda_launch,       cuda_wait,
+    cuda_mark,     cuda_elapsed,       nullptr,           cuda_record_start, cuda_record_stop,
+    cuda_replay,   cuda_forget,
 };

@@ -328,14 +328,24 @@ done:
     return status;
 }
 
-static bb_status opencl_download(void *state, void *target, const void *source, size_t bytes)
+static bb_status read_block(const bb_opencl_state *opencl, cl_bool waits, void *target,
+                            const void *source, size_t bytes)
 {
     bb_status status = BB_OK;
-    const bb_opencl_state *opencl = state;
     BB_OPENCL_TRY(opencl->library->clEnqueueReadBuffer(opencl->queue, (cl_mem)(uintptr_t)source,
-                                                       CL_TRUE, 0, bytes, target, 0, NULL, NULL));
+                                                       waits, 0, bytes, target, 0, NULL, NULL));
 done:
     return status;
+}
+
+static bb_status opencl_download(void *state, void *target, const void *source, size_t bytes)
+{
+    return read_block(state, CL_TRUE, target, source, bytes);
+}
+
+static bb_status opencl_fetch(void *state, void *target, const void *source, size_t bytes)
+{
+    return read_block(state, CL_FALSE, target, source, bytes);
 }
 
 static bb_status opencl_launch(void *state, const bb_kernel *kernel, bb_index items,
@@ -403,6 +413,7 @@ const bb_device_ops bb_device_opencl_ops = {
     .fill_zero = opencl_zero,
     .upload = opencl_upload,
     .download = opencl_download,
+    .fetch = opencl_fetch,
     .launch = opencl_launch,
     .wait = opencl_wait,
     .mark = opencl_mark,

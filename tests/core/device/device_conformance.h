@@ -54,6 +54,32 @@ static void bytes_survive_the_round_trip(void **state)
     assert_null(block);
 }
 
+// Through memory that copies do not wait for: nothing is sure before the wait.
+static void bytes_are_fetched_by_the_next_wait(void **state)
+{
+    (void)state;
+    enum { N = 300001, SMALL = 24 };
+    void *block = NULL, *sent = NULL, *received = NULL;
+    char small[SMALL] = "";
+    check_ok(bb_device_host_allocate(device_under_test, N, &sent));
+    check_ok(bb_device_host_allocate(device_under_test, N, &received));
+    for (int i = 0; i < N; ++i) {
+        ((uint8_t *)sent)[i] = (uint8_t)(i * 41 + i / 256);
+    }
+    check_ok(bb_device_allocate(device_under_test, N, &block));
+    check_ok(bb_device_upload(device_under_test, block, sent, N));
+    check_ok(bb_device_fetch(device_under_test, received, block, N));
+    check_ok(bb_device_fetch(device_under_test, small, block, SMALL)); // of any memory
+    check_ok(bb_device_wait(device_under_test));
+    assert_memory_equal(sent, received, N);
+    assert_memory_equal(sent, small, SMALL);
+    bb_device_release(device_under_test, &block);
+    bb_device_host_release(device_under_test, &sent);
+    bb_device_host_release(device_under_test, &received);
+    assert_null(sent);
+    bb_device_host_release(device_under_test, &sent); // of nothing
+}
+
 // Sizes around a warp, a block and a range; NaN and infinities of both signs.
 static void non_finite_values_are_counted(void **state)
 {
@@ -164,6 +190,7 @@ static inline int run_device_tests(bb_device_kind kind)
         cmocka_unit_test(report_is_filled),
         cmocka_unit_test(processors_say_so),
         cmocka_unit_test(bytes_survive_the_round_trip),
+        cmocka_unit_test(bytes_are_fetched_by_the_next_wait),
         cmocka_unit_test(non_finite_values_are_counted),
         cmocka_unit_test(timer_measures_work),
         cmocka_unit_test(a_graph_repeats_its_work),
