@@ -39,6 +39,30 @@ static bb_index count_edges(const unsigned char *mask, bb_index columns, bb_inde
     return edges;
 }
 
+// Where copies of the device's fields go.
+static bb_status create_copies(bb_unwrap *unwrap, bb_index points)
+{
+    bb_status status = BB_OK;
+    bb_device *device = bb_kernel_context_device(unwrap->context);
+    void *words = NULL, *found = NULL;
+    BB_TRY(bb_device_host_allocate(device, (size_t)points * sizeof *unwrap->words, &words));
+    unwrap->words = words;
+    BB_TRY(bb_device_host_allocate(
+        device, BB_UNWRAP_LIMITS * sizeof *unwrap->found + unwrap->rejected.bytes, &found));
+    unwrap->found = found;
+done:
+    return status;
+}
+
+static void release_copies(bb_unwrap *unwrap)
+{
+    bb_device *device = bb_kernel_context_device(unwrap->context);
+    void *blocks[] = {unwrap->words, unwrap->found};
+    for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; ++i) {
+        bb_device_host_release(device, &blocks[i]);
+    }
+}
+
 bb_status bb_unwrap_create(struct bb_kernel_context *context, const bb_unwrap_config *config,
                            const unsigned char *mask, bb_index columns, bb_index rows,
                            bb_unwrap **out)
@@ -54,8 +78,8 @@ bb_status bb_unwrap_create(struct bb_kernel_context *context, const bb_unwrap_co
     BB_REQUIRE(unwrap->parts.count > 0, BB_INVALID,
                "a mask of %td x %td without a point: there is no phase to unwrap", columns, rows);
     unwrap->edge_count = count_edges(mask, columns, rows);
-    BB_TRY(BB_ALLOCATE(columns * rows, &unwrap->words));
     BB_TRY(bb_unwrap_state_create(unwrap));
+    BB_TRY(create_copies(unwrap, columns * rows));
     *out = unwrap;
     unwrap = NULL;
 done:
@@ -73,7 +97,7 @@ void bb_unwrap_destroy(bb_unwrap **unwrap)
     }
     bb_unwrap_state_release(*unwrap);
     bb_unwrap_parts_release(&(*unwrap)->parts);
-    BB_RELEASE(&(*unwrap)->words);
+    release_copies(*unwrap);
     BB_RELEASE(unwrap);
 }
 
@@ -160,16 +184,35 @@ done:
     return status;
 }
 
-static bb_status download(bb_unwrap *unwrap, double *phase)
+bb_status bb_unwrap_fetch(bb_unwrap *unwrap)
 {
     bb_status status = BB_OK;
     bb_device *device = bb_kernel_context_device(unwrap->context);
+    const bb_unwrap_field *phase = &unwrap->phase, *rejected = &unwrap->rejected;
+    BB_TRY(bb_device_fetch(device, unwrap->words, phase->block, phase->bytes));
+    BB_TRY(bb_device_fetch(device, unwrap->found, unwrap->limits.block,
+                           BB_UNWRAP_LIMITS * sizeof *unwrap->found));
+    BB_TRY(bb_device_fetch(device, unwrap->found + BB_UNWRAP_LIMITS, rejected->block,
+                           rejected->bytes));
+    unwrap->fetched = true;
+done:
+    return status;
+}
+
+// One wait for all that was fetched.
+static bb_status download(bb_unwrap *unwrap, double *phase)
+{
+    bb_status status = BB_OK;
     const bb_unwrap_field *field = &unwrap->phase;
     conversion work = {.is_double = field->format == BB_FORMAT_FP64,
                        .words = unwrap->words,
                        .phase = phase,
                        .labels = unwrap->parts.labels};
-    BB_TRY(bb_device_download(device, unwrap->words, field->block, field->bytes));
+    if (!unwrap->fetched) {
+        BB_TRY(bb_unwrap_fetch(unwrap));
+    }
+    unwrap->fetched = false;
+    BB_TRY(bb_device_wait(bb_kernel_context_device(unwrap->context)));
     BB_TRY(bb_thread_ranges(field->columns * field->rows, GRAIN, widen, &work));
 done:
     return status;
@@ -341,23 +384,17 @@ done:
     return status;
 }
 
-static bb_status read_rejection(bb_unwrap *unwrap, bb_unwrap_report *report)
+// Of what download brought.
+static void read_rejection(const bb_unwrap *unwrap, bb_unwrap_report *report)
 {
-    bb_status status = BB_OK;
-    bb_device *device = bb_kernel_context_device(unwrap->context);
-    const bb_index rows = unwrap->parts.rows;
-    double limits[BB_UNWRAP_LIMITS], rejected = 0.0;
-    double *counts = unwrap->words; // [rows]
-    BB_TRY(bb_device_download(device, limits, unwrap->limits.block, sizeof limits));
-    BB_TRY(bb_device_download(device, counts, unwrap->rejected.block, unwrap->rejected.bytes));
-    for (bb_index y = 0; y < rows; ++y) {
+    const double *limits = unwrap->found, *counts = unwrap->found + BB_UNWRAP_LIMITS;
+    double rejected = 0.0;
+    for (bb_index y = 0; y < unwrap->parts.rows; ++y) {
         rejected += counts[y];
     }
     report->limit_rad = isinf(unwrap->fixed_limit) ? NAN : limits[0];
     report->scale_rad = limits[2];
     report->rejected_share = unwrap->edge_count > 0 ? rejected / (double)unwrap->edge_count : NAN;
-done:
-    return status;
 }
 
 bb_status bb_unwrap_run(bb_unwrap *unwrap, const double *wrapped, double *phase,
@@ -375,7 +412,7 @@ bb_status bb_unwrap_run(bb_unwrap *unwrap, const double *wrapped, double *phase,
     BB_TRY(reweight(unwrap, report));
     BB_TRY(download(unwrap, phase));
     report->solve_seconds = bb_clock_seconds() - start;
-    BB_TRY(read_rejection(unwrap, report));
+    read_rejection(unwrap, report);
 done:
     return status;
 }
@@ -446,7 +483,7 @@ bb_status bb_unwrap_read(bb_unwrap *unwrap, double *phase, bb_unwrap_report *rep
                            .cycle_seconds = NAN,
                            .solve_seconds = NAN};
     BB_TRY(download(unwrap, phase));
-    BB_TRY(read_rejection(unwrap, report));
+    read_rejection(unwrap, report);
 done:
     return status;
 }

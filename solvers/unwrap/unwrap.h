@@ -83,7 +83,11 @@ const bb_unwrap_field *bb_unwrap_wrapped(const bb_unwrap *unwrap);
 /// that of bb_unwrap_run where as many were done there. Errors: as bb_unwrap_run.
 BB_CHECKED bb_status bb_unwrap_queue(bb_unwrap *unwrap);
 
-/// The phase of what was queued last, as bb_unwrap_run gives it; waits for the device. Of the
+/// Queues the copies of what bb_unwrap_read gives, so that they do not wait for the host: behind a
+/// bb_unwrap_queue, once before its bb_unwrap_read, which else does it. Errors: BB_DEVICE.
+BB_CHECKED bb_status bb_unwrap_fetch(bb_unwrap *unwrap);
+
+/// The phase of what was queued last, as bb_unwrap_run gives it; waits for the device, once. Of the
 /// report the times are NaN and `changed` is 0. Errors: BB_DEVICE.
 BB_CHECKED bb_status bb_unwrap_read(bb_unwrap *unwrap, double *phase, bb_unwrap_report *report);
 

@@ -40,7 +40,9 @@ struct bb_unwrap {
     bb_unwrap_parts parts;
     bb_index edge_count;
     double *words; // [rows][columns], as floats where it is so, of the wrapped phase or of the
-                   // result, as the device has them
+                   // result, as the device has them; of bb_device_host_allocate, as is `found`
+    double *found; // limits, then what was rejected
+    bool fetched;  // the device has been told to bring the result
     bb_unwrap_grids grids;
     bb_unwrap_field wrapped, inside, gx, gy, bx, by, mx, my, sums;
     bb_unwrap_field edges[2], shares[2]; // by axis: 1 of an edge; of each among 9 x 9

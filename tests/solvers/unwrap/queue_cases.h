@@ -64,6 +64,9 @@ static void check_queued(bb_format arithmetic, bb_format storage, bb_index cycle
         }
         put(unwrapper, &map);
         check_ok(bb_device_graph_replay(graph));
+        if (i > 0) { // a read does it by itself
+            check_ok(bb_unwrap_fetch(unwrapper));
+        }
         check_ok(bb_unwrap_read(unwrapper, queued, &read));
         check_ok(bb_unwrap_run(unwrapper, map.wrapped, map.phase, &run));
         assert_int_equal(run.cycles, cycles + 2 * reweight);
