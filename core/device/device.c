@@ -150,6 +150,11 @@ bb_status bb_device_wait(bb_device *device)
     return device->ops->wait(device->state);
 }
 
+bool bb_device_is_idle(const bb_device *device)
+{
+    return device->ops->is_idle == NULL || device->ops->is_idle(device->state);
+}
+
 bb_status bb_device_timer_start(bb_device *device)
 {
     return device->ops->mark(device->state, 0);

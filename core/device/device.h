@@ -90,6 +90,7 @@ typedef struct bb_device_ops {
     void (*host_release)(void *state, void **block);
     bb_status (*launch)(void *state, const bb_kernel *kernel, bb_index items, void *arguments);
     bb_status (*wait)(void *state);
+    bool (*is_idle)(void *state); ///< NULL: work is done when it is queued, or nobody knows
     /// Marks a moment in the device's order of work; elapsed is between two marks, in seconds.
     bb_status (*mark)(void *state, int which);
     bb_status (*elapsed)(void *state, double *seconds);
@@ -168,6 +169,10 @@ BB_CHECKED bb_status bb_device_graph_replay(bb_device_graph *graph);
 
 /// Waits for all work; a failure of earlier work is returned here.
 BB_CHECKED bb_status bb_device_wait(bb_device *device);
+
+/// Whether a wait would find all work done, or may be asked for at once where the device cannot
+/// tell.
+bool bb_device_is_idle(const bb_device *device);
 
 /// Time of the work between the two marks, measured on the device.
 BB_CHECKED bb_status bb_device_timer_start(bb_device *device);

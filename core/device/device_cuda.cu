@@ -188,6 +188,16 @@ bb_status cuda_wait(void *state)
     return BB_OK;
 }
 
+// A failure is the next wait's.
+bool cuda_is_idle(void *state)
+{
+    const bool is_idle = cudaStreamQuery(as_cuda(state)->stream) != cudaErrorNotReady;
+    if (!is_idle) {
+        (void)cudaGetLastError(); // to be busy is no error
+    }
+    return is_idle;
+}
+
 bb_status cuda_mark(void *state, int which)
 {
     BB_CUDA_TRY(cudaEventRecord(as_cuda(state)->marks[which], as_cuda(state)->stream));
@@ -242,9 +252,9 @@ void cuda_forget(void *state, void **graph)
 } // namespace
 
 extern "C" const bb_device_ops bb_device_cuda_ops = {
-    BB_SPACE_CUDA, cuda_count,         cuda_open,         cuda_close,        cuda_report,
-    cuda_allocate, cuda_release,       cuda_zero,         cuda_upload,       cuda_download,
-    cuda_fetch,    cuda_host_allocate, cuda_host_release, cuda_launch,       cuda_wait,
-    cuda_mark,     cuda_elapsed,       nullptr,           cuda_record_start, cuda_record_stop,
-    cuda_replay,   cuda_forget,
+    BB_SPACE_CUDA,    cuda_count,         cuda_open,         cuda_close,  cuda_report,
+    cuda_allocate,    cuda_release,       cuda_zero,         cuda_upload, cuda_download,
+    cuda_fetch,       cuda_host_allocate, cuda_host_release, cuda_launch, cuda_wait,
+    cuda_is_idle,     cuda_mark,          cuda_elapsed,      nullptr,     cuda_record_start,
+    cuda_record_stop, cuda_replay,        cuda_forget,
 };

@@ -71,6 +71,7 @@ static void bytes_are_fetched_by_the_next_wait(void **state)
     check_ok(bb_device_fetch(device_under_test, received, block, N));
     check_ok(bb_device_fetch(device_under_test, small, block, SMALL)); // of any memory
     check_ok(bb_device_wait(device_under_test));
+    assert_true(bb_device_is_idle(device_under_test));
     assert_memory_equal(sent, received, N);
     assert_memory_equal(sent, small, SMALL);
     bb_device_release(device_under_test, &block);
