@@ -28,6 +28,7 @@ typedef struct bb_live_options {
     bb_index frames;       ///< phases after which it ends; 0: never
     double rate_hz;        ///< phases that are released a second, NaN: as they come
     double patience_s;     ///< without frames, NaN: as is usual
+    bb_index overlap;      ///< phases that are on their way at once; 0: as is usual
     const char *view;      ///< folder of a page, NULL: none
     const char *pipelines; ///< names with commas, NULL: one
 } bb_live_options;

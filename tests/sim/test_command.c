@@ -268,6 +268,7 @@ static void other_commands(void **state)
     expect("bitbudget realtime a.yaml", 2, "experiment toy has no control loop");
     expect("bitbudget live a.yaml --frames 3", 2, "experiment toy has no stream");
     expect("bitbudget live a.yaml --frames 0", 2, "--frames 0");
+    expect("bitbudget live a.yaml --overlap 5", 2, "--overlap 5");
     expect("bitbudget info", 0, "output           passed");
 }
 

@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <time.h>
 
-enum { BUFFERS = 3 };
+enum { MOST_BUFFERS = BB_LIVE_MOST_OVERLAP + 2 };
 
 struct bb_live_acquisition {
     const bb_live_source_kind *kind;
@@ -19,8 +19,10 @@ struct bb_live_acquisition {
     pthread_mutex_t lock;
     pthread_cond_t come, gone; // frames came; or were taken
     // Under the lock.
-    bb_live_frames buffers[BUFFERS];
-    int filled, used; // buffers that wait and that are worked on; -1: none
+    bb_live_frames buffers[MOST_BUFFERS]; // the first held + 2 are used
+    bb_index filled;                      // buffer that waits; -1: none
+    bb_index held, next;                  // buffers that are worked on at once; the oldest of them
+    bb_index used[BB_LIVE_MOST_OVERLAP];  // [held] such buffers in turn; -1: none
     bool stops, ended;
     bb_index dropped;
     bb_status failure;
@@ -46,18 +48,29 @@ static void sleep_until(bb_live_acquisition *a, int64_t ns)
     }
 }
 
-// The buffer that neither waits nor is worked on.
-static int free_buffer(const bb_live_acquisition *a)
+static bool is_used(const bb_live_acquisition *a, bb_index buffer)
 {
-    int buffer = 0;
-    while (buffer == a->filled || buffer == a->used) {
+    bool found = false;
+    for (bb_index i = 0; i < a->held; ++i) {
+        found = found || a->used[i] == buffer;
+    }
+    return found;
+}
+
+// A buffer that neither waits nor is worked on.
+static bb_index free_buffer(bb_live_acquisition *a)
+{
+    bb_index buffer = 0;
+    pthread_mutex_lock(&a->lock);
+    while (buffer == a->filled || is_used(a, buffer)) {
         ++buffer;
     }
+    pthread_mutex_unlock(&a->lock);
     return buffer;
 }
 
 // Hands a buffer over; where frames wait for it, when the last one is taken.
-static void hand_over(bb_live_acquisition *a, int buffer, bool waits)
+static void hand_over(bb_live_acquisition *a, bb_index buffer, bool waits)
 {
     pthread_mutex_lock(&a->lock);
     while (waits && a->filled >= 0 && !a->stops) {
@@ -89,10 +102,8 @@ static void *acquire(void *context)
     bb_status status = BB_OK;
     bb_live_event event = BB_LIVE_NOTHING;
     int64_t released = 0;
+    bb_index buffer = free_buffer(a); // the same until a phase is whole: it may be there in part
     while (status == BB_OK && event != BB_LIVE_ENDED && !is_stopped(a)) {
-        pthread_mutex_lock(&a->lock);
-        const int buffer = free_buffer(a);
-        pthread_mutex_unlock(&a->lock);
         status = a->kind->take(a->source, &a->buffers[buffer], &event);
         if (status == BB_OK && event == BB_LIVE_TAKEN) {
             if (a->rate_hz > 0.0) {
@@ -100,6 +111,7 @@ static void *acquire(void *context)
                 a->buffers[buffer].taken_ns = bb_clock_ns();
             }
             hand_over(a, buffer, waits);
+            buffer = free_buffer(a);
         } else if (status == BB_OK && event == BB_LIVE_NOTHING) {
             sleep_until(a, bb_clock_ns() + (int64_t)(1e9 * a->kind->poll_s));
         }
@@ -125,14 +137,21 @@ done:
 }
 
 bb_status bb_live_acquisition_start(const bb_live_source_kind *kind, const bb_live_request *request,
-                                    double rate_hz, bb_live_acquisition **out)
+                                    double rate_hz, bb_index held, bb_live_acquisition **out)
 {
     bb_status status = BB_OK;
     bb_live_acquisition *acquisition = NULL;
     BB_TRY(BB_ZEROED(1, &acquisition));
     acquisition->kind = kind;
     acquisition->rate_hz = rate_hz;
-    acquisition->filled = acquisition->used = -1;
+    acquisition->filled = -1;
+    acquisition->held = held;
+    for (bb_index i = 0; i < BB_LIVE_MOST_OVERLAP; ++i) {
+        acquisition->used[i] = -1;
+    }
+    for (bb_index i = 0; i < MOST_BUFFERS; ++i) {
+        acquisition->buffers[i].device = request->device;
+    }
     BB_TRY(kind->open(request, &acquisition->source));
     BB_TRY(start_thread(acquisition));
     *out = acquisition;
@@ -158,7 +177,7 @@ void bb_live_acquisition_stop(bb_live_acquisition **acquisition)
         (void)pthread_cond_destroy(&a->come);
         (void)pthread_cond_destroy(&a->gone);
     }
-    for (int i = 0; i < BUFFERS; ++i) {
+    for (bb_index i = 0; i < MOST_BUFFERS; ++i) {
         bb_live_frames_release(&a->buffers[i]);
     }
     a->kind->close(&a->source);
@@ -177,16 +196,18 @@ bb_status bb_live_acquisition_take(bb_live_acquisition *acquisition, double seco
     until.tv_nsec = (long)(nanoseconds >= 1e9 ? nanoseconds - 1e9 : nanoseconds);
     *frames = NULL;
     pthread_mutex_lock(&a->lock);
-    a->used = -1;
+    a->used[a->next] = -1;
     for (int late = 0; a->filled < 0 && !a->ended && late == 0;) {
         late = pthread_cond_timedwait(&a->come, &a->lock, &until);
     }
     if (a->filled >= 0) {
-        a->used = a->filled;
+        bb_live_frames *taken = &a->buffers[a->filled];
+        a->used[a->next] = a->filled;
+        a->next = (a->next + 1) % a->held;
         a->filled = -1;
-        *frames = &a->buffers[a->used];
+        *frames = taken;
         if (a->kind->waits && a->rate_hz == 0.0) {
-            a->buffers[a->used].taken_ns = bb_clock_ns(); // they waited for the caller
+            taken->taken_ns = bb_clock_ns(); // they waited for the caller
         }
         pthread_cond_signal(&a->gone);
     }

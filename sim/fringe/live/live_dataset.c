@@ -112,12 +112,12 @@ void bb_live_dataset_close(bb_live_dataset *dataset)
 }
 
 // What is told of a value that 16 bits do not hold; the library would take the nearest.
-static H5T_conv_ret_t note_range(H5T_conv_except_t what, hid_t from, hid_t to, void *value,
+static H5T_conv_ret_t note_range(H5T_conv_except_t what, hid_t stored, hid_t taken, void *value,
                                  void *pixel, void *context)
 {
     const char **beyond = context;
-    (void)from;
-    (void)to;
+    (void)stored;
+    (void)taken;
     (void)value;
     (void)pixel;
     *beyond = what == H5T_CONV_EXCEPT_RANGE_LOW ? "below 0" : "beyond 65535";

@@ -10,6 +10,7 @@
 #include <math.h>
 
 struct bb_live_pipeline {
+    bb_device *device;
     bb_unwrap *unwrap;
     bb_unwrap_detection *detection;
     bb_device_graph *graph;
@@ -112,14 +113,14 @@ bb_status bb_live_pipeline_create(bb_kernel_context *context, const bb_fringe_st
         read_detection(study, config.slots[BB_UNWRAP_GRADIENT].arithmetic, frames->count);
     bb_live_pipeline *pipeline = NULL;
     BB_TRY(BB_ZEROED(1, &pipeline));
+    pipeline->device = bb_kernel_context_device(context);
     BB_TRY(
         bb_unwrap_create(context, &config, mask, frames->columns, frames->rows, &pipeline->unwrap));
     BB_TRY(bb_unwrap_detection_create(context, &detection, mask,
                                       bb_unwrap_wrapped(pipeline->unwrap), &pipeline->detection));
     BB_TRY(bb_unwrap_detection_load(pipeline->detection, frames->counts));
-    BB_TRY(bb_device_graph_create(bb_kernel_context_device(context), queue, pipeline,
-                                  &pipeline->graph));
-    BB_TRY(bb_device_wait(bb_kernel_context_device(context))); // the frames are free again
+    BB_TRY(bb_device_graph_create(pipeline->device, queue, pipeline, &pipeline->graph));
+    BB_TRY(bb_device_wait(pipeline->device)); // the frames are free again
     *out = pipeline;
     pipeline = NULL;
 done:
@@ -137,15 +138,25 @@ void bb_live_pipeline_destroy(bb_live_pipeline **pipeline)
     }
 }
 
-bb_status bb_live_pipeline_run(bb_live_pipeline *pipeline, const bb_live_frames *frames,
-                               double *phase, bb_unwrap_report *report)
+bb_status bb_live_pipeline_start(bb_live_pipeline *pipeline, const bb_live_frames *frames)
 {
     bb_status status = BB_OK;
     BB_TRY(bb_unwrap_detection_load(pipeline->detection, frames->counts));
     BB_TRY(bb_device_graph_replay(pipeline->graph));
-    BB_TRY(bb_unwrap_read(pipeline->unwrap, phase, report));
+    BB_TRY(bb_unwrap_fetch(pipeline->unwrap));
 done:
     return status;
+}
+
+bool bb_live_pipeline_is_done(const bb_live_pipeline *pipeline)
+{
+    return bb_device_is_idle(pipeline->device);
+}
+
+bb_status bb_live_pipeline_finish(bb_live_pipeline *pipeline, double *phase,
+                                  bb_unwrap_report *report)
+{
+    return bb_unwrap_read(pipeline->unwrap, phase, report);
 }
 
 const bb_unwrap_parts *bb_live_pipeline_parts(const bb_live_pipeline *pipeline)

@@ -28,10 +28,18 @@ BB_CHECKED bb_status bb_live_pipeline_create(bb_kernel_context *context,
                                              const unsigned char *mask, bb_live_pipeline **out);
 void bb_live_pipeline_destroy(bb_live_pipeline **pipeline);
 
-/// The phase [rows][columns] of frames in rad, NaN outside the mask. Errors: BB_DEVICE, those of
-/// bb_unwrap_queue.
-BB_CHECKED bb_status bb_live_pipeline_run(bb_live_pipeline *pipeline, const bb_live_frames *frames,
-                                          double *phase, bb_unwrap_report *report);
+/// Queues all that makes a phase of frames, which are borrowed until bb_live_pipeline_finish; once
+/// before each. Errors: BB_DEVICE, those of bb_unwrap_queue.
+BB_CHECKED bb_status bb_live_pipeline_start(bb_live_pipeline *pipeline,
+                                            const bb_live_frames *frames);
+
+/// Whether bb_live_pipeline_finish need not wait, or the device cannot tell.
+bool bb_live_pipeline_is_done(const bb_live_pipeline *pipeline);
+
+/// Waits for the phase [rows][columns] of what was started, in rad, NaN outside the mask. Errors:
+/// BB_DEVICE.
+BB_CHECKED bb_status bb_live_pipeline_finish(bb_live_pipeline *pipeline, double *phase,
+                                             bb_unwrap_report *report);
 
 const bb_unwrap_parts *bb_live_pipeline_parts(const bb_live_pipeline *pipeline);
 

@@ -5,13 +5,11 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "physics/fringe/cycles.h"
-#include "sim/device_choice.h"
 #include "sim/fringe/live/live_acquisition.h"
-#include "sim/fringe/live/live_pipeline.h"
+#include "sim/fringe/live/live_lanes.h"
 #include "sim/fringe/live/live_table.h"
 #include "sim/fringe/live/live_view.h"
 #include "sim/interrupt.h"
-#include "sim/kernels/kernel_variants.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,21 +21,11 @@ enum { LINE_BYTES = 240, STATE_BYTES = 80 };
 // interrupt is looked at between them; how long a stall may last unless told.
 static const double line_s = 1.0, stall_s = 1.0, wait_s = 0.1, usual_patience_s = 30.0;
 
-static const bb_device_offer offer = {.work = "unwrapping a stream",
-                                      .kinds = BB_DEVICE_OFFER(BB_DEVICE_CUDA) |
-                                               BB_DEVICE_OFFER(BB_DEVICE_OPENCL)};
-
-// One pipeline of the stream.
-typedef struct lane {
-    bb_index index; // in the study
-    bb_device_kind kind;
-    bb_live_pipeline *pipeline; // for frames of the present shape
-} lane;
-
-typedef struct live_device {
-    bb_device *device;
-    bb_kernel_context *context;
-} live_device;
+// A phase on its way.
+typedef struct flight {
+    const bb_live_frames *frames;
+    int64_t since; // when they were whole, or pipelines for them were made
+} flight;
 
 typedef struct live_run {
     const bb_fringe_study *study;
@@ -45,9 +33,10 @@ typedef struct live_run {
     bb_live_acquisition *acquisition;
     bb_live_view *view; // NULL: none
     bb_kernel_variants *variants;
-    live_device devices[BB_DEVICE_KIND_COUNT];
-    lane *lanes;             // [summary.count]
-    bb_live_answer *answers; // [summary.count]
+    bb_live_lanes *lanes;
+    flight flights[BB_LIVE_MOST_OVERLAP]; // phase k is in place k mod overlap
+    bb_index started, finished;           // phases
+    bb_live_answer *answers;              // [summary.count]
     bb_live_summary summary;
     unsigned char *mask; // [rows][columns] of the present shape
     double *phase;       // likewise: of the lane at hand
@@ -61,20 +50,18 @@ typedef struct live_run {
     bool stalled, scores_next, skips;
 } live_run;
 
-static void finish(live_run *run)
+static void close_run(live_run *run)
 {
+    if (run->lanes != NULL) {
+        bb_live_lanes_clear(run->lanes); // nothing reads frames any more
+    }
     bb_live_acquisition_stop(&run->acquisition);
     bb_live_view_close(&run->view);
     for (bb_index i = 0; i < run->summary.count; ++i) {
-        bb_live_pipeline_destroy(&run->lanes[i].pipeline);
         bb_live_meter_release(&run->answers[i].meter);
     }
-    for (int kind = 0; kind < BB_DEVICE_KIND_COUNT; ++kind) {
-        bb_kernel_context_destroy(&run->devices[kind].context);
-        bb_device_close(&run->devices[kind].device);
-    }
+    bb_live_lanes_destroy(&run->lanes);
     bb_kernel_variants_destroy(&run->variants);
-    BB_RELEASE(&run->lanes);
     BB_RELEASE(&run->answers);
     BB_RELEASE(&run->mask);
     BB_RELEASE(&run->phase);
@@ -93,65 +80,21 @@ done:
     return status;
 }
 
-static bb_status add_lane(live_run *run, bb_index index)
+static bb_status make_lanes(live_run *run)
 {
     bb_status status = BB_OK;
-    const bb_fringe_pipeline *pipeline =
-        &((const bb_fringe_pipeline *)run->study->pipelines.items)[index];
-    lane *next = &run->lanes[run->summary.count];
-    for (bb_index i = 0; i < run->summary.count; ++i) {
-        BB_REQUIRE(run->lanes[i].index != index, BB_INVALID, "--pipeline names %s twice",
-                   pipeline->name);
+    const bb_live_options *options = run->options;
+    BB_TRY(bb_live_lanes_create(run->study, options->pipelines, options->overlap, run->variants,
+                                &run->lanes));
+    const bb_index count = bb_live_lanes_count(run->lanes);
+    BB_TRY(BB_ZEROED(count, &run->answers));
+    for (bb_index i = 0; i < count; ++i) {
+        const bb_live_lane *lane = bb_live_lanes_at(run->lanes, i);
+        run->answers[i] = (bb_live_answer){
+            .name = lane->name, .device = bb_device_names[lane->kind], .rejected_share = NAN};
     }
-    next->index = index;
-    BB_TRY(bb_device_choice_make(&offer, run->study->common.device, pipeline->device, &next->kind));
-    live_device *place = &run->devices[next->kind];
-    if (place->device == NULL) {
-        BB_TRY(bb_device_open(next->kind, 0, &place->device));
-        BB_TRY(bb_kernel_context_create(place->device, &place->context));
-        BB_TRY(bb_kernel_variants_join(run->variants, place->context));
-    }
-    run->answers[run->summary.count++] = (bb_live_answer){
-        .name = pipeline->name, .device = bb_device_names[next->kind], .rejected_share = NAN};
-done:
-    return status;
-}
-
-static bb_status find_pipeline(const bb_fringe_study *study, const char *name, size_t length,
-                               bb_index *out)
-{
-    bb_status status = BB_OK;
-    const bb_fringe_pipeline *pipelines = study->pipelines.items;
-    *out = -1;
-    for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        if (strlen(pipelines[p].name) == length && strncmp(pipelines[p].name, name, length) == 0) {
-            *out = p;
-        }
-    }
-    BB_REQUIRE(*out >= 0, BB_INVALID, "--pipeline %.*s: the study has no such pipeline",
-               (int)length, name);
-done:
-    return status;
-}
-
-// Those that are named; else the first that is not the reference, which sees frames as they are.
-static bb_status list_lanes(live_run *run)
-{
-    bb_status status = BB_OK;
-    const bb_index reference = bb_fringe_study_reference(run->study);
-    const char *name = run->options->pipelines;
-    BB_TRY(BB_ZEROED(run->study->pipelines.count, &run->lanes));
-    BB_TRY(BB_ZEROED(run->study->pipelines.count, &run->answers));
-    if (name == NULL) {
-        BB_TRY(add_lane(run, run->study->pipelines.count == 1 ? 0 : reference == 0));
-    }
-    while (name != NULL) {
-        const size_t length = strcspn(name, ",");
-        bb_index index = 0;
-        BB_TRY(find_pipeline(run->study, name, length, &index));
-        BB_TRY(add_lane(run, index));
-        name = name[length] == ',' ? name + length + 1 : NULL;
-    }
+    run->summary.count = count;
+    run->summary.overlap = (double)bb_live_lanes_overlap(run->lanes);
 done:
     return status;
 }
@@ -168,9 +111,8 @@ static bb_status start(live_run *run)
                "--source file:FRAMES.h5 or another",
                run->study->input.file);
     BB_TRY(count_frames(run->study, &request.count));
-    bb_device_choice_announce(&offer, run->study->common.device);
     BB_TRY(bb_kernel_variants_create(&run->study->kernels, NULL, &run->variants));
-    BB_TRY(list_lanes(run));
+    BB_TRY(make_lanes(run));
     if (run->options->view != NULL) {
         BB_TRY(bb_live_view_open(run->options->view, title == NULL ? "fringe" : title,
                                  bb_fringe_config_rad_per_nm(&run->study->physics), &run->view));
@@ -179,7 +121,9 @@ static bb_status start(live_run *run)
     run->frames = request.count;
     run->summary.source = run->options->source == NULL ? kind->name : run->options->source;
     run->summary.frames = (double)request.count;
-    BB_TRY(bb_live_acquisition_start(kind, &request, rate, &run->acquisition));
+    request.device = bb_live_lanes_device(run->lanes);
+    BB_TRY(bb_live_acquisition_start(kind, &request, rate, bb_live_lanes_overlap(run->lanes),
+                                     &run->acquisition));
 done:
     return status;
 }
@@ -187,14 +131,7 @@ done:
 static bb_status make_pipelines(live_run *run, const bb_live_frames *frames)
 {
     bb_status status = BB_OK;
-    for (bb_index i = 0; i < run->summary.count; ++i) {
-        bb_live_pipeline_destroy(&run->lanes[i].pipeline);
-    }
-    for (bb_index i = 0; i < run->summary.count; ++i) {
-        lane *at_hand = &run->lanes[i];
-        BB_TRY(bb_live_pipeline_create(run->devices[at_hand->kind].context, run->study,
-                                       at_hand->index, frames, run->mask, &at_hand->pipeline));
-    }
+    BB_TRY(bb_live_lanes_make(run->lanes, frames, run->mask));
 done:
     if (status != BB_OK) {
         run->columns = run->rows = 0; // no shape has pipelines
@@ -233,11 +170,12 @@ done:
     return status;
 }
 
-static bb_status score(live_run *run, bb_index index, const bb_live_frames *frames)
+static bb_status score(live_run *run, bb_index index, const bb_live_pipeline *pipeline,
+                       const bb_live_frames *frames)
 {
     bb_status status = BB_OK;
     const double *truth = bb_live_acquisition_truth(run->acquisition, frames->draw);
-    const bb_unwrap_parts *parts = bb_live_pipeline_parts(run->lanes[index].pipeline);
+    const bb_unwrap_parts *parts = bb_live_pipeline_parts(pipeline);
     bb_cycles cycles;
     if (truth != NULL) {
         BB_TRY(bb_cycles_count(run->columns * run->rows, run->phase, truth, parts->labels,
@@ -317,44 +255,6 @@ static void greet(live_run *run)
     run->skips = false;
 }
 
-// `*is_done` is false for a phase that is dropped.
-static bb_status process(live_run *run, const bb_live_frames *frames, const recent *now,
-                         bool *is_done)
-{
-    bb_status status = BB_OK;
-    *is_done = true;
-    if (frames->columns != run->columns || frames->rows != run->rows) {
-        BB_TRY(make_ready(run, frames, is_done));
-    }
-    if (!*is_done) {
-        goto done;
-    }
-    greet(run);
-    const int64_t since = frames->taken_ns > run->ready_ns ? frames->taken_ns : run->ready_ns;
-    for (bb_index i = 0; i < run->summary.count; ++i) {
-        bb_unwrap_report report;
-        bb_live_answer *answer = &run->answers[i];
-        BB_TRY(bb_live_pipeline_run(run->lanes[i].pipeline, frames, run->phase, &report));
-        run->last_s = bb_clock_seconds();
-        BB_TRY(bb_live_meter_add(&answer->meter, 1e-9 * (double)(bb_clock_ns() - since)));
-        answer->rejected_share = isnan(report.limit_rad) ? NAN : report.rejected_share;
-        if (run->scores_next) {
-            BB_TRY(score(run, i, frames));
-        }
-        if (i == 0 && run->view != NULL && bb_live_view_is_due(run->view)) {
-            const bb_live_facts facts = list_facts(run, now, "running");
-            BB_TRY(bb_live_view_show(run->view, run->columns, run->rows, run->phase, &facts));
-        }
-    }
-    run->scores_next = false;
-    run->summary.phases += 1.0;
-    run->summary.columns = (double)frames->columns;
-    run->summary.rows = (double)frames->rows;
-    run->summary.bits = (double)frames->bits;
-done:
-    return status;
-}
-
 // The line: what the last second was like.
 static bb_status tell(live_run *run, recent *now)
 {
@@ -380,6 +280,94 @@ static bb_status tell(live_run *run, recent *now)
                    facts.dropped, rest);
     if (count > 0) {
         bb_log_status(line);
+    }
+done:
+    return status;
+}
+
+// The pipeline of a lane that a phase is taken by.
+static bb_live_pipeline *pipeline_of(const live_run *run, bb_index lane, bb_index phase)
+{
+    return bb_live_lanes_at(run->lanes, lane)->turns[phase % bb_live_lanes_overlap(run->lanes)];
+}
+
+static flight *flight_of(live_run *run, bb_index phase)
+{
+    return &run->flights[phase % bb_live_lanes_overlap(run->lanes)];
+}
+
+static bb_status finish_lane(live_run *run, bb_index lane, const recent *now)
+{
+    bb_status status = BB_OK;
+    const flight *phase = flight_of(run, run->finished);
+    bb_live_pipeline *pipeline = pipeline_of(run, lane, run->finished);
+    bb_live_answer *answer = &run->answers[lane];
+    bb_unwrap_report report;
+    if (lane > 0) {
+        BB_TRY(bb_live_pipeline_start(pipeline, phase->frames));
+    }
+    BB_TRY(bb_live_pipeline_finish(pipeline, run->phase, &report));
+    run->last_s = bb_clock_seconds();
+    BB_TRY(bb_live_meter_add(&answer->meter, 1e-9 * (double)(bb_clock_ns() - phase->since)));
+    answer->rejected_share = isnan(report.limit_rad) ? NAN : report.rejected_share;
+    if (run->scores_next) {
+        BB_TRY(score(run, lane, pipeline, phase->frames));
+    }
+    if (lane == 0 && run->view != NULL && bb_live_view_is_due(run->view)) {
+        const bb_live_facts facts = list_facts(run, now, "running");
+        BB_TRY(bb_live_view_show(run->view, run->columns, run->rows, run->phase, &facts));
+    }
+done:
+    return status;
+}
+
+// Waits for the oldest phase on its way; lanes behind the first take it now.
+static bb_status finish_phase(live_run *run, recent *now)
+{
+    bb_status status = BB_OK;
+    const bb_live_frames *frames = flight_of(run, run->finished)->frames;
+    for (bb_index lane = 0; lane < run->summary.count; ++lane) {
+        BB_TRY(finish_lane(run, lane, now));
+    }
+    run->scores_next = false;
+    run->summary.phases += 1.0;
+    run->summary.columns = (double)frames->columns;
+    run->summary.rows = (double)frames->rows;
+    run->summary.bits = (double)frames->bits;
+    if (bb_clock_seconds() - run->line_at_s >= line_s) {
+        BB_TRY(tell(run, now));
+    }
+done:
+    ++run->finished; // or it failed: it is not on its way any more
+    return status;
+}
+
+static bb_status finish_all(live_run *run, recent *now)
+{
+    bb_status status = BB_OK;
+    while (run->finished < run->started) {
+        BB_TRY(finish_phase(run, now));
+    }
+done:
+    return status;
+}
+
+// `*is_started` is false for a phase that is dropped.
+static bb_status start_phase(live_run *run, const bb_live_frames *frames, recent *now,
+                             bool *is_started)
+{
+    bb_status status = BB_OK;
+    *is_started = true;
+    if (frames->columns != run->columns || frames->rows != run->rows) {
+        BB_TRY(finish_all(run, now)); // by the pipelines there are
+        BB_TRY(make_ready(run, frames, is_started));
+    }
+    if (*is_started) {
+        greet(run);
+        *flight_of(run, run->started) =
+            (flight){frames, frames->taken_ns > run->ready_ns ? frames->taken_ns : run->ready_ns};
+        BB_TRY(bb_live_pipeline_start(pipeline_of(run, 0, run->started), frames));
+        ++run->started;
     }
 done:
     return status;
@@ -420,31 +408,60 @@ done:
     return status;
 }
 
-static bb_status stream(live_run *run, recent *now)
+// Whether the oldest phase on its way is to be waited for: no other can be started, or none came
+// and it is done.
+static bool is_due(const live_run *run, bool has_frames)
+{
+    const bb_index count = run->started - run->finished;
+    return count == bb_live_lanes_overlap(run->lanes) ||
+           (count > 0 && !has_frames &&
+            bb_live_pipeline_is_done(pipeline_of(run, 0, run->finished)));
+}
+
+// While a phase is on its way no frames are waited for: it may be done before they come.
+static bb_status follow(live_run *run, recent *now)
 {
     bb_status status = BB_OK;
-    const double limit = run->options->frames > 0 ? (double)run->options->frames : INFINITY;
+    const bb_index limit = run->options->frames > 0 ? run->options->frames : PTRDIFF_MAX;
     const bb_live_frames *frames = NULL;
     bb_live_event event = BB_LIVE_NOTHING;
-    bool ends = false, is_done = false;
-    run->last_s = run->line_at_s = bb_clock_seconds();
-    run->start_s = NAN;
-    run->scores_next = true;
-    while (run->summary.phases < limit && !bb_interrupt_noted() && !ends) {
-        BB_TRY(bb_live_acquisition_take(run->acquisition, wait_s, &frames, &event));
-        is_done = false;
+    bool ends = false, is_started = false;
+    while (run->started < limit && !bb_interrupt_noted() && !ends) {
+        const bool is_busy = run->started > run->finished;
+        BB_TRY(bb_live_acquisition_take(run->acquisition, is_busy ? 0.0 : wait_s, &frames, &event));
+        is_started = false;
         if (frames != NULL) {
-            BB_TRY(process(run, frames, now, &is_done));
-            if (is_done && bb_clock_seconds() - run->line_at_s >= line_s) {
-                BB_TRY(tell(run, now));
-            }
+            BB_TRY(start_phase(run, frames, now, &is_started));
+        }
+        if (is_due(run, frames != NULL)) {
+            BB_TRY(finish_phase(run, now));
         }
         ends = event == BB_LIVE_ENDED;
-        if (!is_done && !ends) {
+        if (!is_busy && !is_started && !ends) {
             BB_TRY(wait_longer(run, now, &ends));
         }
     }
 done:
+    return status;
+}
+
+// However it ends, what is on its way is finished.
+static bb_status stream(live_run *run, recent *now)
+{
+    bb_status_record record;
+    run->last_s = run->line_at_s = bb_clock_seconds();
+    run->start_s = NAN;
+    run->scores_next = true;
+    bb_status status = follow(run, now);
+    if (status == BB_OK) {
+        status = finish_all(run, now);
+    } else {
+        bb_status_save(&record);
+        if (finish_all(run, now) != BB_OK) {
+            bb_log_warning("the last phases are not there: %s", bb_status_message());
+        }
+        bb_status_restore(&record);
+    }
     return status;
 }
 
@@ -522,6 +539,6 @@ bb_status bb_live_run(const void *study, const bb_live_options *options, bb_resu
     status = end(&run, &now, stream(&run, &now), results, table);
     bb_interrupt_defer(false);
 done:
-    finish(&run);
+    close_run(&run);
     return status;
 }

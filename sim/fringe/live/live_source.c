@@ -12,6 +12,35 @@
 const bb_live_source_kind *const bb_live_sources[] = {
     &bb_live_synthetic, &bb_live_file, &bb_live_loop, &bb_live_directory, &bb_live_segment, NULL};
 
+static void release_counts(bb_live_frames *frames)
+{
+    void *counts = frames->room > 0 ? frames->counts : NULL;
+    if (frames->device != NULL) {
+        bb_device_host_release(frames->device, &counts);
+    } else {
+        bb_memory_release(&counts);
+    }
+    frames->counts = NULL;
+    frames->room = 0;
+}
+
+static bb_status make_room(bb_live_frames *frames, bb_index values)
+{
+    bb_status status = BB_OK;
+    void *counts = NULL;
+    release_counts(frames);
+    if (frames->device != NULL) {
+        BB_TRY(bb_device_host_allocate(frames->device, (size_t)values * sizeof *frames->counts,
+                                       &counts));
+    } else {
+        BB_TRY(bb_memory_allocate(values, sizeof *frames->counts, &counts));
+    }
+    frames->counts = counts;
+    frames->room = values;
+done:
+    return status;
+}
+
 bb_status bb_live_frames_shape(bb_live_frames *frames, bb_index count, bb_index columns,
                                bb_index rows)
 {
@@ -22,10 +51,7 @@ bb_status bb_live_frames_shape(bb_live_frames *frames, bb_index count, bb_index 
     BB_REQUIRE(count >= 1 && count <= PTRDIFF_MAX / 8 / columns / rows, BB_INVALID,
                "%td frames, expected one or more, but no more than fit in memory", count);
     if (frames->room < count * columns * rows) {
-        BB_RELEASE(&frames->counts);
-        frames->room = 0;
-        BB_TRY(BB_ALLOCATE(count * columns * rows, &frames->counts));
-        frames->room = count * columns * rows;
+        BB_TRY(make_room(frames, count * columns * rows));
     }
     frames->count = count;
     frames->columns = columns;
@@ -36,8 +62,17 @@ done:
 
 void bb_live_frames_release(bb_live_frames *frames)
 {
-    BB_RELEASE(&frames->counts);
+    release_counts(frames);
     *frames = (bb_live_frames){0};
+}
+
+void bb_live_frames_share(bb_live_frames *frames, const bb_live_frames *others)
+{
+    bb_device *device = frames->device;
+    release_counts(frames);
+    *frames = *others;
+    frames->device = device;
+    frames->room = 0;
 }
 
 bb_status bb_live_source_check_length(FILE *file, const char *path, double bytes)

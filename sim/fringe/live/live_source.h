@@ -5,23 +5,28 @@
 #ifndef BB_SIM_FRINGE_LIVE_LIVE_SOURCE_H
 #define BB_SIM_FRINGE_LIVE_LIVE_SOURCE_H
 
+#include "core/device/device.h"
 #include "sim/fringe/fringe_study.h"
 
 #include <stdio.h>
 
 enum { BB_LIVE_PATH_BYTES = 4096, BB_LIVE_EDGE = 16384, BB_LIVE_MOST_FRAMES = 16 };
 
+/// Phases that may be on their way at once.
+enum { BB_LIVE_MOST_OVERLAP = 4 };
+
 /// The frames of one phase, as a camera stored them. Zero-initialise; release with
 /// bb_live_frames_release.
 typedef struct bb_live_frames {
     bb_index count, columns, rows;
-    bb_index bits;    ///< of the camera: full scale is 2^bits - 1
-    uint16_t *counts; ///< [count][rows][columns]
-    bb_index room;    ///< values that `counts` has room for
-    bb_index passed;  ///< phases that the source let pass before these, since the last ones
-    bb_index draw;    ///< of a synthetic source, else -1
-    int64_t taken_ns; ///< bb_clock_ns when they were whole; of frames that wait, when they are
-                      ///< handed over
+    bb_index bits;     ///< of the camera: full scale is 2^bits - 1
+    bb_device *device; ///< whose host memory `counts` is in, borrowed; NULL: plain memory
+    uint16_t *counts;  ///< [count][rows][columns]
+    bb_index room;     ///< values that `counts` has room for; 0: they are another's
+    bb_index passed;   ///< phases that the source let pass before these, since the last ones
+    bb_index draw;     ///< of a synthetic source, else -1
+    int64_t taken_ns;  ///< bb_clock_ns when they were whole; of frames that wait, when they are
+                       ///< handed over
 } bb_live_frames;
 
 /// Makes room for frames of a shape, what is in them is lost where it was too small. Errors:
@@ -29,6 +34,9 @@ typedef struct bb_live_frames {
 BB_CHECKED bb_status bb_live_frames_shape(bb_live_frames *frames, bb_index count, bb_index columns,
                                           bb_index rows);
 void bb_live_frames_release(bb_live_frames *frames);
+
+/// Has frames share the counts of others, which stay as they are as long; `device` stays.
+void bb_live_frames_share(bb_live_frames *frames, const bb_live_frames *others);
 
 /// Whether a regular file has `bytes` more behind where it is read. Errors: BB_INVALID with `path`.
 BB_CHECKED bb_status bb_live_source_check_length(FILE *file, const char *path, double bytes);
@@ -44,6 +52,7 @@ typedef struct bb_live_request {
     const bb_fringe_study *study;
     const char *place; ///< what follows the colon; NULL: nothing did
     bb_index count;    ///< frames that make a phase
+    bb_device *device; ///< that the frames go to; NULL: none
 } bb_live_request;
 
 typedef struct bb_live_source_kind {

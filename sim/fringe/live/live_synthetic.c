@@ -7,7 +7,6 @@
 #include "sim/fringe/live/live_source.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { DRAWS = 4, USUAL_BITS = 12 };
 
@@ -62,6 +61,7 @@ static bb_status open_synthetic(const bb_live_request *request, void **state)
     BB_TRY(bb_memory_zeroed(1, sizeof(synthetic), &made));
     synthetic *source = made;
     for (int draw = 0; draw < DRAWS; ++draw) {
+        source->frames[draw].device = request->device;
         BB_TRY(bb_scene_create(physics, seed, draw, &source->scenes[draw]));
         BB_TRY(store(physics, seed, draw, source->scenes[draw], &source->frames[draw]));
     }
@@ -74,20 +74,14 @@ done:
 
 static bb_status take_synthetic(void *state, bb_live_frames *frames, bb_live_event *event)
 {
-    bb_status status = BB_OK;
     synthetic *source = state;
     const bb_live_frames *next = &source->frames[source->next];
-    BB_TRY(bb_live_frames_shape(frames, next->count, next->columns, next->rows));
-    memcpy(frames->counts, next->counts,
-           (size_t)(next->count * next->rows * next->columns) * sizeof *frames->counts);
-    frames->bits = next->bits;
-    frames->draw = next->draw;
+    bb_live_frames_share(frames, next);
     frames->passed = 0;
     frames->taken_ns = bb_clock_ns();
     source->next = (source->next + 1) % DRAWS;
     *event = BB_LIVE_TAKEN;
-done:
-    return status;
+    return BB_OK;
 }
 
 static const double *truth_of(const void *state, bb_index draw)

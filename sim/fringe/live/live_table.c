@@ -12,6 +12,8 @@ static const bb_output stream_rows[] = {
     {"source", "", NULL, "where the frames came from", .note = "--source",
      BB_MEMBER(bb_live_summary, source)},
     {"frames", "", "1", "frames that make a phase", BB_MEMBER(bb_live_summary, frames)},
+    {"overlap", "", "1", "phases that were on their way at once, at most",
+     BB_MEMBER(bb_live_summary, overlap)},
     {"columns", "", "1", "pixels along x of the last frames", OF_STREAM(columns)},
     {"rows", "", "1", "pixels along y of the last frames", OF_STREAM(rows)},
     {"bits", "", "1", "bits of the camera of the last frames", OF_STREAM(bits)},

@@ -20,6 +20,7 @@ typedef struct bb_live_answer {
 typedef struct bb_live_summary {
     const char *source;
     double frames, columns, rows, bits; ///< of a phase, the last one's
+    double overlap;                     ///< phases that were on their way at once
     double phases, dropped, stalls, sizes, seconds;
     double rate_hz; ///< phases a second, from the first frames to the last phase
     bool interrupted;

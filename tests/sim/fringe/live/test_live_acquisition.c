@@ -105,7 +105,7 @@ static void frames_that_wait_are_all_taken(void **state)
     bb_live_event event = BB_LIVE_TAKEN;
     bb_live_acquisition *acquisition = NULL;
     reset(PHASES, true, false);
-    check_ok(bb_live_acquisition_start(&kind, &request, 0.0, &acquisition));
+    check_ok(bb_live_acquisition_start(&kind, &request, 0.0, 1, &acquisition));
     for (int k = 0; k < PHASES; ++k) {
         expect(acquisition, k);
         assert_null(bb_live_acquisition_truth(acquisition, 0));
@@ -119,6 +119,80 @@ static void frames_that_wait_are_all_taken(void **state)
     assert_null(acquisition);
 }
 
+// Frames that are worked on stand while others are taken, `held` of them at once.
+static void frames_stand_while_they_are_held(void **state)
+{
+    (void)state;
+    enum { HELD = 3 };
+    const bb_live_source_kind kind = kind_of(true);
+    const bb_live_request request = {.count = 1};
+    const bb_live_frames *held[PHASES] = {NULL};
+    bb_live_event event = BB_LIVE_NOTHING;
+    bb_live_acquisition *acquisition = NULL;
+    reset(PHASES, true, false);
+    check_ok(bb_live_acquisition_start(&kind, &request, 0.0, HELD, &acquisition));
+    for (int k = 0; k < PHASES; ++k) {
+        while (held[k] == NULL) {
+            check_ok(bb_live_acquisition_take(acquisition, 0.05, &held[k], &event));
+        }
+        (void)usleep(2000); // the thread goes on meanwhile
+        for (int i = k < HELD ? 0 : k - HELD + 1; i <= k; ++i) {
+            assert_int_equal(held[i]->counts[0], i);
+        }
+    }
+    bb_live_acquisition_stop(&acquisition);
+}
+
+// A phase of two frames, whose second one is there when the test allows one more.
+static bb_status take_in_parts(void *state, bb_live_frames *frames, bb_live_event *event)
+{
+    bb_status status = BB_OK;
+    (void)state;
+    pthread_mutex_lock(&camera.lock);
+    *event = BB_LIVE_NOTHING;
+    if (camera.given < camera.allowed) {
+        const int part = camera.given % 2;
+        status = bb_live_frames_shape(frames, 2, 1, 1);
+        frames->counts[part] = (uint16_t)camera.given++;
+        *event = part == 1 ? BB_LIVE_TAKEN : BB_LIVE_NOTHING;
+    }
+    pthread_mutex_unlock(&camera.lock);
+    return status;
+}
+
+static void allow(int count)
+{
+    pthread_mutex_lock(&camera.lock);
+    camera.allowed = count;
+    pthread_mutex_unlock(&camera.lock);
+    for (int try = 0; try < 20000 && count_given() < count; ++try) {
+        (void)usleep(1000);
+    }
+    assert_int_equal(count_given(), count);
+}
+
+// Whatever was taken between its frames, a phase is put together in one place.
+static void a_phase_may_come_in_parts(void **state)
+{
+    (void)state;
+    bb_live_source_kind kind = kind_of(true);
+    const bb_live_request request = {.count = 2};
+    const bb_live_frames *frames = NULL;
+    bb_live_event event = BB_LIVE_NOTHING;
+    bb_live_acquisition *acquisition = NULL;
+    kind.take = take_in_parts;
+    reset(0, false, false);
+    check_ok(bb_live_acquisition_start(&kind, &request, 0.0, 1, &acquisition));
+    for (int k = 0; k < PHASES; ++k) {
+        allow(2 * k + 3); // a part of the next one
+        check_ok(bb_live_acquisition_take(acquisition, 10.0, &frames, &event));
+        assert_non_null(frames);
+        assert_int_equal(frames->counts[0], 2 * k);
+        assert_int_equal(frames->counts[1], 2 * k + 1);
+    }
+    bb_live_acquisition_stop(&acquisition);
+}
+
 static void a_camera_goes_on_and_the_newest_is_taken(void **state)
 {
     (void)state;
@@ -128,7 +202,7 @@ static void a_camera_goes_on_and_the_newest_is_taken(void **state)
     bb_live_event event = BB_LIVE_TAKEN;
     bb_live_acquisition *acquisition = NULL;
     reset(0, false, false);
-    check_ok(bb_live_acquisition_start(&kind, &request, 0.0, &acquisition));
+    check_ok(bb_live_acquisition_start(&kind, &request, 0.0, 1, &acquisition));
     check_ok(bb_live_acquisition_take(acquisition, 0.01, &frames, &event));
     assert_int_equal(event, BB_LIVE_NOTHING);
     assert_null(frames);
@@ -150,7 +224,7 @@ static void a_rate_releases_frames_that_would_wait(void **state)
     const bb_live_request request = {.count = 1};
     bb_live_acquisition *acquisition = NULL;
     reset(PHASES, true, false);
-    check_ok(bb_live_acquisition_start(&kind, &request, 2000.0, &acquisition));
+    check_ok(bb_live_acquisition_start(&kind, &request, 2000.0, 1, &acquisition));
     expect_dropped(acquisition, PHASES - 1 + 10); // all but the last are replaced
     expect(acquisition, PHASES - 1);
     bb_live_acquisition_stop(&acquisition);
@@ -165,7 +239,7 @@ static void failures_come_behind_what_was_taken(void **state)
     bb_live_event event = BB_LIVE_NOTHING;
     bb_live_acquisition *acquisition = NULL;
     reset(1, true, true);
-    check_ok(bb_live_acquisition_start(&kind, &request, 0.0, &acquisition));
+    check_ok(bb_live_acquisition_start(&kind, &request, 0.0, 1, &acquisition));
     expect(acquisition, 0);
     bb_status status = BB_OK;
     while (event != BB_LIVE_ENDED) {
@@ -185,7 +259,7 @@ static void it_stops_at_any_time(void **state)
         const bb_live_source_kind kind = kind_of(true);
         bb_live_acquisition *acquisition = NULL;
         reset(PHASES, false, false);
-        check_ok(bb_live_acquisition_start(&kind, &request, late ? 0.001 : 0.0, &acquisition));
+        check_ok(bb_live_acquisition_start(&kind, &request, late ? 0.001 : 0.0, 1, &acquisition));
         for (int try = 0; try < 20000 && count_given() < 2; ++try) {
             (void)usleep(1000);
         }
@@ -199,6 +273,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_that_wait_are_all_taken),
+        cmocka_unit_test(frames_stand_while_they_are_held),
+        cmocka_unit_test(a_phase_may_come_in_parts),
         cmocka_unit_test(a_camera_goes_on_and_the_newest_is_taken),
         cmocka_unit_test(a_rate_releases_frames_that_would_wait),
         cmocka_unit_test(failures_come_behind_what_was_taken),

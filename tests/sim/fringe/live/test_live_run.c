@@ -46,6 +46,10 @@ done:
     return status;
 }
 
+// A phase at a time, and several.
+static const bb_index overlaps[] = {1, 3};
+enum { OVERLAPS = sizeof overlaps / sizeof overlaps[0] };
+
 static double number(const bb_results *results, const char *name, bb_index place)
 {
     const bb_dataset *found = NULL;
@@ -159,6 +163,57 @@ static void a_file_ends_with_its_last_whole_phase(void **state)
     free(repeated);
 }
 
+// The last phase, as its page shows it; owner: the caller, free.
+static char *read_picture(const char *path, size_t *length)
+{
+    char *bytes = calloc(1 << 20, 1);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    *length = fread(bytes, 1, 1 << 20, file);
+    (void)fclose(file);
+    return bytes;
+}
+
+// Whichever phase is the last one, and whether the file or the number of phases ends the stream.
+static void phases_in_flight_change_no_result(void **state)
+{
+    (void)state;
+    enum { DRAWS = 5, MOST = 4 };
+    const driver_case study = {CONFIG, {FEW}};
+    int32_t *stored = calloc((size_t)DRAWS * 4 * POINTS, sizeof *stored);
+    for (int draw = 0; draw < DRAWS; ++draw) {
+        int32_t *counts = make_counts(draw);
+        memcpy(stored + draw * 4 * POINTS, counts, (size_t)4 * POINTS * sizeof *counts);
+        free(counts);
+    }
+    stream_write_file("draws.h5", stored, 4 * DRAWS, COLUMNS, ROWS, 10.0);
+    free(stored);
+    for (int frames = 2; frames <= DRAWS + 1; ++frames) {
+        char *pictures[MOST];
+        size_t lengths[MOST];
+        double rejected[MOST];
+        for (int i = 0; i < MOST; ++i) {
+            bb_live_options options = usual("file:draws.h5", frames);
+            bb_results *results = NULL;
+            options.view = "page3";
+            options.overlap = i + 1;
+            check_ok(run_stream(&study, &options, &results, NULL));
+            assert_true(number(results, "phases", 0) == fmin(frames, DRAWS));
+            assert_true(number(results, "latency_ms", (bb_index)fmin(frames, DRAWS) - 1) > 0.0);
+            rejected[i] = number(results, "rejected_share", 0);
+            pictures[i] = read_picture("page3/wavefront.png", &lengths[i]);
+            bb_results_destroy(&results);
+        }
+        for (int i = 1; i < MOST; ++i) {
+            assert_true(rejected[i] == rejected[0]);
+            assert_int_equal(lengths[i], lengths[0]);
+            assert_memory_equal(pictures[i], pictures[0], lengths[0]);
+            free(pictures[i]);
+        }
+        free(pictures[0]);
+    }
+}
+
 // Four frames of a tilt, of any shape.
 static void put_tilt(const char *path, int columns, int rows)
 {
@@ -175,7 +230,7 @@ static void frames_may_change_their_size_and_be_broken(void **state)
 {
     (void)state;
     const driver_case study = {CONFIG, {FEW, "pupil={kind: rectangle}"}};
-    const bb_live_options options = usual("directory:sizes", 0);
+    bb_live_options options = usual("directory:sizes", 0);
     bb_results *results = NULL;
     assert_int_equal(mkdir("sizes", 0777), 0);
     put_tilt("sizes/1.pgm", 60, 40);
@@ -188,11 +243,15 @@ static void frames_may_change_their_size_and_be_broken(void **state)
     put_tilt("sizes/6.pgm", 60, 40);
     file = fopen("sizes/end", "w");
     (void)fclose(file);
-    check_ok(run_stream(&study, &options, &results, NULL));
-    assert_true(number(results, "phases", 0) == 5.0);
-    assert_true(number(results, "sizes", 0) == 3.0);
-    assert_true(number(results, "columns", 0) == 60.0 && number(results, "bits", 0) == 8.0);
-    bb_results_destroy(&results);
+    for (int i = 0; i < OVERLAPS; ++i) {
+        options.overlap = overlaps[i];
+        check_ok(run_stream(&study, &options, &results, NULL));
+        assert_true(number(results, "overlap", 0) == (double)overlaps[i]);
+        assert_true(number(results, "phases", 0) == 5.0);
+        assert_true(number(results, "sizes", 0) == 3.0);
+        assert_true(number(results, "columns", 0) == 60.0 && number(results, "bits", 0) == 8.0);
+        bb_results_destroy(&results);
+    }
 }
 
 static void put_dark(const char *path, int columns, int rows)
@@ -240,7 +299,7 @@ static void an_error_comes_behind_the_summary(void **state)
 {
     (void)state;
     const driver_case study = {CONFIG, {FEW}};
-    const bb_live_options options = usual("file:broken.h5", 0);
+    bb_live_options options = usual("file:broken.h5", 0);
     bb_results *results = NULL;
     bb_text table = {0};
     int32_t *counts = make_counts(0);
@@ -248,10 +307,13 @@ static void an_error_comes_behind_the_summary(void **state)
     memcpy(repeated, counts, (size_t)4 * POINTS * sizeof *counts);
     repeated[7 * POINTS] = 5000; // beyond 10 bits
     stream_write_file("broken.h5", repeated, 8, COLUMNS, ROWS, 10.0);
-    check_fails(run_stream(&study, &options, &results, &table), BB_INVALID,
-                "frame 7 has a pixel of 5000");
-    assert_non_null(strstr(bb_text_string(&table), "1 phases in "));
-    bb_text_release(&table);
+    for (int i = 0; i < OVERLAPS; ++i) {
+        options.overlap = overlaps[i];
+        check_fails(run_stream(&study, &options, &results, &table), BB_INVALID,
+                    "frame 7 has a pixel of 5000");
+        assert_non_null(strstr(bb_text_string(&table), "1 phases in "));
+        bb_text_release(&table);
+    }
     free(counts);
     free(repeated);
 }
@@ -267,10 +329,13 @@ static void a_stream_that_stalls_ends_when_patience_does(void **state)
     check_fails(run_stream(&study, &options, &results, NULL), BB_IO,
                 "the stream ended before its first phase");
     put_tilt("stall/1.pgm", 60, 40);
-    check_ok(run_stream(&study, &options, &results, NULL));
-    assert_true(number(results, "phases", 0) == 1.0);
-    assert_true(number(results, "stalls", 0) == 1.0);
-    bb_results_destroy(&results);
+    for (int i = 0; i < OVERLAPS; ++i) {
+        options.overlap = overlaps[i];
+        check_ok(run_stream(&study, &options, &results, NULL));
+        assert_true(number(results, "phases", 0) == 1.0);
+        assert_true(number(results, "stalls", 0) == 1.0);
+        bb_results_destroy(&results);
+    }
 }
 
 typedef struct later {
@@ -329,6 +394,7 @@ static void an_interrupt_ends_with_the_summary(void **state)
     pthread_t thread;
     options.view = "page2";
     options.rate_hz = 100.0;
+    options.overlap = 2;
     check_ok(bb_interrupt_install());
     assert_int_equal(pthread_create(&thread, NULL, act_later, &task), 0);
     check_ok(run_stream(&study, &options, &results, &table));
@@ -364,7 +430,8 @@ static void a_camera_is_not_waited_for(void **state)
     bb_results *results = NULL;
     (void)snprintf(segment_name, sizeof segment_name, "/bb-stream-%ld", (long)getpid());
     (void)snprintf(source, sizeof source, "shm:%s", segment_name);
-    const bb_live_options options = usual(source, 0);
+    bb_live_options options = usual(source, 0);
+    options.overlap = 2;
     stream_segment camera = stream_segment_make(segment_name, COLUMNS, ROWS, 10, 12);
     assert_int_equal(pthread_create(&thread, NULL, write_frames, &camera), 0);
     check_ok(run_stream(&study, &options, &results, NULL));
@@ -430,6 +497,7 @@ int main(void)
         cmocka_unit_test(the_scene_is_unwrapped_rightly),
         cmocka_unit_test(a_carrier_is_a_stream_too),
         cmocka_unit_test(a_file_ends_with_its_last_whole_phase),
+        cmocka_unit_test(phases_in_flight_change_no_result),
         cmocka_unit_test(frames_may_change_their_size_and_be_broken),
         cmocka_unit_test(dark_phases_are_dropped),
         cmocka_unit_test(an_error_comes_behind_the_summary),

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/fringe/live/live_dataset.h"
+#include "sim/hdf5_library.h"
+#include "tests/check.h"
+#include "tests/sim/fixture.h"
+#include "tests/sim/fringe/live/streams.h"
+
+enum { FRAMES = 4, COLUMNS = 3, ROWS = 2, POINTS = COLUMNS * ROWS, VALUES = FRAMES * POINTS };
+
+// Frames of pixels of 32 bits with a sign, the last of which is `last`, others 7.
+static void put_signed_file(const char *path, int32_t last)
+{
+    const hsize_t shape[3] = {FRAMES, ROWS, COLUMNS};
+    int32_t values[VALUES];
+    for (int i = 0; i < VALUES; ++i) {
+        values[i] = i < VALUES - 1 ? 7 : last;
+    }
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t space = H5Screate_simple(3, shape, NULL);
+    const hid_t set =
+        H5Dcreate2(file, "/frames", H5T_STD_I32BE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(H5Dwrite(set, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
+    (void)H5Dclose(set);
+    (void)H5Sclose(space);
+    assert_true(H5Fclose(file) >= 0);
+}
+
+static bb_status read_last(uint16_t counts[2 * POINTS])
+{
+    bb_status status = BB_OK;
+    bb_live_dataset dataset = BB_LIVE_DATASET_NONE;
+    BB_TRY(bb_live_dataset_open("signed.h5", &dataset));
+    BB_TRY(bb_live_dataset_read(&dataset, FRAMES - 2, 2, counts));
+done:
+    bb_live_dataset_close(&dataset);
+    return status;
+}
+
+static void all_of_16_bits_is_read_and_no_more(void **state)
+{
+    (void)state;
+    uint16_t counts[2 * POINTS];
+    put_signed_file("signed.h5", 65535);
+    check_ok(read_last(counts));
+    assert_int_equal(counts[0], 7);
+    assert_int_equal(counts[2 * POINTS - 1], 65535);
+    put_signed_file("signed.h5", 65536); // the library would make 65535 of it, and 0 of the next
+    check_fails(read_last(counts), BB_INVALID,
+                "frame 3 has a pixel beyond 65535, expected 0..65535 of a camera of 16 bits");
+    put_signed_file("signed.h5", -1);
+    check_fails(read_last(counts), BB_INVALID, "frame 3 has a pixel below 0, expected 0..65535");
+}
+
+static int enter(void **state)
+{
+    (void)state;
+    check_ok(bb_hdf5_library_start()); // before the first file of the test's own
+    return fixture_enter();
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    return fixture_leave();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_of_16_bits_is_read_and_no_more)};
+    return cmocka_run_group_tests(tests, enter, leave);
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/memory.h"
+#include "tests/sim/fringe/live/lanes.h"
+
+static void phases_do_not_depend_on_how_many_are_on_their_way(void **state)
+{
+    (void)state;
+    lanes_check_overlap("cpu");
+}
+
+static void lanes_are_those_that_are_named(void **state)
+{
+    (void)state;
+    const driver_case study = {LANES_CONFIG, {NULL}};
+    bb_config *config = NULL;
+    bb_live_lanes *lanes = NULL;
+    check_ok(driver_load(&study, &config));
+    const bb_fringe_study *fringe = bb_config_study(config);
+    check_ok(bb_live_lanes_create(fringe, "fp16-u,fp32", 0, NULL, &lanes));
+    assert_int_equal(bb_live_lanes_count(lanes), 2);
+    assert_int_equal(bb_live_lanes_overlap(lanes), 1);
+    assert_string_equal(bb_live_lanes_at(lanes, 0)->name, "fp16-u");
+    assert_string_equal(bb_live_lanes_at(lanes, 1)->name, "fp32");
+    assert_int_equal(bb_device_kind_of(bb_live_lanes_device(lanes)), BB_DEVICE_CPU);
+    bb_live_lanes_destroy(&lanes);
+    check_fails(bb_live_lanes_create(fringe, "fp32,fp16-u", 2, NULL, &lanes), BB_INVALID,
+                "--overlap 2 is of one pipeline");
+    check_fails(bb_live_lanes_create(fringe, "fp32", 5, NULL, &lanes), BB_INVALID,
+                "--overlap 5, expected 1..4");
+    assert_null(lanes);
+    bb_config_destroy(&config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(phases_do_not_depend_on_how_many_are_on_their_way),
+        cmocka_unit_test(lanes_are_those_that_are_named),
+    };
+    return cmocka_run_group_tests(tests, lanes_enter, driver_leave);
+}
