@@ -214,6 +214,27 @@ static void phases_in_flight_change_no_result(void **state)
     }
 }
 
+// The truth of a draw is held to the phase of that draw: their noise is strong enough to tell.
+static void each_phase_has_its_own_truth(void **state)
+{
+    (void)state;
+    const driver_case study = {CONFIG, {FEW, "surface.noise_rad=1.5"}};
+    double wrong = NAN; // of the first phase alone
+    for (int i = -1; i < OVERLAPS; ++i) {
+        bb_live_options options = usual(NULL, i < 0 ? 1 : 5);
+        bb_results *results = NULL;
+        options.overlap = i < 0 ? 1 : overlaps[i];
+        check_ok(run_stream(&study, &options, &results, NULL));
+        if (i < 0) {
+            wrong = number(results, "wrong_points", 0);
+            assert_true(wrong > 0.0);
+        } else if (number(results, "scored", 0) == 1.0) { // one a second
+            assert_true(number(results, "wrong_points", 0) == wrong);
+        }
+        bb_results_destroy(&results);
+    }
+}
+
 // Four frames of a tilt, of any shape.
 static void put_tilt(const char *path, int columns, int rows)
 {
@@ -498,6 +519,7 @@ int main(void)
         cmocka_unit_test(a_carrier_is_a_stream_too),
         cmocka_unit_test(a_file_ends_with_its_last_whole_phase),
         cmocka_unit_test(phases_in_flight_change_no_result),
+        cmocka_unit_test(each_phase_has_its_own_truth),
         cmocka_unit_test(frames_may_change_their_size_and_be_broken),
         cmocka_unit_test(dark_phases_are_dropped),
         cmocka_unit_test(an_error_comes_behind_the_summary),
