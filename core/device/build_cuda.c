@@ -2,7 +2,8 @@
 //
 // Builds of a cuda device: a module of NVRTC's, loaded and launched by the driver in the context
 // and on the stream that the runtime has for the device. All calls go through bb_device_launch,
-// which makes the device the current one and hands its stream.
+// which makes the device the current one and hands its stream. Open devices of one GPU share the
+// module of a text, so that each is compiled once however many streams it runs on.
 #include "core/device/build_ops.h"
 #include "core/device/nvrtc_cuda.h"
 #include "core/memory.h"
@@ -13,6 +14,7 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #define FUNCTIONS(X)                                                                               \
     X(cuModuleLoadData)                                                                            \
@@ -35,9 +37,22 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 enum { MOST_GROUPS_X = 2147483647, MOST_GROUPS_Y = 65535 }; // of every architecture
 
+// A module that is loaded on a GPU.
+typedef struct shared_module {
+    struct shared_module *next;
+    int ordinal;
+    char *source;
+    CUmodule module;
+    bb_index users; // builds
+} shared_module;
+
+static pthread_mutex_t modules_lock = PTHREAD_MUTEX_INITIALIZER;
+static shared_module *modules; // under the lock
+
 typedef struct cuda_build {
     bb_device *device;
-    CUmodule module;
+    shared_module *shared; // NULL: not yet
+    CUmodule module;       // of that
     size_t local_bytes;
     char compiler[128];
 } cuda_build;
@@ -77,9 +92,54 @@ static bb_status enter(bb_device *device, const char *name, bb_kernel_run run, v
 }
 
 typedef struct loading {
-    const char *image;
+    const char *source, *architecture;
+    bb_text *log;
     cuda_build *build;
 } loading;
+
+static void release_module(shared_module **shared)
+{
+    if (*shared != NULL) {
+        BB_RELEASE(&(*shared)->source);
+        BB_RELEASE(shared);
+    }
+}
+
+static bb_status add_module(const loading *task, int ordinal, shared_module **out)
+{
+    bb_status status = BB_OK;
+    shared_module *made = NULL;
+    char *image = NULL;
+    BB_TRY(BB_ZEROED(1, &made));
+    made->ordinal = ordinal;
+    BB_TRY(bb_memory_text(task->source, &made->source));
+    BB_TRY(bb_nvrtc_compile(task->source, task->architecture, task->log, &image));
+    DRIVER_TRY(cuModuleLoadData(&made->module, image));
+    made->next = modules;
+    modules = made;
+    *out = made;
+    made = NULL;
+done:
+    BB_RELEASE(&image);
+    release_module(&made);
+    return status;
+}
+
+static bb_status find_module(const loading *task, int ordinal, shared_module **out)
+{
+    bb_status status = BB_OK;
+    *out = modules;
+    while (*out != NULL &&
+           ((*out)->ordinal != ordinal || strcmp((*out)->source, task->source) != 0)) {
+        *out = (*out)->next;
+    }
+    if (*out == NULL) {
+        BB_TRY(add_module(task, ordinal, out));
+    }
+    ++(*out)->users;
+done:
+    return status;
+}
 
 static bb_status load_module(bb_queue *queue, bb_index begin, bb_index end, void *arguments)
 {
@@ -95,24 +155,42 @@ static bb_status load_module(bb_queue *queue, bb_index begin, bb_index end, void
                        cudaSuccess,
                BB_DEVICE, "the GPU does not say how much memory a work-group shares");
     task->build->local_bytes = (size_t)bytes;
-    DRIVER_TRY(cuModuleLoadData(&task->build->module, task->image));
+    pthread_mutex_lock(&modules_lock);
+    status = find_module(task, ordinal, &task->build->shared);
+    pthread_mutex_unlock(&modules_lock);
+    BB_TRY(status);
+    task->build->module = task->build->shared->module;
 done:
     return status;
 }
 
+// The last user unloads it; each waits for what it queued itself, which needs the module.
 static bb_status unload_module(bb_queue *queue, bb_index begin, bb_index end, void *arguments)
 {
+    bb_status status = BB_OK;
+    shared_module *shared = arguments;
     (void)begin;
     (void)end;
-    (void)cudaStreamSynchronize((cudaStream_t)queue); // what is queued still needs the module
-    return check(driver.cuModuleUnload(arguments), "cuModuleUnload", __LINE__);
+    (void)cudaStreamSynchronize((cudaStream_t)queue);
+    pthread_mutex_lock(&modules_lock);
+    if (--shared->users == 0) {
+        shared_module **place = &modules;
+        while (*place != shared) {
+            place = &(*place)->next;
+        }
+        *place = shared->next;
+        status = check(driver.cuModuleUnload(shared->module), "cuModuleUnload", __LINE__);
+        release_module(&shared);
+    }
+    pthread_mutex_unlock(&modules_lock);
+    return status;
 }
 
 static void destroy(void **build)
 {
     cuda_build *cuda = *build;
-    if (cuda != NULL && cuda->module != NULL) {
-        (void)enter(cuda->device, "unload", unload_module, cuda->module);
+    if (cuda != NULL && cuda->shared != NULL) {
+        (void)enter(cuda->device, "unload", unload_module, cuda->shared);
     }
     bb_memory_release(build);
 }
@@ -122,7 +200,6 @@ static bb_status create(bb_device *device, const char *source, bb_text *log, voi
     bb_status status = BB_OK;
     bb_device_report report;
     void *made = NULL;
-    char *image = NULL;
     char version[32];
     (void)pthread_once(&once, load_driver);
     BB_REQUIRE(driver.found, BB_UNSUPPORTED, "no CUDA driver: libcuda.so.1 lacks or is too old");
@@ -130,15 +207,13 @@ static bb_status create(bb_device *device, const char *source, bb_text *log, voi
     cuda_build *build = made;
     build->device = device;
     BB_TRY(bb_device_describe(device, &report));
-    BB_TRY(bb_nvrtc_compile(source, report.architecture, log, &image));
-    BB_TRY(enter(device, "load", load_module, &(loading){image, build}));
+    BB_TRY(enter(device, "load", load_module, &(loading){source, report.architecture, log, build}));
     bb_nvrtc_describe(version, sizeof version);
     (void)snprintf(build->compiler, sizeof build->compiler, "%s, %s, --fmad=false", version,
                    report.architecture);
     *out = made;
     made = NULL;
 done:
-    BB_RELEASE(&image);
     destroy(&made);
     return status;
 }

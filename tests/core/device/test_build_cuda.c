@@ -116,6 +116,41 @@ static void grids_beyond_the_limits_are_refused(void **state)
     bb_build_destroy(&build);
 }
 
+// Two open devices of a GPU share what is compiled; one goes on when the other is done with it.
+static void what_is_shared_outlives_the_first_user(void **state)
+{
+    (void)state;
+    enum { N = 100 };
+    const bb_index blocks = bb_memory_blocks();
+    bb_device *devices[2] = {NULL, NULL};
+    bb_build *builds[2] = {NULL, NULL};
+    void *memory[2] = {NULL, NULL};
+    const float a = 0.0F;
+    const int32_t count = N;
+    const bb_launch_shape shape = {{1, 1}, {128, 1}, 1};
+    for (int i = 0; i < 2; ++i) {
+        check_ok(bb_device_open(BB_DEVICE_CUDA, 0, &devices[i]));
+        check_ok(bb_build_create(devices[i], cuda_texts.entries, NULL, &builds[i]));
+        check_ok(bb_device_allocate(devices[i], N * sizeof(float), &memory[i]));
+        check_ok(bb_device_zero(devices[i], memory[i], N * sizeof(float)));
+    }
+    bb_build_destroy(&builds[0]);
+    const bb_launch_argument arguments[] = {
+        {.block = memory[1]}, {.block = memory[1]}, SCALAR(a), SCALAR(count)};
+    check_ok(bb_build_launch(builds[1], "axpy", shape, arguments, 4));
+    check_ok(bb_device_wait(devices[1]));
+    bb_build_destroy(&builds[1]);
+    check_ok(bb_build_create(devices[0], cuda_texts.entries, NULL, &builds[0])); // loaded anew
+    check_ok(bb_build_launch(builds[0], "axpy", shape, arguments, 4));
+    check_ok(bb_device_wait(devices[0]));
+    bb_build_destroy(&builds[0]);
+    for (int i = 0; i < 2; ++i) {
+        bb_device_release(devices[i], &memory[i]);
+        bb_device_close(&devices[i]);
+    }
+    assert_int_equal(bb_memory_blocks(), blocks);
+}
+
 // Where the driver tells what an entry takes.
 static void arguments_are_checked(void **state)
 {
@@ -151,6 +186,7 @@ int main(void)
     };
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(grids_beyond_the_limits_are_refused),
+        cmocka_unit_test(what_is_shared_outlives_the_first_user),
         cmocka_unit_test(arguments_are_checked),
     };
     int failures = cmocka_run_group_tests(nvrtc_tests, NULL, NULL);
