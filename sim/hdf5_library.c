@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/hdf5_library.h"
 
+#include "core/suggestion.h"
+
 #include <hdf5.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -154,4 +155,44 @@ done:
     close_id(type);
     close_id(space);
     return status;
+}
+
+typedef struct nearness {
+    const char *word;
+    bb_index distance;
+    char *name; // [BB_HDF5_LIBRARY_NAME]
+} nearness;
+
+static herr_t consider(hid_t group, const char *name, const H5L_info_t *about, void *context)
+{
+    static const char plain[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./";
+    nearness *best = context;
+    const char *nearest = NULL;
+    (void)group;
+    (void)about;
+    if (name[strspn(name, plain)] == '\0') {
+        bb_suggestion_consider(best->word, name, &best->distance, &nearest);
+    }
+    if (nearest != NULL) {
+        (void)snprintf(best->name, BB_HDF5_LIBRARY_NAME, "%s", nearest);
+    }
+    return 0;
+}
+
+void bb_hdf5_library_find_near(int64_t file, const char *word, bool in_groups,
+                               char out[BB_HDF5_LIBRARY_NAME])
+{
+    nearness best = {.word = word, .distance = PTRDIFF_MAX, .name = out};
+    out[0] = '\0';
+    if (in_groups) {
+        (void)H5Lvisit(file, H5_INDEX_NAME, H5_ITER_NATIVE, consider, &best);
+    } else {
+        (void)H5Literate(file, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, consider, &best);
+    }
+}
+
+bool bb_hdf5_library_is_logical(int64_t type)
+{
+    return H5Tget_class(type) == H5T_ENUM && H5Tget_size(type) == 1 && H5Tget_nmembers(type) == 2;
 }

@@ -6,7 +6,11 @@
 
 #include "core/status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
+
+/// Bytes that bb_hdf5_library_find_near writes at most.
+enum { BB_HDF5_LIBRARY_NAME = 64 };
 
 /// Turns off HDF5's own exit handler and, of the calling thread, its error printing; call before
 /// any other HDF5 call of a thread. To call it again does nothing.
@@ -29,5 +33,14 @@ BB_CHECKED bb_status bb_hdf5_library_text_type(size_t bytes, int64_t *out);
 /// Writes an attribute of `owner`: `text`, or `number` where that is NULL.
 BB_CHECKED bb_status bb_hdf5_library_write_attribute(int64_t owner, const char *name,
                                                      const char *text, double number);
+
+/// The name in `file` that was likely meant by `word`, for "did you mean", or "": of what stands in
+/// its root or, `in_groups`, in its groups too ("group/name"). Names that could steer a terminal,
+/// as those of a damaged file, are left out.
+void bb_hdf5_library_find_near(int64_t file, const char *word, bool in_groups,
+                               char out[BB_HDF5_LIBRARY_NAME]);
+
+/// Whether a datatype is that of h5py's booleans: an enumeration of two over 8 bits.
+bool bb_hdf5_library_is_logical(int64_t type);
 
 #endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/input/map_file.h"
 
-#include "core/suggestion.h"
 #include "sim/hdf5_filter.h"
 #include "sim/input/declared_size.h"
 #include "sim/input/file_stamp.h"
@@ -32,44 +31,15 @@ typedef struct handles {
     hid_t file, id, type, space;
 } handles;
 
-typedef struct nearness {
-    const char *word;
-    bb_index distance;
-    char name[64];
-} nearness;
-
-static herr_t consider(hid_t group, const char *name, const H5L_info_t *about, void *context)
-{
-    nearness *best = context;
-    const char *nearest = NULL;
-    (void)group;
-    (void)about;
-    // A name of a damaged file may steer a terminal.
-    if (name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./")] ==
-        '\0') {
-        bb_suggestion_consider(best->word, name, &best->distance, &nearest);
-    }
-    if (nearest != NULL) {
-        (void)snprintf(best->name, sizeof best->name, "%s", nearest);
-    }
-    return 0;
-}
-
 static bb_status refuse_absent(hid_t file, const char *dataset)
 {
     bb_status status = BB_OK;
-    nearness best = {.word = dataset[0] == '/' ? dataset + 1 : dataset, .distance = PTRDIFF_MAX};
-    (void)H5Lvisit(file, H5_INDEX_NAME, H5_ITER_NATIVE, consider, &best);
-    BB_FAIL(BB_IO, "no dataset of this name%s%s%s", best.name[0] == '\0' ? "" : " (there is /",
-            best.name, best.name[0] == '\0' ? "" : ")");
+    char near[BB_HDF5_LIBRARY_NAME];
+    bb_hdf5_library_find_near(file, dataset[0] == '/' ? dataset + 1 : dataset, true, near);
+    BB_FAIL(BB_IO, "no dataset of this name%s%s%s", near[0] == '\0' ? "" : " (there is /", near,
+            near[0] == '\0' ? "" : ")");
 done:
     return status;
-}
-
-// The booleans of h5py: an enumeration of two over 8 bits.
-static bool is_logical(hid_t type)
-{
-    return H5Tget_class(type) == H5T_ENUM && H5Tget_size(type) == 1 && H5Tget_nmembers(type) == 2;
 }
 
 static bb_status check_type(const bb_map_request *request, const handles *open, bb_map_file *map)
@@ -77,7 +47,7 @@ static bb_status check_type(const bb_map_request *request, const handles *open, 
     bb_status status = BB_OK;
     char unit[UNIT_BYTES];
     const H5T_class_t class = H5Tget_class(open->type);
-    const bool whole_numbers = class == H5T_INTEGER || is_logical(open->type);
+    const bool whole_numbers = class == H5T_INTEGER || bb_hdf5_library_is_logical(open->type);
     map->is_float = class == H5T_FLOAT;
     if (request->mask) {
         BB_REQUIRE(whole_numbers, BB_INVALID,
@@ -128,7 +98,7 @@ static bb_status read_values(const handles *open, bb_index count, double *values
     bb_status status = BB_OK;
     char recorded[BB_DIGEST_BYTES], digest[BB_DIGEST_BYTES];
     bb_value_digest *state = NULL;
-    if (is_logical(open->type)) { // read into the end of what they become
+    if (bb_hdf5_library_is_logical(open->type)) { // read into the end of what they become
         const unsigned char *bytes =
             (unsigned char *)values + count * (bb_index)(sizeof *values - 1);
         BB_READ_TRY(H5Dread(open->id, open->type, H5S_ALL, H5S_ALL, H5P_DEFAULT,

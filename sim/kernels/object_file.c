@@ -3,7 +3,6 @@
 
 #include "build_info.h"
 #include "core/memory.h"
-#include "core/suggestion.h"
 #include "sim/hdf5_filter.h"
 #include "sim/hdf5_library.h"
 #include "sim/input/declared_size.h"
@@ -61,12 +60,6 @@ static void describe_type(hid_t type, char out[64])
     }
 }
 
-// The booleans of h5py: an enumeration of two over 8 bits.
-static bool is_logical(hid_t type)
-{
-    return H5Tget_class(type) == H5T_ENUM && H5Tget_size(type) == 1 && H5Tget_nmembers(type) == 2;
-}
-
 static bool loses_digits(hid_t type, bb_element_type part)
 {
     size_t sign = 0;
@@ -98,8 +91,9 @@ static bb_status check_type(const dataset *set)
     } else if (set->object->type == BB_ELEMENT_INT32) {
         BB_REQUIRE(class == H5T_INTEGER, BB_INVALID, "holds %s, expected integers", got);
     } else {
-        BB_REQUIRE(is_logical(set->type) || (class == H5T_INTEGER && H5Tget_size(set->type) == 1 &&
-                                             H5Tget_sign(set->type) == H5T_SGN_NONE),
+        BB_REQUIRE(bb_hdf5_library_is_logical(set->type) ||
+                       (class == H5T_INTEGER && H5Tget_size(set->type) == 1 &&
+                        H5Tget_sign(set->type) == H5T_SGN_NONE),
                    BB_INVALID, "holds %s, expected 8-bit unsigned integers or booleans", got);
     }
 done:
@@ -190,36 +184,13 @@ done:
     return status;
 }
 
-typedef struct nearness {
-    const char *word;
-    bb_index distance;
-    char name[64];
-} nearness;
-
-static herr_t consider(hid_t group, const char *name, const H5L_info_t *about, void *context)
-{
-    nearness *best = context;
-    const char *nearest = NULL;
-    (void)group;
-    (void)about;
-    // A name of a damaged file may steer a terminal; that of an object cannot.
-    if (name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")] ==
-        '\0') {
-        bb_suggestion_consider(best->word, name, &best->distance, &nearest);
-    }
-    if (nearest != NULL) {
-        (void)snprintf(best->name, sizeof best->name, "%s", nearest);
-    }
-    return 0;
-}
-
 static bb_status refuse_absent(hid_t file, const bb_program_object *object)
 {
     bb_status status = BB_OK;
-    nearness best = {.word = object->name, .distance = PTRDIFF_MAX};
-    (void)H5Literate(file, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, consider, &best);
-    BB_FAIL(BB_INVALID, "no dataset of this name%s%s%s%s",
-            best.name[0] == '\0' ? "" : " (there is ", best.name, best.name[0] == '\0' ? "" : ")",
+    char near[BB_HDF5_LIBRARY_NAME];
+    bb_hdf5_library_find_near(file, object->name, false, near);
+    BB_FAIL(BB_INVALID, "no dataset of this name%s%s%s%s", near[0] == '\0' ? "" : " (there is ",
+            near, near[0] == '\0' ? "" : ")",
             object->is_read ? "" : "; an object that is only written takes its shape from one");
 done:
     return status;
