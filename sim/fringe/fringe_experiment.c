@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/fringe/fringe_experiment.h"
 
+#include "sim/fringe/fringe_plan.h"
 #include "sim/fringe/fringe_run.h"
 #include "sim/fringe/fringe_slots.h"
 #include "sim/fringe/fringe_study.h"
@@ -27,7 +28,7 @@ const bb_experiment bb_fringe_experiment = {
     .schema = &bb_fringe_study_schema,
     .starter = bb_fringe_study_starter,
     .check = bb_fringe_study_check,
-    .plan = bb_fringe_run_plan,
+    .plan = bb_fringe_plan,
     .run = bb_fringe_run,
     .live = bb_live_run,
     .live_help =

@@ -3,7 +3,7 @@
 
 #include "core/memory.h"
 #include "sim/config/emission.h"
-#include "sim/fringe/fringe_run.h"
+#include "sim/fringe/fringe_work.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,6 +16,7 @@ static const bb_unwrap_numbers pairs[] = {
     {BB_FORMAT_FP32, BB_FORMAT_E5M2},
 };
 static const char *const pair_names[] = {"DP", "SP", "SP, sums DP", "fp16", "bf16", "e4m3", "e5m2"};
+static const char candidate_name[] = "candidate";
 enum { PAIRS = sizeof pairs / sizeof pairs[0] };
 
 // Interferometers repeat to about a thousandth of a wave: what is lost below is not seen.
@@ -49,9 +50,11 @@ static bb_fringe_pipeline pipeline_of(const int *state, const char *name)
     return pipeline;
 }
 
+// The reference and, second, the candidate at hand.
 typedef struct trials {
-    bb_fringe_trials *run;
-    const bb_fringe_study *study;
+    bb_fringe_pipeline pipelines[2];
+    bb_fringe_study study;
+    bb_fringe_work work;
 } trials;
 
 static void close_trials(void **opened)
@@ -60,7 +63,7 @@ static void close_trials(void **opened)
     if (self == NULL) {
         return;
     }
-    bb_fringe_trials_destroy(&self->run);
+    bb_fringe_work_close(&self->work);
     BB_RELEASE(&self);
     *opened = NULL;
 }
@@ -68,11 +71,17 @@ static void close_trials(void **opened)
 static bb_status open_trials(const void *study, const bb_run_options *options, void **out)
 {
     bb_status status = BB_OK;
+    const bb_fringe_study *fringe = study;
+    const bb_fringe_pipeline *pipelines = fringe->pipelines.items;
     trials *made = NULL;
     BB_TRY(BB_ZEROED(1, &made));
-    made->study = study;
     *out = made;
-    BB_TRY(bb_fringe_trials_create(study, options, &made->run));
+    made->pipelines[0] = pipelines[bb_fringe_study_reference(fringe)];
+    made->pipelines[1] = made->pipelines[0];
+    made->pipelines[1].name = candidate_name;
+    made->study = *fringe;
+    made->study.pipelines = (bb_list){made->pipelines, 2};
+    BB_TRY(bb_fringe_work_open(&made->study, options->kernels, BB_DRAWS_MOST, &made->work));
 done:
     if (status != BB_OK) {
         close_trials(out);
@@ -84,7 +93,7 @@ done:
 static bb_status weigh(void *opened, const int *state, double *bytes)
 {
     const trials *self = opened;
-    const bb_fringe_size_config *size = &self->study->physics.size;
+    const bb_fringe_size_config *size = &self->study.physics.size;
     const bb_unwrap_config wide = bb_unwrap_config_plain(BB_FORMAT_FP64);
     const double total = bb_unwrap_need(&wide, size->columns, size->rows, true).device_bytes;
     *bytes = 0.0;
@@ -101,10 +110,10 @@ static bb_status weigh(void *opened, const int *state, double *bytes)
 static bb_status score(void *opened, const int *state, bb_index draw, bb_slot_score *out)
 {
     bb_status status = BB_OK;
-    const trials *self = opened;
-    const bb_fringe_pipeline pipeline = pipeline_of(state, "candidate");
+    trials *self = opened;
+    const bb_fringe_pipeline pipeline = pipeline_of(state, candidate_name);
     bb_fringe_evaluation evaluation = {.zernike_nm = NULL};
-    BB_TRY(bb_fringe_trials_run(self->run, &pipeline, draw, &evaluation));
+    BB_TRY(bb_fringe_work_try(&self->work, 1, &pipeline, draw, &evaluation));
     const bool failed = evaluation.common.outcome.kind != BB_OUTCOME_OK;
     *out = (bb_slot_score){failed ? NAN : evaluation.wrong_cycles_reference,
                            failed ? NAN : evaluation.wavefront_error_reference_nm,
