@@ -320,15 +320,12 @@ static bb_status write_study(work *self)
 {
     bb_status status = BB_OK;
     bb_text text = {0};
+    char found[BB_SLOT_TABLE_STATE];
     BB_TRY(bb_text_add(&text, "# %s, with the pipeline that bitbudget tune --for found.\n%s",
                        self->options->study, bb_text_string(&self->text)));
     BB_TRY(bb_file_write(self->path, self->options->force, text.data, text.length));
-    (void)printf("found:");
-    for (int slot = 0; slot < self->table->slot_count; ++slot) {
-        (void)printf("%s %s %s", slot == 0 ? "" : ",", self->table->slots[slot],
-                     self->table->numbers[self->search.state[slot]]);
-    }
-    (void)printf("; %.4g MB\n", 1e-6 * self->best.bytes);
+    bb_slot_table_describe(self->table, self->search.state, found);
+    (void)printf("found: %s; %.4g MB\n", found, 1e-6 * self->best.bytes);
     (void)printf("study: %s\nto be run: bitbudget run %s\n", self->path, self->path);
 done:
     bb_text_release(&text);

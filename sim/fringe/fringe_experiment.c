@@ -23,6 +23,24 @@ static const bb_column scores[] = {{"wrong_cycles", "wrong cycles", 1.0},
                                    {"wavefront_rms_nm", "wavefront", 1.0}};
 static const char *const prices[] = {"wrong_cycles_reference"};
 
+// Which pipelines a stream has, it says itself; one of unknown numbers is none of them.
+static bb_status run_live(const void *study, const bb_live_options *options, bb_results *results,
+                          bb_text *table)
+{
+    bb_status status = BB_OK;
+    const bb_list *list = &((const bb_fringe_study *)study)->pipelines;
+    const bb_fringe_pipeline *pipelines = list->items;
+    for (bb_index p = 0; p < list->count; ++p) {
+        BB_REQUIRE(!bb_fringe_pipeline_promises(&pipelines[p]), BB_INVALID,
+                   "pipelines.%td.promise: the numbers of %s are not known before a run, expected "
+                   "a study of pipelines that have theirs",
+                   p, pipelines[p].name);
+    }
+    BB_TRY(bb_live_run(study, options, results, table));
+done:
+    return status;
+}
+
 const bb_experiment bb_fringe_experiment = {
     .name = "fringe",
     .schema = &bb_fringe_study_schema,
@@ -30,7 +48,7 @@ const bb_experiment bb_fringe_experiment = {
     .check = bb_fringe_study_check,
     .plan = bb_fringe_plan,
     .run = bb_fringe_run,
-    .live = bb_live_run,
+    .live = run_live,
     .live_help =
         "interferograms, four frames or one with a carrier a phase, unwrapped as they come",
     .columns = columns,

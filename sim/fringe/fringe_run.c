@@ -6,6 +6,7 @@
 #include "sim/energy.h"
 #include "sim/fringe/fringe_dump.h"
 #include "sim/fringe/fringe_maps.h"
+#include "sim/fringe/fringe_promise.h"
 #include "sim/fringe/fringe_work.h"
 #include "sim/fringe/live/live_table.h"
 #include "solvers/unwrap/unwrap_quality.h"
@@ -18,12 +19,14 @@ typedef struct fringe_run {
     bb_fringe_dump *dump;        // NULL for none; the results'
     bb_fringe_maps *maps;        // of draw 0
     bb_fringe_evaluation *plain; // [pipelines] of draw 0
+    bb_promise_trials *trials;
 } fringe_run;
 
 const bb_output_table *const bb_fringe_outputs[] = {
     &bb_evaluation_outputs,  &bb_fringe_pipeline_outputs, &bb_fringe_fact_outputs,
     &bb_fringe_zernike_axes, &bb_fringe_zernike_outputs,  &bb_fringe_map_axes,
     &bb_fringe_map_outputs,  &bb_fringe_part_axes,        &bb_fringe_part_outputs,
+    &bb_promise_outputs,     &bb_fringe_promise_outputs,  &bb_fringe_promise_prices,
     &bb_live_stream_outputs, &bb_live_pipeline_outputs,   &bb_live_latency_outputs,
     &bb_kernel_ledger_axes,  &bb_kernel_ledger_outputs,   NULL,
 };
@@ -140,13 +143,15 @@ done:
 static bb_index count_draws(const bb_fringe_study *study)
 {
     const bb_fringe_pipeline *pipelines = study->pipelines.items;
-    bb_index draws = 1;
+    bb_index count = 1;
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        draws = pipelines[p].draws > draws ? pipelines[p].draws : draws;
+        const bb_index draws = bb_fringe_study_draws(study, &pipelines[p]);
+        count = draws > count ? draws : count;
     }
-    return study->input.file != NULL ? 1 : draws; // what was measured has no other noise
+    return count;
 }
 
+// The reference and what promises nothing, draw by draw.
 static bb_status run_pipelines(fringe_run *run)
 {
     bb_status status = BB_OK;
@@ -159,10 +164,47 @@ static bb_status run_pipelines(fringe_run *run)
             const bb_index p = i == 0 ? work->reference : i - (i <= work->reference);
             bb_log_progress_step("unwrapping", work->pipelines[p].name, draw * count + i,
                                  draws * count);
-            BB_TRY(run_draw(run, p));
+            if (!bb_fringe_pipeline_promises(&work->pipelines[p])) {
+                BB_TRY(run_draw(run, p));
+            }
         }
     }
     bb_log_progress("unwrapping", draws * count, draws * count);
+done:
+    return status;
+}
+
+// What a search found is computed as any pipeline; a promise that was not kept leaves no numbers.
+static bb_status run_promise(fringe_run *run, bb_index pipeline)
+{
+    bb_status status = BB_OK;
+    bb_fringe_work *work = &run->work;
+    bb_evaluation *common = &run->plain[pipeline].common;
+    const bb_index draws = bb_fringe_study_draws(&work->study, &work->pipelines[pipeline]);
+    bb_outcome outcome = {0};
+    BB_TRY(bb_fringe_promise_keep(work, pipeline, run->trials, &outcome));
+    const bool is_kept = outcome.kind == BB_OUTCOME_OK;
+    for (bb_index draw = 0; draw < draws; ++draw) {
+        if (is_kept) {
+            BB_TRY(bb_fringe_work_look(work, draw));
+            BB_TRY(run_draw(run, pipeline));
+        } else {
+            bb_draws_add(&common->draws, &outcome, NAN);
+        }
+    }
+    common->outcome = outcome;
+done:
+    return status;
+}
+
+static bb_status run_promises(fringe_run *run)
+{
+    bb_status status = BB_OK;
+    for (bb_index p = 0; p < run->work.pipeline_count; ++p) {
+        if (bb_fringe_pipeline_promises(&run->work.pipelines[p])) {
+            BB_TRY(run_promise(run, p));
+        }
+    }
 done:
     return status;
 }
@@ -178,6 +220,7 @@ static bb_status start(fringe_run *run)
         run->plain[p].common.device = work->places[p];
     }
     BB_TRY(bb_fringe_maps_create(&work->study, size->columns, size->rows, &run->maps));
+    BB_TRY(bb_promise_trials_create(bb_fringe_promises_most(&work->study), &run->trials));
 done:
     return status;
 }
@@ -189,6 +232,7 @@ static void finish(fringe_run *run)
     }
     BB_RELEASE(&run->plain);
     bb_fringe_maps_destroy(&run->maps);
+    bb_promise_trials_destroy(&run->trials);
     bb_fringe_work_close(&run->work);
 }
 
@@ -198,12 +242,14 @@ bb_status bb_fringe_run(const void *study, const bb_run_options *options, bb_res
     fringe_run run = {.dump = NULL};
     bb_fringe_work *work = &run.work;
     BB_TRY(bb_fringe_dump_create(results, options->dump, &run.dump));
-    BB_TRY(bb_fringe_work_open(study, options->kernels, 0, work));
+    BB_TRY(bb_fringe_work_open(study, options->kernels, bb_fringe_promises_draws(study), work));
     BB_TRY(start(&run));
     BB_TRY(run_pipelines(&run));
+    BB_TRY(run_promises(&run));
     BB_TRY(bb_fringe_score_publish(&work->study, &run.facts, run.plain, work->pipeline_count,
                                    results));
     BB_TRY(bb_fringe_maps_publish(run.maps, results));
+    BB_TRY(bb_fringe_promises_publish(run.trials, &work->study, results));
     BB_TRY(bb_kernel_variants_publish(work->variants, results));
 done:
     finish(&run);

@@ -31,14 +31,12 @@ static bool has_draws(const void *study)
     return ((const bb_fringe_study *)study)->input.file == NULL;
 }
 
-static bb_fringe_pipeline pipeline_of(const int *state, const char *name)
+bb_fringe_pipeline bb_fringe_slots_pipeline(const bb_fringe_pipeline *asked, const int *state)
 {
-    bb_fringe_pipeline pipeline = {.name = name,
-                                   .arithmetic = BB_FORMAT_FP64,
-                                   .storage = -1,
-                                   .bits = BB_INTEGER_UNSET,
-                                   .device = -1,
-                                   .draws = 1};
+    bb_fringe_pipeline pipeline = *asked;
+    pipeline.arithmetic = BB_FORMAT_FP64;
+    pipeline.storage = -1;
+    pipeline.promise = (bb_fringe_promise_config){.price = NAN};
     for (int slot = 0; slot < BB_UNWRAP_SLOTS; ++slot) {
         const bb_unwrap_numbers *numbers = &pairs[state[slot]];
         pipeline.slots[slot] = (bb_fringe_slot){-1, -1};
@@ -48,6 +46,13 @@ static bb_fringe_pipeline pipeline_of(const int *state, const char *name)
         }
     }
     return pipeline;
+}
+
+static bb_fringe_pipeline pipeline_of(const int *state, const char *name)
+{
+    const bb_fringe_pipeline plain = {
+        .name = name, .bits = BB_INTEGER_UNSET, .device = -1, .draws = 1};
+    return bb_fringe_slots_pipeline(&plain, state);
 }
 
 // The reference and, second, the candidate at hand.
@@ -90,20 +95,25 @@ done:
 }
 
 // By what a plan counts of each slot in words of 4 bytes more or less.
-static bb_status weigh(void *opened, const int *state, double *bytes)
+double bb_fringe_slots_bytes(const bb_fringe_size_config *size, const int *state)
 {
-    const trials *self = opened;
-    const bb_fringe_size_config *size = &self->study.physics.size;
     const bb_unwrap_config wide = bb_unwrap_config_plain(BB_FORMAT_FP64);
     const double total = bb_unwrap_need(&wide, size->columns, size->rows, true).device_bytes;
-    *bytes = 0.0;
+    double bytes = 0.0;
     for (int slot = 0; slot < BB_UNWRAP_SLOTS; ++slot) {
         bb_unwrap_config narrow = wide;
         narrow.slots[slot].storage = BB_FORMAT_FP32;
         const double half =
             total - bb_unwrap_need(&narrow, size->columns, size->rows, true).device_bytes;
-        *bytes += half / 4.0 * bb_format_describe(pairs[state[slot]].storage)->bytes;
+        bytes += half / 4.0 * bb_format_describe(pairs[state[slot]].storage)->bytes;
     }
+    return bytes;
+}
+
+static bb_status weigh(void *opened, const int *state, double *bytes)
+{
+    const trials *self = opened;
+    *bytes = bb_fringe_slots_bytes(&self->study.physics.size, state);
     return BB_OK;
 }
 

@@ -22,6 +22,18 @@ static const bb_key slot_keys[] = {
 };
 static const bb_schema slot_schema = BB_SCHEMA("slot", bb_fringe_slot, slot_keys);
 
+static const bb_key promise_keys[] = {
+    {.name = "price", .kind = BB_KEY_DOUBLE, .unit = "nm", .maximum = 1e6, .exclusive_minimum = true,
+     .optional = true, .offset = offsetof(bb_fringe_promise_config, price),
+     .meaning = "Largest rms of the wavefront minus the reference's, of every draw; unset: nothing is "
+                "promised."},
+    {.name = "wrong_cycles", .kind = BB_KEY_INTEGER, .unit = "1", .maximum = 1e9,
+     .offset = offsetof(bb_fringe_promise_config, wrong_cycles), .default_text = "0",
+     .meaning = "Most points, of every draw, on another cycle than the reference's."},
+};
+static const bb_schema promise_schema =
+    BB_SCHEMA("promise", bb_fringe_promise_config, promise_keys);
+
 #define SLOT(word, number, text)                                                                   \
     {.name = (word), .kind = BB_KEY_GROUP, .schema = &slot_schema,                                 \
      .offset = offsetof(bb_fringe_pipeline, slots) + (number) * sizeof(bb_fringe_slot),            \
@@ -47,6 +59,10 @@ static const bb_key pipeline_keys[] = {
     BB_DRAWS_KEY(bb_fringe_pipeline),
     {.name = "device", .kind = BB_KEY_CHOICE, .choices = bb_device_names, .optional = true,
      .offset = offsetof(bb_fringe_pipeline, device), .meaning = "Overrides the study's device."},
+    {.name = "promise", .kind = BB_KEY_GROUP, .schema = &promise_schema,
+     .offset = offsetof(bb_fringe_pipeline, promise),
+     .meaning = "A price in the place of arithmetic, storage and slots: those of fewest bytes that "
+                "keep it."},
 };
 static const bb_schema pipeline_schema = BB_SCHEMA("pipeline", bb_fringe_pipeline, pipeline_keys);
 
@@ -149,7 +165,7 @@ bb_unwrap_config bb_fringe_study_unwrap(const bb_fringe_study *study,
 static bool is_full_precision(const bb_fringe_study *study, const bb_fringe_pipeline *pipeline)
 {
     const bb_unwrap_config config = bb_fringe_study_unwrap(study, pipeline);
-    bool full = pipeline->bits == BB_INTEGER_UNSET;
+    bool full = pipeline->bits == BB_INTEGER_UNSET && !bb_fringe_pipeline_promises(pipeline);
     for (int slot = 0; slot < BB_UNWRAP_SLOTS && full; ++slot) {
         full = config.slots[slot].arithmetic == BB_FORMAT_FP64 &&
                config.slots[slot].storage == BB_FORMAT_FP64;
@@ -168,6 +184,16 @@ static bb_index list_facts(const bb_fringe_study *study,
         ++count;
     }
     return count;
+}
+
+bool bb_fringe_pipeline_promises(const bb_fringe_pipeline *pipeline)
+{
+    return pipeline->promise.price > 0.0;
+}
+
+bb_index bb_fringe_study_draws(const bb_fringe_study *study, const bb_fringe_pipeline *pipeline)
+{
+    return study->input.file != NULL ? 1 : pipeline->draws;
 }
 
 bb_index bb_fringe_study_reference(const bb_fringe_study *study)
@@ -198,6 +224,48 @@ static bb_status check_bits(const bb_fringe_study *study, const bb_config *confi
             BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
                                    "%s = %td: detection.algorithm none has no frames to store",
                                    path, pipelines[p].bits));
+        }
+    }
+done:
+    return status;
+}
+
+// What a promise finds, and what is of no effect without one.
+static bb_status check_promise(const bb_fringe_pipeline *pipeline, bb_index index,
+                               const bb_config *config, bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    char path[64];
+    bool has_numbers = pipeline->storage >= 0 || pipeline->arithmetic != (int)BB_FORMAT_FP32;
+    for (int slot = 0; slot < BB_UNWRAP_SLOTS; ++slot) {
+        has_numbers = has_numbers || pipeline->slots[slot].arithmetic >= 0 ||
+                      pipeline->slots[slot].storage >= 0;
+    }
+    (void)snprintf(path, sizeof path, "pipelines.%td.promise", index);
+    if (bb_fringe_pipeline_promises(pipeline) && has_numbers) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+                               "%s: it finds the numbers of every slot, expected no arithmetic, "
+                               "storage or slot of pipelines.%td beside it",
+                               path, index));
+    } else if (!bb_fringe_pipeline_promises(pipeline) && pipeline->promise.wrong_cycles > 0) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+                               "%s.price: missing; expected the largest price in nm beside "
+                               "wrong_cycles",
+                               path));
+    }
+done:
+    return status;
+}
+
+static bb_status check_promises(const bb_fringe_study *study, const bb_config *config,
+                                bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_fringe_pipeline *pipelines = study->pipelines.items;
+    const bb_index reference = bb_fringe_study_reference(study);
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        if (p != reference) { // which has rules of its own
+            BB_TRY(check_promise(&pipelines[p], p, config, problems));
         }
     }
 done:
@@ -265,9 +333,11 @@ bb_status bb_fringe_study_check(const void *study, const bb_config *config, bb_p
     BB_TRY(bb_study_check_rules(bb_fringe_check(&physics), config, problems));
     BB_TRY(bb_study_check_rules(bb_unwrap_method_check(&fringe->unwrap), config, problems));
     BB_TRY(check_bits(fringe, config, problems));
+    BB_TRY(check_promises(fringe, config, problems));
     BB_TRY(bb_kernel_keys_check(&fringe->kernels, config, problems));
     BB_TRY(bb_study_check_pipelines(facts, list_facts(fringe, facts),
-                                    "arithmetic and storage fp64 in every slot, and no bits",
+                                    "arithmetic and storage fp64 in every slot, no bits and no "
+                                    "promise",
                                     config, problems));
 done:
     return status;

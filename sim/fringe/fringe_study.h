@@ -16,6 +16,13 @@ typedef struct bb_fringe_slot {
     int storage;    ///< bb_format
 } bb_fringe_slot;
 
+/// Keys of `promise:` of a pipeline, in the place of its numbers (fringe_promise.h).
+typedef struct bb_fringe_promise_config {
+    double price;          ///< the largest rms of the wavefront minus the reference's, in nm; NaN:
+                           ///< nothing is promised
+    bb_index wrong_cycles; ///< most points on another cycle than the reference's
+} bb_fringe_promise_config;
+
 /// A record of `pipelines:`.
 typedef struct bb_fringe_pipeline {
     const char *name;
@@ -25,6 +32,7 @@ typedef struct bb_fringe_pipeline {
     bb_index bits; ///< of the camera that it sees; BB_INTEGER_UNSET: the study's
     int device;    ///< as bb_study.device; -1: the study's
     bb_index draws;
+    bb_fringe_promise_config promise;
 } bb_fringe_pipeline;
 
 /// Keys of `input:`, of a phase or of frames that the user measured; NULL where they are left out.
@@ -52,6 +60,12 @@ extern const bb_schema bb_fringe_study_schema;
 
 /// A small study of every required key, for `bitbudget new`.
 extern const char bb_fringe_study_starter[];
+
+/// Whether the numbers of a pipeline's slots are to be found.
+bool bb_fringe_pipeline_promises(const bb_fringe_pipeline *pipeline);
+
+/// Draws of a pipeline: what was measured has no other noise, and one.
+bb_index bb_fringe_study_draws(const bb_fringe_study *study, const bb_fringe_pipeline *pipeline);
 
 /// Index of the reference among the study's pipelines.
 bb_index bb_fringe_study_reference(const bb_fringe_study *study);

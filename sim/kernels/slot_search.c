@@ -87,6 +87,11 @@ done:
     return status;
 }
 
+int bb_slot_search_most(int slots, int numbers)
+{
+    return 1 + slots * (numbers - 1);
+}
+
 bool bb_slot_search_retreat(bb_slot_search *search)
 {
     if (search->steps == 0) {

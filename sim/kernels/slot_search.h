@@ -41,6 +41,9 @@ typedef struct bb_slot_search {
 /// BB_INVALID (too many slots or numbers), those of the callbacks.
 BB_CHECKED bb_status bb_slot_search_run(bb_slot_search *search, bool *holds);
 
+/// States that a search tries at most: the start, and every slot with each other number once.
+int bb_slot_search_most(int slots, int numbers);
+
 /// Takes the last step back, as where what was found is not confirmed; false where there is none.
 bool bb_slot_search_retreat(bb_slot_search *search);
 

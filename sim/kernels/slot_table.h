@@ -42,4 +42,11 @@ typedef struct bb_slot_table {
     bb_status (*read)(const bb_results *results, const char *name, bb_slot_score *out);
 } bb_slot_table;
 
+/// Bytes that bb_slot_table_describe writes at most.
+enum { BB_SLOT_TABLE_STATE = 128 };
+
+/// A state in words, "gradient fp16, smoother bf16".
+void bb_slot_table_describe(const bb_slot_table *table, const int *state,
+                            char out[BB_SLOT_TABLE_STATE]);
+
 #endif

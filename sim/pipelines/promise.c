@@ -36,18 +36,59 @@ void bb_promise_trials_destroy(bb_promise_trials **trials)
     }
 }
 
-// Every draw, until one fails or leaves the promise: the candidate is lost then. `*worst` is the
-// largest price, NaN where one has none.
-static bb_status evaluate(const bb_promise_search *search, const void *pipeline, double *worst,
-                          double *cost)
+static bool holds(const bb_promise_search *search, const bb_promise_trial *trial)
+{
+    return trial->price <= search->limit && trial->wrong <= search->wrong_limit;
+}
+
+static double worse(double first, double second)
+{
+    return isnan(first) || isnan(second) ? NAN : fmax(first, second);
+}
+
+// Every draw, until one fails or leaves the promise: the candidate is lost then. Price and count
+// are the largest, NaN where one has none.
+static bb_status evaluate(const bb_promise_search *search, const void *pipeline,
+                          bb_promise_trial *out)
 {
     bb_status status = BB_OK;
-    BB_TRY(search->evaluate(search->context, pipeline, 0, worst));
-    *cost = search->cost(search->context);
-    for (bb_index d = 1; d < search->draws && *worst <= search->limit; ++d) {
+    out->price = -INFINITY;
+    for (bb_index d = 0; d < search->draws && holds(search, out); ++d) {
         double price = NAN;
         BB_TRY(search->evaluate(search->context, pipeline, d, &price));
-        *worst = isnan(price) ? NAN : fmax(*worst, price);
+        out->price = worse(out->price, price);
+        if (search->wrong != NULL) {
+            out->wrong = worse(out->wrong, search->wrong(search->context));
+        }
+        if (d == 0) {
+            out->cost = search->cost(search->context);
+        }
+    }
+done:
+    return status;
+}
+
+// Lists a trial, and adopts it where it is the cheapest.
+static bb_status take(bb_promise_search *search, const bb_promise_candidate *candidate,
+                      bb_promise_trial trial, bool *kept)
+{
+    bb_status status = BB_OK;
+    bb_promise_trials *trials = search->trials;
+    *kept = false;
+    BB_REQUIRE(trials->count < trials->limit, BB_INTERNAL, "promises: more than %td trials",
+               trials->limit);
+    (void)snprintf(trial.name, sizeof trial.name, "%s", candidate->name);
+    trial.pipeline = search->pipeline;
+    trial.tolerance = candidate->tolerance;
+    trial.kept = *kept = holds(search, &trial);
+    trials->items[trials->count++] = trial;
+    ++search->trial_count;
+    bb_log_detail("pipeline %s: %s, price %.2e, cost %.3f, %s", search->name, trial.name,
+                  trial.price, trial.cost, *kept ? "kept" : "not kept");
+    if (*kept && (!search->found || trial.cost < search->best.cost)) {
+        search->found = true;
+        search->best = trial;
+        search->adopt(search->context);
     }
 done:
     return status;
@@ -56,40 +97,17 @@ done:
 bb_status bb_promise_take(bb_promise_search *search, const bb_promise_candidate *candidate,
                           double price, double cost, bool *kept)
 {
-    bb_status status = BB_OK;
-    bb_promise_trials *trials = search->trials;
-    *kept = false;
-    BB_REQUIRE(trials->count < trials->limit, BB_INTERNAL, "promises: more than %td trials",
-               trials->limit);
-    bb_promise_trial *trial = &trials->items[trials->count];
-    (void)snprintf(trial->name, sizeof trial->name, "%s", candidate->name);
-    trial->pipeline = search->pipeline;
-    trial->tolerance = candidate->tolerance;
-    trial->price = price;
-    trial->cost = cost;
-    trial->kept = *kept = price <= search->limit;
-    ++trials->count;
-    ++search->trial_count;
-    bb_log_detail("pipeline %s: %s, price %.2e, cost %.3f, %s", search->name, trial->name,
-                  trial->price, trial->cost, *kept ? "kept" : "not kept");
-    if (*kept && (!search->found || trial->cost < search->best.cost)) {
-        search->found = true;
-        search->best = *trial;
-        search->adopt(search->context);
-    }
-done:
-    return status;
+    return take(search, candidate, (bb_promise_trial){.price = price, .cost = cost}, kept);
 }
 
 bb_status bb_promise_try(bb_promise_search *search, const bb_promise_candidate *candidate,
                          bool *kept)
 {
     bb_status status = BB_OK;
-    double price = NAN;
-    double cost = NAN;
+    bb_promise_trial trial = {.cost = NAN};
     *kept = false;
-    BB_TRY(evaluate(search, candidate->pipeline, &price, &cost));
-    BB_TRY(bb_promise_take(search, candidate, price, cost, kept));
+    BB_TRY(evaluate(search, candidate->pipeline, &trial));
+    BB_TRY(take(search, candidate, trial, kept));
 done:
     return status;
 }
@@ -153,14 +171,14 @@ done:
 }
 
 const char bb_promise_title[] =
-    "/promise, ao and reconstructor with a policy `promise`, wafer with a `promise`";
+    "/promise, ao and reconstructor with a policy `promise`, wafer and fringe with a `promise`";
 
 static const bb_output outputs[] = {
     {"trial", "trial", "1", "index of the trial", .note = "of wafer pass after pass",
      .member = offsetof(bb_promise_row, index)},
     {"pipeline", "trial", NULL, "pipeline that asked",
      .member = offsetof(bb_promise_row, pipeline)},
-    {"kept", "trial", "1", "1 where the price is within the promise",
+    {"kept", "trial", "1", "1 where it is within the promise",
      .member = offsetof(bb_promise_row, kept)},
 };
 
@@ -180,9 +198,9 @@ bb_status bb_promise_trials_publish(const bb_promise_trials *trials, const char 
     BB_TRY(BB_ALLOCATE(trials->count, &rows));
     for (bb_index i = 0; i < trials->count; ++i) {
         const bb_promise_trial *trial = &trials->items[i];
-        rows[i] = (bb_promise_row){
-            (double)i,   names[trial->pipeline], trial->name, trial->tolerance, trial->price,
-            trial->cost, trial->kept ? 1.0 : 0.0};
+        rows[i] = (bb_promise_row){(double)i,        names[trial->pipeline], trial->name,
+                                   trial->tolerance, trial->price,           trial->cost,
+                                   trial->wrong,     trial->kept ? 1.0 : 0.0};
     }
     for (size_t t = 0; t < sizeof all_tables / sizeof *all_tables; ++t) {
         BB_TRY(bb_output_table_publish_records(all_tables[t], rows, sizeof *rows, trials->count,

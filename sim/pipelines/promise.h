@@ -5,9 +5,10 @@
 // An experiment says how a candidate is computed and priced (a callback, once a draw) and in which
 // order candidates come; here they are tried, compared, listed and published. A candidate keeps the
 // promise where every one of its draws does, and its price is the worst; one that breaks down keeps
-// none. What is found is the trial of least cost of those that kept the promise: verified, and
-// never dearer than another that was tried. That nothing else is cheaper is as sure as the price is
-// monotone along a ladder that is bisected.
+// none. Beside its price a candidate may have a count that is wrong, which has a limit of its own
+// and comes first: no price makes up for it. What is found is the trial of least cost of those that
+// kept the promise: verified, and never dearer than another that was tried. That nothing else is
+// cheaper is as sure as the price is monotone along a ladder that is bisected.
 #ifndef BB_SIM_PIPELINES_PROMISE_H
 #define BB_SIM_PIPELINES_PROMISE_H
 
@@ -16,7 +17,7 @@
 
 #include <stdbool.h>
 
-enum { BB_PROMISE_NAME = 48, BB_PROMISE_PIECES = 2 };
+enum { BB_PROMISE_NAME = 128, BB_PROMISE_PIECES = 2 };
 
 /// Something to try.
 typedef struct bb_promise_candidate {
@@ -30,6 +31,7 @@ typedef struct bb_promise_trial {
     bb_index pipeline; ///< of the study
     char name[BB_PROMISE_NAME];
     double tolerance, price, cost; ///< price NaN where it broke down
+    double wrong;                  ///< largest of its draws, 0 where the experiment counts nothing
     bool kept;
 } bb_promise_trial;
 
@@ -43,15 +45,18 @@ void bb_promise_trials_destroy(bb_promise_trials **trials);
 /// One search. Zero-initialise what is not given; `found`, `trial_count` and `best` are the result.
 typedef struct bb_promise_search {
     bb_promise_trials *trials;
-    bb_index pipeline; ///< of the study
-    const char *name;  ///< of that
-    double limit;      ///< the price that is promised
-    bb_index draws;    ///< at least 1
-    void *context;     ///< of the callbacks
+    bb_index pipeline;  ///< of the study
+    const char *name;   ///< of that
+    double limit;       ///< the price that is promised
+    double wrong_limit; ///< the count that is promised
+    bb_index draws;     ///< at least 1
+    void *context;      ///< of the callbacks
     /// Computes a candidate as one of its draws; `*price` is NaN where it failed or has none.
     bb_status (*evaluate)(void *context, const void *pipeline, bb_index draw, double *price);
     /// Cost of the candidate that was evaluated last as draw 0, in any unit.
     double (*cost)(void *context);
+    /// What is wrong in the draw that was evaluated last; NULL: the experiment counts nothing.
+    double (*wrong)(void *context);
     /// The work of that candidate becomes what was found, in the place of what was.
     void (*adopt)(void *context);
     bool found;
@@ -105,7 +110,7 @@ BB_CHECKED bb_status bb_promise_trials_take(bb_promise_trials *trials, bb_index 
 typedef struct bb_promise_row {
     double index;
     const char *pipeline, *candidate; ///< who asked, and what was tried
-    double tolerance, price, cost, kept;
+    double tolerance, price, cost, wrong, kept;
 } bb_promise_row;
 
 /// The part of /promise that all experiments have; tables of the others share its title.

@@ -55,6 +55,14 @@ static void fringe_quick(void **state)
     bb_results_destroy(&results);
 }
 
+static void fringe_promise(void **state)
+{
+    (void)state;
+    bb_results *results = run_preset(BB_SOURCE_DIR "/configs/fringe/promise.yaml");
+    golden_check(results, "fringe-promise.txt");
+    bb_results_destroy(&results);
+}
+
 // A run of little is mostly the program itself.
 static void estimates_hold_elsewhere(void **state)
 {
@@ -218,6 +226,7 @@ int main(void)
         cmocka_unit_test(ao_nx456),
         cmocka_unit_test(wafer_quick),
         cmocka_unit_test(fringe_quick),
+        cmocka_unit_test(fringe_promise),
         cmocka_unit_test(estimates_hold_elsewhere),
         cmocka_unit_test(a_numerical_failure_exits_with_0),
         cmocka_unit_test(an_absent_device_exits_with_5),

@@ -92,6 +92,18 @@ static void what_saves_most_is_tried_first(void **state)
     assert_false(bb_slot_search_retreat(&search));
 }
 
+// What is always too much but for its last number: every slot is tried with every one.
+static void no_search_tries_more_than_its_most(void **state)
+{
+    (void)state;
+    problem made = {.errors = {{0, 9, 9, 9}, {0, 9, 9, 9}, {0, 9, 9, 9}}, .coupled = -1};
+    bb_slot_search search = search_of(&made);
+    bool holds = false;
+    check_ok(bb_slot_search_run(&search, &holds));
+    assert_int_equal(search.trials, 10);
+    assert_int_equal(bb_slot_search_most(SLOTS, NUMBERS), 10);
+}
+
 // Each alone holds, both together do not.
 static void slots_need_not_add_up(void **state)
 {
@@ -123,6 +135,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_saves_most_is_tried_first),
+        cmocka_unit_test(no_search_tries_more_than_its_most),
         cmocka_unit_test(slots_need_not_add_up),
         cmocka_unit_test(a_start_that_fails_is_said),
     };

@@ -12,6 +12,8 @@ enum { STEPS = 9, DRAWS = 4 };
 // A candidate is an index; each has a price a draw and a cost.
 typedef struct shelf {
     double prices[STEPS][DRAWS], costs[STEPS];
+    double wrong[DRAWS]; // of every step
+    bb_index draw;       // the last
     int last, adopted, computed;
     bb_status answer;
 } shelf;
@@ -20,6 +22,7 @@ static bb_status evaluate(void *context, const void *pipeline, bb_index draw, do
 {
     shelf *goods = context;
     goods->last = draw == 0 ? *(const int *)pipeline : goods->last;
+    goods->draw = draw;
     ++goods->computed;
     *price = goods->prices[*(const int *)pipeline][draw];
     return goods->answer;
@@ -29,6 +32,12 @@ static double cost(void *context)
 {
     const shelf *goods = context;
     return goods->costs[goods->last];
+}
+
+static double wrong(void *context)
+{
+    const shelf *goods = context;
+    return goods->wrong[goods->draw];
 }
 
 static void adopt(void *context)
@@ -218,6 +227,41 @@ static void every_draw_keeps_the_promise(void **state)
     }
 }
 
+// What is wrong has a limit of its own, in every draw, whatever the price.
+static void no_draw_is_wrong_beyond_its_limit(void **state)
+{
+    (void)state;
+    const struct {
+        double wrong[DRAWS], limit;
+        bool kept;
+        double worst;
+        int computed;
+    } cases[] = {
+        {{0.0, 0.0, 0.0, 0.0}, 0.0, true, 0.0, 4},
+        {{0.0, 1.0, 0.0, 0.0}, 0.0, false, 1.0, 2},
+        {{2.0, 1.0, 0.0, 3.0}, 3.0, true, 3.0, 4},
+        {{0.0, 0.0, NAN, 0.0}, 9.0, false, NAN, 3},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        bb_promise_trials *trials = NULL;
+        bb_promise_candidate candidate;
+        bool kept = false;
+        shelf goods = halving();
+        memcpy(goods.wrong, cases[i].wrong, sizeof cases[i].wrong);
+        check_ok(bb_promise_trials_create(1, &trials));
+        bb_promise_search search = search_of(&goods, trials, 0.5, DRAWS);
+        search.wrong = wrong;
+        search.wrong_limit = cases[i].limit;
+        make(steps, 2, &candidate);
+        check_ok(bb_promise_try(&search, &candidate, &kept));
+        assert_int_equal(kept, cases[i].kept);
+        assert_int_equal(search.found, cases[i].kept);
+        assert_int_equal(goods.computed, cases[i].computed);
+        assert_true(!kept || search.best.wrong == cases[i].worst);
+        bb_promise_trials_destroy(&trials);
+    }
+}
+
 static void errors_of_the_callback_end_the_search(void **state)
 {
     (void)state;
@@ -240,6 +284,7 @@ static void trials_are_listed_as_the_experiment_declares(void **state)
         {"goods", "trial", NULL, "what was tried", .member = offsetof(bb_promise_row, candidate)},
         {"bytes", "trial", "byte", "size", .member = offsetof(bb_promise_row, cost)},
         {"loss", "trial", "nm", "what it lost", .member = offsetof(bb_promise_row, price)},
+        {"wrong", "trial", "1", "what is wrong", .member = offsetof(bb_promise_row, wrong)},
     };
     static const bb_output_table candidates = {
         .title = bb_promise_title, .group = "promise", .axes = "trial", .rows = rows, .count = 2};
@@ -247,7 +292,7 @@ static void trials_are_listed_as_the_experiment_declares(void **state)
                                           .group = "promise",
                                           .axes = "trial",
                                           .rows = rows + 2,
-                                          .count = 1};
+                                          .count = 2};
     static const bb_promise_tables tables = {&candidates, &price};
     bb_promise_trials *trials = NULL;
     bb_results *results = NULL;
@@ -257,6 +302,9 @@ static void trials_are_listed_as_the_experiment_declares(void **state)
     check_ok(bb_promise_trials_publish(trials, names, &tables, results));
     assert_null(bb_results_find(results, "promise/trial"));
     bb_promise_search search = search_of(&goods, trials, 0.25, 1);
+    search.wrong = wrong;
+    search.wrong_limit = 7.0;
+    goods.wrong[0] = 7.0;
     check_ok(bb_promise_bisect(&search, &ladder));
     check_ok(bb_promise_trials_publish(trials, names, &tables, results));
     const bb_dataset *loss = bb_results_find(results, "promise/loss");
@@ -267,6 +315,7 @@ static void trials_are_listed_as_the_experiment_declares(void **state)
     assert_string_equal(bb_results_find(results, "promise/goods")->texts[0], "e");
     assert_true(loss->numbers[0] == 0.0625 && bytes->numbers[0] == 5.0);
     assert_true(bb_results_find(results, "promise/kept")->numbers[0] == 1.0);
+    assert_true(bb_results_find(results, "promise/wrong")->numbers[0] == 7.0);
     bb_results_destroy(&results);
     bb_promise_trials_destroy(&trials);
 }
@@ -279,6 +328,7 @@ int main(void)
         cmocka_unit_test(a_bisection_ends_within_its_bound),
         cmocka_unit_test(candidates_that_were_computed_are_taken),
         cmocka_unit_test(every_draw_keeps_the_promise),
+        cmocka_unit_test(no_draw_is_wrong_beyond_its_limit),
         cmocka_unit_test(errors_of_the_callback_end_the_search),
         cmocka_unit_test(trials_are_listed_as_the_experiment_declares),
     };

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Promises of fringe: what is found keeps the price in every draw and is what a study of those
+// slots computes, to the bit; what nothing keeps; what is listed, planned and refused.
+#include "sim/experiment.h"
+#include "sim/fringe/fringe_promise.h"
+#include "sim/fringe/fringe_slots.h"
+#include "tests/sim/driver.h"
+
+#define CONFIG    BB_SOURCE_DIR "/tests/configs/small/fringe.yaml"
+#define REFERENCE "{name: reference, arithmetic: fp64}, "
+
+static const bb_dataset *trials_of(const bb_results *results, const char *name)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "promise/%s", name);
+    const bb_dataset *found = bb_results_find(results, path);
+    assert_non_null(found);
+    return found;
+}
+
+static const char *detail_of(const bb_results *results, const char *pipeline)
+{
+    return driver_text(results, "status_detail", pipeline);
+}
+
+// The cheapest of the trials that kept the promise is the pipeline's row.
+static void what_is_found_keeps_the_promise(void **state)
+{
+    (void)state;
+    const driver_case study = {CONFIG,
+                               {"pipelines=[" REFERENCE "{name: asks, promise: {price: 1.0}}]"}};
+    bb_results *results = driver_results(&study);
+    const bb_dataset *kept = trials_of(results, "kept");
+    const bb_dataset *bytes = trials_of(results, "operator_bytes");
+    const bb_dataset *price = trials_of(results, "wavefront_error_reference_nm");
+    const bb_dataset *wrong = trials_of(results, "wrong_cycles_reference");
+    bb_index best = -1;
+    for (bb_index t = 0; t < kept->count; ++t) {
+        const bool keeps = price->numbers[t] <= 1.0 && wrong->numbers[t] == 0.0;
+        assert_true(keeps == (kept->numbers[t] == 1.0));
+        if (keeps && (best < 0 || bytes->numbers[t] < bytes->numbers[best])) {
+            best = t;
+        }
+    }
+    assert_string_equal(trials_of(results, "slots")->texts[0],
+                        "gradient DP, smoother DP, residual DP, transfer DP, congruence DP");
+    assert_string_equal(trials_of(results, "pipeline")->texts[0], "asks");
+    assert_true(best > 0 && kept->count > 5 && kept->count <= 31);
+    assert_true(driver_number(results, "operator_bytes", "asks") == bytes->numbers[best]);
+    assert_true(driver_number(results, "wavefront_error_reference_nm", "asks") ==
+                price->numbers[best]);
+    assert_true(driver_number(results, "wrong_cycles_reference", "asks") == 0.0);
+    assert_true(driver_number(results, "compression_ratio", "asks") > 1.5);
+    assert_non_null(strstr(detail_of(results, "asks"), trials_of(results, "slots")->texts[best]));
+    assert_non_null(strstr(detail_of(results, "asks"), "promise of 1 nm kept: gradient fp16, "));
+    bb_results_destroy(&results);
+}
+
+// What a user writes who takes the slots from the detail of a promise.
+static void what_is_found_is_computed_as_any_pipeline(void **state)
+{
+    (void)state;
+    const driver_case asked = {
+        CONFIG,
+        {"pipelines=[" REFERENCE "{name: asks, bits: 8, draws: 3, promise: {price: 1.0}}]"}};
+    const driver_case given = {CONFIG,
+                               {"pipelines=[" REFERENCE
+                                "{name: asks, arithmetic: fp64, bits: 8, draws: 3, "
+                                "gradient: {arithmetic: fp32, storage: fp16}, smoother: "
+                                "{arithmetic: fp32, storage: e4m3}, "
+                                "residual: {arithmetic: fp32, storage: fp16}, transfer: "
+                                "{arithmetic: fp32, storage: e4m3}, "
+                                "congruence: {arithmetic: fp32, storage: fp16}}]"}};
+    static const char *const same[] = {"wrong_cycles",   "wavefront_error_nm",
+                                       "operator_bytes", "wavefront_error_reference_nm",
+                                       "bits",           "draws",
+                                       "price_mean",     "failure_bound",
+                                       "scale_rad"};
+    bb_results *found = driver_results(&asked);
+    bb_results *fixed = driver_results(&given);
+    assert_non_null(strstr(detail_of(found, "asks"),
+                           "gradient fp16, smoother e4m3, residual fp16, transfer e4m3, "
+                           "congruence fp16;"));
+    for (size_t i = 0; i < sizeof same / sizeof *same; ++i) {
+        check_close(driver_number(found, same[i], "asks"), driver_number(fixed, same[i], "asks"),
+                    0.0, 1.0);
+    }
+    assert_true(driver_number(found, "draws", "asks") == 3.0);
+    assert_memory_equal(bb_results_find(found, "maps/unwrapped")->numbers,
+                        bb_results_find(fixed, "maps/unwrapped")->numbers,
+                        (size_t)bb_results_find(fixed, "maps/unwrapped")->count * sizeof(double));
+    bb_results_destroy(&found);
+    bb_results_destroy(&fixed);
+}
+
+// Two bits of camera cost 20 nm: no number keeps less.
+static void what_nothing_keeps_has_no_numbers(void **state)
+{
+    (void)state;
+    const driver_case study = {CONFIG,
+                               {"pipelines=[" REFERENCE
+                                "{name: asks, bits: 2, draws: 2, promise: {price: 0.01}}, "
+                                "{name: fp32}]"}};
+    bb_results *results = driver_results(&study);
+    assert_string_equal(driver_text(results, "status", "asks"), "not_converged");
+    assert_non_null(strstr(detail_of(results, "asks"),
+                           "promise of 0.01 nm, 0 wrong cycles: not kept with DP in every slot, "
+                           "whose draw comes to "));
+    assert_true(isnan(driver_number(results, "wavefront_error_reference_nm", "asks")));
+    assert_true(driver_number(results, "draws_failed", "asks") == 2.0);
+    assert_int_equal(trials_of(results, "kept")->count, 1);
+    assert_true(trials_of(results, "kept")->numbers[0] == 0.0);
+    assert_true(driver_number(results, "wrong_cycles", "fp32") == 0.0);
+    bb_results_destroy(&results);
+}
+
+// Noise that one draw survives and another does not: a price that any phase keeps is not enough.
+static void no_price_makes_up_for_a_cycle(void **state)
+{
+    (void)state;
+    static const char noisy[] = "surface.noise_rad=0.9";
+    const driver_case strict = {
+        CONFIG, {noisy, "pipelines=[" REFERENCE "{name: asks, bits: 3, promise: {price: 1.0e6}}]"}};
+    const driver_case lax = {CONFIG,
+                             {noisy, "pipelines=[" REFERENCE "{name: asks, bits: 3, "
+                                     "promise: {price: 1.0e6, wrong_cycles: 1000000}}]"}};
+    bb_results *results = driver_results(&strict);
+    assert_string_equal(driver_text(results, "status", "asks"), "not_converged");
+    assert_true(trials_of(results, "wrong_cycles_reference")->numbers[0] > 0.0);
+    bb_results_destroy(&results);
+    results = driver_results(&lax);
+    assert_string_equal(driver_text(results, "status", "asks"), "ok");
+    assert_true(driver_number(results, "wrong_cycles_reference", "asks") > 0.0);
+    assert_true(driver_number(results, "compression_ratio", "asks") > 3.5); // a byte everywhere
+    bb_results_destroy(&results);
+}
+
+// What draw 0 keeps, and another one not, is not found.
+static void every_draw_counts(void **state)
+{
+    (void)state;
+    const driver_case one = {CONFIG,
+                             {"pipelines=[" REFERENCE "{name: asks, promise: {price: 1.0}}]"}};
+    const driver_case drawn = {
+        CONFIG, {"pipelines=[" REFERENCE "{name: asks, draws: 5, promise: {price: 1.0}}]"}};
+    bb_results *first = driver_results(&one);
+    bb_results *worst = driver_results(&drawn);
+    assert_true(driver_number(worst, "operator_bytes", "asks") >
+                driver_number(first, "operator_bytes", "asks"));
+    assert_true(driver_number(worst, "draws", "asks") == 5.0);
+    assert_true(driver_number(worst, "price_worst", "asks") == 0.0);   // wrong cycles
+    assert_true(driver_number(worst, "failure_bound", "asks") < 0.46); // 1 - 0.05^(1/5) = 0.451
+    bb_results_destroy(&first);
+    bb_results_destroy(&worst);
+}
+
+static void results_do_not_depend_on_threads(void **state)
+{
+    (void)state;
+    const driver_case study = {
+        CONFIG, {"pipelines=[" REFERENCE "{name: asks, draws: 2, promise: {price: 0.5}}]"}};
+    driver_check_threads(&study);
+}
+
+static void plans_say_what_is_searched(void **state)
+{
+    (void)state;
+    const driver_case study = {
+        CONFIG, {"pipelines=[" REFERENCE "{name: asks, draws: 4, promise: {price: 0.5}}]"}};
+    const driver_case plain = {CONFIG, {"pipelines=[" REFERENCE "{name: asks, draws: 4}]"}};
+    const driver_case *const cases[] = {&study, &plain};
+    double bytes[2], seconds[2];
+    for (int i = 0; i < 2; ++i) {
+        const bb_run_options options = {.threads = 1};
+        bb_config *config = NULL;
+        bb_plan plan = {.estimated_seconds = NAN};
+        check_ok(driver_load(cases[i], &config));
+        check_ok(bb_experiment_find(&bb_experiments, "fringe")
+                     ->plan(bb_config_study(config), &options, &plan));
+        if (i == 0) {
+            assert_non_null(strstr(bb_text_string(&plan.lines),
+                                   "promise of 0.5 nm and 0 wrong cycles in 4 draws, up to 31 "
+                                   "trials, slots at most "));
+        }
+        bytes[i] = plan.host_bytes;
+        seconds[i] = plan.estimated_seconds;
+        bb_plan_release(&plan);
+        bb_config_destroy(&config);
+    }
+    // Three phases of the reference beside that at hand, and fields of fp64 in both: the
+    // reference's.
+    check_close(bytes[0] - bytes[1], 3.0 * 8.0 * 96 * 72, 1e-9, 1.0);
+    assert_true(seconds[0] > 1.5 * seconds[1]);
+}
+
+// A stream cannot wait for a search.
+static void a_stream_takes_none(void **state)
+{
+    (void)state;
+    const driver_case study = {CONFIG,
+                               {"pipelines=[" REFERENCE "{name: asks, promise: {price: 0.5}}]"}};
+    const bb_live_options options = {.frames = 1, .rate_hz = NAN, .patience_s = NAN};
+    bb_config *config = NULL;
+    bb_text table = {0};
+    check_ok(driver_load(&study, &config));
+    assert_int_equal(bb_experiment_find(&bb_experiments, "fringe")
+                         ->live(bb_config_study(config), &options, NULL, &table),
+                     BB_INVALID);
+    assert_non_null(strstr(bb_status_message(), "pipelines.1.promise: the numbers of asks are"));
+    bb_config_destroy(&config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_found_keeps_the_promise),
+        cmocka_unit_test(what_is_found_is_computed_as_any_pipeline),
+        cmocka_unit_test(what_nothing_keeps_has_no_numbers),
+        cmocka_unit_test(no_price_makes_up_for_a_cycle),
+        cmocka_unit_test(every_draw_counts),
+        cmocka_unit_test(results_do_not_depend_on_threads),
+        cmocka_unit_test(plans_say_what_is_searched),
+        cmocka_unit_test(a_stream_takes_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, driver_leave);
+}
