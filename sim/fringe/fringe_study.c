@@ -230,24 +230,26 @@ done:
     return status;
 }
 
-// What a promise finds, and what is of no effect without one.
+// What a promise finds, and what is of no effect without one. The reference, which may have none,
+// has its numbers.
 static bb_status check_promise(const bb_fringe_pipeline *pipeline, bb_index index,
-                               const bb_config *config, bb_problems *problems)
+                               bool is_reference, const bb_config *config, bb_problems *problems)
 {
     bb_status status = BB_OK;
     char path[64];
+    const bool promises = bb_fringe_pipeline_promises(pipeline);
     bool has_numbers = pipeline->storage >= 0 || pipeline->arithmetic != (int)BB_FORMAT_FP32;
     for (int slot = 0; slot < BB_UNWRAP_SLOTS; ++slot) {
         has_numbers = has_numbers || pipeline->slots[slot].arithmetic >= 0 ||
                       pipeline->slots[slot].storage >= 0;
     }
     (void)snprintf(path, sizeof path, "pipelines.%td.promise", index);
-    if (bb_fringe_pipeline_promises(pipeline) && has_numbers) {
+    if (promises && has_numbers && !is_reference) {
         BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
                                "%s: it finds the numbers of every slot, expected no arithmetic, "
                                "storage or slot of pipelines.%td beside it",
                                path, index));
-    } else if (!bb_fringe_pipeline_promises(pipeline) && pipeline->promise.wrong_cycles > 0) {
+    } else if (!promises && pipeline->promise.wrong_cycles > 0) {
         BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
                                "%s.price: missing; expected the largest price in nm beside "
                                "wrong_cycles",
@@ -264,9 +266,7 @@ static bb_status check_promises(const bb_fringe_study *study, const bb_config *c
     const bb_fringe_pipeline *pipelines = study->pipelines.items;
     const bb_index reference = bb_fringe_study_reference(study);
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        if (p != reference) { // which has rules of its own
-            BB_TRY(check_promise(&pipelines[p], p, config, problems));
-        }
+        BB_TRY(check_promise(&pipelines[p], p, p == reference, config, problems));
     }
 done:
     return status;
