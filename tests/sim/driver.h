@@ -11,9 +11,10 @@
 #include "sim/experiment.h"
 #include "tests/check.h"
 
-#define CONFIG_AO_SMALL    BB_SOURCE_DIR "/tests/configs/small/ao.yaml"
-#define CONFIG_WAFER_SMALL BB_SOURCE_DIR "/tests/configs/small/wafer.yaml"
-#define CONFIG_NX456       BB_SOURCE_DIR "/configs/ao/nx456.yaml"
+#define CONFIG_AO_SMALL     BB_SOURCE_DIR "/tests/configs/small/ao.yaml"
+#define CONFIG_WAFER_SMALL  BB_SOURCE_DIR "/tests/configs/small/wafer.yaml"
+#define CONFIG_FRINGE_SMALL BB_SOURCE_DIR "/tests/configs/small/fringe.yaml"
+#define CONFIG_NX456        BB_SOURCE_DIR "/configs/ao/nx456.yaml"
 
 enum { DRIVER_OVERRIDES = 16 };
 

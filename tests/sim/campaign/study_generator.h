@@ -303,6 +303,10 @@ static inline void study_draw(study_draft *draft, bb_index index, bool forgiving
     const bb_key *key = draft->nodes[index].key;
     const study_cap *cap = study_cap_of(draft, &draft->nodes[index]);
     const bool always = cap != NULL && cap->always;
+    if (study_is_group(&draft->nodes[index]) && cap != NULL && cap->never) {
+        draft->nodes[index].set = false;
+        return;
+    }
     if (study_is_group(&draft->nodes[index])) {
         const bb_schema *schema = draft->nodes[index].schema;
         const bool absent = key != NULL && study_chance(draft, 0.4);

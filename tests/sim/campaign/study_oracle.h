@@ -86,6 +86,18 @@ static const study_rule study_rules[] = {
     {"iterations_mean", 0, 60, true},
     {"iterations_most", 0, 60, true},
     {"variance_loss", -INFINITY, 1, false},
+    {"wrong_cycles", 0, INFINITY, true},
+    {"wrong_cycles_reference", 0, INFINITY, false},
+    {"missing", 0, INFINITY, true},
+    {"wavefront_rms_nm", 0, INFINITY, false},
+    {"wavefront_pv_nm", 0, INFINITY, false},
+    {"wavefront_error_nm", 0, INFINITY, true},
+    {"wavefront_error_reference_nm", 0, INFINITY, false},
+    {"rejected_share", 0, 1, true},
+    {"cycles", 0, 200, false},
+    {"reweighted", 0, 12, false},
+    {"bits", 1, 16, true},
+    {"saturated", 0, INFINITY, true},
 };
 // clang-format on
 
@@ -128,15 +140,20 @@ static inline void study_judge_ranges(const bb_results *results, bb_index pipeli
         // Of a single scored point there is no sigma.
         const bool single = points != NULL && points->count == 1 &&
                             strncmp(rule->dataset, "overlay_error", 13) == 0;
-        // Nothing is relative to no displacement.
-        const bb_dataset *size = study_of(results, "overlay_reference_rms_nm");
+        // Nothing is relative to no displacement, or to a flat wavefront; operations of generated
+        // kernels are not counted, and fields are not encoded.
+        const bb_dataset *wavefront = study_of(results, "wavefront_rms_nm");
+        const bb_dataset *size =
+            wavefront != NULL ? wavefront : study_of(results, "overlay_reference_rms_nm");
+        const bool uncounted = wavefront != NULL && (strncmp(rule->dataset, "flops", 5) == 0 ||
+                                                     strcmp(rule->dataset, "encode_time_s") == 0);
         const bool nothing = size != NULL && !(size->numbers[0] > 0.0) &&
                              strcmp(rule->dataset, "qoi_relative_error") == 0;
         for (bb_index i = 0; i < row; ++i) {
             const double value = dataset->numbers[pipeline * row + i];
             const bool fits =
                 isnan(value)
-                    ? rule->may_be_unset || single || nothing || lost
+                    ? rule->may_be_unset || single || nothing || lost || uncounted
                     : value >= rule->least - STUDY_SLACK && value <= rule->most + STUDY_SLACK &&
                           (isfinite(value) || strcmp(rule->dataset, "certificate") == 0 ||
                            strcmp(rule->dataset, "certified_bound_nm") == 0);

@@ -24,14 +24,16 @@
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { STUDIES = 15 }; // ten times slower
 #else
-enum { STUDIES = 165 };
+enum { STUDIES = 190 };
 #endif
 // Fewer cannot have set most keys.
-enum { COVERING_STUDIES = 150 };
+enum { COVERING_STUDIES = 175 };
 enum { MADE_ROWS = 30, MADE_COLUMNS = 48, EDGE = 64, TRUTH = 24, COVERED = 4096 };
 
 static const double MOST_BYTES = 200e6;
 static const double MOST_SECONDS = 1.0;
+// What a plan of fringe says of compiling, which is done once and kept for the other studies.
+static const double MOST_COMPILE_SECONDS = 20.0;
 
 static uint64_t seed = 1;
 static bb_index studies = STUDIES;
@@ -194,10 +196,13 @@ static int enter(void **state)
                                                         "-o",
                                                         "rows.h5",
                                                         NULL};
+    static const char *const seen[PROGRAM_ARGUMENTS] = {
+        "run", CONFIG_FRINGE_SMALL, "-q", "--dump", "phase,maps", "-o", "seen.h5", NULL};
     if (bb_hdf5_library_start() != BB_OK || fixture_enter() != 0) {
         return -1;
     }
     bb_log_set_level(BB_LOG_QUIET);
+    make_file(seen);
     make_file(ao);
     make_file(rows);
     make_matrices();
@@ -315,7 +320,9 @@ static void count_coverage(const char *experiment, const bb_schema *schema, cons
 // What the plan says of a study that is accepted: too large for a test of many.
 static bool is_too_large(const bb_plan *plan)
 {
-    return plan->host_bytes > MOST_BYTES || plan->estimated_seconds > MOST_SECONDS;
+    const bool compiles = strcmp(draft.experiment->name, "fringe") == 0;
+    return plan->host_bytes > MOST_BYTES ||
+           plan->estimated_seconds > MOST_SECONDS + (compiles ? MOST_COMPILE_SECONDS : 0.0);
 }
 
 // Loads and plans the draft as `check` does; false with the problems, or the message, in `out`.
@@ -450,7 +457,11 @@ static void hold_memory(double announced, double peak)
 static bool is_known(void)
 {
     static const char *const known[] = {
-        "stiffness is not positive definite in fp64", // of a plate on soft springs
+        "stiffness is not positive definite in fp64",   // of a plate on soft springs
+        "without a point: there is no phase to unwrap", // what is left of a pupil is drawn by run
+        "no point has a phase; frames that are constant or saturated", // likewise of frames
+        // A smoother that stores fp64 before a congruence that computes in fp32.
+        "of type SP takes calc_8.out(0), which is DP; a FunctionBlock narrows it",
     };
     for (size_t k = 0; k < sizeof known / sizeof *known; ++k) {
         if (strstr(run.printed, known[k]) != NULL) {
@@ -489,15 +500,14 @@ static void hold_accepted(void)
 static void every_study_is_sound(void **state)
 {
     (void)state;
-    // wafer and ao take half a second each, product and reconstructor a tenth. fringe, the last
-    // row, compiles its kernels anew in each of three programs a study, which takes ten seconds:
-    // left out until they are kept between runs.
-    enum { DRAWN = 4 };
-    static const int which[] = {0, 2, 3, 1, 2, 3};
+    // wafer and ao take half a second each, product and reconstructor a tenth, fringe too where
+    // its kernels are compiled.
+    static const int which[] = {0, 2, 3, 1, 2, 3, 4};
+    enum { ROUND = sizeof which / sizeof *which };
     coverage met = {0};
     for (uint64_t number = first_study; totals.accepted < studies; ++number) {
         bb_text problems = {0};
-        study_make(&draft, seed, number, bb_experiments.rows[which[number % 6]]);
+        study_make(&draft, seed, number, bb_experiments.rows[which[number % ROUND]]);
         bool too_large = false;
         bool accepted = is_accepted(&problems, &too_large);
         ++totals.drafted;
@@ -522,7 +532,7 @@ static void every_study_is_sound(void **state)
             hold_refusal();
         }
     }
-    for (bb_index e = 0; e < DRAWN; ++e) {
+    for (bb_index e = 0; e < bb_experiments.count; ++e) {
         count_coverage(bb_experiments.rows[e]->name, bb_experiments.rows[e]->schema, "", &met);
     }
     struct rusage usage;
