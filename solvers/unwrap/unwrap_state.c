@@ -265,14 +265,17 @@ static bb_status create_pistons(bb_unwrap *u)
     const bb_unwrap_field *solution = &u->grids.u;
     const bb_unwrap_slot slot = BB_UNWRAP_CONGRUENCE;
     const bb_kernel_use mixed = {.types = {{"I", stored(u, BB_UNWRAP_GRADIENT)}}, .type_count = 1};
+    const bool is_wide = solution->format == BB_FORMAT_FP64; // a sum takes no wider numbers
+    const bb_kernel_use settled = {.types = {{"U", stored(u, BB_UNWRAP_SMOOTHER)},
+                                             {"WORK", is_wide ? "DP" : working(u, slot)}},
+                                   .type_count = 2};
     bb_kernel_use congruent = mixed;
     congruent.types[congruent.type_count++] = (bb_type_binding){"U", stored(u, BB_UNWRAP_SMOOTHER)};
     BB_TRY(add(u,
-               (bb_unwrap_recipe){
-                   .use = {.types = {{"U", stored(u, BB_UNWRAP_SMOOTHER)}}, .type_count = 1},
-                   .fields = {solution, &u->width, &u->held, &u->settled},
-                   .written = {&u->settled}},
-               "unwrap_settle.kernel", NULL, slot, true, &u->settle));
+               (bb_unwrap_recipe){.use = settled,
+                                  .fields = {solution, &u->width, &u->held, &u->settled},
+                                  .written = {&u->settled}},
+               "unwrap_settle.kernel", NULL, slot, false, &u->settle));
     BB_TRY(add(u,
                (bb_unwrap_recipe){.use = congruent,
                                   .fields = {&u->wrapped, &u->settled, &u->order, &u->starts,

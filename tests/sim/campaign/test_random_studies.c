@@ -460,8 +460,6 @@ static bool is_known(void)
         "stiffness is not positive definite in fp64",   // of a plate on soft springs
         "without a point: there is no phase to unwrap", // what is left of a pupil is drawn by run
         "no point has a phase; frames that are constant or saturated", // likewise of frames
-        // A smoother that stores fp64 before a congruence that computes in fp32.
-        "of type SP takes calc_8.out(0), which is DP; a FunctionBlock narrows it",
     };
     for (size_t k = 0; k < sizeof known / sizeof *known; ++k) {
         if (strstr(run.printed, known[k]) != NULL) {

@@ -334,6 +334,22 @@ static void narrow_storage_holds_values_of_its_format(void **state)
     }
 }
 
+// Each slot in turn stores what is wider or computes in what is wider than the others.
+static void slots_of_two_precisions_are_right(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2 * BB_UNWRAP_SLOTS; ++i) {
+        bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
+        bb_unwrap_report report;
+        phase_map map = phase_map_create(40, 30);
+        bb_unwrap_numbers *slot = &config.slots[i / 2];
+        *(i % 2 == 0 ? &slot->storage : &slot->arithmetic) = BB_FORMAT_FP64;
+        phase_map_fill(&map, phase_of_bumps);
+        assert_int_equal(unwrap(&map, &config, &report), 0);
+        phase_map_release(&map);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -355,6 +371,7 @@ int main(void)
         cmocka_unit_test(limits_are_held_to_their_range),
         cmocka_unit_test(nothing_is_rejected_where_it_is_off),
         cmocka_unit_test(narrow_storage_holds_values_of_its_format),
+        cmocka_unit_test(slots_of_two_precisions_are_right),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }
