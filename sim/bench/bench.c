@@ -444,6 +444,9 @@ static bb_status measure_row(const bb_bench_setup *setup, bench_row *row)
     if (isnan(outcome->best_s)) {
         (void)snprintf(outcome->energy_note, sizeof outcome->energy_note, "skipped");
     }
+    if (outcome->against != NULL) {
+        row->self.against = outcome->against;
+    }
     row->energy_note = outcome->energy_note;
     row->detail = outcome->detail;
     row->library = outcome->library;

@@ -44,6 +44,7 @@ typedef struct bb_bench_outcome {
     double peer;                   ///< best rate of the ceiling or peer, in GB/s or GFLOP/s
     double ratio;                  ///< what the bar is on
     double roof_bytes, roof_flops; ///< of a roofline: read rate and peak, 1/s; else NaN
+    const char *against;           ///< what `ratio` is to; NULL: what the case names
     const char *binds;             ///< what limits it: "bytes", "instructions", "flops"
     char detail[200];              ///< sizes and choices: "378 x 256000", "tile 512"
     double joules, idle_watts;     ///< of one repetition, gross, and drawn before (sim/energy.h)

@@ -163,7 +163,20 @@ static void release(kernel_run *run)
     bb_problems_release(&run->problems);
 }
 
-static bb_status measure_cpu(kernel_run *run, bb_bench_times times[2])
+static bb_status time_launch(const kernel_run *run, bb_bench_times *times)
+{
+    bb_status status = BB_OK;
+    double seconds = 0.0;
+    BB_TRY(bb_device_timer_start(run->device));
+    BB_TRY(bb_assembled_kernel_launch(run->kernel, &run->binding, run->blocks));
+    BB_TRY(bb_device_timer_stop(run->device, &seconds));
+    bb_bench_add(times, seconds);
+done:
+    return status;
+}
+
+// Through whichever back end: what the host's memory gives.
+static bb_status measure_processor(kernel_run *run, bb_bench_times times[2])
 {
     bb_status status = BB_OK;
     bb_ceiling ceiling = {0};
@@ -171,9 +184,7 @@ static bb_status measure_cpu(kernel_run *run, bb_bench_times times[2])
     BB_TRY(bb_ceiling_create(bytes, !run->manager->is_read_bound, &ceiling));
     for (int round = 0; round < ROUNDS; ++round) {
         double seconds = 0.0;
-        const double begin = bb_clock_seconds();
-        BB_TRY(bb_assembled_kernel_launch(run->kernel, &run->binding, run->blocks));
-        bb_bench_add(&times[0], bb_clock_seconds() - begin);
+        BB_TRY(time_launch(run, &times[0]));
         BB_TRY(bb_kernel_peers_measure(run->peers));
         BB_TRY(run->manager->is_read_bound ? bb_ceiling_read(&ceiling, &seconds)
                                            : bb_ceiling_triad(&ceiling, &seconds));
@@ -192,10 +203,7 @@ static bb_status measure_device(kernel_run *run, bb_bench_times times[2])
     BB_TRY(bb_device_ceiling_create(run->device, bb_binding_bytes(&run->binding), &ceiling));
     for (int round = 0; round < ROUNDS; ++round) {
         double seconds = 0.0;
-        BB_TRY(bb_device_timer_start(run->device));
-        BB_TRY(bb_assembled_kernel_launch(run->kernel, &run->binding, run->blocks));
-        BB_TRY(bb_device_timer_stop(run->device, &seconds));
-        bb_bench_add(&times[0], seconds);
+        BB_TRY(time_launch(run, &times[0]));
         BB_TRY(bb_kernel_peers_measure(run->peers));
         BB_TRY(bb_device_ceiling_measure(ceiling, run->manager->is_read_bound, &seconds));
         bb_bench_add(&times[1], seconds);
@@ -205,8 +213,8 @@ done:
     return status;
 }
 
-// Products and sums of the matrix product, which alone is held to operations: on a device to chains
-// of fma, on the cpu to the BLAS on all threads.
+// Products and sums of the matrix product, which alone is held to operations: on a GPU to chains of
+// fma, on processors to the BLAS on all threads.
 static double product_flops(const kernel_run *run)
 {
     const bb_benchmark_object *a = bb_kernel_manager_object(run->set, "A");
@@ -308,15 +316,21 @@ bb_status bb_bench_kernel(const bb_bench_case *self, const bb_bench_setup *setup
     BB_TRY(name_device(&run, out));
     BB_TRY(prepare(&run, setup, type));
     BB_TRY(prepare_peers(&run, setup->threads));
-    BB_TRY(kind == BB_DEVICE_CPU ? measure_cpu(&run, times) : measure_device(&run, times));
+    const bool on_processor = bb_device_is_processor(run.device);
+    BB_TRY(on_processor ? measure_processor(&run, times) : measure_device(&run, times));
+    if (on_processor && kind == BB_DEVICE_OPENCL) {
+        out->against = run.manager->is_compute_bound
+                           ? run.program.objects[0].type == BB_ELEMENT_DP ? "dgemm" : "sgemm"
+                       : run.manager->is_read_bound ? "read"
+                                                    : "triad";
+    }
     out->best_s = bb_bench_best(&times[0]);
     out->median_s = bb_bench_median(&times[0]);
     out->bytes = bb_binding_bytes(&run.binding);
     out->flops = product_flops(&run);
     if (run.manager->is_compute_bound) {
         double peak = NAN;
-        BB_TRY(kind == BB_DEVICE_CPU ? peak_blas(&run, setup->threads, &peak)
-                                     : peak_device(&run, &peak));
+        BB_TRY(on_processor ? peak_blas(&run, setup->threads, &peak) : peak_device(&run, &peak));
         out->peer = peak * 1e-9;
         out->ratio = out->flops / out->best_s / peak;
     } else {
