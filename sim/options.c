@@ -111,7 +111,7 @@ static const bb_option table[] = {
      .bit = BB_OPTION_LIVE, NUMBER(live.rate_hz)},
     {"patience", "S", "end after S seconds without frames; default 30",
      .bit = BB_OPTION_LIVE, NUMBER(live.patience_s)},
-    {"overlap", "N", "phases that are on their way at once, 1 to 4; default 2 of one pipeline on cuda, "
+    {"overlap", "N", "phases that are on their way at once, 1 to 4; default 3 of one pipeline on cuda, "
      "else 1", .bit = BB_OPTION_LIVE, COUNT(live.overlap, 4)},
     {"view", "DIR", "keep a page with the wavefront in DIR: index.html, for any browser",
      .words = "file", .bit = BB_OPTION_LIVE, TEXT(live.view)},

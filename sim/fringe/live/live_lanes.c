@@ -84,7 +84,7 @@ done:
 static bb_status choose_overlap(bb_live_lanes *lanes, bb_index overlap)
 {
     bb_status status = BB_OK;
-    const bb_index usual = lanes->count == 1 && lanes->items[0].kind == BB_DEVICE_CUDA ? 2 : 1;
+    const bb_index usual = lanes->count == 1 && lanes->items[0].kind == BB_DEVICE_CUDA ? 3 : 1;
     BB_REQUIRE(overlap >= 0 && overlap <= BB_LIVE_MOST_OVERLAP, BB_INVALID,
                "--overlap %td, expected 1..%d", overlap, BB_LIVE_MOST_OVERLAP);
     BB_REQUIRE(overlap <= 1 || lanes->count == 1, BB_INVALID,

@@ -20,7 +20,7 @@ typedef struct bb_live_lane {
 typedef struct bb_live_lanes bb_live_lanes;
 
 /// Opens the devices of pipelines `names` (with commas; NULL: the first that is not the reference).
-/// `overlap` phases are on their way at once; 0: as is usual, 2 of one pipeline on cuda, else 1.
+/// `overlap` phases are on their way at once; 0: as is usual, 3 of one pipeline on cuda, else 1.
 /// Study and variants are borrowed. Errors: BB_INVALID (no such pipeline, one named twice, more
 /// than one phase at once of several, or than BB_LIVE_MOST_OVERLAP), BB_DEVICE, BB_MEMORY. Owner:
 /// the caller.

@@ -13,7 +13,7 @@
 
 static char wisdom_path[] = "variants.yaml";
 static const char kernel[] = "unwrap-row-sums";
-static const char variant[] = "tile64";
+static const char variant[] = "tile32";
 static const char study_text[] = "experiment: fringe\n"
                                  "device: cpu\n"
                                  "size: {columns: 40, rows: 24}\n"

@@ -8,7 +8,7 @@ static void phases_do_not_depend_on_how_many_are_on_their_way(void **state)
     lanes_check_overlap("cuda");
 }
 
-// Two at once, as is usual there: all are taken and right.
+// Three at once, as is usual there: all are taken and right.
 static void a_stream_overlaps(void **state)
 {
     (void)state;
@@ -34,7 +34,7 @@ static void a_stream_overlaps(void **state)
         }
     }
     assert_true(phases == 201.0);
-    assert_true(overlap == 2.0);
+    assert_true(overlap == 3.0);
     assert_true(wrong == 0.0);
     bb_text_release(&table);
     bb_results_destroy(&results);
