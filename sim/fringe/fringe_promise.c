@@ -18,6 +18,7 @@ typedef struct searching {
     bb_fringe_pipeline asked;
     bb_promise_search search;
     bb_fringe_evaluation tried; // the draw that was computed last
+    bb_index drawn;             // its number, from 1
     int state[BB_UNWRAP_SLOTS]; // at hand
     int found[BB_UNWRAP_SLOTS];
 } searching;
@@ -53,6 +54,7 @@ static bb_status evaluate(void *context, const void *pipeline, bb_index draw, do
     bb_status status = BB_OK;
     searching *self = context;
     bb_fringe_evaluation_release(&self->tried);
+    self->drawn = draw + 1;
     BB_TRY(bb_fringe_work_try(self->work, self->pipeline, pipeline, draw, &self->tried));
     *price = self->tried.common.outcome.kind == BB_OUTCOME_OK
                  ? self->tried.wavefront_error_reference_nm
@@ -109,8 +111,8 @@ static void report(const searching *self, bb_outcome *outcome)
     if (!search->found) {
         bb_outcome_set(outcome, BB_OUTCOME_NOT_CONVERGED,
                        "promise of %g nm, %.0f wrong cycles: not kept with %s in every slot, whose "
-                       "draw comes to %.3g nm, %.0f wrong cycles",
-                       search->limit, search->wrong_limit, bb_fringe_slots.numbers[0],
+                       "draw %td comes to %.3g nm, %.0f wrong cycles",
+                       search->limit, search->wrong_limit, bb_fringe_slots.numbers[0], self->drawn,
                        self->tried.wavefront_error_reference_nm,
                        self->tried.wrong_cycles_reference);
         return;
@@ -123,8 +125,10 @@ static void report(const searching *self, bb_outcome *outcome)
     bb_log_info("pipeline %s: %s", search->name, outcome->detail);
 }
 
+_Static_assert((int)BB_PROMISE_NAME >= (int)BB_SLOT_TABLE_STATE, "a trial's name holds its slots");
+
 bb_status bb_fringe_promise_keep(bb_fringe_work *work, bb_index pipeline, bb_promise_trials *trials,
-                                 bb_outcome *outcome)
+                                 bb_index *drawn, bb_outcome *outcome)
 {
     bb_status status = BB_OK;
     searching self = {.work = work, .pipeline = pipeline, .asked = work->pipelines[pipeline]};
@@ -147,6 +151,7 @@ bb_status bb_fringe_promise_keep(bb_fringe_work *work, bb_index pipeline, bb_pro
                                       .adopt = adopt};
     BB_TRY(bb_slot_search_run(&slots, &holds));
     report(&self, outcome);
+    *drawn = self.drawn;
 done:
     work->pipelines[pipeline] =
         self.search.found ? bb_fringe_slots_pipeline(&self.asked, self.found) : self.asked;

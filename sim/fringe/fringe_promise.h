@@ -20,9 +20,11 @@ bb_index bb_fringe_promises_most(const bb_fringe_study *study);
 bb_index bb_fringe_promises_draws(const bb_fringe_study *study);
 
 /// Searches for pipeline `pipeline` of the work, which takes its place where one is found, and says
-/// what came of it: ok with a detail, or not_converged. Errors: those of bb_fringe_work_try.
+/// what came of it: ok with a detail, or not_converged. `drawn` says how many draws its last trial
+/// took. Errors: those of bb_fringe_work_try.
 BB_CHECKED bb_status bb_fringe_promise_keep(bb_fringe_work *work, bb_index pipeline,
-                                            bb_promise_trials *trials, bb_outcome *outcome);
+                                            bb_promise_trials *trials, bb_index *drawn,
+                                            bb_outcome *outcome);
 
 /// Writes the group /promise, one row a trial; nothing where nothing was tried. Errors: those of
 /// bb_promise_trials_publish.

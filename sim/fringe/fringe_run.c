@@ -181,10 +181,11 @@ static bb_status run_promise(fringe_run *run, bb_index pipeline)
     bb_fringe_work *work = &run->work;
     bb_evaluation *common = &run->plain[pipeline].common;
     const bb_index draws = bb_fringe_study_draws(&work->study, &work->pipelines[pipeline]);
+    bb_index drawn = 0; // of the search's last trial
     bb_outcome outcome = {0};
-    BB_TRY(bb_fringe_promise_keep(work, pipeline, run->trials, &outcome));
+    BB_TRY(bb_fringe_promise_keep(work, pipeline, run->trials, &drawn, &outcome));
     const bool is_kept = outcome.kind == BB_OUTCOME_OK;
-    for (bb_index draw = 0; draw < draws; ++draw) {
+    for (bb_index draw = 0; draw < (is_kept ? draws : drawn); ++draw) {
         if (is_kept) {
             BB_TRY(bb_fringe_work_look(work, draw));
             BB_TRY(run_draw(run, pipeline));
@@ -192,7 +193,9 @@ static bb_status run_promise(fringe_run *run, bb_index pipeline)
             bb_draws_add(&common->draws, &outcome, NAN);
         }
     }
-    common->outcome = outcome;
+    if (!is_kept || common->outcome.kind == BB_OUTCOME_OK) {
+        common->outcome = outcome;
+    }
 done:
     return status;
 }

@@ -43,6 +43,17 @@ void bb_fringe_evaluation_release(bb_fringe_evaluation *evaluation)
     BB_RELEASE(&evaluation->zernike_nm);
 }
 
+// Points that the reference has and this pipeline's detection lost.
+static bb_index count_lost(const bb_fringe_answer *answer)
+{
+    const bb_unwrap_parts *parts = answer->parts;
+    bb_index lost = 0;
+    for (bb_index p = 0; p < parts->columns * parts->rows; ++p) {
+        lost += parts->labels[p] < 0 && isfinite(answer->reference[p]);
+    }
+    return lost;
+}
+
 static bb_status score_truth(const bb_fringe_answer *answer, double rad_per_nm,
                              bb_fringe_evaluation *evaluation)
 {
@@ -53,8 +64,7 @@ static bb_status score_truth(const bb_fringe_answer *answer, double rad_per_nm,
     bb_wavefront wavefront = {0};
     BB_TRY(bb_cycles_count(points, answer->phase, answer->truth, parts->labels, parts->count, NULL,
                            &cycles));
-    evaluation->wrong_cycles = (double)cycles.wrong;
-    evaluation->missing = (double)cycles.missing;
+    evaluation->wrong_cycles = (double)(cycles.wrong + count_lost(answer));
     BB_TRY(bb_wavefront_measure(points, answer->phase, answer->truth, parts->labels, parts->count,
                                 rad_per_nm, &wavefront));
     evaluation->wavefront_error_nm = wavefront.rms_nm;
@@ -78,7 +88,8 @@ bb_status bb_fringe_score(const bb_fringe_study *study, const bb_fringe_answer *
     }
     BB_TRY(bb_cycles_count(points, answer->phase, answer->reference, parts->labels, parts->count,
                            NULL, &cycles));
-    evaluation->wrong_cycles_reference = (double)cycles.wrong;
+    evaluation->wrong_cycles_reference = (double)(cycles.wrong + count_lost(answer));
+    evaluation->missing = (double)(cycles.missing + count_lost(answer));
     BB_TRY(bb_wavefront_measure(points, answer->phase, answer->reference, parts->labels,
                                 parts->count, rad_per_nm, &wavefront));
     evaluation->wavefront_error_reference_nm = wavefront.rms_nm;
@@ -110,7 +121,7 @@ static const char title[] = "/results, fringe";
 static const bb_output rows[] = {
     ROW(wrong_cycles, "1", "points whose cycle is not the truth's, after the piston of each part"),
     ROW(wrong_cycles_reference, "1", "points whose cycle is not that of the reference's phase"),
-    ROW(missing, "1", "points of the pupil without a phase; counted as wrong"),
+    ROW(missing, "1", "points without a phase where the reference has one; counted as wrong"),
     ROW(wavefront_rms_nm, "nm", "rms of the measured wavefront, each part without its mean"),
     ROW(wavefront_pv_nm, "nm", "peak to valley of the measured wavefront"),
     ROW(wavefront_error_nm, "nm", "rms of the measured wavefront minus the truth"),

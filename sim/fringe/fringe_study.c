@@ -245,10 +245,11 @@ static bb_status check_promise(const bb_fringe_pipeline *pipeline, bb_index inde
     }
     (void)snprintf(path, sizeof path, "pipelines.%td.promise", index);
     if (promises && has_numbers && !is_reference) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                               "%s: it finds the numbers of every slot, expected no arithmetic, "
-                               "storage or slot of pipelines.%td beside it",
-                               path, index));
+        BB_TRY(
+            bb_problems_add(problems, bb_config_place(config, path),
+                            "%s: it finds the numbers of every slot, expected no arithmetic other "
+                            "than fp32, storage or slot of pipelines.%td beside it",
+                            path, index));
     } else if (!promises && pipeline->promise.wrong_cycles > 0) {
         BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
                                "%s.price: missing; expected the largest price in nm beside "

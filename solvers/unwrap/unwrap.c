@@ -2,6 +2,7 @@
 #include "solvers/unwrap/unwrap.h"
 
 #include "core/clock.h"
+#include "core/log.h"
 #include "core/memory.h"
 #include "core/thread.h"
 #include "solvers/unwrap/unwrap_state.h"
@@ -54,6 +55,18 @@ done:
     return status;
 }
 
+// Copies that nobody read, which may be on their way, are not what comes next.
+static bb_status drop_fetched(bb_unwrap *unwrap)
+{
+    bb_status status = BB_OK;
+    if (unwrap->fetched) {
+        unwrap->fetched = false;
+        BB_TRY(bb_device_wait(bb_kernel_context_device(unwrap->context)));
+    }
+done:
+    return status;
+}
+
 static void release_copies(bb_unwrap *unwrap)
 {
     bb_device *device = bb_kernel_context_device(unwrap->context);
@@ -92,6 +105,12 @@ void bb_unwrap_destroy(bb_unwrap **unwrap)
     if (*unwrap == NULL) {
         return;
     }
+    bb_status_record record; // of what may have failed before
+    bb_status_save(&record);
+    if (drop_fetched(*unwrap) != BB_OK) {
+        bb_log_warning("what an unwrapper had fetched did not come: %s", bb_status_message());
+    }
+    bb_status_restore(&record);
     for (int section = 0; section < BB_SECTION_COUNT; ++section) {
         bb_device_graph_destroy(&(*unwrap)->sections[section]);
     }
@@ -404,6 +423,7 @@ bb_status bb_unwrap_run(bb_unwrap *unwrap, const double *wrapped, double *phase,
     const double start = bb_clock_seconds();
     *report = (bb_unwrap_report){.bytes = bb_unwrap_state_bytes(unwrap, false),
                                  .fp32_bytes = bb_unwrap_state_bytes(unwrap, true)};
+    BB_TRY(drop_fetched(unwrap));
     BB_TRY(upload(unwrap, wrapped));
     BB_TRY(run_section(unwrap, BB_SECTION_PREPARE));
     BB_TRY(solve(unwrap, BB_SECTION_FIRST_LOAD, unwrap->config.method.cycles, small_correction,

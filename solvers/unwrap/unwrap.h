@@ -69,7 +69,8 @@ bb_need bb_unwrap_need(const bb_unwrap_config *config, bb_index columns, bb_inde
 const bb_unwrap_parts *bb_unwrap_parts_of(const bb_unwrap *unwrap);
 
 /// Unwraps `wrapped` [rows][columns] in rad, finite within the mask, into `phase` [rows][columns],
-/// NaN outside it. Errors: those of bb_kernel_launch_queue, BB_DEVICE, BB_MEMORY.
+/// NaN outside it. The first run compiles, and records what a GPU repeats (bb_device_graph): its
+/// seconds hold that too. Errors: those of bb_kernel_launch_queue, BB_DEVICE, BB_MEMORY.
 BB_CHECKED bb_status bb_unwrap_run(bb_unwrap *unwrap, const double *wrapped, double *phase,
                                    bb_unwrap_report *report);
 
@@ -84,7 +85,8 @@ const bb_unwrap_field *bb_unwrap_wrapped(const bb_unwrap *unwrap);
 BB_CHECKED bb_status bb_unwrap_queue(bb_unwrap *unwrap);
 
 /// Queues the copies of what bb_unwrap_read gives, so that they do not wait for the host: behind a
-/// bb_unwrap_queue, once before its bb_unwrap_read, which else does it. Errors: BB_DEVICE.
+/// bb_unwrap_queue, once before its bb_unwrap_read, which else does it. What was fetched is read
+/// before the next one is queued; a bb_unwrap_run drops it. Errors: BB_DEVICE.
 BB_CHECKED bb_status bb_unwrap_fetch(bb_unwrap *unwrap);
 
 /// The phase of what was queued last, as bb_unwrap_run gives it; waits for the device, once. Of the

@@ -124,49 +124,27 @@ static H5T_conv_ret_t note_range(H5T_conv_except_t what, hid_t stored, hid_t tak
     return H5T_CONV_HANDLED;
 }
 
-// Reads a frame to where `memory` says; `list` is of transfers.
-static bb_status read_frame(const bb_live_dataset *dataset, hid_t space, hid_t memory, hid_t list,
-                            bb_index frame, uint16_t *counts)
+// Reads frames at once, since a compressed chunk may hold several. `beyond` says what a pixel was
+// that 16 bits do not hold, NULL: all do.
+static bb_status read_frames(const bb_live_dataset *dataset, bb_index first, bb_index count,
+                             uint16_t *counts, const char **beyond)
 {
     bb_status status = BB_OK;
-    const hsize_t starts[AXES] = {(hsize_t)frame, 0, 0};
-    const hsize_t extents[AXES] = {1, (hsize_t)dataset->rows, (hsize_t)dataset->columns};
-    const int limit = (1 << dataset->bits) - 1;
-    const char *beyond = NULL;
+    const hsize_t starts[AXES] = {(hsize_t)first, 0, 0};
+    const hsize_t extents[AXES] = {(hsize_t)count, (hsize_t)dataset->rows,
+                                   (hsize_t)dataset->columns};
+    const hid_t space = H5Dget_space(dataset->id);
+    const hid_t memory = H5Screate_simple(AXES, extents, NULL);
+    const hid_t list = H5Pcreate(H5P_DATASET_XFER);
+    *beyond = NULL;
+    BB_REQUIRE(space >= 0 && memory >= 0 && list >= 0, BB_IO, "cannot read /frames: %s",
+               bb_hdf5_library_error());
     const bool single = H5Sget_simple_extent_ndims(space) == AXES - 1;
-    BB_REQUIRE(H5Pset_type_conv_cb(list, note_range, &beyond) >= 0 &&
+    BB_REQUIRE(H5Pset_type_conv_cb(list, note_range, beyond) >= 0 &&
                    (single ||
                     H5Sselect_hyperslab(space, H5S_SELECT_SET, starts, NULL, extents, NULL) >= 0) &&
                    H5Dread(dataset->id, H5T_NATIVE_UINT16, memory, space, list, counts) >= 0,
-               BB_IO, "cannot read frame %td: %s", frame, bb_hdf5_library_error());
-    BB_REQUIRE(beyond == NULL, BB_INVALID,
-               "frame %td has a pixel %s, expected 0..%d of a camera of %td bits", frame, beyond,
-               limit, dataset->bits);
-    for (bb_index i = 0; i < dataset->rows * dataset->columns; ++i) {
-        BB_REQUIRE(counts[i] <= limit, BB_INVALID,
-                   "frame %td has a pixel of %d, expected 0..%d of a camera of %td bits", frame,
-                   counts[i], limit, dataset->bits);
-    }
-done:
-    return status;
-}
-
-bb_status bb_live_dataset_read(const bb_live_dataset *dataset, bb_index first, bb_index count,
-                               uint16_t *counts)
-{
-    bb_status status = BB_OK;
-    const hsize_t extents[AXES] = {1, (hsize_t)dataset->rows, (hsize_t)dataset->columns};
-    hid_t space = -1, memory = -1, list = -1;
-    BB_TRY(bb_hdf5_library_start()); // another thread may have opened it
-    space = H5Dget_space(dataset->id);
-    memory = H5Screate_simple(AXES, extents, NULL);
-    list = H5Pcreate(H5P_DATASET_XFER);
-    BB_REQUIRE(space >= 0 && memory >= 0 && list >= 0, BB_IO, "cannot read /frames: %s",
-               bb_hdf5_library_error());
-    for (bb_index n = 0; n < count; ++n) {
-        BB_TRY(read_frame(dataset, space, memory, list, first + n,
-                          counts + n * dataset->rows * dataset->columns));
-    }
+               BB_IO, "cannot read frame %td: %s", first, bb_hdf5_library_error());
 done:
     if (space >= 0) {
         (void)H5Sclose(space);
@@ -177,5 +155,42 @@ done:
     if (list >= 0) {
         (void)H5Pclose(list);
     }
+    return status;
+}
+
+// Fails for the first frame with a pixel that 16 bits do not hold.
+static bb_status name_frame(const bb_live_dataset *dataset, bb_index first, bb_index count,
+                            uint16_t *counts)
+{
+    bb_status status = BB_OK;
+    const char *beyond = NULL;
+    for (bb_index n = 0; n < count; ++n) {
+        BB_TRY(read_frames(dataset, first + n, 1, counts, &beyond));
+        BB_REQUIRE(beyond == NULL, BB_INVALID,
+                   "frame %td has a pixel %s, expected 0..%d of a camera of %td bits", first + n,
+                   beyond, (1 << dataset->bits) - 1, dataset->bits);
+    }
+done:
+    return status;
+}
+
+bb_status bb_live_dataset_read(const bb_live_dataset *dataset, bb_index first, bb_index count,
+                               uint16_t *counts)
+{
+    bb_status status = BB_OK;
+    const bb_index points = dataset->rows * dataset->columns;
+    const int limit = (1 << dataset->bits) - 1;
+    const char *beyond = NULL;
+    BB_TRY(bb_hdf5_library_start()); // another thread may have opened it
+    BB_TRY(read_frames(dataset, first, count, counts, &beyond));
+    if (beyond != NULL) {
+        BB_TRY(name_frame(dataset, first, count, counts));
+    }
+    for (bb_index i = 0; i < count * points; ++i) {
+        BB_REQUIRE(counts[i] <= limit, BB_INVALID,
+                   "frame %td has a pixel of %d, expected 0..%d of a camera of %td bits",
+                   first + i / points, counts[i], limit, dataset->bits);
+    }
+done:
     return status;
 }

@@ -20,6 +20,7 @@ enum { LINE_BYTES = 240, STATE_BYTES = 80 };
 // Between lines, and from when on a stream stalls; how long one wait for frames is, since an
 // interrupt is looked at between them; how long a stall may last unless told.
 static const double line_s = 1.0, stall_s = 1.0, wait_s = 0.1, usual_patience_s = 30.0;
+static const double glance_s = 5e-5; // between looks at a phase that is on its way
 
 // A phase on its way.
 typedef struct flight {
@@ -428,7 +429,8 @@ static bb_status follow(live_run *run, recent *now)
     bool ends = false, is_started = false;
     while (run->started < limit && !bb_interrupt_noted() && !ends) {
         const bool is_busy = run->started > run->finished;
-        BB_TRY(bb_live_acquisition_take(run->acquisition, is_busy ? 0.0 : wait_s, &frames, &event));
+        BB_TRY(bb_live_acquisition_take(run->acquisition, is_busy ? glance_s : wait_s, &frames,
+                                        &event));
         is_started = false;
         if (frames != NULL) {
             BB_TRY(start_phase(run, frames, now, &is_started));
@@ -445,7 +447,7 @@ done:
     return status;
 }
 
-// However it ends, what is on its way is finished.
+// What is on its way is finished, unless that fails too.
 static bb_status stream(live_run *run, recent *now)
 {
     bb_status_record record;

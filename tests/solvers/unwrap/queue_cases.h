@@ -125,7 +125,7 @@ static void run_freeform(bb_unwrap *unwrapper, bb_index columns, bb_index rows, 
 
 // What the first one recorded stays as it was while the kernels are compiled anew for the second,
 // and its bits are those of the cpu.
-static void unwrappers_of_two_sizes_share_a_context(void **state)
+static void unwrappers_of_many_sizes_share_a_context(void **state)
 {
     (void)state;
     enum { SIZES = 3 };
@@ -167,7 +167,7 @@ static int queue_cases_on(bb_device_kind kind)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_queue_has_the_bits_of_a_run),
         cmocka_unit_test(a_queue_rounds_as_a_run_does),
-        cmocka_unit_test(unwrappers_of_two_sizes_share_a_context),
+        cmocka_unit_test(unwrappers_of_many_sizes_share_a_context),
     };
     char reason[200];
     device_kind = kind;
