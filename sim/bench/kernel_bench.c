@@ -287,13 +287,48 @@ done:
     return status;
 }
 
+// What the ratio is to where the case names what a GPU is held to.
+static const char *bound_of_processor(const kernel_run *run)
+{
+    if (run->manager->is_compute_bound) {
+        return run->program.objects[0].type == BB_ELEMENT_DP ? "dgemm" : "sgemm";
+    }
+    return run->manager->is_read_bound ? "read" : "triad";
+}
+
+// Times of the kernel, and what they are to its bound.
+static bb_status hold(kernel_run *run, const bb_bench_setup *setup, bb_bench_outcome *out)
+{
+    bb_status status = BB_OK;
+    bb_bench_times times[2] = {{.count = 0}, {.count = 0}};
+    const bool on_processor = bb_device_is_processor(run->device);
+    BB_TRY(on_processor ? measure_processor(run, times) : measure_device(run, times));
+    if (on_processor && bb_device_kind_of(run->device) == BB_DEVICE_OPENCL) {
+        out->against = bound_of_processor(run);
+    }
+    out->best_s = bb_bench_best(&times[0]);
+    out->median_s = bb_bench_median(&times[0]);
+    out->bytes = bb_binding_bytes(&run->binding);
+    out->flops = product_flops(run);
+    if (run->manager->is_compute_bound) {
+        double peak = NAN;
+        BB_TRY(on_processor ? peak_blas(run, setup->threads, &peak) : peak_device(run, &peak));
+        out->peer = peak * 1e-9;
+        out->ratio = out->flops / out->best_s / peak;
+    } else {
+        out->peer = out->bytes / bb_bench_best(&times[1]) * 1e-9;
+        out->ratio = bb_bench_best(&times[1]) / out->best_s;
+    }
+done:
+    return status;
+}
+
 bb_status bb_bench_kernel(const bb_bench_case *self, const bb_bench_setup *setup,
                           bb_bench_outcome *out)
 {
     bb_status status = BB_OK;
     const bb_device_kind kind = (bb_device_kind)self->choice;
     kernel_run run = {.device = NULL};
-    bb_bench_times times[2] = {{.count = 0}, {.count = 0}};
     char name[32] = "";
     char type[8] = "";
     char set[8] = "";
@@ -316,27 +351,7 @@ bb_status bb_bench_kernel(const bb_bench_case *self, const bb_bench_setup *setup
     BB_TRY(name_device(&run, out));
     BB_TRY(prepare(&run, setup, type));
     BB_TRY(prepare_peers(&run, setup->threads));
-    const bool on_processor = bb_device_is_processor(run.device);
-    BB_TRY(on_processor ? measure_processor(&run, times) : measure_device(&run, times));
-    if (on_processor && kind == BB_DEVICE_OPENCL) {
-        out->against = run.manager->is_compute_bound
-                           ? run.program.objects[0].type == BB_ELEMENT_DP ? "dgemm" : "sgemm"
-                       : run.manager->is_read_bound ? "read"
-                                                    : "triad";
-    }
-    out->best_s = bb_bench_best(&times[0]);
-    out->median_s = bb_bench_median(&times[0]);
-    out->bytes = bb_binding_bytes(&run.binding);
-    out->flops = product_flops(&run);
-    if (run.manager->is_compute_bound) {
-        double peak = NAN;
-        BB_TRY(on_processor ? peak_blas(&run, setup->threads, &peak) : peak_device(&run, &peak));
-        out->peer = peak * 1e-9;
-        out->ratio = out->flops / out->best_s / peak;
-    } else {
-        out->peer = out->bytes / bb_bench_best(&times[1]) * 1e-9;
-        out->ratio = bb_bench_best(&times[1]) / out->best_s;
-    }
+    BB_TRY(hold(&run, setup, out));
     out->kernel_share = out->ratio;
     (void)snprintf(out->detail, sizeof out->detail, "%s, %s, %.60s", run.set->name, type,
                    run.choice.text);

@@ -25,6 +25,32 @@ done:
     return status;
 }
 
+static bb_status create_integers(bb_unwrap *unwrap)
+{
+    bb_status status = BB_OK;
+    bb_unwrap_parts *parts = &unwrap->parts;
+    const bb_index columns = parts->columns, rows = parts->rows;
+    const struct {
+        bb_unwrap_field *field;
+        int32_t *values;
+        bb_index columns, rows;
+    } integers[] = {{&unwrap->labels, parts->labels, columns, rows},
+                    {&unwrap->order, parts->order, parts->point_count, 1},
+                    {&unwrap->starts, parts->starts, parts->run_count + 1, 1},
+                    {&unwrap->owners, parts->owners, parts->run_count, 1},
+                    {&unwrap->heads, parts->heads, parts->group_count + 1, 1},
+                    {&unwrap->firsts, parts->firsts, parts->count + 1, 1},
+                    {&unwrap->sizes, parts->sizes, parts->count, 1},
+                    {&unwrap->held, NULL, columns, rows},
+                    {&unwrap->width, NULL, columns, rows}};
+    for (size_t i = 0; i < sizeof integers / sizeof integers[0]; ++i) {
+        BB_TRY(bb_unwrap_field_integers(unwrap->context, integers[i].values, integers[i].columns,
+                                        integers[i].rows, integers[i].field));
+    }
+done:
+    return status;
+}
+
 static bb_status create_fields(bb_unwrap *unwrap)
 {
     bb_status status = BB_OK;
@@ -58,19 +84,6 @@ static bb_status create_fields(bb_unwrap *unwrap)
                    {&unwrap->group_sines, parts->group_count, 1},
                    {&unwrap->group_offsets, parts->group_count, 1},
                    {&unwrap->pistons, parts->count, 1}};
-    const struct {
-        bb_unwrap_field *field;
-        int32_t *values;
-        bb_index columns, rows;
-    } integers[] = {{&unwrap->labels, parts->labels, columns, rows},
-                    {&unwrap->order, parts->order, parts->point_count, 1},
-                    {&unwrap->starts, parts->starts, parts->run_count + 1, 1},
-                    {&unwrap->owners, parts->owners, parts->run_count, 1},
-                    {&unwrap->heads, parts->heads, parts->group_count + 1, 1},
-                    {&unwrap->firsts, parts->firsts, parts->count + 1, 1},
-                    {&unwrap->sizes, parts->sizes, parts->count, 1},
-                    {&unwrap->held, NULL, columns, rows},
-                    {&unwrap->width, NULL, columns, rows}};
     for (size_t i = 0; i < sizeof gradients / sizeof gradients[0]; ++i) {
         BB_TRY(bb_unwrap_field_create(context, gradient, columns, rows, gradients[i]));
     }
@@ -86,10 +99,7 @@ static bb_status create_fields(bb_unwrap *unwrap)
         BB_TRY(bb_unwrap_field_create(context, BB_FORMAT_FP64, doubles[i].columns, doubles[i].rows,
                                       doubles[i].field));
     }
-    for (size_t i = 0; i < sizeof integers / sizeof integers[0]; ++i) {
-        BB_TRY(bb_unwrap_field_integers(context, integers[i].values, integers[i].columns,
-                                        integers[i].rows, integers[i].field));
-    }
+    BB_TRY(create_integers(unwrap));
     BB_TRY(create_inside(unwrap));
 done:
     return status;

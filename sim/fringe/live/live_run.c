@@ -419,7 +419,7 @@ static bool is_due(const live_run *run, bool has_frames)
             bb_live_pipeline_is_done(pipeline_of(run, 0, run->finished)));
 }
 
-// While a phase is on its way no frames are waited for: it may be done before they come.
+// While a phase is on its way frames are hardly waited for: it may be done before they come.
 static bb_status follow(live_run *run, recent *now)
 {
     bb_status status = BB_OK;
