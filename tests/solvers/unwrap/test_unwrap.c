@@ -120,7 +120,7 @@ static void reweighting_finds_cuts_between_residues(void **state)
     config.method.reweight = 0;
     assert_true(unwrap(&map, &config, &report) > 0);
     assert_int_equal(report.reweighted, 0);
-    assert_in_range(report.cycles, 2, config.method.cycles);
+    assert_int_equal(report.cycles, 4); // five where a part of a cycle does less than it should
     phase_map_release(&map);
 }
 
@@ -334,6 +334,32 @@ static void narrow_storage_holds_values_of_its_format(void **state)
     }
 }
 
+// Noise of columns and less of rows: samples of both directions count alike, so that the map on its
+// side has the same scale.
+static void scales_are_of_both_directions(void **state)
+{
+    (void)state;
+    enum { SIZE = 96 };
+    double scales[2];
+    for (int side = 0; side < 2; ++side) {
+        bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP64);
+        bb_unwrap_report report;
+        phase_map map = phase_map_create(SIZE, SIZE);
+        phase_map_fill(&map, phase_of_bumps);
+        for (int p = 0; p < SIZE * SIZE; ++p) {
+            const uint64_t column = (uint64_t)(p % SIZE), row = (uint64_t)(p / SIZE);
+            const uint64_t noisy = side == 0 ? column : row, quiet = side == 0 ? row : column;
+            map.truth[p] = 0.4 * bb_random_normal(1, BB_STREAM_SELF_TEST, noisy) +
+                           0.1 * bb_random_normal(2, BB_STREAM_SELF_TEST, quiet);
+        }
+        (void)unwrap(&map, &config, &report);
+        scales[side] = report.scale_rad;
+        phase_map_release(&map);
+    }
+    assert_true(scales[0] > 0.1);
+    check_relative(scales[0], scales[1], 1e-3);
+}
+
 // Each slot in turn stores what is wider or computes in what is wider than the others.
 static void slots_of_two_precisions_are_right(void **state)
 {
@@ -371,6 +397,7 @@ int main(void)
         cmocka_unit_test(limits_are_held_to_their_range),
         cmocka_unit_test(nothing_is_rejected_where_it_is_off),
         cmocka_unit_test(narrow_storage_holds_values_of_its_format),
+        cmocka_unit_test(scales_are_of_both_directions),
         cmocka_unit_test(slots_of_two_precisions_are_right),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
