@@ -8,6 +8,7 @@
 #include "core/random.h"
 #include "core/thread.h"
 #include "solvers/kernels/assembled_kernel.h"
+#include "tests/first_device.h"
 #include "tests/solvers/kernels/program_fixture.h"
 
 #include <stdlib.h>
@@ -332,14 +333,9 @@ static void shipped_kernels_give_the_bits_of_the_evaluator(void **state)
 static inline int run_cases_on(bb_device_kind kind)
 {
     bb_device *device = NULL;
-    char reason[256];
-    if (bb_device_count(kind, reason, sizeof reason) == 0) {
-        print_message("skipped: %s\n", reason);
-        return 77;
-    }
-    if (bb_device_open(kind, 0, &device) != BB_OK) {
-        print_error("%s\n%s", bb_status_message(), bb_status_trace_text());
-        return 1;
+    const int absent = first_device_open(kind, &device);
+    if (absent != 0) {
+        return absent;
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(shipped_kernels_give_the_bits_of_the_evaluator, device),

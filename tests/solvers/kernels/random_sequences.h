@@ -6,6 +6,7 @@
 #define BB_TESTS_SOLVERS_KERNELS_RANDOM_SEQUENCES_H
 
 #include "solvers/kernels/assembled_sequence.h"
+#include "tests/first_device.h"
 #include "tests/solvers/kernels/random_on_device.h"
 
 enum { RANDOM_STEPS = 16, RANDOM_SEQUENCES = 8 };
@@ -90,14 +91,9 @@ static inline void steps_give_the_bits_of_the_evaluator(void **state)
 static inline int run_random_sequences_on(bb_device_kind kind)
 {
     bb_device *device = NULL;
-    char reason[256];
-    if (bb_device_count(kind, reason, sizeof reason) == 0) {
-        print_message("skipped: %s\n", reason);
-        return 77;
-    }
-    if (bb_device_open(kind, 0, &device) != BB_OK) {
-        print_error("%s\n%s", bb_status_message(), bb_status_trace_text());
-        return 1;
+    const int absent = first_device_open(kind, &device);
+    if (absent != 0) {
+        return absent;
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(steps_give_the_bits_of_the_evaluator, device),

@@ -11,6 +11,7 @@
 #include "solvers/kernels/objects/kernel_sequence.h"
 #include "solvers/kernels/program/evaluation.h"
 #include "tests/check.h"
+#include "tests/first_device.h"
 
 #include <math.h>
 #include <string.h>
@@ -456,14 +457,9 @@ static inline void short_sequences_are_what_they_are(void **state)
 static inline int sequence_cases_on(bb_device_kind kind)
 {
     bb_device *device = NULL;
-    char reason[256];
-    if (bb_device_count(kind, reason, sizeof reason) == 0) {
-        print_message("skipped: %s\n", reason);
-        return 77;
-    }
-    if (bb_device_open(kind, 0, &device) != BB_OK) {
-        print_error("%s\n%s", bb_status_message(), bb_status_trace_text());
-        return 1;
+    const int absent = first_device_open(kind, &device);
+    if (absent != 0) {
+        return absent;
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(cycles_have_the_bits_of_single_launches, device),
