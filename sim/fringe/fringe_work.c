@@ -166,17 +166,17 @@ static void take_report(const bb_unwrap_report *report, bb_fringe_evaluation *ev
     evaluation->common.solve_seconds = report->solve_seconds;
 }
 
-// Unwraps what is detected; where its time counts, once more if kernels were compiled.
+// Unwraps what is detected; where its time counts, once more if the first run compiled or recorded.
 static bb_status unwrap(bb_fringe_work *work, bb_unwrap *unwrapper, bool is_timed,
                         bb_fringe_evaluation *evaluation)
 {
     bb_status status = BB_OK;
     bb_unwrap_report report = {0};
     bb_kernel_context *context = work->devices[evaluation->common.device].context;
-    const bb_index compiled = bb_kernel_context_compiled(context);
+    const bb_index readied = bb_kernel_context_readied(context);
     const bool records = evaluation->common.device == BB_DEVICE_CUDA; // in the first run
     BB_TRY(bb_unwrap_run(unwrapper, work->wrapped, work->phase, &report));
-    if (is_timed && (records || bb_kernel_context_compiled(context) > compiled)) {
+    if (is_timed && (records || bb_kernel_context_readied(context) > readied)) {
         BB_TRY(bb_unwrap_run(unwrapper, work->wrapped, work->phase, &report));
     }
     bb_evaluation_note_compiler(&evaluation->common, bb_kernel_context_compiler(context));

@@ -513,7 +513,7 @@ const char *bb_kernel_context_compiler(const bb_kernel_context *context)
                : bb_assembled_kernel_compiler(context->last_run->kernel);
 }
 
-bb_index bb_kernel_context_compiled(const bb_kernel_context *context)
+bb_index bb_kernel_context_readied(const bb_kernel_context *context)
 {
     return context->compiled;
 }

@@ -100,6 +100,6 @@ BB_CHECKED bb_status bb_kernel_context_build(bb_kernel_context *context, const c
 void bb_kernel_context_note_run(bb_kernel_context *context, const bb_build *build);
 
 /// How many kernels and texts were readied: compiled, or found among those that are kept.
-bb_index bb_kernel_context_compiled(const bb_kernel_context *context);
+bb_index bb_kernel_context_readied(const bb_kernel_context *context);
 
 #endif

@@ -133,10 +133,10 @@ static void operations_give_the_bits_of_the_evaluator(void **state)
     const numerical_task *task = *state;
     numerical_check_all(task, BB_ELEMENT_SP);
     numerical_check_all(task, BB_ELEMENT_DP);
-    const bb_index compiled = bb_kernel_context_compiled(task->context);
+    const bb_index compiled = bb_kernel_context_readied(task->context);
     assert_int_equal(compiled, 18);
     numerical_check_all(task, BB_ELEMENT_DP);
-    assert_int_equal(bb_kernel_context_compiled(task->context), compiled);
+    assert_int_equal(bb_kernel_context_readied(task->context), compiled);
 }
 
 static inline void numerical_check_traffic(const bb_numerical_object *object, bb_index uploads,

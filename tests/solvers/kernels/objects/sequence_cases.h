@@ -333,7 +333,7 @@ static inline void steps_share_a_text(void **state)
     scene_start(&made);
     check_ok(bb_kernel_sequence_queue(sequences[0]));
     check_ok(bb_kernel_sequence_queue(sequences[1]));
-    assert_int_equal(bb_kernel_context_compiled(made.context), 1);
+    assert_int_equal(bb_kernel_context_readied(made.context), 1);
     bb_kernel_sequence_destroy(&sequences[0]);
     bb_kernel_sequence_destroy(&sequences[1]);
     assert_true(bb_kernel_context_compiler(made.context)[0] != '\0');

@@ -81,7 +81,7 @@ static void sizes_share_a_kernel(void **state)
             assert_true(product[1] == fine[0] + fine[2] - 4.0 * fine[1] +
                                           (s == 1 ? 0.0 : fine[1 + sizes[s][0].columns]));
         }
-        assert_int_equal(bb_kernel_context_compiled(context), 1);
+        assert_int_equal(bb_kernel_context_readied(context), 1);
     }
 }
 
@@ -106,7 +106,7 @@ static void check_coarse(bb_index columns, bb_index rows, bb_index compiled)
             assert_true(coarse[y * 4 + x] == 0.5 * sum);
         }
     }
-    assert_int_equal(bb_kernel_context_compiled(context), compiled);
+    assert_int_equal(bb_kernel_context_readied(context), compiled);
 }
 
 // A text for accesses that stay inside does not serve a grid that ends before them; that for both
@@ -133,18 +133,18 @@ static void launches_share_a_kernel(void **state)
                                          {{COUNT, 1, NULL}, {COUNT - 2, 1, NULL}}};
     void *blocks[2][2] = {{a, b}, {a, c}};
     bb_kernel_launch *launches[2];
-    const bb_index compiled = bb_kernel_context_compiled(context);
+    const bb_index compiled = bb_kernel_context_readied(context);
     for (int i = 0; i < 2; ++i) {
         check_ok(bb_kernel_launch_create(context, &use, sizes[i], NULL, blocks[i], &launches[i]));
     }
-    assert_int_equal(bb_kernel_context_compiled(context), compiled);
+    assert_int_equal(bb_kernel_context_readied(context), compiled);
     for (int round = 0; round < 2; ++round) {
         a[0] = 7.0 + round;
         check_ok(bb_kernel_launch_queue(launches[0]));
         check_ok(bb_kernel_launch_queue(launches[1]));
         assert_true(b[0] == a[0] && b[4] == 5.0 && c[0] == a[0] && c[3] == 0.0);
     }
-    assert_int_equal(bb_kernel_context_compiled(context), compiled + 1);
+    assert_int_equal(bb_kernel_context_readied(context), compiled + 1);
     assert_true(bb_kernel_launch_bytes(launches[0]) == 10.0 * sizeof(double));
     bb_kernel_launch_destroy(&launches[0]);
     bb_kernel_launch_destroy(&launches[1]);
@@ -203,7 +203,7 @@ static float find_norm(wishes *said, int rounds)
     for (int round = 0; round < rounds; ++round) {
         check_ok(bb_kernel_context_run(made, &use, sizes, NULL, blocks));
     }
-    assert_int_equal(bb_kernel_context_compiled(made), 1);
+    assert_int_equal(bb_kernel_context_readied(made), 1);
     bb_kernel_context_destroy(&made);
     return norm;
 }

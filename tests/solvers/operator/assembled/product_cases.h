@@ -75,7 +75,7 @@ static void products_agree_with_the_cpu(void **state)
         bb_coded_operator_destroy(&assembled);
         bb_coded_matrix_destroy(&matrix);
     }
-    assert_int_equal(bb_kernel_context_compiled(task->context), 6);
+    assert_int_equal(bb_kernel_context_readied(task->context), 6);
 }
 
 // A second operator of the same formats has nothing compiled, and the matrix may go.
@@ -88,9 +88,9 @@ static void operators_share_a_kernel(void **state)
     double y[2][PRODUCT_ROWS];
     double seconds = 0.0;
     check_ok(bb_coded_operator_assemble(task->context, matrix, mixed, &first));
-    const bb_index compiled = bb_kernel_context_compiled(task->context);
+    const bb_index compiled = bb_kernel_context_readied(task->context);
     check_ok(bb_coded_operator_assemble(task->context, matrix, mixed, &second));
-    assert_int_equal(bb_kernel_context_compiled(task->context), compiled);
+    assert_int_equal(bb_kernel_context_readied(task->context), compiled);
     bb_coded_matrix_destroy(&matrix);
     check_ok(bb_coded_operator_apply(first, 0, PRODUCT_ROWS, task->x, y[0], &seconds));
     check_ok(bb_coded_operator_apply(second, 0, PRODUCT_ROWS, task->x, y[1], &seconds));
