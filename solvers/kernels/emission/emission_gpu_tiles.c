@@ -8,6 +8,8 @@
 
 #include <stdio.h>
 
+enum { FINISH_PARTS = 32 }; ///< of a point that are loaded at once
+
 static bb_status print_body(bb_emission_gpu *writer, const void *context)
 {
     (void)context;
@@ -196,6 +198,61 @@ done:
     return status;
 }
 
+// So many parts at a time: their loads are on their way together.
+static bb_status print_finish_batch(bb_emission_gpu *writer, const bb_reduction *reduction)
+{
+    bb_status status = BB_OK;
+    bb_emission_writer *base = writer->base;
+    char line[64];
+    (void)snprintf(line, sizeof line, "for (bb_index j = c; j < e; j += %d) {", FINISH_PARTS);
+    BB_TRY(bb_emission_gpu_open(writer, line));
+    BB_TRY(bb_emission_line(base, "%s part[%d][%d];", bb_emission_type(base, reduction->type),
+                            FINISH_PARTS, reduction->count));
+    BB_TRY(bb_emission_line(base, "#pragma unroll"));
+    BB_TRY(bb_emission_line(base, "for (int q = 0; q < %d; ++q)", FINISH_PARTS));
+    BB_TRY(bb_emission_gpu_open(writer, "if (j + q < e) {"));
+    for (int k = 0; k < reduction->count; ++k) {
+        BB_TRY(bb_emission_line(base, "part[q][%d] = p%d[(j + q) * n0 + x0];", k, k));
+    }
+    BB_TRY(bb_emission_gpu_close(writer));
+    BB_TRY(bb_emission_line(base, "#pragma unroll"));
+    BB_TRY(bb_emission_line(base, "for (int q = 0; q < %d; ++q)", FINISH_PARTS));
+    BB_TRY(bb_emission_line(base, "    if (j + q < e) bb_join0(acc, part[q]);"));
+    BB_TRY(bb_emission_gpu_close(writer));
+done:
+    return status;
+}
+
+// Joins the parts of a point one after another, in chunks whose results take the place of the first
+// parts, until one is left.
+static bb_status print_finish(bb_emission_gpu *writer, const bb_reduction *reduction)
+{
+    bb_status status = BB_OK;
+    bb_emission_writer *base = writer->base;
+    const char *type = bb_emission_type(base, reduction->type);
+    BB_TRY(bb_emission_gpu_open(writer, "for (bb_index count = parts, chunks; count > 1; "
+                                        "count = chunks) {"));
+    BB_TRY(bb_emission_line(base, "chunks = (count - 1) / %td + 1;", reduction->order.chunk));
+    BB_TRY(bb_emission_gpu_open(writer, "for (bb_index place = 0; place < chunks; ++place) {"));
+    BB_TRY(bb_emission_line(base, "const bb_index c = place * %td;", reduction->order.chunk));
+    BB_TRY(bb_emission_line(base, "const bb_index e = count - c < %td ? count : c + %td;",
+                            reduction->order.chunk, reduction->order.chunk));
+    BB_TRY(bb_emission_line(base, "%s acc[%d];", type, reduction->count));
+    BB_TRY(bb_emission_line(base, "for (int k = 0; k < %d; ++k) acc[k] = bb_neutral0(k);",
+                            reduction->count));
+    BB_TRY(print_finish_batch(writer, reduction));
+    for (int k = 0; k < reduction->count; ++k) {
+        BB_TRY(bb_emission_line(base, "p%d[place * n0 + x0] = acc[%d];", k, k));
+    }
+    BB_TRY(bb_emission_gpu_close(writer));
+    BB_TRY(bb_emission_gpu_close(writer));
+    for (int k = 0; k < reduction->count; ++k) {
+        BB_TRY(bb_emission_line(base, "const %s s%d = p%d[x0];", type, reduction->output + k, k));
+    }
+done:
+    return status;
+}
+
 bb_status bb_emission_gpu_tiles_finish(bb_emission_gpu *writer)
 {
     bb_status status = BB_OK;
@@ -208,16 +265,7 @@ bb_status bb_emission_gpu_tiles_finish(bb_emission_gpu *writer)
     BB_TRY(bb_emission_line(base, "if (x0 >= n0) return;"));
     const int place = bb_emission_iterator_place(program);
     BB_TRY(bb_emission_gpu_body(writer, 0, place));
-    BB_TRY(bb_emission_line(base, "bb_sum0 u0;"));
-    BB_TRY(bb_emission_line(base, "bb_clear0(&u0);"));
-    BB_TRY(bb_emission_gpu_open(writer, "for (bb_index j = 0; j < parts; ++j) {"));
-    for (int k = 0; k < reduction->count; ++k) {
-        BB_TRY(bb_emission_line(base, "u0.lane[0][0][0][%d] = p%d[j * n0 + x0];", k, k));
-    }
-    BB_TRY(bb_emission_line(base, "bb_push0(&u0, 0, 1);"));
-    BB_TRY(bb_emission_gpu_close(writer));
-    BB_TRY(bb_emission_line(base, "bb_total0(&u0, 1);"));
-    BB_TRY(bb_emission_sum_outputs(base, reduction, 0, "0"));
+    BB_TRY(print_finish(writer, reduction));
     BB_TRY(bb_emission_gpu_body(writer, place + 1, program->body.count));
 done:
     return status;

@@ -7,6 +7,11 @@
 
 #include <stdio.h>
 
+enum {
+    LEAST_UNROLL = 4,    ///< iterations around a tile that run as one
+    LOADS_UNROLLED = 32, ///< of its points, which are on their way at once
+};
+
 /// Part of the body between iterators, which later parts take values of.
 typedef struct body_part {
     const bb_emission_tile *tile;
@@ -128,13 +133,16 @@ done:
     return status;
 }
 
-static bb_status open_iterations(bb_emission_gpu *writer, int number)
+static bb_status open_iterations(bb_emission_gpu *writer, const bb_emission_tile *tile, int number)
 {
     bb_status status = BB_OK;
     bb_emission_writer *base = writer->base;
     const bb_iterator *iterator = &base->program->iterators[number];
     char range[BB_EMISSION_NAME_BYTES];
     char line[4 * BB_EMISSION_NAME_BYTES];
+    const int points = tile->points * tile->rows;
+    const int unroll =
+        points < LOADS_UNROLLED / LEAST_UNROLL ? LOADS_UNROLLED / points : LEAST_UNROLL;
     for (int k = iterator->space.dimensions - 1; k >= 0; --k) {
         (void)bb_emission_name(base, iterator->space.ranges[k], range);
         if (iterator->space.dimensions == 1) {
@@ -145,7 +153,7 @@ static bb_status open_iterations(bb_emission_gpu *writer, int number)
                            number, k, number, k, range, number, k);
         }
         if (k == 0) {
-            BB_TRY(bb_emission_line(base, "#pragma unroll 4"));
+            BB_TRY(bb_emission_line(base, "#pragma unroll %d", unroll));
         }
         BB_TRY(bb_emission_gpu_open(writer, line));
     }
@@ -185,7 +193,7 @@ done:
 static bb_status print_iterations(bb_emission_gpu *writer, const body_part *part)
 {
     bb_status status = BB_OK;
-    BB_TRY(open_iterations(writer, part->iterator));
+    BB_TRY(open_iterations(writer, part->tile, part->iterator));
     BB_TRY(print_part_rows(writer, part));
     BB_TRY(close_iterations(writer, part->iterator));
 done:
@@ -290,7 +298,7 @@ static bb_status print_split(bb_emission_gpu *writer, const body_part *part)
     BB_TRY(bb_emission_line(base, "const bb_index e0 = %s - c0 < %td ? %s : c0 + %td;", range,
                             chunk, range, chunk));
     BB_TRY(print_start(writer, part->tile, 0, "c0 == 0"));
-    BB_TRY(open_iterations(writer, 0));
+    BB_TRY(open_iterations(writer, part->tile, 0));
     BB_TRY(print_part_rows(writer, part));
     BB_TRY(close_iterations(writer, 0));
     BB_TRY(bb_emission_line(base, "#pragma unroll"));

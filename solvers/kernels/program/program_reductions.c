@@ -11,7 +11,7 @@
 enum {
     WHAT_BYTES = 160,
     LANE_CHUNK = 8192, ///< of sums over neighbours in memory: 64 numbers a lane
-    LINE_CHUNK = 512,  ///< of sums over distant elements, which lanes would not help
+    LINE_CHUNK = 128,  ///< of sums over distant elements, which lanes would not help
     ROW_LANES = 8,     ///< of sums over neighbours, as many as data say: rows of sparse matrices
 };
 

@@ -24,6 +24,7 @@ typedef struct bb_set_data {
     bb_binding binding;
     bb_set_answer answers[BB_SET_ORDERS]; ///< the oldest makes room
     int next_answer;
+    void *copy; ///< of the host's, for what a variant wrote: as large as the largest object written
 } bb_set_data;
 
 /// Fills and uploads set `number` of a subject. Errors: BB_MEMORY, BB_DEVICE, BB_INTERNAL (it does
