@@ -9,7 +9,10 @@
 
 #include <stdio.h>
 
-enum { FEW_LANES = 16 }; ///< gcc makes such a loop single steps before it looks for vectors
+enum {
+    FEW_LANES = 16, ///< gcc makes such a loop single steps before it looks for vectors
+    ITEMS_JOINED = 4,
+};
 
 // The innermost body of an iterator: its steps, then the accumulators.
 static bb_status print_item(bb_emission_c *writer, const bb_iterator *iterator, const char *target)
@@ -306,34 +309,84 @@ done:
     return status;
 }
 
-static bb_status print_tile_iterator(bb_emission_c *writer, int number, int place,
-                                     const bool *is_done)
+// Whether an iteration may be left out, which ends what stands behind it in the same loop.
+static bool leaves_out_items(const bb_emission_c *writer, const bb_iterator *iterator)
+{
+    bool any = false;
+    for (int i = 0; i < iterator->steps.count; ++i) {
+        const int number = iterator->steps.steps[i];
+        const bb_step *step = &writer->base.program->steps[number];
+        any = any || (step->kind == BB_STEP_READ && step->boundary == BB_BOUNDARY_SKIP &&
+                      bb_emission_has_boundary(&writer->base, number));
+    }
+    return any;
+}
+
+// The points of a tile in one iteration, or in so many neighbouring ones: from j<number> on.
+static bb_status print_tile_points(bb_emission_c *writer, int number, int place,
+                                   const bool *is_done, int items)
 {
     bb_status status = BB_OK;
     bb_emission_writer *base = &writer->base;
     const bb_program *program = base->program;
     const bb_iterator *iterator = &program->iterators[number];
     char target[2 * BB_EMISSION_NAME_BYTES];
-    bool chunked = false;
-    BB_TRY(bb_emission_line(base, "bb_clear%d(&u%d);", number, number));
-    BB_TRY(print_chunks(writer, number, "e - b"));
-    BB_TRY(print_loops(writer, number, &chunked));
+    (void)snprintf(target, sizeof target, "u%d.lane[0][0][x0 - b]", number);
     BB_TRY(bb_emission_line(base, "for (bb_index x0 = b; x0 < e; ++x0) {"));
     ++base->depth;
     BB_TRY(print_reload(writer, is_done));
     for (int i = 0; i < place; ++i) {
         const bb_step *step = &program->steps[program->body.steps[i]];
         if (step->kind == BB_STEP_ITERATOR) {
-            BB_TRY(bb_emission_sum_outputs(&writer->base,
-                                           &program->iterators[step->iterator].reduction,
+            BB_TRY(bb_emission_sum_outputs(base, &program->iterators[step->iterator].reduction,
                                            step->iterator, "x0 - b"));
         }
     }
-    (void)snprintf(target, sizeof target, "u%d.lane[0][0][x0 - b]", number);
-    BB_TRY(print_item(writer, iterator, target));
+    for (int q = 0; items > 1 && q < items; ++q) {
+        BB_TRY(bb_emission_line(base, "{"));
+        ++base->depth;
+        BB_TRY(bb_emission_line(base, "const bb_index k%d_0 = j%d + %d;", number, number, q));
+        BB_TRY(print_item(writer, iterator, target));
+        --base->depth;
+        BB_TRY(bb_emission_line(base, "}"));
+    }
+    if (items == 1) {
+        BB_TRY(print_item(writer, iterator, target));
+    }
     --base->depth;
     BB_TRY(bb_emission_line(base, "}"));
-    BB_TRY(print_loops_end(writer, chunked ? 1 : iterator->space.dimensions));
+done:
+    return status;
+}
+
+// Iterations around the points of a tile, of one dimension several at a time: the sums of a point
+// then stay in a register for as many, whose elements come from memory side by side.
+static bb_status print_tile_iterator(bb_emission_c *writer, int number, int place,
+                                     const bool *is_done)
+{
+    bb_status status = BB_OK;
+    bb_emission_writer *base = &writer->base;
+    const bb_iterator *iterator = &base->program->iterators[number];
+    const bool joins = iterator->space.dimensions == 1 && !leaves_out_items(writer, iterator);
+    bool chunked = false;
+    BB_TRY(bb_emission_line(base, "bb_clear%d(&u%d);", number, number));
+    BB_TRY(print_chunks(writer, number, "e - b"));
+    if (joins) {
+        BB_TRY(bb_emission_line(base, "bb_index j%d = c%d;", number, number));
+        BB_TRY(bb_emission_line(base, "for (; j%d + %d <= e%d; j%d += %d) {", number, ITEMS_JOINED,
+                                number, number, ITEMS_JOINED));
+        ++base->depth;
+        BB_TRY(print_tile_points(writer, number, place, is_done, ITEMS_JOINED));
+        --base->depth;
+        BB_TRY(bb_emission_line(base, "}"));
+        BB_TRY(bb_emission_line(base, "for (bb_index k%d_0 = j%d; k%d_0 < e%d; ++k%d_0) {", number,
+                                number, number, number, number));
+        ++base->depth;
+    } else {
+        BB_TRY(print_loops(writer, number, &chunked));
+    }
+    BB_TRY(print_tile_points(writer, number, place, is_done, 1));
+    BB_TRY(print_loops_end(writer, joins || chunked ? 1 : iterator->space.dimensions));
     BB_TRY(print_tree_and_end(writer, number, "e - b"));
 done:
     return status;
