@@ -200,39 +200,52 @@ done:
     return status;
 }
 
-// So many iterations at a time from local memory, then the rest.
+// A box of iterations: stored in local memory, then worked on. Where there is a next one it is
+// fetched between the two, so that it is on its way meanwhile.
+static bb_status print_box(bb_emission_gpu *writer, const body_part *part, const char *next)
+{
+    bb_status status = BB_OK;
+    bb_emission_writer *base = writer->base;
+    char line[BB_EMISSION_NAME_BYTES];
+    BB_TRY(bb_emission_line(base, "%s", writer->words->barrier));
+    BB_TRY(bb_emission_locals_store(base, base->locals));
+    BB_TRY(bb_emission_line(base, "%s", writer->words->barrier));
+    if (next != NULL) {
+        BB_TRY(bb_emission_locals_fetch(base, base->locals, next));
+    }
+    BB_TRY(bb_emission_line(base, "#pragma unroll"));
+    (void)snprintf(line, sizeof line, "for (int q = 0; q < %d; ++q) {", BB_EMISSION_LOCAL_STEPS);
+    BB_TRY(bb_emission_gpu_open(writer, line));
+    BB_TRY(bb_emission_line(base, "const bb_index k%d_0 = g + q;", part->iterator));
+    BB_TRY(print_part_rows(writer, part));
+    BB_TRY(bb_emission_gpu_close(writer));
+done:
+    return status;
+}
+
+// So many iterations at a time from local memory, then the rest. The last box stands behind the
+// loop: a fetch under a condition is compiled to one behind the work that should hide it.
 static bb_status print_local_iterations(bb_emission_gpu *writer, const body_part *part)
 {
     bb_status status = BB_OK;
     bb_emission_writer *base = writer->base;
     const bb_emission_locals *locals = base->locals;
     const int number = part->iterator;
+    const int steps = BB_EMISSION_LOCAL_STEPS;
     char line[4 * BB_EMISSION_NAME_BYTES];
     char next[BB_EMISSION_NAME_BYTES];
     BB_TRY(bb_emission_line(base, "bb_index g = c%d;", number));
+    (void)snprintf(line, sizeof line, "if (g + %d <= e%d) {", steps, number);
+    BB_TRY(bb_emission_gpu_open(writer, line));
     BB_TRY(bb_emission_locals_begin(base, locals));
-    (void)snprintf(line, sizeof line, "if (g + %d <= e%d) {", BB_EMISSION_LOCAL_STEPS, number);
-    BB_TRY(bb_emission_gpu_open(writer, line));
     BB_TRY(bb_emission_locals_fetch(base, locals, "g"));
-    BB_TRY(bb_emission_gpu_close(writer));
-    (void)snprintf(line, sizeof line, "for (; g + %d <= e%d; g += %d) {", BB_EMISSION_LOCAL_STEPS,
-                   number, BB_EMISSION_LOCAL_STEPS);
+    (void)snprintf(line, sizeof line, "for (; g + %d <= e%d; g += %d) {", 2 * steps, number, steps);
+    (void)snprintf(next, sizeof next, "g + %d", steps);
     BB_TRY(bb_emission_gpu_open(writer, line));
-    BB_TRY(bb_emission_line(base, "%s", writer->words->barrier));
-    BB_TRY(bb_emission_locals_store(base, locals));
-    BB_TRY(bb_emission_line(base, "%s", writer->words->barrier));
-    // The next boxes are on their way while these are at work.
-    (void)snprintf(line, sizeof line, "if (g + %d <= e%d) {", 2 * BB_EMISSION_LOCAL_STEPS, number);
-    (void)snprintf(next, sizeof next, "g + %d", BB_EMISSION_LOCAL_STEPS);
-    BB_TRY(bb_emission_gpu_open(writer, line));
-    BB_TRY(bb_emission_locals_fetch(base, locals, next));
+    BB_TRY(print_box(writer, part, next));
     BB_TRY(bb_emission_gpu_close(writer));
-    BB_TRY(bb_emission_line(base, "#pragma unroll"));
-    (void)snprintf(line, sizeof line, "for (int q = 0; q < %d; ++q) {", BB_EMISSION_LOCAL_STEPS);
-    BB_TRY(bb_emission_gpu_open(writer, line));
-    BB_TRY(bb_emission_line(base, "const bb_index k%d_0 = g + q;", number));
-    BB_TRY(print_part_rows(writer, part));
-    BB_TRY(bb_emission_gpu_close(writer));
+    BB_TRY(print_box(writer, part, NULL));
+    BB_TRY(bb_emission_line(base, "g += %d;", steps));
     BB_TRY(bb_emission_gpu_close(writer));
     base->locals = NULL;
     (void)snprintf(line, sizeof line, "for (bb_index k%d_0 = g; k%d_0 < e%d; ++k%d_0) {", number,
