@@ -12,32 +12,45 @@ enum {
     SUMS_FINISHED = 4, ///< of points that sum by lanes, by a work-group
 };
 
-static const bb_emission_words words_opencl = {
-    .global = "__global ",
-    .local = "__local ",
-    .pointer = "__local ",
-    .restricted = "restrict",
-    .barrier = "barrier(CLK_LOCAL_MEM_FENCE);",
-    .fence = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);",
-    .item = {"(long)get_local_id(0)", "(long)get_local_id(1)"},
-    .group = {"(long)get_group_id(0)", "(long)get_group_id(1)"},
-    .finish_items = 256,
-};
-static const bb_emission_words words_cuda = {
-    .global = "",
-    .local = "__shared__ ",
-    .pointer = "",
-    .restricted = "__restrict__",
-    .barrier = "__syncthreads();",
-    .fence = "__syncthreads();",
-    .item = {"(long long)threadIdx.x", "(long long)threadIdx.y"},
-    .group = {"(long long)blockIdx.x", "(long long)blockIdx.y"},
-    .finish_items = 1024,
-    .shuffles = true,
-};
+// NVIDIA's OpenCL has no sub-groups, but takes PTX.
+static const char *const helpers_opencl =
+    "#define bb_store(place, vector) (*(place) = (vector))\n"
+    "#ifdef __NV_CL_C_VERSION\n"
+    "#define BB_SHUFFLES\n"
+    "BB_FUNCTION int bb_word_further(int x, int distance, int items)\n"
+    "{\n"
+    "    int y;\n"
+    "    asm volatile(\"shfl.sync.down.b32 %0, %1, %2, %3, 0xffffffff;\" : \"=r\"(y)\n"
+    "                 : \"r\"(x), \"r\"(distance), \"r\"(((32 - items) << 8) | 31));\n"
+    "    return y;\n"
+    "}\n"
+    "BB_FUNCTION int bb_word_of_first(int x, int items)\n"
+    "{\n"
+    "    int y;\n"
+    "    asm volatile(\"shfl.sync.idx.b32 %0, %1, 0, %2, 0xffffffff;\" : \"=r\"(y)\n"
+    "                 : \"r\"(x), \"r\"(((32 - items) << 8) | 31));\n"
+    "    return y;\n"
+    "}\n"
+    "#endif\n";
 
-// Values of work-items of the same warp, `items` of which are a team.
-static const char *const shuffle_helpers =
+// Vectors are stored by an instruction that says so: NVVM (seen in 13.0) makes single stores of a
+// structure's members. Values of work-items of the same warp, `items` of which are a team.
+static const char *const helpers_cuda =
+    "BB_FUNCTION void bb_store(float2 *p, float2 q)\n"
+    "{ asm volatile(\"st.v2.f32 [%0], {%1, %2};\" :: \"l\"(p), \"f\"(q.x), \"f\"(q.y) : "
+    "\"memory\"); }\n"
+    "BB_FUNCTION void bb_store(float4 *p, float4 q)\n"
+    "{ asm volatile(\"st.v4.f32 [%0], {%1, %2, %3, %4};\"\n"
+    "      :: \"l\"(p), \"f\"(q.x), \"f\"(q.y), \"f\"(q.z), \"f\"(q.w) : \"memory\"); }\n"
+    "BB_FUNCTION void bb_store(int2 *p, int2 q)\n"
+    "{ asm volatile(\"st.v2.s32 [%0], {%1, %2};\" :: \"l\"(p), \"r\"(q.x), \"r\"(q.y) : "
+    "\"memory\"); }\n"
+    "BB_FUNCTION void bb_store(int4 *p, int4 q)\n"
+    "{ asm volatile(\"st.v4.s32 [%0], {%1, %2, %3, %4};\"\n"
+    "      :: \"l\"(p), \"r\"(q.x), \"r\"(q.y), \"r\"(q.z), \"r\"(q.w) : \"memory\"); }\n"
+    "BB_FUNCTION void bb_store(double2 *p, double2 q)\n"
+    "{ asm volatile(\"st.v2.f64 [%0], {%1, %2};\" :: \"l\"(p), \"d\"(q.x), \"d\"(q.y) : "
+    "\"memory\"); }\n"
     "template <typename T> BB_FUNCTION T bb_further(T x, int distance, int items)\n"
     "{ return __shfl_down_sync(0xffffffffu, x, distance, items); }\n"
     "template <typename T> BB_FUNCTION T bb_of_first(T x, int items)\n"
@@ -50,6 +63,32 @@ static const char *const shuffle_helpers =
     "{ return bb_pair_z(bb_further(x.x, distance, items), bb_further(x.y, distance, items)); }\n"
     "BB_FUNCTION double2 bb_of_first(double2 x, int items)\n"
     "{ return bb_pair_z(bb_of_first(x.x, items), bb_of_first(x.y, items)); }\n";
+
+static const bb_emission_words words_opencl = {
+    .global = "__global ",
+    .local = "__local ",
+    .pointer = "__local ",
+    .restricted = "restrict",
+    .barrier = "barrier(CLK_LOCAL_MEM_FENCE);",
+    .fence = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);",
+    .item = {"(long)get_local_id(0)", "(long)get_local_id(1)"},
+    .group = {"(long)get_group_id(0)", "(long)get_group_id(1)"},
+    .finish_items = 256,
+    .helpers = helpers_opencl,
+};
+static const bb_emission_words words_cuda = {
+    .global = "",
+    .local = "__shared__ ",
+    .pointer = "",
+    .restricted = "__restrict__",
+    .barrier = "__syncthreads();",
+    .fence = "__syncthreads();",
+    .item = {"(long long)threadIdx.x", "(long long)threadIdx.y"},
+    .group = {"(long long)blockIdx.x", "(long long)blockIdx.y"},
+    .finish_items = 1024,
+    .shuffles = true,
+    .helpers = helpers_cuda,
+};
 
 bb_status bb_emission_gpu_open(bb_emission_gpu *writer, const char *line)
 {
@@ -412,9 +451,7 @@ bb_status bb_emission_fill_gpu(bb_emission_writer *base, bb_emission_target targ
     base->out = &emission->source;
     base->depth = 0;
     BB_TRY(bb_emission_prologue(base));
-    if (writer.words->shuffles) {
-        BB_TRY(bb_text_add(base->out, "%s", shuffle_helpers));
-    }
+    BB_TRY(bb_text_add(base->out, "%s", writer.words->helpers));
     BB_TRY(print_functions(&writer));
     for (int i = 0; i < entry_count; ++i) {
         BB_TRY(print_entry(&writer, emission, &entries[i]));

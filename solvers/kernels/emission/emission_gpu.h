@@ -24,7 +24,8 @@ typedef struct bb_emission_words {
     const char *item[BB_PROGRAM_DIMENSIONS]; ///< of the work-group
     const char *group[BB_PROGRAM_DIMENSIONS];
     bb_index finish_items; ///< of the work-group that joins the parts of the space's sum
-    bool shuffles;         ///< work-items of a warp hand values to each other
+    bool shuffles;         ///< work-items of a warp hand values to each other everywhere
+    const char *helpers;   ///< functions that the texts call
 } bb_emission_words;
 
 /// Work-items that share a sum.

@@ -40,9 +40,7 @@ static bb_status print_rows(bb_emission_gpu *writer, const bb_emission_tile *til
         base->is_fast = any ? is_fast : NULL;
         BB_TRY(bb_emission_tile_tests(writer, tile));
         BB_TRY(bb_emission_gpu_open(writer, "if (inside && aligned) {"));
-        BB_TRY(bb_emission_tile_open_rows(writer, tile, true));
-        BB_TRY(bb_emission_tile_row(writer, tile, &base->program->body, print_body, NULL));
-        BB_TRY(bb_emission_gpu_close(writer));
+        BB_TRY(bb_emission_tile_rows(writer, tile, &base->program->body, print_body, NULL));
         base->is_fast = NULL;
         BB_TRY(bb_emission_line(base, "return;"));
         BB_TRY(bb_emission_gpu_close(writer));
@@ -168,9 +166,7 @@ static bb_status print_local(bb_emission_gpu *writer, const bb_emission_tile *ti
         BB_TRY(bb_emission_locals_fetch(base, &locals, ""));
         BB_TRY(bb_emission_locals_store(base, &locals));
         BB_TRY(bb_emission_line(base, "%s", writer->words->barrier));
-        BB_TRY(bb_emission_tile_open_rows(writer, tile, true));
-        BB_TRY(bb_emission_tile_row(writer, tile, &program->body, print_body, NULL));
-        BB_TRY(bb_emission_gpu_close(writer));
+        BB_TRY(bb_emission_tile_rows(writer, tile, &program->body, print_body, NULL));
     }
     BB_TRY(bb_emission_line(base, "return;"));
     BB_TRY(bb_emission_gpu_close(writer));

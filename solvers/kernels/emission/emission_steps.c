@@ -215,8 +215,9 @@ static bb_status print_read(bb_emission_writer *writer, int number)
         goto done;
     }
     if (window != NULL) {
-        BB_TRY(bb_emission_line(writer, "const %s r%d = w%d[%s + %td];", type_name, number,
-                                window->leader, writer->vectors->point, window->offset));
+        BB_TRY(bb_emission_line(writer, "const %s r%d = w%d%s[%s + %td];", type_name, number,
+                                window->leader, writer->vectors->row, writer->vectors->point,
+                                window->offset));
         goto done;
     }
     BB_TRY(bb_emission_coordinates(writer, number, -1));
@@ -251,7 +252,8 @@ static bb_status print_write(bb_emission_writer *writer, int number)
     char name[BB_EMISSION_NAME_BYTES];
     char element[8 * BB_EMISSION_NAME_BYTES];
     if (window_of(writer, number) != NULL) {
-        (void)snprintf(element, sizeof element, "w%d[%s]", number, writer->vectors->point);
+        (void)snprintf(element, sizeof element, "w%d%s[%s]", number, writer->vectors->row,
+                       writer->vectors->point);
     } else {
         BB_TRY(bb_emission_coordinates(writer, number, -1));
         if (checked) {

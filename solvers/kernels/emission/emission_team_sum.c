@@ -3,15 +3,16 @@
 
 #include <stdio.h>
 
+enum {
+    WARP_ITEMS = 32,
+    LOADS_UNROLLED = 16, ///< of a work-item, which are on their way at once
+    PARTS_UNROLLED = 32,
+    LEAST_UNROLLED = 4,
+};
+
 bb_index bb_emission_team_sum_lanes(const bb_emission_gpu *writer, const bb_reduction *reduction)
 {
     return reduction->order.lanes / writer->team.items;
-}
-
-// Whether a team's lanes are joined through the work-group's memory.
-static bool uses_memory(const bb_emission_gpu *writer)
-{
-    return writer->team.items > (writer->words->shuffles ? 32 : 1);
 }
 
 void bb_emission_team_sum_lane(const bb_emission_gpu *writer, const bb_reduction *reduction,
@@ -25,10 +26,45 @@ void bb_emission_team_sum_lane(const bb_emission_gpu *writer, const bb_reduction
     }
 }
 
+/// What work-items of a warp ask each other for: another's value, by a function of these arguments.
+typedef struct shuffle {
+    const char *name, *parameters, *arguments;
+} shuffle;
+
+// Word by word where there are no templates.
+static bb_status print_shuffle(bb_emission_gpu *writer, bb_element_type element, int number,
+                               const shuffle *asked)
+{
+    bb_status status = BB_OK;
+    bb_text *out = writer->base->out;
+    const char *type = bb_emission_type(writer->base, element);
+    const int words = (int)bb_element_type_row(element)->bytes / 4;
+    BB_TRY(bb_text_add(out, "BB_FUNCTION %s bb_%s%d(%s x, %s)\n{\n", type, asked->name, number,
+                       type, asked->parameters));
+    if (writer->words->shuffles) {
+        BB_TRY(bb_text_add(out, "    return bb_%s(x, %s);\n}\n", asked->name, asked->arguments));
+    } else if (words == 0) {
+        BB_TRY(bb_text_add(out, "    return (%s)bb_word_%s((int)x, %s);\n}\n", type, asked->name,
+                           asked->arguments));
+    } else {
+        BB_TRY(bb_text_add(
+            out,
+            "    union { %s value; int words[%d]; } u;\n    u.value = x;\n"
+            "    for (int k = 0; k < %d; ++k) u.words[k] = bb_word_%s(u.words[k], %s);\n"
+            "    return u.value;\n}\n",
+            type, words, words, asked->name, asked->arguments));
+    }
+done:
+    return status;
+}
+
 bb_status bb_emission_gpu_team_functions(bb_emission_gpu *writer, const bb_reduction *reduction,
                                          int number)
 {
     bb_status status = BB_OK;
+    static const shuffle shuffles[] = {{"further", "int distance, int items", "distance, items"},
+                                       {"of_first", "int items", "items"}};
+    const bool everywhere = writer->words->shuffles;
     const char *type = bb_emission_type(writer->base, reduction->type);
     const int count = reduction->count;
     BB_TRY(bb_text_add(writer->base->out,
@@ -39,6 +75,11 @@ bb_status bb_emission_gpu_team_functions(bb_emission_gpu *writer, const bb_reduc
                        "    for (int k = 0; k < %d; ++k) a[k] = own[k];\n}\n",
                        number, writer->words->pointer, type, writer->words->pointer, type, type,
                        count, count, count, number, count));
+    BB_TRY(bb_text_add(writer->base->out, "%s", everywhere ? "" : "#ifdef BB_SHUFFLES\n"));
+    for (int i = 0; i < 2; ++i) {
+        BB_TRY(print_shuffle(writer, reduction->type, number, &shuffles[i]));
+    }
+    BB_TRY(bb_text_add(writer->base->out, "%s", everywhere ? "" : "#endif\n"));
 done:
     return status;
 }
@@ -46,7 +87,7 @@ done:
 bb_status bb_emission_team_sum_open(bb_emission_gpu *writer, bb_index lanes)
 {
     bb_status status = BB_OK;
-    char line[BB_EMISSION_NAME_BYTES];
+    char line[2 * BB_EMISSION_NAME_BYTES];
     BB_TRY(bb_emission_line(writer->base, "#pragma unroll"));
     (void)snprintf(line, sizeof line, "for (int v = 0; v < %td; ++v) {", lanes);
     BB_TRY(bb_emission_gpu_open(writer, line));
@@ -78,9 +119,10 @@ static bb_status join_warp(bb_emission_gpu *writer, const bb_emission_team_sum *
         BB_TRY(bb_emission_line(base, "%s other[%d];", bb_emission_type(base, sum->reduction->type),
                                 sum->reduction->count));
         BB_TRY(bb_emission_line(base,
-                                "for (int k = 0; k < %d; ++k) other[k] = bb_further(acc%d[v][k], "
+                                "for (int k = 0; k < %d; ++k) other[k] = bb_further%d(acc%d[v][k], "
                                 "%td, %td);",
-                                sum->reduction->count, sum->number, half, writer->team.items));
+                                sum->reduction->count, sum->number, sum->number, half,
+                                writer->team.items));
         BB_TRY(bb_emission_line(base, "bb_join%d(acc%d[v], other);", sum->number, sum->number));
         BB_TRY(bb_emission_gpu_close(writer));
     }
@@ -120,28 +162,50 @@ done:
     return status;
 }
 
-bb_status bb_emission_team_sum_join(bb_emission_gpu *writer, const bb_emission_team_sum *sum)
+// Joins a team's lanes within a warp, where every work-item then has the sum.
+static bb_status join_by_shuffles(bb_emission_gpu *writer, const bb_emission_team_sum *sum)
 {
     bb_status status = BB_OK;
     const bb_index lanes = bb_emission_team_sum_lanes(writer, sum->reduction);
     const bool blocked = writer->team.distribution == BB_DISTRIBUTION_BLOCKED;
-    if (!blocked) {
-        BB_TRY(join_own(writer, sum, lanes));
-    }
-    if (uses_memory(writer)) {
-        BB_TRY(join_memory(writer, sum, blocked ? lanes : 1));
-        goto done;
-    }
     BB_TRY(join_warp(writer, sum, blocked ? lanes : 1));
     if (blocked) {
         BB_TRY(join_own(writer, sum, lanes));
     }
-    if (writer->team.items > 1) {
-        BB_TRY(bb_emission_line(writer->base,
-                                "for (int k = 0; k < %d; ++k) acc%d[0][k] = "
-                                "bb_of_first(acc%d[0][k], %td);",
-                                sum->reduction->count, sum->number, sum->number,
-                                writer->team.items));
+    BB_TRY(bb_emission_line(writer->base,
+                            "for (int k = 0; k < %d; ++k) acc%d[0][k] = "
+                            "bb_of_first%d(acc%d[0][k], %td);",
+                            sum->reduction->count, sum->number, sum->number, sum->number,
+                            writer->team.items));
+done:
+    return status;
+}
+
+bb_status bb_emission_team_sum_join(bb_emission_gpu *writer, const bb_emission_team_sum *sum)
+{
+    bb_status status = BB_OK;
+    const bb_index lanes = bb_emission_team_sum_lanes(writer, sum->reduction);
+    const bb_index items = writer->team.items;
+    const bool blocked = writer->team.distribution == BB_DISTRIBUTION_BLOCKED;
+    const bool everywhere = writer->words->shuffles;
+    const bool in_warp = items > 1 && items <= WARP_ITEMS;
+    if (!blocked || items == 1) {
+        BB_TRY(join_own(writer, sum, lanes));
+    }
+    if (in_warp && !everywhere) {
+        BB_TRY(bb_text_add(writer->base->out, "#ifdef BB_SHUFFLES\n"));
+    }
+    if (in_warp) {
+        BB_TRY(join_by_shuffles(writer, sum));
+    }
+    if (in_warp && !everywhere) {
+        BB_TRY(bb_text_add(writer->base->out, "#else\n"));
+    }
+    if (items > 1 && !(in_warp && everywhere)) {
+        BB_TRY(join_memory(writer, sum, blocked ? lanes : 1));
+    }
+    if (in_warp && !everywhere) {
+        BB_TRY(bb_text_add(writer->base->out, "#endif\n"));
     }
 done:
     return status;
@@ -207,11 +271,16 @@ static bb_status print_rows(bb_emission_gpu *writer, const bb_emission_team_sum 
     // A known count of rows lets compilers have the loads of several in flight.
     BB_TRY(
         bb_emission_line(base, "const bb_index rows = (%s - g%d) / %td;", end, sum->number, lanes));
-    BB_TRY(bb_emission_line(base, "#pragma unroll %d", sum->kind == BB_EMISSION_PART ? 16 : 4));
+    const int loads = LOADS_UNROLLED / (int)bb_emission_team_sum_lanes(writer, sum->reduction);
+    BB_TRY(bb_emission_line(base, "#pragma unroll %d",
+                            sum->kind == BB_EMISSION_PART ? PARTS_UNROLLED
+                            : loads > LEAST_UNROLLED      ? loads
+                                                          : LEAST_UNROLLED));
     (void)snprintf(line, sizeof line, "for (bb_index row = 0; row < rows; ++row, g%d += %td) {",
                    sum->number, lanes);
     BB_TRY(bb_emission_gpu_open(writer, line));
     if (vectors != NULL) {
+        BB_TRY(bb_emission_vectors_declare(base, vectors, ""));
         BB_TRY(bb_emission_vectors_load(base, vectors));
     }
     base->vectors = vectors;
@@ -242,6 +311,7 @@ static bb_status print_row_loops(bb_emission_gpu *writer, const bb_emission_team
                                    .width = bb_emission_team_sum_lanes(writer, sum->reduction),
                                    .base = begin,
                                    .point = "v",
+                                   .row = "",
                                    .space = writer->words->global};
     (void)snprintf(begin, sizeof begin, "g%d + item * %td", sum->number, vectors.width);
     if (sum->value < 0 || vectors.width == 1 ||

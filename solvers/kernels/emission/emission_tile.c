@@ -84,12 +84,31 @@ static bb_emission_vectors vectors_of(const bb_emission_gpu *writer, const bb_em
                                  .width = tile->points,
                                  .base = "b",
                                  .point = "p",
+                                 .row = "",
                                  .space = writer->words->global};
 }
 
+// The points of a row, and the stores of their windows.
+static bb_status print_points(bb_emission_gpu *writer, const bb_emission_tile *tile,
+                              const bb_emission_vectors *vectors, bb_emission_print_point *print,
+                              const void *context)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_emission_tile_open_points(writer, tile, true));
+    writer->base->vectors = vectors;
+    status = print(writer, context);
+    writer->base->vectors = NULL;
+    BB_TRY(status);
+    BB_TRY(bb_emission_gpu_close(writer));
+    if (vectors != NULL) {
+        BB_TRY(bb_emission_vectors_store(writer->base, vectors));
+    }
+done:
+    return status;
+}
+
 bb_status bb_emission_tile_row(bb_emission_gpu *writer, const bb_emission_tile *tile,
-                               const bb_step_list *list,
-                               bb_status (*print)(bb_emission_gpu *writer, const void *context),
+                               const bb_step_list *list, bb_emission_print_point *print,
                                const void *context)
 {
     bb_status status = BB_OK;
@@ -98,17 +117,39 @@ bb_status bb_emission_tile_row(bb_emission_gpu *writer, const bb_emission_tile *
     const bool by_vectors = tile->blocked && tile->points > 1;
     if (by_vectors) {
         BB_TRY(bb_emission_vectors_find(base, false, &vectors));
+        BB_TRY(bb_emission_vectors_declare(base, &vectors, ""));
         BB_TRY(bb_emission_vectors_load(base, &vectors));
     }
-    BB_TRY(bb_emission_tile_open_points(writer, tile, true));
-    base->vectors = by_vectors ? &vectors : NULL;
-    status = print(writer, context);
-    base->vectors = NULL;
-    BB_TRY(status);
-    BB_TRY(bb_emission_gpu_close(writer));
-    if (by_vectors) {
-        BB_TRY(bb_emission_vectors_store(base, &vectors));
+    BB_TRY(print_points(writer, tile, by_vectors ? &vectors : NULL, print, context));
+done:
+    bb_emission_vectors_release(&vectors);
+    return status;
+}
+
+bb_status bb_emission_tile_rows(bb_emission_gpu *writer, const bb_emission_tile *tile,
+                                const bb_step_list *list, bb_emission_print_point *print,
+                                const void *context)
+{
+    bb_status status = BB_OK;
+    bb_emission_writer *base = writer->base;
+    bb_emission_vectors vectors = vectors_of(writer, tile, list);
+    char rows[BB_EMISSION_NAME_BYTES];
+    if (!tile->blocked || tile->points == 1 || tile->rows == 1) {
+        BB_TRY(bb_emission_tile_open_rows(writer, tile, true));
+        BB_TRY(bb_emission_tile_row(writer, tile, list, print, context));
+        BB_TRY(bb_emission_gpu_close(writer));
+        goto done;
     }
+    (void)snprintf(rows, sizeof rows, "[%d]", tile->rows);
+    vectors.row = "[r]";
+    BB_TRY(bb_emission_vectors_find(base, false, &vectors));
+    BB_TRY(bb_emission_vectors_declare(base, &vectors, rows));
+    BB_TRY(bb_emission_tile_open_rows(writer, tile, true));
+    BB_TRY(bb_emission_vectors_load(base, &vectors));
+    BB_TRY(bb_emission_gpu_close(writer));
+    BB_TRY(bb_emission_tile_open_rows(writer, tile, true));
+    BB_TRY(print_points(writer, tile, &vectors, print, context));
+    BB_TRY(bb_emission_gpu_close(writer));
 done:
     bb_emission_vectors_release(&vectors);
     return status;

@@ -25,11 +25,19 @@ BB_CHECKED bb_status bb_emission_tile_open_rows(bb_emission_gpu *writer,
 BB_CHECKED bb_status bb_emission_tile_open_points(bb_emission_gpu *writer,
                                                   const bb_emission_tile *tile, bool unrolled);
 
+typedef bb_status bb_emission_print_point(bb_emission_gpu *writer, const void *context);
+
 /// Appends what `print` prints of each point of a row that needs no test; accesses of `list` go by
 /// vectors where the tile is blocked.
-BB_CHECKED bb_status bb_emission_tile_row(
-    bb_emission_gpu *writer, const bb_emission_tile *tile, const bb_step_list *list,
-    bb_status (*print)(bb_emission_gpu *writer, const void *context), const void *context);
+BB_CHECKED bb_status bb_emission_tile_row(bb_emission_gpu *writer, const bb_emission_tile *tile,
+                                          const bb_step_list *list, bb_emission_print_point *print,
+                                          const void *context);
+
+/// Likewise of all rows. What goes by vectors is read for all of them before the first is at work:
+/// compilers move no load over the branches that a division takes.
+BB_CHECKED bb_status bb_emission_tile_rows(bb_emission_gpu *writer, const bb_emission_tile *tile,
+                                           const bb_step_list *list, bb_emission_print_point *print,
+                                           const void *context);
 
 /// Clears `aligned` where the vectors of a list of steps are not.
 BB_CHECKED bb_status bb_emission_tile_aligned(bb_emission_gpu *writer, const bb_emission_tile *tile,

@@ -242,11 +242,12 @@ static bb_status print_pieces(bb_emission_writer *writer, const bb_emission_vect
                             piece, vectors->space, type, piece, named, number, begin));
         for (bb_index k = 0; k < piece; ++k) {
             const long long place = begin + k - low;
-            BB_TRY(stores
-                       ? bb_emission_line(writer, "q.%c = w%d[%lld];", fields[k], number, place)
-                       : bb_emission_line(writer, "w%d[%lld] = q.%c;", number, place, fields[k]));
+            BB_TRY(stores ? bb_emission_line(writer, "q.%c = w%d%s[%lld];", fields[k], number,
+                                             vectors->row, place)
+                          : bb_emission_line(writer, "w%d%s[%lld] = q.%c;", number, vectors->row,
+                                             place, fields[k]));
         }
-        BB_TRY(stores ? bb_emission_line(writer, "*(%s%s%td *)(o%d + m%d + %td) = q; }",
+        BB_TRY(stores ? bb_emission_line(writer, "bb_store((%s%s%td *)(o%d + m%d + %td), q); }",
                                          vectors->space, type, piece, named, number, begin)
                       : bb_emission_line(writer, "}"));
     }
@@ -268,10 +269,11 @@ static bb_status print_window(bb_emission_writer *writer, const bb_emission_vect
         if (!window.is_taken[k] || (by_vector && place >= 0 && place < vectors->width)) {
             continue;
         }
-        BB_TRY(stores ? bb_emission_line(writer, "o%d[m%d + (%lld)] = w%d[%lld];", object, number,
-                                         (long long)place, number, (long long)k)
-                      : bb_emission_line(writer, "w%d[%lld] = o%d[m%d + (%lld)];", number,
-                                         (long long)k, object, number, (long long)place));
+        BB_TRY(stores ? bb_emission_line(writer, "o%d[m%d + (%lld)] = w%d%s[%lld];", object, number,
+                                         (long long)place, number, vectors->row, (long long)k)
+                      : bb_emission_line(writer, "w%d%s[%lld] = o%d[m%d + (%lld)];", number,
+                                         vectors->row, (long long)k, object, number,
+                                         (long long)place));
     }
     if (by_vector) {
         BB_TRY(print_pieces(writer, vectors, number, window.low, stores));
@@ -314,39 +316,48 @@ done:
     return status;
 }
 
-bb_status bb_emission_vectors_load(bb_emission_writer *writer, const bb_emission_vectors *vectors)
+bb_status bb_emission_vectors_declare(bb_emission_writer *writer,
+                                      const bb_emission_vectors *vectors, const char *rows)
 {
     bb_status status = BB_OK;
     const bb_program *program = writer->program;
     for (int i = 0; i < vectors->list->count; ++i) {
         const int number = vectors->list->steps[i];
-        if (vectors->windows[number].leader != number) {
-            continue;
-        }
-        const bb_step *step = &program->steps[number];
-        const extent window = extent_of(vectors, number);
-        BB_TRY(bb_emission_line(writer, "%s w%d[%lld];",
-                                bb_emission_type(writer, program->objects[step->object].type),
-                                number, (long long)(window.high - window.low + vectors->width)));
-        BB_TRY(print_place(writer, vectors, number));
-        if (step->kind == BB_STEP_READ) {
-            BB_TRY(print_window(writer, vectors, number, false));
+        if (vectors->windows[number].leader == number) {
+            const bb_element_type type = program->objects[program->steps[number].object].type;
+            const extent window = extent_of(vectors, number);
+            BB_TRY(bb_emission_line(writer, "%s w%d%s[%lld];", bb_emission_type(writer, type),
+                                    number, rows,
+                                    (long long)(window.high - window.low + vectors->width)));
         }
     }
 done:
     return status;
 }
 
-bb_status bb_emission_vectors_store(bb_emission_writer *writer, const bb_emission_vectors *vectors)
+// Places of the windows of one kind of step, and what fills or stores them.
+static bb_status print_windows(bb_emission_writer *writer, const bb_emission_vectors *vectors,
+                               bb_step_kind kind)
 {
     bb_status status = BB_OK;
     for (int i = 0; i < vectors->list->count; ++i) {
         const int number = vectors->list->steps[i];
         if (vectors->windows[number].leader == number &&
-            writer->program->steps[number].kind == BB_STEP_WRITE) {
-            BB_TRY(print_window(writer, vectors, number, true));
+            writer->program->steps[number].kind == kind) {
+            BB_TRY(print_place(writer, vectors, number));
+            BB_TRY(print_window(writer, vectors, number, kind == BB_STEP_WRITE));
         }
     }
 done:
     return status;
+}
+
+bb_status bb_emission_vectors_load(bb_emission_writer *writer, const bb_emission_vectors *vectors)
+{
+    return print_windows(writer, vectors, BB_STEP_READ);
+}
+
+bb_status bb_emission_vectors_store(bb_emission_writer *writer, const bb_emission_vectors *vectors)
+{
+    return print_windows(writer, vectors, BB_STEP_WRITE);
 }

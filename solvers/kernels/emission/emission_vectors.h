@@ -24,6 +24,7 @@ struct bb_emission_vectors {
     bb_index width;              ///< points
     const char *base;            ///< text of point 0's position
     const char *point;           ///< text of the number of a point, from 0
+    const char *row;             ///< "[r]" where windows of several rows stand side by side; ""
     const char *space;           ///< before a pointer to the device's memory
     bb_emission_window *windows; ///< [step_count]
 };
@@ -42,7 +43,12 @@ void bb_emission_vectors_release(bb_emission_vectors *vectors);
 BB_CHECKED bb_status bb_emission_vectors_test(bb_emission_writer *writer,
                                               const bb_emission_vectors *vectors);
 
-/// Appends declarations of the windows, those of reads filled; vectors are taken to be aligned.
+/// Appends declarations of the windows; `rows` is what stands between name and length, as "[4]".
+BB_CHECKED bb_status bb_emission_vectors_declare(bb_emission_writer *writer,
+                                                 const bb_emission_vectors *vectors,
+                                                 const char *rows);
+
+/// Appends what fills the windows of reads; vectors are taken to be aligned.
 BB_CHECKED bb_status bb_emission_vectors_load(bb_emission_writer *writer,
                                               const bb_emission_vectors *vectors);
 
