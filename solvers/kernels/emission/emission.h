@@ -17,7 +17,7 @@ typedef enum bb_emission_target {
 } bb_emission_target;
 
 /// Raised with every change of what is printed: times that were measured before count no more.
-enum { BB_EMISSION_VERSION = 5 };
+enum { BB_EMISSION_VERSION = 6 };
 
 /// Entries of the source: one over the main space, and one that runs after it where sums come in
 /// parts.
