@@ -15,6 +15,7 @@ enum {
 // NVIDIA's OpenCL has no sub-groups, but takes PTX.
 static const char *const helpers_opencl =
     "#define bb_store(place, vector) (*(place) = (vector))\n"
+    "#define bb_keep(value)\n"
     "#ifdef __NV_CL_C_VERSION\n"
     "#define BB_SHUFFLES\n"
     "BB_FUNCTION int bb_word_further(int x, int distance, int items)\n"
@@ -36,6 +37,9 @@ static const char *const helpers_opencl =
 // Vectors are stored by an instruction that says so: NVVM (seen in 13.0) makes single stores of a
 // structure's members. Values of work-items of the same warp, `items` of which are a team.
 static const char *const helpers_cuda =
+    "BB_FUNCTION void bb_keep(float x) { asm volatile(\"\" :: \"f\"(x)); }\n"
+    "BB_FUNCTION void bb_keep(double x) { asm volatile(\"\" :: \"d\"(x)); }\n"
+    "BB_FUNCTION void bb_keep(int x) { asm volatile(\"\" :: \"r\"(x)); }\n"
     "BB_FUNCTION void bb_store(float2 *p, float2 q)\n"
     "{ asm volatile(\"st.v2.f32 [%0], {%1, %2};\" :: \"l\"(p), \"f\"(q.x), \"f\"(q.y) : "
     "\"memory\"); }\n"
