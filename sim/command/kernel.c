@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME_WIDTH = 18 };
+enum { NAME_WIDTH = 22 };
 
 typedef struct action {
     const char *name;
