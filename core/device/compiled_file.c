@@ -150,10 +150,12 @@ bb_status bb_compiled_file_place(const char *text, const char *compiler, const c
     if (folder == NULL) {
         goto done;
     }
-    make_folders(folder);
     BB_TRY(add_compiler(compiler, &key, &knows_compiler));
     BB_TRY(add_processor(&key, &knows_processor));
-    if (is_private(folder) && knows_compiler && knows_processor) {
+    if (knows_compiler && knows_processor) {
+        make_folders(folder);
+    }
+    if (knows_compiler && knows_processor && is_private(folder)) {
         BB_TRY(bb_text_add(&key, "%s\n%s", flags, text));
         const XXH128_hash_t digest = XXH3_128bits(key.data, (size_t)key.length);
         BB_TRY(bb_memory_printf(out, "%s/%016llx%016llx%s", folder,
