@@ -22,6 +22,37 @@ add_custom_command(
   COMMENT "Rendering the manual" VERBATIM)
 add_custom_target(manual DEPENDS "${BB_MANUAL}/index.html")
 
+# Kernels compiled beforehand, for machines without a C compiler: some 45 s on two cores, not made
+# unless asked for. Which texts are wanted, the program finds out by itself: each shipped study of
+# fringe, whose work is kernels, runs on a small grid, as texts are of the types of numbers and not of
+# sizes, and leaves what it compiled. Each adds what the folder lacks.
+option(BB_PREBUILT "Compile kernels beforehand, for installations without a C compiler" OFF)
+set(BB_PREBUILT_FOLDER "${CMAKE_BINARY_DIR}/kernels")
+file(GLOB prebuilt_studies CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/configs/fringe/*.yaml")
+set(prebuild "${CMAKE_COMMAND}" -E env "BB_CC=${CMAKE_C_COMPILER}" $<TARGET_FILE:bitbudget> prebuild)
+add_custom_command(
+  OUTPUT "${BB_PREBUILT_FOLDER}/made"
+  COMMAND "${CMAKE_COMMAND}" -E rm -rf "${BB_PREBUILT_FOLDER}"
+  COMMAND ${prebuild} -q -o "${BB_PREBUILT_FOLDER}"
+  COMMAND "${CMAKE_COMMAND}" -E touch "${BB_PREBUILT_FOLDER}/made"
+  DEPENDS bitbudget COMMENT "Compiling the shipped kernels beforehand" VERBATIM)
+set(prebuilt_marks "")
+foreach(study ${prebuilt_studies})
+  get_filename_component(name "${study}" NAME_WE)
+  set(mark "${BB_PREBUILT_FOLDER}/made-${name}")
+  add_custom_command(
+    OUTPUT "${mark}"
+    COMMAND ${prebuild} "${study}" size.columns=256 size.rows=240 -q -o "${BB_PREBUILT_FOLDER}"
+    COMMAND "${CMAKE_COMMAND}" -E touch "${mark}"
+    DEPENDS "${BB_PREBUILT_FOLDER}/made" "${study}"
+    COMMENT "Compiling the kernels of fringe/${name} beforehand" VERBATIM)
+  list(APPEND prebuilt_marks "${mark}")
+endforeach()
+if(BB_PREBUILT)
+  set(prebuilt_all ALL)
+endif()
+add_custom_target(prebuilt ${prebuilt_all} DEPENDS ${prebuilt_marks})
+
 install(TARGETS bitbudget RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 install(DIRECTORY configs DESTINATION "${CMAKE_INSTALL_DATADIR}/bitbudget")
 install(FILES LICENSE NOTICE CITATION.cff README.md CHANGELOG.md
@@ -29,6 +60,8 @@ install(FILES LICENSE NOTICE CITATION.cff README.md CHANGELOG.md
 install(DIRECTORY docs examples DESTINATION "${CMAKE_INSTALL_DOCDIR}"
         PATTERN "__pycache__" EXCLUDE)
 install(DIRECTORY "${BB_MANUAL}" DESTINATION "${CMAKE_INSTALL_DOCDIR}" OPTIONAL)
+install(DIRECTORY "${BB_PREBUILT_FOLDER}/" DESTINATION "${BB_KERNELS_FOLDER}" OPTIONAL
+        FILES_MATCHING PATTERN "*.so")
 install(FILES outputs/README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}/outputs")
 install(DIRECTORY "${BB_PRINTED}/man/" DESTINATION "${CMAKE_INSTALL_MANDIR}")
 install(FILES "${BB_PRINTED}/completions/bitbudget"

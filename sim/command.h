@@ -64,6 +64,8 @@ BB_CHECKED bb_status bb_command_bench(const bb_options *options,
                                       const bb_experiment_table *experiments);
 BB_CHECKED bb_status bb_command_kernel(const bb_options *options,
                                        const bb_experiment_table *experiments);
+BB_CHECKED bb_status bb_command_prebuild(const bb_options *options,
+                                         const bb_experiment_table *experiments);
 BB_CHECKED bb_status bb_command_tune(const bb_options *options,
                                      const bb_experiment_table *experiments);
 BB_CHECKED bb_status bb_command_help(const bb_options *options,

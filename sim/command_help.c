@@ -375,6 +375,9 @@ static bb_status write_program(const bb_experiment_table *experiments, bb_text *
         "cc.\n"
         ".TP\n.B BITBUDGET_CACHE\nThe folder that keeps what it compiled, in the place of "
         "bitbudget/kernels in $XDG_CACHE_HOME or ~/.cache; \\(lqoff\\(rq: none.\n"
+        ".TP\n.B BITBUDGET_PREBUILT\nThe folder of kernels that were compiled beforehand, by "
+        "bitbudget prebuild, in the place of that of the installation; they run where there is no "
+        "C compiler.\n"
         ".SH EXIT STATUS\n0 done, a recorded numerical failure included; 1 a comparison "
         "found differences; 2 usage or configuration; 3 files; 4 memory; 5 device; 6 a "
         "defect; 129, 130, 143 ended by a signal.\n"));

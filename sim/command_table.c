@@ -222,6 +222,18 @@ static const bb_command table[] = {
       {"variant", "of run and source: a variant as explain and result files name it, or default"},
       {"deterministic", "of run and explain: the default variant, whatever was measured"},
       {"set", "of explain: seed, large, odd or small, or sizes: A=2048x1024,b=2048; default seed"}}},
+    {"prebuild", bb_command_prebuild,
+     BB_OPTION_OUTPUT | BB_OPTION_THREADS | BB_OPTION_LEVEL,
+     0, INTPTR_MAX, BB_OPERAND_CONFIG, "compile kernels beforehand, for machines without a C compiler",
+     "prebuild CONFIG [key=value ...] -o FOLDER\n"
+     "prebuild -o FOLDER",
+     "Runs a study and its stream on the cpu, writes no results, and leaves in FOLDER an object of "
+     "every kernel that they took; without CONFIG one of each shipped kernel that has benchmark "
+     "data, in SP and DP. Objects are of the texts of this version and for processors with "
+     "x86-64-v3 or, elsewhere, all of the architecture; those that stand there stay. Where there is "
+     "no C compiler they run in the place of what it would compile, to the same bits: "
+     "BITBUDGET_PREBUILT names the folder. An installation may have one of its own." CONFIG_TEXT,
+     .words = {{"output", "the folder; it is made where it is missing"}}},
     {"tune", bb_command_tune,
      BB_OPTION_WISDOM | BB_OPTION_TUNE | BB_OPTION_WITHIN | BB_OPTION_BIND |
          BB_OPTION_OUTPUT | BB_OPTION_FORCE | BB_OPTION_DEVICE | BB_OPTION_THREADS |

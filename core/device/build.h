@@ -43,13 +43,14 @@ typedef struct bb_build_limits {
 ///   cuda    extern "C" __global__ void ENTRY(...), opencl: __kernel void ENTRY(...), with the
 ///           arguments in order
 /// Contraction is off, divisions and square roots are rounded correctly where the device can (see
-/// bb_build_rounds). The host's compiler is `cc` of PATH, or what the environment's BB_CC names.
-/// What the compiler said, up to 64 KiB, is in `*log` where `log` is not NULL, after success too
-/// (NULL: nothing; owner: the caller, bb_memory_release). Errors: BB_UNSUPPORTED (no compiler or
-/// library, with what was looked for), BB_INVALID (the source does not compile: the compiler's
-/// first error), BB_DEVICE (the compiler itself fails: a signal, more than a minute), BB_MEMORY,
-/// BB_IO (no room for the compiler's files, which never outlive the call). Owner: the caller; the
-/// device must outlive it.
+/// bb_build_rounds). The host's compiler is `cc` of PATH, or what the environment's BB_CC names;
+/// where it is missing, what was prebuilt of this very text is taken (prebuilt.h), to the same
+/// bits. What the compiler said, up to 64 KiB, is in `*log` where `log` is not NULL, after success
+/// too (NULL: nothing; owner: the caller, bb_memory_release). Errors: BB_UNSUPPORTED (no compiler
+/// or library, with what was looked for, and nothing prebuilt), BB_INVALID (the source does not
+/// compile: the compiler's first error), BB_DEVICE (the compiler itself fails: a signal, more than
+/// a minute), BB_MEMORY, BB_IO (no room for the compiler's files, which never outlive the call;
+/// what is prebuilt is damaged). Owner: the caller; the device must outlive it.
 BB_CHECKED bb_status bb_build_create(bb_device *device, const char *source, char **log,
                                      bb_build **out);
 void bb_build_destroy(bb_build **build);
@@ -68,7 +69,8 @@ bool bb_build_rounds(bb_device *device);
 BB_CHECKED bb_status bb_build_launch(bb_build *build, const char *entry, bb_launch_shape shape,
                                      const bb_launch_argument *arguments, bb_index count);
 
-/// What compiled it, for records: "cc, GCC 12.2.0, -std=c17 -O3 ...", "NVRTC 13.0, sm_90".
+/// What compiled it, for records: "cc, GCC 12.2.0, -std=c17 -O3 ...", "NVRTC 13.0, sm_90";
+/// "prebuilt, GCC 12.2.0, -std=c17 -O3 -march=x86-64-v3 ..." of what was compiled beforehand.
 const char *bb_build_compiler(const bb_build *build);
 
 #endif

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Builds of the cpu: a shared object of the host's compiler, its entries over ranges of items by
-// the thread pool.
+// Builds of the cpu: a shared object of the host's compiler, or one that was compiled beforehand
+// where there is no compiler, its entries over ranges of items by the thread pool.
 #include "core/device/build_ops.h"
 #include "core/device/host_compiler.h"
+#include "core/device/prebuilt.h"
+#include "core/log.h"
 #include "core/memory.h"
 #include "core/thread.h"
 
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,13 +21,19 @@
 
 typedef void (*entry_function)(const void *const *arguments, int64_t begin, int64_t end);
 
+// What a text became, and how.
+typedef struct loaded_object {
+    void *library;
+    const char *flags; // static text
+    bool is_prebuilt;
+} loaded_object;
+
 // A text that was compiled and loaded. It stays for a while after its last use, since experiments
 // ask for the same kernels again and a compiler takes a tenth of a second.
 typedef struct loaded_text {
     char *text;
     char *compiler_name;
-    const char *flags;
-    void *library;
+    loaded_object object;
     bb_index uses;
     uint64_t last_use;
 } loaded_text;
@@ -35,8 +44,8 @@ static uint64_t use_count;
 static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
 
 typedef struct cpu_build {
-    void *library;
-    bool is_kept;                 // its library is that of a kept text
+    loaded_object object;
+    bool is_kept;                 // its object is that of a kept text
     const struct link_map *place; // of the library among those loaded
     char compiler[256];
 } cpu_build;
@@ -48,8 +57,8 @@ static const char version_text[] =
 
 static void forget(loaded_text *text)
 {
-    if (text->library != NULL) {
-        (void)dlclose(text->library);
+    if (text->object.library != NULL) {
+        (void)dlclose(text->object.library);
     }
     free(text->text);
     free(text->compiler_name);
@@ -57,7 +66,7 @@ static void forget(loaded_text *text)
 }
 
 // Takes a text that is loaded already; false where there is none.
-static bool take_kept(const char *text, const char *name, cpu_build *cpu, const char **flags)
+static bool take_kept(const char *text, const char *name, cpu_build *cpu)
 {
     (void)pthread_mutex_lock(&kept_lock);
     for (int i = 0; i < KEPT_TEXTS && !cpu->is_kept; ++i) {
@@ -65,9 +74,8 @@ static bool take_kept(const char *text, const char *name, cpu_build *cpu, const 
             strcmp(kept[i].compiler_name, name) == 0) {
             ++kept[i].uses;
             kept[i].last_use = ++use_count;
-            cpu->library = kept[i].library;
+            cpu->object = kept[i].object;
             cpu->is_kept = true;
-            *flags = kept[i].flags;
         }
     }
     (void)pthread_mutex_unlock(&kept_lock);
@@ -75,7 +83,7 @@ static bool take_kept(const char *text, const char *name, cpu_build *cpu, const 
 }
 
 // Keeps a loaded text in the place of one that is not used, the one longest without a use.
-static void keep(const char *text, const char *name, const char *flags, cpu_build *cpu)
+static void keep(const char *text, const char *name, cpu_build *cpu)
 {
     loaded_text *place = NULL;
     (void)pthread_mutex_lock(&kept_lock);
@@ -86,11 +94,11 @@ static void keep(const char *text, const char *name, const char *flags, cpu_buil
     }
     if (place != NULL) {
         forget(place);
-        *place = (loaded_text){strdup(text), strdup(name), flags, cpu->library, 1, ++use_count};
+        *place = (loaded_text){strdup(text), strdup(name), cpu->object, 1, ++use_count};
         if (place->text != NULL && place->compiler_name != NULL) {
             cpu->is_kept = true;
         } else { // it is compiled again next time
-            place->library = NULL;
+            place->object.library = NULL;
             forget(place);
         }
     }
@@ -112,7 +120,7 @@ static void give_back(const cpu_build *cpu)
 {
     (void)pthread_mutex_lock(&kept_lock);
     for (int i = 0; i < KEPT_TEXTS; ++i) {
-        if (kept[i].library == cpu->library) {
+        if (kept[i].object.library == cpu->object.library) {
             --kept[i].uses;
         }
     }
@@ -124,10 +132,62 @@ static void destroy(void **build)
     const cpu_build *cpu = *build;
     if (cpu != NULL && cpu->is_kept) {
         give_back(cpu);
-    } else if (cpu != NULL && cpu->library != NULL) {
-        (void)dlclose(cpu->library);
+    } else if (cpu != NULL && cpu->object.library != NULL) {
+        (void)dlclose(cpu->object.library);
     }
     bb_memory_release(build);
+}
+
+// Into the folder of prebuilt forms, where it is not there yet, and from there.
+static bb_status load_made(const char *text, bb_text *log, loaded_object *out)
+{
+    bb_status status = bb_prebuilt_load(text, &out->flags, &out->library);
+    if (status == BB_UNSUPPORTED || status == BB_IO) {
+        bb_status_clear();
+        BB_TRY(bb_prebuilt_make(text, log));
+        status = bb_prebuilt_load(text, &out->flags, &out->library);
+    }
+    BB_TRY(status);
+    out->is_prebuilt = true;
+done:
+    return status;
+}
+
+// Once a process: each record of what ran has it too.
+static void tell_prebuilt(const char *lack)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set(&told)) {
+        bb_log_info("kernels run as they were prebuilt: %s", lack);
+    }
+}
+
+// Compiled here or, without a compiler, beforehand.
+static bb_status load(const char *text, bb_text *log, loaded_object *out)
+{
+    bb_status status = BB_OK;
+    bb_status_record lack = {"", ""};
+    bb_status_record reason;
+    if (bb_prebuilt_is_making()) {
+        BB_TRY(load_made(text, log, out));
+        goto done;
+    }
+    status = bb_host_compiler_load(text, log, &out->flags, &out->library);
+    if (status == BB_UNSUPPORTED) {
+        bb_status_save(&lack);
+        bb_status_clear();
+        status = bb_prebuilt_load(text, &out->flags, &out->library);
+        bb_status_save(&reason);
+        BB_REQUIRE(status != BB_UNSUPPORTED, BB_UNSUPPORTED, "%.400s; %.500s", lack.message,
+                   reason.message);
+        out->is_prebuilt = true;
+    }
+    BB_TRY(status);
+    if (out->is_prebuilt) {
+        tell_prebuilt(lack.message);
+    }
+done:
+    return status;
 }
 
 static bb_status create(bb_device *device, const char *source, bb_text *log, void **out)
@@ -135,23 +195,24 @@ static bb_status create(bb_device *device, const char *source, bb_text *log, voi
     bb_status status = BB_OK;
     void *build = NULL;
     char *text = NULL;
-    const char *flags = "";
     (void)device;
     BB_TRY(bb_memory_zeroed(1, sizeof(cpu_build), &build));
     cpu_build *cpu = build;
     BB_TRY(bb_memory_printf(&text, "%s%s", source, version_text));
-    const bool is_loaded = take_kept(text, bb_host_compiler_name(), cpu, &flags);
+    const bool is_loaded = take_kept(text, bb_host_compiler_name(), cpu);
     if (!is_loaded) {
-        BB_TRY(bb_host_compiler_load(text, log, &flags, &cpu->library));
+        BB_TRY(load(text, log, &cpu->object));
     }
-    const char *version = dlsym(cpu->library, "bb_compiler_version");
-    BB_REQUIRE(version != NULL && dlinfo(cpu->library, RTLD_DI_LINKMAP, &cpu->place) == 0,
+    const loaded_object *object = &cpu->object;
+    const char *version = dlsym(object->library, "bb_compiler_version");
+    BB_REQUIRE(version != NULL && dlinfo(object->library, RTLD_DI_LINKMAP, &cpu->place) == 0,
                BB_INVALID, "%s made something else than what it was given",
                bb_host_compiler_name());
-    (void)snprintf(cpu->compiler, sizeof cpu->compiler, "%.60s, %.60s, %s", bb_host_compiler_name(),
-                   version, flags);
+    (void)snprintf(cpu->compiler, sizeof cpu->compiler, "%.60s, %.60s, %s",
+                   object->is_prebuilt ? "prebuilt" : bb_host_compiler_name(), version,
+                   object->flags);
     if (!is_loaded && log->length == 0) { // what a compiler says is said each time
-        keep(text, bb_host_compiler_name(), flags, cpu);
+        keep(text, bb_host_compiler_name(), cpu);
     }
     *out = build;
     build = NULL;
@@ -167,7 +228,7 @@ static bb_status find_entry(const cpu_build *cpu, const char *entry, entry_funct
     bb_status status = BB_OK;
     Dl_info about;
     void *place = NULL;
-    void *address = dlsym(cpu->library, entry);
+    void *address = dlsym(cpu->object.library, entry);
     BB_REQUIRE(address != NULL && dladdr1(address, &about, &place, RTLD_DL_LINKMAP) != 0 &&
                    place == cpu->place,
                BB_INVALID, "the source has no entry '%s'", entry);

@@ -19,10 +19,10 @@
 // What stands behind an object in its file; a loader does not look there.
 typedef struct seal {
     char mark[8];
-    uint64_t low, high; // digest of the bytes before
+    uint64_t low, high; // digest of the bytes before and of the file's name
 } seal;
 
-static const char mark[8] = "bbobj-1";
+static const char mark[8] = "bbobj-2";
 static const char ending[] = ".so";
 
 // The folder by the environment, NULL where none is kept.
@@ -150,10 +150,12 @@ bb_status bb_compiled_file_place(const char *text, const char *compiler, const c
     if (folder == NULL) {
         goto done;
     }
-    make_folders(folder);
     BB_TRY(add_compiler(compiler, &key, &knows_compiler));
     BB_TRY(add_processor(&key, &knows_processor));
-    if (is_private(folder) && knows_compiler && knows_processor) {
+    if (knows_compiler && knows_processor) {
+        make_folders(folder);
+    }
+    if (knows_compiler && knows_processor && is_private(folder)) {
         BB_TRY(bb_text_add(&key, "%s\n%s", flags, text));
         const XXH128_hash_t digest = XXH3_128bits(key.data, (size_t)key.length);
         BB_TRY(bb_memory_printf(out, "%s/%016llx%016llx%s", folder,
@@ -185,34 +187,45 @@ done:
     return status;
 }
 
-static bool is_whole(const char *data, size_t bytes)
+// With the name, so that an object does not pass for that of another text.
+static seal seal_of(const char *place, const char *data, size_t bytes)
+{
+    seal made;
+    const char *slash = strrchr(place, '/');
+    const char *name = slash == NULL ? place : slash + 1;
+    const XXH128_hash_t digest =
+        XXH3_128bits_withSeed(data, bytes, XXH3_64bits(name, strlen(name)));
+    memcpy(made.mark, mark, sizeof mark);
+    made.low = digest.low64;
+    made.high = digest.high64;
+    return made;
+}
+
+static bool is_whole(const char *place, const char *data, size_t bytes)
 {
     seal held;
     if (bytes <= sizeof held) {
         return false;
     }
     memcpy(&held, data + bytes - sizeof held, sizeof held);
-    const XXH128_hash_t digest = XXH3_128bits(data, bytes - sizeof held);
-    return memcmp(held.mark, mark, sizeof mark) == 0 && held.low == digest.low64 &&
-           held.high == digest.high64;
+    const seal expected = seal_of(place, data, bytes - sizeof held);
+    return memcmp(held.mark, expected.mark, sizeof mark) == 0 && held.low == expected.low &&
+           held.high == expected.high;
 }
 
-bb_status bb_compiled_file_load(const char *place, void **library)
+bb_status bb_compiled_file_open(const char *place, bool through_links, bool *is_there,
+                                void **library)
 {
     bb_status status = BB_OK;
     FILE *file = NULL;
     char *data = NULL;
     size_t bytes = 0;
     *library = NULL;
-    if (access(place, R_OK) == 0 && bb_disk_file_open(place, false, &file) == BB_OK) {
+    *is_there = access(place, R_OK) == 0 && bb_disk_file_open(place, through_links, &file) == BB_OK;
+    if (*is_there) {
         BB_TRY(read_all(file, &data, &bytes));
-        if (data != NULL && is_whole(data, bytes)) {
+        if (data != NULL && is_whole(place, data, bytes)) {
             *library = dlopen(place, RTLD_NOW | RTLD_LOCAL);
-        }
-        if (*library != NULL) {
-            (void)utimensat(AT_FDCWD, place, NULL, 0); // it was used now
-        } else {
-            (void)unlink(place);
         }
     }
 done:
@@ -220,6 +233,20 @@ done:
     if (file != NULL) {
         (void)fclose(file);
     }
+    return status;
+}
+
+bb_status bb_compiled_file_load(const char *place, void **library)
+{
+    bb_status status = BB_OK;
+    bool is_there = false;
+    BB_TRY(bb_compiled_file_open(place, false, &is_there, library));
+    if (*library != NULL) {
+        (void)utimensat(AT_FDCWD, place, NULL, 0); // it was used now
+    } else if (is_there) {
+        (void)unlink(place);
+    }
+done:
     return status;
 }
 
@@ -291,41 +318,57 @@ static bool write_all(int descriptor, const char *data, size_t bytes)
 }
 
 // The bytes and their seal under the name of `place`, or nothing.
-static void write_sealed(const char *place, const char *data, size_t bytes)
+static bool write_sealed(const char *place, const char *data, size_t bytes)
 {
     char name[BB_DISK_PATH_BYTES];
     int descriptor = -1;
-    seal held;
-    const XXH128_hash_t digest = XXH3_128bits(data, bytes);
-    memcpy(held.mark, mark, sizeof mark);
-    held.low = digest.low64;
-    held.high = digest.high64;
+    bool written = false;
+    const seal held = seal_of(place, data, bytes);
     if (bb_disk_file_name(place, name) == BB_OK &&
         bb_disk_file_create(name, place, &descriptor) == BB_OK) {
-        bool written = write_all(descriptor, data, bytes) &&
-                       write_all(descriptor, (const char *)&held, sizeof held);
-        written = close(descriptor) == 0 && written;
-        bb_disk_file_settle(name, !(written && rename(name, place) == 0));
+        written = write_all(descriptor, data, bytes) &&
+                  write_all(descriptor, (const char *)&held, sizeof held);
+        written = close(descriptor) == 0 && written && rename(name, place) == 0;
+        bb_disk_file_settle(name, !written);
     }
+    return written;
 }
 
-bb_status bb_compiled_file_keep(const char *place, const char *path)
+static bb_status write_copy(const char *place, const char *path, bool *written)
 {
     bb_status status = BB_OK;
     FILE *file = NULL;
     char *data = NULL;
     size_t bytes = 0;
+    *written = false;
     if (bb_disk_file_open(path, false, &file) == BB_OK) {
         BB_TRY(read_all(file, &data, &bytes));
-        if (data != NULL && bytes > 0) {
-            BB_TRY(make_room(place));
-            write_sealed(place, data, bytes);
-        }
+        *written = data != NULL && bytes > 0 && write_sealed(place, data, bytes);
     }
 done:
     BB_RELEASE(&data);
     if (file != NULL) {
         (void)fclose(file);
     }
+    return status;
+}
+
+bb_status bb_compiled_file_write(const char *place, const char *path)
+{
+    bb_status status = BB_OK;
+    bool written = false;
+    BB_TRY(write_copy(place, path, &written));
+    BB_REQUIRE(written, BB_IO, "cannot write '%s': %s", place, strerror(errno));
+done:
+    return status;
+}
+
+bb_status bb_compiled_file_keep(const char *place, const char *path)
+{
+    bb_status status = BB_OK;
+    bool written = false;
+    BB_TRY(make_room(place));
+    BB_TRY(write_copy(place, path, &written));
+done:
     return status;
 }

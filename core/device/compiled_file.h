@@ -6,10 +6,15 @@
 // and its time of change, the variables that move its headers and libraries, and, as code is made
 // for this processor, what the processor can do. Only a folder that is the user's and that nobody
 // else can write is used. Keeping is a convenience: where anything fails, nothing is kept.
+//
+// A file is an object and, behind it, a seal: a digest of its bytes and of its name. What is
+// prebuilt (prebuilt.h) has the same form.
 #ifndef BB_CORE_DEVICE_COMPILED_FILE_H
 #define BB_CORE_DEVICE_COMPILED_FILE_H
 
 #include "core/text.h"
+
+#include <stdbool.h>
 
 enum { BB_COMPILED_FILE_LIMIT = 2048 }; ///< of the folder; those longest without use go
 
@@ -22,6 +27,16 @@ BB_CHECKED bb_status bb_compiled_file_place(const char *text, const char *compil
 /// Loads the object, whole and as it was kept; `*library` is NULL where there is none, or where its
 /// bytes are not those that were kept. Errors: BB_MEMORY. Owner: the caller, who calls dlclose.
 BB_CHECKED bb_status bb_compiled_file_load(const char *place, void **library);
+
+/// The same for an object that stays as it is, whatever is found: `*is_there` says whether a file
+/// could be read, `through_links` takes one behind a link too. Errors: BB_MEMORY. Owner: the
+/// caller, who calls dlclose.
+BB_CHECKED bb_status bb_compiled_file_open(const char *place, bool through_links, bool *is_there,
+                                           void **library);
+
+/// Writes a copy of the object `path` with its seal, at once for all processes or not at all.
+/// Errors: BB_IO, BB_MEMORY.
+BB_CHECKED bb_status bb_compiled_file_write(const char *place, const char *path);
 
 /// Keeps a copy of the object `path`, at once for all processes or not at all. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_compiled_file_keep(const char *place, const char *path);

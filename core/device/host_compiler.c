@@ -30,6 +30,31 @@ static double most_seconds = MOST_SECONDS;
 static const char source_name[] = "source.c";
 static const char library_name[] = "library.so";
 
+// What code is made for: whatever the compiler takes, this processor, or every one with the
+// instructions of the baseline. The numbers are the same: contraction is off in all.
+typedef enum target {
+    TARGET_PLAIN, // of a compiler without -march=native
+    TARGET_NATIVE,
+    TARGET_BASELINE,
+} target;
+
+#define CONTRACT "-ffp-contract=off -fno-math-errno -fno-trapping-math -fno-tree-slp-vectorize"
+#if defined(__x86_64__)
+#define INSTRUCTIONS "x86-64-v3"
+#define BASELINE     "-march=" INSTRUCTIONS " "
+#else
+#define INSTRUCTIONS ""
+#define BASELINE     ""
+#endif
+
+const char bb_host_compiler_instructions[] = INSTRUCTIONS;
+
+static const char *const target_flags[] = {
+    [TARGET_PLAIN] = "-std=c17 -O3 " CONTRACT,
+    [TARGET_NATIVE] = "-std=c17 -O3 -march=native " CONTRACT,
+    [TARGET_BASELINE] = "-std=c17 -O3 " BASELINE CONTRACT,
+};
+
 // A process that compiles, and what it said so far.
 typedef struct compilation {
     pid_t process;
@@ -173,31 +198,40 @@ static int set_attributes(posix_spawnattr_t *attributes)
                                                                  POSIX_SPAWN_SETPGROUP);
 }
 
-static bb_status spawn(const char *folder, bool native, int words, pid_t *out)
+enum { MOST_ARGUMENTS = 24 };
+
+// The program, the words of its flags, which are parted in place, and its files.
+static void list_arguments(const char *program, char *flags, const char *out[MOST_ARGUMENTS])
+{
+    static const char *const files[] = {"-shared", "-fPIC", "-o", library_name, source_name, "-lm"};
+    enum { FILES = sizeof files / sizeof files[0] };
+    char *rest = NULL;
+    int count = 0;
+    out[count++] = program;
+    for (char *word = strtok_r(flags, " ", &rest);
+         word != NULL && count < MOST_ARGUMENTS - FILES - 1; word = strtok_r(NULL, " ", &rest)) {
+        out[count++] = word;
+    }
+    for (int i = 0; i < FILES; ++i) {
+        out[count++] = files[i];
+    }
+    out[count] = NULL;
+}
+
+static bb_status spawn(const char *folder, target kind, int words, pid_t *out)
 {
     bb_status status = BB_OK;
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     char *program = NULL;
+    char *flags = NULL;
     char **environment = NULL;
+    const char *arguments[MOST_ARGUMENTS];
     int error = ENOMEM;
     BB_TRY(find_program(&program));
     BB_TRY(make_environment(&environment));
-    const char *const arguments[] = {program,
-                                     "-std=c17",
-                                     "-O3",
-                                     "-ffp-contract=off",
-                                     "-fno-math-errno",
-                                     "-fno-trapping-math",
-                                     "-fno-tree-slp-vectorize",
-                                     "-shared",
-                                     "-fPIC",
-                                     "-o",
-                                     library_name,
-                                     source_name,
-                                     "-lm",
-                                     native ? "-march=native" : NULL,
-                                     NULL};
+    BB_TRY(bb_memory_text(target_flags[kind], &flags));
+    list_arguments(program, flags, arguments);
     BB_REQUIRE(posix_spawn_file_actions_init(&actions) == 0, BB_MEMORY, "cannot start %s", program);
     if (posix_spawnattr_init(&attributes) == 0) {
         error = add_actions(&actions, folder, words);
@@ -214,6 +248,7 @@ static bb_status spawn(const char *folder, bool native, int words, pid_t *out)
                "no C compiler: cannot start %s: %s", program, strerror(error));
 done:
     BB_RELEASE(&environment);
+    BB_RELEASE(&flags);
     BB_RELEASE(&program);
     return status;
 }
@@ -277,7 +312,7 @@ done:
     return status;
 }
 
-static bb_status run(const char *folder, bool native, bb_text *log, int *ending)
+static bb_status run(const char *folder, target kind, bb_text *log, int *ending)
 {
     bb_status status = BB_OK;
     compilation work = {.pipe = -1};
@@ -286,7 +321,7 @@ static bb_status run(const char *folder, bool native, bb_text *log, int *ending)
     BB_REQUIRE(pipe2(ends, O_CLOEXEC) == 0, BB_IO, "cannot make a pipe: %s", strerror(errno));
     work.pipe = ends[0];
     (void)fcntl(work.pipe, F_SETFL, O_NONBLOCK);
-    BB_TRY(spawn(folder, native, ends[1], &work.process));
+    BB_TRY(spawn(folder, kind, ends[1], &work.process));
     (void)close(ends[1]);
     ends[1] = -1;
     bb_status waited = await(&work, bb_host_compiler_name());
@@ -326,28 +361,52 @@ static bool lacks_native(const bb_text *log)
     return strstr(text, "march") != NULL && strstr(text, "native") != NULL;
 }
 
-// Of a compiler without -march=native, and of others.
-static const char *const used_flags[] = {
-    "-std=c17 -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math "
-    "-fno-tree-slp-vectorize",
-    "-std=c17 -O3 -march=native -ffp-contract=off -fno-math-errno -fno-trapping-math "
-    "-fno-tree-slp-vectorize"};
-
 // An object that an earlier process kept, else NULL and where each would stand.
 static bb_status load_kept(const char *source, char *places[2], const char **flags, void **library)
 {
     bb_status status = BB_OK;
     char *program = NULL;
     BB_TRY(find_program(&program));
-    for (int native = 1; native >= 0 && *library == NULL; --native) {
-        BB_TRY(bb_compiled_file_place(source, program, used_flags[native], &places[native]));
-        if (places[native] != NULL) {
-            BB_TRY(bb_compiled_file_load(places[native], library));
-            *flags = used_flags[native];
+    for (int kind = TARGET_NATIVE; kind >= TARGET_PLAIN && *library == NULL; --kind) {
+        BB_TRY(bb_compiled_file_place(source, program, target_flags[kind], &places[kind]));
+        if (places[kind] != NULL) {
+            BB_TRY(bb_compiled_file_load(places[kind], library));
+            *flags = target_flags[kind];
         }
     }
 done:
     BB_RELEASE(&program);
+    return status;
+}
+
+// Compiles in a folder that has the source, for `*kind` or what takes its place; `path` is the
+// object.
+static bb_status compile_in(const char *folder, const char *path, target *kind, bb_text *log)
+{
+    bb_status status = BB_OK;
+    int ending = 0;
+    BB_TRY(run(folder, *kind, log, &ending));
+    bool made = ending == 0 && access(path, R_OK) == 0;
+    if (!made && *kind == TARGET_NATIVE && lacks_native(log)) {
+        *kind = TARGET_PLAIN;
+        bb_text_release(log);
+        BB_TRY(run(folder, *kind, log, &ending));
+        made = ending == 0 && access(path, R_OK) == 0;
+    }
+    BB_REQUIRE(made || strstr(bb_text_string(log), "No space left on device") == NULL, BB_IO,
+               "no space left for the files of %s", bb_host_compiler_name());
+    BB_TRY(made ? BB_OK : bb_build_fail(bb_host_compiler_name(), log));
+done:
+    return status;
+}
+
+static bb_status make_source(const char *source, char **folder, char **path)
+{
+    bb_status status = BB_OK;
+    BB_TRY(make_folder(folder));
+    BB_TRY(write_source(*folder, source));
+    BB_TRY(bb_memory_printf(path, "%s/%s", *folder, library_name));
+done:
     return status;
 }
 
@@ -357,27 +416,13 @@ static bb_status compile(const char *source, char *const places[2], bb_text *log
     bb_status status = BB_OK;
     char *folder = NULL;
     char *path = NULL;
-    int ending = 0;
-    bool native = true;
-    bool made = false;
-    BB_TRY(make_folder(&folder));
-    BB_TRY(write_source(folder, source));
-    BB_TRY(bb_memory_printf(&path, "%s/%s", folder, library_name));
-    BB_TRY(run(folder, native, log, &ending));
-    made = ending == 0 && access(path, R_OK) == 0;
-    if (!made && lacks_native(log)) {
-        native = false;
-        bb_text_release(log);
-        BB_TRY(run(folder, native, log, &ending));
-        made = ending == 0 && access(path, R_OK) == 0;
-    }
-    BB_REQUIRE(made || strstr(bb_text_string(log), "No space left on device") == NULL, BB_IO,
-               "no space left for the files of %s", bb_host_compiler_name());
-    BB_TRY(made ? BB_OK : bb_build_fail(bb_host_compiler_name(), log));
+    target kind = TARGET_NATIVE;
+    BB_TRY(make_source(source, &folder, &path));
+    BB_TRY(compile_in(folder, path, &kind, log));
     BB_TRY(load(path, log, library));
-    *flags = used_flags[native];
-    if (log->length == 0 && places[native] != NULL) { // what a compiler says is said each time
-        BB_TRY(bb_compiled_file_keep(places[native], path));
+    *flags = target_flags[kind];
+    if (log->length == 0 && places[kind] != NULL) { // what a compiler says is said each time
+        BB_TRY(bb_compiled_file_keep(places[kind], path));
     }
 done:
     if (status != BB_OK && *library != NULL) {
@@ -403,4 +448,24 @@ done:
     BB_RELEASE(&places[0]);
     BB_RELEASE(&places[1]);
     return status;
+}
+
+bb_status bb_host_compiler_make(const char *source, const char *place, bb_text *log)
+{
+    bb_status status = BB_OK;
+    char *folder = NULL;
+    char *path = NULL;
+    target kind = TARGET_BASELINE;
+    BB_TRY(make_source(source, &folder, &path));
+    BB_TRY(compile_in(folder, path, &kind, log));
+    BB_TRY(bb_compiled_file_write(place, path));
+done:
+    BB_RELEASE(&path);
+    remove_folder(&folder);
+    return status;
+}
+
+const char *bb_host_compiler_baseline(void)
+{
+    return target_flags[TARGET_BASELINE];
 }

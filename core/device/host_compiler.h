@@ -17,6 +17,16 @@
 BB_CHECKED bb_status bb_host_compiler_load(const char *source, bb_text *log, const char **flags,
                                            void **library);
 
+/// Compiles C text for the baseline of the machine's architecture, not for this processor alone,
+/// and writes the object with its seal to `place` (compiled_file.h). `log` and errors: as above,
+/// and BB_IO (`place` cannot be written).
+BB_CHECKED bb_status bb_host_compiler_make(const char *source, const char *place, bb_text *log);
+
+/// What bb_host_compiler_make compiles by, and the instruction set of it, "" where that is the
+/// architecture's own. Static texts.
+const char *bb_host_compiler_baseline(void);
+extern const char bb_host_compiler_instructions[];
+
 /// "cc", or what BB_CC says.
 const char *bb_host_compiler_name(void);
 

@@ -8,6 +8,7 @@
 #include "core/thread.h"
 #include "sim/address_space.h"
 #include "sim/command.h"
+#include "sim/kernels/wisdom.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 
@@ -46,6 +47,19 @@ static void list_devices(void)
             }
         }
     }
+}
+
+// What compiles kernels as the program runs, or why nothing does.
+static void tell_kernels(void)
+{
+    char compiler[BB_WISDOM_COMPILER_BYTES];
+    bb_device *device = NULL;
+    bb_status status = bb_device_open(BB_DEVICE_CPU, 0, &device);
+    status = status == BB_OK ? bb_wisdom_find_compiler(device, compiler, sizeof compiler) : status;
+    (void)printf("kernels\n  %-6s %s\n", bb_device_names[BB_DEVICE_CPU],
+                 status == BB_OK ? compiler : bb_status_message());
+    bb_device_close(&device);
+    bb_status_clear();
 }
 
 // The words of one address, recorded when the scheme of addresses was fixed.
@@ -142,6 +156,7 @@ bb_status bb_command_info(const bb_options *options, const bb_experiment_table *
         (void)printf("  %-12s %s\n", libraries[i].name, libraries[i].version);
     }
     list_devices();
+    tell_kernels();
     // Stacks of many threads are much beside a small limit; the tests need no more than one.
     const bool fits = bb_address_space_holds(bb_address_space_threads(options->threads));
     BB_TRY(bb_threads_set(fits ? options->threads : 1));

@@ -17,9 +17,9 @@ typedef struct bb_kernel_run_record {
 BB_CHECKED bb_status bb_kernel_run_find_device(const char *name, bb_device_kind *out);
 
 /// Runs a bound kernel on the first device of a kind, in the variant of kernel_choice.h. Where the
-/// host has no C compiler the evaluator computes in the place of the cpu, to the same bits, which a
-/// log line says; nothing stands in for another device. Errors: BB_INVALID (no such variant),
-/// BB_UNSUPPORTED, BB_DEVICE, BB_MEMORY, BB_IO.
+/// host has no C compiler and no prebuilt form of the kernel the evaluator computes in the place of
+/// the cpu, to the same bits, which a log line says; nothing stands in for another device. Errors:
+/// BB_INVALID (no such variant), BB_UNSUPPORTED, BB_DEVICE, BB_MEMORY, BB_IO.
 BB_CHECKED bb_status bb_kernel_run_compute(bb_device_kind kind, const bb_kernel_source *source,
                                            const bb_choice_wish *wish, const bb_binding *binding,
                                            bb_kernel_run_record *out);

@@ -234,6 +234,17 @@ static void a_folder_is_the_users_alone(void **state)
     assert_int_equal(unlink(behind), 0);
 }
 
+static void without_a_compiler_no_folder_is_made(void **state)
+{
+    (void)state;
+    assert_null(place_of("x", "no-such-compiler", ""));
+    assert_int_not_equal(access(cache, F_OK), 0);
+    char *place = place_of("x", script, "");
+    assert_non_null(place);
+    assert_int_equal(access(cache, F_OK), 0);
+    BB_RELEASE(&place);
+}
+
 static void expect_place_in(const char *folder)
 {
     char *place = place_of("x", script, "");
@@ -329,6 +340,7 @@ int main(void)
         cmocka_unit_test_setup(what_a_compiler_says_is_said_each_time, ready),
         cmocka_unit_test_setup(a_name_is_of_all_that_decides, ready),
         cmocka_unit_test_setup(a_folder_is_the_users_alone, ready),
+        cmocka_unit_test_setup(without_a_compiler_no_folder_is_made, ready),
         cmocka_unit_test_setup(the_usual_place_is_the_users_cache, ready),
         cmocka_unit_test_setup(a_full_folder_makes_room, ready),
         cmocka_unit_test_setup(allocations_that_fail_leave_nothing, ready),

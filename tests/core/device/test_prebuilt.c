@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Forms that were compiled beforehand: run where there is no compiler, to the bits of what it would
+// make; what is damaged, of another text or of another processor is refused with a sentence.
+#include "core/device/build_ops.h"
+#include "core/device/host_compiler.h"
+#include "core/device/prebuilt.h"
+#include "core/memory.h"
+#include "core/thread.h"
+#include "tests/check.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char root[] = "/tmp/bitbudget-test-XXXXXX";
+static char forms[48], script[48], calls[48];
+static bb_device *cpu;
+
+// What contraction, the order of a sum or a fast division would change.
+static const char number_text[] =
+    "#include <math.h>\n#include <stdint.h>\n"
+    "void numbers(const void *const *a, int64_t begin, int64_t end) {\n"
+    "  float *y = (float *)a[0]; const float *x = a[1];\n"
+    "  for (int64_t i = begin; i < end; ++i) {\n"
+    "    float sum = 0.1F;\n"
+    "    for (int k = 0; k < 16; ++k) sum = sum * x[i] + x[(i + k) % end] / 3.0F;\n"
+    "    y[i] = fmaf(sum, x[i], sqrtf(fabsf(sum)));\n"
+    "  }\n}\n";
+static const char other_text[] = "void other(const void *const *a, long b, long e) {}\n";
+
+// A compiler that tells how often it was called.
+static void write_compiler(void)
+{
+    FILE *file = fopen(script, "w");
+    assert_non_null(file);
+    assert_true(fprintf(file, "#!/bin/sh\necho call >> %s\nexec cc \"$@\"\n", calls) > 0);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(chmod(script, 0700), 0);
+}
+
+static bb_index count_calls(void)
+{
+    FILE *file = fopen(calls, "r");
+    bb_index count = 0;
+    for (int letter = 0; file != NULL && (letter = fgetc(file)) != EOF;) {
+        count += letter == '\n';
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return count;
+}
+
+// The name of one file in the folder, and how many there are.
+static bb_index list_forms(char name[300])
+{
+    DIR *folder = opendir(forms);
+    bb_index count = 0;
+    for (struct dirent *entry = NULL; folder != NULL && (entry = readdir(folder)) != NULL;) {
+        if (entry->d_name[0] != '.') {
+            (void)snprintf(name, 300, "%.40s/%.255s", forms, entry->d_name);
+            ++count;
+        }
+    }
+    if (folder != NULL) {
+        (void)closedir(folder);
+    }
+    return count;
+}
+
+static int ready(void **state)
+{
+    (void)state;
+    char command[160];
+    (void)snprintf(command, sizeof command, "rm -rf %s %s", forms, calls);
+    assert_int_equal(system(command), 0);
+    bb_prebuilt_set_processor(true);
+    bb_build_cpu_forget();
+    return setenv("BB_CC", script, 1) || setenv("BITBUDGET_PREBUILT", forms, 1);
+}
+
+static bb_status build(const char *text, bb_build **out)
+{
+    bb_build_cpu_forget();
+    return bb_build_create(cpu, text, NULL, out);
+}
+
+static void make(const char *text)
+{
+    bb_build *made = NULL;
+    check_ok(bb_prebuilt_start_making(forms));
+    check_ok(build(text, &made));
+    assert_non_null(strstr(bb_build_compiler(made), "prebuilt, "));
+    bb_build_destroy(&made);
+    bb_build_cpu_forget(); // what is loaded must not be cut short
+    bb_prebuilt_stop_making();
+}
+
+static void expect_refusal(const char *text, bb_status code, const char *message)
+{
+    bb_build *built = NULL;
+    check_fails(build(text, &built), code, message);
+    assert_null(built);
+}
+
+enum { COUNT = 10007 };
+
+// Builds the text, which says what it was compiled by, and runs it.
+static void compute(const char *maker, float y[COUNT])
+{
+    static float x[COUNT];
+    bb_build *built = NULL;
+    const bb_launch_argument arguments[] = {{.block = y}, {.block = x}};
+    for (int i = 0; i < COUNT; ++i) {
+        x[i] = sinf((float)i);
+    }
+    check_ok(build(number_text, &built));
+    assert_int_equal(strncmp(bb_build_compiler(built), maker, strlen(maker)), 0);
+    check_ok(bb_build_launch(built, "numbers", (bb_launch_shape){{COUNT, 1}, {1, 1}, COUNT},
+                             arguments, 2));
+    bb_build_destroy(&built);
+}
+
+static void forms_have_the_bits_of_what_is_compiled(void **state)
+{
+    (void)state;
+    static float compiled[COUNT], prebuilt[COUNT];
+    char maker[80];
+    bb_build *built = NULL;
+    make(number_text);
+    (void)snprintf(maker, sizeof maker, "%s, ", script);
+    compute(maker, compiled); // where there is a compiler, it compiles
+    assert_int_equal(setenv("BB_CC", "/nowhere/cc", 1), 0);
+    compute("prebuilt, ", prebuilt);
+    assert_memory_equal(compiled, prebuilt, sizeof compiled);
+    check_ok(build(number_text, &built));
+    assert_non_null(strstr(bb_build_compiler(built), bb_host_compiler_baseline()));
+    assert_null(strstr(bb_build_compiler(built), "native"));
+    bb_build_destroy(&built);
+    // A text that is loaded says so again.
+    check_ok(bb_build_create(cpu, number_text, NULL, &built));
+    assert_non_null(strstr(bb_build_compiler(built), "prebuilt, "));
+    bb_build_destroy(&built);
+}
+
+static void damaged_forms_are_refused(void **state)
+{
+    (void)state;
+    char name[300];
+    struct stat about;
+    make(other_text);
+    assert_int_equal(setenv("BB_CC", "/nowhere/cc", 1), 0);
+    assert_int_equal(list_forms(name), 1);
+    assert_int_equal(stat(name, &about), 0);
+    const off_t offsets[] = {0, about.st_size / 2, about.st_size - 24, about.st_size - 1};
+    for (size_t i = 0; i < sizeof offsets / sizeof offsets[0];
+         ++i) { // the third: of the seal's mark
+        const off_t offset = offsets[i];
+        for (int pass = 0; pass < 2; ++pass) { // changed, and changed back
+            const int file = open(name, O_RDWR);
+            char byte = 0;
+            bb_build *built = NULL;
+            assert_int_equal(pread(file, &byte, 1, offset), 1);
+            byte = (char)(byte ^ 1);
+            assert_int_equal(pwrite(file, &byte, 1, offset), 1);
+            assert_int_equal(close(file), 0);
+            if (pass == 0) {
+                expect_refusal(other_text, BB_IO, "is damaged, or was made for another text");
+            } else {
+                check_ok(build(other_text, &built));
+                bb_build_destroy(&built);
+            }
+        }
+    }
+    bb_build_cpu_forget();
+    const off_t sizes[] = {about.st_size - 1, 4096, 32, 31, 0};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
+        assert_int_equal(truncate(name, sizes[i]), 0);
+        expect_refusal(other_text, BB_IO, name);
+        assert_int_equal(list_forms(name), 1); // it is not this program's to remove
+    }
+}
+
+static void forms_are_of_one_text(void **state)
+{
+    (void)state;
+    char name[300], other[300];
+    make(other_text);
+    assert_int_equal(list_forms(name), 1);
+    assert_int_equal(setenv("BB_CC", "/nowhere/cc", 1), 0);
+    expect_refusal(
+        number_text, BB_UNSUPPORTED,
+        "no C compiler: /nowhere/cc is not there; no form of this text is prebuilt in '");
+    assert_int_equal(unlink(name), 0);
+    assert_int_equal(setenv("BB_CC", script, 1), 0);
+    make(number_text);
+    assert_int_equal(list_forms(other), 1);
+    assert_string_not_equal(name, other);
+    assert_int_equal(setenv("BB_CC", "/nowhere/cc", 1), 0);
+    assert_int_equal(rename(other, name), 0); // whole, under the name of the other
+    expect_refusal(other_text, BB_IO, "was made for another text");
+}
+
+static void absent_folders_are_named(void **state)
+{
+    (void)state;
+    assert_int_equal(setenv("BB_CC", "/nowhere/cc", 1), 0);
+    expect_refusal(other_text, BB_UNSUPPORTED, "/nowhere/cc is not there; no form of this text");
+    assert_non_null(strstr(bb_status_message(), forms));
+    assert_int_equal(unsetenv("BITBUDGET_PREBUILT"), 0);
+    expect_refusal(other_text, BB_UNSUPPORTED, "is prebuilt in '/");
+    assert_non_null(strstr(bb_status_message(), "kernels'"));
+    assert_null(strstr(bb_status_message(), forms));
+}
+
+static void processors_without_the_baseline_are_told(void **state)
+{
+    (void)state;
+    make(other_text);
+    assert_int_equal(setenv("BB_CC", "/nowhere/cc", 1), 0);
+    bb_prebuilt_set_processor(false);
+    expect_refusal(other_text, BB_UNSUPPORTED, "which this one lacks");
+    assert_non_null(strstr(bb_status_message(), bb_host_compiler_instructions));
+    bb_prebuilt_set_processor(true);
+    bb_build *built = NULL;
+    check_ok(build(other_text, &built));
+    bb_build_destroy(&built);
+}
+
+static void what_stands_there_is_not_made_again(void **state)
+{
+    (void)state;
+    char name[300];
+    for (int i = 0; i < 2; ++i) {
+        make(other_text);
+        assert_int_equal(count_calls(), 1);
+    }
+    assert_int_equal(list_forms(name), 1);
+    assert_int_equal(truncate(name, 100), 0);
+    make(other_text); // what is damaged is
+    assert_int_equal(count_calls(), 2);
+    make(number_text);
+    assert_int_equal(list_forms(name), 2);
+    expect_refusal("int broken = missing;\n", BB_INVALID, "missing");
+    const bb_index held = bb_memory_blocks();
+    check_ok(bb_prebuilt_start_making(forms));
+    check_fails(bb_prebuilt_start_making("/nowhere/forms"), BB_IO, "folder '/nowhere/forms'");
+    check_fails(bb_prebuilt_start_making(script), BB_IO, "is not a folder");
+    assert_false(bb_prebuilt_is_making());
+    assert_int_equal(bb_memory_blocks(), held);
+}
+
+// As trees of packages have them.
+static void forms_may_be_links(void **state)
+{
+    (void)state;
+    char name[300], moved[64];
+    bb_build *built = NULL;
+    make(other_text);
+    assert_int_equal(list_forms(name), 1);
+    (void)snprintf(moved, sizeof moved, "%s/moved", root);
+    assert_int_equal(rename(name, moved), 0);
+    assert_int_equal(symlink(moved, name), 0);
+    assert_int_equal(setenv("BB_CC", "/nowhere/cc", 1), 0);
+    check_ok(build(other_text, &built));
+    bb_build_destroy(&built);
+    assert_int_equal(unlink(moved), 0);
+}
+
+// Of each allocation, where a form is made and where it is read.
+static void allocations_that_fail_leave_nothing(void **state)
+{
+    (void)state;
+    const bb_index held = bb_memory_blocks();
+    for (int pass = 0; pass < 2; ++pass) {
+        bool happened = true;
+        bb_index count = 0;
+        while (happened) {
+            bb_build *built = NULL;
+            bb_memory_fail_at(++count);
+            bb_status status = pass == 0 ? bb_prebuilt_start_making(forms) : BB_OK;
+            status = status == BB_OK ? build(other_text, &built) : status;
+            happened = bb_memory_failure_happened() != 0;
+            bb_memory_fail_at(0);
+            assert_int_equal(status, happened ? BB_MEMORY : BB_OK);
+            bb_build_destroy(&built);
+            bb_prebuilt_stop_making();
+            assert_int_equal(bb_memory_blocks(), held);
+        }
+        assert_true(count > 5);
+        assert_int_equal(setenv("BB_CC", "/nowhere/cc", 1), 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(forms_have_the_bits_of_what_is_compiled, ready),
+        cmocka_unit_test_setup(damaged_forms_are_refused, ready),
+        cmocka_unit_test_setup(forms_are_of_one_text, ready),
+        cmocka_unit_test_setup(absent_folders_are_named, ready),
+        cmocka_unit_test_setup(processors_without_the_baseline_are_told, ready),
+        cmocka_unit_test_setup(what_stands_there_is_not_made_again, ready),
+        cmocka_unit_test_setup(forms_may_be_links, ready),
+        cmocka_unit_test_setup(allocations_that_fail_leave_nothing, ready),
+    };
+    if (system("command -v cc >/dev/null") != 0) {
+        print_message("skipped: no C compiler here\n");
+        return 77;
+    }
+    if (mkdtemp(root) == NULL || setenv("BITBUDGET_CACHE", "off", 1) != 0 ||
+        bb_device_open(BB_DEVICE_CPU, 0, &cpu) != BB_OK || bb_threads_set(2) != BB_OK) {
+        return 1;
+    }
+    (void)snprintf(forms, sizeof forms, "%s/forms", root);
+    (void)snprintf(script, sizeof script, "%s/compiler", root);
+    (void)snprintf(calls, sizeof calls, "%s/calls", root);
+    write_compiler();
+    const int failed = cmocka_run_group_tests_name("prebuilt forms", tests, NULL, NULL);
+    bb_device_close(&cpu);
+    bb_threads_stop();
+    char command[64];
+    (void)snprintf(command, sizeof command, "rm -rf %s", root);
+    return system(command) != 0 ? 1 : failed;
+}
