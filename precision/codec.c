@@ -29,7 +29,7 @@ static const bb_key shared[SHARED] = {
      .choices = names, .meaning = "How the operator's values are stored."},
     {.name = "bits", .kind = BB_KEY_DOUBLE, .unit = "1", .offset = offsetof(bb_codec_config, bits),
      .minimum = 0.0, .maximum = 32.0, .exclusive_minimum = true, .optional = true,
-     .meaning = "bfp: of a value, 4 to 16. zfp: of a value (rate), planes (precision). low_rank: 16 or 32."},
+     .meaning = "bfp: 4 to 16, integer: 2 to 16. zfp: of a value (rate), planes (precision). low_rank: 16, 32."},
     {.name = "block", .kind = BB_KEY_INTEGER, .unit = "1",
      .offset = offsetof(bb_codec_config, block), .minimum = 32.0, .maximum = 32.0, .optional = true,
      .meaning = "bfp, quantiser: values that share an exponent or a width; 32 where not given."},

@@ -43,8 +43,8 @@ enum {
 /// are NaN where the file does not give them, whole ones BB_INTEGER_UNSET, words -1.
 typedef struct bb_codec_config {
     int codec;                 ///< number of a row: the plain formats in bb_format's order, others
-    double bits;               ///< bfp: 4..16 whole; zfp: of a value (rate) or planes (precision);
-                               ///< low_rank: least of a factor's value, 16 or 32
+    double bits;               ///< bfp: 4..16, integer: 2..16, whole; zfp: of a value (rate) or
+                               ///< planes (precision); low_rank: least of a factor's value, 16, 32
     bb_index block;            ///< values that share an exponent or width: 32, the default
     int mode;                  ///< bb_zfp_mode
     double tolerance;          ///< absolute, in the matrix's unit: quantiser, zfp accuracy; of the
@@ -96,8 +96,8 @@ const char *bb_codec_rounding(const bb_codec_config *config);
 /// Largest |decoded - value| that the codec declares for a value of `magnitude` in a block whose
 /// largest magnitude is `block_magnitude`, with a tolerance in absolute terms; infinity where it
 /// declares none (zfp rate and precision). Rows unscaled; the fp32 rounding of codecs that work on
-/// floats is included. With diffused rounding, and
-/// with nvfp4, whose scale is a row's, the block is the row.
+/// floats is included. With diffused rounding, and with nvfp4 and integer, whose scale or step is a
+/// row's, the block is the row.
 double bb_codec_bound(const bb_codec_config *config, double tolerance, double magnitude,
                       double block_magnitude);
 

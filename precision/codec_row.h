@@ -86,7 +86,8 @@ typedef struct bb_codec_row {
     ROW(bb_low_rank_row)                                                                           \
     ROW(bb_transform_stream_row)                                                                   \
     ROW(bb_mx_row)                                                                                 \
-    ROW(bb_float_row)
+    ROW(bb_float_row)                                                                              \
+    ROW(bb_integer_row)
 
 #define BB_DECLARE_CODEC_ROW(row) extern const bb_codec_row row;
 BB_CODEC_ROWS(BB_DECLARE_CODEC_ROW)

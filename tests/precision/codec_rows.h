@@ -36,7 +36,7 @@ static inline int codec_rows_numbers(const bb_key *key, codec_rows_width width, 
         count += width.of_range;
     } else if (strcmp(key->name, "bits") == 0) {
         out[count++] = 8.0;
-        for (int bits = 4; !width.brief && bits <= 17; ++bits) {
+        for (int bits = 2; !width.brief && bits <= 17; ++bits) {
             out[count] = bits;
             count += bits != 8;
         }
