@@ -26,8 +26,8 @@
 #include "core/memory.h"
 #include "core/portable.h"
 #include "precision/codec_row.h"
+#include "precision/codecs/mx_element.h"
 #include "precision/codecs/plane.h"
-#include "precision/format_core.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -38,30 +38,11 @@ enum { NOT_HELD = 255, NAN_SCALE = 0x7f, NV_BLOCK = 16, NV_BLOCKS = BB_BLOCK / N
 
 static const double nv_range = 6.0 * 448.0;
 
-/// A narrow float, or a whole number of 2^(least_exponent - fraction): int8.
-typedef struct element {
-    int bits;
-    int fraction;       // stored bits of the significand
-    int least_exponent; // of the smallest normal, 2^least_exponent
-    int emax;
-    double largest;
-    bool is_integer;
-} element;
-
-static const element elements[] = {
-    {8, 3, -6, 8, 448.0, false},      // e4m3
-    {8, 2, -14, 15, 57344.0, false},  // e5m2
-    {6, 2, -2, 4, 28.0, false},       // e3m2
-    {6, 3, 0, 2, 7.5, false},         // e2m3
-    {4, 1, 0, 2, 6.0, false},         // e2m1
-    {8, 6, 0, 0, 127.0 / 64.0, true}, // int8
-};
-enum { E2M1 = 4 };
-
 static const char *const element_words[] = {"e4m3", "e5m2", "e3m2", "e2m3", "e2m1", "int8", NULL};
 static const char *const scale_words[] = {"e8m0", "nvfp4", NULL};
 enum { ELEMENT, BLOCK_SCALE };
 enum { E8M0, NVFP4 };
+enum { E2M1 = 4 }; // among the elements
 
 // clang-format off
 static const bb_key keys[] = {
@@ -74,7 +55,7 @@ static const bb_key keys[] = {
 // clang-format on
 
 typedef struct mx_store {
-    element kind;
+    bb_mx_element kind;
     bool nv;
     bb_index units; // of a row
     size_t scales;  // where they begin in a row
@@ -89,9 +70,9 @@ static bool is_nv(const bb_codec_config *config)
     return bb_codec_own(config)[BLOCK_SCALE].choice == NVFP4;
 }
 
-static const element *element_of(const bb_codec_config *config)
+static const bb_mx_element *element_of(const bb_codec_config *config)
 {
-    return &elements[bb_codec_own(config)[ELEMENT].choice];
+    return &bb_mx_elements[bb_codec_own(config)[ELEMENT].choice];
 }
 
 static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
@@ -132,22 +113,6 @@ static const char *rounding(const bb_codec_config *config)
     return "nearest even";
 }
 
-static double least_of(const element *kind)
-{
-    return ldexp(1.0, kind->least_exponent - kind->fraction);
-}
-
-// s of a block whose largest magnitude, which is held, this is.
-static int scale_exponent(const element *kind, double largest)
-{
-    int exponent = -200;
-    if (largest > 0.0) {
-        (void)frexp(largest, &exponent);
-        exponent -= 1 + kind->emax;
-    }
-    return exponent < -127 ? -127 : exponent;
-}
-
 static double nv_row_scale(double largest)
 {
     return fmax((double)(float)(largest / nv_range), 0x1p-126);
@@ -156,7 +121,7 @@ static double nv_row_scale(double largest)
 static double bound(const bb_codec_config *config, double tolerance, double magnitude,
                     double block_magnitude)
 {
-    const element *kind = element_of(config);
+    const bb_mx_element *kind = element_of(config);
     (void)tolerance;
     if (!(block_magnitude < 0x1p128)) {
         return INFINITY;
@@ -169,7 +134,7 @@ static double bound(const bb_codec_config *config, double tolerance, double magn
     }
     const double saturation = 1.0 - kind->largest / ldexp(2.0, kind->emax);
     return fmax(fmax(ldexp(0.5, -kind->fraction), saturation) * magnitude,
-                ldexp(0.5 * least_of(kind), scale_exponent(kind, block_magnitude)));
+                ldexp(0.5 * bb_mx_element_least(kind), bb_mx_element_scale(kind, block_magnitude)));
 }
 
 static double bits_per_value(const bb_codec_config *config)
@@ -181,23 +146,6 @@ static bb_codec_form form(const bb_codec_config *config)
 {
     const bool is_whole = element_of(config)->is_integer;
     return (bb_codec_form){.kind = is_whole ? BB_FORM_INTEGERS : BB_FORM_PIECES, .bits = MOST_BITS};
-}
-
-// Value of a code; what a code of e4m3 and e5m2 beyond the largest stands for is never stored.
-static double value_of(const element *kind, int code)
-{
-    const int sign = code >> (kind->bits - 1);
-    const int rest = code & ((1 << (kind->bits - 1)) - 1);
-    const int exponent = rest >> kind->fraction;
-    const int fraction = rest & ((1 << kind->fraction) - 1);
-    if (kind->is_integer) {
-        return ldexp((double)bb_plane_signed((uint32_t)code, kind->bits), -kind->fraction);
-    }
-    const double magnitude = exponent == 0
-                                 ? ldexp(fraction, kind->least_exponent - kind->fraction)
-                                 : ldexp((1 << kind->fraction) + fraction,
-                                         kind->least_exponent - kind->fraction + exponent - 1);
-    return sign != 0 ? -magnitude : magnitude;
 }
 
 static bb_status create(bb_coded_matrix *matrix)
@@ -214,7 +162,8 @@ static bb_status create(bb_coded_matrix *matrix)
     store->row_bytes = store->scales + (size_t)store->units * (store->nv ? NV_BLOCKS : 1) +
                        (store->nv ? sizeof(float) : 0);
     for (int code = 0; code < CODES; ++code) {
-        store->values[code] = (float)value_of(&store->kind, code & ((1 << store->kind.bits) - 1));
+        store->values[code] =
+            (float)bb_mx_element_value(&store->kind, code & ((1 << store->kind.bits) - 1));
         store->nv_scales[code] = bb_format_decode_e4m3((uint8_t)code);
     }
     BB_TRY(bb_memory_zeroed(matrix->layout.rows, store->row_bytes, (void **)&store->rows));
@@ -229,28 +178,6 @@ static void destroy(bb_coded_matrix *matrix)
         BB_RELEASE(&store->rows);
         BB_RELEASE(&matrix->store);
     }
-}
-
-// Code of a value over its scale, which is finite.
-static inline int32_t code_of(const element *kind, double value, double minimum,
-                              bb_codec_counts *counts)
-{
-    const double magnitude = fabs(value);
-    const double normal = kind->is_integer ? INFINITY : minimum * (double)(1 << kind->fraction);
-    double rounded =
-        bb_format_round_magnitude_f64(magnitude, 52 - kind->fraction, normal, minimum * 0x1p52);
-    counts->saturated += rounded > kind->largest;
-    counts->underflowed += rounded == 0.0 && magnitude > 0.0;
-    rounded = rounded > kind->largest ? kind->largest : rounded;
-    int32_t code = (int32_t)(rounded / minimum); // in spacings of the subnormals
-    if (rounded >= normal) {
-        const uint64_t bits = bb_format_bits_of_f64(rounded) >> (52 - kind->fraction);
-        code = (int32_t)(bits - ((uint64_t)(1022 + kind->least_exponent) << kind->fraction));
-    }
-    if (kind->is_integer) {
-        return signbit(value) ? -code : code;
-    }
-    return signbit(value) ? code | 1 << (kind->bits - 1) : code;
 }
 
 // Largest magnitude of `count` values that are held, and how many are not.
@@ -270,10 +197,10 @@ static double largest_held(const double *values, int count, bb_index *bad)
 static unsigned char encode_block(const mx_store *store, const double *values, int count,
                                   double row_scale, int32_t *codes, bb_codec_counts *counts)
 {
-    const double minimum = least_of(&store->kind);
+    const double minimum = bb_mx_element_least(&store->kind);
     bb_index bad = 0;
     const double largest = largest_held(values, count, &bad);
-    int exponent = scale_exponent(&store->kind, largest);
+    int exponent = bb_mx_element_scale(&store->kind, largest);
     unsigned char word = (unsigned char)(exponent + 127);
     double scale = ldexp(1.0, exponent);
     if (store->nv) {
@@ -285,7 +212,7 @@ static unsigned char encode_block(const mx_store *store, const double *values, i
     for (int i = 0; i < count; ++i) {
         codes[i] = 0;
         if (bad == 0 && scale > 0.0) {
-            codes[i] = code_of(&store->kind, values[i] / scale, minimum, counts);
+            codes[i] = bb_mx_element_code(&store->kind, values[i] / scale, minimum, counts);
         } else if (bad == 0) {
             counts->underflowed += values[i] != 0.0;
         }
