@@ -19,7 +19,8 @@ enum {
 };
 
 const char *const bb_row_scale_names[] = {"none", "row", NULL};
-static const char *const rounding_words[] = {"nearest", "diffused", NULL};
+static const char *const rounding_words[] = {"nearest", "diffused", "sweep", NULL};
+static const char *const column_words[] = {"nearest", "sweep", NULL};
 static const char *names[ROWS + 1];
 
 // Keys that several codecs take; `takes` of a row says which.
@@ -53,9 +54,12 @@ static const bb_key shared[SHARED] = {
      .optional = true, .meaning = "Mesh rows of a tile; low_rank 20, transform 10 where not given."},
     {.name = "rounding", .kind = BB_KEY_CHOICE, .offset = offsetof(bb_codec_config, rounding),
      .choices = rounding_words, .optional = true,
-     .meaning = "fp16, bf16, e4m3, e5m2, bfp: nearest where not given; diffused: errors go to neighbours."},
+     .meaning = "nearest where not given. fp16, bf16, e4m3, e5m2, bfp: diffused, errors go to neighbours. sweep: of reconstructors, to columns that are solved next."},
 };
 // clang-format on
+
+// Of codecs that take `rounding` for their columns alone.
+static const bb_key column_rounding = {.name = "rounding", .choices = column_words};
 
 static bb_key keys[KEYS];
 static const char *words[KEYS][WORDS + 1]; // of keys to which rows add some
@@ -301,11 +305,18 @@ static bool knows_keys(const bb_codec_config *config, char *sentence, size_t byt
             taken = strcmp(row->takes[t], key->name) == 0;
             own = taken && key->kind == BB_KEY_CHOICE ? &shared[k] : own;
         }
+        if (!taken && row->ops->round != NULL && strcmp(key->name, "rounding") == 0) {
+            taken = true;
+            own = &column_rounding;
+        }
         if (!is_given(key, config)) {
             continue;
         }
         if (!taken) {
-            (void)snprintf(sentence, bytes, "%s: codec %s does not take it", key->name, row->name);
+            (void)snprintf(sentence, bytes, "%s: codec %s does not take it%s", key->name, row->name,
+                           strcmp(key->name, "rounding") == 0 && bb_codec_sweeps(config)
+                               ? ", as its columns are not rounded one by one"
+                               : "");
             return false;
         }
         if (key->kind == BB_KEY_CHOICE && !takes_word(own, key, config, row, sentence, bytes)) {
@@ -344,11 +355,16 @@ bool bb_codec_check(const bb_codec_config *config, bb_row_scale scale, char *sen
 void bb_codec_describe(const bb_codec_config *config, char *out, size_t out_bytes)
 {
     rows[config->codec]->ops->describe(config, out, out_bytes);
+    const size_t length = strlen(out);
+    if (bb_codec_sweeps(config) && length < out_bytes) {
+        (void)snprintf(out + length, out_bytes - length, " in the sweep");
+    }
 }
 
 const char *bb_codec_rounding(const bb_codec_config *config)
 {
-    return rows[config->codec]->ops->rounding(config);
+    return bb_codec_sweeps(config) ? "nearest even, in the sweep"
+                                   : rows[config->codec]->ops->rounding(config);
 }
 
 double bb_codec_bound(const bb_codec_config *config, double tolerance, double magnitude,
@@ -436,6 +452,18 @@ double bb_codec_band_rows(const bb_codec_config *config, double row_columns)
     const bb_codec_ops *ops = rows[config->codec]->ops;
     const double lines = ops->band_lines == NULL ? 0.0 : ops->band_lines(config);
     return lines == 0.0 ? 1.0 : lines * row_columns;
+}
+
+bool bb_codec_sweeps(const bb_codec_config *config)
+{
+    return config->rounding == (int)BB_ROUNDING_SWEEP;
+}
+
+bool bb_codec_rounds_columns(const bb_codec_config *config)
+{
+    return rows[config->codec]->ops->round != NULL &&
+           (config->rounding < 0 || config->rounding == (int)BB_ROUNDING_NEAREST ||
+            bb_codec_sweeps(config));
 }
 
 bool bb_codec_diffuses(const bb_codec_config *config)

@@ -231,6 +231,32 @@ static void encode_words(const bb_coded_matrix *matrix, bb_index row, const doub
     }
 }
 
+// The largest value that fp32 holds where one lies beyond it.
+static void fix_row(bb_coded_matrix *matrix, bb_index row, const double *values)
+{
+    const integer_store *store = matrix->store;
+    bb_index bad = 0;
+    const double largest = largest_held(values, matrix->layout.columns, &bad);
+    store->steps[row] = step_of(store->bits, bad > 0 ? (double)FLT_MAX : largest);
+}
+
+static double round_one(const bb_coded_matrix *matrix, bb_index row, bb_index column, double scaled)
+{
+    const integer_store *store = matrix->store;
+    const double step = (double)store->steps[row];
+    const double top = largest_word(store->bits);
+    (void)column;
+    return step > 0.0 ? clipped(steps_of(scaled, step, top), top) * step : 0.0;
+}
+
+static bb_status encode_fixed(bb_coded_matrix *matrix, bb_index row, bb_view panel)
+{
+    bb_codec_counts counts = {0};
+    encode_words(matrix, row, bb_view_row(panel, 0), &counts);
+    bb_coded_matrix_count(matrix, counts);
+    return BB_OK;
+}
+
 static bb_status encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
 {
     integer_store *store = matrix->store;
@@ -362,6 +388,9 @@ static const bb_codec_ops operations = {
     .decode_f64 = decode_f64,
     .decode = decode,
     .bytes = bytes,
+    .fix_row = fix_row,
+    .round = round_one,
+    .encode_fixed = encode_fixed,
 };
 
 static const char *const taken[] = {"bits", NULL};

@@ -193,21 +193,33 @@ static double largest_held(const double *values, int count, bb_index *bad)
     return maximum;
 }
 
-// One block's scale, and the codes of its values.
+// The scale of a block whose largest magnitude this is.
+static unsigned char scale_word(const mx_store *store, double largest, double row_scale)
+{
+    unsigned char word = 0;
+    if (store->nv) {
+        const double wanted = largest / (6.0 * row_scale);
+        (void)bb_format_encode(BB_FORMAT_E4M3, &wanted, 1, &word);
+        return word;
+    }
+    return (unsigned char)(bb_mx_element_scale(&store->kind, largest) + 127);
+}
+
+static double scale_of(const mx_store *store, unsigned char word, double row_scale)
+{
+    return store->nv ? (double)store->nv_scales[word] * row_scale : ldexp(1.0, (int)word - 127);
+}
+
+// The codes of a block under a scale, or where it is not held none and the word that says so.
 static unsigned char encode_block(const mx_store *store, const double *values, int count,
-                                  double row_scale, int32_t *codes, bb_codec_counts *counts)
+                                  const unsigned char *fixed, double row_scale, int32_t *codes,
+                                  bb_codec_counts *counts)
 {
     const double minimum = bb_mx_element_least(&store->kind);
     bb_index bad = 0;
     const double largest = largest_held(values, count, &bad);
-    int exponent = bb_mx_element_scale(&store->kind, largest);
-    unsigned char word = (unsigned char)(exponent + 127);
-    double scale = ldexp(1.0, exponent);
-    if (store->nv) {
-        const double wanted = largest / (6.0 * row_scale);
-        (void)bb_format_encode(BB_FORMAT_E4M3, &wanted, 1, &word);
-        scale = (double)store->nv_scales[word] * row_scale;
-    }
+    const unsigned char word = fixed != NULL ? *fixed : scale_word(store, largest, row_scale);
+    const double scale = scale_of(store, word, row_scale);
     counts->non_finite += bad;
     for (int i = 0; i < count; ++i) {
         codes[i] = 0;
@@ -221,7 +233,7 @@ static unsigned char encode_block(const mx_store *store, const double *values, i
 }
 
 static void encode_unit(const mx_store *store, const double values[BB_BLOCK], double row_scale,
-                        bb_index unit, unsigned char *row, bb_codec_counts *counts)
+                        bool fixed, bb_index unit, unsigned char *row, bb_codec_counts *counts)
 {
     const int bits = store->kind.bits;
     const int blocks = store->nv ? NV_BLOCKS : 1;
@@ -229,8 +241,9 @@ static void encode_unit(const mx_store *store, const double values[BB_BLOCK], do
     int32_t codes[BB_BLOCK];
     unsigned char *words = row + (size_t)unit * 4 * (size_t)bits;
     for (int b = 0; b < blocks; ++b) {
-        row[store->scales + (size_t)(unit * blocks + b)] =
-            encode_block(store, values + b * length, length, row_scale, codes + b * length, counts);
+        unsigned char *word = row + store->scales + (size_t)(unit * blocks + b);
+        *word = encode_block(store, values + b * length, length, fixed ? word : NULL, row_scale,
+                             codes + b * length, counts);
     }
     if (bits == MOST_BITS) {
         bb_plane_pack(codes, 0, 8, words);
@@ -242,30 +255,60 @@ static void encode_unit(const mx_store *store, const double values[BB_BLOCK], do
     }
 }
 
-static void encode_row(bb_coded_matrix *matrix, bb_index row, const double *values,
-                       bb_codec_counts *counts)
+static unsigned char *row_at(const bb_coded_matrix *matrix, bb_index row)
+{
+    const mx_store *store = matrix->store;
+    return store->rows + (size_t)row * store->row_bytes;
+}
+
+// nvfp4's; 1 of the others.
+static float row_scale_at(const mx_store *store, const unsigned char *row)
+{
+    float stored = 1.0F;
+    if (store->nv) {
+        memcpy(&stored, row + store->row_bytes - sizeof stored, sizeof stored);
+    }
+    return stored;
+}
+
+// The scales that a row has as a whole, the matrix's and nvfp4's.
+static void fix_scales(bb_coded_matrix *matrix, bb_index row, const double *values)
 {
     const mx_store *store = matrix->store;
     const bb_index columns = matrix->layout.columns;
     const double scale = bb_coded_matrix_scale_row(matrix, BB_FORMAT_FP32, row, values);
-    unsigned char *out = store->rows + (size_t)row * store->row_bytes;
-    double row_scale = 1.0;
+    double largest = 0.0;
     if (store->nv) {
-        double largest = 0.0;
         for (bb_index j = 0; j < columns; ++j) {
             const double magnitude = fabs(scale * values[j]);
             largest = magnitude < 0x1p128 && magnitude > largest ? magnitude : largest;
         }
-        row_scale = nv_row_scale(largest);
-        const float stored = (float)row_scale;
-        memcpy(out + store->row_bytes - sizeof stored, &stored, sizeof stored);
+        const float stored = (float)nv_row_scale(largest);
+        memcpy(row_at(matrix, row) + store->row_bytes - sizeof stored, &stored, sizeof stored);
     }
+}
+
+// Columns of a unit, scaled, and zeros behind the last one.
+static void scale_unit(const bb_coded_matrix *matrix, bb_index row, const double *values,
+                       bb_index unit, double scaled[BB_BLOCK])
+{
+    const double scale = bb_coded_matrix_row_scale(matrix, row);
+    for (bb_index i = 0; i < BB_BLOCK; ++i) {
+        const bb_index column = unit * BB_BLOCK + i;
+        scaled[i] = column < matrix->layout.columns ? scale * values[column] : 0.0;
+    }
+}
+
+static void encode_row(const bb_coded_matrix *matrix, bb_index row, const double *values,
+                       bool fixed, bb_codec_counts *counts)
+{
+    const mx_store *store = matrix->store;
+    unsigned char *out = row_at(matrix, row);
+    const double row_scale = (double)row_scale_at(store, out);
     for (bb_index unit = 0; unit < store->units; ++unit) {
-        double scaled[BB_BLOCK] = {0.0};
-        for (bb_index i = 0; i < BB_BLOCK && unit * BB_BLOCK + i < columns; ++i) {
-            scaled[i] = scale * values[unit * BB_BLOCK + i];
-        }
-        encode_unit(store, scaled, row_scale, unit, out, counts);
+        double scaled[BB_BLOCK];
+        scale_unit(matrix, row, values, unit, scaled);
+        encode_unit(store, scaled, row_scale, fixed, unit, out, counts);
     }
 }
 
@@ -273,8 +316,38 @@ static bb_status encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
 {
     bb_codec_counts counts = {0};
     for (bb_index i = 0; i < panel.shape[0]; ++i) {
-        encode_row(matrix, row + i, bb_view_row(panel, i), &counts);
+        fix_scales(matrix, row + i, bb_view_row(panel, i));
+        encode_row(matrix, row + i, bb_view_row(panel, i), false, &counts);
     }
+    bb_coded_matrix_count(matrix, counts);
+    return BB_OK;
+}
+
+// Scales of blocks too, the largest that there is where one has a value that is not held.
+static void fix_row(bb_coded_matrix *matrix, bb_index row, const double *values)
+{
+    const mx_store *store = matrix->store;
+    unsigned char *out = row_at(matrix, row);
+    const int blocks = store->nv ? NV_BLOCKS : 1;
+    const int length = BB_BLOCK / blocks;
+    fix_scales(matrix, row, values);
+    for (bb_index unit = 0; unit < store->units; ++unit) {
+        double scaled[BB_BLOCK];
+        scale_unit(matrix, row, values, unit, scaled);
+        for (int b = 0; b < blocks; ++b) {
+            bb_index bad = 0;
+            double largest = largest_held(scaled + b * length, length, &bad);
+            largest = bad > 0 ? 0x1.fffffffffffffp127 : largest;
+            out[store->scales + (size_t)(unit * blocks + b)] =
+                scale_word(store, largest, (double)row_scale_at(store, out));
+        }
+    }
+}
+
+static bb_status encode_fixed(bb_coded_matrix *matrix, bb_index row, bb_view panel)
+{
+    bb_codec_counts counts = {0};
+    encode_row(matrix, row, bb_view_row(panel, 0), true, &counts);
     bb_coded_matrix_count(matrix, counts);
     return BB_OK;
 }
@@ -296,10 +369,7 @@ BB_CLONES static void decode_units(const mx_store *store, const unsigned char *r
 {
     const int bits = store->kind.bits;
     const int length = store->nv ? NV_BLOCK : BB_BLOCK;
-    float row_scale = 1.0F;
-    if (store->nv) {
-        memcpy(&row_scale, row + store->row_bytes - sizeof row_scale, sizeof row_scale);
-    }
+    const float row_scale = row_scale_at(store, row);
     for (bb_index unit = first; unit < first + count; ++unit) {
         uint32_t codes[BB_BLOCK] = {0};
         const unsigned char *words = row + (size_t)unit * 4 * (size_t)bits;
@@ -316,10 +386,23 @@ BB_CLONES static void decode_units(const mx_store *store, const unsigned char *r
     }
 }
 
-static const unsigned char *row_at(const bb_coded_matrix *matrix, bb_index row)
+static double round_one(const bb_coded_matrix *matrix, bb_index row, bb_index column, double scaled)
 {
     const mx_store *store = matrix->store;
-    return store->rows + (size_t)row * store->row_bytes;
+    const unsigned char *source = row_at(matrix, row);
+    const float row_scale = row_scale_at(store, source);
+    const bb_index unit = column / BB_BLOCK;
+    const int b = (int)(column % BB_BLOCK / (store->nv ? NV_BLOCK : BB_BLOCK));
+    const bb_index block = unit * (store->nv ? NV_BLOCKS : 1) + b;
+    const double scale = scale_of(store, source[store->scales + (size_t)block], (double)row_scale);
+    bb_codec_counts ignored = {0};
+    if (scale == 0.0) {
+        return 0.0;
+    }
+    const int32_t code = bb_mx_element_code(&store->kind, scaled / scale,
+                                            bb_mx_element_least(&store->kind), &ignored);
+    return (double)(store->values[code & (CODES - 1)] * scale_at(store, source, unit, b) *
+                    row_scale);
 }
 
 static void decode_f32(const bb_coded_matrix *matrix, bb_index group, bb_index piece, float *out)
@@ -384,6 +467,9 @@ static const bb_codec_ops operations = {
     .decode_f64 = decode_f64,
     .decode = decode,
     .bytes = bytes,
+    .fix_row = fix_row,
+    .round = round_one,
+    .encode_fixed = encode_fixed,
 };
 
 const bb_codec_row bb_mx_row = {
