@@ -19,7 +19,8 @@ enum {
 };
 
 const char *const bb_row_scale_names[] = {"none", "row", NULL};
-static const char *const rounding_words[] = {"nearest", "diffused", NULL};
+static const char *const rounding_words[] = {"nearest", "diffused", "sweep", NULL};
+static const char *const column_words[] = {"nearest", "sweep", NULL};
 static const char *names[ROWS + 1];
 
 // Keys that several codecs take; `takes` of a row says which.
@@ -29,7 +30,7 @@ static const bb_key shared[SHARED] = {
      .choices = names, .meaning = "How the operator's values are stored."},
     {.name = "bits", .kind = BB_KEY_DOUBLE, .unit = "1", .offset = offsetof(bb_codec_config, bits),
      .minimum = 0.0, .maximum = 32.0, .exclusive_minimum = true, .optional = true,
-     .meaning = "bfp: of a value, 4 to 16. zfp: of a value (rate), planes (precision). low_rank: 16 or 32."},
+     .meaning = "bfp: 4 to 16, integer: 2 to 16. zfp: of a value (rate), planes (precision). low_rank: 16, 32."},
     {.name = "block", .kind = BB_KEY_INTEGER, .unit = "1",
      .offset = offsetof(bb_codec_config, block), .minimum = 32.0, .maximum = 32.0, .optional = true,
      .meaning = "bfp, quantiser: values that share an exponent or a width; 32 where not given."},
@@ -53,9 +54,12 @@ static const bb_key shared[SHARED] = {
      .optional = true, .meaning = "Mesh rows of a tile; low_rank 20, transform 10 where not given."},
     {.name = "rounding", .kind = BB_KEY_CHOICE, .offset = offsetof(bb_codec_config, rounding),
      .choices = rounding_words, .optional = true,
-     .meaning = "fp16, bf16, e4m3, e5m2, bfp: nearest where not given; diffused: errors go to neighbours."},
+     .meaning = "nearest where not given. fp16, bf16, e4m3, e5m2, bfp: diffused, errors go to neighbours. sweep: of reconstructors, to columns that are solved next."},
 };
 // clang-format on
+
+// Of codecs that take `rounding` for their columns alone.
+static const bb_key column_rounding = {.name = "rounding", .choices = column_words};
 
 static bb_key keys[KEYS];
 static const char *words[KEYS][WORDS + 1]; // of keys to which rows add some
@@ -301,11 +305,18 @@ static bool knows_keys(const bb_codec_config *config, char *sentence, size_t byt
             taken = strcmp(row->takes[t], key->name) == 0;
             own = taken && key->kind == BB_KEY_CHOICE ? &shared[k] : own;
         }
+        if (!taken && row->ops->round != NULL && strcmp(key->name, "rounding") == 0) {
+            taken = true;
+            own = &column_rounding;
+        }
         if (!is_given(key, config)) {
             continue;
         }
         if (!taken) {
-            (void)snprintf(sentence, bytes, "%s: codec %s does not take it", key->name, row->name);
+            (void)snprintf(sentence, bytes, "%s: codec %s does not take it%s", key->name, row->name,
+                           strcmp(key->name, "rounding") == 0 && bb_codec_sweeps(config)
+                               ? ", as its columns are not rounded one by one"
+                               : "");
             return false;
         }
         if (key->kind == BB_KEY_CHOICE && !takes_word(own, key, config, row, sentence, bytes)) {
@@ -344,11 +355,16 @@ bool bb_codec_check(const bb_codec_config *config, bb_row_scale scale, char *sen
 void bb_codec_describe(const bb_codec_config *config, char *out, size_t out_bytes)
 {
     rows[config->codec]->ops->describe(config, out, out_bytes);
+    const size_t length = strlen(out);
+    if (bb_codec_sweeps(config) && length < out_bytes) {
+        (void)snprintf(out + length, out_bytes - length, " in the sweep");
+    }
 }
 
 const char *bb_codec_rounding(const bb_codec_config *config)
 {
-    return rows[config->codec]->ops->rounding(config);
+    return bb_codec_sweeps(config) ? "nearest even, in the sweep"
+                                   : rows[config->codec]->ops->rounding(config);
 }
 
 double bb_codec_bound(const bb_codec_config *config, double tolerance, double magnitude,
@@ -438,6 +454,18 @@ double bb_codec_band_rows(const bb_codec_config *config, double row_columns)
     return lines == 0.0 ? 1.0 : lines * row_columns;
 }
 
+bool bb_codec_sweeps(const bb_codec_config *config)
+{
+    return config->rounding == (int)BB_ROUNDING_SWEEP;
+}
+
+bool bb_codec_rounds_columns(const bb_codec_config *config)
+{
+    return rows[config->codec]->ops->round != NULL &&
+           (config->rounding < 0 || config->rounding == (int)BB_ROUNDING_NEAREST ||
+            bb_codec_sweeps(config));
+}
+
 bool bb_codec_diffuses(const bb_codec_config *config)
 {
     return config->rounding == (int)BB_ROUNDING_DIFFUSED;
@@ -446,59 +474,4 @@ bool bb_codec_diffuses(const bb_codec_config *config)
 double bb_codec_fp32_rounding(double magnitude)
 {
     return fmax(0x1p-24 * magnitude, 0x1p-150);
-}
-
-static bool fits(bb_codec_tolerances allowed, double tolerance)
-{
-    return tolerance >= ldexp(1.0, allowed.lowest) && tolerance <= ldexp(1.0, allowed.highest);
-}
-
-bool bb_codec_check_tolerance(const bb_codec_config *config, char *sentence, size_t bytes)
-{
-    const bb_codec_tolerances allowed = rows[config->codec]->tolerances;
-    bool absolute = !isnan(config->tolerance);
-    bool relative = !isnan(config->tolerance_of_range);
-    if (absolute == relative) {
-        (void)snprintf(sentence, bytes, "%s: expected exactly one of tolerance, tolerance_of_range",
-                       absolute ? "tolerance_of_range" : "tolerance");
-        return false;
-    }
-    double value = absolute ? config->tolerance : config->tolerance_of_range;
-    if (!(value > 0.0 && isfinite(value))) {
-        (void)snprintf(sentence, bytes, "%s: %g, expected a positive number",
-                       absolute ? "tolerance" : "tolerance_of_range", value);
-        return false;
-    }
-    if (absolute && !fits(allowed, value)) {
-        (void)snprintf(sentence, bytes, "tolerance: %g, expected 2^%d to 2^%d", value,
-                       allowed.lowest, allowed.highest);
-        return false;
-    }
-    return true;
-}
-
-bool bb_codec_holds(const bb_codec_config *config, double range, bb_outcome *outcome)
-{
-    const double wanted = config->tolerance_of_range * range;
-    const bb_codec_tolerances allowed = rows[config->codec]->tolerances;
-    if (isnan(config->tolerance_of_range) || fits(allowed, wanted)) {
-        return true;
-    }
-    const double minimum = ldexp(1.0, allowed.lowest);
-    const double largest = ldexp(1.0, allowed.highest);
-    bb_outcome_set(outcome, BB_OUTCOME_NOT_HELD,
-                   "tolerance_of_range %g of a matrix of range %g is a tolerance of %g: %s holds "
-                   "%.4g to %.4g, the nearest is %.4g",
-                   config->tolerance_of_range, range, wanted, rows[config->codec]->name, minimum,
-                   largest, wanted > largest ? largest : minimum);
-    return false;
-}
-
-void bb_codec_describe_tolerance(const bb_codec_config *config, char *out, size_t bytes)
-{
-    if (!isnan(config->tolerance)) {
-        (void)snprintf(out, bytes, "%.3g", config->tolerance);
-    } else {
-        (void)snprintf(out, bytes, "%.3g of range", config->tolerance_of_range);
-    }
 }

@@ -26,6 +26,7 @@ typedef enum bb_zfp_mode {
 typedef enum bb_rounding {
     BB_ROUNDING_NEAREST,  ///< it is the value's error
     BB_ROUNDING_DIFFUSED, ///< neighbours on the row's mesh are rounded with it (diffusion.h)
+    BB_ROUNDING_SWEEP,    ///< who solves for the columns one by one hands it on to the next
 } bb_rounding;
 
 /// A key that one codec has for itself.
@@ -43,8 +44,8 @@ enum {
 /// are NaN where the file does not give them, whole ones BB_INTEGER_UNSET, words -1.
 typedef struct bb_codec_config {
     int codec;                 ///< number of a row: the plain formats in bb_format's order, others
-    double bits;               ///< bfp: 4..16 whole; zfp: of a value (rate) or planes (precision);
-                               ///< low_rank: least of a factor's value, 16 or 32
+    double bits;               ///< bfp: 4..16, integer: 2..16, whole; zfp: of a value (rate) or
+                               ///< planes (precision); low_rank: least of a factor's value, 16, 32
     bb_index block;            ///< values that share an exponent or width: 32, the default
     int mode;                  ///< bb_zfp_mode
     double tolerance;          ///< absolute, in the matrix's unit: quantiser, zfp accuracy; of the
@@ -96,10 +97,18 @@ const char *bb_codec_rounding(const bb_codec_config *config);
 /// Largest |decoded - value| that the codec declares for a value of `magnitude` in a block whose
 /// largest magnitude is `block_magnitude`, with a tolerance in absolute terms; infinity where it
 /// declares none (zfp rate and precision). Rows unscaled; the fp32 rounding of codecs that work on
-/// floats is included. With diffused rounding, and
-/// with nvfp4, whose scale is a row's, the block is the row.
+/// floats is included. With diffused rounding, and with nvfp4 and integer, whose scale or step is a
+/// row's, the block is the row. In the sweep it is of the values that are rounded, what was handed
+/// on included, and of those that are not clipped.
 double bb_codec_bound(const bb_codec_config *config, double tolerance, double magnitude,
                       double block_magnitude);
+
+/// Whether a row's columns can be rounded one by one (bb_coded_matrix_fix_row, _round): the codec
+/// can, and the configuration asks for no rounding but to nearest or in the sweep.
+bool bb_codec_rounds_columns(const bb_codec_config *config);
+
+/// Whether rounding in the sweep is asked for. Who encodes a matrix as it stands rounds to nearest.
+bool bb_codec_sweeps(const bb_codec_config *config);
 
 /// Stored bits of a value as far as they are known before encoding; NaN where the data decide.
 double bb_codec_bits_per_value(const bb_codec_config *config);

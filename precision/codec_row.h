@@ -43,6 +43,14 @@ typedef struct bb_codec_ops {
     void (*decode)(const bb_coded_matrix *matrix, bb_index row, bb_index column, bb_index count,
                    double *out);
     size_t (*bytes)(const bb_coded_matrix *matrix); // scales not counted
+
+    // Column by column; `round` NULL: values are not rounded each by itself. `fix_row` takes finite
+    // values, NULL: nothing depends on the row. `round` takes a value times the row's scale, which
+    // may be infinite and is no NaN, and gives what is stored. `encode_fixed` takes one row of what
+    // `round` gave, scale undone.
+    void (*fix_row)(bb_coded_matrix *matrix, bb_index row, const double *values);
+    double (*round)(const bb_coded_matrix *matrix, bb_index row, bb_index column, double scaled);
+    bb_status (*encode_fixed)(bb_coded_matrix *matrix, bb_index row, bb_view panel);
 } bb_codec_ops;
 
 /// What a codec is to everybody else.
@@ -86,7 +94,8 @@ typedef struct bb_codec_row {
     ROW(bb_low_rank_row)                                                                           \
     ROW(bb_transform_stream_row)                                                                   \
     ROW(bb_mx_row)                                                                                 \
-    ROW(bb_float_row)
+    ROW(bb_float_row)                                                                              \
+    ROW(bb_integer_row)
 
 #define BB_DECLARE_CODEC_ROW(row) extern const bb_codec_row row;
 BB_CODEC_ROWS(BB_DECLARE_CODEC_ROW)

@@ -117,7 +117,7 @@ bb_index bb_coded_matrix_band(const bb_coded_matrix *matrix)
     return matrix->line_rows * matrix->band_lines;
 }
 
-bb_status bb_coded_matrix_encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
+static bb_status check_panel(const bb_coded_matrix *matrix, bb_index row, bb_view panel)
 {
     bb_status status = BB_OK;
     bb_index band = bb_coded_matrix_band(matrix);
@@ -130,7 +130,78 @@ bb_status bb_coded_matrix_encode(bb_coded_matrix *matrix, bb_index row, bb_view 
     bb_index end = row + panel.shape[0];
     BB_REQUIRE(row % band == 0 && (end % band == 0 || end == rows), BB_INVALID,
                "panel of rows %td to %td, expected whole bands of %td rows", row, end, band);
+done:
+    return status;
+}
+
+bb_status bb_coded_matrix_encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
+{
+    bb_status status = BB_OK;
+    BB_TRY(check_panel(matrix, row, panel));
     BB_TRY(matrix->ops->encode(matrix, row, panel));
+done:
+    return status;
+}
+
+static bb_status check_columns(const bb_coded_matrix *matrix)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(bb_codec_rounds_columns(&matrix->config), BB_INVALID,
+               "codec %s, %s: its columns are not rounded one by one", matrix->row->name,
+               bb_codec_rounding(&matrix->config));
+done:
+    return status;
+}
+
+// The first value that is not finite; `count` where there is none.
+static bb_index first_odd(const double *values, bb_index count)
+{
+    bb_index place = 0;
+    while (place < count && isfinite(values[place])) {
+        ++place;
+    }
+    return place;
+}
+
+bb_status bb_coded_matrix_fix_row(bb_coded_matrix *matrix, bb_index row, const double *values)
+{
+    bb_status status = BB_OK;
+    const bb_index columns = matrix->layout.columns;
+    BB_TRY(check_columns(matrix));
+    BB_REQUIRE(row >= 0 && row < matrix->layout.rows, BB_INVALID, "row %td, expected 0 to %td", row,
+               matrix->layout.rows - 1);
+    const bb_index odd = first_odd(values, columns);
+    BB_REQUIRE(odd == columns, BB_INVALID,
+               "row %td, column %td is %g, expected finite values to fix a row by", row, odd,
+               values[odd]);
+    if (matrix->ops->fix_row != NULL) {
+        matrix->ops->fix_row(matrix, row, values);
+    }
+done:
+    return status;
+}
+
+double bb_coded_matrix_round(const bb_coded_matrix *matrix, bb_index row, bb_index column,
+                             double value)
+{
+    const double scale = bb_coded_matrix_row_scale(matrix, row);
+    return isfinite(value) ? matrix->ops->round(matrix, row, column, scale * value) / scale : value;
+}
+
+bb_status bb_coded_matrix_encode_fixed(bb_coded_matrix *matrix, bb_index row, bb_view panel)
+{
+    bb_status status = BB_OK;
+    const bb_index columns = matrix->layout.columns;
+    BB_TRY(check_columns(matrix));
+    BB_TRY(check_panel(matrix, row, panel));
+    for (bb_index i = 0; i < panel.shape[0]; ++i) {
+        const bb_view line = bb_view_block(panel, i, 1, 0, columns);
+        if (first_odd(bb_view_row(panel, i), columns) == columns) {
+            BB_TRY(matrix->ops->encode_fixed(matrix, row + i, line));
+        } else {
+            BB_TRY(matrix->ops->encode(matrix, row + i, line));
+        }
+    }
 done:
     return status;
 }

@@ -47,9 +47,38 @@ bb_need bb_coded_matrix_need(const bb_codec_config *config, const bb_matrix_layo
 bb_index bb_coded_matrix_band(const bb_coded_matrix *matrix);
 
 /// Encodes a panel [panel rows][columns] (F64, host) as rows [row, row + panel rows): whole bands,
-/// but for the matrix's last. Different bands may be encoded by different threads at once. Errors:
-/// BB_INVALID (a panel that does not fit), BB_MEMORY.
+/// but for the matrix's last. Different bands may be encoded by different threads at once. A
+/// configuration that rounds in the sweep is rounded to nearest here. Errors: BB_INVALID (a panel
+/// that does not fit), BB_MEMORY.
 BB_CHECKED bb_status bb_coded_matrix_encode(bb_coded_matrix *matrix, bb_index row, bb_view panel);
+
+/// Rounding column by column, for a caller to whom an error of one column is known before it solves
+/// for the next. Three steps a row: what the codec takes from the whole row is fixed from unrounded
+/// values, each column is rounded with it, and what came of that is encoded without another error.
+/// For configurations of bb_codec_rounds_columns.
+///
+/// Fixes a row's scale, step or exponents of blocks by its unrounded values[columns]. Different
+/// rows may be fixed at once. Errors: BB_INVALID (a row or configuration that it cannot be, a value
+/// that is not finite, by row and column).
+BB_CHECKED bb_status bb_coded_matrix_fix_row(bb_coded_matrix *matrix, bb_index row,
+                                             const double *values);
+
+/// What would be stored of a value in a row that was fixed, its scale undone: to nearest, ties to
+/// even, as bb_coded_matrix_encode does, and clipped to the largest that the row or block holds,
+/// also where that would give an infinity. What is not finite comes back as it is. Trap: a block of
+/// bfp and mx holds little more than its unrounded values, so that what is handed on to a quiet
+/// block clips, where integer has the row's largest value to go. Pure, safe from several threads at
+/// once.
+double bb_coded_matrix_round(const bb_coded_matrix *matrix, bb_index row, bb_index column,
+                             double value);
+
+/// Encodes a panel as bb_coded_matrix_encode takes it, of rows that were fixed and values that
+/// bb_coded_matrix_round gave for them: with what was fixed, so that it decodes to the same
+/// doubles. A row with a value that is not finite is encoded as bb_coded_matrix_encode does, and
+/// counted. Errors: BB_INVALID (a panel that does not fit, a configuration that rounds no columns),
+/// BB_MEMORY.
+BB_CHECKED bb_status bb_coded_matrix_encode_fixed(bb_coded_matrix *matrix, bb_index row,
+                                                  bb_view panel);
 
 enum {
     BB_GROUP_ROWS = 16, ///< most rows of a group

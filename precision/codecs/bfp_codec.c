@@ -129,8 +129,9 @@ static void count_lost(const double scaled[BB_BLOCK], const int32_t mantissas[BB
     }
 }
 
+// `fixed`: exponents stand, and hold the values.
 BB_CLONES static void encode_blocks(const bb_bfp_layout *layout, const double *values, double scale,
-                                    bb_index first, bb_index count, unsigned char *row,
+                                    bool fixed, bb_index first, bb_index count, unsigned char *row,
                                     bb_codec_counts *counts)
 {
     const int bits = layout->bits;
@@ -144,7 +145,9 @@ BB_CLONES static void encode_blocks(const bb_bfp_layout *layout, const double *v
             int64_t magnitude = (int64_t)(bb_format_bits_of_f64(scaled[i]) & INT64_MAX);
             largest = magnitude > largest ? magnitude : largest;
         }
-        int wanted = exponent_of((uint64_t)largest, bits);
+        size_t block = (size_t)(first + b);
+        int wanted = fixed ? bb_plane_signed(row[layout->exponents + block], 8)
+                           : exponent_of((uint64_t)largest, bits);
         int exponent = wanted < BB_BFP_LEAST_EXPONENT ? BB_BFP_LEAST_EXPONENT : wanted;
         double per_unit = bb_format_f64_of_bits((uint64_t)(1023 - exponent) << 52);
         for (int i = 0; i < BB_BLOCK; ++i) {
@@ -158,7 +161,6 @@ BB_CLONES static void encode_blocks(const bb_bfp_layout *layout, const double *v
         } else if (wanted < BB_BFP_LEAST_EXPONENT) {
             count_lost(scaled, mantissas, counts);
         }
-        size_t block = (size_t)(first + b);
         int shift = bits;
 #define PLANE(k)                                                                                   \
     if ((bits >> (k)&1) != 0) {                                                                    \
@@ -243,18 +245,58 @@ static unsigned char *row_at(const bb_coded_matrix *matrix, bb_index row)
 }
 
 static void encode_row(const bb_coded_matrix *matrix, bb_index row, const double *values,
-                       double scale, bb_codec_counts *counts)
+                       double scale, bool fixed, bb_codec_counts *counts)
 {
     const bfp_store *store = matrix->store;
     unsigned char *out = row_at(matrix, row);
     bb_index full_blocks = matrix->layout.columns / BB_BLOCK;
     bb_index rest = matrix->layout.columns % BB_BLOCK;
-    encode_blocks(&store->layout, values, scale, 0, full_blocks, out, counts);
+    encode_blocks(&store->layout, values, scale, fixed, 0, full_blocks, out, counts);
     if (rest != 0) {
         double last[BB_BLOCK] = {0.0};
         memcpy(last, values + full_blocks * BB_BLOCK, (size_t)rest * sizeof *last);
-        encode_blocks(&store->layout, last, scale, full_blocks, 1, out, counts);
+        encode_blocks(&store->layout, last, scale, fixed, full_blocks, 1, out, counts);
     }
+}
+
+// An exponent of each block, the largest that there is where one wants more.
+static void fix_row(bb_coded_matrix *matrix, bb_index row, const double *values)
+{
+    const bb_bfp_layout *layout = &((const bfp_store *)matrix->store)->layout;
+    const bb_index columns = matrix->layout.columns;
+    const double scale = bb_coded_matrix_scale_row(matrix, BB_FORMAT_FP32, row, values);
+    const int limit = bb_bfp_most_exponent(layout->bits);
+    unsigned char *out = row_at(matrix, row);
+    for (bb_index b = 0; b < layout->blocks; ++b) {
+        double largest = 0.0;
+        for (bb_index j = b * BB_BLOCK; j < columns && j < (b + 1) * BB_BLOCK; ++j) {
+            largest = fmax(largest, fabs(scale * values[j]));
+        }
+        int exponent = exponent_of(bb_format_bits_of_f64(largest), layout->bits);
+        exponent = exponent < BB_BFP_LEAST_EXPONENT ? BB_BFP_LEAST_EXPONENT : exponent;
+        exponent = exponent > limit ? limit : exponent;
+        out[layout->exponents + (size_t)b] = (unsigned char)exponent;
+    }
+}
+
+static double round_one(const bb_coded_matrix *matrix, bb_index row, bb_index column, double scaled)
+{
+    const bb_bfp_layout *layout = &((const bfp_store *)matrix->store)->layout;
+    const double top = (double)((1 << (layout->bits - 1)) - 1);
+    const double unit = (double)bb_bfp_unit(layout, row_at(matrix, row), column / BB_BLOCK);
+    double mantissa = scaled / unit; // exact: a power of two
+    mantissa = mantissa > top ? top : mantissa;
+    mantissa = mantissa < -top ? -top : mantissa;
+    return ((mantissa + 0x1.8p52) - 0x1.8p52) * unit;
+}
+
+static bb_status encode_fixed(bb_coded_matrix *matrix, bb_index row, bb_view panel)
+{
+    bb_codec_counts counts = {0};
+    encode_row(matrix, row, bb_view_row(panel, 0), bb_coded_matrix_row_scale(matrix, row), true,
+               &counts);
+    bb_coded_matrix_count(matrix, counts);
+    return BB_OK;
 }
 
 static bb_status encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
@@ -279,7 +321,7 @@ static bb_status encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
             values = rounded;
             scale = 1.0;
         }
-        encode_row(matrix, row + i, values, scale, &counts);
+        encode_row(matrix, row + i, values, scale, false, &counts);
     }
     bb_coded_matrix_count(matrix, counts);
 done:
@@ -351,6 +393,9 @@ static const bb_codec_ops operations = {
     .decode_f64 = decode_f64,
     .decode = decode,
     .bytes = bytes,
+    .fix_row = fix_row,
+    .round = round_one,
+    .encode_fixed = encode_fixed,
 };
 
 static const char *const taken[] = {"bits", "block", "rounding", NULL};

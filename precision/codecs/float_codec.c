@@ -31,10 +31,10 @@
 
 enum { PIECE = 1024, MOST_BITS = 32 };
 
-static const char *const rounding_words[] = {"nearest", "toward_zero", "stochastic", NULL};
+static const char *const rounding_words[] = {"nearest", "toward_zero", "stochastic", "sweep", NULL};
 static const char *const special_words[] = {"ieee", "finite", NULL};
 enum { EXPONENT, MANTISSA, SPECIALS, ROUNDING };
-typedef enum direction { NEAREST, TOWARD_ZERO, STOCHASTIC } direction;
+typedef enum direction { NEAREST, TOWARD_ZERO, STOCHASTIC, SWEEP } direction;
 enum { IEEE, FINITE };
 
 // clang-format off
@@ -50,7 +50,7 @@ static const bb_key keys[] = {
      .meaning = "float: ieee where not given: infinities and NaN; finite: saturates, one NaN."},
     [ROUNDING] = {.name = "rounding", .kind = BB_KEY_CHOICE,
      .offset = offsetof(bb_codec_config, rounding), .choices = rounding_words, .optional = true,
-     .meaning = "float: nearest where not given, toward_zero, stochastic."},
+     .meaning = "float: toward_zero and stochastic too."},
 };
 // clang-format on
 
@@ -86,7 +86,7 @@ static layout layout_of(const bb_codec_config *config)
     const bool finite = slot[SPECIALS].choice == FINITE;
     layout out = {.bits = 1 + exponent + mantissa,
                   .mantissa = mantissa,
-                  .way = way < 0 ? NEAREST : (direction)way,
+                  .way = way < 0 || way == SWEEP ? NEAREST : (direction)way,
                   .finite = finite,
                   .least = ldexp(1.0, 1 - bias - mantissa),
                   .normal = ldexp(1.0, 1 - bias),
@@ -253,22 +253,30 @@ static inline uint64_t random_at(uint64_t place, uint32_t words[4])
 
 // Undone by the matrix: the largest magnitude of a row lies in the upper half of the format's
 // numbers, or of those up to 2^16.
-static double row_scale(bb_coded_matrix *matrix, bb_index row, const double *values)
+static void fix_row(bb_coded_matrix *matrix, bb_index row, const double *values)
 {
-    const float_store *store = matrix->store;
-    if (matrix->scale == NULL) {
-        return 1.0;
+    const double largest = ((const float_store *)matrix->store)->words.largest;
+    if (matrix->scale != NULL) {
+        matrix->scale[row] = bb_scaling_row_to(largest, values, matrix->layout.columns);
     }
-    matrix->scale[row] = bb_scaling_row_to(store->words.largest, values, matrix->layout.columns);
-    return matrix->scale[row];
 }
 
-static void encode_row(bb_coded_matrix *matrix, bb_index row, const double *values,
-                       bb_codec_counts *counts)
+static double round_one(const bb_coded_matrix *matrix, bb_index row, bb_index column, double scaled)
+{
+    const layout *words = &((const float_store *)matrix->store)->words;
+    const double magnitude = fmin(fabs(scaled), words->largest);
+    (void)row;
+    (void)column;
+    return copysign(round_magnitude(words, magnitude, 0), scaled);
+}
+
+// With the scale that stands.
+static void encode_words(const bb_coded_matrix *matrix, bb_index row, const double *values,
+                         bb_codec_counts *counts)
 {
     const float_store *store = matrix->store;
     const layout words = store->words;
-    const double scale = row_scale(matrix, row, values);
+    const double scale = bb_coded_matrix_row_scale(matrix, row);
     const uint64_t first = (uint64_t)row * (uint64_t)((matrix->layout.columns + 1) / 2 * 2);
     unsigned char *out = store->rows + (size_t)row * store->row_bytes;
     uint32_t drawn[4] = {0};
@@ -291,8 +299,17 @@ static bb_status encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
 {
     bb_codec_counts counts = {0};
     for (bb_index i = 0; i < panel.shape[0]; ++i) {
-        encode_row(matrix, row + i, bb_view_row(panel, i), &counts);
+        fix_row(matrix, row + i, bb_view_row(panel, i));
+        encode_words(matrix, row + i, bb_view_row(panel, i), &counts);
     }
+    bb_coded_matrix_count(matrix, counts);
+    return BB_OK;
+}
+
+static bb_status encode_fixed(bb_coded_matrix *matrix, bb_index row, bb_view panel)
+{
+    bb_codec_counts counts = {0};
+    encode_words(matrix, row, bb_view_row(panel, 0), &counts);
     bb_coded_matrix_count(matrix, counts);
     return BB_OK;
 }
@@ -385,6 +402,9 @@ static const bb_codec_ops operations = {
     .decode_f64 = decode_f64,
     .decode = decode,
     .bytes = bytes,
+    .fix_row = fix_row,
+    .round = round_one,
+    .encode_fixed = encode_fixed,
 };
 
 const bb_codec_row bb_float_row = {

@@ -26,8 +26,8 @@
 #include "core/memory.h"
 #include "core/portable.h"
 #include "precision/codec_row.h"
+#include "precision/codecs/mx_element.h"
 #include "precision/codecs/plane.h"
-#include "precision/format_core.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -38,30 +38,11 @@ enum { NOT_HELD = 255, NAN_SCALE = 0x7f, NV_BLOCK = 16, NV_BLOCKS = BB_BLOCK / N
 
 static const double nv_range = 6.0 * 448.0;
 
-/// A narrow float, or a whole number of 2^(least_exponent - fraction): int8.
-typedef struct element {
-    int bits;
-    int fraction;       // stored bits of the significand
-    int least_exponent; // of the smallest normal, 2^least_exponent
-    int emax;
-    double largest;
-    bool is_integer;
-} element;
-
-static const element elements[] = {
-    {8, 3, -6, 8, 448.0, false},      // e4m3
-    {8, 2, -14, 15, 57344.0, false},  // e5m2
-    {6, 2, -2, 4, 28.0, false},       // e3m2
-    {6, 3, 0, 2, 7.5, false},         // e2m3
-    {4, 1, 0, 2, 6.0, false},         // e2m1
-    {8, 6, 0, 0, 127.0 / 64.0, true}, // int8
-};
-enum { E2M1 = 4 };
-
 static const char *const element_words[] = {"e4m3", "e5m2", "e3m2", "e2m3", "e2m1", "int8", NULL};
 static const char *const scale_words[] = {"e8m0", "nvfp4", NULL};
 enum { ELEMENT, BLOCK_SCALE };
 enum { E8M0, NVFP4 };
+enum { E2M1 = 4 }; // among the elements
 
 // clang-format off
 static const bb_key keys[] = {
@@ -74,7 +55,7 @@ static const bb_key keys[] = {
 // clang-format on
 
 typedef struct mx_store {
-    element kind;
+    bb_mx_element kind;
     bool nv;
     bb_index units; // of a row
     size_t scales;  // where they begin in a row
@@ -89,9 +70,9 @@ static bool is_nv(const bb_codec_config *config)
     return bb_codec_own(config)[BLOCK_SCALE].choice == NVFP4;
 }
 
-static const element *element_of(const bb_codec_config *config)
+static const bb_mx_element *element_of(const bb_codec_config *config)
 {
-    return &elements[bb_codec_own(config)[ELEMENT].choice];
+    return &bb_mx_elements[bb_codec_own(config)[ELEMENT].choice];
 }
 
 static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
@@ -132,22 +113,6 @@ static const char *rounding(const bb_codec_config *config)
     return "nearest even";
 }
 
-static double least_of(const element *kind)
-{
-    return ldexp(1.0, kind->least_exponent - kind->fraction);
-}
-
-// s of a block whose largest magnitude, which is held, this is.
-static int scale_exponent(const element *kind, double largest)
-{
-    int exponent = -200;
-    if (largest > 0.0) {
-        (void)frexp(largest, &exponent);
-        exponent -= 1 + kind->emax;
-    }
-    return exponent < -127 ? -127 : exponent;
-}
-
 static double nv_row_scale(double largest)
 {
     return fmax((double)(float)(largest / nv_range), 0x1p-126);
@@ -156,7 +121,7 @@ static double nv_row_scale(double largest)
 static double bound(const bb_codec_config *config, double tolerance, double magnitude,
                     double block_magnitude)
 {
-    const element *kind = element_of(config);
+    const bb_mx_element *kind = element_of(config);
     (void)tolerance;
     if (!(block_magnitude < 0x1p128)) {
         return INFINITY;
@@ -169,7 +134,7 @@ static double bound(const bb_codec_config *config, double tolerance, double magn
     }
     const double saturation = 1.0 - kind->largest / ldexp(2.0, kind->emax);
     return fmax(fmax(ldexp(0.5, -kind->fraction), saturation) * magnitude,
-                ldexp(0.5 * least_of(kind), scale_exponent(kind, block_magnitude)));
+                ldexp(0.5 * bb_mx_element_least(kind), bb_mx_element_scale(kind, block_magnitude)));
 }
 
 static double bits_per_value(const bb_codec_config *config)
@@ -181,23 +146,6 @@ static bb_codec_form form(const bb_codec_config *config)
 {
     const bool is_whole = element_of(config)->is_integer;
     return (bb_codec_form){.kind = is_whole ? BB_FORM_INTEGERS : BB_FORM_PIECES, .bits = MOST_BITS};
-}
-
-// Value of a code; what a code of e4m3 and e5m2 beyond the largest stands for is never stored.
-static double value_of(const element *kind, int code)
-{
-    const int sign = code >> (kind->bits - 1);
-    const int rest = code & ((1 << (kind->bits - 1)) - 1);
-    const int exponent = rest >> kind->fraction;
-    const int fraction = rest & ((1 << kind->fraction) - 1);
-    if (kind->is_integer) {
-        return ldexp((double)bb_plane_signed((uint32_t)code, kind->bits), -kind->fraction);
-    }
-    const double magnitude = exponent == 0
-                                 ? ldexp(fraction, kind->least_exponent - kind->fraction)
-                                 : ldexp((1 << kind->fraction) + fraction,
-                                         kind->least_exponent - kind->fraction + exponent - 1);
-    return sign != 0 ? -magnitude : magnitude;
 }
 
 static bb_status create(bb_coded_matrix *matrix)
@@ -214,7 +162,8 @@ static bb_status create(bb_coded_matrix *matrix)
     store->row_bytes = store->scales + (size_t)store->units * (store->nv ? NV_BLOCKS : 1) +
                        (store->nv ? sizeof(float) : 0);
     for (int code = 0; code < CODES; ++code) {
-        store->values[code] = (float)value_of(&store->kind, code & ((1 << store->kind.bits) - 1));
+        store->values[code] =
+            (float)bb_mx_element_value(&store->kind, code & ((1 << store->kind.bits) - 1));
         store->nv_scales[code] = bb_format_decode_e4m3((uint8_t)code);
     }
     BB_TRY(bb_memory_zeroed(matrix->layout.rows, store->row_bytes, (void **)&store->rows));
@@ -231,28 +180,6 @@ static void destroy(bb_coded_matrix *matrix)
     }
 }
 
-// Code of a value over its scale, which is finite.
-static inline int32_t code_of(const element *kind, double value, double minimum,
-                              bb_codec_counts *counts)
-{
-    const double magnitude = fabs(value);
-    const double normal = kind->is_integer ? INFINITY : minimum * (double)(1 << kind->fraction);
-    double rounded =
-        bb_format_round_magnitude_f64(magnitude, 52 - kind->fraction, normal, minimum * 0x1p52);
-    counts->saturated += rounded > kind->largest;
-    counts->underflowed += rounded == 0.0 && magnitude > 0.0;
-    rounded = rounded > kind->largest ? kind->largest : rounded;
-    int32_t code = (int32_t)(rounded / minimum); // in spacings of the subnormals
-    if (rounded >= normal) {
-        const uint64_t bits = bb_format_bits_of_f64(rounded) >> (52 - kind->fraction);
-        code = (int32_t)(bits - ((uint64_t)(1022 + kind->least_exponent) << kind->fraction));
-    }
-    if (kind->is_integer) {
-        return signbit(value) ? -code : code;
-    }
-    return signbit(value) ? code | 1 << (kind->bits - 1) : code;
-}
-
 // Largest magnitude of `count` values that are held, and how many are not.
 static double largest_held(const double *values, int count, bb_index *bad)
 {
@@ -266,26 +193,38 @@ static double largest_held(const double *values, int count, bb_index *bad)
     return maximum;
 }
 
-// One block's scale, and the codes of its values.
-static unsigned char encode_block(const mx_store *store, const double *values, int count,
-                                  double row_scale, int32_t *codes, bb_codec_counts *counts)
+// The scale of a block whose largest magnitude this is.
+static unsigned char scale_word(const mx_store *store, double largest, double row_scale)
 {
-    const double minimum = least_of(&store->kind);
-    bb_index bad = 0;
-    const double largest = largest_held(values, count, &bad);
-    int exponent = scale_exponent(&store->kind, largest);
-    unsigned char word = (unsigned char)(exponent + 127);
-    double scale = ldexp(1.0, exponent);
+    unsigned char word = 0;
     if (store->nv) {
         const double wanted = largest / (6.0 * row_scale);
         (void)bb_format_encode(BB_FORMAT_E4M3, &wanted, 1, &word);
-        scale = (double)store->nv_scales[word] * row_scale;
+        return word;
     }
+    return (unsigned char)(bb_mx_element_scale(&store->kind, largest) + 127);
+}
+
+static double scale_of(const mx_store *store, unsigned char word, double row_scale)
+{
+    return store->nv ? (double)store->nv_scales[word] * row_scale : ldexp(1.0, (int)word - 127);
+}
+
+// The codes of a block under a scale, or where it is not held none and the word that says so.
+static unsigned char encode_block(const mx_store *store, const double *values, int count,
+                                  const unsigned char *fixed, double row_scale, int32_t *codes,
+                                  bb_codec_counts *counts)
+{
+    const double minimum = bb_mx_element_least(&store->kind);
+    bb_index bad = 0;
+    const double largest = largest_held(values, count, &bad);
+    const unsigned char word = fixed != NULL ? *fixed : scale_word(store, largest, row_scale);
+    const double scale = scale_of(store, word, row_scale);
     counts->non_finite += bad;
     for (int i = 0; i < count; ++i) {
         codes[i] = 0;
         if (bad == 0 && scale > 0.0) {
-            codes[i] = code_of(&store->kind, values[i] / scale, minimum, counts);
+            codes[i] = bb_mx_element_code(&store->kind, values[i] / scale, minimum, counts);
         } else if (bad == 0) {
             counts->underflowed += values[i] != 0.0;
         }
@@ -294,7 +233,7 @@ static unsigned char encode_block(const mx_store *store, const double *values, i
 }
 
 static void encode_unit(const mx_store *store, const double values[BB_BLOCK], double row_scale,
-                        bb_index unit, unsigned char *row, bb_codec_counts *counts)
+                        bool fixed, bb_index unit, unsigned char *row, bb_codec_counts *counts)
 {
     const int bits = store->kind.bits;
     const int blocks = store->nv ? NV_BLOCKS : 1;
@@ -302,8 +241,9 @@ static void encode_unit(const mx_store *store, const double values[BB_BLOCK], do
     int32_t codes[BB_BLOCK];
     unsigned char *words = row + (size_t)unit * 4 * (size_t)bits;
     for (int b = 0; b < blocks; ++b) {
-        row[store->scales + (size_t)(unit * blocks + b)] =
-            encode_block(store, values + b * length, length, row_scale, codes + b * length, counts);
+        unsigned char *word = row + store->scales + (size_t)(unit * blocks + b);
+        *word = encode_block(store, values + b * length, length, fixed ? word : NULL, row_scale,
+                             codes + b * length, counts);
     }
     if (bits == MOST_BITS) {
         bb_plane_pack(codes, 0, 8, words);
@@ -315,30 +255,60 @@ static void encode_unit(const mx_store *store, const double values[BB_BLOCK], do
     }
 }
 
-static void encode_row(bb_coded_matrix *matrix, bb_index row, const double *values,
-                       bb_codec_counts *counts)
+static unsigned char *row_at(const bb_coded_matrix *matrix, bb_index row)
+{
+    const mx_store *store = matrix->store;
+    return store->rows + (size_t)row * store->row_bytes;
+}
+
+// nvfp4's; 1 of the others.
+static float row_scale_at(const mx_store *store, const unsigned char *row)
+{
+    float stored = 1.0F;
+    if (store->nv) {
+        memcpy(&stored, row + store->row_bytes - sizeof stored, sizeof stored);
+    }
+    return stored;
+}
+
+// The scales that a row has as a whole, the matrix's and nvfp4's.
+static void fix_scales(bb_coded_matrix *matrix, bb_index row, const double *values)
 {
     const mx_store *store = matrix->store;
     const bb_index columns = matrix->layout.columns;
     const double scale = bb_coded_matrix_scale_row(matrix, BB_FORMAT_FP32, row, values);
-    unsigned char *out = store->rows + (size_t)row * store->row_bytes;
-    double row_scale = 1.0;
+    double largest = 0.0;
     if (store->nv) {
-        double largest = 0.0;
         for (bb_index j = 0; j < columns; ++j) {
             const double magnitude = fabs(scale * values[j]);
             largest = magnitude < 0x1p128 && magnitude > largest ? magnitude : largest;
         }
-        row_scale = nv_row_scale(largest);
-        const float stored = (float)row_scale;
-        memcpy(out + store->row_bytes - sizeof stored, &stored, sizeof stored);
+        const float stored = (float)nv_row_scale(largest);
+        memcpy(row_at(matrix, row) + store->row_bytes - sizeof stored, &stored, sizeof stored);
     }
+}
+
+// Columns of a unit, scaled, and zeros behind the last one.
+static void scale_unit(const bb_coded_matrix *matrix, bb_index row, const double *values,
+                       bb_index unit, double scaled[BB_BLOCK])
+{
+    const double scale = bb_coded_matrix_row_scale(matrix, row);
+    for (bb_index i = 0; i < BB_BLOCK; ++i) {
+        const bb_index column = unit * BB_BLOCK + i;
+        scaled[i] = column < matrix->layout.columns ? scale * values[column] : 0.0;
+    }
+}
+
+static void encode_row(const bb_coded_matrix *matrix, bb_index row, const double *values,
+                       bool fixed, bb_codec_counts *counts)
+{
+    const mx_store *store = matrix->store;
+    unsigned char *out = row_at(matrix, row);
+    const double row_scale = (double)row_scale_at(store, out);
     for (bb_index unit = 0; unit < store->units; ++unit) {
-        double scaled[BB_BLOCK] = {0.0};
-        for (bb_index i = 0; i < BB_BLOCK && unit * BB_BLOCK + i < columns; ++i) {
-            scaled[i] = scale * values[unit * BB_BLOCK + i];
-        }
-        encode_unit(store, scaled, row_scale, unit, out, counts);
+        double scaled[BB_BLOCK];
+        scale_unit(matrix, row, values, unit, scaled);
+        encode_unit(store, scaled, row_scale, fixed, unit, out, counts);
     }
 }
 
@@ -346,8 +316,38 @@ static bb_status encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
 {
     bb_codec_counts counts = {0};
     for (bb_index i = 0; i < panel.shape[0]; ++i) {
-        encode_row(matrix, row + i, bb_view_row(panel, i), &counts);
+        fix_scales(matrix, row + i, bb_view_row(panel, i));
+        encode_row(matrix, row + i, bb_view_row(panel, i), false, &counts);
     }
+    bb_coded_matrix_count(matrix, counts);
+    return BB_OK;
+}
+
+// Scales of blocks too, the largest that there is where one has a value that is not held.
+static void fix_row(bb_coded_matrix *matrix, bb_index row, const double *values)
+{
+    const mx_store *store = matrix->store;
+    unsigned char *out = row_at(matrix, row);
+    const int blocks = store->nv ? NV_BLOCKS : 1;
+    const int length = BB_BLOCK / blocks;
+    fix_scales(matrix, row, values);
+    for (bb_index unit = 0; unit < store->units; ++unit) {
+        double scaled[BB_BLOCK];
+        scale_unit(matrix, row, values, unit, scaled);
+        for (int b = 0; b < blocks; ++b) {
+            bb_index bad = 0;
+            double largest = largest_held(scaled + b * length, length, &bad);
+            largest = bad > 0 ? 0x1.fffffffffffffp127 : largest;
+            out[store->scales + (size_t)(unit * blocks + b)] =
+                scale_word(store, largest, (double)row_scale_at(store, out));
+        }
+    }
+}
+
+static bb_status encode_fixed(bb_coded_matrix *matrix, bb_index row, bb_view panel)
+{
+    bb_codec_counts counts = {0};
+    encode_row(matrix, row, bb_view_row(panel, 0), true, &counts);
     bb_coded_matrix_count(matrix, counts);
     return BB_OK;
 }
@@ -369,10 +369,7 @@ BB_CLONES static void decode_units(const mx_store *store, const unsigned char *r
 {
     const int bits = store->kind.bits;
     const int length = store->nv ? NV_BLOCK : BB_BLOCK;
-    float row_scale = 1.0F;
-    if (store->nv) {
-        memcpy(&row_scale, row + store->row_bytes - sizeof row_scale, sizeof row_scale);
-    }
+    const float row_scale = row_scale_at(store, row);
     for (bb_index unit = first; unit < first + count; ++unit) {
         uint32_t codes[BB_BLOCK] = {0};
         const unsigned char *words = row + (size_t)unit * 4 * (size_t)bits;
@@ -389,10 +386,23 @@ BB_CLONES static void decode_units(const mx_store *store, const unsigned char *r
     }
 }
 
-static const unsigned char *row_at(const bb_coded_matrix *matrix, bb_index row)
+static double round_one(const bb_coded_matrix *matrix, bb_index row, bb_index column, double scaled)
 {
     const mx_store *store = matrix->store;
-    return store->rows + (size_t)row * store->row_bytes;
+    const unsigned char *source = row_at(matrix, row);
+    const float row_scale = row_scale_at(store, source);
+    const bb_index unit = column / BB_BLOCK;
+    const int b = (int)(column % BB_BLOCK / (store->nv ? NV_BLOCK : BB_BLOCK));
+    const bb_index block = unit * (store->nv ? NV_BLOCKS : 1) + b;
+    const double scale = scale_of(store, source[store->scales + (size_t)block], (double)row_scale);
+    bb_codec_counts ignored = {0};
+    if (scale == 0.0) {
+        return 0.0;
+    }
+    const int32_t code = bb_mx_element_code(&store->kind, scaled / scale,
+                                            bb_mx_element_least(&store->kind), &ignored);
+    return (double)(store->values[code & (CODES - 1)] * scale_at(store, source, unit, b) *
+                    row_scale);
 }
 
 static void decode_f32(const bb_coded_matrix *matrix, bb_index group, bb_index piece, float *out)
@@ -457,6 +467,9 @@ static const bb_codec_ops operations = {
     .decode_f64 = decode_f64,
     .decode = decode,
     .bytes = bytes,
+    .fix_row = fix_row,
+    .round = round_one,
+    .encode_fixed = encode_fixed,
 };
 
 const bb_codec_row bb_mx_row = {

@@ -102,13 +102,29 @@ BB_CLONES static bb_index scale_chunk(const double *values, double scale, double
     return underflowed;
 }
 
-static void encode_row(bb_coded_matrix *matrix, bb_index row, const double *values)
+static void fix_row(bb_coded_matrix *matrix, bb_index row, const double *values)
+{
+    (void)bb_coded_matrix_scale_row(matrix, format_of(&matrix->config), row, values);
+}
+
+static double round_one(const bb_coded_matrix *matrix, bb_index row, bb_index column, double scaled)
+{
+    const bb_format format = format_of(&matrix->config);
+    const double largest = bb_format_describe(format)->largest;
+    const double rounded = bb_format_round(format, scaled);
+    (void)row;
+    (void)column;
+    return fabs(rounded) > largest ? copysign(largest, rounded) : rounded;
+}
+
+// With the scale that stands.
+static void encode_words(bb_coded_matrix *matrix, bb_index row, const double *values)
 {
     double scaled[CHUNK];
     bb_format format = format_of(&matrix->config);
     // Half the spacing ties to even, to zero.
     double lost = 0.5 * bb_format_smallest_subnormal(format);
-    double scale = bb_coded_matrix_scale_row(matrix, format, row, values);
+    double scale = bb_coded_matrix_row_scale(matrix, row);
     bb_codec_counts counts = {0};
     if (format == BB_FORMAT_FP64 && scale == 1.0) {
         (void)bb_format_encode(format, values, matrix->layout.columns, words_at(matrix, row, 0));
@@ -154,8 +170,15 @@ static bb_status encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
         return encode_diffused(matrix, row, panel);
     }
     for (bb_index i = 0; i < panel.shape[0]; ++i) {
-        encode_row(matrix, row + i, bb_view_row(panel, i));
+        fix_row(matrix, row + i, bb_view_row(panel, i));
+        encode_words(matrix, row + i, bb_view_row(panel, i));
     }
+    return BB_OK;
+}
+
+static bb_status encode_fixed(bb_coded_matrix *matrix, bb_index row, bb_view panel)
+{
+    encode_words(matrix, row, bb_view_row(panel, 0));
     return BB_OK;
 }
 
@@ -202,6 +225,9 @@ static const bb_codec_ops operations = {
     .decode_f64 = decode_f64,
     .decode = decode,
     .bytes = bytes,
+    .fix_row = fix_row,
+    .round = round_one,
+    .encode_fixed = encode_fixed,
 };
 
 static const char *const narrow_keys[] = {"rounding", NULL};

@@ -242,6 +242,18 @@ done:
     return status;
 }
 
+// What a multiple of the step is encoded as needs nothing of its row; beyond 31 bits it is clipped.
+static double round_one(const bb_coded_matrix *matrix, bb_index row, bb_index column, double scaled)
+{
+    const double step = (double)((const quantiser_store *)matrix->store)->step;
+    double quotient = scaled * (1.0 / step);
+    (void)row;
+    (void)column;
+    quotient = quotient > (double)INT32_MAX ? (double)INT32_MAX : quotient;
+    quotient = quotient < -(double)INT32_MAX ? -(double)INT32_MAX : quotient;
+    return ((quotient + 0x1.8p52) - 0x1.8p52) * step;
+}
+
 // Quotients of a block; moves `at` past its words. `width` is that of whole quotients.
 BB_PLANE_FUNCTION const unsigned char *unpack_block(const unsigned char *cursor, int width,
                                                     int32_t quotients[BB_BLOCK])
@@ -396,6 +408,8 @@ static const bb_codec_ops operations = {
     .decode_f64 = decode_f64,
     .decode = decode,
     .bytes = bytes,
+    .round = round_one,
+    .encode_fixed = encode,
 };
 
 static const char *const taken[] = {"block", "tolerance", "tolerance_of_range", NULL};

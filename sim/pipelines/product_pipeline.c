@@ -108,12 +108,20 @@ static bool runs_on_opencl(const bb_product_pipeline *pipeline, int study_device
            bb_device_choice_wish(study_device, pipeline->device) == (int)BB_DEVICE_OPENCL;
 }
 
+static const char sweep_sentence[] =
+    "rounding: sweep is of reconstructors (experiments ao and reconstructor), which know the "
+    "covariance to round in";
+
 bool bb_product_pipeline_takes(const bb_product_pipeline *pipeline, int study_device,
                                char *sentence, size_t sentence_bytes)
 {
     const char *name = bb_codec_name(pipeline->storage.codec);
     if (!bb_codec_check(&pipeline->storage, (bb_row_scale)pipeline->scale, sentence,
                         sentence_bytes)) {
+        return false;
+    }
+    if (bb_codec_sweeps(&pipeline->storage)) {
+        (void)snprintf(sentence, sentence_bytes, "%s", sweep_sentence);
         return false;
     }
     const char *absent = find_absence(pipeline, study_device);
@@ -146,6 +154,9 @@ static bb_status check_storage(const bb_product_pipeline *pipeline, bb_index ind
     if (!bb_codec_check(&pipeline->storage, (bb_row_scale)pipeline->scale, sentence,
                         sizeof sentence)) {
         BB_TRY(bb_problems_add(problems, bb_config_place(config, path), "%s.%s", path, sentence));
+    } else if (bb_codec_sweeps(&pipeline->storage)) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, path), "%s.%s", path,
+                               sweep_sentence));
     } else {
         absent = find_absence(pipeline, study_device);
     }

@@ -46,7 +46,8 @@ bool bb_product_pipeline_takes(const bb_product_pipeline *pipeline, int study_de
 bb_index bb_product_pipelines_reference(const bb_list *pipelines);
 
 /// The rules on a study's bb_product_pipeline `pipelines`: names, a reference in full precision,
-/// sums, storage, and that the device asked for has products with it. Errors: BB_MEMORY.
+/// sums, storage, which is not rounded in the sweep, and that the device asked for has products
+/// with it. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_product_pipelines_check(const bb_list *pipelines, int study_device,
                                                 const bb_config *config, bb_problems *problems);
 

@@ -8,7 +8,7 @@
 #include "precision/codec.h"
 #include "tests/check.h"
 
-enum { CODEC_ROWS_MOST = 512 };
+enum { CODEC_ROWS_MOST = 1024 };
 
 /// How many values of a key are tried.
 typedef struct codec_rows_width {
@@ -36,7 +36,7 @@ static inline int codec_rows_numbers(const bb_key *key, codec_rows_width width, 
         count += width.of_range;
     } else if (strcmp(key->name, "bits") == 0) {
         out[count++] = 8.0;
-        for (int bits = 4; !width.brief && bits <= 17; ++bits) {
+        for (int bits = 2; !width.brief && bits <= 17; ++bits) {
             out[count] = bits;
             count += bits != 8;
         }
@@ -61,7 +61,8 @@ static inline void codec_rows_decide(codec_rows *rows, bb_codec_config *config, 
     char sentence[256] = "";
     double numbers[24];
     bool valid = bb_codec_check(config, BB_ROW_SCALE_NONE, sentence, sizeof sentence);
-    if (strstr(sentence, "does not take it") != NULL && strstr(sentence, " mode ") == NULL) {
+    if ((strstr(sentence, "does not take it") != NULL && strstr(sentence, " mode ") == NULL) ||
+        strstr(sentence, ", codec ") != NULL) { // a key or a word of another codec
         return;
     }
     if (k == bb_codec_schema.key_count) {

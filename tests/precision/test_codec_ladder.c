@@ -60,7 +60,7 @@ static void every_step_is_a_storage(void **state)
             ++ladders;
         }
     }
-    assert_int_equal(ladders, 7);
+    assert_int_equal(ladders, 8);
 }
 
 static void tolerances_are_eight_a_decade(void **state)
@@ -97,6 +97,8 @@ static void what_is_given_stays(void **state)
         {"zfp mode=rate bits=8", 1, BB_ROW_SCALE_NONE, -1, NULL},
         {"bfp", 0, BB_ROW_SCALE_ROW, 0, "bfp 4"},
         {"low_rank bits=32", 0, BB_ROW_SCALE_NONE, 0, "low rank 0.1 of range, fp32"},
+        {"integer", 0, BB_ROW_SCALE_NONE, 0, "integer 2"},
+        {"integer", 0, BB_ROW_SCALE_ROW, -1, NULL}, // its step is a scale
         {"quantiser tolerance=1e-9", 0, BB_ROW_SCALE_NONE, -1, NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {

@@ -305,8 +305,9 @@ static void keys_are_checked(void **state)
         {"float exponent=9 mantissa=3", "exponent: 9, expected 2 to 8"},
         {"float exponent=4 mantissa=0", "mantissa: 0, specials ieee needs"},
         {"float exponent=4 mantissa=3 rounding=diffused",
-         "rounding: diffused, codec float takes nearest, toward_zero, stochastic"},
-        {"fp16 rounding=stochastic", "rounding: stochastic, codec fp16 takes nearest, diffused"},
+         "rounding: diffused, codec float takes nearest, toward_zero, stochastic, sweep"},
+        {"fp16 rounding=stochastic",
+         "rounding: stochastic, codec fp16 takes nearest, diffused, sweep"},
         {"fp16 exponent=5", "exponent: codec fp16 does not take it"},
         {"float exponent=4 mantissa=3 bits=8", "bits: codec float does not take it"},
     };

@@ -96,7 +96,7 @@ static void ladders_are_bisected_side_by_side(void **state)
     assert_true(bb_storage_search_wanted(search));
     check_ok(bb_storage_search_run(search, &task));
     assert_int_equal(shop.passes, PASSES_MOST);
-    assert_int_equal(shop.widest, 7 + 4 + 4); // a candidate a ladder
+    assert_int_equal(shop.widest, 8 + 4 + 4); // a candidate a ladder
     assert_true(bb_storage_search_found(search, 1, "nm", &storage, &outcome));
     assert_int_equal(outcome.kind, BB_OUTCOME_OK);
     assert_memory_equal(&storage, &shop.best[1], sizeof storage);
@@ -146,12 +146,12 @@ static void codecs_that_the_pipeline_does_not_take_are_left_out(void **state)
     (void)state;
     bb_product_pipeline pipeline = promising("asks", 1.0, NULL, 0);
     const int cpu = BB_DEVICE_CPU;
-    check_searched(&pipeline, cpu, "bfp quantiser zfp zfp low_rank transform float");
+    check_searched(&pipeline, cpu, "bfp quantiser zfp zfp low_rank transform float integer");
     pipeline.scale = BB_ROW_SCALE_ROW;
     check_searched(&pipeline, cpu, "bfp float");
     pipeline.scale = BB_ROW_SCALE_NONE;
     pipeline.accumulate_run = 32;
-    check_searched(&pipeline, cpu, "bfp quantiser zfp zfp float");
+    check_searched(&pipeline, cpu, "bfp quantiser zfp zfp float integer");
     pipeline.accumulate_run = 1;
     pipeline.device = BB_DEVICE_CUDA;
     check_searched(&pipeline, cpu, "bfp quantiser zfp zfp low_rank transform");

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// integer: whole numbers of 2 to 16 bits and one step a row.
+//
+// step = max|row| / top in fp32, top = 2^(bits-1) - 1; a word is value / step, rounded to the
+// nearest whole number, ties to even, and clipped to +-top; a value is word * step, exact in fp64,
+// one rounding in fp32. A step that would take top * step beyond fp32 is the next one below. A row
+// of magnitudes up to 2^-150 top has step 0: its values become zero, and those that were not are
+// counted.
+//
+// Bound: |error| <= step / 2 + top |step - max|row| / top|. The second part is fp32's rounding of
+// the step, below 2^-9 of the first but where the step is subnormal: there values may be clipped,
+// which is counted.
+//
+// A row with a NaN, an infinity or a value beyond fp32 has step NaN and decodes to NaN throughout.
+//
+// A row is its words in blocks of 32, the last one filled up with zeros. A block is `bits` words of
+// 32 bits: the planes of plane_core.h one after the other, the widest first. So 8 bits are bytes in
+// order and 16 bits little-endian words. Steps lie beside the rows, four bytes each.
+#include "core/memory.h"
+#include "core/portable.h"
+#include "precision/codec_row.h"
+#include "precision/codecs/plane.h"
+#include "precision/format_core.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PIECE = 1024, PIECE_BLOCKS = PIECE / BB_BLOCK, LEAST_BITS = 2, MOST_BITS = 16 };
+
+typedef struct integer_store {
+    int bits;
+    bb_index blocks; // of a row
+    size_t row_bytes;
+    unsigned char *rows; // [rows][row_bytes]
+    float *steps;        // [rows]
+} integer_store;
+
+static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
+{
+    const double bits = config->bits;
+    if (bits >= LEAST_BITS && bits <= MOST_BITS && bits == floor(bits)) {
+        return true;
+    }
+    if (isnan(bits)) {
+        (void)snprintf(sentence, bytes, "bits: not given, integer needs it");
+    } else {
+        (void)snprintf(sentence, bytes, "bits: %g, integer takes whole numbers from %d to %d", bits,
+                       (int)LEAST_BITS, (int)MOST_BITS);
+    }
+    return false;
+}
+
+static const char *absent(const bb_codec_config *config, bb_device_kind device)
+{
+    (void)config;
+    return device == BB_DEVICE_CPU
+               ? NULL
+               : "codec integer has products on the cpu alone in this version, expected device cpu";
+}
+
+static void describe(const bb_codec_config *config, char *out, size_t bytes)
+{
+    (void)snprintf(out, bytes, "integer %g", config->bits);
+}
+
+static const char *rounding(const bb_codec_config *config)
+{
+    (void)config;
+    return "nearest even";
+}
+
+static double largest_word(int bits)
+{
+    return (double)((1 << (bits - 1)) - 1);
+}
+
+// Of a row whose largest magnitude fp32 holds.
+static float step_of(int bits, double largest)
+{
+    const double top = largest_word(bits);
+    const float step = (float)(largest / top);
+    return (double)step * top > (double)FLT_MAX ? nextafterf(step, 0.0F) : step;
+}
+
+static double bound(const bb_codec_config *config, double tolerance, double magnitude,
+                    double block_magnitude)
+{
+    const int bits = (int)config->bits;
+    (void)tolerance;
+    (void)magnitude;
+    if (!(block_magnitude <= (double)FLT_MAX)) {
+        return INFINITY;
+    }
+    const double step = (double)step_of(bits, block_magnitude);
+    const double rest = fabs(largest_word(bits) * step - block_magnitude);
+    return (0.5 * step + rest) * (1.0 + 0x1p-30);
+}
+
+static double bits_per_value(const bb_codec_config *config)
+{
+    return config->bits;
+}
+
+// A step follows its row, whose quotients no factor changes.
+static double draw_limit(const bb_codec_config *config)
+{
+    (void)config;
+    return 1.0;
+}
+
+static bb_codec_form form(const bb_codec_config *config)
+{
+    (void)config;
+    return (bb_codec_form){.kind = BB_FORM_PIECES};
+}
+
+static bb_status create(bb_coded_matrix *matrix)
+{
+    bb_status status = BB_OK;
+    integer_store *store = NULL;
+    matrix->piece_columns = PIECE;
+    BB_TRY(BB_ZEROED(1, &store));
+    matrix->store = store;
+    store->bits = (int)matrix->config.bits;
+    store->blocks = (matrix->layout.columns + BB_BLOCK - 1) / BB_BLOCK;
+    store->row_bytes = (size_t)store->blocks * 4 * (size_t)store->bits;
+    BB_TRY(bb_memory_zeroed(matrix->layout.rows, store->row_bytes, (void **)&store->rows));
+    BB_TRY(BB_ZEROED(matrix->layout.rows, &store->steps));
+done:
+    return status;
+}
+
+static void destroy(bb_coded_matrix *matrix)
+{
+    integer_store *store = matrix->store;
+    if (store != NULL) {
+        BB_RELEASE(&store->rows);
+        BB_RELEASE(&store->steps);
+        BB_RELEASE(&matrix->store);
+    }
+}
+
+// Largest magnitude of the values that fp32 holds, and how many it does not.
+static double largest_held(const double *values, bb_index count, bb_index *bad)
+{
+    double largest = 0.0;
+    for (bb_index j = 0; j < count; ++j) {
+        const double magnitude = fabs(values[j]);
+        const bool held = magnitude <= (double)FLT_MAX;
+        *bad += !held;
+        largest = held && magnitude > largest ? magnitude : largest;
+    }
+    return largest;
+}
+
+// Nearest whole number of steps, ties to even, at most one beyond `top`; `divisor` is the step.
+BB_PLANE_FUNCTION double steps_of(double value, double divisor, double top)
+{
+    double quotient = value / divisor;
+    quotient = quotient > top + 1.0 ? top + 1.0 : quotient;
+    quotient = quotient < -top - 1.0 ? -top - 1.0 : quotient;
+    return (quotient + 0x1.8p52) - 0x1.8p52; // leaves no room for fractions
+}
+
+BB_PLANE_FUNCTION double clipped(double steps, double top)
+{
+    return steps > top ? top : steps < -top ? -top : steps;
+}
+
+BB_CLONES static void encode_blocks(int bits, double step, const double *values, bb_index count,
+                                    unsigned char *out, bb_codec_counts *counts)
+{
+    const double top = largest_word(bits);
+    const double divisor = step > 0.0 ? step : INFINITY; // words of 0
+    for (bb_index b = 0; b < count; ++b) {
+        int32_t words[BB_BLOCK];
+        int lost = 0;
+        int over = 0;
+        for (int i = 0; i < BB_BLOCK; ++i) {
+            const double value = values[b * BB_BLOCK + i];
+            const double steps = steps_of(value, divisor, top);
+            over += fabs(steps) > top;
+            lost += step == 0.0 && value != 0.0;
+            words[i] = (int32_t)clipped(steps, top);
+        }
+        counts->saturated += over;
+        counts->underflowed += lost;
+        int shift = bits;
+#define PLANE(k)                                                                                   \
+    if ((bits >> (k)&1) != 0) {                                                                    \
+        shift -= 1 << (k);                                                                         \
+        bb_plane_pack(words, shift, 1 << (k), out);                                                \
+        out += 4u << (k);                                                                          \
+    }
+        PLANE(4)
+        PLANE(3)
+        PLANE(2)
+        PLANE(1)
+        PLANE(0)
+#undef PLANE
+    }
+}
+
+static unsigned char *row_at(const bb_coded_matrix *matrix, bb_index row)
+{
+    const integer_store *store = matrix->store;
+    return store->rows + (size_t)row * store->row_bytes;
+}
+
+// The words of a row whose step stands.
+static void encode_words(const bb_coded_matrix *matrix, bb_index row, const double *values,
+                         bb_codec_counts *counts)
+{
+    const integer_store *store = matrix->store;
+    const double step = (double)store->steps[row];
+    const bb_index full = matrix->layout.columns / BB_BLOCK;
+    const bb_index rest = matrix->layout.columns % BB_BLOCK;
+    unsigned char *out = row_at(matrix, row);
+    if (isnan(step)) {
+        memset(out, 0, store->row_bytes);
+        return;
+    }
+    encode_blocks(store->bits, step, values, full, out, counts);
+    if (rest != 0) {
+        double last[BB_BLOCK] = {0.0};
+        memcpy(last, values + full * BB_BLOCK, (size_t)rest * sizeof *last);
+        encode_blocks(store->bits, step, last, 1, out + full * 4 * store->bits, counts);
+    }
+}
+
+// The largest value that fp32 holds where one lies beyond it.
+static void fix_row(bb_coded_matrix *matrix, bb_index row, const double *values)
+{
+    const integer_store *store = matrix->store;
+    bb_index bad = 0;
+    const double largest = largest_held(values, matrix->layout.columns, &bad);
+    store->steps[row] = step_of(store->bits, bad > 0 ? (double)FLT_MAX : largest);
+}
+
+static double round_one(const bb_coded_matrix *matrix, bb_index row, bb_index column, double scaled)
+{
+    const integer_store *store = matrix->store;
+    const double step = (double)store->steps[row];
+    const double top = largest_word(store->bits);
+    (void)column;
+    return step > 0.0 ? clipped(steps_of(scaled, step, top), top) * step : 0.0;
+}
+
+static bb_status encode_fixed(bb_coded_matrix *matrix, bb_index row, bb_view panel)
+{
+    bb_codec_counts counts = {0};
+    encode_words(matrix, row, bb_view_row(panel, 0), &counts);
+    bb_coded_matrix_count(matrix, counts);
+    return BB_OK;
+}
+
+static bb_status encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
+{
+    integer_store *store = matrix->store;
+    bb_codec_counts counts = {0};
+    for (bb_index i = 0; i < panel.shape[0]; ++i) {
+        const double *values = bb_view_row(panel, i);
+        bb_index bad = 0;
+        const double largest = largest_held(values, matrix->layout.columns, &bad);
+        store->steps[row + i] = bad > 0 ? NAN : step_of(store->bits, largest);
+        counts.non_finite += bad;
+        encode_words(matrix, row + i, values, &counts);
+    }
+    bb_coded_matrix_count(matrix, counts);
+    return BB_OK;
+}
+
+// Words of a block, its planes put together.
+BB_PLANE_FUNCTION void unpack_block(const unsigned char *cursor, int bits, int32_t words[BB_BLOCK])
+{
+    uint32_t values[BB_BLOCK] = {0};
+#define PLANE(k)                                                                                   \
+    if ((bits >> (k)&1) != 0) {                                                                    \
+        bb_plane_unpack(cursor, 1 << (k), values);                                                 \
+        cursor += 4u << (k);                                                                       \
+    }
+    PLANE(4)
+    PLANE(3)
+    PLANE(2)
+    PLANE(1)
+    PLANE(0)
+#undef PLANE
+    for (int i = 0; i < BB_BLOCK; ++i) {
+        words[i] = bb_plane_signed(values[i], bits);
+    }
+}
+
+BB_CLONES static void decode_blocks_f32(const unsigned char *source, int bits, float step,
+                                        bb_index count, float *out)
+{
+    for (bb_index b = 0; b < count; ++b, source += 4 * bits) {
+        int32_t words[BB_BLOCK];
+        if (bits == 8) { // no planes to put together
+            for (int i = 0; i < BB_BLOCK; ++i) {
+                *out++ = (float)(signed char)source[i] * step;
+            }
+            continue;
+        }
+        unpack_block(source, bits, words);
+        for (int i = 0; i < BB_BLOCK; ++i) {
+            *out++ = (float)words[i] * step;
+        }
+    }
+}
+
+BB_CLONES static void decode_blocks_f64(const unsigned char *source, int bits, double step,
+                                        bb_index count, double *out)
+{
+    for (bb_index b = 0; b < count; ++b, source += 4 * bits) {
+        int32_t words[BB_BLOCK];
+        unpack_block(source, bits, words);
+        for (int i = 0; i < BB_BLOCK; ++i) {
+            *out++ = (double)words[i] * step;
+        }
+    }
+}
+
+static void decode_f32(const bb_coded_matrix *matrix, bb_index group, bb_index piece, float *out)
+{
+    const integer_store *store = matrix->store;
+    const bb_index count = bb_coded_matrix_piece_count(matrix, piece);
+    const bb_index full = count / BB_BLOCK;
+    const int bits = store->bits;
+    const unsigned char *source = row_at(matrix, group) + piece * PIECE_BLOCKS * 4 * bits;
+    decode_blocks_f32(source, bits, store->steps[group], full, out);
+    if (count % BB_BLOCK != 0) {
+        float last[BB_BLOCK];
+        decode_blocks_f32(source + full * 4 * bits, bits, store->steps[group], 1, last);
+        memcpy(out + full * BB_BLOCK, last, (size_t)(count % BB_BLOCK) * sizeof *last);
+    }
+}
+
+static void decode(const bb_coded_matrix *matrix, bb_index row, bb_index column, bb_index count,
+                   double *out)
+{
+    const integer_store *store = matrix->store;
+    const double step = (double)store->steps[row];
+    while (count > 0) {
+        double block[BB_BLOCK];
+        const unsigned char *source = row_at(matrix, row) + column / BB_BLOCK * 4 * store->bits;
+        const bb_index skip = column % BB_BLOCK;
+        bb_index take = BB_BLOCK - skip < count ? BB_BLOCK - skip : count;
+        if (skip == 0 && count >= BB_BLOCK) {
+            take = count / BB_BLOCK * BB_BLOCK;
+            decode_blocks_f64(source, store->bits, step, take / BB_BLOCK, out);
+        } else {
+            decode_blocks_f64(source, store->bits, step, 1, block);
+            memcpy(out, block + skip, (size_t)take * sizeof *out);
+        }
+        column += take;
+        count -= take;
+        out += take;
+    }
+}
+
+static void decode_f64(const bb_coded_matrix *matrix, bb_index group, bb_index piece, double *out)
+{
+    decode(matrix, group, piece * PIECE, bb_coded_matrix_piece_count(matrix, piece), out);
+}
+
+static size_t bytes(const bb_coded_matrix *matrix)
+{
+    const integer_store *store = matrix->store;
+    return (size_t)matrix->layout.rows * (store->row_bytes + sizeof *store->steps);
+}
+
+static const bb_codec_ops operations = {
+    .check = check,
+    .absent = absent,
+    .describe = describe,
+    .rounding = rounding,
+    .bound = bound,
+    .bits_per_value = bits_per_value,
+    .draw_limit = draw_limit,
+    .form = form,
+    .create = create,
+    .destroy = destroy,
+    .encode = encode,
+    .decode_f32 = decode_f32,
+    .decode_f64 = decode_f64,
+    .decode = decode,
+    .bytes = bytes,
+    .fix_row = fix_row,
+    .round = round_one,
+    .encode_fixed = encode_fixed,
+};
+
+static const char *const taken[] = {"bits", NULL};
+
+const bb_codec_row bb_integer_row = {
+    .name = "integer",
+    .takes = taken,
+    .sums_in_runs = true,
+    .seconds = 8e-9,
+    .ladders = {{"bits", "", LEAST_BITS, MOST_BITS - LEAST_BITS + 1}},
+    .ops = &operations,
+};

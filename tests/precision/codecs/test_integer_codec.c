@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Words, steps and bytes of integer rows by hand.
+#include "precision/coded_matrix.h"
+#include "tests/check.h"
+
+#include <float.h>
+
+enum { MOST_COLUMNS = 1237 };
+
+static bb_codec_config integer_of(int bits)
+{
+    bb_codec_config config = bb_codec_plain(BB_FORMAT_FP64);
+    config.codec = bb_codec_find("integer");
+    config.bits = bits;
+    return config;
+}
+
+static bb_coded_matrix *encoded(int bits, bb_index rows, bb_index columns, double *values)
+{
+    bb_coded_matrix *matrix = NULL;
+    const bb_codec_config config = integer_of(bits);
+    const bb_matrix_layout layout = {.rows = rows, .columns = columns};
+    check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
+    check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(values, rows, columns)));
+    return matrix;
+}
+
+// Encodes one row and decodes it in both widths, as whole row and value by value.
+static bb_coded_matrix *there_and_back(int bits, bb_index columns, double *values, double *got)
+{
+    float narrow[MOST_COLUMNS];
+    bb_coded_matrix *matrix = encoded(bits, 1, columns, values);
+    const bb_index piece = bb_coded_matrix_piece_columns(matrix);
+    bb_coded_matrix_decode(matrix, 0, 0, columns, got);
+    for (bb_index p = 0; p * piece < columns; ++p) {
+        bb_coded_matrix_decode_f32(matrix, 0, p, narrow + p * piece);
+    }
+    for (bb_index j = 0; j < columns; ++j) {
+        double single = 0.0;
+        bb_coded_matrix_decode(matrix, 0, j, 1, &single);
+        assert_memory_equal(&single, &got[j], sizeof single);
+        const float expected = (float)got[j];
+        assert_true(isnan(got[j]) ? isnan(narrow[j]) : narrow[j] == expected);
+    }
+    return matrix;
+}
+
+static void check_values(const double *got, const double *expected, bb_index count)
+{
+    for (bb_index j = 0; j < count; ++j) {
+        if (!(got[j] == expected[j])) {
+            print_error("value %td: %a, expected %a\n", j, got[j], expected[j]);
+            fail();
+        }
+    }
+}
+
+// With a largest value of `top` the step is 1.
+static void ties_go_to_the_even_word(void **state)
+{
+    (void)state;
+    static const struct {
+        int bits;
+        double values[8], expected[8];
+    } cases[] = {
+        {2, {1.0, 0.5, -0.5, 0.50001, -0.6, 0.49, -1.0, 0.0}, {1, 0, 0, 1, -1, 0, -1, 0}},
+        {3, {-3.0, 0.5, 1.5, 2.5, -1.5, -2.5, 2.51, 1.49}, {-3, 0, 2, 2, -2, -2, 3, 1}},
+        {8,
+         {127.0, 126.5, 125.5, -126.5, -0.5, 63.5, 64.5, -1e-9},
+         {127, 126, 126, -126, 0, 64, 64, 0}},
+        {16,
+         {32767.0, 32766.5, 0.5, 1.5, -32765.5, -32766.0, 2.4, 9.5},
+         {32767, 32766, 0, 2, -32766, -32766, 2, 10}},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+        double values[8];
+        double got[8];
+        memcpy(values, cases[c].values, sizeof values);
+        bb_coded_matrix *matrix = there_and_back(cases[c].bits, 8, values, got);
+        check_values(got, cases[c].expected, 8);
+        assert_int_equal(bb_coded_matrix_saturated(matrix), 0);
+        assert_int_equal(bb_coded_matrix_underflowed(matrix), 0);
+        bb_coded_matrix_destroy(&matrix);
+    }
+}
+
+// The step is max / top rounded to fp32: 0.7 / 127 is not one of its numbers.
+static void steps_are_rounded_to_fp32(void **state)
+{
+    (void)state;
+    double values[3] = {0.1, -0.7, 0.35};
+    double got[3];
+    const double step = (double)(float)(0.7 / 127.0);
+    const double expected[3] = {18.0 * step, -127.0 * step, 64.0 * step}; // of 18.14 and 63.5000002
+    assert_true(step < 0.7 / 127.0);
+    bb_coded_matrix *matrix = there_and_back(8, 3, values, got);
+    check_values(got, expected, 3);
+    bb_coded_matrix_destroy(&matrix);
+}
+
+// 32 values of `bits` bits are 4 `bits` bytes, the last of a row filled up; a step of fp32 a row.
+static void rows_have_the_documented_bytes(void **state)
+{
+    (void)state;
+    static double values[3 * MOST_COLUMNS];
+    static const bb_index columns[] = {1, 31, 32, 33, 1237};
+    for (int bits = 2; bits <= 16; ++bits) {
+        const bb_codec_config config = integer_of(bits);
+        assert_true(bb_codec_bits_per_value(&config) == (double)bits);
+        for (size_t c = 0; c < sizeof columns / sizeof *columns; ++c) {
+            const bb_index blocks = (columns[c] + 31) / 32;
+            bb_coded_matrix *matrix = encoded(bits, 3, columns[c], values);
+            assert_int_equal(bb_coded_matrix_bytes(matrix), 3 * (4 * bits * blocks + 4));
+            bb_coded_matrix_destroy(&matrix);
+        }
+    }
+}
+
+// All words of a width, and columns that fill no block.
+static void every_word_comes_back(void **state)
+{
+    (void)state;
+    static double values[MOST_COLUMNS], got[MOST_COLUMNS];
+    for (int bits = 2; bits <= 16; ++bits) {
+        const int top = (1 << (bits - 1)) - 1;
+        for (int first = -top; first <= top; first += MOST_COLUMNS - 1) {
+            for (int j = 0; j < MOST_COLUMNS; ++j) {
+                values[j] = first + j < top ? 0.25 * (first + j) : 0.25 * top;
+            }
+            values[MOST_COLUMNS - 1] = 0.25 * top;
+            bb_coded_matrix *matrix = there_and_back(bits, MOST_COLUMNS, values, got);
+            check_values(got, values, MOST_COLUMNS);
+            bb_coded_matrix_destroy(&matrix);
+        }
+    }
+}
+
+// fp32's least number is 2^-149. 127 steps of it and 0.4 more a step round to the same step, so
+// that what lies beyond 127 of them is clipped; below half of 127 of them nothing is left.
+static void rows_of_subnormals_clip_or_vanish(void **state)
+{
+    (void)state;
+    const double least = 0x1p-149;
+    double values[4] = {127.0 * 1.4 * least, -130.0 * least, 100.4 * least, 0.0};
+    const double clipped[4] = {127.0 * least, -127.0 * least, 100.0 * least, 0.0};
+    const double nothing[4] = {0.0, 0.0, 0.0, 0.0};
+    double got[4];
+    bb_coded_matrix *matrix = there_and_back(8, 4, values, got);
+    check_values(got, clipped, 4);
+    assert_int_equal(bb_coded_matrix_saturated(matrix), 2);
+    assert_int_equal(bb_coded_matrix_underflowed(matrix), 0);
+    const bb_codec_config *config = bb_coded_matrix_config(matrix);
+    assert_true(fabs(values[0] - got[0]) <= bb_codec_bound(config, NAN, values[0], values[0]));
+    bb_coded_matrix_destroy(&matrix);
+    values[0] = 63.0 * least;
+    values[1] = -0x1p-1074;
+    values[2] = 0.0;
+    matrix = there_and_back(8, 4, values, got);
+    check_values(got, nothing, 4);
+    assert_int_equal(bb_coded_matrix_underflowed(matrix), 2);
+    assert_int_equal(bb_coded_matrix_saturated(matrix), 0);
+    bb_coded_matrix_destroy(&matrix);
+}
+
+// Its NaN is the row's alone; zeros take a step of zero.
+static void what_cannot_be_held_poisons_its_row(void **state)
+{
+    (void)state;
+    static const double plants[] = {NAN, INFINITY, -INFINITY, 0x1p128, -1e300};
+    for (size_t p = 0; p < sizeof plants / sizeof *plants; ++p) {
+        double values[3 * 40] = {0.0};
+        double got[3 * 40];
+        values[0] = 1.0;
+        values[40] = 2.0;
+        values[40 + 35] = plants[p];
+        bb_coded_matrix *matrix = encoded(8, 3, 40, values);
+        assert_int_equal(bb_coded_matrix_non_finite(matrix), 1);
+        for (bb_index row = 0; row < 3; ++row) {
+            bb_coded_matrix_decode(matrix, row, 0, 40, got + row * 40);
+        }
+        assert_true(fabs(got[0] - 1.0) <= 0x1p-24);
+        for (int j = 0; j < 40; ++j) {
+            assert_true(isnan(got[40 + j]));
+            assert_true(got[80 + j] == 0.0 && (j == 0 || got[j] == 0.0));
+        }
+        // A row that is coded again is held again.
+        values[40 + 35] = -2.0;
+        check_ok(bb_coded_matrix_encode(matrix, 1, bb_view_matrix(values + 40, 1, 40)));
+        bb_coded_matrix_decode(matrix, 1, 35, 1, got);
+        assert_true(fabs(got[0] + 2.0) <= 0x1p-23);
+        bb_coded_matrix_destroy(&matrix);
+    }
+}
+
+// The largest numbers of fp32 come back as such: the step that would leave its range is one less.
+static void the_largest_values_stay_finite(void **state)
+{
+    (void)state;
+    for (int bits = 2; bits <= 16; ++bits) {
+        double values[2] = {(double)FLT_MAX, -(double)FLT_MAX};
+        double got[2];
+        bb_coded_matrix *matrix = there_and_back(bits, 2, values, got);
+        for (int i = 0; i < 2; ++i) {
+            assert_true(isfinite((float)got[i]));
+            check_relative(got[i], values[i], 0x1p-22);
+        }
+        assert_int_equal(bb_coded_matrix_non_finite(matrix), 0);
+        bb_coded_matrix_destroy(&matrix);
+    }
+}
+
+static void the_bound_is_half_a_step(void **state)
+{
+    (void)state;
+    for (int bits = 2; bits <= 16; ++bits) {
+        const bb_codec_config config = integer_of(bits);
+        const double top = ldexp(1.0, bits - 1) - 1.0;
+        double values[2] = {top, 0.5}; // between two words
+        double got[2];
+        bb_coded_matrix *matrix = there_and_back(bits, 2, values, got);
+        assert_true(fabs(got[1] - values[1]) == 0.5);
+        const double bound = bb_codec_bound(&config, NAN, 0.5, top);
+        assert_true(bound >= 0.5 && bound <= 0.5 * (1.0 + 0x1p-20));
+        assert_true(isinf(bb_codec_bound(&config, NAN, 0.5, 0x1p128)));
+        bb_coded_matrix_destroy(&matrix);
+    }
+}
+
+static void keys_are_checked(void **state)
+{
+    (void)state;
+    char text[200];
+    bb_codec_config config = integer_of(8);
+    assert_true(bb_codec_check(&config, BB_ROW_SCALE_NONE, text, sizeof text));
+    bb_codec_describe(&config, text, sizeof text);
+    assert_string_equal(text, "integer 8");
+    assert_string_equal(bb_codec_rounding(&config), "nearest even");
+    assert_false(bb_codec_check(&config, BB_ROW_SCALE_ROW, text, sizeof text));
+    assert_non_null(strstr(text, "integer with scale: row"));
+    assert_null(bb_codec_absent(&config, BB_DEVICE_CPU));
+    assert_non_null(strstr(bb_codec_absent(&config, BB_DEVICE_CUDA), "codec integer has products"));
+    assert_non_null(bb_codec_absent(&config, BB_DEVICE_OPENCL));
+    config.bits = NAN;
+    assert_false(bb_codec_check(&config, BB_ROW_SCALE_NONE, text, sizeof text));
+    assert_string_equal(text, "bits: not given, integer needs it");
+    const double others[] = {1.0, 17.0, 7.5};
+    for (int i = 0; i < 3; ++i) {
+        config.bits = others[i];
+        assert_false(bb_codec_check(&config, BB_ROW_SCALE_NONE, text, sizeof text));
+        assert_non_null(strstr(text, "integer takes whole numbers from 2 to 16"));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ties_go_to_the_even_word),
+        cmocka_unit_test(steps_are_rounded_to_fp32),
+        cmocka_unit_test(rows_have_the_documented_bytes),
+        cmocka_unit_test(every_word_comes_back),
+        cmocka_unit_test(rows_of_subnormals_clip_or_vanish),
+        cmocka_unit_test(what_cannot_be_held_poisons_its_row),
+        cmocka_unit_test(the_largest_values_stay_finite),
+        cmocka_unit_test(the_bound_is_half_a_step),
+        cmocka_unit_test(keys_are_checked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
