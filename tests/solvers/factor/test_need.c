@@ -6,6 +6,7 @@
 #include "solvers/factor/reconstructor.h"
 #include "solvers/factor/refinement.h"
 #include "solvers/factor/residual_covariance.h"
+#include "solvers/factor/rounding_sweep.h"
 #include "solvers/factor/spectrum.h"
 #include "solvers/factor/tiles/tile_cholesky.h"
 #include "tests/need.h"
@@ -142,6 +143,29 @@ static void hold_update(const fixture *f)
     BB_RELEASE(&vectors);
 }
 
+static double keep(const void *context, bb_index row, bb_index column, double value)
+{
+    (void)context;
+    (void)row;
+    (void)column;
+    return value;
+}
+
+static void hold_sweep(const fixture *f)
+{
+    const bb_tile_plan plan = {.tile_size = TILE, .arithmetic = BB_VARIANT_DP};
+    const bb_rounding_step step = {.round = keep};
+    bb_outcome outcome = {0};
+    bb_tile_matrix *factor = NULL;
+    check_ok(bb_tile_matrix_create(&f->source, NULL, &plan, &factor));
+    check_ok(bb_tile_cholesky_factor(factor, 4, &outcome));
+    need_start();
+    check_ok(bb_rounding_sweep(factor, &step, M, f->b, NULL));
+    need_stop();
+    need_hold("rounding_sweep", bb_rounding_sweep_need(N, M, TILE), NEED_LOOSENESS);
+    bb_tile_matrix_destroy(&factor);
+}
+
 static void hold_scores(const fixture *f)
 {
     const bb_view side = bb_view_matrix(f->b, M, N);
@@ -175,6 +199,7 @@ static void needs_cover_what_is_taken(void **state)
         hold_tiles(&f);
         hold_refinement(&f);
         hold_update(&f);
+        hold_sweep(&f);
         hold_scores(&f);
         leave(&f);
     }

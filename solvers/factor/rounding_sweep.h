@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rounds the rows of a matrix R in the norm of a covariance A = L L^T, column by column from the
+// last to the first, so that every later column makes up for the errors of those before it. With
+// E = Q - R, what rounding column k sees is
+//
+//     t_k = R_k - sum_{j > k} E_j L_jk / L_kk,      Q_k = round(t_k),
+//
+// so that E L = D with D_k = (Q_k - t_k) L_kk, and what an estimate R s of t pays for it
+//
+//     tr(E A E^T) = sum over rows and columns of (Q_k - t_k)^2 L_kk^2 (1)
+//
+// where rounding to nearest pays step^2 / 12 sum A_kk. It is Babai's nearest plane on the lattice
+// of A, and the error feedback of GPTQ (Frantar et al. 2023; their equality: Chen et al. 2025,
+// arXiv 2507.18553). A need not be the matrix of which R was made: modes that it does not know may
+// be added to it, so that errors do not go where they would meet them.
+#ifndef BB_SOLVERS_FACTOR_ROUNDING_SWEEP_H
+#define BB_SOLVERS_FACTOR_ROUNDING_SWEEP_H
+
+#include "core/need.h"
+#include "solvers/factor/tiles/tile_matrix.h"
+
+/// How values are rounded.
+typedef struct bb_rounding_step {
+    /// What is stored for `value` in a place of the matrix: pure, safe from several threads.
+    double (*round)(const void *context, bb_index row, bb_index column, double value);
+    const void *context;
+} bb_rounding_step;
+
+/// Rounds r [m][n] in place: R on entry, Q on return. `factor` is L of A in fp64 (every tile dp,
+/// factored; n rows). Rows are independent, and sums in the order of OpenBLAS's gemm: the bits do
+/// not depend on the threads. `excess` takes tr(E A E^T) by (1) (NULL: not wanted). Operations: m
+/// n^2, in products of tiles. Errors: BB_INVALID (a tile that is not fp64), BB_MEMORY.
+BB_CHECKED bb_status bb_rounding_sweep(const bb_tile_matrix *factor, const bb_rounding_step *step,
+                                       bb_index m, double *r, double *excess);
+
+/// What it takes beside a factor in tiles of `tile_size` and r.
+bb_need bb_rounding_sweep_need(bb_index n, bb_index m, bb_index tile_size);
+
+#endif

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/random.h"
+#include "core/thread.h"
+#include "solvers/factor/rounding_sweep.h"
+#include "solvers/factor/tiles/tile_cholesky.h"
+#include "tests/solvers/spd_matrices.h"
+
+#include <lapacke.h>
+
+enum { N = 90, M = 37, TILE = 32 };
+
+// To whole multiples of a row's step, clipped to so many.
+typedef struct grid {
+    double steps[M];
+    double limit;
+} grid;
+
+static double round_to_grid(const void *context, bb_index row, bb_index column, double value)
+{
+    const grid *words = context;
+    const double word = rint(value / words->steps[row]);
+    (void)column;
+    return words->steps[row] * fmax(-words->limit, fmin(words->limit, word));
+}
+
+static double round_to_nothing(const void *context, bb_index row, bb_index column, double value)
+{
+    (void)context;
+    (void)row;
+    (void)column;
+    return value;
+}
+
+static void make_factor(const double *a, bb_index tile_size, bb_tile_matrix **out)
+{
+    bb_view view = bb_view_matrix((double *)(uintptr_t)a, N, N);
+    const bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
+    const bb_tile_plan plan = {.tile_size = tile_size, .arithmetic = BB_VARIANT_DP};
+    bb_outcome outcome = {0};
+    check_ok(bb_tile_matrix_create(&source, NULL, &plan, out));
+    check_ok(bb_tile_cholesky_factor(*out, 1, &outcome));
+    assert_int_equal(outcome.kind, BB_OUTCOME_OK);
+}
+
+static void fill_rows(double *r, grid *words)
+{
+    for (int i = 0; i < M; ++i) {
+        words->steps[i] = 0.05 * (1.0 + i);
+        for (int j = 0; j < N; ++j) {
+            r[i * N + j] = (1.0 + i) * bb_random_normal(5, (bb_stream)0, (uint64_t)(i * N + j));
+        }
+    }
+    words->limit = INFINITY;
+}
+
+// tr(E A E^T) of E = Q - R.
+static double pay(const double *a, const double *q, const double *r)
+{
+    double sum = 0.0;
+    for (int i = 0; i < M; ++i) {
+        for (int j = 0; j < N; ++j) {
+            for (int k = 0; k < N; ++k) {
+                sum += (q[i * N + j] - r[i * N + j]) * a[j * N + k] * (q[i * N + k] - r[i * N + k]);
+            }
+        }
+    }
+    return sum;
+}
+
+// What is told of the price is what it is, and far less than that of rounding to nearest.
+static void excess_is_that_of_the_errors(void **state)
+{
+    (void)state;
+    grid words;
+    double *a = dense_new((bb_index)N * N);
+    double *r = dense_new((bb_index)M * N);
+    double *q = dense_new((bb_index)M * N);
+    double *nearest = dense_new((bb_index)M * N);
+    double excess = 0.0;
+    bb_tile_matrix *factor = NULL;
+    dense_covariance(N, 5.0, 1e-3, a);
+    make_factor(a, TILE, &factor);
+    fill_rows(r, &words);
+    memcpy(q, r, sizeof *q * M * N);
+    for (int i = 0; i < M * N; ++i) {
+        nearest[i] = round_to_grid(&words, i / N, i % N, r[i]);
+    }
+    const bb_rounding_step step = {round_to_grid, &words};
+    check_ok(bb_rounding_sweep(factor, &step, M, q, &excess));
+    check_relative(excess, pay(a, q, r), 1e-10);
+    for (int i = 0; i < M * N; ++i) {
+        const double word = q[i] / words.steps[i / N];
+        check_close(word, rint(word), 1e-9, 1.0);
+    }
+    // Errors are spread evenly over a step: s^2 / 12 times L_kk^2 in the sweep, A_kk without.
+    double squares = 0.0;
+    double pivots = 0.0;
+    double diagonal = 0.0;
+    for (int i = 0; i < M; ++i) {
+        squares += words.steps[i] * words.steps[i] / 12.0;
+    }
+    for (int k = 0; k < N; ++k) {
+        const bb_tile *tile = bb_tile_matrix_at(factor, k / TILE, k / TILE);
+        const double pivot = tile->f64[(k % TILE) * (tile->columns + 1)];
+        pivots += pivot * pivot;
+        diagonal += a[k * N + k];
+    }
+    check_relative(excess, squares * pivots, 0.1);
+    check_relative(pay(a, nearest, r), squares * diagonal, 0.1);
+    assert_true(pivots < 0.1 * diagonal);
+    bb_tile_matrix_destroy(&factor);
+    BB_RELEASE(&a);
+    BB_RELEASE(&r);
+    BB_RELEASE(&q);
+    BB_RELEASE(&nearest);
+}
+
+// A step that keeps every value changes none; one that clips leaves what it can to later columns.
+static void clipped_values_are_made_up_for(void **state)
+{
+    (void)state;
+    grid words;
+    double *a = dense_new((bb_index)N * N);
+    double *r = dense_new((bb_index)M * N);
+    double *q = dense_new((bb_index)M * N);
+    double excess = 1.0;
+    bb_tile_matrix *factor = NULL;
+    spd_spectrum(N, 1e3, 4, a);
+    make_factor(a, TILE, &factor);
+    fill_rows(r, &words);
+    memcpy(q, r, sizeof *q * M * N);
+    const bb_rounding_step exact = {round_to_nothing, NULL};
+    check_ok(bb_rounding_sweep(factor, &exact, M, q, &excess));
+    assert_memory_equal(q, r, sizeof *q * M * N);
+    assert_true(excess == 0.0);
+    words.limit = 40.0; // of deviations of 20 steps
+    const bb_rounding_step clipping = {round_to_grid, &words};
+    check_ok(bb_rounding_sweep(factor, &clipping, M, q, &excess));
+    check_relative(excess, pay(a, q, r), 1e-10);
+    bb_tile_matrix_destroy(&factor);
+    BB_RELEASE(&a);
+    BB_RELEASE(&r);
+    BB_RELEASE(&q);
+}
+
+// The feedback of GPTQ, from the last column on: with M = L^-1, A^-1 = M^T M, the error of column k
+// goes to column j < k times M_kj / M_kk.
+static void codes_are_those_of_feedback_by_the_inverse(void **state)
+{
+    (void)state;
+    grid words;
+    double *a = dense_new((bb_index)N * N);
+    double *inverse = dense_new((bb_index)N * N);
+    double *r = dense_new((bb_index)M * N);
+    double *q = dense_new((bb_index)M * N);
+    bb_tile_matrix *factor = NULL;
+    spd_spectrum(N, 1e5, 9, a);
+    make_factor(a, 16, &factor);
+    fill_rows(r, &words);
+    words.limit = 127.0;
+    memcpy(q, r, sizeof *q * M * N);
+    const bb_rounding_step step = {round_to_grid, &words};
+    check_ok(bb_rounding_sweep(factor, &step, M, q, NULL));
+    memcpy(inverse, a, sizeof *inverse * N * N);
+    assert_int_equal(LAPACKE_dpotrf(LAPACK_ROW_MAJOR, 'L', N, inverse, N), 0);
+    assert_int_equal(LAPACKE_dtrtri(LAPACK_ROW_MAJOR, 'L', 'N', N, inverse, N), 0);
+    for (int i = 0; i < M; ++i) {
+        double row[N];
+        memcpy(row, r + i * N, sizeof row);
+        for (int k = N - 1; k >= 0; --k) {
+            const double stored = round_to_grid(&words, i, k, row[k]);
+            const double error = (stored - row[k]) / inverse[k * N + k];
+            for (int j = 0; j < k; ++j) {
+                row[j] += error * inverse[k * N + j];
+            }
+            check_close(q[i * N + k], stored, 1e-12, words.steps[i]);
+        }
+    }
+    bb_tile_matrix_destroy(&factor);
+    BB_RELEASE(&a);
+    BB_RELEASE(&inverse);
+    BB_RELEASE(&r);
+    BB_RELEASE(&q);
+}
+
+// Tiles are blocks of one loop, and threads take rows: the same words.
+static void words_do_not_depend_on_tiles_or_threads(void **state)
+{
+    (void)state;
+    static const bb_index sizes[] = {8, 32, 90, 128};
+    grid words;
+    double *a = dense_new((bb_index)N * N);
+    double *r = dense_new((bb_index)M * N);
+    double *first = dense_new((bb_index)M * N);
+    double *q = dense_new((bb_index)M * N);
+    spd_spectrum(N, 1e5, 3, a);
+    fill_rows(r, &words);
+    const bb_rounding_step step = {round_to_grid, &words};
+    for (int i = 0; i < 4; ++i) {
+        bb_tile_matrix *factor = NULL;
+        check_ok(bb_threads_set(i % 3 + 1));
+        make_factor(a, sizes[i], &factor);
+        memcpy(q, r, sizeof *q * M * N);
+        check_ok(bb_rounding_sweep(factor, &step, M, q, NULL));
+        for (int k = 0; i > 0 && k < M * N; ++k) {
+            check_close(q[k], first[k], 1e-12, words.steps[k / N]);
+        }
+        memcpy(first, i == 0 ? q : first, sizeof *q * M * N);
+        bb_tile_matrix_destroy(&factor);
+    }
+    check_ok(bb_threads_set(1));
+    BB_RELEASE(&a);
+    BB_RELEASE(&r);
+    BB_RELEASE(&first);
+    BB_RELEASE(&q);
+}
+
+static void a_factor_in_fp32_is_refused(void **state)
+{
+    (void)state;
+    double *a = dense_new((bb_index)N * N);
+    double r[N] = {0.0};
+    bb_tile_matrix *factor = NULL;
+    spd_spectrum(N, 10.0, 3, a);
+    bb_view view = bb_view_matrix(a, N, N);
+    const bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
+    const bb_tile_plan plan = {.tile_size = 32, .arithmetic = BB_VARIANT_SP};
+    check_ok(bb_tile_matrix_create(&source, NULL, &plan, &factor));
+    const bb_rounding_step step = {round_to_nothing, NULL};
+    check_fails(bb_rounding_sweep(factor, &step, 1, r, NULL), BB_INVALID, "is not fp64");
+    bb_tile_matrix_destroy(&factor);
+    BB_RELEASE(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(excess_is_that_of_the_errors),
+        cmocka_unit_test(clipped_values_are_made_up_for),
+        cmocka_unit_test(codes_are_those_of_feedback_by_the_inverse),
+        cmocka_unit_test(words_do_not_depend_on_tiles_or_threads),
+        cmocka_unit_test(a_factor_in_fp32_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
