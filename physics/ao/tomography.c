@@ -4,6 +4,7 @@
 #include "core/memory.h"
 #include "physics/ao/covariance/corrected_structure.h"
 #include "physics/ao/score/pair_strehl.h"
+#include "physics/ao/score/shake.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -116,6 +117,8 @@ bb_status bb_tomography_create(const bb_ao_config *config, bb_lgs_tilt tilt, bb_
     BB_TRY(create_guides(config, tilt, tomography));
     BB_TRY(BB_ZEROED(config->target_count, &tomography->targets));
     tomography->target_count = config->target_count;
+    tomography->shake_arcsec =
+        config->error_terms != NULL ? config->error_terms->shake_arcsec : 0.0;
     for (bb_index t = 0; t < config->target_count; ++t) {
         BB_TRY(create_target(config, tomography, t));
     }
@@ -368,6 +371,13 @@ static bb_status rate_wavelength(rating *work, bb_index w, double wavelength_m,
     }
 done:
     return status;
+}
+
+bb_status bb_tomography_shake(const bb_tomography *tomography, bb_index target, const double *r,
+                              double *cee)
+{
+    return bb_shake_add(&tomography->guides, &tomography->targets[target].truth,
+                        tomography->shake_arcsec, r, cee);
 }
 
 bb_status bb_tomography_rate(const bb_tomography *tomography, bb_index target, const double *cee,

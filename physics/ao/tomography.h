@@ -46,6 +46,7 @@ typedef struct bb_tomography {
     bb_slope_covariance *core_covariance;
     const bb_matrix_source *cmm;      ///< n x n with noise and tilts: what a residual is made of
     const bb_matrix_source *cmm_core; ///< n x n: what is factored
+    double shake_arcsec;              ///< of the telescope, that Cmm does not know
     bb_index target_count;
     bb_tomography_target *targets; ///< [target_count]
 } bb_tomography;
@@ -60,6 +61,11 @@ void bb_tomography_destroy(bb_tomography **tomography);
 /// of the sensors, which are laid out for it.
 BB_CHECKED bb_status bb_tomography_need(const bb_ao_config *config, bb_lgs_tilt tilt,
                                         double threads, bb_need *making, bb_need *held);
+
+/// Adds to a residual covariance `cee` [m][m] of target `target` what an estimate by r [m][n]
+/// leaves of the telescope's shake (score/shake.h). Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_tomography_shake(const bb_tomography *tomography, bb_index target,
+                                         const double *r, double *cee);
 
 /// Price of a residual in one direction. Arrays are the caller's; NULL: not wanted. All are NaN
 /// where the residual is not finite. `correctable` and `correctable_rms` are of the residual of

@@ -43,6 +43,11 @@ static const bb_key error_terms_keys[] = {
      .offset = offsetof(bb_error_terms_config, wind_m_per_s),
      .meaning = "Speeds of the layers' wind, of any direction; unset: those of the eso and eris "
                 "profiles."},
+    {.name = "shake_arcsec", .kind = BB_KEY_DOUBLE, .unit = "arcsec", .minimum = 0.0,
+     .maximum = 1.0e3, .offset = offsetof(bb_error_terms_config, shake_arcsec),
+     .default_text = "0.0",
+     .meaning = "Rms of a tilt of the telescope along each axis, which stars and targets see alike "
+                "and no covariance knows; 0: none."},
 };
 // clang-format on
 const bb_schema bb_error_terms_schema =

@@ -33,6 +33,7 @@ typedef struct bb_error_terms_config {
     bool aliasing;
     double frame_delay_ms; ///< 0: no servo lag
     bb_list wind_m_per_s;  ///< of double, one a layer; none: the profile's own
+    double shake_arcsec;   ///< of the telescope, see shake.h
 } bb_error_terms_config;
 
 extern const bb_schema bb_monte_carlo_schema;

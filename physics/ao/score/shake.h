@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A tilt of the telescope, as wind shakes it: every star and every target sees it alike, and the
+// covariance that a reconstructor is made of does not know it. With v the slopes of a tilt of one
+// arcsecond along an axis of the sky in all guide sensors, u those in the truth sensor, an estimate
+// by R leaves w = u - R v of it, and
+//
+//     Cee <- Cee + rms^2 sum over both axes of w w^T.
+//
+// What R was rounded to hides its errors where the covariance is quiet, and may meet them here.
+#ifndef BB_PHYSICS_AO_SCORE_SHAKE_H
+#define BB_PHYSICS_AO_SCORE_SHAKE_H
+
+#include "physics/ao/sensor_array.h"
+
+/// Adds it to `cee` [m][m], arcsec^2, for r [m][n] of the measurements of `guides`; m those of
+/// `truth`. `rms_arcsec` is that of each axis; 0 adds nothing. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_shake_add(const bb_sensor_array *guides, const bb_sensor_array *truth,
+                                  double rms_arcsec, const double *r, double *cee);
+
+#endif

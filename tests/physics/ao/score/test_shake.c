@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/memory.h"
+#include "physics/ao/score/shake.h"
+#include "tests/check.h"
+
+#include <math.h>
+
+enum { COUNT = 2, GUIDES = 2, M = 2 * COUNT, N = GUIDES * 2 * COUNT };
+
+// Sensors of two subapertures, the second of the guides turned by 30 degrees.
+static void make(bb_sensor *sensors, int count, bb_sensor_array *out)
+{
+    *out = (bb_sensor_array){.sensor_count = count,
+                             .measurement_count = (bb_index)count * 2 * COUNT,
+                             .sensors = sensors};
+    for (int s = 0; s < count; ++s) {
+        sensors[s] = (bb_sensor){.count = COUNT,
+                                 .first = (bb_index)s * 2 * COUNT,
+                                 .frame = {.cosine = 1.0, .sine = 0.0}};
+    }
+    if (count > 1) {
+        sensors[1].frame.cosine = sqrt(0.75);
+        sensors[1].frame.sine = 0.5;
+    }
+}
+
+// An estimate that is the mean of a straight sensor's slopes takes the whole tilt out; one by half
+// of it leaves half of each axis: 0.25 rms^2 in the blocks of x and of y, nothing between them.
+static void what_an_estimate_leaves_of_a_tilt_is_added(void **state)
+{
+    (void)state;
+    bb_sensor sensors[GUIDES], target;
+    bb_sensor_array guides, truth;
+    double r[M * N] = {0.0};
+    double cee[M * M];
+    make(sensors, GUIDES, &guides);
+    make(&target, 1, &truth);
+    for (int share = 1; share <= 2; ++share) { // of the mean
+        for (int i = 0; i < M; ++i) {
+            for (int j = 0; j < 2 * COUNT; ++j) {
+                r[i * N + j] = i / COUNT == j / COUNT ? 0.5 * (double)share / COUNT : 0.0;
+            }
+        }
+        for (int k = 0; k < M * M; ++k) {
+            cee[k] = 1.0;
+        }
+        check_ok(bb_shake_add(&guides, &truth, 3.0, r, cee));
+        for (int i = 0; i < M; ++i) {
+            for (int j = 0; j < M; ++j) {
+                const double rest = share == 1 && i / COUNT == j / COUNT ? 0.25 * 9.0 : 0.0;
+                check_close(cee[i * M + j], 1.0 + rest, 1e-13, 1.0);
+            }
+        }
+    }
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
+// The same by the turned sensor alone: its slopes are turned back.
+static void turned_sensors_see_a_tilt_along_their_axes(void **state)
+{
+    (void)state;
+    bb_sensor sensors[GUIDES], target;
+    bb_sensor_array guides, truth;
+    double r[M * N] = {0.0};
+    double cee[M * M] = {0.0};
+    make(sensors, GUIDES, &guides);
+    make(&target, 1, &truth);
+    for (int i = 0; i < M; ++i) {
+        const double along = i < COUNT ? sqrt(0.75) : 0.5;
+        const double across = i < COUNT ? -0.5 : sqrt(0.75);
+        r[i * N + 2 * COUNT] = along; // the first subaperture's x slope, then its y slope
+        r[i * N + 3 * COUNT] = across;
+    }
+    check_ok(bb_shake_add(&guides, &truth, 2.0, r, cee));
+    for (int k = 0; k < M * M; ++k) {
+        check_close(cee[k], 0.0, 1e-14, 1.0);
+    }
+    r[2 * COUNT] += 0.1; // of row 0: a tenth of what the x slope sees of each axis
+    check_ok(bb_shake_add(&guides, &truth, 2.0, r, cee));
+    check_relative(cee[0], 4.0 * 0.01, 1e-12);
+    check_close(cee[1], 0.0, 1e-14, 1.0);
+}
+
+static void no_shake_adds_nothing(void **state)
+{
+    (void)state;
+    bb_sensor sensors[GUIDES], target;
+    bb_sensor_array guides, truth;
+    const double r[M * N] = {0.0};
+    double cee[M * M] = {0.0};
+    make(sensors, GUIDES, &guides);
+    make(&target, 1, &truth);
+    check_ok(bb_shake_add(&guides, &truth, 0.0, r, cee));
+    assert_true(cee[0] == 0.0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_an_estimate_leaves_of_a_tilt_is_added),
+        cmocka_unit_test(turned_sensors_see_a_tilt_along_their_axes),
+        cmocka_unit_test(no_shake_adds_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
