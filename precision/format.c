@@ -137,6 +137,32 @@ BB_CLONES static bb_index round_f32(int dropped, float normal, float magic, floa
     return over;
 }
 
+// Probability that a normal number lies in [0, magnitude] or its mirror.
+static double within(double magnitude, double deviation)
+{
+    return erf(magnitude / (deviation * sqrt(2.0)));
+}
+
+double bb_format_normal_error(bb_format format, double deviation)
+{
+    enum { BINADES = 6 }; // beyond the deviation's own, of which the last holds next to nothing
+    const bb_format_info *info = bb_format_describe(format);
+    const double normal = bb_format_smallest_normal(format);
+    const double square = deviation * deviation;
+    if (deviation == 0.0) {
+        return 0.0;
+    }
+    const double subnormal = bb_format_smallest_subnormal(format);
+    double error = subnormal * subnormal / 12.0 * within(normal, deviation);
+    const int top = ilogb(deviation) + BINADES;
+    for (int e = info->minimum_exponent; e < top; ++e) {
+        const double begin = ldexp(1.0, e);
+        const double step = ldexp(begin, 1 - info->significand);
+        error += step * step / 12.0 * (within(2.0 * begin, deviation) - within(begin, deviation));
+    }
+    return fmin(error, square);
+}
+
 bb_index bb_format_round_f32(bb_format format, const float *values, bb_index count, float *out)
 {
     const bb_format_info *info = &table[format];

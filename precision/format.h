@@ -57,6 +57,10 @@ double bb_format_smallest_subnormal(bb_format format);
 /// Nearest value of the format, ties to even.
 double bb_format_round(bb_format format, double value);
 
+/// Mean square error of rounding a normal number of mean 0: within a binade errors are spread
+/// evenly over a step. Numbers beyond the largest are left out of it.
+double bb_format_normal_error(bb_format format, double deviation);
+
 /// Rounds `count` floats in place of or into `out`; `format` is one of 32 bits or fewer. Returns
 /// the number of saturated values.
 bb_index bb_format_round_f32(bb_format format, const float *values, bb_index count, float *out);

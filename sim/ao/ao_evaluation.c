@@ -19,6 +19,7 @@ bb_status bb_ao_evaluation_create(const char *pipeline, bb_index targets, bb_ind
     BB_TRY(bb_evaluation_unset(targets * wavelengths, &out->stationary));
     BB_TRY(bb_evaluation_unset(targets * wavelengths * boxes, &out->ensquared));
     BB_TRY(bb_evaluation_unset(targets, &out->residual_m));
+    BB_TRY(bb_evaluation_unset(targets, &out->trace_arcsec2));
     BB_TRY(bb_evaluation_unset(targets, &out->noise_m));
     BB_TRY(bb_evaluation_unset(targets * wavelengths, &out->width_mas));
     BB_TRY(bb_evaluation_unset(images * BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS, &out->psf));
@@ -38,6 +39,7 @@ void bb_ao_evaluation_release(bb_ao_evaluation *evaluation, bb_index targets)
     BB_RELEASE(&evaluation->stationary);
     BB_RELEASE(&evaluation->ensquared);
     BB_RELEASE(&evaluation->residual_m);
+    BB_RELEASE(&evaluation->trace_arcsec2);
     BB_RELEASE(&evaluation->noise_m);
     BB_RELEASE(&evaluation->width_mas);
     BB_RELEASE(&evaluation->psf);
@@ -58,6 +60,7 @@ void bb_ao_evaluation_list(const bb_ao_study *study, const bb_ao_evaluation *eva
         {evaluation->ensquared, strehls * study->ensquared_mas.count},
         {evaluation->width_mas, strehls},
         {evaluation->residual_m, targets},
+        {evaluation->trace_arcsec2, targets},
         {evaluation->noise_m, targets},
         {evaluation->psf, bb_ao_study_images(study) * image},
     };
@@ -142,6 +145,10 @@ static const bb_output details[] = {
     {"residual_rms_by_nm", "pipeline, target", "nm",
      "rms of the residual wavefront that strehl_by has",
      .member = offsetof(bb_ao_evaluation, residual_m), .scale = 1e9},
+    {"residual_trace_arcsec2", "pipeline, target", "arcsec^2",
+     "trace of the residual covariance of slopes",
+     .note = "what storing a reconstructor adds is linear in it",
+     .member = offsetof(bb_ao_evaluation, trace_arcsec2)},
     {"psf", "pipeline, psf_y, psf_x", "1",
      "long-exposure point spread, 1 at the diffraction-limited peak; first target and wavelength",
      .note = "central 128 x 128 pixels", .member = offsetof(bb_ao_evaluation, psf)},
@@ -304,12 +311,14 @@ static bb_status publish_note(const bb_ao_study *study, bb_results *results)
 {
     const bb_error_terms_config *terms = &study->error_terms;
     const bool lag = terms->frame_delay_ms > 0.0;
+    const bool shake = terms->shake_arcsec > 0.0;
     char held[128];
     char missing[64];
     char note[256];
-    (void)snprintf(held, sizeof held, "tomography and noise%s%s%s",
+    (void)snprintf(held, sizeof held, "tomography and noise%s%s%s%s",
                    terms->fitting ? ", the guide stars' aliasing, fitting" : "",
-                   terms->aliasing ? ", aliasing of one sensor" : "", lag ? ", lag" : "");
+                   terms->aliasing ? ", aliasing of one sensor" : "", lag ? ", lag" : "",
+                   shake ? ", shake" : "");
     (void)snprintf(missing, sizeof missing, "%s%s%s", terms->fitting ? "" : "fitting, ",
                    terms->fitting || terms->aliasing ? "" : "aliasing, ", lag ? "" : "lag, ");
     const int kept = (int)strlen(missing) - 2; // without the last comma

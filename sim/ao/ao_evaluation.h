@@ -23,6 +23,7 @@ typedef struct bb_ao_evaluation {
     double *stationary;       ///< [targets][wavelengths] as if stationary, with them; of frames
     double *ensquared;        ///< [targets][wavelengths][boxes]
     double *residual_m;       ///< [targets] with the error terms
+    double *trace_arcsec2;    ///< [targets] of the residual covariance of slopes
     double *noise_m;          ///< [targets] what noise alone makes of the reference; NaN of others
     double *width_mas;        ///< [targets][wavelengths] of the image at half maximum
     double *psf; ///< [images][BB_AO_PSF_PIXELS][BB_AO_PSF_PIXELS], by target and wavelength
@@ -34,7 +35,7 @@ BB_CHECKED bb_status bb_ao_evaluation_create(const char *pipeline, bb_index targ
                                              bb_ao_evaluation *out);
 void bb_ao_evaluation_release(bb_ao_evaluation *evaluation, bb_index targets);
 
-enum { BB_AO_EVALUATION_ARRAYS = 9 };
+enum { BB_AO_EVALUATION_ARRAYS = 10 };
 
 /// The numbers of an evaluation of a study but for `common` and `level`: who keeps them and who
 /// puts them back goes through the same list.

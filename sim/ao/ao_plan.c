@@ -13,6 +13,7 @@
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_plan.h"
 #include "sim/pipelines/factor_spectrum.h"
+#include "sim/pipelines/storage/factor_storage.h"
 #include "solvers/factor/residual_covariance.h"
 
 #include <math.h>
@@ -261,6 +262,10 @@ static bb_status sum(const bb_ao_study *study, const extent *span, bb_plan *plan
         solving = bb_need_in_turn(solving, score_need(span, device, 1.0, 1.0));
         need = bb_need_in_turn(need, bb_need_together(estimates, solving));
     }
+    need = bb_need_in_turn(
+        need, bb_need_together(estimates, bb_factor_storage_need(
+                                              &study->pipelines, &study->solver.common,
+                                              &span->solved, (bb_index)span->residual.most_rows)));
     need = bb_need_in_turn(need, bb_need_together(estimates, scoring));
     if (study->monte_carlo.frames > 0) {
         need = bb_need_in_turn(need, bb_need_together(estimates, frames_need(study, span)));

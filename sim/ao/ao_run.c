@@ -17,6 +17,8 @@
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_spectrum.h"
 #include "sim/pipelines/factor_tiles.h"
+#include "sim/pipelines/storage/factor_storage.h"
+#include "sim/pipelines/storage/slope_rounding.h"
 
 #include <math.h>
 
@@ -34,6 +36,9 @@ typedef struct ao_run {
     bb_tomography *problem;
     const bb_matrix_source **ctm; // [target_count]
     bb_factor_problem factor_problem;
+    bb_tilt_vectors shakes; // of the telescope, that Cmm does not know
+    bb_index *groups;       // [n] sensor and axis of a measurement, then the sizes of groups
+    bb_factor_storage storage;
     bb_ao_evaluation *evaluations; // [pipeline_count]
     bb_index *order;  // [pipeline_count] the reference, others, those that promise something
     bb_index solved;  // so many of that order
@@ -112,6 +117,9 @@ static void finish(ao_run *run)
     bb_promise_trials_destroy(&run->promises);
     BB_RELEASE(&run->tile_norms);
     BB_RELEASE(&run->ctm);
+    bb_factor_storage_release(&run->storage);
+    bb_tilt_vectors_release(&run->shakes);
+    BB_RELEASE(&run->groups);
     bb_factor_problem_release(&run->factor_problem);
     bb_ao_learning_destroy(&run->learning);
     BB_RELEASE(&run->wavelengths_m);
@@ -119,6 +127,44 @@ static void finish(ao_run *run)
     bb_tomography_destroy(&run->problem);
     BB_RELEASE(&run->mask);
     BB_RELEASE(&run->noise);
+}
+
+// Reconstructors are stored in the norm of the covariance that they were made with.
+static bb_status prepare_storage(ao_run *run)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_tilt_vectors_create_known(&run->problem->guides, run->study->inflation.tilt_arcsec2,
+                                        &run->shakes));
+    const bb_low_rank modes = {run->shakes.columns, run->shakes.vectors, run->shakes.variance};
+    const bb_sensor_array *guides = &run->problem->guides;
+    const bb_index n = guides->measurement_count;
+    BB_TRY(BB_ALLOCATE(n + 2 * guides->sensor_count, &run->groups));
+    for (bb_index s = 0; s < guides->sensor_count; ++s) {
+        const bb_sensor *sensor = &guides->sensors[s];
+        for (bb_index i = 0; i < 2 * sensor->count; ++i) {
+            run->groups[sensor->first + i] = 2 * s + i / sensor->count;
+        }
+        run->groups[n + 2 * s] = run->groups[n + 2 * s + 1] = sensor->count;
+    }
+    const bb_slope_groups groups = {2 * guides->sensor_count, run->groups, run->groups + n};
+    bb_factor_storage_open(&run->factor_problem, &modes, &groups, &run->storage);
+done:
+    return status;
+}
+
+// What was solved, as the pipeline holds it.
+static bb_status store(ao_run *run, bb_index p, bb_ao_evaluation *evaluation)
+{
+    bb_status status = BB_OK;
+    bb_ao_evaluation_share(evaluation, run->study->correction, run->problem);
+    for (bb_index t = 0; t < run->target_count; ++t) {
+        if (evaluation->r[t] != NULL) {
+            BB_TRY(bb_factor_storage_apply(&run->storage, &run->pipelines[p], run->ctm[t]->rows,
+                                           evaluation->r[t], &evaluation->common));
+        }
+    }
+done:
+    return status;
 }
 
 static bb_status build_problem(ao_run *run, bb_results *results)
@@ -149,6 +195,7 @@ static bb_status build_problem(ao_run *run, bb_results *results)
     BB_TRY(bb_ao_learning_start(run->study, &physics, run->problem, &run->factor_problem,
                                 run->restart.resumed, results, &run->learning));
     BB_TRY(bb_factor_problem_prepare(&run->factor_problem));
+    BB_TRY(prepare_storage(run));
 done:
     return status;
 }
@@ -204,6 +251,10 @@ static bb_status rate(const ao_run *run, bb_index target, double *cee, bb_ao_eva
         bb_outcome_set(&evaluation->common.outcome, BB_OUTCOME_NON_FINITE,
                        "residual covariance of target %td, row %td, column %td", target, bad / m,
                        bad % m);
+    }
+    evaluation->trace_arcsec2[target] = 0.0;
+    for (bb_index row = 0; row < m; ++row) {
+        evaluation->trace_arcsec2[target] += cee[row * m + row];
     }
     bb_index pixels = bb_point_spread_layout(run->problem->targets[target].spread)->pixels;
     bb_index first = target * run->wavelength_count;
@@ -286,8 +337,7 @@ static bool uses_device(const ao_run *run)
 }
 
 // Every estimate of some evaluations, for every target, in one pass over Cmm.
-static bb_status score(const ao_run *run, bb_ao_evaluation *const *evaluations,
-                       bb_index evaluation_count)
+static bb_status score(ao_run *run, bb_ao_evaluation *const *evaluations, bb_index evaluation_count)
 {
     bb_status status = BB_OK;
     bb_index limit = evaluation_count * run->target_count;
@@ -301,6 +351,9 @@ static bb_status score(const ao_run *run, bb_ao_evaluation *const *evaluations,
     BB_TRY(bb_factor_device_score(run->problem->cmm, uses_device(run), count, tasks));
     for (bb_index i = 0; i < count; ++i) {
         bb_log_progress_step("scoring", estimates[i].evaluation->common.pipeline, i + 1, count + 1);
+        BB_TRY(bb_tomography_shake(run->problem, estimates[i].target, tasks[i].r, tasks[i].cee));
+        BB_TRY(bb_slope_rounding_add(&run->storage, &estimates[i].evaluation->level,
+                                     tasks[i].ctm->rows, tasks[i].r, tasks[i].cee));
         BB_TRY(rate(run, estimates[i].target, tasks[i].cee, estimates[i].evaluation));
     }
     bb_log_progress("scoring", count + 1, count + 1);
@@ -314,19 +367,20 @@ done:
 }
 
 // One draw of a pipeline from its factorization to its price.
-static bb_status draw_once(const ao_run *run, const bb_factor_problem *factor_problem,
-                           bb_index pipeline, bb_draws *draws)
+static bb_status draw_once(ao_run *run, const bb_factor_problem *factor_problem, bb_index pipeline,
+                           bb_draws *draws)
 {
     bb_status status = BB_OK;
     bb_ao_evaluation drawn = {0};
     BB_TRY(bb_ao_evaluation_create(run->pipelines[pipeline].name, run->target_count,
                                    run->wavelength_count, run->study->ensquared_mas.count,
                                    bb_ao_study_images(run->study), &drawn));
+    drawn.level = run->pipelines[pipeline];
     drawn.shared = run->evaluations[pipeline].shared;
     drawn.common.device = run->evaluations[pipeline].common.device;
     BB_TRY(
         bb_factor_problem_solve(factor_problem, &run->pipelines[pipeline], drawn.r, &drawn.common));
-    bb_ao_evaluation_share(&drawn, run->study->correction, run->problem);
+    BB_TRY(store(run, pipeline, &drawn));
     bb_ao_evaluation *const one = &drawn;
     BB_TRY(score(run, &one, 1));
     bb_draws_add(draws, &drawn.common.outcome, bb_ao_evaluation_headline(&drawn));
@@ -337,7 +391,7 @@ done:
 
 // Strehl ratios of a pipeline's draws, the plain one first; none but that where there is nothing to
 // compare with. A promise has drawn on its way.
-static bb_status draw(const ao_run *run, bb_index p)
+static bb_status draw(ao_run *run, bb_index p)
 {
     bb_status status = BB_OK;
     const bb_ao_evaluation *reference = &run->evaluations[run->order[0]];
@@ -418,14 +472,14 @@ static bb_status solve(ao_run *run, bb_index p)
     } else {
         BB_TRY(bb_factor_problem_solve(&run->factor_problem, &run->pipelines[p], evaluation->r,
                                        &evaluation->common));
-        bb_ao_evaluation_share(evaluation, run->study->correction, run->problem);
+        BB_TRY(store(run, p, evaluation));
     }
 done:
     return status;
 }
 
 // The reconstructors of pipelines that came from a checkpoint, for what reads them at the end.
-static bb_status solve_again(const ao_run *run, bb_index count)
+static bb_status solve_again(ao_run *run, bb_index count)
 {
     bb_status status = BB_OK;
     for (bb_index i = 0; i < count; ++i) {
@@ -442,7 +496,7 @@ static bb_status solve_again(const ao_run *run, bb_index count)
         BB_REQUIRE(again.common.outcome.kind == BB_OUTCOME_OK, BB_INTERNAL,
                    "pipeline %s, ok in the checkpoint, is %s when it is solved again",
                    evaluation->common.pipeline, bb_outcome_name(again.common.outcome.kind));
-        bb_ao_evaluation_share(&again, run->study->correction, run->problem);
+        BB_TRY(store(run, run->order[i], &again));
     }
     bb_log_progress("solving", count, count);
 done:

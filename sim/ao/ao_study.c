@@ -24,6 +24,15 @@ static const bb_key solver_keys[] = {
 };
 static const bb_schema solver_schema = BB_SCHEMA("solver", bb_ao_solver_config, solver_keys);
 
+static const bb_key inflation_keys[] = {
+    {.name = "tilt_arcsec2", .kind = BB_KEY_DOUBLE, .unit = "arcsec^2", .minimum = 0.0,
+     .maximum = 1.0e6, .offset = offsetof(bb_ao_inflation_config, tilt_arcsec2),
+     .default_text = "0.1",
+     .meaning = "Variance of both tilts of each natural star, as wind shakes a telescope; 0: none."},
+};
+static const bb_schema inflation_schema =
+    BB_SCHEMA("rounding_inflation", bb_ao_inflation_config, inflation_keys);
+
 #define GROUP(member, table, text)                                                                 \
     {.name = #member, .kind = BB_KEY_GROUP, .schema = (table),                                     \
      .offset = offsetof(bb_ao_study, member), .meaning = (text)}
@@ -62,6 +71,10 @@ static const bb_key keys[] = {
     GROUP(monte_carlo, &bb_monte_carlo_schema, "Independent frames that check the score."),
     GROUP(learn, &bb_ao_learn_schema, "A profile that the reconstructor learns from slopes."),
     GROUP(solver, &solver_schema, "How the reconstructor is factored."),
+    {.name = "rounding_inflation", .kind = BB_KEY_GROUP, .schema = &inflation_schema,
+     .offset = offsetof(bb_ao_study, inflation),
+     .meaning = "storage with rounding sweep: what is added to the covariance that it rounds in, so "
+                "that errors keep out of what the covariance does not know."},
     GROUP(machine, &bb_machine_price_schema, "What the machine that computes costs."),
     RECORDS(pipelines, &bb_factor_pipeline_schema,
             "What is compared; the one called reference, else the first, is the truth."),

@@ -25,6 +25,11 @@ typedef enum bb_ao_correction {
 /// Whose images are written.
 typedef enum bb_ao_images { BB_AO_IMAGES_FIRST, BB_AO_IMAGES_ALL } bb_ao_images;
 
+/// Keys of `rounding_inflation:`, modes that Cmm does not know.
+typedef struct bb_ao_inflation_config {
+    double tilt_arcsec2; ///< variance of each tilt of every star that knows its tilt
+} bb_ao_inflation_config;
+
 typedef struct bb_ao_study {
     bb_study common;
     bb_telescope_config telescope;
@@ -42,6 +47,7 @@ typedef struct bb_ao_study {
     bb_monte_carlo_config monte_carlo;
     bb_ao_learn_config learn;
     bb_ao_solver_config solver;
+    bb_ao_inflation_config inflation;
     bb_machine_price_config machine;
     bb_list pipelines; ///< of bb_factor_pipeline
 } bb_ao_study;

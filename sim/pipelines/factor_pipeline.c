@@ -3,6 +3,7 @@
 
 #include "sim/pipelines/factor_map.h"
 #include "sim/pipelines/idle_keys.h"
+#include "sim/pipelines/storage/slope_rounding.h"
 
 #include <stdio.h>
 
@@ -58,6 +59,19 @@ static const bb_key keys[] = {
     {.name = "escalate", .kind = BB_KEY_BOOLEAN, .default_text = "false",
      .offset = offsetof(bb_factor_pipeline, escalate),
      .meaning = "Whether a factorization that fails is repeated in x3, then in dp."},
+    {.name = "storage", .kind = BB_KEY_GROUP, .schema = &bb_codec_schema, .shorthand = "codec",
+     .optional = true, .offset = offsetof(bb_factor_pipeline, storage),
+     .meaning = "How the reconstructor is held once it is solved; unset: as it was solved, in fp64."},
+    {.name = "scale", .kind = BB_KEY_CHOICE, .choices = bb_row_scale_names,
+     .offset = offsetof(bb_factor_pipeline, row_scale), .default_text = "none",
+     .meaning = "storage: scale of a row of the reconstructor before it is narrowed."},
+    {.name = "filter", .kind = BB_KEY_CHOICE, .choices = bb_slope_filter_names,
+     .offset = offsetof(bb_factor_pipeline, filter), .default_text = "none",
+     .meaning = "storage: means: the mean of each sensor's slopes along an axis is multiplied apart, in "
+                "fp32, and the stored reconstructor by what is left (ao)."},
+    {.name = "slopes", .kind = BB_KEY_GROUP, .schema = &bb_slope_schema, .shorthand = "format",
+     .optional = true, .offset = offsetof(bb_factor_pipeline, slopes),
+     .meaning = "How slopes are rounded before the reconstructor multiplies them."},
     BB_DRAWS_KEY(bb_factor_pipeline),
     {.name = "device", .kind = BB_KEY_CHOICE, .choices = bb_device_names, .optional = true,
      .offset = offsetof(bb_factor_pipeline, device), .meaning = "Overrides the study's device."},
@@ -73,7 +87,9 @@ static bb_index list_facts(const bb_list *pipelines, bb_pipeline_facts out[BB_ST
     for (bb_index i = 0; i < count; ++i) {
         bool full =
             bb_variant_describe((bb_variant)items[i].arithmetic)->output == BB_FORMAT_FP64 &&
-            bb_policy_describe(&items[i].policy)->is_uniform;
+            bb_policy_describe(&items[i].policy)->is_uniform &&
+            (!bb_factor_storage_is_given(&items[i]) ||
+             bb_codec_is_plain(&items[i].storage, BB_FORMAT_FP64));
         out[i] = (bb_pipeline_facts){items[i].name, full};
     }
     return count;
@@ -146,6 +162,8 @@ bb_status bb_factor_pipelines_check(const bb_list *pipelines, const bb_config *c
         if (problems->count == before) { // the keys that it needs are there
             BB_TRY(check_policy(pipelines, p, config, problems));
         }
+        BB_TRY(bb_factor_storage_check(&items[p], p, config, problems));
+        BB_TRY(bb_slope_rounding_check(&items[p], p, config, problems));
         if (starts_idly(&items[p])) {
             char path[64];
             (void)snprintf(path, sizeof path, "pipelines.%td.accumulate_from", p);
@@ -156,8 +174,8 @@ bb_status bb_factor_pipelines_check(const bb_list *pipelines, const bb_config *c
         }
     }
     bb_index count = list_facts(pipelines, facts);
-    BB_TRY(bb_study_check_pipelines(facts, count, "arithmetic dp and a uniform policy", config,
-                                    problems));
+    BB_TRY(bb_study_check_pipelines(
+        facts, count, "arithmetic dp, a uniform policy and no storage but fp64", config, problems));
 done:
     return status;
 }

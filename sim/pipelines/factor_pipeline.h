@@ -5,6 +5,7 @@
 #ifndef BB_SIM_PIPELINES_FACTOR_PIPELINE_H
 #define BB_SIM_PIPELINES_FACTOR_PIPELINE_H
 
+#include "precision/codec.h"
 #include "precision/policy.h"
 #include "sim/pipelines/draws.h"
 #include "sim/study.h"
@@ -21,6 +22,19 @@ typedef enum bb_accumulate_from {
     BB_ACCUMULATE_FROM_C
 } bb_accumulate_from;
 extern const char *const bb_accumulate_from_names[];
+
+/// What is taken out of slopes before they are multiplied with a stored reconstructor.
+typedef enum bb_slope_filter { BB_SLOPE_FILTER_NONE, BB_SLOPE_FILTER_MEANS } bb_slope_filter;
+extern const char *const bb_slope_filter_names[];
+
+/// Keys of `slopes:` of a pipeline.
+typedef struct bb_slope_config {
+    int format;          ///< bb_format, -1: not given
+    bb_index bits;       ///< of steps of a range, BB_INTEGER_UNSET: not given
+    double range_sigmas; ///< half of that range over the largest deviation
+} bb_slope_config;
+
+extern const bb_schema bb_slope_schema;
 
 /// A tile by its place.
 typedef struct bb_factor_tile {
@@ -94,9 +108,13 @@ typedef struct bb_factor_pipeline {
     int sweeps;            ///< bb_policy_sweeps
     double sweep_energy;   ///< of light sweeps
     bb_refine_config refine;
-    bool escalate;  ///< a failure is followed by x3, then dp
-    bb_index draws; ///< factorizations with roundings of their own, the plain one included
-    int device;     ///< as bb_study.device; -1: the study's
+    bool escalate;           ///< a failure is followed by x3, then dp
+    bb_codec_config storage; ///< of the reconstructor; codec -1: it is not stored
+    int row_scale;           ///< bb_row_scale, before it is narrowed
+    int filter;              ///< bb_slope_filter, before it is multiplied
+    bb_slope_config slopes;  ///< how what it multiplies is rounded
+    bb_index draws;          ///< factorizations with roundings of their own, the plain one included
+    int device;              ///< as bb_study.device; -1: the study's
 } bb_factor_pipeline;
 
 extern const bb_schema bb_factor_pipeline_schema;

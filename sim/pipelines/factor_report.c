@@ -12,7 +12,10 @@ bb_factor_report bb_factor_report_start(void)
                                .escalations = NAN,
                                .iterations_mean = NAN,
                                .iterations_most = NAN,
-                               .break_even = NAN};
+                               .break_even = NAN,
+                               .stored_bytes = NAN,
+                               .stored_values = NAN,
+                               .stored_bits = NAN};
     for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
         report.tile_share[v] = NAN;
         report.product_share[v] = NAN;
@@ -20,7 +23,7 @@ bb_factor_report bb_factor_report_start(void)
     return report;
 }
 
-static const char title[] = "/results, ao and reconstructor: how it was factored";
+static const char title[] = "/results, ao and reconstructor: how it was factored and stored";
 
 static const bb_output axes[] = {
     {"variant", "variant", NULL, .long_name = "variant of the matrix product"},
@@ -61,6 +64,11 @@ static const bb_output outputs[] = {
     {"iterations_break_even", "pipeline", "1",
      "iterations at which a direct solve with x3 takes as long",
      .member = offsetof(bb_factor_report, break_even)},
+    {"reconstructor_bytes", "pipeline", "byte", "bytes of the reconstructors as stored",
+     .note = "scales, widths and index counted; NaN without `storage`",
+     .member = offsetof(bb_factor_report, stored_bytes)},
+    {"reconstructor_bits", "pipeline", "1", "stored bits of a value of the reconstructors",
+     .note = "the same over their values", .member = offsetof(bb_factor_report, stored_bits)},
 };
 
 const bb_output_table bb_factor_report_outputs = {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is known of one pipeline's factorization beside its price: which variants computed it, what
-// their rounding can have cost, and what was done after a failure.
+// their rounding can have cost, what was done after a failure, and what the reconstructor takes in
+// storage.
 #ifndef BB_SIM_PIPELINES_FACTOR_REPORT_H
 #define BB_SIM_PIPELINES_FACTOR_REPORT_H
 
@@ -19,6 +20,8 @@ typedef struct bb_factor_report {
     double escalations;                      ///< attempts after the first
     double iterations_mean, iterations_most; ///< of the refinement, over right-hand sides
     double break_even; ///< iterations at which a direct x3 factorization costs the same
+    double stored_bytes, stored_values; ///< of the reconstructors, where they are stored
+    double stored_bits;                 ///< of a value, scales and widths counted
 } bb_factor_report;
 
 /// All NaN.

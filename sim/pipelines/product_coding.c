@@ -307,43 +307,66 @@ bb_index bb_product_coding_gpus(const bb_list *pipelines, int study_device)
 
 typedef struct unpacking {
     const bb_coded_matrix *coded;
-    bb_coded_matrix *plain;
+    bb_coded_matrix *plain; // fp32; or NULL and
+    double *values;         // [rows][columns]
 } unpacking;
 
-// Decodes groups piece by piece into whole rows, which then become plain words.
+// Row k of a group to targets[k], piece by piece; `decoded` has room for a piece of all.
+static void decode_group(const bb_coded_matrix *coded, bb_index group, double *decoded,
+                         double *const *targets)
+{
+    const bb_index columns = bb_coded_matrix_columns(coded);
+    const bb_index width = bb_coded_matrix_piece_columns(coded);
+    bb_index rows[BB_GROUP_ROWS];
+    const bb_index count = bb_coded_matrix_group_rows(coded, group, rows);
+    for (bb_index piece = 0; piece * width < columns; ++piece) {
+        const bb_index rest = columns - piece * width;
+        const bb_index held = rest < width ? rest : width;
+        bb_coded_matrix_decode_f64(coded, group, piece, decoded);
+        for (bb_index k = 0; k < count; ++k) {
+            double *target = targets[k] + piece * width;
+            memcpy(target, decoded + k * width, (size_t)held * sizeof *target);
+            unscale(bb_coded_matrix_row_scale(coded, rows[k]), held, target);
+        }
+    }
+}
+
+// Groups into the whole, or into rows of a thread's own, which then become plain words.
 static bb_status unpack_groups(void *context, bb_index begin, bb_index end)
 {
     bb_status status = BB_OK;
     const unpacking *work = context;
-    bb_index columns = bb_coded_matrix_columns(work->coded);
-    bb_index width = bb_coded_matrix_piece_columns(work->coded);
+    const bb_index columns = bb_coded_matrix_columns(work->coded);
     bb_index rows[BB_GROUP_ROWS];
-    double *decoded = NULL;    // [BB_GROUP_ROWS][width]
-    double *all_values = NULL; // [BB_GROUP_ROWS][columns]
-    BB_TRY(BB_ALLOCATE(BB_GROUP_ROWS * width, &decoded));
-    BB_TRY(BB_ALLOCATE(BB_GROUP_ROWS * columns, &all_values));
+    double *targets[BB_GROUP_ROWS];
+    double *decoded = NULL;  // [BB_GROUP_ROWS][piece columns]
+    double *unpacked = NULL; // [BB_GROUP_ROWS][columns]
+    BB_TRY(BB_ALLOCATE(BB_GROUP_ROWS * bb_coded_matrix_piece_columns(work->coded), &decoded));
+    if (work->plain != NULL) {
+        BB_TRY(BB_ALLOCATE(BB_GROUP_ROWS * columns, &unpacked));
+    }
     for (bb_index group = begin; group < end; ++group) {
-        bb_index count = bb_coded_matrix_group_rows(work->coded, group, rows);
-        for (bb_index piece = 0; piece * width < columns; ++piece) {
-            bb_index rest = columns - piece * width;
-            bb_coded_matrix_decode_f64(work->coded, group, piece, decoded);
-            for (bb_index k = 0; k < count; ++k) {
-                double *target = all_values + k * columns + piece * width;
-                memcpy(target, decoded + k * width,
-                       (size_t)(rest < width ? rest : width) * sizeof *target);
-                unscale(bb_coded_matrix_row_scale(work->coded, rows[k]),
-                        rest < width ? rest : width, target);
-            }
-        }
+        const bb_index count = bb_coded_matrix_group_rows(work->coded, group, rows);
         for (bb_index k = 0; k < count; ++k) {
+            targets[k] =
+                work->plain != NULL ? unpacked + k * columns : work->values + rows[k] * columns;
+        }
+        decode_group(work->coded, group, decoded, targets);
+        for (bb_index k = 0; work->plain != NULL && k < count; ++k) {
             BB_TRY(bb_coded_matrix_encode(work->plain, rows[k],
-                                          bb_view_matrix(all_values + k * columns, 1, columns)));
+                                          bb_view_matrix(targets[k], 1, columns)));
         }
     }
 done:
     BB_RELEASE(&decoded);
-    BB_RELEASE(&all_values);
+    BB_RELEASE(&unpacked);
     return status;
+}
+
+bb_status bb_product_coding_decode(const bb_coded_matrix *coded, double *out)
+{
+    unpacking work = {.coded = coded, .values = out};
+    return bb_thread_ranges(bb_coded_matrix_group_count(coded), 1, unpack_groups, &work);
 }
 
 bb_status bb_product_coding_unpack(const bb_coded_matrix *coded, double *seconds,
@@ -356,7 +379,7 @@ bb_status bb_product_coding_unpack(const bb_coded_matrix *coded, double *seconds
     bb_coded_matrix *plain = NULL;
     double begin = bb_clock_seconds();
     BB_TRY(bb_coded_matrix_create(&fp32, BB_ROW_SCALE_NONE, &layout, &plain));
-    unpacking work = {coded, plain};
+    unpacking work = {.coded = coded, .plain = plain};
     BB_TRY(bb_thread_ranges(bb_coded_matrix_group_count(coded), 1, unpack_groups, &work));
     *seconds += bb_clock_seconds() - begin;
     *out = plain;

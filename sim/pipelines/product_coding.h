@@ -60,6 +60,9 @@ bb_need bb_product_coding_need(const bb_product_pipeline *pipeline, int study_de
 /// in storage whose bytes the data decide, so that its need is a bound.
 bb_index bb_product_coding_gpus(const bb_list *pipelines, int study_device);
 
+/// Decodes a matrix into `out` [rows][columns] over the threads, scales undone. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_product_coding_decode(const bb_coded_matrix *coded, double *out);
+
 /// Decodes a matrix into plain fp32 over the threads, scales undone: exact for codecs that work on
 /// floats. `seconds` grows by the time. Errors: BB_MEMORY. Owner of `*out`: the caller.
 BB_CHECKED bb_status bb_product_coding_unpack(const bb_coded_matrix *coded, double *seconds,

@@ -11,6 +11,8 @@
 #include "sim/pipelines/factor_promise.h"
 #include "sim/pipelines/factor_spectrum.h"
 #include "sim/pipelines/factor_tiles.h"
+#include "sim/pipelines/storage/factor_storage.h"
+#include "sim/pipelines/storage/slope_rounding.h"
 #include "sim/reconstructor/reconstructor_inputs.h"
 #include "solvers/factor/tiles/tile_cholesky.h"
 
@@ -23,6 +25,7 @@ static const bb_device_offer offer = {.work = "the tile Cholesky",
 
 // What one pipeline gave.
 typedef struct estimate {
+    const bb_factor_pipeline *pipeline;
     bb_evaluation common;
     double *r;    // [m][n]; NULL where the pipeline failed before
     double trace; // of the residual covariance, without Ctt where that is not given
@@ -35,6 +38,7 @@ typedef struct reconstructor_run {
     bb_reconstructor_inputs in;
     const bb_matrix_source *side; // Ctm
     bb_factor_problem factor_problem;
+    bb_factor_storage storage;
     estimate *estimates; // [pipeline_count]
     bb_promise_trials *promises;
     double *tile_norms; // of Cmm, NULL until a search asks for them
@@ -48,6 +52,7 @@ static void finish(reconstructor_run *run)
     BB_RELEASE(&run->estimates);
     bb_promise_trials_destroy(&run->promises);
     BB_RELEASE(&run->tile_norms);
+    bb_factor_storage_release(&run->storage);
     bb_factor_problem_release(&run->factor_problem);
     bb_reconstructor_inputs_close(&run->in);
 }
@@ -64,6 +69,7 @@ static bb_status start(const bb_reconstructor_study *study, reconstructor_run *r
         bb_promise_trials_create(BB_FACTOR_PROMISE_TRIALS * run->pipeline_count, &run->promises));
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->estimates));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
+        run->estimates[p].pipeline = &run->pipelines[p];
         run->estimates[p].common = bb_evaluation_start(run->pipelines[p].name);
         run->estimates[p].trace = NAN;
         BB_TRY(bb_factor_device_choose(&offer, study->common.device, &study->solver.common,
@@ -79,6 +85,9 @@ static bb_status start(const bb_reconstructor_study *study, reconstructor_run *r
                             .target_count = 1,
                             .sides = &run->side};
     BB_TRY(bb_factor_problem_prepare(&run->factor_problem));
+    const bb_low_rank modes = {0};
+    const bb_slope_groups groups = {0};
+    bb_factor_storage_open(&run->factor_problem, &modes, &groups, &run->storage);
     bb_log_info("%td measurements, %td estimates, %td pipeline(s)", run->side->columns,
                 run->side->rows, run->pipeline_count);
 done:
@@ -91,7 +100,7 @@ static bool promises(const reconstructor_run *run, bb_index p)
 }
 
 // Trace of each residual covariance of the estimates that there are, all in one pass over Cmm.
-static bb_status score(const reconstructor_run *run, estimate *estimates, bb_index estimate_count)
+static bb_status score(reconstructor_run *run, estimate *estimates, bb_index estimate_count)
 {
     bb_status status = BB_OK;
     bb_index m = run->side->rows;
@@ -114,6 +123,8 @@ static bb_status score(const reconstructor_run *run, estimate *estimates, bb_ind
     }
     BB_TRY(bb_factor_device_score(&run->in.sum, on_device, count, tasks));
     for (bb_index i = 0; i < count; ++i) {
+        BB_TRY(
+            bb_slope_rounding_add(&run->storage, scored[i]->pipeline, m, tasks[i].r, tasks[i].cee));
         bb_index bad = bb_stage_inspect("residual", tasks[i].cee, m * m);
         if (bad >= 0) {
             bb_outcome_set(&scored[i]->common.outcome, BB_OUTCOME_NON_FINITE,
@@ -233,7 +244,8 @@ done:
 
 // What a promise is held against.
 typedef struct pricing {
-    const reconstructor_run *run;
+    reconstructor_run *run;
+    const bb_factor_pipeline *pipeline;
     double best, whole; // traces of the reference and of the truth
 } pricing;
 
@@ -241,7 +253,7 @@ static bb_status find_price(void *context, double **r, bb_evaluation *solved, bb
 {
     bb_status status = BB_OK;
     const pricing *asked = context;
-    estimate tried = {.common = *solved, .r = r[0], .trace = NAN};
+    estimate tried = {asked->pipeline, *solved, r[0], NAN};
     BB_TRY(score(asked->run, &tried, 1));
     *solved = tried.common;
     *out =
@@ -255,7 +267,8 @@ static bb_status keep_promise(reconstructor_run *run, bb_index p)
 {
     bb_status status = BB_OK;
     estimate *promised = &run->estimates[p];
-    pricing context = {.run = run, .best = run->estimates[run->reference].trace};
+    pricing context = {
+        .run = run, .pipeline = promised->pipeline, .best = run->estimates[run->reference].trace};
     const bb_factor_promise_task task = {.problem = &run->factor_problem,
                                          .pipelines = run->pipelines,
                                          .pipeline = p,
@@ -271,6 +284,17 @@ static bb_status keep_promise(reconstructor_run *run, bb_index p)
     BB_TRY(trace_of_truth(run, &context.whole));
     BB_TRY(bb_factor_promise_keep(&task, run->promises, &promised->common, &promised->r, NULL));
     BB_TRY(score(run, promised, 1));
+done:
+    return status;
+}
+
+static bb_status solve_and_store(reconstructor_run *run, const bb_factor_problem *factor_problem,
+                                 bb_index p, estimate *out)
+{
+    bb_status status = BB_OK;
+    const bb_factor_pipeline *pipeline = &run->pipelines[p];
+    BB_TRY(bb_factor_problem_solve(factor_problem, pipeline, &out->r, &out->common));
+    BB_TRY(bb_factor_storage_apply(&run->storage, pipeline, run->side->rows, out->r, &out->common));
 done:
     return status;
 }
@@ -294,10 +318,10 @@ static bb_status draw(reconstructor_run *run)
              ++factor_problem.draw) {
             bb_log_progress_step("drawing", run->pipelines[p].name, factor_problem.draw - 1,
                                  run->pipelines[p].draws - 1);
-            drawn = (estimate){.common = bb_evaluation_start(plain->common.pipeline), .trace = NAN};
+            drawn =
+                (estimate){plain->pipeline, bb_evaluation_start(plain->common.pipeline), NULL, NAN};
             drawn.common.device = plain->common.device;
-            BB_TRY(bb_factor_problem_solve(&factor_problem, &run->pipelines[p], &drawn.r,
-                                           &drawn.common));
+            BB_TRY(solve_and_store(run, &factor_problem, p, &drawn));
             BB_TRY(score(run, &drawn, 1));
             bb_draws_add(draws, &drawn.common.outcome, drawn.trace);
             BB_RELEASE(&drawn.r);
@@ -363,8 +387,7 @@ static bb_status solve(reconstructor_run *run, bb_results *results)
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         if (!promises(run, p)) {
             bb_log_progress_step("solving", run->pipelines[p].name, solved++, run->pipeline_count);
-            BB_TRY(bb_factor_problem_solve(&run->factor_problem, &run->pipelines[p],
-                                           &run->estimates[p].r, &run->estimates[p].common));
+            BB_TRY(solve_and_store(run, &run->factor_problem, p, &run->estimates[p]));
         }
     }
     BB_TRY(bb_factor_spectrum_publish(&run->factor_problem, results));
@@ -430,6 +453,8 @@ static bb_status sum(const bb_reconstructor_study *study, const bb_factor_extent
     need = bb_need_in_turn(need, scoring);
     need = bb_need_in_turn(need, bb_factor_spectrum_need(&study->solver.common, solved->n));
     const bb_need estimates = {.host_bytes = sizeof(double) * estimated * (n * m + m * m)};
+    need = bb_need_in_turn(need, bb_factor_storage_need(&study->pipelines, &study->solver.common,
+                                                        solved, solved->rows));
     *out = bb_need_together(estimates, need);
 done:
     return status;

@@ -63,7 +63,7 @@ const char bb_reconstructor_study_starter[] =
     "  - {name: sp, arithmetic: sp}\n"
     "  - {name: hp1, arithmetic: hp1, policy: {kind: band, width: 1, inside: sp}}\n";
 
-// There is one price here, and no known noise.
+// There is one price here, no known noise and no known sensor.
 static bb_status check_policies(const bb_reconstructor_study *request, const bb_config *config,
                                 bb_problems *problems)
 {
@@ -72,6 +72,13 @@ static bb_status check_policies(const bb_reconstructor_study *request, const bb_
     for (bb_index p = 0; p < request->pipelines.count; ++p) {
         const bb_policy_config *policy = &pipelines[p].policy;
         char path[64];
+        if (pipelines[p].filter != (int)BB_SLOPE_FILTER_NONE) {
+            (void)snprintf(path, sizeof path, "pipelines.%td.filter", p);
+            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+                                   "pipelines[%td].filter: expected no such key, as a covariance "
+                                   "from a file does not say whose slopes are whose",
+                                   p));
+        }
         (void)snprintf(path, sizeof path, "pipelines.%td.policy", p);
         if (bb_policy_describe(policy)->is_search && policy->over != (int)BB_POLICY_OVER_ALL) {
             (void)snprintf(path, sizeof path, "pipelines.%td.policy.over", p);

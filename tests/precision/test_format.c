@@ -165,6 +165,30 @@ static void bulk_paths_agree_with_the_scalar_one(void **state)
     }
 }
 
+// Against draws: normal numbers well in range, among the subnormals and below all of them.
+static void normal_errors_are_those_of_draws(void **state)
+{
+    (void)state;
+    enum { N = 200000 };
+    static const struct {
+        bb_format format;
+        double deviation;
+    } cases[] = {{BB_FORMAT_FP32, 3.0},  {BB_FORMAT_FP16, 1.0}, {BB_FORMAT_FP16, 1e-5},
+                 {BB_FORMAT_BF16, 0.4},  {BB_FORMAT_E4M3, 1.3}, {BB_FORMAT_E4M3, 0.01},
+                 {BB_FORMAT_E4M3, 1e-5}, {BB_FORMAT_E5M2, 70.0}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+        double square = 0.0;
+        for (int i = 0; i < N; ++i) {
+            const double value =
+                cases[c].deviation * bb_random_normal(5, BB_STREAM_SELF_TEST, (uint64_t)i);
+            const double error = bb_format_round(cases[c].format, value) - value;
+            square += error * error / N;
+        }
+        check_relative(bb_format_normal_error(cases[c].format, cases[c].deviation), square, 0.03);
+    }
+    assert_true(bb_format_normal_error(BB_FORMAT_FP16, 0.0) == 0.0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +199,7 @@ int main(void)
         cmocka_unit_test(nan_stays_nan),
         cmocka_unit_test(errors_stay_within_the_declared_bound),
         cmocka_unit_test(bulk_paths_agree_with_the_scalar_one),
+        cmocka_unit_test(normal_errors_are_those_of_draws),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,13 +3,11 @@
 // Promises about a covariance of the user's: the price is the variance that is lost, what is
 // returned keeps it in every draw, and nothing cheaper that was tried does.
 #include "precision/variant.h"
-#include "sim/hdf5_library.h"
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/driver.h"
-#include "tests/sim/fixture.h"
+#include "tests/sim/reconstructor/matrices.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define PROMISE(name, more)                                                                        \
     "{name: " name ", arithmetic: hp3, policy: {kind: promise, inside: x3, price: " more "}"
@@ -20,42 +18,6 @@ static const driver_case promises = {
          "tight", "1e-6") "}, " PROMISE("drawn", "1e-6") ", draws: 4}, {name: sp, arithmetic: "
                                                          "sp}, " PROMISE("exact", "1e-300") "}]",
      NULL}};
-
-// mine.h5: correlations that fall with distance, not stationary, and little noise; what is
-// estimated lies between the measurements.
-static int enter(void **state)
-{
-    (void)state;
-    static const char script[] =
-        "import h5py, numpy\n"
-        "def c(x, y):\n"
-        "    x, y = x[:, None], y[None, :]\n"
-        "    return 1.0 / (1.0 + ((x - y) * (1.0 + (x + y) / 240.0) / 9.0) ** 2)\n"
-        "x, t = numpy.arange(120.0), numpy.linspace(3.3, 110.7, 7)\n"
-        "with h5py.File('mine.h5', 'w') as file:\n"
-        "    file['Cmm'] = c(x, x) + 6e-4 * numpy.eye(120)\n"
-        "    file['lost'] = c(x, x) - 0.5 * numpy.eye(120)\n"
-        "    file['Ctm'] = c(t, x)\n"
-        "    file['Ctt'] = c(t, t)\n";
-    static const char study[] = "experiment: reconstructor\ndevice: cpu\n"
-                                "covariance: {file: mine.h5, dataset: Cmm}\n"
-                                "cross_covariance: {file: mine.h5, dataset: Ctm}\n"
-                                "truth_covariance: {file: mine.h5, dataset: Ctt}\n"
-                                "solver: {tile: 16}\npipelines:\n"
-                                "  - {name: reference, arithmetic: dp}\n";
-    if (fixture_enter() != 0 || bb_hdf5_library_start() != BB_OK) {
-        return -1;
-    }
-    FILE *files[] = {fopen("mine.py", "w"), fopen("mine.yaml", "w")};
-    (void)fputs(script, files[0]);
-    (void)fputs(study, files[1]);
-    return fclose(files[0]) + fclose(files[1]) + system("/usr/bin/python3 mine.py");
-}
-
-static int leave(void **state)
-{
-    return driver_leave(state) + fixture_leave();
-}
 
 // Trials of one pipeline: what was kept is within the limit, and the cheapest of it is what the
 // results have. Returns its price.
@@ -186,5 +148,5 @@ int main(void)
         cmocka_unit_test(what_cannot_be_kept_says_so),
         cmocka_unit_test(allocations_may_fail_anywhere),
     };
-    return cmocka_run_group_tests(tests, enter, leave);
+    return cmocka_run_group_tests(tests, matrices_enter, matrices_leave);
 }

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/pipelines/storage/factor_storage.h"
+
+#include "core/log.h"
+#include "core/memory.h"
+#include "precision/coded_matrix.h"
+#include "sim/pipelines/product_coding.h"
+#include "solvers/factor/rounding_sweep.h"
+#include "solvers/factor/tiles/tile_matrix.h"
+
+#include <math.h>
+#include <stdio.h>
+
+const char *const bb_slope_filter_names[] = {"none", "means", NULL};
+
+static bool is_swept(const bb_factor_pipeline *pipeline)
+{
+    return bb_factor_storage_is_given(pipeline) &&
+           pipeline->storage.rounding == (int)BB_ROUNDING_SWEEP;
+}
+
+bool bb_factor_storage_is_given(const bb_factor_pipeline *pipeline)
+{
+    return pipeline->storage.codec >= 0;
+}
+
+bb_status bb_factor_storage_check(const bb_factor_pipeline *pipeline, bb_index index,
+                                  const bb_config *config, bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    char path[64];
+    char sentence[200];
+    (void)snprintf(path, sizeof path, "pipelines.%td.storage", index);
+    if (!bb_factor_storage_is_given(pipeline)) {
+        const bool scales = pipeline->row_scale != (int)BB_ROW_SCALE_NONE;
+        if (scales || pipeline->filter != (int)BB_SLOPE_FILTER_NONE) {
+            (void)snprintf(path, sizeof path, "pipelines.%td.%s", index,
+                           scales ? "scale" : "filter");
+            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+                                   "pipelines[%td].%s: of no effect without storage", index,
+                                   scales ? "scale" : "filter"));
+        }
+        goto done;
+    }
+    if (bb_policy_describe(&pipeline->policy)->is_search) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+                               "pipelines[%td].storage: not beside policy promise, whose trials "
+                               "hold what is solved",
+                               index));
+    }
+    if (!bb_codec_check(&pipeline->storage, (bb_row_scale)pipeline->row_scale, sentence,
+                        sizeof sentence)) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, path), "pipelines[%td].storage.%s",
+                               index, sentence));
+    }
+done:
+    return status;
+}
+
+// What rounding is told of: columns of a matrix whose rows are fixed.
+static double round_value(const void *context, bb_index row, bb_index column, double value)
+{
+    return bb_coded_matrix_round(context, row, column, value);
+}
+
+static bb_status sweep(const bb_tile_matrix *factor, const bb_factor_pipeline *pipeline,
+                       const bb_matrix_layout *layout, double *r, bb_coded_matrix **out)
+{
+    bb_status status = BB_OK;
+    bb_coded_matrix *matrix = NULL;
+    double excess = 0.0;
+    BB_TRY(bb_coded_matrix_create(&pipeline->storage, (bb_row_scale)pipeline->row_scale, layout,
+                                  &matrix));
+    for (bb_index row = 0; row < layout->rows; ++row) {
+        BB_TRY(bb_coded_matrix_fix_row(matrix, row, r + row * layout->columns));
+    }
+    const bb_rounding_step step = {round_value, matrix};
+    BB_TRY(bb_rounding_sweep(factor, &step, layout->rows, r, &excess));
+    BB_TRY(
+        bb_coded_matrix_encode_fixed(matrix, 0, bb_view_matrix(r, layout->rows, layout->columns)));
+    bb_log_detail("pipeline %s: rounded in the sweep, the trace of what that leaves is %.6g",
+                  pipeline->name, excess);
+    *out = matrix;
+    matrix = NULL;
+done:
+    bb_coded_matrix_destroy(&matrix);
+    return status;
+}
+
+static bb_status code(const bb_factor_pipeline *pipeline, const bb_matrix_layout *layout,
+                      const double *r, bb_coded_matrix **out)
+{
+    const bb_view view = bb_view_matrix((double *)(uintptr_t)r, layout->rows, layout->columns);
+    const bb_matrix_source source = bb_matrix_source_dense(&view, "R", "1");
+    const bb_exact_rows rows = {.source = &source, .batch = 1};
+    const bb_product_pipeline coding = {
+        .name = pipeline->name, .storage = pipeline->storage, .scale = pipeline->row_scale};
+    bb_coding_report report;
+    return bb_product_coding_encode(&coding, &rows, layout, &report, NULL, out);
+}
+
+// The operator is what is stored; bytes of this matrix, and of what multiplies means, stand beside
+// those of targets before it.
+static void note(const bb_coded_matrix *matrix, double mean_bytes, bb_evaluation *evaluation)
+{
+    bb_factor_report *report = &evaluation->factor;
+    const double bytes = mean_bytes + (double)bb_coded_matrix_bytes(matrix);
+    const double values =
+        (double)bb_coded_matrix_rows(matrix) * (double)bb_coded_matrix_columns(matrix);
+    const bool is_first = isnan(report->stored_bytes);
+    report->stored_bytes = is_first ? bytes : report->stored_bytes + bytes;
+    report->stored_values = is_first ? values : report->stored_values + values;
+    report->stored_bits = 8.0 * report->stored_bytes / report->stored_values;
+    evaluation->operator_bytes = report->stored_bytes;
+    evaluation->fp32_bytes = sizeof(float) * report->stored_values;
+}
+
+static double range_of(const double *values, bb_index count)
+{
+    double lowest = INFINITY;
+    double highest = -INFINITY;
+    for (bb_index i = 0; i < count; ++i) {
+        lowest = fmin(lowest, values[i]);
+        highest = fmax(highest, values[i]);
+    }
+    return highest - lowest;
+}
+
+// Whether the storage can hold values of this range, and has a factor where it rounds in one.
+static bb_status is_storable(bb_rounding_norm *norm, const bb_factor_pipeline *pipeline,
+                             double range, bb_outcome *outcome, bool *out)
+{
+    bb_status status = BB_OK;
+    *out = bb_codec_holds(&pipeline->storage, range, outcome);
+    if (*out && is_swept(pipeline)) {
+        BB_TRY(bb_rounding_norm_factor(norm));
+        if (norm->outcome.kind != BB_OUTCOME_OK) {
+            bb_outcome_set(outcome, norm->outcome.kind, "rounding in the sweep: %.100s",
+                           norm->outcome.detail);
+        }
+        *out = norm->outcome.kind == BB_OUTCOME_OK;
+    }
+done:
+    return status;
+}
+
+// R V [m][groups]: sums of a row over the slopes of each group.
+static void sum_groups(const bb_slope_groups *groups, bb_index m, bb_index n, const double *r,
+                       double *out)
+{
+    for (bb_index i = 0; i < m; ++i) {
+        for (bb_index k = 0; k < groups->count; ++k) {
+            out[i * groups->count + k] = 0.0;
+        }
+        for (bb_index j = 0; j < n; ++j) {
+            out[i * groups->count + groups->group[j]] += r[i * n + j];
+        }
+    }
+}
+
+// What multiplies the means, in fp32, in the place of what Q has there: Q <- Q P + (R V) V^+.
+static bb_status put_means(const bb_slope_groups *groups, bb_index m, bb_index n,
+                           const double *sums, double *r)
+{
+    bb_status status = BB_OK;
+    double *stored = NULL; // Q V
+    BB_TRY(BB_ALLOCATE(m * groups->count, &stored));
+    sum_groups(groups, m, n, r, stored);
+    for (bb_index i = 0; i < m; ++i) {
+        for (bb_index j = 0; j < n; ++j) {
+            const bb_index group = groups->group[j];
+            const bb_index place = i * groups->count + group;
+            r[i * n + j] +=
+                ((double)(float)sums[place] - stored[place]) / (double)groups->size[group];
+        }
+    }
+done:
+    BB_RELEASE(&stored);
+    return status;
+}
+
+static bb_status code_and_decode(bb_rounding_norm *norm, const bb_factor_pipeline *pipeline,
+                                 const bb_matrix_layout *layout, double *r,
+                                 bb_evaluation *evaluation)
+{
+    bb_status status = BB_OK;
+    bb_coded_matrix *matrix = NULL;
+    const double means = norm->is_filtered ? (double)norm->groups.count : 0.0;
+    BB_TRY(is_swept(pipeline) ? sweep(norm->factor, pipeline, layout, r, &matrix)
+                              : code(pipeline, layout, r, &matrix));
+    BB_TRY(bb_product_coding_decode(matrix, r));
+    note(matrix, sizeof(float) * means * (double)layout->rows, evaluation);
+done:
+    bb_coded_matrix_destroy(&matrix);
+    return status;
+}
+
+bb_status bb_factor_storage_apply(bb_factor_storage *self, const bb_factor_pipeline *pipeline,
+                                  bb_index m, double *r, bb_evaluation *evaluation)
+{
+    bb_status status = BB_OK;
+    bb_rounding_norm *norm = &self->norms[pipeline->filter == (int)BB_SLOPE_FILTER_MEANS];
+    const bb_index n = norm->problem->matrix->rows;
+    double *sums = NULL;
+    bool storable = false;
+    if (!bb_factor_storage_is_given(pipeline) || evaluation->outcome.kind != BB_OUTCOME_OK) {
+        goto done;
+    }
+    const bb_matrix_layout layout = {.rows = m, .columns = n, .range = range_of(r, m * n)};
+    BB_TRY(is_storable(norm, pipeline, layout.range, &evaluation->outcome, &storable));
+    if (!storable) {
+        goto done;
+    }
+    if (norm->is_filtered) {
+        BB_TRY(BB_ALLOCATE(m * norm->groups.count, &sums));
+        sum_groups(&norm->groups, m, n, r, sums);
+    }
+    BB_TRY(code_and_decode(norm, pipeline, &layout, r, evaluation));
+    if (norm->is_filtered) {
+        BB_TRY(put_means(&norm->groups, m, n, sums, r));
+    }
+    const bb_index bad = bb_outcome_first_non_finite(r, m * n);
+    if (bad >= 0) {
+        bb_outcome_set(&evaluation->outcome, BB_OUTCOME_NON_FINITE,
+                       "stored reconstructor: entry (%td, %td)", bad / n, bad % n);
+    }
+done:
+    BB_RELEASE(&sums);
+    return status;
+}
+
+void bb_factor_storage_open(const bb_factor_problem *problem, const bb_low_rank *modes,
+                            const bb_slope_groups *groups, bb_factor_storage *out)
+{
+    for (int filtered = 0; filtered < 2; ++filtered) {
+        out->norms[filtered] = (bb_rounding_norm){
+            .problem = problem, .modes = *modes, .groups = *groups, .is_filtered = filtered == 1};
+    }
+}
+
+void bb_factor_storage_release(bb_factor_storage *self)
+{
+    bb_rounding_norm_release(&self->norms[0]);
+    bb_rounding_norm_release(&self->norms[1]);
+}
+
+bb_need bb_factor_storage_need(const bb_list *pipelines, const bb_factor_solver_config *solver,
+                               const bb_factor_extent *extent, bb_index m)
+{
+    const bb_factor_pipeline *items = pipelines->items;
+    const bb_matrix_layout layout = {.rows = m, .columns = extent->n};
+    bb_need need = {0};
+    bb_need coding = {0};
+    bb_need held = {0};
+    bool is_used[2] = {false, false};
+    for (bb_index p = 0; p < pipelines->count; ++p) {
+        const bb_product_pipeline stored = {
+            .storage = items[p].storage, .scale = items[p].row_scale, .device = (int)BB_DEVICE_CPU};
+        if (bb_factor_storage_is_given(&items[p])) {
+            coding = bb_need_in_turn(coding, bb_product_coding_need(&stored, (int)BB_DEVICE_CPU,
+                                                                    &layout, 1.0, extent->threads));
+        }
+        is_used[items[p].filter == (int)BB_SLOPE_FILTER_MEANS] |= is_swept(&items[p]);
+    }
+    for (int filtered = 0; filtered < 2; ++filtered) {
+        if (is_used[filtered]) {
+            bb_need kept;
+            const bb_need factoring = bb_rounding_norm_need(solver, extent, &kept);
+            need = bb_need_in_turn(need, bb_need_together(held, factoring));
+            held = bb_need_together(held, kept);
+            coding = bb_need_together(coding, bb_rounding_sweep_need(extent->n, m, solver->tile));
+        }
+    }
+    return bb_need_in_turn(need, bb_need_together(held, coding));
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a reconstructor R, m x n, is held once it is solved: coded as a pipeline's `storage` says,
+// and decoded again in its place, so that what is scored is what a real-time computer would
+// multiply. With Q = R + E an estimate Q s has a residual larger by E A E^T, A the covariance of s.
+//
+// With `filter: means` the computer takes the mean of each sensor's slopes along each axis out in
+// fp32 and multiplies what is left, y = Q (s - V a) + (R V) a, with R V in fp32: what is scored is
+// Q P + R V V^+.
+#ifndef BB_SIM_PIPELINES_STORAGE_FACTOR_STORAGE_H
+#define BB_SIM_PIPELINES_STORAGE_FACTOR_STORAGE_H
+
+#include "sim/evaluation.h"
+#include "sim/pipelines/storage/rounding_norm.h"
+
+/// What reconstructors of a study are stored with, in the norms of s and of P s. Zero-initialise,
+/// then bb_factor_storage_open; release with bb_factor_storage_release.
+typedef struct bb_factor_storage {
+    bb_rounding_norm norms[2]; ///< by whether means are filtered
+} bb_factor_storage;
+
+/// Borrows all: `modes` is what the covariance does not know, `groups` whose means may be filtered.
+void bb_factor_storage_open(const bb_factor_problem *problem, const bb_low_rank *modes,
+                            const bb_slope_groups *groups, bb_factor_storage *out);
+void bb_factor_storage_release(bb_factor_storage *self);
+
+/// Whether a pipeline stores its reconstructor.
+bool bb_factor_storage_is_given(const bb_factor_pipeline *pipeline);
+
+/// Stores r [m][n] of a pipeline that is solved, in place: what its storage computes with. The
+/// evaluation's operator is what is stored then, added up over targets; an outcome says where a
+/// value cannot be held, or where the norm has no factor to round in. Nothing is done without a
+/// storage, or after a failure. Errors: BB_MEMORY, the source's.
+BB_CHECKED bb_status bb_factor_storage_apply(bb_factor_storage *self,
+                                             const bb_factor_pipeline *pipeline, bb_index m,
+                                             double *r, bb_evaluation *evaluation);
+
+/// The rules between `storage`, `scale`, `filter` and the rest of a pipeline. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_factor_storage_check(const bb_factor_pipeline *pipeline, bb_index index,
+                                             const bb_config *config, bb_problems *problems);
+
+/// What storing takes of a study whose largest reconstructor has m rows, beside the estimates.
+bb_need bb_factor_storage_need(const bb_list *pipelines, const bb_factor_solver_config *solver,
+                               const bb_factor_extent *extent, bb_index m);
+
+#endif

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The covariance in whose norm reconstructors are rounded (solvers/factor/rounding_sweep.h), and
+// its factor in fp64. It is that of the problem, with the finite variances of its low-rank part,
+//
+//     A = Cmm + modes:            what the covariance does not know is added, so that errors keep
+//                                 out of it;
+//     P Cmm P + c (I - P):        where the means of each sensor are taken out of the slopes before
+//                                 the product, P s; errors on means cost nothing then, and c, the
+//                                 mean of the diagonal of P Cmm P, only keeps it definite.
+#ifndef BB_SIM_PIPELINES_STORAGE_ROUNDING_NORM_H
+#define BB_SIM_PIPELINES_STORAGE_ROUNDING_NORM_H
+
+#include "sim/pipelines/factor_plan.h"
+#include "sim/pipelines/factor_problem.h"
+
+/// Slopes whose mean may be taken out: those of one sensor along one axis.
+typedef struct bb_slope_groups {
+    bb_index count;        ///< 0: none are known
+    const bb_index *group; ///< [n] of a measurement
+    const bb_index *size;  ///< [count] measurements of a group
+} bb_slope_groups;
+
+/// Zero-initialise, then set what is borrowed; release with bb_rounding_norm_release.
+typedef struct bb_rounding_norm {
+    const bb_factor_problem *problem; ///< borrowed
+    bb_low_rank modes;                ///< borrowed; count 0: none
+    bb_slope_groups groups;           ///< borrowed
+    bool is_filtered;                 ///< of P s, or of s
+    double *means;                    ///< [n][groups] Cmm V / sizes
+    double *between;                  ///< [groups][groups] of those, means over a group's rows
+    double diagonal;                  ///< c
+    struct bb_tile_matrix *factor;    ///< in fp64; NULL until it is asked for
+    bb_outcome outcome;               ///< of the factorization
+} bb_rounding_norm;
+
+/// Factors, once; a breakdown is `outcome`. Errors: BB_MEMORY, the source's.
+BB_CHECKED bb_status bb_rounding_norm_factor(bb_rounding_norm *self);
+
+/// Variances [n] of the slopes that are multiplied: the diagonal of Cmm, or of P Cmm P. Errors:
+/// BB_MEMORY, the source's.
+BB_CHECKED bb_status bb_rounding_norm_variances(bb_rounding_norm *self, double *out);
+void bb_rounding_norm_release(bb_rounding_norm *self);
+
+/// What it takes, and what stays (`held`).
+bb_need bb_rounding_norm_need(const bb_factor_solver_config *solver, const bb_factor_extent *extent,
+                              bb_need *held);
+
+#endif

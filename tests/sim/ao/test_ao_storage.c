@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reconstructors of nx456 and vlt-3136 as they are stored, against an independent computation in
+// numpy: trace of the residual covariance over the exact one, and Strehl ratio lost at 1.65 um, by
+// rounding to nearest and in the sweep, means apart, slopes rounded, and the telescope shaken.
+#include "tests/sim/driver.h"
+
+enum { TEXT = 2048 };
+
+typedef struct expected {
+    const char *storage; ///< and what else the pipeline says
+    double trace, loss;  ///< NaN: known to two digits of the excess, or not at all
+} expected;
+
+// One study with a pipeline for each; excess of the trace within 1 %, loss within 3 %.
+static void hold(const char *path, const char *const *settings, const expected *cases, int count)
+{
+    char pipelines[TEXT] = "pipelines=[{name: reference, arithmetic: dp, storage: fp64}";
+    driver_case study = {path, {"device=cpu", "score=stationary", "error_terms.fitting=false"}};
+    bb_results *results = NULL;
+    int place = 3;
+    for (int k = 0; settings[k] != NULL; ++k) {
+        study.overrides[place++] = settings[k];
+    }
+    for (int i = 0; i < count; ++i) {
+        const size_t length = strlen(pipelines);
+        (void)snprintf(pipelines + length, sizeof pipelines - length,
+                       ", {name: p%d, arithmetic: dp, storage: %s}", i, cases[i].storage);
+    }
+    strcat(pipelines, "]");
+    study.overrides[place] = pipelines;
+    results = driver_results(&study);
+    const double exact = driver_row(results, "residual_trace_arcsec2", "reference")[0];
+    for (int i = 0; i < count; ++i) {
+        char name[16];
+        (void)snprintf(name, sizeof name, "p%d", i);
+        const double excess = driver_row(results, "residual_trace_arcsec2", name)[0] / exact - 1.0;
+        const double loss = driver_number(results, "strehl_loss", name);
+        print_message("%-52s x %.5f, %.3e\n", cases[i].storage, 1.0 + excess, loss);
+        if (!isnan(cases[i].trace)) {
+            check_relative(excess, cases[i].trace - 1.0, 0.01);
+        }
+        check_relative(loss, cases[i].loss, 0.03);
+    }
+    bb_results_destroy(&results);
+}
+
+static void nearest_rounding_pays_what_is_known(void **state)
+{
+    (void)state;
+    static const char *const none[] = {NULL};
+    static const expected cases[] = {
+        {"fp16", NAN, 1.0e-4},
+        {"bf16", NAN, 6.6e-3},
+        {"e4m3, scale: row", 7.73, 0.66},
+        {"{codec: bfp, bits: 10}", NAN, 3.4e-2},
+        {"{codec: bfp, bits: 8}", 4.32, 0.53},
+        {"{codec: integer, bits: 8}", 11.20, 0.751},
+        {"fp16, filter: means", NAN, 1.2e-6},
+        {"e4m3, scale: row, filter: means", NAN, 1.7e-2},
+        {"{codec: bfp, bits: 8}, filter: means", NAN, 6.5e-3},
+        {"{codec: integer, bits: 8}, filter: means", 1.15, 4.3e-2},
+    };
+    hold(CONFIG_NX456, none, cases, 10);
+}
+
+// The first and the last by 20,000 drawn vectors of slopes too.
+static void rounded_slopes_pay_what_is_known(void **state)
+{
+    (void)state;
+    static const char *const none[] = {NULL};
+    static const expected cases[] = {
+        {"fp64, slopes: fp16", NAN, 7.0e-5},
+        {"fp64, slopes: e4m3", NAN, 0.61},
+        {"fp64, slopes: {bits: 12}", NAN, 1.2e-3},
+        {"fp64, slopes: {bits: 12}, filter: means", NAN, 1.1e-5},
+    };
+    hold(CONFIG_NX456, none, cases, 4);
+}
+
+static void the_sweep_pays_what_is_known(void **state)
+{
+    (void)state;
+    static const char *const bare[] = {"rounding_inflation.tilt_arcsec2=0", NULL};
+    static const expected condition_2e7[] = {
+        {"{codec: integer, bits: 8, rounding: sweep}", 1.00719, 2.67e-3},
+    };
+    static const expected large[] = {
+        {"{codec: integer, bits: 8}", 1.0278, 6.36e-3},
+        {"{codec: integer, bits: 8, rounding: sweep}", 1.00225, 5.72e-4},
+    };
+    hold(CONFIG_NX456, bare, condition_2e7, 1);
+    hold(BB_SOURCE_DIR "/configs/ao/vlt-3136.yaml", bare, large, 2);
+}
+
+static double shaken_loss(const char *inflation)
+{
+    bb_results *results = driver_results(&(driver_case){
+        CONFIG_NX456,
+        {"device=cpu", "score=stationary", "error_terms.fitting=false",
+         "error_terms.shake_arcsec=0.5", "atmosphere.profile=eris-10", inflation,
+         "pipelines=[{name: reference, arithmetic: dp, storage: fp64}, {name: p0, arithmetic: dp, "
+         "storage: {codec: integer, bits: 8, rounding: sweep}}]"}});
+    const double loss = driver_number(results, "strehl_loss", "p0");
+    bb_results_destroy(&results);
+    return loss;
+}
+
+// Rounding errors go where the covariance is quiet, and a shaken telescope is loud there.
+static void the_sweep_minds_what_the_covariance_does_not_know(void **state)
+{
+    (void)state;
+    check_relative(shaken_loss("rounding_inflation.tilt_arcsec2=0"), 0.231, 0.03);
+    check_relative(shaken_loss("rounding_inflation.tilt_arcsec2=0.1"), 0.020, 0.05);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nearest_rounding_pays_what_is_known),
+        cmocka_unit_test(the_sweep_pays_what_is_known),
+        cmocka_unit_test(rounded_slopes_pay_what_is_known),
+        cmocka_unit_test(the_sweep_minds_what_the_covariance_does_not_know),
+    };
+    check_ok(bb_threads_set(2));
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    bb_threads_stop();
+    return failed;
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A covariance of the user's in a file, and a study of it, for tests of `experiment:
+// reconstructor`.
+#ifndef BB_TESTS_SIM_RECONSTRUCTOR_MATRICES_H
+#define BB_TESTS_SIM_RECONSTRUCTOR_MATRICES_H
+
+#include "sim/hdf5_library.h"
+#include "tests/sim/driver.h"
+#include "tests/sim/fixture.h"
+
+#include <stdlib.h>
+
+// mine.h5: correlations that fall with distance, not stationary, and little noise; what is
+// estimated lies between the measurements.
+static inline int matrices_enter(void **state)
+{
+    (void)state;
+    static const char script[] =
+        "import h5py, numpy\n"
+        "def c(x, y):\n"
+        "    x, y = x[:, None], y[None, :]\n"
+        "    return 1.0 / (1.0 + ((x - y) * (1.0 + (x + y) / 240.0) / 9.0) ** 2)\n"
+        "x, t = numpy.arange(120.0), numpy.linspace(3.3, 110.7, 7)\n"
+        "with h5py.File('mine.h5', 'w') as file:\n"
+        "    file['Cmm'] = c(x, x) + 6e-4 * numpy.eye(120)\n"
+        "    file['lost'] = c(x, x) - 0.5 * numpy.eye(120)\n"
+        "    file['Ctm'] = c(t, x)\n"
+        "    file['Ctt'] = c(t, t)\n";
+    static const char study[] = "experiment: reconstructor\ndevice: cpu\n"
+                                "covariance: {file: mine.h5, dataset: Cmm}\n"
+                                "cross_covariance: {file: mine.h5, dataset: Ctm}\n"
+                                "truth_covariance: {file: mine.h5, dataset: Ctt}\n"
+                                "solver: {tile: 16}\npipelines:\n"
+                                "  - {name: reference, arithmetic: dp}\n";
+    if (fixture_enter() != 0 || bb_hdf5_library_start() != BB_OK) {
+        return -1;
+    }
+    FILE *files[] = {fopen("mine.py", "w"), fopen("mine.yaml", "w")};
+    (void)fputs(script, files[0]);
+    (void)fputs(study, files[1]);
+    return fclose(files[0]) + fclose(files[1]) + system("/usr/bin/python3 mine.py");
+}
+
+static inline int matrices_leave(void **state)
+{
+    return driver_leave(state) + fixture_leave();
+}
+
+#endif
