@@ -122,6 +122,19 @@ static const bb_key mirror_keys[] = {
 };
 const bb_schema bb_mirror_schema = BB_SCHEMA("mirror", bb_mirror_config, mirror_keys);
 
+static const bb_key conjugate_keys[] = {
+    {NUMBER(bb_conjugate_config, height_m, "m", 0.0, 100.0e3,
+            "Height of the mirror's conjugate above the pupil, along the line of sight.")},
+    {POSITIVE(bb_conjugate_config, pitch_m, "m", 100.0,
+              "Distance of neighbouring actuators on the conjugate; unset, at 0 m alone: they "
+              "stand on the corners of the truth sensors' lenslets."),
+     .optional = true},
+    {POSITIVE(bb_conjugate_config, coupling, "1", 0.9,
+              "Influence of an actuator at its neighbour over that at itself."),
+     .default_text = "0.2"},
+};
+const bb_schema bb_conjugate_schema = BB_SCHEMA("mirrors", bb_conjugate_config, conjugate_keys);
+
 static const char *const launches[] = {"side", "central", NULL};
 
 // A setting of a guide star's kind, where the star has another.
