@@ -13,6 +13,7 @@
 
 #include "physics/ao/covariance/measurement_noise.h"
 #include "physics/ao/covariance/slope_covariance.h"
+#include "physics/ao/mirrors/mirror_commands.h"
 #include "physics/ao/score/error_terms.h"
 #include "physics/ao/score/point_spread.h"
 
@@ -48,6 +49,7 @@ typedef struct bb_tomography {
     const bb_matrix_source *cmm_core; ///< n x n: what is factored
     bb_index target_count;
     bb_tomography_target *targets; ///< [target_count]
+    bb_mirror_commands *commands;  ///< of mirrors that correct together; NULL: one a target
 } bb_tomography;
 
 /// Builds everything from a checked configuration (bb_ao_check), which must outlive it.

@@ -164,7 +164,7 @@ bb_status bb_deformable_mirror_create(double diameter_m, const bb_pupil *pupil, 
                lenslets);
     BB_TRY(bb_mirror_projector_make(mirror.measurement_count, mirror.actuator_count,
                                     mirror.condition, interaction, mirror.projector,
-                                    &mirror.dropped_modes));
+                                    &mirror.dropped_modes, NULL));
     *out = mirror;
     mirror = (bb_deformable_mirror){0};
 done:
