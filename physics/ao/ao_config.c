@@ -224,6 +224,10 @@ static const bb_key target_keys[] = {
     {.name = "lenslets", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 1000.0,
      .offset = offsetof(bb_target_config, lenslets), .optional = true,
      .meaning = "Lenslets of the truth sensor and its mirror; overrides sensors.lenslets."},
+    {NUMBER(bb_target_config, weight, "1", 0.0, 1.0e6,
+            "With correction mcao: weight of the direction in what the mirrors minimise; 0: it is "
+            "scored alone."),
+     .default_text = "1.0"},
 };
 const bb_schema bb_target_schema = BB_SCHEMA("targets", bb_target_config, target_keys);
 // clang-format on

@@ -107,6 +107,21 @@ done:
     return status;
 }
 
+// What mirrors that correct together refuse is known before anything is made.
+static bb_status check_commands(const bb_ao_config *config, const bb_sensor_array *truth)
+{
+    bb_status status = BB_OK;
+    const bb_sensor **truths = NULL; // [target_count]
+    BB_TRY(BB_ALLOCATE(config->target_count, &truths));
+    for (bb_index t = 0; t < config->target_count; ++t) {
+        truths[t] = truth[t].sensors;
+    }
+    BB_TRY(bb_mirror_commands_check(config, truths));
+done:
+    BB_RELEASE(&truths);
+    return status;
+}
+
 static bb_status create_commands(const bb_ao_config *config, bb_tomography *tomography)
 {
     bb_status status = BB_OK;
@@ -227,6 +242,7 @@ bb_status bb_tomography_need(const bb_ao_config *config, bb_lgs_tilt tilt, doubl
         corrected += config->targets[t].weight > 0.0 ? (double)truth[t].measurement_count : 0.0;
     }
     if (config->mirror_count > 0) {
+        BB_TRY(check_commands(config, truth));
         *making = bb_need_in_turn(
             *making, bb_need_together(*held, bb_mirror_commands_need(config, slopes, corrected)));
         *held = bb_need_together(*held, bb_mirror_commands_held(config, slopes, corrected));

@@ -59,7 +59,7 @@ BB_CHECKED bb_status bb_tomography_create(const bb_ao_config *config, bb_lgs_til
 void bb_tomography_destroy(bb_tomography **tomography);
 
 /// What making it takes, and what stays of it (`held`, without seconds). Errors: BB_MEMORY, those
-/// of the sensors, which are laid out for it.
+/// of the sensors and mirrors, which are laid out for it.
 BB_CHECKED bb_status bb_tomography_need(const bb_ao_config *config, bb_lgs_tilt tilt,
                                         double threads, bb_need *making, bb_need *held);
 

@@ -7,6 +7,7 @@
 #include "sim/ao/ao_dump.h"
 #include "sim/ao/ao_evaluation.h"
 #include "sim/ao/ao_learn.h"
+#include "sim/ao/ao_mcao.h"
 #include "sim/ao/ao_promise.h"
 #include "sim/ao/ao_pupil.h"
 #include "sim/ao/ao_quantities.h"
@@ -33,6 +34,7 @@ typedef struct ao_run {
     double *noise;         // [n] lower bounds of the variances
     bb_tomography *problem;
     const bb_matrix_source **ctm; // [target_count]
+    bb_ao_mcao *mcao;             // NULL: one mirror a target
     bb_factor_problem factor_problem;
     bb_ao_evaluation *evaluations; // [pipeline_count]
     bb_index *order;  // [pipeline_count] the reference, others, those that promise something
@@ -92,7 +94,8 @@ static bb_status start(const bb_ao_study *study, ao_run *run)
                                        run->wavelength_count, study->ensquared_mas.count,
                                        bb_ao_study_images(study), &run->evaluations[p]));
         run->evaluations[p].level = run->pipelines[p];
-        run->evaluations[p].shared = study->correction != (int)BB_AO_CORRECTION_MOAO;
+        run->evaluations[p].shared = study->correction == (int)BB_AO_CORRECTION_LTAO ||
+                                     study->correction == (int)BB_AO_CORRECTION_GLAO;
         BB_TRY(bb_factor_device_choose(&offer, study->common.device, &study->solver.common,
                                        &run->pipelines[p], &run->evaluations[p].common.device));
     }
@@ -114,6 +117,7 @@ static void finish(ao_run *run)
     BB_RELEASE(&run->ctm);
     bb_factor_problem_release(&run->factor_problem);
     bb_ao_learning_destroy(&run->learning);
+    bb_ao_mcao_destroy(&run->mcao);
     BB_RELEASE(&run->wavelengths_m);
     BB_RELEASE(&run->boxes_rad);
     bb_tomography_destroy(&run->problem);
@@ -146,6 +150,9 @@ static bb_status build_problem(ao_run *run, bb_results *results)
         .sides = run->ctm,
         .noise = run->noise,
         .seed = (uint64_t)run->study->common.seed};
+    BB_TRY(bb_ao_mcao_create(run->problem, run->ctm, &run->mcao));
+    bb_ao_mcao_pose(run->mcao, &run->factor_problem);
+    BB_TRY(bb_ao_mcao_caution(run->problem));
     BB_TRY(bb_ao_learning_start(run->study, &physics, run->problem, &run->factor_problem,
                                 run->restart.resumed, results, &run->learning));
     BB_TRY(bb_factor_problem_prepare(&run->factor_problem));
@@ -327,6 +334,7 @@ static bb_status draw_once(const ao_run *run, const bb_factor_problem *factor_pr
     BB_TRY(
         bb_factor_problem_solve(factor_problem, &run->pipelines[pipeline], drawn.r, &drawn.common));
     bb_ao_evaluation_share(&drawn, run->study->correction, run->problem);
+    BB_TRY(bb_ao_mcao_aim(run->problem, &drawn));
     bb_ao_evaluation *const one = &drawn;
     BB_TRY(score(run, &one, 1));
     bb_draws_add(draws, &drawn.common.outcome, bb_ao_evaluation_headline(&drawn));
@@ -420,6 +428,7 @@ static bb_status solve(ao_run *run, bb_index p)
                                        &evaluation->common));
         bb_ao_evaluation_share(evaluation, run->study->correction, run->problem);
     }
+    BB_TRY(bb_ao_mcao_aim(run->problem, evaluation));
 done:
     return status;
 }
@@ -443,6 +452,7 @@ static bb_status solve_again(const ao_run *run, bb_index count)
                    "pipeline %s, ok in the checkpoint, is %s when it is solved again",
                    evaluation->common.pipeline, bb_outcome_name(again.common.outcome.kind));
         bb_ao_evaluation_share(&again, run->study->correction, run->problem);
+        BB_TRY(bb_ao_mcao_aim(run->problem, evaluation));
     }
     bb_log_progress("solving", count, count);
 done:

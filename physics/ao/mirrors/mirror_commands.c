@@ -68,6 +68,24 @@ done:
     return status;
 }
 
+bb_status bb_mirror_commands_check(const bb_ao_config *config, const bb_sensor *const *truths)
+{
+    bb_status status = BB_OK;
+    bb_mirror_stack stack = {0};
+    bool moves = false;
+    BB_TRY(bb_mirror_stack_create(config, &stack));
+    for (bb_index t = 0; t < config->target_count; ++t) {
+        moves =
+            moves || (config->targets[t].weight > 0.0 && bb_mirror_stack_moves(&stack, truths[t]));
+    }
+    BB_REQUIRE(moves, BB_INVALID,
+               "mirrors: none of %td actuators moves a slope of a target with a weight",
+               stack.actuator_count);
+done:
+    bb_mirror_stack_release(&stack);
+    return status;
+}
+
 bb_status bb_mirror_commands_create(const bb_ao_config *config, const bb_sensor *const *truths,
                                     bb_mirror_commands **out)
 {
@@ -75,6 +93,7 @@ bb_status bb_mirror_commands_create(const bb_ao_config *config, const bb_sensor 
     const bb_index targets = config->target_count;
     bb_mirror_commands *commands = NULL;
     BB_TRY(BB_ZEROED(1, &commands));
+    BB_TRY(bb_mirror_commands_check(config, truths));
     commands->condition = config->mirrors_condition;
     commands->weak.margin = BB_MIRROR_COMMANDS_MARGIN;
     BB_TRY(bb_mirror_stack_create(config, &commands->stack));

@@ -7,6 +7,7 @@
 #include "physics/ao/mirrors/deformable_mirror.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 static const double stroke_m = 1.0e-6; // per volt
 
@@ -186,6 +187,29 @@ static void poke_mirror(const bb_conjugate_mirror *mirror, const bb_sensor *trut
         y_slopes[mirror->first + a] = scale * (bb_mirror_stack_influence(mirror, dx, dy + half) -
                                                bb_mirror_stack_influence(mirror, dx, dy - half));
     }
+}
+
+bool bb_mirror_stack_moves(const bb_mirror_stack *stack, const bb_sensor *truth)
+{
+    const double half = 0.5 * truth->size_m;
+    for (bb_index k = 0; k < stack->mirror_count; ++k) {
+        const bb_conjugate_mirror *mirror = &stack->mirrors[k];
+        for (bb_index i = 0; i < truth->count; ++i) {
+            const double x = truth->x_m[i] + mirror->height_m * truth->star.x_rad;
+            const double y = truth->y_m[i] + mirror->height_m * truth->star.y_rad;
+            for (bb_index a = 0; a < mirror->count; ++a) {
+                const double dx = x - mirror->x_m[a];
+                const double dy = y - mirror->y_m[a];
+                if (bb_mirror_stack_influence(mirror, dx + half, dy) !=
+                        bb_mirror_stack_influence(mirror, dx - half, dy) ||
+                    bb_mirror_stack_influence(mirror, dx, dy + half) !=
+                        bb_mirror_stack_influence(mirror, dx, dy - half)) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
 }
 
 static bb_status poke(void *context, bb_index begin, bb_index end)

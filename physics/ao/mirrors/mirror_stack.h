@@ -54,6 +54,10 @@ bb_need bb_mirror_stack_need(const bb_ao_config *config);
 /// volt.
 double bb_mirror_stack_influence(const bb_conjugate_mirror *mirror, double dx_m, double dy_m);
 
+/// Whether any actuator makes a slope: not so where the only one stands in the middle of the only
+/// subaperture.
+bool bb_mirror_stack_moves(const bb_mirror_stack *stack, const bb_sensor *truth);
+
 /// Writes D [2 count of the sensor][actuators], arcsec per volt, x slopes then y slopes, for an
 /// aligned sensor that looks at infinity. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_mirror_stack_interaction(const bb_mirror_stack *stack,

@@ -14,7 +14,7 @@ enum { POLYNOMIALS = 6 };
 static const double least_share = 0.5;
 static const double most_alone = 0.9;
 
-const char *const bb_plate_shape_names[BB_PLATE_SHAPES] = {"pistons", "tilts", "curvatures"};
+const char *const bb_plate_shape_names[BB_PLATE_SHAPES] = {"piston", "tilt", "curvature"};
 
 static const bb_plate_shape shapes[POLYNOMIALS] = {BB_PLATE_PISTONS,    BB_PLATE_TILTS,
                                                    BB_PLATE_TILTS,      BB_PLATE_CURVATURES,

@@ -325,6 +325,31 @@ static void a_condition_apart_from_plate_scale_is_not_told_of(void **state)
     }
 }
 
+// The one actuator stands in the middle of the one subaperture.
+static void mirrors_that_move_nothing_are_refused(void **state)
+{
+    (void)state;
+    ao_case c = case_mcao();
+    bb_atmosphere atmosphere = {0};
+    bb_sensor_array truth = {0};
+    bb_mirror_commands *commands = NULL;
+    c.telescope.obstruction = 0.0;
+    c.sensors.lenslets = 1;
+    c.target_count = 1;
+    c.mirrors_condition = 100.0;
+    add_mirror(&c, 0.0, 20.0);
+    const bb_ao_config config = case_config(&c);
+    check_ok(bb_atmosphere_create(&c.atmosphere, 0.0, &atmosphere));
+    check_ok(bb_sensor_array_create_truth(&config, 0, &atmosphere, &truth));
+    const bb_sensor *const truths[1] = {truth.sensors};
+    check_fails(bb_mirror_commands_create(&config, truths, &commands), BB_INVALID,
+                "none of 1 actuators moves a slope");
+    c.mirrors[0].pitch_m = 3.0;
+    check_ok(bb_mirror_commands_check(&config, truths));
+    bb_sensor_array_release(&truth);
+    bb_atmosphere_release(&atmosphere);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -334,6 +359,7 @@ int main(void)
         cmocka_unit_test(sides_and_estimates_are_products),
         cmocka_unit_test(weak_modes_are_those_of_plate_scale),
         cmocka_unit_test(a_condition_apart_from_plate_scale_is_not_told_of),
+        cmocka_unit_test(mirrors_that_move_nothing_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
