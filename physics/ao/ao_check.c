@@ -2,6 +2,7 @@
 #include "physics/ao/ao_check.h"
 
 #include "physics/ao/atmosphere.h"
+#include "physics/ao/mirrors/mirror_stack.h"
 #include "physics/ao/score/point_spread.h"
 #include "physics/ao/subapertures.h"
 
@@ -227,6 +228,32 @@ done:
     return status;
 }
 
+// Of mirrors that correct together.
+static bb_status check_mirrors(const bb_ao_config *config)
+{
+    bb_status status = BB_OK;
+    double weights = 0.0;
+    for (bb_index k = 0; k < config->mirror_count; ++k) {
+        const bb_conjugate_config *mirror = &config->mirrors[k];
+        char path[64];
+        (void)snprintf(path, sizeof path, "mirrors[%td]", k);
+        BB_TRY(bb_schema_check(&bb_conjugate_schema, mirror, path));
+        BB_REQUIRE(!isnan(mirror->pitch_m) || mirror->height_m == 0.0, BB_INVALID,
+                   "%s.pitch_m is missing: only a mirror at 0 m has the truth sensors' lenslets",
+                   path);
+    }
+    for (bb_index t = 0; t < config->target_count; ++t) {
+        weights += config->targets[t].weight;
+    }
+    BB_REQUIRE(config->mirror_count == 0 || weights > 0.0, BB_INVALID,
+               "targets: the weights sum to %g, expected a direction of a positive one", weights);
+    const double actuators = config->mirror_count == 0 ? 0.0 : bb_mirror_stack_actuators(config);
+    BB_REQUIRE(actuators <= BB_MIRROR_STACK_MOST, BB_INVALID,
+               "mirrors: %.4g actuators, expected at most %d", actuators, BB_MIRROR_STACK_MOST);
+done:
+    return status;
+}
+
 bb_status bb_ao_check(const bb_ao_config *config)
 {
     bb_status status = BB_OK;
@@ -262,6 +289,7 @@ bb_status bb_ao_check(const bb_ao_config *config)
         BB_TRY(
             check_score(config, own == BB_INTEGER_UNSET ? config->sensors->lenslets : own, path));
     }
+    BB_TRY(check_mirrors(config));
 done:
     return status;
 }

@@ -122,6 +122,19 @@ static const bb_key mirror_keys[] = {
 };
 const bb_schema bb_mirror_schema = BB_SCHEMA("mirror", bb_mirror_config, mirror_keys);
 
+static const bb_key conjugate_keys[] = {
+    {NUMBER(bb_conjugate_config, height_m, "m", 0.0, 100.0e3,
+            "Height of the mirror's conjugate above the pupil, along the line of sight.")},
+    {POSITIVE(bb_conjugate_config, pitch_m, "m", 100.0,
+              "Distance of neighbouring actuators on the conjugate; unset, at 0 m alone: they "
+              "stand on the corners of the truth sensors' lenslets."),
+     .optional = true},
+    {POSITIVE(bb_conjugate_config, coupling, "1", 0.9,
+              "Influence of an actuator at its neighbour over that at itself."),
+     .default_text = "0.2"},
+};
+const bb_schema bb_conjugate_schema = BB_SCHEMA("mirrors", bb_conjugate_config, conjugate_keys);
+
 static const char *const launches[] = {"side", "central", NULL};
 
 // A setting of a guide star's kind, where the star has another.
@@ -211,6 +224,10 @@ static const bb_key target_keys[] = {
     {.name = "lenslets", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 1000.0,
      .offset = offsetof(bb_target_config, lenslets), .optional = true,
      .meaning = "Lenslets of the truth sensor and its mirror; overrides sensors.lenslets."},
+    {NUMBER(bb_target_config, weight, "1", 0.0, 1.0e6,
+            "With correction mcao: weight of the direction in what the mirrors minimise; 0: it is "
+            "scored alone."),
+     .default_text = "1.0"},
 };
 const bb_schema bb_target_schema = BB_SCHEMA("targets", bb_target_config, target_keys);
 // clang-format on

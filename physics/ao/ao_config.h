@@ -120,12 +120,20 @@ typedef struct bb_mirror_config {
     double condition; ///< largest over smallest singular value kept; NaN: the usual one
 } bb_mirror_config;
 
+/// One of several mirrors, conjugated to a height; see mirrors/mirror_stack.h.
+typedef struct bb_conjugate_config {
+    double height_m; ///< of the conjugate above the pupil, along the line of sight
+    double pitch_m;  ///< distance of actuators; NaN at 0 m alone: on the corners of the lenslets
+    double coupling; ///< influence at the neighbour over that at the actuator
+} bb_conjugate_config;
+
 /// A direction in which the correction is scored by a noiseless truth sensor.
 typedef struct bb_target_config {
     bb_asterism asterism; ///< of the file alone
     double x_arcsec;
     double y_arcsec;
     bb_index lenslets; ///< of the truth sensor and its mirror; optional: sensors.lenslets
+    double weight;     ///< of several mirrors: in what they minimise; 0: scored alone
 } bb_target_config;
 
 extern const char *const bb_profile_names[]; ///< NULL-terminated, by bb_profile
@@ -135,6 +143,7 @@ extern const bb_schema bb_atmosphere_schema;
 extern const bb_schema bb_layer_schema;
 extern const bb_schema bb_sensors_schema;
 extern const bb_schema bb_mirror_schema;
+extern const bb_schema bb_conjugate_schema;
 extern const bb_schema bb_guide_star_schema;
 extern const bb_schema bb_target_schema;
 
@@ -143,7 +152,10 @@ typedef struct bb_ao_config {
     const bb_telescope_config *telescope;
     const bb_atmosphere_config *atmosphere;
     const bb_sensors_config *sensors;
-    const bb_mirror_config *mirror;           ///< NULL: all unset
+    const bb_mirror_config *mirror;     ///< NULL: all unset
+    const bb_conjugate_config *mirrors; ///< [mirror_count] that correct together
+    bb_index mirror_count;              ///< 0: each target has one of its own
+    double mirrors_condition;           ///< largest over smallest singular value that they keep
     const bb_error_terms_config *error_terms; ///< NULL: none
     const bb_guide_star_config *guide_stars;  ///< [guide_star_count]
     bb_index guide_star_count;

@@ -108,6 +108,35 @@ done:
     return status;
 }
 
+// What mirrors that correct together refuse is known before anything is made.
+static bb_status check_commands(const bb_ao_config *config, const bb_sensor_array *truth)
+{
+    bb_status status = BB_OK;
+    const bb_sensor **truths = NULL; // [target_count]
+    BB_TRY(BB_ALLOCATE(config->target_count, &truths));
+    for (bb_index t = 0; t < config->target_count; ++t) {
+        truths[t] = truth[t].sensors;
+    }
+    BB_TRY(bb_mirror_commands_check(config, truths));
+done:
+    BB_RELEASE(&truths);
+    return status;
+}
+
+static bb_status create_commands(const bb_ao_config *config, bb_tomography *tomography)
+{
+    bb_status status = BB_OK;
+    const bb_sensor **truths = NULL; // [target_count]
+    BB_TRY(BB_ALLOCATE(config->target_count, &truths));
+    for (bb_index t = 0; t < config->target_count; ++t) {
+        truths[t] = tomography->targets[t].truth.sensors;
+    }
+    BB_TRY(bb_mirror_commands_create(config, truths, &tomography->commands));
+done:
+    BB_RELEASE(&truths);
+    return status;
+}
+
 bb_status bb_tomography_create(const bb_ao_config *config, bb_lgs_tilt tilt, bb_tomography **out)
 {
     bb_status status = BB_OK;
@@ -121,6 +150,9 @@ bb_status bb_tomography_create(const bb_ao_config *config, bb_lgs_tilt tilt, bb_
         config->error_terms != NULL ? config->error_terms->shake_arcsec : 0.0;
     for (bb_index t = 0; t < config->target_count; ++t) {
         BB_TRY(create_target(config, tomography, t));
+    }
+    if (config->mirror_count > 0) {
+        BB_TRY(create_commands(config, tomography));
     }
     *out = tomography;
     tomography = NULL;
@@ -183,6 +215,8 @@ bb_status bb_tomography_need(const bb_ao_config *config, bb_lgs_tilt tilt, doubl
     bb_atmosphere atmosphere = {0};
     bb_sensor_array guides = {0};
     bb_sensor_array *truth = NULL; // [target_count]
+    double slopes = 0.0;           // of all targets
+    double corrected = 0.0;        // of those with a weight
     BB_TRY(BB_ZEROED(config->target_count, &truth));
     BB_TRY(
         bb_atmosphere_create(config->atmosphere, config->telescope->zenith_angle_deg, &atmosphere));
@@ -207,6 +241,14 @@ bb_status bb_tomography_need(const bb_ao_config *config, bb_lgs_tilt tilt, doubl
         tables = bb_need_together(tables, bb_slope_covariance_need(&truth[t], &truth[t], threads));
         *making = bb_need_in_turn(*making, bb_need_together(*held, tables));
         *held = bb_need_together(*held, bb_need_kept(tables));
+        slopes += (double)truth[t].measurement_count;
+        corrected += config->targets[t].weight > 0.0 ? (double)truth[t].measurement_count : 0.0;
+    }
+    if (config->mirror_count > 0) {
+        BB_TRY(check_commands(config, truth));
+        *making = bb_need_in_turn(
+            *making, bb_need_together(*held, bb_mirror_commands_need(config, slopes, corrected)));
+        *held = bb_need_together(*held, bb_mirror_commands_held(config, slopes, corrected));
     }
 done:
     for (bb_index t = 0; truth != NULL && t < config->target_count; ++t) {
@@ -236,6 +278,7 @@ void bb_tomography_destroy(bb_tomography **tomography)
         bb_sensor_array_release(&target->truth);
     }
     BB_RELEASE(&problem->targets);
+    bb_mirror_commands_destroy(&problem->commands);
     bb_slope_covariance_destroy(&problem->core_covariance);
     bb_slope_covariance_destroy(&problem->whole_covariance);
     bb_tilt_vectors_release(&problem->tilts);

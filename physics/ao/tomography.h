@@ -13,6 +13,7 @@
 
 #include "physics/ao/covariance/measurement_noise.h"
 #include "physics/ao/covariance/slope_covariance.h"
+#include "physics/ao/mirrors/mirror_commands.h"
 #include "physics/ao/score/error_terms.h"
 #include "physics/ao/score/point_spread.h"
 
@@ -49,6 +50,7 @@ typedef struct bb_tomography {
     double shake_arcsec;              ///< of the telescope, that Cmm does not know
     bb_index target_count;
     bb_tomography_target *targets; ///< [target_count]
+    bb_mirror_commands *commands;  ///< of mirrors that correct together; NULL: one a target
 } bb_tomography;
 
 /// Builds everything from a checked configuration (bb_ao_check), which must outlive it.
@@ -58,7 +60,7 @@ BB_CHECKED bb_status bb_tomography_create(const bb_ao_config *config, bb_lgs_til
 void bb_tomography_destroy(bb_tomography **tomography);
 
 /// What making it takes, and what stays of it (`held`, without seconds). Errors: BB_MEMORY, those
-/// of the sensors, which are laid out for it.
+/// of the sensors and mirrors, which are laid out for it.
 BB_CHECKED bb_status bb_tomography_need(const bb_ao_config *config, bb_lgs_tilt tilt,
                                         double threads, bb_need *making, bb_need *held);
 

@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "core/outcome.h"
+#include "sim/ao/ao_mcao.h"
 #include "sim/dump.h"
 
 #include <stdio.h>
@@ -99,7 +100,8 @@ static bb_status add_estimates(operands *all, bb_index pipelines, bb_ao_evaluati
     BB_TRY(BB_ZEROED(pipelines * targets, &all->estimates));
     for (bb_index i = 0; i < pipelines * targets; ++i) {
         bb_ao_evaluation *evaluation = &evaluations[i / targets];
-        const bb_matrix_source *ctm = all->problem->targets[i % targets].ctm;
+        const bool together = all->problem->commands != NULL;
+        const bb_index rows = bb_ao_mcao_rows(all->problem, i % targets);
         estimate *kept = &all->estimates[all->count];
         if (evaluation->common.outcome.kind != BB_OUTCOME_OK ||
             evaluation->r[i % targets] == NULL) {
@@ -108,10 +110,12 @@ static bb_status add_estimates(operands *all, bb_index pipelines, bb_ao_evaluati
         kept->values = evaluation->r[i % targets];
         evaluation->r[i % targets] = NULL;
         ++all->count;
-        kept->view = bb_view_matrix(kept->values, ctm->rows, ctm->columns);
-        kept->source = bb_matrix_source_dense(&kept->view, "R", "1");
+        kept->view = bb_view_matrix(kept->values, rows, all->problem->cmm->columns);
+        kept->source = together ? bb_matrix_source_dense(&kept->view, "M", "V/arcsec")
+                                : bb_matrix_source_dense(&kept->view, "R", "1");
         (void)snprintf(name, sizeof name, "R_%td_%td", i / targets, i % targets);
-        (void)snprintf(long_name, sizeof long_name, "reconstructor of pipeline %.120s, target %td",
+        (void)snprintf(long_name, sizeof long_name, "%s of pipeline %.120s, target %td",
+                       together ? "commands of all mirrors" : "reconstructor",
                        evaluation->common.pipeline, i % targets);
         BB_TRY(bb_results_operator(results, name, long_name, &kept->source));
     }

@@ -32,6 +32,10 @@ void bb_ao_evaluation_release(bb_ao_evaluation *evaluation, bb_index targets)
     for (bb_index t = 0; evaluation->r != NULL && t < targets; ++t) {
         BB_RELEASE(&evaluation->r[t]);
     }
+    for (bb_index t = 0; evaluation->seen != NULL && t < targets; ++t) {
+        BB_RELEASE(&evaluation->seen[t]);
+    }
+    BB_RELEASE(&evaluation->seen);
     BB_RELEASE(&evaluation->r);
     BB_RELEASE(&evaluation->strehl);
     BB_RELEASE(&evaluation->pairs);
@@ -90,7 +94,8 @@ void bb_ao_evaluation_share(bb_ao_evaluation *evaluation, int correction,
 
 const double *bb_ao_evaluation_reconstructor(const bb_ao_evaluation *evaluation, bb_index target)
 {
-    return evaluation->r[evaluation->shared ? 0 : target];
+    return evaluation->seen != NULL ? evaluation->seen[target]
+                                    : evaluation->r[evaluation->shared ? 0 : target];
 }
 
 double bb_ao_evaluation_headline(const bb_ao_evaluation *evaluation)

@@ -15,10 +15,12 @@ enum { BB_AO_PSF_PIXELS = 128 }; ///< edge of the central part of the image that
 typedef struct bb_ao_evaluation {
     bb_evaluation common;
     bb_factor_pipeline level; ///< what `r` was solved by: the pipeline, or what a promise found
-    double **r;               ///< [targets], each [m][n]; of a shared one the first only
-    bool shared;              ///< one reconstructor corrects all targets
-    double *strehl;           ///< [targets][wavelengths], as the study scores
-    double *pairs; ///< [targets][wavelengths] by pairs, without the error terms; of frames
+    double **r;     ///< [targets], each [m][n]; of a shared one the first only, of mirrors that
+                    ///< correct together M [actuators][n] there
+    double **seen;  ///< [targets], each [m][n]: D_t M of such mirrors (ao_mcao.h); NULL: `r` serves
+    bool shared;    ///< one reconstructor corrects all targets
+    double *strehl; ///< [targets][wavelengths], as the study scores
+    double *pairs;  ///< [targets][wavelengths] by pairs, without the error terms; of frames
     double *pairs_with_terms; ///< [targets][wavelengths] by pairs, with them; of frames
     double *stationary;       ///< [targets][wavelengths] as if stationary, with them; of frames
     double *ensquared;        ///< [targets][wavelengths][boxes]

@@ -2,6 +2,7 @@
 #include "sim/ao/ao_experiment.h"
 
 #include "sim/ao/ao_learn_publish.h"
+#include "sim/ao/ao_mcao.h"
 #include "sim/ao/ao_plan.h"
 #include "sim/ao/ao_promise.h"
 #include "sim/ao/ao_quantities.h"
@@ -30,6 +31,8 @@ static const bb_output_table *const outputs[] = {
     &bb_ao_evaluation_details,
     &bb_ao_quantities_mirrors,
     &bb_ao_quantities_budget,
+    &bb_ao_mcao_outputs,
+    &bb_ao_mcao_mirrors,
     &bb_ao_evaluation_images,
     &bb_ao_evaluation_boxes,
     &bb_ao_evaluation_ensquared,

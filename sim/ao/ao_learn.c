@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "physics/ao/frames/learn_frames.h"
 #include "sim/ao/ao_learn_publish.h"
+#include "sim/ao/ao_mcao.h"
 #include "solvers/factor/residual_covariance.h"
 
 #include <math.h>
@@ -26,6 +27,7 @@ struct bb_ao_learning {
     bb_error_terms_config terms;
     bb_tomography *problem;
     const bb_matrix_source **ctm; // [targets]
+    bb_ao_mcao *mcao;             // NULL: one mirror a target
     double *noise;                // [n] lower bounds of the variances
 };
 
@@ -36,6 +38,7 @@ void bb_ao_learning_destroy(bb_ao_learning **learning)
         return;
     }
     bb_learned_profile_release(&l->profile);
+    bb_ao_mcao_destroy(&l->mcao);
     bb_tomography_destroy(&l->problem);
     BB_RELEASE(&l->layers);
     BB_RELEASE(&l->ctm);
@@ -224,11 +227,13 @@ static bb_status create_problem(const bb_ao_config *physics, bb_ao_learning *l)
         (bb_error_terms_config){.fitting = physics->error_terms->fitting,
                                 .fitting_coefficient = physics->error_terms->fitting_coefficient};
     l->physics.error_terms = &l->terms;
+    l->physics.mirror_count = 0; // the true problem has them
     BB_TRY(bb_tomography_create(&l->physics, (bb_lgs_tilt)l->study->solver.lgs_tilt, &l->problem));
     BB_TRY(BB_ALLOCATE(targets, &l->ctm));
     for (bb_index t = 0; t < targets; ++t) {
         l->ctm[t] = l->problem->targets[t].ctm;
     }
+    BB_TRY(bb_ao_mcao_create(l->truth, l->ctm, &l->mcao));
     BB_TRY(bb_measurement_noise_bounds(&l->problem->guides, &l->problem->noise, &l->noise));
 done:
     return status;
@@ -241,6 +246,7 @@ static void apply(const bb_ao_learning *l, bb_factor_problem *factor_problem)
     factor_problem->part = (bb_low_rank){tilts->columns, tilts->vectors, tilts->variance};
     factor_problem->sides = l->ctm;
     factor_problem->noise = l->noise;
+    bb_ao_mcao_pose(l->mcao, factor_problem);
 }
 
 static void announce(const bb_ao_learning *l)
@@ -350,6 +356,7 @@ bb_status bb_ao_learning_compare(const bb_ao_learning *learning, const double *w
     BB_TRY(bb_factor_problem_prepare(&factor_problem));
     BB_TRY(bb_factor_problem_solve(&factor_problem, &pipelines[reference], known.r, &known.common));
     bb_ao_evaluation_share(&known, study->correction, learning->truth);
+    BB_TRY(bb_ao_mcao_aim(learning->truth, &known));
     if (known.common.outcome.kind == BB_OUTCOME_OK) {
         BB_TRY(rate(learning, wavelengths_m, &known));
     }

@@ -32,6 +32,8 @@ typedef struct extent {
     bb_need making, held; // the tomographic problem
     bb_need cmm, ctm;     // filling all of them once
     bb_need rating;       // of one estimate of all targets
+    double actuators;     // of mirrors that correct together, 0 without
+    bb_need gathering;    // their right-hand side
     bb_ao_learn_planned learn;
 } extent;
 
@@ -92,20 +94,33 @@ done:
     return status;
 }
 
-// What is solved: of ltao the first target alone. A star that does not know its tilt adds two.
+// What is solved: of ltao the first target alone, of mcao the commands. A star that does not know
+// its tilt adds two.
 static bb_factor_extent measure_solves(const bb_ao_study *study, const extent *span)
 {
     const bb_guide_star_config *stars = study->guide_stars.items;
     const bool ltao = study->correction == (int)BB_AO_CORRECTION_LTAO;
     const double targets = ltao ? (double)study->targets.count : 1.0;
-    bb_factor_extent solved = {.n = span->n,
-                               .rows = (bb_index)(span->residual.rows / targets),
-                               .fill = span->cmm,
-                               .threads = span->threads};
+    const double rows = span->actuators > 0.0 ? span->actuators : span->residual.rows / targets;
+    bb_factor_extent solved = {
+        .n = span->n, .rows = (bb_index)rows, .fill = span->cmm, .threads = span->threads};
     for (bb_index s = 0; s < study->guide_stars.count; ++s) {
         solved.part += bb_guide_star_kinds[stars[s].kind]->tilt_unknown ? 2 : 0;
     }
     return solved;
+}
+
+// The right-hand side of all directions; those that are scored alone count as the others.
+static void measure_mirrors(const bb_ao_config *physics, extent *out)
+{
+    if (physics->mirror_count == 0) {
+        return;
+    }
+    out->actuators = bb_mirror_stack_actuators(physics);
+    const bb_need gathering = bb_mirror_commands_gather_need(out->residual.most_rows, out->n,
+                                                             out->actuators, out->m, out->threads);
+    out->gathering =
+        bb_need_together(gathering, bb_need_repeated(out->ctm, (double)physics->target_count));
 }
 
 static bb_status measure(const bb_ao_study *study, double threads, extent *out)
@@ -136,6 +151,7 @@ static bb_status measure(const bb_ao_study *study, double threads, extent *out)
     }
     BB_TRY(measure_targets(study, &physics, &atmosphere, &guides, out));
     out->m = out->residual.rows;
+    measure_mirrors(&physics, out);
     out->solved = measure_solves(study, out);
     BB_TRY(bb_tomography_need(&physics, (bb_lgs_tilt)study->solver.lgs_tilt, threads, &out->making,
                               &out->held));
@@ -147,10 +163,26 @@ done:
     return status;
 }
 
-// So many reconstructors of all targets.
+// So many reconstructors of all targets, with the commands that they are of.
 static bb_need estimates_of(const extent *span, double count)
 {
-    return (bb_need){.host_bytes = sizeof(double) * count * (double)span->n * span->m};
+    return (bb_need){.host_bytes =
+                         sizeof(double) * count * (double)span->n * (span->m + span->actuators)};
+}
+
+// So many right-hand sides of mirrors that correct together.
+static bb_need sides_of(const extent *span, double count)
+{
+    return (bb_need){.host_bytes = sizeof(double) * count * (double)span->n * span->actuators};
+}
+
+// From the commands that were solved to what each target gets of them.
+static bb_need aiming_of(const extent *span)
+{
+    const double items = span->actuators > 0.0 ? (double)span->n * span->m : 0.0;
+    return (bb_need){.host_bytes = sizeof(double) * items,
+                     .seconds =
+                         2.0 * items * span->actuators / (BB_NEED_FP64_RATE * span->threads)};
 }
 
 static double output_bytes(const bb_ao_study *study)
@@ -219,6 +251,7 @@ static bb_status plan_solves(const bb_ao_study *study, const extent *span, bb_pl
                                        &span->solved, &solving, &operator_bytes));
         const bb_need rescoring = score_need(span, device, 1.0, 1.0);
         solving = bb_need_in_turn(solving, bb_need_repeated(rescoring, trials - 1.0));
+        solving = bb_need_together(solving, bb_need_repeated(aiming_of(span), trials));
         *need = bb_need_in_turn(*need,
                                 bb_need_together(estimates_of(span, (double)estimated), solving));
         BB_TRY(bb_plan_add(plan, pipelines[p].name, "operator %.1f MB", 1e-6 * operator_bytes));
@@ -248,7 +281,8 @@ static bb_status sum(const bb_ao_study *study, const extent *span, bb_plan *plan
     const bool device = scores_on_device(study);
     const bb_need mask = {.host_bytes =
                               sizeof(double) * (double)span->mask_edge * (double)span->mask_edge};
-    const bb_need problems = bb_need_copies(span->held, again ? 2.0 : 1.0);
+    const bb_need sides = sides_of(span, again ? 2.0 : 1.0);
+    const bb_need problems = bb_need_together(bb_need_copies(span->held, again ? 2.0 : 1.0), sides);
     const bb_need estimates = estimates_of(span, count + (again ? 1.0 : 0.0));
     const bb_need scoring = score_need(span, device, count + 1.0, 1.0); // and of the noise alone
     bb_need need = {.seconds = 0.2};                                    // of the solves
@@ -262,10 +296,11 @@ static bb_status sum(const bb_ao_study *study, const extent *span, bb_plan *plan
         solving = bb_need_in_turn(solving, score_need(span, device, 1.0, 1.0));
         need = bb_need_in_turn(need, bb_need_together(estimates, solving));
     }
+    const double stored_rows = fmax(span->residual.most_rows, span->actuators);
     need = bb_need_in_turn(
-        need, bb_need_together(estimates, bb_factor_storage_need(
-                                              &study->pipelines, &study->solver.common,
-                                              &span->solved, (bb_index)span->residual.most_rows)));
+        need,
+        bb_need_together(estimates, bb_factor_storage_need(&study->pipelines, &study->solver.common,
+                                                           &span->solved, (bb_index)stored_rows)));
     need = bb_need_in_turn(need, bb_need_together(estimates, scoring));
     if (study->monte_carlo.frames > 0) {
         need = bb_need_in_turn(need, bb_need_together(estimates, frames_need(study, span)));
@@ -273,10 +308,14 @@ static bb_status sum(const bb_ao_study *study, const extent *span, bb_plan *plan
     need = bb_need_in_turn(
         need, bb_need_together(estimates, bb_factor_spectrum_need(&study->solver.common, span->n)));
     need = bb_need_together(problems, need);
-    need = bb_need_in_turn(bb_need_together(span->held, span->learn.need), need);
+    need = bb_need_in_turn(
+        bb_need_together(bb_need_together(span->held, sides_of(span, 1.0)), span->learn.need),
+        need);
+    need = bb_need_in_turn(bb_need_together(problems, span->gathering), need);
     need = bb_need_in_turn(span->making, need);
     if (again) {
-        need = bb_need_in_turn(bb_need_together(span->held, span->making), need);
+        const bb_need both = bb_need_together(span->held, sides_of(span, 1.0));
+        need = bb_need_in_turn(bb_need_together(both, span->making), need);
     }
     *out = bb_need_together(mask, need);
 done:
@@ -289,7 +328,9 @@ static double dump_bytes(const char *names, const extent *span, bb_index pipelin
     values += bb_dump_wanted(names, "Cmm") ? (double)span->n * (double)span->n : 0.0;
     values += bb_dump_wanted(names, "Ctm") ? (double)span->n * span->m : 0.0;
     values += bb_dump_wanted(names, "Ctt") ? span->residual.squared_rows : 0.0;
-    values += bb_dump_wanted(names, "R") ? (double)pipelines * (double)span->n * span->m : 0.0;
+    values += bb_dump_wanted(names, "R") ? (double)pipelines * (double)span->n *
+                                               (span->actuators > 0.0 ? span->actuators : span->m)
+                                         : 0.0;
     return 8.0 * values;
 }
 
@@ -321,6 +362,10 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
     plan->output_bytes = output_bytes(ao) + dump_bytes(options->dump, &span, ao->pipelines.count);
     BB_TRY(bb_plan_add(plan, "measurements", "%td, truth sensors %.0f", span.n, span.m));
     BB_TRY(bb_plan_add(plan, "layers", "%.0f", span.layers));
+    if (span.actuators > 0.0) {
+        BB_TRY(bb_plan_add(plan, "mirrors", "%td with %.0f actuators", ao->mirrors.count,
+                           span.actuators));
+    }
     BB_TRY(plan_seeing(&span.seeing, plan));
     BB_TRY(bb_plan_add(plan, "score", "%s%s", bb_score_names[ao->score],
                        ao->error_terms.fitting ? ", with fitting" : ", without fitting"));

@@ -2,6 +2,7 @@
 #include "sim/ao/ao_promise.h"
 
 #include "core/memory.h"
+#include "sim/ao/ao_mcao.h"
 #include "sim/pipelines/factor_device.h"
 
 #include <math.h>
@@ -64,6 +65,7 @@ static bb_status find_price(void *context, double **r, bb_evaluation *solved, bb
     bb_ao_evaluation tried = {.common = *solved, .r = r, .shared = asked->shared};
     double *strehls = NULL;
     bb_ao_evaluation_share(&tried, task->correction, task->problem);
+    BB_TRY(bb_ao_mcao_aim(task->problem, &tried));
     BB_TRY(BB_ALLOCATE(task->problem->target_count * task->wavelength_count, &strehls));
     BB_TRY(find_strehls(task, &tried, asked->over, strehls));
     *out = (bb_factor_price){.price = -INFINITY, .drawn = strehls[0]};
@@ -75,6 +77,8 @@ static bb_status find_price(void *context, double **r, bb_evaluation *solved, bb
         }
     }
 done:
+    tried.r = NULL; // the caller's
+    bb_ao_evaluation_release(&tried, task->problem->target_count);
     BB_RELEASE(&strehls);
     return status;
 }

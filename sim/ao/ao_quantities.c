@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "physics/ao/score/error_budget.h"
+#include "sim/ao/ao_mcao.h"
 #include "sim/dump.h"
 #include "sim/pipelines/factor_device.h"
 
@@ -307,6 +308,7 @@ bb_status bb_ao_quantities_publish(const bb_ao_study *study, const bb_tomography
                                    results));
     BB_TRY(publish_sensors(problem, results));
     BB_TRY(publish_mirrors(problem, results));
+    BB_TRY(bb_ao_mcao_publish(problem, results));
     BB_TRY(publish_budget(study, problem, reference, results));
     BB_TRY(publish_coordinates(problem, names, results));
 done:

@@ -7,17 +7,18 @@
 #include "sim/ao/ao_dump.h"
 #include "sim/ao/ao_evaluation.h"
 #include "sim/ao/ao_learn.h"
+#include "sim/ao/ao_mcao.h"
 #include "sim/ao/ao_promise.h"
 #include "sim/ao/ao_pupil.h"
 #include "sim/ao/ao_quantities.h"
 #include "sim/ao/ao_restart.h"
 #include "sim/ao/ao_sampling.h"
+#include "sim/ao/ao_storage.h"
 #include "sim/ao/ao_warm.h"
 #include "sim/dump.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_spectrum.h"
 #include "sim/pipelines/factor_tiles.h"
-#include "sim/pipelines/storage/factor_storage.h"
 #include "sim/pipelines/storage/slope_rounding.h"
 
 #include <math.h>
@@ -35,10 +36,9 @@ typedef struct ao_run {
     double *noise;         // [n] lower bounds of the variances
     bb_tomography *problem;
     const bb_matrix_source **ctm; // [target_count]
+    bb_ao_mcao *mcao;             // NULL: one mirror a target
     bb_factor_problem factor_problem;
-    bb_tilt_vectors shakes; // of the telescope, that Cmm does not know
-    bb_index *groups;       // [n] sensor and axis of a measurement, then the sizes of groups
-    bb_factor_storage storage;
+    bb_ao_storage storage;
     bb_ao_evaluation *evaluations; // [pipeline_count]
     bb_index *order;  // [pipeline_count] the reference, others, those that promise something
     bb_index solved;  // so many of that order
@@ -97,7 +97,8 @@ static bb_status start(const bb_ao_study *study, ao_run *run)
                                        run->wavelength_count, study->ensquared_mas.count,
                                        bb_ao_study_images(study), &run->evaluations[p]));
         run->evaluations[p].level = run->pipelines[p];
-        run->evaluations[p].shared = study->correction != (int)BB_AO_CORRECTION_MOAO;
+        run->evaluations[p].shared = study->correction == (int)BB_AO_CORRECTION_LTAO ||
+                                     study->correction == (int)BB_AO_CORRECTION_GLAO;
         BB_TRY(bb_factor_device_choose(&offer, study->common.device, &study->solver.common,
                                        &run->pipelines[p], &run->evaluations[p].common.device));
     }
@@ -117,54 +118,15 @@ static void finish(ao_run *run)
     bb_promise_trials_destroy(&run->promises);
     BB_RELEASE(&run->tile_norms);
     BB_RELEASE(&run->ctm);
-    bb_factor_storage_release(&run->storage);
-    bb_tilt_vectors_release(&run->shakes);
-    BB_RELEASE(&run->groups);
+    bb_ao_storage_release(&run->storage);
     bb_factor_problem_release(&run->factor_problem);
     bb_ao_learning_destroy(&run->learning);
+    bb_ao_mcao_destroy(&run->mcao);
     BB_RELEASE(&run->wavelengths_m);
     BB_RELEASE(&run->boxes_rad);
     bb_tomography_destroy(&run->problem);
     BB_RELEASE(&run->mask);
     BB_RELEASE(&run->noise);
-}
-
-// Reconstructors are stored in the norm of the covariance that they were made with.
-static bb_status prepare_storage(ao_run *run)
-{
-    bb_status status = BB_OK;
-    BB_TRY(bb_tilt_vectors_create_known(&run->problem->guides, run->study->inflation.tilt_arcsec2,
-                                        &run->shakes));
-    const bb_low_rank modes = {run->shakes.columns, run->shakes.vectors, run->shakes.variance};
-    const bb_sensor_array *guides = &run->problem->guides;
-    const bb_index n = guides->measurement_count;
-    BB_TRY(BB_ALLOCATE(n + 2 * guides->sensor_count, &run->groups));
-    for (bb_index s = 0; s < guides->sensor_count; ++s) {
-        const bb_sensor *sensor = &guides->sensors[s];
-        for (bb_index i = 0; i < 2 * sensor->count; ++i) {
-            run->groups[sensor->first + i] = 2 * s + i / sensor->count;
-        }
-        run->groups[n + 2 * s] = run->groups[n + 2 * s + 1] = sensor->count;
-    }
-    const bb_slope_groups groups = {2 * guides->sensor_count, run->groups, run->groups + n};
-    bb_factor_storage_open(&run->factor_problem, &modes, &groups, &run->storage);
-done:
-    return status;
-}
-
-// What was solved, as the pipeline holds it.
-static bb_status store(ao_run *run, bb_index p, bb_ao_evaluation *evaluation)
-{
-    bb_status status = BB_OK;
-    bb_ao_evaluation_share(evaluation, run->study->correction, run->problem);
-    for (bb_index t = 0; t < run->target_count; ++t) {
-        if (evaluation->r[t] != NULL) {
-            BB_TRY(bb_factor_storage_apply(&run->storage, &run->pipelines[p], run->ctm[t]->rows,
-                                           evaluation->r[t], &evaluation->common));
-        }
-    }
-done:
-    return status;
 }
 
 static bb_status build_problem(ao_run *run, bb_results *results)
@@ -192,10 +154,14 @@ static bb_status build_problem(ao_run *run, bb_results *results)
         .sides = run->ctm,
         .noise = run->noise,
         .seed = (uint64_t)run->study->common.seed};
+    BB_TRY(bb_ao_mcao_create(run->problem, run->ctm, &run->mcao));
+    bb_ao_mcao_pose(run->mcao, &run->factor_problem);
+    BB_TRY(bb_ao_mcao_caution(run->problem));
     BB_TRY(bb_ao_learning_start(run->study, &physics, run->problem, &run->factor_problem,
                                 run->restart.resumed, results, &run->learning));
     BB_TRY(bb_factor_problem_prepare(&run->factor_problem));
-    BB_TRY(prepare_storage(run));
+    BB_TRY(bb_ao_storage_open(&run->factor_problem, run->problem,
+                              run->study->inflation.tilt_arcsec2, &run->storage));
 done:
     return status;
 }
@@ -352,7 +318,7 @@ static bb_status score(ao_run *run, bb_ao_evaluation *const *evaluations, bb_ind
     for (bb_index i = 0; i < count; ++i) {
         bb_log_progress_step("scoring", estimates[i].evaluation->common.pipeline, i + 1, count + 1);
         BB_TRY(bb_tomography_shake(run->problem, estimates[i].target, tasks[i].r, tasks[i].cee));
-        BB_TRY(bb_slope_rounding_add(&run->storage, &estimates[i].evaluation->level,
+        BB_TRY(bb_slope_rounding_add(&run->storage.common, &estimates[i].evaluation->level,
                                      tasks[i].ctm->rows, tasks[i].r, tasks[i].cee));
         BB_TRY(rate(run, estimates[i].target, tasks[i].cee, estimates[i].evaluation));
     }
@@ -380,7 +346,9 @@ static bb_status draw_once(ao_run *run, const bb_factor_problem *factor_problem,
     drawn.common.device = run->evaluations[pipeline].common.device;
     BB_TRY(
         bb_factor_problem_solve(factor_problem, &run->pipelines[pipeline], drawn.r, &drawn.common));
-    BB_TRY(store(run, pipeline, &drawn));
+    bb_ao_evaluation_share(&drawn, run->study->correction, run->problem);
+    BB_TRY(bb_ao_storage_apply(&run->storage, &run->pipelines[pipeline], &drawn));
+    BB_TRY(bb_ao_mcao_aim(run->problem, &drawn));
     bb_ao_evaluation *const one = &drawn;
     BB_TRY(score(run, &one, 1));
     bb_draws_add(draws, &drawn.common.outcome, bb_ao_evaluation_headline(&drawn));
@@ -472,8 +440,10 @@ static bb_status solve(ao_run *run, bb_index p)
     } else {
         BB_TRY(bb_factor_problem_solve(&run->factor_problem, &run->pipelines[p], evaluation->r,
                                        &evaluation->common));
-        BB_TRY(store(run, p, evaluation));
+        bb_ao_evaluation_share(evaluation, run->study->correction, run->problem);
+        BB_TRY(bb_ao_storage_apply(&run->storage, &run->pipelines[p], evaluation));
     }
+    BB_TRY(bb_ao_mcao_aim(run->problem, evaluation));
 done:
     return status;
 }
@@ -496,7 +466,9 @@ static bb_status solve_again(ao_run *run, bb_index count)
         BB_REQUIRE(again.common.outcome.kind == BB_OUTCOME_OK, BB_INTERNAL,
                    "pipeline %s, ok in the checkpoint, is %s when it is solved again",
                    evaluation->common.pipeline, bb_outcome_name(again.common.outcome.kind));
-        BB_TRY(store(run, run->order[i], &again));
+        bb_ao_evaluation_share(&again, run->study->correction, run->problem);
+        BB_TRY(bb_ao_storage_apply(&run->storage, &run->pipelines[run->order[i]], &again));
+        BB_TRY(bb_ao_mcao_aim(run->problem, evaluation));
     }
     bb_log_progress("solving", count, count);
 done:

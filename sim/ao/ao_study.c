@@ -2,6 +2,7 @@
 #include "sim/ao/ao_study.h"
 
 #include "physics/ao/ao_check.h"
+#include "sim/ao/ao_mcao.h"
 #include "sim/pipelines/factor_device.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@ static const char *const lgs_tilt_names[] = {"update", "constant_block", "unknow
 
 static const char *const images_names[] = {"first", "all", NULL};
 
-static const char *const correction_names[] = {"moao", "ltao", "glao", NULL};
+const char *const bb_ao_correction_names[] = {"moao", "ltao", "glao", "mcao", NULL};
 
 // clang-format off
 static const bb_key solver_keys[] = {
@@ -46,6 +47,15 @@ static const bb_key keys[] = {
     GROUP(atmosphere, &bb_atmosphere_schema, "The turbulence."),
     GROUP(sensors, &bb_sensors_schema, "Defaults of every guide star's sensor."),
     GROUP(mirror, &bb_mirror_schema, "The mirror that a target's correction is projected on."),
+    {.name = "mirrors", .kind = BB_KEY_RECORDS, .schema = &bb_conjugate_schema, .optional = true,
+     .offset = offsetof(bb_ao_study, mirrors),
+     .meaning = "Mirrors at several heights that correct together, with correction mcao; in place "
+                "of mirror."},
+    {.name = "mirrors_condition", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 1.0,
+     .maximum = 1.0e5, .exclusive_minimum = true, .default_text = "100.0",
+     .offset = offsetof(bb_ao_study, mirrors_condition),
+     .meaning = "Largest over smallest singular value of the mirrors' interaction with all "
+                "directions that is kept; 50 to 200 suits several mirrors."},
     RECORDS(guide_stars, &bb_guide_star_schema, "Guide stars and their sensors."),
     RECORDS(targets, &bb_target_schema, "Directions in which the correction is scored."),
     {.name = "wavelengths_um", .kind = BB_KEY_DOUBLES, .unit = "um", .minimum = 0.1,
@@ -56,10 +66,10 @@ static const bb_key keys[] = {
      .maximum = 1.0e5, .exclusive_minimum = true, .optional = true,
      .offset = offsetof(bb_ao_study, ensquared_mas),
      .meaning = "Widths of square boxes on the axis whose share of the energy is computed."},
-    {.name = "correction", .kind = BB_KEY_CHOICE, .choices = correction_names,
+    {.name = "correction", .kind = BB_KEY_CHOICE, .choices = bb_ao_correction_names,
      .offset = offsetof(bb_ao_study, correction), .default_text = "moao",
      .meaning = "moao: each target by its own reconstructor; ltao: all by that of the first; glao: "
-                "all by the mean of all."},
+                "all by the mean of all; mcao: all by mirrors, at several heights."},
     {.name = "score", .kind = BB_KEY_CHOICE, .choices = bb_score_names,
      .offset = offsetof(bb_ao_study, score), .default_text = "pairs",
      .meaning = "pairs: Strehl ratio and image from every pair of points of the pupil; stationary: "
@@ -106,6 +116,9 @@ bb_ao_config bb_ao_study_physics(const bb_ao_study *study)
         .atmosphere = &study->atmosphere,
         .sensors = &study->sensors,
         .mirror = &study->mirror,
+        .mirrors = study->mirrors.items,
+        .mirror_count = study->mirrors.count,
+        .mirrors_condition = study->mirrors_condition,
         .error_terms = &study->error_terms,
         .guide_stars = study->guide_stars.items,
         .guide_star_count = study->guide_stars.count,
@@ -132,7 +145,7 @@ static bb_status check_correction(const bb_ao_study *study, const bb_config *con
             return bb_problems_add(problems, bb_config_place(config, "correction"),
                                    "correction: %s applies one reconstructor to all targets, "
                                    "expected as many lenslets in targets[%td] as in targets[0]",
-                                   correction_names[study->correction], t);
+                                   bb_ao_correction_names[study->correction], t);
         }
     }
     return BB_OK;
@@ -181,6 +194,7 @@ bb_status bb_ao_study_check(const void *study, const bb_config *config, bb_probl
     BB_TRY(bb_factor_devices_check(&ao->pipelines, &ao->solver.common, ao->common.device, config,
                                    problems));
     BB_TRY(check_correction(ao, config, problems));
+    BB_TRY(bb_ao_mcao_check(ao, config, problems));
     BB_TRY(check_pupil(&ao->telescope.pupil, config, problems));
     BB_TRY(check_frames(ao, config, problems));
     BB_TRY(bb_ao_learn_config_check(&ao->learn, config, problems));

@@ -20,7 +20,10 @@ typedef enum bb_ao_correction {
     BB_AO_CORRECTION_MOAO, ///< each target by its own
     BB_AO_CORRECTION_LTAO, ///< all by that of the first
     BB_AO_CORRECTION_GLAO, ///< all by the mean of all
+    BB_AO_CORRECTION_MCAO, ///< all by mirrors at several heights, which correct together
 } bb_ao_correction;
+
+extern const char *const bb_ao_correction_names[]; ///< NULL-terminated, by bb_ao_correction
 
 /// Whose images are written.
 typedef enum bb_ao_images { BB_AO_IMAGES_FIRST, BB_AO_IMAGES_ALL } bb_ao_images;
@@ -36,13 +39,15 @@ typedef struct bb_ao_study {
     bb_atmosphere_config atmosphere;
     bb_sensors_config sensors;
     bb_mirror_config mirror;
-    bb_list guide_stars;    ///< of bb_guide_star_config
-    bb_list targets;        ///< of bb_target_config
-    bb_list wavelengths_um; ///< of double
-    bb_list ensquared_mas;  ///< of double: boxes
-    int correction;         ///< bb_ao_correction
-    int score;              ///< bb_score
-    int images;             ///< bb_ao_images
+    bb_list mirrors;          ///< of bb_conjugate_config
+    double mirrors_condition; ///< largest over smallest singular value that they keep
+    bb_list guide_stars;      ///< of bb_guide_star_config
+    bb_list targets;          ///< of bb_target_config
+    bb_list wavelengths_um;   ///< of double
+    bb_list ensquared_mas;    ///< of double: boxes
+    int correction;           ///< bb_ao_correction
+    int score;                ///< bb_score
+    int images;               ///< bb_ao_images
     bb_error_terms_config error_terms;
     bb_monte_carlo_config monte_carlo;
     bb_ao_learn_config learn;

@@ -67,6 +67,19 @@ static inline void faults_of_frames(const fault_strides *every)
     faults_walk("ao with frames on two threads", &study, 2, 499);
 }
 
+// Two mirrors, a learned profile and a promise.
+static inline void faults_of_mirrors(const fault_strides *every)
+{
+    const driver_case study = {
+        CONFIG_AO_SMALL,
+        {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12", "correction=mcao",
+         "wavelengths_um=[1.65]", "mirrors=[{height_m: 0.0}, {height_m: 9000.0, pitch_m: 3.0}]",
+         "learn.source=profile",
+         "pipelines=[{name: reference, arithmetic: dp}, {name: kept, arithmetic: hp1, policy: "
+         "{kind: promise, inside: sp, price: 0.5}}]"}};
+    faults_walk("ao with mirrors", &study, 1, every->frames);
+}
+
 // Long shear lags keep the tables of the kernel short.
 #define WAFER_TINY                                                                                 \
     "mesh.spacing_mm=10.0",                                                                        \
@@ -144,6 +157,7 @@ static inline void faults_of_elements(const fault_strides *every)
     }
 FAULTS_TEST(an_ao_run, ao)
 FAULTS_TEST(an_ao_run_with_frames, frames)
+FAULTS_TEST(an_ao_run_with_mirrors, mirrors)
 FAULTS_TEST(a_wafer_run_of_plain_and_block_formats, formats)
 FAULTS_TEST(a_wafer_run_of_codecs_after_zfp, codecs)
 FAULTS_TEST(a_wafer_run_of_zfp, zfp)
@@ -155,6 +169,7 @@ static inline int faults_run_all(fault_strides every)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(an_ao_run, &every),
         cmocka_unit_test_prestate(an_ao_run_with_frames, &every),
+        cmocka_unit_test_prestate(an_ao_run_with_mirrors, &every),
         cmocka_unit_test_prestate(a_wafer_run_of_plain_and_block_formats, &every),
         cmocka_unit_test_prestate(a_wafer_run_of_codecs_after_zfp, &every),
         cmocka_unit_test_prestate(a_wafer_run_of_zfp, &every),

@@ -40,21 +40,28 @@ bb_index bb_deformable_mirror_actuators(const bb_pupil *pupil, bb_index lenslets
     return count;
 }
 
-static bb_status place_actuators(double obstruction, bb_deformable_mirror *mirror)
+void bb_deformable_mirror_corners(const bb_pupil *pupil, bb_index lenslets, bb_index *column,
+                                  bb_index *row)
+{
+    bb_index count = 0;
+    for (bb_index j = 0; j <= lenslets; ++j) {
+        for (bb_index i = 0; i <= lenslets; ++i) {
+            if (is_actuator(i, j, lenslets, pupil->obstruction)) {
+                column[count] = i;
+                row[count++] = j;
+            }
+        }
+    }
+}
+
+static bb_status place_actuators(const bb_pupil *pupil, bb_deformable_mirror *mirror)
 {
     bb_status status = BB_OK;
     const bb_index corners = mirror->lenslets + 1;
     BB_TRY(BB_ALLOCATE(corners * corners, &mirror->column));
     BB_TRY(BB_ALLOCATE(corners * corners, &mirror->row));
-    for (bb_index j = 0; j < corners; ++j) {
-        for (bb_index i = 0; i < corners; ++i) {
-            if (is_actuator(i, j, mirror->lenslets, obstruction)) {
-                mirror->column[mirror->actuator_count] = i;
-                mirror->row[mirror->actuator_count] = j;
-                ++mirror->actuator_count;
-            }
-        }
-    }
+    mirror->actuator_count = bb_deformable_mirror_actuators(pupil, mirror->lenslets);
+    bb_deformable_mirror_corners(pupil, mirror->lenslets, mirror->column, mirror->row);
 done:
     return status;
 }
@@ -144,7 +151,7 @@ bb_status bb_deformable_mirror_create(double diameter_m, const bb_pupil *pupil, 
                "a mirror of %td lenslets has %td actuators, expected at most %td (240 lenslets "
                "without obstruction): their square overflows LAPACK's 32 bits",
                lenslets, actuators, most_actuators);
-    BB_TRY(place_actuators(pupil->obstruction, &mirror));
+    BB_TRY(place_actuators(pupil, &mirror));
     BB_REQUIRE(mirror.measurement_count > 0 && mirror.actuator_count > 0, BB_INVALID,
                "a mirror of %td lenslets with obstruction %g has %td actuators and %td slopes",
                lenslets, pupil->obstruction, mirror.actuator_count, mirror.measurement_count);
@@ -157,7 +164,7 @@ bb_status bb_deformable_mirror_create(double diameter_m, const bb_pupil *pupil, 
                lenslets);
     BB_TRY(bb_mirror_projector_make(mirror.measurement_count, mirror.actuator_count,
                                     mirror.condition, interaction, mirror.projector,
-                                    &mirror.dropped_modes));
+                                    &mirror.dropped_modes, NULL));
     *out = mirror;
     mirror = (bb_deformable_mirror){0};
 done:

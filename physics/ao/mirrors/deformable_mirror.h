@@ -47,6 +47,10 @@ bb_need bb_deformable_mirror_held(const bb_pupil *pupil, bb_index lenslets);
 
 /// Actuators of a mirror, without building it.
 bb_index bb_deformable_mirror_actuators(const bb_pupil *pupil, bb_index lenslets);
+
+/// Their corners, 0..lenslets along x and along y, [bb_deformable_mirror_actuators(...)] each.
+void bb_deformable_mirror_corners(const bb_pupil *pupil, bb_index lenslets, bb_index *column,
+                                  bb_index *row);
 void bb_deformable_mirror_release(bb_deformable_mirror *mirror);
 
 /// Influence at a distance (m) from the actuator, in m of wavefront per volt.

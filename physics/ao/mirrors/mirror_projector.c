@@ -16,7 +16,8 @@ typedef struct inversion {
     double *interaction; // [slopes][actuators]; after the solve the projector's transpose
     double *gram;        // D^T D [actuators][actuators], then its factor
     bb_index dropped;
-    double *modes;  // Q, dropped modes of actuators values each
+    bb_index found; // modes wanted, the dropped ones first
+    double *modes;  // Q, [found][actuators]
     double *values; // [actuators] s^2, increasing
     double *projector;
 } inversion;
@@ -66,8 +67,8 @@ done:
 // behind them that is a fault where they end with a mapped page.
 enum { READ_AHEAD = 16 };
 
-// Eigenvalues of D^T D, all, and the eigenvectors of those to be dropped.
-static bb_status find_modes(double condition, inversion *work)
+// Eigenvalues of D^T D, all, and the eigenvectors of those to be dropped, or up to `margin` above.
+static bb_status find_modes(double condition, double margin, inversion *work)
 {
     bb_status status = BB_OK;
     const bb_index n = work->actuators;
@@ -97,19 +98,23 @@ static bb_status find_modes(double condition, inversion *work)
     while (work->dropped < n && work->values[work->dropped] < largest / (condition * condition)) {
         ++work->dropped;
     }
-    if (work->dropped > 0) {
+    const double above = margin * margin * largest / (condition * condition);
+    while (work->found < n && (work->found < work->dropped || work->values[work->found] < above)) {
+        ++work->found;
+    }
+    if (work->found > 0) {
+        const lapack_int wanted = (lapack_int)work->found;
         lapack_int found = 0;
         lapack_logical precise = 1;
-        BB_TRY(BB_ALLOCATE(n * work->dropped, &work->modes));
-        BB_TRY(BB_ALLOCATE(2 * work->dropped, &support));
+        BB_TRY(BB_ALLOCATE(n * work->found, &work->modes));
+        BB_TRY(BB_ALLOCATE(2 * work->found, &support));
         BB_TRY(hold_info(LAPACKE_dstemr(LAPACK_COL_MAJOR, 'V', 'I', k, diagonal, beside, 0.0, 0.0,
-                                        1, (lapack_int)work->dropped, &found, copy, work->modes, k,
-                                        (lapack_int)work->dropped, support, &precise),
+                                        1, wanted, &found, copy, work->modes, k, wanted, support,
+                                        &precise),
                          "dstemr", n));
-        BB_TRY(
-            hold_info(LAPACKE_dormtr(LAPACK_COL_MAJOR, 'L', 'L', 'N', k, (lapack_int)work->dropped,
-                                     reduced, k, reflections, work->modes, k),
-                      "dormtr", n));
+        BB_TRY(hold_info(LAPACKE_dormtr(LAPACK_COL_MAJOR, 'L', 'L', 'N', k, wanted, reduced, k,
+                                        reflections, work->modes, k),
+                         "dormtr", n));
     }
 done:
     BB_RELEASE(&reduced);
@@ -183,8 +188,31 @@ bb_need bb_mirror_projector_need(bb_index actuators)
                      .seconds = seconds_per_actuator3 * k * k * k};
 }
 
+void bb_weak_modes_release(bb_weak_modes *modes)
+{
+    BB_RELEASE(&modes->ratios);
+    BB_RELEASE(&modes->volts);
+    modes->count = 0;
+}
+
+static bb_status keep_weak(inversion *work, bb_weak_modes *weak)
+{
+    bb_status status = BB_OK;
+    const double largest = work->values[work->actuators - 1];
+    BB_TRY(BB_ALLOCATE(work->found, &weak->ratios));
+    for (bb_index q = 0; q < work->found; ++q) {
+        weak->ratios[q] = sqrt(fmax(work->values[q], 0.0) / largest);
+    }
+    weak->count = work->found;
+    weak->volts = work->modes;
+    work->modes = NULL;
+done:
+    return status;
+}
+
 bb_status bb_mirror_projector_make(bb_index slopes, bb_index actuators, double condition,
-                                   double *interaction, double *projector, bb_index *dropped)
+                                   double *interaction, double *projector, bb_index *dropped,
+                                   bb_weak_modes *weak)
 {
     bb_status status = BB_OK;
     inversion work = {.slopes = slopes,
@@ -195,11 +223,14 @@ bb_status bb_mirror_projector_make(bb_index slopes, bb_index actuators, double c
     BB_TRY(BB_ALLOCATE(actuators * actuators, &work.gram));
     BB_TRY(BB_ALLOCATE(actuators, &work.values));
     BB_TRY(bb_thread_for(blocks * (blocks + 1) / 2, multiply, &work));
-    BB_TRY(find_modes(condition, &work));
+    BB_TRY(find_modes(condition, weak == NULL ? 1.0 : weak->margin, &work));
     BB_TRY(factor(&work));
     BB_TRY(bb_thread_ranges(slopes, SOLVED, solve, &work));
     BB_TRY(bb_thread_ranges(actuators, SOLVED, transpose, &work));
     *dropped = work.dropped;
+    if (weak != NULL) {
+        BB_TRY(keep_weak(&work, weak));
+    }
 done:
     BB_RELEASE(&work.gram);
     BB_RELEASE(&work.values);

@@ -15,12 +15,23 @@
 #include "core/need.h"
 #include "core/status.h"
 
+/// The weakest modes of an interaction matrix: those dropped and those not `margin` times above
+/// them. Zero-initialise but for the margin; release with bb_weak_modes_release.
+typedef struct bb_weak_modes {
+    double margin; ///< asked for: of singular values, 1 or more
+    bb_index count;
+    double *ratios; ///< [count] singular values over the largest, increasing
+    double *volts;  ///< [count][actuators], each of norm 1
+} bb_weak_modes;
+
+void bb_weak_modes_release(bb_weak_modes *modes);
+
 /// Writes `projector` [actuators][slopes] from `interaction` [slopes][actuators], which is
-/// overwritten, and counts the modes dropped. Errors: BB_MEMORY, BB_INVALID (no actuator moves a
-/// slope), BB_INTERNAL (LAPACK did not converge).
+/// overwritten, and counts the modes dropped. `weak` may be NULL. Errors: BB_MEMORY, BB_INVALID (no
+/// actuator moves a slope), BB_INTERNAL (LAPACK did not converge).
 BB_CHECKED bb_status bb_mirror_projector_make(bb_index slopes, bb_index actuators, double condition,
                                               double *interaction, double *projector,
-                                              bb_index *dropped);
+                                              bb_index *dropped, bb_weak_modes *weak);
 
 /// What it takes beside the two matrices, with room for as many modes to be dropped as there are
 /// actuators along an edge: more than the usual condition drops. What LAPACK takes for itself is

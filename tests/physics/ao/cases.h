@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-enum { MOST_STARS = 12, MOST_TARGETS = 3 };
+enum { MOST_STARS = 12, MOST_TARGETS = 5, MOST_MIRRORS = 3 };
 
 /// Owner of the structs that case_config points to.
 typedef struct ao_case {
@@ -19,6 +19,9 @@ typedef struct ao_case {
     bb_atmosphere_config atmosphere;
     bb_sensors_config sensors;
     bb_mirror_config mirror;
+    bb_conjugate_config mirrors[MOST_MIRRORS];
+    bb_index mirror_count;
+    double mirrors_condition;
     bb_guide_star_config stars[MOST_STARS];
     bb_target_config targets[MOST_TARGETS];
     bb_index star_count, target_count;
@@ -32,6 +35,9 @@ static inline bb_ao_config case_config(const ao_case *c)
                           .atmosphere = &c->atmosphere,
                           .sensors = &c->sensors,
                           .mirror = &c->mirror,
+                          .mirrors = c->mirrors,
+                          .mirror_count = c->mirror_count,
+                          .mirrors_condition = c->mirrors_condition,
                           .guide_stars = c->stars,
                           .guide_star_count = c->star_count,
                           .targets = c->targets,
@@ -68,7 +74,12 @@ static inline void add_star(ao_case *c, int kind, double x_arcsec, double y_arcs
 static inline void add_target(ao_case *c, double x_arcsec, double y_arcsec)
 {
     c->targets[c->target_count++] = (bb_target_config){
-        .x_arcsec = x_arcsec, .y_arcsec = y_arcsec, .lenslets = BB_INTEGER_UNSET};
+        .x_arcsec = x_arcsec, .y_arcsec = y_arcsec, .lenslets = BB_INTEGER_UNSET, .weight = 1.0};
+}
+
+static inline void add_mirror(ao_case *c, double height_m, double pitch_m)
+{
+    c->mirrors[c->mirror_count++] = (bb_conjugate_config){height_m, pitch_m, 0.2};
 }
 
 /// What the tables of the kinds of guide star declare, so that a new kind is no new line here.
@@ -115,6 +126,36 @@ static inline ao_case case_without_stars(double diameter_m, bb_index lenslets)
     c.sensors.lgs.spot_arcsec = 1.0;
     c.sensors.lgs.depth_km = 5.0;
     c.sensors.lgs.tilt_variance_arcsec2 = 1.0;
+    return c;
+}
+
+/// An 8 m telescope of 4 laser and 3 natural stars that corrects towards 5 directions by the
+/// mirrors that are added; 1064 measurements.
+static inline ao_case case_mcao(void)
+{
+    static const bb_layer_config layers[] = {
+        {0.0, 0.6, NAN}, {4500.0, 0.25, NAN}, {11000.0, 0.15, NAN}};
+    static const double ngs[3][2] = {{35.0, 20.0}, {-30.0, 28.0}, {5.0, -40.0}};
+    ao_case c = case_without_stars(8.0, 10);
+    c.atmosphere.profile = -1;
+    c.atmosphere.layers = (bb_list){.items = (void *)(uintptr_t)layers, .count = 3};
+    c.atmosphere.r0_m = 0.15;
+    c.sensors.frame_ms = 2.0;
+    c.sensors.lgs.flux_ph_per_m2_s = 7.0e6;
+    for (int s = 0; s < 4; ++s) {
+        add_star(&c, BB_GUIDE_STAR_LGS, s % 2 == 0 ? 30.0 - 30.0 * s : 0.0,
+                 s % 2 == 1 ? 60.0 - 30.0 * s : 0.0);
+        c.stars[s].settings.altitude_km = 90.0;
+    }
+    for (int s = 0; s < 3; ++s) {
+        add_star(&c, BB_GUIDE_STAR_NGS, ngs[s][0], ngs[s][1]);
+        c.stars[4 + s].settings.magnitude = 11.0;
+    }
+    add_target(&c, 0.0, 0.0);
+    add_target(&c, 20.0, 0.0);
+    add_target(&c, 0.0, 20.0);
+    add_target(&c, -20.0, 0.0);
+    add_target(&c, 0.0, -20.0);
     return c;
 }
 

@@ -280,6 +280,59 @@ static void hold_tomography(scene *s)
     s->config.error_terms = NULL;
 }
 
+// Two mirrors towards two of three directions, and their right-hand side.
+static void hold_commands(const scene *s)
+{
+    enum { TARGETS = 3 };
+    ao_case c = s->c;
+    bb_sensor_array truth[TARGETS] = {{0}};
+    const bb_sensor *truths[TARGETS];
+    bb_slope_covariance *covariance[TARGETS] = {NULL};
+    const bb_matrix_source *ctm[TARGETS];
+    bb_mirror_commands *commands = NULL;
+    double *side = NULL;
+    add_target(&c, 15.0, -3.0);
+    add_target(&c, 5.0, 20.0);
+    c.targets[1].weight = 0.0;
+    add_mirror(&c, 0.0, NAN);
+    add_mirror(&c, 8000.0, 0.7);
+    c.mirrors_condition = 100.0;
+    const bb_ao_config config = case_config(&c);
+    for (bb_index t = 0; t < TARGETS; ++t) {
+        check_ok(bb_sensor_array_create_truth(&config, t, &s->atmosphere, &truth[t]));
+        truths[t] = truth[t].sensors;
+        const bb_slope_covariance_parts parts = {
+            .name = "Ctm", .atmosphere = &s->atmosphere, .rows = &truth[t], .columns = &s->guides};
+        check_ok(bb_slope_covariance_create(&parts, &covariance[t]));
+        ctm[t] = bb_slope_covariance_source(covariance[t]);
+    }
+    const double m = (double)truth[0].measurement_count;
+    need_start();
+    check_ok(bb_mirror_commands_create(&config, truths, &commands));
+    need_stop();
+    need_hold("mirror_commands", bb_mirror_commands_need(&config, 3.0 * m, 2.0 * m),
+              NEED_LOOSENESS);
+    need_stop_held();
+    need_hold("mirror_commands, held", bb_mirror_commands_held(&config, 3.0 * m, 2.0 * m),
+              NEED_LOOSENESS);
+    const bb_index n = s->guides.measurement_count;
+    const bb_index actuators = commands->stack.actuator_count;
+    check_ok(BB_ALLOCATE(actuators * n, &side));
+    need_start();
+    check_ok(bb_mirror_commands_gather(commands, ctm, side));
+    need_stop();
+    const bb_need gathering = bb_need_together(
+        bb_mirror_commands_gather_need(m, n, (double)actuators, 2.0 * m, s->threads),
+        bb_slope_covariance_fill_need(&truth[0], &s->guides, s->threads));
+    need_hold("mirror_commands, gathered", gathering, NEED_LOOSENESS);
+    BB_RELEASE(&side);
+    bb_mirror_commands_destroy(&commands);
+    for (bb_index t = 0; t < TARGETS; ++t) {
+        bb_slope_covariance_destroy(&covariance[t]);
+        bb_sensor_array_release(&truth[t]);
+    }
+}
+
 static void needs_cover_what_is_taken(void **state)
 {
     (void)state;
@@ -292,6 +345,7 @@ static void needs_cover_what_is_taken(void **state)
         hold_covariance(&s, "slope_covariance, Ctm", &s.truth);
         hold_mirror(&s);
         hold_point_spread(&s);
+        hold_commands(&s);
         hold_tomography(&s);
         leave(&s);
     }

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "physics/ao/mirrors/mirror_commands.h"
+
+#include "core/memory.h"
+#include "core/thread.h"
+
+#include <cblas.h>
+#include <math.h>
+
+// Columns of Ctm and rows of R' worked on at a time: fixed, so that the bits do not depend on the
+// threads.
+enum { COLUMNS = 128, ROWS = 64 };
+
+static void weigh(const bb_ao_config *config, bb_mirror_commands *commands)
+{
+    double sum = 0.0;
+    for (bb_index t = 0; t < config->target_count; ++t) {
+        sum += config->targets[t].weight;
+    }
+    for (bb_index t = 0; t < config->target_count; ++t) {
+        commands->weight[t] = config->targets[t].weight / sum;
+        commands->slope_count += commands->weight[t] > 0.0 ? commands->slopes[t] : 0;
+    }
+}
+
+// The matrices sqrt(w_p) D_p one below the other, [slope_count][actuators].
+static void stack_up(const bb_mirror_commands *commands, double *stacked)
+{
+    const bb_index actuators = commands->stack.actuator_count;
+    double *next = stacked;
+    for (bb_index t = 0; t < commands->target_count; ++t) {
+        const double factor = sqrt(commands->weight[t]);
+        const bb_index items = commands->slopes[t] * actuators;
+        for (bb_index i = 0; factor > 0.0 && i < items; ++i) {
+            *next++ = factor * commands->interaction[t][i];
+        }
+    }
+}
+
+// From the pseudo-inverse of the stacked matrices to F w_p D_p^T.
+static void weigh_projector(bb_mirror_commands *commands)
+{
+    double *next = commands->projector;
+    for (bb_index a = 0; a < commands->stack.actuator_count; ++a) {
+        for (bb_index t = 0; t < commands->target_count; ++t) {
+            const double factor = sqrt(commands->weight[t]);
+            for (bb_index i = 0; factor > 0.0 && i < commands->slopes[t]; ++i) {
+                *next++ *= factor;
+            }
+        }
+    }
+}
+
+static bb_status project(bb_mirror_commands *commands)
+{
+    bb_status status = BB_OK;
+    const bb_index actuators = commands->stack.actuator_count;
+    double *stacked = NULL; // [slope_count][actuators]
+    BB_TRY(BB_ALLOCATE(commands->slope_count * actuators, &stacked));
+    BB_TRY(BB_ALLOCATE(commands->slope_count * actuators, &commands->projector));
+    stack_up(commands, stacked);
+    BB_TRY(bb_mirror_projector_make(commands->slope_count, actuators, commands->condition, stacked,
+                                    commands->projector, &commands->dropped_modes,
+                                    &commands->weak));
+    weigh_projector(commands);
+done:
+    BB_RELEASE(&stacked);
+    return status;
+}
+
+bb_status bb_mirror_commands_check(const bb_ao_config *config, const bb_sensor *const *truths)
+{
+    bb_status status = BB_OK;
+    bb_mirror_stack stack = {0};
+    bool moves = false;
+    BB_TRY(bb_mirror_stack_create(config, &stack));
+    for (bb_index t = 0; t < config->target_count; ++t) {
+        moves =
+            moves || (config->targets[t].weight > 0.0 && bb_mirror_stack_moves(&stack, truths[t]));
+    }
+    BB_REQUIRE(moves, BB_INVALID,
+               "mirrors: none of %td actuators moves a slope of a target with a weight",
+               stack.actuator_count);
+done:
+    bb_mirror_stack_release(&stack);
+    return status;
+}
+
+bb_status bb_mirror_commands_create(const bb_ao_config *config, const bb_sensor *const *truths,
+                                    bb_mirror_commands **out)
+{
+    bb_status status = BB_OK;
+    const bb_index targets = config->target_count;
+    bb_mirror_commands *commands = NULL;
+    BB_TRY(BB_ZEROED(1, &commands));
+    BB_TRY(bb_mirror_commands_check(config, truths));
+    commands->condition = config->mirrors_condition;
+    commands->weak.margin = BB_MIRROR_COMMANDS_MARGIN;
+    BB_TRY(bb_mirror_stack_create(config, &commands->stack));
+    BB_TRY(BB_ZEROED(targets, &commands->interaction));
+    commands->target_count = targets;
+    BB_TRY(BB_ALLOCATE(targets, &commands->weight));
+    BB_TRY(BB_ALLOCATE(targets, &commands->slopes));
+    for (bb_index t = 0; t < targets; ++t) {
+        const bb_index slopes = 2 * truths[t]->count;
+        commands->slopes[t] = slopes;
+        BB_TRY(BB_ALLOCATE(slopes * commands->stack.actuator_count, &commands->interaction[t]));
+        BB_TRY(bb_mirror_stack_interaction(&commands->stack, truths[t], commands->interaction[t]));
+    }
+    weigh(config, commands);
+    BB_TRY(project(commands));
+    *out = commands;
+    commands = NULL;
+done:
+    bb_mirror_commands_destroy(&commands);
+    return status;
+}
+
+void bb_mirror_commands_destroy(bb_mirror_commands **commands)
+{
+    bb_mirror_commands *all = *commands;
+    if (all == NULL) {
+        return;
+    }
+    for (bb_index t = 0; t < all->target_count; ++t) {
+        BB_RELEASE(&all->interaction[t]);
+    }
+    BB_RELEASE(&all->interaction);
+    BB_RELEASE(&all->weight);
+    BB_RELEASE(&all->slopes);
+    BB_RELEASE(&all->projector);
+    bb_weak_modes_release(&all->weak);
+    bb_mirror_stack_release(&all->stack);
+    BB_RELEASE(commands);
+}
+
+bb_need bb_mirror_commands_held(const bb_ao_config *config, double slopes, double corrected)
+{
+    const double actuators = bb_mirror_stack_actuators(config);
+    // Told of: three times as many as along an edge, and those that no slope can see.
+    const double modes = 3.0 * ceil(sqrt(actuators)) + fmax(0.0, actuators - corrected);
+    const bb_need matrices = {.host_bytes =
+                                  sizeof(double) * actuators * (slopes + corrected + modes) +
+                                  3.0 * sizeof(double) * (double)config->target_count +
+                                  sizeof(bb_mirror_commands)};
+    return bb_need_together(bb_mirror_stack_need(config), matrices);
+}
+
+bb_need bb_mirror_commands_need(const bb_ao_config *config, double slopes, double corrected)
+{
+    const double actuators = bb_mirror_stack_actuators(config);
+    // Exponentials of the influence functions; then D^T D, and the projector's two solves.
+    const double seconds =
+        2.0e-8 * slopes * actuators + 6.0 * corrected * actuators * actuators / BB_NEED_FP64_RATE;
+    const bb_need stacked = {.host_bytes = sizeof(double) * corrected * actuators,
+                             .seconds = seconds};
+    return bb_need_together(
+        bb_need_together(bb_mirror_commands_held(config, slopes, corrected), stacked),
+        bb_mirror_projector_need((bb_index)actuators));
+}
+
+typedef struct gathering {
+    const bb_mirror_commands *commands;
+    const bb_matrix_source *const *ctm;
+    bb_index n;
+    bb_index most_slopes; // of a target
+    double *out;
+} gathering;
+
+// A panel of columns of B, the directions one after the other.
+static bb_status gather(void *context, bb_index begin, bb_index end)
+{
+    bb_status status = BB_OK;
+    const gathering *work = context;
+    const bb_mirror_commands *commands = work->commands;
+    const int actuators = (int)commands->stack.actuator_count;
+    const int width = (int)(end - begin);
+    const double *projector = commands->projector;
+    double beta = 0.0;
+    double *block = NULL; // [m][width] of Ctm
+    BB_TRY(BB_ALLOCATE(work->most_slopes * (end - begin), &block));
+    for (bb_index t = 0; t < commands->target_count; ++t) {
+        const bb_index slopes = commands->slopes[t];
+        if (commands->weight[t] == 0.0) {
+            continue;
+        }
+        BB_TRY(bb_matrix_source_fill(work->ctm[t], 0, begin,
+                                     bb_view_matrix(block, slopes, end - begin)));
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, actuators, width, (int)slopes, 1.0,
+                    projector, (int)commands->slope_count, block, width, beta, work->out + begin,
+                    (int)work->n);
+        projector += slopes;
+        beta = 1.0;
+    }
+done:
+    BB_RELEASE(&block);
+    return status;
+}
+
+bb_status bb_mirror_commands_gather(const bb_mirror_commands *commands,
+                                    const bb_matrix_source *const *ctm, double *out)
+{
+    gathering work = {.commands = commands, .ctm = ctm, .n = ctm[0]->columns, .out = out};
+    for (bb_index t = 0; t < commands->target_count; ++t) {
+        if (commands->slopes[t] > work.most_slopes) {
+            work.most_slopes = commands->slopes[t];
+        }
+    }
+    return bb_thread_ranges(work.n, COLUMNS, gather, &work);
+}
+
+bb_need bb_mirror_commands_gather_need(double most_slopes, bb_index n, double actuators,
+                                       double corrected, double threads)
+{
+    const double flops = 2.0 * actuators * corrected * (double)n;
+    const bb_need need = {.host_bytes = sizeof(double) * threads * most_slopes *
+                                        fmin((double)COLUMNS, (double)n),
+                          .seconds = flops / BB_NEED_FP64_RATE};
+    return bb_need_shared(need, threads);
+}
+
+typedef struct seeing {
+    const double *interaction, *m;
+    double *r;
+    bb_index actuators, n;
+} seeing;
+
+static bb_status see(void *context, bb_index begin, bb_index end)
+{
+    const seeing *work = context;
+    const int n = (int)work->n;
+    const int actuators = (int)work->actuators;
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)(end - begin), n, actuators, 1.0,
+                work->interaction + begin * actuators, actuators, work->m, n, 0.0,
+                work->r + begin * n, n);
+    return BB_OK;
+}
+
+bb_status bb_mirror_commands_see(const bb_mirror_commands *commands, bb_index target, bb_index n,
+                                 const double *m, double *r)
+{
+    seeing work = {commands->interaction[target], m, r, commands->stack.actuator_count, n};
+    return bb_thread_ranges(commands->slopes[target], ROWS, see, &work);
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Commands of several mirrors from slopes: the tomographic estimate, projected on the mirrors over
+// a field of directions.
+//
+// Truth slopes t_p in direction p, D_p the slopes that the mirrors make there (mirror_stack.h),
+// weights w_p of sum 1. Sensors see the turbulence (pseudo-open loop). Minimised is
+//   sum_p w_p E|t_p - D_p v|^2 over v = M s:   M = F sum_p w_p D_p^T R_p,  R_p = Ctm_p Cmm^-1,
+//   F = (sum_p w_p D_p^T D_p)^+ without the eigenvalues below the largest over condition^2:
+// tomography, then projection over the field (Fusco, Conan, Rousset, Mugnier and Michau 2001). In
+// any direction q, of a weight or of none, the mirrors make D_q M s: the residual is that of the
+// reconstructor D_q M. With the matrices sqrt(w_p) D_p one below the other, F sum_p w_p D_p^T is
+// their truncated pseudo-inverse times sqrt(w_p): mirror_projector.h makes it.
+//
+// One mirror at 0 m is the limit: D_p = D for all p, and its score is that of the reconstructor of
+// the one direction with a weight (ltao), or with equal weights of the mean of all (glao), where
+// the condition is that of deformable_mirror.h.
+#ifndef BB_PHYSICS_AO_MIRRORS_MIRROR_COMMANDS_H
+#define BB_PHYSICS_AO_MIRRORS_MIRROR_COMMANDS_H
+
+#include "core/matrix_source.h"
+#include "physics/ao/mirrors/mirror_projector.h"
+#include "physics/ao/mirrors/mirror_stack.h"
+
+/// Modes this close to the condition, in singular values, are told of: bb_plate_scale.
+#define BB_MIRROR_COMMANDS_MARGIN 1.2
+
+/// Owner of all; constant after creation.
+typedef struct bb_mirror_commands {
+    bb_mirror_stack stack;
+    double condition; ///< largest over smallest singular value kept, at most
+    bb_index target_count;
+    double *weight;       ///< [target_count], sum 1
+    bb_index *slopes;     ///< [target_count] m of the truth sensor
+    double **interaction; ///< [target_count] D_q [m][actuators], arcsec per volt
+    bb_index slope_count; ///< slopes of all directions of a weight above 0
+    double *projector;    ///< F w_p D_p^T, by p [actuators][slope_count], volts per arcsec
+    bb_index dropped_modes;
+    bb_weak_modes weak; ///< dropped, and up to the margin above the condition
+} bb_mirror_commands;
+
+/// Of a configuration with mirrors; `truths` [target_count] are its truth sensors. Errors:
+/// BB_MEMORY, BB_INVALID (no actuator moves a slope), BB_INTERNAL (LAPACK did not converge).
+BB_CHECKED bb_status bb_mirror_commands_create(const bb_ao_config *config,
+                                               const bb_sensor *const *truths,
+                                               bb_mirror_commands **out);
+/// What bb_mirror_commands_create would refuse, without its work. Errors: BB_MEMORY, BB_INVALID.
+BB_CHECKED bb_status bb_mirror_commands_check(const bb_ao_config *config,
+                                              const bb_sensor *const *truths);
+void bb_mirror_commands_destroy(bb_mirror_commands **commands);
+
+/// What making them takes and what stays. `slopes` and `corrected` are those of all targets, and of
+/// the ones with a weight.
+bb_need bb_mirror_commands_need(const bb_ao_config *config, double slopes, double corrected);
+bb_need bb_mirror_commands_held(const bb_ao_config *config, double slopes, double corrected);
+
+/// B = F sum_p w_p D_p^T Ctm_p into `out` [actuators][n], so that M = B Cmm^-1; `ctm`
+/// [target_count], each m x n. Errors: BB_MEMORY, the sources'.
+BB_CHECKED bb_status bb_mirror_commands_gather(const bb_mirror_commands *commands,
+                                               const bb_matrix_source *const *ctm, double *out);
+
+/// What it takes beside `out`: blocks of Ctm, and their filling.
+bb_need bb_mirror_commands_gather_need(double most_slopes, bb_index n, double actuators,
+                                       double corrected, double threads);
+
+/// R' = D_q M into `r` [m of the target][n] for M [actuators][n]. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_mirror_commands_see(const bb_mirror_commands *commands, bb_index target,
+                                            bb_index n, const double *m, double *r);
+
+#endif

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/ao/ao_mcao.h"
+
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/text.h"
+#include "physics/ao/mirrors/plate_scale.h"
+
+#include <math.h>
+
+struct bb_ao_mcao {
+    double *values; // B [actuators][n]
+    bb_view view;
+    bb_matrix_source source;
+    const bb_matrix_source *side; // of a factor problem
+};
+
+bb_status bb_ao_mcao_create(const bb_tomography *problem, const bb_matrix_source *const *ctm,
+                            bb_ao_mcao **out)
+{
+    bb_status status = BB_OK;
+    bb_ao_mcao *mcao = NULL;
+    const bb_index n = ctm[0]->columns;
+    *out = NULL;
+    if (problem->commands == NULL) {
+        goto done;
+    }
+    const bb_index actuators = problem->commands->stack.actuator_count;
+    BB_TRY(BB_ZEROED(1, &mcao));
+    BB_TRY(BB_ALLOCATE(actuators * n, &mcao->values));
+    BB_TRY(bb_mirror_commands_gather(problem->commands, ctm, mcao->values));
+    mcao->view = bb_view_matrix(mcao->values, actuators, n);
+    mcao->source = bb_matrix_source_dense(&mcao->view, "B", "V arcsec");
+    mcao->side = &mcao->source;
+    *out = mcao;
+    mcao = NULL;
+done:
+    bb_ao_mcao_destroy(&mcao);
+    return status;
+}
+
+void bb_ao_mcao_destroy(bb_ao_mcao **mcao)
+{
+    if (*mcao != NULL) {
+        BB_RELEASE(&(*mcao)->values);
+        BB_RELEASE(mcao);
+    }
+}
+
+void bb_ao_mcao_pose(const bb_ao_mcao *mcao, bb_factor_problem *factor_problem)
+{
+    if (mcao != NULL) {
+        factor_problem->target_count = 1;
+        factor_problem->sides = &mcao->side;
+    }
+}
+
+bb_status bb_ao_mcao_aim(const bb_tomography *problem, bb_ao_evaluation *evaluation)
+{
+    bb_status status = BB_OK;
+    const bb_index n = problem->cmm->columns;
+    const double *m = evaluation->r[0];
+    if (problem->commands == NULL || evaluation->common.outcome.kind != BB_OUTCOME_OK ||
+        m == NULL) {
+        goto done;
+    }
+    BB_TRY(BB_ZEROED(problem->target_count, &evaluation->seen));
+    for (bb_index t = 0; t < problem->target_count; ++t) {
+        BB_TRY(BB_ALLOCATE(problem->targets[t].ctm->rows * n, &evaluation->seen[t]));
+        BB_TRY(bb_mirror_commands_see(problem->commands, t, n, m, evaluation->seen[t]));
+    }
+done:
+    return status;
+}
+
+bb_index bb_ao_mcao_rows(const bb_tomography *problem, bb_index target)
+{
+    return problem->commands != NULL ? problem->commands->stack.actuator_count
+                                     : problem->targets[target].ctm->rows;
+}
+
+// Modes of one kind and strength as one, "2 opposed tilts at largest/49.9, kept".
+static bb_status tell(const bb_plate_mode *modes, bb_index count, bb_text *out)
+{
+    bb_status status = BB_OK;
+    bb_index next = 0;
+    for (bb_index q = 0; q < count; q = next) {
+        const bb_plate_mode *mode = &modes[q];
+        next = q + 1;
+        while (next < count && modes[next].shape == mode->shape &&
+               modes[next].opposed == mode->opposed && modes[next].dropped == mode->dropped &&
+               modes[next].ratio < 1.01 * mode->ratio) {
+            ++next;
+        }
+        BB_TRY(bb_text_add(out, "%s%td %s%s%s at largest/%.3g, %s", q == 0 ? "" : "; ", next - q,
+                           mode->opposed ? "opposed " : "", bb_plate_shape_names[mode->shape],
+                           next - q == 1 ? "" : "s", 1.0 / mode->ratio,
+                           mode->dropped ? "left out" : "kept"));
+    }
+done:
+    return status;
+}
+
+bb_status bb_ao_mcao_caution(const bb_tomography *problem)
+{
+    bb_status status = BB_OK;
+    const bb_mirror_commands *commands = problem->commands;
+    bb_plate_mode *modes = NULL;
+    bb_index count = 0;
+    bb_text text = {0};
+    if (commands == NULL) {
+        goto done;
+    }
+    bb_log_info("%td actuators of %td mirror(s), %td mode(s) left out",
+                commands->stack.actuator_count, commands->stack.mirror_count,
+                commands->dropped_modes);
+    BB_TRY(bb_plate_scale_find(commands, &modes, &count));
+    BB_TRY(tell(modes, count, &text));
+    if (count > 0) {
+        bb_log_warning("mirrors_condition = %g stands within 20 %% of plate-scale modes, which "
+                       "slopes hardly see: %s",
+                       commands->condition, bb_text_string(&text));
+    }
+done:
+    bb_text_release(&text);
+    BB_RELEASE(&modes);
+    return status;
+}
+
+static const double usual_condition = 100.0; // the default of mirrors_condition
+
+// Whether mirrors and correction go together.
+static bb_status check_presence(const bb_ao_study *study, const bb_config *config,
+                                bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bool together = study->correction == (int)BB_AO_CORRECTION_MCAO;
+    const bool given = study->mirrors.count > 0;
+    if (together && !given) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "correction"),
+                               "correction: mcao needs mirrors, expected at least one"));
+    }
+    if (given && !together) {
+        BB_TRY(
+            bb_problems_add(problems, bb_config_place(config, "mirrors"),
+                            "mirrors: of no effect with correction: %s, expected correction: mcao",
+                            bb_ao_correction_names[study->correction]));
+    }
+    if (!given && study->mirrors_condition != usual_condition) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "mirrors_condition"),
+                               "mirrors_condition: of no effect without mirrors"));
+    }
+    if (given && !isnan(study->mirror.condition)) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "mirror"),
+                               "mirror: expected none beside mirrors, which have "
+                               "mirrors_condition"));
+    }
+done:
+    return status;
+}
+
+bb_status bb_ao_mcao_check(const bb_ao_study *study, const bb_config *config, bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_target_config *targets = study->targets.items;
+    const bool together = study->correction == (int)BB_AO_CORRECTION_MCAO;
+    BB_TRY(check_presence(study, config, problems));
+    for (bb_index t = 0; !together && t < study->targets.count; ++t) {
+        char path[64];
+        if (targets[t].weight != 1.0) {
+            (void)snprintf(path, sizeof path, "targets.%td.weight", t);
+            BB_TRY(
+                bb_problems_add(problems, bb_config_place(config, path),
+                                "targets[%td].weight: of no effect with correction: %s, expected "
+                                "correction: mcao",
+                                t, bb_ao_correction_names[study->correction]));
+        }
+    }
+done:
+    return status;
+}
+
+static const char title[] = "/results, ao";
+
+typedef struct stack_record {
+    double actuators, dropped_modes;
+    const double *weight;
+} stack_record;
+
+static const bb_output stack_rows[] = {
+    {"mirrors_actuators", "", "1", "actuators of all mirrors",
+     .member = offsetof(stack_record, actuators)},
+    {"mirrors_dropped_modes", "", "1", "modes that their projector leaves out",
+     .member = offsetof(stack_record, dropped_modes)},
+    {"target_weight", "target", "1", "weight of the direction in what the mirrors minimise",
+     .note = "their sum is 1", .member = offsetof(stack_record, weight)},
+};
+
+const bb_output_table bb_ao_mcao_outputs = {.title = title,
+                                            .when = "With `correction: mcao`:",
+                                            .group = "results",
+                                            BB_OUTPUT_ROWS(stack_rows)};
+
+typedef struct mirror_row {
+    double index, height_m, pitch_m, actuators;
+} mirror_row;
+
+static const bb_output mirror_rows[] = {
+    {"mirror", "mirror", "1", "index of the mirror", .member = offsetof(mirror_row, index)},
+    {"mirror_height_m", "mirror", "m", "height of the mirror's conjugate",
+     .member = offsetof(mirror_row, height_m), .coordinate = true},
+    {"mirror_pitch_m", "mirror", "m", "distance of its actuators on the conjugate",
+     .member = offsetof(mirror_row, pitch_m)},
+    {"mirror_actuators", "mirror", "1", "its actuators", .member = offsetof(mirror_row, actuators)},
+};
+
+const bb_output_table bb_ao_mcao_mirrors = {
+    .title = title, .group = "results", .axes = "mirror", BB_OUTPUT_ROWS(mirror_rows)};
+
+bb_status bb_ao_mcao_publish(const bb_tomography *problem, bb_results *results)
+{
+    bb_status status = BB_OK;
+    const bb_mirror_commands *commands = problem->commands;
+    mirror_row *rows = NULL; // [mirrors]
+    if (commands == NULL) {
+        goto done;
+    }
+    const bb_index count = commands->stack.mirror_count;
+    const stack_record record = {(double)commands->stack.actuator_count,
+                                 (double)commands->dropped_modes, commands->weight};
+    BB_TRY(bb_output_table_publish(&bb_ao_mcao_outputs, &record, NULL, results));
+    BB_TRY(BB_ALLOCATE(count, &rows));
+    for (bb_index k = 0; k < count; ++k) {
+        const bb_conjugate_mirror *mirror = &commands->stack.mirrors[k];
+        rows[k] = (mirror_row){(double)k, mirror->height_m, mirror->pitch_m, (double)mirror->count};
+    }
+    BB_TRY(bb_output_table_publish_records(&bb_ao_mcao_mirrors, rows, sizeof *rows, count, NULL,
+                                           results));
+done:
+    BB_RELEASE(&rows);
+    return status;
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Mirrors that correct together (correction: mcao) in the driver: what is solved for them, what an
+// estimate does towards each target, the rules of their keys and what is written of them.
+//
+// One right-hand side is solved, B = F sum_p w_p D_p^T Ctm_p (mirror_commands.h): its estimate is
+// M, commands from slopes, what a controller stores. Scores take D_q M towards target q.
+#ifndef BB_SIM_AO_AO_MCAO_H
+#define BB_SIM_AO_AO_MCAO_H
+
+#include "sim/ao/ao_evaluation.h"
+#include "sim/pipelines/factor_problem.h"
+
+/// The right-hand side [actuators][n] of one profile.
+typedef struct bb_ao_mcao bb_ao_mcao;
+
+/// From `ctm` [targets], covariances of the profile that is known. NULL where the mirrors of
+/// `problem`, which must outlive it, are one a target. Errors: BB_MEMORY, the sources'.
+BB_CHECKED bb_status bb_ao_mcao_create(const bb_tomography *problem,
+                                       const bb_matrix_source *const *ctm, bb_ao_mcao **out);
+void bb_ao_mcao_destroy(bb_ao_mcao **mcao);
+
+/// Puts it in the place of the right-hand sides of all targets; NULL: they stay.
+void bb_ao_mcao_pose(const bb_ao_mcao *mcao, bb_factor_problem *factor_problem);
+
+/// Makes `seen` of an evaluation whose r[0] is M: D_t M towards every target. Nothing is done where
+/// it failed or where mirrors are one a target. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_ao_mcao_aim(const bb_tomography *problem, bb_ao_evaluation *evaluation);
+
+/// Rows of what an estimate holds: actuators of mirrors that correct together, else the slopes of a
+/// truth sensor.
+bb_index bb_ao_mcao_rows(const bb_tomography *problem, bb_index target);
+
+/// Says which plate-scale modes stand close to the condition. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_ao_mcao_caution(const bb_tomography *problem);
+
+/// The rules between mirrors, correction and weights. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_ao_mcao_check(const bb_ao_study *study, const bb_config *config,
+                                      bb_problems *problems);
+
+extern const bb_output_table bb_ao_mcao_outputs, bb_ao_mcao_mirrors;
+
+/// Actuators and modes of mirrors that correct together, nothing without. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_ao_mcao_publish(const bb_tomography *problem, bb_results *results);
+
+#endif

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What estimates of `experiment: ao` are stored with: the norm knows the telescope's shaking, which
+// the covariance does not, and each sensor's slopes along an axis are a group.
+#ifndef BB_SIM_AO_AO_STORAGE_H
+#define BB_SIM_AO_AO_STORAGE_H
+
+#include "sim/ao/ao_evaluation.h"
+#include "sim/pipelines/storage/factor_storage.h"
+
+/// Zero-initialise, then bb_ao_storage_open; release with bb_ao_storage_release.
+typedef struct bb_ao_storage {
+    const bb_tomography *problem;
+    bb_tilt_vectors shakes;
+    bb_index *groups; ///< [n] sensor and axis of a measurement, then the sizes of groups
+    bb_factor_storage common;
+} bb_ao_storage;
+
+/// Borrows both problems; `tilt_arcsec2` is the variance of each tilt that shaking adds. Errors:
+/// BB_MEMORY.
+BB_CHECKED bb_status bb_ao_storage_open(const bb_factor_problem *factor_problem,
+                                        const bb_tomography *problem, double tilt_arcsec2,
+                                        bb_ao_storage *out);
+void bb_ao_storage_release(bb_ao_storage *self);
+
+/// Puts what the pipeline's storage decodes to in the place of every estimate that was solved; an
+/// outcome says why one cannot be held. Errors: BB_MEMORY, the source's.
+BB_CHECKED bb_status bb_ao_storage_apply(bb_ao_storage *self, const bb_factor_pipeline *pipeline,
+                                         bb_ao_evaluation *evaluation);
+
+#endif

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/memory.h"
+#include "physics/ao/ao_check.h"
+#include "physics/ao/mirrors/deformable_mirror.h"
+#include "physics/ao/mirrors/mirror_stack.h"
+#include "tests/check.h"
+#include "tests/physics/ao/cases.h"
+
+static const double arcsec = 1.0 / 206264.80624709636;
+
+typedef struct scene {
+    bb_ao_config config;
+    bb_atmosphere atmosphere;
+    bb_mirror_stack stack;
+    bb_sensor_array truth[MOST_TARGETS];
+} scene;
+
+static void enter(const ao_case *c, scene *s)
+{
+    *s = (scene){.config = case_config(c)};
+    check_ok(bb_ao_check(&s->config));
+    check_ok(bb_atmosphere_create(&c->atmosphere, 0.0, &s->atmosphere));
+    check_ok(bb_mirror_stack_create(&s->config, &s->stack));
+    for (bb_index t = 0; t < c->target_count; ++t) {
+        check_ok(bb_sensor_array_create_truth(&s->config, t, &s->atmosphere, &s->truth[t]));
+    }
+}
+
+static void leave(scene *s)
+{
+    for (bb_index t = 0; t < s->config.target_count; ++t) {
+        bb_sensor_array_release(&s->truth[t]);
+    }
+    bb_mirror_stack_release(&s->stack);
+    bb_atmosphere_release(&s->atmosphere);
+}
+
+static double *interaction(const scene *s, bb_index target)
+{
+    double *matrix = NULL;
+    const bb_sensor *sensor = &s->truth[target].sensors[0];
+    check_ok(BB_ALLOCATE(2 * sensor->count * s->stack.actuator_count, &matrix));
+    check_ok(bb_mirror_stack_interaction(&s->stack, sensor, matrix));
+    return matrix;
+}
+
+// Counts of an independent computation: 100 at 0 m, 149 at 11 km, 121 at 4.5 km.
+static void actuators_cover_the_corrected_field(void **state)
+{
+    (void)state;
+    ao_case c = case_mcao();
+    scene s;
+    add_mirror(&c, 0.0, NAN);
+    add_mirror(&c, 4500.0, 0.8);
+    add_mirror(&c, 11000.0, 0.8);
+    enter(&c, &s);
+    assert_int_equal(s.stack.mirrors[0].count, 100);
+    assert_int_equal(s.stack.mirrors[1].count, 121);
+    assert_int_equal(s.stack.mirrors[2].count, 149);
+    assert_int_equal(s.stack.actuator_count, 370);
+    assert_int_equal(s.stack.mirrors[2].first, 221);
+    check_relative(bb_mirror_stack_actuators(&s.config), 370.0, 1e-15);
+    for (bb_index k = 1; k < 3; ++k) {
+        const bb_conjugate_mirror *mirror = &s.stack.mirrors[k];
+        const double radius = 4.0 + 20.0 * arcsec * mirror->height_m + 0.7 * 0.8;
+        bool axis = false;
+        for (bb_index a = 0; a < mirror->count; ++a) {
+            axis = axis || (mirror->x_m[a] == 0.0 && mirror->y_m[a] == 0.0);
+            assert_true(hypot(mirror->x_m[a], mirror->y_m[a]) <= radius);
+        }
+        assert_true(axis);
+    }
+    leave(&s);
+    // A direction that is scored alone makes no mirror larger.
+    c.targets[1].x_arcsec = 100.0;
+    c.targets[1].weight = 0.0;
+    enter(&c, &s);
+    assert_int_equal(s.stack.actuator_count, 370);
+    leave(&s);
+    c.targets[1].weight = 1e-3;
+    enter(&c, &s);
+    assert_true(s.stack.mirrors[2].count > 200);
+    leave(&s);
+}
+
+static void a_mirror_at_the_pupil_is_the_same_in_all_directions(void **state)
+{
+    (void)state;
+    ao_case c = case_mcao();
+    scene s;
+    bb_deformable_mirror mirror = {0};
+    double *expected = NULL;
+    const bb_pupil pupil = {.obstruction = 0.2};
+    add_mirror(&c, 0.0, NAN);
+    enter(&c, &s);
+    check_ok(bb_deformable_mirror_create(8.0, &pupil, 10, NAN, &mirror));
+    const bb_index items = mirror.measurement_count * mirror.actuator_count;
+    check_ok(BB_ALLOCATE(items, &expected));
+    check_ok(bb_deformable_mirror_interaction(&mirror, &pupil, expected));
+    double *axis = interaction(&s, 0);
+    for (bb_index t = 1; t < 5; ++t) {
+        double *other = interaction(&s, t);
+        assert_memory_equal(axis, other, (size_t)items * sizeof *axis);
+        BB_RELEASE(&other);
+    }
+    // Slopes reach 0.25 arcsec per volt.
+    for (bb_index i = 0; i < items; ++i) {
+        check_close(axis[i], expected[i], 1e-14, 1.0);
+    }
+    BB_RELEASE(&axis);
+    BB_RELEASE(&expected);
+    bb_deformable_mirror_release(&mirror);
+    leave(&s);
+}
+
+// From (20, 0) a mirror at 11 km is seen shifted by 1.07 m: moving its actuators against that is
+// the same, and so is half the height from (40, 0).
+static void a_direction_shifts_a_mirror(void **state)
+{
+    (void)state;
+    ao_case c = case_mcao();
+    scene s;
+    c.targets[1].x_arcsec = 12.0;
+    c.targets[1].y_arcsec = 16.0;
+    add_mirror(&c, 11000.0, 0.8);
+    enter(&c, &s);
+    double *slanted = interaction(&s, 1);
+    const bb_index items = s.truth[0].measurement_count * s.stack.actuator_count;
+    bb_conjugate_mirror *mirror = &s.stack.mirrors[0];
+    mirror->height_m *= 0.5;
+    s.truth[1].sensors[0].star.x_rad *= 2.0;
+    s.truth[1].sensors[0].star.y_rad *= 2.0;
+    double *half = interaction(&s, 1);
+    for (bb_index a = 0; a < mirror->count; ++a) {
+        mirror->x_m[a] -= 11000.0 * 12.0 * arcsec;
+        mirror->y_m[a] -= 11000.0 * 16.0 * arcsec;
+    }
+    double *moved = interaction(&s, 0);
+    double peak = 0.0;
+    for (bb_index i = 0; i < items; ++i) {
+        check_close(slanted[i], half[i], 1e-14, 1.0);
+        check_close(slanted[i], moved[i], 1e-12, 1.0);
+        peak = fmax(peak, fabs(slanted[i]));
+    }
+    assert_true(peak > 0.1);
+    BB_RELEASE(&slanted);
+    BB_RELEASE(&half);
+    BB_RELEASE(&moved);
+    leave(&s);
+}
+
+// What only the opposite side of the field needs, at 11 km and 40 arcsec, is 8 m away from here.
+static void an_actuator_out_of_sight_has_no_slope(void **state)
+{
+    (void)state;
+    ao_case c = case_mcao();
+    scene s;
+    c.targets[1].x_arcsec = 150.0;
+    c.targets[3].x_arcsec = -150.0;
+    add_mirror(&c, 11000.0, 0.8);
+    enter(&c, &s);
+    double *matrix = interaction(&s, 1);
+    const bb_conjugate_mirror *mirror = &s.stack.mirrors[0];
+    bb_index distant = 0;
+    for (bb_index a = 0; a < mirror->count; ++a) {
+        if (mirror->x_m[a] > 0.0) {
+            continue;
+        }
+        ++distant;
+        for (bb_index i = 0; i < s.truth[1].measurement_count; ++i) {
+            assert_true(fabs(matrix[i * s.stack.actuator_count + a]) < 1e-9);
+        }
+    }
+    assert_true(distant > 100);
+    BB_RELEASE(&matrix);
+    leave(&s);
+}
+
+// One entry by hand: pitch 2 m, coupling 0.3, subaperture of 0.8 m.
+static void a_slope_is_the_point_difference_of_the_influence(void **state)
+{
+    (void)state;
+    ao_case c = case_mcao();
+    scene s;
+    add_mirror(&c, 11000.0, 2.0);
+    c.mirrors[0].coupling = 0.3;
+    enter(&c, &s);
+    const bb_conjugate_mirror *mirror = &s.stack.mirrors[0];
+    check_relative(bb_mirror_stack_influence(mirror, 0.0, 0.0), 1e-6, 1e-15);
+    check_relative(bb_mirror_stack_influence(mirror, 0.0, -2.0), 0.3e-6, 1e-13);
+    check_relative(bb_mirror_stack_influence(mirror, 1.2, 1.6), 0.3e-6, 1e-13);
+    double *matrix = interaction(&s, 1);
+    const bb_sensor *truth = &s.truth[1].sensors[0];
+    const bb_index actuators = s.stack.actuator_count;
+    const bb_index i = 17;
+    const bb_index a = 9;
+    const double x = truth->x_m[i] + 11000.0 * 20.0 * arcsec - mirror->x_m[a];
+    const double y = truth->y_m[i] - mirror->y_m[a];
+    const double fall = log(0.3) / 4.0;
+    const double along = 1e-6 * exp(fall * y * y) *
+                         (exp(fall * (x + 0.4) * (x + 0.4)) - exp(fall * (x - 0.4) * (x - 0.4))) /
+                         0.8 / arcsec;
+    const double across = 1e-6 * exp(fall * x * x) *
+                          (exp(fall * (y + 0.4) * (y + 0.4)) - exp(fall * (y - 0.4) * (y - 0.4))) /
+                          0.8 / arcsec;
+    check_close(matrix[i * actuators + a], along, 1e-13, 1.0);
+    check_close(matrix[(truth->count + i) * actuators + a], across, 1e-13, 1.0);
+    BB_RELEASE(&matrix);
+    leave(&s);
+}
+
+static void odd_mirrors_are_refused(void **state)
+{
+    (void)state;
+    ao_case c = case_mcao();
+    add_mirror(&c, 0.0, NAN);
+    add_mirror(&c, 500.0, NAN);
+    bb_ao_config config = case_config(&c);
+    check_fails(bb_ao_check(&config), BB_INVALID, "mirrors[1].pitch_m is missing");
+    c.mirrors[1].pitch_m = 0.01;
+    check_fails(bb_ao_check(&config), BB_INVALID, "expected at most 46340");
+    c.mirrors[1].pitch_m = -1.0;
+    check_fails(bb_ao_check(&config), BB_INVALID, "mirrors[1].pitch_m");
+    c.mirrors[1].pitch_m = 1.0;
+    check_ok(bb_ao_check(&config));
+    for (bb_index t = 0; t < 5; ++t) {
+        c.targets[t].weight = 0.0;
+    }
+    check_fails(bb_ao_check(&config), BB_INVALID, "the weights sum to 0");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(actuators_cover_the_corrected_field),
+        cmocka_unit_test(a_mirror_at_the_pupil_is_the_same_in_all_directions),
+        cmocka_unit_test(a_direction_shifts_a_mirror),
+        cmocka_unit_test(an_actuator_out_of_sight_has_no_slope),
+        cmocka_unit_test(a_slope_is_the_point_difference_of_the_influence),
+        cmocka_unit_test(odd_mirrors_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

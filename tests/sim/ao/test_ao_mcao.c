@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Mirrors at several heights through the whole driver, against Strehl ratios of an independent
+// computation in fp64, and its limits of one mirror.
+#include "tests/sim/driver.h"
+
+#define CONFIG BB_SOURCE_DIR "/tests/configs/small/mcao.yaml"
+#define ALONE  "pipelines=[{name: reference, arithmetic: dp}]"
+#define GROUND "mirrors=[{height_m: 0.0}]"
+// Only the first direction is corrected.
+#define AXIS                                                                                       \
+    "targets=[{x_arcsec: 0.0, y_arcsec: 0.0}, {ring: {count: 4, radius_arcsec: 20.0}, weight: "    \
+    "0.0}]"
+#define CENTRAL                                                                                    \
+    "targets=[{x_arcsec: 0.0, y_arcsec: 0.0, weight: 6.0}, {ring: {count: 4, radius_arcsec: "      \
+    "20.0}}]"
+#define THREE                                                                                      \
+    "mirrors=[{height_m: 0.0}, {height_m: 4500.0, pitch_m: 0.8}, {height_m: 11000.0, pitch_m: "    \
+    "0.8}]"
+#define ROOT30 "mirrors_condition=5.477225575051661"
+
+enum { DIRECTIONS = 5 };
+
+typedef struct row {
+    const char *name;
+    const char *overrides[5];
+    double strehl[DIRECTIONS];
+    double actuators, dropped; // NAN: one mirror a target
+} row;
+
+static const row rows[] = {
+    {"moao",
+     {ALONE, "correction=moao", "mirrors=[]", "mirrors_condition=100.0"},
+     {0.859750, 0.875559, 0.882198, 0.875175, 0.883800},
+     NAN,
+     NAN},
+    {"one mirror, axis",
+     {ALONE, GROUND, AXIS, ROOT30},
+     {0.859750, 0.236198, 0.233400, 0.233613, 0.236701},
+     100.0,
+     5.0},
+    {"one mirror, five",
+     {ALONE, GROUND, ROOT30},
+     {0.685562, 0.324630, 0.324081, 0.322927, 0.326330},
+     100.0,
+     5.0},
+    {"two mirrors", {ALONE}, {0.806333, 0.797999, 0.800585, 0.796478, 0.802473}, 249.0, 3.0},
+    {"two mirrors, central",
+     {ALONE, CENTRAL, "mirrors_condition=17.0"},
+     {0.852579, 0.699353, 0.699409, 0.697371, 0.702128},
+     249.0,
+     20.0},
+    {"three mirrors",
+     {ALONE, THREE, "mirrors_condition=50.0"},
+     {0.831962, 0.841727, 0.847474, 0.840759, 0.849266},
+     370.0,
+     25.0},
+};
+
+static bb_results *run_row(const row *asked)
+{
+    driver_case study = {CONFIG, {NULL}};
+    for (int i = 0; i < 5 && asked->overrides[i] != NULL; ++i) {
+        study.overrides[i] = asked->overrides[i];
+    }
+    return driver_results(&study);
+}
+
+static void the_six_rows_are_those_of_an_independent_computation(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {
+        bb_results *results = run_row(&rows[k]);
+        const bb_dataset *strehl = driver_dataset(results, "strehl_by");
+        double worst = 0.0;
+        for (int q = 0; q < DIRECTIONS; ++q) {
+            worst = fmax(worst, fabs(strehl->numbers[q] - rows[k].strehl[q]));
+        }
+        print_message("%-22s %.7f %.7f %.7f %.7f %.7f, off by %.1e\n", rows[k].name,
+                      strehl->numbers[0], strehl->numbers[1], strehl->numbers[2],
+                      strehl->numbers[3], strehl->numbers[4], worst);
+        assert_true(worst < 2e-6);
+        if (!isnan(rows[k].actuators)) {
+            assert_true(driver_dataset(results, "mirrors_actuators")->numbers[0] ==
+                        rows[k].actuators);
+            assert_true(driver_dataset(results, "mirrors_dropped_modes")->numbers[0] ==
+                        rows[k].dropped);
+        } else {
+            assert_null(bb_results_find(results, "results/mirrors_actuators"));
+        }
+        bb_results_destroy(&results);
+    }
+}
+
+// One mirror at 0 m with the condition of that of a target: towards one direction ltao, towards
+// five glao, also with the fitting error and by pairs.
+static void one_mirror_is_ltao_and_glao(void **state)
+{
+    (void)state;
+    static const char *const corrections[2] = {"correction=ltao", "correction=glao"};
+    static const char *const targets[2] = {AXIS, "mirrors_condition=5.477225575051661"};
+    for (int k = 0; k < 2; ++k) {
+        const driver_case together = {
+            CONFIG, {ALONE, GROUND, ROOT30, targets[k], "score=pairs", "error_terms.fitting=true"}};
+        const driver_case shared = {CONFIG,
+                                    {ALONE, "mirrors=[]", "mirrors_condition=100.0", corrections[k],
+                                     "score=pairs", "error_terms.fitting=true"}};
+        bb_results *one = driver_results(&together);
+        bb_results *two = driver_results(&shared);
+        const double *got = driver_dataset(one, "strehl_by")->numbers;
+        const double *expected = driver_dataset(two, "strehl_by")->numbers;
+        for (int q = 0; q < DIRECTIONS; ++q) {
+            print_message("%s, %d: %.12f, %.12f\n", corrections[k], q, got[q], expected[q]);
+            check_close(got[q], expected[q], 1e-6, 1.0);
+        }
+        bb_results_destroy(&one);
+        bb_results_destroy(&two);
+    }
+}
+
+// The usual condition costs nothing: max(sqrt(30), n / 2), that of one mirror, costs 0.28 off axis.
+static void the_usual_condition_costs_nothing(void **state)
+{
+    (void)state;
+    static const char *const mirrors[2] = {
+        "mirrors=[{height_m: 0.0}, {height_m: 11000.0, pitch_m: 0.8}]", THREE};
+    for (int k = 0; k < 2; ++k) {
+        double least[2];
+        const char *const conditions[2] = {"mirrors_condition=100.0", ROOT30};
+        for (int c = 0; c < 2; ++c) {
+            const driver_case study = {CONFIG, {ALONE, mirrors[k], conditions[c]}};
+            bb_results *results = driver_results(&study);
+            const double *strehl = driver_dataset(results, "strehl_by")->numbers;
+            least[c] = 1.0;
+            for (int q = 0; q < DIRECTIONS; ++q) {
+                least[c] = fmin(least[c], strehl[q]);
+            }
+            bb_results_destroy(&results);
+        }
+        print_message("%d mirrors: worst direction %.4f, with sqrt(30) %.4f\n", k + 2, least[0],
+                      least[1]);
+        assert_true(least[0] > (k == 0 ? 0.7964 : 0.8319));
+        assert_true(least[1] < least[0] - 0.2);
+    }
+}
+
+// Arithmetics, draws and a promise solve the commands; their losses are small and of second order.
+static void every_pipeline_solves_the_commands(void **state)
+{
+    (void)state;
+    const driver_case study = {
+        CONFIG,
+        {"solver.tile=152",
+         "pipelines=[{name: reference, arithmetic: dp}, {name: sp, arithmetic: sp, draws: 2}, "
+         "{name: hp1, arithmetic: hp1, policy: {kind: band, width: 1, inside: sp}}, "
+         "{name: hp2, arithmetic: hp2, policy: {kind: band, width: 2, inside: sp}}, "
+         "{name: kept, arithmetic: hp1, policy: {kind: promise, price: 1e-3, inside: sp, over: "
+         "all}}]"}};
+    bb_results *results = driver_results(&study);
+    const char *const names[] = {"sp", "hp1", "hp2", "kept"};
+    const double limits[] = {1e-6, 5e-4, 5e-4, 1e-3};
+    for (int p = 0; p < 4; ++p) {
+        const double *strehl = driver_row(results, "strehl_by", names[p]);
+        const double *reference = driver_row(results, "strehl_by", "reference");
+        assert_string_equal(driver_text(results, "status", names[p]), "ok");
+        for (int q = 0; q < DIRECTIONS; ++q) {
+            print_message("%s, %d: loss %.2g\n", names[p], q, reference[q] - strehl[q]);
+            assert_true(fabs(reference[q] - strehl[q]) < limits[p]);
+        }
+    }
+    bb_results_destroy(&results);
+}
+
+// Of a learned profile the commands are those of what was learned: with the true heights nothing is
+// lost.
+static void commands_follow_a_learned_profile(void **state)
+{
+    (void)state;
+    const driver_case plain = {CONFIG, {ALONE}};
+    const driver_case same = {CONFIG, {ALONE, "learn.source=profile"}};
+    const driver_case other = {CONFIG,
+                               {ALONE, "learn.source=profile", "learn.heights_m=[0.0, 2000.0]"}};
+    bb_results *a = driver_results(&plain);
+    bb_results *b = driver_results(&same);
+    bb_results *c = driver_results(&other);
+    const double *known = driver_dataset(a, "strehl_by")->numbers;
+    const double *learned = driver_dataset(b, "strehl_by")->numbers;
+    const double *wrong = driver_dataset(c, "strehl_by")->numbers;
+    const bb_dataset *loss = bb_results_find(c, "learn/strehl_loss");
+    assert_non_null(loss);
+    for (int q = 0; q < DIRECTIONS; ++q) {
+        check_close(learned[q], known[q], 1e-8, 1.0);
+        assert_true(wrong[q] < known[q] - 0.01);
+        check_close(loss->numbers[q], known[q] - wrong[q], 1e-12, 1.0);
+    }
+    bb_results_destroy(&a);
+    bb_results_destroy(&b);
+    bb_results_destroy(&c);
+}
+
+// Frames see the same residual as covariances.
+static void frames_agree_with_covariances(void **state)
+{
+    (void)state;
+    const driver_case study = {
+        CONFIG,
+        {ALONE, "score=pairs", "monte_carlo.frames=16", "monte_carlo.pixels_per_subaperture=16"}};
+    bb_results *results = driver_results(&study);
+    const bb_dataset *sigmas = driver_dataset(results, "strehl_monte_carlo_sigmas");
+    const bb_dataset *frame = driver_dataset(results, "strehl_monte_carlo");
+    for (bb_index i = 0; i < sigmas->count; ++i) {
+        print_message("%.4f, %.1f sigma\n", frame->numbers[i], sigmas->numbers[i]);
+        assert_true(fabs(sigmas->numbers[i]) < 3.5);
+    }
+    bb_results_destroy(&results);
+}
+
+static void results_do_not_depend_on_threads(void **state)
+{
+    (void)state;
+    const driver_case study = {CONFIG, {NULL}};
+    driver_check_threads(&study);
+    bb_results *results = driver_results(&study);
+    driver_check_output_plan(&study, results);
+    const bb_dataset *weights = driver_dataset(results, "target_weight");
+    for (int q = 0; q < DIRECTIONS; ++q) {
+        check_relative(weights->numbers[q], 0.2, 1e-15);
+    }
+    const bb_dataset *heights = driver_dataset(results, "mirror_height_m");
+    assert_int_equal(heights->count, 2);
+    assert_true(heights->numbers[1] == 11000.0);
+    assert_true(driver_dataset(results, "mirror_actuators")->numbers[1] == 149.0);
+    bb_results_destroy(&results);
+}
+
+// The plan's bytes hold those that a run takes.
+static void the_plan_counts_the_mirrors(void **state)
+{
+    (void)state;
+    const driver_case cases[] = {{CONFIG, {NULL}},
+                                 {CONFIG, {ALONE, "learn.source=profile"}},
+                                 {CONFIG, {ALONE, THREE, AXIS}}};
+    for (int k = 0; k < 3; ++k) {
+        const bb_run_options options = {.threads = 1};
+        bb_config *config = NULL;
+        bb_plan plan = {0};
+        bb_results *results = NULL;
+        check_ok(driver_load(&cases[k], &config));
+        const bb_experiment *ao = bb_experiment_find(&bb_experiments, "ao");
+        check_ok(ao->plan(bb_config_study(config), &options, &plan));
+        assert_non_null(strstr(bb_text_string(&plan.lines), " actuators"));
+        const double before = (double)bb_memory_bytes();
+        bb_memory_peak_reset();
+        check_ok(driver_run_loaded(config, 1, &results));
+        const double peak = (double)bb_memory_peak_bytes() - before;
+        const double planned = plan.host_bytes - BB_PLAN_PROGRAM_BYTES;
+        print_message("planned %.1f MB, taken %.1f MB\n", 1e-6 * planned, 1e-6 * peak);
+        assert_true(planned >= peak && planned < 2.0 * peak);
+        bb_results_destroy(&results);
+        bb_plan_release(&plan);
+        bb_config_destroy(&config);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_six_rows_are_those_of_an_independent_computation),
+        cmocka_unit_test(one_mirror_is_ltao_and_glao),
+        cmocka_unit_test(the_usual_condition_costs_nothing),
+        cmocka_unit_test(every_pipeline_solves_the_commands),
+        cmocka_unit_test(commands_follow_a_learned_profile),
+        cmocka_unit_test(frames_agree_with_covariances),
+        cmocka_unit_test(results_do_not_depend_on_threads),
+        cmocka_unit_test(the_plan_counts_the_mirrors),
+    };
+    return cmocka_run_group_tests(tests, NULL, driver_leave);
+}
