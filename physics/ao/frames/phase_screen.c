@@ -24,7 +24,7 @@ static double spectrum(double fx, double fy, double outer_scale_m)
 
 bb_index bb_phase_screen_points(bb_index points)
 {
-    for (bb_index n = points + points % 2;; n += 2) {
+    for (bb_index n = points < 2 ? 2 : points + points % 2;; n += 2) {
         bb_index rest = n;
         for (bb_index prime = 2; prime <= 7; prime += prime == 2 ? 1 : 2) {
             while (rest % prime == 0) {

@@ -27,6 +27,8 @@ static bb_amplitude *draw(const bb_phase_screen *screen, uint64_t seed, uint64_t
 static void sizes_suit_fftw(void **state)
 {
     (void)state;
+    // Of a layer above the only star nothing is seen: no point is wished for.
+    assert_int_equal(bb_phase_screen_points(0), 2);
     assert_int_equal(bb_phase_screen_points(2), 2);
     assert_int_equal(bb_phase_screen_points(99), 100);
     assert_int_equal(bb_phase_screen_points(101), 108);
