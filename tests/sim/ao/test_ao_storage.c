@@ -114,6 +114,30 @@ static void the_sweep_minds_what_the_covariance_does_not_know(void **state)
     check_relative(shaken_loss("rounding_inflation.tilt_arcsec2=0.1"), 0.020, 0.05);
 }
 
+// Of mirrors that correct together commands are stored, and are seen in every direction.
+static void commands_are_stored_too(void **state)
+{
+    (void)state;
+    bb_results *results = driver_results(&(driver_case){
+        BB_SOURCE_DIR "/tests/configs/small/mcao.yaml",
+        {"pipelines=[{name: reference, arithmetic: dp, storage: fp64}, {name: fp16, arithmetic: "
+         "dp, storage: fp16}, {name: nearest, arithmetic: dp, storage: {codec: integer, bits: 8}}, "
+         "{name: sweep, arithmetic: dp, storage: {codec: integer, bits: 8, rounding: sweep}}]"}});
+    const double commands = 249.0 * 1064.0;
+    check_relative(driver_number(results, "reconstructor_bytes", "reference"), 8.0 * commands,
+                   1e-15);
+    check_relative(driver_number(results, "reconstructor_bytes", "fp16"), 2.0 * commands, 1e-15);
+    for (int t = 0; t < 5; ++t) {
+        const double exact = driver_row(results, "residual_trace_arcsec2", "reference")[t];
+        const double nearest = driver_row(results, "residual_trace_arcsec2", "nearest")[t] - exact;
+        const double sweep = driver_row(results, "residual_trace_arcsec2", "sweep")[t] - exact;
+        print_message("direction %d: %.3e by nearest, %.3e in the sweep, of %.3e\n", t, nearest,
+                      sweep, exact);
+        assert_true(sweep > 0.0 && sweep < 0.02 * nearest);
+    }
+    bb_results_destroy(&results);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -121,6 +145,7 @@ int main(void)
         cmocka_unit_test(the_sweep_pays_what_is_known),
         cmocka_unit_test(rounded_slopes_pay_what_is_known),
         cmocka_unit_test(the_sweep_minds_what_the_covariance_does_not_know),
+        cmocka_unit_test(commands_are_stored_too),
     };
     check_ok(bb_threads_set(2));
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
