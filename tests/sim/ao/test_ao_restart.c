@@ -26,6 +26,14 @@ static const driver_case framed = {
                                                                "fp8, escalate: true}]"}};
 static const char *const framed_order[] = {"reference", "fp8", "escalated", "kept", NULL};
 
+// Mirrors that correct together, whose commands are solved again.
+static const driver_case joined = {
+    CONFIG_AO_SMALL,
+    {TINY, "correction=mcao", "mirrors=[{height_m: 0.0}, {height_m: 9000.0, pitch_m: 3.0}]",
+     "mirrors_condition=60.0", "monte_carlo.frames=2", "monte_carlo.pixels_per_subaperture=8",
+     "monte_carlo.screen_oversize=1.5", "pipelines=[" REFERENCE ", " PROMISE("kept") "]"}};
+static const char *const joined_order[] = {"reference", "kept", NULL};
+
 static void expect_same_operators(const bb_results *expected, const bb_results *got)
 {
     assert_int_equal(bb_results_operator_count(got), bb_results_operator_count(expected));
@@ -137,6 +145,7 @@ static void frames_and_operators_are_the_same(void **state)
 {
     (void)state;
     resume_everywhere(&framed, 0, framed_order, "R");
+    resume_everywhere(&joined, 0, joined_order, "R");
 }
 
 // Takes "seen-1", which has a profile and no pipeline, and writes it as "forged" with its first
