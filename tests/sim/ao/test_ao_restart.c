@@ -26,13 +26,16 @@ static const driver_case framed = {
                                                                "fp8, escalate: true}]"}};
 static const char *const framed_order[] = {"reference", "fp8", "escalated", "kept", NULL};
 
-// Mirrors that correct together, whose commands are solved again.
+// Mirrors that correct together, whose commands are solved and stored again.
 static const driver_case joined = {
     CONFIG_AO_SMALL,
     {TINY, "correction=mcao", "mirrors=[{height_m: 0.0}, {height_m: 9000.0, pitch_m: 3.0}]",
      "mirrors_condition=60.0", "monte_carlo.frames=2", "monte_carlo.pixels_per_subaperture=8",
-     "monte_carlo.screen_oversize=1.5", "pipelines=[" REFERENCE ", " PROMISE("kept") "]"}};
-static const char *const joined_order[] = {"reference", "kept", NULL};
+     "monte_carlo.screen_oversize=1.5",
+     "pipelines=[" REFERENCE
+     ", " PROMISE("kept") ", {name: stored, arithmetic: dp, storage: {codec: "
+                          "integer, bits: 8, rounding: sweep}, filter: means, slopes: fp16}]"}};
+static const char *const joined_order[] = {"reference", "stored", "kept", NULL};
 
 static void expect_same_operators(const bb_results *expected, const bb_results *got)
 {
