@@ -65,7 +65,7 @@ static bb_status make_spread(const bb_ao_config *config, bb_tomography *tomograp
     const bb_pupil pupil = bb_ao_config_pupil(config);
     target->owns_spread = true;
     BB_TRY(bb_point_spread_create(diameter_m, &pupil, lenslets, condition, &target->spread));
-    if (!bb_error_terms_wanted(config->error_terms)) {
+    if (config->error_terms == NULL || !bb_error_terms_wanted(config->error_terms)) {
         goto done;
     }
     if (config->error_terms->fitting) {
