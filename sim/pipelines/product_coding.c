@@ -311,14 +311,12 @@ typedef struct unpacking {
     double *values;         // [rows][columns]
 } unpacking;
 
-// Row k of a group to targets[k], piece by piece; `decoded` has room for a piece of all.
-static void decode_group(const bb_coded_matrix *coded, bb_index group, double *decoded,
-                         double *const *targets)
+// Row rows[k] of a group to targets[k], piece by piece; `decoded` has room for a piece of all.
+static void decode_group(const bb_coded_matrix *coded, bb_index group, bb_index count,
+                         const bb_index *rows, double *decoded, double *const *targets)
 {
     const bb_index columns = bb_coded_matrix_columns(coded);
     const bb_index width = bb_coded_matrix_piece_columns(coded);
-    bb_index rows[BB_GROUP_ROWS];
-    const bb_index count = bb_coded_matrix_group_rows(coded, group, rows);
     for (bb_index piece = 0; piece * width < columns; ++piece) {
         const bb_index rest = columns - piece * width;
         const bb_index held = rest < width ? rest : width;
@@ -351,7 +349,7 @@ static bb_status unpack_groups(void *context, bb_index begin, bb_index end)
             targets[k] =
                 work->plain != NULL ? unpacked + k * columns : work->values + rows[k] * columns;
         }
-        decode_group(work->coded, group, decoded, targets);
+        decode_group(work->coded, group, count, rows, decoded, targets);
         for (bb_index k = 0; work->plain != NULL && k < count; ++k) {
             BB_TRY(bb_coded_matrix_encode(work->plain, rows[k],
                                           bb_view_matrix(targets[k], 1, columns)));

@@ -216,7 +216,7 @@ bb_status bb_factor_storage_apply(bb_factor_storage *self, const bb_factor_pipel
         sum_groups(&norm->groups, m, n, r, sums);
     }
     BB_TRY(code_and_decode(norm, pipeline, &layout, r, evaluation));
-    if (norm->is_filtered) {
+    if (sums != NULL) {
         BB_TRY(put_means(&norm->groups, m, n, sums, r));
     }
     const bb_index bad = bb_outcome_first_non_finite(r, m * n);

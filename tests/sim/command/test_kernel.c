@@ -58,9 +58,9 @@ static void shipped_kernels_have_names(void **state)
 {
     (void)state;
     assert_int_equal(setenv("BITBUDGET_SHARE", BB_SOURCE_DIR, 1), 0);
-    expect("bitbudget kernel list", 0, "gemv              Matrix times vector: c = A b.\n");
+    expect("bitbudget kernel list", 0, "gemv                  Matrix times vector: c = A b.\n");
     assert_non_null(
-        strstr(printed, "listing2          Matrix times vector: c = A b, as the paper"));
+        strstr(printed, "listing2              Matrix times vector: c = A b, as the paper"));
     for (const char *line = printed; *line != '\0'; line += strcspn(line, "\n") + 1) {
         assert_true(strcspn(line, "\n") > 18); // each has a title
     }

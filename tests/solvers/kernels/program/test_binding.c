@@ -154,23 +154,23 @@ static void compressed_rows_are_held_to_their_data(void **state)
     fixture_check_binding(&fixture, "");
     starts[3] = 5;
     fixture_check_binding(&fixture,
-                          "k:5:45: read_value_5 reads value beyond its edge: element 0 to 4 of 0 "
+                          "k:6:45: read_value_5 reads value beyond its edge: element 0 to 4 of 0 "
                           "to 3" BOUNDARY_HINT
-                          "k:5:66: read_column_6 reads column beyond its edge: element 0 to 4 of "
+                          "k:6:66: read_column_6 reads column beyond its edge: element 0 to 4 of "
                           "0 to 3" BOUNDARY_HINT);
     starts[3] = 4;
     columns[1] = 5;
-    fixture_check_binding(&fixture, "k:5:64: read_x_7 reads x beyond its edge: element 0 to 5 of 0 "
+    fixture_check_binding(&fixture, "k:6:64: read_x_7 reads x beyond its edge: element 0 to 5 of 0 "
                                     "to 4" BOUNDARY_HINT);
     columns[1] = -1;
-    fixture_check_binding(&fixture, "k:5:64: read_x_7 reads x beyond its edge: element -1 to 2 of "
+    fixture_check_binding(&fixture, "k:6:64: read_x_7 reads x beyond its edge: element -1 to 2 of "
                                     "0 to 4" BOUNDARY_HINT);
     columns[1] = 4;
     starts[0] = -1;
     fixture_check_binding(&fixture,
-                          "k:5:45: read_value_5 reads value beyond its edge: element -1 to 3 of 0 "
+                          "k:6:45: read_value_5 reads value beyond its edge: element -1 to 3 of 0 "
                           "to 3" BOUNDARY_HINT
-                          "k:5:66: read_column_6 reads column beyond its edge: element -1 to 3 of "
+                          "k:6:66: read_column_6 reads column beyond its edge: element -1 to 3 of "
                           "0 to 3" BOUNDARY_HINT);
     starts[0] = 0;
     // No row has elements.
