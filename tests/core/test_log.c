@@ -157,9 +157,14 @@ static void capture_terminal(void (*speak)(void))
     speak();
     (void)dup2(kept, STDERR_FILENO);
     (void)close(kept);
-    const ssize_t length = read(master, written, sizeof written - 1);
-    written[length > 0 ? length : 0] = '\0';
     (void)close(slave);
+    // A read has what has come through so far; behind all of it stands an error, as the slave is
+    // gone.
+    size_t length = 0;
+    for (ssize_t got = 1; got > 0; length += got > 0 ? (size_t)got : 0) {
+        got = read(master, written + length, sizeof written - 1 - length);
+    }
+    written[length] = '\0';
     (void)close(master);
 }
 

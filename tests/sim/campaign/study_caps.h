@@ -24,6 +24,27 @@ typedef struct study_cap {
 } study_cap;
 
 // clang-format off
+// Codecs with keys of their own are drawn with wafer and product, of the same schema.
+#define STUDY_PLAIN_STORAGE(experiment)                                                            \
+    {experiment, "pipelines.storage.codec", .words = "fp64|fp32|tf32|bf16|fp16|e4m3|e5m2",         \
+     .reason = "those without keys of their own"},                                                 \
+    {experiment, "pipelines.storage.rounding", .words = "sweep", .reason = "likewise"},            \
+    {experiment, "pipelines.storage.bits", .never = true, .reason = "likewise"}, \
+    {experiment, "pipelines.storage.block", .never = true, .reason = "likewise"}, \
+    {experiment, "pipelines.storage.tolerance", .never = true, .reason = "likewise"}, \
+    {experiment, "pipelines.storage.tolerance_of_range", .never = true, .reason = "likewise"}, \
+    {experiment, "pipelines.storage.band_lines", .never = true, .reason = "likewise"}, \
+    {experiment, "pipelines.storage.tile_columns", .never = true, .reason = "likewise"}, \
+    {experiment, "pipelines.storage.tile_rows", .never = true, .reason = "likewise"}, \
+    {experiment, "pipelines.storage.mode", .never = true, .reason = "likewise"}, \
+    {experiment, "pipelines.storage.dimensions", .never = true, .reason = "likewise"}, \
+    {experiment, "pipelines.storage.band_columns", .never = true, .reason = "likewise"}, \
+    {experiment, "pipelines.storage.element", .never = true, .reason = "likewise"}, \
+    {experiment, "pipelines.storage.block_scale", .never = true, .reason = "likewise"}, \
+    {experiment, "pipelines.storage.exponent", .never = true, .reason = "likewise"}, \
+    {experiment, "pipelines.storage.mantissa", .never = true, .reason = "likewise"}, \
+    {experiment, "pipelines.storage.specials", .never = true, .reason = "likewise"}
+
 static const study_cap study_caps[] = {
     {"fringe", "experiment", .words = "fringe", .reason = "the study's own"},
     {"fringe", "pipelines.0.arithmetic", .words = "fp64", .always = true,
@@ -147,6 +168,8 @@ static const study_cap study_caps[] = {
      .reason = "storages, which are drawn as such; few of them go with any pipeline"},
     {"wafer", "pipelines.delivery.missed_steps", 0, 12, .reason = "steps that exist"},
 
+    STUDY_PLAIN_STORAGE("ao"),
+    STUDY_PLAIN_STORAGE("reconstructor"),
     {"ao", "learn.outer_scale_range_m", .never = true, .reason = "a search takes ten seconds"},
     {"ao", "sensors.lenslets", 1, 4, .reason = "slopes: its square"},
     {"ao", "guide_stars.lenslets", 1, 4, .reason = "likewise"},
