@@ -116,22 +116,22 @@ done:
     return status;
 }
 
-void bb_mirror_commands_destroy(bb_mirror_commands **commands)
+void bb_mirror_commands_destroy(bb_mirror_commands **owner)
 {
-    bb_mirror_commands *all = *commands;
-    if (all == NULL) {
+    bb_mirror_commands *commands = *owner;
+    if (commands == NULL) {
         return;
     }
-    for (bb_index t = 0; t < all->target_count; ++t) {
-        BB_RELEASE(&all->interaction[t]);
+    for (bb_index t = 0; t < commands->target_count; ++t) {
+        BB_RELEASE(&commands->interaction[t]);
     }
-    BB_RELEASE(&all->interaction);
-    BB_RELEASE(&all->weight);
-    BB_RELEASE(&all->slopes);
-    BB_RELEASE(&all->projector);
-    bb_weak_modes_release(&all->weak);
-    bb_mirror_stack_release(&all->stack);
-    BB_RELEASE(commands);
+    BB_RELEASE(&commands->interaction);
+    BB_RELEASE(&commands->weight);
+    BB_RELEASE(&commands->slopes);
+    BB_RELEASE(&commands->projector);
+    bb_weak_modes_release(&commands->weak);
+    bb_mirror_stack_release(&commands->stack);
+    BB_RELEASE(owner);
 }
 
 bb_need bb_mirror_commands_held(const bb_ao_config *config, double slopes, double corrected)

@@ -47,7 +47,7 @@ BB_CHECKED bb_status bb_mirror_commands_create(const bb_ao_config *config,
 /// What bb_mirror_commands_create would refuse, without its work. Errors: BB_MEMORY, BB_INVALID.
 BB_CHECKED bb_status bb_mirror_commands_check(const bb_ao_config *config,
                                               const bb_sensor *const *truths);
-void bb_mirror_commands_destroy(bb_mirror_commands **commands);
+void bb_mirror_commands_destroy(bb_mirror_commands **owner);
 
 /// What making them takes and what stays. `slopes` and `corrected` are those of all targets, and of
 /// the ones with a weight.
