@@ -11,6 +11,7 @@
 #include "core/portable.h"
 #include "precision/codec_row.h"
 #include "precision/codecs/bfp_core.h"
+#include "precision/codecs/block_decoder.h"
 #include "precision/codecs/diffusion.h"
 #include "precision/codecs/plane.h"
 
@@ -344,26 +345,17 @@ static void decode_f32(const bb_coded_matrix *matrix, bb_index group, bb_index p
     }
 }
 
+static void decode_blocks(const bb_coded_matrix *matrix, bb_index row, bb_index block,
+                          bb_index count, double *out)
+{
+    const bfp_store *store = matrix->store;
+    decode_blocks_f64(&store->layout, row_at(matrix, row), block, count, out);
+}
+
 static void decode(const bb_coded_matrix *matrix, bb_index row, bb_index column, bb_index count,
                    double *out)
 {
-    const bfp_store *store = matrix->store;
-    const unsigned char *cursor = row_at(matrix, row);
-    while (count > 0) {
-        double block[BB_BLOCK];
-        bb_index skip = column % BB_BLOCK;
-        bb_index take = BB_BLOCK - skip < count ? BB_BLOCK - skip : count;
-        if (skip == 0 && count >= BB_BLOCK) {
-            take = count / BB_BLOCK * BB_BLOCK;
-            decode_blocks_f64(&store->layout, cursor, column / BB_BLOCK, take / BB_BLOCK, out);
-        } else {
-            decode_blocks_f64(&store->layout, cursor, column / BB_BLOCK, 1, block);
-            memcpy(out, block + skip, (size_t)take * sizeof *out);
-        }
-        column += take;
-        count -= take;
-        out += take;
-    }
+    bb_block_decoder_apply(decode_blocks, matrix, row, column, count, out);
 }
 
 static void decode_f64(const bb_coded_matrix *matrix, bb_index group, bb_index piece, double *out)

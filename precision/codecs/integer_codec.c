@@ -20,6 +20,7 @@
 #include "core/memory.h"
 #include "core/portable.h"
 #include "precision/codec_row.h"
+#include "precision/codecs/block_decoder.h"
 #include "precision/codecs/plane.h"
 #include "precision/format_core.h"
 
@@ -188,19 +189,7 @@ BB_CLONES static void encode_blocks(int bits, double step, const double *values,
         }
         counts->saturated += over;
         counts->underflowed += lost;
-        int shift = bits;
-#define PLANE(k)                                                                                   \
-    if ((bits >> (k)&1) != 0) {                                                                    \
-        shift -= 1 << (k);                                                                         \
-        bb_plane_pack(words, shift, 1 << (k), out);                                                \
-        out += 4u << (k);                                                                          \
-    }
-        PLANE(4)
-        PLANE(3)
-        PLANE(2)
-        PLANE(1)
-        PLANE(0)
-#undef PLANE
+        out = bb_plane_pack_block(words, bits, out);
     }
 }
 
@@ -273,26 +262,6 @@ static bb_status encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
     return BB_OK;
 }
 
-// Words of a block, its planes put together.
-BB_PLANE_FUNCTION void unpack_block(const unsigned char *cursor, int bits, int32_t words[BB_BLOCK])
-{
-    uint32_t values[BB_BLOCK] = {0};
-#define PLANE(k)                                                                                   \
-    if ((bits >> (k)&1) != 0) {                                                                    \
-        bb_plane_unpack(cursor, 1 << (k), values);                                                 \
-        cursor += 4u << (k);                                                                       \
-    }
-    PLANE(4)
-    PLANE(3)
-    PLANE(2)
-    PLANE(1)
-    PLANE(0)
-#undef PLANE
-    for (int i = 0; i < BB_BLOCK; ++i) {
-        words[i] = bb_plane_signed(values[i], bits);
-    }
-}
-
 BB_CLONES static void decode_blocks_f32(const unsigned char *source, int bits, float step,
                                         bb_index count, float *out)
 {
@@ -304,7 +273,7 @@ BB_CLONES static void decode_blocks_f32(const unsigned char *source, int bits, f
             }
             continue;
         }
-        unpack_block(source, bits, words);
+        (void)bb_plane_unpack_block(source, bits, words);
         for (int i = 0; i < BB_BLOCK; ++i) {
             *out++ = (float)words[i] * step;
         }
@@ -316,7 +285,7 @@ BB_CLONES static void decode_blocks_f64(const unsigned char *source, int bits, d
 {
     for (bb_index b = 0; b < count; ++b, source += 4 * bits) {
         int32_t words[BB_BLOCK];
-        unpack_block(source, bits, words);
+        (void)bb_plane_unpack_block(source, bits, words);
         for (int i = 0; i < BB_BLOCK; ++i) {
             *out++ = (double)words[i] * step;
         }
@@ -338,27 +307,18 @@ static void decode_f32(const bb_coded_matrix *matrix, bb_index group, bb_index p
     }
 }
 
+static void decode_blocks(const bb_coded_matrix *matrix, bb_index row, bb_index block,
+                          bb_index count, double *out)
+{
+    const integer_store *store = matrix->store;
+    decode_blocks_f64(row_at(matrix, row) + block * 4 * store->bits, store->bits,
+                      (double)store->steps[row], count, out);
+}
+
 static void decode(const bb_coded_matrix *matrix, bb_index row, bb_index column, bb_index count,
                    double *out)
 {
-    const integer_store *store = matrix->store;
-    const double step = (double)store->steps[row];
-    while (count > 0) {
-        double block[BB_BLOCK];
-        const unsigned char *source = row_at(matrix, row) + column / BB_BLOCK * 4 * store->bits;
-        const bb_index skip = column % BB_BLOCK;
-        bb_index take = BB_BLOCK - skip < count ? BB_BLOCK - skip : count;
-        if (skip == 0 && count >= BB_BLOCK) {
-            take = count / BB_BLOCK * BB_BLOCK;
-            decode_blocks_f64(source, store->bits, step, take / BB_BLOCK, out);
-        } else {
-            decode_blocks_f64(source, store->bits, step, 1, block);
-            memcpy(out, block + skip, (size_t)take * sizeof *out);
-        }
-        column += take;
-        count -= take;
-        out += take;
-    }
+    bb_block_decoder_apply(decode_blocks, matrix, row, column, count, out);
 }
 
 static void decode_f64(const bb_coded_matrix *matrix, bb_index group, bb_index piece, double *out)

@@ -26,6 +26,7 @@
 #include "core/memory.h"
 #include "core/portable.h"
 #include "precision/codec_row.h"
+#include "precision/codecs/block_decoder.h"
 #include "precision/codecs/mx_element.h"
 #include "precision/codecs/plane.h"
 
@@ -418,20 +419,22 @@ static void decode_f32(const bb_coded_matrix *matrix, bb_index group, bb_index p
     }
 }
 
+static void decode_blocks(const bb_coded_matrix *matrix, bb_index row, bb_index block,
+                          bb_index count, double *out)
+{
+    for (bb_index end = block + count; block < end; ++block) {
+        float unit[BB_BLOCK];
+        decode_units(matrix->store, row_at(matrix, row), block, 1, unit);
+        for (int i = 0; i < BB_BLOCK; ++i) {
+            *out++ = (double)unit[i];
+        }
+    }
+}
+
 static void decode(const bb_coded_matrix *matrix, bb_index row, bb_index column, bb_index count,
                    double *out)
 {
-    while (count > 0) {
-        float unit[BB_BLOCK];
-        const bb_index skip = column % BB_BLOCK;
-        const bb_index take = BB_BLOCK - skip < count ? BB_BLOCK - skip : count;
-        decode_units(matrix->store, row_at(matrix, row), column / BB_BLOCK, 1, unit);
-        for (bb_index i = 0; i < take; ++i) {
-            *out++ = (double)unit[skip + i];
-        }
-        column += take;
-        count -= take;
-    }
+    bb_block_decoder_apply(decode_blocks, matrix, row, column, count, out);
 }
 
 static void decode_f64(const bb_coded_matrix *matrix, bb_index group, bb_index piece, double *out)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Whole planes of plane_core.h at once, as loops that vectorise: the packing that block floating
-// point and the quantiser share. The host is little-endian.
+// point, integers and the quantiser share. The host is little-endian.
 #ifndef BB_PRECISION_CODECS_PLANE_H
 #define BB_PRECISION_CODECS_PLANE_H
 
@@ -89,6 +89,50 @@ BB_PLANE_FUNCTION void bb_plane_pack(const int32_t values[BB_BLOCK], int shift, 
             plane[i] = (unsigned char)bytes[i];
         }
     }
+}
+
+/// Writes the low `width` bits of a block's values as planes, widest first; returns where they end.
+BB_PLANE_FUNCTION unsigned char *bb_plane_pack_block(const int32_t values[BB_BLOCK], int width,
+                                                     unsigned char *out)
+{
+    int shift = width;
+#define BB_PLANE(k)                                                                                \
+    if ((width >> (k)&1) != 0) {                                                                   \
+        shift -= 1 << (k);                                                                         \
+        bb_plane_pack(values, shift, 1 << (k), out);                                               \
+        out += 4u << (k);                                                                          \
+    }
+    BB_PLANE(5)
+    BB_PLANE(4)
+    BB_PLANE(3)
+    BB_PLANE(2)
+    BB_PLANE(1)
+    BB_PLANE(0)
+#undef BB_PLANE
+    return out;
+}
+
+/// The signed values of bb_plane_pack_block, zeros of width 0; returns where their planes end.
+BB_PLANE_FUNCTION const unsigned char *bb_plane_unpack_block(const unsigned char *cursor, int width,
+                                                             int32_t values[BB_BLOCK])
+{
+    uint32_t fields[BB_BLOCK] = {0};
+#define BB_PLANE(k)                                                                                \
+    if ((width >> (k)&1) != 0) {                                                                   \
+        bb_plane_unpack(cursor, 1 << (k), fields);                                                 \
+        cursor += 4u << (k);                                                                       \
+    }
+    BB_PLANE(5)
+    BB_PLANE(4)
+    BB_PLANE(3)
+    BB_PLANE(2)
+    BB_PLANE(1)
+    BB_PLANE(0)
+#undef BB_PLANE
+    for (int i = 0; i < BB_BLOCK; ++i) {
+        values[i] = width == 0 ? 0 : bb_plane_signed(fields[i], width);
+    }
+    return cursor;
 }
 
 #endif

@@ -143,26 +143,6 @@ BB_PLANE_FUNCTION int width_of(const int32_t quotients[BB_BLOCK])
     return 33 - __builtin_clz(magnitudes);
 }
 
-BB_PLANE_FUNCTION unsigned char *pack_block(const int32_t quotients[BB_BLOCK], int width,
-                                            unsigned char *out)
-{
-    int shift = width;
-#define PLANE(k)                                                                                   \
-    if ((width >> (k)&1) != 0) {                                                                   \
-        shift -= 1 << (k);                                                                         \
-        bb_plane_pack(quotients, shift, 1 << (k), out);                                            \
-        out += 4u << (k);                                                                          \
-    }
-    PLANE(5)
-    PLANE(4)
-    PLANE(3)
-    PLANE(2)
-    PLANE(1)
-    PLANE(0)
-#undef PLANE
-    return out;
-}
-
 // Returns where the words end.
 BB_CLONES static unsigned char *encode_blocks(const double *values, double per_step, bb_index count,
                                               unsigned char *widths, unsigned char *out,
@@ -187,7 +167,7 @@ BB_CLONES static unsigned char *encode_blocks(const double *values, double per_s
         }
         widths[b] = (unsigned char)width;
         if (width != WIDTH_POISONED) {
-            out = pack_block(quotients, width == WIDTH_RAW ? 32 : width, out);
+            out = bb_plane_pack_block(quotients, width == WIDTH_RAW ? 32 : width, out);
         }
     }
     return out;
@@ -254,29 +234,6 @@ static double round_one(const bb_coded_matrix *matrix, bb_index row, bb_index co
     return ((quotient + 0x1.8p52) - 0x1.8p52) * step;
 }
 
-// Quotients of a block; moves `at` past its words. `width` is that of whole quotients.
-BB_PLANE_FUNCTION const unsigned char *unpack_block(const unsigned char *cursor, int width,
-                                                    int32_t quotients[BB_BLOCK])
-{
-    uint32_t values[BB_BLOCK] = {0};
-#define PLANE(k)                                                                                   \
-    if ((width >> (k)&1) != 0) {                                                                   \
-        bb_plane_unpack(cursor, 1 << (k), values);                                                 \
-        cursor += 4u << (k);                                                                       \
-    }
-    PLANE(5)
-    PLANE(4)
-    PLANE(3)
-    PLANE(2)
-    PLANE(1)
-    PLANE(0)
-#undef PLANE
-    for (int i = 0; i < BB_BLOCK; ++i) {
-        quotients[i] = width == 0 ? 0 : bb_plane_signed(values[i], width);
-    }
-    return cursor;
-}
-
 static inline const unsigned char *decode_odd(const unsigned char *cursor, int width,
                                               float out[BB_BLOCK])
 {
@@ -300,7 +257,7 @@ BB_CLONES static const unsigned char *decode_blocks_f32(const unsigned char *cur
             cursor = decode_odd(cursor, widths[b], out);
             continue;
         }
-        cursor = unpack_block(cursor, widths[b], quotients);
+        cursor = bb_plane_unpack_block(cursor, widths[b], quotients);
         for (int i = 0; i < BB_BLOCK; ++i) {
             out[i] = (float)quotients[i] * step;
         }
@@ -322,7 +279,7 @@ BB_CLONES static const unsigned char *decode_blocks_f64(const unsigned char *cur
             }
             continue;
         }
-        cursor = unpack_block(cursor, widths[b], quotients);
+        cursor = bb_plane_unpack_block(cursor, widths[b], quotients);
         for (int i = 0; i < BB_BLOCK; ++i) {
             out[i] = (double)quotients[i] * step;
         }
@@ -440,7 +397,7 @@ bool bb_coded_matrix_quotients(const bb_coded_matrix *matrix, bb_index row, bb_i
         if (widths[b] >= WIDTH_RAW) {
             return false;
         }
-        cursor = unpack_block(cursor, widths[b], out + b * BB_BLOCK);
+        cursor = bb_plane_unpack_block(cursor, widths[b], out + b * BB_BLOCK);
     }
     return true;
 }
