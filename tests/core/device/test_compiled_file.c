@@ -6,8 +6,8 @@
 #include "core/device/host_compiler.h"
 #include "core/memory.h"
 #include "tests/check.h"
+#include "tests/core/device/counted_compiler.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -30,46 +30,6 @@ static void write_file(const char *path, const char *text, mode_t mode)
     assert_int_equal(chmod(path, mode), 0);
 }
 
-// A compiler that tells how often it was called.
-static void write_compiler(void)
-{
-    char lines[200];
-    (void)snprintf(lines, sizeof lines, "#!/bin/sh\necho call >> %.47s\nexec cc \"$@\"\n", calls);
-    write_file(script, lines, 0700);
-    assert_int_equal(setenv("BB_CC", script, 1), 0);
-}
-
-static bb_index count_calls(void)
-{
-    FILE *file = fopen(calls, "r");
-    bb_index count = 0;
-    for (int letter = 0; file != NULL && (letter = fgetc(file)) != EOF;) {
-        count += letter == '\n';
-    }
-    if (file != NULL) {
-        (void)fclose(file);
-    }
-    return count;
-}
-
-// The name of the one file in the folder; "" where there is none.
-static bb_index list_cache(char name[300])
-{
-    DIR *folder = opendir(cache);
-    bb_index count = 0;
-    name[0] = '\0';
-    for (struct dirent *entry = NULL; folder != NULL && (entry = readdir(folder)) != NULL;) {
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
-            (void)snprintf(name, 300, "%.40s/%.255s", cache, entry->d_name);
-            ++count;
-        }
-    }
-    if (folder != NULL) {
-        (void)closedir(folder);
-    }
-    return count;
-}
-
 static void empty_cache(void)
 {
     char command[128];
@@ -81,7 +41,7 @@ static int ready(void **state)
 {
     (void)state;
     empty_cache();
-    write_compiler();
+    counted_compiler_write(script, calls);
     return setenv("BITBUDGET_CACHE", cache, 1) || unsetenv("CPATH");
 }
 
@@ -107,12 +67,12 @@ static void an_object_is_compiled_once(void **state)
     char name[300];
     for (int i = 0; i < 3; ++i) {
         expect_answer(answer_text);
-        assert_int_equal(count_calls(), 1);
-        assert_int_equal(list_cache(name), 1);
+        assert_int_equal(counted_compiler_calls(calls), 1);
+        assert_int_equal(counted_compiler_files(cache, name), 1);
     }
     expect_answer("int answer(void) { return 40 + 2; }\n");
-    assert_int_equal(count_calls(), 2);
-    assert_int_equal(list_cache(name), 2);
+    assert_int_equal(counted_compiler_calls(calls), 2);
+    assert_int_equal(counted_compiler_files(cache, name), 2);
 }
 
 static void a_damaged_object_is_compiled_again(void **state)
@@ -121,13 +81,13 @@ static void a_damaged_object_is_compiled_again(void **state)
     char name[300];
     struct stat about;
     expect_answer(answer_text);
-    assert_int_equal(list_cache(name), 1);
+    assert_int_equal(counted_compiler_files(cache, name), 1);
     assert_int_equal(stat(name, &about), 0);
     const off_t sizes[] = {0, 1, 31, 4096, about.st_size - 1};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
         assert_int_equal(truncate(name, sizes[i]), 0);
         expect_answer(answer_text);
-        assert_int_equal(count_calls(), (bb_index)i + 2);
+        assert_int_equal(counted_compiler_calls(calls), (bb_index)i + 2);
     }
     for (int place = 0; place < 3; ++place) {
         const int file = open(name, O_RDWR);
@@ -138,9 +98,9 @@ static void a_damaged_object_is_compiled_again(void **state)
         assert_int_equal(pwrite(file, &byte, 1, offset), 1);
         assert_int_equal(close(file), 0);
         expect_answer(answer_text);
-        assert_int_equal(count_calls(), place + 7);
+        assert_int_equal(counted_compiler_calls(calls), place + 7);
     }
-    assert_int_equal(list_cache(name), 1);
+    assert_int_equal(counted_compiler_files(cache, name), 1);
 }
 
 static void what_a_compiler_says_is_said_each_time(void **state)
@@ -154,11 +114,11 @@ static void what_a_compiler_says_is_said_each_time(void **state)
         check_ok(
             bb_host_compiler_load("#warning heed this\nint answer;\n", &log, &flags, &library));
         assert_non_null(strstr(bb_text_string(&log), "heed this"));
-        assert_int_equal(count_calls(), i);
+        assert_int_equal(counted_compiler_calls(calls), i);
         (void)dlclose(library);
         bb_text_release(&log);
     }
-    assert_int_equal(list_cache(name), 0);
+    assert_int_equal(counted_compiler_files(cache, name), 0);
 }
 
 static char *place_of(const char *text, const char *compiler, const char *flags)
@@ -219,14 +179,14 @@ static void a_folder_is_the_users_alone(void **state)
     expect_no_place();
     assert_int_equal(setenv("BITBUDGET_CACHE", cache, 1), 0);
     expect_answer(answer_text);
-    const bb_index count = count_calls();
+    const bb_index count = counted_compiler_calls(calls);
     assert_int_equal(chmod(cache, 0770), 0);
     expect_no_place();
     assert_int_equal(chmod(cache, 0702), 0);
     expect_no_place();
     assert_int_equal(chmod(cache, 0755), 0);
     expect_answer(answer_text);
-    assert_int_equal(count_calls(), count + 2);
+    assert_int_equal(counted_compiler_calls(calls), count + 2);
     (void)snprintf(behind, sizeof behind, "%s/link", root);
     assert_int_equal(symlink(cache, behind), 0);
     assert_int_equal(setenv("BITBUDGET_CACHE", behind, 1), 0);
@@ -281,7 +241,7 @@ static void a_full_folder_makes_room(void **state)
     (void)state;
     char name[300];
     expect_answer(answer_text);
-    assert_int_equal(list_cache(name), 1);
+    assert_int_equal(counted_compiler_files(cache, name), 1);
     for (int i = 1; i < BB_COMPILED_FILE_LIMIT; ++i) {
         char path[128];
         (void)snprintf(path, sizeof path, "%s/%032d.so", cache, i);
@@ -292,16 +252,16 @@ static void a_full_folder_makes_room(void **state)
     const struct timespec old[2] = {{.tv_sec = 0}, {.tv_sec = 0}};
     assert_int_equal(utimensat(AT_FDCWD, name, old, 0), 0);
     expect_answer(answer_text); // which makes it the last used
-    assert_int_equal(count_calls(), 1);
+    assert_int_equal(counted_compiler_calls(calls), 1);
     expect_answer("int answer(void) { return 41 + 1; }\n");
-    assert_int_equal(list_cache(name), BB_COMPILED_FILE_LIMIT / 4 * 3 + 1);
+    assert_int_equal(counted_compiler_files(cache, name), BB_COMPILED_FILE_LIMIT / 4 * 3 + 1);
     char path[128];
     (void)snprintf(path, sizeof path, "%s/%032d.so", cache, BB_COMPILED_FILE_LIMIT / 4);
     assert_int_not_equal(access(path, F_OK), 0);
     (void)snprintf(path, sizeof path, "%s/%032d.so", cache, BB_COMPILED_FILE_LIMIT / 4 + 1);
     assert_int_equal(access(path, F_OK), 0);
     expect_answer(answer_text);
-    assert_int_equal(count_calls(), 2);
+    assert_int_equal(counted_compiler_calls(calls), 2);
 }
 
 // Of each allocation; the second pass finds a kept object.

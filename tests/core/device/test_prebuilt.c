@@ -8,8 +8,8 @@
 #include "core/memory.h"
 #include "core/thread.h"
 #include "tests/check.h"
+#include "tests/core/device/counted_compiler.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <math.h>
@@ -33,46 +33,6 @@ static const char number_text[] =
     "    y[i] = fmaf(sum, x[i], sqrtf(fabsf(sum)));\n"
     "  }\n}\n";
 static const char other_text[] = "void other(const void *const *a, long b, long e) {}\n";
-
-// A compiler that tells how often it was called.
-static void write_compiler(void)
-{
-    FILE *file = fopen(script, "w");
-    assert_non_null(file);
-    assert_true(fprintf(file, "#!/bin/sh\necho call >> %s\nexec cc \"$@\"\n", calls) > 0);
-    assert_int_equal(fclose(file), 0);
-    assert_int_equal(chmod(script, 0700), 0);
-}
-
-static bb_index count_calls(void)
-{
-    FILE *file = fopen(calls, "r");
-    bb_index count = 0;
-    for (int letter = 0; file != NULL && (letter = fgetc(file)) != EOF;) {
-        count += letter == '\n';
-    }
-    if (file != NULL) {
-        (void)fclose(file);
-    }
-    return count;
-}
-
-// The name of one file in the folder, and how many there are.
-static bb_index list_forms(char name[300])
-{
-    DIR *folder = opendir(forms);
-    bb_index count = 0;
-    for (struct dirent *entry = NULL; folder != NULL && (entry = readdir(folder)) != NULL;) {
-        if (entry->d_name[0] != '.') {
-            (void)snprintf(name, 300, "%.40s/%.255s", forms, entry->d_name);
-            ++count;
-        }
-    }
-    if (folder != NULL) {
-        (void)closedir(folder);
-    }
-    return count;
-}
 
 static int ready(void **state)
 {
@@ -156,7 +116,7 @@ static void damaged_forms_are_refused(void **state)
     struct stat about;
     make(other_text);
     assert_int_equal(setenv("BB_CC", "/nowhere/cc", 1), 0);
-    assert_int_equal(list_forms(name), 1);
+    assert_int_equal(counted_compiler_files(forms, name), 1);
     assert_int_equal(stat(name, &about), 0);
     const off_t offsets[] = {0, about.st_size / 2, about.st_size - 24, about.st_size - 1};
     for (size_t i = 0; i < sizeof offsets / sizeof offsets[0];
@@ -183,7 +143,8 @@ static void damaged_forms_are_refused(void **state)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
         assert_int_equal(truncate(name, sizes[i]), 0);
         expect_refusal(other_text, BB_IO, name);
-        assert_int_equal(list_forms(name), 1); // it is not this program's to remove
+        assert_int_equal(counted_compiler_files(forms, name),
+                         1); // it is not this program's to remove
     }
 }
 
@@ -192,7 +153,7 @@ static void forms_are_of_one_text(void **state)
     (void)state;
     char name[300], other[300];
     make(other_text);
-    assert_int_equal(list_forms(name), 1);
+    assert_int_equal(counted_compiler_files(forms, name), 1);
     assert_int_equal(setenv("BB_CC", "/nowhere/cc", 1), 0);
     expect_refusal(
         number_text, BB_UNSUPPORTED,
@@ -200,7 +161,7 @@ static void forms_are_of_one_text(void **state)
     assert_int_equal(unlink(name), 0);
     assert_int_equal(setenv("BB_CC", script, 1), 0);
     make(number_text);
-    assert_int_equal(list_forms(other), 1);
+    assert_int_equal(counted_compiler_files(forms, other), 1);
     assert_string_not_equal(name, other);
     assert_int_equal(setenv("BB_CC", "/nowhere/cc", 1), 0);
     assert_int_equal(rename(other, name), 0); // whole, under the name of the other
@@ -239,14 +200,14 @@ static void what_stands_there_is_not_made_again(void **state)
     char name[300];
     for (int i = 0; i < 2; ++i) {
         make(other_text);
-        assert_int_equal(count_calls(), 1);
+        assert_int_equal(counted_compiler_calls(calls), 1);
     }
-    assert_int_equal(list_forms(name), 1);
+    assert_int_equal(counted_compiler_files(forms, name), 1);
     assert_int_equal(truncate(name, 100), 0);
     make(other_text); // what is damaged is
-    assert_int_equal(count_calls(), 2);
+    assert_int_equal(counted_compiler_calls(calls), 2);
     make(number_text);
-    assert_int_equal(list_forms(name), 2);
+    assert_int_equal(counted_compiler_files(forms, name), 2);
     expect_refusal("int broken = missing;\n", BB_INVALID, "missing");
     const bb_index held = bb_memory_blocks();
     check_ok(bb_prebuilt_start_making(forms));
@@ -263,7 +224,7 @@ static void forms_may_be_links(void **state)
     char name[300], moved[64];
     bb_build *built = NULL;
     make(other_text);
-    assert_int_equal(list_forms(name), 1);
+    assert_int_equal(counted_compiler_files(forms, name), 1);
     (void)snprintf(moved, sizeof moved, "%s/moved", root);
     assert_int_equal(rename(name, moved), 0);
     assert_int_equal(symlink(moved, name), 0);
@@ -321,7 +282,7 @@ int main(void)
     (void)snprintf(forms, sizeof forms, "%s/forms", root);
     (void)snprintf(script, sizeof script, "%s/compiler", root);
     (void)snprintf(calls, sizeof calls, "%s/calls", root);
-    write_compiler();
+    counted_compiler_write(script, calls);
     const int failed = cmocka_run_group_tests_name("prebuilt forms", tests, NULL, NULL);
     bb_device_close(&cpu);
     bb_threads_stop();
