@@ -371,7 +371,8 @@ BB_CLONES static void decode_units(const mx_store *store, const unsigned char *r
     const int bits = store->kind.bits;
     const int length = store->nv ? NV_BLOCK : BB_BLOCK;
     const float row_scale = row_scale_at(store, row);
-    for (bb_index unit = first; unit < first + count; ++unit) {
+    for (bb_index i = 0; i < count; ++i) {
+        const bb_index unit = first + i;
         uint32_t codes[BB_BLOCK] = {0};
         const unsigned char *words = row + (size_t)unit * 4 * (size_t)bits;
         bb_plane_unpack(words, bits == MOST_BITS ? 8 : 4, codes);
@@ -380,8 +381,8 @@ BB_CLONES static void decode_units(const mx_store *store, const unsigned char *r
         }
         for (int b = 0; b < BB_BLOCK / length; ++b) {
             const float scale = scale_at(store, row, unit, b);
-            for (int i = b * length; i < (b + 1) * length; ++i) {
-                *out++ = store->values[codes[i]] * scale * row_scale;
+            for (int k = b * length; k < (b + 1) * length; ++k) {
+                *out++ = store->values[codes[k]] * scale * row_scale;
             }
         }
     }
