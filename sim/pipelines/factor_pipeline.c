@@ -65,6 +65,11 @@ static const bb_key keys[] = {
     {.name = "scale", .kind = BB_KEY_CHOICE, .choices = bb_row_scale_names,
      .offset = offsetof(bb_factor_pipeline, row_scale), .default_text = "none",
      .meaning = "storage: scale of a row of the reconstructor before it is narrowed."},
+    {.name = "column_scale", .kind = BB_KEY_CHOICE, .choices = bb_column_scale_names,
+     .offset = offsetof(bb_factor_pipeline, column_scale), .default_text = "none",
+     .meaning = "storage: scale of a column of the reconstructor before it is narrowed, by which its slope is "
+                "divided: the slope's deviation; in the sweep also what is left of it once the slopes before "
+                "are known (remainder), and that balanced against the column's values."},
     {.name = "filter", .kind = BB_KEY_CHOICE, .choices = bb_slope_filter_names,
      .offset = offsetof(bb_factor_pipeline, filter), .default_text = "none",
      .meaning = "storage: means: the mean of each sensor's slopes along an axis is multiplied apart, in "

@@ -27,6 +27,16 @@ extern const char *const bb_accumulate_from_names[];
 typedef enum bb_slope_filter { BB_SLOPE_FILTER_NONE, BB_SLOPE_FILTER_MEANS } bb_slope_filter;
 extern const char *const bb_slope_filter_names[];
 
+/// What columns of a reconstructor are multiplied by before it is narrowed
+/// (storage/column_scale.h).
+typedef enum bb_column_scale {
+    BB_COLUMN_SCALE_NONE,
+    BB_COLUMN_SCALE_DEVIATION,
+    BB_COLUMN_SCALE_REMAINDER,
+    BB_COLUMN_SCALE_BALANCED,
+} bb_column_scale;
+extern const char *const bb_column_scale_names[];
+
 /// Keys of `slopes:` of a pipeline.
 typedef struct bb_slope_config {
     int format;          ///< bb_format, -1: not given
@@ -111,6 +121,7 @@ typedef struct bb_factor_pipeline {
     bool escalate;           ///< a failure is followed by x3, then dp
     bb_codec_config storage; ///< of the reconstructor; codec -1: it is not stored
     int row_scale;           ///< bb_row_scale, before it is narrowed
+    int column_scale;        ///< bb_column_scale, before it is narrowed
     int filter;              ///< bb_slope_filter, before it is multiplied
     bb_slope_config slopes;  ///< how what it multiplies is rounded
     bb_index draws;          ///< factorizations with roundings of their own, the plain one included

@@ -40,7 +40,9 @@ static void hold(const char *path, const char *const *settings, const expected *
         if (!isnan(cases[i].trace)) {
             check_relative(excess, cases[i].trace - 1.0, 0.01);
         }
-        check_relative(loss, cases[i].loss, 0.03);
+        if (!isnan(cases[i].loss)) {
+            check_relative(loss, cases[i].loss, 0.03);
+        }
     }
     bb_results_destroy(&results);
 }
@@ -89,7 +91,16 @@ static void the_sweep_pays_what_is_known(void **state)
         {"{codec: integer, bits: 8}", 1.0278, 6.36e-3},
         {"{codec: integer, bits: 8, rounding: sweep}", 1.00225, 5.72e-4},
     };
+    static const expected more[] = {
+        // losses are not known apart
+        {"{codec: quantiser, tolerance: 1e-4, rounding: sweep}, column_scale: remainder", 1.0350033,
+         NAN},
+        {"{codec: quantiser, tolerance: 5e-5, rounding: sweep}, column_scale: remainder", 1.0106134,
+         NAN},
+        {"{codec: bfp, bits: 6, rounding: sweep}", 1.56112, NAN},
+    };
     hold(CONFIG_NX456, bare, condition_2e7, 1);
+    hold(CONFIG_NX456, bare, more, 3);
     hold(BB_SOURCE_DIR "/configs/ao/vlt-3136.yaml", bare, large, 2);
 }
 
