@@ -62,6 +62,10 @@ static const bb_key keys[] = {
     {.name = "storage", .kind = BB_KEY_GROUP, .schema = &bb_codec_schema, .shorthand = "codec",
      .optional = true, .offset = offsetof(bb_factor_pipeline, storage),
      .meaning = "How the reconstructor is held once it is solved; unset: as it was solved, in fp64."},
+    {.name = "operator", .kind = BB_KEY_CHOICE, .choices = bb_stored_operator_names,
+     .offset = offsetof(bb_factor_pipeline, stored), .default_text = "slopes",
+     .meaning = "storage: what is held: the reconstructor, or the commands of the target's mirror that it "
+                "makes, rounded after projecting (ao)."},
     {.name = "scale", .kind = BB_KEY_CHOICE, .choices = bb_row_scale_names,
      .offset = offsetof(bb_factor_pipeline, row_scale), .default_text = "none",
      .meaning = "storage: scale of a row of the reconstructor before it is narrowed."},

@@ -27,6 +27,10 @@ extern const char *const bb_accumulate_from_names[];
 typedef enum bb_slope_filter { BB_SLOPE_FILTER_NONE, BB_SLOPE_FILTER_MEANS } bb_slope_filter;
 extern const char *const bb_slope_filter_names[];
 
+/// What a pipeline stores: R, or commands of the mirror that follows it.
+typedef enum bb_stored_operator { BB_STORED_SLOPES, BB_STORED_COMMANDS } bb_stored_operator;
+extern const char *const bb_stored_operator_names[];
+
 /// What columns of a reconstructor are multiplied by before it is narrowed
 /// (storage/column_scale.h).
 typedef enum bb_column_scale {
@@ -120,6 +124,7 @@ typedef struct bb_factor_pipeline {
     bb_refine_config refine;
     bool escalate;           ///< a failure is followed by x3, then dp
     bb_codec_config storage; ///< of the reconstructor; codec -1: it is not stored
+    int stored;              ///< bb_stored_operator
     int row_scale;           ///< bb_row_scale, before it is narrowed
     int column_scale;        ///< bb_column_scale, before it is narrowed
     int filter;              ///< bb_slope_filter, before it is multiplied

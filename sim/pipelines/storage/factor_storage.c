@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdio.h>
 
+const char *const bb_stored_operator_names[] = {"slopes", "commands", NULL};
 const char *const bb_slope_filter_names[] = {"none", "means", NULL};
 
 static bool is_swept(const bb_factor_pipeline *pipeline)
@@ -29,6 +30,7 @@ bool bb_factor_storage_is_given(const bb_factor_pipeline *pipeline)
 static const char *idle_key(const bb_factor_pipeline *pipeline)
 {
     return pipeline->row_scale != (int)BB_ROW_SCALE_NONE         ? "scale"
+           : pipeline->stored != (int)BB_STORED_SLOPES           ? "operator"
            : pipeline->column_scale != (int)BB_COLUMN_SCALE_NONE ? "column_scale"
            : pipeline->filter != (int)BB_SLOPE_FILTER_NONE       ? "filter"
                                                                  : NULL;

@@ -125,6 +125,47 @@ static void the_sweep_minds_what_the_covariance_does_not_know(void **state)
     check_relative(shaken_loss("rounding_inflation.tilt_arcsec2=0.1"), 0.020, 0.05);
 }
 
+// Commands in fp64 are scored as the slopes that they are of, under shake and rounded slopes too;
+// what they are rounded to moves actuators in modes that the projector leaves out, as frames see
+// it.
+static void commands_of_a_target_are_scored_as_such(void **state)
+{
+    (void)state;
+    static const char *const corrections[] = {"correction=moao", "correction=ltao",
+                                              "correction=glao"};
+    static const char pipelines[] =
+        "pipelines=[{name: reference, arithmetic: dp}, {name: slopes, arithmetic: dp, storage: "
+        "fp64, slopes: {bits: 9}}, {name: commands, arithmetic: dp, operator: commands, storage: "
+        "fp64, slopes: {bits: 9}}, {name: nearest, arithmetic: dp, operator: commands, storage: "
+        "{codec: integer, bits: 6}}, {name: sweep, arithmetic: dp, operator: commands, storage: "
+        "{codec: integer, bits: 6, rounding: sweep}}]";
+    for (int c = 0; c < 3; ++c) {
+        bb_results *results = driver_results(&(driver_case){
+            BB_SOURCE_DIR "/tests/configs/small/ao.yaml",
+            {corrections[c], "error_terms.shake_arcsec=0.05", "score=pairs",
+             c == 0 ? "monte_carlo.frames=400" : "monte_carlo.frames=0", pipelines}});
+        const double *slopes = driver_row(results, "strehl_by", "slopes");
+        const double *commands = driver_row(results, "strehl_by", "commands");
+        for (int i = 0; i < 4; ++i) { // targets and wavelengths
+            check_relative(commands[i], slopes[i], 1e-11);
+        }
+        assert_true(driver_number(results, "strehl_loss", "slopes") > 1e-6);
+        assert_true(isnan(driver_number(results, "residual_trace_arcsec2", "nearest")));
+        const double nearest = driver_number(results, "strehl_loss", "nearest");
+        const double sweep = driver_number(results, "strehl_loss", "sweep");
+        print_message("%s: %.3e by nearest, %.3e in the sweep\n", corrections[c], nearest, sweep);
+        assert_true(sweep > 0.0 && sweep < 0.1 * nearest);
+        for (int i = 0; c == 0 && i < 4; ++i) {
+            const double sigmas = driver_row(results, "strehl_monte_carlo_sigmas", "nearest")[i];
+            print_message("frames: %.2f errors off\n", sigmas);
+            assert_true(fabs(sigmas) < 4.0);
+            check_relative(driver_row(results, "strehl_monte_carlo", "commands")[i],
+                           driver_row(results, "strehl_monte_carlo", "slopes")[i], 1e-11);
+        }
+        bb_results_destroy(&results);
+    }
+}
+
 // Of mirrors that correct together commands are stored, and are seen in every direction.
 static void commands_are_stored_too(void **state)
 {
@@ -156,6 +197,7 @@ int main(void)
         cmocka_unit_test(the_sweep_pays_what_is_known),
         cmocka_unit_test(rounded_slopes_pay_what_is_known),
         cmocka_unit_test(the_sweep_minds_what_the_covariance_does_not_know),
+        cmocka_unit_test(commands_of_a_target_are_scored_as_such),
         cmocka_unit_test(commands_are_stored_too),
     };
     check_ok(bb_threads_set(2));
