@@ -21,6 +21,7 @@
 #include "sim/pipelines/factor_spectrum.h"
 #include "sim/pipelines/factor_tiles.h"
 #include "sim/pipelines/storage/slope_rounding.h"
+#include "sim/pipelines/storage/sum_rounding.h"
 
 #include <math.h>
 
@@ -335,6 +336,9 @@ static bb_status score(ao_run *run, bb_ao_evaluation *const *evaluations, bb_ind
                                    tasks[i].r, tasks[i].cee));
         BB_TRY(bb_slope_rounding_add(&run->storage.common, &estimates[i].evaluation->level,
                                      tasks[i].ctm->rows, tasks[i].r, tasks[i].cee));
+        BB_TRY(bb_sum_rounding_add(&run->storage.common, &estimates[i].evaluation->level,
+                                   tasks[i].ctt->rows, tasks[i].r, tasks[i].cee,
+                                   &estimates[i].evaluation->common.outcome));
         BB_TRY(rate(run, estimates[i].target, tasks[i].cee, estimates[i].evaluation));
     }
     bb_log_progress("scoring", count + 1, count + 1);

@@ -4,6 +4,7 @@
 #include "sim/pipelines/factor_map.h"
 #include "sim/pipelines/idle_keys.h"
 #include "sim/pipelines/storage/slope_rounding.h"
+#include "sim/pipelines/storage/sum_rounding.h"
 
 #include <stdio.h>
 
@@ -81,6 +82,16 @@ static const bb_key keys[] = {
     {.name = "slopes", .kind = BB_KEY_GROUP, .schema = &bb_slope_schema, .shorthand = "format",
      .optional = true, .offset = offsetof(bb_factor_pipeline, slopes),
      .meaning = "How slopes are rounded before the reconstructor multiplies them."},
+    {.name = "multiply", .kind = BB_KEY_CHOICE, .choices = bb_format_names,
+     .offset = offsetof(bb_factor_pipeline, multiply), .default_text = "fp64",
+     .meaning = "accumulate: format in which products of the reconstructor with slopes are rounded before they are "
+                "summed; fp64: they are exact, as in a fused multiply and add."},
+    {.name = "accumulate", .kind = BB_KEY_CHOICE, .choices = bb_format_names,
+     .offset = offsetof(bb_factor_pipeline, accumulate), .default_text = "fp64",
+     .meaning = "Format in which products of the reconstructor with slopes are summed."},
+    {.name = "accumulate_run", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 1e6,
+     .optional = true, .offset = offsetof(bb_factor_pipeline, accumulate_run),
+     .meaning = "accumulate: products of a sum before fp32 takes it; unset: the whole row."},
     BB_DRAWS_KEY(bb_factor_pipeline),
     {.name = "device", .kind = BB_KEY_CHOICE, .choices = bb_device_names, .optional = true,
      .offset = offsetof(bb_factor_pipeline, device), .meaning = "Overrides the study's device."},
@@ -173,6 +184,7 @@ bb_status bb_factor_pipelines_check(const bb_list *pipelines, const bb_config *c
         }
         BB_TRY(bb_factor_storage_check(&items[p], p, config, problems));
         BB_TRY(bb_slope_rounding_check(&items[p], p, config, problems));
+        BB_TRY(bb_sum_rounding_check(&items[p], p, config, problems));
         if (starts_idly(&items[p])) {
             char path[64];
             (void)snprintf(path, sizeof path, "pipelines.%td.accumulate_from", p);

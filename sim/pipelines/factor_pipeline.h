@@ -129,6 +129,9 @@ typedef struct bb_factor_pipeline {
     int column_scale;        ///< bb_column_scale, before it is narrowed
     int filter;              ///< bb_slope_filter, before it is multiplied
     bb_slope_config slopes;  ///< how what it multiplies is rounded
+    int multiply;            ///< bb_format of its products with slopes
+    int accumulate;          ///< bb_format of their sums
+    bb_index accumulate_run; ///< products of a sum before fp32 takes it; BB_INTEGER_UNSET: a row
     bb_index draws;          ///< factorizations with roundings of their own, the plain one included
     int device;              ///< as bb_study.device; -1: the study's
 } bb_factor_pipeline;

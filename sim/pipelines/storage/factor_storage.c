@@ -6,6 +6,7 @@
 #include "precision/coded_matrix.h"
 #include "sim/pipelines/product_coding.h"
 #include "sim/pipelines/storage/column_scale.h"
+#include "sim/pipelines/storage/sum_rounding.h"
 #include "solvers/factor/rounding_sweep.h"
 #include "solvers/factor/tiles/tile_matrix.h"
 
@@ -289,43 +290,62 @@ void bb_factor_storage_open(const bb_factor_problem *problem, const bb_low_rank 
     for (int filtered = 0; filtered < 2; ++filtered) {
         out->norms[filtered] = (bb_rounding_norm){
             .problem = problem, .modes = *modes, .groups = *groups, .is_filtered = filtered == 1};
+        out->slopes[filtered] = out->norms[filtered];
+        out->slopes[filtered].modes.count = 0;
     }
 }
 
 void bb_factor_storage_release(bb_factor_storage *self)
 {
-    bb_rounding_norm_release(&self->norms[0]);
-    bb_rounding_norm_release(&self->norms[1]);
+    for (int filtered = 0; filtered < 2; ++filtered) {
+        bb_rounding_norm_release(&self->norms[filtered]);
+        bb_rounding_norm_release(&self->slopes[filtered]);
+    }
+}
+
+// What a pipeline takes once the norms that it needs have their factors.
+static bb_need need_of(const bb_factor_pipeline *pipeline, const bb_factor_solver_config *solver,
+                       const bb_factor_extent *extent, bb_index m)
+{
+    const bb_matrix_layout layout = {.rows = m, .columns = extent->n};
+    const bb_product_pipeline stored = {
+        .storage = pipeline->storage, .scale = pipeline->row_scale, .device = (int)BB_DEVICE_CPU};
+    const bb_need scales = {.host_bytes = sizeof(double) * (double)extent->n};
+    bb_need need = {0};
+    if (bb_factor_storage_is_given(pipeline)) {
+        need = bb_need_together(scales, bb_product_coding_need(&stored, (int)BB_DEVICE_CPU, &layout,
+                                                               1.0, extent->threads));
+    }
+    if (is_swept(pipeline)) {
+        need = bb_need_together(need, bb_rounding_sweep_need(extent->n, m, solver->tile));
+    }
+    return need;
 }
 
 bb_need bb_factor_storage_need(const bb_list *pipelines, const bb_factor_solver_config *solver,
                                const bb_factor_extent *extent, bb_index m)
 {
     const bb_factor_pipeline *items = pipelines->items;
-    const bb_matrix_layout layout = {.rows = m, .columns = extent->n};
     bb_need need = {0};
-    bb_need coding = {0};
+    bb_need work = {0};
     bb_need held = {0};
-    bool is_used[2] = {false, false};
+    bool is_used[4] = {false}; // norms, then those of slopes
     for (bb_index p = 0; p < pipelines->count; ++p) {
-        const bb_product_pipeline stored = {
-            .storage = items[p].storage, .scale = items[p].row_scale, .device = (int)BB_DEVICE_CPU};
-        const bb_need scales = {.host_bytes = sizeof(double) * (double)extent->n};
-        if (bb_factor_storage_is_given(&items[p])) {
-            const bb_need one =
-                bb_product_coding_need(&stored, (int)BB_DEVICE_CPU, &layout, 1.0, extent->threads);
-            coding = bb_need_in_turn(coding, bb_need_together(one, scales));
+        const int filtered = items[p].filter == (int)BB_SLOPE_FILTER_MEANS;
+        work = bb_need_in_turn(work, need_of(&items[p], solver, extent, m));
+        is_used[filtered] |= is_swept(&items[p]);
+        if (bb_sum_rounding_is_given(&items[p])) {
+            is_used[2 + filtered] = true;
+            work = bb_need_in_turn(work, bb_sum_rounding_need(extent->n, m, extent->threads));
         }
-        is_used[items[p].filter == (int)BB_SLOPE_FILTER_MEANS] |= is_swept(&items[p]);
     }
-    for (int filtered = 0; filtered < 2; ++filtered) {
-        if (is_used[filtered]) {
+    for (int norm = 0; norm < 4; ++norm) {
+        if (is_used[norm]) {
             bb_need kept;
             const bb_need factoring = bb_rounding_norm_need(solver, extent, &kept);
             need = bb_need_in_turn(need, bb_need_together(held, factoring));
             held = bb_need_together(held, kept);
-            coding = bb_need_together(coding, bb_rounding_sweep_need(extent->n, m, solver->tile));
         }
     }
-    return bb_need_in_turn(need, bb_need_together(held, coding));
+    return bb_need_in_turn(need, bb_need_together(held, work));
 }

@@ -12,7 +12,9 @@ static const driver_case stored = {
     "mine.yaml",
     {"pipelines=[{name: reference, arithmetic: dp}, {name: nearest, arithmetic: dp, storage: "
      "{codec: integer, bits: 8}}, {name: sweep, arithmetic: dp, storage: {codec: integer, bits: 8, "
-     "rounding: sweep}}, {name: slopes, arithmetic: dp, slopes: {bits: 10}}]",
+     "rounding: sweep}}, {name: slopes, arithmetic: dp, slopes: {bits: 10}}, {name: sums, "
+     "arithmetic: dp, accumulate: fp16, accumulate_run: 16}, {name: products, arithmetic: dp, "
+     "multiply: fp16, accumulate: fp16}]",
      NULL}};
 
 // Traces by name, in the order of `stored`.
@@ -31,9 +33,19 @@ static void find_peers(double *traces, int count)
         "for k in reversed(range(r.shape[1])):\n"
         "    e = (q[:, k + 1:] - r[:, k + 1:]) @ l[k + 1:, k]\n"
         "    q[:, k] = whole(r[:, k] - e / l[k, k])\n"
+        "s = l @ numpy.random.default_rng(1).standard_normal((len(c), 40000))\n"
+        "half = lambda v: v.astype(numpy.float16).astype(float)\n"
+        "sums, run, prods = (numpy.zeros((len(r), s.shape[1])) for _ in range(3))\n"
+        "for j in range(len(c)):\n"
+        "    run = half(run + r[:, j, None] * s[j])\n"
+        "    prods = half(prods + half(r[:, j, None] * s[j]))\n"
+        "    if j % 16 == 15 or j + 1 == len(c):\n"
+        "        sums, run = sums + run, 0 * run\n"
+        "power = lambda v: ((v - r @ s) ** 2).mean(1).sum()\n"
         "d = (10 * c.diagonal().max() ** 0.5 / 1024) ** 2 / 12\n"
         "with open('traces', 'w') as out:\n"
-        "    for v in trace(r), trace(near), trace(q), trace(r) + d * (r * r).sum():\n"
+        "    for v in trace(r), trace(near), trace(q), trace(r) + d * (r * r).sum(), power(sums), "
+        "power(prods):\n"
         "        print(repr(float(v)), file=out)\n";
     FILE *file = fopen("peer.py", "w");
     assert_non_null(file);
@@ -52,13 +64,20 @@ static void stored_estimators_have_the_traces_of_numpy(void **state)
 {
     (void)state;
     static const char *const names[] = {"reference", "nearest", "sweep", "slopes"};
-    double peers[4];
-    find_peers(peers, 4);
+    static const char *const summed[] = {"sums", "products"};
+    double peers[6];
+    find_peers(peers, 6);
     bb_results *results = driver_results(&stored);
     for (int i = 0; i < 4; ++i) {
         const double trace = driver_number(results, "residual_trace", names[i]);
         print_message("%-10s %.9e, numpy %.9e\n", names[i], trace, peers[i]);
         check_relative(trace, peers[i], 1e-9);
+    }
+    for (int i = 0; i < 2; ++i) { // drawn by both, the one 2048 times
+        const double added = driver_number(results, "residual_trace", summed[i]) -
+                             driver_number(results, "residual_trace", "reference");
+        print_message("%-10s %.3e added, numpy %.3e\n", summed[i], added, peers[4 + i]);
+        check_relative(added, peers[4 + i], 0.08);
     }
     assert_true(peers[2] < peers[1]);
     check_relative(driver_number(results, "reconstructor_bytes", "sweep"), 7.0 * (128.0 + 4.0),
