@@ -9,6 +9,7 @@
 #include "sim/ao/ao_run.h"
 #include "sim/ao/ao_sampling.h"
 #include "sim/ao/ao_study.h"
+#include "sim/ao/ao_timeline.h"
 #include "sim/pipelines/factor_spectrum.h"
 #include "sim/pipelines/factor_tiles.h"
 
@@ -40,6 +41,9 @@ static const bb_output_table *const outputs[] = {
     &bb_ao_evaluation_with_terms,
     &bb_ao_sampling_strehl,
     &bb_ao_sampling_frames,
+    &bb_ao_timeline_strehl,
+    &bb_ao_timeline_residual,
+    &bb_ao_timeline_wind,
     &bb_factor_report_axes,
     &bb_factor_report_outputs,
     &bb_promise_outputs,

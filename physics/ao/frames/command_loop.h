@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a real-time controller makes of one frame of slopes after another: commands by a stored
+// matrix, an integrator on pseudo-open-loop slopes, and a delay.
+//
+// Sensors see s_k = t_k - P a_k (+ noise): the turbulence less what the mirrors make of the command
+// a_k that is on them; in open loop P = 0. The controller knows P and adds it back:
+//   u_k = Q (s_k + P a_k),   c_k = (1 - g) c_(k-1) + g u_k,   c_0 = u_0,
+// with Q the matrix as it is stored and g the gain. Command c_k is on the mirrors from `delay`
+// frames after the middle of exposure k, until the next arrives. Over the exposure of frame k, of
+// length e in frames, a_k is the mean of what is on them: with L = ceil(delay + e / 2),
+//   a_k = (1 - share) c_(k-L) + share c_(k-L+1),   share = max(0, (e / 2 + L - 1 - delay) / e),
+// and nothing is before the first. With g = 1, c_k = Q (t_k + noise): the loop has no memory.
+// Gilles 2005 and Piatrou and Gilles 2005 have such a controller.
+#ifndef BB_PHYSICS_AO_FRAMES_COMMAND_LOOP_H
+#define BB_PHYSICS_AO_FRAMES_COMMAND_LOOP_H
+
+#include "core/need.h"
+#include "core/status.h"
+
+/// Constant while a loop runs; matrices are borrowed.
+typedef struct bb_command_law {
+    bb_index rows;      ///< of what a command is: voltages, or slopes that a mirror follows
+    bb_index slopes;    ///< n
+    const double *q;    ///< [rows][slopes]
+    const double *seen; ///< P [slopes][rows]; NULL: open loop
+    double gain;        ///< (0, 1]
+    double delay;       ///< in frames, at least exposure / 2; more than that in closed loop
+    double exposure;    ///< in frames, 0..1
+} bb_command_law;
+
+/// The commands of the last frames. Plain owner.
+typedef struct bb_command_loop {
+    const bb_command_law *law;
+    bb_index lag;     ///< L
+    double share;     ///< of the newer command
+    bb_index count;   ///< frames so far
+    double *commands; ///< [lag + 1][rows], frame k at k mod (lag + 1)
+    double *applied;  ///< a_k [rows]
+    double *echo;     ///< P a_k [slopes]
+    double *input;    ///< [slopes]
+} bb_command_loop;
+
+/// Errors: BB_MEMORY, BB_INVALID (a law that would need a command before it is made). Release with
+/// bb_command_loop_release.
+BB_CHECKED bb_status bb_command_loop_create(const bb_command_law *law, bb_command_loop *out);
+void bb_command_loop_release(bb_command_loop *loop);
+bb_need bb_command_loop_need(double rows, double slopes, double delay);
+
+/// Forgets all frames.
+void bb_command_loop_restart(bb_command_loop *loop);
+
+/// Takes the slopes [slopes] that sensors would see without mirrors. Returns the command c_k [rows],
+/// valid until the next step.
+const double *bb_command_loop_step(bb_command_loop *loop, const double *turbulence);
+
+#endif
