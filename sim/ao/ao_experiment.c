@@ -25,6 +25,7 @@ static const bb_column columns[] = {
     {"energy_j", "energy [J]", 1.0},
     {"cost_usd", "cost [USD]", 1.0},
 };
+// clang-format off
 static const bb_output_table *const outputs[] = {
     &bb_evaluation_outputs,
     &bb_ao_evaluation_headlines,
@@ -63,6 +64,7 @@ static const bb_output_table *const outputs[] = {
     &bb_factor_tiles_outputs,
     NULL,
 };
+// clang-format on
 static const bb_column scores[] = {{"strehl", "Strehl ratio", 1.0}};
 static const char *const prices[] = {"strehl_loss"};
 

@@ -46,9 +46,9 @@ static bool scores_pairs(const bb_ao_study *study)
 }
 
 // Screens that serve the guide stars and one more target.
-static bb_status measure_screens(const bb_ao_study *study,
-                                 const bb_atmosphere *atmosphere, const bb_sensor_array *guides,
-                                 const bb_sensor_array *truth, bb_frame_sampler_extent *out)
+static bb_status measure_screens(const bb_ao_study *study, const bb_atmosphere *atmosphere,
+                                 const bb_sensor_array *guides, const bb_sensor_array *truth,
+                                 bb_frame_sampler_extent *out)
 {
     bb_status status = BB_OK;
     bb_screen_size size = {0};
@@ -89,8 +89,8 @@ static bb_status measure_targets(const bb_ao_study *study, const bb_ao_config *p
         out->rating = bb_need_in_turn(
             out->rating, bb_tomography_rate_need(&pupil, truth.sensors[0].lenslets, score,
                                                  study->wavelengths_um.count, out->threads));
-        out->late = bb_need_together(out->late, bb_slope_covariance_need(&truth, guides,
-                                                                         out->threads));
+        out->late =
+            bb_need_together(out->late, bb_slope_covariance_need(&truth, guides, out->threads));
         BB_TRY(measure_screens(study, atmosphere, guides, &truth, &out->frames));
         bb_sensor_array_release(&truth);
     }
@@ -299,10 +299,10 @@ static bb_need timeline_need(const bb_ao_study *study, const extent *span, bool 
     const bb_need seen = {.host_bytes = time->loop == (int)BB_LOOP_CLOSED
                                             ? sizeof(double) * rows * (double)span->n
                                             : 0.0};
-    const bb_need running = bb_need_in_turn(
-        bb_frame_sampler_need(&span->frames),
-        bb_need_together(bb_frame_sampler_held(&span->frames),
-                         bb_time_domain_need(&series, span->threads)));
+    const bb_need running =
+        bb_need_in_turn(bb_frame_sampler_need(&span->frames),
+                        bb_need_together(bb_frame_sampler_held(&span->frames),
+                                         bb_time_domain_need(&series, span->threads)));
     const bb_need scored = score_need(span, device, (double)study->pipelines.count, 1.0);
     return bb_need_together(
         seen, bb_need_in_turn(running, bb_need_together(bb_frame_sampler_held(&span->frames),
@@ -426,8 +426,7 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
                            span.frames.screen.fine_points));
     }
     if (ao->time_domain.frames > 0) {
-        BB_TRY(bb_plan_add(plan, "time",
-                           "%td skies of %td frames at %g Hz, %g ms late, %s loop",
+        BB_TRY(bb_plan_add(plan, "time", "%td skies of %td frames at %g Hz, %g ms late, %s loop",
                            ao->time_domain.realisations,
                            ao->time_domain.settle_frames + ao->time_domain.frames,
                            ao->time_domain.rate_hz, bb_ao_timeline_delay_ms(ao),

@@ -13,8 +13,8 @@
 #include "sim/ao/ao_quantities.h"
 #include "sim/ao/ao_restart.h"
 #include "sim/ao/ao_sampling.h"
-#include "sim/ao/ao_timeline.h"
 #include "sim/ao/ao_storage.h"
+#include "sim/ao/ao_timeline.h"
 #include "sim/ao/ao_warm.h"
 #include "sim/dump.h"
 #include "sim/pipelines/factor_device.h"
@@ -506,8 +506,7 @@ static bb_status solve_all(ao_run *run, const bb_run_options *options)
     }
     bb_log_progress("solving", run->solved, run->pipeline_count);
     BB_TRY(settle(run));
-    if (restored > 0 &&
-        (bb_ao_study_frames(run->study) || bb_dump_wanted(options->dump, "R"))) {
+    if (restored > 0 && (bb_ao_study_frames(run->study) || bb_dump_wanted(options->dump, "R"))) {
         BB_TRY(solve_again(run, restored));
     }
 done:

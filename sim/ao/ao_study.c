@@ -177,8 +177,7 @@ static bb_status check_frames(const bb_ao_study *study, const bb_config *config,
 {
     bb_status status = BB_OK;
     const bb_guide_star_config *stars = study->guide_stars.items;
-    const bool drawn =
-        bb_ao_study_frames(study) || study->learn.source == (int)BB_AO_LEARN_FRAMES;
+    const bool drawn = bb_ao_study_frames(study) || study->learn.source == (int)BB_AO_LEARN_FRAMES;
     for (bb_index s = 0; drawn && s < study->guide_stars.count; ++s) {
         if (fmod(stars[s].rotation_deg, 180.0) != 0.0) {
             char path[64];

@@ -13,7 +13,8 @@
 
 static const double golden_deg = 137.50776405003785; // a turn over the golden ratio, squared
 
-// The controllers of all pipelines that gave a matrix, and the tables that they fill: NaN elsewhere.
+// The controllers of all pipelines that gave a matrix, and the tables that they fill: NaN
+// elsewhere.
 typedef struct timeline {
     const bb_ao_study *study;
     const bb_ao_config *physics;
@@ -59,7 +60,8 @@ static bb_status check_times(const bb_ao_study *study, const bb_config *config,
         BB_TRY(bb_problems_add(problems, bb_config_place(config, "time_domain.exposure_ms"),
                                "time_domain.exposure_ms = %g: expected at most a frame, %g ms",
                                time->exposure_ms, frame_ms));
-    } else if (delay_ms < 0.5 * time->exposure_ms || (closed && delay_ms <= 0.5 * time->exposure_ms)) {
+    } else if (delay_ms < 0.5 * time->exposure_ms ||
+               (closed && delay_ms <= 0.5 * time->exposure_ms)) {
         BB_TRY(bb_problems_add(problems, bb_config_place(config, "time_domain.delay_ms"),
                                "time_domain.delay_ms = %g (error_terms.frame_delay_ms unless it is "
                                "given): expected %s half the exposure, %g ms, for %s loop",
@@ -79,8 +81,7 @@ static bb_status check_wind(const bb_ao_study *study, const bb_config *config,
     const bb_index directions = study->time_domain.wind_direction_deg.count;
     const int profile = study->atmosphere.profile;
     if (directions != 0 && directions != layers) {
-        BB_TRY(bb_problems_add(problems,
-                               bb_config_place(config, "time_domain.wind_direction_deg"),
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "time_domain.wind_direction_deg"),
                                "time_domain.wind_direction_deg: %td directions, expected one for "
                                "each of %td layers",
                                directions, layers));
@@ -105,8 +106,7 @@ bb_status bb_ao_timeline_check(const bb_ao_study *study, const bb_config *config
     }
     BB_TRY(check_times(study, config, problems));
     BB_TRY(check_wind(study, config, problems));
-    if (time->loop == (int)BB_LOOP_CLOSED &&
-        study->correction == (int)BB_AO_CORRECTION_MOAO) {
+    if (time->loop == (int)BB_LOOP_CLOSED && study->correction == (int)BB_AO_CORRECTION_MOAO) {
         BB_TRY(complain(config, "time_domain.loop",
                         "closed needs guide stars that see the mirrors, those of correction: moao "
                         "do not; expected open",
@@ -350,14 +350,14 @@ static bb_status publish_strehl(const timeline *line, bb_results *results)
         const bb_ao_evaluation *evaluation = &line->evaluations[i / items];
         const bb_frame_mean *part = &line->correctable[i];
         const bb_frame_mean *total = &line->total[i];
-        const double whole = same ? evaluation->pairs_with_terms[i % items] : NAN;
+        const double analytic = same ? evaluation->pairs_with_terms[i % items] : NAN;
         rows[i] = (strehl_row){.mean = part->mean,
                                .error = part->error,
                                .sigmas = (part->mean - line->delayed[i]) / part->error,
                                .delayed = line->delayed[i],
                                .whole_mean = total->mean,
                                .whole_error = total->error,
-                               .whole_sigmas = (total->mean - whole) / total->error};
+                               .whole_sigmas = (total->mean - analytic) / total->error};
     }
     BB_TRY(bb_output_table_publish_records(&bb_ao_timeline_strehl, rows, sizeof *rows, count, NULL,
                                            results));

@@ -15,8 +15,7 @@ BB_CHECKED bb_status bb_ao_timeline_check(const bb_ao_study *study, const bb_con
 double bb_ao_timeline_delay_ms(const bb_ao_study *study);
 
 /// What is written.
-extern const bb_output_table bb_ao_timeline_strehl, bb_ao_timeline_residual,
-    bb_ao_timeline_wind;
+extern const bb_output_table bb_ao_timeline_strehl, bb_ao_timeline_residual, bb_ao_timeline_wind;
 
 /// Runs the controller and adds its part of /results, whose axes stand; `physics` is what `problem`
 /// was made of. Errors: BB_MEMORY, BB_UNSUPPORTED (a sensor that stands askew), those of a score.

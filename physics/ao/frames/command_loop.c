@@ -23,9 +23,8 @@ bb_status bb_command_loop_create(const bb_command_law *law, bb_command_loop *out
     BB_REQUIRE(law->gain > 0.0 && law->gain <= 1.0 && law->exposure >= 0.0 &&
                    law->exposure <= 1.0 + tolerance && law->delay >= half - tolerance &&
                    (law->seen == NULL || law->delay > half + tolerance),
-               BB_INVALID,
-               "a loop of gain %g, %g frames of exposure and %g frames of delay%s", law->gain,
-               law->exposure, law->delay, law->seen != NULL ? ", closed" : "");
+               BB_INVALID, "a loop of gain %g, %g frames of exposure and %g frames of delay%s",
+               law->gain, law->exposure, law->delay, law->seen != NULL ? ", closed" : "");
     if (law->exposure > 0.0) {
         loop.share = fmax(0.0, (half + (double)loop.lag - 1.0 - law->delay) / law->exposure);
     }
@@ -52,8 +51,7 @@ void bb_command_loop_release(bb_command_loop *loop)
 
 bb_need bb_command_loop_need(double rows, double slopes, double delay)
 {
-    return (bb_need){.host_bytes =
-                         sizeof(double) * ((ceil(delay) + 3.0) * rows + 2.0 * slopes)};
+    return (bb_need){.host_bytes = sizeof(double) * ((ceil(delay) + 3.0) * rows + 2.0 * slopes)};
 }
 
 void bb_command_loop_restart(bb_command_loop *loop)

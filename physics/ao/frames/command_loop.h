@@ -50,8 +50,8 @@ bb_need bb_command_loop_need(double rows, double slopes, double delay);
 /// Forgets all frames.
 void bb_command_loop_restart(bb_command_loop *loop);
 
-/// Takes the slopes [slopes] that sensors would see without mirrors. Returns the command c_k [rows],
-/// valid until the next step.
+/// Takes the slopes [slopes] that sensors would see without mirrors. Returns the command c_k
+/// [rows], valid until the next step.
 const double *bb_command_loop_step(bb_command_loop *loop, const double *turbulence);
 
 #endif

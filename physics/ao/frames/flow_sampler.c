@@ -21,8 +21,8 @@ bb_status bb_flow_sampler_create(const bb_frame_sampler *sampler, const double (
     flow->screens = bb_frame_sampler_screens(sampler);
     BB_TRY(BB_ZEROED(flow->screens, &flow->amplitudes));
     for (bb_index index = 0; index < flow->screens; ++index) {
-        BB_TRY(BB_ALLOCATE(bb_frame_sampler_waves(sampler, index)->waves,
-                           &flow->amplitudes[index]));
+        BB_TRY(
+            BB_ALLOCATE(bb_frame_sampler_waves(sampler, index)->waves, &flow->amplitudes[index]));
     }
     *out = flow;
     flow = NULL;

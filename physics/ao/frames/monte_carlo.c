@@ -134,7 +134,8 @@ static bb_status rate(const campaign *all, const bb_monte_carlo_estimate *estima
     const bb_monte_carlo_task *task = all->task;
     const bb_tomography_target *target = &all->tomography->targets[estimate->target];
     const double *transmission = bb_point_spread_transmission(target->spread);
-    const bb_index points = all->shapes[estimate->target].points * all->shapes[estimate->target].points;
+    const bb_index points =
+        all->shapes[estimate->target].points * all->shapes[estimate->target].points;
     const int m = (int)target->ctm->rows;
     const int n = (int)target->ctm->columns;
     cblas_dgemv(CblasRowMajor, CblasNoTrans, m, n, 1.0, estimate->r, n, timer->frame.guides, 1, 0.0,
@@ -217,8 +218,8 @@ static bb_status rate_mirrors(const campaign *all, bench *timer, double *numbers
         for (bb_index k = 0; k < points * points; ++k) {
             timer->surface[k] = timer->frame.phase[t][k] - timer->shape[k];
         }
-        numbers[t] = bb_frame_score_variance(bb_point_spread_transmission(target->spread), timer->surface,
-                              points * points) /
+        numbers[t] = bb_frame_score_variance(bb_point_spread_transmission(target->spread),
+                                             timer->surface, points * points) /
                      (radian * radian * pow(pitch / all->tomography->atmosphere.r0_m, 5.0 / 3.0));
     }
 done:

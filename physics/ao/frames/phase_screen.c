@@ -232,8 +232,8 @@ static void move_wave(const double *amplitude, const double *x, const double *y,
     out[1] = amplitude[0] * im + amplitude[1] * re;
 }
 
-static void move_slow(const bb_phase_screen *screen, const double shift_m[2], const double path_m[2],
-                      const bb_amplitude *amplitudes, bb_amplitude *out)
+static void move_slow(const bb_phase_screen *screen, const double shift_m[2],
+                      const double path_m[2], const bb_amplitude *amplitudes, bb_amplitude *out)
 {
     const bb_index fast = screen->points * (screen->points / 2);
     for (bb_index p = 0; p < screen->levels; ++p) {

@@ -242,16 +242,17 @@ bb_need bb_time_domain_need(const bb_time_domain_extent *extent, double threads)
     const double looks = extent->realisations * (extent->scored + extent->settle);
     const bb_need loops = bb_need_copies(
         bb_command_loop_need(extent->rows, extent->slopes, extent->delay), extent->estimates);
-    const bb_need wavefronts = {.host_bytes = 2.0 * points * sizeof(double),
+    // Two wavefronts, and influence functions along both axes, of which no more than lenslets.
+    const double shapes = 2.0 * extent->frames.points * extent->frames.lines;
+    const bb_need wavefronts = {.host_bytes = (2.0 * points + shapes) * sizeof(double),
                                 .seconds = seconds_per_phasor * extent->realisations *
                                            extent->scored * extent->estimates *
                                            extent->wavelengths * points};
-    const bb_need sky = bb_need_repeated(bb_flow_sampler_need(&extent->frames),
-                                         extent->realisations);
-    const bb_need look =
-        bb_need_repeated(bb_flow_sampler_look_need(&extent->frames), looks);
-    bb_need one = bb_need_together(bb_need_together(sky, look),
-                                   bb_need_together(loops, wavefronts));
+    const bb_need sky =
+        bb_need_repeated(bb_flow_sampler_need(&extent->frames), extent->realisations);
+    const bb_need look = bb_need_repeated(bb_flow_sampler_look_need(&extent->frames), looks);
+    bb_need one =
+        bb_need_together(bb_need_together(sky, look), bb_need_together(loops, wavefronts));
     one.host_bytes *= busy;
     one = bb_need_shared(one, busy);
     const bb_need sums = {.host_bytes = sizeof(double) * extent->realisations * extent->estimates *

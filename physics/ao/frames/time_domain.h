@@ -23,10 +23,10 @@
 /// One controller towards one target, and what came of it; arrays by the caller.
 typedef struct bb_time_domain_estimate {
     bb_index target;
-    bb_index rows;             ///< of a command
-    const double *q;           ///< [rows][n], as it is stored
-    const double *interaction; ///< [m][rows] from a command to truth slopes; NULL: it is these
-    const double *seen;        ///< [n][rows] what guide stars see of a command; NULL: open loop
+    bb_index rows;              ///< of a command
+    const double *q;            ///< [rows][n], as it is stored
+    const double *interaction;  ///< [m][rows] from a command to truth slopes; NULL: it is these
+    const double *seen;         ///< [n][rows] what guide stars see of a command; NULL: open loop
     bb_frame_mean *correctable; ///< [wavelengths] Strehl ratio
     bb_frame_mean *total;       ///< [wavelengths] Strehl ratio
     bb_frame_mean residual_m2;  ///< variance of the correctable wavefront over the pupil

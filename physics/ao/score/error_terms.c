@@ -87,6 +87,8 @@ static bb_status fill_row(void *context, bb_index j)
                                                        bb_error_terms_fitting_coefficient() *
                                                        pow(atmosphere->r0_m, -5.0 / 3.0)
                                                  : 0.0;
+    const bb_structure_table late =
+        work->corrected.coefficients != NULL ? work->corrected : atmosphere->structure;
     for (bb_index i = j; i <= work->grid.pixels / 2; ++i) {
         const double r = work->grid.pixel_m * hypot((double)i, (double)j);
         double sum = 0.0;
@@ -97,7 +99,7 @@ static bb_status fill_row(void *context, bb_index j)
         for (bb_index l = 0; work->config->frame_delay_ms > 0.0 && l < atmosphere->layer_count;
              ++l) {
             const double drift = 1e-3 * work->config->frame_delay_ms * work->wind_m_per_s[l];
-            sum += atmosphere->strength[l] * bb_error_terms_lag(atmosphere->structure, drift, r);
+            sum += atmosphere->strength[l] * bb_error_terms_lag(late, drift, r);
         }
         work->half[j * work->grid.pixels + i] += work->square_wave * sum;
     }
