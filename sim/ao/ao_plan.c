@@ -201,7 +201,7 @@ static double output_bytes(const bb_ao_study *study)
         image *= 1.0 + (double)bb_ao_study_images(study);
     }
     if (study->time_domain.frames > 0) {
-        by_target += 10.0 * (double)(study->targets.count * study->wavelengths_um.count);
+        by_target += 12.0 * (double)(study->targets.count * study->wavelengths_um.count);
     }
     if (study->monte_carlo.frames > 0) {
         by_target += 8.0 * (double)(study->targets.count * study->wavelengths_um.count);

@@ -27,6 +27,7 @@ typedef struct timeline {
     bb_index *place;                    // [estimates] pipeline targets + target
     bb_frame_mean *correctable;         // [pipelines][targets][wavelengths]
     bb_frame_mean *total;
+    bb_frame_mean *loss;
     double *delayed;             // [pipelines][targets][wavelengths] by pairs
     double (*wind)[2];           // [layers], m/s
     double *seen;                // [n][rows] of the mirrors; NULL: open loop
@@ -187,6 +188,18 @@ done:
     return status;
 }
 
+// The estimate of the reference pipeline towards the same target; itself where that has none.
+static bb_index find_reference(const timeline *line, bb_index e)
+{
+    const bb_index pipeline = bb_factor_pipelines_reference(&line->study->pipelines);
+    for (bb_index other = 0; other < line->task.estimate_count; ++other) {
+        if (line->place[other] == pipeline * line->targets + line->estimates[e].target) {
+            return other;
+        }
+    }
+    return e;
+}
+
 static bb_status list_estimates(timeline *line)
 {
     bb_status status = BB_OK;
@@ -196,9 +209,10 @@ static bb_status list_estimates(timeline *line)
     BB_TRY(BB_ALLOCATE(limit, &line->place));
     BB_TRY(BB_ALLOCATE(limit * line->wavelengths, &line->correctable));
     BB_TRY(BB_ALLOCATE(limit * line->wavelengths, &line->total));
+    BB_TRY(BB_ALLOCATE(limit * line->wavelengths, &line->loss));
     BB_TRY(bb_evaluation_unset(limit * line->wavelengths, &line->delayed));
     for (bb_index i = 0; i < limit * line->wavelengths; ++i) {
-        line->correctable[i] = line->total[i] = (bb_frame_mean){NAN, NAN};
+        line->correctable[i] = line->total[i] = line->loss[i] = (bb_frame_mean){NAN, NAN};
     }
     for (bb_index i = 0; i < limit; ++i) {
         const bb_ao_evaluation *evaluation = &line->evaluations[i / line->targets];
@@ -214,7 +228,8 @@ static bb_status list_estimates(timeline *line)
                                       .q = r,
                                       .seen = line->seen,
                                       .correctable = line->correctable + i * line->wavelengths,
-                                      .total = line->total + i * line->wavelengths};
+                                      .total = line->total + i * line->wavelengths,
+                                      .loss = line->loss + i * line->wavelengths};
         if (commands != NULL) {
             estimate->rows = commands->stack.actuator_count;
             estimate->q = evaluation->r[0];
@@ -223,6 +238,9 @@ static bb_status list_estimates(timeline *line)
         line->place[line->task.estimate_count++] = i;
     }
     line->task.estimates = line->estimates;
+    for (bb_index e = 0; e < line->task.estimate_count; ++e) {
+        line->estimates[e].reference = find_reference(line, e);
+    }
 done:
     return status;
 }
@@ -301,7 +319,7 @@ done:
 
 // Of a pipeline, a target and a wavelength.
 typedef struct strehl_row {
-    double mean, error, sigmas, delayed, whole_mean, whole_error, whole_sigmas;
+    double mean, error, sigmas, loss, loss_error, delayed, whole_mean, whole_error, whole_sigmas;
 } strehl_row;
 
 static const bb_output strehl_rows[] = {
@@ -318,6 +336,10 @@ static const bb_output strehl_rows[] = {
     {"strehl_time_domain_sigmas", BY_DIRECTION, "1",
      "its distance from strehl_pairs_delayed, in standard errors",
      .member = offsetof(strehl_row, sigmas)},
+    {"strehl_time_domain_loss", BY_DIRECTION, "1",
+     "what it has less than the reference on the same skies", .member = offsetof(strehl_row, loss)},
+    {"strehl_time_domain_loss_error", BY_DIRECTION, "1", "its standard error",
+     .note = "of differences", .member = offsetof(strehl_row, loss_error)},
     {"strehl_time_domain_whole", BY_DIRECTION, "1",
      "Strehl ratio of the whole residual in time, mean of realisations",
      .note = "fitting and aliasing are in it", .member = offsetof(strehl_row, whole_mean)},
@@ -354,6 +376,8 @@ static bb_status publish_strehl(const timeline *line, bb_results *results)
         rows[i] = (strehl_row){.mean = part->mean,
                                .error = part->error,
                                .sigmas = (part->mean - line->delayed[i]) / part->error,
+                               .loss = line->loss[i].mean,
+                               .loss_error = line->loss[i].error,
                                .delayed = line->delayed[i],
                                .whole_mean = total->mean,
                                .whole_error = total->error,
@@ -457,6 +481,7 @@ static void release(timeline *line)
     BB_RELEASE(&line->place);
     BB_RELEASE(&line->correctable);
     BB_RELEASE(&line->total);
+    BB_RELEASE(&line->loss);
     BB_RELEASE(&line->delayed);
     BB_RELEASE(&line->wind);
     BB_RELEASE(&line->seen);

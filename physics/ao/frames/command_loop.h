@@ -11,7 +11,7 @@
 // length e in frames, a_k is the mean of what is on them: with L = ceil(delay + e / 2),
 //   a_k = (1 - share) c_(k-L) + share c_(k-L+1),   share = max(0, (e / 2 + L - 1 - delay) / e),
 // and nothing is before the first. With g = 1, c_k = Q (t_k + noise): the loop has no memory.
-// Gilles 2005 and Piatrou and Gilles 2005 have such a controller.
+// Gilles 2005 has such a controller.
 #ifndef BB_PHYSICS_AO_FRAMES_COMMAND_LOOP_H
 #define BB_PHYSICS_AO_FRAMES_COMMAND_LOOP_H
 

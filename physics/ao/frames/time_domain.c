@@ -176,8 +176,30 @@ done:
     return status;
 }
 
-static void summarise(const series *all)
+// Of the same skies: what both lose to them drops out.
+static bb_status compare(const series *all, bb_index e)
 {
+    bb_status status = BB_OK;
+    const bb_time_domain_task *task = all->task;
+    const bb_index columns = task->estimate_count * all->stride;
+    const bb_time_domain_estimate *estimate = &task->estimates[e];
+    double *difference = NULL; // [realisations]
+    BB_TRY(BB_ALLOCATE(task->realisations, &difference));
+    for (bb_index w = 0; w < task->wavelength_count; ++w) {
+        for (bb_index r = 0; r < task->realisations; ++r) {
+            const double *numbers = all->numbers + r * columns + 1 + w;
+            difference[r] = numbers[estimate->reference * all->stride] - numbers[e * all->stride];
+        }
+        estimate->loss[w] = bb_frame_mean_of(difference, 1, task->realisations);
+    }
+done:
+    BB_RELEASE(&difference);
+    return status;
+}
+
+static bb_status summarise(const series *all)
+{
+    bb_status status = BB_OK;
     const bb_time_domain_task *task = all->task;
     const bb_index columns = task->estimate_count * all->stride;
     for (bb_index e = 0; e < task->estimate_count; ++e) {
@@ -190,7 +212,10 @@ static void summarise(const series *all)
             estimate->total[w] = bb_frame_mean_of(numbers + 1 + task->wavelength_count + w, columns,
                                                   task->realisations);
         }
+        BB_TRY(compare(all, e));
     }
+done:
+    return status;
 }
 
 static void make_laws(series *all)
@@ -226,7 +251,7 @@ bb_status bb_time_domain_run(const bb_frame_sampler *sampler, const bb_time_doma
     BB_TRY(BB_ZEROED(task->realisations * task->estimate_count * all.stride, &all.numbers));
     make_laws(&all);
     BB_TRY(bb_thread_ranges(task->realisations, batch, run_batch, &all));
-    summarise(&all);
+    BB_TRY(summarise(&all));
 done:
     bb_frame_score_shapes_release(all.tomography, &all.shapes);
     BB_RELEASE(&all.laws);

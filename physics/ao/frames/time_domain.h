@@ -30,6 +30,9 @@ typedef struct bb_time_domain_estimate {
     bb_frame_mean *correctable; ///< [wavelengths] Strehl ratio
     bb_frame_mean *total;       ///< [wavelengths] Strehl ratio
     bb_frame_mean residual_m2;  ///< variance of the correctable wavefront over the pupil
+    bb_index reference;  ///< estimate of the same target that `loss` is against; itself: none
+    bb_frame_mean *loss; ///< [wavelengths] correctable Strehl ratio of that less this one's, on the
+                         ///< same skies: its error is that of differences
 } bb_time_domain_estimate;
 
 typedef struct bb_time_domain_task {

@@ -189,11 +189,11 @@ static void hold_time(const scene *s, const bb_frame_sampler *sampler,
     const bb_index n = s->guides.measurement_count;
     const bb_index m = s->truth.measurement_count;
     static const double wind[LAYERS][2] = {{10.0, 0.0}, {0.0, 20.0}};
-    bb_frame_mean correctable[WAVELENGTHS], whole[WAVELENGTHS];
+    bb_frame_mean correctable[WAVELENGTHS], whole[WAVELENGTHS], loss[WAVELENGTHS];
     double *seen = NULL;
     check_ok(BB_ZEROED(n * m, &seen));
     bb_time_domain_estimate estimate = {
-        .rows = m, .q = r, .seen = seen, .correctable = correctable, .total = whole};
+        .rows = m, .q = r, .seen = seen, .correctable = correctable, .total = whole, .loss = loss};
     const bb_time_domain_task task = {.realisations = FRAMES,
                                       .frames = 1,
                                       .settle = 2,

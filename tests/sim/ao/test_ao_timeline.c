@@ -10,6 +10,8 @@
 // Three frames of delay in a loop that guide stars see; the first scored frame is the fifth.
 #define CLOSED "time_domain.loop=closed", "time_domain.rate_hz=500.0", "time_domain.settle_frames=4"
 
+enum { DIRECTIONS = 2, PIPELINES = 3, COUNT = PIPELINES * DIRECTIONS };
+
 static bb_results *run(const char *const *overrides, bb_index threads)
 {
     driver_case study = {.path = CONFIG};
@@ -29,22 +31,24 @@ static const double *numbers(const bb_results *results, const char *name)
     return driver_dataset(results, name)->numbers;
 }
 
-// Of every pipeline, target and wavelength. The correctable residual is held against the covariance
-// of slopes with truth a delay later, in which nothing is approximated: sampling errors alone. The
-// whole one against the sum of terms that is `strehl`: 0.009 to 0.016 below it for what Gaussian
-// influence functions make of fitting (physics-ao.md, 2.12), and its lag is taken as independent of
-// the rest, some 0.01 either way: 0.03, where a lag of all turbulence is 0.06 off.
-static void check_interval(const bb_results *results, bb_index count)
+// Of every pipeline and target. The correctable residual is held against the covariance of slopes
+// with truth a delay later, in which nothing is approximated: sampling errors alone. The whole one
+// against the sum of terms that is `strehl`, which it is below by 0.006 to 0.016 for what Gaussian
+// influence functions make of fitting and by up to 0.010 for the lag taken as independent
+// (physics-ao.md, 2.17). A lag of all turbulence is 0.05 below it.
+static void check_interval(const bb_results *results)
 {
     const double *mean = numbers(results, "strehl_time_domain");
     const double *error = numbers(results, "strehl_time_domain_error");
     const double *sigmas = numbers(results, "strehl_time_domain_sigmas");
     const double *delayed = numbers(results, "strehl_pairs_delayed");
     const double *instant = numbers(results, "strehl_pairs");
+    const double *loss = numbers(results, "strehl_time_domain_loss");
+    const double *loss_error = numbers(results, "strehl_time_domain_loss_error");
     const double *whole_mean = numbers(results, "strehl_time_domain_whole");
     const double *whole_error = numbers(results, "strehl_time_domain_whole_error");
     const double *analytic = numbers(results, "strehl_pairs_whole");
-    for (bb_index i = 0; i < count; ++i) {
+    for (bb_index i = 0; i < COUNT; ++i) {
         print_message("%td: in time %.4f +- %.4f, by pairs %.4f (%.1f sigma), without delay %.4f; "
                       "whole %.4f +- %.4f, with terms %.4f\n",
                       i, mean[i], error[i], delayed[i], sigmas[i], instant[i], whole_mean[i],
@@ -53,13 +57,22 @@ static void check_interval(const bb_results *results, bb_index count)
         check_close(sigmas[i], (mean[i] - delayed[i]) / error[i], 1e-9, 1.0);
         assert_true(error[i] > 0.0 && error[i] < 0.03);
         assert_true(delayed[i] < instant[i] - 0.015);
-        check_close(whole_mean[i], analytic[i], 0.03 + 3.0 * whole_error[i], 1.0);
+        assert_true(whole_mean[i] - analytic[i] < 3.0 * whole_error[i]);
+        assert_true(whole_mean[i] - analytic[i] > -0.026 - 3.0 * whole_error[i]);
         assert_true(whole_mean[i] < mean[i]);
     }
-    // The stored matrix costs little, and something.
-    for (bb_index i = count / 2; i < count; ++i) {
-        const double loss = mean[i - count / 2] - mean[i];
-        assert_true(fabs(loss) > 1e-8 && fabs(loss) < 3e-3);
+    // On the same skies the stored matrix loses what its covariance says: nothing to speak of in
+    // eight bits of the sweep, and much in five to nearest.
+    for (bb_index i = DIRECTIONS; i < COUNT; ++i) {
+        print_message("%td: loses %.5f +- %.5f, by pairs %.5f\n", i, loss[i], loss_error[i],
+                      delayed[i % DIRECTIONS] - delayed[i]);
+        check_close(loss[i], delayed[i % DIRECTIONS] - delayed[i], 3.0 * loss_error[i], 1.0);
+        assert_true(loss_error[i] > 0.0);
+        if (i < 2 * DIRECTIONS) {
+            assert_true(fabs(loss[i]) < 3e-3 && loss_error[i] < 0.2 * error[i]);
+        } else {
+            assert_true(loss[i] > 3.0 * loss_error[i]);
+        }
     }
 }
 
@@ -68,9 +81,9 @@ static void moao_in_open_loop(void **state)
     (void)state;
     static const char *const overrides[] = {NULL};
     bb_results *results = run(overrides, 2);
-    check_interval(results, 8);
+    check_interval(results);
     // 1.65 um towards the first target: six sigma from what has no delay.
-    assert_true((numbers(results, "strehl_pairs")[0] - numbers(results, "strehl_time_domain")[0]) >
+    assert_true(numbers(results, "strehl_pairs")[0] - numbers(results, "strehl_time_domain")[0] >
                 4.0 * numbers(results, "strehl_time_domain_error")[0]);
     assert_true(numbers(results, "time_domain_delay_ms")[0] == 6.0);
     check_relative(numbers(results, "layer_wind_x_m_per_s")[1],
@@ -84,9 +97,9 @@ static void glao_in_closed_loop(void **state)
 {
     (void)state;
     static const char *const overrides[] = {"correction=glao", CLOSED,
-                                            "time_domain.realisations=60", NULL};
+                                            "time_domain.realisations=40", NULL};
     bb_results *results = run(overrides, 2);
-    check_interval(results, 8);
+    check_interval(results);
     bb_results_destroy(&results);
 }
 
@@ -98,10 +111,10 @@ static void mcao_in_closed_loop(void **state)
         "mirrors=[{height_m: 0.0}, {height_m: 6000.0, pitch_m: 1.0}]",
         "mirrors_condition=60.0",
         CLOSED,
-        "time_domain.realisations=60",
+        "time_domain.realisations=40",
         NULL};
     bb_results *results = run(overrides, 2);
-    check_interval(results, 8);
+    check_interval(results);
     bb_results_destroy(&results);
 }
 
@@ -120,6 +133,7 @@ static void closed_and_open_loops_score_alike(void **state)
         const char *const open[] = {kinds[k / 2][0],
                                     kinds[k / 2][1],
                                     gains[k % 2],
+                                    ALONE,
                                     "time_domain.exposure_ms=1.5",
                                     CLOSED,
                                     QUICK,
@@ -128,7 +142,7 @@ static void closed_and_open_loops_score_alike(void **state)
         bb_results *a = run(closed, 1);
         bb_results *b = run(open, 1);
         const bb_dataset *dataset = driver_dataset(a, "strehl_time_domain_whole");
-        for (bb_index i = 0; i < 4; ++i) {
+        for (bb_index i = 0; i < (k < 2 ? 1 : DIRECTIONS); ++i) {
             check_relative(dataset->numbers[i], numbers(b, "strehl_time_domain_whole")[i], 1e-12);
         }
         // The analytic score knows no integrator.
@@ -167,7 +181,7 @@ static void threads_change_nothing(void **state)
     static const char *const overrides[] = {"correction=ltao", CLOSED, QUICK, NULL};
     bb_results *one = run(overrides, 1);
     bb_results *two = run(overrides, 2);
-    const size_t bytes = 8 * sizeof(double);
+    const size_t bytes = COUNT * sizeof(double);
     assert_memory_equal(numbers(one, "strehl_time_domain"), numbers(two, "strehl_time_domain"),
                         bytes);
     assert_memory_equal(numbers(one, "strehl_pairs_delayed"), numbers(two, "strehl_pairs_delayed"),

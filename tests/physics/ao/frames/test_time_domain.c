@@ -208,7 +208,7 @@ static void a_drift_is_a_direction(void **state)
 
 enum { SKIES = 4 };
 typedef struct outcome {
-    bb_frame_mean correctable, total;
+    bb_frame_mean correctable, total, loss;
     double residual_m2;
 } outcome;
 
@@ -216,8 +216,11 @@ static outcome run(const scene *s, const chain *k, double delay_s, double rate_h
 {
     static const double wavelength_m = 1.65e-6;
     outcome out = {0};
-    bb_time_domain_estimate estimate = {
-        .rows = k->m, .q = k->r, .correctable = &out.correctable, .total = &out.total};
+    bb_time_domain_estimate estimate = {.rows = k->m,
+                                        .q = k->r,
+                                        .correctable = &out.correctable,
+                                        .total = &out.total,
+                                        .loss = &out.loss};
     const bb_time_domain_task task = {.seed = 3,
                                       .realisations = SKIES,
                                       .frames = 2,
