@@ -5,7 +5,6 @@
 
 #include <cblas.h>
 #include <math.h>
-#include <string.h>
 
 static const double tolerance = 1e-9; // of a frame: 4 ms at 500 Hz are two of them
 
@@ -96,8 +95,8 @@ const double *bb_command_loop_step(bb_command_loop *loop, const double *turbulen
     const double *before = command_of(loop, loop->count - 1);
     double *command = loop->commands + loop->count % (loop->lag + 1) * law->rows;
     const double gain = before != NULL ? law->gain : 1.0;
-    if (gain < 1.0 && before != command) {
-        memcpy(command, before, (size_t)law->rows * sizeof *command);
+    for (bb_index i = 0; before != NULL && i < law->rows; ++i) {
+        command[i] = before[i];
     }
     cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)law->rows, (int)law->slopes, gain, law->q,
                 (int)law->slopes, slopes, 1, 1.0 - gain, command, 1);

@@ -139,12 +139,12 @@ static void truth_a_delay_later_has_the_covariance_of_drifted_sensors(void **sta
         as += sum[k] * expected[k];
         bs += sum[k] * change;
     }
-    const double whole = (as * bb - bs * ab) / (aa * bb - ab * ab);
+    const double drifted = (as * bb - bs * ab) / (aa * bb - ab * ab);
     const double share = (bs * aa - as * ab) / (aa * bb - ab * ab);
     print_message("change by the drift %.2f of Ctm; sampled: %.3f of the drifted, %.3f of the "
                   "change\n",
-                  sqrt(bb / aa), whole, share);
-    check_close(whole, 1.0, 0.1, 1.0);
+                  sqrt(bb / aa), drifted, share);
+    check_close(drifted, 1.0, 0.1, 1.0);
     check_close(share, 0.0, 0.15, 1.0); // without drift 1, with the wind reversed 2 and more
     assert_true(bb > 0.04 * aa);
     BB_RELEASE(&expected);
