@@ -175,6 +175,40 @@ static void times_count(void **state)
     bb_results_destroy(&c);
 }
 
+// A delay on a single layer at height h is a direction: what a correction of the first target is
+// worth a delay later is what it is worth now where the beam stands upwind, at minus the wind times
+// the delay over h, and not downwind.
+static void a_delay_is_a_direction_upwind(void **state)
+{
+    (void)state;
+    const double height = 8000.0;
+    const double angle = 20.0 * 0.02 / height * 180.0 * 3600.0 / M_PI; // arcsec
+    const double x = angle * cos(35.0 * M_PI / 180.0);
+    const double y = angle * sin(35.0 * M_PI / 180.0);
+    char targets[256];
+    (void)snprintf(targets, sizeof targets,
+                   "targets=[{x_arcsec: 6.0, y_arcsec: -4.0}, {x_arcsec: %.12f, y_arcsec: %.12f}, "
+                   "{x_arcsec: %.12f, y_arcsec: %.12f}]",
+                   6.0 - x, -4.0 - y, 6.0 + x, -4.0 + y);
+    const char *const overrides[] = {ALONE,
+                                     QUICK,
+                                     "correction=ltao",
+                                     "telescope.zenith_angle_deg=0.0",
+                                     "atmosphere.layers=[{height_m: 8000.0, strength: 1.0}]",
+                                     "error_terms={frame_delay_ms: 20.0, wind_m_per_s: [20.0]}",
+                                     "time_domain.wind_direction_deg=[35.0]",
+                                     targets,
+                                     NULL};
+    bb_results *results = run(overrides, 2);
+    const double *pairs = numbers(results, "strehl_pairs");
+    const double delayed = numbers(results, "strehl_pairs_delayed")[0];
+    print_message("delayed %.6f; now %.6f, upwind %.6f, downwind %.6f\n", delayed, pairs[0],
+                  pairs[1], pairs[2]);
+    check_relative(delayed, pairs[1], 1e-8);
+    assert_true(fabs(pairs[2] - pairs[1]) > 5e-4 && delayed < pairs[0] - 0.01);
+    bb_results_destroy(&results);
+}
+
 static void threads_change_nothing(void **state)
 {
     (void)state;
@@ -210,6 +244,7 @@ int main(void)
         cmocka_unit_test(mcao_in_closed_loop),
         cmocka_unit_test(closed_and_open_loops_score_alike),
         cmocka_unit_test(times_count),
+        cmocka_unit_test(a_delay_is_a_direction_upwind),
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(nothing_is_run_unasked),
     };
