@@ -55,22 +55,43 @@ static bb_star resolve_star(const bb_ao_config *config, const bb_guide_star_conf
     return star;
 }
 
+// The ends of all slopes on a layer.
+static void place_ends(const bb_sensor *sensor, bb_index l)
+{
+    for (int axis = BB_AXIS_X; axis <= BB_AXIS_Y; ++axis) {
+        const bb_slope_ends *ends = &sensor->ends[axis];
+        double *x = ends->layer_x_m + l * ends->count;
+        double *y = ends->layer_y_m + l * ends->count;
+        for (bb_index i = 0; i < ends->count; ++i) {
+            bb_sensor_frame_place(&sensor->frame, &sensor->layer[l], ends->x[i], ends->y[i], &x[i],
+                                  &y[i]);
+        }
+    }
+}
+
 static void project(const bb_atmosphere *atmosphere, bb_sensor *sensor)
 {
     const bb_star *star = &sensor->star;
     for (bb_index l = 0; l < atmosphere->layer_count; ++l) {
         const double height = atmosphere->height_m[l];
-        bb_sensor_layer *layer = &sensor->layer[l];
-        layer->scale = fmax(0.0, 1.0 - height / star->altitude_m);
-        layer->offset_x_m = height * star->x_rad;
-        layer->offset_y_m = height * star->y_rad;
-        for (int axis = BB_AXIS_X; axis <= BB_AXIS_Y; ++axis) {
-            bb_slope_ends *ends = &sensor->ends[axis];
-            double *x = ends->layer_x_m + l * ends->count;
-            double *y = ends->layer_y_m + l * ends->count;
-            for (bb_index i = 0; i < ends->count; ++i) {
-                bb_sensor_frame_place(&sensor->frame, layer, ends->x[i], ends->y[i], &x[i], &y[i]);
-            }
+        sensor->layer[l] = (bb_sensor_layer){.scale = fmax(0.0, 1.0 - height / star->altitude_m),
+                                             .offset_x_m = height * star->x_rad,
+                                             .offset_y_m = height * star->y_rad};
+        place_ends(sensor, l);
+    }
+}
+
+void bb_sensor_array_drift(bb_sensor_array *array, const double (*drift_m)[2])
+{
+    for (bb_index s = 0; s < array->sensor_count; ++s) {
+        const bb_sensor *sensor = &array->sensors[s];
+        for (bb_index l = 0; l < array->layer_count; ++l) {
+            bb_sensor_layer *layer = &sensor->layer[l];
+            layer->drift_x_m += drift_m[l][0];
+            layer->drift_y_m += drift_m[l][1];
+            layer->offset_x_m += drift_m[l][0];
+            layer->offset_y_m += drift_m[l][1];
+            place_ends(sensor, l);
         }
     }
 }

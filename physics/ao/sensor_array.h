@@ -63,6 +63,10 @@ BB_CHECKED bb_status bb_sensor_array_create_truth(const bb_ao_config *config, bb
                                                   const bb_atmosphere *atmosphere,
                                                   bb_sensor_array *out);
 
+/// Moves where all sensors look on every layer by `drift_m` [layers][2]: what sensors that look a
+/// time later see of layers that move by minus that, in the frame of those that have not moved.
+void bb_sensor_array_drift(bb_sensor_array *array, const double (*drift_m)[2]);
+
 /// What one sensor of an array takes.
 bb_need bb_sensor_array_need(bb_index lenslets, bb_index subapertures, bb_index layers);
 

@@ -20,7 +20,8 @@ typedef struct bb_sensor_frame {
 /// One layer as a sensor sees it.
 typedef struct bb_sensor_layer {
     double scale;                  ///< 1 - h / H, 0 for a layer above the star
-    double offset_x_m, offset_y_m; ///< h alpha
+    double offset_x_m, offset_y_m; ///< h alpha, and the drift
+    double drift_x_m, drift_y_m;   ///< how far the sensor looks beside it: bb_sensor_array_drift
 } bb_sensor_layer;
 
 /// Turns a vector of the grid into one of the pupil.

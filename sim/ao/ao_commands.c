@@ -91,13 +91,23 @@ bb_status bb_ao_commands_check(const bb_ao_study *study, const bb_config *config
     const bb_factor_pipeline *pipelines = study->pipelines.items;
     const bb_index reference = bb_factor_pipelines_reference(&study->pipelines);
     const bool together = study->correction == (int)BB_AO_CORRECTION_MCAO;
+    const bool timed = study->time_domain.frames > 0;
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         char path[64];
         (void)snprintf(path, sizeof path, "pipelines.%td.operator", p);
-        if (p == reference && !together && pipelines[p].stored == (int)BB_STORED_COMMANDS) {
+        if (together || pipelines[p].stored != (int)BB_STORED_COMMANDS) {
+            continue;
+        }
+        if (p == reference) {
             BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
                                    "pipelines[%td].operator: commands, expected slopes of the "
                                    "reference, whose noise is told in slopes",
+                                   p));
+        }
+        if (timed) {
+            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+                                   "pipelines[%td].operator: commands, expected slopes beside "
+                                   "time_domain, which does not follow stored commands yet",
                                    p));
         }
     }

@@ -207,7 +207,7 @@ static const bb_output by_frames[] = {
 
 const bb_output_table bb_ao_evaluation_by_frames = {
     .title = title,
-    .when = "With `monte_carlo.frames`, whatever `score` is:",
+    .when = "With `monte_carlo.frames` or `time_domain.frames`, whatever `score` is:",
     .group = "results",
     .axes = "pipeline",
     BB_OUTPUT_ROWS(by_frames)};
@@ -296,7 +296,7 @@ static bb_status publish_extras(const bb_ao_study *study, const bb_tomography *p
                                 const bb_ao_evaluation *evaluations, bb_results *results)
 {
     bb_status status = BB_OK;
-    const bool has_frames = study->monte_carlo.frames > 0;
+    const bool has_frames = bb_ao_study_frames(study);
     if (has_frames) {
         BB_TRY(publish_over_pipelines(&bb_ao_evaluation_by_frames, study, evaluations, results));
     }

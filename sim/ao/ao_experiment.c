@@ -9,6 +9,7 @@
 #include "sim/ao/ao_run.h"
 #include "sim/ao/ao_sampling.h"
 #include "sim/ao/ao_study.h"
+#include "sim/ao/ao_timeline.h"
 #include "sim/pipelines/factor_spectrum.h"
 #include "sim/pipelines/factor_tiles.h"
 
@@ -24,6 +25,7 @@ static const bb_column columns[] = {
     {"energy_j", "energy [J]", 1.0},
     {"cost_usd", "cost [USD]", 1.0},
 };
+// clang-format off
 static const bb_output_table *const outputs[] = {
     &bb_evaluation_outputs,
     &bb_ao_evaluation_headlines,
@@ -40,6 +42,9 @@ static const bb_output_table *const outputs[] = {
     &bb_ao_evaluation_with_terms,
     &bb_ao_sampling_strehl,
     &bb_ao_sampling_frames,
+    &bb_ao_timeline_strehl,
+    &bb_ao_timeline_residual,
+    &bb_ao_timeline_wind,
     &bb_factor_report_axes,
     &bb_factor_report_outputs,
     &bb_promise_outputs,
@@ -59,6 +64,7 @@ static const bb_output_table *const outputs[] = {
     &bb_factor_tiles_outputs,
     NULL,
 };
+// clang-format on
 static const bb_column scores[] = {{"strehl", "Strehl ratio", 1.0}};
 static const char *const prices[] = {"strehl_loss"};
 

@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "physics/ao/frames/monte_carlo.h"
+#include "physics/ao/frames/time_domain.h"
 #include "physics/ao/mirrors/truth_commands.h"
 #include "physics/ao/tomography.h"
 #include "sim/ao/ao_evaluation.h"
@@ -10,6 +11,7 @@
 #include "sim/ao/ao_learn_plan.h"
 #include "sim/ao/ao_pupil.h"
 #include "sim/ao/ao_quantities.h"
+#include "sim/ao/ao_timeline.h"
 #include "sim/dump.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_plan.h"
@@ -36,18 +38,19 @@ typedef struct extent {
     double actuators;     // of mirrors that correct together, 0 without
     bb_need gathering;    // their right-hand side
     bb_need truths;       // of all targets in commands, where pipelines store those
+    bb_need late;         // covariances of truth sensors a delay later
     bb_ao_learn_planned learn;
 } extent;
 
 static bool scores_pairs(const bb_ao_study *study)
 {
-    return study->score == (int)BB_SCORE_PAIRS || study->monte_carlo.frames > 0;
+    return study->score == (int)BB_SCORE_PAIRS || bb_ao_study_frames(study);
 }
 
 // Screens that serve the guide stars and one more target.
-static bb_status measure_screens(const bb_monte_carlo_config *monte_carlo,
-                                 const bb_atmosphere *atmosphere, const bb_sensor_array *guides,
-                                 const bb_sensor_array *truth, bb_frame_sampler_extent *out)
+static bb_status measure_screens(const bb_ao_study *study, const bb_atmosphere *atmosphere,
+                                 const bb_sensor_array *guides, const bb_sensor_array *truth,
+                                 bb_frame_sampler_extent *out)
 {
     bb_status status = BB_OK;
     bb_screen_size size = {0};
@@ -55,8 +58,8 @@ static bb_status measure_screens(const bb_monte_carlo_config *monte_carlo,
     const bb_index lenslets = truth->sensors[0].lenslets;
     const double points =
         (double)bb_pupil_points(lenslets * bb_point_spread_pixels_per_lenslet(lenslets));
-    if (monte_carlo->frames > 0) {
-        BB_TRY(bb_screen_size_for(monte_carlo, atmosphere, 2, arrays, &size));
+    if (bb_ao_study_frames(study)) {
+        BB_TRY(bb_screen_size_for(&study->monte_carlo, atmosphere, 2, arrays, &size));
     }
     if (size.fine_points > out->screen.fine_points) {
         out->screen = size;
@@ -115,7 +118,9 @@ static bb_status measure_targets(const bb_ao_study *study, const bb_ao_config *p
             out->truths =
                 bb_need_together(out->truths, commands_of(&pupil, &truth, guides, out->threads));
         }
-        BB_TRY(measure_screens(&study->monte_carlo, atmosphere, guides, &truth, &out->frames));
+        out->late =
+            bb_need_together(out->late, bb_slope_covariance_need(&truth, guides, out->threads));
+        BB_TRY(measure_screens(study, atmosphere, guides, &truth, &out->frames));
         bb_sensor_array_release(&truth);
     }
 done:
@@ -224,6 +229,9 @@ static double output_bytes(const bb_ao_study *study)
     if (study->images == (int)BB_AO_IMAGES_ALL) {
         image *= 1.0 + (double)bb_ao_study_images(study);
     }
+    if (study->time_domain.frames > 0) {
+        by_target += 12.0 * (double)(study->targets.count * study->wavelengths_um.count);
+    }
     if (study->monte_carlo.frames > 0) {
         by_target += 8.0 * (double)(study->targets.count * study->wavelengths_um.count);
         image += image / (double)study->pipelines.count;
@@ -299,6 +307,37 @@ static bb_need frames_need(const bb_ao_study *study, const extent *span)
                            bb_need_together(bb_frame_sampler_held(&span->frames), sampling));
 }
 
+// The controller in time: the covariances of late truth sensors and residuals of all follow it.
+static bb_need timeline_need(const bb_ao_study *study, const extent *span, bool device)
+{
+    const bb_time_domain_config *time = &study->time_domain;
+    const double estimates = (double)(study->pipelines.count * study->targets.count);
+    const double rows = span->actuators > 0.0 ? span->actuators : span->residual.most_rows;
+    const bb_time_domain_extent series = {
+        .frames = span->frames,
+        .realisations = (double)time->realisations,
+        .scored = (double)time->frames,
+        .settle = time->gain >= 1.0 && time->loop == (int)BB_LOOP_OPEN
+                      ? 0.0
+                      : (double)time->settle_frames,
+        .estimates = estimates,
+        .rows = rows,
+        .slopes = (double)span->n,
+        .delay = 1e-3 * bb_ao_timeline_delay_ms(study) * time->rate_hz,
+        .wavelengths = (double)study->wavelengths_um.count};
+    const bb_need seen = {.host_bytes = time->loop == (int)BB_LOOP_CLOSED
+                                            ? sizeof(double) * rows * (double)span->n
+                                            : 0.0};
+    const bb_need running =
+        bb_need_in_turn(bb_frame_sampler_need(&span->frames),
+                        bb_need_together(bb_frame_sampler_held(&span->frames),
+                                         bb_time_domain_need(&series, span->threads)));
+    const bb_need scored = score_need(span, device, (double)study->pipelines.count, 1.0);
+    return bb_need_together(
+        seen, bb_need_in_turn(running, bb_need_together(bb_frame_sampler_held(&span->frames),
+                                                        bb_need_together(span->late, scored))));
+}
+
 // All steps of a study, in turn; what was learned is a problem of its own beside the true one, and
 // an estimate of the latter.
 static bb_status sum(const bb_ao_study *study, const extent *span, bb_plan *plan, bb_need *out)
@@ -334,6 +373,10 @@ static bb_status sum(const bb_ao_study *study, const extent *span, bb_plan *plan
         bb_need_in_turn(need, bb_need_together(estimates, bb_need_together(scoring, span->truths)));
     if (study->monte_carlo.frames > 0) {
         need = bb_need_in_turn(need, bb_need_together(estimates, frames_need(study, span)));
+    }
+    if (study->time_domain.frames > 0) {
+        need =
+            bb_need_in_turn(need, bb_need_together(estimates, timeline_need(study, span, device)));
     }
     need = bb_need_in_turn(
         need, bb_need_together(estimates, bb_factor_spectrum_need(&study->solver.common, span->n)));
@@ -411,6 +454,13 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
         BB_TRY(bb_plan_add(plan, "frames", "%td on screens of %td and %td points along an edge",
                            ao->monte_carlo.frames, span.frames.screen.points,
                            span.frames.screen.fine_points));
+    }
+    if (ao->time_domain.frames > 0) {
+        BB_TRY(bb_plan_add(plan, "time", "%td skies of %td frames at %g Hz, %g ms late, %s loop",
+                           ao->time_domain.realisations,
+                           ao->time_domain.settle_frames + ao->time_domain.frames,
+                           ao->time_domain.rate_hz, bb_ao_timeline_delay_ms(ao),
+                           ao->time_domain.loop == (int)BB_LOOP_CLOSED ? "closed" : "open"));
     }
 done:
     return status;

@@ -15,6 +15,7 @@
 #include "sim/ao/ao_restart.h"
 #include "sim/ao/ao_sampling.h"
 #include "sim/ao/ao_storage.h"
+#include "sim/ao/ao_timeline.h"
 #include "sim/ao/ao_warm.h"
 #include "sim/dump.h"
 #include "sim/pipelines/factor_device.h"
@@ -34,6 +35,7 @@ typedef struct ao_run {
     bb_index pipeline_count, target_count, wavelength_count;
     double *wavelengths_m; // [wavelength_count]
     double *boxes_rad;     // [study->ensquared_mas.count]
+    bb_ao_config physics;  // with the mask of the pupil
     double *mask;          // of the pupil, NULL: the annulus
     double *noise;         // [n] lower bounds of the variances
     bb_tomography *problem;
@@ -136,11 +138,11 @@ static void finish(ao_run *run)
 static bb_status build_problem(ao_run *run, bb_results *results)
 {
     bb_status status = BB_OK;
-    bb_ao_config physics = bb_ao_study_physics(run->study);
     const bb_lgs_tilt tilt = (bb_lgs_tilt)run->study->solver.lgs_tilt;
-    BB_TRY(bb_ao_pupil_load(run->study, &physics, &run->mask));
-    BB_TRY(bb_ao_pupil_note(&physics, results));
-    BB_TRY(bb_tomography_create(&physics, tilt, &run->problem));
+    run->physics = bb_ao_study_physics(run->study);
+    BB_TRY(bb_ao_pupil_load(run->study, &run->physics, &run->mask));
+    BB_TRY(bb_ao_pupil_note(&run->physics, results));
+    BB_TRY(bb_tomography_create(&run->physics, tilt, &run->problem));
     run->commands.problem = run->problem;
     bb_log_info("%td measurements, %td target(s), %td pipeline(s)", run->problem->cmm->rows,
                 run->target_count, run->pipeline_count);
@@ -162,7 +164,7 @@ static bb_status build_problem(ao_run *run, bb_results *results)
     BB_TRY(bb_ao_mcao_create(run->problem, run->ctm, &run->mcao));
     bb_ao_mcao_pose(run->mcao, &run->factor_problem);
     BB_TRY(bb_ao_mcao_caution(run->problem));
-    BB_TRY(bb_ao_learning_start(run->study, &physics, run->problem, &run->factor_problem,
+    BB_TRY(bb_ao_learning_start(run->study, &run->physics, run->problem, &run->factor_problem,
                                 run->restart.resumed, results, &run->learning));
     BB_TRY(bb_factor_problem_prepare(&run->factor_problem));
     BB_TRY(bb_ao_storage_open(&run->factor_problem, run->problem,
@@ -266,7 +268,7 @@ static bb_status rate(const ao_run *run, bb_index target, double *cee, bb_ao_eva
                        bb_outcome_name(evaluation->common.outcome.kind),
                        evaluation->common.outcome.detail);
     }
-    if (run->study->monte_carlo.frames > 0) {
+    if (bb_ao_study_frames(run->study)) {
         BB_TRY(rate_for_frames(run, target, cee, evaluation));
     }
     for (bb_index w = 0; w < images; ++w) {
@@ -524,8 +526,7 @@ static bb_status solve_all(ao_run *run, const bb_run_options *options)
     }
     bb_log_progress("solving", run->solved, run->pipeline_count);
     BB_TRY(settle(run));
-    if (restored > 0 &&
-        (run->study->monte_carlo.frames > 0 || bb_dump_wanted(options->dump, "R"))) {
+    if (restored > 0 && (bb_ao_study_frames(run->study) || bb_dump_wanted(options->dump, "R"))) {
         BB_TRY(solve_again(run, restored));
     }
 done:
@@ -546,6 +547,10 @@ bb_status bb_ao_run(const void *study, const bb_run_options *options, bb_results
     BB_TRY(bb_ao_learning_compare(run.learning, run.wavelengths_m, run.evaluations, results));
     if (run.study->monte_carlo.frames > 0) {
         BB_TRY(bb_ao_sampling_run(study, run.problem, run.wavelengths_m, run.evaluations, results));
+    }
+    if (run.study->time_domain.frames > 0) {
+        BB_TRY(bb_ao_timeline_run(study, &run.physics, run.problem, run.wavelengths_m,
+                                  run.evaluations, results));
     }
     BB_TRY(bb_factor_spectrum_publish(&run.factor_problem, results));
     BB_TRY(

@@ -4,6 +4,7 @@
 #include "physics/ao/ao_check.h"
 #include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_mcao.h"
+#include "sim/ao/ao_timeline.h"
 #include "sim/pipelines/factor_device.h"
 
 #include <math.h>
@@ -80,6 +81,8 @@ static const bb_key keys[] = {
      .meaning = "Images that are written: of the first target and wavelength, or of all."},
     GROUP(error_terms, &bb_error_terms_schema, "Errors that slopes do not know."),
     GROUP(monte_carlo, &bb_monte_carlo_schema, "Independent frames that check the score."),
+    GROUP(time_domain, &bb_time_domain_schema,
+          "A controller on layers that the wind carries, which checks the score with its delay."),
     GROUP(learn, &bb_ao_learn_schema, "A profile that the reconstructor learns from slopes."),
     GROUP(solver, &solver_schema, "How the reconstructor is factored."),
     {.name = "rounding_inflation", .kind = BB_KEY_GROUP, .schema = &inflation_schema,
@@ -128,6 +131,11 @@ bb_ao_config bb_ao_study_physics(const bb_ao_study *study)
     };
 }
 
+bool bb_ao_study_frames(const bb_ao_study *study)
+{
+    return study->monte_carlo.frames > 0 || study->time_domain.frames > 0;
+}
+
 bb_index bb_ao_study_images(const bb_ao_study *study)
 {
     return study->images == (int)BB_AO_IMAGES_ALL
@@ -170,15 +178,15 @@ static bb_status check_frames(const bb_ao_study *study, const bb_config *config,
 {
     bb_status status = BB_OK;
     const bb_guide_star_config *stars = study->guide_stars.items;
-    const bool drawn =
-        study->monte_carlo.frames > 0 || study->learn.source == (int)BB_AO_LEARN_FRAMES;
+    const bool drawn = bb_ao_study_frames(study) || study->learn.source == (int)BB_AO_LEARN_FRAMES;
     for (bb_index s = 0; drawn && s < study->guide_stars.count; ++s) {
         if (fmod(stars[s].rotation_deg, 180.0) != 0.0) {
             char path[64];
             (void)snprintf(path, sizeof path, "guide_stars.%td.rotation_deg", s);
             BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
                                    "guide_stars[%td].rotation_deg = %g: the phase screens of "
-                                   "monte_carlo and of learn.source frames need 0 or 180",
+                                   "monte_carlo, of time_domain and of learn.source frames need 0 "
+                                   "or 180",
                                    s, stars[s].rotation_deg));
         }
     }
@@ -199,6 +207,7 @@ bb_status bb_ao_study_check(const void *study, const bb_config *config, bb_probl
     BB_TRY(bb_ao_commands_check(ao, config, problems));
     BB_TRY(check_pupil(&ao->telescope.pupil, config, problems));
     BB_TRY(check_frames(ao, config, problems));
+    BB_TRY(bb_ao_timeline_check(ao, config, problems));
     BB_TRY(bb_ao_learn_config_check(&ao->learn, config, problems));
     const bb_ao_config physics = bb_ao_study_physics(ao);
     BB_TRY(bb_study_check_rules(bb_ao_check(&physics), config, problems));

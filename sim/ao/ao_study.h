@@ -50,6 +50,7 @@ typedef struct bb_ao_study {
     int images;               ///< bb_ao_images
     bb_error_terms_config error_terms;
     bb_monte_carlo_config monte_carlo;
+    bb_time_domain_config time_domain;
     bb_ao_learn_config learn;
     bb_ao_solver_config solver;
     bb_ao_inflation_config inflation;
@@ -61,6 +62,10 @@ extern const bb_schema bb_ao_study_schema;
 
 /// A small study of every required key, for `bitbudget new`.
 extern const char bb_ao_study_starter[];
+
+/// Whether anything is scored by frames, independent or in time: that needs reconstructors, and
+/// scores by pairs to hold them against.
+bool bb_ao_study_frames(const bb_ao_study *study);
 
 /// Images of a pipeline.
 bb_index bb_ao_study_images(const bb_ao_study *study);

@@ -10,7 +10,7 @@
 bool bb_ao_warm_serves(const bb_ao_study *study, const char *dump, bb_index pipeline)
 {
     const bb_factor_pipeline *pipelines = study->pipelines.items;
-    return bb_warm_has_room(1.0) && dump == NULL && study->monte_carlo.frames == 0 &&
+    return bb_warm_has_room(1.0) && dump == NULL && !bb_ao_study_frames(study) &&
            study->learn.source == (int)BB_AO_LEARN_OFF &&
            study->solver.common.spectrum.tiles.count == 0 &&
            !bb_policy_describe(&pipelines[pipeline].policy)->is_search &&

@@ -47,9 +47,11 @@ static void sum_layer(const separations *s, const int axes[2], bb_index l, doubl
     const double pitch = layer->scale * a->size_m;
     const double h = s->atmosphere->height_m[l];
     const double u0 = layer->scale * (a->frame.shift_x_m - b->frame.shift_x_m) +
-                      h * (a->star.x_rad - b->star.x_rad);
+                      h * (a->star.x_rad - b->star.x_rad) +
+                      (layer->drift_x_m - b->layer[l].drift_x_m);
     const double v0 = layer->scale * (a->frame.shift_y_m - b->frame.shift_y_m) +
-                      h * (a->star.y_rad - b->star.y_rad);
+                      h * (a->star.y_rad - b->star.y_rad) +
+                      (layer->drift_y_m - b->layer[l].drift_y_m);
     double ax, ay, bx, factor;
     bb_sensor_frame_edge(&a->frame, layer, axes[0], &ax, &ay);
     bb_sensor_frame_edge(&b->frame, layer, axes[1], &bx, &factor);

@@ -260,10 +260,14 @@ void bb_frame_release(bb_frame *frame)
     BB_RELEASE(&frame->corrected);
 }
 
-static void clear(const bb_tomography *tomography, bb_frame *frame)
+void bb_frame_clear(const bb_frame_sampler *sampler, int parts, bb_frame *frame)
 {
-    memset(frame->guides, 0, (size_t)tomography->guides.measurement_count * sizeof *frame->guides);
-    for (bb_index t = 0; t < frame->target_count; ++t) {
+    const bb_tomography *tomography = sampler->tomography;
+    if ((parts & BB_FRAME_GUIDES) != 0) {
+        memset(frame->guides, 0,
+               (size_t)tomography->guides.measurement_count * sizeof *frame->guides);
+    }
+    for (bb_index t = 0; (parts & BB_FRAME_TARGETS) != 0 && t < frame->target_count; ++t) {
         const bb_index points = phase_points(tomography, t);
         memset(frame->truth[t], 0,
                (size_t)tomography->targets[t].truth.measurement_count * sizeof **frame->truth);
@@ -271,17 +275,26 @@ static void clear(const bb_tomography *tomography, bb_frame *frame)
     }
 }
 
-// Adds what one screen of a layer does to all sensors and targets; phases in radians yet.
-static bb_status see_screen(const bb_frame_sampler *sampler, bb_index index, bb_frame *frame)
+static bb_status show_guides(const bb_frame_sampler *sampler, bb_index index,
+                             const bb_amplitude *amplitudes, bb_frame *frame)
+{
+    bb_status status = BB_OK;
+    const bb_index sensors = sampler->tomography->guides.sensor_count;
+    const bb_phase_screen *screen = &sampler->screen[index % SCREENS];
+    for (bb_index s = 0; s < sensors; ++s) {
+        const bb_sensor_view *view = &sampler->guides[index * sensors + s];
+        BB_TRY(bb_sensor_view_add(view, screen, amplitudes, frame->guides + view->sensor->first));
+    }
+done:
+    return status;
+}
+
+static bb_status show_targets(const bb_frame_sampler *sampler, bb_index index,
+                              const bb_amplitude *amplitudes, bb_frame *frame)
 {
     bb_status status = BB_OK;
     const bb_tomography *tomography = sampler->tomography;
     const bb_phase_screen *screen = &sampler->screen[index % SCREENS];
-    const bb_amplitude *amplitudes = frame->amplitudes;
-    for (bb_index s = 0; s < tomography->guides.sensor_count; ++s) {
-        const bb_sensor_view *view = &sampler->guides[index * tomography->guides.sensor_count + s];
-        BB_TRY(bb_sensor_view_add(view, screen, amplitudes, frame->guides + view->sensor->first));
-    }
     for (bb_index t = 0; t < frame->target_count; ++t) {
         const bb_index place = index * frame->target_count + t;
         const bb_amplitude *seen = amplitudes;
@@ -293,6 +306,44 @@ static bb_status see_screen(const bb_frame_sampler *sampler, bb_index index, bb_
         BB_TRY(bb_sensor_view_add(&sampler->truth[place], screen, seen, frame->truth[t]));
         BB_TRY(bb_phase_screen_add(screen, amplitudes, &sampler->pupils[place].x,
                                    &sampler->pupils[place].y, frame->phase[t]));
+    }
+done:
+    return status;
+}
+
+bb_index bb_frame_sampler_screens(const bb_frame_sampler *sampler)
+{
+    return SCREENS * sampler->layers;
+}
+
+bb_index bb_frame_sampler_layers(const bb_frame_sampler *sampler)
+{
+    return sampler->layers;
+}
+
+const bb_phase_screen *bb_frame_sampler_waves(const bb_frame_sampler *sampler, bb_index index)
+{
+    return &sampler->screen[index % SCREENS];
+}
+
+void bb_frame_sampler_draw(const bb_frame_sampler *sampler, uint64_t seed, uint64_t number,
+                           bb_index index, bb_amplitude *amplitudes)
+{
+    const bb_index layer = index / SCREENS;
+    bb_phase_screen_draw(&sampler->screen[index % SCREENS],
+                         sampler->tomography->atmosphere.strength[layer], seed,
+                         number * (uint64_t)sampler->layers + (uint64_t)layer, amplitudes);
+}
+
+bb_status bb_frame_show(const bb_frame_sampler *sampler, int parts, bb_index index,
+                        const bb_amplitude *amplitudes, bb_frame *frame)
+{
+    bb_status status = BB_OK;
+    if ((parts & BB_FRAME_GUIDES) != 0) {
+        BB_TRY(show_guides(sampler, index, amplitudes, frame));
+    }
+    if ((parts & BB_FRAME_TARGETS) != 0) {
+        BB_TRY(show_targets(sampler, index, amplitudes, frame));
     }
 done:
     return status;
@@ -337,29 +388,33 @@ static void add_tilts(const bb_sensor_array *guides, uint64_t seed, uint64_t num
     }
 }
 
-bb_status bb_frame_draw(const bb_frame_sampler *sampler, uint64_t seed, uint64_t number,
-                        bb_frame *frame)
+void bb_frame_finish(const bb_frame_sampler *sampler, int parts, uint64_t seed, uint64_t number,
+                     bb_frame *frame)
 {
-    bb_status status = BB_OK;
     const bb_tomography *tomography = sampler->tomography;
     const double wave_m = BB_R0_WAVELENGTH_M / (2.0 * BB_PI);
-    clear(tomography, frame);
-    for (bb_index index = 0; index < SCREENS * sampler->layers; ++index) {
-        const bb_index layer = index / SCREENS;
-        const uint64_t screen = number * (uint64_t)sampler->layers + (uint64_t)layer;
-        bb_phase_screen_draw(&sampler->screen[index % SCREENS],
-                             tomography->atmosphere.strength[layer], seed, screen,
-                             frame->amplitudes);
-        BB_TRY(see_screen(sampler, index, frame));
-    }
-    for (bb_index t = 0; t < frame->target_count; ++t) {
+    for (bb_index t = 0; (parts & BB_FRAME_TARGETS) != 0 && t < frame->target_count; ++t) {
         const bb_index points = phase_points(tomography, t);
         for (bb_index k = 0; k < points * points; ++k) {
             frame->phase[t][k] *= wave_m;
         }
     }
-    add_noise(tomography, seed, number, frame->guides);
-    add_tilts(&tomography->guides, seed, number, frame->guides);
+    if ((parts & BB_FRAME_GUIDES) != 0) {
+        add_noise(tomography, seed, number, frame->guides);
+        add_tilts(&tomography->guides, seed, number, frame->guides);
+    }
+}
+
+bb_status bb_frame_draw(const bb_frame_sampler *sampler, uint64_t seed, uint64_t number,
+                        bb_frame *frame)
+{
+    bb_status status = BB_OK;
+    bb_frame_clear(sampler, BB_FRAME_WHOLE, frame);
+    for (bb_index index = 0; index < bb_frame_sampler_screens(sampler); ++index) {
+        bb_frame_sampler_draw(sampler, seed, number, index, frame->amplitudes);
+        BB_TRY(bb_frame_show(sampler, BB_FRAME_WHOLE, index, frame->amplitudes, frame));
+    }
+    bb_frame_finish(sampler, BB_FRAME_WHOLE, seed, number, frame);
 done:
     return status;
 }

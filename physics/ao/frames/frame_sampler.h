@@ -13,6 +13,7 @@
 #ifndef BB_PHYSICS_AO_FRAMES_FRAME_SAMPLER_H
 #define BB_PHYSICS_AO_FRAMES_FRAME_SAMPLER_H
 
+#include "physics/ao/frames/phase_screen.h"
 #include "physics/ao/tomography.h"
 
 #include <stdint.h>
@@ -63,6 +64,29 @@ void bb_frame_release(bb_frame *frame);
 /// Draws frame `number` of `seed`. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_frame_draw(const bb_frame_sampler *sampler, uint64_t seed, uint64_t number,
                                    bb_frame *frame);
+
+/// Parts of a frame, where it is made step by step: of bb_frame_clear, bb_frame_show for every
+/// screen, bb_frame_finish.
+enum { BB_FRAME_GUIDES = 1, BB_FRAME_TARGETS = 2, BB_FRAME_WHOLE = 3 };
+
+/// Screens of a frame, as many of each layer, one layer after the other.
+bb_index bb_frame_sampler_screens(const bb_frame_sampler *sampler);
+bb_index bb_frame_sampler_layers(const bb_frame_sampler *sampler);
+const bb_phase_screen *bb_frame_sampler_waves(const bb_frame_sampler *sampler, bb_index index);
+
+/// Draws the amplitudes of a screen of frame `number` of `seed`.
+void bb_frame_sampler_draw(const bb_frame_sampler *sampler, uint64_t seed, uint64_t number,
+                           bb_index index, bb_amplitude *amplitudes);
+
+void bb_frame_clear(const bb_frame_sampler *sampler, int parts, bb_frame *frame);
+
+/// Adds what the sensors of `parts` see of a screen. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_frame_show(const bb_frame_sampler *sampler, int parts, bb_index index,
+                                   const bb_amplitude *amplitudes, bb_frame *frame);
+
+/// Phases to metres; the noise and the tilts of frame `number` to the slopes of guide stars.
+void bb_frame_finish(const bb_frame_sampler *sampler, int parts, uint64_t seed, uint64_t number,
+                     bb_frame *frame);
 
 /// Sizes of the frames of a study, for its plan.
 typedef struct bb_frame_sampler_extent {

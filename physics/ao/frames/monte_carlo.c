@@ -5,7 +5,6 @@
 #include "core/memory.h"
 #include "core/thread.h"
 #include "physics/ao/ao_constants.h"
-#include "physics/ao/mirrors/mirror_shape.h"
 
 #include <cblas.h>
 #include <complex.h>
@@ -78,38 +77,6 @@ static void release_bench(bench *timer)
     BB_RELEASE(&timer->surface);
 }
 
-// |sum P exp(i phi)|^2 / (sum P)^2.
-static double frame_strehl(const bb_matrix_source *pupil, const double *transmission,
-                           const double *wavefront, double wavelength_m)
-{
-    const double wavenumber = 2.0 * BB_PI / wavelength_m;
-    double re = 0.0;
-    double im = 0.0;
-    double sum = 0.0;
-    for (bb_index k = 0; k < pupil->rows * pupil->columns; ++k) {
-        if (transmission[k] > 0.0) {
-            re += transmission[k] * cos(wavenumber * wavefront[k]);
-            im += transmission[k] * sin(wavenumber * wavefront[k]);
-            sum += transmission[k];
-        }
-    }
-    return (re * re + im * im) / (sum * sum);
-}
-
-// Variance over the pupil, the mean (piston) taken out.
-static double variance(const double *transmission, const double *wavefront, bb_index points)
-{
-    double weight = 0.0;
-    double sum = 0.0;
-    double squares = 0.0;
-    for (bb_index k = 0; k < points; ++k) {
-        weight += transmission[k];
-        sum += transmission[k] * wavefront[k];
-        squares += transmission[k] * wavefront[k] * wavefront[k];
-    }
-    return squares / weight - (sum / weight) * (sum / weight);
-}
-
 // Adds |sum P exp(i phi) exp(-2 pi i (u x + v y) / N)|^2 / (sum P)^2 over the central pixels.
 static bb_status add_image(const bb_point_spread_grid *grid, const double *transmission,
                            const double *wavefront, double wavelength_m, bb_index pixels,
@@ -159,18 +126,13 @@ done:
 // Dx times slopes.
 static void command(const campaign *all, bb_index index, const double *slopes, double *volts)
 {
-    const bb_deformable_mirror *mirror =
-        bb_point_spread_mirror(all->tomography->targets[index].spread);
-    cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)mirror->actuator_count,
-                (int)mirror->measurement_count, 1.0, mirror->projector,
-                (int)mirror->measurement_count, slopes, 1, 0.0, volts, 1);
+    bb_frame_score_command(&all->shapes[index], slopes, volts);
 }
 
 static bb_status shape_mirror(const campaign *all, bb_index index, const double *slopes,
                               bench *timer)
 {
-    command(all, index, slopes, timer->volts);
-    return bb_mirror_shape_make(&all->shapes[index], timer->volts, timer->shape);
+    return bb_frame_score_shape(&all->shapes[index], slopes, timer->volts, timer->shape);
 }
 
 // What the mirror of an estimate is told, into volts.
@@ -196,10 +158,9 @@ static bb_status rate(const campaign *all, const bb_monte_carlo_estimate *estima
     bb_status status = BB_OK;
     const bb_monte_carlo_task *task = all->task;
     const bb_tomography_target *target = &all->tomography->targets[estimate->target];
-    const bb_matrix_source *pupil = bb_point_spread_pupil(target->spread);
     const double *transmission = bb_point_spread_transmission(target->spread);
-    const bb_index points = pupil->rows * pupil->columns;
     const bb_mirror_shape *shape = &all->shapes[estimate->target];
+    const bb_index points = shape->points * shape->points;
     estimate_commands(all, estimate, timer);
     BB_TRY(bb_mirror_shape_make(shape, timer->volts, timer->shape));
     for (bb_index k = 0; k < points; ++k) {
@@ -210,12 +171,12 @@ static bb_status rate(const campaign *all, const bb_monte_carlo_estimate *estima
         timer->volts[i] = timer->wanted[i] - timer->volts[i];
     }
     BB_TRY(bb_mirror_shape_make(shape, timer->volts, timer->shape));
-    numbers[0] = variance(transmission, timer->shape, points);
+    numbers[0] = bb_frame_score_variance(transmission, timer->shape, points);
     for (bb_index w = 0; w < task->wavelength_count; ++w) {
         const double wavelength = task->wavelengths_m[w];
-        numbers[1 + w] = frame_strehl(pupil, transmission, timer->shape, wavelength);
+        numbers[1 + w] = bb_frame_score_strehl(transmission, timer->shape, points, wavelength);
         numbers[1 + task->wavelength_count + w] =
-            frame_strehl(pupil, transmission, timer->surface, wavelength);
+            bb_frame_score_strehl(transmission, timer->surface, points, wavelength);
     }
     if (image != NULL) {
         BB_TRY(add_image(bb_point_spread_layout(target->spread), transmission, timer->surface,
@@ -280,8 +241,8 @@ static bb_status rate_mirrors(const campaign *all, bench *timer, double *numbers
         for (bb_index k = 0; k < points * points; ++k) {
             timer->surface[k] = timer->frame.phase[t][k] - timer->shape[k];
         }
-        numbers[t] = variance(bb_point_spread_transmission(target->spread), timer->surface,
-                              points * points) /
+        numbers[t] = bb_frame_score_variance(bb_point_spread_transmission(target->spread),
+                                             timer->surface, points * points) /
                      (radian * radian * pow(pitch / all->tomography->atmosphere.r0_m, 5.0 / 3.0));
     }
 done:
@@ -319,20 +280,7 @@ done:
 
 static bb_frame_mean average(const campaign *all, bb_index column)
 {
-    const bb_index frames = all->task->frames;
-    bb_frame_mean out = {0.0, NAN};
-    double squares = 0.0;
-    for (bb_index f = 0; f < frames; ++f) {
-        out.mean += all->numbers[f * all->columns + column] / (double)frames;
-    }
-    for (bb_index f = 0; f < frames; ++f) {
-        const double away = all->numbers[f * all->columns + column] - out.mean;
-        squares += away * away;
-    }
-    if (frames > 1) {
-        out.error = sqrt(squares / (double)(frames - 1) / (double)frames);
-    }
-    return out;
+    return bb_frame_mean_of(all->numbers + column, all->columns, all->task->frames);
 }
 
 static void summarise(const campaign *all)
@@ -365,28 +313,6 @@ static void summarise(const campaign *all)
     }
 }
 
-static bb_status make_shapes(campaign *all)
-{
-    bb_status status = BB_OK;
-    double *position = NULL;
-    BB_TRY(BB_ZEROED(all->tomography->target_count, &all->shapes));
-    for (bb_index t = 0; t < all->tomography->target_count; ++t) {
-        const bb_point_spread *spread = all->tomography->targets[t].spread;
-        const bb_point_spread_grid *grid = bb_point_spread_layout(spread);
-        BB_RELEASE(&position);
-        BB_TRY(BB_ALLOCATE(grid->pupil_points, &position));
-        const bb_index middle = grid->pupil_points / 2;
-        for (bb_index i = 0; i < grid->pupil_points; ++i) {
-            position[i] = grid->pixel_m * (double)(i - middle);
-        }
-        BB_TRY(bb_mirror_shape_create(bb_point_spread_mirror(spread), grid->pupil_points, position,
-                                      &all->shapes[t]));
-    }
-done:
-    BB_RELEASE(&position);
-    return status;
-}
-
 bb_status bb_monte_carlo_run(const bb_frame_sampler *sampler, const bb_monte_carlo_task *task)
 {
     bb_status status = BB_OK;
@@ -400,17 +326,14 @@ bb_status bb_monte_carlo_run(const bb_frame_sampler *sampler, const bb_monte_car
     for (bb_index e = 0; e < task->estimate_count; ++e) {
         all.pictures += task->estimates[e].psf != NULL ? 1 : 0;
     }
-    BB_TRY(make_shapes(&all));
+    BB_TRY(bb_frame_score_shapes(all.tomography, &all.shapes));
     BB_TRY(BB_ALLOCATE(task->frames * all.columns, &all.numbers));
     BB_TRY(
         BB_ZEROED(all.batches * all.pictures * task->psf_pixels * task->psf_pixels, &all.images));
     BB_TRY(bb_thread_ranges(task->frames, all.batch, run_batch, &all));
     summarise(&all);
 done:
-    for (bb_index t = 0; all.shapes != NULL && t < all.tomography->target_count; ++t) {
-        bb_mirror_shape_release(&all.shapes[t]);
-    }
-    BB_RELEASE(&all.shapes);
+    bb_frame_score_shapes_release(all.tomography, &all.shapes);
     BB_RELEASE(&all.numbers);
     BB_RELEASE(&all.images);
     return status;

@@ -15,12 +15,7 @@
 #define BB_PHYSICS_AO_FRAMES_MONTE_CARLO_H
 
 #include "physics/ao/frames/frame_sampler.h"
-
-/// A mean over frames and its standard error (NaN of fewer than two frames).
-typedef struct bb_frame_mean {
-    double mean;
-    double error;
-} bb_frame_mean;
+#include "physics/ao/frames/frame_score.h"
 
 /// One reconstructor towards one target, and what came of it; arrays by the caller.
 typedef struct bb_monte_carlo_estimate {

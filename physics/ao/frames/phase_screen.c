@@ -167,6 +167,13 @@ bb_need bb_phase_screen_draw_need(bb_index points)
                      .seconds = seconds_per_wave * waves_of(points)};
 }
 
+bb_need bb_phase_screen_move_need(bb_index points)
+{
+    static const double seconds_per_wave = 6.0e-9;
+    return (bb_need){.host_bytes = 1.5 * (double)points * sizeof(bb_amplitude),
+                     .seconds = seconds_per_wave * waves_of(points)};
+}
+
 void bb_phase_screen_release(bb_phase_screen *screen)
 {
     BB_RELEASE(&screen->deviation);
@@ -201,6 +208,75 @@ void bb_phase_screen_limit(const bb_phase_screen *screen, double cutoff,
         out[w][0] = kept ? amplitudes[w][0] : 0.0;
         out[w][1] = kept ? amplitudes[w][1] : 0.0;
     }
+}
+
+// The phases of `count` frequencies first, first + 1, ... cells after a shift along one axis.
+static void turn_axis(double cell_width, bb_index first, bb_index count, double shift_m,
+                      bb_amplitude *turns)
+{
+    for (bb_index k = 0; k < count; ++k) {
+        const double phase = -2.0 * BB_PI * cell_width * (double)(first + k) * shift_m;
+        turns[k][0] = cos(phase);
+        turns[k][1] = sin(phase);
+    }
+}
+
+// out = amplitude x y, times the mean of a wave over a path whose ends are `phase` off its middle.
+static void move_wave(const double *amplitude, const double *x, const double *y, double phase,
+                      double *out)
+{
+    const double mean = phase != 0.0 ? sin(phase) / phase : 1.0;
+    const double re = mean * (x[0] * y[0] - x[1] * y[1]);
+    const double im = mean * (x[0] * y[1] + x[1] * y[0]);
+    out[0] = amplitude[0] * re - amplitude[1] * im;
+    out[1] = amplitude[0] * im + amplitude[1] * re;
+}
+
+static void move_slow(const bb_phase_screen *screen, const double shift_m[2],
+                      const double path_m[2], const bb_amplitude *amplitudes, bb_amplitude *out)
+{
+    const bb_index fast = screen->points * (screen->points / 2);
+    for (bb_index p = 0; p < screen->levels; ++p) {
+        const double h = slow_cell(screen, p);
+        for (int w = 0; w < SLOW_WAVES; ++w) {
+            const bb_index wave = fast + p * SLOW_WAVES + w;
+            bb_amplitude x, y;
+            turn_axis(h, slow_x[w], 1, shift_m[0], &x);
+            turn_axis(h, slow_y[w], 1, shift_m[1], &y);
+            move_wave(amplitudes[wave], x, y,
+                      BB_PI * h * (slow_x[w] * path_m[0] + slow_y[w] * path_m[1]), out[wave]);
+        }
+    }
+}
+
+bb_status bb_phase_screen_move(const bb_phase_screen *screen, const double shift_m[2],
+                               const double path_m[2], const bb_amplitude *amplitudes,
+                               bb_amplitude *out)
+{
+    bb_status status = BB_OK;
+    const bb_index n = screen->points;
+    const bb_index columns = n / 2;
+    const double df = cell(screen);
+    bb_amplitude *x = NULL; // [columns]
+    bb_amplitude *y = NULL; // [n], from the lowest frequency on
+    BB_TRY(BB_ALLOCATE(columns, &x));
+    BB_TRY(BB_ALLOCATE(n, &y));
+    turn_axis(df, 0, columns, shift_m[0], x);
+    turn_axis(df, -columns, n, shift_m[1], y);
+    for (bb_index l = 0; l < n; ++l) {
+        const bb_index frequency = row_frequency(screen, l);
+        for (bb_index k = 0; k < columns; ++k) {
+            const double phase =
+                BB_PI * df * ((double)k * path_m[0] + (double)frequency * path_m[1]);
+            move_wave(amplitudes[l * columns + k], x[k], y[frequency + columns], phase,
+                      out[l * columns + k]);
+        }
+    }
+    move_slow(screen, shift_m, path_m, amplitudes, out);
+done:
+    BB_RELEASE(&x);
+    BB_RELEASE(&y);
+    return status;
 }
 
 // Adds the subharmonics to [y count][x count] values.

@@ -72,6 +72,17 @@ void bb_phase_screen_draw(const bb_phase_screen *screen, double strength, uint64
 void bb_phase_screen_limit(const bb_phase_screen *screen, double cutoff,
                            const bb_amplitude *amplitudes, bb_amplitude *out);
 
+/// The screen moved by `shift_m` (x, y), exactly: a wave a exp(2 pi i f x) becomes a exp(-2 pi i f
+/// shift) exp(2 pi i f x). With `path_m` the mean of the screens on the straight path of that
+/// length and direction whose middle the shift is: sin(pi f path) / (pi f path). `out` [waves] may
+/// be `amplitudes`. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_phase_screen_move(const bb_phase_screen *screen, const double shift_m[2],
+                                          const double path_m[2], const bb_amplitude *amplitudes,
+                                          bb_amplitude *out);
+
+/// What moving the amplitudes of a screen takes, beside `out`.
+bb_need bb_phase_screen_move_need(bb_index points);
+
 /// The screen on its own points, `plane` [points][points], rad at the wavelength of r0; point
 /// (points / 2, points / 2) is the origin. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_phase_screen_plane(const bb_phase_screen *screen,

@@ -11,7 +11,6 @@
 #include <stdbool.h>
 
 static const double stroke_m = 1.0e-6; // per volt
-static const double coupling = 0.2;
 
 // LAPACK counts in 32 bits, and may count the items of a square matrix.
 static const bb_index most_actuators = 46340;
@@ -70,7 +69,7 @@ double bb_deformable_mirror_influence(const bb_deformable_mirror *mirror, double
 {
     const double rho = distance_m / (0.5 * mirror->diameter_m);
     const double n = (double)mirror->lenslets;
-    const double square_width = -2.0 / log(coupling) / (n * n);
+    const double square_width = -2.0 / log(BB_DEFORMABLE_MIRROR_COUPLING) / (n * n);
     return stroke_m * exp(-0.5 * rho * rho / square_width);
 }
 

@@ -21,6 +21,9 @@
 #include "core/need.h"
 #include "physics/ao/pupil.h"
 
+/// Influence of an actuator on its neighbour, over that on itself.
+#define BB_DEFORMABLE_MIRROR_COUPLING 0.2
+
 typedef struct bb_deformable_mirror {
     double diameter_m;
     bb_index lenslets;

@@ -149,6 +149,28 @@ done:
     return status;
 }
 
+bb_status bb_mirror_stack_of_pupil(const bb_deformable_mirror *mirror, bb_mirror_stack *out)
+{
+    bb_status status = BB_OK;
+    bb_mirror_stack stack = {.mirror_count = 1, .actuator_count = mirror->actuator_count};
+    const double pitch = mirror->diameter_m / (double)mirror->lenslets;
+    BB_TRY(BB_ZEROED(1, &stack.mirrors));
+    stack.mirrors[0] = (bb_conjugate_mirror){.pitch_m = pitch,
+                                             .coupling = BB_DEFORMABLE_MIRROR_COUPLING,
+                                             .count = mirror->actuator_count};
+    BB_TRY(BB_ALLOCATE(mirror->actuator_count, &stack.mirrors[0].x_m));
+    BB_TRY(BB_ALLOCATE(mirror->actuator_count, &stack.mirrors[0].y_m));
+    for (bb_index a = 0; a < mirror->actuator_count; ++a) {
+        stack.mirrors[0].x_m[a] = pitch * (double)mirror->column[a] - 0.5 * mirror->diameter_m;
+        stack.mirrors[0].y_m[a] = pitch * (double)mirror->row[a] - 0.5 * mirror->diameter_m;
+    }
+    *out = stack;
+    stack = (bb_mirror_stack){0};
+done:
+    bb_mirror_stack_release(&stack);
+    return status;
+}
+
 void bb_mirror_stack_release(bb_mirror_stack *stack)
 {
     for (bb_index k = 0; stack->mirrors != NULL && k < stack->mirror_count; ++k) {
@@ -167,25 +189,32 @@ double bb_mirror_stack_influence(const bb_conjugate_mirror *mirror, double dx_m,
 
 typedef struct poking {
     const bb_mirror_stack *stack;
-    const bb_sensor *truth;
+    const bb_sensor *sensor;
     double *matrix;
 } poking;
 
 // The slopes of one subaperture for a volt on each actuator of one mirror.
-static void poke_mirror(const bb_conjugate_mirror *mirror, const bb_sensor *truth, bb_index i,
+static void poke_mirror(const bb_conjugate_mirror *mirror, const bb_sensor *sensor, bb_index i,
                         double *x_slopes, double *y_slopes)
 {
-    const double half = 0.5 * truth->size_m;
-    const double scale = BB_ARCSEC_PER_RADIAN / truth->size_m;
-    const double x = truth->x_m[i] + mirror->height_m * truth->star.x_rad;
-    const double y = truth->y_m[i] + mirror->height_m * truth->star.y_rad;
+    const double cone = fmax(0.0, 1.0 - mirror->height_m / sensor->star.altitude_m);
+    const double half = 0.5 * cone * sensor->size_m;
+    const double scale = BB_ARCSEC_PER_RADIAN / sensor->size_m;
+    const double x = cone * sensor->x_m[i] + mirror->height_m * sensor->star.x_rad;
+    const double y = cone * sensor->y_m[i] + mirror->height_m * sensor->star.y_rad;
+    double along[2]; // half a subaperture along the grid's x, then along its y
+    double across[2];
+    bb_sensor_frame_turn(&sensor->frame, half, 0.0, &along[0], &along[1]);
+    bb_sensor_frame_turn(&sensor->frame, 0.0, half, &across[0], &across[1]);
     for (bb_index a = 0; a < mirror->count; ++a) {
         const double dx = x - mirror->x_m[a];
         const double dy = y - mirror->y_m[a];
-        x_slopes[mirror->first + a] = scale * (bb_mirror_stack_influence(mirror, dx + half, dy) -
-                                               bb_mirror_stack_influence(mirror, dx - half, dy));
-        y_slopes[mirror->first + a] = scale * (bb_mirror_stack_influence(mirror, dx, dy + half) -
-                                               bb_mirror_stack_influence(mirror, dx, dy - half));
+        x_slopes[mirror->first + a] =
+            scale * (bb_mirror_stack_influence(mirror, dx + along[0], dy + along[1]) -
+                     bb_mirror_stack_influence(mirror, dx - along[0], dy - along[1]));
+        y_slopes[mirror->first + a] =
+            scale * (bb_mirror_stack_influence(mirror, dx + across[0], dy + across[1]) -
+                     bb_mirror_stack_influence(mirror, dx - across[0], dy - across[1]));
     }
 }
 
@@ -218,17 +247,17 @@ static bb_status poke(void *context, bb_index begin, bb_index end)
     const bb_index actuators = work->stack->actuator_count;
     for (bb_index i = begin; i < end; ++i) {
         double *x_slopes = work->matrix + i * actuators;
-        double *y_slopes = work->matrix + (work->truth->count + i) * actuators;
+        double *y_slopes = work->matrix + (work->sensor->count + i) * actuators;
         for (bb_index k = 0; k < work->stack->mirror_count; ++k) {
-            poke_mirror(&work->stack->mirrors[k], work->truth, i, x_slopes, y_slopes);
+            poke_mirror(&work->stack->mirrors[k], work->sensor, i, x_slopes, y_slopes);
         }
     }
     return BB_OK;
 }
 
-bb_status bb_mirror_stack_interaction(const bb_mirror_stack *stack, const bb_sensor *truth,
+bb_status bb_mirror_stack_interaction(const bb_mirror_stack *stack, const bb_sensor *sensor,
                                       double *matrix)
 {
-    poking work = {stack, truth, matrix};
-    return bb_thread_ranges(truth->count, 32, poke, &work);
+    poking work = {stack, sensor, matrix};
+    return bb_thread_ranges(sensor->count, 32, poke, &work);
 }

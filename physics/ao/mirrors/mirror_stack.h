@@ -18,6 +18,7 @@
 #ifndef BB_PHYSICS_AO_MIRRORS_MIRROR_STACK_H
 #define BB_PHYSICS_AO_MIRRORS_MIRROR_STACK_H
 
+#include "physics/ao/mirrors/deformable_mirror.h"
 #include "physics/ao/sensor_array.h"
 
 /// Actuators of a stack at most: LAPACK counts the items of their square in 32 bits.
@@ -45,6 +46,10 @@ typedef struct bb_mirror_stack {
 BB_CHECKED bb_status bb_mirror_stack_create(const bb_ao_config *config, bb_mirror_stack *out);
 void bb_mirror_stack_release(bb_mirror_stack *stack);
 
+/// The stack of the one mirror at 0 m. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_mirror_stack_of_pupil(const bb_deformable_mirror *mirror,
+                                              bb_mirror_stack *out);
+
 /// Actuators of a configuration's mirrors, without laying them out; more than BB_MIRROR_STACK_MOST
 /// are no more than counted roughly.
 double bb_mirror_stack_actuators(const bb_ao_config *config);
@@ -58,9 +63,10 @@ double bb_mirror_stack_influence(const bb_conjugate_mirror *mirror, double dx_m,
 /// subaperture.
 bool bb_mirror_stack_moves(const bb_mirror_stack *stack, const bb_sensor *truth);
 
-/// Writes D [2 count of the sensor][actuators], arcsec per volt, x slopes then y slopes, for an
-/// aligned sensor that looks at infinity. Errors: BB_MEMORY.
+/// Writes D [2 count of the sensor][actuators], arcsec per volt, x slopes then y slopes along the
+/// axes of the sensor's grid: of a truth sensor, or of a guide star's, which sees a mirror at a
+/// height shrunk by the cone, displaced, turned and shifted as it sees a layer. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_mirror_stack_interaction(const bb_mirror_stack *stack,
-                                                 const bb_sensor *truth, double *matrix);
+                                                 const bb_sensor *sensor, double *matrix);
 
 #endif

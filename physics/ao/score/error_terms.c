@@ -72,6 +72,7 @@ typedef struct filling {
     const bb_atmosphere *atmosphere;
     const double *wind_m_per_s; // [layers]
     bb_structure_table corrected;
+    bb_structure_table late; // what the lag is of
     double pitch_m;
     bb_displacement_grid grid;
     double square_wave; // (lambda / 2 pi)^2 of r0's wavelength, m^2
@@ -97,7 +98,7 @@ static bb_status fill_row(void *context, bb_index j)
         for (bb_index l = 0; work->config->frame_delay_ms > 0.0 && l < atmosphere->layer_count;
              ++l) {
             const double drift = 1e-3 * work->config->frame_delay_ms * work->wind_m_per_s[l];
-            sum += atmosphere->strength[l] * bb_error_terms_lag(atmosphere->structure, drift, r);
+            sum += atmosphere->strength[l] * bb_error_terms_lag(work->late, drift, r);
         }
         work->half[j * work->grid.pixels + i] += work->square_wave * sum;
     }
@@ -179,6 +180,7 @@ bb_status bb_error_terms_create(const bb_error_terms_config *config,
                     .wind_m_per_s = config->wind_m_per_s.count > 0 ? config->wind_m_per_s.items
                                                                    : atmosphere->wind_m_per_s,
                     .corrected = corrected,
+                    .late = corrected.coefficients != NULL ? corrected : atmosphere->structure,
                     .pitch_m = pitch_m,
                     .grid = grid,
                     .square_wave = wave_m * wave_m,

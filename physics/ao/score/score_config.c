@@ -21,6 +21,44 @@ static const bb_key monte_carlo_keys[] = {
      .meaning = "Levels of waves longer than the period, each three times longer."},
 };
 
+static const char *const loop_names[] = {"open", "closed", NULL};
+
+static const bb_key time_domain_keys[] = {
+    {.name = "frames", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 0.0, .maximum = 1.0e6,
+     .offset = offsetof(bb_time_domain_config, frames), .default_text = "0",
+     .meaning = "Frames of each realisation that are scored while wind carries the screens, of "
+                "the sizes of monte_carlo; 0: none are run."},
+    {.name = "settle_frames", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 0.0,
+     .maximum = 1.0e6, .offset = offsetof(bb_time_domain_config, settle_frames),
+     .default_text = "10", .meaning = "Frames before the first that is scored."},
+    {.name = "realisations", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 2.0, .maximum = 1.0e6,
+     .offset = offsetof(bb_time_domain_config, realisations), .default_text = "32",
+     .meaning = "Independent skies; frames of one sky are alike, so that errors come from these."},
+    {.name = "rate_hz", .kind = BB_KEY_DOUBLE, .unit = "Hz", .minimum = 0.0, .maximum = 1.0e5,
+     .exclusive_minimum = true, .offset = offsetof(bb_time_domain_config, rate_hz),
+     .default_text = "500.0", .meaning = "Frames a second."},
+    {.name = "gain", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 0.0, .maximum = 1.0,
+     .exclusive_minimum = true, .offset = offsetof(bb_time_domain_config, gain),
+     .default_text = "1.0",
+     .meaning = "Share of a frame's estimate in the new command; the rest is the last command."},
+    {.name = "delay_ms", .kind = BB_KEY_DOUBLE, .unit = "ms", .minimum = 0.0, .maximum = 1.0e4,
+     .offset = offsetof(bb_time_domain_config, delay_ms), .optional = true,
+     .meaning = "From the middle of an exposure to its correction; unset: "
+                "error_terms.frame_delay_ms."},
+    {.name = "exposure_ms", .kind = BB_KEY_DOUBLE, .unit = "ms", .minimum = 0.0, .maximum = 1.0e4,
+     .offset = offsetof(bb_time_domain_config, exposure_ms), .default_text = "0.0",
+     .meaning = "Time over which slopes are averaged; 0: instants, as the analytic score has them. "
+                "Noise is that of sensors.frame_ms whatever it is."},
+    {.name = "loop", .kind = BB_KEY_CHOICE, .choices = loop_names,
+     .offset = offsetof(bb_time_domain_config, loop), .default_text = "open",
+     .meaning = "open: guide stars see the turbulence; closed: what the mirrors leave of it, and "
+                "the controller adds what they make."},
+    {.name = "wind_direction_deg", .kind = BB_KEY_DOUBLES, .unit = "deg", .minimum = -360.0,
+     .maximum = 360.0, .optional = true,
+     .offset = offsetof(bb_time_domain_config, wind_direction_deg),
+     .meaning = "Where each layer's wind blows to, from x to y; unset: layer l at 137.508 l."},
+};
+
 static const bb_key error_terms_keys[] = {
     {.name = "fitting", .kind = BB_KEY_BOOLEAN, .default_text = "true",
      .offset = offsetof(bb_error_terms_config, fitting),
@@ -52,5 +90,7 @@ static const bb_key error_terms_keys[] = {
 // clang-format on
 const bb_schema bb_error_terms_schema =
     BB_SCHEMA("error_terms", bb_error_terms_config, error_terms_keys);
+const bb_schema bb_time_domain_schema =
+    BB_SCHEMA("time_domain", bb_time_domain_config, time_domain_keys);
 const bb_schema bb_monte_carlo_schema =
     BB_SCHEMA("monte_carlo", bb_monte_carlo_config, monte_carlo_keys);

@@ -26,6 +26,22 @@ typedef struct bb_monte_carlo_config {
     bb_index subharmonics;
 } bb_monte_carlo_config;
 
+/// Whether guide stars see the mirrors. The order is that of the names of time_domain.loop.
+typedef enum bb_loop_kind { BB_LOOP_OPEN, BB_LOOP_CLOSED } bb_loop_kind;
+
+/// A controller in time, see time_domain.h.
+typedef struct bb_time_domain_config {
+    bb_index frames; ///< that are scored, of a realisation; 0: none are run
+    bb_index settle_frames;
+    bb_index realisations;
+    double rate_hz;
+    double gain;
+    double delay_ms; ///< NaN: error_terms.frame_delay_ms
+    double exposure_ms;
+    int loop;                   ///< bb_loop_kind
+    bb_list wind_direction_deg; ///< of double, one a layer; none: turns by the golden angle
+} bb_time_domain_config;
+
 /// Errors that the slopes do not know, see error_terms.h.
 typedef struct bb_error_terms_config {
     bool fitting;
@@ -37,6 +53,7 @@ typedef struct bb_error_terms_config {
 } bb_error_terms_config;
 
 extern const bb_schema bb_monte_carlo_schema;
+extern const bb_schema bb_time_domain_schema;
 extern const bb_schema bb_error_terms_schema;
 
 #ifdef __cplusplus

@@ -4,6 +4,7 @@
 #include "physics/ao/covariance/displacement_table.h"
 #include "physics/ao/frames/learn_frames.h"
 #include "physics/ao/frames/monte_carlo.h"
+#include "physics/ao/frames/time_domain.h"
 #include "physics/ao/learn/learn.h"
 #include "physics/ao/score/pair_strehl.h"
 #include "physics/ao/tomography.h"
@@ -181,6 +182,45 @@ static void hold_rating(const scene *s, const bb_tomography *problem, bb_score k
     BB_RELEASE(&cee);
 }
 
+// A closed loop, in which guide stars see nothing of the mirrors.
+static void hold_time(const scene *s, const bb_frame_sampler *sampler,
+                      const bb_frame_sampler_extent *frames, const double *r)
+{
+    const bb_index n = s->guides.measurement_count;
+    const bb_index m = s->truth.measurement_count;
+    static const double wind[LAYERS][2] = {{10.0, 0.0}, {0.0, 20.0}};
+    bb_frame_mean correctable[WAVELENGTHS], whole[WAVELENGTHS], loss[WAVELENGTHS];
+    double *seen = NULL;
+    check_ok(BB_ZEROED(n * m, &seen));
+    bb_time_domain_estimate estimate = {
+        .rows = m, .q = r, .seen = seen, .correctable = correctable, .total = whole, .loss = loss};
+    const bb_time_domain_task task = {.realisations = FRAMES,
+                                      .frames = 1,
+                                      .settle = 2,
+                                      .frame_s = 2e-3,
+                                      .delay_s = 4e-3,
+                                      .gain = 0.5,
+                                      .wind = wind,
+                                      .wavelength_count = WAVELENGTHS,
+                                      .wavelengths_m = wavelengths_m,
+                                      .estimate_count = 1,
+                                      .estimates = &estimate};
+    const bb_time_domain_extent extent = {.frames = *frames,
+                                          .realisations = FRAMES,
+                                          .scored = 1.0,
+                                          .settle = 2.0,
+                                          .estimates = 1.0,
+                                          .rows = (double)m,
+                                          .slopes = (double)n,
+                                          .delay = 2.0,
+                                          .wavelengths = WAVELENGTHS};
+    need_start();
+    check_ok(bb_time_domain_run(sampler, &task));
+    need_stop();
+    need_hold("time_domain", bb_time_domain_need(&extent, s->threads), NEED_LOOSENESS);
+    BB_RELEASE(&seen);
+}
+
 static void hold_frames(const scene *s, const bb_tomography *problem)
 {
     const bb_index n = s->guides.measurement_count;
@@ -221,6 +261,7 @@ static void hold_frames(const scene *s, const bb_tomography *problem)
     need_hold("monte_carlo",
               bb_monte_carlo_need(&extent, 1.0, WAVELENGTHS, 1.0, PIXELS, s->threads),
               NEED_LOOSENESS);
+    hold_time(s, sampler, &extent, r);
     bb_frame_sampler_extent drawn = extent;
     drawn.frames = LEARNED;
     need_start();

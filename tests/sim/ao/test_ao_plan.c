@@ -83,6 +83,40 @@ static void learning_takes_memory_and_time(void **state)
     }
 }
 
+// A sky holds its amplitudes for each thread, and time goes as frames: the preset's 360 and, in
+// open loop with a gain of 1, 120 that are scored.
+static void skies_take_memory_and_time(void **state)
+{
+    (void)state;
+    const char *path = BB_SOURCE_DIR "/configs/ao/time-domain.yaml";
+    const driver_case cases[] = {
+        {path, {"time_domain.frames=0"}},
+        {path, {"time_domain.loop=closed"}},
+        {path, {"time_domain.realisations=120"}},
+        {path, {"time_domain.loop=open"}},
+        {path, {"monte_carlo.pixels_per_subaperture=48"}},
+    };
+    bb_plan plan[5];
+    for (int i = 0; i < 5; ++i) {
+        plan_case(&cases[i], 1, &plan[i]);
+        print_message("%s: %.1f MB, %.2f s\n", cases[i].overrides[0], 1e-6 * plan[i].host_bytes,
+                      plan[i].estimated_seconds);
+    }
+    const double off = plan[0].estimated_seconds;
+    check_relative(plan[2].estimated_seconds - off, 2.0 * (plan[1].estimated_seconds - off), 0.1);
+    assert_true(plan[3].estimated_seconds < plan[1].estimated_seconds);
+    assert_true(plan[4].estimated_seconds > 2.0 * plan[1].estimated_seconds);
+    // 5 layers of 1e5 waves and more at 24 points a subaperture, four times that at 48.
+    assert_true(plan[1].host_bytes > plan[0].host_bytes + 5.0 * 1e5 * 16.0);
+    assert_true(plan[4].host_bytes > plan[1].host_bytes + 3.0 * 5.0 * 1e5 * 16.0);
+    assert_non_null(strstr(bb_text_string(&plan[1].lines),
+                           "60 skies of 6 frames at 500 Hz, 4 ms late, closed"));
+    assert_null(strstr(bb_text_string(&plan[0].lines), "skies"));
+    for (int i = 0; i < 5; ++i) {
+        bb_plan_release(&plan[i]);
+    }
+}
+
 // The planes of L, the right-hand sides and the results, whatever this build can compute.
 static void device_memory_is_planned_in_every_build(void **state)
 {
@@ -112,6 +146,7 @@ int main(void)
         cmocka_unit_test(a_missing_covariance_is_found),
         cmocka_unit_test(learning_takes_memory_and_time),
         cmocka_unit_test(device_memory_is_planned_in_every_build),
+        cmocka_unit_test(skies_take_memory_and_time),
     };
     return cmocka_run_group_tests(tests, NULL, driver_leave);
 }

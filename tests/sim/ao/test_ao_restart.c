@@ -31,7 +31,8 @@ static const driver_case joined = {
     CONFIG_AO_SMALL,
     {TINY, "correction=mcao", "mirrors=[{height_m: 0.0}, {height_m: 9000.0, pitch_m: 3.0}]",
      "mirrors_condition=60.0", "monte_carlo.frames=2", "monte_carlo.pixels_per_subaperture=8",
-     "monte_carlo.screen_oversize=1.5",
+     "monte_carlo.screen_oversize=1.5", "error_terms.wind_m_per_s=[10.0, 20.0]",
+     "time_domain={frames: 1, realisations: 2, delay_ms: 2.0, loop: closed, settle_frames: 1}",
      "pipelines=[" REFERENCE
      ", " PROMISE("kept") ", {name: stored, arithmetic: dp, storage: {codec: "
                           "integer, bits: 8, rounding: sweep}, filter: means, slopes: fp16}]"}};

@@ -209,6 +209,55 @@ static void a_screen_is_its_address(void **state)
     check_fails(bb_phase_screen_create(1, 0.1, 25.0, 4, &screen), BB_INVALID, "1 points");
 }
 
+// A moved screen is the screen elsewhere; the mean over a path is that of many moves; a period
+// along each axis brings all but the subharmonics back.
+static void screens_move(void **state)
+{
+    (void)state;
+    enum { NODES = 401 }; // of Simpson's rule
+    bb_phase_screen screen = make(60);
+    bb_amplitude *amplitudes = draw(&screen, 3, 4);
+    bb_amplitude *moved = draw(&screen, 3, 4);
+    const double shift[2] = {0.377, -1.21};
+    const double path[2] = {-0.9, 0.55};
+    const double still[2] = {0.0, 0.0};
+    check_ok(bb_phase_screen_move(&screen, shift, still, amplitudes, moved));
+    const double got = taken(&screen, moved, 0.7, 0.2, 0.1, BB_SCREEN_DIFFERENCE, BB_SCREEN_POINT);
+    check_close(got,
+                taken(&screen, amplitudes, 0.7 - shift[0], 0.2 - shift[1], 0.1,
+                      BB_SCREEN_DIFFERENCE, BB_SCREEN_POINT),
+                1e-12, 1.0);
+    assert_true(fabs(got - taken(&screen, amplitudes, 0.7, 0.2, 0.1, BB_SCREEN_DIFFERENCE,
+                                 BB_SCREEN_POINT)) > 0.01);
+    check_ok(bb_phase_screen_move(&screen, shift, path, amplitudes, moved));
+    double mean = 0.0;
+    for (int k = 0; k < NODES; ++k) {
+        const double share = (double)k / (NODES - 1) - 0.5;
+        const double weight = k == 0 || k == NODES - 1 ? 1.0 : 2.0 + 2.0 * (k % 2);
+        mean += weight / (3.0 * (NODES - 1)) *
+                taken(&screen, amplitudes, 0.7 - shift[0] - share * path[0],
+                      0.2 - shift[1] - share * path[1], 0.1, BB_SCREEN_POINT, BB_SCREEN_POINT);
+    }
+    check_close(taken(&screen, moved, 0.7, 0.2, 0.1, BB_SCREEN_POINT, BB_SCREEN_POINT), mean, 1e-8,
+                1.0);
+    const double period[2] = {pixel_m * (double)screen.points, -pixel_m * (double)screen.points};
+    check_ok(bb_phase_screen_move(&screen, period, still, amplitudes, moved));
+    const bb_index fast = screen.points * screen.points / 2;
+    double away = 0.0;
+    for (bb_index w = 0; w < screen.waves; ++w) {
+        const double off = hypot(moved[w][0] - amplitudes[w][0], moved[w][1] - amplitudes[w][1]);
+        if (w < fast) {
+            check_close(off, 0.0, 1e-11, 1.0);
+        } else {
+            away = fmax(away, off);
+        }
+    }
+    assert_true(away > 0.1);
+    BB_RELEASE(&amplitudes);
+    BB_RELEASE(&moved);
+    bb_phase_screen_release(&screen);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +268,7 @@ int main(void)
         cmocka_unit_test(fft_and_sum_of_waves_agree),
         cmocka_unit_test(differences_and_means_are_those_of_points),
         cmocka_unit_test(a_screen_is_its_address),
+        cmocka_unit_test(screens_move),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

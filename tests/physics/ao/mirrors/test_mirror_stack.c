@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/memory.h"
 #include "physics/ao/ao_check.h"
+#include "physics/ao/ao_constants.h"
 #include "physics/ao/mirrors/deformable_mirror.h"
 #include "physics/ao/mirrors/mirror_stack.h"
 #include "tests/check.h"
@@ -229,6 +230,68 @@ static void odd_mirrors_are_refused(void **state)
     check_fails(bb_ao_check(&config), BB_INVALID, "the weights sum to 0");
 }
 
+// The slopes of a guide star's sensor, turned, shifted, magnified and in a cone, are the
+// differences of an actuator's influence between the ends of its slopes on a layer at the mirror's
+// height. The stack of the pupil's mirror is that mirror.
+static void guide_stars_see_mirrors_as_layers(void **state)
+{
+    (void)state;
+    ao_case c = case_mcao();
+    scene s;
+    bb_sensor_array guides = {0};
+    bb_mirror_stack ground = {0};
+    bb_deformable_mirror mirror = {0};
+    double *matrix = NULL;
+    const bb_pupil pupil = {.obstruction = 0.2};
+    const bb_index layer = 1; // at 4500 m
+    c.stars[0].rotation_deg = 17.0;
+    c.stars[1].rotation_deg = 180.0;
+    c.stars[1].shift_x_m = 0.13;
+    c.stars[2].magnification = 1.02;
+    add_mirror(&c, 4500.0, 0.8);
+    enter(&c, &s);
+    check_ok(bb_sensor_array_create_guides(&s.config, &s.atmosphere, &guides));
+    const bb_conjugate_mirror *high = &s.stack.mirrors[0];
+    for (bb_index g = 0; g < guides.sensor_count; ++g) {
+        const bb_sensor *sensor = &guides.sensors[g];
+        const double scale = BB_ARCSEC_PER_RADIAN / sensor->size_m;
+        BB_RELEASE(&matrix);
+        check_ok(BB_ALLOCATE(2 * sensor->count * s.stack.actuator_count, &matrix));
+        check_ok(bb_mirror_stack_interaction(&s.stack, sensor, matrix));
+        for (bb_index k = 0; k < 2 * sensor->count; k += 3) {
+            const bb_slope_ends *ends = &sensor->ends[k / sensor->count];
+            const bb_index plus = layer * ends->count + ends->plus[k % sensor->count];
+            const bb_index minus = layer * ends->count + ends->minus[k % sensor->count];
+            for (bb_index a = 0; a < high->count; a += 7) {
+                const double expected =
+                    scale * (bb_mirror_stack_influence(high, ends->layer_x_m[plus] - high->x_m[a],
+                                                       ends->layer_y_m[plus] - high->y_m[a]) -
+                             bb_mirror_stack_influence(high, ends->layer_x_m[minus] - high->x_m[a],
+                                                       ends->layer_y_m[minus] - high->y_m[a]));
+                check_close(matrix[k * s.stack.actuator_count + a], expected, 1e-13, 0.25);
+            }
+        }
+    }
+    BB_RELEASE(&matrix);
+    check_ok(bb_deformable_mirror_create(8.0, &pupil, 10, NAN, &mirror));
+    check_ok(bb_mirror_stack_of_pupil(&mirror, &ground));
+    const bb_index items = mirror.measurement_count * mirror.actuator_count;
+    double *expected = NULL;
+    check_ok(BB_ALLOCATE(items, &expected));
+    check_ok(BB_ALLOCATE(items, &matrix));
+    check_ok(bb_deformable_mirror_interaction(&mirror, &pupil, expected));
+    check_ok(bb_mirror_stack_interaction(&ground, &s.truth[3].sensors[0], matrix));
+    for (bb_index i = 0; i < items; ++i) {
+        check_close(matrix[i], expected[i], 1e-14, 1.0);
+    }
+    BB_RELEASE(&matrix);
+    BB_RELEASE(&expected);
+    bb_mirror_stack_release(&ground);
+    bb_deformable_mirror_release(&mirror);
+    bb_sensor_array_release(&guides);
+    leave(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +301,7 @@ int main(void)
         cmocka_unit_test(an_actuator_out_of_sight_has_no_slope),
         cmocka_unit_test(a_slope_is_the_point_difference_of_the_influence),
         cmocka_unit_test(odd_mirrors_are_refused),
+        cmocka_unit_test(guide_stars_see_mirrors_as_layers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

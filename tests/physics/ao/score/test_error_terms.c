@@ -218,6 +218,52 @@ static void the_image_without_correction_is_the_seeing(void **state)
     bb_point_spread_destroy(&spread);
 }
 
+// With the fitting error the lag is of Dlow: between two points far apart the variance of two
+// independent delays, and far below what the whole turbulence has, whose fine waves move on most.
+static void what_is_not_corrected_is_not_late(void **state)
+{
+    (void)state;
+    bb_atmosphere atmosphere = make_atmosphere(BB_PROFILE_MOAO_2, 25.0, NAN);
+    const bb_displacement_grid grid = {256, 0.1};
+    const double pitch = 0.8;
+    static const double wind[] = {40.0, 90.0};
+    double *half = NULL;
+    bb_structure_table low = {0};
+    check_ok(BB_ALLOCATE(256 * 256, &half));
+    check_ok(bb_corrected_structure_tabulate(25.0, pitch, &low));
+    const bb_error_terms_config config = {
+        .frame_delay_ms = 5.0, .wind_m_per_s = {.items = (void *)(uintptr_t)wind, .count = 2}};
+    const double r = 0.1 * 120.0;
+    for (int k = 0; k < 2; ++k) { // of all, of what is corrected
+        double expected = 0.0;
+        for (bb_index l = 0; l < 2; ++l) {
+            const double drift = 5e-3 * wind[l];
+            double mean = 0.0;
+            for (int a = 0; a < 24; ++a) {
+                const double angle = BB_PI * (a + 0.5) / 24.0;
+                const double away = sqrt(r * r + drift * drift + 2.0 * r * drift * cos(angle));
+                const double back = sqrt(r * r + drift * drift - 2.0 * r * drift * cos(angle));
+                mean += k == 0
+                            ? bb_structure_function(away, 25.0) + bb_structure_function(back, 25.0)
+                            : bb_corrected_structure(away, 25.0, pitch) +
+                                  bb_corrected_structure(back, 25.0, pitch);
+            }
+            const double near =
+                k == 0 ? bb_structure_function(drift, 25.0) + bb_structure_function(r, 25.0)
+                       : bb_corrected_structure(drift, 25.0, pitch) +
+                             bb_corrected_structure(r, 25.0, pitch);
+            expected += wave_m * wave_m * atmosphere.strength[l] * (near - mean / 48.0);
+        }
+        check_ok(bb_error_terms_create(&config, &atmosphere, k == 0 ? (bb_structure_table){0} : low,
+                                       pitch, grid, half));
+        print_message("lag %.2f nm\n", 1e9 * sqrt(half[120]));
+        check_relative(half[120], expected, 1e-7);
+    }
+    bb_structure_table_release(&low);
+    BB_RELEASE(&half);
+    bb_atmosphere_release(&atmosphere);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -228,6 +274,7 @@ int main(void)
         cmocka_unit_test(winds_of_profiles),
         cmocka_unit_test(terms_add_on_the_grid),
         cmocka_unit_test(the_image_without_correction_is_the_seeing),
+        cmocka_unit_test(what_is_not_corrected_is_not_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "physics/ao/frames/frame_score.h"
+
+#include "core/memory.h"
+#include "physics/ao/ao_constants.h"
+
+#include <cblas.h>
+#include <math.h>
+
+bb_frame_mean bb_frame_mean_of(const double *numbers, bb_index stride, bb_index count)
+{
+    bb_frame_mean out = {0.0, NAN};
+    double squares = 0.0;
+    for (bb_index f = 0; f < count; ++f) {
+        out.mean += numbers[f * stride] / (double)count;
+    }
+    for (bb_index f = 0; f < count; ++f) {
+        const double away = numbers[f * stride] - out.mean;
+        squares += away * away;
+    }
+    if (count > 1) {
+        out.error = sqrt(squares / (double)(count - 1) / (double)count);
+    }
+    return out;
+}
+
+double bb_frame_score_strehl(const double *transmission, const double *wavefront, bb_index points,
+                             double wavelength_m)
+{
+    const double wavenumber = 2.0 * BB_PI / wavelength_m;
+    double re = 0.0;
+    double im = 0.0;
+    double sum = 0.0;
+    for (bb_index k = 0; k < points; ++k) {
+        if (transmission[k] > 0.0) {
+            re += transmission[k] * cos(wavenumber * wavefront[k]);
+            im += transmission[k] * sin(wavenumber * wavefront[k]);
+            sum += transmission[k];
+        }
+    }
+    return (re * re + im * im) / (sum * sum);
+}
+
+double bb_frame_score_variance(const double *transmission, const double *wavefront, bb_index points)
+{
+    double weight = 0.0;
+    double sum = 0.0;
+    double squares = 0.0;
+    for (bb_index k = 0; k < points; ++k) {
+        weight += transmission[k];
+        sum += transmission[k] * wavefront[k];
+        squares += transmission[k] * wavefront[k] * wavefront[k];
+    }
+    return squares / weight - (sum / weight) * (sum / weight);
+}
+
+bb_status bb_frame_score_shapes(const bb_tomography *tomography, bb_mirror_shape **out)
+{
+    bb_status status = BB_OK;
+    double *position = NULL;
+    bb_mirror_shape *shapes = NULL;
+    BB_TRY(BB_ZEROED(tomography->target_count, &shapes));
+    for (bb_index t = 0; t < tomography->target_count; ++t) {
+        const bb_point_spread *spread = tomography->targets[t].spread;
+        const bb_point_spread_grid *grid = bb_point_spread_layout(spread);
+        BB_RELEASE(&position);
+        BB_TRY(BB_ALLOCATE(grid->pupil_points, &position));
+        const bb_index middle = grid->pupil_points / 2;
+        for (bb_index i = 0; i < grid->pupil_points; ++i) {
+            position[i] = grid->pixel_m * (double)(i - middle);
+        }
+        BB_TRY(bb_mirror_shape_create(bb_point_spread_mirror(spread), grid->pupil_points, position,
+                                      &shapes[t]));
+    }
+    *out = shapes;
+    shapes = NULL;
+done:
+    BB_RELEASE(&position);
+    bb_frame_score_shapes_release(tomography, &shapes);
+    return status;
+}
+
+void bb_frame_score_shapes_release(const bb_tomography *tomography, bb_mirror_shape **shapes)
+{
+    for (bb_index t = 0; *shapes != NULL && t < tomography->target_count; ++t) {
+        bb_mirror_shape_release(&(*shapes)[t]);
+    }
+    BB_RELEASE(shapes);
+}
+
+void bb_frame_score_command(const bb_mirror_shape *shape, const double *slopes, double *volts)
+{
+    const bb_deformable_mirror *mirror = shape->mirror;
+    cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)mirror->actuator_count,
+                (int)mirror->measurement_count, 1.0, mirror->projector,
+                (int)mirror->measurement_count, slopes, 1, 0.0, volts, 1);
+}
+
+bb_status bb_frame_score_shape(const bb_mirror_shape *shape, const double *slopes, double *volts,
+                               double *wavefront)
+{
+    bb_frame_score_command(shape, slopes, volts);
+    return bb_mirror_shape_make(shape, volts, wavefront);
+}

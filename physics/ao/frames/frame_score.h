@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What scores of frames share, independent or of a time series: the wavefront that a mirror makes
+// of slopes, the Strehl ratio and the variance of one wavefront, and means with their errors.
+#ifndef BB_PHYSICS_AO_FRAMES_FRAME_SCORE_H
+#define BB_PHYSICS_AO_FRAMES_FRAME_SCORE_H
+
+#include "physics/ao/mirrors/mirror_shape.h"
+#include "physics/ao/tomography.h"
+
+/// A mean over independent numbers and its standard error (NaN of fewer than two).
+typedef struct bb_frame_mean {
+    double mean;
+    double error;
+} bb_frame_mean;
+
+/// Of `count` numbers, `stride` apart: their deviation over the root of their number. Summed in
+/// order.
+bb_frame_mean bb_frame_mean_of(const double *numbers, bb_index stride, bb_index count);
+
+/// |sum P exp(i phi)|^2 / (sum P)^2 of a wavefront (m) on `points` points.
+double bb_frame_score_strehl(const double *transmission, const double *wavefront, bb_index points,
+                             double wavelength_m);
+
+/// Variance over the pupil, the mean (piston) taken out; m^2 of m.
+double bb_frame_score_variance(const double *transmission, const double *wavefront,
+                               bb_index points);
+
+/// The shapes of the mirrors of all targets on their pupils' points, `out` [targets]. Errors:
+/// BB_MEMORY. Release with bb_frame_score_shapes_release, safe on NULL.
+BB_CHECKED bb_status bb_frame_score_shapes(const bb_tomography *tomography, bb_mirror_shape **out);
+void bb_frame_score_shapes_release(const bb_tomography *tomography, bb_mirror_shape **shapes);
+
+/// Dx s into `volts` [actuators]: what slopes [m] ask the mirror for.
+void bb_frame_score_command(const bb_mirror_shape *shape, const double *slopes, double *volts);
+
+/// F Dx s into `wavefront` [points][points], m: what a target's mirror makes of slopes [m].
+/// `volts` [actuators] is scratch. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_frame_score_shape(const bb_mirror_shape *shape, const double *slopes,
+                                          double *volts, double *wavefront);
+
+#endif

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "physics/ao/frames/time_domain.h"
+
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/thread.h"
+#include "physics/ao/frames/flow_sampler.h"
+#include "physics/ao/frames/frame_controller.h"
+
+#include <cblas.h>
+#include <math.h>
+
+enum { MOST_BATCHES = 64 };
+
+// Realisations from here on, so that their skies are not those of monte_carlo or learn.
+static const uint64_t first_realisation = (uint64_t)1 << 33;
+
+// What all batches share. A realisation's numbers stand in a row of `numbers`: per estimate the
+// variance, then correctable and whole by wavelength.
+typedef struct series {
+    const bb_frame_sampler *sampler;
+    const bb_tomography *tomography;
+    const bb_time_domain_task *task;
+    bb_mirror_shape *shapes; // [targets]
+    bb_control_law *laws;    // [estimates]
+    bool idle;               // frames before the scored ones leave no trace
+    bb_index stride;         // numbers of an estimate
+    double *numbers;         // [realisations][estimates][stride]
+} series;
+
+// Scratch of one batch.
+typedef struct bench {
+    bb_flow_sampler *flow;
+    bb_frame frame;
+    bb_frame_controller *loops; // [estimates]
+    double *slopes;             // [largest m]
+    double *volts;              // [most actuators]
+    double *shape;              // [most points]^2
+    double *surface;            // [most points]^2
+} bench;
+
+static bb_index most(bb_index a, bb_index b)
+{
+    return a > b ? a : b;
+}
+
+static bb_status prepare_bench(const series *all, bench *out)
+{
+    bb_status status = BB_OK;
+    bb_index slopes = 0;
+    bb_index actuators = 0;
+    bb_index points = 0;
+    for (bb_index t = 0; t < all->tomography->target_count; ++t) {
+        const bb_point_spread_grid *grid =
+            bb_point_spread_layout(all->tomography->targets[t].spread);
+        slopes = most(slopes, grid->measurement_count);
+        actuators = most(actuators, grid->actuator_count);
+        points = most(points, grid->pupil_points);
+    }
+    BB_TRY(bb_flow_sampler_create(all->sampler, all->task->wind, &out->flow));
+    BB_TRY(bb_frame_create(all->sampler, &out->frame));
+    BB_TRY(BB_ALLOCATE(slopes, &out->slopes));
+    BB_TRY(BB_ALLOCATE(actuators, &out->volts));
+    BB_TRY(BB_ALLOCATE(points * points, &out->shape));
+    BB_TRY(BB_ALLOCATE(points * points, &out->surface));
+    BB_TRY(BB_ZEROED(all->task->estimate_count, &out->loops));
+    for (bb_index e = 0; e < all->task->estimate_count; ++e) {
+        BB_TRY(bb_frame_controller_create(&all->laws[e], &out->loops[e]));
+    }
+done:
+    return status;
+}
+
+static void release_bench(const series *all, bench *room)
+{
+    for (bb_index e = 0; room->loops != NULL && e < all->task->estimate_count; ++e) {
+        bb_frame_controller_release(&room->loops[e]);
+    }
+    BB_RELEASE(&room->loops);
+    bb_flow_sampler_destroy(&room->flow);
+    bb_frame_release(&room->frame);
+    BB_RELEASE(&room->slopes);
+    BB_RELEASE(&room->volts);
+    BB_RELEASE(&room->shape);
+    BB_RELEASE(&room->surface);
+}
+
+// The truth slopes that a command makes.
+static void follow(const bb_time_domain_estimate *estimate, const double *command, bb_index m,
+                   double *slopes)
+{
+    if (estimate->interaction == NULL) {
+        cblas_dcopy((int)m, command, 1, slopes, 1);
+    } else {
+        cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)m, (int)estimate->rows, 1.0,
+                    estimate->interaction, (int)estimate->rows, command, 1, 0.0, slopes, 1);
+    }
+}
+
+// Adds an instant of one estimate to its numbers.
+static bb_status rate(const series *all, const bb_time_domain_estimate *estimate,
+                      const double *command, bench *room, double *numbers)
+{
+    bb_status status = BB_OK;
+    const bb_time_domain_task *task = all->task;
+    const bb_tomography_target *target = &all->tomography->targets[estimate->target];
+    const bb_mirror_shape *shape = &all->shapes[estimate->target];
+    const double *transmission = bb_point_spread_transmission(target->spread);
+    const bb_index points = shape->points * shape->points;
+    const bb_index m = target->truth.measurement_count;
+    const double share = 1.0 / (double)task->frames;
+    follow(estimate, command, m, room->slopes);
+    BB_TRY(bb_frame_score_shape(shape, room->slopes, room->volts, room->shape));
+    for (bb_index k = 0; k < points; ++k) {
+        room->surface[k] = room->frame.phase[estimate->target][k] - room->shape[k];
+    }
+    for (bb_index i = 0; i < m; ++i) {
+        room->slopes[i] = room->frame.truth[estimate->target][i] - room->slopes[i];
+    }
+    BB_TRY(bb_frame_score_shape(shape, room->slopes, room->volts, room->shape));
+    numbers[0] += share * bb_frame_score_variance(transmission, room->shape, points);
+    for (bb_index w = 0; w < task->wavelength_count; ++w) {
+        const double wavelength = task->wavelengths_m[w];
+        numbers[1 + w] +=
+            share * bb_frame_score_strehl(transmission, room->shape, points, wavelength);
+        numbers[1 + task->wavelength_count + w] +=
+            share * bb_frame_score_strehl(transmission, room->surface, points, wavelength);
+    }
+done:
+    return status;
+}
+
+static bb_status run_frame(const series *all, bb_index realisation, bb_index frame, bench *room)
+{
+    bb_status status = BB_OK;
+    const bb_time_domain_task *task = all->task;
+    const bb_index length = task->settle + task->frames;
+    const uint64_t number = first_realisation + (uint64_t)(realisation * length + frame);
+    const double time_s = task->frame_s * (double)frame;
+    double *numbers = all->numbers + realisation * task->estimate_count * all->stride;
+    BB_TRY(bb_flow_sampler_look(room->flow, BB_FRAME_GUIDES, time_s, task->exposure_s, task->seed,
+                                number, &room->frame));
+    if (frame >= task->settle) {
+        BB_TRY(bb_flow_sampler_look(room->flow, BB_FRAME_TARGETS, time_s + task->delay_s, 0.0,
+                                    task->seed, number, &room->frame));
+    }
+    for (bb_index e = 0; e < task->estimate_count; ++e) {
+        const double *command = bb_frame_controller_step(&room->loops[e], room->frame.guides);
+        if (frame >= task->settle) {
+            BB_TRY(rate(all, &task->estimates[e], command, room, numbers + e * all->stride));
+        }
+    }
+done:
+    return status;
+}
+
+static bb_status run_batch(void *context, bb_index begin, bb_index end)
+{
+    bb_status status = BB_OK;
+    const series *all = context;
+    const bb_time_domain_task *task = all->task;
+    bench room = {0};
+    BB_TRY(prepare_bench(all, &room));
+    for (bb_index r = begin; r < end; ++r) {
+        bb_flow_sampler_start(room.flow, task->seed, first_realisation + (uint64_t)r);
+        for (bb_index e = 0; e < task->estimate_count; ++e) {
+            bb_frame_controller_restart(&room.loops[e]);
+        }
+        for (bb_index f = all->idle ? task->settle : 0; f < task->settle + task->frames; ++f) {
+            BB_TRY(run_frame(all, r, f, &room));
+        }
+        bb_log_progress_within(r + 1, task->realisations); // batches are taken in order
+    }
+done:
+    release_bench(all, &room);
+    return status;
+}
+
+// Of the same skies: what both lose to them drops out.
+static bb_status compare(const series *all, bb_index e)
+{
+    bb_status status = BB_OK;
+    const bb_time_domain_task *task = all->task;
+    const bb_index columns = task->estimate_count * all->stride;
+    const bb_time_domain_estimate *estimate = &task->estimates[e];
+    double *difference = NULL; // [realisations]
+    BB_TRY(BB_ALLOCATE(task->realisations, &difference));
+    for (bb_index w = 0; w < task->wavelength_count; ++w) {
+        for (bb_index r = 0; r < task->realisations; ++r) {
+            const double *numbers = all->numbers + r * columns + 1 + w;
+            difference[r] = numbers[estimate->reference * all->stride] - numbers[e * all->stride];
+        }
+        estimate->loss[w] = bb_frame_mean_of(difference, 1, task->realisations);
+    }
+done:
+    BB_RELEASE(&difference);
+    return status;
+}
+
+static bb_status summarise(const series *all)
+{
+    bb_status status = BB_OK;
+    const bb_time_domain_task *task = all->task;
+    const bb_index columns = task->estimate_count * all->stride;
+    for (bb_index e = 0; e < task->estimate_count; ++e) {
+        bb_time_domain_estimate *estimate = &task->estimates[e];
+        const double *numbers = all->numbers + e * all->stride;
+        estimate->residual_m2 = bb_frame_mean_of(numbers, columns, task->realisations);
+        for (bb_index w = 0; w < task->wavelength_count; ++w) {
+            estimate->correctable[w] =
+                bb_frame_mean_of(numbers + 1 + w, columns, task->realisations);
+            estimate->total[w] = bb_frame_mean_of(numbers + 1 + task->wavelength_count + w, columns,
+                                                  task->realisations);
+        }
+        BB_TRY(compare(all, e));
+    }
+done:
+    return status;
+}
+
+static void make_laws(series *all)
+{
+    const bb_time_domain_task *task = all->task;
+    all->idle = task->gain >= 1.0;
+    for (bb_index e = 0; e < task->estimate_count; ++e) {
+        const bb_time_domain_estimate *estimate = &task->estimates[e];
+        all->laws[e] = (bb_control_law){.rows = estimate->rows,
+                                        .slopes = all->tomography->guides.measurement_count,
+                                        .q = estimate->q,
+                                        .seen = estimate->seen,
+                                        .gain = task->gain,
+                                        .delay = task->delay_s / task->frame_s,
+                                        .exposure = task->exposure_s / task->frame_s};
+        all->idle = all->idle && estimate->seen == NULL;
+    }
+}
+
+bb_status bb_time_domain_run(const bb_frame_sampler *sampler, const bb_time_domain_task *task)
+{
+    bb_status status = BB_OK;
+    const bb_index batch = (task->realisations + MOST_BATCHES - 1) / MOST_BATCHES;
+    series all = {.sampler = sampler,
+                  .tomography = bb_frame_sampler_tomography(sampler),
+                  .task = task,
+                  .stride = 1 + 2 * task->wavelength_count};
+    BB_REQUIRE(task->realisations > 0 && task->frames > 0 && task->settle >= 0, BB_INVALID,
+               "%td realisations of %td frames after %td, expected one at least",
+               task->realisations, task->frames, task->settle);
+    BB_TRY(bb_frame_score_shapes(all.tomography, &all.shapes));
+    BB_TRY(BB_ZEROED(task->estimate_count, &all.laws));
+    BB_TRY(BB_ZEROED(task->realisations * task->estimate_count * all.stride, &all.numbers));
+    make_laws(&all);
+    BB_TRY(bb_thread_ranges(task->realisations, batch, run_batch, &all));
+    BB_TRY(summarise(&all));
+done:
+    bb_frame_score_shapes_release(all.tomography, &all.shapes);
+    BB_RELEASE(&all.laws);
+    BB_RELEASE(&all.numbers);
+    return status;
+}
+
+bb_need bb_time_domain_need(const bb_time_domain_extent *extent, double threads)
+{
+    static const double seconds_per_phasor = 1.0e-7; // of a point of the pupil, by both wavefronts
+    const double busy = fmin(threads, fmin(extent->realisations, MOST_BATCHES));
+    const double points = extent->frames.squared_points;
+    const double looks = extent->realisations * (extent->scored + extent->settle);
+    const bb_need loops = bb_need_copies(
+        bb_frame_controller_need(extent->rows, extent->slopes, extent->delay), extent->estimates);
+    // Two wavefronts, and influence functions along both axes, of which no more than lenslets.
+    const double shapes = 2.0 * extent->frames.points * extent->frames.lines;
+    const bb_need wavefronts = {.host_bytes = (2.0 * points + shapes) * sizeof(double),
+                                .seconds = seconds_per_phasor * extent->realisations *
+                                           extent->scored * extent->estimates *
+                                           extent->wavelengths * points};
+    const bb_need sky =
+        bb_need_repeated(bb_flow_sampler_need(&extent->frames), extent->realisations);
+    const bb_need look = bb_need_repeated(bb_flow_sampler_look_need(&extent->frames), looks);
+    bb_need one =
+        bb_need_together(bb_need_together(sky, look), bb_need_together(loops, wavefronts));
+    one.host_bytes *= busy;
+    one = bb_need_shared(one, busy);
+    const bb_need sums = {.host_bytes = sizeof(double) * extent->realisations * extent->estimates *
+                                        (1.0 + 2.0 * extent->wavelengths)};
+    return bb_need_together(sums, one);
+}

@@ -1,0 +1,538 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/ao/ao_timeline.h"
+
+#include "core/log.h"
+#include "core/memory.h"
+#include "physics/ao/ao_constants.h"
+#include "physics/ao/frames/time_domain.h"
+#include "sim/pipelines/factor_device.h"
+#include "solvers/factor/residual_covariance.h"
+
+#include <cblas.h>
+#include <math.h>
+
+static const double golden_deg = 137.50776405003785; // a turn over the golden ratio, squared
+
+// The controllers of all pipelines that gave a matrix, and the tables that they fill: NaN
+// elsewhere.
+typedef struct timeline {
+    const bb_ao_study *study;
+    const bb_ao_config *physics;
+    const bb_tomography *problem;
+    const double *wavelengths_m;
+    const bb_ao_evaluation *evaluations;
+    bb_index targets, wavelengths, pipelines;
+    bb_time_domain_task task;
+    bb_time_domain_estimate *estimates; // [pipelines][targets] at most
+    bb_index *place;                    // [estimates] pipeline targets + target
+    bb_frame_mean *correctable;         // [pipelines][targets][wavelengths]
+    bb_frame_mean *total;
+    bb_frame_mean *loss;
+    double *delayed;             // [pipelines][targets][wavelengths] by pairs
+    double (*wind)[2];           // [layers], m/s
+    double *seen;                // [n][rows] of the mirrors; NULL: open loop
+    bb_sensor_array *late;       // [targets] truth sensors a delay later
+    bb_slope_covariance **ctm;   // [targets] of them with the guide stars
+    bb_residual_task *residuals; // [estimates]
+} timeline;
+
+double bb_ao_timeline_delay_ms(const bb_ao_study *study)
+{
+    return isnan(study->time_domain.delay_ms) ? study->error_terms.frame_delay_ms
+                                              : study->time_domain.delay_ms;
+}
+
+static bb_status complain(const bb_config *config, const char *key, const char *rule,
+                          bb_problems *problems)
+{
+    return bb_problems_add(problems, bb_config_place(config, key), "%s: %s", key, rule);
+}
+
+// Times of a frame, in turn.
+static bb_status check_times(const bb_ao_study *study, const bb_config *config,
+                             bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_time_domain_config *time = &study->time_domain;
+    const double frame_ms = 1e3 / time->rate_hz;
+    const double delay_ms = bb_ao_timeline_delay_ms(study);
+    const bool closed = time->loop == (int)BB_LOOP_CLOSED;
+    if (time->exposure_ms > frame_ms * (1.0 + 1e-12)) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "time_domain.exposure_ms"),
+                               "time_domain.exposure_ms = %g: expected at most a frame, %g ms",
+                               time->exposure_ms, frame_ms));
+    } else if (delay_ms < 0.5 * time->exposure_ms ||
+               (closed && delay_ms <= 0.5 * time->exposure_ms)) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "time_domain.delay_ms"),
+                               "time_domain.delay_ms = %g (error_terms.frame_delay_ms unless it is "
+                               "given): expected %s half the exposure, %g ms, for %s loop",
+                               delay_ms, closed ? "more than" : "at least", 0.5 * time->exposure_ms,
+                               closed ? "a closed" : "an open"));
+    }
+done:
+    return status;
+}
+
+// Every layer needs its wind.
+static bb_status check_wind(const bb_ao_study *study, const bb_config *config,
+                            bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_index layers = bb_atmosphere_layers(&study->atmosphere);
+    const bb_index directions = study->time_domain.wind_direction_deg.count;
+    const int profile = study->atmosphere.profile;
+    if (directions != 0 && directions != layers) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "time_domain.wind_direction_deg"),
+                               "time_domain.wind_direction_deg: %td directions, expected one for "
+                               "each of %td layers",
+                               directions, layers));
+    }
+    if (study->error_terms.wind_m_per_s.count == 0 &&
+        (profile < 0 || !bb_profile_has_wind((bb_profile)profile))) {
+        BB_TRY(complain(config, "time_domain.frames",
+                        "needs the wind of every layer, expected error_terms.wind_m_per_s",
+                        problems));
+    }
+done:
+    return status;
+}
+
+bb_status bb_ao_timeline_check(const bb_ao_study *study, const bb_config *config,
+                               bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_time_domain_config *time = &study->time_domain;
+    if (time->frames == 0) {
+        goto done;
+    }
+    BB_TRY(check_times(study, config, problems));
+    BB_TRY(check_wind(study, config, problems));
+    if (time->loop == (int)BB_LOOP_CLOSED && study->correction == (int)BB_AO_CORRECTION_MOAO) {
+        BB_TRY(complain(config, "time_domain.loop",
+                        "closed needs guide stars that see the mirrors, those of correction: moao "
+                        "do not; expected open",
+                        problems));
+    }
+    if (study->error_terms.shake_arcsec > 0.0) {
+        BB_TRY(complain(config, "time_domain.frames",
+                        "no shake is drawn in time, expected error_terms.shake_arcsec: 0",
+                        problems));
+    }
+done:
+    return status;
+}
+
+static bb_status set_wind(timeline *line)
+{
+    bb_status status = BB_OK;
+    const bb_error_terms_config *terms = &line->study->error_terms;
+    const bb_list *given = &line->study->time_domain.wind_direction_deg;
+    const bb_atmosphere *atmosphere = &line->problem->atmosphere;
+    const double *speeds =
+        terms->wind_m_per_s.count > 0 ? terms->wind_m_per_s.items : atmosphere->wind_m_per_s;
+    const double *directions = given->items;
+    BB_TRY(BB_ALLOCATE(atmosphere->layer_count, &line->wind));
+    for (bb_index l = 0; l < atmosphere->layer_count; ++l) {
+        const double direction_deg = given->count > 0 ? directions[l] : golden_deg * (double)l;
+        const double direction = direction_deg * BB_PI / 180.0;
+        line->wind[l][0] = speeds[l] * cos(direction);
+        line->wind[l][1] = speeds[l] * sin(direction);
+    }
+    line->task.wind = (const double(*)[2])line->wind;
+done:
+    return status;
+}
+
+// What guide stars see of a command of `stack`.
+static bb_status poke(const bb_tomography *problem, const bb_mirror_stack *stack, double *out)
+{
+    bb_status status = BB_OK;
+    for (bb_index s = 0; s < problem->guides.sensor_count; ++s) {
+        const bb_sensor *sensor = &problem->guides.sensors[s];
+        BB_TRY(bb_mirror_stack_interaction(stack, sensor,
+                                           out + sensor->first * stack->actuator_count));
+    }
+done:
+    return status;
+}
+
+// P of frame_controller.h: of mirrors that correct together by their voltages; of one mirror by the
+// slopes that it follows, as the matrices of all targets give them.
+static bb_status see_mirrors(timeline *line)
+{
+    bb_status status = BB_OK;
+    const bb_tomography *problem = line->problem;
+    const bb_index n = problem->cmm->columns;
+    bb_mirror_stack stack = {0};
+    double *volts = NULL; // [n][actuators]
+    if (line->study->time_domain.loop != (int)BB_LOOP_CLOSED) {
+        goto done;
+    }
+    if (problem->commands != NULL) {
+        BB_TRY(BB_ALLOCATE(n * problem->commands->stack.actuator_count, &line->seen));
+        BB_TRY(poke(problem, &problem->commands->stack, line->seen));
+        goto done;
+    }
+    const bb_deformable_mirror *mirror = bb_point_spread_mirror(problem->targets[0].spread);
+    const int actuators = (int)mirror->actuator_count;
+    const int m = (int)mirror->measurement_count;
+    BB_TRY(bb_mirror_stack_of_pupil(mirror, &stack));
+    BB_TRY(BB_ALLOCATE(n * actuators, &volts));
+    BB_TRY(BB_ALLOCATE(n * m, &line->seen));
+    BB_TRY(poke(problem, &stack, volts));
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)n, m, actuators, 1.0, volts,
+                actuators, mirror->projector, m, 0.0, line->seen, m);
+done:
+    bb_mirror_stack_release(&stack);
+    BB_RELEASE(&volts);
+    return status;
+}
+
+// The estimate of the reference pipeline towards the same target; itself where that has none.
+static bb_index find_reference(const timeline *line, bb_index e)
+{
+    const bb_index pipeline = bb_factor_pipelines_reference(&line->study->pipelines);
+    for (bb_index other = 0; other < line->task.estimate_count; ++other) {
+        if (line->place[other] == pipeline * line->targets + line->estimates[e].target) {
+            return other;
+        }
+    }
+    return e;
+}
+
+static bb_status list_estimates(timeline *line)
+{
+    bb_status status = BB_OK;
+    const bb_index limit = line->pipelines * line->targets;
+    const bb_mirror_commands *commands = line->problem->commands;
+    BB_TRY(BB_ZEROED(limit, &line->estimates));
+    BB_TRY(BB_ALLOCATE(limit, &line->place));
+    BB_TRY(BB_ALLOCATE(limit * line->wavelengths, &line->correctable));
+    BB_TRY(BB_ALLOCATE(limit * line->wavelengths, &line->total));
+    BB_TRY(BB_ALLOCATE(limit * line->wavelengths, &line->loss));
+    BB_TRY(bb_evaluation_unset(limit * line->wavelengths, &line->delayed));
+    for (bb_index i = 0; i < limit * line->wavelengths; ++i) {
+        line->correctable[i] = line->total[i] = line->loss[i] = (bb_frame_mean){NAN, NAN};
+    }
+    for (bb_index i = 0; i < limit; ++i) {
+        const bb_ao_evaluation *evaluation = &line->evaluations[i / line->targets];
+        const bb_index t = i % line->targets;
+        const double *r = bb_ao_evaluation_reconstructor(evaluation, t);
+        if (evaluation->common.outcome.kind != BB_OUTCOME_OK || r == NULL) {
+            continue;
+        }
+        bb_time_domain_estimate *estimate = &line->estimates[line->task.estimate_count];
+        *estimate =
+            (bb_time_domain_estimate){.target = t,
+                                      .rows = line->problem->targets[t].ctm->rows,
+                                      .q = r,
+                                      .seen = line->seen,
+                                      .correctable = line->correctable + i * line->wavelengths,
+                                      .total = line->total + i * line->wavelengths,
+                                      .loss = line->loss + i * line->wavelengths};
+        if (commands != NULL) {
+            estimate->rows = commands->stack.actuator_count;
+            estimate->q = evaluation->r[0];
+            estimate->interaction = commands->interaction[t];
+        }
+        line->place[line->task.estimate_count++] = i;
+    }
+    line->task.estimates = line->estimates;
+    for (bb_index e = 0; e < line->task.estimate_count; ++e) {
+        line->estimates[e].reference = find_reference(line, e);
+    }
+done:
+    return status;
+}
+
+// Frozen flow: truth sensors that look a delay later see what those of now would see upwind.
+static bb_status look_later(timeline *line)
+{
+    bb_status status = BB_OK;
+    const bb_index layers = line->problem->atmosphere.layer_count;
+    double(*drift_m)[2] = NULL; // [layers]
+    BB_TRY(BB_ALLOCATE(layers, &drift_m));
+    BB_TRY(BB_ZEROED(line->targets, &line->late));
+    BB_TRY(BB_ZEROED(line->targets, &line->ctm));
+    for (bb_index l = 0; l < layers; ++l) {
+        drift_m[l][0] = -line->task.delay_s * line->wind[l][0];
+        drift_m[l][1] = -line->task.delay_s * line->wind[l][1];
+    }
+    for (bb_index t = 0; t < line->targets; ++t) {
+        BB_TRY(bb_sensor_array_create_truth(line->physics, t, &line->problem->atmosphere,
+                                            &line->late[t]));
+        bb_sensor_array_drift(&line->late[t], (const double(*)[2])drift_m);
+        const bb_slope_covariance_parts parts = {.name = "Ctm, delayed",
+                                                 .atmosphere = &line->problem->targets[t].seen,
+                                                 .rows = &line->late[t],
+                                                 .columns = &line->problem->guides};
+        BB_TRY(bb_slope_covariance_create(&parts, &line->ctm[t]));
+    }
+done:
+    BB_RELEASE(&drift_m);
+    return status;
+}
+
+static bool uses_device(const timeline *line)
+{
+    bool uses = false;
+    for (bb_index p = 0; p < line->pipelines; ++p) {
+        uses = uses || line->evaluations[p].common.device == BB_DEVICE_CUDA;
+    }
+    return uses;
+}
+
+// The correctable residual by pairs, with what the truth has become since: no term of the lag.
+static bb_status score_delayed(timeline *line)
+{
+    bb_status status = BB_OK;
+    const bb_index count = line->task.estimate_count;
+    bb_outcome outcome = {0}; // failures are the study's, which has scored the same matrices
+    double *strehl = NULL;    // [wavelengths] with the error terms
+    BB_TRY(look_later(line));
+    BB_TRY(BB_ALLOCATE(line->wavelengths, &strehl));
+    BB_TRY(BB_ZEROED(count, &line->residuals));
+    for (bb_index e = 0; e < count; ++e) {
+        const bb_index t = line->estimates[e].target;
+        const bb_tomography_target *target = &line->problem->targets[t];
+        const bb_ao_evaluation *evaluation = &line->evaluations[line->place[e] / line->targets];
+        line->residuals[e] =
+            (bb_residual_task){bb_ao_evaluation_reconstructor(evaluation, t),
+                               bb_slope_covariance_source(line->ctm[t]), target->ctt, NULL};
+        BB_TRY(BB_ALLOCATE(target->ctt->rows * target->ctt->rows, &line->residuals[e].cee));
+    }
+    BB_TRY(bb_factor_device_score(line->problem->cmm, uses_device(line), count, line->residuals));
+    for (bb_index e = 0; e < count; ++e) {
+        bb_tomography_score score = {.kind = BB_SCORE_PAIRS,
+                                     .strehl = strehl,
+                                     .correctable =
+                                         line->delayed + line->place[e] * line->wavelengths};
+        BB_TRY(bb_tomography_rate(line->problem, line->estimates[e].target, line->residuals[e].cee,
+                                  line->wavelengths, line->wavelengths_m, &score, &outcome));
+    }
+done:
+    BB_RELEASE(&strehl);
+    return status;
+}
+
+#define BY_DIRECTION "pipeline, target, wavelength"
+
+// Of a pipeline, a target and a wavelength.
+typedef struct strehl_row {
+    double mean, error, sigmas, loss, loss_error, delayed, whole_mean, whole_error, whole_sigmas;
+} strehl_row;
+
+static const bb_output strehl_rows[] = {
+    {"strehl_time_domain", BY_DIRECTION, "1",
+     "Strehl ratio of the correctable residual in time, mean of realisations",
+     .member = offsetof(strehl_row, mean)},
+    {"strehl_time_domain_error", BY_DIRECTION, "1", "its standard error",
+     .note = "from independent realisations: frames of one are alike",
+     .member = offsetof(strehl_row, error)},
+    {"strehl_pairs_delayed", BY_DIRECTION, "1",
+     "Strehl ratio of the correctable residual by pairs of points, from the covariance of slopes "
+     "with the truth a delay later",
+     .note = "of these winds; NaN with a gain below 1", .member = offsetof(strehl_row, delayed)},
+    {"strehl_time_domain_sigmas", BY_DIRECTION, "1",
+     "its distance from strehl_pairs_delayed, in standard errors",
+     .member = offsetof(strehl_row, sigmas)},
+    {"strehl_time_domain_loss", BY_DIRECTION, "1",
+     "what it has less than the reference on the same skies", .member = offsetof(strehl_row, loss)},
+    {"strehl_time_domain_loss_error", BY_DIRECTION, "1", "its standard error",
+     .note = "of differences", .member = offsetof(strehl_row, loss_error)},
+    {"strehl_time_domain_whole", BY_DIRECTION, "1",
+     "Strehl ratio of the whole residual in time, mean of realisations",
+     .note = "fitting and aliasing are in it", .member = offsetof(strehl_row, whole_mean)},
+    {"strehl_time_domain_whole_error", BY_DIRECTION, "1", "its standard error",
+     .member = offsetof(strehl_row, whole_error)},
+    {"strehl_time_domain_whole_sigmas", BY_DIRECTION, "1",
+     "its distance from strehl_pairs_whole, in standard errors",
+     .note = "NaN unless that has the same delay, and with a gain below 1",
+     .member = offsetof(strehl_row, whole_sigmas)},
+};
+
+const bb_output_table bb_ao_timeline_strehl = {
+    .title = "/results, ao",
+    .when = "With `time_domain.frames`, a controller in time (`docs/manual/physics-ao.md`, 2.17):",
+    .group = "results",
+    .axes = BY_DIRECTION,
+    BB_OUTPUT_ROWS(strehl_rows)};
+
+static bb_status publish_strehl(const timeline *line, bb_results *results)
+{
+    bb_status status = BB_OK;
+    const bb_index items = line->targets * line->wavelengths;
+    const bb_index count = line->pipelines * items;
+    const bool same =
+        bb_ao_timeline_delay_ms(line->study) == line->study->error_terms.frame_delay_ms &&
+        line->study->time_domain.gain >= 1.0;
+    strehl_row *rows = NULL; // [count]
+    BB_TRY(BB_ALLOCATE(count, &rows));
+    for (bb_index i = 0; i < count; ++i) {
+        const bb_ao_evaluation *evaluation = &line->evaluations[i / items];
+        const bb_frame_mean *part = &line->correctable[i];
+        const bb_frame_mean *total = &line->total[i];
+        const double analytic = same ? evaluation->pairs_with_terms[i % items] : NAN;
+        rows[i] = (strehl_row){.mean = part->mean,
+                               .error = part->error,
+                               .sigmas = (part->mean - line->delayed[i]) / part->error,
+                               .loss = line->loss[i].mean,
+                               .loss_error = line->loss[i].error,
+                               .delayed = line->delayed[i],
+                               .whole_mean = total->mean,
+                               .whole_error = total->error,
+                               .whole_sigmas = (total->mean - analytic) / total->error};
+    }
+    BB_TRY(bb_output_table_publish_records(&bb_ao_timeline_strehl, rows, sizeof *rows, count, NULL,
+                                           results));
+done:
+    BB_RELEASE(&rows);
+    return status;
+}
+
+typedef struct residual_record {
+    double delay_ms, period_s;
+    const double *residual_nm;
+} residual_record;
+
+static const bb_output residual_rows[] = {
+    {"residual_rms_time_domain_nm", "pipeline, target", "nm",
+     "rms of the correctable residual over the pupil without piston, root of the mean in time",
+     .member = offsetof(residual_record, residual_nm)},
+    {"time_domain_delay_ms", "", "ms", "age of the correction when it is scored",
+     .member = offsetof(residual_record, delay_ms)},
+    {"time_domain_period_s", "", "s", "after which the fastest layer shows its finest waves again",
+     .member = offsetof(residual_record, period_s)},
+};
+
+const bb_output_table bb_ao_timeline_residual = {
+    .title = "/results, ao", .group = "results", BB_OUTPUT_ROWS(residual_rows)};
+
+typedef struct wind_row {
+    double index, height_m, x_m_per_s, y_m_per_s;
+} wind_row;
+
+static const bb_output wind_rows[] = {
+    {"layer", "layer", "1", "index of the turbulent layer", .member = offsetof(wind_row, index)},
+    {"layer_height_m", "layer", "m", "height of the layer along the line of sight",
+     .member = offsetof(wind_row, height_m), .coordinate = true},
+    {"layer_wind_x_m_per_s", "layer", "m/s", "its wind along x",
+     .member = offsetof(wind_row, x_m_per_s)},
+    {"layer_wind_y_m_per_s", "layer", "m/s", "its wind along y",
+     .member = offsetof(wind_row, y_m_per_s)},
+};
+
+const bb_output_table bb_ao_timeline_wind = {
+    .title = "/results, ao", .group = "results", .axes = "layer", BB_OUTPUT_ROWS(wind_rows)};
+
+// Of the finer screens, which are the shorter ones.
+static double period_s(const timeline *line, const bb_screen_size *size)
+{
+    double fastest = 0.0;
+    for (bb_index l = 0; l < line->problem->atmosphere.layer_count; ++l) {
+        fastest = fmax(fastest, hypot(line->wind[l][0], line->wind[l][1]));
+    }
+    return (double)size->fine_points * size->fine_pixel_m / fastest;
+}
+
+static bb_status publish_residual(const timeline *line, const bb_screen_size *size,
+                                  bb_results *results)
+{
+    bb_status status = BB_OK;
+    const bb_index layers = line->problem->atmosphere.layer_count;
+    double *residual_nm = NULL; // [pipelines][targets]
+    wind_row *winds = NULL;     // [layers]
+    BB_TRY(bb_evaluation_unset(line->pipelines * line->targets, &residual_nm));
+    BB_TRY(BB_ALLOCATE(layers, &winds));
+    for (bb_index e = 0; e < line->task.estimate_count; ++e) {
+        residual_nm[line->place[e]] = 1e9 * sqrt(line->estimates[e].residual_m2.mean);
+    }
+    for (bb_index l = 0; l < layers; ++l) {
+        winds[l] = (wind_row){(double)l, line->problem->atmosphere.height_m[l], line->wind[l][0],
+                              line->wind[l][1]};
+    }
+    const residual_record record = {.delay_ms = 1e3 * line->task.delay_s,
+                                    .period_s = period_s(line, size),
+                                    .residual_nm = residual_nm};
+    BB_TRY(bb_output_table_publish(&bb_ao_timeline_residual, &record, NULL, results));
+    BB_TRY(bb_output_table_publish_records(&bb_ao_timeline_wind, winds, sizeof *winds, layers, NULL,
+                                           results));
+done:
+    BB_RELEASE(&residual_nm);
+    BB_RELEASE(&winds);
+    return status;
+}
+
+static void release(timeline *line)
+{
+    for (bb_index t = 0; line->ctm != NULL && t < line->targets; ++t) {
+        bb_slope_covariance_destroy(&line->ctm[t]);
+    }
+    for (bb_index t = 0; line->late != NULL && t < line->targets; ++t) {
+        bb_sensor_array_release(&line->late[t]);
+    }
+    for (bb_index e = 0; line->residuals != NULL && e < line->task.estimate_count; ++e) {
+        BB_RELEASE(&line->residuals[e].cee);
+    }
+    BB_RELEASE(&line->residuals);
+    BB_RELEASE(&line->ctm);
+    BB_RELEASE(&line->late);
+    BB_RELEASE(&line->estimates);
+    BB_RELEASE(&line->place);
+    BB_RELEASE(&line->correctable);
+    BB_RELEASE(&line->total);
+    BB_RELEASE(&line->loss);
+    BB_RELEASE(&line->delayed);
+    BB_RELEASE(&line->wind);
+    BB_RELEASE(&line->seen);
+}
+
+bb_status bb_ao_timeline_run(const bb_ao_study *study, const bb_ao_config *physics,
+                             const bb_tomography *problem, const double *wavelengths_m,
+                             const bb_ao_evaluation *evaluations, bb_results *results)
+{
+    bb_status status = BB_OK;
+    const bb_time_domain_config *time = &study->time_domain;
+    bb_frame_sampler *sampler = NULL;
+    timeline line = {.study = study,
+                     .physics = physics,
+                     .problem = problem,
+                     .wavelengths_m = wavelengths_m,
+                     .evaluations = evaluations,
+                     .targets = study->targets.count,
+                     .wavelengths = study->wavelengths_um.count,
+                     .pipelines = study->pipelines.count,
+                     .task = {.seed = (uint64_t)study->common.seed,
+                              .realisations = time->realisations,
+                              .frames = time->frames,
+                              .settle = time->settle_frames,
+                              .frame_s = 1.0 / time->rate_hz,
+                              .delay_s = 1e-3 * bb_ao_timeline_delay_ms(study),
+                              .exposure_s = 1e-3 * time->exposure_ms,
+                              .gain = time->gain,
+                              .wavelength_count = study->wavelengths_um.count,
+                              .wavelengths_m = wavelengths_m}};
+    BB_TRY(set_wind(&line));
+    BB_TRY(see_mirrors(&line));
+    BB_TRY(list_estimates(&line));
+    BB_TRY(bb_frame_sampler_create(problem, &study->monte_carlo,
+                                   study->sensors.slope_model != (int)BB_SLOPE_POINT_DIFFERENCE,
+                                   &sampler));
+    const bb_screen_size size = bb_frame_sampler_screen(sampler);
+    bb_log_info("%td skies of %td frames, %.3g s each; screens repeat after %.3g s",
+                time->realisations, time->settle_frames + time->frames,
+                (double)(time->settle_frames + time->frames) / time->rate_hz,
+                period_s(&line, &size));
+    bb_log_progress_step("scoring", "time", 0, 1);
+    BB_TRY(bb_time_domain_run(sampler, &line.task));
+    bb_log_progress("scoring", 1, 1);
+    if (time->gain >= 1.0) {
+        BB_TRY(score_delayed(&line));
+    }
+    BB_TRY(publish_strehl(&line, results));
+    BB_TRY(publish_residual(&line, &size, results));
+done:
+    bb_frame_sampler_destroy(&sampler);
+    release(&line);
+    return status;
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Frozen flow through sensors and a controller: frames at time 0, covariances of slopes with truth
+// a delay later, long exposures at no delay against independent frames.
+#include "core/thread.h"
+#include "physics/ao/ao_constants.h"
+#include "physics/ao/frames/flow_sampler.h"
+#include "physics/ao/frames/time_domain.h"
+#include "physics/ao/tomography.h"
+#include "tests/check.h"
+#include "tests/physics/ao/chain.h"
+
+enum { LAYERS = 2 };
+static const double winds[LAYERS][2] = {{9.0, -4.0}, {-12.0, 21.0}};
+static const bb_monte_carlo_config screens = {
+    .frames = 1, .pixels_per_subaperture = 16, .screen_oversize = 3.0, .subharmonics = 4};
+
+// Asymmetric: unequal lenslet counts and kinds of stars, a target off the axis.
+static ao_case small_case(bb_index lenslets)
+{
+    ao_case c = case_without_stars(4.0, lenslets);
+    add_star(&c, BB_GUIDE_STAR_LGS, 17.0, 3.0);
+    add_star(&c, BB_GUIDE_STAR_NGS, 9.0, -21.0);
+    c.stars[0].settings.altitude_km = 90.0;
+    c.stars[0].lenslets = lenslets - 1;
+    c.stars[0].shift_x_m = 0.2;
+    c.stars[1].settings.magnitude = 10.0;
+    add_target(&c, 6.0, -4.0);
+    return c;
+}
+
+typedef struct scene {
+    ao_case c;
+    bb_ao_config config;
+    bb_tomography *problem;
+    bb_frame_sampler *sampler;
+} scene;
+
+static void enter(bb_index lenslets, scene *s)
+{
+    *s = (scene){.c = small_case(lenslets)};
+    s->config = case_config(&s->c);
+    check_ok(bb_tomography_create(&s->config, BB_LGS_TILT_CONSTANT_BLOCK, &s->problem));
+    check_ok(bb_frame_sampler_create(s->problem, &screens, false, &s->sampler));
+    assert_int_equal(s->problem->atmosphere.layer_count, LAYERS);
+}
+
+static void leave(scene *s)
+{
+    bb_frame_sampler_destroy(&s->sampler);
+    bb_tomography_destroy(&s->problem);
+}
+
+// At time 0 a sky is a frame; later the targets see another, and a drifted sensor the same.
+static void skies_begin_as_frames(void **state)
+{
+    (void)state;
+    scene s;
+    bb_flow_sampler *flow = NULL;
+    bb_frame frame = {0};
+    bb_frame moved = {0};
+    enter(5, &s);
+    check_ok(bb_frame_create(s.sampler, &frame));
+    check_ok(bb_frame_create(s.sampler, &moved));
+    check_ok(bb_flow_sampler_create(s.sampler, winds, &flow));
+    check_ok(bb_frame_draw(s.sampler, 5, 8, &frame));
+    bb_flow_sampler_start(flow, 5, 8);
+    check_ok(bb_flow_sampler_look(flow, BB_FRAME_WHOLE, 0.0, 0.0, 5, 8, &moved));
+    const bb_index n = s.problem->guides.measurement_count;
+    const bb_index m = s.problem->targets[0].truth.measurement_count;
+    for (bb_index i = 0; i < n; ++i) {
+        check_close(moved.guides[i], frame.guides[i], 1e-14, 1.0);
+    }
+    for (bb_index i = 0; i < m; ++i) {
+        check_close(moved.truth[0][i], frame.truth[0][i], 1e-14, 1.0);
+    }
+    check_close(moved.phase[0][300], frame.phase[0][300], 1e-18, 1.0);
+    // Parts leave each other alone.
+    check_ok(bb_flow_sampler_look(flow, BB_FRAME_TARGETS, 0.02, 0.0, 5, 9, &moved));
+    check_close(moved.guides[0], frame.guides[0], 1e-14, 1.0);
+    assert_true(fabs(moved.truth[0][0] - frame.truth[0][0]) > 1e-4);
+    // A look of no noise differs by what the exposure smears.
+    check_ok(bb_flow_sampler_look(flow, BB_FRAME_GUIDES, 0.0, 0.01, 5, 8, &moved));
+    assert_true(fabs(moved.guides[0] - frame.guides[0]) > 1e-6);
+    bb_flow_sampler_destroy(&flow);
+    bb_frame_release(&frame);
+    bb_frame_release(&moved);
+    leave(&s);
+}
+
+// <t(tau) s(0)^T> of skies against the covariance of truth sensors that have drifted.
+static void truth_a_delay_later_has_the_covariance_of_drifted_sensors(void **state)
+{
+    (void)state;
+    enum { SKIES = 700 };
+    const double delay_s = 0.05;
+    double drift[LAYERS][2];
+    scene s;
+    bb_sensor_array late = {0};
+    bb_slope_covariance *covariance = NULL;
+    bb_flow_sampler *flow = NULL;
+    bb_frame frame = {0};
+    double *sum = NULL;
+    enter(4, &s);
+    const bb_index n = s.problem->guides.measurement_count;
+    const bb_index m = s.problem->targets[0].truth.measurement_count;
+    for (int l = 0; l < LAYERS; ++l) {
+        drift[l][0] = -delay_s * winds[l][0];
+        drift[l][1] = -delay_s * winds[l][1];
+    }
+    check_ok(bb_sensor_array_create_truth(&s.config, 0, &s.problem->atmosphere, &late));
+    bb_sensor_array_drift(&late, drift);
+    const bb_slope_covariance_parts parts = {.name = "late",
+                                             .atmosphere = &s.problem->atmosphere,
+                                             .rows = &late,
+                                             .columns = &s.problem->guides};
+    check_ok(bb_slope_covariance_create(&parts, &covariance));
+    double *expected = chain_dense(covariance);
+    double *still = NULL;
+    check_ok(BB_ALLOCATE(m * n, &still));
+    check_ok(bb_matrix_source_load(s.problem->targets[0].ctm, still));
+    check_ok(BB_ZEROED(m * n, &sum));
+    check_ok(bb_frame_create(s.sampler, &frame));
+    check_ok(bb_flow_sampler_create(s.sampler, winds, &flow));
+    for (uint64_t f = 0; f < SKIES; ++f) {
+        bb_flow_sampler_start(flow, 2, f);
+        check_ok(bb_flow_sampler_look(flow, BB_FRAME_GUIDES, 1.0, 0.0, 2, f, &frame));
+        check_ok(bb_flow_sampler_look(flow, BB_FRAME_TARGETS, 1.0 + delay_s, 0.0, 2, f, &frame));
+        cblas_dger(CblasRowMajor, (int)m, (int)n, 1.0 / SKIES, frame.truth[0], 1, frame.guides, 1,
+                   sum, (int)n);
+    }
+    // Regression of what was sampled on both: all of it is on the drifted covariance.
+    double aa = 0.0, ab = 0.0, bb = 0.0, as = 0.0, bs = 0.0;
+    for (bb_index k = 0; k < m * n; ++k) {
+        const double change = still[k] - expected[k];
+        aa += expected[k] * expected[k];
+        ab += expected[k] * change;
+        bb += change * change;
+        as += sum[k] * expected[k];
+        bs += sum[k] * change;
+    }
+    const double drifted = (as * bb - bs * ab) / (aa * bb - ab * ab);
+    const double share = (bs * aa - as * ab) / (aa * bb - ab * ab);
+    print_message("change by the drift %.2f of Ctm; sampled: %.3f of the drifted, %.3f of the "
+                  "change\n",
+                  sqrt(bb / aa), drifted, share);
+    check_close(drifted, 1.0, 0.1, 1.0);
+    check_close(share, 0.0, 0.15, 1.0); // without drift 1, with the wind reversed 2 and more
+    assert_true(bb > 0.04 * aa);
+    BB_RELEASE(&expected);
+    BB_RELEASE(&still);
+    BB_RELEASE(&sum);
+    bb_slope_covariance_destroy(&covariance);
+    bb_sensor_array_release(&late);
+    bb_flow_sampler_destroy(&flow);
+    bb_frame_release(&frame);
+    leave(&s);
+}
+
+// The wind of the only layer above the ground and a delay are an angle: sensors that drift there
+// see what those of another direction see, looked up and directly.
+static void a_drift_is_a_direction(void **state)
+{
+    (void)state;
+    static const bb_layer_config layers[] = {{8000.0, 1.0, NAN}};
+    const double step_arcsec = 3.0;
+    ao_case c = small_case(5);
+    c.atmosphere.profile = -1;
+    c.atmosphere.layers = (bb_list){.items = (void *)(uintptr_t)layers, .count = 1};
+    c.atmosphere.r0_m = 0.15;
+    c.targets[c.target_count] = c.targets[0];
+    c.targets[c.target_count].x_arcsec += step_arcsec;
+    c.targets[c.target_count++].y_arcsec -= 2.0 * step_arcsec;
+    const bb_ao_config config = case_config(&c);
+    bb_atmosphere atmosphere = {0};
+    bb_sensor_array guides = {0};
+    bb_sensor_array truth[2] = {0};
+    double *matrix[2];
+    check_ok(bb_atmosphere_create(&c.atmosphere, 0.0, &atmosphere));
+    check_ok(bb_sensor_array_create_guides(&config, &atmosphere, &guides));
+    const double offset = 8000.0 * step_arcsec / BB_ARCSEC_PER_RADIAN;
+    const double drift[1][2] = {{offset, -2.0 * offset}};
+    for (int t = 0; t < 2; ++t) {
+        bb_slope_covariance *covariance = NULL;
+        check_ok(bb_sensor_array_create_truth(&config, t, &atmosphere, &truth[t]));
+        if (t == 0) {
+            bb_sensor_array_drift(&truth[t], drift);
+        }
+        const bb_slope_covariance_parts parts = {
+            .name = "Ctm", .atmosphere = &atmosphere, .rows = &truth[t], .columns = &guides};
+        check_ok(bb_slope_covariance_create(&parts, &covariance));
+        matrix[t] = chain_dense(covariance);
+        bb_slope_covariance_destroy(&covariance);
+    }
+    const double entries = bb_slope_covariance_entries(&truth[0], &guides);
+    const double direct = bb_slope_covariance_direct_entries(&truth[0], &guides);
+    assert_true(direct > 0.0 && direct < entries); // both ways are walked
+    for (bb_index k = 0; k < (bb_index)entries; ++k) {
+        check_close(matrix[0][k], matrix[1][k], 1e-12, 0.1);
+    }
+    for (int t = 0; t < 2; ++t) {
+        BB_RELEASE(&matrix[t]);
+        bb_sensor_array_release(&truth[t]);
+    }
+    bb_sensor_array_release(&guides);
+    bb_atmosphere_release(&atmosphere);
+}
+
+enum { SKIES = 4 };
+typedef struct outcome {
+    bb_frame_mean correctable, total, loss;
+    double residual_m2;
+} outcome;
+
+static outcome run(const scene *s, const chain *k, double delay_s, double rate_hz, double gain)
+{
+    static const double wavelength_m = 1.65e-6;
+    outcome out = {0};
+    bb_time_domain_estimate estimate = {.rows = k->m,
+                                        .q = k->r,
+                                        .correctable = &out.correctable,
+                                        .total = &out.total,
+                                        .loss = &out.loss};
+    const bb_time_domain_task task = {.seed = 3,
+                                      .realisations = SKIES,
+                                      .frames = 2,
+                                      .settle = 3,
+                                      .frame_s = 1.0 / rate_hz,
+                                      .delay_s = delay_s,
+                                      .gain = gain,
+                                      .wind = winds,
+                                      .wavelength_count = 1,
+                                      .wavelengths_m = &wavelength_m,
+                                      .estimate_count = 1,
+                                      .estimates = &estimate};
+    check_ok(bb_time_domain_run(s->sampler, &task));
+    out.residual_m2 = estimate.residual_m2.mean;
+    return out;
+}
+
+static void numbers_do_not_depend_on_threads(void **state)
+{
+    (void)state;
+    scene s;
+    enter(4, &s);
+    chain k = chain_run(&s.c, true);
+    const outcome one = run(&s, &k, 4e-3, 500.0, 0.5);
+    check_ok(bb_threads_set(3));
+    const outcome three = run(&s, &k, 4e-3, 500.0, 0.5);
+    bb_threads_stop();
+    assert_memory_equal(&one, &three, sizeof one);
+    assert_true(one.correctable.error > 0.0 && one.correctable.mean < 1.0);
+    // Later is worse, on the same skies and with the same noise.
+    assert_true(run(&s, &k, 0.0, 500.0, 1.0).residual_m2 <
+                run(&s, &k, 10e-3, 500.0, 1.0).residual_m2);
+    // Old commands in the sum lag, too.
+    assert_true(run(&s, &k, 0.0, 100.0, 1.0).residual_m2 <
+                run(&s, &k, 0.0, 100.0, 0.3).residual_m2);
+    chain_release(&k);
+    leave(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(skies_begin_as_frames),
+        cmocka_unit_test(truth_a_delay_later_has_the_covariance_of_drifted_sensors),
+        cmocka_unit_test(a_drift_is_a_direction),
+        cmocka_unit_test(numbers_do_not_depend_on_threads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
