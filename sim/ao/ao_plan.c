@@ -9,6 +9,7 @@
 #include "sim/ao/ao_learn_plan.h"
 #include "sim/ao/ao_pupil.h"
 #include "sim/ao/ao_quantities.h"
+#include "sim/ao/realtime/ao_realtime_plan.h"
 #include "sim/dump.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_plan.h"
@@ -349,6 +350,21 @@ done:
     return status;
 }
 
+// The loop of frames: of ltao, glao and mcao one reconstructor, of moao one a target.
+static bb_status plan_realtime(const bb_ao_study *study, const extent *span, bb_need solving,
+                               bb_plan *plan)
+{
+    const bool moao = study->correction == (int)BB_AO_CORRECTION_MOAO;
+    const double most = span->actuators > 0.0 ? span->actuators : span->residual.most_rows;
+    const bb_ao_realtime_extent loop = {.slopes = (double)span->n,
+                                        .commands = moao ? span->m : most,
+                                        .most = most,
+                                        .groups = 2.0 * (double)study->guide_stars.count,
+                                        .threads = span->threads,
+                                        .solving = solving};
+    return bb_ao_realtime_plan_add(study, &loop, plan);
+}
+
 bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *plan)
 {
     bb_status status = BB_OK;
@@ -382,6 +398,7 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
                            ao->monte_carlo.frames, span.frames.screen.points,
                            span.frames.screen.fine_points));
     }
+    BB_TRY(plan_realtime(ao, &span, need, plan));
 done:
     return status;
 }

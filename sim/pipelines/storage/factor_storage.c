@@ -3,7 +3,6 @@
 
 #include "core/log.h"
 #include "core/memory.h"
-#include "precision/coded_matrix.h"
 #include "sim/pipelines/product_coding.h"
 #include "solvers/factor/rounding_sweep.h"
 #include "solvers/factor/tiles/tile_matrix.h"
@@ -87,16 +86,25 @@ done:
     return status;
 }
 
+bb_status bb_stored_reconstructor_code(const bb_factor_pipeline *pipeline,
+                                       const bb_matrix_source *source, double range,
+                                       bb_coded_matrix **out)
+{
+    const bb_matrix_layout layout = {
+        .rows = source->rows, .columns = source->columns, .range = range};
+    const bb_exact_rows rows = {.source = source, .batch = 1};
+    const bb_product_pipeline coding = {
+        .name = pipeline->name, .storage = pipeline->storage, .scale = pipeline->row_scale};
+    bb_coding_report report;
+    return bb_product_coding_encode(&coding, &rows, &layout, &report, NULL, out);
+}
+
 static bb_status code(const bb_factor_pipeline *pipeline, const bb_matrix_layout *layout,
                       const double *r, bb_coded_matrix **out)
 {
     const bb_view view = bb_view_matrix((double *)(uintptr_t)r, layout->rows, layout->columns);
     const bb_matrix_source source = bb_matrix_source_dense(&view, "R", "1");
-    const bb_exact_rows rows = {.source = &source, .batch = 1};
-    const bb_product_pipeline coding = {
-        .name = pipeline->name, .storage = pipeline->storage, .scale = pipeline->row_scale};
-    bb_coding_report report;
-    return bb_product_coding_encode(&coding, &rows, layout, &report, NULL, out);
+    return bb_stored_reconstructor_code(pipeline, &source, layout->range, out);
 }
 
 // The operator is what is stored; bytes of this matrix, and of what multiplies means, stand beside
@@ -181,7 +189,7 @@ done:
 
 static bb_status code_and_decode(bb_rounding_norm *norm, const bb_factor_pipeline *pipeline,
                                  const bb_matrix_layout *layout, double *r,
-                                 bb_evaluation *evaluation)
+                                 bb_evaluation *evaluation, bb_coded_matrix **out)
 {
     bb_status status = BB_OK;
     bb_coded_matrix *matrix = NULL;
@@ -190,13 +198,27 @@ static bb_status code_and_decode(bb_rounding_norm *norm, const bb_factor_pipelin
                               : code(pipeline, layout, r, &matrix));
     BB_TRY(bb_product_coding_decode(matrix, r));
     note(matrix, sizeof(float) * means * (double)layout->rows, evaluation);
+    *out = matrix;
+    matrix = NULL;
 done:
     bb_coded_matrix_destroy(&matrix);
     return status;
 }
 
-bb_status bb_factor_storage_apply(bb_factor_storage *self, const bb_factor_pipeline *pipeline,
-                                  bb_index m, double *r, bb_evaluation *evaluation)
+static bb_status keep_means(const double *sums, bb_index count, float **out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(BB_ALLOCATE(count, out));
+    for (bb_index i = 0; i < count; ++i) {
+        (*out)[i] = (float)sums[i];
+    }
+done:
+    return status;
+}
+
+bb_status bb_factor_storage_keep(bb_factor_storage *self, const bb_factor_pipeline *pipeline,
+                                 bb_index m, double *r, bb_evaluation *evaluation,
+                                 bb_stored_reconstructor *out)
 {
     bb_status status = BB_OK;
     bb_rounding_norm *norm = &self->norms[pipeline->filter == (int)BB_SLOPE_FILTER_MEANS];
@@ -215,18 +237,35 @@ bb_status bb_factor_storage_apply(bb_factor_storage *self, const bb_factor_pipel
         BB_TRY(BB_ALLOCATE(m * norm->groups.count, &sums));
         sum_groups(&norm->groups, m, n, r, sums);
     }
-    BB_TRY(code_and_decode(norm, pipeline, &layout, r, evaluation));
+    BB_TRY(code_and_decode(norm, pipeline, &layout, r, evaluation, &out->matrix));
     if (sums != NULL) {
+        BB_TRY(keep_means(sums, m * norm->groups.count, &out->means));
         BB_TRY(put_means(&norm->groups, m, n, sums, r));
     }
     const bb_index bad = bb_outcome_first_non_finite(r, m * n);
     if (bad >= 0) {
         bb_outcome_set(&evaluation->outcome, BB_OUTCOME_NON_FINITE,
                        "stored reconstructor: entry (%td, %td)", bad / n, bad % n);
+        bb_stored_reconstructor_release(out);
     }
 done:
     BB_RELEASE(&sums);
     return status;
+}
+
+bb_status bb_factor_storage_apply(bb_factor_storage *self, const bb_factor_pipeline *pipeline,
+                                  bb_index m, double *r, bb_evaluation *evaluation)
+{
+    bb_stored_reconstructor stored = {0};
+    const bb_status status = bb_factor_storage_keep(self, pipeline, m, r, evaluation, &stored);
+    bb_stored_reconstructor_release(&stored);
+    return status;
+}
+
+void bb_stored_reconstructor_release(bb_stored_reconstructor *self)
+{
+    bb_coded_matrix_destroy(&self->matrix);
+    BB_RELEASE(&self->means);
 }
 
 void bb_factor_storage_open(const bb_factor_problem *problem, const bb_low_rank *modes,
