@@ -355,10 +355,10 @@ static bb_status plan_realtime(const bb_ao_study *study, const extent *span, bb_
                                bb_plan *plan)
 {
     const bool moao = study->correction == (int)BB_AO_CORRECTION_MOAO;
-    const double most = span->actuators > 0.0 ? span->actuators : span->residual.most_rows;
+    const double rows = span->actuators > 0.0 ? span->actuators : span->residual.most_rows;
     const bb_ao_realtime_extent loop = {.slopes = (double)span->n,
-                                        .commands = moao ? span->m : most,
-                                        .most = most,
+                                        .commands = moao ? span->m : rows,
+                                        .rows = rows,
                                         .groups = 2.0 * (double)study->guide_stars.count,
                                         .threads = span->threads,
                                         .solving = solving};

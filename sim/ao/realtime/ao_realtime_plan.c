@@ -14,7 +14,7 @@ static const bb_device_offer offer = {.work = "the loop of frames of ao",
 
 // The matrices of a frame: a study's or those that are drawn.
 typedef struct frame_extent {
-    double slopes, commands, most, groups, matrices;
+    double slopes, commands, rows, groups, matrices;
 } frame_extent;
 
 static const bb_factor_pipeline *pipeline_of(const bb_ao_study *study)
@@ -28,9 +28,9 @@ static frame_extent measure(const bb_ao_study *study, const bb_ao_realtime_exten
     const bool filtered = pipeline_of(study)->filter == (int)BB_SLOPE_FILTER_MEANS;
     const bb_frame_size *size = &study->realtime.size;
     if (!bb_ao_realtime_config_draws(&study->realtime)) {
-        return (frame_extent){extent->slopes, extent->commands, extent->most,
+        return (frame_extent){extent->slopes, extent->commands, extent->rows,
                               filtered ? extent->groups : 0.0,
-                              ceil(extent->commands / extent->most)};
+                              ceil(extent->commands / extent->rows)};
     }
     const double targets = (double)study->realtime.targets;
     return (frame_extent){(double)size->slopes, targets * (double)size->commands,
@@ -60,31 +60,29 @@ bb_need bb_ao_realtime_plan_need(const bb_ao_study *study, const bb_ao_realtime_
     const bb_factor_pipeline *pipeline = pipeline_of(study);
     const frame_extent span = measure(study, extent);
     const bb_codec_config *storage = &pipeline->storage;
-    const bb_matrix_layout layout = {.rows = (bb_index)span.commands,
-                                     .columns = (bb_index)span.slopes};
     const bb_device_kind device = device_of(study);
-    const bb_need matrices = bb_coded_matrix_held(storage, &layout);
-    const bb_need coding = bb_coded_matrix_need(storage, &layout, extent->threads);
-    const bb_codec_config fp64 = bb_codec_plain(BB_FORMAT_FP64);
-    const bb_matrix_layout one = {.rows = (bb_index)span.most, .columns = layout.columns};
-    const bb_need copy =
-        bb_codec_needs_copy(storage) ? bb_coded_matrix_held(&fp64, &one) : (bb_need){0};
+    const bb_matrix_layout one = {.rows = (bb_index)span.rows, .columns = (bb_index)span.slopes};
+    const bb_need matrix = bb_coded_matrix_held(storage, &one);
+    const bb_need matrices = bb_need_copies(matrix, span.matrices);
+    const bb_need coding = bb_need_together(
+        bb_need_copies(matrix, span.matrices - 1.0),
+        bb_stored_reconstructor_need(pipeline, one.rows, one.columns, extent->threads));
     const bb_need operators = bb_need_together(
-        bb_need_copies(bb_coded_operator_need(storage, span.most, span.slopes, device),
+        bb_need_copies(bb_coded_operator_need(storage, span.rows, span.slopes, device),
                        span.matrices),
-        bb_coded_operator_apply_need(storage, span.most, span.slopes, extent->threads));
+        bb_coded_operator_apply_need(storage, span.rows, span.slopes, extent->threads));
     const bb_need loop = bb_command_loop_need(span.slopes, span.commands, span.groups,
                                               study->realtime.delay_frames, device);
     const bb_need exact = // frames by fp64 products, to compare with
         bb_need_together(
             bb_command_loop_need(span.slopes, span.commands, span.groups,
                                  study->realtime.delay_frames, BB_DEVICE_CPU),
-            bb_need_copies(bb_coded_operator_need(storage, span.most, span.slopes, BB_DEVICE_CPU),
+            bb_need_copies(bb_coded_operator_need(storage, span.rows, span.slopes, BB_DEVICE_CPU),
                            span.matrices));
     const bb_need running =
         bb_need_together(bb_need_together(matrices, operators), bb_need_together(loop, exact));
     const bb_need making = bb_ao_realtime_config_draws(&study->realtime)
-                               ? bb_need_together(coding, copy)
+                               ? coding
                                : bb_need_together(extent->solving, matrices);
     return bb_need_together(kept_of(study, &span), bb_need_in_turn(making, running));
 }

@@ -12,7 +12,7 @@
 typedef struct bb_ao_realtime_extent {
     double slopes;
     double commands; ///< of all reconstructors
-    double most;     ///< of the one that has most
+    double rows;     ///< commands of the one that has most
     double groups;   ///< of slopes whose means may be multiplied apart
     double threads;
     bb_need solving; ///< a run of the study

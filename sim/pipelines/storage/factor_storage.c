@@ -99,6 +99,15 @@ bb_status bb_stored_reconstructor_code(const bb_factor_pipeline *pipeline,
     return bb_product_coding_encode(&coding, &rows, &layout, &report, NULL, out);
 }
 
+bb_need bb_stored_reconstructor_need(const bb_factor_pipeline *pipeline, bb_index rows,
+                                     bb_index columns, double threads)
+{
+    const bb_matrix_layout layout = {.rows = rows, .columns = columns};
+    const bb_product_pipeline coding = {
+        .storage = pipeline->storage, .scale = pipeline->row_scale, .device = (int)BB_DEVICE_CPU};
+    return bb_product_coding_need(&coding, (int)BB_DEVICE_CPU, &layout, 1.0, threads);
+}
+
 static bb_status code(const bb_factor_pipeline *pipeline, const bb_matrix_layout *layout,
                       const double *r, bb_coded_matrix **out)
 {
@@ -287,17 +296,14 @@ bb_need bb_factor_storage_need(const bb_list *pipelines, const bb_factor_solver_
                                const bb_factor_extent *extent, bb_index m)
 {
     const bb_factor_pipeline *items = pipelines->items;
-    const bb_matrix_layout layout = {.rows = m, .columns = extent->n};
     bb_need need = {0};
     bb_need coding = {0};
     bb_need held = {0};
     bool is_used[2] = {false, false};
     for (bb_index p = 0; p < pipelines->count; ++p) {
-        const bb_product_pipeline stored = {
-            .storage = items[p].storage, .scale = items[p].row_scale, .device = (int)BB_DEVICE_CPU};
         if (bb_factor_storage_is_given(&items[p])) {
-            coding = bb_need_in_turn(coding, bb_product_coding_need(&stored, (int)BB_DEVICE_CPU,
-                                                                    &layout, 1.0, extent->threads));
+            coding = bb_need_in_turn(
+                coding, bb_stored_reconstructor_need(&items[p], m, extent->n, extent->threads));
         }
         is_used[items[p].filter == (int)BB_SLOPE_FILTER_MEANS] |= is_swept(&items[p]);
     }

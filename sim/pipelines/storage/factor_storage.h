@@ -52,6 +52,10 @@ BB_CHECKED bb_status bb_stored_reconstructor_code(const bb_factor_pipeline *pipe
                                                   const bb_matrix_source *source, double range,
                                                   bb_coded_matrix **out);
 
+/// What coding one takes.
+bb_need bb_stored_reconstructor_need(const bb_factor_pipeline *pipeline, bb_index rows,
+                                     bb_index columns, double threads);
+
 /// As bb_factor_storage_apply, and hands out what was stored; nothing after a failure. Owner of
 /// what `out` holds: the caller.
 BB_CHECKED bb_status bb_factor_storage_keep(bb_factor_storage *self,
