@@ -86,7 +86,7 @@ bb_status bb_realtime_report_print(const char *name, const bb_latency_summary *l
         return bb_text_add(out, "%-7s%9s%9s%9s%9s%9s%9s%9s%9s%8s", "steps", "count", "mean", "p50",
                            "p99", "p99.9", "p99.99", "max", "max/p50", "misses");
     }
-    return bb_text_add(out, "%-7s%9.0f%9.2f%9.2f%9.2f%9.2f%9.2f%9.2f%9.2f%8.0f", name,
+    return bb_text_add(out, "%-7s%9.0f %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f %7.0f", name,
                        latency->count, 1e6 * latency->mean, 1e6 * latency->p50, 1e6 * latency->p99,
                        1e6 * latency->p999, 1e6 * latency->p9999, 1e6 * latency->max,
                        latency->max_over_median, latency->misses);
