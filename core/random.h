@@ -24,6 +24,7 @@ typedef enum bb_stream {
     BB_STREAM_DRAW = 28,            ///< factors of rows that make a draw's roundings its own
     BB_STREAM_DITHER = 29,          ///< factors of rows that keep equal entries from rounding alike
     BB_STREAM_ROUNDING = 30,        ///< which way a stored value is rounded
+    BB_STREAM_SUMMED_SLOPE = 31,    ///< slopes whose products are summed narrowly
     BB_STREAM_SWEEP = 34,           ///< samples of the keys that a sweep varies
     BB_STREAM_SURFACE_BUMP = 40,    ///< places, widths and heights of a free-form surface's bumps
     BB_STREAM_SURFACE_WAVE = 41,    ///< waves of a surface's power spectrum

@@ -2,6 +2,7 @@
 #include "precision/codec.h"
 
 #include "precision/codec_row.h"
+#include "precision/codecs/plane_core.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -464,6 +465,11 @@ bool bb_codec_rounds_columns(const bb_codec_config *config)
     return rows[config->codec]->ops->round != NULL &&
            (config->rounding < 0 || config->rounding == (int)BB_ROUNDING_NEAREST ||
             bb_codec_sweeps(config));
+}
+
+bb_index bb_codec_rounding_block(const bb_codec_config *config)
+{
+    return rows[config->codec]->ops->fix_block == NULL ? 0 : BB_BLOCK;
 }
 
 bool bb_codec_diffuses(const bb_codec_config *config)

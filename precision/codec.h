@@ -107,6 +107,10 @@ double bb_codec_bound(const bb_codec_config *config, double tolerance, double ma
 /// can, and the configuration asks for no rounding but to nearest or in the sweep.
 bool bb_codec_rounds_columns(const bb_codec_config *config);
 
+/// Columns of a row that share an exponent or scale which bb_coded_matrix_fix_block fixes; 0: none
+/// do.
+bb_index bb_codec_rounding_block(const bb_codec_config *config);
+
 /// Whether rounding in the sweep is asked for. Who encodes a matrix as it stands rounds to nearest.
 bool bb_codec_sweeps(const bb_codec_config *config);
 

@@ -47,8 +47,10 @@ typedef struct bb_codec_ops {
     // Column by column; `round` NULL: values are not rounded each by itself. `fix_row` takes finite
     // values, NULL: nothing depends on the row. `round` takes a value times the row's scale, which
     // may be infinite and is no NaN, and gives what is stored. `encode_fixed` takes one row of what
-    // `round` gave, scale undone.
+    // `round` gave, scale undone. `fix_block` fixes what block number `block` shares by its 32
+    // finite values times the row's scale, filled up with zeros; NULL: blocks share nothing.
     void (*fix_row)(bb_coded_matrix *matrix, bb_index row, const double *values);
+    void (*fix_block)(bb_coded_matrix *matrix, bb_index row, bb_index block, const double *scaled);
     double (*round)(const bb_coded_matrix *matrix, bb_index row, bb_index column, double scaled);
     bb_status (*encode_fixed)(bb_coded_matrix *matrix, bb_index row, bb_view panel);
 } bb_codec_ops;

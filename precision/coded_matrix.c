@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/memory.h"
 #include "precision/codec_row.h"
+#include "precision/codecs/plane_core.h"
 #include "precision/scaling.h"
 
 #include <math.h>
@@ -179,6 +180,19 @@ bb_status bb_coded_matrix_fix_row(bb_coded_matrix *matrix, bb_index row, const d
     }
 done:
     return status;
+}
+
+void bb_coded_matrix_fix_block(bb_coded_matrix *matrix, bb_index row, bb_index column,
+                               bb_index count, const double *values)
+{
+    const double scale = bb_coded_matrix_row_scale(matrix, row);
+    double scaled[BB_BLOCK] = {0.0};
+    for (bb_index i = 0; i < count && i < BB_BLOCK; ++i) {
+        scaled[i] = isfinite(scale * values[i]) ? scale * values[i] : 0.0;
+    }
+    if (matrix->ops->fix_block != NULL) {
+        matrix->ops->fix_block(matrix, row, column / BB_BLOCK, scaled);
+    }
 }
 
 double bb_coded_matrix_round(const bb_coded_matrix *matrix, bb_index row, bb_index column,

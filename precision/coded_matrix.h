@@ -63,10 +63,17 @@ BB_CHECKED bb_status bb_coded_matrix_encode(bb_coded_matrix *matrix, bb_index ro
 BB_CHECKED bb_status bb_coded_matrix_fix_row(bb_coded_matrix *matrix, bb_index row,
                                              const double *values);
 
+/// Fixes again what the columns [column, column + count) share: a whole block of
+/// bb_codec_rounding_block columns, but for the row's last, of which nothing is rounded yet, by
+/// `values` [count] as they are known by now. What is not finite counts as zero. Different rows may
+/// be fixed at once. Nothing is done for codecs whose blocks share nothing.
+void bb_coded_matrix_fix_block(bb_coded_matrix *matrix, bb_index row, bb_index column,
+                               bb_index count, const double *values);
+
 /// What would be stored of a value in a row that was fixed, its scale undone: to nearest, ties to
 /// even, as bb_coded_matrix_encode does, and clipped to the largest that the row or block holds,
 /// also where that would give an infinity. What is not finite comes back as it is. Trap: a block of
-/// bfp and mx holds little more than its unrounded values, so that what is handed on to a quiet
+/// bfp and mx holds little more than what it was fixed by, so that what is handed on to a quiet
 /// block clips, where integer has the row's largest value to go. Pure, safe from several threads at
 /// once.
 double bb_coded_matrix_round(const bb_coded_matrix *matrix, bb_index row, bb_index column,

@@ -416,11 +416,14 @@ done:
     return status;
 }
 
-bb_status bb_tomography_shake(const bb_tomography *tomography, bb_index target, const double *r,
-                              double *cee)
+bb_status bb_tomography_shake(const bb_tomography *tomography, bb_index target,
+                              bb_residual_kind kind, const double *r, double *cee)
 {
-    return bb_shake_add(&tomography->guides, &tomography->targets[target].truth,
-                        tomography->shake_arcsec, r, cee);
+    const bb_tomography_target *aim = &tomography->targets[target];
+    const bb_deformable_mirror *mirror = bb_point_spread_mirror(aim->spread);
+    return bb_shake_add(&tomography->guides, &aim->truth,
+                        kind == BB_RESIDUAL_COMMANDS ? mirror : NULL, tomography->shake_arcsec, r,
+                        cee);
 }
 
 bb_status bb_tomography_rate(const bb_tomography *tomography, bb_index target, const double *cee,
@@ -434,7 +437,11 @@ bb_status bb_tomography_rate(const bb_tomography *tomography, bb_index target, c
     BB_TRY(BB_ALLOCATE(pixels_of(&work), &work.correlation));
     BB_TRY(BB_ALLOCATE(pixels_of(&work), &work.alone));
     BB_TRY(BB_ALLOCATE(actuators * actuators, &voltages));
-    BB_TRY(bb_point_spread_voltages(work.aim->spread, cee, voltages));
+    if (score->residual == BB_RESIDUAL_COMMANDS) {
+        memcpy(voltages, cee, (size_t)(actuators * actuators) * sizeof *voltages);
+    } else {
+        BB_TRY(bb_point_spread_voltages(work.aim->spread, cee, voltages));
+    }
     BB_TRY(survey(&work, voltages, wavelength_count, wavelengths_m, score, outcome));
     for (bb_index w = 0; w < wavelength_count; ++w) {
         BB_TRY(rate_wavelength(&work, w, wavelengths_m[w], score));

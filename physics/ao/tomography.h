@@ -64,18 +64,26 @@ void bb_tomography_destroy(bb_tomography **tomography);
 BB_CHECKED bb_status bb_tomography_need(const bb_ao_config *config, bb_lgs_tilt tilt,
                                         double threads, bb_need *making, bb_need *held);
 
-/// Adds to a residual covariance `cee` [m][m] of target `target` what an estimate by r [m][n]
-/// leaves of the telescope's shake (score/shake.h). Errors: BB_MEMORY.
+/// What a residual covariance is of.
+typedef enum bb_residual_kind {
+    BB_RESIDUAL_SLOPES,   ///< of a truth sensor, [m][m], arcsec^2
+    BB_RESIDUAL_COMMANDS, ///< of the target's mirror, [actuators][actuators], V^2
+} bb_residual_kind;
+
+/// Adds to a residual covariance `cee` of target `target` what an estimate by r leaves of the
+/// telescope's shake (score/shake.h); r [m][n] estimates slopes, or [actuators][n] commands.
+/// Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_tomography_shake(const bb_tomography *tomography, bb_index target,
-                                         const double *r, double *cee);
+                                         bb_residual_kind kind, const double *r, double *cee);
 
 /// Price of a residual in one direction. Arrays are the caller's; NULL: not wanted. All are NaN
 /// where the residual is not finite. `correctable` and `correctable_rms` are of the residual of
 /// slopes alone, all others of that with the error terms.
 typedef struct bb_tomography_score {
-    bb_score kind;          ///< what the caller wants
-    double *strehl;         ///< [wavelengths]
-    double *correctable;    ///< [wavelengths] Strehl ratio
+    bb_score kind;             ///< what the caller wants
+    bb_residual_kind residual; ///< what is scored
+    double *strehl;            ///< [wavelengths]
+    double *correctable;       ///< [wavelengths] Strehl ratio
     double residual_rms;    ///< m: over the pupil without piston; stationary, the root of corr(0)
     double correctable_rms; ///< m
     bb_index psf_count;     ///< wavelengths, the first ones, of which `psf` is wanted
@@ -86,7 +94,7 @@ typedef struct bb_tomography_score {
     double *ensquared;       ///< [wavelengths][box_count] share of the energy in them
 } bb_tomography_score;
 
-/// Scores a residual covariance `cee` [m][m] (arcsec^2) of target `target`. Errors: BB_MEMORY.
+/// Scores a residual covariance `cee` of target `target`. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_tomography_rate(const bb_tomography *tomography, bb_index target,
                                         const double *cee, bb_index wavelength_count,
                                         const double *wavelengths_m, bb_tomography_score *score,

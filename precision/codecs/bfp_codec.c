@@ -260,23 +260,32 @@ static void encode_row(const bb_coded_matrix *matrix, bb_index row, const double
     }
 }
 
-// An exponent of each block, the largest that there is where one wants more.
-static void fix_row(bb_coded_matrix *matrix, bb_index row, const double *values)
+// An exponent, the largest that there is where the block wants more.
+static void fix_block(bb_coded_matrix *matrix, bb_index row, bb_index block,
+                      const double scaled[BB_BLOCK])
 {
     const bb_bfp_layout *layout = &((const bfp_store *)matrix->store)->layout;
+    const int limit = bb_bfp_most_exponent(layout->bits);
+    double largest = 0.0;
+    for (int i = 0; i < BB_BLOCK; ++i) {
+        largest = fmax(largest, fabs(scaled[i]));
+    }
+    int exponent = exponent_of(bb_format_bits_of_f64(largest), layout->bits);
+    exponent = exponent < BB_BFP_LEAST_EXPONENT ? BB_BFP_LEAST_EXPONENT : exponent;
+    exponent = exponent > limit ? limit : exponent;
+    row_at(matrix, row)[layout->exponents + (size_t)block] = (unsigned char)exponent;
+}
+
+static void fix_row(bb_coded_matrix *matrix, bb_index row, const double *values)
+{
     const bb_index columns = matrix->layout.columns;
     const double scale = bb_coded_matrix_scale_row(matrix, BB_FORMAT_FP32, row, values);
-    const int limit = bb_bfp_most_exponent(layout->bits);
-    unsigned char *out = row_at(matrix, row);
-    for (bb_index b = 0; b < layout->blocks; ++b) {
-        double largest = 0.0;
-        for (bb_index j = b * BB_BLOCK; j < columns && j < (b + 1) * BB_BLOCK; ++j) {
-            largest = fmax(largest, fabs(scale * values[j]));
+    for (bb_index j = 0; j < columns; j += BB_BLOCK) {
+        double scaled[BB_BLOCK] = {0.0};
+        for (int i = 0; i < BB_BLOCK && j + i < columns; ++i) {
+            scaled[i] = scale * values[j + i];
         }
-        int exponent = exponent_of(bb_format_bits_of_f64(largest), layout->bits);
-        exponent = exponent < BB_BFP_LEAST_EXPONENT ? BB_BFP_LEAST_EXPONENT : exponent;
-        exponent = exponent > limit ? limit : exponent;
-        out[layout->exponents + (size_t)b] = (unsigned char)exponent;
+        fix_block(matrix, row, j / BB_BLOCK, scaled);
     }
 }
 
@@ -386,6 +395,7 @@ static const bb_codec_ops operations = {
     .decode = decode,
     .bytes = bytes,
     .fix_row = fix_row,
+    .fix_block = fix_block,
     .round = round_one,
     .encode_fixed = encode_fixed,
 };

@@ -324,24 +324,31 @@ static bb_status encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
     return BB_OK;
 }
 
-// Scales of blocks too, the largest that there is where one has a value that is not held.
-static void fix_row(bb_coded_matrix *matrix, bb_index row, const double *values)
+// Scales of a unit's blocks, the largest that there is where one has a value that is not held.
+static void fix_block(bb_coded_matrix *matrix, bb_index row, bb_index unit,
+                      const double scaled[BB_BLOCK])
 {
     const mx_store *store = matrix->store;
     unsigned char *out = row_at(matrix, row);
     const int blocks = store->nv ? NV_BLOCKS : 1;
     const int length = BB_BLOCK / blocks;
+    for (int b = 0; b < blocks; ++b) {
+        bb_index bad = 0;
+        double largest = largest_held(scaled + b * length, length, &bad);
+        largest = bad > 0 ? 0x1.fffffffffffffp127 : largest;
+        out[store->scales + (size_t)(unit * blocks + b)] =
+            scale_word(store, largest, (double)row_scale_at(store, out));
+    }
+}
+
+static void fix_row(bb_coded_matrix *matrix, bb_index row, const double *values)
+{
+    const mx_store *store = matrix->store;
     fix_scales(matrix, row, values);
     for (bb_index unit = 0; unit < store->units; ++unit) {
         double scaled[BB_BLOCK];
         scale_unit(matrix, row, values, unit, scaled);
-        for (int b = 0; b < blocks; ++b) {
-            bb_index bad = 0;
-            double largest = largest_held(scaled + b * length, length, &bad);
-            largest = bad > 0 ? 0x1.fffffffffffffp127 : largest;
-            out[store->scales + (size_t)(unit * blocks + b)] =
-                scale_word(store, largest, (double)row_scale_at(store, out));
-        }
+        fix_block(matrix, row, unit, scaled);
     }
 }
 
@@ -472,6 +479,7 @@ static const bb_codec_ops operations = {
     .decode = decode,
     .bytes = bytes,
     .fix_row = fix_row,
+    .fix_block = fix_block,
     .round = round_one,
     .encode_fixed = encode_fixed,
 };

@@ -3,7 +3,7 @@
 
 #include "core/memory.h"
 #include "core/outcome.h"
-#include "sim/ao/ao_mcao.h"
+#include "sim/ao/ao_commands.h"
 #include "sim/dump.h"
 
 #include <stdio.h>
@@ -101,7 +101,8 @@ static bb_status add_estimates(operands *all, bb_index pipelines, bb_ao_evaluati
     for (bb_index i = 0; i < pipelines * targets; ++i) {
         bb_ao_evaluation *evaluation = &evaluations[i / targets];
         const bool together = all->problem->commands != NULL;
-        const bb_index rows = bb_ao_mcao_rows(all->problem, i % targets);
+        const bool commands = together || evaluation->kind == BB_RESIDUAL_COMMANDS;
+        const bb_index rows = bb_ao_commands_rows(all->problem, evaluation, i % targets);
         estimate *kept = &all->estimates[all->count];
         if (evaluation->common.outcome.kind != BB_OUTCOME_OK ||
             evaluation->r[i % targets] == NULL) {
@@ -111,11 +112,13 @@ static bb_status add_estimates(operands *all, bb_index pipelines, bb_ao_evaluati
         evaluation->r[i % targets] = NULL;
         ++all->count;
         kept->view = bb_view_matrix(kept->values, rows, all->problem->cmm->columns);
-        kept->source = together ? bb_matrix_source_dense(&kept->view, "M", "V/arcsec")
+        kept->source = commands ? bb_matrix_source_dense(&kept->view, "M", "V/arcsec")
                                 : bb_matrix_source_dense(&kept->view, "R", "1");
         (void)snprintf(name, sizeof name, "R_%td_%td", i / targets, i % targets);
         (void)snprintf(long_name, sizeof long_name, "%s of pipeline %.120s, target %td",
-                       together ? "commands of all mirrors" : "reconstructor",
+                       together   ? "commands of all mirrors"
+                       : commands ? "commands of its mirror"
+                                  : "reconstructor",
                        evaluation->common.pipeline, i % targets);
         BB_TRY(bb_results_operator(results, name, long_name, &kept->source));
     }

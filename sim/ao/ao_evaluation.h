@@ -15,8 +15,10 @@ enum { BB_AO_PSF_PIXELS = 128 }; ///< edge of the central part of the image that
 typedef struct bb_ao_evaluation {
     bb_evaluation common;
     bb_factor_pipeline level; ///< what `r` was solved by: the pipeline, or what a promise found
-    double **r;     ///< [targets], each [m][n]; of a shared one the first only, of mirrors that
-                    ///< correct together M [actuators][n] there
+    double **r; ///< [targets], each [m][n]; of a shared one the first only, of mirrors that
+                ///< correct together M [actuators][n] there; commands of each target's mirror
+                ///< [actuators][n] where `kind` says so
+    bb_residual_kind kind; ///< what `r` estimates (ao_commands.h), and its residual is of
     double **seen;  ///< [targets], each [m][n]: D_t M of such mirrors (ao_mcao.h); NULL: `r` serves
     bool shared;    ///< one reconstructor corrects all targets
     double *strehl; ///< [targets][wavelengths], as the study scores

@@ -321,7 +321,7 @@ static bb_status rate(const bb_ao_learning *l, const double *wavelengths_m,
     }
     BB_TRY(bb_residual_covariance(l->truth->cmm, targets, tasks));
     for (bb_index t = 0; t < targets; ++t) {
-        BB_TRY(bb_tomography_shake(l->truth, t, tasks[t].r, tasks[t].cee));
+        BB_TRY(bb_tomography_shake(l->truth, t, BB_RESIDUAL_SLOPES, tasks[t].r, tasks[t].cee));
         bb_tomography_score score = {.kind = (bb_score)l->study->score,
                                      .strehl = evaluation->strehl + t * wavelengths};
         BB_TRY(bb_tomography_rate(l->truth, t, tasks[t].cee, wavelengths, wavelengths_m, &score,

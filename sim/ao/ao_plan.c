@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "physics/ao/frames/monte_carlo.h"
+#include "physics/ao/mirrors/truth_commands.h"
 #include "physics/ao/tomography.h"
 #include "sim/ao/ao_evaluation.h"
 #include "sim/ao/ao_learn.h"
@@ -35,6 +36,7 @@ typedef struct extent {
     bb_need rating;       // of one estimate of all targets
     double actuators;     // of mirrors that correct together, 0 without
     bb_need gathering;    // their right-hand side
+    bb_need truths;       // of all targets in commands, where pipelines store those
     bb_ao_learn_planned learn;
 } extent;
 
@@ -68,6 +70,29 @@ done:
     return status;
 }
 
+static bool stores_commands(const bb_ao_study *study)
+{
+    const bb_factor_pipeline *pipelines = study->pipelines.items;
+    bool stores = false;
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        stores = stores || pipelines[p].stored == (int)BB_STORED_COMMANDS;
+    }
+    return stores && study->correction != (int)BB_AO_CORRECTION_MCAO;
+}
+
+// A target's truth in commands, and its commands beside what they are of.
+static bb_need commands_of(const bb_pupil *pupil, const bb_sensor_array *truth,
+                           const bb_sensor_array *guides, double threads)
+{
+    const bb_index n = guides->measurement_count;
+    const double actuators =
+        (double)bb_deformable_mirror_actuators(pupil, truth->sensors[0].lenslets);
+    const bb_need held = bb_truth_commands_held(n, actuators);
+    const bb_need making =
+        bb_truth_commands_need((double)truth->measurement_count, n, actuators, threads);
+    return bb_need_together(making, held);
+}
+
 static bb_status measure_targets(const bb_ao_study *study, const bb_ao_config *physics,
                                  const bb_atmosphere *atmosphere, const bb_sensor_array *guides,
                                  extent *out)
@@ -87,6 +112,10 @@ static bb_status measure_targets(const bb_ao_study *study, const bb_ao_config *p
         out->rating = bb_need_in_turn(
             out->rating, bb_tomography_rate_need(&pupil, truth.sensors[0].lenslets, score,
                                                  study->wavelengths_um.count, out->threads));
+        if (stores_commands(study)) {
+            out->truths =
+                bb_need_together(out->truths, commands_of(&pupil, &truth, guides, out->threads));
+        }
         BB_TRY(measure_screens(&study->monte_carlo, atmosphere, guides, &truth, &out->frames));
         bb_sensor_array_release(&truth);
     }
@@ -302,7 +331,8 @@ static bb_status sum(const bb_ao_study *study, const extent *span, bb_plan *plan
         need,
         bb_need_together(estimates, bb_factor_storage_need(&study->pipelines, &study->solver.common,
                                                            &span->solved, (bb_index)stored_rows)));
-    need = bb_need_in_turn(need, bb_need_together(estimates, scoring));
+    need =
+        bb_need_in_turn(need, bb_need_together(estimates, bb_need_together(scoring, span->truths)));
     if (study->monte_carlo.frames > 0) {
         need = bb_need_in_turn(need, bb_need_together(estimates, frames_need(study, span)));
     }

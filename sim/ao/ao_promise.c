@@ -35,7 +35,7 @@ static bb_status find_strehls(const bb_ao_promise_task *task, const bb_ao_evalua
     }
     BB_TRY(bb_factor_device_score(task->problem->cmm, task->scores_on_device, targets, tasks));
     for (bb_index t = 0; t < targets; ++t) {
-        BB_TRY(bb_tomography_shake(task->problem, t, tasks[t].r, tasks[t].cee));
+        BB_TRY(bb_tomography_shake(task->problem, t, BB_RESIDUAL_SLOPES, tasks[t].r, tasks[t].cee));
         bb_tomography_score score = {.kind = task->score,
                                      .strehl = out + t * task->wavelength_count};
         BB_TRY(bb_tomography_rate(task->problem, t, tasks[t].cee, wavelengths, task->wavelengths_m,

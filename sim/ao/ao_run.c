@@ -4,6 +4,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/stage.h"
+#include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_dump.h"
 #include "sim/ao/ao_evaluation.h"
 #include "sim/ao/ao_learn.h"
@@ -20,6 +21,7 @@
 #include "sim/pipelines/factor_spectrum.h"
 #include "sim/pipelines/factor_tiles.h"
 #include "sim/pipelines/storage/slope_rounding.h"
+#include "sim/pipelines/storage/sum_rounding.h"
 
 #include <math.h>
 
@@ -39,6 +41,7 @@ typedef struct ao_run {
     bb_ao_mcao *mcao;             // NULL: one mirror a target
     bb_factor_problem factor_problem;
     bb_ao_storage storage;
+    bb_ao_commands commands;       // what storages of commands are scored by
     bb_ao_evaluation *evaluations; // [pipeline_count]
     bb_index *order;  // [pipeline_count] the reference, others, those that promise something
     bb_index solved;  // so many of that order
@@ -119,6 +122,7 @@ static void finish(ao_run *run)
     BB_RELEASE(&run->tile_norms);
     BB_RELEASE(&run->ctm);
     bb_ao_storage_release(&run->storage);
+    bb_ao_commands_release(&run->commands);
     bb_factor_problem_release(&run->factor_problem);
     bb_ao_learning_destroy(&run->learning);
     bb_ao_mcao_destroy(&run->mcao);
@@ -137,6 +141,7 @@ static bb_status build_problem(ao_run *run, bb_results *results)
     BB_TRY(bb_ao_pupil_load(run->study, &physics, &run->mask));
     BB_TRY(bb_ao_pupil_note(&physics, results));
     BB_TRY(bb_tomography_create(&physics, tilt, &run->problem));
+    run->commands.problem = run->problem;
     bb_log_info("%td measurements, %td target(s), %td pipeline(s)", run->problem->cmm->rows,
                 run->target_count, run->pipeline_count);
     BB_TRY(BB_ALLOCATE(run->target_count, &run->ctm));
@@ -194,9 +199,11 @@ static bb_status rate_for_frames(const ao_run *run, bb_index target, const doubl
     const bb_index first = target * run->wavelength_count;
     bb_outcome outcome = {0};
     bb_tomography_score pairs = {.kind = BB_SCORE_PAIRS,
+                                 .residual = evaluation->kind,
                                  .strehl = evaluation->pairs_with_terms + first,
                                  .correctable = evaluation->pairs + first};
     bb_tomography_score stationary = {.kind = BB_SCORE_STATIONARY,
+                                      .residual = evaluation->kind,
                                       .strehl = evaluation->stationary + first};
     BB_TRY(bb_tomography_rate(run->problem, target, cee, run->wavelength_count, run->wavelengths_m,
                               &pairs, &outcome));
@@ -206,22 +213,30 @@ done:
     return status;
 }
 
+// Whether a residual covariance is finite, and its trace where it is of slopes.
+static void inspect(const ao_run *run, bb_index target, double *cee, bb_ao_evaluation *evaluation)
+{
+    const bb_index m = bb_point_spread_layout(run->problem->targets[target].spread)->actuator_count;
+    const bool slopes = evaluation->kind == BB_RESIDUAL_SLOPES;
+    const bb_index rows = slopes ? run->ctm[target]->rows : m;
+    const bb_index bad = bb_stage_inspect("residual", cee, rows * rows);
+    if (bad >= 0) {
+        bb_outcome_set(&evaluation->common.outcome, BB_OUTCOME_NON_FINITE,
+                       "residual covariance of target %td, row %td, column %td", target, bad / rows,
+                       bad % rows);
+    }
+    evaluation->trace_arcsec2[target] = slopes ? 0.0 : NAN;
+    for (bb_index row = 0; slopes && row < rows; ++row) {
+        evaluation->trace_arcsec2[target] += cee[row * rows + row];
+    }
+}
+
 static bb_status rate(const ao_run *run, bb_index target, double *cee, bb_ao_evaluation *evaluation)
 {
     bb_status status = BB_OK;
     double *image = NULL;
     double *widths_rad = NULL; // [wavelengths]
-    bb_index m = run->ctm[target]->rows;
-    bb_index bad = bb_stage_inspect("residual", cee, m * m);
-    if (bad >= 0) {
-        bb_outcome_set(&evaluation->common.outcome, BB_OUTCOME_NON_FINITE,
-                       "residual covariance of target %td, row %td, column %td", target, bad / m,
-                       bad % m);
-    }
-    evaluation->trace_arcsec2[target] = 0.0;
-    for (bb_index row = 0; row < m; ++row) {
-        evaluation->trace_arcsec2[target] += cee[row * m + row];
-    }
+    inspect(run, target, cee, evaluation);
     bb_index pixels = bb_point_spread_layout(run->problem->targets[target].spread)->pixels;
     bb_index first = target * run->wavelength_count;
     bb_index boxes = run->study->ensquared_mas.count;
@@ -231,6 +246,7 @@ static bb_status rate(const ao_run *run, bb_index target, double *cee, bb_ao_eva
     }
     BB_TRY(bb_evaluation_unset(run->wavelength_count, &widths_rad));
     bb_tomography_score score = {.kind = (bb_score)run->study->score,
+                                 .residual = evaluation->kind,
                                  .strehl = evaluation->strehl + first,
                                  .width_rad = widths_rad,
                                  .psf_count = images,
@@ -269,7 +285,7 @@ typedef struct estimate {
     bb_index target;
 } estimate;
 
-static bb_status list_estimates(const ao_run *run, bb_ao_evaluation *const *evaluations,
+static bb_status list_estimates(ao_run *run, bb_ao_evaluation *const *evaluations,
                                 bb_index evaluation_count, bb_residual_task *tasks,
                                 estimate *estimates, bb_index *out_count)
 {
@@ -278,13 +294,12 @@ static bb_status list_estimates(const ao_run *run, bb_ao_evaluation *const *eval
     for (bb_index p = 0; p < evaluation_count; ++p) {
         bb_ao_evaluation *evaluation = evaluations[p];
         for (bb_index t = 0; t < run->target_count; ++t) {
-            const bb_tomography_target *target = &run->problem->targets[t];
             if (evaluation->common.outcome.kind != BB_OUTCOME_OK) {
                 continue;
             }
-            tasks[count] = (bb_residual_task){bb_ao_evaluation_reconstructor(evaluation, t),
-                                              target->ctm, target->ctt, NULL};
-            BB_TRY(BB_ALLOCATE(target->ctm->rows * target->ctm->rows, &tasks[count].cee));
+            BB_TRY(bb_ao_commands_task(&run->commands, evaluation, t, &tasks[count]));
+            const bb_index rows = tasks[count].ctt->rows;
+            BB_TRY(BB_ALLOCATE(rows * rows, &tasks[count].cee));
             estimates[count++] = (estimate){evaluation, t};
         }
     }
@@ -317,9 +332,13 @@ static bb_status score(ao_run *run, bb_ao_evaluation *const *evaluations, bb_ind
     BB_TRY(bb_factor_device_score(run->problem->cmm, uses_device(run), count, tasks));
     for (bb_index i = 0; i < count; ++i) {
         bb_log_progress_step("scoring", estimates[i].evaluation->common.pipeline, i + 1, count + 1);
-        BB_TRY(bb_tomography_shake(run->problem, estimates[i].target, tasks[i].r, tasks[i].cee));
+        BB_TRY(bb_tomography_shake(run->problem, estimates[i].target, estimates[i].evaluation->kind,
+                                   tasks[i].r, tasks[i].cee));
         BB_TRY(bb_slope_rounding_add(&run->storage.common, &estimates[i].evaluation->level,
                                      tasks[i].ctm->rows, tasks[i].r, tasks[i].cee));
+        BB_TRY(bb_sum_rounding_add(&run->storage.common, &estimates[i].evaluation->level,
+                                   tasks[i].ctt->rows, tasks[i].r, tasks[i].cee,
+                                   &estimates[i].evaluation->common.outcome));
         BB_TRY(rate(run, estimates[i].target, tasks[i].cee, estimates[i].evaluation));
     }
     bb_log_progress("scoring", count + 1, count + 1);
@@ -468,6 +487,7 @@ static bb_status solve_again(ao_run *run, bb_index count)
                    evaluation->common.pipeline, bb_outcome_name(again.common.outcome.kind));
         bb_ao_evaluation_share(&again, run->study->correction, run->problem);
         BB_TRY(bb_ao_storage_apply(&run->storage, &run->pipelines[run->order[i]], &again));
+        evaluation->kind = again.kind;
         BB_TRY(bb_ao_mcao_aim(run->problem, evaluation));
     }
     bb_log_progress("solving", count, count);

@@ -61,6 +61,7 @@ static bb_status list_estimates(sampling *samples)
         samples->estimates[samples->task.estimate_count] = (bb_monte_carlo_estimate){
             .target = i % samples->targets,
             .r = r,
+            .kind = evaluation->kind,
             .correctable = samples->correctable + i * samples->wavelengths,
             .total = samples->total + i * samples->wavelengths,
             .psf = i == reference * samples->targets ? samples->psf : NULL};

@@ -2,7 +2,7 @@
 #include "sim/ao/ao_storage.h"
 
 #include "core/memory.h"
-#include "sim/ao/ao_mcao.h"
+#include "sim/ao/ao_commands.h"
 
 bb_status bb_ao_storage_open(const bb_factor_problem *factor_problem, const bb_tomography *problem,
                              double tilt_arcsec2, bb_ao_storage *out)
@@ -38,11 +38,12 @@ bb_status bb_ao_storage_apply(bb_ao_storage *self, const bb_factor_pipeline *pip
                               bb_ao_evaluation *evaluation)
 {
     bb_status status = BB_OK;
+    BB_TRY(bb_ao_commands_take(self->problem, pipeline, evaluation));
     for (bb_index t = 0; t < self->problem->target_count; ++t) {
         if (evaluation->r[t] != NULL) {
             BB_TRY(bb_factor_storage_apply(&self->common, pipeline,
-                                           bb_ao_mcao_rows(self->problem, t), evaluation->r[t],
-                                           &evaluation->common));
+                                           bb_ao_commands_rows(self->problem, evaluation, t),
+                                           evaluation->r[t], &evaluation->common));
         }
     }
 done:

@@ -23,8 +23,9 @@ BB_CHECKED bb_status bb_ao_storage_open(const bb_factor_problem *factor_problem,
                                         bb_ao_storage *out);
 void bb_ao_storage_release(bb_ao_storage *self);
 
-/// Puts what the pipeline's storage decodes to in the place of every estimate that was solved; an
-/// outcome says why one cannot be held. Errors: BB_MEMORY, the source's.
+/// Puts what the pipeline's storage decodes to in the place of every estimate that was solved, of
+/// its commands where they are what is stored; an outcome says why one cannot be held. Errors:
+/// BB_MEMORY, the source's.
 BB_CHECKED bb_status bb_ao_storage_apply(bb_ao_storage *self, const bb_factor_pipeline *pipeline,
                                          bb_ao_evaluation *evaluation);
 

@@ -2,6 +2,7 @@
 #include "sim/ao/ao_study.h"
 
 #include "physics/ao/ao_check.h"
+#include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_mcao.h"
 #include "sim/pipelines/factor_device.h"
 
@@ -196,6 +197,7 @@ bb_status bb_ao_study_check(const void *study, const bb_config *config, bb_probl
                                    problems));
     BB_TRY(check_correction(ao, config, problems));
     BB_TRY(bb_ao_mcao_check(ao, config, problems));
+    BB_TRY(bb_ao_commands_check(ao, config, problems));
     BB_TRY(check_pupil(&ao->telescope.pupil, config, problems));
     BB_TRY(check_frames(ao, config, problems));
     BB_TRY(bb_ao_learn_config_check(&ao->learn, config, problems));

@@ -4,6 +4,7 @@
 #include "sim/pipelines/factor_map.h"
 #include "sim/pipelines/idle_keys.h"
 #include "sim/pipelines/storage/slope_rounding.h"
+#include "sim/pipelines/storage/sum_rounding.h"
 
 #include <stdio.h>
 
@@ -62,9 +63,18 @@ static const bb_key keys[] = {
     {.name = "storage", .kind = BB_KEY_GROUP, .schema = &bb_codec_schema, .shorthand = "codec",
      .optional = true, .offset = offsetof(bb_factor_pipeline, storage),
      .meaning = "How the reconstructor is held once it is solved; unset: as it was solved, in fp64."},
+    {.name = "operator", .kind = BB_KEY_CHOICE, .choices = bb_stored_operator_names,
+     .offset = offsetof(bb_factor_pipeline, stored), .default_text = "slopes",
+     .meaning = "storage: what is held: the reconstructor, or the commands of the target's mirror that it "
+                "makes, rounded after projecting (ao)."},
     {.name = "scale", .kind = BB_KEY_CHOICE, .choices = bb_row_scale_names,
      .offset = offsetof(bb_factor_pipeline, row_scale), .default_text = "none",
      .meaning = "storage: scale of a row of the reconstructor before it is narrowed."},
+    {.name = "column_scale", .kind = BB_KEY_CHOICE, .choices = bb_column_scale_names,
+     .offset = offsetof(bb_factor_pipeline, column_scale), .default_text = "none",
+     .meaning = "storage: scale of a column of the reconstructor before it is narrowed, by which its slope is "
+                "divided: the slope's deviation; in the sweep also what is left of it once the slopes before "
+                "are known (remainder), and that balanced against the column's values."},
     {.name = "filter", .kind = BB_KEY_CHOICE, .choices = bb_slope_filter_names,
      .offset = offsetof(bb_factor_pipeline, filter), .default_text = "none",
      .meaning = "storage: means: the mean of each sensor's slopes along an axis is multiplied apart, in "
@@ -72,6 +82,16 @@ static const bb_key keys[] = {
     {.name = "slopes", .kind = BB_KEY_GROUP, .schema = &bb_slope_schema, .shorthand = "format",
      .optional = true, .offset = offsetof(bb_factor_pipeline, slopes),
      .meaning = "How slopes are rounded before the reconstructor multiplies them."},
+    {.name = "multiply", .kind = BB_KEY_CHOICE, .choices = bb_format_names,
+     .offset = offsetof(bb_factor_pipeline, multiply), .default_text = "fp64",
+     .meaning = "accumulate: format in which products of the reconstructor with slopes are rounded before they are "
+                "summed; fp64: they are exact, as in a fused multiply and add."},
+    {.name = "accumulate", .kind = BB_KEY_CHOICE, .choices = bb_format_names,
+     .offset = offsetof(bb_factor_pipeline, accumulate), .default_text = "fp64",
+     .meaning = "Format in which products of the reconstructor with slopes are summed."},
+    {.name = "accumulate_run", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 1e6,
+     .optional = true, .offset = offsetof(bb_factor_pipeline, accumulate_run),
+     .meaning = "accumulate: products of a sum before fp32 takes it; unset: the whole row."},
     BB_DRAWS_KEY(bb_factor_pipeline),
     {.name = "device", .kind = BB_KEY_CHOICE, .choices = bb_device_names, .optional = true,
      .offset = offsetof(bb_factor_pipeline, device), .meaning = "Overrides the study's device."},
@@ -164,6 +184,7 @@ bb_status bb_factor_pipelines_check(const bb_list *pipelines, const bb_config *c
         }
         BB_TRY(bb_factor_storage_check(&items[p], p, config, problems));
         BB_TRY(bb_slope_rounding_check(&items[p], p, config, problems));
+        BB_TRY(bb_sum_rounding_check(&items[p], p, config, problems));
         if (starts_idly(&items[p])) {
             char path[64];
             (void)snprintf(path, sizeof path, "pipelines.%td.accumulate_from", p);

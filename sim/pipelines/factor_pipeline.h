@@ -27,6 +27,20 @@ extern const char *const bb_accumulate_from_names[];
 typedef enum bb_slope_filter { BB_SLOPE_FILTER_NONE, BB_SLOPE_FILTER_MEANS } bb_slope_filter;
 extern const char *const bb_slope_filter_names[];
 
+/// What a pipeline stores: R, or commands of the mirror that follows it.
+typedef enum bb_stored_operator { BB_STORED_SLOPES, BB_STORED_COMMANDS } bb_stored_operator;
+extern const char *const bb_stored_operator_names[];
+
+/// What columns of a reconstructor are multiplied by before it is narrowed
+/// (storage/column_scale.h).
+typedef enum bb_column_scale {
+    BB_COLUMN_SCALE_NONE,
+    BB_COLUMN_SCALE_DEVIATION,
+    BB_COLUMN_SCALE_REMAINDER,
+    BB_COLUMN_SCALE_BALANCED,
+} bb_column_scale;
+extern const char *const bb_column_scale_names[];
+
 /// Keys of `slopes:` of a pipeline.
 typedef struct bb_slope_config {
     int format;          ///< bb_format, -1: not given
@@ -110,9 +124,14 @@ typedef struct bb_factor_pipeline {
     bb_refine_config refine;
     bool escalate;           ///< a failure is followed by x3, then dp
     bb_codec_config storage; ///< of the reconstructor; codec -1: it is not stored
+    int stored;              ///< bb_stored_operator
     int row_scale;           ///< bb_row_scale, before it is narrowed
+    int column_scale;        ///< bb_column_scale, before it is narrowed
     int filter;              ///< bb_slope_filter, before it is multiplied
     bb_slope_config slopes;  ///< how what it multiplies is rounded
+    int multiply;            ///< bb_format of its products with slopes
+    int accumulate;          ///< bb_format of their sums
+    bb_index accumulate_run; ///< products of a sum before fp32 takes it; BB_INTEGER_UNSET: a row
     bb_index draws;          ///< factorizations with roundings of their own, the plain one included
     int device;              ///< as bb_study.device; -1: the study's
 } bb_factor_pipeline;

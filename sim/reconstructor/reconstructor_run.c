@@ -13,6 +13,7 @@
 #include "sim/pipelines/factor_tiles.h"
 #include "sim/pipelines/storage/factor_storage.h"
 #include "sim/pipelines/storage/slope_rounding.h"
+#include "sim/pipelines/storage/sum_rounding.h"
 #include "sim/reconstructor/reconstructor_inputs.h"
 #include "solvers/factor/tiles/tile_cholesky.h"
 
@@ -125,6 +126,8 @@ static bb_status score(reconstructor_run *run, estimate *estimates, bb_index est
     for (bb_index i = 0; i < count; ++i) {
         BB_TRY(
             bb_slope_rounding_add(&run->storage, scored[i]->pipeline, m, tasks[i].r, tasks[i].cee));
+        BB_TRY(bb_sum_rounding_add(&run->storage, scored[i]->pipeline, m, tasks[i].r, tasks[i].cee,
+                                   &scored[i]->common.outcome));
         bb_index bad = bb_stage_inspect("residual", tasks[i].cee, m * m);
         if (bad >= 0) {
             bb_outcome_set(&scored[i]->common.outcome, BB_OUTCOME_NON_FINITE,

@@ -79,6 +79,13 @@ static bb_status check_policies(const bb_reconstructor_study *request, const bb_
                                    "from a file does not say whose slopes are whose",
                                    p));
         }
+        if (pipelines[p].stored != (int)BB_STORED_SLOPES) {
+            (void)snprintf(path, sizeof path, "pipelines.%td.operator", p);
+            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+                                   "pipelines[%td].operator: expected no such key, as a covariance "
+                                   "from a file does not say which mirror follows",
+                                   p));
+        }
         (void)snprintf(path, sizeof path, "pipelines.%td.policy", p);
         if (bb_policy_describe(policy)->is_search && policy->over != (int)BB_POLICY_OVER_ALL) {
             (void)snprintf(path, sizeof path, "pipelines.%td.policy.over", p);

@@ -19,6 +19,47 @@ typedef struct sweep {
     bb_index tile;  // the one at work
 } sweep;
 
+// What an earlier column was fed, or is to be by the columns of the tile at work from `first` on.
+static double fed_to(const sweep *work, bb_index row, bb_index column, bb_index first)
+{
+    const bb_index size = work->factor->tile_size;
+    double fed = work->fed[row * work->factor->n + column];
+    if (column < work->tile * size) {
+        const bb_tile *tile = bb_tile_matrix_at(work->factor, work->tile, column / size);
+        for (bb_index k = first; k < tile->rows; ++k) {
+            fed += work->errors[row * size + k] * tile->f64[k * tile->columns + column % size];
+        }
+    }
+    return fed;
+}
+
+static double scale_of(const sweep *work, bb_index column)
+{
+    return work->step->scales == NULL ? 1.0 : work->step->scales[column];
+}
+
+// Tells of the block that ends with `last`, where one does.
+static void enter_block(const sweep *work, bb_index row, bb_index last)
+{
+    const bb_rounding_step *step = work->step;
+    const bb_index n = work->factor->n;
+    const bb_index size = work->factor->tile_size;
+    double values[BB_ROUNDING_BLOCK];
+    if (step->block == 0 || ((last + 1) % step->block != 0 && last + 1 != n)) {
+        return;
+    }
+    const bb_index first = last / step->block * step->block;
+    for (bb_index column = first; column <= last; ++column) {
+        const bb_tile *diagonal = bb_tile_matrix_at(work->factor, column / size, column / size);
+        const double pivot = diagonal->f64[column % size * (diagonal->columns + 1)];
+        values[column - first] = work->r[row * n + column] -
+                                 scale_of(work, column) *
+                                     fed_to(work, row, column, last + 1 - work->tile * size) /
+                                     pivot;
+    }
+    step->enter(step->context, row, first, last + 1 - first, values);
+}
+
 // Rounds a row's columns of the tile, from the last to the first.
 static void round_row(const sweep *work, const bb_tile *diagonal, bb_index row)
 {
@@ -30,10 +71,12 @@ static void round_row(const sweep *work, const bb_tile *diagonal, bb_index row)
     double *errors = work->errors + row * work->factor->tile_size;
     for (bb_index k = columns - 1; k >= 0; --k) {
         const double pivot = diagonal->f64[k * columns + k];
-        const double wanted = values[k] - fed[k] / pivot;
+        const double scale = scale_of(work, begin + k);
+        enter_block(work, row, begin + k);
+        const double wanted = values[k] - scale * fed[k] / pivot;
         const double stored = work->step->round(work->step->context, row, begin + k, wanted);
-        const double remainder = (stored - wanted) * pivot;
-        errors[k] = stored - values[k];
+        const double remainder = (stored - wanted) / scale * pivot;
+        errors[k] = (stored - values[k]) / scale;
         work->paid[row] += remainder * remainder;
         values[k] = stored;
         cblas_daxpy((int)k, errors[k], diagonal->f64 + k * columns, 1, fed, 1);
@@ -79,6 +122,9 @@ bb_status bb_rounding_sweep(const bb_tile_matrix *factor, const bb_rounding_step
     bb_status status = BB_OK;
     sweep work = {.factor = factor, .step = step, .m = m, .r = r};
     BB_TRY(check_tiles(factor));
+    BB_REQUIRE(step->block >= 0 && step->block <= BB_ROUNDING_BLOCK, BB_INVALID,
+               "rounding in a sweep: blocks of %td columns, expected at most %d", step->block,
+               BB_ROUNDING_BLOCK);
     BB_TRY(BB_ZEROED(m * factor->n, &work.fed));
     BB_TRY(BB_ALLOCATE(m * factor->tile_size, &work.errors));
     BB_TRY(BB_ZEROED(m, &work.paid));

@@ -25,12 +25,23 @@ typedef struct bb_rounding_step {
     /// What is stored for `value` in a place of the matrix: pure, safe from several threads.
     double (*round)(const void *context, bb_index row, bb_index column, double value);
     const void *context;
+    /// Columns that share what values are rounded with, from multiples of it on; 0: none do.
+    bb_index block;
+    /// Told of a block before the last of its columns is rounded: t as far as it is known by then,
+    /// values [count] from `column` on. Safe for different rows at once.
+    void (*enter)(const void *context, bb_index row, bb_index column, bb_index count,
+                  const double *values);
+    /// [n], positive: r holds R times these, column by column, and that is rounded; NULL: 1.
+    const double *scales;
 } bb_rounding_step;
 
-/// Rounds r [m][n] in place: R on entry, Q on return. `factor` is L of A in fp64 (every tile dp,
-/// factored; n rows). Rows are independent, and sums in the order of OpenBLAS's gemm: the bits do
-/// not depend on the threads. `excess` takes tr(E A E^T) by (1) (NULL: not wanted). Operations: m
-/// n^2, in products of tiles. Errors: BB_INVALID (a tile that is not fp64), BB_MEMORY.
+enum { BB_ROUNDING_BLOCK = 64 }; ///< most columns of a block
+
+/// Rounds r [m][n] in place: R on entry, Q on return, each times the step's scales. `factor` is L
+/// of A in fp64 (every tile dp, factored; n rows). Rows are independent, and sums in the order of
+/// OpenBLAS's gemm: the bits do not depend on the threads. `excess` takes tr(E A E^T) by (1) (NULL:
+/// not wanted). Operations: m n^2, in products of tiles. Errors: BB_INVALID (a tile that is not
+/// fp64, a block too wide), BB_MEMORY.
 BB_CHECKED bb_status bb_rounding_sweep(const bb_tile_matrix *factor, const bb_rounding_step *step,
                                        bb_index m, double *r, double *excess);
 

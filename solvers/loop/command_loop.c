@@ -23,6 +23,7 @@ typedef struct cpu_loop {
     bb_index *begin;    // [groups + 1]
     float *mean;        // [groups]
     float *means;       // of each matrix [groups][rows]: what multiplies one mean lies together
+    float *scales;      // [matrices][columns], NULL: there are none
     double *y;          // [commands]
     double *v;          // [commands]
     float *late;        // [delay][commands] of frames before
@@ -110,6 +111,13 @@ static bb_status cpu_open(bb_command_loop *loop, const bb_command_system *system
         BB_TRY(BB_ALLOCATE(columns, &cpu->reference));
         memcpy(cpu->reference, system->reference, (size_t)columns * sizeof *cpu->reference);
     }
+    if (system->scales != NULL) {
+        BB_TRY(BB_ALLOCATE(loop->matrix_count * columns, &cpu->scales));
+        for (int t = 0; t < loop->matrix_count; ++t) {
+            memcpy(cpu->scales + t * columns, system->scales[t],
+                   (size_t)columns * sizeof *cpu->scales);
+        }
+    }
     if (loop->group_count > 0) {
         BB_TRY(BB_ALLOCATE(loop->group_count + 1, &cpu->begin));
         BB_TRY(BB_ALLOCATE(loop->group_count, &cpu->mean));
@@ -133,6 +141,7 @@ static void cpu_close(bb_command_loop *loop)
         BB_RELEASE(&cpu->begin);
         BB_RELEASE(&cpu->mean);
         BB_RELEASE(&cpu->means);
+        BB_RELEASE(&cpu->scales);
         BB_RELEASE(&cpu->y);
         BB_RELEASE(&cpu->v);
         BB_RELEASE(&cpu->late);
@@ -219,12 +228,22 @@ static bool take_slopes(const bb_command_loop *loop)
     return widen(count, cpu->x, cpu->wide);
 }
 
+BB_CLONES static void divide(bb_index count, const float *x, const float *scales, double *wide)
+{
+    for (bb_index j = 0; j < count; ++j) {
+        wide[j] = (double)(x[j] / scales[j]);
+    }
+}
+
 static bb_status multiply(const bb_command_loop *loop)
 {
     bb_status status = BB_OK;
     const cpu_loop *cpu = loop->state;
     for (int t = 0; t < loop->matrix_count; ++t) {
         double seconds = 0.0;
+        if (cpu->scales != NULL) {
+            divide(loop->slope_count, cpu->x, cpu->scales + t * loop->slope_count, cpu->wide);
+        }
         BB_TRY(bb_coded_operator_apply(loop->operators[t], 0, loop->row[t + 1] - loop->row[t],
                                        cpu->wide, cpu->y + loop->row[t], &seconds));
     }
@@ -416,14 +435,14 @@ bb_status bb_command_loop_reset(bb_command_loop *loop)
     return twin_of(loop)->reset(loop);
 }
 
-bb_need bb_command_loop_need(double slopes, double commands, double groups, bb_index delay,
-                             bb_device_kind device)
+bb_need bb_command_loop_need(double slopes, double commands, double groups, double scaled,
+                             bb_index delay, bb_device_kind device)
 {
     const double single = sizeof(float);
     const double wide = sizeof(double);
     const double objects = sizeof(bb_command_loop) + sizeof(cpu_loop);
     const double ends = objects + single * (slopes + commands);
-    const double inside = slopes * (2.0 * single + wide) + groups * (single + wide) +
+    const double inside = slopes * (single * (2.0 + scaled) + wide) + groups * (single + wide) +
                           commands * (2.0 * wide + single * (groups + (double)delay));
     return device == BB_DEVICE_CPU ? (bb_need){.host_bytes = ends + inside}
                                    : (bb_need){.host_bytes = ends, .device_bytes = ends + inside};

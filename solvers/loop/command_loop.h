@@ -6,11 +6,12 @@
 //     x = s - reference                      fp32
 //     a_k = mean of x over group k           summed in fp64, kept in fp32
 //     x <- round(x - V a)                    fp32, in a format or in whole steps of a range
-//     y_t = Q_t x + M_t a                    coded product; M_t in fp32, summed in fp64
+//     y_t = Q_t (x / c_t) + M_t a            coded product; M_t in fp32, summed in fp64
 //     v <- (1 - g) v + g y                   fp64, g = 1: v = y
 //     commands = v of `delay` frames before  fp32, 0 before the first
 //
-// Groups, whose means have a product of their own, are optional, as are reference and rounding.
+// Groups, whose means have a product of their own, are optional, as are reference, rounding and the
+// scales c_t of columns.
 // A frame with a slope or a product that is not finite leaves v as it was, and says so: nothing
 // that is not a number gets into v or out.
 //
@@ -47,6 +48,7 @@ typedef struct bb_command_system {
     bb_index group_count;                ///< 0: means stay in the slopes
     const bb_index *group_begin;         ///< [group_count + 1] of runs that cover the columns
     const float *const *means;           ///< [matrix_count], each [rows][group_count]: M
+    const float *const *scales; ///< [matrix_count], each [columns]: c; NULL: there are none
     bb_command_rounding rounding;
     double gain;    ///< above 0 and at most 1
     bb_index delay; ///< 0 to BB_COMMAND_DELAY_MOST
@@ -89,9 +91,10 @@ BB_CHECKED bb_status bb_command_loop_step(bb_command_loop *loop, bb_command_fram
 /// v and delayed commands zero again. Errors: BB_DEVICE.
 BB_CHECKED bb_status bb_command_loop_reset(bb_command_loop *loop);
 
-/// What a loop takes beside its operators, for so many slopes, commands in all, and groups.
-bb_need bb_command_loop_need(double slopes, double commands, double groups, bb_index delay,
-                             bb_device_kind device);
+/// What a loop takes beside its operators, for so many slopes, commands in all, groups, and
+/// matrices with scales.
+bb_need bb_command_loop_need(double slopes, double commands, double groups, double scaled,
+                             bb_index delay, bb_device_kind device);
 
 #ifdef __cplusplus
 }

@@ -57,6 +57,8 @@ struct frame_view {
     const float *reference;
     const bb_index *begin; // [runs + 1] of blocks' columns: groups, or even runs without them
     float *mean, *x;
+    const float *scales;    // [matrices][columns], nullptr: there are none
+    float *scaled;          // [columns] x of the matrix that is multiplied
     const float *means;     // of each matrix [groups][rows]
     const bb_index *offset; // [commands] of a command's first entry there
     const bb_index *stride; // [commands] to the next group's
@@ -168,6 +170,16 @@ __global__ void __launch_bounds__(slope_threads)
     }
     if (ends_kernel(&view.now->blocks[0])) {
         view.now->stamps[BB_COMMAND_PRODUCT] = clock_ns();
+    }
+}
+
+// x over the scales of matrix t.
+__global__ void __launch_bounds__(command_threads)
+    divide_slopes(const __grid_constant__ frame_view view, int t)
+{
+    const bb_index j = static_cast<bb_index>(blockIdx.x) * command_threads + threadIdx.x;
+    if (j < view.columns) {
+        view.scaled[j] = view.x[j] / view.scales[t * view.columns + j];
     }
 }
 
@@ -309,6 +321,17 @@ bb_status put_means(const bb_command_loop *loop, const bb_command_system *system
     return put(loop, stride.data(), loop->command_count, &view->stride);
 }
 
+bb_status put_scales(const bb_command_loop *loop, const bb_command_system *system)
+{
+    frame_view *view = &state_of(loop)->view;
+    std::vector<float> scales;
+    for (int t = 0; t < loop->matrix_count; ++t) {
+        scales.insert(scales.end(), system->scales[t], system->scales[t] + loop->slope_count);
+    }
+    BB_RETURN_IF_FAILED(take_values(loop, loop->slope_count, &view->scaled));
+    return put(loop, scales.data(), static_cast<bb_index>(scales.size()), &view->scales);
+}
+
 format_rounding rounding_to(bb_format format)
 {
     const bb_format_info *info = bb_format_describe(format);
@@ -339,9 +362,9 @@ bb_status share(bb_queue *, bb_index, bb_index, void *arguments)
     return BB_OK;
 }
 
-unsigned blocks_of(bb_index commands)
+unsigned blocks_of(bb_index items)
 {
-    return static_cast<unsigned>((commands + command_threads - 1) / command_threads);
+    return static_cast<unsigned>((items + command_threads - 1) / command_threads);
 }
 
 // The kernels of a frame, on a stream that is being captured.
@@ -353,7 +376,12 @@ bb_status queue_frame(const bb_command_loop *loop, cudaStream_t stream)
     for (int t = 0; t < loop->matrix_count; ++t) {
         const bb_coded_window window = {0, loop->row[t + 1] - loop->row[t], nullptr};
         double *const y = view.y + loop->row[t];
-        BB_RETURN_IF_FAILED(bb_coded_operator_queue(loop->operators + t, 1, &window, view.x, &y,
+        if (view.scales != nullptr) {
+            divide_slopes<<<blocks_of(view.columns), command_threads, 0, stream>>>(view, t);
+            BB_CUDA_CHECK_LAUNCH();
+        }
+        const float *const x = view.scales != nullptr ? view.scaled : view.x;
+        BB_RETURN_IF_FAILED(bb_coded_operator_queue(loop->operators + t, 1, &window, x, &y,
                                                     bb_stream_queue(stream)));
     }
     add_means<<<blocks_of(view.commands), command_threads, 0, stream>>>(view);
@@ -454,6 +482,9 @@ bb_status cuda_open(bb_command_loop *loop, const bb_command_system *system)
     BB_RETURN_IF_FAILED(put_runs(loop, system));
     if (view->groups > 0) {
         BB_RETURN_IF_FAILED(put_means(loop, system));
+    }
+    if (system->scales != nullptr) {
+        BB_RETURN_IF_FAILED(put_scales(loop, system));
     }
     BB_RETURN_IF_FAILED(take_values(loop, view->groups, &view->mean));
     BB_RETURN_IF_FAILED(take_values(loop, view->columns, &view->x));

@@ -277,6 +277,47 @@ static void ranges_by_hand(void **state)
     }
 }
 
+// A block that is fixed again holds what it was fixed by, here 16 times its values, and the block
+// before it what it held.
+static void blocks_can_be_fixed_again(const bb_codec_config *config, bb_row_scale scale)
+{
+    const bb_index width = bb_codec_rounding_block(config);
+    int more_held = 0;
+    bb_coded_matrix *matrix = created(config, scale);
+    fix_all(matrix);
+    for (bb_index row = 0; row < ROWS; ++row) {
+        const bb_index column = 2 * BLOCK;
+        const double *line = values + row * COLUMNS;
+        double more[BLOCK];
+        double largest = 0.0;
+        const double before = bb_coded_matrix_round(matrix, row, column - 1, line[column - 1]);
+        for (int i = 0; i < BLOCK; ++i) {
+            more[i] = 16.0 * line[column + i];
+            largest = fmax(largest, fabs(line[column + i]));
+        }
+        const double held = bb_coded_matrix_round(matrix, row, column, DBL_MAX);
+        bb_coded_matrix_fix_block(matrix, row, column, BLOCK, more);
+        const double holds = bb_coded_matrix_round(matrix, row, column, DBL_MAX);
+        assert_true(bb_coded_matrix_round(matrix, row, column - 1, line[column - 1]) == before);
+        if (width == 0) {
+            assert_true(holds == held);
+        } else if (largest > 1e-30 && largest < 1e30) {
+            assert_true(holds >= held && holds <= 32.0 * held);
+            more_held += holds >= 8.0 * held; // of nvfp4 not where the block is the row's largest
+        }
+        bb_coded_matrix_fix_block(matrix, row, column, BLOCK, line + column);
+        assert_true(bb_coded_matrix_round(matrix, row, column, DBL_MAX) == held);
+    }
+    assert_true(width == 0 || more_held > 0);
+    bb_coded_matrix_destroy(&matrix);
+}
+
+static void what_blocks_share_follows_what_they_want(void **state)
+{
+    (void)state;
+    walk(blocks_can_be_fixed_again);
+}
+
 // Rows that no codec holds are fixed at the largest that it has, and what is fixed can be encoded.
 static void rows_beyond_the_range_are_held_at_its_end(void **state)
 {
@@ -417,6 +458,7 @@ int main(void)
         cmocka_unit_test(perturbations_are_kept),
         cmocka_unit_test(fixed_rows_stay),
         cmocka_unit_test(what_is_not_held_clips),
+        cmocka_unit_test(what_blocks_share_follows_what_they_want),
         cmocka_unit_test(ranges_by_hand),
         cmocka_unit_test(rows_beyond_the_range_are_held_at_its_end),
         cmocka_unit_test(codecs_say_whether_they_do),

@@ -35,6 +35,7 @@ typedef struct bench {
     bb_frame frame;
     double *slopes;  // [largest m]
     double *volts;   // [most actuators]
+    double *wanted;  // [most actuators] by the truth
     double *shape;   // [most points]^2
     double *surface; // [most points]^2
 } bench;
@@ -60,6 +61,7 @@ static bb_status prepare_bench(const campaign *all, bench *out)
     BB_TRY(bb_frame_create(all->sampler, &out->frame));
     BB_TRY(BB_ALLOCATE(slopes, &out->slopes));
     BB_TRY(BB_ALLOCATE(actuators, &out->volts));
+    BB_TRY(BB_ALLOCATE(actuators, &out->wanted));
     BB_TRY(BB_ALLOCATE(points * points, &out->shape));
     BB_TRY(BB_ALLOCATE(points * points, &out->surface));
 done:
@@ -71,6 +73,7 @@ static void release_bench(bench *timer)
     bb_frame_release(&timer->frame);
     BB_RELEASE(&timer->slopes);
     BB_RELEASE(&timer->volts);
+    BB_RELEASE(&timer->wanted);
     BB_RELEASE(&timer->shape);
     BB_RELEASE(&timer->surface);
 }
@@ -153,15 +156,37 @@ done:
     return status;
 }
 
-static bb_status shape_mirror(const campaign *all, bb_index index, const double *slopes,
-                              bench *timer)
+// Dx times slopes.
+static void command(const campaign *all, bb_index index, const double *slopes, double *volts)
 {
     const bb_deformable_mirror *mirror =
         bb_point_spread_mirror(all->tomography->targets[index].spread);
     cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)mirror->actuator_count,
                 (int)mirror->measurement_count, 1.0, mirror->projector,
-                (int)mirror->measurement_count, slopes, 1, 0.0, timer->volts, 1);
+                (int)mirror->measurement_count, slopes, 1, 0.0, volts, 1);
+}
+
+static bb_status shape_mirror(const campaign *all, bb_index index, const double *slopes,
+                              bench *timer)
+{
+    command(all, index, slopes, timer->volts);
     return bb_mirror_shape_make(&all->shapes[index], timer->volts, timer->shape);
+}
+
+// What the mirror of an estimate is told, into volts.
+static void estimate_commands(const campaign *all, const bb_monte_carlo_estimate *estimate,
+                              bench *timer)
+{
+    const bb_tomography_target *target = &all->tomography->targets[estimate->target];
+    const bb_deformable_mirror *mirror = bb_point_spread_mirror(target->spread);
+    const bool commands = estimate->kind == BB_RESIDUAL_COMMANDS;
+    const int n = (int)target->ctm->columns;
+    const int rows = commands ? (int)mirror->actuator_count : (int)target->ctm->rows;
+    cblas_dgemv(CblasRowMajor, CblasNoTrans, rows, n, 1.0, estimate->r, n, timer->frame.guides, 1,
+                0.0, commands ? timer->volts : timer->slopes, 1);
+    if (!commands) {
+        command(all, estimate->target, timer->slopes, timer->volts);
+    }
 }
 
 // One estimate on one frame: its numbers [1 + 2 wavelengths], and the image of its batch.
@@ -174,18 +199,17 @@ static bb_status rate(const campaign *all, const bb_monte_carlo_estimate *estima
     const bb_matrix_source *pupil = bb_point_spread_pupil(target->spread);
     const double *transmission = bb_point_spread_transmission(target->spread);
     const bb_index points = pupil->rows * pupil->columns;
-    const int m = (int)target->ctm->rows;
-    const int n = (int)target->ctm->columns;
-    cblas_dgemv(CblasRowMajor, CblasNoTrans, m, n, 1.0, estimate->r, n, timer->frame.guides, 1, 0.0,
-                timer->slopes, 1);
-    BB_TRY(shape_mirror(all, estimate->target, timer->slopes, timer));
+    const bb_mirror_shape *shape = &all->shapes[estimate->target];
+    estimate_commands(all, estimate, timer);
+    BB_TRY(bb_mirror_shape_make(shape, timer->volts, timer->shape));
     for (bb_index k = 0; k < points; ++k) {
         timer->surface[k] = timer->frame.phase[estimate->target][k] - timer->shape[k];
     }
-    for (bb_index i = 0; i < m; ++i) {
-        timer->slopes[i] = timer->frame.truth[estimate->target][i] - timer->slopes[i];
+    command(all, estimate->target, timer->frame.truth[estimate->target], timer->wanted);
+    for (bb_index i = 0; i < bb_point_spread_layout(target->spread)->actuator_count; ++i) {
+        timer->volts[i] = timer->wanted[i] - timer->volts[i];
     }
-    BB_TRY(shape_mirror(all, estimate->target, timer->slopes, timer));
+    BB_TRY(bb_mirror_shape_make(shape, timer->volts, timer->shape));
     numbers[0] = variance(transmission, timer->shape, points);
     for (bb_index w = 0; w < task->wavelength_count; ++w) {
         const double wavelength = task->wavelengths_m[w];

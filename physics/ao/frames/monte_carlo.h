@@ -25,7 +25,8 @@ typedef struct bb_frame_mean {
 /// One reconstructor towards one target, and what came of it; arrays by the caller.
 typedef struct bb_monte_carlo_estimate {
     bb_index target;
-    const double *r;            ///< [m][n]
+    const double *r;            ///< [m][n] of slopes, or [actuators][n] of commands
+    bb_residual_kind kind;      ///< what it estimates
     bb_frame_mean *correctable; ///< [wavelengths] Strehl ratio
     bb_frame_mean *total;       ///< [wavelengths] Strehl ratio
     bb_frame_mean residual_m2;  ///< variance of the correctable wavefront over the pupil

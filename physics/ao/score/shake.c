@@ -3,6 +3,8 @@
 
 #include "core/memory.h"
 
+#include <cblas.h>
+
 // Slopes [measurement_count] of a tilt of one arcsecond along an axis of the sky (0: x): what of it
 // lies along the axes of each grid.
 static void fill_tilt(const bb_sensor_array *array, int axis, double *slopes)
@@ -21,12 +23,34 @@ static void fill_tilt(const bb_sensor_array *array, int axis, double *slopes)
     }
 }
 
+// What an estimate is to make of a tilt along an axis: slopes of the truth sensor, or the commands
+// that they ask the mirror for.
+static bb_status fill_wanted(const bb_sensor_array *truth, const bb_deformable_mirror *mirror,
+                             int axis, double *out)
+{
+    bb_status status = BB_OK;
+    const int slopes = (int)truth->measurement_count;
+    double *seen = NULL;
+    if (mirror == NULL) {
+        fill_tilt(truth, axis, out);
+        goto done;
+    }
+    BB_TRY(BB_ALLOCATE(truth->measurement_count, &seen));
+    fill_tilt(truth, axis, seen);
+    cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)mirror->actuator_count, slopes, 1.0,
+                mirror->projector, slopes, seen, 1, 0.0, out, 1);
+done:
+    BB_RELEASE(&seen);
+    return status;
+}
+
 bb_status bb_shake_add(const bb_sensor_array *guides, const bb_sensor_array *truth,
-                       double rms_arcsec, const double *r, double *cee)
+                       const bb_deformable_mirror *mirror, double rms_arcsec, const double *r,
+                       double *cee)
 {
     bb_status status = BB_OK;
     const bb_index n = guides->measurement_count;
-    const bb_index m = truth->measurement_count;
+    const bb_index m = mirror != NULL ? mirror->actuator_count : truth->measurement_count;
     double *seen = NULL; // [n]
     double *rest = NULL; // [m]
     if (rms_arcsec == 0.0) {
@@ -36,7 +60,7 @@ bb_status bb_shake_add(const bb_sensor_array *guides, const bb_sensor_array *tru
     BB_TRY(BB_ALLOCATE(m, &rest));
     for (int axis = 0; axis < 2; ++axis) {
         fill_tilt(guides, axis, seen);
-        fill_tilt(truth, axis, rest);
+        BB_TRY(fill_wanted(truth, mirror, axis, rest));
         for (bb_index i = 0; i < m; ++i) {
             for (bb_index j = 0; j < n; ++j) {
                 rest[i] -= r[i * n + j] * seen[j];

@@ -11,11 +11,15 @@
 #ifndef BB_PHYSICS_AO_SCORE_SHAKE_H
 #define BB_PHYSICS_AO_SCORE_SHAKE_H
 
+#include "physics/ao/mirrors/deformable_mirror.h"
 #include "physics/ao/sensor_array.h"
 
 /// Adds it to `cee` [m][m], arcsec^2, for r [m][n] of the measurements of `guides`; m those of
-/// `truth`. `rms_arcsec` is that of each axis; 0 adds nothing. Errors: BB_MEMORY.
+/// `truth`. With a mirror, NULL for none, r [actuators][n] estimates its commands: u is what its
+/// projector makes of the truth sensor's, and cee is [actuators][actuators], V^2. `rms_arcsec` is
+/// that of each axis; 0 adds nothing. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_shake_add(const bb_sensor_array *guides, const bb_sensor_array *truth,
-                                  double rms_arcsec, const double *r, double *cee);
+                                  const bb_deformable_mirror *mirror, double rms_arcsec,
+                                  const double *r, double *cee);
 
 #endif

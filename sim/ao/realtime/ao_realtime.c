@@ -184,6 +184,10 @@ bb_status bb_ao_realtime_run(const void *study, bb_results *results, bb_text *ta
     BB_REQUIRE(which >= 0, BB_INVALID,
                "no pipeline stores its reconstructor, which a loop multiplies: expected one with a "
                "storage");
+    BB_REQUIRE(pipelines[which].accumulate <= (int)BB_FORMAT_FP32, BB_UNSUPPORTED,
+               "pipeline %s, accumulate: a loop of frames sums in fp64 or fp32, as "
+               "realtime.accumulate says, not in %s",
+               pipelines[which].name, bb_format_names[pipelines[which].accumulate]);
     BB_TRY(bb_ao_realtime_choose(ao, &pipelines[which], &kind));
     BB_TRY(bb_device_open(kind, 0, &device));
     BB_TRY(bb_frame_loop_create(ao, &pipelines[which], device, &loop));

@@ -71,11 +71,14 @@ bb_need bb_ao_realtime_plan_need(const bb_ao_study *study, const bb_ao_realtime_
         bb_need_copies(bb_coded_operator_need(storage, span.rows, span.slopes, device),
                        span.matrices),
         bb_coded_operator_apply_need(storage, span.rows, span.slopes, extent->threads));
-    const bb_need loop = bb_command_loop_need(span.slopes, span.commands, span.groups,
+    const bool is_scaled = pipeline->column_scale != (int)BB_COLUMN_SCALE_NONE &&
+                           !bb_ao_realtime_config_draws(&study->realtime);
+    const double scaled = is_scaled ? span.matrices : 0.0;
+    const bb_need loop = bb_command_loop_need(span.slopes, span.commands, span.groups, scaled,
                                               study->realtime.delay_frames, device);
     const bb_need exact = // frames by fp64 products, to compare with
         bb_need_together(
-            bb_command_loop_need(span.slopes, span.commands, span.groups,
+            bb_command_loop_need(span.slopes, span.commands, span.groups, scaled,
                                  study->realtime.delay_frames, BB_DEVICE_CPU),
             bb_need_copies(bb_coded_operator_need(storage, span.rows, span.slopes, BB_DEVICE_CPU),
                            span.matrices));
@@ -84,7 +87,9 @@ bb_need bb_ao_realtime_plan_need(const bb_ao_study *study, const bb_ao_realtime_
     const bb_need making = bb_ao_realtime_config_draws(&study->realtime)
                                ? coding
                                : bb_need_together(extent->solving, matrices);
-    return bb_need_together(kept_of(study, &span), bb_need_in_turn(making, running));
+    const bb_need scales = {.host_bytes = sizeof(float) * scaled * span.slopes};
+    return bb_need_together(bb_need_together(kept_of(study, &span), scales),
+                            bb_need_in_turn(making, running));
 }
 
 bb_status bb_ao_realtime_plan_add(const bb_ao_study *study, const bb_ao_realtime_extent *extent,

@@ -60,9 +60,11 @@ static bb_status open_frames(const bb_frame_loop *loop, bb_device *device,
                              bb_coded_operator *const *operators, bb_command_loop **out)
 {
     const float *means[BB_COMMAND_MATRICES] = {NULL};
+    const float *scales[BB_COMMAND_MATRICES] = {NULL};
     const bb_ao_realtime_config *config = &loop->study->realtime;
     for (int t = 0; t < loop->matrices.count; ++t) {
         means[t] = loop->matrices.stored[t].means;
+        scales[t] = loop->matrices.stored[t].scales;
     }
     const bb_command_system system = {.matrix_count = loop->matrices.count,
                                       .operators = operators,
@@ -70,6 +72,7 @@ static bb_status open_frames(const bb_frame_loop *loop, bb_device *device,
                                       .group_count = loop->matrices.group_count,
                                       .group_begin = loop->matrices.group_begin,
                                       .means = means,
+                                      .scales = scales[0] == NULL ? NULL : scales,
                                       .rounding = rounding_of(loop),
                                       .gain = bb_ao_realtime_config_gain(config),
                                       .delay = config->delay_frames};

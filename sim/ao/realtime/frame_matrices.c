@@ -5,6 +5,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/random.h"
+#include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_mcao.h"
 #include "sim/ao/ao_pupil.h"
 #include "sim/ao/ao_storage.h"
@@ -94,6 +95,7 @@ static bb_status solve(solving *work)
     BB_TRY(bb_factor_problem_solve(&work->factor_problem, work->pipeline, evaluation->r,
                                    &evaluation->common));
     bb_ao_evaluation_share(evaluation, study->correction, work->problem);
+    BB_TRY(bb_ao_commands_take(work->problem, work->pipeline, evaluation));
 done:
     return status;
 }
@@ -103,7 +105,7 @@ static bb_status store(solving *work, bb_frame_matrices *out)
     bb_status status = BB_OK;
     bb_ao_evaluation *evaluation = &work->evaluation;
     for (bb_index t = 0; t < work->study->targets.count; ++t) {
-        const bb_index rows = bb_ao_mcao_rows(work->problem, t);
+        const bb_index rows = bb_ao_commands_rows(work->problem, evaluation, t);
         if (evaluation->r[t] == NULL) {
             continue;
         }
@@ -324,6 +326,7 @@ double bb_frame_matrices_bytes(const bb_frame_matrices *self)
 {
     double bytes = sizeof(float) * (double)self->group_count * (double)self->commands;
     for (int t = 0; t < self->count; ++t) {
+        bytes += self->stored[t].scales == NULL ? 0.0 : sizeof(float) * (double)self->slopes;
         bytes += (double)bb_coded_matrix_bytes(self->stored[t].matrix);
     }
     return bytes;

@@ -4,12 +4,15 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "sim/pipelines/product_coding.h"
+#include "sim/pipelines/storage/column_scale.h"
+#include "sim/pipelines/storage/sum_rounding.h"
 #include "solvers/factor/rounding_sweep.h"
 #include "solvers/factor/tiles/tile_matrix.h"
 
 #include <math.h>
 #include <stdio.h>
 
+const char *const bb_stored_operator_names[] = {"slopes", "commands", NULL};
 const char *const bb_slope_filter_names[] = {"none", "means", NULL};
 
 static bool is_swept(const bb_factor_pipeline *pipeline)
@@ -23,6 +26,16 @@ bool bb_factor_storage_is_given(const bb_factor_pipeline *pipeline)
     return pipeline->storage.codec >= 0;
 }
 
+// A key that says how something is stored where nothing is; NULL: none.
+static const char *idle_key(const bb_factor_pipeline *pipeline)
+{
+    return pipeline->row_scale != (int)BB_ROW_SCALE_NONE         ? "scale"
+           : pipeline->stored != (int)BB_STORED_SLOPES           ? "operator"
+           : pipeline->column_scale != (int)BB_COLUMN_SCALE_NONE ? "column_scale"
+           : pipeline->filter != (int)BB_SLOPE_FILTER_NONE       ? "filter"
+                                                                 : NULL;
+}
+
 bb_status bb_factor_storage_check(const bb_factor_pipeline *pipeline, bb_index index,
                                   const bb_config *config, bb_problems *problems)
 {
@@ -31,15 +44,23 @@ bb_status bb_factor_storage_check(const bb_factor_pipeline *pipeline, bb_index i
     char sentence[200];
     (void)snprintf(path, sizeof path, "pipelines.%td.storage", index);
     if (!bb_factor_storage_is_given(pipeline)) {
-        const bool scales = pipeline->row_scale != (int)BB_ROW_SCALE_NONE;
-        if (scales || pipeline->filter != (int)BB_SLOPE_FILTER_NONE) {
-            (void)snprintf(path, sizeof path, "pipelines.%td.%s", index,
-                           scales ? "scale" : "filter");
+        const char *const idle = idle_key(pipeline);
+        if (idle != NULL) {
+            (void)snprintf(path, sizeof path, "pipelines.%td.%s", index, idle);
             BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                                   "pipelines[%td].%s: of no effect without storage", index,
-                                   scales ? "scale" : "filter"));
+                                   "pipelines[%td].%s: of no effect without storage", index, idle));
         }
         goto done;
+    }
+    if (bb_column_scale_needs_factor((bb_column_scale)pipeline->column_scale) &&
+        !is_swept(pipeline)) {
+        (void)snprintf(path, sizeof path, "pipelines.%td.column_scale", index);
+        BB_TRY(
+            bb_problems_add(problems, bb_config_place(config, path),
+                            "pipelines[%td].column_scale: %s goes with rounding: sweep, expected "
+                            "none or deviation",
+                            index, bb_column_scale_names[pipeline->column_scale]));
+        (void)snprintf(path, sizeof path, "pipelines.%td.storage", index);
     }
     if (bb_policy_describe(&pipeline->policy)->is_search) {
         BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
@@ -59,11 +80,19 @@ done:
 // What rounding is told of: columns of a matrix whose rows are fixed.
 static double round_value(const void *context, bb_index row, bb_index column, double value)
 {
-    return bb_coded_matrix_round(context, row, column, value);
+    return bb_coded_matrix_round(*(bb_coded_matrix *const *)context, row, column, value);
 }
 
+static void fix_block(const void *context, bb_index row, bb_index column, bb_index count,
+                      const double *values)
+{
+    bb_coded_matrix_fix_block(*(bb_coded_matrix *const *)context, row, column, count, values);
+}
+
+// Columns of r are scaled already; scales NULL: by 1.
 static bb_status sweep(const bb_tile_matrix *factor, const bb_factor_pipeline *pipeline,
-                       const bb_matrix_layout *layout, double *r, bb_coded_matrix **out)
+                       const bb_matrix_layout *layout, const double *scales, double *r,
+                       bb_coded_matrix **out)
 {
     bb_status status = BB_OK;
     bb_coded_matrix *matrix = NULL;
@@ -73,7 +102,11 @@ static bb_status sweep(const bb_tile_matrix *factor, const bb_factor_pipeline *p
     for (bb_index row = 0; row < layout->rows; ++row) {
         BB_TRY(bb_coded_matrix_fix_row(matrix, row, r + row * layout->columns));
     }
-    const bb_rounding_step step = {round_value, matrix};
+    const bb_rounding_step step = {.round = round_value,
+                                   .context = &matrix,
+                                   .block = bb_codec_rounding_block(&pipeline->storage),
+                                   .enter = fix_block,
+                                   .scales = scales};
     BB_TRY(bb_rounding_sweep(factor, &step, layout->rows, r, &excess));
     BB_TRY(
         bb_coded_matrix_encode_fixed(matrix, 0, bb_view_matrix(r, layout->rows, layout->columns)));
@@ -116,12 +149,12 @@ static bb_status code(const bb_factor_pipeline *pipeline, const bb_matrix_layout
     return bb_stored_reconstructor_code(pipeline, &source, layout->range, out);
 }
 
-// The operator is what is stored; bytes of this matrix, and of what multiplies means, stand beside
+// The operator is what is stored; bytes of this matrix, and of what stands beside it, are added to
 // those of targets before it.
-static void note(const bb_coded_matrix *matrix, double mean_bytes, bb_evaluation *evaluation)
+static void note(const bb_coded_matrix *matrix, double side_bytes, bb_evaluation *evaluation)
 {
     bb_factor_report *report = &evaluation->factor;
-    const double bytes = mean_bytes + (double)bb_coded_matrix_bytes(matrix);
+    const double bytes = side_bytes + (double)bb_coded_matrix_bytes(matrix);
     const double values =
         (double)bb_coded_matrix_rows(matrix) * (double)bb_coded_matrix_columns(matrix);
     const bool is_first = isnan(report->stored_bytes);
@@ -143,19 +176,17 @@ static double range_of(const double *values, bb_index count)
     return highest - lowest;
 }
 
-// Whether the storage can hold values of this range, and has a factor where it rounds in one.
-static bb_status is_storable(bb_rounding_norm *norm, const bb_factor_pipeline *pipeline,
-                             double range, bb_outcome *outcome, bool *out)
+// A factor where the pipeline rounds in one; the outcome says why there is none.
+static bb_status ready_factor(bb_rounding_norm *norm, const bb_factor_pipeline *pipeline,
+                              bb_outcome *outcome)
 {
     bb_status status = BB_OK;
-    *out = bb_codec_holds(&pipeline->storage, range, outcome);
-    if (*out && is_swept(pipeline)) {
+    if (is_swept(pipeline)) {
         BB_TRY(bb_rounding_norm_factor(norm));
         if (norm->outcome.kind != BB_OUTCOME_OK) {
             bb_outcome_set(outcome, norm->outcome.kind, "rounding in the sweep: %.100s",
                            norm->outcome.detail);
         }
-        *out = norm->outcome.kind == BB_OUTCOME_OK;
     }
 done:
     return status;
@@ -197,16 +228,21 @@ done:
 }
 
 static bb_status code_and_decode(bb_rounding_norm *norm, const bb_factor_pipeline *pipeline,
-                                 const bb_matrix_layout *layout, double *r,
+                                 bb_index m, const double *scales, double *r,
                                  bb_evaluation *evaluation, bb_coded_matrix **out)
 {
     bb_status status = BB_OK;
     bb_coded_matrix *matrix = NULL;
-    const double means = norm->is_filtered ? (double)norm->groups.count : 0.0;
-    BB_TRY(is_swept(pipeline) ? sweep(norm->factor, pipeline, layout, r, &matrix)
-                              : code(pipeline, layout, r, &matrix));
+    const bb_index n = norm->problem->matrix->rows;
+    const bb_matrix_layout layout = {.rows = m, .columns = n, .range = range_of(r, m * n)};
+    const double means = norm->is_filtered ? (double)(norm->groups.count * m) : 0.0;
+    if (!bb_codec_holds(&pipeline->storage, layout.range, &evaluation->outcome)) {
+        goto done;
+    }
+    BB_TRY(is_swept(pipeline) ? sweep(norm->factor, pipeline, &layout, scales, r, &matrix)
+                              : code(pipeline, &layout, r, &matrix));
     BB_TRY(bb_product_coding_decode(matrix, r));
-    note(matrix, sizeof(float) * means * (double)layout->rows, evaluation);
+    note(matrix, sizeof(float) * (means + (scales == NULL ? 0.0 : (double)n)), evaluation);
     *out = matrix;
     matrix = NULL;
 done:
@@ -214,14 +250,38 @@ done:
     return status;
 }
 
-static bb_status keep_means(const double *sums, bb_index count, float **out)
+// A copy in fp32.
+static bb_status keep_single(const double *values, bb_index count, float **out)
 {
     bb_status status = BB_OK;
     BB_TRY(BB_ALLOCATE(count, out));
     for (bb_index i = 0; i < count; ++i) {
-        (*out)[i] = (float)sums[i];
+        (*out)[i] = (float)values[i];
     }
 done:
+    return status;
+}
+
+static bb_status scale_and_code(bb_rounding_norm *norm, const bb_factor_pipeline *pipeline,
+                                bb_index m, double *r, bb_evaluation *evaluation,
+                                bb_stored_reconstructor *out)
+{
+    bb_status status = BB_OK;
+    const bb_column_scale scale = (bb_column_scale)pipeline->column_scale;
+    const bb_index n = norm->problem->matrix->rows;
+    double *scales = NULL;
+    if (scale != BB_COLUMN_SCALE_NONE) {
+        BB_TRY(BB_ALLOCATE(n, &scales));
+        BB_TRY(bb_column_scale_make(scale, norm, m, r, scales));
+        BB_TRY(keep_single(scales, n, &out->scales));
+        bb_column_scale_multiply(scales, m, n, r);
+    }
+    BB_TRY(code_and_decode(norm, pipeline, m, scales, r, evaluation, &out->matrix));
+    if (scales != NULL) {
+        bb_column_scale_divide(scales, m, n, r);
+    }
+done:
+    BB_RELEASE(&scales);
     return status;
 }
 
@@ -233,22 +293,20 @@ bb_status bb_factor_storage_keep(bb_factor_storage *self, const bb_factor_pipeli
     bb_rounding_norm *norm = &self->norms[pipeline->filter == (int)BB_SLOPE_FILTER_MEANS];
     const bb_index n = norm->problem->matrix->rows;
     double *sums = NULL;
-    bool storable = false;
     if (!bb_factor_storage_is_given(pipeline) || evaluation->outcome.kind != BB_OUTCOME_OK) {
         goto done;
     }
-    const bb_matrix_layout layout = {.rows = m, .columns = n, .range = range_of(r, m * n)};
-    BB_TRY(is_storable(norm, pipeline, layout.range, &evaluation->outcome, &storable));
-    if (!storable) {
+    BB_TRY(ready_factor(norm, pipeline, &evaluation->outcome));
+    if (evaluation->outcome.kind != BB_OUTCOME_OK) {
         goto done;
     }
     if (norm->is_filtered) {
         BB_TRY(BB_ALLOCATE(m * norm->groups.count, &sums));
         sum_groups(&norm->groups, m, n, r, sums);
     }
-    BB_TRY(code_and_decode(norm, pipeline, &layout, r, evaluation, &out->matrix));
-    if (sums != NULL) {
-        BB_TRY(keep_means(sums, m * norm->groups.count, &out->means));
+    BB_TRY(scale_and_code(norm, pipeline, m, r, evaluation, out));
+    if (sums != NULL && evaluation->outcome.kind == BB_OUTCOME_OK) {
+        BB_TRY(keep_single(sums, m * norm->groups.count, &out->means));
         BB_TRY(put_means(&norm->groups, m, n, sums, r));
     }
     const bb_index bad = bb_outcome_first_non_finite(r, m * n);
@@ -275,6 +333,7 @@ void bb_stored_reconstructor_release(bb_stored_reconstructor *self)
 {
     bb_coded_matrix_destroy(&self->matrix);
     BB_RELEASE(&self->means);
+    BB_RELEASE(&self->scales);
 }
 
 void bb_factor_storage_open(const bb_factor_problem *problem, const bb_low_rank *modes,
@@ -283,13 +342,33 @@ void bb_factor_storage_open(const bb_factor_problem *problem, const bb_low_rank 
     for (int filtered = 0; filtered < 2; ++filtered) {
         out->norms[filtered] = (bb_rounding_norm){
             .problem = problem, .modes = *modes, .groups = *groups, .is_filtered = filtered == 1};
+        out->slopes[filtered] = out->norms[filtered];
+        out->slopes[filtered].modes.count = 0;
     }
 }
 
 void bb_factor_storage_release(bb_factor_storage *self)
 {
-    bb_rounding_norm_release(&self->norms[0]);
-    bb_rounding_norm_release(&self->norms[1]);
+    for (int filtered = 0; filtered < 2; ++filtered) {
+        bb_rounding_norm_release(&self->norms[filtered]);
+        bb_rounding_norm_release(&self->slopes[filtered]);
+    }
+}
+
+// What a pipeline takes once the norms that it needs have their factors.
+static bb_need need_of(const bb_factor_pipeline *pipeline, const bb_factor_solver_config *solver,
+                       const bb_factor_extent *extent, bb_index m)
+{
+    const bb_need scales = {.host_bytes = sizeof(double) * (double)extent->n};
+    bb_need need = {0};
+    if (bb_factor_storage_is_given(pipeline)) {
+        need = bb_need_together(
+            scales, bb_stored_reconstructor_need(pipeline, m, extent->n, extent->threads));
+    }
+    if (is_swept(pipeline)) {
+        need = bb_need_together(need, bb_rounding_sweep_need(extent->n, m, solver->tile));
+    }
+    return need;
 }
 
 bb_need bb_factor_storage_need(const bb_list *pipelines, const bb_factor_solver_config *solver,
@@ -297,24 +376,25 @@ bb_need bb_factor_storage_need(const bb_list *pipelines, const bb_factor_solver_
 {
     const bb_factor_pipeline *items = pipelines->items;
     bb_need need = {0};
-    bb_need coding = {0};
+    bb_need work = {0};
     bb_need held = {0};
-    bool is_used[2] = {false, false};
+    bool is_used[4] = {false}; // norms, then those of slopes
     for (bb_index p = 0; p < pipelines->count; ++p) {
-        if (bb_factor_storage_is_given(&items[p])) {
-            coding = bb_need_in_turn(
-                coding, bb_stored_reconstructor_need(&items[p], m, extent->n, extent->threads));
+        const int filtered = items[p].filter == (int)BB_SLOPE_FILTER_MEANS;
+        work = bb_need_in_turn(work, need_of(&items[p], solver, extent, m));
+        is_used[filtered] |= is_swept(&items[p]);
+        if (bb_sum_rounding_is_given(&items[p])) {
+            is_used[2 + filtered] = true;
+            work = bb_need_in_turn(work, bb_sum_rounding_need(extent->n, m, extent->threads));
         }
-        is_used[items[p].filter == (int)BB_SLOPE_FILTER_MEANS] |= is_swept(&items[p]);
     }
-    for (int filtered = 0; filtered < 2; ++filtered) {
-        if (is_used[filtered]) {
+    for (int norm = 0; norm < 4; ++norm) {
+        if (is_used[norm]) {
             bb_need kept;
             const bb_need factoring = bb_rounding_norm_need(solver, extent, &kept);
             need = bb_need_in_turn(need, bb_need_together(held, factoring));
             held = bb_need_together(held, kept);
-            coding = bb_need_together(coding, bb_rounding_sweep_need(extent->n, m, solver->tile));
         }
     }
-    return bb_need_in_turn(need, bb_need_together(held, coding));
+    return bb_need_in_turn(need, bb_need_together(held, work));
 }

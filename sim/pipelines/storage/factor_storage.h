@@ -14,10 +14,12 @@
 #include "sim/evaluation.h"
 #include "sim/pipelines/storage/rounding_norm.h"
 
-/// What reconstructors of a study are stored with, in the norms of s and of P s. Zero-initialise,
+/// What reconstructors of a study are stored with, in the norms of s and of P s, and what those
+/// slopes are drawn with. Zero-initialise,
 /// then bb_factor_storage_open; release with bb_factor_storage_release.
 typedef struct bb_factor_storage {
-    bb_rounding_norm norms[2]; ///< by whether means are filtered
+    bb_rounding_norm norms[2];  ///< by whether means are filtered
+    bb_rounding_norm slopes[2]; ///< likewise, without the modes that the covariance does not know
 } bb_factor_storage;
 
 /// Borrows all: `modes` is what the covariance does not know, `groups` whose means may be filtered.
@@ -41,6 +43,7 @@ BB_CHECKED bb_status bb_factor_storage_apply(bb_factor_storage *self,
 typedef struct bb_stored_reconstructor {
     bb_coded_matrix *matrix; ///< NULL: nothing is stored
     float *means;            ///< [m][groups] R V; NULL: means are not filtered
+    float *scales;           ///< [n] of columns, by which slopes are divided; NULL: there are none
 } bb_stored_reconstructor;
 
 void bb_stored_reconstructor_release(bb_stored_reconstructor *self);

@@ -40,7 +40,9 @@ static void hold(const char *path, const char *const *settings, const expected *
         if (!isnan(cases[i].trace)) {
             check_relative(excess, cases[i].trace - 1.0, 0.01);
         }
-        check_relative(loss, cases[i].loss, 0.03);
+        if (!isnan(cases[i].loss)) {
+            check_relative(loss, cases[i].loss, 0.03);
+        }
     }
     bb_results_destroy(&results);
 }
@@ -78,6 +80,43 @@ static void rounded_slopes_pay_what_is_known(void **state)
     hold(CONFIG_NX456, none, cases, 4);
 }
 
+// Sums in fp16, products rounded to it before: 5 to 15 % from losses of fewer draws in numpy, whose
+// last digit is all that is known of them.
+static void narrow_sums_pay_what_is_known(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *sums;
+        double loss;
+    } cases[] = {
+        {"accumulate: fp16", 2.4e-3},
+        {"accumulate: fp16, accumulate_run: 32", 2.1e-3},
+        {"accumulate: fp16, accumulate_run: 8", 7.8e-4},
+        {"accumulate: fp16, filter: means", 7.2e-4},
+        {"accumulate: fp16, accumulate_run: 32, filter: means", 1.9e-5},
+        {"accumulate: fp16, accumulate_run: 8, filter: means", 8e-6},
+    };
+    char pipelines[TEXT] = "pipelines=[{name: reference, arithmetic: dp, storage: fp64}";
+    for (int i = 0; i < 6; ++i) {
+        const size_t length = strlen(pipelines);
+        (void)snprintf(pipelines + length, sizeof pipelines - length,
+                       ", {name: p%d, arithmetic: dp, storage: fp16, slopes: fp16, multiply: fp16, "
+                       "%s}",
+                       i, cases[i].sums);
+    }
+    strcat(pipelines, "]");
+    bb_results *results = driver_results(&(driver_case){
+        CONFIG_NX456, {"device=cpu", "score=stationary", "error_terms.fitting=false", pipelines}});
+    for (int i = 0; i < 6; ++i) {
+        char name[16];
+        (void)snprintf(name, sizeof name, "p%d", i);
+        const double loss = driver_number(results, "strehl_loss", name);
+        print_message("%-52s %.3e, known %.1e\n", cases[i].sums, loss, cases[i].loss);
+        check_relative(loss, cases[i].loss, 0.17);
+    }
+    bb_results_destroy(&results);
+}
+
 static void the_sweep_pays_what_is_known(void **state)
 {
     (void)state;
@@ -89,7 +128,16 @@ static void the_sweep_pays_what_is_known(void **state)
         {"{codec: integer, bits: 8}", 1.0278, 6.36e-3},
         {"{codec: integer, bits: 8, rounding: sweep}", 1.00225, 5.72e-4},
     };
+    static const expected more[] = {
+        // losses are not known apart
+        {"{codec: quantiser, tolerance: 1e-4, rounding: sweep}, column_scale: remainder", 1.0350033,
+         NAN},
+        {"{codec: quantiser, tolerance: 5e-5, rounding: sweep}, column_scale: remainder", 1.0106134,
+         NAN},
+        {"{codec: bfp, bits: 6, rounding: sweep}", 1.56112, NAN},
+    };
     hold(CONFIG_NX456, bare, condition_2e7, 1);
+    hold(CONFIG_NX456, bare, more, 3);
     hold(BB_SOURCE_DIR "/configs/ao/vlt-3136.yaml", bare, large, 2);
 }
 
@@ -112,6 +160,47 @@ static void the_sweep_minds_what_the_covariance_does_not_know(void **state)
     (void)state;
     check_relative(shaken_loss("rounding_inflation.tilt_arcsec2=0"), 0.231, 0.03);
     check_relative(shaken_loss("rounding_inflation.tilt_arcsec2=0.1"), 0.020, 0.05);
+}
+
+// Commands in fp64 are scored as the slopes that they are of, under shake and rounded slopes too;
+// what they are rounded to moves actuators in modes that the projector leaves out, as frames see
+// it.
+static void commands_of_a_target_are_scored_as_such(void **state)
+{
+    (void)state;
+    static const char *const corrections[] = {"correction=moao", "correction=ltao",
+                                              "correction=glao"};
+    static const char pipelines[] =
+        "pipelines=[{name: reference, arithmetic: dp}, {name: slopes, arithmetic: dp, storage: "
+        "fp64, slopes: {bits: 9}}, {name: commands, arithmetic: dp, operator: commands, storage: "
+        "fp64, slopes: {bits: 9}}, {name: nearest, arithmetic: dp, operator: commands, storage: "
+        "{codec: integer, bits: 6}}, {name: sweep, arithmetic: dp, operator: commands, storage: "
+        "{codec: integer, bits: 6, rounding: sweep}}]";
+    for (int c = 0; c < 3; ++c) {
+        bb_results *results = driver_results(&(driver_case){
+            BB_SOURCE_DIR "/tests/configs/small/ao.yaml",
+            {corrections[c], "error_terms.shake_arcsec=0.05", "score=pairs",
+             c == 0 ? "monte_carlo.frames=150" : "monte_carlo.frames=0", pipelines}});
+        const double *slopes = driver_row(results, "strehl_by", "slopes");
+        const double *commands = driver_row(results, "strehl_by", "commands");
+        for (int i = 0; i < 4; ++i) { // targets and wavelengths
+            check_relative(commands[i], slopes[i], 1e-11);
+        }
+        assert_true(driver_number(results, "strehl_loss", "slopes") > 1e-6);
+        assert_true(isnan(driver_number(results, "residual_trace_arcsec2", "nearest")));
+        const double nearest = driver_number(results, "strehl_loss", "nearest");
+        const double sweep = driver_number(results, "strehl_loss", "sweep");
+        print_message("%s: %.3e by nearest, %.3e in the sweep\n", corrections[c], nearest, sweep);
+        assert_true(sweep > 0.0 && sweep < 0.1 * nearest);
+        for (int i = 0; c == 0 && i < 4; ++i) {
+            const double sigmas = driver_row(results, "strehl_monte_carlo_sigmas", "nearest")[i];
+            print_message("frames: %.2f errors off\n", sigmas);
+            assert_true(fabs(sigmas) < 4.0);
+            check_relative(driver_row(results, "strehl_monte_carlo", "commands")[i],
+                           driver_row(results, "strehl_monte_carlo", "slopes")[i], 1e-11);
+        }
+        bb_results_destroy(&results);
+    }
 }
 
 // Of mirrors that correct together commands are stored, and are seen in every direction.
@@ -143,8 +232,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nearest_rounding_pays_what_is_known),
         cmocka_unit_test(the_sweep_pays_what_is_known),
+        cmocka_unit_test(narrow_sums_pay_what_is_known),
         cmocka_unit_test(rounded_slopes_pay_what_is_known),
         cmocka_unit_test(the_sweep_minds_what_the_covariance_does_not_know),
+        cmocka_unit_test(commands_of_a_target_are_scored_as_such),
         cmocka_unit_test(commands_are_stored_too),
     };
     check_ok(bb_threads_set(2));

@@ -85,7 +85,7 @@ static void excess_is_that_of_the_errors(void **state)
     for (int i = 0; i < M * N; ++i) {
         nearest[i] = round_to_grid(&words, i / N, i % N, r[i]);
     }
-    const bb_rounding_step step = {round_to_grid, &words};
+    const bb_rounding_step step = {.round = round_to_grid, .context = &words};
     check_ok(bb_rounding_sweep(factor, &step, M, q, &excess));
     check_relative(excess, pay(a, q, r), 1e-10);
     for (int i = 0; i < M * N; ++i) {
@@ -129,12 +129,12 @@ static void clipped_values_are_made_up_for(void **state)
     make_factor(a, TILE, &factor);
     fill_rows(r, &words);
     memcpy(q, r, sizeof *q * M * N);
-    const bb_rounding_step exact = {round_to_nothing, NULL};
+    const bb_rounding_step exact = {.round = round_to_nothing};
     check_ok(bb_rounding_sweep(factor, &exact, M, q, &excess));
     assert_memory_equal(q, r, sizeof *q * M * N);
     assert_true(excess == 0.0);
     words.limit = 40.0; // of deviations of 20 steps
-    const bb_rounding_step clipping = {round_to_grid, &words};
+    const bb_rounding_step clipping = {.round = round_to_grid, .context = &words};
     check_ok(bb_rounding_sweep(factor, &clipping, M, q, &excess));
     check_relative(excess, pay(a, q, r), 1e-10);
     bb_tile_matrix_destroy(&factor);
@@ -159,7 +159,7 @@ static void codes_are_those_of_feedback_by_the_inverse(void **state)
     fill_rows(r, &words);
     words.limit = 127.0;
     memcpy(q, r, sizeof *q * M * N);
-    const bb_rounding_step step = {round_to_grid, &words};
+    const bb_rounding_step step = {.round = round_to_grid, .context = &words};
     check_ok(bb_rounding_sweep(factor, &step, M, q, NULL));
     memcpy(inverse, a, sizeof *inverse * N * N);
     assert_int_equal(LAPACKE_dpotrf(LAPACK_ROW_MAJOR, 'L', N, inverse, N), 0);
@@ -195,7 +195,7 @@ static void words_do_not_depend_on_tiles_or_threads(void **state)
     double *q = dense_new((bb_index)M * N);
     spd_spectrum(N, 1e5, 3, a);
     fill_rows(r, &words);
-    const bb_rounding_step step = {round_to_grid, &words};
+    const bb_rounding_step step = {.round = round_to_grid, .context = &words};
     for (int i = 0; i < 4; ++i) {
         bb_tile_matrix *factor = NULL;
         check_ok(bb_threads_set(i % 3 + 1));
@@ -215,6 +215,130 @@ static void words_do_not_depend_on_tiles_or_threads(void **state)
     BB_RELEASE(&q);
 }
 
+// What a block was told of, and whether it is rounded from its last column on.
+typedef struct blocks {
+    const grid *words;
+    double told[M][N];  // by the last call for a column
+    double asked[M][N]; // by round
+    int calls;
+} blocks;
+
+static double round_in_block(const void *context, bb_index row, bb_index column, double value)
+{
+    blocks *seen = (blocks *)(uintptr_t)context;
+    seen->asked[row][column] = value;
+    return round_to_grid(seen->words, row, column, value);
+}
+
+static void tell_of_block(const void *context, bb_index row, bb_index column, bb_index count,
+                          const double *values)
+{
+    blocks *seen = (blocks *)(uintptr_t)context;
+    assert_true(column % 24 == 0 && (count == 24 || column + count == N));
+    memcpy(seen->told[row] + column, values, (size_t)count * sizeof *values);
+    ++seen->calls;
+}
+
+// Each block once a row, before its last column: that one is as it was told, and the others too but
+// for what the block's own columns fed, whatever the tiles.
+static void blocks_are_told_of_what_they_want(void **state)
+{
+    (void)state;
+    static const bb_index sizes[] = {128, 32, 10};
+    static blocks first, seen;
+    grid words;
+    double *a = dense_new((bb_index)N * N);
+    double *r = dense_new((bb_index)M * N);
+    double *q = dense_new((bb_index)M * N);
+    dense_covariance(N, 5.0, 1e-3, a);
+    fill_rows(r, &words);
+    for (int i = 0; i < 3; ++i) {
+        bb_tile_matrix *factor = NULL;
+        memset(&seen, 0, sizeof seen);
+        seen.words = &words;
+        const bb_rounding_step step = {
+            .round = round_in_block, .context = &seen, .block = 24, .enter = tell_of_block};
+        make_factor(a, sizes[i], &factor);
+        memcpy(q, r, sizeof *q * M * N);
+        check_ok(bb_rounding_sweep(factor, &step, M, q, NULL));
+        assert_int_equal(seen.calls, M * 4);
+        for (int k = 0; k < M * N; ++k) {
+            const int column = k % N;
+            const double told = seen.told[k / N][column];
+            if (column % 24 == 23 || column == N - 1) {
+                check_close(told, seen.asked[k / N][column], 1e-12, words.steps[k / N]);
+            }
+            check_close(told, i == 0 ? told : first.told[k / N][column], 1e-10, words.steps[k / N]);
+        }
+        memcpy(&first, i == 0 ? &seen : &first, sizeof first);
+        bb_tile_matrix_destroy(&factor);
+    }
+    BB_RELEASE(&a);
+    BB_RELEASE(&r);
+    BB_RELEASE(&q);
+}
+
+static double round_to_whole(const void *context, bb_index row, bb_index column, double value)
+{
+    const double step = *(const double *)context;
+    (void)row;
+    (void)column;
+    return step * rint(value / step);
+}
+
+// Columns scaled by what is left of their deviations: M N s^2 / 12, and a scale of all columns is
+// one of the step.
+static void columns_are_rounded_under_their_scales(void **state)
+{
+    (void)state;
+    static double scales[N];
+    const double width = 0.01;
+    double *a = dense_new((bb_index)N * N);
+    double *r = dense_new((bb_index)M * N);
+    double *q = dense_new((bb_index)M * N);
+    double *even = dense_new((bb_index)M * N);
+    grid words;
+    double excess = 0.0;
+    bb_tile_matrix *factor = NULL;
+    dense_covariance(N, 5.0, 1e-3, a);
+    make_factor(a, TILE, &factor);
+    fill_rows(r, &words);
+    for (int k = 0; k < N; ++k) {
+        const bb_tile *tile = bb_tile_matrix_at(factor, k / TILE, k / TILE);
+        scales[k] = tile->f64[(k % TILE) * (tile->columns + 1)];
+    }
+    for (int k = 0; k < M * N; ++k) {
+        q[k] = r[k] * scales[k % N];
+    }
+    const bb_rounding_step step = {.round = round_to_whole, .context = &width, .scales = scales};
+    check_ok(bb_rounding_sweep(factor, &step, M, q, &excess));
+    check_relative(excess, M * N * width * width / 12.0, 0.03);
+    for (int k = 0; k < M * N; ++k) {
+        check_close(q[k] / width, rint(q[k] / width), 1e-9, 1.0);
+        q[k] /= scales[k % N];
+    }
+    check_relative(pay(a, q, r), excess, 1e-9);
+    for (int k = 0; k < N; ++k) {
+        scales[k] = 4.0;
+    }
+    for (int k = 0; k < M * N; ++k) {
+        q[k] = 4.0 * r[k];
+        even[k] = r[k];
+    }
+    const double quarter = width / 4.0;
+    const bb_rounding_step finer = {.round = round_to_whole, .context = &quarter};
+    check_ok(bb_rounding_sweep(factor, &step, M, q, NULL));
+    check_ok(bb_rounding_sweep(factor, &finer, M, even, NULL));
+    for (int k = 0; k < M * N; ++k) {
+        assert_true(q[k] == 4.0 * even[k]);
+    }
+    bb_tile_matrix_destroy(&factor);
+    BB_RELEASE(&a);
+    BB_RELEASE(&r);
+    BB_RELEASE(&q);
+    BB_RELEASE(&even);
+}
+
 static void a_factor_in_fp32_is_refused(void **state)
 {
     (void)state;
@@ -226,8 +350,13 @@ static void a_factor_in_fp32_is_refused(void **state)
     const bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
     const bb_tile_plan plan = {.tile_size = 32, .arithmetic = BB_VARIANT_SP};
     check_ok(bb_tile_matrix_create(&source, NULL, &plan, &factor));
-    const bb_rounding_step step = {round_to_nothing, NULL};
+    const bb_rounding_step step = {.round = round_to_nothing};
     check_fails(bb_rounding_sweep(factor, &step, 1, r, NULL), BB_INVALID, "is not fp64");
+    bb_tile_matrix_destroy(&factor);
+    make_factor(a, 32, &factor);
+    const bb_rounding_step wide = {.round = round_to_nothing, .block = 65, .enter = tell_of_block};
+    check_fails(bb_rounding_sweep(factor, &wide, 1, r, NULL), BB_INVALID,
+                "blocks of 65 columns, expected at most 64");
     bb_tile_matrix_destroy(&factor);
     BB_RELEASE(&a);
 }
@@ -239,6 +368,8 @@ int main(void)
         cmocka_unit_test(clipped_values_are_made_up_for),
         cmocka_unit_test(codes_are_those_of_feedback_by_the_inverse),
         cmocka_unit_test(words_do_not_depend_on_tiles_or_threads),
+        cmocka_unit_test(blocks_are_told_of_what_they_want),
+        cmocka_unit_test(columns_are_rounded_under_their_scales),
         cmocka_unit_test(a_factor_in_fp32_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -130,24 +130,30 @@ static inline void expect_x(rig *self, double *x, double *means)
 
 // Commands against stored x + M means, within the bound of the products, what fp32 does to x and
 // commands (`slack` relative) and nothing else.
+static inline void check_matrix(rig *self, int t, const float *commands, const double *x,
+                                const double *means, double slack)
+{
+    for (bb_index i = 0; i < ROWS; ++i) {
+        double y = 0.0;
+        double magnitude = 0.0;
+        for (bb_index j = 0; j < COLUMNS; ++j) {
+            y += self->stored[t][i * COLUMNS + j] * x[j];
+            magnitude += fabs(self->stored[t][i * COLUMNS + j] * x[j]);
+        }
+        for (int k = 0; means != NULL && k < GROUPS; ++k) {
+            y += (double)self->means[t][i * GROUPS + k] * means[k];
+            magnitude += fabs((double)self->means[t][i * GROUPS + k] * means[k]);
+        }
+        check_close((double)commands[t * ROWS + i], y,
+                    (self->rounding.relative + slack) * magnitude + fabs(y) * 0x1p-24, 1.0);
+    }
+}
+
 static inline void check_products(rig *self, const float *commands, const double *x,
                                   const double *means, double slack)
 {
     for (int t = 0; t < MATRICES; ++t) {
-        for (bb_index i = 0; i < ROWS; ++i) {
-            double y = 0.0;
-            double magnitude = 0.0;
-            for (bb_index j = 0; j < COLUMNS; ++j) {
-                y += self->stored[t][i * COLUMNS + j] * x[j];
-                magnitude += fabs(self->stored[t][i * COLUMNS + j] * x[j]);
-            }
-            for (int k = 0; means != NULL && k < GROUPS; ++k) {
-                y += (double)self->means[t][i * GROUPS + k] * means[k];
-                magnitude += fabs((double)self->means[t][i * GROUPS + k] * means[k]);
-            }
-            check_close((double)commands[t * ROWS + i], y,
-                        (self->rounding.relative + slack) * magnitude + fabs(y) * 0x1p-24, 1.0);
-        }
+        check_matrix(self, t, commands, x, means, slack);
     }
 }
 
@@ -188,6 +194,46 @@ static inline void means_are_multiplied_apart(void **state)
     expect_x(&self, x, means);
     assert_true(fabs(means[0]) > 1.0); // there is something to take out
     check_products(&self, commands, x, means, 0x1p-22);
+    rig_close(&self);
+}
+
+// Slopes are divided by the scales of each matrix's columns, after the filter.
+static inline void columns_may_have_scales(void **state)
+{
+    rig self;
+    bb_command_loop *loop = NULL;
+    bb_command_frame frame;
+    double x[COLUMNS];
+    double means[GROUPS];
+    double scaled[COLUMNS];
+    float values[MATRICES][COLUMNS];
+    const float *scales[MATRICES] = {values[0], values[1]};
+    (void)state;
+    rig_open(&self, (bb_command_system){.group_count = GROUPS});
+    for (int k = 0; k < MATRICES * COLUMNS; ++k) {
+        values[k / COLUMNS][k % COLUMNS] = 0.5F + 0.01F * (float)(k % 171);
+    }
+    const bb_command_system system = {.matrix_count = MATRICES,
+                                      .operators = self.operators,
+                                      .reference = self.reference,
+                                      .group_count = GROUPS,
+                                      .group_begin = group_begin,
+                                      .means = (const float *const *)self.means,
+                                      .scales = scales,
+                                      .gain = 1.0};
+    check_ok(bb_command_loop_create(device, &system, &loop));
+    put_slopes(&self, 12);
+    memcpy(bb_command_loop_slopes(loop), bb_command_loop_slopes(self.loop),
+           COLUMNS * sizeof(float));
+    check_ok(bb_command_loop_step(loop, &frame));
+    expect_x(&self, x, means);
+    for (int t = 0; t < MATRICES; ++t) {
+        for (bb_index j = 0; j < COLUMNS; ++j) {
+            scaled[j] = x[j] / (double)values[t][j];
+        }
+        check_matrix(&self, t, bb_command_loop_commands(loop), scaled, means, 0x1p-21);
+    }
+    bb_command_loop_destroy(&loop);
     rig_close(&self);
 }
 
@@ -310,6 +356,7 @@ static inline void what_does_not_fit_is_refused(void **state)
 /// All of them, for a list of tests.
 #define COMMAND_LOOP_CASES                                                                         \
     cmocka_unit_test(products_are_those_of_fp64), cmocka_unit_test(means_are_multiplied_apart),    \
+        cmocka_unit_test(columns_may_have_scales),                                                 \
         cmocka_unit_test(slopes_are_rounded_after_the_filter),                                     \
         cmocka_unit_test(the_integrator_has_its_closed_form),                                      \
         cmocka_unit_test(what_is_not_finite_holds_the_commands),                                   \

@@ -45,7 +45,8 @@ static void the_need_is_what_it_takes(void **state)
     check_ok(bb_command_loop_create(device, &system, &loop));
     const double peak = (double)(bb_memory_peak_bytes() - before);
     const double need =
-        bb_command_loop_need(COLUMNS, (double)MATRICES * ROWS, GROUPS, 2, BB_DEVICE_CPU).host_bytes;
+        bb_command_loop_need(COLUMNS, (double)MATRICES * ROWS, GROUPS, 0.0, 2, BB_DEVICE_CPU)
+            .host_bytes;
     assert_true(peak <= need && need <= 2.0 * peak);
     bb_command_loop_destroy(&loop);
     rig_close(&self);

@@ -44,7 +44,7 @@ static void what_an_estimate_leaves_of_a_tilt_is_added(void **state)
         for (int k = 0; k < M * M; ++k) {
             cee[k] = 1.0;
         }
-        check_ok(bb_shake_add(&guides, &truth, 3.0, r, cee));
+        check_ok(bb_shake_add(&guides, &truth, NULL, 3.0, r, cee));
         for (int i = 0; i < M; ++i) {
             for (int j = 0; j < M; ++j) {
                 const double rest = share == 1 && i / COUNT == j / COUNT ? 0.25 * 9.0 : 0.0;
@@ -71,14 +71,52 @@ static void turned_sensors_see_a_tilt_along_their_axes(void **state)
         r[i * N + 2 * COUNT] = along; // the first subaperture's x slope, then its y slope
         r[i * N + 3 * COUNT] = across;
     }
-    check_ok(bb_shake_add(&guides, &truth, 2.0, r, cee));
+    check_ok(bb_shake_add(&guides, &truth, NULL, 2.0, r, cee));
     for (int k = 0; k < M * M; ++k) {
         check_close(cee[k], 0.0, 1e-14, 1.0);
     }
     r[2 * COUNT] += 0.1; // of row 0: a tenth of what the x slope sees of each axis
-    check_ok(bb_shake_add(&guides, &truth, 2.0, r, cee));
+    check_ok(bb_shake_add(&guides, &truth, NULL, 2.0, r, cee));
     check_relative(cee[0], 4.0 * 0.01, 1e-12);
     check_close(cee[1], 0.0, 1e-14, 1.0);
+}
+
+// Through a mirror that weighs slopes: commands P t estimated by P R leave P of what R leaves.
+static void commands_leave_what_their_slopes_do(void **state)
+{
+    (void)state;
+    enum { K = 3 };
+    bb_sensor sensors[GUIDES], target;
+    bb_sensor_array guides, truth;
+    double projector[K * M], r[M * N], commands[K * N] = {0.0};
+    double cee[M * M] = {0.0};
+    double cvv[K * K] = {0.0};
+    bb_deformable_mirror mirror = {
+        .actuator_count = K, .measurement_count = M, .projector = projector};
+    make(sensors, GUIDES, &guides);
+    make(&target, 1, &truth);
+    for (int i = 0; i < M * N; ++i) {
+        r[i] = 0.1 * sin(1.0 + i);
+    }
+    for (int i = 0; i < K * M; ++i) {
+        projector[i] = cos(2.0 + 3.0 * i);
+    }
+    for (int k = 0; k < K; ++k) {
+        for (int i = 0; i < M; ++i) {
+            for (int j = 0; j < N; ++j) {
+                commands[k * N + j] += projector[k * M + i] * r[i * N + j];
+            }
+        }
+    }
+    check_ok(bb_shake_add(&guides, &truth, NULL, 2.0, r, cee));
+    check_ok(bb_shake_add(&guides, &truth, &mirror, 2.0, commands, cvv));
+    for (int k = 0; k < K * K; ++k) {
+        double expected = 0.0;
+        for (int i = 0; i < M * M; ++i) {
+            expected += projector[k / K * M + i / M] * cee[i] * projector[k % K * M + i % M];
+        }
+        check_close(cvv[k], expected, 1e-12, 10.0);
+    }
 }
 
 static void no_shake_adds_nothing(void **state)
@@ -90,7 +128,7 @@ static void no_shake_adds_nothing(void **state)
     double cee[M * M] = {0.0};
     make(sensors, GUIDES, &guides);
     make(&target, 1, &truth);
-    check_ok(bb_shake_add(&guides, &truth, 0.0, r, cee));
+    check_ok(bb_shake_add(&guides, &truth, NULL, 0.0, r, cee));
     assert_true(cee[0] == 0.0);
 }
 
@@ -99,6 +137,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_an_estimate_leaves_of_a_tilt_is_added),
         cmocka_unit_test(turned_sensors_see_a_tilt_along_their_axes),
+        cmocka_unit_test(commands_leave_what_their_slopes_do),
         cmocka_unit_test(no_shake_adds_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

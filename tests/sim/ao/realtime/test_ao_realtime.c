@@ -18,7 +18,9 @@
 #define PIPELINES                                                                                  \
     "pipelines=[{name: reference, arithmetic: dp}, {name: both, arithmetic: dp, storage: {codec: " \
     "integer, bits: 8, rounding: sweep}, filter: means}, {name: fp16, arithmetic: dp, storage: "   \
-    "fp16, scale: row, slopes: {bits: 10}}]"
+    "fp16, scale: row, slopes: {bits: 10}}, {name: scaled, arithmetic: dp, operator: commands, "   \
+    "storage: {codec: integer, bits: 12, rounding: sweep}, column_scale: remainder, filter: "      \
+    "means}]"
 #define DRAWN "realtime.size={commands: 60, slopes: 401}"
 
 // A study, its loop on the cpu, and what was measured of it.
@@ -108,7 +110,8 @@ static void commands_are_those_of_what_is_scored(void **state)
         "run", CONFIG_AO_SMALL, PIPELINES, "device=cpu", "-q",
         "-o",  "scored.h5",     "--dump",  "Cmm,R",      NULL};
     const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, "realtime.accumulate=fp32"}};
-    rig self;
+    const driver_case commands = {CONFIG_AO_SMALL, {PIPELINES, "realtime.pipeline=scaled"}};
+    rig self, scaled;
     bb_index n, columns;
     program_call(scored, &run);
     program_expect(&run, 0, "");
@@ -119,6 +122,12 @@ static void commands_are_those_of_what_is_scored(void **state)
     for (bb_index k = 0; k < 2; ++k) {
         check_against_dump(&self, 1, step(&self, k));
     }
+    // Commands of mirrors, from slopes over scales.
+    rig_open(&scaled, &commands, 2);
+    assert_non_null(scaled.loop->matrices.stored[1].scales);
+    assert_true(scaled.loop->matrices.commands != self.loop->matrices.commands);
+    check_against_dump(&scaled, 3, step(&scaled, 0));
+    rig_close(&scaled);
     // Slopes have the covariance's variances; what the filter takes out is a part of them.
     double *cmm = load("scored.h5", "/operators/Cmm", &n, &columns);
     double common = 0.0;
@@ -366,6 +375,8 @@ static void what_a_loop_cannot_do_is_said(void **state)
     static const char *const plain[] = {PIPELINES, "learn.source=profile", NULL};
     const driver_case learned = {CONFIG_AO_SMALL, {plain[0], plain[1]}};
     const driver_case nothing = {CONFIG_AO_SMALL, {NULL}};
+    const driver_case narrow = {
+        CONFIG_AO_SMALL, {PIPELINES, "realtime.pipeline=fp16", "pipelines.2.accumulate=fp16"}};
     bb_config *config = NULL;
     bb_text table = {0};
     check_ok(driver_load(&nothing, &config));
@@ -375,6 +386,10 @@ static void what_a_loop_cannot_do_is_said(void **state)
     check_ok(driver_load(&learned, &config));
     check_fails(bb_ao_realtime_run(bb_config_study(config), NULL, &table), BB_UNSUPPORTED,
                 "learn.source: a loop of frames runs the reconstructor of the true profile");
+    bb_config_destroy(&config);
+    check_ok(driver_load(&narrow, &config));
+    check_fails(bb_ao_realtime_run(bb_config_study(config), NULL, &table), BB_UNSUPPORTED,
+                "pipeline fp16, accumulate: a loop of frames sums in fp64 or fp32");
     bb_config_destroy(&config);
     bb_text_release(&table);
 }
