@@ -37,6 +37,8 @@ typedef struct extent {
     double actuators;     // of mirrors that correct together, 0 without
     bb_need gathering;    // their right-hand side
     bb_need truths;       // of all targets in commands, where pipelines store those
+    double commands;      // of mirrors of their own, of all targets, likewise
+    double most_commands; // of one of them
     bb_ao_learn_planned learn;
 } extent;
 
@@ -113,8 +115,12 @@ static bb_status measure_targets(const bb_ao_study *study, const bb_ao_config *p
             out->rating, bb_tomography_rate_need(&pupil, truth.sensors[0].lenslets, score,
                                                  study->wavelengths_um.count, out->threads));
         if (stores_commands(study)) {
+            const double actuators =
+                (double)bb_deformable_mirror_actuators(&pupil, truth.sensors[0].lenslets);
             out->truths =
                 bb_need_together(out->truths, commands_of(&pupil, &truth, guides, out->threads));
+            out->commands += actuators;
+            out->most_commands = fmax(out->most_commands, actuators);
         }
         BB_TRY(measure_screens(&study->monte_carlo, atmosphere, guides, &truth, &out->frames));
         bb_sensor_array_release(&truth);
@@ -380,14 +386,22 @@ done:
     return status;
 }
 
-// The loop of frames: of ltao, glao and mcao one reconstructor, of moao one a target.
+// The loop of frames: of ltao, glao and mcao one reconstructor, of moao one a target; of slopes or
+// of commands.
 static bb_status plan_realtime(const bb_ao_study *study, const extent *span, bb_need solving,
                                bb_plan *plan)
 {
+    const bb_factor_pipeline *pipelines = study->pipelines.items;
+    const bb_index p = bb_ao_realtime_config_pipeline(&study->realtime, &study->pipelines);
+    const bool commands = p >= 0 && pipelines[p].stored == (int)BB_STORED_COMMANDS;
     const bool moao = study->correction == (int)BB_AO_CORRECTION_MOAO;
-    const double rows = span->actuators > 0.0 ? span->actuators : span->residual.most_rows;
+    const double rows = span->actuators > 0.0 ? span->actuators
+                        : commands            ? span->most_commands
+                                              : span->residual.most_rows;
     const bb_ao_realtime_extent loop = {.slopes = (double)span->n,
-                                        .commands = moao ? span->m : rows,
+                                        .commands = !moao      ? rows
+                                                    : commands ? span->commands
+                                                               : span->m,
                                         .rows = rows,
                                         .groups = 2.0 * (double)study->guide_stars.count,
                                         .threads = span->threads,

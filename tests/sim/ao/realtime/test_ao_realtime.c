@@ -478,6 +478,30 @@ static void a_plan_holds_what_a_loop_takes(void **state)
     }
 }
 
+// Sizes of a plan are those of the loop, of slopes, commands and drawn ones.
+static void a_plan_names_the_sizes(void **state)
+{
+    (void)state;
+    static const char *const asked[] = {"realtime.pipeline=both", "realtime.pipeline=scaled",
+                                        "correction=ltao", DRAWN};
+    for (int k = 0; k < 4; ++k) {
+        const driver_case study = {
+            CONFIG_AO_SMALL, {PIPELINES, asked[k], k == 2 ? "realtime.pipeline=both" : "title=x"}};
+        const bb_run_options options = {.threads = 1};
+        bb_plan plan = {0};
+        char line[80];
+        rig self;
+        rig_open(&self, &study, 1);
+        check_ok(bb_experiment_find(&bb_experiments, "ao")
+                     ->plan(bb_config_study(self.config), &options, &plan));
+        (void)snprintf(line, sizeof line, "%td commands from %td slopes",
+                       self.loop->matrices.commands, self.loop->matrices.slopes);
+        assert_non_null(strstr(bb_text_string(&plan.lines), line));
+        bb_plan_release(&plan);
+        rig_close(&self);
+    }
+}
+
 // An allocation that fails, whichever it is, is an error and leaves nothing behind.
 static bb_status run_alone(void *context)
 {
@@ -520,6 +544,7 @@ int main(void)
         cmocka_unit_test(the_command_prints_and_writes),
         cmocka_unit_test(reports_are_declared),
         cmocka_unit_test(a_plan_holds_what_a_loop_takes),
+        cmocka_unit_test(a_plan_names_the_sizes),
         cmocka_unit_test(no_failed_allocation_is_lost),
     };
     return cmocka_run_group_tests(tests, enter, leave);
