@@ -152,7 +152,9 @@ static const bb_output details[] = {
      .member = offsetof(bb_ao_evaluation, residual_m), .scale = 1e9},
     {"residual_trace_arcsec2", "pipeline, target", "arcsec^2",
      "trace of the residual covariance of slopes",
-     .note = "what storing a reconstructor adds is linear in it",
+     .note =
+         "what storing a reconstructor adds is linear in it; NaN of `operator: commands`, whose "
+         "residual is of commands",
      .member = offsetof(bb_ao_evaluation, trace_arcsec2)},
     {"psf", "pipeline, psf_y, psf_x", "1",
      "long-exposure point spread, 1 at the diffraction-limited peak; first target and wavelength",
