@@ -166,14 +166,15 @@ static const bb_command table[] = {
      .by_experiment = convergence},
     {"realtime", bb_command_realtime,
      BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL,
-     1, INTPTR_MAX, BB_OPERAND_CONFIG, "measure the latencies of a study's control loop on a GPU",
+     1, INTPTR_MAX, BB_OPERAND_CONFIG, "measure the latencies of a study's control loop",
      "realtime CONFIG [key=value ...] [options]",
-     "Runs a study's control loop on a cuda device, a captured graph a step, released at fixed "
-     "times or back to back, and prints latencies, misses of the deadline and the worst steps. An "
-     "interrupt ends the run early." CONFIG_TEXT,
+     "Runs a study's control loop, that of a wafer on a cuda device, the frames of ao on the cpu or "
+     "a cuda device, where each is a captured graph, released at fixed times or back to back, and "
+     "prints latencies, misses of the deadline and the worst steps. An interrupt ends the run "
+     "early." CONFIG_TEXT,
      .words = {{"output", "write latencies, histogram and worst steps to an HDF5 file too"},
-      {"device", "auto or cuda"},
-      {"threads", "default: all processors; they code the rows"}},
+      {"device", "auto, cpu (ao) or cuda"},
+      {"threads", "default: all processors; they code the rows, and multiply frames on the cpu"}},
      .by_experiment = realtime},
     {"live", bb_command_live,
      BB_OPTION_LIVE | BB_OPTION_PIPELINE | BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS |

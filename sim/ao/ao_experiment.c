@@ -10,6 +10,7 @@
 #include "sim/ao/ao_sampling.h"
 #include "sim/ao/ao_study.h"
 #include "sim/ao/ao_timeline.h"
+#include "sim/ao/realtime/ao_realtime.h"
 #include "sim/pipelines/factor_spectrum.h"
 #include "sim/pipelines/factor_tiles.h"
 
@@ -62,6 +63,12 @@ static const bb_output_table *const outputs[] = {
     &bb_factor_spectrum_places,
     &bb_factor_spectrum_tiles,
     &bb_factor_tiles_outputs,
+    &bb_frame_table_axes,
+    &bb_realtime_report_kinds,
+    &bb_frame_table_times,
+    &bb_frame_table_figures,
+    &bb_realtime_report_latencies,
+    &bb_frame_table_worst,
     NULL,
 };
 // clang-format on
@@ -75,6 +82,8 @@ const bb_experiment bb_ao_experiment = {
     .check = bb_ao_study_check,
     .plan = bb_ao_plan,
     .run = bb_ao_run,
+    .realtime = bb_ao_realtime_run,
+    .realtime_help = "the frames of one pipeline's reconstructor, by the keys of `realtime:`",
     .columns = columns,
     .column_count = sizeof columns / sizeof columns[0],
     .outputs = outputs,

@@ -12,6 +12,7 @@
 #include "sim/ao/ao_pupil.h"
 #include "sim/ao/ao_quantities.h"
 #include "sim/ao/ao_timeline.h"
+#include "sim/ao/realtime/ao_realtime_plan.h"
 #include "sim/dump.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_plan.h"
@@ -39,6 +40,8 @@ typedef struct extent {
     bb_need gathering;    // their right-hand side
     bb_need truths;       // of all targets in commands, where pipelines store those
     bb_need late;         // covariances of truth sensors a delay later
+    double commands;      // of mirrors of their own, of all targets, likewise
+    double most_commands; // of one of them
     bb_ao_learn_planned learn;
 } extent;
 
@@ -115,8 +118,12 @@ static bb_status measure_targets(const bb_ao_study *study, const bb_ao_config *p
             out->rating, bb_tomography_rate_need(&pupil, truth.sensors[0].lenslets, score,
                                                  study->wavelengths_um.count, out->threads));
         if (stores_commands(study)) {
+            const double actuators =
+                (double)bb_deformable_mirror_actuators(&pupil, truth.sensors[0].lenslets);
             out->truths =
                 bb_need_together(out->truths, commands_of(&pupil, &truth, guides, out->threads));
+            out->commands += actuators;
+            out->most_commands = fmax(out->most_commands, actuators);
         }
         out->late =
             bb_need_together(out->late, bb_slope_covariance_need(&truth, guides, out->threads));
@@ -422,6 +429,29 @@ done:
     return status;
 }
 
+// The loop of frames: of ltao, glao and mcao one reconstructor, of moao one a target; of slopes or
+// of commands.
+static bb_status plan_realtime(const bb_ao_study *study, const extent *span, bb_need solving,
+                               bb_plan *plan)
+{
+    const bb_factor_pipeline *pipelines = study->pipelines.items;
+    const bb_index p = bb_ao_realtime_config_pipeline(&study->realtime, &study->pipelines);
+    const bool commands = p >= 0 && pipelines[p].stored == (int)BB_STORED_COMMANDS;
+    const bool moao = study->correction == (int)BB_AO_CORRECTION_MOAO;
+    const double rows = span->actuators > 0.0 ? span->actuators
+                        : commands            ? span->most_commands
+                                              : span->residual.most_rows;
+    const bb_ao_realtime_extent loop = {.slopes = (double)span->n,
+                                        .commands = !moao      ? rows
+                                                    : commands ? span->commands
+                                                               : span->m,
+                                        .rows = rows,
+                                        .groups = 2.0 * (double)study->guide_stars.count,
+                                        .threads = span->threads,
+                                        .solving = solving};
+    return bb_ao_realtime_plan_add(study, &loop, plan);
+}
+
 bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *plan)
 {
     bb_status status = BB_OK;
@@ -462,6 +492,7 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
                            ao->time_domain.rate_hz, bb_ao_timeline_delay_ms(ao),
                            ao->time_domain.loop == (int)BB_LOOP_CLOSED ? "closed" : "open"));
     }
+    BB_TRY(plan_realtime(ao, &span, need, plan));
 done:
     return status;
 }

@@ -7,6 +7,7 @@
 
 #include "physics/ao/ao_config.h"
 #include "sim/ao/ao_learn_config.h"
+#include "sim/ao/realtime/ao_realtime_config.h"
 #include "sim/pipelines/factor_pipeline.h"
 
 /// Keys of `solver:`.
@@ -54,6 +55,7 @@ typedef struct bb_ao_study {
     bb_ao_learn_config learn;
     bb_ao_solver_config solver;
     bb_ao_inflation_config inflation;
+    bb_ao_realtime_config realtime;
     bb_machine_price_config machine;
     bb_list pipelines; ///< of bb_factor_pipeline
 } bb_ao_study;

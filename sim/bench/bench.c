@@ -69,6 +69,13 @@ static const bb_bench_case cases[] = {
     {"gemv-blas-s", "peer of gemv-fp32: the BLAS's sgemv", "read", NAN, bb_bench_gemv_blas, BB_FORMAT_FP32, NULL},
     {"gemv-blas-s-square", "the same of 9728 x 9728", "read", NAN, bb_bench_gemv_blas, BB_FORMAT_FP32 | BB_BENCH_SQUARE, NULL},
     {"gemv-blas-s-tall", "the same of 252000 x 384", "read", NAN, bb_bench_gemv_blas, BB_FORMAT_FP32 | BB_BENCH_TALL, NULL},
+    {"gemv-frame-fp32", "y = C x of a frame of 4092 commands from 19078 slopes, stored and summed in fp32", "read", NAN, bb_bench_gemv_fp32_sums, BB_BENCH_FRAME, "fp32"},
+    {"gemv-frame-fp16", "the same stored in fp16", "fp32 storage", NAN, bb_bench_gemv_fp32_sums, BB_BENCH_FRAME, "fp16"},
+    {"gemv-frame-int8", "the same, integers of 8 bits", "fp32 storage", NAN, bb_bench_gemv_fp32_sums, BB_BENCH_FRAME, "integer bits=8"},
+    {"gemv-frame-bfp8", "the same, block floating point of 8 bits", "fp32 storage", NAN, bb_bench_gemv_fp32_sums, BB_BENCH_FRAME, "bfp bits=8"},
+    {"gemv-frame-bfp4", "the same, block floating point of 4 bits", "fp32 storage", NAN, bb_bench_gemv_fp32_sums, BB_BENCH_FRAME, "bfp bits=4"},
+    {"gemv-frame-quantiser", "the same, block-width quantiser, about 4.5 bits", "fp32 storage", NAN, bb_bench_gemv_fp32_sums, BB_BENCH_FRAME, "quantiser tolerance=0.036"},
+    {"gemv-blas-s-frame", "peer of gemv-frame: the BLAS's sgemv", "read", NAN, bb_bench_gemv_blas, BB_FORMAT_FP32 | BB_BENCH_FRAME, NULL},
     {"gemv-blas-d", "peer of gemv-fp32: the BLAS's dgemv", "read", NAN, bb_bench_gemv_blas, BB_FORMAT_FP64, NULL},
     {"gemv-blas-d-square", "the same of 9728 x 9728", "read", NAN, bb_bench_gemv_blas, BB_FORMAT_FP64 | BB_BENCH_SQUARE, NULL},
     {"gemv-blas-d-tall", "the same of 252000 x 384", "read", NAN, bb_bench_gemv_blas, BB_FORMAT_FP64 | BB_BENCH_TALL, NULL},
@@ -212,7 +219,9 @@ bb_bench_sizes bb_bench_sizes_of(int choice, bool quick)
     static const bb_bench_sizes wide = {378, 256000, 512}, quick_wide = {21, 4096, 512};
     static const bb_bench_sizes square = {9728, 9728, 512}, quick_square = {512, 512, 512};
     static const bb_bench_sizes tall = {252000, 384, 128}, quick_tall = {2048, 384, 128};
-    return (choice & BB_BENCH_TALL) != 0     ? (quick ? quick_tall : tall)
+    static const bb_bench_sizes frame = {4092, 19078, 0}, quick_frame = {96, 1023, 0};
+    return (choice & BB_BENCH_FRAME) != 0    ? (quick ? quick_frame : frame)
+           : (choice & BB_BENCH_TALL) != 0   ? (quick ? quick_tall : tall)
            : (choice & BB_BENCH_SQUARE) != 0 ? (quick ? quick_square : square)
                                              : (quick ? quick_wide : wide);
 }

@@ -62,10 +62,11 @@ typedef struct bb_bench_outcome {
 enum {
     BB_BENCH_SQUARE = 1 << 16, ///< 9728 x 9728
     BB_BENCH_TALL = 1 << 17,   ///< 252000 x 384
+    BB_BENCH_FRAME = 1 << 18,  ///< 4092 x 19078: commands from slopes, of random values
     BB_BENCH_CHOICE = BB_BENCH_SQUARE - 1,
 };
 
-/// Rows, columns, and a mesh that divides the columns.
+/// Rows, columns, and a mesh that divides the columns; 0: there is none.
 typedef struct bb_bench_sizes {
     bb_index rows, columns, mesh_columns;
 } bb_bench_sizes;

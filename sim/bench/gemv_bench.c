@@ -3,8 +3,10 @@
 // y = C x with a matrix that looks like a wafer's response: 378 points of a slit, a source grid of
 // 512 x 500 cells. fp32 products but for fp64 storage; sums in fp64, or in fp32 where the name says
 // so. The peer is fp32 storage, that of fp32 and fp64 what reading as many bytes takes. x and y are
-// fp64.
+// fp64. A frame's matrix is drawn as `bitbudget realtime` of ao draws one: normal numbers, large
+// where commands and slopes have one place in the pupil.
 #include "core/memory.h"
+#include "core/random.h"
 #include "core/thread.h"
 #include "sim/bench/bench.h"
 #include "sim/bench/ceiling.h"
@@ -17,16 +19,23 @@ enum { ROUNDS = 20, QUICK_ROUNDS = 3 };
 
 typedef struct encoding {
     bb_coded_matrix *matrix;
-    bb_index columns, mesh_columns;
+    bb_index rows, columns, mesh_columns;
 } encoding;
 
-// Displacement falls off as 1 over the squared distance, from a point that moves along the slit.
-static bb_status encode_row(void *context, bb_index row)
+static void draw_row(const encoding *task, bb_index row, double *values)
 {
-    bb_status status = BB_OK;
-    const encoding *task = context;
-    double *values = NULL;
-    BB_TRY(BB_ALLOCATE(task->columns, &values));
+    enum { SENSOR_AXES = 16 };
+    for (bb_index j = 0; j < task->columns; ++j) {
+        const double axis = SENSOR_AXES * ((double)j + 0.5) / (double)task->columns;
+        const double d = axis - floor(axis) - ((double)row + 0.5) / (double)task->rows;
+        values[j] = (0.05 + 1.0 / (1.0 + 100.0 * d * d)) *
+                    bb_random_normal(1, BB_STREAM_LOOP_MATRIX, (uint64_t)(row * task->columns + j));
+    }
+}
+
+// Displacement falls off as 1 over the squared distance, from a point that moves along the slit.
+static void respond_row(const encoding *task, bb_index row, double *values)
+{
     bb_index lines = task->columns / task->mesh_columns;
     bb_index slit_line = row / 21;
     double centre_x = 0.5 * (double)task->mesh_columns + 2.0 * (double)(row % 21) + 0.3;
@@ -37,6 +46,19 @@ static bb_status encode_row(void *context, bb_index row)
         double y = (double)line - centre_y;
         values[j] = 1e-9 * x / (4.0 + x * x + y * y);
     }
+}
+
+static bb_status encode_row(void *context, bb_index row)
+{
+    bb_status status = BB_OK;
+    const encoding *task = context;
+    double *values = NULL;
+    BB_TRY(BB_ALLOCATE(task->columns, &values));
+    if (task->mesh_columns == 0) {
+        draw_row(task, row, values);
+    } else {
+        respond_row(task, row, values);
+    }
     BB_TRY(bb_coded_matrix_encode(task->matrix, row, bb_view_matrix(values, 1, task->columns)));
 done:
     BB_RELEASE(&values);
@@ -46,7 +68,8 @@ done:
 static bb_status encode(const char *storage, const bb_bench_sizes *sizes, bb_coded_matrix **out)
 {
     bb_status status = BB_OK;
-    encoding task = {.columns = sizes->columns, .mesh_columns = sizes->mesh_columns};
+    encoding task = {
+        .rows = sizes->rows, .columns = sizes->columns, .mesh_columns = sizes->mesh_columns};
     bb_matrix_layout layout = {
         .rows = sizes->rows, .columns = sizes->columns, .mesh_columns = sizes->mesh_columns};
     bb_codec_config config;
@@ -130,7 +153,9 @@ static void conclude(const contest *task, bb_index rows, bb_index columns, bb_be
     out->peer = 1e-9 * (task->single == NULL ? read_rate
                                              : (double)bb_coded_matrix_bytes(task->single) /
                                                    bb_bench_best(&task->peer));
-    (void)snprintf(out->detail, sizeof out->detail, "%td x %td, %.0f %% of read", rows, columns,
+    (void)snprintf(out->detail, sizeof out->detail, "%td x %td, %.2f bits, %.0f %% of read", rows,
+                   columns,
+                   8.0 * (double)bb_coded_matrix_bytes(task->matrix) / (double)(rows * columns),
                    100.0 * of_read);
 }
 

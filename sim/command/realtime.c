@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bitbudget realtime: latencies of an experiment's control loop on a GPU, step by step.
+// bitbudget realtime: latencies of an experiment's control loop, step by step.
 #include "sim/command/measure.h"
 
 static bb_measurement of(const bb_experiment *experiment)

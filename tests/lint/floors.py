@@ -38,12 +38,13 @@ EDGES = {
     "sim/config": {"sim/input"},
     "sim/input": set(),
     "sim/bench": {"sim/config", "sim/kernels", "sim/output", "sim/wafer"},
+    "sim/realtime": {"sim/config", "sim/input", "sim/output", "sim/pipelines"},
     "sim/report": {"sim/config", "sim/input", "sim/output"},
     "sim/sweep": {"sim/config", "sim/input", "sim/output", "sim/pipelines"},
     "sim/command": {"sim/bench", "sim/config", "sim/kernels", "sim/output", "sim/report", "sim/sweep"},
 }
 # Of rooms that are not named: an experiment's, in sim/.
-EXPERIMENT = {"sim/config", "sim/input", "sim/kernels", "sim/output", "sim/pipelines"}
+EXPERIMENT = {"sim/config", "sim/input", "sim/kernels", "sim/output", "sim/pipelines", "sim/realtime"}
 FLOORS = ("core", "precision", "physics", "solvers", "sim", "tests")
 # Libraries that only one floor may know: the floor, and tests that write or compare files behind
 # its back.

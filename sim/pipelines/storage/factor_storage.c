@@ -3,7 +3,6 @@
 
 #include "core/log.h"
 #include "core/memory.h"
-#include "precision/coded_matrix.h"
 #include "sim/pipelines/product_coding.h"
 #include "sim/pipelines/storage/column_scale.h"
 #include "sim/pipelines/storage/sum_rounding.h"
@@ -120,16 +119,34 @@ done:
     return status;
 }
 
+bb_status bb_stored_reconstructor_code(const bb_factor_pipeline *pipeline,
+                                       const bb_matrix_source *source, double range,
+                                       bb_coded_matrix **out)
+{
+    const bb_matrix_layout layout = {
+        .rows = source->rows, .columns = source->columns, .range = range};
+    const bb_exact_rows rows = {.source = source, .batch = 1};
+    const bb_product_pipeline coding = {
+        .name = pipeline->name, .storage = pipeline->storage, .scale = pipeline->row_scale};
+    bb_coding_report report;
+    return bb_product_coding_encode(&coding, &rows, &layout, &report, NULL, out);
+}
+
+bb_need bb_stored_reconstructor_need(const bb_factor_pipeline *pipeline, bb_index rows,
+                                     bb_index columns, double threads)
+{
+    const bb_matrix_layout layout = {.rows = rows, .columns = columns};
+    const bb_product_pipeline coding = {
+        .storage = pipeline->storage, .scale = pipeline->row_scale, .device = (int)BB_DEVICE_CPU};
+    return bb_product_coding_need(&coding, (int)BB_DEVICE_CPU, &layout, 1.0, threads);
+}
+
 static bb_status code(const bb_factor_pipeline *pipeline, const bb_matrix_layout *layout,
                       const double *r, bb_coded_matrix **out)
 {
     const bb_view view = bb_view_matrix((double *)(uintptr_t)r, layout->rows, layout->columns);
     const bb_matrix_source source = bb_matrix_source_dense(&view, "R", "1");
-    const bb_exact_rows rows = {.source = &source, .batch = 1};
-    const bb_product_pipeline coding = {
-        .name = pipeline->name, .storage = pipeline->storage, .scale = pipeline->row_scale};
-    bb_coding_report report;
-    return bb_product_coding_encode(&coding, &rows, layout, &report, NULL, out);
+    return bb_stored_reconstructor_code(pipeline, &source, layout->range, out);
 }
 
 // The operator is what is stored; bytes of this matrix, and of what stands beside it, are added to
@@ -212,7 +229,7 @@ done:
 
 static bb_status code_and_decode(bb_rounding_norm *norm, const bb_factor_pipeline *pipeline,
                                  bb_index m, const double *scales, double *r,
-                                 bb_evaluation *evaluation)
+                                 bb_evaluation *evaluation, bb_coded_matrix **out)
 {
     bb_status status = BB_OK;
     bb_coded_matrix *matrix = NULL;
@@ -226,13 +243,28 @@ static bb_status code_and_decode(bb_rounding_norm *norm, const bb_factor_pipelin
                               : code(pipeline, &layout, r, &matrix));
     BB_TRY(bb_product_coding_decode(matrix, r));
     note(matrix, sizeof(float) * (means + (scales == NULL ? 0.0 : (double)n)), evaluation);
+    *out = matrix;
+    matrix = NULL;
 done:
     bb_coded_matrix_destroy(&matrix);
     return status;
 }
 
+// A copy in fp32.
+static bb_status keep_single(const double *values, bb_index count, float **out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(BB_ALLOCATE(count, out));
+    for (bb_index i = 0; i < count; ++i) {
+        (*out)[i] = (float)values[i];
+    }
+done:
+    return status;
+}
+
 static bb_status scale_and_code(bb_rounding_norm *norm, const bb_factor_pipeline *pipeline,
-                                bb_index m, double *r, bb_evaluation *evaluation)
+                                bb_index m, double *r, bb_evaluation *evaluation,
+                                bb_stored_reconstructor *out)
 {
     bb_status status = BB_OK;
     const bb_column_scale scale = (bb_column_scale)pipeline->column_scale;
@@ -241,9 +273,10 @@ static bb_status scale_and_code(bb_rounding_norm *norm, const bb_factor_pipeline
     if (scale != BB_COLUMN_SCALE_NONE) {
         BB_TRY(BB_ALLOCATE(n, &scales));
         BB_TRY(bb_column_scale_make(scale, norm, m, r, scales));
+        BB_TRY(keep_single(scales, n, &out->scales));
         bb_column_scale_multiply(scales, m, n, r);
     }
-    BB_TRY(code_and_decode(norm, pipeline, m, scales, r, evaluation));
+    BB_TRY(code_and_decode(norm, pipeline, m, scales, r, evaluation, &out->matrix));
     if (scales != NULL) {
         bb_column_scale_divide(scales, m, n, r);
     }
@@ -252,8 +285,9 @@ done:
     return status;
 }
 
-bb_status bb_factor_storage_apply(bb_factor_storage *self, const bb_factor_pipeline *pipeline,
-                                  bb_index m, double *r, bb_evaluation *evaluation)
+bb_status bb_factor_storage_keep(bb_factor_storage *self, const bb_factor_pipeline *pipeline,
+                                 bb_index m, double *r, bb_evaluation *evaluation,
+                                 bb_stored_reconstructor *out)
 {
     bb_status status = BB_OK;
     bb_rounding_norm *norm = &self->norms[pipeline->filter == (int)BB_SLOPE_FILTER_MEANS];
@@ -270,18 +304,36 @@ bb_status bb_factor_storage_apply(bb_factor_storage *self, const bb_factor_pipel
         BB_TRY(BB_ALLOCATE(m * norm->groups.count, &sums));
         sum_groups(&norm->groups, m, n, r, sums);
     }
-    BB_TRY(scale_and_code(norm, pipeline, m, r, evaluation));
+    BB_TRY(scale_and_code(norm, pipeline, m, r, evaluation, out));
     if (sums != NULL && evaluation->outcome.kind == BB_OUTCOME_OK) {
+        BB_TRY(keep_single(sums, m * norm->groups.count, &out->means));
         BB_TRY(put_means(&norm->groups, m, n, sums, r));
     }
     const bb_index bad = bb_outcome_first_non_finite(r, m * n);
     if (bad >= 0) {
         bb_outcome_set(&evaluation->outcome, BB_OUTCOME_NON_FINITE,
                        "stored reconstructor: entry (%td, %td)", bad / n, bad % n);
+        bb_stored_reconstructor_release(out);
     }
 done:
     BB_RELEASE(&sums);
     return status;
+}
+
+bb_status bb_factor_storage_apply(bb_factor_storage *self, const bb_factor_pipeline *pipeline,
+                                  bb_index m, double *r, bb_evaluation *evaluation)
+{
+    bb_stored_reconstructor stored = {0};
+    const bb_status status = bb_factor_storage_keep(self, pipeline, m, r, evaluation, &stored);
+    bb_stored_reconstructor_release(&stored);
+    return status;
+}
+
+void bb_stored_reconstructor_release(bb_stored_reconstructor *self)
+{
+    bb_coded_matrix_destroy(&self->matrix);
+    BB_RELEASE(&self->means);
+    BB_RELEASE(&self->scales);
 }
 
 void bb_factor_storage_open(const bb_factor_problem *problem, const bb_low_rank *modes,
@@ -307,14 +359,11 @@ void bb_factor_storage_release(bb_factor_storage *self)
 static bb_need need_of(const bb_factor_pipeline *pipeline, const bb_factor_solver_config *solver,
                        const bb_factor_extent *extent, bb_index m)
 {
-    const bb_matrix_layout layout = {.rows = m, .columns = extent->n};
-    const bb_product_pipeline stored = {
-        .storage = pipeline->storage, .scale = pipeline->row_scale, .device = (int)BB_DEVICE_CPU};
     const bb_need scales = {.host_bytes = sizeof(double) * (double)extent->n};
     bb_need need = {0};
     if (bb_factor_storage_is_given(pipeline)) {
-        need = bb_need_together(scales, bb_product_coding_need(&stored, (int)BB_DEVICE_CPU, &layout,
-                                                               1.0, extent->threads));
+        need = bb_need_together(
+            scales, bb_stored_reconstructor_need(pipeline, m, extent->n, extent->threads));
     }
     if (is_swept(pipeline)) {
         need = bb_need_together(need, bb_rounding_sweep_need(extent->n, m, solver->tile));

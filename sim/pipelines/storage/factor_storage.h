@@ -10,6 +10,7 @@
 #ifndef BB_SIM_PIPELINES_STORAGE_FACTOR_STORAGE_H
 #define BB_SIM_PIPELINES_STORAGE_FACTOR_STORAGE_H
 
+#include "precision/coded_matrix.h"
 #include "sim/evaluation.h"
 #include "sim/pipelines/storage/rounding_norm.h"
 
@@ -36,6 +37,34 @@ bool bb_factor_storage_is_given(const bb_factor_pipeline *pipeline);
 BB_CHECKED bb_status bb_factor_storage_apply(bb_factor_storage *self,
                                              const bb_factor_pipeline *pipeline, bb_index m,
                                              double *r, bb_evaluation *evaluation);
+
+/// What a real-time computer holds of one reconstructor. Zero-initialise; release with
+/// bb_stored_reconstructor_release.
+typedef struct bb_stored_reconstructor {
+    bb_coded_matrix *matrix; ///< NULL: nothing is stored
+    float *means;            ///< [m][groups] R V; NULL: means are not filtered
+    float *scales;           ///< [n] of columns, by which slopes are divided; NULL: there are none
+} bb_stored_reconstructor;
+
+void bb_stored_reconstructor_release(bb_stored_reconstructor *self);
+
+/// Codes a matrix as a pipeline's storage says, to nearest where that rounds in the sweep; `range`
+/// is what tolerances of a range are held to. Errors: BB_MEMORY, the source's. Owner of `*out`: the
+/// caller.
+BB_CHECKED bb_status bb_stored_reconstructor_code(const bb_factor_pipeline *pipeline,
+                                                  const bb_matrix_source *source, double range,
+                                                  bb_coded_matrix **out);
+
+/// What coding one takes.
+bb_need bb_stored_reconstructor_need(const bb_factor_pipeline *pipeline, bb_index rows,
+                                     bb_index columns, double threads);
+
+/// As bb_factor_storage_apply, and hands out what was stored; nothing after a failure. Owner of
+/// what `out` holds: the caller.
+BB_CHECKED bb_status bb_factor_storage_keep(bb_factor_storage *self,
+                                            const bb_factor_pipeline *pipeline, bb_index m,
+                                            double *r, bb_evaluation *evaluation,
+                                            bb_stored_reconstructor *out);
 
 /// The rules between `storage`, `scale`, `filter` and the rest of a pipeline. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_factor_storage_check(const bb_factor_pipeline *pipeline, bb_index index,

@@ -47,20 +47,27 @@ done:
     return status;
 }
 
-// D from the variances, in place.
-static void find_errors(const bb_slope_config *slopes, bb_index n, double *variances)
+double bb_slope_rounding_step(const bb_slope_config *slopes, bb_index n, const double *deviations)
 {
     double largest = 0.0;
     for (bb_index j = 0; j < n; ++j) {
-        largest = fmax(largest, sqrt(variances[j]));
+        largest = fmax(largest, deviations[j]);
     }
-    const double step = counts_steps(slopes)
-                            ? 2.0 * slopes->range_sigmas * largest / exp2((double)slopes->bits)
-                            : 0.0;
+    return counts_steps(slopes) ? 2.0 * slopes->range_sigmas * largest / exp2((double)slopes->bits)
+                                : 0.0;
+}
+
+// D from the variances, in place.
+static void find_errors(const bb_slope_config *slopes, bb_index n, double *variances)
+{
+    for (bb_index j = 0; j < n; ++j) {
+        variances[j] = sqrt(variances[j]);
+    }
+    const double step = bb_slope_rounding_step(slopes, n, variances);
     for (bb_index j = 0; j < n; ++j) {
         variances[j] = counts_steps(slopes)
                            ? step * step / 12.0
-                           : bb_format_normal_error((bb_format)slopes->format, sqrt(variances[j]));
+                           : bb_format_normal_error((bb_format)slopes->format, variances[j]);
     }
 }
 

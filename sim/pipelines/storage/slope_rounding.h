@@ -15,6 +15,9 @@ BB_CHECKED bb_status bb_slope_rounding_add(bb_factor_storage *storage,
                                            const bb_factor_pipeline *pipeline, bb_index m,
                                            const double *r, double *cee);
 
+/// Step of slopes in bits over a range of the largest of `deviations` [n]; 0 where they are not.
+double bb_slope_rounding_step(const bb_slope_config *slopes, bb_index n, const double *deviations);
+
 /// The rules between the keys of `slopes:`. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_slope_rounding_check(const bb_factor_pipeline *pipeline, bb_index index,
                                              const bb_config *config, bb_problems *problems);

@@ -6,7 +6,6 @@
 #include "core/memory.h"
 #include "core/thread.h"
 #include "sim/interrupt.h"
-#include "sim/wafer/realtime/step_schedule.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -219,12 +218,12 @@ bb_status bb_realtime_measurement_take(bb_wafer_loop *loop, bb_realtime_measurem
     bb_step_schedule schedule;
     *out = (bb_realtime_measurement){0};
     BB_TRY(prepare(loop, out, &has_products));
-    bb_host_state_read(&out->before);
+    bb_host_state_read(&out->host.before);
     bb_log_info("%td steps and %td before them, %s, %td ahead", config->steps,
                 config->warm_up_steps, bb_release_names[config->release], config->ahead);
     bb_threads_stop(); // nothing beside this thread
     bb_interrupt_defer(true);
-    bb_realtime_thread_enter(&out->thread, bb_step_schedule_never_sleeps(config));
+    bb_realtime_thread_enter(&out->host.thread, bb_step_schedule_never_sleeps(config));
     status = bb_step_schedule_start(loop, has_products, config, &schedule);
     if (status == BB_OK) {
         status = run_schedule(&schedule, config, out);
@@ -233,13 +232,13 @@ bb_status bb_realtime_measurement_take(bb_wafer_loop *loop, bb_realtime_measurem
     if (status == BB_OK && !out->interrupted) {
         status = measure_fields(loop, &out->field);
     }
-    bb_realtime_thread_leave(&out->thread);
+    bb_realtime_thread_leave(&out->host.thread);
     if (status == BB_OK && out->count == 0) {
         bb_interrupt_deliver(); // nothing was measured that could be kept
     }
     bb_interrupt_defer(false);
     BB_TRY(status);
-    bb_host_state_read(&out->after);
+    bb_host_state_read(&out->host.after);
 done:
     BB_RELEASE(&has_products);
     if (status != BB_OK) {

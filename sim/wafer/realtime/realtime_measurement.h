@@ -13,9 +13,8 @@
 #define BB_SIM_WAFER_REALTIME_REALTIME_MEASUREMENT_H
 
 #include "physics/wafer/field_stages.h"
-#include "sim/wafer/realtime/latency.h"
-#include "sim/wafer/realtime/realtime_thread.h"
-#include "sim/wafer/realtime/wafer_loop.h"
+#include "sim/realtime/realtime_report.h"
+#include "sim/wafer/realtime/step_schedule.h"
 
 enum { BB_FIELD_ROUNDS = 32 };
 
@@ -40,8 +39,7 @@ typedef struct bb_realtime_measurement {
     bb_index least_queued; ///< fewest steps still to be done when one was queued; -1: not known
     double wall_seconds;
     bb_field_times field;
-    bb_host_state before, after;
-    bb_realtime_thread thread;
+    bb_realtime_host host;
     bb_device_report device[BB_LOOP_GPUS];
 } bb_realtime_measurement;
 

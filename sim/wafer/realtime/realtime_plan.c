@@ -2,7 +2,7 @@
 #include "sim/wafer/realtime/realtime_plan.h"
 
 #include "sim/pipelines/product_coding.h"
-#include "sim/wafer/realtime/latency.h"
+#include "sim/realtime/latency.h"
 #include "solvers/loop/control_loop.h"
 #include "solvers/loop/field_stream.h"
 

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/wafer/realtime/realtime_table.h"
 
-#include "core/memory.h"
-
 #include <math.h>
 #include <string.h>
 
-enum { KINDS = BB_REALTIME_KINDS, SCHEDULES = BB_REALTIME_SCHEDULES, BLOCKS = 1000 };
+enum { KINDS = BB_REALTIME_KINDS, SCHEDULES = BB_REALTIME_SCHEDULES };
 
 static const int kinds[KINDS] = {BB_STEP_ALL, BB_STEP_LIGHT, BB_STEP_HEAT, BB_STEP_DARK};
 static const char *const kind_names[KINDS] = {"all", "light", "heat", "dark"};
@@ -14,15 +12,6 @@ static const char *const schedule_names[SCHEDULES] = {"predicted for fp32", "pre
                                                       "measured"};
 const char *const bb_realtime_stages[BB_STEP_STAGES] = {
     "state", "input", "reading and products", "outputs", "waiting for matrices", "launch and host"};
-
-// Latencies of a run; s.
-typedef struct series {
-    bb_index bins, blocks;
-    double *block;                     // all of those that follow
-    double *edges;                     // [bins] us
-    double *counts;                    // [KINDS][bins]
-    double *begins, *medians, *maxima; // [blocks] of runs of successive steps
-} series;
 
 static const bb_output axis_rows[] = {
     {"kind", "kind", NULL, "kind of step", .note = "light with products, heat alone, or dark",
@@ -34,30 +23,10 @@ static const bb_output axis_rows[] = {
 const bb_output_table bb_realtime_table_axes = {"realtime", NULL, "", NULL,
                                                 BB_OUTPUT_ROWS(axis_rows)};
 
-#define OF_KIND(field) BB_MEMBER(bb_realtime_kind, field), .measured = true
-
 static const bb_output kind_rows[] = {
-    {"steps", "kind", "1", "steps that were measured", OF_KIND(latency.count)},
-    {"latency_mean_us", "kind", "us", "mean latency", OF_KIND(latency.mean), .scale = 1e6},
-    {"latency_p50_us", "kind", "us", "median latency", .note = "nearest rank, as those that follow",
-     OF_KIND(latency.p50), .scale = 1e6},
-    {"latency_p99_us", "kind", "us", "latency that 1 step in 100 passes", OF_KIND(latency.p99),
-     .scale = 1e6},
-    {"latency_p99_9_us", "kind", "us", "latency that 1 step in 1000 passes", OF_KIND(latency.p999),
-     .scale = 1e6},
-    {"latency_p99_99_us", "kind", "us", "latency that 1 step in 10000 passes",
-     OF_KIND(latency.p9999), .scale = 1e6},
-    {"latency_max_us", "kind", "us", "greatest latency", OF_KIND(latency.max), .scale = 1e6},
-    {"latency_max_over_p50", "kind", "1", "greatest latency over the median",
-     OF_KIND(latency.max_over_median)},
-    {"misses", "kind", "1", "latencies over the deadline", OF_KIND(latency.misses)},
-    {"miss_rate", "kind", "1", "misses over steps", OF_KIND(latency.miss_rate)},
-    {"miss_rate_bound", "kind", "1", "upper bound on the rate of misses, 95 %",
-     .note = "Clopper and Pearson, one-sided; 3 / steps without a miss",
-     OF_KIND(latency.miss_bound)},
     {"stage_p50_us", "kind, gpu, stage", "us", "median time of a stage",
-     .note = "of waiting for matrices over the steps that begin a field", OF_KIND(stages),
-     .scale = 1e6, .embedded = true},
+     .note = "of waiting for matrices over the steps that begin a field",
+     BB_MEMBER(bb_realtime_kind, stages), .scale = 1e6, .measured = true, .embedded = true},
 };
 const bb_output_table bb_realtime_table_kinds = {"/results, realtime", NULL, "results", "kind",
                                                  BB_OUTPUT_ROWS(kind_rows)};
@@ -88,23 +57,6 @@ static const bb_output figure_rows[] = {
 };
 const bb_output_table bb_realtime_table_figures = {"/results, realtime", NULL, "results", NULL,
                                                    BB_OUTPUT_ROWS(figure_rows)};
-
-static const bb_output latency_rows[] = {
-    {"bin_us", "bin_us", "us", "lower edge of a bin; the last one has no upper edge",
-     .note = "of 1 us, the last from 2 ms on", BB_MEMBER(series, edges),
-     .count = offsetof(series, bins)},
-    {"count", "kind, bin_us", "1", "steps by latency", BB_MEMBER(series, counts), .measured = true},
-    {"block", "block", "1", "run of successive steps", .note = "up to 1000 of them",
-     .count = offsetof(series, blocks), .indices = true},
-    {"block_begin_s", "block", "s", "first release of a run, since the first of all",
-     BB_MEMBER(series, begins), .measured = true},
-    {"block_p50_us", "block", "us", "median latency of a run", BB_MEMBER(series, medians),
-     .scale = 1e6, .measured = true},
-    {"block_max_us", "block", "us", "greatest latency of a run", BB_MEMBER(series, maxima),
-     .scale = 1e6, .measured = true},
-};
-const bb_output_table bb_realtime_table_latencies = {"/latency, realtime", NULL, "latency", NULL,
-                                                     BB_OUTPUT_ROWS(latency_rows)};
 
 #define OF_WORST(field) BB_MEMBER(bb_realtime_worst, field), .measured = true
 
@@ -256,39 +208,18 @@ done:
     return status;
 }
 
-// Latencies by kind in bins, and median and maximum of runs of successive steps.
-static bb_status count_latencies(const bb_realtime_measurement *m, series *out)
-{
-    bb_status status = BB_OK;
-    const bb_index bins = BB_LATENCY_BINS;
-    const bb_index blocks = m->count < BLOCKS ? m->count : BLOCKS;
-    double *block = NULL;
-    BB_TRY(BB_ALLOCATE((1 + KINDS) * bins + 3 * blocks, &block));
-    double *begins = block + (1 + KINDS) * bins;
-    *out = (series){bins,         blocks, block,           block,
-                    block + bins, begins, begins + blocks, begins + 2 * blocks};
-    for (int bin = 0; bin < BB_LATENCY_BINS; ++bin) {
-        out->edges[bin] = 1e6 * bin / BB_LATENCY_BINS_PER_SECOND;
-    }
-    for (int k = 0; k < KINDS; ++k) {
-        bb_latency_histogram(m->count, m->records[0], kinds[k], out->counts + k * bins);
-    }
-    BB_TRY(
-        bb_latency_blocks(m->count, m->records[0], blocks, out->begins, out->medians, out->maxima));
-done:
-    return status;
-}
-
 bb_status bb_realtime_table_publish(const bb_realtime_summary *s, bb_results *results)
 {
     bb_status status = BB_OK;
-    series run = {0};
-    BB_TRY(count_latencies(s->measured, &run));
+    const bb_realtime_measurement *measured = s->measured;
     BB_TRY(bb_output_table_publish(&bb_realtime_table_axes, s, NULL, results));
+    BB_TRY(bb_output_table_publish_records(&bb_realtime_report_kinds, &s->kind[0].latency,
+                                           sizeof *s->kind, KINDS, NULL, results));
     BB_TRY(bb_output_table_publish_records(&bb_realtime_table_kinds, s->kind, sizeof *s->kind,
                                            KINDS, NULL, results));
     BB_TRY(bb_output_table_publish(&bb_realtime_table_figures, s, NULL, results));
-    BB_TRY(bb_output_table_publish(&bb_realtime_table_latencies, &run, NULL, results));
+    BB_TRY(
+        bb_realtime_report_publish(measured->count, measured->records[0], kinds, KINDS, results));
     BB_TRY(bb_output_table_publish_records(&bb_realtime_table_worst, s->worst, sizeof *s->worst,
                                            s->worst_count, NULL, results));
     if (s->loop->streamed) {
@@ -297,7 +228,6 @@ bb_status bb_realtime_table_publish(const bb_realtime_summary *s, bb_results *re
         BB_TRY(bb_output_table_publish(&bb_realtime_table_stream, s, NULL, results));
     }
 done:
-    BB_RELEASE(&run.block);
     return status;
 }
 
@@ -318,20 +248,6 @@ struct bb_realtime_print {
 };
 
 #define COLUMNS(array) (array), sizeof(array) / sizeof *(array)
-
-static const column kind_columns[] = {
-    {"steps", -7, TEXT, offsetof(bb_realtime_kind, name), 1.0},
-    {"count", 9, 0, offsetof(bb_realtime_kind, latency.count), 1.0},
-    {"mean", 9, 2, offsetof(bb_realtime_kind, latency.mean), 1e6},
-    {"p50", 9, 2, offsetof(bb_realtime_kind, latency.p50), 1e6},
-    {"p99", 9, 2, offsetof(bb_realtime_kind, latency.p99), 1e6},
-    {"p99.9", 9, 2, offsetof(bb_realtime_kind, latency.p999), 1e6},
-    {"p99.99", 9, 2, offsetof(bb_realtime_kind, latency.p9999), 1e6},
-    {"max", 9, 2, offsetof(bb_realtime_kind, latency.max), 1e6},
-    {"max/p50", 9, 2, offsetof(bb_realtime_kind, latency.max_over_median), 1.0},
-    {"misses", 8, 0, offsetof(bb_realtime_kind, latency.misses), 1.0},
-};
-const bb_realtime_print bb_realtime_print_kind = {0, COLUMNS(kind_columns)};
 
 static const column worst_columns[] = {
     {"worst", 5, 0, offsetof(bb_realtime_worst, rank), 1.0},

@@ -6,10 +6,10 @@
 #define BB_SIM_WAFER_REALTIME_REALTIME_TABLE_H
 
 #include "core/text.h"
-#include "sim/output/output_table.h"
+#include "sim/realtime/realtime_report.h"
 #include "sim/wafer/realtime/realtime_measurement.h"
 
-enum { BB_REALTIME_KINDS = BB_STEP_KINDS + 1, BB_REALTIME_WORST = 10, BB_REALTIME_SCHEDULES = 3 };
+enum { BB_REALTIME_KINDS = BB_STEP_KINDS + 1, BB_REALTIME_SCHEDULES = 3 };
 
 extern const char *const bb_realtime_stages[BB_STEP_STAGES];
 
@@ -58,17 +58,16 @@ BB_CHECKED bb_status bb_realtime_table_sum_up(const bb_wafer_loop *loop,
                                               bb_realtime_summary *out);
 
 extern const bb_output_table bb_realtime_table_axes, bb_realtime_table_kinds,
-    bb_realtime_table_figures, bb_realtime_table_latencies, bb_realtime_table_worst,
-    bb_realtime_table_schedules, bb_realtime_table_stream;
+    bb_realtime_table_figures, bb_realtime_table_worst, bb_realtime_table_schedules,
+    bb_realtime_table_stream;
 
 /// Writes them. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_realtime_table_publish(const bb_realtime_summary *summary,
                                                bb_results *results);
 
-/// Columns that are printed, of a bb_realtime_kind, a bb_realtime_worst and a bb_realtime_schedule.
+/// Columns that are printed, of a bb_realtime_worst and a bb_realtime_schedule.
 typedef struct bb_realtime_print bb_realtime_print;
-extern const bb_realtime_print bb_realtime_print_kind, bb_realtime_print_worst,
-    bb_realtime_print_schedule;
+extern const bb_realtime_print bb_realtime_print_worst, bb_realtime_print_schedule;
 
 /// Appends a record as it is printed, without a line's end; NULL: the headings. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_realtime_table_print(const bb_realtime_print *table, const void *record,

@@ -2,17 +2,15 @@
 #include "sim/wafer/realtime/step_schedule.h"
 
 #include "core/clock.h"
-#include "sim/interrupt.h"
+#include "sim/realtime/realtime_thread.h"
 
 #include <assert.h>
 #include <math.h>
 
+static_assert((int)BB_STEP_STAGES <= (int)BB_STEP_PARTS, "a record has room for all stages");
 static_assert((int)BB_LOOP_AHEAD_MOST < (int)BB_LOOP_KEPT, "a step is noted while it is kept");
 
 static const int64_t lead_ns = 50000000; // before the first release: a queue is filled in it
-
-// By the host the thread sleeps until so long before a release, then polls the clock.
-static const int64_t spin_ns = 150000;
 
 // By the device it looks so often.
 static const int64_t look_ns = 50000;
@@ -25,15 +23,7 @@ static int64_t period_of(const bb_realtime_config *config)
 
 bool bb_step_schedule_never_sleeps(const bb_realtime_config *config)
 {
-    return config->ahead == 0 && period_of(config) <= 2 * spin_ns;
-}
-
-static void wait_until(int64_t ns)
-{
-    while (!bb_clock_sleep_until(ns - spin_ns) && !bb_interrupt_noted()) {
-    }
-    while (bb_clock_ns() < ns) {
-    }
+    return config->ahead == 0 && bb_realtime_thread_never_sleeps(period_of(config));
 }
 
 bb_status bb_step_schedule_start(bb_wafer_loop *loop, const bool *has_products,
@@ -84,7 +74,7 @@ static void release_by_host(bb_step_schedule *schedule)
 {
     if (schedule->period_ns > 0) {
         schedule->release_ns = schedule->first_ns + schedule->queued * schedule->period_ns;
-        wait_until(schedule->release_ns);
+        bb_realtime_thread_await(schedule->release_ns);
     } else {
         schedule->release_ns = bb_clock_ns();
     }

@@ -18,8 +18,27 @@
 #ifndef BB_SIM_WAFER_REALTIME_STEP_SCHEDULE_H
 #define BB_SIM_WAFER_REALTIME_STEP_SCHEDULE_H
 
-#include "sim/wafer/realtime/latency.h"
+#include "sim/realtime/latency.h"
 #include "sim/wafer/realtime/wafer_loop.h"
+
+typedef enum bb_step_kind {
+    BB_STEP_LIGHT, ///< input, reading, products and outputs
+    BB_STEP_HEAT,  ///< input alone: a light step of a field that is not scored
+    BB_STEP_DARK,  ///< the state alone
+    BB_STEP_KINDS,
+} bb_step_kind;
+
+/// Parts of a step. The clocks of host and device have no common zero: what the device's stamps do
+/// not cover is one part.
+typedef enum bb_step_stage {
+    BB_STEP_STATE,
+    BB_STEP_INPUT,
+    BB_STEP_PRODUCTS, ///< reading of the state and products
+    BB_STEP_OUTPUTS,
+    BB_STEP_MATRICES, ///< waiting for those of a field, where they cross to the device
+    BB_STEP_HOST,     ///< late start, launch, and the way back to a host that polls
+    BB_STEP_STAGES,
+} bb_step_stage;
 
 /// Make with bb_step_schedule_start.
 typedef struct bb_step_schedule {

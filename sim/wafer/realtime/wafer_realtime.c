@@ -28,14 +28,6 @@ done:
 static bb_status note_host(const bb_realtime_summary *s, bb_results *results)
 {
     const bb_realtime_measurement *m = s->measured;
-    const char *const notes[][2] = {
-        {"processor", m->before.processor},   {"kernel", m->before.kernel},
-        {"hypervisor", m->before.hypervisor}, {"isolated_cores", m->before.isolated},
-        {"governor", m->before.governor},     {"load_before", m->before.load},
-        {"load_after", m->after.load},        {"core", m->thread.core},
-        {"memory", m->thread.memory},         {"policy", m->thread.policy},
-        {"device_clocks", m->after.clocks},
-    };
     bb_status status = BB_OK;
     bb_text names = {0};
     bb_text drivers = {0};
@@ -46,9 +38,7 @@ static bb_status note_host(const bb_realtime_summary *s, bb_results *results)
     }
     BB_TRY(bb_results_note(results, "host", "device", bb_text_string(&names)));
     BB_TRY(bb_results_note(results, "host", "device_driver", bb_text_string(&drivers)));
-    for (size_t i = 0; i < sizeof notes / sizeof *notes; ++i) {
-        BB_TRY(bb_results_note(results, "host", notes[i][0], notes[i][1]));
-    }
+    BB_TRY(bb_realtime_report_note_host(&m->host, results));
 done:
     bb_text_release(&names);
     bb_text_release(&drivers);
@@ -85,16 +75,12 @@ static bb_status print_latencies(const bb_realtime_summary *s, bb_text *table)
     BB_TRY(bb_text_add(table, "\n"));
     for (int k = -1; k < KINDS; ++k) {
         if (k < 0 || s->kind[k].latency.count > 0.0) {
-            BB_TRY(bb_realtime_table_print(&bb_realtime_print_kind, k < 0 ? NULL : &s->kind[k],
-                                           table));
+            BB_TRY(k < 0 ? bb_realtime_report_print(NULL, NULL, table)
+                         : bb_realtime_report_print(s->kind[k].name, &s->kind[k].latency, table));
             BB_TRY(bb_text_add(table, "\n"));
         }
     }
-    BB_TRY(bb_text_add(table, "latencies in us; deadline %g us: ", 1e3 * s->config->deadline_ms));
-    BB_TRY(all->misses == 0.0
-               ? bb_text_add(table, "no miss, rate below %.3g at 95 %%\n", all->miss_bound)
-               : bb_text_add(table, "miss rate %.3g, below %.3g at 95 %%\n", all->miss_rate,
-                             all->miss_bound));
+    BB_TRY(bb_realtime_report_print_misses(1e3 * s->config->deadline_ms, all, table));
 done:
     return status;
 }
@@ -191,20 +177,12 @@ static bb_status print_host(const bb_realtime_summary *s, bb_text *table)
 {
     bb_status status = BB_OK;
     const bb_realtime_measurement *m = s->measured;
-    const bb_host_state *host = &m->before;
-    BB_TRY(bb_text_add(table,
-                       "\nhost: %s; kernel %s; hypervisor: %s; isolated cores: %s; "
-                       "governor: %s\n",
-                       host->processor, host->kernel, host->hypervisor, host->isolated,
-                       host->governor));
-    BB_TRY(bb_text_add(table, "load: %s before, %s after\n", host->load, m->after.load));
-    BB_TRY(bb_text_add(table, "thread: %s; memory %s; %s\n", m->thread.core, m->thread.memory,
-                       m->thread.policy));
+    BB_TRY(bb_realtime_report_print_host(&m->host, table));
     for (int g = 0; g < s->loop->gpus; ++g) {
         BB_TRY(
             bb_text_add(table, "device %d: %s, %s\n", g, m->device[g].name, m->device[g].driver));
     }
-    BB_TRY(bb_text_add(table, "clocks sm, memory, and their most: %s\n", m->after.clocks));
+    BB_TRY(bb_text_add(table, "clocks sm, memory, and their most: %s\n", m->host.after.clocks));
 done:
     return status;
 }

@@ -111,8 +111,8 @@ static void invent(bb_realtime_measurement *out, bb_index count)
             .step = (int32_t)(k % 35),
             .kind = light ? BB_STEP_LIGHT : BB_STEP_DARK};
     }
-    bb_host_state_read(&out->before);
-    out->after = out->before;
+    bb_host_state_read(&out->host.before);
+    out->host.after = out->host.before;
 }
 
 static double number(const bb_results *results, const char *path, bb_index index)

@@ -2,11 +2,12 @@
 //
 // What a host is to a thread with deadlines, and what it lets such a thread have: a core of its
 // own, memory that stays, a real-time policy. Linux.
-#ifndef BB_SIM_WAFER_REALTIME_REALTIME_THREAD_H
-#define BB_SIM_WAFER_REALTIME_REALTIME_THREAD_H
+#ifndef BB_SIM_REALTIME_REALTIME_THREAD_H
+#define BB_SIM_REALTIME_REALTIME_THREAD_H
 
 #include <sched.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 enum { BB_HOST_TEXT = 160 };
 
@@ -41,5 +42,12 @@ void bb_realtime_thread_enter(bb_realtime_thread *thread, bool never_sleeps);
 
 /// Undoes it; the texts stay.
 void bb_realtime_thread_leave(bb_realtime_thread *thread);
+
+/// Waits for a release of core/clock.h: sleeps until shortly before, then polls, so that the
+/// wake-up of the thread is in no latency.
+void bb_realtime_thread_await(int64_t ns);
+
+/// Whether a thread that awaits releases every `period_ns` polls throughout; 0: back to back.
+bool bb_realtime_thread_never_sleeps(int64_t period_ns);
 
 #endif

@@ -1,42 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Latencies of released steps: from the release time to the end of the step, a late start counted
-// in (step_schedule.h). Quantiles are nearest ranks: p99 is a latency that was measured.
-#ifndef BB_SIM_WAFER_REALTIME_LATENCY_H
-#define BB_SIM_WAFER_REALTIME_LATENCY_H
+// in. Kinds and stages of steps are the experiment's. Quantiles are nearest ranks: p99 is a latency
+// that was measured.
+#ifndef BB_SIM_REALTIME_LATENCY_H
+#define BB_SIM_REALTIME_LATENCY_H
 
 #include "core/status.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef enum bb_step_kind {
-    BB_STEP_LIGHT, ///< input, reading, products and outputs
-    BB_STEP_HEAT,  ///< input alone: a light step of a field that is not scored
-    BB_STEP_DARK,  ///< the state alone
-    BB_STEP_KINDS,
-    BB_STEP_ALL = BB_STEP_KINDS,
-} bb_step_kind;
-
-/// Parts of a step. The clocks of host and device have no common zero: what the device's stamps do
-/// not cover is one part.
-typedef enum bb_step_stage {
-    BB_STEP_STATE,
-    BB_STEP_INPUT,
-    BB_STEP_PRODUCTS, ///< reading of the state and products
-    BB_STEP_OUTPUTS,
-    BB_STEP_MATRICES, ///< waiting for those of a field, where they cross to the device
-    BB_STEP_HOST,     ///< late start, launch, and the way back to a host that polls
-    BB_STEP_STAGES,
-} bb_step_stage;
+enum {
+    BB_STEP_ALL = -1,  ///< in the place of a kind: steps of any
+    BB_STEP_PARTS = 6, ///< stages of a step, at most
+};
 
 /// One step, times in s.
 typedef struct bb_step_record {
     double release; ///< since the first release
     double latency;
-    double stage[BB_STEP_STAGES]; ///< NaN for those it does not have
-    int32_t exposure, step;       ///< of the exposure
-    int kind;                     ///< bb_step_kind
+    double stage[BB_STEP_PARTS]; ///< NaN for those it does not have
+    int32_t exposure, step;      ///< of the exposure; without exposures the first is 0
+    int kind;
 } bb_step_record;
 
 /// Of the steps of one kind; NaN where there are none.
@@ -44,9 +30,9 @@ typedef struct bb_latency_summary {
     double count;
     double mean, p50, p99, p999, p9999, max; ///< s
     double max_over_median;
-    double misses;                       ///< latencies over the deadline
-    double miss_rate, miss_bound;        ///< bb_latency_miss_bound
-    double stage_median[BB_STEP_STAGES]; ///< s
+    double misses;                      ///< latencies over the deadline
+    double miss_rate, miss_bound;       ///< bb_latency_miss_bound
+    double stage_median[BB_STEP_PARTS]; ///< s
 } bb_latency_summary;
 
 /// Summary of one kind of steps, or BB_STEP_ALL. Errors: BB_MEMORY.

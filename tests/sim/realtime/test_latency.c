@@ -2,13 +2,15 @@
 //
 // Statistics of latencies by hand: quantiles, bounds on rates, worst steps, histogram, series.
 #include "core/memory.h"
-#include "sim/wafer/realtime/latency.h"
+#include "sim/realtime/latency.h"
 #include "tests/check.h"
 
 #include <gsl/gsl_cdf.h>
 #include <math.h>
 
 enum { STEPS = 1000 };
+enum { LIGHT, HEAT, DARK };
+enum { STATE, INPUT, OUTPUTS = 3 };
 
 // Latencies of 1 to 1000 us in a scrambled order: 7 and 1000 have no common divisor. Every fourth
 // step is dark, and has no outputs.
@@ -20,9 +22,9 @@ static void fill(bb_step_record records[STEPS])
                                       .latency = latency,
                                       .stage = {0.5 * latency, NAN, NAN, 2e-6, NAN},
                                       .step = i,
-                                      .kind = i % 4 == 3 ? BB_STEP_DARK : BB_STEP_LIGHT};
-        if (records[i].kind == (int)BB_STEP_DARK) {
-            records[i].stage[BB_STEP_OUTPUTS] = NAN;
+                                      .kind = i % 4 == 3 ? DARK : LIGHT};
+        if (records[i].kind == (int)DARK) {
+            records[i].stage[OUTPUTS] = NAN;
         }
     }
 }
@@ -44,9 +46,9 @@ static void quantiles_are_nearest_ranks(void **state)
     check_relative(s.max_over_median, 2.0, 1e-12);
     assert_int_equal(s.misses, 3);
     check_relative(s.miss_rate, 3e-3, 1e-12);
-    check_relative(s.stage_median[BB_STEP_STATE], 250e-6, 1e-12);
-    check_relative(s.stage_median[BB_STEP_OUTPUTS], 2e-6, 1e-12);
-    assert_true(isnan(s.stage_median[BB_STEP_INPUT]));
+    check_relative(s.stage_median[STATE], 250e-6, 1e-12);
+    check_relative(s.stage_median[OUTPUTS], 2e-6, 1e-12);
+    assert_true(isnan(s.stage_median[INPUT]));
 }
 
 static void kinds_are_told_apart(void **state)
@@ -55,13 +57,13 @@ static void kinds_are_told_apart(void **state)
     static bb_step_record records[STEPS];
     bb_latency_summary light, dark, heat;
     fill(records);
-    check_ok(bb_latency_summarise(STEPS, records, BB_STEP_LIGHT, 1.0, &light));
-    check_ok(bb_latency_summarise(STEPS, records, BB_STEP_DARK, 1.0, &dark));
-    check_ok(bb_latency_summarise(STEPS, records, BB_STEP_HEAT, 1.0, &heat));
+    check_ok(bb_latency_summarise(STEPS, records, LIGHT, 1.0, &light));
+    check_ok(bb_latency_summarise(STEPS, records, DARK, 1.0, &dark));
+    check_ok(bb_latency_summarise(STEPS, records, HEAT, 1.0, &heat));
     assert_int_equal(light.count, 750);
     assert_int_equal(dark.count, 250);
     check_relative(0.75 * light.mean + 0.25 * dark.mean, 500.5e-6, 1e-12);
-    assert_true(isnan(dark.stage_median[BB_STEP_OUTPUTS]));
+    assert_true(isnan(dark.stage_median[OUTPUTS]));
     assert_int_equal(heat.count, 0);
     assert_true(isnan(heat.mean) && isnan(heat.max) && isnan(heat.miss_bound));
 }

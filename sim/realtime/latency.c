@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/wafer/realtime/latency.h"
+#include "sim/realtime/latency.h"
 
 #include "core/memory.h"
 #include "sim/pipelines/failure_bound.h"
@@ -72,7 +72,7 @@ bb_status bb_latency_summarise(bb_index count, const bb_step_record *records, in
         found += is_of(&records[i], kind);
     }
     sum_up(found, values, deadline, out);
-    for (int stage = 0; stage < BB_STEP_STAGES; ++stage) {
+    for (int stage = 0; stage < BB_STEP_PARTS; ++stage) {
         found = 0;
         for (bb_index i = 0; i < count; ++i) {
             values[found] = records[i].stage[stage];

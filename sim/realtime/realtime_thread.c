@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/wafer/realtime/realtime_thread.h"
+#include "sim/realtime/realtime_thread.h"
+
+#include "core/clock.h"
+#include "sim/interrupt.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -9,6 +12,9 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/utsname.h>
+
+// Before a release the thread polls for so long.
+static const int64_t spin_ns = 150000;
 
 static void put(char out[BB_HOST_TEXT], const char *text)
 {
@@ -187,4 +193,17 @@ void bb_realtime_thread_leave(bb_realtime_thread *thread)
         (void)prctl(PR_SET_TIMERSLACK, (unsigned long)thread->slack);
     }
     thread->raised = thread->locked = thread->pinned = false;
+}
+
+void bb_realtime_thread_await(int64_t ns)
+{
+    while (!bb_clock_sleep_until(ns - spin_ns) && !bb_interrupt_noted()) {
+    }
+    while (bb_clock_ns() < ns) {
+    }
+}
+
+bool bb_realtime_thread_never_sleeps(int64_t period_ns)
+{
+    return period_ns <= 2 * spin_ns;
 }

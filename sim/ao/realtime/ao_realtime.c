@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/ao/realtime/ao_realtime.h"
+
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/thread.h"
+#include "sim/device_choice.h"
+
+#include <math.h>
+
+static const bb_device_offer offer = {.work = "the loop of frames of ao",
+                                      .kinds = BB_DEVICE_OFFER(BB_DEVICE_CUDA)};
+
+static const char *controller_of(const bb_frame_table *s)
+{
+    return bb_frame_controller_names[s->loop->study->realtime.controller];
+}
+
+static bb_status note_run(const bb_frame_table *s, bb_results *results)
+{
+    bb_status status = BB_OK;
+    const bb_frame_loop *loop = s->loop;
+    const bool paced = loop->study->realtime.rate_hz > 0.0;
+    char storage[96];
+    bb_codec_describe(&loop->pipeline->storage, storage, sizeof storage);
+    BB_TRY(bb_results_note(results, "results", "pipeline", loop->pipeline->name));
+    BB_TRY(bb_results_note(results, "results", "storage", storage));
+    BB_TRY(bb_results_note(results, "results", "matrix",
+                           loop->matrices.is_drawn ? "drawn, for times alone" : "solved"));
+    BB_TRY(bb_results_note(results, "results", "release", paced ? "fixed" : "back_to_back"));
+    BB_TRY(bb_results_note(results, "results", "clock", "host"));
+    BB_TRY(bb_results_note(results, "results", "controller", controller_of(s)));
+    BB_TRY(bb_results_note(results, "results", "accumulate",
+                           bb_format_names[loop->study->realtime.accumulate]));
+    BB_TRY(bb_results_note(results, "results", "ended",
+                           s->measured->interrupted ? "by an interrupt" : "after all frames"));
+    BB_TRY(bb_results_note(results, "host", "device", s->measured->device.name));
+    BB_TRY(bb_results_note(results, "host", "device_driver", s->measured->device.driver));
+    BB_TRY(bb_realtime_report_note_host(&s->measured->host, results));
+done:
+    return status;
+}
+
+static bb_status print_head(const bb_frame_table *s, bb_text *table)
+{
+    bb_status status = BB_OK;
+    const bb_frame_loop *loop = s->loop;
+    const bb_ao_realtime_config *config = &loop->study->realtime;
+    char storage[96];
+    bb_codec_describe(&loop->pipeline->storage, storage, sizeof storage);
+    BB_TRY(bb_text_add(
+        table, "pipeline %s, %.0f commands from %.0f slopes, %s: %.1f MB, %.2f bits a value\n",
+        loop->pipeline->name, s->commands, s->slopes, storage, 1e-6 * s->operator_bytes, s->bits));
+    if (loop->matrices.is_drawn) {
+        BB_TRY(bb_text_add(table,
+                           "%.0f matri%s drawn at random, for times alone: nothing is solved\n",
+                           s->matrices, s->matrices == 1.0 ? "x" : "ces"));
+    }
+    if (loop->matrices.group_count > 0) {
+        BB_TRY(bb_text_add(table, "means of %.0f groups of slopes are multiplied apart, in fp32\n",
+                           s->groups));
+    }
+    BB_TRY(bb_text_add(table, "sums in %s, controller %s", bb_format_names[config->accumulate],
+                       controller_of(s)));
+    if (config->controller == (int)BB_FRAME_CONTROLLER_INTEGRATOR) {
+        BB_TRY(bb_text_add(table, " of gain %g", bb_ao_realtime_config_gain(config)));
+    }
+    BB_TRY(bb_text_add(table, ", delay %td frames\n", config->delay_frames));
+    BB_TRY(config->rate_hz > 0.0
+               ? bb_text_add(table, "%td frames at %g Hz by the host's clock", s->measured->count,
+                             config->rate_hz)
+               : bb_text_add(table, "%td frames back to back", s->measured->count));
+    BB_TRY(bb_text_add(table, ", %.3f s%s\n", s->wall_seconds,
+                       s->measured->interrupted ? "; ended by an interrupt" : ""));
+done:
+    return status;
+}
+
+static bb_status print_latencies(const bb_frame_table *s, bb_text *table)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_text_add(table, "\n"));
+    BB_TRY(bb_realtime_report_print(NULL, NULL, table));
+    BB_TRY(bb_text_add(table, "\n"));
+    BB_TRY(bb_realtime_report_print("all", &s->latency, table));
+    BB_TRY(bb_text_add(table, "\n"));
+    BB_TRY(bb_realtime_report_print_misses(1e3 * s->deadline_ms, &s->latency, table));
+    BB_TRY(bb_text_add(table,
+                       "commands of a frame lie %.2g of their norm from those by fp64 products\n",
+                       s->distance));
+    if (s->held > 0.0) {
+        BB_TRY(bb_text_add(table, "%.0f frames held their commands: something was not finite\n",
+                           s->held));
+    }
+done:
+    return status;
+}
+
+static bb_status print_stages(const double *stages, bb_text *table)
+{
+    bb_status status = BB_OK;
+    for (int stage = 0; stage < BB_FRAME_STAGES; ++stage) {
+        BB_TRY(bb_text_add(table, "%s%s %.2f", stage == 0 ? "" : ", ", bb_frame_table_stages[stage],
+                           1e6 * stages[stage]));
+    }
+    BB_TRY(bb_text_add(table, "\n"));
+done:
+    return status;
+}
+
+static bb_status print_worst(const bb_frame_table *s, bb_text *table)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_text_add(table, "\nmedian us: "));
+    BB_TRY(print_stages(s->latency.stage_median, table));
+    BB_TRY(bb_text_add(table, "the product reads %.2f GB/s\n", 1e-9 * s->read_rate));
+    BB_TRY(bb_text_add(table, "\nworst  at [s]         frame  latency [us]  stages [us]\n"));
+    for (bb_index i = 0; i < s->worst_count; ++i) {
+        const bb_frame_worst *worst = &s->worst[i];
+        BB_TRY(bb_text_add(table, "%5.0f  %-10.6f  %7.0f  %12.2f  ", worst->rank, worst->release,
+                           worst->frame, 1e6 * worst->latency));
+        BB_TRY(print_stages(worst->stages, table));
+    }
+done:
+    return status;
+}
+
+static bb_status print(const bb_frame_table *s, bb_text *table)
+{
+    bb_status status = BB_OK;
+    const bb_frame_measurement *m = s->measured;
+    BB_TRY(print_head(s, table));
+    BB_TRY(print_latencies(s, table));
+    BB_TRY(print_worst(s, table));
+    BB_TRY(bb_realtime_report_print_host(&m->host, table));
+    BB_TRY(bb_text_add(table, "device: %s%s%s; %td threads\n", m->device.name,
+                       m->device.driver[0] == '\0' ? "" : ", ", m->device.driver,
+                       bb_threads_count()));
+done:
+    return status;
+}
+
+bb_status bb_ao_realtime_report(const bb_frame_loop *loop, const bb_frame_measurement *measured,
+                                bb_results *results, bb_text *table)
+{
+    bb_status status = BB_OK;
+    bb_frame_table figures;
+    BB_TRY(bb_frame_table_sum_up(loop, measured, &figures));
+    BB_TRY(print(&figures, table));
+    BB_TRY(bb_frame_table_publish(&figures, results));
+    BB_TRY(note_run(&figures, results));
+done:
+    return status;
+}
+
+bb_status bb_ao_realtime_choose(const bb_ao_study *study, const bb_factor_pipeline *pipeline,
+                                bb_device_kind *out)
+{
+    bb_status status = BB_OK;
+    const char *absent = bb_codec_absent(&pipeline->storage, BB_DEVICE_CUDA);
+    const int wish = bb_device_choice_wish(study->common.device, pipeline->device);
+    *out = BB_DEVICE_CPU;
+    if (wish == (int)BB_DEVICE_AUTO && absent != NULL) {
+        bb_log_info("pipeline %s runs on the cpu: %s", pipeline->name, absent);
+        return BB_OK;
+    }
+    BB_TRY(bb_device_choice_make(&offer, study->common.device, pipeline->device, out));
+    BB_REQUIRE(*out == BB_DEVICE_CPU || absent == NULL, BB_UNSUPPORTED, "pipeline %s, storage: %s",
+               pipeline->name, absent);
+done:
+    return status;
+}
+
+bb_status bb_ao_realtime_run(const void *study, bb_results *results, bb_text *table)
+{
+    bb_status status = BB_OK;
+    const bb_ao_study *ao = study;
+    const bb_factor_pipeline *pipelines = ao->pipelines.items;
+    const bb_index which = bb_ao_realtime_config_pipeline(&ao->realtime, &ao->pipelines);
+    bb_device_kind kind = BB_DEVICE_CPU;
+    bb_device *device = NULL;
+    bb_frame_loop *loop = NULL;
+    bb_frame_measurement measured = {0};
+    BB_REQUIRE(which >= 0, BB_INVALID,
+               "no pipeline stores its reconstructor, which a loop multiplies: expected one with a "
+               "storage");
+    BB_REQUIRE(pipelines[which].accumulate <= (int)BB_FORMAT_FP32, BB_UNSUPPORTED,
+               "pipeline %s, accumulate: a loop of frames sums in fp64 or fp32, as "
+               "realtime.accumulate says, not in %s",
+               pipelines[which].name, bb_format_names[pipelines[which].accumulate]);
+    BB_TRY(bb_ao_realtime_choose(ao, &pipelines[which], &kind));
+    BB_TRY(bb_device_open(kind, 0, &device));
+    BB_TRY(bb_frame_loop_create(ao, &pipelines[which], device, &loop));
+    bb_log_info("pipeline %s: %.1f MB of matrices on %s, made in %.1f s", pipelines[which].name,
+                1e-6 * loop->operator_bytes, bb_device_names[kind], loop->matrices.seconds);
+    BB_TRY(bb_frame_measurement_take(loop, &measured));
+    BB_TRY(bb_ao_realtime_report(loop, &measured, results, table));
+done:
+    bb_frame_measurement_release(&measured);
+    bb_frame_loop_destroy(&loop);
+    bb_device_close(&device);
+    return status;
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/ao/realtime/ao_realtime_config.h"
+
+#include "precision/format.h"
+#include "sim/pipelines/storage/factor_storage.h"
+#include "solvers/loop/command_loop.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { LEAST_SLOPES = 16 }; // of a drawn matrix
+
+const char *const bb_frame_controller_names[] = {"none", "integrator", NULL};
+
+// clang-format off
+static const bb_key size_keys[] = {
+    {.name = "commands", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 1e6, .optional = true,
+     .offset = offsetof(bb_frame_size, commands), .meaning = "Commands of a target, rows of the matrix."},
+    {.name = "slopes", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = LEAST_SLOPES, .maximum = 1e7, .optional = true,
+     .offset = offsetof(bb_frame_size, slopes), .meaning = "Slopes of a frame, its columns."},
+};
+static const bb_schema size_schema = BB_SCHEMA("size", bb_frame_size, size_keys);
+
+static const bb_key keys[] = {
+    {.name = "pipeline", .kind = BB_KEY_TEXT, .optional = true,
+     .offset = offsetof(bb_ao_realtime_config, pipeline),
+     .meaning = "Name of the pipeline whose reconstructor runs, as its storage holds it; unset: the first "
+                "that has a storage."},
+    {.name = "rate_hz", .kind = BB_KEY_DOUBLE, .unit = "Hz", .minimum = 0.0, .maximum = 1e5,
+     .offset = offsetof(bb_ao_realtime_config, rate_hz), .default_text = "1000.0",
+     .meaning = "Frames that are released a second, by the host's clock; 0: each when the one before has ended."},
+    {.name = "frames", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 1e7,
+     .offset = offsetof(bb_ao_realtime_config, frames), .default_text = "10000",
+     .meaning = "Frames that are measured."},
+    {.name = "warm_up_frames", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 0.0, .maximum = 1e6,
+     .offset = offsetof(bb_ao_realtime_config, warm_up_frames), .default_text = "100",
+     .meaning = "Frames before those that are measured."},
+    {.name = "deadline_ms", .kind = BB_KEY_DOUBLE, .unit = "ms", .minimum = 0.0, .maximum = 1e3,
+     .exclusive_minimum = true, .offset = offsetof(bb_ao_realtime_config, deadline_ms), .default_text = "1.0",
+     .meaning = "After its release, by which the commands of a frame are to be there."},
+    {.name = "accumulate", .kind = BB_KEY_CHOICE, .choices = bb_working_format_names,
+     .offset = offsetof(bb_ao_realtime_config, accumulate), .default_text = "fp32",
+     .meaning = "Format of the sums; products are in fp32."},
+    {.name = "controller", .kind = BB_KEY_CHOICE, .choices = bb_frame_controller_names,
+     .offset = offsetof(bb_ao_realtime_config, controller), .default_text = "none",
+     .meaning = "none: commands are the product; integrator: of pseudo-open-loop slopes, "
+                "v <- (1 - gain) v + gain product."},
+    {.name = "gain", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 0.0, .maximum = 1.0,
+     .exclusive_minimum = true, .optional = true, .offset = offsetof(bb_ao_realtime_config, gain),
+     .meaning = "controller integrator: its gain; unset: 0.5."},
+    {.name = "delay_frames", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 0.0, .maximum = BB_COMMAND_DELAY_MOST,
+     .offset = offsetof(bb_ao_realtime_config, delay_frames), .default_text = "0",
+     .meaning = "Frames that commands are held back after they are computed."},
+    {.name = "size", .kind = BB_KEY_GROUP, .schema = &size_schema, .optional = true,
+     .offset = offsetof(bb_ao_realtime_config, size),
+     .meaning = "In the place of the study's reconstructor, nothing solved: a matrix of this size that is drawn "
+                "at random and stored as the pipeline says, for times alone."},
+    {.name = "targets", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = BB_COMMAND_MATRICES,
+     .offset = offsetof(bb_ao_realtime_config, targets), .default_text = "1",
+     .meaning = "size: such matrices, each of its own, that multiply the slopes of a frame."},
+};
+// clang-format on
+const bb_schema bb_ao_realtime_schema = BB_SCHEMA("realtime", bb_ao_realtime_config, keys);
+
+bool bb_ao_realtime_config_draws(const bb_ao_realtime_config *self)
+{
+    return self->size.commands != BB_INTEGER_UNSET && self->size.slopes != BB_INTEGER_UNSET;
+}
+
+double bb_ao_realtime_config_gain(const bb_ao_realtime_config *self)
+{
+    return self->controller == (int)BB_FRAME_CONTROLLER_NONE ? 1.0
+           : isnan(self->gain)                               ? 0.5
+                                                             : self->gain;
+}
+
+bb_index bb_ao_realtime_config_pipeline(const bb_ao_realtime_config *self, const bb_list *pipelines)
+{
+    const bb_factor_pipeline *items = pipelines->items;
+    for (bb_index p = 0; p < pipelines->count; ++p) {
+        if (self->pipeline == NULL ? bb_factor_storage_is_given(&items[p])
+                                   : strcmp(items[p].name, self->pipeline) == 0) {
+            return p;
+        }
+    }
+    return -1;
+}
+
+static bb_status check_pipeline(const bb_ao_realtime_config *self, const bb_list *pipelines,
+                                const bb_config *config, bb_problems *problems)
+{
+    const bb_factor_pipeline *items = pipelines->items;
+    const bb_index p = bb_ao_realtime_config_pipeline(self, pipelines);
+    if (self->pipeline == NULL) {
+        return BB_OK;
+    }
+    if (p < 0) {
+        return bb_problems_add(problems, bb_config_place(config, "realtime.pipeline"),
+                               "realtime.pipeline = %s: expected the name of one of the pipelines",
+                               self->pipeline);
+    }
+    if (!bb_factor_storage_is_given(&items[p])) {
+        return bb_problems_add(problems, bb_config_place(config, "realtime.pipeline"),
+                               "realtime.pipeline = %s: it stores no reconstructor, expected a "
+                               "pipeline with a storage",
+                               self->pipeline);
+    }
+    return BB_OK;
+}
+
+bb_status bb_ao_realtime_config_check(const bb_ao_realtime_config *self, const bb_list *pipelines,
+                                      const bb_config *config, bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bool commands = self->size.commands != BB_INTEGER_UNSET;
+    const bool slopes = self->size.slopes != BB_INTEGER_UNSET;
+    BB_TRY(check_pipeline(self, pipelines, config, problems));
+    if (commands != slopes) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "realtime.size"),
+                               "realtime.size: %s alone, expected commands and slopes",
+                               commands ? "commands" : "slopes"));
+    }
+    if ((commands || slopes) && bb_ao_realtime_config_pipeline(self, pipelines) < 0 &&
+        self->pipeline == NULL) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "realtime.size"),
+                               "realtime.size: no pipeline says how the matrix is stored, expected "
+                               "one with a storage"));
+    }
+    if (self->targets != 1 && !commands && !slopes) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "realtime.targets"),
+                               "realtime.targets = %td: of no effect without size, the study's own "
+                               "targets are multiplied",
+                               self->targets));
+    }
+    if (!isnan(self->gain) && self->controller == (int)BB_FRAME_CONTROLLER_NONE) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "realtime.gain"),
+                               "realtime.gain: of no effect without controller integrator"));
+    }
+done:
+    return status;
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Keys of `realtime:` of ao, what `bitbudget realtime` measures: the frames of one pipeline's
+// reconstructor, or of a matrix of another size that is drawn.
+#ifndef BB_SIM_AO_REALTIME_AO_REALTIME_CONFIG_H
+#define BB_SIM_AO_REALTIME_AO_REALTIME_CONFIG_H
+
+#include "core/schema.h"
+#include "sim/study.h"
+
+typedef enum bb_frame_controller {
+    BB_FRAME_CONTROLLER_NONE,       ///< commands are the product
+    BB_FRAME_CONTROLLER_INTEGRATOR, ///< v <- (1 - gain) v + gain product
+} bb_frame_controller;
+
+/// Keys of `realtime.size:`; BB_INTEGER_UNSET: not given.
+typedef struct bb_frame_size {
+    bb_index commands, slopes;
+} bb_frame_size;
+
+typedef struct bb_ao_realtime_config {
+    const char *pipeline; ///< NULL: the first that stores its reconstructor
+    double rate_hz;       ///< of releases; 0: back to back
+    bb_index frames;
+    bb_index warm_up_frames;
+    double deadline_ms;
+    int accumulate; ///< bb_format: fp64 or fp32
+    int controller; ///< bb_frame_controller
+    double gain;    ///< NaN: not given
+    bb_index delay_frames;
+    bb_frame_size size;
+    bb_index targets; ///< of a drawn matrix
+} bb_ao_realtime_config;
+
+extern const bb_schema bb_ao_realtime_schema;
+extern const char *const bb_frame_controller_names[];
+
+/// Whether a matrix of another size takes the place of the study's.
+bool bb_ao_realtime_config_draws(const bb_ao_realtime_config *self);
+
+/// Gain of the controller: 1 where there is none.
+double bb_ao_realtime_config_gain(const bb_ao_realtime_config *self);
+
+/// Index of the pipeline that runs among bb_factor_pipeline `pipelines`; -1 where there is none.
+bb_index bb_ao_realtime_config_pipeline(const bb_ao_realtime_config *self,
+                                        const bb_list *pipelines);
+
+/// The rules between the keys. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_ao_realtime_config_check(const bb_ao_realtime_config *self,
+                                                 const bb_list *pipelines, const bb_config *config,
+                                                 bb_problems *problems);
+
+#endif

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/ao/realtime/frame_loop.h"
+
+#include "core/memory.h"
+#include "core/random.h"
+#include "sim/pipelines/storage/slope_rounding.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double reference_share = 0.1; // of the deviation of a slope
+
+// Reference and sets of slopes by Philox: whatever the threads, the same.
+static bb_status draw_slopes(bb_frame_loop *loop)
+{
+    bb_status status = BB_OK;
+    const bb_frame_matrices *matrices = &loop->matrices;
+    const bb_index n = matrices->slopes;
+    const uint64_t seed = (uint64_t)loop->study->common.seed;
+    BB_TRY(BB_ALLOCATE(n, &loop->reference));
+    BB_TRY(BB_ALLOCATE(BB_FRAME_SETS * n, &loop->slopes));
+    for (bb_index j = 0; j < n; ++j) {
+        loop->reference[j] = (float)(reference_share * matrices->own[j] *
+                                     bb_random_normal(seed, BB_STREAM_LOOP_REFERENCE, (uint64_t)j));
+    }
+    for (bb_index set = 0; set < BB_FRAME_SETS; ++set) {
+        bb_index group = 0;
+        for (bb_index j = 0; j < n; ++j) {
+            while (group < matrices->group_count && matrices->group_begin[group + 1] <= j) {
+                ++group;
+            }
+            const double own =
+                bb_random_normal(seed, BB_STREAM_LOOP_SLOPES, (uint64_t)(set * n + j));
+            const double common =
+                matrices->group_count == 0
+                    ? 0.0
+                    : bb_random_normal(seed, BB_STREAM_LOOP_SLOPES,
+                                       UINT64_MAX -
+                                           (uint64_t)(set * matrices->group_count + group));
+            loop->slopes[set * n + j] =
+                loop->reference[j] + (float)(matrices->own[j] * own + matrices->common[j] * common);
+        }
+    }
+done:
+    return status;
+}
+
+static bb_command_rounding rounding_of(const bb_frame_loop *loop)
+{
+    const bb_slope_config *slopes = &loop->pipeline->slopes;
+    const double step = bb_slope_rounding_step(slopes, loop->matrices.slopes, loop->matrices.own);
+    return (bb_command_rounding){.format = slopes->format < 0 ? BB_FORMAT_FP32
+                                                              : (bb_format)slopes->format,
+                                 .step = step,
+                                 .steps = step > 0.0 ? exp2((double)slopes->bits - 1.0) : 0.0};
+}
+
+// A loop by given operators.
+static bb_status open_frames(const bb_frame_loop *loop, bb_device *device,
+                             bb_coded_operator *const *operators, bb_command_loop **out)
+{
+    const float *means[BB_COMMAND_MATRICES] = {NULL};
+    const float *scales[BB_COMMAND_MATRICES] = {NULL};
+    const bb_ao_realtime_config *config = &loop->study->realtime;
+    for (int t = 0; t < loop->matrices.count; ++t) {
+        means[t] = loop->matrices.stored[t].means;
+        scales[t] = loop->matrices.stored[t].scales;
+    }
+    const bb_command_system system = {.matrix_count = loop->matrices.count,
+                                      .operators = operators,
+                                      .reference = loop->reference,
+                                      .group_count = loop->matrices.group_count,
+                                      .group_begin = loop->matrices.group_begin,
+                                      .means = means,
+                                      .scales = scales[0] == NULL ? NULL : scales,
+                                      .rounding = rounding_of(loop),
+                                      .gain = bb_ao_realtime_config_gain(config),
+                                      .delay = config->delay_frames};
+    return bb_command_loop_create(device, &system, out);
+}
+
+bb_status bb_frame_loop_create(const bb_ao_study *study, const bb_factor_pipeline *pipeline,
+                               bb_device *device, bb_frame_loop **out)
+{
+    bb_status status = BB_OK;
+    bb_frame_loop *loop = NULL;
+    const bb_gemv_arithmetic arithmetic = {BB_FORMAT_FP32, (bb_format)study->realtime.accumulate};
+    *out = NULL;
+    BB_TRY(BB_ZEROED(1, &loop));
+    loop->study = study;
+    loop->pipeline = pipeline;
+    loop->device = device;
+    BB_TRY(bb_frame_matrices_make(study, pipeline, &loop->matrices));
+    BB_TRY(draw_slopes(loop));
+    for (int t = 0; t < loop->matrices.count; ++t) {
+        BB_TRY(bb_coded_operator_create(device, loop->matrices.stored[t].matrix, arithmetic,
+                                        &loop->operators[t]));
+        loop->operator_bytes += (double)bb_coded_operator_bytes(loop->operators[t]);
+    }
+    BB_TRY(open_frames(loop, device, loop->operators, &loop->frames));
+    *out = loop;
+    loop = NULL;
+done:
+    bb_frame_loop_destroy(&loop);
+    return status;
+}
+
+void bb_frame_loop_destroy(bb_frame_loop **loop)
+{
+    bb_frame_loop *frames = *loop;
+    if (frames != NULL) {
+        bb_command_loop_destroy(&frames->frames);
+        for (int t = 0; t < BB_COMMAND_MATRICES; ++t) {
+            bb_coded_operator_destroy(&frames->operators[t]);
+        }
+        bb_frame_matrices_release(&frames->matrices);
+        BB_RELEASE(&frames->reference);
+        BB_RELEASE(&frames->slopes);
+        BB_RELEASE(loop);
+    }
+}
+
+void bb_frame_loop_put(bb_frame_loop *loop, bb_index number)
+{
+    const bb_index n = loop->matrices.slopes;
+    memcpy(bb_command_loop_slopes(loop->frames), loop->slopes + number % BB_FRAME_SETS * n,
+           (size_t)n * sizeof(float));
+}
+
+static bb_status run_delayed(bb_command_loop *frames, const float *slopes, bb_index delay)
+{
+    bb_status status = BB_OK;
+    bb_command_frame frame;
+    memcpy(bb_command_loop_slopes(frames), slopes,
+           (size_t)bb_command_loop_slope_count(frames) * sizeof *slopes);
+    BB_TRY(bb_command_loop_reset(frames));
+    for (bb_index k = 0; k <= delay; ++k) {
+        BB_TRY(bb_command_loop_step(frames, &frame));
+    }
+done:
+    return status;
+}
+
+bb_status bb_frame_loop_compare(bb_frame_loop *loop, double *distance)
+{
+    bb_status status = BB_OK;
+    const bb_gemv_arithmetic wide = {BB_FORMAT_FP64, BB_FORMAT_FP64};
+    const bb_index delay = loop->study->realtime.delay_frames;
+    bb_device *cpu = NULL;
+    bb_command_loop *exact = NULL;
+    bb_coded_operator *operators[BB_COMMAND_MATRICES] = {NULL};
+    double error = 0.0;
+    double norm = 0.0;
+    BB_TRY(bb_device_open(BB_DEVICE_CPU, 0, &cpu));
+    for (int t = 0; t < loop->matrices.count; ++t) {
+        BB_TRY(bb_coded_operator_create(cpu, loop->matrices.stored[t].matrix, wide, &operators[t]));
+    }
+    BB_TRY(open_frames(loop, cpu, operators, &exact));
+    BB_TRY(run_delayed(exact, loop->slopes, delay));
+    BB_TRY(run_delayed(loop->frames, loop->slopes, delay));
+    for (bb_index i = 0; i < loop->matrices.commands; ++i) {
+        const double expected = (double)bb_command_loop_commands(exact)[i];
+        error = hypot(error, (double)bb_command_loop_commands(loop->frames)[i] - expected);
+        norm = hypot(norm, expected);
+    }
+    *distance = error / norm;
+    BB_TRY(bb_command_loop_reset(loop->frames));
+done:
+    bb_command_loop_destroy(&exact);
+    for (int t = 0; t < BB_COMMAND_MATRICES; ++t) {
+        bb_coded_operator_destroy(&operators[t]);
+    }
+    bb_device_close(&cpu);
+    return status;
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A pipeline's matrices (frame_matrices.h) in a loop of frames (solvers/loop/command_loop.h) on one
+// device, and the slopes that arrive in it: sets that are drawn before, and take turns.
+#ifndef BB_SIM_AO_REALTIME_FRAME_LOOP_H
+#define BB_SIM_AO_REALTIME_FRAME_LOOP_H
+
+#include "sim/ao/realtime/frame_matrices.h"
+
+enum { BB_FRAME_SETS = 8 }; ///< of slopes
+
+/// Read-only to users.
+typedef struct bb_frame_loop {
+    const bb_ao_study *study;           ///< borrowed, as are the next two
+    const bb_factor_pipeline *pipeline; ///< of the study
+    bb_device *device;
+    bb_frame_matrices matrices;
+    bb_coded_operator *operators[BB_COMMAND_MATRICES];
+    bb_command_loop *frames;
+    float *reference;      ///< [slopes]
+    float *slopes;         ///< [BB_FRAME_SETS][slopes]
+    double operator_bytes; ///< that a frame reads on the device
+} bb_frame_loop;
+
+/// Makes and codes the matrices over the threads and readies the loop. Errors: those of
+/// bb_frame_matrices_make, of the operators and of bb_command_loop_create. Owner: the caller.
+BB_CHECKED bb_status bb_frame_loop_create(const bb_ao_study *study,
+                                          const bb_factor_pipeline *pipeline, bb_device *device,
+                                          bb_frame_loop **out);
+void bb_frame_loop_destroy(bb_frame_loop **loop);
+
+/// Puts the slopes of frame `number` where they arrive.
+void bb_frame_loop_put(bb_frame_loop *loop, bb_index number);
+
+/// Runs frames from rest until one is out, here and on the cpu with products and sums in fp64, and
+/// compares: `distance` is that of the commands over their norm. The loop is at rest again. Errors:
+/// the loop's, BB_MEMORY.
+BB_CHECKED bb_status bb_frame_loop_compare(bb_frame_loop *loop, double *distance);
+
+#endif

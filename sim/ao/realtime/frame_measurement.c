@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/ao/realtime/frame_measurement.h"
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/thread.h"
+#include "sim/interrupt.h"
+
+#include <assert.h>
+#include <math.h>
+
+static_assert((int)BB_FRAME_STAGES <= (int)BB_STEP_PARTS, "a record has room for all stages");
+
+static const int64_t lead_ns = 50000000; // before the first release
+
+static int64_t period_of(const bb_ao_realtime_config *config)
+{
+    return config->rate_hz > 0.0 ? (int64_t)llrint(1e9 / config->rate_hz) : 0;
+}
+
+// Release of frame `number`, waited for.
+static int64_t await_release(int64_t first, int64_t period, bb_index number)
+{
+    const int64_t release = first + number * period;
+    if (period == 0) {
+        return bb_clock_ns();
+    }
+    bb_realtime_thread_await(release);
+    return release;
+}
+
+static void note(const bb_command_frame *frame, int64_t release, int64_t begin, bb_index number,
+                 bb_step_record *out)
+{
+    double inside = 0.0;
+    *out = (bb_step_record){.release = 1e-9 * (double)(release - begin),
+                            .latency = 1e-9 * (double)(bb_clock_ns() - release),
+                            .step = (int32_t)number};
+    for (int stage = 0; stage < BB_COMMAND_STAGES; ++stage) {
+        out->stage[stage] = frame->seconds[stage];
+        inside += frame->seconds[stage];
+    }
+    out->stage[BB_FRAME_HOST] = out->latency - inside;
+}
+
+// Frames that are not measured, then those that are, without a break.
+static bb_status run_frames(bb_frame_loop *loop, bb_frame_measurement *out)
+{
+    bb_status status = BB_OK;
+    const bb_ao_realtime_config *config = &loop->study->realtime;
+    const int64_t period = period_of(config);
+    const bb_index before = config->warm_up_frames;
+    const int64_t first = bb_clock_ns() + lead_ns;
+    int64_t begin = first;
+    for (bb_index k = 0; k < before + config->frames && !bb_interrupt_noted(); ++k) {
+        bb_command_frame frame;
+        bb_step_record record;
+        bb_frame_loop_put(loop, k);
+        const int64_t release = await_release(first, period, k);
+        if (k == before) {
+            begin = release;
+        }
+        BB_TRY(bb_command_loop_step(loop->frames, &frame));
+        note(&frame, release, begin, k - before, &record);
+        if (k >= before) {
+            out->records[out->count++] = record;
+            out->held += !frame.slopes_finite || !frame.products_finite;
+        }
+    }
+    out->wall_seconds = out->count > 0 ? 1e-9 * (double)(bb_clock_ns() - begin) : 0.0;
+    out->interrupted = bb_interrupt_noted();
+done:
+    return status;
+}
+
+// Written once, so that every page is there before the first release.
+static bb_status prepare(bb_frame_loop *loop, bb_frame_measurement *out)
+{
+    bb_status status = BB_OK;
+    const bb_index frames = loop->study->realtime.frames;
+    BB_TRY(BB_ALLOCATE(frames, &out->records));
+    for (bb_index k = 0; k < frames; ++k) {
+        out->records[k] = (bb_step_record){.latency = NAN};
+    }
+    BB_TRY(bb_device_describe(loop->device, &out->device));
+    BB_TRY(bb_frame_loop_compare(loop, &out->distance));
+    bb_host_state_read(&out->host.before);
+done:
+    return status;
+}
+
+bb_status bb_frame_measurement_take(bb_frame_loop *loop, bb_frame_measurement *out)
+{
+    bb_status status = BB_OK;
+    const bb_ao_realtime_config *config = &loop->study->realtime;
+    *out = (bb_frame_measurement){0};
+    BB_TRY(prepare(loop, out));
+    bb_log_info("%td frames and %td before them at %g Hz (0: back to back)", config->frames,
+                config->warm_up_frames, config->rate_hz);
+    if (bb_device_kind_of(loop->device) != BB_DEVICE_CPU) {
+        bb_threads_stop(); // nothing beside this thread
+    }
+    bb_interrupt_defer(true);
+    bb_realtime_thread_enter(&out->host.thread, bb_realtime_thread_never_sleeps(period_of(config)));
+    status = run_frames(loop, out);
+    bb_realtime_thread_leave(&out->host.thread);
+    if (status == BB_OK && out->count == 0) {
+        bb_interrupt_deliver(); // nothing was measured that could be kept
+    }
+    bb_interrupt_defer(false);
+    BB_TRY(status);
+    bb_host_state_read(&out->host.after);
+done:
+    if (status != BB_OK) {
+        bb_frame_measurement_release(out);
+    }
+    return status;
+}
+
+void bb_frame_measurement_release(bb_frame_measurement *measured)
+{
+    BB_RELEASE(&measured->records);
+}

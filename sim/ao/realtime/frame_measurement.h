@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The deadline harness of ao: frames of a loop (frame_loop.h), released at fixed times of the
+// host's clock or back to back. Slopes lie where they arrive before the release; the latency of a
+// frame is from its release to its commands in the host's memory, a late start counted in. A frame
+// that is not done at the next release delays that one, and releases keep their times.
+#ifndef BB_SIM_AO_REALTIME_FRAME_MEASUREMENT_H
+#define BB_SIM_AO_REALTIME_FRAME_MEASUREMENT_H
+
+#include "sim/ao/realtime/frame_loop.h"
+#include "sim/realtime/realtime_report.h"
+
+/// Stages of a record: those of bb_command_stage, then what they do not cover.
+enum { BB_FRAME_HOST = BB_COMMAND_STAGES, BB_FRAME_STAGES };
+
+/// What was measured; release with bb_frame_measurement_release.
+typedef struct bb_frame_measurement {
+    bb_step_record *records; ///< [count]
+    bb_index count;          ///< less than was asked for after an interrupt
+    bb_index held;           ///< frames whose commands were held: something was not finite
+    bool interrupted;
+    double wall_seconds;
+    double distance; ///< bb_frame_loop_compare
+    bb_realtime_host host;
+    bb_device_report device;
+} bb_frame_measurement;
+
+/// Runs the frames of a loop. A signal before the first measured frame ends the program. Errors:
+/// the loop's, BB_MEMORY.
+BB_CHECKED bb_status bb_frame_measurement_take(bb_frame_loop *loop, bb_frame_measurement *out);
+void bb_frame_measurement_release(bb_frame_measurement *measured);
+
+#endif

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/realtime/realtime_report.h"
+
+#include "core/memory.h"
+
+enum { BLOCKS = 1000 };
+
+// Latencies of a run; s.
+typedef struct series {
+    bb_index bins, blocks;
+    double *block;                     // all of those that follow
+    double *edges;                     // [bins] us
+    double *counts;                    // [kinds][bins]
+    double *begins, *medians, *maxima; // [blocks] of runs of successive steps
+} series;
+
+#define OF_KIND(field) BB_MEMBER(bb_latency_summary, field), .measured = true
+
+static const bb_output kind_rows[] = {
+    {"steps", "kind", "1", "steps that were measured", OF_KIND(count)},
+    {"latency_mean_us", "kind", "us", "mean latency", OF_KIND(mean), .scale = 1e6},
+    {"latency_p50_us", "kind", "us", "median latency", .note = "nearest rank, as those that follow",
+     OF_KIND(p50), .scale = 1e6},
+    {"latency_p99_us", "kind", "us", "latency that 1 step in 100 passes", OF_KIND(p99),
+     .scale = 1e6},
+    {"latency_p99_9_us", "kind", "us", "latency that 1 step in 1000 passes", OF_KIND(p999),
+     .scale = 1e6},
+    {"latency_p99_99_us", "kind", "us", "latency that 1 step in 10000 passes", OF_KIND(p9999),
+     .scale = 1e6},
+    {"latency_max_us", "kind", "us", "greatest latency", OF_KIND(max), .scale = 1e6},
+    {"latency_max_over_p50", "kind", "1", "greatest latency over the median",
+     OF_KIND(max_over_median)},
+    {"misses", "kind", "1", "latencies over the deadline", OF_KIND(misses)},
+    {"miss_rate", "kind", "1", "misses over steps", OF_KIND(miss_rate)},
+    {"miss_rate_bound", "kind", "1", "upper bound on the rate of misses, 95 %",
+     .note = "Clopper and Pearson, one-sided; 3 / steps without a miss", OF_KIND(miss_bound)},
+};
+const bb_output_table bb_realtime_report_kinds = {"/results, realtime", NULL, "results", "kind",
+                                                  BB_OUTPUT_ROWS(kind_rows)};
+
+static const bb_output latency_rows[] = {
+    {"bin_us", "bin_us", "us", "lower edge of a bin; the last one has no upper edge",
+     .note = "of 1 us, the last from 2 ms on", BB_MEMBER(series, edges),
+     .count = offsetof(series, bins)},
+    {"count", "kind, bin_us", "1", "steps by latency", BB_MEMBER(series, counts), .measured = true},
+    {"block", "block", "1", "run of successive steps", .note = "up to 1000 of them",
+     .count = offsetof(series, blocks), .indices = true},
+    {"block_begin_s", "block", "s", "first release of a run, since the first of all",
+     BB_MEMBER(series, begins), .measured = true},
+    {"block_p50_us", "block", "us", "median latency of a run", BB_MEMBER(series, medians),
+     .scale = 1e6, .measured = true},
+    {"block_max_us", "block", "us", "greatest latency of a run", BB_MEMBER(series, maxima),
+     .scale = 1e6, .measured = true},
+};
+const bb_output_table bb_realtime_report_latencies = {"/latency, realtime", NULL, "latency", NULL,
+                                                      BB_OUTPUT_ROWS(latency_rows)};
+
+bb_status bb_realtime_report_publish(bb_index count, const bb_step_record *records,
+                                     const int *kinds, bb_index kind_count, bb_results *results)
+{
+    bb_status status = BB_OK;
+    const bb_index bins = BB_LATENCY_BINS;
+    const bb_index blocks = count < BLOCKS ? count : BLOCKS;
+    double *block = NULL;
+    BB_TRY(BB_ALLOCATE((1 + kind_count) * bins + 3 * blocks, &block));
+    double *begins = block + (1 + kind_count) * bins;
+    const series run = {bins,         blocks, block,           block,
+                        block + bins, begins, begins + blocks, begins + 2 * blocks};
+    for (int bin = 0; bin < BB_LATENCY_BINS; ++bin) {
+        run.edges[bin] = 1e6 * bin / BB_LATENCY_BINS_PER_SECOND;
+    }
+    for (bb_index k = 0; k < kind_count; ++k) {
+        bb_latency_histogram(count, records, kinds[k], run.counts + k * bins);
+    }
+    BB_TRY(bb_latency_blocks(count, records, blocks, run.begins, run.medians, run.maxima));
+    BB_TRY(bb_output_table_publish(&bb_realtime_report_latencies, &run, NULL, results));
+done:
+    BB_RELEASE(&block);
+    return status;
+}
+
+bb_status bb_realtime_report_print(const char *name, const bb_latency_summary *latency,
+                                   bb_text *out)
+{
+    if (latency == NULL) {
+        return bb_text_add(out, "%-7s%9s%9s%9s%9s%9s%9s%9s%9s%8s", "steps", "count", "mean", "p50",
+                           "p99", "p99.9", "p99.99", "max", "max/p50", "misses");
+    }
+    return bb_text_add(out, "%-7s%9.0f %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f %7.0f", name,
+                       latency->count, 1e6 * latency->mean, 1e6 * latency->p50, 1e6 * latency->p99,
+                       1e6 * latency->p999, 1e6 * latency->p9999, 1e6 * latency->max,
+                       latency->max_over_median, latency->misses);
+}
+
+bb_status bb_realtime_report_print_misses(double deadline_us, const bb_latency_summary *latency,
+                                          bb_text *out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_text_add(out, "latencies in us; deadline %g us: ", deadline_us));
+    BB_TRY(latency->misses == 0.0
+               ? bb_text_add(out, "no miss, rate below %.3g at 95 %%\n", latency->miss_bound)
+               : bb_text_add(out, "miss rate %.3g, below %.3g at 95 %%\n", latency->miss_rate,
+                             latency->miss_bound));
+done:
+    return status;
+}
+
+bb_status bb_realtime_report_note_host(const bb_realtime_host *host, bb_results *results)
+{
+    const char *const notes[][2] = {
+        {"processor", host->before.processor},   {"kernel", host->before.kernel},
+        {"hypervisor", host->before.hypervisor}, {"isolated_cores", host->before.isolated},
+        {"governor", host->before.governor},     {"load_before", host->before.load},
+        {"load_after", host->after.load},        {"core", host->thread.core},
+        {"memory", host->thread.memory},         {"policy", host->thread.policy},
+        {"device_clocks", host->after.clocks},
+    };
+    bb_status status = BB_OK;
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; ++i) {
+        BB_TRY(bb_results_note(results, "host", notes[i][0], notes[i][1]));
+    }
+done:
+    return status;
+}
+
+bb_status bb_realtime_report_print_host(const bb_realtime_host *host, bb_text *out)
+{
+    bb_status status = BB_OK;
+    const bb_host_state *state = &host->before;
+    BB_TRY(bb_text_add(out,
+                       "\nhost: %s; kernel %s; hypervisor: %s; isolated cores: %s; "
+                       "governor: %s\n",
+                       state->processor, state->kernel, state->hypervisor, state->isolated,
+                       state->governor));
+    BB_TRY(bb_text_add(out, "load: %s before, %s after\n", state->load, host->after.load));
+    BB_TRY(bb_text_add(out, "thread: %s; memory %s; %s\n", host->thread.core, host->thread.memory,
+                       host->thread.policy));
+done:
+    return status;
+}

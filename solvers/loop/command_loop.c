@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The part of a frame's loop that all devices share, and the loop of the cpu.
+#include "solvers/loop/command_loop.h"
+
+#include "core/clock.h"
+#include "core/memory.h"
+#include "core/portable.h"
+#include "solvers/loop/command_loop_core.h"
+#include "solvers/loop/command_loop_parts.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+enum { LANES = 8 }; // of a mean's sum
+
+// The loop of the cpu.
+typedef struct cpu_loop {
+    float *x;           // [columns]
+    double *wide;       // [columns] the same
+    float *reference;   // [columns], NULL: zero
+    bb_index *begin;    // [groups + 1]
+    float *mean;        // [groups]
+    float *means;       // of each matrix [groups][rows]: what multiplies one mean lies together
+    float *scales;      // [matrices][columns], NULL: there are none
+    double *y;          // [commands]
+    double *v;          // [commands]
+    float *late;        // [delay][commands] of frames before
+    bb_index late_next; // whose turn it is
+} cpu_loop;
+
+static bb_status check_groups(const bb_command_system *system, bb_index columns)
+{
+    bb_status status = BB_OK;
+    const bb_index *begin = system->group_begin;
+    if (system->group_count == 0) {
+        return BB_OK;
+    }
+    for (bb_index k = 0; k < system->group_count; ++k) {
+        BB_REQUIRE(begin[k] < begin[k + 1], BB_INVALID,
+                   "group %td of slopes from %td to %td, expected one at least", k, begin[k],
+                   begin[k + 1]);
+    }
+    BB_REQUIRE(begin[0] == 0 && begin[system->group_count] == columns, BB_INVALID,
+               "groups of slopes from %td to %td, expected to cover all %td", begin[0],
+               begin[system->group_count], columns);
+done:
+    return status;
+}
+
+static bb_status check(const bb_command_system *system)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(system->matrix_count >= 1 && system->matrix_count <= (int)BB_COMMAND_MATRICES,
+               BB_INVALID, "%d matrices of a frame, expected 1 to %d", system->matrix_count,
+               (int)BB_COMMAND_MATRICES);
+    const bb_index columns = bb_coded_operator_columns(system->operators[0]);
+    for (int t = 1; t < system->matrix_count; ++t) {
+        BB_REQUIRE(bb_coded_operator_columns(system->operators[t]) == columns, BB_INVALID,
+                   "matrix %d of a frame has %td columns, expected the %td of the first", t,
+                   bb_coded_operator_columns(system->operators[t]), columns);
+    }
+    BB_REQUIRE(system->gain > 0.0 && system->gain <= 1.0, BB_INVALID,
+               "gain %g of a controller, expected above 0 and at most 1", system->gain);
+    BB_REQUIRE(system->delay >= 0 && system->delay <= (bb_index)BB_COMMAND_DELAY_MOST, BB_INVALID,
+               "delay of %td frames, expected 0 to %d", system->delay, (int)BB_COMMAND_DELAY_MOST);
+    BB_TRY(check_groups(system, columns));
+done:
+    return status;
+}
+
+static bb_status cpu_reset(bb_command_loop *loop)
+{
+    cpu_loop *cpu = loop->state;
+    memset(cpu->v, 0, (size_t)loop->command_count * sizeof *cpu->v);
+    memset(cpu->late, 0, (size_t)(loop->delay * loop->command_count) * sizeof *cpu->late);
+    cpu->late_next = 0;
+    return BB_OK;
+}
+
+// Copies what multiplies the means, its rows side by side.
+static void transpose_means(const bb_command_loop *loop, const bb_command_system *system)
+{
+    const cpu_loop *cpu = loop->state;
+    const bb_index groups = loop->group_count;
+    for (int t = 0; t < loop->matrix_count; ++t) {
+        const bb_index rows = loop->row[t + 1] - loop->row[t];
+        float *target = cpu->means + groups * loop->row[t];
+        for (bb_index i = 0; i < rows; ++i) {
+            for (bb_index k = 0; k < groups; ++k) {
+                target[k * rows + i] = system->means[t][i * groups + k];
+            }
+        }
+    }
+}
+
+static bb_status cpu_open(bb_command_loop *loop, const bb_command_system *system)
+{
+    bb_status status = BB_OK;
+    cpu_loop *cpu = NULL;
+    const bb_index columns = loop->slope_count;
+    BB_TRY(BB_ZEROED(1, &cpu));
+    loop->state = cpu;
+    BB_TRY(BB_ALLOCATE(columns, &cpu->x));
+    BB_TRY(BB_ALLOCATE(columns, &cpu->wide));
+    BB_TRY(BB_ALLOCATE(loop->command_count, &cpu->y));
+    BB_TRY(BB_ALLOCATE(loop->command_count, &cpu->v));
+    BB_TRY(BB_ALLOCATE(loop->delay * loop->command_count + 1, &cpu->late));
+    if (system->reference != NULL) {
+        BB_TRY(BB_ALLOCATE(columns, &cpu->reference));
+        memcpy(cpu->reference, system->reference, (size_t)columns * sizeof *cpu->reference);
+    }
+    if (system->scales != NULL) {
+        BB_TRY(BB_ALLOCATE(loop->matrix_count * columns, &cpu->scales));
+        for (int t = 0; t < loop->matrix_count; ++t) {
+            memcpy(cpu->scales + t * columns, system->scales[t],
+                   (size_t)columns * sizeof *cpu->scales);
+        }
+    }
+    if (loop->group_count > 0) {
+        BB_TRY(BB_ALLOCATE(loop->group_count + 1, &cpu->begin));
+        BB_TRY(BB_ALLOCATE(loop->group_count, &cpu->mean));
+        BB_TRY(BB_ALLOCATE(loop->group_count * loop->command_count, &cpu->means));
+        memcpy(cpu->begin, system->group_begin,
+               (size_t)(loop->group_count + 1) * sizeof *cpu->begin);
+        transpose_means(loop, system);
+    }
+    BB_TRY(cpu_reset(loop));
+done:
+    return status;
+}
+
+static void cpu_close(bb_command_loop *loop)
+{
+    cpu_loop *cpu = loop->state;
+    if (cpu != NULL) {
+        BB_RELEASE(&cpu->x);
+        BB_RELEASE(&cpu->wide);
+        BB_RELEASE(&cpu->reference);
+        BB_RELEASE(&cpu->begin);
+        BB_RELEASE(&cpu->mean);
+        BB_RELEASE(&cpu->means);
+        BB_RELEASE(&cpu->scales);
+        BB_RELEASE(&cpu->y);
+        BB_RELEASE(&cpu->v);
+        BB_RELEASE(&cpu->late);
+        BB_RELEASE(&cpu);
+        loop->state = NULL;
+    }
+}
+
+// x = s - reference; whether all of it is finite.
+BB_CLONES static bool subtract(bb_index count, const float *slopes, const float *reference,
+                               float *x)
+{
+    int bad = 0;
+    for (bb_index j = 0; j < count; ++j) {
+        x[j] = slopes[j] - (reference == NULL ? 0.0F : reference[j]);
+        bad |= !(fabsf(x[j]) <= FLT_MAX);
+    }
+    return bad == 0;
+}
+
+BB_CLONES static float mean_of(bb_index count, const float *values)
+{
+    double lane[LANES] = {0.0};
+    bb_index j = 0;
+    for (; j + LANES <= count; j += LANES) {
+        for (bb_index l = 0; l < LANES; ++l) {
+            lane[l] += (double)values[j + l];
+        }
+    }
+    for (; j < count; ++j) {
+        lane[j % LANES] += (double)values[j];
+    }
+    for (bb_index half = LANES / 2; half > 0; half /= 2) {
+        for (bb_index l = 0; l < half; ++l) {
+            lane[l] += lane[l + half];
+        }
+    }
+    return (float)(lane[0] / (double)count);
+}
+
+BB_CLONES static void take_out(bb_index count, float mean, float *x)
+{
+    for (bb_index j = 0; j < count; ++j) {
+        x[j] -= mean;
+    }
+}
+
+static void round_slopes(const bb_command_rounding *rounding, bb_index count, float *x)
+{
+    if (rounding->step > 0.0) {
+        for (bb_index j = 0; j < count; ++j) {
+            x[j] = bb_command_loop_round(x[j], rounding->step, rounding->steps);
+        }
+    } else if (rounding->format > BB_FORMAT_FP32) {
+        (void)bb_format_round_f32(rounding->format, x, count, x);
+    }
+}
+
+// The same in fp64; whether all of it is finite.
+BB_CLONES static bool widen(bb_index count, const float *x, double *wide)
+{
+    int bad = 0;
+    for (bb_index j = 0; j < count; ++j) {
+        wide[j] = (double)x[j];
+        bad |= !(fabsf(x[j]) <= FLT_MAX);
+    }
+    return bad == 0;
+}
+
+static bool take_slopes(const bb_command_loop *loop)
+{
+    cpu_loop *cpu = loop->state;
+    const bb_index count = loop->slope_count;
+    if (!subtract(count, loop->slopes, cpu->reference, cpu->x)) {
+        return false;
+    }
+    for (bb_index k = 0; k < loop->group_count; ++k) {
+        float *group = cpu->x + cpu->begin[k];
+        const bb_index size = cpu->begin[k + 1] - cpu->begin[k];
+        cpu->mean[k] = mean_of(size, group);
+        take_out(size, cpu->mean[k], group);
+    }
+    round_slopes(&loop->rounding, count, cpu->x);
+    return widen(count, cpu->x, cpu->wide);
+}
+
+BB_CLONES static void divide(bb_index count, const float *x, const float *scales, double *wide)
+{
+    for (bb_index j = 0; j < count; ++j) {
+        wide[j] = (double)(x[j] / scales[j]);
+    }
+}
+
+static bb_status multiply(const bb_command_loop *loop)
+{
+    bb_status status = BB_OK;
+    const cpu_loop *cpu = loop->state;
+    for (int t = 0; t < loop->matrix_count; ++t) {
+        double seconds = 0.0;
+        if (cpu->scales != NULL) {
+            divide(loop->slope_count, cpu->x, cpu->scales + t * loop->slope_count, cpu->wide);
+        }
+        BB_TRY(bb_coded_operator_apply(loop->operators[t], 0, loop->row[t + 1] - loop->row[t],
+                                       cpu->wide, cpu->y + loop->row[t], &seconds));
+    }
+done:
+    return status;
+}
+
+// Products of fp32 are exact in fp64.
+BB_CLONES static void add_mean(bb_index rows, const float *column, float mean, double *y)
+{
+    for (bb_index i = 0; i < rows; ++i) {
+        y[i] += (double)column[i] * (double)mean;
+    }
+}
+
+static void add_means(const bb_command_loop *loop)
+{
+    const cpu_loop *cpu = loop->state;
+    for (int t = 0; t < loop->matrix_count; ++t) {
+        const bb_index rows = loop->row[t + 1] - loop->row[t];
+        const float *means = cpu->means + loop->group_count * loop->row[t];
+        for (bb_index k = 0; k < loop->group_count; ++k) {
+            add_mean(rows, means + k * rows, cpu->mean[k], cpu->y + loop->row[t]);
+        }
+    }
+}
+
+// Whether all commands are finite in fp32.
+BB_CLONES static bool is_finite(bb_index count, const double *y)
+{
+    int bad = 0;
+    for (bb_index i = 0; i < count; ++i) {
+        bad |= !(fabs(y[i]) <= (double)FLT_MAX);
+    }
+    return bad == 0;
+}
+
+BB_CLONES static void advance(bb_index count, double gain, const double *y, double *v)
+{
+    for (bb_index i = 0; i < count; ++i) {
+        v[i] = bb_command_loop_advance(v[i], y[i], gain);
+    }
+}
+
+static void put_out(bb_command_loop *loop)
+{
+    cpu_loop *cpu = loop->state;
+    const bb_index count = loop->command_count;
+    if (loop->delay == 0) {
+        for (bb_index i = 0; i < count; ++i) {
+            loop->commands[i] = (float)cpu->v[i];
+        }
+        return;
+    }
+    float *late = cpu->late + cpu->late_next * count;
+    for (bb_index i = 0; i < count; ++i) {
+        loop->commands[i] = late[i];
+        late[i] = (float)cpu->v[i];
+    }
+    cpu->late_next = (cpu->late_next + 1) % loop->delay;
+}
+
+static bb_status cpu_step(bb_command_loop *loop, bb_command_frame *out)
+{
+    bb_status status = BB_OK;
+    const cpu_loop *cpu = loop->state;
+    int64_t ns[BB_COMMAND_STAGES + 1];
+    ns[BB_COMMAND_SLOPES] = bb_clock_ns();
+    *out = (bb_command_frame){.slopes_finite = take_slopes(loop), .products_finite = true};
+    ns[BB_COMMAND_PRODUCT] = bb_clock_ns();
+    if (out->slopes_finite) {
+        BB_TRY(multiply(loop));
+    }
+    ns[BB_COMMAND_CONTROL] = bb_clock_ns();
+    if (out->slopes_finite) {
+        add_means(loop);
+        out->products_finite = is_finite(loop->command_count, cpu->y);
+    }
+    if (out->slopes_finite && out->products_finite) {
+        advance(loop->command_count, loop->gain, cpu->y, cpu->v);
+    }
+    put_out(loop);
+    ns[BB_COMMAND_STAGES] = bb_clock_ns();
+    for (int stage = 0; stage < BB_COMMAND_STAGES; ++stage) {
+        out->seconds[stage] = 1e-9 * (double)(ns[stage + 1] - ns[stage]);
+    }
+done:
+    return status;
+}
+
+static const bb_command_twin cpu_twin = {cpu_open, cpu_step, cpu_reset, cpu_close};
+
+// The loop of each kind of device; opencl has none.
+static const bb_command_twin *const twins[BB_DEVICE_KIND_COUNT] = {
+    [BB_DEVICE_CPU] = &cpu_twin,
+    [BB_DEVICE_CUDA] = BB_CUDA_TWIN(&bb_command_loop_cuda_twin),
+};
+
+static const bb_command_twin *twin_of(const bb_command_loop *loop)
+{
+    return twins[bb_device_kind_of(loop->device)];
+}
+
+static void take_shape(const bb_command_system *system, bb_command_loop *loop)
+{
+    loop->slope_count = bb_coded_operator_columns(system->operators[0]);
+    loop->group_count = system->group_count;
+    loop->delay = system->delay;
+    loop->gain = system->gain;
+    loop->rounding = system->rounding;
+    loop->matrix_count = system->matrix_count;
+    for (int t = 0; t < system->matrix_count; ++t) {
+        loop->operators[t] = system->operators[t];
+        loop->row[t + 1] = loop->row[t] + bb_coded_operator_rows(system->operators[t]);
+    }
+    loop->command_count = loop->row[system->matrix_count];
+}
+
+bb_status bb_command_loop_create(bb_device *device, const bb_command_system *system,
+                                 bb_command_loop **out)
+{
+    bb_status status = BB_OK;
+    bb_command_loop *loop = NULL;
+    void *block = NULL;
+    *out = NULL;
+    BB_REQUIRE(twins[bb_device_kind_of(device)] != NULL, BB_UNSUPPORTED,
+               "a loop of frames runs on cpu or cuda devices, not on %s",
+               bb_device_names[bb_device_kind_of(device)]);
+    BB_TRY(check(system));
+    BB_TRY(BB_ZEROED(1, &loop));
+    loop->device = device;
+    take_shape(system, loop);
+    BB_TRY(
+        bb_device_host_allocate(device, (size_t)loop->slope_count * sizeof *loop->slopes, &block));
+    loop->slopes = block;
+    memset(loop->slopes, 0, (size_t)loop->slope_count * sizeof *loop->slopes);
+    BB_TRY(bb_device_host_allocate(device, (size_t)loop->command_count * sizeof *loop->commands,
+                                   &block));
+    loop->commands = block;
+    memset(loop->commands, 0, (size_t)loop->command_count * sizeof *loop->commands);
+    BB_TRY(twin_of(loop)->open(loop, system));
+    *out = loop;
+    loop = NULL;
+done:
+    bb_command_loop_destroy(&loop);
+    return status;
+}
+
+void bb_command_loop_destroy(bb_command_loop **loop)
+{
+    bb_command_loop *frames = *loop;
+    if (frames != NULL) {
+        void *slopes = frames->slopes;
+        void *commands = frames->commands;
+        twin_of(frames)->close(frames);
+        bb_device_host_release(frames->device, &slopes);
+        bb_device_host_release(frames->device, &commands);
+        BB_RELEASE(loop);
+    }
+}
+
+float *bb_command_loop_slopes(bb_command_loop *loop)
+{
+    return loop->slopes;
+}
+
+const float *bb_command_loop_commands(const bb_command_loop *loop)
+{
+    return loop->commands;
+}
+
+bb_index bb_command_loop_slope_count(const bb_command_loop *loop)
+{
+    return loop->slope_count;
+}
+
+bb_index bb_command_loop_command_count(const bb_command_loop *loop)
+{
+    return loop->command_count;
+}
+
+bb_status bb_command_loop_step(bb_command_loop *loop, bb_command_frame *out)
+{
+    return twin_of(loop)->step(loop, out);
+}
+
+bb_status bb_command_loop_reset(bb_command_loop *loop)
+{
+    return twin_of(loop)->reset(loop);
+}
+
+bb_need bb_command_loop_need(double slopes, double commands, double groups, double scaled,
+                             bb_index delay, bb_device_kind device)
+{
+    const double single = sizeof(float);
+    const double wide = sizeof(double);
+    const double objects = sizeof(bb_command_loop) + sizeof(cpu_loop);
+    const double ends = objects + single * (slopes + commands);
+    const double inside = slopes * (single * (2.0 + scaled) + wide) + groups * (single + wide) +
+                          commands * (2.0 * wide + single * (groups + (double)delay));
+    return device == BB_DEVICE_CPU ? (bb_need){.host_bytes = ends + inside}
+                                   : (bb_need){.host_bytes = ends, .device_bytes = ends + inside};
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One frame of a controller that multiplies measurements by coded matrices: slopes in, commands
+// out.
+//
+//     x = s - reference                      fp32
+//     a_k = mean of x over group k           summed in fp64, kept in fp32
+//     x <- round(x - V a)                    fp32, in a format or in whole steps of a range
+//     y_t = Q_t (x / c_t) + M_t a            coded product; M_t in fp32, summed in fp64
+//     v <- (1 - g) v + g y                   fp64, g = 1: v = y
+//     commands = v of `delay` frames before  fp32, 0 before the first
+//
+// Groups, whose means have a product of their own, are optional, as are reference, rounding and the
+// scales c_t of columns.
+// A frame with a slope or a product that is not finite leaves v as it was, and says so: nothing
+// that is not a number gets into v or out.
+//
+// cpu: rows are dealt over the threads by the products (solvers/operator/coded_operator.h), the
+// rest runs on the caller; the same bits at any thread count. cuda: a captured graph a frame, with
+// copies from and to pinned memory in it; groups are summed in another order.
+#ifndef BB_SOLVERS_LOOP_COMMAND_LOOP_H
+#define BB_SOLVERS_LOOP_COMMAND_LOOP_H
+
+#include "solvers/operator/coded_operator.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    BB_COMMAND_MATRICES = 16,     ///< most matrices of a frame
+    BB_COMMAND_DELAY_MOST = 1000, ///< frames
+};
+
+/// How slopes are rounded before they are multiplied.
+typedef struct bb_command_rounding {
+    bb_format format; ///< fp64 and fp32: they are not
+    double step;      ///< above 0 in the place of a format: whole steps
+    double steps;     ///< from -steps to steps - 1, beyond which a slope is clipped
+} bb_command_rounding;
+
+/// What a loop is made of; borrowed while it is created, but for the operators, which must outlive
+/// it.
+typedef struct bb_command_system {
+    int matrix_count;                    ///< 1 to BB_COMMAND_MATRICES
+    bb_coded_operator *const *operators; ///< [matrix_count] of as many columns, on the device
+    const float *reference;              ///< [columns] NULL: zero
+    bb_index group_count;                ///< 0: means stay in the slopes
+    const bb_index *group_begin;         ///< [group_count + 1] of runs that cover the columns
+    const float *const *means;           ///< [matrix_count], each [rows][group_count]: M
+    const float *const *scales; ///< [matrix_count], each [columns]: c; NULL: there are none
+    bb_command_rounding rounding;
+    double gain;    ///< above 0 and at most 1
+    bb_index delay; ///< 0 to BB_COMMAND_DELAY_MOST
+} bb_command_system;
+
+/// Parts of a frame that are timed.
+typedef enum bb_command_stage {
+    BB_COMMAND_SLOPES,  ///< reference, means and rounding; on a GPU from the slopes' copy on
+    BB_COMMAND_PRODUCT, ///< products
+    BB_COMMAND_CONTROL, ///< means' part, controller, commands; on a GPU up to their copy
+    BB_COMMAND_STAGES,
+} bb_command_stage;
+
+/// What a frame was.
+typedef struct bb_command_frame {
+    double seconds[BB_COMMAND_STAGES];
+    bool slopes_finite, products_finite; ///< both, or the commands are held
+} bb_command_frame;
+
+typedef struct bb_command_loop bb_command_loop;
+
+/// Readies a loop, v and delayed commands zero. Errors: BB_INVALID (shapes that do not fit, groups
+/// that do not cover the columns, a gain or delay out of range), BB_UNSUPPORTED (a device that has
+/// none, operators of another), BB_MEMORY, BB_DEVICE. Owner: the caller.
+BB_CHECKED bb_status bb_command_loop_create(bb_device *device, const bb_command_system *system,
+                                            bb_command_loop **out);
+void bb_command_loop_destroy(bb_command_loop **loop);
+
+/// Where the slopes [columns] of the next frame are put, and where its commands [rows of all
+/// matrices] stand after it: the host's memory, pinned for a GPU.
+float *bb_command_loop_slopes(bb_command_loop *loop);
+const float *bb_command_loop_commands(const bb_command_loop *loop);
+
+bb_index bb_command_loop_slope_count(const bb_command_loop *loop);
+bb_index bb_command_loop_command_count(const bb_command_loop *loop);
+
+/// Runs a frame and waits for its commands. Errors: the products', BB_DEVICE.
+BB_CHECKED bb_status bb_command_loop_step(bb_command_loop *loop, bb_command_frame *out);
+
+/// v and delayed commands zero again. Errors: BB_DEVICE.
+BB_CHECKED bb_status bb_command_loop_reset(bb_command_loop *loop);
+
+/// What a loop takes beside its operators, for so many slopes, commands in all, groups, and
+/// matrices with scales.
+bb_need bb_command_loop_need(double slopes, double commands, double groups, double scaled,
+                             bb_index delay, bb_device_kind device);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,551 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The loop of an ao study: its commands against the reconstructor that a run scores, dumped; the
+// spread of its slopes against the dumped covariance; matrices that are drawn; the harness on a
+// clock that the test sets, with a frame that is late and a signal; what is refused, planned and
+// reported.
+#include "core/clock.h"
+#include "sim/ao/realtime/ao_realtime.h"
+#include "sim/ao/realtime/ao_realtime_plan.h"
+#include "sim/interrupt.h"
+#include "sim/output/image.h"
+#include "tests/sim/allocation_walk.h"
+#include "tests/sim/dumped.h"
+
+#include <math.h>
+#include <signal.h>
+
+#define PIPELINES                                                                                  \
+    "pipelines=[{name: reference, arithmetic: dp}, {name: both, arithmetic: dp, storage: {codec: " \
+    "integer, bits: 8, rounding: sweep}, filter: means}, {name: fp16, arithmetic: dp, storage: "   \
+    "fp16, scale: row, slopes: {bits: 10}}, {name: scaled, arithmetic: dp, operator: commands, "   \
+    "storage: {codec: integer, bits: 12, rounding: sweep}, column_scale: remainder, filter: "      \
+    "means}]"
+#define DRAWN "realtime.size={commands: 60, slopes: 401}"
+
+// A study, its loop on the cpu, and what was measured of it.
+typedef struct rig {
+    bb_config *config;
+    bb_device *cpu;
+    bb_frame_loop *loop;
+} rig;
+
+static void rig_open(rig *self, const driver_case *study, bb_index threads)
+{
+    *self = (rig){0};
+    check_ok(bb_threads_set(threads));
+    check_ok(driver_load(study, &self->config));
+    const bb_ao_study *ao = bb_config_study(self->config);
+    const bb_index p = bb_ao_realtime_config_pipeline(&ao->realtime, &ao->pipelines);
+    const bb_factor_pipeline *pipelines = ao->pipelines.items;
+    assert_true(p >= 0);
+    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &self->cpu));
+    check_ok(bb_frame_loop_create(ao, &pipelines[p], self->cpu, &self->loop));
+}
+
+static void rig_close(rig *self)
+{
+    bb_frame_loop_destroy(&self->loop);
+    bb_device_close(&self->cpu);
+    bb_config_destroy(&self->config);
+}
+
+static const float *step(rig *self, bb_index number)
+{
+    bb_command_frame frame;
+    bb_frame_loop_put(self->loop, number);
+    check_ok(bb_command_loop_step(self->loop->frames, &frame));
+    assert_true(frame.slopes_finite && frame.products_finite);
+    return bb_command_loop_commands(self->loop->frames);
+}
+
+static double *load(const char *file, const char *dataset, bb_index *rows, bb_index *columns)
+{
+    bb_matrix_file *matrix = opened(file, dataset);
+    const bb_matrix_source *source = bb_matrix_file_source(matrix);
+    double *values = NULL;
+    *rows = source->rows;
+    *columns = source->columns;
+    check_ok(BB_ALLOCATE(*rows * *columns, &values));
+    check_ok(bb_matrix_source_load(source, values));
+    bb_matrix_file_close(&matrix);
+    return values;
+}
+
+// What the run scored, times slopes in fp64, is what the loop gives, target after target: fp32
+// products and sums of n terms, Higham's bound, and fp32 in slopes, means and commands.
+static void check_against_dump(rig *self, int pipeline, const float *commands)
+{
+    const bb_frame_loop *loop = self->loop;
+    const float *slopes = bb_command_loop_slopes(loop->frames);
+    bb_index begin = 0;
+    for (int t = 0; t < loop->matrices.count; ++t) {
+        char dataset[48];
+        bb_index rows, columns;
+        (void)snprintf(dataset, sizeof dataset, "/operators/R_%d_%d", pipeline, t);
+        double *r = load("scored.h5", dataset, &rows, &columns);
+        assert_int_equal(columns, loop->matrices.slopes);
+        for (bb_index i = 0; i < rows; ++i) {
+            double y = 0.0;
+            double magnitude = 0.0;
+            for (bb_index j = 0; j < columns; ++j) {
+                const double product =
+                    r[i * columns + j] * (double)(slopes[j] - loop->reference[j]);
+                y += product;
+                magnitude += fabs(product);
+            }
+            check_close((double)commands[begin + i], y, 0x1p-24 * ((double)columns / 16.0 + 40.0),
+                        magnitude);
+        }
+        begin += rows;
+        BB_RELEASE(&r);
+    }
+    assert_int_equal(begin, loop->matrices.commands);
+}
+
+static void commands_are_those_of_what_is_scored(void **state)
+{
+    (void)state;
+    const char *const scored[PROGRAM_ARGUMENTS] = {
+        "run", CONFIG_AO_SMALL, PIPELINES, "device=cpu", "-q",
+        "-o",  "scored.h5",     "--dump",  "Cmm,R",      NULL};
+    const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, "realtime.accumulate=fp32"}};
+    const driver_case commands = {CONFIG_AO_SMALL, {PIPELINES, "realtime.pipeline=scaled"}};
+    rig self, scaled;
+    bb_index n, columns;
+    program_call(scored, &run);
+    program_expect(&run, 0, "");
+    rig_open(&self, &study, 2);
+    assert_string_equal(self.loop->pipeline->name, "both");
+    assert_int_equal(self.loop->matrices.count, 2);
+    assert_int_equal(self.loop->matrices.group_count, 6);
+    for (bb_index k = 0; k < 2; ++k) {
+        check_against_dump(&self, 1, step(&self, k));
+    }
+    // Commands of mirrors, from slopes over scales.
+    rig_open(&scaled, &commands, 2);
+    assert_non_null(scaled.loop->matrices.stored[1].scales);
+    assert_true(scaled.loop->matrices.commands != self.loop->matrices.commands);
+    check_against_dump(&scaled, 3, step(&scaled, 0));
+    rig_close(&scaled);
+    // Slopes have the covariance's variances; what the filter takes out is a part of them.
+    double *cmm = load("scored.h5", "/operators/Cmm", &n, &columns);
+    double common = 0.0;
+    for (bb_index j = 0; j < n; ++j) {
+        const double own = self.loop->matrices.own[j];
+        common = fmax(common, self.loop->matrices.common[j]);
+        check_relative(own * own + pow(self.loop->matrices.common[j], 2.0), cmm[j * n + j], 1e-9);
+    }
+    assert_true(common > 0.0);
+    BB_RELEASE(&cmm);
+    rig_close(&self);
+}
+
+// Eight sets of n independent slopes: the mean square over the variance is 1 within
+// 5 sqrt(2 / (8 n)).
+static void slopes_are_spread_as_the_covariance_says(void **state)
+{
+    (void)state;
+    const driver_case study = {CONFIG_AO_SMALL,
+                               {PIPELINES, "realtime.pipeline=fp16", "realtime.delay_frames=2"}};
+    rig self;
+    double sum = 0.0;
+    double distance = NAN;
+    rig_open(&self, &study, 1);
+    const bb_frame_matrices *matrices = &self.loop->matrices;
+    const bb_index n = matrices->slopes;
+    for (bb_index k = 0; k < BB_FRAME_SETS * n; ++k) {
+        const double slope = (double)(self.loop->slopes[k] - self.loop->reference[k % n]);
+        sum += pow(slope / matrices->own[k % n], 2.0) / (double)(BB_FRAME_SETS * n);
+        assert_true(matrices->common[k % n] == 0.0);
+    }
+    check_close(sum, 1.0, 5.0 * sqrt(2.0 / (double)(BB_FRAME_SETS * n)), 1.0);
+    check_ok(bb_frame_loop_compare(self.loop, &distance));
+    assert_true(distance > 0.0 && distance < 1e-6);
+    // At rest again: commands are held back for two frames.
+    assert_true(step(&self, 0)[0] == 0.0F && step(&self, 1)[0] == 0.0F);
+    assert_true(step(&self, 2)[0] != 0.0F);
+    rig_close(&self);
+}
+
+static void threads_change_no_bit(void **state)
+{
+    (void)state;
+    const driver_case cases[] = {
+        {CONFIG_AO_SMALL, {PIPELINES, "realtime.controller=integrator", "realtime.gain=0.4"}},
+        {CONFIG_AO_SMALL, {PIPELINES, DRAWN, "realtime.targets=2"}}};
+    for (int c = 0; c < 2; ++c) {
+        float *one = NULL;
+        for (bb_index threads = 1; threads <= 2; ++threads) {
+            rig self;
+            const float *commands = NULL;
+            rig_open(&self, &cases[c], threads);
+            const bb_index count = self.loop->matrices.commands;
+            for (bb_index k = 0; k < 3; ++k) {
+                commands = step(&self, k);
+            }
+            if (one == NULL) {
+                check_ok(BB_ALLOCATE(count, &one));
+                memcpy(one, commands, (size_t)count * sizeof *one);
+            }
+            assert_memory_equal(one, commands, (size_t)count * sizeof *one);
+            rig_close(&self);
+        }
+        BB_RELEASE(&one);
+    }
+}
+
+// Matrices of another size: one a target, each of its own, of the words that the storage says.
+static void drawn_matrices_are_as_they_are_asked_for(void **state)
+{
+    (void)state;
+    const driver_case study = {CONFIG_AO_SMALL,
+                               {PIPELINES, DRAWN, "realtime.pipeline=fp16", "realtime.targets=3"}};
+    rig self;
+    double distance = NAN;
+    double square = 0.0;
+    double row[401];
+    double other[401];
+    rig_open(&self, &study, 2);
+    const bb_frame_matrices *matrices = &self.loop->matrices;
+    assert_true(matrices->is_drawn);
+    assert_int_equal(matrices->count, 3);
+    assert_int_equal(matrices->commands, 180);
+    assert_true(self.loop->operator_bytes >= 180.0 * 401.0 * 2.0);
+    assert_true(self.loop->operator_bytes < 1.02 * 180.0 * 401.0 * 2.0);
+    bb_coded_matrix_decode(matrices->stored[0].matrix, 7, 0, 401, row);
+    bb_coded_matrix_decode(matrices->stored[1].matrix, 7, 0, 401, other);
+    assert_memory_not_equal(row, other, sizeof row);
+    // Mean square of an entry: that of 0.05 + 1 / (1 + 100 d^2) over both places, 0.135 by
+    // quadrature of this test, within 5 deviations of 24,060 squares of normal numbers.
+    double expected = 0.0;
+    for (bb_index i = 0; i < 60; ++i) {
+        bb_coded_matrix_decode(matrices->stored[2].matrix, i, 0, 401, row);
+        for (bb_index j = 0; j < 401; ++j) {
+            square += pow(row[j] / bb_coded_matrix_row_scale(matrices->stored[2].matrix, i), 2.0) /
+                      (60.0 * 401.0);
+        }
+        for (int k = 0; k < 1000; ++k) {
+            const double d = ((double)i + 0.5) / 60.0 - ((double)k + 0.5) / 1000.0;
+            expected += pow(0.05 + 1.0 / (1.0 + 100.0 * d * d), 2.0) / 60000.0;
+        }
+    }
+    check_relative(square, expected, 0.06);
+    check_ok(bb_frame_loop_compare(self.loop, &distance));
+    assert_true(distance > 0.0 && distance < 1e-6);
+    rig_close(&self);
+}
+
+// A clock that runs by 0.1 us a reading, sleeps exactly, and at one sleep makes the next reading
+// after the release 2.5 ms late, at another sends a signal.
+static int64_t now_ns;
+static int64_t slow_ns; // the reading that passes it takes longer; 0: none
+static bb_index sleeps, slow_sleep, signal_sleep;
+
+static int64_t read_clock(void)
+{
+    now_ns += 100;
+    if (slow_ns > 0 && now_ns > slow_ns) {
+        now_ns += 2500000;
+        slow_ns = 0;
+    }
+    return now_ns;
+}
+
+static bool sleep_clock(int64_t ns)
+{
+    if (ns <= now_ns) {
+        return true; // a release that is late already
+    }
+    now_ns = ns;
+    ++sleeps;
+    if (sleeps == slow_sleep) {
+        slow_ns = ns + 150000 + 150;
+    }
+    if (sleeps == signal_sleep) {
+        (void)raise(SIGINT);
+    }
+    return true;
+}
+
+static void measure(const driver_case *study, bb_index slow, bb_index signalled,
+                    bb_frame_measurement *out, rig *self)
+{
+    static const bb_clock clock = {read_clock, sleep_clock};
+    rig_open(self, study, 1);
+    now_ns = 1000000000;
+    slow_ns = sleeps = 0;
+    slow_sleep = slow;
+    signal_sleep = signalled;
+    bb_clock_set(&clock);
+    check_ok(bb_frame_measurement_take(self->loop, out));
+    bb_clock_set(NULL);
+}
+
+#define PACED DRAWN, "realtime.frames=40", "realtime.warm_up_frames=5"
+
+// Frames take a few readings; one of 2.5 ms misses its deadline of 1 ms, the next starts 1.5 ms
+// late and misses it too, the one after is 0.5 ms late and does not.
+static void a_frame_that_is_late_is_counted(void **state)
+{
+    (void)state;
+    const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, PACED}};
+    bb_frame_measurement measured;
+    bb_frame_table table;
+    rig self;
+    measure(&study, 5 + 21, 0, &measured, &self);
+    assert_int_equal(measured.count, 40);
+    assert_int_equal(measured.held, 0);
+    assert_false(measured.interrupted);
+    for (bb_index k = 0; k < 40; ++k) {
+        const bb_step_record *record = &measured.records[k];
+        const double late = k >= 20 && k < 23 ? 2.5e-3 - 1e-3 * (double)(k - 20) : 0.0;
+        double sum = 0.0;
+        for (int stage = 0; stage < BB_FRAME_STAGES; ++stage) {
+            sum += record->stage[stage];
+        }
+        check_close(record->latency, late, 5e-6, 1.0);
+        check_close(record->release, 1e-3 * (double)k, 1e-12, 1.0);
+        check_close(sum, record->latency, 1e-12, 1.0);
+        assert_int_equal(record->step, k);
+    }
+    check_ok(bb_frame_table_sum_up(self.loop, &measured, &table));
+    assert_true(table.latency.misses == 2.0);
+    assert_true(table.worst[0].frame == 20.0 && table.worst[1].frame == 21.0);
+    check_close(table.worst[0].latency, 2.5e-3, 5e-6, 1.0);
+    // Clopper and Pearson for 2 of 40.
+    check_close(table.latency.miss_bound, 0.14915, 1e-4, 1.0);
+    bb_frame_measurement_release(&measured);
+    rig_close(&self);
+}
+
+static void frames_back_to_back_do_not_wait(void **state)
+{
+    (void)state;
+    const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, PACED, "realtime.rate_hz=0"}};
+    bb_frame_measurement measured;
+    rig self;
+    measure(&study, 0, 0, &measured, &self);
+    assert_int_equal(measured.count, 40);
+    assert_int_equal(sleeps, 0);
+    assert_true(measured.wall_seconds < 40 * 5e-6);
+    for (bb_index k = 1; k < 40; ++k) {
+        assert_true(measured.records[k].release > measured.records[k - 1].release);
+    }
+    bb_frame_measurement_release(&measured);
+    rig_close(&self);
+}
+
+// The frame under way is still measured.
+static void an_interrupt_ends_it_early(void **state)
+{
+    (void)state;
+    const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, PACED}};
+    bb_frame_measurement measured;
+    rig self;
+    check_ok(bb_interrupt_install());
+    measure(&study, 0, 5 + 13, &measured, &self);
+    assert_true(measured.interrupted);
+    assert_int_equal(measured.count, 13);
+    bb_frame_measurement_release(&measured);
+    rig_close(&self);
+}
+
+// Slopes that are not finite, or whose products are not, are counted where they come.
+static void held_frames_are_counted(void **state)
+{
+    (void)state;
+    const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, PACED}};
+    bb_frame_measurement measured;
+    rig self;
+    rig_open(&self, &study, 1);
+    check_ok(bb_frame_measurement_take(self.loop, &measured));
+    assert_int_equal(measured.held, 0);
+    bb_frame_measurement_release(&measured);
+    self.loop->slopes[3 * self.loop->matrices.slopes + 17] = NAN; // of every eighth frame
+    check_ok(bb_frame_measurement_take(self.loop, &measured));
+    assert_int_equal(measured.held, 5); // 8, 16 .. 40 of frames 5 to 44 less 5: 3 mod 8
+    bb_frame_measurement_release(&measured);
+    rig_close(&self);
+}
+
+static void what_a_loop_cannot_do_is_said(void **state)
+{
+    (void)state;
+    static const char *const plain[] = {PIPELINES, "learn.source=profile", NULL};
+    const driver_case learned = {CONFIG_AO_SMALL, {plain[0], plain[1]}};
+    const driver_case nothing = {CONFIG_AO_SMALL, {NULL}};
+    const driver_case narrow = {
+        CONFIG_AO_SMALL, {PIPELINES, "realtime.pipeline=fp16", "pipelines.2.accumulate=fp16"}};
+    bb_config *config = NULL;
+    bb_text table = {0};
+    check_ok(driver_load(&nothing, &config));
+    check_fails(bb_ao_realtime_run(bb_config_study(config), NULL, &table), BB_INVALID,
+                "no pipeline stores its reconstructor, which a loop multiplies");
+    bb_config_destroy(&config);
+    check_ok(driver_load(&learned, &config));
+    check_fails(bb_ao_realtime_run(bb_config_study(config), NULL, &table), BB_UNSUPPORTED,
+                "learn.source: a loop of frames runs the reconstructor of the true profile");
+    bb_config_destroy(&config);
+    check_ok(driver_load(&narrow, &config));
+    check_fails(bb_ao_realtime_run(bb_config_study(config), NULL, &table), BB_UNSUPPORTED,
+                "pipeline fp16, accumulate: a loop of frames sums in fp64 or fp32");
+    bb_config_destroy(&config);
+    bb_text_release(&table);
+}
+
+// The command, its table and its file; what is drawn is said.
+static void the_command_prints_and_writes(void **state)
+{
+    (void)state;
+    const char *const arguments[PROGRAM_ARGUMENTS] = {"realtime", CONFIG_AO_SMALL, PIPELINES, PACED,
+                                                      "-o",       "frames.h5",     "-q",      NULL};
+    const char *const study[PROGRAM_ARGUMENTS] = {
+        "realtime", CONFIG_AO_SMALL, PIPELINES, "realtime.frames=10", "realtime.rate_hz=0", NULL};
+    const char *const plot[PROGRAM_ARGUMENTS] = {"plot", "frames.h5",  "--kind", "latency",
+                                                 "-o",   "frames.svg", NULL};
+    program_call(arguments, &run);
+    program_expect(&run, 0, "60 commands from 401 slopes, integer 8 in the sweep");
+    program_expect(&run, 0, "1 matrix drawn at random, for times alone: nothing is solved");
+    program_expect(&run, 0, "means of 16 groups of slopes are multiplied apart, in fp32");
+    program_expect(&run, 0, "40 frames at 1000 Hz by the host's clock");
+    program_call(study, &run);
+    program_expect(&run, 0, "10 frames back to back");
+    assert_null(strstr(run.printed, "drawn"));
+    program_call(plot, &run);
+    program_expect(&run, 0, "");
+}
+
+static void reports_are_declared(void **state)
+{
+    (void)state;
+    const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, PACED, "realtime.rate_hz=0"}};
+    bb_frame_measurement measured;
+    bb_results *results = NULL;
+    bb_text table = {0};
+    rig self;
+    rig_open(&self, &study, 1);
+    check_ok(bb_frame_measurement_take(self.loop, &measured));
+    check_ok(bb_results_create(&results));
+    check_ok(bb_ao_realtime_report(self.loop, &measured, results, &table));
+    driver_check_declared(bb_experiment_find(&bb_experiments, "ao"), results);
+    assert_true(bb_results_find(results, "results/steps")->numbers[0] == 40.0);
+    assert_true(bb_results_find(results, "results/commands")->numbers[0] == 60.0);
+    assert_true(isnan(bb_results_find(results, "results/period_us")->numbers[0]));
+    const bb_dataset *stages = bb_results_find(results, "results/stage_p50_us");
+    assert_int_equal(stages->count, BB_FRAME_STAGES);
+    check_close(stages->numbers[BB_COMMAND_PRODUCT],
+                1e6 * measured.records[0].stage[BB_COMMAND_PRODUCT], 1e6, 1.0);
+    assert_int_equal(bb_results_find(results, "worst/stage_us")->count,
+                     BB_REALTIME_WORST * BB_FRAME_STAGES);
+    measured.count = 0;
+    check_fails(bb_ao_realtime_report(self.loop, &measured, results, &table), BB_INVALID,
+                "interrupted before the first measured frame");
+    bb_text_release(&table);
+    bb_results_destroy(&results);
+    bb_frame_measurement_release(&measured);
+    rig_close(&self);
+}
+
+// Peak of a loop of drawn matrices from its making to its comparison: within the plan and half.
+static void a_plan_holds_what_a_loop_takes(void **state)
+{
+    (void)state;
+    static const char *const storages[] = {"realtime.pipeline=fp16", "realtime.pipeline=both"};
+    for (size_t s = 0; s < 2; ++s) {
+        const driver_case study = {CONFIG_AO_SMALL,
+                                   {PIPELINES, storages[s], "realtime.frames=100",
+                                    "realtime.size={commands: 300, slopes: 4001}",
+                                    "realtime.targets=2"}};
+        const bb_ao_realtime_extent extent = {.threads = 2.0};
+        bb_frame_measurement measured;
+        rig self;
+        bb_config *config = NULL;
+        const size_t bare = bb_memory_bytes();
+        check_ok(driver_load(&study, &config));
+        const size_t keys = bb_memory_bytes() - bare;
+        bb_config_destroy(&config);
+        bb_memory_peak_reset();
+        rig_open(&self, &study, 2);
+        check_ok(bb_frame_measurement_take(self.loop, &measured));
+        const double peak = (double)(bb_memory_peak_bytes() - bare - keys);
+        const double need =
+            bb_ao_realtime_plan_need(bb_config_study(self.config), &extent).host_bytes;
+        print_message("%s: peak %.0f, need %.0f\n", storages[s], peak, need);
+        assert_true(peak <= need && need <= 2.0 * peak);
+        bb_frame_measurement_release(&measured);
+        rig_close(&self);
+    }
+}
+
+// Sizes of a plan are those of the loop, of slopes, commands and drawn ones.
+static void a_plan_names_the_sizes(void **state)
+{
+    (void)state;
+    static const char *const asked[] = {"realtime.pipeline=both", "realtime.pipeline=scaled",
+                                        "correction=ltao", DRAWN};
+    for (int k = 0; k < 4; ++k) {
+        const driver_case study = {
+            CONFIG_AO_SMALL, {PIPELINES, asked[k], k == 2 ? "realtime.pipeline=both" : "title=x"}};
+        const bb_run_options options = {.threads = 1};
+        bb_plan plan = {0};
+        char line[80];
+        rig self;
+        rig_open(&self, &study, 1);
+        check_ok(bb_experiment_find(&bb_experiments, "ao")
+                     ->plan(bb_config_study(self.config), &options, &plan));
+        (void)snprintf(line, sizeof line, "%td commands from %td slopes",
+                       self.loop->matrices.commands, self.loop->matrices.slopes);
+        assert_non_null(strstr(bb_text_string(&plan.lines), line));
+        bb_plan_release(&plan);
+        rig_close(&self);
+    }
+}
+
+// An allocation that fails, whichever it is, is an error and leaves nothing behind.
+static bb_status run_alone(void *context)
+{
+    bb_status status = BB_OK;
+    bb_results *results = NULL;
+    bb_text table = {0};
+    BB_TRY(bb_results_create(&results));
+    BB_TRY(bb_ao_realtime_run(bb_config_study(context), results, &table));
+done:
+    bb_text_release(&table);
+    bb_results_destroy(&results);
+    return status;
+}
+
+static void no_failed_allocation_is_lost(void **state)
+{
+    (void)state;
+    const driver_case study = {CONFIG_AO_SMALL,
+                               {PIPELINES, "realtime.frames=2", "realtime.warm_up_frames=0",
+                                "realtime.rate_hz=0", "realtime.size={commands: 5, slopes: 40}"}};
+    bb_config *config = NULL;
+    check_ok(bb_threads_set(1));
+    check_ok(driver_load(&study, &config));
+    allocation_walk("a loop of frames", run_alone, config, 1, 20);
+    bb_config_destroy(&config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(commands_are_those_of_what_is_scored),
+        cmocka_unit_test(slopes_are_spread_as_the_covariance_says),
+        cmocka_unit_test(threads_change_no_bit),
+        cmocka_unit_test(drawn_matrices_are_as_they_are_asked_for),
+        cmocka_unit_test(a_frame_that_is_late_is_counted),
+        cmocka_unit_test(frames_back_to_back_do_not_wait),
+        cmocka_unit_test(an_interrupt_ends_it_early),
+        cmocka_unit_test(held_frames_are_counted),
+        cmocka_unit_test(what_a_loop_cannot_do_is_said),
+        cmocka_unit_test(the_command_prints_and_writes),
+        cmocka_unit_test(reports_are_declared),
+        cmocka_unit_test(a_plan_holds_what_a_loop_takes),
+        cmocka_unit_test(a_plan_names_the_sizes),
+        cmocka_unit_test(no_failed_allocation_is_lost),
+    };
+    return cmocka_run_group_tests(tests, enter, leave);
+}

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Frames of a command loop on one device against the same algebra in fp64: products within the
+// bound of their operator, means as they are filtered, rounding of slopes, the controller's closed
+// form and what is not a number. A program of tests opens the device.
+#ifndef BB_TESTS_SOLVERS_LOOP_COMMAND_LOOP_CASES_H
+#define BB_TESTS_SOLVERS_LOOP_COMMAND_LOOP_CASES_H
+
+#include "solvers/loop/command_loop.h"
+#include "solvers/operator/product_rounding.h"
+#include "tests/solvers/dense.h"
+
+#include <string.h>
+
+enum { ROWS = 37, COLUMNS = 413, GROUPS = 3, MATRICES = 2 };
+
+static const bb_index group_begin[GROUPS + 1] = {0, 100, 101, COLUMNS};
+
+// Matrices in a storage, decoded, and their loop.
+typedef struct rig {
+    bb_coded_matrix *matrix[MATRICES];
+    bb_coded_operator *operators[MATRICES];
+    bb_command_loop *loop;
+    double *stored[MATRICES]; // [ROWS][COLUMNS]
+    float *means[MATRICES];   // [ROWS][GROUPS]
+    float reference[COLUMNS];
+    bb_sum_rounding rounding;
+} rig;
+
+static bb_device *device; // of the program
+static const char *storage_text = "fp16";
+
+static inline void code(rig *self, int t)
+{
+    bb_codec_config codec;
+    const bb_matrix_layout layout = {.rows = ROWS, .columns = COLUMNS, .range = 10.0};
+    const bb_gemv_arithmetic arithmetic = {BB_FORMAT_FP32, BB_FORMAT_FP32};
+    assert_true(bb_codec_read(storage_text, &codec));
+    const bb_row_scale scale =
+        bb_codec_takes_row_scale(&codec) ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE;
+    self->stored[t] = dense_new((bb_index)ROWS * COLUMNS);
+    dense_random((bb_index)ROWS * COLUMNS, (uint64_t)(7 + t), self->stored[t]);
+    check_ok(bb_coded_matrix_create(&codec, scale, &layout, &self->matrix[t]));
+    check_ok(
+        bb_coded_matrix_encode(self->matrix[t], 0, bb_view_matrix(self->stored[t], ROWS, COLUMNS)));
+    for (bb_index row = 0; row < ROWS; ++row) {
+        double *values = self->stored[t] + row * COLUMNS;
+        bb_coded_matrix_decode(self->matrix[t], row, 0, COLUMNS, values);
+        for (bb_index j = 0; j < COLUMNS; ++j) {
+            values[j] /= bb_coded_matrix_row_scale(self->matrix[t], row);
+        }
+    }
+    check_ok(bb_coded_operator_create(device, self->matrix[t], arithmetic, &self->operators[t]));
+    self->rounding = bb_product_rounding(&codec, arithmetic, 1, COLUMNS);
+}
+
+static inline void rig_open(rig *self, bb_command_system system)
+{
+    *self = (rig){0};
+    for (int t = 0; t < MATRICES; ++t) {
+        code(self, t);
+        check_ok(BB_ALLOCATE((bb_index)ROWS * GROUPS, &self->means[t]));
+        for (bb_index i = 0; i < (bb_index)ROWS * GROUPS; ++i) {
+            self->means[t][i] =
+                (float)bb_random_normal((uint64_t)(90 + t), BB_STREAM_SELF_TEST, (uint64_t)i);
+        }
+    }
+    for (bb_index j = 0; j < COLUMNS; ++j) {
+        self->reference[j] = (float)bb_random_normal(3, BB_STREAM_SELF_TEST, (uint64_t)j);
+    }
+    system.matrix_count = MATRICES;
+    system.operators = self->operators;
+    system.reference = self->reference;
+    system.group_begin = group_begin;
+    system.means = (const float *const *)self->means;
+    system.gain = system.gain == 0.0 ? 1.0 : system.gain;
+    check_ok(bb_command_loop_create(device, &system, &self->loop));
+    assert_int_equal(bb_command_loop_slope_count(self->loop), COLUMNS);
+    assert_int_equal(bb_command_loop_command_count(self->loop), MATRICES * ROWS);
+}
+
+static inline void rig_close(rig *self)
+{
+    bb_command_loop_destroy(&self->loop);
+    for (int t = 0; t < MATRICES; ++t) {
+        bb_coded_operator_destroy(&self->operators[t]);
+        bb_coded_matrix_destroy(&self->matrix[t]);
+        BB_RELEASE(&self->stored[t]);
+        BB_RELEASE(&self->means[t]);
+    }
+}
+
+static inline void put_slopes(rig *self, uint64_t seed)
+{
+    float *slopes = bb_command_loop_slopes(self->loop);
+    for (bb_index j = 0; j < COLUMNS; ++j) {
+        slopes[j] = 2.0F + (float)bb_random_normal(seed, BB_STREAM_SELF_TEST, (uint64_t)(1000 + j));
+    }
+}
+
+static inline const float *run(rig *self)
+{
+    bb_command_frame frame;
+    check_ok(bb_command_loop_step(self->loop, &frame));
+    assert_true(frame.slopes_finite && frame.products_finite);
+    for (int stage = 0; stage < BB_COMMAND_STAGES; ++stage) {
+        assert_true(frame.seconds[stage] >= 0.0);
+    }
+    return bb_command_loop_commands(self->loop);
+}
+
+// x of a frame in fp64: slopes less the reference, less their groups' means where `means` takes
+// them.
+static inline void expect_x(rig *self, double *x, double *means)
+{
+    const float *slopes = bb_command_loop_slopes(self->loop);
+    for (bb_index j = 0; j < COLUMNS; ++j) {
+        x[j] = (double)(slopes[j] - self->reference[j]);
+    }
+    for (int k = 0; means != NULL && k < GROUPS; ++k) {
+        means[k] = 0.0;
+        for (bb_index j = group_begin[k]; j < group_begin[k + 1]; ++j) {
+            means[k] += x[j] / (double)(group_begin[k + 1] - group_begin[k]);
+        }
+        for (bb_index j = group_begin[k]; j < group_begin[k + 1]; ++j) {
+            x[j] -= means[k];
+        }
+    }
+}
+
+// Commands against stored x + M means, within the bound of the products, what fp32 does to x and
+// commands (`slack` relative) and nothing else.
+static inline void check_matrix(rig *self, int t, const float *commands, const double *x,
+                                const double *means, double slack)
+{
+    for (bb_index i = 0; i < ROWS; ++i) {
+        double y = 0.0;
+        double magnitude = 0.0;
+        for (bb_index j = 0; j < COLUMNS; ++j) {
+            y += self->stored[t][i * COLUMNS + j] * x[j];
+            magnitude += fabs(self->stored[t][i * COLUMNS + j] * x[j]);
+        }
+        for (int k = 0; means != NULL && k < GROUPS; ++k) {
+            y += (double)self->means[t][i * GROUPS + k] * means[k];
+            magnitude += fabs((double)self->means[t][i * GROUPS + k] * means[k]);
+        }
+        check_close((double)commands[t * ROWS + i], y,
+                    (self->rounding.relative + slack) * magnitude + fabs(y) * 0x1p-24, 1.0);
+    }
+}
+
+static inline void check_products(rig *self, const float *commands, const double *x,
+                                  const double *means, double slack)
+{
+    for (int t = 0; t < MATRICES; ++t) {
+        check_matrix(self, t, commands, x, means, slack);
+    }
+}
+
+static inline void products_are_those_of_fp64(void **state)
+{
+    static const char *const storages[] = {"fp16", "fp32", "integer bits=8", "bfp bits=8",
+                                           "quantiser tolerance=0.02"};
+    (void)state;
+    for (size_t s = 0; s < sizeof storages / sizeof *storages; ++s) {
+        rig self;
+        double x[COLUMNS];
+        bb_codec_config codec;
+        storage_text = storages[s];
+        assert_true(bb_codec_read(storage_text, &codec));
+        if (bb_codec_absent(&codec, bb_device_kind_of(device)) != NULL) {
+            continue;
+        }
+        rig_open(&self, (bb_command_system){0});
+        put_slopes(&self, 11);
+        const float *commands = run(&self);
+        expect_x(&self, x, NULL);
+        check_products(&self, commands, x, NULL, 0.0);
+        rig_close(&self);
+    }
+    storage_text = "fp16";
+}
+
+// y = Q P x + (R V) V^+ x, as sim/pipelines/storage/factor_storage.h scores it.
+static inline void means_are_multiplied_apart(void **state)
+{
+    rig self;
+    double x[COLUMNS];
+    double means[GROUPS];
+    (void)state;
+    rig_open(&self, (bb_command_system){.group_count = GROUPS});
+    put_slopes(&self, 12);
+    const float *commands = run(&self);
+    expect_x(&self, x, means);
+    assert_true(fabs(means[0]) > 1.0); // there is something to take out
+    check_products(&self, commands, x, means, 0x1p-22);
+    rig_close(&self);
+}
+
+// Slopes are divided by the scales of each matrix's columns, after the filter.
+static inline void columns_may_have_scales(void **state)
+{
+    rig self;
+    bb_command_loop *loop = NULL;
+    bb_command_frame frame;
+    double x[COLUMNS];
+    double means[GROUPS];
+    double scaled[COLUMNS];
+    float values[MATRICES][COLUMNS];
+    const float *scales[MATRICES] = {values[0], values[1]};
+    (void)state;
+    rig_open(&self, (bb_command_system){.group_count = GROUPS});
+    for (int k = 0; k < MATRICES * COLUMNS; ++k) {
+        values[k / COLUMNS][k % COLUMNS] = 0.5F + 0.01F * (float)(k % 171);
+    }
+    const bb_command_system system = {.matrix_count = MATRICES,
+                                      .operators = self.operators,
+                                      .reference = self.reference,
+                                      .group_count = GROUPS,
+                                      .group_begin = group_begin,
+                                      .means = (const float *const *)self.means,
+                                      .scales = scales,
+                                      .gain = 1.0};
+    check_ok(bb_command_loop_create(device, &system, &loop));
+    put_slopes(&self, 12);
+    memcpy(bb_command_loop_slopes(loop), bb_command_loop_slopes(self.loop),
+           COLUMNS * sizeof(float));
+    check_ok(bb_command_loop_step(loop, &frame));
+    expect_x(&self, x, means);
+    for (int t = 0; t < MATRICES; ++t) {
+        for (bb_index j = 0; j < COLUMNS; ++j) {
+            scaled[j] = x[j] / (double)values[t][j];
+        }
+        check_matrix(&self, t, bb_command_loop_commands(loop), scaled, means, 0x1p-21);
+    }
+    bb_command_loop_destroy(&loop);
+    rig_close(&self);
+}
+
+static inline void slopes_are_rounded_after_the_filter(void **state)
+{
+    rig self;
+    double x[COLUMNS];
+    double means[GROUPS];
+    (void)state;
+    rig_open(&self,
+             (bb_command_system){.group_count = GROUPS, .rounding = {.step = 0.25, .steps = 8.0}});
+    put_slopes(&self, 13);
+    bb_command_loop_slopes(self.loop)[5] = 90.0F; // clipped to 7 steps
+    const float *commands = run(&self);
+    expect_x(&self, x, means);
+    for (bb_index j = 0; j < COLUMNS; ++j) {
+        x[j] = fmin(fmax(rint(x[j] / 0.25), -8.0), 7.0) * 0.25;
+    }
+    assert_true(x[5] == 1.75);
+    check_products(&self, commands, x, means, 0x1p-22);
+    rig_close(&self);
+    rig_open(&self, (bb_command_system){.rounding = {.format = BB_FORMAT_E4M3}});
+    put_slopes(&self, 13);
+    commands = run(&self);
+    expect_x(&self, x, NULL);
+    for (bb_index j = 0; j < COLUMNS; ++j) {
+        x[j] = bb_format_round(BB_FORMAT_E4M3, x[j]);
+    }
+    check_products(&self, commands, x, NULL, 0.0);
+    rig_close(&self);
+}
+
+// v_k = y (1 - (1 - g)^(k + 1)) for slopes that stay, out `delay` frames later.
+static inline void the_integrator_has_its_closed_form(void **state)
+{
+    enum { FRAMES = 40, DELAY = 3 };
+    rig plain, self;
+    float y[MATRICES * ROWS];
+    const double gain = 0.3;
+    (void)state;
+    rig_open(&plain, (bb_command_system){0});
+    rig_open(&self, (bb_command_system){.gain = gain, .delay = DELAY});
+    put_slopes(&plain, 14);
+    put_slopes(&self, 14);
+    memcpy(y, run(&plain), sizeof y);
+    for (int k = 0; k < FRAMES; ++k) {
+        const float *commands = run(&self);
+        const double share = k < DELAY ? 0.0 : 1.0 - pow(1.0 - gain, k - DELAY + 1);
+        for (int i = 0; i < MATRICES * ROWS; ++i) {
+            check_close((double)commands[i], share * (double)y[i], 2.0 * 0x1p-24,
+                        fabs((double)y[i]));
+        }
+    }
+    check_ok(bb_command_loop_reset(self.loop));
+    for (int k = 0; k <= DELAY; ++k) {
+        const float *commands = run(&self);
+        assert_true(k == DELAY ? commands[0] != 0.0F : commands[0] == 0.0F);
+    }
+    rig_close(&plain);
+    rig_close(&self);
+}
+
+// What is not a number, on its way in or out, leaves the commands as they were.
+static inline void what_is_not_finite_holds_the_commands(void **state)
+{
+    static const float bad[] = {NAN, INFINITY, -INFINITY, 3.4e38F};
+    (void)state;
+    for (int rounded = 0; rounded < 2; ++rounded) {
+        rig self;
+        float before[MATRICES * ROWS];
+        bb_command_frame frame;
+        rig_open(&self, (bb_command_system){.group_count = rounded * GROUPS,
+                                            .rounding = {.step = rounded * 0.25, .steps = 8.0}});
+        put_slopes(&self, 30);
+        memcpy(before, run(&self), sizeof before);
+        for (size_t b = 0; b < sizeof bad / sizeof *bad - (size_t)rounded; ++b) {
+            put_slopes(&self, 31);
+            bb_command_loop_slopes(self.loop)[COLUMNS - 1] = bad[b];
+            check_ok(bb_command_loop_step(self.loop, &frame));
+            assert_int_equal(frame.slopes_finite, b == 3);
+            assert_true(b == 3 ? !frame.products_finite : frame.products_finite);
+            assert_memory_equal(before, bb_command_loop_commands(self.loop), sizeof before);
+        }
+        put_slopes(&self, 31);
+        assert_memory_not_equal(before, run(&self), sizeof before);
+        rig_close(&self);
+    }
+}
+
+static inline void what_does_not_fit_is_refused(void **state)
+{
+    rig self;
+    bb_command_loop *loop = NULL;
+    static const bb_index gap[] = {0, 100, COLUMNS - 1};
+    static const bb_index empty[] = {0, 0, COLUMNS};
+    (void)state;
+    rig_open(&self, (bb_command_system){0});
+    bb_command_system system = {.matrix_count = 1, .operators = self.operators, .gain = 1.0};
+    system.gain = 0.0;
+    check_fails(bb_command_loop_create(device, &system, &loop), BB_INVALID,
+                "gain 0 of a controller, expected above 0 and at most 1");
+    system.gain = 1.0;
+    system.delay = -1;
+    check_fails(bb_command_loop_create(device, &system, &loop), BB_INVALID,
+                "delay of -1 frames, expected 0 to 1000");
+    system.delay = 0;
+    system.group_count = 2;
+    system.group_begin = gap;
+    check_fails(bb_command_loop_create(device, &system, &loop), BB_INVALID,
+                "groups of slopes from 0 to 412, expected to cover all 413");
+    system.group_begin = empty;
+    check_fails(bb_command_loop_create(device, &system, &loop), BB_INVALID,
+                "group 0 of slopes from 0 to 0, expected one at least");
+    system.matrix_count = 0;
+    check_fails(bb_command_loop_create(device, &system, &loop), BB_INVALID,
+                "0 matrices of a frame, expected 1 to 16");
+    rig_close(&self);
+}
+
+/// All of them, for a list of tests.
+#define COMMAND_LOOP_CASES                                                                         \
+    cmocka_unit_test(products_are_those_of_fp64), cmocka_unit_test(means_are_multiplied_apart),    \
+        cmocka_unit_test(columns_may_have_scales),                                                 \
+        cmocka_unit_test(slopes_are_rounded_after_the_filter),                                     \
+        cmocka_unit_test(the_integrator_has_its_closed_form),                                      \
+        cmocka_unit_test(what_is_not_finite_holds_the_commands),                                   \
+        cmocka_unit_test(what_does_not_fit_is_refused)
+
+#endif

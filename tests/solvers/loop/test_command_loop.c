@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Frames of a command loop on the cpu: the algebra of all devices (command_loop_cases.h), the same
+// bits at any number of threads, and what a loop takes.
+#include "tests/solvers/loop/command_loop_cases.h"
+
+static void threads_change_no_bit(void **state)
+{
+    float one[MATRICES * ROWS];
+    (void)state;
+    for (int threads = 1; threads <= 3; ++threads) {
+        rig self;
+        check_ok(bb_threads_set(threads));
+        rig_open(&self, (bb_command_system){.group_count = GROUPS, .gain = 0.6});
+        for (uint64_t k = 0; k < 3; ++k) {
+            put_slopes(&self, 20 + k);
+            (void)run(&self);
+        }
+        const float *commands = bb_command_loop_commands(self.loop);
+        if (threads == 1) {
+            memcpy(one, commands, sizeof one);
+        }
+        assert_memory_equal(one, commands, sizeof one);
+        rig_close(&self);
+    }
+    check_ok(bb_threads_set(1));
+}
+
+// Peak of what a loop takes beside its operators.
+static void the_need_is_what_it_takes(void **state)
+{
+    rig self;
+    (void)state;
+    rig_open(&self, (bb_command_system){0});
+    const bb_command_system system = {.matrix_count = MATRICES,
+                                      .operators = self.operators,
+                                      .group_count = GROUPS,
+                                      .group_begin = group_begin,
+                                      .means = (const float *const *)self.means,
+                                      .gain = 0.5,
+                                      .delay = 2};
+    bb_command_loop *loop = NULL;
+    bb_memory_peak_reset();
+    const size_t before = bb_memory_bytes();
+    check_ok(bb_command_loop_create(device, &system, &loop));
+    const double peak = (double)(bb_memory_peak_bytes() - before);
+    const double need =
+        bb_command_loop_need(COLUMNS, (double)MATRICES * ROWS, GROUPS, 0.0, 2, BB_DEVICE_CPU)
+            .host_bytes;
+    assert_true(peak <= need && need <= 2.0 * peak);
+    bb_command_loop_destroy(&loop);
+    rig_close(&self);
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    bb_device_close(&device);
+    return bb_memory_blocks() == 0 ? 0 : -1;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        COMMAND_LOOP_CASES,
+        cmocka_unit_test(threads_change_no_bit),
+        cmocka_unit_test(the_need_is_what_it_takes),
+    };
+    if (bb_device_open(BB_DEVICE_CPU, 0, &device) != BB_OK) {
+        return 1;
+    }
+    return cmocka_run_group_tests(tests, NULL, leave);
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Frames of a command loop on a GPU: the algebra of all devices (command_loop_cases.h), the same
+// bits in every run, and frames of ten matrices at once.
+#include "tests/solvers/loop/command_loop_cases.h"
+
+static void runs_repeat_their_bits(void **state)
+{
+    float first[MATRICES * ROWS];
+    (void)state;
+    for (int round = 0; round < 3; ++round) {
+        rig self;
+        rig_open(&self, (bb_command_system){.group_count = GROUPS, .gain = 0.6, .delay = 1});
+        for (uint64_t k = 0; k < 5; ++k) {
+            put_slopes(&self, 20 + k);
+            (void)run(&self);
+        }
+        if (round == 0) {
+            memcpy(first, bb_command_loop_commands(self.loop), sizeof first);
+        }
+        assert_memory_equal(first, bb_command_loop_commands(self.loop), sizeof first);
+        rig_close(&self);
+    }
+}
+
+static void many_matrices_share_a_frame(void **state)
+{
+    enum { MANY = 10 };
+    rig self;
+    bb_command_frame frame;
+    bb_command_loop *loop = NULL;
+    bb_coded_operator *operators[MANY];
+    (void)state;
+    rig_open(&self, (bb_command_system){0});
+    for (int t = 0; t < MANY; ++t) {
+        operators[t] = self.operators[t % MATRICES];
+    }
+    const bb_command_system system = {
+        .matrix_count = MANY, .operators = operators, .reference = self.reference, .gain = 1.0};
+    check_ok(bb_command_loop_create(device, &system, &loop));
+    put_slopes(&self, 40);
+    memcpy(bb_command_loop_slopes(loop), bb_command_loop_slopes(self.loop),
+           COLUMNS * sizeof(float));
+    const float *few = run(&self);
+    check_ok(bb_command_loop_step(loop, &frame));
+    for (int t = 0; t < MANY; ++t) {
+        assert_memory_equal(bb_command_loop_commands(loop) + t * ROWS, few + t % MATRICES * ROWS,
+                            ROWS * sizeof(float));
+    }
+    bb_command_loop_destroy(&loop);
+    rig_close(&self);
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    bb_device_close(&device);
+    bb_threads_stop();
+    return bb_memory_blocks() == 0 ? 0 : -1;
+}
+
+int main(void)
+{
+    char reason[256] = "";
+    if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
+        print_message("skipped: %s\n", reason);
+        return 77;
+    }
+    const struct CMUnitTest tests[] = {
+        COMMAND_LOOP_CASES,
+        cmocka_unit_test(runs_repeat_their_bits),
+        cmocka_unit_test(many_matrices_share_a_frame),
+    };
+    if (bb_device_open(BB_DEVICE_CUDA, 0, &device) != BB_OK) {
+        return 1;
+    }
+    return cmocka_run_group_tests(tests, NULL, leave);
+}
