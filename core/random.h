@@ -33,6 +33,8 @@ typedef enum bb_stream {
     BB_STREAM_PHASE_NOISE = 45,     ///< noise of a measured phase
     BB_STREAM_FRAME_NOISE = 46,     ///< noise of a camera's pixels
     BB_STREAM_FRAME_VIBRATION = 47, ///< phase errors common to a camera's frame
+    BB_STREAM_NIGHT_WALK = 48,      ///< strengths of turbulent layers that walk
+    BB_STREAM_NIGHT_LEARNING = 49,  ///< errors of strengths that were learned
 } bb_stream;
 
 /// Four words for the address (seed, stream, index).
