@@ -9,6 +9,7 @@
 #include "sim/ao/ao_run.h"
 #include "sim/ao/ao_sampling.h"
 #include "sim/ao/ao_study.h"
+#include "sim/ao/night/night_publish.h"
 #include "sim/pipelines/factor_spectrum.h"
 #include "sim/pipelines/factor_tiles.h"
 
@@ -52,6 +53,11 @@ static const bb_output_table *const outputs[] = {
     &bb_ao_quantities_truth_slopes,
     &bb_ao_learn_outputs,
     &bb_ao_learn_strehl,
+    &bb_night_publish_profiles,
+    &bb_night_publish_given,
+    &bb_night_publish_given_ages,
+    &bb_night_publish_measured,
+    &bb_night_publish_measured_ages,
     &bb_factor_spectrum_formats,
     &bb_factor_spectrum_matrix,
     &bb_factor_spectrum_places,
@@ -79,4 +85,5 @@ const bb_experiment bb_ao_experiment = {
     .score_count = sizeof scores / sizeof scores[0],
     .checkpoint_help = "pipelines, a tenth of the time at most",
     .operators = "Cmm,Cmm_core,Ctm,Ctt,R,pupil",
+    .report = bb_night_publish_report,
 };

@@ -15,6 +15,7 @@
 #include "sim/ao/ao_sampling.h"
 #include "sim/ao/ao_storage.h"
 #include "sim/ao/ao_warm.h"
+#include "sim/ao/night/night_run.h"
 #include "sim/dump.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_spectrum.h"
@@ -527,6 +528,7 @@ bb_status bb_ao_run(const void *study, const bb_run_options *options, bb_results
     if (run.study->monte_carlo.frames > 0) {
         BB_TRY(bb_ao_sampling_run(study, run.problem, run.wavelengths_m, run.evaluations, results));
     }
+    BB_TRY(bb_night_run(study, run.problem, run.evaluations, results));
     BB_TRY(bb_factor_spectrum_publish(&run.factor_problem, results));
     BB_TRY(
         bb_factor_tiles_publish(&run.factor_problem, run.pipelines, run.pipeline_count, results));

@@ -80,6 +80,7 @@ static const bb_key keys[] = {
     GROUP(error_terms, &bb_error_terms_schema, "Errors that slopes do not know."),
     GROUP(monte_carlo, &bb_monte_carlo_schema, "Independent frames that check the score."),
     GROUP(learn, &bb_ao_learn_schema, "A profile that the reconstructor learns from slopes."),
+    GROUP(night, &bb_night_schema, "A supervisor over a night of changing turbulence."),
     GROUP(solver, &solver_schema, "How the reconstructor is factored."),
     {.name = "rounding_inflation", .kind = BB_KEY_GROUP, .schema = &inflation_schema,
      .offset = offsetof(bb_ao_study, inflation),
@@ -198,6 +199,7 @@ bb_status bb_ao_study_check(const void *study, const bb_config *config, bb_probl
     BB_TRY(check_pupil(&ao->telescope.pupil, config, problems));
     BB_TRY(check_frames(ao, config, problems));
     BB_TRY(bb_ao_learn_config_check(&ao->learn, config, problems));
+    BB_TRY(bb_night_config_check(ao, config, problems));
     const bb_ao_config physics = bb_ao_study_physics(ao);
     BB_TRY(bb_study_check_rules(bb_ao_check(&physics), config, problems));
 done:

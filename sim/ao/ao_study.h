@@ -7,6 +7,7 @@
 
 #include "physics/ao/ao_config.h"
 #include "sim/ao/ao_learn_config.h"
+#include "sim/ao/night/night_config.h"
 #include "sim/pipelines/factor_pipeline.h"
 
 /// Keys of `solver:`.
@@ -51,6 +52,7 @@ typedef struct bb_ao_study {
     bb_error_terms_config error_terms;
     bb_monte_carlo_config monte_carlo;
     bb_ao_learn_config learn;
+    bb_night_config night;
     bb_ao_solver_config solver;
     bb_ao_inflation_config inflation;
     bb_machine_price_config machine;
