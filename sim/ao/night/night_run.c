@@ -253,7 +253,7 @@ static bb_status run_uses(night *self)
             ++end;
         }
         BB_TRY(solve_recipe(self, first, end));
-        bb_index last = first;
+        bb_index last;
         for (bb_index i = first; i < end; i = last) {
             last = i + 1;
             while (last < end && self->uses[last].sample == self->uses[i].sample) {
