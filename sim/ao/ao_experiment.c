@@ -85,5 +85,4 @@ const bb_experiment bb_ao_experiment = {
     .score_count = sizeof scores / sizeof scores[0],
     .checkpoint_help = "pipelines, a tenth of the time at most",
     .operators = "Cmm,Cmm_core,Ctm,Ctt,R,pupil",
-    .report = bb_night_publish_report,
 };

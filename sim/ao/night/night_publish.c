@@ -238,29 +238,3 @@ bb_status bb_night_publish(const bb_ao_study *study, const bb_profile_series *se
 done:
     return status;
 }
-
-bb_status bb_night_publish_report(const bb_results *results, bb_text *out)
-{
-    bb_status status = BB_OK;
-    const bb_dataset *names = bb_results_find(results, "night/pipeline");
-    const bb_dataset *policies = bb_results_find(results, "night/policy");
-    const bb_dataset *precision = bb_results_find(results, "night/precision_loss");
-    const bb_dataset *stale = bb_results_find(results, "night/staleness_loss");
-    if (names == NULL || policies == NULL || precision == NULL || stale == NULL ||
-        precision->count != names->count || stale->count != names->count * policies->count) {
-        goto done;
-    }
-    BB_TRY(bb_text_add(out, "\nnight, mean loss   precision"));
-    for (bb_index q = 0; q < policies->count; ++q) {
-        BB_TRY(bb_text_add(out, "  %10s", policies->texts[q]));
-    }
-    for (bb_index p = 0; p < names->count; ++p) {
-        BB_TRY(bb_text_add(out, "\n%-18s %10.3g", names->texts[p], precision->numbers[p]));
-        for (bb_index q = 0; q < policies->count; ++q) {
-            BB_TRY(bb_text_add(out, "  %10.3g", stale->numbers[p * policies->count + q]));
-        }
-    }
-    BB_TRY(bb_text_add(out, "\n"));
-done:
-    return status;
-}

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The group /night of the results, and the table of it.
+// The group /night of the results.
 #ifndef BB_SIM_AO_NIGHT_NIGHT_PUBLISH_H
 #define BB_SIM_AO_NIGHT_NIGHT_PUBLISH_H
 
-#include "core/text.h"
 #include "sim/ao/ao_study.h"
 #include "sim/ao/night/night_schedule.h"
 #include "sim/output/output_table.h"
@@ -17,8 +16,5 @@ extern const bb_output_table bb_night_publish_profiles, bb_night_publish_given,
 BB_CHECKED bb_status bb_night_publish(const bb_ao_study *study, const bb_profile_series *series,
                                       const double *latency_s, const bb_night_scores *scores,
                                       bb_results *results);
-
-/// Appends the mean losses of a night, where results have one. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_night_publish_report(const bb_results *results, bb_text *out);
 
 #endif
