@@ -34,6 +34,8 @@ typedef enum bb_stream {
     BB_STREAM_PHASE_NOISE = 45,     ///< noise of a measured phase
     BB_STREAM_FRAME_NOISE = 46,     ///< noise of a camera's pixels
     BB_STREAM_FRAME_VIBRATION = 47, ///< phase errors common to a camera's frame
+    BB_STREAM_NIGHT_WALK = 48,      ///< strengths of turbulent layers that walk
+    BB_STREAM_NIGHT_LEARNING = 49,  ///< errors of strengths that were learned
     BB_STREAM_LOOP_MATRIX = 60,     ///< values of a control matrix that is drawn
     BB_STREAM_LOOP_REFERENCE = 61,  ///< reference slopes of a control loop
     BB_STREAM_LOOP_SLOPES = 62,     ///< slopes that arrive in it

@@ -35,7 +35,7 @@ bb_index bb_ao_commands_rows(const bb_tomography *problem, const bb_ao_evaluatio
 BB_CHECKED bb_status bb_ao_commands_task(bb_ao_commands *self, const bb_ao_evaluation *evaluation,
                                          bb_index target, bb_residual_task *out);
 
-/// The rule between `operator` and the rest of a study. Errors: BB_MEMORY.
+/// The rules between `operator`, `accumulate` and the rest of a study. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_ao_commands_check(const bb_ao_study *study, const bb_config *config,
                                           bb_problems *problems);
 

@@ -10,6 +10,7 @@
 #include "sim/ao/ao_sampling.h"
 #include "sim/ao/ao_study.h"
 #include "sim/ao/ao_timeline.h"
+#include "sim/ao/night/night_publish.h"
 #include "sim/ao/realtime/ao_realtime.h"
 #include "sim/pipelines/factor_spectrum.h"
 #include "sim/pipelines/factor_tiles.h"
@@ -58,6 +59,11 @@ static const bb_output_table *const outputs[] = {
     &bb_ao_quantities_truth_slopes,
     &bb_ao_learn_outputs,
     &bb_ao_learn_strehl,
+    &bb_night_publish_profiles,
+    &bb_night_publish_given,
+    &bb_night_publish_given_ages,
+    &bb_night_publish_measured,
+    &bb_night_publish_measured_ages,
     &bb_factor_spectrum_formats,
     &bb_factor_spectrum_matrix,
     &bb_factor_spectrum_places,

@@ -5,7 +5,6 @@
 #include "core/memory.h"
 #include "core/text.h"
 #include "physics/ao/mirrors/plate_scale.h"
-#include "sim/pipelines/storage/sum_rounding.h"
 
 #include <math.h>
 
@@ -160,34 +159,12 @@ done:
     return status;
 }
 
-static bb_status check_sums(const bb_ao_study *study, const bb_config *config,
-                            bb_problems *problems)
-{
-    bb_status status = BB_OK;
-    const bb_factor_pipeline *pipelines = study->pipelines.items;
-    for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        char path[64];
-        (void)snprintf(path, sizeof path, "pipelines.%td.accumulate", p);
-        if (bb_sum_rounding_is_given(&pipelines[p])) {
-            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                                   "pipelines[%td].accumulate: %s, expected fp64 with correction: "
-                                   "mcao, where narrow sums of commands are not scored yet",
-                                   p, bb_format_names[pipelines[p].accumulate]));
-        }
-    }
-done:
-    return status;
-}
-
 bb_status bb_ao_mcao_check(const bb_ao_study *study, const bb_config *config, bb_problems *problems)
 {
     bb_status status = BB_OK;
     const bb_target_config *targets = study->targets.items;
     const bool together = study->correction == (int)BB_AO_CORRECTION_MCAO;
     BB_TRY(check_presence(study, config, problems));
-    if (together) {
-        BB_TRY(check_sums(study, config, problems));
-    }
     for (bb_index t = 0; !together && t < study->targets.count; ++t) {
         char path[64];
         if (targets[t].weight != 1.0) {

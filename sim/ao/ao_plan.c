@@ -12,6 +12,7 @@
 #include "sim/ao/ao_pupil.h"
 #include "sim/ao/ao_quantities.h"
 #include "sim/ao/ao_timeline.h"
+#include "sim/ao/night/night_plan.h"
 #include "sim/ao/realtime/ao_realtime_plan.h"
 #include "sim/dump.h"
 #include "sim/pipelines/factor_device.h"
@@ -43,6 +44,7 @@ typedef struct extent {
     double commands;      // of mirrors of their own, of all targets, likewise
     double most_commands; // of one of them
     bb_ao_learn_planned learn;
+    bb_night_planned night;
 } extent;
 
 static bool scores_pairs(const bb_ao_study *study)
@@ -197,6 +199,8 @@ static bb_status measure(const bb_ao_study *study, double threads, extent *out)
     BB_TRY(bb_tomography_need(&physics, (bb_lgs_tilt)study->solver.lgs_tilt, threads, &out->making,
                               &out->held));
     BB_TRY(bb_ao_learn_plan(study, &atmosphere, &guides, threads, &out->learn));
+    BB_TRY(bb_night_plan(study, &physics, &out->solved, out->residual.most_rows, threads,
+                         &out->night));
 done:
     BB_RELEASE(&mask);
     bb_sensor_array_release(&guides);
@@ -385,6 +389,7 @@ static bb_status sum(const bb_ao_study *study, const extent *span, bb_plan *plan
         need =
             bb_need_in_turn(need, bb_need_together(estimates, timeline_need(study, span, device)));
     }
+    need = bb_need_in_turn(need, bb_need_together(estimates, span->night.need));
     need = bb_need_in_turn(
         need, bb_need_together(estimates, bb_factor_spectrum_need(&study->solver.common, span->n)));
     need = bb_need_together(problems, need);
@@ -462,7 +467,8 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
     BB_TRY(sum(ao, &span, plan, &need));
     bb_plan_set(plan, need);
     plan->gpus = ao->solver.common.gpus;
-    plan->output_bytes = output_bytes(ao) + dump_bytes(options->dump, &span, ao->pipelines.count);
+    plan->output_bytes = output_bytes(ao) + span.night.output_bytes +
+                         dump_bytes(options->dump, &span, ao->pipelines.count);
     BB_TRY(bb_plan_add(plan, "measurements", "%td, truth sensors %.0f", span.n, span.m));
     BB_TRY(bb_plan_add(plan, "layers", "%.0f", span.layers));
     if (span.actuators > 0.0) {
@@ -480,6 +486,7 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
         BB_TRY(bb_plan_add(plan, "learning", "%.0f layers at %.0f outer scales", span.learn.layers,
                            span.learn.trials));
     }
+    BB_TRY(bb_night_plan_tell(&span.night, plan));
     if (ao->monte_carlo.frames > 0) {
         BB_TRY(bb_plan_add(plan, "frames", "%td on screens of %td and %td points along an edge",
                            ao->monte_carlo.frames, span.frames.screen.points,

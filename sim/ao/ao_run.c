@@ -17,6 +17,7 @@
 #include "sim/ao/ao_storage.h"
 #include "sim/ao/ao_timeline.h"
 #include "sim/ao/ao_warm.h"
+#include "sim/ao/night/night_run.h"
 #include "sim/dump.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_spectrum.h"
@@ -552,6 +553,7 @@ bb_status bb_ao_run(const void *study, const bb_run_options *options, bb_results
         BB_TRY(bb_ao_timeline_run(study, &run.physics, run.problem, run.wavelengths_m,
                                   run.evaluations, results));
     }
+    BB_TRY(bb_night_run(study, run.problem, run.evaluations, results));
     BB_TRY(bb_factor_spectrum_publish(&run.factor_problem, results));
     BB_TRY(
         bb_factor_tiles_publish(&run.factor_problem, run.pipelines, run.pipeline_count, results));

@@ -84,6 +84,7 @@ static const bb_key keys[] = {
     GROUP(time_domain, &bb_time_domain_schema,
           "A controller on layers that the wind carries, which checks the score with its delay."),
     GROUP(learn, &bb_ao_learn_schema, "A profile that the reconstructor learns from slopes."),
+    GROUP(night, &bb_night_schema, "A supervisor over a night of changing turbulence."),
     GROUP(solver, &solver_schema, "How the reconstructor is factored."),
     {.name = "rounding_inflation", .kind = BB_KEY_GROUP, .schema = &inflation_schema,
      .offset = offsetof(bb_ao_study, inflation),
@@ -211,6 +212,7 @@ bb_status bb_ao_study_check(const void *study, const bb_config *config, bb_probl
     BB_TRY(bb_ao_timeline_check(ao, config, problems));
     BB_TRY(bb_ao_learn_config_check(&ao->learn, config, problems));
     BB_TRY(bb_ao_realtime_config_check(&ao->realtime, &ao->pipelines, config, problems));
+    BB_TRY(bb_night_config_check(ao, config, problems));
     const bb_ao_config physics = bb_ao_study_physics(ao);
     BB_TRY(bb_study_check_rules(bb_ao_check(&physics), config, problems));
 done:

@@ -7,6 +7,7 @@
 
 #include "physics/ao/ao_config.h"
 #include "sim/ao/ao_learn_config.h"
+#include "sim/ao/night/night_config.h"
 #include "sim/ao/realtime/ao_realtime_config.h"
 #include "sim/pipelines/factor_pipeline.h"
 
@@ -53,6 +54,7 @@ typedef struct bb_ao_study {
     bb_monte_carlo_config monte_carlo;
     bb_time_domain_config time_domain;
     bb_ao_learn_config learn;
+    bb_night_config night;
     bb_ao_solver_config solver;
     bb_ao_inflation_config inflation;
     bb_ao_realtime_config realtime;

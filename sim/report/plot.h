@@ -73,9 +73,9 @@ void bb_plot_range(const double *numbers, bb_index count, double *low, double *h
 
 /// Rows by the file that they stand in.
 extern const bb_plot_kind bb_plot_pareto, bb_plot_price_against_bits, bb_plot_draws, bb_plot_psf,
-    bb_plot_spectrum, bb_plot_tiles, bb_plot_budget, bb_plot_overlay, bb_plot_field, bb_plot_heat,
-    bb_plot_probes, bb_plot_latency, bb_plot_roofline, bb_plot_kernels, bb_plot_machines,
-    bb_plot_choices, bb_plot_heatmap, bb_plot_lines, bb_plot_interferogram, bb_plot_wrapped,
-    bb_plot_unwrapped, bb_plot_phase_error, bb_plot_parts;
+    bb_plot_spectrum, bb_plot_tiles, bb_plot_budget, bb_plot_night, bb_plot_staleness,
+    bb_plot_overlay, bb_plot_field, bb_plot_heat, bb_plot_probes, bb_plot_latency, bb_plot_roofline,
+    bb_plot_kernels, bb_plot_machines, bb_plot_choices, bb_plot_heatmap, bb_plot_lines,
+    bb_plot_interferogram, bb_plot_wrapped, bb_plot_unwrapped, bb_plot_phase_error, bb_plot_parts;
 
 #endif

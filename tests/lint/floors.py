@@ -21,6 +21,7 @@ EDGES = {
     "physics/ao/score": {"physics/ao/covariance", "physics/ao/mirrors"},
     "physics/ao/learn": {"physics/ao/covariance", "physics/ao/mirrors"},
     "physics/ao/frames": {"physics/ao/covariance", "physics/ao/mirrors"},
+    "physics/ao/night": {"physics/ao/covariance"},
     "physics/wafer/overlay": {"physics/wafer/heat", "physics/wafer/response"},
     "solvers/operator": {"solvers/gpu", "solvers/kernels"},
     "solvers/factor": {"solvers/gpu"},

@@ -427,6 +427,39 @@ static int leave(void **state)
     return fixture_leave();
 }
 
+// The reference's first sample and the last age of the last pipeline and policy, to the digit.
+static void a_night_gives_its_pictures(void **state)
+{
+    (void)state;
+    bb_results *results = NULL;
+    bb_plot_scene scene = {0};
+    bb_figure figure;
+    char line[96];
+    run((const char *const[PROGRAM_ARGUMENTS]){
+        "run", BB_SOURCE_DIR "/tests/configs/small/night.yaml", "night.ages_minutes=[5.0, 20.0]",
+        "pipelines=[{name: reference, arithmetic: dp}, {name: sp, arithmetic: sp}]", "-o",
+        "night.h5", "--force", "-q"});
+    draw("night.h5", "night");
+    draw("night.h5", "staleness");
+    list_has("night.h5", "staleness");
+    read_scene("night.h5", &results, &scene);
+    make(&scene, "night", &figure);
+    (void)snprintf(line, sizeof line, "%.9g %.9g\n",
+                   bb_results_find(results, "night/time")->numbers[0],
+                   bb_results_find(results, "night/strehl_moment")->numbers[0]);
+    has(&figure.data, line);
+    has(&figure.script, "reference, of the moment");
+    bb_figure_release(&figure);
+    make(&scene, "staleness", &figure);
+    const bb_dataset *aged = bb_results_find(results, "night/aged_loss");
+    (void)snprintf(line, sizeof line, "20 %.9g\n",
+                   aged->numbers[aged->count - 1] +
+                       bb_results_find(results, "night/precision_loss")->numbers[1]);
+    has(&figure.data, line);
+    bb_figure_release(&figure);
+    bb_results_destroy(&results);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -436,6 +469,7 @@ int main(void)
         cmocka_unit_test(latencies_stand_in_their_bins),
         cmocka_unit_test(bench_gives_a_roofline),
         cmocka_unit_test(bench_gives_bars_of_kernels),
+        cmocka_unit_test(a_night_gives_its_pictures),
         cmocka_unit_test(a_table_of_machines_gives_its_picture),
         cmocka_unit_test(tables_of_machines_are_known_by_content),
     };

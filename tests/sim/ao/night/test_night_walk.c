@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Nights of profiles that walk, against an independent computation in fp64 (numpy, on dumped
+// matrices) of the same experiment with random numbers of its own.
+#include "tests/sim/ao/night/of_night.h"
+
+// Errors of 5 % in strengths cost 4e-5 to 5e-5 (mean of an independent computation over 60 samples
+// of two draws); of so many frames more, less in proportion.
+static void learned_strengths_cost_what_they_did(void **state)
+{
+    (void)state;
+    double loss[2];
+    for (int k = 0; k < 2; ++k) {
+        const driver_case study = {
+            CONFIG_NX456,
+            {"device=cpu", ALONE, "atmosphere.profile=eris-10", "night.source=walk",
+             "night.sample_minutes=12.0", "night.hours=8.0", "night.policies=[snapshot]",
+             "night.latency_s=[0.0]",
+             k == 0 ? "night.learning_frames=480" : "night.learning_frames=4800"}};
+        bb_results *results = driver_results(&study);
+        loss[k] = of_night(results, "staleness_loss")->numbers[0];
+        print_message("%s: mean %.2e, worst %.2e\n", study.overrides[8], loss[k],
+                      of_night(results, "worst_staleness_loss")->numbers[0]);
+        bb_results_destroy(&results);
+    }
+    assert_true(loss[0] > 3e-5 && loss[0] < 6e-5);
+    check_relative(loss[0] / loss[1], 10.0, 0.3); // the same errors, of a smaller deviation
+}
+
+// Profiles of a walk in the range of two independent draws, each mean over 13 samples instead of
+// 60: old snapshots lose to the mean, shrunk ones to none.
+static void a_walk_costs_what_it_did(void **state)
+{
+    (void)state;
+    double snapshot[2] = {0.0};
+    double mean = 0.0;
+    double shrunk = 0.0;
+    for (int seed = 1; seed <= 4; ++seed) {
+        char text[24];
+        (void)snprintf(text, sizeof text, "seed=%d", seed);
+        const driver_case study = {CONFIG_NX456,
+                                   {"device=cpu", ALONE, text, "atmosphere.profile=eris-10",
+                                    "night.source=walk", "night.sample_minutes=10.0",
+                                    "night.scored_hours=2.0", "night.mean=scored",
+                                    "night.ages_minutes=[30.0, 120.0]", "night.latency_s=[0.0]"}};
+        bb_results *results = driver_results(&study);
+        const double *aged = of_night(results, "aged_loss")->numbers; // [policies][ages]
+        print_message("seed %d: snapshot %.2e, %.2e, mean %.2e, shrink %.2e, %.2e\n", seed, aged[0],
+                      aged[1], aged[2], aged[4], aged[5]);
+        assert_true(aged[2] == aged[3]); // never updated
+        snapshot[0] += 0.25 * aged[0];
+        snapshot[1] += 0.25 * aged[1];
+        mean += 0.25 * aged[2];
+        shrunk += 0.25 * aged[5];
+        bb_results_destroy(&results);
+    }
+    assert_true(snapshot[0] > 3e-3 && snapshot[0] < 9e-3); // 4.2e-3, 4.4e-3 there
+    assert_true(snapshot[1] > 5e-3 && snapshot[1] < 2e-2); // 5e-3, 14e-3
+    assert_true(mean > 2e-3 && mean < 8e-3);               // 2.7e-3, 7.5e-3
+    assert_true(mean < snapshot[1] && shrunk < snapshot[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(learned_strengths_cost_what_they_did),
+        cmocka_unit_test(a_walk_costs_what_it_did),
+    };
+    return cmocka_run_group_tests(tests, NULL, driver_leave);
+}
