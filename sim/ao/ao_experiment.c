@@ -9,9 +9,9 @@
 #include "sim/ao/ao_run.h"
 #include "sim/ao/ao_sampling.h"
 #include "sim/ao/ao_study.h"
-#include "sim/ao/ao_timeline.h"
 #include "sim/ao/night/night_publish.h"
 #include "sim/ao/realtime/ao_realtime.h"
+#include "sim/ao/timeline/ao_timeline.h"
 #include "sim/pipelines/factor_spectrum.h"
 #include "sim/pipelines/factor_tiles.h"
 

@@ -4,7 +4,7 @@
 #include "physics/ao/ao_check.h"
 #include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_mcao.h"
-#include "sim/ao/ao_timeline.h"
+#include "sim/ao/timeline/ao_timeline.h"
 #include "sim/pipelines/factor_device.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/ao/ao_timeline.h"
+#include "sim/ao/timeline/ao_timeline.h"
 
 #include "core/log.h"
 #include "core/memory.h"

@@ -2,8 +2,8 @@
 //
 // A controller in time (time_domain): every pipeline's matrix, as it is stored, on the same skies
 // that the wind carries, beside the analytic score with the delay. Keys, rules, run, outputs.
-#ifndef BB_SIM_AO_AO_TIMELINE_H
-#define BB_SIM_AO_AO_TIMELINE_H
+#ifndef BB_SIM_AO_TIMELINE_AO_TIMELINE_H
+#define BB_SIM_AO_TIMELINE_AO_TIMELINE_H
 
 #include "sim/ao/ao_evaluation.h"
 
