@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A frame of solvers/loop/command_loop.h on a GPU: one captured graph.
+// A frame of solvers/loop/command_loop.h on a GPU, one captured graph of these kernels.
 //
-//     take_slopes   a block a group: slopes from the host's pinned memory, reference, mean,
-//     rounding products      a launch a matrix (bb_coded_operator_queue) add_means     what
-//     multiplies means, in fp64, and whether all is finite advance       controller, delay,
-//     commands to the host's pinned memory, and the report
+// - take_slopes, a block a group: slopes from the host's pinned memory less the reference, means,
+//   rounding.
+// - Products, a launch a matrix (bb_coded_operator_queue), after divide_slopes where columns have
+//   scales.
+// - add_means: what multiplies means, in fp64, and whether all is finite.
+// - advance: controller, delay, commands to the host's pinned memory, and the report.
 //
 // Floors at 4,092 x 19,078: slopes cross the link once, 76 kB, commands 16 kB; means of 18 groups
 // multiply 0.3 MB, the matrix has 44 to 312 MB. The host polls the report, which the last block of
@@ -14,6 +16,7 @@
 #include "precision/format_core.h"
 #include "solvers/loop/command_loop_core.h"
 #include "solvers/loop/command_loop_parts.h"
+#include "solvers/loop/graph_capture_cuda.h"
 
 #include <algorithm>
 #include <cfloat>
@@ -394,24 +397,8 @@ bb_status queue_frame(const bb_command_loop *loop, cudaStream_t stream)
 bb_status capture(bb_queue *queue, bb_index, bb_index, void *arguments)
 {
     const bb_command_loop *loop = static_cast<const bb_command_loop *>(arguments);
-    cuda_loop *state = state_of(loop);
-    cudaStream_t stream = bb_queue_stream(queue);
-    cudaGraph_t graph = nullptr;
-    BB_CUDA_TRY(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    const bb_status status = queue_frame(loop, stream);
-    cudaError_t error = cudaStreamEndCapture(stream, &graph);
-    if (status != BB_OK) {
-        if (graph != nullptr) {
-            (void)cudaGraphDestroy(graph);
-        }
-        return status;
-    }
-    BB_CUDA_TRY(error);
-    error = cudaGraphInstantiate(&state->plan, graph, 0);
-    (void)cudaGraphDestroy(graph);
-    BB_CUDA_TRY(error);
-    BB_CUDA_TRY(cudaGraphUpload(state->plan, stream));
-    return BB_OK;
+    const auto frame = [loop](cudaStream_t stream) { return queue_frame(loop, stream); };
+    return capture_graph(bb_queue_stream(queue), frame, &state_of(loop)->plan);
 }
 
 bb_status launch_graph(bb_queue *queue, bb_index, bb_index, void *arguments)

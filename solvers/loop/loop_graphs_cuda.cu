@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "solvers/loop/graph_capture_cuda.h"
 #include "solvers/loop/loop_graphs_cuda.h"
 
 namespace control_loop
@@ -52,28 +53,8 @@ bb_status queue_step(const capturing &step, cudaStream_t stream)
 bb_status capture(bb_queue *on, bb_index, bb_index, void *arguments)
 {
     capturing *step = static_cast<capturing *>(arguments);
-    cudaStream_t stream = bb_queue_stream(on);
-    cudaGraph_t graph = nullptr;
-    BB_CUDA_TRY(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    bb_status status = queue_step(*step, stream);
-    cudaError_t error = cudaStreamEndCapture(stream, &graph);
-    if (status != BB_OK) {
-        if (graph != nullptr) {
-            (void)cudaGraphDestroy(graph);
-        }
-        return status;
-    }
-    BB_CUDA_TRY(error);
-    error = cudaGraphInstantiate(&step->plan, graph, 0);
-    (void)cudaGraphDestroy(graph);
-    BB_CUDA_TRY(error);
-    error = cudaGraphUpload(step->plan, stream);
-    if (error != cudaSuccess) {
-        (void)cudaGraphExecDestroy(step->plan);
-        step->plan = nullptr;
-    }
-    BB_CUDA_TRY(error);
-    return BB_OK;
+    const auto queue = [step](cudaStream_t stream) { return queue_step(*step, stream); };
+    return capture_graph(bb_queue_stream(on), queue, &step->plan);
 }
 
 const bb_kernel capture_kernel = {"capture of a control loop", 1, {nullptr, capture}};
