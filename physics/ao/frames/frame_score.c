@@ -102,3 +102,41 @@ bb_status bb_frame_score_shape(const bb_mirror_shape *shape, const double *slope
     bb_frame_score_command(shape, slopes, volts);
     return bb_mirror_shape_make(shape, volts, wavefront);
 }
+
+static bb_index larger(bb_index a, bb_index b)
+{
+    return a > b ? a : b;
+}
+
+bb_status bb_frame_scratch_create(const bb_frame_sampler *sampler, bb_frame_scratch *out)
+{
+    bb_status status = BB_OK;
+    const bb_tomography *tomography = bb_frame_sampler_tomography(sampler);
+    bb_index slopes = 0;
+    bb_index actuators = 0;
+    bb_index points = 0;
+    for (bb_index t = 0; t < tomography->target_count; ++t) {
+        const bb_point_spread_grid *grid = bb_point_spread_layout(tomography->targets[t].spread);
+        slopes = larger(slopes, grid->measurement_count);
+        actuators = larger(actuators, grid->actuator_count);
+        points = larger(points, grid->pupil_points);
+    }
+    BB_TRY(bb_frame_create(sampler, &out->frame));
+    BB_TRY(BB_ALLOCATE(slopes, &out->slopes));
+    BB_TRY(BB_ALLOCATE(actuators, &out->volts));
+    BB_TRY(BB_ALLOCATE(actuators, &out->wanted));
+    BB_TRY(BB_ALLOCATE(points * points, &out->shape));
+    BB_TRY(BB_ALLOCATE(points * points, &out->surface));
+done:
+    return status;
+}
+
+void bb_frame_scratch_release(bb_frame_scratch *scratch)
+{
+    bb_frame_release(&scratch->frame);
+    BB_RELEASE(&scratch->slopes);
+    BB_RELEASE(&scratch->volts);
+    BB_RELEASE(&scratch->wanted);
+    BB_RELEASE(&scratch->shape);
+    BB_RELEASE(&scratch->surface);
+}

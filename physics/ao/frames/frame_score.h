@@ -5,8 +5,8 @@
 #ifndef BB_PHYSICS_AO_FRAMES_FRAME_SCORE_H
 #define BB_PHYSICS_AO_FRAMES_FRAME_SCORE_H
 
+#include "physics/ao/frames/frame_sampler.h"
 #include "physics/ao/mirrors/mirror_shape.h"
-#include "physics/ao/tomography.h"
 
 /// A mean over independent numbers and its standard error (NaN of fewer than two).
 typedef struct bb_frame_mean {
@@ -33,6 +33,22 @@ void bb_frame_score_shapes_release(const bb_tomography *tomography, bb_mirror_sh
 
 /// Dx s into `volts` [actuators]: what slopes [m] ask the mirror for.
 void bb_frame_score_command(const bb_mirror_shape *shape, const double *slopes, double *volts);
+
+/// A frame, and what scoring it towards any target takes: room for the largest. Zero-initialise;
+/// release with bb_frame_scratch_release.
+typedef struct bb_frame_scratch {
+    bb_frame frame;
+    double *slopes;  ///< [most m]
+    double *volts;   ///< [most actuators]
+    double *wanted;  ///< [most actuators] by the truth
+    double *shape;   ///< [most points]^2
+    double *surface; ///< [most points]^2
+} bb_frame_scratch;
+
+/// Errors: BB_MEMORY; what there is then is the caller's to release.
+BB_CHECKED bb_status bb_frame_scratch_create(const bb_frame_sampler *sampler,
+                                             bb_frame_scratch *out);
+void bb_frame_scratch_release(bb_frame_scratch *scratch);
 
 /// F Dx s into `wavefront` [points][points], m: what a target's mirror makes of slopes [m].
 /// `volts` [actuators] is scratch. Errors: BB_MEMORY.

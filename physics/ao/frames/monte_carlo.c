@@ -29,54 +29,6 @@ typedef struct campaign {
     double *images;    // [batches][pictures][psf_pixels^2]
 } campaign;
 
-// Scratch of one batch.
-typedef struct bench {
-    bb_frame frame;
-    double *slopes;  // [largest m]
-    double *volts;   // [most actuators]
-    double *wanted;  // [most actuators] by the truth
-    double *shape;   // [most points]^2
-    double *surface; // [most points]^2
-} bench;
-
-static bb_index most(bb_index a, bb_index b)
-{
-    return a > b ? a : b;
-}
-
-static bb_status prepare_bench(const campaign *all, bench *out)
-{
-    bb_status status = BB_OK;
-    bb_index slopes = 0;
-    bb_index actuators = 0;
-    bb_index points = 0;
-    for (bb_index t = 0; t < all->tomography->target_count; ++t) {
-        const bb_point_spread_grid *grid =
-            bb_point_spread_layout(all->tomography->targets[t].spread);
-        slopes = most(slopes, grid->measurement_count);
-        actuators = most(actuators, grid->actuator_count);
-        points = most(points, grid->pupil_points);
-    }
-    BB_TRY(bb_frame_create(all->sampler, &out->frame));
-    BB_TRY(BB_ALLOCATE(slopes, &out->slopes));
-    BB_TRY(BB_ALLOCATE(actuators, &out->volts));
-    BB_TRY(BB_ALLOCATE(actuators, &out->wanted));
-    BB_TRY(BB_ALLOCATE(points * points, &out->shape));
-    BB_TRY(BB_ALLOCATE(points * points, &out->surface));
-done:
-    return status;
-}
-
-static void release_bench(bench *timer)
-{
-    bb_frame_release(&timer->frame);
-    BB_RELEASE(&timer->slopes);
-    BB_RELEASE(&timer->volts);
-    BB_RELEASE(&timer->wanted);
-    BB_RELEASE(&timer->shape);
-    BB_RELEASE(&timer->surface);
-}
-
 // Adds |sum P exp(i phi) exp(-2 pi i (u x + v y) / N)|^2 / (sum P)^2 over the central pixels.
 static bb_status add_image(const bb_point_spread_grid *grid, const double *transmission,
                            const double *wavefront, double wavelength_m, bb_index pixels,
@@ -123,63 +75,58 @@ done:
     return status;
 }
 
-// Dx times slopes.
-static void command(const campaign *all, bb_index index, const double *slopes, double *volts)
+static bb_status shape_mirror(const campaign *work, bb_index index, const double *slopes,
+                              bb_frame_scratch *scratch)
 {
-    bb_frame_score_command(&all->shapes[index], slopes, volts);
-}
-
-static bb_status shape_mirror(const campaign *all, bb_index index, const double *slopes,
-                              bench *timer)
-{
-    return bb_frame_score_shape(&all->shapes[index], slopes, timer->volts, timer->shape);
+    return bb_frame_score_shape(&work->shapes[index], slopes, scratch->volts, scratch->shape);
 }
 
 // What the mirror of an estimate is told, into volts.
-static void estimate_commands(const campaign *all, const bb_monte_carlo_estimate *estimate,
-                              bench *timer)
+static void estimate_commands(const campaign *work, const bb_monte_carlo_estimate *estimate,
+                              bb_frame_scratch *scratch)
 {
-    const bb_tomography_target *target = &all->tomography->targets[estimate->target];
+    const bb_tomography_target *target = &work->tomography->targets[estimate->target];
     const bb_deformable_mirror *mirror = bb_point_spread_mirror(target->spread);
     const bool commands = estimate->kind == BB_RESIDUAL_COMMANDS;
     const int n = (int)target->ctm->columns;
     const int rows = commands ? (int)mirror->actuator_count : (int)target->ctm->rows;
-    cblas_dgemv(CblasRowMajor, CblasNoTrans, rows, n, 1.0, estimate->r, n, timer->frame.guides, 1,
-                0.0, commands ? timer->volts : timer->slopes, 1);
+    cblas_dgemv(CblasRowMajor, CblasNoTrans, rows, n, 1.0, estimate->r, n, scratch->frame.guides, 1,
+                0.0, commands ? scratch->volts : scratch->slopes, 1);
     if (!commands) {
-        command(all, estimate->target, timer->slopes, timer->volts);
+        bb_frame_score_command(&work->shapes[estimate->target], scratch->slopes, scratch->volts);
     }
 }
 
 // One estimate on one frame: its numbers [1 + 2 wavelengths], and the image of its batch.
-static bb_status rate(const campaign *all, const bb_monte_carlo_estimate *estimate, bench *timer,
-                      double *numbers, double *image)
+static bb_status rate(const campaign *work, const bb_monte_carlo_estimate *estimate,
+                      bb_frame_scratch *scratch, double *numbers, double *image)
 {
     bb_status status = BB_OK;
-    const bb_monte_carlo_task *task = all->task;
-    const bb_tomography_target *target = &all->tomography->targets[estimate->target];
+    const bb_monte_carlo_task *task = work->task;
+    const bb_tomography_target *target = &work->tomography->targets[estimate->target];
     const double *transmission = bb_point_spread_transmission(target->spread);
-    const bb_mirror_shape *shape = &all->shapes[estimate->target];
+    const bb_mirror_shape *shape = &work->shapes[estimate->target];
     const bb_index points = shape->points * shape->points;
-    estimate_commands(all, estimate, timer);
-    BB_TRY(bb_mirror_shape_make(shape, timer->volts, timer->shape));
+    estimate_commands(work, estimate, scratch);
+    BB_TRY(bb_mirror_shape_make(shape, scratch->volts, scratch->shape));
     for (bb_index k = 0; k < points; ++k) {
-        timer->surface[k] = timer->frame.phase[estimate->target][k] - timer->shape[k];
+        scratch->surface[k] = scratch->frame.phase[estimate->target][k] - scratch->shape[k];
     }
-    command(all, estimate->target, timer->frame.truth[estimate->target], timer->wanted);
+    bb_frame_score_command(&work->shapes[estimate->target], scratch->frame.truth[estimate->target],
+                           scratch->wanted);
     for (bb_index i = 0; i < bb_point_spread_layout(target->spread)->actuator_count; ++i) {
-        timer->volts[i] = timer->wanted[i] - timer->volts[i];
+        scratch->volts[i] = scratch->wanted[i] - scratch->volts[i];
     }
-    BB_TRY(bb_mirror_shape_make(shape, timer->volts, timer->shape));
-    numbers[0] = bb_frame_score_variance(transmission, timer->shape, points);
+    BB_TRY(bb_mirror_shape_make(shape, scratch->volts, scratch->shape));
+    numbers[0] = bb_frame_score_variance(transmission, scratch->shape, points);
     for (bb_index w = 0; w < task->wavelength_count; ++w) {
         const double wavelength = task->wavelengths_m[w];
-        numbers[1 + w] = bb_frame_score_strehl(transmission, timer->shape, points, wavelength);
+        numbers[1 + w] = bb_frame_score_strehl(transmission, scratch->shape, points, wavelength);
         numbers[1 + task->wavelength_count + w] =
-            bb_frame_score_strehl(transmission, timer->surface, points, wavelength);
+            bb_frame_score_strehl(transmission, scratch->surface, points, wavelength);
     }
     if (image != NULL) {
-        BB_TRY(add_image(bb_point_spread_layout(target->spread), transmission, timer->surface,
+        BB_TRY(add_image(bb_point_spread_layout(target->spread), transmission, scratch->surface,
                          task->wavelengths_m[0], task->psf_pixels, image));
     }
 done:
@@ -210,12 +157,12 @@ static double structure(const double *transmission, const double *wavefront, bb_
     return pairs > 0.0 ? sum / pairs : NAN;
 }
 
-static void rate_screens(const campaign *all, const bb_frame *frame, double *numbers)
+static void rate_screens(const campaign *work, const bb_frame *frame, double *numbers)
 {
-    const bb_monte_carlo_task *task = all->task;
-    const bb_tomography_target *target = &all->tomography->targets[0];
+    const bb_monte_carlo_task *task = work->task;
+    const bb_tomography_target *target = &work->tomography->targets[0];
     const bb_point_spread_grid *grid = bb_point_spread_layout(target->spread);
-    const bb_atmosphere *atmosphere = &all->tomography->atmosphere;
+    const bb_atmosphere *atmosphere = &work->tomography->atmosphere;
     const double radian = BB_R0_WAVELENGTH_M / (2.0 * BB_PI);
     for (bb_index s = 0; s < task->separation_count; ++s) {
         const bb_index step = task->separations[s] * grid->pixels_per_lenslet;
@@ -229,21 +176,21 @@ static void rate_screens(const campaign *all, const bb_frame *frame, double *num
 }
 
 // What the mirror leaves of the phase towards each target.
-static bb_status rate_mirrors(const campaign *all, bench *timer, double *numbers)
+static bb_status rate_mirrors(const campaign *work, bb_frame_scratch *scratch, double *numbers)
 {
     bb_status status = BB_OK;
-    for (bb_index t = 0; t < all->tomography->target_count; ++t) {
-        const bb_tomography_target *target = &all->tomography->targets[t];
+    for (bb_index t = 0; t < work->tomography->target_count; ++t) {
+        const bb_tomography_target *target = &work->tomography->targets[t];
         const bb_index points = bb_point_spread_layout(target->spread)->pupil_points;
         const double pitch = target->truth.sensors[0].size_m;
         const double radian = BB_R0_WAVELENGTH_M / (2.0 * BB_PI);
-        BB_TRY(shape_mirror(all, t, timer->frame.truth[t], timer));
+        BB_TRY(shape_mirror(work, t, scratch->frame.truth[t], scratch));
         for (bb_index k = 0; k < points * points; ++k) {
-            timer->surface[k] = timer->frame.phase[t][k] - timer->shape[k];
+            scratch->surface[k] = scratch->frame.phase[t][k] - scratch->shape[k];
         }
         numbers[t] = bb_frame_score_variance(bb_point_spread_transmission(target->spread),
-                                             timer->surface, points * points) /
-                     (radian * radian * pow(pitch / all->tomography->atmosphere.r0_m, 5.0 / 3.0));
+                                             scratch->surface, points * points) /
+                     (radian * radian * pow(pitch / work->tomography->atmosphere.r0_m, 5.0 / 3.0));
     }
 done:
     return status;
@@ -252,90 +199,91 @@ done:
 static bb_status run_batch(void *context, bb_index begin, bb_index end)
 {
     bb_status status = BB_OK;
-    campaign *all = context;
-    const bb_monte_carlo_task *task = all->task;
+    campaign *work = context;
+    const bb_monte_carlo_task *task = work->task;
     const bb_index pixels = task->psf_pixels * task->psf_pixels;
     const bb_index stride = 1 + 2 * task->wavelength_count;
-    bench timer = {0};
-    BB_TRY(prepare_bench(all, &timer));
+    bb_frame_scratch scratch = {0};
+    BB_TRY(bb_frame_scratch_create(work->sampler, &scratch));
     for (bb_index f = begin; f < end; ++f) {
-        double *numbers = all->numbers + f * all->columns;
-        double *image = all->images + begin / all->batch * all->pictures * pixels;
-        BB_TRY(bb_frame_draw(all->sampler, task->seed, (uint64_t)f, &timer.frame));
+        double *numbers = work->numbers + f * work->columns;
+        double *image = work->images + begin / work->batch * work->pictures * pixels;
+        BB_TRY(bb_frame_draw(work->sampler, task->seed, (uint64_t)f, &scratch.frame));
         for (bb_index e = 0; e < task->estimate_count; ++e) {
             const bb_monte_carlo_estimate *estimate = &task->estimates[e];
-            BB_TRY(rate(all, estimate, &timer, numbers + e * stride,
+            BB_TRY(rate(work, estimate, &scratch, numbers + e * stride,
                         estimate->psf != NULL ? image : NULL));
             image += estimate->psf != NULL ? pixels : 0;
         }
         numbers += task->estimate_count * stride;
-        rate_screens(all, &timer.frame, numbers);
-        BB_TRY(rate_mirrors(all, &timer, numbers + task->separation_count));
+        rate_screens(work, &scratch.frame, numbers);
+        BB_TRY(rate_mirrors(work, &scratch, numbers + task->separation_count));
         bb_log_progress_within(f + 1, task->frames); // batches are taken in order
     }
 done:
-    release_bench(&timer);
+    bb_frame_scratch_release(&scratch);
     return status;
 }
 
-static bb_frame_mean average(const campaign *all, bb_index column)
+static bb_frame_mean average(const campaign *work, bb_index column)
 {
-    return bb_frame_mean_of(all->numbers + column, all->columns, all->task->frames);
+    return bb_frame_mean_of(work->numbers + column, work->columns, work->task->frames);
 }
 
-static void summarise(const campaign *all)
+static void summarise(const campaign *work)
 {
-    const bb_monte_carlo_task *task = all->task;
+    const bb_monte_carlo_task *task = work->task;
     const bb_index stride = 1 + 2 * task->wavelength_count;
     const bb_index pixels = task->psf_pixels * task->psf_pixels;
     bb_index picture = 0;
     for (bb_index e = 0; e < task->estimate_count; ++e) {
         bb_monte_carlo_estimate *estimate = &task->estimates[e];
-        estimate->residual_m2 = average(all, e * stride);
+        estimate->residual_m2 = average(work, e * stride);
         for (bb_index w = 0; w < task->wavelength_count; ++w) {
-            estimate->correctable[w] = average(all, e * stride + 1 + w);
-            estimate->total[w] = average(all, e * stride + 1 + task->wavelength_count + w);
+            estimate->correctable[w] = average(work, e * stride + 1 + w);
+            estimate->total[w] = average(work, e * stride + 1 + task->wavelength_count + w);
         }
         for (bb_index k = 0; estimate->psf != NULL && k < pixels; ++k) {
             double sum = 0.0;
-            for (bb_index b = 0; b < all->batches; ++b) {
-                sum += all->images[(b * all->pictures + picture) * pixels + k];
+            for (bb_index b = 0; b < work->batches; ++b) {
+                sum += work->images[(b * work->pictures + picture) * pixels + k];
             }
             estimate->psf[k] = sum / (double)task->frames;
         }
         picture += estimate->psf != NULL ? 1 : 0;
     }
     for (bb_index s = 0; s < task->separation_count; ++s) {
-        task->structure[s] = average(all, task->estimate_count * stride + s);
+        task->structure[s] = average(work, task->estimate_count * stride + s);
     }
-    for (bb_index t = 0; t < all->tomography->target_count; ++t) {
-        task->fitting[t] = average(all, task->estimate_count * stride + task->separation_count + t);
+    for (bb_index t = 0; t < work->tomography->target_count; ++t) {
+        task->fitting[t] =
+            average(work, task->estimate_count * stride + task->separation_count + t);
     }
 }
 
 bb_status bb_monte_carlo_run(const bb_frame_sampler *sampler, const bb_monte_carlo_task *task)
 {
     bb_status status = BB_OK;
-    campaign all = {
+    campaign work = {
         .sampler = sampler, .tomography = bb_frame_sampler_tomography(sampler), .task = task};
     BB_REQUIRE(task->frames > 0, BB_INVALID, "%td frames, expected at least one", task->frames);
-    all.columns = task->estimate_count * (1 + 2 * task->wavelength_count) + task->separation_count +
-                  all.tomography->target_count;
-    all.batch = (task->frames + MOST_BATCHES - 1) / MOST_BATCHES;
-    all.batches = (task->frames + all.batch - 1) / all.batch;
+    work.columns = task->estimate_count * (1 + 2 * task->wavelength_count) +
+                   task->separation_count + work.tomography->target_count;
+    work.batch = (task->frames + MOST_BATCHES - 1) / MOST_BATCHES;
+    work.batches = (task->frames + work.batch - 1) / work.batch;
     for (bb_index e = 0; e < task->estimate_count; ++e) {
-        all.pictures += task->estimates[e].psf != NULL ? 1 : 0;
+        work.pictures += task->estimates[e].psf != NULL ? 1 : 0;
     }
-    BB_TRY(bb_frame_score_shapes(all.tomography, &all.shapes));
-    BB_TRY(BB_ALLOCATE(task->frames * all.columns, &all.numbers));
-    BB_TRY(
-        BB_ZEROED(all.batches * all.pictures * task->psf_pixels * task->psf_pixels, &all.images));
-    BB_TRY(bb_thread_ranges(task->frames, all.batch, run_batch, &all));
-    summarise(&all);
+    BB_TRY(bb_frame_score_shapes(work.tomography, &work.shapes));
+    BB_TRY(BB_ALLOCATE(task->frames * work.columns, &work.numbers));
+    BB_TRY(BB_ZEROED(work.batches * work.pictures * task->psf_pixels * task->psf_pixels,
+                     &work.images));
+    BB_TRY(bb_thread_ranges(task->frames, work.batch, run_batch, &work));
+    summarise(&work);
 done:
-    bb_frame_score_shapes_release(all.tomography, &all.shapes);
-    BB_RELEASE(&all.numbers);
-    BB_RELEASE(&all.images);
+    bb_frame_score_shapes_release(work.tomography, &work.shapes);
+    BB_RELEASE(&work.numbers);
+    BB_RELEASE(&work.images);
     return status;
 }
 

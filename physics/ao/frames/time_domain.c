@@ -28,61 +28,34 @@ typedef struct series {
     double *numbers;         // [realisations][estimates][stride]
 } series;
 
-// Scratch of one batch.
-typedef struct bench {
+// What runs one realisation after another.
+typedef struct runner {
     bb_flow_sampler *flow;
-    bb_frame frame;
-    bb_frame_controller *loops; // [estimates]
-    double *slopes;             // [largest m]
-    double *volts;              // [most actuators]
-    double *shape;              // [most points]^2
-    double *surface;            // [most points]^2
-} bench;
+    bb_frame_scratch scratch;
+    bb_frame_controller *controllers; // [estimates]
+} runner;
 
-static bb_index most(bb_index a, bb_index b)
-{
-    return a > b ? a : b;
-}
-
-static bb_status prepare_bench(const series *all, bench *out)
+static bb_status start_runner(const series *work, runner *out)
 {
     bb_status status = BB_OK;
-    bb_index slopes = 0;
-    bb_index actuators = 0;
-    bb_index points = 0;
-    for (bb_index t = 0; t < all->tomography->target_count; ++t) {
-        const bb_point_spread_grid *grid =
-            bb_point_spread_layout(all->tomography->targets[t].spread);
-        slopes = most(slopes, grid->measurement_count);
-        actuators = most(actuators, grid->actuator_count);
-        points = most(points, grid->pupil_points);
-    }
-    BB_TRY(bb_flow_sampler_create(all->sampler, all->task->wind, &out->flow));
-    BB_TRY(bb_frame_create(all->sampler, &out->frame));
-    BB_TRY(BB_ALLOCATE(slopes, &out->slopes));
-    BB_TRY(BB_ALLOCATE(actuators, &out->volts));
-    BB_TRY(BB_ALLOCATE(points * points, &out->shape));
-    BB_TRY(BB_ALLOCATE(points * points, &out->surface));
-    BB_TRY(BB_ZEROED(all->task->estimate_count, &out->loops));
-    for (bb_index e = 0; e < all->task->estimate_count; ++e) {
-        BB_TRY(bb_frame_controller_create(&all->laws[e], &out->loops[e]));
+    BB_TRY(bb_flow_sampler_create(work->sampler, work->task->wind, &out->flow));
+    BB_TRY(bb_frame_scratch_create(work->sampler, &out->scratch));
+    BB_TRY(BB_ZEROED(work->task->estimate_count, &out->controllers));
+    for (bb_index e = 0; e < work->task->estimate_count; ++e) {
+        BB_TRY(bb_frame_controller_create(&work->laws[e], &out->controllers[e]));
     }
 done:
     return status;
 }
 
-static void release_bench(const series *all, bench *room)
+static void stop_runner(const series *work, runner *self)
 {
-    for (bb_index e = 0; room->loops != NULL && e < all->task->estimate_count; ++e) {
-        bb_frame_controller_release(&room->loops[e]);
+    for (bb_index e = 0; self->controllers != NULL && e < work->task->estimate_count; ++e) {
+        bb_frame_controller_release(&self->controllers[e]);
     }
-    BB_RELEASE(&room->loops);
-    bb_flow_sampler_destroy(&room->flow);
-    bb_frame_release(&room->frame);
-    BB_RELEASE(&room->slopes);
-    BB_RELEASE(&room->volts);
-    BB_RELEASE(&room->shape);
-    BB_RELEASE(&room->surface);
+    BB_RELEASE(&self->controllers);
+    bb_flow_sampler_destroy(&self->flow);
+    bb_frame_scratch_release(&self->scratch);
 }
 
 // The truth slopes that a command makes.
@@ -98,56 +71,58 @@ static void follow(const bb_time_domain_estimate *estimate, const double *comman
 }
 
 // Adds an instant of one estimate to its numbers.
-static bb_status rate(const series *all, const bb_time_domain_estimate *estimate,
-                      const double *command, bench *room, double *numbers)
+static bb_status rate(const series *work, const bb_time_domain_estimate *estimate,
+                      const double *command, bb_frame_scratch *scratch, double *numbers)
 {
     bb_status status = BB_OK;
-    const bb_time_domain_task *task = all->task;
-    const bb_tomography_target *target = &all->tomography->targets[estimate->target];
-    const bb_mirror_shape *shape = &all->shapes[estimate->target];
+    const bb_time_domain_task *task = work->task;
+    const bb_tomography_target *target = &work->tomography->targets[estimate->target];
+    const bb_mirror_shape *shape = &work->shapes[estimate->target];
     const double *transmission = bb_point_spread_transmission(target->spread);
     const bb_index points = shape->points * shape->points;
     const bb_index m = target->truth.measurement_count;
     const double share = 1.0 / (double)task->frames;
-    follow(estimate, command, m, room->slopes);
-    BB_TRY(bb_frame_score_shape(shape, room->slopes, room->volts, room->shape));
+    follow(estimate, command, m, scratch->slopes);
+    BB_TRY(bb_frame_score_shape(shape, scratch->slopes, scratch->volts, scratch->shape));
     for (bb_index k = 0; k < points; ++k) {
-        room->surface[k] = room->frame.phase[estimate->target][k] - room->shape[k];
+        scratch->surface[k] = scratch->frame.phase[estimate->target][k] - scratch->shape[k];
     }
     for (bb_index i = 0; i < m; ++i) {
-        room->slopes[i] = room->frame.truth[estimate->target][i] - room->slopes[i];
+        scratch->slopes[i] = scratch->frame.truth[estimate->target][i] - scratch->slopes[i];
     }
-    BB_TRY(bb_frame_score_shape(shape, room->slopes, room->volts, room->shape));
-    numbers[0] += share * bb_frame_score_variance(transmission, room->shape, points);
+    BB_TRY(bb_frame_score_shape(shape, scratch->slopes, scratch->volts, scratch->shape));
+    numbers[0] += share * bb_frame_score_variance(transmission, scratch->shape, points);
     for (bb_index w = 0; w < task->wavelength_count; ++w) {
         const double wavelength = task->wavelengths_m[w];
         numbers[1 + w] +=
-            share * bb_frame_score_strehl(transmission, room->shape, points, wavelength);
+            share * bb_frame_score_strehl(transmission, scratch->shape, points, wavelength);
         numbers[1 + task->wavelength_count + w] +=
-            share * bb_frame_score_strehl(transmission, room->surface, points, wavelength);
+            share * bb_frame_score_strehl(transmission, scratch->surface, points, wavelength);
     }
 done:
     return status;
 }
 
-static bb_status run_frame(const series *all, bb_index realisation, bb_index frame, bench *room)
+static bb_status run_frame(const series *work, bb_index realisation, bb_index frame, runner *self)
 {
     bb_status status = BB_OK;
-    const bb_time_domain_task *task = all->task;
+    const bb_time_domain_task *task = work->task;
     const bb_index length = task->settle + task->frames;
     const uint64_t number = first_realisation + (uint64_t)(realisation * length + frame);
     const double time_s = task->frame_s * (double)frame;
-    double *numbers = all->numbers + realisation * task->estimate_count * all->stride;
-    BB_TRY(bb_flow_sampler_look(room->flow, BB_FRAME_GUIDES, time_s, task->exposure_s, task->seed,
-                                number, &room->frame));
+    double *numbers = work->numbers + realisation * task->estimate_count * work->stride;
+    BB_TRY(bb_flow_sampler_look(self->flow, BB_FRAME_GUIDES, time_s, task->exposure_s, task->seed,
+                                number, &self->scratch.frame));
     if (frame >= task->settle) {
-        BB_TRY(bb_flow_sampler_look(room->flow, BB_FRAME_TARGETS, time_s + task->delay_s, 0.0,
-                                    task->seed, number, &room->frame));
+        BB_TRY(bb_flow_sampler_look(self->flow, BB_FRAME_TARGETS, time_s + task->delay_s, 0.0,
+                                    task->seed, number, &self->scratch.frame));
     }
     for (bb_index e = 0; e < task->estimate_count; ++e) {
-        const double *command = bb_frame_controller_step(&room->loops[e], room->frame.guides);
+        const double *command =
+            bb_frame_controller_step(&self->controllers[e], self->scratch.frame.guides);
         if (frame >= task->settle) {
-            BB_TRY(rate(all, &task->estimates[e], command, room, numbers + e * all->stride));
+            BB_TRY(rate(work, &task->estimates[e], command, &self->scratch,
+                        numbers + e * work->stride));
         }
     }
 done:
@@ -157,38 +132,38 @@ done:
 static bb_status run_batch(void *context, bb_index begin, bb_index end)
 {
     bb_status status = BB_OK;
-    const series *all = context;
-    const bb_time_domain_task *task = all->task;
-    bench room = {0};
-    BB_TRY(prepare_bench(all, &room));
+    const series *work = context;
+    const bb_time_domain_task *task = work->task;
+    runner self = {0};
+    BB_TRY(start_runner(work, &self));
     for (bb_index r = begin; r < end; ++r) {
-        bb_flow_sampler_start(room.flow, task->seed, first_realisation + (uint64_t)r);
+        bb_flow_sampler_start(self.flow, task->seed, first_realisation + (uint64_t)r);
         for (bb_index e = 0; e < task->estimate_count; ++e) {
-            bb_frame_controller_restart(&room.loops[e]);
+            bb_frame_controller_restart(&self.controllers[e]);
         }
-        for (bb_index f = all->idle ? task->settle : 0; f < task->settle + task->frames; ++f) {
-            BB_TRY(run_frame(all, r, f, &room));
+        for (bb_index f = work->idle ? task->settle : 0; f < task->settle + task->frames; ++f) {
+            BB_TRY(run_frame(work, r, f, &self));
         }
         bb_log_progress_within(r + 1, task->realisations); // batches are taken in order
     }
 done:
-    release_bench(all, &room);
+    stop_runner(work, &self);
     return status;
 }
 
 // Of the same skies: what both lose to them drops out.
-static bb_status compare(const series *all, bb_index e)
+static bb_status compare(const series *work, bb_index e)
 {
     bb_status status = BB_OK;
-    const bb_time_domain_task *task = all->task;
-    const bb_index columns = task->estimate_count * all->stride;
+    const bb_time_domain_task *task = work->task;
+    const bb_index columns = task->estimate_count * work->stride;
     const bb_time_domain_estimate *estimate = &task->estimates[e];
     double *difference = NULL; // [realisations]
     BB_TRY(BB_ALLOCATE(task->realisations, &difference));
     for (bb_index w = 0; w < task->wavelength_count; ++w) {
         for (bb_index r = 0; r < task->realisations; ++r) {
-            const double *numbers = all->numbers + r * columns + 1 + w;
-            difference[r] = numbers[estimate->reference * all->stride] - numbers[e * all->stride];
+            const double *numbers = work->numbers + r * columns + 1 + w;
+            difference[r] = numbers[estimate->reference * work->stride] - numbers[e * work->stride];
         }
         estimate->loss[w] = bb_frame_mean_of(difference, 1, task->realisations);
     }
@@ -197,14 +172,14 @@ done:
     return status;
 }
 
-static bb_status summarise(const series *all)
+static bb_status summarise(const series *work)
 {
     bb_status status = BB_OK;
-    const bb_time_domain_task *task = all->task;
-    const bb_index columns = task->estimate_count * all->stride;
+    const bb_time_domain_task *task = work->task;
+    const bb_index columns = task->estimate_count * work->stride;
     for (bb_index e = 0; e < task->estimate_count; ++e) {
         bb_time_domain_estimate *estimate = &task->estimates[e];
-        const double *numbers = all->numbers + e * all->stride;
+        const double *numbers = work->numbers + e * work->stride;
         estimate->residual_m2 = bb_frame_mean_of(numbers, columns, task->realisations);
         for (bb_index w = 0; w < task->wavelength_count; ++w) {
             estimate->correctable[w] =
@@ -212,26 +187,26 @@ static bb_status summarise(const series *all)
             estimate->total[w] = bb_frame_mean_of(numbers + 1 + task->wavelength_count + w, columns,
                                                   task->realisations);
         }
-        BB_TRY(compare(all, e));
+        BB_TRY(compare(work, e));
     }
 done:
     return status;
 }
 
-static void make_laws(series *all)
+static void make_laws(series *work)
 {
-    const bb_time_domain_task *task = all->task;
-    all->idle = task->gain >= 1.0;
+    const bb_time_domain_task *task = work->task;
+    work->idle = task->gain >= 1.0;
     for (bb_index e = 0; e < task->estimate_count; ++e) {
         const bb_time_domain_estimate *estimate = &task->estimates[e];
-        all->laws[e] = (bb_control_law){.rows = estimate->rows,
-                                        .slopes = all->tomography->guides.measurement_count,
-                                        .q = estimate->q,
-                                        .seen = estimate->seen,
-                                        .gain = task->gain,
-                                        .delay = task->delay_s / task->frame_s,
-                                        .exposure = task->exposure_s / task->frame_s};
-        all->idle = all->idle && estimate->seen == NULL;
+        work->laws[e] = (bb_control_law){.rows = estimate->rows,
+                                         .slopes = work->tomography->guides.measurement_count,
+                                         .q = estimate->q,
+                                         .seen = estimate->seen,
+                                         .gain = task->gain,
+                                         .delay = task->delay_s / task->frame_s,
+                                         .exposure = task->exposure_s / task->frame_s};
+        work->idle = work->idle && estimate->seen == NULL;
     }
 }
 
@@ -239,23 +214,23 @@ bb_status bb_time_domain_run(const bb_frame_sampler *sampler, const bb_time_doma
 {
     bb_status status = BB_OK;
     const bb_index batch = (task->realisations + MOST_BATCHES - 1) / MOST_BATCHES;
-    series all = {.sampler = sampler,
-                  .tomography = bb_frame_sampler_tomography(sampler),
-                  .task = task,
-                  .stride = 1 + 2 * task->wavelength_count};
+    series work = {.sampler = sampler,
+                   .tomography = bb_frame_sampler_tomography(sampler),
+                   .task = task,
+                   .stride = 1 + 2 * task->wavelength_count};
     BB_REQUIRE(task->realisations > 0 && task->frames > 0 && task->settle >= 0, BB_INVALID,
                "%td realisations of %td frames after %td, expected one at least",
                task->realisations, task->frames, task->settle);
-    BB_TRY(bb_frame_score_shapes(all.tomography, &all.shapes));
-    BB_TRY(BB_ZEROED(task->estimate_count, &all.laws));
-    BB_TRY(BB_ZEROED(task->realisations * task->estimate_count * all.stride, &all.numbers));
-    make_laws(&all);
-    BB_TRY(bb_thread_ranges(task->realisations, batch, run_batch, &all));
-    BB_TRY(summarise(&all));
+    BB_TRY(bb_frame_score_shapes(work.tomography, &work.shapes));
+    BB_TRY(BB_ZEROED(task->estimate_count, &work.laws));
+    BB_TRY(BB_ZEROED(task->realisations * task->estimate_count * work.stride, &work.numbers));
+    make_laws(&work);
+    BB_TRY(bb_thread_ranges(task->realisations, batch, run_batch, &work));
+    BB_TRY(summarise(&work));
 done:
-    bb_frame_score_shapes_release(all.tomography, &all.shapes);
-    BB_RELEASE(&all.laws);
-    BB_RELEASE(&all.numbers);
+    bb_frame_score_shapes_release(work.tomography, &work.shapes);
+    BB_RELEASE(&work.laws);
+    BB_RELEASE(&work.numbers);
     return status;
 }
 

@@ -172,10 +172,10 @@ static bb_status publish_losses(const bb_output_table *table, const bb_night_sco
     BB_TRY(BB_ALLOCATE(scores->pipelines, &precision));
     BB_TRY(BB_ALLOCATE(3 * rows, &stale));
     for (bb_index p = 0; p < scores->pipelines; ++p) {
-        const double *own = scores->moment + p * samples;
-        precision[p] = compare(scores->moment + reference * samples, own, samples).mean;
+        const double *moment = scores->moment + p * samples;
+        precision[p] = compare(scores->moment + reference * samples, moment, samples).mean;
         for (bb_index row = p * scores->policies; row < (p + 1) * scores->policies; ++row) {
-            const losses found = compare(own, scores->strehl + row * samples, samples);
+            const losses found = compare(moment, scores->strehl + row * samples, samples);
             stale[row] = found.mean;
             stale[rows + row] = found.worst;
             stale[2 * rows + row] = found.failed;
@@ -205,8 +205,8 @@ static bb_status publish_ages(const bb_output_table *table, const bb_night_confi
     }
     BB_TRY(BB_ALLOCATE(2 * rows, &aged));
     for (bb_index row = 0; row < rows; ++row) {
-        const double *own = scores->moment + row / each * samples;
-        const losses found = compare(own, scores->aged + row * samples, samples);
+        const double *moment = scores->moment + row / each * samples;
+        const losses found = compare(moment, scores->aged + row * samples, samples);
         aged[row] = found.mean;
         aged[rows + row] = found.worst;
     }
