@@ -132,6 +132,7 @@ typedef enum bb_codec_form_kind {
     BB_FORM_WORDS,        ///< words of a plain format (bb_coded_matrix_words)
     BB_FORM_BLOCKS,       ///< whole numbers under an exponent a block (bb_coded_matrix_bfp_row)
     BB_FORM_INTEGERS,     ///< eight bits under a power of two a block (bb_coded_matrix_integers)
+    BB_FORM_STEPS,        ///< whole numbers of one step a row (bb_coded_matrix_whole_steps)
     BB_FORM_QUOTIENTS,    ///< multiples of one step (bb_coded_matrix_quotients)
     BB_FORM_TILES,        ///< low-rank tiles (codecs/low_rank.h)
     BB_FORM_COEFFICIENTS, ///< transformed blocks (codecs/transform.h)
@@ -142,7 +143,7 @@ typedef enum bb_codec_form_kind {
 typedef struct bb_codec_form {
     bb_codec_form_kind kind;
     bb_format format; ///< of words
-    int bits;         ///< of the whole numbers of a block
+    int bits;         ///< of the whole numbers of a block or row
 } bb_codec_form;
 
 bb_codec_form bb_codec_form_of(const bb_codec_config *config);

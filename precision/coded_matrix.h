@@ -155,6 +155,12 @@ const unsigned char *bb_coded_matrix_bfp_row(const bb_coded_matrix *matrix, bb_i
 bool bb_coded_matrix_integers(const bb_coded_matrix *matrix, bb_index row, bb_index block,
                               int32_t out[32], int *exponent);
 
+/// integer: the 32 whole numbers of block `block` of a row, zero beyond the last column, and the
+/// row's step, NaN where the row is not held. A value is out * step.
+void bb_coded_matrix_whole_steps(const bb_coded_matrix *matrix, bb_index row, bb_index block,
+                                 int32_t out[32]);
+float bb_coded_matrix_row_step(const bb_coded_matrix *matrix, bb_index row);
+
 enum {
     BB_QUANTISER_RUN = 1024, ///< columns of a run, which is a piece of the quantiser
 };

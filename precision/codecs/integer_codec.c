@@ -54,14 +54,6 @@ static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
     return false;
 }
 
-static const char *absent(const bb_codec_config *config, bb_device_kind device)
-{
-    (void)config;
-    return device == BB_DEVICE_CPU
-               ? NULL
-               : "codec integer has products on the cpu alone in this version, expected device cpu";
-}
-
 static void describe(const bb_codec_config *config, char *out, size_t bytes)
 {
     (void)snprintf(out, bytes, "integer %g", config->bits);
@@ -114,8 +106,7 @@ static double draw_limit(const bb_codec_config *config)
 
 static bb_codec_form form(const bb_codec_config *config)
 {
-    (void)config;
-    return (bb_codec_form){.kind = BB_FORM_PIECES};
+    return (bb_codec_form){.kind = BB_FORM_STEPS, .bits = (int)config->bits};
 }
 
 static bb_status create(bb_coded_matrix *matrix)
@@ -334,7 +325,6 @@ static size_t bytes(const bb_coded_matrix *matrix)
 
 static const bb_codec_ops operations = {
     .check = check,
-    .absent = absent,
     .describe = describe,
     .rounding = rounding,
     .bound = bound,
@@ -352,6 +342,19 @@ static const bb_codec_ops operations = {
     .round = round_one,
     .encode_fixed = encode_fixed,
 };
+
+void bb_coded_matrix_whole_steps(const bb_coded_matrix *matrix, bb_index row, bb_index block,
+                                 int32_t out[BB_BLOCK])
+{
+    const integer_store *store = matrix->store;
+    (void)bb_plane_unpack_block(row_at(matrix, row) + block * 4 * store->bits, store->bits, out);
+}
+
+float bb_coded_matrix_row_step(const bb_coded_matrix *matrix, bb_index row)
+{
+    const integer_store *store = matrix->store;
+    return store->steps[row];
+}
 
 static const char *const taken[] = {"bits", NULL};
 

@@ -89,6 +89,28 @@ static const bb_bench_case cases[] = {
     {"gemv-cublas-s-tall", "gemv-cublas-s of 252000 x 384", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_CUBLAS_S | BB_BENCH_TALL, NULL},
     {"gemv-cublas-d-square", "gemv-cublas-d of 9728 x 9728", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_CUBLAS_D | BB_BENCH_SQUARE, NULL},
     {"gemv-cublas-d-tall", "gemv-cublas-d of 252000 x 384", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_CUBLAS_D | BB_BENCH_TALL, NULL},
+    {"gemv-cuda-frame-fp32", "y = C x of 4092 commands from 19078 slopes on a cuda device, stored in fp32", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_OTHER | BB_BENCH_FRAME, "fp32"},
+    {"gemv-cuda-frame-fp16", "the same stored in fp16", "fp32 read", 1.8, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_OTHER | BB_BENCH_FRAME, "fp16"},
+    {"gemv-cuda-frame-int8", "the same, integers of 8 bits", "fp32 read", 3.2, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_OTHER | BB_BENCH_FRAME, "integer bits=8"},
+    {"gemv-cuda-frame-bfp8", "the same, block floating point of 8 bits", "fp32 read", 3.1, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_OTHER | BB_BENCH_FRAME, "bfp bits=8"},
+    {"gemv-cuda-frame-bfp6", "the same, block floating point of 6 bits", "fp32 read", 3.4, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_OTHER | BB_BENCH_FRAME, "bfp bits=6"},
+    {"gemv-cuda-frame-int6", "the same, integers of 6 bits", "fp32 read", 3.4, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_OTHER | BB_BENCH_FRAME, "integer bits=6"},
+    {"gemv-cuda-frame-quantiser", "the same, block-width quantiser, about 4.5 bits", "fp32 read", 4.6, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_OTHER | BB_BENCH_FRAME, "quantiser tolerance=0.036"},
+    {"gemv-cuda-frame-int4", "the same, integers of 4 bits", "fp32 read", 5.2, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_OTHER | BB_BENCH_FRAME, "integer bits=4"},
+    {"gemv-cublas-s-frame", "peer of gemv-cuda-frame: cublasSgemv", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_CUBLAS_S | BB_BENCH_FRAME, NULL},
+    {"gemv-cublas-h-frame", "peer of gemv-cuda-frame: cublasHSSgemvStridedBatched, fp16", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_CUBLAS_H | BB_BENCH_FRAME, NULL},
+    {"gemv-low-rank-tiles-frame", "peer of gemv-cuda-frame: low-rank tiles of 128, rank 38, batched", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_LOW_RANK_TILES | BB_BENCH_FRAME, NULL},
+    {"gemv-cuda-target-fp32", "y = C x of 5316 commands from 100368 slopes on a cuda device, stored in fp32", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_OTHER | BB_BENCH_TARGET, "fp32"},
+    {"gemv-cuda-target-fp16", "the same stored in fp16", "fp32 read", 1.8, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_OTHER | BB_BENCH_TARGET, "fp16"},
+    {"gemv-cuda-target-int8", "the same, integers of 8 bits", "fp32 read", 3.2, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_OTHER | BB_BENCH_TARGET, "integer bits=8"},
+    {"gemv-cuda-target-bfp8", "the same, block floating point of 8 bits", "fp32 read", 3.1, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_OTHER | BB_BENCH_TARGET, "bfp bits=8"},
+    {"gemv-cuda-target-bfp6", "the same, block floating point of 6 bits", "fp32 read", 3.4, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_OTHER | BB_BENCH_TARGET, "bfp bits=6"},
+    {"gemv-cuda-target-int6", "the same, integers of 6 bits", "fp32 read", 3.4, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_OTHER | BB_BENCH_TARGET, "integer bits=6"},
+    {"gemv-cuda-target-quantiser", "the same, block-width quantiser, about 4.5 bits", "fp32 read", 4.6, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_OTHER | BB_BENCH_TARGET, "quantiser tolerance=0.036"},
+    {"gemv-cuda-target-int4", "the same, integers of 4 bits", "fp32 read", 5.2, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_OTHER | BB_BENCH_TARGET, "integer bits=4"},
+    {"gemv-cublas-s-target", "peer of gemv-cuda-target: cublasSgemv", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_CUBLAS_S | BB_BENCH_TARGET, NULL},
+    {"gemv-cublas-h-target", "peer of gemv-cuda-target: cublasHSSgemvStridedBatched, fp16", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_CUBLAS_H | BB_BENCH_TARGET, NULL},
+    {"gemv-low-rank-tiles-target", "peer of gemv-cuda-target: low-rank tiles of 128, rank 38, batched", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_LOW_RANK_TILES | BB_BENCH_TARGET, NULL},
     {"roofline-thermal", "T <- A T under the roof of its operations a byte", "roof", NAN, bb_bench_roofline, BB_BENCH_STEP_THERMAL, NULL},
     {"roofline-restriction", "S = W T, wafer to grid, the same", "roof", NAN, bb_bench_roofline, BB_BENCH_STEP_RESTRICTION, NULL},
     {"roofline-deformation", "y = C S, gemv-fp32, the same", "roof", NAN, bb_bench_roofline, BB_BENCH_STEP_DEFORMATION, NULL},
@@ -220,7 +242,9 @@ bb_bench_sizes bb_bench_sizes_of(int choice, bool quick)
     static const bb_bench_sizes square = {9728, 9728, 512}, quick_square = {512, 512, 512};
     static const bb_bench_sizes tall = {252000, 384, 128}, quick_tall = {2048, 384, 128};
     static const bb_bench_sizes frame = {4092, 19078, 0}, quick_frame = {96, 1023, 0};
-    return (choice & BB_BENCH_FRAME) != 0    ? (quick ? quick_frame : frame)
+    static const bb_bench_sizes target = {5316, 100368, 0};
+    return (choice & BB_BENCH_TARGET) != 0   ? (quick ? quick_frame : target)
+           : (choice & BB_BENCH_FRAME) != 0  ? (quick ? quick_frame : frame)
            : (choice & BB_BENCH_TALL) != 0   ? (quick ? quick_tall : tall)
            : (choice & BB_BENCH_SQUARE) != 0 ? (quick ? quick_square : square)
                                              : (quick ? quick_wide : wide);

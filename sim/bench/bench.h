@@ -63,6 +63,7 @@ enum {
     BB_BENCH_SQUARE = 1 << 16, ///< 9728 x 9728
     BB_BENCH_TALL = 1 << 17,   ///< 252000 x 384
     BB_BENCH_FRAME = 1 << 18,  ///< 4092 x 19078: commands from slopes, of random values
+    BB_BENCH_TARGET = 1 << 19, ///< 5316 x 100368, the same: commands of one target
     BB_BENCH_CHOICE = BB_BENCH_SQUARE - 1,
 };
 
@@ -70,6 +71,10 @@ enum {
 typedef struct bb_bench_sizes {
     bb_index rows, columns, mesh_columns;
 } bb_bench_sizes;
+
+/// A row of a frame's matrix, drawn as `bitbudget realtime` of ao draws one: normal numbers, large
+/// where commands and slopes have one place in the pupil.
+void bb_bench_draw_commands(bb_index row, bb_index rows, bb_index columns, double *out);
 
 /// Of a `choice`.
 bb_bench_sizes bb_bench_sizes_of(int choice, bool quick);

@@ -3,8 +3,7 @@
 // y = C x with a matrix that looks like a wafer's response: 378 points of a slit, a source grid of
 // 512 x 500 cells. fp32 products but for fp64 storage; sums in fp64, or in fp32 where the name says
 // so. The peer is fp32 storage, that of fp32 and fp64 what reading as many bytes takes. x and y are
-// fp64. A frame's matrix is drawn as `bitbudget realtime` of ao draws one: normal numbers, large
-// where commands and slopes have one place in the pupil.
+// fp64.
 #include "core/memory.h"
 #include "core/random.h"
 #include "core/thread.h"
@@ -22,14 +21,14 @@ typedef struct encoding {
     bb_index rows, columns, mesh_columns;
 } encoding;
 
-static void draw_row(const encoding *task, bb_index row, double *values)
+void bb_bench_draw_commands(bb_index row, bb_index rows, bb_index columns, double *out)
 {
     enum { SENSOR_AXES = 16 };
-    for (bb_index j = 0; j < task->columns; ++j) {
-        const double axis = SENSOR_AXES * ((double)j + 0.5) / (double)task->columns;
-        const double d = axis - floor(axis) - ((double)row + 0.5) / (double)task->rows;
-        values[j] = (0.05 + 1.0 / (1.0 + 100.0 * d * d)) *
-                    bb_random_normal(1, BB_STREAM_LOOP_MATRIX, (uint64_t)(row * task->columns + j));
+    for (bb_index j = 0; j < columns; ++j) {
+        const double axis = SENSOR_AXES * ((double)j + 0.5) / (double)columns;
+        const double d = axis - floor(axis) - ((double)row + 0.5) / (double)rows;
+        out[j] = (0.05 + 1.0 / (1.0 + 100.0 * d * d)) *
+                 bb_random_normal(1, BB_STREAM_LOOP_MATRIX, (uint64_t)(row * columns + j));
     }
 }
 
@@ -55,7 +54,7 @@ static bb_status encode_row(void *context, bb_index row)
     double *values = NULL;
     BB_TRY(BB_ALLOCATE(task->columns, &values));
     if (task->mesh_columns == 0) {
-        draw_row(task, row, values);
+        bb_bench_draw_commands(row, task->rows, task->columns, values);
     } else {
         respond_row(task, row, values);
     }

@@ -47,6 +47,7 @@ static const own_storage storages[BB_GEMV_CUDA_ROWS] = {
     [BB_GEMV_CUDA_BFP12] = {"bfp bits=12", RUN, 0, 0},
     [BB_GEMV_CUDA_BFP16] = {"bfp bits=16", RUN, 0, 0},
     [BB_GEMV_CUDA_QUANTISER] = {quantiser, RUN, 0, 0},
+    [BB_GEMV_CUDA_OTHER] = {"", RUN, 0, 0},
     [BB_GEMV_CUDA_ZFP] = {zfp, RUN, 0, 0},
     [BB_GEMV_CUDA_FP32_AXES] = {"fp32", RUN, 0, 3},
     [BB_GEMV_CUDA_E4M3_AXES] = {"e4m3", RUN, 0, 3},
@@ -56,6 +57,8 @@ static const own_storage storages[BB_GEMV_CUDA_ROWS] = {
     [BB_GEMV_CUDA_FIGURE9] = {NULL, 1, BB_GEMV_FIGURE9, 0},
     [BB_GEMV_CUDA_CUBLAS_S] = {NULL, 1, BB_GEMV_CUBLAS_S, 0},
     [BB_GEMV_CUDA_CUBLAS_D] = {NULL, 1, BB_GEMV_CUBLAS_D, 0},
+    [BB_GEMV_CUDA_CUBLAS_H] = {NULL, 1, BB_GEMV_CUBLAS_H, 0},
+    [BB_GEMV_CUDA_LOW_RANK_TILES] = {NULL, 1, BB_GEMV_LOW_RANK_TILES, 0},
     [BB_GEMV_CUDA_SPLIT_BATCHED] = {NULL, 1, BB_GEMV_SPLIT_BATCHED, 0},
     [BB_GEMV_CUDA_SPLIT_GEMV] = {NULL, 1, BB_GEMV_SPLIT_GEMV, 0},
 };
@@ -63,6 +66,7 @@ static const own_storage storages[BB_GEMV_CUDA_ROWS] = {
 
 typedef struct contest {
     const own_storage *storage;
+    const char *codec; // NULL: a peer's
     bb_device *device;
     bb_index rows, columns, mesh_columns;
     double *x, *y, *exact, *values; // host; values [columns]
@@ -90,6 +94,15 @@ static void fill_row(bb_index row, bb_index columns, bb_index mesh, double *out)
     }
 }
 
+static void fill(const contest *task, bb_index row, double *out)
+{
+    if (task->mesh_columns == 0) {
+        bb_bench_draw_commands(row, task->rows, task->columns, out);
+    } else {
+        fill_row(row, task->columns, task->mesh_columns, out);
+    }
+}
+
 static bb_status encode_row(void *context, bb_index row)
 {
     bb_status status = BB_OK;
@@ -97,7 +110,7 @@ static bb_status encode_row(void *context, bb_index row)
     double *values = NULL;
     double sum = 0.0;
     BB_TRY(BB_ALLOCATE(task->columns, &values));
-    fill_row(row, task->columns, task->mesh_columns, values);
+    fill(task, row, values);
     for (bb_index j = 0; j < task->columns; ++j) {
         sum += values[j] * task->x[j];
     }
@@ -118,8 +131,7 @@ static bb_status prepare_own(contest *task)
         .rows = task->rows, .columns = task->columns, .mesh_columns = task->mesh_columns};
     bb_codec_config config;
     float *narrow = NULL;
-    BB_REQUIRE(bb_codec_read(storage->codec, &config), BB_INTERNAL, "no storage %s",
-               storage->codec);
+    BB_REQUIRE(bb_codec_read(task->codec, &config), BB_INTERNAL, "no storage %s", task->codec);
     bb_format multiply =
         bb_codec_is_plain(&config, BB_FORMAT_FP64) ? BB_FORMAT_FP64 : BB_FORMAT_FP32;
     bb_row_scale scale = bb_codec_takes_row_scale(&config) ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE;
@@ -155,13 +167,12 @@ static bb_status prepare_peer(contest *task)
 {
     bb_status status = BB_OK;
     bb_gemv_peer_kind kind = task->storage->peer;
-    task->matrix_bytes =
-        (kind == BB_GEMV_CUBLAS_D ? 8.0 : 4.0) * (double)task->rows * (double)task->columns;
     BB_TRY(bb_thread_for(task->rows, encode_row, task));
     BB_TRY(
         bb_gemv_peer_create(task->device, kind, task->rows, task->columns, task->x, &task->peer));
+    task->matrix_bytes = bb_gemv_peer_bytes(task->peer);
     for (bb_index row = 0; row < task->rows; ++row) {
-        fill_row(row, task->columns, task->mesh_columns, task->values);
+        fill(task, row, task->values);
         BB_TRY(bb_gemv_peer_load(task->peer, row, task->values));
     }
 done:
@@ -178,7 +189,7 @@ static bb_status prepare(contest *task)
     for (bb_index j = 0; j < task->columns; ++j) {
         task->x[j] = 1.0 + 1e-3 * (double)(j * 37 % 100);
     }
-    BB_TRY(task->storage->codec == NULL ? prepare_peer(task) : prepare_own(task));
+    BB_TRY(task->codec == NULL ? prepare_peer(task) : prepare_own(task));
     // The ceiling's values do not matter, but for being there.
     BB_TRY(bb_gemv_peer_create(task->device, BB_GEMV_READ, task->rows, task->columns, task->x,
                                &task->ceiling));
@@ -234,6 +245,10 @@ static bb_status measure_error(contest *task, double *error)
     bb_status status = BB_OK;
     double difference = 0.0;
     double norm = 0.0;
+    if (task->storage->peer == BB_GEMV_LOW_RANK_TILES && task->peer != NULL) {
+        *error = NAN; // its factors are not those of C
+        goto done;
+    }
     if (task->peer != NULL) {
         BB_TRY(bb_gemv_peer_result(task->peer, task->y));
     } else {
@@ -295,6 +310,8 @@ bb_status bb_gemv_cuda_bench(const bb_bench_case *self, const bb_bench_setup *se
     const bb_bench_sizes sizes = bb_bench_sizes_of(self->choice, setup->quick);
     contest task = {
         .storage = &storages[(self->choice & BB_BENCH_CHOICE)],
+        .codec = self->storage != NULL ? self->storage
+                                       : storages[(self->choice & BB_BENCH_CHOICE)].codec,
         .together = storages[(self->choice & BB_BENCH_CHOICE)].together > 1 ? BB_CODED_TOGETHER : 1,
         .rows = sizes.rows,
         .columns = sizes.columns,

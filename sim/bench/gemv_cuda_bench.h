@@ -22,6 +22,7 @@ typedef enum bb_gemv_cuda_row {
     BB_GEMV_CUDA_BFP12,
     BB_GEMV_CUDA_BFP16,
     BB_GEMV_CUDA_QUANTISER,
+    BB_GEMV_CUDA_OTHER,     ///< the case's own
     BB_GEMV_CUDA_ZFP,       ///< fixed accuracy at the seed's tolerance, 2-D
     BB_GEMV_CUDA_FP32_AXES, ///< three matrices in one launch, as a light step has
     BB_GEMV_CUDA_E4M3_AXES,
@@ -31,6 +32,8 @@ typedef enum bb_gemv_cuda_row {
     BB_GEMV_CUDA_FIGURE9,
     BB_GEMV_CUDA_CUBLAS_S,
     BB_GEMV_CUDA_CUBLAS_D,
+    BB_GEMV_CUDA_CUBLAS_H,
+    BB_GEMV_CUDA_LOW_RANK_TILES,
     BB_GEMV_CUDA_SPLIT_BATCHED,
     BB_GEMV_CUDA_SPLIT_GEMV,
     BB_GEMV_CUDA_ROWS,

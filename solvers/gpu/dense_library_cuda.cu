@@ -36,6 +36,7 @@ bb_status load(bb_dense_library_cuda *library)
     BB_RETURN_IF_FAILED(find(handle, "cublasSgemv_v2", &library->gemv_fp32));
     BB_RETURN_IF_FAILED(find(handle, "cublasDgemv_v2", &library->gemv_fp64));
     BB_RETURN_IF_FAILED(find(handle, "cublasSgemvStridedBatched", &library->gemv_batched_fp32));
+    BB_RETURN_IF_FAILED(find(handle, "cublasHSSgemvStridedBatched", &library->gemv_batched_fp16));
     BB_RETURN_IF_FAILED(find(handle, "cublasGemmEx", &library->gemm));
     return find(handle, "cublasGemmStridedBatchedEx", &library->gemm_batched);
 }

@@ -21,6 +21,7 @@ struct bb_dense_library_cuda {
     decltype(&cublasSgemv_v2) gemv_fp32;
     decltype(&cublasDgemv_v2) gemv_fp64;
     decltype(&cublasSgemvStridedBatched) gemv_batched_fp32;
+    decltype(&cublasHSSgemvStridedBatched) gemv_batched_fp16;
     // cublasGemmEx and cublasGemmStridedBatchedEx, whose names are overloaded in C++.
     cublasStatus_t (*gemm)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int,
                            const void *, const void *, cudaDataType, int, const void *,

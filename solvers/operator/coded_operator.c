@@ -261,10 +261,11 @@ static bb_status multiply_exponents(const bb_coded_operator *operation, bb_index
 // Products on the cpu by form; those on a GPU are rows of device_matrix.c.
 static bb_status (*const multiply[BB_FORM_KINDS])(const bb_coded_operator *operation, bb_index row,
                                                   bb_index rows, const double *x, double *y) = {
-    [BB_FORM_PIECES] = multiply_pieces,       [BB_FORM_WORDS] = multiply_words,
-    [BB_FORM_INTEGERS] = multiply_pieces,     [BB_FORM_BLOCKS] = multiply_exponents,
-    [BB_FORM_QUOTIENTS] = multiply_pieces,    [BB_FORM_TILES] = multiply_tiles,
-    [BB_FORM_COEFFICIENTS] = multiply_blocks, [BB_FORM_STREAMS] = multiply_pieces,
+    [BB_FORM_PIECES] = multiply_pieces,    [BB_FORM_WORDS] = multiply_words,
+    [BB_FORM_INTEGERS] = multiply_pieces,  [BB_FORM_STEPS] = multiply_pieces,
+    [BB_FORM_BLOCKS] = multiply_exponents, [BB_FORM_QUOTIENTS] = multiply_pieces,
+    [BB_FORM_TILES] = multiply_tiles,      [BB_FORM_COEFFICIENTS] = multiply_blocks,
+    [BB_FORM_STREAMS] = multiply_pieces,
 };
 
 static bb_status multiply_here(const bb_coded_operator *operation, bb_index row, bb_index rows,
@@ -336,12 +337,14 @@ bool bb_coded_operator_has_limbs(const bb_codec_config *storage)
     return bb_stream_layout_of(storage, &layout) && bb_coded_stream_takes_limbs(layout.storage);
 }
 
-// Infinities of a matrix would meet limbs of zero; block floating point has none.
+// Infinities of a matrix would meet limbs of zero; words alone have any.
 static bool takes_limbs(const bb_coded_operator *operation)
 {
-    const bool never_infinite = operation->finite || operation->form.kind == BB_FORM_BLOCKS ||
-                                operation->form.kind == BB_FORM_INTEGERS;
-    return operation->run > 1 && never_infinite && bb_coded_operator_has_limbs(&operation->config);
+    const bool never_infinite = operation->finite || operation->form.kind != BB_FORM_WORDS;
+    const bb_coded_stream *stream =
+        operation->there == NULL ? NULL : bb_device_matrix_stream(operation->there);
+    return operation->run > 1 && never_infinite && stream != NULL &&
+           bb_coded_stream_is_in_halves(stream);
 }
 
 static bb_stream_sums sums_of(const bb_coded_operator *operation)
@@ -497,7 +500,9 @@ bb_status bb_coded_operator_blocks(const bb_coded_operator *operation,
     blocks[0] = (bb_coded_block){(void *)(uintptr_t)operand.words, bb_coded_stream_bytes(stream)};
     blocks[1] = (bb_coded_block){(void *)(uintptr_t)operand.scales,
                                  (size_t)operation->rows * sizeof *operand.scales};
-    *count = BB_CODED_BLOCKS;
+    blocks[2] = (bb_coded_block){(void *)(uintptr_t)operand.steps,
+                                 (size_t)operation->rows * sizeof *operand.steps};
+    *count = operand.steps == NULL ? BB_CODED_BLOCKS - 1 : BB_CODED_BLOCKS;
 done:
     return status;
 }

@@ -9,11 +9,11 @@
 //
 // The order of the sums fixes the bits on a device. cpu: 16 lanes, lane l taking columns l, l + 16,
 // ... in turn, then a tree of halves; each row is summed by one thread; a run is `run` columns of
-// each lane. cuda: the order of solvers/operator/coded_stream_cuda.h; in runs and in fp32 sums a
+// each lane. cuda: the order of solvers/operator/stream/coded_stream_cuda.h; in runs and in fp32 sums a
 // product is fused with its sum, and block floating point multiplies a block's unit once; sums in
-// fp32 are those of a lane, lanes are summed in fp64. In runs, e4m3, e5m2 and block floating point
-// of 4 and 8 bits are multiplied on tensor cores, whatever the run
-// (solvers/operator/stream_limbs_cuda.h); an x that is not finite then gives NaN. The two agree
+// fp32 are those of a lane, lanes are summed in fp64. In runs, e4m3, e5m2, block floating point and
+// integers of up to 8 bits, and quotients of up to 12, are multiplied on tensor cores, whatever the
+// run (solvers/operator/stream/stream_limbs_cuda.h); an x that is not finite then gives NaN. The two agree
 // within the error bound of either sum.
 //
 // Low-rank tiles and transformed blocks are never decoded: solvers/operator/low_rank_product.h,
@@ -124,7 +124,7 @@ typedef struct bb_coded_block {
     size_t bytes;
 } bb_coded_block;
 
-enum { BB_CODED_BLOCKS = 2 };
+enum { BB_CODED_BLOCKS = 3 }; ///< most of an operator
 
 /// Everything that differs between operators of one shape and storage, for whoever moves matrices.
 /// Errors: BB_UNSUPPORTED (an operator on the cpu, storage whose bytes the data decide).

@@ -201,10 +201,10 @@ static const form of_blocks = {create_blocks, block_bytes, blocks_alike, multipl
 static const form of_panels = {create_panels, panel_bytes, panels_alike, multiply_panels,
                                panel_index_bits};
 static const form *const forms[BB_FORM_KINDS] = {
-    [BB_FORM_INTEGERS] = &of_rows,  [BB_FORM_WORDS] = &of_rows,
-    [BB_FORM_BLOCKS] = &of_rows,    [BB_FORM_QUOTIENTS] = &of_rows,
-    [BB_FORM_TILES] = &of_tiles,    [BB_FORM_COEFFICIENTS] = &of_blocks,
-    [BB_FORM_STREAMS] = &of_panels,
+    [BB_FORM_INTEGERS] = &of_rows,       [BB_FORM_STEPS] = &of_rows,
+    [BB_FORM_WORDS] = &of_rows,          [BB_FORM_BLOCKS] = &of_rows,
+    [BB_FORM_QUOTIENTS] = &of_rows,      [BB_FORM_TILES] = &of_tiles,
+    [BB_FORM_COEFFICIENTS] = &of_blocks, [BB_FORM_STREAMS] = &of_panels,
 };
 
 double bb_device_matrix_index_bits(const bb_codec_config *storage)

@@ -6,7 +6,7 @@
 #ifndef BB_SOLVERS_OPERATOR_DEVICE_MATRIX_H
 #define BB_SOLVERS_OPERATOR_DEVICE_MATRIX_H
 
-#include "solvers/operator/coded_stream.h"
+#include "solvers/operator/stream/coded_stream.h"
 
 typedef struct bb_device_matrix bb_device_matrix;
 

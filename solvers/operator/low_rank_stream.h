@@ -19,7 +19,7 @@
 
 #include "core/device/device.h"
 #include "precision/codecs/low_rank.h"
-#include "solvers/operator/coded_stream.h"
+#include "solvers/operator/stream/coded_stream.h"
 
 #ifdef __cplusplus
 extern "C" {

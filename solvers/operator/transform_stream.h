@@ -38,7 +38,7 @@
 
 #include "core/device/device.h"
 #include "precision/codecs/transform.h"
-#include "solvers/operator/coded_stream.h"
+#include "solvers/operator/stream/coded_stream.h"
 #include "solvers/operator/transform_stream_core.h"
 
 #ifdef __cplusplus

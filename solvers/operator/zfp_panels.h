@@ -30,7 +30,7 @@
 #include "core/device/device.h"
 #include "precision/codecs/zfp/zfp_decoder.h"
 #include "precision/coded_matrix.h"
-#include "solvers/operator/coded_stream.h"
+#include "solvers/operator/stream/coded_stream.h"
 #include "solvers/operator/zfp_panels_core.h"
 
 #ifdef __cplusplus

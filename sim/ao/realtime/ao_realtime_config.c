@@ -40,7 +40,8 @@ static const bb_key keys[] = {
      .meaning = "After its release, by which the commands of a frame are to be there."},
     {.name = "accumulate", .kind = BB_KEY_CHOICE, .choices = bb_working_format_names,
      .offset = offsetof(bb_ao_realtime_config, accumulate), .default_text = "fp32",
-     .meaning = "Format of the sums; products are in fp32."},
+     .meaning = "Format of the sums; products are in fp32. On a GPU sums in fp32 are runs of a lane or of a tensor "
+                "core, which fp64 takes."},
     {.name = "controller", .kind = BB_KEY_CHOICE, .choices = bb_frame_controller_names,
      .offset = offsetof(bb_ao_realtime_config, controller), .default_text = "none",
      .meaning = "none: commands are the product; integrator: of pseudo-open-loop slopes, "

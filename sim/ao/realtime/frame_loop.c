@@ -79,12 +79,26 @@ static bb_status open_frames(const bb_frame_loop *loop, bb_device *device,
     return bb_command_loop_create(device, &system, out);
 }
 
+// On a GPU sums in fp32 are those of runs, which fp64 takes: narrow storages are fastest so.
+static bb_status open_operator(const bb_frame_loop *loop, const bb_coded_matrix *matrix,
+                               bb_coded_operator **out)
+{
+    enum { RUN = BB_GEMV_RUN_STEP };
+    bb_status status = BB_OK;
+    const bb_format sums = (bb_format)loop->study->realtime.accumulate;
+    const bool in_runs = sums == BB_FORMAT_FP32 && bb_device_kind_of(loop->device) != BB_DEVICE_CPU;
+    const bb_gemv_arithmetic arithmetic = {BB_FORMAT_FP32, in_runs ? BB_FORMAT_FP64 : sums};
+    BB_TRY(bb_coded_operator_create(loop->device, matrix, arithmetic, out));
+    BB_TRY(bb_coded_operator_sum_in_runs(*out, in_runs ? RUN : 1));
+done:
+    return status;
+}
+
 bb_status bb_frame_loop_create(const bb_ao_study *study, const bb_factor_pipeline *pipeline,
                                bb_device *device, bb_frame_loop **out)
 {
     bb_status status = BB_OK;
     bb_frame_loop *loop = NULL;
-    const bb_gemv_arithmetic arithmetic = {BB_FORMAT_FP32, (bb_format)study->realtime.accumulate};
     *out = NULL;
     BB_TRY(BB_ZEROED(1, &loop));
     loop->study = study;
@@ -93,8 +107,7 @@ bb_status bb_frame_loop_create(const bb_ao_study *study, const bb_factor_pipelin
     BB_TRY(bb_frame_matrices_make(study, pipeline, &loop->matrices));
     BB_TRY(draw_slopes(loop));
     for (int t = 0; t < loop->matrices.count; ++t) {
-        BB_TRY(bb_coded_operator_create(device, loop->matrices.stored[t].matrix, arithmetic,
-                                        &loop->operators[t]));
+        BB_TRY(open_operator(loop, loop->matrices.stored[t].matrix, &loop->operators[t]));
         loop->operator_bytes += (double)bb_coded_operator_bytes(loop->operators[t]);
     }
     BB_TRY(open_frames(loop, device, loop->operators, &loop->frames));

@@ -4,6 +4,9 @@
 #include "sim/bench/peers/gemv_peer.h"
 #include "solvers/gpu/dense_library_cuda.h"
 
+#include <cuda_fp16.h>
+#include <vector>
+
 struct bb_gemv_peer {
     bb_device *device;
     bb_gemv_peer_kind kind;
@@ -12,7 +15,9 @@ struct bb_gemv_peer {
     int repeats;
     size_t word; // bytes of a value
     void *matrix, *x, *y;
-    void *partial; // [64][rows] of the split ones
+    void *partial; // [64][rows] of the split ones; sums of tile columns
+    void *bases;   // of tile rows
+    void *sums;    // of tile columns in fp16, in the order of tile rows
     void *staging; // a row or y on the host
     const bb_dense_library_cuda *library;
     cublasHandle_t handle;
@@ -23,6 +28,8 @@ namespace
 
 constexpr int lanes = 256;
 constexpr int splits = 64;
+constexpr int tile = 128; // of low-rank tiles
+constexpr int rank = 38;
 
 // Figure 9, the reduction of its last step spelled out.
 __global__ void figure9(const float *__restrict__ matrix, const float *__restrict__ x,
@@ -56,6 +63,18 @@ __global__ void add_splits(const float *partial, bb_index rows, float *y)
             sum += static_cast<double>(partial[k * rows + row]);
         }
         y[row] = static_cast<float>(sum);
+    }
+}
+
+// Sums of tile columns [columns][rows][rank] to those of tile rows [rows][columns][rank].
+__global__ void turn_sums(const float *__restrict__ sums, int rows, int columns,
+                          __half *__restrict__ out)
+{
+    const int index = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+    if (index < rows * columns * rank) {
+        const int row = index / rank / columns;
+        const int column = index / rank % columns;
+        out[index] = __float2half(sums[(column * rows + row) * rank + index % rank]);
     }
 }
 
@@ -97,6 +116,12 @@ bb_status multiply_cublas(const bb_gemv_peer *peer)
     const float *x = static_cast<const float *>(peer->x);
     float *partial = static_cast<float *>(peer->partial);
     switch (peer->kind) {
+    case BB_GEMV_CUBLAS_H:
+        BB_CUBLAS_TRY(peer->library->gemv_batched_fp16(
+            peer->handle, CUBLAS_OP_T, m, n, &one, static_cast<const __half *>(peer->matrix), m, 0,
+            static_cast<const __half *>(peer->x), 1, 0, &none, static_cast<float *>(peer->y), 1, 0,
+            1));
+        break;
     case BB_GEMV_CUBLAS_S:
         BB_CUBLAS_TRY(peer->library->gemv_fp32(peer->handle, CUBLAS_OP_T, m, n, &one, matrix, m, x,
                                                1, &none, static_cast<float *>(peer->y), 1));
@@ -121,6 +146,36 @@ bb_status multiply_cublas(const bb_gemv_peer *peer)
     return BB_OK;
 }
 
+int tiles_of(bb_index count)
+{
+    return static_cast<int>((count + tile - 1) / tile);
+}
+
+bb_status multiply_tiles(const bb_gemv_peer *peer, cudaStream_t queue)
+{
+    const int rows = tiles_of(peer->rows);
+    const int columns = tiles_of(peer->columns);
+    const float one = 1.0F;
+    const float none = 0.0F;
+    const int stacked_rows = rows * rank;
+    const int stacked_columns = columns * rank;
+    float *sums = static_cast<float *>(peer->partial);
+    __half *turned = static_cast<__half *>(peer->sums);
+    BB_CUBLAS_TRY(peer->library->gemv_batched_fp16(
+        peer->handle, CUBLAS_OP_T, tile, stacked_rows, &one,
+        static_cast<const __half *>(peer->matrix), tile,
+        static_cast<long long>(tile) * stacked_rows, static_cast<const __half *>(peer->x), 1, tile,
+        &none, sums, 1, stacked_rows, columns));
+    turn_sums<<<static_cast<unsigned>((rows * stacked_columns + lanes - 1) / lanes), lanes, 0,
+                queue>>>(sums, rows, columns, turned);
+    BB_CUBLAS_TRY(peer->library->gemv_batched_fp16(
+        peer->handle, CUBLAS_OP_T, stacked_columns, tile, &one,
+        static_cast<const __half *>(peer->bases), stacked_columns,
+        static_cast<long long>(tile) * stacked_columns, turned, 1, stacked_columns, &none,
+        static_cast<float *>(peer->y), 1, tile, rows));
+    return BB_OK;
+}
+
 bb_status multiply(const bb_gemv_peer *peer, cudaStream_t queue)
 {
     const unsigned rows = static_cast<unsigned>(peer->rows);
@@ -134,8 +189,9 @@ bb_status multiply(const bb_gemv_peer *peer, cudaStream_t queue)
             static_cast<const float4 *>(peer->matrix), peer->rows * peer->columns / 4, y);
     } else {
         BB_CUBLAS_TRY(peer->library->set_stream(peer->handle, queue));
-        BB_RETURN_IF_FAILED(multiply_cublas(peer));
-        if (peer->partial != nullptr) {
+        BB_RETURN_IF_FAILED(peer->kind == BB_GEMV_LOW_RANK_TILES ? multiply_tiles(peer, queue)
+                                                                 : multiply_cublas(peer));
+        if (peer->kind != BB_GEMV_LOW_RANK_TILES && peer->partial != nullptr) {
             add_splits<<<(rows + lanes - 1) / lanes, lanes, 0, queue>>>(
                 static_cast<const float *>(peer->partial), peer->rows, y);
         }
@@ -160,10 +216,47 @@ void narrow(const bb_gemv_peer *peer, const double *values, bb_index count, void
     for (bb_index j = 0; j < count; ++j) {
         if (peer->word == sizeof(double)) {
             static_cast<double *>(out)[j] = values[j];
+        } else if (peer->word == sizeof(__half)) {
+            static_cast<__half *>(out)[j] = __float2half(static_cast<float>(values[j]));
         } else {
             static_cast<float *>(out)[j] = static_cast<float>(values[j]);
         }
     }
+}
+
+// Room for the bases of all tiles and for their sums; the bases hold what `fill` repeats.
+bb_status take_tiles(bb_gemv_peer *peer)
+{
+    const size_t rows = static_cast<size_t>(tiles_of(peer->rows));
+    const size_t columns = static_cast<size_t>(tiles_of(peer->columns));
+    const size_t bases = rows * columns * rank * tile * sizeof(__half);
+    std::vector<__half> drawn(rows * columns * rank * tile);
+    for (size_t k = 0; k < drawn.size(); ++k) {
+        drawn[k] = __float2half(static_cast<float>(k * 2654435761U % 4093U) / 4093.0F - 0.5F);
+    }
+    BB_RETURN_IF_FAILED(bb_device_allocate(peer->device, bases, &peer->matrix));
+    BB_RETURN_IF_FAILED(bb_device_allocate(peer->device, bases, &peer->bases));
+    BB_RETURN_IF_FAILED(
+        bb_device_allocate(peer->device, rows * columns * rank * sizeof(float), &peer->partial));
+    BB_RETURN_IF_FAILED(
+        bb_device_allocate(peer->device, rows * columns * rank * sizeof(__half), &peer->sums));
+    BB_RETURN_IF_FAILED(
+        bb_device_allocate(peer->device, columns * tile * sizeof(__half), &peer->x));
+    BB_RETURN_IF_FAILED(bb_device_zero(peer->device, peer->x, columns * tile * sizeof(__half)));
+    BB_RETURN_IF_FAILED(bb_device_allocate(peer->device, rows * tile * sizeof(float), &peer->y));
+    BB_RETURN_IF_FAILED(bb_device_upload(peer->device, peer->matrix, drawn.data(), bases));
+    BB_RETURN_IF_FAILED(bb_device_upload(peer->device, peer->bases, drawn.data(), bases));
+    return bb_device_wait(peer->device);
+}
+
+// Room for C, x and y.
+bb_status take_whole(bb_gemv_peer *peer)
+{
+    const size_t row_bytes = static_cast<size_t>(peer->columns) * peer->word;
+    const size_t rows = static_cast<size_t>(peer->rows);
+    BB_RETURN_IF_FAILED(bb_device_allocate(peer->device, rows * row_bytes, &peer->matrix));
+    BB_RETURN_IF_FAILED(bb_device_allocate(peer->device, row_bytes, &peer->x));
+    return bb_device_allocate(peer->device, rows * sizeof(double), &peer->y);
 }
 
 bb_status take(bb_gemv_peer *peer, const double *x)
@@ -175,9 +268,7 @@ bb_status take(bb_gemv_peer *peer, const double *x)
     peer->units = static_cast<int>(report.units);
     BB_RETURN_IF_FAILED(bb_memory_zeroed(peer->rows > peer->columns ? peer->rows : peer->columns,
                                          peer->word, &peer->staging));
-    BB_RETURN_IF_FAILED(bb_device_allocate(peer->device, rows * row_bytes, &peer->matrix));
-    BB_RETURN_IF_FAILED(bb_device_allocate(peer->device, row_bytes, &peer->x));
-    BB_RETURN_IF_FAILED(bb_device_allocate(peer->device, rows * sizeof(double), &peer->y));
+    BB_RETURN_IF_FAILED(peer->kind == BB_GEMV_LOW_RANK_TILES ? take_tiles(peer) : take_whole(peer));
     if (peer->kind == BB_GEMV_SPLIT_BATCHED || peer->kind == BB_GEMV_SPLIT_GEMV) {
         BB_RETURN_IF_FAILED(
             bb_device_allocate(peer->device, splits * rows * sizeof(float), &peer->partial));
@@ -204,7 +295,9 @@ bb_status bb_gemv_peer_create(bb_device *device, bb_gemv_peer_kind kind, bb_inde
     peer->kind = kind;
     peer->rows = rows;
     peer->columns = columns;
-    peer->word = kind == BB_GEMV_CUBLAS_D ? sizeof(double) : sizeof(float);
+    peer->word = kind == BB_GEMV_CUBLAS_D                                     ? sizeof(double)
+                 : kind == BB_GEMV_CUBLAS_H || kind == BB_GEMV_LOW_RANK_TILES ? sizeof(__half)
+                                                                              : sizeof(float);
     bb_status status = take(peer, x);
     if (status != BB_OK) {
         bb_gemv_peer_destroy(&peer);
@@ -224,6 +317,8 @@ void bb_gemv_peer_destroy(bb_gemv_peer **peer)
         bb_device_release(gemv_peer->device, &gemv_peer->x);
         bb_device_release(gemv_peer->device, &gemv_peer->y);
         bb_device_release(gemv_peer->device, &gemv_peer->partial);
+        bb_device_release(gemv_peer->device, &gemv_peer->bases);
+        bb_device_release(gemv_peer->device, &gemv_peer->sums);
         bb_memory_release(&gemv_peer->staging);
         void *block = gemv_peer;
         bb_memory_release(&block);
@@ -231,8 +326,22 @@ void bb_gemv_peer_destroy(bb_gemv_peer **peer)
     }
 }
 
+double bb_gemv_peer_bytes(const bb_gemv_peer *peer)
+{
+    if (peer->kind == BB_GEMV_LOW_RANK_TILES) {
+        const double tiles = static_cast<double>(tiles_of(peer->rows)) *
+                             static_cast<double>(tiles_of(peer->columns));
+        return tiles * 2.0 * rank * tile * sizeof(__half);
+    }
+    return static_cast<double>(peer->rows) * static_cast<double>(peer->columns) *
+           static_cast<double>(peer->word);
+}
+
 bb_status bb_gemv_peer_load(bb_gemv_peer *peer, bb_index row, const double *values)
 {
+    if (peer->kind == BB_GEMV_LOW_RANK_TILES) {
+        return BB_OK;
+    }
     const size_t row_bytes = static_cast<size_t>(peer->columns) * peer->word;
     narrow(peer, values, peer->columns, peer->staging);
     BB_RETURN_IF_FAILED(bb_device_upload(peer->device,

@@ -239,7 +239,7 @@ static void keys_are_checked(void **state)
     assert_false(bb_codec_check(&config, BB_ROW_SCALE_ROW, text, sizeof text));
     assert_non_null(strstr(text, "integer with scale: row"));
     assert_null(bb_codec_absent(&config, BB_DEVICE_CPU));
-    assert_non_null(strstr(bb_codec_absent(&config, BB_DEVICE_CUDA), "codec integer has products"));
+    assert_null(bb_codec_absent(&config, BB_DEVICE_CUDA));
     assert_non_null(bb_codec_absent(&config, BB_DEVICE_OPENCL));
     config.bits = NAN;
     assert_false(bb_codec_check(&config, BB_ROW_SCALE_NONE, text, sizeof text));

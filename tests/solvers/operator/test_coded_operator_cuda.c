@@ -30,17 +30,26 @@ static void forget(problem *task)
     BB_RELEASE(&task->x);
 }
 
-enum { CODECS = BB_FORMAT_COUNT + 13 + 2 };
+enum {
+    BFP = BB_FORMAT_COUNT,  // of 4 bits
+    INTEGER = BFP + 13,     // of 2 bits
+    INTEGER8 = INTEGER + 6, // of 8
+    CODECS = INTEGER + 15 + 2,
+    QUANTISER = CODECS - 1,
+};
 
-// Plain formats, bfp of 4 to 16 bits, mx int8, the quantiser.
+// Plain formats, bfp of 4 to 16 bits, integers of 2 to 16, mx int8, the quantiser.
 static bb_codec_config codec(int which)
 {
     bb_codec_config out = bb_codec_plain(which < BB_FORMAT_COUNT ? (bb_format)which : 0);
     if (which == CODECS - 2) {
         assert_true(bb_codec_read("mx element=int8", &out));
-    } else if (which == CODECS - 1) {
+    } else if (which == QUANTISER) {
         out.codec = bb_codec_find("quantiser");
         out.tolerance = 1e-3;
+    } else if (which >= INTEGER) {
+        out.codec = bb_codec_find("integer");
+        out.bits = 2.0 + which - INTEGER;
     } else if (which >= BB_FORMAT_COUNT) {
         out.codec = bb_codec_find("bfp");
         out.bits = 4.0 + which - BB_FORMAT_COUNT;
@@ -154,9 +163,9 @@ static void every_codec_agrees_with_the_cpu(void **state)
 static void a_slit_of_odd_width_agrees_with_the_cpu(void **state)
 {
     (void)state;
-    static const int chosen[] = {BB_FORMAT_FP32,       BB_FORMAT_FP16,      BB_FORMAT_E4M3,
-                                 BB_FORMAT_COUNT,      BB_FORMAT_COUNT + 2, BB_FORMAT_COUNT + 4,
-                                 BB_FORMAT_COUNT + 12, CODECS - 1};
+    static const int chosen[] = {BB_FORMAT_FP32, BB_FORMAT_FP16, BB_FORMAT_E4M3, BFP,
+                                 BFP + 2,        BFP + 4,        BFP + 12,       INTEGER + 3,
+                                 INTEGER8,       INTEGER8 + 3,   QUANTISER};
     problem task = few ? draw(70, 10003) : draw(378, 100003);
     for (size_t k = 0; k < sizeof chosen / sizeof *chosen; ++k) {
         bb_codec_config config = codec(chosen[k]);
@@ -166,12 +175,34 @@ static void a_slit_of_odd_width_agrees_with_the_cpu(void **state)
     forget(&task);
 }
 
+// Quotients of up to 12 bits, which limbs take: bands of every width, rows of zeros among them, and
+// windows that begin within a band.
+static void bands_of_the_quantiser_agree_with_the_cpu(void **state)
+{
+    (void)state;
+    problem task = draw(150, 13 * 1024 + 5);
+    bb_codec_config config = codec(QUANTISER);
+    config.tolerance = 0.5;
+    for (bb_index i = 0; i < task.rows; ++i) {
+        for (bb_index j = 0; j < task.columns; ++j) {
+            const double largest = ldexp(0.9, (int)((j / 1024 + i / 16) % 13) - 1);
+            double *value = task.c + i * task.columns + j;
+            *value = i % 37 == 3 ? 0.0 : largest * fmod(*value, 1.0);
+        }
+    }
+    for (int how = 1; how < WAYS; ++how) {
+        compare(&task, &config, &ways[how], 0, task.rows);
+        compare(&task, &config, &ways[how], 13, 90);
+    }
+    forget(&task);
+}
+
 // Blocks of very different widths, zeros among them, and values that are no quotients.
 static void every_width_of_the_quantiser_agrees_with_the_cpu(void **state)
 {
     (void)state;
     problem task = draw(37, few ? 12000 : 50000);
-    bb_codec_config config = codec(CODECS - 1);
+    bb_codec_config config = codec(QUANTISER);
     for (bb_index i = 0; i < task.rows * task.columns; ++i) {
         task.c[i] *= ldexp(1.0, (int)(i / 1024 * 7 % 34) - 12);
     }
@@ -193,7 +224,7 @@ static void what_cannot_be_held_poisons_the_same_rows(void **state)
         for (int which = 0; which < CODECS; ++which) {
             bb_codec_config config = codec(which);
             // A run of the quantiser with what it cannot hold is no product in fp64.
-            for (int how = which == CODECS - 1; how < WAYS; how += few ? 2 : 1) {
+            for (int how = which == QUANTISER; how < WAYS; how += few ? 2 : 1) {
                 compare(&task, &config, &ways[how], 1, 18);
             }
         }
@@ -207,19 +238,27 @@ static void what_cannot_be_held_poisons_the_same_rows(void **state)
     forget(&task);
 }
 
+// One whose values limbs take.
+static bb_codec_config limb_codec(int which)
+{
+    bb_codec_config out = codec(which);
+    out.tolerance = which == QUANTISER ? 1e-2 : out.tolerance;
+    return out;
+}
+
 // Limbs against products in fp64 of the same stored values: within what certificates count for
 // them, and not by far.
 static void limbs_stay_within_their_rounding(void **state)
 {
     (void)state;
-    static const int chosen[] = {BB_FORMAT_E4M3, BB_FORMAT_E5M2, BB_FORMAT_COUNT,
-                                 BB_FORMAT_COUNT + 4};
+    static const int chosen[] = {BB_FORMAT_E4M3, BB_FORMAT_E5M2, BFP,         BFP + 1,
+                                 BFP + 4,        INTEGER8,       INTEGER + 4, QUANTISER};
     enum { ROWS = 37, COLUMNS = 5000 };
     problem task = draw(ROWS, COLUMNS);
     double *stored = dense_new(COLUMNS);
     double y[ROWS], expected[ROWS];
     for (size_t k = 0; k < sizeof chosen / sizeof *chosen; ++k) {
-        bb_codec_config config = codec(chosen[k]);
+        bb_codec_config config = limb_codec(chosen[k]);
         bb_coded_matrix *matrix = encode(&task, &config);
         const bb_sum_rounding rounding =
             bb_product_rounding(&config, ways[2].arithmetic, ways[2].run, COLUMNS);
@@ -257,14 +296,14 @@ static void limbs_stay_within_their_rounding(void **state)
 static void limbs_hold_any_x(void **state)
 {
     (void)state;
-    static const int chosen[] = {BB_FORMAT_E4M3, BB_FORMAT_E5M2, BB_FORMAT_COUNT,
-                                 BB_FORMAT_COUNT + 4};
+    static const int chosen[] = {BB_FORMAT_E4M3, BB_FORMAT_E5M2, BFP,         BFP + 1,
+                                 BFP + 4,        INTEGER8,       INTEGER + 4, QUANTISER};
     static const double magnitudes[] = {1.0, 1e-38, 1e37, 0.0};
     problem task = draw(37, 5000);
     double *drawn = dense_new(task.columns);
     memcpy(drawn, task.x, (size_t)task.columns * sizeof *drawn);
     for (size_t k = 0; k < sizeof chosen / sizeof *chosen; ++k) {
-        bb_codec_config config = codec(chosen[k]);
+        bb_codec_config config = limb_codec(chosen[k]);
         for (size_t m = 0; m < sizeof magnitudes / sizeof *magnitudes; ++m) {
             for (bb_index j = 0; j < task.columns; ++j) {
                 double decade = magnitudes[m] == 1.0 ? (double)(j * 7 % 41) - 20.0 : 0.0;
@@ -434,6 +473,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_codec_agrees_with_the_cpu),
         cmocka_unit_test(a_slit_of_odd_width_agrees_with_the_cpu),
+        cmocka_unit_test(bands_of_the_quantiser_agree_with_the_cpu),
         cmocka_unit_test(every_width_of_the_quantiser_agrees_with_the_cpu),
         cmocka_unit_test(what_cannot_be_held_poisons_the_same_rows),
         cmocka_unit_test(limbs_stay_within_their_rounding),

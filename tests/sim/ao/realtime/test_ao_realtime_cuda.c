@@ -16,6 +16,8 @@ static void frames_are_those_of_the_cpu(void **state)
                                            "{codec: fp16, rounding: sweep}",
                                            "{codec: bfp, bits: 8}",
                                            "{codec: bfp, bits: 4}",
+                                           "{codec: integer, bits: 8, rounding: sweep}",
+                                           "{codec: integer, bits: 5}",
                                            "{codec: quantiser, tolerance: 1.0e-3}",
                                            "e5m2"};
     static const char *const sizes[] = {"title=x", "realtime.size={commands: 60, slopes: 401}"};
@@ -24,9 +26,9 @@ static void frames_are_those_of_the_cpu(void **state)
         char pipelines[256];
         (void)snprintf(pipelines, sizeof pipelines, PIPELINES, storages[k / 2]);
         const driver_case study = {CONFIG_AO_SMALL,
-                                   {"device=cuda", pipelines, sizes[k % 2], "realtime.frames=300",
-                                    "realtime.rate_hz=0", "realtime.delay_frames=1",
-                                    "realtime.controller=integrator"}};
+                                   {"device=cuda", "solver.tile=128", pipelines, sizes[k % 2],
+                                    "realtime.frames=300", "realtime.rate_hz=0",
+                                    "realtime.delay_frames=1", "realtime.controller=integrator"}};
         bb_config *config = NULL;
         bb_results *results = NULL;
         bb_text table = {0};

@@ -7,11 +7,11 @@
 // values), which fills columns / 32 values in the order of the lane's chunks, and unit(row, lane),
 // a power of two, the step or NaN that all of them are to be multiplied by (`has_unit` false: one).
 // What load and unit give, rounded to fp32, is what the codec decodes to fp32 on the cpu.
-#ifndef BB_SOLVERS_OPERATOR_STREAM_STORAGE_CUDA_H
-#define BB_SOLVERS_OPERATOR_STREAM_STORAGE_CUDA_H
+#ifndef BB_SOLVERS_OPERATOR_STREAM_STREAM_STORAGE_CUDA_H
+#define BB_SOLVERS_OPERATOR_STREAM_STREAM_STORAGE_CUDA_H
 
 #include "precision/codecs/bfp_core.h"
-#include "solvers/operator/coded_stream.h"
+#include "solvers/operator/stream/coded_stream.h"
 
 #include <cuda_fp16.h>
 
@@ -64,8 +64,9 @@ __device__ __forceinline__ float unit_of(uint32_t exponents, int which)
 /// A row of a tile as a lane finds it, in shared memory or where it lies.
 struct row_source {
     const unsigned char *bytes;
-    uint32_t bits; // of bfp; width of the quantiser
-    float step;    // of the quantiser
+    uint32_t bits; // of bfp and integers; width of the quantiser
+    float step;    // of integers and the quantiser
+    uint32_t turn; // of the blocks in planes
 };
 
 /// What storages with rows of 512 bytes or a few more share.
@@ -76,6 +77,17 @@ template <int COLUMNS, int ROW_BYTES, int WARP_ROWS> struct fixed_rows {
     static constexpr int warp_rows = WARP_ROWS;
     static constexpr bool varies = false;      // bytes of a row from tile to tile
     static constexpr bool of_any_bits = false; // bytes of a row with the bits of a value
+    static constexpr bool has_steps = false;   // of rows
+};
+
+/// The step of a row as the unit of all of it.
+struct with_steps {
+    static constexpr bool has_unit = true;
+    static constexpr bool has_steps = true;
+    static __device__ __forceinline__ float unit(row_source row, int)
+    {
+        return row.step;
+    }
 };
 
 struct without_unit {
@@ -222,6 +234,15 @@ struct of_bfp8 : fixed_rows<512, 528, 4>, with_exponents<2> {
     }
 };
 
+struct of_integer8 : fixed_rows<512, 512, 4>, with_steps {
+    using value = float;
+    static constexpr bool has_steps = with_steps::has_steps;
+    static __device__ __forceinline__ void load(row_source row, int lane, float (&c)[16])
+    {
+        of_bfp8::load(row, lane, c);
+    }
+};
+
 // Nibbles of two bytes of a word, bytes 0 and 2: m + 8 is put below the exponent of fp16's 1024, in
 // its place or sixteen times. Low nibbles are values i and i + 2, high ones i + 16 and i + 18.
 __device__ __forceinline__ void widen_nibbles(uint32_t word, float *c)
@@ -248,27 +269,53 @@ struct of_bfp4 : fixed_rows<1024, 544, 4>, with_exponents<1> {
     }
 };
 
-// Appends the fields of the plane of width 2^K of a lane's block; returns the words after it.
+// The words of a lane's block of the plane of width 2^K at `plane`.
 template <int K>
-__device__ __forceinline__ const uint32_t *append_plane(const uint32_t *words, uint32_t width,
-                                                        uint32_t (&v)[32])
+__device__ __forceinline__ void load_plane(const unsigned char *plane, int block,
+                                           uint32_t (&words)[1 << K])
+{
+    constexpr int count = 1 << K;
+    const unsigned char *own = plane + 4 * count * block;
+    if constexpr (count == 1) {
+        words[0] = *reinterpret_cast<const uint32_t *>(own);
+    } else if constexpr (count == 2) {
+        const uint2 two = *reinterpret_cast<const uint2 *>(own);
+        words[0] = two.x;
+        words[1] = two.y;
+    } else {
+#pragma unroll
+        for (int k = 0; k < count / 4; ++k) {
+            const uint4 four = load_16(own + 16 * k);
+            words[4 * k] = four.x;
+            words[4 * k + 1] = four.y;
+            words[4 * k + 2] = four.z;
+            words[4 * k + 3] = four.w;
+        }
+    }
+}
+
+// Appends the fields of the plane of width 2^K of a lane's block; returns where the next one is.
+template <int K>
+__device__ __forceinline__ const unsigned char *append_plane(const unsigned char *plane, int block,
+                                                             uint32_t width, uint32_t (&v)[32])
 {
     constexpr int bits = 1 << K;
     constexpr int across = bits < 8 ? 4 * bits : 32;
+    uint32_t words[bits];
     if ((width >> K & 1U) == 0) {
-        return words;
+        return plane;
     }
+    load_plane<K>(plane, block, words);
 #pragma unroll
     for (int j = 0; j < bits; ++j) {
-        uint32_t word = words[BB_STREAM_LANES * j];
 #pragma unroll
         for (int f = 0; f < 32 / bits; ++f) {
             constexpr int fields = bits < 8 ? 8 / bits : 1; // of a byte
             int i = bits < 8 ? across * (f % fields) + 4 * j + f / fields : 32 / bits * j + f;
-            v[i] = v[i] << bits | (word >> (bits * f) & ((1U << bits) - 1U));
+            v[i] = v[i] << bits | (words[j] >> (bits * f) & ((1U << bits) - 1U));
         }
     }
-    return words + BB_STREAM_LANES * bits;
+    return plane + 128 * bits;
 }
 
 // Bits of both halves of a __half2: an integer from 1 to 2047, and 2^-n.
@@ -293,13 +340,13 @@ __host__ __device__ constexpr uint32_t half_of_power(int n)
 // 1024 where it stands, and one multiplication takes both away. All planes pair value v with v + 2:
 // h[2 m + o] holds 4 m + o and 4 m + o + 2. TOP: the widest plane, whose fields are signed.
 template <int K, bool TOP>
-__device__ __forceinline__ void append_halves(const uint32_t *words, __half2 (&h)[16])
+__device__ __forceinline__ void append_halves(const uint32_t (&words)[1 << K], __half2 (&h)[16])
 {
     constexpr int bits = 1 << K;
     constexpr uint32_t sign = TOP ? 1U << (bits - 1) : 0U;
 #pragma unroll
     for (int j = 0; j < bits; ++j) {
-        uint32_t word = words[BB_STREAM_LANES * j];
+        const uint32_t word = words[j];
 #pragma unroll
         for (int f = 0; f < 8 / bits; ++f) {
             const int place = f * bits;
@@ -325,32 +372,41 @@ __device__ __forceinline__ void append_halves(const uint32_t *words, __half2 (&h
 
 // Planes of width 2^K and narrower, after wider ones or (`first`) as the widest.
 template <int K>
-__device__ __forceinline__ const uint32_t *append_if(const uint32_t *words, uint32_t width,
-                                                     __half2 (&h)[16])
+__device__ __forceinline__ const unsigned char *append_if(const unsigned char *plane, int block,
+                                                          uint32_t width, __half2 (&h)[16])
 {
+    uint32_t words[1 << K];
     if ((width >> K & 1U) == 0) {
-        return words;
+        return plane;
     }
+    load_plane<K>(plane, block, words);
     if (width >> (K + 1) == 0) {
         append_halves<K, true>(words, h);
     } else {
         append_halves<K, false>(words, h);
     }
-    return words + (BB_STREAM_LANES << K);
+    return plane + (128 << K);
+}
+
+// Where a lane's block stands in every plane of its row.
+__device__ __forceinline__ int place_of(row_source row, int block)
+{
+    return block ^ static_cast<int>(row.turn);
 }
 
 __device__ __forceinline__ void load_narrow_planes(row_source row, int lane, float (&c)[32])
 {
-    const uint32_t *words = reinterpret_cast<const uint32_t *>(row.bytes) + lane;
+    const int block = place_of(row, lane);
+    const unsigned char *plane = row.bytes;
     __half2 h[16];
 #pragma unroll
     for (int p = 0; p < 16; ++p) {
         h[p] = halves_of(0);
     }
-    words = append_if<3>(words, row.bits, h);
-    words = append_if<2>(words, row.bits, h);
-    words = append_if<1>(words, row.bits, h);
-    append_if<0>(words, row.bits, h);
+    plane = append_if<3>(plane, block, row.bits, h);
+    plane = append_if<2>(plane, block, row.bits, h);
+    plane = append_if<1>(plane, block, row.bits, h);
+    append_if<0>(plane, block, row.bits, h);
 #pragma unroll
     for (int p = 0; p < 16; ++p) {
         int v = 4 * (p / 2) + p % 2;
@@ -366,13 +422,14 @@ __device__ __forceinline__ void load_planes(row_source row, int lane, float (&c)
         load_narrow_planes(row, lane, c);
         return;
     }
-    const uint32_t *words = reinterpret_cast<const uint32_t *>(row.bytes) + lane;
+    const int block = place_of(row, lane);
+    const unsigned char *plane = row.bytes;
     uint32_t v[32] = {};
-    words = append_plane<4>(words, width, v);
-    words = append_plane<3>(words, width, v);
-    words = append_plane<2>(words, width, v);
-    words = append_plane<1>(words, width, v);
-    append_plane<0>(words, width, v);
+    plane = append_plane<4>(plane, block, width, v);
+    plane = append_plane<3>(plane, block, width, v);
+    plane = append_plane<2>(plane, block, width, v);
+    plane = append_plane<1>(plane, block, width, v);
+    append_plane<0>(plane, block, width, v);
     int spare = 32 - static_cast<int>(width);
 #pragma unroll
     for (int i = 0; i < 32; ++i) {
@@ -380,24 +437,37 @@ __device__ __forceinline__ void load_planes(row_source row, int lane, float (&c)
     }
 }
 
-/// bfp of any width but the ones above; rows of 128 bits + 32 bytes, bits from the layout.
-struct of_bfp {
+/// Rows of planes of MOST bits a value and fewer, as the layout says, and MORE bytes.
+template <int MOST, int MORE, int WARP_ROWS> struct rows_of_planes {
     using value = float;
     static constexpr int columns = 1024;
     static constexpr int values = 32;
-    static constexpr int row_bytes = 128 * (BB_BFP_MOST_BITS - 1) + 32;
-    static constexpr int warp_rows = 2;
+    static constexpr int row_bytes = 128 * MOST + MORE;
+    static constexpr int warp_rows = WARP_ROWS;
     static constexpr bool varies = false;
-    static constexpr bool has_unit = true;
     static constexpr bool of_any_bits = true;
     static __device__ __forceinline__ void load(row_source row, int lane, float (&c)[32])
     {
         load_planes(row, lane, c);
     }
+};
+
+/// bfp of 9 bits and more, or of 5 to 7 (MOST 7), four rows a warp.
+template <int MOST, int WARP_ROWS>
+struct of_bfp_planes : rows_of_planes<MOST, BB_STREAM_LANES, WARP_ROWS> {
+    static constexpr bool has_unit = true;
+    static constexpr bool has_steps = false;
     static __device__ __forceinline__ float unit(row_source row, int lane)
     {
         return unit_of(row.bytes[128 * row.bits + lane]);
     }
+};
+using of_bfp = of_bfp_planes<BB_BFP_MOST_BITS - 1, 2>;
+using of_bfp_narrow = of_bfp_planes<7, 4>;
+
+struct of_integer : rows_of_planes<16, 0, 2>, with_steps {
+};
+struct of_integer_narrow : rows_of_planes<7, 0, 4>, with_steps {
 };
 
 /// Groups of rows of more than most_lines are read where they lie.
@@ -411,6 +481,7 @@ struct of_quantiser {
     static constexpr bool varies = true;
     static constexpr bool has_unit = true;
     static constexpr bool of_any_bits = false;
+    static constexpr bool has_steps = false;
     static __device__ __forceinline__ float unit(row_source row, int)
     {
         return row.bits == BB_STREAM_RAW ? 1.0F : row.step;

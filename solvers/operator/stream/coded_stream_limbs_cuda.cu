@@ -1,20 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Products of streamed matrices of eight bits and fewer with x in limbs.
-#include "solvers/operator/stream_limbs_cuda.h"
+#include "solvers/operator/stream/stream_limbs_cuda.h"
 
 namespace stream
 {
-
-template <class S>
-static bb_status launch_storage_in_limbs(const bb_stream_task &task, cudaStream_t queue)
-{
-    return launch<S>(
-        task,
-        {multiply_limbs<S>, limb_threads, cuts, S::columns * static_cast<int>(sizeof(float)),
-         static_cast<int>(sizeof(stage_control) + sizeof(limb_control)), cuts * cut_bytes<S>},
-        queue);
-}
 
 bb_status launch_limbs(const bb_stream_task &task, cudaStream_t queue)
 {
@@ -23,6 +13,8 @@ bb_status launch_limbs(const bb_stream_task &task, cudaStream_t queue)
         return launch_storage_in_limbs<limbs_of_e4m3>(task, queue);
     case BB_STREAM_E5M2:
         return launch_storage_in_limbs<limbs_of_e5m2>(task, queue);
+    case BB_STREAM_INTEGER8:
+        return launch_storage_in_limbs<limbs_of_integer8>(task, queue);
     case BB_STREAM_BFP8:
         return launch_storage_in_limbs<limbs_of_bfp8>(task, queue);
     default:

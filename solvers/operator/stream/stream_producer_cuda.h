@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For .cu files only: what a launch of solvers/operator/coded_stream_cuda.h is made of, its ring of
-// stages in shared memory, and the warp that fills it.
-#ifndef BB_SOLVERS_OPERATOR_STREAM_PRODUCER_CUDA_H
-#define BB_SOLVERS_OPERATOR_STREAM_PRODUCER_CUDA_H
+// For .cu files only: what a launch of solvers/operator/stream/coded_stream_cuda.h is made of, its
+// ring of stages in shared memory, and the warp that fills it.
+#ifndef BB_SOLVERS_OPERATOR_STREAM_STREAM_PRODUCER_CUDA_H
+#define BB_SOLVERS_OPERATOR_STREAM_STREAM_PRODUCER_CUDA_H
 
 #include "solvers/gpu/hopper_cuda.h"
-#include "solvers/operator/stream_partition_core.h"
-#include "solvers/operator/stream_storage_cuda.h"
+#include "solvers/operator/stream/stream_partition_core.h"
+#include "solvers/operator/stream/stream_storage_cuda.h"
 
 namespace stream
 {
@@ -73,6 +73,12 @@ template <class S> __device__ __forceinline__ group_place find_group(const job &
     const bb_index row = static_cast<bb_index>(group - operand * task_job.groups) * group_rows<S>;
     const bb_index rest = task_job.task.rows - row;
     return {operand, row, rest < group_rows<S> ? static_cast<int>(rest) : group_rows<S>};
+}
+
+/// The first of the rows wanted.
+__device__ __forceinline__ bb_index first_row_of(const job &task_job)
+{
+    return task_job.task.row_at == nullptr ? task_job.task.row : *task_job.task.row_at;
 }
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900

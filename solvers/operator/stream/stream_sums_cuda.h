@@ -2,10 +2,10 @@
 //
 // For .cu files only: how the products of a row of a tile are summed on the way (bb_stream_sums of
 // coded_stream.h), one type a way over a storage of stream_storage_cuda.h.
-#ifndef BB_SOLVERS_OPERATOR_STREAM_SUMS_CUDA_H
-#define BB_SOLVERS_OPERATOR_STREAM_SUMS_CUDA_H
+#ifndef BB_SOLVERS_OPERATOR_STREAM_STREAM_SUMS_CUDA_H
+#define BB_SOLVERS_OPERATOR_STREAM_STREAM_SUMS_CUDA_H
 
-#include "solvers/operator/stream_storage_cuda.h"
+#include "solvers/operator/stream/stream_storage_cuda.h"
 
 namespace stream
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Products of streamed matrices in words of two bytes and more.
-#include "solvers/operator/coded_stream_cuda.h"
+#include "solvers/operator/stream/coded_stream_cuda.h"
 
 namespace stream
 {
@@ -29,7 +29,10 @@ extern "C" bb_status bb_coded_stream_multiply_cuda(bb_queue *queue, bb_index, bb
     (void)rows;
     cudaStream_t on = bb_queue_stream(queue);
     if (task.sums == BB_STREAM_LIMBS) {
-        return stream::launch_limbs(task, on);
+        return task.layout.columns == stream::of_quantiser::columns &&
+                       task.layout.storage != BB_STREAM_BFP4
+                   ? stream::launch_plane_limbs(task, on)
+                   : stream::launch_limbs(task, on);
     }
     switch (task.layout.storage) {
     case BB_STREAM_FP64:
@@ -38,8 +41,13 @@ extern "C" bb_status bb_coded_stream_multiply_cuda(bb_queue *queue, bb_index, bb
     case BB_STREAM_FP16:
         return stream::launch_plain(task, on);
     case BB_STREAM_BFP:
+    case BB_STREAM_BFP_NARROW:
     case BB_STREAM_QUANTISER:
         return stream::launch_planes(task, on);
+    case BB_STREAM_INTEGER8:
+    case BB_STREAM_INTEGER_NARROW:
+    case BB_STREAM_INTEGER:
+        return stream::launch_integers(task, on);
     default:
         return stream::launch_narrow(task, on);
     }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solvers/operator/coded_stream.h"
+#include "solvers/operator/stream/coded_stream.h"
 
 #include "core/memory.h"
 #include "core/thread.h"
 #include "precision/codecs/bfp_core.h"
-#include "solvers/operator/stream_partition_core.h"
+#include "precision/codecs/plane.h"
+#include "solvers/operator/stream/stream_partition_core.h"
 
 #include <string.h>
 
-enum { LINE = 128, WIDEST_ROW = 1024, CHUNK_BYTES = 64 << 20 };
+enum { LINE = 128, WIDE_COLUMNS = 1024, WIDEST_ROW = 1024, CHUNK_BYTES = 64 << 20 };
 
 struct bb_coded_stream {
     bb_device *device;
@@ -17,8 +18,9 @@ struct bb_coded_stream {
     int blocks;
     float step;
     bool beyond_fp32; // rows of whole quotients, or of fp32 beside quotients
+    bool in_halves;
     size_t bytes;
-    void *words, *places, *scales, *sums, *counts; // on the device
+    void *words, *places, *scales, *steps, *sums, *counts; // on the device
 };
 
 bool bb_stream_layout_of(const bb_codec_config *config, bb_stream_layout *out)
@@ -45,11 +47,17 @@ bool bb_stream_layout_of(const bb_codec_config *config, bb_stream_layout *out)
         *out = (bb_stream_layout){BB_STREAM_BFP8, bits, 512, 528, 4};
         return true;
     case BB_FORM_BLOCKS:
-        *out = bits == 4   ? (bb_stream_layout){BB_STREAM_BFP4, bits, 1024, 544, 4}
-               : bits == 8 ? (bb_stream_layout){BB_STREAM_BFP8, bits, 512, 528, 4}
-               : bits == 16
-                   ? (bb_stream_layout){BB_STREAM_BFP16, bits, 256, 528, 4}
+        *out = bits == 4    ? (bb_stream_layout){BB_STREAM_BFP4, bits, 1024, 544, 4}
+               : bits == 8  ? (bb_stream_layout){BB_STREAM_BFP8, bits, 512, 528, 4}
+               : bits == 16 ? (bb_stream_layout){BB_STREAM_BFP16, bits, 256, 528, 4}
+               : bits < 8
+                   ? (bb_stream_layout){BB_STREAM_BFP_NARROW, bits, 1024, LINE * bits + BB_BLOCK, 4}
                    : (bb_stream_layout){BB_STREAM_BFP, bits, 1024, LINE * bits + BB_BLOCK, 2};
+        return true;
+    case BB_FORM_STEPS:
+        *out = bits == 8  ? (bb_stream_layout){BB_STREAM_INTEGER8, bits, 512, 512, 4}
+               : bits < 8 ? (bb_stream_layout){BB_STREAM_INTEGER_NARROW, bits, 1024, LINE * bits, 4}
+                          : (bb_stream_layout){BB_STREAM_INTEGER, bits, 1024, LINE * bits, 2};
         return true;
     default:
         return false;
@@ -58,8 +66,13 @@ bool bb_stream_layout_of(const bb_codec_config *config, bb_stream_layout *out)
 
 bool bb_coded_stream_takes_limbs(bb_stream_storage storage)
 {
-    return storage == BB_STREAM_E4M3 || storage == BB_STREAM_E5M2 || storage == BB_STREAM_BFP8 ||
-           storage == BB_STREAM_BFP4;
+    static const bool takes[BB_STREAM_STORAGES] = {
+        [BB_STREAM_E4M3] = true,       [BB_STREAM_E5M2] = true,
+        [BB_STREAM_BFP4] = true,       [BB_STREAM_BFP8] = true,
+        [BB_STREAM_BFP_NARROW] = true, [BB_STREAM_INTEGER8] = true,
+        [BB_STREAM_QUANTISER] = true,  [BB_STREAM_INTEGER_NARROW] = true,
+    };
+    return takes[storage];
 }
 
 // Tiles [first, first + count) on their way to the device.
@@ -102,30 +115,18 @@ static void pack_plain(const packing *work, bb_index tile, bb_index row, unsigne
     }
 }
 
-// Word `word` of a plane of one block.
-static uint32_t plane_word(const int32_t *block, int width, int shift, int word)
+// Block `place` of a row of `width` bits in planes, the widest first.
+static void pack_planes(const int32_t block[BB_BLOCK], int width, bb_index place, bb_index row,
+                        unsigned char *out)
 {
-    uint32_t out = 0;
-    for (int i = 0; i < BB_BLOCK; ++i) {
-        uint32_t field = (uint32_t)(block[i] >> shift) & (uint32_t)((1ULL << width) - 1);
-        int across = width < 8 ? 4 * width : BB_BLOCK;
-        int bit = width < 8 ? 8 * (i % across) + width * (i / across) : width * i;
-        out |= bit / 32 == word ? field << (bit % 32) : 0;
-    }
-    return out;
-}
-
-// A block of `width` bits, the words of its planes `stride` bytes apart.
-static void pack_block(const int32_t *block, uint32_t width, size_t stride, unsigned char *out)
-{
-    int shift = (int)width;
+    const bb_index turned = place ^ (row % BB_STREAM_TURNS);
+    int shift = width;
     for (int k = BB_BFP_WIDTHS - 1; k >= 0; --k) {
-        if ((width >> k & 1U) != 0) {
-            shift -= 1 << k;
-            for (int w = 0; w < 1 << k; ++w, out += stride) {
-                uint32_t word = plane_word(block, 1 << k, shift, w);
-                memcpy(out, &word, sizeof word);
-            }
+        if ((width >> k & 1) != 0) {
+            const int plane = 1 << k;
+            shift -= plane;
+            bb_plane_pack(block, shift, plane, out + 4 * plane * turned);
+            out += LINE * plane;
         }
     }
 }
@@ -167,21 +168,26 @@ static void bias_block(int bits, unsigned char *out)
     }
 }
 
-static void pack_bfp(const packing *work, const bb_bfp_layout *source, bb_index tile,
-                     const unsigned char *parts, unsigned char *out)
+static void pack_bfp(const packing *work, const bb_bfp_layout *source, bb_index tile, bb_index row,
+                     unsigned char *out)
 {
+    const unsigned char *parts = bb_coded_matrix_bfp_row(work->matrix, row);
     const bb_stream_layout *layout = &work->stream->layout;
     bb_index blocks = layout->columns / BB_BLOCK;
     bb_index first = tile * blocks;
     bb_index count = least(blocks, source->blocks - first);
-    bool by_lane = layout->storage == BB_STREAM_BFP;
+    const bool in_planes = layout->columns == WIDE_COLUMNS && source->bits != 4;
     size_t block_bytes = 4 * (size_t)source->bits;
     for (bb_index b = 0; b < count; ++b) {
         int32_t block[BB_BLOCK];
         block_in_order(source, parts, first + b, b, (int)(BB_STREAM_LANES / blocks), block);
-        unsigned char *target = out + (size_t)b * (by_lane ? 4 : block_bytes);
-        pack_block(block, (uint32_t)source->bits, by_lane ? LINE : 4, target);
-        if (!by_lane && source->bits >= 8) {
+        if (in_planes) {
+            pack_planes(block, source->bits, b, row, out);
+            continue;
+        }
+        unsigned char *target = out + (size_t)b * block_bytes;
+        bb_plane_pack(block, 0, source->bits, target);
+        if (source->bits >= 8) {
             bias_block(source->bits, target);
         }
     }
@@ -218,12 +224,35 @@ static bb_status pack_integers(const packing *work, bb_index tile, bb_index row,
             exponent, row, (int)BB_BFP_LEAST_EXPONENT);
         exponent = any == 0 ? 0 : exponent;
         order_block(natural, b, (int)(BB_STREAM_LANES / blocks), block);
-        pack_block(block, 8, 4, out + b * BB_BLOCK);
+        bb_plane_pack(block, 0, 8, out + b * BB_BLOCK);
         bias_block(8, out + b * BB_BLOCK);
         out[blocks * BB_BLOCK + b] = held ? (unsigned char)(exponent + 127) : 255;
     }
 done:
     return status;
+}
+
+// Whole numbers of steps of a row.
+static void pack_steps(const packing *work, bb_index tile, bb_index row, unsigned char *out)
+{
+    const bb_stream_layout *layout = &work->stream->layout;
+    const bb_index blocks = layout->columns / BB_BLOCK;
+    const bb_index first = tile * blocks;
+    const bb_index count = least(blocks, (work->stream->columns + BB_BLOCK - 1) / BB_BLOCK - first);
+    for (bb_index b = 0; b < blocks; ++b) {
+        int32_t natural[BB_BLOCK] = {0};
+        int32_t block[BB_BLOCK];
+        if (b < count) {
+            bb_coded_matrix_whole_steps(work->matrix, row, first + b, natural);
+        }
+        order_block(natural, b, (int)(BB_STREAM_LANES / blocks), block);
+        if (layout->storage == BB_STREAM_INTEGER8) {
+            bb_plane_pack(block, 0, 8, out + b * BB_BLOCK);
+            bias_block(8, out + b * BB_BLOCK);
+        } else {
+            pack_planes(block, layout->bits, b, row, out);
+        }
+    }
 }
 
 static bb_status pack_tile(void *context, bb_index index)
@@ -243,8 +272,11 @@ static bb_status pack_tile(void *context, bb_index index)
         case BB_FORM_INTEGERS:
             BB_TRY(pack_integers(work, tile, row, out));
             break;
+        case BB_FORM_STEPS:
+            pack_steps(work, tile, row, out);
+            break;
         default:
-            pack_bfp(work, &layout, tile, bb_coded_matrix_bfp_row(work->matrix, row), out);
+            pack_bfp(work, &layout, tile, row, out);
         }
     }
 done:
@@ -300,6 +332,23 @@ static uint32_t width_of(const int32_t quotients[BB_QUANTISER_RUN])
     return width >= 13 ? 16 : width % 4 == 3 ? width + 1 : width;
 }
 
+// Rows of a band get the width of the widest, but for those of zeros and those not in planes.
+static void level_bands(bb_stream_place *places, bb_index rows)
+{
+    for (bb_index begin = 0; begin < rows; begin += BB_STREAM_BAND) {
+        const bb_index end = least(begin + BB_STREAM_BAND, rows);
+        uint32_t widest = 0;
+        for (bb_index row = begin; row < end; ++row) {
+            const uint32_t width = places[row].width;
+            widest = width <= BB_STREAM_MOST_PLANES && width > widest ? width : widest;
+        }
+        for (bb_index row = begin; row < end; ++row) {
+            const uint32_t width = places[row].width;
+            places[row].width = width > 0 && width < widest ? widest : width;
+        }
+    }
+}
+
 static bb_status measure_tile(void *context, bb_index tile)
 {
     const measuring *work = context;
@@ -309,6 +358,7 @@ static bb_status measure_tile(void *context, bb_index tile)
         work->places[tile * work->rows + row].width =
             is_whole ? width_of(quotients) : BB_STREAM_RAW;
     }
+    level_bands(work->places + tile * work->rows, work->rows);
     return BB_OK;
 }
 
@@ -335,7 +385,7 @@ static bb_status pack_quotients(void *context, bb_index index)
             order_chunks((int)b, BB_BLOCK / 4, sizeof *block,
                          (const unsigned char *)(quotients + b * BB_BLOCK), (unsigned char *)block);
             if (place.width <= BB_STREAM_MOST_PLANES) {
-                pack_block(block, place.width, LINE, out + 4 * b);
+                pack_planes(block, (int)place.width, b, row, out);
                 continue;
             }
             for (int i = 0; i < BB_BLOCK; ++i) {
@@ -384,6 +434,7 @@ static bb_status upload_varying(bb_coded_stream *stream, const bb_coded_matrix *
                    "quantiser of more than 2^32 lines of %d bytes on a GPU", (int)LINE);
         work.places[i].line = (uint32_t)lines;
         stream->beyond_fp32 |= work.places[i].width >= BB_STREAM_QUOTIENTS;
+        stream->in_halves &= work.places[i].width <= BB_STREAM_MOST_IN_HALVES;
         lines += bb_coded_stream_lines(work.places[i].width);
     }
     stream->step = bb_coded_matrix_step(matrix);
@@ -396,6 +447,24 @@ static bb_status upload_varying(bb_coded_stream *stream, const bb_coded_matrix *
     BB_TRY(upload_quotients(stream, matrix, work.places));
 done:
     BB_RELEASE(&work.places);
+    return status;
+}
+
+// Of integers.
+static bb_status upload_steps(bb_coded_stream *stream, const bb_coded_matrix *matrix)
+{
+    bb_status status = BB_OK;
+    float *steps = NULL;
+    const size_t bytes = (size_t)stream->rows * sizeof *steps;
+    BB_TRY(BB_ALLOCATE(stream->rows, &steps));
+    for (bb_index row = 0; row < stream->rows; ++row) {
+        steps[row] = bb_coded_matrix_row_step(matrix, row);
+    }
+    BB_TRY(bb_device_allocate(stream->device, bytes, &stream->steps));
+    BB_TRY(bb_device_upload(stream->device, stream->steps, steps, bytes));
+    BB_TRY(bb_device_wait(stream->device));
+done:
+    BB_RELEASE(&steps);
     return status;
 }
 
@@ -458,6 +527,10 @@ bb_status bb_coded_stream_create(bb_device *device, const bb_coded_matrix *matri
     stream->tiles = (stream->columns + stream->layout.columns - 1) / stream->layout.columns;
     BB_TRY(take_workspace(stream));
     BB_TRY(upload_scales(stream, matrix));
+    if (bb_codec_form_of(config).kind == BB_FORM_STEPS) {
+        BB_TRY(upload_steps(stream, matrix));
+    }
+    stream->in_halves = bb_coded_stream_takes_limbs(stream->layout.storage);
     BB_TRY(stream->layout.row_bytes > 0 ? upload_fixed(stream, matrix)
                                         : upload_varying(stream, matrix));
     *out = stream;
@@ -474,6 +547,7 @@ void bb_coded_stream_destroy(bb_coded_stream **stream)
         bb_device_release(coded_stream->device, &coded_stream->words);
         bb_device_release(coded_stream->device, &coded_stream->places);
         bb_device_release(coded_stream->device, &coded_stream->scales);
+        bb_device_release(coded_stream->device, &coded_stream->steps);
         bb_device_release(coded_stream->device, &coded_stream->sums);
         bb_device_release(coded_stream->device, &coded_stream->counts);
         BB_RELEASE(stream);
@@ -491,6 +565,7 @@ bb_stream_task bb_coded_stream_task(const bb_coded_stream *stream)
                             .operand = {{.words = stream->words,
                                          .lies = stream->places,
                                          .scales = stream->scales,
+                                         .steps = stream->steps,
                                          .step = stream->step}},
                             .places = stream->sums,
                             .counts = stream->counts};
@@ -499,6 +574,11 @@ bb_stream_task bb_coded_stream_task(const bb_coded_stream *stream)
 bool bb_coded_stream_alike(const bb_coded_stream *one, const bb_coded_stream *other)
 {
     return one->layout.storage == other->layout.storage && one->layout.bits == other->layout.bits;
+}
+
+bool bb_coded_stream_is_in_halves(const bb_coded_stream *stream)
+{
+    return stream->in_halves;
 }
 
 bool bb_coded_stream_fits_fp32(const bb_coded_stream *stream)

@@ -13,17 +13,17 @@
 // tensor core. Of e4m3 that is 1.2 instructions a value, and as many for addresses and barriers.
 //
 // A warp takes 16 rows, a band, and a quarter of a tile's columns. Four more warps cut a quarter
-// each of a tile's x into limbs, up to three tiles ahead. A tile's sums are weighted with 2^e and
-// added in fp64; the quarters of a band meet in shared memory at the end of a run.
+// each of a tile's x into limbs, up to three tiles ahead. A tile's sums are weighted with 2^e (and
+// a step) and added in fp64; the quarters of a band meet in shared memory at the end of a run.
 //
 // Order of the sums of a row: steps of 16 columns of a quarter in fp32 (block floating point: two
 // of them a block, then blocks), limbs, tiles ascending in fp64, the three limbs' lanes, quarters,
 // and places as in coded_stream_cuda.h.
-#ifndef BB_SOLVERS_OPERATOR_STREAM_LIMBS_CUDA_H
-#define BB_SOLVERS_OPERATOR_STREAM_LIMBS_CUDA_H
+#ifndef BB_SOLVERS_OPERATOR_STREAM_STREAM_LIMBS_CUDA_H
+#define BB_SOLVERS_OPERATOR_STREAM_STREAM_LIMBS_CUDA_H
 
-#include "solvers/operator/coded_stream_cuda.h"
-#include "solvers/operator/stream_limb_storage_cuda.h"
+#include "solvers/operator/stream/coded_stream_cuda.h"
+#include "solvers/operator/stream/stream_limb_storage_cuda.h"
 
 namespace stream
 {
@@ -157,32 +157,31 @@ __device__ __forceinline__ void multiply_16(float (&d)[4], uint2 upper, uint2 lo
 
 /// A warp that multiplies: a lane has rows lane / 4 and eight below of its band.
 template <class S> struct limb_consumer {
+    static constexpr bool has_step = S::has_unit && !S::has_exponents;
     const job &task_job;
     int band, quarter, lane;
-    int rows_at;  // bytes in a stage to the lane's first row
-    int limbs_at; // bytes in limbs to what the lane takes of its quarter
-    float weight; // of the lane's limb
+    bb_index first_row; // of the rows wanted
+    int limbs_at;       // bytes in limbs to what the lane takes of its quarter
+    float weight;       // of the lane's limb
     double sum[2];
     int turn; // of limb_control::sums
 
     __device__ __forceinline__ limb_consumer(const job &all, int warp, int own_lane)
-        : task_job(all), band(warp / quarters), quarter(warp % quarters), lane(own_lane), sum(),
-          turn(0)
+        : task_job(all), band(warp / quarters), quarter(warp % quarters), lane(own_lane),
+          first_row(first_row_of(all)), sum(), turn(0)
     {
         // Even columns of B are limbs, so that a lane has one of them; the others are not read.
         const int limb = lane / 8 < limbs ? lane / 8 : limbs - 1;
         const int column = lane % 4;
-        rows_at = (band_rows * band + lane / 4) * S::row_bytes;
         limbs_at = slot_bytes * S::columns / slot_columns / quarters * quarter + limb_bytes * limb +
                    16 * column;
         weight = column == 0 ? 1.0F : column == 1 ? 0x1p-11F : column == 2 ? 0x1p-22F : 0.0F;
     }
 
     // 128 columns of a band times `x`: of each of the lane's two rows and its limb.
-    __device__ __forceinline__ float2 multiply(const unsigned char *upper, int run,
+    __device__ __forceinline__ float2 multiply(row_source upper, row_source lower, int run,
                                                const uint4 (&x)[slots_of_run]) const
     {
-        const unsigned char *lower = upper + 8 * S::row_bytes;
         uint32_t above[S::words_of_run];
         uint32_t below[S::words_of_run];
         uint32_t exponents[2] = {0U, 0U};
@@ -190,14 +189,15 @@ template <class S> struct limb_consumer {
         float e[4] = {0.0F, 0.0F, 0.0F, 0.0F}; // two chains of sums
         S::words(upper, run, lane, above);
         S::words(lower, run, lane, below);
-        if constexpr (S::has_unit) {
-            exponents[0] = *reinterpret_cast<const uint32_t *>(upper + 512 + slots_of_run * run);
-            exponents[1] = *reinterpret_cast<const uint32_t *>(lower + 512 + slots_of_run * run);
+        if constexpr (S::has_exponents) {
+            const int first = S::exponents_at(upper) + slots_of_run * run;
+            exponents[0] = *reinterpret_cast<const uint32_t *>(upper.bytes + first);
+            exponents[1] = *reinterpret_cast<const uint32_t *>(lower.bytes + first);
         }
 #pragma unroll
         for (int slot = 0; slot < slots_of_run; ++slot) {
             const uint4 b = x[slot];
-            if constexpr (S::has_unit) {
+            if constexpr (S::has_exponents) {
                 float part[4] = {0.0F, 0.0F, 0.0F, 0.0F};
                 multiply_16(part, S::pair(above, slot, 0), S::pair(below, slot, 0), b.x, b.y);
                 multiply_16(part, S::pair(above, slot, 1), S::pair(below, slot, 1), b.z, b.w);
@@ -211,11 +211,17 @@ template <class S> struct limb_consumer {
         return {d[0] + e[0], d[2] + e[2]};
     }
 
-    __device__ __forceinline__ void multiply(const unsigned char *stage, const unsigned char *x,
-                                             float scale)
+    // Steps come in where sums are in fp64, which they do not take out of its range.
+    __device__ __forceinline__ void multiply(const unsigned char *stage, const stage_note &note,
+                                             const unsigned char *x, float scale)
     {
         constexpr int runs = S::columns / run_columns / quarters;
-        const float own = scale * weight;
+        const int line = band_rows * band + lane / 4;
+        const row_source upper = find_row<S>(task_job, stage, note, first_row, line);
+        const row_source lower = find_row<S>(task_job, stage, note, first_row, line + 8);
+        const double own = static_cast<double>(scale) * static_cast<double>(weight);
+        const double upper_unit = has_step ? own * static_cast<double>(upper.step) : own;
+        const double lower_unit = has_step ? own * static_cast<double>(lower.step) : own;
 #pragma unroll
         for (int k = 0; k < runs; ++k) {
             uint4 b[slots_of_run];
@@ -223,9 +229,9 @@ template <class S> struct limb_consumer {
             for (int slot = 0; slot < slots_of_run; ++slot) {
                 b[slot] = load_16(x + limbs_at + slot_bytes * (slots_of_run * k + slot));
             }
-            const float2 part = multiply(stage + rows_at, runs * quarter + k, b);
-            sum[0] += static_cast<double>(part.x * own);
-            sum[1] += static_cast<double>(part.y * own);
+            const float2 part = multiply(upper, lower, runs * quarter + k, b);
+            sum[0] += static_cast<double>(part.x) * upper_unit;
+            sum[1] += static_cast<double>(part.y) * lower_unit;
         }
     }
 
@@ -277,7 +283,7 @@ template <class S> struct limb_consumer {
             if (wanted) {
                 hopper::barrier_wait(&own->cut[limb_turn.slot], limb_turn.parity);
                 multiply(stages + static_cast<size_t>(stage_place.slot) * task_job.shape.bytes,
-                         limbs_of_x + limb_turn.slot * cut_bytes<S>,
+                         note, limbs_of_x + limb_turn.slot * cut_bytes<S>,
                          own->scale[limb_turn.slot][quarter]);
             }
             __syncwarp();
@@ -323,9 +329,7 @@ __global__ void __launch_bounds__(limb_threads, 1)
         const cutter<S> cutting = {task_job, warp - warps, lane};
         cutting.work(&control, &own, stages, limbs_of_x);
     } else if (lane == 0) {
-        const bb_index row =
-            task_job.task.row_at == nullptr ? task_job.task.row : *task_job.task.row_at;
-        producer<S, float> producing = {task_job, &control, stages, {0, 0}, row};
+        producer<S, float> producing = {task_job, &control, stages, {0, 0}, first_row_of(task_job)};
         producing.work();
     }
 }
@@ -339,6 +343,15 @@ template <class S> __global__ void multiply_limbs(const __grid_constant__ job)
 }
 
 #endif
+
+template <class S> bb_status launch_storage_in_limbs(const bb_stream_task &task, cudaStream_t queue)
+{
+    return launch<S>(
+        task,
+        {multiply_limbs<S>, limb_threads, cuts, S::columns * static_cast<int>(sizeof(float)),
+         static_cast<int>(sizeof(stage_control) + sizeof(limb_control)), cuts * cut_bytes<S>},
+        queue);
+}
 
 } // namespace stream
 

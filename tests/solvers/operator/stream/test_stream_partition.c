@@ -2,7 +2,7 @@
 //
 // Who streams which tiles: every tile of every group once, every place of a group once, over small
 // and large products.
-#include "solvers/operator/stream_partition_core.h"
+#include "solvers/operator/stream/stream_partition_core.h"
 #include "tests/check.h"
 
 #include <string.h>

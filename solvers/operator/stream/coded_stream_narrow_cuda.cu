@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Products of streamed matrices in eight-bit formats and in bfp whose mantissas are one plane.
-#include "solvers/operator/coded_stream_cuda.h"
+#include "solvers/operator/stream/coded_stream_cuda.h"
 
 namespace stream
 {

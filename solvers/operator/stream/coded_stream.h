@@ -11,14 +11,17 @@
 //
 // Row of a tile by storage. Plain formats: 512 bytes of words (fp64: 1024). bfp of 4, 8 and 16
 // bits: 512 bytes of mantissas, as in bfp_core.h but for the sign bits of 8 and 16, which are
-// turned over (m + 2^7, m + 2^15), and the exponents, up to a multiple of 16. Other bfp: word k of
-// lane l's block at 4 (32 k + l), its planes the widest first, then 32 exponents. An exponent e is
-// stored as e + 127; a poisoned block has 255 and mantissas of zero. mx int8: as bfp of 8 bits.
-// Quantiser: the same words, as many as the widest block of the row's tile needs, rounded up where
-// another plane less pays (3 to 4, 7 to 8, 11 to 12, 13 to 16), nothing where all are zero; above
-// 16 bits 32 words of quotients, or of fp32 where some value of the tile is not held as a quotient.
-#ifndef BB_SOLVERS_OPERATOR_CODED_STREAM_H
-#define BB_SOLVERS_OPERATOR_CODED_STREAM_H
+// turned over (m + 2^7, m + 2^15), and the exponents, up to a multiple of 16. Other bfp: planes
+// (plane_core.h), the widest first, each of 32 blocks, a lane's the block of its columns, then 32
+// exponents. Block b of row r stands in place b ^ (r mod 8) of its plane, so that lanes which read
+// one block of eight rows meet no bank twice. An exponent e is stored as e + 127; a poisoned block
+// has 255 and mantissas of zero. mx int8: as bfp of 8 bits. Integers: the same without exponents.
+// Quantiser: the same planes, as many as the widest block of the tile in 16 rows needs, rounded up
+// where another plane less pays (3 to 4, 7 to 8, 11 to 12, 13 to 16), nothing where a row's are all
+// zero; above 16 bits 32 words of quotients, or of fp32 where some value of the tile is not held as
+// a quotient.
+#ifndef BB_SOLVERS_OPERATOR_STREAM_CODED_STREAM_H
+#define BB_SOLVERS_OPERATOR_STREAM_CODED_STREAM_H
 
 #include "core/device/device.h"
 #include "core/portable.h"
@@ -38,23 +41,30 @@ typedef enum bb_stream_storage {
     BB_STREAM_BFP4,
     BB_STREAM_BFP8,
     BB_STREAM_BFP16,
-    BB_STREAM_BFP,
+    BB_STREAM_BFP_NARROW, ///< 5 to 7 bits
+    BB_STREAM_BFP,        ///< 9 to 15
+    BB_STREAM_INTEGER8,
+    BB_STREAM_INTEGER_NARROW, ///< 2 to 7 bits
+    BB_STREAM_INTEGER,        ///< 9 to 16
     BB_STREAM_QUANTISER,
     BB_STREAM_STORAGES,
 } bb_stream_storage;
 
 enum {
     BB_STREAM_LANES = 32,
-    BB_STREAM_WARPS = 16,       ///< of a block
-    BB_STREAM_MOST_PLANES = 16, ///< widest quotient that is cut into planes
-    BB_STREAM_QUOTIENTS = 32,   ///< width of a row of a tile: 32 words of quotients
-    BB_STREAM_RAW = 33,         ///< 32 words of fp32
-    BB_STREAM_LIMBS_OF_X = 3,   ///< BB_STREAM_LIMBS: 11 bits each
+    BB_STREAM_WARPS = 16,          ///< of a block
+    BB_STREAM_MOST_PLANES = 16,    ///< widest quotient that is cut into planes
+    BB_STREAM_MOST_IN_HALVES = 12, ///< widest that fp16 holds
+    BB_STREAM_BAND = 16, ///< rows whose quotients have one width, and that a warp takes in limbs
+    BB_STREAM_TURNS = 8, ///< rows whose blocks lie in different places
+    BB_STREAM_QUOTIENTS = 32, ///< width of a row of a tile: 32 words of quotients
+    BB_STREAM_RAW = 33,       ///< 32 words of fp32
+    BB_STREAM_LIMBS_OF_X = 3, ///< BB_STREAM_LIMBS: 11 bits each
 };
 
 typedef struct bb_stream_layout {
     bb_stream_storage storage;
-    int bits;           ///< of bfp
+    int bits;           ///< of bfp and integers
     bb_index columns;   ///< of a tile
     bb_index row_bytes; ///< of a tile's row, a multiple of 16; 0 where the data decide
     bb_index warp_rows; ///< that a warp takes at once
@@ -80,6 +90,7 @@ typedef struct bb_stream_operand {
     const unsigned char *words;
     const bb_stream_place *lies; ///< [tiles][matrix rows] of the quantiser
     const double *scales;        ///< [matrix rows], or NULL
+    const float *steps;          ///< [matrix rows] of integers
     float step;                  ///< of the quantiser
     const void *x;               ///< [columns] in the products' format, at 16 bytes
     double *y;                   ///< [rows], scales undone
@@ -131,9 +142,9 @@ typedef struct bb_coded_stream bb_coded_stream;
 /// Whether a form of a codec has a layout here: words, blocks, integers and quotients.
 bool bb_stream_layout_of(const bb_codec_config *config, bb_stream_layout *out);
 
-/// Whether fp16 holds all of a storage's values, which BB_STREAM_LIMBS asks for, and it is narrow
-/// enough to gain by it. A tile's largest |x| 2^-34 is what limbs lose of x; an x with a value that
-/// is not finite makes all sums NaN.
+/// Whether fp16 holds a storage's values (of the quantiser some matrices'), which BB_STREAM_LIMBS
+/// asks for, and it is narrow enough to gain by it. A tile's largest |x| 2^-34 is what limbs lose
+/// of x; an x with a value that is not finite makes all sums NaN.
 bool bb_coded_stream_takes_limbs(bb_stream_storage storage);
 
 /// Copies a matrix to a device in its layout, with a workspace for products of all rows of it and
@@ -153,6 +164,9 @@ bool bb_coded_stream_alike(const bb_coded_stream *one, const bb_coded_stream *ot
 /// Whether what a stored value decodes to fits fp32: not so for quotients of more than 24 bits,
 /// which products in fp64 would take whole on the cpu.
 bool bb_coded_stream_fits_fp32(const bb_coded_stream *stream);
+
+/// Whether BB_STREAM_LIMBS may sum products with this matrix.
+bool bb_coded_stream_is_in_halves(const bb_coded_stream *stream);
 
 /// Bytes of matrix that a product of all rows reads.
 size_t bb_coded_stream_bytes(const bb_coded_stream *stream);

@@ -10,8 +10,8 @@
 //
 // Pieces number BB_STREAM_PIECES a block or one a group, whichever is more, up to twice: products
 // with the number of blocks stay below 2^32 for any matrix that a device holds.
-#ifndef BB_SOLVERS_OPERATOR_STREAM_PARTITION_CORE_H
-#define BB_SOLVERS_OPERATOR_STREAM_PARTITION_CORE_H
+#ifndef BB_SOLVERS_OPERATOR_STREAM_STREAM_PARTITION_CORE_H
+#define BB_SOLVERS_OPERATOR_STREAM_STREAM_PARTITION_CORE_H
 
 #include "core/array.h"
 #include "core/portable.h"

@@ -20,12 +20,12 @@
 // (coded_stream.h), tiles ascending within a run, lanes in a tree of halves, places in 32 strides
 // and a tree. It depends on the storage, the rows wanted, how many operands a launch has and the
 // number of multiprocessors, on nothing else: bits repeat.
-#ifndef BB_SOLVERS_OPERATOR_CODED_STREAM_CUDA_H
-#define BB_SOLVERS_OPERATOR_CODED_STREAM_CUDA_H
+#ifndef BB_SOLVERS_OPERATOR_STREAM_CODED_STREAM_CUDA_H
+#define BB_SOLVERS_OPERATOR_STREAM_CODED_STREAM_CUDA_H
 
 #include "core/device/device_cuda.h"
-#include "solvers/operator/stream_producer_cuda.h"
-#include "solvers/operator/stream_sums_cuda.h"
+#include "solvers/operator/stream/stream_producer_cuda.h"
+#include "solvers/operator/stream/stream_sums_cuda.h"
 
 #include <cuda/atomic>
 
@@ -86,32 +86,41 @@ __device__ __forceinline__ void await_sums(bb_stream_counts *counts, unsigned bl
     __syncthreads();
 }
 
+/// Row `row` of a group in a stage, or where it lies; `first_row` of the rows wanted.
+template <class S>
+__device__ __forceinline__ row_source find_row(const job &task_job, const unsigned char *stage,
+                                               const stage_note &note, bb_index first_row, int row)
+{
+    const bb_stream_operand &operand = task_job.task.operand[note.operand];
+    const bb_index line = first_row + note.row + row;
+    const uint32_t turn = static_cast<uint32_t>(line % BB_STREAM_TURNS);
+    if constexpr (S::varies) {
+        const uint2 *places = reinterpret_cast<const uint2 *>(stage) + note.shift;
+        // Rows beyond the last are those of the group's first: their sums are not read.
+        const uint2 place = places[row < note.rows ? row : 0];
+        const unsigned char *bytes =
+            note.far ? operand.words + 128 * static_cast<size_t>(place.x)
+                     : stage + task_job.shape.lines_at + 128 * (place.x - places[0].x);
+        return row_source{bytes, place.y, operand.step, turn};
+    } else {
+        const int row_bytes =
+            S::of_any_bits ? static_cast<int>(task_job.task.layout.row_bytes) : S::row_bytes;
+        float step = 0.0F;
+        if constexpr (S::has_steps) {
+            step = row < note.rows ? operand.steps[line] : 0.0F;
+        }
+        return row_source{stage + row * row_bytes, static_cast<uint32_t>(task_job.task.layout.bits),
+                          step, turn};
+    }
+}
+
 /// A warp that multiplies.
 template <class S, class Sums> struct consumer {
     using product = typename Sums::product;
     const job &task_job;
     int warp, lane;
+    bb_index first_row; // of the rows wanted
     Sums sums;
-
-    __device__ __forceinline__ row_source find(const unsigned char *stage, const stage_note &note,
-                                               int row) const
-    {
-        if constexpr (S::varies) {
-            const uint2 *places = reinterpret_cast<const uint2 *>(stage) + note.shift;
-            // Rows beyond the last are those of the group's first: their sums are not read.
-            const uint2 place = places[row < note.rows ? row : 0];
-            const unsigned char *bytes =
-                note.far
-                    ? task_job.task.operand[note.operand].words + 128 * static_cast<size_t>(place.x)
-                    : stage + task_job.shape.lines_at + 128 * (place.x - places[0].x);
-            return row_source{bytes, place.y, task_job.task.operand[note.operand].step};
-        } else {
-            const int row_bytes =
-                S::of_any_bits ? static_cast<int>(task_job.task.layout.row_bytes) : S::row_bytes;
-            return row_source{stage + row * row_bytes,
-                              static_cast<uint32_t>(task_job.task.layout.bits), 0.0F};
-        }
-    }
 
     __device__ __forceinline__ void multiply(const unsigned char *stage, const stage_note &note)
     {
@@ -126,7 +135,8 @@ template <class S, class Sums> struct consumer {
         }
 #pragma unroll
         for (int r = 0; r < S::warp_rows; ++r) {
-            row_source row = find(stage, note, warp * S::warp_rows + r);
+            const row_source row =
+                find_row<S>(task_job, stage, note, first_row, warp * S::warp_rows + r);
             if (!S::varies || row.bits != 0 || !finite) {
                 sums.add(r, row, lane, x);
             }
@@ -216,12 +226,11 @@ __global__ void __launch_bounds__(threads, 1) multiply(const __grid_constant__ j
         hopper::barrier_starts_visible();
     }
     __syncthreads();
+    const bb_index row = first_row_of(task_job);
     if (warp < warps) {
-        consumer<S, Sums> own = {task_job, warp, lane, {}};
+        consumer<S, Sums> own = {task_job, warp, lane, row, {}};
         own.work(&control, stages);
     } else if (lane == 0) {
-        const bb_index row =
-            task_job.task.row_at == nullptr ? task_job.task.row : *task_job.task.row_at;
         producer<S, typename Sums::product> own = {task_job, &control, stages, {0, 0}, row};
         own.work();
     }
@@ -241,8 +250,7 @@ static __global__ void __launch_bounds__(lanes *adding_warps)
     const int count = wanted ? bb_stream_partition_places(&task_job.parts, group) : 0;
     const double *places =
         task_job.task.places + line * bb_stream_partition_most_places(&task_job.parts);
-    const bb_index first =
-        task_job.task.row_at == nullptr ? task_job.task.row : *task_job.task.row_at;
+    const bb_index first = first_row_of(task_job);
     const double scale = wanted && own.scales != nullptr ? own.scales[first + row] : 1.0;
     double total = 0.0;
     hopper::let_next_kernel_start();
@@ -388,7 +396,9 @@ template <class S> bb_status launch_storage(const bb_stream_task &task, cudaStre
 bb_status launch_plain(const bb_stream_task &task, cudaStream_t queue);
 bb_status launch_narrow(const bb_stream_task &task, cudaStream_t queue);
 bb_status launch_planes(const bb_stream_task &task, cudaStream_t queue);
+bb_status launch_integers(const bb_stream_task &task, cudaStream_t queue);
 bb_status launch_limbs(const bb_stream_task &task, cudaStream_t queue);
+bb_status launch_plane_limbs(const bb_stream_task &task, cudaStream_t queue);
 
 } // namespace stream
 
