@@ -12,11 +12,12 @@ frames() { # study pipeline and overrides
 for storage in fp32 fp16 int8 bfp8 int6 quantiser int4; do
   frames rtc-mavis-like "$storage" realtime.frames=5000
 done
+frames rtc-mavis-like quantiser realtime.frames=20000 realtime.clock=device
 frames rtc-mavis-like means realtime.frames=5000 realtime.controller=integrator
 for storage in fp16 int8 int6 quantiser; do
   frames rtc-mosaic-like "$storage" realtime.frames=2000
 done
-frames rtc-mosaic-like quantiser realtime.frames=1000 realtime.targets=10
+frames rtc-mosaic-like quantiser realtime.frames=1000 realtime.targets=10 realtime.warm_up_frames=10 realtime.rate_hz=0
 for study in rtc-metis-like rtc-morfeo-like; do
   frames "$study" fp16 realtime.frames=2000
   frames "$study" quantiser realtime.frames=2000

@@ -306,12 +306,14 @@ static void put_out(bb_command_loop *loop)
     cpu->late_next = (cpu->late_next + 1) % loop->delay;
 }
 
-static bb_status cpu_step(bb_command_loop *loop, bb_command_frame *out)
+static bb_status cpu_step(bb_command_loop *loop, int64_t release_ns, bb_command_frame *out)
 {
     bb_status status = BB_OK;
     const cpu_loop *cpu = loop->state;
     int64_t ns[BB_COMMAND_STAGES + 1];
-    ns[BB_COMMAND_SLOPES] = bb_clock_ns();
+    do {
+        ns[BB_COMMAND_SLOPES] = bb_clock_ns();
+    } while (ns[BB_COMMAND_SLOPES] < release_ns);
     *out = (bb_command_frame){.slopes_finite = take_slopes(loop), .products_finite = true};
     ns[BB_COMMAND_PRODUCT] = bb_clock_ns();
     if (out->slopes_finite) {
@@ -330,11 +332,13 @@ static bb_status cpu_step(bb_command_loop *loop, bb_command_frame *out)
     for (int stage = 0; stage < BB_COMMAND_STAGES; ++stage) {
         out->seconds[stage] = 1e-9 * (double)(ns[stage + 1] - ns[stage]);
     }
+    out->begin_ns = ns[BB_COMMAND_SLOPES];
+    out->end_ns = ns[BB_COMMAND_STAGES];
 done:
     return status;
 }
 
-static const bb_command_twin cpu_twin = {cpu_open, cpu_step, cpu_reset, cpu_close};
+static const bb_command_twin cpu_twin = {cpu_open, NULL, cpu_step, cpu_reset, cpu_close};
 
 // The loop of each kind of device; opencl has none.
 static const bb_command_twin *const twins[BB_DEVICE_KIND_COUNT] = {
@@ -425,9 +429,15 @@ bb_index bb_command_loop_command_count(const bb_command_loop *loop)
     return loop->command_count;
 }
 
-bb_status bb_command_loop_step(bb_command_loop *loop, bb_command_frame *out)
+bb_status bb_command_loop_arm(bb_command_loop *loop)
 {
-    return twin_of(loop)->step(loop, out);
+    const bb_command_twin *twin = twin_of(loop);
+    return twin->arm == NULL ? BB_OK : twin->arm(loop);
+}
+
+bb_status bb_command_loop_step(bb_command_loop *loop, int64_t release_ns, bb_command_frame *out)
+{
+    return twin_of(loop)->step(loop, release_ns, out);
 }
 
 bb_status bb_command_loop_reset(bb_command_loop *loop)

@@ -16,8 +16,9 @@
 // that is not a number gets into v or out.
 //
 // cpu: rows are dealt over the threads by the products (solvers/operator/coded_operator.h), the
-// rest runs on the caller; the same bits at any thread count. cuda: a captured graph a frame, with
-// copies from and to pinned memory in it; groups are summed in another order.
+// rest runs on the caller; the same bits at any thread count. cuda: a captured graph a frame
+// between pinned memories, which can be queued ahead of its release; groups are summed in another
+// order.
 #ifndef BB_SOLVERS_LOOP_COMMAND_LOOP_H
 #define BB_SOLVERS_LOOP_COMMAND_LOOP_H
 
@@ -65,6 +66,7 @@ typedef enum bb_command_stage {
 /// What a frame was.
 typedef struct bb_command_frame {
     double seconds[BB_COMMAND_STAGES];
+    int64_t begin_ns, end_ns; ///< by the device's clock: its release seen, its commands out
     bool slopes_finite, products_finite; ///< both, or the commands are held
 } bb_command_frame;
 
@@ -85,8 +87,14 @@ const float *bb_command_loop_commands(const bb_command_loop *loop);
 bb_index bb_command_loop_slope_count(const bb_command_loop *loop);
 bb_index bb_command_loop_command_count(const bb_command_loop *loop);
 
-/// Runs a frame and waits for its commands. Errors: the products', BB_DEVICE.
-BB_CHECKED bb_status bb_command_loop_step(bb_command_loop *loop, bb_command_frame *out);
+/// Queues the next frame of a GPU, which then waits for its step: until that, or a reset, nothing
+/// else may use the device. Nothing to do on the cpu. Errors: BB_DEVICE.
+BB_CHECKED bb_status bb_command_loop_arm(bb_command_loop *loop);
+
+/// Releases a frame, at once or when the device's clock comes to `release_ns` (0: at once), and
+/// waits for its commands. Errors: the products', BB_DEVICE.
+BB_CHECKED bb_status bb_command_loop_step(bb_command_loop *loop, int64_t release_ns,
+                                          bb_command_frame *out);
 
 /// v and delayed commands zero again. Errors: BB_DEVICE.
 BB_CHECKED bb_status bb_command_loop_reset(bb_command_loop *loop);

@@ -2,8 +2,8 @@
 //
 // A frame of solvers/loop/command_loop.h on a GPU, one captured graph of these kernels.
 //
-// - take_slopes, a block a group: slopes from the host's pinned memory less the reference, means,
-//   rounding.
+// - take_slopes, a block a group: the release, slopes from the host's pinned memory less the
+//   reference, means, rounding.
 // - Products, a launch a matrix (bb_coded_operator_queue), after divide_slopes where columns have
 //   scales.
 // - add_means: what multiplies means, in fp64, and whether all is finite.
@@ -11,7 +11,8 @@
 //
 // Floors at 4,092 x 19,078: slopes cross the link once, 76 kB, commands 16 kB; means of 18 groups
 // multiply 0.3 MB, the matrix has 44 to 312 MB. The host polls the report, which the last block of
-// the last kernel writes.
+// the last kernel writes. A launch costs 8 to 10 us, which a frame that is queued ahead has behind
+// it: its first kernel polls the host's memory for its release.
 #include "core/device/device_cuda.h"
 #include "precision/format_core.h"
 #include "solvers/loop/command_loop_core.h"
@@ -35,6 +36,12 @@ enum trouble : unsigned { BAD_SLOPES = 1, BAD_PRODUCTS = 2 };
 struct format_rounding {
     int dropped; // bits; 0: it is not rounded
     float normal, magic, largest, overflow;
+};
+
+// In the host's memory, which the device reads.
+struct frame_release {
+    unsigned long long count; // frames released
+    unsigned long long time;  // of the device's clock, before which the last of them does not begin
 };
 
 // In the host's memory, which the device writes.
@@ -68,8 +75,9 @@ struct frame_view {
     double *y, *v;
     float *late;
     frame_now *now;
-    unsigned long long *frames; // done, on the device
-    frame_report *report;       // the host's
+    unsigned long long *frames;   // done, on the device
+    frame_report *report;         // the host's
+    const frame_release *release; // the host's
     format_rounding format;
     double step, steps, gain;
 };
@@ -77,6 +85,8 @@ struct frame_view {
 struct cuda_loop {
     frame_view view = {};
     frame_report *report = nullptr;
+    frame_release *release = nullptr;
+    bool is_armed = false; // a frame is queued that waits
     cudaGraphExec_t plan = nullptr;
     unsigned long long queued = 0;
     std::vector<void *> blocks; // of device memory
@@ -130,13 +140,29 @@ __device__ __forceinline__ bool ends_kernel(unsigned *blocks)
     if (threadIdx.x != 0) {
         return false;
     }
-    __threadfence_system();
+    __threadfence_system(); // what the host reads too
     const bool is_last = atomicAdd(blocks, 1U) == gridDim.x - 1U;
     if (is_last) {
         *blocks = 0;
         __threadfence_system();
     }
     return is_last;
+}
+
+// Holds a block until its frame is released.
+__device__ __forceinline__ void await_release(const frame_view &view)
+{
+    if (threadIdx.x == 0) {
+        const volatile frame_release *release = view.release;
+        const unsigned long long wanted = *view.frames + 1ULL;
+        while (release->count < wanted) {
+        }
+        __threadfence_system();
+        const unsigned long long time = release->time;
+        while (clock_ns() < time) {
+        }
+    }
+    __syncthreads();
 }
 
 __global__ void __launch_bounds__(slope_threads)
@@ -146,11 +172,13 @@ __global__ void __launch_bounds__(slope_threads)
     const bb_index first = view.begin[blockIdx.x] + threadIdx.x;
     bool bad = false;
     double sum = 0.0;
+    await_release(view);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         view.now->stamps[BB_COMMAND_SLOPES] = clock_ns();
     }
     for (bb_index j = first; j < end; j += slope_threads) {
-        const float value = view.slopes[j] - (view.reference == nullptr ? 0.0F : view.reference[j]);
+        const float value =
+            __ldcv(view.slopes + j) - (view.reference == nullptr ? 0.0F : view.reference[j]);
         bad = bad || !is_finite(value);
         view.x[j] = value;
         sum += static_cast<double>(value);
@@ -171,7 +199,9 @@ __global__ void __launch_bounds__(slope_threads)
     if (bad) {
         atomicOr(&view.now->trouble, BAD_SLOPES);
     }
-    if (ends_kernel(&view.now->blocks[0])) {
+    __syncthreads();
+    if (threadIdx.x == 0 && atomicAdd(&view.now->blocks[0], 1U) == gridDim.x - 1U) {
+        view.now->blocks[0] = 0;
         view.now->stamps[BB_COMMAND_PRODUCT] = clock_ns();
     }
 }
@@ -358,6 +388,11 @@ bb_status share(bb_queue *, bb_index, bb_index, void *arguments)
     *state->report = {};
     BB_CUDA_TRY(cudaHostGetDevicePointer(&address, state->report, 0));
     state->view.report = static_cast<frame_report *>(address);
+    BB_CUDA_TRY(cudaHostAlloc(reinterpret_cast<void **>(&state->release), sizeof(frame_release),
+                              cudaHostAllocMapped));
+    *state->release = {};
+    BB_CUDA_TRY(cudaHostGetDevicePointer(&address, state->release, 0));
+    state->view.release = static_cast<const frame_release *>(address);
     BB_CUDA_TRY(cudaHostGetDevicePointer(&address, loop->slopes, 0));
     state->view.slopes = static_cast<const float *>(address);
     BB_CUDA_TRY(cudaHostGetDevicePointer(&address, loop->commands, 0));
@@ -485,22 +520,45 @@ bb_status cuda_open(bb_command_loop *loop, const bb_command_system *system)
     return bb_device_wait(loop->device);
 }
 
-bb_status cuda_step(bb_command_loop *loop, bb_command_frame *out)
+bb_status cuda_arm(bb_command_loop *loop)
 {
     cuda_loop *state = state_of(loop);
-    BB_RETURN_IF_FAILED(bb_device_launch(loop->device, &graph_kernel, 1, loop));
-    state->queued += 1;
+    if (!state->is_armed) {
+        BB_RETURN_IF_FAILED(bb_device_launch(loop->device, &graph_kernel, 1, loop));
+        state->queued += 1;
+        state->is_armed = true;
+    }
+    return BB_OK;
+}
+
+// Releases the frame that is queued and waits for its report.
+bb_status finish_frame(bb_command_loop *loop, unsigned long long time)
+{
+    cuda_loop *state = state_of(loop);
+    state->release->time = time;
+    __atomic_store_n(&state->release->count, state->queued, __ATOMIC_RELEASE);
+    state->is_armed = false;
     // Now and then the device is asked whether it failed.
     for (unsigned long long k = 1; frames_done(state) < state->queued; ++k) {
         if (k % (1U << 20U) == 0) {
             BB_RETURN_IF_FAILED(bb_device_launch(loop->device, &query_kernel, 1, loop));
         }
     }
+    return BB_OK;
+}
+
+bb_status cuda_step(bb_command_loop *loop, int64_t release_ns, bb_command_frame *out)
+{
+    cuda_loop *state = state_of(loop);
+    BB_RETURN_IF_FAILED(cuda_arm(loop));
+    BB_RETURN_IF_FAILED(finish_frame(loop, static_cast<unsigned long long>(release_ns)));
     const volatile frame_report *report = state->report;
     for (int stage = 0; stage < BB_COMMAND_STAGES; ++stage) {
         out->seconds[stage] =
             1e-9 * static_cast<double>(report->stamps[stage + 1] - report->stamps[stage]);
     }
+    out->begin_ns = static_cast<int64_t>(report->stamps[0]);
+    out->end_ns = static_cast<int64_t>(report->stamps[BB_COMMAND_STAGES]);
     out->slopes_finite = (report->trouble & BAD_SLOPES) == 0;
     out->products_finite = (report->trouble & BAD_PRODUCTS) == 0 || !out->slopes_finite;
     return BB_OK;
@@ -510,6 +568,9 @@ bb_status cuda_reset(bb_command_loop *loop)
 {
     const frame_view &view = state_of(loop)->view;
     const size_t commands = static_cast<size_t>(view.commands);
+    if (state_of(loop)->is_armed) {
+        BB_RETURN_IF_FAILED(finish_frame(loop, 0));
+    }
     BB_RETURN_IF_FAILED(bb_device_zero(loop->device, view.v, commands * sizeof *view.v));
     if (view.delay > 0) {
         BB_RETURN_IF_FAILED(
@@ -526,6 +587,9 @@ void cuda_close(bb_command_loop *loop)
     if (state == nullptr) {
         return;
     }
+    if (state->is_armed && finish_frame(loop, 0) != BB_OK) {
+        bb_status_clear(); // a device that failed has no frame that waits
+    }
     if (state->plan != nullptr) {
         (void)cudaGraphExecDestroy(state->plan);
     }
@@ -535,11 +599,14 @@ void cuda_close(bb_command_loop *loop)
     if (state->report != nullptr) {
         (void)cudaFreeHost(state->report);
     }
+    if (state->release != nullptr) {
+        (void)cudaFreeHost(state->release);
+    }
     delete state;
     loop->state = nullptr;
 }
 
 } // namespace
 
-extern "C" const bb_command_twin bb_command_loop_cuda_twin = {cuda_open, cuda_step, cuda_reset,
-                                                              cuda_close};
+extern "C" const bb_command_twin bb_command_loop_cuda_twin = {cuda_open, cuda_arm, cuda_step,
+                                                              cuda_reset, cuda_close};

@@ -26,7 +26,8 @@ struct bb_command_loop {
 /// `close` is called.
 typedef struct bb_command_twin {
     bb_status (*open)(bb_command_loop *loop, const bb_command_system *system);
-    bb_status (*step)(bb_command_loop *loop, bb_command_frame *out);
+    bb_status (*arm)(bb_command_loop *loop); // NULL: there is nothing to queue
+    bb_status (*step)(bb_command_loop *loop, int64_t release_ns, bb_command_frame *out);
     bb_status (*reset)(bb_command_loop *loop);
     void (*close)(bb_command_loop *loop);
 } bb_command_twin;

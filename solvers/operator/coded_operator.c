@@ -344,7 +344,7 @@ static bool takes_limbs(const bb_coded_operator *operation)
     const bb_coded_stream *stream =
         operation->there == NULL ? NULL : bb_device_matrix_stream(operation->there);
     return operation->run > 1 && never_infinite && stream != NULL &&
-           bb_coded_stream_is_in_halves(stream);
+           bb_coded_stream_sums_in_limbs(stream);
 }
 
 static bb_stream_sums sums_of(const bb_coded_operator *operation)

@@ -25,6 +25,6 @@ bb_sum_rounding bb_product_rounding(const bb_codec_config *storage, bb_gemv_arit
         .multiply_unit = bb_format_unit_roundoff(arithmetic.multiply),
         .sum_unit = bb_format_unit_roundoff(arithmetic.accumulate),
         .in_runs = run > 1,
-        .of_largest = in_limbs ? 0x1p-33 : 0.0,
+        .of_largest = in_limbs ? 0x1p-30 : 0.0,
     };
 }

@@ -12,7 +12,7 @@
 // In limbs (stream_limbs_cuda.h) a tensor core adds 16 products to a sum at once, each of the 17
 // cut below 2^-24 of the largest at most (Fasi, Higham, Mikaitis, Pranesh, Numerical behavior of
 // NVIDIA tensor cores, PeerJ CS 7, 2021: it keeps at least two bits more than fp32), eight times
-// before a sum is promoted; and x is exact to 2^-33 of the largest.
+// before a sum is promoted; and x is exact to 2^-30 of the largest.
 //
 // Rows of low-rank tiles and of transformed blocks are multiplied as factors and have counts and
 // magnitudes of their own (precision/row_rounding.h), which go with the row.

@@ -28,7 +28,8 @@ static bb_status note_run(const bb_frame_table *s, bb_results *results)
     BB_TRY(bb_results_note(results, "results", "matrix",
                            loop->matrices.is_drawn ? "drawn, for times alone" : "solved"));
     BB_TRY(bb_results_note(results, "results", "release", paced ? "fixed" : "back_to_back"));
-    BB_TRY(bb_results_note(results, "results", "clock", "host"));
+    BB_TRY(bb_results_note(results, "results", "clock",
+                           bb_frame_clock_names[loop->study->realtime.clock]));
     BB_TRY(bb_results_note(results, "results", "controller", controller_of(s)));
     BB_TRY(bb_results_note(results, "results", "accumulate",
                            bb_format_names[loop->study->realtime.accumulate]));
@@ -67,8 +68,8 @@ static bb_status print_head(const bb_frame_table *s, bb_text *table)
     }
     BB_TRY(bb_text_add(table, ", delay %td frames\n", config->delay_frames));
     BB_TRY(config->rate_hz > 0.0
-               ? bb_text_add(table, "%td frames at %g Hz by the host's clock", s->measured->count,
-                             config->rate_hz)
+               ? bb_text_add(table, "%td frames at %g Hz by the %s's clock", s->measured->count,
+                             config->rate_hz, bb_frame_clock_names[config->clock])
                : bb_text_add(table, "%td frames back to back", s->measured->count));
     BB_TRY(bb_text_add(table, ", %.3f s%s\n", s->wall_seconds,
                        s->measured->interrupted ? "; ended by an interrupt" : ""));

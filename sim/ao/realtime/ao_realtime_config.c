@@ -11,6 +11,7 @@
 enum { LEAST_SLOPES = 16 }; // of a drawn matrix
 
 const char *const bb_frame_controller_names[] = {"none", "integrator", NULL};
+const char *const bb_frame_clock_names[] = {"host", "device", NULL};
 
 // clang-format off
 static const bb_key size_keys[] = {
@@ -28,7 +29,11 @@ static const bb_key keys[] = {
                 "that has a storage."},
     {.name = "rate_hz", .kind = BB_KEY_DOUBLE, .unit = "Hz", .minimum = 0.0, .maximum = 1e5,
      .offset = offsetof(bb_ao_realtime_config, rate_hz), .default_text = "1000.0",
-     .meaning = "Frames that are released a second, by the host's clock; 0: each when the one before has ended."},
+     .meaning = "Frames that are released a second; 0: each when the one before has ended."},
+    {.name = "clock", .kind = BB_KEY_CHOICE, .choices = bb_frame_clock_names,
+     .offset = offsetof(bb_ao_realtime_config, clock), .default_text = "host",
+     .meaning = "Whose clock releases a frame and takes its latency: host, or device, where a GPU waits for the "
+                "time by itself and the host only lays out the slopes; needs a rate."},
     {.name = "frames", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 1e7,
      .offset = offsetof(bb_ao_realtime_config, frames), .default_text = "10000",
      .meaning = "Frames that are measured."},
@@ -132,6 +137,11 @@ bb_status bb_ao_realtime_config_check(const bb_ao_realtime_config *self, const b
                                "realtime.targets = %td: of no effect without size, the study's own "
                                "targets are multiplied",
                                self->targets));
+    }
+    if (self->clock == (int)BB_FRAME_CLOCK_DEVICE && !(self->rate_hz > 0.0)) {
+        BB_TRY(
+            bb_problems_add(problems, bb_config_place(config, "realtime.clock"),
+                            "realtime.clock = device: of no effect with rate_hz 0, expected host"));
     }
     if (!isnan(self->gain) && self->controller == (int)BB_FRAME_CONTROLLER_NONE) {
         BB_TRY(bb_problems_add(problems, bb_config_place(config, "realtime.gain"),

@@ -13,6 +13,11 @@ typedef enum bb_frame_controller {
     BB_FRAME_CONTROLLER_INTEGRATOR, ///< v <- (1 - gain) v + gain product
 } bb_frame_controller;
 
+typedef enum bb_frame_clock {
+    BB_FRAME_CLOCK_HOST,
+    BB_FRAME_CLOCK_DEVICE, ///< of what runs the loop
+} bb_frame_clock;
+
 /// Keys of `realtime.size:`; BB_INTEGER_UNSET: not given.
 typedef struct bb_frame_size {
     bb_index commands, slopes;
@@ -21,6 +26,7 @@ typedef struct bb_frame_size {
 typedef struct bb_ao_realtime_config {
     const char *pipeline; ///< NULL: the first that stores its reconstructor
     double rate_hz;       ///< of releases; 0: back to back
+    int clock;            ///< bb_frame_clock, of releases and latencies
     bb_index frames;
     bb_index warm_up_frames;
     double deadline_ms;
@@ -34,6 +40,7 @@ typedef struct bb_ao_realtime_config {
 
 extern const bb_schema bb_ao_realtime_schema;
 extern const char *const bb_frame_controller_names[];
+extern const char *const bb_frame_clock_names[];
 
 /// Whether a matrix of another size takes the place of the study's.
 bool bb_ao_realtime_config_draws(const bb_ao_realtime_config *self);

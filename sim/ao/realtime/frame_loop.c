@@ -148,7 +148,7 @@ static bb_status run_delayed(bb_command_loop *frames, const float *slopes, bb_in
            (size_t)bb_command_loop_slope_count(frames) * sizeof *slopes);
     BB_TRY(bb_command_loop_reset(frames));
     for (bb_index k = 0; k <= delay; ++k) {
-        BB_TRY(bb_command_loop_step(frames, &frame));
+        BB_TRY(bb_command_loop_step(frames, 0, &frame));
     }
 done:
     return status;

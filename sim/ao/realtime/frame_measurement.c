@@ -19,23 +19,31 @@ static int64_t period_of(const bb_ao_realtime_config *config)
     return config->rate_hz > 0.0 ? (int64_t)llrint(1e9 / config->rate_hz) : 0;
 }
 
-// Release of frame `number`, waited for.
-static int64_t await_release(int64_t first, int64_t period, bb_index number)
+// Releases of frames, in ns of the clock that they go by.
+typedef struct release_times {
+    bool by_device;
+    int64_t first, period;
+} release_times;
+
+// Of frame `number`; by the host's clock it is waited for.
+static int64_t await_release(const release_times *times, bb_index number)
 {
-    const int64_t release = first + number * period;
-    if (period == 0) {
+    const int64_t release = times->first + number * times->period;
+    if (times->period == 0) {
         return bb_clock_ns();
     }
-    bb_realtime_thread_await(release);
+    if (!times->by_device) {
+        bb_realtime_thread_await(release);
+    }
     return release;
 }
 
-static void note(const bb_command_frame *frame, int64_t release, int64_t begin, bb_index number,
-                 bb_step_record *out)
+static void note(const bb_command_frame *frame, int64_t release, int64_t end, int64_t begin,
+                 bb_index number, bb_step_record *out)
 {
     double inside = 0.0;
     *out = (bb_step_record){.release = 1e-9 * (double)(release - begin),
-                            .latency = 1e-9 * (double)(bb_clock_ns() - release),
+                            .latency = 1e-9 * (double)(end - release),
                             .step = (int32_t)number};
     for (int stage = 0; stage < BB_COMMAND_STAGES; ++stage) {
         out->stage[stage] = frame->seconds[stage];
@@ -44,31 +52,49 @@ static void note(const bb_command_frame *frame, int64_t release, int64_t begin, 
     out->stage[BB_FRAME_HOST] = out->latency - inside;
 }
 
+// The device's clock is read off a frame.
+static bb_status set_times(bb_frame_loop *loop, release_times *out)
+{
+    bb_status status = BB_OK;
+    const bb_ao_realtime_config *config = &loop->study->realtime;
+    bb_command_frame frame;
+    *out = (release_times){.by_device = config->clock == (int)BB_FRAME_CLOCK_DEVICE,
+                           .period = period_of(config)};
+    bb_frame_loop_put(loop, 0);
+    BB_TRY(bb_command_loop_step(loop->frames, 0, &frame));
+    BB_TRY(bb_command_loop_reset(loop->frames));
+    out->first = lead_ns + (out->by_device ? frame.end_ns : bb_clock_ns());
+done:
+    return status;
+}
+
 // Frames that are not measured, then those that are, without a break.
 static bb_status run_frames(bb_frame_loop *loop, bb_frame_measurement *out)
 {
     bb_status status = BB_OK;
     const bb_ao_realtime_config *config = &loop->study->realtime;
-    const int64_t period = period_of(config);
     const bb_index before = config->warm_up_frames;
-    const int64_t first = bb_clock_ns() + lead_ns;
-    int64_t begin = first;
+    release_times times;
+    int64_t begin = 0;
+    BB_TRY(set_times(loop, &times));
     for (bb_index k = 0; k < before + config->frames && !bb_interrupt_noted(); ++k) {
         bb_command_frame frame;
         bb_step_record record;
+        BB_TRY(bb_command_loop_arm(loop->frames));
         bb_frame_loop_put(loop, k);
-        const int64_t release = await_release(first, period, k);
+        const int64_t release = await_release(&times, k);
         if (k == before) {
             begin = release;
         }
-        BB_TRY(bb_command_loop_step(loop->frames, &frame));
-        note(&frame, release, begin, k - before, &record);
+        BB_TRY(bb_command_loop_step(loop->frames, times.by_device ? release : 0, &frame));
+        const int64_t end = times.by_device ? frame.end_ns : bb_clock_ns();
+        note(&frame, release, end, begin, k - before, &record);
         if (k >= before) {
             out->records[out->count++] = record;
             out->held += !frame.slopes_finite || !frame.products_finite;
+            out->wall_seconds = record.release + record.latency;
         }
     }
-    out->wall_seconds = out->count > 0 ? 1e-9 * (double)(bb_clock_ns() - begin) : 0.0;
     out->interrupted = bb_interrupt_noted();
 done:
     return status;
@@ -105,6 +131,9 @@ bb_status bb_frame_measurement_take(bb_frame_loop *loop, bb_frame_measurement *o
     bb_realtime_thread_enter(&out->host.thread, bb_realtime_thread_never_sleeps(period_of(config)));
     status = run_frames(loop, out);
     bb_realtime_thread_leave(&out->host.thread);
+    if (status == BB_OK) { // no frame is left that waits
+        status = bb_command_loop_reset(loop->frames);
+    }
     if (status == BB_OK && out->count == 0) {
         bb_interrupt_deliver(); // nothing was measured that could be kept
     }

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { LINE = 128, WIDE_COLUMNS = 1024, WIDEST_ROW = 1024, CHUNK_BYTES = 64 << 20 };
+enum { LINE = 128, HALF = 16, WIDE_COLUMNS = 1024, WIDEST_ROW = 1024, CHUNK_BYTES = 64 << 20 };
 
 struct bb_coded_stream {
     bb_device *device;
@@ -18,7 +18,7 @@ struct bb_coded_stream {
     int blocks;
     float step;
     bool beyond_fp32; // rows of whole quotients, or of fp32 beside quotients
-    bool in_halves;
+    bool in_limbs;
     size_t bytes;
     void *words, *places, *scales, *steps, *sums, *counts; // on the device
 };
@@ -81,7 +81,7 @@ typedef struct packing {
     const bb_coded_matrix *matrix;
     bb_index first;
     const bb_stream_place *places; // of the quantiser
-    uint32_t line;                 // where `out` begins
+    uint32_t unit;                 // where `out` begins
     unsigned char *out;            // zeroed
 } packing;
 
@@ -115,19 +115,27 @@ static void pack_plain(const packing *work, bb_index tile, bb_index row, unsigne
     }
 }
 
-// Block `place` of a row of `width` bits in planes, the widest first.
-static void pack_planes(const int32_t block[BB_BLOCK], int width, bb_index place, bb_index row,
-                        unsigned char *out)
+// Block `place` of `blocks` of a row or a part of it, of `width` bits in planes, the widest first.
+static void pack_planes(const int32_t block[BB_BLOCK], int width, bb_index place, bb_index blocks,
+                        bb_index row, unsigned char *out)
 {
-    const bb_index turned = place ^ (row % BB_STREAM_TURNS);
+    const bb_index turn = row % BB_STREAM_TURNS;
     int shift = width;
     for (int k = BB_BFP_WIDTHS - 1; k >= 0; --k) {
-        if ((width >> k & 1) != 0) {
-            const int plane = 1 << k;
-            shift -= plane;
-            bb_plane_pack(block, shift, plane, out + 4 * plane * turned);
-            out += LINE * plane;
+        const int plane = 1 << k;
+        unsigned char bytes[4 * BB_BLOCK];
+        if ((width >> k & 1) == 0) {
+            continue;
         }
+        shift -= plane;
+        bb_plane_pack(block, shift, plane, bytes);
+        if (plane == 8) {
+            memcpy(out + HALF * ((2 * place) ^ turn), bytes, HALF);
+            memcpy(out + HALF * ((2 * place + 1) ^ turn), bytes + HALF, HALF);
+        } else {
+            memcpy(out + 4 * plane * (place ^ turn), bytes, 4 * (size_t)plane);
+        }
+        out += 4 * plane * blocks;
     }
 }
 
@@ -161,9 +169,9 @@ static void block_in_order(const bb_bfp_layout *layout, const unsigned char *par
 }
 
 // Mantissas of 8 and 16 bits are stored less their least, which saves a decoder the sign.
-static void bias_block(int bits, unsigned char *out)
+static void bias(int bits, bb_index bytes, unsigned char *out)
 {
-    for (int i = bits / 8 - 1; i < BB_BLOCK * bits / 8; i += bits / 8) {
+    for (bb_index i = bits / 8 - 1; i < bytes; i += bits / 8) {
         out[i] ^= 0x80U;
     }
 }
@@ -182,13 +190,13 @@ static void pack_bfp(const packing *work, const bb_bfp_layout *source, bb_index 
         int32_t block[BB_BLOCK];
         block_in_order(source, parts, first + b, b, (int)(BB_STREAM_LANES / blocks), block);
         if (in_planes) {
-            pack_planes(block, source->bits, b, row, out);
+            pack_planes(block, source->bits, b, blocks, row, out);
             continue;
         }
         unsigned char *target = out + (size_t)b * block_bytes;
         bb_plane_pack(block, 0, source->bits, target);
         if (source->bits >= 8) {
-            bias_block(source->bits, target);
+            bias(source->bits, (bb_index)block_bytes, target);
         }
     }
     for (bb_index b = 0; b < count; ++b) {
@@ -225,7 +233,7 @@ static bb_status pack_integers(const packing *work, bb_index tile, bb_index row,
         exponent = any == 0 ? 0 : exponent;
         order_block(natural, b, (int)(BB_STREAM_LANES / blocks), block);
         bb_plane_pack(block, 0, 8, out + b * BB_BLOCK);
-        bias_block(8, out + b * BB_BLOCK);
+        bias(8, BB_BLOCK, out + b * BB_BLOCK);
         out[blocks * BB_BLOCK + b] = held ? (unsigned char)(exponent + 127) : 255;
     }
 done:
@@ -246,12 +254,10 @@ static void pack_steps(const packing *work, bb_index tile, bb_index row, unsigne
             bb_coded_matrix_whole_steps(work->matrix, row, first + b, natural);
         }
         order_block(natural, b, (int)(BB_STREAM_LANES / blocks), block);
-        if (layout->storage == BB_STREAM_INTEGER8) {
-            bb_plane_pack(block, 0, 8, out + b * BB_BLOCK);
-            bias_block(8, out + b * BB_BLOCK);
-        } else {
-            pack_planes(block, layout->bits, b, row, out);
-        }
+        pack_planes(block, layout->bits, b, blocks, row, out);
+    }
+    if (layout->storage == BB_STREAM_INTEGER8) {
+        bias(8, layout->row_bytes, out);
     }
 }
 
@@ -313,11 +319,14 @@ typedef struct measuring {
     bb_stream_place *places; // [tiles][rows]
 } measuring;
 
-static uint32_t width_of(const int32_t quotients[BB_QUANTISER_RUN])
+enum { QUARTER = BB_QUANTISER_RUN / BB_STREAM_QUARTERS };
+
+// Of the quotients of a quarter; BB_STREAM_QUOTIENTS: too wide for planes.
+static uint32_t width_of(const int32_t quotients[QUARTER])
 {
     uint32_t magnitudes = 0;
     uint32_t any = 0;
-    for (int i = 0; i < BB_QUANTISER_RUN; ++i) {
+    for (int i = 0; i < QUARTER; ++i) {
         magnitudes |= (uint32_t)(quotients[i] ^ quotients[i] >> 31);
         any |= (uint32_t)quotients[i];
     }
@@ -332,19 +341,43 @@ static uint32_t width_of(const int32_t quotients[BB_QUANTISER_RUN])
     return width >= 13 ? 16 : width % 4 == 3 ? width + 1 : width;
 }
 
-// Rows of a band get the width of the widest, but for those of zeros and those not in planes.
-static void level_bands(bb_stream_place *places, bb_index rows)
+static uint32_t all_quarters(uint32_t width)
 {
-    for (bb_index begin = 0; begin < rows; begin += BB_STREAM_BAND) {
-        const bb_index end = least(begin + BB_STREAM_BAND, rows);
-        uint32_t widest = 0;
-        for (bb_index row = begin; row < end; ++row) {
-            const uint32_t width = places[row].width;
-            widest = width <= BB_STREAM_MOST_PLANES && width > widest ? width : widest;
+    return width * 0x01010101U;
+}
+
+static uint32_t widths_of(const int32_t quotients[BB_QUANTISER_RUN])
+{
+    uint32_t widths = 0;
+    for (int q = 0; q < BB_STREAM_QUARTERS; ++q) {
+        const uint32_t width = width_of(quotients + (ptrdiff_t)q * QUARTER);
+        if (width == BB_STREAM_QUOTIENTS) {
+            return all_quarters(width);
         }
-        for (bb_index row = begin; row < end; ++row) {
-            const uint32_t width = places[row].width;
-            places[row].width = width > 0 && width < widest ? widest : width;
+        widths |= width << (8 * q);
+    }
+    return widths;
+}
+
+static bool is_in_planes(const bb_stream_place *place)
+{
+    return (place->widths & 255U) < BB_STREAM_QUOTIENTS;
+}
+
+// Quarters of a band's rows get the width of the widest, but for those of zeros.
+static void level_band(bb_stream_place *places, bb_index rows)
+{
+    for (int q = 0; q < BB_STREAM_QUARTERS; ++q) {
+        uint32_t widest = 0;
+        for (bb_index row = 0; row < rows; ++row) {
+            const uint32_t width = bb_coded_stream_width(places[row].widths, q);
+            widest = is_in_planes(&places[row]) && width > widest ? width : widest;
+        }
+        for (bb_index row = 0; row < rows; ++row) {
+            const uint32_t width = bb_coded_stream_width(places[row].widths, q);
+            if (is_in_planes(&places[row]) && width > 0) {
+                places[row].widths += (widest - width) << (8 * q);
+            }
         }
     }
 }
@@ -352,14 +385,43 @@ static void level_bands(bb_stream_place *places, bb_index rows)
 static bb_status measure_tile(void *context, bb_index tile)
 {
     const measuring *work = context;
+    bb_stream_place *places = work->places + tile * work->rows;
     for (bb_index row = 0; row < work->rows; ++row) {
         int32_t quotients[BB_QUANTISER_RUN];
-        bool is_whole = bb_coded_matrix_quotients(work->matrix, row, tile, quotients);
-        work->places[tile * work->rows + row].width =
-            is_whole ? width_of(quotients) : BB_STREAM_RAW;
+        places[row].widths = bb_coded_matrix_quotients(work->matrix, row, tile, quotients)
+                                 ? widths_of(quotients)
+                                 : all_quarters(BB_STREAM_RAW);
     }
-    level_bands(work->places + tile * work->rows, work->rows);
+    for (bb_index row = 0; row < work->rows; row += BB_STREAM_BAND) {
+        level_band(places + row, least(BB_STREAM_BAND, work->rows - row));
+    }
     return BB_OK;
+}
+
+// Quotients in planes, each quarter its own.
+static void pack_quarters(const int32_t *quotients, uint32_t widths, bb_index row,
+                          unsigned char *out)
+{
+    enum { BLOCKS = QUARTER / BB_BLOCK };
+    for (int b = 0; b < BB_STREAM_LANES; ++b) {
+        int32_t block[BB_BLOCK];
+        const int quarter = b / BLOCKS;
+        order_block(quotients + (ptrdiff_t)b * BB_BLOCK, b, 1, block);
+        pack_planes(block, (int)bb_coded_stream_width(widths, quarter), b % BLOCKS, BLOCKS, row,
+                    out + (size_t)BB_STREAM_UNIT * bb_coded_stream_units_before(widths, quarter));
+    }
+}
+
+// 32 words of a lane, those of all lanes side by side.
+static void pack_words(const int32_t *words, unsigned char *out)
+{
+    for (int b = 0; b < BB_STREAM_LANES; ++b) {
+        int32_t block[BB_BLOCK];
+        order_block(words + (ptrdiff_t)b * BB_BLOCK, b, 1, block);
+        for (int i = 0; i < BB_BLOCK; ++i) {
+            memcpy(out + (ptrdiff_t)LINE * i + 4 * (ptrdiff_t)b, block + i, 4);
+        }
+    }
 }
 
 static bb_status pack_quotients(void *context, bb_index index)
@@ -370,9 +432,9 @@ static bb_status pack_quotients(void *context, bb_index index)
     bb_index count = least(BB_QUANTISER_RUN, work->stream->columns - tile * BB_QUANTISER_RUN);
     for (bb_index row = 0; row < rows; ++row) {
         bb_stream_place place = work->places[tile * rows + row];
-        unsigned char *out = work->out + (size_t)LINE * (place.line - work->line);
+        unsigned char *out = work->out + (size_t)BB_STREAM_UNIT * (place.unit - work->unit);
         int32_t quotients[BB_QUANTISER_RUN] = {0};
-        if (place.width == BB_STREAM_RAW) {
+        if (place.widths == all_quarters(BB_STREAM_RAW)) {
             float values[BB_QUANTISER_RUN] = {0.0F};
             bb_coded_matrix_decode_f32(work->matrix, row, tile, values);
             memset(values + count, 0, (size_t)(BB_QUANTISER_RUN - count) * sizeof *values);
@@ -380,17 +442,10 @@ static bb_status pack_quotients(void *context, bb_index index)
         } else {
             (void)bb_coded_matrix_quotients(work->matrix, row, tile, quotients);
         }
-        for (bb_index b = 0; b < BB_STREAM_LANES; ++b) {
-            int32_t block[BB_BLOCK];
-            order_chunks((int)b, BB_BLOCK / 4, sizeof *block,
-                         (const unsigned char *)(quotients + b * BB_BLOCK), (unsigned char *)block);
-            if (place.width <= BB_STREAM_MOST_PLANES) {
-                pack_planes(block, (int)place.width, b, row, out);
-                continue;
-            }
-            for (int i = 0; i < BB_BLOCK; ++i) {
-                memcpy(out + LINE * i + 4 * b, block + i, 4);
-            }
+        if (is_in_planes(&place)) {
+            pack_quarters(quotients, place.widths, row, out);
+        } else {
+            pack_words(quotients, out);
         }
     }
     return BB_OK;
@@ -408,11 +463,13 @@ static bb_status upload_quotients(bb_coded_stream *stream, const bb_coded_matrix
     for (work.first = 0; work.first < stream->tiles; work.first += limit) {
         bb_index count = least(limit, stream->tiles - work.first);
         const bb_stream_place *last = places + (work.first + count) * rows - 1;
-        work.line = places[work.first * rows].line;
+        work.unit = places[work.first * rows].unit;
         BB_TRY(bb_thread_for(count, pack_quotients, &work));
         BB_TRY(bb_device_upload(
-            stream->device, (unsigned char *)stream->words + (size_t)LINE * work.line, work.out,
-            (size_t)LINE * (last->line + bb_coded_stream_lines(last->width) - work.line)));
+            stream->device, (unsigned char *)stream->words + (size_t)BB_STREAM_UNIT * work.unit,
+            work.out,
+            (size_t)BB_STREAM_UNIT *
+                (last->unit + bb_coded_stream_units(last->widths) - work.unit)));
         BB_TRY(bb_device_wait(stream->device));
     }
 done:
@@ -420,26 +477,56 @@ done:
     return status;
 }
 
+// Whether any 64 rows of a tile, as a window may begin with them, fit shared memory.
+static bool fits_groups(const bb_stream_place *places, bb_index rows)
+{
+    enum { GROUP = 64 };
+    for (bb_index row = 0; row < rows; ++row) {
+        const bb_stream_place *last = places + least(row + GROUP, rows) - 1;
+        if (last->unit + bb_coded_stream_units(last->widths) - places[row].unit >
+            BB_STREAM_GROUP_UNITS) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Where rows lie, one after the other, and whether all of them are narrow.
+static bb_status place_rows(bb_coded_stream *stream, bb_index count, bb_stream_place *places,
+                            size_t *units)
+{
+    bb_status status = BB_OK;
+    for (bb_index i = 0; i < count; ++i) {
+        BB_REQUIRE(*units <= UINT32_MAX, BB_UNSUPPORTED,
+                   "quantiser of more than 2^32 units of %d bytes on a GPU", (int)BB_STREAM_UNIT);
+        places[i].unit = (uint32_t)*units;
+        stream->beyond_fp32 |= !is_in_planes(&places[i]);
+        for (int q = 0; q < BB_STREAM_QUARTERS; ++q) {
+            stream->in_limbs &=
+                bb_coded_stream_width(places[i].widths, q) <= BB_STREAM_MOST_IN_BYTES;
+        }
+        *units += bb_coded_stream_units(places[i].widths);
+    }
+    for (bb_index tile = 0; stream->in_limbs && tile < stream->tiles; ++tile) {
+        stream->in_limbs = fits_groups(places + tile * stream->rows, stream->rows);
+    }
+done:
+    return status;
+}
+
 static bb_status upload_varying(bb_coded_stream *stream, const bb_coded_matrix *matrix)
 {
     bb_status status = BB_OK;
     bb_index count = stream->tiles * stream->rows;
-    size_t lines = 0;
+    size_t units = 0;
     measuring work = {.matrix = matrix, .rows = stream->rows};
     // Kernels copy two places at once: one behind the last is read, too.
     BB_TRY(BB_ZEROED(count + 1, &work.places));
     BB_TRY(bb_thread_for(stream->tiles, measure_tile, &work));
-    for (bb_index i = 0; i < count; ++i) {
-        BB_REQUIRE(lines <= UINT32_MAX, BB_UNSUPPORTED,
-                   "quantiser of more than 2^32 lines of %d bytes on a GPU", (int)LINE);
-        work.places[i].line = (uint32_t)lines;
-        stream->beyond_fp32 |= work.places[i].width >= BB_STREAM_QUOTIENTS;
-        stream->in_halves &= work.places[i].width <= BB_STREAM_MOST_IN_HALVES;
-        lines += bb_coded_stream_lines(work.places[i].width);
-    }
+    BB_TRY(place_rows(stream, count, work.places, &units));
     stream->step = bb_coded_matrix_step(matrix);
-    stream->bytes = LINE * lines + (size_t)count * sizeof *work.places;
-    BB_TRY(bb_device_allocate(stream->device, LINE * (lines + 1), &stream->words));
+    stream->bytes = BB_STREAM_UNIT * units + (size_t)count * sizeof *work.places;
+    BB_TRY(bb_device_allocate(stream->device, BB_STREAM_UNIT * units + LINE, &stream->words));
     BB_TRY(bb_device_allocate(stream->device, (size_t)(count + 1) * sizeof *work.places,
                               &stream->places));
     BB_TRY(bb_device_upload(stream->device, stream->places, work.places,
@@ -530,7 +617,7 @@ bb_status bb_coded_stream_create(bb_device *device, const bb_coded_matrix *matri
     if (bb_codec_form_of(config).kind == BB_FORM_STEPS) {
         BB_TRY(upload_steps(stream, matrix));
     }
-    stream->in_halves = bb_coded_stream_takes_limbs(stream->layout.storage);
+    stream->in_limbs = bb_coded_stream_takes_limbs(stream->layout.storage);
     BB_TRY(stream->layout.row_bytes > 0 ? upload_fixed(stream, matrix)
                                         : upload_varying(stream, matrix));
     *out = stream;
@@ -576,9 +663,9 @@ bool bb_coded_stream_alike(const bb_coded_stream *one, const bb_coded_stream *ot
     return one->layout.storage == other->layout.storage && one->layout.bits == other->layout.bits;
 }
 
-bool bb_coded_stream_is_in_halves(const bb_coded_stream *stream)
+bool bb_coded_stream_sums_in_limbs(const bb_coded_stream *stream)
 {
-    return stream->in_halves;
+    return stream->in_limbs;
 }
 
 bool bb_coded_stream_fits_fp32(const bb_coded_stream *stream)

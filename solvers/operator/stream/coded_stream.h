@@ -11,15 +11,20 @@
 //
 // Row of a tile by storage. Plain formats: 512 bytes of words (fp64: 1024). bfp of 4, 8 and 16
 // bits: 512 bytes of mantissas, as in bfp_core.h but for the sign bits of 8 and 16, which are
-// turned over (m + 2^7, m + 2^15), and the exponents, up to a multiple of 16. Other bfp: planes
-// (plane_core.h), the widest first, each of 32 blocks, a lane's the block of its columns, then 32
-// exponents. Block b of row r stands in place b ^ (r mod 8) of its plane, so that lanes which read
-// one block of eight rows meet no bank twice. An exponent e is stored as e + 127; a poisoned block
-// has 255 and mantissas of zero. mx int8: as bfp of 8 bits. Integers: the same without exponents.
-// Quantiser: the same planes, as many as the widest block of the tile in 16 rows needs, rounded up
-// where another plane less pays (3 to 4, 7 to 8, 11 to 12, 13 to 16), nothing where a row's are all
-// zero; above 16 bits 32 words of quotients, or of fp32 where some value of the tile is not held as
-// a quotient.
+// turned over (m + 2^7, m + 2^15), and the exponents, up to a multiple of 16. An exponent e is
+// stored as e + 127; a poisoned block has 255 and mantissas of zero. mx int8: as bfp of 8 bits.
+//
+// Other bfp: planes (plane_core.h), the widest first, each of 32 blocks, a lane's the block of its
+// columns, then 32 exponents. Block b of row r stands in place b ^ (r mod 8) of its plane, half h
+// of one of bytes in place (2 b + h) ^ (r mod 8): lanes that read a block of eight rows meet no
+// bank twice. Integers: the same without exponents; of 8 bits 512 bytes, halves so exchanged, sign
+// bits turned over.
+//
+// Quantiser: the same planes of eight blocks in each quarter of the tile, the quarters one after
+// the other. A quarter has as many as the widest block of 16 rows needs, rounded up where another
+// plane less pays (3 to 4, 7 to 8, 11 to 12, 13 to 16), nothing where the row's are zero; rows of
+// wider ones have 32 words of quotients in all quarters, or of fp32 where some value of the tile is
+// not held as a quotient.
 #ifndef BB_SOLVERS_OPERATOR_STREAM_CODED_STREAM_H
 #define BB_SOLVERS_OPERATOR_STREAM_CODED_STREAM_H
 
@@ -52,9 +57,13 @@ typedef enum bb_stream_storage {
 
 enum {
     BB_STREAM_LANES = 32,
-    BB_STREAM_WARPS = 16,          ///< of a block
-    BB_STREAM_MOST_PLANES = 16,    ///< widest quotient that is cut into planes
-    BB_STREAM_MOST_IN_HALVES = 12, ///< widest that fp16 holds
+    BB_STREAM_WARPS = 16,         ///< of a block
+    BB_STREAM_MOST_PLANES = 16,   ///< widest quotient that is cut into planes
+    BB_STREAM_MOST_IN_BYTES = 12, ///< widest that is multiplied as bytes
+    BB_STREAM_UNIT = 32,          ///< bytes of eight blocks of one bit
+    BB_STREAM_GROUP_UNITS = 1920, ///< of 64 rows of a tile of the quantiser in shared memory: 7.5
+                                  ///< bits a value
+    BB_STREAM_QUARTERS = 4,       ///< of a row of the quantiser
     BB_STREAM_BAND = 16, ///< rows whose quotients have one width, and that a warp takes in limbs
     BB_STREAM_TURNS = 8, ///< rows whose blocks lie in different places
     BB_STREAM_QUOTIENTS = 32, ///< width of a row of a tile: 32 words of quotients
@@ -72,8 +81,9 @@ typedef struct bb_stream_layout {
 
 /// Where a row of a tile of the quantiser lies.
 typedef struct bb_stream_place {
-    uint32_t line;  ///< of 128 bytes
-    uint32_t width; ///< bits of a quotient, 0 to 16, or BB_STREAM_QUOTIENTS or BB_STREAM_RAW
+    uint32_t unit;   ///< of BB_STREAM_UNIT bytes
+    uint32_t widths; ///< a byte a quarter: bits of a quotient, 0 to 16, or in all of them
+                     ///< BB_STREAM_QUOTIENTS or BB_STREAM_RAW
 } bb_stream_place;
 
 /// How products are summed on the way: each promoted by itself, in runs, or not at all.
@@ -82,7 +92,8 @@ typedef enum bb_stream_sums {
     BB_STREAM_EACH,   ///< fp32 products, rounded, each added in fp64
     BB_STREAM_RUNS,   ///< fp32 products fused into fp32 sums, promoted after a run
     BB_STREAM_NARROW, ///< the same, promoted once at the end
-    BB_STREAM_LIMBS,  ///< x in limbs of fp16 on tensor cores, fp32 sums of 128 columns, promoted
+    BB_STREAM_LIMBS,  ///< x in limbs on tensor cores: of bytes for integers, whose sums are exact,
+                      ///< of fp16 for floats, fp32 sums of 128 columns; promoted
 } bb_stream_sums;
 
 /// One matrix of a product and what it is multiplied with; addresses are the device's.
@@ -130,11 +141,27 @@ int bb_coded_stream_chunk(int chunks, int lane, int chunk)
     return chunk ^ (lane * chunks / 8 & (chunks - 1));
 }
 
-/// Lines of 128 bytes of a row of a tile of the quantiser.
+/// Width of a quarter of a row, and units of the quarters before it; of a row of planes, and of any
+/// row in all.
 BB_DEVICE_FUNCTION
-uint32_t bb_coded_stream_lines(uint32_t width)
+uint32_t bb_coded_stream_width(uint32_t widths, int quarter)
 {
-    return width < BB_STREAM_QUOTIENTS ? width : 32;
+    return widths >> (8 * quarter) & 255u;
+}
+BB_DEVICE_FUNCTION
+uint32_t bb_coded_stream_units_before(uint32_t widths, int quarter)
+{
+    uint32_t units = 0;
+    for (int q = 0; q < quarter; ++q) {
+        units += bb_coded_stream_width(widths, q);
+    }
+    return units;
+}
+BB_DEVICE_FUNCTION
+uint32_t bb_coded_stream_units(uint32_t widths)
+{
+    return (widths & 255u) < BB_STREAM_QUOTIENTS ? bb_coded_stream_units_before(widths, 4)
+                                                 : 4u * BB_STREAM_QUOTIENTS;
 }
 
 typedef struct bb_coded_stream bb_coded_stream;
@@ -166,7 +193,7 @@ bool bb_coded_stream_alike(const bb_coded_stream *one, const bb_coded_stream *ot
 bool bb_coded_stream_fits_fp32(const bb_coded_stream *stream);
 
 /// Whether BB_STREAM_LIMBS may sum products with this matrix.
-bool bb_coded_stream_is_in_halves(const bb_coded_stream *stream);
+bool bb_coded_stream_sums_in_limbs(const bb_coded_stream *stream);
 
 /// Bytes of matrix that a product of all rows reads.
 size_t bb_coded_stream_bytes(const bb_coded_stream *stream);

@@ -31,7 +31,7 @@ extern "C" bb_status bb_coded_stream_multiply_cuda(bb_queue *queue, bb_index, bb
     if (task.sums == BB_STREAM_LIMBS) {
         return task.layout.columns == stream::of_quantiser::columns &&
                        task.layout.storage != BB_STREAM_BFP4
-                   ? stream::launch_plane_limbs(task, on)
+                   ? stream::launch_plane_digits(task, on)
                    : stream::launch_limbs(task, on);
     }
     switch (task.layout.storage) {

@@ -99,8 +99,8 @@ __device__ __forceinline__ row_source find_row(const job &task_job, const unsign
         // Rows beyond the last are those of the group's first: their sums are not read.
         const uint2 place = places[row < note.rows ? row : 0];
         const unsigned char *bytes =
-            note.far ? operand.words + 128 * static_cast<size_t>(place.x)
-                     : stage + task_job.shape.lines_at + 128 * (place.x - places[0].x);
+            note.far ? operand.words + BB_STREAM_UNIT * static_cast<size_t>(place.x)
+                     : stage + task_job.shape.units_at + BB_STREAM_UNIT * (place.x - places[0].x);
         return row_source{bytes, place.y, operand.step, turn};
     } else {
         const int row_bytes =
@@ -236,43 +236,72 @@ __global__ void __launch_bounds__(threads, 1) multiply(const __grid_constant__ j
     }
 }
 
-/// y from the places, a warp a row.
+/// What add_places needs of a row of all operands; no places of one beyond the last.
+struct row_places {
+    const double *places;
+    int count;
+};
+
+__device__ __forceinline__ row_places places_of(const job &task_job, int rows_of_group,
+                                                bb_index line)
+{
+    const int operand = static_cast<int>(line / task_job.task.rows);
+    const int row = static_cast<int>(line - operand * task_job.task.rows);
+    if (operand >= task_job.task.operands) {
+        return {task_job.task.places, 0};
+    }
+    const int group = operand * task_job.groups + row / rows_of_group;
+    return {task_job.task.places + line * bb_stream_partition_most_places(&task_job.parts),
+            bb_stream_partition_places(&task_job.parts, group)};
+}
+
+__device__ __forceinline__ void put_sum(const job &task_job, bb_index line, double total)
+{
+    const int operand = static_cast<int>(line / task_job.task.rows);
+    const bb_index row = line - operand * task_job.task.rows;
+    const bb_stream_operand &own = task_job.task.operand[operand];
+    own.y[row] = own.scales == nullptr ? total : total / own.scales[first_row_of(task_job) + row];
+}
+
+/// y from the places: a warp takes `adding_rows` rows at once, whose loads are under way together,
+/// and the next of them after all warps' ones.
 static __global__ void __launch_bounds__(lanes *adding_warps)
     add_places(const __grid_constant__ job task_job, int rows_of_group)
 {
     const int lane = static_cast<int>(threadIdx.x) % lanes;
-    const bb_index line = static_cast<bb_index>(blockIdx.x) * adding_warps + threadIdx.x / lanes;
-    const int operand = static_cast<int>(line / task_job.task.rows);
-    const bb_index row = line - operand * task_job.task.rows;
-    const bool wanted = operand < task_job.task.operands;
-    const bb_stream_operand &own = task_job.task.operand[wanted ? operand : 0];
-    const int group = operand * task_job.groups + static_cast<int>(row) / rows_of_group;
-    const int count = wanted ? bb_stream_partition_places(&task_job.parts, group) : 0;
-    const double *places =
-        task_job.task.places + line * bb_stream_partition_most_places(&task_job.parts);
-    const bb_index first = first_row_of(task_job);
-    const double scale = wanted && own.scales != nullptr ? own.scales[first + row] : 1.0;
-    double total = 0.0;
+    const bb_index stride = static_cast<bb_index>(gridDim.x) * adding_warps * adding_rows;
+    const bb_index own =
+        (static_cast<bb_index>(blockIdx.x) * adding_warps + threadIdx.x / lanes) * adding_rows;
+    const bb_index end = task_job.task.operands * task_job.task.rows;
     hopper::let_next_kernel_start();
     // Once before the sums are there, so that the instructions are.
-#pragma unroll 1
-    for (int pass = 0; pass < 2; ++pass) {
-        if (pass == 1) {
-            await_sums(task_job.task.counts, static_cast<unsigned>(task_job.parts.blocks));
-        }
-        total = 0.0;
-#pragma unroll 8
-        for (int i = lane; i < count; i += lanes) {
-            total += __ldcg(places + i);
+    for (bb_index begin = own - stride; begin < end; begin += stride) {
+        double total[adding_rows] = {};
+#pragma unroll
+        for (int r = 0; r < adding_rows; ++r) {
+            const row_places row =
+                places_of(task_job, rows_of_group, begin < 0 ? own + r : begin + r);
+            for (int i = lane; i < row.count; i += lanes) {
+                total[r] += __ldcg(row.places + i);
+            }
         }
 #pragma unroll
-        for (int half = lanes / 2; half > 0; half /= 2) {
-            total += __shfl_xor_sync(everyone, total, half);
+        for (int r = 0; r < adding_rows; ++r) {
+#pragma unroll
+            for (int half = lanes / 2; half > 0; half /= 2) {
+                total[r] += __shfl_xor_sync(everyone, total[r], half);
+            }
         }
-        total /= scale;
-    }
-    if (wanted && lane == 0) {
-        own.y[row] = total;
+        if (begin < 0) {
+            await_sums(task_job.task.counts, static_cast<unsigned>(task_job.parts.blocks));
+        } else if (lane < adding_rows && begin + lane < end) {
+            double mine = total[0];
+#pragma unroll
+            for (int r = 1; r < adding_rows; ++r) {
+                mine = lane == r ? total[r] : mine;
+            }
+            put_sum(task_job, begin + lane, mine);
+        }
     }
 }
 
@@ -304,8 +333,8 @@ template <class S> stage_shape shape_of(const bb_stream_task &task, int room, in
     stage_shape out = {};
     int rows = group_rows<S> * static_cast<int>(task.layout.row_bytes);
     if constexpr (S::varies) {
-        out.lines_at = (8 * group_rows<S> + 16 + align - 1) / align * align;
-        rows = out.lines_at + align * S::most_lines;
+        out.units_at = (8 * group_rows<S> + 16 + align - 1) / align * align;
+        rows = out.units_at + BB_STREAM_UNIT * S::most_units;
     }
     out.x_at = (rows + align - 1) / align * align;
     out.bytes = out.x_at + (x_bytes + align - 1) / align * align;
@@ -359,8 +388,9 @@ bb_status launch(const bb_stream_task &task, const launch_plan &plan, cudaStream
     config.attrs = &early;
     config.numAttrs = 1;
     BB_CUDA_TRY(cudaLaunchKernelEx(&config, plan.kernel, task_job));
-    config.gridDim =
-        dim3(static_cast<unsigned>((task.operands * task.rows + adding_warps - 1) / adding_warps));
+    const bb_index taken = static_cast<bb_index>(adding_warps) * adding_rows; // by a block at once
+    const bb_index adding = (task.operands * task.rows + taken - 1) / taken;
+    config.gridDim = dim3(static_cast<unsigned>(adding < task.blocks ? adding : task.blocks));
     config.blockDim = dim3(lanes * adding_warps);
     config.dynamicSmemBytes = 0;
     cudaError_t error = cudaLaunchKernelEx(&config, add_places, task_job, group_rows<S>);
@@ -398,7 +428,7 @@ bb_status launch_narrow(const bb_stream_task &task, cudaStream_t queue);
 bb_status launch_planes(const bb_stream_task &task, cudaStream_t queue);
 bb_status launch_integers(const bb_stream_task &task, cudaStream_t queue);
 bb_status launch_limbs(const bb_stream_task &task, cudaStream_t queue);
-bb_status launch_plane_limbs(const bb_stream_task &task, cudaStream_t queue);
+bb_status launch_plane_digits(const bb_stream_task &task, cudaStream_t queue);
 
 } // namespace stream
 

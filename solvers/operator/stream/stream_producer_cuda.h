@@ -16,6 +16,7 @@ constexpr int lanes = BB_STREAM_LANES;
 constexpr int warps = BB_STREAM_WARPS; // that multiply
 constexpr int threads = lanes * (warps + 1);
 constexpr int adding_warps = 4; // of a block of the second kernel
+constexpr int adding_rows = 4;  // of a warp of it
 constexpr int most_stages = 12;
 constexpr int stages_on_their_way = 1; // ahead of x: more delay what the kernel before waits for
 constexpr uint32_t everyone = 0xffffffffU;
@@ -43,11 +44,11 @@ struct stage_control {
     stage_note notes[most_stages];
 };
 
-/// A stage: the rows (quantiser: their places, then their lines), then x of the tile.
+/// A stage: the rows (quantiser: their places, then their units), then x of the tile.
 struct stage_shape {
     int stages;
     int bytes;
-    int lines_at; // quantiser
+    int units_at; // quantiser
     int x_at;
     bb_index whole_columns; // of x in whole 16 bytes
 };
@@ -159,12 +160,12 @@ template <class S, class Product> struct producer {
         if constexpr (S::varies) {
             begin = operand.lies[first];
             const bb_stream_place last = operand.lies[first + rows - 1];
-            const uint32_t lines = last.line + bb_coded_stream_lines(last.width) - begin.line;
+            const uint32_t units = last.unit + bb_coded_stream_units(last.widths) - begin.unit;
             note.shift = static_cast<int>(first & 1);
-            note.far = lines > S::most_lines;
+            note.far = units > S::most_units;
             places = static_cast<uint32_t>(rows + note.shift + 1) / 2 * 16;
-            bytes = note.far ? 0U : 128U * lines;
-            source += 128 * static_cast<size_t>(begin.line);
+            bytes = note.far ? 0U : BB_STREAM_UNIT * units;
+            source += BB_STREAM_UNIT * static_cast<size_t>(begin.unit);
         } else {
             const int row_bytes =
                 S::of_any_bits ? static_cast<int>(task_job.task.layout.row_bytes) : S::row_bytes;
@@ -181,7 +182,7 @@ template <class S, class Product> struct producer {
             hopper::copy_bytes(stage(), operand.lies + (first - note.shift), places, arrival);
         }
         if (bytes > 0) {
-            hopper::copy_bytes(stage() + task_job.shape.lines_at, source, bytes, arrival);
+            hopper::copy_bytes(stage() + task_job.shape.units_at, source, bytes, arrival);
         }
     }
     __device__ __forceinline__ void copy_x(const bb_stream_run &run, int tile) const

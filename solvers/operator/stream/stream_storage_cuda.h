@@ -64,7 +64,7 @@ __device__ __forceinline__ float unit_of(uint32_t exponents, int which)
 /// A row of a tile as a lane finds it, in shared memory or where it lies.
 struct row_source {
     const unsigned char *bytes;
-    uint32_t bits; // of bfp and integers; width of the quantiser
+    uint32_t bits; // of bfp and integers; widths of the quantiser
     float step;    // of integers and the quantiser
     uint32_t turn; // of the blocks in planes
 };
@@ -239,7 +239,7 @@ struct of_integer8 : fixed_rows<512, 512, 4>, with_steps {
     static constexpr bool has_steps = with_steps::has_steps;
     static __device__ __forceinline__ void load(row_source row, int lane, float (&c)[16])
     {
-        of_bfp8::load(row, lane, c);
+        of_bfp8::load(row, lane ^ static_cast<int>(row.turn), c);
     }
 };
 
@@ -269,13 +269,13 @@ struct of_bfp4 : fixed_rows<1024, 544, 4>, with_exponents<1> {
     }
 };
 
-// The words of a lane's block of the plane of width 2^K at `plane`.
+// The words of a block of the plane of width 2^K at `plane`; those of bytes are two halves.
 template <int K>
-__device__ __forceinline__ void load_plane(const unsigned char *plane, int block,
+__device__ __forceinline__ void load_plane(const unsigned char *plane, int block, uint32_t turn,
                                            uint32_t (&words)[1 << K])
 {
     constexpr int count = 1 << K;
-    const unsigned char *own = plane + 4 * count * block;
+    const unsigned char *own = plane + 4 * count * (block ^ static_cast<int>(turn));
     if constexpr (count == 1) {
         words[0] = *reinterpret_cast<const uint32_t *>(own);
     } else if constexpr (count == 2) {
@@ -285,7 +285,8 @@ __device__ __forceinline__ void load_plane(const unsigned char *plane, int block
     } else {
 #pragma unroll
         for (int k = 0; k < count / 4; ++k) {
-            const uint4 four = load_16(own + 16 * k);
+            const uint4 four = load_16(
+                K == 3 ? plane + 16 * ((2 * block + k) ^ static_cast<int>(turn)) : own + 16 * k);
             words[4 * k] = four.x;
             words[4 * k + 1] = four.y;
             words[4 * k + 2] = four.z;
@@ -295,17 +296,17 @@ __device__ __forceinline__ void load_plane(const unsigned char *plane, int block
 }
 
 // Appends the fields of the plane of width 2^K of a lane's block; returns where the next one is.
-template <int K>
-__device__ __forceinline__ const unsigned char *append_plane(const unsigned char *plane, int block,
-                                                             uint32_t width, uint32_t (&v)[32])
+template <int K, int BLOCKS>
+__device__ __forceinline__ const unsigned char *
+append_plane(const unsigned char *plane, row_source row, int block, uint32_t (&v)[32])
 {
     constexpr int bits = 1 << K;
     constexpr int across = bits < 8 ? 4 * bits : 32;
     uint32_t words[bits];
-    if ((width >> K & 1U) == 0) {
+    if ((row.bits >> K & 1U) == 0) {
         return plane;
     }
-    load_plane<K>(plane, block, words);
+    load_plane<K>(plane, block, row.turn, words);
 #pragma unroll
     for (int j = 0; j < bits; ++j) {
 #pragma unroll
@@ -315,7 +316,7 @@ __device__ __forceinline__ const unsigned char *append_plane(const unsigned char
             v[i] = v[i] << bits | (words[j] >> (bits * f) & ((1U << bits) - 1U));
         }
     }
-    return plane + 128 * bits;
+    return plane + 4 * BLOCKS * bits;
 }
 
 // Bits of both halves of a __half2: an integer from 1 to 2047, and 2^-n.
@@ -371,42 +372,36 @@ __device__ __forceinline__ void append_halves(const uint32_t (&words)[1 << K], _
 }
 
 // Planes of width 2^K and narrower, after wider ones or (`first`) as the widest.
-template <int K>
-__device__ __forceinline__ const unsigned char *append_if(const unsigned char *plane, int block,
-                                                          uint32_t width, __half2 (&h)[16])
+template <int K, int BLOCKS>
+__device__ __forceinline__ const unsigned char *
+append_if(const unsigned char *plane, row_source row, int block, __half2 (&h)[16])
 {
     uint32_t words[1 << K];
-    if ((width >> K & 1U) == 0) {
+    if ((row.bits >> K & 1U) == 0) {
         return plane;
     }
-    load_plane<K>(plane, block, words);
-    if (width >> (K + 1) == 0) {
+    load_plane<K>(plane, block, row.turn, words);
+    if (row.bits >> (K + 1) == 0) {
         append_halves<K, true>(words, h);
     } else {
         append_halves<K, false>(words, h);
     }
-    return plane + (128 << K);
+    return plane + (4 * BLOCKS << K);
 }
 
-// Where a lane's block stands in every plane of its row.
-__device__ __forceinline__ int place_of(row_source row, int block)
+template <int BLOCKS>
+__device__ __forceinline__ void load_narrow_planes(row_source row, int block, float (&c)[32])
 {
-    return block ^ static_cast<int>(row.turn);
-}
-
-__device__ __forceinline__ void load_narrow_planes(row_source row, int lane, float (&c)[32])
-{
-    const int block = place_of(row, lane);
     const unsigned char *plane = row.bytes;
     __half2 h[16];
 #pragma unroll
     for (int p = 0; p < 16; ++p) {
         h[p] = halves_of(0);
     }
-    plane = append_if<3>(plane, block, row.bits, h);
-    plane = append_if<2>(plane, block, row.bits, h);
-    plane = append_if<1>(plane, block, row.bits, h);
-    append_if<0>(plane, block, row.bits, h);
+    plane = append_if<3, BLOCKS>(plane, row, block, h);
+    plane = append_if<2, BLOCKS>(plane, row, block, h);
+    plane = append_if<1, BLOCKS>(plane, row, block, h);
+    append_if<0, BLOCKS>(plane, row, block, h);
 #pragma unroll
     for (int p = 0; p < 16; ++p) {
         int v = 4 * (p / 2) + p % 2;
@@ -414,22 +409,22 @@ __device__ __forceinline__ void load_narrow_planes(row_source row, int lane, flo
     }
 }
 
-/// Integers of 0 to 16 bits from the words of all planes.
-__device__ __forceinline__ void load_planes(row_source row, int lane, float (&c)[32])
+/// Integers of 0 to 16 bits from the words of all planes, which have BLOCKS blocks.
+template <int BLOCKS>
+__device__ __forceinline__ void load_planes(row_source row, int block, float (&c)[32])
 {
     const uint32_t width = row.bits;
     if (width <= 12) {
-        load_narrow_planes(row, lane, c);
+        load_narrow_planes<BLOCKS>(row, block, c);
         return;
     }
-    const int block = place_of(row, lane);
     const unsigned char *plane = row.bytes;
     uint32_t v[32] = {};
-    plane = append_plane<4>(plane, block, width, v);
-    plane = append_plane<3>(plane, block, width, v);
-    plane = append_plane<2>(plane, block, width, v);
-    plane = append_plane<1>(plane, block, width, v);
-    append_plane<0>(plane, block, width, v);
+    plane = append_plane<4, BLOCKS>(plane, row, block, v);
+    plane = append_plane<3, BLOCKS>(plane, row, block, v);
+    plane = append_plane<2, BLOCKS>(plane, row, block, v);
+    plane = append_plane<1, BLOCKS>(plane, row, block, v);
+    append_plane<0, BLOCKS>(plane, row, block, v);
     int spare = 32 - static_cast<int>(width);
 #pragma unroll
     for (int i = 0; i < 32; ++i) {
@@ -448,7 +443,7 @@ template <int MOST, int MORE, int WARP_ROWS> struct rows_of_planes {
     static constexpr bool of_any_bits = true;
     static __device__ __forceinline__ void load(row_source row, int lane, float (&c)[32])
     {
-        load_planes(row, lane, c);
+        load_planes<BB_STREAM_LANES>(row, lane, c);
     }
 };
 
@@ -470,34 +465,44 @@ struct of_integer : rows_of_planes<16, 0, 2>, with_steps {
 struct of_integer_narrow : rows_of_planes<7, 0, 4>, with_steps {
 };
 
-/// Groups of rows of more than most_lines are read where they lie.
+// A quarter of a row of the quantiser.
+__device__ __forceinline__ row_source quarter_of(row_source row, int quarter)
+{
+    return {row.bytes + BB_STREAM_UNIT * bb_coded_stream_units_before(row.bits, quarter),
+            bb_coded_stream_width(row.bits, quarter), row.step, row.turn};
+}
+
+/// Groups of rows of more than most_units are read where they lie.
 struct of_quantiser {
     using value = float;
     static constexpr int columns = 1024;
     static constexpr int values = 32;
     static constexpr int row_bytes = 0;
     static constexpr int warp_rows = 4;
-    static constexpr int most_lines = 384; // of a group in a stage: six bits a value
+    static constexpr int most_units = BB_STREAM_GROUP_UNITS; // of a group in a stage
     static constexpr bool varies = true;
     static constexpr bool has_unit = true;
     static constexpr bool of_any_bits = false;
     static constexpr bool has_steps = false;
+    static constexpr int quarter_lanes = BB_STREAM_LANES / BB_STREAM_QUARTERS;
     static __device__ __forceinline__ float unit(row_source row, int)
     {
-        return row.bits == BB_STREAM_RAW ? 1.0F : row.step;
+        return (row.bits & 255U) == BB_STREAM_RAW ? 1.0F : row.step;
     }
     static __device__ __forceinline__ void load(row_source row, int lane, float (&c)[32])
     {
-        const uint32_t *words = reinterpret_cast<const uint32_t *>(row.bytes) + lane;
-        if (row.bits <= BB_STREAM_MOST_PLANES) {
-            load_planes(row, lane, c);
+        if ((row.bits & 255U) < BB_STREAM_QUOTIENTS) {
+            load_planes<quarter_lanes>(quarter_of(row, lane / quarter_lanes), lane % quarter_lanes,
+                                       c);
             return;
         }
+        const uint32_t *words = reinterpret_cast<const uint32_t *>(row.bytes) + lane;
 #pragma unroll
         for (int i = 0; i < 32; ++i) {
             uint32_t word = words[BB_STREAM_LANES * i];
-            c[i] = row.bits == BB_STREAM_RAW ? __uint_as_float(word)
-                                             : static_cast<float>(static_cast<int32_t>(word));
+            c[i] = (row.bits & 255U) == BB_STREAM_RAW
+                       ? __uint_as_float(word)
+                       : static_cast<float>(static_cast<int32_t>(word));
         }
     }
 };

@@ -101,7 +101,7 @@ static inline void put_slopes(rig *self, uint64_t seed)
 static inline const float *run(rig *self)
 {
     bb_command_frame frame;
-    check_ok(bb_command_loop_step(self->loop, &frame));
+    check_ok(bb_command_loop_step(self->loop, 0, &frame));
     assert_true(frame.slopes_finite && frame.products_finite);
     for (int stage = 0; stage < BB_COMMAND_STAGES; ++stage) {
         assert_true(frame.seconds[stage] >= 0.0);
@@ -225,7 +225,7 @@ static inline void columns_may_have_scales(void **state)
     put_slopes(&self, 12);
     memcpy(bb_command_loop_slopes(loop), bb_command_loop_slopes(self.loop),
            COLUMNS * sizeof(float));
-    check_ok(bb_command_loop_step(loop, &frame));
+    check_ok(bb_command_loop_step(loop, 0, &frame));
     expect_x(&self, x, means);
     for (int t = 0; t < MATRICES; ++t) {
         for (bb_index j = 0; j < COLUMNS; ++j) {
@@ -312,7 +312,7 @@ static inline void what_is_not_finite_holds_the_commands(void **state)
         for (size_t b = 0; b < sizeof bad / sizeof *bad - (size_t)rounded; ++b) {
             put_slopes(&self, 31);
             bb_command_loop_slopes(self.loop)[COLUMNS - 1] = bad[b];
-            check_ok(bb_command_loop_step(self.loop, &frame));
+            check_ok(bb_command_loop_step(self.loop, 0, &frame));
             assert_int_equal(frame.slopes_finite, b == 3);
             assert_true(b == 3 ? !frame.products_finite : frame.products_finite);
             assert_memory_equal(before, bb_command_loop_commands(self.loop), sizeof before);

@@ -23,6 +23,29 @@ static void runs_repeat_their_bits(void **state)
     }
 }
 
+// A frame that is queued ahead waits for its release, then for the device's clock; one that is
+// never released does not outlive a reset, nor the loop.
+static void frames_wait_for_their_release(void **state)
+{
+    rig self;
+    bb_command_frame frame;
+    bb_command_frame late;
+    (void)state;
+    rig_open(&self, (bb_command_system){.gain = 1.0});
+    put_slopes(&self, 3);
+    check_ok(bb_command_loop_step(self.loop, 0, &frame));
+    check_ok(bb_command_loop_arm(self.loop));
+    check_ok(bb_command_loop_arm(self.loop));
+    check_ok(bb_command_loop_step(self.loop, frame.end_ns + 20000000, &late));
+    assert_true(late.begin_ns >= frame.end_ns + 20000000 && late.end_ns > late.begin_ns);
+    check_ok(bb_command_loop_arm(self.loop));
+    check_ok(bb_command_loop_reset(self.loop));
+    check_ok(bb_command_loop_step(self.loop, 0, &frame));
+    assert_true(frame.begin_ns > late.end_ns && frame.slopes_finite);
+    check_ok(bb_command_loop_arm(self.loop));
+    rig_close(&self);
+}
+
 static void many_matrices_share_a_frame(void **state)
 {
     enum { MANY = 10 };
@@ -42,7 +65,7 @@ static void many_matrices_share_a_frame(void **state)
     memcpy(bb_command_loop_slopes(loop), bb_command_loop_slopes(self.loop),
            COLUMNS * sizeof(float));
     const float *few = run(&self);
-    check_ok(bb_command_loop_step(loop, &frame));
+    check_ok(bb_command_loop_step(loop, 0, &frame));
     for (int t = 0; t < MANY; ++t) {
         assert_memory_equal(bb_command_loop_commands(loop) + t * ROWS, few + t % MATRICES * ROWS,
                             ROWS * sizeof(float));
@@ -69,6 +92,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         COMMAND_LOOP_CASES,
         cmocka_unit_test(runs_repeat_their_bits),
+        cmocka_unit_test(frames_wait_for_their_release),
         cmocka_unit_test(many_matrices_share_a_frame),
     };
     if (bb_device_open(BB_DEVICE_CUDA, 0, &device) != BB_OK) {

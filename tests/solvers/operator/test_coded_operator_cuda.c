@@ -185,7 +185,7 @@ static void bands_of_the_quantiser_agree_with_the_cpu(void **state)
     config.tolerance = 0.5;
     for (bb_index i = 0; i < task.rows; ++i) {
         for (bb_index j = 0; j < task.columns; ++j) {
-            const double largest = ldexp(0.9, (int)((j / 1024 + i / 16) % 13) - 1);
+            const double largest = ldexp(0.9, (int)((j / 256 + i / 16) % 13) - 1);
             double *value = task.c + i * task.columns + j;
             *value = i % 37 == 3 ? 0.0 : largest * fmod(*value, 1.0);
         }

@@ -54,7 +54,7 @@ static const float *step(rig *self, bb_index number)
 {
     bb_command_frame frame;
     bb_frame_loop_put(self->loop, number);
-    check_ok(bb_command_loop_step(self->loop->frames, &frame));
+    check_ok(bb_command_loop_step(self->loop->frames, 0, &frame));
     assert_true(frame.slopes_finite && frame.products_finite);
     return bb_command_loop_commands(self->loop->frames);
 }

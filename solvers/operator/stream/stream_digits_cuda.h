@@ -1,0 +1,525 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// For .cu files only: the way of stream_bands_cuda.h for whole numbers of twelve bits and fewer:
+// integers, quotients, mantissas of block floating point.
+//
+// Planes become bytes, four by an instruction or two, and are multiplied as they lie: rows of A
+// [16][32] times x, which stands in B [32][8] as four columns of signed bytes,
+//     x = 2^(e - 30) (d_0 + 2^8 d_1 + 2^16 d_2 + 2^24 d_3),    2^e above the quarter's largest |x|,
+// exact to 2^-31 of 2^e. Sums are whole numbers and exact. Stored numbers are made unsigned by half
+// their range, which is taken off again times the sum of the digits; those of more than eight bits
+// are two bytes, multiplied apart. Of six bits that is one instruction and a half a value.
+//
+// Sums of a row within a quarter: exact; those of block floating point block by block in fp32.
+#ifndef BB_SOLVERS_OPERATOR_STREAM_STREAM_DIGITS_CUDA_H
+#define BB_SOLVERS_OPERATOR_STREAM_STREAM_DIGITS_CUDA_H
+
+#include "solvers/operator/stream/stream_bands_cuda.h"
+
+#include <type_traits>
+
+namespace stream
+{
+
+constexpr int digits = 4;
+constexpr int block_digit_bytes = digits * BB_BLOCK; // of a block of x
+constexpr int block_sum_bytes = 32; // its digits' sums, and no two blocks meet a bank when written
+constexpr int block_x_bytes = block_digit_bytes + block_sum_bytes;
+
+/// What the warp says of its quarter.
+struct digit_mark {
+    double scale;     ///< 2^(e - 30), NaN of an x that is not finite
+    int sums[digits]; ///< of the quarter
+};
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+
+// D += A B of unsigned [16][32] and signed [32][8].
+__device__ __forceinline__ void multiply_32(int (&d)[4], uint2 upper, uint2 lower, uint2 b)
+{
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+        "{%8, %9}, {%0, %1, %2, %3};"
+        : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+        : "r"(upper.x), "r"(lower.x), "r"(upper.y), "r"(lower.y), "r"(b.x), "r"(b.y));
+}
+
+#endif
+
+__host__ __device__ constexpr uint32_t four_of(uint32_t byte)
+{
+    return byte * 0x01010101U;
+}
+
+__device__ __forceinline__ uint32_t load_4(const unsigned char *source)
+{
+    return *reinterpret_cast<const uint32_t *>(source);
+}
+
+/// A block of a row: `own` of eight, the `eights`th eight of its row or plane.
+struct block_place {
+    int eights, own;
+    int turn; // of the row
+
+    __device__ __forceinline__ int turned() const
+    {
+        return own ^ turn;
+    }
+    __device__ __forceinline__ int turned_half(int half) const
+    {
+        return (2 * own + half) ^ turn;
+    }
+};
+
+/// Values 4 c to 4 c + 3 of a block and those 16 further, c the column of a lane of four, as bytes:
+/// the most significant part, and of more than eight bits the rest.
+struct block_bytes {
+    uint2 high, low;
+};
+
+// What follows loads them; `present` false: zeros, where nothing lies.
+
+/// Bytes in order, stored as they are multiplied.
+struct bytes_in_order {
+    static constexpr int low_bits = 0;
+    static constexpr int bias = 128;
+    static __device__ __forceinline__ block_bytes load(const unsigned char *row, block_place block,
+                                                       int column, bool)
+    {
+        const unsigned char *own = row + 256 * block.eights + BB_BLOCK * block.own + 4 * column;
+        return {{load_4(own), load_4(own + 16)}, {0U, 0U}};
+    }
+};
+
+/// The same in rows whose halves of blocks are exchanged.
+struct bytes_turned {
+    static constexpr int low_bits = 0;
+    static constexpr int bias = 128;
+    static __device__ __forceinline__ block_bytes load(const unsigned char *row, block_place block,
+                                                       int column, bool)
+    {
+        const unsigned char *own = row + 256 * block.eights + 4 * column;
+        return {{load_4(own + 16 * block.turned_half(0)), load_4(own + 16 * block.turned_half(1))},
+                {0U, 0U}};
+    }
+};
+
+struct nibbles_in_order {
+    static constexpr int low_bits = 0;
+    static constexpr int bias = 8;
+    static __device__ __forceinline__ block_bytes load(const unsigned char *row, block_place block,
+                                                       int column, bool)
+    {
+        const uint32_t word = load_4(row + 128 * block.eights + 16 * block.own + 4 * column);
+        return {{mask_and_turn(word, four_of(15U), four_of(8U)),
+                 mask_and_turn(word >> 4, four_of(15U), four_of(8U))},
+                {0U, 0U}};
+    }
+};
+
+/// Planes of W bits and BLOCKS blocks.
+template <int W, int BLOCKS> struct planes_of {
+    static constexpr int low_bits = W > 8 ? W - 8 : 0;
+    static constexpr int bias = 1 << (W - low_bits - 1);
+    static constexpr int top = W & 8 ? 8 : W & 4 ? 4 : W & 2 ? 2 : 1; // width of the widest plane
+    static constexpr uint32_t sign = four_of(1U << (top - 1));
+
+    // Below the bits that stand already, in the word's and in the second half of a block.
+    template <int BITS> static __device__ __forceinline__ void append(uint32_t word, uint2 &out)
+    {
+        constexpr uint32_t field = four_of((1U << BITS) - 1U);
+        if constexpr (top == BITS) {
+            out = {mask_and_turn(word, field, sign), mask_and_turn(word >> 4, field, sign)};
+        } else {
+            out = {out.x << BITS | (word & field), out.y << BITS | (word >> 4 & field)};
+        }
+    }
+
+    static __device__ __forceinline__ block_bytes load(const unsigned char *row, block_place block,
+                                                       int column, bool present)
+    {
+        const unsigned char *plane = row;
+        block_bytes out = {{0U, 0U}, {0U, 0U}};
+        uint2 &rest = W > 8 ? out.low : out.high; // of planes narrower than bytes
+        if constexpr ((W & 8) != 0) {
+            if (present) {
+                out.high = bytes_turned::load(plane, block, column, true).high;
+            }
+            out.high = {out.high.x ^ sign, out.high.y ^ sign};
+            plane += 4 * BLOCKS * 8;
+        }
+        if constexpr ((W & 4) != 0) {
+            const unsigned char *own = plane + 128 * block.eights + 4 * column;
+            append<4>(present ? load_4(own + 16 * block.turned()) : 0U, rest);
+            plane += 4 * BLOCKS * 4;
+        }
+        if constexpr ((W & 2) != 0) {
+            const unsigned char *own = plane + 64 * block.eights + 4 * (column & 1);
+            const uint32_t word = present ? load_4(own + 8 * block.turned()) : 0U;
+            append<2>(word >> (2 * (column >> 1)), rest);
+            plane += 4 * BLOCKS * 2;
+        }
+        if constexpr ((W & 1) != 0) {
+            const unsigned char *own = plane + 32 * block.eights;
+            append<1>((present ? load_4(own + 4 * block.turned()) : 0U) >> column, rest);
+        }
+        return out;
+    }
+};
+
+/// How a storage lies: its blocks, or in planes of any width; whether blocks have exponents.
+template <class S> struct digit_form;
+template <> struct digit_form<of_bfp4> {
+    using blocks = nibbles_in_order;
+    static constexpr bool has_exponents = true;
+    static constexpr bool in_planes = false;
+};
+template <> struct digit_form<of_bfp8> {
+    using blocks = bytes_in_order;
+    static constexpr bool has_exponents = true;
+    static constexpr bool in_planes = false;
+};
+template <> struct digit_form<of_integer8> {
+    using blocks = bytes_turned;
+    static constexpr bool has_exponents = false;
+    static constexpr bool in_planes = false;
+};
+template <> struct digit_form<of_bfp_narrow> {
+    static constexpr bool has_exponents = true;
+    static constexpr bool in_planes = true;
+};
+template <> struct digit_form<of_integer_narrow> {
+    static constexpr bool has_exponents = false;
+    static constexpr bool in_planes = true;
+};
+template <> struct digit_form<of_quantiser> {
+    static constexpr bool has_exponents = false;
+    static constexpr bool in_planes = true;
+};
+
+template <class S> struct digits_of_integers {
+    using form = digit_form<S>;
+    using mark = digit_mark;
+    static constexpr int blocks = S::columns / BB_BLOCK / quarters;             // of a quarter
+    static constexpr int plane_blocks = S::varies ? blocks : quarters * blocks; // of a plane
+    static constexpr int cut_bytes = S::columns / BB_BLOCK * block_x_bytes;
+
+    /// Sums of the lane's two rows and digits in a quarter of a tile.
+    using part_type = std::conditional_t<form::has_exponents, float, int>;
+
+    /// The lane's rows of a tile, of the quantiser its quarter of them, and their widths.
+    struct tile_rows {
+        const unsigned char *upper, *lower;
+        uint32_t upper_width, lower_width;
+    };
+
+    int band, quarter, lane;
+    uint32_t turn;
+    bb_index first_row;
+    double weight; // of the lane's two digits
+
+    __device__ __forceinline__ digits_of_integers(int own_band, int own_quarter, int own_lane,
+                                                  bb_index first)
+        : band(own_band), quarter(own_quarter), lane(own_lane),
+          turn(static_cast<uint32_t>(first + own_lane / 4) % BB_STREAM_TURNS), first_row(first)
+    {
+        // A lane has two columns of the product; the other half of them are no digits.
+        const int column = lane % 4;
+        weight = column == 0 ? 1.0 : column == 1 ? 65536.0 : 0.0;
+    }
+
+    static __device__ __forceinline__ double step(const bb_stream_operand &operand, bb_index line)
+    {
+        if constexpr (S::has_steps) {
+            return static_cast<double>(operand.steps[line]);
+        }
+        return S::varies ? static_cast<double>(operand.step) : 1.0;
+    }
+
+    // Digits of four values of x, a word of each column of B; numbers beyond 30 bits do not occur.
+    static __device__ __forceinline__ void cut_chunk(float4 x, float boost, float down,
+                                                     uint32_t (&out)[digits])
+    {
+        constexpr int carry = 0x00808080;
+        const uint32_t a = static_cast<uint32_t>(__float2int_rn(x.x * boost * down) + carry);
+        const uint32_t b = static_cast<uint32_t>(__float2int_rn(x.y * boost * down) + carry);
+        const uint32_t c = static_cast<uint32_t>(__float2int_rn(x.z * boost * down) + carry);
+        const uint32_t d = static_cast<uint32_t>(__float2int_rn(x.w * boost * down) + carry);
+        const uint32_t low_ab = __byte_perm(a, b, 0x5140); // digits 0, 0, 1, 1
+        const uint32_t low_cd = __byte_perm(c, d, 0x5140);
+        const uint32_t high_ab = __byte_perm(a, b, 0x7362);
+        const uint32_t high_cd = __byte_perm(c, d, 0x7362);
+        out[0] = __byte_perm(low_ab, low_cd, 0x5410) ^ four_of(128U);
+        out[1] = __byte_perm(low_ab, low_cd, 0x7632) ^ four_of(128U);
+        out[2] = __byte_perm(high_ab, high_cd, 0x5410) ^ four_of(128U);
+        out[3] = __byte_perm(high_ab, high_cd, 0x7632);
+    }
+
+    static __device__ __forceinline__ int sum_of(uint32_t four, int before)
+    {
+        return __dp4a(static_cast<int>(four), static_cast<int>(four_of(1U)), before);
+    }
+
+    // Writes a chunk's digits, and what the eight lanes of a block sum.
+    static __device__ __forceinline__ void put(const uint32_t (&word)[digits], int block, int chunk,
+                                               int lane, unsigned char *out)
+    {
+        unsigned char *target = out + block_x_bytes * block;
+#pragma unroll
+        for (int n = 0; n < digits; ++n) {
+            *reinterpret_cast<uint32_t *>(target + BB_BLOCK * n + 8 * (chunk % 4) +
+                                          4 * (chunk / 4)) = word[n];
+        }
+        if constexpr (form::has_exponents) {
+#pragma unroll
+            for (int n = 0; n < digits; ++n) {
+                int sum = sum_of(word[n], 0);
+                sum += __shfl_xor_sync(everyone, sum, 4);
+                sum += __shfl_xor_sync(everyone, sum, 2);
+                sum += __shfl_xor_sync(everyone, sum, 1);
+                if (lane % 8 == n) {
+                    *reinterpret_cast<int *>(target + block_digit_bytes + 4 * n) = sum;
+                }
+            }
+        }
+    }
+
+    static __device__ __forceinline__ mark cut(const unsigned char *source, unsigned char *out,
+                                               int quarter, int lane)
+    {
+        constexpr int chunks = S::values / 4; // of a lane of read_x
+        constexpr int turns = S::columns / 4 / quarters / lanes;
+        float4 x[turns];
+        uint32_t largest = 0;
+#pragma unroll
+        for (int k = 0; k < turns; ++k) {
+            const int unit = (quarter * turns + k) * lanes + lane;
+            const int owner = unit / chunks;
+            x[k] = reinterpret_cast<const float4 *>(
+                source)[owner * chunks + bb_coded_stream_chunk(chunks, owner, unit % chunks)];
+            const uint4 bits = *reinterpret_cast<const uint4 *>(&x[k]);
+            largest = max(max(max(largest, bits.x & 0x7fffffffU), bits.y & 0x7fffffffU),
+                          max(bits.z & 0x7fffffffU, bits.w & 0x7fffffffU));
+        }
+        // 2^e of exponent field f is 2^(f - 126); fields below 64 are lifted by 2^90 first.
+        const uint32_t field = __reduce_max_sync(everyone, largest) >> 23;
+        const bool is_small = field < 64U;
+        const uint32_t lifted = is_small ? field + 90U : field;
+        const float boost = is_small ? 0x1p90F : 1.0F;
+        const float down = __uint_as_float((283U - lifted) << 23);
+        mark own = {};
+        own.scale = field < 255U ? __hiloint2double(static_cast<int>((field + 867U) << 20), 0)
+                                 : __hiloint2double(0x7ff80000, 0);
+#pragma unroll
+        for (int k = 0; k < turns; ++k) {
+            const int unit = (quarter * turns + k) * lanes + lane;
+            uint32_t word[digits];
+            cut_chunk(x[k], boost, down, word);
+            put(word, unit / 8, unit % 8, lane, out);
+#pragma unroll
+            for (int n = 0; n < digits; ++n) {
+                own.sums[n] = sum_of(word[n], own.sums[n]);
+            }
+        }
+#pragma unroll
+        for (int n = 0; n < digits; ++n) {
+            own.sums[n] = __reduce_add_sync(everyone, own.sums[n]);
+        }
+        return own;
+    }
+
+    // Of a lane of the lower half, whose columns are digits, at the quarter's.
+    __device__ __forceinline__ uint2 digits_of(const unsigned char *x, int k) const
+    {
+        uint2 out = {0U, 0U};
+        if (lane < lanes / 2) {
+            out = *reinterpret_cast<const uint2 *>(x + block_x_bytes * k);
+        }
+        return out;
+    }
+
+    // Block k of the quarter, of where the rows begin.
+    __device__ __forceinline__ block_place place_of(int k) const
+    {
+        const int block = S::varies ? k : blocks * quarter + k;
+        return {block / 8, block % 8, static_cast<int>(turn)};
+    }
+
+    // The quarter's blocks in one way, those of a row or none of it.
+    template <class Blocks>
+    __device__ __forceinline__ void add_quarter(const tile_rows &rows, bool upper_there,
+                                                bool lower_there, const unsigned char *x,
+                                                const mark &own, int (&part)[4]) const
+    {
+        int d[4] = {0, 0, 0, 0};
+        int e[4] = {0, 0, 0, 0};
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+#pragma unroll
+        for (int k = 0; k < blocks; ++k) {
+            const block_bytes upper = Blocks::load(rows.upper, place_of(k), lane % 4, upper_there);
+            const block_bytes lower = Blocks::load(rows.lower, place_of(k), lane % 4, lower_there);
+            const uint2 b = digits_of(x, k);
+            multiply_32(d, upper.high, lower.high, b);
+            if constexpr (Blocks::low_bits > 0) {
+                multiply_32(e, upper.low, lower.low, b);
+            }
+        }
+#endif
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            const int excess = Blocks::bias * own.sums[2 * (lane % 2) + i % 2];
+            part[i] += (d[i] - excess) * (1 << Blocks::low_bits) + e[i];
+        }
+    }
+
+    // The same block by block, each with its unit.
+    template <class Blocks>
+    __device__ __forceinline__ void add_blocks(const tile_rows &rows, int exponents,
+                                               const unsigned char *x, const unsigned char *sums,
+                                               float (&part)[4]) const
+    {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+        const unsigned char *upper_units = rows.upper + exponents + blocks * quarter;
+        const unsigned char *lower_units = rows.lower + exponents + blocks * quarter;
+#pragma unroll
+        for (int k = 0; k < blocks; ++k) {
+            const block_bytes upper = Blocks::load(rows.upper, place_of(k), lane % 4, true);
+            const block_bytes lower = Blocks::load(rows.lower, place_of(k), lane % 4, true);
+            const float unit[2] = {unit_of(upper_units[k]), unit_of(lower_units[k])};
+            const int2 sum = *reinterpret_cast<const int2 *>(sums + block_x_bytes * k);
+            int d[4] = {-Blocks::bias * sum.x, -Blocks::bias * sum.y, -Blocks::bias * sum.x,
+                        -Blocks::bias * sum.y};
+            multiply_32(d, upper.high, lower.high, digits_of(x, k));
+#pragma unroll
+            for (int i = 0; i < 4; ++i) {
+                part[i] = __fmaf_rn(static_cast<float>(d[i]), unit[i / 2], part[i]);
+            }
+        }
+#endif
+    }
+
+    template <int W>
+    __device__ __forceinline__ void add_width(const tile_rows &rows, const unsigned char *x,
+                                              const unsigned char *sums, const mark &own,
+                                              part_type (&part)[4]) const
+    {
+        if constexpr (form::has_exponents) {
+            add_blocks<planes_of<W, plane_blocks>>(rows, 4 * plane_blocks * W, x, sums, part);
+        } else {
+            add_quarter<planes_of<W, plane_blocks>>(rows, !S::varies || rows.upper_width == W,
+                                                    !S::varies || rows.lower_width == W, x, own,
+                                                    part);
+        }
+    }
+
+    // Of any width that the storage has.
+    __device__ __forceinline__ void add_planes(uint32_t width, const tile_rows &rows,
+                                               const unsigned char *x, const unsigned char *sums,
+                                               const mark &own, part_type (&part)[4]) const
+    {
+        switch (width) {
+        case 1:
+            add_width<1>(rows, x, sums, own, part);
+            break;
+        case 2:
+            add_width<2>(rows, x, sums, own, part);
+            break;
+        case 4:
+            add_width<4>(rows, x, sums, own, part);
+            break;
+        case 5:
+            add_width<5>(rows, x, sums, own, part);
+            break;
+        case 6:
+            add_width<6>(rows, x, sums, own, part);
+            break;
+        default:
+            if constexpr (S::varies) {
+                if (width == 8) {
+                    add_width<8>(rows, x, sums, own, part);
+                } else if (width == 9) {
+                    add_width<9>(rows, x, sums, own, part);
+                } else if (width == 10) {
+                    add_width<10>(rows, x, sums, own, part);
+                } else {
+                    add_width<BB_STREAM_MOST_IN_BYTES>(rows, x, sums, own, part);
+                }
+            } else if (width == 3) {
+                add_width<3>(rows, x, sums, own, part);
+            } else {
+                add_width<7>(rows, x, sums, own, part);
+            }
+        }
+    }
+
+    // Rows of a band have one width but for zeros; a window may begin within a band.
+    __device__ __forceinline__ void add_widths(const tile_rows &rows, const unsigned char *x,
+                                               const mark &own, part_type (&part)[4]) const
+    {
+        uint32_t limit = BB_STREAM_MOST_IN_BYTES + 1;
+        while (true) {
+            const uint32_t upper = rows.upper_width < limit ? rows.upper_width : 0U;
+            const uint32_t lower = rows.lower_width < limit ? rows.lower_width : 0U;
+            limit = __reduce_max_sync(everyone, max(upper, lower));
+            if (limit == 0) {
+                return;
+            }
+            add_planes(limit, rows, x, nullptr, own, part);
+        }
+    }
+
+    __device__ __forceinline__ tile_rows find(const job &task_job, const unsigned char *stage,
+                                              const stage_note &note) const
+    {
+        const int line = band_rows * band + lane / 4;
+        if constexpr (S::varies) {
+            // No group is far (coded_stream.c).
+            const uint2 *places = reinterpret_cast<const uint2 *>(stage) + note.shift;
+            const uint2 upper = places[line < note.rows ? line : 0];
+            const uint2 lower = places[line + 8 < note.rows ? line + 8 : 0];
+            const unsigned char *first = stage + task_job.shape.units_at;
+            return {first + BB_STREAM_UNIT * (upper.x - places[0].x +
+                                              bb_coded_stream_units_before(upper.y, quarter)),
+                    first + BB_STREAM_UNIT * (lower.x - places[0].x +
+                                              bb_coded_stream_units_before(lower.y, quarter)),
+                    bb_coded_stream_width(upper.y, quarter),
+                    bb_coded_stream_width(lower.y, quarter)};
+        } else {
+            const int row_bytes =
+                S::of_any_bits ? static_cast<int>(task_job.task.layout.row_bytes) : S::row_bytes;
+            const uint32_t bits = static_cast<uint32_t>(task_job.task.layout.bits);
+            const unsigned char *upper = stage + line * row_bytes;
+            return {upper, upper + 8 * row_bytes, bits, bits};
+        }
+    }
+
+    __device__ __forceinline__ void multiply(const job &task_job, const unsigned char *stage,
+                                             const stage_note &note, const unsigned char *x,
+                                             const mark &own, double (&sum)[2]) const
+    {
+        const tile_rows rows = find(task_job, stage, note);
+        const unsigned char *own_x = x + block_x_bytes * blocks * quarter;
+        const unsigned char *own_digits = own_x + 8 * lane;
+        const unsigned char *own_sums = own_x + block_digit_bytes + 8 * (lane % 2);
+        part_type part[4] = {0, 0, 0, 0};
+        if constexpr (S::varies) {
+            add_widths(rows, own_digits, own, part);
+        } else if constexpr (form::in_planes) {
+            add_planes(rows.upper_width, rows, own_digits, own_sums, own, part);
+        } else if constexpr (form::has_exponents) {
+            add_blocks<typename form::blocks>(rows, 512, own_digits, own_sums, part);
+        } else {
+            add_quarter<typename form::blocks>(rows, true, true, own_digits, own, part);
+        }
+        const double unit = own.scale * weight;
+#pragma unroll
+        for (int r = 0; r < 2; ++r) {
+            sum[r] += __fma_rn(static_cast<double>(part[2 * r + 1]), 256.0,
+                               static_cast<double>(part[2 * r])) *
+                      unit;
+        }
+    }
+};
+
+} // namespace stream
+
+#endif
