@@ -94,7 +94,8 @@ static bb_status check_shape(const bb_map_request *request, const handles *open,
                BB_INVALID, "has %llu rows and %llu columns, expected 1 to %d of each",
                (unsigned long long)grid[0], (unsigned long long)grid[1], BB_MAP_FILE_EDGE);
     BB_REQUIRE(rank == 2 || (shape[0] >= 1 && shape[0] <= BB_MAP_FILE_EDGE), BB_INVALID,
-               "has %llu steps, expected 1 or more", (unsigned long long)shape[0]);
+               "has %llu %ss, expected 1 to %d", (unsigned long long)shape[0],
+               request->cube == NULL ? "step" : request->cube, BB_MAP_FILE_EDGE);
     map->steps = rank == 3 ? (bb_index)shape[0] : 0;
     map->rows = (bb_index)grid[0];
     map->columns = (bb_index)grid[1];
