@@ -106,8 +106,8 @@ static const double like_strokes = 10.0; // of mirrors, the ratio that is not to
 // Actuators without influence; mirrors of which a volt makes much more wavefront than of others.
 static void caution_influences(const bb_mirror_stack *stack)
 {
-    bb_index least = 0;
-    bb_index most = 0;
+    bb_index weakest = 0;
+    bb_index strongest = 0;
     for (bb_index k = 0; k < stack->mirror_count; ++k) {
         const bb_conjugate_mirror *mirror = &stack->mirrors[k];
         const bb_index idle = mirror->cube == NULL ? 0 : bb_influence_cube_idle(mirror->cube);
@@ -116,16 +116,16 @@ static void caution_influences(const bb_mirror_stack *stack)
                            "at 0 V",
                            k, idle, mirror->count);
         }
-        least = mirror->stroke_m < stack->mirrors[least].stroke_m ? k : least;
-        most = mirror->stroke_m > stack->mirrors[most].stroke_m ? k : most;
+        weakest = mirror->stroke_m < stack->mirrors[weakest].stroke_m ? k : weakest;
+        strongest = mirror->stroke_m > stack->mirrors[strongest].stroke_m ? k : strongest;
     }
-    const double low = stack->mirrors[least].stroke_m;
-    const double high = stack->mirrors[most].stroke_m;
+    const double low = stack->mirrors[weakest].stroke_m;
+    const double high = stack->mirrors[strongest].stroke_m;
     if (high > like_strokes * low) {
         bb_log_warning("mirrors[%td] makes %.3g m of wavefront a volt, mirrors[%td] %.3g m: "
                        "mirrors_condition compares modes of equal volts and drops those of the "
                        "latter; are influence functions in m per volt?",
-                       most, high, least, low);
+                       strongest, high, weakest, low);
     }
 }
 

@@ -158,13 +158,13 @@ bb_need bb_influence_file_need(const bb_ao_config *physics)
 {
     bb_need need = bb_influence_file_held(physics);
     double values = 0.0;
-    double most = 0.0;
+    double largest = 0.0;
     for (bb_index k = 0; physics->influences != NULL && k < physics->mirror_count; ++k) {
         const double own = (double)count_values(&physics->influences[k]);
         values += own;
-        most = fmax(most, own);
+        largest = fmax(largest, own);
     }
-    need.host_bytes += sizeof(double) * most;
+    need.host_bytes += sizeof(double) * largest;
     need.seconds = slowest_value_s * values;
     return need;
 }

@@ -9,6 +9,7 @@
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/driver.h"
 #include "tests/sim/fixture.h"
+#include "tests/sim/program.h"
 
 #define CONFIG  BB_SOURCE_DIR "/tests/configs/small/mcao.yaml"
 #define ALONE   "pipelines=[{name: reference, arithmetic: dp}]"
@@ -259,6 +260,29 @@ static void files_that_cannot_be_are_refused(void **state)
     }
 }
 
+// What a plan finds in a file has the place of its key, in check and run alike.
+static void failures_say_where_the_file_is_named(void **state)
+{
+    (void)state;
+    static const char *const commands[2] = {"check", "run"};
+    FILE *file = fopen("study.yaml", "w");
+    (void)fputs("base: " CONFIG "\nmirrors:\n  - {height_m: 0.0}\n"
+                "  - height_m: 11000.0\n    influence: {file: none.h5}\n",
+                file);
+    (void)fclose(file);
+    for (int k = 0; k < 2; ++k) {
+        program_run run;
+        const char *const missing[PROGRAM_ARGUMENTS] = {commands[k], "study.yaml"};
+        program_call(missing, &run);
+        program_expect(&run, 3, "study.yaml:5:16: mirrors[1].influence: 'none.h5': No such file");
+        const char *const unsaid[PROGRAM_ARGUMENTS] = {commands[k], "study.yaml",
+                                                       "mirrors.1.influence.file=dm.h5",
+                                                       "mirrors.1.influence.dataset=bare"};
+        program_call(unsaid, &run);
+        program_expect(&run, 2, "mirrors[1].influence: spacing_m is missing, and dataset 'bare'");
+    }
+}
+
 // A direction that is scored alone, and guide stars of a closed loop, may look past the grid where
 // functions have fallen to nothing: the laser stars of 60 arcsec, the natural ones of 40.
 static void beams_past_the_grid_need_functions_that_have_ended(void **state)
@@ -400,6 +424,7 @@ int main(void)
         cmocka_unit_test(an_asymmetric_mirror_is_not_its_transpose),
         cmocka_unit_test(idle_actuators_stay_at_rest),
         cmocka_unit_test(files_that_cannot_be_are_refused),
+        cmocka_unit_test(failures_say_where_the_file_is_named),
         cmocka_unit_test(beams_past_the_grid_need_functions_that_have_ended),
         cmocka_unit_test(the_plan_counts_the_samples),
         cmocka_unit_test(a_loop_of_frames_has_them),
