@@ -144,9 +144,11 @@ void bb_influence_cube_centres(const bb_influence_cube *cube, double *x_m, doubl
         double sums[2] = {0.0, 0.0};
         for (bb_index i = 0; i < points_of(cube); ++i) {
             const double share = map[i] / peak; // its square is a number, whatever the unit
+            const bb_index column = i % cube->columns;
+            const bb_index row = i / cube->columns;
             weight += share * share;
-            sums[0] += share * share * ((double)(i % cube->columns) - middle_column);
-            sums[1] += share * share * ((double)(i / cube->columns) - middle_row);
+            sums[0] += share * share * ((double)column - middle_column);
+            sums[1] += share * share * ((double)row - middle_row);
         }
         x_m[a] = weight > 0.0 ? cube->spacing_m * sums[0] / weight : 0.0;
         y_m[a] = weight > 0.0 ? cube->spacing_m * sums[1] / weight : 0.0;
