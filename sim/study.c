@@ -83,6 +83,37 @@ static bb_place place_of_message(const bb_config *config, const char *message)
     return bb_config_place(config, path);
 }
 
+// Whether a message begins with the path of a key of the study.
+static bool begins_with_key(const bb_schema *schema, const char *message)
+{
+    const size_t length = strcspn(message, " :=.[");
+    bb_index k = 0;
+    while (k < schema->key_count && (strlen(schema->keys[k].name) != length ||
+                                     strncmp(schema->keys[k].name, message, length) != 0)) {
+        ++k;
+    }
+    return k < schema->key_count && message[length] != ' ';
+}
+
+bb_status bb_study_place_failure(bb_status failure, const bb_config *config)
+{
+    bb_status status = BB_OK;
+    bb_status_record record;
+    bb_problems problems = {0};
+    if ((failure != BB_INVALID && failure != BB_IO) ||
+        !begins_with_key(bb_config_schema(config), bb_status_message())) {
+        return failure;
+    }
+    bb_status_save(&record);
+    BB_TRY(
+        bb_problems_add(&problems, place_of_message(config, record.message), "%s", record.message));
+    const char *line = bb_text_string(&problems.lines);
+    status = bb_status_set(failure, __FILE__, __LINE__, "%.*s", (int)strcspn(line, "\n"), line);
+done:
+    bb_problems_release(&problems);
+    return status;
+}
+
 bb_status bb_study_check_rules(bb_status rules, const bb_config *config, bb_problems *problems)
 {
     bb_status status = BB_OK;

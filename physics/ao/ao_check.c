@@ -228,6 +228,31 @@ done:
     return status;
 }
 
+// Influence functions of a mirror's own, those that are yet to be loaded left out.
+static bb_status check_influence(const bb_ao_config *config, bb_index k, const char *path)
+{
+    bb_status status = BB_OK;
+    const bb_conjugate_config *mirror = &config->mirrors[k];
+    const bb_influence_config *influence = &mirror->influence;
+    if (influence->file == NULL) {
+        BB_REQUIRE(influence->dataset == NULL && isnan(influence->spacing_m), BB_INVALID,
+                   "%s.influence.file is missing: %s is of no effect without it", path,
+                   influence->dataset != NULL ? "dataset" : "spacing_m");
+        goto done;
+    }
+    BB_REQUIRE(isnan(mirror->pitch_m), BB_INVALID,
+               "%s.pitch_m = %g beside influence, expected one of them", path, mirror->pitch_m);
+    BB_REQUIRE(isnan(mirror->coupling), BB_INVALID,
+               "%s.coupling = %g beside influence, expected one of them", path, mirror->coupling);
+    if (config->influences != NULL) {
+        char name[80];
+        (void)snprintf(name, sizeof name, "%s.influence", path);
+        BB_TRY(bb_influence_cube_check(&config->influences[k], name));
+    }
+done:
+    return status;
+}
+
 // Of mirrors that correct together.
 static bb_status check_mirrors(const bb_ao_config *config)
 {
@@ -238,9 +263,11 @@ static bb_status check_mirrors(const bb_ao_config *config)
         char path[64];
         (void)snprintf(path, sizeof path, "mirrors[%td]", k);
         BB_TRY(bb_schema_check(&bb_conjugate_schema, mirror, path));
-        BB_REQUIRE(!isnan(mirror->pitch_m) || mirror->height_m == 0.0, BB_INVALID,
-                   "%s.pitch_m is missing: only a mirror at 0 m has the truth sensors' lenslets",
-                   path);
+        BB_TRY(check_influence(config, k, path));
+        BB_REQUIRE(
+            !isnan(mirror->pitch_m) || mirror->height_m == 0.0 || mirror->influence.file != NULL,
+            BB_INVALID,
+            "%s.pitch_m is missing: only a mirror at 0 m has the truth sensors' lenslets", path);
     }
     for (bb_index t = 0; t < config->target_count; ++t) {
         weights += config->targets[t].weight;

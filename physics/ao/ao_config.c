@@ -122,6 +122,23 @@ static const bb_key mirror_keys[] = {
 };
 const bb_schema bb_mirror_schema = BB_SCHEMA("mirror", bb_mirror_config, mirror_keys);
 
+static const bb_key influence_keys[] = {
+    {.name = "file", .kind = BB_KEY_PATH, .optional = true,
+     .offset = offsetof(bb_influence_config, file),
+     .meaning = "HDF5 or FITS file (.fits, .fit, .fits.gz) of influence functions [actuator][rows]"
+                "[columns], m of wavefront per volt (twice the surface), columns along x."},
+    {.name = "dataset", .kind = BB_KEY_TEXT, .optional = true,
+     .offset = offsetof(bb_influence_config, dataset),
+     .meaning = "Dataset in an HDF5 file, unset: " BB_INFLUENCE_DATASET "; image in a FITS file by "
+                "name or number, unset: the first of three axes."},
+    {POSITIVE(bb_influence_config, spacing_m, "m", 100.0,
+              "Distance of neighbouring samples on the conjugate; their middle is on the axis. "
+              "Unset: the dataset's attribute spacing_m, which has to agree where both are."),
+     .optional = true},
+};
+static const bb_schema influence_schema =
+    BB_SCHEMA("influence", bb_influence_config, influence_keys);
+
 static const bb_key conjugate_keys[] = {
     {NUMBER(bb_conjugate_config, height_m, "m", 0.0, 100.0e3,
             "Height of the mirror's conjugate above the pupil, along the line of sight.")},
@@ -130,8 +147,12 @@ static const bb_key conjugate_keys[] = {
               "stand on the corners of the truth sensors' lenslets."),
      .optional = true},
     {POSITIVE(bb_conjugate_config, coupling, "1", 0.9,
-              "Influence of an actuator at its neighbour over that at itself."),
-     .default_text = "0.2"},
+              "Influence of an actuator at its neighbour over that at itself; unset: 0.2."),
+     .optional = true},
+    {.name = "influence", .kind = BB_KEY_GROUP, .schema = &influence_schema, .optional = true,
+     .offset = offsetof(bb_conjugate_config, influence),
+     .meaning = "Influence functions from a file, in place of Gaussian ones of pitch_m and "
+                "coupling."},
 };
 const bb_schema bb_conjugate_schema = BB_SCHEMA("mirrors", bb_conjugate_config, conjugate_keys);
 

@@ -12,6 +12,7 @@
 #include "core/schema.h"
 #include "physics/ao/asterism.h"
 #include "physics/ao/guide_star_kind.h"
+#include "physics/ao/mirrors/influence_cube.h"
 #include "physics/ao/pupil.h"
 #include "physics/ao/score/score_config.h"
 
@@ -120,11 +121,23 @@ typedef struct bb_mirror_config {
     double condition; ///< largest over smallest singular value kept; NaN: the usual one
 } bb_mirror_config;
 
-/// One of several mirrors, conjugated to a height; see mirrors/mirror_stack.h.
+/// Where a mirror's own influence functions are; whoever runs the study reads them.
+typedef struct bb_influence_config {
+    const char *file;    ///< HDF5 or FITS; NULL: Gaussian ones
+    const char *dataset; ///< NULL: BB_INFLUENCE_DATASET, of FITS the first image of three axes
+    double spacing_m;    ///< of the samples on the conjugate; NaN: as the dataset says
+} bb_influence_config;
+
+/// Where they are looked for in an HDF5 file.
+#define BB_INFLUENCE_DATASET "/influence"
+
+/// One of several mirrors, conjugated to a height; see mirrors/mirror_stack.h. With influence
+/// functions of its own it has neither pitch nor coupling.
 typedef struct bb_conjugate_config {
     double height_m; ///< of the conjugate above the pupil, along the line of sight
     double pitch_m;  ///< distance of actuators; NaN at 0 m alone: on the corners of the lenslets
-    double coupling; ///< influence at the neighbour over that at the actuator
+    double coupling; ///< influence at the neighbour over that at the actuator; NaN: 0.2
+    bb_influence_config influence;
 } bb_conjugate_config;
 
 /// A direction in which the correction is scored by a noiseless truth sensor.
@@ -152,10 +165,11 @@ typedef struct bb_ao_config {
     const bb_telescope_config *telescope;
     const bb_atmosphere_config *atmosphere;
     const bb_sensors_config *sensors;
-    const bb_mirror_config *mirror;     ///< NULL: all unset
-    const bb_conjugate_config *mirrors; ///< [mirror_count] that correct together
-    bb_index mirror_count;              ///< 0: each target has one of its own
-    double mirrors_condition;           ///< largest over smallest singular value that they keep
+    const bb_mirror_config *mirror;      ///< NULL: all unset
+    const bb_conjugate_config *mirrors;  ///< [mirror_count] that correct together
+    bb_index mirror_count;               ///< 0: each target has one of its own
+    double mirrors_condition;            ///< largest over smallest singular value that they keep
+    const bb_influence_cube *influences; ///< [mirror_count], of those that name a file; NULL: none
     const bb_error_terms_config *error_terms; ///< NULL: none
     const bb_guide_star_config *guide_stars;  ///< [guide_star_count]
     bb_index guide_star_count;

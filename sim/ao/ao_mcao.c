@@ -101,6 +101,34 @@ done:
     return status;
 }
 
+static const double like_strokes = 10.0; // of mirrors, the ratio that is not told of
+
+// Actuators without influence; mirrors of which a volt makes much more wavefront than of others.
+static void caution_influences(const bb_mirror_stack *stack)
+{
+    bb_index weakest = 0;
+    bb_index strongest = 0;
+    for (bb_index k = 0; k < stack->mirror_count; ++k) {
+        const bb_conjugate_mirror *mirror = &stack->mirrors[k];
+        const bb_index idle = mirror->cube == NULL ? 0 : bb_influence_cube_idle(mirror->cube);
+        if (idle > 0) {
+            bb_log_warning("mirrors[%td].influence: %td of %td actuators are 0 everywhere and stay "
+                           "at 0 V",
+                           k, idle, mirror->count);
+        }
+        weakest = mirror->stroke_m < stack->mirrors[weakest].stroke_m ? k : weakest;
+        strongest = mirror->stroke_m > stack->mirrors[strongest].stroke_m ? k : strongest;
+    }
+    const double low = stack->mirrors[weakest].stroke_m;
+    const double high = stack->mirrors[strongest].stroke_m;
+    if (high > like_strokes * low) {
+        bb_log_warning("mirrors[%td] makes %.3g m of wavefront a volt, mirrors[%td] %.3g m: "
+                       "mirrors_condition compares modes of equal volts and drops those of the "
+                       "latter; are influence functions in m per volt?",
+                       strongest, high, weakest, low);
+    }
+}
+
 bb_status bb_ao_mcao_caution(const bb_tomography *problem)
 {
     bb_status status = BB_OK;
@@ -114,6 +142,7 @@ bb_status bb_ao_mcao_caution(const bb_tomography *problem)
     bb_log_info("%td actuators of %td mirror(s), %td mode(s) left out",
                 commands->stack.actuator_count, commands->stack.mirror_count,
                 commands->dropped_modes);
+    caution_influences(&commands->stack);
     BB_TRY(bb_plate_scale_find(commands, &modes, &count));
     BB_TRY(tell(modes, count, &text));
     if (count > 0) {
@@ -165,6 +194,7 @@ bb_status bb_ao_mcao_check(const bb_ao_study *study, const bb_config *config, bb
     const bb_target_config *targets = study->targets.items;
     const bool together = study->correction == (int)BB_AO_CORRECTION_MCAO;
     BB_TRY(check_presence(study, config, problems));
+    BB_TRY(bb_influence_file_check(study, config, problems));
     for (bb_index t = 0; !together && t < study->targets.count; ++t) {
         char path[64];
         if (targets[t].weight != 1.0) {
@@ -202,7 +232,7 @@ const bb_output_table bb_ao_mcao_outputs = {.title = title,
                                             BB_OUTPUT_ROWS(stack_rows)};
 
 typedef struct mirror_row {
-    double index, height_m, pitch_m, actuators;
+    double index, height_m, pitch_m, spacing_m, actuators;
 } mirror_row;
 
 static const bb_output mirror_rows[] = {
@@ -210,7 +240,9 @@ static const bb_output mirror_rows[] = {
     {"mirror_height_m", "mirror", "m", "height of the mirror's conjugate",
      .member = offsetof(mirror_row, height_m), .coordinate = true},
     {"mirror_pitch_m", "mirror", "m", "distance of its actuators on the conjugate",
-     .member = offsetof(mirror_row, pitch_m)},
+     .note = "NaN with influence functions from a file", .member = offsetof(mirror_row, pitch_m)},
+    {"mirror_spacing_m", "mirror", "m", "distance of samples of its influence functions there",
+     .note = "NaN of Gaussian ones", .member = offsetof(mirror_row, spacing_m)},
     {"mirror_actuators", "mirror", "1", "its actuators", .member = offsetof(mirror_row, actuators)},
 };
 
@@ -232,7 +264,9 @@ bb_status bb_ao_mcao_publish(const bb_tomography *problem, bb_results *results)
     BB_TRY(BB_ALLOCATE(count, &rows));
     for (bb_index k = 0; k < count; ++k) {
         const bb_conjugate_mirror *mirror = &commands->stack.mirrors[k];
-        rows[k] = (mirror_row){(double)k, mirror->height_m, mirror->pitch_m, (double)mirror->count};
+        const double spacing_m = mirror->cube == NULL ? (double)NAN : mirror->cube->spacing_m;
+        rows[k] = (mirror_row){(double)k, mirror->height_m, mirror->pitch_m, spacing_m,
+                               (double)mirror->count};
     }
     BB_TRY(bb_output_table_publish_records(&bb_ao_mcao_mirrors, rows, sizeof *rows, count, NULL,
                                            results));

@@ -11,6 +11,7 @@
 #include "sim/ao/ao_learn_plan.h"
 #include "sim/ao/ao_pupil.h"
 #include "sim/ao/ao_quantities.h"
+#include "sim/ao/mirrors/influence_file.h"
 #include "sim/ao/night/night_plan.h"
 #include "sim/ao/realtime/ao_realtime_plan.h"
 #include "sim/ao/timeline/ao_timeline.h"
@@ -34,15 +35,16 @@ typedef struct extent {
     bb_residual_extent residual;    // of one estimate of all targets
     bb_frame_sampler_extent frames; // of monte_carlo
     bb_factor_extent solved;
-    bb_need making, held; // the tomographic problem
-    bb_need cmm, ctm;     // filling all of them once
-    bb_need rating;       // of one estimate of all targets
-    double actuators;     // of mirrors that correct together, 0 without
-    bb_need gathering;    // their right-hand side
-    bb_need truths;       // of all targets in commands, where pipelines store those
-    bb_need late;         // covariances of truth sensors a delay later
-    double commands;      // of mirrors of their own, of all targets, likewise
-    double most_commands; // of one of them
+    bb_need making, held;  // the tomographic problem
+    bb_need cmm, ctm;      // filling all of them once
+    bb_need rating;        // of one estimate of all targets
+    bb_need reading, read; // influence functions of mirrors: from their files, and what stays
+    double actuators;      // of mirrors that correct together, 0 without
+    bb_need gathering;     // their right-hand side
+    bb_need truths;        // of all targets in commands, where pipelines store those
+    bb_need late;          // covariances of truth sensors a delay later
+    double commands;       // of mirrors of their own, of all targets, likewise
+    double most_commands;  // of one of them
     bb_ao_learn_planned learn;
     bb_night_planned night;
 } extent;
@@ -160,6 +162,8 @@ static void measure_mirrors(const bb_ao_config *physics, extent *out)
         return;
     }
     out->actuators = bb_mirror_stack_actuators(physics);
+    out->reading = bb_influence_file_need(physics);
+    out->read = bb_influence_file_held(physics);
     const bb_need gathering = bb_mirror_commands_gather_need(out->residual.most_rows, out->n,
                                                              out->actuators, out->m, out->threads);
     out->gathering =
@@ -172,8 +176,10 @@ static bb_status measure(const bb_ao_study *study, double threads, extent *out)
     bb_atmosphere atmosphere = {0};
     bb_sensor_array guides = {0};
     bb_ao_config physics = bb_ao_study_physics(study);
+    bb_influence_cube *influences = NULL;
     double *mask = NULL;
     BB_TRY(bb_ao_pupil_load(study, &physics, &mask));
+    BB_TRY(bb_influence_file_load(study, &physics, &influences));
     BB_TRY(
         bb_atmosphere_create(physics.atmosphere, physics.telescope->zenith_angle_deg, &atmosphere));
     BB_TRY(bb_sensor_array_create_guides(&physics, &atmosphere, &guides));
@@ -198,10 +204,12 @@ static bb_status measure(const bb_ao_study *study, double threads, extent *out)
     out->solved = measure_solves(study, out);
     BB_TRY(bb_tomography_need(&physics, (bb_lgs_tilt)study->solver.lgs_tilt, threads, &out->making,
                               &out->held));
+    BB_TRY(bb_ao_timeline_cover(study, &physics, &guides));
     BB_TRY(bb_ao_learn_plan(study, &atmosphere, &guides, threads, &out->learn));
     BB_TRY(bb_night_plan(study, &physics, &out->solved, out->residual.most_rows, threads,
                          &out->night));
 done:
+    bb_influence_file_release(study, &influences);
     BB_RELEASE(&mask);
     bb_sensor_array_release(&guides);
     bb_atmosphere_release(&atmosphere);
@@ -402,6 +410,7 @@ static bb_status sum(const bb_ao_study *study, const extent *span, bb_plan *plan
         const bb_need both = bb_need_together(span->held, sides_of(span, 1.0));
         need = bb_need_in_turn(bb_need_together(both, span->making), need);
     }
+    need = bb_need_in_turn(span->reading, bb_need_together(span->read, need));
     *out = bb_need_together(mask, need);
 done:
     return status;

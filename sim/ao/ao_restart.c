@@ -33,9 +33,14 @@ static bb_status add_files(const bb_ao_study *study, bb_text *out)
 {
     bb_status status = BB_OK;
     const bb_factor_pipeline *pipelines = study->pipelines.items;
+    const bb_conjugate_config *mirrors = study->mirrors.items;
     char key[64];
     BB_TRY(bb_text_add(out, "files:\n"));
     BB_TRY(add_file("telescope.pupil", study->telescope.pupil.file, out));
+    for (bb_index k = 0; k < study->mirrors.count; ++k) {
+        (void)snprintf(key, sizeof key, "mirrors.%td.influence", k);
+        BB_TRY(add_file(key, mirrors[k].influence.file, out));
+    }
     if (study->learn.source == (int)BB_AO_LEARN_COVARIANCE_FILE) {
         BB_TRY(add_file("learn.covariance", study->learn.covariance.file, out));
     }

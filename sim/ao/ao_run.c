@@ -16,6 +16,7 @@
 #include "sim/ao/ao_sampling.h"
 #include "sim/ao/ao_storage.h"
 #include "sim/ao/ao_warm.h"
+#include "sim/ao/mirrors/influence_file.h"
 #include "sim/ao/night/night_run.h"
 #include "sim/ao/timeline/ao_timeline.h"
 #include "sim/dump.h"
@@ -34,11 +35,12 @@ typedef struct ao_run {
     const bb_ao_study *study;
     const bb_factor_pipeline *pipelines;
     bb_index pipeline_count, target_count, wavelength_count;
-    double *wavelengths_m; // [wavelength_count]
-    double *boxes_rad;     // [study->ensquared_mas.count]
-    bb_ao_config physics;  // with the mask of the pupil
-    double *mask;          // of the pupil, NULL: the annulus
-    double *noise;         // [n] lower bounds of the variances
+    double *wavelengths_m;         // [wavelength_count]
+    double *boxes_rad;             // [study->ensquared_mas.count]
+    bb_ao_config physics;          // with the mask of the pupil and influence functions
+    double *mask;                  // of the pupil, NULL: the annulus
+    bb_influence_cube *influences; // [mirrors], NULL: all Gaussian
+    double *noise;                 // [n] lower bounds of the variances
     bb_tomography *problem;
     const bb_matrix_source **ctm; // [target_count]
     bb_ao_mcao *mcao;             // NULL: one mirror a target
@@ -132,6 +134,7 @@ static void finish(ao_run *run)
     BB_RELEASE(&run->wavelengths_m);
     BB_RELEASE(&run->boxes_rad);
     bb_tomography_destroy(&run->problem);
+    bb_influence_file_release(run->study, &run->influences);
     BB_RELEASE(&run->mask);
     BB_RELEASE(&run->noise);
 }
@@ -142,6 +145,7 @@ static bb_status build_problem(ao_run *run, bb_results *results)
     const bb_lgs_tilt tilt = (bb_lgs_tilt)run->study->solver.lgs_tilt;
     run->physics = bb_ao_study_physics(run->study);
     BB_TRY(bb_ao_pupil_load(run->study, &run->physics, &run->mask));
+    BB_TRY(bb_influence_file_load(run->study, &run->physics, &run->influences));
     BB_TRY(bb_ao_pupil_note(&run->physics, results));
     BB_TRY(bb_tomography_create(&run->physics, tilt, &run->problem));
     run->commands.problem = run->problem;

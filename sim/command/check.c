@@ -80,7 +80,7 @@ bb_status bb_command_check(const bb_options *options, const bb_experiment_table 
     BB_TRY(bb_dump_check(run.dump, experiment->operators));
     BB_REQUIRE(!options->fields || experiment->list_fields != NULL, BB_INVALID,
                "--fields: a study of %s exposes no fields", experiment->name);
-    BB_TRY(experiment->plan(study, &run, &plan));
+    BB_TRY(bb_study_place_failure(experiment->plan(study, &run, &plan), config));
     BB_TRY(judge(options, &plan, shortage));
     (void)printf("%s: ", experiment->name);
     bb_text_print(study->title, stdout);

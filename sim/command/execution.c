@@ -125,7 +125,8 @@ static bb_status check_execution(const bb_execution *work, const bb_experiment *
                "--checkpoint and --resume: experiment %s has no checkpoints; having "
                "them: %s",
                experiment->name, bb_text_string(&restarting));
-    BB_TRY(experiment->plan(bb_config_study(work->config), run, &plan));
+    const void *study = bb_config_study(work->config);
+    BB_TRY(bb_study_place_failure(experiment->plan(study, run, &plan), work->config));
     if (work->path != NULL) {
         BB_TRY(check_files(work, experiment, plan.output_bytes));
     }

@@ -69,6 +69,12 @@ bb_status bb_fits_image_load(const char *path, const char *part, bb_index row_li
     return refuse(path);
 }
 
+bb_status bb_fits_image_load_cube(const char *path, const char *part, bb_index row_limit,
+                                  bb_fits_image *out)
+{
+    return bb_fits_image_load(path, part, row_limit, out);
+}
+
 #else
 
 #include "core/memory.h"
@@ -82,15 +88,16 @@ bb_status bb_fits_image_load(const char *path, const char *part, bb_index row_li
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum { PATIENCE_SECONDS = 60, AXES = 2 };
+enum { PATIENCE_SECONDS = 60, AXES = 3, MOST_PLANES = 1 << 16 };
 
 // In memory that the child and this process see.
 typedef struct reading {
     const char *path;
     const char *part;  // NULL: the first image
     double file_bytes; // infinite: the file is packed as a whole
-    bb_index row_limit, rows, columns;
-    double *values; // [rows][columns], NULL: only the size is wanted
+    int axes;          // wanted: two, or three with planes
+    bb_index row_limit, planes, rows, columns;
+    double *values; // [planes][rows][columns], NULL: only the size is wanted
     char unit[BB_FITS_UNIT_BYTES];
 } reading;
 
@@ -104,7 +111,28 @@ static bb_status hold(int code, const char *path, const char *what)
     return bb_status_set(BB_IO, __FILE__, __LINE__, "'%s': cannot %s: %s", path, what, text);
 }
 
-// Moves to the first image of two axes.
+static const char *name_axes(const reading *r)
+{
+    return r->axes == 2 ? "two axes" : "three axes";
+}
+
+// Whether the part at hand is an image of the axes wanted; takes its size.
+static bool take_shape(fitsfile *file, int kind, reading *r, int *code)
+{
+    int bits = 0;
+    int axes = 0;
+    long edges[AXES] = {1, 1, 1};
+    if (*code != 0 || kind != IMAGE_HDU) {
+        return false;
+    }
+    (void)fits_get_img_param(file, AXES, &bits, &axes, edges, code);
+    r->columns = edges[0];
+    r->rows = edges[1];
+    r->planes = edges[2];
+    return *code == 0 && axes == r->axes && edges[0] > 0 && edges[1] > 0 && edges[2] > 0;
+}
+
+// Moves to the first image of the axes wanted.
 static bb_status find_image(fitsfile *file, reading *r)
 {
     bb_status status = BB_OK;
@@ -113,22 +141,13 @@ static bb_status find_image(fitsfile *file, reading *r)
     (void)fits_get_num_hdus(file, &count, &code);
     for (int hdu = 1; hdu <= count && code == 0; ++hdu) {
         int kind = 0;
-        int bits = 0;
-        int axes = 0;
-        long edges[AXES] = {0, 0};
         (void)fits_movabs_hdu(file, hdu, &kind, &code);
-        if (code != 0 || kind != IMAGE_HDU) {
-            continue;
-        }
-        (void)fits_get_img_param(file, AXES, &bits, &axes, edges, &code);
-        if (code == 0 && axes == AXES && edges[0] > 0 && edges[1] > 0) {
-            r->columns = edges[0];
-            r->rows = edges[1];
+        if (take_shape(file, kind, r, &code)) {
             goto done;
         }
     }
     BB_TRY(hold(code, r->path, "find an image"));
-    BB_FAIL(BB_INVALID, "'%s': %d parts, none an image of two axes", r->path, count);
+    BB_FAIL(BB_INVALID, "'%s': %d parts, none an image of %s", r->path, count, name_axes(r));
 done:
     return status;
 }
@@ -139,9 +158,6 @@ static bb_status find_part(fitsfile *file, reading *r)
     bb_status status = BB_OK;
     int code = 0;
     int kind = IMAGE_HDU;
-    int bits = 0;
-    int axes = 0;
-    long edges[AXES] = {0, 0};
     char name[FLEN_VALUE];
     char *end = NULL;
     int parts = 0;
@@ -157,14 +173,10 @@ static bb_status find_part(fitsfile *file, reading *r)
         (void)fits_movnam_hdu(file, IMAGE_HDU, name, 0, &code);
     }
     BB_REQUIRE(code == 0, BB_IO, "'%s': no part '%s'", r->path, r->part);
-    if (kind == IMAGE_HDU) {
-        (void)fits_get_img_param(file, AXES, &bits, &axes, edges, &code);
-    }
+    const bool fits = take_shape(file, kind, r, &code);
     BB_TRY(hold(code, r->path, "read a header"));
-    BB_REQUIRE(kind == IMAGE_HDU && axes == AXES && edges[0] > 0 && edges[1] > 0, BB_INVALID,
-               "'%s': part '%s' is no image of two axes", r->path, r->part);
-    r->columns = edges[0];
-    r->rows = edges[1];
+    BB_REQUIRE(fits, BB_INVALID, "'%s': part '%s' is no image of %s", r->path, r->part,
+               name_axes(r));
 done:
     return status;
 }
@@ -177,7 +189,8 @@ static bb_status hold_size(fitsfile *file, const reading *r)
     int bits = 0;
     (void)fits_get_img_type(file, &bits, &code);
     const bool packed = fits_is_compressed_image(file, &code) != 0;
-    const double bytes = (double)r->rows * (double)r->columns * fabs((double)bits) / 8.0;
+    const double pixels = (double)r->planes * (double)r->rows * (double)r->columns;
+    const double bytes = pixels * fabs((double)bits) / 8.0;
     BB_TRY(hold(code, r->path, "read a header"));
     BB_REQUIRE(packed || bytes <= r->file_bytes, BB_IO,
                "'%s': declares %.0f bytes of pixels in a file of %.0f: damaged or cut short",
@@ -204,16 +217,18 @@ static bb_status read_here(void *context)
     reading *r = context;
     fitsfile *file = NULL;
     int code = 0;
-    long first[AXES] = {1, 1};
+    long first[AXES] = {1, 1, 1};
     BB_TRY(hold(fits_open_diskfile(&file, r->path, READONLY, &code), r->path, "open it"));
     BB_TRY(r->part != NULL ? find_part(file, r) : find_image(file, r));
     BB_TRY(read_unit(file, r));
     BB_REQUIRE(r->rows <= r->row_limit && r->columns <= r->row_limit, BB_INVALID,
                "'%s': %td x %td pixels, expected at most %td along an edge", r->path, r->rows,
                r->columns, r->row_limit);
+    BB_REQUIRE(r->planes <= MOST_PLANES, BB_INVALID, "'%s': %td planes, expected at most %d",
+               r->path, r->planes, MOST_PLANES);
     BB_TRY(hold_size(file, r));
     if (r->values != NULL) {
-        const LONGLONG pixels = (LONGLONG)r->rows * (LONGLONG)r->columns;
+        const LONGLONG pixels = (LONGLONG)r->planes * (LONGLONG)r->rows * (LONGLONG)r->columns;
         (void)fits_read_pix(file, TDOUBLE, first, pixels, NULL, r->values, NULL, &code);
         BB_TRY(hold(code, r->path, "read its pixels"));
     }
@@ -277,7 +292,9 @@ bb_status bb_fits_image_read(const char *path, bb_index limit, bb_index *rows, b
     return status;
 }
 
-bb_status bb_fits_image_load(const char *path, const char *part, bb_index limit, bb_fits_image *out)
+// An image of so many axes.
+static bb_status load(const char *path, const char *part, int axes, bb_index limit,
+                      bb_fits_image *out)
 {
     bb_status status = BB_OK;
     double size = 0.0;
@@ -289,20 +306,25 @@ bb_status bb_fits_image_load(const char *path, const char *part, bb_index limit,
     BB_REQUIRE(r != NULL, BB_MEMORY, "no memory to share with the reader of '%s'", path);
     BB_TRY(bb_file_stamp_size(path, &size));
     BB_TRY(look_packed(path, size, &packed));
-    *r = (reading){
-        .path = path, .part = part, .file_bytes = packed ? INFINITY : size, .row_limit = limit};
+    *r = (reading){.path = path,
+                   .part = part,
+                   .file_bytes = packed ? INFINITY : size,
+                   .axes = axes,
+                   .row_limit = limit};
     BB_TRY(bb_isolation_run(path, PATIENCE_SECONDS, read_here, r));
+    out->planes = r->planes;
     out->rows = r->rows;
     out->columns = r->columns;
-    BB_TRY(bb_declared_size_fits(2 * r->rows, r->columns)); // the child's and the caller's
-    bytes = (size_t)(r->rows * r->columns) * sizeof *pixels;
+    const bb_index lines = r->planes * r->rows;
+    BB_TRY(bb_declared_size_fits(2 * lines, r->columns)); // the child's and the caller's
+    bytes = (size_t)(lines * r->columns) * sizeof *pixels;
     pixels = share(bytes);
     BB_REQUIRE(pixels != NULL, BB_MEMORY, "%zu bytes asked for to read '%s'", bytes, path);
     r->values = pixels;
     BB_TRY(bb_isolation_run(path, PATIENCE_SECONDS, read_here, r));
-    BB_REQUIRE(r->rows == out->rows && r->columns == out->columns, BB_IO,
-               "'%s' changed while it was read", path);
-    BB_TRY(BB_ALLOCATE(out->rows * out->columns, &out->values));
+    BB_REQUIRE(r->planes == out->planes && r->rows == out->rows && r->columns == out->columns,
+               BB_IO, "'%s' changed while it was read", path);
+    BB_TRY(BB_ALLOCATE(lines * out->columns, &out->values));
     memcpy(out->values, pixels, bytes);
     memcpy(out->unit, r->unit, sizeof out->unit);
 done:
@@ -313,6 +335,17 @@ done:
         (void)munmap(r, sizeof *r);
     }
     return status;
+}
+
+bb_status bb_fits_image_load(const char *path, const char *part, bb_index limit, bb_fits_image *out)
+{
+    return load(path, part, 2, limit, out);
+}
+
+bb_status bb_fits_image_load_cube(const char *path, const char *part, bb_index limit,
+                                  bb_fits_image *out)
+{
+    return load(path, part, 3, limit, out);
 }
 
 #endif

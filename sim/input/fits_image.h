@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An image in a FITS file: the first two-dimensional one or a named one, of any pixel type, through
-// cfitsio where the build found it.
+// An image in a FITS file: the first of two axes, or of three, or a named one, of any pixel type,
+// through cfitsio where the build found it.
 //
 // As an HDF5 file (matrix_file.h) it is read in a child process, which a damaged file may crash.
 // The path is taken as it is, without cfitsio's extended file names.
@@ -26,8 +26,9 @@ enum { BB_FITS_UNIT_BYTES = 72 };
 
 /// An image with its unit.
 typedef struct bb_fits_image {
+    bb_index planes; ///< along the third axis; 1 of two
     bb_index rows, columns;
-    double *values;                ///< [rows][columns], owned by the caller
+    double *values;                ///< [planes][rows][columns], owned by the caller
     char unit[BB_FITS_UNIT_BYTES]; ///< the header's BUNIT, "" where it has none
 } bb_fits_image;
 
@@ -35,6 +36,10 @@ typedef struct bb_fits_image {
 /// those above, BB_IO (no such part).
 BB_CHECKED bb_status bb_fits_image_load(const char *path, const char *part, bb_index limit,
                                         bb_fits_image *out);
+
+/// The same of three axes, the third of at most 65536 planes; `part` NULL: the first such image.
+BB_CHECKED bb_status bb_fits_image_load_cube(const char *path, const char *part, bb_index limit,
+                                             bb_fits_image *out);
 
 /// Holds a square image's halves to each other within `bound`, the lower one being the matrix.
 /// Errors: BB_INVALID, named by file and part.

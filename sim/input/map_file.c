@@ -13,7 +13,6 @@
 #include <sys/mman.h>
 
 enum {
-    UNIT_BYTES = 32,
     SLOWEST_BYTES = 20 << 20, // a second, of the slowest disk that is waited for
     PATIENCE_SECONDS = 60
 };
@@ -45,7 +44,7 @@ done:
 static bb_status check_type(const bb_map_request *request, const handles *open, bb_map_file *map)
 {
     bb_status status = BB_OK;
-    char unit[UNIT_BYTES];
+    const char *unit = map->unit;
     const H5T_class_t class = H5Tget_class(open->type);
     const bool whole_numbers = class == H5T_INTEGER || bb_hdf5_library_is_logical(open->type);
     map->is_float = class == H5T_FLOAT;
@@ -58,9 +57,26 @@ static bb_status check_type(const bb_map_request *request, const handles *open, 
         BB_REQUIRE(map->is_float || class == H5T_INTEGER, BB_INVALID,
                    "holds no numbers, expected floats or integers");
     }
-    BB_TRY(bb_hdf5_library_read_text(open->id, "units", unit, sizeof unit));
+    BB_TRY(bb_hdf5_library_read_text(open->id, "units", map->unit, sizeof map->unit));
     BB_REQUIRE(request->unit == NULL || unit[0] == '\0' || strcmp(unit, request->unit) == 0,
                BB_INVALID, "values in %s, expected %s", unit, request->unit);
+    if (request->attribute != NULL) {
+        BB_TRY(bb_hdf5_library_read_number(open->id, request->attribute, &map->attribute));
+    }
+done:
+    return status;
+}
+
+// Whether a dataset of so many axes will do.
+static bb_status check_rank(const bb_map_request *request, int rank)
+{
+    bb_status status = BB_OK;
+    const char *cube = request->cube;
+    BB_REQUIRE(cube == NULL || rank == 3, BB_INVALID,
+               "has %d axes, expected 3: [%s][rows][columns]", rank, cube);
+    BB_REQUIRE(cube != NULL || rank == 2 || (rank == 3 && request->steps), BB_INVALID,
+               "has %d axes, expected %s", rank,
+               request->steps ? "[rows][columns] or [step][rows][columns]" : "[rows][columns]");
 done:
     return status;
 }
@@ -70,9 +86,7 @@ static bb_status check_shape(const bb_map_request *request, const handles *open,
     bb_status status = BB_OK;
     hsize_t shape[3] = {0, 0, 0};
     const int rank = H5Sget_simple_extent_ndims(open->space);
-    BB_REQUIRE(rank == 2 || (rank == 3 && request->steps), BB_INVALID, "has %d axes, expected %s",
-               rank,
-               request->steps ? "[rows][columns] or [step][rows][columns]" : "[rows][columns]");
+    BB_TRY(check_rank(request, rank));
     BB_READ_TRY(H5Sget_simple_extent_dims(open->space, shape, NULL));
     const hsize_t *grid = shape + (rank - 2);
     BB_REQUIRE(grid[0] >= 1 && grid[1] >= 1 && grid[0] <= BB_MAP_FILE_EDGE &&
@@ -80,7 +94,8 @@ static bb_status check_shape(const bb_map_request *request, const handles *open,
                BB_INVALID, "has %llu rows and %llu columns, expected 1 to %d of each",
                (unsigned long long)grid[0], (unsigned long long)grid[1], BB_MAP_FILE_EDGE);
     BB_REQUIRE(rank == 2 || (shape[0] >= 1 && shape[0] <= BB_MAP_FILE_EDGE), BB_INVALID,
-               "has %llu steps, expected 1 or more", (unsigned long long)shape[0]);
+               "has %llu %ss, expected 1 to %d", (unsigned long long)shape[0],
+               request->cube == NULL ? "step" : request->cube, BB_MAP_FILE_EDGE);
     map->steps = rank == 3 ? (bb_index)shape[0] : 0;
     map->rows = (bb_index)grid[0];
     map->columns = (bb_index)grid[1];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Maps in an HDF5 file: what a camera or an interferometer of the user's measured, NaN where it did
-// not.
+// not, or a stack of them.
 //
 // As with matrices (matrix_file.h) a file comes from anywhere and the HDF5 library may crash on a
 // damaged one: it is read in a child process, into memory that both see.
@@ -21,15 +21,21 @@ typedef struct bb_map_request {
     const char *unit; ///< that the attribute `units` has to say if there is one; NULL: anything
     bool steps;       ///< [step][rows][columns] will do too
     bool mask;        ///< integers or booleans, no floats
+    const char *cube; ///< a map for each of these ("actuator") and nothing else; NULL: not so
+    const char *attribute; ///< a number beside the values; NULL: none is looked for
 } bb_map_request;
+
+enum { BB_MAP_FILE_UNIT = 32 };
 
 /// Numbers of a dataset, floats or integers of any width, as doubles.
 typedef struct bb_map_file {
     bb_index steps; ///< 0 where it is [rows][columns]
     bb_index rows, columns;
-    bool is_float;  ///< else integers
-    double *values; ///< [steps or 1][rows][columns]; NULL of a header
-    size_t bytes;   ///< of its memory
+    bool is_float;               ///< else integers
+    char unit[BB_MAP_FILE_UNIT]; ///< the attribute `units`, "" where there is none
+    double attribute;            ///< the number asked for; 0 where there is none
+    double *values;              ///< [steps or 1][rows][columns]; NULL of a header
+    size_t bytes;                ///< of its memory
 } bb_map_file;
 
 /// Looks at a dataset's shape and type, not at its values. Errors: BB_IO (no such file or dataset,

@@ -34,6 +34,11 @@ static const known_unit covariances[] = {
     {"1", 1.0, "1"},
 };
 
+static const known_unit influences[] = {
+    {"m/V", 1.0, "m/V"}, {"um/V", 1e-6, "m/V"}, {"nm/V", 1e-9, "m/V"},
+    {"m", 1.0, "m/V"},   {"um", 1e-6, "m/V"},   {"nm", 1e-9, "m/V"},
+};
+
 static const known_unit fractions[] = {
     {"1", 1.0, "1"},
     {"%", 1e-2, "1"},
@@ -49,6 +54,7 @@ static const struct {
     [BB_QUANTITY_RESPONSE] = {responses, COUNT(responses), "m/K"},
     [BB_QUANTITY_ANGLE_COVARIANCE] = {covariances, ANGLES, "arcsec^2"},
     [BB_QUANTITY_COVARIANCE] = {covariances, COUNT(covariances), "1"},
+    [BB_QUANTITY_INFLUENCE] = {influences, COUNT(influences), "m/V"},
     [BB_QUANTITY_FRACTION] = {fractions, COUNT(fractions), "1"},
 };
 

@@ -6,6 +6,7 @@
 
 #include <cblas.h>
 #include <math.h>
+#include <stdio.h>
 
 // Columns of Ctm and rows of R' worked on at a time: fixed, so that the bits do not depend on the
 // threads.
@@ -75,8 +76,11 @@ bb_status bb_mirror_commands_check(const bb_ao_config *config, const bb_sensor *
     bool moves = false;
     BB_TRY(bb_mirror_stack_create(config, &stack));
     for (bb_index t = 0; t < config->target_count; ++t) {
-        moves =
-            moves || (config->targets[t].weight > 0.0 && bb_mirror_stack_moves(&stack, truths[t]));
+        const bool corrected = config->targets[t].weight > 0.0;
+        char who[40];
+        (void)snprintf(who, sizeof who, "targets[%td]", t);
+        BB_TRY(bb_mirror_stack_cover(&stack, truths[t], corrected, who));
+        moves = moves || (corrected && bb_mirror_stack_moves(&stack, truths[t]));
     }
     BB_REQUIRE(moves, BB_INVALID,
                "mirrors: none of %td actuators moves a slope of a target with a weight",

@@ -11,6 +11,9 @@
 
 static const double stroke_m = 1.0e-6; // per volt
 
+// Of the peak of influence functions, what may be left of them at the rim of their grid.
+static const double most_rim = 0.01;
+
 static bb_index truth_lenslets(const bb_ao_config *config)
 {
     const bb_index lenslets = config->targets[0].lenslets;
@@ -59,8 +62,12 @@ static bb_index lay_grid(double pitch_m, double radius_m, double *x_m, double *y
 }
 
 // A mirror of so many actuators that the grid is not worth counting has about as many as squares.
-static double count_actuators(const bb_ao_config *config, const bb_conjugate_config *mirror)
+static double count_actuators(const bb_ao_config *config, bb_index index)
 {
+    const bb_conjugate_config *mirror = &config->mirrors[index];
+    if (mirror->influence.file != NULL) {
+        return config->influences == NULL ? 0.0 : (double)config->influences[index].actuator_count;
+    }
     if (isnan(mirror->pitch_m)) {
         const bb_pupil pupil = bb_ao_config_pupil(config);
         return (double)bb_deformable_mirror_actuators(&pupil, truth_lenslets(config));
@@ -76,7 +83,7 @@ double bb_mirror_stack_actuators(const bb_ao_config *config)
 {
     double count = 0.0;
     for (bb_index k = 0; k < config->mirror_count; ++k) {
-        count += count_actuators(config, &config->mirrors[k]);
+        count += count_actuators(config, k);
     }
     return count;
 }
@@ -110,16 +117,28 @@ done:
     return status;
 }
 
-static bb_status lay_out(const bb_ao_config *config, const bb_conjugate_config *asked,
-                         bb_conjugate_mirror *mirror)
+static bb_status lay_out(const bb_ao_config *config, bb_index index, bb_conjugate_mirror *mirror)
 {
     bb_status status = BB_OK;
+    const bb_conjugate_config *asked = &config->mirrors[index];
+    const bool own = asked->influence.file != NULL;
+    BB_REQUIRE(!own || config->influences != NULL, BB_INTERNAL,
+               "the influence functions of mirrors[%td].influence.file = %s have not been loaded",
+               index, asked->influence.file);
     *mirror = (bb_conjugate_mirror){.height_m = asked->height_m,
                                     .pitch_m = asked->pitch_m,
                                     .coupling = asked->coupling,
-                                    .count = (bb_index)count_actuators(config, asked)};
+                                    .stroke_m = stroke_m,
+                                    .count = (bb_index)count_actuators(config, index)};
     BB_TRY(BB_ALLOCATE(mirror->count, &mirror->x_m));
     BB_TRY(BB_ALLOCATE(mirror->count, &mirror->y_m));
+    if (own) {
+        mirror->cube = &config->influences[index];
+        mirror->stroke_m = bb_influence_cube_peak(mirror->cube);
+        bb_influence_cube_centres(mirror->cube, mirror->x_m, mirror->y_m);
+        goto done;
+    }
+    mirror->coupling = isnan(asked->coupling) ? BB_DEFORMABLE_MIRROR_COUPLING : asked->coupling;
     if (isnan(asked->pitch_m)) {
         BB_TRY(lay_corners(config, mirror));
     } else {
@@ -138,7 +157,7 @@ bb_status bb_mirror_stack_create(const bb_ao_config *config, bb_mirror_stack *ou
                "mirrors: %.3g actuators, expected at most %d", actuators, BB_MIRROR_STACK_MOST);
     BB_TRY(BB_ZEROED(config->mirror_count, &stack.mirrors));
     for (bb_index k = 0; k < config->mirror_count; ++k) {
-        BB_TRY(lay_out(config, &config->mirrors[k], &stack.mirrors[k]));
+        BB_TRY(lay_out(config, k, &stack.mirrors[k]));
         stack.mirrors[k].first = stack.actuator_count;
         stack.actuator_count += stack.mirrors[k].count;
     }
@@ -157,6 +176,7 @@ bb_status bb_mirror_stack_of_pupil(const bb_deformable_mirror *mirror, bb_mirror
     BB_TRY(BB_ZEROED(1, &stack.mirrors));
     stack.mirrors[0] = (bb_conjugate_mirror){.pitch_m = pitch,
                                              .coupling = BB_DEFORMABLE_MIRROR_COUPLING,
+                                             .stroke_m = stroke_m,
                                              .count = mirror->actuator_count};
     BB_TRY(BB_ALLOCATE(mirror->actuator_count, &stack.mirrors[0].x_m));
     BB_TRY(BB_ALLOCATE(mirror->actuator_count, &stack.mirrors[0].y_m));
@@ -193,22 +213,60 @@ typedef struct poking {
     double *matrix;
 } poking;
 
+// The middle of a subaperture on a mirror's conjugate, and the way from it to the ends of its slope
+// along the grid's x and along its y.
+typedef struct footprint {
+    double x, y;
+    double along[2], across[2];
+} footprint;
+
+static footprint find_footprint(const bb_conjugate_mirror *mirror, const bb_sensor *sensor,
+                                bb_index i)
+{
+    const double cone = fmax(0.0, 1.0 - mirror->height_m / sensor->star.altitude_m);
+    const double half = 0.5 * cone * sensor->size_m;
+    footprint spot = {.x = cone * sensor->x_m[i] + mirror->height_m * sensor->star.x_rad,
+                      .y = cone * sensor->y_m[i] + mirror->height_m * sensor->star.y_rad};
+    bb_sensor_frame_turn(&sensor->frame, half, 0.0, &spot.along[0], &spot.along[1]);
+    bb_sensor_frame_turn(&sensor->frame, 0.0, half, &spot.across[0], &spot.across[1]);
+    return spot;
+}
+
+// Where either end of the slopes along x and along y lies among the samples.
+typedef struct cube_ends {
+    bb_influence_place plus[2], minus[2];
+} cube_ends;
+
+static cube_ends find_ends(const bb_influence_cube *cube, const footprint *spot)
+{
+    const double *const ways[2] = {spot->along, spot->across};
+    cube_ends ends;
+    for (int axis = 0; axis < 2; ++axis) {
+        const double *way = ways[axis];
+        ends.plus[axis] = bb_influence_cube_find(cube, spot->x + way[0], spot->y + way[1]);
+        ends.minus[axis] = bb_influence_cube_find(cube, spot->x - way[0], spot->y - way[1]);
+    }
+    return ends;
+}
+
+static double cube_difference(const bb_influence_cube *cube, bb_index actuator,
+                              const cube_ends *ends, int axis)
+{
+    return bb_influence_cube_value(cube, actuator, &ends->plus[axis]) -
+           bb_influence_cube_value(cube, actuator, &ends->minus[axis]);
+}
+
 // The slopes of one subaperture for a volt on each actuator of one mirror.
 static void poke_mirror(const bb_conjugate_mirror *mirror, const bb_sensor *sensor, bb_index i,
                         double *x_slopes, double *y_slopes)
 {
-    const double cone = fmax(0.0, 1.0 - mirror->height_m / sensor->star.altitude_m);
-    const double half = 0.5 * cone * sensor->size_m;
     const double scale = BB_ARCSEC_PER_RADIAN / sensor->size_m;
-    const double x = cone * sensor->x_m[i] + mirror->height_m * sensor->star.x_rad;
-    const double y = cone * sensor->y_m[i] + mirror->height_m * sensor->star.y_rad;
-    double along[2]; // half a subaperture along the grid's x, then along its y
-    double across[2];
-    bb_sensor_frame_turn(&sensor->frame, half, 0.0, &along[0], &along[1]);
-    bb_sensor_frame_turn(&sensor->frame, 0.0, half, &across[0], &across[1]);
+    const footprint spot = find_footprint(mirror, sensor, i);
+    const double *along = spot.along;
+    const double *across = spot.across;
     for (bb_index a = 0; a < mirror->count; ++a) {
-        const double dx = x - mirror->x_m[a];
-        const double dy = y - mirror->y_m[a];
+        const double dx = spot.x - mirror->x_m[a];
+        const double dy = spot.y - mirror->y_m[a];
         x_slopes[mirror->first + a] =
             scale * (bb_mirror_stack_influence(mirror, dx + along[0], dy + along[1]) -
                      bb_mirror_stack_influence(mirror, dx - along[0], dy - along[1]));
@@ -218,27 +276,119 @@ static void poke_mirror(const bb_conjugate_mirror *mirror, const bb_sensor *sens
     }
 }
 
-bool bb_mirror_stack_moves(const bb_mirror_stack *stack, const bb_sensor *truth)
+// The same of influence functions of its own.
+static void poke_cube(const bb_conjugate_mirror *mirror, const bb_sensor *sensor, bb_index i,
+                      double *x_slopes, double *y_slopes)
+{
+    const double scale = BB_ARCSEC_PER_RADIAN / sensor->size_m;
+    const footprint spot = find_footprint(mirror, sensor, i);
+    const cube_ends ends = find_ends(mirror->cube, &spot);
+    for (bb_index a = 0; a < mirror->count; ++a) {
+        x_slopes[mirror->first + a] = scale * cube_difference(mirror->cube, a, &ends, 0);
+        y_slopes[mirror->first + a] = scale * cube_difference(mirror->cube, a, &ends, 1);
+    }
+}
+
+// Whether an actuator of one mirror makes a slope of one subaperture of a truth sensor.
+static bool moves_gaussian(const bb_conjugate_mirror *mirror, const bb_sensor *truth, bb_index i)
 {
     const double half = 0.5 * truth->size_m;
+    const double x = truth->x_m[i] + mirror->height_m * truth->star.x_rad;
+    const double y = truth->y_m[i] + mirror->height_m * truth->star.y_rad;
+    for (bb_index a = 0; a < mirror->count; ++a) {
+        const double dx = x - mirror->x_m[a];
+        const double dy = y - mirror->y_m[a];
+        if (bb_mirror_stack_influence(mirror, dx + half, dy) !=
+                bb_mirror_stack_influence(mirror, dx - half, dy) ||
+            bb_mirror_stack_influence(mirror, dx, dy + half) !=
+                bb_mirror_stack_influence(mirror, dx, dy - half)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool moves_cube(const bb_conjugate_mirror *mirror, const bb_sensor *truth, bb_index i)
+{
+    const footprint spot = find_footprint(mirror, truth, i);
+    const cube_ends ends = find_ends(mirror->cube, &spot);
+    for (bb_index a = 0; a < mirror->count; ++a) {
+        if (cube_difference(mirror->cube, a, &ends, 0) != 0.0 ||
+            cube_difference(mirror->cube, a, &ends, 1) != 0.0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool bb_mirror_stack_moves(const bb_mirror_stack *stack, const bb_sensor *truth)
+{
     for (bb_index k = 0; k < stack->mirror_count; ++k) {
         const bb_conjugate_mirror *mirror = &stack->mirrors[k];
         for (bb_index i = 0; i < truth->count; ++i) {
-            const double x = truth->x_m[i] + mirror->height_m * truth->star.x_rad;
-            const double y = truth->y_m[i] + mirror->height_m * truth->star.y_rad;
-            for (bb_index a = 0; a < mirror->count; ++a) {
-                const double dx = x - mirror->x_m[a];
-                const double dy = y - mirror->y_m[a];
-                if (bb_mirror_stack_influence(mirror, dx + half, dy) !=
-                        bb_mirror_stack_influence(mirror, dx - half, dy) ||
-                    bb_mirror_stack_influence(mirror, dx, dy + half) !=
-                        bb_mirror_stack_influence(mirror, dx, dy - half)) {
-                    return true;
-                }
+            if (mirror->cube != NULL ? moves_cube(mirror, truth, i)
+                                     : moves_gaussian(mirror, truth, i)) {
+                return true;
             }
         }
     }
     return false;
+}
+
+// How far from the axis a sensor sees a mirror, along x and along y; one above its star not at all.
+static void find_reach(const bb_conjugate_mirror *mirror, const bb_sensor *sensor, double out[2])
+{
+    const bb_index count = mirror->height_m < sensor->star.altitude_m ? sensor->count : 0;
+    out[0] = out[1] = 0.0;
+    for (bb_index i = 0; i < count; ++i) {
+        const footprint spot = find_footprint(mirror, sensor, i);
+        out[0] = fmax(out[0], fabs(spot.x) + fmax(fabs(spot.along[0]), fabs(spot.across[0])));
+        out[1] = fmax(out[1], fabs(spot.y) + fmax(fabs(spot.along[1]), fabs(spot.across[1])));
+    }
+}
+
+static bb_status cover_mirror(const bb_conjugate_mirror *mirror, bb_index index,
+                              const bb_sensor *sensor, bool corrected, const char *who)
+{
+    bb_status status = BB_OK;
+    const bb_influence_cube *cube = mirror->cube;
+    const double grid[2] = {bb_influence_cube_reach_x(cube), bb_influence_cube_reach_y(cube)};
+    double seen[2];
+    find_reach(mirror, sensor, seen);
+    for (int axis = 0; axis < 2; ++axis) {
+        const char letter = axis == 0 ? 'x' : 'y';
+        if (seen[axis] <= grid[axis] * (1.0 + 1e-9)) {
+            continue;
+        }
+        BB_REQUIRE(
+            !corrected, BB_INVALID,
+            "mirrors[%td].influence: the grid of %td x %td samples %.6g m apart reaches %.6g "
+            "m from the axis along %c, expected %.6g m: that far %s sees the conjugate at "
+            "%.6g m",
+            index, cube->rows, cube->columns, cube->spacing_m, grid[axis], letter, seen[axis], who,
+            mirror->height_m);
+        const double rim = bb_influence_cube_rim(cube) / mirror->stroke_m;
+        BB_REQUIRE(rim <= most_rim, BB_INVALID,
+                   "mirrors[%td].influence: %.2g of the peak at the rim of the grid, %.6g m from "
+                   "the axis along %c, expected at most %g: %s sees the conjugate at %.6g m out to "
+                   "%.6g m",
+                   index, rim, grid[axis], letter, most_rim, who, mirror->height_m, seen[axis]);
+    }
+done:
+    return status;
+}
+
+bb_status bb_mirror_stack_cover(const bb_mirror_stack *stack, const bb_sensor *sensor,
+                                bool corrected, const char *who)
+{
+    bb_status status = BB_OK;
+    for (bb_index k = 0; k < stack->mirror_count; ++k) {
+        if (stack->mirrors[k].cube != NULL) {
+            BB_TRY(cover_mirror(&stack->mirrors[k], k, sensor, corrected, who));
+        }
+    }
+done:
+    return status;
 }
 
 static bb_status poke(void *context, bb_index begin, bb_index end)
@@ -249,7 +399,9 @@ static bb_status poke(void *context, bb_index begin, bb_index end)
         double *x_slopes = work->matrix + i * actuators;
         double *y_slopes = work->matrix + (work->sensor->count + i) * actuators;
         for (bb_index k = 0; k < work->stack->mirror_count; ++k) {
-            poke_mirror(&work->stack->mirrors[k], work->sensor, i, x_slopes, y_slopes);
+            const bb_conjugate_mirror *mirror = &work->stack->mirrors[k];
+            (mirror->cube != NULL ? poke_cube : poke_mirror)(mirror, work->sensor, i, x_slopes,
+                                                             y_slopes);
         }
     }
     return BB_OK;

@@ -9,7 +9,7 @@
 
 enum { POLYNOMIALS = 6 };
 
-// Of the square of a mode's volts: of the polynomials, where it is one of plate scale, and of one
+// Of the square of a mode's strokes: of the polynomials, where it is one of plate scale, and of one
 // mirror among them, where it is not opposed.
 static const double least_share = 0.5;
 static const double most_alone = 0.9;
@@ -25,9 +25,10 @@ static const bb_plate_shape shapes[POLYNOMIALS] = {BB_PLATE_PISTONS,    BB_PLATE
 static void make_polynomials(const bb_conjugate_mirror *mirror, double *basis)
 {
     const int count = (int)mirror->count;
+    const double step = mirror->cube != NULL ? mirror->cube->spacing_m : mirror->pitch_m;
     for (int a = 0; a < count; ++a) {
-        const double x = mirror->x_m[a] / mirror->pitch_m;
-        const double y = mirror->y_m[a] / mirror->pitch_m;
+        const double x = mirror->x_m[a] / step;
+        const double y = mirror->y_m[a] / step;
         const double values[POLYNOMIALS] = {1.0, x, y, x * x + y * y, x * x - y * y, x * y};
         for (int k = 0; k < POLYNOMIALS; ++k) {
             basis[k * count + a] = values[k];
@@ -45,21 +46,38 @@ static void make_polynomials(const bb_conjugate_mirror *mirror, double *basis)
     }
 }
 
+// The square of a mode's strokes, volts times the most that one makes, over that of the first
+// mirror: mirrors of unlike strokes oppose each other by unlike volts.
+static double measure_strokes(const bb_mirror_stack *stack, const double *volts)
+{
+    double sum = 0.0;
+    for (bb_index k = 0; k < stack->mirror_count; ++k) {
+        const bb_conjugate_mirror *mirror = &stack->mirrors[k];
+        const double stroke = mirror->stroke_m / stack->mirrors[0].stroke_m *
+                              cblas_dnrm2((int)mirror->count, volts + mirror->first, 1);
+        sum += stroke * stroke;
+    }
+    return sum;
+}
+
 // Adds the shares of one mirror to those of every weak mode.
 static bb_status add_shares(const bb_mirror_commands *commands, bb_index k, bb_plate_mode *modes)
 {
     bb_status status = BB_OK;
-    const bb_conjugate_mirror *mirror = &commands->stack.mirrors[k];
+    const bb_mirror_stack *stack = &commands->stack;
+    const bb_conjugate_mirror *mirror = &stack->mirrors[k];
+    const double stroke = mirror->stroke_m / stack->mirrors[0].stroke_m;
     const int count = (int)mirror->count;
     double *basis = NULL;
     BB_TRY(BB_ALLOCATE(POLYNOMIALS * mirror->count, &basis));
     make_polynomials(mirror, basis);
     for (bb_index q = 0; q < commands->weak.count; ++q) {
-        const double *volts =
-            commands->weak.volts + q * commands->stack.actuator_count + mirror->first;
+        const double *volts = commands->weak.volts + q * stack->actuator_count;
+        const double scale = stroke / sqrt(measure_strokes(stack, volts));
         double sum = 0.0;
         for (int p = 0; p < POLYNOMIALS; ++p) {
-            const double part = cblas_ddot(count, volts, 1, basis + p * count, 1);
+            const double part =
+                scale * cblas_ddot(count, volts + mirror->first, 1, basis + p * count, 1);
             modes[q].share[shapes[p]] += part * part;
             sum += part * part;
         }

@@ -10,8 +10,9 @@
 // values of these are a tenth to a thousandth of the largest: the condition decides which of them
 // are corrected, and one that stands on such a mode makes another correction than its neighbour.
 //
-// A mode is recognised by its volts: how much of their square is that of polynomials up to degree 2
-// of the place on each mirror (Ellerbroek and Rigaut 2001 have the quadratic ones).
+// A mode is recognised by its strokes, volts times the most wavefront that one makes on the mirror:
+// how much of their square is that of polynomials up to degree 2 of the place on each mirror
+// (Ellerbroek and Rigaut 2001 have the quadratic ones).
 #ifndef BB_PHYSICS_AO_MIRRORS_PLATE_SCALE_H
 #define BB_PHYSICS_AO_MIRRORS_PLATE_SCALE_H
 
@@ -28,7 +29,7 @@ extern const char *const bb_plate_shape_names[BB_PLATE_SHAPES];
 
 typedef struct bb_plate_mode {
     double ratio;                  ///< singular value over the largest
-    double share[BB_PLATE_SHAPES]; ///< of the square of its volts
+    double share[BB_PLATE_SHAPES]; ///< of the square of its strokes
     double alone;                  ///< of them together, the largest that one mirror has
     bb_plate_shape shape;          ///< of the largest share
     bool opposed;                  ///< no mirror has nine tenths of the shares

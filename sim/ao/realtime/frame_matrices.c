@@ -27,6 +27,7 @@ typedef struct solving {
     const bb_ao_study *study;
     const bb_factor_pipeline *pipeline;
     double *mask, *noise;
+    bb_influence_cube *influences; // [mirrors], NULL: all Gaussian
     bb_tomography *problem;
     const bb_matrix_source **ctm; // [targets]
     bb_ao_mcao *mcao;
@@ -43,6 +44,7 @@ static void finish(solving *work)
     bb_ao_mcao_destroy(&work->mcao);
     BB_RELEASE(&work->ctm);
     bb_tomography_destroy(&work->problem);
+    bb_influence_file_release(work->study, &work->influences);
     BB_RELEASE(&work->mask);
     BB_RELEASE(&work->noise);
 }
@@ -55,6 +57,7 @@ static bb_status pose(solving *work)
     const bool ltao = study->correction == (int)BB_AO_CORRECTION_LTAO;
     bb_ao_config physics = bb_ao_study_physics(study);
     BB_TRY(bb_ao_pupil_load(study, &physics, &work->mask));
+    BB_TRY(bb_influence_file_load(study, &physics, &work->influences));
     BB_TRY(bb_tomography_create(&physics, (bb_lgs_tilt)study->solver.lgs_tilt, &work->problem));
     BB_TRY(BB_ALLOCATE(targets, &work->ctm));
     for (bb_index t = 0; t < targets; ++t) {

@@ -122,6 +122,26 @@ done:
     return status;
 }
 
+bb_status bb_ao_timeline_cover(const bb_ao_study *study, const bb_ao_config *physics,
+                               const bb_sensor_array *guides)
+{
+    bb_status status = BB_OK;
+    bb_mirror_stack stack = {0};
+    if (study->time_domain.frames == 0 || study->time_domain.loop != (int)BB_LOOP_CLOSED ||
+        physics->influences == NULL) {
+        goto done;
+    }
+    BB_TRY(bb_mirror_stack_create(physics, &stack));
+    for (bb_index s = 0; s < guides->sensor_count; ++s) {
+        char who[40];
+        (void)snprintf(who, sizeof who, "guide_stars[%td]", s);
+        BB_TRY(bb_mirror_stack_cover(&stack, &guides->sensors[s], false, who));
+    }
+done:
+    bb_mirror_stack_release(&stack);
+    return status;
+}
+
 static bb_status set_wind(timeline *line)
 {
     bb_status status = BB_OK;
@@ -513,6 +533,7 @@ bb_status bb_ao_timeline_run(const bb_ao_study *study, const bb_ao_config *physi
                               .wavelength_count = study->wavelengths_um.count,
                               .wavelengths_m = wavelengths_m}};
     BB_TRY(set_wind(&line));
+    BB_TRY(bb_ao_timeline_cover(study, physics, &problem->guides));
     BB_TRY(see_mirrors(&line));
     BB_TRY(list_estimates(&line));
     BB_TRY(bb_frame_sampler_create(problem, &study->monte_carlo,

@@ -11,6 +11,12 @@
 BB_CHECKED bb_status bb_ao_timeline_check(const bb_ao_study *study, const bb_config *config,
                                           bb_problems *problems);
 
+/// Whether the grids of influence functions from files reach what guide stars see of the mirrors in
+/// a closed loop (bb_mirror_stack_cover), which `physics` has been handed. Errors: BB_INVALID,
+/// BB_MEMORY.
+BB_CHECKED bb_status bb_ao_timeline_cover(const bb_ao_study *study, const bb_ao_config *physics,
+                                          const bb_sensor_array *guides);
+
 /// From the middle of an exposure to its correction, ms.
 double bb_ao_timeline_delay_ms(const bb_ao_study *study);
 

@@ -22,6 +22,7 @@ typedef struct ao_case {
     bb_conjugate_config mirrors[MOST_MIRRORS];
     bb_index mirror_count;
     double mirrors_condition;
+    const bb_influence_cube *influences; ///< [mirror_count] or NULL
     bb_guide_star_config stars[MOST_STARS];
     bb_target_config targets[MOST_TARGETS];
     bb_index star_count, target_count;
@@ -38,6 +39,7 @@ static inline bb_ao_config case_config(const ao_case *c)
                           .mirrors = c->mirrors,
                           .mirror_count = c->mirror_count,
                           .mirrors_condition = c->mirrors_condition,
+                          .influences = c->influences,
                           .guide_stars = c->stars,
                           .guide_star_count = c->star_count,
                           .targets = c->targets,
@@ -79,7 +81,15 @@ static inline void add_target(ao_case *c, double x_arcsec, double y_arcsec)
 
 static inline void add_mirror(ao_case *c, double height_m, double pitch_m)
 {
-    c->mirrors[c->mirror_count++] = (bb_conjugate_config){height_m, pitch_m, 0.2};
+    c->mirrors[c->mirror_count++] =
+        (bb_conjugate_config){height_m, pitch_m, NAN, {NULL, NULL, NAN}};
+}
+
+/// With influence functions of its own, which a test hands over.
+static inline void add_own_mirror(ao_case *c, double height_m)
+{
+    c->mirrors[c->mirror_count++] =
+        (bb_conjugate_config){height_m, NAN, NAN, {"given by hand", NULL, NAN}};
 }
 
 /// What the tables of the kinds of guide star declare, so that a new kind is no new line here.

@@ -33,6 +33,9 @@ static void known_units_have_their_factors(void **state)
         {BB_QUANTITY_COVARIANCE, "m^2", "nm^2", 1e18},
         {BB_QUANTITY_COVARIANCE, "1", "1", 1.0},
         {BB_QUANTITY_COVARIANCE, "", "1", 1.0},
+        {BB_QUANTITY_INFLUENCE, "um/V", "m/V", 1e-6},
+        {BB_QUANTITY_INFLUENCE, "nm", "m/V", 1e-9},
+        {BB_QUANTITY_INFLUENCE, "", "m/V", 1.0},
         {BB_QUANTITY_FRACTION, "%", "1", 1e-2},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
@@ -56,6 +59,7 @@ static void other_units_are_refused_with_those_expected(void **state)
         {BB_QUANTITY_RESPONSE, "Mm/K", "values in 'Mm/K'"},
         {BB_QUANTITY_ANGLE_COVARIANCE, "nm^2", "expected one of: arcsec^2, mas^2, rad^2"},
         {BB_QUANTITY_COVARIANCE, "arcsec", "arcsec^2, mas^2, rad^2, nm^2, um^2, m^2, 1"},
+        {BB_QUANTITY_INFLUENCE, "rad", "expected one of: m/V, um/V, nm/V, m, um, nm"},
         {BB_QUANTITY_FRACTION, "m/K", "expected one of: 1, %"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {

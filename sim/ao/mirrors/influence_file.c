@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/ao/mirrors/influence_file.h"
+
+#include "core/log.h"
+#include "core/memory.h"
+#include "physics/ao/ao_check.h"
+#include "sim/input/fits_image.h"
+#include "sim/input/map_file.h"
+#include "sim/input/unit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const double same_spacing = 1e-6; // as a part of it: what two ways of writing it differ by
+static const double slowest_value_s = 4e-8;
+
+static bb_index count_values(const bb_influence_cube *cube)
+{
+    return cube->actuator_count * cube->rows * cube->columns;
+}
+
+// From the unit of the file to that of the physics.
+static bb_status convert(const char *unit, bb_influence_cube *cube)
+{
+    bb_status status = BB_OK;
+    const char *name = NULL;
+    double factor = 1.0;
+    BB_TRY(bb_unit_find(BB_QUANTITY_INFLUENCE, unit, &name, &factor));
+    if (unit[0] == '\0') {
+        bb_log_detail("influence functions have no unit: taken to be in %s", name);
+    }
+    for (bb_index i = 0; factor != 1.0 && i < count_values(cube); ++i) {
+        cube->values[i] *= factor;
+    }
+done:
+    return status;
+}
+
+static bb_status load_image(const bb_influence_config *keys, bb_influence_cube *cube)
+{
+    bb_status status = BB_OK;
+    bb_fits_image image;
+    BB_TRY(bb_fits_image_load_cube(keys->file, keys->dataset, BB_MAP_FILE_EDGE, &image));
+    *cube = (bb_influence_cube){.actuator_count = image.planes,
+                                .rows = image.rows,
+                                .columns = image.columns,
+                                .spacing_m = keys->spacing_m,
+                                .values = image.values};
+    BB_TRY(convert(image.unit, cube));
+done:
+    return status;
+}
+
+// The key's distance of samples or that of the dataset, which agree where both are.
+static bb_status find_spacing(const bb_influence_config *keys, double attribute_m, double *out)
+{
+    bb_status status = BB_OK;
+    const bool given = !isnan(keys->spacing_m);
+    BB_REQUIRE(given || attribute_m != 0.0, BB_INVALID,
+               "spacing_m is missing, and dataset '%s' of '%s' has no attribute spacing_m",
+               keys->dataset == NULL ? BB_INFLUENCE_DATASET : keys->dataset, keys->file);
+    BB_REQUIRE(!given || attribute_m == 0.0 ||
+                   fabs(attribute_m - keys->spacing_m) <= same_spacing * keys->spacing_m,
+               BB_INVALID, "spacing_m = %.9g, dataset '%s' of '%s' has %.9g, expected the same",
+               keys->spacing_m, keys->dataset == NULL ? BB_INFLUENCE_DATASET : keys->dataset,
+               keys->file, attribute_m);
+    *out = given ? keys->spacing_m : attribute_m;
+done:
+    return status;
+}
+
+static bb_status load_dataset(const bb_influence_config *keys, bb_influence_cube *cube)
+{
+    bb_status status = BB_OK;
+    const bb_map_request request = {.file = keys->file,
+                                    .dataset = keys->dataset == NULL ? BB_INFLUENCE_DATASET
+                                                                     : keys->dataset,
+                                    .cube = "actuator",
+                                    .attribute = "spacing_m"};
+    bb_map_file map = {0};
+    BB_TRY(bb_map_file_read(&request, &map));
+    *cube =
+        (bb_influence_cube){.actuator_count = map.steps, .rows = map.rows, .columns = map.columns};
+    BB_TRY(find_spacing(keys, map.attribute, &cube->spacing_m));
+    BB_TRY(BB_ALLOCATE(count_values(cube), &cube->values));
+    memcpy(cube->values, map.values, (size_t)count_values(cube) * sizeof *cube->values);
+    BB_TRY(convert(map.unit, cube));
+done:
+    bb_map_file_release(&map);
+    return status;
+}
+
+// Says which mirror a failure is about.
+static bb_status name_failure(bb_status status, bb_index mirror)
+{
+    bb_status_record record;
+    if (status != BB_OK) {
+        bb_status_save(&record);
+        (void)bb_status_set(status, __FILE__, __LINE__, "mirrors[%td].influence: %s", mirror,
+                            record.message);
+    }
+    return status;
+}
+
+bb_status bb_influence_file_load(const bb_ao_study *study, bb_ao_config *physics,
+                                 bb_influence_cube **cubes)
+{
+    bb_status status = BB_OK;
+    const bb_conjugate_config *mirrors = study->mirrors.items;
+    const bb_index count = study->mirrors.count;
+    bb_index named = 0;
+    bb_influence_cube *found = NULL;
+    *cubes = NULL;
+    for (bb_index k = 0; k < count; ++k) {
+        named += mirrors[k].influence.file != NULL ? 1 : 0;
+    }
+    if (named == 0) {
+        goto done;
+    }
+    BB_TRY(BB_ZEROED(count, &found));
+    for (bb_index k = 0; k < count; ++k) {
+        const bb_influence_config *keys = &mirrors[k].influence;
+        if (keys->file != NULL) {
+            BB_TRY(name_failure(
+                (bb_fits_image_named(keys->file) ? load_image : load_dataset)(keys, &found[k]), k));
+        }
+    }
+    physics->influences = found;
+    BB_TRY(bb_ao_check(physics));
+    *cubes = found;
+    found = NULL;
+done:
+    bb_influence_file_release(study, &found);
+    return status;
+}
+
+void bb_influence_file_release(const bb_ao_study *study, bb_influence_cube **cubes)
+{
+    for (bb_index k = 0; *cubes != NULL && k < study->mirrors.count; ++k) {
+        BB_RELEASE(&(*cubes)[k].values);
+    }
+    BB_RELEASE(cubes);
+}
+
+bb_need bb_influence_file_held(const bb_ao_config *physics)
+{
+    double values = 0.0;
+    for (bb_index k = 0; physics->influences != NULL && k < physics->mirror_count; ++k) {
+        values += (double)count_values(&physics->influences[k]);
+    }
+    return (bb_need){.host_bytes = sizeof(double) * values +
+                                   (double)physics->mirror_count * sizeof(bb_influence_cube)};
+}
+
+// Of the last that is read the reader has a copy.
+bb_need bb_influence_file_need(const bb_ao_config *physics)
+{
+    bb_need need = bb_influence_file_held(physics);
+    double values = 0.0;
+    double largest = 0.0;
+    for (bb_index k = 0; physics->influences != NULL && k < physics->mirror_count; ++k) {
+        const double own = (double)count_values(&physics->influences[k]);
+        values += own;
+        largest = fmax(largest, own);
+    }
+    need.host_bytes += sizeof(double) * largest;
+    need.seconds = slowest_value_s * values;
+    return need;
+}
+
+bb_status bb_influence_file_check(const bb_ao_study *study, const bb_config *config,
+                                  bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_conjugate_config *mirrors = study->mirrors.items;
+    for (bb_index k = 0; k < study->mirrors.count; ++k) {
+        const bb_influence_config *keys = &mirrors[k].influence;
+        char path[64];
+        if (keys->file != NULL && bb_fits_image_named(keys->file) && isnan(keys->spacing_m)) {
+            (void)snprintf(path, sizeof path, "mirrors.%td.influence", k);
+            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+                                   "mirrors[%td].influence.spacing_m is missing: a FITS file does "
+                                   "not say it",
+                                   k));
+        }
+    }
+done:
+    return status;
+}

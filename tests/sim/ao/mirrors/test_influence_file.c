@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Influence functions of mirrors from the user's files, through the driver: samples of the Gaussian
+// ones have their Strehl ratios, an asymmetric mirror, plans, and what is refused in which words.
+#include "sim/ao/ao_restart.h"
+#include "sim/ao/mirrors/influence_file.h"
+#include "sim/ao/realtime/ao_realtime.h"
+#include "sim/hdf5_library.h"
+#include "tests/sim/allocation_walk.h"
+#include "tests/sim/driver.h"
+#include "tests/sim/fixture.h"
+#include "tests/sim/program.h"
+
+#define CONFIG  BB_SOURCE_DIR "/tests/configs/small/mcao.yaml"
+#define ALONE   "pipelines=[{name: reference, arithmetic: dp}]"
+#define KEYS(x) "mirrors=[{height_m: 0.0}, {height_m: 11000.0, influence: {" x "}}]"
+
+enum { DIRECTIONS = 5, LINES = 3 };
+
+// By numpy: the two mirrors of the study on finer and finer grids, 'oblong' and 'transposed' of no
+// symmetry, and files that cannot be.
+static const char *const script[LINES] = {
+    "import h5py, numpy as n\n"
+    "corners = [(i, j) for j in range(11) for i in range(11)\n"
+    "           if 0.1 < n.hypot(i / 5 - 1, j / 5 - 1) < 1.14]\n"
+    "ground = [(0.8 * i - 4, 0.8 * j - 4) for i, j in corners]\n"
+    "radius = 4 + 11000 * 20 * n.pi / 648000 + 0.56\n"
+    "high = [(0.8 * i, 0.8 * j) for j in range(-8, 9) for i in range(-8, 9)\n"
+    "        if n.hypot(0.8 * i, 0.8 * j) <= radius]\n"
+    "def gauss(places, half, step, xx=1, yy=1, xy=0, peak=1e-6):\n"
+    "    m = int(n.ceil(half / step))\n"
+    "    x = step * n.arange(-m, m + 1)\n"
+    "    u = [[x - a, (x - b)[:, None]] for a, b in places]\n"
+    "    k = n.log(0.2) / 0.64\n"
+    "    return n.array([peak * n.exp(k * (xx * p * p + yy * q * q + xy * p * q)) for p, q in u])\n"
+    "f = h5py.File('dm.h5', 'w')\n"
+    "def put(name, cube, step=None, **attributes):\n"
+    "    f[name] = cube\n"
+    "    f[name].attrs.update({'spacing_m': step, **attributes} if step else attributes)\n"
+    "for step in (0.4, 0.2, 0.1, 0.05):\n"
+    "    put('high%g' % step, gauss(high, 5.1, step), step)\n"
+    "put('ground', gauss(ground, 4.0, 0.05), 0.05)\n"
+    "fine = f['high0.1'][:]\n",
+    "put('micrometres', 1e6 * fine, 0.1, units=n.bytes_('um/V'))\n"
+    "put('bare', fine)\n"
+    "turned = gauss(high[:40], 5.1, 0.2, 0.4, 1.5, 0.3, 2e-6)\n"
+    "put('oblong', turned, 0.2)\n"
+    "put('transposed', turned.swapaxes(1, 2), 0.2)\n"
+    "put('narrow', fine[:, 2:-2, 2:-2], 0.1)\n"
+    "put('flat', fine[3], 0.1)\n"
+    "put('zero', 0 * fine[:3], 0.1)\n"
+    "put('none', fine[:0], 0.1)\n"
+    "put('small', fine[:, :3, :], 0.1)\n"
+    "put('radians', fine[:3], 0.1, units=n.bytes_('rad'))\n"
+    "put('words', n.full((2, 5, 5), b'x'), 0.1)\n"
+    "put('backward', fine[:3], -0.1)\n"
+    "hole = fine[:7].copy(); hole[5, 4, 3] = n.nan; put('hole', hole, 0.1)\n"
+    "idle = gauss(high, 5.1, 0.2); idle[[3, 7]] = 0; put('idle', idle, 0.2)\n"
+    "put('tiny', gauss(high[60:63], 5.2, 0.8), 0.8)\n"
+    "put('sharp', gauss([(0, 0), (0.8, 0)], 5.1, 0.2), 0.2)\n",
+    "def write(name, a, bits, cut=0, card=None):\n" // as in test_ao_pupil.c
+    "    cards = ['SIMPLE  = %20s' % 'T', 'BITPIX  = %20d' % bits, 'NAXIS   = %20d' % a.ndim]\n"
+    "    cards += ['NAXIS%d  = %20d' % (k + 1, e) for k, e in enumerate(a.shape[::-1])]\n"
+    "    cards += [card] if card else []\n"
+    "    head = ''.join(c.ljust(80) for c in cards + ['END']).ljust(2880).encode()\n"
+    "    data = a.tobytes()\n"
+    "    data += bytes(-len(data) % 2880)\n"
+    "    open(name, 'wb').write(head + data[:len(data) - cut])\n"
+    "write('high.fits', fine.astype('>f8'), -64)\n"
+    "write('oblong.fits', turned.astype('>f8'), -64)\n"
+    "write('nano.fits', (1e9 * fine).astype('>f4'), -32, card=\"BUNIT   = 'nm      '\")\n"
+    "write('flat.fits', fine[3].astype('>f4'), -32)\n"
+    "write('cut.fits', fine.astype('>f4'), -32, 3 << 20)\n"
+    "write('rad.fits', fine[:3].astype('>f4'), -32, card=\"BUNIT   = 'rad     '\")\n"
+    "open('text.h5', 'w').write('no file')\n"};
+
+static int enter(void **state)
+{
+    (void)state;
+    if (bb_hdf5_library_start() != BB_OK || fixture_enter() != 0) {
+        return -1;
+    }
+    FILE *file = fopen("cubes.py", "w");
+    for (int k = 0; k < LINES; ++k) {
+        (void)fputs(script[k], file);
+    }
+    (void)fclose(file);
+    return system("/usr/bin/python3 cubes.py");
+}
+
+static int leave(void **state)
+{
+    return fixture_leave() + driver_leave(state);
+}
+
+static void strehl_of(const char *mirrors, double out[DIRECTIONS])
+{
+    const driver_case study = {CONFIG, {ALONE, mirrors}};
+    bb_results *results = driver_results(&study);
+    memcpy(out, driver_dataset(results, "strehl_by")->numbers, DIRECTIONS * sizeof *out);
+    bb_results_destroy(&results);
+}
+
+static double compare(const double *a, const double *b)
+{
+    double worst = 0.0;
+    for (int q = 0; q < DIRECTIONS; ++q) {
+        worst = fmax(worst, fabs(a[q] - b[q]));
+    }
+    return worst;
+}
+
+// Of both mirrors at 0.05 m 2e-6 of Strehl is left, of the upper alone less with every halving.
+static void samples_of_gaussian_mirrors_have_their_strehl_ratios(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *mirrors;
+        double bound;
+    } grids[] = {
+        {KEYS("file: dm.h5, dataset: high0.4"), 1e-3},
+        {KEYS("file: dm.h5, dataset: high0.2"), 1e-4},
+        {KEYS("file: dm.h5, dataset: high0.1"), 2e-5},
+        {KEYS("file: dm.h5, dataset: high0.05"), 1e-6},
+        {"mirrors=[{height_m: 0.0, influence: {file: dm.h5, dataset: ground}}, {height_m: "
+         "11000.0, influence: {file: dm.h5, dataset: high0.05}}]",
+         2e-6},
+    };
+    double expected[DIRECTIONS], strehl[DIRECTIONS];
+    strehl_of(ALONE, expected);
+    for (size_t k = 0; k < sizeof grids / sizeof *grids; ++k) {
+        strehl_of(grids[k].mirrors, strehl);
+        const double worst = compare(strehl, expected);
+        print_message("%s: off by %.1e\n", grids[k].mirrors, worst);
+        assert_true(worst < grids[k].bound);
+    }
+}
+
+// The first pixel of a FITS image is the sample at the most negative x and y, as that of a dataset.
+static void fits_images_are_mirrors_too(void **state)
+{
+    (void)state;
+    double from_hdf5[DIRECTIONS], strehl[DIRECTIONS];
+#ifdef BB_HAVE_CFITSIO
+    strehl_of(KEYS("file: dm.h5, dataset: oblong"), from_hdf5);
+    strehl_of(KEYS("file: oblong.fits, spacing_m: 0.2"), strehl);
+    assert_memory_equal(strehl, from_hdf5, sizeof strehl);
+    strehl_of(KEYS("file: dm.h5, dataset: high0.1"), from_hdf5);
+    strehl_of(KEYS("file: high.fits, dataset: '1', spacing_m: 0.1"), strehl);
+    assert_memory_equal(strehl, from_hdf5, sizeof strehl);
+    strehl_of(KEYS("file: nano.fits, spacing_m: 0.1"), strehl); // 32 bits
+    assert_true(compare(strehl, from_hdf5) < 1e-6);
+#else
+    const driver_case study = {CONFIG, {ALONE, KEYS("file: high.fits, spacing_m: 0.1")}};
+    bb_results *results = NULL;
+    (void)strehl;
+    check_fails(driver_run(&study, 2, &results), BB_UNSUPPORTED, "this build reads no FITS files");
+    (void)from_hdf5;
+#endif
+    strehl_of(KEYS("file: dm.h5, dataset: micrometres"), strehl);
+    strehl_of(KEYS("file: dm.h5, dataset: bare, spacing_m: 0.1"), from_hdf5);
+    assert_true(compare(strehl, from_hdf5) < 1e-9);
+}
+
+// Rows are along y: the same cube with its axes swapped is another mirror.
+static void an_asymmetric_mirror_is_not_its_transpose(void **state)
+{
+    (void)state;
+    const driver_case study = {CONFIG, {KEYS("file: dm.h5, dataset: oblong")}};
+    double strehl[DIRECTIONS], turned[DIRECTIONS];
+    strehl_of(KEYS("file: dm.h5, dataset: oblong"), strehl);
+    strehl_of(KEYS("file: dm.h5, dataset: transposed"), turned);
+    print_message("Strehl ratios %.5f to %.5f apart\n", compare(strehl, turned),
+                  fabs(strehl[0] - turned[0]));
+    assert_true(compare(strehl, turned) > 1e-3);
+    driver_check_threads(&study);
+    bb_results *results = driver_results(&study);
+    driver_check_output_plan(&study, results);
+    assert_true(driver_dataset(results, "mirrors_actuators")->numbers[0] == 140.0);
+    assert_true(driver_dataset(results, "mirror_actuators")->numbers[1] == 40.0);
+    assert_true(driver_dataset(results, "mirror_spacing_m")->numbers[1] == 0.2);
+    assert_true(isnan(driver_dataset(results, "mirror_spacing_m")->numbers[0]));
+    assert_true(isnan(driver_dataset(results, "mirror_pitch_m")->numbers[1]));
+    bb_results_destroy(&results);
+}
+
+// An idle actuator is a mode without a slope: one of 249 more is left out for each.
+static void idle_actuators_stay_at_rest(void **state)
+{
+    (void)state;
+    const driver_case study = {CONFIG, {ALONE, KEYS("file: dm.h5, dataset: idle")}};
+    bb_results *results = driver_results(&study);
+    assert_true(driver_dataset(results, "mirrors_dropped_modes")->numbers[0] == 5.0);
+    assert_string_equal(driver_text(results, "status", "reference"), "ok");
+    bb_results_destroy(&results);
+}
+
+// A run and a plan alike.
+static void check_refused(const driver_case *study, bb_status code, const char *words)
+{
+    const bb_run_options options = {.threads = 2};
+    const bb_experiment *ao = bb_experiment_find(&bb_experiments, "ao");
+    bb_config *config = NULL;
+    bb_results *results = NULL;
+    bb_plan plan = {0};
+    check_ok(driver_load(study, &config));
+    check_fails(driver_run_loaded(config, 2, &results), code, words);
+    assert_null(results);
+    check_fails(ao->plan(bb_config_study(config), &options, &plan), code, words);
+    bb_plan_release(&plan);
+    bb_config_destroy(&config);
+}
+
+static void files_that_cannot_be_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *mirrors;
+        bb_status code;
+        const char *words;
+    } bad[] = {
+        {KEYS("file: none.h5"), BB_IO, "mirrors[1].influence: 'none.h5': No such file"},
+        {KEYS("file: text.h5"), BB_IO, "not an HDF5 file"},
+        {KEYS("file: dm.h5"), BB_IO,
+         "mirrors[1].influence: 'dm.h5', dataset '/influence': no dataset of this name"},
+        {KEYS("file: dm.h5, dataset: oblongs"), BB_IO, "(there is /oblong)"},
+        {KEYS("file: dm.h5, dataset: flat"), BB_INVALID,
+         "'flat': has 2 axes, expected 3: [actuator][rows][columns]"},
+        {KEYS("file: dm.h5, dataset: none"), BB_INVALID, "has 0 actuators, expected 1 to"},
+        {KEYS("file: dm.h5, dataset: words"), BB_INVALID, "holds no numbers"},
+        {KEYS("file: dm.h5, dataset: radians"), BB_INVALID,
+         "mirrors[1].influence: values in 'rad', expected one of: m/V, um/V, nm/V, m, um, nm"},
+        {KEYS("file: dm.h5, dataset: hole"), BB_INVALID,
+         "mirrors[1].influence: actuator 5, row 4, column 3 is nan, expected a finite value"},
+        {KEYS("file: dm.h5, dataset: zero"), BB_INVALID, "the values of all 3 actuators are 0"},
+        {KEYS("file: dm.h5, dataset: small"), BB_INVALID,
+         "3 rows and 103 columns, expected at least 4 of each"},
+        {KEYS("file: dm.h5, dataset: backward"), BB_INVALID, "samples -0.1 m apart, expected a"},
+        {KEYS("file: dm.h5, dataset: bare"), BB_INVALID,
+         "mirrors[1].influence: spacing_m is missing, and dataset 'bare' of 'dm.h5' has no "
+         "attribute spacing_m"},
+        {KEYS("file: dm.h5, dataset: high0.1, spacing_m: 0.11"), BB_INVALID,
+         "spacing_m = 0.11, dataset 'high0.1' of 'dm.h5' has 0.1, expected the same"},
+        {KEYS("file: dm.h5, dataset: narrow"), BB_INVALID,
+         "the grid of 99 x 99 samples 0.1 m apart reaches 4.95 m from the axis along x, expected "
+         "5.06659 m: that far targets[1] sees the conjugate at 11000 m"},
+#ifdef BB_HAVE_CFITSIO
+        {KEYS("file: none.fits, spacing_m: 0.1"), BB_IO, "'none.fits': No such file"},
+        {KEYS("file: flat.fits, spacing_m: 0.1"), BB_INVALID, "none an image of three axes"},
+        {KEYS("file: flat.fits, dataset: '1', spacing_m: 0.1"), BB_INVALID,
+         "part '1' is no image of three axes"},
+        {KEYS("file: high.fits, dataset: IF, spacing_m: 0.1"), BB_IO, "no part 'IF'"},
+        {KEYS("file: cut.fits, spacing_m: 0.1"), BB_IO, "'cut.fits': declares 6322964 bytes"},
+        {KEYS("file: rad.fits, spacing_m: 0.1"), BB_INVALID, "values in 'rad', expected one of"},
+#endif
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+        const driver_case study = {CONFIG, {ALONE, bad[i].mirrors}};
+        check_refused(&study, bad[i].code, bad[i].words);
+    }
+}
+
+// What a plan finds in a file has the place of its key, in check and run alike.
+static void failures_say_where_the_file_is_named(void **state)
+{
+    (void)state;
+    static const char *const commands[2] = {"check", "run"};
+    FILE *file = fopen("study.yaml", "w");
+    (void)fputs("base: " CONFIG "\nmirrors:\n  - {height_m: 0.0}\n"
+                "  - height_m: 11000.0\n    influence: {file: none.h5}\n",
+                file);
+    (void)fclose(file);
+    for (int k = 0; k < 2; ++k) {
+        program_run run;
+        const char *const missing[PROGRAM_ARGUMENTS] = {commands[k], "study.yaml"};
+        program_call(missing, &run);
+        program_expect(&run, 3, "study.yaml:5:16: mirrors[1].influence: 'none.h5': No such file");
+        const char *const unsaid[PROGRAM_ARGUMENTS] = {commands[k], "study.yaml",
+                                                       "mirrors.1.influence.file=dm.h5",
+                                                       "mirrors.1.influence.dataset=bare"};
+        program_call(unsaid, &run);
+        program_expect(&run, 2, "mirrors[1].influence: spacing_m is missing, and dataset 'bare'");
+    }
+}
+
+// A direction that is scored alone, and guide stars of a closed loop, may look past the grid where
+// functions have fallen to nothing: the laser stars of 60 arcsec, the natural ones of 40.
+static void beams_past_the_grid_need_functions_that_have_ended(void **state)
+{
+    (void)state;
+    driver_case study = {CONFIG,
+                         {ALONE, KEYS("file: dm.h5, dataset: high0.1"),
+                          "targets=[{x_arcsec: 0.0, y_arcsec: 0.0}, {x_arcsec: 25.0, y_arcsec: "
+                          "0.0, weight: 0.0}]"}};
+    check_refused(&study, BB_INVALID,
+                  "of the peak at the rim of the grid, 5.15 m from the axis along x, expected at "
+                  "most 0.01: targets[1] sees the conjugate at 11000 m out to 5.33324 m");
+    study.overrides[1] = KEYS("file: dm.h5, dataset: sharp");
+    bb_results *results = driver_results(&study);
+    bb_results_destroy(&results);
+    driver_case timed = {CONFIG,
+                         {ALONE, KEYS("file: dm.h5, dataset: high0.1"), "score=pairs",
+                          "error_terms={fitting: false, wind_m_per_s: [5.0, 10.0, 20.0]}",
+                          "monte_carlo={pixels_per_subaperture: 8, screen_oversize: 1.5}",
+                          "time_domain={frames: 1, realisations: 2, delay_ms: 2.0, loop: closed, "
+                          "settle_frames: 1}"}};
+    check_refused(&timed, BB_INVALID, "expected at most 0.01: guide_stars[4] sees the conjugate");
+    timed.overrides[1] = KEYS("file: dm.h5, dataset: sharp");
+    results = driver_results(&timed);
+    assert_true(driver_dataset(results, "strehl_time_domain")->numbers[0] > 0.0);
+    bb_results_destroy(&results);
+}
+
+static void the_plan_counts_the_samples(void **state)
+{
+    (void)state;
+    const bb_run_options options = {.threads = 1};
+    const bb_experiment *ao = bb_experiment_find(&bb_experiments, "ao");
+    const driver_case study = {CONFIG, {ALONE, KEYS("file: dm.h5, dataset: high0.05")}};
+    bb_config *config = NULL;
+    bb_plan plan = {0};
+    bb_results *results = NULL;
+    check_ok(driver_load(&study, &config));
+    check_ok(ao->plan(bb_config_study(config), &options, &plan));
+    assert_non_null(strstr(bb_text_string(&plan.lines), "2 with 249 actuators"));
+    const double before = (double)bb_memory_bytes();
+    bb_memory_peak_reset();
+    check_ok(driver_run_loaded(config, 1, &results));
+    const double peak = (double)bb_memory_peak_bytes() - before;
+    const double planned = plan.host_bytes - BB_PLAN_PROGRAM_BYTES;
+    print_message("planned %.1f MB, taken %.1f MB\n", 1e-6 * planned, 1e-6 * peak);
+    assert_true(peak > 149.0 * 205.0 * 205.0 * sizeof(double));
+    assert_true(planned >= peak && planned < 2.0 * peak);
+    bb_results_destroy(&results);
+    bb_plan_release(&plan);
+    bb_config_destroy(&config);
+}
+
+// A loop of frames multiplies by the commands of such a mirror.
+static void a_loop_of_frames_has_them(void **state)
+{
+    (void)state;
+    const driver_case study = {CONFIG,
+                               {"pipelines=[{name: reference, arithmetic: dp}, {name: fp16, "
+                                "arithmetic: dp, storage: fp16, scale: row}]",
+                                KEYS("file: dm.h5, dataset: oblong"), "realtime.frames=2",
+                                "realtime.warm_up_frames=0", "realtime.rate_hz=0"}};
+    bb_config *config = NULL;
+    bb_results *results = NULL;
+    bb_text table = {0};
+    check_ok(driver_load(&study, &config));
+    check_ok(bb_results_create(&results));
+    check_ok(bb_ao_realtime_run(bb_config_study(config), results, &table));
+    assert_non_null(strstr(bb_text_string(&table), "140"));
+    bb_text_release(&table);
+    bb_results_destroy(&results);
+    bb_config_destroy(&config);
+}
+
+// A checkpoint is of the samples that it was made with.
+static void restarts_know_the_file(void **state)
+{
+    (void)state;
+    const driver_case study = {CONFIG, {ALONE, KEYS("file: kept.h5, dataset: tiny")}};
+    bb_config *config = NULL;
+    bb_text subjects[2] = {{0}, {0}};
+    check_ok(driver_load(&study, &config));
+    for (int k = 0; k < 2; ++k) {
+        assert_int_equal(system(k == 0 ? "cp dm.h5 kept.h5" : "cp high.fits kept.h5"), 0);
+        check_ok(bb_ao_restart_subject(bb_config_study(config), &subjects[k]));
+        assert_non_null(strstr(bb_text_string(&subjects[k]), "mirrors.1.influence: "));
+    }
+    assert_string_not_equal(bb_text_string(&subjects[0]), bb_text_string(&subjects[1]));
+    bb_text_release(&subjects[0]);
+    bb_text_release(&subjects[1]);
+    bb_config_destroy(&config);
+}
+
+static bb_status load_alone(void *context)
+{
+    const bb_ao_study *study = bb_config_study(context);
+    bb_ao_config physics = bb_ao_study_physics(study);
+    bb_influence_cube *cubes = NULL;
+    const bb_status status = bb_influence_file_load(study, &physics, &cubes);
+    bb_influence_file_release(study, &cubes);
+    return status;
+}
+
+static void no_failed_allocation_is_lost(void **state)
+{
+    (void)state;
+    const driver_case study = {
+        CONFIG,
+        {ALONE, "mirrors=[{height_m: 0.0, influence: {file: dm.h5, dataset: tiny}}, {height_m: "
+                "11000.0, influence: {file: dm.h5, dataset: tiny}}]"}};
+    const driver_case image = {CONFIG, {ALONE, KEYS("file: oblong.fits, spacing_m: 0.2")}};
+    const driver_case small = {
+        CONFIG,
+        {ALONE, "sensors.lenslets=3", "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]",
+         "guide_stars=[{kind: lgs, altitude_km: 90.0, x_arcsec: 9.0, y_arcsec: 2.0}]",
+         "solver.tile=12", KEYS("file: dm.h5, dataset: tiny")}};
+    bb_config *config = NULL;
+    check_ok(bb_threads_set(1));
+    check_ok(driver_load(&study, &config));
+    allocation_walk("influence functions of a dataset", load_alone, config, 1, 3);
+    bb_config_destroy(&config);
+#ifdef BB_HAVE_CFITSIO
+    check_ok(driver_load(&image, &config));
+    allocation_walk("influence functions of an image", load_alone, config, 1, 2);
+    bb_config_destroy(&config);
+#else
+    (void)image;
+#endif
+    check_ok(driver_load(&small, &config));
+    allocation_walk("a run with influence functions", driver_run_alone, config, 29, 4);
+    bb_config_destroy(&config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(samples_of_gaussian_mirrors_have_their_strehl_ratios),
+        cmocka_unit_test(fits_images_are_mirrors_too),
+        cmocka_unit_test(an_asymmetric_mirror_is_not_its_transpose),
+        cmocka_unit_test(idle_actuators_stay_at_rest),
+        cmocka_unit_test(files_that_cannot_be_are_refused),
+        cmocka_unit_test(failures_say_where_the_file_is_named),
+        cmocka_unit_test(beams_past_the_grid_need_functions_that_have_ended),
+        cmocka_unit_test(the_plan_counts_the_samples),
+        cmocka_unit_test(a_loop_of_frames_has_them),
+        cmocka_unit_test(restarts_know_the_file),
+        cmocka_unit_test(no_failed_allocation_is_lost),
+    };
+    bb_log_set_level(BB_LOG_QUIET);
+    return cmocka_run_group_tests(tests, enter, leave);
+}
