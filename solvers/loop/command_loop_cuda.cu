@@ -54,8 +54,9 @@ struct frame_report {
 // Where a frame is, on the device.
 struct frame_now {
     unsigned trouble;
-    unsigned blocks[2]; // of take_slopes and of advance that have ended
-    bb_index late_next; // whose turn it is
+    unsigned blocks[2];          // of take_slopes and of advance that have ended
+    unsigned long long released; // frames
+    bb_index late_next;          // whose turn it is
     unsigned long long stamps[BB_COMMAND_STAGES + 1];
 };
 
@@ -149,18 +150,27 @@ __device__ __forceinline__ bool ends_kernel(unsigned *blocks)
     return is_last;
 }
 
-// Holds a block until its frame is released.
+// Holds a block until its frame is released. One block reads the host's memory and tells the
+// others: of many readers the host's own write would have to wait.
 __device__ __forceinline__ void await_release(const frame_view &view)
 {
     if (threadIdx.x == 0) {
-        const volatile frame_release *release = view.release;
         const unsigned long long wanted = *view.frames + 1ULL;
-        while (release->count < wanted) {
+        volatile unsigned long long *released = &view.now->released;
+        if (blockIdx.x == 0) {
+            const volatile frame_release *release = view.release;
+            while (release->count < wanted) {
+                __nanosleep(100);
+            }
+            __threadfence_system();
+            const unsigned long long time = release->time;
+            while (clock_ns() < time) {
+            }
+            *released = wanted;
+        }
+        while (*released < wanted) {
         }
         __threadfence_system();
-        const unsigned long long time = release->time;
-        while (clock_ns() < time) {
-        }
     }
     __syncthreads();
 }

@@ -7,8 +7,9 @@
 // [16][32] times x, which stands in B [32][8] as four columns of signed bytes,
 //     x = 2^(e - 30) (d_0 + 2^8 d_1 + 2^16 d_2 + 2^24 d_3),    2^e above the quarter's largest |x|,
 // exact to 2^-31 of 2^e. Sums are whole numbers and exact. Stored numbers are made unsigned by half
-// their range, which is taken off again times the sum of the digits; those of more than eight bits
-// are two bytes, multiplied apart. Of six bits that is one instruction and a half a value.
+// their range, which is taken off again times the sum of the digits; planes are multiplied one
+// after the other, what stands before moved up. Of six bits that is one instruction and a half a
+// value.
 //
 // Sums of a row within a quarter: exact; those of block floating point block by block in fp32.
 #ifndef BB_SOLVERS_OPERATOR_STREAM_STREAM_DIGITS_CUDA_H
@@ -70,97 +71,81 @@ struct block_place {
     }
 };
 
-/// Values 4 c to 4 c + 3 of a block and those 16 further, c the column of a lane of four, as bytes:
-/// the most significant part, and of more than eight bits the rest.
-struct block_bytes {
-    uint2 high, low;
-};
-
-// What follows loads them; `present` false: zeros, where nothing lies.
+// What follows loads values 4 c to 4 c + 3 of a block and those 16 further as bytes, c the column
+// of a lane of four.
 
 /// Bytes in order, stored as they are multiplied.
 struct bytes_in_order {
-    static constexpr int low_bits = 0;
     static constexpr int bias = 128;
-    static __device__ __forceinline__ block_bytes load(const unsigned char *row, block_place block,
-                                                       int column, bool)
+    static __device__ __forceinline__ uint2 load(const unsigned char *row, block_place block,
+                                                 int column)
     {
         const unsigned char *own = row + 256 * block.eights + BB_BLOCK * block.own + 4 * column;
-        return {{load_4(own), load_4(own + 16)}, {0U, 0U}};
+        return {load_4(own), load_4(own + 16)};
     }
 };
 
 /// The same in rows whose halves of blocks are exchanged.
 struct bytes_turned {
-    static constexpr int low_bits = 0;
     static constexpr int bias = 128;
-    static __device__ __forceinline__ block_bytes load(const unsigned char *row, block_place block,
-                                                       int column, bool)
+    static __device__ __forceinline__ uint2 load(const unsigned char *row, block_place block,
+                                                 int column)
     {
         const unsigned char *own = row + 256 * block.eights + 4 * column;
-        return {{load_4(own + 16 * block.turned_half(0)), load_4(own + 16 * block.turned_half(1))},
-                {0U, 0U}};
+        return {load_4(own + 16 * block.turned_half(0)), load_4(own + 16 * block.turned_half(1))};
     }
 };
 
 struct nibbles_in_order {
-    static constexpr int low_bits = 0;
     static constexpr int bias = 8;
-    static __device__ __forceinline__ block_bytes load(const unsigned char *row, block_place block,
-                                                       int column, bool)
+    static __device__ __forceinline__ uint2 load(const unsigned char *row, block_place block,
+                                                 int column)
     {
         const uint32_t word = load_4(row + 128 * block.eights + 16 * block.own + 4 * column);
-        return {{mask_and_turn(word, four_of(15U), four_of(8U)),
-                 mask_and_turn(word >> 4, four_of(15U), four_of(8U))},
-                {0U, 0U}};
+        return {mask_and_turn(word, four_of(15U), four_of(8U)),
+                mask_and_turn(word >> 4, four_of(15U), four_of(8U))};
     }
 };
 
-/// Planes of W bits and BLOCKS blocks.
-template <int W, int BLOCKS> struct planes_of {
-    static constexpr int low_bits = W > 8 ? W - 8 : 0;
-    static constexpr int bias = 1 << (W - low_bits - 1);
-    static constexpr int top = W & 8 ? 8 : W & 4 ? 4 : W & 2 ? 2 : 1; // width of the widest plane
-    static constexpr uint32_t sign = four_of(1U << (top - 1));
-
-    // Below the bits that stand already, in the word's and in the second half of a block.
-    template <int BITS> static __device__ __forceinline__ void append(uint32_t word, uint2 &out)
-    {
-        constexpr uint32_t field = four_of((1U << BITS) - 1U);
-        if constexpr (top == BITS) {
-            out = {mask_and_turn(word, field, sign), mask_and_turn(word >> 4, field, sign)};
-        } else {
-            out = {out.x << BITS | (word & field), out.y << BITS | (word >> 4 & field)};
+/// Fields of the plane of width 2^K of a block, turned over by `sign`.
+template <int K>
+__device__ __forceinline__ uint2 load_fields(const unsigned char *plane, block_place block,
+                                             int column, bool present, uint32_t sign)
+{
+    constexpr int bits = 1 << K;
+    constexpr uint32_t field = four_of((1U << bits) - 1U);
+    uint2 out = {0U, 0U};
+    if constexpr (K == 3) {
+        if (present) {
+            out = bytes_turned::load(plane, block, column);
         }
+        return {out.x ^ sign, out.y ^ sign};
+    } else {
+        // Which word of the block's `bits`, and how far up in it.
+        const unsigned char *own =
+            plane + 32 * bits * block.eights + 4 * bits * block.turned() + 4 * (column % bits);
+        const uint32_t word = (present ? load_4(own) : 0U) >> (bits * (column / bits));
+        return {mask_and_turn(word, field, sign), mask_and_turn(word >> 4, field, sign)};
     }
+}
 
-    static __device__ __forceinline__ block_bytes load(const unsigned char *row, block_place block,
-                                                       int column, bool present)
+/// Planes of W bits, 5 to 7, and BLOCKS blocks, put together.
+template <int W, int BLOCKS> struct planes_of {
+    static constexpr int bias = 1 << (W - 1);
+
+    static __device__ __forceinline__ uint2 load(const unsigned char *row, block_place block,
+                                                 int column)
     {
-        const unsigned char *plane = row;
-        block_bytes out = {{0U, 0U}, {0U, 0U}};
-        uint2 &rest = W > 8 ? out.low : out.high; // of planes narrower than bytes
-        if constexpr ((W & 8) != 0) {
-            if (present) {
-                out.high = bytes_turned::load(plane, block, column, true).high;
-            }
-            out.high = {out.high.x ^ sign, out.high.y ^ sign};
-            plane += 4 * BLOCKS * 8;
-        }
-        if constexpr ((W & 4) != 0) {
-            const unsigned char *own = plane + 128 * block.eights + 4 * column;
-            append<4>(present ? load_4(own + 16 * block.turned()) : 0U, rest);
-            plane += 4 * BLOCKS * 4;
-        }
+        uint2 out = load_fields<2>(row, block, column, true, four_of(8U));
+        const unsigned char *plane = row + 16 * BLOCKS;
         if constexpr ((W & 2) != 0) {
-            const unsigned char *own = plane + 64 * block.eights + 4 * (column & 1);
-            const uint32_t word = present ? load_4(own + 8 * block.turned()) : 0U;
-            append<2>(word >> (2 * (column >> 1)), rest);
-            plane += 4 * BLOCKS * 2;
+            const uint2 next = load_fields<1>(plane, block, column, true, 0U);
+            out = {out.x << 2 | next.x, out.y << 2 | next.y};
+            plane += 8 * BLOCKS;
         }
         if constexpr ((W & 1) != 0) {
-            const unsigned char *own = plane + 32 * block.eights;
-            append<1>((present ? load_4(own + 4 * block.turned()) : 0U) >> column, rest);
+            const uint2 next = load_fields<0>(plane, block, column, true, 0U);
+            out = {out.x << 1 | next.x, out.y << 1 | next.y};
         }
         return out;
     }
@@ -344,31 +329,30 @@ template <class S> struct digits_of_integers {
         return {block / 8, block % 8, static_cast<int>(turn)};
     }
 
-    // The quarter's blocks in one way, those of a row or none of it.
+    // What a sum of numbers made unsigned by `bias` has too much.
+    __device__ __forceinline__ void take_off(int bias, const mark &own, const int (&d)[4],
+                                             int (&part)[4]) const
+    {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            part[i] += d[i] - bias * own.sums[2 * (lane % 2) + i % 2];
+        }
+    }
+
+    // The quarter's blocks, of bytes.
     template <class Blocks>
-    __device__ __forceinline__ void add_quarter(const tile_rows &rows, bool upper_there,
-                                                bool lower_there, const unsigned char *x,
-                                                const mark &own, int (&part)[4]) const
+    __device__ __forceinline__ void add_bytes(const tile_rows &rows, const unsigned char *x,
+                                              const mark &own, int (&part)[4]) const
     {
         int d[4] = {0, 0, 0, 0};
-        int e[4] = {0, 0, 0, 0};
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 #pragma unroll
         for (int k = 0; k < blocks; ++k) {
-            const block_bytes upper = Blocks::load(rows.upper, place_of(k), lane % 4, upper_there);
-            const block_bytes lower = Blocks::load(rows.lower, place_of(k), lane % 4, lower_there);
-            const uint2 b = digits_of(x, k);
-            multiply_32(d, upper.high, lower.high, b);
-            if constexpr (Blocks::low_bits > 0) {
-                multiply_32(e, upper.low, lower.low, b);
-            }
+            multiply_32(d, Blocks::load(rows.upper, place_of(k), lane % 4),
+                        Blocks::load(rows.lower, place_of(k), lane % 4), digits_of(x, k));
         }
 #endif
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-            const int excess = Blocks::bias * own.sums[2 * (lane % 2) + i % 2];
-            part[i] += (d[i] - excess) * (1 << Blocks::low_bits) + e[i];
-        }
+        take_off(Blocks::bias, own, d, part);
     }
 
     // The same block by block, each with its unit.
@@ -382,13 +366,12 @@ template <class S> struct digits_of_integers {
         const unsigned char *lower_units = rows.lower + exponents + blocks * quarter;
 #pragma unroll
         for (int k = 0; k < blocks; ++k) {
-            const block_bytes upper = Blocks::load(rows.upper, place_of(k), lane % 4, true);
-            const block_bytes lower = Blocks::load(rows.lower, place_of(k), lane % 4, true);
             const float unit[2] = {unit_of(upper_units[k]), unit_of(lower_units[k])};
             const int2 sum = *reinterpret_cast<const int2 *>(sums + block_x_bytes * k);
             int d[4] = {-Blocks::bias * sum.x, -Blocks::bias * sum.y, -Blocks::bias * sum.x,
                         -Blocks::bias * sum.y};
-            multiply_32(d, upper.high, lower.high, digits_of(x, k));
+            multiply_32(d, Blocks::load(rows.upper, place_of(k), lane % 4),
+                        Blocks::load(rows.lower, place_of(k), lane % 4), digits_of(x, k));
 #pragma unroll
             for (int i = 0; i < 4; ++i) {
                 part[i] = __fmaf_rn(static_cast<float>(d[i]), unit[i / 2], part[i]);
@@ -397,63 +380,65 @@ template <class S> struct digits_of_integers {
 #endif
     }
 
-    template <int W>
-    __device__ __forceinline__ void add_width(const tile_rows &rows, const unsigned char *x,
-                                              const unsigned char *sums, const mark &own,
-                                              part_type (&part)[4]) const
+    // Mantissas of 5 to 7 bits in planes.
+    __device__ __forceinline__ void add_mantissas(const tile_rows &rows, const unsigned char *x,
+                                                  const unsigned char *sums, float (&part)[4]) const
     {
-        if constexpr (form::has_exponents) {
-            add_blocks<planes_of<W, plane_blocks>>(rows, 4 * plane_blocks * W, x, sums, part);
-        } else {
-            add_quarter<planes_of<W, plane_blocks>>(rows, !S::varies || rows.upper_width == W,
-                                                    !S::varies || rows.lower_width == W, x, own,
-                                                    part);
+        const int exponents = 4 * plane_blocks * static_cast<int>(rows.upper_width);
+        switch (rows.upper_width) {
+        case 5:
+            return add_blocks<planes_of<5, plane_blocks>>(rows, exponents, x, sums, part);
+        case 6:
+            return add_blocks<planes_of<6, plane_blocks>>(rows, exponents, x, sums, part);
+        default:
+            return add_blocks<planes_of<7, plane_blocks>>(rows, exponents, x, sums, part);
         }
     }
 
-    // Of any width that the storage has.
-    __device__ __forceinline__ void add_planes(uint32_t width, const tile_rows &rows,
-                                               const unsigned char *x, const unsigned char *sums,
-                                               const mark &own, part_type (&part)[4]) const
+    // The plane of width 2^K, where numbers have one, below what `d` holds; moves on to the next.
+    template <int K>
+    __device__ __forceinline__ void add_plane(uint32_t width, tile_rows &rows,
+                                              const unsigned char *x, int (&d)[4]) const
     {
-        switch (width) {
-        case 1:
-            add_width<1>(rows, x, sums, own, part);
-            break;
-        case 2:
-            add_width<2>(rows, x, sums, own, part);
-            break;
-        case 4:
-            add_width<4>(rows, x, sums, own, part);
-            break;
-        case 5:
-            add_width<5>(rows, x, sums, own, part);
-            break;
-        case 6:
-            add_width<6>(rows, x, sums, own, part);
-            break;
-        default:
-            if constexpr (S::varies) {
-                if (width == 8) {
-                    add_width<8>(rows, x, sums, own, part);
-                } else if (width == 9) {
-                    add_width<9>(rows, x, sums, own, part);
-                } else if (width == 10) {
-                    add_width<10>(rows, x, sums, own, part);
-                } else {
-                    add_width<BB_STREAM_MOST_IN_BYTES>(rows, x, sums, own, part);
-                }
-            } else if (width == 3) {
-                add_width<3>(rows, x, sums, own, part);
-            } else {
-                add_width<7>(rows, x, sums, own, part);
-            }
+        constexpr int bits = 1 << K;
+        if ((width >> K & 1U) == 0) {
+            return;
         }
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+        const uint32_t sign = width >> (K + 1) == 0 ? four_of(1U << (bits - 1)) : 0U;
+        const bool upper_there = !S::varies || rows.upper_width == width;
+        const bool lower_there = !S::varies || rows.lower_width == width;
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            d[i] *= 1 << bits;
+        }
+#pragma unroll
+        for (int k = 0; k < blocks; ++k) {
+            multiply_32(d, load_fields<K>(rows.upper, place_of(k), lane % 4, upper_there, sign),
+                        load_fields<K>(rows.lower, place_of(k), lane % 4, lower_there, sign),
+                        digits_of(x, k));
+        }
+#endif
+        rows.upper += 4 * bits * plane_blocks;
+        rows.lower += 4 * bits * plane_blocks;
+    }
+
+    // Numbers of `width` bits; rows of another one add nothing.
+    __device__ __forceinline__ void add_planes(uint32_t width, tile_rows rows,
+                                               const unsigned char *x, const mark &own,
+                                               int (&part)[4]) const
+    {
+        int d[4] = {0, 0, 0, 0};
+        add_plane<3>(width, rows, x, d);
+        add_plane<2>(width, rows, x, d);
+        add_plane<1>(width, rows, x, d);
+        add_plane<0>(width, rows, x, d);
+        take_off(1 << (width - 1), own, d, part);
     }
 
     // Rows of a band have one width but for zeros; a window may begin within a band.
     __device__ __forceinline__ void add_widths(const tile_rows &rows, const unsigned char *x,
-                                               const mark &own, part_type (&part)[4]) const
+                                               const mark &own, int (&part)[4]) const
     {
         uint32_t limit = BB_STREAM_MOST_IN_BYTES + 1;
         while (true) {
@@ -463,7 +448,7 @@ template <class S> struct digits_of_integers {
             if (limit == 0) {
                 return;
             }
-            add_planes(limit, rows, x, nullptr, own, part);
+            add_planes(limit, rows, x, own, part);
         }
     }
 
@@ -503,12 +488,14 @@ template <class S> struct digits_of_integers {
         part_type part[4] = {0, 0, 0, 0};
         if constexpr (S::varies) {
             add_widths(rows, own_digits, own, part);
+        } else if constexpr (form::in_planes && !form::has_exponents) {
+            add_planes(rows.upper_width, rows, own_digits, own, part);
         } else if constexpr (form::in_planes) {
-            add_planes(rows.upper_width, rows, own_digits, own_sums, own, part);
+            add_mantissas(rows, own_digits, own_sums, part);
         } else if constexpr (form::has_exponents) {
             add_blocks<typename form::blocks>(rows, 512, own_digits, own_sums, part);
         } else {
-            add_quarter<typename form::blocks>(rows, true, true, own_digits, own, part);
+            add_bytes<typename form::blocks>(rows, own_digits, own, part);
         }
         const double unit = own.scale * weight;
 #pragma unroll

@@ -15,8 +15,9 @@ namespace stream
 constexpr int lanes = BB_STREAM_LANES;
 constexpr int warps = BB_STREAM_WARPS; // that multiply
 constexpr int threads = lanes * (warps + 1);
-constexpr int adding_warps = 4; // of a block of the second kernel
-constexpr int adding_rows = 4;  // of a warp of it
+constexpr int adding_warps = 4;  // of a block of the second kernel
+constexpr int adding_rows = 2;   // of a warp of it
+constexpr int adding_blocks = 4; // of it on a multiprocessor, at most
 constexpr int most_stages = 12;
 constexpr int stages_on_their_way = 1; // ahead of x: more delay what the kernel before waits for
 constexpr uint32_t everyone = 0xffffffffU;

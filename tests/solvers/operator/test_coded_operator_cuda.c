@@ -284,7 +284,7 @@ static void limbs_stay_within_their_rounding(void **state)
                                                         rounding.of_largest * norm_1 * largest));
         }
         print_message("%s: %.4f of the bound\n", bb_codec_name(config.codec), worst);
-        assert_true(worst <= 1.0 && worst > 1e-5);
+        assert_true(worst <= 1.0 && worst > 0.0); // sums of whole numbers are exact
         bb_coded_matrix_destroy(&matrix);
     }
     BB_RELEASE(&stored);
