@@ -43,6 +43,7 @@ typedef struct extent {
     bb_need late;         // covariances of truth sensors a delay later
     double commands;      // of mirrors of their own, of all targets, likewise
     double most_commands; // of one of them
+    bool one_by_one;      // pipelines are scored, and their estimates released, as they are solved
     bb_ao_learn_planned learn;
     bb_night_planned night;
 } extent;
@@ -292,7 +293,8 @@ static bb_status plan_solves(const bb_ao_study *study, const extent *span, bb_pl
     const bool device = scores_on_device(study);
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         const double trials = bb_factor_pipeline_trials(&pipelines[p]);
-        const bb_index estimated = pipelines[p].draws > 1 ? study->pipelines.count : p + 1;
+        const bb_index others = pipelines[p].draws > 1 ? study->pipelines.count : p + 1;
+        const bb_index estimated = span->one_by_one ? 1 : others;
         double operator_bytes;
         bb_need solving;
         BB_TRY(bb_factor_pipeline_need(&study->solver.common, &pipelines[p], study->common.device,
@@ -362,9 +364,13 @@ static bb_status sum(const bb_ao_study *study, const extent *span, bb_plan *plan
                               sizeof(double) * (double)span->mask_edge * (double)span->mask_edge};
     const bb_need sides = sides_of(span, again ? 2.0 : 1.0);
     const bb_need problems = bb_need_together(bb_need_copies(span->held, again ? 2.0 : 1.0), sides);
-    const bb_need estimates = estimates_of(span, count + (again ? 1.0 : 0.0));
-    const bb_need scoring = score_need(span, device, count + 1.0, 1.0); // and of the noise alone
-    bb_need need = {.seconds = 0.2};                                    // of the solves
+    const double held = span->one_by_one ? 1.0 : count;
+    const bb_need estimates = estimates_of(span, held + (again ? 1.0 : 0.0));
+    // And of the noise alone.
+    const bb_need scoring = span->one_by_one
+                                ? bb_need_repeated(score_need(span, device, 1.0, 1.0), count + 1.0)
+                                : score_need(span, device, count + 1.0, 1.0);
+    bb_need need = {.seconds = 0.2}; // of the solves
     BB_TRY(plan_solves(study, span, plan, &need));
     if (again) {
         double operator_bytes;
@@ -464,6 +470,7 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
     bb_need need;
     extent span;
     BB_TRY(measure(ao, (double)options->threads, &span));
+    span.one_by_one = scores_on_device(ao) && !bb_ao_evaluation_is_kept(ao, options->dump);
     BB_TRY(sum(ao, &span, plan, &need));
     bb_plan_set(plan, need);
     plan->gpus = ao->solver.common.gpus;

@@ -50,6 +50,7 @@ typedef struct ao_run {
     bb_index solved;  // so many of that order
     bb_index settled; // so many of them scored and drawn, too
     bool *warm;       // [pipeline_count] known from a study before
+    bool keeps;       // reconstructors, which are read again when all are scored
     const char *dump;
     bb_restart restart;
     bb_promise_trials *promises;
@@ -96,6 +97,7 @@ static bb_status start(const bb_ao_study *study, ao_run *run)
     BB_TRY(BB_ALLOCATE(run->pipeline_count, &run->order));
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->warm));
     put_in_order(run);
+    run->keeps = bb_ao_evaluation_is_kept(study, run->dump);
     BB_TRY(bb_promise_trials_create(BB_FACTOR_PROMISE_TRIALS * BB_STUDY_PIPELINES, &run->promises));
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->evaluations));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
@@ -404,7 +406,8 @@ done:
     return status;
 }
 
-// Scores what was solved since the last time, in one pass over Cmm for all of it, and draws.
+// Scores what was solved since the last time, in one pass over Cmm for all of it, forgets the
+// reconstructors that nothing reads again, and draws.
 static bb_status settle(ao_run *run)
 {
     bb_status status = BB_OK;
@@ -422,6 +425,9 @@ static bb_status settle(ao_run *run)
     if (first == 0 && run->solved > 0 && !run->warm[reference]) {
         BB_TRY(bb_ao_quantities_noise(run->study, run->problem, uses_device(run),
                                       &run->evaluations[reference]));
+    }
+    for (bb_index e = 0; e < count && !run->keeps; ++e) {
+        bb_ao_evaluation_forget(evaluations[e], run->target_count);
     }
     for (bb_index i = first; i < run->solved; ++i) {
         const bb_index p = run->order[i];
@@ -499,7 +505,8 @@ done:
 }
 
 // Every pipeline from its factorization to its price. With checkpoints each is settled by itself,
-// so that it can be kept; without, all share one pass over Cmm, but for what a promise is held to.
+// so that it can be kept, and so it is on a device, which fills Cmm in no time and would only hold
+// estimates; else all share one pass over Cmm, but for what a promise is held to.
 static bb_status solve_all(ao_run *run, const bb_run_options *options)
 {
     bb_status status = BB_OK;
@@ -519,8 +526,10 @@ static bb_status solve_all(ao_run *run, const bb_run_options *options)
         }
         BB_TRY(solve(run, p));
         ++run->solved;
-        if (options->checkpoint != NULL) {
+        if (options->checkpoint != NULL || (uses_device(run) && !run->keeps)) {
             BB_TRY(settle(run));
+        }
+        if (options->checkpoint != NULL) {
             state.finished = run->settled;
             BB_TRY(bb_ao_restart_save(&run->restart, &state));
         }
