@@ -36,12 +36,12 @@ void bb_ao_evaluation_forget(bb_ao_evaluation *evaluation, bb_index targets)
     for (bb_index t = 0; evaluation->seen != NULL && t < targets; ++t) {
         BB_RELEASE(&evaluation->seen[t]);
     }
+    BB_RELEASE(&evaluation->seen);
 }
 
 void bb_ao_evaluation_release(bb_ao_evaluation *evaluation, bb_index targets)
 {
     bb_ao_evaluation_forget(evaluation, targets);
-    BB_RELEASE(&evaluation->seen);
     BB_RELEASE(&evaluation->r);
     BB_RELEASE(&evaluation->strehl);
     BB_RELEASE(&evaluation->pairs);

@@ -43,6 +43,7 @@ typedef struct extent {
     bb_need late;         // covariances of truth sensors a delay later
     double commands;      // of mirrors of their own, of all targets, likewise
     double most_commands; // of one of them
+    double projecting_s;  // of the rating, which a GPU does in no time
     bool one_by_one;      // pipelines are scored, and their estimates released, as they are solved
     bb_ao_learn_planned learn;
     bb_night_planned night;
@@ -120,6 +121,8 @@ static bb_status measure_targets(const bb_ao_study *study, const bb_ao_config *p
         out->rating = bb_need_in_turn(
             out->rating, bb_tomography_rate_need(&pupil, truth.sensors[0].lenslets, score,
                                                  study->wavelengths_um.count, out->threads));
+        out->projecting_s +=
+            bb_point_spread_voltages_need(&pupil, truth.sensors[0].lenslets, out->threads).seconds;
         if (stores_commands(study)) {
             const double actuators =
                 (double)bb_deformable_mirror_actuators(&pupil, truth.sensors[0].lenslets);
@@ -278,8 +281,10 @@ static bb_need score_need(const extent *span, bool device, double count, double 
             : bb_residual_covariance_need(&score, span->threads);
     const bb_need filling = bb_need_together(bb_need_repeated(span->cmm, passes),
                                              bb_need_repeated(span->ctm, 2.0 * count));
+    bb_need rating = span->rating;
+    rating.seconds -= device ? span->projecting_s : 0.0;
     const bb_need scoring = bb_need_in_turn(device ? products : bb_need_together(products, filling),
-                                            bb_need_repeated(span->rating, count));
+                                            bb_need_repeated(rating, count));
     return bb_need_together(residuals, scoring);
 }
 
@@ -366,9 +371,11 @@ static bb_status sum(const bb_ao_study *study, const extent *span, bb_plan *plan
     const bb_need problems = bb_need_together(bb_need_copies(span->held, again ? 2.0 : 1.0), sides);
     const double held = span->one_by_one ? 1.0 : count;
     const bb_need estimates = estimates_of(span, held + (again ? 1.0 : 0.0));
-    // And of the noise alone.
+    // And of the noise alone. A difference takes a third of the time of a whole residual.
+    const bool differs = study->solver.residuals == (int)BB_AO_RESIDUALS_DIFFERENCE;
+    const double passes = differs ? 2.0 + (count - 1.0) / 3.0 : count + 1.0;
     const bb_need scoring = span->one_by_one
-                                ? bb_need_repeated(score_need(span, device, 1.0, 1.0), count + 1.0)
+                                ? bb_need_repeated(score_need(span, device, 1.0, 1.0), passes)
                                 : score_need(span, device, count + 1.0, 1.0);
     bb_need need = {.seconds = 0.2}; // of the solves
     BB_TRY(plan_solves(study, span, plan, &need));

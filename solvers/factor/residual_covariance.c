@@ -90,7 +90,7 @@ static bb_status close_block(void *context, bb_index index)
     const bb_residual_task *task = context;
     const bb_index m = task->ctm->rows;
     bb_index down = 0;
-    double *ctt = NULL; // [height][width]
+    double *ctt = NULL; // [height][width]; zeros without a source
     while ((down + 1) * (down + 2) / 2 <= index) {
         ++down;
     }
@@ -98,8 +98,10 @@ static bb_status close_block(void *context, bb_index index)
     const bb_index column = (index - down * (down + 1) / 2) * BLOCK;
     const bb_index height = shorter(m - row, BLOCK);
     const bb_index width = shorter(m - column, BLOCK);
-    BB_TRY(BB_ALLOCATE(height * width, &ctt));
-    BB_TRY(bb_matrix_source_fill(task->ctt, row, column, bb_view_matrix(ctt, height, width)));
+    BB_TRY(BB_ZEROED(height * width, &ctt));
+    if (task->ctt != NULL) {
+        BB_TRY(bb_matrix_source_fill(task->ctt, row, column, bb_view_matrix(ctt, height, width)));
+    }
     for (bb_index i = row; i < row + height; ++i) {
         for (bb_index j = column; j < column + width && j <= i; ++j) {
             double sum = 0.5 * (task->cee[i * m + j] + task->cee[j * m + i]);

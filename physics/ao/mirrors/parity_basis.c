@@ -26,7 +26,7 @@ typedef struct reflecting {
 } reflecting;
 
 // The actuator in the place of each one's reflection; false where there is none.
-static bool reflect(const bb_actuator_corners *corners, const bb_index *at, bb_index count,
+static bool reflect(const bb_actuator_corners *corners, const bb_index *actuators, bb_index count,
                     int reflection, bb_index *image)
 {
     const bb_index edge = corners->lenslets + 1;
@@ -36,7 +36,7 @@ static bool reflect(const bb_actuator_corners *corners, const bb_index *at, bb_i
             reflection == FLIP_Y ? corners->column[i] : corners->lenslets - corners->column[i];
         const bb_index row =
             reflection == FLIP_X ? corners->row[i] : corners->lenslets - corners->row[i];
-        image[i] = at[row * edge + column];
+        image[i] = actuators[row * edge + column];
         complete = complete && image[i] >= 0;
     }
     return complete;
@@ -87,22 +87,22 @@ static bb_status find_reflections(const bb_actuator_corners *corners, reflecting
 {
     bb_status status = BB_OK;
     const bb_index edge = corners->lenslets + 1;
-    bb_index *at = NULL; // [edge][edge] actuator of a corner, -1: none
-    BB_TRY(BB_ALLOCATE(edge * edge, &at));
+    bb_index *actuators = NULL; // [edge][edge] actuator of a corner, -1: none
+    BB_TRY(BB_ALLOCATE(edge * edge, &actuators));
     for (bb_index k = 0; k < edge * edge; ++k) {
-        at[k] = -1;
+        actuators[k] = -1;
     }
     for (bb_index i = 0; i < work->count; ++i) {
-        at[corners->row[i] * edge + corners->column[i]] = i;
+        actuators[corners->row[i] * edge + corners->column[i]] = i;
     }
     for (int reflection = 0; reflection < REFLECTIONS; ++reflection) {
         BB_TRY(BB_ALLOCATE(work->count, &work->image[reflection]));
         work->kept[reflection] =
-            reflect(corners, at, work->count, reflection, work->image[reflection]);
+            reflect(corners, actuators, work->count, reflection, work->image[reflection]);
     }
     BB_TRY(hold(work));
 done:
-    BB_RELEASE(&at);
+    BB_RELEASE(&actuators);
     return status;
 }
 
@@ -250,16 +250,16 @@ bb_status bb_parity_basis_fold(const bb_parity_basis *basis, int block, const do
 }
 
 // Coordinates of one row of actuators, or the row of coordinates.
-static void convert(const bb_parity_basis *basis, bool enters, const double *from, double *to)
+static void convert(const bb_parity_basis *basis, bool enters, const double *source, double *target)
 {
     for (bb_index v = 0; v < basis->count; ++v) {
         const bb_parity_vector *vector = &basis->vectors[v];
         for (int k = 0; k < vector->size; ++k) {
             const bb_index actuator = vector->member[k];
             if (enters) {
-                to[v] += vector->share[k] * from[actuator];
+                target[v] += vector->share[k] * source[actuator];
             } else {
-                to[actuator] += vector->share[k] * from[v];
+                target[actuator] += vector->share[k] * source[v];
             }
         }
     }
