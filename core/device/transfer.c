@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { USUAL_BYTES = 64 << 20, RANGE_BYTES = 1 << 20 };
+enum { USUAL_BYTES = 32 << 20, RANGE_BYTES = 1 << 20 };
 
 struct bb_transfer {
     bb_device *device;

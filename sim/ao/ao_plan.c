@@ -20,6 +20,7 @@
 #include "sim/pipelines/factor_spectrum.h"
 #include "sim/pipelines/storage/factor_storage.h"
 #include "solvers/factor/residual_covariance.h"
+#include "solvers/factor/residual_noise.h"
 
 #include <math.h>
 
@@ -288,6 +289,29 @@ static bb_need score_need(const extent *span, bool device, double count, double 
     return bb_need_together(residuals, scoring);
 }
 
+// Whole residuals that those of `count` pipelines take the time of: a difference has a third.
+static double passes_of(const bb_ao_study *study, double count)
+{
+    return study->solver.residuals == (int)BB_AO_RESIDUALS_DIFFERENCE ? 1.0 + (count - 1.0) / 3.0
+                                                                      : count;
+}
+
+// The residual of noise alone, target by target.
+static bb_need noise_need(const extent *span)
+{
+    const bb_residual_extent one = span->residual;
+    const double n = (double)one.n;
+    const double entries = 2.0 * n;
+    const bb_need kept = {.host_bytes = sizeof(double) * one.most_rows * one.most_rows};
+    const bb_need projected =
+        bb_need_in_turn(bb_residual_noise_need(n, one.most_rows, span->threads), span->rating);
+    return bb_need_in_turn(
+        bb_csr_assemble_need(n, entries),
+        bb_need_together(
+            bb_csr_held(n, entries),
+            bb_need_together(kept, bb_need_repeated(projected, one.rows / one.most_rows))));
+}
+
 // Adds a line a pipeline, and its solves to what was needed so far, beside the estimates made until
 // then; draws follow when every pipeline has one, and each is scored.
 static bb_status plan_solves(const bb_ao_study *study, const extent *span, bb_plan *plan,
@@ -371,12 +395,11 @@ static bb_status sum(const bb_ao_study *study, const extent *span, bb_plan *plan
     const bb_need problems = bb_need_together(bb_need_copies(span->held, again ? 2.0 : 1.0), sides);
     const double held = span->one_by_one ? 1.0 : count;
     const bb_need estimates = estimates_of(span, held + (again ? 1.0 : 0.0));
-    // And of the noise alone. A difference takes a third of the time of a whole residual.
-    const bool differs = study->solver.residuals == (int)BB_AO_RESIDUALS_DIFFERENCE;
-    const double passes = differs ? 2.0 + (count - 1.0) / 3.0 : count + 1.0;
-    const bb_need scoring = span->one_by_one
-                                ? bb_need_repeated(score_need(span, device, 1.0, 1.0), passes)
-                                : score_need(span, device, count + 1.0, 1.0);
+    const bb_need residuals =
+        span->one_by_one
+            ? bb_need_repeated(score_need(span, device, 1.0, 1.0), passes_of(study, count))
+            : score_need(span, device, count, 1.0);
+    const bb_need scoring = bb_need_in_turn(residuals, noise_need(span));
     bb_need need = {.seconds = 0.2}; // of the solves
     BB_TRY(plan_solves(study, span, plan, &need));
     if (again) {

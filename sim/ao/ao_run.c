@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/ao/ao_run.h"
 
+#include "core/clock.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/stage.h"
@@ -129,6 +130,14 @@ static void finish(ao_run *run)
     BB_RELEASE(&run->noise);
 }
 
+// A line of -v about a phase that began at *begin; the next one begins now.
+static void tell_phase(const char *phase, double *begin)
+{
+    const double now = bb_clock_seconds();
+    bb_log_detail("phase %s: %.3f s", phase, now - *begin);
+    *begin = now;
+}
+
 static bool uses_device(const ao_run *run)
 {
     bool uses = false;
@@ -142,10 +151,12 @@ static bb_status build_problem(ao_run *run, bb_results *results)
 {
     bb_status status = BB_OK;
     const bb_lgs_tilt tilt = (bb_lgs_tilt)run->study->solver.lgs_tilt;
+    double begin = bb_clock_seconds();
     run->physics = bb_ao_study_physics(run->study);
     BB_TRY(bb_ao_pupil_load(run->study, &run->physics, &run->mask));
     BB_TRY(bb_ao_pupil_note(&run->physics, results));
     BB_TRY(bb_tomography_create(&run->physics, tilt, &run->problem));
+    tell_phase("sensors, mirrors and tables", &begin);
     bb_log_info("%td measurements, %td target(s), %td pipeline(s)", run->problem->cmm->rows,
                 run->target_count, run->pipeline_count);
     BB_TRY(BB_ALLOCATE(run->target_count, &run->ctm));
@@ -173,6 +184,7 @@ static bb_status build_problem(ao_run *run, bb_results *results)
                               run->study->inflation.tilt_arcsec2, &run->storage));
     BB_TRY(bb_ao_scoring_open(run->study, run->problem, &run->factor_problem, &run->storage,
                               &run->evaluations[run->order[0]], uses_device(run), &run->scoring));
+    tell_phase("scales and right-hand sides", &begin);
 done:
     return status;
 }
@@ -241,6 +253,7 @@ static bb_status settle(ao_run *run)
     bb_status status = BB_OK;
     const bb_index first = run->settled;
     const bb_index reference = run->order[0];
+    double begin = bb_clock_seconds();
     bb_index count = 0;
     bb_ao_evaluation *evaluations[BB_STUDY_PIPELINES] = {NULL};
     for (bb_index i = first; i < run->solved; ++i) {
@@ -250,9 +263,10 @@ static bb_status settle(ao_run *run)
         }
     }
     BB_TRY(bb_ao_scoring_run(&run->scoring, evaluations, count));
+    tell_phase("scores", &begin);
     if (first == 0 && run->solved > 0 && !run->warm[reference]) {
-        BB_TRY(bb_ao_quantities_noise(run->study, run->problem, uses_device(run),
-                                      &run->evaluations[reference]));
+        BB_TRY(bb_ao_quantities_noise(&run->scoring, &run->evaluations[reference]));
+        tell_phase("noise of the reference", &begin);
     }
     for (bb_index e = 0; e < count && !run->keeps; ++e) {
         bb_ao_evaluation_forget(evaluations[e], run->target_count);
@@ -285,6 +299,7 @@ static bb_status solve(ao_run *run, bb_index p)
                                      .score = (bb_score)run->study->score,
                                      .scores_on_device = uses_device(run)};
     bb_ao_evaluation *evaluation = &run->evaluations[p];
+    double begin = bb_clock_seconds();
     if (keeps_warm(run, p)) {
         BB_TRY(bb_ao_warm_find(run->study, run->order[0], p, evaluation, &run->warm[p]));
     }
@@ -300,6 +315,7 @@ static bb_status solve(ao_run *run, bb_index p)
         BB_TRY(bb_ao_storage_apply(&run->storage, &run->pipelines[p], evaluation));
     }
     BB_TRY(bb_ao_mcao_aim(run->problem, evaluation));
+    tell_phase(run->pipelines[p].name, &begin);
 done:
     return status;
 }
@@ -393,10 +409,12 @@ bb_status bb_ao_run(const void *study, const bb_run_options *options, bb_results
 {
     bb_status status = BB_OK;
     ao_run run = {.dump = options->dump};
+    double begin;
     BB_TRY(bb_ao_restart_open(study, options, &run.restart));
     BB_TRY(start(study, &run));
     BB_TRY(build_problem(&run, results));
     BB_TRY(solve_all(&run, options));
+    begin = bb_clock_seconds();
     BB_TRY(bb_ao_evaluations_publish(study, run.problem, run.evaluations, results));
     BB_TRY(bb_ao_quantities_publish(study, run.problem, &run.evaluations[run.order[0]],
                                     options->dump, results));
@@ -414,6 +432,7 @@ bb_status bb_ao_run(const void *study, const bb_run_options *options, bb_results
         bb_factor_tiles_publish(&run.factor_problem, run.pipelines, run.pipeline_count, results));
     BB_TRY(bb_ao_promises_publish(run.promises, &run.study->pipelines, results));
     BB_TRY(bb_ao_dump(options->dump, &run.problem, run.pipeline_count, run.evaluations, results));
+    tell_phase("frames, tables and what else was asked for", &begin);
 done:
     finish(&run);
     return status;

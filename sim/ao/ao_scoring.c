@@ -7,6 +7,7 @@
 #include "core/stage.h"
 #include "sim/pipelines/storage/slope_rounding.h"
 #include "sim/pipelines/storage/sum_rounding.h"
+#include "solvers/factor/residual_noise.h"
 
 #include <math.h>
 
@@ -316,4 +317,17 @@ bb_status bb_ao_scoring_restore(bb_ao_scoring *self, bb_ao_evaluation *reference
 {
     bb_ao_evaluation *const one = reference;
     return score(self, &one, 1, false);
+}
+
+bb_status bb_ao_scoring_noise(bb_ao_scoring *self, const bb_csr *noise, bb_index m, const double *r,
+                              double *out)
+{
+    bb_status status = BB_OK;
+    if (!self->on_device) {
+        return bb_residual_noise(noise, m, r, out);
+    }
+    BB_TRY(open_scorer(self));
+    BB_TRY(bb_factor_device_scorer_noise(self->scorer, noise, m, r, out));
+done:
+    return status;
 }

@@ -45,4 +45,8 @@ BB_CHECKED bb_status bb_ao_scoring_run(bb_ao_scoring *self, bb_ao_evaluation *co
 /// checkpoint. Errors: likewise.
 BB_CHECKED bb_status bb_ao_scoring_restore(bb_ao_scoring *self, bb_ao_evaluation *reference);
 
+/// R N R^T, `out` [m][m], of noise alone, where the estimates are scored. Errors: likewise.
+BB_CHECKED bb_status bb_ao_scoring_noise(bb_ao_scoring *self, const bb_csr *noise, bb_index m,
+                                         const double *r, double *out);
+
 #endif

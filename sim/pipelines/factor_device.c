@@ -282,9 +282,12 @@ static const struct {
     bb_index (*differences)(const bb_residual_scorer *scorer);
     bb_status (*project)(bb_residual_scorer *scorer, bb_index rows, bb_index columns,
                          const double *weights, const double *symmetric, double *out);
-} residuals = {BB_CUDA_TWIN(bb_residual_scorer_create), BB_CUDA_TWIN(bb_residual_scorer_destroy),
-               BB_CUDA_TWIN(bb_residual_scorer_score), BB_CUDA_TWIN(bb_residual_scorer_differences),
-               BB_CUDA_TWIN(bb_residual_scorer_project)};
+    bb_status (*noise)(bb_residual_scorer *scorer, const bb_csr *noise, bb_index m, const double *r,
+                       double *out);
+} residuals = {
+    BB_CUDA_TWIN(bb_residual_scorer_create),  BB_CUDA_TWIN(bb_residual_scorer_destroy),
+    BB_CUDA_TWIN(bb_residual_scorer_score),   BB_CUDA_TWIN(bb_residual_scorer_differences),
+    BB_CUDA_TWIN(bb_residual_scorer_project), BB_CUDA_TWIN(bb_residual_scorer_noise)};
 
 bb_status bb_factor_device_scorer_open(const bb_matrix_source *cmm, double spare_bytes,
                                        bb_factor_device_scorer **out)
@@ -333,4 +336,10 @@ bb_status bb_factor_device_scorer_project(void *scorer, bb_index rows, bb_index 
 {
     const bb_factor_device_scorer *self = scorer;
     return residuals.project(self->residuals, rows, columns, weights, symmetric, out);
+}
+
+bb_status bb_factor_device_scorer_noise(bb_factor_device_scorer *scorer, const bb_csr *noise,
+                                        bb_index m, const double *r, double *out)
+{
+    return residuals.noise(scorer->residuals, noise, m, r, out);
 }

@@ -82,4 +82,9 @@ BB_CHECKED bb_status bb_factor_device_scorer_project(void *scorer, bb_index rows
                                                      const double *weights, const double *symmetric,
                                                      double *out);
 
+/// R N R^T of a sparse N on the device. Errors: those of bb_residual_scorer_noise.
+BB_CHECKED bb_status bb_factor_device_scorer_noise(bb_factor_device_scorer *scorer,
+                                                   const bb_csr *noise, bb_index m, const double *r,
+                                                   double *out);
+
 #endif

@@ -21,6 +21,7 @@
 #ifndef BB_SOLVERS_FACTOR_RESIDUAL_SCORER_H
 #define BB_SOLVERS_FACTOR_RESIDUAL_SCORER_H
 
+#include "core/csr.h"
 #include "solvers/factor/residual_covariance.h"
 
 #ifdef __cplusplus
@@ -59,6 +60,11 @@ bb_index bb_residual_scorer_differences(const bb_residual_scorer *scorer);
 BB_CHECKED bb_status bb_residual_scorer_project(bb_residual_scorer *scorer, bb_index rows,
                                                 bb_index columns, const double *weights,
                                                 const double *symmetric, double *out);
+
+/// R N R^T, `out` [m][m], for R `r` [m][n] and a symmetric sparse N (residual_noise.h), on the
+/// host. Errors: BB_INVALID (sizes), BB_MEMORY, BB_DEVICE.
+BB_CHECKED bb_status bb_residual_scorer_noise(bb_residual_scorer *scorer, const bb_csr *noise,
+                                              bb_index m, const double *r, double *out);
 
 #ifdef __cplusplus
 }

@@ -3,6 +3,7 @@
 // Residuals on a GPU, whole and by their difference from a base, against those of the cpu. Sizes
 // cross a panel of columns (1024), the multiples of planes (64, 128) and a stretch of sums (16384).
 #include "core/device/device.h"
+#include "solvers/factor/residual_noise.h"
 #include "solvers/factor/residual_scorer.h"
 #include "tests/solvers/dense.h"
 
@@ -245,6 +246,34 @@ static void a_projection_is_a_product_of_three(void **state)
     BB_RELEASE(&out);
 }
 
+static void noise_alone_agrees_with_the_cpu(void **state)
+{
+    (void)state;
+    scene s;
+    bb_residual_scorer *scorer = NULL;
+    bb_triplets list = {0};
+    bb_csr sparse = {0};
+    open_scene(1100, 23, 1e-3, &s);
+    for (bb_index i = 0; i < s.n; ++i) {
+        check_ok(bb_triplets_add(&list, i, i, 1.0 + (double)(i % 7)));
+        check_ok(bb_triplets_add(&list, i, (i + s.n / 2) % s.n, 0.25 * (double)(i % 3)));
+        check_ok(bb_triplets_add(&list, (i + s.n / 2) % s.n, i, 0.25 * (double)(i % 3)));
+    }
+    check_ok(bb_csr_assemble(s.n, s.n, &list, &sparse));
+    double *expected = dense_new(s.m * s.m);
+    double *cee = dense_new(s.m * s.m);
+    check_ok(bb_residual_noise(&sparse, s.m, s.base, expected));
+    check_ok(bb_residual_scorer_create(gpu, &s.cmm, 0.0, &scorer));
+    check_ok(bb_residual_scorer_noise(scorer, &sparse, s.m, s.base, cee));
+    assert_true(distance(&s, cee, expected) <= 1e-12 * dense_norm(s.m * s.m, expected));
+    bb_residual_scorer_destroy(&scorer);
+    bb_triplets_release(&list);
+    bb_csr_release(&sparse);
+    BB_RELEASE(&expected);
+    BB_RELEASE(&cee);
+    close_scene(&s);
+}
+
 static void what_does_not_fit_is_refused(void **state)
 {
     (void)state;
@@ -278,6 +307,7 @@ int main(void)
         cmocka_unit_test(sums_of_several_stretches_agree),
         cmocka_unit_test(without_room_all_are_scored_whole),
         cmocka_unit_test(a_projection_is_a_product_of_three),
+        cmocka_unit_test(noise_alone_agrees_with_the_cpu),
         cmocka_unit_test(what_does_not_fit_is_refused),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
