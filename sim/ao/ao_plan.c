@@ -438,7 +438,11 @@ static bb_status sum(const bb_ao_study *study, const extent *span, bb_plan *plan
         const bb_need both = bb_need_together(span->held, sides_of(span, 1.0));
         need = bb_need_in_turn(bb_need_together(both, span->making), need);
     }
-    *out = bb_need_together(mask, need);
+    // Evaluations until they are written; noise, scale, groups and both tilts of every star.
+    const double vectors = 4.0 + 2.0 * (double)study->guide_stars.count;
+    const bb_need kept = {.host_bytes =
+                              output_bytes(study) + sizeof(double) * vectors * (double)span->n};
+    *out = bb_need_together(bb_need_together(mask, kept), need);
 done:
     return status;
 }

@@ -431,6 +431,7 @@ bb_status bb_ao_run(const void *study, const bb_run_options *options, bb_results
     BB_TRY(
         bb_factor_tiles_publish(&run.factor_problem, run.pipelines, run.pipeline_count, results));
     BB_TRY(bb_ao_promises_publish(run.promises, &run.study->pipelines, results));
+    bb_ao_scoring_release(&run.scoring); // the dump takes the problem
     BB_TRY(bb_ao_dump(options->dump, &run.problem, run.pipeline_count, run.evaluations, results));
     tell_phase("frames, tables and what else was asked for", &begin);
 done:

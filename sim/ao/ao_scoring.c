@@ -60,6 +60,7 @@ void bb_ao_scoring_release(bb_ao_scoring *self)
 {
     if (self->problem != NULL) {
         self->problem->congruence = NULL;
+        self->problem = NULL;
     }
     bb_factor_device_scorer_close(&self->scorer);
     bb_ao_commands_release(&self->commands);

@@ -18,15 +18,15 @@ const bb_index stretch = 16384;       // of the depth, between sums in fp64
 const int magnitude = 10;             // largest values in planes are below 2^10
 
 struct differing {
-    const bb_residual_scorer *scorer;
+    bb_residual_scorer *scorer;
     bb_index m, stride; // stride of the planes
     void *delta;        // R - R0 [m][n]
     void *shifts;       // [m] exponents of the rows of it
     void *delta_hi, *delta_lo;
-    void *panel; // rows of Cmm [width][n]
-    void *panel_hi, *panel_lo;
-    void *sums; // float [m][sum_stride]
-    void *h;    // G0 + D Cmm / 2 [m][width]
+    void *panel;           // rows of Cmm [width][n]
+    void *panel_planes[2]; // NULL where the scorer has those of all of Cmm
+    void *sums;            // float [m][sum_stride]
+    void *h;               // G0 + D Cmm / 2 [m][width]
     void *cee;
 };
 
@@ -129,9 +129,16 @@ const double *units_of(const bb_residual_scorer *scorer)
 
 void close(differing *work)
 {
-    void **const blocks[] = {&work->delta, &work->shifts,   &work->delta_hi, &work->delta_lo,
-                             &work->panel, &work->panel_hi, &work->panel_lo, &work->sums,
-                             &work->h,     &work->cee};
+    void **const blocks[] = {&work->delta,
+                             &work->shifts,
+                             &work->delta_hi,
+                             &work->delta_lo,
+                             &work->panel,
+                             &work->panel_planes[0],
+                             &work->panel_planes[1],
+                             &work->sums,
+                             &work->h,
+                             &work->cee};
     for (void **block : blocks) {
         bb_device_release(work->scorer->device, block);
     }
@@ -151,8 +158,10 @@ bb_status open(differing *work)
     BB_RETURN_IF_FAILED(allocate(work, m * work->stride, sizeof(__half), &work->delta_hi));
     BB_RETURN_IF_FAILED(allocate(work, m * work->stride, sizeof(__half), &work->delta_lo));
     BB_RETURN_IF_FAILED(allocate(work, s->width * s->n, sizeof(double), &work->panel));
-    BB_RETURN_IF_FAILED(allocate(work, s->width * work->stride, sizeof(__half), &work->panel_hi));
-    BB_RETURN_IF_FAILED(allocate(work, s->width * work->stride, sizeof(__half), &work->panel_lo));
+    for (int plane = 0; plane < 2 && s->planes[0] == nullptr; ++plane) {
+        BB_RETURN_IF_FAILED(
+            allocate(work, s->width * work->stride, sizeof(__half), &work->panel_planes[plane]));
+    }
     BB_RETURN_IF_FAILED(allocate(work, m * sum_stride(s), sizeof(float), &work->sums));
     BB_RETURN_IF_FAILED(allocate(work, m * s->width, sizeof(double), &work->h));
     return allocate(work, m * m, sizeof(double), &work->cee);
@@ -193,13 +202,13 @@ bb_status describe(const differing *work, void *hi, void *lo, bb_index rows, bb_
     return BB_OK;
 }
 
-// H of the columns from `begin` on.
-bb_status multiply(const differing *work, bb_index begin, bb_index width)
+// H of the columns from `begin` on, whose planes of Cmm are given.
+bb_status multiply(const differing *work, bb_index begin, bb_index width, __half *const planes[2])
 {
     const bb_residual_scorer *s = work->scorer;
     bb_split_product_cuda p = {};
     BB_RETURN_IF_FAILED(describe(work, work->delta_hi, work->delta_lo, work->m, &p.a));
-    BB_RETURN_IF_FAILED(describe(work, work->panel_hi, work->panel_lo, width, &p.b));
+    BB_RETURN_IF_FAILED(describe(work, planes[0], planes[1], width, &p.b));
     p.rows = work->m;
     p.columns = rounded_up(width, column_multiple);
     p.c = static_cast<float *>(work->sums);
@@ -215,23 +224,40 @@ bb_status multiply(const differing *work, bb_index begin, bb_index width)
     return BB_OK;
 }
 
+// Planes of rows of Cmm from `begin` on: kept ones are made once for all estimates.
+bb_status find_planes(const differing *work, bb_index begin, bb_index width, __half *planes[2])
+{
+    bb_residual_scorer *s = work->scorer;
+    const bool kept = s->planes[0] != nullptr;
+    for (int plane = 0; plane < 2; ++plane) {
+        planes[plane] = kept ? static_cast<__half *>(s->planes[plane]) + begin * work->stride
+                             : static_cast<__half *>(work->panel_planes[plane]);
+    }
+    if (kept && begin + width <= s->planes_rows) {
+        return BB_OK;
+    }
+    BB_RETURN_IF_FAILED(
+        bb_device_source_fill(s->cmm, bb_stream_queue(s->stream), begin, 0,
+                              bb_device_matrix(work->panel, BB_F64, width, s->n, s->n)));
+    split_covariance<<<grid_of(width, s->n), threads, 0, s->stream>>>(
+        static_cast<const double *>(work->panel), units_of(s), begin, width, s->n, work->stride,
+        planes[0], planes[1]);
+    BB_CUDA_CHECK_LAUNCH();
+    s->planes_rows = begin + width;
+    return BB_OK;
+}
+
 // Cee += 2 (G0 + D Cmm / 2) D^T over the columns from `begin` on.
 bb_status add_panel(const differing *work, const bb_residual_base *base, bb_index begin)
 {
     const bb_residual_scorer *s = work->scorer;
     const bb_index width = s->n - begin < s->width ? s->n - begin : s->width;
-    const double *panel = static_cast<const double *>(work->panel);
-    BB_RETURN_IF_FAILED(
-        bb_device_source_fill(s->cmm, bb_stream_queue(s->stream), begin, 0,
-                              bb_device_matrix(work->panel, BB_F64, width, s->n, s->n)));
-    split_covariance<<<grid_of(width, s->n), threads, 0, s->stream>>>(
-        panel, units_of(s), begin, width, s->n, work->stride, static_cast<__half *>(work->panel_hi),
-        static_cast<__half *>(work->panel_lo));
-    BB_CUDA_CHECK_LAUNCH();
+    __half *planes[2];
+    BB_RETURN_IF_FAILED(find_planes(work, begin, width, planes));
     BB_CUDA_TRY(cudaMemcpyAsync(work->h, static_cast<const double *>(base->g) + work->m * begin,
                                 static_cast<size_t>(work->m * width) * sizeof(double),
                                 cudaMemcpyDeviceToDevice, s->stream));
-    BB_RETURN_IF_FAILED(multiply(work, begin, width));
+    BB_RETURN_IF_FAILED(multiply(work, begin, width, planes));
     bb_dense_product_cuda p = {};
     p.a = static_cast<const double *>(work->h);
     p.b = static_cast<const double *>(work->delta) + begin;
@@ -245,10 +271,34 @@ bb_status add_panel(const differing *work, const bb_residual_base *base, bb_inde
     return bb_dense_library_product(s->library, s->handle, &p);
 }
 
+// Room for the planes of all of Cmm, asked for once: where it leaves what solves and scores take.
+bb_status offer_planes(bb_residual_scorer *s, bb_index m, bb_index stride)
+{
+    const size_t bytes = static_cast<size_t>(s->n * stride) * sizeof(__half);
+    const double scored = bb_residual_difference_bytes(s, m);
+    double available = 0.0;
+    if (s->planes_asked) {
+        return BB_OK;
+    }
+    s->planes_asked = true;
+    BB_RETURN_IF_FAILED(bb_residual_scorer_free_bytes(s, &available));
+    if (2.0 * static_cast<double>(bytes) + (scored > s->spare_bytes ? scored : s->spare_bytes) >
+        available) {
+        return BB_OK;
+    }
+    if (bb_device_allocate(s->device, bytes, &s->planes[0]) != BB_OK ||
+        bb_device_allocate(s->device, bytes, &s->planes[1]) != BB_OK) {
+        bb_device_release(s->device, &s->planes[0]); // another program took it: without, then
+        bb_status_clear();
+    }
+    return BB_OK;
+}
+
 bb_status run(const bb_residual_base *base, const bb_residual_task *task, differing *work)
 {
-    const bb_residual_scorer *s = work->scorer;
+    bb_residual_scorer *s = work->scorer;
     const bb_residual_task symmetric = {task->r, task->ctm, nullptr, task->cee};
+    BB_RETURN_IF_FAILED(offer_planes(s, work->m, work->stride));
     BB_RETURN_IF_FAILED(open(work));
     BB_RETURN_IF_FAILED(start(base, task, work));
     for (bb_index begin = 0; begin < s->n; begin += s->width) {

@@ -39,7 +39,8 @@ typedef enum bb_residual_role {
 enum { BB_RESIDUAL_BASES = 16 };
 
 /// Opens a scorer for estimates over `cmm`, n x n, borrowed. A base is kept where, beside its 2 m n
-/// + m^2 doubles, `spare_bytes` of the device's memory stay free for others. Errors:
+/// + m^2 doubles, `spare_bytes` of the device's memory stay free for others, and so are 4 n^2 bytes
+/// of planes of Cmm, which else is filled for each estimate again: the bits are the same. Errors:
 /// BB_UNSUPPORTED (no cuda device), BB_MEMORY, BB_DEVICE. Owner: the caller, who destroys it before
 /// closing the device. For the thread that starts loops.
 BB_CHECKED bb_status bb_residual_scorer_create(bb_device *device, const bb_matrix_source *cmm,

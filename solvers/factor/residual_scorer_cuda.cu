@@ -139,7 +139,10 @@ bb_status offer_base(bb_residual_scorer *scorer, const bb_residual_task *task,
     *base = {};
     base->ctm = task->ctm;
     base->m = m;
-    BB_RETURN_IF_FAILED(allocate(scorer, m * scorer->n, &base->g));
+    if (allocate(scorer, m * scorer->n, &base->g) != BB_OK) {
+        bb_status_clear(); // another program took it: without, then
+        return BB_OK;
+    }
     *out = base;
     return BB_OK;
 }
@@ -292,6 +295,8 @@ void bb_residual_scorer_destroy(bb_residual_scorer **scorer)
         release_base(s, &s->bases[b]);
     }
     bb_device_release(s->device, &s->units);
+    bb_device_release(s->device, &s->planes[0]);
+    bb_device_release(s->device, &s->planes[1]);
     bb_device_source_destroy(&s->cmm);
     bb_transfer_destroy(&s->transfer);
     if (s->handle != nullptr) {

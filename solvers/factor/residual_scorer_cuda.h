@@ -29,6 +29,9 @@ struct bb_residual_scorer {
     double spare_bytes;
     bool has_planes; ///< kernels for the difference
     void *units;     ///< [n] powers of two near the roots of Cmm's diagonal, with the first base
+    void *planes[2]; ///< of all of Cmm in units, [n][n in multiples of 64], where there is room
+    bool planes_asked;
+    bb_index planes_rows; ///< filled so far
     bb_residual_base bases[BB_RESIDUAL_BASES];
     int base_count;
     bb_index differences;

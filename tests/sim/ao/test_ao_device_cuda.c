@@ -67,11 +67,11 @@ static void differences_lose_what_wholes_lose(void **state)
         results[i] = driver_results(&cases[i]);
     }
     for (size_t p = 0; p < sizeof names / sizeof *names; ++p) {
-        const double whole = driver_number(results[0], "strehl_loss", names[p]);
+        const double loss = driver_number(results[0], "strehl_loss", names[p]);
         const double difference = driver_number(results[1], "strehl_loss", names[p]);
-        print_message("%s: loss %.3e, by difference %.1e more\n", names[p], whole,
-                      difference - whole);
-        check_close(difference, whole, 1e-9, 1.0);
+        print_message("%s: loss %.3e, by difference %.1e more\n", names[p], loss,
+                      difference - loss);
+        check_close(difference, loss, 1e-9, 1.0);
         assert_true(difference == driver_number(results[2], "strehl_loss", names[p]));
     }
     for (int i = 0; i < 3; ++i) {
