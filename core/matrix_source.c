@@ -51,14 +51,24 @@ bb_status bb_matrix_source_load(const bb_matrix_source *source, double *out)
     return bb_thread_ranges(source->rows, 16, load_rows, &work);
 }
 
+static bb_status load_diagonal(void *context, bb_index begin, bb_index end)
+{
+    bb_status status = BB_OK;
+    const loading *work = context;
+    for (bb_index i = begin; i < end; ++i) {
+        BB_TRY(work->source->fill(work->source, i, i, bb_view_matrix(work->out + i, 1, 1)));
+    }
+done:
+    return status;
+}
+
 bb_status bb_matrix_source_diagonal(const bb_matrix_source *source, double *out)
 {
     bb_status status = BB_OK;
+    loading work = {source, out};
     BB_REQUIRE(source->rows == source->columns, BB_INVALID, "matrix %s is %td x %td, not square",
                source->name, source->rows, source->columns);
-    for (bb_index i = 0; i < source->rows; ++i) {
-        BB_TRY(source->fill(source, i, i, bb_view_matrix(out + i, 1, 1)));
-    }
+    BB_TRY(bb_thread_ranges(source->rows, 256, load_diagonal, &work));
 done:
     return status;
 }

@@ -2,6 +2,7 @@
 #include "core/stage.h"
 
 #include "core/outcome.h"
+#include "core/thread.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -36,10 +37,47 @@ static void plant(const char *stage, double *values, bb_index count)
     }
 }
 
+// An array looked through by all threads: the lowest index found is the same for any number.
+typedef struct search {
+    const double *values;
+    atomic_ptrdiff_t first; // count: none yet
+} search;
+
+static bb_status look_through(void *context, bb_index begin, bb_index end)
+{
+    search *work = context;
+    const bb_index found = bb_outcome_first_non_finite(work->values + begin, end - begin);
+    ptrdiff_t first = atomic_load(&work->first);
+    while (found >= 0 && begin + found < first &&
+           !atomic_compare_exchange_weak(&work->first, &first, begin + found)) {
+    }
+    return BB_OK;
+}
+
+static bb_index find_first(const double *values, bb_index count)
+{
+    enum { SHARED = 1 << 22, RANGE = 1 << 19 };
+    search work = {.values = values, .first = count};
+    if (count < SHARED || bb_thread_ranges(count, RANGE, look_through, &work) != BB_OK) {
+        return bb_outcome_first_non_finite(values, count);
+    }
+    const bb_index first = atomic_load(&work.first);
+    return first < count ? first : -1;
+}
+
 bb_index bb_stage_inspect(const char *stage, double *values, bb_index count)
 {
     if (atomic_load_explicit(&pending, memory_order_relaxed) != 0) {
         plant(stage, values, count);
     }
-    return bb_outcome_first_non_finite(values, count);
+    return find_first(values, count);
+}
+
+bb_index bb_stage_accept(const char *stage, double *values, bb_index count, bool finite)
+{
+    const int before = atomic_load(&passed);
+    if (atomic_load_explicit(&pending, memory_order_relaxed) != 0) {
+        plant(stage, values, count);
+    }
+    return finite && atomic_load(&passed) == before ? -1 : find_first(values, count);
 }

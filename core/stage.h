@@ -7,9 +7,15 @@
 
 #include "core/status.h"
 
+#include <stdbool.h>
+
 /// Index of the first of `values` [count] that is NaN or infinite, -1 when all are finite. Safe
-/// from several threads at once.
+/// from several threads at once, but for 2^22 values and more, which the pool's threads share.
 bb_index bb_stage_inspect(const char *stage, double *values, bb_index count);
+
+/// The same of values that were looked at where they were made, on a device: `finite` says that all
+/// are, and they are not read again.
+bb_index bb_stage_accept(const char *stage, double *values, bb_index count, bool finite);
 
 /// For tests: the next array that passes `stage` gets `value` at item `index` (modulo its count).
 /// NULL takes the plan back. Not while other threads inspect.

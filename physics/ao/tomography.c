@@ -426,6 +426,19 @@ bb_status bb_tomography_shake(const bb_tomography *tomography, bb_index target,
                         cee);
 }
 
+// Cvv of a residual of slopes.
+static bb_status project(const bb_tomography *tomography, const bb_point_spread *spread,
+                         const double *cee, double *voltages)
+{
+    const bb_congruence *congruence = tomography->congruence;
+    const bb_deformable_mirror *mirror = bb_point_spread_mirror(spread);
+    if (congruence == NULL) {
+        return bb_point_spread_voltages(spread, cee, voltages);
+    }
+    return congruence->multiply(congruence->context, mirror->actuator_count,
+                                mirror->measurement_count, mirror->projector, cee, voltages);
+}
+
 bb_status bb_tomography_rate(const bb_tomography *tomography, bb_index target, const double *cee,
                              bb_index wavelength_count, const double *wavelengths_m,
                              bb_tomography_score *score, bb_outcome *outcome)
@@ -440,7 +453,7 @@ bb_status bb_tomography_rate(const bb_tomography *tomography, bb_index target, c
     if (score->residual == BB_RESIDUAL_COMMANDS) {
         memcpy(voltages, cee, (size_t)(actuators * actuators) * sizeof *voltages);
     } else {
-        BB_TRY(bb_point_spread_voltages(work.aim->spread, cee, voltages));
+        BB_TRY(project(tomography, work.aim->spread, cee, voltages));
     }
     BB_TRY(survey(&work, voltages, wavelength_count, wavelengths_m, score, outcome));
     for (bb_index w = 0; w < wavelength_count; ++w) {

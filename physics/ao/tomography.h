@@ -49,8 +49,9 @@ typedef struct bb_tomography {
     const bb_matrix_source *cmm_core; ///< n x n: what is factored
     double shake_arcsec;              ///< of the telescope, that Cmm does not know
     bb_index target_count;
-    bb_tomography_target *targets; ///< [target_count]
-    bb_mirror_commands *commands;  ///< of mirrors that correct together; NULL: one a target
+    bb_tomography_target *targets;   ///< [target_count]
+    bb_mirror_commands *commands;    ///< of mirrors that correct together; NULL: one a target
+    const bb_congruence *congruence; ///< what projects residuals, borrowed; NULL: this host's cores
 } bb_tomography;
 
 /// Builds everything from a checked configuration (bb_ao_check), which must outlive it.

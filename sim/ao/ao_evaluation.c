@@ -2,6 +2,7 @@
 #include "sim/ao/ao_evaluation.h"
 
 #include "core/memory.h"
+#include "sim/dump.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -27,7 +28,7 @@ done:
     return status;
 }
 
-void bb_ao_evaluation_release(bb_ao_evaluation *evaluation, bb_index targets)
+void bb_ao_evaluation_forget(bb_ao_evaluation *evaluation, bb_index targets)
 {
     for (bb_index t = 0; evaluation->r != NULL && t < targets; ++t) {
         BB_RELEASE(&evaluation->r[t]);
@@ -36,6 +37,11 @@ void bb_ao_evaluation_release(bb_ao_evaluation *evaluation, bb_index targets)
         BB_RELEASE(&evaluation->seen[t]);
     }
     BB_RELEASE(&evaluation->seen);
+}
+
+void bb_ao_evaluation_release(bb_ao_evaluation *evaluation, bb_index targets)
+{
+    bb_ao_evaluation_forget(evaluation, targets);
     BB_RELEASE(&evaluation->r);
     BB_RELEASE(&evaluation->strehl);
     BB_RELEASE(&evaluation->pairs);
@@ -96,6 +102,11 @@ const double *bb_ao_evaluation_reconstructor(const bb_ao_evaluation *evaluation,
 {
     return evaluation->seen != NULL ? evaluation->seen[target]
                                     : evaluation->r[evaluation->shared ? 0 : target];
+}
+
+bool bb_ao_evaluation_is_kept(const bb_ao_study *study, const char *dump)
+{
+    return bb_ao_study_frames(study) || bb_dump_wanted(dump, "R");
 }
 
 double bb_ao_evaluation_headline(const bb_ao_evaluation *evaluation)

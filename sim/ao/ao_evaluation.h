@@ -39,6 +39,9 @@ BB_CHECKED bb_status bb_ao_evaluation_create(const char *pipeline, bb_index targ
                                              bb_ao_evaluation *out);
 void bb_ao_evaluation_release(bb_ao_evaluation *evaluation, bb_index targets);
 
+/// Releases its reconstructors; its numbers stay.
+void bb_ao_evaluation_forget(bb_ao_evaluation *evaluation, bb_index targets);
+
 enum { BB_AO_EVALUATION_ARRAYS = 10 };
 
 /// The numbers of an evaluation of a study but for `common` and `level`: who keeps them and who
@@ -53,6 +56,10 @@ void bb_ao_evaluation_share(bb_ao_evaluation *evaluation, int correction,
 
 /// The reconstructor that corrects a target, NULL where there is none.
 const double *bb_ao_evaluation_reconstructor(const bb_ao_evaluation *evaluation, bb_index target);
+
+/// Whether a study reads its reconstructors again once all are scored: for frames, and to dump
+/// them.
+bool bb_ao_evaluation_is_kept(const bb_ao_study *study, const char *dump);
 
 /// The Strehl ratio that an evaluation is known by: first target and wavelength; NaN where it
 /// failed.

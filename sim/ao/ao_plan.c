@@ -21,6 +21,7 @@
 #include "sim/pipelines/factor_spectrum.h"
 #include "sim/pipelines/storage/factor_storage.h"
 #include "solvers/factor/residual_covariance.h"
+#include "solvers/factor/residual_noise.h"
 
 #include <math.h>
 
@@ -45,6 +46,8 @@ typedef struct extent {
     bb_need late;          // covariances of truth sensors a delay later
     double commands;       // of mirrors of their own, of all targets, likewise
     double most_commands;  // of one of them
+    double projecting_s;   // of the rating, which a GPU does in no time
+    bool one_by_one;       // pipelines are scored, and their estimates released, as they are solved
     bb_ao_learn_planned learn;
     bb_night_planned night;
 } extent;
@@ -121,6 +124,8 @@ static bb_status measure_targets(const bb_ao_study *study, const bb_ao_config *p
         out->rating = bb_need_in_turn(
             out->rating, bb_tomography_rate_need(&pupil, truth.sensors[0].lenslets, score,
                                                  study->wavelengths_um.count, out->threads));
+        out->projecting_s +=
+            bb_point_spread_voltages_need(&pupil, truth.sensors[0].lenslets, out->threads).seconds;
         if (stores_commands(study)) {
             const double actuators =
                 (double)bb_deformable_mirror_actuators(&pupil, truth.sensors[0].lenslets);
@@ -285,9 +290,34 @@ static bb_need score_need(const extent *span, bool device, double count, double 
             : bb_residual_covariance_need(&score, span->threads);
     const bb_need filling = bb_need_together(bb_need_repeated(span->cmm, passes),
                                              bb_need_repeated(span->ctm, 2.0 * count));
+    bb_need rating = span->rating;
+    rating.seconds -= device ? span->projecting_s : 0.0;
     const bb_need scoring = bb_need_in_turn(device ? products : bb_need_together(products, filling),
-                                            bb_need_repeated(span->rating, count));
+                                            bb_need_repeated(rating, count));
     return bb_need_together(residuals, scoring);
+}
+
+// Whole residuals that those of `count` pipelines take the time of: a difference has a third.
+static double passes_of(const bb_ao_study *study, double count)
+{
+    return study->solver.residuals == (int)BB_AO_RESIDUALS_DIFFERENCE ? 1.0 + (count - 1.0) / 3.0
+                                                                      : count;
+}
+
+// The residual of noise alone, target by target.
+static bb_need noise_need(const extent *span)
+{
+    const bb_residual_extent one = span->residual;
+    const double n = (double)one.n;
+    const double entries = 2.0 * n;
+    const bb_need kept = {.host_bytes = sizeof(double) * one.most_rows * one.most_rows};
+    const bb_need projected =
+        bb_need_in_turn(bb_residual_noise_need(n, one.most_rows, span->threads), span->rating);
+    return bb_need_in_turn(
+        bb_csr_assemble_need(n, entries),
+        bb_need_together(
+            bb_csr_held(n, entries),
+            bb_need_together(kept, bb_need_repeated(projected, one.rows / one.most_rows))));
 }
 
 // Adds a line a pipeline, and its solves to what was needed so far, beside the estimates made until
@@ -300,7 +330,8 @@ static bb_status plan_solves(const bb_ao_study *study, const extent *span, bb_pl
     const bool device = scores_on_device(study);
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         const double trials = bb_factor_pipeline_trials(&pipelines[p]);
-        const bb_index estimated = pipelines[p].draws > 1 ? study->pipelines.count : p + 1;
+        const bb_index others = pipelines[p].draws > 1 ? study->pipelines.count : p + 1;
+        const bb_index estimated = span->one_by_one ? 1 : others;
         double operator_bytes;
         bb_need solving;
         BB_TRY(bb_factor_pipeline_need(&study->solver.common, &pipelines[p], study->common.device,
@@ -370,9 +401,14 @@ static bb_status sum(const bb_ao_study *study, const extent *span, bb_plan *plan
                               sizeof(double) * (double)span->mask_edge * (double)span->mask_edge};
     const bb_need sides = sides_of(span, again ? 2.0 : 1.0);
     const bb_need problems = bb_need_together(bb_need_copies(span->held, again ? 2.0 : 1.0), sides);
-    const bb_need estimates = estimates_of(span, count + (again ? 1.0 : 0.0));
-    const bb_need scoring = score_need(span, device, count + 1.0, 1.0); // and of the noise alone
-    bb_need need = {.seconds = 0.2};                                    // of the solves
+    const double held = span->one_by_one ? 1.0 : count;
+    const bb_need estimates = estimates_of(span, held + (again ? 1.0 : 0.0));
+    const bb_need residuals =
+        span->one_by_one
+            ? bb_need_repeated(score_need(span, device, 1.0, 1.0), passes_of(study, count))
+            : score_need(span, device, count, 1.0);
+    const bb_need scoring = bb_need_in_turn(residuals, noise_need(span));
+    bb_need need = {.seconds = 0.2}; // of the solves
     BB_TRY(plan_solves(study, span, plan, &need));
     if (again) {
         double operator_bytes;
@@ -410,8 +446,12 @@ static bb_status sum(const bb_ao_study *study, const extent *span, bb_plan *plan
         const bb_need both = bb_need_together(span->held, sides_of(span, 1.0));
         need = bb_need_in_turn(bb_need_together(both, span->making), need);
     }
+    // Evaluations until they are written; noise, scale, groups and both tilts of every star.
+    const double vectors = 4.0 + 2.0 * (double)study->guide_stars.count;
+    const bb_need kept = {.host_bytes =
+                              output_bytes(study) + sizeof(double) * vectors * (double)span->n};
     need = bb_need_in_turn(span->reading, bb_need_together(span->read, need));
-    *out = bb_need_together(mask, need);
+    *out = bb_need_together(bb_need_together(mask, kept), need);
 done:
     return status;
 }
@@ -473,6 +513,7 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
     bb_need need;
     extent span;
     BB_TRY(measure(ao, (double)options->threads, &span));
+    span.one_by_one = scores_on_device(ao) && !bb_ao_evaluation_is_kept(ao, options->dump);
     BB_TRY(sum(ao, &span, plan, &need));
     bb_plan_set(plan, need);
     plan->gpus = ao->solver.common.gpus;

@@ -5,7 +5,6 @@
 #include "physics/ao/score/error_budget.h"
 #include "sim/ao/ao_mcao.h"
 #include "sim/dump.h"
-#include "sim/pipelines/factor_device.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -96,58 +95,31 @@ done:
     return status;
 }
 
-static bb_status fill_nothing(const bb_matrix_source *source, bb_index row, bb_index column,
-                              bb_view out)
-{
-    (void)source;
-    (void)row;
-    (void)column;
-    for (bb_index i = 0; i < out.shape[0]; ++i) {
-        memset(bb_view_row(out, i), 0, (size_t)out.shape[1] * sizeof(double));
-    }
-    return BB_OK;
-}
-
-bb_status bb_ao_quantities_noise(const bb_ao_study *study, const bb_tomography *problem,
-                                 bool scores_on_device, bb_ao_evaluation *reference)
+bb_status bb_ao_quantities_noise(bb_ao_scoring *scoring, bb_ao_evaluation *reference)
 {
     bb_status status = BB_OK;
-    const bb_index targets = problem->target_count;
-    const bb_matrix_source noise = bb_error_budget_noise(problem);
-    const double wavelength_m = 1e-6 * ((const double *)study->wavelengths_um.items)[0];
-    bb_residual_task *tasks = NULL;
-    bb_matrix_source *none = NULL; // [targets][2]: no covariance with, and none of, the truth
+    const bb_tomography *problem = scoring->problem;
+    bb_csr noise = {0};
+    double *cee = NULL; // [m][m]
     if (reference->common.outcome.kind != BB_OUTCOME_OK) {
         goto done;
     }
-    BB_TRY(BB_ZEROED(targets, &tasks));
-    BB_TRY(BB_ZEROED(2 * targets, &none));
-    for (bb_index t = 0; t < targets; ++t) {
+    BB_TRY(bb_error_budget_noise(problem, &noise));
+    for (bb_index t = 0; t < problem->target_count; ++t) {
         const bb_index m = problem->targets[t].ctm->rows;
-        none[2 * t] = *problem->targets[t].ctm;
-        none[2 * t + 1] = *problem->targets[t].ctt;
-        for (int k = 0; k < 2; ++k) {
-            none[2 * t + k].fill = fill_nothing;
-            none[2 * t + k].twin = NULL;
-        }
-        tasks[t] = (bb_residual_task){bb_ao_evaluation_reconstructor(reference, t), &none[2 * t],
-                                      &none[2 * t + 1], NULL};
-        BB_TRY(BB_ALLOCATE(m * m, &tasks[t].cee));
-    }
-    BB_TRY(bb_factor_device_score(&noise, scores_on_device, targets, tasks));
-    for (bb_index t = 0; t < targets; ++t) {
         double strehl = NAN;
         bb_outcome outcome = {0};
-        bb_tomography_score score = {.kind = (bb_score)study->score, .strehl = &strehl};
-        BB_TRY(bb_tomography_rate(problem, t, tasks[t].cee, 1, &wavelength_m, &score, &outcome));
+        bb_tomography_score score = {.kind = (bb_score)scoring->study->score, .strehl = &strehl};
+        BB_TRY(BB_ALLOCATE(m * m, &cee));
+        BB_TRY(bb_ao_scoring_noise(scoring, &noise, m, bb_ao_evaluation_reconstructor(reference, t),
+                                   cee));
+        BB_TRY(bb_tomography_rate(problem, t, cee, 1, scoring->wavelengths_m, &score, &outcome));
         reference->noise_m[t] = score.correctable_rms;
+        BB_RELEASE(&cee);
     }
 done:
-    for (bb_index t = 0; tasks != NULL && t < targets; ++t) {
-        BB_RELEASE(&tasks[t].cee);
-    }
-    BB_RELEASE(&tasks);
-    BB_RELEASE(&none);
+    BB_RELEASE(&cee);
+    bb_csr_release(&noise);
     return status;
 }
 

@@ -6,7 +6,7 @@
 #ifndef BB_SIM_AO_AO_QUANTITIES_H
 #define BB_SIM_AO_AO_QUANTITIES_H
 
-#include "sim/ao/ao_evaluation.h"
+#include "sim/ao/ao_scoring.h"
 
 /// Usual numbers of an atmosphere along the line of sight.
 typedef struct bb_ao_seeing {
@@ -20,10 +20,8 @@ typedef struct bb_ao_seeing {
 bb_ao_seeing bb_ao_seeing_of(const bb_ao_study *study, const bb_atmosphere *atmosphere);
 
 /// The rms residual that noise alone, R N R^T, makes of the reference in every direction, scored as
-/// the study scores: its noise_m; NaN where it failed. Errors: BB_MEMORY, those of
-/// bb_factor_device_score.
-BB_CHECKED bb_status bb_ao_quantities_noise(const bb_ao_study *study, const bb_tomography *problem,
-                                            bool scores_on_device, bb_ao_evaluation *reference);
+/// the study scores: its noise_m; NaN where it failed. Errors: BB_MEMORY, BB_DEVICE.
+BB_CHECKED bb_status bb_ao_quantities_noise(bb_ao_scoring *scoring, bb_ao_evaluation *reference);
 
 /// What is written, in the order of the page of outputs.
 extern const bb_output_table bb_ao_quantities_seeing, bb_ao_quantities_pupil,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/ao/ao_run.h"
 
+#include "core/clock.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/stage.h"
-#include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_dump.h"
 #include "sim/ao/ao_evaluation.h"
 #include "sim/ao/ao_learn.h"
@@ -14,6 +14,7 @@
 #include "sim/ao/ao_quantities.h"
 #include "sim/ao/ao_restart.h"
 #include "sim/ao/ao_sampling.h"
+#include "sim/ao/ao_scoring.h"
 #include "sim/ao/ao_storage.h"
 #include "sim/ao/ao_warm.h"
 #include "sim/ao/mirrors/influence_file.h"
@@ -23,8 +24,6 @@
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_spectrum.h"
 #include "sim/pipelines/factor_tiles.h"
-#include "sim/pipelines/storage/slope_rounding.h"
-#include "sim/pipelines/storage/sum_rounding.h"
 
 #include <math.h>
 
@@ -36,7 +35,6 @@ typedef struct ao_run {
     const bb_factor_pipeline *pipelines;
     bb_index pipeline_count, target_count, wavelength_count;
     double *wavelengths_m;         // [wavelength_count]
-    double *boxes_rad;             // [study->ensquared_mas.count]
     bb_ao_config physics;          // with the mask of the pupil and influence functions
     double *mask;                  // of the pupil, NULL: the annulus
     bb_influence_cube *influences; // [mirrors], NULL: all Gaussian
@@ -46,12 +44,13 @@ typedef struct ao_run {
     bb_ao_mcao *mcao;             // NULL: one mirror a target
     bb_factor_problem factor_problem;
     bb_ao_storage storage;
-    bb_ao_commands commands;       // what storages of commands are scored by
+    bb_ao_scoring scoring;         // of estimates
     bb_ao_evaluation *evaluations; // [pipeline_count]
     bb_index *order;  // [pipeline_count] the reference, others, those that promise something
     bb_index solved;  // so many of that order
     bb_index settled; // so many of them scored and drawn, too
     bool *warm;       // [pipeline_count] known from a study before
+    bool keeps;       // reconstructors, which are read again when all are scored
     const char *dump;
     bb_restart restart;
     bb_promise_trials *promises;
@@ -89,15 +88,11 @@ static bb_status start(const bb_ao_study *study, ao_run *run)
     for (bb_index w = 0; w < run->wavelength_count; ++w) {
         run->wavelengths_m[w] = 1e-6 * wavelengths_um[w];
     }
-    const double *boxes_mas = study->ensquared_mas.items;
-    BB_TRY(BB_ALLOCATE(study->ensquared_mas.count, &run->boxes_rad));
-    for (bb_index b = 0; b < study->ensquared_mas.count; ++b) {
-        run->boxes_rad[b] = boxes_mas[b] / (180.0 / M_PI * 3600.0e3);
-    }
     bb_device_choice_announce(&offer, study->common.device);
     BB_TRY(BB_ALLOCATE(run->pipeline_count, &run->order));
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->warm));
     put_in_order(run);
+    run->keeps = bb_ao_evaluation_is_kept(study, run->dump);
     BB_TRY(bb_promise_trials_create(BB_FACTOR_PROMISE_TRIALS * BB_STUDY_PIPELINES, &run->promises));
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->evaluations));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
@@ -126,29 +121,46 @@ static void finish(ao_run *run)
     bb_promise_trials_destroy(&run->promises);
     BB_RELEASE(&run->tile_norms);
     BB_RELEASE(&run->ctm);
+    bb_ao_scoring_release(&run->scoring);
     bb_ao_storage_release(&run->storage);
-    bb_ao_commands_release(&run->commands);
     bb_factor_problem_release(&run->factor_problem);
     bb_ao_learning_destroy(&run->learning);
     bb_ao_mcao_destroy(&run->mcao);
     BB_RELEASE(&run->wavelengths_m);
-    BB_RELEASE(&run->boxes_rad);
     bb_tomography_destroy(&run->problem);
     bb_influence_file_release(run->study, &run->influences);
     BB_RELEASE(&run->mask);
     BB_RELEASE(&run->noise);
 }
 
+// A line of -v about a phase that began at *begin; the next one begins now.
+static void tell_phase(const char *phase, double *begin)
+{
+    const double now = bb_clock_seconds();
+    bb_log_detail("phase %s: %.3f s", phase, now - *begin);
+    *begin = now;
+}
+
+static bool uses_device(const ao_run *run)
+{
+    bool uses = false;
+    for (bb_index p = 0; p < run->pipeline_count; ++p) {
+        uses = uses || run->evaluations[p].common.device == BB_DEVICE_CUDA;
+    }
+    return uses;
+}
+
 static bb_status build_problem(ao_run *run, bb_results *results)
 {
     bb_status status = BB_OK;
     const bb_lgs_tilt tilt = (bb_lgs_tilt)run->study->solver.lgs_tilt;
+    double begin = bb_clock_seconds();
     run->physics = bb_ao_study_physics(run->study);
     BB_TRY(bb_ao_pupil_load(run->study, &run->physics, &run->mask));
     BB_TRY(bb_influence_file_load(run->study, &run->physics, &run->influences));
     BB_TRY(bb_ao_pupil_note(&run->physics, results));
     BB_TRY(bb_tomography_create(&run->physics, tilt, &run->problem));
-    run->commands.problem = run->problem;
+    tell_phase("sensors, mirrors and tables", &begin);
     bb_log_info("%td measurements, %td target(s), %td pipeline(s)", run->problem->cmm->rows,
                 run->target_count, run->pipeline_count);
     BB_TRY(BB_ALLOCATE(run->target_count, &run->ctm));
@@ -174,187 +186,10 @@ static bb_status build_problem(ao_run *run, bb_results *results)
     BB_TRY(bb_factor_problem_prepare(&run->factor_problem));
     BB_TRY(bb_ao_storage_open(&run->factor_problem, run->problem,
                               run->study->inflation.tilt_arcsec2, &run->storage));
+    BB_TRY(bb_ao_scoring_open(run->study, run->problem, &run->factor_problem, &run->storage,
+                              &run->evaluations[run->order[0]], uses_device(run), &run->scoring));
+    tell_phase("scales and right-hand sides", &begin);
 done:
-    return status;
-}
-
-// The central part of a point-spread image.
-static void crop(const double *image, bb_index pixels, double *out)
-{
-    bb_index first = (pixels - BB_AO_PSF_PIXELS) / 2;
-    for (bb_index y = 0; y < BB_AO_PSF_PIXELS; ++y) {
-        for (bb_index x = 0; x < BB_AO_PSF_PIXELS; ++x) {
-            out[y * BB_AO_PSF_PIXELS + x] = image[(first + y) * pixels + first + x];
-        }
-    }
-}
-
-// Wavelengths whose images are kept in a direction.
-static bb_index images_of(const ao_run *run, bb_index target)
-{
-    if (run->study->images == (int)BB_AO_IMAGES_ALL) {
-        return run->wavelength_count;
-    }
-    return target == 0 ? 1 : 0;
-}
-
-// Both scores, whichever the study has: what frames are held against. Failures are the study's.
-static bb_status rate_for_frames(const ao_run *run, bb_index target, const double *cee,
-                                 bb_ao_evaluation *evaluation)
-{
-    bb_status status = BB_OK;
-    const bb_index first = target * run->wavelength_count;
-    bb_outcome outcome = {0};
-    bb_tomography_score pairs = {.kind = BB_SCORE_PAIRS,
-                                 .residual = evaluation->kind,
-                                 .strehl = evaluation->pairs_with_terms + first,
-                                 .correctable = evaluation->pairs + first};
-    bb_tomography_score stationary = {.kind = BB_SCORE_STATIONARY,
-                                      .residual = evaluation->kind,
-                                      .strehl = evaluation->stationary + first};
-    BB_TRY(bb_tomography_rate(run->problem, target, cee, run->wavelength_count, run->wavelengths_m,
-                              &pairs, &outcome));
-    BB_TRY(bb_tomography_rate(run->problem, target, cee, run->wavelength_count, run->wavelengths_m,
-                              &stationary, &outcome));
-done:
-    return status;
-}
-
-// Whether a residual covariance is finite, and its trace where it is of slopes.
-static void inspect(const ao_run *run, bb_index target, double *cee, bb_ao_evaluation *evaluation)
-{
-    const bb_index m = bb_point_spread_layout(run->problem->targets[target].spread)->actuator_count;
-    const bool slopes = evaluation->kind == BB_RESIDUAL_SLOPES;
-    const bb_index rows = slopes ? run->ctm[target]->rows : m;
-    const bb_index bad = bb_stage_inspect("residual", cee, rows * rows);
-    if (bad >= 0) {
-        bb_outcome_set(&evaluation->common.outcome, BB_OUTCOME_NON_FINITE,
-                       "residual covariance of target %td, row %td, column %td", target, bad / rows,
-                       bad % rows);
-    }
-    evaluation->trace_arcsec2[target] = slopes ? 0.0 : NAN;
-    for (bb_index row = 0; slopes && row < rows; ++row) {
-        evaluation->trace_arcsec2[target] += cee[row * rows + row];
-    }
-}
-
-static bb_status rate(const ao_run *run, bb_index target, double *cee, bb_ao_evaluation *evaluation)
-{
-    bb_status status = BB_OK;
-    double *image = NULL;
-    double *widths_rad = NULL; // [wavelengths]
-    inspect(run, target, cee, evaluation);
-    bb_index pixels = bb_point_spread_layout(run->problem->targets[target].spread)->pixels;
-    bb_index first = target * run->wavelength_count;
-    bb_index boxes = run->study->ensquared_mas.count;
-    const bb_index images = images_of(run, target);
-    if (images > 0) {
-        BB_TRY(BB_ALLOCATE(images * pixels * pixels, &image));
-    }
-    BB_TRY(bb_evaluation_unset(run->wavelength_count, &widths_rad));
-    bb_tomography_score score = {.kind = (bb_score)run->study->score,
-                                 .residual = evaluation->kind,
-                                 .strehl = evaluation->strehl + first,
-                                 .width_rad = widths_rad,
-                                 .psf_count = images,
-                                 .psf = image,
-                                 .box_count = boxes,
-                                 .boxes_rad = run->boxes_rad,
-                                 .ensquared =
-                                     boxes > 0 ? evaluation->ensquared + first * boxes : NULL};
-    BB_TRY(bb_tomography_rate(run->problem, target, cee, run->wavelength_count, run->wavelengths_m,
-                              &score, &evaluation->common.outcome));
-    for (bb_index w = 0; w < run->wavelength_count; ++w) {
-        evaluation->width_mas[first + w] = widths_rad[w] * (180.0 / M_PI) * 3600.0e3;
-    }
-    evaluation->residual_m[target] = score.residual_rms;
-    if (isnan(score.residual_rms)) {
-        bb_log_warning("pipeline %s, target %td: %s, %s", evaluation->common.pipeline, target,
-                       bb_outcome_name(evaluation->common.outcome.kind),
-                       evaluation->common.outcome.detail);
-    }
-    if (bb_ao_study_frames(run->study)) {
-        BB_TRY(rate_for_frames(run, target, cee, evaluation));
-    }
-    for (bb_index w = 0; w < images; ++w) {
-        crop(image + w * pixels * pixels, pixels,
-             evaluation->psf + (first + w) * BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS);
-    }
-done:
-    BB_RELEASE(&image);
-    BB_RELEASE(&widths_rad);
-    return status;
-}
-
-// One estimate to score, and where its price goes.
-typedef struct estimate {
-    bb_ao_evaluation *evaluation;
-    bb_index target;
-} estimate;
-
-static bb_status list_estimates(ao_run *run, bb_ao_evaluation *const *evaluations,
-                                bb_index evaluation_count, bb_residual_task *tasks,
-                                estimate *estimates, bb_index *out_count)
-{
-    bb_status status = BB_OK;
-    bb_index count = 0;
-    for (bb_index p = 0; p < evaluation_count; ++p) {
-        bb_ao_evaluation *evaluation = evaluations[p];
-        for (bb_index t = 0; t < run->target_count; ++t) {
-            if (evaluation->common.outcome.kind != BB_OUTCOME_OK) {
-                continue;
-            }
-            BB_TRY(bb_ao_commands_task(&run->commands, evaluation, t, &tasks[count]));
-            const bb_index rows = tasks[count].ctt->rows;
-            BB_TRY(BB_ALLOCATE(rows * rows, &tasks[count].cee));
-            estimates[count++] = (estimate){evaluation, t};
-        }
-    }
-    *out_count = count;
-done:
-    return status;
-}
-
-static bool uses_device(const ao_run *run)
-{
-    bool uses = false;
-    for (bb_index p = 0; p < run->pipeline_count; ++p) {
-        uses = uses || run->evaluations[p].common.device == BB_DEVICE_CUDA;
-    }
-    return uses;
-}
-
-// Every estimate of some evaluations, for every target, in one pass over Cmm.
-static bb_status score(ao_run *run, bb_ao_evaluation *const *evaluations, bb_index evaluation_count)
-{
-    bb_status status = BB_OK;
-    bb_index limit = evaluation_count * run->target_count;
-    bb_index count = 0;
-    bb_residual_task *tasks = NULL;
-    estimate *estimates = NULL;
-    BB_TRY(BB_ZEROED(limit, &tasks));
-    BB_TRY(BB_ZEROED(limit, &estimates));
-    BB_TRY(list_estimates(run, evaluations, evaluation_count, tasks, estimates, &count));
-    bb_log_progress_step("scoring", "covariances", 0, count + 1);
-    BB_TRY(bb_factor_device_score(run->problem->cmm, uses_device(run), count, tasks));
-    for (bb_index i = 0; i < count; ++i) {
-        bb_log_progress_step("scoring", estimates[i].evaluation->common.pipeline, i + 1, count + 1);
-        BB_TRY(bb_tomography_shake(run->problem, estimates[i].target, estimates[i].evaluation->kind,
-                                   tasks[i].r, tasks[i].cee));
-        BB_TRY(bb_slope_rounding_add(&run->storage.common, &estimates[i].evaluation->level,
-                                     tasks[i].ctm->rows, tasks[i].r, tasks[i].cee));
-        BB_TRY(bb_sum_rounding_add(&run->storage.common, &estimates[i].evaluation->level,
-                                   tasks[i].ctt->rows, tasks[i].r, tasks[i].cee,
-                                   &estimates[i].evaluation->common.outcome));
-        BB_TRY(rate(run, estimates[i].target, tasks[i].cee, estimates[i].evaluation));
-    }
-    bb_log_progress("scoring", count + 1, count + 1);
-done:
-    for (bb_index i = 0; tasks != NULL && i < limit; ++i) {
-        BB_RELEASE(&tasks[i].cee);
-    }
-    BB_RELEASE(&tasks);
-    BB_RELEASE(&estimates);
     return status;
 }
 
@@ -376,7 +211,7 @@ static bb_status draw_once(ao_run *run, const bb_factor_problem *factor_problem,
     BB_TRY(bb_ao_storage_apply(&run->storage, &run->pipelines[pipeline], &drawn));
     BB_TRY(bb_ao_mcao_aim(run->problem, &drawn));
     bb_ao_evaluation *const one = &drawn;
-    BB_TRY(score(run, &one, 1));
+    BB_TRY(bb_ao_scoring_run(&run->scoring, &one, 1));
     bb_draws_add(draws, &drawn.common.outcome, bb_ao_evaluation_headline(&drawn));
 done:
     bb_ao_evaluation_release(&drawn, run->target_count);
@@ -408,12 +243,21 @@ done:
     return status;
 }
 
-// Scores what was solved since the last time, in one pass over Cmm for all of it, and draws.
+// Whether a study after this one may take a pipeline's evaluation. A difference wants the reference
+// itself, not its price.
+static bool keeps_warm(const ao_run *run, bb_index p)
+{
+    return !bb_ao_scoring_differs(&run->scoring) && bb_ao_warm_serves(run->study, run->dump, p);
+}
+
+// Scores what was solved since the last time, in one pass over Cmm for all of it, forgets the
+// reconstructors that nothing reads again, and draws.
 static bb_status settle(ao_run *run)
 {
     bb_status status = BB_OK;
     const bb_index first = run->settled;
     const bb_index reference = run->order[0];
+    double begin = bb_clock_seconds();
     bb_index count = 0;
     bb_ao_evaluation *evaluations[BB_STUDY_PIPELINES] = {NULL};
     for (bb_index i = first; i < run->solved; ++i) {
@@ -422,17 +266,21 @@ static bb_status settle(ao_run *run)
             bb_ao_learning_hold(run->learning, evaluations[count++]);
         }
     }
-    BB_TRY(score(run, evaluations, count));
+    BB_TRY(bb_ao_scoring_run(&run->scoring, evaluations, count));
+    tell_phase("scores", &begin);
     if (first == 0 && run->solved > 0 && !run->warm[reference]) {
-        BB_TRY(bb_ao_quantities_noise(run->study, run->problem, uses_device(run),
-                                      &run->evaluations[reference]));
+        BB_TRY(bb_ao_quantities_noise(&run->scoring, &run->evaluations[reference]));
+        tell_phase("noise of the reference", &begin);
+    }
+    for (bb_index e = 0; e < count && !run->keeps; ++e) {
+        bb_ao_evaluation_forget(evaluations[e], run->target_count);
     }
     for (bb_index i = first; i < run->solved; ++i) {
         const bb_index p = run->order[i];
         if (!run->warm[p]) {
             BB_TRY(draw(run, p));
         }
-        if (!run->warm[p] && bb_ao_warm_serves(run->study, run->dump, p)) {
+        if (!run->warm[p] && keeps_warm(run, p)) {
             BB_TRY(bb_ao_warm_keep(run->study, reference, p, &run->evaluations[p]));
         }
     }
@@ -455,7 +303,8 @@ static bb_status solve(ao_run *run, bb_index p)
                                      .score = (bb_score)run->study->score,
                                      .scores_on_device = uses_device(run)};
     bb_ao_evaluation *evaluation = &run->evaluations[p];
-    if (bb_ao_warm_serves(run->study, run->dump, p)) {
+    double begin = bb_clock_seconds();
+    if (keeps_warm(run, p)) {
         BB_TRY(bb_ao_warm_find(run->study, run->order[0], p, evaluation, &run->warm[p]));
     }
     if (run->warm[p]) {
@@ -470,6 +319,7 @@ static bb_status solve(ao_run *run, bb_index p)
         BB_TRY(bb_ao_storage_apply(&run->storage, &run->pipelines[p], evaluation));
     }
     BB_TRY(bb_ao_mcao_aim(run->problem, evaluation));
+    tell_phase(run->pipelines[p].name, &begin);
 done:
     return status;
 }
@@ -485,6 +335,7 @@ static bb_status solve_again(ao_run *run, bb_index count)
             continue;
         }
         bb_log_progress_step("solving", again.common.pipeline, i, count);
+        bb_ao_evaluation_forget(evaluation, run->target_count);
         again.common = bb_evaluation_start(evaluation->common.pipeline);
         again.common.device = evaluation->common.device;
         BB_TRY(bb_factor_problem_solve(&run->factor_problem, &evaluation->level, again.r,
@@ -502,8 +353,23 @@ done:
     return status;
 }
 
+// The reference of a checkpoint once more, for the differences of pipelines that are left.
+static bb_status restore_reference(ao_run *run)
+{
+    bb_status status = BB_OK;
+    bb_ao_evaluation *reference = &run->evaluations[run->order[0]];
+    BB_TRY(solve_again(run, 1));
+    BB_TRY(bb_ao_scoring_restore(&run->scoring, reference));
+    if (!run->keeps) {
+        bb_ao_evaluation_forget(reference, run->target_count);
+    }
+done:
+    return status;
+}
+
 // Every pipeline from its factorization to its price. With checkpoints each is settled by itself,
-// so that it can be kept; without, all share one pass over Cmm, but for what a promise is held to.
+// so that it can be kept, and so it is on a device, which fills Cmm in no time and would only hold
+// estimates; else all share one pass over Cmm, but for what a promise is held to.
 static bb_status solve_all(ao_run *run, const bb_run_options *options)
 {
     bb_status status = BB_OK;
@@ -512,6 +378,9 @@ static bb_status solve_all(ao_run *run, const bb_run_options *options)
     BB_TRY(bb_ao_restart_load(&run->restart, options->resume, &state));
     const bb_index restored = state.finished;
     run->solved = run->settled = restored;
+    if (restored > 0 && restored < run->pipeline_count && bb_ao_scoring_differs(&run->scoring)) {
+        BB_TRY(restore_reference(run));
+    }
     if (learned) {
         BB_TRY(bb_ao_restart_save(&run->restart, &state));
     }
@@ -523,8 +392,10 @@ static bb_status solve_all(ao_run *run, const bb_run_options *options)
         }
         BB_TRY(solve(run, p));
         ++run->solved;
-        if (options->checkpoint != NULL) {
+        if (options->checkpoint != NULL || (uses_device(run) && !run->keeps)) {
             BB_TRY(settle(run));
+        }
+        if (options->checkpoint != NULL) {
             state.finished = run->settled;
             BB_TRY(bb_ao_restart_save(&run->restart, &state));
         }
@@ -542,10 +413,12 @@ bb_status bb_ao_run(const void *study, const bb_run_options *options, bb_results
 {
     bb_status status = BB_OK;
     ao_run run = {.dump = options->dump};
+    double begin;
     BB_TRY(bb_ao_restart_open(study, options, &run.restart));
     BB_TRY(start(study, &run));
     BB_TRY(build_problem(&run, results));
     BB_TRY(solve_all(&run, options));
+    begin = bb_clock_seconds();
     BB_TRY(bb_ao_evaluations_publish(study, run.problem, run.evaluations, results));
     BB_TRY(bb_ao_quantities_publish(study, run.problem, &run.evaluations[run.order[0]],
                                     options->dump, results));
@@ -562,7 +435,9 @@ bb_status bb_ao_run(const void *study, const bb_run_options *options, bb_results
     BB_TRY(
         bb_factor_tiles_publish(&run.factor_problem, run.pipelines, run.pipeline_count, results));
     BB_TRY(bb_ao_promises_publish(run.promises, &run.study->pipelines, results));
+    bb_ao_scoring_release(&run.scoring); // the dump takes the problem
     BB_TRY(bb_ao_dump(options->dump, &run.problem, run.pipeline_count, run.evaluations, results));
+    tell_phase("frames, tables and what else was asked for", &begin);
 done:
     finish(&run);
     return status;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/pipelines/factor_device.h"
 
+#include "core/memory.h"
 #include "sim/input/policy_table.h"
 #include "sim/pipelines/factor_map.h"
 #include "sim/pipelines/factor_panels.h"
@@ -264,4 +265,81 @@ bb_status bb_factor_device_score(const bb_matrix_source *cmm, bool on_device, bb
 done:
     bb_device_close(&device);
     return status;
+}
+
+struct bb_factor_device_scorer {
+    bb_device *device;
+    bb_residual_scorer *residuals;
+};
+
+// Of builds with CUDA.
+static const struct {
+    bb_status (*create)(bb_device *device, const bb_matrix_source *cmm, double spare_bytes,
+                        bb_residual_scorer **out);
+    void (*destroy)(bb_residual_scorer **scorer);
+    bb_status (*score)(bb_residual_scorer *scorer, const bb_residual_task *task,
+                       bb_residual_role role);
+    bb_index (*differences)(const bb_residual_scorer *scorer);
+    bb_status (*project)(bb_residual_scorer *scorer, bb_index rows, bb_index columns,
+                         const double *weights, const double *symmetric, double *out);
+    bb_status (*noise)(bb_residual_scorer *scorer, const bb_csr *noise, bb_index m, const double *r,
+                       double *out);
+} residuals = {
+    BB_CUDA_TWIN(bb_residual_scorer_create),  BB_CUDA_TWIN(bb_residual_scorer_destroy),
+    BB_CUDA_TWIN(bb_residual_scorer_score),   BB_CUDA_TWIN(bb_residual_scorer_differences),
+    BB_CUDA_TWIN(bb_residual_scorer_project), BB_CUDA_TWIN(bb_residual_scorer_noise)};
+
+bb_status bb_factor_device_scorer_open(const bb_matrix_source *cmm, double spare_bytes,
+                                       bb_factor_device_scorer **out)
+{
+    bb_status status = BB_OK;
+    bb_factor_device_scorer *scorer = NULL;
+    *out = NULL;
+    BB_REQUIRE(residuals.create != NULL, BB_UNSUPPORTED,
+               "residuals on a device: this build has no CUDA");
+    BB_TRY(BB_ZEROED(1, &scorer));
+    BB_TRY(bb_device_open(BB_DEVICE_CUDA, 0, &scorer->device));
+    BB_TRY(residuals.create(scorer->device, cmm, spare_bytes, &scorer->residuals));
+    *out = scorer;
+    scorer = NULL;
+done:
+    bb_factor_device_scorer_close(&scorer);
+    return status;
+}
+
+void bb_factor_device_scorer_close(bb_factor_device_scorer **scorer)
+{
+    if (*scorer == NULL) {
+        return;
+    }
+    if ((*scorer)->residuals != NULL) {
+        residuals.destroy(&(*scorer)->residuals);
+    }
+    bb_device_close(&(*scorer)->device);
+    BB_RELEASE(scorer);
+}
+
+bb_status bb_factor_device_scorer_score(bb_factor_device_scorer *scorer,
+                                        const bb_residual_task *task, bb_residual_role role)
+{
+    return residuals.score(scorer->residuals, task, role);
+}
+
+bb_index bb_factor_device_scorer_differences(const bb_factor_device_scorer *scorer)
+{
+    return residuals.differences(scorer->residuals);
+}
+
+bb_status bb_factor_device_scorer_project(void *scorer, bb_index rows, bb_index columns,
+                                          const double *weights, const double *symmetric,
+                                          double *out)
+{
+    const bb_factor_device_scorer *self = scorer;
+    return residuals.project(self->residuals, rows, columns, weights, symmetric, out);
+}
+
+bb_status bb_factor_device_scorer_noise(bb_factor_device_scorer *scorer, const bb_csr *noise,
+                                        bb_index m, const double *r, double *out)
+{
+    return residuals.noise(scorer->residuals, noise, m, r, out);
 }

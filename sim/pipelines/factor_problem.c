@@ -453,10 +453,13 @@ bb_status bb_factor_problem_solve(const bb_factor_problem *problem,
         return BB_OK;
     }
     evaluation->factor.escalations = 0.0;
+    double begin = bb_clock_seconds();
     if (evaluation->device == BB_DEVICE_CUDA) {
         BB_TRY(warm_levels(problem->solver, pipeline));
+        bb_log_detail("pipeline %s: kernels made ready in %.3f s", pipeline->name,
+                      bb_clock_seconds() - begin);
     }
-    const double begin = bb_clock_seconds();
+    begin = bb_clock_seconds();
     BB_TRY(solve_once(problem, &level, r, evaluation, &spent));
     while (pipeline->escalate && evaluation->outcome.kind != BB_OUTCOME_OK) {
         const char *failed = bb_variant_names[level.arithmetic];

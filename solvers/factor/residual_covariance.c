@@ -83,23 +83,42 @@ static bb_status project_rows(void *context, bb_index index)
     return BB_OK;
 }
 
-bb_status bb_residual_covariance_close(const bb_residual_task *task)
+// A block of the lower triangle and its mirror image, with its part of Ctt.
+static bb_status close_block(void *context, bb_index index)
 {
     bb_status status = BB_OK;
-    bb_index m = task->ctm->rows;
-    double *ctt = NULL;
-    BB_TRY(BB_ALLOCATE(m * m, &ctt));
-    BB_TRY(bb_matrix_source_load(task->ctt, ctt));
-    for (bb_index i = 0; i < m; ++i) {
-        for (bb_index j = 0; j <= i; ++j) {
+    const bb_residual_task *task = context;
+    const bb_index m = task->ctm->rows;
+    bb_index down = 0;
+    double *ctt = NULL; // [height][width]; zeros without a source
+    while ((down + 1) * (down + 2) / 2 <= index) {
+        ++down;
+    }
+    const bb_index row = down * BLOCK;
+    const bb_index column = (index - down * (down + 1) / 2) * BLOCK;
+    const bb_index height = shorter(m - row, BLOCK);
+    const bb_index width = shorter(m - column, BLOCK);
+    BB_TRY(BB_ZEROED(height * width, &ctt));
+    if (task->ctt != NULL) {
+        BB_TRY(bb_matrix_source_fill(task->ctt, row, column, bb_view_matrix(ctt, height, width)));
+    }
+    for (bb_index i = row; i < row + height; ++i) {
+        for (bb_index j = column; j < column + width && j <= i; ++j) {
             double sum = 0.5 * (task->cee[i * m + j] + task->cee[j * m + i]);
-            task->cee[i * m + j] = ctt[i * m + j] + sum;
+            task->cee[i * m + j] = ctt[(i - row) * width + j - column] + sum;
             task->cee[j * m + i] = task->cee[i * m + j];
         }
     }
 done:
     BB_RELEASE(&ctt);
     return status;
+}
+
+bb_status bb_residual_covariance_close(const bb_residual_task *task)
+{
+    const bb_index down = parts(task->ctm->rows, BLOCK);
+    bb_residual_task closing = *task;
+    return bb_thread_for(down * (down + 1) / 2, close_block, &closing);
 }
 
 static bb_status start(scoring *work)
@@ -149,13 +168,15 @@ done:
     return status;
 }
 
-// A panel of Cmm and the product of every row with it; at the end Ctt of one task.
+// A panel of Cmm and the product of every row with it; at the end blocks of Ctt of one task.
 bb_need bb_residual_covariance_need(const bb_residual_extent *extent, double threads)
 {
     const double n = (double)extent->n;
     const double width = (double)shorter(extent->n, PANEL);
     const double flops = 2.0 * n * (n * extent->rows + extent->squared_rows);
-    const double values = width * (n + extent->rows) + extent->most_rows * extent->most_rows;
+    const double edge = fmin(extent->most_rows, BLOCK);
+    const double values =
+        width * (n + extent->rows) + fmin(threads * edge, extent->most_rows) * edge;
     const double list = extent->rows / fmax(1.0, extent->most_rows) * sizeof(double *);
     return (bb_need){.host_bytes = sizeof(double) * values + ceil(list),
                      .seconds = flops / (BB_NEED_FP64_RATE * threads)};

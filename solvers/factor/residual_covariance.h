@@ -28,12 +28,13 @@ BB_CHECKED bb_status bb_residual_covariance(const bb_matrix_source *cmm, bb_inde
                                             const bb_residual_task *tasks);
 
 /// The same on a cuda device, whose sums are in the order of cuBLAS: panels of Cmm are filled
-/// there. Errors also: BB_UNSUPPORTED (no cuda device), BB_DEVICE.
+/// there, for each estimate again (residual_scorer.h keeps what several share). Errors also:
+/// BB_UNSUPPORTED (no cuda device), BB_DEVICE.
 BB_CHECKED bb_status bb_residual_covariance_device(bb_device *device, const bb_matrix_source *cmm,
                                                    bb_index count, const bb_residual_task *tasks);
 
-/// Cee = Ctt + (P + P^T) / 2 for P in `cee`: the last step of both. Errors: BB_MEMORY, the
-/// source's.
+/// Cee = Ctt + (P + P^T) / 2 for P in `cee`: the last step of both; `ctt` NULL: without it, and
+/// then of the rows of `ctm`. Errors: BB_MEMORY, the source's.
 BB_CHECKED bb_status bb_residual_covariance_close(const bb_residual_task *task);
 
 /// Sizes of several tasks.

@@ -161,8 +161,9 @@ bb_status bb_deformable_mirror_create(double diameter_m, const bb_pupil *pupil, 
                "no actuator of a mirror of %td lenslets moves a slope: all stand too far from the "
                "valid subapertures",
                lenslets);
+    const bb_actuator_corners place = {lenslets, mirror.column, mirror.row};
     BB_TRY(bb_mirror_projector_make(mirror.measurement_count, mirror.actuator_count,
-                                    mirror.condition, interaction, mirror.projector,
+                                    mirror.condition, &place, interaction, mirror.projector,
                                     &mirror.dropped_modes, NULL));
     *out = mirror;
     mirror = (bb_deformable_mirror){0};
@@ -188,7 +189,7 @@ bb_need bb_deformable_mirror_need(const bb_pupil *pupil, bb_index lenslets)
     const bb_need interaction = {.host_bytes = (double)slopes * (double)actuators * sizeof(double)};
     return bb_need_together(
         bb_need_together(bb_deformable_mirror_held(pupil, lenslets), interaction),
-        bb_mirror_projector_need(actuators));
+        bb_mirror_projector_need(actuators, pupil->mask == NULL ? &lenslets : NULL));
 }
 
 void bb_deformable_mirror_release(bb_deformable_mirror *mirror)

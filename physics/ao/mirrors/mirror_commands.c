@@ -60,8 +60,8 @@ static bb_status project(bb_mirror_commands *commands)
     BB_TRY(BB_ALLOCATE(commands->slope_count * actuators, &stacked));
     BB_TRY(BB_ALLOCATE(commands->slope_count * actuators, &commands->projector));
     stack_up(commands, stacked);
-    BB_TRY(bb_mirror_projector_make(commands->slope_count, actuators, commands->condition, stacked,
-                                    commands->projector, &commands->dropped_modes,
+    BB_TRY(bb_mirror_projector_make(commands->slope_count, actuators, commands->condition, NULL,
+                                    stacked, commands->projector, &commands->dropped_modes,
                                     &commands->weak));
     weigh_projector(commands);
 done:
@@ -160,7 +160,7 @@ bb_need bb_mirror_commands_need(const bb_ao_config *config, double slopes, doubl
                              .seconds = seconds};
     return bb_need_together(
         bb_need_together(bb_mirror_commands_held(config, slopes, corrected), stacked),
-        bb_mirror_projector_need((bb_index)actuators));
+        bb_mirror_projector_need((bb_index)actuators, NULL));
 }
 
 typedef struct gathering {

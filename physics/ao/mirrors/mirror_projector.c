@@ -11,14 +11,19 @@
 
 enum { BLOCK = 256, SOLVED = 128 };
 
+// Modes are coordinates in the basis of parities, zero outside the block of their parity.
 typedef struct inversion {
     bb_index slopes, actuators;
+    double condition, margin;
     double *interaction; // [slopes][actuators]; after the solve the projector's transpose
-    double *gram;        // D^T D [actuators][actuators], then its factor
+    double *gram;        // D^T D [actuators][actuators], until it is folded
+    bb_parity_basis basis;
+    double *blocks[BB_PARITIES]; // [size][size] of D^T D, then their factors
+    double *values;              // [actuators] s^2, block after block, increasing in each
+    double largest;              // of them
     bb_index dropped;
     bb_index found; // modes wanted, the dropped ones first
     double *modes;  // Q, [found][actuators]
-    double *values; // [actuators] s^2, increasing
     double *projector;
 } inversion;
 
@@ -67,75 +72,193 @@ done:
 // behind them that is a fault where they end with a mapped page.
 enum { READ_AHEAD = 16 };
 
-// Eigenvalues of D^T D, all, and the eigenvectors of those to be dropped, or up to `margin` above.
-static bb_status find_modes(double condition, double margin, inversion *work)
+// A block in tridiagonal form, kept for its eigenvectors.
+typedef struct tridiagonal {
+    bb_index size;
+    double *reflected; // [size][size]
+    double *diagonal;  // [size], beside [size], reflections [size]
+    double *beside;
+    double *reflections;
+    bb_index first;          // value of the inversion
+    bb_index dropped, found; // modes
+    bb_index row;            // of its first dropped mode
+    bb_index weak_row;       // of the first one that is wanted but stays
+} tridiagonal;
+
+typedef struct decomposition {
+    inversion *inversion;
+    tridiagonal forms[BB_PARITIES];
+} decomposition;
+
+static void release_forms(decomposition *work)
+{
+    for (int b = 0; b < BB_PARITIES; ++b) {
+        tridiagonal *form = &work->forms[b];
+        BB_RELEASE(&form->reflected);
+        BB_RELEASE(&form->diagonal);
+        BB_RELEASE(&form->beside);
+        BB_RELEASE(&form->reflections);
+    }
+}
+
+// Tridiagonal form and eigenvalues of one block.
+static bb_status reduce(void *context, bb_index block)
 {
     bb_status status = BB_OK;
-    const bb_index n = work->actuators;
+    decomposition *work = context;
+    tridiagonal *form = &work->forms[block];
+    const bb_index n = bb_parity_basis_size(&work->inversion->basis, (int)block);
     const lapack_int k = (lapack_int)n;
-    double *reduced = NULL;  // [n][n]
-    double *diagonal = NULL; // [n], beside [n], reflections [n]
-    double *beside = NULL;
-    double *reflections = NULL;
     double *copy = NULL; // [n]
-    lapack_int *support = NULL;
-    BB_TRY(BB_ALLOCATE(n * n + READ_AHEAD, &reduced));
-    BB_TRY(BB_ALLOCATE(n + READ_AHEAD, &diagonal));
-    BB_TRY(BB_ALLOCATE(n + READ_AHEAD, &beside));
-    BB_TRY(BB_ALLOCATE(n + READ_AHEAD, &reflections));
+    form->size = n;
+    form->first = work->inversion->basis.first[block];
+    double *values = work->inversion->values + form->first;
+    if (n == 0) {
+        goto done;
+    }
+    BB_TRY(BB_ALLOCATE(n * n + READ_AHEAD, &form->reflected));
+    BB_TRY(BB_ALLOCATE(n + READ_AHEAD, &form->diagonal));
+    BB_TRY(BB_ALLOCATE(n + READ_AHEAD, &form->beside));
+    BB_TRY(BB_ALLOCATE(n + READ_AHEAD, &form->reflections));
     BB_TRY(BB_ALLOCATE(n, &copy));
-    memcpy(reduced, work->gram, (size_t)(n * n) * sizeof *reduced);
-    BB_TRY(hold_info(
-        LAPACKE_dsytrd(LAPACK_COL_MAJOR, 'L', k, reduced, k, diagonal, beside, reflections),
-        "dsytrd", n));
-    memcpy(work->values, diagonal, (size_t)n * sizeof *diagonal);
-    memcpy(copy, beside, (size_t)n * sizeof *copy);
-    BB_TRY(hold_info(LAPACKE_dsterf(k, work->values, copy), "dsterf", n));
-    const double largest = work->values[n - 1];
-    BB_REQUIRE(largest > 0.0, BB_INVALID,
-               "no actuator of %td moves a slope: all stand too far from the valid subapertures",
-               n);
-    while (work->dropped < n && work->values[work->dropped] < largest / (condition * condition)) {
-        ++work->dropped;
+    memcpy(form->reflected, work->inversion->blocks[block],
+           (size_t)(n * n) * sizeof *form->reflected);
+    BB_TRY(hold_info(LAPACKE_dsytrd(LAPACK_COL_MAJOR, 'L', k, form->reflected, k, form->diagonal,
+                                    form->beside, form->reflections),
+                     "dsytrd", n));
+    memcpy(values, form->diagonal, (size_t)n * sizeof *values);
+    memcpy(copy, form->beside, (size_t)n * sizeof *copy);
+    BB_TRY(hold_info(LAPACKE_dsterf(k, values, copy), "dsterf", n));
+done:
+    BB_RELEASE(&copy);
+    return status;
+}
+
+// What is dropped and what else is wanted of each block, and where its modes stand.
+static void choose(decomposition *work)
+{
+    inversion *all = work->inversion;
+    const double least_kept = all->largest / (all->condition * all->condition);
+    const double least_left = all->margin * all->margin * least_kept;
+    for (int b = 0; b < all->basis.blocks; ++b) {
+        tridiagonal *form = &work->forms[b];
+        const double *values = all->values + form->first;
+        while (form->dropped < form->size && values[form->dropped] < least_kept) {
+            ++form->dropped;
+        }
+        form->found = form->dropped;
+        while (form->found < form->size && values[form->found] < least_left) {
+            ++form->found;
+        }
+        form->row = all->dropped;
+        all->dropped += form->dropped;
     }
-    const double above = margin * margin * largest / (condition * condition);
-    while (work->found < n && (work->found < work->dropped || work->values[work->found] < above)) {
-        ++work->found;
+    all->found = all->dropped;
+    for (int b = 0; b < all->basis.blocks; ++b) {
+        work->forms[b].weak_row = all->found;
+        all->found += work->forms[b].found - work->forms[b].dropped;
     }
-    if (work->found > 0) {
-        const lapack_int wanted = (lapack_int)work->found;
-        lapack_int found = 0;
-        lapack_logical precise = 1;
-        BB_TRY(BB_ALLOCATE(n * work->found, &work->modes));
-        BB_TRY(BB_ALLOCATE(2 * work->found, &support));
-        BB_TRY(hold_info(LAPACKE_dstemr(LAPACK_COL_MAJOR, 'V', 'I', k, diagonal, beside, 0.0, 0.0,
-                                        1, wanted, &found, copy, work->modes, k, wanted, support,
-                                        &precise),
-                         "dstemr", n));
-        BB_TRY(hold_info(LAPACKE_dormtr(LAPACK_COL_MAJOR, 'L', 'L', 'N', k, wanted, reduced, k,
-                                        reflections, work->modes, k),
-                         "dormtr", n));
+}
+
+// The modes of one block, into their rows.
+static bb_status find_modes(void *context, bb_index block)
+{
+    bb_status status = BB_OK;
+    const decomposition *work = context;
+    const tridiagonal *form = &work->forms[block];
+    const bb_index n = form->size;
+    const lapack_int k = (lapack_int)n;
+    const lapack_int wanted = (lapack_int)form->found;
+    lapack_int found = 0;
+    lapack_logical precise = 1;
+    double *modes = NULL;  // [wanted][n]
+    double *values = NULL; // [n]
+    lapack_int *support = NULL;
+    if (wanted == 0) {
+        goto done;
+    }
+    BB_TRY(BB_ALLOCATE(n * form->found, &modes));
+    BB_TRY(BB_ALLOCATE(n, &values));
+    BB_TRY(BB_ALLOCATE(2 * form->found, &support));
+    BB_TRY(hold_info(LAPACKE_dstemr(LAPACK_COL_MAJOR, 'V', 'I', k, form->diagonal, form->beside,
+                                    0.0, 0.0, 1, wanted, &found, values, modes, k, wanted, support,
+                                    &precise),
+                     "dstemr", n));
+    BB_TRY(hold_info(LAPACKE_dormtr(LAPACK_COL_MAJOR, 'L', 'L', 'N', k, wanted, form->reflected, k,
+                                    form->reflections, modes, k),
+                     "dormtr", n));
+    for (bb_index q = 0; q < form->found; ++q) {
+        const bb_index row = q < form->dropped ? form->row + q : form->weak_row + q - form->dropped;
+        memcpy(work->inversion->modes + row * work->inversion->actuators + form->first,
+               modes + q * n, (size_t)n * sizeof *modes);
     }
 done:
-    BB_RELEASE(&reduced);
-    BB_RELEASE(&diagonal);
-    BB_RELEASE(&beside);
-    BB_RELEASE(&reflections);
-    BB_RELEASE(&copy);
+    BB_RELEASE(&modes);
+    BB_RELEASE(&values);
     BB_RELEASE(&support);
     return status;
 }
 
-// Lifts the dropped modes of D^T D to its largest eigenvalue, and factors it.
-static bb_status factor(inversion *work)
+// Lifts the dropped modes of a block of D^T D to its largest eigenvalue, and factors it.
+static bb_status factor(void *context, bb_index block)
 {
-    const int k = (int)work->actuators;
-    const double largest = work->values[k - 1];
-    for (bb_index q = 0; q < work->dropped; ++q) {
-        cblas_dsyr(CblasColMajor, CblasLower, k, largest - work->values[q], work->modes + q * k, 1,
-                   work->gram, k);
+    const decomposition *work = context;
+    const inversion *all = work->inversion;
+    const tridiagonal *form = &work->forms[block];
+    const int k = (int)form->size;
+    double *matrix = all->blocks[block];
+    if (k == 0) {
+        return BB_OK;
     }
-    return hold_info(LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', k, work->gram, k), "dpotrf", k);
+    for (bb_index q = 0; q < form->dropped; ++q) {
+        cblas_dsyr(CblasColMajor, CblasLower, k, all->largest - all->values[form->first + q],
+                   all->modes + (form->row + q) * all->actuators + form->first, 1, matrix, k);
+    }
+    return hold_info(LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', k, matrix, k), "dpotrf", k);
+}
+
+// D^T D in blocks of parities: of one block it is the block.
+static bb_status fold(const bb_actuator_corners *corners, inversion *work)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_parity_basis_create(work->actuators, corners, work->gram, &work->basis));
+    if (work->basis.blocks == 1) {
+        work->blocks[0] = work->gram;
+        work->gram = NULL;
+    }
+    for (int b = 0; b < work->basis.blocks && work->gram != NULL; ++b) {
+        const bb_index size = bb_parity_basis_size(&work->basis, b);
+        BB_TRY(BB_ALLOCATE(size * size, &work->blocks[b]));
+        BB_TRY(bb_parity_basis_fold(&work->basis, b, work->gram, work->blocks[b]));
+    }
+    BB_RELEASE(&work->gram);
+done:
+    return status;
+}
+
+// Eigenvalues of D^T D, all, the eigenvectors of those to be dropped or up to the margin above, and
+// the factors without them.
+static bb_status decompose(inversion *all)
+{
+    bb_status status = BB_OK;
+    decomposition work = {.inversion = all};
+    const bb_index blocks = all->basis.blocks;
+    BB_TRY(bb_thread_for(blocks, reduce, &work));
+    for (bb_index b = 0; b < blocks; ++b) {
+        const bb_index end = all->basis.first[b + 1];
+        all->largest =
+            end > all->basis.first[b] ? fmax(all->largest, all->values[end - 1]) : all->largest;
+    }
+    BB_REQUIRE(all->largest > 0.0, BB_INVALID,
+               "no actuator of %td moves a slope: all stand too far from the valid subapertures",
+               all->actuators);
+    choose(&work);
+    BB_TRY(BB_ZEROED(all->found * all->actuators, &all->modes));
+    BB_TRY(bb_thread_for(blocks, find_modes, &work));
+    BB_TRY(bb_thread_for(blocks, factor, &work));
+done:
+    release_forms(&work);
+    return status;
 }
 
 // Rows begin..end of D become those of Dx^T.
@@ -149,16 +272,22 @@ static bb_status solve(void *context, bb_index begin, bb_index end)
     double *sides = work->interaction + begin * k;
     double *share = NULL; // [rows][modes]
     BB_TRY(BB_ALLOCATE((bb_index)rows * modes, &share));
-    cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, k, rows, 1.0,
-                work->gram, k, sides, k);
-    cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, k, rows, 1.0,
-                work->gram, k, sides, k);
+    BB_TRY(bb_parity_basis_enter(&work->basis, rows, sides));
+    for (int b = 0; b < work->basis.blocks; ++b) {
+        const int size = (int)bb_parity_basis_size(&work->basis, b);
+        double *part = sides + work->basis.first[b];
+        cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, size, rows,
+                    1.0, work->blocks[b], size, part, k);
+        cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, size, rows, 1.0,
+                    work->blocks[b], size, part, k);
+    }
     if (modes > 0) {
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, modes, k, 1.0, sides, k,
                     work->modes, k, 0.0, share, modes);
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, k, modes, -1.0, share, modes,
                     work->modes, k, 1.0, sides, k);
     }
+    BB_TRY(bb_parity_basis_leave(&work->basis, rows, sides));
 done:
     BB_RELEASE(&share);
     return status;
@@ -178,14 +307,21 @@ static bb_status transpose(void *context, bb_index begin, bb_index end)
     return BB_OK;
 }
 
-bb_need bb_mirror_projector_need(bb_index actuators)
+// Of one block: D^T D, its copy in tridiagonal form, and modes twice. Of four: D^T D beside the
+// blocks, then those and their copies.
+bb_need bb_mirror_projector_need(bb_index actuators, const bb_index *lenslets)
 {
     static const double seconds_per_actuator3 = 3.0e-10; // of the tridiagonal form, one thread
     const double k = (double)actuators;
     const double modes = ceil(sqrt(k));
-    return (bb_need){.host_bytes =
-                         sizeof(double) * (2.0 * k * k + (6.0 + modes) * k + 4.0 * READ_AHEAD),
-                     .seconds = seconds_per_actuator3 * k * k * k};
+    const double squares = lenslets != NULL ? 1.25 : 2.0;
+    const double blocks = lenslets != NULL ? (double)BB_PARITIES : 1.0;
+    const bb_need values = {
+        .host_bytes = sizeof(double) *
+                      (squares * k * k + (6.0 + 2.0 * modes) * k + 4.0 * blocks * READ_AHEAD),
+        .seconds = seconds_per_actuator3 * k * k * k / (blocks * blocks)};
+    return lenslets != NULL ? bb_need_together(values, bb_parity_basis_need(actuators, *lenslets))
+                            : values;
 }
 
 void bb_weak_modes_release(bb_weak_modes *modes)
@@ -198,10 +334,9 @@ void bb_weak_modes_release(bb_weak_modes *modes)
 static bb_status keep_weak(inversion *work, bb_weak_modes *weak)
 {
     bb_status status = BB_OK;
-    const double largest = work->values[work->actuators - 1];
     BB_TRY(BB_ALLOCATE(work->found, &weak->ratios));
     for (bb_index q = 0; q < work->found; ++q) {
-        weak->ratios[q] = sqrt(fmax(work->values[q], 0.0) / largest);
+        weak->ratios[q] = sqrt(fmax(work->values[q], 0.0) / work->largest);
     }
     weak->count = work->found;
     weak->volts = work->modes;
@@ -211,20 +346,22 @@ done:
 }
 
 bb_status bb_mirror_projector_make(bb_index slopes, bb_index actuators, double condition,
-                                   double *interaction, double *projector, bb_index *dropped,
-                                   bb_weak_modes *weak)
+                                   const bb_actuator_corners *corners, double *interaction,
+                                   double *projector, bb_index *dropped, bb_weak_modes *weak)
 {
     bb_status status = BB_OK;
     inversion work = {.slopes = slopes,
                       .actuators = actuators,
+                      .condition = condition,
+                      .margin = weak == NULL ? 1.0 : weak->margin,
                       .interaction = interaction,
                       .projector = projector};
     const bb_index blocks = (actuators + BLOCK - 1) / BLOCK;
     BB_TRY(BB_ALLOCATE(actuators * actuators, &work.gram));
     BB_TRY(BB_ALLOCATE(actuators, &work.values));
     BB_TRY(bb_thread_for(blocks * (blocks + 1) / 2, multiply, &work));
-    BB_TRY(find_modes(condition, weak == NULL ? 1.0 : weak->margin, &work));
-    BB_TRY(factor(&work));
+    BB_TRY(fold(weak == NULL ? corners : NULL, &work));
+    BB_TRY(decompose(&work));
     BB_TRY(bb_thread_ranges(slopes, SOLVED, solve, &work));
     BB_TRY(bb_thread_ranges(actuators, SOLVED, transpose, &work));
     *dropped = work.dropped;
@@ -233,6 +370,10 @@ bb_status bb_mirror_projector_make(bb_index slopes, bb_index actuators, double c
     }
 done:
     BB_RELEASE(&work.gram);
+    for (int b = 0; b < BB_PARITIES; ++b) {
+        BB_RELEASE(&work.blocks[b]);
+    }
+    bb_parity_basis_release(&work.basis);
     BB_RELEASE(&work.values);
     BB_RELEASE(&work.modes);
     return status;

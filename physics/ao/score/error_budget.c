@@ -37,46 +37,36 @@ done:
     return status;
 }
 
-// A row of N from `first` on: the variance of a slope and its covariance with the other one of its
-// subaperture.
-static void fill_row(const bb_tomography *tomography, bb_index row, bb_index first, bb_index count,
-                     double *line)
+// A row of N: the variance of a slope and its covariance with the other one of its subaperture.
+static bb_status add_row(const bb_tomography *tomography, const bb_sensor *sensor, bb_index row,
+                         bb_triplets *list)
 {
-    const bb_sensor *sensor = tomography->guides.sensors;
-    while (row >= sensor->first + 2 * sensor->count) {
-        ++sensor;
-    }
+    bb_status status = BB_OK;
     const bool x = row < sensor->first + sensor->count;
     const bb_index subaperture = row - sensor->first - (x ? 0 : sensor->count);
     const bb_index other = x ? row + sensor->count : row - sensor->count;
     const bb_slope_noise *noise = &tomography->noise.subaperture[sensor->first / 2 + subaperture];
-    memset(line, 0, (size_t)count * sizeof *line);
-    if (row >= first && row < first + count) {
-        line[row - first] = x ? noise->xx : noise->yy;
-    }
-    if (other >= first && other < first + count) {
-        line[other - first] = noise->xy;
-    }
+    BB_TRY(bb_triplets_add(list, row, row, x ? noise->xx : noise->yy));
+    BB_TRY(bb_triplets_add(list, row, other, noise->xy));
+done:
+    return status;
 }
 
-static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index column, bb_view out)
+bb_status bb_error_budget_noise(const bb_tomography *tomography, bb_csr *out)
 {
-    for (bb_index i = 0; i < out.shape[0]; ++i) {
-        fill_row(source->context, row + i, column, out.shape[1], bb_view_row(out, i));
-    }
-    return BB_OK;
-}
-
-bb_matrix_source bb_error_budget_noise(const bb_tomography *tomography)
-{
+    bb_status status = BB_OK;
     const bb_index n = tomography->guides.measurement_count;
-    return (bb_matrix_source){.rows = n,
-                              .columns = n,
-                              .symmetric = true,
-                              .name = "noise",
-                              .unit = "arcsec^2",
-                              .fill = fill,
-                              .context = tomography};
+    bb_triplets list = {0};
+    for (bb_index s = 0; s < tomography->guides.sensor_count; ++s) {
+        const bb_sensor *sensor = &tomography->guides.sensors[s];
+        for (bb_index i = 0; i < 2 * sensor->count; ++i) {
+            BB_TRY(add_row(tomography, sensor, sensor->first + i, &list));
+        }
+    }
+    BB_TRY(bb_csr_assemble(n, n, &list, out));
+done:
+    bb_triplets_release(&list);
+    return status;
 }
 
 double bb_error_budget_slope_noise(const bb_tomography *tomography, bb_index star)

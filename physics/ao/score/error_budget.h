@@ -6,6 +6,7 @@
 #ifndef BB_PHYSICS_AO_SCORE_ERROR_BUDGET_H
 #define BB_PHYSICS_AO_SCORE_ERROR_BUDGET_H
 
+#include "core/csr.h"
 #include "physics/ao/tomography.h"
 
 /// Variances over the pupil, piston taken out, m^2; 0 of a term that is off.
@@ -18,8 +19,9 @@ BB_CHECKED bb_status bb_error_budget_of_terms(const bb_error_terms_config *confi
                                               const bb_tomography *tomography, bb_index target,
                                               bb_error_budget *out);
 
-/// N [n][n] of the guide stars, arcsec^2; borrows the tomography.
-bb_matrix_source bb_error_budget_noise(const bb_tomography *tomography);
+/// N [n][n] of the guide stars, arcsec^2: two entries a row. Errors: BB_MEMORY. Owner of `*out`:
+/// the caller.
+BB_CHECKED bb_status bb_error_budget_noise(const bb_tomography *tomography, bb_csr *out);
 
 /// Standard deviation of a slope of a guide star, mean over its subapertures and axes, arcsec.
 double bb_error_budget_slope_noise(const bb_tomography *tomography, bb_index star);

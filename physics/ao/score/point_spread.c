@@ -313,7 +313,47 @@ bb_need bb_point_spread_voltages_need(const bb_pupil *pupil, bb_index lenslets, 
                                 (BB_NEED_FP64_RATE * threads)};
 }
 
-// Averages Cvv over ordered pairs of equal displacement onto `plane` [N][N], km pixels a step.
+// The mean of Cvv over ordered pairs of actuators of equal displacement.
+typedef struct averaging {
+    const bb_point_spread *spread;
+    const double *voltages;
+    bb_index *first; // [lenslets + 2] actuator of each row of the grid, rows being in order
+    double *mean;    // [2 lenslets + 1][2 lenslets + 1], 0 where there is no pair
+} averaging;
+
+// One row of displacements: pairs of rows of actuators so far apart, in their order.
+static bb_status average_row(void *context, bb_index displacement)
+{
+    bb_status status = BB_OK;
+    const averaging *work = context;
+    const bb_deformable_mirror *mirror = &work->spread->mirror;
+    const bb_index lenslets = mirror->lenslets;
+    const bb_index edge = 2 * lenslets + 1;
+    double *sum = work->mean + displacement * edge;
+    bb_index *pairs = NULL; // [edge]
+    BB_TRY(BB_ZEROED(edge, &pairs));
+    for (bb_index row = 0; row <= lenslets; ++row) {
+        const bb_index other = row + lenslets - displacement;
+        if (other < 0 || other > lenslets) {
+            continue;
+        }
+        for (bb_index a = work->first[row]; a < work->first[row + 1]; ++a) {
+            for (bb_index b = work->first[other]; b < work->first[other + 1]; ++b) {
+                const bb_index i = mirror->column[a] - mirror->column[b] + lenslets;
+                sum[i] += work->voltages[a * mirror->actuator_count + b];
+                ++pairs[i];
+            }
+        }
+    }
+    for (bb_index i = 0; i < edge; ++i) {
+        sum[i] = pairs[i] > 0 ? sum[i] / (double)pairs[i] : 0.0;
+    }
+done:
+    BB_RELEASE(&pairs);
+    return status;
+}
+
+// Averages Cvv onto `plane` [N][N], km pixels a step.
 static bb_status average(const bb_point_spread *spread, const double *voltages, double *plane)
 {
     bb_status status = BB_OK;
@@ -321,31 +361,28 @@ static bb_status average(const bb_point_spread *spread, const double *voltages, 
     const bb_index edge = 2 * mirror->lenslets + 1;
     const bb_index n = spread->grid.pixels;
     const bb_index km = spread->grid.pixels_per_lenslet;
-    double *sum = NULL;
-    bb_index *pairs = NULL;
-    BB_TRY(BB_ZEROED(edge * edge, &sum));
-    BB_TRY(BB_ZEROED(edge * edge, &pairs));
+    averaging work = {.spread = spread, .voltages = voltages};
+    BB_TRY(BB_ZEROED(edge * edge, &work.mean));
+    BB_TRY(BB_ZEROED(mirror->lenslets + 2, &work.first));
     for (bb_index a = 0; a < mirror->actuator_count; ++a) {
-        for (bb_index b = 0; b < mirror->actuator_count; ++b) {
-            const bb_index i = mirror->column[a] - mirror->column[b] + mirror->lenslets;
-            const bb_index j = mirror->row[a] - mirror->row[b] + mirror->lenslets;
-            sum[j * edge + i] += voltages[a * mirror->actuator_count + b];
-            ++pairs[j * edge + i];
-        }
+        ++work.first[mirror->row[a] + 1];
     }
+    for (bb_index row = 0; row <= mirror->lenslets; ++row) {
+        work.first[row + 1] += work.first[row];
+    }
+    BB_TRY(bb_thread_for(edge, average_row, &work));
     memset(plane, 0, (size_t)(n * n) * sizeof *plane);
     for (bb_index j = 0; j < edge; ++j) {
         for (bb_index i = 0; i < edge; ++i) {
-            const bb_index k = j * edge + i;
             const bb_index x = ((i - mirror->lenslets) * km + n) % n;
             const bb_index y = ((j - mirror->lenslets) * km + n) % n;
             // Both ends of a displacement of N / 2 share a pixel.
-            plane[y * n + x] += pairs[k] > 0 ? sum[k] / (double)pairs[k] : 0.0;
+            plane[y * n + x] += work.mean[j * edge + i];
         }
     }
 done:
-    BB_RELEASE(&sum);
-    BB_RELEASE(&pairs);
+    BB_RELEASE(&work.mean);
+    BB_RELEASE(&work.first);
     return status;
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/device/device.h"
 #include "core/device/non_finite.h"
+#include "core/device/transfer.h"
 #include "core/memory.h"
 #include "tests/check.h"
 
@@ -52,6 +53,31 @@ static void bytes_survive_the_round_trip(void **state)
     assert_int_equal(received[0] | received[N / 2] | received[N - 1], 0);
     bb_device_release(device_under_test, &block);
     assert_null(block);
+}
+
+// Pieces that fill a buffer, that do not, and none; buffers smaller than a range of a thread.
+static void large_arrays_go_through_two_buffers(void **state)
+{
+    (void)state;
+    enum { BUFFER = 4096, SIZES = 6, LARGEST = 5 * BUFFER + 17 };
+    static const size_t sizes[SIZES] = {0, 1, BUFFER, BUFFER + 1, 2 * BUFFER, LARGEST};
+    static uint8_t sent[LARGEST], received[LARGEST + 1];
+    bb_transfer *transfer = NULL;
+    void *block = NULL;
+    for (int i = 0; i < LARGEST; ++i) {
+        sent[i] = (uint8_t)(i * 43 + i / 256);
+    }
+    check_ok(bb_device_allocate(device_under_test, LARGEST, &block));
+    check_ok(bb_transfer_create(device_under_test, BUFFER, &transfer));
+    for (int i = 0; i < SIZES; ++i) {
+        memset(received, 0xa5, sizeof received);
+        check_ok(bb_transfer_upload(transfer, block, sent, sizes[i]));
+        check_ok(bb_transfer_download(transfer, received, block, sizes[i]));
+        assert_memory_equal(sent, received, sizes[i]);
+        assert_int_equal(received[sizes[i]], 0xa5);
+    }
+    bb_transfer_destroy(&transfer);
+    bb_device_release(device_under_test, &block);
 }
 
 // Through memory that copies do not wait for: nothing is sure before the wait.
@@ -191,6 +217,7 @@ static inline int run_device_tests(bb_device_kind kind)
         cmocka_unit_test(report_is_filled),
         cmocka_unit_test(processors_say_so),
         cmocka_unit_test(bytes_survive_the_round_trip),
+        cmocka_unit_test(large_arrays_go_through_two_buffers),
         cmocka_unit_test(bytes_are_fetched_by_the_next_wait),
         cmocka_unit_test(non_finite_values_are_counted),
         cmocka_unit_test(timer_measures_work),

@@ -6,6 +6,7 @@
 #include "solvers/factor/reconstructor.h"
 #include "solvers/factor/refinement.h"
 #include "solvers/factor/residual_covariance.h"
+#include "solvers/factor/residual_noise.h"
 #include "solvers/factor/rounding_sweep.h"
 #include "solvers/factor/spectrum.h"
 #include "solvers/factor/tiles/tile_cholesky.h"
@@ -181,6 +182,18 @@ static void hold_scores(const fixture *f)
     need_stop();
     need_hold("residual_covariance", bb_residual_covariance_need(&extent, f->threads),
               NEED_LOOSENESS);
+    bb_triplets list = {0};
+    bb_csr sparse = {0};
+    for (bb_index i = 0; i < N; ++i) {
+        check_ok(bb_triplets_add(&list, i, i, 1.0));
+    }
+    check_ok(bb_csr_assemble(N, N, &list, &sparse));
+    need_start();
+    check_ok(bb_residual_noise(&sparse, M, f->b, cee[0]));
+    need_stop();
+    need_hold("residual_noise", bb_residual_noise_need(N, M, f->threads), NEED_LOOSENESS);
+    bb_triplets_release(&list);
+    bb_csr_release(&sparse);
     need_start();
     check_ok(bb_spectrum_eigenvalues(&f->source, NULL, values));
     need_stop();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solvers/factor/residual_covariance.h"
+#include "solvers/factor/residual_noise.h"
 #include "tests/solvers/dense.h"
 
 #include <lapacke.h>
@@ -131,6 +132,48 @@ static void bits_do_not_depend_on_threads(void **state)
     BB_RELEASE(&four);
 }
 
+// N has a diagonal and ties each measurement to the one N / 2 away, across panels.
+static void noise(bb_csr *out)
+{
+    bb_triplets list = {0};
+    for (bb_index i = 0; i < N; ++i) {
+        check_ok(bb_triplets_add(&list, i, i, 1.0 + (double)(i % 7)));
+        check_ok(bb_triplets_add(&list, i, (i + N / 2) % N, 0.25 * (double)(i % (N / 2) % 3)));
+    }
+    check_ok(bb_csr_assemble(N, N, &list, out));
+    bb_triplets_release(&list);
+}
+
+static void noise_alone_is_a_sparse_product(void **state)
+{
+    (void)state;
+    double *one = dense_new(M * M);
+    double *four = dense_new(M * M);
+    bb_csr sparse = {0};
+    noise(&sparse);
+    check_ok(bb_threads_set(1));
+    check_ok(bb_residual_noise(&sparse, M, r, one));
+    check_ok(bb_threads_set(4));
+    check_ok(bb_residual_noise(&sparse, M, r, four));
+    bb_threads_stop();
+    assert_memory_equal(one, four, M * M * sizeof *one);
+    for (bb_index i = 0; i < M; ++i) {
+        for (bb_index j = 0; j < M; ++j) {
+            double sum = 0.0;
+            for (bb_index k = 0; k < N; ++k) {
+                for (bb_index e = sparse.row_start[k]; e < sparse.row_start[k + 1]; ++e) {
+                    sum += r[i * N + k] * sparse.value[e] * r[j * N + sparse.column[e]];
+                }
+            }
+            check_close(one[i * M + j], sum, 1e-12, one[0]);
+            assert_true(one[i * M + j] == one[j * M + i]);
+        }
+    }
+    bb_csr_release(&sparse);
+    BB_RELEASE(&one);
+    BB_RELEASE(&four);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +181,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(estimates_share_a_pass, setup, teardown),
         cmocka_unit_test_setup_teardown(exact_estimate_matches_the_short_form, setup, teardown),
         cmocka_unit_test_setup_teardown(bits_do_not_depend_on_threads, setup, teardown),
+        cmocka_unit_test_setup_teardown(noise_alone_is_a_sparse_product, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/device/transfer.h"
+
+#include "core/memory.h"
+#include "core/thread.h"
+
+#include <string.h>
+
+enum { USUAL_BYTES = 32 << 20, RANGE_BYTES = 1 << 20 };
+
+struct bb_transfer {
+    bb_device *device;
+    size_t bytes; // of a buffer
+    void *buffers[2];
+};
+
+bb_status bb_transfer_create(bb_device *device, size_t bytes, bb_transfer **out)
+{
+    bb_status status = BB_OK;
+    bb_transfer *transfer = NULL;
+    *out = NULL;
+    BB_TRY(BB_ZEROED(1, &transfer));
+    transfer->device = device;
+    transfer->bytes = bytes > 0 ? bytes : USUAL_BYTES;
+    BB_TRY(bb_device_host_allocate(device, transfer->bytes, &transfer->buffers[0]));
+    BB_TRY(bb_device_host_allocate(device, transfer->bytes, &transfer->buffers[1]));
+    *out = transfer;
+    transfer = NULL;
+done:
+    bb_transfer_destroy(&transfer);
+    return status;
+}
+
+void bb_transfer_destroy(bb_transfer **transfer)
+{
+    if (*transfer == NULL) {
+        return;
+    }
+    for (int b = 0; b < 2; ++b) {
+        bb_device_host_release((*transfer)->device, &(*transfer)->buffers[b]);
+    }
+    BB_RELEASE(transfer);
+}
+
+typedef struct copying {
+    char *target;
+    const char *source;
+} copying;
+
+static bb_status copy_range(void *context, bb_index begin, bb_index end)
+{
+    const copying *work = context;
+    memcpy(work->target + begin, work->source + begin, (size_t)(end - begin));
+    return BB_OK;
+}
+
+static bb_status copy(void *target, const void *source, size_t bytes)
+{
+    copying work = {target, source};
+    return bb_thread_ranges((bb_index)bytes, RANGE_BYTES, copy_range, &work);
+}
+
+static size_t piece(const bb_transfer *transfer, size_t begun, size_t bytes)
+{
+    return bytes - begun < transfer->bytes ? bytes - begun : transfer->bytes;
+}
+
+bb_status bb_transfer_download(bb_transfer *transfer, void *to_host, const void *source,
+                               size_t bytes)
+{
+    bb_status status = BB_OK;
+    char *target = to_host;
+    size_t begun = 0;
+    size_t ready = 0; // bytes in the buffer before
+    for (int turn = 0; begun < bytes || ready > 0; turn ^= 1) {
+        const size_t next = piece(transfer, begun, bytes);
+        BB_TRY(bb_device_wait(transfer->device));
+        if (next > 0) {
+            BB_TRY(bb_device_fetch(transfer->device, transfer->buffers[turn],
+                                   (const char *)source + begun, next));
+        }
+        BB_TRY(copy(target + begun - ready, transfer->buffers[turn ^ 1], ready));
+        begun += next;
+        ready = next;
+    }
+done:
+    return status;
+}
+
+bb_status bb_transfer_upload(bb_transfer *transfer, void *target, const void *from_host,
+                             size_t bytes)
+{
+    bb_status status = BB_OK;
+    int turn = 0;
+    for (size_t begun = 0; begun < bytes; turn ^= 1) {
+        const size_t next = piece(transfer, begun, bytes);
+        BB_TRY(copy(transfer->buffers[turn], (const char *)from_host + begun, next));
+        BB_TRY(bb_device_wait(transfer->device)); // for the other buffer
+        BB_TRY(bb_device_upload(transfer->device, (char *)target + begun, transfer->buffers[turn],
+                                next));
+        begun += next;
+    }
+    BB_TRY(bb_device_wait(transfer->device));
+done:
+    return status;
+}

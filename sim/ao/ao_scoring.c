@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/ao/ao_scoring.h"
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/stage.h"
+#include "sim/pipelines/storage/slope_rounding.h"
+#include "sim/pipelines/storage/sum_rounding.h"
+#include "solvers/factor/residual_noise.h"
+
+#include <math.h>
+
+// What the largest solve of a study takes of the device.
+static double spare_of(const bb_ao_study *study, const bb_factor_problem *problem)
+{
+    const bb_factor_pipeline *pipelines = study->pipelines.items;
+    double spare = 0.0;
+    bb_index rows = problem->part.count;
+    for (bb_index t = 0; t < problem->target_count; ++t) {
+        rows += problem->sides[t]->rows;
+    }
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        const bb_need need =
+            bb_factor_device_need(problem->solver, &pipelines[p], problem->matrix->rows, rows);
+        spare = fmax(spare, need.device_bytes);
+    }
+    return spare;
+}
+
+bb_status bb_ao_scoring_open(const bb_ao_study *study, bb_tomography *problem,
+                             const bb_factor_problem *factor_problem, bb_ao_storage *storage,
+                             const bb_ao_evaluation *reference, bool on_device, bb_ao_scoring *out)
+{
+    bb_status status = BB_OK;
+    const bb_index wavelengths = study->wavelengths_um.count;
+    const bb_index boxes = study->ensquared_mas.count;
+    const double *wavelengths_um = study->wavelengths_um.items;
+    const double *boxes_mas = study->ensquared_mas.items;
+    *out = (bb_ao_scoring){.study = study,
+                           .problem = problem,
+                           .storage = storage,
+                           .reference = reference,
+                           .commands = {.problem = problem},
+                           .on_device = on_device,
+                           .spare_bytes = on_device ? spare_of(study, factor_problem) : 0.0};
+    BB_TRY(BB_ALLOCATE(wavelengths, &out->wavelengths_m));
+    for (bb_index w = 0; w < wavelengths; ++w) {
+        out->wavelengths_m[w] = 1e-6 * wavelengths_um[w];
+    }
+    BB_TRY(BB_ALLOCATE(boxes, &out->boxes_rad));
+    for (bb_index b = 0; b < boxes; ++b) {
+        out->boxes_rad[b] = boxes_mas[b] / (180.0 / M_PI * 3600.0e3);
+    }
+done:
+    return status;
+}
+
+void bb_ao_scoring_release(bb_ao_scoring *self)
+{
+    if (self->problem != NULL) {
+        self->problem->congruence = NULL;
+        self->problem = NULL;
+    }
+    bb_factor_device_scorer_close(&self->scorer);
+    bb_ao_commands_release(&self->commands);
+    BB_RELEASE(&self->wavelengths_m);
+    BB_RELEASE(&self->boxes_rad);
+}
+
+bool bb_ao_scoring_differs(const bb_ao_scoring *self)
+{
+    return self->on_device && self->study->solver.residuals == (int)BB_AO_RESIDUALS_DIFFERENCE;
+}
+
+// The central part of a point-spread image.
+static void crop(const double *image, bb_index pixels, double *out)
+{
+    bb_index first = (pixels - BB_AO_PSF_PIXELS) / 2;
+    for (bb_index y = 0; y < BB_AO_PSF_PIXELS; ++y) {
+        for (bb_index x = 0; x < BB_AO_PSF_PIXELS; ++x) {
+            out[y * BB_AO_PSF_PIXELS + x] = image[(first + y) * pixels + first + x];
+        }
+    }
+}
+
+// Wavelengths whose images are kept in a direction.
+static bb_index images_of(const bb_ao_scoring *self, bb_index target)
+{
+    if (self->study->images == (int)BB_AO_IMAGES_ALL) {
+        return self->study->wavelengths_um.count;
+    }
+    return target == 0 ? 1 : 0;
+}
+
+// Both scores, whichever the study has: what frames are held against. Failures are the study's.
+static bb_status rate_for_frames(const bb_ao_scoring *self, bb_index target, const double *cee,
+                                 bb_ao_evaluation *evaluation)
+{
+    bb_status status = BB_OK;
+    const bb_index first = target * self->study->wavelengths_um.count;
+    bb_outcome outcome = {0};
+    bb_tomography_score pairs = {.kind = BB_SCORE_PAIRS,
+                                 .residual = evaluation->kind,
+                                 .strehl = evaluation->pairs_with_terms + first,
+                                 .correctable = evaluation->pairs + first};
+    bb_tomography_score stationary = {.kind = BB_SCORE_STATIONARY,
+                                      .residual = evaluation->kind,
+                                      .strehl = evaluation->stationary + first};
+    BB_TRY(bb_tomography_rate(self->problem, target, cee, self->study->wavelengths_um.count,
+                              self->wavelengths_m, &pairs, &outcome));
+    BB_TRY(bb_tomography_rate(self->problem, target, cee, self->study->wavelengths_um.count,
+                              self->wavelengths_m, &stationary, &outcome));
+done:
+    return status;
+}
+
+// Whether a residual covariance is finite, and its trace where it is of slopes.
+static void inspect(const bb_ao_scoring *self, bb_index target, double *cee,
+                    bb_ao_evaluation *evaluation)
+{
+    const bb_index m =
+        bb_point_spread_layout(self->problem->targets[target].spread)->actuator_count;
+    const bool slopes = evaluation->kind == BB_RESIDUAL_SLOPES;
+    const bb_index rows = slopes ? self->problem->targets[target].ctm->rows : m;
+    const bb_index bad = bb_stage_inspect("residual", cee, rows * rows);
+    if (bad >= 0) {
+        bb_outcome_set(&evaluation->common.outcome, BB_OUTCOME_NON_FINITE,
+                       "residual covariance of target %td, row %td, column %td", target, bad / rows,
+                       bad % rows);
+    }
+    evaluation->trace_arcsec2[target] = slopes ? 0.0 : NAN;
+    for (bb_index row = 0; slopes && row < rows; ++row) {
+        evaluation->trace_arcsec2[target] += cee[row * rows + row];
+    }
+}
+
+static bb_status rate(const bb_ao_scoring *self, bb_index target, double *cee,
+                      bb_ao_evaluation *evaluation)
+{
+    bb_status status = BB_OK;
+    double *image = NULL;
+    double *widths_rad = NULL; // [wavelengths]
+    inspect(self, target, cee, evaluation);
+    bb_index pixels = bb_point_spread_layout(self->problem->targets[target].spread)->pixels;
+    bb_index first = target * self->study->wavelengths_um.count;
+    bb_index boxes = self->study->ensquared_mas.count;
+    const bb_index images = images_of(self, target);
+    if (images > 0) {
+        BB_TRY(BB_ALLOCATE(images * pixels * pixels, &image));
+    }
+    BB_TRY(bb_evaluation_unset(self->study->wavelengths_um.count, &widths_rad));
+    bb_tomography_score score = {.kind = (bb_score)self->study->score,
+                                 .residual = evaluation->kind,
+                                 .strehl = evaluation->strehl + first,
+                                 .width_rad = widths_rad,
+                                 .psf_count = images,
+                                 .psf = image,
+                                 .box_count = boxes,
+                                 .boxes_rad = self->boxes_rad,
+                                 .ensquared =
+                                     boxes > 0 ? evaluation->ensquared + first * boxes : NULL};
+    BB_TRY(bb_tomography_rate(self->problem, target, cee, self->study->wavelengths_um.count,
+                              self->wavelengths_m, &score, &evaluation->common.outcome));
+    for (bb_index w = 0; w < self->study->wavelengths_um.count; ++w) {
+        evaluation->width_mas[first + w] = widths_rad[w] * (180.0 / M_PI) * 3600.0e3;
+    }
+    evaluation->residual_m[target] = score.residual_rms;
+    if (isnan(score.residual_rms)) {
+        bb_log_warning("pipeline %s, target %td: %s, %s", evaluation->common.pipeline, target,
+                       bb_outcome_name(evaluation->common.outcome.kind),
+                       evaluation->common.outcome.detail);
+    }
+    if (bb_ao_study_frames(self->study)) {
+        BB_TRY(rate_for_frames(self, target, cee, evaluation));
+    }
+    for (bb_index w = 0; w < images; ++w) {
+        crop(image + w * pixels * pixels, pixels,
+             evaluation->psf + (first + w) * BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS);
+    }
+done:
+    BB_RELEASE(&image);
+    BB_RELEASE(&widths_rad);
+    return status;
+}
+
+// One estimate to score, and where its price goes.
+typedef struct estimate {
+    bb_ao_evaluation *evaluation;
+    bb_index target;
+} estimate;
+
+static bb_status list_estimates(bb_ao_scoring *self, bb_ao_evaluation *const *evaluations,
+                                bb_index evaluation_count, bb_residual_task *tasks,
+                                estimate *estimates, bb_index *out_count)
+{
+    bb_status status = BB_OK;
+    bb_index count = 0;
+    for (bb_index p = 0; p < evaluation_count; ++p) {
+        bb_ao_evaluation *evaluation = evaluations[p];
+        for (bb_index t = 0; t < self->problem->target_count; ++t) {
+            if (evaluation->common.outcome.kind != BB_OUTCOME_OK) {
+                continue;
+            }
+            BB_TRY(bb_ao_commands_task(&self->commands, evaluation, t, &tasks[count]));
+            const bb_index rows = tasks[count].ctt->rows;
+            BB_TRY(BB_ALLOCATE(rows * rows, &tasks[count].cee));
+            estimates[count++] = (estimate){evaluation, t};
+        }
+    }
+    *out_count = count;
+done:
+    return status;
+}
+
+// Whose residual is whose base.
+static bb_residual_role role_of(const bb_ao_scoring *self, const bb_ao_evaluation *evaluation)
+{
+    if (!bb_ao_scoring_differs(self)) {
+        return BB_RESIDUAL_ALONE;
+    }
+    return evaluation == self->reference ? BB_RESIDUAL_BASE : BB_RESIDUAL_OTHER;
+}
+
+static bb_status open_scorer(bb_ao_scoring *self)
+{
+    bb_status status = BB_OK;
+    if (self->scorer == NULL) {
+        BB_TRY(bb_factor_device_scorer_open(self->problem->cmm, self->spare_bytes, &self->scorer));
+        self->congruence = (bb_congruence){bb_factor_device_scorer_project, self->scorer};
+        self->problem->congruence = &self->congruence;
+    }
+done:
+    return status;
+}
+
+static bb_status find_residuals(bb_ao_scoring *self, bb_index count, const bb_residual_task *tasks,
+                                const estimate *estimates)
+{
+    bb_status status = BB_OK;
+    if (!self->on_device) {
+        return bb_residual_covariance(self->problem->cmm, count, tasks);
+    }
+    BB_TRY(open_scorer(self));
+    for (bb_index i = 0; i < count; ++i) {
+        const bb_ao_evaluation *evaluation = estimates[i].evaluation;
+        const bb_residual_role role = role_of(self, evaluation);
+        const bb_index differences = bb_factor_device_scorer_differences(self->scorer);
+        const double begin = bb_clock_seconds();
+        BB_TRY(bb_factor_device_scorer_score(self->scorer, &tasks[i], role));
+        const bool differs = bb_factor_device_scorer_differences(self->scorer) > differences;
+        bb_log_detail("pipeline %s, target %td: residual %s in %.3f s", evaluation->common.pipeline,
+                      estimates[i].target, differs ? "by its difference" : "in fp64",
+                      bb_clock_seconds() - begin);
+        if (role == BB_RESIDUAL_OTHER && !differs && evaluation->kind == BB_RESIDUAL_SLOPES) {
+            bb_log_info("pipeline %s, target %td: no room or no kernels on the GPU for the "
+                        "difference from the reference, scored in fp64",
+                        evaluation->common.pipeline, estimates[i].target);
+        }
+    }
+done:
+    return status;
+}
+
+// What the study adds to a residual, and its price.
+static bb_status price(bb_ao_scoring *self, const bb_residual_task *task, const estimate *aim)
+{
+    bb_status status = BB_OK;
+    bb_ao_evaluation *evaluation = aim->evaluation;
+    const double begin = bb_clock_seconds();
+    BB_TRY(bb_tomography_shake(self->problem, aim->target, evaluation->kind, task->r, task->cee));
+    BB_TRY(bb_slope_rounding_add(&self->storage->common, &evaluation->level, task->ctm->rows,
+                                 task->r, task->cee));
+    BB_TRY(bb_sum_rounding_add(&self->storage->common, &evaluation->level, task->ctt->rows, task->r,
+                               task->cee, &evaluation->common.outcome));
+    BB_TRY(rate(self, aim->target, task->cee, evaluation));
+    bb_log_detail("pipeline %s, target %td: Strehl ratios in %.3f s", evaluation->common.pipeline,
+                  aim->target, bb_clock_seconds() - begin);
+done:
+    return status;
+}
+
+// Residuals of some evaluations, and their prices where those are wanted.
+static bb_status score(bb_ao_scoring *self, bb_ao_evaluation *const *evaluations,
+                       bb_index evaluation_count, bool prices)
+{
+    bb_status status = BB_OK;
+    bb_index limit = evaluation_count * self->problem->target_count;
+    bb_index count = 0;
+    bb_residual_task *tasks = NULL;
+    estimate *estimates = NULL;
+    BB_TRY(BB_ZEROED(limit, &tasks));
+    BB_TRY(BB_ZEROED(limit, &estimates));
+    BB_TRY(list_estimates(self, evaluations, evaluation_count, tasks, estimates, &count));
+    bb_log_progress_step("scoring", "covariances", 0, count + 1);
+    BB_TRY(find_residuals(self, count, tasks, estimates));
+    for (bb_index i = 0; prices && i < count; ++i) {
+        bb_log_progress_step("scoring", estimates[i].evaluation->common.pipeline, i + 1, count + 1);
+        BB_TRY(price(self, &tasks[i], &estimates[i]));
+    }
+    bb_log_progress("scoring", count + 1, count + 1);
+done:
+    for (bb_index i = 0; tasks != NULL && i < limit; ++i) {
+        BB_RELEASE(&tasks[i].cee);
+    }
+    BB_RELEASE(&tasks);
+    BB_RELEASE(&estimates);
+    return status;
+}
+
+bb_status bb_ao_scoring_run(bb_ao_scoring *self, bb_ao_evaluation *const *evaluations,
+                            bb_index count)
+{
+    return score(self, evaluations, count, true);
+}
+
+bb_status bb_ao_scoring_restore(bb_ao_scoring *self, bb_ao_evaluation *reference)
+{
+    bb_ao_evaluation *const one = reference;
+    return score(self, &one, 1, false);
+}
+
+bb_status bb_ao_scoring_noise(bb_ao_scoring *self, const bb_csr *noise, bb_index m, const double *r,
+                              double *out)
+{
+    bb_status status = BB_OK;
+    if (!self->on_device) {
+        return bb_residual_noise(noise, m, r, out);
+    }
+    BB_TRY(open_scorer(self));
+    BB_TRY(bb_factor_device_scorer_noise(self->scorer, noise, m, r, out));
+done:
+    return status;
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From the reconstructors of evaluations to their prices: residual covariances, what the study adds
+// to them, and Strehl ratios. Where any pipeline computes on a GPU all are scored there, and the
+// projection on the mirror runs there, too.
+#ifndef BB_SIM_AO_AO_SCORING_H
+#define BB_SIM_AO_AO_SCORING_H
+
+#include "sim/ao/ao_commands.h"
+#include "sim/ao/ao_storage.h"
+#include "sim/pipelines/factor_device.h"
+
+/// Zero-initialise; bb_ao_scoring_open, then bb_ao_scoring_release before the tomography goes.
+typedef struct bb_ao_scoring {
+    const bb_ao_study *study;
+    bb_tomography *problem; ///< borrowed; projects by the scorer once there is one
+    bb_ao_storage *storage;
+    const bb_ao_evaluation *reference; ///< the base of differences
+    double *wavelengths_m;             ///< [wavelengths]
+    double *boxes_rad;                 ///< [boxes]
+    bb_ao_commands commands;           ///< what storages of commands are scored by
+    bool on_device;
+    double spare_bytes;              ///< of the device, what the largest solve takes
+    bb_factor_device_scorer *scorer; ///< opened by the first estimate
+    bb_congruence congruence;
+} bb_ao_scoring;
+
+/// Everything but `study` and `out` is borrowed. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_ao_scoring_open(const bb_ao_study *study, bb_tomography *problem,
+                                        const bb_factor_problem *factor_problem,
+                                        bb_ao_storage *storage, const bb_ao_evaluation *reference,
+                                        bool on_device, bb_ao_scoring *out);
+void bb_ao_scoring_release(bb_ao_scoring *self);
+
+/// Whether others than the reference are scored by their difference from it, so that the reference
+/// has to be scored first, and here.
+bool bb_ao_scoring_differs(const bb_ao_scoring *self);
+
+/// Prices of some evaluations, every target; those that failed are left out. On the cpu all share
+/// one pass over Cmm. Errors: BB_MEMORY, BB_DEVICE, the sources'.
+BB_CHECKED bb_status bb_ao_scoring_run(bb_ao_scoring *self, bb_ao_evaluation *const *evaluations,
+                                       bb_index count);
+
+/// The residuals of the reference alone, for the differences of others: its prices are known from a
+/// checkpoint. Errors: likewise.
+BB_CHECKED bb_status bb_ao_scoring_restore(bb_ao_scoring *self, bb_ao_evaluation *reference);
+
+/// R N R^T, `out` [m][m], of noise alone, where the estimates are scored. Errors: likewise.
+BB_CHECKED bb_status bb_ao_scoring_noise(bb_ao_scoring *self, const bb_csr *noise, bb_index m,
+                                         const double *r, double *out);
+
+#endif

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Twin of residual_noise.c: the panels of R N are gathered on the device, the product is cuBLAS's.
+#include "solvers/factor/residual_scorer_cuda.h"
+
+namespace
+{
+
+const int threads = 256;
+
+struct projection {
+    void *r, *g, *out;                // [m][n], [m][width], [m][m]
+    void *row_start, *column, *value; // of N
+};
+
+__global__ void gather(const double *r, bb_index m, bb_index n, const bb_index *row_start,
+                       const int32_t *column, const double *value, bb_index begin, bb_index width,
+                       double *g)
+{
+    const bb_index k = static_cast<bb_index>(blockIdx.x) * threads + threadIdx.x;
+    for (bb_index i = blockIdx.y; k < width && i < m; i += gridDim.y) {
+        double sum = 0.0;
+        for (bb_index e = row_start[begin + k]; e < row_start[begin + k + 1]; ++e) {
+            sum += r[i * n + column[e]] * value[e];
+        }
+        g[i * width + k] = sum;
+    }
+}
+
+bb_status send(const bb_residual_scorer *s, const void *values, size_t bytes, void **out)
+{
+    BB_RETURN_IF_FAILED(bb_device_allocate(s->device, bytes, out));
+    return bb_transfer_upload(s->transfer, *out, values, bytes);
+}
+
+bb_status open(const bb_residual_scorer *s, const bb_csr *noise, bb_index m, const double *r,
+               projection *work)
+{
+    const size_t entries = static_cast<size_t>(bb_csr_nonzeros(noise));
+    const size_t n = static_cast<size_t>(noise->columns);
+    const size_t rows = static_cast<size_t>(m);
+    const size_t word = sizeof(double);
+    double available = 0.0;
+    BB_RETURN_IF_FAILED(bb_residual_scorer_free_bytes(s, &available)); // makes it the current one
+    BB_RETURN_IF_FAILED(
+        send(s, noise->row_start, (n + 1) * sizeof *noise->row_start, &work->row_start));
+    BB_RETURN_IF_FAILED(send(s, noise->column, entries * sizeof *noise->column, &work->column));
+    BB_RETURN_IF_FAILED(send(s, noise->value, entries * word, &work->value));
+    BB_RETURN_IF_FAILED(send(s, r, rows * n * word, &work->r));
+    BB_RETURN_IF_FAILED(
+        bb_device_allocate(s->device, rows * static_cast<size_t>(s->width) * word, &work->g));
+    BB_RETURN_IF_FAILED(bb_device_allocate(s->device, rows * rows * word, &work->out));
+    BB_CUDA_TRY(cudaMemsetAsync(work->out, 0, rows * rows * word, s->stream));
+    return BB_OK;
+}
+
+bb_status add_panel(const bb_residual_scorer *s, const projection *work, bb_index m, bb_index begin)
+{
+    const bb_index width = s->n - begin < s->width ? s->n - begin : s->width;
+    const double *r = static_cast<const double *>(work->r);
+    double *g = static_cast<double *>(work->g);
+    const dim3 grid(static_cast<unsigned>((width + threads - 1) / threads),
+                    static_cast<unsigned>(m < 32768 ? m : 32768));
+    gather<<<grid, threads, 0, s->stream>>>(
+        r, m, s->n, static_cast<const bb_index *>(work->row_start),
+        static_cast<const int32_t *>(work->column), static_cast<const double *>(work->value), begin,
+        width, g);
+    BB_CUDA_CHECK_LAUNCH();
+    bb_dense_product_cuda p = {};
+    p.a = g;
+    p.b = r + begin;
+    p.c = static_cast<double *>(work->out);
+    p.a_stride = p.depth = width;
+    p.b_stride = s->n;
+    p.c_stride = p.rows = p.columns = m;
+    p.transposed = true;
+    p.alpha = p.beta = 1.0;
+    return bb_dense_library_product(s->library, s->handle, &p);
+}
+
+bb_status run(const bb_residual_scorer *s, const bb_csr *noise, bb_index m, const double *r,
+              projection *work, double *out)
+{
+    bb_matrix_source rows = {};
+    rows.rows = m;
+    rows.columns = s->n;
+    const bb_residual_task symmetric = {r, &rows, nullptr, out};
+    BB_RETURN_IF_FAILED(open(s, noise, m, r, work));
+    for (bb_index begin = 0; begin < s->n; begin += s->width) {
+        BB_RETURN_IF_FAILED(add_panel(s, work, m, begin));
+    }
+    BB_RETURN_IF_FAILED(bb_residual_scorer_fetch(s, work->out, m * m, out));
+    return bb_residual_covariance_close(&symmetric);
+}
+
+} // namespace
+
+bb_status bb_residual_scorer_noise(bb_residual_scorer *scorer, const bb_csr *noise, bb_index m,
+                                   const double *r, double *out)
+{
+    projection work = {};
+    if (noise->columns != scorer->n || noise->rows != scorer->n) {
+        return bb_status_set(BB_INVALID, __FILE__, __LINE__, "noise of %td x %td, expected %td",
+                             noise->rows, noise->columns, scorer->n);
+    }
+    const bb_status status = run(scorer, noise, m, r, &work, out);
+    void **const blocks[] = {&work.r,         &work.g,      &work.out,
+                             &work.row_start, &work.column, &work.value};
+    for (void **block : blocks) {
+        bb_device_release(scorer->device, block);
+    }
+    return status;
+}

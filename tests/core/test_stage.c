@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/memory.h"
+#include "core/stage.h"
+#include "core/thread.h"
+#include "tests/check.h"
+
+enum { LARGE = (1 << 22) + 77 };
+
+// The lowest index, with any number of threads.
+static void large_arrays_are_looked_through_by_all_threads(void **state)
+{
+    (void)state;
+    double *values = NULL;
+    check_ok(BB_ZEROED(LARGE, &values));
+    for (bb_index threads = 1; threads <= 4; threads += 3) {
+        check_ok(bb_threads_set(threads));
+        assert_int_equal(bb_stage_inspect("here", values, LARGE), -1);
+        values[LARGE - 1] = NAN;
+        assert_int_equal(bb_stage_inspect("here", values, LARGE), LARGE - 1);
+        values[1 << 20] = INFINITY;
+        values[(1 << 21) + 5] = NAN;
+        assert_int_equal(bb_stage_inspect("here", values, LARGE), 1 << 20);
+        values[LARGE - 1] = values[1 << 20] = values[(1 << 21) + 5] = 0.0;
+    }
+    bb_threads_stop();
+    BB_RELEASE(&values);
+}
+
+// What was looked at elsewhere is read only where it is not finite, or a test plants something.
+static void accepted_values_are_not_read_again(void **state)
+{
+    (void)state;
+    double values[4] = {1.0, NAN, 2.0, 3.0};
+    assert_int_equal(bb_stage_accept("here", values, 4, true), -1);
+    assert_int_equal(bb_stage_accept("here", values, 4, false), 1);
+    values[1] = 0.0;
+    bb_stage_plant("here", INFINITY, 2);
+    assert_int_equal(bb_stage_accept("elsewhere", values, 4, true), -1);
+    assert_int_equal(bb_stage_accept("here", values, 4, true), 2);
+    assert_true(bb_stage_planted());
+    bb_stage_plant(NULL, 0.0, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(large_arrays_are_looked_through_by_all_threads),
+        cmocka_unit_test(accepted_values_are_not_read_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
