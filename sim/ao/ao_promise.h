@@ -6,21 +6,15 @@
 #ifndef BB_SIM_AO_AO_PROMISE_H
 #define BB_SIM_AO_AO_PROMISE_H
 
-#include "sim/ao/ao_evaluation.h"
+#include "sim/ao/ao_scoring.h"
 #include "sim/pipelines/factor_promise.h"
 
 /// What a search needs; everything is borrowed.
 typedef struct bb_ao_promise_task {
-    const bb_tomography *problem;
+    bb_ao_scoring *scoring;
     const bb_factor_problem *factor_problem;
-    const bb_factor_pipeline *pipelines; ///< of the study
-    double **tile_norms;                 ///< as of bb_factor_promise_task
-    bb_index wavelength_count;
-    const double *wavelengths_m;       ///< [wavelength_count]
+    double **tile_norms;               ///< as of bb_factor_promise_task
     const bb_ao_evaluation *reference; ///< scored
-    int correction;                    ///< bb_ao_correction
-    bb_score score;                    ///< the study's
-    bool scores_on_device;             ///< as the study's results are scored
 } bb_ao_promise_task;
 
 /// Searches for one of the pipelines and leaves the found candidate's work in `evaluation`

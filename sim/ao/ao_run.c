@@ -3,8 +3,6 @@
 
 #include "core/log.h"
 #include "core/memory.h"
-#include "core/stage.h"
-#include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_dump.h"
 #include "sim/ao/ao_evaluation.h"
 #include "sim/ao/ao_learn.h"
@@ -14,6 +12,7 @@
 #include "sim/ao/ao_quantities.h"
 #include "sim/ao/ao_restart.h"
 #include "sim/ao/ao_sampling.h"
+#include "sim/ao/ao_scoring.h"
 #include "sim/ao/ao_storage.h"
 #include "sim/ao/ao_warm.h"
 #include "sim/ao/night/night_run.h"
@@ -22,10 +21,6 @@
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_spectrum.h"
 #include "sim/pipelines/factor_tiles.h"
-#include "sim/pipelines/storage/slope_rounding.h"
-#include "sim/pipelines/storage/sum_rounding.h"
-
-#include <math.h>
 
 static const bb_device_offer offer = {.work = "the tile Cholesky of ao",
                                       .kinds = BB_DEVICE_OFFER(BB_DEVICE_CUDA)};
@@ -33,18 +28,16 @@ static const bb_device_offer offer = {.work = "the tile Cholesky of ao",
 typedef struct ao_run {
     const bb_ao_study *study;
     const bb_factor_pipeline *pipelines;
-    bb_index pipeline_count, target_count, wavelength_count;
-    double *wavelengths_m; // [wavelength_count]
-    double *boxes_rad;     // [study->ensquared_mas.count]
-    bb_ao_config physics;  // with the mask of the pupil
-    double *mask;          // of the pupil, NULL: the annulus
-    double *noise;         // [n] lower bounds of the variances
+    bb_index pipeline_count, target_count;
+    bb_ao_config physics; // with the mask of the pupil
+    double *mask;         // of the pupil, NULL: the annulus
+    double *noise;        // [n] lower bounds of the variances
     bb_tomography *problem;
     const bb_matrix_source **ctm; // [target_count]
     bb_ao_mcao *mcao;             // NULL: one mirror a target
     bb_factor_problem factor_problem;
     bb_ao_storage storage;
-    bb_ao_commands commands;       // what storages of commands are scored by
+    bb_ao_scoring scoring;
     bb_ao_evaluation *evaluations; // [pipeline_count]
     bb_index *order;  // [pipeline_count] the reference, others, those that promise something
     bb_index solved;  // so many of that order
@@ -77,21 +70,10 @@ static void put_in_order(const ao_run *run)
 static bb_status start(const bb_ao_study *study, ao_run *run)
 {
     bb_status status = BB_OK;
-    const double *wavelengths_um = study->wavelengths_um.items;
     run->study = study;
     run->pipelines = study->pipelines.items;
     run->pipeline_count = study->pipelines.count;
     run->target_count = study->targets.count;
-    run->wavelength_count = study->wavelengths_um.count;
-    BB_TRY(BB_ALLOCATE(run->wavelength_count, &run->wavelengths_m));
-    for (bb_index w = 0; w < run->wavelength_count; ++w) {
-        run->wavelengths_m[w] = 1e-6 * wavelengths_um[w];
-    }
-    const double *boxes_mas = study->ensquared_mas.items;
-    BB_TRY(BB_ALLOCATE(study->ensquared_mas.count, &run->boxes_rad));
-    for (bb_index b = 0; b < study->ensquared_mas.count; ++b) {
-        run->boxes_rad[b] = boxes_mas[b] / (180.0 / M_PI * 3600.0e3);
-    }
     bb_device_choice_announce(&offer, study->common.device);
     BB_TRY(BB_ALLOCATE(run->pipeline_count, &run->order));
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->warm));
@@ -100,7 +82,7 @@ static bb_status start(const bb_ao_study *study, ao_run *run)
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->evaluations));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         BB_TRY(bb_ao_evaluation_create(run->pipelines[p].name, run->target_count,
-                                       run->wavelength_count, study->ensquared_mas.count,
+                                       study->wavelengths_um.count, study->ensquared_mas.count,
                                        bb_ao_study_images(study), &run->evaluations[p]));
         run->evaluations[p].level = run->pipelines[p];
         run->evaluations[p].shared = study->correction == (int)BB_AO_CORRECTION_LTAO ||
@@ -124,16 +106,23 @@ static void finish(ao_run *run)
     bb_promise_trials_destroy(&run->promises);
     BB_RELEASE(&run->tile_norms);
     BB_RELEASE(&run->ctm);
+    bb_ao_scoring_release(&run->scoring);
     bb_ao_storage_release(&run->storage);
-    bb_ao_commands_release(&run->commands);
     bb_factor_problem_release(&run->factor_problem);
     bb_ao_learning_destroy(&run->learning);
     bb_ao_mcao_destroy(&run->mcao);
-    BB_RELEASE(&run->wavelengths_m);
-    BB_RELEASE(&run->boxes_rad);
     bb_tomography_destroy(&run->problem);
     BB_RELEASE(&run->mask);
     BB_RELEASE(&run->noise);
+}
+
+static bool uses_device(const ao_run *run)
+{
+    bool uses = false;
+    for (bb_index p = 0; p < run->pipeline_count; ++p) {
+        uses = uses || run->evaluations[p].common.device == BB_DEVICE_CUDA;
+    }
+    return uses;
 }
 
 static bb_status build_problem(ao_run *run, bb_results *results)
@@ -144,7 +133,6 @@ static bb_status build_problem(ao_run *run, bb_results *results)
     BB_TRY(bb_ao_pupil_load(run->study, &run->physics, &run->mask));
     BB_TRY(bb_ao_pupil_note(&run->physics, results));
     BB_TRY(bb_tomography_create(&run->physics, tilt, &run->problem));
-    run->commands.problem = run->problem;
     bb_log_info("%td measurements, %td target(s), %td pipeline(s)", run->problem->cmm->rows,
                 run->target_count, run->pipeline_count);
     BB_TRY(BB_ALLOCATE(run->target_count, &run->ctm));
@@ -170,187 +158,9 @@ static bb_status build_problem(ao_run *run, bb_results *results)
     BB_TRY(bb_factor_problem_prepare(&run->factor_problem));
     BB_TRY(bb_ao_storage_open(&run->factor_problem, run->problem,
                               run->study->inflation.tilt_arcsec2, &run->storage));
+    BB_TRY(bb_ao_scoring_open(run->study, run->problem, &run->storage, uses_device(run),
+                              &run->scoring));
 done:
-    return status;
-}
-
-// The central part of a point-spread image.
-static void crop(const double *image, bb_index pixels, double *out)
-{
-    bb_index first = (pixels - BB_AO_PSF_PIXELS) / 2;
-    for (bb_index y = 0; y < BB_AO_PSF_PIXELS; ++y) {
-        for (bb_index x = 0; x < BB_AO_PSF_PIXELS; ++x) {
-            out[y * BB_AO_PSF_PIXELS + x] = image[(first + y) * pixels + first + x];
-        }
-    }
-}
-
-// Wavelengths whose images are kept in a direction.
-static bb_index images_of(const ao_run *run, bb_index target)
-{
-    if (run->study->images == (int)BB_AO_IMAGES_ALL) {
-        return run->wavelength_count;
-    }
-    return target == 0 ? 1 : 0;
-}
-
-// Both scores, whichever the study has: what frames are held against. Failures are the study's.
-static bb_status rate_for_frames(const ao_run *run, bb_index target, const double *cee,
-                                 bb_ao_evaluation *evaluation)
-{
-    bb_status status = BB_OK;
-    const bb_index first = target * run->wavelength_count;
-    bb_outcome outcome = {0};
-    bb_tomography_score pairs = {.kind = BB_SCORE_PAIRS,
-                                 .residual = evaluation->kind,
-                                 .strehl = evaluation->pairs_with_terms + first,
-                                 .correctable = evaluation->pairs + first};
-    bb_tomography_score stationary = {.kind = BB_SCORE_STATIONARY,
-                                      .residual = evaluation->kind,
-                                      .strehl = evaluation->stationary + first};
-    BB_TRY(bb_tomography_rate(run->problem, target, cee, run->wavelength_count, run->wavelengths_m,
-                              &pairs, &outcome));
-    BB_TRY(bb_tomography_rate(run->problem, target, cee, run->wavelength_count, run->wavelengths_m,
-                              &stationary, &outcome));
-done:
-    return status;
-}
-
-// Whether a residual covariance is finite, and its trace where it is of slopes.
-static void inspect(const ao_run *run, bb_index target, double *cee, bb_ao_evaluation *evaluation)
-{
-    const bb_index m = bb_point_spread_layout(run->problem->targets[target].spread)->actuator_count;
-    const bool slopes = evaluation->kind == BB_RESIDUAL_SLOPES;
-    const bb_index rows = slopes ? run->ctm[target]->rows : m;
-    const bb_index bad = bb_stage_inspect("residual", cee, rows * rows);
-    if (bad >= 0) {
-        bb_outcome_set(&evaluation->common.outcome, BB_OUTCOME_NON_FINITE,
-                       "residual covariance of target %td, row %td, column %td", target, bad / rows,
-                       bad % rows);
-    }
-    evaluation->trace_arcsec2[target] = slopes ? 0.0 : NAN;
-    for (bb_index row = 0; slopes && row < rows; ++row) {
-        evaluation->trace_arcsec2[target] += cee[row * rows + row];
-    }
-}
-
-static bb_status rate(const ao_run *run, bb_index target, double *cee, bb_ao_evaluation *evaluation)
-{
-    bb_status status = BB_OK;
-    double *image = NULL;
-    double *widths_rad = NULL; // [wavelengths]
-    inspect(run, target, cee, evaluation);
-    bb_index pixels = bb_point_spread_layout(run->problem->targets[target].spread)->pixels;
-    bb_index first = target * run->wavelength_count;
-    bb_index boxes = run->study->ensquared_mas.count;
-    const bb_index images = images_of(run, target);
-    if (images > 0) {
-        BB_TRY(BB_ALLOCATE(images * pixels * pixels, &image));
-    }
-    BB_TRY(bb_evaluation_unset(run->wavelength_count, &widths_rad));
-    bb_tomography_score score = {.kind = (bb_score)run->study->score,
-                                 .residual = evaluation->kind,
-                                 .strehl = evaluation->strehl + first,
-                                 .width_rad = widths_rad,
-                                 .psf_count = images,
-                                 .psf = image,
-                                 .box_count = boxes,
-                                 .boxes_rad = run->boxes_rad,
-                                 .ensquared =
-                                     boxes > 0 ? evaluation->ensquared + first * boxes : NULL};
-    BB_TRY(bb_tomography_rate(run->problem, target, cee, run->wavelength_count, run->wavelengths_m,
-                              &score, &evaluation->common.outcome));
-    for (bb_index w = 0; w < run->wavelength_count; ++w) {
-        evaluation->width_mas[first + w] = widths_rad[w] * (180.0 / M_PI) * 3600.0e3;
-    }
-    evaluation->residual_m[target] = score.residual_rms;
-    if (isnan(score.residual_rms)) {
-        bb_log_warning("pipeline %s, target %td: %s, %s", evaluation->common.pipeline, target,
-                       bb_outcome_name(evaluation->common.outcome.kind),
-                       evaluation->common.outcome.detail);
-    }
-    if (bb_ao_study_frames(run->study)) {
-        BB_TRY(rate_for_frames(run, target, cee, evaluation));
-    }
-    for (bb_index w = 0; w < images; ++w) {
-        crop(image + w * pixels * pixels, pixels,
-             evaluation->psf + (first + w) * BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS);
-    }
-done:
-    BB_RELEASE(&image);
-    BB_RELEASE(&widths_rad);
-    return status;
-}
-
-// One estimate to score, and where its price goes.
-typedef struct estimate {
-    bb_ao_evaluation *evaluation;
-    bb_index target;
-} estimate;
-
-static bb_status list_estimates(ao_run *run, bb_ao_evaluation *const *evaluations,
-                                bb_index evaluation_count, bb_residual_task *tasks,
-                                estimate *estimates, bb_index *out_count)
-{
-    bb_status status = BB_OK;
-    bb_index count = 0;
-    for (bb_index p = 0; p < evaluation_count; ++p) {
-        bb_ao_evaluation *evaluation = evaluations[p];
-        for (bb_index t = 0; t < run->target_count; ++t) {
-            if (evaluation->common.outcome.kind != BB_OUTCOME_OK) {
-                continue;
-            }
-            BB_TRY(bb_ao_commands_task(&run->commands, evaluation, t, &tasks[count]));
-            const bb_index rows = tasks[count].ctt->rows;
-            BB_TRY(BB_ALLOCATE(rows * rows, &tasks[count].cee));
-            estimates[count++] = (estimate){evaluation, t};
-        }
-    }
-    *out_count = count;
-done:
-    return status;
-}
-
-static bool uses_device(const ao_run *run)
-{
-    bool uses = false;
-    for (bb_index p = 0; p < run->pipeline_count; ++p) {
-        uses = uses || run->evaluations[p].common.device == BB_DEVICE_CUDA;
-    }
-    return uses;
-}
-
-// Every estimate of some evaluations, for every target, in one pass over Cmm.
-static bb_status score(ao_run *run, bb_ao_evaluation *const *evaluations, bb_index evaluation_count)
-{
-    bb_status status = BB_OK;
-    bb_index limit = evaluation_count * run->target_count;
-    bb_index count = 0;
-    bb_residual_task *tasks = NULL;
-    estimate *estimates = NULL;
-    BB_TRY(BB_ZEROED(limit, &tasks));
-    BB_TRY(BB_ZEROED(limit, &estimates));
-    BB_TRY(list_estimates(run, evaluations, evaluation_count, tasks, estimates, &count));
-    bb_log_progress_step("scoring", "covariances", 0, count + 1);
-    BB_TRY(bb_factor_device_score(run->problem->cmm, uses_device(run), count, tasks));
-    for (bb_index i = 0; i < count; ++i) {
-        bb_log_progress_step("scoring", estimates[i].evaluation->common.pipeline, i + 1, count + 1);
-        BB_TRY(bb_tomography_shake(run->problem, estimates[i].target, estimates[i].evaluation->kind,
-                                   tasks[i].r, tasks[i].cee));
-        BB_TRY(bb_slope_rounding_add(&run->storage.common, &estimates[i].evaluation->level,
-                                     tasks[i].ctm->rows, tasks[i].r, tasks[i].cee));
-        BB_TRY(bb_sum_rounding_add(&run->storage.common, &estimates[i].evaluation->level,
-                                   tasks[i].ctt->rows, tasks[i].r, tasks[i].cee,
-                                   &estimates[i].evaluation->common.outcome));
-        BB_TRY(rate(run, estimates[i].target, tasks[i].cee, estimates[i].evaluation));
-    }
-    bb_log_progress("scoring", count + 1, count + 1);
-done:
-    for (bb_index i = 0; tasks != NULL && i < limit; ++i) {
-        BB_RELEASE(&tasks[i].cee);
-    }
-    BB_RELEASE(&tasks);
-    BB_RELEASE(&estimates);
     return status;
 }
 
@@ -360,9 +170,9 @@ static bb_status draw_once(ao_run *run, const bb_factor_problem *factor_problem,
 {
     bb_status status = BB_OK;
     bb_ao_evaluation drawn = {0};
-    BB_TRY(bb_ao_evaluation_create(run->pipelines[pipeline].name, run->target_count,
-                                   run->wavelength_count, run->study->ensquared_mas.count,
-                                   bb_ao_study_images(run->study), &drawn));
+    BB_TRY(bb_ao_evaluation_create(
+        run->pipelines[pipeline].name, run->target_count, run->study->wavelengths_um.count,
+        run->study->ensquared_mas.count, bb_ao_study_images(run->study), &drawn));
     drawn.level = run->pipelines[pipeline];
     drawn.shared = run->evaluations[pipeline].shared;
     drawn.common.device = run->evaluations[pipeline].common.device;
@@ -372,7 +182,7 @@ static bb_status draw_once(ao_run *run, const bb_factor_problem *factor_problem,
     BB_TRY(bb_ao_storage_apply(&run->storage, &run->pipelines[pipeline], &drawn));
     BB_TRY(bb_ao_mcao_aim(run->problem, &drawn));
     bb_ao_evaluation *const one = &drawn;
-    BB_TRY(score(run, &one, 1));
+    BB_TRY(bb_ao_scoring_run(&run->scoring, &one, 1));
     bb_draws_add(draws, &drawn.common.outcome, bb_ao_evaluation_headline(&drawn));
 done:
     bb_ao_evaluation_release(&drawn, run->target_count);
@@ -418,9 +228,9 @@ static bb_status settle(ao_run *run)
             bb_ao_learning_hold(run->learning, evaluations[count++]);
         }
     }
-    BB_TRY(score(run, evaluations, count));
+    BB_TRY(bb_ao_scoring_run(&run->scoring, evaluations, count));
     if (first == 0 && run->solved > 0 && !run->warm[reference]) {
-        BB_TRY(bb_ao_quantities_noise(run->study, run->problem, uses_device(run),
+        BB_TRY(bb_ao_quantities_noise(run->study, run->problem, run->scoring.on_device,
                                       &run->evaluations[reference]));
     }
     for (bb_index i = first; i < run->solved; ++i) {
@@ -440,16 +250,10 @@ done:
 static bb_status solve(ao_run *run, bb_index p)
 {
     bb_status status = BB_OK;
-    const bb_ao_promise_task task = {.problem = run->problem,
+    const bb_ao_promise_task task = {.scoring = &run->scoring,
                                      .factor_problem = &run->factor_problem,
-                                     .pipelines = run->pipelines,
                                      .tile_norms = &run->tile_norms,
-                                     .wavelength_count = run->wavelength_count,
-                                     .wavelengths_m = run->wavelengths_m,
-                                     .reference = &run->evaluations[run->order[0]],
-                                     .correction = run->study->correction,
-                                     .score = (bb_score)run->study->score,
-                                     .scores_on_device = uses_device(run)};
+                                     .reference = &run->evaluations[run->order[0]]};
     bb_ao_evaluation *evaluation = &run->evaluations[p];
     if (bb_ao_warm_serves(run->study, run->dump, p)) {
         BB_TRY(bb_ao_warm_find(run->study, run->order[0], p, evaluation, &run->warm[p]));
@@ -545,12 +349,14 @@ bb_status bb_ao_run(const void *study, const bb_run_options *options, bb_results
     BB_TRY(bb_ao_evaluations_publish(study, run.problem, run.evaluations, results));
     BB_TRY(bb_ao_quantities_publish(study, run.problem, &run.evaluations[run.order[0]],
                                     options->dump, results));
-    BB_TRY(bb_ao_learning_compare(run.learning, run.wavelengths_m, run.evaluations, results));
+    BB_TRY(
+        bb_ao_learning_compare(run.learning, run.scoring.wavelengths_m, run.evaluations, results));
     if (run.study->monte_carlo.frames > 0) {
-        BB_TRY(bb_ao_sampling_run(study, run.problem, run.wavelengths_m, run.evaluations, results));
+        BB_TRY(bb_ao_sampling_run(study, run.problem, run.scoring.wavelengths_m, run.evaluations,
+                                  results));
     }
     if (run.study->time_domain.frames > 0) {
-        BB_TRY(bb_ao_timeline_run(study, &run.physics, run.problem, run.wavelengths_m,
+        BB_TRY(bb_ao_timeline_run(study, &run.physics, run.problem, run.scoring.wavelengths_m,
                                   run.evaluations, results));
     }
     BB_TRY(bb_night_run(study, run.problem, run.evaluations, results));

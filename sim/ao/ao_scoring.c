@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/ao/ao_scoring.h"
+
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/stage.h"
+#include "sim/pipelines/factor_device.h"
+#include "sim/pipelines/storage/slope_rounding.h"
+#include "sim/pipelines/storage/sum_rounding.h"
+
+#include <math.h>
+
+bb_status bb_ao_scoring_open(const bb_ao_study *study, const bb_tomography *problem,
+                             bb_ao_storage *storage, bool on_device, bb_ao_scoring *out)
+{
+    bb_status status = BB_OK;
+    const double *wavelengths_um = study->wavelengths_um.items;
+    const double *boxes_mas = study->ensquared_mas.items;
+    out->study = study;
+    out->problem = out->commands.problem = problem;
+    out->storage = storage;
+    out->on_device = on_device;
+    BB_TRY(BB_ALLOCATE(study->wavelengths_um.count, &out->wavelengths_m));
+    for (bb_index w = 0; w < study->wavelengths_um.count; ++w) {
+        out->wavelengths_m[w] = 1e-6 * wavelengths_um[w];
+    }
+    BB_TRY(BB_ALLOCATE(study->ensquared_mas.count, &out->boxes_rad));
+    for (bb_index b = 0; b < study->ensquared_mas.count; ++b) {
+        out->boxes_rad[b] = boxes_mas[b] / (180.0 / M_PI * 3600.0e3);
+    }
+done:
+    return status;
+}
+
+void bb_ao_scoring_release(bb_ao_scoring *self)
+{
+    bb_ao_commands_release(&self->commands);
+    BB_RELEASE(&self->wavelengths_m);
+    BB_RELEASE(&self->boxes_rad);
+}
+
+// The central part of a point-spread image.
+static void crop(const double *image, bb_index pixels, double *out)
+{
+    bb_index first = (pixels - BB_AO_PSF_PIXELS) / 2;
+    for (bb_index y = 0; y < BB_AO_PSF_PIXELS; ++y) {
+        for (bb_index x = 0; x < BB_AO_PSF_PIXELS; ++x) {
+            out[y * BB_AO_PSF_PIXELS + x] = image[(first + y) * pixels + first + x];
+        }
+    }
+}
+
+// Wavelengths whose images are kept in a direction.
+static bb_index images_of(const bb_ao_study *study, bb_index target)
+{
+    if (study->images == (int)BB_AO_IMAGES_ALL) {
+        return study->wavelengths_um.count;
+    }
+    return target == 0 ? 1 : 0;
+}
+
+// Both scores, whichever the study has: what frames are held against. Failures are the study's.
+static bb_status rate_for_frames(const bb_ao_scoring *self, bb_index target, const double *cee,
+                                 bb_ao_evaluation *evaluation)
+{
+    bb_status status = BB_OK;
+    const bb_index wavelengths = self->study->wavelengths_um.count;
+    const bb_index first = target * wavelengths;
+    bb_outcome outcome = {0};
+    bb_tomography_score pairs = {.kind = BB_SCORE_PAIRS,
+                                 .residual = evaluation->kind,
+                                 .strehl = evaluation->pairs_with_terms + first,
+                                 .correctable = evaluation->pairs + first};
+    bb_tomography_score stationary = {.kind = BB_SCORE_STATIONARY,
+                                      .residual = evaluation->kind,
+                                      .strehl = evaluation->stationary + first};
+    BB_TRY(bb_tomography_rate(self->problem, target, cee, wavelengths, self->wavelengths_m, &pairs,
+                              &outcome));
+    BB_TRY(bb_tomography_rate(self->problem, target, cee, wavelengths, self->wavelengths_m,
+                              &stationary, &outcome));
+done:
+    return status;
+}
+
+// Whether a residual covariance is finite, and its trace where it is of slopes.
+static void inspect(const bb_ao_scoring *self, bb_index target, double *cee,
+                    bb_ao_evaluation *evaluation)
+{
+    const bb_tomography_target *aim = &self->problem->targets[target];
+    const bool slopes = evaluation->kind == BB_RESIDUAL_SLOPES;
+    const bb_index rows =
+        slopes ? aim->ctm->rows : bb_point_spread_layout(aim->spread)->actuator_count;
+    const bb_index bad = bb_stage_inspect("residual", cee, rows * rows);
+    if (bad >= 0) {
+        bb_outcome_set(&evaluation->common.outcome, BB_OUTCOME_NON_FINITE,
+                       "residual covariance of target %td, row %td, column %td", target, bad / rows,
+                       bad % rows);
+    }
+    evaluation->trace_arcsec2[target] = slopes ? 0.0 : NAN;
+    for (bb_index row = 0; slopes && row < rows; ++row) {
+        evaluation->trace_arcsec2[target] += cee[row * rows + row];
+    }
+}
+
+static bb_status rate(const bb_ao_scoring *self, bb_index target, double *cee,
+                      bb_ao_evaluation *evaluation)
+{
+    bb_status status = BB_OK;
+    const bb_ao_study *study = self->study;
+    double *image = NULL;
+    double *widths_rad = NULL; // [wavelengths]
+    inspect(self, target, cee, evaluation);
+    const bb_index pixels = bb_point_spread_layout(self->problem->targets[target].spread)->pixels;
+    const bb_index wavelengths = study->wavelengths_um.count;
+    const bb_index first = target * wavelengths;
+    const bb_index boxes = study->ensquared_mas.count;
+    const bb_index images = images_of(study, target);
+    if (images > 0) {
+        BB_TRY(BB_ALLOCATE(images * pixels * pixels, &image));
+    }
+    BB_TRY(bb_evaluation_unset(wavelengths, &widths_rad));
+    bb_tomography_score score = {.kind = (bb_score)study->score,
+                                 .residual = evaluation->kind,
+                                 .strehl = evaluation->strehl + first,
+                                 .width_rad = widths_rad,
+                                 .psf_count = images,
+                                 .psf = image,
+                                 .box_count = boxes,
+                                 .boxes_rad = self->boxes_rad,
+                                 .ensquared =
+                                     boxes > 0 ? evaluation->ensquared + first * boxes : NULL};
+    BB_TRY(bb_tomography_rate(self->problem, target, cee, wavelengths, self->wavelengths_m, &score,
+                              &evaluation->common.outcome));
+    for (bb_index w = 0; w < wavelengths; ++w) {
+        evaluation->width_mas[first + w] = widths_rad[w] * (180.0 / M_PI) * 3600.0e3;
+    }
+    evaluation->residual_m[target] = score.residual_rms;
+    if (isnan(score.residual_rms)) {
+        bb_log_warning("pipeline %s, target %td: %s, %s", evaluation->common.pipeline, target,
+                       bb_outcome_name(evaluation->common.outcome.kind),
+                       evaluation->common.outcome.detail);
+    }
+    if (bb_ao_study_frames(study)) {
+        BB_TRY(rate_for_frames(self, target, cee, evaluation));
+    }
+    for (bb_index w = 0; w < images; ++w) {
+        crop(image + w * pixels * pixels, pixels,
+             evaluation->psf + (first + w) * BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS);
+    }
+done:
+    BB_RELEASE(&image);
+    BB_RELEASE(&widths_rad);
+    return status;
+}
+
+// One estimate to score, and where its price goes.
+typedef struct estimate {
+    bb_ao_evaluation *evaluation;
+    bb_index target;
+} estimate;
+
+// Appends those of an evaluation for its first targets.
+static bb_status list_estimates(bb_ao_scoring *self, bb_ao_evaluation *evaluation, bb_index targets,
+                                bb_residual_task *tasks, estimate *estimates, bb_index *count)
+{
+    bb_status status = BB_OK;
+    for (bb_index t = 0; evaluation->common.outcome.kind == BB_OUTCOME_OK && t < targets; ++t) {
+        bb_residual_task *task = &tasks[*count];
+        BB_TRY(bb_ao_commands_task(&self->commands, evaluation, t, task));
+        BB_TRY(BB_ALLOCATE(task->ctt->rows * task->ctt->rows, &task->cee));
+        estimates[(*count)++] = (estimate){evaluation, t};
+    }
+done:
+    return status;
+}
+
+static void release_tasks(bb_residual_task **tasks, bb_index limit)
+{
+    for (bb_index i = 0; *tasks != NULL && i < limit; ++i) {
+        BB_RELEASE(&(*tasks)[i].cee);
+    }
+    BB_RELEASE(tasks);
+}
+
+// What a residual has beside that of the covariance: the telescope's shake, and what slopes and
+// sums of the pipeline lose.
+static bb_status add_rest(const bb_ao_scoring *self, const estimate *item,
+                          const bb_residual_task *task)
+{
+    bb_status status = BB_OK;
+    bb_ao_evaluation *evaluation = item->evaluation;
+    bb_factor_storage *storage = &self->storage->common;
+    BB_TRY(bb_tomography_shake(self->problem, item->target, evaluation->kind, task->r, task->cee));
+    BB_TRY(bb_slope_rounding_add(storage, &evaluation->level, task->ctm->rows, task->r, task->cee));
+    BB_TRY(bb_sum_rounding_add(storage, &evaluation->level, task->ctt->rows, task->r, task->cee,
+                               &evaluation->common.outcome));
+done:
+    return status;
+}
+
+bb_status bb_ao_scoring_run(bb_ao_scoring *self, bb_ao_evaluation *const *evaluations,
+                            bb_index count)
+{
+    bb_status status = BB_OK;
+    const bb_index targets = self->problem->target_count;
+    bb_index listed = 0;
+    bb_residual_task *tasks = NULL;
+    estimate *estimates = NULL;
+    BB_TRY(BB_ZEROED(count * targets, &tasks));
+    BB_TRY(BB_ZEROED(count * targets, &estimates));
+    for (bb_index p = 0; p < count; ++p) {
+        BB_TRY(list_estimates(self, evaluations[p], targets, tasks, estimates, &listed));
+    }
+    bb_log_progress_step("scoring", "covariances", 0, listed + 1);
+    BB_TRY(bb_factor_device_score(self->problem->cmm, self->on_device, listed, tasks));
+    for (bb_index i = 0; i < listed; ++i) {
+        bb_ao_evaluation *evaluation = estimates[i].evaluation;
+        bb_log_progress_step("scoring", evaluation->common.pipeline, i + 1, listed + 1);
+        BB_TRY(add_rest(self, &estimates[i], &tasks[i]));
+        BB_TRY(rate(self, estimates[i].target, tasks[i].cee, evaluation));
+    }
+    bb_log_progress("scoring", listed + 1, listed + 1);
+done:
+    release_tasks(&tasks, count * targets);
+    BB_RELEASE(&estimates);
+    return status;
+}
+
+bb_status bb_ao_scoring_strehls(bb_ao_scoring *self, bb_ao_evaluation *evaluation, bb_index targets,
+                                bb_index wavelengths, double *out)
+{
+    bb_status status = BB_OK;
+    const bb_index every = self->study->wavelengths_um.count;
+    bb_index listed = 0;
+    bb_residual_task *tasks = NULL;
+    estimate *estimates = NULL;
+    for (bb_index i = 0; i < self->problem->target_count * every; ++i) {
+        out[i] = NAN;
+    }
+    BB_TRY(BB_ZEROED(targets, &tasks));
+    BB_TRY(BB_ZEROED(targets, &estimates));
+    BB_TRY(list_estimates(self, evaluation, targets, tasks, estimates, &listed));
+    BB_TRY(bb_factor_device_score(self->problem->cmm, self->on_device, listed, tasks));
+    for (bb_index t = 0; t < listed; ++t) {
+        bb_outcome outcome = {0};
+        bb_tomography_score score = {.kind = (bb_score)self->study->score,
+                                     .residual = evaluation->kind,
+                                     .strehl = out + t * every};
+        BB_TRY(add_rest(self, &estimates[t], &tasks[t]));
+        BB_TRY(bb_tomography_rate(self->problem, t, tasks[t].cee, wavelengths, self->wavelengths_m,
+                                  &score, &outcome));
+    }
+done:
+    release_tasks(&tasks, targets);
+    BB_RELEASE(&estimates);
+    return status;
+}
