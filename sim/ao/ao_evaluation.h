@@ -22,6 +22,7 @@ typedef struct bb_ao_evaluation {
     double **seen;  ///< [targets], each [m][n]: D_t M of such mirrors (ao_mcao.h); NULL: `r` serves
     bool shared;    ///< one reconstructor corrects all targets
     double *strehl; ///< [targets][wavelengths], as the study scores
+    double *shaken; ///< [targets][wavelengths] the same under the study's shake test
     double *pairs;  ///< [targets][wavelengths] by pairs, without the error terms; of frames
     double *pairs_with_terms; ///< [targets][wavelengths] by pairs, with them; of frames
     double *stationary;       ///< [targets][wavelengths] as if stationary, with them; of frames
@@ -39,7 +40,7 @@ BB_CHECKED bb_status bb_ao_evaluation_create(const char *pipeline, bb_index targ
                                              bb_ao_evaluation *out);
 void bb_ao_evaluation_release(bb_ao_evaluation *evaluation, bb_index targets);
 
-enum { BB_AO_EVALUATION_ARRAYS = 10 };
+enum { BB_AO_EVALUATION_ARRAYS = 11 };
 
 /// The numbers of an evaluation of a study but for `common` and `level`: who keeps them and who
 /// puts them back goes through the same list.
@@ -59,9 +60,10 @@ const double *bb_ao_evaluation_reconstructor(const bb_ao_evaluation *evaluation,
 double bb_ao_evaluation_headline(const bb_ao_evaluation *evaluation);
 
 /// What is written, in the order of the page of outputs.
-extern const bb_output_table bb_ao_evaluation_headlines, bb_ao_evaluation_axes,
-    bb_ao_evaluation_details, bb_ao_evaluation_images, bb_ao_evaluation_boxes,
-    bb_ao_evaluation_ensquared, bb_ao_evaluation_by_frames, bb_ao_evaluation_with_terms;
+extern const bb_output_table bb_ao_evaluation_headlines, bb_ao_evaluation_stored,
+    bb_ao_evaluation_shaken, bb_ao_evaluation_axes, bb_ao_evaluation_details,
+    bb_ao_evaluation_images, bb_ao_evaluation_boxes, bb_ao_evaluation_ensquared,
+    bb_ao_evaluation_by_frames, bb_ao_evaluation_with_terms;
 
 /// Writes /results from the evaluations [pipelines of the study]. The quantity of interest is the
 /// Strehl ratio: its error is |SR - SR_ref| / SR_ref, first target and wavelength.

@@ -3,6 +3,7 @@
 
 #include "core/log.h"
 #include "core/memory.h"
+#include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_dump.h"
 #include "sim/ao/ao_evaluation.h"
 #include "sim/ao/ao_learn.h"
@@ -59,7 +60,7 @@ static void put_in_order(const ao_run *run)
     run->order[count++] = reference;
     for (int promising = 0; promising <= 1; ++promising) {
         for (bb_index p = 0; p < run->pipeline_count; ++p) {
-            const bool promises = bb_policy_describe(&run->pipelines[p].policy)->is_search;
+            const bool promises = bb_factor_pipeline_promises(&run->pipelines[p]);
             if (p != reference && promises == (promising == 1)) {
                 run->order[count++] = p;
             }
@@ -179,7 +180,8 @@ static bb_status draw_once(ao_run *run, const bb_factor_problem *factor_problem,
     BB_TRY(
         bb_factor_problem_solve(factor_problem, &run->pipelines[pipeline], drawn.r, &drawn.common));
     bb_ao_evaluation_share(&drawn, run->study->correction, run->problem);
-    BB_TRY(bb_ao_storage_apply(&run->storage, &run->pipelines[pipeline], &drawn));
+    BB_TRY(bb_ao_storage_apply(&run->storage, &run->pipelines[pipeline], factor_problem->draw,
+                               &drawn));
     BB_TRY(bb_ao_mcao_aim(run->problem, &drawn));
     bb_ao_evaluation *const one = &drawn;
     BB_TRY(bb_ao_scoring_run(&run->scoring, &one, 1));
@@ -196,7 +198,7 @@ static bb_status draw(ao_run *run, bb_index p)
     bb_status status = BB_OK;
     const bb_ao_evaluation *reference = &run->evaluations[run->order[0]];
     const bool compares = reference->common.outcome.kind == BB_OUTCOME_OK;
-    const bool promises = bb_policy_describe(&run->pipelines[p].policy)->is_search;
+    const bool promises = bb_factor_pipeline_promises(&run->pipelines[p]);
     const bb_index draws = run->pipelines[p].draws;
     bb_evaluation *common = &run->evaluations[p].common;
     bb_factor_problem factor_problem = run->factor_problem;
@@ -267,7 +269,9 @@ static bb_status solve(ao_run *run, bb_index p)
         BB_TRY(bb_factor_problem_solve(&run->factor_problem, &run->pipelines[p], evaluation->r,
                                        &evaluation->common));
         bb_ao_evaluation_share(evaluation, run->study->correction, run->problem);
-        BB_TRY(bb_ao_storage_apply(&run->storage, &run->pipelines[p], evaluation));
+        BB_TRY(bb_ao_commands_take(run->problem, &run->pipelines[p], evaluation));
+        BB_TRY(bb_ao_promise_store(run->promises, &task, p, evaluation));
+        BB_TRY(bb_ao_storage_round(&run->storage, &evaluation->level, 0, evaluation));
     }
     BB_TRY(bb_ao_mcao_aim(run->problem, evaluation));
 done:
@@ -293,7 +297,7 @@ static bb_status solve_again(ao_run *run, bb_index count)
                    "pipeline %s, ok in the checkpoint, is %s when it is solved again",
                    evaluation->common.pipeline, bb_outcome_name(again.common.outcome.kind));
         bb_ao_evaluation_share(&again, run->study->correction, run->problem);
-        BB_TRY(bb_ao_storage_apply(&run->storage, &run->pipelines[run->order[i]], &again));
+        BB_TRY(bb_ao_storage_apply(&run->storage, &evaluation->level, 0, &again));
         evaluation->kind = again.kind;
         BB_TRY(bb_ao_mcao_aim(run->problem, evaluation));
     }
@@ -318,7 +322,7 @@ static bb_status solve_all(ao_run *run, const bb_run_options *options)
     while (run->solved < run->pipeline_count) {
         const bb_index p = run->order[run->solved];
         bb_log_progress_step("solving", run->pipelines[p].name, run->solved, run->pipeline_count);
-        if (run->settled == 0 && bb_policy_describe(&run->pipelines[p].policy)->is_search) {
+        if (run->settled == 0 && bb_factor_pipeline_promises(&run->pipelines[p])) {
             BB_TRY(settle(run));
         }
         BB_TRY(solve(run, p));

@@ -198,6 +198,29 @@ done:
     return status;
 }
 
+// The Strehl ratios once more, of a telescope that shakes; of a residual that has some. A failure
+// there is none of the study.
+static bb_status rate_shaken(const bb_ao_scoring *self, const estimate *item,
+                             const bb_residual_task *task)
+{
+    bb_status status = BB_OK;
+    const bb_index wavelengths = self->study->wavelengths_um.count;
+    bb_ao_evaluation *evaluation = item->evaluation;
+    bb_outcome outcome = {0};
+    bb_tomography_score score = {.kind = (bb_score)self->study->score,
+                                 .residual = evaluation->kind,
+                                 .strehl = evaluation->shaken + item->target * wavelengths};
+    if (isnan(self->study->shake_test_arcsec) || isnan(evaluation->residual_m[item->target])) {
+        goto done;
+    }
+    BB_TRY(bb_tomography_shake_by(self->problem, item->target, evaluation->kind,
+                                  self->study->shake_test_arcsec, task->r, task->cee));
+    BB_TRY(bb_tomography_rate(self->problem, item->target, task->cee, wavelengths,
+                              self->wavelengths_m, &score, &outcome));
+done:
+    return status;
+}
+
 bb_status bb_ao_scoring_run(bb_ao_scoring *self, bb_ao_evaluation *const *evaluations,
                             bb_index count)
 {
@@ -218,6 +241,7 @@ bb_status bb_ao_scoring_run(bb_ao_scoring *self, bb_ao_evaluation *const *evalua
         bb_log_progress_step("scoring", evaluation->common.pipeline, i + 1, listed + 1);
         BB_TRY(add_rest(self, &estimates[i], &tasks[i]));
         BB_TRY(rate(self, estimates[i].target, tasks[i].cee, evaluation));
+        BB_TRY(rate_shaken(self, &estimates[i], &tasks[i]));
     }
     bb_log_progress("scoring", listed + 1, listed + 1);
 done:

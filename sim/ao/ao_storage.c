@@ -34,18 +34,27 @@ void bb_ao_storage_release(bb_ao_storage *self)
     BB_RELEASE(&self->groups);
 }
 
-bb_status bb_ao_storage_apply(bb_ao_storage *self, const bb_factor_pipeline *pipeline,
-                              bb_ao_evaluation *evaluation)
+bb_status bb_ao_storage_round(bb_ao_storage *self, const bb_factor_pipeline *pipeline,
+                              bb_index draw, bb_ao_evaluation *evaluation)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_ao_commands_take(self->problem, pipeline, evaluation));
     for (bb_index t = 0; t < self->problem->target_count; ++t) {
         if (evaluation->r[t] != NULL) {
-            BB_TRY(bb_factor_storage_apply(&self->common, pipeline,
+            BB_TRY(bb_factor_storage_apply(&self->common, pipeline, draw,
                                            bb_ao_commands_rows(self->problem, evaluation, t),
                                            evaluation->r[t], &evaluation->common));
         }
     }
+done:
+    return status;
+}
+
+bb_status bb_ao_storage_apply(bb_ao_storage *self, const bb_factor_pipeline *pipeline,
+                              bb_index draw, bb_ao_evaluation *evaluation)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_ao_commands_take(self->problem, pipeline, evaluation));
+    BB_TRY(bb_ao_storage_round(self, pipeline, draw, evaluation));
 done:
     return status;
 }

@@ -86,6 +86,13 @@ static bb_status check_policies(const bb_reconstructor_study *request, const bb_
                                    "from a file does not say which mirror follows",
                                    p));
         }
+        if (pipelines[p].promise.over >= 0) {
+            (void)snprintf(path, sizeof path, "pipelines.%td.promise", p);
+            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+                                   "pipelines[%td].promise: expected no such key, as a covariance "
+                                   "from a file has no Strehl ratio to lose",
+                                   p));
+        }
         (void)snprintf(path, sizeof path, "pipelines.%td.policy", p);
         if (bb_policy_describe(policy)->is_search && policy->over != (int)BB_POLICY_OVER_ALL) {
             (void)snprintf(path, sizeof path, "pipelines.%td.policy.over", p);
