@@ -54,7 +54,7 @@ extern const bb_schema bb_slope_schema;
 /// (storage/promised_storage.h).
 typedef struct bb_loss_promise {
     double price; ///< the largest one allowed, as the experiment counts it; NaN: no promise
-    int over;     ///< bb_policy_over; -1: no promise
+    int over;     ///< bb_policy_over
 } bb_loss_promise;
 
 /// A tile by its place.

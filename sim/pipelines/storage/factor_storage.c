@@ -14,6 +14,8 @@
 #include <math.h>
 #include <stdio.h>
 
+enum { LEAST_VALUES = 64 }; // of a matrix that is laid out for a check
+
 const char *const bb_stored_operator_names[] = {"slopes", "commands", NULL};
 const char *const bb_slope_filter_names[] = {"none", "means", NULL};
 
@@ -37,6 +39,28 @@ static const char *idle_key(const bb_factor_pipeline *pipeline)
            : pipeline->filter != (int)BB_SLOPE_FILTER_NONE       ? "filter"
            : bb_promised_storage_is_given(pipeline)              ? "promise"
                                                                  : NULL;
+}
+
+// Whether a codec takes rows that are no grid of columns that are no mesh; it says so where it lays
+// a matrix out.
+static bb_status check_layout(const bb_factor_pipeline *asked, bb_index index,
+                              const bb_config *config, bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_factor_pipeline pipeline = bb_promised_storage_widest(asked);
+    const bb_matrix_layout layout = {.rows = LEAST_VALUES, .columns = LEAST_VALUES, .range = 1.0};
+    bb_coded_matrix *matrix = NULL;
+    char path[64];
+    status = bb_coded_matrix_create(&pipeline.storage, (bb_row_scale)pipeline.row_scale, &layout,
+                                    &matrix);
+    if (status == BB_INVALID) {
+        (void)snprintf(path, sizeof path, "pipelines.%td.storage", index);
+        status = bb_problems_add(problems, bb_config_place(config, path),
+                                 "pipelines[%td].storage: %s", index, bb_status_message());
+        bb_status_clear();
+    }
+    bb_coded_matrix_destroy(&matrix);
+    return status;
 }
 
 bb_status bb_factor_storage_check(const bb_factor_pipeline *pipeline, bb_index index,
@@ -71,12 +95,16 @@ bb_status bb_factor_storage_check(const bb_factor_pipeline *pipeline, bb_index i
                                "hold what is solved",
                                index));
     }
+    const bb_index before = problems->count;
     if (bb_promised_storage_is_given(pipeline)) {
         BB_TRY(bb_promised_storage_check(pipeline, index, config, problems));
     } else if (!bb_codec_check(&pipeline->storage, (bb_row_scale)pipeline->row_scale, sentence,
                                sizeof sentence)) {
         BB_TRY(bb_problems_add(problems, bb_config_place(config, path), "pipelines[%td].storage.%s",
                                index, sentence));
+    }
+    if (problems->count == before) { // the keys that it needs are there
+        BB_TRY(check_layout(pipeline, index, config, problems));
     }
 done:
     return status;
