@@ -297,8 +297,8 @@ static void plans_say_what_is_searched(void **state)
         ", {name: found, arithmetic: dp, draws: 3, storage: quantiser" PRICE(
             "1e-3") "}, {name: rates, arithmetic: dp, storage: {codec: zfp, mode: "
                     "rate}" PRICE("1e-3") "}, {name: "
-                                          "either, arithmetic: dp, storage: zfp" PRICE(
-                                              "1e-3") "}]"};
+                                          "either, arithmetic: dp, storage: {codec: zfp, "
+                                          "dimensions: 1}" PRICE("1e-3") "}]"};
     const bb_run_options options = {.threads = 1};
     const bb_experiment *experiment = bb_experiment_find(&bb_experiments, "ao");
     bb_plan plans[2];
