@@ -23,6 +23,7 @@
 #include "solvers/factor/residual_covariance.h"
 
 #include <math.h>
+#include <stdio.h>
 
 // What a study is made of: sizes, and what its parts take.
 typedef struct extent {
@@ -295,11 +296,16 @@ static bb_need search_need(const extent *span, bool device, double trials)
 
 static bb_status plan_line(const bb_factor_pipeline *pipeline, double operator_bytes, bb_plan *plan)
 {
+    const double draws = (double)pipeline->draws;
+    char drawn[32] = "";
+    if (pipeline->draws > 1) {
+        (void)snprintf(drawn, sizeof drawn, " of %td draws", pipeline->draws);
+    }
     return bb_promised_storage_is_given(pipeline)
                ? bb_plan_add(plan, pipeline->name,
-                             "operator %.1f MB, storage by a promise of %g, up to %.0f trials",
+                             "operator %.1f MB, storage by a promise of %g, up to %.0f trials%s",
                              1e-6 * operator_bytes, pipeline->promise.price,
-                             bb_promised_storage_trials(pipeline))
+                             bb_promised_storage_trials(pipeline) / draws, drawn)
                : bb_plan_add(plan, pipeline->name, "operator %.1f MB", 1e-6 * operator_bytes);
 }
 

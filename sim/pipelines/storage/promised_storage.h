@@ -18,7 +18,7 @@ bool bb_promised_storage_is_given(const bb_factor_pipeline *pipeline);
 /// The pipeline with the widest storage of its first ladder; one without a promise as it is.
 bb_factor_pipeline bb_promised_storage_widest(const bb_factor_pipeline *pipeline);
 
-/// The most trials of a search, each of all draws; 0 without a promise.
+/// The most trials of a search, times its draws; 0 without a promise.
 double bb_promised_storage_trials(const bb_factor_pipeline *pipeline);
 
 /// The storage of a step, counted over the ladders of a pipeline, as bb_factor_report has it of

@@ -7,12 +7,13 @@
 
 #include <math.h>
 
-#define REFERENCE    "{name: reference, arithmetic: dp}"
-#define SWEPT(codec) "storage: {codec: " codec ", rounding: sweep}"
-#define SCALED       "column_scale: remainder, "
-#define PRICE(x)     ", promise: {price: " x "}"
-#define BARE         "score=stationary", "error_terms.fitting=false", "wavelengths_um=[1.65]"
-#define CONFIG_MCAO  BB_SOURCE_DIR "/tests/configs/small/mcao.yaml"
+#define REFERENCE "{name: reference, arithmetic: dp}"
+#define SCALED    "column_scale: remainder, storage: {codec: quantiser, rounding: sweep}"
+// A pipeline by what it stores, and one that promises.
+#define STORING(name, storage)       "{name: " name ", arithmetic: dp, " storage "}"
+#define ASKING(name, storage, price) STORING(name, storage ", promise: {price: " price "}")
+#define BARE                         "score=stationary", "error_terms.fitting=false", "wavelengths_um=[1.65]"
+#define CONFIG_MCAO                  BB_SOURCE_DIR "/tests/configs/small/mcao.yaml"
 
 enum { TEXT = 1024, MOST = 8 };
 
@@ -166,12 +167,10 @@ static void a_shared_reconstructor_keeps_it_everywhere(void **state)
 static void commands_of_several_mirrors_are_found(void **state)
 {
     (void)state;
-    bb_results *results = driver_results(&(driver_case){
-        CONFIG_MCAO,
-        {"pipelines=[" REFERENCE ", {name: found, arithmetic: dp, " SCALED SWEPT("quantiser")
-             PRICE("1e-3") "}, {name: first, arithmetic: dp, " SCALED
-                           "storage: {codec: quantiser, rounding: sweep}, promise: "
-                           "{price: 1e-3, over: first}}]"}});
+    bb_results *results = driver_results(
+        &(driver_case){CONFIG_MCAO,
+                       {"pipelines=[" REFERENCE ", " ASKING("found", SCALED, "1e-3") ", " STORING(
+                           "first", SCALED ", promise: {price: 1e-3, over: first}") "]"}});
     double worst = -INFINITY;
     for (int t = 0; t < 5; ++t) {
         worst = fmax(worst, driver_row(results, "strehl_by", "reference")[t] -
@@ -193,9 +192,8 @@ static void what_no_width_keeps_is_recorded(void **state)
     bb_results *results = driver_results(&(driver_case){
         CONFIG_AO_SMALL,
         {BARE, "shake_test_arcsec=0.1",
-         "pipelines=[{name: never, arithmetic: dp, storage: integer" PRICE(
-             "1e-12") "}, " REFERENCE
-                      ", {name: loose, arithmetic: sp, storage: integer" PRICE("1.0") "}]"}});
+         "pipelines=[" ASKING("never", "storage: integer", "1e-12") ", " REFERENCE ", " ASKING(
+             "loose", "storage: integer", "1.0") "]"}});
     print_message("%s\n", driver_text(results, "status_detail", "never"));
     assert_string_equal(driver_text(results, "status", "never"), "not_converged");
     assert_non_null(strstr(driver_text(results, "status_detail", "never"),
@@ -217,15 +215,17 @@ static void what_no_width_keeps_is_recorded(void **state)
 static void promises_hold_in_every_draw(void **state)
 {
     (void)state;
-    bb_results *results = driver_results(&(driver_case){
-        CONFIG_AO_SMALL,
-        {BARE,
-         "pipelines=[" REFERENCE ", {name: one, arithmetic: dp, " SCALED SWEPT("quantiser") PRICE(
-             "1e-4") "}, {name: many, arithmetic: dp, draws: 6, " SCALED SWEPT("quantiser")
-             PRICE("1e-4") "}, {name: told, arithmetic: dp, draws: 6, storage: {codec: bfp, bits: "
-                           "8}}, "
-                           "{name: rows, arithmetic: dp, draws: 6, storage: {codec: integer, bits: "
-                           "8}}]"}});
+    bb_results *results =
+        driver_results(&(
+            driver_case){CONFIG_AO_SMALL,
+                         {BARE,
+                          "pipelines=[" REFERENCE ", " ASKING("one", SCALED, "1e-4") ", " ASKING(
+                              "many", "draws: 6, " SCALED,
+                              "1e-4") ", " STORING("told", "draws: 6, storage: {codec: bfp, bits: "
+                                                           "8}") ", " STORING("rows",
+                                                                              "draws: 6, storage: "
+                                                                              "{codec: integer, "
+                                                                              "bits: 8}") "]"}});
     print_message("one: %s\nmany: %s, %.2e +- %.1e\n", driver_text(results, "status_detail", "one"),
                   driver_text(results, "status_detail", "many"),
                   driver_number(results, "price_mean", "many"),
@@ -249,10 +249,10 @@ static void promises_hold_in_every_draw(void **state)
 static void a_shake_test_is_a_score_beside(void **state)
 {
     (void)state;
+#define SIX "storage: {codec: integer, bits: 6, rounding: sweep}"
 #define SHAKEN                                                                                     \
-    "pipelines=[" REFERENCE ", {name: slopes, arithmetic: dp, " SWEPT(                             \
-        "integer, bits: 6") ", slopes: {bits: 9}}, {name: commands, arithmetic: dp, operator: "    \
-                            "commands, " SWEPT("integer, bits: 6") "}]"
+    "pipelines=[" REFERENCE ", " STORING("slopes", SIX ", slopes: {bits: 9}") ", " STORING(        \
+        "commands", "operator: commands, " SIX) "]"
     bb_results *still = driver_results(&(driver_case){CONFIG_AO_SMALL, {SHAKEN}});
     bb_results *tested =
         driver_results(&(driver_case){CONFIG_AO_SMALL, {SHAKEN, "shake_test_arcsec=0.05"}});
@@ -280,9 +280,8 @@ static void threads_do_not_change_a_bit(void **state)
     const driver_case study = {
         CONFIG_AO_SMALL,
         {"shake_test_arcsec=0.1",
-         "pipelines=[" REFERENCE ", {name: found, arithmetic: dp, draws: 2, " SCALED SWEPT(
-             "quantiser") PRICE("1e-3") "}, {name: commands, arithmetic: dp, operator: commands, "
-                                        "storage: integer" PRICE("1e-3") "}]"}};
+         "pipelines=[" REFERENCE ", " ASKING("found", "draws: 2, " SCALED, "1e-3") ", " ASKING(
+             "commands", "operator: commands, storage: integer", "1e-3") "]"}};
     driver_check_threads(&study);
 }
 
@@ -294,11 +293,10 @@ static void plans_say_what_is_searched(void **state)
         "pipelines=[" REFERENCE
         ", {name: told, arithmetic: dp, storage: {codec: integer, bits: 8}}]",
         "pipelines=[" REFERENCE
-        ", {name: found, arithmetic: dp, draws: 3, storage: quantiser" PRICE(
-            "1e-3") "}, {name: rates, arithmetic: dp, storage: {codec: zfp, mode: "
-                    "rate}" PRICE("1e-3") "}, {name: "
-                                          "either, arithmetic: dp, storage: {codec: zfp, "
-                                          "dimensions: 1}" PRICE("1e-3") "}]"};
+        ", {name: drawn, arithmetic: dp, draws: 3, storage: quantiser, promise: {price: 1e-3}}, "
+        "{name: rates, arithmetic: dp, storage: {codec: zfp, mode: rate, dimensions: 1}, promise: "
+        "{price: 1e-3}}, {name: either, arithmetic: dp, storage: {codec: zfp, dimensions: 1}, "
+        "promise: {price: 1e-3}}]"};
     const bb_run_options options = {.threads = 1};
     const bb_experiment *experiment = bb_experiment_find(&bb_experiments, "ao");
     bb_plan plans[2];
@@ -310,7 +308,7 @@ static void plans_say_what_is_searched(void **state)
         bb_config_destroy(&config);
     }
     const char *lines = bb_text_string(&plans[1].lines);
-    assert_non_null(strstr(lines, "storage by a promise of 0.001, up to 27 trials"));
+    assert_non_null(strstr(lines, "storage by a promise of 0.001, up to 9 trials of 3 draws"));
     assert_non_null(strstr(lines, "storage by a promise of 0.001, up to 5 trials"));
     assert_non_null(strstr(lines, "storage by a promise of 0.001, up to 14 trials"));
     assert_true(plans[1].estimated_seconds > plans[0].estimated_seconds);
@@ -329,9 +327,11 @@ static void allocations_may_fail_anywhere(void **state)
         {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
          "wavelengths_um=[1.65]", "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]",
          "shake_test_arcsec=0.1",
-         "pipelines=[" REFERENCE ", {name: found, arithmetic: dp, draws: 2, operator: commands, "
-         "filter: means, " SCALED SWEPT("bfp") PRICE(
-             "1e-2") "}, {name: never, arithmetic: dp, storage: integer" PRICE("1e-13") "}]"}};
+         "pipelines=[" REFERENCE ", " ASKING(
+             "found",
+             "draws: 2, operator: commands, filter: means, column_scale: remainder, storage: "
+             "{codec: bfp, rounding: sweep}",
+             "1e-2") ", " ASKING("never", "storage: integer", "1e-13") "]"}};
     check_ok(driver_load(&study, &config));
     bb_log_set_level(BB_LOG_QUIET);
     bb_threads_stop(); // of the tests before
