@@ -130,51 +130,6 @@ static const bb_output headlines[] = {
 const bb_output_table bb_ao_evaluation_headlines = {
     .title = title, .group = "results", .axes = "pipeline", BB_OUTPUT_ROWS(headlines)};
 
-enum { STORAGE_BYTES = 96 };
-
-// How a pipeline's reconstructors are stored.
-typedef struct stored_row {
-    const char *storage; // into `text`
-    double solved_bits;
-    char text[STORAGE_BYTES];
-} stored_row;
-
-static const bb_output stored[] = {
-    {"storage", "pipeline", NULL, "how the reconstructors are stored",
-     .note = "with a `promise` what was found; empty where nothing is",
-     .member = offsetof(stored_row, storage)},
-    {"solved_bits", "pipeline", "1", "bits as stored over the values that were solved",
-     .note = "of `operator: commands` fewer than `reconstructor_bits`, by the ratio of commands to "
-             "slopes of the truth sensor",
-     .member = offsetof(stored_row, solved_bits)},
-};
-
-const bb_output_table bb_ao_evaluation_stored = {.title = title,
-                                                 .when = "Where a pipeline has a `storage`:",
-                                                 .group = "results",
-                                                 .axes = "pipeline",
-                                                 BB_OUTPUT_ROWS(stored)};
-
-// A pipeline under the shake test: first target and wavelength.
-typedef struct shaken_row {
-    double strehl, loss;
-} shaken_row;
-
-static const bb_output shaken[] = {
-    {"strehl_shaken", "pipeline", "1",
-     "Strehl ratio under the shake test, first target and wavelength",
-     .member = offsetof(shaken_row, strehl)},
-    {"strehl_loss_shaken", "pipeline", "1",
-     "Strehl ratio of the reference under the shake test minus this one's there",
-     .member = offsetof(shaken_row, loss)},
-};
-
-const bb_output_table bb_ao_evaluation_shaken = {.title = title,
-                                                 .when = "With `shake_test_arcsec`:",
-                                                 .group = "results",
-                                                 .axes = "pipeline",
-                                                 BB_OUTPUT_ROWS(shaken)};
-
 enum { EDGE = BB_AO_PSF_PIXELS };
 
 static const bb_output axis_rows[] = {
@@ -288,64 +243,6 @@ static bb_status publish_headlines(const bb_ao_study *study, bb_ao_evaluation *e
     BB_TRY(bb_evaluations_publish_factors(&all_evaluations, results));
     BB_TRY(bb_output_table_publish_records(&bb_ao_evaluation_headlines, rows, sizeof *rows, count,
                                            NULL, results));
-done:
-    return status;
-}
-
-// Values that were solved of what a pipeline stores: of mirrors that correct together the commands.
-static double solved_values(const bb_tomography *problem, const bb_ao_evaluation *evaluation)
-{
-    double values = 0.0;
-    if (evaluation->level.stored != (int)BB_STORED_COMMANDS || problem->commands != NULL) {
-        return evaluation->common.factor.stored_values;
-    }
-    for (bb_index t = 0; t < (evaluation->shared ? 1 : problem->target_count); ++t) {
-        const bb_matrix_source *solved = problem->targets[t].ctm;
-        values += (double)solved->rows * (double)solved->columns;
-    }
-    return values;
-}
-
-static bb_status publish_stored(const bb_ao_study *study, const bb_tomography *problem,
-                                const bb_ao_evaluation *evaluations, bb_results *results)
-{
-    bb_status status = BB_OK;
-    stored_row *rows = NULL; // [pipelines]
-    bool stores = false;
-    BB_TRY(BB_ZEROED(study->pipelines.count, &rows));
-    for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        const bb_factor_report *report = &evaluations[p].common.factor;
-        const bb_codec_config *storage = &evaluations[p].level.storage;
-        stores = stores || storage->codec >= 0;
-        rows[p].storage = rows[p].text;
-        rows[p].solved_bits = 8.0 * report->stored_bytes / solved_values(problem, &evaluations[p]);
-        if (!isnan(report->stored_bytes)) {
-            bb_codec_describe(storage, rows[p].text, sizeof rows[p].text);
-        }
-    }
-    if (stores) {
-        BB_TRY(bb_output_table_publish_records(&bb_ao_evaluation_stored, rows, sizeof *rows,
-                                               study->pipelines.count, NULL, results));
-    }
-done:
-    BB_RELEASE(&rows);
-    return status;
-}
-
-static bb_status publish_shaken(const bb_ao_study *study, const bb_ao_evaluation *evaluations,
-                                bb_results *results)
-{
-    bb_status status = BB_OK;
-    shaken_row rows[BB_STUDY_PIPELINES];
-    const double reference =
-        evaluations[bb_factor_pipelines_reference(&study->pipelines)].shaken[0];
-    for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        rows[p] = (shaken_row){evaluations[p].shaken[0], reference - evaluations[p].shaken[0]};
-    }
-    if (!isnan(study->shake_test_arcsec)) {
-        BB_TRY(bb_output_table_publish_records(&bb_ao_evaluation_shaken, rows, sizeof *rows,
-                                               study->pipelines.count, NULL, results));
-    }
 done:
     return status;
 }
@@ -491,8 +388,6 @@ bb_status bb_ao_evaluations_publish(const bb_ao_study *study, const bb_tomograph
     bb_status status = BB_OK;
     BB_TRY(publish_note(study, results));
     BB_TRY(publish_headlines(study, evaluations, results));
-    BB_TRY(publish_stored(study, problem, evaluations, results));
-    BB_TRY(publish_shaken(study, evaluations, results));
     BB_TRY(publish_axes(study, problem, results));
     BB_TRY(publish_over_pipelines(&bb_ao_evaluation_details, study, evaluations, results));
     BB_TRY(publish_extras(study, problem, evaluations, results));

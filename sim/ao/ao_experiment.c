@@ -8,6 +8,7 @@
 #include "sim/ao/ao_quantities.h"
 #include "sim/ao/ao_run.h"
 #include "sim/ao/ao_sampling.h"
+#include "sim/ao/ao_scoring.h"
 #include "sim/ao/ao_study.h"
 #include "sim/ao/night/night_publish.h"
 #include "sim/ao/realtime/ao_realtime.h"
@@ -38,8 +39,8 @@ static const bb_output_table *const outputs[] = {
     &bb_ao_evaluation_details,
     &bb_ao_quantities_mirrors,
     &bb_ao_quantities_budget,
-    &bb_ao_evaluation_stored,
-    &bb_ao_evaluation_shaken,
+    &bb_ao_storage_outputs,
+    &bb_ao_scoring_outputs,
     &bb_ao_mcao_outputs,
     &bb_ao_mcao_mirrors,
     &bb_ao_evaluation_images,

@@ -351,6 +351,8 @@ bb_status bb_ao_run(const void *study, const bb_run_options *options, bb_results
     BB_TRY(build_problem(&run, results));
     BB_TRY(solve_all(&run, options));
     BB_TRY(bb_ao_evaluations_publish(study, run.problem, run.evaluations, results));
+    BB_TRY(bb_ao_storage_publish(study, run.problem, run.evaluations, results));
+    BB_TRY(bb_ao_scoring_publish(study, run.evaluations, results));
     BB_TRY(bb_ao_quantities_publish(study, run.problem, &run.evaluations[run.order[0]],
                                     options->dump, results));
     BB_TRY(

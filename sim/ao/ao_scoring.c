@@ -279,3 +279,41 @@ done:
     BB_RELEASE(&estimates);
     return status;
 }
+
+// A pipeline under the shake test: first target and wavelength.
+typedef struct shaken_row {
+    double strehl, loss;
+} shaken_row;
+
+static const bb_output shaken[] = {
+    {"strehl_shaken", "pipeline", "1",
+     "Strehl ratio under the shake test, first target and wavelength",
+     .member = offsetof(shaken_row, strehl)},
+    {"strehl_loss_shaken", "pipeline", "1",
+     "Strehl ratio of the reference under the shake test minus this one's there",
+     .member = offsetof(shaken_row, loss)},
+};
+
+const bb_output_table bb_ao_scoring_outputs = {.title = "/results, ao",
+                                               .when = "With `shake_test_arcsec`:",
+                                               .group = "results",
+                                               .axes = "pipeline",
+                                               BB_OUTPUT_ROWS(shaken)};
+
+bb_status bb_ao_scoring_publish(const bb_ao_study *study, const bb_ao_evaluation *evaluations,
+                                bb_results *results)
+{
+    bb_status status = BB_OK;
+    shaken_row rows[BB_STUDY_PIPELINES];
+    const double reference =
+        evaluations[bb_factor_pipelines_reference(&study->pipelines)].shaken[0];
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        rows[p] = (shaken_row){evaluations[p].shaken[0], reference - evaluations[p].shaken[0]};
+    }
+    if (!isnan(study->shake_test_arcsec)) {
+        BB_TRY(bb_output_table_publish_records(&bb_ao_scoring_outputs, rows, sizeof *rows,
+                                               study->pipelines.count, NULL, results));
+    }
+done:
+    return status;
+}

@@ -5,6 +5,7 @@
 #include "sim/pipelines/idle_keys.h"
 #include "sim/pipelines/storage/promised_storage.h"
 #include "sim/pipelines/storage/slope_rounding.h"
+#include "sim/pipelines/storage/storage_rules.h"
 #include "sim/pipelines/storage/sum_rounding.h"
 
 #include <stdio.h>
@@ -227,7 +228,7 @@ bb_status bb_factor_pipelines_check(const bb_list *pipelines, const bb_config *c
         if (problems->count == before) { // the keys that it needs are there
             BB_TRY(check_policy(pipelines, p, config, problems));
         }
-        BB_TRY(bb_factor_storage_check(&items[p], p, config, problems));
+        BB_TRY(bb_storage_rules_check(&items[p], p, config, problems));
         BB_TRY(bb_slope_rounding_check(&items[p], p, config, problems));
         BB_TRY(bb_sum_rounding_check(&items[p], p, config, problems));
         if (starts_idly(&items[p])) {

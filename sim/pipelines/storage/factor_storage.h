@@ -67,10 +67,6 @@ BB_CHECKED bb_status bb_factor_storage_keep(bb_factor_storage *self,
                                             double *r, bb_evaluation *evaluation,
                                             bb_stored_reconstructor *out);
 
-/// The rules between `storage`, `scale`, `filter` and the rest of a pipeline. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_factor_storage_check(const bb_factor_pipeline *pipeline, bb_index index,
-                                             const bb_config *config, bb_problems *problems);
-
 /// What storing takes of a study whose largest reconstructor has m rows, beside the estimates.
 bb_need bb_factor_storage_need(const bb_list *pipelines, const bb_factor_solver_config *solver,
                                const bb_factor_extent *extent, bb_index m);
