@@ -31,6 +31,11 @@ bb_codec_ladder bb_codec_ladder_refine(const bb_codec_ladder *ladder)
     return out;
 }
 
+double bb_codec_ladder_bit(const bb_codec_ladder *ladder)
+{
+    return is_of_tolerances(ladder) ? PER_DECADE * log10(2.0) * (ladder->is_fine ? FINER : 1) : 1.0;
+}
+
 // The key's value as a file would have it.
 static void write_value(const bb_codec_ladder *ladder, int step, char *out, size_t bytes)
 {

@@ -28,6 +28,9 @@ const bb_codec_ladder *bb_codec_ladder_of(const bb_codec_config *storage, int in
 /// The same from end to end in finer steps where it goes along tolerances, else as it is.
 bb_codec_ladder bb_codec_ladder_refine(const bb_codec_ladder *ladder);
 
+/// Steps along which values that are coded in whole numbers get a bit wider.
+double bb_codec_ladder_bit(const bb_codec_ladder *ladder);
+
 /// A step, from 0 on: keys that `storage` gives stay, the ladder's are added.
 bb_codec_config bb_codec_ladder_storage(const bb_codec_ladder *ladder,
                                         const bb_codec_config *storage, int step);

@@ -100,10 +100,14 @@ static void tolerances_have_finer_steps(void **state)
                             .tolerance_of_range);
         before = value;
     }
+    check_relative(bb_codec_ladder_storage(&ladder, &storage, (int)bb_codec_ladder_bit(&ladder))
+                       .tolerance_of_range,
+                   0.05, 0.02);
     const bb_codec_ladder again = bb_codec_ladder_refine(&ladder);
     assert_int_equal(again.steps, ladder.steps);
     const bb_codec_config bits = of_codec("integer");
     const bb_codec_ladder steps = bb_codec_ladder_refine(bb_codec_ladder_of(&bits, 0));
+    assert_true(bb_codec_ladder_bit(&steps) == 1.0);
     assert_int_equal(steps.steps, bb_codec_ladder_of(&bits, 0)->steps);
 }
 

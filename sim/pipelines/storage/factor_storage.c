@@ -355,8 +355,8 @@ void bb_factor_storage_release(bb_factor_storage *self)
     }
 }
 
-// What a pipeline takes once the norms that it needs have their factors; of one that promises, all
-// trials at their widest.
+// What a pipeline takes once the norms that it needs have their factors; of one that promises,
+// about half of the trials at their widest.
 static bb_need need_of(const bb_factor_pipeline *asked, const bb_factor_solver_config *solver,
                        const bb_factor_extent *extent, bb_index m)
 {
@@ -371,7 +371,7 @@ static bb_need need_of(const bb_factor_pipeline *asked, const bb_factor_solver_c
     if (is_swept(pipeline)) {
         need = bb_need_together(need, bb_rounding_sweep_need(extent->n, m, solver->tile));
     }
-    return bb_need_repeated(need, 1.0 + bb_promised_storage_trials(asked));
+    return bb_need_repeated(need, 1.0 + 0.5 * bb_promised_storage_trials(asked));
 }
 
 bb_need bb_factor_storage_need(const bb_list *pipelines, const bb_factor_solver_config *solver,

@@ -9,6 +9,9 @@
 
 enum { SENTENCE_BYTES = 240, PATH_BYTES = 64 };
 
+// Trials of a ladder by what the one before lost, at most; more go to the middle of what is left.
+enum { GUESSES = 4 };
+
 // A ladder of a pipeline's storage: steps from `first` on are possible.
 typedef struct searched_ladder {
     bb_codec_ladder ladder;
@@ -54,11 +57,10 @@ double bb_promised_storage_trials(const bb_factor_pipeline *pipeline)
     const int count = list_ladders(pipeline, ladders);
     double trials = 0.0;
     for (int i = 0; i < count; ++i) {
-        for (int steps = ladders[i].ladder.steps - ladders[i].first; steps > 0; steps /= 2) {
-            trials += (double)pipeline->draws;
-        }
+        const double steps = (double)(ladders[i].ladder.steps - ladders[i].first);
+        trials += fmin(steps, GUESSES + 1.0 + floor(log2(steps)));
     }
-    return trials;
+    return trials * (double)pipeline->draws;
 }
 
 bool bb_promised_storage_at(const bb_factor_pipeline *pipeline, double step, bb_codec_config *out)
@@ -154,6 +156,7 @@ typedef struct searching {
     int step;                 // of the candidate, among those of all ladders
     bb_factor_pipeline level; // the candidate
     char name[BB_PROMISE_NAME];
+    double worst;        // its price, of the draws so far
     bb_evaluation tried; // draw 0 of the candidate
     bb_evaluation found;
     bb_factor_pipeline found_level;
@@ -171,12 +174,14 @@ static bb_status evaluate(void *context, const void *pipeline, bb_index draw, do
         bb_outcome_set(&outcome, BB_OUTCOME_NON_FINITE, "%s", work->task->quantity);
     }
     if (draw == 0) {
+        work->worst = -INFINITY;
         work->tried = drawn;
         work->tried.draws = (bb_draws){0};
         work->tried.factor.stored_step = (double)work->step;
     }
     bb_draws_add(&work->tried.draws, &outcome, found.drawn);
     *price = outcome.kind == BB_OUTCOME_OK ? found.price : NAN;
+    work->worst = isnan(*price) || isnan(work->worst) ? NAN : fmax(work->worst, *price);
 done:
     return status;
 }
@@ -194,15 +199,44 @@ static void adopt(void *context)
     work->found_level = work->level;
 }
 
-static void make_candidate(void *context, int step, bb_promise_candidate *out)
+static bb_status try_step(searching *work, bb_promise_search *search, int step, bool *kept)
 {
-    searching *work = context;
-    const int place = work->ladder.first + step;
-    work->step = work->before + place;
+    work->step = work->before + step;
     work->level.storage =
-        bb_codec_ladder_storage(&work->ladder.ladder, &work->pipeline->storage, place);
+        bb_codec_ladder_storage(&work->ladder.ladder, &work->pipeline->storage, step);
     bb_codec_describe(&work->level.storage, work->name, sizeof work->name);
-    *out = (bb_promise_candidate){work->name, work->level.storage.tolerance_of_range, &work->level};
+    const bb_promise_candidate candidate = {work->name, work->level.storage.tolerance_of_range,
+                                            &work->level};
+    return bb_promise_try(search, &candidate, kept);
+}
+
+// The step after `last` to try: a loss goes with the square of what values are rounded to, so that
+// a bit is a factor of four. Where that says nothing, or did not end the search, the middle.
+static int next_step(const searching *work, const bb_promise_bisection *bracket, int last,
+                     int trials)
+{
+    const double bits = 0.5 * log2(work->worst / work->pipeline->promise.price);
+    const double step = last + ceil(bits * bb_codec_ladder_bit(&work->ladder.ladder));
+    if (trials == 0 || trials > GUESSES || !isfinite(step)) {
+        return bb_promise_bisection_step(bracket);
+    }
+    return (int)fmin(fmax(step, bracket->failed + 1.0), bracket->kept - 1.0);
+}
+
+// Until a step keeps the price and the one before it does not.
+static bb_status search_ladder(searching *work, bb_promise_search *search)
+{
+    bb_status status = BB_OK;
+    bb_promise_bisection bracket = {work->ladder.first - 1, work->ladder.ladder.steps};
+    int step = 0;
+    for (int trials = 0; bb_promise_bisection_step(&bracket) >= 0; ++trials) {
+        bool kept = false;
+        step = next_step(work, &bracket, step, trials);
+        BB_TRY(try_step(work, search, step, &kept));
+        *(kept ? &bracket.kept : &bracket.failed) = step;
+    }
+done:
+    return status;
 }
 
 // What came of a search.
@@ -248,10 +282,7 @@ bb_status bb_promised_storage_keep(const bb_promised_storage_task *task, bb_prom
                                 .adopt = adopt};
     for (int i = 0; i < count; ++i) {
         work.ladder = ladders[i];
-        const bb_promise_ladder ladder = {.steps = ladders[i].ladder.steps - ladders[i].first,
-                                          .context = &work,
-                                          .make = make_candidate};
-        BB_TRY(bb_promise_bisect(&search, &ladder));
+        BB_TRY(search_ladder(&work, &search));
         work.before += ladders[i].ladder.steps;
     }
     report(&search, &work, solved);

@@ -5,8 +5,9 @@
 // says.
 //
 // What is solved is solved once: a trial stores it along a ladder of the storage's codec
-// (precision/codec_ladder.h, tolerances in fine steps), which is bisected, and prices that. A cost
-// is the bytes of the reconstructors as stored. Draws are of the storage (precision/draw.h).
+// (precision/codec_ladder.h, tolerances in fine steps) and prices that, until a step keeps the
+// price and the one before it does not. A cost is the bytes of the reconstructors as stored. Draws
+// are of the storage (precision/draw.h).
 #ifndef BB_SIM_PIPELINES_STORAGE_PROMISED_STORAGE_H
 #define BB_SIM_PIPELINES_STORAGE_PROMISED_STORAGE_H
 

@@ -197,7 +197,7 @@ static void what_no_width_keeps_is_recorded(void **state)
     print_message("%s\n", driver_text(results, "status_detail", "never"));
     assert_string_equal(driver_text(results, "status", "never"), "not_converged");
     assert_non_null(strstr(driver_text(results, "status_detail", "never"),
-                           "promise of a loss of 1e-12: not kept by any of 4 trials; the nearest, "
+                           "promise of a loss of 1e-12: not kept by any of 2 trials; the nearest, "
                            "integer 16, loses "));
     assert_string_equal(driver_text(results, "storage", "never"), "");
     static const char *const unset[] = {"strehl",      "strehl_loss",    "reconstructor_bits",
@@ -215,17 +215,14 @@ static void what_no_width_keeps_is_recorded(void **state)
 static void promises_hold_in_every_draw(void **state)
 {
     (void)state;
-    bb_results *results =
-        driver_results(&(
-            driver_case){CONFIG_AO_SMALL,
-                         {BARE,
-                          "pipelines=[" REFERENCE ", " ASKING("one", SCALED, "1e-4") ", " ASKING(
-                              "many", "draws: 6, " SCALED,
-                              "1e-4") ", " STORING("told", "draws: 6, storage: {codec: bfp, bits: "
-                                                           "8}") ", " STORING("rows",
-                                                                              "draws: 6, storage: "
-                                                                              "{codec: integer, "
-                                                                              "bits: 8}") "]"}});
+    bb_results *results = driver_results(&(driver_case){
+        CONFIG_AO_SMALL,
+        {BARE, "pipelines=[" REFERENCE ", " ASKING("one", SCALED, "1e-4") ", " ASKING(
+                   "many", "draws: 6, " SCALED,
+                   "1e-4") ", " STORING("told", "draws: 6, storage: {codec: bfp, bits: "
+                                                "8}") ", " STORING("rows", "draws: 6, storage: "
+                                                                           "{codec: integer, "
+                                                                           "bits: 8}") "]"}});
     print_message("one: %s\nmany: %s, %.2e +- %.1e\n", driver_text(results, "status_detail", "one"),
                   driver_text(results, "status_detail", "many"),
                   driver_number(results, "price_mean", "many"),
@@ -308,9 +305,9 @@ static void plans_say_what_is_searched(void **state)
         bb_config_destroy(&config);
     }
     const char *lines = bb_text_string(&plans[1].lines);
-    assert_non_null(strstr(lines, "storage by a promise of 0.001, up to 9 trials of 3 draws"));
-    assert_non_null(strstr(lines, "storage by a promise of 0.001, up to 5 trials"));
-    assert_non_null(strstr(lines, "storage by a promise of 0.001, up to 14 trials"));
+    assert_non_null(strstr(lines, "storage by a promise of 0.001, up to 13 trials of 3 draws"));
+    assert_non_null(strstr(lines, "storage by a promise of 0.001, up to 9 trials"));
+    assert_non_null(strstr(lines, "storage by a promise of 0.001, up to 22 trials"));
     assert_true(plans[1].estimated_seconds > plans[0].estimated_seconds);
     assert_true(plans[1].host_bytes > plans[0].host_bytes);
     bb_plan_release(&plans[0]);
@@ -335,7 +332,7 @@ static void allocations_may_fail_anywhere(void **state)
     check_ok(driver_load(&study, &config));
     bb_log_set_level(BB_LOG_QUIET);
     bb_threads_stop(); // of the tests before
-    allocation_walk("promised storage", driver_run_alone, config, 307, 20);
+    allocation_walk("promised storage", driver_run_alone, config, 211, 20);
     bb_config_destroy(&config);
 }
 
