@@ -3,10 +3,11 @@
 
 #include "precision/codec_row.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { PER_DECADE = 8, TEXT_BYTES = 96, SENTENCE_BYTES = 240 };
+enum { PER_DECADE = 8, FINER = 8, TEXT_BYTES = 96, SENTENCE_BYTES = 240 };
 
 const bb_codec_ladder *bb_codec_ladder_of(const bb_codec_config *storage, int index)
 {
@@ -15,12 +16,34 @@ const bb_codec_ladder *bb_codec_ladder_of(const bb_codec_config *storage, int in
                                                                        : NULL;
 }
 
+static bool is_of_tolerances(const bb_codec_ladder *ladder)
+{
+    return strcmp(ladder->key, "tolerance_of_range") == 0;
+}
+
+bb_codec_ladder bb_codec_ladder_refine(const bb_codec_ladder *ladder)
+{
+    bb_codec_ladder out = *ladder;
+    if (is_of_tolerances(ladder) && !ladder->is_fine) {
+        out.is_fine = true;
+        out.steps = (ladder->steps - 1) * FINER + 1;
+    }
+    return out;
+}
+
+double bb_codec_ladder_bit(const bb_codec_ladder *ladder)
+{
+    return is_of_tolerances(ladder) ? PER_DECADE * log10(2.0) * (ladder->is_fine ? FINER : 1) : 1.0;
+}
+
 // The key's value as a file would have it.
 static void write_value(const bb_codec_ladder *ladder, int step, char *out, size_t bytes)
 {
     static const char *const digits[PER_DECADE] = {"1.0", "7.5", "5.6", "4.2",
                                                    "3.2", "2.4", "1.8", "1.3"};
-    if (strcmp(ladder->key, "tolerance_of_range") == 0) {
+    if (ladder->is_fine) {
+        (void)snprintf(out, bytes, "%.2e", 0.1 * pow(10.0, -step / (double)(FINER * PER_DECADE)));
+    } else if (is_of_tolerances(ladder)) {
         const int decade = 1 + (step + PER_DECADE - 1) / PER_DECADE;
         (void)snprintf(out, bytes, "%se-%d", digits[step % PER_DECADE], decade);
     } else {

@@ -15,7 +15,7 @@ static bb_index place_of(bb_index row, bb_index column)
 }
 
 static const char *const rounding_names[] = {"worst", "random", NULL};
-static const char *const over_names[] = {"all", "first", NULL};
+const char *const bb_policy_over_names[] = {"all", "first", NULL};
 
 #define NAME_OF(id, name, phrase) #name,
 const char *const bb_policy_kind_names[] = {BB_POLICIES(NAME_OF) NULL};
@@ -203,7 +203,7 @@ static const bb_key keys[] = {
     {.name = "price", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 0.0, .maximum = 1.0,
      .exclusive_minimum = true, .optional = true, .offset = offsetof(bb_policy_config, price),
      .meaning = "Promise: the largest price against the reference, as the experiment counts it."},
-    {.name = "over", .kind = BB_KEY_CHOICE, .choices = over_names, .default_text = "all",
+    {.name = "over", .kind = BB_KEY_CHOICE, .choices = bb_policy_over_names, .default_text = "all",
      .offset = offsetof(bb_policy_config, over),
      .meaning = "Promise: for all targets and wavelengths, or for the first ones."},
     {.name = "variants", .kind = BB_KEY_CHOICES, .choices = bb_variant_names, .optional = true,

@@ -70,6 +70,9 @@ typedef enum bb_policy_rounding { BB_POLICY_WORST, BB_POLICY_RANDOM } bb_policy_
 /// Which scores a promise holds for, by the names of `over`.
 typedef enum bb_policy_over { BB_POLICY_OVER_ALL, BB_POLICY_OVER_FIRST } bb_policy_over;
 
+/// "all", "first", NULL.
+extern const char *const bb_policy_over_names[];
+
 /// The keys under `policy:` of a pipeline.
 typedef struct bb_policy_config {
     int kind;           ///< bb_policy_kind

@@ -419,11 +419,17 @@ done:
 bb_status bb_tomography_shake(const bb_tomography *tomography, bb_index target,
                               bb_residual_kind kind, const double *r, double *cee)
 {
+    return bb_tomography_shake_by(tomography, target, kind, tomography->shake_arcsec, r, cee);
+}
+
+bb_status bb_tomography_shake_by(const bb_tomography *tomography, bb_index target,
+                                 bb_residual_kind kind, double rms_arcsec, const double *r,
+                                 double *cee)
+{
     const bb_tomography_target *aim = &tomography->targets[target];
     const bb_deformable_mirror *mirror = bb_point_spread_mirror(aim->spread);
     return bb_shake_add(&tomography->guides, &aim->truth,
-                        kind == BB_RESIDUAL_COMMANDS ? mirror : NULL, tomography->shake_arcsec, r,
-                        cee);
+                        kind == BB_RESIDUAL_COMMANDS ? mirror : NULL, rms_arcsec, r, cee);
 }
 
 // Cvv of a residual of slopes.

@@ -77,6 +77,11 @@ typedef enum bb_residual_kind {
 BB_CHECKED bb_status bb_tomography_shake(const bb_tomography *tomography, bb_index target,
                                          bb_residual_kind kind, const double *r, double *cee);
 
+/// The same of a tilt of `rms_arcsec` along each axis, whatever the telescope's shake is.
+BB_CHECKED bb_status bb_tomography_shake_by(const bb_tomography *tomography, bb_index target,
+                                            bb_residual_kind kind, double rms_arcsec,
+                                            const double *r, double *cee);
+
 /// Price of a residual in one direction. Arrays are the caller's; NULL: not wanted. All are NaN
 /// where the residual is not finite. `correctable` and `correctable_rms` are of the residual of
 /// slopes alone, all others of that with the error terms.

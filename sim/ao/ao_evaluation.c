@@ -15,6 +15,7 @@ bb_status bb_ao_evaluation_create(const char *pipeline, bb_index targets, bb_ind
     *out = (bb_ao_evaluation){.common = bb_evaluation_start(pipeline)};
     BB_TRY(BB_ZEROED(targets, &out->r));
     BB_TRY(bb_evaluation_unset(targets * wavelengths, &out->strehl));
+    BB_TRY(bb_evaluation_unset(targets * wavelengths, &out->shaken));
     BB_TRY(bb_evaluation_unset(targets * wavelengths, &out->pairs));
     BB_TRY(bb_evaluation_unset(targets * wavelengths, &out->pairs_with_terms));
     BB_TRY(bb_evaluation_unset(targets * wavelengths, &out->stationary));
@@ -44,6 +45,7 @@ void bb_ao_evaluation_release(bb_ao_evaluation *evaluation, bb_index targets)
     bb_ao_evaluation_forget(evaluation, targets);
     BB_RELEASE(&evaluation->r);
     BB_RELEASE(&evaluation->strehl);
+    BB_RELEASE(&evaluation->shaken);
     BB_RELEASE(&evaluation->pairs);
     BB_RELEASE(&evaluation->pairs_with_terms);
     BB_RELEASE(&evaluation->stationary);
@@ -64,6 +66,7 @@ void bb_ao_evaluation_list(const bb_ao_study *study, const bb_ao_evaluation *eva
     const bb_index image = (bb_index)BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS * each;
     const bb_checkpoint_piece all[BB_AO_EVALUATION_ARRAYS] = {
         {evaluation->strehl, strehls},
+        {evaluation->shaken, strehls},
         {evaluation->pairs, strehls},
         {evaluation->pairs_with_terms, strehls},
         {evaluation->stationary, strehls},

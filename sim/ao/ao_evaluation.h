@@ -22,6 +22,7 @@ typedef struct bb_ao_evaluation {
     double **seen;  ///< [targets], each [m][n]: D_t M of such mirrors (ao_mcao.h); NULL: `r` serves
     bool shared;    ///< one reconstructor corrects all targets
     double *strehl; ///< [targets][wavelengths], as the study scores
+    double *shaken; ///< [targets][wavelengths] the same under the study's shake test
     double *pairs;  ///< [targets][wavelengths] by pairs, without the error terms; of frames
     double *pairs_with_terms; ///< [targets][wavelengths] by pairs, with them; of frames
     double *stationary;       ///< [targets][wavelengths] as if stationary, with them; of frames
@@ -42,7 +43,7 @@ void bb_ao_evaluation_release(bb_ao_evaluation *evaluation, bb_index targets);
 /// Releases its reconstructors; its numbers stay.
 void bb_ao_evaluation_forget(bb_ao_evaluation *evaluation, bb_index targets);
 
-enum { BB_AO_EVALUATION_ARRAYS = 10 };
+enum { BB_AO_EVALUATION_ARRAYS = 11 };
 
 /// The numbers of an evaluation of a study but for `common` and `level`: who keeps them and who
 /// puts them back goes through the same list.

@@ -8,6 +8,7 @@
 #include "sim/ao/ao_quantities.h"
 #include "sim/ao/ao_run.h"
 #include "sim/ao/ao_sampling.h"
+#include "sim/ao/ao_scoring.h"
 #include "sim/ao/ao_study.h"
 #include "sim/ao/night/night_publish.h"
 #include "sim/ao/realtime/ao_realtime.h"
@@ -18,10 +19,13 @@
 static const bb_column columns[] = {
     {"strehl", "strehl", 1.0},
     {"strehl_loss", "strehl loss", 1.0},
+    {"strehl_loss_shaken", "loss shaken", 1.0},
     {"residual_rms_nm", "residual [nm]", 1.0},
     {"qoi_relative_error", "relative error", 1.0},
     {"operator_bytes", "operator [MB]", 1e-6},
     {"compression_ratio", "ratio to fp32", 1.0},
+    {"reconstructor_bits", "bits a value", 1.0},
+    {"solved_bits", "bits of R", 1.0},
     {"solve_time_s", "solve [ms]", 1e3},
     {"encode_time_s", "encode [ms]", 1e3},
     {"energy_j", "energy [J]", 1.0},
@@ -35,6 +39,8 @@ static const bb_output_table *const outputs[] = {
     &bb_ao_evaluation_details,
     &bb_ao_quantities_mirrors,
     &bb_ao_quantities_budget,
+    &bb_ao_storage_outputs,
+    &bb_ao_scoring_outputs,
     &bb_ao_mcao_outputs,
     &bb_ao_mcao_mirrors,
     &bb_ao_evaluation_images,
@@ -51,6 +57,7 @@ static const bb_output_table *const outputs[] = {
     &bb_factor_report_outputs,
     &bb_promise_outputs,
     &bb_factor_promise_outputs,
+    &bb_promise_storages,
     &bb_ao_promise_outputs,
     &bb_ao_quantities_seeing,
     &bb_ao_quantities_pupil,

@@ -20,10 +20,12 @@
 #include "sim/pipelines/factor_plan.h"
 #include "sim/pipelines/factor_spectrum.h"
 #include "sim/pipelines/storage/factor_storage.h"
+#include "sim/pipelines/storage/promised_storage.h"
 #include "solvers/factor/residual_covariance.h"
 #include "solvers/factor/residual_noise.h"
 
 #include <math.h>
+#include <stdio.h>
 
 // What a study is made of: sizes, and what its parts take.
 typedef struct extent {
@@ -121,9 +123,10 @@ static bb_status measure_targets(const bb_ao_study *study, const bb_ao_config *p
         out->residual.most_rows = fmax(out->residual.most_rows, m);
         out->ctm =
             bb_need_in_turn(out->ctm, bb_slope_covariance_fill_need(&truth, guides, out->threads));
+        const bb_need rating = bb_tomography_rate_need(&pupil, truth.sensors[0].lenslets, score,
+                                                       study->wavelengths_um.count, out->threads);
         out->rating = bb_need_in_turn(
-            out->rating, bb_tomography_rate_need(&pupil, truth.sensors[0].lenslets, score,
-                                                 study->wavelengths_um.count, out->threads));
+            out->rating, bb_need_repeated(rating, isnan(study->shake_test_arcsec) ? 1.0 : 2.0));
         out->projecting_s +=
             bb_point_spread_voltages_need(&pupil, truth.sensors[0].lenslets, out->threads).seconds;
         if (stores_commands(study)) {
@@ -320,6 +323,30 @@ static bb_need noise_need(const extent *span)
             bb_need_together(kept, bb_need_repeated(projected, one.rows / one.most_rows))));
 }
 
+// What the trials of a promised storage take beside their roundings, which are planned with those
+// of all storages: copies of what was solved and is seen, and scores.
+static bb_need search_need(const extent *span, bool device, double trials)
+{
+    const bb_need scoring = bb_need_together(score_need(span, device, 1.0, 1.0), aiming_of(span));
+    return bb_need_together(bb_need_together(estimates_of(span, 1.0), span->truths),
+                            bb_need_repeated(scoring, trials));
+}
+
+static bb_status plan_line(const bb_factor_pipeline *pipeline, double operator_bytes, bb_plan *plan)
+{
+    const double draws = (double)pipeline->draws;
+    char drawn[32] = "";
+    if (pipeline->draws > 1) {
+        (void)snprintf(drawn, sizeof drawn, " of %td draws", pipeline->draws);
+    }
+    return bb_promised_storage_is_given(pipeline)
+               ? bb_plan_add(plan, pipeline->name,
+                             "operator %.1f MB, storage by a promise of %g, up to %.0f trials%s",
+                             1e-6 * operator_bytes, pipeline->promise.price,
+                             bb_promised_storage_trials(pipeline) / draws, drawn)
+               : bb_plan_add(plan, pipeline->name, "operator %.1f MB", 1e-6 * operator_bytes);
+}
+
 // Adds a line a pipeline, and its solves to what was needed so far, beside the estimates made until
 // then; draws follow when every pipeline has one, and each is scored.
 static bb_status plan_solves(const bb_ao_study *study, const extent *span, bb_plan *plan,
@@ -339,9 +366,13 @@ static bb_status plan_solves(const bb_ao_study *study, const extent *span, bb_pl
         const bb_need rescoring = score_need(span, device, 1.0, 1.0);
         solving = bb_need_in_turn(solving, bb_need_repeated(rescoring, trials - 1.0));
         solving = bb_need_together(solving, bb_need_repeated(aiming_of(span), trials));
+        if (bb_promised_storage_is_given(&pipelines[p])) {
+            const double most = bb_promised_storage_trials(&pipelines[p]);
+            solving = bb_need_in_turn(solving, search_need(span, device, 0.5 * most + 1.0));
+        }
         *need = bb_need_in_turn(*need,
                                 bb_need_together(estimates_of(span, (double)estimated), solving));
-        BB_TRY(bb_plan_add(plan, pipelines[p].name, "operator %.1f MB", 1e-6 * operator_bytes));
+        BB_TRY(plan_line(&pipelines[p], operator_bytes, plan));
     }
 done:
     return status;

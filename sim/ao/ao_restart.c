@@ -9,6 +9,7 @@
 #include "sim/interrupt.h"
 #include "sim/output/file.h"
 #include "sim/output/provenance.h"
+#include "sim/pipelines/storage/promised_storage.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -277,16 +278,21 @@ static bool is_same(const candidate *a, const candidate *b)
            (a->tolerance == b->tolerance || (isnan(a->tolerance) && isnan(b->tolerance)));
 }
 
-// The study's pipeline, or what its promise came to, which alone is taken over from the file.
+// The study's pipeline, or what its promise came to, which alone is taken over from the file: of an
+// arithmetic what differs, of a storage its step.
 static bool adopt_level(const bb_factor_pipeline *pipeline, const bb_factor_pipeline *level,
-                        const bb_outcome *outcome, bb_factor_pipeline *out)
+                        const bb_evaluation *common, bb_factor_pipeline *out)
 {
     const candidate trial = candidate_of(pipeline);
     const candidate step = candidate_of(level);
     const bool searches = bb_policy_describe(&pipeline->policy)->is_search;
     *out = *pipeline;
+    if (bb_promised_storage_is_given(pipeline) && common->outcome.kind == BB_OUTCOME_OK &&
+        !bb_promised_storage_at(pipeline, common->factor.stored_step, &out->storage)) {
+        return false;
+    }
     if (is_same(&trial, &step)) {
-        return !searches || outcome->kind != BB_OUTCOME_OK;
+        return !searches || common->outcome.kind != BB_OUTCOME_OK;
     }
     out->arithmetic = step.arithmetic;
     out->policy.kind = step.kind;
@@ -313,7 +319,7 @@ static bb_status adopt(const bb_factor_pipeline *pipeline, const bb_evaluation *
     bb_status status = BB_OK;
     const bb_device_kind device = evaluation->common.device;
     BB_REQUIRE(bb_outcome_is_sound(&common->outcome) && is_sound(&common->draws) &&
-                   adopt_level(pipeline, level, &common->outcome, &evaluation->level),
+                   adopt_level(pipeline, level, common, &evaluation->level),
                BB_IO, "checkpoint with an outcome of pipeline %s that no run writes",
                pipeline->name);
     BB_REQUIRE(common->device == device, BB_INVALID,

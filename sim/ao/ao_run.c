@@ -5,6 +5,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/stage.h"
+#include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_dump.h"
 #include "sim/ao/ao_evaluation.h"
 #include "sim/ao/ao_learn.h"
@@ -25,16 +26,13 @@
 #include "sim/pipelines/factor_spectrum.h"
 #include "sim/pipelines/factor_tiles.h"
 
-#include <math.h>
-
 static const bb_device_offer offer = {.work = "the tile Cholesky of ao",
                                       .kinds = BB_DEVICE_OFFER(BB_DEVICE_CUDA)};
 
 typedef struct ao_run {
     const bb_ao_study *study;
     const bb_factor_pipeline *pipelines;
-    bb_index pipeline_count, target_count, wavelength_count;
-    double *wavelengths_m;         // [wavelength_count]
+    bb_index pipeline_count, target_count;
     bb_ao_config physics;          // with the mask of the pupil and influence functions
     double *mask;                  // of the pupil, NULL: the annulus
     bb_influence_cube *influences; // [mirrors], NULL: all Gaussian
@@ -67,7 +65,7 @@ static void put_in_order(const ao_run *run)
     run->order[count++] = reference;
     for (int promising = 0; promising <= 1; ++promising) {
         for (bb_index p = 0; p < run->pipeline_count; ++p) {
-            const bool promises = bb_policy_describe(&run->pipelines[p].policy)->is_search;
+            const bool promises = bb_factor_pipeline_promises(&run->pipelines[p]);
             if (p != reference && promises == (promising == 1)) {
                 run->order[count++] = p;
             }
@@ -78,16 +76,10 @@ static void put_in_order(const ao_run *run)
 static bb_status start(const bb_ao_study *study, ao_run *run)
 {
     bb_status status = BB_OK;
-    const double *wavelengths_um = study->wavelengths_um.items;
     run->study = study;
     run->pipelines = study->pipelines.items;
     run->pipeline_count = study->pipelines.count;
     run->target_count = study->targets.count;
-    run->wavelength_count = study->wavelengths_um.count;
-    BB_TRY(BB_ALLOCATE(run->wavelength_count, &run->wavelengths_m));
-    for (bb_index w = 0; w < run->wavelength_count; ++w) {
-        run->wavelengths_m[w] = 1e-6 * wavelengths_um[w];
-    }
     bb_device_choice_announce(&offer, study->common.device);
     BB_TRY(BB_ALLOCATE(run->pipeline_count, &run->order));
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->warm));
@@ -97,7 +89,7 @@ static bb_status start(const bb_ao_study *study, ao_run *run)
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->evaluations));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         BB_TRY(bb_ao_evaluation_create(run->pipelines[p].name, run->target_count,
-                                       run->wavelength_count, study->ensquared_mas.count,
+                                       study->wavelengths_um.count, study->ensquared_mas.count,
                                        bb_ao_study_images(study), &run->evaluations[p]));
         run->evaluations[p].level = run->pipelines[p];
         run->evaluations[p].shared = study->correction == (int)BB_AO_CORRECTION_LTAO ||
@@ -126,7 +118,6 @@ static void finish(ao_run *run)
     bb_factor_problem_release(&run->factor_problem);
     bb_ao_learning_destroy(&run->learning);
     bb_ao_mcao_destroy(&run->mcao);
-    BB_RELEASE(&run->wavelengths_m);
     bb_tomography_destroy(&run->problem);
     bb_influence_file_release(run->study, &run->influences);
     BB_RELEASE(&run->mask);
@@ -199,16 +190,17 @@ static bb_status draw_once(ao_run *run, const bb_factor_problem *factor_problem,
 {
     bb_status status = BB_OK;
     bb_ao_evaluation drawn = {0};
-    BB_TRY(bb_ao_evaluation_create(run->pipelines[pipeline].name, run->target_count,
-                                   run->wavelength_count, run->study->ensquared_mas.count,
-                                   bb_ao_study_images(run->study), &drawn));
+    BB_TRY(bb_ao_evaluation_create(
+        run->pipelines[pipeline].name, run->target_count, run->study->wavelengths_um.count,
+        run->study->ensquared_mas.count, bb_ao_study_images(run->study), &drawn));
     drawn.level = run->pipelines[pipeline];
     drawn.shared = run->evaluations[pipeline].shared;
     drawn.common.device = run->evaluations[pipeline].common.device;
     BB_TRY(
         bb_factor_problem_solve(factor_problem, &run->pipelines[pipeline], drawn.r, &drawn.common));
     bb_ao_evaluation_share(&drawn, run->study->correction, run->problem);
-    BB_TRY(bb_ao_storage_apply(&run->storage, &run->pipelines[pipeline], &drawn));
+    BB_TRY(bb_ao_storage_apply(&run->storage, &run->pipelines[pipeline], factor_problem->draw,
+                               &drawn));
     BB_TRY(bb_ao_mcao_aim(run->problem, &drawn));
     bb_ao_evaluation *const one = &drawn;
     BB_TRY(bb_ao_scoring_run(&run->scoring, &one, 1));
@@ -225,7 +217,7 @@ static bb_status draw(ao_run *run, bb_index p)
     bb_status status = BB_OK;
     const bb_ao_evaluation *reference = &run->evaluations[run->order[0]];
     const bool compares = reference->common.outcome.kind == BB_OUTCOME_OK;
-    const bool promises = bb_policy_describe(&run->pipelines[p].policy)->is_search;
+    const bool promises = bb_factor_pipeline_promises(&run->pipelines[p]);
     const bb_index draws = run->pipelines[p].draws;
     bb_evaluation *common = &run->evaluations[p].common;
     bb_factor_problem factor_problem = run->factor_problem;
@@ -292,16 +284,10 @@ done:
 static bb_status solve(ao_run *run, bb_index p)
 {
     bb_status status = BB_OK;
-    const bb_ao_promise_task task = {.problem = run->problem,
+    const bb_ao_promise_task task = {.scoring = &run->scoring,
                                      .factor_problem = &run->factor_problem,
-                                     .pipelines = run->pipelines,
                                      .tile_norms = &run->tile_norms,
-                                     .wavelength_count = run->wavelength_count,
-                                     .wavelengths_m = run->wavelengths_m,
-                                     .reference = &run->evaluations[run->order[0]],
-                                     .correction = run->study->correction,
-                                     .score = (bb_score)run->study->score,
-                                     .scores_on_device = uses_device(run)};
+                                     .reference = &run->evaluations[run->order[0]]};
     bb_ao_evaluation *evaluation = &run->evaluations[p];
     double begin = bb_clock_seconds();
     if (keeps_warm(run, p)) {
@@ -316,7 +302,9 @@ static bb_status solve(ao_run *run, bb_index p)
         BB_TRY(bb_factor_problem_solve(&run->factor_problem, &run->pipelines[p], evaluation->r,
                                        &evaluation->common));
         bb_ao_evaluation_share(evaluation, run->study->correction, run->problem);
-        BB_TRY(bb_ao_storage_apply(&run->storage, &run->pipelines[p], evaluation));
+        BB_TRY(bb_ao_commands_take(run->problem, &run->pipelines[p], evaluation));
+        BB_TRY(bb_ao_promise_store(run->promises, &task, p, evaluation));
+        BB_TRY(bb_ao_storage_round(&run->storage, &evaluation->level, 0, evaluation));
     }
     BB_TRY(bb_ao_mcao_aim(run->problem, evaluation));
     tell_phase(run->pipelines[p].name, &begin);
@@ -344,7 +332,7 @@ static bb_status solve_again(ao_run *run, bb_index count)
                    "pipeline %s, ok in the checkpoint, is %s when it is solved again",
                    evaluation->common.pipeline, bb_outcome_name(again.common.outcome.kind));
         bb_ao_evaluation_share(&again, run->study->correction, run->problem);
-        BB_TRY(bb_ao_storage_apply(&run->storage, &run->pipelines[run->order[i]], &again));
+        BB_TRY(bb_ao_storage_apply(&run->storage, &evaluation->level, 0, &again));
         evaluation->kind = again.kind;
         BB_TRY(bb_ao_mcao_aim(run->problem, evaluation));
     }
@@ -387,7 +375,7 @@ static bb_status solve_all(ao_run *run, const bb_run_options *options)
     while (run->solved < run->pipeline_count) {
         const bb_index p = run->order[run->solved];
         bb_log_progress_step("solving", run->pipelines[p].name, run->solved, run->pipeline_count);
-        if (run->settled == 0 && bb_policy_describe(&run->pipelines[p].policy)->is_search) {
+        if (run->settled == 0 && bb_factor_pipeline_promises(&run->pipelines[p])) {
             BB_TRY(settle(run));
         }
         BB_TRY(solve(run, p));
@@ -420,14 +408,16 @@ bb_status bb_ao_run(const void *study, const bb_run_options *options, bb_results
     BB_TRY(solve_all(&run, options));
     begin = bb_clock_seconds();
     BB_TRY(bb_ao_evaluations_publish(study, run.problem, run.evaluations, results));
+    BB_TRY(bb_ao_storage_publish(study, run.problem, run.evaluations, results));
+    BB_TRY(bb_ao_scoring_publish(study, run.evaluations, results));
     BB_TRY(bb_ao_quantities_publish(study, run.problem, &run.evaluations[run.order[0]],
                                     options->dump, results));
-    BB_TRY(bb_ao_learning_compare(run.learning, run.wavelengths_m, run.evaluations, results));
+    BB_TRY(bb_ao_learning_compare(run.learning, run.scoring.wavelengths_m, run.evaluations, results));
     if (run.study->monte_carlo.frames > 0) {
-        BB_TRY(bb_ao_sampling_run(study, run.problem, run.wavelengths_m, run.evaluations, results));
+        BB_TRY(bb_ao_sampling_run(study, run.problem, run.scoring.wavelengths_m, run.evaluations, results));
     }
     if (run.study->time_domain.frames > 0) {
-        BB_TRY(bb_ao_timeline_run(study, &run.physics, run.problem, run.wavelengths_m,
+        BB_TRY(bb_ao_timeline_run(study, &run.physics, run.problem, run.scoring.wavelengths_m,
                                   run.evaluations, results));
     }
     BB_TRY(bb_night_run(study, run.problem, run.evaluations, results));

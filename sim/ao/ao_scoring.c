@@ -190,27 +190,27 @@ typedef struct estimate {
     bb_index target;
 } estimate;
 
-static bb_status list_estimates(bb_ao_scoring *self, bb_ao_evaluation *const *evaluations,
-                                bb_index evaluation_count, bb_residual_task *tasks,
-                                estimate *estimates, bb_index *out_count)
+// Appends those of an evaluation for its first targets.
+static bb_status list_estimates(bb_ao_scoring *self, bb_ao_evaluation *evaluation, bb_index targets,
+                                bb_residual_task *tasks, estimate *estimates, bb_index *count)
 {
     bb_status status = BB_OK;
-    bb_index count = 0;
-    for (bb_index p = 0; p < evaluation_count; ++p) {
-        bb_ao_evaluation *evaluation = evaluations[p];
-        for (bb_index t = 0; t < self->problem->target_count; ++t) {
-            if (evaluation->common.outcome.kind != BB_OUTCOME_OK) {
-                continue;
-            }
-            BB_TRY(bb_ao_commands_task(&self->commands, evaluation, t, &tasks[count]));
-            const bb_index rows = tasks[count].ctt->rows;
-            BB_TRY(BB_ALLOCATE(rows * rows, &tasks[count].cee));
-            estimates[count++] = (estimate){evaluation, t};
-        }
+    for (bb_index t = 0; evaluation->common.outcome.kind == BB_OUTCOME_OK && t < targets; ++t) {
+        bb_residual_task *task = &tasks[*count];
+        BB_TRY(bb_ao_commands_task(&self->commands, evaluation, t, task));
+        BB_TRY(BB_ALLOCATE(task->ctt->rows * task->ctt->rows, &task->cee));
+        estimates[(*count)++] = (estimate){evaluation, t};
     }
-    *out_count = count;
 done:
     return status;
+}
+
+static void release_tasks(bb_residual_task **tasks, bb_index limit)
+{
+    for (bb_index i = 0; *tasks != NULL && i < limit; ++i) {
+        BB_RELEASE(&(*tasks)[i].cee);
+    }
+    BB_RELEASE(tasks);
 }
 
 // Whose residual is whose base.
@@ -262,20 +262,56 @@ done:
     return status;
 }
 
-// What the study adds to a residual, and its price.
-static bb_status price(bb_ao_scoring *self, const bb_residual_task *task, const estimate *aim)
+// What a residual has beside that of the covariance: the telescope's shake, and what slopes and
+// sums of the pipeline lose.
+static bb_status add_rest(const bb_ao_scoring *self, const estimate *item,
+                          const bb_residual_task *task)
 {
     bb_status status = BB_OK;
-    bb_ao_evaluation *evaluation = aim->evaluation;
+    bb_ao_evaluation *evaluation = item->evaluation;
+    bb_factor_storage *storage = &self->storage->common;
+    BB_TRY(bb_tomography_shake(self->problem, item->target, evaluation->kind, task->r, task->cee));
+    BB_TRY(bb_slope_rounding_add(storage, &evaluation->level, task->ctm->rows, task->r, task->cee));
+    BB_TRY(bb_sum_rounding_add(storage, &evaluation->level, task->ctt->rows, task->r, task->cee,
+                               &evaluation->common.outcome));
+done:
+    return status;
+}
+
+// The Strehl ratios once more, of a telescope that shakes; of a residual that has some. A failure
+// there is none of the study.
+static bb_status rate_shaken(const bb_ao_scoring *self, const estimate *item,
+                             const bb_residual_task *task)
+{
+    bb_status status = BB_OK;
+    const bb_index wavelengths = self->study->wavelengths_um.count;
+    bb_ao_evaluation *evaluation = item->evaluation;
+    bb_outcome outcome = {0};
+    bb_tomography_score score = {.kind = (bb_score)self->study->score,
+                                 .residual = evaluation->kind,
+                                 .strehl = evaluation->shaken + item->target * wavelengths};
+    if (isnan(self->study->shake_test_arcsec) || isnan(evaluation->residual_m[item->target])) {
+        goto done;
+    }
+    BB_TRY(bb_tomography_shake_by(self->problem, item->target, evaluation->kind,
+                                  self->study->shake_test_arcsec, task->r, task->cee));
+    BB_TRY(bb_tomography_rate(self->problem, item->target, task->cee, wavelengths,
+                              self->wavelengths_m, &score, &outcome));
+done:
+    return status;
+}
+
+// The price of a residual.
+static bb_status price(bb_ao_scoring *self, const bb_residual_task *task, const estimate *item)
+{
+    bb_status status = BB_OK;
+    bb_ao_evaluation *evaluation = item->evaluation;
     const double begin = bb_clock_seconds();
-    BB_TRY(bb_tomography_shake(self->problem, aim->target, evaluation->kind, task->r, task->cee));
-    BB_TRY(bb_slope_rounding_add(&self->storage->common, &evaluation->level, task->ctm->rows,
-                                 task->r, task->cee));
-    BB_TRY(bb_sum_rounding_add(&self->storage->common, &evaluation->level, task->ctt->rows, task->r,
-                               task->cee, &evaluation->common.outcome));
-    BB_TRY(rate(self, aim->target, task->cee, evaluation));
+    BB_TRY(add_rest(self, item, task));
+    BB_TRY(rate(self, item->target, task->cee, evaluation));
+    BB_TRY(rate_shaken(self, item, task));
     bb_log_detail("pipeline %s, target %td: Strehl ratios in %.3f s", evaluation->common.pipeline,
-                  aim->target, bb_clock_seconds() - begin);
+                  item->target, bb_clock_seconds() - begin);
 done:
     return status;
 }
@@ -285,13 +321,15 @@ static bb_status score(bb_ao_scoring *self, bb_ao_evaluation *const *evaluations
                        bb_index evaluation_count, bool prices)
 {
     bb_status status = BB_OK;
-    bb_index limit = evaluation_count * self->problem->target_count;
+    const bb_index targets = self->problem->target_count;
     bb_index count = 0;
     bb_residual_task *tasks = NULL;
     estimate *estimates = NULL;
-    BB_TRY(BB_ZEROED(limit, &tasks));
-    BB_TRY(BB_ZEROED(limit, &estimates));
-    BB_TRY(list_estimates(self, evaluations, evaluation_count, tasks, estimates, &count));
+    BB_TRY(BB_ZEROED(evaluation_count * targets, &tasks));
+    BB_TRY(BB_ZEROED(evaluation_count * targets, &estimates));
+    for (bb_index p = 0; p < evaluation_count; ++p) {
+        BB_TRY(list_estimates(self, evaluations[p], targets, tasks, estimates, &count));
+    }
     bb_log_progress_step("scoring", "covariances", 0, count + 1);
     BB_TRY(find_residuals(self, count, tasks, estimates));
     for (bb_index i = 0; prices && i < count; ++i) {
@@ -300,10 +338,7 @@ static bb_status score(bb_ao_scoring *self, bb_ao_evaluation *const *evaluations
     }
     bb_log_progress("scoring", count + 1, count + 1);
 done:
-    for (bb_index i = 0; tasks != NULL && i < limit; ++i) {
-        BB_RELEASE(&tasks[i].cee);
-    }
-    BB_RELEASE(&tasks);
+    release_tasks(&tasks, evaluation_count * targets);
     BB_RELEASE(&estimates);
     return status;
 }
@@ -312,6 +347,36 @@ bb_status bb_ao_scoring_run(bb_ao_scoring *self, bb_ao_evaluation *const *evalua
                             bb_index count)
 {
     return score(self, evaluations, count, true);
+}
+
+bb_status bb_ao_scoring_strehls(bb_ao_scoring *self, bb_ao_evaluation *evaluation, bb_index targets,
+                                bb_index wavelengths, double *out)
+{
+    bb_status status = BB_OK;
+    const bb_index every = self->study->wavelengths_um.count;
+    bb_index listed = 0;
+    bb_residual_task *tasks = NULL;
+    estimate *estimates = NULL;
+    for (bb_index i = 0; i < self->problem->target_count * every; ++i) {
+        out[i] = NAN;
+    }
+    BB_TRY(BB_ZEROED(targets, &tasks));
+    BB_TRY(BB_ZEROED(targets, &estimates));
+    BB_TRY(list_estimates(self, evaluation, targets, tasks, estimates, &listed));
+    BB_TRY(find_residuals(self, listed, tasks, estimates));
+    for (bb_index t = 0; t < listed; ++t) {
+        bb_outcome outcome = {0};
+        bb_tomography_score score = {.kind = (bb_score)self->study->score,
+                                     .residual = evaluation->kind,
+                                     .strehl = out + t * every};
+        BB_TRY(add_rest(self, &estimates[t], &tasks[t]));
+        BB_TRY(bb_tomography_rate(self->problem, t, tasks[t].cee, wavelengths, self->wavelengths_m,
+                                  &score, &outcome));
+    }
+done:
+    release_tasks(&tasks, targets);
+    BB_RELEASE(&estimates);
+    return status;
 }
 
 bb_status bb_ao_scoring_restore(bb_ao_scoring *self, bb_ao_evaluation *reference)
@@ -329,6 +394,44 @@ bb_status bb_ao_scoring_noise(bb_ao_scoring *self, const bb_csr *noise, bb_index
     }
     BB_TRY(open_scorer(self));
     BB_TRY(bb_factor_device_scorer_noise(self->scorer, noise, m, r, out));
+done:
+    return status;
+}
+
+// A pipeline under the shake test: first target and wavelength.
+typedef struct shaken_row {
+    double strehl, loss;
+} shaken_row;
+
+static const bb_output shaken[] = {
+    {"strehl_shaken", "pipeline", "1",
+     "Strehl ratio under the shake test, first target and wavelength",
+     .member = offsetof(shaken_row, strehl)},
+    {"strehl_loss_shaken", "pipeline", "1",
+     "Strehl ratio of the reference under the shake test minus this one's there",
+     .member = offsetof(shaken_row, loss)},
+};
+
+const bb_output_table bb_ao_scoring_outputs = {.title = "/results, ao",
+                                               .when = "With `shake_test_arcsec`:",
+                                               .group = "results",
+                                               .axes = "pipeline",
+                                               BB_OUTPUT_ROWS(shaken)};
+
+bb_status bb_ao_scoring_publish(const bb_ao_study *study, const bb_ao_evaluation *evaluations,
+                                bb_results *results)
+{
+    bb_status status = BB_OK;
+    shaken_row rows[BB_STUDY_PIPELINES];
+    const double reference =
+        evaluations[bb_factor_pipelines_reference(&study->pipelines)].shaken[0];
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        rows[p] = (shaken_row){evaluations[p].shaken[0], reference - evaluations[p].shaken[0]};
+    }
+    if (!isnan(study->shake_test_arcsec)) {
+        BB_TRY(bb_output_table_publish_records(&bb_ao_scoring_outputs, rows, sizeof *rows,
+                                               study->pipelines.count, NULL, results));
+    }
 done:
     return status;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // From the reconstructors of evaluations to their prices: residual covariances, what the study adds
-// to them, and Strehl ratios. Where any pipeline computes on a GPU all are scored there, and the
+// to them (shake, rounded slopes, narrow sums), and Strehl ratios. Where any pipeline computes on a GPU all are scored there, and the
 // projection on the mirror runs there, too.
 #ifndef BB_SIM_AO_AO_SCORING_H
 #define BB_SIM_AO_AO_SCORING_H
@@ -41,6 +41,12 @@ bool bb_ao_scoring_differs(const bb_ao_scoring *self);
 BB_CHECKED bb_status bb_ao_scoring_run(bb_ao_scoring *self, bb_ao_evaluation *const *evaluations,
                                        bb_index count);
 
+/// The Strehl ratios alone of one evaluation that is ok, to the bits of bb_ao_scoring_run: of the
+/// first `targets` and `wavelengths`, into out [targets of the study][wavelengths of the study],
+/// NaN of what is not asked for or has none. Errors: as there.
+BB_CHECKED bb_status bb_ao_scoring_strehls(bb_ao_scoring *self, bb_ao_evaluation *evaluation,
+                                           bb_index targets, bb_index wavelengths, double *out);
+
 /// The residuals of the reference alone, for the differences of others: its prices are known from a
 /// checkpoint. Errors: likewise.
 BB_CHECKED bb_status bb_ao_scoring_restore(bb_ao_scoring *self, bb_ao_evaluation *reference);
@@ -48,5 +54,14 @@ BB_CHECKED bb_status bb_ao_scoring_restore(bb_ao_scoring *self, bb_ao_evaluation
 /// R N R^T, `out` [m][m], of noise alone, where the estimates are scored. Errors: likewise.
 BB_CHECKED bb_status bb_ao_scoring_noise(bb_ao_scoring *self, const bb_csr *noise, bb_index m,
                                          const double *r, double *out);
+
+/// Writes the Strehl ratios of the evaluations [pipelines of the study] under the study's shake
+/// test; nothing without one. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_ao_scoring_publish(const bb_ao_study *study,
+                                           const bb_ao_evaluation *evaluations,
+                                           bb_results *results);
+
+/// What that writes.
+extern const bb_output_table bb_ao_scoring_outputs;
 
 #endif

@@ -4,6 +4,8 @@
 #include "core/memory.h"
 #include "sim/ao/ao_commands.h"
 
+#include <math.h>
+
 bb_status bb_ao_storage_open(const bb_factor_problem *factor_problem, const bb_tomography *problem,
                              double tilt_arcsec2, bb_ao_storage *out)
 {
@@ -34,18 +36,92 @@ void bb_ao_storage_release(bb_ao_storage *self)
     BB_RELEASE(&self->groups);
 }
 
-bb_status bb_ao_storage_apply(bb_ao_storage *self, const bb_factor_pipeline *pipeline,
-                              bb_ao_evaluation *evaluation)
+bb_status bb_ao_storage_round(bb_ao_storage *self, const bb_factor_pipeline *pipeline,
+                              bb_index draw, bb_ao_evaluation *evaluation)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_ao_commands_take(self->problem, pipeline, evaluation));
     for (bb_index t = 0; t < self->problem->target_count; ++t) {
         if (evaluation->r[t] != NULL) {
-            BB_TRY(bb_factor_storage_apply(&self->common, pipeline,
+            BB_TRY(bb_factor_storage_apply(&self->common, pipeline, draw,
                                            bb_ao_commands_rows(self->problem, evaluation, t),
                                            evaluation->r[t], &evaluation->common));
         }
     }
 done:
+    return status;
+}
+
+bb_status bb_ao_storage_apply(bb_ao_storage *self, const bb_factor_pipeline *pipeline,
+                              bb_index draw, bb_ao_evaluation *evaluation)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_ao_commands_take(self->problem, pipeline, evaluation));
+    BB_TRY(bb_ao_storage_round(self, pipeline, draw, evaluation));
+done:
+    return status;
+}
+
+enum { STORAGE_BYTES = 96 };
+
+// How a pipeline's reconstructors are stored.
+typedef struct stored_row {
+    const char *storage; // into `text`
+    double solved_bits;
+    char text[STORAGE_BYTES];
+} stored_row;
+
+static const bb_output stored[] = {
+    {"storage", "pipeline", NULL, "how the reconstructors are stored",
+     .note = "with a `promise` what was found; empty where nothing is",
+     .member = offsetof(stored_row, storage)},
+    {"solved_bits", "pipeline", "1", "bits as stored over the values that were solved",
+     .note = "of `operator: commands` fewer than `reconstructor_bits`, by the ratio of commands to "
+             "slopes of the truth sensor",
+     .member = offsetof(stored_row, solved_bits)},
+};
+
+const bb_output_table bb_ao_storage_outputs = {.title = "/results, ao",
+                                               .when = "Where a pipeline has a `storage`:",
+                                               .group = "results",
+                                               .axes = "pipeline",
+                                               BB_OUTPUT_ROWS(stored)};
+
+// Values that were solved of what a pipeline stores: of mirrors that correct together the commands.
+static double solved_values(const bb_tomography *problem, const bb_ao_evaluation *evaluation)
+{
+    double values = 0.0;
+    if (evaluation->level.stored != (int)BB_STORED_COMMANDS || problem->commands != NULL) {
+        return evaluation->common.factor.stored_values;
+    }
+    for (bb_index t = 0; t < (evaluation->shared ? 1 : problem->target_count); ++t) {
+        const bb_matrix_source *solved = problem->targets[t].ctm;
+        values += (double)solved->rows * (double)solved->columns;
+    }
+    return values;
+}
+
+bb_status bb_ao_storage_publish(const bb_ao_study *study, const bb_tomography *problem,
+                                const bb_ao_evaluation *evaluations, bb_results *results)
+{
+    bb_status status = BB_OK;
+    stored_row *rows = NULL; // [pipelines]
+    bool stores = false;
+    BB_TRY(BB_ZEROED(study->pipelines.count, &rows));
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        const bb_factor_report *report = &evaluations[p].common.factor;
+        const bb_codec_config *storage = &evaluations[p].level.storage;
+        stores = stores || storage->codec >= 0;
+        rows[p].storage = rows[p].text;
+        rows[p].solved_bits = 8.0 * report->stored_bytes / solved_values(problem, &evaluations[p]);
+        if (!isnan(report->stored_bytes)) {
+            bb_codec_describe(storage, rows[p].text, sizeof rows[p].text);
+        }
+    }
+    if (stores) {
+        BB_TRY(bb_output_table_publish_records(&bb_ao_storage_outputs, rows, sizeof *rows,
+                                               study->pipelines.count, NULL, results));
+    }
+done:
+    BB_RELEASE(&rows);
     return status;
 }

@@ -24,9 +24,22 @@ BB_CHECKED bb_status bb_ao_storage_open(const bb_factor_problem *factor_problem,
 void bb_ao_storage_release(bb_ao_storage *self);
 
 /// Puts what the pipeline's storage decodes to in the place of every estimate that was solved, of
-/// its commands where they are what is stored; an outcome says why one cannot be held. Errors:
-/// BB_MEMORY, the source's.
+/// its commands where they are what is stored, as one of the storage's draws; an outcome says why
+/// one cannot be held. Errors: BB_MEMORY, the source's.
 BB_CHECKED bb_status bb_ao_storage_apply(bb_ao_storage *self, const bb_factor_pipeline *pipeline,
-                                         bb_ao_evaluation *evaluation);
+                                         bb_index draw, bb_ao_evaluation *evaluation);
+
+/// The same of estimates that are commands already where those are stored (bb_ao_commands_take).
+BB_CHECKED bb_status bb_ao_storage_round(bb_ao_storage *self, const bb_factor_pipeline *pipeline,
+                                         bb_index draw, bb_ao_evaluation *evaluation);
+
+/// Writes how the reconstructors of the evaluations [pipelines of the study] are stored; nothing
+/// where none is. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_ao_storage_publish(const bb_ao_study *study, const bb_tomography *problem,
+                                           const bb_ao_evaluation *evaluations,
+                                           bb_results *results);
+
+/// What that writes.
+extern const bb_output_table bb_ao_storage_outputs;
 
 #endif

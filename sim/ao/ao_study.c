@@ -86,6 +86,11 @@ static const bb_key keys[] = {
      .offset = offsetof(bb_ao_study, images), .default_text = "first",
      .meaning = "Images that are written: of the first target and wavelength, or of all."},
     GROUP(error_terms, &bb_error_terms_schema, "Errors that slopes do not know."),
+    {.name = "shake_test_arcsec", .kind = BB_KEY_DOUBLE, .unit = "arcsec", .minimum = 0.0,
+     .maximum = 1.0e3, .exclusive_minimum = true, .optional = true,
+     .offset = offsetof(bb_ao_study, shake_test_arcsec),
+     .meaning = "Strehl ratios are scored once more with a tilt that all stars and targets see alike, of this "
+                "rms along each axis; unset: they are not."},
     GROUP(monte_carlo, &bb_monte_carlo_schema, "Independent frames that check the score."),
     GROUP(time_domain, &bb_time_domain_schema,
           "A controller on layers that the wind carries, which checks the score with its delay."),

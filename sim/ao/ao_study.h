@@ -58,6 +58,7 @@ typedef struct bb_ao_study {
     int score;                ///< bb_score
     int images;               ///< bb_ao_images
     bb_error_terms_config error_terms;
+    double shake_test_arcsec; ///< of a shake that is scored beside; NaN: none is
     bb_monte_carlo_config monte_carlo;
     bb_time_domain_config time_domain;
     bb_ao_learn_config learn;

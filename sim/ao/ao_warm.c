@@ -13,8 +13,7 @@ bool bb_ao_warm_serves(const bb_ao_study *study, const char *dump, bb_index pipe
     return bb_warm_has_room(1.0) && dump == NULL && !bb_ao_study_frames(study) &&
            study->learn.source == (int)BB_AO_LEARN_OFF &&
            study->solver.common.spectrum.tiles.count == 0 &&
-           !bb_policy_describe(&pipelines[pipeline].policy)->is_search &&
-           !pipelines[pipeline].escalate;
+           !bb_factor_pipeline_promises(&pipelines[pipeline]) && !pipelines[pipeline].escalate;
 }
 
 // What a pipeline depends on: the study with it and the reference alone.

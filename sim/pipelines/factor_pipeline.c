@@ -3,7 +3,9 @@
 
 #include "sim/pipelines/factor_map.h"
 #include "sim/pipelines/idle_keys.h"
+#include "sim/pipelines/storage/promised_storage.h"
 #include "sim/pipelines/storage/slope_rounding.h"
+#include "sim/pipelines/storage/storage_rules.h"
 #include "sim/pipelines/storage/sum_rounding.h"
 
 #include <stdio.h>
@@ -30,6 +32,16 @@ static const bb_key spectrum_keys[] = {
 };
 const bb_schema bb_factor_spectrum_schema =
     BB_SCHEMA("spectrum", bb_factor_spectrum, spectrum_keys);
+
+static const bb_key promise_keys[] = {
+    {.name = "price", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 0.0, .maximum = 1.0,
+     .exclusive_minimum = true, .offset = offsetof(bb_loss_promise, price),
+     .meaning = "The largest loss of Strehl ratio allowed."},
+    {.name = "over", .kind = BB_KEY_CHOICE, .choices = bb_policy_over_names, .default_text = "all",
+     .offset = offsetof(bb_loss_promise, over),
+     .meaning = "Targets and wavelengths that the loss is of: the worst of all, or the first."},
+};
+static const bb_schema promise_schema = BB_SCHEMA("promise", bb_loss_promise, promise_keys);
 
 static const bb_key keys[] = {
     {.name = "name", .kind = BB_KEY_TEXT, .offset = offsetof(bb_factor_pipeline, name),
@@ -63,6 +75,10 @@ static const bb_key keys[] = {
     {.name = "storage", .kind = BB_KEY_GROUP, .schema = &bb_codec_schema, .shorthand = "codec",
      .optional = true, .offset = offsetof(bb_factor_pipeline, storage),
      .meaning = "How the reconstructor is held once it is solved; unset: as it was solved, in fp64."},
+    {.name = "promise", .kind = BB_KEY_GROUP, .schema = &promise_schema, .optional = true,
+     .offset = offsetof(bb_factor_pipeline, promise),
+     .meaning = "storage without its bits or tolerance: a loss, and what is found is the storage of fewest "
+                "bytes that keeps it (ao)."},
     {.name = "operator", .kind = BB_KEY_CHOICE, .choices = bb_stored_operator_names,
      .offset = offsetof(bb_factor_pipeline, stored), .default_text = "slopes",
      .meaning = "storage: what is held: the reconstructor, or the commands of the target's mirror that it "
@@ -115,6 +131,12 @@ static bb_index list_facts(const bb_list *pipelines, bb_pipeline_facts out[BB_ST
     return count;
 }
 
+bool bb_factor_pipeline_promises(const bb_factor_pipeline *pipeline)
+{
+    return bb_policy_describe(&pipeline->policy)->is_search ||
+           bb_promised_storage_is_given(pipeline);
+}
+
 bb_index bb_factor_pipelines_reference(const bb_list *pipelines)
 {
     bb_pipeline_facts facts[BB_STUDY_PIPELINES];
@@ -165,6 +187,30 @@ done:
     return status;
 }
 
+// What a study searches is listed in one table: arithmetic or storages.
+static bb_status check_promises(const bb_list *pipelines, const bb_config *config,
+                                bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_factor_pipeline *items = pipelines->items;
+    char path[64];
+    bb_index other = 0;
+    while (other < pipelines->count && !bb_policy_describe(&items[other].policy)->is_search) {
+        ++other;
+    }
+    for (bb_index p = 0; other < pipelines->count && p < pipelines->count; ++p) {
+        if (bb_promised_storage_is_given(&items[p])) {
+            (void)snprintf(path, sizeof path, "pipelines.%td.promise", p);
+            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+                                   "pipelines[%td].promise: of a storage, beside policy promise of "
+                                   "pipelines[%td], expected promises of one kind in a study",
+                                   p, other));
+        }
+    }
+done:
+    return status;
+}
+
 bb_status bb_factor_pipelines_check(const bb_list *pipelines, const bb_config *config,
                                     bb_problems *problems)
 {
@@ -182,7 +228,7 @@ bb_status bb_factor_pipelines_check(const bb_list *pipelines, const bb_config *c
         if (problems->count == before) { // the keys that it needs are there
             BB_TRY(check_policy(pipelines, p, config, problems));
         }
-        BB_TRY(bb_factor_storage_check(&items[p], p, config, problems));
+        BB_TRY(bb_storage_rules_check(&items[p], p, config, problems));
         BB_TRY(bb_slope_rounding_check(&items[p], p, config, problems));
         BB_TRY(bb_sum_rounding_check(&items[p], p, config, problems));
         if (starts_idly(&items[p])) {
@@ -194,6 +240,7 @@ bb_status bb_factor_pipelines_check(const bb_list *pipelines, const bb_config *c
                                    p, bb_variant_names[items[p].arithmetic]));
         }
     }
+    BB_TRY(check_promises(pipelines, config, problems));
     bb_index count = list_facts(pipelines, facts);
     BB_TRY(bb_study_check_pipelines(
         facts, count, "arithmetic dp, a uniform policy and no storage but fp64", config, problems));

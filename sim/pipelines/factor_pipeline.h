@@ -50,6 +50,13 @@ typedef struct bb_slope_config {
 
 extern const bb_schema bb_slope_schema;
 
+/// Keys of `promise:` of a pipeline, whose storage is searched then
+/// (storage/promised_storage.h).
+typedef struct bb_loss_promise {
+    double price; ///< the largest one allowed, as the experiment counts it; NaN: no promise
+    int over;     ///< bb_policy_over
+} bb_loss_promise;
+
 /// A tile by its place.
 typedef struct bb_factor_tile {
     bb_index row, column;
@@ -124,6 +131,7 @@ typedef struct bb_factor_pipeline {
     bb_refine_config refine;
     bool escalate;           ///< a failure is followed by x3, then dp
     bb_codec_config storage; ///< of the reconstructor; codec -1: it is not stored
+    bb_loss_promise promise; ///< whose storage is to be found
     int stored;              ///< bb_stored_operator
     int row_scale;           ///< bb_row_scale, before it is narrowed
     int column_scale;        ///< bb_column_scale, before it is narrowed
@@ -137,6 +145,9 @@ typedef struct bb_factor_pipeline {
 } bb_factor_pipeline;
 
 extern const bb_schema bb_factor_pipeline_schema;
+
+/// Whether its arithmetic or its storage is to be found.
+bool bb_factor_pipeline_promises(const bb_factor_pipeline *pipeline);
 
 /// Index of the reference among bb_factor_pipeline `pipelines`.
 bb_index bb_factor_pipelines_reference(const bb_list *pipelines);

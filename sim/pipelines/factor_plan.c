@@ -4,6 +4,7 @@
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_map.h"
 #include "sim/pipelines/factor_spectrum.h"
+#include "sim/pipelines/storage/promised_storage.h"
 #include "solvers/factor/reconstructor.h"
 
 #include <math.h>
@@ -11,6 +12,9 @@
 double bb_factor_pipeline_trials(const bb_factor_pipeline *pipeline)
 {
     const double candidates = bb_policy_describe(&pipeline->policy)->is_search ? 12.0 : 1.0;
+    if (bb_promised_storage_is_given(pipeline)) {
+        return 1.0; // whose draws are of the storage
+    }
     return candidates * fmax(1.0, (double)pipeline->draws);
 }
 

@@ -15,7 +15,8 @@ bb_factor_report bb_factor_report_start(void)
                                .break_even = NAN,
                                .stored_bytes = NAN,
                                .stored_values = NAN,
-                               .stored_bits = NAN};
+                               .stored_bits = NAN,
+                               .stored_step = NAN};
     for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
         report.tile_share[v] = NAN;
         report.product_share[v] = NAN;

@@ -85,6 +85,10 @@ static bb_status take(bb_promise_search *search, const bb_promise_candidate *can
     ++search->trial_count;
     bb_log_detail("pipeline %s: %s, price %.2e, cost %.3f, %s", search->name, trial.name,
                   trial.price, trial.cost, *kept ? "kept" : "not kept");
+    if (!*kept && !isnan(trial.price) &&
+        (search->nearest.name[0] == '\0' || trial.price < search->nearest.price)) {
+        search->nearest = trial;
+    }
     if (*kept && (!search->found || trial.cost < search->best.cost)) {
         search->found = true;
         search->best = trial;
@@ -171,7 +175,7 @@ done:
 }
 
 const char bb_promise_title[] =
-    "/promise, ao and reconstructor with a policy `promise`, wafer and fringe with a `promise`";
+    "/promise, ao and reconstructor with a policy `promise`, wafer, fringe and ao with a `promise`";
 
 static const bb_output outputs[] = {
     {"trial", "trial", "1", "index of the trial", .note = "of wafer pass after pass",
@@ -184,6 +188,18 @@ static const bb_output outputs[] = {
 
 const bb_output_table bb_promise_outputs = {
     .title = bb_promise_title, .group = "promise", .axes = "trial", BB_OUTPUT_ROWS(outputs)};
+
+static const bb_output storage_rows[] = {
+    {"storage", "trial", NULL, "what was tried", .note = "of wafer and ao",
+     .member = offsetof(bb_promise_row, candidate)},
+    {"tolerance", "trial", "1", "tolerance_of_range, NaN of storages without one",
+     .note = "of wafer and ao", .member = offsetof(bb_promise_row, tolerance)},
+    {"operator_bytes", "trial", "byte", "operator as stored", .note = "of wafer and ao",
+     .member = offsetof(bb_promise_row, cost)},
+};
+
+const bb_output_table bb_promise_storages = {
+    .title = bb_promise_title, .group = "promise", .axes = "trial", BB_OUTPUT_ROWS(storage_rows)};
 
 bb_status bb_promise_trials_publish(const bb_promise_trials *trials, const char *const *names,
                                     const bb_promise_tables *tables, bb_results *results)

@@ -61,7 +61,8 @@ typedef struct bb_promise_search {
     void (*adopt)(void *context);
     bool found;
     bb_index trial_count;
-    bb_promise_trial best; ///< where one was found
+    bb_promise_trial best;    ///< where one was found
+    bb_promise_trial nearest; ///< of least price of those that kept nothing; no name: none has one
 } bb_promise_search;
 
 /// Tries one candidate: its draws until one leaves the promise. `*kept` says whether it kept it.
@@ -115,6 +116,9 @@ typedef struct bb_promise_row {
 
 /// The part of /promise that all experiments have; tables of the others share its title.
 extern const bb_output_table bb_promise_outputs;
+
+/// What was tried and what it costs, of experiments that search storages.
+extern const bb_output_table bb_promise_storages;
 extern const char bb_promise_title[];
 
 /// What an experiment's trials are called beside that: the candidate, its tolerance and its cost,

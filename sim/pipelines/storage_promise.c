@@ -329,22 +329,10 @@ bool bb_storage_search_found(const bb_storage_search *search, bb_index pipeline,
     return true;
 }
 
-static const bb_output outputs[] = {
-    {"storage", "trial", NULL, "what was tried", .note = "of wafer",
-     .member = offsetof(bb_promise_row, candidate)},
-    {"tolerance", "trial", "1", "tolerance_of_range, NaN of storages without one",
-     .note = "of wafer", .member = offsetof(bb_promise_row, tolerance)},
-    {"operator_bytes", "trial", "byte", "operator as stored", .note = "of wafer",
-     .member = offsetof(bb_promise_row, cost)},
-};
-
-const bb_output_table bb_storage_promise_outputs = {
-    .title = bb_promise_title, .group = "promise", .axes = "trial", BB_OUTPUT_ROWS(outputs)};
-
 bb_status bb_storage_search_publish(const bb_storage_search *search, const bb_output_table *price,
                                     bb_results *results)
 {
-    const bb_promise_tables tables = {&bb_storage_promise_outputs, price};
+    const bb_promise_tables tables = {&bb_promise_storages, price};
     const char *names[BB_STUDY_PIPELINES];
     for (bb_index p = 0; p < search->pipeline_count; ++p) {
         names[p] = search->pipelines[p].name;

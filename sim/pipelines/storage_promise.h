@@ -85,7 +85,4 @@ bool bb_storage_search_found(const bb_storage_search *search, bb_index pipeline,
 BB_CHECKED bb_status bb_storage_search_publish(const bb_storage_search *search,
                                                const bb_output_table *price, bb_results *results);
 
-/// What was tried and what it costs, in /promise.
-extern const bb_output_table bb_storage_promise_outputs;
-
 #endif

@@ -2,6 +2,7 @@
 #include "sim/reconstructor/reconstructor_study.h"
 
 #include "sim/pipelines/factor_device.h"
+#include "sim/pipelines/storage/promised_storage.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -84,6 +85,13 @@ static bb_status check_policies(const bb_reconstructor_study *request, const bb_
             BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
                                    "pipelines[%td].operator: expected no such key, as a covariance "
                                    "from a file does not say which mirror follows",
+                                   p));
+        }
+        if (bb_promised_storage_is_given(&pipelines[p])) {
+            (void)snprintf(path, sizeof path, "pipelines.%td.promise", p);
+            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+                                   "pipelines[%td].promise: expected no such key, as a covariance "
+                                   "from a file has no Strehl ratio to lose",
                                    p));
         }
         (void)snprintf(path, sizeof path, "pipelines.%td.policy", p);

@@ -51,7 +51,7 @@ static const bb_output_table *const outputs[] = {
     &bb_kernel_ledger_outputs,
     &bb_coding_report_measures,
     &bb_promise_outputs,
-    &bb_storage_promise_outputs,
+    &bb_promise_storages,
     &bb_wafer_promise_outputs,
     &bb_wafer_certificate_outputs,
     &bb_wafer_heating_outputs,

@@ -78,6 +78,39 @@ static void tolerances_are_eight_a_decade(void **state)
     assert_true(bb_codec_ladder_storage(ladder, &storage, 48).tolerance_of_range == 1e-7);
 }
 
+// Fine steps go from the same end to the same end, 64 a decade with three digits; whole numbers
+// have no finer ones.
+static void tolerances_have_finer_steps(void **state)
+{
+    (void)state;
+    const bb_codec_config storage = of_codec("quantiser");
+    const bb_codec_ladder ladder = bb_codec_ladder_refine(bb_codec_ladder_of(&storage, 0));
+    double before = 0.0;
+    assert_int_equal(ladder.steps, 6 * 64 + 1);
+    for (int step = 0; step < ladder.steps; ++step) {
+        char digits[32];
+        const double value = bb_codec_ladder_storage(&ladder, &storage, step).tolerance_of_range;
+        check_relative(value, pow(10.0, -1.0 - step / 64.0), 5e-3);
+        (void)snprintf(digits, sizeof digits, "%.3g", value);
+        assert_true(strtod(digits, NULL) == value); // as a table prints it
+        assert_true(step == 0 || (value < before && value > 0.955 * before));
+        assert_true(step % 64 != 0 ||
+                    value ==
+                        bb_codec_ladder_storage(bb_codec_ladder_of(&storage, 0), &storage, step / 8)
+                            .tolerance_of_range);
+        before = value;
+    }
+    check_relative(bb_codec_ladder_storage(&ladder, &storage, (int)bb_codec_ladder_bit(&ladder))
+                       .tolerance_of_range,
+                   0.05, 0.02);
+    const bb_codec_ladder again = bb_codec_ladder_refine(&ladder);
+    assert_int_equal(again.steps, ladder.steps);
+    const bb_codec_config bits = of_codec("integer");
+    const bb_codec_ladder steps = bb_codec_ladder_refine(bb_codec_ladder_of(&bits, 0));
+    assert_true(bb_codec_ladder_bit(&steps) == 1.0);
+    assert_int_equal(steps.steps, bb_codec_ladder_of(&bits, 0)->steps);
+}
+
 static void what_is_given_stays(void **state)
 {
     (void)state;
@@ -123,6 +156,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_step_is_a_storage),
         cmocka_unit_test(tolerances_are_eight_a_decade),
+        cmocka_unit_test(tolerances_have_finer_steps),
         cmocka_unit_test(what_is_given_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

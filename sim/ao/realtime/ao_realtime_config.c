@@ -3,6 +3,7 @@
 
 #include "precision/format.h"
 #include "sim/pipelines/storage/factor_storage.h"
+#include "sim/pipelines/storage/promised_storage.h"
 #include "solvers/loop/command_loop.h"
 
 #include <math.h>
@@ -80,11 +81,17 @@ double bb_ao_realtime_config_gain(const bb_ao_realtime_config *self)
                                                              : self->gain;
 }
 
+// Whether a pipeline says how its reconstructor is stored.
+static bool is_told(const bb_factor_pipeline *pipeline)
+{
+    return bb_factor_storage_is_given(pipeline) && !bb_promised_storage_is_given(pipeline);
+}
+
 bb_index bb_ao_realtime_config_pipeline(const bb_ao_realtime_config *self, const bb_list *pipelines)
 {
     const bb_factor_pipeline *items = pipelines->items;
     for (bb_index p = 0; p < pipelines->count; ++p) {
-        if (self->pipeline == NULL ? bb_factor_storage_is_given(&items[p])
+        if (self->pipeline == NULL ? is_told(&items[p])
                                    : strcmp(items[p].name, self->pipeline) == 0) {
             return p;
         }
@@ -110,6 +117,13 @@ static bb_status check_pipeline(const bb_ao_realtime_config *self, const bb_list
                                "realtime.pipeline = %s: it stores no reconstructor, expected a "
                                "pipeline with a storage",
                                self->pipeline);
+    }
+    if (bb_promised_storage_is_given(&items[p])) {
+        return bb_problems_add(
+            problems, bb_config_place(config, "realtime.pipeline"),
+            "realtime.pipeline = %s: its storage is promised, which `run` finds, "
+            "expected a pipeline with a storage that is told",
+            self->pipeline);
     }
     return BB_OK;
 }

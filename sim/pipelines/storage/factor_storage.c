@@ -3,8 +3,10 @@
 
 #include "core/log.h"
 #include "core/memory.h"
+#include "precision/draw.h"
 #include "sim/pipelines/product_coding.h"
 #include "sim/pipelines/storage/column_scale.h"
+#include "sim/pipelines/storage/promised_storage.h"
 #include "sim/pipelines/storage/sum_rounding.h"
 #include "solvers/factor/rounding_sweep.h"
 #include "solvers/factor/tiles/tile_matrix.h"
@@ -24,57 +26,6 @@ static bool is_swept(const bb_factor_pipeline *pipeline)
 bool bb_factor_storage_is_given(const bb_factor_pipeline *pipeline)
 {
     return pipeline->storage.codec >= 0;
-}
-
-// A key that says how something is stored where nothing is; NULL: none.
-static const char *idle_key(const bb_factor_pipeline *pipeline)
-{
-    return pipeline->row_scale != (int)BB_ROW_SCALE_NONE         ? "scale"
-           : pipeline->stored != (int)BB_STORED_SLOPES           ? "operator"
-           : pipeline->column_scale != (int)BB_COLUMN_SCALE_NONE ? "column_scale"
-           : pipeline->filter != (int)BB_SLOPE_FILTER_NONE       ? "filter"
-                                                                 : NULL;
-}
-
-bb_status bb_factor_storage_check(const bb_factor_pipeline *pipeline, bb_index index,
-                                  const bb_config *config, bb_problems *problems)
-{
-    bb_status status = BB_OK;
-    char path[64];
-    char sentence[200];
-    (void)snprintf(path, sizeof path, "pipelines.%td.storage", index);
-    if (!bb_factor_storage_is_given(pipeline)) {
-        const char *const idle = idle_key(pipeline);
-        if (idle != NULL) {
-            (void)snprintf(path, sizeof path, "pipelines.%td.%s", index, idle);
-            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                                   "pipelines[%td].%s: of no effect without storage", index, idle));
-        }
-        goto done;
-    }
-    if (bb_column_scale_needs_factor((bb_column_scale)pipeline->column_scale) &&
-        !is_swept(pipeline)) {
-        (void)snprintf(path, sizeof path, "pipelines.%td.column_scale", index);
-        BB_TRY(
-            bb_problems_add(problems, bb_config_place(config, path),
-                            "pipelines[%td].column_scale: %s goes with rounding: sweep, expected "
-                            "none or deviation",
-                            index, bb_column_scale_names[pipeline->column_scale]));
-        (void)snprintf(path, sizeof path, "pipelines.%td.storage", index);
-    }
-    if (bb_policy_describe(&pipeline->policy)->is_search) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                               "pipelines[%td].storage: not beside policy promise, whose trials "
-                               "hold what is solved",
-                               index));
-    }
-    if (!bb_codec_check(&pipeline->storage, (bb_row_scale)pipeline->row_scale, sentence,
-                        sizeof sentence)) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, path), "pipelines[%td].storage.%s",
-                               index, sentence));
-    }
-done:
-    return status;
 }
 
 // What rounding is told of: columns of a matrix whose rows are fixed.
@@ -227,25 +178,67 @@ done:
     return status;
 }
 
+// Factors of a draw's rows [m], counted over the reconstructors of a pipeline; NULL for draw 0 and
+// where the storage has no draws.
+static bb_status make_factors(const bb_factor_pipeline *pipeline, uint64_t seed, bb_index draw,
+                              bb_index first, bb_index m, double **out)
+{
+    bb_status status = BB_OK;
+    const double limit = bb_codec_draw_limit(&pipeline->storage);
+    const bb_index band = (bb_index)bb_codec_band_rows(&pipeline->storage, 1.0);
+    if (draw > 0 && limit > 1.0) {
+        BB_TRY(BB_ALLOCATE(m, out));
+        bb_draw_bands(seed, draw, limit, first, band, m, *out);
+    }
+done:
+    return status;
+}
+
+// Rows times their factors, or over them; NULL: as they are.
+static void multiply_rows(const double *factors, bb_index m, bb_index n, double *r)
+{
+    for (bb_index i = 0; factors != NULL && i < m; ++i) {
+        for (bb_index j = 0; j < n; ++j) {
+            r[i * n + j] *= factors[i];
+        }
+    }
+}
+
+static void divide_rows(const double *factors, bb_index m, bb_index n, double *r)
+{
+    for (bb_index i = 0; factors != NULL && i < m; ++i) {
+        for (bb_index j = 0; j < n; ++j) {
+            r[i * n + j] /= factors[i];
+        }
+    }
+}
+
 static bb_status code_and_decode(bb_rounding_norm *norm, const bb_factor_pipeline *pipeline,
-                                 bb_index m, const double *scales, double *r,
+                                 bb_index draw, bb_index m, const double *scales, double *r,
                                  bb_evaluation *evaluation, bb_coded_matrix **out)
 {
     bb_status status = BB_OK;
     bb_coded_matrix *matrix = NULL;
+    double *factors = NULL;
     const bb_index n = norm->problem->matrix->rows;
+    const double before = evaluation->factor.stored_values;
     const bb_matrix_layout layout = {.rows = m, .columns = n, .range = range_of(r, m * n)};
     const double means = norm->is_filtered ? (double)(norm->groups.count * m) : 0.0;
     if (!bb_codec_holds(&pipeline->storage, layout.range, &evaluation->outcome)) {
         goto done;
     }
+    BB_TRY(make_factors(pipeline, norm->problem->seed, draw,
+                        isnan(before) ? 0 : (bb_index)before / n, m, &factors));
+    multiply_rows(factors, m, n, r);
     BB_TRY(is_swept(pipeline) ? sweep(norm->factor, pipeline, &layout, scales, r, &matrix)
                               : code(pipeline, &layout, r, &matrix));
     BB_TRY(bb_product_coding_decode(matrix, r));
+    divide_rows(factors, m, n, r);
     note(matrix, sizeof(float) * (means + (scales == NULL ? 0.0 : (double)n)), evaluation);
     *out = matrix;
     matrix = NULL;
 done:
+    BB_RELEASE(&factors);
     bb_coded_matrix_destroy(&matrix);
     return status;
 }
@@ -263,7 +256,7 @@ done:
 }
 
 static bb_status scale_and_code(bb_rounding_norm *norm, const bb_factor_pipeline *pipeline,
-                                bb_index m, double *r, bb_evaluation *evaluation,
+                                bb_index draw, bb_index m, double *r, bb_evaluation *evaluation,
                                 bb_stored_reconstructor *out)
 {
     bb_status status = BB_OK;
@@ -276,7 +269,7 @@ static bb_status scale_and_code(bb_rounding_norm *norm, const bb_factor_pipeline
         BB_TRY(keep_single(scales, n, &out->scales));
         bb_column_scale_multiply(scales, m, n, r);
     }
-    BB_TRY(code_and_decode(norm, pipeline, m, scales, r, evaluation, &out->matrix));
+    BB_TRY(code_and_decode(norm, pipeline, draw, m, scales, r, evaluation, &out->matrix));
     if (scales != NULL) {
         bb_column_scale_divide(scales, m, n, r);
     }
@@ -285,9 +278,9 @@ done:
     return status;
 }
 
-bb_status bb_factor_storage_keep(bb_factor_storage *self, const bb_factor_pipeline *pipeline,
-                                 bb_index m, double *r, bb_evaluation *evaluation,
-                                 bb_stored_reconstructor *out)
+static bb_status store(bb_factor_storage *self, const bb_factor_pipeline *pipeline, bb_index draw,
+                       bb_index m, double *r, bb_evaluation *evaluation,
+                       bb_stored_reconstructor *out)
 {
     bb_status status = BB_OK;
     bb_rounding_norm *norm = &self->norms[pipeline->filter == (int)BB_SLOPE_FILTER_MEANS];
@@ -304,7 +297,7 @@ bb_status bb_factor_storage_keep(bb_factor_storage *self, const bb_factor_pipeli
         BB_TRY(BB_ALLOCATE(m * norm->groups.count, &sums));
         sum_groups(&norm->groups, m, n, r, sums);
     }
-    BB_TRY(scale_and_code(norm, pipeline, m, r, evaluation, out));
+    BB_TRY(scale_and_code(norm, pipeline, draw, m, r, evaluation, out));
     if (sums != NULL && evaluation->outcome.kind == BB_OUTCOME_OK) {
         BB_TRY(keep_single(sums, m * norm->groups.count, &out->means));
         BB_TRY(put_means(&norm->groups, m, n, sums, r));
@@ -320,11 +313,18 @@ done:
     return status;
 }
 
+bb_status bb_factor_storage_keep(bb_factor_storage *self, const bb_factor_pipeline *pipeline,
+                                 bb_index m, double *r, bb_evaluation *evaluation,
+                                 bb_stored_reconstructor *out)
+{
+    return store(self, pipeline, 0, m, r, evaluation, out);
+}
+
 bb_status bb_factor_storage_apply(bb_factor_storage *self, const bb_factor_pipeline *pipeline,
-                                  bb_index m, double *r, bb_evaluation *evaluation)
+                                  bb_index draw, bb_index m, double *r, bb_evaluation *evaluation)
 {
     bb_stored_reconstructor stored = {0};
-    const bb_status status = bb_factor_storage_keep(self, pipeline, m, r, evaluation, &stored);
+    const bb_status status = store(self, pipeline, draw, m, r, evaluation, &stored);
     bb_stored_reconstructor_release(&stored);
     return status;
 }
@@ -355,10 +355,13 @@ void bb_factor_storage_release(bb_factor_storage *self)
     }
 }
 
-// What a pipeline takes once the norms that it needs have their factors.
-static bb_need need_of(const bb_factor_pipeline *pipeline, const bb_factor_solver_config *solver,
+// What a pipeline takes once the norms that it needs have their factors; of one that promises,
+// about half of the trials at their widest.
+static bb_need need_of(const bb_factor_pipeline *asked, const bb_factor_solver_config *solver,
                        const bb_factor_extent *extent, bb_index m)
 {
+    const bb_factor_pipeline widest = bb_promised_storage_widest(asked);
+    const bb_factor_pipeline *pipeline = &widest;
     const bb_need scales = {.host_bytes = sizeof(double) * (double)extent->n};
     bb_need need = {0};
     if (bb_factor_storage_is_given(pipeline)) {
@@ -368,7 +371,7 @@ static bb_need need_of(const bb_factor_pipeline *pipeline, const bb_factor_solve
     if (is_swept(pipeline)) {
         need = bb_need_together(need, bb_rounding_sweep_need(extent->n, m, solver->tile));
     }
-    return need;
+    return bb_need_repeated(need, 1.0 + 0.5 * bb_promised_storage_trials(asked));
 }
 
 bb_need bb_factor_storage_need(const bb_list *pipelines, const bb_factor_solver_config *solver,

@@ -30,13 +30,14 @@ void bb_factor_storage_release(bb_factor_storage *self);
 /// Whether a pipeline stores its reconstructor.
 bool bb_factor_storage_is_given(const bb_factor_pipeline *pipeline);
 
-/// Stores r [m][n] of a pipeline that is solved, in place: what its storage computes with. The
+/// Stores r [m][n] of a pipeline that is solved, in place: what its storage computes with, as one
+/// of its draws (precision/draw.h): rows times factors, which are divided out again. The
 /// evaluation's operator is what is stored then, added up over targets; an outcome says where a
 /// value cannot be held, or where the norm has no factor to round in. Nothing is done without a
 /// storage, or after a failure. Errors: BB_MEMORY, the source's.
 BB_CHECKED bb_status bb_factor_storage_apply(bb_factor_storage *self,
-                                             const bb_factor_pipeline *pipeline, bb_index m,
-                                             double *r, bb_evaluation *evaluation);
+                                             const bb_factor_pipeline *pipeline, bb_index draw,
+                                             bb_index m, double *r, bb_evaluation *evaluation);
 
 /// What a real-time computer holds of one reconstructor. Zero-initialise; release with
 /// bb_stored_reconstructor_release.
@@ -59,16 +60,12 @@ BB_CHECKED bb_status bb_stored_reconstructor_code(const bb_factor_pipeline *pipe
 bb_need bb_stored_reconstructor_need(const bb_factor_pipeline *pipeline, bb_index rows,
                                      bb_index columns, double threads);
 
-/// As bb_factor_storage_apply, and hands out what was stored; nothing after a failure. Owner of
-/// what `out` holds: the caller.
+/// As bb_factor_storage_apply of draw 0, and hands out what was stored; nothing after a failure.
+/// Owner of what `out` holds: the caller.
 BB_CHECKED bb_status bb_factor_storage_keep(bb_factor_storage *self,
                                             const bb_factor_pipeline *pipeline, bb_index m,
                                             double *r, bb_evaluation *evaluation,
                                             bb_stored_reconstructor *out);
-
-/// The rules between `storage`, `scale`, `filter` and the rest of a pipeline. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_factor_storage_check(const bb_factor_pipeline *pipeline, bb_index index,
-                                             const bb_config *config, bb_problems *problems);
 
 /// What storing takes of a study whose largest reconstructor has m rows, beside the estimates.
 bb_need bb_factor_storage_need(const bb_list *pipelines, const bb_factor_solver_config *solver,

@@ -23,6 +23,9 @@
 #define DRAWN     "{name: hp2, arithmetic: hp2, draws: 3}"
 #define PROMISE(n)                                                                                 \
     "{name: " n ", arithmetic: hp1, policy: {kind: promise, inside: x3, price: 1e-5}}"
+#define FEWEST                                                                                     \
+    "{name: fewest, arithmetic: dp, storage: {codec: integer, rounding: sweep}, promise: {price: " \
+    "1e-3}}"
 #define TWO "pipelines=[" REFERENCE ", {name: sp, arithmetic: sp}]"
 
 // Checkpoints take their name by this call, which the linker takes before the C library's: each one

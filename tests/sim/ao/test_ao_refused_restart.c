@@ -245,7 +245,7 @@ static void take_parts(const char *path, parts *out)
 static void steps_that_no_search_finds_are_refused(void **state)
 {
     (void)state;
-    enum { COMMON = 4, LEVEL = 5, EACH = 12, CASES = 13 };
+    enum { COMMON = 4, LEVEL = 5, EACH = 2 + BB_AO_EVALUATION_ARRAYS, CASES = 13 };
     static const driver_case study = {CONFIG_AO_SMALL,
                                       {TINY, "pipelines=[" REFERENCE ", " PROMISE("kept") "]"}};
     static const char *const names[] = {"reference", "kept"};
@@ -284,6 +284,36 @@ static void steps_that_no_search_finds_are_refused(void **state)
         check_ok(driver_load(&study, &config));
         (void)snprintf(message, sizeof message, "pipeline %s that no run writes", names[p]);
         check_fails(run_with(config, &options, &results), BB_IO, message);
+        bb_config_destroy(&config);
+    }
+}
+
+// The storage of a promise is one of its ladders', whatever a file says.
+static void storages_that_no_search_finds_are_refused(void **state)
+{
+    (void)state;
+    enum { COMMON = 4, EACH = 2 + BB_AO_EVALUATION_ARRAYS };
+    static const driver_case study = {CONFIG_AO_SMALL,
+                                      {TINY, "pipelines=[" REFERENCE ", " FEWEST "]"}};
+    static const double steps[] = {-1.0, 15.0, 1e300, NAN, INFINITY};
+    char subject[1 << 14] = "";
+    parts all;
+    keep(&study);
+    take_parts("seen-2", &all);
+    memcpy(subject, all.pieces[0].data, (size_t)all.pieces[0].bytes);
+    for (size_t k = 0; k < sizeof steps / sizeof *steps; ++k) {
+        bb_config *config = NULL;
+        bb_results *results = NULL;
+        parts forged = all;
+        bb_evaluation common;
+        const bb_run_options options = {.threads = 1, .resume = "forged"};
+        memcpy(&common, all.pieces[COMMON + EACH].data, sizeof common);
+        common.factor.stored_step = steps[k];
+        forged.pieces[COMMON + EACH].data = &common;
+        check_ok(bb_checkpoint_write("forged", subject, forged.pieces + 1, forged.count - 1));
+        check_ok(driver_load(&study, &config));
+        check_fails(run_with(config, &options, &results), BB_IO,
+                    "pipeline fewest that no run writes");
         bb_config_destroy(&config);
     }
 }
@@ -327,6 +357,7 @@ int main(void)
         cmocka_unit_test(other_experiments_are_refused),
         cmocka_unit_test(what_no_run_writes_is_refused),
         cmocka_unit_test(steps_that_no_search_finds_are_refused),
+        cmocka_unit_test(storages_that_no_search_finds_are_refused),
         cmocka_unit_test(damaged_checkpoints_are_refused),
     };
     bb_log_set_level(BB_LOG_QUIET);

@@ -38,6 +38,17 @@ static const driver_case joined = {
                           "integer, bits: 8, rounding: sweep}, filter: means, slopes: fp16}]"}};
 static const char *const joined_order[] = {"reference", "stored", "kept", NULL};
 
+// Storages that are found: of slopes, and of commands with draws; one is not.
+static const driver_case searched = {
+    CONFIG_AO_SMALL,
+    {TINY, "shake_test_arcsec=0.1", "monte_carlo.frames=2", "monte_carlo.pixels_per_subaperture=8",
+     "monte_carlo.screen_oversize=1.5",
+     "pipelines=[" FEWEST ", " REFERENCE
+     ", {name: drawn, arithmetic: dp, draws: 2, operator: commands, column_scale: remainder, "
+     "storage: {codec: quantiser, rounding: sweep}, promise: {price: 1e-3}}, {name: never, "
+     "arithmetic: dp, storage: integer, promise: {price: 1e-13}}, {name: sp, arithmetic: sp}]"}};
+static const char *const searched_order[] = {"reference", "sp", "fewest", "drawn", "never", NULL};
+
 static void expect_same_operators(const bb_results *expected, const bb_results *got)
 {
     assert_int_equal(bb_results_operator_count(got), bb_results_operator_count(expected));
@@ -150,6 +161,7 @@ static void frames_and_operators_are_the_same(void **state)
     (void)state;
     resume_everywhere(&framed, 0, framed_order, "R");
     resume_everywhere(&joined, 0, joined_order, "R");
+    resume_everywhere(&searched, 0, searched_order, "R");
 }
 
 // Takes "seen-1", which has a profile and no pipeline, and writes it as "forged" with its first

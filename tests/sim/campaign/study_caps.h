@@ -170,6 +170,8 @@ static const study_cap study_caps[] = {
 
     STUDY_PLAIN_STORAGE("ao"),
     STUDY_PLAIN_STORAGE("reconstructor"),
+    {"ao", "pipelines.promise", .never = true, .reason = "such storages leave nothing to find"},
+    {"reconstructor", "pipelines.promise", .never = true, .reason = "refused, a price of ao's"},
     {"ao", "learn.outer_scale_range_m", .never = true, .reason = "a search takes ten seconds"},
     {"ao", "sensors.lenslets", 1, 4, .reason = "slopes: its square"},
     {"ao", "guide_stars.lenslets", 1, 4, .reason = "likewise"},

@@ -174,7 +174,7 @@ static void candidates_that_were_computed_are_taken(void **state)
         bool kept, adopted;
     } cases[] = {
         {0.6, 1.0, false, false}, {NAN, NAN, false, false}, {0.5, 3.0, true, true},
-        {0.1, 4.0, true, false},  {0.4, 2.0, true, true},
+        {0.1, 4.0, true, false},  {0.4, 2.0, true, true},   {0.7, 0.5, false, false},
     };
     enum { CASES = sizeof cases / sizeof *cases };
     bb_promise_trials *trials = NULL;
@@ -192,6 +192,7 @@ static void candidates_that_were_computed_are_taken(void **state)
     assert_int_equal(goods.computed, 0);
     assert_true(search.found && search.best.cost == 2.0 && search.best.price == 0.4);
     assert_int_equal(search.trial_count, CASES);
+    assert_true(search.nearest.price == 0.6); // of those that kept nothing
     bb_promise_trials_destroy(&trials);
 }
 
