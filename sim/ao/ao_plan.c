@@ -367,8 +367,8 @@ static bb_status plan_solves(const bb_ao_study *study, const extent *span, bb_pl
         solving = bb_need_in_turn(solving, bb_need_repeated(rescoring, trials - 1.0));
         solving = bb_need_together(solving, bb_need_repeated(aiming_of(span), trials));
         if (bb_promised_storage_is_given(&pipelines[p])) {
-            const double most = bb_promised_storage_trials(&pipelines[p]);
-            solving = bb_need_in_turn(solving, search_need(span, device, 0.5 * most + 1.0));
+            const double limit = bb_promised_storage_trials(&pipelines[p]);
+            solving = bb_need_in_turn(solving, search_need(span, device, 0.5 * limit + 1.0));
         }
         *need = bb_need_in_turn(*need,
                                 bb_need_together(estimates_of(span, (double)estimated), solving));

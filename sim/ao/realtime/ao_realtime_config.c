@@ -27,7 +27,7 @@ static const bb_key keys[] = {
     {.name = "pipeline", .kind = BB_KEY_TEXT, .optional = true,
      .offset = offsetof(bb_ao_realtime_config, pipeline),
      .meaning = "Name of the pipeline whose reconstructor runs, as its storage holds it; unset: the first "
-                "that has a storage."},
+                "whose storage is told."},
     {.name = "rate_hz", .kind = BB_KEY_DOUBLE, .unit = "Hz", .minimum = 0.0, .maximum = 1e5,
      .offset = offsetof(bb_ao_realtime_config, rate_hz), .default_text = "1000.0",
      .meaning = "Frames that are released a second; 0: each when the one before has ended."},
