@@ -14,74 +14,18 @@
 // the last kernel writes. A launch costs 8 to 10 us, which a frame that is queued ahead has behind
 // it: its first kernel polls the host's memory for its release.
 #include "core/device/device_cuda.h"
-#include "precision/format_core.h"
-#include "solvers/loop/command_loop_core.h"
+#include "solvers/loop/command_loop_cuda.h"
 #include "solvers/loop/command_loop_parts.h"
 #include "solvers/loop/graph_capture_cuda.h"
 
 #include <algorithm>
-#include <cfloat>
 #include <cmath>
 #include <vector>
 
 namespace
 {
 
-constexpr int slope_threads = 1024;
-constexpr int command_threads = 256;
-
-enum trouble : unsigned { BAD_SLOPES = 1, BAD_PRODUCTS = 2 };
-
-// Rounding to a format, as bb_format_round_f32 does it.
-struct format_rounding {
-    int dropped; // bits; 0: it is not rounded
-    float normal, magic, largest, overflow;
-};
-
-// In the host's memory, which the device reads.
-struct frame_release {
-    unsigned long long count; // frames released
-    unsigned long long time;  // of the device's clock, before which the last of them does not begin
-};
-
-// In the host's memory, which the device writes.
-struct frame_report {
-    unsigned long long done; // frames
-    unsigned long long stamps[BB_COMMAND_STAGES + 1];
-    unsigned trouble;
-};
-
-// Where a frame is, on the device.
-struct frame_now {
-    unsigned trouble;
-    unsigned blocks[2];          // of take_slopes and of advance that have ended
-    unsigned long long released; // frames
-    bb_index late_next;          // whose turn it is
-    unsigned long long stamps[BB_COMMAND_STAGES + 1];
-};
-
-// What every kernel gets; addresses are the device's.
-struct frame_view {
-    bb_index columns, commands, groups, runs, delay;
-    const float *slopes; // the host's
-    float *out;          // the host's
-    const float *reference;
-    const bb_index *begin; // [runs + 1] of blocks' columns: groups, or even runs without them
-    float *mean, *x;
-    const float *scales;    // [matrices][columns], nullptr: there are none
-    float *scaled;          // [columns] x of the matrix that is multiplied
-    const float *means;     // of each matrix [groups][rows]
-    const bb_index *offset; // [commands] of a command's first entry there
-    const bb_index *stride; // [commands] to the next group's
-    double *y, *v;
-    float *late;
-    frame_now *now;
-    unsigned long long *frames;   // done, on the device
-    frame_report *report;         // the host's
-    const frame_release *release; // the host's
-    format_rounding format;
-    double step, steps, gain;
-};
+using namespace frames;
 
 struct cuda_loop {
     frame_view view = {};
@@ -92,200 +36,6 @@ struct cuda_loop {
     unsigned long long queued = 0;
     std::vector<void *> blocks; // of device memory
 };
-
-__device__ __forceinline__ unsigned long long clock_ns()
-{
-    unsigned long long ns = 0;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
-    return ns;
-}
-
-__device__ __forceinline__ bool is_finite(float value)
-{
-    return fabsf(value) <= FLT_MAX;
-}
-
-__device__ __forceinline__ float round_slope(const frame_view &view, float slope)
-{
-    if (view.step > 0.0) {
-        return bb_command_loop_round(slope, view.step, view.steps);
-    }
-    if (view.format.dropped == 0) {
-        return slope;
-    }
-    const float rounded = bb_format_round_magnitude_f32(fabsf(slope), view.format.dropped,
-                                                        view.format.normal, view.format.magic);
-    return copysignf(rounded > view.format.largest ? view.format.overflow : rounded, slope);
-}
-
-// The sum over a block in a fixed order, for all its threads.
-__device__ double sum_over_block(double value)
-{
-    __shared__ double sums[slope_threads];
-    sums[threadIdx.x] = value;
-    __syncthreads();
-    for (unsigned half = slope_threads / 2; half > 0; half /= 2) {
-        if (threadIdx.x < half) {
-            sums[threadIdx.x] += sums[threadIdx.x + half];
-        }
-        __syncthreads();
-    }
-    return sums[0];
-}
-
-// Whether the caller is the first thread of the last block of its kernel to come here; what all of
-// them wrote is seen then.
-__device__ __forceinline__ bool ends_kernel(unsigned *blocks)
-{
-    __syncthreads();
-    if (threadIdx.x != 0) {
-        return false;
-    }
-    __threadfence_system(); // what the host reads too
-    const bool is_last = atomicAdd(blocks, 1U) == gridDim.x - 1U;
-    if (is_last) {
-        *blocks = 0;
-        __threadfence_system();
-    }
-    return is_last;
-}
-
-// Holds a block until its frame is released. One block reads the host's memory and tells the
-// others: of many readers the host's own write would have to wait.
-__device__ __forceinline__ void await_release(const frame_view &view)
-{
-    if (threadIdx.x == 0) {
-        const unsigned long long wanted = *view.frames + 1ULL;
-        volatile unsigned long long *released = &view.now->released;
-        if (blockIdx.x == 0) {
-            const volatile frame_release *release = view.release;
-            while (release->count < wanted) {
-                __nanosleep(100);
-            }
-            __threadfence_system();
-            const unsigned long long time = release->time;
-            while (clock_ns() < time) {
-            }
-            *released = wanted;
-        }
-        while (*released < wanted) {
-        }
-        __threadfence_system();
-    }
-    __syncthreads();
-}
-
-__global__ void __launch_bounds__(slope_threads)
-    take_slopes(const __grid_constant__ frame_view view)
-{
-    const bb_index end = view.begin[blockIdx.x + 1];
-    const bb_index first = view.begin[blockIdx.x] + threadIdx.x;
-    bool bad = false;
-    double sum = 0.0;
-    await_release(view);
-    if (blockIdx.x == 0 && threadIdx.x == 0) {
-        view.now->stamps[BB_COMMAND_SLOPES] = clock_ns();
-    }
-    for (bb_index j = first; j < end; j += slope_threads) {
-        const float value =
-            __ldcv(view.slopes + j) - (view.reference == nullptr ? 0.0F : view.reference[j]);
-        bad = bad || !is_finite(value);
-        view.x[j] = value;
-        sum += static_cast<double>(value);
-    }
-    float mean = 0.0F;
-    if (view.groups > 0) {
-        const bb_index count = end - view.begin[blockIdx.x];
-        mean = static_cast<float>(sum_over_block(sum) / static_cast<double>(count));
-        if (threadIdx.x == 0) {
-            view.mean[blockIdx.x] = mean;
-        }
-    }
-    for (bb_index j = first; j < end; j += slope_threads) {
-        const float value = round_slope(view, view.groups > 0 ? view.x[j] - mean : view.x[j]);
-        bad = bad || !is_finite(value);
-        view.x[j] = value;
-    }
-    if (bad) {
-        atomicOr(&view.now->trouble, BAD_SLOPES);
-    }
-    __syncthreads();
-    if (threadIdx.x == 0 && atomicAdd(&view.now->blocks[0], 1U) == gridDim.x - 1U) {
-        view.now->blocks[0] = 0;
-        view.now->stamps[BB_COMMAND_PRODUCT] = clock_ns();
-    }
-}
-
-// x over the scales of matrix t.
-__global__ void __launch_bounds__(command_threads)
-    divide_slopes(const __grid_constant__ frame_view view, int t)
-{
-    const bb_index j = static_cast<bb_index>(blockIdx.x) * command_threads + threadIdx.x;
-    if (j < view.columns) {
-        view.scaled[j] = view.x[j] / view.scales[t * view.columns + j];
-    }
-}
-
-__global__ void __launch_bounds__(command_threads)
-    add_means(const __grid_constant__ frame_view view)
-{
-    const bb_index i = static_cast<bb_index>(blockIdx.x) * command_threads + threadIdx.x;
-    if (i == 0) {
-        view.now->stamps[BB_COMMAND_CONTROL] = clock_ns();
-    }
-    if (i >= view.commands) {
-        return;
-    }
-    double y = view.y[i];
-    for (bb_index k = 0; k < view.groups; ++k) {
-        const float factor = view.means[view.offset[i] + k * view.stride[i]];
-        y += static_cast<double>(factor) * static_cast<double>(view.mean[k]);
-    }
-    view.y[i] = y;
-    if (!(fabs(y) <= static_cast<double>(FLT_MAX))) {
-        atomicOr(&view.now->trouble, BAD_PRODUCTS);
-    }
-}
-
-// What the host sees of a frame; the count comes last.
-__device__ void report_frame(const frame_view &view)
-{
-    frame_now *now = view.now;
-    frame_report *report = view.report;
-    now->stamps[BB_COMMAND_STAGES] = clock_ns();
-    for (int stage = 0; stage <= BB_COMMAND_STAGES; ++stage) {
-        report->stamps[stage] = now->stamps[stage];
-    }
-    report->trouble = now->trouble;
-    now->trouble = 0;
-    if (view.delay > 0) {
-        now->late_next = (now->late_next + 1) % view.delay;
-    }
-    *view.frames += 1;
-    __threadfence_system();
-    *static_cast<volatile unsigned long long *>(&report->done) = *view.frames;
-}
-
-__global__ void __launch_bounds__(command_threads) advance(const __grid_constant__ frame_view view)
-{
-    const bb_index i = static_cast<bb_index>(blockIdx.x) * command_threads + threadIdx.x;
-    if (i < view.commands) {
-        if (view.now->trouble == 0) {
-            view.v[i] = bb_command_loop_advance(view.v[i], view.y[i], view.gain);
-        }
-        const float command = static_cast<float>(view.v[i]);
-        if (view.delay == 0) {
-            view.out[i] = command;
-        } else {
-            float *late = view.late + view.now->late_next * view.commands + i;
-            view.out[i] = *late;
-            *late = command;
-        }
-    }
-    if (ends_kernel(&view.now->blocks[1])) {
-        report_frame(view);
-    }
-}
 
 cuda_loop *state_of(const bb_command_loop *loop)
 {
@@ -410,33 +160,22 @@ bb_status share(bb_queue *, bb_index, bb_index, void *arguments)
     return BB_OK;
 }
 
-unsigned blocks_of(bb_index items)
-{
-    return static_cast<unsigned>((items + command_threads - 1) / command_threads);
-}
-
 // The kernels of a frame, on a stream that is being captured.
 bb_status queue_frame(const bb_command_loop *loop, cudaStream_t stream)
 {
     const frame_view &view = state_of(loop)->view;
-    take_slopes<<<static_cast<unsigned>(view.runs), slope_threads, 0, stream>>>(view);
-    BB_CUDA_CHECK_LAUNCH();
+    BB_RETURN_IF_FAILED(queue_slopes(view, stream));
     for (int t = 0; t < loop->matrix_count; ++t) {
         const bb_coded_window window = {0, loop->row[t + 1] - loop->row[t], nullptr};
         double *const y = view.y + loop->row[t];
         if (view.scales != nullptr) {
-            divide_slopes<<<blocks_of(view.columns), command_threads, 0, stream>>>(view, t);
-            BB_CUDA_CHECK_LAUNCH();
+            BB_RETURN_IF_FAILED(queue_division(view, t, stream));
         }
         const float *const x = view.scales != nullptr ? view.scaled : view.x;
         BB_RETURN_IF_FAILED(bb_coded_operator_queue(loop->operators + t, 1, &window, x, &y,
                                                     bb_stream_queue(stream)));
     }
-    add_means<<<blocks_of(view.commands), command_threads, 0, stream>>>(view);
-    BB_CUDA_CHECK_LAUNCH();
-    advance<<<blocks_of(view.commands), command_threads, 0, stream>>>(view);
-    BB_CUDA_CHECK_LAUNCH();
-    return BB_OK;
+    return queue_control(view, stream);
 }
 
 bb_status capture(bb_queue *queue, bb_index, bb_index, void *arguments)

@@ -65,8 +65,8 @@ bool bb_coded_stream_takes_limbs(bb_stream_storage storage)
     return takes[storage];
 }
 
-void bb_stream_order_chunks(int lane, int chunks, size_t word, const unsigned char *source,
-                            unsigned char *out)
+void bb_coded_stream_order_chunks(int lane, int chunks, size_t word, const unsigned char *source,
+                                  unsigned char *out)
 {
     for (int c = 0; c < chunks; ++c) {
         memcpy(out + (size_t)c * 4 * word,
@@ -74,19 +74,19 @@ void bb_stream_order_chunks(int lane, int chunks, size_t word, const unsigned ch
     }
 }
 
-void bb_stream_order_block(const int32_t natural[BB_BLOCK], bb_index place, int lanes_of,
-                           int32_t out[BB_BLOCK])
+void bb_coded_stream_order_block(const int32_t natural[BB_BLOCK], bb_index place, int lanes_of,
+                                 int32_t out[BB_BLOCK])
 {
     int values = BB_BLOCK / lanes_of;
     for (int part = 0; part < lanes_of; ++part) {
-        bb_stream_order_chunks((int)place * lanes_of + part, values / 4, sizeof *out,
-                               (const unsigned char *)(natural + part * values),
-                               (unsigned char *)(out + part * values));
+        bb_coded_stream_order_chunks((int)place * lanes_of + part, values / 4, sizeof *out,
+                                     (const unsigned char *)(natural + part * values),
+                                     (unsigned char *)(out + part * values));
     }
 }
 
-void bb_stream_pack_planes(const int32_t block[BB_BLOCK], int width, bb_index place,
-                           bb_index blocks, bb_index row, unsigned char *out)
+void bb_coded_stream_pack_planes(const int32_t block[BB_BLOCK], int width, bb_index place,
+                                 bb_index blocks, bb_index row, unsigned char *out)
 {
     const bb_index turn = row % BB_STREAM_TURNS;
     int shift = width;
@@ -112,7 +112,7 @@ static void pack_plain(const bb_stream_packing *work, bb_index tile, bb_index ro
                        unsigned char *out)
 {
     bb_index width = work->stream->layout.columns;
-    bb_index count = bb_stream_least(width, work->stream->columns - tile * width);
+    bb_index count = bb_coded_stream_least(width, work->stream->columns - tile * width);
     size_t word = (size_t)bb_format_describe(bb_coded_matrix_format(work->matrix))->bytes;
     const unsigned char *words = bb_coded_matrix_words(work->matrix, row);
     int values = (int)(width / BB_STREAM_LANES);
@@ -120,7 +120,7 @@ static void pack_plain(const bb_stream_packing *work, bb_index tile, bb_index ro
     memcpy(natural, words + (size_t)(tile * width) * word, (size_t)count * word);
     for (int lane = 0; lane < BB_STREAM_LANES; ++lane) {
         size_t index = (size_t)(lane * values) * word;
-        bb_stream_order_chunks(lane, values / 4, word, natural + index, out + index);
+        bb_coded_stream_order_chunks(lane, values / 4, word, natural + index, out + index);
     }
 }
 
@@ -138,7 +138,7 @@ static void block_in_order(const bb_bfp_layout *layout, const unsigned char *par
         natural[i] =
             is_poisoned(layout, parts, block) ? 0 : bb_bfp_mantissa(layout, parts, block, i);
     }
-    bb_stream_order_block(natural, place, lanes_of, out);
+    bb_coded_stream_order_block(natural, place, lanes_of, out);
 }
 
 // Mantissas of 8 and 16 bits are stored less their least, which saves a decoder the sign.
@@ -156,14 +156,14 @@ static void pack_bfp(const bb_stream_packing *work, const bb_bfp_layout *source,
     const bb_stream_layout *layout = &work->stream->layout;
     bb_index blocks = layout->columns / BB_BLOCK;
     bb_index first = tile * blocks;
-    bb_index count = bb_stream_least(blocks, source->blocks - first);
+    bb_index count = bb_coded_stream_least(blocks, source->blocks - first);
     const bool in_planes = layout->columns == WIDE_COLUMNS && source->bits != 4;
     size_t block_bytes = 4 * (size_t)source->bits;
     for (bb_index b = 0; b < count; ++b) {
         int32_t block[BB_BLOCK];
         block_in_order(source, parts, first + b, b, (int)(BB_STREAM_LANES / blocks), block);
         if (in_planes) {
-            bb_stream_pack_planes(block, source->bits, b, blocks, row, out);
+            bb_coded_stream_pack_planes(block, source->bits, b, blocks, row, out);
             continue;
         }
         unsigned char *target = out + (size_t)b * block_bytes;
@@ -190,7 +190,7 @@ static bb_status pack_integers(const bb_stream_packing *work, bb_index tile, bb_
     const bb_index blocks = work->stream->layout.columns / BB_BLOCK;
     const bb_index first = tile * blocks;
     const bb_index count =
-        bb_stream_least(blocks, (work->stream->columns + BB_BLOCK - 1) / BB_BLOCK - first);
+        bb_coded_stream_least(blocks, (work->stream->columns + BB_BLOCK - 1) / BB_BLOCK - first);
     for (bb_index b = 0; b < count; ++b) {
         int32_t natural[BB_BLOCK];
         int32_t block[BB_BLOCK];
@@ -206,7 +206,7 @@ static bb_status pack_integers(const bb_stream_packing *work, bb_index tile, bb_
             "choose device cpu",
             exponent, row, (int)BB_BFP_LEAST_EXPONENT);
         exponent = any == 0 ? 0 : exponent;
-        bb_stream_order_block(natural, b, (int)(BB_STREAM_LANES / blocks), block);
+        bb_coded_stream_order_block(natural, b, (int)(BB_STREAM_LANES / blocks), block);
         bb_plane_pack(block, 0, 8, out + b * BB_BLOCK);
         bias(8, BB_BLOCK, out + b * BB_BLOCK);
         out[blocks * BB_BLOCK + b] = held ? (unsigned char)(exponent + 127) : 255;
@@ -223,15 +223,15 @@ static void pack_steps(const bb_stream_packing *work, bb_index tile, bb_index ro
     const bb_index blocks = layout->columns / BB_BLOCK;
     const bb_index first = tile * blocks;
     const bb_index count =
-        bb_stream_least(blocks, (work->stream->columns + BB_BLOCK - 1) / BB_BLOCK - first);
+        bb_coded_stream_least(blocks, (work->stream->columns + BB_BLOCK - 1) / BB_BLOCK - first);
     for (bb_index b = 0; b < blocks; ++b) {
         int32_t natural[BB_BLOCK] = {0};
         int32_t block[BB_BLOCK];
         if (b < count) {
             bb_coded_matrix_whole_steps(work->matrix, row, first + b, natural);
         }
-        bb_stream_order_block(natural, b, (int)(BB_STREAM_LANES / blocks), block);
-        bb_stream_pack_planes(block, layout->bits, b, blocks, row, out);
+        bb_coded_stream_order_block(natural, b, (int)(BB_STREAM_LANES / blocks), block);
+        bb_coded_stream_pack_planes(block, layout->bits, b, blocks, row, out);
     }
     if (layout->storage == BB_STREAM_INTEGER8) {
         bias(8, layout->row_bytes, out);
@@ -271,12 +271,13 @@ static bb_status upload_fixed(bb_coded_stream *stream, const bb_coded_matrix *ma
     bb_status status = BB_OK;
     bb_stream_packing work = {.stream = stream, .matrix = matrix};
     bb_index tile_bytes = stream->rows * stream->layout.row_bytes;
-    bb_index limit = 1 + bb_stream_least(stream->tiles - 1, BB_STREAM_CHUNK_BYTES / tile_bytes);
+    bb_index limit =
+        1 + bb_coded_stream_least(stream->tiles - 1, BB_STREAM_CHUNK_BYTES / tile_bytes);
     stream->bytes = (size_t)(stream->tiles * tile_bytes);
     BB_TRY(bb_device_allocate(stream->device, stream->bytes, &stream->words));
     BB_TRY(BB_ZEROED(limit * tile_bytes, &work.out));
     for (work.first = 0; work.first < stream->tiles; work.first += limit) {
-        bb_index count = bb_stream_least(limit, stream->tiles - work.first);
+        bb_index count = bb_coded_stream_least(limit, stream->tiles - work.first);
         memset(work.out, 0, (size_t)(count * tile_bytes));
         BB_TRY(bb_thread_for(count, pack_tile, &work));
         BB_TRY(bb_device_upload(stream->device,
@@ -371,7 +372,7 @@ bb_status bb_coded_stream_create(bb_device *device, const bb_coded_matrix *matri
     }
     stream->in_limbs = bb_coded_stream_takes_limbs(stream->layout.storage);
     BB_TRY(stream->layout.row_bytes > 0 ? upload_fixed(stream, matrix)
-                                        : bb_stream_quotients_upload(stream, matrix));
+                                        : bb_coded_stream_upload_quotients(stream, matrix));
     *out = stream;
     stream = NULL;
 done:

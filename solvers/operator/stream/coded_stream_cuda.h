@@ -390,8 +390,8 @@ bb_status launch(const bb_stream_task &task, const launch_plan &plan, cudaStream
     BB_CUDA_TRY(cudaLaunchKernelEx(&config, plan.kernel, task_job));
     const bb_index taken = static_cast<bb_index>(adding_warps) * adding_rows; // by a block at once
     const bb_index adding = (task.operands * task.rows + taken - 1) / taken;
-    const bb_index most = static_cast<bb_index>(adding_blocks) * task.blocks;
-    config.gridDim = dim3(static_cast<unsigned>(adding < most ? adding : most));
+    const bb_index limit_blocks = static_cast<bb_index>(adding_blocks) * task.blocks;
+    config.gridDim = dim3(static_cast<unsigned>(adding < limit_blocks ? adding : limit_blocks));
     config.blockDim = dim3(lanes * adding_warps);
     config.dynamicSmemBytes = 0;
     cudaError_t error = cudaLaunchKernelEx(&config, add_places, task_job, group_rows<S>);

@@ -34,26 +34,26 @@ typedef struct bb_stream_packing {
     unsigned char *out;            // zeroed
 } bb_stream_packing;
 
-static inline bb_index bb_stream_least(bb_index a, bb_index b)
+static inline bb_index bb_coded_stream_least(bb_index a, bb_index b)
 {
     return a < b ? a : b;
 }
 
 /// A lane's values of a tile in the order of their chunks, `word` bytes each.
-void bb_stream_order_chunks(int lane, int chunks, size_t word, const unsigned char *source,
-                            unsigned char *out);
+void bb_coded_stream_order_chunks(int lane, int chunks, size_t word, const unsigned char *source,
+                                  unsigned char *out);
 
 /// A block's whole numbers, the lanes' chunks (`lanes_of` lanes a block) in their order.
-void bb_stream_order_block(const int32_t natural[BB_BLOCK], bb_index place, int lanes_of,
-                           int32_t out[BB_BLOCK]);
+void bb_coded_stream_order_block(const int32_t natural[BB_BLOCK], bb_index place, int lanes_of,
+                                 int32_t out[BB_BLOCK]);
 
 /// Block `place` of `blocks` of a row or a part of it, of `width` bits in planes, the widest first.
-void bb_stream_pack_planes(const int32_t block[BB_BLOCK], int width, bb_index place,
-                           bb_index blocks, bb_index row, unsigned char *out);
+void bb_coded_stream_pack_planes(const int32_t block[BB_BLOCK], int width, bb_index place,
+                                 bb_index blocks, bb_index row, unsigned char *out);
 
 /// The quantiser's rows, whose bytes the data decide: words and places. Errors: BB_UNSUPPORTED (too
 /// many units), BB_MEMORY, BB_DEVICE.
-BB_CHECKED bb_status bb_stream_quotients_upload(bb_coded_stream *stream,
-                                                const bb_coded_matrix *matrix);
+BB_CHECKED bb_status bb_coded_stream_upload_quotients(bb_coded_stream *stream,
+                                                      const bb_coded_matrix *matrix);
 
 #endif

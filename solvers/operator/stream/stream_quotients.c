@@ -86,7 +86,7 @@ static bb_status measure_tile(void *context, bb_index tile)
                                  : all_quarters(BB_STREAM_RAW);
     }
     for (bb_index row = 0; row < work->rows; row += BB_STREAM_BAND) {
-        level_band(places + row, bb_stream_least(BB_STREAM_BAND, work->rows - row));
+        level_band(places + row, bb_coded_stream_least(BB_STREAM_BAND, work->rows - row));
     }
     return BB_OK;
 }
@@ -99,8 +99,8 @@ static void pack_quarters(const int32_t *quotients, uint32_t widths, bb_index ro
     for (int b = 0; b < BB_STREAM_LANES; ++b) {
         int32_t block[BB_BLOCK];
         const int quarter = b / BLOCKS;
-        bb_stream_order_block(quotients + (ptrdiff_t)b * BB_BLOCK, b, 1, block);
-        bb_stream_pack_planes(
+        bb_coded_stream_order_block(quotients + (ptrdiff_t)b * BB_BLOCK, b, 1, block);
+        bb_coded_stream_pack_planes(
             block, (int)bb_coded_stream_width(widths, quarter), b % BLOCKS, BLOCKS, row,
             out + (size_t)BB_STREAM_UNIT * bb_coded_stream_units_before(widths, quarter));
     }
@@ -111,7 +111,7 @@ static void pack_words(const int32_t *words, unsigned char *out)
 {
     for (int b = 0; b < BB_STREAM_LANES; ++b) {
         int32_t block[BB_BLOCK];
-        bb_stream_order_block(words + (ptrdiff_t)b * BB_BLOCK, b, 1, block);
+        bb_coded_stream_order_block(words + (ptrdiff_t)b * BB_BLOCK, b, 1, block);
         for (int i = 0; i < BB_BLOCK; ++i) {
             memcpy(out + (ptrdiff_t)BB_STREAM_LINE * i + 4 * (ptrdiff_t)b, block + i, 4);
         }
@@ -124,7 +124,7 @@ static bb_status pack_quotients(void *context, bb_index index)
     bb_index rows = work->stream->rows;
     bb_index tile = work->first + index;
     bb_index count =
-        bb_stream_least(BB_QUANTISER_RUN, work->stream->columns - tile * BB_QUANTISER_RUN);
+        bb_coded_stream_least(BB_QUANTISER_RUN, work->stream->columns - tile * BB_QUANTISER_RUN);
     for (bb_index row = 0; row < rows; ++row) {
         bb_stream_place place = work->places[tile * rows + row];
         unsigned char *out = work->out + (size_t)BB_STREAM_UNIT * (place.unit - work->unit);
@@ -153,11 +153,12 @@ static bb_status upload_quotients(bb_coded_stream *stream, const bb_coded_matrix
     bb_stream_packing work = {.stream = stream, .matrix = matrix, .places = places};
     bb_index rows = stream->rows;
     // A tile with every row at its widest.
-    bb_index limit = 1 + bb_stream_least(stream->tiles - 1, BB_STREAM_CHUNK_BYTES /
-                                                                (rows * BB_STREAM_LINE * BB_BLOCK));
+    bb_index limit =
+        1 + bb_coded_stream_least(stream->tiles - 1,
+                                  BB_STREAM_CHUNK_BYTES / (rows * BB_STREAM_LINE * BB_BLOCK));
     BB_TRY(BB_ZEROED(limit * rows * BB_STREAM_LINE * BB_BLOCK, &work.out));
     for (work.first = 0; work.first < stream->tiles; work.first += limit) {
-        bb_index count = bb_stream_least(limit, stream->tiles - work.first);
+        bb_index count = bb_coded_stream_least(limit, stream->tiles - work.first);
         const bb_stream_place *last = places + (work.first + count) * rows - 1;
         work.unit = places[work.first * rows].unit;
         BB_TRY(bb_thread_for(count, pack_quotients, &work));
@@ -178,7 +179,7 @@ static bool fits_groups(const bb_stream_place *places, bb_index rows)
 {
     enum { GROUP = 64 };
     for (bb_index row = 0; row < rows; ++row) {
-        const bb_stream_place *last = places + bb_stream_least(row + GROUP, rows) - 1;
+        const bb_stream_place *last = places + bb_coded_stream_least(row + GROUP, rows) - 1;
         if (last->unit + bb_coded_stream_units(last->widths) - places[row].unit >
             BB_STREAM_GROUP_UNITS) {
             return false;
@@ -210,7 +211,7 @@ done:
     return status;
 }
 
-bb_status bb_stream_quotients_upload(bb_coded_stream *stream, const bb_coded_matrix *matrix)
+bb_status bb_coded_stream_upload_quotients(bb_coded_stream *stream, const bb_coded_matrix *matrix)
 {
     bb_status status = BB_OK;
     bb_index count = stream->tiles * stream->rows;

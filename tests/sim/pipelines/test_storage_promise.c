@@ -154,7 +154,7 @@ static void codecs_that_the_pipeline_does_not_take_are_left_out(void **state)
     check_searched(&pipeline, cpu, "bfp quantiser zfp zfp float integer");
     pipeline.accumulate_run = 1;
     pipeline.device = BB_DEVICE_CUDA;
-    check_searched(&pipeline, cpu, "bfp quantiser zfp zfp low_rank transform");
+    check_searched(&pipeline, cpu, "bfp quantiser zfp zfp low_rank transform integer");
     pipeline.promise.price = NAN;
     check_searched(&pipeline, cpu, "");
 }

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// For .cu files only: what the kernels of a frame (command_loop_cuda.cu) work on, and how they are
+// queued.
+#ifndef BB_SOLVERS_LOOP_COMMAND_LOOP_CUDA_H
+#define BB_SOLVERS_LOOP_COMMAND_LOOP_CUDA_H
+
+#include "core/device/device_cuda.h"
+#include "solvers/loop/command_loop.h"
+
+namespace frames
+{
+
+enum trouble : unsigned { BAD_SLOPES = 1, BAD_PRODUCTS = 2 };
+
+// Rounding to a format, as bb_format_round_f32 does it.
+struct format_rounding {
+    int dropped; // bits; 0: it is not rounded
+    float normal, magic, largest, overflow;
+};
+
+// In the host's memory, which the device reads.
+struct frame_release {
+    unsigned long long count; // frames released
+    unsigned long long time;  // of the device's clock, before which the last of them does not begin
+};
+
+// In the host's memory, which the device writes.
+struct frame_report {
+    unsigned long long done; // frames
+    unsigned long long stamps[BB_COMMAND_STAGES + 1];
+    unsigned trouble;
+};
+
+// Where a frame is, on the device.
+struct frame_now {
+    unsigned trouble;
+    unsigned blocks[2];          // of take_slopes and of advance that have ended
+    unsigned long long released; // frames
+    bb_index late_next;          // whose turn it is
+    unsigned long long stamps[BB_COMMAND_STAGES + 1];
+};
+
+// What every kernel gets; addresses are the device's.
+struct frame_view {
+    bb_index columns, commands, groups, runs, delay;
+    const float *slopes; // the host's
+    float *out;          // the host's
+    const float *reference;
+    const bb_index *begin; // [runs + 1] of blocks' columns: groups, or even runs without them
+    float *mean, *x;
+    const float *scales;    // [matrices][columns], nullptr: there are none
+    float *scaled;          // [columns] x of the matrix that is multiplied
+    const float *means;     // of each matrix [groups][rows]
+    const bb_index *offset; // [commands] of a command's first entry there
+    const bb_index *stride; // [commands] to the next group's
+    double *y, *v;
+    float *late;
+    frame_now *now;
+    unsigned long long *frames;   // done, on the device
+    frame_report *report;         // the host's
+    const frame_release *release; // the host's
+    format_rounding format;
+    double step, steps, gain;
+};
+
+constexpr int slope_threads = 1024; // of a block that takes slopes
+
+/// The release, then slopes less the reference, means, rounding.
+bb_status queue_slopes(const frame_view &view, cudaStream_t stream);
+
+/// Slopes over the scales of matrix t.
+bb_status queue_division(const frame_view &view, int t, cudaStream_t stream);
+
+/// Means' part, controller, delay, commands, report.
+bb_status queue_control(const frame_view &view, cudaStream_t stream);
+
+} // namespace frames
+
+#endif

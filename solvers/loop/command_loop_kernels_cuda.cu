@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernels of a frame.
+#include "precision/format_core.h"
+#include "solvers/loop/command_loop_core.h"
+#include "solvers/loop/command_loop_cuda.h"
+
+#include <cfloat>
+#include <cmath>
+
+namespace frames
+{
+
+namespace
+{
+
+constexpr int command_threads = 256;
+
+__device__ __forceinline__ unsigned long long clock_ns()
+{
+    unsigned long long ns = 0;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+    return ns;
+}
+
+__device__ __forceinline__ bool is_finite(float value)
+{
+    return fabsf(value) <= FLT_MAX;
+}
+
+__device__ __forceinline__ float round_slope(const frame_view &view, float slope)
+{
+    if (view.step > 0.0) {
+        return bb_command_loop_round(slope, view.step, view.steps);
+    }
+    if (view.format.dropped == 0) {
+        return slope;
+    }
+    const float rounded = bb_format_round_magnitude_f32(fabsf(slope), view.format.dropped,
+                                                        view.format.normal, view.format.magic);
+    return copysignf(rounded > view.format.largest ? view.format.overflow : rounded, slope);
+}
+
+// The sum over a block in a fixed order, for all its threads.
+__device__ double sum_over_block(double value)
+{
+    __shared__ double sums[slope_threads];
+    sums[threadIdx.x] = value;
+    __syncthreads();
+    for (unsigned half = slope_threads / 2; half > 0; half /= 2) {
+        if (threadIdx.x < half) {
+            sums[threadIdx.x] += sums[threadIdx.x + half];
+        }
+        __syncthreads();
+    }
+    return sums[0];
+}
+
+// Whether the caller is the first thread of the last block of its kernel to come here; what all of
+// them wrote is seen then.
+__device__ __forceinline__ bool ends_kernel(unsigned *blocks)
+{
+    __syncthreads();
+    if (threadIdx.x != 0) {
+        return false;
+    }
+    __threadfence_system(); // what the host reads too
+    const bool is_last = atomicAdd(blocks, 1U) == gridDim.x - 1U;
+    if (is_last) {
+        *blocks = 0;
+        __threadfence_system();
+    }
+    return is_last;
+}
+
+// Holds a block until its frame is released. One block reads the host's memory and tells the
+// others: of many readers the host's own write would have to wait.
+__device__ __forceinline__ void await_release(const frame_view &view)
+{
+    if (threadIdx.x == 0) {
+        const unsigned long long wanted = *view.frames + 1ULL;
+        volatile unsigned long long *released = &view.now->released;
+        if (blockIdx.x == 0) {
+            const volatile frame_release *release = view.release;
+            while (release->count < wanted) {
+                __nanosleep(100);
+            }
+            __threadfence_system();
+            const unsigned long long time = release->time;
+            while (clock_ns() < time) {
+            }
+            *released = wanted;
+        }
+        while (*released < wanted) {
+        }
+        __threadfence_system();
+    }
+    __syncthreads();
+}
+
+__global__ void __launch_bounds__(slope_threads)
+    take_slopes(const __grid_constant__ frame_view view)
+{
+    const bb_index end = view.begin[blockIdx.x + 1];
+    const bb_index first = view.begin[blockIdx.x] + threadIdx.x;
+    bool bad = false;
+    double sum = 0.0;
+    await_release(view);
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        view.now->stamps[BB_COMMAND_SLOPES] = clock_ns();
+    }
+    for (bb_index j = first; j < end; j += slope_threads) {
+        const float value =
+            __ldcv(view.slopes + j) - (view.reference == nullptr ? 0.0F : view.reference[j]);
+        bad = bad || !is_finite(value);
+        view.x[j] = value;
+        sum += static_cast<double>(value);
+    }
+    float mean = 0.0F;
+    if (view.groups > 0) {
+        const bb_index count = end - view.begin[blockIdx.x];
+        mean = static_cast<float>(sum_over_block(sum) / static_cast<double>(count));
+        if (threadIdx.x == 0) {
+            view.mean[blockIdx.x] = mean;
+        }
+    }
+    for (bb_index j = first; j < end; j += slope_threads) {
+        const float value = round_slope(view, view.groups > 0 ? view.x[j] - mean : view.x[j]);
+        bad = bad || !is_finite(value);
+        view.x[j] = value;
+    }
+    if (bad) {
+        atomicOr(&view.now->trouble, BAD_SLOPES);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0 && atomicAdd(&view.now->blocks[0], 1U) == gridDim.x - 1U) {
+        view.now->blocks[0] = 0;
+        view.now->stamps[BB_COMMAND_PRODUCT] = clock_ns();
+    }
+}
+
+// x over the scales of matrix t.
+__global__ void __launch_bounds__(command_threads)
+    divide_slopes(const __grid_constant__ frame_view view, int t)
+{
+    const bb_index j = static_cast<bb_index>(blockIdx.x) * command_threads + threadIdx.x;
+    if (j < view.columns) {
+        view.scaled[j] = view.x[j] / view.scales[t * view.columns + j];
+    }
+}
+
+__global__ void __launch_bounds__(command_threads)
+    add_means(const __grid_constant__ frame_view view)
+{
+    const bb_index i = static_cast<bb_index>(blockIdx.x) * command_threads + threadIdx.x;
+    if (i == 0) {
+        view.now->stamps[BB_COMMAND_CONTROL] = clock_ns();
+    }
+    if (i >= view.commands) {
+        return;
+    }
+    double y = view.y[i];
+    for (bb_index k = 0; k < view.groups; ++k) {
+        const float factor = view.means[view.offset[i] + k * view.stride[i]];
+        y += static_cast<double>(factor) * static_cast<double>(view.mean[k]);
+    }
+    view.y[i] = y;
+    if (!(fabs(y) <= static_cast<double>(FLT_MAX))) {
+        atomicOr(&view.now->trouble, BAD_PRODUCTS);
+    }
+}
+
+// What the host sees of a frame; the count comes last.
+__device__ void report_frame(const frame_view &view)
+{
+    frame_now *now = view.now;
+    frame_report *report = view.report;
+    now->stamps[BB_COMMAND_STAGES] = clock_ns();
+    for (int stage = 0; stage <= BB_COMMAND_STAGES; ++stage) {
+        report->stamps[stage] = now->stamps[stage];
+    }
+    report->trouble = now->trouble;
+    now->trouble = 0;
+    if (view.delay > 0) {
+        now->late_next = (now->late_next + 1) % view.delay;
+    }
+    *view.frames += 1;
+    __threadfence_system();
+    *static_cast<volatile unsigned long long *>(&report->done) = *view.frames;
+}
+
+__global__ void __launch_bounds__(command_threads) advance(const __grid_constant__ frame_view view)
+{
+    const bb_index i = static_cast<bb_index>(blockIdx.x) * command_threads + threadIdx.x;
+    if (i < view.commands) {
+        if (view.now->trouble == 0) {
+            view.v[i] = bb_command_loop_advance(view.v[i], view.y[i], view.gain);
+        }
+        const float command = static_cast<float>(view.v[i]);
+        if (view.delay == 0) {
+            view.out[i] = command;
+        } else {
+            float *late = view.late + view.now->late_next * view.commands + i;
+            view.out[i] = *late;
+            *late = command;
+        }
+    }
+    if (ends_kernel(&view.now->blocks[1])) {
+        report_frame(view);
+    }
+}
+
+unsigned blocks_of(bb_index items)
+{
+    return static_cast<unsigned>((items + command_threads - 1) / command_threads);
+}
+
+} // namespace
+
+bb_status queue_slopes(const frame_view &view, cudaStream_t stream)
+{
+    take_slopes<<<static_cast<unsigned>(view.runs), slope_threads, 0, stream>>>(view);
+    BB_CUDA_CHECK_LAUNCH();
+    return BB_OK;
+}
+
+bb_status queue_division(const frame_view &view, int t, cudaStream_t stream)
+{
+    divide_slopes<<<blocks_of(view.columns), command_threads, 0, stream>>>(view, t);
+    BB_CUDA_CHECK_LAUNCH();
+    return BB_OK;
+}
+
+bb_status queue_control(const frame_view &view, cudaStream_t stream)
+{
+    add_means<<<blocks_of(view.commands), command_threads, 0, stream>>>(view);
+    BB_CUDA_CHECK_LAUNCH();
+    advance<<<blocks_of(view.commands), command_threads, 0, stream>>>(view);
+    BB_CUDA_CHECK_LAUNCH();
+    return BB_OK;
+}
+
+} // namespace frames
