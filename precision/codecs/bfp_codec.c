@@ -408,7 +408,7 @@ const bb_codec_row bb_bfp_row = {
     .takes_row_scale = true,
     .sums_in_runs = true,
     .seconds = 4e-9,
-    .ladders = {{"bits", "", BB_BFP_LEAST_BITS, BB_BFP_MOST_BITS - BB_BFP_LEAST_BITS + 1}},
+    .ladders = {{"bits", "", BB_BFP_LEAST_BITS, BB_BFP_MOST_BITS - BB_BFP_LEAST_BITS + 1, false}},
     .ops = &operations,
 };
 

@@ -414,6 +414,6 @@ const bb_codec_row bb_float_row = {
     .takes_row_scale = true,
     .sums_in_runs = true,
     .seconds = 2e-8,
-    .ladders = {{"mantissa", "exponent=8", 1, 23}},
+    .ladders = {{"mantissa", "exponent=8", 1, 23, false}},
     .ops = &operations,
 };

@@ -363,6 +363,6 @@ const bb_codec_row bb_integer_row = {
     .takes = taken,
     .sums_in_runs = true,
     .seconds = 8e-9,
-    .ladders = {{"bits", "", LEAST_BITS, MOST_BITS - LEAST_BITS + 1}},
+    .ladders = {{"bits", "", LEAST_BITS, MOST_BITS - LEAST_BITS + 1, false}},
     .ops = &operations,
 };

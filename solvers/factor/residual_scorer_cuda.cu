@@ -65,46 +65,69 @@ bb_status fill_ctm(const scoring *work, bb_index begin, bb_index width, bb_index
                                  bb_device_matrix(out, BB_F64, work->m, width, stride));
 }
 
-// G = R Cmm - 2 Ctm for the columns from `begin` on, and P += G R^T; of a base G + Ctm stays.
-bb_status add_panel(const scoring *work, bb_index begin)
+// G = alpha R C + beta G for the panel's columns and its rows from `begin` on.
+bb_status add_rows(const scoring *work, bb_index begin, bb_index rows, bb_index width, double alpha,
+                   double beta)
 {
     const bb_residual_scorer *s = work->scorer;
-    const bb_index width = s->n - begin < s->width ? s->n - begin : s->width;
-    double *r = static_cast<double *>(work->r);
-    double *g = static_cast<double *>(work->g);
-    BB_RETURN_IF_FAILED(
-        bb_device_source_fill(s->cmm, bb_stream_queue(s->stream), 0, begin,
-                              bb_device_matrix(work->panel, BB_F64, s->n, width, s->width)));
-    BB_RETURN_IF_FAILED(fill_ctm(work, begin, width, width, g));
     bb_dense_product_cuda p = {};
-    p.a = r;
-    p.b = static_cast<const double *>(work->panel);
-    p.c = g;
+    p.a = static_cast<const double *>(work->r) + begin;
+    p.b = static_cast<const double *>(work->panel) + begin * s->width;
+    p.c = static_cast<double *>(work->g);
     p.a_stride = s->n;
     p.b_stride = s->width;
     p.c_stride = width;
     p.rows = work->m;
     p.columns = width;
-    p.depth = s->n;
-    p.alpha = 1.0;
-    p.beta = -2.0;
-    BB_RETURN_IF_FAILED(bb_dense_library_product(s->library, s->handle, &p));
-    p.a = g;
-    p.b = r + begin;
+    p.depth = rows;
+    p.alpha = alpha;
+    p.beta = beta;
+    return bb_dense_library_product(s->library, s->handle, &p);
+}
+
+// P += G R^T.
+bb_status project_panel(const scoring *work, bb_index begin, bb_index width)
+{
+    const bb_residual_scorer *s = work->scorer;
+    bb_dense_product_cuda p = {};
+    p.a = static_cast<const double *>(work->g);
+    p.b = static_cast<const double *>(work->r) + begin;
     p.c = static_cast<double *>(work->cee);
     p.a_stride = width;
     p.b_stride = s->n;
-    p.c_stride = p.columns = work->m;
+    p.rows = p.c_stride = p.columns = work->m;
     p.depth = width;
     p.transposed = true;
-    p.beta = 1.0;
-    BB_RETURN_IF_FAILED(bb_dense_library_product(s->library, s->handle, &p));
-    if (work->base == nullptr) {
+    p.alpha = p.beta = 1.0;
+    return bb_dense_library_product(s->library, s->handle, &p);
+}
+
+// For the columns from `begin` on G = R Cmm - 2 Ctm, of a base, whose G + Ctm stays; else what has
+// the same symmetric part of G R^T: rows of Cmm below the panel's block twice, those above not.
+bb_status add_panel(const scoring *work, bb_index begin)
+{
+    const bb_residual_scorer *s = work->scorer;
+    const bb_index width = s->n - begin < s->width ? s->n - begin : s->width;
+    const bool whole = work->base != nullptr;
+    const bb_index first = whole ? 0 : begin;
+    const bb_index end = begin + width;
+    double *rows = static_cast<double *>(work->panel) + first * s->width;
+    BB_RETURN_IF_FAILED(
+        bb_device_source_fill(s->cmm, bb_stream_queue(s->stream), first, begin,
+                              bb_device_matrix(rows, BB_F64, s->n - first, width, s->width)));
+    BB_RETURN_IF_FAILED(fill_ctm(work, begin, width, width, work->g));
+    BB_RETURN_IF_FAILED(add_rows(work, first, end - first, width, 1.0, -2.0));
+    if (end < s->n) {
+        BB_RETURN_IF_FAILED(add_rows(work, end, s->n - end, width, whole ? 1.0 : 2.0, 1.0));
+    }
+    BB_RETURN_IF_FAILED(project_panel(work, begin, width));
+    if (!whole) {
         return BB_OK;
     }
     double *kept = static_cast<double *>(work->base->g) + work->m * begin;
     BB_RETURN_IF_FAILED(fill_ctm(work, begin, width, width, kept));
-    return bb_residual_difference_add(s, g, work->m * width, kept);
+    return bb_residual_difference_add(s, static_cast<const double *>(work->g), work->m * width,
+                                      kept);
 }
 
 void release_base(const bb_residual_scorer *scorer, bb_residual_base *base)

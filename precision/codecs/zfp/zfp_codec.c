@@ -478,6 +478,6 @@ const bb_codec_row bb_zfp_row = {
     .most_bytes = 4.0,
     .band_bytes = 11.0,
     .tolerances = {-1074, 1023},
-    .ladders = {BB_CODEC_TOLERANCE_LADDER("mode=accuracy"), {"bits", "mode=rate", 1, 24}},
+    .ladders = {BB_CODEC_TOLERANCE_LADDER("mode=accuracy"), {"bits", "mode=rate", 1, 24, false}},
     .ops = &operations,
 };
