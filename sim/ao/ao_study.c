@@ -28,8 +28,9 @@ static const bb_key solver_keys[] = {
                 "their blocks, or unknown: an infinite variance, which the score leaves out."},
     {.name = "residuals", .kind = BB_KEY_CHOICE, .choices = residuals_names,
      .offset = offsetof(bb_ao_solver_config, residuals), .default_text = "whole",
-     .meaning = "How a GPU scores others than the reference: each residual whole in fp64, or by "
-                "the estimate's difference from the reference's, in x3; the cpu scores whole."},
+     .meaning = "How a GPU scores others than the reference: each residual whole in fp64, or by the "
+                "estimate's difference from the reference's in x3, a third quicker, which takes 1 to 15 % "
+                "off losses of 3e-4 to 6e-5; the cpu scores whole."},
 };
 static const bb_schema solver_schema = BB_SCHEMA("solver", bb_ao_solver_config, solver_keys);
 

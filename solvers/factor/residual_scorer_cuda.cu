@@ -108,8 +108,8 @@ bb_status add_panel(const scoring *work, bb_index begin)
 {
     const bb_residual_scorer *s = work->scorer;
     const bb_index width = s->n - begin < s->width ? s->n - begin : s->width;
-    const bool whole = work->base != nullptr;
-    const bb_index first = whole ? 0 : begin;
+    const bool keeps = work->base != nullptr;
+    const bb_index first = keeps ? 0 : begin;
     const bb_index end = begin + width;
     double *rows = static_cast<double *>(work->panel) + first * s->width;
     BB_RETURN_IF_FAILED(
@@ -118,10 +118,10 @@ bb_status add_panel(const scoring *work, bb_index begin)
     BB_RETURN_IF_FAILED(fill_ctm(work, begin, width, width, work->g));
     BB_RETURN_IF_FAILED(add_rows(work, first, end - first, width, 1.0, -2.0));
     if (end < s->n) {
-        BB_RETURN_IF_FAILED(add_rows(work, end, s->n - end, width, whole ? 1.0 : 2.0, 1.0));
+        BB_RETURN_IF_FAILED(add_rows(work, end, s->n - end, width, keeps ? 1.0 : 2.0, 1.0));
     }
     BB_RETURN_IF_FAILED(project_panel(work, begin, width));
-    if (!whole) {
+    if (!keeps) {
         return BB_OK;
     }
     double *kept = static_cast<double *>(work->base->g) + work->m * begin;
