@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // From the reconstructors of evaluations to their prices: residual covariances, what the study adds
-// to them (shake, rounded slopes, narrow sums), and Strehl ratios. Where any pipeline computes on a GPU all are scored there, and the
-// projection on the mirror runs there, too.
+// to them (shake, rounded slopes, narrow sums), and Strehl ratios. Where any pipeline computes on a
+// GPU all are scored there, and the projection on the mirror runs there, too.
 #ifndef BB_SIM_AO_AO_SCORING_H
 #define BB_SIM_AO_AO_SCORING_H
 
