@@ -16,8 +16,8 @@
 // covariance, |Cmm_jk| <= d_j d_k with d^2 its diagonal, hence
 //     |dCee_ij| <= e s_i s_j,    s_i = sum_j |D_ij| d_j:
 // the error is of the second order in the difference, as what the estimate loses is, and grows
-// beyond it where D Cmm D^T cancels: on estimates of 100,368 measurements 1 to 15 % of what was lost
-// went missing. Score alone what has to be right. BB_CUDA_PORTABLE=1, which has no planes,
+// beyond it where D Cmm D^T cancels: on estimates of 100,368 measurements 1 to 15 % of what was
+// lost went missing. Score alone what has to be right. BB_CUDA_PORTABLE=1, which has no planes,
 // scores all estimates in fp64, as are those for which the device lacks the memory.
 #ifndef BB_SOLVERS_FACTOR_RESIDUAL_SCORER_H
 #define BB_SOLVERS_FACTOR_RESIDUAL_SCORER_H

@@ -9,12 +9,12 @@
 //
 // The order of the sums fixes the bits on a device. cpu: 16 lanes, lane l taking columns l, l + 16,
 // ... in turn, then a tree of halves; each row is summed by one thread; a run is `run` columns of
-// each lane. cuda: the order of solvers/operator/stream/coded_stream_cuda.h; in runs and in fp32 sums a
-// product is fused with its sum, and block floating point multiplies a block's unit once; sums in
-// fp32 are those of a lane, lanes are summed in fp64. In runs, e4m3, e5m2, block floating point and
-// integers of up to 8 bits, and quotients of up to 12, are multiplied on tensor cores, whatever the
-// run (solvers/operator/stream/stream_limbs_cuda.h); an x that is not finite then gives NaN. The two agree
-// within the error bound of either sum.
+// each lane. cuda: the order of solvers/operator/stream/coded_stream_cuda.h; in runs and in fp32
+// sums a product is fused with its sum, and block floating point multiplies a block's unit once;
+// sums in fp32 are those of a lane, lanes are summed in fp64. In runs, e4m3, e5m2, block floating
+// point and integers of up to 8 bits, and quotients of up to 12, are multiplied on tensor cores,
+// whatever the run (solvers/operator/stream/stream_limbs_cuda.h); an x that is not finite then
+// gives NaN. The two agree within the error bound of either sum.
 //
 // Low-rank tiles and transformed blocks are never decoded: solvers/operator/low_rank_product.h,
 // low_rank_stream.h and transform_product.h. zfp is decoded piece by piece, on a GPU in the order

@@ -16,9 +16,9 @@
 //
 // Several devices: axis a on device a mod gpus. Each computes the whole thermal state, the same
 // bits everywhere, so that nothing crosses between them. An axis' sums depend on how many axes a
-// launch multiplies (solvers/operator/stream/coded_stream_cuda.h): outputs have the bits of another number
-// of devices only where the launches have as many, and otherwise agree within rounding; low-rank
-// tiles have the same bits in any launch.
+// launch multiplies (solvers/operator/stream/coded_stream_cuda.h): outputs have the bits of another
+// number of devices only where the launches have as many, and otherwise agree within rounding;
+// low-rank tiles have the same bits in any launch.
 //
 // Explicit heat in whole steps without hood or ring, products in fp32. The state is in fp32.
 #ifndef BB_SIM_WAFER_REALTIME_WAFER_LOOP_H
