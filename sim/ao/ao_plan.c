@@ -419,6 +419,27 @@ static bb_need timeline_need(const bb_ao_study *study, const extent *span, bool 
                                                         bb_need_together(span->late, scored))));
 }
 
+// Scores of all pipelines, and of the reference's noise.
+static bb_need scores_need(const bb_ao_study *study, const extent *span, double count)
+{
+    const bool device = scores_on_device(study);
+    const bb_need residuals =
+        span->one_by_one
+            ? bb_need_repeated(score_need(span, device, 1.0, 1.0), passes_of(study, count))
+            : score_need(span, device, count, 1.0);
+    return bb_need_in_turn(residuals, noise_need(span));
+}
+
+// Kept from begin to end: the mask, evaluations until they are written; noise, scale, groups and
+// both tilts of every star.
+static bb_need kept_need(const bb_ao_study *study, const extent *span)
+{
+    const double vectors = 4.0 + 2.0 * (double)study->guide_stars.count;
+    const double mask = (double)span->mask_edge * (double)span->mask_edge;
+    return (bb_need){.host_bytes =
+                         output_bytes(study) + sizeof(double) * (mask + vectors * (double)span->n)};
+}
+
 // All steps of a study, in turn; what was learned is a problem of its own beside the true one, and
 // an estimate of the latter.
 static bb_status sum(const bb_ao_study *study, const extent *span, bb_plan *plan, bb_need *out)
@@ -428,17 +449,11 @@ static bb_status sum(const bb_ao_study *study, const extent *span, bb_plan *plan
     const double count = (double)study->pipelines.count;
     const bool again = span->learn.solves_again;
     const bool device = scores_on_device(study);
-    const bb_need mask = {.host_bytes =
-                              sizeof(double) * (double)span->mask_edge * (double)span->mask_edge};
     const bb_need sides = sides_of(span, again ? 2.0 : 1.0);
     const bb_need problems = bb_need_together(bb_need_copies(span->held, again ? 2.0 : 1.0), sides);
     const double held = span->one_by_one ? 1.0 : count;
     const bb_need estimates = estimates_of(span, held + (again ? 1.0 : 0.0));
-    const bb_need residuals =
-        span->one_by_one
-            ? bb_need_repeated(score_need(span, device, 1.0, 1.0), passes_of(study, count))
-            : score_need(span, device, count, 1.0);
-    const bb_need scoring = bb_need_in_turn(residuals, noise_need(span));
+    const bb_need scoring = scores_need(study, span, count);
     bb_need need = {.seconds = 0.2}; // of the solves
     BB_TRY(plan_solves(study, span, plan, &need));
     if (again) {
@@ -477,12 +492,8 @@ static bb_status sum(const bb_ao_study *study, const extent *span, bb_plan *plan
         const bb_need both = bb_need_together(span->held, sides_of(span, 1.0));
         need = bb_need_in_turn(bb_need_together(both, span->making), need);
     }
-    // Evaluations until they are written; noise, scale, groups and both tilts of every star.
-    const double vectors = 4.0 + 2.0 * (double)study->guide_stars.count;
-    const bb_need kept = {.host_bytes =
-                              output_bytes(study) + sizeof(double) * vectors * (double)span->n};
     need = bb_need_in_turn(span->reading, bb_need_together(span->read, need));
-    *out = bb_need_together(bb_need_together(mask, kept), need);
+    *out = bb_need_together(kept_need(study, span), need);
 done:
     return status;
 }
