@@ -289,14 +289,15 @@ static const struct {
     BB_CUDA_TWIN(bb_residual_scorer_score),   BB_CUDA_TWIN(bb_residual_scorer_differences),
     BB_CUDA_TWIN(bb_residual_scorer_project), BB_CUDA_TWIN(bb_residual_scorer_noise)};
 
+static const char no_residuals[] = "residuals on a device: this build has no CUDA";
+
 bb_status bb_factor_device_scorer_open(const bb_matrix_source *cmm, double spare_bytes,
                                        bb_factor_device_scorer **out)
 {
     bb_status status = BB_OK;
     bb_factor_device_scorer *scorer = NULL;
     *out = NULL;
-    BB_REQUIRE(residuals.create != NULL, BB_UNSUPPORTED,
-               "residuals on a device: this build has no CUDA");
+    BB_REQUIRE(residuals.create != NULL, BB_UNSUPPORTED, "%s", no_residuals);
     BB_TRY(BB_ZEROED(1, &scorer));
     BB_TRY(bb_device_open(BB_DEVICE_CUDA, 0, &scorer->device));
     BB_TRY(residuals.create(scorer->device, cmm, spare_bytes, &scorer->residuals));
@@ -312,7 +313,7 @@ void bb_factor_device_scorer_close(bb_factor_device_scorer **scorer)
     if (*scorer == NULL) {
         return;
     }
-    if ((*scorer)->residuals != NULL) {
+    if ((*scorer)->residuals != NULL && residuals.destroy != NULL) {
         residuals.destroy(&(*scorer)->residuals);
     }
     bb_device_close(&(*scorer)->device);
@@ -322,24 +323,36 @@ void bb_factor_device_scorer_close(bb_factor_device_scorer **scorer)
 bb_status bb_factor_device_scorer_score(bb_factor_device_scorer *scorer,
                                         const bb_residual_task *task, bb_residual_role role)
 {
-    return residuals.score(scorer->residuals, task, role);
+    bb_status status = BB_OK;
+    BB_REQUIRE(residuals.score != NULL, BB_UNSUPPORTED, "%s", no_residuals);
+    BB_TRY(residuals.score(scorer->residuals, task, role));
+done:
+    return status;
 }
 
 bb_index bb_factor_device_scorer_differences(const bb_factor_device_scorer *scorer)
 {
-    return residuals.differences(scorer->residuals);
+    return residuals.differences == NULL ? 0 : residuals.differences(scorer->residuals);
 }
 
 bb_status bb_factor_device_scorer_project(void *scorer, bb_index rows, bb_index columns,
                                           const double *weights, const double *symmetric,
                                           double *out)
 {
+    bb_status status = BB_OK;
     const bb_factor_device_scorer *self = scorer;
-    return residuals.project(self->residuals, rows, columns, weights, symmetric, out);
+    BB_REQUIRE(residuals.project != NULL, BB_UNSUPPORTED, "%s", no_residuals);
+    BB_TRY(residuals.project(self->residuals, rows, columns, weights, symmetric, out));
+done:
+    return status;
 }
 
 bb_status bb_factor_device_scorer_noise(bb_factor_device_scorer *scorer, const bb_csr *noise,
                                         bb_index m, const double *r, double *out)
 {
-    return residuals.noise(scorer->residuals, noise, m, r, out);
+    bb_status status = BB_OK;
+    BB_REQUIRE(residuals.noise != NULL, BB_UNSUPPORTED, "%s", no_residuals);
+    BB_TRY(residuals.noise(scorer->residuals, noise, m, r, out));
+done:
+    return status;
 }
