@@ -160,7 +160,7 @@ static void pack_bfp(const bb_stream_packing *work, const bb_bfp_layout *source,
     const bool in_planes = layout->columns == WIDE_COLUMNS && source->bits != 4;
     size_t block_bytes = 4 * (size_t)source->bits;
     for (bb_index b = 0; b < count; ++b) {
-        int32_t block[BB_BLOCK];
+        int32_t block[BB_BLOCK] = {0};
         block_in_order(source, parts, first + b, b, (int)(BB_STREAM_LANES / blocks), block);
         if (in_planes) {
             bb_coded_stream_pack_planes(block, source->bits, b, blocks, row, out);
@@ -193,7 +193,7 @@ static bb_status pack_integers(const bb_stream_packing *work, bb_index tile, bb_
         bb_coded_stream_least(blocks, (work->stream->columns + BB_BLOCK - 1) / BB_BLOCK - first);
     for (bb_index b = 0; b < count; ++b) {
         int32_t natural[BB_BLOCK];
-        int32_t block[BB_BLOCK];
+        int32_t block[BB_BLOCK] = {0};
         int32_t any = 0;
         int exponent = 0;
         bool held = bb_coded_matrix_integers(work->matrix, row, first + b, natural, &exponent);
@@ -226,7 +226,7 @@ static void pack_steps(const bb_stream_packing *work, bb_index tile, bb_index ro
         bb_coded_stream_least(blocks, (work->stream->columns + BB_BLOCK - 1) / BB_BLOCK - first);
     for (bb_index b = 0; b < blocks; ++b) {
         int32_t natural[BB_BLOCK] = {0};
-        int32_t block[BB_BLOCK];
+        int32_t block[BB_BLOCK] = {0};
         if (b < count) {
             bb_coded_matrix_whole_steps(work->matrix, row, first + b, natural);
         }

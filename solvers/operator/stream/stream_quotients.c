@@ -97,7 +97,7 @@ static void pack_quarters(const int32_t *quotients, uint32_t widths, bb_index ro
 {
     enum { BLOCKS = QUARTER / BB_BLOCK };
     for (int b = 0; b < BB_STREAM_LANES; ++b) {
-        int32_t block[BB_BLOCK];
+        int32_t block[BB_BLOCK] = {0};
         const int quarter = b / BLOCKS;
         bb_coded_stream_order_block(quotients + (ptrdiff_t)b * BB_BLOCK, b, 1, block);
         bb_coded_stream_pack_planes(
@@ -110,7 +110,7 @@ static void pack_quarters(const int32_t *quotients, uint32_t widths, bb_index ro
 static void pack_words(const int32_t *words, unsigned char *out)
 {
     for (int b = 0; b < BB_STREAM_LANES; ++b) {
-        int32_t block[BB_BLOCK];
+        int32_t block[BB_BLOCK] = {0};
         bb_coded_stream_order_block(words + (ptrdiff_t)b * BB_BLOCK, b, 1, block);
         for (int i = 0; i < BB_BLOCK; ++i) {
             memcpy(out + (ptrdiff_t)BB_STREAM_LINE * i + 4 * (ptrdiff_t)b, block + i, 4);
