@@ -469,7 +469,8 @@ static bb_status sum(const bb_ao_study *study, const extent *span, bb_plan *plan
     need = bb_need_in_turn(
         need,
         bb_need_together(estimates, bb_factor_storage_need(&study->pipelines, &study->solver.common,
-                                                           &span->solved, (bb_index)stored_rows)));
+                                                           study->common.device, &span->solved,
+                                                           (bb_index)stored_rows)));
     need =
         bb_need_in_turn(need, bb_need_together(estimates, bb_need_together(scoring, span->truths)));
     if (study->monte_carlo.frames > 0) {

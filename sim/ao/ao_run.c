@@ -175,7 +175,7 @@ static bb_status build_problem(ao_run *run, bb_results *results)
     BB_TRY(bb_ao_learning_start(run->study, &run->physics, run->problem, &run->factor_problem,
                                 run->restart.resumed, results, &run->learning));
     BB_TRY(bb_factor_problem_prepare(&run->factor_problem));
-    BB_TRY(bb_ao_storage_open(&run->factor_problem, run->problem,
+    BB_TRY(bb_ao_storage_open(&run->factor_problem, run->study->common.device, run->problem,
                               run->study->inflation.tilt_arcsec2, &run->storage));
     BB_TRY(bb_ao_scoring_open(run->study, run->problem, &run->factor_problem, &run->storage,
                               &run->evaluations[run->order[0]], uses_device(run), &run->scoring));

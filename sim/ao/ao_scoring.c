@@ -11,21 +11,28 @@
 
 #include <math.h>
 
-// What the largest solve of a study takes of the device.
+// What the largest solve of a study takes of the device, or the largest sweep.
 static double spare_of(const bb_ao_study *study, const bb_factor_problem *problem)
 {
     const bb_factor_pipeline *pipelines = study->pipelines.items;
     double spare = 0.0;
     bb_index rows = problem->part.count;
+    bb_index most_rows = 0;
     for (bb_index t = 0; t < problem->target_count; ++t) {
-        rows += problem->sides[t]->rows;
+        const bb_index side_rows = problem->sides[t]->rows;
+        rows += side_rows;
+        most_rows = side_rows > most_rows ? side_rows : most_rows;
     }
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         const bb_need need =
             bb_factor_device_need(problem->solver, &pipelines[p], problem->matrix->rows, rows);
         spare = fmax(spare, need.device_bytes);
     }
-    return spare;
+    const bb_factor_extent extent = {
+        .n = problem->matrix->rows, .rows = rows, .part = problem->part.count, .threads = 1.0};
+    const bb_need storing = bb_factor_storage_need(&study->pipelines, problem->solver,
+                                                   study->common.device, &extent, most_rows);
+    return fmax(spare, storing.device_bytes);
 }
 
 bb_status bb_ao_scoring_open(const bb_ao_study *study, bb_tomography *problem,

@@ -6,8 +6,8 @@
 
 #include <math.h>
 
-bb_status bb_ao_storage_open(const bb_factor_problem *factor_problem, const bb_tomography *problem,
-                             double tilt_arcsec2, bb_ao_storage *out)
+bb_status bb_ao_storage_open(const bb_factor_problem *factor_problem, int study_device,
+                             const bb_tomography *problem, double tilt_arcsec2, bb_ao_storage *out)
 {
     bb_status status = BB_OK;
     const bb_sensor_array *guides = &problem->guides;
@@ -24,7 +24,7 @@ bb_status bb_ao_storage_open(const bb_factor_problem *factor_problem, const bb_t
         out->groups[n + 2 * s] = out->groups[n + 2 * s + 1] = sensor->count;
     }
     const bb_slope_groups groups = {2 * guides->sensor_count, out->groups, out->groups + n};
-    bb_factor_storage_open(factor_problem, &modes, &groups, &out->common);
+    bb_factor_storage_open(factor_problem, study_device, &modes, &groups, &out->common);
 done:
     return status;
 }
@@ -48,6 +48,7 @@ bb_status bb_ao_storage_round(bb_ao_storage *self, const bb_factor_pipeline *pip
         }
     }
 done:
+    bb_factor_storage_rest(&self->common);
     return status;
 }
 

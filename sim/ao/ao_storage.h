@@ -16,9 +16,9 @@ typedef struct bb_ao_storage {
     bb_factor_storage common;
 } bb_ao_storage;
 
-/// Borrows both problems; `tilt_arcsec2` is the variance of each tilt that shaking adds. Errors:
-/// BB_MEMORY.
-BB_CHECKED bb_status bb_ao_storage_open(const bb_factor_problem *factor_problem,
+/// Borrows both problems; `study_device` is the study's wish, `tilt_arcsec2` is the variance of
+/// each tilt that shaking adds. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_ao_storage_open(const bb_factor_problem *factor_problem, int study_device,
                                         const bb_tomography *problem, double tilt_arcsec2,
                                         bb_ao_storage *out);
 void bb_ao_storage_release(bb_ao_storage *self);

@@ -88,7 +88,8 @@ static bb_status start(const bb_reconstructor_study *study, reconstructor_run *r
     BB_TRY(bb_factor_problem_prepare(&run->factor_problem));
     const bb_low_rank modes = {0};
     const bb_slope_groups groups = {0};
-    bb_factor_storage_open(&run->factor_problem, &modes, &groups, &run->storage);
+    bb_factor_storage_open(&run->factor_problem, study->common.device, &modes, &groups,
+                           &run->storage);
     bb_log_info("%td measurements, %td estimates, %td pipeline(s)", run->side->columns,
                 run->side->rows, run->pipeline_count);
 done:
@@ -300,6 +301,7 @@ static bb_status solve_and_store(reconstructor_run *run, const bb_factor_problem
     BB_TRY(bb_factor_storage_apply(&run->storage, pipeline, factor_problem->draw, run->side->rows,
                                    out->r, &out->common));
 done:
+    bb_factor_storage_rest(&run->storage);
     return status;
 }
 
@@ -457,8 +459,9 @@ static bb_status sum(const bb_reconstructor_study *study, const bb_factor_extent
     need = bb_need_in_turn(need, scoring);
     need = bb_need_in_turn(need, bb_factor_spectrum_need(&study->solver.common, solved->n));
     const bb_need estimates = {.host_bytes = sizeof(double) * estimated * (n * m + m * m)};
-    need = bb_need_in_turn(need, bb_factor_storage_need(&study->pipelines, &study->solver.common,
-                                                        solved, solved->rows));
+    need =
+        bb_need_in_turn(need, bb_factor_storage_need(&study->pipelines, &study->solver.common,
+                                                     study->common.device, solved, solved->rows));
     *out = bb_need_together(estimates, need);
 done:
     return status;

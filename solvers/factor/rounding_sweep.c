@@ -2,98 +2,48 @@
 #include "solvers/factor/rounding_sweep.h"
 
 #include "core/memory.h"
-#include "core/thread.h"
+#include "solvers/factor/rounding_engine.h"
+#include "solvers/factor/tiles/tile_matrix.h"
 
 #include <cblas.h>
+#include <math.h>
 
-enum { ROWS = 32 }; // of R that a task rounds; fixed, so that sums do not depend on the threads
+static const double rounding_seconds = 1.2e-8; // of a value by a codec, on one core
+static const double panel_seconds = 2.5e-10; // of what a column of its panel feeds to it, likewise
+static const double library_bytes = 1.0e8;   // of a cuBLAS handle
 
-typedef struct sweep {
+// Panels are the factor's columns of tiles.
+typedef struct tiles {
     const bb_tile_matrix *factor;
-    const bb_rounding_step *step;
-    bb_index m;
-    double *r;      // [m][n]
     double *fed;    // [m][n] sum over later columns j of E_j L_jk
     double *errors; // [m][tile_size] E of the tile's columns
-    double *paid;   // [m] of each row, by (1)
-    bb_index tile;  // the one at work
-} sweep;
+} tiles;
 
-// What an earlier column was fed, or is to be by the columns of the tile at work from `first` on.
-static double fed_to(const sweep *work, bb_index row, bb_index column, bb_index first)
+static bb_status begin_panel(void *context, bb_index index, bb_rounding_panel *out)
 {
-    const bb_index size = work->factor->tile_size;
-    double fed = work->fed[row * work->factor->n + column];
-    if (column < work->tile * size) {
-        const bb_tile *tile = bb_tile_matrix_at(work->factor, work->tile, column / size);
-        for (bb_index k = first; k < tile->rows; ++k) {
-            fed += work->errors[row * size + k] * tile->f64[k * tile->columns + column % size];
-        }
-    }
-    return fed;
-}
-
-static double scale_of(const sweep *work, bb_index column)
-{
-    return work->step->scales == NULL ? 1.0 : work->step->scales[column];
-}
-
-// Tells of the block that ends with `last`, where one does.
-static void enter_block(const sweep *work, bb_index row, bb_index last)
-{
-    const bb_rounding_step *step = work->step;
-    const bb_index n = work->factor->n;
-    const bb_index size = work->factor->tile_size;
-    double values[BB_ROUNDING_BLOCK];
-    if (step->block == 0 || ((last + 1) % step->block != 0 && last + 1 != n)) {
-        return;
-    }
-    const bb_index first = last / step->block * step->block;
-    for (bb_index column = first; column <= last; ++column) {
-        const bb_tile *diagonal = bb_tile_matrix_at(work->factor, column / size, column / size);
-        const double pivot = diagonal->f64[column % size * (diagonal->columns + 1)];
-        values[column - first] = work->r[row * n + column] -
-                                 scale_of(work, column) *
-                                     fed_to(work, row, column, last + 1 - work->tile * size) /
-                                     pivot;
-    }
-    step->enter(step->context, row, first, last + 1 - first, values);
-}
-
-// Rounds a row's columns of the tile, from the last to the first.
-static void round_row(const sweep *work, const bb_tile *diagonal, bb_index row)
-{
-    const bb_index n = work->factor->n;
-    const bb_index begin = work->tile * work->factor->tile_size;
-    const bb_index columns = diagonal->columns;
-    double *values = work->r + row * n + begin;
-    double *fed = work->fed + row * n + begin;
-    double *errors = work->errors + row * work->factor->tile_size;
-    for (bb_index k = columns - 1; k >= 0; --k) {
-        const double pivot = diagonal->f64[k * columns + k];
-        const double scale = scale_of(work, begin + k);
-        enter_block(work, row, begin + k);
-        const double wanted = values[k] - scale * fed[k] / pivot;
-        const double stored = work->step->round(work->step->context, row, begin + k, wanted);
-        const double remainder = (stored - wanted) / scale * pivot;
-        errors[k] = (stored - values[k]) / scale;
-        work->paid[row] += remainder * remainder;
-        values[k] = stored;
-        cblas_daxpy((int)k, errors[k], diagonal->f64 + k * columns, 1, fed, 1);
-    }
-}
-
-// The tile's columns of some rows, and what they feed to the columns before.
-static bb_status round_rows(void *context, bb_index begin, bb_index end)
-{
-    const sweep *work = context;
+    const tiles *work = context;
     const bb_tile_matrix *factor = work->factor;
-    const bb_tile *diagonal = bb_tile_matrix_at(factor, work->tile, work->tile);
-    for (bb_index row = begin; row < end; ++row) {
-        round_row(work, diagonal, row);
-    }
-    for (bb_index j = 0; j < work->tile; ++j) {
-        const bb_tile *tile = bb_tile_matrix_at(factor, work->tile, j);
+    const bb_tile *diagonal = bb_tile_matrix_at(factor, index, index);
+    const bb_index first = index * factor->tile_size;
+    *out = (bb_rounding_panel){.first = first,
+                               .width = diagonal->columns,
+                               .diagonal = diagonal->f64,
+                               .fed = work->fed + first,
+                               .fed_stride = factor->n,
+                               .errors = work->errors,
+                               .errors_stride = factor->tile_size};
+    return BB_OK;
+}
+
+// What the tile's columns of some rows feed to the columns before.
+static bb_status take_rows(void *context, const bb_rounding_panel *panel, bb_index begin,
+                           bb_index end)
+{
+    const tiles *work = context;
+    const bb_tile_matrix *factor = work->factor;
+    const bb_index index = panel->first / factor->tile_size;
+    for (bb_index j = 0; j < index; ++j) {
+        const bb_tile *tile = bb_tile_matrix_at(factor, index, j);
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)(end - begin),
                     (int)tile->columns, (int)tile->rows, 1.0,
                     work->errors + begin * factor->tile_size, (int)factor->tile_size, tile->f64,
@@ -101,6 +51,22 @@ static bb_status round_rows(void *context, bb_index begin, bb_index end)
                     (int)factor->n);
     }
     return BB_OK;
+}
+
+static double pivot_of(const void *context, bb_index column)
+{
+    const tiles *work = context;
+    return bb_tile_matrix_pivot(work->factor, column);
+}
+
+static const double *column_of(const void *context, const bb_rounding_panel *panel, bb_index column,
+                               bb_index *stride)
+{
+    const tiles *work = context;
+    const bb_index size = work->factor->tile_size;
+    const bb_tile *tile = bb_tile_matrix_at(work->factor, panel->first / size, column / size);
+    *stride = tile->columns;
+    return tile->f64 + column % size;
 }
 
 static bb_status check_tiles(const bb_tile_matrix *factor)
@@ -120,24 +86,21 @@ bb_status bb_rounding_sweep(const bb_tile_matrix *factor, const bb_rounding_step
                             double *r, double *excess)
 {
     bb_status status = BB_OK;
-    sweep work = {.factor = factor, .step = step, .m = m, .r = r};
+    tiles work = {.factor = factor};
+    const bb_rounding_engine engine = {.n = factor->n,
+                                       .panels = factor->tile_rows,
+                                       .context = &work,
+                                       .begin_panel = begin_panel,
+                                       .take_rows = take_rows,
+                                       .pivot = pivot_of,
+                                       .column = column_of};
     BB_TRY(check_tiles(factor));
-    BB_REQUIRE(step->block >= 0 && step->block <= BB_ROUNDING_BLOCK, BB_INVALID,
-               "rounding in a sweep: blocks of %td columns, expected at most %d", step->block,
-               BB_ROUNDING_BLOCK);
     BB_TRY(BB_ZEROED(m * factor->n, &work.fed));
     BB_TRY(BB_ALLOCATE(m * factor->tile_size, &work.errors));
-    BB_TRY(BB_ZEROED(m, &work.paid));
-    for (work.tile = factor->tile_rows - 1; work.tile >= 0; --work.tile) {
-        BB_TRY(bb_thread_ranges(m, ROWS, round_rows, &work));
-    }
-    for (bb_index row = 0; excess != NULL && row < m; ++row) {
-        *excess = (row == 0 ? 0.0 : *excess) + work.paid[row];
-    }
+    BB_TRY(bb_rounding_engine_run(&engine, step, m, r, excess));
 done:
     BB_RELEASE(&work.fed);
     BB_RELEASE(&work.errors);
-    BB_RELEASE(&work.paid);
     return status;
 }
 
@@ -146,4 +109,18 @@ bb_need bb_rounding_sweep_need(bb_index n, bb_index m, bb_index tile_size)
     const double width = (double)(tile_size < n ? tile_size : n);
     return (bb_need){.host_bytes = sizeof(double) * (double)m * ((double)n + width + 1.0),
                      .seconds = 2.0 * (double)m * (double)n * (double)n / BB_NEED_FP64_RATE};
+}
+
+bb_need bb_rounding_sweep_panels_need(bb_index n, bb_index m, double threads)
+{
+    const double rows = (double)m;
+    const double columns = (double)n;
+    const double width = fmin((double)BB_ROUNDING_PANEL, columns);
+    const double handed = 2.0 * rows * width; // F and E, on both sides
+    const double rounding = rows * columns * (rounding_seconds + width * panel_seconds);
+    const double products = rows * columns * columns / BB_NEED_DEVICE_RATE;
+    return (bb_need){.host_bytes = sizeof(double) * (handed + width * width + columns + rows),
+                     .device_bytes = library_bytes + sizeof(double) * (rows * columns + handed +
+                                                                       width * columns + columns),
+                     .seconds = fmax(products, rounding / threads)};
 }

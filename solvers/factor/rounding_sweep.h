@@ -18,7 +18,15 @@
 #define BB_SOLVERS_FACTOR_ROUNDING_SWEEP_H
 
 #include "core/need.h"
-#include "solvers/factor/tiles/tile_matrix.h"
+#include "core/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct bb_device;
+struct bb_panel_cholesky;
+struct bb_tile_matrix;
 
 /// How values are rounded.
 typedef struct bb_rounding_step {
@@ -35,17 +43,40 @@ typedef struct bb_rounding_step {
     const double *scales;
 } bb_rounding_step;
 
-enum { BB_ROUNDING_BLOCK = 64 }; ///< most columns of a block
+enum {
+    BB_ROUNDING_BLOCK = 64,  ///< most columns of a block
+    BB_ROUNDING_PANEL = 128, ///< most columns of a panel on a device, whole blocks
+};
 
 /// Rounds r [m][n] in place: R on entry, Q on return, each times the step's scales. `factor` is L
 /// of A in fp64 (every tile dp, factored; n rows). Rows are independent, and sums in the order of
 /// OpenBLAS's gemm: the bits do not depend on the threads. `excess` takes tr(E A E^T) by (1) (NULL:
 /// not wanted). Operations: m n^2, in products of tiles. Errors: BB_INVALID (a tile that is not
 /// fp64, a block too wide), BB_MEMORY.
-BB_CHECKED bb_status bb_rounding_sweep(const bb_tile_matrix *factor, const bb_rounding_step *step,
-                                       bb_index m, double *r, double *excess);
+BB_CHECKED bb_status bb_rounding_sweep(const struct bb_tile_matrix *factor,
+                                       const bb_rounding_step *step, bb_index m, double *r,
+                                       double *excess);
 
 /// What it takes beside a factor in tiles of `tile_size` and r.
 bb_need bb_rounding_sweep_need(bb_index n, bb_index m, bb_index tile_size);
+
+/// The same on a cuda device: `factor` is that of A by panels on the one GPU of `device`, in any
+/// arithmetic, and what is rounded in is its L in fp64. Errors are kept and multiplied there in
+/// fp64 (cuBLAS); rows are rounded on the host by the same functions, a panel of columns at a time,
+/// while the GPU multiplies what the panels behind feed to the next. Panels are narrow, since what
+/// the columns of one feed each other is the host's work, m n BB_ROUNDING_PANEL. Repeats bit for
+/// bit on one GPU; sums differ from the cpu's within the rounding of fp64, so that a value next to
+/// a tie may round the other way. Errors: those of bb_rounding_sweep, BB_DEVICE.
+BB_CHECKED bb_status bb_rounding_sweep_panels(struct bb_device *device,
+                                              const struct bb_panel_cholesky *factor, bb_index n,
+                                              const bb_rounding_step *step, bb_index m, double *r,
+                                              double *excess);
+
+/// What that takes beside the factor by panels and r; seconds with so many threads.
+bb_need bb_rounding_sweep_panels_need(bb_index n, bb_index m, double threads);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

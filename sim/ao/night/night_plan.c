@@ -53,7 +53,7 @@ static bb_status plan_recipe(const bb_ao_study *study, const bb_factor_extent *s
         *out = bb_need_in_turn(*out, solving);
     }
     *out = bb_need_in_turn(*out, bb_factor_storage_need(&study->pipelines, &study->solver.common,
-                                                        solved, stored_rows));
+                                                        study->common.device, solved, stored_rows));
 done:
     return status;
 }

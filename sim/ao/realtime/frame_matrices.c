@@ -77,8 +77,8 @@ static bb_status pose(solving *work)
     BB_TRY(bb_ao_mcao_create(work->problem, work->ctm, &work->mcao));
     bb_ao_mcao_pose(work->mcao, &work->factor_problem);
     BB_TRY(bb_factor_problem_prepare(&work->factor_problem));
-    BB_TRY(bb_ao_storage_open(&work->factor_problem, work->problem, study->inflation.tilt_arcsec2,
-                              &work->storage));
+    BB_TRY(bb_ao_storage_open(&work->factor_problem, study->common.device, work->problem,
+                              study->inflation.tilt_arcsec2, &work->storage));
 done:
     return status;
 }
@@ -128,6 +128,7 @@ static bb_status store(solving *work, bb_frame_matrices *out)
                "pipeline %s: %s, %s: there is no reconstructor to run", work->pipeline->name,
                bb_outcome_name(evaluation->common.outcome.kind), evaluation->common.outcome.detail);
 done:
+    bb_factor_storage_rest(&work->storage.common);
     return status;
 }
 

@@ -18,15 +18,11 @@
 
 #include "sim/pipelines/storage/rounding_norm.h"
 
-/// Whether the scales are those of a factor, which `norm` must have then (bb_rounding_norm_factor).
+/// Whether the scales are those of a factor, which `norm` must have then (bb_rounding_norm_ready).
 bool bb_column_scale_needs_factor(bb_column_scale scale);
 
 /// Scales [n] for r [m][n]; not for BB_COLUMN_SCALE_NONE. Errors: BB_MEMORY, the source's.
 BB_CHECKED bb_status bb_column_scale_make(bb_column_scale scale, bb_rounding_norm *norm, bb_index m,
                                           const double *r, double *scales);
-
-/// r [m][n] times the scales, and divided by them again.
-void bb_column_scale_multiply(const double *scales, bb_index m, bb_index n, double *r);
-void bb_column_scale_divide(const double *scales, bb_index m, bb_index n, double *r);
 
 #endif

@@ -3,16 +3,20 @@
 
 #include "core/log.h"
 #include "core/memory.h"
+#include "core/stage.h"
 #include "precision/draw.h"
+#include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/product_coding.h"
 #include "sim/pipelines/storage/column_scale.h"
 #include "sim/pipelines/storage/promised_storage.h"
+#include "sim/pipelines/storage/stored_rows.h"
 #include "sim/pipelines/storage/sum_rounding.h"
 #include "solvers/factor/rounding_sweep.h"
-#include "solvers/factor/tiles/tile_matrix.h"
 
 #include <math.h>
 #include <stdio.h>
+
+enum { DEVICE_COLUMNS = 2048 }; // from which on `auto` sweeps on a device
 
 const char *const bb_stored_operator_names[] = {"slopes", "commands", NULL};
 const char *const bb_slope_filter_names[] = {"none", "means", NULL};
@@ -41,7 +45,7 @@ static void fix_block(const void *context, bb_index row, bb_index column, bb_ind
 }
 
 // Columns of r are scaled already; scales NULL: by 1.
-static bb_status sweep(const bb_tile_matrix *factor, const bb_factor_pipeline *pipeline,
+static bb_status sweep(const bb_rounding_norm *norm, const bb_factor_pipeline *pipeline,
                        const bb_matrix_layout *layout, const double *scales, double *r,
                        bb_coded_matrix **out)
 {
@@ -50,17 +54,14 @@ static bb_status sweep(const bb_tile_matrix *factor, const bb_factor_pipeline *p
     double excess = 0.0;
     BB_TRY(bb_coded_matrix_create(&pipeline->storage, (bb_row_scale)pipeline->row_scale, layout,
                                   &matrix));
-    for (bb_index row = 0; row < layout->rows; ++row) {
-        BB_TRY(bb_coded_matrix_fix_row(matrix, row, r + row * layout->columns));
-    }
+    BB_TRY(bb_stored_rows_fix(matrix, r));
     const bb_rounding_step step = {.round = round_value,
                                    .context = &matrix,
                                    .block = bb_codec_rounding_block(&pipeline->storage),
                                    .enter = fix_block,
                                    .scales = scales};
-    BB_TRY(bb_rounding_sweep(factor, &step, layout->rows, r, &excess));
-    BB_TRY(
-        bb_coded_matrix_encode_fixed(matrix, 0, bb_view_matrix(r, layout->rows, layout->columns)));
+    BB_TRY(bb_rounding_norm_sweep(norm, &step, layout->rows, r, &excess));
+    BB_TRY(bb_stored_rows_encode(matrix, r));
     bb_log_detail("pipeline %s: rounded in the sweep, the trace of what that leaves is %.6g",
                   pipeline->name, excess);
     *out = matrix;
@@ -116,65 +117,32 @@ static void note(const bb_coded_matrix *matrix, double side_bytes, bb_evaluation
     evaluation->fp32_bytes = sizeof(float) * report->stored_values;
 }
 
-static double range_of(const double *values, bb_index count)
+// Whether the factor of a pipeline that rounds in one is on the device: where the pipeline computes
+// there, and `auto` takes a small one to be quicker on the cpu.
+static bool sweeps_on_device(const bb_factor_pipeline *pipeline,
+                             const bb_factor_solver_config *solver, int study_device, bb_index n)
 {
-    double lowest = INFINITY;
-    double highest = -INFINITY;
-    for (bb_index i = 0; i < count; ++i) {
-        lowest = fmin(lowest, values[i]);
-        highest = fmax(highest, values[i]);
-    }
-    return highest - lowest;
+    const bool asked = bb_device_choice_wish(study_device, pipeline->device) == (int)BB_DEVICE_CUDA;
+    return is_swept(pipeline) && (asked || n >= (bb_index)DEVICE_COLUMNS) &&
+           bb_factor_device_serves(solver, pipeline, study_device);
 }
 
-// A factor where the pipeline rounds in one; the outcome says why there is none.
-static bb_status ready_factor(bb_rounding_norm *norm, const bb_factor_pipeline *pipeline,
-                              bb_outcome *outcome)
+// A factor where the pipeline rounds in one, for m rows; the outcome says why there is none.
+static bb_status ready_factor(const bb_factor_storage *self, bb_rounding_norm *norm,
+                              const bb_factor_pipeline *pipeline, bb_index m, bb_outcome *outcome)
 {
     bb_status status = BB_OK;
+    const bb_factor_problem *problem = norm->problem;
+    const bb_outcome *found = NULL;
     if (is_swept(pipeline)) {
-        BB_TRY(bb_rounding_norm_factor(norm));
-        if (norm->outcome.kind != BB_OUTCOME_OK) {
-            bb_outcome_set(outcome, norm->outcome.kind, "rounding in the sweep: %.100s",
-                           norm->outcome.detail);
+        const bool on_device =
+            sweeps_on_device(pipeline, problem->solver, self->study_device, problem->matrix->rows);
+        BB_TRY(bb_rounding_norm_ready(norm, on_device, m, &found));
+        if (found->kind != BB_OUTCOME_OK) {
+            bb_outcome_set(outcome, found->kind, "rounding in the sweep: %.100s", found->detail);
         }
     }
 done:
-    return status;
-}
-
-// R V [m][groups]: sums of a row over the slopes of each group.
-static void sum_groups(const bb_slope_groups *groups, bb_index m, bb_index n, const double *r,
-                       double *out)
-{
-    for (bb_index i = 0; i < m; ++i) {
-        for (bb_index k = 0; k < groups->count; ++k) {
-            out[i * groups->count + k] = 0.0;
-        }
-        for (bb_index j = 0; j < n; ++j) {
-            out[i * groups->count + groups->group[j]] += r[i * n + j];
-        }
-    }
-}
-
-// What multiplies the means, in fp32, in the place of what Q has there: Q <- Q P + (R V) V^+.
-static bb_status put_means(const bb_slope_groups *groups, bb_index m, bb_index n,
-                           const double *sums, double *r)
-{
-    bb_status status = BB_OK;
-    double *stored = NULL; // Q V
-    BB_TRY(BB_ALLOCATE(m * groups->count, &stored));
-    sum_groups(groups, m, n, r, stored);
-    for (bb_index i = 0; i < m; ++i) {
-        for (bb_index j = 0; j < n; ++j) {
-            const bb_index group = groups->group[j];
-            const bb_index place = i * groups->count + group;
-            r[i * n + j] +=
-                ((double)(float)sums[place] - stored[place]) / (double)groups->size[group];
-        }
-    }
-done:
-    BB_RELEASE(&stored);
     return status;
 }
 
@@ -194,25 +162,6 @@ done:
     return status;
 }
 
-// Rows times their factors, or over them; NULL: as they are.
-static void multiply_rows(const double *factors, bb_index m, bb_index n, double *r)
-{
-    for (bb_index i = 0; factors != NULL && i < m; ++i) {
-        for (bb_index j = 0; j < n; ++j) {
-            r[i * n + j] *= factors[i];
-        }
-    }
-}
-
-static void divide_rows(const double *factors, bb_index m, bb_index n, double *r)
-{
-    for (bb_index i = 0; factors != NULL && i < m; ++i) {
-        for (bb_index j = 0; j < n; ++j) {
-            r[i * n + j] /= factors[i];
-        }
-    }
-}
-
 static bb_status code_and_decode(bb_rounding_norm *norm, const bb_factor_pipeline *pipeline,
                                  bb_index draw, bb_index m, const double *scales, double *r,
                                  bb_evaluation *evaluation, bb_coded_matrix **out)
@@ -222,18 +171,19 @@ static bb_status code_and_decode(bb_rounding_norm *norm, const bb_factor_pipelin
     double *factors = NULL;
     const bb_index n = norm->problem->matrix->rows;
     const double before = evaluation->factor.stored_values;
-    const bb_matrix_layout layout = {.rows = m, .columns = n, .range = range_of(r, m * n)};
+    bb_matrix_layout layout = {.rows = m, .columns = n};
     const double means = norm->is_filtered ? (double)(norm->groups.count * m) : 0.0;
+    BB_TRY(bb_stored_rows_range(m, n, r, &layout.range));
     if (!bb_codec_holds(&pipeline->storage, layout.range, &evaluation->outcome)) {
         goto done;
     }
     BB_TRY(make_factors(pipeline, norm->problem->seed, draw,
                         isnan(before) ? 0 : (bb_index)before / n, m, &factors));
-    multiply_rows(factors, m, n, r);
-    BB_TRY(is_swept(pipeline) ? sweep(norm->factor, pipeline, &layout, scales, r, &matrix)
+    BB_TRY(bb_stored_rows_draw(factors, m, n, r));
+    BB_TRY(is_swept(pipeline) ? sweep(norm, pipeline, &layout, scales, r, &matrix)
                               : code(pipeline, &layout, r, &matrix));
     BB_TRY(bb_product_coding_decode(matrix, r));
-    divide_rows(factors, m, n, r);
+    BB_TRY(bb_stored_rows_undraw(factors, m, n, r));
     note(matrix, sizeof(float) * (means + (scales == NULL ? 0.0 : (double)n)), evaluation);
     *out = matrix;
     matrix = NULL;
@@ -267,11 +217,11 @@ static bb_status scale_and_code(bb_rounding_norm *norm, const bb_factor_pipeline
         BB_TRY(BB_ALLOCATE(n, &scales));
         BB_TRY(bb_column_scale_make(scale, norm, m, r, scales));
         BB_TRY(keep_single(scales, n, &out->scales));
-        bb_column_scale_multiply(scales, m, n, r);
+        BB_TRY(bb_stored_rows_multiply(scales, m, n, r));
     }
     BB_TRY(code_and_decode(norm, pipeline, draw, m, scales, r, evaluation, &out->matrix));
     if (scales != NULL) {
-        bb_column_scale_divide(scales, m, n, r);
+        BB_TRY(bb_stored_rows_divide(scales, m, n, r));
     }
 done:
     BB_RELEASE(&scales);
@@ -289,20 +239,20 @@ static bb_status store(bb_factor_storage *self, const bb_factor_pipeline *pipeli
     if (!bb_factor_storage_is_given(pipeline) || evaluation->outcome.kind != BB_OUTCOME_OK) {
         goto done;
     }
-    BB_TRY(ready_factor(norm, pipeline, &evaluation->outcome));
+    BB_TRY(ready_factor(self, norm, pipeline, m, &evaluation->outcome));
     if (evaluation->outcome.kind != BB_OUTCOME_OK) {
         goto done;
     }
     if (norm->is_filtered) {
         BB_TRY(BB_ALLOCATE(m * norm->groups.count, &sums));
-        sum_groups(&norm->groups, m, n, r, sums);
+        BB_TRY(bb_stored_rows_sum(&norm->groups, m, n, r, sums));
     }
     BB_TRY(scale_and_code(norm, pipeline, draw, m, r, evaluation, out));
     if (sums != NULL && evaluation->outcome.kind == BB_OUTCOME_OK) {
         BB_TRY(keep_single(sums, m * norm->groups.count, &out->means));
-        BB_TRY(put_means(&norm->groups, m, n, sums, r));
+        BB_TRY(bb_stored_rows_put_means(&norm->groups, m, n, sums, r));
     }
-    const bb_index bad = bb_outcome_first_non_finite(r, m * n);
+    const bb_index bad = bb_stage_inspect("stored reconstructor", r, m * n);
     if (bad >= 0) {
         bb_outcome_set(&evaluation->outcome, BB_OUTCOME_NON_FINITE,
                        "stored reconstructor: entry (%td, %td)", bad / n, bad % n);
@@ -336,9 +286,11 @@ void bb_stored_reconstructor_release(bb_stored_reconstructor *self)
     BB_RELEASE(&self->scales);
 }
 
-void bb_factor_storage_open(const bb_factor_problem *problem, const bb_low_rank *modes,
-                            const bb_slope_groups *groups, bb_factor_storage *out)
+void bb_factor_storage_open(const bb_factor_problem *problem, int study_device,
+                            const bb_low_rank *modes, const bb_slope_groups *groups,
+                            bb_factor_storage *out)
 {
+    out->study_device = study_device;
     for (int filtered = 0; filtered < 2; ++filtered) {
         out->norms[filtered] = (bb_rounding_norm){
             .problem = problem, .modes = *modes, .groups = *groups, .is_filtered = filtered == 1};
@@ -355,10 +307,17 @@ void bb_factor_storage_release(bb_factor_storage *self)
     }
 }
 
+void bb_factor_storage_rest(bb_factor_storage *self)
+{
+    for (int filtered = 0; filtered < 2; ++filtered) {
+        bb_rounding_norm_rest(&self->norms[filtered]);
+    }
+}
+
 // What a pipeline takes once the norms that it needs have their factors; of one that promises,
 // about half of the trials at their widest.
 static bb_need need_of(const bb_factor_pipeline *asked, const bb_factor_solver_config *solver,
-                       const bb_factor_extent *extent, bb_index m)
+                       int study_device, const bb_factor_extent *extent, bb_index m)
 {
     const bb_factor_pipeline widest = bb_promised_storage_widest(asked);
     const bb_factor_pipeline *pipeline = &widest;
@@ -368,14 +327,16 @@ static bb_need need_of(const bb_factor_pipeline *asked, const bb_factor_solver_c
         need = bb_need_together(
             scales, bb_stored_reconstructor_need(pipeline, m, extent->n, extent->threads));
     }
-    if (is_swept(pipeline)) {
+    if (sweeps_on_device(asked, solver, study_device, extent->n)) {
+        need = bb_need_together(need, bb_rounding_norm_device_need(solver, extent, m));
+    } else if (is_swept(pipeline)) {
         need = bb_need_together(need, bb_rounding_sweep_need(extent->n, m, solver->tile));
     }
     return bb_need_repeated(need, 1.0 + 0.5 * bb_promised_storage_trials(asked));
 }
 
 bb_need bb_factor_storage_need(const bb_list *pipelines, const bb_factor_solver_config *solver,
-                               const bb_factor_extent *extent, bb_index m)
+                               int study_device, const bb_factor_extent *extent, bb_index m)
 {
     const bb_factor_pipeline *items = pipelines->items;
     bb_need need = {0};
@@ -384,8 +345,9 @@ bb_need bb_factor_storage_need(const bb_list *pipelines, const bb_factor_solver_
     bool is_used[4] = {false}; // norms, then those of slopes
     for (bb_index p = 0; p < pipelines->count; ++p) {
         const int filtered = items[p].filter == (int)BB_SLOPE_FILTER_MEANS;
-        work = bb_need_in_turn(work, need_of(&items[p], solver, extent, m));
-        is_used[filtered] |= is_swept(&items[p]);
+        work = bb_need_in_turn(work, need_of(&items[p], solver, study_device, extent, m));
+        is_used[filtered] |=
+            is_swept(&items[p]) && !sweeps_on_device(&items[p], solver, study_device, extent->n);
         if (bb_sum_rounding_is_given(&items[p])) {
             is_used[2 + filtered] = true;
             work = bb_need_in_turn(work, bb_sum_rounding_need(extent->n, m, extent->threads));

@@ -18,14 +18,20 @@
 /// slopes are drawn with. Zero-initialise,
 /// then bb_factor_storage_open; release with bb_factor_storage_release.
 typedef struct bb_factor_storage {
+    int study_device;           ///< a bb_device_kind or BB_DEVICE_AUTO
     bb_rounding_norm norms[2];  ///< by whether means are filtered
     bb_rounding_norm slopes[2]; ///< likewise, without the modes that the covariance does not know
 } bb_factor_storage;
 
 /// Borrows all: `modes` is what the covariance does not know, `groups` whose means may be filtered.
-void bb_factor_storage_open(const bb_factor_problem *problem, const bb_low_rank *modes,
-                            const bb_slope_groups *groups, bb_factor_storage *out);
+void bb_factor_storage_open(const bb_factor_problem *problem, int study_device,
+                            const bb_low_rank *modes, const bb_slope_groups *groups,
+                            bb_factor_storage *out);
 void bb_factor_storage_release(bb_factor_storage *self);
+
+/// Gives back what sweeps keep in the memory of a device from one reconstructor to the next: for
+/// between pipelines, whose factorizations want it.
+void bb_factor_storage_rest(bb_factor_storage *self);
 
 /// Whether a pipeline stores its reconstructor.
 bool bb_factor_storage_is_given(const bb_factor_pipeline *pipeline);
@@ -33,8 +39,9 @@ bool bb_factor_storage_is_given(const bb_factor_pipeline *pipeline);
 /// Stores r [m][n] of a pipeline that is solved, in place: what its storage computes with, as one
 /// of its draws (precision/draw.h): rows times factors, which are divided out again. The
 /// evaluation's operator is what is stored then, added up over targets; an outcome says where a
-/// value cannot be held, or where the norm has no factor to round in. Nothing is done without a
-/// storage, or after a failure. Errors: BB_MEMORY, the source's.
+/// value cannot be held, or where the norm has no factor to round in. A pipeline that computes on
+/// cuda sweeps there: asked for by name, or from 2048 slopes on. Nothing is done without a
+/// storage, or after a failure. Errors: BB_MEMORY, BB_DEVICE, the source's.
 BB_CHECKED bb_status bb_factor_storage_apply(bb_factor_storage *self,
                                              const bb_factor_pipeline *pipeline, bb_index draw,
                                              bb_index m, double *r, bb_evaluation *evaluation);
@@ -69,6 +76,6 @@ BB_CHECKED bb_status bb_factor_storage_keep(bb_factor_storage *self,
 
 /// What storing takes of a study whose largest reconstructor has m rows, beside the estimates.
 bb_need bb_factor_storage_need(const bb_list *pipelines, const bb_factor_solver_config *solver,
-                               const bb_factor_extent *extent, bb_index m);
+                               int study_device, const bb_factor_extent *extent, bb_index m);
 
 #endif

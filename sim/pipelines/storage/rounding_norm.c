@@ -3,11 +3,30 @@
 
 #include "core/memory.h"
 #include "core/thread.h"
+#include "sim/pipelines/storage/norm_panels.h"
 #include "solvers/factor/tiles/tile_cholesky.h"
+#include "solvers/factor/updated_source.h"
 
 #include <math.h>
 
 enum { ROWS = 16 }; // that a task sums
+
+// Of builds with CUDA.
+static const struct {
+    bb_status (*create)(const bb_matrix_source *source, const bb_panel_plan *plan,
+                        bb_outcome *outcome, bb_norm_panels **out);
+    void (*destroy)(bb_norm_panels **panels);
+    const double *(*pivots)(const bb_norm_panels *panels);
+    bb_status (*sweep)(bb_norm_panels *panels, const bb_rounding_step *step, bb_index m, double *r,
+                       double *excess);
+    bb_status (*update)(const bb_matrix_source *base, bb_device *device, bb_index rank,
+                        const double *v, const double *w, bb_device_source **out);
+} device = {BB_CUDA_TWIN(bb_norm_panels_create), BB_CUDA_TWIN(bb_norm_panels_destroy),
+            BB_CUDA_TWIN(bb_norm_panels_pivots), BB_CUDA_TWIN(bb_norm_panels_sweep),
+            BB_CUDA_TWIN(bb_updated_source_create)};
+static const char absent[] = "rounding in the sweep on a device: this build has no CUDA";
+static const double usable_part = 0.95; // of a GPU's memory
+enum { MOST_RANK = 64 };                // of updates, for plans
 
 // Adds U diag(c) U^T, but for infinite variances.
 static void add_modes(const bb_low_rank *modes, bb_index row, bb_index column, bb_view out)
@@ -151,30 +170,181 @@ done:
     return status;
 }
 
+// U diag(c) and U in columns from `first` on; nothing of infinite variances.
+static void put_modes(const bb_low_rank *modes, bb_index n, bb_index rank, bb_index first,
+                      double *v, double *w)
+{
+    for (bb_index i = 0; i < n; ++i) {
+        for (bb_index k = 0; k < modes->count; ++k) {
+            const double mode = modes->vectors[i * modes->count + k];
+            v[i * rank + first + k] = isinf(modes->variances[k]) ? 0.0 : modes->variances[k] * mode;
+            w[i * rank + first + k] = mode;
+        }
+    }
+}
+
+// With M the means and G the groups' members, G B G^T - M G^T - G M^T + c (I - P) is
+// M (-G)^T + G (G (B + c / sizes) - M)^T.
+static void put_means(const bb_rounding_norm *self, bb_index rank, bb_index first, double *v,
+                      double *w)
+{
+    const bb_slope_groups *groups = &self->groups;
+    const bb_index count = groups->count;
+    for (bb_index i = 0; i < self->problem->matrix->rows; ++i) {
+        const bb_index group = groups->group[i];
+        for (bb_index k = 0; k < count; ++k) {
+            const double mean = self->means[i * count + k];
+            const double own = k == group ? self->diagonal / (double)groups->size[k] : 0.0;
+            v[i * rank + first + k] = mean;
+            w[i * rank + first + k] = k == group ? -1.0 : 0.0;
+            v[i * rank + first + count + k] = k == group ? 1.0 : 0.0;
+            w[i * rank + first + count + k] = self->between[k * count + group] + own - mean;
+        }
+    }
+}
+
+static bb_status make_twin(const bb_matrix_source *source, bb_device *gpu, bb_device_source **out)
+{
+    bb_status status = BB_OK;
+    const bb_rounding_norm *self = source->context;
+    const bb_low_rank *part = &self->problem->part;
+    const bb_index beside = self->is_filtered ? 2 * self->groups.count : self->modes.count;
+    const bb_index rank = part->count + beside;
+    double *v = NULL; // [n][rank]
+    double *w = NULL; // [n][rank]
+    *out = NULL;
+    BB_REQUIRE(device.update != NULL, BB_UNSUPPORTED, "%s", absent);
+    BB_TRY(BB_ALLOCATE(source->rows * rank, &v));
+    BB_TRY(BB_ALLOCATE(source->rows * rank, &w));
+    put_modes(part, source->rows, rank, 0, v, w);
+    if (self->is_filtered) {
+        put_means(self, rank, part->count, v, w);
+    } else {
+        put_modes(&self->modes, source->rows, rank, part->count, v, w);
+    }
+    BB_TRY(device.update(self->problem->matrix, gpu, rank, v, w, out));
+done:
+    BB_RELEASE(&v);
+    BB_RELEASE(&w);
+    return status;
+}
+
+bb_status bb_rounding_norm_source(bb_rounding_norm *self, bb_matrix_source *out)
+{
+    bb_status status = BB_OK;
+    if (self->is_filtered) {
+        BB_TRY(find_means(self));
+    }
+    *out = *self->problem->matrix;
+    out->fill = fill;
+    out->twin = make_twin;
+    out->context = self;
+done:
+    return status;
+}
+
 bb_status bb_rounding_norm_factor(bb_rounding_norm *self)
 {
     bb_status status = BB_OK;
     const bb_tile_plan plan = {.tile_size = self->problem->solver->tile,
                                .arithmetic = BB_VARIANT_DP};
-    bb_matrix_source source = *self->problem->matrix;
+    bb_matrix_source source;
     if (self->factor != NULL) {
         goto done;
     }
-    if (self->is_filtered) {
-        BB_TRY(find_means(self));
-    }
-    source.fill = fill;
-    source.twin = NULL;
-    source.context = self;
+    BB_TRY(bb_rounding_norm_source(self, &source));
     BB_TRY(bb_tile_matrix_create(&source, NULL, &plan, &self->factor));
     BB_TRY(bb_tile_cholesky_factor(self->factor, 1, &self->outcome));
 done:
     return status;
 }
 
+static bb_panel_plan plan_of(const bb_factor_solver_config *solver, bb_index n,
+                             bb_variant arithmetic)
+{
+    return (bb_panel_plan){.n = n,
+                           .block = solver->tile < n ? solver->tile : (n + 127) / 128 * 128,
+                           .arithmetic = arithmetic};
+}
+
+// The factor, a sweep of m rows and, while it is filled, the update, `rank` an upper bound.
+static bb_need need_of(const bb_panel_plan *plan, bb_index rank, bb_index m, double threads)
+{
+    const bb_need filling = bb_updated_source_need(plan->n, plan->n, rank);
+    return bb_need_together(
+        bb_panel_plan_need(plan, 1),
+        bb_need_in_turn(filling, bb_rounding_sweep_panels_need(plan->n, m, threads)));
+}
+
+// dp where the GPU's memory, all of it, has room for it; by what a run and its plan both know.
+static bb_status choose_plan(const bb_factor_solver_config *solver, bb_index n, bb_index m,
+                             bb_panel_plan *out)
+{
+    bb_status status = BB_OK;
+    bb_device *gpu = NULL;
+    bb_device_report report;
+    *out = plan_of(solver, n, BB_VARIANT_DP);
+    if (bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0) {
+        BB_TRY(bb_device_open(BB_DEVICE_CUDA, 0, &gpu));
+        BB_TRY(bb_device_describe(gpu, &report));
+        const double bytes = need_of(out, MOST_RANK, m, 1.0).device_bytes;
+        out->arithmetic =
+            bytes <= usable_part * (double)report.memory_bytes ? BB_VARIANT_DP : BB_VARIANT_X3;
+    }
+done:
+    bb_device_close(&gpu);
+    return status;
+}
+
+static bb_status factor_on_device(bb_rounding_norm *self, bb_index m)
+{
+    bb_status status = BB_OK;
+    bb_matrix_source source;
+    bb_panel_plan plan;
+    if (self->panels != NULL) {
+        goto done;
+    }
+    self->device_outcome = (bb_outcome){0};
+    BB_REQUIRE(device.create != NULL, BB_UNSUPPORTED, "%s", absent);
+    BB_TRY(bb_rounding_norm_source(self, &source));
+    BB_TRY(choose_plan(self->problem->solver, source.rows, m, &plan));
+    BB_TRY(device.create(&source, &plan, &self->device_outcome, &self->panels));
+done:
+    return status;
+}
+
+bb_status bb_rounding_norm_ready(bb_rounding_norm *self, bool on_device, bb_index m,
+                                 const bb_outcome **outcome)
+{
+    self->on_device = on_device;
+    *outcome = on_device ? &self->device_outcome : &self->outcome;
+    return on_device ? factor_on_device(self, m) : bb_rounding_norm_factor(self);
+}
+
+void bb_rounding_norm_rest(bb_rounding_norm *self)
+{
+    if (self->panels != NULL) {
+        device.destroy(&self->panels);
+    }
+}
+
+double bb_rounding_norm_pivot(const bb_rounding_norm *self, bb_index column)
+{
+    return self->on_device ? device.pivots(self->panels)[column]
+                           : bb_tile_matrix_pivot(self->factor, column);
+}
+
+bb_status bb_rounding_norm_sweep(const bb_rounding_norm *self, const bb_rounding_step *step,
+                                 bb_index m, double *r, double *excess)
+{
+    return self->on_device ? device.sweep(self->panels, step, m, r, excess)
+                           : bb_rounding_sweep(self->factor, step, m, r, excess);
+}
+
 void bb_rounding_norm_release(bb_rounding_norm *self)
 {
     bb_tile_matrix_destroy(&self->factor);
+    bb_rounding_norm_rest(self);
     BB_RELEASE(&self->means);
     BB_RELEASE(&self->between);
 }
@@ -190,4 +360,14 @@ bb_need bb_rounding_norm_need(const bb_factor_solver_config *solver, const bb_fa
         matrix,
         bb_need_in_turn(bb_need_repeated(extent->fill, 1.5),
                         bb_tile_cholesky_factor_need(&plan, extent->n, 1, given, extent->threads)));
+}
+
+bb_need bb_rounding_norm_device_need(const bb_factor_solver_config *solver,
+                                     const bb_factor_extent *extent, bb_index m)
+{
+    bb_panel_plan plan;
+    if (choose_plan(solver, extent->n, m, &plan) != BB_OK) {
+        bb_status_clear(); // a GPU that cannot be asked is refused where it is used
+    }
+    return need_of(&plan, MOST_RANK, m, extent->threads);
 }

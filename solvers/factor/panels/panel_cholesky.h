@@ -102,6 +102,17 @@ BB_CHECKED bb_status bb_panel_cholesky_low_rank_apply(bb_device *device, const b
 /// BB_MEMORY, BB_DEVICE.
 BB_CHECKED bb_status bb_panel_cholesky_lower(const bb_panel_cholesky *factor, double *out);
 
+/// Columns [first, first + width) of the factor of A itself, D^-1 L, from row `first` on, zeros
+/// above the diagonal, in fp64: `out` [n - first][width], `stride` values from row to row, in the
+/// memory of the first device, in the order of `queue`; may return before. After a factorization
+/// that found no breakdown. Errors: BB_INVALID, BB_DEVICE.
+BB_CHECKED bb_status bb_panel_cholesky_columns(const bb_panel_cholesky *factor, bb_queue *queue,
+                                               bb_index first, bb_index width, double *out,
+                                               bb_index stride);
+
+/// The diagonal of D^-1 L, `out` [n] on the host. Waits. Errors: BB_MEMORY, BB_DEVICE.
+BB_CHECKED bb_status bb_panel_cholesky_pivots(const bb_panel_cholesky *factor, double *out);
+
 #ifdef __cplusplus
 }
 #endif

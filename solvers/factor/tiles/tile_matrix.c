@@ -103,6 +103,13 @@ bb_tile *bb_tile_matrix_at(const bb_tile_matrix *matrix, bb_index row, bb_index 
     return &matrix->tiles[row * (row + 1) / 2 + column];
 }
 
+double bb_tile_matrix_pivot(const bb_tile_matrix *matrix, bb_index column)
+{
+    const bb_index place = column / matrix->tile_size;
+    const bb_tile *tile = bb_tile_matrix_at(matrix, place, place);
+    return tile->f64[column % matrix->tile_size * (tile->columns + 1)];
+}
+
 size_t bb_tile_plan_bytes(const bb_tile_plan *plan, bb_index n)
 {
     size_t bytes = 0;

@@ -88,6 +88,9 @@ void bb_tile_matrix_destroy(bb_tile_matrix **matrix);
 /// Tile (row, column) with row >= column.
 bb_tile *bb_tile_matrix_at(const bb_tile_matrix *matrix, bb_index row, bb_index column);
 
+/// L_kk in a factor of dp tiles alone.
+double bb_tile_matrix_pivot(const bb_tile_matrix *matrix, bb_index column);
+
 /// Bytes of the stored triangle, each tile in its own format.
 size_t bb_tile_matrix_bytes(const bb_tile_matrix *matrix);
 

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Columns of the factor that panels leave, of A itself, in fp64 on the device.
+#include "solvers/factor/panels/panel_cholesky_cuda.h"
+
+using namespace panel;
+
+namespace
+{
+
+const unsigned threads = 128;
+const double low_unit = 1.0 / 2048.0;
+
+// L as a GPU keeps it, with D.
+struct kept_factor {
+    bb_triangle_layout layout;
+    const void *triangle;
+    const __half *low; // of halves, or NULL
+    const void *diagonals, *scale;
+};
+
+kept_factor kept_of(const bb_panel_cholesky *factor)
+{
+    const bb_panel_part &part = factor->parts[0];
+    return {factor->layout, part.triangle, static_cast<const __half *>(part.triangle_lo),
+            part.diagonals, part.scale};
+}
+
+// Row i of D^-1 L in column j <= i; `Kept` is the type of the triangle, `Value` of all else.
+template <typename Kept, typename Value>
+__device__ double entry(const kept_factor &factor, bb_index i, bb_index j)
+{
+    const bb_index block = factor.layout.block;
+    const bb_index k = i / block;
+    double value = 0.0;
+    if (k == j / block) {
+        value = static_cast<double>(
+            static_cast<const Value *>(factor.diagonals)[i * block + j % block]);
+    } else {
+        const bb_index row = bb_triangle_layout_row(factor.layout, k) + i % block;
+        const bb_index item = row * bb_triangle_layout_columns(factor.layout) +
+                              bb_triangle_layout_column(factor.layout, k) + j;
+        if constexpr (sizeof(Kept) == sizeof(__half)) {
+            value = static_cast<double>(
+                __half2float(static_cast<const __half *>(factor.triangle)[item]));
+            if (factor.low != nullptr) {
+                value += low_unit * static_cast<double>(__half2float(factor.low[item]));
+            }
+        } else {
+            value = static_cast<double>(static_cast<const Kept *>(factor.triangle)[item]);
+        }
+    }
+    return value / static_cast<double>(static_cast<const Value *>(factor.scale)[i]);
+}
+
+template <typename Kept, typename Value>
+__global__ void read_columns(kept_factor factor, bb_index first, bb_index width, double *out,
+                             bb_index stride)
+{
+    const bb_index c = static_cast<bb_index>(blockIdx.x) * blockDim.x + threadIdx.x;
+    const bb_index rows = factor.layout.n - first;
+    for (bb_index r = blockIdx.y; c < width && r < rows; r += gridDim.y) {
+        out[r * stride + c] = c > r ? 0.0 : entry<Kept, Value>(factor, first + r, first + c);
+    }
+}
+
+template <typename Kept, typename Value>
+__global__ void read_diagonal(kept_factor factor, double *out)
+{
+    const bb_index i = static_cast<bb_index>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (i < factor.layout.n) {
+        out[i] = entry<Kept, Value>(factor, i, i);
+    }
+}
+
+bb_status launch_diagonal(const bb_panel_cholesky *factor, double *out)
+{
+    const kept_factor kept = kept_of(factor);
+    const unsigned blocks = static_cast<unsigned>((kept.layout.n + threads - 1) / threads);
+    const cudaStream_t stream = factor->parts[0].bulk;
+    BB_RETURN_IF_FAILED(use(&factor->parts[0]));
+    switch (factor->parts[0].arithmetic.storage) {
+    case BB_PANEL_HALVES:
+        read_diagonal<__half, float><<<blocks, threads, 0, stream>>>(kept, out);
+        break;
+    case BB_PANEL_FP32:
+        read_diagonal<float, float><<<blocks, threads, 0, stream>>>(kept, out);
+        break;
+    case BB_PANEL_FP64:
+        read_diagonal<double, double><<<blocks, threads, 0, stream>>>(kept, out);
+        break;
+    }
+    BB_CUDA_CHECK_LAUNCH();
+    BB_CUDA_TRY(cudaStreamSynchronize(stream));
+    return BB_OK;
+}
+
+} // namespace
+
+bb_status bb_panel_cholesky_columns(const bb_panel_cholesky *factor, bb_queue *queue,
+                                    bb_index first, bb_index width, double *out, bb_index stride)
+{
+    const kept_factor kept = kept_of(factor);
+    const cudaStream_t stream = bb_queue_stream(queue);
+    const bb_index rows = kept.layout.n - first;
+    const dim3 grid(static_cast<unsigned>((width + threads - 1) / threads),
+                    static_cast<unsigned>(rows < 32768 ? rows : 32768));
+    if (first < 0 || width < 1 || width > rows || width > stride) {
+        return bb_status_set(BB_INVALID, __FILE__, __LINE__,
+                             "columns %td to %td of a factor, %td apart, expected some of %td",
+                             first, first + width, stride, kept.layout.n);
+    }
+    BB_RETURN_IF_FAILED(use(&factor->parts[0]));
+    switch (factor->parts[0].arithmetic.storage) {
+    case BB_PANEL_HALVES:
+        read_columns<__half, float><<<grid, threads, 0, stream>>>(kept, first, width, out, stride);
+        break;
+    case BB_PANEL_FP32:
+        read_columns<float, float><<<grid, threads, 0, stream>>>(kept, first, width, out, stride);
+        break;
+    case BB_PANEL_FP64:
+        read_columns<double, double><<<grid, threads, 0, stream>>>(kept, first, width, out, stride);
+        break;
+    }
+    BB_CUDA_CHECK_LAUNCH();
+    return BB_OK;
+}
+
+bb_status bb_panel_cholesky_pivots(const bb_panel_cholesky *factor, double *out)
+{
+    bb_device *device = factor->parts[0].device;
+    const size_t bytes = static_cast<size_t>(factor->layout.n) * sizeof(double);
+    void *pivots = nullptr;
+    BB_RETURN_IF_FAILED(bb_device_allocate(device, bytes, &pivots));
+    bb_status status = launch_diagonal(factor, static_cast<double *>(pivots));
+    status = status == BB_OK ? bb_device_download(device, out, pivots, bytes) : status;
+    bb_device_release(device, &pivots);
+    return status;
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The norm of rounding on a GPU: its twin fills what the cpu fills, whole, with modes and with
+// means taken out, and sweeps in its factor pay what those of the cpu pay.
+#include "sim/pipelines/storage/rounding_norm.h"
+#include "tests/first_device.h"
+#include "tests/solvers/dense.h"
+
+#include <cuda_runtime_api.h>
+
+enum { N = 450, M = 40, GROUPS = 6, PART = 2, MODES = 3, BLOCK = 128 };
+
+static bb_device *gpu;
+
+typedef struct posed {
+    double *a, *part, *modes; // [N][N], [N][PART], [N][MODES]
+    double part_variances[PART], mode_variances[MODES];
+    bb_index group[N], size[GROUPS];
+    bb_view view;
+    bb_matrix_source source;
+    bb_factor_solver_config solver;
+    bb_factor_problem problem;
+    bb_rounding_norm norm;
+} posed;
+
+static void start(bool is_filtered, posed *p)
+{
+    *p = (posed){.part_variances = {0.4, INFINITY}, .mode_variances = {10.0, 0.5, 3.0}};
+    p->a = dense_new((bb_index)N * N);
+    p->part = dense_new((bb_index)N * PART);
+    p->modes = dense_new((bb_index)N * MODES);
+    dense_covariance(N, 9.0, 1e-2, p->a);
+    dense_random((bb_index)N * PART, 1, p->part);
+    dense_random((bb_index)N * MODES, 2, p->modes);
+    for (int i = 0; i < N; ++i) {
+        p->group[i] = i * GROUPS / N;
+        ++p->size[p->group[i]];
+    }
+    p->view = bb_view_matrix(p->a, N, N);
+    p->source = bb_matrix_source_dense(&p->view, "A", "1");
+    p->solver.tile = BLOCK;
+    p->problem = (bb_factor_problem){
+        .solver = &p->solver, .matrix = &p->source, .part = {PART, p->part, p->part_variances}};
+    p->norm = (bb_rounding_norm){.problem = &p->problem,
+                                 .modes = {MODES, p->modes, p->mode_variances},
+                                 .groups = {GROUPS, p->group, p->size},
+                                 .is_filtered = is_filtered};
+}
+
+static void finish(posed *p)
+{
+    bb_rounding_norm_release(&p->norm);
+    BB_RELEASE(&p->a);
+    BB_RELEASE(&p->part);
+    BB_RELEASE(&p->modes);
+}
+
+static void the_twin_fills_what_the_host_fills(void **state)
+{
+    (void)state;
+    static posed p;
+    for (int filtered = 0; filtered < 2; ++filtered) {
+        bb_matrix_source source;
+        bb_device_source *twin = NULL;
+        void *block = NULL;
+        const size_t bytes = (size_t)N * N * sizeof(double);
+        double *wanted = dense_new((bb_index)N * N);
+        double *found = dense_new((bb_index)N * N);
+        start(filtered == 1, &p);
+        check_ok(bb_rounding_norm_source(&p.norm, &source));
+        check_ok(bb_matrix_source_load(&source, wanted));
+        check_ok(bb_device_source_create(&source, gpu, &twin));
+        check_ok(bb_device_allocate(gpu, bytes, &block));
+        check_ok(bb_device_source_fill(twin, NULL, 0, 0, bb_device_matrix(block, BB_F64, N, N, N)));
+        assert_int_equal(cudaDeviceSynchronize(), cudaSuccess); // no queue of the device's own
+        check_ok(bb_device_download(gpu, found, block, bytes));
+        for (int k = 0; k < N * N; ++k) {
+            check_close(found[k], wanted[k], filtered == 1 ? 1e-13 : 1e-15, fmax(1.0, wanted[k]));
+        }
+        bb_device_release(gpu, &block);
+        bb_device_source_destroy(&twin);
+        finish(&p);
+        BB_RELEASE(&wanted);
+        BB_RELEASE(&found);
+    }
+}
+
+static double round_to_step(const void *context, bb_index row, bb_index column, double value)
+{
+    (void)context;
+    (void)row;
+    (void)column;
+    return 0.1 * rint(10.0 * value);
+}
+
+static void sweeps_pay_what_those_of_the_cpu_pay(void **state)
+{
+    (void)state;
+    static posed p;
+    const bb_rounding_step step = {.round = round_to_step};
+    double *r = dense_new((bb_index)M * N);
+    for (int filtered = 0; filtered < 2; ++filtered) {
+        double excess[2];
+        double pivots[2];
+        start(filtered == 1, &p);
+        for (int i = 0; i < 2; ++i) {
+            const bb_outcome *outcome = NULL;
+            dense_random((bb_index)M * N, 5, r);
+            check_ok(bb_rounding_norm_ready(&p.norm, i == 1, M, &outcome));
+            assert_int_equal(outcome->kind, BB_OUTCOME_OK);
+            check_ok(bb_rounding_norm_sweep(&p.norm, &step, M, r, &excess[i]));
+            pivots[i] = bb_rounding_norm_pivot(&p.norm, 301);
+        }
+        print_message("filtered %d: excess %.9g, on the cpu %.9g\n", filtered, excess[1],
+                      excess[0]);
+        check_relative(excess[1], excess[0], 1e-6);
+        check_relative(pivots[1], pivots[0], 1e-9);
+        bb_rounding_norm_rest(&p.norm);
+        bb_rounding_norm_rest(&p.norm); // nothing is left to give back
+        finish(&p);
+    }
+    BB_RELEASE(&r);
+}
+
+// A breakdown is an outcome, told again as it is found again.
+static void a_norm_without_a_factor_is_an_outcome(void **state)
+{
+    (void)state;
+    static posed p;
+    const bb_outcome *outcome = NULL;
+    start(false, &p);
+    p.a[200 * N + 200] = -1e4;
+    check_ok(bb_rounding_norm_ready(&p.norm, true, M, &outcome));
+    assert_int_equal(outcome->kind, BB_OUTCOME_NOT_SPD);
+    p.a[200 * N + 200] = 1.0;
+    p.a[201 * N + 200] = p.a[200 * N + 201] = 4e3;
+    check_ok(bb_rounding_norm_ready(&p.norm, true, M, &outcome));
+    assert_int_equal(outcome->kind, BB_OUTCOME_NOT_SPD);
+    assert_non_null(strstr(outcome->detail, "pivot not positive"));
+    finish(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_twin_fills_what_the_host_fills),
+        cmocka_unit_test(sweeps_pay_what_those_of_the_cpu_pay),
+        cmocka_unit_test(a_norm_without_a_factor_is_an_outcome),
+    };
+    const int code = first_device_open(BB_DEVICE_CUDA, &gpu);
+    if (code != 0) {
+        return code;
+    }
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    bb_device_close(&gpu);
+    return failed;
+}
