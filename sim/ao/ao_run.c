@@ -196,9 +196,8 @@ static bb_status draw_once(ao_run *run, const bb_factor_problem *factor_problem,
     drawn.level = run->pipelines[pipeline];
     drawn.shared = run->evaluations[pipeline].shared;
     drawn.common.device = run->evaluations[pipeline].common.device;
-    BB_TRY(
-        bb_factor_problem_solve(factor_problem, &run->pipelines[pipeline], drawn.r, &drawn.common));
-    bb_ao_evaluation_share(&drawn, run->study->correction, run->problem);
+    BB_TRY(bb_ao_storage_solve(&run->storage, factor_problem, &run->pipelines[pipeline],
+                               run->study->correction, &drawn));
     BB_TRY(bb_ao_storage_apply(&run->storage, &run->pipelines[pipeline], factor_problem->draw,
                                &drawn));
     BB_TRY(bb_ao_mcao_aim(run->problem, &drawn));
@@ -297,11 +296,11 @@ static bb_status solve(ao_run *run, bb_index p)
         goto done;
     }
     if (bb_policy_describe(&run->pipelines[p].policy)->is_search) {
+        bb_factor_storage_rest(&run->storage.common);
         BB_TRY(bb_ao_promise_keep(run->promises, &task, p, evaluation));
     } else {
-        BB_TRY(bb_factor_problem_solve(&run->factor_problem, &run->pipelines[p], evaluation->r,
-                                       &evaluation->common));
-        bb_ao_evaluation_share(evaluation, run->study->correction, run->problem);
+        BB_TRY(bb_ao_storage_solve(&run->storage, &run->factor_problem, &run->pipelines[p],
+                                   run->study->correction, evaluation));
         BB_TRY(bb_ao_commands_take(run->problem, &run->pipelines[p], evaluation));
         BB_TRY(bb_ao_promise_store(run->promises, &task, p, evaluation));
         BB_TRY(bb_ao_storage_round(&run->storage, &evaluation->level, 0, evaluation));
@@ -326,12 +325,11 @@ static bb_status solve_again(ao_run *run, bb_index count)
         bb_ao_evaluation_forget(evaluation, run->target_count);
         again.common = bb_evaluation_start(evaluation->common.pipeline);
         again.common.device = evaluation->common.device;
-        BB_TRY(bb_factor_problem_solve(&run->factor_problem, &evaluation->level, again.r,
-                                       &again.common));
+        BB_TRY(bb_ao_storage_solve(&run->storage, &run->factor_problem, &evaluation->level,
+                                   run->study->correction, &again));
         BB_REQUIRE(again.common.outcome.kind == BB_OUTCOME_OK, BB_INTERNAL,
                    "pipeline %s, ok in the checkpoint, is %s when it is solved again",
                    evaluation->common.pipeline, bb_outcome_name(again.common.outcome.kind));
-        bb_ao_evaluation_share(&again, run->study->correction, run->problem);
         BB_TRY(bb_ao_storage_apply(&run->storage, &evaluation->level, 0, &again));
         evaluation->kind = again.kind;
         BB_TRY(bb_ao_mcao_aim(run->problem, evaluation));

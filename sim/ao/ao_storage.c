@@ -36,6 +36,18 @@ void bb_ao_storage_release(bb_ao_storage *self)
     BB_RELEASE(&self->groups);
 }
 
+bb_status bb_ao_storage_solve(bb_ao_storage *self, const bb_factor_problem *factor_problem,
+                              const bb_factor_pipeline *pipeline, int correction,
+                              bb_ao_evaluation *evaluation)
+{
+    bb_status status = BB_OK;
+    bb_factor_storage_rest(&self->common);
+    BB_TRY(bb_factor_problem_solve(factor_problem, pipeline, evaluation->r, &evaluation->common));
+    bb_ao_evaluation_share(evaluation, correction, self->problem);
+done:
+    return status;
+}
+
 bb_status bb_ao_storage_round(bb_ao_storage *self, const bb_factor_pipeline *pipeline,
                               bb_index draw, bb_ao_evaluation *evaluation)
 {
@@ -48,7 +60,6 @@ bb_status bb_ao_storage_round(bb_ao_storage *self, const bb_factor_pipeline *pip
         }
     }
 done:
-    bb_factor_storage_rest(&self->common);
     return status;
 }
 

@@ -23,6 +23,14 @@ BB_CHECKED bb_status bb_ao_storage_open(const bb_factor_problem *factor_problem,
                                         bb_ao_storage *out);
 void bb_ao_storage_release(bb_ao_storage *self);
 
+/// Factors and solves as the pipeline says, into the evaluation's estimates and what shares them,
+/// where the evaluation computes; what rounding keeps of a device makes room before. Errors: those
+/// of bb_factor_problem_solve.
+BB_CHECKED bb_status bb_ao_storage_solve(bb_ao_storage *self,
+                                         const bb_factor_problem *factor_problem,
+                                         const bb_factor_pipeline *pipeline, int correction,
+                                         bb_ao_evaluation *evaluation);
+
 /// Puts what the pipeline's storage decodes to in the place of every estimate that was solved, of
 /// its commands where they are what is stored, as one of the storage's draws; an outcome says why
 /// one cannot be held. Errors: BB_MEMORY, the source's.

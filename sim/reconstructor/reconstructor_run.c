@@ -297,11 +297,11 @@ static bb_status solve_and_store(reconstructor_run *run, const bb_factor_problem
 {
     bb_status status = BB_OK;
     const bb_factor_pipeline *pipeline = &run->pipelines[p];
+    bb_factor_storage_rest(&run->storage);
     BB_TRY(bb_factor_problem_solve(factor_problem, pipeline, &out->r, &out->common));
     BB_TRY(bb_factor_storage_apply(&run->storage, pipeline, factor_problem->draw, run->side->rows,
                                    out->r, &out->common));
 done:
-    bb_factor_storage_rest(&run->storage);
     return status;
 }
 

@@ -134,8 +134,8 @@ static bb_status solve_one(night *self, const bb_factor_problem *factor_problem,
     made->level = known->level;
     made->shared = known->shared;
     made->common.device = known->common.device;
-    BB_TRY(bb_factor_problem_solve(factor_problem, &made->level, made->r, &made->common));
-    bb_ao_evaluation_share(made, self->study->correction, self->problem);
+    BB_TRY(bb_ao_storage_solve(storage, factor_problem, &made->level, self->study->correction,
+                               made));
     BB_TRY(bb_ao_storage_apply(storage, &made->level, 0, made));
     BB_TRY(bb_ao_mcao_aim(self->problem, made));
 done:

@@ -95,9 +95,8 @@ static bb_status solve(solving *work)
                          study->correction == (int)BB_AO_CORRECTION_GLAO;
     BB_TRY(bb_factor_device_choose(&offer, study->common.device, &study->solver.common,
                                    work->pipeline, &evaluation->common.device));
-    BB_TRY(bb_factor_problem_solve(&work->factor_problem, work->pipeline, evaluation->r,
-                                   &evaluation->common));
-    bb_ao_evaluation_share(evaluation, study->correction, work->problem);
+    BB_TRY(bb_ao_storage_solve(&work->storage, &work->factor_problem, work->pipeline,
+                               study->correction, evaluation));
     BB_TRY(bb_ao_commands_take(work->problem, work->pipeline, evaluation));
 done:
     return status;

@@ -4,6 +4,7 @@
 #include "core/memory.h"
 #include "core/thread.h"
 #include "sim/pipelines/storage/norm_panels.h"
+#include "solvers/factor/residual_covariance.h"
 #include "solvers/factor/tiles/tile_cholesky.h"
 #include "solvers/factor/updated_source.h"
 
@@ -267,13 +268,16 @@ static bb_panel_plan plan_of(const bb_factor_solver_config *solver, bb_index n,
                            .arithmetic = arithmetic};
 }
 
-// The factor, a sweep of m rows and, while it is filled, the update, `rank` an upper bound.
+// The factor, and beside it in turn the update that it is filled with, `rank` an upper bound, a
+// sweep of m rows, and the score of what came of that.
 static bb_need need_of(const bb_panel_plan *plan, bb_index rank, bb_index m, double threads)
 {
     const bb_need filling = bb_updated_source_need(plan->n, plan->n, rank);
-    return bb_need_together(
-        bb_panel_plan_need(plan, 1),
-        bb_need_in_turn(filling, bb_rounding_sweep_panels_need(plan->n, m, threads)));
+    const bb_need sweeping = bb_rounding_sweep_panels_need(plan->n, m, threads);
+    const bb_need scoring = bb_residual_covariance_device_need(plan->n, m);
+    return bb_need_together(bb_panel_plan_need(plan, 1),
+                            bb_need_in_turn(bb_need_in_turn(filling, sweeping),
+                                            (bb_need){.device_bytes = scoring.device_bytes}));
 }
 
 // dp where the GPU's memory, all of it, has room for it; by what a run and its plan both know.
