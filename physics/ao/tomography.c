@@ -417,32 +417,26 @@ done:
 }
 
 bb_status bb_tomography_shake(const bb_tomography *tomography, bb_index target,
-                              bb_residual_kind kind, const double *r, double *cee)
-{
-    return bb_tomography_shake_by(tomography, target, kind, tomography->shake_arcsec, r, cee);
-}
-
-bb_status bb_tomography_shake_by(const bb_tomography *tomography, bb_index target,
-                                 bb_residual_kind kind, double rms_arcsec, const double *r,
-                                 double *cee)
+                              bb_residual_kind kind, double rms_arcsec, const double *estimated,
+                              double *cee)
 {
     const bb_tomography_target *aim = &tomography->targets[target];
     const bb_deformable_mirror *mirror = bb_point_spread_mirror(aim->spread);
-    return bb_shake_add(&tomography->guides, &aim->truth,
-                        kind == BB_RESIDUAL_COMMANDS ? mirror : NULL, rms_arcsec, r, cee);
+    return bb_shake_add(&aim->truth, kind == BB_RESIDUAL_COMMANDS ? mirror : NULL, rms_arcsec,
+                        estimated, cee);
 }
 
-// Cvv of a residual of slopes.
-static bb_status project(const bb_tomography *tomography, const bb_point_spread *spread,
-                         const double *cee, double *voltages)
+bb_status bb_tomography_project(const bb_tomography *tomography, bb_index target, const double *cee,
+                                double *voltages)
 {
-    const bb_congruence *congruence = tomography->congruence;
+    const bb_projection *projection = tomography->projection;
+    const bb_point_spread *spread = tomography->targets[target].spread;
     const bb_deformable_mirror *mirror = bb_point_spread_mirror(spread);
-    if (congruence == NULL) {
+    if (projection == NULL) {
         return bb_point_spread_voltages(spread, cee, voltages);
     }
-    return congruence->multiply(congruence->context, mirror->actuator_count,
-                                mirror->measurement_count, mirror->projector, cee, voltages);
+    return projection->congruence(projection->context, mirror->actuator_count,
+                                  mirror->measurement_count, mirror->projector, cee, voltages);
 }
 
 bb_status bb_tomography_rate(const bb_tomography *tomography, bb_index target, const double *cee,
@@ -459,7 +453,7 @@ bb_status bb_tomography_rate(const bb_tomography *tomography, bb_index target, c
     if (score->residual == BB_RESIDUAL_COMMANDS) {
         memcpy(voltages, cee, (size_t)(actuators * actuators) * sizeof *voltages);
     } else {
-        BB_TRY(project(tomography, work.aim->spread, cee, voltages));
+        BB_TRY(bb_tomography_project(tomography, target, cee, voltages));
     }
     BB_TRY(survey(&work, voltages, wavelength_count, wavelengths_m, score, outcome));
     for (bb_index w = 0; w < wavelength_count; ++w) {

@@ -16,6 +16,7 @@
 #include "physics/ao/mirrors/mirror_commands.h"
 #include "physics/ao/score/error_terms.h"
 #include "physics/ao/score/point_spread.h"
+#include "physics/ao/score/shake.h"
 
 /// What stands for the tilts of laser stars. The order is that of the names of solver.lgs_tilt.
 typedef enum bb_lgs_tilt {
@@ -23,6 +24,18 @@ typedef enum bb_lgs_tilt {
     BB_LGS_TILT_CONSTANT_BLOCK, ///< their variances, in the core
     BB_LGS_TILT_UNKNOWN         ///< infinite variances, as a low-rank part; Cmm is the core
 } bb_lgs_tilt;
+
+/// Who multiplies by a projector in fp64, A the `weights` [rows][columns], all on the host: a
+/// device, say.
+typedef struct bb_projection {
+    /// out [rows][rows] = A C A^T for a symmetric C [columns][columns].
+    bb_status (*congruence)(void *context, bb_index rows, bb_index columns, const double *weights,
+                            const double *symmetric, double *out);
+    /// out [rows][n] = A B for B [columns][n].
+    bb_status (*multiply)(void *context, bb_index rows, bb_index columns, const double *weights,
+                          bb_index n, const double *values, double *out);
+    void *context;
+} bb_projection;
 
 /// One direction in which the correction is scored. Everything belongs to the tomography.
 typedef struct bb_tomography_target {
@@ -51,7 +64,7 @@ typedef struct bb_tomography {
     bb_index target_count;
     bb_tomography_target *targets;   ///< [target_count]
     bb_mirror_commands *commands;    ///< of mirrors that correct together; NULL: one a target
-    const bb_congruence *congruence; ///< what projects residuals, borrowed; NULL: this host's cores
+    const bb_projection *projection; ///< what projects residuals, borrowed; NULL: this host's cores
 } bb_tomography;
 
 /// Builds everything from a checked configuration (bb_ao_check), which must outlive it.
@@ -71,16 +84,18 @@ typedef enum bb_residual_kind {
     BB_RESIDUAL_COMMANDS, ///< of the target's mirror, [actuators][actuators], V^2
 } bb_residual_kind;
 
-/// Adds to a residual covariance `cee` of target `target` what an estimate by r leaves of the
-/// telescope's shake (score/shake.h); r [m][n] estimates slopes, or [actuators][n] commands.
+/// Adds to a residual covariance `cee` of target `target` what an estimate leaves of a tilt of
+/// `rms_arcsec` along each axis that all stars see alike (score/shake.h); `estimated` [m][2], or
+/// [actuators][2] of commands, is what it makes of those of an arcsecond (bb_shake_estimate).
 /// Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_tomography_shake(const bb_tomography *tomography, bb_index target,
-                                         bb_residual_kind kind, const double *r, double *cee);
+                                         bb_residual_kind kind, double rms_arcsec,
+                                         const double *estimated, double *cee);
 
-/// The same of a tilt of `rms_arcsec` along each axis, whatever the telescope's shake is.
-BB_CHECKED bb_status bb_tomography_shake_by(const bb_tomography *tomography, bb_index target,
-                                            bb_residual_kind kind, double rms_arcsec,
-                                            const double *r, double *cee);
+/// Cvv = Dx Cee Dx^T of a residual of a target's slopes, by the tomography's projection where it
+/// has one: `voltages` [actuators][actuators], V^2. Errors: BB_MEMORY, the projection's.
+BB_CHECKED bb_status bb_tomography_project(const bb_tomography *tomography, bb_index target,
+                                           const double *cee, double *voltages);
 
 /// Price of a residual in one direction. Arrays are the caller's; NULL: not wanted. All are NaN
 /// where the residual is not finite. `correctable` and `correctable_rms` are of the residual of

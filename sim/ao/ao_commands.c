@@ -5,19 +5,15 @@
 #include "sim/ao/ao_mcao.h"
 #include "sim/pipelines/storage/sum_rounding.h"
 
+#include <cblas.h>
 #include <stdio.h>
 
 void bb_ao_commands_release(bb_ao_commands *self)
 {
     for (bb_index t = 0; self->truths != NULL && t < self->problem->target_count; ++t) {
-        bb_truth_commands_release(&self->truths[t]);
+        BB_RELEASE(&self->truths[t].values);
     }
     BB_RELEASE(&self->truths);
-}
-
-static const bb_deformable_mirror *mirror_of(const bb_tomography *problem, bb_index target)
-{
-    return bb_point_spread_mirror(problem->targets[target].spread);
 }
 
 bb_status bb_ao_commands_take(const bb_tomography *problem, const bb_factor_pipeline *pipeline,
@@ -31,12 +27,12 @@ bb_status bb_ao_commands_take(const bb_tomography *problem, const bb_factor_pipe
         goto done;
     }
     for (bb_index t = 0; t < problem->target_count; ++t) {
-        const bb_deformable_mirror *mirror = mirror_of(problem, t);
+        const bb_deformable_mirror *mirror = bb_target_commands_mirror(problem, t);
         if (evaluation->r[t] == NULL) {
             continue;
         }
         BB_TRY(BB_ALLOCATE(mirror->actuator_count * n, &commands));
-        BB_TRY(bb_truth_commands_project(mirror, n, evaluation->r[t], commands));
+        BB_TRY(bb_target_commands_project(problem, t, n, evaluation->r[t], commands));
         BB_RELEASE(&evaluation->r[t]);
         evaluation->r[t] = commands;
         commands = NULL;
@@ -50,23 +46,31 @@ done:
 bb_index bb_ao_commands_rows(const bb_tomography *problem, const bb_ao_evaluation *evaluation,
                              bb_index target)
 {
-    return evaluation->kind == BB_RESIDUAL_COMMANDS ? mirror_of(problem, target)->actuator_count
-                                                    : bb_ao_mcao_rows(problem, target);
+    return evaluation->kind == BB_RESIDUAL_COMMANDS
+               ? bb_target_commands_mirror(problem, target)->actuator_count
+               : bb_ao_mcao_rows(problem, target);
 }
 
 // Nothing is made twice.
 static bb_status make_truth(bb_ao_commands *self, bb_index target)
 {
     bb_status status = BB_OK;
-    const bb_tomography_target *aim = &self->problem->targets[target];
+    const bb_index actuators = bb_target_commands_mirror(self->problem, target)->actuator_count;
+    double *values = NULL;
     if (self->truths == NULL) {
         BB_TRY(BB_ZEROED(self->problem->target_count, &self->truths));
     }
-    if (self->truths[target].own == NULL) {
-        BB_TRY(bb_truth_commands_create(mirror_of(self->problem, target), aim->ctm, aim->ctt,
-                                        &self->truths[target]));
+    bb_ao_truth *truth = &self->truths[target];
+    if (truth->values == NULL) {
+        BB_TRY(BB_ALLOCATE(actuators * actuators, &values));
+        BB_TRY(bb_target_commands_truth(self->problem, target, values));
+        truth->view = bb_view_matrix(values, actuators, actuators);
+        truth->ctt = bb_matrix_source_dense(&truth->view, "DxCttDx", "V^2");
+        truth->values = values;
+        values = NULL;
     }
 done:
+    BB_RELEASE(&values);
     return status;
 }
 
@@ -74,14 +78,51 @@ bb_status bb_ao_commands_task(bb_ao_commands *self, const bb_ao_evaluation *eval
                               bb_index target, bb_residual_task *out)
 {
     bb_status status = BB_OK;
+    const bb_mirror_commands *together = self->problem->commands;
     const bb_tomography_target *aim = &self->problem->targets[target];
-    const double *r = bb_ao_evaluation_reconstructor(evaluation, target);
-    *out = (bb_residual_task){r, aim->ctm, aim->ctt, NULL};
+    const bool several = evaluation->shared && self->problem->target_count > 1;
+    *out =
+        (bb_residual_task){.ctm = aim->ctm, .ctt = aim->ctt, .rows = several ? aim->ctm->rows : 0};
     if (evaluation->kind == BB_RESIDUAL_COMMANDS) {
         BB_TRY(make_truth(self, target));
-        *out = (bb_residual_task){r, &self->truths[target].ctm, &self->truths[target].ctt, NULL};
+        out->ctt = &self->truths[target].ctt;
+        out->rows = out->ctt->rows;
+        out->truth_weights = bb_target_commands_mirror(self->problem, target)->projector;
+    }
+    if (together != NULL) {
+        out->r = evaluation->r[0];
+        out->rows = together->stack.actuator_count;
+        out->weights = together->interaction[target];
+    } else {
+        out->r = bb_ao_evaluation_reconstructor(evaluation, target);
     }
 done:
+    return status;
+}
+
+bb_status bb_ao_commands_shake(const bb_tomography *problem, bb_index target, bb_residual_kind kind,
+                               double rms_arcsec, const bb_residual_task *task)
+{
+    bb_status status = BB_OK;
+    const bb_index rows = bb_residual_task_rows(task);
+    const bb_index size = bb_residual_task_size(task);
+    double *made = NULL;      // [rows][2] by r
+    double *estimated = NULL; // [q][2]
+    if (rms_arcsec == 0.0) {
+        goto done;
+    }
+    BB_TRY(BB_ALLOCATE(2 * rows, &made));
+    BB_TRY(bb_shake_estimate(&problem->guides, rows, task->r, made));
+    if (task->weights != NULL) {
+        BB_TRY(BB_ALLOCATE(2 * size, &estimated));
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)size, 2, (int)rows, 1.0,
+                    task->weights, (int)rows, made, 2, 0.0, estimated, 2);
+    }
+    BB_TRY(bb_tomography_shake(problem, target, kind, rms_arcsec,
+                               estimated != NULL ? estimated : made, task->cee));
+done:
+    BB_RELEASE(&made);
+    BB_RELEASE(&estimated);
     return status;
 }
 

@@ -1,20 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reconstructors that a pipeline stores as commands of each target's own mirror (operator:
-// commands): M = Dx R takes the place of R before it is rounded, and what is stored of it is scored
-// in commands (truth_commands.h).
+// What scores an estimate: of slopes; of commands of each target's own mirror, where a pipeline
+// stores those (operator: commands) and M = Dx R has taken the place of R before it was rounded
+// (physics/ao/target_commands.h); or of mirrors that correct together, whose one M is seen by every
+// target through the slopes that it makes there.
 #ifndef BB_SIM_AO_AO_COMMANDS_H
 #define BB_SIM_AO_AO_COMMANDS_H
 
-#include "physics/ao/mirrors/truth_commands.h"
+#include "physics/ao/target_commands.h"
 #include "sim/ao/ao_evaluation.h"
 #include "solvers/factor/residual_covariance.h"
+
+/// Dx Ctt Dx^T of a target's own mirror.
+typedef struct bb_ao_truth {
+    double *values; ///< [actuators][actuators]; NULL: not made yet
+    bb_view view;
+    bb_matrix_source ctt;
+} bb_ao_truth;
 
 /// Truths in commands, made when they are first asked for. Zero-initialise, then set `problem`;
 /// release with bb_ao_commands_release.
 typedef struct bb_ao_commands {
     const bb_tomography *problem; ///< borrowed
-    bb_truth_commands *truths;    ///< [targets]
+    bb_ao_truth *truths;          ///< [targets]
 } bb_ao_commands;
 
 void bb_ao_commands_release(bb_ao_commands *self);
@@ -34,6 +42,12 @@ bb_index bb_ao_commands_rows(const bb_tomography *problem, const bb_ao_evaluatio
 /// ctt. Errors: BB_MEMORY, the sources'.
 BB_CHECKED bb_status bb_ao_commands_task(bb_ao_commands *self, const bb_ao_evaluation *evaluation,
                                          bb_index target, bb_residual_task *out);
+
+/// Adds to a task's `cee` what its estimate for a target leaves of a tilt of `rms_arcsec` along
+/// each axis (physics/ao/score/shake.h). Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_ao_commands_shake(const bb_tomography *problem, bb_index target,
+                                          bb_residual_kind kind, double rms_arcsec,
+                                          const bb_residual_task *task);
 
 /// The rules between `operator`, `accumulate` and the rest of a study. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_ao_commands_check(const bb_ao_study *study, const bb_config *config,

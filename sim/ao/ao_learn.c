@@ -4,6 +4,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "physics/ao/frames/learn_frames.h"
+#include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_learn_publish.h"
 #include "sim/ao/ao_mcao.h"
 #include "solvers/factor/residual_covariance.h"
@@ -311,17 +312,17 @@ static bb_status rate(const bb_ao_learning *l, const double *wavelengths_m,
     const bb_index targets = l->truth->target_count;
     const bb_index wavelengths = l->study->wavelengths_um.count;
     bb_residual_task *tasks = NULL;
+    bb_ao_commands commands = {.problem = l->truth};
     BB_TRY(BB_ZEROED(targets, &tasks));
     for (bb_index t = 0; t < targets; ++t) {
-        const bb_tomography_target *target = &l->truth->targets[t];
-        const bb_index m = target->ctm->rows;
-        tasks[t] = (bb_residual_task){bb_ao_evaluation_reconstructor(evaluation, t), target->ctm,
-                                      target->ctt, NULL};
+        const bb_index m = l->truth->targets[t].ctm->rows;
+        BB_TRY(bb_ao_commands_task(&commands, evaluation, t, &tasks[t]));
         BB_TRY(BB_ALLOCATE(m * m, &tasks[t].cee));
     }
     BB_TRY(bb_residual_covariance(l->truth->cmm, targets, tasks));
     for (bb_index t = 0; t < targets; ++t) {
-        BB_TRY(bb_tomography_shake(l->truth, t, BB_RESIDUAL_SLOPES, tasks[t].r, tasks[t].cee));
+        BB_TRY(bb_ao_commands_shake(l->truth, t, BB_RESIDUAL_SLOPES, l->truth->shake_arcsec,
+                                    &tasks[t]));
         bb_tomography_score score = {.kind = (bb_score)l->study->score,
                                      .strehl = evaluation->strehl + t * wavelengths};
         BB_TRY(bb_tomography_rate(l->truth, t, tasks[t].cee, wavelengths, wavelengths_m, &score,
@@ -356,7 +357,6 @@ bb_status bb_ao_learning_compare(const bb_ao_learning *learning, const double *w
     BB_TRY(bb_factor_problem_prepare(&factor_problem));
     BB_TRY(bb_factor_problem_solve(&factor_problem, &pipelines[reference], known.r, &known.common));
     bb_ao_evaluation_share(&known, study->correction, learning->truth);
-    BB_TRY(bb_ao_mcao_aim(learning->truth, &known));
     if (known.common.outcome.kind == BB_OUTCOME_OK) {
         BB_TRY(rate(learning, wavelengths_m, &known));
     }

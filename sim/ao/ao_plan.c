@@ -4,7 +4,7 @@
 #include "core/memory.h"
 #include "physics/ao/frames/monte_carlo.h"
 #include "physics/ao/frames/time_domain.h"
-#include "physics/ao/mirrors/truth_commands.h"
+#include "physics/ao/target_commands.h"
 #include "physics/ao/tomography.h"
 #include "sim/ao/ao_evaluation.h"
 #include "sim/ao/ao_learn.h"
@@ -43,6 +43,8 @@ typedef struct extent {
     bb_need rating;        // of one estimate of all targets
     bb_need reading, read; // influence functions of mirrors: from their files, and what stays
     double actuators;      // of mirrors that correct together, 0 without
+    double estimated;      // rows of an estimate of all targets
+    double aimed;          // and of what they are seen as, where frames are to see it
     bb_need gathering;     // their right-hand side
     bb_need truths;        // of all targets in commands, where pipelines store those
     bb_need late;          // covariances of truth sensors a delay later
@@ -95,16 +97,11 @@ static bool stores_commands(const bb_ao_study *study)
 }
 
 // A target's truth in commands, and its commands beside what they are of.
-static bb_need commands_of(const bb_pupil *pupil, const bb_sensor_array *truth,
-                           const bb_sensor_array *guides, double threads)
+static bb_need commands_of(double actuators, double slopes, bb_index n, double threads)
 {
-    const bb_index n = guides->measurement_count;
-    const double actuators =
-        (double)bb_deformable_mirror_actuators(pupil, truth->sensors[0].lenslets);
-    const bb_need held = bb_truth_commands_held(n, actuators);
-    const bb_need making =
-        bb_truth_commands_need((double)truth->measurement_count, n, actuators, threads);
-    return bb_need_together(making, held);
+    const double values = actuators * ((double)n + actuators);
+    return bb_need_together(bb_target_commands_need(slopes, actuators, threads),
+                            (bb_need){.host_bytes = sizeof(double) * values});
 }
 
 static bb_status measure_targets(const bb_ao_study *study, const bb_ao_config *physics,
@@ -133,7 +130,7 @@ static bb_status measure_targets(const bb_ao_study *study, const bb_ao_config *p
             const double actuators =
                 (double)bb_deformable_mirror_actuators(&pupil, truth.sensors[0].lenslets);
             out->truths =
-                bb_need_together(out->truths, commands_of(&pupil, &truth, guides, out->threads));
+                bb_need_together(out->truths, commands_of(actuators, m, out->n, out->threads));
             out->commands += actuators;
             out->most_commands = fmax(out->most_commands, actuators);
         }
@@ -178,6 +175,18 @@ static void measure_mirrors(const bb_ao_config *physics, extent *out)
         bb_need_together(gathering, bb_need_repeated(out->ctm, (double)physics->target_count));
 }
 
+// What of an estimate is held, and shared by the scores of all targets.
+static void measure_estimates(const bb_ao_study *study, extent *out)
+{
+    const bool together = out->actuators > 0.0;
+    const bool shared = study->correction == (int)BB_AO_CORRECTION_LTAO ||
+                        study->correction == (int)BB_AO_CORRECTION_GLAO;
+    out->estimated = together ? out->actuators : out->m;
+    out->aimed = together && bb_ao_study_frames(study) ? out->m : 0.0;
+    out->residual.shared = together || (shared && study->targets.count > 1) ? 1.0 : 0.0;
+    out->residual.shared_rows = together ? out->actuators : out->residual.most_rows;
+}
+
 static bb_status measure(const bb_ao_study *study, double threads, extent *out)
 {
     bb_status status = BB_OK;
@@ -209,6 +218,7 @@ static bb_status measure(const bb_ao_study *study, double threads, extent *out)
     BB_TRY(measure_targets(study, &physics, &atmosphere, &guides, out));
     out->m = out->residual.rows;
     measure_mirrors(&physics, out);
+    measure_estimates(study, out);
     out->solved = measure_solves(study, out);
     BB_TRY(bb_tomography_need(&physics, (bb_lgs_tilt)study->solver.lgs_tilt, threads, &out->making,
                               &out->held));
@@ -227,8 +237,8 @@ done:
 // So many reconstructors of all targets, with the commands that they are of.
 static bb_need estimates_of(const extent *span, double count)
 {
-    return (bb_need){.host_bytes =
-                         sizeof(double) * count * (double)span->n * (span->m + span->actuators)};
+    return (bb_need){.host_bytes = sizeof(double) * count * (double)span->n *
+                                   (span->estimated + span->aimed)};
 }
 
 // So many right-hand sides of mirrors that correct together.
@@ -237,10 +247,10 @@ static bb_need sides_of(const extent *span, double count)
     return (bb_need){.host_bytes = sizeof(double) * count * (double)span->n * span->actuators};
 }
 
-// From the commands that were solved to what each target gets of them.
+// From the commands that were solved to what each target gets of them, for frames.
 static bb_need aiming_of(const extent *span)
 {
-    const double items = span->actuators > 0.0 ? (double)span->n * span->m : 0.0;
+    const double items = (double)span->n * span->aimed;
     return (bb_need){.host_bytes = sizeof(double) * items,
                      .seconds =
                          2.0 * items * span->actuators / (BB_NEED_FP64_RATE * span->threads)};
@@ -282,15 +292,24 @@ static bool scores_on_device(const bb_ao_study *study)
 // one go, rated one after the other.
 static bb_need score_need(const extent *span, bool device, double count, double passes)
 {
-    const bb_residual_extent one = span->residual;
-    const bb_residual_extent score = {one.n, count * one.rows, count * one.squared_rows,
-                                      one.most_rows};
-    const bb_need residuals = {.host_bytes = sizeof(double) * count * one.squared_rows};
-    const bb_need products =
-        device
-            ? bb_need_repeated(bb_residual_covariance_device_need(one.n, (bb_index)one.most_rows),
-                               count * one.rows / one.most_rows)
-            : bb_residual_covariance_need(&score, span->threads);
+    bb_residual_extent score = span->residual;
+    const double targets = score.rows / score.most_rows;
+    const double height = fmax(score.most_rows, score.shared_rows);
+    const double times = count * (score.shared > 0.0 ? 1.0 : targets);
+    score.rows *= count;
+    score.squared_rows *= count;
+    score.shared *= count;
+    bb_need products = bb_residual_covariance_need(&score, span->threads);
+    if (device) {
+        products =
+            bb_need_repeated(bb_residual_covariance_device_need(score.n, (bb_index)height), times);
+    } else if (span->most_commands > 0.0) {
+        score.shared = count * targets;
+        score.shared_rows = span->most_commands;
+        products = bb_need_in_turn(
+            products, bb_need_kept(bb_residual_covariance_need(&score, span->threads)));
+    }
+    const bb_need residuals = {.host_bytes = sizeof(double) * score.squared_rows};
     const bb_need filling = bb_need_together(bb_need_repeated(span->cmm, passes),
                                              bb_need_repeated(span->ctm, 2.0 * count));
     bb_need rating = span->rating;
@@ -298,13 +317,6 @@ static bb_need score_need(const extent *span, bool device, double count, double 
     const bb_need scoring = bb_need_in_turn(device ? products : bb_need_together(products, filling),
                                             bb_need_repeated(rating, count));
     return bb_need_together(residuals, scoring);
-}
-
-// Whole residuals that those of `count` pipelines take the time of: a difference has a third.
-static double passes_of(const bb_ao_study *study, double count)
-{
-    return study->solver.residuals == (int)BB_AO_RESIDUALS_DIFFERENCE ? 1.0 + (count - 1.0) / 3.0
-                                                                      : count;
 }
 
 // The residual of noise alone, target by target.
@@ -423,10 +435,9 @@ static bb_need timeline_need(const bb_ao_study *study, const extent *span, bool 
 static bb_need scores_need(const bb_ao_study *study, const extent *span, double count)
 {
     const bool device = scores_on_device(study);
-    const bb_need residuals =
-        span->one_by_one
-            ? bb_need_repeated(score_need(span, device, 1.0, 1.0), passes_of(study, count))
-            : score_need(span, device, count, 1.0);
+    const bb_need residuals = span->one_by_one
+                                  ? bb_need_repeated(score_need(span, device, 1.0, 1.0), count)
+                                  : score_need(span, device, count, 1.0);
     return bb_need_in_turn(residuals, noise_need(span));
 }
 
@@ -511,21 +522,6 @@ static double dump_bytes(const char *names, const extent *span, bb_index pipelin
     return 8.0 * values;
 }
 
-static bb_status plan_seeing(const bb_ao_seeing *seeing, bb_plan *plan)
-{
-    bb_status status = BB_OK;
-    BB_TRY(bb_plan_add(plan, "seeing", "%.3f arcsec, r0 %.4f m, theta0 %.2f arcsec, at 500 nm",
-                       seeing->seeing_arcsec, seeing->r0_m, seeing->theta0_arcsec));
-    if (isnan(seeing->tau0_s)) {
-        BB_TRY(bb_plan_add(plan, "tau0",
-                           "unknown: the layers have no wind (error_terms.wind_m_per_s)"));
-    } else {
-        BB_TRY(bb_plan_add(plan, "tau0", "%.2f ms at 500 nm", 1e3 * seeing->tau0_s));
-    }
-done:
-    return status;
-}
-
 // The loop of frames: of ltao, glao and mcao one reconstructor, of moao one a target; of slopes or
 // of commands.
 static bb_status plan_realtime(const bb_ao_study *study, const extent *span, bb_need solving,
@@ -568,7 +564,7 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
         BB_TRY(bb_plan_add(plan, "mirrors", "%td with %.0f actuators", ao->mirrors.count,
                            span.actuators));
     }
-    BB_TRY(plan_seeing(&span.seeing, plan));
+    BB_TRY(bb_ao_seeing_tell(&span.seeing, plan));
     BB_TRY(bb_plan_add(plan, "score", "%s%s", bb_score_names[ao->score],
                        ao->error_terms.fitting ? ", with fitting" : ", without fitting"));
     if (span.mask_edge > 0) {

@@ -66,7 +66,6 @@ static bb_status price_arithmetic(void *context, double **r, bb_evaluation *solv
     bb_ao_evaluation tried = {
         .common = *solved, .level = *asked->pipeline, .r = r, .shared = asked->shared};
     bb_ao_evaluation_share(&tried, asked->task->scoring->study->correction, problem);
-    BB_TRY(bb_ao_mcao_aim(problem, &tried));
     BB_TRY(find_price(asked->task, asked->pipeline->policy.over, &tried, out));
     *solved = tried.common;
 done:
@@ -134,7 +133,6 @@ static bb_status price_storage(void *context, const bb_factor_pipeline *level, b
                               .shared = asked->solved->shared};
     BB_TRY(copy_estimates(problem, asked->solved, &tried));
     BB_TRY(bb_ao_storage_round(task->scoring->storage, level, draw, &tried));
-    BB_TRY(bb_ao_mcao_aim(problem, &tried));
     BB_TRY(find_price(task, level->promise.over, &tried, out));
     *common = tried.common;
 done:

@@ -25,6 +25,21 @@ bb_ao_seeing bb_ao_seeing_of(const bb_ao_study *study, const bb_atmosphere *atmo
     };
 }
 
+bb_status bb_ao_seeing_tell(const bb_ao_seeing *seeing, bb_plan *plan)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_plan_add(plan, "seeing", "%.3f arcsec, r0 %.4f m, theta0 %.2f arcsec, at 500 nm",
+                       seeing->seeing_arcsec, seeing->r0_m, seeing->theta0_arcsec));
+    if (isnan(seeing->tau0_s)) {
+        BB_TRY(bb_plan_add(plan, "tau0",
+                           "unknown: the layers have no wind (error_terms.wind_m_per_s)"));
+    } else {
+        BB_TRY(bb_plan_add(plan, "tau0", "%.2f ms at 500 nm", 1e3 * seeing->tau0_s));
+    }
+done:
+    return status;
+}
+
 static const bb_output seeing_rows[] = {
     {"r0_m", "", "m", "r0 at 500 nm, along the line of sight",
      .member = offsetof(bb_ao_seeing, r0_m)},
@@ -111,8 +126,7 @@ bb_status bb_ao_quantities_noise(bb_ao_scoring *scoring, bb_ao_evaluation *refer
         bb_outcome outcome = {0};
         bb_tomography_score score = {.kind = (bb_score)scoring->study->score, .strehl = &strehl};
         BB_TRY(BB_ALLOCATE(m * m, &cee));
-        BB_TRY(bb_ao_scoring_noise(scoring, &noise, m, bb_ao_evaluation_reconstructor(reference, t),
-                                   cee));
+        BB_TRY(bb_ao_scoring_noise(scoring, &noise, reference, t, cee));
         BB_TRY(bb_tomography_rate(problem, t, cee, 1, scoring->wavelengths_m, &score, &outcome));
         reference->noise_m[t] = score.correctable_rms;
         BB_RELEASE(&cee);

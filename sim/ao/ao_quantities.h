@@ -7,6 +7,7 @@
 #define BB_SIM_AO_AO_QUANTITIES_H
 
 #include "sim/ao/ao_scoring.h"
+#include "sim/plan.h"
 
 /// Usual numbers of an atmosphere along the line of sight.
 typedef struct bb_ao_seeing {
@@ -18,6 +19,9 @@ typedef struct bb_ao_seeing {
 
 /// With the study's wind (error_terms.wind_m_per_s), else the profile's.
 bb_ao_seeing bb_ao_seeing_of(const bb_ao_study *study, const bb_atmosphere *atmosphere);
+
+/// Adds it to a plan. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_ao_seeing_tell(const bb_ao_seeing *seeing, bb_plan *plan);
 
 /// The rms residual that noise alone, R N R^T, makes of the reference in every direction, scored as
 /// the study scores: its noise_m; NaN where it failed. Errors: BB_MEMORY, BB_DEVICE.

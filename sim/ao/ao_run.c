@@ -177,8 +177,8 @@ static bb_status build_problem(ao_run *run, bb_results *results)
     BB_TRY(bb_factor_problem_prepare(&run->factor_problem));
     BB_TRY(bb_ao_storage_open(&run->factor_problem, run->study->common.device, run->problem,
                               run->study->inflation.tilt_arcsec2, &run->storage));
-    BB_TRY(bb_ao_scoring_open(run->study, run->problem, &run->factor_problem, &run->storage,
-                              &run->evaluations[run->order[0]], uses_device(run), &run->scoring));
+    BB_TRY(bb_ao_scoring_open(run->study, run->problem, &run->storage, uses_device(run),
+                              &run->scoring));
     tell_phase("scales and right-hand sides", &begin);
 done:
     return status;
@@ -200,7 +200,6 @@ static bb_status draw_once(ao_run *run, const bb_factor_problem *factor_problem,
                                run->study->correction, &drawn));
     BB_TRY(bb_ao_storage_apply(&run->storage, &run->pipelines[pipeline], factor_problem->draw,
                                &drawn));
-    BB_TRY(bb_ao_mcao_aim(run->problem, &drawn));
     bb_ao_evaluation *const one = &drawn;
     BB_TRY(bb_ao_scoring_run(&run->scoring, &one, 1));
     bb_draws_add(draws, &drawn.common.outcome, bb_ao_evaluation_headline(&drawn));
@@ -234,13 +233,6 @@ done:
     return status;
 }
 
-// Whether a study after this one may take a pipeline's evaluation. A difference wants the reference
-// itself, not its price.
-static bool keeps_warm(const ao_run *run, bb_index p)
-{
-    return !bb_ao_scoring_differs(&run->scoring) && bb_ao_warm_serves(run->study, run->dump, p);
-}
-
 // Scores what was solved since the last time, in one pass over Cmm for all of it, forgets the
 // reconstructors that nothing reads again, and draws.
 static bb_status settle(ao_run *run)
@@ -271,13 +263,19 @@ static bb_status settle(ao_run *run)
         if (!run->warm[p]) {
             BB_TRY(draw(run, p));
         }
-        if (!run->warm[p] && keeps_warm(run, p)) {
+        if (!run->warm[p] && bb_ao_warm_serves(run->study, run->dump, p)) {
             BB_TRY(bb_ao_warm_keep(run->study, reference, p, &run->evaluations[p]));
         }
     }
     run->settled = run->solved;
 done:
     return status;
+}
+
+// What every target gets of commands of mirrors that correct together, where frames are to see it.
+static bb_status aim(const ao_run *run, bb_ao_evaluation *evaluation)
+{
+    return bb_ao_study_frames(run->study) ? bb_ao_mcao_aim(run->problem, evaluation) : BB_OK;
 }
 
 static bb_status solve(ao_run *run, bb_index p)
@@ -289,7 +287,7 @@ static bb_status solve(ao_run *run, bb_index p)
                                      .reference = &run->evaluations[run->order[0]]};
     bb_ao_evaluation *evaluation = &run->evaluations[p];
     double begin = bb_clock_seconds();
-    if (keeps_warm(run, p)) {
+    if (bb_ao_warm_serves(run->study, run->dump, p)) {
         BB_TRY(bb_ao_warm_find(run->study, run->order[0], p, evaluation, &run->warm[p]));
     }
     if (run->warm[p]) {
@@ -305,7 +303,7 @@ static bb_status solve(ao_run *run, bb_index p)
         BB_TRY(bb_ao_promise_store(run->promises, &task, p, evaluation));
         BB_TRY(bb_ao_storage_round(&run->storage, &evaluation->level, 0, evaluation));
     }
-    BB_TRY(bb_ao_mcao_aim(run->problem, evaluation));
+    BB_TRY(aim(run, evaluation));
     tell_phase(run->pipelines[p].name, &begin);
 done:
     return status;
@@ -332,23 +330,9 @@ static bb_status solve_again(ao_run *run, bb_index count)
                    evaluation->common.pipeline, bb_outcome_name(again.common.outcome.kind));
         BB_TRY(bb_ao_storage_apply(&run->storage, &evaluation->level, 0, &again));
         evaluation->kind = again.kind;
-        BB_TRY(bb_ao_mcao_aim(run->problem, evaluation));
+        BB_TRY(aim(run, evaluation));
     }
     bb_log_progress("solving", count, count);
-done:
-    return status;
-}
-
-// The reference of a checkpoint once more, for the differences of pipelines that are left.
-static bb_status restore_reference(ao_run *run)
-{
-    bb_status status = BB_OK;
-    bb_ao_evaluation *reference = &run->evaluations[run->order[0]];
-    BB_TRY(solve_again(run, 1));
-    BB_TRY(bb_ao_scoring_restore(&run->scoring, reference));
-    if (!run->keeps) {
-        bb_ao_evaluation_forget(reference, run->target_count);
-    }
 done:
     return status;
 }
@@ -364,9 +348,6 @@ static bb_status solve_all(ao_run *run, const bb_run_options *options)
     BB_TRY(bb_ao_restart_load(&run->restart, options->resume, &state));
     const bb_index restored = state.finished;
     run->solved = run->settled = restored;
-    if (restored > 0 && restored < run->pipeline_count && bb_ao_scoring_differs(&run->scoring)) {
-        BB_TRY(restore_reference(run));
-    }
     if (learned) {
         BB_TRY(bb_ao_restart_save(&run->restart, &state));
     }

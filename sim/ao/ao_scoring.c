@@ -10,34 +10,10 @@
 #include "solvers/factor/residual_noise.h"
 
 #include <math.h>
-
-// What the largest solve of a study takes of the device, or the largest sweep.
-static double spare_of(const bb_ao_study *study, const bb_factor_problem *problem)
-{
-    const bb_factor_pipeline *pipelines = study->pipelines.items;
-    double spare = 0.0;
-    bb_index rows = problem->part.count;
-    bb_index most_rows = 0;
-    for (bb_index t = 0; t < problem->target_count; ++t) {
-        const bb_index side_rows = problem->sides[t]->rows;
-        rows += side_rows;
-        most_rows = side_rows > most_rows ? side_rows : most_rows;
-    }
-    for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        const bb_need need =
-            bb_factor_device_need(problem->solver, &pipelines[p], problem->matrix->rows, rows);
-        spare = fmax(spare, need.device_bytes);
-    }
-    const bb_factor_extent extent = {
-        .n = problem->matrix->rows, .rows = rows, .part = problem->part.count, .threads = 1.0};
-    const bb_need storing = bb_factor_storage_need(&study->pipelines, problem->solver,
-                                                   study->common.device, &extent, most_rows);
-    return fmax(spare, storing.device_bytes);
-}
+#include <string.h>
 
 bb_status bb_ao_scoring_open(const bb_ao_study *study, bb_tomography *problem,
-                             const bb_factor_problem *factor_problem, bb_ao_storage *storage,
-                             const bb_ao_evaluation *reference, bool on_device, bb_ao_scoring *out)
+                             bb_ao_storage *storage, bool on_device, bb_ao_scoring *out)
 {
     bb_status status = BB_OK;
     const bb_index wavelengths = study->wavelengths_um.count;
@@ -47,10 +23,8 @@ bb_status bb_ao_scoring_open(const bb_ao_study *study, bb_tomography *problem,
     *out = (bb_ao_scoring){.study = study,
                            .problem = problem,
                            .storage = storage,
-                           .reference = reference,
                            .commands = {.problem = problem},
-                           .on_device = on_device,
-                           .spare_bytes = on_device ? spare_of(study, factor_problem) : 0.0};
+                           .on_device = on_device};
     BB_TRY(BB_ALLOCATE(wavelengths, &out->wavelengths_m));
     for (bb_index w = 0; w < wavelengths; ++w) {
         out->wavelengths_m[w] = 1e-6 * wavelengths_um[w];
@@ -66,18 +40,13 @@ done:
 void bb_ao_scoring_release(bb_ao_scoring *self)
 {
     if (self->problem != NULL) {
-        self->problem->congruence = NULL;
+        self->problem->projection = NULL;
         self->problem = NULL;
     }
     bb_factor_device_scorer_close(&self->scorer);
     bb_ao_commands_release(&self->commands);
     BB_RELEASE(&self->wavelengths_m);
     BB_RELEASE(&self->boxes_rad);
-}
-
-bool bb_ao_scoring_differs(const bb_ao_scoring *self)
-{
-    return self->on_device && self->study->solver.residuals == (int)BB_AO_RESIDUALS_DIFFERENCE;
 }
 
 // The central part of a point-spread image.
@@ -220,52 +189,49 @@ static void release_tasks(bb_residual_task **tasks, bb_index limit)
     BB_RELEASE(tasks);
 }
 
-// Whose residual is whose base.
-static bb_residual_role role_of(const bb_ao_scoring *self, const bb_ao_evaluation *evaluation)
-{
-    if (!bb_ao_scoring_differs(self)) {
-        return BB_RESIDUAL_ALONE;
-    }
-    return evaluation == self->reference ? BB_RESIDUAL_BASE : BB_RESIDUAL_OTHER;
-}
-
 static bb_status open_scorer(bb_ao_scoring *self)
 {
     bb_status status = BB_OK;
     if (self->scorer == NULL) {
-        BB_TRY(bb_factor_device_scorer_open(self->problem->cmm, self->spare_bytes, &self->scorer));
-        self->congruence = (bb_congruence){bb_factor_device_scorer_project, self->scorer};
-        self->problem->congruence = &self->congruence;
+        BB_TRY(bb_factor_device_scorer_open(self->problem->cmm, &self->scorer));
+        self->projection = (bb_projection){.congruence = bb_factor_device_scorer_congruence,
+                                           .multiply = bb_factor_device_scorer_multiply,
+                                           .context = self->scorer};
+        self->problem->projection = &self->projection;
     }
 done:
     return status;
 }
 
-static bb_status find_residuals(bb_ao_scoring *self, bb_index count, const bb_residual_task *tasks,
-                                const estimate *estimates)
+static bb_status find_residuals(bb_ao_scoring *self, bb_index count, const bb_residual_task *tasks)
 {
     bb_status status = BB_OK;
+    const double begin = bb_clock_seconds();
     if (!self->on_device) {
         return bb_residual_covariance(self->problem->cmm, count, tasks);
     }
     BB_TRY(open_scorer(self));
-    for (bb_index i = 0; i < count; ++i) {
-        const bb_ao_evaluation *evaluation = estimates[i].evaluation;
-        const bb_residual_role role = role_of(self, evaluation);
-        const bb_index differences = bb_factor_device_scorer_differences(self->scorer);
-        const double begin = bb_clock_seconds();
-        BB_TRY(bb_factor_device_scorer_score(self->scorer, &tasks[i], role));
-        const bool differs = bb_factor_device_scorer_differences(self->scorer) > differences;
-        bb_log_detail("pipeline %s, target %td: residual %s in %.3f s", evaluation->common.pipeline,
-                      estimates[i].target, differs ? "by its difference" : "in fp64",
-                      bb_clock_seconds() - begin);
-        if (role == BB_RESIDUAL_OTHER && !differs && evaluation->kind == BB_RESIDUAL_SLOPES) {
-            bb_log_info("pipeline %s, target %td: no room or no kernels on the GPU for the "
-                        "difference from the reference, scored in fp64",
-                        evaluation->common.pipeline, estimates[i].target);
-        }
+    BB_TRY(bb_factor_device_scorer_score(self->scorer, count, tasks));
+    bb_log_detail("%td residual(s) in %.3f s", count, bb_clock_seconds() - begin);
+done:
+    return status;
+}
+
+// What rounded slopes add, seen as the task sees its estimate.
+static bb_status round_slopes(const bb_ao_scoring *self, const bb_factor_pipeline *level,
+                              const bb_residual_task *task)
+{
+    bb_status status = BB_OK;
+    bb_factor_storage *storage = &self->storage->common;
+    const bb_index rows = bb_residual_task_rows(task);
+    double *added = NULL; // [rows][rows]
+    if (bb_slope_rounding_is_given(level)) {
+        BB_TRY(BB_ZEROED(rows * rows, &added));
+        BB_TRY(bb_slope_rounding_add(storage, level, rows, task->r, added));
+        BB_TRY(bb_residual_task_add(task, added));
     }
 done:
+    BB_RELEASE(&added);
     return status;
 }
 
@@ -276,11 +242,11 @@ static bb_status add_rest(const bb_ao_scoring *self, const estimate *item,
 {
     bb_status status = BB_OK;
     bb_ao_evaluation *evaluation = item->evaluation;
-    bb_factor_storage *storage = &self->storage->common;
-    BB_TRY(bb_tomography_shake(self->problem, item->target, evaluation->kind, task->r, task->cee));
-    BB_TRY(bb_slope_rounding_add(storage, &evaluation->level, task->ctm->rows, task->r, task->cee));
-    BB_TRY(bb_sum_rounding_add(storage, &evaluation->level, task->ctt->rows, task->r, task->cee,
-                               &evaluation->common.outcome));
+    BB_TRY(bb_ao_commands_shake(self->problem, item->target, evaluation->kind,
+                                self->problem->shake_arcsec, task));
+    BB_TRY(round_slopes(self, &evaluation->level, task));
+    BB_TRY(bb_sum_rounding_add(&self->storage->common, &evaluation->level, task->ctt->rows, task->r,
+                               task->cee, &evaluation->common.outcome));
 done:
     return status;
 }
@@ -300,8 +266,8 @@ static bb_status rate_shaken(const bb_ao_scoring *self, const estimate *item,
     if (isnan(self->study->shake_test_arcsec) || isnan(evaluation->residual_m[item->target])) {
         goto done;
     }
-    BB_TRY(bb_tomography_shake_by(self->problem, item->target, evaluation->kind,
-                                  self->study->shake_test_arcsec, task->r, task->cee));
+    BB_TRY(bb_ao_commands_shake(self->problem, item->target, evaluation->kind,
+                                self->study->shake_test_arcsec, task));
     BB_TRY(bb_tomography_rate(self->problem, item->target, task->cee, wavelengths,
                               self->wavelengths_m, &score, &outcome));
 done:
@@ -323,9 +289,8 @@ done:
     return status;
 }
 
-// Residuals of some evaluations, and their prices where those are wanted.
-static bb_status score(bb_ao_scoring *self, bb_ao_evaluation *const *evaluations,
-                       bb_index evaluation_count, bool prices)
+bb_status bb_ao_scoring_run(bb_ao_scoring *self, bb_ao_evaluation *const *evaluations,
+                            bb_index evaluation_count)
 {
     bb_status status = BB_OK;
     const bb_index targets = self->problem->target_count;
@@ -338,8 +303,8 @@ static bb_status score(bb_ao_scoring *self, bb_ao_evaluation *const *evaluations
         BB_TRY(list_estimates(self, evaluations[p], targets, tasks, estimates, &count));
     }
     bb_log_progress_step("scoring", "covariances", 0, count + 1);
-    BB_TRY(find_residuals(self, count, tasks, estimates));
-    for (bb_index i = 0; prices && i < count; ++i) {
+    BB_TRY(find_residuals(self, count, tasks));
+    for (bb_index i = 0; i < count; ++i) {
         bb_log_progress_step("scoring", estimates[i].evaluation->common.pipeline, i + 1, count + 1);
         BB_TRY(price(self, &tasks[i], &estimates[i]));
     }
@@ -348,12 +313,6 @@ done:
     release_tasks(&tasks, evaluation_count * targets);
     BB_RELEASE(&estimates);
     return status;
-}
-
-bb_status bb_ao_scoring_run(bb_ao_scoring *self, bb_ao_evaluation *const *evaluations,
-                            bb_index count)
-{
-    return score(self, evaluations, count, true);
 }
 
 bb_status bb_ao_scoring_strehls(bb_ao_scoring *self, bb_ao_evaluation *evaluation, bb_index targets,
@@ -370,7 +329,7 @@ bb_status bb_ao_scoring_strehls(bb_ao_scoring *self, bb_ao_evaluation *evaluatio
     BB_TRY(BB_ZEROED(targets, &tasks));
     BB_TRY(BB_ZEROED(targets, &estimates));
     BB_TRY(list_estimates(self, evaluation, targets, tasks, estimates, &listed));
-    BB_TRY(find_residuals(self, listed, tasks, estimates));
+    BB_TRY(find_residuals(self, listed, tasks));
     for (bb_index t = 0; t < listed; ++t) {
         bb_outcome outcome = {0};
         bb_tomography_score score = {.kind = (bb_score)self->study->score,
@@ -386,22 +345,27 @@ done:
     return status;
 }
 
-bb_status bb_ao_scoring_restore(bb_ao_scoring *self, bb_ao_evaluation *reference)
-{
-    bb_ao_evaluation *const one = reference;
-    return score(self, &one, 1, false);
-}
-
-bb_status bb_ao_scoring_noise(bb_ao_scoring *self, const bb_csr *noise, bb_index m, const double *r,
-                              double *out)
+bb_status bb_ao_scoring_noise(bb_ao_scoring *self, const bb_csr *noise,
+                              const bb_ao_evaluation *evaluation, bb_index target, double *out)
 {
     bb_status status = BB_OK;
-    if (!self->on_device) {
-        return bb_residual_noise(noise, m, r, out);
+    bb_residual_task task;
+    double *own = NULL; // [rows][rows]
+    BB_TRY(bb_ao_commands_task(&self->commands, evaluation, target, &task));
+    const bb_index rows = bb_residual_task_rows(&task);
+    const bb_index size = bb_residual_task_size(&task);
+    BB_TRY(BB_ALLOCATE(rows * rows, &own));
+    if (self->on_device) {
+        BB_TRY(open_scorer(self));
+        BB_TRY(bb_factor_device_scorer_noise(self->scorer, noise, rows, task.r, own));
+    } else {
+        BB_TRY(bb_residual_noise(noise, rows, task.r, own));
     }
-    BB_TRY(open_scorer(self));
-    BB_TRY(bb_factor_device_scorer_noise(self->scorer, noise, m, r, out));
+    memset(out, 0, (size_t)(size * size) * sizeof *out);
+    task.cee = out;
+    BB_TRY(bb_residual_task_add(&task, own));
 done:
+    BB_RELEASE(&own);
     return status;
 }
 

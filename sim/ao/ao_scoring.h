@@ -15,26 +15,18 @@ typedef struct bb_ao_scoring {
     const bb_ao_study *study;
     bb_tomography *problem; ///< borrowed; projects by the scorer once there is one
     bb_ao_storage *storage;
-    const bb_ao_evaluation *reference; ///< the base of differences
-    double *wavelengths_m;             ///< [wavelengths]
-    double *boxes_rad;                 ///< [boxes]
-    bb_ao_commands commands;           ///< what storages of commands are scored by
+    double *wavelengths_m;   ///< [wavelengths]
+    double *boxes_rad;       ///< [boxes]
+    bb_ao_commands commands; ///< what storages of commands are scored by
     bool on_device;
-    double spare_bytes;              ///< of the device, what the largest solve takes
     bb_factor_device_scorer *scorer; ///< opened by the first estimate
-    bb_congruence congruence;
+    bb_projection projection;
 } bb_ao_scoring;
 
 /// Everything but `study` and `out` is borrowed. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_ao_scoring_open(const bb_ao_study *study, bb_tomography *problem,
-                                        const bb_factor_problem *factor_problem,
-                                        bb_ao_storage *storage, const bb_ao_evaluation *reference,
-                                        bool on_device, bb_ao_scoring *out);
+                                        bb_ao_storage *storage, bool on_device, bb_ao_scoring *out);
 void bb_ao_scoring_release(bb_ao_scoring *self);
-
-/// Whether others than the reference are scored by their difference from it, so that the reference
-/// has to be scored first, and here.
-bool bb_ao_scoring_differs(const bb_ao_scoring *self);
 
 /// Prices of some evaluations, every target; those that failed are left out. On the cpu all share
 /// one pass over Cmm. Errors: BB_MEMORY, BB_DEVICE, the sources'.
@@ -47,13 +39,10 @@ BB_CHECKED bb_status bb_ao_scoring_run(bb_ao_scoring *self, bb_ao_evaluation *co
 BB_CHECKED bb_status bb_ao_scoring_strehls(bb_ao_scoring *self, bb_ao_evaluation *evaluation,
                                            bb_index targets, bb_index wavelengths, double *out);
 
-/// The residuals of the reference alone, for the differences of others: its prices are known from a
-/// checkpoint. Errors: likewise.
-BB_CHECKED bb_status bb_ao_scoring_restore(bb_ao_scoring *self, bb_ao_evaluation *reference);
-
-/// R N R^T, `out` [m][m], of noise alone, where the estimates are scored. Errors: likewise.
-BB_CHECKED bb_status bb_ao_scoring_noise(bb_ao_scoring *self, const bb_csr *noise, bb_index m,
-                                         const double *r, double *out);
+/// R N R^T, `out` [m][m] of a target, of noise alone. Errors: likewise.
+BB_CHECKED bb_status bb_ao_scoring_noise(bb_ao_scoring *self, const bb_csr *noise,
+                                         const bb_ao_evaluation *evaluation, bb_index target,
+                                         double *out);
 
 /// Writes the Strehl ratios of the evaluations [pipelines of the study] under the study's shake
 /// test; nothing without one. Errors: BB_MEMORY.

@@ -13,8 +13,6 @@
 
 static const char *const lgs_tilt_names[] = {"update", "constant_block", "unknown", NULL};
 
-static const char *const residuals_names[] = {"whole", "difference", NULL};
-
 static const char *const images_names[] = {"first", "all", NULL};
 
 const char *const bb_ao_correction_names[] = {"moao", "ltao", "glao", "mcao", NULL};
@@ -26,11 +24,6 @@ static const bb_key solver_keys[] = {
      .offset = offsetof(bb_ao_solver_config, lgs_tilt), .default_text = "update",
      .meaning = "Tilt of laser stars: its variance as an exact rank-2 update or as a constant in "
                 "their blocks, or unknown: an infinite variance, which the score leaves out."},
-    {.name = "residuals", .kind = BB_KEY_CHOICE, .choices = residuals_names,
-     .offset = offsetof(bb_ao_solver_config, residuals), .default_text = "whole",
-     .meaning = "How a GPU scores others than the reference: each residual whole in fp64, or by the "
-                "estimate's difference from the reference's in x3, a third quicker, which takes 1 to 15 % "
-                "off losses of 3e-4 to 6e-5; the cpu scores whole."},
 };
 static const bb_schema solver_schema = BB_SCHEMA("solver", bb_ao_solver_config, solver_keys);
 

@@ -11,17 +11,10 @@
 #include "sim/ao/realtime/ao_realtime_config.h"
 #include "sim/pipelines/factor_pipeline.h"
 
-/// How a GPU scores others than the reference.
-typedef enum bb_ao_residuals {
-    BB_AO_RESIDUALS_WHOLE,      ///< each by itself, in fp64
-    BB_AO_RESIDUALS_DIFFERENCE, ///< by what differs from the reference (residual_scorer.h)
-} bb_ao_residuals;
-
 /// Keys of `solver:`.
 typedef struct bb_ao_solver_config {
     bb_factor_solver_config common;
-    int lgs_tilt;  ///< bb_lgs_tilt of physics/ao/tomography.h
-    int residuals; ///< bb_ao_residuals
+    int lgs_tilt; ///< bb_lgs_tilt of physics/ao/tomography.h
 } bb_ao_solver_config;
 
 /// Whose reconstructor corrects which target.

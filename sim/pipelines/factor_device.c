@@ -274,25 +274,23 @@ struct bb_factor_device_scorer {
 
 // Of builds with CUDA.
 static const struct {
-    bb_status (*create)(bb_device *device, const bb_matrix_source *cmm, double spare_bytes,
-                        bb_residual_scorer **out);
+    bb_status (*create)(bb_device *device, const bb_matrix_source *cmm, bb_residual_scorer **out);
     void (*destroy)(bb_residual_scorer **scorer);
-    bb_status (*score)(bb_residual_scorer *scorer, const bb_residual_task *task,
-                       bb_residual_role role);
-    bb_index (*differences)(const bb_residual_scorer *scorer);
-    bb_status (*project)(bb_residual_scorer *scorer, bb_index rows, bb_index columns,
-                         const double *weights, const double *symmetric, double *out);
+    bb_status (*score)(bb_residual_scorer *scorer, bb_index count, const bb_residual_task *tasks);
+    bb_status (*congruence)(bb_residual_scorer *scorer, bb_index rows, bb_index columns,
+                            const double *weights, const double *symmetric, double *out);
+    bb_status (*multiply)(bb_residual_scorer *scorer, bb_index rows, bb_index columns,
+                          const double *weights, bb_index n, const double *values, double *out);
     bb_status (*noise)(bb_residual_scorer *scorer, const bb_csr *noise, bb_index m, const double *r,
                        double *out);
 } residuals = {
-    BB_CUDA_TWIN(bb_residual_scorer_create),  BB_CUDA_TWIN(bb_residual_scorer_destroy),
-    BB_CUDA_TWIN(bb_residual_scorer_score),   BB_CUDA_TWIN(bb_residual_scorer_differences),
-    BB_CUDA_TWIN(bb_residual_scorer_project), BB_CUDA_TWIN(bb_residual_scorer_noise)};
+    BB_CUDA_TWIN(bb_residual_scorer_create),   BB_CUDA_TWIN(bb_residual_scorer_destroy),
+    BB_CUDA_TWIN(bb_residual_scorer_score),    BB_CUDA_TWIN(bb_residual_scorer_congruence),
+    BB_CUDA_TWIN(bb_residual_scorer_multiply), BB_CUDA_TWIN(bb_residual_scorer_noise)};
 
 static const char no_residuals[] = "residuals on a device: this build has no CUDA";
 
-bb_status bb_factor_device_scorer_open(const bb_matrix_source *cmm, double spare_bytes,
-                                       bb_factor_device_scorer **out)
+bb_status bb_factor_device_scorer_open(const bb_matrix_source *cmm, bb_factor_device_scorer **out)
 {
     bb_status status = BB_OK;
     bb_factor_device_scorer *scorer = NULL;
@@ -300,7 +298,7 @@ bb_status bb_factor_device_scorer_open(const bb_matrix_source *cmm, double spare
     BB_REQUIRE(residuals.create != NULL, BB_UNSUPPORTED, "%s", no_residuals);
     BB_TRY(BB_ZEROED(1, &scorer));
     BB_TRY(bb_device_open(BB_DEVICE_CUDA, 0, &scorer->device));
-    BB_TRY(residuals.create(scorer->device, cmm, spare_bytes, &scorer->residuals));
+    BB_TRY(residuals.create(scorer->device, cmm, &scorer->residuals));
     *out = scorer;
     scorer = NULL;
 done:
@@ -320,29 +318,36 @@ void bb_factor_device_scorer_close(bb_factor_device_scorer **scorer)
     BB_RELEASE(scorer);
 }
 
-bb_status bb_factor_device_scorer_score(bb_factor_device_scorer *scorer,
-                                        const bb_residual_task *task, bb_residual_role role)
+bb_status bb_factor_device_scorer_score(bb_factor_device_scorer *scorer, bb_index count,
+                                        const bb_residual_task *tasks)
 {
     bb_status status = BB_OK;
     BB_REQUIRE(residuals.score != NULL, BB_UNSUPPORTED, "%s", no_residuals);
-    BB_TRY(residuals.score(scorer->residuals, task, role));
+    BB_TRY(residuals.score(scorer->residuals, count, tasks));
 done:
     return status;
 }
 
-bb_index bb_factor_device_scorer_differences(const bb_factor_device_scorer *scorer)
-{
-    return residuals.differences == NULL ? 0 : residuals.differences(scorer->residuals);
-}
-
-bb_status bb_factor_device_scorer_project(void *scorer, bb_index rows, bb_index columns,
-                                          const double *weights, const double *symmetric,
-                                          double *out)
+bb_status bb_factor_device_scorer_congruence(void *scorer, bb_index rows, bb_index columns,
+                                             const double *weights, const double *symmetric,
+                                             double *out)
 {
     bb_status status = BB_OK;
     const bb_factor_device_scorer *self = scorer;
-    BB_REQUIRE(residuals.project != NULL, BB_UNSUPPORTED, "%s", no_residuals);
-    BB_TRY(residuals.project(self->residuals, rows, columns, weights, symmetric, out));
+    BB_REQUIRE(residuals.congruence != NULL, BB_UNSUPPORTED, "%s", no_residuals);
+    BB_TRY(residuals.congruence(self->residuals, rows, columns, weights, symmetric, out));
+done:
+    return status;
+}
+
+bb_status bb_factor_device_scorer_multiply(void *scorer, bb_index rows, bb_index columns,
+                                           const double *weights, bb_index n, const double *values,
+                                           double *out)
+{
+    bb_status status = BB_OK;
+    const bb_factor_device_scorer *self = scorer;
+    BB_REQUIRE(residuals.multiply != NULL, BB_UNSUPPORTED, "%s", no_residuals);
+    BB_TRY(residuals.multiply(self->residuals, rows, columns, weights, n, values, out));
 done:
     return status;
 }

@@ -61,26 +61,24 @@ BB_CHECKED bb_status bb_factor_device_score(const bb_matrix_source *cmm, bool on
 /// (solvers/factor/residual_scorer.h).
 typedef struct bb_factor_device_scorer bb_factor_device_scorer;
 
-/// Opens the device for estimates over `cmm`, borrowed; bases are kept where `spare_bytes` of the
-/// device's memory stay free. Errors: BB_UNSUPPORTED in a build without CUDA, BB_DEVICE, BB_MEMORY.
-/// Owner: the caller.
-BB_CHECKED bb_status bb_factor_device_scorer_open(const bb_matrix_source *cmm, double spare_bytes,
+/// Opens the device for estimates over `cmm`, borrowed. Errors: BB_UNSUPPORTED in a build without
+/// CUDA, BB_DEVICE, BB_MEMORY. Owner: the caller.
+BB_CHECKED bb_status bb_factor_device_scorer_open(const bb_matrix_source *cmm,
                                                   bb_factor_device_scorer **out);
 void bb_factor_device_scorer_close(bb_factor_device_scorer **scorer);
 
-/// Scores one estimate. Errors: those of bb_residual_scorer_score.
-BB_CHECKED bb_status bb_factor_device_scorer_score(bb_factor_device_scorer *scorer,
-                                                   const bb_residual_task *task,
-                                                   bb_residual_role role);
+/// Scores estimates. Errors: those of bb_residual_scorer_score.
+BB_CHECKED bb_status bb_factor_device_scorer_score(bb_factor_device_scorer *scorer, bb_index count,
+                                                   const bb_residual_task *tasks);
 
-/// Estimates that were scored by their difference from a base so far.
-bb_index bb_factor_device_scorer_differences(const bb_factor_device_scorer *scorer);
-
-/// A C A^T on the device, as physics asks for it (bb_congruence of physics/ao/score); `scorer` is a
-/// bb_factor_device_scorer. Errors: BB_MEMORY, BB_DEVICE.
-BB_CHECKED bb_status bb_factor_device_scorer_project(void *scorer, bb_index rows, bb_index columns,
-                                                     const double *weights, const double *symmetric,
-                                                     double *out);
+/// Products with a projector on the device, as physics asks for them (bb_projection of
+/// physics/ao/tomography.h); `scorer` is a bb_factor_device_scorer. Errors: BB_MEMORY, BB_DEVICE.
+BB_CHECKED bb_status bb_factor_device_scorer_congruence(void *scorer, bb_index rows,
+                                                        bb_index columns, const double *weights,
+                                                        const double *symmetric, double *out);
+BB_CHECKED bb_status bb_factor_device_scorer_multiply(void *scorer, bb_index rows, bb_index columns,
+                                                      const double *weights, bb_index n,
+                                                      const double *values, double *out);
 
 /// R N R^T of a sparse N on the device. Errors: those of bb_residual_scorer_noise.
 BB_CHECKED bb_status bb_factor_device_scorer_noise(bb_factor_device_scorer *scorer,

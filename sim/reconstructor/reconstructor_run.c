@@ -117,7 +117,8 @@ static bb_status score(reconstructor_run *run, estimate *estimates, bb_index est
     }
     for (bb_index e = 0; e < estimate_count; ++e) {
         if (estimates[e].r != NULL && estimates[e].common.outcome.kind == BB_OUTCOME_OK) {
-            tasks[count] = (bb_residual_task){estimates[e].r, run->side, run->in.truth, NULL};
+            tasks[count] =
+                (bb_residual_task){.r = estimates[e].r, .ctm = run->side, .ctt = run->in.truth};
             scored[count] = &estimates[e];
             BB_TRY(BB_ALLOCATE(m * m, &tasks[count].cee));
             ++count;
@@ -452,8 +453,10 @@ static bb_status sum(const bb_reconstructor_study *study, const bb_factor_extent
         BB_TRY(bb_plan_add(plan, pipelines[p].name, "operator %.1f MB", 1e-6 * operator_bytes));
     }
     const double estimated = (double)study->pipelines.count + drawing;
-    const bb_residual_extent one = {solved->n, m, m * m, m};
-    const bb_residual_extent score = {solved->n, estimated * m, estimated * m * m, m};
+    const bb_residual_extent one = {
+        .n = solved->n, .rows = m, .squared_rows = m * m, .most_rows = m};
+    const bb_residual_extent score = {
+        .n = solved->n, .rows = estimated * m, .squared_rows = estimated * m * m, .most_rows = m};
     bb_need scoring = bb_residual_covariance_need(&score, solved->threads);
     scoring.seconds = scores * bb_residual_covariance_need(&one, solved->threads).seconds;
     need = bb_need_in_turn(need, scoring);

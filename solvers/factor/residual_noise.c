@@ -62,7 +62,7 @@ bb_status bb_residual_noise(const bb_csr *noise, bb_index m, const double *r, do
         BB_TRY(bb_thread_ranges(m, ROWS, gather_rows, &work));
         BB_TRY(bb_thread_ranges(m, ROWS, project_rows, &work));
     }
-    BB_TRY(bb_residual_covariance_close(&symmetric));
+    BB_TRY(bb_residual_task_close(&symmetric));
 done:
     BB_RELEASE(&work.g);
     return status;

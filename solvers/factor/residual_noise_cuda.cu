@@ -40,8 +40,7 @@ bb_status open(const bb_residual_scorer *s, const bb_csr *noise, bb_index m, con
     const size_t n = static_cast<size_t>(noise->columns);
     const size_t rows = static_cast<size_t>(m);
     const size_t word = sizeof(double);
-    double available = 0.0;
-    BB_RETURN_IF_FAILED(bb_residual_scorer_free_bytes(s, &available)); // makes it the current one
+    BB_RETURN_IF_FAILED(bb_residual_scorer_use(s));
     BB_RETURN_IF_FAILED(
         send(s, noise->row_start, (n + 1) * sizeof *noise->row_start, &work->row_start));
     BB_RETURN_IF_FAILED(send(s, noise->column, entries * sizeof *noise->column, &work->column));
@@ -84,13 +83,16 @@ bb_status run(const bb_residual_scorer *s, const bb_csr *noise, bb_index m, cons
     bb_matrix_source rows = {};
     rows.rows = m;
     rows.columns = s->n;
-    const bb_residual_task symmetric = {r, &rows, nullptr, out};
+    bb_residual_task symmetric = {};
+    symmetric.r = r;
+    symmetric.ctm = &rows;
+    symmetric.cee = out;
     BB_RETURN_IF_FAILED(open(s, noise, m, r, work));
     for (bb_index begin = 0; begin < s->n; begin += s->width) {
         BB_RETURN_IF_FAILED(add_panel(s, work, m, begin));
     }
     BB_RETURN_IF_FAILED(bb_residual_scorer_fetch(s, work->out, m * m, out));
-    return bb_residual_covariance_close(&symmetric);
+    return bb_residual_task_close(&symmetric);
 }
 
 } // namespace

@@ -173,7 +173,8 @@ static void residual_covariances(void **state)
                 sources[i] = bb_matrix_source_dense(&views[i], "", "1");
             }
             sources[1].symmetric = sources[3].symmetric = true;
-            const bb_residual_task task = {operands[0], &sources[2], &sources[3], cee};
+            const bb_residual_task task = {
+                .r = operands[0], .ctm = &sources[2], .ctt = &sources[3], .cee = cee};
             check_ok(bb_residual_covariance(&sources[1], 1, &task));
             assert_true(bb_outcome_first_non_finite(cee, TARGETS * TARGETS) >= 0);
             operands[k][index] = kept;

@@ -66,14 +66,6 @@ const double *bb_point_spread_transmission(const bb_point_spread *spread);
 
 const bb_deformable_mirror *bb_point_spread_mirror(const bb_point_spread *spread);
 
-/// Who multiplies A C A^T in fp64 for a projection, A the `weights` [rows][columns], C symmetric
-/// [columns][columns], out [rows][rows], all on the host: a device, say.
-typedef struct bb_congruence {
-    bb_status (*multiply)(void *context, bb_index rows, bb_index columns, const double *weights,
-                          const double *symmetric, double *out);
-    void *context;
-} bb_congruence;
-
 /// Cvv = Dx Cee Dx^T, `voltages` [actuators][actuators], V^2. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_point_spread_voltages(const bb_point_spread *spread, const double *cee,
                                               double *voltages);

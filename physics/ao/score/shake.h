@@ -14,12 +14,17 @@
 #include "physics/ao/mirrors/deformable_mirror.h"
 #include "physics/ao/sensor_array.h"
 
-/// Adds it to `cee` [m][m], arcsec^2, for r [m][n] of the measurements of `guides`; m those of
-/// `truth`. With a mirror, NULL for none, r [actuators][n] estimates its commands: u is what its
-/// projector makes of the truth sensor's, and cee is [actuators][actuators], V^2. `rms_arcsec` is
-/// that of each axis; 0 adds nothing. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_shake_add(const bb_sensor_array *guides, const bb_sensor_array *truth,
-                                  const bb_deformable_mirror *mirror, double rms_arcsec,
-                                  const double *r, double *cee);
+/// R v of both axes, `out` [rows][2], for r [rows][n] of the measurements of `guides`. Rows by the
+/// threads. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_shake_estimate(const bb_sensor_array *guides, bb_index rows,
+                                       const double *r, double *out);
+
+/// Adds it to `cee` [m][m], arcsec^2, m the slopes of `truth`, for an estimate that makes
+/// `estimated` [m][2] of both tilts. With a mirror, NULL for none, it estimates commands,
+/// [actuators][2]: u is what the mirror's projector makes of the truth sensor's, and cee is
+/// [actuators][actuators], V^2. `rms_arcsec` is that of each axis; 0 adds nothing. Errors:
+/// BB_MEMORY.
+BB_CHECKED bb_status bb_shake_add(const bb_sensor_array *truth, const bb_deformable_mirror *mirror,
+                                  double rms_arcsec, const double *estimated, double *cee);
 
 #endif

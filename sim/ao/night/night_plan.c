@@ -63,7 +63,8 @@ static bb_need pass_need(const bb_ao_study *study, const bb_ao_config *physics, 
                          double rows, bb_need filling, double threads)
 {
     const double count = (double)study->pipelines.count;
-    const bb_residual_extent score = {n, count * rows, count * rows * rows, rows};
+    const bb_residual_extent score = {
+        .n = n, .rows = count * rows, .squared_rows = count * rows * rows, .most_rows = rows};
     const bb_pupil pupil = bb_ao_config_pupil(physics);
     const bb_target_config *target = study->targets.items;
     const bb_index lenslets =

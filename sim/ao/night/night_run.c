@@ -4,6 +4,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "physics/ao/night/layer_tomography.h"
+#include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_mcao.h"
 #include "sim/ao/ao_pupil.h"
 #include "sim/ao/ao_storage.h"
@@ -134,8 +135,8 @@ static bb_status solve_one(night *self, const bb_factor_problem *factor_problem,
     made->level = known->level;
     made->shared = known->shared;
     made->common.device = known->common.device;
-    BB_TRY(bb_ao_storage_solve(storage, factor_problem, &made->level, self->study->correction,
-                               made));
+    BB_TRY(
+        bb_ao_storage_solve(storage, factor_problem, &made->level, self->study->correction, made));
     BB_TRY(bb_ao_storage_apply(storage, &made->level, 0, made));
     BB_TRY(bb_ao_mcao_aim(self->problem, made));
 done:
@@ -188,7 +189,8 @@ static bb_status rate(night *self, bb_ao_storage *storage, const bb_residual_tas
     bb_outcome outcome = {0};
     const double wavelength_m = 1e-6 * ((const double *)self->study->wavelengths_um.items)[0];
     bb_tomography_score score = {.kind = (bb_score)self->study->score, .strehl = strehl};
-    BB_TRY(bb_tomography_shake(self->problem, 0, BB_RESIDUAL_SLOPES, task->r, task->cee));
+    BB_TRY(bb_ao_commands_shake(self->problem, 0, BB_RESIDUAL_SLOPES, self->problem->shake_arcsec,
+                                task));
     BB_TRY(bb_slope_rounding_add(&storage->common, &self->solved[p].level, task->ctm->rows, task->r,
                                  task->cee));
     BB_TRY(bb_tomography_rate(self->problem, 0, task->cee, 1, &wavelength_m, &score, &outcome));
@@ -213,8 +215,11 @@ static bb_status score_sample(night *self, bb_index first, bb_index end)
         const bb_index p = self->uses[i].pipeline;
         const bool again = i > first && self->uses[i - 1].pipeline == p;
         if (!again && has_estimate(self, p)) {
-            tasks[count] = (bb_residual_task){bb_ao_evaluation_reconstructor(&self->solved[p], 0),
-                                              target->ctm, target->ctt, self->cee + p * m * m};
+            tasks[count] =
+                (bb_residual_task){.r = bb_ao_evaluation_reconstructor(&self->solved[p], 0),
+                                   .ctm = target->ctm,
+                                   .ctt = target->ctt,
+                                   .cee = self->cee + p * m * m};
             pipelines[count++] = p;
         }
     }

@@ -316,9 +316,9 @@ static bb_status score_delayed(timeline *line)
         const bb_index t = line->estimates[e].target;
         const bb_tomography_target *target = &line->problem->targets[t];
         const bb_ao_evaluation *evaluation = &line->evaluations[line->place[e] / line->targets];
-        line->residuals[e] =
-            (bb_residual_task){bb_ao_evaluation_reconstructor(evaluation, t),
-                               bb_slope_covariance_source(line->ctm[t]), target->ctt, NULL};
+        line->residuals[e] = (bb_residual_task){.r = bb_ao_evaluation_reconstructor(evaluation, t),
+                                                .ctm = bb_slope_covariance_source(line->ctm[t]),
+                                                .ctt = target->ctt};
         BB_TRY(BB_ALLOCATE(target->ctt->rows * target->ctt->rows, &line->residuals[e].cee));
     }
     BB_TRY(bb_factor_device_score(line->problem->cmm, uses_device(line), count, line->residuals));

@@ -97,6 +97,11 @@ done:
     return status;
 }
 
+bool bb_slope_rounding_is_given(const bb_factor_pipeline *pipeline)
+{
+    return counts_steps(&pipeline->slopes) || pipeline->slopes.format >= 0;
+}
+
 bb_status bb_slope_rounding_add(bb_factor_storage *storage, const bb_factor_pipeline *pipeline,
                                 bb_index m, const double *r, double *cee)
 {
@@ -104,7 +109,7 @@ bb_status bb_slope_rounding_add(bb_factor_storage *storage, const bb_factor_pipe
     bb_rounding_norm *norm = &storage->norms[pipeline->filter == (int)BB_SLOPE_FILTER_MEANS];
     const bb_index n = norm->problem->matrix->rows;
     double *errors = NULL;
-    if (!counts_steps(&pipeline->slopes) && pipeline->slopes.format < 0) {
+    if (!bb_slope_rounding_is_given(pipeline)) {
         goto done;
     }
     BB_TRY(BB_ALLOCATE(n, &errors));

@@ -9,6 +9,9 @@
 
 #include "sim/pipelines/storage/factor_storage.h"
 
+/// Whether a pipeline's slopes are rounded.
+bool bb_slope_rounding_is_given(const bb_factor_pipeline *pipeline);
+
 /// Adds R D R^T to `cee` [m][m] for r [m][n] of a pipeline, whose filter says which slopes are
 /// rounded; nothing where its slopes are not. Errors: BB_MEMORY, the source's.
 BB_CHECKED bb_status bb_slope_rounding_add(bb_factor_storage *storage,

@@ -9,12 +9,15 @@
 #define TWINS        "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}, {x_arcsec: 3.0, y_arcsec: 1.0}]"
 #define ALONE        "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]"
 
+// But for the order of sums: what several targets share is multiplied with Cmm once.
 static void check_same(const bb_results *a, const bb_results *b, const char *name)
 {
     const bb_dataset *one = driver_dataset(a, name);
     const bb_dataset *two = driver_dataset(b, name);
     assert_int_equal(one->count, two->count);
-    assert_memory_equal(one->numbers, two->numbers, (size_t)one->count * sizeof *one->numbers);
+    for (bb_index i = 0; i < one->count; ++i) {
+        check_close(one->numbers[i], two->numbers[i], 1e-12, 1.0);
+    }
 }
 
 // Within 3 standard errors at both wavelengths and towards every target: frames are few here, the

@@ -175,13 +175,20 @@ static void hold_scores(const fixture *f)
     const bb_matrix_source ctt = bb_matrix_source_dense(&corner, "Ctt", "1");
     double *cee[2] = {dense_new(M * M), dense_new(M * M)};
     double *values = dense_new(N);
-    const bb_residual_task tasks[2] = {{f->b, &ctm, &ctt, cee[0]}, {f->b, &ctm, &ctt, cee[1]}};
-    const bb_residual_extent extent = {N, 2.0 * M, 2.0 * M * M, M};
-    need_start();
-    check_ok(bb_residual_covariance(&f->source, 2, tasks));
-    need_stop();
-    need_hold("residual_covariance", bb_residual_covariance_need(&extent, f->threads),
-              NEED_LOOSENESS);
+    bb_residual_task tasks[2] = {{.r = f->b, .ctm = &ctm, .ctt = &ctt, .cee = cee[0]},
+                                 {.r = f->b, .ctm = &ctm, .ctt = &ctt, .cee = cee[1]}};
+    bb_residual_extent extent = {
+        .n = N, .rows = 2.0 * M, .squared_rows = 2.0 * M * M, .most_rows = M};
+    for (int shared = 0; shared < 2; ++shared) {
+        need_start();
+        check_ok(bb_residual_covariance(&f->source, 2, tasks));
+        need_stop();
+        need_hold(shared ? "residual_covariance, shared" : "residual_covariance",
+                  bb_residual_covariance_need(&extent, f->threads), NEED_LOOSENESS);
+        tasks[0].rows = tasks[1].rows = M;
+        extent.shared = 1.0;
+        extent.shared_rows = M;
+    }
     bb_triplets list = {0};
     bb_csr sparse = {0};
     for (bb_index i = 0; i < N; ++i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solvers/factor/residual_covariance.h"
 #include "solvers/factor/residual_noise.h"
-#include "tests/solvers/dense.h"
+#include "tests/solvers/weighed_scene.h"
 
 #include <lapacke.h>
 
@@ -40,7 +40,7 @@ static void score(double *cee)
     bb_matrix_source cmm_source = bb_matrix_source_dense(&views[0], "Cmm", "1");
     bb_matrix_source ctm_source = bb_matrix_source_dense(&views[1], "Ctm", "1");
     bb_matrix_source ctt_source = bb_matrix_source_dense(&views[2], "Ctt", "1");
-    bb_residual_task task = {r, &ctm_source, &ctt_source, cee};
+    bb_residual_task task = {.r = r, .ctm = &ctm_source, .ctt = &ctt_source, .cee = cee};
     check_ok(bb_residual_covariance(&cmm_source, 1, &task));
 }
 
@@ -83,8 +83,8 @@ static void estimates_share_a_pass(void **state)
     for (int i = 0; i < 5; ++i) {
         sources[i] = bb_matrix_source_dense(&views[i], "C", "1");
     }
-    bb_residual_task tasks[2] = {{r, &sources[1], &sources[2], cee},
-                                 {r, &sources[3], &sources[4], few}};
+    bb_residual_task tasks[2] = {{.r = r, .ctm = &sources[1], .ctt = &sources[2], .cee = cee},
+                                 {.r = r, .ctm = &sources[3], .ctt = &sources[4], .cee = few}};
     check_ok(bb_residual_covariance(&sources[0], 2, tasks));
     for (bb_index i = 0; i < FEW; ++i) {
         for (bb_index j = 0; j < FEW; ++j) {
@@ -130,6 +130,73 @@ static void bits_do_not_depend_on_threads(void **state)
     bb_threads_stop();
     BB_RELEASE(&one);
     BB_RELEASE(&four);
+}
+
+static void weighed_estimates_are_scored_as_plain_ones(void **state)
+{
+    (void)state;
+    weighed_scene s;
+    double *again = dense_new(WEIGHED_ROWS * WEIGHED_ROWS);
+    weighed_open(&s);
+    check_ok(bb_residual_covariance(&s.sources[0], WEIGHED_TASKS, s.plain));
+    check_ok(bb_threads_set(3));
+    check_ok(bb_residual_covariance(&s.sources[0], WEIGHED_TASKS, s.weighed));
+    weighed_hold(&s, 1e-11);
+    bb_residual_task alone = s.weighed[3]; // at other threads, by a product of its own
+    alone.cee = again;
+    check_ok(bb_threads_set(1));
+    check_ok(bb_residual_covariance(&s.sources[0], 1, &alone));
+    bb_threads_stop();
+    assert_memory_equal(again, s.cee[3], (size_t)WEIGHED_ROWS * WEIGHED_ROWS * sizeof *again);
+    weighed_close(&s);
+    BB_RELEASE(&again);
+}
+
+// A C A^T beside what a task has, and C where it has no weights.
+static void what_is_added_is_weighed(void **state)
+{
+    (void)state;
+    weighed_scene s;
+    double *added = dense_new(WEIGHED_ROWS * WEIGHED_ROWS);
+    double *half = dense_new(WEIGHED_SEEN * WEIGHED_ROWS);
+    weighed_open(&s);
+    dense_covariance(WEIGHED_ROWS, 3.0, 0.0, added);
+    for (int t = 0; t < 2; ++t) {
+        const bb_index q = bb_residual_task_size(&s.weighed[t]);
+        for (bb_index i = 0; i < q * q; ++i) {
+            s.cee[t][i] = 1.0;
+        }
+        check_ok(bb_residual_task_add(&s.weighed[t], added));
+    }
+    weighed_multiply(WEIGHED_SEEN, WEIGHED_ROWS, WEIGHED_ROWS, s.a, added, half);
+    for (bb_index i = 0; i < WEIGHED_SEEN; ++i) {
+        double sum = 1.0;
+        for (bb_index k = 0; k < WEIGHED_ROWS; ++k) {
+            sum += half[i * WEIGHED_ROWS + k] * s.a[2 * WEIGHED_ROWS + k];
+        }
+        check_close(s.cee[0][i * WEIGHED_SEEN + 2], sum, 1e-12, 1.0);
+    }
+    check_close(s.cee[1][5], 1.0 + added[5], 1e-15, 1.0);
+    weighed_close(&s);
+    BB_RELEASE(&added);
+    BB_RELEASE(&half);
+}
+
+static void shapes_that_do_not_go_together_are_refused(void **state)
+{
+    (void)state;
+    weighed_scene s;
+    weighed_open(&s);
+    s.weighed[0].rows = 0;
+    check_fails(bb_residual_covariance(&s.sources[0], 1, s.weighed), BB_INVALID,
+                "where it is weighed");
+    s.weighed[3].rows = WEIGHED_SEEN;
+    check_fails(bb_residual_covariance(&s.sources[0], 1, &s.weighed[3]), BB_INVALID,
+                "9 rows of C, expected 23");
+    s.weighed[1].truth_weights = NULL;
+    check_fails(bb_residual_covariance(&s.sources[0], 1, &s.weighed[1]), BB_INVALID,
+                "C is 131 x 1100, expected 23 x 1100");
+    weighed_close(&s);
 }
 
 // N has a diagonal and ties each measurement to the one N / 2 away, across panels.
@@ -182,6 +249,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(exact_estimate_matches_the_short_form, setup, teardown),
         cmocka_unit_test_setup_teardown(bits_do_not_depend_on_threads, setup, teardown),
         cmocka_unit_test_setup_teardown(noise_alone_is_a_sparse_product, setup, teardown),
+        cmocka_unit_test(weighed_estimates_are_scored_as_plain_ones),
+        cmocka_unit_test(what_is_added_is_weighed),
+        cmocka_unit_test(shapes_that_do_not_go_together_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

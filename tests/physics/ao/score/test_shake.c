@@ -24,6 +24,16 @@ static void make(bb_sensor *sensors, int count, bb_sensor_array *out)
     }
 }
 
+// What an estimate by r leaves, of slopes or of a mirror's commands.
+static bb_status add(const bb_sensor_array *guides, const bb_sensor_array *truth,
+                     const bb_deformable_mirror *mirror, double rms_arcsec, const double *r,
+                     double *cee)
+{
+    double estimated[2 * M];
+    check_ok(bb_shake_estimate(guides, mirror != NULL ? mirror->actuator_count : M, r, estimated));
+    return bb_shake_add(truth, mirror, rms_arcsec, estimated, cee);
+}
+
 // An estimate that is the mean of a straight sensor's slopes takes the whole tilt out; one by half
 // of it leaves half of each axis: 0.25 rms^2 in the blocks of x and of y, nothing between them.
 static void what_an_estimate_leaves_of_a_tilt_is_added(void **state)
@@ -44,7 +54,7 @@ static void what_an_estimate_leaves_of_a_tilt_is_added(void **state)
         for (int k = 0; k < M * M; ++k) {
             cee[k] = 1.0;
         }
-        check_ok(bb_shake_add(&guides, &truth, NULL, 3.0, r, cee));
+        check_ok(add(&guides, &truth, NULL, 3.0, r, cee));
         for (int i = 0; i < M; ++i) {
             for (int j = 0; j < M; ++j) {
                 const double rest = share == 1 && i / COUNT == j / COUNT ? 0.25 * 9.0 : 0.0;
@@ -71,12 +81,12 @@ static void turned_sensors_see_a_tilt_along_their_axes(void **state)
         r[i * N + 2 * COUNT] = along; // the first subaperture's x slope, then its y slope
         r[i * N + 3 * COUNT] = across;
     }
-    check_ok(bb_shake_add(&guides, &truth, NULL, 2.0, r, cee));
+    check_ok(add(&guides, &truth, NULL, 2.0, r, cee));
     for (int k = 0; k < M * M; ++k) {
         check_close(cee[k], 0.0, 1e-14, 1.0);
     }
     r[2 * COUNT] += 0.1; // of row 0: a tenth of what the x slope sees of each axis
-    check_ok(bb_shake_add(&guides, &truth, NULL, 2.0, r, cee));
+    check_ok(add(&guides, &truth, NULL, 2.0, r, cee));
     check_relative(cee[0], 4.0 * 0.01, 1e-12);
     check_close(cee[1], 0.0, 1e-14, 1.0);
 }
@@ -108,8 +118,8 @@ static void commands_leave_what_their_slopes_do(void **state)
             }
         }
     }
-    check_ok(bb_shake_add(&guides, &truth, NULL, 2.0, r, cee));
-    check_ok(bb_shake_add(&guides, &truth, &mirror, 2.0, commands, cvv));
+    check_ok(add(&guides, &truth, NULL, 2.0, r, cee));
+    check_ok(add(&guides, &truth, &mirror, 2.0, commands, cvv));
     for (int k = 0; k < K * K; ++k) {
         double expected = 0.0;
         for (int i = 0; i < M * M; ++i) {
@@ -128,7 +138,7 @@ static void no_shake_adds_nothing(void **state)
     double cee[M * M] = {0.0};
     make(sensors, GUIDES, &guides);
     make(&target, 1, &truth);
-    check_ok(bb_shake_add(&guides, &truth, NULL, 0.0, r, cee));
+    check_ok(add(&guides, &truth, NULL, 0.0, r, cee));
     assert_true(cee[0] == 0.0);
 }
 

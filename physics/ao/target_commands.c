@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "physics/ao/target_commands.h"
+
+#include "core/memory.h"
+#include "core/thread.h"
+
+#include <cblas.h>
+
+enum { ROWS = 32 }; // of a task; fixed, so that sums do not depend on the threads
+
+const bb_deformable_mirror *bb_target_commands_mirror(const bb_tomography *tomography,
+                                                      bb_index target)
+{
+    return bb_point_spread_mirror(tomography->targets[target].spread);
+}
+
+typedef struct multiplying {
+    const bb_deformable_mirror *mirror;
+    bb_index n;
+    const double *r;
+    double *commands;
+} multiplying;
+
+static bb_status multiply_rows(void *context, bb_index begin, bb_index end)
+{
+    const multiplying *work = context;
+    const int slopes = (int)work->mirror->measurement_count;
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)(end - begin), (int)work->n, slopes,
+                1.0, work->mirror->projector + begin * slopes, slopes, work->r, (int)work->n, 0.0,
+                work->commands + begin * work->n, (int)work->n);
+    return BB_OK;
+}
+
+bb_status bb_target_commands_project(const bb_tomography *tomography, bb_index target, bb_index n,
+                                     const double *r, double *commands)
+{
+    const bb_projection *projection = tomography->projection;
+    const bb_deformable_mirror *mirror = bb_target_commands_mirror(tomography, target);
+    multiplying work = {mirror, n, r, commands};
+    if (projection != NULL) {
+        return projection->multiply(projection->context, mirror->actuator_count,
+                                    mirror->measurement_count, mirror->projector, n, r, commands);
+    }
+    return bb_thread_ranges(mirror->actuator_count, ROWS, multiply_rows, &work);
+}
+
+bb_status bb_target_commands_truth(const bb_tomography *tomography, bb_index target, double *out)
+{
+    bb_status status = BB_OK;
+    const bb_matrix_source *ctt = tomography->targets[target].ctt;
+    double *dense = NULL; // [m][m]
+    BB_TRY(BB_ALLOCATE(ctt->rows * ctt->rows, &dense));
+    BB_TRY(bb_matrix_source_load(ctt, dense));
+    BB_TRY(bb_tomography_project(tomography, target, dense, out));
+done:
+    BB_RELEASE(&dense);
+    return status;
+}
+
+bb_need bb_target_commands_need(double slopes, double actuators, double threads)
+{
+    const double flops = 2.0 * actuators * slopes * (slopes + actuators);
+    return (bb_need){.host_bytes = sizeof(double) * slopes * (slopes + actuators),
+                     .seconds = flops / (BB_NEED_FP64_RATE * threads)};
+}
