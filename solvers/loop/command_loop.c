@@ -28,6 +28,7 @@ typedef struct cpu_loop {
     double *v;          // [commands]
     float *late;        // [delay][commands] of frames before
     bb_index late_next; // whose turn it is
+    int64_t release[BB_COMMAND_AHEAD]; // ns
 } cpu_loop;
 
 static bb_status check_groups(const bb_command_system *system, bb_index columns)
@@ -76,6 +77,7 @@ static bb_status cpu_reset(bb_command_loop *loop)
     memset(cpu->v, 0, (size_t)loop->command_count * sizeof *cpu->v);
     memset(cpu->late, 0, (size_t)(loop->delay * loop->command_count) * sizeof *cpu->late);
     cpu->late_next = 0;
+    loop->taken = loop->posted;
     return BB_OK;
 }
 
@@ -215,7 +217,8 @@ static bool take_slopes(const bb_command_loop *loop)
 {
     cpu_loop *cpu = loop->state;
     const bb_index count = loop->slope_count;
-    if (!subtract(count, loop->slopes, cpu->reference, cpu->x)) {
+    const float *slopes = loop->slopes + bb_command_loop_place(loop->taken, count);
+    if (!subtract(count, slopes, cpu->reference, cpu->x)) {
         return false;
     }
     for (bb_index k = 0; k < loop->group_count; ++k) {
@@ -292,24 +295,33 @@ static void put_out(bb_command_loop *loop)
 {
     cpu_loop *cpu = loop->state;
     const bb_index count = loop->command_count;
+    float *commands = loop->commands + bb_command_loop_place(loop->taken, count);
     if (loop->delay == 0) {
         for (bb_index i = 0; i < count; ++i) {
-            loop->commands[i] = (float)cpu->v[i];
+            commands[i] = (float)cpu->v[i];
         }
         return;
     }
     float *late = cpu->late + cpu->late_next * count;
     for (bb_index i = 0; i < count; ++i) {
-        loop->commands[i] = late[i];
+        commands[i] = late[i];
         late[i] = (float)cpu->v[i];
     }
     cpu->late_next = (cpu->late_next + 1) % loop->delay;
 }
 
-static bb_status cpu_step(bb_command_loop *loop, int64_t release_ns, bb_command_frame *out)
+static bb_status cpu_post(bb_command_loop *loop, int64_t release_ns)
+{
+    cpu_loop *cpu = loop->state;
+    cpu->release[bb_command_loop_place(loop->posted, 1)] = release_ns;
+    return BB_OK;
+}
+
+static bb_status cpu_take(bb_command_loop *loop, bb_command_frame *out)
 {
     bb_status status = BB_OK;
     const cpu_loop *cpu = loop->state;
+    const int64_t release_ns = cpu->release[bb_command_loop_place(loop->taken, 1)];
     int64_t ns[BB_COMMAND_STAGES + 1];
     do {
         ns[BB_COMMAND_SLOPES] = bb_clock_ns();
@@ -338,7 +350,7 @@ done:
     return status;
 }
 
-static const bb_command_twin cpu_twin = {cpu_open, NULL, cpu_step, cpu_reset, cpu_close};
+static const bb_command_twin cpu_twin = {cpu_open, NULL, cpu_post, cpu_take, cpu_reset, cpu_close};
 
 // The loop of each kind of device; opencl has none.
 static const bb_command_twin *const twins[BB_DEVICE_KIND_COUNT] = {
@@ -366,12 +378,24 @@ static void take_shape(const bb_command_system *system, bb_command_loop *loop)
     loop->command_count = loop->row[system->matrix_count];
 }
 
+// A ring of frames in the host's memory, zero.
+static bb_status open_ring(bb_device *device, bb_index count, float **out)
+{
+    bb_status status = BB_OK;
+    const size_t bytes = (size_t)(BB_COMMAND_AHEAD * count) * sizeof **out;
+    void *block = NULL;
+    BB_TRY(bb_device_host_allocate(device, bytes, &block));
+    *out = block;
+    memset(*out, 0, bytes);
+done:
+    return status;
+}
+
 bb_status bb_command_loop_create(bb_device *device, const bb_command_system *system,
                                  bb_command_loop **out)
 {
     bb_status status = BB_OK;
     bb_command_loop *loop = NULL;
-    void *block = NULL;
     *out = NULL;
     BB_REQUIRE(twins[bb_device_kind_of(device)] != NULL, BB_UNSUPPORTED,
                "a loop of frames runs on cpu or cuda devices, not on %s",
@@ -380,14 +404,8 @@ bb_status bb_command_loop_create(bb_device *device, const bb_command_system *sys
     BB_TRY(BB_ZEROED(1, &loop));
     loop->device = device;
     take_shape(system, loop);
-    BB_TRY(
-        bb_device_host_allocate(device, (size_t)loop->slope_count * sizeof *loop->slopes, &block));
-    loop->slopes = block;
-    memset(loop->slopes, 0, (size_t)loop->slope_count * sizeof *loop->slopes);
-    BB_TRY(bb_device_host_allocate(device, (size_t)loop->command_count * sizeof *loop->commands,
-                                   &block));
-    loop->commands = block;
-    memset(loop->commands, 0, (size_t)loop->command_count * sizeof *loop->commands);
+    BB_TRY(open_ring(device, loop->slope_count, &loop->slopes));
+    BB_TRY(open_ring(device, loop->command_count, &loop->commands));
     BB_TRY(twin_of(loop)->open(loop, system));
     *out = loop;
     loop = NULL;
@@ -411,12 +429,13 @@ void bb_command_loop_destroy(bb_command_loop **loop)
 
 float *bb_command_loop_slopes(bb_command_loop *loop)
 {
-    return loop->slopes;
+    return loop->slopes + bb_command_loop_place(loop->posted, loop->slope_count);
 }
 
 const float *bb_command_loop_commands(const bb_command_loop *loop)
 {
-    return loop->commands;
+    const unsigned long long last = loop->taken + BB_COMMAND_AHEAD - 1;
+    return loop->commands + bb_command_loop_place(last, loop->command_count);
 }
 
 bb_index bb_command_loop_slope_count(const bb_command_loop *loop)
@@ -435,9 +454,39 @@ bb_status bb_command_loop_arm(bb_command_loop *loop)
     return twin->arm == NULL ? BB_OK : twin->arm(loop);
 }
 
+bb_status bb_command_loop_post(bb_command_loop *loop, int64_t release_ns)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(loop->posted - loop->taken < BB_COMMAND_AHEAD, BB_INVALID,
+               "%d frames are posted, expected one to be taken before the next",
+               (int)BB_COMMAND_AHEAD);
+    BB_TRY(twin_of(loop)->post(loop, release_ns));
+    loop->posted += 1;
+done:
+    return status;
+}
+
+bb_status bb_command_loop_take(bb_command_loop *loop, bb_command_frame *out)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(loop->taken < loop->posted, BB_INVALID,
+               "no frame is posted, expected one before it is taken");
+    BB_TRY(twin_of(loop)->take(loop, out));
+    loop->taken += 1;
+done:
+    return status;
+}
+
 bb_status bb_command_loop_step(bb_command_loop *loop, int64_t release_ns, bb_command_frame *out)
 {
-    return twin_of(loop)->step(loop, release_ns, out);
+    bb_status status = BB_OK;
+    BB_REQUIRE(loop->taken == loop->posted, BB_INVALID,
+               "%llu frames are posted, expected all to be taken before a step",
+               loop->posted - loop->taken);
+    BB_TRY(bb_command_loop_post(loop, release_ns));
+    BB_TRY(bb_command_loop_take(loop, out));
+done:
+    return status;
 }
 
 bb_status bb_command_loop_reset(bb_command_loop *loop)
@@ -451,9 +500,11 @@ bb_need bb_command_loop_need(double slopes, double commands, double groups, doub
     const double single = sizeof(float);
     const double wide = sizeof(double);
     const double objects = sizeof(bb_command_loop) + sizeof(cpu_loop);
-    const double ends = objects + single * (slopes + commands);
+    const double ends = single * (slopes + commands); // of a frame
+    const double host = objects + (double)BB_COMMAND_AHEAD * ends;
     const double inside = slopes * (single * (2.0 + scaled) + wide) + groups * (single + wide) +
                           commands * (2.0 * wide + single * (groups + (double)delay));
-    return device == BB_DEVICE_CPU ? (bb_need){.host_bytes = ends + inside}
-                                   : (bb_need){.host_bytes = ends, .device_bytes = ends + inside};
+    return device == BB_DEVICE_CPU
+               ? (bb_need){.host_bytes = host + inside}
+               : (bb_need){.host_bytes = host, .device_bytes = objects + ends + inside};
 }

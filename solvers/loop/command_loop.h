@@ -19,6 +19,11 @@
 // rest runs on the caller; the same bits at any thread count. cuda: a captured graph a frame
 // between pinned memories, which can be queued ahead of its release; groups are summed in another
 // order.
+//
+// Frames are posted and taken in order, and up to BB_COMMAND_AHEAD may lie between: each has its
+// own place for slopes, release time, commands and report, which it shares with the frame
+// BB_COMMAND_AHEAD after it. Frames of a GPU are queued when they are posted, so a host that is
+// kept from its work makes none of them late.
 #ifndef BB_SOLVERS_LOOP_COMMAND_LOOP_H
 #define BB_SOLVERS_LOOP_COMMAND_LOOP_H
 
@@ -31,6 +36,7 @@ extern "C" {
 enum {
     BB_COMMAND_MATRICES = 16,     ///< most matrices of a frame
     BB_COMMAND_DELAY_MOST = 1000, ///< frames
+    BB_COMMAND_AHEAD = 16,        ///< most frames that are posted and not yet taken
 };
 
 /// How slopes are rounded before they are multiplied.
@@ -79,24 +85,36 @@ BB_CHECKED bb_status bb_command_loop_create(bb_device *device, const bb_command_
                                             bb_command_loop **out);
 void bb_command_loop_destroy(bb_command_loop **loop);
 
-/// Where the slopes [columns] of the next frame are put, and where its commands [rows of all
-/// matrices] stand after it: the host's memory, pinned for a GPU.
+/// Where the slopes [columns] of the next frame to be posted are put, another place after each
+/// post: the host's memory, pinned for a GPU.
 float *bb_command_loop_slopes(bb_command_loop *loop);
+
+/// Commands [rows of all matrices] of the frame that was taken last, until the next post; zero
+/// before the first. The host's memory, pinned for a GPU.
 const float *bb_command_loop_commands(const bb_command_loop *loop);
 
 bb_index bb_command_loop_slope_count(const bb_command_loop *loop);
 bb_index bb_command_loop_command_count(const bb_command_loop *loop);
 
-/// Queues the next frame of a GPU, which then waits for its step: until that, or a reset, nothing
+/// Queues the next frame of a GPU, which then waits for its post: until that, or a reset, nothing
 /// else may use the device. Nothing to do on the cpu. Errors: BB_DEVICE.
 BB_CHECKED bb_status bb_command_loop_arm(bb_command_loop *loop);
 
-/// Releases a frame, at once or when the device's clock comes to `release_ns` (0: at once), and
-/// waits for its commands. Errors: the products', BB_DEVICE.
+/// Hands over the next frame with the slopes that lie in its place: it begins after the frames
+/// before it, at once or when the device's clock comes to `release_ns` (0: at once). The cpu's work
+/// is done when it is taken. Errors: BB_INVALID (BB_COMMAND_AHEAD frames are not taken), BB_DEVICE.
+BB_CHECKED bb_status bb_command_loop_post(bb_command_loop *loop, int64_t release_ns);
+
+/// Waits for the oldest frame that is posted. Errors: BB_INVALID (there is none), the products',
+/// BB_DEVICE.
+BB_CHECKED bb_status bb_command_loop_take(bb_command_loop *loop, bb_command_frame *out);
+
+/// Posts a frame and takes it. Errors: theirs, BB_INVALID (a frame is posted already).
 BB_CHECKED bb_status bb_command_loop_step(bb_command_loop *loop, int64_t release_ns,
                                           bb_command_frame *out);
 
-/// v and delayed commands zero again. Errors: BB_DEVICE.
+/// v and delayed commands zero again; frames that are posted are lost, those that have not begun to
+/// wait for their time do not wait for it. Errors: BB_DEVICE.
 BB_CHECKED bb_status bb_command_loop_reset(bb_command_loop *loop);
 
 /// What a loop takes beside its operators, for so many slopes, commands in all, groups, and

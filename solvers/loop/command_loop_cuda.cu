@@ -13,6 +13,9 @@
 // multiply 0.3 MB, the matrix has 44 to 312 MB. The host polls the report, which the last block of
 // the last kernel writes. A launch costs 8 to 10 us, which a frame that is queued ahead has behind
 // it: its first kernel polls the host's memory for its release.
+//
+// Graphs of a stream run one after the other, so what is on the device serves all frames; what is
+// in the host's memory has a place for each of BB_COMMAND_AHEAD.
 #include "core/device/device_cuda.h"
 #include "solvers/loop/command_loop_cuda.h"
 #include "solvers/loop/command_loop_parts.h"
@@ -29,12 +32,11 @@ using namespace frames;
 
 struct cuda_loop {
     frame_view view = {};
-    frame_report *report = nullptr;
-    frame_release *release = nullptr;
-    bool is_armed = false; // a frame is queued that waits
+    frame_report *report = nullptr;   // [BB_COMMAND_AHEAD]
+    frame_release *release = nullptr; // [BB_COMMAND_AHEAD]
     cudaGraphExec_t plan = nullptr;
-    unsigned long long queued = 0;
-    std::vector<void *> blocks; // of device memory
+    unsigned long long queued = 0; // frames, one more than are posted where one is armed
+    std::vector<void *> blocks;    // of device memory
 };
 
 cuda_loop *state_of(const bb_command_loop *loop)
@@ -137,21 +139,25 @@ format_rounding rounding_to(bb_format format)
             info->saturates ? largest : INFINITY};
 }
 
+// A ring in the host's memory, zero, and its address on the device.
+template <class Value> bb_status share_ring(Value **out, void **address)
+{
+    BB_CUDA_TRY(cudaHostAlloc(reinterpret_cast<void **>(out), BB_COMMAND_AHEAD * sizeof(Value),
+                              cudaHostAllocMapped));
+    std::fill_n(*out, static_cast<int>(BB_COMMAND_AHEAD), Value());
+    BB_CUDA_TRY(cudaHostGetDevicePointer(address, *out, 0));
+    return BB_OK;
+}
+
 // The device's addresses of what the host shares with it.
 bb_status share(bb_queue *, bb_index, bb_index, void *arguments)
 {
     const bb_command_loop *loop = static_cast<const bb_command_loop *>(arguments);
     cuda_loop *state = state_of(loop);
     void *address = nullptr;
-    BB_CUDA_TRY(cudaHostAlloc(reinterpret_cast<void **>(&state->report), sizeof(frame_report),
-                              cudaHostAllocMapped));
-    *state->report = {};
-    BB_CUDA_TRY(cudaHostGetDevicePointer(&address, state->report, 0));
+    BB_RETURN_IF_FAILED(share_ring(&state->report, &address));
     state->view.report = static_cast<frame_report *>(address);
-    BB_CUDA_TRY(cudaHostAlloc(reinterpret_cast<void **>(&state->release), sizeof(frame_release),
-                              cudaHostAllocMapped));
-    *state->release = {};
-    BB_CUDA_TRY(cudaHostGetDevicePointer(&address, state->release, 0));
+    BB_RETURN_IF_FAILED(share_ring(&state->release, &address));
     state->view.release = static_cast<const frame_release *>(address);
     BB_CUDA_TRY(cudaHostGetDevicePointer(&address, loop->slopes, 0));
     state->view.slopes = static_cast<const float *>(address);
@@ -192,26 +198,28 @@ bb_status launch_graph(bb_queue *queue, bb_index, bb_index, void *arguments)
     return BB_OK;
 }
 
-unsigned long long frames_done(const cuda_loop *state)
+// Whether the frame that is taken next has reported.
+bool is_done(const bb_command_loop *loop)
 {
     // What a frame reported is read after it is known to be done.
-    return __atomic_load_n(&state->report->done, __ATOMIC_ACQUIRE);
+    const frame_report *report = state_of(loop)->report + bb_command_loop_place(loop->taken, 1);
+    return __atomic_load_n(&report->done, __ATOMIC_ACQUIRE) > loop->taken;
 }
 
 // Names a failure of what was queued while the host waits.
 bb_status query(bb_queue *queue, bb_index, bb_index, void *arguments)
 {
-    const cuda_loop *state = state_of(static_cast<const bb_command_loop *>(arguments));
+    const bb_command_loop *loop = static_cast<const bb_command_loop *>(arguments);
     const cudaError_t error = cudaStreamQuery(bb_queue_stream(queue));
     if (error == cudaErrorNotReady) {
         (void)cudaGetLastError(); // or the next launch that is checked would find it
         return BB_OK;
     }
     BB_CUDA_TRY(error);
-    if (frames_done(state) < state->queued) {
+    if (!is_done(loop)) {
         return bb_status_set(BB_DEVICE, __FILE__, __LINE__,
                              "loop of frames: the device is idle after %llu of %llu frames",
-                             frames_done(state), state->queued);
+                             loop->taken, state_of(loop)->queued);
     }
     return BB_OK;
 }
@@ -272,23 +280,39 @@ bb_status cuda_open(bb_command_loop *loop, const bb_command_system *system)
 bb_status cuda_arm(bb_command_loop *loop)
 {
     cuda_loop *state = state_of(loop);
-    if (!state->is_armed) {
+    if (state->queued == loop->posted) {
         BB_RETURN_IF_FAILED(bb_device_launch(loop->device, &graph_kernel, 1, loop));
         state->queued += 1;
-        state->is_armed = true;
     }
     return BB_OK;
 }
 
-// Releases the frame that is queued and waits for its report.
-bb_status finish_frame(bb_command_loop *loop, unsigned long long time)
+// Of frame `frame`; 0: at once.
+void set_time(const bb_command_loop *loop, unsigned long long frame, int64_t ns)
 {
-    cuda_loop *state = state_of(loop);
-    state->release->time = time;
-    __atomic_store_n(&state->release->count, state->queued, __ATOMIC_RELEASE);
-    state->is_armed = false;
+    frame_release *release = state_of(loop)->release + bb_command_loop_place(frame, 1);
+    __atomic_store_n(&release->time, static_cast<unsigned long long>(ns), __ATOMIC_RELAXED);
+}
+
+// Releases frame `posted`, whether it is queued or is going to be.
+void release_frame(const bb_command_loop *loop, int64_t release_ns)
+{
+    frame_release *release = state_of(loop)->release + bb_command_loop_place(loop->posted, 1);
+    set_time(loop, loop->posted, release_ns);
+    __atomic_store_n(&release->count, loop->posted + 1, __ATOMIC_RELEASE);
+}
+
+bb_status cuda_post(bb_command_loop *loop, int64_t release_ns)
+{
+    release_frame(loop, release_ns);
+    return cuda_arm(loop);
+}
+
+// Waits for the report of frame `taken`.
+bb_status await_report(bb_command_loop *loop)
+{
     // Now and then the device is asked whether it failed.
-    for (unsigned long long k = 1; frames_done(state) < state->queued; ++k) {
+    for (unsigned long long k = 1; !is_done(loop); ++k) {
         if (k % (1U << 20U) == 0) {
             BB_RETURN_IF_FAILED(bb_device_launch(loop->device, &query_kernel, 1, loop));
         }
@@ -296,12 +320,11 @@ bb_status finish_frame(bb_command_loop *loop, unsigned long long time)
     return BB_OK;
 }
 
-bb_status cuda_step(bb_command_loop *loop, int64_t release_ns, bb_command_frame *out)
+bb_status cuda_take(bb_command_loop *loop, bb_command_frame *out)
 {
-    cuda_loop *state = state_of(loop);
-    BB_RETURN_IF_FAILED(cuda_arm(loop));
-    BB_RETURN_IF_FAILED(finish_frame(loop, static_cast<unsigned long long>(release_ns)));
-    const volatile frame_report *report = state->report;
+    BB_RETURN_IF_FAILED(await_report(loop));
+    const volatile frame_report *report =
+        state_of(loop)->report + bb_command_loop_place(loop->taken, 1);
     for (int stage = 0; stage < BB_COMMAND_STAGES; ++stage) {
         out->seconds[stage] =
             1e-9 * static_cast<double>(report->stamps[stage + 1] - report->stamps[stage]);
@@ -313,13 +336,27 @@ bb_status cuda_step(bb_command_loop *loop, int64_t release_ns, bb_command_frame 
     return BB_OK;
 }
 
+// Takes what is posted, then releases and takes what is armed: its place may be that of the oldest.
+bb_status drain(bb_command_loop *loop)
+{
+    for (unsigned long long frame = loop->taken; frame < loop->posted; ++frame) {
+        set_time(loop, frame, 0); // of those that have not read it
+    }
+    for (; loop->taken < state_of(loop)->queued; loop->taken += 1) {
+        if (loop->taken == loop->posted) {
+            release_frame(loop, 0);
+            loop->posted += 1;
+        }
+        BB_RETURN_IF_FAILED(await_report(loop));
+    }
+    return BB_OK;
+}
+
 bb_status cuda_reset(bb_command_loop *loop)
 {
     const frame_view &view = state_of(loop)->view;
     const size_t commands = static_cast<size_t>(view.commands);
-    if (state_of(loop)->is_armed) {
-        BB_RETURN_IF_FAILED(finish_frame(loop, 0));
-    }
+    BB_RETURN_IF_FAILED(drain(loop));
     BB_RETURN_IF_FAILED(bb_device_zero(loop->device, view.v, commands * sizeof *view.v));
     if (view.delay > 0) {
         BB_RETURN_IF_FAILED(
@@ -336,7 +373,7 @@ void cuda_close(bb_command_loop *loop)
     if (state == nullptr) {
         return;
     }
-    if (state->is_armed && finish_frame(loop, 0) != BB_OK) {
+    if (drain(loop) != BB_OK) {
         bb_status_clear(); // a device that failed has no frame that waits
     }
     if (state->plan != nullptr) {
@@ -357,5 +394,5 @@ void cuda_close(bb_command_loop *loop)
 
 } // namespace
 
-extern "C" const bb_command_twin bb_command_loop_cuda_twin = {cuda_open, cuda_arm, cuda_step,
-                                                              cuda_reset, cuda_close};
+extern "C" const bb_command_twin bb_command_loop_cuda_twin = {cuda_open, cuda_arm,   cuda_post,
+                                                              cuda_take, cuda_reset, cuda_close};

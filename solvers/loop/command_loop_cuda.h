@@ -19,15 +19,17 @@ struct format_rounding {
     float normal, magic, largest, overflow;
 };
 
-// In the host's memory, which the device reads.
+// In the host's memory, which the device reads. Slopes and time of a frame are written before its
+// count.
 struct frame_release {
-    unsigned long long count; // frames released
-    unsigned long long time;  // of the device's clock, before which the last of them does not begin
+    unsigned long long count; // the frame's number, from 1
+    unsigned long long time;  // of the device's clock, before which it does not begin
 };
 
-// In the host's memory, which the device writes.
+// In the host's memory, which the device writes. Commands and the rest of a report are written
+// before its count.
 struct frame_report {
-    unsigned long long done; // frames
+    unsigned long long done; // the frame's number, from 1
     unsigned long long stamps[BB_COMMAND_STAGES + 1];
     unsigned trouble;
 };
@@ -41,11 +43,12 @@ struct frame_now {
     unsigned long long stamps[BB_COMMAND_STAGES + 1];
 };
 
-// What every kernel gets; addresses are the device's.
+// What every kernel gets; addresses are the device's. Frame f, as `frames` counts them, has place f
+// modulo BB_COMMAND_AHEAD in the host's memory, so that one graph serves all.
 struct frame_view {
     bb_index columns, commands, groups, runs, delay;
-    const float *slopes; // the host's
-    float *out;          // the host's
+    const float *slopes; // [BB_COMMAND_AHEAD][columns], the host's
+    float *out;          // [BB_COMMAND_AHEAD][commands], the host's
     const float *reference;
     const bb_index *begin; // [runs + 1] of blocks' columns: groups, or even runs without them
     float *mean, *x;
@@ -58,8 +61,8 @@ struct frame_view {
     float *late;
     frame_now *now;
     unsigned long long *frames;   // done, on the device
-    frame_report *report;         // the host's
-    const frame_release *release; // the host's
+    frame_report *report;         // [BB_COMMAND_AHEAD], the host's
+    const frame_release *release; // [BB_COMMAND_AHEAD], the host's
     format_rounding format;
     double step, steps, gain;
 };

@@ -41,6 +41,13 @@ __device__ __forceinline__ float round_slope(const frame_view &view, float slope
     return copysignf(rounded > view.format.largest ? view.format.overflow : rounded, slope);
 }
 
+// Where the frame that runs lies in rings of the host's memory. The count moves on when the last
+// block of its last kernel has ended.
+__device__ __forceinline__ bb_index place_of_frame(const frame_view &view)
+{
+    return static_cast<bb_index>(*view.frames % BB_COMMAND_AHEAD);
+}
+
 // The sum over a block in a fixed order, for all its threads.
 __device__ double sum_over_block(double value)
 {
@@ -81,7 +88,7 @@ __device__ __forceinline__ void await_release(const frame_view &view)
         const unsigned long long wanted = *view.frames + 1ULL;
         volatile unsigned long long *released = &view.now->released;
         if (blockIdx.x == 0) {
-            const volatile frame_release *release = view.release;
+            const volatile frame_release *release = view.release + place_of_frame(view);
             while (release->count < wanted) {
                 __nanosleep(100);
             }
@@ -103,6 +110,7 @@ __global__ void __launch_bounds__(slope_threads)
 {
     const bb_index end = view.begin[blockIdx.x + 1];
     const bb_index first = view.begin[blockIdx.x] + threadIdx.x;
+    const float *slopes = view.slopes + place_of_frame(view) * view.columns;
     bool bad = false;
     double sum = 0.0;
     await_release(view);
@@ -111,7 +119,7 @@ __global__ void __launch_bounds__(slope_threads)
     }
     for (bb_index j = first; j < end; j += slope_threads) {
         const float value =
-            __ldcv(view.slopes + j) - (view.reference == nullptr ? 0.0F : view.reference[j]);
+            __ldcv(slopes + j) - (view.reference == nullptr ? 0.0F : view.reference[j]);
         bad = bad || !is_finite(value);
         view.x[j] = value;
         sum += static_cast<double>(value);
@@ -174,7 +182,8 @@ __global__ void __launch_bounds__(command_threads)
 __device__ void report_frame(const frame_view &view)
 {
     frame_now *now = view.now;
-    frame_report *report = view.report;
+    frame_report *report = view.report + place_of_frame(view);
+    const unsigned long long done = *view.frames + 1ULL;
     now->stamps[BB_COMMAND_STAGES] = clock_ns();
     for (int stage = 0; stage <= BB_COMMAND_STAGES; ++stage) {
         report->stamps[stage] = now->stamps[stage];
@@ -184,24 +193,25 @@ __device__ void report_frame(const frame_view &view)
     if (view.delay > 0) {
         now->late_next = (now->late_next + 1) % view.delay;
     }
-    *view.frames += 1;
+    *view.frames = done;
     __threadfence_system();
-    *static_cast<volatile unsigned long long *>(&report->done) = *view.frames;
+    *static_cast<volatile unsigned long long *>(&report->done) = done;
 }
 
 __global__ void __launch_bounds__(command_threads) advance(const __grid_constant__ frame_view view)
 {
     const bb_index i = static_cast<bb_index>(blockIdx.x) * command_threads + threadIdx.x;
     if (i < view.commands) {
+        float *out = view.out + place_of_frame(view) * view.commands + i;
         if (view.now->trouble == 0) {
             view.v[i] = bb_command_loop_advance(view.v[i], view.y[i], view.gain);
         }
         const float command = static_cast<float>(view.v[i]);
         if (view.delay == 0) {
-            view.out[i] = command;
+            *out = command;
         } else {
             float *late = view.late + view.now->late_next * view.commands + i;
-            view.out[i] = *late;
+            *out = *late;
             *late = command;
         }
     }

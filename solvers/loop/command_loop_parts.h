@@ -18,19 +18,28 @@ struct bb_command_loop {
     bb_index row[BB_COMMAND_MATRICES + 1]; // first command of a matrix
     bb_command_rounding rounding;
     double gain;
-    float *slopes, *commands; // of bb_device_host_allocate
-    void *state;              // of the device's loop
+    // Frame f lies at place f modulo BB_COMMAND_AHEAD, its own once f - BB_COMMAND_AHEAD is taken.
+    float *slopes, *commands;         // [BB_COMMAND_AHEAD][count], of bb_device_host_allocate
+    unsigned long long posted, taken; // frames
+    void *state;                      // of the device's loop
 };
 
 /// The loop of one kind of device. `open` may take everything of a system; after a failure of it
 /// `close` is called.
 typedef struct bb_command_twin {
     bb_status (*open)(bb_command_loop *loop, const bb_command_system *system);
-    bb_status (*arm)(bb_command_loop *loop); // NULL: there is nothing to queue
-    bb_status (*step)(bb_command_loop *loop, int64_t release_ns, bb_command_frame *out);
-    bb_status (*reset)(bb_command_loop *loop);
+    bb_status (*arm)(bb_command_loop *loop);                      // NULL: there is nothing to queue
+    bb_status (*post)(bb_command_loop *loop, int64_t release_ns); // frame `posted`
+    bb_status (*take)(bb_command_loop *loop, bb_command_frame *out); // frame `taken`
+    bb_status (*reset)(bb_command_loop *loop);                       // also takes what is posted
     void (*close)(bb_command_loop *loop);
 } bb_command_twin;
+
+/// Where frame `frame` lies in a ring of BB_COMMAND_AHEAD places of `count`.
+static inline bb_index bb_command_loop_place(unsigned long long frame, bb_index count)
+{
+    return (bb_index)(frame % BB_COMMAND_AHEAD) * count;
+}
 
 extern const bb_command_twin bb_command_loop_cuda_twin; ///< of builds with CUDA
 

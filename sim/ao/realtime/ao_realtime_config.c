@@ -6,10 +6,13 @@
 #include "sim/pipelines/storage/promised_storage.h"
 #include "solvers/loop/command_loop.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
 enum { LEAST_SLOPES = 16 }; // of a drawn matrix
+
+static_assert((int)BB_COMMAND_AHEAD == 16, "the meaning of realtime.clock says so");
 
 const char *const bb_frame_controller_names[] = {"none", "integrator", NULL};
 const char *const bb_frame_clock_names[] = {"host", "device", NULL};
@@ -34,7 +37,7 @@ static const bb_key keys[] = {
     {.name = "clock", .kind = BB_KEY_CHOICE, .choices = bb_frame_clock_names,
      .offset = offsetof(bb_ao_realtime_config, clock), .default_text = "host",
      .meaning = "Whose clock releases a frame and takes its latency: host, or device, where a GPU waits for the "
-                "time by itself and the host only lays out the slopes; needs a rate."},
+                "time by itself and the host only lays out the slopes, up to 16 frames ahead; needs a rate."},
     {.name = "frames", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 1e7,
      .offset = offsetof(bb_ao_realtime_config, frames), .default_text = "10000",
      .meaning = "Frames that are measured."},

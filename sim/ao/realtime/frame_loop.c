@@ -144,10 +144,10 @@ static bb_status run_delayed(bb_command_loop *frames, const float *slopes, bb_in
 {
     bb_status status = BB_OK;
     bb_command_frame frame;
-    memcpy(bb_command_loop_slopes(frames), slopes,
-           (size_t)bb_command_loop_slope_count(frames) * sizeof *slopes);
     BB_TRY(bb_command_loop_reset(frames));
     for (bb_index k = 0; k <= delay; ++k) {
+        memcpy(bb_command_loop_slopes(frames), slopes,
+               (size_t)bb_command_loop_slope_count(frames) * sizeof *slopes);
         BB_TRY(bb_command_loop_step(frames, 0, &frame));
     }
 done:

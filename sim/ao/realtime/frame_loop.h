@@ -29,7 +29,7 @@ BB_CHECKED bb_status bb_frame_loop_create(const bb_ao_study *study,
                                           bb_frame_loop **out);
 void bb_frame_loop_destroy(bb_frame_loop **loop);
 
-/// Puts the slopes of frame `number` where they arrive.
+/// Puts the slopes of frame `number` where those of the next frame to be posted arrive.
 void bb_frame_loop_put(bb_frame_loop *loop, bb_index number);
 
 /// Runs frames from rest until one is out, here and on the cpu with products and sums in fp64, and

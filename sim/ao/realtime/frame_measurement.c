@@ -23,6 +23,7 @@ static int64_t period_of(const bb_ao_realtime_config *config)
 typedef struct release_times {
     bool by_device;
     int64_t first, period;
+    int64_t posted[BB_COMMAND_AHEAD]; // of frame f at f modulo BB_COMMAND_AHEAD
 } release_times;
 
 // Of frame `number`; by the host's clock it is waited for.
@@ -68,25 +69,44 @@ done:
     return status;
 }
 
-// Frames that are not measured, then those that are, without a break.
+// Posts the next frame: by the host's clock once it comes to the release.
+static bb_status post_frame(bb_frame_loop *loop, bb_index number, release_times *times)
+{
+    bb_status status = BB_OK;
+    int64_t *release = &times->posted[number % BB_COMMAND_AHEAD];
+    BB_TRY(bb_command_loop_arm(loop->frames));
+    bb_frame_loop_put(loop, number);
+    *release = await_release(times, number);
+    BB_TRY(bb_command_loop_post(loop->frames, times->by_device ? *release : 0));
+done:
+    return status;
+}
+
+// Frames that are not measured, then those that are, without a break. By the device's clock as many
+// as may be are posted before the first of them is taken: the host may be away from its core for
+// all but one of their periods, and none of them is late by it.
 static bb_status run_frames(bb_frame_loop *loop, bb_frame_measurement *out)
 {
     bb_status status = BB_OK;
     const bb_ao_realtime_config *config = &loop->study->realtime;
     const bb_index before = config->warm_up_frames;
+    const bb_index total = before + config->frames;
+    bb_index posted = 0;
     release_times times;
     int64_t begin = 0;
     BB_TRY(set_times(loop, &times));
-    for (bb_index k = 0; k < before + config->frames && !bb_interrupt_noted(); ++k) {
+    for (bb_index k = 0; k < total && !bb_interrupt_noted(); ++k) {
+        const bb_index ahead = times.by_device ? (bb_index)BB_COMMAND_AHEAD : 1;
         bb_command_frame frame;
         bb_step_record record;
-        BB_TRY(bb_command_loop_arm(loop->frames));
-        bb_frame_loop_put(loop, k);
-        const int64_t release = await_release(&times, k);
+        for (; posted < total && posted < k + ahead; ++posted) {
+            BB_TRY(post_frame(loop, posted, &times));
+        }
+        const int64_t release = times.posted[k % BB_COMMAND_AHEAD];
         if (k == before) {
             begin = release;
         }
-        BB_TRY(bb_command_loop_step(loop->frames, times.by_device ? release : 0, &frame));
+        BB_TRY(bb_command_loop_take(loop->frames, &frame));
         const int64_t end = times.by_device ? frame.end_ns : bb_clock_ns();
         note(&frame, release, end, begin, k - before, &record);
         if (k >= before) {
@@ -124,11 +144,14 @@ bb_status bb_frame_measurement_take(bb_frame_loop *loop, bb_frame_measurement *o
     BB_TRY(prepare(loop, out));
     bb_log_info("%td frames and %td before them at %g Hz (0: back to back)", config->frames,
                 config->warm_up_frames, config->rate_hz);
+    // Who takes frames by the device's clock polls for them throughout.
+    const bool never_sleeps = config->clock == (int)BB_FRAME_CLOCK_DEVICE ||
+                              bb_realtime_thread_never_sleeps(period_of(config));
     if (bb_device_kind_of(loop->device) != BB_DEVICE_CPU) {
         bb_threads_stop(); // nothing beside this thread
     }
     bb_interrupt_defer(true);
-    bb_realtime_thread_enter(&out->host.thread, bb_realtime_thread_never_sleeps(period_of(config)));
+    bb_realtime_thread_enter(&out->host.thread, never_sleeps);
     status = run_frames(loop, out);
     bb_realtime_thread_leave(&out->host.thread);
     if (status == BB_OK) { // no frame is left that waits

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The deadline harness of ao: frames of a loop (frame_loop.h), released at fixed times of the
-// host's or the device's clock or back to back. A frame of a GPU is queued before its release.
-// Slopes lie where they arrive before the release; the latency of a frame is from its release to
-// its commands in the host's memory, a late start counted in. A frame that is not done at the next
-// release delays that one, and releases keep their times.
+// host's or the device's clock or back to back. A frame of a GPU is queued before its release, by
+// the device's clock with up to BB_COMMAND_AHEAD - 1 after it. Slopes lie where they arrive before
+// the release; the latency of a frame is from its release to its commands in the host's memory, a
+// late start counted in. A frame that is not done at the next release delays that one, and releases
+// keep their times.
 #ifndef BB_SIM_AO_REALTIME_FRAME_MEASUREMENT_H
 #define BB_SIM_AO_REALTIME_FRAME_MEASUREMENT_H
 

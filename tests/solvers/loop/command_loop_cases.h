@@ -2,7 +2,8 @@
 //
 // Frames of a command loop on one device against the same algebra in fp64: products within the
 // bound of their operator, means as they are filtered, rounding of slopes, the controller's closed
-// form and what is not a number. A program of tests opens the device.
+// form, what is not a number, and frames that are posted ahead. A program of tests opens the
+// device.
 #ifndef BB_TESTS_SOLVERS_LOOP_COMMAND_LOOP_CASES_H
 #define BB_TESTS_SOLVERS_LOOP_COMMAND_LOOP_CASES_H
 
@@ -24,6 +25,7 @@ typedef struct rig {
     double *stored[MATRICES]; // [ROWS][COLUMNS]
     float *means[MATRICES];   // [ROWS][GROUPS]
     float reference[COLUMNS];
+    float slopes[COLUMNS]; // of frames to come
     bb_sum_rounding rounding;
 } rig;
 
@@ -92,16 +94,22 @@ static inline void rig_close(rig *self)
 
 static inline void put_slopes(rig *self, uint64_t seed)
 {
-    float *slopes = bb_command_loop_slopes(self->loop);
     for (bb_index j = 0; j < COLUMNS; ++j) {
-        slopes[j] = 2.0F + (float)bb_random_normal(seed, BB_STREAM_SELF_TEST, (uint64_t)(1000 + j));
+        self->slopes[j] =
+            2.0F + (float)bb_random_normal(seed, BB_STREAM_SELF_TEST, (uint64_t)(1000 + j));
     }
+}
+
+static inline void step(rig *self, bb_command_loop *loop, bb_command_frame *frame)
+{
+    memcpy(bb_command_loop_slopes(loop), self->slopes, sizeof self->slopes);
+    check_ok(bb_command_loop_step(loop, 0, frame));
 }
 
 static inline const float *run(rig *self)
 {
     bb_command_frame frame;
-    check_ok(bb_command_loop_step(self->loop, 0, &frame));
+    step(self, self->loop, &frame);
     assert_true(frame.slopes_finite && frame.products_finite);
     for (int stage = 0; stage < BB_COMMAND_STAGES; ++stage) {
         assert_true(frame.seconds[stage] >= 0.0);
@@ -113,9 +121,8 @@ static inline const float *run(rig *self)
 // them.
 static inline void expect_x(rig *self, double *x, double *means)
 {
-    const float *slopes = bb_command_loop_slopes(self->loop);
     for (bb_index j = 0; j < COLUMNS; ++j) {
-        x[j] = (double)(slopes[j] - self->reference[j]);
+        x[j] = (double)(self->slopes[j] - self->reference[j]);
     }
     for (int k = 0; means != NULL && k < GROUPS; ++k) {
         means[k] = 0.0;
@@ -223,9 +230,7 @@ static inline void columns_may_have_scales(void **state)
                                       .gain = 1.0};
     check_ok(bb_command_loop_create(device, &system, &loop));
     put_slopes(&self, 12);
-    memcpy(bb_command_loop_slopes(loop), bb_command_loop_slopes(self.loop),
-           COLUMNS * sizeof(float));
-    check_ok(bb_command_loop_step(loop, 0, &frame));
+    step(&self, loop, &frame);
     expect_x(&self, x, means);
     for (int t = 0; t < MATRICES; ++t) {
         for (bb_index j = 0; j < COLUMNS; ++j) {
@@ -246,7 +251,7 @@ static inline void slopes_are_rounded_after_the_filter(void **state)
     rig_open(&self,
              (bb_command_system){.group_count = GROUPS, .rounding = {.step = 0.25, .steps = 8.0}});
     put_slopes(&self, 13);
-    bb_command_loop_slopes(self.loop)[5] = 90.0F; // clipped to 7 steps
+    self.slopes[5] = 90.0F; // clipped to 7 steps
     const float *commands = run(&self);
     expect_x(&self, x, means);
     for (bb_index j = 0; j < COLUMNS; ++j) {
@@ -311,8 +316,8 @@ static inline void what_is_not_finite_holds_the_commands(void **state)
         memcpy(before, run(&self), sizeof before);
         for (size_t b = 0; b < sizeof bad / sizeof *bad - (size_t)rounded; ++b) {
             put_slopes(&self, 31);
-            bb_command_loop_slopes(self.loop)[COLUMNS - 1] = bad[b];
-            check_ok(bb_command_loop_step(self.loop, 0, &frame));
+            self.slopes[COLUMNS - 1] = bad[b];
+            step(&self, self.loop, &frame);
             assert_int_equal(frame.slopes_finite, b == 3);
             assert_true(b == 3 ? !frame.products_finite : frame.products_finite);
             assert_memory_equal(before, bb_command_loop_commands(self.loop), sizeof before);
@@ -321,6 +326,100 @@ static inline void what_is_not_finite_holds_the_commands(void **state)
         assert_memory_not_equal(before, run(&self), sizeof before);
         rig_close(&self);
     }
+}
+
+// Slopes of frame k of those that are posted ahead; those of frame 9 are not finite.
+static inline void put_frame(rig *self, int k)
+{
+    put_slopes(self, (uint64_t)(50 + k));
+    self->slopes[7] = k == 9 ? NAN : self->slopes[7];
+}
+
+static inline void post_frame(rig *self, int k)
+{
+    put_frame(self, k);
+    memcpy(bb_command_loop_slopes(self->loop), self->slopes, sizeof self->slopes);
+    check_ok(bb_command_loop_post(self->loop, 0));
+}
+
+// However many are posted ahead, armed before or not, each frame has its own slopes, commands and
+// flags: those of frames one by one, over several turns of the ring.
+static inline void frames_posted_ahead_are_those_one_by_one(void **state)
+{
+    enum { FRAMES = 3 * BB_COMMAND_AHEAD + 5 };
+    static const int aheads[] = {1, 2, BB_COMMAND_AHEAD - 1, BB_COMMAND_AHEAD};
+    static float expected[FRAMES][MATRICES * ROWS];
+    rig self;
+    bb_command_frame frame;
+    (void)state;
+    rig_open(&self, (bb_command_system){.group_count = GROUPS, .gain = 0.6, .delay = 2});
+    for (int k = 0; k < FRAMES; ++k) {
+        put_frame(&self, k);
+        step(&self, self.loop, &frame);
+        assert_int_equal(frame.slopes_finite, k != 9);
+        memcpy(expected[k], bb_command_loop_commands(self.loop), sizeof *expected);
+        // Two frames late, the commands of frame 9 are held.
+        assert_int_equal(k == 0 || memcmp(expected[k], expected[k - 1], sizeof *expected) == 0,
+                         k < 2 || k == 11);
+    }
+    for (size_t a = 0; a < sizeof aheads / sizeof *aheads; ++a) {
+        int64_t end = 0;
+        int posted = 0;
+        check_ok(bb_command_loop_reset(self.loop));
+        for (int k = 0; k < FRAMES; ++k) {
+            for (; posted < FRAMES && posted < k + aheads[a]; ++posted) {
+                post_frame(&self, posted);
+            }
+            if (k % 5 == 0) {
+                check_ok(bb_command_loop_arm(self.loop));
+            }
+            check_ok(bb_command_loop_take(self.loop, &frame));
+            assert_int_equal(frame.slopes_finite, k != 9);
+            assert_memory_equal(bb_command_loop_commands(self.loop), expected[k], sizeof *expected);
+            assert_true(frame.begin_ns >= end && frame.end_ns >= frame.begin_ns);
+            end = frame.end_ns;
+        }
+    }
+    rig_close(&self);
+}
+
+// No frame is posted over one that is not taken, nor taken before it is posted; a reset loses those
+// that are posted.
+static inline void frames_are_posted_taken_and_lost_in_order(void **state)
+{
+    rig self;
+    bb_command_frame frame;
+    float first[MATRICES * ROWS];
+    (void)state;
+    rig_open(&self, (bb_command_system){.gain = 0.6, .delay = 1});
+    check_fails(bb_command_loop_take(self.loop, &frame), BB_INVALID,
+                "no frame is posted, expected one before it is taken");
+    for (int k = 0; k < 2; ++k) {
+        put_frame(&self, k);
+        step(&self, self.loop, &frame);
+    }
+    memcpy(first, bb_command_loop_commands(self.loop), sizeof first);
+    for (int posted = 1; posted <= BB_COMMAND_AHEAD; posted += 5) {
+        check_ok(bb_command_loop_reset(self.loop));
+        for (int k = 0; k < posted; ++k) {
+            post_frame(&self, 2 + k);
+        }
+        check_fails(bb_command_loop_step(self.loop, 0, &frame), BB_INVALID,
+                    "frames are posted, expected all to be taken before a step");
+    }
+    check_fails(bb_command_loop_post(self.loop, 0), BB_INVALID,
+                "16 frames are posted, expected one to be taken before the next");
+    check_ok(bb_command_loop_arm(self.loop));
+    check_ok(bb_command_loop_reset(self.loop));
+    check_fails(bb_command_loop_take(self.loop, &frame), BB_INVALID, "no frame is posted");
+    // From rest again.
+    for (int k = 0; k < 2; ++k) {
+        put_frame(&self, k);
+        step(&self, self.loop, &frame);
+    }
+    assert_memory_equal(bb_command_loop_commands(self.loop), first, sizeof first);
+    post_frame(&self, 2); // not taken before the loop ends
+    rig_close(&self);
 }
 
 static inline void what_does_not_fit_is_refused(void **state)
@@ -360,6 +459,8 @@ static inline void what_does_not_fit_is_refused(void **state)
         cmocka_unit_test(slopes_are_rounded_after_the_filter),                                     \
         cmocka_unit_test(the_integrator_has_its_closed_form),                                      \
         cmocka_unit_test(what_is_not_finite_holds_the_commands),                                   \
+        cmocka_unit_test(frames_posted_ahead_are_those_one_by_one),                                \
+        cmocka_unit_test(frames_are_posted_taken_and_lost_in_order),                               \
         cmocka_unit_test(what_does_not_fit_is_refused)
 
 #endif

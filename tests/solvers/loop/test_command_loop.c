@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Frames of a command loop on the cpu: the algebra of all devices (command_loop_cases.h), the same
-// bits at any number of threads, and what a loop takes.
+// bits at any number of threads, releases by a clock that the test sets, and what a loop takes.
+#include "tests/manual_clock.h"
 #include "tests/solvers/loop/command_loop_cases.h"
 
 static void threads_change_no_bit(void **state)
@@ -24,6 +25,36 @@ static void threads_change_no_bit(void **state)
         rig_close(&self);
     }
     check_ok(bb_threads_set(1));
+}
+
+// Frames that are posted wait for their time; one whose time is over begins at once, after those
+// before it. Each reading of the clock takes 0.1 us, and a frame has one a stage and two a product.
+static void frames_wait_for_their_release(void **state)
+{
+    static const int64_t release[] = {1000500000, 1001000000, 1000000001,
+                                      0,          1001000500, 1002000000};
+    enum { FRAMES = sizeof release / sizeof *release };
+    const int64_t readings = BB_COMMAND_STAGES + 2 * MATRICES;
+    rig self;
+    int64_t end = 0;
+    (void)state;
+    rig_open(&self, (bb_command_system){0});
+    manual_clock_start();
+    for (int k = 0; k < FRAMES; ++k) {
+        put_slopes(&self, (uint64_t)k);
+        memcpy(bb_command_loop_slopes(self.loop), self.slopes, sizeof self.slopes);
+        check_ok(bb_command_loop_post(self.loop, release[k]));
+    }
+    for (int k = 0; k < FRAMES; ++k) {
+        bb_command_frame frame;
+        const int64_t next = end + MANUAL_READING_NS;
+        check_ok(bb_command_loop_take(self.loop, &frame));
+        assert_int_equal(frame.begin_ns, k > 0 && next > release[k] ? next : release[k]);
+        assert_int_equal(frame.end_ns, frame.begin_ns + readings * MANUAL_READING_NS);
+        end = frame.end_ns;
+    }
+    manual_clock_stop();
+    rig_close(&self);
 }
 
 // Peak of what a loop takes beside its operators.
@@ -64,6 +95,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         COMMAND_LOOP_CASES,
         cmocka_unit_test(threads_change_no_bit),
+        cmocka_unit_test(frames_wait_for_their_release),
         cmocka_unit_test(the_need_is_what_it_takes),
     };
     if (bb_device_open(BB_DEVICE_CPU, 0, &device) != BB_OK) {

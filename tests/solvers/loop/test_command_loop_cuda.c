@@ -23,8 +23,9 @@ static void runs_repeat_their_bits(void **state)
     }
 }
 
-// A frame that is queued ahead waits for its release, then for the device's clock; one that is
-// never released does not outlive a reset, nor the loop.
+// Frames that are queued ahead wait for their release, then for the device's clock, each for its
+// own time; one whose time is over begins at once, after those before it. What is never released
+// does not outlive a reset, nor the loop.
 static void frames_wait_for_their_release(void **state)
 {
     rig self;
@@ -33,15 +34,38 @@ static void frames_wait_for_their_release(void **state)
     (void)state;
     rig_open(&self, (bb_command_system){.gain = 1.0});
     put_slopes(&self, 3);
-    check_ok(bb_command_loop_step(self.loop, 0, &frame));
+    step(&self, self.loop, &frame);
     check_ok(bb_command_loop_arm(self.loop));
     check_ok(bb_command_loop_arm(self.loop));
+    memcpy(bb_command_loop_slopes(self.loop), self.slopes, sizeof self.slopes);
     check_ok(bb_command_loop_step(self.loop, frame.end_ns + 20000000, &late));
     assert_true(late.begin_ns >= frame.end_ns + 20000000 && late.end_ns > late.begin_ns);
     check_ok(bb_command_loop_arm(self.loop));
     check_ok(bb_command_loop_reset(self.loop));
-    check_ok(bb_command_loop_step(self.loop, 0, &frame));
+    step(&self, self.loop, &frame);
     assert_true(frame.begin_ns > late.end_ns && frame.slopes_finite);
+    // A full ring: a frame every 2 ms from 10 ms on, but that of place 5, whose time is over.
+    for (int64_t k = 0; k < BB_COMMAND_AHEAD; ++k) {
+        memcpy(bb_command_loop_slopes(self.loop), self.slopes, sizeof self.slopes);
+        check_ok(bb_command_loop_post(self.loop, k == 5 ? frame.end_ns - 1
+                                                        : frame.end_ns + 10000000 + 2000000 * k));
+    }
+    int64_t end = frame.end_ns;
+    for (int64_t k = 0; k < BB_COMMAND_AHEAD; ++k) {
+        check_ok(bb_command_loop_take(self.loop, &late));
+        assert_true(late.begin_ns >= end && late.end_ns > late.begin_ns);
+        assert_true(k == 5 || late.begin_ns >= frame.end_ns + 10000000 + 2000000 * k);
+        end = late.end_ns;
+    }
+    // Frames an hour ahead, behind one that may wait for its time already: a reset lets them go.
+    for (int k = 0; k < BB_COMMAND_AHEAD; ++k) {
+        memcpy(bb_command_loop_slopes(self.loop), self.slopes, sizeof self.slopes);
+        check_ok(bb_command_loop_post(self.loop,
+                                      end + (k == 0 ? 50000000 : (int64_t)3600 * 1000000000)));
+    }
+    check_ok(bb_command_loop_reset(self.loop));
+    step(&self, self.loop, &frame);
+    assert_true(frame.begin_ns > end && frame.slopes_finite);
     check_ok(bb_command_loop_arm(self.loop));
     rig_close(&self);
 }
@@ -62,10 +86,8 @@ static void many_matrices_share_a_frame(void **state)
         .matrix_count = MANY, .operators = operators, .reference = self.reference, .gain = 1.0};
     check_ok(bb_command_loop_create(device, &system, &loop));
     put_slopes(&self, 40);
-    memcpy(bb_command_loop_slopes(loop), bb_command_loop_slopes(self.loop),
-           COLUMNS * sizeof(float));
     const float *few = run(&self);
-    check_ok(bb_command_loop_step(loop, 0, &frame));
+    step(&self, loop, &frame);
     for (int t = 0; t < MANY; ++t) {
         assert_memory_equal(bb_command_loop_commands(loop) + t * ROWS, few + t % MATRICES * ROWS,
                             ROWS * sizeof(float));

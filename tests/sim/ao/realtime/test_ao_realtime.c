@@ -1,63 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The loop of an ao study: its commands against the reconstructor that a run scores, dumped; the
-// spread of its slopes against the dumped covariance; matrices that are drawn; the harness on a
-// clock that the test sets, with a frame that is late and a signal; what is refused, planned and
-// reported.
-#include "core/clock.h"
+// spread of its slopes against the dumped covariance; matrices that are drawn; what is refused,
+// planned and reported.
 #include "sim/ao/realtime/ao_realtime.h"
 #include "sim/ao/realtime/ao_realtime_plan.h"
-#include "sim/interrupt.h"
 #include "sim/output/image.h"
 #include "tests/sim/allocation_walk.h"
+#include "tests/sim/ao/realtime/frame_rig.h"
 #include "tests/sim/dumped.h"
 
 #include <math.h>
-#include <signal.h>
-
-#define PIPELINES                                                                                  \
-    "pipelines=[{name: reference, arithmetic: dp}, {name: both, arithmetic: dp, storage: {codec: " \
-    "integer, bits: 8, rounding: sweep}, filter: means}, {name: fp16, arithmetic: dp, storage: "   \
-    "fp16, scale: row, slopes: {bits: 10}}, {name: scaled, arithmetic: dp, operator: commands, "   \
-    "storage: {codec: integer, bits: 12, rounding: sweep}, column_scale: remainder, filter: "      \
-    "means}]"
-#define DRAWN "realtime.size={commands: 60, slopes: 401}"
-
-// A study, its loop on the cpu, and what was measured of it.
-typedef struct rig {
-    bb_config *config;
-    bb_device *cpu;
-    bb_frame_loop *loop;
-} rig;
-
-static void rig_open(rig *self, const driver_case *study, bb_index threads)
-{
-    *self = (rig){0};
-    check_ok(bb_threads_set(threads));
-    check_ok(driver_load(study, &self->config));
-    const bb_ao_study *ao = bb_config_study(self->config);
-    const bb_index p = bb_ao_realtime_config_pipeline(&ao->realtime, &ao->pipelines);
-    const bb_factor_pipeline *pipelines = ao->pipelines.items;
-    assert_true(p >= 0);
-    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &self->cpu));
-    check_ok(bb_frame_loop_create(ao, &pipelines[p], self->cpu, &self->loop));
-}
-
-static void rig_close(rig *self)
-{
-    bb_frame_loop_destroy(&self->loop);
-    bb_device_close(&self->cpu);
-    bb_config_destroy(&self->config);
-}
-
-static const float *step(rig *self, bb_index number)
-{
-    bb_command_frame frame;
-    bb_frame_loop_put(self->loop, number);
-    check_ok(bb_command_loop_step(self->loop->frames, 0, &frame));
-    assert_true(frame.slopes_finite && frame.products_finite);
-    return bb_command_loop_commands(self->loop->frames);
-}
 
 static double *load(const char *file, const char *dataset, bb_index *rows, bb_index *columns)
 {
@@ -74,10 +27,10 @@ static double *load(const char *file, const char *dataset, bb_index *rows, bb_in
 
 // What the run scored, times slopes in fp64, is what the loop gives, target after target: fp32
 // products and sums of n terms, Higham's bound, and fp32 in slopes, means and commands.
-static void check_against_dump(rig *self, int pipeline, const float *commands)
+static void check_against_dump(rig *self, int pipeline, bb_index number, const float *commands)
 {
     const bb_frame_loop *loop = self->loop;
-    const float *slopes = bb_command_loop_slopes(loop->frames);
+    const float *slopes = loop->slopes + number * loop->matrices.slopes;
     bb_index begin = 0;
     for (int t = 0; t < loop->matrices.count; ++t) {
         char dataset[48];
@@ -120,13 +73,13 @@ static void commands_are_those_of_what_is_scored(void **state)
     assert_int_equal(self.loop->matrices.count, 2);
     assert_int_equal(self.loop->matrices.group_count, 6);
     for (bb_index k = 0; k < 2; ++k) {
-        check_against_dump(&self, 1, step(&self, k));
+        check_against_dump(&self, 1, k, step(&self, k));
     }
     // Commands of mirrors, from slopes over scales.
     rig_open(&scaled, &commands, 2);
     assert_non_null(scaled.loop->matrices.stored[1].scales);
     assert_true(scaled.loop->matrices.commands != self.loop->matrices.commands);
-    check_against_dump(&scaled, 3, step(&scaled, 0));
+    check_against_dump(&scaled, 3, 0, step(&scaled, 0));
     rig_close(&scaled);
     // Slopes have the covariance's variances; what the filter takes out is a part of them.
     double *cmm = load("scored.h5", "/operators/Cmm", &n, &columns);
@@ -233,139 +186,6 @@ static void drawn_matrices_are_as_they_are_asked_for(void **state)
     check_relative(square, expected, 0.06);
     check_ok(bb_frame_loop_compare(self.loop, &distance));
     assert_true(distance > 0.0 && distance < 1e-6);
-    rig_close(&self);
-}
-
-// A clock that runs by 0.1 us a reading, sleeps exactly, and at one sleep makes the next reading
-// after the release 2.5 ms late, at another sends a signal.
-static int64_t now_ns;
-static int64_t slow_ns; // the reading that passes it takes longer; 0: none
-static bb_index sleeps, slow_sleep, signal_sleep;
-
-static int64_t read_clock(void)
-{
-    now_ns += 100;
-    if (slow_ns > 0 && now_ns > slow_ns) {
-        now_ns += 2500000;
-        slow_ns = 0;
-    }
-    return now_ns;
-}
-
-static bool sleep_clock(int64_t ns)
-{
-    if (ns <= now_ns) {
-        return true; // a release that is late already
-    }
-    now_ns = ns;
-    ++sleeps;
-    if (sleeps == slow_sleep) {
-        slow_ns = ns + 150000 + 150;
-    }
-    if (sleeps == signal_sleep) {
-        (void)raise(SIGINT);
-    }
-    return true;
-}
-
-static void measure(const driver_case *study, bb_index slow, bb_index signalled,
-                    bb_frame_measurement *out, rig *self)
-{
-    static const bb_clock clock = {read_clock, sleep_clock};
-    rig_open(self, study, 1);
-    now_ns = 1000000000;
-    slow_ns = sleeps = 0;
-    slow_sleep = slow;
-    signal_sleep = signalled;
-    bb_clock_set(&clock);
-    check_ok(bb_frame_measurement_take(self->loop, out));
-    bb_clock_set(NULL);
-}
-
-#define PACED DRAWN, "realtime.frames=40", "realtime.warm_up_frames=5"
-
-// Frames take a few readings; one of 2.5 ms misses its deadline of 1 ms, the next starts 1.5 ms
-// late and misses it too, the one after is 0.5 ms late and does not.
-static void a_frame_that_is_late_is_counted(void **state)
-{
-    (void)state;
-    const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, PACED}};
-    bb_frame_measurement measured;
-    bb_frame_table table;
-    rig self;
-    measure(&study, 5 + 21, 0, &measured, &self);
-    assert_int_equal(measured.count, 40);
-    assert_int_equal(measured.held, 0);
-    assert_false(measured.interrupted);
-    for (bb_index k = 0; k < 40; ++k) {
-        const bb_step_record *record = &measured.records[k];
-        const double late = k >= 20 && k < 23 ? 2.5e-3 - 1e-3 * (double)(k - 20) : 0.0;
-        double sum = 0.0;
-        for (int stage = 0; stage < BB_FRAME_STAGES; ++stage) {
-            sum += record->stage[stage];
-        }
-        check_close(record->latency, late, 5e-6, 1.0);
-        check_close(record->release, 1e-3 * (double)k, 1e-12, 1.0);
-        check_close(sum, record->latency, 1e-12, 1.0);
-        assert_int_equal(record->step, k);
-    }
-    check_ok(bb_frame_table_sum_up(self.loop, &measured, &table));
-    assert_true(table.latency.misses == 2.0);
-    assert_true(table.worst[0].frame == 20.0 && table.worst[1].frame == 21.0);
-    check_close(table.worst[0].latency, 2.5e-3, 5e-6, 1.0);
-    // Clopper and Pearson for 2 of 40.
-    check_close(table.latency.miss_bound, 0.14915, 1e-4, 1.0);
-    bb_frame_measurement_release(&measured);
-    rig_close(&self);
-}
-
-static void frames_back_to_back_do_not_wait(void **state)
-{
-    (void)state;
-    const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, PACED, "realtime.rate_hz=0"}};
-    bb_frame_measurement measured;
-    rig self;
-    measure(&study, 0, 0, &measured, &self);
-    assert_int_equal(measured.count, 40);
-    assert_int_equal(sleeps, 0);
-    assert_true(measured.wall_seconds < 40 * 5e-6);
-    for (bb_index k = 1; k < 40; ++k) {
-        assert_true(measured.records[k].release > measured.records[k - 1].release);
-    }
-    bb_frame_measurement_release(&measured);
-    rig_close(&self);
-}
-
-// The frame under way is still measured.
-static void an_interrupt_ends_it_early(void **state)
-{
-    (void)state;
-    const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, PACED}};
-    bb_frame_measurement measured;
-    rig self;
-    check_ok(bb_interrupt_install());
-    measure(&study, 0, 5 + 13, &measured, &self);
-    assert_true(measured.interrupted);
-    assert_int_equal(measured.count, 13);
-    bb_frame_measurement_release(&measured);
-    rig_close(&self);
-}
-
-// Slopes that are not finite, or whose products are not, are counted where they come.
-static void held_frames_are_counted(void **state)
-{
-    (void)state;
-    const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, PACED}};
-    bb_frame_measurement measured;
-    rig self;
-    rig_open(&self, &study, 1);
-    check_ok(bb_frame_measurement_take(self.loop, &measured));
-    assert_int_equal(measured.held, 0);
-    bb_frame_measurement_release(&measured);
-    self.loop->slopes[3 * self.loop->matrices.slopes + 17] = NAN; // of every eighth frame
-    check_ok(bb_frame_measurement_take(self.loop, &measured));
-    assert_int_equal(measured.held, 5); // 8, 16 .. 40 of frames 5 to 44 less 5: 3 mod 8
-    bb_frame_measurement_release(&measured);
     rig_close(&self);
 }
 
@@ -536,10 +356,6 @@ int main(void)
         cmocka_unit_test(slopes_are_spread_as_the_covariance_says),
         cmocka_unit_test(threads_change_no_bit),
         cmocka_unit_test(drawn_matrices_are_as_they_are_asked_for),
-        cmocka_unit_test(a_frame_that_is_late_is_counted),
-        cmocka_unit_test(frames_back_to_back_do_not_wait),
-        cmocka_unit_test(an_interrupt_ends_it_early),
-        cmocka_unit_test(held_frames_are_counted),
         cmocka_unit_test(what_a_loop_cannot_do_is_said),
         cmocka_unit_test(the_command_prints_and_writes),
         cmocka_unit_test(reports_are_declared),

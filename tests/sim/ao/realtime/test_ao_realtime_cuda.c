@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The loop of an ao study on a GPU: its frames against those of the cpu by fp64 products, in every
-// form of storage that a GPU multiplies, of the study and drawn, and the command's table.
+// form of storage that a GPU multiplies, of the study and drawn, back to back and posted ahead by
+// the GPU's clock.
 #include "sim/ao/realtime/ao_realtime.h"
 #include "tests/sim/driver.h"
 
@@ -47,6 +48,44 @@ static void frames_are_those_of_the_cpu(void **state)
     }
 }
 
+// By the GPU's clock every frame is measured, in order, none before its release.
+static void frames_by_the_clock_of_the_gpu_are_all_measured(void **state)
+{
+    const driver_case study = {CONFIG_AO_SMALL,
+                               {"device=cuda", "solver.tile=128",
+                                "pipelines=[{name: reference, arithmetic: dp}, {name: p, "
+                                "arithmetic: dp, storage: fp16}]",
+                                "realtime.size={commands: 60, slopes: 401}", "realtime.frames=300",
+                                "realtime.rate_hz=2000", "realtime.clock=device"}};
+    bb_config *config = NULL;
+    bb_device *gpu = NULL;
+    bb_frame_loop *loop = NULL;
+    bb_frame_measurement measured;
+    (void)state;
+    check_ok(bb_threads_set(2));
+    check_ok(driver_load(&study, &config));
+    const bb_ao_study *ao = bb_config_study(config);
+    const bb_factor_pipeline *pipelines = ao->pipelines.items;
+    check_ok(bb_device_open(BB_DEVICE_CUDA, 0, &gpu));
+    check_ok(bb_frame_loop_create(ao, &pipelines[1], gpu, &loop));
+    check_ok(bb_frame_measurement_take(loop, &measured));
+    assert_int_equal(measured.count, 300);
+    assert_int_equal(measured.held, 0);
+    for (bb_index k = 0; k < 300; ++k) {
+        const bb_step_record *record = &measured.records[k];
+        assert_int_equal(record->step, k);
+        check_close(record->release, 5e-4 * (double)k, 1e-12, 1.0);
+        assert_true(record->latency > 0.0 && record->stage[BB_FRAME_HOST] > -1e-6);
+        assert_true(k == 0 ||
+                    record->release + record->latency >
+                        measured.records[k - 1].release + measured.records[k - 1].latency);
+    }
+    bb_frame_measurement_release(&measured);
+    bb_frame_loop_destroy(&loop);
+    bb_device_close(&gpu);
+    bb_config_destroy(&config);
+}
+
 int main(void)
 {
     char reason[256] = "";
@@ -56,6 +95,7 @@ int main(void)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_are_those_of_the_cpu),
+        cmocka_unit_test(frames_by_the_clock_of_the_gpu_are_all_measured),
     };
     return cmocka_run_group_tests(tests, NULL, driver_leave);
 }

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An ao study with pipelines that store their reconstructor, and its loop of frames on the cpu.
+#ifndef BB_TESTS_SIM_AO_REALTIME_FRAME_RIG_H
+#define BB_TESTS_SIM_AO_REALTIME_FRAME_RIG_H
+
+#include "sim/ao/realtime/frame_measurement.h"
+#include "tests/sim/driver.h"
+
+#define PIPELINES                                                                                  \
+    "pipelines=[{name: reference, arithmetic: dp}, {name: both, arithmetic: dp, storage: {codec: " \
+    "integer, bits: 8, rounding: sweep}, filter: means}, {name: fp16, arithmetic: dp, storage: "   \
+    "fp16, scale: row, slopes: {bits: 10}}, {name: scaled, arithmetic: dp, operator: commands, "   \
+    "storage: {codec: integer, bits: 12, rounding: sweep}, column_scale: remainder, filter: "      \
+    "means}]"
+#define DRAWN "realtime.size={commands: 60, slopes: 401}"
+#define PACED DRAWN, "realtime.frames=40", "realtime.warm_up_frames=5"
+
+// A study, its loop on the cpu, and what was measured of it.
+typedef struct rig {
+    bb_config *config;
+    bb_device *cpu;
+    bb_frame_loop *loop;
+} rig;
+
+static inline void rig_open(rig *self, const driver_case *study, bb_index threads)
+{
+    *self = (rig){0};
+    check_ok(bb_threads_set(threads));
+    check_ok(driver_load(study, &self->config));
+    const bb_ao_study *ao = bb_config_study(self->config);
+    const bb_index p = bb_ao_realtime_config_pipeline(&ao->realtime, &ao->pipelines);
+    const bb_factor_pipeline *pipelines = ao->pipelines.items;
+    assert_true(p >= 0);
+    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &self->cpu));
+    check_ok(bb_frame_loop_create(ao, &pipelines[p], self->cpu, &self->loop));
+}
+
+static inline void rig_close(rig *self)
+{
+    bb_frame_loop_destroy(&self->loop);
+    bb_device_close(&self->cpu);
+    bb_config_destroy(&self->config);
+}
+
+static inline const float *step(rig *self, bb_index number)
+{
+    bb_command_frame frame;
+    bb_frame_loop_put(self->loop, number);
+    check_ok(bb_command_loop_step(self->loop->frames, 0, &frame));
+    assert_true(frame.slopes_finite && frame.products_finite);
+    return bb_command_loop_commands(self->loop->frames);
+}
+
+#endif
