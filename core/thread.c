@@ -9,7 +9,10 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <unistd.h>
+
+enum { COPIED_BYTES = 1 << 20 }; // by a task
 
 // The loop that the pool works on. One loop at a time: nested loops run on their own thread.
 typedef struct loop {
@@ -201,4 +204,22 @@ bb_status bb_thread_ranges(bb_index count, bb_index grain, bb_range_task task, v
 {
     ranges limits = {task, context, count, grain};
     return bb_thread_for((count + grain - 1) / grain, run_range, &limits);
+}
+
+typedef struct copying {
+    char *target;
+    const char *source;
+} copying;
+
+static bb_status copy_range(void *context, bb_index begin, bb_index end)
+{
+    const copying *work = context;
+    memcpy(work->target + begin, work->source + begin, (size_t)(end - begin));
+    return BB_OK;
+}
+
+bb_status bb_thread_copy(void *target, const void *source, size_t bytes)
+{
+    copying work = {target, source};
+    return bb_thread_ranges((bb_index)bytes, COPIED_BYTES, copy_range, &work);
 }

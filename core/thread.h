@@ -41,6 +41,10 @@ BB_CHECKED bb_status bb_thread_for(bb_index count, bb_task task, void *context);
 BB_CHECKED bb_status bb_thread_ranges(bb_index count, bb_index grain, bb_range_task task,
                                       void *context);
 
+/// Copies `bytes` that do not overlap, by all threads: fresh pages of a large block are touched by
+/// as many at once. Errors: none of its own.
+BB_CHECKED bb_status bb_thread_copy(void *target, const void *source, size_t bytes);
+
 /// Joins the pool; loops afterwards run on the caller. Call before exit.
 void bb_threads_stop(void);
 

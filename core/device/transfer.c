@@ -4,9 +4,7 @@
 #include "core/memory.h"
 #include "core/thread.h"
 
-#include <string.h>
-
-enum { USUAL_BYTES = 32 << 20, RANGE_BYTES = 1 << 20 };
+enum { USUAL_BYTES = 32 << 20 };
 
 struct bb_transfer {
     bb_device *device;
@@ -42,24 +40,6 @@ void bb_transfer_destroy(bb_transfer **transfer)
     BB_RELEASE(transfer);
 }
 
-typedef struct copying {
-    char *target;
-    const char *source;
-} copying;
-
-static bb_status copy_range(void *context, bb_index begin, bb_index end)
-{
-    const copying *work = context;
-    memcpy(work->target + begin, work->source + begin, (size_t)(end - begin));
-    return BB_OK;
-}
-
-static bb_status copy(void *target, const void *source, size_t bytes)
-{
-    copying work = {target, source};
-    return bb_thread_ranges((bb_index)bytes, RANGE_BYTES, copy_range, &work);
-}
-
 static size_t piece(const bb_transfer *transfer, size_t begun, size_t bytes)
 {
     return bytes - begun < transfer->bytes ? bytes - begun : transfer->bytes;
@@ -79,7 +59,7 @@ bb_status bb_transfer_download(bb_transfer *transfer, void *to_host, const void 
             BB_TRY(bb_device_fetch(transfer->device, transfer->buffers[turn],
                                    (const char *)source + begun, next));
         }
-        BB_TRY(copy(target + begun - ready, transfer->buffers[turn ^ 1], ready));
+        BB_TRY(bb_thread_copy(target + begun - ready, transfer->buffers[turn ^ 1], ready));
         begun += next;
         ready = next;
     }
@@ -94,7 +74,7 @@ bb_status bb_transfer_upload(bb_transfer *transfer, void *target, const void *fr
     int turn = 0;
     for (size_t begun = 0; begun < bytes; turn ^= 1) {
         const size_t next = piece(transfer, begun, bytes);
-        BB_TRY(copy(transfer->buffers[turn], (const char *)from_host + begun, next));
+        BB_TRY(bb_thread_copy(transfer->buffers[turn], (const char *)from_host + begun, next));
         BB_TRY(bb_device_wait(transfer->device)); // for the other buffer
         BB_TRY(bb_device_upload(transfer->device, (char *)target + begun, transfer->buffers[turn],
                                 next));

@@ -370,11 +370,13 @@ static bb_status plan_solves(const bb_ao_study *study, const extent *span, bb_pl
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         const double trials = bb_factor_pipeline_trials(&pipelines[p]);
         const bb_index others = pipelines[p].draws > 1 ? study->pipelines.count : p + 1;
-        const bb_index estimated = span->one_by_one ? 1 : others;
+        const bool repeats = bb_factor_pipelines_repeat(&study->pipelines, p);
+        const bb_index estimated = (span->one_by_one ? 1 : others) + (repeats ? 1 : 0);
         double operator_bytes;
         bb_need solving;
         BB_TRY(bb_factor_pipeline_need(&study->solver.common, &pipelines[p], study->common.device,
                                        &span->solved, &solving, &operator_bytes));
+        solving = repeats ? bb_need_kept(solving) : solving;
         const bb_need rescoring = score_need(span, device, 1.0, 1.0);
         solving = bb_need_in_turn(solving, bb_need_repeated(rescoring, trials - 1.0));
         solving = bb_need_together(solving, bb_need_repeated(aiming_of(span), trials));

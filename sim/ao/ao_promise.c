@@ -2,6 +2,7 @@
 #include "sim/ao/ao_promise.h"
 
 #include "core/memory.h"
+#include "core/thread.h"
 #include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_mcao.h"
 #include "sim/pipelines/storage/promised_storage.h"
@@ -113,7 +114,7 @@ static bb_status copy_estimates(const bb_tomography *problem, const bb_ao_evalua
         const bb_index rows = bb_ao_commands_rows(problem, solved, t);
         if (solved->r[t] != NULL) {
             BB_TRY(BB_ALLOCATE(rows * n, &out->r[t]));
-            memcpy(out->r[t], solved->r[t], (size_t)(rows * n) * sizeof(double));
+            BB_TRY(bb_thread_copy(out->r[t], solved->r[t], (size_t)(rows * n) * sizeof(double)));
         }
     }
 done:

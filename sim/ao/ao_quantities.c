@@ -116,6 +116,7 @@ bb_status bb_ao_quantities_noise(bb_ao_scoring *scoring, bb_ao_evaluation *refer
     const bb_tomography *problem = scoring->problem;
     bb_csr noise = {0};
     double *cee = NULL; // [m][m]
+    double *own = NULL; // of commands of mirrors that correct together
     if (reference->common.outcome.kind != BB_OUTCOME_OK) {
         goto done;
     }
@@ -126,13 +127,14 @@ bb_status bb_ao_quantities_noise(bb_ao_scoring *scoring, bb_ao_evaluation *refer
         bb_outcome outcome = {0};
         bb_tomography_score score = {.kind = (bb_score)scoring->study->score, .strehl = &strehl};
         BB_TRY(BB_ALLOCATE(m * m, &cee));
-        BB_TRY(bb_ao_scoring_noise(scoring, &noise, reference, t, cee));
+        BB_TRY(bb_ao_scoring_noise(scoring, &noise, reference, t, &own, cee));
         BB_TRY(bb_tomography_rate(problem, t, cee, 1, scoring->wavelengths_m, &score, &outcome));
         reference->noise_m[t] = score.correctable_rms;
         BB_RELEASE(&cee);
     }
 done:
     BB_RELEASE(&cee);
+    BB_RELEASE(&own);
     bb_csr_release(&noise);
     return status;
 }

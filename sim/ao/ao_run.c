@@ -272,6 +272,17 @@ done:
     return status;
 }
 
+// Whether a pipeline after the one at work is solved as it is.
+static bool is_solved_again(const ao_run *run, bb_index p)
+{
+    bool again = false;
+    for (bb_index i = run->solved + 1; i < run->pipeline_count; ++i) {
+        again = again ||
+                bb_factor_pipeline_solves_alike(&run->pipelines[p], &run->pipelines[run->order[i]]);
+    }
+    return again;
+}
+
 // What every target gets of commands of mirrors that correct together, where frames are to see it.
 static bb_status aim(const ao_run *run, bb_ao_evaluation *evaluation)
 {
@@ -297,8 +308,9 @@ static bb_status solve(ao_run *run, bb_index p)
         bb_factor_storage_rest(&run->storage.common);
         BB_TRY(bb_ao_promise_keep(run->promises, &task, p, evaluation));
     } else {
-        BB_TRY(bb_ao_storage_solve(&run->storage, &run->factor_problem, &run->pipelines[p],
-                                   run->study->correction, evaluation));
+        BB_TRY(bb_ao_storage_solve_once(&run->storage, &run->factor_problem, &run->pipelines[p],
+                                        run->study->correction, is_solved_again(run, p),
+                                        evaluation));
         BB_TRY(bb_ao_commands_take(run->problem, &run->pipelines[p], evaluation));
         BB_TRY(bb_ao_promise_store(run->promises, &task, p, evaluation));
         BB_TRY(bb_ao_storage_round(&run->storage, &evaluation->level, 0, evaluation));

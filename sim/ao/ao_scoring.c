@@ -217,6 +217,26 @@ done:
     return status;
 }
 
+// Adds what a task's estimate has in its own rows, as it is seen.
+static bb_status add_weighed(const bb_ao_scoring *self, const bb_residual_task *task,
+                             const double *added)
+{
+    bb_status status = BB_OK;
+    const bb_index size = bb_residual_task_size(task);
+    bb_residual_task seen = {.ctm = task->ctm, .ctt = task->ctt, .cee = task->cee};
+    double *projected = NULL; // [q][q]
+    if (!self->on_device || task->weights == NULL) {
+        return bb_residual_task_add(task, added);
+    }
+    BB_TRY(BB_ALLOCATE(size * size, &projected));
+    BB_TRY(bb_factor_device_scorer_congruence(self->scorer, size, task->rows, task->weights, added,
+                                              projected));
+    BB_TRY(bb_residual_task_add(&seen, projected));
+done:
+    BB_RELEASE(&projected);
+    return status;
+}
+
 // What rounded slopes add, seen as the task sees its estimate.
 static bb_status round_slopes(const bb_ao_scoring *self, const bb_factor_pipeline *level,
                               const bb_residual_task *task)
@@ -228,7 +248,7 @@ static bb_status round_slopes(const bb_ao_scoring *self, const bb_factor_pipelin
     if (bb_slope_rounding_is_given(level)) {
         BB_TRY(BB_ZEROED(rows * rows, &added));
         BB_TRY(bb_slope_rounding_add(storage, level, rows, task->r, added));
-        BB_TRY(bb_residual_task_add(task, added));
+        BB_TRY(add_weighed(self, task, added));
     }
 done:
     BB_RELEASE(&added);
@@ -345,27 +365,40 @@ done:
     return status;
 }
 
+static bb_status project_noise(bb_ao_scoring *self, const bb_csr *noise, bb_index rows,
+                               const double *r, double *out)
+{
+    bb_status status = BB_OK;
+    if (!self->on_device) {
+        return bb_residual_noise(noise, rows, r, out);
+    }
+    BB_TRY(open_scorer(self));
+    BB_TRY(bb_factor_device_scorer_noise(self->scorer, noise, rows, r, out));
+done:
+    return status;
+}
+
 bb_status bb_ao_scoring_noise(bb_ao_scoring *self, const bb_csr *noise,
-                              const bb_ao_evaluation *evaluation, bb_index target, double *out)
+                              const bb_ao_evaluation *evaluation, bb_index target, double **own,
+                              double *out)
 {
     bb_status status = BB_OK;
     bb_residual_task task;
-    double *own = NULL; // [rows][rows]
     BB_TRY(bb_ao_commands_task(&self->commands, evaluation, target, &task));
     const bb_index rows = bb_residual_task_rows(&task);
     const bb_index size = bb_residual_task_size(&task);
-    BB_TRY(BB_ALLOCATE(rows * rows, &own));
-    if (self->on_device) {
-        BB_TRY(open_scorer(self));
-        BB_TRY(bb_factor_device_scorer_noise(self->scorer, noise, rows, task.r, own));
-    } else {
-        BB_TRY(bb_residual_noise(noise, rows, task.r, own));
+    task.cee = out;
+    if (task.weights == NULL) {
+        BB_TRY(project_noise(self, noise, rows, task.r, out));
+        goto done;
+    }
+    if (*own == NULL) {
+        BB_TRY(BB_ALLOCATE(rows * rows, own));
+        BB_TRY(project_noise(self, noise, rows, task.r, *own));
     }
     memset(out, 0, (size_t)(size * size) * sizeof *out);
-    task.cee = out;
-    BB_TRY(bb_residual_task_add(&task, own));
+    BB_TRY(add_weighed(self, &task, *own));
 done:
-    BB_RELEASE(&own);
     return status;
 }
 

@@ -39,10 +39,12 @@ BB_CHECKED bb_status bb_ao_scoring_run(bb_ao_scoring *self, bb_ao_evaluation *co
 BB_CHECKED bb_status bb_ao_scoring_strehls(bb_ao_scoring *self, bb_ao_evaluation *evaluation,
                                            bb_index targets, bb_index wavelengths, double *out);
 
-/// R N R^T, `out` [m][m] of a target, of noise alone. Errors: likewise.
+/// R N R^T, `out` [m][m] of a target, of noise alone. `own` [rows][rows], NULL at first and the
+/// caller's, is what commands of mirrors that correct together make of it, for the next target.
+/// Errors: likewise.
 BB_CHECKED bb_status bb_ao_scoring_noise(bb_ao_scoring *self, const bb_csr *noise,
                                          const bb_ao_evaluation *evaluation, bb_index target,
-                                         double *out);
+                                         double **own, double *out);
 
 /// Writes the Strehl ratios of the evaluations [pipelines of the study] under the study's shake
 /// test; nothing without one. Errors: BB_MEMORY.

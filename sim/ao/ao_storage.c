@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/ao/ao_storage.h"
 
+#include "core/log.h"
 #include "core/memory.h"
+#include "core/thread.h"
 #include "sim/ao/ao_commands.h"
+#include "sim/ao/ao_mcao.h"
 
 #include <math.h>
 
@@ -29,8 +32,18 @@ done:
     return status;
 }
 
+static void forget_solved(bb_ao_storage *self)
+{
+    for (bb_index t = 0; self->solved.r != NULL && t < self->problem->target_count; ++t) {
+        BB_RELEASE(&self->solved.r[t]);
+    }
+    BB_RELEASE(&self->solved.r);
+    self->solved.pipeline = NULL;
+}
+
 void bb_ao_storage_release(bb_ao_storage *self)
 {
+    forget_solved(self);
     bb_factor_storage_release(&self->common);
     bb_tilt_vectors_release(&self->shakes);
     BB_RELEASE(&self->groups);
@@ -44,6 +57,57 @@ bb_status bb_ao_storage_solve(bb_ao_storage *self, const bb_factor_problem *fact
     bb_factor_storage_rest(&self->common);
     BB_TRY(bb_factor_problem_solve(factor_problem, pipeline, evaluation->r, &evaluation->common));
     bb_ao_evaluation_share(evaluation, correction, self->problem);
+done:
+    return status;
+}
+
+static bb_status copy_estimates(const bb_tomography *problem, double *const *r, double **out)
+{
+    bb_status status = BB_OK;
+    for (bb_index t = 0; t < problem->target_count; ++t) {
+        const bb_index items = bb_ao_mcao_rows(problem, t) * problem->cmm->columns;
+        if (r[t] != NULL) {
+            BB_TRY(BB_ALLOCATE(items, &out[t]));
+            BB_TRY(bb_thread_copy(out[t], r[t], (size_t)items * sizeof **r));
+        }
+    }
+done:
+    return status;
+}
+
+static bb_status keep_solved(bb_ao_storage *self, const bb_factor_pipeline *pipeline,
+                             const bb_ao_evaluation *evaluation)
+{
+    bb_status status = BB_OK;
+    forget_solved(self);
+    BB_TRY(BB_ZEROED(self->problem->target_count, &self->solved.r));
+    BB_TRY(copy_estimates(self->problem, evaluation->r, self->solved.r));
+    self->solved.common = evaluation->common;
+    self->solved.pipeline = pipeline;
+done:
+    return status;
+}
+
+bb_status bb_ao_storage_solve_once(bb_ao_storage *self, const bb_factor_problem *factor_problem,
+                                   const bb_factor_pipeline *pipeline, int correction, bool keeps,
+                                   bb_ao_evaluation *evaluation)
+{
+    bb_status status = BB_OK;
+    const bb_factor_pipeline *known = self->solved.pipeline;
+    if (known == NULL || !bb_factor_pipeline_solves_alike(known, pipeline)) {
+        BB_TRY(bb_ao_storage_solve(self, factor_problem, pipeline, correction, evaluation));
+        if (keeps && evaluation->common.outcome.kind == BB_OUTCOME_OK) {
+            BB_TRY(keep_solved(self, pipeline, evaluation));
+        }
+        goto done;
+    }
+    BB_TRY(copy_estimates(self->problem, self->solved.r, evaluation->r));
+    evaluation->common = self->solved.common;
+    evaluation->common.pipeline = pipeline->name;
+    bb_log_detail("pipeline %s: solved as %s was", pipeline->name, known->name);
+    if (!keeps) {
+        forget_solved(self);
+    }
 done:
     return status;
 }

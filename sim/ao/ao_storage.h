@@ -8,9 +8,17 @@
 #include "sim/ao/ao_evaluation.h"
 #include "sim/pipelines/storage/factor_storage.h"
 
+/// What a pipeline was solved to, for those after it that are solved alike.
+typedef struct bb_ao_solved {
+    const bb_factor_pipeline *pipeline; ///< borrowed; NULL: nothing is kept
+    bb_evaluation common;
+    double **r; ///< [targets]
+} bb_ao_solved;
+
 /// Zero-initialise, then bb_ao_storage_open; release with bb_ao_storage_release.
 typedef struct bb_ao_storage {
     const bb_tomography *problem;
+    bb_ao_solved solved;
     bb_tilt_vectors shakes;
     bb_index *groups; ///< [n] sensor and axis of a measurement, then the sizes of groups
     bb_factor_storage common;
@@ -30,6 +38,14 @@ BB_CHECKED bb_status bb_ao_storage_solve(bb_ao_storage *self,
                                          const bb_factor_problem *factor_problem,
                                          const bb_factor_pipeline *pipeline, int correction,
                                          bb_ao_evaluation *evaluation);
+
+/// The same, or what a pipeline that is solved alike (bb_factor_pipeline_solves_alike) was solved
+/// to before, seconds and all: to the bit the same. `keeps`: one after it wants this one. Draw 0 of
+/// one problem. Errors: likewise.
+BB_CHECKED bb_status bb_ao_storage_solve_once(bb_ao_storage *self,
+                                              const bb_factor_problem *factor_problem,
+                                              const bb_factor_pipeline *pipeline, int correction,
+                                              bool keeps, bb_ao_evaluation *evaluation);
 
 /// Puts what the pipeline's storage decodes to in the place of every estimate that was solved, of
 /// its commands where they are what is stored, as one of the storage's draws; an outcome says why

@@ -137,6 +137,28 @@ bool bb_factor_pipeline_promises(const bb_factor_pipeline *pipeline)
            bb_promised_storage_is_given(pipeline);
 }
 
+bool bb_factor_pipeline_solves_alike(const bb_factor_pipeline *a, const bb_factor_pipeline *b)
+{
+    return bb_policy_describe(&a->policy)->is_uniform &&
+           bb_policy_describe(&b->policy)->is_uniform && a->policy.diagonal == b->policy.diagonal &&
+           a->arithmetic == b->arithmetic && a->accumulate_k == b->accumulate_k &&
+           a->accumulate_from == b->accumulate_from && a->sweeps == b->sweeps &&
+           a->sweep_energy == b->sweep_energy && a->refine.method == b->refine.method &&
+           a->refine.tolerance == b->refine.tolerance &&
+           a->refine.iterations == b->refine.iterations && a->escalate == b->escalate &&
+           a->device == b->device;
+}
+
+bool bb_factor_pipelines_repeat(const bb_list *pipelines, bb_index index)
+{
+    const bb_factor_pipeline *items = pipelines->items;
+    bool repeats = false;
+    for (bb_index p = 0; p < index; ++p) {
+        repeats = repeats || bb_factor_pipeline_solves_alike(&items[p], &items[index]);
+    }
+    return repeats;
+}
+
 bb_index bb_factor_pipelines_reference(const bb_list *pipelines)
 {
     bb_pipeline_facts facts[BB_STUDY_PIPELINES];

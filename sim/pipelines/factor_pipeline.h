@@ -149,6 +149,13 @@ extern const bb_schema bb_factor_pipeline_schema;
 /// Whether its arithmetic or its storage is to be found.
 bool bb_factor_pipeline_promises(const bb_factor_pipeline *pipeline);
 
+/// Whether two pipelines that compute on the same device have the same factorization and solves,
+/// whatever they store of them: in one arithmetic throughout, none searched.
+bool bb_factor_pipeline_solves_alike(const bb_factor_pipeline *a, const bb_factor_pipeline *b);
+
+/// Whether an earlier one of bb_factor_pipeline `pipelines` than `index` solves alike.
+bool bb_factor_pipelines_repeat(const bb_list *pipelines, bb_index index);
+
 /// Index of the reference among bb_factor_pipeline `pipelines`.
 bb_index bb_factor_pipelines_reference(const bb_list *pipelines);
 

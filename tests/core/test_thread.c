@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/memory.h"
 #include "core/thread.h"
 #include "tests/check.h"
 
@@ -128,6 +129,26 @@ static void blas_runs_on_one_thread(void **state)
     bb_threads_stop();
 }
 
+static void copies_are_whole(void **state)
+{
+    (void)state;
+    enum { BYTES = (3 << 20) + 17 };
+    char *source = NULL;
+    char *target = NULL;
+    check_ok(BB_ALLOCATE(BYTES, &source));
+    check_ok(BB_ZEROED(BYTES, &target));
+    for (int i = 0; i < BYTES; ++i) {
+        source[i] = (char)(i % 251);
+    }
+    check_ok(bb_threads_set(3));
+    check_ok(bb_thread_copy(target, source, BYTES));
+    check_ok(bb_thread_copy(target, source, 0));
+    bb_threads_stop();
+    assert_memory_equal(source, target, BYTES);
+    BB_RELEASE(&source);
+    BB_RELEASE(&target);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +159,7 @@ int main(void)
         cmocka_unit_test(the_caller_is_no_worker),
         cmocka_unit_test(thread_counts_out_of_range_are_refused),
         cmocka_unit_test(blas_runs_on_one_thread),
+        cmocka_unit_test(copies_are_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -227,6 +227,39 @@ static void commands_are_stored_too(void **state)
     bb_results_destroy(&results);
 }
 
+#define STORED "{name: stored, arithmetic: dp, storage: {codec: integer, bits: 8}}"
+#define OTHER  "{name: other, arithmetic: x3, storage: fp16}"
+
+// R is solved once for pipelines that differ in what they store, to the bit; another arithmetic is
+// solved by itself.
+static void what_is_solved_alike_is_solved_once(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"kept", "stored"};
+    const driver_case cases[] = {
+        {CONFIG_NX456,
+         {"device=cpu",
+          "pipelines=[{name: reference, arithmetic: dp}, {name: kept, arithmetic: dp, "
+          "storage: fp16}, " OTHER ", " STORED "]"}},
+        {CONFIG_NX456,
+         {"device=cpu",
+          "pipelines=[{name: reference, arithmetic: dp, escalate: true}, " OTHER ", " STORED "]"}},
+    };
+    bb_results *shared = driver_results(&cases[0]);
+    bb_results *alone = driver_results(&cases[1]);
+    const double solved_s = driver_number(shared, "solve_time_s", "reference");
+    for (int p = 0; p < 2; ++p) {
+        assert_true(driver_number(shared, "solve_time_s", names[p]) == solved_s);
+    }
+    assert_true(driver_number(shared, "solve_time_s", "other") != solved_s);
+    assert_true(driver_number(alone, "strehl", "stored") ==
+                driver_number(shared, "strehl", "stored"));
+    assert_true(driver_number(alone, "strehl", "other") ==
+                driver_number(shared, "strehl", "other"));
+    bb_results_destroy(&shared);
+    bb_results_destroy(&alone);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -237,6 +270,7 @@ int main(void)
         cmocka_unit_test(the_sweep_minds_what_the_covariance_does_not_know),
         cmocka_unit_test(commands_of_a_target_are_scored_as_such),
         cmocka_unit_test(commands_are_stored_too),
+        cmocka_unit_test(what_is_solved_alike_is_solved_once),
     };
     check_ok(bb_threads_set(2));
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
