@@ -182,6 +182,10 @@ static void measure_estimates(const bb_ao_study *study, extent *out)
     const bool shared = study->correction == (int)BB_AO_CORRECTION_LTAO ||
                         study->correction == (int)BB_AO_CORRECTION_GLAO;
     out->estimated = together ? out->actuators : out->m;
+    if (study->correction == (int)BB_AO_CORRECTION_LTAO) {
+        out->estimated =
+            out->residual.most_rows; // of the first target, which may not be the largest
+    }
     out->aimed = together && bb_ao_study_frames(study) ? out->m : 0.0;
     out->residual.shared = together || (shared && study->targets.count > 1) ? 1.0 : 0.0;
     out->residual.shared_rows = together ? out->actuators : out->residual.most_rows;
