@@ -327,22 +327,23 @@ bb_status bb_rounding_norm_ready(bb_rounding_norm *self, bool on_device, bb_inde
 
 void bb_rounding_norm_rest(bb_rounding_norm *self)
 {
-    if (self->panels != NULL) {
+    if (self->panels != NULL && device.destroy != NULL) {
         device.destroy(&self->panels);
     }
 }
 
 double bb_rounding_norm_pivot(const bb_rounding_norm *self, bb_index column)
 {
-    return self->on_device ? device.pivots(self->panels)[column]
-                           : bb_tile_matrix_pivot(self->factor, column);
+    return self->on_device && device.pivots != NULL ? device.pivots(self->panels)[column]
+                                                    : bb_tile_matrix_pivot(self->factor, column);
 }
 
 bb_status bb_rounding_norm_sweep(const bb_rounding_norm *self, const bb_rounding_step *step,
                                  bb_index m, double *r, double *excess)
 {
-    return self->on_device ? device.sweep(self->panels, step, m, r, excess)
-                           : bb_rounding_sweep(self->factor, step, m, r, excess);
+    return self->on_device && device.sweep != NULL
+               ? device.sweep(self->panels, step, m, r, excess)
+               : bb_rounding_sweep(self->factor, step, m, r, excess);
 }
 
 void bb_rounding_norm_release(bb_rounding_norm *self)
