@@ -207,7 +207,7 @@ static bb_status find_residuals(bb_ao_scoring *self, bb_index count, const bb_re
 {
     bb_status status = BB_OK;
     const double begin = bb_clock_seconds();
-    if (!self->on_device) {
+    if (!self->on_device || count == 0) {
         return bb_residual_covariance(self->problem->cmm, count, tasks);
     }
     BB_TRY(open_scorer(self));
