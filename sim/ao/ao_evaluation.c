@@ -24,6 +24,7 @@ bb_status bb_ao_evaluation_create(const char *pipeline, bb_index targets, bb_ind
     BB_TRY(bb_evaluation_unset(targets, &out->trace_arcsec2));
     BB_TRY(bb_evaluation_unset(targets, &out->noise_m));
     BB_TRY(bb_evaluation_unset(targets * wavelengths, &out->width_mas));
+    BB_TRY(bb_evaluation_unset(BB_AO_FRAME_TIMES, &out->frame_times_s));
     BB_TRY(bb_evaluation_unset(images * BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS, &out->psf));
 done:
     return status;
@@ -54,6 +55,7 @@ void bb_ao_evaluation_release(bb_ao_evaluation *evaluation, bb_index targets)
     BB_RELEASE(&evaluation->trace_arcsec2);
     BB_RELEASE(&evaluation->noise_m);
     BB_RELEASE(&evaluation->width_mas);
+    BB_RELEASE(&evaluation->frame_times_s);
     BB_RELEASE(&evaluation->psf);
 }
 
@@ -75,6 +77,7 @@ void bb_ao_evaluation_list(const bb_ao_study *study, const bb_ao_evaluation *eva
         {evaluation->residual_m, targets},
         {evaluation->trace_arcsec2, targets},
         {evaluation->noise_m, targets},
+        {evaluation->frame_times_s, BB_AO_FRAME_TIMES * each},
         {evaluation->psf, bb_ao_study_images(study) * image},
     };
     memcpy(pieces, all, sizeof all);

@@ -10,6 +10,7 @@
 #include "sim/output/checkpoint.h"
 
 enum { BB_AO_PSF_PIXELS = 128 }; ///< edge of the central part of the image that is kept
+enum { BB_AO_FRAME_TIMES = 3 };  ///< median, 99th percentile, maximum
 
 /// Numbers are NaN where a failed pipeline has none.
 typedef struct bb_ao_evaluation {
@@ -31,6 +32,7 @@ typedef struct bb_ao_evaluation {
     double *trace_arcsec2;    ///< [targets] of the residual covariance of slopes
     double *noise_m;          ///< [targets] what noise alone makes of the reference; NaN of others
     double *width_mas;        ///< [targets][wavelengths] of the image at half maximum
+    double *frame_times_s;    ///< [BB_AO_FRAME_TIMES] from a frame's release to its commands
     double *psf; ///< [images][BB_AO_PSF_PIXELS][BB_AO_PSF_PIXELS], by target and wavelength
 } bb_ao_evaluation;
 
@@ -43,7 +45,7 @@ void bb_ao_evaluation_release(bb_ao_evaluation *evaluation, bb_index targets);
 /// Releases its reconstructors; its numbers stay.
 void bb_ao_evaluation_forget(bb_ao_evaluation *evaluation, bb_index targets);
 
-enum { BB_AO_EVALUATION_ARRAYS = 11 };
+enum { BB_AO_EVALUATION_ARRAYS = 12 };
 
 /// The numbers of an evaluation of a study but for `common` and `level`: who keeps them and who
 /// puts them back goes through the same list.

@@ -12,6 +12,7 @@
 #include "sim/ao/ao_study.h"
 #include "sim/ao/night/night_publish.h"
 #include "sim/ao/realtime/ao_realtime.h"
+#include "sim/ao/realtime/frame_times.h"
 #include "sim/ao/timeline/ao_timeline.h"
 #include "sim/pipelines/factor_spectrum.h"
 #include "sim/pipelines/factor_tiles.h"
@@ -26,6 +27,8 @@ static const bb_column columns[] = {
     {"compression_ratio", "ratio to fp32", 1.0},
     {"reconstructor_bits", "bits a value", 1.0},
     {"solved_bits", "bits of R", 1.0},
+    {"frame_p50_us", "frame p50 [us]", 1.0},
+    {"frame_p99_us", "frame p99 [us]", 1.0},
     {"solve_time_s", "solve [ms]", 1e3},
     {"encode_time_s", "encode [ms]", 1e3},
     {"energy_j", "energy [J]", 1.0},
@@ -41,6 +44,7 @@ static const bb_output_table *const outputs[] = {
     &bb_ao_quantities_budget,
     &bb_ao_storage_outputs,
     &bb_ao_scoring_outputs,
+    &bb_frame_times_outputs,
     &bb_ao_mcao_outputs,
     &bb_ao_mcao_mirrors,
     &bb_ao_evaluation_images,

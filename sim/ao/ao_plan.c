@@ -181,11 +181,8 @@ static void measure_estimates(const bb_ao_study *study, extent *out)
     const bool together = out->actuators > 0.0;
     const bool shared = study->correction == (int)BB_AO_CORRECTION_LTAO ||
                         study->correction == (int)BB_AO_CORRECTION_GLAO;
-    out->estimated = together ? out->actuators : out->m;
-    if (study->correction == (int)BB_AO_CORRECTION_LTAO) {
-        out->estimated =
-            out->residual.most_rows; // of the first target, which may not be the largest
-    }
+    const bool first = study->correction == (int)BB_AO_CORRECTION_LTAO; // at most the largest
+    out->estimated = together ? out->actuators : first ? out->residual.most_rows : out->m;
     out->aimed = together && bb_ao_study_frames(study) ? out->m : 0.0;
     out->residual.shared = together || (shared && study->targets.count > 1) ? 1.0 : 0.0;
     out->residual.shared_rows = together ? out->actuators : out->residual.most_rows;
@@ -457,6 +454,34 @@ static bb_need kept_need(const bb_ao_study *study, const extent *span)
                          output_bytes(study) + sizeof(double) * (mask + vectors * (double)span->n)};
 }
 
+// Sizes that loops of frames have.
+static bb_ao_realtime_extent frame_extent_of(const bb_ao_study *study, const extent *span)
+{
+    return (bb_ao_realtime_extent){.slopes = (double)span->n,
+                                   .truths = span->m,
+                                   .most_truths = span->residual.most_rows,
+                                   .commands = span->commands,
+                                   .most_commands = span->most_commands,
+                                   .actuators = span->actuators,
+                                   .groups = 2.0 * (double)study->guide_stars.count,
+                                   .threads = span->threads};
+}
+
+// What is stored, and run as frames beside the factors that it was rounded in, but for those on a
+// device, which make room.
+static bb_need storing_need(const bb_ao_study *study, const extent *span)
+{
+    const double rows = fmax(span->residual.most_rows, span->actuators);
+    const bb_ao_realtime_extent frames = frame_extent_of(study, span);
+    const bb_need timing = bb_ao_realtime_plan_times(study, &frames);
+    const bb_need storing =
+        bb_factor_storage_need(&study->pipelines, &study->solver.common, study->common.device,
+                               &span->solved, (bb_index)rows);
+    bb_need need = bb_need_together(storing, timing);
+    need.device_bytes = fmax(storing.device_bytes, timing.device_bytes);
+    return need;
+}
+
 // All steps of a study, in turn; what was learned is a problem of its own beside the true one, and
 // an estimate of the latter.
 static bb_status sum(const bb_ao_study *study, const extent *span, bb_plan *plan, bb_need *out)
@@ -482,12 +507,7 @@ static bb_status sum(const bb_ao_study *study, const extent *span, bb_plan *plan
         solving = bb_need_in_turn(solving, score_need(span, device, 1.0, 1.0));
         need = bb_need_in_turn(need, bb_need_together(estimates, solving));
     }
-    const double stored_rows = fmax(span->residual.most_rows, span->actuators);
-    need = bb_need_in_turn(
-        need,
-        bb_need_together(estimates, bb_factor_storage_need(&study->pipelines, &study->solver.common,
-                                                           study->common.device, &span->solved,
-                                                           (bb_index)stored_rows)));
+    need = bb_need_in_turn(need, bb_need_together(estimates, storing_need(study, span)));
     need =
         bb_need_in_turn(need, bb_need_together(estimates, bb_need_together(scoring, span->truths)));
     if (study->monte_carlo.frames > 0) {
@@ -526,29 +546,6 @@ static double dump_bytes(const char *names, const extent *span, bb_index pipelin
                                                (span->actuators > 0.0 ? span->actuators : span->m)
                                          : 0.0;
     return 8.0 * values;
-}
-
-// The loop of frames: of ltao, glao and mcao one reconstructor, of moao one a target; of slopes or
-// of commands.
-static bb_status plan_realtime(const bb_ao_study *study, const extent *span, bb_need solving,
-                               bb_plan *plan)
-{
-    const bb_factor_pipeline *pipelines = study->pipelines.items;
-    const bb_index p = bb_ao_realtime_config_pipeline(&study->realtime, &study->pipelines);
-    const bool commands = p >= 0 && pipelines[p].stored == (int)BB_STORED_COMMANDS;
-    const bool moao = study->correction == (int)BB_AO_CORRECTION_MOAO;
-    const double rows = span->actuators > 0.0 ? span->actuators
-                        : commands            ? span->most_commands
-                                              : span->residual.most_rows;
-    const bb_ao_realtime_extent loop = {.slopes = (double)span->n,
-                                        .commands = !moao      ? rows
-                                                    : commands ? span->commands
-                                                               : span->m,
-                                        .rows = rows,
-                                        .groups = 2.0 * (double)study->guide_stars.count,
-                                        .threads = span->threads,
-                                        .solving = solving};
-    return bb_ao_realtime_plan_add(study, &loop, plan);
 }
 
 bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *plan)
@@ -594,7 +591,8 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
                            ao->time_domain.rate_hz, bb_ao_timeline_delay_ms(ao),
                            ao->time_domain.loop == (int)BB_LOOP_CLOSED ? "closed" : "open"));
     }
-    BB_TRY(plan_realtime(ao, &span, need, plan));
+    const bb_ao_realtime_extent frames = frame_extent_of(ao, &span);
+    BB_TRY(bb_ao_realtime_plan_add(ao, &frames, need, plan));
 done:
     return status;
 }

@@ -20,6 +20,7 @@
 #include "sim/ao/ao_warm.h"
 #include "sim/ao/mirrors/influence_file.h"
 #include "sim/ao/night/night_run.h"
+#include "sim/ao/realtime/frame_times.h"
 #include "sim/ao/timeline/ao_timeline.h"
 #include "sim/dump.h"
 #include "sim/pipelines/factor_device.h"
@@ -313,7 +314,7 @@ static bb_status solve(ao_run *run, bb_index p)
                                         evaluation));
         BB_TRY(bb_ao_commands_take(run->problem, &run->pipelines[p], evaluation));
         BB_TRY(bb_ao_promise_store(run->promises, &task, p, evaluation));
-        BB_TRY(bb_ao_storage_round(&run->storage, &evaluation->level, 0, evaluation));
+        BB_TRY(bb_frame_times_store(run->study, &run->storage, evaluation));
     }
     BB_TRY(aim(run, evaluation));
     tell_phase(run->pipelines[p].name, &begin);
@@ -401,6 +402,7 @@ bb_status bb_ao_run(const void *study, const bb_run_options *options, bb_results
     BB_TRY(bb_ao_evaluations_publish(study, run.problem, run.evaluations, results));
     BB_TRY(bb_ao_storage_publish(study, run.problem, run.evaluations, results));
     BB_TRY(bb_ao_scoring_publish(study, run.evaluations, results));
+    BB_TRY(bb_frame_times_publish(study, run.evaluations, results));
     BB_TRY(bb_ao_quantities_publish(study, run.problem, &run.evaluations[run.order[0]],
                                     options->dump, results));
     BB_TRY(

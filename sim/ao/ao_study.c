@@ -95,6 +95,7 @@ static const bb_key keys[] = {
      .offset = offsetof(bb_ao_study, inflation),
      .meaning = "storage with rounding sweep: what is added to the covariance that it rounds in, so "
                 "that errors keep out of what the covariance does not know."},
+    GROUP(frame_times, &bb_frame_times_schema, "Frames of what each pipeline stores, timed."),
     GROUP(realtime, &bb_ao_realtime_schema, "What `bitbudget realtime` measures."),
     GROUP(machine, &bb_machine_price_schema, "What the machine that computes costs."),
     RECORDS(pipelines, &bb_factor_pipeline_schema,
@@ -216,6 +217,9 @@ bb_status bb_ao_study_check(const void *study, const bb_config *config, bb_probl
     BB_TRY(check_frames(ao, config, problems));
     BB_TRY(bb_ao_timeline_check(ao, config, problems));
     BB_TRY(bb_ao_learn_config_check(&ao->learn, config, problems));
+    BB_TRY(bb_frame_times_config_check(
+        &ao->frame_times, &ao->pipelines,
+        ao->correction == (int)BB_AO_CORRECTION_MOAO ? ao->targets.count : 1, config, problems));
     BB_TRY(bb_ao_realtime_config_check(&ao->realtime, &ao->pipelines, config, problems));
     BB_TRY(bb_night_config_check(ao, config, problems));
     const bb_ao_config physics = bb_ao_study_physics(ao);

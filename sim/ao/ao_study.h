@@ -8,7 +8,7 @@
 #include "physics/ao/ao_config.h"
 #include "sim/ao/ao_learn_config.h"
 #include "sim/ao/night/night_config.h"
-#include "sim/ao/realtime/ao_realtime_config.h"
+#include "sim/ao/realtime/frame_times_config.h"
 #include "sim/pipelines/factor_pipeline.h"
 
 /// Keys of `solver:`.
@@ -58,6 +58,7 @@ typedef struct bb_ao_study {
     bb_night_config night;
     bb_ao_solver_config solver;
     bb_ao_inflation_config inflation;
+    bb_frame_times_config frame_times;
     bb_ao_realtime_config realtime;
     bb_machine_price_config machine;
     bb_list pipelines; ///< of bb_factor_pipeline

@@ -2,7 +2,8 @@
 #include "sim/ao/realtime/ao_realtime_plan.h"
 
 #include "sim/ao/realtime/frame_loop.h"
-#include "sim/device_choice.h"
+#include "sim/pipelines/factor_device.h"
+#include "sim/pipelines/storage/promised_storage.h"
 #include "sim/realtime/latency.h"
 
 #include <math.h>
@@ -23,14 +24,28 @@ static const bb_factor_pipeline *pipeline_of(const bb_ao_study *study)
     return p < 0 ? NULL : (const bb_factor_pipeline *)study->pipelines.items + p;
 }
 
+// Of ltao, glao and mcao one reconstructor, of moao one a target; of slopes or of commands.
+static frame_extent solved_of(const bb_ao_study *study, const bb_factor_pipeline *pipeline,
+                              const bb_ao_realtime_extent *extent)
+{
+    const bool filtered = pipeline->filter == (int)BB_SLOPE_FILTER_MEANS;
+    const bool commands = pipeline->stored == (int)BB_STORED_COMMANDS;
+    const bool moao = study->correction == (int)BB_AO_CORRECTION_MOAO;
+    const double rows = extent->actuators > 0.0 ? extent->actuators
+                        : commands              ? extent->most_commands
+                                                : extent->most_truths;
+    const double all = !moao ? rows : commands ? extent->commands : extent->truths;
+    return (frame_extent){extent->slopes, all, rows, filtered ? extent->groups : 0.0,
+                          ceil(all / rows)};
+}
+
 static frame_extent measure(const bb_ao_study *study, const bb_ao_realtime_extent *extent)
 {
-    const bool filtered = pipeline_of(study)->filter == (int)BB_SLOPE_FILTER_MEANS;
+    const bb_factor_pipeline *pipeline = pipeline_of(study);
+    const bool filtered = pipeline->filter == (int)BB_SLOPE_FILTER_MEANS;
     const bb_frame_size *size = &study->realtime.size;
     if (!bb_ao_realtime_config_draws(&study->realtime)) {
-        return (frame_extent){extent->slopes, extent->commands, extent->rows,
-                              filtered ? extent->groups : 0.0,
-                              ceil(extent->commands / extent->rows)};
+        return solved_of(study, pipeline, extent);
     }
     const double targets = (double)study->realtime.targets;
     return (frame_extent){(double)size->slopes, targets * (double)size->commands,
@@ -47,62 +62,118 @@ static bb_device_kind device_of(const bb_ao_study *study)
 }
 
 // Drawn slopes, reference and the records of frames.
-static bb_need kept_of(const bb_ao_study *study, const frame_extent *span)
+static bb_need kept_of(const frame_extent *span, bb_index frames)
 {
     const double slopes =
         span->slopes * (sizeof(float) * (1.0 + BB_FRAME_SETS) + sizeof(double) * 3.0);
     return (bb_need){.host_bytes = slopes + sizeof(float) * span->groups * span->commands +
-                                   (double)sizeof(bb_step_record) * (double)study->realtime.frames};
+                                   (double)sizeof(bb_step_record) * (double)frames};
 }
 
-bb_need bb_ao_realtime_plan_need(const bb_ao_study *study, const bb_ao_realtime_extent *extent)
+// Matrices that have scales of columns; those that are drawn have none.
+static double scales_of(const bb_factor_pipeline *pipeline, const frame_extent *span, bool draws)
+{
+    const bool is_scaled = pipeline->column_scale != (int)BB_COLUMN_SCALE_NONE && !draws;
+    return is_scaled ? span->matrices : 0.0;
+}
+
+static bb_need matrices_of(const bb_factor_pipeline *pipeline, const frame_extent *span,
+                           double count)
+{
+    const bb_matrix_layout one = {.rows = (bb_index)span->rows, .columns = (bb_index)span->slopes};
+    return bb_need_copies(bb_coded_matrix_held(&pipeline->storage, &one), count);
+}
+
+// Operators of the matrices, and the loop; `scaled` matrices have scales of columns.
+static bb_need loop_of(const bb_factor_pipeline *pipeline, const frame_extent *span, double scaled,
+                       bb_index delay, bb_device_kind device)
+{
+    return bb_need_together(
+        bb_command_loop_need(span->slopes, span->commands, span->groups, scaled, delay, device),
+        bb_need_copies(bb_coded_operator_need(&pipeline->storage, span->rows, span->slopes, device),
+                       span->matrices));
+}
+
+bb_need bb_ao_realtime_plan_need(const bb_ao_study *study, const bb_ao_realtime_extent *extent,
+                                 bb_need solving)
 {
     const bb_factor_pipeline *pipeline = pipeline_of(study);
     const frame_extent span = measure(study, extent);
-    const bb_codec_config *storage = &pipeline->storage;
-    const bb_device_kind device = device_of(study);
-    const bb_matrix_layout one = {.rows = (bb_index)span.rows, .columns = (bb_index)span.slopes};
-    const bb_need matrix = bb_coded_matrix_held(storage, &one);
-    const bb_need matrices = bb_need_copies(matrix, span.matrices);
-    const bb_need coding = bb_need_together(
-        bb_need_copies(matrix, span.matrices - 1.0),
-        bb_stored_reconstructor_need(pipeline, one.rows, one.columns, extent->threads));
-    const bb_need operators = bb_need_together(
-        bb_need_copies(bb_coded_operator_need(storage, span.rows, span.slopes, device),
-                       span.matrices),
-        bb_coded_operator_apply_need(storage, span.rows, span.slopes, extent->threads));
-    const bool is_scaled = pipeline->column_scale != (int)BB_COLUMN_SCALE_NONE &&
-                           !bb_ao_realtime_config_draws(&study->realtime);
-    const double scaled = is_scaled ? span.matrices : 0.0;
-    const bb_need loop = bb_command_loop_need(span.slopes, span.commands, span.groups, scaled,
-                                              study->realtime.delay_frames, device);
-    const bb_need exact = // frames by fp64 products, to compare with
-        bb_need_together(
-            bb_command_loop_need(span.slopes, span.commands, span.groups, scaled,
-                                 study->realtime.delay_frames, BB_DEVICE_CPU),
-            bb_need_copies(bb_coded_operator_need(storage, span.rows, span.slopes, BB_DEVICE_CPU),
-                           span.matrices));
-    const bb_need running =
-        bb_need_together(bb_need_together(matrices, operators), bb_need_together(loop, exact));
-    const bb_need making = bb_ao_realtime_config_draws(&study->realtime)
-                               ? coding
-                               : bb_need_together(extent->solving, matrices);
+    const bool draws = bb_ao_realtime_config_draws(&study->realtime);
+    const bb_index delay = study->realtime.delay_frames;
+    const bb_need matrices = matrices_of(pipeline, &span, span.matrices);
+    const bb_need coding =
+        bb_need_together(matrices_of(pipeline, &span, span.matrices - 1.0),
+                         bb_stored_reconstructor_need(pipeline, (bb_index)span.rows,
+                                                      (bb_index)span.slopes, extent->threads));
+    const double scaled = scales_of(pipeline, &span, draws);
+    const bb_need loop = bb_need_together(
+        loop_of(pipeline, &span, scaled, delay, device_of(study)),
+        bb_coded_operator_apply_need(&pipeline->storage, span.rows, span.slopes, extent->threads));
+    // Beside it frames by fp64 products, to compare with.
+    const bb_need exact = loop_of(pipeline, &span, scaled, delay, BB_DEVICE_CPU);
+    const bb_need running = bb_need_together(matrices, bb_need_together(loop, exact));
+    const bb_need making = draws ? coding : bb_need_together(solving, matrices);
     const bb_need scales = {.host_bytes = sizeof(float) * scaled * span.slopes};
-    return bb_need_together(bb_need_together(kept_of(study, &span), scales),
+    return bb_need_together(bb_need_together(kept_of(&span, study->realtime.frames), scales),
                             bb_need_in_turn(making, running));
 }
 
+// What a pipeline's frames take where it computes; nothing where they are not run.
+static bb_need timing_of(const bb_ao_study *study, const bb_factor_pipeline *asked,
+                         const bb_ao_realtime_extent *extent)
+{
+    const bb_frame_times_config *times = &study->frame_times;
+    const bb_factor_pipeline pipeline = bb_promised_storage_widest(asked);
+    const bool on_device =
+        bb_factor_device_serves(&study->solver.common, asked, study->common.device);
+    const bb_device_kind device = on_device ? BB_DEVICE_CUDA : BB_DEVICE_CPU;
+    const bool paced = times->rate_hz > 0.0;
+    const double frames = (double)(times->frames + times->warm_up_frames);
+    if (!bb_factor_storage_is_given(&pipeline) ||
+        bb_codec_absent(&pipeline.storage, device) != NULL) {
+        return (bb_need){0};
+    }
+    const frame_extent span = solved_of(study, &pipeline, extent);
+    const double scaled = scales_of(&pipeline, &span, false);
+    const bb_need released = {.host_bytes = sizeof(float) * scaled * span.slopes,
+                              .seconds = paced ? frames / times->rate_hz : 0.0};
+    const bb_need applied = bb_need_repeated(
+        bb_coded_operator_apply_need(&pipeline.storage, span.rows, span.slopes, extent->threads),
+        paced ? 1.0 : frames * span.matrices);
+    const bb_need held =
+        bb_need_together(matrices_of(&pipeline, &span, span.matrices),
+                         bb_need_together(kept_of(&span, times->frames), released));
+    return bb_need_together(
+        held, bb_need_together(loop_of(&pipeline, &span, scaled, 0, device), applied));
+}
+
+bb_need bb_ao_realtime_plan_times(const bb_ao_study *study, const bb_ao_realtime_extent *extent)
+{
+    const bb_factor_pipeline *pipelines = study->pipelines.items;
+    bb_need need = {0};
+    for (bb_index p = 0; study->frame_times.frames > 0 && p < study->pipelines.count; ++p) {
+        need = bb_need_in_turn(need, timing_of(study, &pipelines[p], extent));
+    }
+    return need;
+}
+
 bb_status bb_ao_realtime_plan_add(const bb_ao_study *study, const bb_ao_realtime_extent *extent,
-                                  bb_plan *plan)
+                                  bb_need solving, bb_plan *plan)
 {
     bb_status status = BB_OK;
     const bb_factor_pipeline *pipeline = pipeline_of(study);
     const bool draws = bb_ao_realtime_config_draws(&study->realtime);
+    const bb_frame_times_config *times = &study->frame_times;
+    if (times->frames > 0) {
+        BB_TRY(bb_plan_add(plan, "frame times", "%td frames of each storage at %g Hz",
+                           times->frames, times->rate_hz));
+    }
     if (pipeline == NULL || (study->realtime.pipeline == NULL && !draws)) {
         return BB_OK;
     }
     const frame_extent span = measure(study, extent);
-    const bb_need need = bb_ao_realtime_plan_need(study, extent);
+    const bb_need need = bb_ao_realtime_plan_need(study, extent, solving);
     const double bytes = span.commands * span.slopes * bb_codec_bytes_per_value(&pipeline->storage);
     const char *maximum = isnan(bb_codec_bits_per_value(&pipeline->storage)) ? "at most " : "";
     BB_TRY(bb_plan_add(plan, "realtime", "%s, %.0f commands from %.0f slopes%s, %s%.1f MB",

@@ -11,20 +11,27 @@
 /// Sizes of a study, counted as doubles.
 typedef struct bb_ao_realtime_extent {
     double slopes;
-    double commands; ///< of all reconstructors
-    double rows;     ///< commands of the one that has most
-    double groups;   ///< of slopes whose means may be multiplied apart
+    double truths, most_truths;     ///< slopes of truth sensors: of all, of the one that has most
+    double commands, most_commands; ///< of mirrors of targets, likewise
+    double actuators;               ///< of mirrors that correct together, 0 without
+    double groups;                  ///< of slopes whose means may be multiplied apart
     double threads;
-    bb_need solving; ///< a run of the study
 } bb_ao_realtime_extent;
 
-/// What `bitbudget realtime` takes: the matrices, their making and the loop; on a cuda device where
-/// one would run it.
-bb_need bb_ao_realtime_plan_need(const bb_ao_study *study, const bb_ao_realtime_extent *extent);
+/// What `bitbudget realtime` takes: the matrices, their making, of which `solving` is a run of the
+/// study, and the loop; on a cuda device where one would run it.
+bb_need bb_ao_realtime_plan_need(const bb_ao_study *study, const bb_ao_realtime_extent *extent,
+                                 bb_need solving);
 
-/// Lines of a study that names the pipeline that runs in real time, or a size; of others none.
+/// What `frame_times` of a run takes, of one pipeline after the other, beside what is solved and
+/// what storing takes.
+bb_need bb_ao_realtime_plan_times(const bb_ao_study *study, const bb_ao_realtime_extent *extent);
+
+/// Lines of a study that names the pipeline that runs in real time, or a size, and one of frame
+/// times where it asks for them; of others none.
 /// Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_ao_realtime_plan_add(const bb_ao_study *study,
-                                             const bb_ao_realtime_extent *extent, bb_plan *plan);
+                                             const bb_ao_realtime_extent *extent, bb_need solving,
+                                             bb_plan *plan);
 
 #endif

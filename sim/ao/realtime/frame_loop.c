@@ -98,13 +98,28 @@ bb_status bb_frame_loop_create(const bb_ao_study *study, const bb_factor_pipelin
                                bb_device *device, bb_frame_loop **out)
 {
     bb_status status = BB_OK;
+    bb_frame_matrices matrices = {0};
+    *out = NULL;
+    BB_TRY(bb_frame_matrices_make(study, pipeline, &matrices));
+    BB_TRY(bb_frame_loop_create_made(study, pipeline, device, &matrices, out));
+done:
+    bb_frame_matrices_release(&matrices);
+    return status;
+}
+
+bb_status bb_frame_loop_create_made(const bb_ao_study *study, const bb_factor_pipeline *pipeline,
+                                    bb_device *device, bb_frame_matrices *matrices,
+                                    bb_frame_loop **out)
+{
+    bb_status status = BB_OK;
     bb_frame_loop *loop = NULL;
     *out = NULL;
     BB_TRY(BB_ZEROED(1, &loop));
     loop->study = study;
     loop->pipeline = pipeline;
     loop->device = device;
-    BB_TRY(bb_frame_matrices_make(study, pipeline, &loop->matrices));
+    loop->matrices = *matrices;
+    *matrices = (bb_frame_matrices){0};
     BB_TRY(draw_slopes(loop));
     for (int t = 0; t < loop->matrices.count; ++t) {
         BB_TRY(open_operator(loop, loop->matrices.stored[t].matrix, &loop->operators[t]));

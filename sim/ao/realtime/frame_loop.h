@@ -27,6 +27,13 @@ typedef struct bb_frame_loop {
 BB_CHECKED bb_status bb_frame_loop_create(const bb_ao_study *study,
                                           const bb_factor_pipeline *pipeline, bb_device *device,
                                           bb_frame_loop **out);
+
+/// The same of matrices that are made: the loop takes what `matrices` holds, which the caller
+/// releases all the same. The study's `realtime` says what loop it is.
+BB_CHECKED bb_status bb_frame_loop_create_made(const bb_ao_study *study,
+                                               const bb_factor_pipeline *pipeline,
+                                               bb_device *device, bb_frame_matrices *matrices,
+                                               bb_frame_loop **out);
 void bb_frame_loop_destroy(bb_frame_loop **loop);
 
 /// Puts the slopes of frame `number` where those of the next frame to be posted arrive.

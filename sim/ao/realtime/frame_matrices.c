@@ -8,7 +8,6 @@
 #include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_mcao.h"
 #include "sim/ao/ao_pupil.h"
-#include "sim/ao/ao_storage.h"
 #include "sim/pipelines/factor_device.h"
 
 #include <math.h>
@@ -102,12 +101,13 @@ done:
     return status;
 }
 
-static bb_status store(solving *work, bb_frame_matrices *out)
+static bb_status store_each(bb_ao_storage *storage, const bb_factor_pipeline *pipeline,
+                            bb_ao_evaluation *evaluation, bb_frame_matrices *out)
 {
     bb_status status = BB_OK;
-    bb_ao_evaluation *evaluation = &work->evaluation;
-    for (bb_index t = 0; t < work->study->targets.count; ++t) {
-        const bb_index rows = bb_ao_commands_rows(work->problem, evaluation, t);
+    const bb_tomography *problem = storage->problem;
+    for (bb_index t = 0; t < problem->target_count; ++t) {
+        const bb_index rows = bb_ao_commands_rows(problem, evaluation, t);
         if (evaluation->r[t] == NULL) {
             continue;
         }
@@ -115,7 +115,7 @@ static bb_status store(solving *work, bb_frame_matrices *out)
                    "reconstructors of more than %d targets: a loop of frames multiplies at most so "
                    "many",
                    (int)BB_COMMAND_MATRICES);
-        BB_TRY(bb_factor_storage_keep(&work->storage.common, work->pipeline, rows, evaluation->r[t],
+        BB_TRY(bb_factor_storage_keep(&storage->common, pipeline, rows, evaluation->r[t],
                                       &evaluation->common, &out->stored[out->count]));
         if (evaluation->common.outcome.kind != BB_OUTCOME_OK) {
             break;
@@ -123,11 +123,7 @@ static bb_status store(solving *work, bb_frame_matrices *out)
         out->commands += rows;
         ++out->count;
     }
-    BB_REQUIRE(evaluation->common.outcome.kind == BB_OUTCOME_OK, BB_INVALID,
-               "pipeline %s: %s, %s: there is no reconstructor to run", work->pipeline->name,
-               bb_outcome_name(evaluation->common.outcome.kind), evaluation->common.outcome.detail);
 done:
-    bb_factor_storage_rest(&work->storage.common);
     return status;
 }
 
@@ -149,11 +145,9 @@ done:
 }
 
 // Variances of slopes, and of what the filter leaves of them.
-static bb_status take_spread(solving *work, bb_frame_matrices *out)
+static bb_status take_spread(bb_rounding_norm *norms, bool filtered, bb_frame_matrices *out)
 {
     bb_status status = BB_OK;
-    const bool filtered = work->pipeline->filter == (int)BB_SLOPE_FILTER_MEANS;
-    bb_rounding_norm *norms = work->storage.common.norms;
     BB_TRY(BB_ALLOCATE(out->slopes, &out->own));
     BB_TRY(BB_ALLOCATE(out->slopes, &out->common));
     BB_TRY(bb_rounding_norm_variances(&norms[0], out->common));
@@ -169,20 +163,36 @@ done:
     return status;
 }
 
+bb_status bb_frame_matrices_store(bb_ao_storage *storage, const bb_factor_pipeline *pipeline,
+                                  bb_ao_evaluation *evaluation, bb_frame_matrices *out)
+{
+    bb_status status = BB_OK;
+    const bool filtered = pipeline->filter == (int)BB_SLOPE_FILTER_MEANS;
+    out->slopes = storage->problem->cmm->rows;
+    BB_TRY(store_each(storage, pipeline, evaluation, out));
+    if (evaluation->common.outcome.kind == BB_OUTCOME_OK) {
+        BB_TRY(take_spread(storage->common.norms, filtered, out));
+    }
+done:
+    return status;
+}
+
 static bb_status solve_study(const bb_ao_study *study, const bb_factor_pipeline *pipeline,
                              bb_frame_matrices *out)
 {
     bb_status status = BB_OK;
     solving work = {.study = study, .pipeline = pipeline};
+    const bb_outcome *outcome = &work.evaluation.common.outcome;
     BB_REQUIRE(
         study->learn.source == (int)BB_AO_LEARN_OFF, BB_UNSUPPORTED,
         "learn.source: a loop of frames runs the reconstructor of the true profile, expected "
         "off");
     BB_TRY(pose(&work));
-    out->slopes = work.problem->cmm->rows;
     BB_TRY(solve(&work));
-    BB_TRY(store(&work, out));
-    BB_TRY(take_spread(&work, out));
+    BB_TRY(bb_frame_matrices_store(&work.storage, pipeline, &work.evaluation, out));
+    BB_REQUIRE(outcome->kind == BB_OUTCOME_OK, BB_INVALID,
+               "pipeline %s: %s, %s: there is no reconstructor to run", pipeline->name,
+               bb_outcome_name(outcome->kind), outcome->detail);
 done:
     finish(&work);
     return status;

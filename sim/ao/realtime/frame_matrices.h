@@ -13,8 +13,7 @@
 #ifndef BB_SIM_AO_REALTIME_FRAME_MATRICES_H
 #define BB_SIM_AO_REALTIME_FRAME_MATRICES_H
 
-#include "sim/ao/ao_study.h"
-#include "sim/pipelines/storage/factor_storage.h"
+#include "sim/ao/ao_storage.h"
 #include "solvers/loop/command_loop.h"
 
 /// Zero-initialise; release with bb_frame_matrices_release.
@@ -36,6 +35,14 @@ typedef struct bb_frame_matrices {
 BB_CHECKED bb_status bb_frame_matrices_make(const bb_ao_study *study,
                                             const bb_factor_pipeline *pipeline,
                                             bb_frame_matrices *out);
+
+/// The same of what an evaluation was solved to, commands where those are stored: stores it in its
+/// place, as bb_ao_storage_round of draw 0, and gives back what that keeps of a device. A failure
+/// is the evaluation's outcome. Errors: BB_INVALID (more than BB_COMMAND_MATRICES), BB_MEMORY, the
+/// source's.
+BB_CHECKED bb_status bb_frame_matrices_store(bb_ao_storage *storage,
+                                             const bb_factor_pipeline *pipeline,
+                                             bb_ao_evaluation *evaluation, bb_frame_matrices *out);
 void bb_frame_matrices_release(bb_frame_matrices *self);
 
 /// Bytes and values of all matrices, and of what multiplies means.

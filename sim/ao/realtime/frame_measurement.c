@@ -121,27 +121,22 @@ done:
 }
 
 // Written once, so that every page is there before the first release.
-static bb_status prepare(bb_frame_loop *loop, bb_frame_measurement *out)
+static bb_status make_records(bb_index frames, bb_frame_measurement *out)
 {
     bb_status status = BB_OK;
-    const bb_index frames = loop->study->realtime.frames;
     BB_TRY(BB_ALLOCATE(frames, &out->records));
     for (bb_index k = 0; k < frames; ++k) {
         out->records[k] = (bb_step_record){.latency = NAN};
     }
-    BB_TRY(bb_device_describe(loop->device, &out->device));
-    BB_TRY(bb_frame_loop_compare(loop, &out->distance));
-    bb_host_state_read(&out->host.before);
 done:
     return status;
 }
 
-bb_status bb_frame_measurement_take(bb_frame_loop *loop, bb_frame_measurement *out)
+bb_status bb_frame_measurement_run(bb_frame_loop *loop, bb_frame_measurement *out)
 {
     bb_status status = BB_OK;
     const bb_ao_realtime_config *config = &loop->study->realtime;
-    *out = (bb_frame_measurement){0};
-    BB_TRY(prepare(loop, out));
+    BB_TRY(make_records(config->frames, out));
     bb_log_info("%td frames and %td before them at %g Hz (0: back to back)", config->frames,
                 config->warm_up_frames, config->rate_hz);
     // Who takes frames by the device's clock polls for them throughout.
@@ -150,13 +145,24 @@ bb_status bb_frame_measurement_take(bb_frame_loop *loop, bb_frame_measurement *o
     if (bb_device_kind_of(loop->device) != BB_DEVICE_CPU) {
         bb_threads_stop(); // nothing beside this thread
     }
-    bb_interrupt_defer(true);
     bb_realtime_thread_enter(&out->host.thread, never_sleeps);
     status = run_frames(loop, out);
     bb_realtime_thread_leave(&out->host.thread);
-    if (status == BB_OK) { // no frame is left that waits
-        status = bb_command_loop_reset(loop->frames);
-    }
+    BB_TRY(status);
+    BB_TRY(bb_command_loop_reset(loop->frames)); // no frame is left that waits
+done:
+    return status;
+}
+
+bb_status bb_frame_measurement_take(bb_frame_loop *loop, bb_frame_measurement *out)
+{
+    bb_status status = BB_OK;
+    *out = (bb_frame_measurement){0};
+    BB_TRY(bb_device_describe(loop->device, &out->device));
+    BB_TRY(bb_frame_loop_compare(loop, &out->distance));
+    bb_host_state_read(&out->host.before);
+    bb_interrupt_defer(true);
+    status = bb_frame_measurement_run(loop, out);
     if (status == BB_OK && out->count == 0) {
         bb_interrupt_deliver(); // nothing was measured that could be kept
     }

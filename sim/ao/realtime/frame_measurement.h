@@ -27,9 +27,13 @@ typedef struct bb_frame_measurement {
     bb_device_report device;
 } bb_frame_measurement;
 
-/// Runs the frames of a loop. A signal before the first measured frame ends the program. Errors:
-/// the loop's, BB_MEMORY.
+/// Runs the frames of a loop, looks at the host and compares. A signal ends the frames early,
+/// before the first measured one the program. Errors: the loop's, BB_MEMORY.
 BB_CHECKED bb_status bb_frame_measurement_take(bb_frame_loop *loop, bb_frame_measurement *out);
+
+/// The frames alone, into `out`, zero-initialised: records, counts and the host's thread. Those of
+/// a GPU stop the pool of threads. Signals are the caller's. Errors: likewise.
+BB_CHECKED bb_status bb_frame_measurement_run(bb_frame_loop *loop, bb_frame_measurement *out);
 void bb_frame_measurement_release(bb_frame_measurement *measured);
 
 #endif

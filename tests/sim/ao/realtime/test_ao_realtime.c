@@ -290,7 +290,8 @@ static void a_plan_holds_what_a_loop_takes(void **state)
         check_ok(bb_frame_measurement_take(self.loop, &measured));
         const double peak = (double)(bb_memory_peak_bytes() - bare - keys);
         const double need =
-            bb_ao_realtime_plan_need(bb_config_study(self.config), &extent).host_bytes;
+            bb_ao_realtime_plan_need(bb_config_study(self.config), &extent, (bb_need){0})
+                .host_bytes;
         print_message("%s: peak %.0f, need %.0f\n", storages[s], peak, need);
         assert_true(peak <= need && need <= 2.0 * peak);
         bb_frame_measurement_release(&measured);

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/ao/realtime/frame_times.h"
+
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/thread.h"
+#include "sim/ao/realtime/frame_measurement.h"
+
+// Whether a loop multiplies what a pipeline stores, where it computes.
+static bool is_run(const bb_ao_evaluation *evaluation)
+{
+    const bb_factor_pipeline *level = &evaluation->level;
+    const char *absent = bb_codec_absent(&level->storage, evaluation->common.device);
+    if (level->accumulate > (int)BB_FORMAT_FP32) {
+        absent = "a loop of frames sums in fp64 or fp32";
+    }
+    if (absent != NULL) {
+        bb_log_info("pipeline %s has no frame times: %s", level->name, absent);
+    }
+    return absent == NULL;
+}
+
+static bb_status measure(bb_frame_loop *loop, bb_ao_evaluation *evaluation)
+{
+    bb_status status = BB_OK;
+    const bb_index threads = bb_threads_count();
+    bb_frame_measurement measured = {0};
+    bb_latency_summary latency;
+    BB_TRY(bb_frame_measurement_run(loop, &measured));
+    BB_TRY(bb_latency_summarise(measured.count, measured.records, BB_STEP_ALL,
+                                1e-3 * loop->study->realtime.deadline_ms, &latency));
+    evaluation->frame_times_s[0] = latency.p50;
+    evaluation->frame_times_s[1] = latency.p99;
+    evaluation->frame_times_s[2] = latency.max;
+    if (measured.held > 0) {
+        bb_log_warning("pipeline %s: %td of %td frames held their commands, something was not "
+                       "finite",
+                       evaluation->level.name, measured.held, measured.count);
+    }
+    if (bb_threads_count() != threads) { // a GPU's frames stopped them
+        BB_TRY(bb_threads_set(threads));
+    }
+done:
+    bb_frame_measurement_release(&measured);
+    return status;
+}
+
+// Stored to be scored, and kept meanwhile.
+static bb_status store_and_run(const bb_ao_study *study, bb_ao_storage *storage,
+                               bb_ao_evaluation *evaluation)
+{
+    bb_status status = BB_OK;
+    bb_ao_study timed = *study;
+    bb_frame_matrices matrices = {0};
+    bb_device *device = NULL;
+    bb_frame_loop *loop = NULL;
+    timed.realtime = bb_frame_times_config_loop(&study->frame_times, &study->realtime);
+    BB_TRY(bb_frame_matrices_store(storage, &evaluation->level, evaluation, &matrices));
+    if (evaluation->common.outcome.kind == BB_OUTCOME_OK) {
+        BB_TRY(bb_device_open(evaluation->common.device, 0, &device));
+        BB_TRY(bb_frame_loop_create_made(&timed, &evaluation->level, device, &matrices, &loop));
+        BB_TRY(measure(loop, evaluation));
+    }
+done:
+    bb_frame_loop_destroy(&loop);
+    bb_device_close(&device);
+    bb_frame_matrices_release(&matrices);
+    return status;
+}
+
+bb_status bb_frame_times_store(const bb_ao_study *study, bb_ao_storage *storage,
+                               bb_ao_evaluation *evaluation)
+{
+    const bool asked = study->frame_times.frames > 0 &&
+                       bb_factor_storage_is_given(&evaluation->level) &&
+                       evaluation->common.outcome.kind == BB_OUTCOME_OK;
+    return asked && is_run(evaluation)
+               ? store_and_run(study, storage, evaluation)
+               : bb_ao_storage_round(storage, &evaluation->level, 0, evaluation);
+}
+
+// In the order of frame_times_s.
+typedef struct times_row {
+    double p50, p99, max;
+} times_row;
+
+#define OF_FRAMES(field) BB_MEMBER(times_row, field), .scale = 1e6, .measured = true
+
+static const bb_output outputs[] = {
+    {"frame_p50_us", "pipeline", "us", "median latency of a frame of what is stored",
+     .note = "from its release to its commands in the host's memory, as the device of the pipeline "
+             "has it; NaN where nothing is stored or the device does not multiply it",
+     OF_FRAMES(p50)},
+    {"frame_p99_us", "pipeline", "us", "99th percentile of that latency",
+     .note = "nearest rank: one that was measured", OF_FRAMES(p99)},
+    {"frame_max_us", "pipeline", "us", "longest of those latencies", OF_FRAMES(max)},
+};
+
+const bb_output_table bb_frame_times_outputs = {.title = "/results, ao",
+                                                .when = "With `frame_times.frames`:",
+                                                .group = "results",
+                                                .axes = "pipeline",
+                                                BB_OUTPUT_ROWS(outputs)};
+
+bb_status bb_frame_times_publish(const bb_ao_study *study, const bb_ao_evaluation *evaluations,
+                                 bb_results *results)
+{
+    bb_status status = BB_OK;
+    times_row rows[BB_STUDY_PIPELINES];
+    if (study->frame_times.frames == 0) {
+        return BB_OK;
+    }
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        const double *times = evaluations[p].frame_times_s;
+        rows[p] = (times_row){times[0], times[1], times[2]};
+    }
+    BB_TRY(bb_output_table_publish_records(&bb_frame_times_outputs, rows, sizeof *rows,
+                                           study->pipelines.count, NULL, results));
+done:
+    return status;
+}

@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Frame times that a run takes of what its pipelines store: beside scores that stay as they are to
+// the bit, on a clock that the test sets, of the matrices that `bitbudget realtime` solves by
+// itself, within the plan.
+#include "core/clock.h"
+#include "sim/ao/ao_commands.h"
+#include "sim/ao/ao_mcao.h"
+#include "sim/ao/realtime/ao_realtime_plan.h"
+#include "sim/ao/realtime/frame_measurement.h"
+#include "sim/ao/realtime/frame_times.h"
+#include "sim/interrupt.h"
+#include "tests/sim/dumped.h"
+
+#include <math.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char *const times[] = {"frame_p50_us", "frame_p99_us", "frame_max_us"};
+
+static double number(const bb_results *results, int which, const char *pipeline)
+{
+    return driver_number(results, times[which], pipeline);
+}
+
+static void expect_none(const bb_results *results, const char *pipeline)
+{
+    for (int i = 0; i < 3; ++i) {
+        assert_true(isnan(number(results, i, pipeline)));
+    }
+}
+
+static void expect_times(const bb_results *results, const char *pipeline)
+{
+    const double p50 = number(results, 0, pipeline);
+    const double p99 = number(results, 1, pipeline);
+    const double longest = number(results, 2, pipeline);
+    print_message("%s: %.1f, %.1f, %.1f us\n", pipeline, p50, p99, longest);
+    assert_string_equal(driver_text(results, "status", pipeline), "ok");
+    assert_true(p50 > 0.0 && p50 <= p99 && p99 <= longest && isfinite(longest));
+}
+
+// What is stored has times, told or found; what is not, fails, or sums in a way that no loop does,
+// has none. All that is not measured is what it is without them.
+static void times_stand_beside_scores(void **state)
+{
+    (void)state;
+    const char pipelines[] =
+        "pipelines=[{name: reference, arithmetic: dp}, {name: int8, arithmetic: dp, storage: "
+        "{codec: integer, bits: 8, rounding: sweep}}, {name: fewest, arithmetic: dp, column_scale: "
+        "remainder, storage: {codec: quantiser, rounding: sweep}, promise: {price: 1e-3}}, {name: "
+        "fp8, arithmetic: fp8, storage: fp16}, {name: narrow, arithmetic: dp, storage: fp16, "
+        "accumulate: fp16, multiply: fp16}]";
+    const driver_case timed = {CONFIG_NX456, {"device=cpu", pipelines, "frame_times.frames=50"}};
+    const driver_case plain = {CONFIG_NX456, {"device=cpu", pipelines}};
+    bb_results *results[2] = {driver_results(&plain), driver_results(&timed)};
+    char digests[2][BB_DIGEST_BYTES];
+    for (int r = 0; r < 2; ++r) {
+        check_ok(bb_results_digest(results[r], true, digests[r]));
+    }
+    assert_string_equal(digests[0], digests[1]);
+    for (int i = 0; i < 3; ++i) {
+        char path[64];
+        (void)snprintf(path, sizeof path, "results/%s", times[i]);
+        assert_null(bb_results_find(results[0], path));
+        assert_true(driver_dataset(results[1], times[i])->measured);
+    }
+    expect_times(results[1], "int8");
+    expect_times(results[1], "fewest");
+    assert_string_equal(driver_text(results[1], "status", "fp8"), "not_spd");
+    assert_string_equal(driver_text(results[1], "status", "narrow"), "ok");
+    expect_none(results[1], "reference");
+    expect_none(results[1], "fp8");
+    expect_none(results[1], "narrow");
+    bb_results_destroy(&results[0]);
+    bb_results_destroy(&results[1]);
+}
+
+#define PIPELINES                                                                                  \
+    "pipelines=[{name: reference, arithmetic: dp}, {name: both, arithmetic: dp, storage: {codec: " \
+    "integer, bits: 8, rounding: sweep}, filter: means}, {name: sp, arithmetic: sp}, {name: fp16," \
+    " arithmetic: dp, storage: fp16, scale: row, slopes: {bits: 10}}]"
+
+// A clock that runs by 0.1 us a reading and sleeps exactly; at one sleep it makes the next reading
+// after the release 2.5 ms late, at another it sends a signal.
+static int64_t now_ns, slow_ns;
+static bb_index sleeps, slow_sleep, signal_sleep;
+
+static int64_t read_clock(void)
+{
+    now_ns += 100;
+    if (slow_ns > 0 && now_ns > slow_ns) {
+        now_ns += 2500000;
+        slow_ns = 0;
+    }
+    return now_ns;
+}
+
+static bool sleep_clock(int64_t ns)
+{
+    if (ns > now_ns) {
+        now_ns = ns;
+        ++sleeps;
+        slow_ns = sleeps == slow_sleep ? ns + 150000 + 150 : slow_ns;
+        if (sleeps == signal_sleep) {
+            (void)raise(SIGTERM);
+        }
+    }
+    return true;
+}
+
+static bb_results *on_a_clock(const driver_case *study, bb_index slow, bb_index signalled)
+{
+    static const bb_clock clock = {read_clock, sleep_clock};
+    now_ns = 1000000000;
+    slow_ns = sleeps = 0;
+    slow_sleep = slow;
+    signal_sleep = signalled;
+    bb_clock_set(&clock);
+    bb_results *results = driver_results(study);
+    bb_clock_set(NULL);
+    return results;
+}
+
+// Frames of 2.5, 1.5 and 0.5 ms among 200: the third longest is the 99th percentile, a rank of 198.
+// Those of warming up are waited for, and are in no figure.
+static void frames_are_released_at_their_rate(void **state)
+{
+    (void)state;
+    const driver_case paced = {CONFIG_AO_SMALL,
+                               {PIPELINES, "frame_times={frames: 200, warm_up_frames: 5}"}};
+    const driver_case warmed = {CONFIG_AO_SMALL,
+                                {PIPELINES, "frame_times={frames: 200, warm_up_frames: 50}"}};
+    const driver_case unpaced = {CONFIG_AO_SMALL,
+                                 {PIPELINES, "frame_times={frames: 200, rate_hz: 0.0}"}};
+    bb_results *results = on_a_clock(&paced, 5 + 21, 0);
+    assert_int_equal(sleeps, 2 * 205 - 2); // the two frames that are late do not sleep
+    check_close(number(results, 0, "both"), 0.5, 4.5, 1.0);
+    check_close(number(results, 1, "both"), 500.0, 5.0, 1.0);
+    check_close(number(results, 2, "both"), 2500.0, 5.0, 1.0);
+    check_close(number(results, 2, "fp16"), 0.5, 4.5, 1.0);
+    expect_none(results, "reference");
+    expect_none(results, "sp");
+    bb_results_destroy(&results);
+    results = on_a_clock(&warmed, 5 + 21, 0);
+    check_close(number(results, 2, "both"), 0.5, 4.5, 1.0);
+    bb_results_destroy(&results);
+    results = on_a_clock(&unpaced, 0, 0);
+    assert_int_equal(sleeps, 0);
+    assert_true(number(results, 2, "fp16") > 0.0);
+    bb_results_destroy(&results);
+}
+
+// A run has no half of its frames to tell: a signal ends it as at any other time.
+static void a_signal_among_frames_ends_the_run(void **state)
+{
+    (void)state;
+    const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, "frame_times.frames=40"}};
+    int how = 0;
+    bb_threads_stop(); // a child has none of them
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        check_ok(bb_interrupt_install());
+        (void)on_a_clock(&study, 0, 30);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_true(WIFEXITED(how));
+    assert_int_equal(WEXITSTATUS(how), 143);
+}
+
+// A study that is solved here as a run solves it, and what it stores as a loop.
+typedef struct rig {
+    bb_config *config;
+    const bb_ao_study *study;
+    bb_factor_pipeline pipeline;
+    bb_tomography *problem;
+    const bb_matrix_source *ctm[2];
+    double *noise;
+    bb_ao_mcao *mcao;
+    bb_factor_problem posed;
+    bb_ao_storage storage;
+    bb_ao_evaluation evaluation;
+    bb_device *cpu;
+    bb_frame_matrices matrices;
+    bb_frame_loop *loop;
+} rig;
+
+static void rig_pose(rig *self, const driver_case *study)
+{
+    *self = (rig){0};
+    check_ok(bb_threads_set(2));
+    check_ok(driver_load(study, &self->config));
+    const bb_ao_study *ao = self->study = bb_config_study(self->config);
+    const bb_factor_pipeline *pipelines = ao->pipelines.items;
+    self->pipeline = pipelines[bb_ao_realtime_config_pipeline(&ao->realtime, &ao->pipelines)];
+    const bb_ao_config physics = bb_ao_study_physics(ao);
+    check_ok(bb_tomography_create(&physics, (bb_lgs_tilt)ao->solver.lgs_tilt, &self->problem));
+    bb_tomography *problem = self->problem;
+    for (bb_index t = 0; t < problem->target_count; ++t) {
+        self->ctm[t] = problem->targets[t].ctm;
+    }
+    check_ok(bb_measurement_noise_bounds(&problem->guides, &problem->noise, &self->noise));
+    self->posed = (bb_factor_problem){
+        .solver = &ao->solver.common,
+        .matrix = problem->cmm_core,
+        .part = {problem->tilts.columns, problem->tilts.vectors, problem->tilts.variance},
+        .target_count = ao->correction == (int)BB_AO_CORRECTION_LTAO ? 1 : problem->target_count,
+        .sides = self->ctm,
+        .noise = self->noise,
+        .seed = (uint64_t)ao->common.seed};
+    check_ok(bb_ao_mcao_create(problem, self->ctm, &self->mcao));
+    bb_ao_mcao_pose(self->mcao, &self->posed);
+    check_ok(bb_factor_problem_prepare(&self->posed));
+    check_ok(bb_ao_storage_open(&self->posed, ao->common.device, problem,
+                                ao->inflation.tilt_arcsec2, &self->storage));
+}
+
+static void rig_solve(rig *self)
+{
+    const bb_ao_study *ao = self->study;
+    const int correction = ao->correction;
+    bb_ao_evaluation *evaluation = &self->evaluation;
+    check_ok(bb_ao_evaluation_create(self->pipeline.name, ao->targets.count, 1, 0, 1, evaluation));
+    evaluation->level = self->pipeline;
+    evaluation->shared =
+        correction == (int)BB_AO_CORRECTION_LTAO || correction == (int)BB_AO_CORRECTION_GLAO;
+    evaluation->common.device = BB_DEVICE_CPU;
+    check_ok(
+        bb_ao_storage_solve(&self->storage, &self->posed, &self->pipeline, correction, evaluation));
+    check_ok(bb_ao_commands_take(self->problem, &self->pipeline, evaluation));
+    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &self->cpu));
+}
+
+static void rig_store(rig *self)
+{
+    check_ok(bb_frame_matrices_store(&self->storage, &self->pipeline, &self->evaluation,
+                                     &self->matrices));
+    check_ok(bb_frame_loop_create_made(self->study, &self->pipeline, self->cpu, &self->matrices,
+                                       &self->loop));
+    assert_null(self->matrices.stored[0].matrix);
+}
+
+static void rig_close(rig *self)
+{
+    bb_frame_loop_destroy(&self->loop);
+    bb_frame_matrices_release(&self->matrices);
+    bb_device_close(&self->cpu);
+    bb_ao_evaluation_release(&self->evaluation, self->study->targets.count);
+    bb_ao_storage_release(&self->storage);
+    bb_factor_problem_release(&self->posed);
+    bb_ao_mcao_destroy(&self->mcao);
+    bb_tomography_destroy(&self->problem);
+    BB_RELEASE(&self->noise);
+    bb_config_destroy(&self->config);
+}
+
+static const float *step(bb_frame_loop *loop, bb_index frame)
+{
+    bb_command_frame report;
+    bb_frame_loop_put(loop, frame);
+    check_ok(bb_command_loop_step(loop->frames, 0, &report));
+    assert_true(report.slopes_finite && report.products_finite);
+    return bb_command_loop_commands(loop->frames);
+}
+
+// Slopes and commands of the loop by what was stored to be scored are those of the loop that
+// `bitbudget realtime` solves for; and what is left to be scored is what bb_ao_storage_round
+// leaves.
+static void commands_are_those_of_realtime(const driver_case *study, int matrices)
+{
+    rig self, other;
+    bb_frame_loop *realtime = NULL;
+    rig_pose(&self, study);
+    rig_solve(&self);
+    rig_store(&self);
+    check_ok(bb_frame_loop_create(self.study, &self.pipeline, self.cpu, &realtime));
+    const bb_index commands = realtime->matrices.commands;
+    const bb_index slopes = realtime->matrices.slopes;
+    assert_int_equal(self.loop->matrices.count, matrices);
+    assert_int_equal(self.loop->matrices.commands, commands);
+    assert_int_equal(self.loop->matrices.slopes, slopes);
+    assert_true(self.loop->operator_bytes == realtime->operator_bytes);
+    assert_memory_equal(self.loop->slopes, realtime->slopes,
+                        (size_t)(BB_FRAME_SETS * slopes) * sizeof(float));
+    for (bb_index k = 0; k < 3; ++k) {
+        const float *expected = step(realtime, k);
+        const float *got = step(self.loop, k);
+        assert_true(expected[0] != 0.0F && expected[commands - 1] != 0.0F);
+        assert_memory_equal(got, expected, (size_t)commands * sizeof(float));
+    }
+    rig_pose(&other, study);
+    rig_solve(&other);
+    check_ok(bb_ao_storage_round(&other.storage, &other.pipeline, 0, &other.evaluation));
+    for (bb_index t = 0; t < self.study->targets.count; ++t) {
+        const bb_index rows = bb_ao_commands_rows(self.problem, &self.evaluation, t);
+        assert_true((self.evaluation.r[t] == NULL) == (other.evaluation.r[t] == NULL));
+        if (self.evaluation.r[t] != NULL) {
+            assert_memory_equal(self.evaluation.r[t], other.evaluation.r[t],
+                                (size_t)(rows * slopes) * sizeof(double));
+        }
+    }
+    assert_true(self.evaluation.common.operator_bytes == other.evaluation.common.operator_bytes);
+    rig_close(&other);
+    bb_frame_loop_destroy(&realtime);
+    rig_close(&self);
+}
+
+static void what_is_stored_runs(void **state)
+{
+    (void)state;
+    const char commands[] =
+        "pipelines=[{name: reference, arithmetic: dp}, {name: scaled, arithmetic: dp, operator: "
+        "commands, storage: {codec: integer, bits: 12, rounding: sweep}, column_scale: remainder, "
+        "filter: means}]";
+    const char mirrors[] = "mirrors=[{height_m: 0.0}, {height_m: 9000.0, pitch_m: 3.0}]";
+    const driver_case nx456 = {
+        CONFIG_NX456,
+        {"device=cpu", "pipelines=[{name: reference, arithmetic: dp}, {name: int8, arithmetic: dp, "
+                       "storage: {codec: integer, bits: 8, rounding: sweep}}]"}};
+    const driver_case two = {CONFIG_AO_SMALL, {PIPELINES}};
+    const driver_case rounded = {CONFIG_AO_SMALL, {PIPELINES, "realtime.pipeline=fp16"}};
+    const driver_case scaled = {CONFIG_AO_SMALL, {commands}};
+    const driver_case ltao = {CONFIG_AO_SMALL, {PIPELINES, "correction=ltao"}};
+    const driver_case glao = {CONFIG_AO_SMALL, {PIPELINES, "correction=glao"}};
+    const driver_case mcao = {CONFIG_AO_SMALL,
+                              {PIPELINES, "correction=mcao", mirrors, "mirrors_condition=60.0"}};
+    commands_are_those_of_realtime(&nx456, 1);
+    commands_are_those_of_realtime(&two, 2);
+    commands_are_those_of_realtime(&rounded, 2);
+    commands_are_those_of_realtime(&scaled, 2);
+    commands_are_those_of_realtime(&ltao, 1);
+    commands_are_those_of_realtime(&glao, 1);
+    commands_are_those_of_realtime(&mcao, 1);
+}
+
+// Matrices, operators, loop and records of the pipeline that takes most, at their peak: within the
+// plan and half.
+static void a_plan_holds_what_frames_take(void **state)
+{
+    (void)state;
+    const driver_case study = {
+        CONFIG_NX456,
+        {"device=cpu", "frame_times.frames=100",
+         "pipelines=[{name: reference, arithmetic: dp}, {name: both, arithmetic: dp, storage: "
+         "{codec: integer, bits: 8, rounding: sweep}, column_scale: remainder, filter: means}]"}};
+    rig self;
+    bb_frame_measurement measured = {0};
+    rig_pose(&self, &study);
+    rig_solve(&self);
+    const bb_tomography *problem = self.problem;
+    const double rows = (double)problem->targets[0].ctm->rows;
+    const bb_ao_realtime_extent extent = {.slopes = (double)problem->cmm->rows,
+                                          .truths = rows,
+                                          .most_truths = rows,
+                                          .groups = 2.0 * (double)self.study->guide_stars.count,
+                                          .threads = 2.0};
+    // Once before, so that factors are there.
+    check_ok(
+        bb_frame_matrices_store(&self.storage, &self.pipeline, &self.evaluation, &self.matrices));
+    bb_frame_matrices_release(&self.matrices);
+    self.matrices = (bb_frame_matrices){0};
+    const size_t bare = bb_memory_bytes();
+    check_ok(
+        bb_frame_matrices_store(&self.storage, &self.pipeline, &self.evaluation, &self.matrices));
+    bb_memory_peak_reset();
+    bb_ao_study timed = *self.study;
+    timed.realtime = bb_frame_times_config_loop(&timed.frame_times, &timed.realtime);
+    assert_int_equal(timed.realtime.frames, 100);
+    assert_int_equal(timed.realtime.warm_up_frames, 20);
+    assert_true(timed.realtime.rate_hz == 1000.0);
+    check_ok(
+        bb_frame_loop_create_made(&timed, &self.pipeline, self.cpu, &self.matrices, &self.loop));
+    check_ok(bb_frame_measurement_run(self.loop, &measured));
+    const double peak = (double)(bb_memory_peak_bytes() - bare);
+    const bb_need need = bb_ao_realtime_plan_times(self.study, &extent);
+    print_message("peak %.0f, need %.0f\n", peak, need.host_bytes);
+    assert_true(peak <= need.host_bytes && need.host_bytes <= 2.0 * peak);
+    check_close(need.seconds, 0.12, 0.01, 1.0);
+    bb_frame_measurement_release(&measured);
+    timed.frame_times.frames = 0;
+    assert_true(bb_ao_realtime_plan_times(&timed, &extent).host_bytes == 0.0);
+    rig_close(&self);
+}
+
+static void tables_and_plans_have_them(void **state)
+{
+    (void)state;
+    const char *const plan[PROGRAM_ARGUMENTS] = {"check", CONFIG_AO_SMALL, PIPELINES,
+                                                 "frame_times.frames=30", NULL};
+    const char *const timed[PROGRAM_ARGUMENTS] = {
+        "run", CONFIG_AO_SMALL, PIPELINES, "frame_times.frames=30", "-q", "-o", "timed.h5", NULL};
+    const char *const shown[PROGRAM_ARGUMENTS] = {"show", "timed.h5", "--columns", "frame_p50_us",
+                                                  NULL};
+    program_call(plan, &run);
+    program_expect(&run, 0, "30 frames of each storage at 1000 Hz");
+    program_call(timed, &run);
+    program_expect(&run, 0, "");
+    program_call(shown, &run);
+    program_expect(&run, 0, "frame_p50_us [us]");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(times_stand_beside_scores),
+        cmocka_unit_test(frames_are_released_at_their_rate),
+        cmocka_unit_test(a_signal_among_frames_ends_the_run),
+        cmocka_unit_test(what_is_stored_runs),
+        cmocka_unit_test(a_plan_holds_what_frames_take),
+        cmocka_unit_test(tables_and_plans_have_them),
+    };
+    return cmocka_run_group_tests(tests, enter, leave);
+}
