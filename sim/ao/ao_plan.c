@@ -467,19 +467,15 @@ static bb_ao_realtime_extent frame_extent_of(const bb_ao_study *study, const ext
                                    .threads = span->threads};
 }
 
-// What is stored, and run as frames beside the factors that it was rounded in, but for those on a
-// device, which make room.
+// What is stored, and run as frames beside the factors that it was rounded in, on the device too.
 static bb_need storing_need(const bb_ao_study *study, const extent *span)
 {
     const double rows = fmax(span->residual.most_rows, span->actuators);
     const bb_ao_realtime_extent frames = frame_extent_of(study, span);
     const bb_need timing = bb_ao_realtime_plan_times(study, &frames);
-    const bb_need storing =
-        bb_factor_storage_need(&study->pipelines, &study->solver.common, study->common.device,
-                               &span->solved, (bb_index)rows);
-    bb_need need = bb_need_together(storing, timing);
-    need.device_bytes = fmax(storing.device_bytes, timing.device_bytes);
-    return need;
+    return bb_need_together(timing, bb_factor_storage_need(&study->pipelines, &study->solver.common,
+                                                           study->common.device, &span->solved,
+                                                           (bb_index)rows));
 }
 
 // All steps of a study, in turn; what was learned is a problem of its own beside the true one, and

@@ -37,9 +37,8 @@ BB_CHECKED bb_status bb_frame_matrices_make(const bb_ao_study *study,
                                             bb_frame_matrices *out);
 
 /// The same of what an evaluation was solved to, commands where those are stored: stores it in its
-/// place, as bb_ao_storage_round of draw 0, and gives back what that keeps of a device. A failure
-/// is the evaluation's outcome. Errors: BB_INVALID (more than BB_COMMAND_MATRICES), BB_MEMORY, the
-/// source's.
+/// place, as bb_ao_storage_round of draw 0. A failure is the evaluation's outcome. Errors:
+/// BB_INVALID (more than BB_COMMAND_MATRICES), BB_MEMORY, the source's.
 BB_CHECKED bb_status bb_frame_matrices_store(bb_ao_storage *storage,
                                              const bb_factor_pipeline *pipeline,
                                              bb_ao_evaluation *evaluation, bb_frame_matrices *out);

@@ -10,6 +10,7 @@
 #include "sim/ao/realtime/frame_measurement.h"
 #include "sim/ao/realtime/frame_times.h"
 #include "sim/interrupt.h"
+#include "tests/sim/allocation_walk.h"
 #include "tests/sim/dumped.h"
 
 #include <math.h>
@@ -402,6 +403,29 @@ static void tables_and_plans_have_them(void **state)
     program_expect(&run, 0, "frame_p50_us [us]");
 }
 
+// An allocation that fails, whichever it is, is an error and leaves nothing behind.
+static bb_status store_and_run(void *context)
+{
+    rig *self = context;
+    return bb_frame_times_store(self->study, &self->storage, &self->evaluation);
+}
+
+static void no_failed_allocation_is_lost(void **state)
+{
+    (void)state;
+    const driver_case study = {CONFIG_AO_SMALL,
+                               {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
+                                "frame_times={frames: 2, warm_up_frames: 0, rate_hz: 0.0}",
+                                PIPELINES, "realtime.pipeline=fp16"}};
+    rig self;
+    rig_pose(&self, &study);
+    rig_solve(&self);
+    check_ok(bb_threads_set(1));
+    allocation_walk("frame times", store_and_run, &self, 1, 20);
+    assert_true(self.evaluation.frame_times_s[0] > 0.0);
+    rig_close(&self);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -411,6 +435,7 @@ int main(void)
         cmocka_unit_test(what_is_stored_runs),
         cmocka_unit_test(a_plan_holds_what_frames_take),
         cmocka_unit_test(tables_and_plans_have_them),
+        cmocka_unit_test(no_failed_allocation_is_lost),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }
