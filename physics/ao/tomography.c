@@ -396,7 +396,9 @@ static bb_status rate_wavelength(rating *work, bb_index w, double wavelength_m,
     for (bb_index k = 0; !work->valid && k < pixels_of(work); ++k) {
         work->alone[k] = work->correlation[k] = NAN;
     }
-    score->strehl[w] = bb_point_spread_strehl(spread, work->correlation, wavelength_m);
+    if (score->strehl != NULL) {
+        score->strehl[w] = bb_point_spread_strehl(spread, work->correlation, wavelength_m);
+    }
     if (score->correctable != NULL) {
         score->correctable[w] = bb_point_spread_strehl(spread, work->alone, wavelength_m);
     }

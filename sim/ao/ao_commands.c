@@ -3,7 +3,6 @@
 
 #include "core/memory.h"
 #include "sim/ao/ao_mcao.h"
-#include "sim/pipelines/storage/sum_rounding.h"
 
 #include <cblas.h>
 #include <stdio.h>
@@ -126,69 +125,20 @@ done:
     return status;
 }
 
-// What a study has that does not follow what a pipeline asks for; NULL: nothing.
-static const char *part_beside(const bb_ao_study *study)
-{
-    return study->time_domain.frames > 0              ? "time_domain"
-           : study->night.source != (int)BB_NIGHT_OFF ? "night"
-                                                      : NULL;
-}
-
-static bb_status check_operator(const bb_ao_study *study, bb_index p, const bb_config *config,
-                                bb_problems *problems)
-{
-    bb_status status = BB_OK;
-    const char *const other = part_beside(study);
-    char path[64];
-    (void)snprintf(path, sizeof path, "pipelines.%td.operator", p);
-    if (p == bb_factor_pipelines_reference(&study->pipelines)) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                               "pipelines[%td].operator: commands, expected slopes of the "
-                               "reference, whose noise is told in slopes",
-                               p));
-    }
-    if (other != NULL) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                               "pipelines[%td].operator: commands, expected slopes beside %s, "
-                               "which does not follow stored commands yet",
-                               p, other));
-    }
-done:
-    return status;
-}
-
-static bb_status check_sums(const bb_ao_study *study, bb_index p, const bb_config *config,
-                            bb_problems *problems)
-{
-    bb_status status = BB_OK;
-    const bb_factor_pipeline *pipelines = study->pipelines.items;
-    const bool together = study->correction == (int)BB_AO_CORRECTION_MCAO;
-    const char *const other = together ? "correction: mcao" : part_beside(study);
-    char path[64];
-    (void)snprintf(path, sizeof path, "pipelines.%td.accumulate", p);
-    if (other != NULL) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                               "pipelines[%td].accumulate: %s, expected fp64 beside %s, which does "
-                               "not follow narrow sums yet",
-                               p, bb_format_names[pipelines[p].accumulate], other));
-    }
-done:
-    return status;
-}
-
 bb_status bb_ao_commands_check(const bb_ao_study *study, const bb_config *config,
                                bb_problems *problems)
 {
     bb_status status = BB_OK;
     const bb_factor_pipeline *pipelines = study->pipelines.items;
+    const bb_index reference = bb_factor_pipelines_reference(&study->pipelines);
     const bool together = study->correction == (int)BB_AO_CORRECTION_MCAO;
-    for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        if (!together && pipelines[p].stored == (int)BB_STORED_COMMANDS) {
-            BB_TRY(check_operator(study, p, config, problems));
-        }
-        if (bb_sum_rounding_is_given(&pipelines[p])) {
-            BB_TRY(check_sums(study, p, config, problems));
-        }
+    char path[64];
+    (void)snprintf(path, sizeof path, "pipelines.%td.operator", reference);
+    if (!together && pipelines[reference].stored == (int)BB_STORED_COMMANDS) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+                               "pipelines[%td].operator: commands, expected slopes of the "
+                               "reference, whose noise is told in slopes",
+                               reference));
     }
 done:
     return status;

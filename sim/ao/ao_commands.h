@@ -49,7 +49,7 @@ BB_CHECKED bb_status bb_ao_commands_shake(const bb_tomography *problem, bb_index
                                           bb_residual_kind kind, double rms_arcsec,
                                           const bb_residual_task *task);
 
-/// The rules between `operator`, `accumulate` and the rest of a study. Errors: BB_MEMORY.
+/// The rule between `operator` and the rest of a study. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_ao_commands_check(const bb_ao_study *study, const bb_config *config,
                                           bb_problems *problems);
 

@@ -3,7 +3,6 @@
 
 #include "core/memory.h"
 #include "physics/ao/frames/monte_carlo.h"
-#include "physics/ao/frames/time_domain.h"
 #include "physics/ao/target_commands.h"
 #include "physics/ao/tomography.h"
 #include "sim/ao/ao_evaluation.h"
@@ -15,6 +14,7 @@
 #include "sim/ao/night/night_plan.h"
 #include "sim/ao/realtime/ao_realtime_plan.h"
 #include "sim/ao/timeline/ao_timeline.h"
+#include "sim/ao/timeline/ao_timeline_plan.h"
 #include "sim/dump.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_plan.h"
@@ -406,31 +406,17 @@ static bb_need frames_need(const bb_ao_study *study, const extent *span)
 // The controller in time: the covariances of late truth sensors and residuals of all follow it.
 static bb_need timeline_need(const bb_ao_study *study, const extent *span, bool device)
 {
-    const bb_time_domain_config *time = &study->time_domain;
-    const double estimates = (double)(study->pipelines.count * study->targets.count);
-    const double rows = span->actuators > 0.0 ? span->actuators : span->residual.most_rows;
-    const bb_time_domain_extent series = {
-        .frames = span->frames,
-        .realisations = (double)time->realisations,
-        .scored = (double)time->frames,
-        .settle = time->gain >= 1.0 && time->loop == (int)BB_LOOP_OPEN
-                      ? 0.0
-                      : (double)time->settle_frames,
-        .estimates = estimates,
-        .rows = rows,
-        .slopes = (double)span->n,
-        .delay = 1e-3 * bb_ao_timeline_delay_ms(study) * time->rate_hz,
-        .wavelengths = (double)study->wavelengths_um.count};
-    const bb_need seen = {.host_bytes = time->loop == (int)BB_LOOP_CLOSED
-                                            ? sizeof(double) * rows * (double)span->n
-                                            : 0.0};
-    const bb_need running =
-        bb_need_in_turn(bb_frame_sampler_need(&span->frames),
-                        bb_need_together(bb_frame_sampler_held(&span->frames),
-                                         bb_time_domain_need(&series, span->threads)));
+    const bb_ao_timeline_extent sizes = {.frames = span->frames,
+                                         .n = (double)span->n,
+                                         .truths = span->residual.most_rows,
+                                         .actuators = span->most_commands,
+                                         .together = span->actuators,
+                                         .threads = span->threads};
+    bb_need held;
+    const bb_need running = bb_ao_timeline_plan_need(study, &sizes, &held);
     const bb_need scored = score_need(span, device, (double)study->pipelines.count, 1.0);
     return bb_need_together(
-        seen, bb_need_in_turn(running, bb_need_together(bb_frame_sampler_held(&span->frames),
+        held, bb_need_in_turn(running, bb_need_together(bb_frame_sampler_held(&span->frames),
                                                         bb_need_together(span->late, scored))));
 }
 

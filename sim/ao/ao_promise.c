@@ -25,8 +25,8 @@ static bb_status find_price(const bb_ao_promise_task *task, int over, bb_ao_eval
     const bb_index target_count = task->scoring->problem->target_count;
     double *strehls = NULL; // [targets][wavelengths]
     BB_TRY(BB_ALLOCATE(target_count * wavelengths, &strehls));
-    BB_TRY(bb_ao_scoring_strehls(task->scoring, tried, scored(target_count, over),
-                                 scored(wavelengths, over), strehls));
+    BB_TRY(bb_ao_scoring_strehls(task->scoring, &tried, 1, scored(target_count, over),
+                                 scored(wavelengths, over), &strehls));
     *out = (bb_factor_price){.price = -INFINITY, .drawn = strehls[0]};
     for (bb_index t = 0; t < scored(target_count, over); ++t) {
         for (bb_index w = 0; w < scored(wavelengths, over); ++w) {

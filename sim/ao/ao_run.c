@@ -412,8 +412,7 @@ bb_status bb_ao_run(const void *study, const bb_run_options *options, bb_results
                                   results));
     }
     if (run.study->time_domain.frames > 0) {
-        BB_TRY(bb_ao_timeline_run(study, &run.physics, run.problem, run.scoring.wavelengths_m,
-                                  run.evaluations, results));
+        BB_TRY(bb_ao_timeline_run(&run.scoring, &run.physics, run.evaluations, results));
     }
     BB_TRY(bb_night_run(study, run.problem, run.evaluations, results));
     BB_TRY(bb_factor_spectrum_publish(&run.factor_problem, results));

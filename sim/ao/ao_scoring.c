@@ -5,6 +5,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/stage.h"
+#include "sim/pipelines/storage/narrow_sum.h"
 #include "sim/pipelines/storage/slope_rounding.h"
 #include "sim/pipelines/storage/sum_rounding.h"
 #include "solvers/factor/residual_noise.h"
@@ -237,19 +238,21 @@ done:
     return status;
 }
 
-// What rounded slopes add, seen as the task sees its estimate.
-static bb_status round_slopes(const bb_ao_scoring *self, const bb_factor_pipeline *level,
-                              const bb_residual_task *task)
+// What rounded slopes and narrow sums add, seen as the task sees its estimate.
+static bb_status add_roundings(const bb_ao_scoring *self, const bb_factor_pipeline *level,
+                               const bb_residual_task *task, bb_outcome *outcome)
 {
     bb_status status = BB_OK;
     bb_factor_storage *storage = &self->storage->common;
     const bb_index rows = bb_residual_task_rows(task);
     double *added = NULL; // [rows][rows]
-    if (bb_slope_rounding_is_given(level)) {
-        BB_TRY(BB_ZEROED(rows * rows, &added));
-        BB_TRY(bb_slope_rounding_add(storage, level, rows, task->r, added));
-        BB_TRY(add_weighed(self, task, added));
+    if (!bb_slope_rounding_is_given(level) && !bb_narrow_sum_is_given(level)) {
+        goto done;
     }
+    BB_TRY(BB_ZEROED(rows * rows, &added));
+    BB_TRY(bb_slope_rounding_add(storage, level, rows, task->r, added));
+    BB_TRY(bb_sum_rounding_add(storage, level, rows, task->r, added, outcome));
+    BB_TRY(add_weighed(self, task, added));
 done:
     BB_RELEASE(&added);
     return status;
@@ -264,9 +267,7 @@ static bb_status add_rest(const bb_ao_scoring *self, const estimate *item,
     bb_ao_evaluation *evaluation = item->evaluation;
     BB_TRY(bb_ao_commands_shake(self->problem, item->target, evaluation->kind,
                                 self->problem->shake_arcsec, task));
-    BB_TRY(round_slopes(self, &evaluation->level, task));
-    BB_TRY(bb_sum_rounding_add(&self->storage->common, &evaluation->level, task->ctt->rows, task->r,
-                               task->cee, &evaluation->common.outcome));
+    BB_TRY(add_roundings(self, &evaluation->level, task, &evaluation->common.outcome));
 done:
     return status;
 }
@@ -335,34 +336,82 @@ done:
     return status;
 }
 
-bb_status bb_ao_scoring_strehls(bb_ao_scoring *self, bb_ao_evaluation *evaluation, bb_index targets,
-                                bb_index wavelengths, double *out)
+// Which numbers of an evaluation are asked for.
+typedef struct wish {
+    bb_index targets, wavelengths;      // the first ones
+    const bb_matrix_source *const *ctm; // [targets] of truths at another time: correctable; or NULL
+} wish;
+
+// Of the listed estimates, into out[evaluation] [targets of the study][wavelengths of the study].
+static bb_status rate_listed(bb_ao_scoring *self, const wish *asked, bb_index listed,
+                             const bb_residual_task *tasks, const estimate *estimates,
+                             bb_ao_evaluation *const *evaluations, double *const *out)
 {
     bb_status status = BB_OK;
-    const bb_index every = self->study->wavelengths_um.count;
+    for (bb_index e = 0, p = 0; e < listed; ++e) {
+        const estimate *item = &estimates[e];
+        while (evaluations[p] != item->evaluation) {
+            ++p;
+        }
+        double *numbers = out[p] + item->target * self->study->wavelengths_um.count;
+        bb_outcome outcome = {0};
+        bb_tomography_score score = {.kind = (bb_score)self->study->score,
+                                     .residual = item->evaluation->kind,
+                                     .strehl = numbers};
+        if (asked->ctm != NULL) {
+            score.kind = BB_SCORE_PAIRS;
+            score.strehl = NULL;
+            score.correctable = numbers;
+        }
+        BB_TRY(add_rest(self, item, &tasks[e]));
+        BB_TRY(bb_tomography_rate(self->problem, item->target, tasks[e].cee, asked->wavelengths,
+                                  self->wavelengths_m, &score, &outcome));
+    }
+done:
+    return status;
+}
+
+static bb_status rate_some(bb_ao_scoring *self, const wish *asked,
+                           bb_ao_evaluation *const *evaluations, bb_index count, double *const *out)
+{
+    bb_status status = BB_OK;
+    const bb_index directions = self->problem->target_count * self->study->wavelengths_um.count;
     bb_index listed = 0;
     bb_residual_task *tasks = NULL;
     estimate *estimates = NULL;
-    for (bb_index i = 0; i < self->problem->target_count * every; ++i) {
-        out[i] = NAN;
+    BB_TRY(BB_ZEROED(count * asked->targets, &tasks));
+    BB_TRY(BB_ZEROED(count * asked->targets, &estimates));
+    for (bb_index p = 0; p < count; ++p) {
+        for (bb_index i = 0; i < directions; ++i) {
+            out[p][i] = NAN;
+        }
+        BB_TRY(list_estimates(self, evaluations[p], asked->targets, tasks, estimates, &listed));
     }
-    BB_TRY(BB_ZEROED(targets, &tasks));
-    BB_TRY(BB_ZEROED(targets, &estimates));
-    BB_TRY(list_estimates(self, evaluation, targets, tasks, estimates, &listed));
+    for (bb_index e = 0; asked->ctm != NULL && e < listed; ++e) {
+        tasks[e].ctm = asked->ctm[estimates[e].target];
+    }
     BB_TRY(find_residuals(self, listed, tasks));
-    for (bb_index t = 0; t < listed; ++t) {
-        bb_outcome outcome = {0};
-        bb_tomography_score score = {.kind = (bb_score)self->study->score,
-                                     .residual = evaluation->kind,
-                                     .strehl = out + t * every};
-        BB_TRY(add_rest(self, &estimates[t], &tasks[t]));
-        BB_TRY(bb_tomography_rate(self->problem, t, tasks[t].cee, wavelengths, self->wavelengths_m,
-                                  &score, &outcome));
-    }
+    BB_TRY(rate_listed(self, asked, listed, tasks, estimates, evaluations, out));
 done:
-    release_tasks(&tasks, targets);
+    release_tasks(&tasks, count * asked->targets);
     BB_RELEASE(&estimates);
     return status;
+}
+
+bb_status bb_ao_scoring_strehls(bb_ao_scoring *self, bb_ao_evaluation *const *evaluations,
+                                bb_index count, bb_index targets, bb_index wavelengths,
+                                double *const *out)
+{
+    const wish asked = {.targets = targets, .wavelengths = wavelengths};
+    return rate_some(self, &asked, evaluations, count, out);
+}
+
+bb_status bb_ao_scoring_correctable(bb_ao_scoring *self, bb_ao_evaluation *const *evaluations,
+                                    bb_index count, const bb_matrix_source *const *ctm,
+                                    double *const *out)
+{
+    const wish asked = {self->problem->target_count, self->study->wavelengths_um.count, ctm};
+    return rate_some(self, &asked, evaluations, count, out);
 }
 
 static bb_status project_noise(bb_ao_scoring *self, const bb_csr *noise, bb_index rows,

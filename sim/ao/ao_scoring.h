@@ -33,11 +33,21 @@ void bb_ao_scoring_release(bb_ao_scoring *self);
 BB_CHECKED bb_status bb_ao_scoring_run(bb_ao_scoring *self, bb_ao_evaluation *const *evaluations,
                                        bb_index count);
 
-/// The Strehl ratios alone of one evaluation that is ok, to the bits of bb_ao_scoring_run: of the
-/// first `targets` and `wavelengths`, into out [targets of the study][wavelengths of the study],
-/// NaN of what is not asked for or has none. Errors: as there.
-BB_CHECKED bb_status bb_ao_scoring_strehls(bb_ao_scoring *self, bb_ao_evaluation *evaluation,
-                                           bb_index targets, bb_index wavelengths, double *out);
+/// The Strehl ratios alone, to the bits of bb_ao_scoring_run: of the first `targets` and
+/// `wavelengths` of each evaluation, into out[evaluation] [targets of the study][wavelengths of the
+/// study], NaN of what is not asked for or has none. Errors: as there.
+BB_CHECKED bb_status bb_ao_scoring_strehls(bb_ao_scoring *self,
+                                           bb_ao_evaluation *const *evaluations, bb_index count,
+                                           bb_index targets, bb_index wavelengths,
+                                           double *const *out);
+
+/// Strehl ratios of the correctable residual by pairs, of all targets and wavelengths of each
+/// evaluation, where the truths are of another time: `ctm` [targets] stands in the place of the
+/// problem's. `out` likewise. Errors: as there.
+BB_CHECKED bb_status bb_ao_scoring_correctable(bb_ao_scoring *self,
+                                               bb_ao_evaluation *const *evaluations, bb_index count,
+                                               const bb_matrix_source *const *ctm,
+                                               double *const *out);
 
 /// R N R^T, `out` [m][m] of a target, of noise alone. `own` [rows][rows], NULL at first and the
 /// caller's, is what commands of mirrors that correct together make of it, for the next target.

@@ -33,6 +33,9 @@ bb_status bb_frame_controller_create(const bb_control_law *law, bb_frame_control
         BB_TRY(BB_ALLOCATE(law->slopes, &loop.echo));
         BB_TRY(BB_ALLOCATE(law->slopes, &loop.input));
     }
+    if (law->product.multiply != NULL) {
+        BB_TRY(BB_ALLOCATE(law->rows + law->product.work, &loop.made));
+    }
     *out = loop;
     loop = (bb_frame_controller){0};
 done:
@@ -46,6 +49,7 @@ void bb_frame_controller_release(bb_frame_controller *loop)
     BB_RELEASE(&loop->applied);
     BB_RELEASE(&loop->echo);
     BB_RELEASE(&loop->input);
+    BB_RELEASE(&loop->made);
 }
 
 bb_need bb_frame_controller_need(double rows, double slopes, double delay)
@@ -88,6 +92,23 @@ static const double *close_loop(bb_frame_controller *loop, const double *turbule
     return loop->input;
 }
 
+// command <- (1 - gain) command + gain Q s; what is in it counts for nothing with a gain of 1.
+static void add_product(bb_frame_controller *loop, const double *slopes, double gain,
+                        double *command)
+{
+    const bb_control_law *law = loop->law;
+    const bb_control_product *product = &law->product;
+    if (product->multiply == NULL) {
+        cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)law->rows, (int)law->slopes, gain, law->q,
+                    (int)law->slopes, slopes, 1, 1.0 - gain, command, 1);
+        return;
+    }
+    product->multiply(product->context, slopes, loop->made + law->rows, loop->made);
+    for (bb_index i = 0; i < law->rows; ++i) {
+        command[i] = (gain < 1.0 ? (1.0 - gain) * command[i] : 0.0) + gain * loop->made[i];
+    }
+}
+
 const double *bb_frame_controller_step(bb_frame_controller *loop, const double *turbulence)
 {
     const bb_control_law *law = loop->law;
@@ -98,8 +119,7 @@ const double *bb_frame_controller_step(bb_frame_controller *loop, const double *
     for (bb_index i = 0; before != NULL && i < law->rows; ++i) {
         command[i] = before[i];
     }
-    cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)law->rows, (int)law->slopes, gain, law->q,
-                (int)law->slopes, slopes, 1, 1.0 - gain, command, 1);
+    add_product(loop, slopes, gain, command);
     ++loop->count;
     return command;
 }

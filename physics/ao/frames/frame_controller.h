@@ -18,11 +18,20 @@
 #include "core/need.h"
 #include "core/status.h"
 
+/// How Q s is computed where that is not in fp64; borrowed.
+typedef struct bb_control_product {
+    /// Q s of slopes [slopes] into `out` [rows], with `work` doubles of scratch; NULL: in fp64.
+    void (*multiply)(const void *context, const double *slopes, double *work, double *out);
+    const void *context; ///< read by several threads at once
+    bb_index work;
+} bb_control_product;
+
 /// Constant while a loop runs; matrices are borrowed.
 typedef struct bb_control_law {
-    bb_index rows;      ///< of what a command is: voltages, or slopes that a mirror follows
-    bb_index slopes;    ///< n
-    const double *q;    ///< [rows][slopes]
+    bb_index rows;   ///< of what a command is: voltages, or slopes that a mirror follows
+    bb_index slopes; ///< n
+    const double *q; ///< [rows][slopes]
+    bb_control_product product;
     const double *seen; ///< P [slopes][rows]; NULL: open loop
     double gain;        ///< (0, 1]
     double delay;       ///< in frames, at least exposure / 2; more than that in closed loop
@@ -39,6 +48,7 @@ typedef struct bb_frame_controller {
     double *applied;  ///< a_k [rows]
     double *echo;     ///< P a_k [slopes]
     double *input;    ///< [slopes]
+    double *made;     ///< u_k [rows] of a product that is not in fp64, then its scratch
 } bb_frame_controller;
 
 /// Errors: BB_MEMORY, BB_INVALID (a law that would need a command before it is made). Release with

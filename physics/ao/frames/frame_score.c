@@ -103,6 +103,35 @@ bb_status bb_frame_score_shape(const bb_mirror_shape *shape, const double *slope
     return bb_mirror_shape_make(shape, volts, wavefront);
 }
 
+bb_status bb_frame_score_add(const bb_frame_optics *optics, bb_index target, double share,
+                             bb_frame_scratch *scratch, double *numbers)
+{
+    bb_status status = BB_OK;
+    const bb_point_spread *spread = optics->tomography->targets[target].spread;
+    const bb_mirror_shape *shape = &optics->shapes[target];
+    const double *transmission = bb_point_spread_transmission(spread);
+    const bb_index points = shape->points * shape->points;
+    BB_TRY(bb_mirror_shape_make(shape, scratch->volts, scratch->shape));
+    for (bb_index k = 0; k < points; ++k) {
+        scratch->surface[k] = scratch->frame.phase[target][k] - scratch->shape[k];
+    }
+    bb_frame_score_command(shape, scratch->frame.truth[target], scratch->wanted);
+    for (bb_index i = 0; i < bb_point_spread_layout(spread)->actuator_count; ++i) {
+        scratch->wanted[i] -= scratch->volts[i];
+    }
+    BB_TRY(bb_mirror_shape_make(shape, scratch->wanted, scratch->shape));
+    numbers[0] += share * bb_frame_score_variance(transmission, scratch->shape, points);
+    for (bb_index w = 0; w < optics->wavelength_count; ++w) {
+        const double wavelength = optics->wavelengths_m[w];
+        numbers[1 + w] +=
+            share * bb_frame_score_strehl(transmission, scratch->shape, points, wavelength);
+        numbers[1 + optics->wavelength_count + w] +=
+            share * bb_frame_score_strehl(transmission, scratch->surface, points, wavelength);
+    }
+done:
+    return status;
+}
+
 static bb_index larger(bb_index a, bb_index b)
 {
     return a > b ? a : b;

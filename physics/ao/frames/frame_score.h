@@ -50,6 +50,21 @@ BB_CHECKED bb_status bb_frame_scratch_create(const bb_frame_sampler *sampler,
                                              bb_frame_scratch *out);
 void bb_frame_scratch_release(bb_frame_scratch *scratch);
 
+/// What frames are scored by; borrowed.
+typedef struct bb_frame_optics {
+    const bb_tomography *tomography;
+    const bb_mirror_shape *shapes; ///< [targets]
+    bb_index wavelength_count;
+    const double *wavelengths_m; ///< [wavelength_count]
+} bb_frame_optics;
+
+/// Adds to `numbers` [1 + 2 wavelengths], `share` times, what is left towards a target of the
+/// frame in `scratch` whose mirror is told scratch->volts: the variance of the correctable
+/// wavefront, m^2, its Strehl ratios, and those of the whole one, which stays in scratch->surface.
+/// Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_frame_score_add(const bb_frame_optics *optics, bb_index target,
+                                        double share, bb_frame_scratch *scratch, double *numbers);
+
 /// F Dx s into `wavefront` [points][points], m: what a target's mirror makes of slopes [m].
 /// `volts` [actuators] is scratch. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_frame_score_shape(const bb_mirror_shape *shape, const double *slopes,

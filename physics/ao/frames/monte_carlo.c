@@ -97,37 +97,20 @@ static void estimate_commands(const campaign *work, const bb_monte_carlo_estimat
     }
 }
 
-// One estimate on one frame: its numbers [1 + 2 wavelengths], and the image of its batch.
+// One estimate on one frame: its numbers [1 + 2 wavelengths], 0 before, and its batch's image.
 static bb_status rate(const campaign *work, const bb_monte_carlo_estimate *estimate,
                       bb_frame_scratch *scratch, double *numbers, double *image)
 {
     bb_status status = BB_OK;
     const bb_monte_carlo_task *task = work->task;
-    const bb_tomography_target *target = &work->tomography->targets[estimate->target];
-    const double *transmission = bb_point_spread_transmission(target->spread);
-    const bb_mirror_shape *shape = &work->shapes[estimate->target];
-    const bb_index points = shape->points * shape->points;
+    const bb_point_spread *spread = work->tomography->targets[estimate->target].spread;
+    const bb_frame_optics optics = {work->tomography, work->shapes, task->wavelength_count,
+                                    task->wavelengths_m};
     estimate_commands(work, estimate, scratch);
-    BB_TRY(bb_mirror_shape_make(shape, scratch->volts, scratch->shape));
-    for (bb_index k = 0; k < points; ++k) {
-        scratch->surface[k] = scratch->frame.phase[estimate->target][k] - scratch->shape[k];
-    }
-    bb_frame_score_command(&work->shapes[estimate->target], scratch->frame.truth[estimate->target],
-                           scratch->wanted);
-    for (bb_index i = 0; i < bb_point_spread_layout(target->spread)->actuator_count; ++i) {
-        scratch->volts[i] = scratch->wanted[i] - scratch->volts[i];
-    }
-    BB_TRY(bb_mirror_shape_make(shape, scratch->volts, scratch->shape));
-    numbers[0] = bb_frame_score_variance(transmission, scratch->shape, points);
-    for (bb_index w = 0; w < task->wavelength_count; ++w) {
-        const double wavelength = task->wavelengths_m[w];
-        numbers[1 + w] = bb_frame_score_strehl(transmission, scratch->shape, points, wavelength);
-        numbers[1 + task->wavelength_count + w] =
-            bb_frame_score_strehl(transmission, scratch->surface, points, wavelength);
-    }
+    BB_TRY(bb_frame_score_add(&optics, estimate->target, 1.0, scratch, numbers));
     if (image != NULL) {
-        BB_TRY(add_image(bb_point_spread_layout(target->spread), transmission, scratch->surface,
-                         task->wavelengths_m[0], task->psf_pixels, image));
+        BB_TRY(add_image(bb_point_spread_layout(spread), bb_point_spread_transmission(spread),
+                         scratch->surface, task->wavelengths_m[0], task->psf_pixels, image));
     }
 done:
     return status;
@@ -275,7 +258,7 @@ bb_status bb_monte_carlo_run(const bb_frame_sampler *sampler, const bb_monte_car
         work.pictures += task->estimates[e].psf != NULL ? 1 : 0;
     }
     BB_TRY(bb_frame_score_shapes(work.tomography, &work.shapes));
-    BB_TRY(BB_ALLOCATE(task->frames * work.columns, &work.numbers));
+    BB_TRY(BB_ZEROED(task->frames * work.columns, &work.numbers));
     BB_TRY(BB_ZEROED(work.batches * work.pictures * task->psf_pixels * task->psf_pixels,
                      &work.images));
     BB_TRY(bb_thread_ranges(task->frames, work.batch, run_batch, &work));

@@ -58,49 +58,23 @@ static void stop_runner(const series *work, runner *self)
     bb_frame_scratch_release(&self->scratch);
 }
 
-// The truth slopes that a command makes.
-static void follow(const bb_time_domain_estimate *estimate, const double *command, bb_index m,
-                   double *slopes)
+// What a command tells the target's own mirror, into volts.
+static void follow(const series *work, const bb_time_domain_estimate *estimate,
+                   const double *command, bb_frame_scratch *scratch)
 {
-    if (estimate->interaction == NULL) {
-        cblas_dcopy((int)m, command, 1, slopes, 1);
-    } else {
-        cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)m, (int)estimate->rows, 1.0,
-                    estimate->interaction, (int)estimate->rows, command, 1, 0.0, slopes, 1);
-    }
-}
-
-// Adds an instant of one estimate to its numbers.
-static bb_status rate(const series *work, const bb_time_domain_estimate *estimate,
-                      const double *command, bb_frame_scratch *scratch, double *numbers)
-{
-    bb_status status = BB_OK;
-    const bb_time_domain_task *task = work->task;
-    const bb_tomography_target *target = &work->tomography->targets[estimate->target];
     const bb_mirror_shape *shape = &work->shapes[estimate->target];
-    const double *transmission = bb_point_spread_transmission(target->spread);
-    const bb_index points = shape->points * shape->points;
-    const bb_index m = target->truth.measurement_count;
-    const double share = 1.0 / (double)task->frames;
-    follow(estimate, command, m, scratch->slopes);
-    BB_TRY(bb_frame_score_shape(shape, scratch->slopes, scratch->volts, scratch->shape));
-    for (bb_index k = 0; k < points; ++k) {
-        scratch->surface[k] = scratch->frame.phase[estimate->target][k] - scratch->shape[k];
+    const int m = (int)shape->mirror->measurement_count;
+    const int rows = (int)estimate->rows;
+    if (estimate->kind == BB_RESIDUAL_COMMANDS) {
+        cblas_dcopy(rows, command, 1, scratch->volts, 1);
+        return;
     }
-    for (bb_index i = 0; i < m; ++i) {
-        scratch->slopes[i] = scratch->frame.truth[estimate->target][i] - scratch->slopes[i];
+    if (estimate->interaction != NULL) {
+        cblas_dgemv(CblasRowMajor, CblasNoTrans, m, rows, 1.0, estimate->interaction, rows, command,
+                    1, 0.0, scratch->slopes, 1);
     }
-    BB_TRY(bb_frame_score_shape(shape, scratch->slopes, scratch->volts, scratch->shape));
-    numbers[0] += share * bb_frame_score_variance(transmission, scratch->shape, points);
-    for (bb_index w = 0; w < task->wavelength_count; ++w) {
-        const double wavelength = task->wavelengths_m[w];
-        numbers[1 + w] +=
-            share * bb_frame_score_strehl(transmission, scratch->shape, points, wavelength);
-        numbers[1 + task->wavelength_count + w] +=
-            share * bb_frame_score_strehl(transmission, scratch->surface, points, wavelength);
-    }
-done:
-    return status;
+    bb_frame_score_command(shape, estimate->interaction != NULL ? scratch->slopes : command,
+                           scratch->volts);
 }
 
 static bb_status run_frame(const series *work, bb_index realisation, bb_index frame, runner *self)
@@ -110,6 +84,9 @@ static bb_status run_frame(const series *work, bb_index realisation, bb_index fr
     const bb_index length = task->settle + task->frames;
     const uint64_t number = first_realisation + (uint64_t)(realisation * length + frame);
     const double time_s = task->frame_s * (double)frame;
+    const double share = 1.0 / (double)task->frames; // of a realisation's mean
+    const bb_frame_optics optics = {work->tomography, work->shapes, task->wavelength_count,
+                                    task->wavelengths_m};
     double *numbers = work->numbers + realisation * task->estimate_count * work->stride;
     BB_TRY(bb_flow_sampler_look(self->flow, BB_FRAME_GUIDES, time_s, task->exposure_s, task->seed,
                                 number, &self->scratch.frame));
@@ -121,8 +98,9 @@ static bb_status run_frame(const series *work, bb_index realisation, bb_index fr
         const double *command =
             bb_frame_controller_step(&self->controllers[e], self->scratch.frame.guides);
         if (frame >= task->settle) {
-            BB_TRY(rate(work, &task->estimates[e], command, &self->scratch,
-                        numbers + e * work->stride));
+            follow(work, &task->estimates[e], command, &self->scratch);
+            BB_TRY(bb_frame_score_add(&optics, task->estimates[e].target, share, &self->scratch,
+                                      numbers + e * work->stride));
         }
     }
 done:
@@ -202,6 +180,7 @@ static void make_laws(series *work)
         work->laws[e] = (bb_control_law){.rows = estimate->rows,
                                          .slopes = work->tomography->guides.measurement_count,
                                          .q = estimate->q,
+                                         .product = estimate->product,
                                          .seen = estimate->seen,
                                          .gain = task->gain,
                                          .delay = task->delay_s / task->frame_s,

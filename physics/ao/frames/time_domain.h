@@ -9,6 +9,7 @@
 // each such instant two wavefronts are left, as of independent frames (monte_carlo.h):
 //   correctable  F Dx (s_truth(t_k + delay) - c_k)
 //   whole        screens(t_k + delay) - F Dx c_k
+// c_k in truth slopes, or F c_k of commands of the target's own mirror, Dx left out.
 // A long exposure is the mean of the images. Instants of one realisation see nearly the same sky:
 // at 500 Hz and 10 m/s an 8 m pupil is renewed in 400 frames. So the mean over a realisation's
 // instants is one number, and the standard error that of independent realisations.
@@ -17,15 +18,18 @@
 #ifndef BB_PHYSICS_AO_FRAMES_TIME_DOMAIN_H
 #define BB_PHYSICS_AO_FRAMES_TIME_DOMAIN_H
 
+#include "physics/ao/frames/frame_controller.h"
 #include "physics/ao/frames/frame_sampler.h"
 #include "physics/ao/frames/frame_score.h"
 
 /// One controller towards one target, and what came of it; arrays by the caller.
 typedef struct bb_time_domain_estimate {
     bb_index target;
+    bb_residual_kind kind;      ///< commands: of the target's own mirror, as they stand
     bb_index rows;              ///< of a command
     const double *q;            ///< [rows][n], as it is stored
-    const double *interaction;  ///< [m][rows] from a command to truth slopes; NULL: it is these
+    bb_control_product product; ///< how it is multiplied
+    const double *interaction;  ///< slopes: [m][rows] from a command to them; NULL: it is these
     const double *seen;         ///< [n][rows] what guide stars see of a command; NULL: open loop
     bb_frame_mean *correctable; ///< [wavelengths] Strehl ratio
     bb_frame_mean *total;       ///< [wavelengths] Strehl ratio

@@ -499,7 +499,7 @@ done:
     return status;
 }
 
-const bb_tomography *bb_layer_tomography_problem(const bb_layer_tomography *layers)
+bb_tomography *bb_layer_tomography_problem(bb_layer_tomography *layers)
 {
     return &layers->problem;
 }

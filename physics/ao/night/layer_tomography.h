@@ -32,8 +32,9 @@ BB_CHECKED bb_status bb_layer_tomography_set(bb_layer_tomography *layers, const 
                                              const double *wind);
 
 /// The problem of the strengths that were set last; what it points to is that of the next set, too.
-/// Its atmosphere has the study's outer scale, whatever the layers have.
-const bb_tomography *bb_layer_tomography_problem(const bb_layer_tomography *layers);
+/// Its atmosphere has the study's outer scale, whatever the layers have. Owner: `layers`; scores
+/// may lend it a projection.
+bb_tomography *bb_layer_tomography_problem(bb_layer_tomography *layers);
 
 /// Bytes of the covariances of so many layers as matrices: n measurements, `rows` truth slopes of
 /// all targets and the sum of their squares.

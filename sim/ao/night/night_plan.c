@@ -3,9 +3,11 @@
 
 #include "core/memory.h"
 #include "physics/ao/night/layer_tomography.h"
+#include "physics/ao/target_commands.h"
 #include "sim/ao/night/night_run.h"
 #include "sim/ao/night/night_schedule.h"
-#include "sim/pipelines/storage/factor_storage.h"
+#include "sim/pipelines/storage/narrow_sum.h"
+#include "sim/pipelines/storage/sum_rounding.h"
 #include "solvers/factor/residual_covariance.h"
 
 #include <math.h>
@@ -58,21 +60,53 @@ done:
     return status;
 }
 
-// One pass: the estimates of all pipelines at one sample.
-static bb_need pass_need(const bb_ao_study *study, const bb_ao_config *physics, bb_index n,
-                         double rows, bb_need filling, double threads)
+// What stored commands and narrow sums take of a pass: their truth, and slopes drawn by a factor of
+// the sample's Cmm.
+static bb_need storage_need(const bb_ao_study *study, const bb_pupil *pupil, bb_index lenslets,
+                            const bb_factor_extent *solved, double rows)
 {
+    const bb_factor_pipeline *pipelines = study->pipelines.items;
+    const double actuators = (double)bb_deformable_mirror_actuators(pupil, lenslets);
+    const double threads = solved->threads;
+    bb_need sums = {0};
+    bb_need truth = {0};
+    bb_need held;
+    const bb_need factoring = bb_rounding_norm_need(&study->solver.common, solved, &held);
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        if (pipelines[p].stored == (int)BB_STORED_COMMANDS) {
+            truth =
+                bb_need_together((bb_need){.host_bytes = sizeof(double) * actuators * actuators},
+                                 bb_target_commands_need(rows, actuators, threads));
+        }
+        if (bb_narrow_sum_is_given(&pipelines[p])) {
+            const bb_need drawing = bb_sum_rounding_need(solved->n, (bb_index)rows, threads);
+            sums = bb_need_in_turn(sums, bb_need_together(held, drawing));
+        }
+    }
+    sums = sums.seconds > 0.0 ? bb_need_in_turn(factoring, sums) : sums;
+    return bb_need_in_turn(truth, sums);
+}
+
+// One pass: the estimates of all pipelines at one sample.
+static bb_need pass_need(const bb_ao_study *study, const bb_ao_config *physics,
+                         const bb_factor_extent *solved, double rows)
+{
+    const double threads = solved->threads;
     const double count = (double)study->pipelines.count;
-    const bb_residual_extent score = {
-        .n = n, .rows = count * rows, .squared_rows = count * rows * rows, .most_rows = rows};
+    const bb_residual_extent score = {.n = solved->n,
+                                      .rows = count * rows,
+                                      .squared_rows = count * rows * rows,
+                                      .most_rows = rows};
     const bb_pupil pupil = bb_ao_config_pupil(physics);
     const bb_target_config *target = study->targets.items;
     const bb_index lenslets =
         target->lenslets == BB_INTEGER_UNSET ? study->sensors.lenslets : target->lenslets;
     const bb_need rating =
         bb_tomography_rate_need(&pupil, lenslets, (bb_score)study->score, 1, threads);
-    return bb_need_in_turn(bb_need_together(bb_residual_covariance_need(&score, threads), filling),
-                           bb_need_repeated(rating, count));
+    const bb_need scored = bb_need_in_turn(
+        bb_need_together(bb_residual_covariance_need(&score, threads), solved->fill),
+        bb_need_repeated(rating, count));
+    return bb_need_in_turn(storage_need(study, &pupil, lenslets, solved, rows), scored);
 }
 
 bb_status bb_night_plan(const bb_ao_study *study, const bb_ao_config *physics,
@@ -110,10 +144,9 @@ bb_status bb_night_plan(const bb_ao_study *study, const bb_ao_config *physics,
                                                 count * rows * rows + uses +
                                                 (out->samples + 4.0) * out->layers) +
                               sizeof(bb_night_use) * uses};
-    const bb_need work = bb_need_in_turn(
-        bb_need_repeated(recipe, out->recipes),
-        bb_need_repeated(pass_need(study, physics, solved->n, rows, filling, threads),
-                         out->passes));
+    const bb_need work =
+        bb_need_in_turn(bb_need_repeated(recipe, out->recipes),
+                        bb_need_repeated(pass_need(study, physics, &mixed, rows), out->passes));
     const double times = config->source == (int)BB_NIGHT_DRIFT ? 2.0 : (double)series.time_count;
     const bb_need profiles = bb_profile_series_need(fmax((double)config->layers.count, out->layers),
                                                     out->layers, times, out->samples);

@@ -4,14 +4,11 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "physics/ao/night/layer_tomography.h"
-#include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_mcao.h"
 #include "sim/ao/ao_pupil.h"
-#include "sim/ao/ao_storage.h"
+#include "sim/ao/ao_scoring.h"
 #include "sim/ao/night/night_publish.h"
 #include "sim/ao/night/night_schedule.h"
-#include "sim/pipelines/factor_device.h"
-#include "sim/pipelines/storage/slope_rounding.h"
 
 #include <math.h>
 
@@ -25,7 +22,7 @@ typedef struct night {
     bb_profile_series series;
     bb_night_profiles profiles;
     bb_layer_tomography *layers;
-    const bb_tomography *problem; // of the profile at hand
+    bb_tomography *problem;       // of the profile at hand
     const bb_matrix_source **ctm; // [targets] of it
     double *strength, *wind;      // [layers]
     double *latency_s;            // [pipelines]
@@ -33,7 +30,6 @@ typedef struct night {
     bb_night_use *uses;
     bb_index use_count;
     bb_ao_evaluation *solved; // [pipelines] of the recipe at hand
-    double *cee;              // [pipelines][m][m] at a sample
 } night;
 
 bb_index bb_night_run_targets(const bb_ao_study *study)
@@ -54,7 +50,6 @@ static void finish(night *self)
 {
     release_solved(self);
     BB_RELEASE(&self->solved);
-    BB_RELEASE(&self->cee);
     BB_RELEASE(&self->uses);
     bb_night_scores_release(&self->scores);
     BB_RELEASE(&self->latency_s);
@@ -99,8 +94,6 @@ static bb_status start(const bb_tomography *problem, night *self)
     BB_TRY(BB_ALLOCATE(self->series.layer_count, &self->wind));
     BB_TRY(BB_ALLOCATE(self->pipeline_count, &self->latency_s));
     BB_TRY(BB_ZEROED(self->pipeline_count, &self->solved));
-    const bb_index m = self->ctm[0]->rows;
-    BB_TRY(BB_ALLOCATE(self->pipeline_count * m * m, &self->cee));
     for (bb_index p = 0; p < self->pipeline_count; ++p) {
         self->latency_s[p] = latency_of(self, p);
         self->on_device = self->on_device || self->evaluations[p].common.device == BB_DEVICE_CUDA;
@@ -138,7 +131,6 @@ static bb_status solve_one(night *self, const bb_factor_problem *factor_problem,
     BB_TRY(
         bb_ao_storage_solve(storage, factor_problem, &made->level, self->study->correction, made));
     BB_TRY(bb_ao_storage_apply(storage, &made->level, 0, made));
-    BB_TRY(bb_ao_mcao_aim(self->problem, made));
 done:
     return status;
 }
@@ -181,67 +173,60 @@ static bool has_estimate(const night *self, bb_index p)
     return self->solved[p].r != NULL && self->solved[p].common.outcome.kind == BB_OUTCOME_OK;
 }
 
-// What is left of an estimate at the sample, as a Strehl ratio.
-static bb_status rate(night *self, bb_ao_storage *storage, const bb_residual_task *task, bb_index p,
-                      double *strehl)
+// Estimates of the recipe at hand that uses [first, end) of one sample ask for, each pipeline once,
+// though several policies may.
+static bb_index list_estimates(night *self, bb_index first, bb_index end,
+                               bb_ao_evaluation **estimates)
 {
-    bb_status status = BB_OK;
-    bb_outcome outcome = {0};
-    const double wavelength_m = 1e-6 * ((const double *)self->study->wavelengths_um.items)[0];
-    bb_tomography_score score = {.kind = (bb_score)self->study->score, .strehl = strehl};
-    BB_TRY(bb_ao_commands_shake(self->problem, 0, BB_RESIDUAL_SLOPES, self->problem->shake_arcsec,
-                                task));
-    BB_TRY(bb_slope_rounding_add(&storage->common, &self->solved[p].level, task->ctm->rows, task->r,
-                                 task->cee));
-    BB_TRY(bb_tomography_rate(self->problem, 0, task->cee, 1, &wavelength_m, &score, &outcome));
-done:
-    return status;
-}
-
-// Estimates of the recipe at hand in the turbulence of one sample: uses [first, end), each pipeline
-// once, though several policies may ask for it.
-static bb_status score_sample(night *self, bb_index first, bb_index end)
-{
-    bb_status status = BB_OK;
-    const bb_tomography_target *target = &self->problem->targets[0];
-    const bb_index m = target->ctm->rows;
-    const double time_s = bb_night_schedule_time(&self->study->night, self->uses[first].sample);
-    const bb_factor_problem factor_problem = pose(self, NULL);
-    bb_ao_storage storage = {0};
-    bb_residual_task tasks[BB_STUDY_PIPELINES];
-    bb_index pipelines[BB_STUDY_PIPELINES];
     bb_index count = 0;
     for (bb_index i = first; i < end; ++i) {
         const bb_index p = self->uses[i].pipeline;
         const bool again = i > first && self->uses[i - 1].pipeline == p;
         if (!again && has_estimate(self, p)) {
-            tasks[count] =
-                (bb_residual_task){.r = bb_ao_evaluation_reconstructor(&self->solved[p], 0),
-                                   .ctm = target->ctm,
-                                   .ctt = target->ctt,
-                                   .cee = self->cee + p * m * m};
-            pipelines[count++] = p;
+            estimates[count++] = &self->solved[p];
         }
     }
+    return count;
+}
+
+// What they leave in the turbulence of the sample, as Strehl ratios.
+static bb_status score_sample(night *self, bb_index first, bb_index end)
+{
+    bb_status status = BB_OK;
+    const bb_ao_study *study = self->study;
+    const double time_s = bb_night_schedule_time(&study->night, self->uses[first].sample);
+    const bb_index directions = self->target_count * study->wavelengths_um.count;
+    const bb_factor_problem factor_problem = pose(self, NULL);
+    bb_ao_storage storage = {0};
+    bb_ao_scoring scoring = {0};
+    double *strehls = NULL; // [estimates][targets][wavelengths]
+    double *of_estimates[BB_STUDY_PIPELINES];
+    bb_ao_evaluation *estimates[BB_STUDY_PIPELINES];
+    const bb_index count = list_estimates(self, first, end, estimates);
     if (count == 0) {
         goto done;
     }
     bb_profile_series_at(&self->series, time_s, self->strength, self->wind);
     BB_TRY(bb_layer_tomography_set(self->layers, self->strength, self->wind));
-    BB_TRY(bb_ao_storage_open(&factor_problem, self->study->common.device, self->problem,
-                              self->study->inflation.tilt_arcsec2, &storage));
-    BB_TRY(bb_factor_device_score(self->problem->cmm, self->on_device, count, tasks));
-    for (bb_index c = 0; c < count; ++c) {
-        double strehl = NAN;
-        BB_TRY(rate(self, &storage, &tasks[c], pipelines[c], &strehl));
-        for (bb_index i = first; i < end; ++i) {
-            if (self->uses[i].pipeline == pipelines[c]) {
-                *self->uses[i].strehl = strehl;
+    BB_TRY(bb_ao_storage_open(&factor_problem, study->common.device, self->problem,
+                              study->inflation.tilt_arcsec2, &storage));
+    BB_TRY(bb_ao_scoring_open(study, self->problem, &storage, self->on_device, &scoring));
+    BB_TRY(BB_ALLOCATE(count * directions, &strehls));
+    for (bb_index e = 0; e < count; ++e) {
+        of_estimates[e] = strehls + e * directions;
+    }
+    BB_TRY(bb_ao_scoring_strehls(&scoring, estimates, count, 1, 1, of_estimates));
+    for (bb_index i = first; i < end; ++i) {
+        for (bb_index e = 0; e < count; ++e) {
+            if (estimates[e] == &self->solved[self->uses[i].pipeline]) {
+                *self->uses[i].strehl = of_estimates[e][0];
             }
         }
     }
 done:
+    bb_ao_scoring_release(&scoring);
     bb_ao_storage_release(&storage);
+    BB_RELEASE(&strehls);
     return status;
 }
 

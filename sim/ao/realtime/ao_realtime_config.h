@@ -8,10 +8,10 @@
 #include "core/schema.h"
 #include "sim/study.h"
 
-typedef enum bb_frame_controller {
+typedef enum bb_ao_controller {
     BB_FRAME_CONTROLLER_NONE,       ///< commands are the product
     BB_FRAME_CONTROLLER_INTEGRATOR, ///< v <- (1 - gain) v + gain product
-} bb_frame_controller;
+} bb_ao_controller;
 
 typedef enum bb_frame_clock {
     BB_FRAME_CLOCK_HOST,
@@ -31,7 +31,7 @@ typedef struct bb_ao_realtime_config {
     bb_index warm_up_frames;
     double deadline_ms;
     int accumulate; ///< bb_format: fp64 or fp32
-    int controller; ///< bb_frame_controller
+    int controller; ///< bb_ao_controller
     double gain;    ///< NaN: not given
     bb_index delay_frames;
     bb_frame_size size;

@@ -5,8 +5,7 @@
 #include "core/memory.h"
 #include "physics/ao/ao_constants.h"
 #include "physics/ao/frames/time_domain.h"
-#include "sim/pipelines/factor_device.h"
-#include "solvers/factor/residual_covariance.h"
+#include "sim/pipelines/storage/stored_product.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -18,22 +17,23 @@ static const double golden_deg = 137.50776405003785; // a turn over the golden r
 typedef struct timeline {
     const bb_ao_study *study;
     const bb_ao_config *physics;
-    const bb_tomography *problem;
-    const double *wavelengths_m;
-    const bb_ao_evaluation *evaluations;
+    bb_ao_scoring *scoring;
+    const bb_tomography *problem; // the scoring's
+    bb_ao_evaluation *evaluations;
     bb_index targets, wavelengths, pipelines;
     bb_time_domain_task task;
     bb_time_domain_estimate *estimates; // [pipelines][targets] at most
+    bb_stored_product *products;        // [estimates] of those not in fp64
     bb_index *place;                    // [estimates] pipeline targets + target
     bb_frame_mean *correctable;         // [pipelines][targets][wavelengths]
     bb_frame_mean *total;
     bb_frame_mean *loss;
-    double *delayed;             // [pipelines][targets][wavelengths] by pairs
-    double (*wind)[2];           // [layers], m/s
-    double *seen;                // [n][rows] of the mirrors; NULL: open loop
-    bb_sensor_array *late;       // [targets] truth sensors a delay later
-    bb_slope_covariance **ctm;   // [targets] of them with the guide stars
-    bb_residual_task *residuals; // [estimates]
+    double *delayed;           // [pipelines][targets][wavelengths] by pairs
+    double (*wind)[2];         // [layers], m/s
+    double *poked;             // [n][actuators] by commands of mirrors; NULL: open loop
+    double *seen;              // [n][m] by slopes that one mirror follows, likewise
+    bb_sensor_array *late;     // [targets] truth sensors a delay later
+    bb_slope_covariance **ctm; // [targets] of them with the guide stars
 } timeline;
 
 double bb_ao_timeline_delay_ms(const bb_ao_study *study)
@@ -176,35 +176,33 @@ done:
     return status;
 }
 
-// P of frame_controller.h: of mirrors that correct together by their voltages; of one mirror by the
-// slopes that it follows, as the matrices of all targets give them.
+// P of frame_controller.h: of commands, and where one mirror corrects of the slopes that it
+// follows, as the matrices of all targets give them.
 static bb_status see_mirrors(timeline *line)
 {
     bb_status status = BB_OK;
     const bb_tomography *problem = line->problem;
     const bb_index n = problem->cmm->columns;
     bb_mirror_stack stack = {0};
-    double *volts = NULL; // [n][actuators]
     if (line->study->time_domain.loop != (int)BB_LOOP_CLOSED) {
         goto done;
     }
     if (problem->commands != NULL) {
-        BB_TRY(BB_ALLOCATE(n * problem->commands->stack.actuator_count, &line->seen));
-        BB_TRY(poke(problem, &problem->commands->stack, line->seen));
+        BB_TRY(BB_ALLOCATE(n * problem->commands->stack.actuator_count, &line->poked));
+        BB_TRY(poke(problem, &problem->commands->stack, line->poked));
         goto done;
     }
     const bb_deformable_mirror *mirror = bb_point_spread_mirror(problem->targets[0].spread);
     const int actuators = (int)mirror->actuator_count;
     const int m = (int)mirror->measurement_count;
     BB_TRY(bb_mirror_stack_of_pupil(mirror, &stack));
-    BB_TRY(BB_ALLOCATE(n * actuators, &volts));
+    BB_TRY(BB_ALLOCATE(n * actuators, &line->poked));
     BB_TRY(BB_ALLOCATE(n * m, &line->seen));
-    BB_TRY(poke(problem, &stack, volts));
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)n, m, actuators, 1.0, volts,
+    BB_TRY(poke(problem, &stack, line->poked));
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)n, m, actuators, 1.0, line->poked,
                 actuators, mirror->projector, m, 0.0, line->seen, m);
 done:
     bb_mirror_stack_release(&stack);
-    BB_RELEASE(&volts);
     return status;
 }
 
@@ -220,12 +218,45 @@ static bb_index find_reference(const timeline *line, bb_index e)
     return e;
 }
 
+// Sets what is multiplied towards target t: a matrix of slopes, of commands of the target's own
+// mirror, or of mirrors that correct together.
+static void set_matrix(const timeline *line, const bb_ao_evaluation *evaluation, bb_index t,
+                       bb_time_domain_estimate *out)
+{
+    const bb_mirror_commands *together = line->problem->commands;
+    out->target = t;
+    out->kind = evaluation->kind;
+    out->rows = bb_ao_commands_rows(line->problem, evaluation, t);
+    out->seen = together != NULL || out->kind == BB_RESIDUAL_COMMANDS ? line->poked : line->seen;
+    if (together != NULL) {
+        out->q = evaluation->r[0];
+        out->interaction = together->interaction[t];
+    } else {
+        out->q = bb_ao_evaluation_reconstructor(evaluation, t);
+    }
+}
+
+// What slopes and sums of a pipeline lose in time.
+static bb_status set_product(const timeline *line, const bb_factor_pipeline *level,
+                             bb_stored_product *product, bb_time_domain_estimate *out)
+{
+    bb_status status = BB_OK;
+    if (bb_stored_product_is_given(level)) {
+        BB_TRY(bb_stored_product_create(&line->scoring->storage->common, level, out->rows, out->q,
+                                        product));
+        out->product = (bb_control_product){bb_stored_product_multiply, product,
+                                            bb_stored_product_work(product)};
+    }
+done:
+    return status;
+}
+
 static bb_status list_estimates(timeline *line)
 {
     bb_status status = BB_OK;
     const bb_index limit = line->pipelines * line->targets;
-    const bb_mirror_commands *commands = line->problem->commands;
     BB_TRY(BB_ZEROED(limit, &line->estimates));
+    BB_TRY(BB_ZEROED(limit, &line->products));
     BB_TRY(BB_ALLOCATE(limit, &line->place));
     BB_TRY(BB_ALLOCATE(limit * line->wavelengths, &line->correctable));
     BB_TRY(BB_ALLOCATE(limit * line->wavelengths, &line->total));
@@ -243,18 +274,12 @@ static bb_status list_estimates(timeline *line)
         }
         bb_time_domain_estimate *estimate = &line->estimates[line->task.estimate_count];
         *estimate =
-            (bb_time_domain_estimate){.target = t,
-                                      .rows = line->problem->targets[t].ctm->rows,
-                                      .q = r,
-                                      .seen = line->seen,
-                                      .correctable = line->correctable + i * line->wavelengths,
+            (bb_time_domain_estimate){.correctable = line->correctable + i * line->wavelengths,
                                       .total = line->total + i * line->wavelengths,
                                       .loss = line->loss + i * line->wavelengths};
-        if (commands != NULL) {
-            estimate->rows = commands->stack.actuator_count;
-            estimate->q = evaluation->r[0];
-            estimate->interaction = commands->interaction[t];
-        }
+        set_matrix(line, evaluation, t, estimate);
+        BB_TRY(set_product(line, &evaluation->level, &line->products[line->task.estimate_count],
+                           estimate));
         line->place[line->task.estimate_count++] = i;
     }
     line->task.estimates = line->estimates;
@@ -293,45 +318,27 @@ done:
     return status;
 }
 
-static bool uses_device(const timeline *line)
-{
-    bool uses = false;
-    for (bb_index p = 0; p < line->pipelines; ++p) {
-        uses = uses || line->evaluations[p].common.device == BB_DEVICE_CUDA;
-    }
-    return uses;
-}
-
 // The correctable residual by pairs, with what the truth has become since: no term of the lag.
+// Failures are the study's, which has scored the same matrices.
 static bb_status score_delayed(timeline *line)
 {
     bb_status status = BB_OK;
-    const bb_index count = line->task.estimate_count;
-    bb_outcome outcome = {0}; // failures are the study's, which has scored the same matrices
-    double *strehl = NULL;    // [wavelengths] with the error terms
+    const bb_matrix_source **ctm = NULL; // [targets]
+    bb_ao_evaluation *evaluations[BB_STUDY_PIPELINES];
+    double *of_evaluations[BB_STUDY_PIPELINES];
     BB_TRY(look_later(line));
-    BB_TRY(BB_ALLOCATE(line->wavelengths, &strehl));
-    BB_TRY(BB_ZEROED(count, &line->residuals));
-    for (bb_index e = 0; e < count; ++e) {
-        const bb_index t = line->estimates[e].target;
-        const bb_tomography_target *target = &line->problem->targets[t];
-        const bb_ao_evaluation *evaluation = &line->evaluations[line->place[e] / line->targets];
-        line->residuals[e] = (bb_residual_task){.r = bb_ao_evaluation_reconstructor(evaluation, t),
-                                                .ctm = bb_slope_covariance_source(line->ctm[t]),
-                                                .ctt = target->ctt};
-        BB_TRY(BB_ALLOCATE(target->ctt->rows * target->ctt->rows, &line->residuals[e].cee));
+    BB_TRY(BB_ALLOCATE(line->targets, &ctm));
+    for (bb_index t = 0; t < line->targets; ++t) {
+        ctm[t] = bb_slope_covariance_source(line->ctm[t]);
     }
-    BB_TRY(bb_factor_device_score(line->problem->cmm, uses_device(line), count, line->residuals));
-    for (bb_index e = 0; e < count; ++e) {
-        bb_tomography_score score = {.kind = BB_SCORE_PAIRS,
-                                     .strehl = strehl,
-                                     .correctable =
-                                         line->delayed + line->place[e] * line->wavelengths};
-        BB_TRY(bb_tomography_rate(line->problem, line->estimates[e].target, line->residuals[e].cee,
-                                  line->wavelengths, line->wavelengths_m, &score, &outcome));
+    for (bb_index p = 0; p < line->pipelines; ++p) {
+        evaluations[p] = &line->evaluations[p];
+        of_evaluations[p] = line->delayed + p * line->targets * line->wavelengths;
     }
+    BB_TRY(bb_ao_scoring_correctable(line->scoring, evaluations, line->pipelines, ctm,
+                                     of_evaluations));
 done:
-    BB_RELEASE(&strehl);
+    BB_RELEASE(&ctm);
     return status;
 }
 
@@ -491,12 +498,12 @@ static void release(timeline *line)
     for (bb_index t = 0; line->late != NULL && t < line->targets; ++t) {
         bb_sensor_array_release(&line->late[t]);
     }
-    for (bb_index e = 0; line->residuals != NULL && e < line->task.estimate_count; ++e) {
-        BB_RELEASE(&line->residuals[e].cee);
-    }
-    BB_RELEASE(&line->residuals);
     BB_RELEASE(&line->ctm);
     BB_RELEASE(&line->late);
+    for (bb_index e = 0; line->products != NULL && e < line->pipelines * line->targets; ++e) {
+        bb_stored_product_release(&line->products[e]);
+    }
+    BB_RELEASE(&line->products);
     BB_RELEASE(&line->estimates);
     BB_RELEASE(&line->place);
     BB_RELEASE(&line->correctable);
@@ -504,20 +511,21 @@ static void release(timeline *line)
     BB_RELEASE(&line->loss);
     BB_RELEASE(&line->delayed);
     BB_RELEASE(&line->wind);
+    BB_RELEASE(&line->poked);
     BB_RELEASE(&line->seen);
 }
 
-bb_status bb_ao_timeline_run(const bb_ao_study *study, const bb_ao_config *physics,
-                             const bb_tomography *problem, const double *wavelengths_m,
-                             const bb_ao_evaluation *evaluations, bb_results *results)
+bb_status bb_ao_timeline_run(bb_ao_scoring *scoring, const bb_ao_config *physics,
+                             bb_ao_evaluation *evaluations, bb_results *results)
 {
     bb_status status = BB_OK;
+    const bb_ao_study *study = scoring->study;
     const bb_time_domain_config *time = &study->time_domain;
     bb_frame_sampler *sampler = NULL;
     timeline line = {.study = study,
                      .physics = physics,
-                     .problem = problem,
-                     .wavelengths_m = wavelengths_m,
+                     .scoring = scoring,
+                     .problem = scoring->problem,
                      .evaluations = evaluations,
                      .targets = study->targets.count,
                      .wavelengths = study->wavelengths_um.count,
@@ -531,12 +539,12 @@ bb_status bb_ao_timeline_run(const bb_ao_study *study, const bb_ao_config *physi
                               .exposure_s = 1e-3 * time->exposure_ms,
                               .gain = time->gain,
                               .wavelength_count = study->wavelengths_um.count,
-                              .wavelengths_m = wavelengths_m}};
+                              .wavelengths_m = scoring->wavelengths_m}};
     BB_TRY(set_wind(&line));
-    BB_TRY(bb_ao_timeline_cover(study, physics, &problem->guides));
+    BB_TRY(bb_ao_timeline_cover(study, physics, &line.problem->guides));
     BB_TRY(see_mirrors(&line));
     BB_TRY(list_estimates(&line));
-    BB_TRY(bb_frame_sampler_create(problem, &study->monte_carlo,
+    BB_TRY(bb_frame_sampler_create(line.problem, &study->monte_carlo,
                                    study->sensors.slope_model != (int)BB_SLOPE_POINT_DIFFERENCE,
                                    &sampler));
     const bb_screen_size size = bb_frame_sampler_screen(sampler);

@@ -8,6 +8,7 @@
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/product_coding.h"
 #include "sim/pipelines/storage/column_scale.h"
+#include "sim/pipelines/storage/narrow_sum.h"
 #include "sim/pipelines/storage/promised_storage.h"
 #include "sim/pipelines/storage/stored_rows.h"
 #include "sim/pipelines/storage/sum_rounding.h"
@@ -348,7 +349,7 @@ bb_need bb_factor_storage_need(const bb_list *pipelines, const bb_factor_solver_
         work = bb_need_in_turn(work, need_of(&items[p], solver, study_device, extent, m));
         is_used[filtered] |=
             is_swept(&items[p]) && !sweeps_on_device(&items[p], solver, study_device, extent->n);
-        if (bb_sum_rounding_is_given(&items[p])) {
+        if (bb_narrow_sum_is_given(&items[p])) {
             is_used[2 + filtered] = true;
             work = bb_need_in_turn(work, bb_sum_rounding_need(extent->n, m, extent->threads));
         }

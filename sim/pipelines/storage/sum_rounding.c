@@ -4,7 +4,7 @@
 #include "core/memory.h"
 #include "core/random.h"
 #include "core/thread.h"
-#include "precision/format.h"
+#include "sim/pipelines/storage/narrow_sum.h"
 #include "solvers/factor/tiles/tile_matrix.h"
 
 #include <cblas.h>
@@ -13,14 +13,9 @@
 #include <string.h>
 
 enum {
-    BATCH = 128, // draws at once
-    ROWS = 8,    // of R that a task sums
+    BATCH = BB_NARROW_SUM_LANES, // draws at once
+    ROWS = 8,                    // of R that a task sums
 };
-
-bool bb_sum_rounding_is_given(const bb_factor_pipeline *pipeline)
-{
-    return pipeline->accumulate != (int)BB_FORMAT_FP64;
-}
 
 bb_status bb_sum_rounding_check(const bb_factor_pipeline *pipeline, bb_index index,
                                 const bb_config *config, bb_problems *problems)
@@ -29,7 +24,7 @@ bb_status bb_sum_rounding_check(const bb_factor_pipeline *pipeline, bb_index ind
     const char *const idle = pipeline->accumulate_run != BB_INTEGER_UNSET ? "accumulate_run"
                              : pipeline->multiply != (int)BB_FORMAT_FP64  ? "multiply"
                                                                           : NULL;
-    if (idle != NULL && !bb_sum_rounding_is_given(pipeline)) {
+    if (idle != NULL && !bb_narrow_sum_is_given(pipeline)) {
         char path[64];
         (void)snprintf(path, sizeof path, "pipelines.%td.%s", index, idle);
         BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
@@ -49,8 +44,7 @@ typedef struct drawing {
     double *normals; // [n][BATCH] z
     double *slopes;  // [n][BATCH] s = L z, without means where they are filtered
     const double *r; // [m][n]
-    bb_format product, format;
-    bb_index run;   // products of a narrow sum
+    bb_narrow_sum sum;
     double *errors; // [m][BATCH] d
 } drawing;
 
@@ -118,28 +112,9 @@ static bb_status sum_rows(void *context, bb_index begin, bb_index end)
                 -1.0, work->r + begin * work->n, (int)work->n, work->slopes, BATCH, 0.0,
                 work->errors + begin * BATCH, BATCH);
     for (bb_index i = begin; i < end; ++i) {
-        float runs[BATCH] = {0.0F};
-        float total[BATCH] = {0.0F};
-        float products[BATCH];
-        double wide[BATCH];
-        for (bb_index j = 0; j < work->n; ++j) {
-            const double value = work->r[i * work->n + j];
-            for (int d = 0; d < BATCH; ++d) {
-                wide[d] = value * work->slopes[j * BATCH + d];
-            }
-            if (work->product != BB_FORMAT_FP64) {
-                (void)bb_format_narrow(work->product, wide, BATCH, products);
-            }
-            for (int d = 0; d < BATCH; ++d) {
-                wide[d] = (double)runs[d] +
-                          (work->product == BB_FORMAT_FP64 ? wide[d] : (double)products[d]);
-            }
-            (void)bb_format_narrow(work->format, wide, BATCH, runs);
-            for (int d = 0; ((j + 1) % work->run == 0 || j + 1 == work->n) && d < BATCH; ++d) {
-                total[d] += runs[d];
-                runs[d] = 0.0F;
-            }
-        }
+        float total[BATCH];
+        bb_narrow_sum_lanes(&work->sum, work->n, work->r + i * work->n, work->slopes, BATCH, BATCH,
+                            total);
         for (int d = 0; d < BATCH; ++d) {
             work->errors[i * BATCH + d] += (double)total[d];
         }
@@ -181,7 +156,7 @@ bb_status bb_sum_rounding_add(bb_factor_storage *storage, const bb_factor_pipeli
     bb_rounding_norm *norm = &storage->slopes[pipeline->filter == (int)BB_SLOPE_FILTER_MEANS];
     const bb_index n = norm->problem->matrix->rows;
     drawing work = {.norm = norm, .n = n, .m = m, .r = r};
-    if (!bb_sum_rounding_is_given(pipeline) || outcome->kind != BB_OUTCOME_OK) {
+    if (!bb_narrow_sum_is_given(pipeline) || outcome->kind != BB_OUTCOME_OK) {
         goto done;
     }
     BB_TRY(bb_rounding_norm_factor(norm));
@@ -191,9 +166,7 @@ bb_status bb_sum_rounding_add(bb_factor_storage *storage, const bb_factor_pipeli
         goto done;
     }
     work.factor = norm->factor;
-    work.product = (bb_format)pipeline->multiply;
-    work.format = (bb_format)pipeline->accumulate;
-    work.run = pipeline->accumulate_run == BB_INTEGER_UNSET ? n : pipeline->accumulate_run;
+    work.sum = bb_narrow_sum_of(pipeline, n);
     BB_TRY(BB_ALLOCATE(n * BATCH, &work.normals));
     BB_TRY(BB_ALLOCATE(n * BATCH, &work.slopes));
     BB_TRY(BB_ALLOCATE(m * BATCH, &work.errors));

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products of a stored reconstructor with slopes whose sums are narrow: `accumulate_run` products,
-// or a whole row, are summed in the format `accumulate`, one after the other from the first column
-// to the last, each rounded to the format `multiply` before (fp64: exact, a fused multiply and
-// add); fp32 takes the sums of runs.
+// Products of a stored reconstructor with slopes whose sums are narrow (narrow_sum.h), from the
+// first column to the last.
 //
 // What that leaves of an estimate y = R s is drawn: with d the error of the sums on slopes s of the
 // covariance A (rounding_norm.h), normal and without the modes that it does not know,
@@ -18,9 +16,6 @@
 #include "sim/pipelines/storage/factor_storage.h"
 
 enum { BB_SUM_ROUNDING_DRAWS = 2048 };
-
-/// Whether a pipeline's sums are narrow: in another format than fp64.
-bool bb_sum_rounding_is_given(const bb_factor_pipeline *pipeline);
 
 /// Adds it to `cee` [m][m] for r [m][n] of a pipeline; nothing where its sums are not narrow. The
 /// same bits at any number of threads. A covariance without a factor sets `outcome`. Errors:

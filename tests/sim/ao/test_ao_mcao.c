@@ -118,6 +118,35 @@ static void one_mirror_is_ltao_and_glao(void **state)
     }
 }
 
+// Narrow sums are those of M, which moves all directions: one mirror at 0 m towards one of them
+// loses what stored commands of ltao do, by draws of their own.
+static void sums_of_shared_commands_are_narrow(void **state)
+{
+    (void)state;
+    static const char *const wide = "{name: reference, arithmetic: dp}";
+    static const char *const narrow =
+        "storage: fp16, accumulate: fp16, multiply: fp16, slopes: {bits: 12}}";
+    char together[256];
+    char commands[256];
+    double loss[2];
+    (void)snprintf(together, sizeof together, "pipelines=[%s, {name: narrow, arithmetic: dp, %s]",
+                   wide, narrow);
+    (void)snprintf(commands, sizeof commands,
+                   "pipelines=[%s, {name: narrow, arithmetic: dp, operator: commands, %s]", wide,
+                   narrow);
+    const driver_case studies[2] = {
+        {CONFIG, {together, GROUND, ROOT30, AXIS}},
+        {CONFIG, {commands, "mirrors=[]", "mirrors_condition=100.0", "correction=ltao"}}};
+    for (int k = 0; k < 2; ++k) {
+        bb_results *results = driver_results(&studies[k]);
+        loss[k] = driver_dataset(results, "strehl_loss")->numbers[1];
+        bb_results_destroy(&results);
+    }
+    print_message("loses %.6g of several mirrors, %.6g of one\n", loss[0], loss[1]);
+    assert_true(loss[1] > 1e-4);
+    check_relative(loss[0], loss[1], 0.03);
+}
+
 // The usual condition costs nothing: max(sqrt(30), n / 2), that of one mirror, costs 0.28 off axis.
 static void the_usual_condition_costs_nothing(void **state)
 {
@@ -267,6 +296,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_six_rows_are_those_of_an_independent_computation),
         cmocka_unit_test(one_mirror_is_ltao_and_glao),
+        cmocka_unit_test(sums_of_shared_commands_are_narrow),
         cmocka_unit_test(the_usual_condition_costs_nothing),
         cmocka_unit_test(every_pipeline_solves_the_commands),
         cmocka_unit_test(commands_follow_a_learned_profile),

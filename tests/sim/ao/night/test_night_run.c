@@ -83,7 +83,10 @@ static void a_night_that_stays_is_the_study(void **state)
             SMALL,
             {"solver.scale=unit_diagonal", "night.ages_minutes=[]", "night.sample_minutes=30.0",
              "pipelines=[{name: reference, arithmetic: dp}, {name: bits, arithmetic: dp, "
-             "storage: {codec: quantiser, tolerance: 1.0e-3}, slopes: {bits: 8}}]",
+             "storage: {codec: quantiser, tolerance: 1.0e-3}, slopes: {bits: 8}}, "
+             "{name: commands, arithmetic: dp, operator: commands, "
+             "storage: {codec: integer, bits: 10, rounding: sweep}, accumulate: fp16, "
+             "accumulate_run: 16}]",
              walks ? "night.walk_deviation=1.0e-12" : "night.source=file",
              walks ? "night.source=walk" : layers, cases[k][0],
              cases[k][1] != NULL ? cases[k][1] : cases[k][0],
@@ -93,7 +96,7 @@ static void a_night_that_stays_is_the_study(void **state)
         const bb_dataset *moment = of_night(results, "strehl_moment");
         const bb_index samples = moment->shape[1];
         const double *stale = of_night(results, "worst_staleness_loss")->numbers;
-        for (int p = 0; p < 2; ++p) {
+        for (int p = 0; p < 3; ++p) {
             const double strehl = driver_dataset(results, "strehl")->numbers[p];
             print_message("%s: %.9f, in the night %+.1e\n", cases[k][0], strehl,
                           moment->numbers[p * samples] - strehl);

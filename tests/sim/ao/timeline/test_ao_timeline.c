@@ -118,6 +118,31 @@ static void mcao_in_closed_loop(void **state)
     bb_results_destroy(&results);
 }
 
+// Commands of one mirror as they stand, modes that it drops and all, and slopes of few bits whose
+// products are summed in fp16, means apart or not.
+static void stored_commands_and_narrow_products(void **state)
+{
+    (void)state;
+    static const char *const commands =
+        "{name: commands, arithmetic: dp, operator: commands, storage: {codec: integer, bits: 8, "
+        "rounding: sweep}}";
+    static const char *const narrow[] = {"filter: means, slopes: {bits: 4}", "slopes: {bits: 6}"};
+    for (int k = 0; k < 2; ++k) {
+        char pipelines[512];
+        (void)snprintf(pipelines, sizeof pipelines,
+                       "pipelines=[{name: reference, arithmetic: dp}, %s, {name: narrow, "
+                       "arithmetic: dp, %s, storage: fp16, accumulate: fp16, accumulate_run: 16, "
+                       "multiply: fp16}]",
+                       commands, narrow[k]);
+        const char *const open[] = {pipelines, NULL};
+        const char *const closed[] = {pipelines, "correction=glao", CLOSED,
+                                      "time_domain.realisations=40", NULL};
+        bb_results *results = run(k == 0 ? open : closed, 2);
+        check_interval(results);
+        bb_results_destroy(&results);
+    }
+}
+
 // Whatever the gain and the exposure: the controller adds what the mirrors take.
 static void closed_and_open_loops_score_alike(void **state)
 {
@@ -242,6 +267,7 @@ int main(void)
         cmocka_unit_test(moao_in_open_loop),
         cmocka_unit_test(glao_in_closed_loop),
         cmocka_unit_test(mcao_in_closed_loop),
+        cmocka_unit_test(stored_commands_and_narrow_products),
         cmocka_unit_test(closed_and_open_loops_score_alike),
         cmocka_unit_test(times_count),
         cmocka_unit_test(a_delay_is_a_direction_upwind),
