@@ -2,9 +2,6 @@
 #include "sim/ao/ao_promise.h"
 
 #include "core/memory.h"
-#include "core/thread.h"
-#include "sim/ao/ao_commands.h"
-#include "sim/ao/ao_mcao.h"
 #include "sim/pipelines/storage/promised_storage.h"
 
 #include <math.h>
@@ -103,24 +100,6 @@ typedef struct storing {
     const bb_ao_evaluation *solved;
 } storing;
 
-// A copy of what was solved, which is rounded in its place.
-static bb_status copy_estimates(const bb_tomography *problem, const bb_ao_evaluation *solved,
-                                bb_ao_evaluation *out)
-{
-    bb_status status = BB_OK;
-    const bb_index n = problem->cmm->columns;
-    BB_TRY(BB_ZEROED(problem->target_count, &out->r));
-    for (bb_index t = 0; t < problem->target_count; ++t) {
-        const bb_index rows = bb_ao_commands_rows(problem, solved, t);
-        if (solved->r[t] != NULL) {
-            BB_TRY(BB_ALLOCATE(rows * n, &out->r[t]));
-            BB_TRY(bb_thread_copy(out->r[t], solved->r[t], (size_t)(rows * n) * sizeof(double)));
-        }
-    }
-done:
-    return status;
-}
-
 static bb_status price_storage(void *context, const bb_factor_pipeline *level, bb_index draw,
                                bb_evaluation *common, bb_factor_price *out)
 {
@@ -132,7 +111,8 @@ static bb_status price_storage(void *context, const bb_factor_pipeline *level, b
                               .level = *level,
                               .kind = asked->solved->kind,
                               .shared = asked->solved->shared};
-    BB_TRY(copy_estimates(problem, asked->solved, &tried));
+    BB_TRY(BB_ZEROED(problem->target_count, &tried.r));
+    BB_TRY(bb_ao_storage_copy(problem, asked->solved, tried.r));
     BB_TRY(bb_ao_storage_round(task->scoring->storage, level, draw, &tried));
     BB_TRY(find_price(task, level->promise.over, &tried, out));
     *common = tried.common;

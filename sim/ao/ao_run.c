@@ -57,20 +57,39 @@ typedef struct ao_run {
     bb_ao_learning *learning; // NULL: the true profile is known
 } ao_run;
 
-// The order in which pipelines are computed: a promise is held to the reference, and draws are
-// worth nothing without it.
-static void put_in_order(const ao_run *run)
+// The next pipeline to compute, of those that are solved as pipeline `like` is (-1: of all); -1:
+// none is left.
+static bb_index find_unlisted(const ao_run *run, const bool *listed, bb_index like)
 {
-    const bb_index reference = bb_factor_pipelines_reference(&run->study->pipelines);
-    bb_index count = 0;
-    run->order[count++] = reference;
+    const bb_factor_pipeline *pipelines = run->pipelines;
     for (int promising = 0; promising <= 1; ++promising) {
         for (bb_index p = 0; p < run->pipeline_count; ++p) {
-            const bool promises = bb_factor_pipeline_promises(&run->pipelines[p]);
-            if (p != reference && promises == (promising == 1)) {
-                run->order[count++] = p;
+            const bool promises = bb_factor_pipeline_promises(&pipelines[p]);
+            const bool alike =
+                like < 0 || bb_factor_pipeline_solves_alike(&pipelines[like], &pipelines[p]);
+            if (!listed[p] && alike && promises == (promising == 1)) {
+                return p;
             }
         }
+    }
+    return -1;
+}
+
+// The order in which pipelines are computed: the reference, which promises are held to and draws
+// are nothing without; after each pipeline those that are solved alike, which is kept for them; and
+// those that promise after those that do not.
+static void put_in_order(const ao_run *run)
+{
+    bool listed[BB_STUDY_PIPELINES] = {false};
+    bb_index count = 0;
+    bb_index first = bb_factor_pipelines_reference(&run->study->pipelines);
+    while (count < run->pipeline_count) {
+        const bb_index head = first;
+        for (bb_index p = head; p >= 0; p = find_unlisted(run, listed, head)) {
+            run->order[count++] = p;
+            listed[p] = true;
+        }
+        first = find_unlisted(run, listed, -1);
     }
 }
 
@@ -382,6 +401,7 @@ static bb_status solve_all(ao_run *run, const bb_run_options *options)
     }
     bb_log_progress("solving", run->solved, run->pipeline_count);
     BB_TRY(settle(run));
+    bb_factor_storage_rest(&run->storage.common); // nights and what was learned factor, too
     if (restored > 0 && (bb_ao_study_frames(run->study) || bb_dump_wanted(options->dump, "R"))) {
         BB_TRY(solve_again(run, restored));
     }

@@ -13,6 +13,19 @@
 #include <math.h>
 #include <string.h>
 
+// Open from the start, so that what it projects has the same bits whenever it is asked for.
+static bb_status open_scorer(bb_ao_scoring *self)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_factor_device_scorer_open(self->problem->cmm, &self->scorer));
+    self->projection = (bb_projection){.congruence = bb_factor_device_scorer_congruence,
+                                       .multiply = bb_factor_device_scorer_multiply,
+                                       .context = self->scorer};
+    self->problem->projection = &self->projection;
+done:
+    return status;
+}
+
 bb_status bb_ao_scoring_open(const bb_ao_study *study, bb_tomography *problem,
                              bb_ao_storage *storage, bool on_device, bb_ao_scoring *out)
 {
@@ -33,6 +46,9 @@ bb_status bb_ao_scoring_open(const bb_ao_study *study, bb_tomography *problem,
     BB_TRY(BB_ALLOCATE(boxes, &out->boxes_rad));
     for (bb_index b = 0; b < boxes; ++b) {
         out->boxes_rad[b] = boxes_mas[b] / (180.0 / M_PI * 3600.0e3);
+    }
+    if (on_device) {
+        BB_TRY(open_scorer(out));
     }
 done:
     return status;
@@ -190,20 +206,6 @@ static void release_tasks(bb_residual_task **tasks, bb_index limit)
     BB_RELEASE(tasks);
 }
 
-static bb_status open_scorer(bb_ao_scoring *self)
-{
-    bb_status status = BB_OK;
-    if (self->scorer == NULL) {
-        BB_TRY(bb_factor_device_scorer_open(self->problem->cmm, &self->scorer));
-        self->projection = (bb_projection){.congruence = bb_factor_device_scorer_congruence,
-                                           .multiply = bb_factor_device_scorer_multiply,
-                                           .context = self->scorer};
-        self->problem->projection = &self->projection;
-    }
-done:
-    return status;
-}
-
 static bb_status find_residuals(bb_ao_scoring *self, bb_index count, const bb_residual_task *tasks)
 {
     bb_status status = BB_OK;
@@ -211,7 +213,6 @@ static bb_status find_residuals(bb_ao_scoring *self, bb_index count, const bb_re
     if (!self->on_device || count == 0) {
         return bb_residual_covariance(self->problem->cmm, count, tasks);
     }
-    BB_TRY(open_scorer(self));
     BB_TRY(bb_factor_device_scorer_score(self->scorer, count, tasks));
     bb_log_detail("%td residual(s) in %.3f s", count, bb_clock_seconds() - begin);
 done:
@@ -421,7 +422,6 @@ static bb_status project_noise(bb_ao_scoring *self, const bb_csr *noise, bb_inde
     if (!self->on_device) {
         return bb_residual_noise(noise, rows, r, out);
     }
-    BB_TRY(open_scorer(self));
     BB_TRY(bb_factor_device_scorer_noise(self->scorer, noise, rows, r, out));
 done:
     return status;

@@ -13,17 +13,18 @@
 /// Zero-initialise; bb_ao_scoring_open, then bb_ao_scoring_release before the tomography goes.
 typedef struct bb_ao_scoring {
     const bb_ao_study *study;
-    bb_tomography *problem; ///< borrowed; projects by the scorer once there is one
+    bb_tomography *problem; ///< borrowed; projects by the scorer where there is one
     bb_ao_storage *storage;
     double *wavelengths_m;   ///< [wavelengths]
     double *boxes_rad;       ///< [boxes]
     bb_ao_commands commands; ///< what storages of commands are scored by
     bool on_device;
-    bb_factor_device_scorer *scorer; ///< opened by the first estimate
+    bb_factor_device_scorer *scorer; ///< NULL: on the cpu
     bb_projection projection;
 } bb_ao_scoring;
 
-/// Everything but `study` and `out` is borrowed. Errors: BB_MEMORY.
+/// Everything but `study` and `out` is borrowed; `problem` projects on the device from then on, if
+/// scores are made there. Errors: BB_MEMORY, those of bb_factor_device_scorer_open.
 BB_CHECKED bb_status bb_ao_scoring_open(const bb_ao_study *study, bb_tomography *problem,
                                         bb_ao_storage *storage, bool on_device, bb_ao_scoring *out);
 void bb_ao_scoring_release(bb_ao_scoring *self);

@@ -34,10 +34,11 @@ done:
 
 static void forget_solved(bb_ao_storage *self)
 {
-    for (bb_index t = 0; self->solved.r != NULL && t < self->problem->target_count; ++t) {
-        BB_RELEASE(&self->solved.r[t]);
+    double **r = self->solved.evaluation.r;
+    for (bb_index t = 0; r != NULL && t < self->problem->target_count; ++t) {
+        BB_RELEASE(&r[t]);
     }
-    BB_RELEASE(&self->solved.r);
+    BB_RELEASE(&self->solved.evaluation.r);
     self->solved.pipeline = NULL;
 }
 
@@ -61,14 +62,15 @@ done:
     return status;
 }
 
-static bb_status copy_estimates(const bb_tomography *problem, double *const *r, double **out)
+bb_status bb_ao_storage_copy(const bb_tomography *problem, const bb_ao_evaluation *solved,
+                             double **out)
 {
     bb_status status = BB_OK;
     for (bb_index t = 0; t < problem->target_count; ++t) {
-        const bb_index items = bb_ao_mcao_rows(problem, t) * problem->cmm->columns;
-        if (r[t] != NULL) {
+        const bb_index items = bb_ao_commands_rows(problem, solved, t) * problem->cmm->columns;
+        if (solved->r[t] != NULL) {
             BB_TRY(BB_ALLOCATE(items, &out[t]));
-            BB_TRY(bb_thread_copy(out[t], r[t], (size_t)items * sizeof **r));
+            BB_TRY(bb_thread_copy(out[t], solved->r[t], (size_t)items * sizeof **out));
         }
     }
 done:
@@ -80,9 +82,9 @@ static bb_status keep_solved(bb_ao_storage *self, const bb_factor_pipeline *pipe
 {
     bb_status status = BB_OK;
     forget_solved(self);
-    BB_TRY(BB_ZEROED(self->problem->target_count, &self->solved.r));
-    BB_TRY(copy_estimates(self->problem, evaluation->r, self->solved.r));
-    self->solved.common = evaluation->common;
+    BB_TRY(BB_ZEROED(self->problem->target_count, &self->solved.evaluation.r));
+    BB_TRY(bb_ao_storage_copy(self->problem, evaluation, self->solved.evaluation.r));
+    self->solved.evaluation.common = evaluation->common;
     self->solved.pipeline = pipeline;
 done:
     return status;
@@ -101,8 +103,8 @@ bb_status bb_ao_storage_solve_once(bb_ao_storage *self, const bb_factor_problem 
         }
         goto done;
     }
-    BB_TRY(copy_estimates(self->problem, self->solved.r, evaluation->r));
-    evaluation->common = self->solved.common;
+    BB_TRY(bb_ao_storage_copy(self->problem, &self->solved.evaluation, evaluation->r));
+    evaluation->common = self->solved.evaluation.common;
     evaluation->common.pipeline = pipeline->name;
     bb_log_detail("pipeline %s: solved as %s was", pipeline->name, known->name);
     if (!keeps) {

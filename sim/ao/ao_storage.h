@@ -11,8 +11,7 @@
 /// What a pipeline was solved to, for those after it that are solved alike.
 typedef struct bb_ao_solved {
     const bb_factor_pipeline *pipeline; ///< borrowed; NULL: nothing is kept
-    bb_evaluation common;
-    double **r; ///< [targets]
+    bb_ao_evaluation evaluation;        ///< of which `common` and `r` stand
 } bb_ao_solved;
 
 /// Zero-initialise, then bb_ao_storage_open; release with bb_ao_storage_release.
@@ -46,6 +45,11 @@ BB_CHECKED bb_status bb_ao_storage_solve_once(bb_ao_storage *self,
                                               const bb_factor_problem *factor_problem,
                                               const bb_factor_pipeline *pipeline, int correction,
                                               bool keeps, bb_ao_evaluation *evaluation);
+
+/// Copies of every estimate of an evaluation that there is, into out [targets], NULL before.
+/// Errors: BB_MEMORY. Owner of each: the caller, after a failure too.
+BB_CHECKED bb_status bb_ao_storage_copy(const bb_tomography *problem,
+                                        const bb_ao_evaluation *solved, double **out);
 
 /// Puts what the pipeline's storage decodes to in the place of every estimate that was solved, of
 /// its commands where they are what is stored, as one of the storage's draws; an outcome says why

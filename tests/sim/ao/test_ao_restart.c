@@ -47,7 +47,7 @@ static const driver_case searched = {
      ", {name: drawn, arithmetic: dp, draws: 2, operator: commands, column_scale: remainder, "
      "storage: {codec: quantiser, rounding: sweep}, promise: {price: 1e-3}}, {name: never, "
      "arithmetic: dp, storage: integer, promise: {price: 1e-13}}, {name: sp, arithmetic: sp}]"}};
-static const char *const searched_order[] = {"reference", "sp", "fewest", "drawn", "never", NULL};
+static const char *const searched_order[] = {"reference", "fewest", "drawn", "never", "sp", NULL};
 
 static void expect_same_operators(const bb_results *expected, const bb_results *got)
 {

@@ -239,8 +239,8 @@ static void what_is_solved_alike_is_solved_once(void **state)
     const driver_case cases[] = {
         {CONFIG_NX456,
          {"device=cpu",
-          "pipelines=[{name: reference, arithmetic: dp}, {name: kept, arithmetic: dp, "
-          "storage: fp16}, " OTHER ", " STORED "]"}},
+          "pipelines=[{name: reference, arithmetic: dp}, " OTHER ", {name: kept, arithmetic: dp, "
+          "storage: fp16}, {name: again, arithmetic: x3, storage: fp16}, " STORED "]"}},
         {CONFIG_NX456,
          {"device=cpu",
           "pipelines=[{name: reference, arithmetic: dp, escalate: true}, " OTHER ", " STORED "]"}},
@@ -252,6 +252,8 @@ static void what_is_solved_alike_is_solved_once(void **state)
         assert_true(driver_number(shared, "solve_time_s", names[p]) == solved_s);
     }
     assert_true(driver_number(shared, "solve_time_s", "other") != solved_s);
+    assert_true(driver_number(shared, "solve_time_s", "again") ==
+                driver_number(shared, "solve_time_s", "other"));
     assert_true(driver_number(alone, "strehl", "stored") ==
                 driver_number(shared, "strehl", "stored"));
     assert_true(driver_number(alone, "strehl", "other") ==
