@@ -98,6 +98,7 @@ struct bb_guide_star_kind {
     const char *own_key; ///< setting without a default, which every star has to give; NULL: none
     bool launched;       ///< by a laser on the ground: launch, launch_x_m, launch_y_m apply
     bool tilt_unknown;   ///< the beam is tilted on its way up as the image is on its way down
+    bool range_drifts;   ///< the layer that shines moves in height; a range gate does not
     /// Rules between settings: those `given` with the star, and all with the defaults. NULL: none.
     bb_status (*check)(const bb_star_settings *given, const bb_star_settings *all,
                        const char *path);

@@ -31,6 +31,7 @@ const bb_guide_star_kind bb_lgs_star = {.schema = &bb_lgs_star_schema,
                                         .own_key = "altitude_km",
                                         .launched = true,
                                         .tilt_unknown = true,
+                                        .range_drifts = true,
                                         .resolve = bb_laser_star_resolve,
                                         .electrons = bb_laser_star_electrons,
                                         .noise = bb_laser_star_noise};

@@ -273,35 +273,27 @@ void bb_sensor_array_release(bb_sensor_array *array)
     array->sensor_count = 0;
 }
 
-static double unknown_variance(const bb_sensor *sensor, double infinite)
+static double unknown_variance(const bb_sensor *sensor, bool infinite)
 {
     if (!sensor->star.kind->tilt_unknown) {
         return 0.0;
     }
-    return isinf(infinite) ? infinite : sensor->star.tilt_variance_arcsec2;
+    return infinite ? INFINITY : sensor->star.tilt_variance_arcsec2;
 }
 
-static double known_variance(const bb_sensor *sensor, double variance)
-{
-    return sensor->star.kind->tilt_unknown ? 0.0 : variance;
-}
-
-// Of the stars to which `variance_of` gives one.
-static bb_status create_tilts(const bb_sensor_array *array,
-                              double (*variance_of)(const bb_sensor *sensor, double wanted),
-                              double wanted, bb_tilt_vectors *out)
+bb_status bb_tilt_vectors_create(const bb_sensor_array *array, bool infinite, bb_tilt_vectors *out)
 {
     bb_status status = BB_OK;
     bb_tilt_vectors tilts = {.rows = array->measurement_count};
     for (bb_index s = 0; s < array->sensor_count; ++s) {
-        tilts.columns += variance_of(&array->sensors[s], wanted) > 0.0 ? 2 : 0;
+        tilts.columns += unknown_variance(&array->sensors[s], infinite) > 0.0 ? 2 : 0;
     }
     BB_TRY(BB_ZEROED(tilts.rows * tilts.columns, &tilts.vectors));
     BB_TRY(BB_ALLOCATE(tilts.columns, &tilts.variance));
     bb_index column = 0;
     for (bb_index s = 0; s < array->sensor_count; ++s) {
         const bb_sensor *sensor = &array->sensors[s];
-        const double variance = variance_of(sensor, wanted);
+        const double variance = unknown_variance(sensor, infinite);
         if (variance == 0.0) {
             continue;
         }
@@ -318,17 +310,6 @@ static bb_status create_tilts(const bb_sensor_array *array,
 done:
     bb_tilt_vectors_release(&tilts);
     return status;
-}
-
-bb_status bb_tilt_vectors_create(const bb_sensor_array *array, bool infinite, bb_tilt_vectors *out)
-{
-    return create_tilts(array, unknown_variance, infinite ? INFINITY : 0.0, out);
-}
-
-bb_status bb_tilt_vectors_create_known(const bb_sensor_array *array, double variance,
-                                       bb_tilt_vectors *out)
-{
-    return create_tilts(array, known_variance, variance, out);
 }
 
 void bb_tilt_vectors_release(bb_tilt_vectors *tilts)

@@ -73,8 +73,8 @@ bb_need bb_sensor_array_need(bb_index lenslets, bb_index subapertures, bb_index 
 /// Frees what an array owns; safe on a zeroed struct.
 void bb_sensor_array_release(bb_sensor_array *array);
 
-/// The tilts of some stars, one column of ones over the x slopes and one over the y slopes of each;
-/// of laser stars those that they do not know: Cmm with tilts = Cmm + V diag(variance) V^T.
+/// The tilts that laser stars do not know, one column of ones over the x slopes and one over the y
+/// slopes of each: Cmm with tilts = Cmm + V diag(variance) V^T.
 typedef struct bb_tilt_vectors {
     bb_index rows;    ///< measurements
     bb_index columns; ///< 2 per star, 0 without any
@@ -87,10 +87,6 @@ typedef struct bb_tilt_vectors {
 /// BB_MEMORY. Release with bb_tilt_vectors_release.
 BB_CHECKED bb_status bb_tilt_vectors_create(const bb_sensor_array *array, bool infinite,
                                             bb_tilt_vectors *out);
-/// The same columns for the stars that know their tilt, natural ones, with `variance` (arcsec^2, 0:
-/// none). Errors: BB_MEMORY. Release with bb_tilt_vectors_release.
-BB_CHECKED bb_status bb_tilt_vectors_create_known(const bb_sensor_array *array, double variance,
-                                                  bb_tilt_vectors *out);
 void bb_tilt_vectors_release(bb_tilt_vectors *tilts);
 
 #ifdef __cplusplus

@@ -152,8 +152,11 @@ static bb_factor_extent measure_solves(const bb_ao_study *study, const extent *s
     const bool ltao = study->correction == (int)BB_AO_CORRECTION_LTAO;
     const double targets = ltao ? (double)study->targets.count : 1.0;
     const double rows = span->actuators > 0.0 ? span->actuators : span->residual.rows / targets;
-    bb_factor_extent solved = {
-        .n = span->n, .rows = (bb_index)rows, .fill = span->cmm, .threads = span->threads};
+    bb_factor_extent solved = {.n = span->n,
+                               .rows = (bb_index)rows,
+                               .fill = span->cmm,
+                               .threads = span->threads,
+                               .groups = 2 * study->guide_stars.count};
     for (bb_index s = 0; s < study->guide_stars.count; ++s) {
         solved.part += bb_guide_star_kinds[stars[s].kind]->tilt_unknown ? 2 : 0;
     }
@@ -221,6 +224,7 @@ static bb_status measure(const bb_ao_study *study, double threads, extent *out)
     measure_mirrors(&physics, out);
     measure_estimates(study, out);
     out->solved = measure_solves(study, out);
+    out->solved.modes = bb_unknown_modes_count(&guides, &study->inflation);
     BB_TRY(bb_tomography_need(&physics, (bb_lgs_tilt)study->solver.lgs_tilt, threads, &out->making,
                               &out->held));
     BB_TRY(bb_ao_timeline_cover(study, &physics, &guides));
@@ -430,14 +434,14 @@ static bb_need scores_need(const bb_ao_study *study, const extent *span, double 
     return bb_need_in_turn(residuals, noise_need(span));
 }
 
-// Kept from begin to end: the mask, evaluations until they are written; noise, scale, groups and
-// both tilts of every star.
+// Kept from begin to end: the mask, evaluations until they are written; noise, scale, groups, modes
+// that the covariance does not know, and those without means.
 static bb_need kept_need(const bb_ao_study *study, const extent *span)
 {
-    const double vectors = 4.0 + 2.0 * (double)study->guide_stars.count;
+    const bb_need modes = bb_unknown_modes_need(span->n, span->solved.modes);
     const double mask = (double)span->mask_edge * (double)span->mask_edge;
-    return (bb_need){.host_bytes =
-                         output_bytes(study) + sizeof(double) * (mask + vectors * (double)span->n)};
+    return (bb_need){.host_bytes = output_bytes(study) + 2.0 * modes.host_bytes +
+                                   sizeof(double) * (mask + 4.0 * (double)span->n)};
 }
 
 // Sizes that loops of frames have.

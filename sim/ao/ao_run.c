@@ -196,7 +196,7 @@ static bb_status build_problem(ao_run *run, bb_results *results)
                                 run->restart.resumed, results, &run->learning));
     BB_TRY(bb_factor_problem_prepare(&run->factor_problem));
     BB_TRY(bb_ao_storage_open(&run->factor_problem, run->study->common.device, run->problem,
-                              run->study->inflation.tilt_arcsec2, &run->storage));
+                              &run->study->inflation, &run->storage));
     BB_TRY(bb_ao_scoring_open(run->study, run->problem, &run->storage, uses_device(run),
                               &run->scoring));
     tell_phase("scales and right-hand sides", &begin);

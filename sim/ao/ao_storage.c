@@ -10,14 +10,16 @@
 #include <math.h>
 
 bb_status bb_ao_storage_open(const bb_factor_problem *factor_problem, int study_device,
-                             const bb_tomography *problem, double tilt_arcsec2, bb_ao_storage *out)
+                             const bb_tomography *problem, const bb_unknown_modes_config *inflation,
+                             bb_ao_storage *out)
 {
     bb_status status = BB_OK;
     const bb_sensor_array *guides = &problem->guides;
     const bb_index n = guides->measurement_count;
     out->problem = problem;
-    BB_TRY(bb_tilt_vectors_create_known(guides, tilt_arcsec2, &out->shakes));
-    const bb_low_rank modes = {out->shakes.columns, out->shakes.vectors, out->shakes.variance};
+    BB_TRY(bb_unknown_modes_create(guides, problem->atmosphere.airmass, inflation, &out->unknown));
+    const bb_unknown_modes *unknown = &out->unknown;
+    const bb_low_rank modes = {unknown->columns, unknown->vectors, unknown->variances};
     BB_TRY(BB_ALLOCATE(n + 2 * guides->sensor_count, &out->groups));
     for (bb_index s = 0; s < guides->sensor_count; ++s) {
         const bb_sensor *sensor = &guides->sensors[s];
@@ -46,7 +48,7 @@ void bb_ao_storage_release(bb_ao_storage *self)
 {
     forget_solved(self);
     bb_factor_storage_release(&self->common);
-    bb_tilt_vectors_release(&self->shakes);
+    bb_unknown_modes_release(&self->unknown);
     BB_RELEASE(&self->groups);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What estimates of `experiment: ao` are stored with: the norm knows the telescope's shaking, which
-// the covariance does not, and each sensor's slopes along an axis are a group.
+// What estimates of `experiment: ao` are stored with: the norm knows modes that the covariance does
+// not, and each sensor's slopes along an axis are a group.
 #ifndef BB_SIM_AO_AO_STORAGE_H
 #define BB_SIM_AO_AO_STORAGE_H
 
@@ -18,15 +18,16 @@ typedef struct bb_ao_solved {
 typedef struct bb_ao_storage {
     const bb_tomography *problem;
     bb_ao_solved solved;
-    bb_tilt_vectors shakes;
+    bb_unknown_modes unknown;
     bb_index *groups; ///< [n] sensor and axis of a measurement, then the sizes of groups
     bb_factor_storage common;
 } bb_ao_storage;
 
-/// Borrows both problems; `study_device` is the study's wish, `tilt_arcsec2` is the variance of
-/// each tilt that shaking adds. Errors: BB_MEMORY.
+/// Borrows both problems; `study_device` is the study's wish, `inflation` the variances of what the
+/// covariance does not know. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_ao_storage_open(const bb_factor_problem *factor_problem, int study_device,
-                                        const bb_tomography *problem, double tilt_arcsec2,
+                                        const bb_tomography *problem,
+                                        const bb_unknown_modes_config *inflation,
                                         bb_ao_storage *out);
 void bb_ao_storage_release(bb_ao_storage *self);
 

@@ -29,12 +29,22 @@ static const bb_schema solver_schema = BB_SCHEMA("solver", bb_ao_solver_config, 
 
 static const bb_key inflation_keys[] = {
     {.name = "tilt_arcsec2", .kind = BB_KEY_DOUBLE, .unit = "arcsec^2", .minimum = 0.0,
-     .maximum = 1.0e6, .offset = offsetof(bb_ao_inflation_config, tilt_arcsec2),
+     .maximum = 1.0e6, .offset = offsetof(bb_unknown_modes_config, tilt_arcsec2),
      .default_text = "0.1",
      .meaning = "Variance of both tilts of each natural star, as wind shakes a telescope; 0: none."},
+    {.name = "sodium_height_m2", .kind = BB_KEY_DOUBLE, .unit = "m^2", .minimum = 0.0,
+     .maximum = 1.0e10, .offset = offsetof(bb_unknown_modes_config, sodium_height_m2),
+     .default_text = "0.0",
+     .meaning = "Variance of the height of the sodium layer, which the focus of each laser star "
+                "follows; 0: none."},
+    {.name = "reference_nm2", .kind = BB_KEY_DOUBLE, .unit = "nm^2", .minimum = 0.0,
+     .maximum = 1.0e10, .offset = offsetof(bb_unknown_modes_config, reference_nm2),
+     .default_text = "0.0",
+     .meaning = "Variance, rms wavefront, of focus and both astigmatisms, comas and trefoils of the optics "
+                "of each sensor, whose reference slopes have moved; 0: none."},
 };
 static const bb_schema inflation_schema =
-    BB_SCHEMA("rounding_inflation", bb_ao_inflation_config, inflation_keys);
+    BB_SCHEMA("rounding_inflation", bb_unknown_modes_config, inflation_keys);
 
 #define GROUP(member, table, text)                                                                 \
     {.name = #member, .kind = BB_KEY_GROUP, .schema = (table),                                     \

@@ -6,6 +6,7 @@
 #define BB_SIM_AO_AO_STUDY_H
 
 #include "physics/ao/ao_config.h"
+#include "physics/ao/unknown_modes.h"
 #include "sim/ao/ao_learn_config.h"
 #include "sim/ao/night/night_config.h"
 #include "sim/ao/realtime/frame_times_config.h"
@@ -30,11 +31,6 @@ extern const char *const bb_ao_correction_names[]; ///< NULL-terminated, by bb_a
 /// Whose images are written.
 typedef enum bb_ao_images { BB_AO_IMAGES_FIRST, BB_AO_IMAGES_ALL } bb_ao_images;
 
-/// Keys of `rounding_inflation:`, modes that Cmm does not know.
-typedef struct bb_ao_inflation_config {
-    double tilt_arcsec2; ///< variance of each tilt of every star that knows its tilt
-} bb_ao_inflation_config;
-
 typedef struct bb_ao_study {
     bb_study common;
     bb_telescope_config telescope;
@@ -57,7 +53,7 @@ typedef struct bb_ao_study {
     bb_ao_learn_config learn;
     bb_night_config night;
     bb_ao_solver_config solver;
-    bb_ao_inflation_config inflation;
+    bb_unknown_modes_config inflation; ///< of the covariance that is rounded in
     bb_frame_times_config frame_times;
     bb_ao_realtime_config realtime;
     bb_machine_price_config machine;

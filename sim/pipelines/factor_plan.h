@@ -13,6 +13,8 @@ typedef struct bb_factor_extent {
     bb_index part; ///< columns of the low-rank part
     bb_need fill;  ///< of one pass over the whole covariance
     double threads;
+    bb_index modes;  ///< that the covariance does not know, of the norm that is rounded in
+    bb_index groups; ///< of slopes whose mean may be taken out of it
 } bb_factor_extent;
 
 /// What a pipeline takes where this machine computes it (bb_factor_device_serves), all its trials

@@ -151,7 +151,7 @@ static bb_status solve_recipe(night *self, bb_index first, bb_index end)
     bb_ao_mcao_pose(mcao, &factor_problem);
     BB_TRY(bb_factor_problem_prepare(&factor_problem));
     BB_TRY(bb_ao_storage_open(&factor_problem, self->study->common.device, self->problem,
-                              self->study->inflation.tilt_arcsec2, &storage));
+                              &self->study->inflation, &storage));
     release_solved(self);
     for (bb_index i = first; i < end; ++i) {
         const bb_index p = self->uses[i].pipeline;
@@ -209,7 +209,7 @@ static bb_status score_sample(night *self, bb_index first, bb_index end)
     bb_profile_series_at(&self->series, time_s, self->strength, self->wind);
     BB_TRY(bb_layer_tomography_set(self->layers, self->strength, self->wind));
     BB_TRY(bb_ao_storage_open(&factor_problem, study->common.device, self->problem,
-                              study->inflation.tilt_arcsec2, &storage));
+                              &study->inflation, &storage));
     BB_TRY(bb_ao_scoring_open(study, self->problem, &storage, self->on_device, &scoring));
     BB_TRY(BB_ALLOCATE(count * directions, &strehls));
     for (bb_index e = 0; e < count; ++e) {

@@ -77,7 +77,7 @@ static bb_status pose(solving *work)
     bb_ao_mcao_pose(work->mcao, &work->factor_problem);
     BB_TRY(bb_factor_problem_prepare(&work->factor_problem));
     BB_TRY(bb_ao_storage_open(&work->factor_problem, study->common.device, work->problem,
-                              study->inflation.tilt_arcsec2, &work->storage));
+                              &study->inflation, &work->storage));
 done:
     return status;
 }

@@ -27,7 +27,6 @@ static const struct {
             BB_CUDA_TWIN(bb_updated_source_create)};
 static const char absent[] = "rounding in the sweep on a device: this build has no CUDA";
 static const double usable_part = 0.95; // of a GPU's memory
-enum { MOST_RANK = 64 };                // of updates, for plans
 
 // Adds U diag(c) U^T, but for infinite variances.
 static void add_modes(const bb_low_rank *modes, bb_index row, bb_index column, bb_view out)
@@ -90,6 +89,16 @@ static void add_means(const bb_rounding_norm *self, bb_index row, bb_index colum
     }
 }
 
+// As slopes have them that are multiplied: U, or P U.
+static bb_low_rank seen_modes(const bb_rounding_norm *self)
+{
+    bb_low_rank modes = self->modes;
+    if (self->is_filtered) {
+        modes.vectors = self->centred;
+    }
+    return modes;
+}
+
 static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index column, bb_view out)
 {
     bb_status status = BB_OK;
@@ -99,8 +108,9 @@ static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index col
         add_means(self, row, column, out);
     } else {
         BB_TRY(fill_whole(self, row, column, out));
-        add_modes(&self->modes, row, column, out);
     }
+    const bb_low_rank modes = seen_modes(self);
+    add_modes(&modes, row, column, out);
 done:
     return status;
 }
@@ -123,6 +133,29 @@ static bb_status sum_rows(void *context, bb_index begin, bb_index end)
     }
 done:
     BB_RELEASE(&panel);
+    return status;
+}
+
+// P U: nothing is left of a tilt, to the bit.
+static bb_status centre_modes(bb_rounding_norm *self)
+{
+    bb_status status = BB_OK;
+    const bb_slope_groups *groups = &self->groups;
+    const bb_index n = self->problem->matrix->rows;
+    const bb_index count = self->modes.count;
+    double *sums = NULL; // [groups][count]
+    BB_TRY(BB_ZEROED(groups->count * count, &sums));
+    BB_TRY(BB_ALLOCATE(n * count, &self->centred));
+    for (bb_index i = 0; i < n * count; ++i) {
+        sums[groups->group[i / count] * count + i % count] += self->modes.vectors[i];
+    }
+    for (bb_index i = 0; i < n * count; ++i) {
+        const bb_index group = groups->group[i / count];
+        self->centred[i] =
+            self->modes.vectors[i] - sums[group * count + i % count] / (double)groups->size[group];
+    }
+done:
+    BB_RELEASE(&sums);
     return status;
 }
 
@@ -152,6 +185,7 @@ static bb_status find_means(bb_rounding_norm *self)
         sum += variance;
     }
     self->diagonal = sum / (double)n;
+    BB_TRY(centre_modes(self));
 done:
     return status;
 }
@@ -209,8 +243,9 @@ static bb_status make_twin(const bb_matrix_source *source, bb_device *gpu, bb_de
     bb_status status = BB_OK;
     const bb_rounding_norm *self = source->context;
     const bb_low_rank *part = &self->problem->part;
-    const bb_index beside = self->is_filtered ? 2 * self->groups.count : self->modes.count;
-    const bb_index rank = part->count + beside;
+    const bb_low_rank modes = seen_modes(self);
+    const bb_index first = part->count + modes.count;
+    const bb_index rank = first + (self->is_filtered ? 2 * self->groups.count : 0);
     double *v = NULL; // [n][rank]
     double *w = NULL; // [n][rank]
     *out = NULL;
@@ -218,10 +253,9 @@ static bb_status make_twin(const bb_matrix_source *source, bb_device *gpu, bb_de
     BB_TRY(BB_ALLOCATE(source->rows * rank, &v));
     BB_TRY(BB_ALLOCATE(source->rows * rank, &w));
     put_modes(part, source->rows, rank, 0, v, w);
+    put_modes(&modes, source->rows, rank, part->count, v, w);
     if (self->is_filtered) {
-        put_means(self, rank, part->count, v, w);
-    } else {
-        put_modes(&self->modes, source->rows, rank, part->count, v, w);
+        put_means(self, rank, first, v, w);
     }
     BB_TRY(device.update(self->problem->matrix, gpu, rank, v, w, out));
 done:
@@ -268,6 +302,13 @@ static bb_panel_plan plan_of(const bb_factor_solver_config *solver, bb_index n,
                            .arithmetic = arithmetic};
 }
 
+// Most columns of an update. Those of a part are the tilts of sensors, no more than groups, or
+// there are no groups: a run and its plan, which need not know the part alike, have the same bound.
+static bb_index most_rank(bb_index part, bb_index modes, bb_index groups)
+{
+    return (part > groups ? part : groups) + modes + 2 * groups;
+}
+
 // The factor, and beside it in turn the update that it is filled with, `rank` an upper bound, a
 // sweep of m rows, and the score of what came of that.
 static bb_need need_of(const bb_panel_plan *plan, bb_index rank, bb_index m, double threads)
@@ -281,8 +322,8 @@ static bb_need need_of(const bb_panel_plan *plan, bb_index rank, bb_index m, dou
 }
 
 // dp where the GPU's memory, all of it, has room for it; by what a run and its plan both know.
-static bb_status choose_plan(const bb_factor_solver_config *solver, bb_index n, bb_index m,
-                             bb_panel_plan *out)
+static bb_status choose_plan(const bb_factor_solver_config *solver, bb_index n, bb_index rank,
+                             bb_index m, bb_panel_plan *out)
 {
     bb_status status = BB_OK;
     bb_device *gpu = NULL;
@@ -291,7 +332,7 @@ static bb_status choose_plan(const bb_factor_solver_config *solver, bb_index n, 
     if (bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0) {
         BB_TRY(bb_device_open(BB_DEVICE_CUDA, 0, &gpu));
         BB_TRY(bb_device_describe(gpu, &report));
-        const double bytes = need_of(out, MOST_RANK, m, 1.0).device_bytes;
+        const double bytes = need_of(out, rank, m, 1.0).device_bytes;
         out->arithmetic =
             bytes <= usable_part * (double)report.memory_bytes ? BB_VARIANT_DP : BB_VARIANT_X3;
     }
@@ -311,7 +352,9 @@ static bb_status factor_on_device(bb_rounding_norm *self, bb_index m)
     self->device_outcome = (bb_outcome){0};
     BB_REQUIRE(device.create != NULL, BB_UNSUPPORTED, "%s", absent);
     BB_TRY(bb_rounding_norm_source(self, &source));
-    BB_TRY(choose_plan(self->problem->solver, source.rows, m, &plan));
+    const bb_index rank =
+        most_rank(self->problem->part.count, self->modes.count, self->groups.count);
+    BB_TRY(choose_plan(self->problem->solver, source.rows, rank, m, &plan));
     BB_TRY(device.create(&source, &plan, &self->device_outcome, &self->panels));
 done:
     return status;
@@ -352,6 +395,7 @@ void bb_rounding_norm_release(bb_rounding_norm *self)
     bb_rounding_norm_rest(self);
     BB_RELEASE(&self->means);
     BB_RELEASE(&self->between);
+    BB_RELEASE(&self->centred);
 }
 
 bb_need bb_rounding_norm_need(const bb_factor_solver_config *solver, const bb_factor_extent *extent,
@@ -371,8 +415,9 @@ bb_need bb_rounding_norm_device_need(const bb_factor_solver_config *solver,
                                      const bb_factor_extent *extent, bb_index m)
 {
     bb_panel_plan plan;
-    if (choose_plan(solver, extent->n, m, &plan) != BB_OK) {
+    const bb_index rank = most_rank(extent->part, extent->modes, extent->groups);
+    if (choose_plan(solver, extent->n, rank, m, &plan) != BB_OK) {
         bb_status_clear(); // a GPU that cannot be asked is refused where it is used
     }
-    return need_of(&plan, MOST_RANK, m, extent->threads);
+    return need_of(&plan, rank, m, extent->threads);
 }

@@ -7,8 +7,8 @@
 //
 //     A = Cmm + modes:            what the covariance does not know is added, so that errors keep
 //                                 out of it;
-//     P Cmm P + c (I - P):        where the means of each sensor are taken out of the slopes before
-//                                 the product, P s; errors on means cost nothing then, and c, the
+//     P (Cmm + modes) P           where the means of each sensor are taken out of the slopes before
+//       + c (I - P):              the product, P s; errors on means cost nothing then, and c, the
 //                                 mean of the diagonal of P Cmm P, only keeps it definite.
 #ifndef BB_SIM_PIPELINES_STORAGE_ROUNDING_NORM_H
 #define BB_SIM_PIPELINES_STORAGE_ROUNDING_NORM_H
@@ -33,6 +33,7 @@ typedef struct bb_rounding_norm {
     double *means;                    ///< [n][groups] Cmm V / sizes
     double *between;                  ///< [groups][groups] of those, means over a group's rows
     double diagonal;                  ///< c
+    double *centred;                  ///< [n][modes] P of their vectors
     struct bb_tile_matrix *factor;    ///< in fp64 on the cpu; NULL until it is asked for
     bb_outcome outcome;               ///< of that factorization
     struct bb_norm_panels *panels;    ///< on the device; NULL until it is asked for

@@ -8,6 +8,7 @@
 #include "physics/ao/learn/learn.h"
 #include "physics/ao/score/pair_strehl.h"
 #include "physics/ao/tomography.h"
+#include "physics/ao/unknown_modes.h"
 #include "tests/need.h"
 #include "tests/physics/ao/cases.h"
 
@@ -73,6 +74,19 @@ static void hold_sensors(const scene *s)
     need_stop();
     need_hold("measurement_noise", bb_measurement_noise_need(noise.count), NEED_LOOSENESS);
     bb_measurement_noise_release(&noise);
+}
+
+static void hold_unknown_modes(const scene *s)
+{
+    static const bb_unknown_modes_config config = {0.1, 400.0, 25.0};
+    bb_unknown_modes modes = {0};
+    need_start();
+    check_ok(bb_unknown_modes_create(&s->guides, 1.0, &config, &modes));
+    need_stop();
+    need_hold("unknown_modes",
+              bb_unknown_modes_need(modes.rows, bb_unknown_modes_count(&s->guides, &config)),
+              NEED_LOOSENESS);
+    bb_unknown_modes_release(&modes);
 }
 
 static void hold_covariance(const scene *s, const char *what, const bb_sensor_array *columns)
@@ -381,6 +395,7 @@ static void needs_cover_what_is_taken(void **state)
         scene s;
         enter(&s, threads);
         hold_sensors(&s);
+        hold_unknown_modes(&s);
         hold_tables(&s);
         hold_covariance(&s, "slope_covariance", &s.guides);
         hold_covariance(&s, "slope_covariance, Ctm", &s.truth);

@@ -215,8 +215,8 @@ static void rig_pose(rig *self, const driver_case *study)
     check_ok(bb_ao_mcao_create(problem, self->ctm, &self->mcao));
     bb_ao_mcao_pose(self->mcao, &self->posed);
     check_ok(bb_factor_problem_prepare(&self->posed));
-    check_ok(bb_ao_storage_open(&self->posed, ao->common.device, problem,
-                                ao->inflation.tilt_arcsec2, &self->storage));
+    check_ok(bb_ao_storage_open(&self->posed, ao->common.device, problem, &ao->inflation,
+                                &self->storage));
 }
 
 static void rig_solve(rig *self)
