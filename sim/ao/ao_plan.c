@@ -50,6 +50,7 @@ typedef struct extent {
     bb_need late;          // covariances of truth sensors a delay later
     double commands;       // of mirrors of their own, of all targets, likewise
     double most_commands;  // of one of them
+    double stored_rows;    // slopes of a truth sensor or commands of a mirror of its own, at most
     double projecting_s;   // of the rating, which a GPU does in no time
     bool one_by_one;       // pipelines are scored, and their estimates released, as they are solved
     bb_ao_learn_planned learn;
@@ -126,9 +127,10 @@ static bb_status measure_targets(const bb_ao_study *study, const bb_ao_config *p
             out->rating, bb_need_repeated(rating, isnan(study->shake_test_arcsec) ? 1.0 : 2.0));
         out->projecting_s +=
             bb_point_spread_voltages_need(&pupil, truth.sensors[0].lenslets, out->threads).seconds;
+        const double actuators =
+            (double)bb_deformable_mirror_actuators(&pupil, truth.sensors[0].lenslets);
+        out->stored_rows = fmax(out->stored_rows, fmax(m, actuators));
         if (stores_commands(study)) {
-            const double actuators =
-                (double)bb_deformable_mirror_actuators(&pupil, truth.sensors[0].lenslets);
             out->truths =
                 bb_need_together(out->truths, commands_of(actuators, m, out->n, out->threads));
             out->commands += actuators;
@@ -306,8 +308,10 @@ static bb_need score_need(const extent *span, bool device, double count, double 
     score.shared *= count;
     bb_need products = bb_residual_covariance_need(&score, span->threads);
     if (device) {
-        products =
-            bb_need_repeated(bb_residual_covariance_device_need(score.n, (bb_index)height), times);
+        products = bb_need_repeated(bb_residual_covariance_device_need(score.n, (bb_index)height,
+                                                                       (bb_index)score.most_rows,
+                                                                       (bb_index)height),
+                                    times);
     } else if (span->most_commands > 0.0) {
         score.shared = count * targets;
         score.shared_rows = span->most_commands;
@@ -460,7 +464,7 @@ static bb_ao_realtime_extent frame_extent_of(const bb_ao_study *study, const ext
 // What is stored, and run as frames beside the factors that it was rounded in, on the device too.
 static bb_need storing_need(const bb_ao_study *study, const extent *span)
 {
-    const double rows = fmax(span->residual.most_rows, span->actuators);
+    const double rows = fmax(span->stored_rows, span->actuators);
     const bb_ao_realtime_extent frames = frame_extent_of(study, span);
     const bb_need timing = bb_ao_realtime_plan_times(study, &frames);
     return bb_need_together(timing, bb_factor_storage_need(&study->pipelines, &study->solver.common,

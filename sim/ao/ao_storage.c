@@ -9,6 +9,19 @@
 
 #include <math.h>
 
+// Of what may be stored, and of truths.
+static bb_index most_rows(const bb_tomography *problem)
+{
+    bb_index rows = problem->commands != NULL ? problem->commands->stack.actuator_count : 0;
+    for (bb_index t = 0; t < problem->target_count; ++t) {
+        const bb_index slopes = problem->targets[t].ctm->rows;
+        const bb_index actuators = bb_target_commands_mirror(problem, t)->actuator_count;
+        rows = slopes > rows ? slopes : rows;
+        rows = actuators > rows ? actuators : rows;
+    }
+    return rows;
+}
+
 bb_status bb_ao_storage_open(const bb_factor_problem *factor_problem, int study_device,
                              const bb_tomography *problem, const bb_unknown_modes_config *inflation,
                              bb_ao_storage *out)
@@ -29,7 +42,8 @@ bb_status bb_ao_storage_open(const bb_factor_problem *factor_problem, int study_
         out->groups[n + 2 * s] = out->groups[n + 2 * s + 1] = sensor->count;
     }
     const bb_slope_groups groups = {2 * guides->sensor_count, out->groups, out->groups + n};
-    bb_factor_storage_open(factor_problem, study_device, &modes, &groups, &out->common);
+    bb_factor_storage_open(factor_problem, study_device, most_rows(problem), &modes, &groups,
+                           &out->common);
 done:
     return status;
 }

@@ -88,8 +88,8 @@ static bb_status start(const bb_reconstructor_study *study, reconstructor_run *r
     BB_TRY(bb_factor_problem_prepare(&run->factor_problem));
     const bb_low_rank modes = {0};
     const bb_slope_groups groups = {0};
-    bb_factor_storage_open(&run->factor_problem, study->common.device, &modes, &groups,
-                           &run->storage);
+    bb_factor_storage_open(&run->factor_problem, study->common.device, run->side->rows, &modes,
+                           &groups, &run->storage);
     bb_log_info("%td measurements, %td estimates, %td pipeline(s)", run->side->columns,
                 run->side->rows, run->pipeline_count);
 done:

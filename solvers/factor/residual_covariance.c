@@ -200,12 +200,16 @@ bb_need bb_residual_covariance_need(const bb_residual_extent *extent, double thr
                      .seconds = flops / (BB_NEED_FP64_RATE * threads)};
 }
 
-bb_need bb_residual_covariance_device_need(bb_index n, bb_index m)
+bb_need bb_residual_covariance_device_need(bb_index n, bb_index rows, bb_index truths,
+                                           bb_index size)
 {
     const double width = (double)shorter(n, PANEL);
-    const double rows = (double)m;
-    return (bb_need){.device_bytes =
-                         sizeof(double) *
-                         (rows * ((double)n + 7.0 * rows + 2.0 * width) + width * (double)n),
-                     .seconds = 2.0 * (double)n * rows * ((double)n + rows) / BB_NEED_DEVICE_RATE};
+    const double r = (double)rows;
+    const double m = (double)truths;
+    const double q = (double)size;
+    const double projecting = width * (double)n + r * ((double)n + width + r);
+    const double weighing = m * (width + r + q) + q * (q + 3.0 * r);
+    const double flops = 2.0 * (double)n * r * ((double)n + r + m) + 2.0 * r * q * (r + m + q);
+    return (bb_need){.device_bytes = sizeof(double) * (projecting + weighing),
+                     .seconds = flops / BB_NEED_DEVICE_RATE};
 }

@@ -36,8 +36,10 @@ typedef struct bb_residual_extent {
 /// What scoring takes beside the tasks' own arrays and the filling of the sources.
 bb_need bb_residual_covariance_need(const bb_residual_extent *extent, double threads);
 
-/// What one task takes on a device, at most: m rows or truths, weights and all.
-bb_need bb_residual_covariance_device_need(bb_index n, bb_index m);
+/// What tasks that share an r [rows][n] take on a device, one after the other: of m truths and q
+/// (residual_task.h) at most, weights on both sides or not; 0 of both for a plain one.
+bb_need bb_residual_covariance_device_need(bb_index n, bb_index rows, bb_index truths,
+                                           bb_index size);
 
 #ifdef __cplusplus
 }

@@ -75,10 +75,10 @@ bb_index width_at(const bb_residual_scorer *s, bb_index begin)
 }
 
 // Whether there is room for a first task and what shares its r.
-bb_status check_room(const bb_residual_scorer *s, bb_index rows, bb_index needed_rows)
+bb_status check_room(const bb_residual_scorer *s, bb_index rows, bb_index truths, bb_index size)
 {
     bb_device_report report;
-    const double needed = bb_residual_covariance_device_need(s->n, needed_rows).device_bytes;
+    const double needed = bb_residual_covariance_device_need(s->n, rows, truths, size).device_bytes;
     BB_RETURN_IF_FAILED(bb_device_describe(s->device, &report));
     if (needed > static_cast<double>(report.free_memory_bytes)) {
         return bb_status_set(BB_MEMORY, __FILE__, __LINE__,
@@ -166,7 +166,7 @@ bb_status score_one(const bb_residual_scorer *s, const bb_residual_task *task)
     bb_device_source *ctm = nullptr;
     work.scorer = s;
     work.rows = bb_residual_task_rows(task);
-    bb_status status = check_room(s, work.rows, work.rows);
+    bb_status status = check_room(s, work.rows, 0, 0);
     status = status == BB_OK ? bb_device_source_create(task->ctm, s->device, &ctm) : status;
     work.ctm = ctm;
     status = status == BB_OK ? project(task->r, &work) : status;
@@ -295,13 +295,16 @@ bb_status score_weighed(const bb_residual_scorer *s, const bb_residual_task *tas
 bb_status score_shared(const bb_residual_scorer *s, bb_index count, const bb_residual_task *tasks)
 {
     projecting work = {};
-    bb_index height = bb_residual_task_rows(tasks);
+    bb_index truths = 0;
+    bb_index size = 0;
     work.scorer = s;
-    work.rows = height;
+    work.rows = bb_residual_task_rows(tasks);
     for (bb_index t = 0; t < count; ++t) {
-        height = height < tasks[t].ctm->rows ? tasks[t].ctm->rows : height;
+        const bb_index q = bb_residual_task_size(&tasks[t]);
+        truths = truths < tasks[t].ctm->rows ? tasks[t].ctm->rows : truths;
+        size = size < q ? q : size;
     }
-    bb_status status = check_room(s, work.rows, height);
+    bb_status status = check_room(s, work.rows, truths, size);
     status = status == BB_OK ? project(tasks[0].r, &work) : status;
     for (bb_index t = 0; t < count && status == BB_OK; ++t) {
         status = score_weighed(s, &tasks[t], &work);

@@ -137,7 +137,9 @@ bb_status bb_night_plan(const bb_ao_study *study, const bb_ao_config *physics,
     if (targets == 1) {
         mixed.rows = (bb_index)rows;
     }
-    BB_TRY(plan_recipe(study, &mixed, mixed.rows, &recipe));
+    const bool together = study->correction == (int)BB_AO_CORRECTION_MCAO;
+    BB_TRY(plan_recipe(study, &mixed, (bb_index)(together ? fmax(rows, (double)mixed.rows) : rows),
+                       &recipe));
     const double uses = bb_night_schedule_uses(config, study->pipelines.count);
     const bb_need kept = {.host_bytes =
                               sizeof(double) * (count * (double)targets * (double)solved->n * rows +

@@ -128,9 +128,9 @@ static bool sweeps_on_device(const bb_factor_pipeline *pipeline,
            bb_factor_device_serves(solver, pipeline, study_device);
 }
 
-// A factor where the pipeline rounds in one, for m rows; the outcome says why there is none.
+// A factor where the pipeline rounds in one; the outcome says why there is none.
 static bb_status ready_factor(const bb_factor_storage *self, bb_rounding_norm *norm,
-                              const bb_factor_pipeline *pipeline, bb_index m, bb_outcome *outcome)
+                              const bb_factor_pipeline *pipeline, bb_outcome *outcome)
 {
     bb_status status = BB_OK;
     const bb_factor_problem *problem = norm->problem;
@@ -138,7 +138,7 @@ static bb_status ready_factor(const bb_factor_storage *self, bb_rounding_norm *n
     if (is_swept(pipeline)) {
         const bool on_device =
             sweeps_on_device(pipeline, problem->solver, self->study_device, problem->matrix->rows);
-        BB_TRY(bb_rounding_norm_ready(norm, on_device, m, &found));
+        BB_TRY(bb_rounding_norm_ready(norm, on_device, &found));
         if (found->kind != BB_OUTCOME_OK) {
             bb_outcome_set(outcome, found->kind, "rounding in the sweep: %.100s", found->detail);
         }
@@ -240,7 +240,7 @@ static bb_status store(bb_factor_storage *self, const bb_factor_pipeline *pipeli
     if (!bb_factor_storage_is_given(pipeline) || evaluation->outcome.kind != BB_OUTCOME_OK) {
         goto done;
     }
-    BB_TRY(ready_factor(self, norm, pipeline, m, &evaluation->outcome));
+    BB_TRY(ready_factor(self, norm, pipeline, &evaluation->outcome));
     if (evaluation->outcome.kind != BB_OUTCOME_OK) {
         goto done;
     }
@@ -287,14 +287,17 @@ void bb_stored_reconstructor_release(bb_stored_reconstructor *self)
     BB_RELEASE(&self->scales);
 }
 
-void bb_factor_storage_open(const bb_factor_problem *problem, int study_device,
+void bb_factor_storage_open(const bb_factor_problem *problem, int study_device, bb_index most_rows,
                             const bb_low_rank *modes, const bb_slope_groups *groups,
                             bb_factor_storage *out)
 {
     out->study_device = study_device;
     for (int filtered = 0; filtered < 2; ++filtered) {
-        out->norms[filtered] = (bb_rounding_norm){
-            .problem = problem, .modes = *modes, .groups = *groups, .is_filtered = filtered == 1};
+        out->norms[filtered] = (bb_rounding_norm){.problem = problem,
+                                                  .most_rows = most_rows,
+                                                  .modes = *modes,
+                                                  .groups = *groups,
+                                                  .is_filtered = filtered == 1};
         out->slopes[filtered] = out->norms[filtered];
         out->slopes[filtered].modes.count = 0;
     }

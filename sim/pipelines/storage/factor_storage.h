@@ -23,8 +23,10 @@ typedef struct bb_factor_storage {
     bb_rounding_norm slopes[2]; ///< likewise, without the modes that the covariance does not know
 } bb_factor_storage;
 
-/// Borrows all: `modes` is what the covariance does not know, `groups` whose means may be filtered.
-void bb_factor_storage_open(const bb_factor_problem *problem, int study_device,
+/// Borrows all: `modes` is what the covariance does not know, `groups` whose means may be filtered;
+/// no reconstructor, and no truth that one is scored by, has more than `most_rows`, as the plan has
+/// them (bb_factor_storage_need).
+void bb_factor_storage_open(const bb_factor_problem *problem, int study_device, bb_index most_rows,
                             const bb_low_rank *modes, const bb_slope_groups *groups,
                             bb_factor_storage *out);
 void bb_factor_storage_release(bb_factor_storage *self);
@@ -74,7 +76,8 @@ BB_CHECKED bb_status bb_factor_storage_keep(bb_factor_storage *self,
                                             double *r, bb_evaluation *evaluation,
                                             bb_stored_reconstructor *out);
 
-/// What storing takes of a study whose largest reconstructor has m rows, beside the estimates.
+/// What storing takes of a study whose largest reconstructor or truth has m rows, beside the
+/// estimates.
 bb_need bb_factor_storage_need(const bb_list *pipelines, const bb_factor_solver_config *solver,
                                int study_device, const bb_factor_extent *extent, bb_index m);
 

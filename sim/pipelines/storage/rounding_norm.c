@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/pipelines/storage/rounding_norm.h"
 
+#include "core/log.h"
 #include "core/memory.h"
 #include "core/thread.h"
 #include "sim/pipelines/storage/norm_panels.h"
@@ -310,12 +311,12 @@ static bb_index most_rank(bb_index part, bb_index modes, bb_index groups)
 }
 
 // The factor, and beside it in turn the update that it is filled with, `rank` an upper bound, a
-// sweep of m rows, and the score of what came of that.
+// sweep of m rows, and the score of what came of that, of as many truths.
 static bb_need need_of(const bb_panel_plan *plan, bb_index rank, bb_index m, double threads)
 {
     const bb_need filling = bb_updated_source_need(plan->n, plan->n, rank);
     const bb_need sweeping = bb_rounding_sweep_panels_need(plan->n, m, threads);
-    const bb_need scoring = bb_residual_covariance_device_need(plan->n, m);
+    const bb_need scoring = bb_residual_covariance_device_need(plan->n, m, m, m);
     return bb_need_together(bb_panel_plan_need(plan, 1),
                             bb_need_in_turn(bb_need_in_turn(filling, sweeping),
                                             (bb_need){.device_bytes = scoring.device_bytes}));
@@ -341,7 +342,7 @@ done:
     return status;
 }
 
-static bb_status factor_on_device(bb_rounding_norm *self, bb_index m)
+static bb_status factor_on_device(bb_rounding_norm *self)
 {
     bb_status status = BB_OK;
     bb_matrix_source source;
@@ -354,18 +355,22 @@ static bb_status factor_on_device(bb_rounding_norm *self, bb_index m)
     BB_TRY(bb_rounding_norm_source(self, &source));
     const bb_index rank =
         most_rank(self->problem->part.count, self->modes.count, self->groups.count);
-    BB_TRY(choose_plan(self->problem->solver, source.rows, rank, m, &plan));
+    BB_TRY(choose_plan(self->problem->solver, source.rows, rank, self->most_rows, &plan));
+    if (plan.arithmetic == BB_VARIANT_X3) {
+        bb_log_info("rounding in the sweep: its factor of %td x %td is in x3, the GPU has no room "
+                    "for fp64 beside a sweep and a score",
+                    plan.n, plan.n);
+    }
     BB_TRY(device.create(&source, &plan, &self->device_outcome, &self->panels));
 done:
     return status;
 }
 
-bb_status bb_rounding_norm_ready(bb_rounding_norm *self, bool on_device, bb_index m,
-                                 const bb_outcome **outcome)
+bb_status bb_rounding_norm_ready(bb_rounding_norm *self, bool on_device, const bb_outcome **outcome)
 {
     self->on_device = on_device;
     *outcome = on_device ? &self->device_outcome : &self->outcome;
-    return on_device ? factor_on_device(self, m) : bb_rounding_norm_factor(self);
+    return on_device ? factor_on_device(self) : bb_rounding_norm_factor(self);
 }
 
 void bb_rounding_norm_rest(bb_rounding_norm *self)

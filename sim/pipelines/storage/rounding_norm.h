@@ -27,6 +27,7 @@ typedef struct bb_slope_groups {
 /// Zero-initialise, then set what is borrowed; release with bb_rounding_norm_release.
 typedef struct bb_rounding_norm {
     const bb_factor_problem *problem; ///< borrowed
+    bb_index most_rows;               ///< of what is swept, and of its truths
     bb_low_rank modes;                ///< borrowed; count 0: none
     bb_slope_groups groups;           ///< borrowed
     bool is_filtered;                 ///< of P s, or of s
@@ -48,9 +49,9 @@ BB_CHECKED bb_status bb_rounding_norm_source(bb_rounding_norm *self, bb_matrix_s
 /// Factors on the cpu, once; a breakdown is `outcome`. Errors: BB_MEMORY, the source's.
 BB_CHECKED bb_status bb_rounding_norm_factor(bb_rounding_norm *self);
 
-/// Readies the factor on the cpu or on the device, there for sweeps of up to m rows, and hands out
-/// its outcome. Errors: BB_MEMORY, BB_DEVICE, BB_UNSUPPORTED in a build without CUDA, the source's.
-BB_CHECKED bb_status bb_rounding_norm_ready(bb_rounding_norm *self, bool on_device, bb_index m,
+/// Readies the factor on the cpu or on the device, and hands out its outcome. Errors: BB_MEMORY,
+/// BB_DEVICE, BB_UNSUPPORTED in a build without CUDA, the source's.
+BB_CHECKED bb_status bb_rounding_norm_ready(bb_rounding_norm *self, bool on_device,
                                             const bb_outcome **outcome);
 
 /// Gives the device's memory back; the next call that asks factors again.

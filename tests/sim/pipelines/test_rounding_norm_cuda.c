@@ -43,6 +43,7 @@ static void start(bool is_filtered, posed *p)
     p->problem = (bb_factor_problem){
         .solver = &p->solver, .matrix = &p->source, .part = {PART, p->part, p->part_variances}};
     p->norm = (bb_rounding_norm){.problem = &p->problem,
+                                 .most_rows = M,
                                  .modes = {MODES, p->modes, p->mode_variances},
                                  .groups = {GROUPS, p->group, p->size},
                                  .is_filtered = is_filtered};
@@ -107,7 +108,7 @@ static void sweeps_pay_what_those_of_the_cpu_pay(void **state)
         for (int i = 0; i < 2; ++i) {
             const bb_outcome *outcome = NULL;
             dense_random((bb_index)M * N, 5, r);
-            check_ok(bb_rounding_norm_ready(&p.norm, i == 1, M, &outcome));
+            check_ok(bb_rounding_norm_ready(&p.norm, i == 1, &outcome));
             assert_int_equal(outcome->kind, BB_OUTCOME_OK);
             check_ok(bb_rounding_norm_sweep(&p.norm, &step, M, r, &excess[i]));
             pivots[i] = bb_rounding_norm_pivot(&p.norm, 301);
@@ -131,11 +132,11 @@ static void a_norm_without_a_factor_is_an_outcome(void **state)
     const bb_outcome *outcome = NULL;
     start(false, &p);
     p.a[200 * N + 200] = -1e4;
-    check_ok(bb_rounding_norm_ready(&p.norm, true, M, &outcome));
+    check_ok(bb_rounding_norm_ready(&p.norm, true, &outcome));
     assert_int_equal(outcome->kind, BB_OUTCOME_NOT_SPD);
     p.a[200 * N + 200] = 1.0;
     p.a[201 * N + 200] = p.a[200 * N + 201] = 4e3;
-    check_ok(bb_rounding_norm_ready(&p.norm, true, M, &outcome));
+    check_ok(bb_rounding_norm_ready(&p.norm, true, &outcome));
     assert_int_equal(outcome->kind, BB_OUTCOME_NOT_SPD);
     assert_non_null(strstr(outcome->detail, "pivot not positive"));
     finish(&p);

@@ -36,7 +36,7 @@ static void start(posed *p)
     p->source = bb_matrix_source_dense(&p->view, "A", "1");
     p->problem = (bb_factor_problem){.solver = &p->solver, .matrix = &p->source};
     const bb_slope_groups groups = {GROUPS, p->group, p->size};
-    bb_factor_storage_open(&p->problem, (int)BB_DEVICE_CPU, &no_modes, &groups, &p->storage);
+    bb_factor_storage_open(&p->problem, (int)BB_DEVICE_CPU, M, &no_modes, &groups, &p->storage);
 }
 
 static bb_factor_pipeline wide(void)

@@ -241,6 +241,27 @@ static void noise_alone_is_a_sparse_product(void **state)
     BB_RELEASE(&four);
 }
 
+// Commands of a mosaic on a device by what is allocated for them: R, a panel of Cmm, its product
+// and R Cmm R^T; a panel of Ctm, Cvv, R Ctm^T, B and what of it is crossed. Bounds have weights A
+// too. A plain estimate takes the first four alone.
+static void a_device_holds_what_is_counted(void **state)
+{
+    (void)state;
+    const double n = 100368.0;
+    const double actuators = 5784.0;
+    const double truths = 11152.0;
+    const double panel = 1024.0;
+    const double projecting = 8.0 * (n * (actuators + panel) + actuators * (panel + actuators));
+    const double weighing =
+        8.0 * (truths * (panel + 2.0 * actuators) + 2.0 * actuators * actuators);
+    const double plain_bytes = bb_residual_covariance_device_need(100368, 5784, 0, 0).device_bytes;
+    const double weighed_bytes =
+        bb_residual_covariance_device_need(100368, 5784, 11152, 5784).device_bytes;
+    check_relative(plain_bytes, projecting, 1e-12);
+    assert_true(weighed_bytes >= projecting + weighing);
+    assert_true(weighed_bytes <= projecting + weighing + 2.0 * 8.0 * actuators * actuators);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +272,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(noise_alone_is_a_sparse_product, setup, teardown),
         cmocka_unit_test(weighed_estimates_are_scored_as_plain_ones),
         cmocka_unit_test(what_is_added_is_weighed),
+        cmocka_unit_test(a_device_holds_what_is_counted),
         cmocka_unit_test(shapes_that_do_not_go_together_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
