@@ -89,10 +89,12 @@ static bb_status check_shape(const bb_map_request *request, const handles *open,
     BB_TRY(check_rank(request, rank));
     BB_READ_TRY(H5Sget_simple_extent_dims(open->space, shape, NULL));
     const hsize_t *grid = shape + (rank - 2);
-    BB_REQUIRE(grid[0] >= 1 && grid[1] >= 1 && grid[0] <= BB_MAP_FILE_EDGE &&
-                   grid[1] <= BB_MAP_FILE_EDGE,
-               BB_INVALID, "has %llu rows and %llu columns, expected 1 to %d of each",
-               (unsigned long long)grid[0], (unsigned long long)grid[1], BB_MAP_FILE_EDGE);
+    const hsize_t longest =
+        request->longest > 0 ? (hsize_t)request->longest : (hsize_t)BB_MAP_FILE_EDGE;
+    BB_REQUIRE(grid[0] >= 1 && grid[1] >= 1 && grid[0] <= longest && grid[1] <= longest, BB_INVALID,
+               "has %llu rows and %llu columns, expected 1 to %llu of each",
+               (unsigned long long)grid[0], (unsigned long long)grid[1],
+               (unsigned long long)longest);
     BB_REQUIRE(rank == 2 || (shape[0] >= 1 && shape[0] <= BB_MAP_FILE_EDGE), BB_INVALID,
                "has %llu %ss, expected 1 to %d", (unsigned long long)shape[0],
                request->cube == NULL ? "step" : request->cube, BB_MAP_FILE_EDGE);

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { BB_MAP_FILE_EDGE = 16384 }; ///< the most rows or columns
+enum { BB_MAP_FILE_EDGE = 16384 }; ///< the most rows, columns or steps
 
 /// What is asked for; texts are borrowed.
 typedef struct bb_map_request {
@@ -23,6 +23,7 @@ typedef struct bb_map_request {
     bool mask;        ///< integers or booleans, no floats
     const char *cube; ///< a map for each of these ("actuator") and nothing else; NULL: not so
     const char *attribute; ///< a number beside the values; NULL: none is looked for
+    bb_index longest;      ///< the most rows or columns; 0: BB_MAP_FILE_EDGE
 } bb_map_request;
 
 enum { BB_MAP_FILE_UNIT = 32 };
@@ -40,7 +41,7 @@ typedef struct bb_map_file {
 
 /// Looks at a dataset's shape and type, not at its values. Errors: BB_IO (no such file or dataset,
 /// with the nearest name that there is; not HDF5, damaged, a reader that died), BB_INVALID (type,
-/// axes, unit, more than BB_MAP_FILE_EDGE points a side); all named by file and dataset.
+/// axes, unit, more points a side than asked for); all named by file and dataset.
 BB_CHECKED bb_status bb_map_file_inspect(const bb_map_request *request, bb_map_file *out);
 
 /// The same with the values, which may be NaN. Where the dataset carries a digest (that of this

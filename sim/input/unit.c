@@ -20,6 +20,7 @@ static const known_unit responses[] = {
 };
 
 // An arcsec is pi / 648000 rad.
+static const double ARCSEC_PER_RAD = 206264.80624709636;
 static const double ARCSEC2_PER_RAD2 = 206264.80624709636 * 206264.80624709636;
 
 // Angles first.
@@ -39,6 +40,12 @@ static const known_unit influences[] = {
     {"m", 1.0, "m/V"},   {"um", 1e-6, "m/V"},   {"nm", 1e-9, "m/V"},
 };
 
+static const known_unit angles[] = {
+    {"arcsec", 1.0, "arcsec"},
+    {"mas", 1e-3, "arcsec"},
+    {"rad", ARCSEC_PER_RAD, "arcsec"},
+};
+
 static const known_unit fractions[] = {
     {"1", 1.0, "1"},
     {"%", 1e-2, "1"},
@@ -55,6 +62,7 @@ static const struct {
     [BB_QUANTITY_ANGLE_COVARIANCE] = {covariances, ANGLES, "arcsec^2"},
     [BB_QUANTITY_COVARIANCE] = {covariances, COUNT(covariances), "1"},
     [BB_QUANTITY_INFLUENCE] = {influences, COUNT(influences), "m/V"},
+    [BB_QUANTITY_ANGLE] = {angles, COUNT(angles), "arcsec"},
     [BB_QUANTITY_FRACTION] = {fractions, COUNT(fractions), "1"},
 };
 

@@ -12,6 +12,7 @@ typedef enum bb_quantity {
     BB_QUANTITY_ANGLE_COVARIANCE, ///< of slopes, arcsec^2
     BB_QUANTITY_COVARIANCE,       ///< of angles, arcsec^2; of lengths, nm^2; or of anything, 1
     BB_QUANTITY_INFLUENCE,        ///< wavefront for a volt, m/V
+    BB_QUANTITY_ANGLE,            ///< of slopes, arcsec
     BB_QUANTITY_FRACTION          ///< without a dimension, 1
 } bb_quantity;
 

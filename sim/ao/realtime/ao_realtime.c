@@ -4,6 +4,8 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/thread.h"
+#include "sim/ao/ao_pupil.h"
+#include "sim/ao/realtime/telemetry_file.h"
 #include "sim/device_choice.h"
 
 #include <math.h>
@@ -20,6 +22,7 @@ static bb_status note_run(const bb_frame_table *s, bb_results *results)
 {
     bb_status status = BB_OK;
     const bb_frame_loop *loop = s->loop;
+    const bb_telemetry_config *telemetry = &loop->study->realtime.telemetry;
     const bool paced = loop->study->realtime.rate_hz > 0.0;
     char storage[96];
     bb_codec_describe(&loop->pipeline->storage, storage, sizeof storage);
@@ -27,6 +30,8 @@ static bb_status note_run(const bb_frame_table *s, bb_results *results)
     BB_TRY(bb_results_note(results, "results", "storage", storage));
     BB_TRY(bb_results_note(results, "results", "matrix",
                            loop->matrices.is_drawn ? "drawn, for times alone" : "solved"));
+    BB_TRY(bb_results_note(results, "results", "slopes_from",
+                           telemetry->file == NULL ? "drawn" : telemetry->file));
     BB_TRY(bb_results_note(results, "results", "release", paced ? "fixed" : "back_to_back"));
     BB_TRY(bb_results_note(results, "results", "clock",
                            bb_frame_clock_names[loop->study->realtime.clock]));
@@ -56,6 +61,10 @@ static bb_status print_head(const bb_frame_table *s, bb_text *table)
         BB_TRY(bb_text_add(table,
                            "%.0f matri%s drawn at random, for times alone: nothing is solved\n",
                            s->matrices, s->matrices == 1.0 ? "x" : "ces"));
+    }
+    if (config->telemetry.file != NULL) {
+        BB_TRY(bb_text_add(table, "slopes of %td frames of '%s', in a circle\n", loop->sets,
+                           config->telemetry.file));
     }
     if (loop->matrices.group_count > 0) {
         BB_TRY(bb_text_add(table, "means of %.0f groups of slopes are multiplied apart, in fp32\n",
@@ -172,6 +181,43 @@ done:
     return status;
 }
 
+// Slopes of a frame, before anything is solved.
+static bb_status count_slopes(const bb_ao_study *study, bb_index *out)
+{
+    bb_status status = BB_OK;
+    bb_ao_config physics = bb_ao_study_physics(study);
+    bb_atmosphere atmosphere = {0};
+    bb_sensor_array guides = {0};
+    double *mask = NULL;
+    if (bb_ao_realtime_config_draws(&study->realtime)) {
+        *out = study->realtime.size.slopes;
+        goto done;
+    }
+    BB_TRY(bb_ao_pupil_load(study, &physics, &mask));
+    BB_TRY(
+        bb_atmosphere_create(physics.atmosphere, physics.telescope->zenith_angle_deg, &atmosphere));
+    BB_TRY(bb_sensor_array_create_guides(&physics, &atmosphere, &guides));
+    *out = guides.measurement_count;
+done:
+    bb_sensor_array_release(&guides);
+    bb_atmosphere_release(&atmosphere);
+    BB_RELEASE(&mask);
+    return status;
+}
+
+static bb_status check_telemetry(const bb_ao_study *study)
+{
+    bb_status status = BB_OK;
+    bb_index slopes = 0;
+    bb_index frames;
+    if (study->realtime.telemetry.file != NULL) {
+        BB_TRY(count_slopes(study, &slopes));
+        BB_TRY(bb_telemetry_file_inspect(&study->realtime.telemetry, slopes, &frames));
+    }
+done:
+    return status;
+}
+
 bb_status bb_ao_realtime_run(const void *study, bb_results *results, bb_text *table)
 {
     bb_status status = BB_OK;
@@ -189,6 +235,7 @@ bb_status bb_ao_realtime_run(const void *study, bb_results *results, bb_text *ta
                "pipeline %s, accumulate: a loop of frames sums in fp64 or fp32, as "
                "realtime.accumulate says, not in %s",
                pipelines[which].name, bb_format_names[pipelines[which].accumulate]);
+    BB_TRY(check_telemetry(ao));
     BB_TRY(bb_ao_realtime_choose(ao, &pipelines[which], &kind));
     BB_TRY(bb_device_open(kind, 0, &device));
     BB_TRY(bb_frame_loop_create(ao, &pipelines[which], device, &loop));

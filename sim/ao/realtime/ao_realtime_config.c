@@ -26,6 +26,16 @@ static const bb_key size_keys[] = {
 };
 static const bb_schema size_schema = BB_SCHEMA("size", bb_frame_size, size_keys);
 
+static const bb_key telemetry_keys[] = {
+    {.name = "file", .kind = BB_KEY_PATH, .optional = true, .offset = offsetof(bb_telemetry_config, file),
+     .meaning = "HDF5 or FITS file (.fits, .fit, .fits.gz) of slopes [frames][slopes], in arcsec unless it says mas "
+                "or rad, in the order of /operators/Cmm and without the reference; replayed in a circle."},
+    {.name = "dataset", .kind = BB_KEY_TEXT, .optional = true, .offset = offsetof(bb_telemetry_config, dataset),
+     .meaning = "Dataset in an HDF5 file, unset: " BB_TELEMETRY_DATASET "; image in a FITS file by name or number, "
+                "unset: the first of two axes."},
+};
+static const bb_schema telemetry_schema = BB_SCHEMA("telemetry", bb_telemetry_config, telemetry_keys);
+
 static const bb_key keys[] = {
     {.name = "pipeline", .kind = BB_KEY_TEXT, .optional = true,
      .offset = offsetof(bb_ao_realtime_config, pipeline),
@@ -68,6 +78,9 @@ static const bb_key keys[] = {
     {.name = "targets", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = BB_COMMAND_MATRICES,
      .offset = offsetof(bb_ao_realtime_config, targets), .default_text = "1",
      .meaning = "size: such matrices, each of its own, that multiply the slopes of a frame."},
+    {.name = "telemetry", .kind = BB_KEY_GROUP, .schema = &telemetry_schema, .optional = true,
+     .offset = offsetof(bb_ao_realtime_config, telemetry),
+     .meaning = "Slopes of your own in the place of those that are drawn."},
 };
 // clang-format on
 const bb_schema bb_ao_realtime_schema = BB_SCHEMA("realtime", bb_ao_realtime_config, keys);
@@ -154,6 +167,11 @@ bb_status bb_ao_realtime_config_check(const bb_ao_realtime_config *self, const b
                                "realtime.targets = %td: of no effect without size, the study's own "
                                "targets are multiplied",
                                self->targets));
+    }
+    if (self->telemetry.file == NULL && self->telemetry.dataset != NULL) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "realtime.telemetry"),
+                               "realtime.telemetry.file is missing: dataset is of no effect "
+                               "without it"));
     }
     if (self->clock == (int)BB_FRAME_CLOCK_DEVICE && !(self->rate_hz > 0.0)) {
         BB_TRY(

@@ -23,6 +23,14 @@ typedef struct bb_frame_size {
     bb_index commands, slopes;
 } bb_frame_size;
 
+#define BB_TELEMETRY_DATASET "slopes"
+
+/// Keys of `realtime.telemetry:`.
+typedef struct bb_telemetry_config {
+    const char *file;    ///< NULL: slopes are drawn
+    const char *dataset; ///< NULL: BB_TELEMETRY_DATASET, of FITS the first image
+} bb_telemetry_config;
+
 typedef struct bb_ao_realtime_config {
     const char *pipeline; ///< NULL: the first that stores its reconstructor
     double rate_hz;       ///< of releases; 0: back to back
@@ -36,6 +44,7 @@ typedef struct bb_ao_realtime_config {
     bb_index delay_frames;
     bb_frame_size size;
     bb_index targets; ///< of a drawn matrix
+    bb_telemetry_config telemetry;
 } bb_ao_realtime_config;
 
 extern const bb_schema bb_ao_realtime_schema;

@@ -2,6 +2,7 @@
 #include "sim/ao/realtime/ao_realtime_plan.h"
 
 #include "sim/ao/realtime/frame_loop.h"
+#include "sim/ao/realtime/telemetry_file.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/storage/promised_storage.h"
 #include "sim/realtime/latency.h"
@@ -61,11 +62,10 @@ static bb_device_kind device_of(const bb_ao_study *study)
                                                  : bb_device_choice_resolve(&offer, wish);
 }
 
-// Drawn slopes, reference and the records of frames.
-static bb_need kept_of(const frame_extent *span, bb_index frames)
+// Sets of slopes, reference and the records of frames.
+static bb_need kept_of(const frame_extent *span, double sets, bb_index frames)
 {
-    const double slopes =
-        span->slopes * (sizeof(float) * (1.0 + BB_FRAME_SETS) + sizeof(double) * 3.0);
+    const double slopes = span->slopes * (sizeof(float) * (1.0 + sets) + sizeof(double) * 3.0);
     return (bb_need){.host_bytes = slopes + sizeof(float) * span->groups * span->commands +
                                    (double)sizeof(bb_step_record) * (double)frames};
 }
@@ -115,8 +115,11 @@ bb_need bb_ao_realtime_plan_need(const bb_ao_study *study, const bb_ao_realtime_
     const bb_need running = bb_need_together(matrices, bb_need_together(loop, exact));
     const bb_need making = draws ? coding : bb_need_together(solving, matrices);
     const bb_need scales = {.host_bytes = sizeof(float) * scaled * span.slopes};
-    return bb_need_together(bb_need_together(kept_of(&span, study->realtime.frames), scales),
-                            bb_need_in_turn(making, running));
+    const double sets = extent->telemetry > 0.0 ? extent->telemetry : BB_FRAME_SETS;
+    const bb_need reading = bb_need_together(
+        matrices, bb_telemetry_file_need(&study->realtime.telemetry, sets * span.slopes));
+    return bb_need_together(bb_need_together(kept_of(&span, sets, study->realtime.frames), scales),
+                            bb_need_in_turn(bb_need_in_turn(making, reading), running));
 }
 
 // What a pipeline's frames take where it computes; nothing where they are not run.
@@ -143,7 +146,7 @@ static bb_need timing_of(const bb_ao_study *study, const bb_factor_pipeline *ask
         paced ? 1.0 : frames * span.matrices);
     const bb_need held =
         bb_need_together(matrices_of(&pipeline, &span, span.matrices),
-                         bb_need_together(kept_of(&span, times->frames), released));
+                         bb_need_together(kept_of(&span, BB_FRAME_SETS, times->frames), released));
     return bb_need_together(
         held, bb_need_together(loop_of(&pipeline, &span, scaled, 0, device), applied));
 }
@@ -158,6 +161,23 @@ bb_need bb_ao_realtime_plan_times(const bb_ao_study *study, const bb_ao_realtime
     return need;
 }
 
+// Looks at the file of slopes where one is named.
+static bb_status measure_telemetry(const bb_ao_study *study, double slopes,
+                                   bb_ao_realtime_extent *extent, bb_plan *plan)
+{
+    bb_status status = BB_OK;
+    const bb_telemetry_config *telemetry = &study->realtime.telemetry;
+    bb_index frames = 0;
+    if (telemetry->file == NULL) {
+        goto done;
+    }
+    BB_TRY(bb_telemetry_file_inspect(telemetry, (bb_index)slopes, &frames));
+    extent->telemetry = (double)frames;
+    BB_TRY(bb_plan_add(plan, "realtime, slopes", "%td frames of '%s'", frames, telemetry->file));
+done:
+    return status;
+}
+
 bb_status bb_ao_realtime_plan_add(const bb_ao_study *study, const bb_ao_realtime_extent *extent,
                                   bb_need solving, bb_plan *plan)
 {
@@ -169,11 +189,14 @@ bb_status bb_ao_realtime_plan_add(const bb_ao_study *study, const bb_ao_realtime
         BB_TRY(bb_plan_add(plan, "frame times", "%td frames of each storage at %g Hz",
                            times->frames, times->rate_hz));
     }
-    if (pipeline == NULL || (study->realtime.pipeline == NULL && !draws)) {
+    if (pipeline == NULL ||
+        (study->realtime.pipeline == NULL && !draws && study->realtime.telemetry.file == NULL)) {
         return BB_OK;
     }
     const frame_extent span = measure(study, extent);
-    const bb_need need = bb_ao_realtime_plan_need(study, extent, solving);
+    bb_ao_realtime_extent sizes = *extent;
+    BB_TRY(measure_telemetry(study, span.slopes, &sizes, plan));
+    const bb_need need = bb_ao_realtime_plan_need(study, &sizes, solving);
     const double bytes = span.commands * span.slopes * bb_codec_bytes_per_value(&pipeline->storage);
     const char *maximum = isnan(bb_codec_bits_per_value(&pipeline->storage)) ? "at most " : "";
     BB_TRY(bb_plan_add(plan, "realtime", "%s, %.0f commands from %.0f slopes%s, %s%.1f MB",

@@ -16,6 +16,7 @@ typedef struct bb_ao_realtime_extent {
     double actuators;               ///< of mirrors that correct together, 0 without
     double groups;                  ///< of slopes whose means may be multiplied apart
     double threads;
+    double telemetry; ///< frames of a file of slopes; 0: they are drawn
 } bb_ao_realtime_extent;
 
 /// What `bitbudget realtime` takes: the matrices, their making, of which `solving` is a run of the
@@ -28,8 +29,8 @@ bb_need bb_ao_realtime_plan_need(const bb_ao_study *study, const bb_ao_realtime_
 bb_need bb_ao_realtime_plan_times(const bb_ao_study *study, const bb_ao_realtime_extent *extent);
 
 /// Lines of a study that names the pipeline that runs in real time, or a size, and one of frame
-/// times where it asks for them; of others none.
-/// Errors: BB_MEMORY.
+/// times where it asks for them; of others none. A file of slopes is looked at
+/// (bb_telemetry_file_inspect). Errors: BB_MEMORY, that file's.
 BB_CHECKED bb_status bb_ao_realtime_plan_add(const bb_ao_study *study,
                                              const bb_ao_realtime_extent *extent, bb_need solving,
                                              bb_plan *plan);

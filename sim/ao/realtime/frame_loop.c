@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "core/random.h"
+#include "sim/ao/realtime/telemetry_file.h"
 #include "sim/pipelines/storage/slope_rounding.h"
 
 #include <math.h>
@@ -19,6 +20,7 @@ static bb_status draw_slopes(bb_frame_loop *loop)
     const uint64_t seed = (uint64_t)loop->study->common.seed;
     BB_TRY(BB_ALLOCATE(n, &loop->reference));
     BB_TRY(BB_ALLOCATE(BB_FRAME_SETS * n, &loop->slopes));
+    loop->sets = BB_FRAME_SETS;
     for (bb_index j = 0; j < n; ++j) {
         loop->reference[j] = (float)(reference_share * matrices->own[j] *
                                      bb_random_normal(seed, BB_STREAM_LOOP_REFERENCE, (uint64_t)j));
@@ -42,6 +44,21 @@ static bb_status draw_slopes(bb_frame_loop *loop)
         }
     }
 done:
+    return status;
+}
+
+static bb_status replay_slopes(bb_frame_loop *loop)
+{
+    bb_status status = BB_OK;
+    const bb_index n = loop->matrices.slopes;
+    bb_telemetry_file telemetry = {0};
+    BB_TRY(bb_telemetry_file_load(&loop->study->realtime.telemetry, n, &telemetry));
+    BB_TRY(BB_ZEROED(n, &loop->reference));
+    loop->sets = telemetry.frames;
+    loop->slopes = telemetry.values;
+    telemetry.values = NULL;
+done:
+    bb_telemetry_file_release(&telemetry);
     return status;
 }
 
@@ -120,7 +137,7 @@ bb_status bb_frame_loop_create_made(const bb_ao_study *study, const bb_factor_pi
     loop->device = device;
     loop->matrices = *matrices;
     *matrices = (bb_frame_matrices){0};
-    BB_TRY(draw_slopes(loop));
+    BB_TRY(study->realtime.telemetry.file == NULL ? draw_slopes(loop) : replay_slopes(loop));
     for (int t = 0; t < loop->matrices.count; ++t) {
         BB_TRY(open_operator(loop, loop->matrices.stored[t].matrix, &loop->operators[t]));
         loop->operator_bytes += (double)bb_coded_operator_bytes(loop->operators[t]);
@@ -151,8 +168,25 @@ void bb_frame_loop_destroy(bb_frame_loop **loop)
 void bb_frame_loop_put(bb_frame_loop *loop, bb_index number)
 {
     const bb_index n = loop->matrices.slopes;
-    memcpy(bb_command_loop_slopes(loop->frames), loop->slopes + number % BB_FRAME_SETS * n,
+    memcpy(bb_command_loop_slopes(loop->frames), loop->slopes + number % loop->sets * n,
            (size_t)n * sizeof(float));
+}
+
+// Slopes of the first set that is finite; of none the first.
+static const float *find_finite(const bb_frame_loop *loop)
+{
+    const bb_index n = loop->matrices.slopes;
+    for (bb_index set = 0; set < loop->sets; ++set) {
+        const float *slopes = loop->slopes + set * n;
+        bb_index j = 0;
+        while (j < n && isfinite(slopes[j])) {
+            ++j;
+        }
+        if (j == n) {
+            return slopes;
+        }
+    }
+    return loop->slopes;
 }
 
 static bb_status run_delayed(bb_command_loop *frames, const float *slopes, bb_index delay)
@@ -184,8 +218,9 @@ bb_status bb_frame_loop_compare(bb_frame_loop *loop, double *distance)
         BB_TRY(bb_coded_operator_create(cpu, loop->matrices.stored[t].matrix, wide, &operators[t]));
     }
     BB_TRY(open_frames(loop, cpu, operators, &exact));
-    BB_TRY(run_delayed(exact, loop->slopes, delay));
-    BB_TRY(run_delayed(loop->frames, loop->slopes, delay));
+    const float *slopes = find_finite(loop);
+    BB_TRY(run_delayed(exact, slopes, delay));
+    BB_TRY(run_delayed(loop->frames, slopes, delay));
     for (bb_index i = 0; i < loop->matrices.commands; ++i) {
         const double expected = (double)bb_command_loop_commands(exact)[i];
         error = hypot(error, (double)bb_command_loop_commands(loop->frames)[i] - expected);

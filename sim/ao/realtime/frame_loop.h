@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A pipeline's matrices (frame_matrices.h) in a loop of frames (solvers/loop/command_loop.h) on one
-// device, and the slopes that arrive in it: sets that are drawn before, and take turns.
+// device, and the slopes that arrive in it: sets that are drawn before, or frames of a file
+// (telemetry_file.h), and take turns. The reference is drawn with them; of a file, whose slopes are
+// without it, it is 0.
 #ifndef BB_SIM_AO_REALTIME_FRAME_LOOP_H
 #define BB_SIM_AO_REALTIME_FRAME_LOOP_H
 
 #include "sim/ao/realtime/frame_matrices.h"
 
-enum { BB_FRAME_SETS = 8 }; ///< of slopes
+enum { BB_FRAME_SETS = 8 }; ///< of slopes that are drawn
 
 /// Read-only to users.
 typedef struct bb_frame_loop {
@@ -18,7 +20,8 @@ typedef struct bb_frame_loop {
     bb_coded_operator *operators[BB_COMMAND_MATRICES];
     bb_command_loop *frames;
     float *reference;      ///< [slopes]
-    float *slopes;         ///< [BB_FRAME_SETS][slopes]
+    bb_index sets;         ///< BB_FRAME_SETS, or the frames of a file
+    float *slopes;         ///< [sets][slopes]
     double operator_bytes; ///< that a frame reads on the device
 } bb_frame_loop;
 
@@ -40,8 +43,8 @@ void bb_frame_loop_destroy(bb_frame_loop **loop);
 void bb_frame_loop_put(bb_frame_loop *loop, bb_index number);
 
 /// Runs frames from rest until one is out, here and on the cpu with products and sums in fp64, and
-/// compares: `distance` is that of the commands over their norm. The loop is at rest again. Errors:
-/// the loop's, BB_MEMORY.
+/// compares: `distance` is that of the commands over their norm, of the first set that is finite;
+/// NaN where none is. The loop is at rest again. Errors: the loop's, BB_MEMORY.
 BB_CHECKED bb_status bb_frame_loop_compare(bb_frame_loop *loop, double *distance);
 
 #endif

@@ -199,6 +199,8 @@ static const study_cap study_caps[] = {
     {"ao", "mirrors.pitch_m", 2, 50, .reason = "actuators: its inverse square"},
     {"ao", "mirrors.influence", .never = true,
      .reason = "in place of pitch_m and coupling; tests/sim/ao/mirrors/ has such files"},
+    {"ao", "realtime.telemetry", .never = true,
+     .reason = "as many slopes as the study has; tests/sim/ao/realtime/ has such files"},
     {"ao", "telescope.pupil.file", .words = "ao.h5", .reason = "a file that exists"},
     {"ao", "telescope.pupil.dataset", .words = "/operators/pupil", .reason = "likewise"},
     {"ao", "wavelengths_um", .items = 2, .reason = "images, time"},

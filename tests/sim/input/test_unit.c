@@ -36,6 +36,9 @@ static void known_units_have_their_factors(void **state)
         {BB_QUANTITY_INFLUENCE, "um/V", "m/V", 1e-6},
         {BB_QUANTITY_INFLUENCE, "nm", "m/V", 1e-9},
         {BB_QUANTITY_INFLUENCE, "", "m/V", 1.0},
+        {BB_QUANTITY_ANGLE, "mas", "arcsec", 1e-3},
+        {BB_QUANTITY_ANGLE, "rad", "arcsec", 1.0 / arcsec},
+        {BB_QUANTITY_ANGLE, "", "arcsec", 1.0},
         {BB_QUANTITY_FRACTION, "%", "1", 1e-2},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
