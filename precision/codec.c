@@ -445,7 +445,10 @@ double bb_codec_bytes_per_value(const bb_codec_config *config)
 
 double bb_codec_seconds_per_value(const bb_codec_config *config)
 {
-    return bb_codec_diffuses(config) ? 1.3e-8 : rows[config->codec]->seconds;
+    static const double clip_seconds = 5e-10; // of a value under one more clip
+    return bb_codec_diffuses(config) ? 1.3e-8
+                                     : rows[config->codec]->seconds +
+                                           clip_seconds * (double)(bb_codec_clip_count(config) - 1);
 }
 
 double bb_codec_band_rows(const bb_codec_config *config, double row_columns)
@@ -470,6 +473,12 @@ bool bb_codec_rounds_columns(const bb_codec_config *config)
 bb_index bb_codec_rounding_block(const bb_codec_config *config)
 {
     return rows[config->codec]->ops->fix_block == NULL ? 0 : BB_BLOCK;
+}
+
+bb_index bb_codec_clip_count(const bb_codec_config *config)
+{
+    const bb_codec_ops *ops = rows[config->codec]->ops;
+    return ops->clip_count == NULL ? 1 : ops->clip_count(config);
 }
 
 bool bb_codec_diffuses(const bb_codec_config *config)

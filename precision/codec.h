@@ -111,6 +111,10 @@ bool bb_codec_rounds_columns(const bb_codec_config *config);
 /// do.
 bb_index bb_codec_rounding_block(const bb_codec_config *config);
 
+/// Clips that a row may choose from (bb_coded_matrix_clip_row), the first that of its largest
+/// value; 1: it has no choice.
+bb_index bb_codec_clip_count(const bb_codec_config *config);
+
 /// Whether rounding in the sweep is asked for. Who encodes a matrix as it stands rounds to nearest.
 bool bb_codec_sweeps(const bb_codec_config *config);
 

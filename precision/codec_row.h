@@ -49,8 +49,11 @@ typedef struct bb_codec_ops {
     // may be infinite and is no NaN, and gives what is stored. `encode_fixed` takes one row of what
     // `round` gave, scale undone. `fix_block` fixes what block number `block` shares by its 32
     // finite values times the row's scale, filled up with zeros; NULL: blocks share nothing.
+    // `clip_row` fixes a row by number `clip` of the ladder that `clip_count` has; NULL: of one.
     void (*fix_row)(bb_coded_matrix *matrix, bb_index row, const double *values);
     void (*fix_block)(bb_coded_matrix *matrix, bb_index row, bb_index block, const double *scaled);
+    bb_index (*clip_count)(const bb_codec_config *config);
+    void (*clip_row)(bb_coded_matrix *matrix, bb_index row, bb_index clip, const double *values);
     double (*round)(const bb_coded_matrix *matrix, bb_index row, bb_index column, double scaled);
     bb_status (*encode_fixed)(bb_coded_matrix *matrix, bb_index row, bb_view panel);
 } bb_codec_ops;

@@ -164,7 +164,7 @@ static bb_index first_odd(const double *values, bb_index count)
     return place;
 }
 
-bb_status bb_coded_matrix_fix_row(bb_coded_matrix *matrix, bb_index row, const double *values)
+static bb_status check_row(const bb_coded_matrix *matrix, bb_index row, const double *values)
 {
     bb_status status = BB_OK;
     const bb_index columns = matrix->layout.columns;
@@ -175,9 +175,33 @@ bb_status bb_coded_matrix_fix_row(bb_coded_matrix *matrix, bb_index row, const d
     BB_REQUIRE(odd == columns, BB_INVALID,
                "row %td, column %td is %g, expected finite values to fix a row by", row, odd,
                values[odd]);
+done:
+    return status;
+}
+
+bb_status bb_coded_matrix_fix_row(bb_coded_matrix *matrix, bb_index row, const double *values)
+{
+    bb_status status = BB_OK;
+    BB_TRY(check_row(matrix, row, values));
     if (matrix->ops->fix_row != NULL) {
         matrix->ops->fix_row(matrix, row, values);
     }
+done:
+    return status;
+}
+
+bb_status bb_coded_matrix_clip_row(bb_coded_matrix *matrix, bb_index row, bb_index clip,
+                                   const double *values)
+{
+    bb_status status = BB_OK;
+    const bb_index count = bb_codec_clip_count(&matrix->config);
+    BB_REQUIRE(clip >= 0 && clip < count, BB_INVALID, "clip %td of a row, expected 0 to %td", clip,
+               count - 1);
+    if (matrix->ops->clip_row == NULL) {
+        return bb_coded_matrix_fix_row(matrix, row, values);
+    }
+    BB_TRY(check_row(matrix, row, values));
+    matrix->ops->clip_row(matrix, row, clip, values);
 done:
     return status;
 }

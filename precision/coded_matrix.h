@@ -63,6 +63,12 @@ BB_CHECKED bb_status bb_coded_matrix_encode(bb_coded_matrix *matrix, bb_index ro
 BB_CHECKED bb_status bb_coded_matrix_fix_row(bb_coded_matrix *matrix, bb_index row,
                                              const double *values);
 
+/// Fixes a row by number `clip` of the clips that bb_codec_clip_count counts, in the place of the
+/// one that leaves the least sum of squared errors of `values` [columns]: for a caller with a norm
+/// of its own. Errors: those of bb_coded_matrix_fix_row, and of a clip that there is not.
+BB_CHECKED bb_status bb_coded_matrix_clip_row(bb_coded_matrix *matrix, bb_index row, bb_index clip,
+                                              const double *values);
+
 /// Fixes again what the columns [column, column + count) share: a whole block of
 /// bb_codec_rounding_block columns, but for the row's last, of which nothing is rounded yet, by
 /// `values` [count] as they are known by now. What is not finite counts as zero. Different rows may

@@ -5,6 +5,7 @@
 #include "core/thread.h"
 
 #include <cblas.h>
+#include <string.h>
 
 enum { ROWS = 32 }; // of R that a task rounds; fixed, so that sums do not depend on the threads
 
@@ -105,8 +106,8 @@ bb_status bb_rounding_engine_run(const bb_rounding_engine *engine, const bb_roun
             BB_TRY(engine->end_panel(engine->context, &work.panel));
         }
     }
-    for (bb_index row = 0; excess != NULL && row < m; ++row) {
-        *excess = (row == 0 ? 0.0 : *excess) + work.paid[row];
+    if (excess != NULL) {
+        memcpy(excess, work.paid, (size_t)m * sizeof *excess);
     }
 done:
     BB_RELEASE(&work.paid);

@@ -50,9 +50,9 @@ enum {
 
 /// Rounds r [m][n] in place: R on entry, Q on return, each times the step's scales. `factor` is L
 /// of A in fp64 (every tile dp, factored; n rows). Rows are independent, and sums in the order of
-/// OpenBLAS's gemm: the bits do not depend on the threads. `excess` takes tr(E A E^T) by (1) (NULL:
-/// not wanted). Operations: m n^2, in products of tiles. Errors: BB_INVALID (a tile that is not
-/// fp64, a block too wide), BB_MEMORY.
+/// OpenBLAS's gemm: the bits do not depend on the threads. `excess` [m] takes what each row pays,
+/// E A E^T of its own, by (1): the trace is their sum (NULL: not wanted). Operations: m n^2, in
+/// products of tiles. Errors: BB_INVALID (a tile that is not fp64, a block too wide), BB_MEMORY.
 BB_CHECKED bb_status bb_rounding_sweep(const struct bb_tile_matrix *factor,
                                        const bb_rounding_step *step, bb_index m, double *r,
                                        double *excess);

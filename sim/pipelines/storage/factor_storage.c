@@ -16,6 +16,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { DEVICE_COLUMNS = 2048 }; // from which on `auto` sweeps on a device
 
@@ -45,6 +46,42 @@ static void fix_block(const void *context, bb_index row, bb_index column, bb_ind
     bb_coded_matrix_fix_block(*(bb_coded_matrix *const *)context, row, column, count, values);
 }
 
+// The clip of each row that leaves least of it in the norm: each is tried in a sweep of a copy.
+static bb_status choose_clips(const bb_rounding_norm *norm, const bb_rounding_step *step,
+                              bb_coded_matrix *matrix, const double *r)
+{
+    bb_status status = BB_OK;
+    const bb_index m = bb_coded_matrix_rows(matrix);
+    const bb_index values = m * bb_coded_matrix_columns(matrix);
+    const bb_index count = bb_codec_clip_count(bb_coded_matrix_config(matrix));
+    double *copy = NULL;    // [m][n]
+    double *excess = NULL;  // [2][m] of the clip at work, and the least so far
+    bb_index *clips = NULL; // [2][m] likewise
+    BB_TRY(BB_ALLOCATE(values, &copy));
+    BB_TRY(BB_ALLOCATE(2 * m, &excess));
+    BB_TRY(BB_ZEROED(2 * m, &clips));
+    for (bb_index clip = 0; clip < count; ++clip) {
+        for (bb_index i = 0; i < m; ++i) {
+            clips[i] = clip;
+        }
+        BB_TRY(bb_stored_rows_clip(matrix, clips, r));
+        memcpy(copy, r, (size_t)values * sizeof *copy);
+        BB_TRY(bb_rounding_norm_sweep(norm, step, m, copy, excess));
+        for (bb_index i = 0; i < m; ++i) {
+            if (clip == 0 || excess[i] < excess[m + i]) {
+                excess[m + i] = excess[i];
+                clips[m + i] = clip;
+            }
+        }
+    }
+    BB_TRY(bb_stored_rows_clip(matrix, clips + m, r));
+done:
+    BB_RELEASE(&copy);
+    BB_RELEASE(&excess);
+    BB_RELEASE(&clips);
+    return status;
+}
+
 // Columns of r are scaled already; scales NULL: by 1.
 static bb_status sweep(const bb_rounding_norm *norm, const bb_factor_pipeline *pipeline,
                        const bb_matrix_layout *layout, const double *scales, double *r,
@@ -52,22 +89,29 @@ static bb_status sweep(const bb_rounding_norm *norm, const bb_factor_pipeline *p
 {
     bb_status status = BB_OK;
     bb_coded_matrix *matrix = NULL;
-    double excess = 0.0;
+    double *excess = NULL; // [m]
+    double trace = 0.0;
+    BB_TRY(BB_ALLOCATE(layout->rows, &excess));
     BB_TRY(bb_coded_matrix_create(&pipeline->storage, (bb_row_scale)pipeline->row_scale, layout,
                                   &matrix));
-    BB_TRY(bb_stored_rows_fix(matrix, r));
     const bb_rounding_step step = {.round = round_value,
                                    .context = &matrix,
                                    .block = bb_codec_rounding_block(&pipeline->storage),
                                    .enter = fix_block,
                                    .scales = scales};
-    BB_TRY(bb_rounding_norm_sweep(norm, &step, layout->rows, r, &excess));
+    BB_TRY(bb_codec_clip_count(&pipeline->storage) > 1 ? choose_clips(norm, &step, matrix, r)
+                                                       : bb_stored_rows_fix(matrix, r));
+    BB_TRY(bb_rounding_norm_sweep(norm, &step, layout->rows, r, excess));
     BB_TRY(bb_stored_rows_encode(matrix, r));
+    for (bb_index i = 0; i < layout->rows; ++i) {
+        trace += excess[i];
+    }
     bb_log_detail("pipeline %s: rounded in the sweep, the trace of what that leaves is %.6g",
-                  pipeline->name, excess);
+                  pipeline->name, trace);
     *out = matrix;
     matrix = NULL;
 done:
+    BB_RELEASE(&excess);
     bb_coded_matrix_destroy(&matrix);
     return status;
 }
@@ -318,6 +362,20 @@ void bb_factor_storage_rest(bb_factor_storage *self)
     }
 }
 
+// What choosing clips takes beside one sweep: a copy of R, and a sweep of each.
+static bb_need clips_need(const bb_factor_pipeline *pipeline, bool on_device,
+                          const bb_factor_solver_config *solver, const bb_factor_extent *extent,
+                          bb_index m)
+{
+    const double clips = (double)bb_codec_clip_count(&pipeline->storage);
+    const bb_need sweeping = on_device
+                                 ? bb_rounding_sweep_panels_need(extent->n, m, extent->threads)
+                                 : bb_rounding_sweep_need(extent->n, m, solver->tile);
+    const double copy = sizeof(double) * (double)m * (double)extent->n;
+    return clips == 1.0 ? (bb_need){0}
+                        : (bb_need){.host_bytes = copy, .seconds = clips * sweeping.seconds};
+}
+
 // What a pipeline takes once the norms that it needs have their factors; of one that promises,
 // about half of the trials at their widest.
 static bb_need need_of(const bb_factor_pipeline *asked, const bb_factor_solver_config *solver,
@@ -331,7 +389,11 @@ static bb_need need_of(const bb_factor_pipeline *asked, const bb_factor_solver_c
         need = bb_need_together(
             scales, bb_stored_reconstructor_need(pipeline, m, extent->n, extent->threads));
     }
-    if (sweeps_on_device(asked, solver, study_device, extent->n)) {
+    const bool on_device = sweeps_on_device(asked, solver, study_device, extent->n);
+    if (is_swept(pipeline)) {
+        need = bb_need_together(need, clips_need(pipeline, on_device, solver, extent, m));
+    }
+    if (on_device) {
         need = bb_need_together(need, bb_rounding_norm_device_need(solver, extent, m));
     } else if (is_swept(pipeline)) {
         need = bb_need_together(need, bb_rounding_sweep_need(extent->n, m, solver->tile));

@@ -60,8 +60,8 @@ void bb_rounding_norm_rest(bb_rounding_norm *self);
 /// L_kk of the factor that is ready.
 double bb_rounding_norm_pivot(const bb_rounding_norm *self, bb_index column);
 
-/// Sweeps r [m][n] in the factor that is ready. Errors: those of bb_rounding_sweep and
-/// bb_rounding_sweep_panels.
+/// Sweeps r [m][n] in the factor that is ready; `excess` [m] of each row. Errors: those of
+/// bb_rounding_sweep and bb_rounding_sweep_panels.
 BB_CHECKED bb_status bb_rounding_norm_sweep(const bb_rounding_norm *self,
                                             const bb_rounding_step *step, bb_index m, double *r,
                                             double *excess);

@@ -23,6 +23,7 @@ typedef struct looping {
     double *highest;      // [m]
     double *squares;      // [n]
     const bb_slope_groups *groups;
+    const bb_index *clips; // [m]
     bb_coded_matrix *matrix;
 } looping;
 
@@ -145,6 +146,25 @@ bb_status bb_stored_rows_fix(bb_coded_matrix *matrix, const double *r)
 {
     looping work = {.n = bb_coded_matrix_columns(matrix), .values = r, .matrix = matrix};
     return bb_thread_ranges(bb_coded_matrix_rows(matrix), ROWS, fix_rows, &work);
+}
+
+static bb_status clip_rows(void *context, bb_index begin, bb_index end)
+{
+    bb_status status = BB_OK;
+    const looping *work = context;
+    for (bb_index i = begin; i < end; ++i) {
+        BB_TRY(
+            bb_coded_matrix_clip_row(work->matrix, i, work->clips[i], work->values + i * work->n));
+    }
+done:
+    return status;
+}
+
+bb_status bb_stored_rows_clip(bb_coded_matrix *matrix, const bb_index *clips, const double *r)
+{
+    looping work = {
+        .n = bb_coded_matrix_columns(matrix), .values = r, .clips = clips, .matrix = matrix};
+    return bb_thread_ranges(bb_coded_matrix_rows(matrix), ROWS, clip_rows, &work);
 }
 
 static bb_status encode_rows(void *context, bb_index begin, bb_index end)

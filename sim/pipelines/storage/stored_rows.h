@@ -22,8 +22,11 @@ BB_CHECKED bb_status bb_stored_rows_draw(const double *factors, bb_index m, bb_i
 BB_CHECKED bb_status bb_stored_rows_undraw(const double *factors, bb_index m, bb_index n,
                                            double *r);
 
-/// bb_coded_matrix_fix_row of every row, and bb_coded_matrix_encode_fixed. Errors: those.
+/// bb_coded_matrix_fix_row of every row, bb_coded_matrix_clip_row by its own of `clips` [m], and
+/// bb_coded_matrix_encode_fixed. Errors: those.
 BB_CHECKED bb_status bb_stored_rows_fix(bb_coded_matrix *matrix, const double *r);
+BB_CHECKED bb_status bb_stored_rows_clip(bb_coded_matrix *matrix, const bb_index *clips,
+                                         const double *r);
 BB_CHECKED bb_status bb_stored_rows_encode(bb_coded_matrix *matrix, const double *r);
 
 /// R V, `out` [m][groups]: sums of a row over the slopes of each group.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Words, steps and bytes of integer rows by hand.
+#include "core/random.h"
 #include "precision/coded_matrix.h"
 #include "tests/check.h"
 
@@ -227,6 +228,148 @@ static void the_bound_is_half_a_step(void **state)
     }
 }
 
+static const double ladder[] = {1.0,  0.98, 0.95, 0.92, 0.88, 0.83,
+                                0.77, 0.70, 0.62, 0.53, 0.43, 0.32};
+enum { CLIPS = sizeof ladder / sizeof *ladder, CLIPPED_ROWS = 24 };
+
+// A word is value / step to the nearest, at most `top`; what is left of a row, squared and summed.
+static double left_of(const double *values, bb_index columns, double step, double top)
+{
+    double sum = 0.0;
+    for (bb_index j = 0; j < columns; ++j) {
+        const double word = fmax(-top, fmin(top, rint(values[j] / step)));
+        sum += (word * step - values[j]) * (word * step - values[j]);
+    }
+    return sum;
+}
+
+// Rows with tails from none to long, so that every clip but the least is some row's best.
+static void make_tails(double *values)
+{
+    for (int i = 0; i < CLIPPED_ROWS; ++i) {
+        for (int j = 0; j < MOST_COLUMNS; ++j) {
+            const uint64_t place = (uint64_t)(i * MOST_COLUMNS + j);
+            const double value = bb_random_normal(8, BB_STREAM_SELF_TEST, place);
+            values[place] = copysign(pow(fabs(value), 0.1 + 0.12 * i), value);
+        }
+    }
+}
+
+static double step_of_clip(const double *row, int clip, double top)
+{
+    double largest = 0.0;
+    for (int j = 0; j < MOST_COLUMNS; ++j) {
+        largest = fmax(largest, fabs(row[j]));
+    }
+    return (double)(float)(ladder[clip] * largest / top);
+}
+
+static int best_clip(const double *row, double top)
+{
+    double least = INFINITY;
+    int best = 0;
+    for (int clip = 0; clip < CLIPS; ++clip) {
+        const double squares = left_of(row, MOST_COLUMNS, step_of_clip(row, clip, top), top);
+        best = squares < least ? clip : best;
+        least = fmin(least, squares);
+    }
+    return best;
+}
+
+// Holds one row's step to its best clip, fixed and encoded; returns how many values that clips.
+static bb_index check_row(bb_coded_matrix *matrix, bb_index row, double *values, int best,
+                          double top)
+{
+    const double step = step_of_clip(values, best, top);
+    bb_index beyond = 0;
+    for (int clip = 0; clip < CLIPS; ++clip) {
+        check_ok(bb_coded_matrix_clip_row(matrix, row, clip, values));
+        assert_true(bb_coded_matrix_round(matrix, row, 0, DBL_MAX) ==
+                    top * step_of_clip(values, clip, top));
+    }
+    check_ok(bb_coded_matrix_fix_row(matrix, row, values));
+    assert_true((double)bb_coded_matrix_row_step(matrix, row) == step);
+    check_ok(bb_coded_matrix_clip_row(matrix, row, 0, values));
+    check_ok(bb_coded_matrix_encode(matrix, row, bb_view_matrix(values, 1, MOST_COLUMNS)));
+    assert_true((double)bb_coded_matrix_row_step(matrix, row) == step);
+    for (int j = 0; j < MOST_COLUMNS; ++j) {
+        beyond += rint(fabs(values[j]) / step) > top;
+    }
+    return beyond;
+}
+
+// The row's step is the part of its largest magnitude that leaves least; what that clips is
+// counted.
+static void a_row_takes_its_best_clip(void **state)
+{
+    (void)state;
+    static double values[CLIPPED_ROWS * MOST_COLUMNS];
+    const bb_matrix_layout layout = {.rows = CLIPPED_ROWS, .columns = MOST_COLUMNS};
+    int taken[CLIPS] = {0};
+    make_tails(values);
+    for (int bits = 2; bits <= 8; ++bits) {
+        bb_codec_config config;
+        bb_coded_matrix *matrix = NULL;
+        const double top = ldexp(1.0, bits - 1) - 1.0;
+        bb_index beyond = 0;
+        assert_true(bb_codec_read("integer clip=best", &config));
+        config.bits = bits;
+        assert_int_equal(bb_codec_clip_count(&config), CLIPS);
+        check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
+        for (bb_index i = 0; i < CLIPPED_ROWS; ++i) {
+            const int best = best_clip(values + i * MOST_COLUMNS, top);
+            beyond += check_row(matrix, i, values + i * MOST_COLUMNS, best, top);
+            ++taken[best];
+        }
+        assert_int_equal(bb_coded_matrix_saturated(matrix), beyond);
+        bb_coded_matrix_destroy(&matrix);
+    }
+    for (int clip = 0; clip < CLIPS; ++clip) {
+        print_message("clip %.2f: the best of %d rows\n", ladder[clip], taken[clip]);
+        assert_true(taken[clip] > 0);
+    }
+}
+
+static void clips_are_asked_for_and_bounded(void **state)
+{
+    (void)state;
+    char text[200];
+    bb_codec_config config;
+    double values[40] = {8.0};
+    bb_coded_matrix *matrix = NULL;
+    const bb_matrix_layout layout = {.rows = 1, .columns = 40};
+    assert_true(bb_codec_read("integer bits=4 clip=best", &config));
+    assert_true(bb_codec_check(&config, BB_ROW_SCALE_NONE, text, sizeof text));
+    bb_codec_describe(&config, text, sizeof text);
+    assert_string_equal(text, "integer 4, best clip");
+    config.rounding = (int)BB_ROUNDING_SWEEP;
+    bb_codec_describe(&config, text, sizeof text);
+    assert_string_equal(text, "integer 4, best clip in the sweep");
+    // The largest value may be clipped to a third of it.
+    const double bound = bb_codec_bound(&config, NAN, 1.0, 8.0);
+    check_relative(bound, 8.0 * (1.0 - 0.32), 1e-6);
+    check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
+    check_ok(bb_coded_matrix_clip_row(matrix, 0, CLIPS - 1, values));
+    assert_true(8.0 - bb_coded_matrix_round(matrix, 0, 0, 8.0) <= bound);
+    check_fails(bb_coded_matrix_clip_row(matrix, 0, CLIPS, values), BB_INVALID,
+                "clip 12 of a row, expected 0 to 11");
+    check_fails(bb_coded_matrix_clip_row(matrix, 1, 0, values), BB_INVALID, "row 1, expected 0");
+    values[3] = NAN;
+    check_fails(bb_coded_matrix_clip_row(matrix, 0, 0, values), BB_INVALID,
+                "row 0, column 3 is nan");
+    bb_coded_matrix_destroy(&matrix);
+    assert_true(bb_codec_read("integer bits=4 clip=none", &config));
+    assert_int_equal(bb_codec_clip_count(&config), 1);
+    bb_codec_describe(&config, text, sizeof text);
+    assert_string_equal(text, "integer 4");
+    assert_true(bb_codec_bound(&config, NAN, 1.0, 8.0) < 8.0 / 14.0 * 1.001);
+    assert_true(bb_codec_read("bfp bits=4 clip=best", &config));
+    assert_int_equal(bb_codec_clip_count(&config), 1);
+    assert_false(bb_codec_check(&config, BB_ROW_SCALE_NONE, text, sizeof text));
+    assert_string_equal(text, "clip: codec bfp does not take it");
+    assert_false(bb_codec_read("integer bits=4 clip=most", &config));
+}
+
 static void keys_are_checked(void **state)
 {
     (void)state;
@@ -263,6 +406,8 @@ int main(void)
         cmocka_unit_test(what_cannot_be_held_poisons_its_row),
         cmocka_unit_test(the_largest_values_stay_finite),
         cmocka_unit_test(the_bound_is_half_a_step),
+        cmocka_unit_test(a_row_takes_its_best_clip),
+        cmocka_unit_test(clips_are_asked_for_and_bounded),
         cmocka_unit_test(keys_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

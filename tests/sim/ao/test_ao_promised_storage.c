@@ -15,7 +15,7 @@
 #define BARE                         "score=stationary", "error_terms.fitting=false", "wavelengths_um=[1.65]"
 #define CONFIG_MCAO                  BB_SOURCE_DIR "/tests/configs/small/mcao.yaml"
 
-enum { TEXT = 1024, MOST = 8 };
+enum { TEXT = 1536, MOST = 9 };
 
 // Pipelines that search, and what they say beside their storage.
 typedef struct asked {
@@ -33,6 +33,7 @@ static const asked cases[MOST] = {
      1e-3},
     {"rates", "zfp, mode: rate, dimensions: 1", "", 1e-3},
     {"slopes", "float, exponent: 5, rounding: sweep", ", slopes: {bits: 14}", 1e-3},
+    {"clipped", "integer, rounding: sweep, clip: best", "", 1e-3},
 };
 
 static void add_pipeline(const asked *item, const char *bits, const char *promise, char *out)

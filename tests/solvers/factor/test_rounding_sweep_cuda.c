@@ -106,13 +106,15 @@ static const coding codings[] = {
 };
 enum { CODINGS = sizeof codings / sizeof *codings };
 
-// What is stored of R, q [M][N], times the scales of columns; returns what is told of the excess.
+// What is stored of R, q [M][N], times the scales of columns; returns what is told of the excess,
+// the sum of that of the rows.
 static double sweep(const posed *p, const coding *how, bool on_device, double *q)
 {
     const bb_matrix_layout layout = {.rows = M, .columns = N};
     bb_coded_matrix *matrix = NULL;
     bb_codec_config config;
-    double excess = NAN;
+    double excess[M];
+    double sum = 0.0;
     for (int i = 0; i < M * N; ++i) {
         q[i] = p->r[i] * (how->column_scales ? p->pivots[i % N] : 1.0);
     }
@@ -126,10 +128,13 @@ static double sweep(const posed *p, const coding *how, bool on_device, double *q
                                    .block = bb_codec_rounding_block(&config),
                                    .enter = fix_block,
                                    .scales = how->column_scales ? p->pivots : NULL};
-    check_ok(on_device ? bb_rounding_sweep_panels(gpu, p->panels, N, &step, M, q, &excess)
-                       : bb_rounding_sweep(p->tiles, &step, M, q, &excess));
+    check_ok(on_device ? bb_rounding_sweep_panels(gpu, p->panels, N, &step, M, q, excess)
+                       : bb_rounding_sweep(p->tiles, &step, M, q, excess));
+    for (int i = 0; i < M; ++i) {
+        sum += excess[i];
+    }
     bb_coded_matrix_destroy(&matrix);
-    return excess;
+    return sum;
 }
 
 // tr(E A E^T) of what is stored.
