@@ -481,6 +481,12 @@ bb_index bb_codec_clip_count(const bb_codec_config *config)
     return ops->clip_count == NULL ? 1 : ops->clip_count(config);
 }
 
+bb_index bb_codec_norm_width(const bb_codec_config *config)
+{
+    const bb_codec_ops *ops = rows[config->codec]->ops;
+    return ops->norm_width == NULL ? 0 : ops->norm_width(config);
+}
+
 bool bb_codec_diffuses(const bb_codec_config *config)
 {
     return config->rounding == (int)BB_ROUNDING_DIFFUSED;

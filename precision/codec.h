@@ -115,6 +115,9 @@ bb_index bb_codec_rounding_block(const bb_codec_config *config);
 /// value; 1: it has no choice.
 bb_index bb_codec_clip_count(const bb_codec_config *config);
 
+/// Columns of a block whose norm is asked for (column_norms of a layout, without a mesh); 0: none.
+bb_index bb_codec_norm_width(const bb_codec_config *config);
+
 /// Whether rounding in the sweep is asked for. Who encodes a matrix as it stands rounds to nearest.
 bool bb_codec_sweeps(const bb_codec_config *config);
 
@@ -181,6 +184,9 @@ typedef struct bb_matrix_layout {
     bb_index mesh_columns; ///< columns are points of a mesh, x fastest, this many across; 0: a line
     bb_index row_columns;  ///< rows are points of a grid, this many across; 0: no grid
     double range;          ///< maximum - minimum of the values; used by tolerance_of_range only
+    const double *column_norms; ///< borrowed while it is encoded: for every bb_codec_norm_width
+                                ///< columns a lower triangular L [width][width], E costs ||E L||;
+                                ///< the last may be smaller in the same stride; NULL: none
 } bb_matrix_layout;
 
 /// Whether the tolerance that a configuration means for values of this range (maximum - minimum) is

@@ -55,6 +55,7 @@ typedef struct bb_codec_ops {
     bb_index (*clip_count)(const bb_codec_config *config);
     void (*clip_row)(bb_coded_matrix *matrix, bb_index row, bb_index clip, const double *values);
     double (*round)(const bb_coded_matrix *matrix, bb_index row, bb_index column, double scaled);
+    bb_index (*norm_width)(const bb_codec_config *config); // NULL: 0
     bb_status (*encode_fixed)(bb_coded_matrix *matrix, bb_index row, bb_view panel);
 } bb_codec_ops;
 

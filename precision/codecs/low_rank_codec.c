@@ -9,6 +9,10 @@
 // row's errors in a tile add up to no more than independent ones of that size, so that far fields
 // of one sign do not vanish together. Zeros cost nothing. A NaN, an infinity or a value of 2^100 or
 // more poisons its tile.
+//
+// norm: covariance has the tolerance on ||E L||_F of every tile, L of the covariance of its columns
+// where whoever codes the matrix knows one (column_norms of its layout): what an estimate pays for
+// errors of a tile alone. Else tiles count as they are.
 #include "core/memory.h"
 #include "precision/codec_row.h"
 #include "precision/codecs/low_rank.h"
@@ -20,6 +24,18 @@
 #include <string.h>
 
 enum { BAND_LINES = 12, TILE_COLUMNS = 32, TILE_ROWS = 20, FP16_NAN = 0x7e00 };
+
+enum { NORM };
+enum { NORM_VALUES, NORM_COVARIANCE };
+static const char *const norm_words[] = {"values", "covariance", NULL};
+
+// clang-format off
+static const bb_key keys[] = {
+    [NORM] = {.name = "norm", .kind = BB_KEY_CHOICE, .offset = BB_CODEC_SLOT(NORM), .choices = norm_words, .optional = true,
+     .meaning = "low_rank of a reconstructor: what a tile's tolerance is on, its values (where not given) or what "
+                "their errors leave of an estimate (covariance)."},
+};
+// clang-format on
 
 typedef struct low_rank_store {
     bb_low_rank_mesh mesh;
@@ -56,11 +72,20 @@ static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
     return bb_codec_check_tolerance(config, sentence, bytes);
 }
 
+// A tile of a line.
+static bb_index norm_width(const bb_codec_config *config)
+{
+    const bb_index columns = or_default(config->tile_columns, TILE_COLUMNS);
+    const bb_index rows = or_default(config->tile_rows, TILE_ROWS);
+    return bb_codec_own(config)[NORM].choice == NORM_COVARIANCE ? columns * rows : 0;
+}
+
 static void describe(const bb_codec_config *config, char *out, size_t bytes)
 {
     char tolerance[48];
     bb_codec_describe_tolerance(config, tolerance, sizeof tolerance);
-    (void)snprintf(out, bytes, "low rank %s%s", tolerance, config->bits == 32.0 ? ", fp32" : "");
+    (void)snprintf(out, bytes, "low rank %s%s%s", tolerance, config->bits == 32.0 ? ", fp32" : "",
+                   norm_width(config) > 0 ? ", in the norm of the covariance" : "");
 }
 
 static const char *rounding(const bb_codec_config *config)
@@ -284,6 +309,18 @@ done:
     return status;
 }
 
+// Of columns of a line, which are one tile.
+static bb_low_rank_norm norm_of(const bb_coded_matrix *matrix, bb_index column, bb_index columns)
+{
+    const double *factors = matrix->layout.column_norms;
+    const bb_index width = bb_codec_norm_width(&matrix->config);
+    bb_low_rank_norm out = {0};
+    if (factors != NULL && width > 0) {
+        out = (bb_low_rank_norm){factors + column / width * width * width, columns, width};
+    }
+    return out;
+}
+
 static bb_status encode_band(bb_coded_matrix *matrix, bb_index row, bb_view panel,
                              bb_low_rank_room *room, bb_low_rank_form *forms,
                              bb_codec_counts *counts)
@@ -298,6 +335,7 @@ static bb_status encode_band(bb_coded_matrix *matrix, bb_index row, bb_view pane
         const bb_low_rank_place place = bb_low_rank_place_of(mesh, t);
         bb_index cells = place.lines * place.pitch;
         bb_index bad = gather(mesh, &place, panel, room->tile);
+        room->norm = norm_of(matrix, place.column, place.columns);
         counts->non_finite += bad;
         BB_TRY(bad > 0 ? poison(rows, cells, &forms[t])
                        : bb_low_rank_tile_compress(room, store->gaussians, rows, cells,
@@ -481,6 +519,7 @@ static const bb_codec_ops operations = {
     .decode_f64 = decode_f64,
     .decode = decode,
     .bytes = bytes,
+    .norm_width = norm_width,
 };
 
 static const char *const taken[] = {
@@ -489,6 +528,8 @@ static const char *const taken[] = {
 const bb_codec_row bb_low_rank_row = {
     .name = "low_rank",
     .takes = taken,
+    .keys = keys,
+    .key_count = sizeof keys / sizeof keys[0],
     .needs_copy = true,
     .seconds = 4e-8,
     .most_bytes = 4.0,     // as many terms as pay

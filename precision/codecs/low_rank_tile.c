@@ -164,6 +164,50 @@ done:
     return status;
 }
 
+// E L of `count` rows in place.
+static void apply_norm(const task *work, bb_index count, double *rows)
+{
+    const bb_low_rank_norm *norms = &work->room->norm;
+    cblas_dtrmm(CblasRowMajor, CblasRight, CblasLower, CblasNoTrans, CblasNonUnit, (int)count,
+                (int)norms->columns, 1.0, norms->factor, (int)norms->stride, rows, work->n);
+}
+
+// What the tolerance counts of errors [m][n], which it may change.
+static double price_of(const task *work, double *errors)
+{
+    if (work->room->norm.factor != NULL) {
+        apply_norm(work, work->m, errors);
+    }
+    return norm(errors, (bb_index)work->m * work->n);
+}
+
+static void weigh_tile(const task *work)
+{
+    double *rest = work->room->rest;
+    if (work->room->norm.factor != NULL) {
+        apply_norm(work, work->m, rest);
+        return;
+    }
+    for (bb_index i = 0; i < work->m; ++i) {
+        weigh(work, sqrt(work->count), rest + i * work->n);
+    }
+}
+
+// Takes the weights from the right vectors again.
+static void unweigh_terms(const task *work)
+{
+    const bb_low_rank_norm *norms = &work->room->norm;
+    double *right = work->room->right;
+    if (norms->factor != NULL) {
+        cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasNoTrans, CblasNonUnit, work->rank,
+                    (int)norms->columns, 1.0, norms->factor, (int)norms->stride, right, work->n);
+        return;
+    }
+    for (bb_index i = 0; i < work->rank; ++i) {
+        weigh(work, 1.0 / sqrt(work->count), right + i * work->n);
+    }
+}
+
 static bb_status find_range(task *work)
 {
     bb_status status = BB_OK;
@@ -171,9 +215,7 @@ static bb_status find_range(task *work)
     double enough = work->limit;
     work->rank = 0;
     memcpy(work->room->rest, work->room->tile, (size_t)work->m * (size_t)work->n * sizeof(double));
-    for (bb_index i = 0; i < work->m; ++i) {
-        weigh(work, sqrt(work->count), work->room->rest + i * work->n);
-    }
+    weigh_tile(work);
     work->remainder = norm(work->room->rest, (bb_index)work->m * work->n);
     for (int step = FIRST; work->rank < limit && work->remainder > enough;) {
         enough = 0.125 * work->limit;
@@ -195,9 +237,7 @@ static bb_status order_terms(task *work)
     BB_REQUIRE(info == 0, BB_INTERNAL, "LAPACK dgesdd of a tile gave %d", (int)info);
     cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, work->m, k, k, 1.0, room->q, work->m,
                 room->core, k, 0.0, room->left, work->m);
-    for (bb_index i = 0; i < k; ++i) {
-        weigh(work, 1.0 / sqrt(work->count), room->right + i * work->n);
-    }
+    unweigh_terms(work);
 done:
     return status;
 }
@@ -241,6 +281,17 @@ static double split(double sigma, int *exponent)
     return ldexp(sigma, -*exponent);
 }
 
+// Squared error of a row in the norm; `decoded` takes it.
+static double price_of_row(const task *work, const double *exact, double *decoded)
+{
+    for (int j = 0; j < work->n; ++j) {
+        decoded[j] -= exact[j];
+    }
+    apply_norm(work, 1, decoded);
+    const double price = norm(decoded, work->n);
+    return price * price;
+}
+
 // Squared error that fp16 would make of each term.
 static void foresee_rounding(const task *work)
 {
@@ -254,6 +305,9 @@ static void foresee_rounding(const task *work)
                             BB_FORMAT_FP16, words, room->work, &unused);
         double of_v = store(room->right + (bb_index)i * work->n, work->n, 1.0, BB_FORMAT_FP16,
                             words, room->work, &unused);
+        if (room->norm.factor != NULL) {
+            of_v = price_of_row(work, room->right + (bb_index)i * work->n, room->work);
+        }
         room->rounding[i] = ldexp(of_u + significand * significand * of_v, 2 * exponent);
     }
 }
@@ -333,7 +387,7 @@ static bb_status round_terms(const task *work, int terms, int wide, bb_low_rank_
     memcpy(room->rest, room->tile, (size_t)m * (size_t)n * sizeof(double));
     cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, n, m, terms, -1.0, room->b, n, room->q, m,
                 1.0, room->rest, n);
-    out->error = norm(room->rest, (bb_index)m * n);
+    out->error = price_of(work, room->rest);
 done:
     return status;
 }
@@ -347,7 +401,9 @@ static bb_status factorise(task *work, bool *held, bb_low_rank_form *out)
     BB_TRY(find_range(work));
     double budget = work->limit * work->limit - work->remainder * work->remainder;
     if (work->rank == 0) { // all of it is less than the tolerance
-        out->error = norm(work->room->tile, (bb_index)work->m * work->n);
+        memcpy(work->room->rest, work->room->tile,
+               (size_t)work->m * (size_t)work->n * sizeof(double));
+        out->error = price_of(work, work->room->rest);
         *held = true;
     }
     if (work->rank == 0 || !(budget > 0.0)) {
@@ -376,8 +432,10 @@ static bb_status store_dense(const task *work, bb_format format, bb_low_rank_for
     BB_TRY(allocate_form(work->m, work->n, out));
     for (bb_index i = 0; i < work->m; ++i) {
         int e = 0;
-        squared += store(room->tile + i * work->n, work->n, 1.0, format, row_of_v(out, i, work->n),
-                         room->work, &e);
+        const double *row = room->tile + i * work->n;
+        const double plain =
+            store(row, work->n, 1.0, format, row_of_v(out, i, work->n), room->work, &e);
+        squared += room->norm.factor == NULL ? plain : price_of_row(work, row, room->work);
         out->scale[i] = (float)ldexp(1.0, -e);
     }
     out->error = sqrt(squared);

@@ -14,7 +14,8 @@
 // up: of errors of the tolerance in the mean, all alike, n add up to n, independent ones to
 // sqrt(n). So it is A W that is approximated, W = I + (sqrt(n) - 1) 1 1^T / n over the n columns
 // that are not all zeros, and W taken from the terms again: a row's errors add up to at most what
-// independent ones would, however few the terms.
+// independent ones would, however few the terms. Where columns have a norm of their own, E costs
+// ||E L||, W is L in the place of that, and all errors are those of E L, roundings included.
 #ifndef BB_PRECISION_CODECS_LOW_RANK_TILE_H
 #define BB_PRECISION_CODECS_LOW_RANK_TILE_H
 
@@ -23,12 +24,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/// L [columns][stride] of a tile's columns, lower triangular, positive on the diagonal, in the
+/// order of its cells; those that fill it up have none.
+typedef struct bb_low_rank_norm {
+    const double *factor; ///< borrowed; NULL: values count as they are
+    bb_index columns, stride;
+} bb_low_rank_norm;
+
 /// Room for tiles of up to `rows` x `cells`.
 typedef struct bb_low_rank_room {
     bb_index rows, cells, rank; ///< rank: most columns of Q
     double *tile;               ///< [rows][cells] exact values, lines filled up with zeros
     double *rest, *q, *b, *left, *right, *core, *sigma, *rounding, *tau, *work;
-    double *live; ///< [cells], 1 where a column of the tile is not all zeros, else 0
+    double *live;          ///< [cells], 1 where a column of the tile is not all zeros, else 0
+    bb_low_rank_norm norm; ///< of the tile at hand
 } bb_low_rank_room;
 
 /// Most terms of a tile: with more it is cheaper dense.
@@ -44,7 +53,7 @@ void bb_low_rank_tile_gaussians(bb_index count, double *out);
 typedef struct bb_low_rank_form {
     bool dense;
     bb_index narrow, wide; ///< terms, or rows of a dense tile, of each width
-    double error;          ///< Frobenius norm
+    double error;          ///< Frobenius norm, of E L where there is a norm
     unsigned char *v;      ///< fp32 rows [wide][cells], then fp16 rows [narrow][cells]
     float *u_wide;         ///< [wide][rows], not of a dense tile
     uint16_t *u_narrow;    ///< [narrow][rows]

@@ -108,9 +108,17 @@ static bool runs_on_opencl(const bb_product_pipeline *pipeline, int study_device
            bb_device_choice_wish(study_device, pipeline->device) == (int)BB_DEVICE_OPENCL;
 }
 
-static const char sweep_sentence[] =
-    "rounding: sweep is of reconstructors (experiments ao and reconstructor), which know the "
-    "covariance to round in";
+// What of a storage only a covariance can serve; NULL: nothing.
+static const char *needs_covariance(const bb_codec_config *storage)
+{
+    return bb_codec_sweeps(storage)
+               ? "rounding: sweep is of reconstructors (experiments ao and reconstructor), which "
+                 "know the covariance to round in"
+           : bb_codec_norm_width(storage) > 0
+               ? "norm: covariance is of reconstructors (experiments ao and reconstructor), which "
+                 "know it"
+               : NULL;
+}
 
 bool bb_product_pipeline_takes(const bb_product_pipeline *pipeline, int study_device,
                                char *sentence, size_t sentence_bytes)
@@ -120,8 +128,9 @@ bool bb_product_pipeline_takes(const bb_product_pipeline *pipeline, int study_de
                         sentence_bytes)) {
         return false;
     }
-    if (bb_codec_sweeps(&pipeline->storage)) {
-        (void)snprintf(sentence, sentence_bytes, "%s", sweep_sentence);
+    const char *need = needs_covariance(&pipeline->storage);
+    if (need != NULL) {
+        (void)snprintf(sentence, sentence_bytes, "%s", need);
         return false;
     }
     const char *absent = find_absence(pipeline, study_device);
@@ -154,9 +163,9 @@ static bb_status check_storage(const bb_product_pipeline *pipeline, bb_index ind
     if (!bb_codec_check(&pipeline->storage, (bb_row_scale)pipeline->scale, sentence,
                         sizeof sentence)) {
         BB_TRY(bb_problems_add(problems, bb_config_place(config, path), "%s.%s", path, sentence));
-    } else if (bb_codec_sweeps(&pipeline->storage)) {
+    } else if (needs_covariance(&pipeline->storage) != NULL) {
         BB_TRY(bb_problems_add(problems, bb_config_place(config, path), "%s.%s", path,
-                               sweep_sentence));
+                               needs_covariance(&pipeline->storage)));
     } else {
         absent = find_absence(pipeline, study_device);
     }

@@ -221,7 +221,8 @@ static void steps_in_time(void **state)
 // Products: every plain format and codec, with a block of zeros that a codec stores as nothing.
 enum { ROWS = 8, COLUMNS = 160, MESH = 16, ZEROS = 64 };
 
-static const bb_matrix_layout layout = {ROWS, COLUMNS, MESH, 4, 4.0};
+static const bb_matrix_layout layout = {
+    .rows = ROWS, .columns = COLUMNS, .mesh_columns = MESH, .row_columns = 4, .range = 4.0};
 static const bb_gemv_arithmetic kinds[] = {{BB_FORMAT_FP64, BB_FORMAT_FP64},
                                            {BB_FORMAT_FP32, BB_FORMAT_FP64},
                                            {BB_FORMAT_FP32, BB_FORMAT_FP32}};

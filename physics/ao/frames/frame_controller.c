@@ -5,6 +5,7 @@
 
 #include <cblas.h>
 #include <math.h>
+#include <stdbool.h>
 
 static const double tolerance = 1e-9; // of a frame: 4 ms at 500 Hz are two of them
 
@@ -115,8 +116,9 @@ const double *bb_frame_controller_step(bb_frame_controller *loop, const double *
     const double *slopes = law->seen != NULL ? close_loop(loop, turbulence) : turbulence;
     const double *before = command_of(loop, loop->count - 1);
     double *command = loop->commands + loop->count % (loop->lag + 1) * law->rows;
-    const double gain = before != NULL ? law->gain : 1.0;
-    for (bb_index i = 0; before != NULL && i < law->rows; ++i) {
+    const bool is_first = loop->count == 0;
+    const double gain = is_first ? 1.0 : law->gain;
+    for (bb_index i = 0; !is_first && i < law->rows; ++i) {
         command[i] = before[i];
     }
     add_product(loop, slopes, gain, command);

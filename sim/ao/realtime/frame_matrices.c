@@ -256,7 +256,9 @@ static bb_status draw_matrix(const drawing *matrix, const bb_factor_pipeline *pi
                                      .unit = "1",
                                      .fill = fill_drawn,
                                      .context = matrix};
-    BB_TRY(bb_stored_reconstructor_code(pipeline, &source, drawn_range, &out->matrix));
+    const bb_matrix_layout layout = {
+        .rows = source.rows, .columns = source.columns, .range = drawn_range};
+    BB_TRY(bb_stored_reconstructor_code(pipeline, &source, &layout, &out->matrix));
     if (pipeline->filter == (int)BB_SLOPE_FILTER_MEANS) {
         const bb_index count = matrix->rows * DRAWN_GROUPS;
         BB_TRY(BB_ALLOCATE(count, &out->means));

@@ -7,6 +7,7 @@
 #include "precision/draw.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/product_coding.h"
+#include "sim/pipelines/storage/column_norms.h"
 #include "sim/pipelines/storage/column_scale.h"
 #include "sim/pipelines/storage/narrow_sum.h"
 #include "sim/pipelines/storage/promised_storage.h"
@@ -117,16 +118,14 @@ done:
 }
 
 bb_status bb_stored_reconstructor_code(const bb_factor_pipeline *pipeline,
-                                       const bb_matrix_source *source, double range,
-                                       bb_coded_matrix **out)
+                                       const bb_matrix_source *source,
+                                       const bb_matrix_layout *layout, bb_coded_matrix **out)
 {
-    const bb_matrix_layout layout = {
-        .rows = source->rows, .columns = source->columns, .range = range};
     const bb_exact_rows rows = {.source = source, .batch = 1};
     const bb_product_pipeline coding = {
         .name = pipeline->name, .storage = pipeline->storage, .scale = pipeline->row_scale};
     bb_coding_report report;
-    return bb_product_coding_encode(&coding, &rows, &layout, &report, NULL, out);
+    return bb_product_coding_encode(&coding, &rows, layout, &report, NULL, out);
 }
 
 bb_need bb_stored_reconstructor_need(const bb_factor_pipeline *pipeline, bb_index rows,
@@ -138,12 +137,28 @@ bb_need bb_stored_reconstructor_need(const bb_factor_pipeline *pipeline, bb_inde
     return bb_product_coding_need(&coding, (int)BB_DEVICE_CPU, &layout, 1.0, threads);
 }
 
-static bb_status code(const bb_factor_pipeline *pipeline, const bb_matrix_layout *layout,
-                      const double *r, bb_coded_matrix **out)
+// Without rounding in the sweep, by norms of columns where the codec asks for them; an outcome says
+// why there are none. Columns of r are scaled already; scales NULL: by 1.
+static bb_status code(bb_rounding_norm *norm, const bb_factor_pipeline *pipeline,
+                      const bb_matrix_layout *layout, const double *scales, const double *r,
+                      bb_outcome *outcome, bb_coded_matrix **out)
 {
+    bb_status status = BB_OK;
     const bb_view view = bb_view_matrix((double *)(uintptr_t)r, layout->rows, layout->columns);
     const bb_matrix_source source = bb_matrix_source_dense(&view, "R", "1");
-    return bb_stored_reconstructor_code(pipeline, &source, layout->range, out);
+    const bb_index width = bb_codec_norm_width(&pipeline->storage);
+    bb_matrix_layout own = *layout;
+    double *norms = NULL;
+    if (width > 0) {
+        BB_TRY(bb_column_norms_make(norm, width, scales, outcome, &norms));
+        own.column_norms = norms;
+    }
+    if (outcome->kind == BB_OUTCOME_OK) {
+        BB_TRY(bb_stored_reconstructor_code(pipeline, &source, &own, out));
+    }
+done:
+    BB_RELEASE(&norms);
+    return status;
 }
 
 // The operator is what is stored; bytes of this matrix, and of what stands beside it, are added to
@@ -225,8 +240,12 @@ static bb_status code_and_decode(bb_rounding_norm *norm, const bb_factor_pipelin
     BB_TRY(make_factors(pipeline, norm->problem->seed, draw,
                         isnan(before) ? 0 : (bb_index)before / n, m, &factors));
     BB_TRY(bb_stored_rows_draw(factors, m, n, r));
-    BB_TRY(is_swept(pipeline) ? sweep(norm, pipeline, &layout, scales, r, &matrix)
-                              : code(pipeline, &layout, r, &matrix));
+    BB_TRY(is_swept(pipeline)
+               ? sweep(norm, pipeline, &layout, scales, r, &matrix)
+               : code(norm, pipeline, &layout, scales, r, &evaluation->outcome, &matrix));
+    if (evaluation->outcome.kind != BB_OUTCOME_OK) {
+        goto done;
+    }
     BB_TRY(bb_product_coding_decode(matrix, r));
     BB_TRY(bb_stored_rows_undraw(factors, m, n, r));
     note(matrix, sizeof(float) * (means + (scales == NULL ? 0.0 : (double)n)), evaluation);
@@ -388,6 +407,9 @@ static bb_need need_of(const bb_factor_pipeline *asked, const bb_factor_solver_c
     if (bb_factor_storage_is_given(pipeline)) {
         need = bb_need_together(
             scales, bb_stored_reconstructor_need(pipeline, m, extent->n, extent->threads));
+        need = bb_need_together(need, bb_column_norms_need(extent->n,
+                                                           bb_codec_norm_width(&pipeline->storage),
+                                                           extent->threads));
     }
     const bool on_device = sweeps_on_device(asked, solver, study_device, extent->n);
     if (is_swept(pipeline)) {

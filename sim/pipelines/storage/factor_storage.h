@@ -58,11 +58,13 @@ typedef struct bb_stored_reconstructor {
 
 void bb_stored_reconstructor_release(bb_stored_reconstructor *self);
 
-/// Codes a matrix as a pipeline's storage says, to nearest where that rounds in the sweep; `range`
-/// is what tolerances of a range are held to. Errors: BB_MEMORY, the source's. Owner of `*out`: the
-/// caller.
+/// Codes a matrix of a layout, of rows and columns without a grid or a mesh, as a pipeline's
+/// storage says, to nearest where that rounds in the sweep. Errors: BB_MEMORY, the source's. Owner
+/// of
+/// `*out`: the caller.
 BB_CHECKED bb_status bb_stored_reconstructor_code(const bb_factor_pipeline *pipeline,
-                                                  const bb_matrix_source *source, double range,
+                                                  const bb_matrix_source *source,
+                                                  const bb_matrix_layout *layout,
                                                   bb_coded_matrix **out);
 
 /// What coding one takes.

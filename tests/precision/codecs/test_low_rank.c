@@ -118,6 +118,97 @@ static void noise_is_dense_and_zeros_are_free(void **state)
     BB_RELEASE(&rows.values);
 }
 
+enum { WIDTH = 40, ROWS = 24, COLUMNS = 3 * WIDTH + 13, BLOCKS = 4 };
+
+// A norm that minds the first columns of each block a million times as much as the last.
+static void make_norms(double *out)
+{
+    for (int i = 0; i < BLOCKS * WIDTH * WIDTH; ++i) {
+        const int row = i / WIDTH % WIDTH;
+        const int column = i % WIDTH;
+        const double size = pow(10.0, -6.0 * row / WIDTH);
+        out[i] = column > row ? 0.0 : size * exp((column - row) / 8.0);
+    }
+}
+
+// Of every tile of 16 rows: the largest of ||E L|| over its limit, checked against what the tile
+// says; `total` takes the sum of the squares.
+static double worst_in_norm(const response *rows, const double *norms, double tolerance,
+                            const bb_coded_matrix *matrix, bool told, double *total)
+{
+    double worst = 0.0;
+    *total = 0.0;
+    for (bb_index b = 0; b < bb_coded_matrix_low_rank_bands(matrix); ++b) {
+        const bb_low_rank_band *band = bb_coded_matrix_low_rank_band(matrix, b);
+        double squares[BLOCKS] = {0.0};
+        for (bb_index i = band->row; i < band->row + band->rows; ++i) {
+            double row[COLUMNS];
+            bb_coded_matrix_decode(matrix, i, 0, COLUMNS, row);
+            for (int j = 0; j < COLUMNS; ++j) {
+                double sum = 0.0;
+                for (int k = j; k < COLUMNS && k / WIDTH == j / WIDTH; ++k) {
+                    sum += (row[k] - rows->values[i * COLUMNS + k]) *
+                           norms[(j / WIDTH * WIDTH + k % WIDTH) * WIDTH + j % WIDTH];
+                }
+                squares[j / WIDTH] += sum * sum;
+            }
+        }
+        for (int t = 0; t < BLOCKS; ++t) {
+            const double values = (double)band->rows * (t < BLOCKS - 1 ? WIDTH : COLUMNS % WIDTH);
+            worst = fmax(worst, sqrt(squares[t] / values) / tolerance);
+            *total += squares[t];
+            if (told) {
+                check_close(band->tiles[t].error, sqrt(squares[t]), 1e-6, sqrt(squares[t]));
+            }
+        }
+    }
+    return worst;
+}
+
+// The tolerance is on E L where columns have a norm, and what is held to it takes fewer bytes than
+// values that are held until they leave as little.
+static void errors_are_counted_in_the_norm_of_columns(void **state)
+{
+    (void)state;
+    static double norms[BLOCKS * WIDTH * WIDTH];
+    response rows = response_make(1, ROWS, COLUMNS, 1, 1.0);
+    double wanted;
+    double price;
+    size_t bytes;
+    bb_codec_config config = low_rank(1e-3);
+    bb_codec_config plain = low_rank(1e-2);
+    make_norms(norms);
+    for (bb_index i = 0; i < (bb_index)ROWS * COLUMNS; ++i) {
+        rows.values[i] = bb_random_normal(2, BB_STREAM_SELF_TEST, (uint64_t)i);
+    }
+    assert_true(bb_codec_read("low_rank norm=covariance tolerance=3e-2 tile_columns=40 tile_rows=1 "
+                              "band_lines=16",
+                              &config));
+    assert_int_equal(bb_codec_norm_width(&config), WIDTH);
+    rows.layout.mesh_columns = 0;
+    rows.layout.column_norms = norms;
+    bb_coded_matrix *matrix = low_rank_encode(&rows, &config);
+    assert_true(worst_in_norm(&rows, norms, 3e-2, matrix, true, &wanted) <= 1.0);
+    bytes = bb_coded_matrix_bytes(matrix);
+    bb_coded_matrix_destroy(&matrix);
+    assert_true(
+        bb_codec_read("low_rank tolerance=1e-1 tile_columns=40 tile_rows=1 band_lines=16", &plain));
+    assert_int_equal(bb_codec_norm_width(&plain), 0);
+    do {
+        matrix = low_rank_encode(&rows, &plain);
+        (void)worst_in_norm(&rows, norms, 3e-2, matrix, false, &price);
+        print_message("values to %.2g: %zu bytes leave %.3g; in the norm %zu leave %.3g\n",
+                      plain.tolerance, bb_coded_matrix_bytes(matrix), price, bytes, wanted);
+        assert_true(price <= wanted || plain.tolerance > 1e-6);
+        if (price <= wanted) {
+            assert_true((double)bytes < 0.8 * (double)bb_coded_matrix_bytes(matrix));
+        }
+        plain.tolerance *= 0.8;
+        bb_coded_matrix_destroy(&matrix);
+    } while (price > wanted);
+    BB_RELEASE(&rows.values);
+}
+
 static void far_fields_do_not_vanish(void **state)
 {
     (void)state;
@@ -236,6 +327,7 @@ int main(void)
         cmocka_unit_test(every_tile_keeps_its_tolerance),
         cmocka_unit_test(size_does_not_matter),
         cmocka_unit_test(noise_is_dense_and_zeros_are_free),
+        cmocka_unit_test(errors_are_counted_in_the_norm_of_columns),
         cmocka_unit_test(far_fields_do_not_vanish),
         cmocka_unit_test(what_cannot_be_held_poisons_its_tile),
         cmocka_unit_test(all_ways_of_decoding_agree),

@@ -227,8 +227,36 @@ static void commands_are_stored_too(void **state)
     bb_results_destroy(&results);
 }
 
+#define TILES                                                                                      \
+    "storage: {codec: low_rank, norm: covariance, tolerance: 3e-3, tile_columns: 1024, "           \
+    "tile_rows: 1, band_lines: 16"
 #define STORED "{name: stored, arithmetic: dp, storage: {codec: integer, bits: 8}}"
 #define OTHER  "{name: other, arithmetic: x3, storage: fp16}"
+
+// Tiles of all columns that are held in the norm of the covariance leave of the trace what the
+// tolerance says, also with scales of columns and with means apart.
+static void low_rank_is_held_in_the_norm(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"plain", "scaled", "apart"};
+    const double tolerance = 3e-3;
+    const double limit = tolerance * tolerance * 152.0 * 912.0;
+    const driver_case study = {
+        CONFIG_NX456,
+        {"rounding_inflation.tilt_arcsec2=0", "score=stationary",
+         "pipelines=[{name: reference, arithmetic: dp}, {name: plain, arithmetic: dp, " TILES
+         "}}, {name: scaled, arithmetic: dp, column_scale: deviation, " TILES
+         "}}, {name: apart, arithmetic: dp, filter: means, " TILES "}}]"}};
+    bb_results *results = driver_results(&study);
+    const double exact = driver_number(results, "residual_trace_arcsec2", "reference");
+    for (int k = 0; k < 3; ++k) {
+        const double excess = driver_number(results, "residual_trace_arcsec2", names[k]) - exact;
+        print_message("%s: %.3g of %.3g, %.2f bits\n", names[k], excess, limit,
+                      driver_number(results, "reconstructor_bits", names[k]));
+        assert_true(excess <= limit && excess > 0.3 * limit);
+    }
+    bb_results_destroy(&results);
+}
 
 // R is solved once for pipelines that differ in what they store, to the bit; another arithmetic is
 // solved by itself.
@@ -272,6 +300,7 @@ int main(void)
         cmocka_unit_test(the_sweep_minds_what_the_covariance_does_not_know),
         cmocka_unit_test(commands_of_a_target_are_scored_as_such),
         cmocka_unit_test(commands_are_stored_too),
+        cmocka_unit_test(low_rank_is_held_in_the_norm),
         cmocka_unit_test(what_is_solved_alike_is_solved_once),
     };
     check_ok(bb_threads_set(2));

@@ -44,7 +44,8 @@ typedef struct study_cap {
     {experiment, "pipelines.storage.exponent", .never = true, .reason = "likewise"}, \
     {experiment, "pipelines.storage.mantissa", .never = true, .reason = "likewise"}, \
     {experiment, "pipelines.storage.specials", .never = true, .reason = "likewise"}, \
-    {experiment, "pipelines.storage.clip", .never = true, .reason = "likewise"}
+    {experiment, "pipelines.storage.clip", .never = true, .reason = "likewise"}, \
+    {experiment, "pipelines.storage.norm", .never = true, .reason = "likewise"}
 
 static const study_cap study_caps[] = {
     {"fringe", "experiment", .words = "fringe", .reason = "the study's own"},

@@ -63,7 +63,8 @@ static double expected_of(const double *row, bb_gemv_arithmetic arithmetic)
 static void products_are_those_of_decoded_rows(void **state)
 {
     (void)state;
-    bb_matrix_layout layout = {ROWS, COLUMNS, MESH, ROW_COLUMNS, 0.0};
+    bb_matrix_layout layout = {
+        .rows = ROWS, .columns = COLUMNS, .mesh_columns = MESH, .row_columns = ROW_COLUMNS};
     bb_device *device = NULL;
     double row[COLUMNS], y[ROWS];
     check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));

@@ -57,8 +57,10 @@ static inline bb_coded_matrix *zfp_encode(const zfp_shape *shape, int dimensions
 {
     bb_coded_matrix *out = NULL;
     bb_codec_config config = bb_codec_plain(BB_FORMAT_FP32);
-    const bb_matrix_layout layout = {zfp_rows(shape), zfp_columns(shape), shape->mesh,
-                                     shape->across, 0.0};
+    const bb_matrix_layout layout = {.rows = zfp_rows(shape),
+                                     .columns = zfp_columns(shape),
+                                     .mesh_columns = shape->mesh,
+                                     .row_columns = shape->across};
     config.codec = bb_codec_find("zfp");
     config.dimensions = dimensions;
     config.mode = (int)kind->mode;

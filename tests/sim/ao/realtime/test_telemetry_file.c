@@ -116,15 +116,10 @@ static void values_are_those_of_the_file(void **state)
         const char *file, *dataset;
         double bound;
     } cases[] = {
-        {"t.h5", NULL, 0.0},
-        {"t.h5", "/slopes", 0.0},
-        {"t.h5", "single", 0.0},
-        {"t.h5", "mas", 0x1p-23},
-        {"t.h5", "rad", 0x1p-23},
+        {"t.h5", NULL, 0.0},      {"t.h5", "/slopes", 0.0}, {"t.h5", "single", 0.0},
+        {"t.h5", "mas", 0x1p-23}, {"t.h5", "rad", 0x1p-23},
 #ifdef BB_HAVE_CFITSIO
-        {"t.fits", NULL, 0.0},
-        {"t.fits", "1", 0.0},
-        {"mas.fits", NULL, 0x1p-23},
+        {"t.fits", NULL, 0.0},    {"t.fits", "1", 0.0},     {"mas.fits", NULL, 0x1p-23},
 #endif
     };
     float *values = NULL;
