@@ -75,6 +75,38 @@ static inline void faults_of_frames(const fault_strides *every)
     faults_walk("ao in time", &timed, 1, every->frames);
 }
 
+// What is stored, in a study, in time and over a night: clips and tiles in the norm of a covariance
+// that is told of what it does not know, commands, rounded slopes and narrow sums.
+static inline void faults_of_storage(const fault_strides *every)
+{
+    static const char *const pipelines =
+        "pipelines=[{name: reference, arithmetic: dp}, {name: clips, arithmetic: dp, storage: "
+        "{codec: integer, bits: 4, rounding: sweep, clip: best}}, {name: tiles, arithmetic: dp, "
+        "storage: {codec: low_rank, tolerance: 1.0e-3, norm: covariance}}, {name: sums, "
+        "arithmetic: dp, operator: commands, filter: means, storage: fp16, slopes: {bits: 10}, "
+        "accumulate: fp16, accumulate_run: 8}]";
+    static const char *const inflation =
+        "rounding_inflation={sodium_height_m2: 1000.0, reference_nm2: 100.0}";
+    const driver_case timed = {
+        CONFIG_AO_SMALL,
+        {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
+         "wavelengths_um=[1.65]", "correction=ltao", "error_terms.wind_m_per_s=[10.0, 20.0]",
+         "monte_carlo={pixels_per_subaperture: 8, screen_oversize: 1.5}",
+         "time_domain={frames: 1, realisations: 2, delay_ms: 2.0, loop: closed, settle_frames: 1}",
+         inflation, pipelines}};
+    const driver_case aged = {
+        CONFIG_AO_SMALL,
+        {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
+         "wavelengths_um=[1.65]", "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]",
+         "night={source: file, hours: 0.5, sample_minutes: 30.0, policies: [snapshot], "
+         "ages_minutes: [], latency_s: [0.0], layers: [{time_s: 0.0, height_m: 30.0, strength: "
+         "28.5, wind_m_per_s: 7.0}]}",
+         "pipelines=[{name: reference, arithmetic: dp}, {name: commands, arithmetic: dp, operator: "
+         "commands, storage: {codec: integer, bits: 8, rounding: sweep}}]"}};
+    faults_walk("ao, storage in time", &timed, 1, 3 * every->frames);
+    faults_walk("ao, storage over a night", &aged, 1, every->frames);
+}
+
 // Two mirrors, a learned profile and a promise.
 static inline void faults_of_mirrors(const fault_strides *every)
 {
@@ -165,6 +197,7 @@ static inline void faults_of_elements(const fault_strides *every)
     }
 FAULTS_TEST(an_ao_run, ao)
 FAULTS_TEST(an_ao_run_with_frames, frames)
+FAULTS_TEST(an_ao_run_with_storage, storage)
 FAULTS_TEST(an_ao_run_with_mirrors, mirrors)
 FAULTS_TEST(a_wafer_run_of_plain_and_block_formats, formats)
 FAULTS_TEST(a_wafer_run_of_codecs_after_zfp, codecs)
@@ -177,6 +210,7 @@ static inline int faults_run_all(fault_strides every)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(an_ao_run, &every),
         cmocka_unit_test_prestate(an_ao_run_with_frames, &every),
+        cmocka_unit_test_prestate(an_ao_run_with_storage, &every),
         cmocka_unit_test_prestate(an_ao_run_with_mirrors, &every),
         cmocka_unit_test_prestate(a_wafer_run_of_plain_and_block_formats, &every),
         cmocka_unit_test_prestate(a_wafer_run_of_codecs_after_zfp, &every),
