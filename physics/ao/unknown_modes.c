@@ -3,8 +3,9 @@
 
 #include "core/memory.h"
 #include "physics/ao/ao_constants.h"
+#include "physics/zernike.h"
 
-#include <math.h>
+enum { FIRST_NOLL = 4 }; // of reference modes
 
 static bool has_tilts(const bb_sensor *sensor, const bb_unknown_modes_config *config)
 {
@@ -32,44 +33,23 @@ bb_need bb_unknown_modes_need(bb_index rows, bb_index columns)
     return (bb_need){.host_bytes = sizeof(double) * ((double)rows + 1.0) * (double)columns};
 }
 
-// Noll's Z_(4 + mode), in radii of the disc.
-static double aberration(int mode, double x, double y)
-{
-    const double squared = x * x + y * y;
-    switch (mode) {
-    case 0:
-        return sqrt(3.0) * (2.0 * squared - 1.0);
-    case 1:
-        return sqrt(6.0) * 2.0 * x * y;
-    case 2:
-        return sqrt(6.0) * (x * x - y * y);
-    case 3:
-        return sqrt(8.0) * (3.0 * squared - 2.0) * y;
-    case 4:
-        return sqrt(8.0) * (3.0 * squared - 2.0) * x;
-    case 5:
-        return sqrt(8.0) * (3.0 * x * x - y * y) * y;
-    default:
-        return sqrt(8.0) * (x * x - 3.0 * y * y) * x;
-    }
-}
-
 // At the end of a slope along an axis; the mean along its edge by Simpson's rule, which is exact
 // for cubics.
 static double at_end(const bb_sensor *sensor, int axis, bb_index end, bb_slope_model model,
                      int mode)
 {
+    const bb_index noll = FIRST_NOLL + mode;
     const double radius = (double)sensor->lenslets; // in half lenslets
     const double x = (double)sensor->ends[axis].x[end] / radius;
     const double y = (double)sensor->ends[axis].y[end] / radius;
     const double along_x = axis == BB_AXIS_X ? 0.0 : 1.0 / radius;
     const double along_y = axis == BB_AXIS_X ? 1.0 / radius : 0.0;
-    const double middle = aberration(mode, x, y);
+    const double middle = bb_zernike_value(noll, x, y);
     if (model == BB_SLOPE_POINT_DIFFERENCE) {
         return middle;
     }
-    return (aberration(mode, x - along_x, y - along_y) + 4.0 * middle +
-            aberration(mode, x + along_x, y + along_y)) /
+    return (bb_zernike_value(noll, x - along_x, y - along_y) + 4.0 * middle +
+            bb_zernike_value(noll, x + along_x, y + along_y)) /
            6.0;
 }
 

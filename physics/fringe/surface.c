@@ -4,7 +4,7 @@
 #include "core/memory.h"
 #include "core/random.h"
 #include "core/thread.h"
-#include "physics/fringe/zernike.h"
+#include "physics/zernike.h"
 
 #include <complex.h> // FFTW's complex numbers are C's
 #include <fftw3.h>

@@ -3,7 +3,7 @@
 
 #include "core/memory.h"
 #include "core/thread.h"
-#include "physics/fringe/zernike.h"
+#include "physics/zernike.h"
 
 #include <cblas.h>
 #include <lapacke.h>

@@ -7,13 +7,13 @@
 #include "physics/ao/ao_constants.h"
 #include "physics/ao/laser_star.h"
 #include "physics/ao/unknown_modes.h"
-#include "physics/fringe/zernike.h"
+#include "physics/zernike.h"
 #include "tests/check.h"
 #include "tests/physics/ao/cases.h"
 
 enum { SENSORS = 3, LENSLETS = 10 };
 
-static const bb_unknown_modes_config all = {0.3, 400.0, 25.0};
+static const bb_unknown_modes_config every_kind = {0.3, 400.0, 25.0};
 
 // A natural star, a laser star on a grid askew, and a Rayleigh star.
 typedef struct rig {
@@ -152,7 +152,7 @@ static void slopes_are_those_of_the_wavefront(void **state)
     (void)state;
     for (int model = 0; model < 2; ++model) {
         rig self;
-        check_ok(make(40.0, (bb_slope_model)model, &all, &self));
+        check_ok(make(40.0, (bb_slope_model)model, &every_kind, &self));
         assert_int_equal(self.modes.columns, 2 + 1 + BB_REFERENCE_MODES * SENSORS);
         hold(&self, (bb_slope_model)model, focus, 1, 0, 2);
         for (bb_index s = 0; s < SENSORS; ++s) {
@@ -171,8 +171,8 @@ static void a_drift_moves_spots_as_depth_stretches_them(void **state)
 {
     (void)state;
     rig zenith, low;
-    check_ok(make(0.0, BB_SLOPE_POINT_DIFFERENCE, &all, &zenith));
-    check_ok(make(60.0, BB_SLOPE_POINT_DIFFERENCE, &all, &low));
+    check_ok(make(0.0, BB_SLOPE_POINT_DIFFERENCE, &every_kind, &zenith));
+    check_ok(make(60.0, BB_SLOPE_POINT_DIFFERENCE, &every_kind, &low));
     const bb_sensor *laser = &low.guides.sensors[1];
     bb_star star = laser->star;
     star.depth_m = low.atmosphere.airmass;
@@ -194,7 +194,7 @@ static void modes_of_unlike_symmetry_are_orthogonal(void **state)
 {
     (void)state;
     rig self;
-    check_ok(make(0.0, BB_SLOPE_POINT_DIFFERENCE, &all, &self));
+    check_ok(make(0.0, BB_SLOPE_POINT_DIFFERENCE, &every_kind, &self));
     for (int a = 0; a < BB_REFERENCE_MODES; ++a) {
         for (int b = 0; b < a; ++b) {
             double product = 0.0;
@@ -232,12 +232,12 @@ static void stars_have_the_modes_of_their_kind(void **state)
         release(&self);
     }
     rig self;
-    check_ok(make(0.0, BB_SLOPE_POINT_DIFFERENCE, &all, &self));
+    check_ok(make(0.0, BB_SLOPE_POINT_DIFFERENCE, &every_kind, &self));
     const bb_index count = self.guides.sensors[0].count;
     for (bb_index column = 0; column < self.modes.columns; ++column) {
-        const double expected = column < 2    ? all.tilt_arcsec2
-                                : column == 2 ? all.sodium_height_m2
-                                              : all.reference_nm2;
+        const double expected = column < 2    ? every_kind.tilt_arcsec2
+                                : column == 2 ? every_kind.sodium_height_m2
+                                              : every_kind.reference_nm2;
         assert_true(self.modes.variances[column] == expected);
     }
     for (bb_index row = 0; row < self.modes.rows; ++row) {
@@ -256,7 +256,7 @@ static void every_failed_allocation_is_reported(void **state)
     for (bb_index k = 1; failed; ++k) {
         rig self;
         bb_memory_fail_at(k);
-        const bb_status status = make(0.0, BB_SLOPE_POINT_DIFFERENCE, &all, &self);
+        const bb_status status = make(0.0, BB_SLOPE_POINT_DIFFERENCE, &every_kind, &self);
         failed = bb_memory_failure_happened();
         bb_memory_fail_at(0);
         assert_int_equal(status, failed ? BB_MEMORY : BB_OK);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "physics/fringe/detection.h"
-#include "physics/fringe/zernike.h"
+#include "physics/zernike.h"
 #include "tests/physics/fringe/cases.h"
 
 // Wrapped differences around pixels (c, r) .. (c + 1, r + 1), in cycles; 0 where one has no data.

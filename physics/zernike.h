@@ -10,8 +10,8 @@
 // R_n^m(rho) = rho^m P_k^(0,m)(2 rho^2 - 1) with k = (n - m) / 2, Jacobi polynomials by their
 // recurrence over k (Abramowitz and Stegun 22.7.1), which keeps its digits where the sum of powers
 // loses them. Outside the disc the polynomials go on, and grow fast.
-#ifndef BB_PHYSICS_FRINGE_ZERNIKE_H
-#define BB_PHYSICS_FRINGE_ZERNIKE_H
+#ifndef BB_PHYSICS_ZERNIKE_H
+#define BB_PHYSICS_ZERNIKE_H
 
 #include "core/status.h"
 

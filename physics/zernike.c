@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "physics/fringe/zernike.h"
+#include "physics/zernike.h"
 
 #include "core/portable.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/memory.h"
-#include "physics/fringe/zernike.h"
+#include "physics/zernike.h"
 #include "tests/check.h"
 
 // Noll 1976, table 1, with x = rho cos theta and y = rho sin theta.
