@@ -53,6 +53,13 @@ static inline void faults_of_ao(const fault_strides *every)
     faults_walk("ao on two threads", &study, 2, every->pair);
 }
 
+// A closed loop in time of few lenslets.
+#define IN_TIME                                                                                    \
+    "sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12", "wavelengths_um=[1.65]",   \
+        "correction=ltao", "error_terms.wind_m_per_s=[10.0, 20.0]",                                \
+        "monte_carlo={pixels_per_subaperture: 8, screen_oversize: 1.5}",                           \
+        "time_domain={frames: 1, realisations: 2, delay_ms: 2.0, loop: closed, settle_frames: 1}"
+
 // Frames, pairs, error terms and a shared correction; a closed loop in time.
 static inline void faults_of_frames(const fault_strides *every)
 {
@@ -65,13 +72,8 @@ static inline void faults_of_frames(const fault_strides *every)
                                 "pipelines=[{name: reference, arithmetic: dp}]"}};
     faults_walk("ao with frames", &study, 1, every->frames);
     faults_walk("ao with frames on two threads", &study, 2, 499);
-    const driver_case timed = {
-        CONFIG_AO_SMALL,
-        {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
-         "wavelengths_um=[1.65]", "correction=ltao", "error_terms.wind_m_per_s=[10.0, 20.0]",
-         "monte_carlo={pixels_per_subaperture: 8, screen_oversize: 1.5}",
-         "time_domain={frames: 1, realisations: 2, delay_ms: 2.0, loop: closed, settle_frames: 1}",
-         "pipelines=[{name: reference, arithmetic: dp}]"}};
+    const driver_case timed = {CONFIG_AO_SMALL,
+                               {IN_TIME, "pipelines=[{name: reference, arithmetic: dp}]"}};
     faults_walk("ao in time", &timed, 1, every->frames);
 }
 
@@ -87,13 +89,7 @@ static inline void faults_of_storage(const fault_strides *every)
         "accumulate: fp16, accumulate_run: 8}]";
     static const char *const inflation =
         "rounding_inflation={sodium_height_m2: 1000.0, reference_nm2: 100.0}";
-    const driver_case timed = {
-        CONFIG_AO_SMALL,
-        {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
-         "wavelengths_um=[1.65]", "correction=ltao", "error_terms.wind_m_per_s=[10.0, 20.0]",
-         "monte_carlo={pixels_per_subaperture: 8, screen_oversize: 1.5}",
-         "time_domain={frames: 1, realisations: 2, delay_ms: 2.0, loop: closed, settle_frames: 1}",
-         inflation, pipelines}};
+    const driver_case timed = {CONFIG_AO_SMALL, {IN_TIME, inflation, pipelines}};
     const driver_case aged = {
         CONFIG_AO_SMALL,
         {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",

@@ -147,14 +147,14 @@ static bb_status code(bb_rounding_norm *norm, const bb_factor_pipeline *pipeline
     const bb_view view = bb_view_matrix((double *)(uintptr_t)r, layout->rows, layout->columns);
     const bb_matrix_source source = bb_matrix_source_dense(&view, "R", "1");
     const bb_index width = bb_codec_norm_width(&pipeline->storage);
-    bb_matrix_layout own = *layout;
+    bb_matrix_layout weighed_layout = *layout;
     double *norms = NULL;
     if (width > 0) {
         BB_TRY(bb_column_norms_make(norm, width, scales, outcome, &norms));
-        own.column_norms = norms;
+        weighed_layout.column_norms = norms;
     }
     if (outcome->kind == BB_OUTCOME_OK) {
-        BB_TRY(bb_stored_reconstructor_code(pipeline, &source, &own, out));
+        BB_TRY(bb_stored_reconstructor_code(pipeline, &source, &weighed_layout, out));
     }
 done:
     BB_RELEASE(&norms);
