@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Bits that a matrix of the quantiser takes with one width for windows of several shapes, and what of
+it a GPU's product of bytes does not take (solvers/operator/stream/coded_stream.h).
+
+    bitbudget run STUDY ... --dump R -o FILE
+    tests/peers/quantiser_widths.py FILE [DATASET]     of /operators, R_1_0 where it is not given
+
+A column's step is its least magnitude: columns whose values are no whole multiples of it are
+counted and spoil the figures. Needs python3-netcdf4."""
+import sys
+
+import netCDF4
+import numpy
+
+MOST_IN_BYTES, GROUP_ROWS, GROUP_UNITS, BAND, QUARTER = 12, 64, 2048, 16, 256
+
+
+def codes_of(path, name):
+    values = numpy.asarray(netCDF4.Dataset(path)["operators"][name][:], dtype=float)
+    steps = numpy.where(values != 0.0, abs(values), numpy.inf).min(axis=0)
+    quotients = values / steps
+    codes = numpy.rint(quotients)
+    odd = (abs(quotients - codes).max(axis=0) > 1e-3).sum()
+    print(f"{name}: {values.shape[0]} x {values.shape[1]}, {odd} columns without a step")
+    return codes.astype(int)
+
+
+def widths_of(codes, rows, columns):
+    """Bits of a signed code in each window, 0 of zeros; the last windows are filled up."""
+    shape = [-(-size // step) * step for size, step in zip(codes.shape, (rows, columns))]
+    filled = numpy.zeros(shape, int)
+    filled[:codes.shape[0], :codes.shape[1]] = numpy.where(codes < 0, ~codes, codes)
+    zeros = numpy.zeros(shape, bool)
+    zeros[:codes.shape[0], :codes.shape[1]] = codes != 0
+    cut = (shape[0] // rows, rows, shape[1] // columns, columns)
+    largest = filled.reshape(cut).max(axis=(1, 3))
+    live = zeros.reshape(cut).any(axis=(1, 3))
+    return numpy.where(live, 1 + numpy.ceil(numpy.log2(largest + 1.0)).astype(int), 0)
+
+
+def main():
+    codes = codes_of(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "R_1_0")
+    for rows, columns in ((1, 32), (16, 32), (16, 64), (BAND, QUARTER)):
+        widths = widths_of(codes, rows, columns)
+        bits = widths.sum() * rows * columns / codes.size
+        wide = (widths > MOST_IN_BYTES).mean()
+        print(f"{rows:3} x {columns:3}: {bits:.2f} bits a value, {100 * wide:.3f} % of the widths "
+              f"above {MOST_IN_BYTES}")
+    widths = widths_of(codes, BAND, QUARTER)
+    units = numpy.where(widths >= 13, 16, numpy.where(widths % 4 == 3, widths + 1, widths)) * BAND
+    units = numpy.pad(units, [(0, -units.shape[0] % 4), (0, -units.shape[1] % 4)])
+    pieces = units.reshape(units.shape[0] // 4, 4, -1, 4).sum(axis=(1, 3))
+    print(f"{100 * (pieces > GROUP_UNITS).mean():.1f} % of the pieces of {GROUP_ROWS} rows by "
+          f"{4 * QUARTER} columns above {32 * GROUP_UNITS} bytes")
+
+
+if __name__ == "__main__":
+    main()
