@@ -33,6 +33,7 @@ static struct {
     pthread_cond_t finish;
     pthread_t *workers; // [worker_count]
     bb_index worker_count;
+    bb_index ready; // of the workers: those that wait for a loop or have served one
     bb_index busy;
     unsigned long generation;
     bool stopping;
@@ -78,6 +79,8 @@ static void *serve(void *argument)
     unsigned long seen = 0;
     is_worker = true;
     pthread_mutex_lock(&pool.lock);
+    ++pool.ready;
+    pthread_cond_signal(&pool.finish);
     for (;;) {
         while (pool.generation == seen && !pool.stopping) {
             pthread_cond_wait(&pool.start, &pool.lock);
@@ -109,8 +112,20 @@ void bb_threads_stop(void)
     }
     BB_RELEASE(&pool.workers);
     pool.worker_count = 0;
+    pool.ready = 0;
     pool.generation = 0;
     pool.stopping = false;
+}
+
+// A thread that is still starting may hold a lock of its run-time library, which a child process
+// forked then would wait for in vain; one that waits for a loop holds none.
+static void await_workers(void)
+{
+    pthread_mutex_lock(&pool.lock);
+    while (pool.ready < pool.worker_count) {
+        pthread_cond_wait(&pool.finish, &pool.lock);
+    }
+    pthread_mutex_unlock(&pool.lock);
 }
 
 bb_status bb_threads_set(bb_index count)
@@ -126,6 +141,7 @@ bb_status bb_threads_set(bb_index count)
                    "cannot start thread %td of %td (error %d)", i + 2, count, error);
         ++pool.worker_count;
     }
+    await_workers();
 done:
     return status;
 }

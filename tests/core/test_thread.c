@@ -5,6 +5,9 @@
 
 #include <cblas.h>
 #include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { COUNT = 10000 };
 static atomic_int visits[COUNT];
@@ -149,6 +152,29 @@ static void copies_are_whole(void **state)
     BB_RELEASE(&target);
 }
 
+// Under the address sanitizer a thread that is still starting holds the lock of malloc.
+static void a_child_process_finds_no_lock_held(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 200; ++round) {
+        assert_int_equal(bb_threads_set(8), BB_OK);
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            (void)alarm(20);
+            for (size_t bytes = 1000; bytes < 20000; bytes += 100) {
+                void *volatile block = malloc(bytes);
+                free(block);
+            }
+            _exit(0);
+        }
+        int how = 0;
+        assert_int_equal(waitpid(child, &how, 0), child);
+        assert_int_equal(how, 0);
+    }
+    bb_threads_stop();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +186,7 @@ int main(void)
         cmocka_unit_test(thread_counts_out_of_range_are_refused),
         cmocka_unit_test(blas_runs_on_one_thread),
         cmocka_unit_test(copies_are_whole),
+        cmocka_unit_test(a_child_process_finds_no_lock_held),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
