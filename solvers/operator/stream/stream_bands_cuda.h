@@ -143,8 +143,9 @@ template <class Way> struct band_consumer {
                 break;
             }
             const bool wanted = band_rows * band < note.rows;
+            // A band of no rows waits, too: it would be more than a phase of the barrier ahead.
+            hopper::barrier_wait(&own->cut[limb_turn.slot], limb_turn.parity);
             if (wanted) {
-                hopper::barrier_wait(&own->cut[limb_turn.slot], limb_turn.parity);
                 way.multiply(task_job,
                              stages + static_cast<size_t>(stage_place.slot) * task_job.shape.bytes,
                              note, limbs_of_x + limb_turn.slot * Way::cut_bytes,
