@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Bits that a matrix of the quantiser takes with one width for windows of several shapes, and what of
-it a GPU's product of bytes does not take (solvers/operator/stream/coded_stream.h).
+"""Bits that a matrix of the quantiser takes with one width for windows of several shapes, and how
+much of it a GPU's product of bytes takes in two stages (solvers/operator/stream/coded_stream.h).
 
     bitbudget run STUDY ... --dump R -o FILE
     tests/peers/quantiser_widths.py FILE [DATASET]     of /operators, R_1_0 where it is not given
@@ -13,7 +13,7 @@ import sys
 import netCDF4
 import numpy
 
-MOST_IN_BYTES, GROUP_ROWS, GROUP_UNITS, BAND, QUARTER = 12, 64, 2048, 16, 256
+MOST_PLANES, GROUP_ROWS, STAGE_UNITS, BAND, QUARTER = 16, 64, 2048, 16, 256
 
 
 def codes_of(path, name):
@@ -44,15 +44,14 @@ def main():
     for rows, columns in ((1, 32), (16, 32), (16, 64), (BAND, QUARTER)):
         widths = widths_of(codes, rows, columns)
         bits = widths.sum() * rows * columns / codes.size
-        wide = (widths > MOST_IN_BYTES).mean()
-        print(f"{rows:3} x {columns:3}: {bits:.2f} bits a value, {100 * wide:.3f} % of the widths "
-              f"above {MOST_IN_BYTES}")
+        print(f"{rows:3} x {columns:3}: {bits:.2f} bits a value, {widths.max()} at most; "
+              f"{MOST_PLANES} and fewer are multiplied as bytes")
     widths = widths_of(codes, BAND, QUARTER)
     units = numpy.where(widths >= 13, 16, numpy.where(widths % 4 == 3, widths + 1, widths)) * BAND
     units = numpy.pad(units, [(0, -units.shape[0] % 4), (0, -units.shape[1] % 4)])
     pieces = units.reshape(units.shape[0] // 4, 4, -1, 4).sum(axis=(1, 3))
-    print(f"{100 * (pieces > GROUP_UNITS).mean():.1f} % of the pieces of {GROUP_ROWS} rows by "
-          f"{4 * QUARTER} columns above {32 * GROUP_UNITS} bytes")
+    print(f"{100 * (pieces > STAGE_UNITS).mean():.1f} % of the pieces of {GROUP_ROWS} rows by "
+          f"{4 * QUARTER} columns are two stages, above {32 * STAGE_UNITS} bytes")
 
 
 if __name__ == "__main__":

@@ -59,9 +59,9 @@ enum {
     BB_STREAM_LANES = 32,
     BB_STREAM_WARPS = 16,         ///< of a block
     BB_STREAM_MOST_PLANES = 16,   ///< widest quotient that is cut into planes
-    BB_STREAM_MOST_IN_BYTES = 12, ///< widest that is multiplied as bytes
     BB_STREAM_UNIT = 32,          ///< bytes of eight blocks of one bit
-    BB_STREAM_GROUP_UNITS = 2048, ///< of 64 rows of a tile of the quantiser in shared memory
+    BB_STREAM_STAGE_UNITS = 2048, ///< of rows of a tile of the quantiser in shared memory: 64, or
+                                  ///< 32 of the widest planes
     BB_STREAM_QUARTERS = 4,       ///< of a row of the quantiser
     BB_STREAM_BAND = 16, ///< rows whose quotients have one width, and that a warp takes in limbs
     BB_STREAM_TURNS = 8, ///< rows whose blocks lie in different places

@@ -96,8 +96,8 @@ __device__ __forceinline__ row_source find_row(const job &task_job, const unsign
     const uint32_t turn = static_cast<uint32_t>(line % BB_STREAM_TURNS);
     if constexpr (S::varies) {
         const uint2 *places = reinterpret_cast<const uint2 *>(stage) + note.shift;
-        // Rows beyond the last are those of the group's first: their sums are not read.
-        const uint2 place = places[row < note.rows ? row : 0];
+        // Rows beyond the last are those of the stage's first: their sums are not read.
+        const uint2 place = places[row < note.end ? row - note.begin : 0];
         const unsigned char *bytes =
             note.far ? operand.words + BB_STREAM_UNIT * static_cast<size_t>(place.x)
                      : stage + task_job.shape.units_at + BB_STREAM_UNIT * (place.x - places[0].x);
@@ -107,7 +107,7 @@ __device__ __forceinline__ row_source find_row(const job &task_job, const unsign
             S::of_any_bits ? static_cast<int>(task_job.task.layout.row_bytes) : S::row_bytes;
         float step = 0.0F;
         if constexpr (S::has_steps) {
-            step = row < note.rows ? operand.steps[line] : 0.0F;
+            step = row < note.end ? operand.steps[line] : 0.0F;
         }
         return row_source{stage + row * row_bytes, static_cast<uint32_t>(task_job.task.layout.bits),
                           step, turn};
@@ -172,7 +172,7 @@ template <class S, class Sums> struct consumer {
         }
         constexpr int lanes_of_row = lanes / S::warp_rows;
         const int own = warp * S::warp_rows + lane / lanes_of_row;
-        if (lane % lanes_of_row == 0 && own < note.rows) {
+        if (lane % lanes_of_row == 0 && own < note.end) {
             const bb_index row = note.operand * task_job.task.rows + note.row + own;
             task_job.task
                 .places[row * bb_stream_partition_most_places(&task_job.parts) + note.place] =
@@ -191,7 +191,8 @@ template <class S, class Sums> struct consumer {
             if (note.operand < 0) {
                 break;
             }
-            const bool wanted = warp * S::warp_rows < note.rows;
+            const int row = warp * S::warp_rows;
+            const bool wanted = row >= note.begin && row < note.end;
             if (wanted) {
                 multiply(stages + static_cast<size_t>(stage_place.slot) * task_job.shape.bytes,
                          note);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For .cu files only: products of stored values of twelve bits and fewer on tensor cores, the sums
+// For .cu files only: products of stored values of 16 bits and fewer on tensor cores, the sums
 // BB_STREAM_LIMBS of coded_stream.h over the ring of stream_producer_cuda.h.
 //
 // A warp takes 16 rows, a band, and a quarter of a tile's columns. Two more warps cut two quarters
@@ -114,7 +114,7 @@ template <class Way> struct band_consumer {
         asm volatile("bar.sync %0, %1;" ::"r"(barriers_of_bands + band), "n"(quarters * lanes)
                      : "memory");
         const int wanted = row + lane;
-        if (quarter == 0 && lane < band_rows && wanted < note.rows) {
+        if (quarter == 0 && lane < band_rows && wanted < note.end) {
             double total = own->sums[turn][0][wanted];
 #pragma unroll
             for (int q = 1; q < quarters; ++q) {
@@ -142,7 +142,7 @@ template <class Way> struct band_consumer {
             if (note.operand < 0) {
                 break;
             }
-            const bool wanted = band_rows * band < note.rows;
+            const bool wanted = band_rows * band >= note.begin && band_rows * band < note.end;
             // A band of no rows waits, too: it would be more than a phase of the barrier ahead.
             hopper::barrier_wait(&own->cut[limb_turn.slot], limb_turn.parity);
             if (wanted) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For .cu files only: the way of stream_bands_cuda.h for whole numbers of twelve bits and fewer:
+// For .cu files only: the way of stream_bands_cuda.h for whole numbers of 16 bits and fewer:
 // integers, quotients, mantissas of block floating point.
 //
 // Planes become bytes, four by an instruction or two, and are multiplied as they lie: rows of A
@@ -127,6 +127,24 @@ __device__ __forceinline__ uint2 load_fields(const unsigned char *plane, block_p
         const uint32_t word = (present ? load_4(own) : 0U) >> (bits * (column / bits));
         return {mask_and_turn(word, field, sign), mask_and_turn(word >> 4, field, sign)};
     }
+}
+
+/// The upper (`half` 1) or lower bytes of the plane of 16 bits of a block, signs turned over.
+__device__ __forceinline__ uint2 load_halves(const unsigned char *plane, block_place block,
+                                             int column, bool present, int half)
+{
+    const uint32_t bytes = half == 1 ? 0x7531U : 0x6420U;
+    const uint32_t sign = half == 1 ? four_of(128U) : 0U;
+    uint2 first = {0U, 0U};
+    uint2 second = {0U, 0U};
+    if (present) {
+        const unsigned char *own =
+            plane + 512 * block.eights + 2 * BB_BLOCK * block.turned() + 8 * column;
+        first = *reinterpret_cast<const uint2 *>(own);
+        second = *reinterpret_cast<const uint2 *>(own + BB_BLOCK);
+    }
+    return {__byte_perm(first.x, first.y, bytes) ^ sign,
+            __byte_perm(second.x, second.y, bytes) ^ sign};
 }
 
 /// Planes of W bits, 5 to 7, and BLOCKS blocks, put together.
@@ -423,12 +441,40 @@ template <class S> struct digits_of_integers {
         rows.lower += 4 * bits * plane_blocks;
     }
 
+    // Numbers of 16 bits, half after half; sums of 256 of them stay below 2^31.
+    __device__ __forceinline__ void add_halves(const tile_rows &rows, const unsigned char *x,
+                                               int (&d)[4]) const
+    {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+        const bool upper_there = rows.upper_width == 16;
+        const bool lower_there = rows.lower_width == 16;
+#pragma unroll 1 // rare: registers are what products take
+        for (int half = 1; half >= 0; --half) {
+#pragma unroll
+            for (int i = 0; i < 4; ++i) {
+                d[i] *= 256;
+            }
+#pragma unroll 1
+            for (int k = 0; k < blocks; ++k) {
+                multiply_32(d, load_halves(rows.upper, place_of(k), lane % 4, upper_there, half),
+                            load_halves(rows.lower, place_of(k), lane % 4, lower_there, half),
+                            digits_of(x, k));
+            }
+        }
+#endif
+    }
+
     // Numbers of `width` bits; rows of another one add nothing.
     __device__ __forceinline__ void add_planes(uint32_t width, tile_rows rows,
                                                const unsigned char *x, const mark &own,
                                                int (&part)[4]) const
     {
         int d[4] = {0, 0, 0, 0};
+        if constexpr (S::varies) {
+            if (width == 16) {
+                add_halves(rows, x, d);
+            }
+        }
         add_plane<3>(width, rows, x, d);
         add_plane<2>(width, rows, x, d);
         add_plane<1>(width, rows, x, d);
@@ -440,7 +486,7 @@ template <class S> struct digits_of_integers {
     __device__ __forceinline__ void add_widths(const tile_rows &rows, const unsigned char *x,
                                                const mark &own, int (&part)[4]) const
     {
-        uint32_t limit = BB_STREAM_MOST_IN_BYTES + 1;
+        uint32_t limit = BB_STREAM_MOST_PLANES + 1;
         while (true) {
             const uint32_t upper = rows.upper_width < limit ? rows.upper_width : 0U;
             const uint32_t lower = rows.lower_width < limit ? rows.lower_width : 0U;
@@ -455,12 +501,15 @@ template <class S> struct digits_of_integers {
     __device__ __forceinline__ tile_rows find(const job &task_job, const unsigned char *stage,
                                               const stage_note &note) const
     {
-        const int line = band_rows * band + lane / 4;
+        const int line = band_rows * band + lane / 4 - note.begin;
         if constexpr (S::varies) {
-            // No group is far (coded_stream.c).
+            // No stage's rows are far: of planes half a group fits.
+            static_assert(group_rows<S> / 2 * quarters * BB_STREAM_MOST_PLANES <= S::most_units,
+                          "half a group of the widest rows");
+            const int rows = note.end - note.begin;
             const uint2 *places = reinterpret_cast<const uint2 *>(stage) + note.shift;
-            const uint2 upper = places[line < note.rows ? line : 0];
-            const uint2 lower = places[line + 8 < note.rows ? line + 8 : 0];
+            const uint2 upper = places[line < rows ? line : 0];
+            const uint2 lower = places[line + 8 < rows ? line + 8 : 0];
             const unsigned char *first = stage + task_job.shape.units_at;
             return {first + BB_STREAM_UNIT * (upper.x - places[0].x +
                                               bb_coded_stream_units_before(upper.y, quarter)),

@@ -31,11 +31,12 @@ template <class S> constexpr int group_rows = warps *S::warp_rows;
 /// What the producer says of a stage.
 struct stage_note {
     int operand; // -1: no more
-    int row;     // first of the group, of the rows wanted
-    int rows;    // of the group
-    int place;   // of the run that ends with this tile, else -1
-    int shift;   // quantiser: of the first row's bb_stream_place
-    bool far;    // quantiser: the rows are where they lie, not in the stage
+    int tile;
+    int row;        // first of the group, of the rows wanted
+    int begin, end; // of the group's rows, those in the stage
+    int place;      // of the run that ends with this tile, else -1
+    int shift;      // quantiser: of the first row's bb_stream_place
+    bool far;       // quantiser: the rows are where they lie, not in the stage
 };
 
 struct stage_control {
@@ -60,6 +61,12 @@ struct job {
     bb_stream_partition parts;
     stage_shape shape;
     int groups; // of an operand
+};
+
+/// A tile's rows of a group are a stage, but for those of the quantiser that are too many bytes:
+/// these are two, of the upper half of the rows and the rest. What comes next:
+struct stage_rows {
+    int tile, begin;
 };
 
 /// Group `group` of all: which rows of which operand.
@@ -138,41 +145,53 @@ template <class S, class Product> struct producer {
         hopper::plain_before_copies();
     }
 
-    // Opens a stage and copies its rows, counted by `arrival` with `more` bytes; copy_x is to
-    // follow.
-    __device__ __forceinline__ void copy_rows(const bb_stream_run &run, int tile, uint64_t *arrival,
-                                              uint32_t more)
+    // Units of `rows` rows of the quantiser that lie one after the other.
+    static __device__ __forceinline__ uint32_t units_of(const bb_stream_place *lies, int rows)
+    {
+        const bb_stream_place last = lies[rows - 1];
+        return last.unit + bb_coded_stream_units(last.widths) - lies[0].unit;
+    }
+
+    // Opens a stage and copies the rows that come next, counted by `arrival` with `more` bytes;
+    // copy_x is to follow. Moves `next` on.
+    __device__ __forceinline__ void copy_rows(const bb_stream_run &run, stage_rows &next,
+                                              uint64_t *arrival, uint32_t more)
     {
         const group_place group = find_group<S>(task_job, run.group);
         const bb_stream_operand &operand = task_job.task.operand[group.operand];
-        const int rows = group.rows;
-        const bb_index first =
-            static_cast<bb_index>(tile) * task_job.task.matrix_rows + first_row + group.row;
+        const int tile = next.tile;
+        const bb_index first = static_cast<bb_index>(tile) * task_job.task.matrix_rows + first_row +
+                               group.row + next.begin;
         stage_note note = {group.operand,
+                           tile,
                            static_cast<int>(group.row),
-                           rows,
+                           next.begin,
+                           group.rows,
                            tile + 1 == run.end ? run.place : -1,
                            0,
                            false};
-        bb_stream_place begin = {};
         uint32_t places = 0;
         uint32_t bytes = 0;
         const unsigned char *source = operand.words;
         if constexpr (S::varies) {
-            begin = operand.lies[first];
-            const bb_stream_place last = operand.lies[first + rows - 1];
-            const uint32_t units = last.unit + bb_coded_stream_units(last.widths) - begin.unit;
+            const bb_stream_place *lies = operand.lies + first;
+            uint32_t units = units_of(lies, note.end - note.begin);
+            if (units > S::most_units && note.begin == 0 && note.end > group_rows<S> / 2) {
+                note.end = group_rows<S> / 2;
+                units = units_of(lies, note.end);
+            }
             note.shift = static_cast<int>(first & 1);
             note.far = units > S::most_units;
-            places = static_cast<uint32_t>(rows + note.shift + 1) / 2 * 16;
+            places = static_cast<uint32_t>(note.end - note.begin + note.shift + 1) / 2 * 16;
             bytes = note.far ? 0U : BB_STREAM_UNIT * units;
-            source += BB_STREAM_UNIT * static_cast<size_t>(begin.unit);
+            source += BB_STREAM_UNIT * static_cast<size_t>(lies[0].unit);
         } else {
             const int row_bytes =
                 S::of_any_bits ? static_cast<int>(task_job.task.layout.row_bytes) : S::row_bytes;
-            bytes = static_cast<uint32_t>(rows * row_bytes);
+            bytes = static_cast<uint32_t>(group.rows * row_bytes);
             source += first * row_bytes;
         }
+        next = note.end < group.rows ? stage_rows{tile, note.end} : stage_rows{tile + 1, 0};
         hopper::barrier_wait(&control->empty[stage_place.slot], stage_place.parity ^ 1U);
         if (tile + 1 == task_job.parts.tiles) {
             write_x_end(group.operand, tile);
@@ -199,26 +218,29 @@ template <class S, class Product> struct producer {
     }
 
     // The matrix does not depend on the kernel before; x and what is claimed do.
-    __device__ __forceinline__ int start(const bb_stream_run &run)
+    __device__ __forceinline__ stage_rows start(const bb_stream_run &run)
     {
-        int tile = run.first;
-        for (int k = 0;
-             tile < run.end && k < task_job.shape.stages && tile + 1 < task_job.parts.tiles; ++k) {
-            if (k >= stages_on_their_way) {
-                hopper::barrier_wait(&control->landed[k - stages_on_their_way], 0);
+        stage_rows next = {run.first, 0};
+        int count = 0;
+        for (; next.tile < run.end && count < task_job.shape.stages &&
+               next.tile + 1 < task_job.parts.tiles;
+             ++count) {
+            if (count >= stages_on_their_way) {
+                hopper::barrier_wait(&control->landed[count - stages_on_their_way], 0);
             }
-            copy_rows(run, tile++, &control->landed[k], 0);
+            copy_rows(run, next, &control->landed[count], 0);
             stage_place.advance(task_job.shape.stages);
         }
         start_after_kernel_before();
         stage_place = {0, 0};
-        for (int k = run.first; k < tile; ++k) {
-            hopper::barrier_wait(&control->landed[stage_place.slot], 0);
-            hopper::barrier_expect(&control->full[stage_place.slot], x_bytes(k));
-            copy_x(run, k);
+        for (int k = 0; k < count; ++k) {
+            hopper::barrier_wait(&control->landed[k], 0);
+            const int tile = control->notes[k].tile;
+            hopper::barrier_expect(&control->full[k], x_bytes(tile));
+            copy_x(run, tile);
             stage_place.advance(task_job.shape.stages);
         }
-        return tile;
+        return next;
     }
 
     __device__ __forceinline__ void finish()
@@ -234,12 +256,13 @@ template <class S, class Product> struct producer {
         int block = static_cast<int>(blockIdx.x);
         int index = 0;
         bool more = bb_stream_partition_fixed_run(&task_job.parts, block, index++, &run);
-        int tile = start(run);
+        stage_rows next = start(run);
         int turn =
             static_cast<int>(atomicAdd(&task_job.task.counts->turns, 1U)); // ahead of its time
         while (true) {
-            for (; more && tile < run.end; ++tile) {
-                copy_rows(run, tile, &control->full[stage_place.slot], x_bytes(tile));
+            while (more && next.tile < run.end) {
+                const int tile = next.tile;
+                copy_rows(run, next, &control->full[stage_place.slot], x_bytes(tile));
                 copy_x(run, tile);
                 stage_place.advance(task_job.shape.stages);
             }
@@ -251,7 +274,7 @@ template <class S, class Product> struct producer {
                 more = true;
                 turn = static_cast<int>(atomicAdd(&task_job.task.counts->turns, 1U));
             }
-            tile = run.first;
+            next = {run.first, 0};
         }
         finish();
     }

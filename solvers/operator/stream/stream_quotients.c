@@ -174,21 +174,7 @@ done:
     return status;
 }
 
-// Whether any 64 rows of a tile, as a window may begin with them, fit shared memory.
-static bool fits_groups(const bb_stream_place *places, bb_index rows)
-{
-    enum { GROUP = 64 };
-    for (bb_index row = 0; row < rows; ++row) {
-        const bb_stream_place *last = places + bb_coded_stream_least(row + GROUP, rows) - 1;
-        if (last->unit + bb_coded_stream_units(last->widths) - places[row].unit >
-            BB_STREAM_GROUP_UNITS) {
-            return false;
-        }
-    }
-    return true;
-}
-
-// Where rows lie, one after the other, and whether all of them are narrow.
+// Where rows lie, one after the other, and whether all of them are in planes.
 static bb_status place_rows(bb_coded_stream *stream, bb_index count, bb_stream_place *places,
                             size_t *units)
 {
@@ -198,15 +184,9 @@ static bb_status place_rows(bb_coded_stream *stream, bb_index count, bb_stream_p
                    "quantiser of more than 2^32 units of %d bytes on a GPU", (int)BB_STREAM_UNIT);
         places[i].unit = (uint32_t)*units;
         stream->beyond_fp32 |= !is_in_planes(&places[i]);
-        for (int q = 0; q < BB_STREAM_QUARTERS; ++q) {
-            stream->in_limbs &=
-                bb_coded_stream_width(places[i].widths, q) <= BB_STREAM_MOST_IN_BYTES;
-        }
         *units += bb_coded_stream_units(places[i].widths);
     }
-    for (bb_index tile = 0; stream->in_limbs && tile < stream->tiles; ++tile) {
-        stream->in_limbs = fits_groups(places + tile * stream->rows, stream->rows);
-    }
+    stream->in_limbs &= !stream->beyond_fp32;
 done:
     return status;
 }

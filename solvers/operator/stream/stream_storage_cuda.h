@@ -472,14 +472,14 @@ __device__ __forceinline__ row_source quarter_of(row_source row, int quarter)
             bb_coded_stream_width(row.bits, quarter), row.step, row.turn};
 }
 
-/// Groups of rows of more than most_units are read where they lie.
+/// Half groups of more than most_units are read where they lie.
 struct of_quantiser {
     using value = float;
     static constexpr int columns = 1024;
     static constexpr int values = 32;
     static constexpr int row_bytes = 0;
     static constexpr int warp_rows = 4;
-    static constexpr int most_units = BB_STREAM_GROUP_UNITS; // of a group in a stage
+    static constexpr int most_units = BB_STREAM_STAGE_UNITS; // of rows in a stage
     static constexpr bool varies = true;
     static constexpr bool has_unit = true;
     static constexpr bool of_any_bits = false;

@@ -175,17 +175,17 @@ static void a_slit_of_odd_width_agrees_with_the_cpu(void **state)
     forget(&task);
 }
 
-// Quotients of up to 12 bits, which limbs take: bands of every width, rows of zeros among them, and
-// windows that begin within a band.
+// Quotients of up to 16 bits, which limbs take: bands of every width, rows of zeros among them,
+// groups of rows that are one stage and those that are two, and windows that begin within a band.
 static void bands_of_the_quantiser_agree_with_the_cpu(void **state)
 {
     (void)state;
-    problem task = draw(150, 13 * 1024 + 5);
+    problem task = draw(150, 17 * 1024 + 5);
     bb_codec_config config = codec(QUANTISER);
     config.tolerance = 0.5;
     for (bb_index i = 0; i < task.rows; ++i) {
         for (bb_index j = 0; j < task.columns; ++j) {
-            const double largest = ldexp(0.9, (int)((j / 256 + i / 16) % 13) - 1);
+            const double largest = ldexp(0.9, (int)((j / 256 + i / 16) % 17) - 1);
             double *value = task.c + i * task.columns + j;
             *value = i % 37 == 3 ? 0.0 : largest * fmod(*value, 1.0);
         }
