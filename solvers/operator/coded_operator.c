@@ -29,9 +29,10 @@ static const bb_kernel device_kernel = {
 struct bb_coded_operator {
     bb_device *device;
     const bb_coded_matrix *matrix; // NULL on a GPU, which has a copy
+    bb_index first;                // of the matrix's rows
     bb_codec_config config;        // of the matrix
     bb_codec_form form;            // of its rows
-    bb_index rows, columns;        // of the matrix
+    bb_index rows, columns;        // of the operator
     bb_gemv_arithmetic arithmetic;
     bb_index run;
     float *x_f32;                    // [columns] on the host, NULL for fp64 products
@@ -47,7 +48,8 @@ static bb_status copy_to_device(bb_coded_operator *operation)
     bb_status status = BB_OK;
     const bb_coded_matrix *matrix = operation->matrix;
     size_t word = (size_t)bb_format_describe(operation->arithmetic.multiply)->bytes;
-    BB_TRY(bb_device_matrix_create(operation->device, matrix, &operation->there));
+    BB_TRY(bb_device_matrix_create(operation->device, matrix, operation->first, operation->rows,
+                                   &operation->there));
     const bb_coded_stream *stream = bb_device_matrix_stream(operation->there);
     BB_REQUIRE(
         stream == NULL || operation->arithmetic.multiply == BB_FORMAT_FP32 ||
@@ -57,8 +59,7 @@ static bb_status copy_to_device(bb_coded_operator *operation)
         "tolerance, multiply: fp32 or device: cpu");
     BB_TRY(bb_device_allocate(operation->device, (size_t)bb_coded_matrix_columns(matrix) * word,
                               &operation->device_x));
-    BB_TRY(bb_device_allocate(operation->device,
-                              (size_t)bb_coded_matrix_rows(matrix) * sizeof(double),
+    BB_TRY(bb_device_allocate(operation->device, (size_t)operation->rows * sizeof(double),
                               &operation->device_y));
 done:
     return status;
@@ -100,12 +101,25 @@ done:
 bb_status bb_coded_operator_create(bb_device *device, const bb_coded_matrix *matrix,
                                    bb_gemv_arithmetic arithmetic, bb_coded_operator **out)
 {
+    return bb_coded_operator_create_rows(device, matrix, 0, bb_coded_matrix_rows(matrix),
+                                         arithmetic, out);
+}
+
+bb_status bb_coded_operator_create_rows(bb_device *device, const bb_coded_matrix *matrix,
+                                        bb_index row, bb_index rows, bb_gemv_arithmetic arithmetic,
+                                        bb_coded_operator **out)
+{
     bb_status status = BB_OK;
     bb_coded_operator *operation = NULL;
     *out = NULL;
+    BB_REQUIRE(row >= 0 && rows >= 1 && rows <= bb_coded_matrix_rows(matrix) - row, BB_INVALID,
+               "rows %td to %td of a coded matrix of %td", row, row + rows,
+               bb_coded_matrix_rows(matrix));
     BB_REQUIRE(bb_device_kind_of(device) != BB_DEVICE_OPENCL, BB_UNSUPPORTED,
                "products on device opencl are assembled in a context of kernels");
     BB_TRY(start(device, matrix, arithmetic, &operation));
+    operation->first = row;
+    operation->rows = rows;
     if (bb_device_kind_of(device) != BB_DEVICE_CPU) {
         BB_TRY(copy_to_device(operation));
         operation->matrix = NULL;
@@ -272,9 +286,10 @@ static bb_status multiply_here(const bb_coded_operator *operation, bb_index row,
                                const double *x, double *y)
 {
     bb_status status = BB_OK;
-    BB_TRY(multiply[operation->form.kind](operation, row, rows, x, y));
+    const bb_index first = operation->first + row;
+    BB_TRY(multiply[operation->form.kind](operation, first, rows, x, y));
     for (bb_index i = 0; i < rows; ++i) {
-        y[i] /= bb_coded_matrix_row_scale(operation->matrix, row + i);
+        y[i] /= bb_coded_matrix_row_scale(operation->matrix, first + i);
     }
 done:
     return status;
@@ -522,11 +537,18 @@ bb_format bb_coded_operator_multiply(const bb_coded_operator *operation)
     return operation->arithmetic.multiply;
 }
 
+// Rows of one matrix take about the same.
+static size_t bytes_here(const bb_coded_operator *operation)
+{
+    const double share = (double)operation->rows / (double)bb_coded_matrix_rows(operation->matrix);
+    return (size_t)llround(share * (double)bb_coded_matrix_bytes(operation->matrix));
+}
+
 size_t bb_coded_operator_bytes(const bb_coded_operator *operation)
 {
     return operation->assembled != NULL ? bb_assembled_product_bytes(operation->assembled)
            : on_gpu(operation)          ? bb_device_matrix_bytes(operation->there)
-                                        : bb_coded_matrix_bytes(operation->matrix);
+                                        : bytes_here(operation);
 }
 
 const char *bb_coded_operator_compiler(const bb_coded_operator *operation)

@@ -12,7 +12,7 @@
 // each lane. cuda: the order of solvers/operator/stream/coded_stream_cuda.h; in runs and in fp32
 // sums a product is fused with its sum, and block floating point multiplies a block's unit once;
 // sums in fp32 are those of a lane, lanes are summed in fp64. In runs, e4m3, e5m2, block floating
-// point and integers of up to 8 bits, and quotients of up to 12, are multiplied on tensor cores,
+// point and integers of up to 8 bits, and quotients of up to 16, are multiplied on tensor cores,
 // whatever the run (solvers/operator/stream/stream_limbs_cuda.h); an x that is not finite then
 // gives NaN. The two agree within the error bound of either sum.
 //
@@ -51,6 +51,14 @@ struct bb_kernel_context; // solvers/kernels/objects/kernel_context.h
 BB_CHECKED bb_status bb_coded_operator_create(bb_device *device, const bb_coded_matrix *matrix,
                                               bb_gemv_arithmetic arithmetic,
                                               bb_coded_operator **out);
+
+/// The same of rows [row, row + rows) of the matrix, which are rows 0 to rows - 1 of the operator:
+/// a GPU takes a copy of these alone, but for low-rank tiles, transformed blocks and zfp. Errors:
+/// BB_INVALID (no rows, rows outside the matrix), those above.
+BB_CHECKED bb_status bb_coded_operator_create_rows(bb_device *device, const bb_coded_matrix *matrix,
+                                                   bb_index row, bb_index rows,
+                                                   bb_gemv_arithmetic arithmetic,
+                                                   bb_coded_operator **out);
 
 /// The same on the device of a context, OpenCL's too, by a kernel of the language
 /// (solvers/operator/assembled/assembled_product.h), which serves all operators of the context; it

@@ -35,6 +35,7 @@ typedef struct form form;
 
 struct bb_device_matrix {
     const form *form;
+    bb_index first, rows; // of the matrix's rows
     bb_coded_stream *stream;
     bb_low_rank_stream *tiles;
     bb_transform_stream *blocks;
@@ -52,7 +53,7 @@ struct form {
 static bb_status create_stream(bb_device *device, const bb_coded_matrix *matrix,
                                bb_device_matrix *out)
 {
-    return bb_coded_stream_create(device, matrix, &out->stream);
+    return bb_coded_stream_create(device, matrix, out->first, out->rows, &out->stream);
 }
 
 static size_t stream_bytes(const bb_device_matrix *matrix)
@@ -101,6 +102,7 @@ static bool tiles_alike(const bb_device_matrix *one, const bb_device_matrix *oth
 // A launch takes a bounded number of bands, more than a slit touches.
 static bb_status multiply_tiles(bb_queue *queue, bb_index rows, const bb_device_product *product)
 {
+    const bb_index first = product->matrices[0]->first + product->row;
     bb_low_rank_task task = {.sums = product->sums, .count = product->count};
     for (bb_index done = 0, taken = 0; done < rows; done += taken) {
         for (int i = 0; i < product->count; ++i) {
@@ -108,7 +110,7 @@ static bb_status multiply_tiles(bb_queue *queue, bb_index rows, const bb_device_
             bb_low_rank_job *job = &task.jobs[i];
             int cells = bb_low_rank_stream_cells(matrix);
             task.cells = cells > task.cells ? cells : task.cells;
-            taken = bb_low_rank_stream_job(matrix, product->row + done, rows - done, job);
+            taken = bb_low_rank_stream_job(matrix, first + done, rows - done, job);
             job->x = task.sums == BB_STREAM_WIDE ? product->x : NULL;
             job->x_f32 = task.sums == BB_STREAM_WIDE ? NULL : product->x;
             job->y = product->y[i] + done;
@@ -137,13 +139,14 @@ static bool blocks_alike(const bb_device_matrix *one, const bb_device_matrix *ot
 static bb_status multiply_blocks(bb_queue *queue, bb_index rows, const bb_device_product *product)
 {
     const bb_transform_stream *matrices[BB_TRANSFORM_JOBS];
+    const bb_index first = product->matrices[0]->first + product->row;
     bb_transform_task task;
     for (int i = 0; i < product->count; ++i) {
         matrices[i] = product->matrices[i]->blocks;
     }
     for (bb_index done = 0, taken = 0; done < rows; done += taken) {
-        taken = bb_transform_stream_task(matrices, product->count, product->row + done, rows - done,
-                                         &task);
+        taken =
+            bb_transform_stream_task(matrices, product->count, first + done, rows - done, &task);
         task.sums = product->sums;
         task.x = task.sums == BB_STREAM_WIDE ? product->x : NULL;
         task.x_f32 = task.sums == BB_STREAM_WIDE ? NULL : product->x;
@@ -173,13 +176,14 @@ static bool panels_alike(const bb_device_matrix *one, const bb_device_matrix *ot
 
 static bb_status multiply_panels(bb_queue *queue, bb_index rows, const bb_device_product *product)
 {
-    bb_zfp_task task = bb_zfp_panels_task(product->matrices[0]->panels, product->row, rows);
+    const bb_index first = product->matrices[0]->first + product->row;
+    bb_zfp_task task = bb_zfp_panels_task(product->matrices[0]->panels, first, rows);
     task.sums = product->sums;
     task.x = product->x;
     task.operands = product->count;
     for (int i = 0; i < product->count; ++i) {
         const bb_zfp_panels *matrix = product->matrices[i]->panels;
-        task.operand[i] = bb_zfp_panels_task(matrix, product->row, rows).operand[0];
+        task.operand[i] = bb_zfp_panels_task(matrix, first, rows).operand[0];
         task.operand[i].y = product->y[i];
     }
     return queue_items(&zfp_kernel, queue, rows, &task);
@@ -213,8 +217,8 @@ double bb_device_matrix_index_bits(const bb_codec_config *storage)
     return found == NULL || found->index_bits == NULL ? 0.0 : found->index_bits(storage);
 }
 
-bb_status bb_device_matrix_create(bb_device *device, const bb_coded_matrix *matrix,
-                                  bb_device_matrix **out)
+bb_status bb_device_matrix_create(bb_device *device, const bb_coded_matrix *matrix, bb_index first,
+                                  bb_index rows, bb_device_matrix **out)
 {
     bb_status status = BB_OK;
     bb_device_matrix *made = NULL;
@@ -223,6 +227,8 @@ bb_status bb_device_matrix_create(bb_device *device, const bb_coded_matrix *matr
     *out = NULL;
     BB_TRY(BB_ZEROED(1, &made));
     made->form = forms[bb_codec_form_of(storage).kind];
+    made->first = first;
+    made->rows = rows;
     BB_REQUIRE(made->form != NULL && absent == NULL, BB_UNSUPPORTED, "storage %s: %s",
                bb_codec_name(storage->codec),
                absent != NULL ? absent : "no products on a GPU, choose device: cpu");

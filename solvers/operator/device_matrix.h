@@ -10,10 +10,12 @@
 
 typedef struct bb_device_matrix bb_device_matrix;
 
-/// Copies a matrix to a GPU, with a workspace; the matrix may go. Errors: BB_MEMORY (host or
-/// device), BB_DEVICE, BB_UNSUPPORTED (a codec without a form here, sizes beyond a form's).
+/// Copies rows [first, first + rows) of a matrix to a GPU, its rows 0 to rows - 1, with a
+/// workspace; the matrix may go. Forms other than rows of tiles are copied whole. Errors: BB_MEMORY
+/// (host or device), BB_DEVICE, BB_UNSUPPORTED (a codec without a form here, sizes beyond a
+/// form's).
 BB_CHECKED bb_status bb_device_matrix_create(bb_device *device, const bb_coded_matrix *matrix,
-                                             bb_device_matrix **out);
+                                             bb_index first, bb_index rows, bb_device_matrix **out);
 void bb_device_matrix_destroy(bb_device_matrix **matrix);
 
 /// For plans: bits of a value that a storage takes here beside its own.

@@ -173,11 +173,12 @@ bool bb_stream_layout_of(const bb_codec_config *config, bb_stream_layout *out);
 /// of x; an x with a value that is not finite makes all sums NaN.
 bool bb_coded_stream_takes_limbs(bb_stream_storage storage);
 
-/// Copies a matrix to a device in its layout, with a workspace for products of all rows of it and
-/// of others like it, BB_STREAM_OPERANDS together.
+/// Copies rows [first, first + rows) of a matrix to a device in its layout, which become rows 0 to
+/// rows - 1 there, with a workspace for products of all of them and of others like them,
+/// BB_STREAM_OPERANDS together.
 /// Errors: BB_UNSUPPORTED (a codec without layout), BB_MEMORY (host or device), BB_DEVICE.
 BB_CHECKED bb_status bb_coded_stream_create(bb_device *device, const bb_coded_matrix *matrix,
-                                            bb_coded_stream **out);
+                                            bb_index first, bb_index rows, bb_coded_stream **out);
 void bb_coded_stream_destroy(bb_coded_stream **stream);
 
 /// The members that the matrix decides, with it as the only operand; sums, rows, x and y are the

@@ -145,6 +145,47 @@ static void sums_narrower_than_products_are_refused(void **state)
     bb_coded_matrix_destroy(&matrix);
 }
 
+// Of every form that a row's codes may have.
+static void some_rows_are_an_operator(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "fp16",
+        "bfp bits=8",
+        "bfp bits=6",
+        "integer bits=5",
+        "quantiser tolerance=1e-13",
+        "zfp mode=rate bits=8 dimensions=1",
+        "low_rank tolerance=1e-12 tile_columns=40 tile_rows=1 band_lines=8"};
+    enum { FIRST = 9, SOME = 20, ROW = 3, WINDOW = 16 };
+    const bb_gemv_arithmetic seed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
+    const bb_matrix_layout layout = {.rows = ROWS, .columns = COLUMNS};
+    double y[WINDOW], expected[WINDOW];
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; ++k) {
+        bb_coded_matrix *matrix = NULL;
+        bb_coded_operator *part = NULL;
+        bb_codec_config config;
+        double seconds = 0.0;
+        print_message("%s\n", texts[k]);
+        assert_true(bb_codec_read(texts[k], &config));
+        check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
+        check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(c, ROWS, COLUMNS)));
+        check_ok(bb_coded_operator_create_rows(device, matrix, FIRST, SOME, seed, &part));
+        assert_int_equal(bb_coded_operator_rows(part), SOME);
+        check_close((double)bb_coded_operator_bytes(part),
+                    (double)SOME / ROWS * (double)bb_coded_matrix_bytes(matrix), 1.0, 1.0);
+        check_ok(bb_coded_operator_apply(part, ROW, WINDOW, x, y, &seconds));
+        apply(matrix, seed, FIRST + ROW, WINDOW, expected);
+        assert_memory_equal(y, expected, sizeof y);
+        check_fails(bb_coded_operator_apply(part, ROW, SOME, x, y, &seconds), BB_INVALID,
+                    "rows 3 to 23 of a coded matrix of 20");
+        bb_coded_operator_destroy(&part);
+        check_fails(bb_coded_operator_create_rows(device, matrix, 30, 8, seed, &part), BB_INVALID,
+                    "rows 30 to 38 of a coded matrix of 37");
+        bb_coded_matrix_destroy(&matrix);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -152,6 +193,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(accumulating_in_fp64_pays, setup, teardown),
         cmocka_unit_test_setup_teardown(bits_do_not_depend_on_threads, setup, teardown),
         cmocka_unit_test_setup_teardown(sums_narrower_than_products_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(some_rows_are_an_operator, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -362,6 +362,31 @@ static void any_rows_have_the_same_bits_again(void **state)
     forget(&task);
 }
 
+// Rows that a GPU has alone, from within a band on, times x as those of the whole matrix.
+static void some_rows_agree_with_the_cpu(void **state)
+{
+    (void)state;
+    static const int chosen[] = {BB_FORMAT_FP16, BFP + 2, INTEGER + 3, INTEGER8, QUANTISER};
+    enum { FIRST = 13, SOME = 101 };
+    problem task = draw(150, 5000);
+    double y[SOME], expected[SOME];
+    for (size_t k = 0; k < sizeof chosen / sizeof *chosen; ++k) {
+        const bb_codec_config config = codec(chosen[k]);
+        bb_coded_matrix *matrix = encode(&task, &config);
+        bb_coded_operator *part = NULL;
+        double seconds = 0.0;
+        check_ok(
+            bb_coded_operator_create_rows(gpu, matrix, FIRST, SOME, ways[2].arithmetic, &part));
+        check_ok(bb_coded_operator_sum_in_runs(part, ways[2].run));
+        check_ok(bb_coded_operator_apply(part, 0, SOME, task.x, y, &seconds));
+        apply(cpu, matrix, &ways[2], FIRST, SOME, task.x, expected);
+        expect_close(&task, FIRST, SOME, bound(&task, &ways[2]), y, expected);
+        bb_coded_operator_destroy(&part);
+        bb_coded_matrix_destroy(&matrix);
+    }
+    forget(&task);
+}
+
 #ifdef BB_HAVE_CUDA
 // Two products of one graph, launched three times with another x each time.
 static void a_captured_graph_replays_the_product(void **state)
@@ -491,6 +516,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(limbs_stay_within_their_rounding),
         cmocka_unit_test(limbs_hold_any_x),
         cmocka_unit_test(any_rows_have_the_same_bits_again),
+        cmocka_unit_test(some_rows_agree_with_the_cpu),
 #ifdef BB_HAVE_CUDA
         cmocka_unit_test(a_captured_graph_replays_the_product),
         cmocka_unit_test(three_products_share_a_launch),

@@ -23,6 +23,11 @@ static bb_coded_matrix *encoded(const char *text, double *values)
     return matrix;
 }
 
+static bb_status create(const bb_coded_matrix *matrix, bb_coded_stream **out)
+{
+    return bb_coded_stream_create(device, matrix, 0, bb_coded_matrix_rows(matrix), out);
+}
+
 // Where no largest value of a block rounds past 127 units both codecs have the same numbers, so
 // that one kernel reads both; poisoned blocks too.
 static void int8_of_mx_lies_as_bfp_of_8_bits(void **state)
@@ -40,7 +45,7 @@ static void int8_of_mx_lies_as_bfp_of_8_bits(void **state)
     const char *const texts[] = {"mx element=int8", "bfp bits=8"};
     for (int k = 0; k < 2; ++k) {
         bb_coded_matrix *matrix = encoded(texts[k], values);
-        check_ok(bb_coded_stream_create(device, matrix, &streams[k]));
+        check_ok(create(matrix, &streams[k]));
         bb_coded_matrix_destroy(&matrix);
     }
     assert_true(bb_coded_stream_alike(streams[0], streams[1]));
@@ -60,12 +65,11 @@ static void units_below_normal_numbers_are_refused(void **state)
     bb_coded_stream *stream = NULL;
     values[COLUMNS + 5] = 0x1p-121;
     bb_coded_matrix *matrix = encoded("mx element=int8", values);
-    check_fails(bb_coded_stream_create(device, matrix, &stream), BB_UNSUPPORTED,
-                "int8 of 2^-127 in row 1");
+    check_fails(create(matrix, &stream), BB_UNSUPPORTED, "int8 of 2^-127 in row 1");
     bb_coded_matrix_destroy(&matrix);
     values[COLUMNS + 5] = 0x1p-120; // and zeros have no unit
     matrix = encoded("mx element=int8", values);
-    check_ok(bb_coded_stream_create(device, matrix, &stream));
+    check_ok(create(matrix, &stream));
     bb_coded_stream_destroy(&stream);
     bb_coded_matrix_destroy(&matrix);
 }
@@ -100,7 +104,7 @@ static void integers_lie_in_planes(void **state)
         bb_coded_stream *stream = NULL;
         (void)snprintf(text, sizeof text, "integer bits=%d", bits);
         bb_coded_matrix *matrix = encoded(text, values);
-        check_ok(bb_coded_stream_create(device, matrix, &stream));
+        check_ok(create(matrix, &stream));
         const bb_stream_operand operand = bb_coded_stream_task(stream).operand[0];
         assert_int_equal(bb_coded_stream_bytes(stream), 2 * ROWS * 128 * bits);
         assert_int_equal(bb_coded_stream_sums_in_limbs(stream), bits < 8);
@@ -147,7 +151,7 @@ static void quotients_of_a_band_have_one_width(void **state)
         assert_true(bb_codec_read("quantiser tolerance=0.5", &config));
         check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
         check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(values, MANY, COLUMNS)));
-        check_ok(bb_coded_stream_create(device, matrix, &stream));
+        check_ok(create(matrix, &stream));
         assert_int_equal(bb_coded_stream_sums_in_limbs(stream), k < 2);
         const bb_stream_place *lies = bb_coded_stream_task(stream).operand[0].lies;
         assert_int_equal(bb_coded_stream_fits_fp32(stream), k < 2);
@@ -174,13 +178,62 @@ static void quotients_of_a_band_have_one_width(void **state)
     }
 }
 
+// Rows from a whole band on, so that turns and widths are those of the whole matrix.
+static void some_rows_lie_as_in_the_whole_matrix(void **state)
+{
+    (void)state;
+    enum { MANY = 40, FIRST = 16, SOME = 20 };
+    static const char *const texts[] = {"fp16",           "bfp bits=6",
+                                        "integer bits=5", "mx element=int8",
+                                        "integer bits=8", "quantiser tolerance=1e-2"};
+    static double values[MANY * COLUMNS];
+    const bb_matrix_layout layout = {.rows = MANY, .columns = COLUMNS};
+    dense_random((bb_index)MANY * COLUMNS, 7, values);
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; ++k) {
+        bb_coded_matrix *matrix = NULL;
+        bb_coded_stream *whole = NULL;
+        bb_coded_stream *part = NULL;
+        bb_codec_config config;
+        assert_true(bb_codec_read(texts[k], &config));
+        check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
+        check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(values, MANY, COLUMNS)));
+        check_ok(create(matrix, &whole));
+        check_ok(bb_coded_stream_create(device, matrix, FIRST, SOME, &part));
+        const bb_stream_task task = bb_coded_stream_task(part);
+        const bb_stream_operand all = bb_coded_stream_task(whole).operand[0];
+        const bb_stream_operand some = task.operand[0];
+        assert_int_equal(task.rows, SOME);
+        const bb_index tiles = (COLUMNS + task.layout.columns - 1) / task.layout.columns;
+        for (bb_index i = 0; i < tiles * SOME; ++i) {
+            const bb_index row = i / SOME * MANY + FIRST + i % SOME; // of the whole matrix's rows
+            size_t bytes = (size_t)task.layout.row_bytes;
+            size_t from = (size_t)row * bytes;
+            size_t to = (size_t)i * bytes;
+            if (bytes == 0) {
+                assert_int_equal(some.lies[i].widths, all.lies[row].widths);
+                bytes = (size_t)BB_STREAM_UNIT * bb_coded_stream_units(all.lies[row].widths);
+                from = (size_t)BB_STREAM_UNIT * all.lies[row].unit;
+                to = (size_t)BB_STREAM_UNIT * some.lies[i].unit;
+            }
+            assert_memory_equal(some.words + to, all.words + from, bytes);
+        }
+        for (int row = 0; row < SOME; ++row) {
+            assert_true(some.scales[row] == all.scales[FIRST + row]);
+            assert_true(some.steps == NULL || some.steps[row] == all.steps[FIRST + row]);
+        }
+        bb_coded_stream_destroy(&whole);
+        bb_coded_stream_destroy(&part);
+        bb_coded_matrix_destroy(&matrix);
+    }
+}
+
 static void codecs_without_a_layout_are_refused(void **state)
 {
     (void)state;
     static double values[ROWS * COLUMNS];
     bb_coded_stream *stream = NULL;
     bb_coded_matrix *matrix = encoded("mx element=e4m3", values);
-    check_fails(bb_coded_stream_create(device, matrix, &stream), BB_UNSUPPORTED,
+    check_fails(create(matrix, &stream), BB_UNSUPPORTED,
                 "storage mx: no streamed products on a GPU");
     bb_coded_matrix_destroy(&matrix);
 }
@@ -206,6 +259,7 @@ int main(void)
         cmocka_unit_test(units_below_normal_numbers_are_refused),
         cmocka_unit_test(integers_lie_in_planes),
         cmocka_unit_test(quotients_of_a_band_have_one_width),
+        cmocka_unit_test(some_rows_lie_as_in_the_whole_matrix),
         cmocka_unit_test(codecs_without_a_layout_are_refused),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
