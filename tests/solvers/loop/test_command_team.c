@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Frames that several devices share, here loops of the cpu, against one loop of all rows: the same
+// bits, the end of the last, and what a product that is not finite holds.
+#include "solvers/loop/command_team.h"
+#include "tests/manual_clock.h"
+#include "tests/solvers/dense.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MATRICES = 2, COLUMNS = 300, GROUPS = 2, MOST_ROWS = 38, COMMANDS = 75, DEVICES = 3 };
+
+static const bb_index rows_of[MATRICES] = {MOST_ROWS, COMMANDS - MOST_ROWS};
+static const bb_index group_begin[GROUPS + 1] = {0, 120, COLUMNS};
+static const bb_gemv_arithmetic arithmetic = {BB_FORMAT_FP32, BB_FORMAT_FP64};
+
+static bb_device *device;
+
+typedef struct rig {
+    bb_coded_matrix *matrices[MATRICES];
+    float means[MATRICES][MOST_ROWS * GROUPS];
+    float scales[MATRICES][COLUMNS];
+    float slopes[COLUMNS];
+    bb_coded_operator *operators[DEVICES][MATRICES];
+    bb_command_team *team;
+} rig;
+
+static void encode(rig *self, int t, double largest)
+{
+    const bb_codec_config codec = bb_codec_plain(BB_FORMAT_FP32);
+    const bb_matrix_layout layout = {.rows = rows_of[t], .columns = COLUMNS};
+    double *values = dense_new(rows_of[t] * COLUMNS);
+    dense_random(rows_of[t] * COLUMNS, (uint64_t)(11 + t), values);
+    values[(rows_of[t] - 1) * COLUMNS + 5] = largest;
+    check_ok(bb_coded_matrix_create(&codec, BB_ROW_SCALE_NONE, &layout, &self->matrices[t]));
+    check_ok(
+        bb_coded_matrix_encode(self->matrices[t], 0, bb_view_matrix(values, rows_of[t], COLUMNS)));
+    BB_RELEASE(&values);
+}
+
+// `largest` is a value of the last row of all.
+static void rig_make(rig *self, double largest)
+{
+    *self = (rig){0};
+    encode(self, 0, 1.0);
+    encode(self, 1, largest);
+    for (int t = 0; t < MATRICES; ++t) {
+        for (int i = 0; i < MOST_ROWS * GROUPS; ++i) {
+            self->means[t][i] = (float)sin(i + 100.0 * t);
+        }
+        for (int j = 0; j < COLUMNS; ++j) {
+            self->scales[t][j] = 1.0F + (float)(j % 3 + t);
+        }
+    }
+}
+
+static void put(rig *self, int frame)
+{
+    for (int j = 0; j < COLUMNS; ++j) {
+        self->slopes[j] = 150.0F + 100.0F * (float)cos(0.3 * j + frame);
+    }
+    bb_command_team_put(self->team, self->slopes);
+}
+
+static void open_team(rig *self, int devices)
+{
+    bb_device *const places[DEVICES] = {device, device, device};
+    const float *means[DEVICES][MATRICES];
+    const float *scales[MATRICES];
+    bb_command_system systems[DEVICES];
+    for (int d = 0; d < devices; ++d) {
+        for (int t = 0; t < MATRICES; ++t) {
+            const bb_command_share share = bb_command_share_of(rows_of[t], devices, d);
+            check_ok(bb_coded_operator_create_rows(device, self->matrices[t], share.first,
+                                                   share.count, arithmetic,
+                                                   &self->operators[d][t]));
+            means[d][t] = self->means[t] + share.first * GROUPS;
+            scales[t] = self->scales[t];
+        }
+        systems[d] = (bb_command_system){.matrix_count = MATRICES,
+                                         .operators = self->operators[d],
+                                         .group_count = GROUPS,
+                                         .group_begin = group_begin,
+                                         .means = means[d],
+                                         .scales = scales,
+                                         .gain = 0.4,
+                                         .delay = 1};
+    }
+    check_ok(bb_command_team_create(devices, places, systems, &self->team));
+    assert_int_equal(bb_command_team_slope_count(self->team), COLUMNS);
+    assert_int_equal(bb_command_team_command_count(self->team), COMMANDS);
+}
+
+static void close_team(rig *self)
+{
+    bb_command_team_destroy(&self->team);
+    for (int d = 0; d < DEVICES; ++d) {
+        for (int t = 0; t < MATRICES; ++t) {
+            bb_coded_operator_destroy(&self->operators[d][t]);
+        }
+    }
+}
+
+static void rig_release(rig *self)
+{
+    close_team(self);
+    for (int t = 0; t < MATRICES; ++t) {
+        bb_coded_matrix_destroy(&self->matrices[t]);
+    }
+}
+
+static void shares_cover_all_rows(void **state)
+{
+    (void)state;
+    for (bb_index rows = 1; rows < 40; ++rows) {
+        for (int devices = 1; devices <= (int)BB_COMMAND_DEVICES; ++devices) {
+            bb_index next = 0;
+            for (int d = 0; d < devices; ++d) {
+                const bb_command_share share = bb_command_share_of(rows, devices, d);
+                assert_int_equal(share.first, next);
+                assert_true(share.count == rows / devices || share.count == rows / devices + 1);
+                next += share.count;
+            }
+            assert_int_equal(next, rows);
+        }
+    }
+}
+
+// Means, scales, delay and controller among them; frames ahead, a reset between.
+static void all_devices_together_have_the_bits_of_one(void **state)
+{
+    (void)state;
+    float one[COMMANDS], commands[COMMANDS];
+    rig self;
+    rig_make(&self, 1.0);
+    for (int devices = 1; devices <= DEVICES; ++devices) {
+        bb_command_frame frame;
+        open_team(&self, devices);
+        put(&self, 9);
+        check_ok(bb_command_team_step(self.team, 0, &frame));
+        check_ok(bb_command_team_reset(self.team));
+        for (int k = 0; k < 4; ++k) {
+            put(&self, k);
+            check_ok(bb_command_team_arm(self.team));
+            check_ok(bb_command_team_post(self.team, 0));
+        }
+        check_fails(bb_command_team_step(self.team, 0, &frame), BB_INVALID, "4 frames are posted");
+        for (int k = 0; k < 4; ++k) {
+            check_ok(bb_command_team_take(self.team, &frame));
+            assert_true(frame.slopes_finite && frame.products_finite);
+        }
+        bb_command_team_commands(self.team, commands);
+        if (devices == 1) {
+            memcpy(one, commands, sizeof one);
+            assert_true(fabsf(one[COMMANDS - 1]) > 0.0F);
+        }
+        assert_memory_equal(one, commands, sizeof one);
+        close_team(&self);
+    }
+    rig_release(&self);
+}
+
+// Near fp32's largest value times a slope is no number that a command holds.
+static void a_device_holds_its_own_rows(void **state)
+{
+    (void)state;
+    float before[COMMANDS], after[COMMANDS];
+    bb_command_frame frame;
+    rig self;
+    rig_make(&self, 3e38);
+    open_team(&self, 2);
+    for (int k = 0; k < 2; ++k) { // the second one's commands are those of the first
+        put(&self, 0);
+        check_ok(bb_command_team_step(self.team, 0, &frame));
+        assert_true(frame.slopes_finite && !frame.products_finite);
+    }
+    bb_command_team_commands(self.team, before);
+    for (int t = 0, row = 0; t < MATRICES; ++t) {
+        for (bb_index i = 0; i < rows_of[t]; ++i, ++row) {
+            const bool held = i >= bb_command_share_of(rows_of[t], 2, 1).first;
+            assert_true((before[row] == 0.0F) == held);
+        }
+    }
+    self.slopes[7] = NAN;
+    bb_command_team_put(self.team, self.slopes);
+    check_ok(bb_command_team_step(self.team, 0, &frame));
+    assert_true(!frame.slopes_finite);
+    bb_command_team_put(self.team, self.slopes);
+    check_ok(bb_command_team_step(self.team, 0, &frame));
+    bb_command_team_commands(self.team, after);
+    bb_command_team_put(self.team, self.slopes);
+    check_ok(bb_command_team_step(self.team, 0, &frame));
+    bb_command_team_commands(self.team, before);
+    assert_memory_equal(before, after, sizeof after);
+    rig_release(&self);
+}
+
+// Loops of the cpu run one after the other, so the last ends last; of one clock, which moves on as
+// it is read, no device is ahead.
+static void a_frame_ends_with_its_last_device(void **state)
+{
+    (void)state;
+    enum { READINGS = BB_COMMAND_STAGES + 2 * MATRICES };
+    const int64_t release = 2000000000;
+    bb_command_frame frame;
+    rig self;
+    rig_make(&self, 1.0);
+    manual_clock_start();
+    open_team(&self, DEVICES);
+    put(&self, 0);
+    check_ok(bb_command_team_step(self.team, release, &frame));
+    assert_int_equal(frame.end_ns,
+                     release + (DEVICES * (READINGS + 1) - 1) * (int64_t)MANUAL_READING_NS);
+    assert_int_equal(frame.begin_ns, frame.end_ns - READINGS * (int64_t)MANUAL_READING_NS);
+    manual_clock_stop();
+    rig_release(&self);
+}
+
+static void what_does_not_fit_is_refused(void **state)
+{
+    (void)state;
+    rig self;
+    rig_make(&self, 1.0);
+    open_team(&self, 2);
+    bb_device *const places[2] = {device, device};
+    const bb_command_system whole = {
+        .matrix_count = 2, .operators = self.operators[0], .gain = 1.0};
+    const bb_command_system half = {.matrix_count = 1, .operators = self.operators[1], .gain = 1.0};
+    const bb_command_system systems[2] = {whole, half};
+    bb_command_team *team = NULL;
+    check_fails(bb_command_team_create(2, places, systems, &team), BB_INVALID,
+                "device 1 of a frame has 1 matrices, expected the 2 of the first");
+    check_fails(bb_command_team_create(9, places, systems, &team), BB_INVALID,
+                "9 devices of a frame, expected 1 to 8");
+    rig_release(&self);
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    bb_device_close(&device);
+    return bb_memory_blocks() == 0 ? 0 : -1;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shares_cover_all_rows),
+        cmocka_unit_test(all_devices_together_have_the_bits_of_one),
+        cmocka_unit_test(a_device_holds_its_own_rows),
+        cmocka_unit_test(a_frame_ends_with_its_last_device),
+        cmocka_unit_test(what_does_not_fit_is_refused),
+    };
+    if (bb_device_open(BB_DEVICE_CPU, 0, &device) != BB_OK) {
+        return 1;
+    }
+    return cmocka_run_group_tests(tests, NULL, leave);
+}
