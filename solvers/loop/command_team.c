@@ -4,6 +4,7 @@
 #include "core/clock.h"
 #include "core/memory.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { CLOCK_FRAMES = 16 };
@@ -211,4 +212,13 @@ bb_status bb_command_team_reset(bb_command_team *team)
     team->pending = 0;
 done:
     return status;
+}
+
+bb_need bb_command_team_need(double slopes, double commands, double groups, double scaled,
+                             bb_index delay, bb_device_kind device, double devices)
+{
+    const double rows = ceil(commands / devices);
+    const bb_need one = bb_command_loop_need(slopes, rows, groups, scaled, delay, device);
+    return (bb_need){.host_bytes = sizeof(bb_command_team) + devices * one.host_bytes,
+                     .device_bytes = one.device_bytes};
 }

@@ -55,4 +55,8 @@ BB_CHECKED bb_status bb_command_team_step(bb_command_team *team, int64_t release
                                           bb_command_frame *out);
 BB_CHECKED bb_status bb_command_team_reset(bb_command_team *team);
 
+/// What a team takes, as bb_command_loop_need; on each GPU what one of them does.
+bb_need bb_command_team_need(double slopes, double commands, double groups, double scaled,
+                             bb_index delay, bb_device_kind device, double devices);
+
 #endif

@@ -143,7 +143,9 @@ static bb_status print(const bb_frame_table *s, bb_text *table)
     BB_TRY(print_latencies(s, table));
     BB_TRY(print_worst(s, table));
     BB_TRY(bb_realtime_report_print_host(&m->host, table));
-    BB_TRY(bb_text_add(table, "device: %s%s%s; %td threads\n", m->device.name,
+    BB_TRY(s->devices == 1.0 ? bb_text_add(table, "device: ")
+                             : bb_text_add(table, "rows dealt over %.0f devices: ", s->devices));
+    BB_TRY(bb_text_add(table, "%s%s%s; %td threads\n", m->device.name,
                        m->device.driver[0] == '\0' ? "" : ", ", m->device.driver,
                        bb_threads_count()));
 done:
@@ -218,6 +220,24 @@ done:
     return status;
 }
 
+static bb_status open_devices(const bb_ao_study *study, const bb_factor_pipeline *pipeline,
+                              bb_device_kind kind, bb_device *devices[BB_COMMAND_DEVICES])
+{
+    bb_status status = BB_OK;
+    const bb_index count = study->realtime.gpus;
+    const bb_index present = bb_device_count(kind, NULL, 0);
+    BB_REQUIRE(kind != BB_DEVICE_CPU || count == 1, BB_INVALID,
+               "realtime.gpus = %td: pipeline %s runs on the cpu, expected 1", count,
+               pipeline->name);
+    BB_REQUIRE(count <= present, BB_DEVICE, "realtime.gpus = %td: this host has %td", count,
+               present);
+    for (bb_index d = 0; d < count; ++d) {
+        BB_TRY(bb_device_open(kind, d, &devices[d]));
+    }
+done:
+    return status;
+}
+
 bb_status bb_ao_realtime_run(const void *study, bb_results *results, bb_text *table)
 {
     bb_status status = BB_OK;
@@ -225,7 +245,7 @@ bb_status bb_ao_realtime_run(const void *study, bb_results *results, bb_text *ta
     const bb_factor_pipeline *pipelines = ao->pipelines.items;
     const bb_index which = bb_ao_realtime_config_pipeline(&ao->realtime, &ao->pipelines);
     bb_device_kind kind = BB_DEVICE_CPU;
-    bb_device *device = NULL;
+    bb_device *devices[BB_COMMAND_DEVICES] = {NULL};
     bb_frame_loop *loop = NULL;
     bb_frame_measurement measured = {0};
     BB_REQUIRE(which >= 0, BB_INVALID,
@@ -237,15 +257,18 @@ bb_status bb_ao_realtime_run(const void *study, bb_results *results, bb_text *ta
                pipelines[which].name, bb_format_names[pipelines[which].accumulate]);
     BB_TRY(check_telemetry(ao));
     BB_TRY(bb_ao_realtime_choose(ao, &pipelines[which], &kind));
-    BB_TRY(bb_device_open(kind, 0, &device));
-    BB_TRY(bb_frame_loop_create(ao, &pipelines[which], device, &loop));
-    bb_log_info("pipeline %s: %.1f MB of matrices on %s, made in %.1f s", pipelines[which].name,
-                1e-6 * loop->operator_bytes, bb_device_names[kind], loop->matrices.seconds);
+    BB_TRY(open_devices(ao, &pipelines[which], kind, devices));
+    BB_TRY(bb_frame_loop_create(ao, &pipelines[which], (int)ao->realtime.gpus, devices, &loop));
+    bb_log_info("pipeline %s: %.1f MB of matrices on %td of %s, made in %.1f s",
+                pipelines[which].name, 1e-6 * loop->operator_bytes, ao->realtime.gpus,
+                bb_device_names[kind], loop->matrices.seconds);
     BB_TRY(bb_frame_measurement_take(loop, &measured));
     BB_TRY(bb_ao_realtime_report(loop, &measured, results, table));
 done:
     bb_frame_measurement_release(&measured);
     bb_frame_loop_destroy(&loop);
-    bb_device_close(&device);
+    for (int d = 0; d < (int)BB_COMMAND_DEVICES; ++d) {
+        bb_device_close(&devices[d]);
+    }
     return status;
 }

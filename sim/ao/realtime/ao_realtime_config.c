@@ -4,7 +4,7 @@
 #include "precision/format.h"
 #include "sim/pipelines/storage/factor_storage.h"
 #include "sim/pipelines/storage/promised_storage.h"
-#include "solvers/loop/command_loop.h"
+#include "solvers/loop/command_team.h"
 
 #include <assert.h>
 #include <math.h>
@@ -71,6 +71,10 @@ static const bb_key keys[] = {
     {.name = "delay_frames", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 0.0, .maximum = BB_COMMAND_DELAY_MOST,
      .offset = offsetof(bb_ao_realtime_config, delay_frames), .default_text = "0",
      .meaning = "Frames that commands are held back after they are computed."},
+    {.name = "gpus", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = BB_COMMAND_DEVICES,
+     .offset = offsetof(bb_ao_realtime_config, gpus), .default_text = "1",
+     .meaning = "GPUs of this host that share the rows of every matrix; each gets all slopes, and a frame ends with "
+                "the last of them."},
     {.name = "size", .kind = BB_KEY_GROUP, .schema = &size_schema, .optional = true,
      .offset = offsetof(bb_ao_realtime_config, size),
      .meaning = "In the place of the study's reconstructor, nothing solved: a matrix of this size that is drawn "

@@ -42,6 +42,7 @@ typedef struct bb_ao_realtime_config {
     int controller; ///< bb_ao_controller
     double gain;    ///< NaN: not given
     bb_index delay_frames;
+    bb_index gpus; ///< 1 to BB_COMMAND_DEVICES
     bb_frame_size size;
     bb_index targets; ///< of a drawn matrix
     bb_telemetry_config telemetry;

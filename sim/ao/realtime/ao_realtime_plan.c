@@ -84,14 +84,17 @@ static bb_need matrices_of(const bb_factor_pipeline *pipeline, const frame_exten
     return bb_need_copies(bb_coded_matrix_held(&pipeline->storage, &one), count);
 }
 
-// Operators of the matrices, and the loop; `scaled` matrices have scales of columns.
+// Operators of the matrices, and the loops of `devices`; `scaled` matrices have scales of columns.
 static bb_need loop_of(const bb_factor_pipeline *pipeline, const frame_extent *span, double scaled,
-                       bb_index delay, bb_device_kind device)
+                       bb_index delay, bb_device_kind device, double devices)
 {
-    return bb_need_together(
-        bb_command_loop_need(span->slopes, span->commands, span->groups, scaled, delay, device),
-        bb_need_copies(bb_coded_operator_need(&pipeline->storage, span->rows, span->slopes, device),
-                       span->matrices));
+    const bb_need one = bb_coded_operator_need(&pipeline->storage, ceil(span->rows / devices),
+                                               span->slopes, device);
+    const bb_need operators = {.host_bytes = devices * span->matrices * one.host_bytes,
+                               .device_bytes = span->matrices * one.device_bytes};
+    return bb_need_together(bb_command_team_need(span->slopes, span->commands, span->groups, scaled,
+                                                 delay, device, devices),
+                            operators);
 }
 
 bb_need bb_ao_realtime_plan_need(const bb_ao_study *study, const bb_ao_realtime_extent *extent,
@@ -108,10 +111,12 @@ bb_need bb_ao_realtime_plan_need(const bb_ao_study *study, const bb_ao_realtime_
                                                       (bb_index)span.slopes, extent->threads));
     const double scaled = scales_of(pipeline, &span, draws);
     const bb_need loop = bb_need_together(
-        loop_of(pipeline, &span, scaled, delay, device_of(study)),
+        loop_of(pipeline, &span, scaled, delay, device_of(study), (double)study->realtime.gpus),
         bb_coded_operator_apply_need(&pipeline->storage, span.rows, span.slopes, extent->threads));
     // Beside it frames by fp64 products, to compare with.
-    const bb_need exact = loop_of(pipeline, &span, scaled, delay, BB_DEVICE_CPU);
+    const bb_need commands = {.host_bytes = 2.0 * sizeof(float) * span.commands};
+    const bb_need exact =
+        bb_need_together(commands, loop_of(pipeline, &span, scaled, delay, BB_DEVICE_CPU, 1.0));
     const bb_need running = bb_need_together(matrices, bb_need_together(loop, exact));
     const bb_need making = draws ? coding : bb_need_together(solving, matrices);
     const bb_need scales = {.host_bytes = sizeof(float) * scaled * span.slopes};
@@ -148,7 +153,7 @@ static bb_need timing_of(const bb_ao_study *study, const bb_factor_pipeline *ask
         bb_need_together(matrices_of(&pipeline, &span, span.matrices),
                          bb_need_together(kept_of(&span, BB_FRAME_SETS, times->frames), released));
     return bb_need_together(
-        held, bb_need_together(loop_of(&pipeline, &span, scaled, 0, device), applied));
+        held, bb_need_together(loop_of(&pipeline, &span, scaled, 0, device, 1.0), applied));
 }
 
 bb_need bb_ao_realtime_plan_times(const bb_ao_study *study, const bb_ao_realtime_extent *extent)
@@ -205,7 +210,11 @@ bb_status bb_ao_realtime_plan_add(const bb_ao_study *study, const bb_ao_realtime
     BB_TRY(bb_plan_add(plan, "realtime, host memory", "%.1f MB",
                        1e-6 * (BB_PLAN_PROGRAM_BYTES + need.host_bytes)));
     if (need.device_bytes > 0.0) {
-        BB_TRY(bb_plan_add(plan, "realtime, device memory", "%.1f MB", 1e-6 * need.device_bytes));
+        BB_TRY(
+            study->realtime.gpus == 1
+                ? bb_plan_add(plan, "realtime, device memory", "%.1f MB", 1e-6 * need.device_bytes)
+                : bb_plan_add(plan, "realtime, device memory", "%.1f MB on each of %td",
+                              1e-6 * need.device_bytes, study->realtime.gpus));
     }
 done:
     return status;

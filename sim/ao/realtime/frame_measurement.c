@@ -62,8 +62,8 @@ static bb_status set_times(bb_frame_loop *loop, release_times *out)
     *out = (release_times){.by_device = config->clock == (int)BB_FRAME_CLOCK_DEVICE,
                            .period = period_of(config)};
     bb_frame_loop_put(loop, 0);
-    BB_TRY(bb_command_loop_step(loop->frames, 0, &frame));
-    BB_TRY(bb_command_loop_reset(loop->frames));
+    BB_TRY(bb_command_team_step(loop->frames, 0, &frame));
+    BB_TRY(bb_command_team_reset(loop->frames));
     out->first = lead_ns + (out->by_device ? frame.end_ns : bb_clock_ns());
 done:
     return status;
@@ -74,10 +74,10 @@ static bb_status post_frame(bb_frame_loop *loop, bb_index number, release_times 
 {
     bb_status status = BB_OK;
     int64_t *release = &times->posted[number % BB_COMMAND_AHEAD];
-    BB_TRY(bb_command_loop_arm(loop->frames));
+    BB_TRY(bb_command_team_arm(loop->frames));
     bb_frame_loop_put(loop, number);
     *release = await_release(times, number);
-    BB_TRY(bb_command_loop_post(loop->frames, times->by_device ? *release : 0));
+    BB_TRY(bb_command_team_post(loop->frames, times->by_device ? *release : 0));
 done:
     return status;
 }
@@ -106,7 +106,7 @@ static bb_status run_frames(bb_frame_loop *loop, bb_frame_measurement *out)
         if (k == before) {
             begin = release;
         }
-        BB_TRY(bb_command_loop_take(loop->frames, &frame));
+        BB_TRY(bb_command_team_take(loop->frames, &frame));
         const int64_t end = times.by_device ? frame.end_ns : bb_clock_ns();
         note(&frame, release, end, begin, k - before, &record);
         if (k >= before) {
@@ -142,14 +142,14 @@ bb_status bb_frame_measurement_run(bb_frame_loop *loop, bb_frame_measurement *ou
     // Who takes frames by the device's clock polls for them throughout.
     const bool never_sleeps = config->clock == (int)BB_FRAME_CLOCK_DEVICE ||
                               bb_realtime_thread_never_sleeps(period_of(config));
-    if (bb_device_kind_of(loop->device) != BB_DEVICE_CPU) {
+    if (bb_device_kind_of(loop->devices[0]) != BB_DEVICE_CPU) {
         bb_threads_stop(); // nothing beside this thread
     }
     bb_realtime_thread_enter(&out->host.thread, never_sleeps);
     status = run_frames(loop, out);
     bb_realtime_thread_leave(&out->host.thread);
     BB_TRY(status);
-    BB_TRY(bb_command_loop_reset(loop->frames)); // no frame is left that waits
+    BB_TRY(bb_command_team_reset(loop->frames)); // no frame is left that waits
 done:
     return status;
 }
@@ -158,7 +158,7 @@ bb_status bb_frame_measurement_take(bb_frame_loop *loop, bb_frame_measurement *o
 {
     bb_status status = BB_OK;
     *out = (bb_frame_measurement){0};
-    BB_TRY(bb_device_describe(loop->device, &out->device));
+    BB_TRY(bb_device_describe(loop->devices[0], &out->device));
     BB_TRY(bb_frame_loop_compare(loop, &out->distance));
     bb_host_state_read(&out->host.before);
     bb_interrupt_defer(true);

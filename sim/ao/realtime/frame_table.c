@@ -38,6 +38,7 @@ static const bb_output figure_rows[] = {
     {"matrices", "", "1", "matrices that multiply the slopes", OF_RUN(matrices)},
     {"groups", "", "1", "groups of slopes whose means are multiplied apart",
      .note = "0 without the filter", OF_RUN(groups)},
+    {"devices", "", "1", "devices that share the rows of a frame", OF_RUN(devices)},
     {"operator_bytes", "", "byte", "matrices that a frame reads", .note = "coded",
      OF_RUN(operator_bytes)},
     {"bits_per_value", "", "bit", "bytes of the matrices over their values",
@@ -100,6 +101,7 @@ bb_status bb_frame_table_sum_up(const bb_frame_loop *loop, const bb_frame_measur
                             .slopes = (double)matrices->slopes,
                             .matrices = matrices->count,
                             .groups = (double)matrices->group_count,
+                            .devices = loop->device_count,
                             .operator_bytes = loop->operator_bytes,
                             .bits = 8.0 * bb_frame_matrices_bytes(matrices) /
                                     bb_frame_matrices_values(matrices),

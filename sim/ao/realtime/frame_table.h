@@ -22,7 +22,7 @@ typedef struct bb_frame_table {
     bb_frame_worst worst[BB_REALTIME_WORST];
     bb_index worst_count;
     double deadline_ms, period_us; ///< NaN: back to back
-    double commands, slopes, matrices, groups;
+    double commands, slopes, matrices, groups, devices;
     double operator_bytes, bits; ///< of a value, with what multiplies means
     double read_rate;            ///< operator bytes over the median product, byte/s
     double make_seconds, wall_seconds, held, distance;

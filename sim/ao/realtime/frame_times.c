@@ -58,7 +58,7 @@ static bb_status store_and_run(const bb_ao_study *study, bb_ao_storage *storage,
     BB_TRY(bb_frame_matrices_store(storage, &evaluation->level, evaluation, &matrices));
     if (evaluation->common.outcome.kind == BB_OUTCOME_OK) {
         BB_TRY(bb_device_open(evaluation->common.device, 0, &device));
-        BB_TRY(bb_frame_loop_create_made(&timed, &evaluation->level, device, &matrices, &loop));
+        BB_TRY(bb_frame_loop_create_made(&timed, &evaluation->level, 1, &device, &matrices, &loop));
         BB_TRY(measure(loop, evaluation));
     }
 done:

@@ -224,10 +224,11 @@ static void what_does_not_fit_is_refused(void **state)
     rig_make(&self, 1.0);
     open_team(&self, 2);
     bb_device *const places[2] = {device, device};
-    const bb_command_system whole = {
+    const bb_command_system all_rows = {
         .matrix_count = 2, .operators = self.operators[0], .gain = 1.0};
-    const bb_command_system half = {.matrix_count = 1, .operators = self.operators[1], .gain = 1.0};
-    const bb_command_system systems[2] = {whole, half};
+    const bb_command_system one_matrix = {
+        .matrix_count = 1, .operators = self.operators[1], .gain = 1.0};
+    const bb_command_system systems[2] = {all_rows, one_matrix};
     bb_command_team *team = NULL;
     check_fails(bb_command_team_create(2, places, systems, &team), BB_INVALID,
                 "device 1 of a frame has 1 matrices, expected the 2 of the first");

@@ -21,6 +21,7 @@ typedef struct rig {
     bb_config *config;
     bb_device *cpu;
     bb_frame_loop *loop;
+    float *commands; // of the last step
 } rig;
 
 static inline void rig_open(rig *self, const driver_case *study, bb_index threads)
@@ -33,11 +34,12 @@ static inline void rig_open(rig *self, const driver_case *study, bb_index thread
     const bb_factor_pipeline *pipelines = ao->pipelines.items;
     assert_true(p >= 0);
     check_ok(bb_device_open(BB_DEVICE_CPU, 0, &self->cpu));
-    check_ok(bb_frame_loop_create(ao, &pipelines[p], self->cpu, &self->loop));
+    check_ok(bb_frame_loop_create(ao, &pipelines[p], 1, &self->cpu, &self->loop));
 }
 
 static inline void rig_close(rig *self)
 {
+    BB_RELEASE(&self->commands);
     bb_frame_loop_destroy(&self->loop);
     bb_device_close(&self->cpu);
     bb_config_destroy(&self->config);
@@ -47,9 +49,13 @@ static inline const float *step(rig *self, bb_index number)
 {
     bb_command_frame frame;
     bb_frame_loop_put(self->loop, number);
-    check_ok(bb_command_loop_step(self->loop->frames, 0, &frame));
+    check_ok(bb_command_team_step(self->loop->frames, 0, &frame));
     assert_true(frame.slopes_finite && frame.products_finite);
-    return bb_command_loop_commands(self->loop->frames);
+    if (self->commands == NULL) {
+        check_ok(BB_ALLOCATE(self->loop->matrices.commands, &self->commands));
+    }
+    bb_command_team_commands(self->loop->frames, self->commands);
+    return self->commands;
 }
 
 #endif

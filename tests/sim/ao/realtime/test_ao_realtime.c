@@ -299,6 +299,42 @@ static void a_plan_holds_what_a_loop_takes(void **state)
     }
 }
 
+// Rows dealt over devices, here two of the cpu, means and scales of columns among them.
+static void shared_rows_give_the_same_commands(void **state)
+{
+    (void)state;
+    const driver_case cases[] = {
+        {CONFIG_AO_SMALL, {PIPELINES, "realtime.pipeline=both", "realtime.delay_frames=1"}},
+        {CONFIG_AO_SMALL, {PIPELINES, "realtime.pipeline=scaled"}}};
+    for (int c = 0; c < 2; ++c) {
+        rig one;
+        rig_open(&one, &cases[c], 2);
+        bb_device *const devices[2] = {one.cpu, one.cpu};
+        rig two = {.cpu = one.cpu};
+        check_ok(bb_frame_loop_create(one.loop->study, one.loop->pipeline, 2, devices, &two.loop));
+        const bb_index count = one.loop->matrices.commands;
+        for (bb_index k = 0; k < 3; ++k) {
+            const float *expected = step(&one, k);
+            assert_memory_equal(step(&two, k), expected, (size_t)count * sizeof *expected);
+        }
+        check_close(two.loop->operator_bytes, one.loop->operator_bytes, 1e-3,
+                    one.loop->operator_bytes);
+        BB_RELEASE(&two.commands);
+        bb_frame_loop_destroy(&two.loop);
+        rig_close(&one);
+    }
+}
+
+static void gpus_of_the_cpu_are_refused(void **state)
+{
+    (void)state;
+    const char *const arguments[PROGRAM_ARGUMENTS] = {
+        "realtime",           CONFIG_AO_SMALL, PIPELINES, DRAWN, "realtime.gpus=2",
+        "realtime.frames=10", "device=cpu",    "-q",      NULL};
+    program_call(arguments, &run);
+    program_expect(&run, 2, "realtime.gpus = 2: pipeline both runs on the cpu, expected 1");
+}
+
 // Sizes of a plan are those of the loop, of slopes, commands and drawn ones.
 static void a_plan_names_the_sizes(void **state)
 {
@@ -359,6 +395,8 @@ int main(void)
         cmocka_unit_test(drawn_matrices_are_as_they_are_asked_for),
         cmocka_unit_test(what_a_loop_cannot_do_is_said),
         cmocka_unit_test(the_command_prints_and_writes),
+        cmocka_unit_test(shared_rows_give_the_same_commands),
+        cmocka_unit_test(gpus_of_the_cpu_are_refused),
         cmocka_unit_test(reports_are_declared),
         cmocka_unit_test(a_plan_holds_what_a_loop_takes),
         cmocka_unit_test(a_plan_names_the_sizes),

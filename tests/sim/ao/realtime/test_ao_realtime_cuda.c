@@ -67,7 +67,7 @@ static void frames_by_the_clock_of_the_gpu_are_all_measured(void **state)
     const bb_ao_study *ao = bb_config_study(config);
     const bb_factor_pipeline *pipelines = ao->pipelines.items;
     check_ok(bb_device_open(BB_DEVICE_CUDA, 0, &gpu));
-    check_ok(bb_frame_loop_create(ao, &pipelines[1], gpu, &loop));
+    check_ok(bb_frame_loop_create(ao, &pipelines[1], 1, &gpu, &loop));
     check_ok(bb_frame_measurement_take(loop, &measured));
     assert_int_equal(measured.count, 300);
     assert_int_equal(measured.held, 0);
@@ -86,6 +86,47 @@ static void frames_by_the_clock_of_the_gpu_are_all_measured(void **state)
     bb_config_destroy(&config);
 }
 
+// Rows dealt over two devices, those of one GPU where there is no other; by the GPUs' clocks too.
+static void shared_rows_give_the_products(void **state)
+{
+    (void)state;
+    for (int c = 0; c < 2; ++c) {
+        const driver_case study = {
+            CONFIG_AO_SMALL,
+            {"device=cuda", "solver.tile=128",
+             "pipelines=[{name: reference, arithmetic: dp}, {name: p, arithmetic: dp, storage: "
+             "{codec: quantiser, tolerance_of_range: 1e-3}, filter: means}]",
+             "realtime.size={commands: 307, slopes: 4011}", "realtime.targets=3",
+             "realtime.frames=300", "realtime.rate_hz=2000",
+             c == 0 ? "realtime.clock=host" : "realtime.clock=device"}};
+        bb_config *config = NULL;
+        bb_device *gpus[2] = {NULL, NULL};
+        bb_frame_loop *loop = NULL;
+        bb_frame_measurement measured;
+        check_ok(bb_threads_set(2));
+        check_ok(driver_load(&study, &config));
+        const bb_ao_study *ao = bb_config_study(config);
+        const bb_factor_pipeline *pipelines = ao->pipelines.items;
+        const bb_index other = bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 1 ? 1 : 0;
+        check_ok(bb_device_open(BB_DEVICE_CUDA, 0, &gpus[0]));
+        check_ok(bb_device_open(BB_DEVICE_CUDA, other, &gpus[1]));
+        check_ok(bb_frame_loop_create(ao, &pipelines[1], 2, gpus, &loop));
+        check_ok(bb_frame_measurement_take(loop, &measured));
+        print_message("distance %.1e on GPUs 0 and %td\n", measured.distance, other);
+        assert_true(measured.distance > 0.0 && measured.distance < 2e-6);
+        assert_int_equal(measured.count, 300);
+        assert_int_equal(measured.held, 0);
+        for (bb_index k = 0; k < 300; ++k) {
+            assert_true(measured.records[k].latency > 0.0);
+        }
+        bb_frame_measurement_release(&measured);
+        bb_frame_loop_destroy(&loop);
+        bb_device_close(&gpus[0]);
+        bb_device_close(&gpus[1]);
+        bb_config_destroy(&config);
+    }
+}
+
 int main(void)
 {
     char reason[256] = "";
@@ -96,6 +137,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_are_those_of_the_cpu),
         cmocka_unit_test(frames_by_the_clock_of_the_gpu_are_all_measured),
+        cmocka_unit_test(shared_rows_give_the_products),
     };
     return cmocka_run_group_tests(tests, NULL, driver_leave);
 }

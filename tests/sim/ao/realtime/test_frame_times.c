@@ -239,7 +239,7 @@ static void rig_store(rig *self)
 {
     check_ok(bb_frame_matrices_store(&self->storage, &self->pipeline, &self->evaluation,
                                      &self->matrices));
-    check_ok(bb_frame_loop_create_made(self->study, &self->pipeline, self->cpu, &self->matrices,
+    check_ok(bb_frame_loop_create_made(self->study, &self->pipeline, 1, &self->cpu, &self->matrices,
                                        &self->loop));
     assert_null(self->matrices.stored[0].matrix);
 }
@@ -258,13 +258,13 @@ static void rig_close(rig *self)
     bb_config_destroy(&self->config);
 }
 
-static const float *step(bb_frame_loop *loop, bb_index frame)
+static void step(bb_frame_loop *loop, bb_index frame, float *commands)
 {
     bb_command_frame report;
     bb_frame_loop_put(loop, frame);
-    check_ok(bb_command_loop_step(loop->frames, 0, &report));
+    check_ok(bb_command_team_step(loop->frames, 0, &report));
     assert_true(report.slopes_finite && report.products_finite);
-    return bb_command_loop_commands(loop->frames);
+    bb_command_team_commands(loop->frames, commands);
 }
 
 // Slopes and commands of the loop by what was stored to be scored are those of the loop that
@@ -277,9 +277,13 @@ static void commands_are_those_of_realtime(const driver_case *study, int matrice
     rig_pose(&self, study);
     rig_solve(&self);
     rig_store(&self);
-    check_ok(bb_frame_loop_create(self.study, &self.pipeline, self.cpu, &realtime));
+    check_ok(bb_frame_loop_create(self.study, &self.pipeline, 1, &self.cpu, &realtime));
     const bb_index commands = realtime->matrices.commands;
     const bb_index slopes = realtime->matrices.slopes;
+    float *expected = NULL;
+    float *got = NULL;
+    check_ok(BB_ALLOCATE(commands, &expected));
+    check_ok(BB_ALLOCATE(commands, &got));
     assert_int_equal(self.loop->matrices.count, matrices);
     assert_int_equal(self.loop->matrices.commands, commands);
     assert_int_equal(self.loop->matrices.slopes, slopes);
@@ -287,11 +291,13 @@ static void commands_are_those_of_realtime(const driver_case *study, int matrice
     assert_memory_equal(self.loop->slopes, realtime->slopes,
                         (size_t)(BB_FRAME_SETS * slopes) * sizeof(float));
     for (bb_index k = 0; k < 3; ++k) {
-        const float *expected = step(realtime, k);
-        const float *got = step(self.loop, k);
+        step(realtime, k, expected);
+        step(self.loop, k, got);
         assert_true(expected[0] != 0.0F && expected[commands - 1] != 0.0F);
         assert_memory_equal(got, expected, (size_t)commands * sizeof(float));
     }
+    BB_RELEASE(&expected);
+    BB_RELEASE(&got);
     rig_pose(&other, study);
     rig_solve(&other);
     check_ok(bb_ao_storage_round(&other.storage, &other.pipeline, 0, &other.evaluation));
@@ -372,8 +378,8 @@ static void a_plan_holds_what_frames_take(void **state)
     assert_int_equal(timed.realtime.frames, 100);
     assert_int_equal(timed.realtime.warm_up_frames, 20);
     assert_true(timed.realtime.rate_hz == 1000.0);
-    check_ok(
-        bb_frame_loop_create_made(&timed, &self.pipeline, self.cpu, &self.matrices, &self.loop));
+    check_ok(bb_frame_loop_create_made(&timed, &self.pipeline, 1, &self.cpu, &self.matrices,
+                                       &self.loop));
     check_ok(bb_frame_measurement_run(self.loop, &measured));
     const double peak = (double)(bb_memory_peak_bytes() - bare);
     const bb_need need = bb_ao_realtime_plan_times(self.study, &extent);

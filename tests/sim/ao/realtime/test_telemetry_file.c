@@ -273,7 +273,7 @@ static bb_status open_alone(void *context)
     bb_status status = BB_OK;
     const rig *self = context;
     bb_frame_loop *loop = NULL;
-    BB_TRY(bb_frame_loop_create(self->loop->study, self->loop->pipeline, self->cpu, &loop));
+    BB_TRY(bb_frame_loop_create(self->loop->study, self->loop->pipeline, 1, &self->cpu, &loop));
 done:
     bb_frame_loop_destroy(&loop);
     return status;

@@ -191,37 +191,37 @@ static void some_rows_lie_as_in_the_whole_matrix(void **state)
     dense_random((bb_index)MANY * COLUMNS, 7, values);
     for (size_t k = 0; k < sizeof texts / sizeof *texts; ++k) {
         bb_coded_matrix *matrix = NULL;
-        bb_coded_stream *whole = NULL;
+        bb_coded_stream *matrix_stream = NULL;
         bb_coded_stream *part = NULL;
         bb_codec_config config;
         assert_true(bb_codec_read(texts[k], &config));
         check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
         check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(values, MANY, COLUMNS)));
-        check_ok(create(matrix, &whole));
+        check_ok(create(matrix, &matrix_stream));
         check_ok(bb_coded_stream_create(device, matrix, FIRST, SOME, &part));
         const bb_stream_task task = bb_coded_stream_task(part);
-        const bb_stream_operand all = bb_coded_stream_task(whole).operand[0];
+        const bb_stream_operand all = bb_coded_stream_task(matrix_stream).operand[0];
         const bb_stream_operand some = task.operand[0];
         assert_int_equal(task.rows, SOME);
         const bb_index tiles = (COLUMNS + task.layout.columns - 1) / task.layout.columns;
         for (bb_index i = 0; i < tiles * SOME; ++i) {
             const bb_index row = i / SOME * MANY + FIRST + i % SOME; // of the whole matrix's rows
             size_t bytes = (size_t)task.layout.row_bytes;
-            size_t from = (size_t)row * bytes;
-            size_t to = (size_t)i * bytes;
+            size_t source = (size_t)row * bytes;
+            size_t target = (size_t)i * bytes;
             if (bytes == 0) {
                 assert_int_equal(some.lies[i].widths, all.lies[row].widths);
                 bytes = (size_t)BB_STREAM_UNIT * bb_coded_stream_units(all.lies[row].widths);
-                from = (size_t)BB_STREAM_UNIT * all.lies[row].unit;
-                to = (size_t)BB_STREAM_UNIT * some.lies[i].unit;
+                source = (size_t)BB_STREAM_UNIT * all.lies[row].unit;
+                target = (size_t)BB_STREAM_UNIT * some.lies[i].unit;
             }
-            assert_memory_equal(some.words + to, all.words + from, bytes);
+            assert_memory_equal(some.words + target, all.words + source, bytes);
         }
         for (int row = 0; row < SOME; ++row) {
             assert_true(some.scales[row] == all.scales[FIRST + row]);
             assert_true(some.steps == NULL || some.steps[row] == all.steps[FIRST + row]);
         }
-        bb_coded_stream_destroy(&whole);
+        bb_coded_stream_destroy(&matrix_stream);
         bb_coded_stream_destroy(&part);
         bb_coded_matrix_destroy(&matrix);
     }
