@@ -9,6 +9,11 @@
 // - add_means: what multiplies means, in fp64, and whether all is finite.
 // - advance: controller, delay, commands to the host's pinned memory, and the report.
 //
+// Each may start while the one before runs (programmatic dependent launch), and waits for it before
+// it reads or writes what the frame changes. So while take_slopes waits for the release the blocks
+// of the first product are there, on all multiprocessors that it leaves free, and have filled their
+// shared memory with matrix, 200 kB each.
+//
 // Floors at 4,092 x 19,078: slopes cross the link once, 76 kB, commands 16 kB; means of 18 groups
 // multiply 0.3 MB, the matrix has 44 to 312 MB. The host polls the report, which the last block of
 // the last kernel writes. A launch costs 8 to 10 us, which a frame that is queued ahead has behind
@@ -287,24 +292,17 @@ bb_status cuda_arm(bb_command_loop *loop)
     return BB_OK;
 }
 
-// Of frame `frame`; 0: at once.
-void set_time(const bb_command_loop *loop, unsigned long long frame, int64_t ns)
+// Releases frame `frame`, whether it is queued or is going to be; 0 ns: at once.
+void release_frame(const bb_command_loop *loop, unsigned long long frame, int64_t ns)
 {
     frame_release *release = state_of(loop)->release + bb_command_loop_place(frame, 1);
-    __atomic_store_n(&release->time, static_cast<unsigned long long>(ns), __ATOMIC_RELAXED);
-}
-
-// Releases frame `posted`, whether it is queued or is going to be.
-void release_frame(const bb_command_loop *loop, int64_t release_ns)
-{
-    frame_release *release = state_of(loop)->release + bb_command_loop_place(loop->posted, 1);
-    set_time(loop, loop->posted, release_ns);
-    __atomic_store_n(&release->count, loop->posted + 1, __ATOMIC_RELEASE);
+    const unsigned long long word = static_cast<unsigned long long>(ns) << 1U | mark_of(frame);
+    __atomic_store_n(&release->word, word, __ATOMIC_RELEASE);
 }
 
 bb_status cuda_post(bb_command_loop *loop, int64_t release_ns)
 {
-    release_frame(loop, release_ns);
+    release_frame(loop, loop->posted, release_ns);
     return cuda_arm(loop);
 }
 
@@ -340,11 +338,11 @@ bb_status cuda_take(bb_command_loop *loop, bb_command_frame *out)
 bb_status drain(bb_command_loop *loop)
 {
     for (unsigned long long frame = loop->taken; frame < loop->posted; ++frame) {
-        set_time(loop, frame, 0); // of those that have not read it
+        release_frame(loop, frame, 0); // at once, those that have not read their time
     }
     for (; loop->taken < state_of(loop)->queued; loop->taken += 1) {
         if (loop->taken == loop->posted) {
-            release_frame(loop, 0);
+            release_frame(loop, loop->posted, 0);
             loop->posted += 1;
         }
         BB_RETURN_IF_FAILED(await_report(loop));

@@ -19,12 +19,18 @@ struct format_rounding {
     float normal, magic, largest, overflow;
 };
 
-// In the host's memory, which the device reads. Slopes and time of a frame are written before its
-// count.
+// In the host's memory, which the device reads; one word, so that it is fetched once. Slopes of a
+// frame are written before it.
 struct frame_release {
-    unsigned long long count; // the frame's number, from 1
-    unsigned long long time;  // of the device's clock, before which it does not begin
+    unsigned long long word; // the frame's mark, and above it the time of the device's clock [ns]
+                             // before which it does not begin
 };
+
+// By which a frame's release is told from that of the frame BB_COMMAND_AHEAD before and from zero.
+__host__ __device__ constexpr unsigned long long mark_of(unsigned long long frame)
+{
+    return 1ULL ^ (frame / BB_COMMAND_AHEAD & 1ULL);
+}
 
 // In the host's memory, which the device writes. Commands and the rest of a report are written
 // before its count.

@@ -2,6 +2,7 @@
 //
 // Kernels of a frame.
 #include "precision/format_core.h"
+#include "solvers/gpu/hopper_cuda.h"
 #include "solvers/loop/command_loop_core.h"
 #include "solvers/loop/command_loop_cuda.h"
 
@@ -15,6 +16,8 @@ namespace
 {
 
 constexpr int command_threads = 256;
+constexpr int lanes = 32;
+constexpr int held = 8; // slopes of a thread, on their way together
 
 __device__ __forceinline__ unsigned long long clock_ns()
 {
@@ -48,19 +51,26 @@ __device__ __forceinline__ bb_index place_of_frame(const frame_view &view)
     return static_cast<bb_index>(*view.frames % BB_COMMAND_AHEAD);
 }
 
+__device__ __forceinline__ double sum_over_warp(double value)
+{
+#pragma unroll
+    for (int half = lanes / 2; half > 0; half /= 2) {
+        value += __shfl_xor_sync(0xffffffffU, value, half);
+    }
+    return value;
+}
+
 // The sum over a block in a fixed order, for all its threads.
 __device__ double sum_over_block(double value)
 {
-    __shared__ double sums[slope_threads];
-    sums[threadIdx.x] = value;
-    __syncthreads();
-    for (unsigned half = slope_threads / 2; half > 0; half /= 2) {
-        if (threadIdx.x < half) {
-            sums[threadIdx.x] += sums[threadIdx.x + half];
-        }
-        __syncthreads();
+    static_assert(slope_threads == lanes * lanes, "as many warps as lanes");
+    __shared__ double sums[lanes];
+    value = sum_over_warp(value);
+    if (threadIdx.x % lanes == 0) {
+        sums[threadIdx.x / lanes] = value;
     }
-    return sums[0];
+    __syncthreads();
+    return sum_over_warp(sums[threadIdx.x % lanes]);
 }
 
 // Whether the caller is the first thread of the last block of its kernel to come here; what all of
@@ -85,16 +95,18 @@ __device__ __forceinline__ bool ends_kernel(unsigned *blocks)
 __device__ __forceinline__ void await_release(const frame_view &view)
 {
     if (threadIdx.x == 0) {
-        const unsigned long long wanted = *view.frames + 1ULL;
+        const unsigned long long frame = *view.frames;
+        const unsigned long long wanted = frame + 1ULL;
         volatile unsigned long long *released = &view.now->released;
         if (blockIdx.x == 0) {
             const volatile frame_release *release = view.release + place_of_frame(view);
-            while (release->count < wanted) {
+            unsigned long long word = release->word;
+            while ((word & 1ULL) != mark_of(frame)) {
                 __nanosleep(100);
+                word = release->word;
             }
             __threadfence_system();
-            const unsigned long long time = release->time;
-            while (clock_ns() < time) {
+            while (clock_ns() < word >> 1U) {
             }
             *released = wanted;
         }
@@ -108,21 +120,39 @@ __device__ __forceinline__ void await_release(const frame_view &view)
 __global__ void __launch_bounds__(slope_threads)
     take_slopes(const __grid_constant__ frame_view view)
 {
+    constexpr bb_index stride = static_cast<bb_index>(held) * slope_threads;
+    const bb_index begin = view.begin[blockIdx.x];
     const bb_index end = view.begin[blockIdx.x + 1];
-    const bb_index first = view.begin[blockIdx.x] + threadIdx.x;
+    const bb_index first = begin + threadIdx.x;
+    const bool fits = end - begin <= stride; // in registers
     const float *slopes = view.slopes + place_of_frame(view) * view.columns;
+    float x[held] = {};
     bool bad = false;
     double sum = 0.0;
+    hopper::let_next_kernel_start();
     await_release(view);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         view.now->stamps[BB_COMMAND_SLOPES] = clock_ns();
     }
-    for (bb_index j = first; j < end; j += slope_threads) {
-        const float value =
-            __ldcv(slopes + j) - (view.reference == nullptr ? 0.0F : view.reference[j]);
-        bad = bad || !is_finite(value);
-        view.x[j] = value;
-        sum += static_cast<double>(value);
+    for (bb_index j = first; j < end; j += stride) {
+        float reference[held];
+#pragma unroll
+        for (int k = 0; k < held; ++k) {
+            const bb_index column = j + k * slope_threads;
+            const bool there = column < end;
+            x[k] = there ? __ldcv(slopes + column) : 0.0F;
+            reference[k] = there && view.reference != nullptr ? view.reference[column] : 0.0F;
+        }
+#pragma unroll
+        for (int k = 0; k < held; ++k) {
+            const bb_index column = j + k * slope_threads;
+            x[k] -= reference[k];
+            bad = bad || !is_finite(x[k]);
+            sum += static_cast<double>(x[k]);
+            if (!fits && column < end) {
+                view.x[column] = x[k];
+            }
+        }
     }
     float mean = 0.0F;
     if (view.groups > 0) {
@@ -132,10 +162,17 @@ __global__ void __launch_bounds__(slope_threads)
             view.mean[blockIdx.x] = mean;
         }
     }
-    for (bb_index j = first; j < end; j += slope_threads) {
-        const float value = round_slope(view, view.groups > 0 ? view.x[j] - mean : view.x[j]);
-        bad = bad || !is_finite(value);
-        view.x[j] = value;
+    for (bb_index j = first; j < end; j += stride) {
+#pragma unroll
+        for (int k = 0; k < held; ++k) {
+            const bb_index column = j + k * slope_threads;
+            if (column < end) {
+                const float value = fits ? x[k] : view.x[column];
+                const float rounded = round_slope(view, view.groups > 0 ? value - mean : value);
+                bad = bad || !is_finite(rounded);
+                view.x[column] = rounded;
+            }
+        }
     }
     if (bad) {
         atomicOr(&view.now->trouble, BAD_SLOPES);
@@ -152,6 +189,8 @@ __global__ void __launch_bounds__(command_threads)
     divide_slopes(const __grid_constant__ frame_view view, int t)
 {
     const bb_index j = static_cast<bb_index>(blockIdx.x) * command_threads + threadIdx.x;
+    hopper::let_next_kernel_start();
+    hopper::wait_for_kernel_before();
     if (j < view.columns) {
         view.scaled[j] = view.x[j] / view.scales[t * view.columns + j];
     }
@@ -161,6 +200,8 @@ __global__ void __launch_bounds__(command_threads)
     add_means(const __grid_constant__ frame_view view)
 {
     const bb_index i = static_cast<bb_index>(blockIdx.x) * command_threads + threadIdx.x;
+    hopper::let_next_kernel_start();
+    hopper::wait_for_kernel_before();
     if (i == 0) {
         view.now->stamps[BB_COMMAND_CONTROL] = clock_ns();
     }
@@ -201,6 +242,7 @@ __device__ void report_frame(const frame_view &view)
 __global__ void __launch_bounds__(command_threads) advance(const __grid_constant__ frame_view view)
 {
     const bb_index i = static_cast<bb_index>(blockIdx.x) * command_threads + threadIdx.x;
+    hopper::wait_for_kernel_before();
     if (i < view.commands) {
         float *out = view.out + place_of_frame(view) * view.commands + i;
         if (view.now->trouble == 0) {
@@ -220,9 +262,22 @@ __global__ void __launch_bounds__(command_threads) advance(const __grid_constant
     }
 }
 
-unsigned blocks_of(bb_index items)
+// Launches a kernel of so many threads, which may start while the one before is under way.
+template <class... Arguments>
+bb_status launch_early(void (*kernel)(Arguments...), bb_index items, cudaStream_t stream,
+                       Arguments... arguments)
 {
-    return static_cast<unsigned>((items + command_threads - 1) / command_threads);
+    cudaLaunchAttribute early = {};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(static_cast<unsigned>((items + command_threads - 1) / command_threads));
+    config.blockDim = dim3(command_threads);
+    config.stream = stream;
+    config.attrs = &early;
+    config.numAttrs = 1;
+    BB_CUDA_TRY(cudaLaunchKernelEx(&config, kernel, arguments...));
+    return BB_OK;
 }
 
 } // namespace
@@ -236,18 +291,13 @@ bb_status queue_slopes(const frame_view &view, cudaStream_t stream)
 
 bb_status queue_division(const frame_view &view, int t, cudaStream_t stream)
 {
-    divide_slopes<<<blocks_of(view.columns), command_threads, 0, stream>>>(view, t);
-    BB_CUDA_CHECK_LAUNCH();
-    return BB_OK;
+    return launch_early(divide_slopes, view.columns, stream, view, t);
 }
 
 bb_status queue_control(const frame_view &view, cudaStream_t stream)
 {
-    add_means<<<blocks_of(view.commands), command_threads, 0, stream>>>(view);
-    BB_CUDA_CHECK_LAUNCH();
-    advance<<<blocks_of(view.commands), command_threads, 0, stream>>>(view);
-    BB_CUDA_CHECK_LAUNCH();
-    return BB_OK;
+    BB_RETURN_IF_FAILED(launch_early(add_means, view.commands, stream, view));
+    return launch_early(advance, view.commands, stream, view);
 }
 
 } // namespace frames
