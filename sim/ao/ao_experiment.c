@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/ao/ao_experiment.h"
 
-#include "sim/ao/ao_learn_publish.h"
 #include "sim/ao/ao_mcao.h"
 #include "sim/ao/ao_plan.h"
 #include "sim/ao/ao_promise.h"
@@ -10,6 +9,7 @@
 #include "sim/ao/ao_sampling.h"
 #include "sim/ao/ao_scoring.h"
 #include "sim/ao/ao_study.h"
+#include "sim/ao/learn/ao_learn_publish.h"
 #include "sim/ao/night/night_publish.h"
 #include "sim/ao/realtime/ao_realtime.h"
 #include "sim/ao/realtime/frame_times.h"

@@ -1,261 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/ao/ao_plan.h"
 
-#include "core/memory.h"
-#include "physics/ao/frames/monte_carlo.h"
-#include "physics/ao/target_commands.h"
-#include "physics/ao/tomography.h"
 #include "sim/ao/ao_evaluation.h"
-#include "sim/ao/ao_learn.h"
-#include "sim/ao/ao_learn_plan.h"
-#include "sim/ao/ao_pupil.h"
-#include "sim/ao/ao_quantities.h"
-#include "sim/ao/mirrors/influence_file.h"
-#include "sim/ao/night/night_plan.h"
+#include "sim/ao/ao_extent.h"
 #include "sim/ao/realtime/ao_realtime_plan.h"
 #include "sim/ao/timeline/ao_timeline.h"
 #include "sim/ao/timeline/ao_timeline_plan.h"
 #include "sim/dump.h"
 #include "sim/pipelines/factor_device.h"
-#include "sim/pipelines/factor_plan.h"
 #include "sim/pipelines/factor_spectrum.h"
 #include "sim/pipelines/storage/factor_storage.h"
 #include "sim/pipelines/storage/promised_storage.h"
-#include "solvers/factor/residual_covariance.h"
 #include "solvers/factor/residual_noise.h"
 
 #include <math.h>
 #include <stdio.h>
 
-// What a study is made of: sizes, and what its parts take.
-typedef struct extent {
-    bb_index n; // measurements
-    double m;   // truth slopes of all targets
-    double layers;
-    bb_index mask_edge; // pixels of the pupil's mask, 0: the annulus
-    double threads;
-    bb_ao_seeing seeing;
-    bb_residual_extent residual;    // of one estimate of all targets
-    bb_frame_sampler_extent frames; // of monte_carlo
-    bb_factor_extent solved;
-    bb_need making, held;  // the tomographic problem
-    bb_need cmm, ctm;      // filling all of them once
-    bb_need rating;        // of one estimate of all targets
-    bb_need reading, read; // influence functions of mirrors: from their files, and what stays
-    double actuators;      // of mirrors that correct together, 0 without
-    double estimated;      // rows of an estimate of all targets
-    double aimed;          // and of what they are seen as, where frames are to see it
-    bb_need gathering;     // their right-hand side
-    bb_need truths;        // of all targets in commands, where pipelines store those
-    bb_need late;          // covariances of truth sensors a delay later
-    double commands;       // of mirrors of their own, of all targets, likewise
-    double most_commands;  // of one of them
-    double stored_rows;    // slopes of a truth sensor or commands of a mirror of its own, at most
-    double projecting_s;   // of the rating, which a GPU does in no time
-    bool one_by_one;       // pipelines are scored, and their estimates released, as they are solved
-    bb_ao_learn_planned learn;
-    bb_night_planned night;
-} extent;
-
-static bool scores_pairs(const bb_ao_study *study)
-{
-    return study->score == (int)BB_SCORE_PAIRS || bb_ao_study_frames(study);
-}
-
-// Screens that serve the guide stars and one more target.
-static bb_status measure_screens(const bb_ao_study *study, const bb_atmosphere *atmosphere,
-                                 const bb_sensor_array *guides, const bb_sensor_array *truth,
-                                 bb_frame_sampler_extent *out)
-{
-    bb_status status = BB_OK;
-    bb_screen_size size = {0};
-    const bb_sensor_array *const arrays[] = {guides, truth};
-    const bb_index lenslets = truth->sensors[0].lenslets;
-    const double points =
-        (double)bb_pupil_points(lenslets * bb_point_spread_pixels_per_lenslet(lenslets));
-    if (bb_ao_study_frames(study)) {
-        BB_TRY(bb_screen_size_for(&study->monte_carlo, atmosphere, 2, arrays, &size));
-    }
-    if (size.fine_points > out->screen.fine_points) {
-        out->screen = size;
-    }
-    out->slopes += (double)truth->measurement_count;
-    out->lines += (double)lenslets;
-    out->points += points;
-    out->squared_points += points * points;
-done:
-    return status;
-}
-
-static bool stores_commands(const bb_ao_study *study)
-{
-    const bb_factor_pipeline *pipelines = study->pipelines.items;
-    bool stores = false;
-    for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        stores = stores || pipelines[p].stored == (int)BB_STORED_COMMANDS;
-    }
-    return stores && study->correction != (int)BB_AO_CORRECTION_MCAO;
-}
-
-// A target's truth in commands, and its commands beside what they are of.
-static bb_need commands_of(double actuators, double slopes, bb_index n, double threads)
-{
-    const double values = actuators * ((double)n + actuators);
-    return bb_need_together(bb_target_commands_need(slopes, actuators, threads),
-                            (bb_need){.host_bytes = sizeof(double) * values});
-}
-
-static bb_status measure_targets(const bb_ao_study *study, const bb_ao_config *physics,
-                                 const bb_atmosphere *atmosphere, const bb_sensor_array *guides,
-                                 extent *out)
-{
-    bb_status status = BB_OK;
-    bb_sensor_array truth = {0};
-    const bb_pupil pupil = bb_ao_config_pupil(physics);
-    const bb_score score = scores_pairs(study) ? BB_SCORE_PAIRS : BB_SCORE_STATIONARY;
-    for (bb_index t = 0; t < physics->target_count; ++t) {
-        BB_TRY(bb_sensor_array_create_truth(physics, t, atmosphere, &truth));
-        const double m = (double)truth.measurement_count;
-        out->residual.rows += m;
-        out->residual.squared_rows += m * m;
-        out->residual.most_rows = fmax(out->residual.most_rows, m);
-        out->ctm =
-            bb_need_in_turn(out->ctm, bb_slope_covariance_fill_need(&truth, guides, out->threads));
-        const bb_need rating = bb_tomography_rate_need(&pupil, truth.sensors[0].lenslets, score,
-                                                       study->wavelengths_um.count, out->threads);
-        out->rating = bb_need_in_turn(
-            out->rating, bb_need_repeated(rating, isnan(study->shake_test_arcsec) ? 1.0 : 2.0));
-        out->projecting_s +=
-            bb_point_spread_voltages_need(&pupil, truth.sensors[0].lenslets, out->threads).seconds;
-        const double actuators =
-            (double)bb_deformable_mirror_actuators(&pupil, truth.sensors[0].lenslets);
-        out->stored_rows = fmax(out->stored_rows, fmax(m, actuators));
-        if (stores_commands(study)) {
-            out->truths =
-                bb_need_together(out->truths, commands_of(actuators, m, out->n, out->threads));
-            out->commands += actuators;
-            out->most_commands = fmax(out->most_commands, actuators);
-        }
-        out->late =
-            bb_need_together(out->late, bb_slope_covariance_need(&truth, guides, out->threads));
-        BB_TRY(measure_screens(study, atmosphere, guides, &truth, &out->frames));
-        bb_sensor_array_release(&truth);
-    }
-done:
-    bb_sensor_array_release(&truth);
-    return status;
-}
-
-// What is solved: of ltao the first target alone, of mcao the commands. A star that does not know
-// its tilt adds two.
-static bb_factor_extent measure_solves(const bb_ao_study *study, const extent *span)
-{
-    const bb_guide_star_config *stars = study->guide_stars.items;
-    const bool ltao = study->correction == (int)BB_AO_CORRECTION_LTAO;
-    const double targets = ltao ? (double)study->targets.count : 1.0;
-    const double rows = span->actuators > 0.0 ? span->actuators : span->residual.rows / targets;
-    bb_factor_extent solved = {.n = span->n,
-                               .rows = (bb_index)rows,
-                               .fill = span->cmm,
-                               .threads = span->threads,
-                               .groups = 2 * study->guide_stars.count};
-    for (bb_index s = 0; s < study->guide_stars.count; ++s) {
-        solved.part += bb_guide_star_kinds[stars[s].kind]->tilt_unknown ? 2 : 0;
-    }
-    return solved;
-}
-
-// The right-hand side of all directions; those that are scored alone count as the others.
-static void measure_mirrors(const bb_ao_config *physics, extent *out)
-{
-    if (physics->mirror_count == 0) {
-        return;
-    }
-    out->actuators = bb_mirror_stack_actuators(physics);
-    out->reading = bb_influence_file_need(physics);
-    out->read = bb_influence_file_held(physics);
-    const bb_need gathering = bb_mirror_commands_gather_need(out->residual.most_rows, out->n,
-                                                             out->actuators, out->m, out->threads);
-    out->gathering =
-        bb_need_together(gathering, bb_need_repeated(out->ctm, (double)physics->target_count));
-}
-
-// What of an estimate is held, and shared by the scores of all targets.
-static void measure_estimates(const bb_ao_study *study, extent *out)
-{
-    const bool together = out->actuators > 0.0;
-    const bool shared = study->correction == (int)BB_AO_CORRECTION_LTAO ||
-                        study->correction == (int)BB_AO_CORRECTION_GLAO;
-    const bool first = study->correction == (int)BB_AO_CORRECTION_LTAO; // at most the largest
-    out->estimated = together ? out->actuators : first ? out->residual.most_rows : out->m;
-    out->aimed = together && bb_ao_study_frames(study) ? out->m : 0.0;
-    out->residual.shared = together || (shared && study->targets.count > 1) ? 1.0 : 0.0;
-    out->residual.shared_rows = together ? out->actuators : out->residual.most_rows;
-}
-
-static bb_status measure(const bb_ao_study *study, double threads, extent *out)
-{
-    bb_status status = BB_OK;
-    bb_atmosphere atmosphere = {0};
-    bb_sensor_array guides = {0};
-    bb_ao_config physics = bb_ao_study_physics(study);
-    bb_influence_cube *influences = NULL;
-    double *mask = NULL;
-    BB_TRY(bb_ao_pupil_load(study, &physics, &mask));
-    BB_TRY(bb_influence_file_load(study, &physics, &influences));
-    BB_TRY(
-        bb_atmosphere_create(physics.atmosphere, physics.telescope->zenith_angle_deg, &atmosphere));
-    BB_TRY(bb_sensor_array_create_guides(&physics, &atmosphere, &guides));
-    BB_TRY(bb_ao_learning_check(&study->learn, guides.measurement_count));
-    *out = (extent){.n = guides.measurement_count,
-                    .layers = (double)atmosphere.layer_count,
-                    .mask_edge = physics.pupil_edge,
-                    .threads = threads,
-                    .seeing = bb_ao_seeing_of(study, &atmosphere),
-                    .residual = {.n = guides.measurement_count},
-                    .frames = {.frames = (double)study->monte_carlo.frames,
-                               .layers = (double)atmosphere.layer_count,
-                               .levels = study->monte_carlo.subharmonics,
-                               .slopes = (double)guides.measurement_count},
-                    .cmm = bb_slope_covariance_fill_need(&guides, &guides, threads)};
-    for (bb_index s = 0; s < guides.sensor_count; ++s) {
-        out->frames.lines += (double)guides.sensors[s].lenslets;
-    }
-    BB_TRY(measure_targets(study, &physics, &atmosphere, &guides, out));
-    out->m = out->residual.rows;
-    measure_mirrors(&physics, out);
-    measure_estimates(study, out);
-    out->solved = measure_solves(study, out);
-    out->solved.modes = bb_unknown_modes_count(&guides, &study->inflation);
-    BB_TRY(bb_tomography_need(&physics, (bb_lgs_tilt)study->solver.lgs_tilt, threads, &out->making,
-                              &out->held));
-    BB_TRY(bb_ao_timeline_cover(study, &physics, &guides));
-    BB_TRY(bb_ao_learn_plan(study, &atmosphere, &guides, threads, &out->learn));
-    BB_TRY(bb_night_plan(study, &physics, &out->solved, out->residual.most_rows, threads,
-                         &out->night));
-done:
-    bb_influence_file_release(study, &influences);
-    BB_RELEASE(&mask);
-    bb_sensor_array_release(&guides);
-    bb_atmosphere_release(&atmosphere);
-    return status;
-}
-
 // So many reconstructors of all targets, with the commands that they are of.
-static bb_need estimates_of(const extent *span, double count)
+static bb_need estimates_of(const bb_ao_extent *span, double count)
 {
     return (bb_need){.host_bytes = sizeof(double) * count * (double)span->n *
                                    (span->estimated + span->aimed)};
 }
 
 // So many right-hand sides of mirrors that correct together.
-static bb_need sides_of(const extent *span, double count)
+static bb_need sides_of(const bb_ao_extent *span, double count)
 {
     return (bb_need){.host_bytes = sizeof(double) * count * (double)span->n * span->actuators};
 }
 
 // From the commands that were solved to what each target gets of them, for frames.
-static bb_need aiming_of(const extent *span)
+static bb_need aiming_of(const bb_ao_extent *span)
 {
     const double items = (double)span->n * span->aimed;
     return (bb_need){.host_bytes = sizeof(double) * items,
@@ -297,7 +72,7 @@ static bool scores_on_device(const bb_ao_study *study)
 
 // From `count` estimates to their prices, and `passes` over Cmm meanwhile: the residuals of all in
 // one go, rated one after the other.
-static bb_need score_need(const extent *span, bool device, double count, double passes)
+static bb_need score_need(const bb_ao_extent *span, bool device, double count, double passes)
 {
     bb_residual_extent score = span->residual;
     const double targets = score.rows / score.most_rows;
@@ -329,7 +104,7 @@ static bb_need score_need(const extent *span, bool device, double count, double 
 }
 
 // The residual of noise alone, target by target.
-static bb_need noise_need(const extent *span)
+static bb_need noise_need(const bb_ao_extent *span)
 {
     const bb_residual_extent one = span->residual;
     const double n = (double)one.n;
@@ -346,7 +121,7 @@ static bb_need noise_need(const extent *span)
 
 // What the trials of a promised storage take beside their roundings, which are planned with those
 // of all storages: copies of what was solved and is seen, and scores.
-static bb_need search_need(const extent *span, bool device, double trials)
+static bb_need search_need(const bb_ao_extent *span, bool device, double trials)
 {
     const bb_need scoring = bb_need_together(score_need(span, device, 1.0, 1.0), aiming_of(span));
     return bb_need_together(bb_need_together(estimates_of(span, 1.0), span->truths),
@@ -370,7 +145,7 @@ static bb_status plan_line(const bb_factor_pipeline *pipeline, double operator_b
 
 // Adds a line a pipeline, and its solves to what was needed so far, beside the estimates made until
 // then; draws follow when every pipeline has one, and each is scored.
-static bb_status plan_solves(const bb_ao_study *study, const extent *span, bb_plan *plan,
+static bb_status plan_solves(const bb_ao_study *study, const bb_ao_extent *span, bb_plan *plan,
                              bb_need *need)
 {
     bb_status status = BB_OK;
@@ -401,7 +176,7 @@ done:
     return status;
 }
 
-static bb_need frames_need(const bb_ao_study *study, const extent *span)
+static bb_need frames_need(const bb_ao_study *study, const bb_ao_extent *span)
 {
     const double estimates = (double)(study->pipelines.count * study->targets.count);
     const bb_need sampling =
@@ -412,7 +187,7 @@ static bb_need frames_need(const bb_ao_study *study, const extent *span)
 }
 
 // The controller in time: the covariances of late truth sensors and residuals of all follow it.
-static bb_need timeline_need(const bb_ao_study *study, const extent *span, bool device)
+static bb_need timeline_need(const bb_ao_study *study, const bb_ao_extent *span, bool device)
 {
     const bb_ao_timeline_extent sizes = {.frames = span->frames,
                                          .n = (double)span->n,
@@ -429,7 +204,7 @@ static bb_need timeline_need(const bb_ao_study *study, const extent *span, bool 
 }
 
 // Scores of all pipelines, and of the reference's noise.
-static bb_need scores_need(const bb_ao_study *study, const extent *span, double count)
+static bb_need scores_need(const bb_ao_study *study, const bb_ao_extent *span, double count)
 {
     const bool device = scores_on_device(study);
     const bb_need residuals = span->one_by_one
@@ -440,7 +215,7 @@ static bb_need scores_need(const bb_ao_study *study, const extent *span, double 
 
 // Kept from begin to end: the mask, evaluations until they are written; noise, scale, groups, modes
 // that the covariance does not know, and those without means.
-static bb_need kept_need(const bb_ao_study *study, const extent *span)
+static bb_need kept_need(const bb_ao_study *study, const bb_ao_extent *span)
 {
     const bb_need modes = bb_unknown_modes_need(span->n, span->solved.modes);
     const double mask = (double)span->mask_edge * (double)span->mask_edge;
@@ -449,7 +224,7 @@ static bb_need kept_need(const bb_ao_study *study, const extent *span)
 }
 
 // Sizes that loops of frames have.
-static bb_ao_realtime_extent frame_extent_of(const bb_ao_study *study, const extent *span)
+static bb_ao_realtime_extent frame_extent_of(const bb_ao_study *study, const bb_ao_extent *span)
 {
     return (bb_ao_realtime_extent){.slopes = (double)span->n,
                                    .truths = span->m,
@@ -462,7 +237,7 @@ static bb_ao_realtime_extent frame_extent_of(const bb_ao_study *study, const ext
 }
 
 // What is stored, and run as frames beside the factors that it was rounded in, on the device too.
-static bb_need storing_need(const bb_ao_study *study, const extent *span)
+static bb_need storing_need(const bb_ao_study *study, const bb_ao_extent *span)
 {
     const double rows = fmax(span->stored_rows, span->actuators);
     const bb_ao_realtime_extent frames = frame_extent_of(study, span);
@@ -474,7 +249,8 @@ static bb_need storing_need(const bb_ao_study *study, const extent *span)
 
 // All steps of a study, in turn; what was learned is a problem of its own beside the true one, and
 // an estimate of the latter.
-static bb_status sum(const bb_ao_study *study, const extent *span, bb_plan *plan, bb_need *out)
+static bb_status sum(const bb_ao_study *study, const bb_ao_extent *span, bb_plan *plan,
+                     bb_need *out)
 {
     bb_status status = BB_OK;
     const bb_index reference = bb_factor_pipelines_reference(&study->pipelines);
@@ -526,7 +302,7 @@ done:
     return status;
 }
 
-static double dump_bytes(const char *names, const extent *span, bb_index pipelines)
+static double dump_bytes(const char *names, const bb_ao_extent *span, bb_index pipelines)
 {
     double values = 0.0;
     values += bb_dump_wanted(names, "Cmm") ? (double)span->n * (double)span->n : 0.0;
@@ -543,8 +319,8 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
     bb_status status = BB_OK;
     const bb_ao_study *ao = study;
     bb_need need;
-    extent span;
-    BB_TRY(measure(ao, (double)options->threads, &span));
+    bb_ao_extent span;
+    BB_TRY(bb_ao_extent_measure(ao, (double)options->threads, &span));
     span.one_by_one = scores_on_device(ao) && !bb_ao_evaluation_is_kept(ao, options->dump);
     BB_TRY(sum(ao, &span, plan, &need));
     bb_plan_set(plan, need);

@@ -8,7 +8,7 @@
 #ifndef BB_SIM_AO_AO_RESTART_H
 #define BB_SIM_AO_AO_RESTART_H
 
-#include "sim/ao/ao_learn.h"
+#include "sim/ao/learn/ao_learn.h"
 #include "sim/pipelines/promise.h"
 #include "sim/restart.h"
 

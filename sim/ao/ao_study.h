@@ -7,7 +7,7 @@
 
 #include "physics/ao/ao_config.h"
 #include "physics/ao/unknown_modes.h"
-#include "sim/ao/ao_learn_config.h"
+#include "sim/ao/learn/ao_learn_config.h"
 #include "sim/ao/night/night_config.h"
 #include "sim/ao/realtime/frame_times_config.h"
 #include "sim/pipelines/factor_pipeline.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Keys of `learn:`: from what the profile of the reconstructor is learned.
-#ifndef BB_SIM_AO_AO_LEARN_CONFIG_H
-#define BB_SIM_AO_AO_LEARN_CONFIG_H
+#ifndef BB_SIM_AO_LEARN_AO_LEARN_CONFIG_H
+#define BB_SIM_AO_LEARN_AO_LEARN_CONFIG_H
 
 #include "sim/config/config.h"
 #include "sim/input/matrix_file.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/ao/ao_learn_publish.h"
+#include "sim/ao/learn/ao_learn_publish.h"
 
 #include "core/memory.h"
 

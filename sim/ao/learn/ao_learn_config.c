@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/ao/ao_learn_config.h"
+#include "sim/ao/learn/ao_learn_config.h"
 
 static const char *const source_names[] = {"off", "covariance_file", "frames", "profile", NULL};
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/ao/ao_learn.h"
+#include "sim/ao/learn/ao_learn.h"
 
 #include "core/log.h"
 #include "core/memory.h"
 #include "physics/ao/frames/learn_frames.h"
 #include "sim/ao/ao_commands.h"
-#include "sim/ao/ao_learn_publish.h"
 #include "sim/ao/ao_mcao.h"
+#include "sim/ao/learn/ao_learn_publish.h"
 #include "solvers/factor/residual_covariance.h"
 
 #include <math.h>

@@ -3,8 +3,8 @@
 // The learn step of an ao study: a profile learned from a covariance of slopes
 // (physics/ao/learn/learn.h) and the reconstructors made with it, while the score keeps the true
 // profile.
-#ifndef BB_SIM_AO_AO_LEARN_H
-#define BB_SIM_AO_AO_LEARN_H
+#ifndef BB_SIM_AO_LEARN_AO_LEARN_H
+#define BB_SIM_AO_LEARN_AO_LEARN_H
 
 #include "sim/ao/ao_evaluation.h"
 #include "sim/output/checkpoint.h"

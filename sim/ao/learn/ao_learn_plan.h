@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the learn step takes (sim/ao/ao_learn.h), for the plan of a study: the fit, and what it
-// learns from.
-#ifndef BB_SIM_AO_AO_LEARN_PLAN_H
-#define BB_SIM_AO_AO_LEARN_PLAN_H
+// What the learn step takes (sim/ao/learn/ao_learn.h), for the plan of a study: the fit, and what
+// it learns from.
+#ifndef BB_SIM_AO_LEARN_AO_LEARN_PLAN_H
+#define BB_SIM_AO_LEARN_AO_LEARN_PLAN_H
 
 #include "core/need.h"
 #include "physics/ao/sensor_array.h"

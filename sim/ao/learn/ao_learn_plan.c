@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/ao/ao_learn_plan.h"
+#include "sim/ao/learn/ao_learn_plan.h"
 
 #include "physics/ao/covariance/slope_covariance.h"
 #include "physics/ao/frames/learn_frames.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The group /learn of the results.
-#ifndef BB_SIM_AO_AO_LEARN_PUBLISH_H
-#define BB_SIM_AO_AO_LEARN_PUBLISH_H
+#ifndef BB_SIM_AO_LEARN_AO_LEARN_PUBLISH_H
+#define BB_SIM_AO_LEARN_AO_LEARN_PUBLISH_H
 
 #include "physics/ao/atmosphere.h"
 #include "physics/ao/learn/learn.h"
-#include "sim/ao/ao_learn_config.h"
+#include "sim/ao/learn/ao_learn_config.h"
 #include "sim/output/output_table.h"
 
 /// What is written.

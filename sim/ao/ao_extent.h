@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an ao study is made of, from the configuration alone: sizes, and what each of its parts
+// takes.
+#ifndef BB_SIM_AO_AO_EXTENT_H
+#define BB_SIM_AO_AO_EXTENT_H
+
+#include "physics/ao/frames/monte_carlo.h"
+#include "sim/ao/ao_quantities.h"
+#include "sim/ao/ao_study.h"
+#include "sim/ao/learn/ao_learn_plan.h"
+#include "sim/ao/night/night_plan.h"
+#include "sim/pipelines/factor_plan.h"
+#include "solvers/factor/residual_covariance.h"
+
+/// Sizes, and what parts take.
+typedef struct bb_ao_extent {
+    bb_index n; ///< measurements
+    double m;   ///< truth slopes of all targets
+    double layers;
+    bb_index mask_edge; ///< pixels of the pupil's mask, 0: the annulus
+    double threads;
+    bb_ao_seeing seeing;
+    bb_residual_extent residual;    ///< of one estimate of all targets
+    bb_frame_sampler_extent frames; ///< of monte_carlo
+    bb_factor_extent solved;
+    bb_need making, held;  ///< the tomographic problem
+    bb_need cmm, ctm;      ///< filling all of them once
+    bb_need rating;        ///< of one estimate of all targets
+    bb_need reading, read; ///< influence functions of mirrors: from their files, and what stays
+    double actuators;      ///< of mirrors that correct together, 0 without
+    double estimated;      ///< rows of an estimate of all targets
+    double aimed;          ///< and of what they are seen as, where frames are to see it
+    bb_need gathering;     ///< their right-hand side
+    bb_need truths;        ///< of all targets in commands, where pipelines store those
+    bb_need late;          ///< covariances of truth sensors a delay later
+    double commands;       ///< of mirrors of their own, of all targets, likewise
+    double most_commands;  ///< of one of them
+    double stored_rows;    ///< slopes of a truth sensor or commands of a mirror of its own, at most
+    double projecting_s;   ///< of the rating, which a GPU does in no time
+    bool one_by_one; ///< pipelines are scored, and their estimates released, as they are solved
+    bb_ao_learn_planned learn;
+    bb_night_planned night;
+} bb_ao_extent;
+
+/// Measures a study that `threads` run; files that it names are read. Whether pipelines go one by
+/// one is the caller's to say. Errors: BB_MEMORY, those of the files, BB_INVALID (a timeline or
+/// learning that the study does not cover).
+BB_CHECKED bb_status bb_ao_extent_measure(const bb_ao_study *study, double threads,
+                                          bb_ao_extent *out);
+
+#endif
