@@ -7,7 +7,7 @@
 #include "sim/ao/ao_pupil.h"
 #include "sim/ao/learn/ao_learn.h"
 #include "sim/ao/mirrors/influence_file.h"
-#include "sim/ao/timeline/ao_timeline.h"
+#include "sim/ao/timeline/ao_timeline_config.h"
 
 #include <math.h>
 
@@ -183,7 +183,7 @@ bb_status bb_ao_extent_measure(const bb_ao_study *study, double threads, bb_ao_e
     out->solved.modes = bb_unknown_modes_count(&guides, &study->inflation);
     BB_TRY(bb_tomography_need(&physics, (bb_lgs_tilt)study->solver.lgs_tilt, threads, &out->making,
                               &out->held));
-    BB_TRY(bb_ao_timeline_cover(study, &physics, &guides));
+    BB_TRY(bb_ao_timeline_config_cover(study, &physics, &guides));
     BB_TRY(bb_ao_learn_plan(study, &atmosphere, &guides, threads, &out->learn));
     BB_TRY(bb_night_plan(study, &physics, &out->solved, out->residual.most_rows, threads,
                          &out->night));

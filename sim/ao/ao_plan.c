@@ -4,7 +4,7 @@
 #include "sim/ao/ao_evaluation.h"
 #include "sim/ao/ao_extent.h"
 #include "sim/ao/realtime/ao_realtime_plan.h"
-#include "sim/ao/timeline/ao_timeline.h"
+#include "sim/ao/timeline/ao_timeline_config.h"
 #include "sim/ao/timeline/ao_timeline_plan.h"
 #include "sim/dump.h"
 #include "sim/pipelines/factor_device.h"
@@ -354,7 +354,7 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
         BB_TRY(bb_plan_add(plan, "time", "%td skies of %td frames at %g Hz, %g ms late, %s loop",
                            ao->time_domain.realisations,
                            ao->time_domain.settle_frames + ao->time_domain.frames,
-                           ao->time_domain.rate_hz, bb_ao_timeline_delay_ms(ao),
+                           ao->time_domain.rate_hz, bb_ao_timeline_config_delay_ms(ao),
                            ao->time_domain.loop == (int)BB_LOOP_CLOSED ? "closed" : "open"));
     }
     const bb_ao_realtime_extent frames = frame_extent_of(ao, &span);

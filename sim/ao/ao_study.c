@@ -4,7 +4,7 @@
 #include "physics/ao/ao_check.h"
 #include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_mcao.h"
-#include "sim/ao/timeline/ao_timeline.h"
+#include "sim/ao/timeline/ao_timeline_config.h"
 #include "sim/pipelines/factor_device.h"
 
 #include <math.h>
@@ -225,7 +225,7 @@ bb_status bb_ao_study_check(const void *study, const bb_config *config, bb_probl
     BB_TRY(bb_ao_commands_check(ao, config, problems));
     BB_TRY(check_pupil(&ao->telescope.pupil, config, problems));
     BB_TRY(check_frames(ao, config, problems));
-    BB_TRY(bb_ao_timeline_check(ao, config, problems));
+    BB_TRY(bb_ao_timeline_config_check(ao, config, problems));
     BB_TRY(bb_ao_learn_config_check(&ao->learn, config, problems));
     BB_TRY(bb_frame_times_config_check(
         &ao->frame_times, &ao->pipelines,

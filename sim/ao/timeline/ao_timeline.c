@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "physics/ao/ao_constants.h"
 #include "physics/ao/frames/time_domain.h"
+#include "sim/ao/timeline/ao_timeline_config.h"
 #include "sim/pipelines/storage/stored_product.h"
 
 #include <cblas.h>
@@ -35,112 +36,6 @@ typedef struct timeline {
     bb_sensor_array *late;     // [targets] truth sensors a delay later
     bb_slope_covariance **ctm; // [targets] of them with the guide stars
 } timeline;
-
-double bb_ao_timeline_delay_ms(const bb_ao_study *study)
-{
-    return isnan(study->time_domain.delay_ms) ? study->error_terms.frame_delay_ms
-                                              : study->time_domain.delay_ms;
-}
-
-static bb_status complain(const bb_config *config, const char *key, const char *rule,
-                          bb_problems *problems)
-{
-    return bb_problems_add(problems, bb_config_place(config, key), "%s: %s", key, rule);
-}
-
-// Times of a frame, in turn.
-static bb_status check_times(const bb_ao_study *study, const bb_config *config,
-                             bb_problems *problems)
-{
-    bb_status status = BB_OK;
-    const bb_time_domain_config *time = &study->time_domain;
-    const double frame_ms = 1e3 / time->rate_hz;
-    const double delay_ms = bb_ao_timeline_delay_ms(study);
-    const bool closed = time->loop == (int)BB_LOOP_CLOSED;
-    if (time->exposure_ms > frame_ms * (1.0 + 1e-12)) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "time_domain.exposure_ms"),
-                               "time_domain.exposure_ms = %g: expected at most a frame, %g ms",
-                               time->exposure_ms, frame_ms));
-    } else if (delay_ms < 0.5 * time->exposure_ms ||
-               (closed && delay_ms <= 0.5 * time->exposure_ms)) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "time_domain.delay_ms"),
-                               "time_domain.delay_ms = %g (error_terms.frame_delay_ms unless it is "
-                               "given): expected %s half the exposure, %g ms, for %s loop",
-                               delay_ms, closed ? "more than" : "at least", 0.5 * time->exposure_ms,
-                               closed ? "a closed" : "an open"));
-    }
-done:
-    return status;
-}
-
-// Every layer needs its wind.
-static bb_status check_wind(const bb_ao_study *study, const bb_config *config,
-                            bb_problems *problems)
-{
-    bb_status status = BB_OK;
-    const bb_index layers = bb_atmosphere_layers(&study->atmosphere);
-    const bb_index directions = study->time_domain.wind_direction_deg.count;
-    const int profile = study->atmosphere.profile;
-    if (directions != 0 && directions != layers) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "time_domain.wind_direction_deg"),
-                               "time_domain.wind_direction_deg: %td directions, expected one for "
-                               "each of %td layers",
-                               directions, layers));
-    }
-    if (study->error_terms.wind_m_per_s.count == 0 &&
-        (profile < 0 || !bb_profile_has_wind((bb_profile)profile))) {
-        BB_TRY(complain(config, "time_domain.frames",
-                        "needs the wind of every layer, expected error_terms.wind_m_per_s",
-                        problems));
-    }
-done:
-    return status;
-}
-
-bb_status bb_ao_timeline_check(const bb_ao_study *study, const bb_config *config,
-                               bb_problems *problems)
-{
-    bb_status status = BB_OK;
-    const bb_time_domain_config *time = &study->time_domain;
-    if (time->frames == 0) {
-        goto done;
-    }
-    BB_TRY(check_times(study, config, problems));
-    BB_TRY(check_wind(study, config, problems));
-    if (time->loop == (int)BB_LOOP_CLOSED && study->correction == (int)BB_AO_CORRECTION_MOAO) {
-        BB_TRY(complain(config, "time_domain.loop",
-                        "closed needs guide stars that see the mirrors, those of correction: moao "
-                        "do not; expected open",
-                        problems));
-    }
-    if (study->error_terms.shake_arcsec > 0.0) {
-        BB_TRY(complain(config, "time_domain.frames",
-                        "no shake is drawn in time, expected error_terms.shake_arcsec: 0",
-                        problems));
-    }
-done:
-    return status;
-}
-
-bb_status bb_ao_timeline_cover(const bb_ao_study *study, const bb_ao_config *physics,
-                               const bb_sensor_array *guides)
-{
-    bb_status status = BB_OK;
-    bb_mirror_stack stack = {0};
-    if (study->time_domain.frames == 0 || study->time_domain.loop != (int)BB_LOOP_CLOSED ||
-        physics->influences == NULL) {
-        goto done;
-    }
-    BB_TRY(bb_mirror_stack_create(physics, &stack));
-    for (bb_index s = 0; s < guides->sensor_count; ++s) {
-        char who[40];
-        (void)snprintf(who, sizeof who, "guide_stars[%td]", s);
-        BB_TRY(bb_mirror_stack_cover(&stack, &guides->sensors[s], false, who));
-    }
-done:
-    bb_mirror_stack_release(&stack);
-    return status;
-}
 
 static bb_status set_wind(timeline *line)
 {
@@ -391,7 +286,7 @@ static bb_status publish_strehl(const timeline *line, bb_results *results)
     const bb_index items = line->targets * line->wavelengths;
     const bb_index count = line->pipelines * items;
     const bool same =
-        bb_ao_timeline_delay_ms(line->study) == line->study->error_terms.frame_delay_ms &&
+        bb_ao_timeline_config_delay_ms(line->study) == line->study->error_terms.frame_delay_ms &&
         line->study->time_domain.gain >= 1.0;
     strehl_row *rows = NULL; // [count]
     BB_TRY(BB_ALLOCATE(count, &rows));
@@ -535,13 +430,13 @@ bb_status bb_ao_timeline_run(bb_ao_scoring *scoring, const bb_ao_config *physics
                               .frames = time->frames,
                               .settle = time->settle_frames,
                               .frame_s = 1.0 / time->rate_hz,
-                              .delay_s = 1e-3 * bb_ao_timeline_delay_ms(study),
+                              .delay_s = 1e-3 * bb_ao_timeline_config_delay_ms(study),
                               .exposure_s = 1e-3 * time->exposure_ms,
                               .gain = time->gain,
                               .wavelength_count = study->wavelengths_um.count,
                               .wavelengths_m = scoring->wavelengths_m}};
     BB_TRY(set_wind(&line));
-    BB_TRY(bb_ao_timeline_cover(study, physics, &line.problem->guides));
+    BB_TRY(bb_ao_timeline_config_cover(study, physics, &line.problem->guides));
     BB_TRY(see_mirrors(&line));
     BB_TRY(list_estimates(&line));
     BB_TRY(bb_frame_sampler_create(line.problem, &study->monte_carlo,

@@ -2,7 +2,7 @@
 #include "sim/ao/timeline/ao_timeline_plan.h"
 
 #include "physics/ao/frames/time_domain.h"
-#include "sim/ao/timeline/ao_timeline.h"
+#include "sim/ao/timeline/ao_timeline_config.h"
 #include "sim/pipelines/storage/stored_product.h"
 
 #include <math.h>
@@ -34,7 +34,7 @@ bb_need bb_ao_timeline_plan_need(const bb_ao_study *study, const bb_ao_timeline_
         .estimates = (double)study->pipelines.count * targets,
         .rows = rows,
         .slopes = extent->n,
-        .delay = 1e-3 * bb_ao_timeline_delay_ms(study) * time->rate_hz,
+        .delay = 1e-3 * bb_ao_timeline_config_delay_ms(study) * time->rate_hz,
         .wavelengths = (double)study->wavelengths_um.count};
     *held = (bb_need){.host_bytes = sizeof(double) * extent->n *
                                     (seen + narrow_pipelines(study) * targets * rows)};

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/ao/timeline/ao_timeline_config.h"
+
+#include "physics/ao/mirrors/mirror_stack.h"
+
+#include <math.h>
+#include <stdio.h>
+
+double bb_ao_timeline_config_delay_ms(const bb_ao_study *study)
+{
+    return isnan(study->time_domain.delay_ms) ? study->error_terms.frame_delay_ms
+                                              : study->time_domain.delay_ms;
+}
+
+static bb_status complain(const bb_config *config, const char *key, const char *rule,
+                          bb_problems *problems)
+{
+    return bb_problems_add(problems, bb_config_place(config, key), "%s: %s", key, rule);
+}
+
+// Times of a frame, in turn.
+static bb_status check_times(const bb_ao_study *study, const bb_config *config,
+                             bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_time_domain_config *time = &study->time_domain;
+    const double frame_ms = 1e3 / time->rate_hz;
+    const double delay_ms = bb_ao_timeline_config_delay_ms(study);
+    const bool closed = time->loop == (int)BB_LOOP_CLOSED;
+    if (time->exposure_ms > frame_ms * (1.0 + 1e-12)) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "time_domain.exposure_ms"),
+                               "time_domain.exposure_ms = %g: expected at most a frame, %g ms",
+                               time->exposure_ms, frame_ms));
+    } else if (delay_ms < 0.5 * time->exposure_ms ||
+               (closed && delay_ms <= 0.5 * time->exposure_ms)) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "time_domain.delay_ms"),
+                               "time_domain.delay_ms = %g (error_terms.frame_delay_ms unless it is "
+                               "given): expected %s half the exposure, %g ms, for %s loop",
+                               delay_ms, closed ? "more than" : "at least", 0.5 * time->exposure_ms,
+                               closed ? "a closed" : "an open"));
+    }
+done:
+    return status;
+}
+
+// Every layer needs its wind.
+static bb_status check_wind(const bb_ao_study *study, const bb_config *config,
+                            bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_index layers = bb_atmosphere_layers(&study->atmosphere);
+    const bb_index directions = study->time_domain.wind_direction_deg.count;
+    const int profile = study->atmosphere.profile;
+    if (directions != 0 && directions != layers) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "time_domain.wind_direction_deg"),
+                               "time_domain.wind_direction_deg: %td directions, expected one for "
+                               "each of %td layers",
+                               directions, layers));
+    }
+    if (study->error_terms.wind_m_per_s.count == 0 &&
+        (profile < 0 || !bb_profile_has_wind((bb_profile)profile))) {
+        BB_TRY(complain(config, "time_domain.frames",
+                        "needs the wind of every layer, expected error_terms.wind_m_per_s",
+                        problems));
+    }
+done:
+    return status;
+}
+
+bb_status bb_ao_timeline_config_check(const bb_ao_study *study, const bb_config *config,
+                                      bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_time_domain_config *time = &study->time_domain;
+    if (time->frames == 0) {
+        goto done;
+    }
+    BB_TRY(check_times(study, config, problems));
+    BB_TRY(check_wind(study, config, problems));
+    if (time->loop == (int)BB_LOOP_CLOSED && study->correction == (int)BB_AO_CORRECTION_MOAO) {
+        BB_TRY(complain(config, "time_domain.loop",
+                        "closed needs guide stars that see the mirrors, those of correction: moao "
+                        "do not; expected open",
+                        problems));
+    }
+    if (study->error_terms.shake_arcsec > 0.0) {
+        BB_TRY(complain(config, "time_domain.frames",
+                        "no shake is drawn in time, expected error_terms.shake_arcsec: 0",
+                        problems));
+    }
+done:
+    return status;
+}
+
+bb_status bb_ao_timeline_config_cover(const bb_ao_study *study, const bb_ao_config *physics,
+                                      const bb_sensor_array *guides)
+{
+    bb_status status = BB_OK;
+    bb_mirror_stack stack = {0};
+    if (study->time_domain.frames == 0 || study->time_domain.loop != (int)BB_LOOP_CLOSED ||
+        physics->influences == NULL) {
+        goto done;
+    }
+    BB_TRY(bb_mirror_stack_create(physics, &stack));
+    for (bb_index s = 0; s < guides->sensor_count; ++s) {
+        char who[40];
+        (void)snprintf(who, sizeof who, "guide_stars[%td]", s);
+        BB_TRY(bb_mirror_stack_cover(&stack, &guides->sensors[s], false, who));
+    }
+done:
+    bb_mirror_stack_release(&stack);
+    return status;
+}
