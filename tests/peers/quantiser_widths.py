@@ -39,6 +39,31 @@ def widths_of(codes, rows, columns):
     return numpy.where(live, 1 + numpy.ceil(numpy.log2(largest + 1.0)).astype(int), 0)
 
 
+def along_curve(x, y, edge=64):
+    """Places of points along a Hilbert curve over a square of `edge` cells."""
+    cells = [numpy.rint((c - c.min()) / (c.max() - c.min()) * (edge - 1)).astype(int)
+             for c in (x, y)]
+    places = numpy.zeros(x.size, int)
+    for i, (column, row) in enumerate(zip(*cells)):
+        size = edge // 2
+        while size > 0:
+            right, upper = int(column & size > 0), int(row & size > 0)
+            places[i] += size * size * ((3 * right) ^ upper)
+            if upper == 0:
+                if right == 1:
+                    column, row = edge - 1 - column, edge - 1 - row
+                column, row = row, column
+            size //= 2
+    return places
+
+
+def neighbours_together(path, codes):
+    """Columns in the order of a Hilbert curve over the lenslets, a sensor and axis after the other."""
+    slopes = netCDF4.Dataset(path)["slopes"]
+    x, y, star, axis = (numpy.asarray(slopes[name][:]) for name in ("x_m", "y_m", "star", "axis"))
+    return codes[:, numpy.lexsort((along_curve(x, y), axis, star))]
+
+
 def main():
     codes = codes_of(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "R_1_0")
     for rows, columns in ((1, 32), (16, 32), (16, 64), (BAND, QUARTER)):
@@ -46,6 +71,8 @@ def main():
         bits = widths.sum() * rows * columns / codes.size
         print(f"{rows:3} x {columns:3}: {bits:.2f} bits a value, {widths.max()} at most; "
               f"{MOST_PLANES} and fewer are multiplied as bytes")
+    curved = widths_of(neighbours_together(sys.argv[1], codes), 1, 32)
+    print(f"  1 x  32 of neighbours along a Hilbert curve: {curved.sum() * 32 / codes.size:.2f}")
     widths = widths_of(codes, BAND, QUARTER)
     units = numpy.where(widths >= 13, 16, numpy.where(widths % 4 == 3, widths + 1, widths)) * BAND
     units = numpy.pad(units, [(0, -units.shape[0] % 4), (0, -units.shape[1] % 4)])
