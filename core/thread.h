@@ -18,8 +18,9 @@ typedef bb_status (*bb_task)(void *context, bb_index index);
 typedef bb_status (*bb_range_task)(void *context, bb_index begin, bb_index end);
 
 /// Sets the number of threads (1..1024) that later loops use, the caller's included, and pins BLAS
-/// to one thread. On return every thread waits for a loop, so a child process may be forked. Call
-/// it from the main thread, outside any loop. Errors: BB_INVALID, BB_MEMORY, BB_INTERNAL.
+/// to one thread. Where it succeeds, every thread waits for a loop on return, so a child process
+/// may be forked. Call it from the main thread, outside any loop. Errors: BB_INVALID, BB_MEMORY,
+/// BB_INTERNAL.
 BB_CHECKED bb_status bb_threads_set(bb_index count);
 
 /// Threads that loops use; before bb_threads_set: 1.

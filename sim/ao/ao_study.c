@@ -230,7 +230,8 @@ bb_status bb_ao_study_check(const void *study, const bb_config *config, bb_probl
     BB_TRY(bb_frame_times_config_check(
         &ao->frame_times, &ao->pipelines,
         ao->correction == (int)BB_AO_CORRECTION_MOAO ? ao->targets.count : 1, config, problems));
-    BB_TRY(bb_ao_realtime_config_check(&ao->realtime, &ao->pipelines, config, problems));
+    BB_TRY(bb_ao_realtime_config_check(&ao->realtime, &ao->pipelines, ao->common.device, config,
+                                       problems));
     BB_TRY(bb_night_config_check(ao, config, problems));
     const bb_ao_config physics = bb_ao_study_physics(ao);
     BB_TRY(bb_study_check_rules(bb_ao_check(&physics), config, problems));

@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solvers/loop/command_team.h"
-
 #include "core/clock.h"
 #include "core/memory.h"
+#include "solvers/loop/command_team_parts.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { CLOCK_FRAMES = 16 };
-
-struct bb_command_team {
-    int devices, matrices;
-    bb_index pending; // frames that are posted and not taken
-    bb_command_loop *loops[BB_COMMAND_DEVICES];
-    bb_index rows[BB_COMMAND_DEVICES][BB_COMMAND_MATRICES]; // that a device has of a matrix
-    int64_t ahead_ns[BB_COMMAND_DEVICES];                   // that a clock is of the first one's
-};
 
 bb_command_share bb_command_share_of(bb_index rows, int devices, int which)
 {
@@ -31,10 +22,10 @@ static bb_status check(int devices, const bb_command_system *systems)
     BB_REQUIRE(devices >= 1 && devices <= (int)BB_COMMAND_DEVICES, BB_INVALID,
                "%d devices of a frame, expected 1 to %d", devices, (int)BB_COMMAND_DEVICES);
     for (int d = 1; d < devices; ++d) {
-        const bb_index columns = bb_coded_operator_columns(systems[d].operators[0]);
         BB_REQUIRE(systems[d].matrix_count == systems[0].matrix_count, BB_INVALID,
                    "device %d of a frame has %d matrices, expected the %d of the first", d,
                    systems[d].matrix_count, systems[0].matrix_count);
+        const bb_index columns = bb_coded_operator_columns(systems[d].operators[0]);
         BB_REQUIRE(
             columns == bb_coded_operator_columns(systems[0].operators[0]), BB_INVALID,
             "device %d of a frame has matrices of %td columns, expected the %td of the first", d,
@@ -62,10 +53,10 @@ done:
     return status;
 }
 
-static bb_status compare_clocks(bb_command_team *team)
+bb_status bb_command_team_read_clocks(bb_command_team *team)
 {
     bb_status status = BB_OK;
-    for (int d = 0; d < team->devices; ++d) {
+    for (int d = 0; team->devices > 1 && d < team->devices; ++d) {
         BB_TRY(read_clock(team->loops[d], &team->ahead_ns[d]));
     }
     for (int d = team->devices - 1; d >= 0; --d) {
@@ -91,9 +82,7 @@ bb_status bb_command_team_create(int devices, bb_device *const *device,
             team->rows[d][t] = bb_coded_operator_rows(systems[d].operators[t]);
         }
     }
-    if (devices > 1) {
-        BB_TRY(compare_clocks(team));
-    }
+    BB_TRY(bb_command_team_read_clocks(team));
     *out = team;
     team = NULL;
 done:
@@ -101,9 +90,34 @@ done:
     return status;
 }
 
+// All of them, whichever fails; the first failure is told.
+static bb_status reset_loops(const bb_command_team *team)
+{
+    bb_status status = BB_OK;
+    bb_status_record record;
+    for (int d = 0; d < (int)BB_COMMAND_DEVICES; ++d) {
+        const bb_status failure =
+            team->loops[d] == NULL ? BB_OK : bb_command_loop_reset(team->loops[d]);
+        if (failure != BB_OK && status == BB_OK) {
+            status = failure;
+            bb_status_save(&record);
+        }
+    }
+    if (status != BB_OK) {
+        bb_status_restore(&record);
+    }
+    return status;
+}
+
 void bb_command_team_destroy(bb_command_team **team)
 {
     if (*team != NULL) {
+        // One that frees memory may wait for all devices: none may hold a frame that waits.
+        bb_status_record record;
+        bb_status_save(&record);
+        if (reset_loops(*team) != BB_OK) {
+            bb_status_restore(&record);
+        }
         for (int d = 0; d < (int)BB_COMMAND_DEVICES; ++d) {
             bb_command_loop_destroy(&(*team)->loops[d]);
         }
@@ -164,14 +178,24 @@ bb_status bb_command_team_post(bb_command_team *team, int64_t release_ns)
         const int64_t release = release_ns == 0 ? 0 : release_ns + team->ahead_ns[d];
         BB_TRY(bb_command_loop_post(team->loops[d], release));
     }
-    team->pending += 1;
+    team->timed[team->posted % BB_COMMAND_AHEAD] = release_ns != 0;
+    team->posted += 1;
 done:
     return status;
+}
+
+// Devices that a frame was released to by their clocks count from there; without a release they
+// began together, as the host let them, and what clocks have drifted apart is left out.
+static bool ends_later(const bb_command_frame *frame, const bb_command_frame *other, bool timed)
+{
+    return timed ? frame->end_ns > other->end_ns
+                 : frame->end_ns - frame->begin_ns > other->end_ns - other->begin_ns;
 }
 
 bb_status bb_command_team_take(bb_command_team *team, bb_command_frame *out)
 {
     bb_status status = BB_OK;
+    const bool timed = team->timed[team->taken % BB_COMMAND_AHEAD];
     bool slopes_finite = true;
     bool products_finite = true;
     for (int d = 0; d < team->devices; ++d) {
@@ -181,13 +205,13 @@ bb_status bb_command_team_take(bb_command_team *team, bb_command_frame *out)
         frame.end_ns -= team->ahead_ns[d];
         slopes_finite = slopes_finite && frame.slopes_finite;
         products_finite = products_finite && frame.products_finite;
-        if (d == 0 || frame.end_ns > out->end_ns) {
+        if (d == 0 || ends_later(&frame, out, timed)) {
             *out = frame;
         }
     }
     out->slopes_finite = slopes_finite;
     out->products_finite = products_finite;
-    team->pending -= 1;
+    team->taken += 1;
 done:
     return status;
 }
@@ -195,8 +219,9 @@ done:
 bb_status bb_command_team_step(bb_command_team *team, int64_t release_ns, bb_command_frame *out)
 {
     bb_status status = BB_OK;
-    BB_REQUIRE(team->pending == 0, BB_INVALID,
-               "%td frames are posted, expected all to be taken before a step", team->pending);
+    BB_REQUIRE(team->posted == team->taken, BB_INVALID,
+               "%llu frames are posted, expected all to be taken before a step",
+               team->posted - team->taken);
     BB_TRY(bb_command_team_post(team, release_ns));
     BB_TRY(bb_command_team_take(team, out));
 done:
@@ -205,13 +230,8 @@ done:
 
 bb_status bb_command_team_reset(bb_command_team *team)
 {
-    bb_status status = BB_OK;
-    for (int d = 0; d < team->devices; ++d) {
-        BB_TRY(bb_command_loop_reset(team->loops[d]));
-    }
-    team->pending = 0;
-done:
-    return status;
+    team->taken = team->posted;
+    return reset_loops(team);
 }
 
 bb_need bb_command_team_need(double slopes, double commands, double groups, double scaled,

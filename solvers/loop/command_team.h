@@ -7,9 +7,9 @@
 // A frame in which a product is not finite is held by the device whose rows it is in, not by the
 // others; a slope that is not finite holds all.
 //
-// Clocks: times are of the first device's clock. What another's differs by is found when the team
-// is made, from frames of slopes that are zero, to what the host needs to see a frame's end (about
-// a microsecond of a GPU). Releases of a frame differ by that among devices, latencies do not: each
+// Clocks: times are of the first device's clock. What another's differs by is read off frames of
+// slopes that are zero, to what the host needs to see a frame's end (about a microsecond of a GPU),
+// and drifts from then on. Releases of a frame differ by both among devices, latencies do not: each
 // device counts from the release by its own clock.
 #ifndef BB_SOLVERS_LOOP_COMMAND_TEAM_H
 #define BB_SOLVERS_LOOP_COMMAND_TEAM_H
@@ -46,8 +46,12 @@ void bb_command_team_commands(const bb_command_team *team, float *out);
 bb_index bb_command_team_slope_count(const bb_command_team *team);
 bb_index bb_command_team_command_count(const bb_command_team *team);
 
+/// Reads again what clocks differ by; v and delayed commands are zero then. Errors: a frame's.
+BB_CHECKED bb_status bb_command_team_read_clocks(bb_command_team *team);
+
 /// As the functions of command_loop.h of these names, of all devices. A frame that is taken is that
-/// of the device which ended last, by the first one's clock.
+/// of the device which took longest from its release, in the first one's clock. Several devices
+/// take all resets and tell of the first that fails.
 BB_CHECKED bb_status bb_command_team_arm(bb_command_team *team);
 BB_CHECKED bb_status bb_command_team_post(bb_command_team *team, int64_t release_ns);
 BB_CHECKED bb_status bb_command_team_take(bb_command_team *team, bb_command_frame *out);

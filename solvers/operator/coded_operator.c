@@ -295,6 +295,12 @@ done:
     return status;
 }
 
+bool bb_coded_operator_copies_rows(const bb_codec_config *storage)
+{
+    bb_stream_layout layout;
+    return bb_stream_layout_of(storage, &layout);
+}
+
 bool bb_coded_operator_moves(const bb_codec_config *storage)
 {
     bb_stream_layout layout;

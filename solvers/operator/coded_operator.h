@@ -53,8 +53,9 @@ BB_CHECKED bb_status bb_coded_operator_create(bb_device *device, const bb_coded_
                                               bb_coded_operator **out);
 
 /// The same of rows [row, row + rows) of the matrix, which are rows 0 to rows - 1 of the operator:
-/// a GPU takes a copy of these alone, but for low-rank tiles, transformed blocks and zfp. Errors:
-/// BB_INVALID (no rows, rows outside the matrix), those above.
+/// a GPU takes a copy of these alone where bb_coded_operator_copies_rows, else of the whole matrix.
+/// There the order of a row's sums depends on which rows an operator has. Errors: BB_INVALID (no
+/// rows, rows outside the matrix), those above.
 BB_CHECKED bb_status bb_coded_operator_create_rows(bb_device *device, const bb_coded_matrix *matrix,
                                                    bb_index row, bb_index rows,
                                                    bb_gemv_arithmetic arithmetic,
@@ -84,6 +85,10 @@ bb_need bb_coded_operator_apply_need(const bb_codec_config *storage, double rows
 /// BB_GEMV_RUN_MOST, or, as at first, each by itself: 1. Errors: BB_UNSUPPORTED (another run, or
 /// another arithmetic).
 BB_CHECKED bb_status bb_coded_operator_sum_in_runs(bb_coded_operator *operation, bb_index run);
+
+/// Whether a GPU has rows of a storage one by one: not so of low-rank tiles, transformed blocks and
+/// zfp.
+bool bb_coded_operator_copies_rows(const bb_codec_config *storage);
 
 /// Whether all rows of a storage have the same bytes on a GPU, so that a matrix of it may move
 /// there field by field.
@@ -139,7 +144,7 @@ enum { BB_CODED_BLOCKS = 3 }; ///< most of an operator
 BB_CHECKED bb_status bb_coded_operator_blocks(const bb_coded_operator *operation,
                                               bb_coded_block blocks[BB_CODED_BLOCKS], int *count);
 
-/// Shape of the matrix, and the format of products.
+/// Shape of the operator, and the format of products.
 bb_index bb_coded_operator_rows(const bb_coded_operator *operation);
 bb_index bb_coded_operator_columns(const bb_coded_operator *operation);
 bb_format bb_coded_operator_multiply(const bb_coded_operator *operation);

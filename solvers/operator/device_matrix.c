@@ -36,6 +36,7 @@ typedef struct form form;
 struct bb_device_matrix {
     const form *form;
     bb_index first, rows; // of the matrix's rows
+    double share;         // of the bytes of a form that is copied whole
     bb_coded_stream *stream;
     bb_low_rank_stream *tiles;
     bb_transform_stream *blocks;
@@ -229,6 +230,7 @@ bb_status bb_device_matrix_create(bb_device *device, const bb_coded_matrix *matr
     made->form = forms[bb_codec_form_of(storage).kind];
     made->first = first;
     made->rows = rows;
+    made->share = (double)rows / (double)bb_coded_matrix_rows(matrix);
     BB_REQUIRE(made->form != NULL && absent == NULL, BB_UNSUPPORTED, "storage %s: %s",
                bb_codec_name(storage->codec),
                absent != NULL ? absent : "no products on a GPU, choose device: cpu");
@@ -254,12 +256,14 @@ void bb_device_matrix_destroy(bb_device_matrix **matrix)
 
 size_t bb_device_matrix_bytes(const bb_device_matrix *matrix)
 {
-    return matrix->form->bytes(matrix);
+    const double share = matrix->stream != NULL ? 1.0 : matrix->share;
+    return (size_t)llround(share * (double)matrix->form->bytes(matrix));
 }
 
 bool bb_device_matrix_alike(const bb_device_matrix *one, const bb_device_matrix *other)
 {
-    return one->form == other->form && one->form->alike(one, other);
+    const bool rows = one->stream != NULL || one->first == other->first; // that a window means
+    return one->form == other->form && rows && one->form->alike(one, other);
 }
 
 const bb_coded_stream *bb_device_matrix_stream(const bb_device_matrix *matrix)

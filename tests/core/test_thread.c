@@ -152,7 +152,8 @@ static void copies_are_whole(void **state)
     BB_RELEASE(&target);
 }
 
-// Under the address sanitizer a thread that is still starting holds the lock of malloc.
+// Under the address sanitizer, of whose builds alone this is a test, a thread that is still
+// starting holds the lock of malloc.
 static void a_child_process_finds_no_lock_held(void **state)
 {
     (void)state;

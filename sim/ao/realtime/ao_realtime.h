@@ -9,8 +9,9 @@
 #include "sim/experiment.h"
 
 /// Contract of `realtime` in sim/experiment.h; `study` is a bb_ao_study. Errors besides: those of
-/// bb_frame_loop_create and of the device, BB_INVALID (no pipeline stores its reconstructor),
-/// BB_UNSUPPORTED (a storage that the device does not multiply).
+/// bb_frame_loop_create and of the devices, BB_INVALID (no pipeline stores its reconstructor,
+/// several GPUs of what runs on the cpu), BB_DEVICE (more GPUs than there are), BB_UNSUPPORTED (a
+/// storage that the device does not multiply).
 BB_CHECKED bb_status bb_ao_realtime_run(const void *study, bb_results *results, bb_text *table);
 
 /// Appends the table and writes root axes kind and stage, /results, /latency, /worst and /host.

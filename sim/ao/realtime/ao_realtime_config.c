@@ -149,7 +149,7 @@ static bb_status check_pipeline(const bb_ao_realtime_config *self, const bb_list
 }
 
 bb_status bb_ao_realtime_config_check(const bb_ao_realtime_config *self, const bb_list *pipelines,
-                                      const bb_config *config, bb_problems *problems)
+                                      int device, const bb_config *config, bb_problems *problems)
 {
     bb_status status = BB_OK;
     const bool commands = self->size.commands != BB_INTEGER_UNSET;
@@ -171,6 +171,17 @@ bb_status bb_ao_realtime_config_check(const bb_ao_realtime_config *self, const b
                                "realtime.targets = %td: of no effect without size, the study's own "
                                "targets are multiplied",
                                self->targets));
+    }
+    if (commands && self->gpus > self->size.commands) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "realtime.gpus"),
+                               "realtime.gpus = %td: expected at most one for each of "
+                               "realtime.size.commands = %td",
+                               self->gpus, self->size.commands));
+    }
+    if (self->gpus > 1 && device == (int)BB_DEVICE_CPU) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "realtime.gpus"),
+                               "realtime.gpus = %td: of no effect on the cpu, expected 1",
+                               self->gpus));
     }
     if (self->telemetry.file == NULL && self->telemetry.dataset != NULL) {
         BB_TRY(bb_problems_add(problems, bb_config_place(config, "realtime.telemetry"),

@@ -62,9 +62,10 @@ double bb_ao_realtime_config_gain(const bb_ao_realtime_config *self);
 bb_index bb_ao_realtime_config_pipeline(const bb_ao_realtime_config *self,
                                         const bb_list *pipelines);
 
-/// The rules between the keys. Errors: BB_MEMORY.
+/// The rules between the keys, of a study whose `device` (a kind or BB_DEVICE_AUTO) is given.
+/// Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_ao_realtime_config_check(const bb_ao_realtime_config *self,
-                                                 const bb_list *pipelines, const bb_config *config,
-                                                 bb_problems *problems);
+                                                 const bb_list *pipelines, int device,
+                                                 const bb_config *config, bb_problems *problems);
 
 #endif

@@ -88,12 +88,14 @@ static bb_need matrices_of(const bb_factor_pipeline *pipeline, const frame_exten
 static bb_need loop_of(const bb_factor_pipeline *pipeline, const frame_extent *span, double scaled,
                        bb_index delay, bb_device_kind device, double devices)
 {
-    const bb_need one = bb_coded_operator_need(&pipeline->storage, ceil(span->rows / devices),
-                                               span->slopes, device);
+    const double rows =
+        bb_coded_operator_copies_rows(&pipeline->storage) ? ceil(span->rows / devices) : span->rows;
+    const bb_need one = bb_coded_operator_need(&pipeline->storage, rows, span->slopes, device);
     const bb_need operators = {.host_bytes = devices * span->matrices * one.host_bytes,
                                .device_bytes = span->matrices * one.device_bytes};
-    return bb_need_together(bb_command_team_need(span->slopes, span->commands, span->groups, scaled,
-                                                 delay, device, devices),
+    const double commands = devices * span->matrices * ceil(span->rows / devices);
+    return bb_need_together(bb_command_team_need(span->slopes, fmax(commands, span->commands),
+                                                 span->groups, scaled, delay, device, devices),
                             operators);
 }
 

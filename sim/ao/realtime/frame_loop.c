@@ -154,6 +154,8 @@ bb_status bb_frame_loop_create_made(const bb_ao_study *study, const bb_factor_pi
     bb_status status = BB_OK;
     bb_frame_loop *loop = NULL;
     *out = NULL;
+    BB_REQUIRE(device_count >= 1 && device_count <= (int)BB_COMMAND_DEVICES, BB_INVALID,
+               "%d devices of a frame, expected 1 to %d", device_count, (int)BB_COMMAND_DEVICES);
     BB_TRY(BB_ZEROED(1, &loop));
     loop->study = study;
     loop->pipeline = pipeline;

@@ -61,6 +61,7 @@ static bb_status set_times(bb_frame_loop *loop, release_times *out)
     bb_command_frame frame;
     *out = (release_times){.by_device = config->clock == (int)BB_FRAME_CLOCK_DEVICE,
                            .period = period_of(config)};
+    BB_TRY(bb_command_team_read_clocks(loop->frames));
     bb_frame_loop_put(loop, 0);
     BB_TRY(bb_command_team_step(loop->frames, 0, &frame));
     BB_TRY(bb_command_team_reset(loop->frames));
@@ -158,7 +159,9 @@ bb_status bb_frame_measurement_take(bb_frame_loop *loop, bb_frame_measurement *o
 {
     bb_status status = BB_OK;
     *out = (bb_frame_measurement){0};
-    BB_TRY(bb_device_describe(loop->devices[0], &out->device));
+    for (int d = 0; d < loop->device_count; ++d) {
+        BB_TRY(bb_device_describe(loop->devices[d], &out->devices[d]));
+    }
     BB_TRY(bb_frame_loop_compare(loop, &out->distance));
     bb_host_state_read(&out->host.before);
     bb_interrupt_defer(true);

@@ -24,7 +24,7 @@ typedef struct bb_frame_measurement {
     double wall_seconds;
     double distance; ///< bb_frame_loop_compare
     bb_realtime_host host;
-    bb_device_report device;
+    bb_device_report devices[BB_COMMAND_DEVICES]; ///< of the loop
 } bb_frame_measurement;
 
 /// Runs the frames of a loop, looks at the host and compares. A signal ends the frames early,

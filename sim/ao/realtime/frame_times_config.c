@@ -33,7 +33,8 @@ bb_ao_realtime_config bb_frame_times_config_loop(const bb_frame_times_config *se
                                    .controller = (int)BB_FRAME_CONTROLLER_NONE,
                                    .gain = NAN,
                                    .size = {BB_INTEGER_UNSET, BB_INTEGER_UNSET},
-                                   .targets = 1};
+                                   .targets = 1,
+                                   .gpus = 1};
 }
 
 bb_status bb_frame_times_config_check(const bb_frame_times_config *self, const bb_list *pipelines,

@@ -2,7 +2,7 @@
 //
 // Frames that several devices share, here loops of the cpu, against one loop of all rows: the same
 // bits, the end of the last, and what a product that is not finite holds.
-#include "solvers/loop/command_team.h"
+#include "solvers/loop/command_team_parts.h"
 #include "tests/manual_clock.h"
 #include "tests/solvers/dense.h"
 
@@ -217,6 +217,48 @@ static void a_frame_ends_with_its_last_device(void **state)
     rig_release(&self);
 }
 
+// Times are the first one's; each device is released by its own clock and counts from there.
+static void clocks_differ(void **state)
+{
+    (void)state;
+    const int64_t release = 2000000000;
+    bb_command_frame frame;
+    rig self;
+    rig_make(&self, 1.0);
+    manual_clock_start();
+    open_team(&self, 2);
+    assert_true(self.team->ahead_ns[0] == 0 && self.team->ahead_ns[1] == 0);
+    self.team->ahead_ns[1] = 1000000;
+    put(&self, 0);
+    check_ok(bb_command_team_step(self.team, release, &frame));
+    assert_int_equal(frame.begin_ns, release);
+    assert_true(manual_clock_read() > release + 1000000);
+    put(&self, 0);
+    self.team->ahead_ns[1] = INT64_C(1) << 40; // a release of it would be far away
+    check_ok(bb_command_team_step(self.team, 0, &frame));
+    assert_true(manual_clock_read() < release + 100000000);
+    assert_true(frame.end_ns - frame.begin_ns < 100000);
+    check_ok(bb_command_team_read_clocks(self.team));
+    assert_int_equal(self.team->ahead_ns[1], 0);
+    manual_clock_stop();
+    rig_release(&self);
+}
+
+static void a_reset_forgets_what_is_posted(void **state)
+{
+    (void)state;
+    bb_command_frame frame;
+    rig self;
+    rig_make(&self, 1.0);
+    open_team(&self, 2);
+    put(&self, 0);
+    check_ok(bb_command_team_post(self.team, 0));
+    check_ok(bb_command_team_reset(self.team));
+    put(&self, 0);
+    check_ok(bb_command_team_step(self.team, 0, &frame));
+    rig_release(&self);
+}
+
 static void what_does_not_fit_is_refused(void **state)
 {
     (void)state;
@@ -251,6 +293,8 @@ int main(void)
         cmocka_unit_test(all_devices_together_have_the_bits_of_one),
         cmocka_unit_test(a_device_holds_its_own_rows),
         cmocka_unit_test(a_frame_ends_with_its_last_device),
+        cmocka_unit_test(clocks_differ),
+        cmocka_unit_test(a_reset_forgets_what_is_posted),
         cmocka_unit_test(what_does_not_fit_is_refused),
     };
     if (bb_device_open(BB_DEVICE_CPU, 0, &device) != BB_OK) {

@@ -145,7 +145,7 @@ static void sums_narrower_than_products_are_refused(void **state)
     bb_coded_matrix_destroy(&matrix);
 }
 
-// Of every form that a row's codes may have.
+// Of words, blocks, whole steps, quotients, streams and tiles, scaled by the row where they may be.
 static void some_rows_are_an_operator(void **state)
 {
     (void)state;
@@ -161,6 +161,9 @@ static void some_rows_are_an_operator(void **state)
     const bb_gemv_arithmetic seed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
     const bb_matrix_layout layout = {.rows = ROWS, .columns = COLUMNS};
     double y[WINDOW], expected[WINDOW];
+    for (bb_index i = 0; i < (bb_index)ROWS * COLUMNS; ++i) {
+        c[i] = ldexp(c[i], (int)(i / COLUMNS % 5)); // scales differ from row to row
+    }
     for (size_t k = 0; k < sizeof texts / sizeof *texts; ++k) {
         bb_coded_matrix *matrix = NULL;
         bb_coded_operator *part = NULL;
@@ -168,7 +171,9 @@ static void some_rows_are_an_operator(void **state)
         double seconds = 0.0;
         print_message("%s\n", texts[k]);
         assert_true(bb_codec_read(texts[k], &config));
-        check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
+        const bool scaled = bb_codec_takes_row_scale(&config);
+        check_ok(bb_coded_matrix_create(&config, scaled ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE,
+                                        &layout, &matrix));
         check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(c, ROWS, COLUMNS)));
         check_ok(bb_coded_operator_create_rows(device, matrix, FIRST, SOME, seed, &part));
         assert_int_equal(bb_coded_operator_rows(part), SOME);

@@ -299,31 +299,11 @@ static void a_plan_holds_what_a_loop_takes(void **state)
     }
 }
 
-// Rows dealt over devices, here two of the cpu, means and scales of columns among them.
-static void shared_rows_give_the_same_commands(void **state)
-{
-    (void)state;
-    const driver_case cases[] = {
-        {CONFIG_AO_SMALL, {PIPELINES, "realtime.pipeline=both", "realtime.delay_frames=1"}},
-        {CONFIG_AO_SMALL, {PIPELINES, "realtime.pipeline=scaled"}}};
-    for (int c = 0; c < 2; ++c) {
-        rig one;
-        rig_open(&one, &cases[c], 2);
-        bb_device *const devices[2] = {one.cpu, one.cpu};
-        rig two = {.cpu = one.cpu};
-        check_ok(bb_frame_loop_create(one.loop->study, one.loop->pipeline, 2, devices, &two.loop));
-        const bb_index count = one.loop->matrices.commands;
-        for (bb_index k = 0; k < 3; ++k) {
-            const float *expected = step(&one, k);
-            assert_memory_equal(step(&two, k), expected, (size_t)count * sizeof *expected);
-        }
-        check_close(two.loop->operator_bytes, one.loop->operator_bytes, 1e-3,
-                    one.loop->operator_bytes);
-        BB_RELEASE(&two.commands);
-        bb_frame_loop_destroy(&two.loop);
-        rig_close(&one);
-    }
-}
+#define STORED(storage)                                                                            \
+    "pipelines=[{name: reference, arithmetic: dp}, {name: p, arithmetic: dp, storage: " storage "}]"
+#define OF_THE_CPU                                                                                 \
+    "pipelines=[{name: reference, arithmetic: dp}, {name: p, arithmetic: dp, storage: fp16, "      \
+    "device: cpu}]"
 
 static void gpus_of_the_cpu_are_refused(void **state)
 {
@@ -331,8 +311,47 @@ static void gpus_of_the_cpu_are_refused(void **state)
     const char *const arguments[PROGRAM_ARGUMENTS] = {
         "realtime",           CONFIG_AO_SMALL, PIPELINES, DRAWN, "realtime.gpus=2",
         "realtime.frames=10", "device=cpu",    "-q",      NULL};
+    const char *const own[PROGRAM_ARGUMENTS] = {
+        "realtime",        CONFIG_AO_SMALL, OF_THE_CPU, DRAWN,
+        "realtime.gpus=2", "device=auto",   "-q",       NULL};
+    const char *const many[PROGRAM_ARGUMENTS] = {
+        "check",           CONFIG_AO_SMALL,
+        PIPELINES,         "realtime.size={commands: 3, slopes: 40}",
+        "realtime.gpus=4", NULL};
     program_call(arguments, &run);
-    program_expect(&run, 2, "realtime.gpus = 2: pipeline both runs on the cpu, expected 1");
+    program_expect(&run, 2, "realtime.gpus = 2: of no effect on the cpu, expected 1");
+    program_call(own, &run);
+    program_expect(&run, 2, "realtime.gpus = 2: pipeline p runs on the cpu, expected 1");
+    program_call(many, &run);
+    program_expect(&run, 2,
+                   "realtime.gpus = 4: expected at most one for each of "
+                   "realtime.size.commands = 3");
+}
+
+// Each GPU has its part of the rows, but of a form that is copied whole all of them.
+static void a_plan_deals_the_rows(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pipelines;
+        double share;
+    } cases[] = {{STORED("fp16"), 0.5}, {STORED("{codec: low_rank, tolerance: 1e-3}"), 1.0}};
+    for (int c = 0; c < 2; ++c) {
+        double bytes[2];
+        for (int k = 0; k < 2; ++k) {
+            const driver_case study = {CONFIG_AO_SMALL,
+                                       {cases[c].pipelines, "device=cuda", "solver.tile=128",
+                                        "realtime.size={commands: 3000, slopes: 4001}",
+                                        k == 0 ? "realtime.gpus=1" : "realtime.gpus=2"}};
+            const bb_ao_realtime_extent extent = {.threads = 2.0};
+            bb_config *config = NULL;
+            check_ok(driver_load(&study, &config));
+            bytes[k] = bb_ao_realtime_plan_need(bb_config_study(config), &extent, (bb_need){0})
+                           .device_bytes;
+            bb_config_destroy(&config);
+        }
+        check_close(bytes[1] / bytes[0], cases[c].share, 0.1, 1.0);
+    }
 }
 
 // Sizes of a plan are those of the loop, of slopes, commands and drawn ones.
@@ -395,8 +414,8 @@ int main(void)
         cmocka_unit_test(drawn_matrices_are_as_they_are_asked_for),
         cmocka_unit_test(what_a_loop_cannot_do_is_said),
         cmocka_unit_test(the_command_prints_and_writes),
-        cmocka_unit_test(shared_rows_give_the_same_commands),
         cmocka_unit_test(gpus_of_the_cpu_are_refused),
+        cmocka_unit_test(a_plan_deals_the_rows),
         cmocka_unit_test(reports_are_declared),
         cmocka_unit_test(a_plan_holds_what_a_loop_takes),
         cmocka_unit_test(a_plan_names_the_sizes),

@@ -189,13 +189,18 @@ static void some_rows_lie_as_in_the_whole_matrix(void **state)
     static double values[MANY * COLUMNS];
     const bb_matrix_layout layout = {.rows = MANY, .columns = COLUMNS};
     dense_random((bb_index)MANY * COLUMNS, 7, values);
+    for (int i = 0; i < MANY * COLUMNS; ++i) {
+        values[i] = ldexp(values[i], i / COLUMNS % 7); // scales differ from row to row
+    }
     for (size_t k = 0; k < sizeof texts / sizeof *texts; ++k) {
         bb_coded_matrix *matrix = NULL;
         bb_coded_stream *matrix_stream = NULL;
         bb_coded_stream *part = NULL;
         bb_codec_config config;
         assert_true(bb_codec_read(texts[k], &config));
-        check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
+        const bool scaled = bb_codec_takes_row_scale(&config);
+        check_ok(bb_coded_matrix_create(&config, scaled ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE,
+                                        &layout, &matrix));
         check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(values, MANY, COLUMNS)));
         check_ok(create(matrix, &matrix_stream));
         check_ok(bb_coded_stream_create(device, matrix, FIRST, SOME, &part));
