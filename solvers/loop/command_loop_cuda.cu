@@ -80,7 +80,7 @@ bb_status put(const bb_command_loop *loop, const Value *source, bb_index count, 
     return BB_OK;
 }
 
-// Columns of a block: a group's, or as many as it has threads.
+// Columns of a block: a group's, or as many as its threads hold.
 bb_status put_runs(const bb_command_loop *loop, const bb_command_system *system)
 {
     frame_view *view = &state_of(loop)->view;
@@ -88,7 +88,7 @@ bb_status put_runs(const bb_command_loop *loop, const bb_command_system *system)
     if (system->group_count > 0) {
         begin.assign(system->group_begin, system->group_begin + system->group_count + 1);
     } else {
-        for (bb_index j = 0; j < loop->slope_count; j += slope_threads) {
+        for (bb_index j = 0; j < loop->slope_count; j += held * slope_threads) {
             begin.push_back(j);
         }
         begin.push_back(loop->slope_count);

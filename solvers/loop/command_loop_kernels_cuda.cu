@@ -17,7 +17,6 @@ namespace
 
 constexpr int command_threads = 256;
 constexpr int lanes = 32;
-constexpr int held = 8; // slopes of a thread, on their way together
 
 __device__ __forceinline__ unsigned long long clock_ns()
 {
@@ -262,12 +261,15 @@ __global__ void __launch_bounds__(command_threads) advance(const __grid_constant
     }
 }
 
-// Launches a kernel of so many threads, which may start while the one before is under way.
+// Launches a kernel of so many threads, which may start while the one before is under way where it
+// can wait for it.
 template <class... Arguments>
 bb_status launch_early(void (*kernel)(Arguments...), bb_index items, cudaStream_t stream,
                        Arguments... arguments)
 {
+    bool can_wait = false;
     cudaLaunchAttribute early = {};
+    BB_RETURN_IF_FAILED(hopper::is_at_hand(&can_wait));
     early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     early.val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config = {};
@@ -275,7 +277,7 @@ bb_status launch_early(void (*kernel)(Arguments...), bb_index items, cudaStream_
     config.blockDim = dim3(command_threads);
     config.stream = stream;
     config.attrs = &early;
-    config.numAttrs = 1;
+    config.numAttrs = can_wait ? 1 : 0;
     BB_CUDA_TRY(cudaLaunchKernelEx(&config, kernel, arguments...));
     return BB_OK;
 }

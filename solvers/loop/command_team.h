@@ -7,6 +7,9 @@
 // A frame in which a product is not finite is held by the device whose rows it is in, not by the
 // others; a slope that is not finite holds all.
 //
+// Devices are GPUs of their own: a frame that waits for its release fills one, so that another
+// loop's cannot start beside it. One that is opened twice serves as long as no frame is left armed.
+//
 // Clocks: times are of the first device's clock. What another's differs by is read off frames of
 // slopes that are zero, to what the host needs to see a frame's end (about a microsecond of a GPU),
 // and drifts from then on. Releases of a frame differ by both among devices, latencies do not: each

@@ -107,7 +107,7 @@ struct ring_place {
 };
 
 /// add_places may start now and no sooner: until the kernel before is over, the counts are those of
-/// the product before. A block lets it when all of its threads do.
+/// the product before. Each thread waits before it lets.
 __device__ __forceinline__ void start_after_kernel_before()
 {
     hopper::wait_for_kernel_before();
