@@ -5,6 +5,7 @@
 #ifndef BB_SIM_REALTIME_REALTIME_REPORT_H
 #define BB_SIM_REALTIME_REALTIME_REPORT_H
 
+#include "core/device/device.h"
 #include "core/text.h"
 #include "sim/output/output_table.h"
 #include "sim/realtime/latency.h"
@@ -39,6 +40,10 @@ typedef struct bb_realtime_host {
 /// Attributes of /host. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_realtime_report_note_host(const bb_realtime_host *host,
                                                   bb_results *results);
+
+/// Its `device` and `device_driver`, of several devices with " | " between. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_realtime_report_note_devices(int count, const bb_device_report *devices,
+                                                     bb_results *results);
 
 /// Appends the lines on the host and its thread. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_realtime_report_print_host(const bb_realtime_host *host, bb_text *out);

@@ -88,7 +88,7 @@ bb_status put_runs(const bb_command_loop *loop, const bb_command_system *system)
     if (system->group_count > 0) {
         begin.assign(system->group_begin, system->group_begin + system->group_count + 1);
     } else {
-        for (bb_index j = 0; j < loop->slope_count; j += held * slope_threads) {
+        for (bb_index j = 0; j < loop->slope_count; j += thread_slopes * slope_threads) {
             begin.push_back(j);
         }
         begin.push_back(loop->slope_count);

@@ -74,7 +74,7 @@ struct frame_view {
 };
 
 constexpr int slope_threads = 1024; // of a block that takes slopes
-constexpr int held = 8;             // slopes of a thread, on their way together
+constexpr int thread_slopes = 8;    // slopes of a thread, on their way together
 
 /// The release, then slopes less the reference, means, rounding.
 bb_status queue_slopes(const frame_view &view, cudaStream_t stream);

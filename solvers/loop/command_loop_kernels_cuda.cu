@@ -119,13 +119,13 @@ __device__ __forceinline__ void await_release(const frame_view &view)
 __global__ void __launch_bounds__(slope_threads)
     take_slopes(const __grid_constant__ frame_view view)
 {
-    constexpr bb_index stride = static_cast<bb_index>(held) * slope_threads;
+    constexpr bb_index stride = static_cast<bb_index>(thread_slopes) * slope_threads;
     const bb_index begin = view.begin[blockIdx.x];
     const bb_index end = view.begin[blockIdx.x + 1];
     const bb_index first = begin + threadIdx.x;
     const bool fits = end - begin <= stride; // in registers
     const float *slopes = view.slopes + place_of_frame(view) * view.columns;
-    float x[held] = {};
+    float x[thread_slopes] = {};
     bool bad = false;
     double sum = 0.0;
     hopper::let_next_kernel_start();
@@ -134,16 +134,16 @@ __global__ void __launch_bounds__(slope_threads)
         view.now->stamps[BB_COMMAND_SLOPES] = clock_ns();
     }
     for (bb_index j = first; j < end; j += stride) {
-        float reference[held];
+        float reference[thread_slopes];
 #pragma unroll
-        for (int k = 0; k < held; ++k) {
+        for (int k = 0; k < thread_slopes; ++k) {
             const bb_index column = j + k * slope_threads;
             const bool there = column < end;
             x[k] = there ? __ldcv(slopes + column) : 0.0F;
             reference[k] = there && view.reference != nullptr ? view.reference[column] : 0.0F;
         }
 #pragma unroll
-        for (int k = 0; k < held; ++k) {
+        for (int k = 0; k < thread_slopes; ++k) {
             const bb_index column = j + k * slope_threads;
             x[k] -= reference[k];
             bad = bad || !is_finite(x[k]);
@@ -163,7 +163,7 @@ __global__ void __launch_bounds__(slope_threads)
     }
     for (bb_index j = first; j < end; j += stride) {
 #pragma unroll
-        for (int k = 0; k < held; ++k) {
+        for (int k = 0; k < thread_slopes; ++k) {
             const bb_index column = j + k * slope_threads;
             if (column < end) {
                 const float value = fits ? x[k] : view.x[column];

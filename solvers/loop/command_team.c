@@ -56,7 +56,10 @@ done:
 bb_status bb_command_team_read_clocks(bb_command_team *team)
 {
     bb_status status = BB_OK;
-    for (int d = 0; team->devices > 1 && d < team->devices; ++d) {
+    if (team->devices == 1) {
+        return BB_OK;
+    }
+    for (int d = 0; d < team->devices; ++d) {
         BB_TRY(read_clock(team->loops[d], &team->ahead_ns[d]));
     }
     for (int d = team->devices - 1; d >= 0; --d) {
@@ -178,7 +181,7 @@ bb_status bb_command_team_post(bb_command_team *team, int64_t release_ns)
         const int64_t release = release_ns == 0 ? 0 : release_ns + team->ahead_ns[d];
         BB_TRY(bb_command_loop_post(team->loops[d], release));
     }
-    team->timed[team->posted % BB_COMMAND_AHEAD] = release_ns != 0;
+    team->has_release[team->posted % BB_COMMAND_AHEAD] = release_ns != 0;
     team->posted += 1;
 done:
     return status;
@@ -186,16 +189,17 @@ done:
 
 // Devices that a frame was released to by their clocks count from there; without a release they
 // began together, as the host let them, and what clocks have drifted apart is left out.
-static bool ends_later(const bb_command_frame *frame, const bb_command_frame *other, bool timed)
+static bool ends_later(const bb_command_frame *frame, const bb_command_frame *other,
+                       bool has_release)
 {
-    return timed ? frame->end_ns > other->end_ns
-                 : frame->end_ns - frame->begin_ns > other->end_ns - other->begin_ns;
+    return has_release ? frame->end_ns > other->end_ns
+                       : frame->end_ns - frame->begin_ns > other->end_ns - other->begin_ns;
 }
 
 bb_status bb_command_team_take(bb_command_team *team, bb_command_frame *out)
 {
     bb_status status = BB_OK;
-    const bool timed = team->timed[team->taken % BB_COMMAND_AHEAD];
+    const bool has_release = team->has_release[team->taken % BB_COMMAND_AHEAD];
     bool slopes_finite = true;
     bool products_finite = true;
     for (int d = 0; d < team->devices; ++d) {
@@ -205,7 +209,7 @@ bb_status bb_command_team_take(bb_command_team *team, bb_command_frame *out)
         frame.end_ns -= team->ahead_ns[d];
         slopes_finite = slopes_finite && frame.slopes_finite;
         products_finite = products_finite && frame.products_finite;
-        if (d == 0 || ends_later(&frame, out, timed)) {
+        if (d == 0 || ends_later(&frame, out, has_release)) {
             *out = frame;
         }
     }

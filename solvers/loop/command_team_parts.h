@@ -12,7 +12,7 @@ struct bb_command_team {
     bb_command_loop *loops[BB_COMMAND_DEVICES];
     bb_index rows[BB_COMMAND_DEVICES][BB_COMMAND_MATRICES]; // that a device has of a matrix
     int64_t ahead_ns[BB_COMMAND_DEVICES];                   // that a clock is of the first one's
-    bool timed[BB_COMMAND_AHEAD]; // of frame f at f modulo BB_COMMAND_AHEAD: it had a release
+    bool has_release[BB_COMMAND_AHEAD];                     // frame f, at f modulo BB_COMMAND_AHEAD
 };
 
 #endif

@@ -18,25 +18,6 @@ static const char *controller_of(const bb_frame_table *s)
     return bb_frame_controller_names[s->loop->study->realtime.controller];
 }
 
-// Names and drivers, of several devices " | " between them.
-static bb_status note_devices(const bb_frame_table *s, bb_results *results)
-{
-    bb_status status = BB_OK;
-    bb_text names = {0};
-    bb_text drivers = {0};
-    for (int d = 0; d < s->loop->device_count; ++d) {
-        const char *apart = d == 0 ? "" : " | ";
-        BB_TRY(bb_text_add(&names, "%s%s", apart, s->measured->devices[d].name));
-        BB_TRY(bb_text_add(&drivers, "%s%s", apart, s->measured->devices[d].driver));
-    }
-    BB_TRY(bb_results_note(results, "host", "device", bb_text_string(&names)));
-    BB_TRY(bb_results_note(results, "host", "device_driver", bb_text_string(&drivers)));
-done:
-    bb_text_release(&names);
-    bb_text_release(&drivers);
-    return status;
-}
-
 static bb_status note_run(const bb_frame_table *s, bb_results *results)
 {
     bb_status status = BB_OK;
@@ -59,7 +40,7 @@ static bb_status note_run(const bb_frame_table *s, bb_results *results)
                            bb_format_names[loop->study->realtime.accumulate]));
     BB_TRY(bb_results_note(results, "results", "ended",
                            s->measured->interrupted ? "by an interrupt" : "after all frames"));
-    BB_TRY(note_devices(s, results));
+    BB_TRY(bb_realtime_report_note_devices(loop->device_count, s->measured->devices, results));
     BB_TRY(bb_realtime_report_note_host(&s->measured->host, results));
 done:
     return status;
@@ -279,9 +260,9 @@ bb_status bb_ao_realtime_run(const void *study, bb_results *results, bb_text *ta
     BB_TRY(bb_ao_realtime_choose(ao, &pipelines[which], &kind));
     BB_TRY(open_devices(ao, &pipelines[which], kind, devices));
     BB_TRY(bb_frame_loop_create(ao, &pipelines[which], (int)ao->realtime.gpus, devices, &loop));
-    bb_log_info("pipeline %s: %.1f MB of matrices on %s%s, made in %.1f s", pipelines[which].name,
-                1e-6 * loop->operator_bytes, bb_device_names[kind],
-                ao->realtime.gpus > 1 ? ", dealt" : "", loop->matrices.seconds);
+    bb_log_info("pipeline %s: %.1f MB of matrices on %td %s device%s, made in %.1f s",
+                pipelines[which].name, 1e-6 * loop->operator_bytes, ao->realtime.gpus,
+                bb_device_names[kind], ao->realtime.gpus == 1 ? "" : "s", loop->matrices.seconds);
     BB_TRY(bb_frame_measurement_take(loop, &measured));
     BB_TRY(bb_ao_realtime_report(loop, &measured, results, table));
 done:

@@ -94,9 +94,9 @@ static bb_need loop_of(const bb_factor_pipeline *pipeline, const frame_extent *s
     const bb_need operators = {.host_bytes = devices * span->matrices * one.host_bytes,
                                .device_bytes = span->matrices * one.device_bytes};
     const double commands = devices * span->matrices * ceil(span->rows / devices);
-    return bb_need_together(bb_command_team_need(span->slopes, fmax(commands, span->commands),
-                                                 span->groups, scaled, delay, device, devices),
-                            operators);
+    return bb_need_together(
+        bb_command_team_need(span->slopes, commands, span->groups, scaled, delay, device, devices),
+        operators);
 }
 
 bb_need bb_ao_realtime_plan_need(const bb_ao_study *study, const bb_ao_realtime_extent *extent,

@@ -93,8 +93,8 @@ static bb_status open_frames(const bb_frame_loop *loop, int device_count, bb_dev
     for (int d = 0; d < device_count; ++d) {
         for (int t = 0; t < matrices->count; ++t) {
             const bb_index first = share_of(loop, t, device_count, d).first;
-            const float *all = matrices->stored[t].means;
-            means[d][t] = all == NULL ? NULL : all + first * matrices->group_count;
+            const float *rows = matrices->stored[t].means; // of all devices
+            means[d][t] = rows == NULL ? NULL : rows + first * matrices->group_count;
             scales[t] = matrices->stored[t].scales;
         }
         systems[d] = (bb_command_system){.matrix_count = matrices->count,

@@ -29,19 +29,9 @@ static bb_status note_host(const bb_realtime_summary *s, bb_results *results)
 {
     const bb_realtime_measurement *m = s->measured;
     bb_status status = BB_OK;
-    bb_text names = {0};
-    bb_text drivers = {0};
-    for (int g = 0; g < s->loop->gpus; ++g) {
-        const char *apart = g == 0 ? "" : " | ";
-        BB_TRY(bb_text_add(&names, "%s%s", apart, m->device[g].name));
-        BB_TRY(bb_text_add(&drivers, "%s%s", apart, m->device[g].driver));
-    }
-    BB_TRY(bb_results_note(results, "host", "device", bb_text_string(&names)));
-    BB_TRY(bb_results_note(results, "host", "device_driver", bb_text_string(&drivers)));
+    BB_TRY(bb_realtime_report_note_devices(s->loop->gpus, m->device, results));
     BB_TRY(bb_realtime_report_note_host(&m->host, results));
 done:
-    bb_text_release(&names);
-    bb_text_release(&drivers);
     return status;
 }
 

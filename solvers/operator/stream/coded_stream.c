@@ -114,7 +114,7 @@ static void pack_plain(const bb_stream_packing *work, bb_index tile, bb_index ro
     bb_index width = work->stream->layout.columns;
     bb_index count = bb_coded_stream_least(width, work->stream->columns - tile * width);
     size_t word = (size_t)bb_format_describe(bb_coded_matrix_format(work->matrix))->bytes;
-    const unsigned char *words = bb_coded_matrix_words(work->matrix, work->stream->first + row);
+    const unsigned char *words = bb_coded_matrix_words(work->matrix, work->stream->first_row + row);
     int values = (int)(width / BB_STREAM_LANES);
     unsigned char natural[WIDEST_ROW] = {0};
     memcpy(natural, words + (size_t)(tile * width) * word, (size_t)count * word);
@@ -152,7 +152,8 @@ static void bias(int bits, bb_index bytes, unsigned char *out)
 static void pack_bfp(const bb_stream_packing *work, const bb_bfp_layout *source, bb_index tile,
                      bb_index row, unsigned char *out)
 {
-    const unsigned char *parts = bb_coded_matrix_bfp_row(work->matrix, work->stream->first + row);
+    const unsigned char *parts =
+        bb_coded_matrix_bfp_row(work->matrix, work->stream->first_row + row);
     const bb_stream_layout *layout = &work->stream->layout;
     bb_index blocks = layout->columns / BB_BLOCK;
     bb_index first = tile * blocks;
@@ -196,7 +197,7 @@ static bb_status pack_integers(const bb_stream_packing *work, bb_index tile, bb_
         int32_t block[BB_BLOCK] = {0};
         int32_t any = 0;
         int exponent = 0;
-        bool held = bb_coded_matrix_integers(work->matrix, work->stream->first + row, first + b,
+        bool held = bb_coded_matrix_integers(work->matrix, work->stream->first_row + row, first + b,
                                              natural, &exponent);
         for (int i = 0; i < BB_BLOCK; ++i) {
             any |= natural[i];
@@ -205,7 +206,7 @@ static bb_status pack_integers(const bb_stream_packing *work, bb_index tile, bb_
             any == 0 || exponent >= BB_BFP_LEAST_EXPONENT, BB_UNSUPPORTED,
             "int8 of 2^%d in row %td: products on a GPU take 2^%d and more, scale the rows or "
             "choose device cpu",
-            exponent, work->stream->first + row, (int)BB_BFP_LEAST_EXPONENT);
+            exponent, work->stream->first_row + row, (int)BB_BFP_LEAST_EXPONENT);
         exponent = any == 0 ? 0 : exponent;
         bb_coded_stream_order_block(natural, b, (int)(BB_STREAM_LANES / blocks), block);
         bb_plane_pack(block, 0, 8, out + b * BB_BLOCK);
@@ -229,7 +230,7 @@ static void pack_steps(const bb_stream_packing *work, bb_index tile, bb_index ro
         int32_t natural[BB_BLOCK] = {0};
         int32_t block[BB_BLOCK] = {0};
         if (b < count) {
-            bb_coded_matrix_whole_steps(work->matrix, work->stream->first + row, first + b,
+            bb_coded_matrix_whole_steps(work->matrix, work->stream->first_row + row, first + b,
                                         natural);
         }
         bb_coded_stream_order_block(natural, b, (int)(BB_STREAM_LANES / blocks), block);
@@ -300,7 +301,7 @@ static bb_status upload_steps(bb_coded_stream *stream, const bb_coded_matrix *ma
     const size_t bytes = (size_t)stream->rows * sizeof *steps;
     BB_TRY(BB_ALLOCATE(stream->rows, &steps));
     for (bb_index row = 0; row < stream->rows; ++row) {
-        steps[row] = bb_coded_matrix_row_step(matrix, stream->first + row);
+        steps[row] = bb_coded_matrix_row_step(matrix, stream->first_row + row);
     }
     BB_TRY(bb_device_allocate(stream->device, bytes, &stream->steps));
     BB_TRY(bb_device_upload(stream->device, stream->steps, steps, bytes));
@@ -317,7 +318,7 @@ static bb_status upload_scales(bb_coded_stream *stream, const bb_coded_matrix *m
     size_t bytes = (size_t)stream->rows * sizeof *scales;
     BB_TRY(BB_ALLOCATE(stream->rows, &scales));
     for (bb_index row = 0; row < stream->rows; ++row) {
-        scales[row] = bb_coded_matrix_row_scale(matrix, stream->first + row);
+        scales[row] = bb_coded_matrix_row_scale(matrix, stream->first_row + row);
     }
     BB_TRY(bb_device_allocate(stream->device, bytes, &stream->scales));
     BB_TRY(bb_device_upload(stream->device, stream->scales, scales, bytes));
@@ -361,7 +362,7 @@ bb_status bb_coded_stream_create(bb_device *device, const bb_coded_matrix *matri
     *out = NULL;
     BB_TRY(BB_ZEROED(1, &stream));
     stream->device = device;
-    stream->first = first;
+    stream->first_row = first;
     stream->rows = rows;
     stream->columns = bb_coded_matrix_columns(matrix);
     BB_REQUIRE(bb_stream_layout_of(config, &stream->layout), BB_UNSUPPORTED,

@@ -15,7 +15,7 @@ enum {
 struct bb_coded_stream {
     bb_device *device;
     bb_stream_layout layout;
-    bb_index first; // of the matrix's rows
+    bb_index first_row; // of the matrix
     bb_index rows, columns, tiles;
     int blocks;
     float step;

@@ -8,7 +8,7 @@
 // Widths of a tile's rows.
 typedef struct measuring {
     const bb_coded_matrix *matrix;
-    bb_index first, rows;
+    bb_index first_row, rows;
     bb_stream_place *places; // [tiles][rows]
 } measuring;
 
@@ -82,7 +82,7 @@ static bb_status measure_tile(void *context, bb_index tile)
     for (bb_index row = 0; row < work->rows; ++row) {
         int32_t quotients[BB_QUANTISER_RUN];
         places[row].widths =
-            bb_coded_matrix_quotients(work->matrix, work->first + row, tile, quotients)
+            bb_coded_matrix_quotients(work->matrix, work->first_row + row, tile, quotients)
                 ? widths_of(quotients)
                 : all_quarters(BB_STREAM_RAW);
     }
@@ -132,11 +132,11 @@ static bb_status pack_quotients(void *context, bb_index index)
         int32_t quotients[BB_QUANTISER_RUN] = {0};
         if (place.widths == all_quarters(BB_STREAM_RAW)) {
             float values[BB_QUANTISER_RUN] = {0.0F};
-            bb_coded_matrix_decode_f32(work->matrix, work->stream->first + row, tile, values);
+            bb_coded_matrix_decode_f32(work->matrix, work->stream->first_row + row, tile, values);
             memset(values + count, 0, (size_t)(BB_QUANTISER_RUN - count) * sizeof *values);
             memcpy(quotients, values, sizeof quotients);
         } else {
-            (void)bb_coded_matrix_quotients(work->matrix, work->stream->first + row, tile,
+            (void)bb_coded_matrix_quotients(work->matrix, work->stream->first_row + row, tile,
                                             quotients);
         }
         if (is_in_planes(&place)) {
@@ -198,7 +198,7 @@ bb_status bb_coded_stream_upload_quotients(bb_coded_stream *stream, const bb_cod
     bb_status status = BB_OK;
     bb_index count = stream->tiles * stream->rows;
     size_t units = 0;
-    measuring work = {.matrix = matrix, .first = stream->first, .rows = stream->rows};
+    measuring work = {.matrix = matrix, .first_row = stream->first_row, .rows = stream->rows};
     // Kernels copy two places at once: one behind the last is read, too.
     BB_TRY(BB_ZEROED(count + 1, &work.places));
     BB_TRY(bb_thread_for(stream->tiles, measure_tile, &work));

@@ -205,8 +205,8 @@ static void some_rows_lie_as_in_the_whole_matrix(void **state)
         check_ok(create(matrix, &matrix_stream));
         check_ok(bb_coded_stream_create(device, matrix, FIRST, SOME, &part));
         const bb_stream_task task = bb_coded_stream_task(part);
-        const bb_stream_operand all = bb_coded_stream_task(matrix_stream).operand[0];
-        const bb_stream_operand some = task.operand[0];
+        const bb_stream_operand matrix_operand = bb_coded_stream_task(matrix_stream).operand[0];
+        const bb_stream_operand part_operand = task.operand[0];
         assert_int_equal(task.rows, SOME);
         const bb_index tiles = (COLUMNS + task.layout.columns - 1) / task.layout.columns;
         for (bb_index i = 0; i < tiles * SOME; ++i) {
@@ -215,16 +215,18 @@ static void some_rows_lie_as_in_the_whole_matrix(void **state)
             size_t source = (size_t)row * bytes;
             size_t target = (size_t)i * bytes;
             if (bytes == 0) {
-                assert_int_equal(some.lies[i].widths, all.lies[row].widths);
-                bytes = (size_t)BB_STREAM_UNIT * bb_coded_stream_units(all.lies[row].widths);
-                source = (size_t)BB_STREAM_UNIT * all.lies[row].unit;
-                target = (size_t)BB_STREAM_UNIT * some.lies[i].unit;
+                assert_int_equal(part_operand.lies[i].widths, matrix_operand.lies[row].widths);
+                bytes =
+                    (size_t)BB_STREAM_UNIT * bb_coded_stream_units(matrix_operand.lies[row].widths);
+                source = (size_t)BB_STREAM_UNIT * matrix_operand.lies[row].unit;
+                target = (size_t)BB_STREAM_UNIT * part_operand.lies[i].unit;
             }
-            assert_memory_equal(some.words + target, all.words + source, bytes);
+            assert_memory_equal(part_operand.words + target, matrix_operand.words + source, bytes);
         }
         for (int row = 0; row < SOME; ++row) {
-            assert_true(some.scales[row] == all.scales[FIRST + row]);
-            assert_true(some.steps == NULL || some.steps[row] == all.steps[FIRST + row]);
+            assert_true(part_operand.scales[row] == matrix_operand.scales[FIRST + row]);
+            assert_true(part_operand.steps == NULL ||
+                        part_operand.steps[row] == matrix_operand.steps[FIRST + row]);
         }
         bb_coded_stream_destroy(&matrix_stream);
         bb_coded_stream_destroy(&part);
