@@ -113,7 +113,8 @@ static void shared_rows_give_the_products(void **state)
         check_ok(bb_frame_loop_create(ao, &pipelines[1], 2, gpus, &loop));
         check_ok(bb_frame_measurement_take(loop, &measured));
         print_message("distance %.1e on GPUs 0 and %td\n", measured.distance, other);
-        assert_true(measured.distance > 0.0 && measured.distance < 2e-6);
+        // Sums of quotients are exact: 0 where all commands round to the same fp32.
+        assert_true(measured.distance >= 0.0 && measured.distance < 2e-6);
         assert_int_equal(measured.count, 300);
         assert_int_equal(measured.held, 0);
         for (bb_index k = 0; k < 300; ++k) {
