@@ -313,7 +313,7 @@ static void put_out(bb_command_loop *loop)
 static bb_status cpu_post(bb_command_loop *loop, int64_t release_ns)
 {
     cpu_loop *cpu = loop->state;
-    cpu->release[bb_command_loop_place(loop->posted, 1)] = release_ns;
+    cpu->release[bb_command_loop_turn(loop->posted)] = release_ns;
     return BB_OK;
 }
 
@@ -321,7 +321,7 @@ static bb_status cpu_take(bb_command_loop *loop, bb_command_frame *out)
 {
     bb_status status = BB_OK;
     const cpu_loop *cpu = loop->state;
-    const int64_t release_ns = cpu->release[bb_command_loop_place(loop->taken, 1)];
+    const int64_t release_ns = cpu->release[bb_command_loop_turn(loop->taken)];
     int64_t ns[BB_COMMAND_STAGES + 1];
     do {
         ns[BB_COMMAND_SLOPES] = bb_clock_ns();
@@ -382,7 +382,7 @@ static void take_shape(const bb_command_system *system, bb_command_loop *loop)
 static bb_status open_ring(bb_device *device, bb_index count, float **out)
 {
     bb_status status = BB_OK;
-    const size_t bytes = (size_t)(BB_COMMAND_AHEAD * count) * sizeof **out;
+    const size_t bytes = (size_t)(BB_COMMAND_AHEAD * bb_command_loop_stride(count)) * sizeof **out;
     void *block = NULL;
     BB_TRY(bb_device_host_allocate(device, bytes, &block));
     *out = block;
@@ -501,7 +501,8 @@ bb_need bb_command_loop_need(double slopes, double commands, double groups, doub
     const double wide = sizeof(double);
     const double objects = sizeof(bb_command_loop) + sizeof(cpu_loop);
     const double ends = single * (slopes + commands); // of a frame
-    const double host = objects + (double)BB_COMMAND_AHEAD * ends;
+    const double lines = single * 2.0 * 31.0;         // up to whole ones
+    const double host = objects + (double)BB_COMMAND_AHEAD * (ends + lines);
     const double inside = slopes * (single * (2.0 + scaled) + wide) + groups * (single + wide) +
                           commands * (2.0 * wide + single * (groups + (double)delay));
     return device == BB_DEVICE_CPU

@@ -207,7 +207,7 @@ bb_status launch_graph(bb_queue *queue, bb_index, bb_index, void *arguments)
 bool is_done(const bb_command_loop *loop)
 {
     // What a frame reported is read after it is known to be done.
-    const frame_report *report = state_of(loop)->report + bb_command_loop_place(loop->taken, 1);
+    const frame_report *report = state_of(loop)->report + bb_command_loop_turn(loop->taken);
     return __atomic_load_n(&report->done, __ATOMIC_ACQUIRE) > loop->taken;
 }
 
@@ -254,6 +254,8 @@ bb_status cuda_open(bb_command_loop *loop, const bb_command_system *system)
     frame_view *view = &state->view;
     view->columns = loop->slope_count;
     view->commands = loop->command_count;
+    view->slope_stride = bb_command_loop_stride(loop->slope_count);
+    view->command_stride = bb_command_loop_stride(loop->command_count);
     view->groups = loop->group_count;
     view->delay = loop->delay;
     view->format = rounding_to(loop->rounding.format);
@@ -295,7 +297,7 @@ bb_status cuda_arm(bb_command_loop *loop)
 // Releases frame `frame`, whether it is queued or is going to be; 0 ns: at once.
 void release_frame(const bb_command_loop *loop, unsigned long long frame, int64_t ns)
 {
-    frame_release *release = state_of(loop)->release + bb_command_loop_place(frame, 1);
+    frame_release *release = state_of(loop)->release + bb_command_loop_turn(frame);
     const unsigned long long word = static_cast<unsigned long long>(ns) << 1U | mark_of(frame);
     __atomic_store_n(&release->word, word, __ATOMIC_RELEASE);
 }
@@ -322,7 +324,7 @@ bb_status cuda_take(bb_command_loop *loop, bb_command_frame *out)
 {
     BB_RETURN_IF_FAILED(await_report(loop));
     const volatile frame_report *report =
-        state_of(loop)->report + bb_command_loop_place(loop->taken, 1);
+        state_of(loop)->report + bb_command_loop_turn(loop->taken);
     for (int stage = 0; stage < BB_COMMAND_STAGES; ++stage) {
         out->seconds[stage] =
             1e-9 * static_cast<double>(report->stamps[stage + 1] - report->stamps[stage]);

@@ -53,8 +53,9 @@ struct frame_now {
 // modulo BB_COMMAND_AHEAD in the host's memory, so that one graph serves all.
 struct frame_view {
     bb_index columns, commands, groups, runs, delay;
-    const float *slopes; // [BB_COMMAND_AHEAD][columns], the host's
-    float *out;          // [BB_COMMAND_AHEAD][commands], the host's
+    bb_index slope_stride, command_stride; // of the host's rings
+    const float *slopes;                   // [BB_COMMAND_AHEAD][slope_stride], the host's
+    float *out;                            // [BB_COMMAND_AHEAD][command_stride], the host's
     const float *reference;
     const bb_index *begin; // [runs + 1] of blocks' columns: groups, or even runs without them
     float *mean, *x;

@@ -124,7 +124,7 @@ __global__ void __launch_bounds__(slope_threads)
     const bb_index end = view.begin[blockIdx.x + 1];
     const bb_index first = begin + threadIdx.x;
     const bool fits = end - begin <= stride; // in registers
-    const float *slopes = view.slopes + place_of_frame(view) * view.columns;
+    const float *slopes = view.slopes + place_of_frame(view) * view.slope_stride;
     float x[thread_slopes] = {};
     bool bad = false;
     double sum = 0.0;
@@ -243,7 +243,7 @@ __global__ void __launch_bounds__(command_threads) advance(const __grid_constant
     const bb_index i = static_cast<bb_index>(blockIdx.x) * command_threads + threadIdx.x;
     hopper::wait_for_kernel_before();
     if (i < view.commands) {
-        float *out = view.out + place_of_frame(view) * view.commands + i;
+        float *out = view.out + place_of_frame(view) * view.command_stride + i;
         if (view.now->trouble == 0) {
             view.v[i] = bb_command_loop_advance(view.v[i], view.y[i], view.gain);
         }

@@ -19,7 +19,7 @@ struct bb_command_loop {
     bb_command_rounding rounding;
     double gain;
     // Frame f lies at place f modulo BB_COMMAND_AHEAD, its own once f - BB_COMMAND_AHEAD is taken.
-    float *slopes, *commands;         // [BB_COMMAND_AHEAD][count], of bb_device_host_allocate
+    float *slopes, *commands; // [BB_COMMAND_AHEAD][stride of count], of bb_device_host_allocate
     unsigned long long posted, taken; // frames
     void *state;                      // of the device's loop
 };
@@ -35,10 +35,22 @@ typedef struct bb_command_twin {
     void (*close)(bb_command_loop *loop);
 } bb_command_twin;
 
-/// Where frame `frame` lies in a ring of BB_COMMAND_AHEAD places of `count`.
+/// Places of `count` floats begin on lines of 128 bytes: a warp that reads over the link asks for
+/// one, or for two where it does not begin on one.
+static inline bb_index bb_command_loop_stride(bb_index count)
+{
+    const bb_index line = 32;
+    return (count + line - 1) / line * line;
+}
+
+/// Whose turn it is of BB_COMMAND_AHEAD, and where frame `frame` lies in a ring of `count` floats.
+static inline bb_index bb_command_loop_turn(unsigned long long frame)
+{
+    return (bb_index)(frame % BB_COMMAND_AHEAD);
+}
 static inline bb_index bb_command_loop_place(unsigned long long frame, bb_index count)
 {
-    return (bb_index)(frame % BB_COMMAND_AHEAD) * count;
+    return bb_command_loop_turn(frame) * bb_command_loop_stride(count);
 }
 
 extern const bb_command_twin bb_command_loop_cuda_twin; ///< of builds with CUDA
