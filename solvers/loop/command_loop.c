@@ -507,5 +507,6 @@ bb_need bb_command_loop_need(double slopes, double commands, double groups, doub
                           commands * (2.0 * wide + single * (groups + (double)delay));
     return device == BB_DEVICE_CPU
                ? (bb_need){.host_bytes = host + inside}
-               : (bb_need){.host_bytes = host, .device_bytes = objects + ends + inside};
+               : (bb_need){.host_bytes = host,
+                           .device_bytes = objects + ends + inside + wide * commands};
 }

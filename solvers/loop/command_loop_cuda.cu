@@ -6,8 +6,8 @@
 //   reference, means, rounding.
 // - Products, a launch a matrix (bb_coded_operator_queue), after divide_slopes where columns have
 //   scales.
-// - add_means: what multiplies means, in fp64, and whether all is finite.
-// - advance: controller, delay, commands to the host's pinned memory, and the report.
+// - advance: what multiplies means, in fp64, and whether all is finite; controller, delay, commands
+//   to the host's pinned memory, and the report.
 //
 // Each may start while the one before runs (programmatic dependent launch), and waits for it before
 // it reads or writes what the frame changes. So while take_slopes waits for the release the blocks
@@ -275,7 +275,7 @@ bb_status cuda_open(bb_command_loop *loop, const bb_command_system *system)
     BB_RETURN_IF_FAILED(take_values(loop, view->groups, &view->mean));
     BB_RETURN_IF_FAILED(take_values(loop, view->columns, &view->x));
     BB_RETURN_IF_FAILED(take_values(loop, view->commands, &view->y));
-    BB_RETURN_IF_FAILED(take_values(loop, view->commands, &view->v));
+    BB_RETURN_IF_FAILED(take_values(loop, 2 * view->commands, &view->v));
     BB_RETURN_IF_FAILED(take_values(loop, view->commands * view->delay, &view->late));
     BB_RETURN_IF_FAILED(take_values(loop, 1, &view->now));
     BB_RETURN_IF_FAILED(take_values(loop, 1, &view->frames));
@@ -357,7 +357,7 @@ bb_status cuda_reset(bb_command_loop *loop)
     const frame_view &view = state_of(loop)->view;
     const size_t commands = static_cast<size_t>(view.commands);
     BB_RETURN_IF_FAILED(drain(loop));
-    BB_RETURN_IF_FAILED(bb_device_zero(loop->device, view.v, commands * sizeof *view.v));
+    BB_RETURN_IF_FAILED(bb_device_zero(loop->device, view.v, 2 * commands * sizeof *view.v));
     if (view.delay > 0) {
         BB_RETURN_IF_FAILED(
             bb_device_zero(loop->device, view.late,

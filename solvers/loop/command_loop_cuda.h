@@ -44,6 +44,7 @@ struct frame_report {
 struct frame_now {
     unsigned trouble;
     unsigned blocks[2];          // of take_slopes and of advance that have ended
+    unsigned current;            // which of v's two holds
     unsigned long long released; // frames
     bb_index late_next;          // whose turn it is
     unsigned long long stamps[BB_COMMAND_STAGES + 1];
@@ -64,7 +65,8 @@ struct frame_view {
     const float *means;     // of each matrix [groups][rows]
     const bb_index *offset; // [commands] of a command's first entry there
     const bb_index *stride; // [commands] to the next group's
-    double *y, *v;
+    double *y;
+    double *v; // [2][commands], one the frame's that runs
     float *late;
     frame_now *now;
     unsigned long long *frames;   // done, on the device

@@ -72,20 +72,21 @@ __device__ double sum_over_block(double value)
     return sum_over_warp(sums[threadIdx.x % lanes]);
 }
 
-// Whether the caller is the first thread of the last block of its kernel to come here; what all of
-// them wrote is seen then.
+// Whether the caller's block is the last of its kernel to come here, told to all its threads; what
+// all blocks wrote is seen then.
 __device__ __forceinline__ bool ends_kernel(unsigned *blocks)
 {
+    __shared__ bool is_last;
     __syncthreads();
-    if (threadIdx.x != 0) {
-        return false;
+    if (threadIdx.x == 0) {
+        __threadfence_system(); // what the host reads too
+        is_last = atomicAdd(blocks, 1U) == gridDim.x - 1U;
+        if (is_last) {
+            *blocks = 0;
+            __threadfence_system();
+        }
     }
-    __threadfence_system(); // what the host reads too
-    const bool is_last = atomicAdd(blocks, 1U) == gridDim.x - 1U;
-    if (is_last) {
-        *blocks = 0;
-        __threadfence_system();
-    }
+    __syncthreads();
     return is_last;
 }
 
@@ -195,27 +196,23 @@ __global__ void __launch_bounds__(command_threads)
     }
 }
 
-__global__ void __launch_bounds__(command_threads)
-    add_means(const __grid_constant__ frame_view view)
+// The product of a command with what its means multiply.
+__device__ __forceinline__ double whole_product(const frame_view &view, bb_index i)
 {
-    const bb_index i = static_cast<bb_index>(blockIdx.x) * command_threads + threadIdx.x;
-    hopper::let_next_kernel_start();
-    hopper::wait_for_kernel_before();
-    if (i == 0) {
-        view.now->stamps[BB_COMMAND_CONTROL] = clock_ns();
-    }
-    if (i >= view.commands) {
-        return;
-    }
     double y = view.y[i];
     for (bb_index k = 0; k < view.groups; ++k) {
         const float factor = view.means[view.offset[i] + k * view.stride[i]];
         y += static_cast<double>(factor) * static_cast<double>(view.mean[k]);
     }
-    view.y[i] = y;
-    if (!(fabs(y) <= static_cast<double>(FLT_MAX))) {
-        atomicOr(&view.now->trouble, BAD_PRODUCTS);
-    }
+    return y;
+}
+
+// Command `i` of state v on its way out: at once, or among those that are late.
+__device__ __forceinline__ void put_command(const frame_view &view, bb_index i, double v)
+{
+    float *const target = view.delay == 0 ? view.out + place_of_frame(view) * view.command_stride
+                                          : view.late + view.now->late_next * view.commands;
+    target[i] = static_cast<float>(v);
 }
 
 // What the host sees of a frame; the count comes last.
@@ -229,6 +226,9 @@ __device__ void report_frame(const frame_view &view)
         report->stamps[stage] = now->stamps[stage];
     }
     report->trouble = now->trouble;
+    if (now->trouble == 0) {
+        now->current ^= 1U;
+    }
     now->trouble = 0;
     if (view.delay > 0) {
         now->late_next = (now->late_next + 1) % view.delay;
@@ -238,25 +238,42 @@ __device__ void report_frame(const frame_view &view)
     *static_cast<volatile unsigned long long *>(&report->done) = done;
 }
 
+// Whether all products are finite is known when the last block ends: until then the frame's state
+// stands beside the one before, which holds if one is not.
 __global__ void __launch_bounds__(command_threads) advance(const __grid_constant__ frame_view view)
 {
     const bb_index i = static_cast<bb_index>(blockIdx.x) * command_threads + threadIdx.x;
     hopper::wait_for_kernel_before();
-    if (i < view.commands) {
-        float *out = view.out + place_of_frame(view) * view.command_stride + i;
-        if (view.now->trouble == 0) {
-            view.v[i] = bb_command_loop_advance(view.v[i], view.y[i], view.gain);
-        }
-        const float command = static_cast<float>(view.v[i]);
-        if (view.delay == 0) {
-            *out = command;
-        } else {
-            float *late = view.late + view.now->late_next * view.commands + i;
-            *out = *late;
-            *late = command;
-        }
+    const double *const held = view.v + view.now->current * view.commands;
+    double *const next = view.v + (view.now->current ^ 1U) * view.commands;
+    if (i == 0) {
+        view.now->stamps[BB_COMMAND_CONTROL] = clock_ns();
     }
-    if (ends_kernel(&view.now->blocks[1])) {
+    if (i < view.commands) {
+        const bool is_held = (view.now->trouble & BAD_SLOPES) != 0;
+        const double y = whole_product(view, i);
+        const double v = is_held ? held[i] : bb_command_loop_advance(held[i], y, view.gain);
+        if (!is_held && !(fabs(y) <= static_cast<double>(FLT_MAX))) {
+            atomicOr(&view.now->trouble, BAD_PRODUCTS);
+        }
+        next[i] = v;
+        if (view.delay > 0) {
+            view.out[place_of_frame(view) * view.command_stride + i] =
+                view.late[view.now->late_next * view.commands + i];
+        }
+        put_command(view, i, v);
+    }
+    if (!ends_kernel(&view.now->blocks[1])) {
+        return;
+    }
+    if ((view.now->trouble & BAD_PRODUCTS) != 0) {
+        for (bb_index k = threadIdx.x; k < view.commands; k += command_threads) {
+            put_command(view, k, held[k]);
+        }
+        __threadfence_system();
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) {
         report_frame(view);
     }
 }
@@ -298,7 +315,6 @@ bb_status queue_division(const frame_view &view, int t, cudaStream_t stream)
 
 bb_status queue_control(const frame_view &view, cudaStream_t stream)
 {
-    BB_RETURN_IF_FAILED(launch_early(add_means, view.commands, stream, view));
     return launch_early(advance, view.commands, stream, view);
 }
 
