@@ -74,6 +74,13 @@ __device__ __forceinline__ void plain_before_copies()
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
+/// Orders what this thread wrote to or saw of the device's memory before later bulk copies from
+/// there.
+__device__ __forceinline__ void memory_before_copies()
+{
+    asm volatile("fence.proxy.async.global;" ::: "memory");
+}
+
 /// Whether the device at hand is of sm_90. Later ones run what the driver makes of code for sm_80,
 /// in which these instructions are left out.
 inline bb_status is_at_hand(bool *out)

@@ -309,6 +309,8 @@ bool bb_coded_operator_moves(const bb_codec_config *storage)
 
 // Sums of an operator's products on a GPU, at most so many bytes.
 static const double sums_bytes = 2e6;
+// Of a column of x in limbs, BB_STREAM_CUT_BYTES of a tile of 512 at most.
+static const double limb_bytes = 11.0;
 // A kernel of the language with its text.
 static const double kernel_bytes = 1e6;
 
@@ -319,8 +321,9 @@ bb_need bb_coded_operator_need(const bb_codec_config *storage, double rows, doub
     if (device != BB_DEVICE_CPU) {
         const double value_bytes =
             bb_codec_bytes_per_value(storage) + bb_device_matrix_index_bits(storage) / 8.0;
+        const double limbs = bb_coded_operator_has_limbs(storage) ? columns * limb_bytes : 0.0;
         need.device_bytes =
-            rows * columns * value_bytes + (rows + columns) * sizeof(double) + sums_bytes;
+            rows * columns * value_bytes + (rows + columns) * sizeof(double) + limbs + sums_bytes;
     }
     if (device == BB_DEVICE_OPENCL) {
         need.host_bytes += rows * sizeof(double) + kernel_bytes;

@@ -75,10 +75,10 @@ static bb_status multiply_streams(bb_queue *queue, bb_index rows, const bb_devic
     task.row_at = product->row_at;
     task.run = (int)product->run;
     task.sums = product->sums;
+    task.x = product->x;
     task.operands = product->count;
     for (int i = 0; i < product->count; ++i) {
         task.operand[i] = bb_coded_stream_task(product->matrices[i]->stream).operand[0];
-        task.operand[i].x = product->x;
         task.operand[i].y = product->y[i];
     }
     return queue_items(&stream_kernel, queue, rows, &task);

@@ -347,6 +347,10 @@ static bb_status take_workspace(bb_coded_stream *stream)
     // Read once before they are written, for the instructions' sake.
     BB_TRY(bb_device_zero(stream->device, stream->sums,
                           (size_t)(places * group_rows) * sizeof(double)));
+    if (stream->in_limbs) {
+        BB_TRY(bb_device_allocate(stream->device, (size_t)stream->tiles * BB_STREAM_CUT_BYTES,
+                                  &stream->limbs));
+    }
     BB_TRY(bb_device_allocate(stream->device, sizeof(bb_stream_counts), &stream->counts));
     BB_TRY(bb_device_zero(stream->device, stream->counts, sizeof(bb_stream_counts)));
 done:
@@ -369,12 +373,12 @@ bb_status bb_coded_stream_create(bb_device *device, const bb_coded_matrix *matri
                "storage %s: no streamed products on a GPU, choose device: cpu",
                bb_codec_name(config->codec));
     stream->tiles = (stream->columns + stream->layout.columns - 1) / stream->layout.columns;
+    stream->in_limbs = bb_coded_stream_takes_limbs(stream->layout.storage);
     BB_TRY(take_workspace(stream));
     BB_TRY(upload_scales(stream, matrix));
     if (bb_codec_form_of(config).kind == BB_FORM_STEPS) {
         BB_TRY(upload_steps(stream, matrix));
     }
-    stream->in_limbs = bb_coded_stream_takes_limbs(stream->layout.storage);
     BB_TRY(stream->layout.row_bytes > 0 ? upload_fixed(stream, matrix)
                                         : bb_coded_stream_upload_quotients(stream, matrix));
     *out = stream;
@@ -392,6 +396,7 @@ void bb_coded_stream_destroy(bb_coded_stream **stream)
         bb_device_release(coded_stream->device, &coded_stream->places);
         bb_device_release(coded_stream->device, &coded_stream->scales);
         bb_device_release(coded_stream->device, &coded_stream->steps);
+        bb_device_release(coded_stream->device, &coded_stream->limbs);
         bb_device_release(coded_stream->device, &coded_stream->sums);
         bb_device_release(coded_stream->device, &coded_stream->counts);
         BB_RELEASE(stream);
@@ -411,6 +416,7 @@ bb_stream_task bb_coded_stream_task(const bb_coded_stream *stream)
                                          .scales = stream->scales,
                                          .steps = stream->steps,
                                          .step = stream->step}},
+                            .limbs = stream->limbs,
                             .places = stream->sums,
                             .counts = stream->counts};
 }

@@ -65,9 +65,10 @@ enum {
     BB_STREAM_QUARTERS = 4,       ///< of a row of the quantiser
     BB_STREAM_BAND = 16, ///< rows whose quotients have one width, and that a warp takes in limbs
     BB_STREAM_TURNS = 8, ///< rows whose blocks lie in different places
-    BB_STREAM_QUOTIENTS = 32, ///< width of a row of a tile: 32 words of quotients
-    BB_STREAM_RAW = 33,       ///< 32 words of fp32
-    BB_STREAM_LIMBS_OF_X = 3, ///< BB_STREAM_LIMBS: 11 bits each
+    BB_STREAM_QUOTIENTS = 32,   ///< width of a row of a tile: 32 words of quotients
+    BB_STREAM_RAW = 33,         ///< 32 words of fp32
+    BB_STREAM_LIMBS_OF_X = 3,   ///< BB_STREAM_LIMBS: 11 bits each
+    BB_STREAM_CUT_BYTES = 5376, ///< of a tile of x in limbs or digits, at most
 };
 
 typedef struct bb_stream_layout {
@@ -95,19 +96,19 @@ typedef enum bb_stream_sums {
                       ///< of fp16 for floats, fp32 sums of 128 columns; promoted
 } bb_stream_sums;
 
-/// One matrix of a product and what it is multiplied with; addresses are the device's.
+/// One matrix of a product; addresses are the device's.
 typedef struct bb_stream_operand {
     const unsigned char *words;
     const bb_stream_place *lies; ///< [tiles][matrix rows] of the quantiser
     const double *scales;        ///< [matrix rows], or NULL
     const float *steps;          ///< [matrix rows] of integers
     float step;                  ///< of the quantiser
-    const void *x;               ///< [columns] in the products' format, at 16 bytes
     double *y;                   ///< [rows], scales undone
 } bb_stream_operand;
 
 /// What blocks of a product have done.
 typedef struct bb_stream_counts {
+    unsigned cut;       ///< tiles whose x is in limbs
     unsigned turns;     ///< taken
     unsigned published; ///< blocks whose sums are in their places
     unsigned known;     ///< blocks of the second kernel that saw it
@@ -117,7 +118,7 @@ enum {
     BB_STREAM_OPERANDS = 3, ///< most of a task: the axes of a displacement
 };
 
-/// Products of matrices of one shape and storage in one launch, the same rows of each.
+/// Products of matrices of one shape and storage with one x in one launch, the same rows of each.
 typedef struct bb_stream_task {
     bb_stream_layout layout;
     bb_stream_sums sums;
@@ -126,8 +127,10 @@ typedef struct bb_stream_task {
     bb_index matrix_rows, columns; ///< of a matrix
     bb_index row, rows;            ///< wanted
     const int32_t *row_at;         ///< on the device: read in place of `row`; NULL: `row` holds
+    const void *x;                 ///< [columns] in the products' format, at 16 bytes
     int operands;
     bb_stream_operand operand[BB_STREAM_OPERANDS];
+    unsigned char *limbs;     ///< workspace: x in limbs or digits, [tiles]
     double *places;           ///< workspace: sums of runs, [operands * rows][places]
     bb_stream_counts *counts; ///< workspace: zero before and after
 } bb_stream_task;

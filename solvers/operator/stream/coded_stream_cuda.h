@@ -80,7 +80,7 @@ __device__ __forceinline__ void await_sums(bb_stream_counts *counts, unsigned bl
             __nanosleep(64);
         }
         if (atomicAdd(&counts->known, 1U) == gridDim.x - 1U) {
-            *counts = {0U, 0U, 0U};
+            *counts = {0U, 0U, 0U, 0U};
         }
     }
     __syncthreads();
@@ -183,7 +183,7 @@ template <class S, class Sums> struct consumer {
     __device__ __forceinline__ void work(stage_control *control, const unsigned char *stages)
     {
         ring_place stage_place = {0, 0};
-        start_after_kernel_before();
+        plain_x<S, product>::await(task_job);
         sums.start(task_job.task);
         while (true) {
             hopper::barrier_wait(&control->full[stage_place.slot], stage_place.parity);
@@ -219,20 +219,14 @@ __global__ void __launch_bounds__(threads, 1) multiply(const __grid_constant__ j
     const int warp = static_cast<int>(threadIdx.x) / lanes;
     const int lane = static_cast<int>(threadIdx.x) % lanes;
     if (threadIdx.x == 0) {
-        for (int s = 0; s < task_job.shape.stages; ++s) {
-            hopper::barrier_start(&control.full[s], 1);
-            hopper::barrier_start(&control.landed[s], 1);
-            hopper::barrier_start(&control.empty[s], warps);
-        }
-        hopper::barrier_starts_visible();
+        start_barriers(task_job, &control);
     }
     __syncthreads();
-    const bb_index row = first_row_of(task_job);
     if (warp < warps) {
-        consumer<S, Sums> own = {task_job, warp, lane, row, {}};
+        consumer<S, Sums> own = {task_job, warp, lane, first_row_of(task_job), {}};
         own.work(&control, stages);
     } else if (lane == 0) {
-        producer<S, typename Sums::product> own = {task_job, &control, stages, {0, 0}, row};
+        producer<S, plain_x<S, typename Sums::product>> own(task_job, &control, stages);
         own.work();
     }
 }
@@ -347,12 +341,30 @@ template <class S> stage_shape shape_of(const bb_stream_task &task, int room, in
 /// How a kernel of this family is launched.
 struct launch_plan {
     void (*kernel)(job);
-    int threads;
+    void (*cut)(job); ///< before it, a block a tile; nullptr: x is multiplied as it is
+    int cut_threads;
     int least_stages;
     int x_bytes;      ///< of a stage, for x
     int static_bytes; ///< of shared memory, beside
-    int more_bytes;   ///< after the stages
 };
+
+// Launches a kernel that may start while the one before is under way.
+template <class... Parameters, class... Arguments>
+cudaError_t launch_early(void (*kernel)(Parameters...), bb_index blocks, int block_threads,
+                         int shared_bytes, cudaStream_t queue, const Arguments &...arguments)
+{
+    cudaLaunchAttribute early = {};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(static_cast<unsigned>(blocks));
+    config.blockDim = dim3(static_cast<unsigned>(block_threads));
+    config.dynamicSmemBytes = static_cast<size_t>(shared_bytes);
+    config.stream = queue;
+    config.attrs = &early;
+    config.numAttrs = 1;
+    return cudaLaunchKernelEx(&config, kernel, arguments...);
+}
 
 template <class S>
 bb_status launch(const bb_stream_task &task, const launch_plan &plan, cudaStream_t queue)
@@ -362,10 +374,9 @@ bb_status launch(const bb_stream_task &task, const launch_plan &plan, cudaStream
     BB_RETURN_IF_FAILED(describe_device(&limit));
     bb_index tiles = (task.columns + S::columns - 1) / S::columns;
     bb_index groups = (task.rows + group_rows<S> - 1) / group_rows<S>;
-    job task_job = {
-        task, bb_stream_partition_of(groups * task.operands, tiles, task.blocks),
-        shape_of<S>(task, limit - 1024 - plan.static_bytes - plan.more_bytes, plan.x_bytes),
-        static_cast<int>(groups)};
+    job task_job = {task, bb_stream_partition_of(groups * task.operands, tiles, task.blocks),
+                    shape_of<S>(task, limit - 1024 - plan.static_bytes, plan.x_bytes),
+                    static_cast<int>(groups)};
     if (task.layout.columns != S::columns || task.layout.warp_rows != S::warp_rows ||
         (!S::varies && task.layout.row_bytes > S::row_bytes) ||
         task_job.shape.stages < plan.least_stages) {
@@ -375,27 +386,23 @@ bb_status launch(const bb_stream_task &task, const launch_plan &plan, cudaStream
                              task.layout.row_bytes, task_job.shape.bytes, task_job.shape.stages,
                              plan.least_stages);
     }
-    int bytes = task_job.shape.stages * task_job.shape.bytes + plan.more_bytes;
+    const int bytes = task_job.shape.stages * task_job.shape.bytes;
     BB_CUDA_TRY(
         cudaFuncSetAttribute(plan.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-    cudaLaunchAttribute early = {};
-    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    early.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(static_cast<unsigned>(task.blocks));
-    config.blockDim = dim3(static_cast<unsigned>(plan.threads));
-    config.dynamicSmemBytes = static_cast<size_t>(bytes);
-    config.stream = queue;
-    config.attrs = &early;
-    config.numAttrs = 1;
-    BB_CUDA_TRY(cudaLaunchKernelEx(&config, plan.kernel, task_job));
     const bb_index taken = static_cast<bb_index>(adding_warps) * adding_rows; // by a block at once
     const bb_index adding = (task.operands * task.rows + taken - 1) / taken;
     const bb_index limit_blocks = static_cast<bb_index>(adding_blocks) * task.blocks;
-    config.gridDim = dim3(static_cast<unsigned>(adding < limit_blocks ? adding : limit_blocks));
-    config.blockDim = dim3(lanes * adding_warps);
-    config.dynamicSmemBytes = 0;
-    cudaError_t error = cudaLaunchKernelEx(&config, add_places, task_job, group_rows<S>);
+    cudaError_t error = cudaSuccess;
+    if (plan.cut != nullptr) {
+        error = launch_early(plan.cut, tiles, plan.cut_threads, 0, queue, task_job);
+    }
+    if (error == cudaSuccess) {
+        error = launch_early(plan.kernel, task.blocks, threads, bytes, queue, task_job);
+    }
+    if (error == cudaSuccess) {
+        error = launch_early(add_places, adding < limit_blocks ? adding : limit_blocks,
+                             lanes * adding_warps, 0, queue, task_job, group_rows<S>);
+    }
     if (error != cudaSuccess) { // or the counts would stay
         (void)cudaMemsetAsync(task.counts, 0, sizeof *task.counts, queue);
     }
@@ -406,9 +413,9 @@ bb_status launch(const bb_stream_task &task, const launch_plan &plan, cudaStream
 template <class S, class Sums> bb_status launch_sums(const bb_stream_task &task, cudaStream_t queue)
 {
     return launch<S>(task,
-                     {multiply<S, Sums>, threads, 2,
+                     {multiply<S, Sums>, nullptr, 0, 2,
                       S::columns * static_cast<int>(sizeof(typename Sums::product)),
-                      static_cast<int>(sizeof(stage_control)), 0},
+                      static_cast<int>(sizeof(stage_control))},
                      queue);
 }
 

@@ -22,7 +22,7 @@ struct bb_coded_stream {
     bool beyond_fp32; // rows of whole quotients, or of fp32 beside quotients
     bool in_limbs;
     size_t bytes;
-    void *words, *places, *scales, *steps, *sums, *counts; // on the device
+    void *words, *places, *scales, *steps, *limbs, *sums, *counts; // on the device
 };
 
 // Tiles [first, first + count) on their way to the device.

@@ -3,12 +3,17 @@
 // For .cu files only: products of stored values of 16 bits and fewer on tensor cores, the sums
 // BB_STREAM_LIMBS of coded_stream.h over the ring of stream_producer_cuda.h.
 //
-// A warp takes 16 rows, a band, and a quarter of a tile's columns. Two more warps cut two quarters
-// each of a tile's x into limbs, up to three tiles ahead; a third would leave a thread fewer
-// registers than products take. How x is cut and what is multiplied is a
-// Way: limbs of fp16 for floats (stream_limbs_cuda.h), of bytes for integers
-// (stream_digits_cuda.h). A tile's sums are weighted and added in fp64; the quarters of a band meet
-// in shared memory at the end of a run.
+// x is cut into limbs once, by a kernel of its own with a warp for a quarter of a tile's columns,
+// and lies in memory as the products take it. In the second kernel a warp takes 16 rows, a band,
+// and a quarter of a tile's columns; a tile's x comes into the ring with the rows. Two warps of
+// each block cut x there before: every block cut all of it, group after group, and what a stage of
+// 4 bits took was the time that they needed. How x is cut and what is multiplied is a Way: limbs of
+// fp16 for floats (stream_limbs_cuda.h), of bytes for integers (stream_digits_cuda.h). A tile's
+// sums are weighted and added in fp64; the quarters of a band meet in shared memory at the end of a
+// run.
+//
+// The second kernel is there while the first one waits for x, its ring full of rows, and goes on
+// when all tiles are said to be cut, not at the first one's end, which is a microsecond later.
 //
 // A Way<S> of a storage S has
 //   mark                   what the cutting warp says of its quarter
@@ -28,56 +33,85 @@ namespace stream
 
 constexpr int band_rows = BB_STREAM_BAND; // of a warp
 constexpr int quarters = 4;               // of a tile's columns
-constexpr int cutters = 2;                // warps
-constexpr int band_threads = lanes * (warps + cutters + 1);
-constexpr int cuts = 3; // tiles whose x is in limbs at once
+constexpr int cut_threads = lanes * quarters;
+/// Of a run's quarters, by turn, a group's rows.
+struct band_sums {
+    double values[2][quarters][warps * 4];
+};
 
-/// Beside stage_control.
-template <class Way> struct cut_control {
-    uint64_t cut[cuts];
-    typename Way::mark marks[cuts][quarters];
-    double sums[2][quarters][warps * 4]; // of runs, by turn, a group's rows
+/// A tile of x in limbs: the limbs, then what is said of the quarters.
+template <class Way> struct cut_tile {
+    static constexpr int bytes =
+        Way::cut_bytes + quarters * static_cast<int>(sizeof(typename Way::mark));
+    static_assert(bytes % 16 == 0 && bytes <= BB_STREAM_CUT_BYTES, "as it is copied and stored");
+
+    static __device__ __forceinline__ typename Way::mark *marks(unsigned char *tile)
+    {
+        return reinterpret_cast<typename Way::mark *>(tile + Way::cut_bytes);
+    }
+    static __device__ __forceinline__ const typename Way::mark *marks(const unsigned char *tile)
+    {
+        return reinterpret_cast<const typename Way::mark *>(tile + Way::cut_bytes);
+    }
 };
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
-/// A warp that cuts quarters of x, from `first` on.
-template <class Way> struct cutter {
-    const job &task_job;
-    int first, lane;
-
-    __device__ __forceinline__ void work(stage_control *control, cut_control<Way> *own,
-                                         const unsigned char *stages,
-                                         unsigned char *limbs_of_x) const
-    {
-        ring_place stage_place = {0, 0};
-        ring_place read = {0, 0};    // `cuts` stages before
-        ring_place targets = {0, 0}; // of the limbs
-        start_after_kernel_before();
-        for (int count = 0;; ++count) {
-            hopper::barrier_wait(&control->full[stage_place.slot], stage_place.parity);
-            if (control->notes[stage_place.slot].operand < 0) {
-                return;
-            }
-            if (count >= cuts) {
-                hopper::barrier_wait(&control->empty[read.slot], read.parity);
-                read.advance(task_job.shape.stages);
-            }
-            const unsigned char *x = stages +
-                                     static_cast<size_t>(stage_place.slot) * task_job.shape.bytes +
-                                     task_job.shape.x_at;
+/// A tile of x a block. All blocks are there before the products' are.
+template <class S, class Way>
+__global__ void __launch_bounds__(cut_threads) cut_x(const __grid_constant__ job task_job)
+{
+    __shared__ __align__(16) float values[S::columns];
+    const bb_index first = static_cast<bb_index>(blockIdx.x) * S::columns;
+    const float *x = static_cast<const float *>(task_job.task.x) + first;
+    unsigned char *tile =
+        task_job.task.limbs + static_cast<size_t>(blockIdx.x) * cut_tile<Way>::bytes;
+    const int quarter = static_cast<int>(threadIdx.x) / lanes;
+    const int lane = static_cast<int>(threadIdx.x) % lanes;
+    hopper::let_next_kernel_start();
+    hopper::wait_for_kernel_before();
 #pragma unroll
-            for (int quarter = first; quarter < quarters; quarter += cutters) {
-                const typename Way::mark mark =
-                    Way::cut(x, limbs_of_x + targets.slot * Way::cut_bytes, quarter, lane);
-                if (lane == 0) {
-                    own->marks[targets.slot][quarter] = mark;
-                }
-            }
-            hopper::barrier_arrive(&own->cut[targets.slot]); // every lane for what it wrote
-            stage_place.advance(task_job.shape.stages);
-            targets.advance(cuts);
+    for (int k = 0; k < S::columns / cut_threads; ++k) {
+        const int j = k * cut_threads + static_cast<int>(threadIdx.x);
+        values[j] = first + j < task_job.task.columns ? __ldcg(x + j) : 0.0F;
+    }
+    __syncthreads();
+    const typename Way::mark mark =
+        Way::cut(reinterpret_cast<const unsigned char *>(values), tile, quarter, lane);
+    if (lane == 0) {
+        cut_tile<Way>::marks(tile)[quarter] = mark;
+    }
+    hopper::memory_before_copies();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        atomicAdd(&task_job.task.counts->cut, 1U);
+    }
+}
+
+/// x of a tile in limbs, as a producer takes it.
+template <class Way> struct limbs_of_x {
+    static constexpr bool has_end = false;
+
+    static __device__ __forceinline__ uint32_t bytes(const job &, int)
+    {
+        return cut_tile<Way>::bytes;
+    }
+    static __device__ __forceinline__ const void *source(const job &task_job, int tile)
+    {
+        return task_job.task.limbs + static_cast<size_t>(tile) * cut_tile<Way>::bytes;
+    }
+
+    /// That all of x is cut says, too, that the kernel before cut_x is over: so may add_places
+    /// start.
+    static __device__ __forceinline__ void await(const job &task_job)
+    {
+        cuda::atomic_ref<unsigned, cuda::thread_scope_device> cut(task_job.task.counts->cut);
+        while (cut.load(cuda::memory_order_acquire) < static_cast<unsigned>(task_job.parts.tiles)) {
+            __nanosleep(32);
         }
+        hopper::memory_before_copies();
+        hopper::let_next_kernel_start();
     }
 };
 
@@ -88,7 +122,7 @@ template <class Way> struct band_consumer {
     bb_index first_row; // of the rows wanted
     Way way;
     double sum[2];
-    int turn; // of cut_control::sums
+    int turn; // of band_sums
 
     __device__ __forceinline__ band_consumer(const job &all, int warp, int own_lane)
         : task_job(all), band(warp / quarters), quarter(warp % quarters), lane(own_lane),
@@ -98,7 +132,7 @@ template <class Way> struct band_consumer {
     }
 
     // The quarters' sums of a run to its place.
-    __device__ __forceinline__ void leave(const stage_note &note, cut_control<Way> *own)
+    __device__ __forceinline__ void leave(const stage_note &note, band_sums *own)
     {
         const int row = band_rows * band;
 #pragma unroll
@@ -107,7 +141,7 @@ template <class Way> struct band_consumer {
             total += __shfl_xor_sync(everyone, total, 2);
             total += __shfl_xor_sync(everyone, total, 1);
             if (lane % 4 == 0) {
-                own->sums[turn][quarter][row + 8 * r + lane / 4] = total;
+                own->values[turn][quarter][row + 8 * r + lane / 4] = total;
             }
             sum[r] = 0.0;
         }
@@ -115,10 +149,10 @@ template <class Way> struct band_consumer {
                      : "memory");
         const int wanted = row + lane;
         if (quarter == 0 && lane < band_rows && wanted < note.end) {
-            double total = own->sums[turn][0][wanted];
+            double total = own->values[turn][0][wanted];
 #pragma unroll
             for (int q = 1; q < quarters; ++q) {
-                total += own->sums[turn][q][wanted];
+                total += own->values[turn][q][wanted];
             }
             const bb_index line = note.operand * task_job.task.rows + note.row + wanted;
             task_job.task
@@ -129,13 +163,10 @@ template <class Way> struct band_consumer {
         turn ^= 1; // these are read before the other ones are
     }
 
-    __device__ __forceinline__ void work(stage_control *control, cut_control<Way> *own,
-                                         const unsigned char *stages,
-                                         const unsigned char *limbs_of_x)
+    __device__ __forceinline__ void work(stage_control *control, band_sums *own,
+                                         const unsigned char *stages)
     {
         ring_place stage_place = {0, 0};
-        ring_place limb_turn = {0, 0}; // of the limbs
-        start_after_kernel_before();
         while (true) {
             hopper::barrier_wait(&control->full[stage_place.slot], stage_place.parity);
             const stage_note note = control->notes[stage_place.slot];
@@ -143,13 +174,11 @@ template <class Way> struct band_consumer {
                 break;
             }
             const bool wanted = band_rows * band >= note.begin && band_rows * band < note.end;
-            // A band of no rows waits, too: it would be more than a phase of the barrier ahead.
-            hopper::barrier_wait(&own->cut[limb_turn.slot], limb_turn.parity);
             if (wanted) {
-                way.multiply(task_job,
-                             stages + static_cast<size_t>(stage_place.slot) * task_job.shape.bytes,
-                             note, limbs_of_x + limb_turn.slot * Way::cut_bytes,
-                             own->marks[limb_turn.slot][quarter], sum);
+                const unsigned char *stage =
+                    stages + static_cast<size_t>(stage_place.slot) * task_job.shape.bytes;
+                const unsigned char *x = stage + task_job.shape.x_at;
+                way.multiply(task_job, stage, note, x, cut_tile<Way>::marks(x)[quarter], sum);
             }
             __syncwarp();
             if (lane == 0) {
@@ -159,48 +188,37 @@ template <class Way> struct band_consumer {
                 leave(note, own);
             }
             stage_place.advance(task_job.shape.stages);
-            limb_turn.advance(cuts);
         }
         publish(task_job);
     }
 };
 
 template <class S, class Way>
-__global__ void __launch_bounds__(band_threads, 1)
-    multiply_bands(const __grid_constant__ job task_job)
+__global__ void __launch_bounds__(threads, 1) multiply_bands(const __grid_constant__ job task_job)
 {
     extern __shared__ __align__(128) unsigned char stages[];
     __shared__ stage_control control;
-    __shared__ cut_control<Way> own;
-    unsigned char *limbs_of_x = stages + task_job.shape.stages * task_job.shape.bytes;
+    __shared__ band_sums own;
     const int warp = static_cast<int>(threadIdx.x) / lanes;
     const int lane = static_cast<int>(threadIdx.x) % lanes;
     if (threadIdx.x == 0) {
-        for (int s = 0; s < task_job.shape.stages; ++s) {
-            hopper::barrier_start(&control.full[s], 1);
-            hopper::barrier_start(&control.landed[s], 1);
-            hopper::barrier_start(&control.empty[s], warps);
-        }
-        for (int s = 0; s < cuts; ++s) {
-            hopper::barrier_start(&own.cut[s], cutters * lanes);
-        }
-        hopper::barrier_starts_visible();
+        start_barriers(task_job, &control);
     }
     __syncthreads();
     if (warp < warps) {
         band_consumer<Way> consumer(task_job, warp, lane);
-        consumer.work(&control, &own, stages, limbs_of_x);
-    } else if (warp < warps + cutters) {
-        const cutter<Way> cutting = {task_job, warp - warps, lane};
-        cutting.work(&control, &own, stages, limbs_of_x);
+        consumer.work(&control, &own, stages);
     } else if (lane == 0) {
-        producer<S, float> producing = {task_job, &control, stages, {0, 0}, first_row_of(task_job)};
+        producer<S, limbs_of_x<Way>> producing(task_job, &control, stages);
         producing.work();
     }
 }
 
 #else
 
+template <class S, class Way> __global__ void cut_x(const __grid_constant__ job)
+{
+}
 template <class S, class Way> __global__ void multiply_bands(const __grid_constant__ job)
 {
 }
@@ -209,11 +227,10 @@ template <class S, class Way> __global__ void multiply_bands(const __grid_consta
 
 template <class S, class Way> bb_status launch_bands(const bb_stream_task &task, cudaStream_t queue)
 {
-    return launch<S>(
-        task,
-        {multiply_bands<S, Way>, band_threads, cuts, S::columns * static_cast<int>(sizeof(float)),
-         static_cast<int>(sizeof(stage_control) + sizeof(cut_control<Way>)), cuts * Way::cut_bytes},
-        queue);
+    return launch<S>(task,
+                     {multiply_bands<S, Way>, cut_x<S, Way>, cut_threads, 2, cut_tile<Way>::bytes,
+                      static_cast<int>(sizeof(stage_control) + sizeof(band_sums))},
+                     queue);
 }
 
 } // namespace stream

@@ -330,15 +330,38 @@ template <class S> struct digits_of_integers {
         return own;
     }
 
-    // Of a lane of the lower half, whose columns are digits, at the quarter's.
-    __device__ __forceinline__ uint2 digits_of(const unsigned char *x, int k) const
+    /// The lane's digits of x in the quarter's blocks, of a lane of the lower half, whose columns
+    /// are digits: read once for all planes.
+    struct quarter_x {
+        uint2 words[blocks];
+    };
+    __device__ __forceinline__ quarter_x digits_of(const unsigned char *x) const
     {
-        uint2 out = {0U, 0U};
-        if (lane < lanes / 2) {
-            out = *reinterpret_cast<const uint2 *>(x + block_x_bytes * k);
+        quarter_x out;
+#pragma unroll
+        for (int k = 0; k < blocks; ++k) {
+            out.words[k] = {0U, 0U};
+            if (lane < lanes / 2) {
+                out.words[k] = *reinterpret_cast<const uint2 *>(x + block_x_bytes * k);
+            }
         }
         return out;
     }
+
+    /// Sums of products of whole numbers, of even blocks and of odd ones: a product waits for the
+    /// one before the last.
+    struct whole_sums {
+        int chains[2][4];
+
+        __device__ __forceinline__ void scale(int factor)
+        {
+#pragma unroll
+            for (int i = 0; i < 4; ++i) {
+                chains[0][i] *= factor;
+                chains[1][i] *= factor;
+            }
+        }
+    };
 
     // Block k of the quarter, of where the rows begin.
     __device__ __forceinline__ block_place place_of(int k) const
@@ -348,26 +371,28 @@ template <class S> struct digits_of_integers {
     }
 
     // What a sum of numbers made unsigned by `bias` has too much.
-    __device__ __forceinline__ void take_off(int bias, const mark &own, const int (&d)[4],
+    __device__ __forceinline__ void take_off(int bias, const mark &own, const whole_sums &d,
                                              int (&part)[4]) const
     {
+        const int excess[2] = {bias * own.sums[2 * (lane % 2)],
+                               bias * own.sums[2 * (lane % 2) + 1]};
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-            part[i] += d[i] - bias * own.sums[2 * (lane % 2) + i % 2];
+            part[i] += d.chains[0][i] + d.chains[1][i] - excess[i % 2];
         }
     }
 
     // The quarter's blocks, of bytes.
     template <class Blocks>
-    __device__ __forceinline__ void add_bytes(const tile_rows &rows, const unsigned char *x,
+    __device__ __forceinline__ void add_bytes(const tile_rows &rows, const quarter_x &x,
                                               const mark &own, int (&part)[4]) const
     {
-        int d[4] = {0, 0, 0, 0};
+        whole_sums d = {};
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 #pragma unroll
         for (int k = 0; k < blocks; ++k) {
-            multiply_32(d, Blocks::load(rows.upper, place_of(k), lane % 4),
-                        Blocks::load(rows.lower, place_of(k), lane % 4), digits_of(x, k));
+            multiply_32(d.chains[k % 2], Blocks::load(rows.upper, place_of(k), lane % 4),
+                        Blocks::load(rows.lower, place_of(k), lane % 4), x.words[k]);
         }
 #endif
         take_off(Blocks::bias, own, d, part);
@@ -376,7 +401,7 @@ template <class S> struct digits_of_integers {
     // The same block by block, each with its unit.
     template <class Blocks>
     __device__ __forceinline__ void add_blocks(const tile_rows &rows, int exponents,
-                                               const unsigned char *x, const unsigned char *sums,
+                                               const quarter_x &x, const unsigned char *sums,
                                                float (&part)[4]) const
     {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
@@ -389,7 +414,7 @@ template <class S> struct digits_of_integers {
             int d[4] = {-Blocks::bias * sum.x, -Blocks::bias * sum.y, -Blocks::bias * sum.x,
                         -Blocks::bias * sum.y};
             multiply_32(d, Blocks::load(rows.upper, place_of(k), lane % 4),
-                        Blocks::load(rows.lower, place_of(k), lane % 4), digits_of(x, k));
+                        Blocks::load(rows.lower, place_of(k), lane % 4), x.words[k]);
 #pragma unroll
             for (int i = 0; i < 4; ++i) {
                 part[i] = __fmaf_rn(static_cast<float>(d[i]), unit[i / 2], part[i]);
@@ -399,7 +424,7 @@ template <class S> struct digits_of_integers {
     }
 
     // Mantissas of 5 to 7 bits in planes.
-    __device__ __forceinline__ void add_mantissas(const tile_rows &rows, const unsigned char *x,
+    __device__ __forceinline__ void add_mantissas(const tile_rows &rows, const quarter_x &x,
                                                   const unsigned char *sums, float (&part)[4]) const
     {
         const int exponents = 4 * plane_blocks * static_cast<int>(rows.upper_width);
@@ -415,8 +440,8 @@ template <class S> struct digits_of_integers {
 
     // The plane of width 2^K, where numbers have one, below what `d` holds; moves on to the next.
     template <int K>
-    __device__ __forceinline__ void add_plane(uint32_t width, tile_rows &rows,
-                                              const unsigned char *x, int (&d)[4]) const
+    __device__ __forceinline__ void add_plane(uint32_t width, tile_rows &rows, const quarter_x &x,
+                                              whole_sums &d) const
     {
         constexpr int bits = 1 << K;
         if ((width >> K & 1U) == 0) {
@@ -426,15 +451,13 @@ template <class S> struct digits_of_integers {
         const uint32_t sign = width >> (K + 1) == 0 ? four_of(1U << (bits - 1)) : 0U;
         const bool upper_there = !S::varies || rows.upper_width == width;
         const bool lower_there = !S::varies || rows.lower_width == width;
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-            d[i] *= 1 << bits;
-        }
+        d.scale(1 << bits);
 #pragma unroll
         for (int k = 0; k < blocks; ++k) {
-            multiply_32(d, load_fields<K>(rows.upper, place_of(k), lane % 4, upper_there, sign),
+            multiply_32(d.chains[k % 2],
+                        load_fields<K>(rows.upper, place_of(k), lane % 4, upper_there, sign),
                         load_fields<K>(rows.lower, place_of(k), lane % 4, lower_there, sign),
-                        digits_of(x, k));
+                        x.words[k]);
         }
 #endif
         rows.upper += 4 * bits * plane_blocks;
@@ -442,34 +465,31 @@ template <class S> struct digits_of_integers {
     }
 
     // Numbers of 16 bits, half after half; sums of 256 of them stay below 2^31.
-    __device__ __forceinline__ void add_halves(const tile_rows &rows, const unsigned char *x,
-                                               int (&d)[4]) const
+    __device__ __forceinline__ void add_halves(const tile_rows &rows, const quarter_x &x,
+                                               whole_sums &d) const
     {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
         const bool upper_there = rows.upper_width == 16;
         const bool lower_there = rows.lower_width == 16;
 #pragma unroll 1 // rare: registers are what products take
         for (int half = 1; half >= 0; --half) {
+            d.scale(256);
 #pragma unroll
-            for (int i = 0; i < 4; ++i) {
-                d[i] *= 256;
-            }
-#pragma unroll 1
             for (int k = 0; k < blocks; ++k) {
-                multiply_32(d, load_halves(rows.upper, place_of(k), lane % 4, upper_there, half),
+                multiply_32(d.chains[k % 2],
+                            load_halves(rows.upper, place_of(k), lane % 4, upper_there, half),
                             load_halves(rows.lower, place_of(k), lane % 4, lower_there, half),
-                            digits_of(x, k));
+                            x.words[k]);
             }
         }
 #endif
     }
 
     // Numbers of `width` bits; rows of another one add nothing.
-    __device__ __forceinline__ void add_planes(uint32_t width, tile_rows rows,
-                                               const unsigned char *x, const mark &own,
-                                               int (&part)[4]) const
+    __device__ __forceinline__ void add_planes(uint32_t width, tile_rows rows, const quarter_x &x,
+                                               const mark &own, int (&part)[4]) const
     {
-        int d[4] = {0, 0, 0, 0};
+        whole_sums d = {};
         if constexpr (S::varies) {
             if (width == 16) {
                 add_halves(rows, x, d);
@@ -483,18 +503,16 @@ template <class S> struct digits_of_integers {
     }
 
     // Rows of a band have one width but for zeros; a window may begin within a band.
-    __device__ __forceinline__ void add_widths(const tile_rows &rows, const unsigned char *x,
+    __device__ __forceinline__ void add_widths(const tile_rows &rows, const quarter_x &x,
                                                const mark &own, int (&part)[4]) const
     {
-        uint32_t limit = BB_STREAM_MOST_PLANES + 1;
-        while (true) {
-            const uint32_t upper = rows.upper_width < limit ? rows.upper_width : 0U;
-            const uint32_t lower = rows.lower_width < limit ? rows.lower_width : 0U;
-            limit = __reduce_max_sync(everyone, max(upper, lower));
-            if (limit == 0) {
-                return;
-            }
-            add_planes(limit, rows, x, own, part);
+        uint32_t upper = rows.upper_width;
+        uint32_t lower = rows.lower_width;
+        while (__any_sync(everyone, (upper | lower) != 0U) != 0) {
+            const uint32_t width = __reduce_max_sync(everyone, max(upper, lower));
+            add_planes(width, rows, x, own, part);
+            upper = upper < width ? upper : 0U;
+            lower = lower < width ? lower : 0U;
         }
     }
 
@@ -532,7 +550,7 @@ template <class S> struct digits_of_integers {
     {
         const tile_rows rows = find(task_job, stage, note);
         const unsigned char *own_x = x + block_x_bytes * blocks * quarter;
-        const unsigned char *own_digits = own_x + 8 * lane;
+        const quarter_x own_digits = digits_of(own_x + 8 * lane);
         const unsigned char *own_sums = own_x + block_digit_bytes + 8 * (lane % 2);
         part_type part[4] = {0, 0, 0, 0};
         if constexpr (S::varies) {

@@ -63,12 +63,6 @@ struct job {
     int groups; // of an operand
 };
 
-/// A tile's rows of a group are a stage, but for those of the quantiser that are too many bytes:
-/// these are two, of the upper half of the rows and the rest. What comes next:
-struct stage_rows {
-    int tile, begin;
-};
-
 /// Group `group` of all: which rows of which operand.
 struct group_place {
     int operand;
@@ -106,141 +100,249 @@ struct ring_place {
     }
 };
 
-/// add_places may start now and no sooner: until the kernel before is over, the counts are those of
-/// the product before. Each thread waits before it lets.
-__device__ __forceinline__ void start_after_kernel_before()
+__device__ __forceinline__ void start_barriers(const job &task_job, stage_control *control)
 {
-    hopper::wait_for_kernel_before();
-    hopper::let_next_kernel_start();
+    for (int s = 0; s < task_job.shape.stages; ++s) {
+        hopper::barrier_start(&control->full[s], 1);
+        hopper::barrier_start(&control->landed[s], 1);
+        hopper::barrier_start(&control->empty[s], warps);
+    }
+    hopper::barrier_starts_visible();
 }
 
-/// One lane that fills stages.
-template <class S, class Product> struct producer {
+/// x as the products take it, of a tile: as it is, in whole 16 bytes and the rest one by one.
+template <class S, class Product> struct plain_x {
+    static constexpr bool has_end = true; // that is written
+
+    static __device__ __forceinline__ uint32_t bytes(const job &task_job, int tile)
+    {
+        const bb_index rest =
+            task_job.shape.whole_columns - static_cast<bb_index>(tile) * S::columns;
+        const bb_index count = rest < S::columns ? rest : S::columns;
+        return static_cast<uint32_t>(count > 0 ? count : 0) * sizeof(Product);
+    }
+    static __device__ __forceinline__ const void *source(const job &task_job, int tile)
+    {
+        return static_cast<const Product *>(task_job.task.x) +
+               static_cast<bb_index>(tile) * S::columns;
+    }
+    static __device__ __forceinline__ void write_end(const job &task_job, int tile,
+                                                     unsigned char *target)
+    {
+        Product *x = reinterpret_cast<Product *>(target);
+        const Product *values = static_cast<const Product *>(task_job.task.x);
+        for (int j = static_cast<int>(bytes(task_job, tile) / sizeof(Product)); j < S::columns;
+             ++j) {
+            const bb_index column = static_cast<bb_index>(tile) * S::columns + j;
+            x[j] = column < task_job.task.columns ? values[column] : Product(0);
+        }
+        hopper::plain_before_copies();
+    }
+
+    /// add_places may start then and no sooner: until the kernel before is over, the counts are
+    /// those of the product before. Each thread waits before it lets.
+    static __device__ __forceinline__ void await(const job &)
+    {
+        hopper::wait_for_kernel_before();
+        hopper::let_next_kernel_start();
+    }
+};
+
+/// A tile whose rows come next; of the quantiser where its first and last row lie, and the last of
+/// the upper half of a group's: fetched a tile ahead, looked at when they are needed.
+struct tile_source {
+    bb_stream_run run;
+    int tile;
+    group_place group;
+    bb_index line; // of all tiles' rows, the first
+    bb_stream_place first, middle, last;
+};
+
+/// One lane that fills stages with rows and, by `X`, x. A tile's rows of a group are a stage, but
+/// for those of the quantiser that are too many bytes: these are two, of the upper half of the rows
+/// and the rest.
+template <class S, class X> struct producer {
     const job &task_job;
     stage_control *control;
     unsigned char *stages;
-    ring_place stage_place;
     bb_index first_row; // of the matrix
+    ring_place stage_place;
+    tile_source next;
+    int begin;     // of its rows, the first that is not in a stage
+    bool is_there; // whether there is a next tile
+    int index;     // of the block's next even run
+    int turn;      // drawn ahead of its time
+
+    __device__ __forceinline__ producer(const job &all, stage_control *ring, unsigned char *memory)
+        : task_job(all), control(ring), stages(memory),
+          first_row(first_row_of(all)), stage_place{0, 0}, next(), begin(0), is_there(false),
+          index(0), turn(0)
+    {
+    }
 
     __device__ __forceinline__ unsigned char *stage() const
     {
         return stages + static_cast<size_t>(stage_place.slot) * task_job.shape.bytes;
     }
 
-    // Bytes of a tile's x that are copied; the rest of it is written one by one.
-    __device__ __forceinline__ uint32_t x_bytes(int tile) const
+    static __device__ __forceinline__ uint32_t unit_after(bb_stream_place place)
     {
-        bb_index rest = task_job.shape.whole_columns - static_cast<bb_index>(tile) * S::columns;
-        bb_index count = rest < S::columns ? rest : S::columns;
-        return static_cast<uint32_t>(count > 0 ? count : 0) * sizeof(Product);
+        return place.unit + bb_coded_stream_units(place.widths);
     }
-    __device__ __forceinline__ void write_x_end(int operand, int tile) const
+
+    __device__ __forceinline__ void find(const bb_stream_run &run, int tile)
     {
-        Product *x = reinterpret_cast<Product *>(stage() + task_job.shape.x_at);
-        const Product *source = static_cast<const Product *>(task_job.task.operand[operand].x);
-        for (int j = static_cast<int>(x_bytes(tile) / sizeof(Product)); j < S::columns; ++j) {
-            bb_index column = static_cast<bb_index>(tile) * S::columns + j;
-            x[j] = column < task_job.task.columns ? source[column] : Product(0);
+        next.run = run;
+        next.tile = tile;
+        next.group = find_group<S>(task_job, run.group);
+        next.line =
+            static_cast<bb_index>(tile) * task_job.task.matrix_rows + first_row + next.group.row;
+        begin = 0;
+        is_there = true;
+        if constexpr (S::varies) {
+            const bb_stream_place *lies =
+                task_job.task.operand[next.group.operand].lies + next.line;
+            constexpr int half = group_rows<S> / 2;
+            const int rows = next.group.rows;
+            next.first = lies[0];
+            next.middle = lies[(rows < half ? rows : half) - 1];
+            next.last = lies[rows - 1];
         }
-        hopper::plain_before_copies();
     }
 
-    // Units of `rows` rows of the quantiser that lie one after the other.
-    static __device__ __forceinline__ uint32_t units_of(const bb_stream_place *lies, int rows)
+    // The block's next run: its even ones, then by turn.
+    __device__ __forceinline__ bool take_run(bb_stream_run *out)
     {
-        const bb_stream_place last = lies[rows - 1];
-        return last.unit + bb_coded_stream_units(last.widths) - lies[0].unit;
+        if (bb_stream_partition_fixed_run(&task_job.parts, static_cast<int>(blockIdx.x), index++,
+                                          out)) {
+            return true;
+        }
+        if (!bb_stream_partition_turn(&task_job.parts, turn, out)) {
+            return false;
+        }
+        draw_turn();
+        return true;
+    }
+    __device__ __forceinline__ void draw_turn()
+    {
+        turn = static_cast<int>(atomicAdd(&task_job.task.counts->turns, 1U));
     }
 
-    // Opens a stage and copies the rows that come next, counted by `arrival` with `more` bytes;
-    // copy_x is to follow. Moves `next` on.
-    __device__ __forceinline__ void copy_rows(const bb_stream_run &run, stage_rows &next,
-                                              uint64_t *arrival, uint32_t more)
+    // The tile after the next, of its run or (`beyond`) of the block's next one.
+    __device__ __forceinline__ void advance(bool beyond)
     {
-        const group_place group = find_group<S>(task_job, run.group);
-        const bb_stream_operand &operand = task_job.task.operand[group.operand];
-        const int tile = next.tile;
-        const bb_index first = static_cast<bb_index>(tile) * task_job.task.matrix_rows + first_row +
-                               group.row + next.begin;
-        stage_note note = {group.operand,
-                           tile,
-                           static_cast<int>(group.row),
-                           next.begin,
-                           group.rows,
-                           tile + 1 == run.end ? run.place : -1,
+        bb_stream_run run = next.run;
+        if (next.tile + 1 < run.end) {
+            find(run, next.tile + 1);
+            return;
+        }
+        is_there = beyond && take_run(&run);
+        if (is_there) {
+            find(run, run.first);
+        }
+    }
+
+    // Opens a stage and copies the rows that come next, counted by `arrival`, which expects x too
+    // where that follows at once. Moves on.
+    __device__ __forceinline__ void copy_rows(uint64_t *arrival, bool with_x, bool beyond)
+    {
+        const tile_source own = next;
+        const bb_stream_operand &operand = task_job.task.operand[own.group.operand];
+        stage_note note = {own.group.operand,
+                           own.tile,
+                           static_cast<int>(own.group.row),
+                           begin,
+                           own.group.rows,
+                           own.tile + 1 == own.run.end ? own.run.place : -1,
                            0,
                            false};
+        const bb_index line = own.line + begin;
         uint32_t places = 0;
         uint32_t bytes = 0;
         const unsigned char *source = operand.words;
         if constexpr (S::varies) {
-            const bb_stream_place *lies = operand.lies + first;
-            uint32_t units = units_of(lies, note.end - note.begin);
-            if (units > S::most_units && note.begin == 0 && note.end > group_rows<S> / 2) {
-                note.end = group_rows<S> / 2;
-                units = units_of(lies, note.end);
+            constexpr int half = group_rows<S> / 2;
+            const uint32_t unit = begin == 0 ? own.first.unit : unit_after(own.middle);
+            uint32_t units = unit_after(own.last) - unit;
+            if (units > S::most_units && begin == 0 && note.end > half) {
+                note.end = half;
+                units = unit_after(own.middle) - unit;
             }
-            note.shift = static_cast<int>(first & 1);
+            note.shift = static_cast<int>(line & 1);
             note.far = units > S::most_units;
-            places = static_cast<uint32_t>(note.end - note.begin + note.shift + 1) / 2 * 16;
+            places = static_cast<uint32_t>(note.end - begin + note.shift + 1) / 2 * 16;
             bytes = note.far ? 0U : BB_STREAM_UNIT * units;
-            source += BB_STREAM_UNIT * static_cast<size_t>(lies[0].unit);
+            source += BB_STREAM_UNIT * static_cast<size_t>(unit);
         } else {
             const int row_bytes =
                 S::of_any_bits ? static_cast<int>(task_job.task.layout.row_bytes) : S::row_bytes;
-            bytes = static_cast<uint32_t>(group.rows * row_bytes);
-            source += first * row_bytes;
+            bytes = static_cast<uint32_t>(own.group.rows * row_bytes);
+            source += line * row_bytes;
         }
-        next = note.end < group.rows ? stage_rows{tile, note.end} : stage_rows{tile + 1, 0};
+        begin = note.end;
+        if (note.end == own.group.rows) {
+            advance(beyond);
+        }
         hopper::barrier_wait(&control->empty[stage_place.slot], stage_place.parity ^ 1U);
-        if (tile + 1 == task_job.parts.tiles) {
-            write_x_end(group.operand, tile);
+        if constexpr (X::has_end) {
+            if (own.tile + 1 == task_job.parts.tiles) {
+                X::write_end(task_job, own.tile, stage() + task_job.shape.x_at);
+            }
         }
         control->notes[stage_place.slot] = note;
-        hopper::barrier_expect(arrival, places + bytes + more);
+        hopper::barrier_expect(arrival,
+                               places + bytes + (with_x ? X::bytes(task_job, own.tile) : 0U));
         if (places > 0) {
-            hopper::copy_bytes(stage(), operand.lies + (first - note.shift), places, arrival);
+            hopper::copy_bytes(stage(), operand.lies + (line - note.shift), places, arrival);
         }
         if (bytes > 0) {
             hopper::copy_bytes(stage() + task_job.shape.units_at, source, bytes, arrival);
         }
+        if (with_x) {
+            copy_x(own.tile);
+        }
     }
-    __device__ __forceinline__ void copy_x(const bb_stream_run &run, int tile) const
+    __device__ __forceinline__ void copy_x(int tile) const
     {
-        if (x_bytes(tile) > 0) {
-            hopper::copy_bytes(
-                stage() + task_job.shape.x_at,
-                static_cast<const Product *>(
-                    task_job.task.operand[find_group<S>(task_job, run.group).operand].x) +
-                    static_cast<bb_index>(tile) * S::columns,
-                x_bytes(tile), &control->full[stage_place.slot]);
+        const uint32_t bytes = X::bytes(task_job, tile);
+        if (bytes > 0) {
+            hopper::copy_bytes(stage() + task_job.shape.x_at, X::source(task_job, tile), bytes,
+                               &control->full[stage_place.slot]);
         }
     }
 
-    // The matrix does not depend on the kernel before; x and what is claimed do.
-    __device__ __forceinline__ stage_rows start(const bb_stream_run &run)
+    // Fills the ring with rows of the first run: the matrix does not depend on the kernel before; x
+    // and what is drawn do.
+    __device__ __forceinline__ void start()
     {
-        stage_rows next = {run.first, 0};
+        bb_stream_run run;
         int count = 0;
-        for (; next.tile < run.end && count < task_job.shape.stages &&
-               next.tile + 1 < task_job.parts.tiles;
+        if (bb_stream_partition_fixed_run(&task_job.parts, static_cast<int>(blockIdx.x), index++,
+                                          &run)) {
+            find(run, run.first);
+        }
+        for (; is_there && count < task_job.shape.stages &&
+               (!X::has_end || next.tile + 1 < task_job.parts.tiles);
              ++count) {
             if (count >= stages_on_their_way) {
                 hopper::barrier_wait(&control->landed[count - stages_on_their_way], 0);
             }
-            copy_rows(run, next, &control->landed[count], 0);
+            copy_rows(&control->landed[count], false, false);
             stage_place.advance(task_job.shape.stages);
         }
-        start_after_kernel_before();
+        X::await(task_job);
+        draw_turn();
         stage_place = {0, 0};
         for (int k = 0; k < count; ++k) {
             hopper::barrier_wait(&control->landed[k], 0);
             const int tile = control->notes[k].tile;
-            hopper::barrier_expect(&control->full[k], x_bytes(tile));
-            copy_x(run, tile);
+            hopper::barrier_expect(&control->full[k], X::bytes(task_job, tile));
+            copy_x(tile);
             stage_place.advance(task_job.shape.stages);
         }
-        return next;
+        if (!is_there && take_run(&run)) {
+            find(run, run.first);
+        }
     }
 
     __device__ __forceinline__ void finish()
@@ -252,29 +354,10 @@ template <class S, class Product> struct producer {
 
     __device__ __forceinline__ void work()
     {
-        bb_stream_run run = {0, 0, 0, 0};
-        int block = static_cast<int>(blockIdx.x);
-        int index = 0;
-        bool more = bb_stream_partition_fixed_run(&task_job.parts, block, index++, &run);
-        stage_rows next = start(run);
-        int turn =
-            static_cast<int>(atomicAdd(&task_job.task.counts->turns, 1U)); // ahead of its time
-        while (true) {
-            while (more && next.tile < run.end) {
-                const int tile = next.tile;
-                copy_rows(run, next, &control->full[stage_place.slot], x_bytes(tile));
-                copy_x(run, tile);
-                stage_place.advance(task_job.shape.stages);
-            }
-            more = bb_stream_partition_fixed_run(&task_job.parts, block, index++, &run);
-            if (!more) {
-                if (!bb_stream_partition_turn(&task_job.parts, turn, &run)) {
-                    break;
-                }
-                more = true;
-                turn = static_cast<int>(atomicAdd(&task_job.task.counts->turns, 1U));
-            }
-            next = {run.first, 0};
+        start();
+        while (is_there) {
+            copy_rows(&control->full[stage_place.slot], true, true);
+            stage_place.advance(task_job.shape.stages);
         }
         finish();
     }
