@@ -4,8 +4,9 @@
 //
 // - take_slopes, a block a group: the release, slopes from the host's pinned memory less the
 //   reference, means, rounding.
-// - Products, a launch a matrix (bb_coded_operator_queue), after divide_slopes where columns have
-//   scales.
+// - Products (bb_coded_operator_queue): a launch of up to three matrices that are alike, or a
+// launch
+//   each after divide_slopes where columns have scales.
 // - advance: what multiplies means, in fp64, and whether all is finite; controller, delay, commands
 //   to the host's pinned memory, and the report.
 //
@@ -171,19 +172,36 @@ bb_status share(bb_queue *, bb_index, bb_index, void *arguments)
     return BB_OK;
 }
 
+// How many matrices from `first` on a launch multiplies: those alike, with one x.
+int count_together(const bb_command_loop *loop, int first)
+{
+    int count = 1;
+    while (state_of(loop)->view.scales == nullptr && count < BB_CODED_TOGETHER &&
+           first + count < loop->matrix_count &&
+           bb_coded_operator_alike(loop->operators[first], loop->operators[first + count])) {
+        ++count;
+    }
+    return count;
+}
+
 // The kernels of a frame, on a stream that is being captured.
 bb_status queue_frame(const bb_command_loop *loop, cudaStream_t stream)
 {
     const frame_view &view = state_of(loop)->view;
+    int count = 0;
     BB_RETURN_IF_FAILED(queue_slopes(view, stream));
-    for (int t = 0; t < loop->matrix_count; ++t) {
+    for (int t = 0; t < loop->matrix_count; t += count) {
         const bb_coded_window window = {0, loop->row[t + 1] - loop->row[t], nullptr};
-        double *const y = view.y + loop->row[t];
+        double *y[BB_CODED_TOGETHER] = {};
+        count = count_together(loop, t);
+        for (int k = 0; k < count; ++k) {
+            y[k] = view.y + loop->row[t + k];
+        }
         if (view.scales != nullptr) {
             BB_RETURN_IF_FAILED(queue_division(view, t, stream));
         }
         const float *const x = view.scales != nullptr ? view.scaled : view.x;
-        BB_RETURN_IF_FAILED(bb_coded_operator_queue(loop->operators + t, 1, &window, x, &y,
+        BB_RETURN_IF_FAILED(bb_coded_operator_queue(loop->operators + t, count, &window, x, y,
                                                     bb_stream_queue(stream)));
     }
     return queue_control(view, stream);

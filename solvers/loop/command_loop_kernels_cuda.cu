@@ -83,7 +83,7 @@ __device__ __forceinline__ bool ends_kernel(unsigned *blocks)
         is_last = atomicAdd(blocks, 1U) == gridDim.x - 1U;
         if (is_last) {
             *blocks = 0;
-            __threadfence_system();
+            __threadfence();
         }
     }
     __syncthreads();

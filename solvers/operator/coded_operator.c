@@ -450,19 +450,22 @@ done:
     return status;
 }
 
+bool bb_coded_operator_alike(const bb_coded_operator *first, const bb_coded_operator *other)
+{
+    return on_gpu(first) && on_gpu(other) && first->device == other->device &&
+           first->config.codec == other->config.codec && first->rows == other->rows &&
+           first->columns == other->columns &&
+           first->arithmetic.multiply == other->arithmetic.multiply &&
+           first->arithmetic.accumulate == other->arithmetic.accumulate &&
+           first->run == other->run && bb_device_matrix_alike(first->there, other->there);
+}
+
 static bb_status check_alike(const bb_coded_operator *first, const bb_coded_operator *other)
 {
     bb_status status = BB_OK;
-    const bb_codec_config *a = &first->config;
-    const bb_codec_config *b = &other->config;
     BB_REQUIRE(on_gpu(first) && on_gpu(other) && bb_device_matrix_available(), BB_UNSUPPORTED,
                "a product is queued on a GPU: this operator is the cpu's or an assembled one");
-    BB_REQUIRE(first->device == other->device && a->codec == b->codec &&
-                   first->rows == other->rows && first->columns == other->columns &&
-                   first->arithmetic.multiply == other->arithmetic.multiply &&
-                   first->arithmetic.accumulate == other->arithmetic.accumulate &&
-                   first->run == other->run && bb_device_matrix_alike(first->there, other->there),
-               BB_INVALID,
+    BB_REQUIRE(bb_coded_operator_alike(first, other), BB_INVALID,
                "products in one launch: expected matrices of one shape and storage, multiplied in "
                "one way on one device");
 done:

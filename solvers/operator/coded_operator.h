@@ -119,6 +119,9 @@ enum {
 /// Whether a product on a GPU can find its first row in the device's memory (bb_coded_window).
 bool bb_coded_operator_takes_row_at(const bb_coded_operator *operation);
 
+/// Whether two operators of a GPU can be in one launch: of one shape, storage and arithmetic.
+bool bb_coded_operator_alike(const bb_coded_operator *first, const bb_coded_operator *other);
+
 /// The same for `count` operators of one shape, storage and arithmetic in one launch, between x
 /// [columns] and y [count] of [rows] in a GPU's memory, x in the format of the products and at a
 /// multiple of 16 bytes; queued on `queue` (of the operators' device, which has to be the
