@@ -18,6 +18,11 @@ for storage in fp16 int8 int6 quantiser; do
   frames rtc-mosaic-like "$storage" realtime.frames=2000
 done
 frames rtc-mosaic-like quantiser realtime.frames=1000 realtime.targets=10 realtime.warm_up_frames=10 realtime.rate_hz=0
+if [ "$(nvidia-smi -L | wc -l)" -gt 1 ]; then
+  for storage in int6 quantiser; do
+    frames rtc-mosaic-like "$storage" realtime.frames=1000 realtime.targets=10 realtime.gpus=2 realtime.warm_up_frames=10 realtime.rate_hz=0
+  done
+fi
 for study in rtc-metis-like rtc-morfeo-like; do
   frames "$study" fp16 realtime.frames=2000
   frames "$study" quantiser realtime.frames=2000

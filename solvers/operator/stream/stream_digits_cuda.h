@@ -61,13 +61,14 @@ struct block_place {
     int eights, own;
     int turn; // of the row
 
-    __device__ __forceinline__ int turned() const
+    /// Bytes to the block's place among eight of `bytes` each, and to that of its half.
+    __device__ __forceinline__ int turned(int bytes) const
     {
-        return own ^ turn;
+        return bytes * own ^ bytes * turn;
     }
     __device__ __forceinline__ int turned_half(int half) const
     {
-        return (2 * own + half) ^ turn;
+        return 16 * (2 * own + half) ^ 16 * turn;
     }
 };
 
@@ -92,7 +93,7 @@ struct bytes_turned {
                                                  int column)
     {
         const unsigned char *own = row + 256 * block.eights + 4 * column;
-        return {load_4(own + 16 * block.turned_half(0)), load_4(own + 16 * block.turned_half(1))};
+        return {load_4(own + block.turned_half(0)), load_4(own + block.turned_half(1))};
     }
 };
 
@@ -107,27 +108,34 @@ struct nibbles_in_order {
     }
 };
 
-/// Fields of the plane of width 2^K of a block, turned over by `sign`.
+/// The words of a block of the plane of width 2^K that a lane's fields are in.
 template <int K>
-__device__ __forceinline__ uint2 load_fields(const unsigned char *plane, block_place block,
-                                             int column, bool present, uint32_t sign)
+__device__ __forceinline__ uint2 load_words(const unsigned char *plane, block_place block,
+                                            int column)
 {
     constexpr int bits = 1 << K;
-    constexpr uint32_t field = four_of((1U << bits) - 1U);
-    uint2 out = {0U, 0U};
     if constexpr (K == 3) {
-        if (present) {
-            out = bytes_turned::load(plane, block, column);
-        }
-        return {out.x ^ sign, out.y ^ sign};
+        return bytes_turned::load(plane, block, column);
     } else {
-        // Which word of the block's `bits`, and how far up in it.
-        const unsigned char *own =
-            plane + 32 * bits * block.eights + 4 * bits * block.turned() + 4 * (column % bits);
-        const uint32_t word = (present ? load_4(own) : 0U) >> (bits * (column / bits));
-        return {mask_and_turn(word, field, sign), mask_and_turn(word >> 4, field, sign)};
+        const unsigned char *own = plane + 32 * bits * block.eights + 4 * (column % bits);
+        return {load_4(own + block.turned(4 * bits)), 0U};
     }
 }
+
+/// Those fields as bytes: of `mask` all bits of a field or none, turned over by `sign`.
+template <int K>
+__device__ __forceinline__ uint2 fields_of(uint2 words, int column, uint32_t mask, uint32_t sign)
+{
+    constexpr int bits = 1 << K;
+    if constexpr (K == 3) {
+        return {mask_and_turn(words.x, mask, sign), mask_and_turn(words.y, mask, sign)};
+    } else {
+        const uint32_t word = words.x >> (bits * (column / bits));
+        return {mask_and_turn(word, mask, sign), mask_and_turn(word >> 4, mask, sign)};
+    }
+}
+
+template <int K> constexpr uint32_t field_bits = four_of((1U << (1 << K)) - 1U);
 
 /// The upper (`half` 1) or lower bytes of the plane of 16 bits of a block, signs turned over.
 __device__ __forceinline__ uint2 load_halves(const unsigned char *plane, block_place block,
@@ -139,7 +147,7 @@ __device__ __forceinline__ uint2 load_halves(const unsigned char *plane, block_p
     uint2 second = {0U, 0U};
     if (present) {
         const unsigned char *own =
-            plane + 512 * block.eights + 2 * BB_BLOCK * block.turned() + 8 * column;
+            plane + 512 * block.eights + block.turned(2 * BB_BLOCK) + 8 * column;
         first = *reinterpret_cast<const uint2 *>(own);
         second = *reinterpret_cast<const uint2 *>(own + BB_BLOCK);
     }
@@ -154,15 +162,18 @@ template <int W, int BLOCKS> struct planes_of {
     static __device__ __forceinline__ uint2 load(const unsigned char *row, block_place block,
                                                  int column)
     {
-        uint2 out = load_fields<2>(row, block, column, true, four_of(8U));
+        uint2 out =
+            fields_of<2>(load_words<2>(row, block, column), column, field_bits<2>, four_of(8U));
         const unsigned char *plane = row + 16 * BLOCKS;
         if constexpr ((W & 2) != 0) {
-            const uint2 next = load_fields<1>(plane, block, column, true, 0U);
+            const uint2 next =
+                fields_of<1>(load_words<1>(plane, block, column), column, field_bits<1>, 0U);
             out = {out.x << 2 | next.x, out.y << 2 | next.y};
             plane += 8 * BLOCKS;
         }
         if constexpr ((W & 1) != 0) {
-            const uint2 next = load_fields<0>(plane, block, column, true, 0U);
+            const uint2 next =
+                fields_of<0>(load_words<0>(plane, block, column), column, field_bits<0>, 0U);
             out = {out.x << 1 | next.x, out.y << 1 | next.y};
         }
         return out;
@@ -366,8 +377,23 @@ template <class S> struct digits_of_integers {
     // Block k of the quarter, of where the rows begin.
     __device__ __forceinline__ block_place place_of(int k) const
     {
+        return place_of(k, static_cast<int>(turn));
+    }
+    __device__ __forceinline__ block_place place_of(int k, int row_turn) const
+    {
         const int block = S::varies ? k : blocks * quarter + k;
-        return {block / 8, block % 8, static_cast<int>(turn)};
+        return {block / 8, block % 8, row_turn};
+    }
+
+    // The turn where it is asked for: places of planes that few rows have would else be found, and
+    // kept in registers, ahead of the loop over widths.
+    __device__ __forceinline__ int turn_here() const
+    {
+        int out = static_cast<int>(turn);
+        if constexpr (S::varies) {
+            asm volatile("" : "+r"(out));
+        }
+        return out;
     }
 
     // What a sum of numbers made unsigned by `bias` has too much.
@@ -439,25 +465,38 @@ template <class S> struct digits_of_integers {
     }
 
     // The plane of width 2^K, where numbers have one, below what `d` holds; moves on to the next.
+    // Words of many blocks are on their way together; a row of another width reads what stands at
+    // its place, and masks it.
     template <int K>
     __device__ __forceinline__ void add_plane(uint32_t width, tile_rows &rows, const quarter_x &x,
                                               whole_sums &d) const
     {
         constexpr int bits = 1 << K;
+        constexpr int together = K == 3 ? blocks / 2 : blocks;
         if ((width >> K & 1U) == 0) {
             return;
         }
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+        const int column = lane % 4;
+        const int row_turn = turn_here();
         const uint32_t sign = width >> (K + 1) == 0 ? four_of(1U << (bits - 1)) : 0U;
-        const bool upper_there = !S::varies || rows.upper_width == width;
-        const bool lower_there = !S::varies || rows.lower_width == width;
+        const uint32_t above = !S::varies || rows.upper_width == width ? field_bits<K> : 0U;
+        const uint32_t below = !S::varies || rows.lower_width == width ? field_bits<K> : 0U;
         d.scale(1 << bits);
 #pragma unroll
-        for (int k = 0; k < blocks; ++k) {
-            multiply_32(d.chains[k % 2],
-                        load_fields<K>(rows.upper, place_of(k), lane % 4, upper_there, sign),
-                        load_fields<K>(rows.lower, place_of(k), lane % 4, lower_there, sign),
-                        x.words[k]);
+        for (int first = 0; first < blocks; first += together) {
+            uint2 upper[together];
+            uint2 lower[together];
+#pragma unroll
+            for (int k = 0; k < together; ++k) {
+                upper[k] = load_words<K>(rows.upper, place_of(first + k, row_turn), column);
+                lower[k] = load_words<K>(rows.lower, place_of(first + k, row_turn), column);
+            }
+#pragma unroll
+            for (int k = 0; k < together; ++k) {
+                multiply_32(d.chains[k % 2], fields_of<K>(upper[k], column, above, sign),
+                            fields_of<K>(lower[k], column, below, sign), x.words[first + k]);
+            }
         }
 #endif
         rows.upper += 4 * bits * plane_blocks;
@@ -471,15 +510,17 @@ template <class S> struct digits_of_integers {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
         const bool upper_there = rows.upper_width == 16;
         const bool lower_there = rows.lower_width == 16;
+        const int row_turn = turn_here();
 #pragma unroll 1 // rare: registers are what products take
         for (int half = 1; half >= 0; --half) {
             d.scale(256);
 #pragma unroll
             for (int k = 0; k < blocks; ++k) {
-                multiply_32(d.chains[k % 2],
-                            load_halves(rows.upper, place_of(k), lane % 4, upper_there, half),
-                            load_halves(rows.lower, place_of(k), lane % 4, lower_there, half),
-                            x.words[k]);
+                multiply_32(
+                    d.chains[k % 2],
+                    load_halves(rows.upper, place_of(k, row_turn), lane % 4, upper_there, half),
+                    load_halves(rows.lower, place_of(k, row_turn), lane % 4, lower_there, half),
+                    x.words[k]);
             }
         }
 #endif
@@ -529,10 +570,11 @@ template <class S> struct digits_of_integers {
             const uint2 upper = places[line < rows ? line : 0];
             const uint2 lower = places[line + 8 < rows ? line + 8 : 0];
             const unsigned char *first = stage + task_job.shape.units_at;
-            return {first + BB_STREAM_UNIT * (upper.x - places[0].x +
-                                              bb_coded_stream_units_before(upper.y, quarter)),
-                    first + BB_STREAM_UNIT * (lower.x - places[0].x +
-                                              bb_coded_stream_units_before(lower.y, quarter)),
+            const uint32_t before = (1U << (8 * quarter)) - 1U; // of the quarters before
+            return {first + BB_STREAM_UNIT *
+                                (upper.x - places[0].x + __dp4a(upper.y & before, four_of(1U), 0U)),
+                    first + BB_STREAM_UNIT *
+                                (lower.x - places[0].x + __dp4a(lower.y & before, four_of(1U), 0U)),
                     bb_coded_stream_width(upper.y, quarter),
                     bb_coded_stream_width(lower.y, quarter)};
         } else {
