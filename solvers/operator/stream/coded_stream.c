@@ -339,7 +339,7 @@ static bb_status take_workspace(bb_coded_stream *stream)
     bb_index places = 0; // of any number of groups
     for (bb_index g = 1; g <= groups * BB_STREAM_OPERANDS; ++g) {
         bb_stream_partition parts = bb_stream_partition_of(g, stream->tiles, report.units);
-        bb_index of_parts = g * bb_stream_partition_most_places(&parts);
+        bb_index of_parts = g * parts.most_places;
         places = of_parts > places ? of_parts : places;
     }
     BB_TRY(bb_device_allocate(stream->device, (size_t)(places * group_rows) * sizeof(double),

@@ -17,9 +17,9 @@
 // the second kernel waits behind.
 //
 // Order of the sums of a row: a lane's columns of a tile in the order of its chunks
-// (coded_stream.h), tiles ascending within a run, lanes in a tree of halves, places in 32 strides
-// and a tree. It depends on the storage, the rows wanted, how many operands a launch has and the
-// number of multiprocessors, on nothing else: bits repeat.
+// (coded_stream.h), tiles ascending within a run, lanes in a tree of halves, places in strides of
+// as many lanes as a row has there and a tree. It depends on the storage, the rows wanted, how many
+// operands a launch has and the number of multiprocessors, on nothing else: bits repeat.
 #ifndef BB_SOLVERS_OPERATOR_STREAM_CODED_STREAM_CUDA_H
 #define BB_SOLVERS_OPERATOR_STREAM_CODED_STREAM_CUDA_H
 
@@ -174,9 +174,7 @@ template <class S, class Sums> struct consumer {
         const int own = warp * S::warp_rows + lane / lanes_of_row;
         if (lane % lanes_of_row == 0 && own < note.end) {
             const bb_index row = note.operand * task_job.task.rows + note.row + own;
-            task_job.task
-                .places[row * bb_stream_partition_most_places(&task_job.parts) + note.place] =
-                total[0];
+            task_job.task.places[row * task_job.parts.most_places + note.place] = total[0];
         }
     }
 
@@ -231,71 +229,83 @@ __global__ void __launch_bounds__(threads, 1) multiply(const __grid_constant__ j
     }
 }
 
-/// What add_places needs of a row of all operands; no places of one beyond the last.
+/// Row `row` of those wanted of an operand, and where its sums are; none of one beyond the last.
 struct row_places {
-    const double *places;
+    int operand, row;
     int count;
+    const double *places;
 };
 
-__device__ __forceinline__ row_places places_of(const job &task_job, int rows_of_group,
-                                                bb_index line)
+/// Of row `line` of all operands' ones.
+__device__ __forceinline__ row_places places_of(const job &task_job, int rows_of_group, int line)
 {
-    const int operand = static_cast<int>(line / task_job.task.rows);
-    const int row = static_cast<int>(line - operand * task_job.task.rows);
-    if (operand >= task_job.task.operands) {
-        return {task_job.task.places, 0};
+    const int rows = static_cast<int>(task_job.task.rows);
+    row_places out = {0, line, 0, task_job.task.places};
+#pragma unroll
+    for (int k = 1; k < BB_STREAM_OPERANDS; ++k) {
+        if (out.row >= rows) {
+            out.row -= rows;
+            ++out.operand;
+        }
     }
-    const int group = operand * task_job.groups + row / rows_of_group;
-    return {task_job.task.places + line * bb_stream_partition_most_places(&task_job.parts),
-            bb_stream_partition_places(&task_job.parts, group)};
+    if (out.operand < task_job.task.operands && out.row < rows) {
+        const unsigned group_row =
+            static_cast<unsigned>(out.row) / static_cast<unsigned>(rows_of_group);
+        const int group = out.operand * task_job.groups + static_cast<int>(group_row);
+        out.count = bb_stream_partition_places(&task_job.parts, group);
+        out.places += static_cast<size_t>(line) * task_job.parts.most_places;
+    }
+    return out;
 }
 
-__device__ __forceinline__ void put_sum(const job &task_job, bb_index line, double total)
+__device__ __forceinline__ void put_sum(const job &task_job, const row_places &place, double total)
 {
-    const int operand = static_cast<int>(line / task_job.task.rows);
-    const bb_index row = line - operand * task_job.task.rows;
-    const bb_stream_operand &own = task_job.task.operand[operand];
-    own.y[row] = own.scales == nullptr ? total : total / own.scales[first_row_of(task_job) + row];
+    const bb_stream_operand &own = task_job.task.operand[place.operand];
+    own.y[place.row] =
+        own.scales == nullptr ? total : total / own.scales[first_row_of(task_job) + place.row];
 }
 
-/// y from the places: a warp takes `adding_rows` rows at once, whose loads are under way together,
-/// and the next of them after all warps' ones.
+/// y from the places. `row_lanes` lanes add those of a row, a warp `adding_rows` times as many rows
+/// as it has room for, whose loads are under way together, and the next of them after all warps'
+/// ones.
 static __global__ void __launch_bounds__(lanes *adding_warps)
-    add_places(const __grid_constant__ job task_job, int rows_of_group)
+    add_places(const __grid_constant__ job task_job, int rows_of_group, int row_lanes)
 {
     const int lane = static_cast<int>(threadIdx.x) % lanes;
-    const bb_index stride = static_cast<bb_index>(gridDim.x) * adding_warps * adding_rows;
-    const bb_index own =
-        (static_cast<bb_index>(blockIdx.x) * adding_warps + threadIdx.x / lanes) * adding_rows;
-    const bb_index end = task_job.task.operands * task_job.task.rows;
+    const int rows_of_warp = lanes / row_lanes;
+    const int warp =
+        static_cast<int>(blockIdx.x) * adding_warps + static_cast<int>(threadIdx.x) / lanes;
+    const int stride = static_cast<int>(gridDim.x) * adding_warps * adding_rows * rows_of_warp;
+    const int own = warp * adding_rows * rows_of_warp;
+    const int end = task_job.task.operands * static_cast<int>(task_job.task.rows);
     hopper::let_next_kernel_start();
     // Once before the sums are there, so that the instructions are.
-    for (bb_index begin = own - stride; begin < end; begin += stride) {
+    for (int begin = own - stride; begin < end; begin += stride) {
+        row_places place[adding_rows];
         double total[adding_rows] = {};
 #pragma unroll
         for (int r = 0; r < adding_rows; ++r) {
-            const row_places row =
-                places_of(task_job, rows_of_group, begin < 0 ? own + r : begin + r);
-            for (int i = lane; i < row.count; i += lanes) {
-                total[r] += __ldcg(row.places + i);
+            const int line = (begin < 0 ? own : begin) + r * rows_of_warp + lane / row_lanes;
+            place[r] = places_of(task_job, rows_of_group, line);
+            for (int i = lane % row_lanes; i < place[r].count; i += row_lanes) {
+                total[r] += __ldcg(place[r].places + i);
             }
         }
+        for (int half = row_lanes / 2; half > 0; half /= 2) {
 #pragma unroll
-        for (int r = 0; r < adding_rows; ++r) {
-#pragma unroll
-            for (int half = lanes / 2; half > 0; half /= 2) {
+            for (int r = 0; r < adding_rows; ++r) {
                 total[r] += __shfl_xor_sync(everyone, total[r], half);
             }
         }
         if (begin < 0) {
             await_sums(task_job.task.counts, static_cast<unsigned>(task_job.parts.blocks));
-        } else if (lane < adding_rows && begin + lane < end) {
-            double mine = total[0];
+            continue;
+        }
 #pragma unroll
-            for (int r = 1; r < adding_rows; ++r) {
-                mine = lane == r ? total[r] : mine;
+        for (int r = 0; r < adding_rows; ++r) {
+            if (lane % row_lanes == 0 && place[r].count > 0) {
+                put_sum(task_job, place[r], total[r]);
             }
-            put_sum(task_job, begin + lane, mine);
         }
     }
 }
@@ -306,7 +316,7 @@ static __global__ void __launch_bounds__(lanes *adding_warps)
 template <class S, class Sums> __global__ void multiply(const __grid_constant__ job)
 {
 }
-static __global__ void add_places(const __grid_constant__ job, int)
+static __global__ void add_places(const __grid_constant__ job, int, int)
 {
 }
 
@@ -367,6 +377,25 @@ cudaError_t launch_early(void (*kernel)(Parameters...), bb_index blocks, int blo
 }
 
 template <class S>
+bb_status check(const bb_stream_task &task, const stage_shape &shape, int least_stages)
+{
+    const bb_index most_rows = bb_index(1) << 30; // that add_places counts
+    if (task.layout.columns != S::columns || task.layout.warp_rows != S::warp_rows ||
+        (!S::varies && task.layout.row_bytes > S::row_bytes) || shape.stages < least_stages) {
+        return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
+                             "a coded product with rows of %td bytes: stages of %d bytes, of which "
+                             "the device's shared memory holds %d, expected %d",
+                             task.layout.row_bytes, shape.bytes, shape.stages, least_stages);
+    }
+    if (task.operands * task.rows > most_rows) {
+        return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
+                             "a coded product of %td rows in one launch, expected at most %td",
+                             task.operands * task.rows, most_rows);
+    }
+    return BB_OK;
+}
+
+template <class S>
 bb_status launch(const bb_stream_task &task, const launch_plan &plan, cudaStream_t queue)
 {
     int limit = 0;
@@ -377,19 +406,12 @@ bb_status launch(const bb_stream_task &task, const launch_plan &plan, cudaStream
     job task_job = {task, bb_stream_partition_of(groups * task.operands, tiles, task.blocks),
                     shape_of<S>(task, limit - 1024 - plan.static_bytes, plan.x_bytes),
                     static_cast<int>(groups)};
-    if (task.layout.columns != S::columns || task.layout.warp_rows != S::warp_rows ||
-        (!S::varies && task.layout.row_bytes > S::row_bytes) ||
-        task_job.shape.stages < plan.least_stages) {
-        return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
-                             "a coded product with rows of %td bytes: stages of %d bytes, of which "
-                             "the device's shared memory holds %d, expected %d",
-                             task.layout.row_bytes, task_job.shape.bytes, task_job.shape.stages,
-                             plan.least_stages);
-    }
+    BB_RETURN_IF_FAILED(check<S>(task, task_job.shape, plan.least_stages));
     const int bytes = task_job.shape.stages * task_job.shape.bytes;
     BB_CUDA_TRY(
         cudaFuncSetAttribute(plan.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-    const bb_index taken = static_cast<bb_index>(adding_warps) * adding_rows; // by a block at once
+    const int row_lanes = bb_stream_partition_row_lanes(&task_job.parts);
+    const bb_index taken = adding_warps * adding_rows * (lanes / row_lanes); // by a block at once
     const bb_index adding = (task.operands * task.rows + taken - 1) / taken;
     const bb_index limit_blocks = static_cast<bb_index>(adding_blocks) * task.blocks;
     cudaError_t error = cudaSuccess;
@@ -401,7 +423,7 @@ bb_status launch(const bb_stream_task &task, const launch_plan &plan, cudaStream
     }
     if (error == cudaSuccess) {
         error = launch_early(add_places, adding < limit_blocks ? adding : limit_blocks,
-                             lanes * adding_warps, 0, queue, task_job, group_rows<S>);
+                             lanes * adding_warps, 0, queue, task_job, group_rows<S>, row_lanes);
     }
     if (error != cudaSuccess) { // or the counts would stay
         (void)cudaMemsetAsync(task.counts, 0, sizeof *task.counts, queue);

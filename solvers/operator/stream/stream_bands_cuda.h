@@ -155,8 +155,7 @@ template <class Way> struct band_consumer {
                 total += own->values[turn][q][wanted];
             }
             const bb_index line = note.operand * task_job.task.rows + note.row + wanted;
-            task_job.task
-                .places[line * bb_stream_partition_most_places(&task_job.parts) + note.place] =
+            task_job.task.places[line * task_job.parts.most_places + note.place] =
                 total *
                 Way::step(task_job.task.operand[note.operand], first_row + note.row + wanted);
         }

@@ -23,11 +23,21 @@ typedef struct bb_stream_partition {
     int piece_tiles; ///< of a piece; a group's last may have fewer
     int pieces;      ///< of a group
     int fixed;       ///< of them: in even runs; 0, or at least `blocks` in all groups
+    int most_places; ///< no group has more (bb_stream_partition_places)
 } bb_stream_partition;
 
 enum {
-    BB_STREAM_PIECES = 24, ///< of a block, about
+    BB_STREAM_PIECES = 24,     ///< of a block, about
+    BB_STREAM_LANE_PLACES = 2, ///< that a lane adds, about
 };
+
+/// Most runs of a group of `fixed` pieces, of `all` pieces that `blocks` share: blocks between the
+/// first and the last have floor(all b / blocks) at least in b of them, and these two one each.
+BB_DEVICE_FUNCTION
+int bb_stream_partition_most_runs(bb_index fixed, bb_index all, bb_index blocks)
+{
+    return (int)(fixed < 2 ? fixed : ((fixed - 1) * blocks - 1) / all + 2);
+}
 
 BB_DEVICE_FUNCTION
 bb_stream_partition bb_stream_partition_of(bb_index groups, bb_index tiles, bb_index blocks)
@@ -46,6 +56,8 @@ bb_stream_partition bb_stream_partition_of(bb_index groups, bb_index tiles, bb_i
     if ((bb_index)out.fixed * groups < blocks) {
         out.fixed = 0;
     }
+    out.most_places = out.pieces - out.fixed +
+                      bb_stream_partition_most_runs(out.fixed, out.fixed * groups, blocks);
     return out;
 }
 
@@ -82,12 +94,15 @@ int bb_stream_partition_places(const bb_stream_partition *all, int group)
 {
     return bb_stream_partition_runs(all, group) + all->pieces - all->fixed;
 }
-/// No group has more.
+/// Lanes that add the places of a row: 1, 2, 4 .. 32.
 BB_DEVICE_FUNCTION
-int bb_stream_partition_most_places(const bb_stream_partition *all)
+int bb_stream_partition_row_lanes(const bb_stream_partition *all)
 {
-    int runs = all->fixed < all->blocks ? all->fixed : all->blocks;
-    return runs + all->pieces - all->fixed;
+    int lanes = 1;
+    while (lanes < 32 && lanes * BB_STREAM_LANE_PLACES < all->most_places) {
+        lanes *= 2;
+    }
+    return lanes;
 }
 
 /// Tiles [first, end) of a group that one place sums.

@@ -29,6 +29,7 @@ static void expect_a_partition(bb_index groups, bb_index tiles, bb_index blocks)
 {
     bb_stream_partition all = bb_stream_partition_of(groups, tiles, blocks);
     bb_stream_run run;
+    int greatest = 0;
     for (int group = 0; group < all.groups; ++group) {
         memset(tiles_seen, 0, sizeof tiles_seen);
         memset(places_seen, 0, sizeof places_seen);
@@ -44,11 +45,13 @@ static void expect_a_partition(bb_index groups, bb_index tiles, bb_index blocks)
             assert_int_equal(tiles_seen[tile], 1);
         }
         int places = bb_stream_partition_places(&all, group);
-        assert_true(places <= bb_stream_partition_most_places(&all));
+        assert_true(places <= all.most_places);
+        greatest = places > greatest ? places : greatest;
         for (int place = 0; place < places; ++place) {
             assert_int_equal(places_seen[place], 1);
         }
     }
+    assert_true(all.most_places <= greatest + 1);
 }
 
 static void every_tile_and_place_once(void **state)
@@ -77,11 +80,27 @@ static void a_slit_product_is_cut_finely(void **state)
     assert_true(fp32.fixed * 6 >= 132 && eight_bits.fixed * 6 >= 132);
 }
 
+// Rows with one place are a lane's each; those of a slit, with near two hundred, a warp's.
+static void lanes_follow_the_places(void **state)
+{
+    (void)state;
+    const bb_stream_partition tall = bb_stream_partition_of(3938, 3, 132);
+    const bb_stream_partition frame = bb_stream_partition_of(64, 19, 132);
+    const bb_stream_partition slit = bb_stream_partition_of(6, 2000, 132);
+    assert_int_equal(tall.most_places, 1);
+    assert_int_equal(bb_stream_partition_row_lanes(&tall), 1);
+    assert_int_equal(frame.most_places, 8);
+    assert_int_equal(bb_stream_partition_row_lanes(&frame), 4);
+    assert_int_equal(slit.most_places, 190);
+    assert_int_equal(bb_stream_partition_row_lanes(&slit), 32);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_tile_and_place_once),
         cmocka_unit_test(a_slit_product_is_cut_finely),
+        cmocka_unit_test(lanes_follow_the_places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
