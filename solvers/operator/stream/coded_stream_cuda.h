@@ -86,6 +86,15 @@ __device__ __forceinline__ void await_sums(bb_stream_counts *counts, unsigned bl
     __syncthreads();
 }
 
+/// Until all blocks of the product have seen that x is cut, and add_places starts no sooner, it has
+/// to be said; once the next product's ones may start, which is when add_places lets them, no more:
+/// they would take it for theirs.
+__device__ __forceinline__ void forget_cut(bb_stream_counts *counts)
+{
+    atomicExch(&counts->cut, 0U);
+    __threadfence();
+}
+
 /// Row `row` of a group in a stage, or where it lies; `first_row` of the rows wanted.
 template <class S>
 __device__ __forceinline__ row_source find_row(const job &task_job, const unsigned char *stage,
@@ -278,7 +287,12 @@ static __global__ void __launch_bounds__(lanes *adding_warps)
     const int stride = static_cast<int>(gridDim.x) * adding_warps * adding_rows * rows_of_warp;
     const int own = warp * adding_rows * rows_of_warp;
     const int end = task_job.task.operands * static_cast<int>(task_job.task.rows);
-    hopper::let_next_kernel_start();
+    if (threadIdx.x == 0) {
+        if (blockIdx.x == 0) {
+            forget_cut(task_job.task.counts);
+        }
+        hopper::let_next_kernel_start();
+    }
     // Once before the sums are there, so that the instructions are.
     for (int begin = own - stride; begin < end; begin += stride) {
         row_places place[adding_rows];

@@ -102,8 +102,8 @@ template <class Way> struct limbs_of_x {
         return task_job.task.limbs + static_cast<size_t>(tile) * cut_tile<Way>::bytes;
     }
 
-    /// That all of x is cut says, too, that the kernel before cut_x is over: so may add_places
-    /// start.
+    /// Tiles that are cut are this product's: forget_cut has been before these blocks could start.
+    /// That all are says, too, that the kernel before cut_x is over: so may add_places start.
     static __device__ __forceinline__ void await(const job &task_job)
     {
         cuda::atomic_ref<unsigned, cuda::thread_scope_device> cut(task_job.task.counts->cut);

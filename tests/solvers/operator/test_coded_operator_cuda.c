@@ -388,6 +388,63 @@ static void some_rows_agree_with_the_cpu(void **state)
 }
 
 #ifdef BB_HAVE_CUDA
+// Products one behind the other on one workspace, of few rows, so that the blocks of many have
+// nothing to do and those of the next start beside the rest: each with its own x.
+static void products_that_overlap_keep_their_x(void **state)
+{
+    (void)state;
+    enum { ROWS = 90, COLUMNS = 20000, HALF = 45, SETS = 2, TURNS = 200 };
+    static const int codecs[] = {BB_FORMAT_COUNT + 4, BB_FORMAT_E4M3};
+    problem task = draw(ROWS, COLUMNS);
+    static double found[TURNS][HALF];
+    double expected[SETS][ROWS];
+    float narrow[COLUMNS];
+    cudaStream_t stream;
+    cuda_ok(cudaStreamCreate(&stream));
+    for (size_t c = 0; c < sizeof codecs / sizeof *codecs; ++c) {
+        bb_codec_config config = codec(codecs[c]);
+        bb_coded_matrix *matrix = encode(&task, &config);
+        bb_coded_operator *operation = NULL;
+        void *x[SETS] = {NULL, NULL};
+        void *y = NULL;
+        double seconds = 0.0;
+        check_ok(bb_coded_operator_create(gpu, matrix, ways[2].arithmetic, &operation));
+        check_ok(bb_coded_operator_sum_in_runs(operation, 64));
+        check_ok(bb_device_allocate(gpu, sizeof found, &y));
+        for (int set = 0; set < SETS; ++set) {
+            double *own = expected[set];
+            dense_random(COLUMNS, 20 + (uint64_t)set, task.x);
+            for (int j = 0; j < COLUMNS; ++j) {
+                narrow[j] = (float)task.x[j];
+            }
+            check_ok(bb_device_allocate(gpu, sizeof narrow, &x[set]));
+            check_ok(bb_device_upload(gpu, x[set], narrow, sizeof narrow));
+            check_ok(bb_device_wait(gpu));
+            check_ok(bb_coded_operator_apply(operation, 0, HALF, task.x, own, &seconds));
+            check_ok(bb_coded_operator_apply(operation, HALF, HALF, task.x, own + HALF, &seconds));
+        }
+        for (int turn = 0; turn < TURNS; ++turn) {
+            double *target = (double *)y + (bb_index)turn * HALF;
+            const bb_coded_window window = {turn / SETS % 2 * HALF, HALF, NULL};
+            check_ok(bb_coded_operator_queue(&operation, 1, &window, x[turn % SETS], &target,
+                                             (bb_queue *)stream));
+        }
+        cuda_ok(cudaStreamSynchronize(stream));
+        check_ok(bb_device_download(gpu, found, y, sizeof found));
+        for (int turn = 0; turn < TURNS; ++turn) {
+            assert_memory_equal(found[turn], expected[turn % SETS] + turn / SETS % 2 * HALF,
+                                sizeof found[turn]);
+        }
+        bb_device_release(gpu, &x[0]);
+        bb_device_release(gpu, &x[1]);
+        bb_device_release(gpu, &y);
+        bb_coded_operator_destroy(&operation);
+        bb_coded_matrix_destroy(&matrix);
+    }
+    cuda_ok(cudaStreamDestroy(stream));
+    forget(&task);
+}
+
 // Two products of one graph, launched three times with another x each time.
 static void a_captured_graph_replays_the_product(void **state)
 {
@@ -518,6 +575,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(any_rows_have_the_same_bits_again),
         cmocka_unit_test(some_rows_agree_with_the_cpu),
 #ifdef BB_HAVE_CUDA
+        cmocka_unit_test(products_that_overlap_keep_their_x),
         cmocka_unit_test(a_captured_graph_replays_the_product),
         cmocka_unit_test(three_products_share_a_launch),
 #endif
