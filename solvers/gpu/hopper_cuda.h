@@ -119,6 +119,31 @@ __device__ __forceinline__ void wait_for_kernel_before()
 #endif
 }
 
+/// How a kernel is launched; `early`: it may start while the one before is under way.
+struct launch_shape {
+    dim3 blocks, threads;
+    size_t shared_bytes;
+    cudaStream_t stream;
+    bool early;
+};
+
+template <class... Parameters, class... Arguments>
+cudaError_t launch(const launch_shape &shape, void (*kernel)(Parameters...),
+                   const Arguments &...arguments)
+{
+    cudaLaunchAttribute early = {};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = shape.blocks;
+    config.blockDim = shape.threads;
+    config.dynamicSmemBytes = shape.shared_bytes;
+    config.stream = shape.stream;
+    config.attrs = &early;
+    config.numAttrs = shape.early ? 1 : 0;
+    return cudaLaunchKernelEx(&config, kernel, arguments...);
+}
+
 /// Copies the box of `map` at (column, row) to shared memory, counted by `barrier`.
 __device__ __forceinline__ void copy_box(void *target, const CUtensorMap *map, int column, int row,
                                          uint64_t *barrier)

@@ -285,17 +285,11 @@ bb_status launch_early(void (*kernel)(Arguments...), bb_index items, cudaStream_
                        Arguments... arguments)
 {
     bool can_wait = false;
-    cudaLaunchAttribute early = {};
     BB_RETURN_IF_FAILED(hopper::is_at_hand(&can_wait));
-    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    early.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(static_cast<unsigned>((items + command_threads - 1) / command_threads));
-    config.blockDim = dim3(command_threads);
-    config.stream = stream;
-    config.attrs = &early;
-    config.numAttrs = can_wait ? 1 : 0;
-    BB_CUDA_TRY(cudaLaunchKernelEx(&config, kernel, arguments...));
+    const bb_index blocks = (items + command_threads - 1) / command_threads;
+    BB_CUDA_TRY(hopper::launch(
+        {dim3(static_cast<unsigned>(blocks)), dim3(command_threads), 0, stream, can_wait}, kernel,
+        arguments...));
     return BB_OK;
 }
 

@@ -232,16 +232,9 @@ __global__ void report_clock(loop_report *report)
 bb_status launch(void (*kernel)(loop_view), bb_index blocks, int block_threads,
                  const loop_view &view, cudaStream_t stream)
 {
-    cudaLaunchAttribute early = {};
-    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    early.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(static_cast<unsigned>(blocks));
-    config.blockDim = dim3(static_cast<unsigned>(block_threads));
-    config.stream = stream;
-    config.attrs = &early;
-    config.numAttrs = 1;
-    BB_CUDA_TRY(cudaLaunchKernelEx(&config, kernel, view));
+    BB_CUDA_TRY(hopper::launch({dim3(static_cast<unsigned>(blocks)),
+                                dim3(static_cast<unsigned>(block_threads)), 0, stream, true},
+                               kernel, view));
     return BB_OK;
 }
 

@@ -311,32 +311,16 @@ __global__ void __launch_bounds__(threads) expand(const __grid_constant__ bb_low
     }
 }
 
-template <class Kernel>
-bb_status launch(Kernel kernel, uint32_t blocks, size_t bytes, bool early, cudaStream_t queue,
-                 const bb_low_rank_task &task)
-{
-    cudaLaunchAttribute attribute = {};
-    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(blocks);
-    config.blockDim = dim3(threads);
-    config.dynamicSmemBytes = bytes;
-    config.stream = queue;
-    config.attrs = &attribute;
-    config.numAttrs = early ? 1 : 0;
-    BB_CUDA_TRY(cudaLaunchKernelEx(&config, kernel, task));
-    return BB_OK;
-}
-
 template <class Sums> bb_status launch_both(const bb_low_rank_task &task, cudaStream_t queue)
 {
     bool early = false;
     const size_t bytes = static_cast<size_t>(warps * task.cells) * sizeof(typename Sums::factor);
     BB_RETURN_IF_FAILED(hopper::is_at_hand(&early));
-    BB_RETURN_IF_FAILED(
-        launch(project<Sums>, task.first_items[task.count], bytes, early, queue, task));
-    return launch(expand<Sums>, task.first_rows[task.count], 0, early, queue, task);
+    const dim3 items(task.first_items[task.count]);
+    const dim3 rows(task.first_rows[task.count]);
+    BB_CUDA_TRY(hopper::launch({items, dim3(threads), bytes, queue, early}, project<Sums>, task));
+    BB_CUDA_TRY(hopper::launch({rows, dim3(threads), 0, queue, early}, expand<Sums>, task));
+    return BB_OK;
 }
 
 } // namespace

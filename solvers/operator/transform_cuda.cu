@@ -381,24 +381,6 @@ __global__ void __launch_bounds__(adders) add(const __grid_constant__ bb_transfo
     }
 }
 
-template <class Kernel>
-bb_status launch(Kernel kernel, dim3 blocks, uint32_t block, size_t bytes, bool early,
-                 cudaStream_t queue, const bb_transform_task &task)
-{
-    cudaLaunchAttribute attribute = {};
-    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = blocks;
-    config.blockDim = dim3(block);
-    config.dynamicSmemBytes = bytes;
-    config.stream = queue;
-    config.attrs = &attribute;
-    config.numAttrs = early ? 1 : 0;
-    BB_CUDA_TRY(cudaLaunchKernelEx(&config, kernel, task));
-    return BB_OK;
-}
-
 template <class Sums> bb_status launch_both(const bb_transform_task &task, cudaStream_t queue)
 {
     bool early = false;
@@ -406,11 +388,12 @@ template <class Sums> bb_status launch_both(const bb_transform_task &task, cudaS
     const int bytes = static_cast<int>(sizeof(room<Sums>));
     BB_CUDA_TRY(
         cudaFuncSetAttribute(multiply<Sums>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-    BB_RETURN_IF_FAILED(
-        launch(multiply<Sums>, dim3(task.blocks), threads, sizeof(room<Sums>), early, queue, task));
+    BB_CUDA_TRY(hopper::launch({dim3(task.blocks), dim3(threads), sizeof(room<Sums>), queue, early},
+                               multiply<Sums>, task));
     const dim3 blocks((task.rows + rows_at_once - 1) / rows_at_once,
                       static_cast<unsigned>(task.count));
-    return launch(add, blocks, adders, 0, early, queue, task);
+    BB_CUDA_TRY(hopper::launch({blocks, dim3(adders), 0, queue, early}, add, task));
+    return BB_OK;
 }
 
 } // namespace

@@ -372,24 +372,6 @@ struct launch_plan {
     int static_bytes; ///< of shared memory, beside
 };
 
-// Launches a kernel that may start while the one before is under way.
-template <class... Parameters, class... Arguments>
-cudaError_t launch_early(void (*kernel)(Parameters...), bb_index blocks, int block_threads,
-                         int shared_bytes, cudaStream_t queue, const Arguments &...arguments)
-{
-    cudaLaunchAttribute early = {};
-    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    early.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(static_cast<unsigned>(blocks));
-    config.blockDim = dim3(static_cast<unsigned>(block_threads));
-    config.dynamicSmemBytes = static_cast<size_t>(shared_bytes);
-    config.stream = queue;
-    config.attrs = &early;
-    config.numAttrs = 1;
-    return cudaLaunchKernelEx(&config, kernel, arguments...);
-}
-
 template <class S>
 bb_status check(const bb_stream_task &task, const stage_shape &shape, int least_stages)
 {
@@ -428,16 +410,21 @@ bb_status launch(const bb_stream_task &task, const launch_plan &plan, cudaStream
     const bb_index taken = adding_warps * adding_rows * (lanes / row_lanes); // by a block at once
     const bb_index adding = (task.operands * task.rows + taken - 1) / taken;
     const bb_index limit_blocks = static_cast<bb_index>(adding_blocks) * task.blocks;
+    const auto blocks_of = [](bb_index count) { return dim3(static_cast<unsigned>(count)); };
     cudaError_t error = cudaSuccess;
     if (plan.cut != nullptr) {
-        error = launch_early(plan.cut, tiles, plan.cut_threads, 0, queue, task_job);
+        const dim3 cutting(static_cast<unsigned>(plan.cut_threads));
+        error = hopper::launch({blocks_of(tiles), cutting, 0, queue, true}, plan.cut, task_job);
     }
     if (error == cudaSuccess) {
-        error = launch_early(plan.kernel, task.blocks, threads, bytes, queue, task_job);
+        const size_t room = static_cast<size_t>(bytes);
+        error = hopper::launch({blocks_of(task.blocks), dim3(threads), room, queue, true},
+                               plan.kernel, task_job);
     }
     if (error == cudaSuccess) {
-        error = launch_early(add_places, adding < limit_blocks ? adding : limit_blocks,
-                             lanes * adding_warps, 0, queue, task_job, group_rows<S>, row_lanes);
+        const bb_index most = adding < limit_blocks ? adding : limit_blocks;
+        error = hopper::launch({blocks_of(most), dim3(lanes * adding_warps), 0, queue, true},
+                               add_places, task_job, group_rows<S>, row_lanes);
     }
     if (error != cudaSuccess) { // or the counts would stay
         (void)cudaMemsetAsync(task.counts, 0, sizeof *task.counts, queue);
