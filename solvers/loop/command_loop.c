@@ -508,5 +508,6 @@ bb_need bb_command_loop_need(double slopes, double commands, double groups, doub
     return device == BB_DEVICE_CPU
                ? (bb_need){.host_bytes = host + inside}
                : (bb_need){.host_bytes = host,
-                           .device_bytes = objects + ends + inside + wide * commands};
+                           .device_bytes = objects + ends + inside +
+                                           commands * wide * (groups > 0.0 ? 3.0 : 1.0)};
 }

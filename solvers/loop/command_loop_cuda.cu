@@ -4,14 +4,13 @@
 //
 // - take_slopes, a block a group: the release, slopes from the host's pinned memory less the
 //   reference, means, rounding.
-// - Products (bb_coded_operator_queue): a launch of up to three matrices that are alike, or a
-// launch
-//   each after divide_slopes where columns have scales.
+// - Products (bb_coded_operator_queue), of up to three matrices that are alike at once; where
+//   columns have scales one by one, each after divide_slopes.
 // - advance: what multiplies means, in fp64, and whether all is finite; controller, delay, commands
 //   to the host's pinned memory, and the report.
 //
-// Each may start while the one before runs (programmatic dependent launch), and waits for it before
-// it reads or writes what the frame changes. So while take_slopes waits for the release the blocks
+// Each may start while the one before runs (programmatic dependent launch), and waits for it, or for
+// what products count, before it reads or writes what the frame changes. So while take_slopes waits for the release the blocks
 // of the first product are there, on all multiprocessors that it leaves free, and have filled their
 // shared memory with matrix, 200 kB each.
 //

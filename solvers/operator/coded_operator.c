@@ -307,10 +307,12 @@ bool bb_coded_operator_moves(const bb_codec_config *storage)
     return bb_stream_layout_of(storage, &layout) && layout.row_bytes > 0;
 }
 
-// Sums of an operator's products on a GPU, at most so many bytes.
-static const double sums_bytes = 2e6;
-// Of a column of x in limbs, BB_STREAM_CUT_BYTES of a tile of 512 at most.
-static const double limb_bytes = 11.0;
+// On a GPU, of a row: y, scale and step, and its share of the sums of three products at least
+// (bb_stream_partition: places of `g` groups are at most g and 32 a multiprocessor, 160 of them).
+static const double row_bytes = 44.0;
+static const double sums_bytes = 2.7e6;
+// Of x in limbs: a tile of the fewest columns.
+static const double cut_columns = 512.0;
 // A kernel of the language with its text.
 static const double kernel_bytes = 1e6;
 
@@ -321,9 +323,11 @@ bb_need bb_coded_operator_need(const bb_codec_config *storage, double rows, doub
     if (device != BB_DEVICE_CPU) {
         const double value_bytes =
             bb_codec_bytes_per_value(storage) + bb_device_matrix_index_bits(storage) / 8.0;
-        const double limbs = bb_coded_operator_has_limbs(storage) ? columns * limb_bytes : 0.0;
-        need.device_bytes =
-            rows * columns * value_bytes + (rows + columns) * sizeof(double) + limbs + sums_bytes;
+        const double limbs = bb_coded_operator_has_limbs(storage)
+                                 ? ceil(columns / cut_columns) * BB_STREAM_CUT_BYTES
+                                 : 0.0;
+        need.device_bytes = rows * columns * value_bytes + rows * row_bytes +
+                            columns * sizeof(double) + limbs + sums_bytes;
     }
     if (device == BB_DEVICE_OPENCL) {
         need.host_bytes += rows * sizeof(double) + kernel_bytes;

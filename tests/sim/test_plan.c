@@ -195,7 +195,7 @@ static double device_bytes(const char *device, double *values)
     const double bytes = plan.device_bytes;
     bb_plan_release(&plan);
     bb_config_destroy(&config);
-    return bytes > 0.0 ? bytes - 8.0 * (points + cells) - 2e6 : bytes;
+    return bytes > 0.0 ? bytes - 44.0 * points - 8.0 * cells - 2.7e6 : bytes;
 }
 
 // Of the operators of a pipeline on the device, one is there at a time.

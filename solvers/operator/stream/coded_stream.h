@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A coded matrix laid out for a GPU that streams it: y = C x in one launch, decoded on the way to
-// the product and never written decoded.
+// A coded matrix laid out for a GPU that streams it: y = C x, decoded on the way to the product and
+// never written decoded.
 //
 // Columns are cut into tiles, a tile's rows lie one after the other, so that whatever rows a
 // product takes are contiguous in every tile. A row of a tile is what 32 lanes decode: lane l has
@@ -68,7 +68,7 @@ enum {
     BB_STREAM_QUOTIENTS = 32,   ///< width of a row of a tile: 32 words of quotients
     BB_STREAM_RAW = 33,         ///< 32 words of fp32
     BB_STREAM_LIMBS_OF_X = 3,   ///< BB_STREAM_LIMBS: 11 bits each
-    BB_STREAM_CUT_BYTES = 5376, ///< of a tile of x in limbs or digits, at most
+    BB_STREAM_CUT_BYTES = 5216, ///< of a tile of x in limbs or digits, at most
 };
 
 typedef struct bb_stream_layout {
@@ -111,7 +111,7 @@ typedef struct bb_stream_counts {
     unsigned cut;       ///< tiles whose x is in limbs
     unsigned turns;     ///< taken
     unsigned published; ///< blocks whose sums are in their places
-    unsigned known;     ///< blocks of the second kernel that saw it
+    unsigned known;     ///< blocks of add_places that saw it
 } bb_stream_counts;
 
 enum {

@@ -7,14 +7,14 @@
 // block's (stream_partition_core.h) it brings the rows of a tile, which lie side by side, and the
 // tile's part of x into a ring of stages in shared memory, one bulk copy each. The other 16 warps
 // take four or two of the rows each and add them to a lane's sums, a lane its columns. At the end
-// of a run the lanes of a row are summed and written to the run's place. A second kernel, on the
+// of a run the lanes of a row are summed and written to the run's place. add_places, on the
 // device long before, adds the places when all blocks have said that theirs are there: a fence a
 // block, none a run.
 //
-// Floor: the bytes of the matrix. Beside them are the first stage's latency and the second kernel;
+// Floor: the bytes of the matrix. Beside them are the first stage's latency and add_places;
 // launches overlap (programmatic dependent launch): the next product's producers fill their rings
 // while this one's places are added, a stage at a time, for what the memory is flooded with is what
-// the second kernel waits behind.
+// add_places waits behind.
 //
 // Order of the sums of a row: a lane's columns of a tile in the order of its chunks
 // (coded_stream.h), tiles ascending within a run, lanes in a tree of halves, places in strides of
@@ -422,8 +422,8 @@ bb_status launch(const bb_stream_task &task, const launch_plan &plan, cudaStream
                                plan.kernel, task_job);
     }
     if (error == cudaSuccess) {
-        const bb_index most = adding < limit_blocks ? adding : limit_blocks;
-        error = hopper::launch({blocks_of(most), dim3(lanes * adding_warps), 0, queue, true},
+        const bb_index blocks = adding < limit_blocks ? adding : limit_blocks;
+        error = hopper::launch({blocks_of(blocks), dim3(lanes * adding_warps), 0, queue, true},
                                add_places, task_job, group_rows<S>, row_lanes);
     }
     if (error != cudaSuccess) { // or the counts would stay

@@ -3,17 +3,16 @@
 // For .cu files only: products of stored values of 16 bits and fewer on tensor cores, the sums
 // BB_STREAM_LIMBS of coded_stream.h over the ring of stream_producer_cuda.h.
 //
-// x is cut into limbs once, by a kernel of its own with a warp for a quarter of a tile's columns,
-// and lies in memory as the products take it. In the second kernel a warp takes 16 rows, a band,
-// and a quarter of a tile's columns; a tile's x comes into the ring with the rows. Two warps of
-// each block cut x there before: every block cut all of it, group after group, and what a stage of
-// 4 bits took was the time that they needed. How x is cut and what is multiplied is a Way: limbs of
-// fp16 for floats (stream_limbs_cuda.h), of bytes for integers (stream_digits_cuda.h). A tile's
-// sums are weighted and added in fp64; the quarters of a band meet in shared memory at the end of a
-// run.
+// x is cut into limbs once, by cut_x with a warp for a quarter of a tile's columns, and lies in
+// memory as the products take it: blocks that cut it for themselves do so for every group of rows,
+// by warps that take longer than a stage of 4 bits does. In multiply_bands a warp takes 16 rows, a
+// band, and a quarter of a tile's columns; a tile's x comes into the ring with the rows. How x is
+// cut and what is multiplied is a Way: limbs of fp16 for floats (stream_limbs_cuda.h), of bytes for
+// integers (stream_digits_cuda.h). A tile's sums are weighted and added in fp64; the quarters of a
+// band meet in shared memory at the end of a run.
 //
-// The second kernel is there while the first one waits for x, its ring full of rows, and goes on
-// when all tiles are said to be cut, not at the first one's end, which is a microsecond later.
+// multiply_bands is there while cut_x waits for x, its ring full of rows, and goes on when all
+// tiles are said to be cut, not at that one's end, which is a microsecond later.
 //
 // A Way<S> of a storage S has
 //   mark                   what the cutting warp says of its quarter

@@ -15,7 +15,7 @@ namespace stream
 constexpr int lanes = BB_STREAM_LANES;
 constexpr int warps = BB_STREAM_WARPS; // that multiply
 constexpr int threads = lanes * (warps + 1);
-constexpr int adding_warps = 4;  // of a block of the second kernel
+constexpr int adding_warps = 4;  // of a block of add_places
 constexpr int adding_rows = 2;   // of a warp of it
 constexpr int adding_blocks = 4; // of it on a multiprocessor, at most
 constexpr int most_stages = 12;
