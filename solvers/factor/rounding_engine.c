@@ -2,12 +2,16 @@
 #include "solvers/factor/rounding_engine.h"
 
 #include "core/memory.h"
+#include "core/portable.h"
 #include "core/thread.h"
 
 #include <cblas.h>
 #include <string.h>
 
-enum { ROWS = 32 }; // of R that a task rounds; fixed, so that sums do not depend on the threads
+enum {
+    ROWS = 64,  // of R that a task rounds; fixed, so that sums do not depend on the threads
+    STRIP = 64, // most columns of a strip, whose factor, 32 kB, stays in the first cache
+};
 
 typedef struct sweep {
     const bb_rounding_engine *engine;
@@ -57,14 +61,22 @@ static void enter_block(const sweep *work, bb_index row, bb_index last)
     step->enter(step->context, row, first, last + 1 - first, values);
 }
 
-// Rounds a row's columns of the panel, from the last to the first.
-static void round_row(const sweep *work, bb_index row)
+// fed += error factor, of `count` columns.
+BB_CLONES static void feed(bb_index count, double error, const double *factor, double *fed)
+{
+    for (bb_index k = 0; k < count; ++k) {
+        fed[k] += error * factor[k];
+    }
+}
+
+// Rounds a row's columns [first, end) of the panel, from the last to the first.
+static void round_row(const sweep *work, bb_index row, bb_index first, bb_index end)
 {
     const bb_rounding_panel *panel = &work->panel;
     double *values = work->r + row * work->engine->n + panel->first;
     double *fed = panel->fed + row * panel->fed_stride;
     double *errors = panel->errors + row * panel->errors_stride;
-    for (bb_index k = panel->width - 1; k >= 0; --k) {
+    for (bb_index k = end - 1; k >= first; --k) {
         const double *factor = panel->diagonal + k * panel->width;
         const double pivot = factor[k];
         const double scale = scale_of(work, panel->first + k);
@@ -75,19 +87,44 @@ static void round_row(const sweep *work, bb_index row)
         errors[k] = (stored - values[k]) / scale;
         work->paid[row] += remainder * remainder;
         values[k] = stored;
-        cblas_daxpy((int)k, errors[k], factor, 1, fed, 1);
+        feed(k - first, errors[k], factor + first, fed + first);
     }
 }
 
+// Where the strip of the panel begins that ends at `end`: at a multiple of its width in the matrix,
+// so that blocks lie in one strip where they lie in one panel.
+static bb_index begin_of_strip(const sweep *work, bb_index end)
+{
+    const bb_index block = work->step->block;
+    const bb_index width = block == 0 ? STRIP : STRIP / block * block;
+    const bb_index first = work->panel.first;
+    const bb_index begin = (first + end - 1) / width * width - first;
+    return begin > 0 ? begin : 0;
+}
+
+// Strip by strip; what a strip of all rows feeds to the strips before is a product.
 static bb_status round_rows(void *context, bb_index begin, bb_index end)
 {
     const sweep *work = context;
     const bb_rounding_engine *engine = work->engine;
-    for (bb_index row = begin; row < end; ++row) {
-        round_row(work, row);
+    const bb_rounding_panel *panel = &work->panel;
+    bb_index first = 0;
+    for (bb_index last = panel->width; last > 0; last = first) {
+        first = begin_of_strip(work, last);
+        for (bb_index row = begin; row < end; ++row) {
+            round_row(work, row, first, last);
+        }
+        if (first > 0) {
+            cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)(end - begin), (int)first,
+                        (int)(last - first), 1.0,
+                        panel->errors + begin * panel->errors_stride + first,
+                        (int)panel->errors_stride, panel->diagonal + first * panel->width,
+                        (int)panel->width, 1.0, panel->fed + begin * panel->fed_stride,
+                        (int)panel->fed_stride);
+        }
     }
     return engine->take_rows == NULL ? BB_OK
-                                     : engine->take_rows(engine->context, &work->panel, begin, end);
+                                     : engine->take_rows(engine->context, panel, begin, end);
 }
 
 bb_status bb_rounding_engine_run(const bb_rounding_engine *engine, const bb_rounding_step *step,
