@@ -216,6 +216,8 @@ static const bb_bench_case cases[] = {
     {"factor-49152-hp1", "panels on a cuda device, diagonal blocks in x3", "cusolver", 9.0, BB_CUDA_TWIN(bb_panel_bench), BB_BENCH_49152_HP1, NULL},
     {"factor-49152-hp1-random", "the same of a random matrix", "cusolver", 9.0, BB_CUDA_TWIN(bb_panel_bench), BB_BENCH_49152_HP1_RANDOM, NULL},
     {"factor-49152-sp", "panels on a cuda device in fp32", "cusolver", 1.0, BB_CUDA_TWIN(bb_panel_bench), BB_BENCH_49152_SP, NULL},
+    {"rounding-sweep", "rows rounded to e4m3 in the norm of a covariance", "dtrsm", 0.5, bb_bench_rounding, 0, NULL},
+    {"rounding-sweep-cuda", "the same with the factor on a cuda device", "fma peak", NAN, BB_CUDA_TWIN(bb_bench_rounding_cuda), 0, NULL},
     {"factor-16384-hp1", "panels on a cuda device, diagonal blocks in x3", "cusolver", 5.0, BB_CUDA_TWIN(bb_panel_bench), BB_BENCH_16384_HP1, NULL},
     {"factor-16384-hp1-random", "the same of a random matrix", "cusolver", 5.0, BB_CUDA_TWIN(bb_panel_bench), BB_BENCH_16384_HP1_RANDOM, NULL},
     {"factor-16384-sp", "panels on a cuda device in fp32", "cusolver", 1.0, BB_CUDA_TWIN(bb_panel_bench), BB_BENCH_16384_SP, NULL},

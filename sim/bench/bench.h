@@ -160,6 +160,10 @@ BB_CHECKED bb_status bb_bench_kernel_emit(const bb_bench_case *self, const bb_be
                                           bb_bench_outcome *out);
 BB_CHECKED bb_status bb_bench_unwrap(const bb_bench_case *self, const bb_bench_setup *setup,
                                      bb_bench_outcome *out);
+BB_CHECKED bb_status bb_bench_rounding(const bb_bench_case *self, const bb_bench_setup *setup,
+                                       bb_bench_outcome *out);
+BB_CHECKED bb_status bb_bench_rounding_cuda(const bb_bench_case *self, const bb_bench_setup *setup,
+                                            bb_bench_outcome *out);
 BB_CHECKED bb_status bb_bench_loop(const bb_bench_case *self, const bb_bench_setup *setup,
                                    bb_bench_outcome *out);
 
