@@ -9,8 +9,9 @@
 // - advance: what multiplies means, in fp64, and whether all is finite; controller, delay, commands
 //   to the host's pinned memory, and the report.
 //
-// Each may start while the one before runs (programmatic dependent launch), and waits for it, or for
-// what products count, before it reads or writes what the frame changes. So while take_slopes waits for the release the blocks
+// take_slopes starts when the frame before is over. Each of the others may start while the one
+// before runs (programmatic dependent launch), and waits for it, or for what products count, before
+// it reads or writes what the frame changes. So while take_slopes waits for the release the blocks
 // of the first product are there, on all multiprocessors that it leaves free, and have filled their
 // shared memory with matrix, 200 kB each.
 //

@@ -109,8 +109,8 @@ BB_CHECKED bb_status bb_coded_operator_apply(bb_coded_operator *operation, bb_in
 typedef struct bb_coded_window {
     bb_index row, rows;
     const int32_t *row_at; ///< on the device, read in place of `row` when the product runs, which
-                           ///< may be while the three kernels before do: none that lets the next
-                           ///< one start early may write it there; NULL: `row` holds
+                           ///< may be while any kernel since the last launch that is not early
+                           ///< does: none of them may write it; NULL: `row` holds
 } bb_coded_window;
 
 enum {

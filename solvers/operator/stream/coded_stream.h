@@ -118,7 +118,7 @@ enum {
     BB_STREAM_OPERANDS = 3, ///< most of a task: the axes of a displacement
 };
 
-/// Products of matrices of one shape and storage with one x in one launch, the same rows of each.
+/// Products of matrices of one shape and storage with one x, together, the same rows of each.
 typedef struct bb_stream_task {
     bb_stream_layout layout;
     bb_stream_sums sums;

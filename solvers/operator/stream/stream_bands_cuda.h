@@ -11,8 +11,9 @@
 // integers (stream_digits_cuda.h). A tile's sums are weighted and added in fp64; the quarters of a
 // band meet in shared memory at the end of a run.
 //
-// multiply_bands is there while cut_x waits for x, its ring full of rows, and goes on when all
-// tiles are said to be cut, not at that one's end, which is a microsecond later.
+// multiply_bands is there while cut_x waits for x, its ring filled with rows of a block's first
+// run, and goes on when all tiles are said to be cut, not at that one's end, which is a microsecond
+// later.
 //
 // A Way<S> of a storage S has
 //   mark                   what the cutting warp says of its quarter

@@ -28,7 +28,7 @@ typedef struct bb_stream_partition {
 
 enum {
     BB_STREAM_PIECES = 24,     ///< of a block, about
-    BB_STREAM_LANE_PLACES = 2, ///< that a lane adds, about
+    BB_STREAM_LANE_PLACES = 2, ///< that a lane adds, more where 32 lanes do not do
 };
 
 /// Most runs of a group of `fixed` pieces, of `all` pieces that `blocks` share: blocks between the

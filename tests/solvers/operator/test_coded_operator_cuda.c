@@ -388,61 +388,72 @@ static void some_rows_agree_with_the_cpu(void **state)
 }
 
 #ifdef BB_HAVE_CUDA
-// Products one behind the other on one workspace, of few rows, so that the blocks of many have
-// nothing to do and those of the next start beside the rest: each with its own x.
+enum { WINDOW = 320, WINDOWS = 2, SETS = 2, TURNS = 200, ACROSS = 20000 };
+
+// An operator's products of two windows with two x, queued one behind the other without a wait.
+static void queue_turns(bb_coded_operator *operation, bb_index rows, problem *task)
+{
+    static double found[TURNS][WINDOW];
+    static double expected[SETS][WINDOWS][WINDOW];
+    static float narrow[ACROSS];
+    const size_t bytes = (size_t)rows * sizeof(double);
+    void *x[SETS] = {NULL, NULL};
+    void *y = NULL;
+    double seconds = 0.0;
+    cudaStream_t stream;
+    cuda_ok(cudaStreamCreate(&stream));
+    check_ok(bb_device_allocate(gpu, sizeof found, &y));
+    for (int set = 0; set < SETS; ++set) {
+        dense_random(ACROSS, 20 + (uint64_t)set, task->x);
+        for (int j = 0; j < ACROSS; ++j) {
+            narrow[j] = (float)task->x[j];
+        }
+        check_ok(bb_device_allocate(gpu, sizeof narrow, &x[set]));
+        check_ok(bb_device_upload(gpu, x[set], narrow, sizeof narrow));
+        check_ok(bb_device_wait(gpu));
+        for (int w = 0; w < WINDOWS; ++w) {
+            check_ok(bb_coded_operator_apply(operation, w * rows, rows, task->x, expected[set][w],
+                                             &seconds));
+        }
+    }
+    for (int turn = 0; turn < TURNS; ++turn) {
+        double *target = (double *)y + (bb_index)turn * WINDOW;
+        const bb_coded_window window = {turn / SETS % WINDOWS * rows, rows, NULL};
+        check_ok(bb_coded_operator_queue(&operation, 1, &window, x[turn % SETS], &target,
+                                         (bb_queue *)stream));
+    }
+    cuda_ok(cudaStreamSynchronize(stream));
+    check_ok(bb_device_download(gpu, found, y, sizeof found));
+    for (int turn = 0; turn < TURNS; ++turn) {
+        assert_memory_equal(found[turn], expected[turn % SETS][turn / SETS % WINDOWS], bytes);
+    }
+    cuda_ok(cudaStreamDestroy(stream));
+    bb_device_release(gpu, &x[0]);
+    bb_device_release(gpu, &x[1]);
+    bb_device_release(gpu, &y);
+}
+
+// On one workspace the blocks of a product start beside those of the product before: of 45 rows
+// many blocks have nothing to do, of 320 all have a run that fills their ring ahead of x.
 static void products_that_overlap_keep_their_x(void **state)
 {
     (void)state;
-    enum { ROWS = 90, COLUMNS = 20000, HALF = 45, SETS = 2, TURNS = 200 };
     static const int codecs[] = {BB_FORMAT_COUNT + 4, BB_FORMAT_E4M3};
-    problem task = draw(ROWS, COLUMNS);
-    static double found[TURNS][HALF];
-    double expected[SETS][ROWS];
-    float narrow[COLUMNS];
-    cudaStream_t stream;
-    cuda_ok(cudaStreamCreate(&stream));
-    for (size_t c = 0; c < sizeof codecs / sizeof *codecs; ++c) {
-        bb_codec_config config = codec(codecs[c]);
-        bb_coded_matrix *matrix = encode(&task, &config);
-        bb_coded_operator *operation = NULL;
-        void *x[SETS] = {NULL, NULL};
-        void *y = NULL;
-        double seconds = 0.0;
-        check_ok(bb_coded_operator_create(gpu, matrix, ways[2].arithmetic, &operation));
-        check_ok(bb_coded_operator_sum_in_runs(operation, 64));
-        check_ok(bb_device_allocate(gpu, sizeof found, &y));
-        for (int set = 0; set < SETS; ++set) {
-            double *own = expected[set];
-            dense_random(COLUMNS, 20 + (uint64_t)set, task.x);
-            for (int j = 0; j < COLUMNS; ++j) {
-                narrow[j] = (float)task.x[j];
-            }
-            check_ok(bb_device_allocate(gpu, sizeof narrow, &x[set]));
-            check_ok(bb_device_upload(gpu, x[set], narrow, sizeof narrow));
-            check_ok(bb_device_wait(gpu));
-            check_ok(bb_coded_operator_apply(operation, 0, HALF, task.x, own, &seconds));
-            check_ok(bb_coded_operator_apply(operation, HALF, HALF, task.x, own + HALF, &seconds));
+    static const bb_index windows[] = {45, WINDOW};
+    for (size_t w = 0; w < sizeof windows / sizeof *windows; ++w) {
+        problem task = draw(WINDOWS * windows[w], ACROSS);
+        for (size_t c = 0; c < sizeof codecs / sizeof *codecs; ++c) {
+            bb_codec_config config = codec(codecs[c]);
+            bb_coded_matrix *matrix = encode(&task, &config);
+            bb_coded_operator *operation = NULL;
+            check_ok(bb_coded_operator_create(gpu, matrix, ways[2].arithmetic, &operation));
+            check_ok(bb_coded_operator_sum_in_runs(operation, 64));
+            queue_turns(operation, windows[w], &task);
+            bb_coded_operator_destroy(&operation);
+            bb_coded_matrix_destroy(&matrix);
         }
-        for (int turn = 0; turn < TURNS; ++turn) {
-            double *target = (double *)y + (bb_index)turn * HALF;
-            const bb_coded_window window = {turn / SETS % 2 * HALF, HALF, NULL};
-            check_ok(bb_coded_operator_queue(&operation, 1, &window, x[turn % SETS], &target,
-                                             (bb_queue *)stream));
-        }
-        cuda_ok(cudaStreamSynchronize(stream));
-        check_ok(bb_device_download(gpu, found, y, sizeof found));
-        for (int turn = 0; turn < TURNS; ++turn) {
-            assert_memory_equal(found[turn], expected[turn % SETS] + turn / SETS % 2 * HALF,
-                                sizeof found[turn]);
-        }
-        bb_device_release(gpu, &x[0]);
-        bb_device_release(gpu, &x[1]);
-        bb_device_release(gpu, &y);
-        bb_coded_operator_destroy(&operation);
-        bb_coded_matrix_destroy(&matrix);
+        forget(&task);
     }
-    cuda_ok(cudaStreamDestroy(stream));
-    forget(&task);
 }
 
 // Two products of one graph, launched three times with another x each time.
