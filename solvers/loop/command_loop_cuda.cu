@@ -81,7 +81,7 @@ bb_status put(const bb_command_loop *loop, const Value *source, bb_index count, 
     return BB_OK;
 }
 
-// Columns of a block: a group's, or as many as its threads hold.
+// Columns of a block: a group's, or as many as few threads hold.
 bb_status put_runs(const bb_command_loop *loop, const bb_command_system *system)
 {
     frame_view *view = &state_of(loop)->view;
@@ -89,10 +89,13 @@ bb_status put_runs(const bb_command_loop *loop, const bb_command_system *system)
     if (system->group_count > 0) {
         begin.assign(system->group_begin, system->group_begin + system->group_count + 1);
     } else {
-        for (bb_index j = 0; j < loop->slope_count; j += thread_slopes * slope_threads) {
+        for (bb_index j = 0; j < loop->slope_count; j += thread_slopes * few_threads) {
             begin.push_back(j);
         }
         begin.push_back(loop->slope_count);
+    }
+    for (size_t k = 1; k < begin.size(); ++k) {
+        view->has_long_runs |= begin[k] - begin[k - 1] > thread_slopes * few_threads;
     }
     view->runs = static_cast<bb_index>(begin.size()) - 1;
     return put(loop, begin.data(), view->runs + 1, &view->begin);

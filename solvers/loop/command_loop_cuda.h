@@ -54,6 +54,7 @@ struct frame_now {
 // modulo BB_COMMAND_AHEAD in the host's memory, so that one graph serves all.
 struct frame_view {
     bb_index columns, commands, groups, runs, delay;
+    bool has_long_runs;                    // which take many threads
     bb_index slope_stride, command_stride; // of the host's rings
     const float *slopes;                   // [BB_COMMAND_AHEAD][slope_stride], the host's
     float *out;                            // [BB_COMMAND_AHEAD][command_stride], the host's
@@ -76,8 +77,11 @@ struct frame_view {
     double step, steps, gain;
 };
 
-constexpr int slope_threads = 1024; // of a block that takes slopes
-constexpr int thread_slopes = 8;    // slopes of a thread, on their way together
+/// Threads of a block that takes slopes: few, so that a multiprocessor has room beside it for a
+/// block of the first product, or many where a group has more slopes than few take at once.
+constexpr int few_threads = 256;
+constexpr int many_threads = 1024;
+constexpr int thread_slopes = 8; // slopes of a thread, on their way together
 
 /// The release, then slopes less the reference, means, rounding.
 bb_status queue_slopes(const frame_view &view, cudaStream_t stream);

@@ -60,16 +60,18 @@ __device__ __forceinline__ double sum_over_warp(double value)
 }
 
 // The sum over a block in a fixed order, for all its threads.
-__device__ double sum_over_block(double value)
+template <int THREADS> __device__ double sum_over_block(double value)
 {
-    static_assert(slope_threads == lanes * lanes, "as many warps as lanes");
-    __shared__ double sums[lanes];
+    constexpr int warps = THREADS / lanes;
+    static_assert(warps <= lanes, "a lane a warp");
+    __shared__ double sums[warps];
+    const int lane = static_cast<int>(threadIdx.x) % lanes;
     value = sum_over_warp(value);
-    if (threadIdx.x % lanes == 0) {
+    if (lane == 0) {
         sums[threadIdx.x / lanes] = value;
     }
     __syncthreads();
-    return sum_over_warp(sums[threadIdx.x % lanes]);
+    return sum_over_warp(lane < warps ? sums[lane] : 0.0);
 }
 
 // Whether the caller's block is the last of its kernel to come here, told to all its threads; what
@@ -117,10 +119,12 @@ __device__ __forceinline__ void await_release(const frame_view &view)
     __syncthreads();
 }
 
-__global__ void __launch_bounds__(slope_threads)
+// Five of the smaller blocks on a multiprocessor: 48 registers a thread.
+template <int THREADS>
+__global__ void __launch_bounds__(THREADS, THREADS == few_threads ? 5 : 1)
     take_slopes(const __grid_constant__ frame_view view)
 {
-    constexpr bb_index stride = static_cast<bb_index>(thread_slopes) * slope_threads;
+    constexpr bb_index stride = static_cast<bb_index>(thread_slopes) * THREADS;
     const bb_index begin = view.begin[blockIdx.x];
     const bb_index end = view.begin[blockIdx.x + 1];
     const bb_index first = begin + threadIdx.x;
@@ -138,14 +142,14 @@ __global__ void __launch_bounds__(slope_threads)
         float reference[thread_slopes];
 #pragma unroll
         for (int k = 0; k < thread_slopes; ++k) {
-            const bb_index column = j + k * slope_threads;
+            const bb_index column = j + k * THREADS;
             const bool there = column < end;
             x[k] = there ? __ldcv(slopes + column) : 0.0F;
             reference[k] = there && view.reference != nullptr ? view.reference[column] : 0.0F;
         }
 #pragma unroll
         for (int k = 0; k < thread_slopes; ++k) {
-            const bb_index column = j + k * slope_threads;
+            const bb_index column = j + k * THREADS;
             x[k] -= reference[k];
             bad = bad || !is_finite(x[k]);
             sum += static_cast<double>(x[k]);
@@ -157,7 +161,7 @@ __global__ void __launch_bounds__(slope_threads)
     float mean = 0.0F;
     if (view.groups > 0) {
         const bb_index count = end - view.begin[blockIdx.x];
-        mean = static_cast<float>(sum_over_block(sum) / static_cast<double>(count));
+        mean = static_cast<float>(sum_over_block<THREADS>(sum) / static_cast<double>(count));
         if (threadIdx.x == 0) {
             view.mean[blockIdx.x] = mean;
         }
@@ -165,7 +169,7 @@ __global__ void __launch_bounds__(slope_threads)
     for (bb_index j = first; j < end; j += stride) {
 #pragma unroll
         for (int k = 0; k < thread_slopes; ++k) {
-            const bb_index column = j + k * slope_threads;
+            const bb_index column = j + k * THREADS;
             if (column < end) {
                 const float value = fits ? x[k] : view.x[column];
                 const float rounded = round_slope(view, view.groups > 0 ? value - mean : value);
@@ -297,7 +301,12 @@ bb_status launch_early(void (*kernel)(Arguments...), bb_index items, cudaStream_
 
 bb_status queue_slopes(const frame_view &view, cudaStream_t stream)
 {
-    take_slopes<<<static_cast<unsigned>(view.runs), slope_threads, 0, stream>>>(view);
+    const unsigned blocks = static_cast<unsigned>(view.runs);
+    if (view.has_long_runs) {
+        take_slopes<many_threads><<<blocks, many_threads, 0, stream>>>(view);
+    } else {
+        take_slopes<few_threads><<<blocks, few_threads, 0, stream>>>(view);
+    }
     BB_CUDA_CHECK_LAUNCH();
     return BB_OK;
 }
