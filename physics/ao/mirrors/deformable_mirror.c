@@ -143,6 +143,7 @@ bb_status bb_deformable_mirror_create(double diameter_m, const bb_pupil *pupil, 
                                        isnan(condition) ? usual_condition(lenslets) : condition,
                                    .measurement_count = 2 * bb_subapertures_count(lenslets, pupil)};
     double *interaction = NULL;
+    double *from_axis = NULL; // [2][actuators] in lenslets
     BB_REQUIRE(isnan(condition) || condition > 1.0, BB_INVALID,
                "mirror condition %g, expected more than 1", condition);
     const bb_index actuators = bb_deformable_mirror_actuators(pupil, lenslets);
@@ -161,14 +162,20 @@ bb_status bb_deformable_mirror_create(double diameter_m, const bb_pupil *pupil, 
                "no actuator of a mirror of %td lenslets moves a slope: all stand too far from the "
                "valid subapertures",
                lenslets);
-    const bb_actuator_corners place = {lenslets, mirror.column, mirror.row};
+    BB_TRY(BB_ALLOCATE(2 * mirror.actuator_count, &from_axis));
+    for (bb_index i = 0; i < mirror.actuator_count; ++i) {
+        from_axis[i] = (double)mirror.column[i] - 0.5 * (double)lenslets;
+        from_axis[mirror.actuator_count + i] = (double)mirror.row[i] - 0.5 * (double)lenslets;
+    }
+    const bb_actuator_places places = {from_axis, from_axis + mirror.actuator_count, NULL};
     BB_TRY(bb_mirror_projector_make(mirror.measurement_count, mirror.actuator_count,
-                                    mirror.condition, &place, interaction, mirror.projector,
+                                    mirror.condition, &places, interaction, mirror.projector,
                                     &mirror.dropped_modes, NULL));
     *out = mirror;
     mirror = (bb_deformable_mirror){0};
 done:
     BB_RELEASE(&interaction);
+    BB_RELEASE(&from_axis);
     bb_deformable_mirror_release(&mirror);
     return status;
 }
@@ -186,10 +193,11 @@ bb_need bb_deformable_mirror_need(const bb_pupil *pupil, bb_index lenslets)
 {
     const bb_index slopes = 2 * bb_subapertures_count(lenslets, pupil);
     const bb_index actuators = bb_deformable_mirror_actuators(pupil, lenslets);
-    const bb_need interaction = {.host_bytes = (double)slopes * (double)actuators * sizeof(double)};
+    const bb_need interaction = {.host_bytes =
+                                     ((double)slopes + 2.0) * (double)actuators * sizeof(double)};
     return bb_need_together(
         bb_need_together(bb_deformable_mirror_held(pupil, lenslets), interaction),
-        bb_mirror_projector_need(actuators, pupil->mask == NULL ? &lenslets : NULL));
+        bb_mirror_projector_need(actuators, pupil->mask == NULL));
 }
 
 void bb_deformable_mirror_release(bb_deformable_mirror *mirror)

@@ -52,20 +52,41 @@ static void weigh_projector(bb_mirror_commands *commands)
     }
 }
 
+// Where all mirrors' actuators stand, [2][actuators] in m, and of which mirror each is.
+static void list_places(const bb_mirror_stack *stack, double *from_axis, bb_index *mirrors)
+{
+    for (bb_index k = 0; k < stack->mirror_count; ++k) {
+        const bb_conjugate_mirror *mirror = &stack->mirrors[k];
+        for (bb_index i = 0; i < mirror->count; ++i) {
+            from_axis[mirror->first + i] = mirror->x_m[i];
+            from_axis[stack->actuator_count + mirror->first + i] = mirror->y_m[i];
+            mirrors[mirror->first + i] = k;
+        }
+    }
+}
+
 static bb_status project(bb_mirror_commands *commands)
 {
     bb_status status = BB_OK;
     const bb_index actuators = commands->stack.actuator_count;
-    double *stacked = NULL; // [slope_count][actuators]
+    double *stacked = NULL;   // [slope_count][actuators]
+    double *from_axis = NULL; // [2][actuators]
+    bb_index *mirrors = NULL; // [actuators]
     BB_TRY(BB_ALLOCATE(commands->slope_count * actuators, &stacked));
     BB_TRY(BB_ALLOCATE(commands->slope_count * actuators, &commands->projector));
+    BB_TRY(BB_ALLOCATE(2 * actuators, &from_axis));
+    BB_TRY(BB_ALLOCATE(actuators, &mirrors));
     stack_up(commands, stacked);
-    BB_TRY(bb_mirror_projector_make(commands->slope_count, actuators, commands->condition, NULL,
+    list_places(&commands->stack, from_axis, mirrors);
+    const bb_actuator_places places = {from_axis, from_axis + actuators, mirrors};
+    BB_TRY(bb_mirror_projector_make(commands->slope_count, actuators, commands->condition, &places,
                                     stacked, commands->projector, &commands->dropped_modes,
                                     &commands->weak));
     weigh_projector(commands);
 done:
     BB_RELEASE(&stacked);
+    BB_RELEASE(&from_axis);
+    BB_RELEASE(&mirrors);
     return status;
 }
 
@@ -150,17 +171,50 @@ bb_need bb_mirror_commands_held(const bb_ao_config *config, double slopes, doubl
     return bb_need_together(bb_mirror_stack_need(config), matrices);
 }
 
+// Weights of directions at (x, y).
+static double weight_at(const bb_ao_config *config, double x_arcsec, double y_arcsec)
+{
+    static const double same_arcsec = 1e-6;
+    double sum = 0.0;
+    for (bb_index t = 0; t < config->target_count; ++t) {
+        const bb_target_config *target = &config->targets[t];
+        const bool is_there = fabs(target->x_arcsec - x_arcsec) < same_arcsec &&
+                              fabs(target->y_arcsec - y_arcsec) < same_arcsec;
+        sum += is_there ? target->weight : 0.0;
+    }
+    return sum;
+}
+
+// Whether both reflections are likely kept: those of the field, of the pupil and of the mirrors.
+static bool is_even(const bb_ao_config *config)
+{
+    bool even = config->pupil_mask == NULL;
+    for (bb_index k = 0; k < config->mirror_count; ++k) {
+        even = even && config->mirrors[k].influence.file == NULL;
+    }
+    for (bb_index t = 0; t < config->target_count && even; ++t) {
+        const double x = config->targets[t].x_arcsec;
+        const double y = config->targets[t].y_arcsec;
+        const double weight = weight_at(config, x, y);
+        even = fabs(weight_at(config, -x, y) - weight) <= 1e-12 * weight &&
+               fabs(weight_at(config, x, -y) - weight) <= 1e-12 * weight;
+    }
+    return even;
+}
+
 bb_need bb_mirror_commands_need(const bb_ao_config *config, double slopes, double corrected)
 {
     const double actuators = bb_mirror_stack_actuators(config);
     // Exponentials of the influence functions; then D^T D, and the projector's two solves.
     const double seconds =
         2.0e-8 * slopes * actuators + 6.0 * corrected * actuators * actuators / BB_NEED_FP64_RATE;
-    const bb_need stacked = {.host_bytes = sizeof(double) * corrected * actuators,
+    const bb_need stacked = {.host_bytes = sizeof(double) * (corrected + 3.0) * actuators,
                              .seconds = seconds};
+    // Memory where they are not kept, after all.
+    bb_need projector = bb_mirror_projector_need((bb_index)actuators, false);
+    projector.seconds = bb_mirror_projector_need((bb_index)actuators, is_even(config)).seconds;
     return bb_need_together(
-        bb_need_together(bb_mirror_commands_held(config, slopes, corrected), stacked),
-        bb_mirror_projector_need((bb_index)actuators, NULL));
+        bb_need_together(bb_mirror_commands_held(config, slopes, corrected), stacked), projector);
 }
 
 typedef struct gathering {

@@ -7,6 +7,7 @@
 #include <cblas.h>
 #include <lapacke.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { BLOCK = 256, SOLVED = 128 };
@@ -22,8 +23,9 @@ typedef struct inversion {
     double *values;              // [actuators] s^2, block after block, increasing in each
     double largest;              // of them
     bb_index dropped;
-    bb_index found; // modes wanted, the dropped ones first
-    double *modes;  // Q, [found][actuators]
+    bb_index found;  // modes wanted, the dropped ones first
+    double *modes;   // Q, [found][actuators]
+    double *squares; // [found] s^2 of them
     double *projector;
 } inversion;
 
@@ -191,6 +193,7 @@ static bb_status find_modes(void *context, bb_index block)
         const bb_index row = q < form->dropped ? form->row + q : form->weak_row + q - form->dropped;
         memcpy(work->inversion->modes + row * work->inversion->actuators + form->first,
                modes + q * n, (size_t)n * sizeof *modes);
+        work->inversion->squares[row] = work->inversion->values[form->first + q];
     }
 done:
     BB_RELEASE(&modes);
@@ -218,10 +221,10 @@ static bb_status factor(void *context, bb_index block)
 }
 
 // D^T D in blocks of parities: of one block it is the block.
-static bb_status fold(const bb_actuator_corners *corners, inversion *work)
+static bb_status fold(const bb_actuator_places *places, inversion *work)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_parity_basis_create(work->actuators, corners, work->gram, &work->basis));
+    BB_TRY(bb_parity_basis_create(work->actuators, places, work->gram, &work->basis));
     if (work->basis.blocks == 1) {
         work->blocks[0] = work->gram;
         work->gram = NULL;
@@ -254,6 +257,7 @@ static bb_status decompose(inversion *all)
                all->actuators);
     choose(&work);
     BB_TRY(BB_ZEROED(all->found * all->actuators, &all->modes));
+    BB_TRY(BB_ZEROED(all->found, &all->squares));
     BB_TRY(bb_thread_for(blocks, find_modes, &work));
     BB_TRY(bb_thread_for(blocks, factor, &work));
 done:
@@ -309,19 +313,18 @@ static bb_status transpose(void *context, bb_index begin, bb_index end)
 
 // Of one block: D^T D, its copy in tridiagonal form, and modes twice. Of four: D^T D beside the
 // blocks, then those and their copies.
-bb_need bb_mirror_projector_need(bb_index actuators, const bb_index *lenslets)
+bb_need bb_mirror_projector_need(bb_index actuators, bool is_even)
 {
     static const double seconds_per_actuator3 = 3.0e-10; // of the tridiagonal form, one thread
     const double k = (double)actuators;
     const double modes = ceil(sqrt(k));
-    const double squares = lenslets != NULL ? 1.25 : 2.0;
-    const double blocks = lenslets != NULL ? (double)BB_PARITIES : 1.0;
+    const double squares = is_even ? 1.25 : 2.0;
+    const double blocks = is_even ? (double)BB_PARITIES : 1.0;
     const bb_need values = {
         .host_bytes = sizeof(double) *
-                      (squares * k * k + (6.0 + 2.0 * modes) * k + 4.0 * blocks * READ_AHEAD),
+                      (squares * k * k + (7.0 + 2.0 * modes) * k + 4.0 * blocks * READ_AHEAD),
         .seconds = seconds_per_actuator3 * k * k * k / (blocks * blocks)};
-    return lenslets != NULL ? bb_need_together(values, bb_parity_basis_need(actuators, *lenslets))
-                            : values;
+    return bb_need_together(values, bb_parity_basis_need(actuators));
 }
 
 void bb_weak_modes_release(bb_weak_modes *modes)
@@ -331,22 +334,46 @@ void bb_weak_modes_release(bb_weak_modes *modes)
     modes->count = 0;
 }
 
+// A mode and its s^2.
+typedef struct weak_mode {
+    double square;
+    bb_index row;
+} weak_mode;
+
+static int compare_squares(const void *a, const void *b)
+{
+    const weak_mode *one = a;
+    const weak_mode *other = b;
+    return one->square != other->square ? (one->square < other->square ? -1 : 1)
+                                        : (one->row > other->row) - (one->row < other->row);
+}
+
+// The modes found, in actuators, from the weakest on.
 static bb_status keep_weak(inversion *work, bb_weak_modes *weak)
 {
     bb_status status = BB_OK;
+    weak_mode *order = NULL;
+    BB_TRY(bb_parity_basis_leave(&work->basis, work->found, work->modes));
+    BB_TRY(BB_ALLOCATE(work->found, &order));
     BB_TRY(BB_ALLOCATE(work->found, &weak->ratios));
+    BB_TRY(BB_ALLOCATE(work->found * work->actuators, &weak->volts));
     for (bb_index q = 0; q < work->found; ++q) {
-        weak->ratios[q] = sqrt(fmax(work->values[q], 0.0) / work->largest);
+        order[q] = (weak_mode){work->squares[q], q};
+    }
+    qsort(order, (size_t)work->found, sizeof *order, compare_squares);
+    for (bb_index q = 0; q < work->found; ++q) {
+        weak->ratios[q] = sqrt(fmax(order[q].square, 0.0) / work->largest);
+        memcpy(weak->volts + q * work->actuators, work->modes + order[q].row * work->actuators,
+               (size_t)work->actuators * sizeof *weak->volts);
     }
     weak->count = work->found;
-    weak->volts = work->modes;
-    work->modes = NULL;
 done:
+    BB_RELEASE(&order);
     return status;
 }
 
 bb_status bb_mirror_projector_make(bb_index slopes, bb_index actuators, double condition,
-                                   const bb_actuator_corners *corners, double *interaction,
+                                   const bb_actuator_places *places, double *interaction,
                                    double *projector, bb_index *dropped, bb_weak_modes *weak)
 {
     bb_status status = BB_OK;
@@ -360,7 +387,7 @@ bb_status bb_mirror_projector_make(bb_index slopes, bb_index actuators, double c
     BB_TRY(BB_ALLOCATE(actuators * actuators, &work.gram));
     BB_TRY(BB_ALLOCATE(actuators, &work.values));
     BB_TRY(bb_thread_for(blocks * (blocks + 1) / 2, multiply, &work));
-    BB_TRY(fold(weak == NULL ? corners : NULL, &work));
+    BB_TRY(fold(places, &work));
     BB_TRY(decompose(&work));
     BB_TRY(bb_thread_ranges(slopes, SOLVED, solve, &work));
     BB_TRY(bb_thread_ranges(actuators, SOLVED, transpose, &work));
@@ -376,5 +403,6 @@ done:
     bb_parity_basis_release(&work.basis);
     BB_RELEASE(&work.values);
     BB_RELEASE(&work.modes);
+    BB_RELEASE(&work.squares);
     return status;
 }

@@ -8,14 +8,16 @@
 // whose inverse has at most the square of the condition, some thousands: a Cholesky factor does,
 // and of the eigenvectors only Q is made. Against the singular value decomposition Dx agrees to
 // 1e-10. Products and solves run in blocks over the threads. The reduction of D^T D to tridiagonal
-// form runs on one, 4/3 k^3 operations for k actuators; where the actuators' grid has reflections
-// that D^T D keeps, each pair of parities is a problem of a quarter of them (parity_basis.h), and
+// form runs on one, 4/3 k^3 operations for k actuators; where actuators stand in reflections that
+// D^T D keeps, each pair of parities is a problem of a quarter of them (parity_basis.h), and
 // the four, a sixteenth of the operations, run side by side. Which it is follows from the numbers
 // alone, so the bits do not depend on the threads.
 #ifndef BB_PHYSICS_AO_MIRRORS_MIRROR_PROJECTOR_H
 #define BB_PHYSICS_AO_MIRRORS_MIRROR_PROJECTOR_H
 
 #include "physics/ao/mirrors/parity_basis.h"
+
+#include <stdbool.h>
 
 /// The weakest modes of an interaction matrix: those dropped and those not `margin` times above
 /// them. Zero-initialise but for the margin; release with bb_weak_modes_release.
@@ -29,18 +31,17 @@ typedef struct bb_weak_modes {
 void bb_weak_modes_release(bb_weak_modes *modes);
 
 /// Writes `projector` [actuators][slopes] from `interaction` [slopes][actuators], which is
-/// overwritten, and counts the modes dropped. `corners` says where actuators of one mirror stand,
-/// NULL: not on one grid. `weak` may be NULL; with it parities are not used. Errors: BB_MEMORY,
-/// BB_INVALID (no actuator moves a slope), BB_INTERNAL (LAPACK did not converge).
+/// overwritten, and counts the modes dropped. `places` says where actuators stand; NULL: nobody
+/// knows. `weak` may be NULL. Errors: BB_MEMORY, BB_INVALID (no actuator moves a slope),
+/// BB_INTERNAL (LAPACK did not converge).
 BB_CHECKED bb_status bb_mirror_projector_make(bb_index slopes, bb_index actuators, double condition,
-                                              const bb_actuator_corners *corners,
-                                              double *interaction, double *projector,
-                                              bb_index *dropped, bb_weak_modes *weak);
+                                              const bb_actuator_places *places, double *interaction,
+                                              double *projector, bb_index *dropped,
+                                              bb_weak_modes *weak);
 
 /// What it takes beside the two matrices, with room for as many modes to be dropped as there are
-/// actuators along an edge: more than the usual condition drops. `lenslets` points to the edge of a
-/// grid whose reflections are known to be kept; NULL: none may be. What LAPACK takes for itself is
-/// not counted: its blocks times the actuators.
-bb_need bb_mirror_projector_need(bb_index actuators, const bb_index *lenslets);
+/// actuators along an edge: more than the usual condition drops. `is_even`: both reflections are
+/// known to be kept. What LAPACK takes for itself is not counted: its blocks times the actuators.
+bb_need bb_mirror_projector_need(bb_index actuators, bool is_even);
 
 #endif

@@ -6,6 +6,8 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { FLIP_X, FLIP_Y, TURN, REFLECTIONS };
@@ -13,6 +15,8 @@ enum { HELD_ROWS = 64, FOLDED_ROWS = 32 };
 
 // Of the largest diagonal entry: rounding leaves some 1e-14, one subaperture less a percent.
 static const double tolerance = 1e-12;
+// Of the farthest coordinate.
+static const double place_step = 1e-7;
 
 // Where each reflection takes an actuator, and which of them the matrix keeps.
 typedef struct reflecting {
@@ -25,19 +29,43 @@ typedef struct reflecting {
     bool *differs;         // [ranges of HELD_ROWS]
 } reflecting;
 
-// The actuator in the place of each one's reflection; false where there is none.
-static bool reflect(const bb_actuator_corners *corners, const bb_index *actuators, bb_index count,
-                    int reflection, bb_index *image)
+// A place in steps of places that are one.
+typedef struct actuator_place {
+    bb_index mirror;
+    int64_t x, y;
+    bb_index actuator;
+} actuator_place;
+
+static int compare_places(const void *a, const void *b)
 {
-    const bb_index edge = corners->lenslets + 1;
+    const actuator_place *one = a;
+    const actuator_place *other = b;
+    return one->mirror != other->mirror ? (one->mirror < other->mirror ? -1 : 1)
+           : one->y != other->y         ? (one->y < other->y ? -1 : 1)
+                                        : (one->x > other->x) - (one->x < other->x);
+}
+
+static actuator_place place_of(const bb_actuator_places *places, bb_index actuator, double step)
+{
+    return (actuator_place){.mirror = places->mirror == NULL ? 0 : places->mirror[actuator],
+                            .x = llround(places->x[actuator] / step),
+                            .y = llround(places->y[actuator] / step),
+                            .actuator = actuator};
+}
+
+// The actuator in the place of each one's reflection; false where there is none.
+static bool reflect(const bb_actuator_places *places, double step, const actuator_place *sorted,
+                    bb_index count, int reflection, bb_index *image)
+{
     bool complete = true;
-    for (bb_index i = 0; i < count; ++i) {
-        const bb_index column =
-            reflection == FLIP_Y ? corners->column[i] : corners->lenslets - corners->column[i];
-        const bb_index row =
-            reflection == FLIP_X ? corners->row[i] : corners->lenslets - corners->row[i];
-        image[i] = actuators[row * edge + column];
-        complete = complete && image[i] >= 0;
+    for (bb_index i = 0; i < count && complete; ++i) {
+        actuator_place key = place_of(places, i, step);
+        key.x = reflection == FLIP_Y ? key.x : -key.x;
+        key.y = reflection == FLIP_X ? key.y : -key.y;
+        const actuator_place *found =
+            bsearch(&key, sorted, (size_t)count, sizeof key, compare_places);
+        complete = found != NULL;
+        image[i] = complete ? found->actuator : -1;
     }
     return complete;
 }
@@ -83,26 +111,28 @@ done:
     return status;
 }
 
-static bb_status find_reflections(const bb_actuator_corners *corners, reflecting *work)
+static bb_status find_reflections(const bb_actuator_places *places, reflecting *work)
 {
     bb_status status = BB_OK;
-    const bb_index edge = corners->lenslets + 1;
-    bb_index *actuators = NULL; // [edge][edge] actuator of a corner, -1: none
-    BB_TRY(BB_ALLOCATE(edge * edge, &actuators));
-    for (bb_index k = 0; k < edge * edge; ++k) {
-        actuators[k] = -1;
-    }
+    actuator_place *sorted = NULL;
+    double farthest = 0.0;
     for (bb_index i = 0; i < work->count; ++i) {
-        actuators[corners->row[i] * edge + corners->column[i]] = i;
+        farthest = fmax(farthest, fmax(fabs(places->x[i]), fabs(places->y[i])));
     }
+    const double step = farthest > 0.0 ? place_step * farthest : 1.0;
+    BB_TRY(BB_ALLOCATE(work->count, &sorted));
+    for (bb_index i = 0; i < work->count; ++i) {
+        sorted[i] = place_of(places, i, step);
+    }
+    qsort(sorted, (size_t)work->count, sizeof *sorted, compare_places);
     for (int reflection = 0; reflection < REFLECTIONS; ++reflection) {
         BB_TRY(BB_ALLOCATE(work->count, &work->image[reflection]));
         work->kept[reflection] =
-            reflect(corners, actuators, work->count, reflection, work->image[reflection]);
+            reflect(places, step, sorted, work->count, reflection, work->image[reflection]);
     }
     BB_TRY(hold(work));
 done:
-    BB_RELEASE(&actuators);
+    BB_RELEASE(&sorted);
     return status;
 }
 
@@ -162,15 +192,15 @@ done:
     return status;
 }
 
-bb_status bb_parity_basis_create(bb_index count, const bb_actuator_corners *corners,
+bb_status bb_parity_basis_create(bb_index count, const bb_actuator_places *places,
                                  const double *gram, bb_parity_basis *out)
 {
     bb_status status = BB_OK;
     reflecting work = {.count = count, .gram = gram};
     bb_parity_basis basis = {.count = count, .blocks = 1, .first = {0, count}};
     const bb_index *generators[2] = {NULL, NULL};
-    if (corners != NULL) {
-        BB_TRY(find_reflections(corners, &work));
+    if (places != NULL) {
+        BB_TRY(find_reflections(places, &work));
     }
     if (work.kept[FLIP_X] && work.kept[FLIP_Y]) {
         generators[0] = work.image[FLIP_X];
@@ -197,12 +227,11 @@ void bb_parity_basis_release(bb_parity_basis *basis)
     BB_RELEASE(&basis->vectors);
 }
 
-bb_need bb_parity_basis_need(bb_index count, bb_index lenslets)
+bb_need bb_parity_basis_need(bb_index count)
 {
-    const double edge = (double)lenslets + 1.0;
-    const double images = (double)REFLECTIONS * (double)count + edge * edge;
-    return (bb_need){.host_bytes = (double)count * (double)sizeof(bb_parity_vector) +
-                                   images * (double)sizeof(bb_index)};
+    return (bb_need){.host_bytes = (double)count *
+                                   (double)(sizeof(bb_parity_vector) + sizeof(actuator_place) +
+                                            REFLECTIONS * sizeof(bb_index))};
 }
 
 bb_index bb_parity_basis_size(const bb_parity_basis *basis, int block)

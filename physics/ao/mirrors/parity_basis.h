@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Patterns of actuators that are even or odd under the reflections of their grid.
+// Patterns of actuators that are even or odd under the reflections of where they stand.
 //
-// Where a mirror and its sensor look the same from the other side of an axis, D^T D does not couple
-// even patterns with odd ones. With both axes it falls apart into four blocks of a quarter of the
-// actuators, one a pair of parities, whose eigenproblems take a sixteenth of the work and run side
-// by side; with one axis, or only the turn by 180 degrees, into two. A basis vector is an orbit of
-// actuators, each with 1 / sqrt(size) or its negative: the basis is orthonormal, so eigenvalues,
-// eigenvectors and inverses carry over exactly. Without a symmetry there is one block, of the
-// actuators themselves, and nothing is computed otherwise than without a basis.
+// Where mirrors and their sensors, towards all directions, look the same from the other side of an
+// axis, D^T D does not couple even patterns with odd ones. With both axes it falls apart into four
+// blocks of a quarter of the actuators, one a pair of parities, whose eigenproblems take a
+// sixteenth of the work and run side by side; with one axis, or only the turn by 180 degrees, into
+// two. A basis vector is an orbit of actuators, each with 1 / sqrt(size) or its negative: the basis
+// is orthonormal, so eigenvalues, eigenvectors and inverses carry over exactly. Without a symmetry
+// there is one block, of the actuators themselves, and nothing is computed otherwise than without a
+// basis.
 #ifndef BB_PHYSICS_AO_MIRRORS_PARITY_BASIS_H
 #define BB_PHYSICS_AO_MIRRORS_PARITY_BASIS_H
 
@@ -17,12 +18,12 @@
 
 enum { BB_PARITIES = 4, BB_PARITY_ORBIT = 4 };
 
-/// Where actuators stand; both borrowed.
-typedef struct bb_actuator_corners {
-    bb_index lenslets;
-    const bb_index *column; ///< [actuators] 0..lenslets
-    const bb_index *row;    ///< [actuators]
-} bb_actuator_corners;
+/// Where actuators stand, from the point that a reflection keeps, in any one unit; all borrowed.
+typedef struct bb_actuator_places {
+    const double *x;        ///< [actuators]
+    const double *y;        ///< [actuators]
+    const bb_index *mirror; ///< [actuators] within which a reflection is looked for; NULL: one
+} bb_actuator_places;
 
 /// One basis vector: `size` actuators of equal share.
 typedef struct bb_parity_vector {
@@ -39,15 +40,15 @@ typedef struct bb_parity_basis {
     bb_parity_vector *vectors;       ///< [count]; NULL: the actuators themselves
 } bb_parity_basis;
 
-/// The basis of all reflections that both `corners` and `gram` [count][count], symmetric, keep:
-/// the latter entry by entry to 1e-12 of its largest diagonal entry.
-/// `corners` NULL: one block. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_parity_basis_create(bb_index count, const bb_actuator_corners *corners,
+/// The basis of all reflections that both `places` and `gram` [count][count], symmetric, keep: the
+/// former to 1e-7 of the farthest coordinate, the latter entry by entry to 1e-12 of its largest
+/// diagonal entry. `places` NULL: one block. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_parity_basis_create(bb_index count, const bb_actuator_places *places,
                                             const double *gram, bb_parity_basis *out);
 void bb_parity_basis_release(bb_parity_basis *basis);
 
 /// What it takes for `count` actuators, while it is made.
-bb_need bb_parity_basis_need(bb_index count, bb_index lenslets);
+bb_need bb_parity_basis_need(bb_index count);
 
 bb_index bb_parity_basis_size(const bb_parity_basis *basis, int block);
 

@@ -13,6 +13,7 @@ typedef struct scene {
     bb_index slopes, actuators;
     double *interaction; // [slopes][actuators]
     double *gram;        // [actuators][actuators]
+    double *x, *y;       // [actuators] from the axis, in lenslets
 } scene;
 
 static void open_scene(const bb_pupil *pupil, bb_index lenslets, scene *out)
@@ -23,6 +24,12 @@ static void open_scene(const bb_pupil *pupil, bb_index lenslets, scene *out)
     out->actuators = out->mirror.actuator_count;
     check_ok(BB_ALLOCATE(out->slopes * out->actuators, &out->interaction));
     check_ok(BB_ZEROED(out->actuators * out->actuators, &out->gram));
+    check_ok(BB_ALLOCATE(out->actuators, &out->x));
+    check_ok(BB_ALLOCATE(out->actuators, &out->y));
+    for (bb_index i = 0; i < out->actuators; ++i) {
+        out->x[i] = (double)out->mirror.column[i] - 0.5 * (double)lenslets;
+        out->y[i] = (double)out->mirror.row[i] - 0.5 * (double)lenslets;
+    }
     check_ok(bb_deformable_mirror_interaction(&out->mirror, pupil, out->interaction));
     for (bb_index s = 0; s < out->slopes; ++s) {
         const double *row = out->interaction + s * out->actuators;
@@ -39,24 +46,26 @@ static void close_scene(scene *s)
     bb_deformable_mirror_release(&s->mirror);
     BB_RELEASE(&s->interaction);
     BB_RELEASE(&s->gram);
+    BB_RELEASE(&s->x);
+    BB_RELEASE(&s->y);
 }
 
-static bb_actuator_corners corners_of(const scene *s)
+static bb_actuator_places places_of(const scene *s)
 {
-    return (bb_actuator_corners){s->mirror.lenslets, s->mirror.column, s->mirror.row};
+    return (bb_actuator_places){s->x, s->y, NULL};
 }
 
 // Blocks of the basis, which is orthonormal and leaves nothing of D^T D outside them.
 static int blocks_of(const scene *s)
 {
-    const bb_actuator_corners corners = corners_of(s);
+    const bb_actuator_places places = places_of(s);
     const bb_index k = s->actuators;
     bb_parity_basis basis = {0};
     double *rows = NULL;
     double *block = NULL;
     double inside = 0.0;
     double all = 0.0;
-    check_ok(bb_parity_basis_create(k, &corners, s->gram, &basis));
+    check_ok(bb_parity_basis_create(k, &places, s->gram, &basis));
     check_ok(BB_ZEROED(k * k, &rows));
     for (bb_index i = 0; i < k; ++i) {
         rows[i * k + i] = 1.0;
@@ -84,13 +93,13 @@ static int blocks_of(const scene *s)
     return blocks;
 }
 
-static void project(const scene *s, const bb_actuator_corners *corners, double *projector,
+static void project(const scene *s, const bb_actuator_places *places, double *projector,
                     bb_index *dropped)
 {
     double *copy = NULL;
     check_ok(BB_ALLOCATE(s->slopes * s->actuators, &copy));
     memcpy(copy, s->interaction, (size_t)(s->slopes * s->actuators) * sizeof *copy);
-    check_ok(bb_mirror_projector_make(s->slopes, s->actuators, s->mirror.condition, corners, copy,
+    check_ok(bb_mirror_projector_make(s->slopes, s->actuators, s->mirror.condition, places, copy,
                                       projector, dropped, NULL));
     BB_RELEASE(&copy);
 }
@@ -98,7 +107,7 @@ static void project(const scene *s, const bb_actuator_corners *corners, double *
 // The projector with parities against that without, and its bits on another number of threads.
 static void compare(const scene *s)
 {
-    const bb_actuator_corners corners = corners_of(s);
+    const bb_actuator_places places = places_of(s);
     const bb_index items = s->slopes * s->actuators;
     double *plain = NULL;
     double *folded = NULL;
@@ -108,7 +117,7 @@ static void compare(const scene *s)
     check_ok(BB_ALLOCATE(items, &plain));
     check_ok(BB_ALLOCATE(items, &folded));
     project(s, NULL, plain, &dropped[0]);
-    project(s, &corners, folded, &dropped[1]);
+    project(s, &places, folded, &dropped[1]);
     assert_int_equal(dropped[0], dropped[1]);
     for (bb_index i = 0; i < items; ++i) {
         worst = fmax(worst, fabs(plain[i] - folded[i]));
@@ -118,7 +127,7 @@ static void compare(const scene *s)
                   worst / peak);
     assert_true(worst < 1e-11 * peak);
     check_ok(bb_threads_set(3));
-    project(s, &corners, plain, &dropped[0]);
+    project(s, &places, plain, &dropped[0]);
     check_ok(bb_threads_set(1));
     assert_memory_equal(plain, folded, (size_t)items * sizeof *plain);
     BB_RELEASE(&plain);
