@@ -120,13 +120,15 @@ static void noise_is_dense_and_zeros_are_free(void **state)
 
 enum { WIDTH = 40, ROWS = 24, COLUMNS = 3 * WIDTH + 13, BLOCKS = 4 };
 
-// A norm that minds the first columns of each block a million times as much as the last.
+// A norm that minds the first columns of each block a million times as much as the last, and a
+// block more than the one before.
 static void make_norms(double *out)
 {
     for (int i = 0; i < BLOCKS * WIDTH * WIDTH; ++i) {
         const int row = i / WIDTH % WIDTH;
         const int column = i % WIDTH;
-        const double size = pow(10.0, -6.0 * row / WIDTH);
+        const int block = i / WIDTH / WIDTH;
+        const double size = (1.0 + 0.2 * block) * pow(10.0, -6.0 * row / WIDTH);
         out[i] = column > row ? 0.0 : size * exp((column - row) / 8.0);
     }
 }
