@@ -31,12 +31,13 @@ enum {
     BB_STREAM_LANE_PLACES = 2, ///< that a lane adds, more where 32 lanes do not do
 };
 
-/// Most runs of a group of `fixed` pieces, of `all` pieces that `blocks` share: blocks between the
-/// first and the last have floor(all b / blocks) at least in b of them, and these two one each.
+/// Most runs of a group of `count` pieces, of `total` pieces that `blocks` share: blocks between
+/// the first and the last have floor(total b / blocks) at least in b of them, and these two one
+/// each.
 BB_DEVICE_FUNCTION
-int bb_stream_partition_most_runs(bb_index fixed, bb_index all, bb_index blocks)
+int bb_stream_partition_most_runs(bb_index count, bb_index total, bb_index blocks)
 {
-    return (int)(fixed < 2 ? fixed : ((fixed - 1) * blocks - 1) / all + 2);
+    return (int)(count < 2 ? count : ((count - 1) * blocks - 1) / total + 2);
 }
 
 BB_DEVICE_FUNCTION
@@ -96,10 +97,10 @@ int bb_stream_partition_places(const bb_stream_partition *all, int group)
 }
 /// Lanes that add the places of a row: 1, 2, 4 .. 32.
 BB_DEVICE_FUNCTION
-int bb_stream_partition_row_lanes(const bb_stream_partition *all)
+int bb_stream_partition_row_lanes(const bb_stream_partition *parts)
 {
     int lanes = 1;
-    while (lanes < 32 && lanes * BB_STREAM_LANE_PLACES < all->most_places) {
+    while (lanes < 32 && lanes * BB_STREAM_LANE_PLACES < parts->most_places) {
         lanes *= 2;
     }
     return lanes;
