@@ -17,6 +17,7 @@
 #include "core/memory.h"
 #include "core/thread.h"
 #include "precision/light_tiles.h"
+#include "solvers/factor/tiles/tile_choice.h"
 #include "solvers/factor/tiles/tile_product.h"
 #include "solvers/factor/tiles/tile_updates.h"
 
@@ -68,31 +69,6 @@ static bool wait_for(factoring *work, counter *awaited, bb_index value)
     return true;
 }
 
-// Whether the products into a tile are chosen one by one.
-static bool chooses(const bb_tile_matrix *matrix, bb_index row, bb_index column)
-{
-    return matrix->product_bound > 0.0 && (row != column || matrix->diagonal_follows);
-}
-
-// Variant of product (row, column, k), whose operands are final.
-static bb_variant variant_of(const bb_tile_matrix *matrix, bb_index row, bb_index column,
-                             bb_index k)
-{
-    double size =
-        bb_tile_matrix_at(matrix, row, k)->norm * bb_tile_matrix_at(matrix, column, k)->norm;
-    double roundoff = bb_variant_unit_roundoff(matrix->product_variant);
-    return chooses(matrix, row, column) && 2.0 * roundoff * size <= matrix->product_bound
-               ? matrix->product_variant
-               : bb_tile_matrix_at(matrix, row, column)->variant;
-}
-
-// Whether products into tile (row, column) may take an operand.
-static bool takes(const bb_tile_matrix *matrix, bb_index row, bb_index column, bb_operand operand)
-{
-    return bb_tile_operand_of(bb_tile_matrix_at(matrix, row, column)->variant) == operand ||
-           (chooses(matrix, row, column) && bb_tile_operand_of(matrix->product_variant) == operand);
-}
-
 static void *copy_at(const factoring *work, bb_index row, bb_index column, bb_operand format)
 {
     char *copies = work->copies[column % 2][format];
@@ -108,32 +84,13 @@ static const void *operand_at(const factoring *work, bb_index row, bb_index colu
     return bb_tile_serves(tile, format) ? bb_tile_values(tile) : copy_at(work, row, column, format);
 }
 
-// Whether a later task takes tile (row, column), a final one, in a format.
-static bool asked(const factoring *work, bb_index row, bb_index column, bb_operand format)
-{
-    bool is_asked = false;
-    if (row == column) {
-        for (bb_index r = row + 1; r < work->matrix->tile_rows && !is_asked; ++r) {
-            bool wide = bb_tile_matrix_at(work->matrix, r, column)->f64 != NULL;
-            is_asked = format == (bb_operand)(wide ? BB_FORMAT_FP64 : BB_FORMAT_FP32);
-        }
-        return is_asked;
-    }
-    for (bb_index j = column + 1; j <= row && !is_asked; ++j) {
-        is_asked = takes(work->matrix, row, j, format);
-    }
-    for (bb_index r = row + 1; r < work->matrix->tile_rows && !is_asked; ++r) {
-        is_asked = takes(work->matrix, r, row, format);
-    }
-    return is_asked;
-}
-
 static void make_copies(factoring *work, bb_index row, bb_index column)
 {
     const bb_tile *tile = bb_tile_matrix_at(work->matrix, row, column);
     for (bb_operand f = 0; f < BB_OPERAND_COUNT; ++f) {
         void *copy = copy_at(work, row, column, f);
-        if (copy != NULL && !bb_tile_serves(tile, f) && asked(work, row, column, f)) {
+        if (copy != NULL && !bb_tile_serves(tile, f) &&
+            bb_tile_choice_asks(work->matrix, row, column, f)) {
             atomic_fetch_add(&work->saturated, bb_tile_convert(tile, f, copy));
         }
     }
@@ -144,16 +101,19 @@ static bool update(factoring *work, bb_index row, bb_index column, bb_index k,
                    bb_tile_workspace *workspace)
 {
     bb_tile *target = bb_tile_matrix_at(work->matrix, row, column);
-    bb_index depth = bb_tile_matrix_at(work->matrix, row, k)->columns;
+    const bb_tile *row_tile = bb_tile_matrix_at(work->matrix, row, k);
+    const bb_tile *column_tile = bb_tile_matrix_at(work->matrix, column, k);
+    bb_index depth = row_tile->columns;
     if (!wait_for(work, progress_of(work, row, k), k + 1) ||
         !wait_for(work, progress_of(work, column, k), k + 1) ||
         !wait_for(work, progress_of(work, row, column), k)) {
         return false;
     }
-    bb_variant variant = variant_of(work->matrix, row, column, k);
+    bb_variant variant =
+        bb_tile_choice_variant(work->matrix, row, column, row_tile->norm, column_tile->norm);
     bb_operand format = bb_tile_operand_of(variant);
     const void *remainder = operand_at(work, row, k, format);
-    bb_tile_updates_add(account_of(work, row, column), work->matrix, variant, row, column, k);
+    bb_tile_updates_add(account_of(work, row, column), variant, row_tile, column_tile);
     if (row == column && !bb_variant_describe(variant)->rounds) {
         bb_tile_rank_update(remainder, depth, target);
     } else {
@@ -165,42 +125,13 @@ static bool update(factoring *work, bb_index row, bb_index column, bb_index k,
     return true;
 }
 
-// First row of the lower triangle with a value that is NaN or infinite, -1 for none.
-static bb_index first_bad_row(const bb_tile *tile)
-{
-    for (bb_index i = 0; i < tile->rows; ++i) {
-        for (bb_index j = 0; j <= i; ++j) {
-            bb_index index = i * tile->columns + j;
-            if (!isfinite(tile->f64 != NULL ? tile->f64[index] : (double)tile->f32[index])) {
-                return i;
-            }
-        }
-    }
-    return -1;
-}
-
-static bool factor_diagonal(factoring *work, bb_index k)
-{
-    bb_tile *diagonal = bb_tile_matrix_at(work->matrix, k, k);
-    bb_index first = k * work->matrix->tile_size;
-    bb_index bad = first_bad_row(diagonal);
-    bb_index pivot = bad >= 0 ? 0 : bb_tile_factor(diagonal);
-    if (bad >= 0) {
-        bb_outcome_set(work->outcome, BB_OUTCOME_NON_FINITE, "tile (%td, %td), row %td: not finite",
-                       k, k, first + bad);
-    } else if (pivot > 0) {
-        bb_outcome_set(work->outcome, BB_OUTCOME_NOT_SPD,
-                       "tile (%td, %td), row %td: pivot not positive", k, k, first + pivot - 1);
-    }
-    return bad < 0 && pivot == 0;
-}
-
 static bool pivot_task(factoring *work, bb_index k, bb_tile_workspace *workspace)
 {
     if (k > 0 && !update(work, k, k, k - 1, workspace)) {
         return false;
     }
-    if (!factor_diagonal(work, k)) {
+    if (!bb_tile_factor_diagonal(bb_tile_matrix_at(work->matrix, k, k), k,
+                                 k * work->matrix->tile_size, work->outcome)) {
         atomic_store(&work->factored, k * work->matrix->tile_size);
         atomic_store(&work->stopped, true);
         return false;
@@ -299,7 +230,7 @@ static bb_status allocate_copies(factoring *work)
             const bb_tile *tile = bb_tile_matrix_at(matrix, row, column);
             taken[tile->f64 != NULL ? BB_FORMAT_FP64 : BB_FORMAT_FP32] = true;
             for (bb_operand f = 0; f < BB_OPERAND_COUNT; ++f) {
-                taken[f] = taken[f] || takes(matrix, row, column, f);
+                taken[f] = taken[f] || bb_tile_choice_takes(matrix, row, column, f);
                 bool possible = row > column || f <= (bb_operand)BB_FORMAT_FP32;
                 lacking[f] = lacking[f] || (possible && !bb_tile_serves(tile, f));
             }

@@ -6,6 +6,7 @@
 
 #include <cblas.h>
 #include <lapacke.h>
+#include <math.h>
 
 static bb_index padded_of(bb_index tile_size)
 {
@@ -105,6 +106,34 @@ bb_index bb_tile_factor(bb_tile *diagonal)
     lapack_int n = (lapack_int)diagonal->rows;
     return diagonal->f64 != NULL ? LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', n, diagonal->f64, n)
                                  : LAPACKE_spotrf_work(LAPACK_COL_MAJOR, 'U', n, diagonal->f32, n);
+}
+
+// First row of the lower triangle with a value that is NaN or infinite, -1 for none.
+static bb_index first_bad_row(const bb_tile *tile)
+{
+    for (bb_index i = 0; i < tile->rows; ++i) {
+        for (bb_index j = 0; j <= i; ++j) {
+            bb_index index = i * tile->columns + j;
+            if (!isfinite(tile->f64 != NULL ? tile->f64[index] : (double)tile->f32[index])) {
+                return i;
+            }
+        }
+    }
+    return -1;
+}
+
+bool bb_tile_factor_diagonal(bb_tile *diagonal, bb_index k, bb_index first, bb_outcome *outcome)
+{
+    bb_index bad = first_bad_row(diagonal);
+    bb_index pivot = bad >= 0 ? 0 : bb_tile_factor(diagonal);
+    if (bad >= 0) {
+        bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE, "tile (%td, %td), row %td: not finite", k, k,
+                       first + bad);
+    } else if (pivot > 0) {
+        bb_outcome_set(outcome, BB_OUTCOME_NOT_SPD, "tile (%td, %td), row %td: pivot not positive",
+                       k, k, first + pivot - 1);
+    }
+    return bad < 0 && pivot == 0;
 }
 
 void bb_tile_solve(const void *diagonal, bb_tile *a)

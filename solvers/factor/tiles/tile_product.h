@@ -5,6 +5,7 @@
 #ifndef BB_SOLVERS_FACTOR_TILES_TILE_PRODUCT_H
 #define BB_SOLVERS_FACTOR_TILES_TILE_PRODUCT_H
 
+#include "core/outcome.h"
 #include "solvers/factor/tiles/tile_operand.h"
 
 /// Scratch of one thread.
@@ -31,6 +32,10 @@ void bb_tile_rank_update(const void *a, bb_index depth, bb_tile *c);
 
 /// Cholesky of a diagonal tile; returns 0, or the 1-based row of the pivot that failed.
 bb_index bb_tile_factor(bb_tile *diagonal);
+
+/// The same of tile (k, k), whose first row is row `first` of the matrix: whether it could be done;
+/// else why not (not_spd, or non_finite where a value was so before), with tile and row.
+bool bb_tile_factor_diagonal(bb_tile *diagonal, bb_index k, bb_index first, bb_outcome *outcome);
 
 /// A <- A L^-T with the factored diagonal tile L, in doubles for a dp tile and in floats
 /// otherwise, then rounds A to its format, or to the two planes of x3.

@@ -23,16 +23,14 @@ static double underflow(bb_variant variant, const bb_tile *tile)
     return 0.5 * step * sqrt(items);
 }
 
-void bb_tile_updates_add(bb_tile_updates *updates, const bb_tile_matrix *matrix, bb_variant variant,
-                         bb_index row, bb_index column, bb_index k)
+void bb_tile_updates_add(bb_tile_updates *updates, bb_variant variant, const bb_tile *row_tile,
+                         const bb_tile *column_tile)
 {
-    const bb_tile *row_tile = bb_tile_matrix_at(matrix, row, k);
-    const bb_tile *column_tile = bb_tile_matrix_at(matrix, column, k);
     double items = (double)row_tile->rows * (double)column_tile->rows;
     double row_lost = underflow(variant, row_tile);
     double column_lost = underflow(variant, column_tile);
     double flops = 2.0 * items * (double)row_tile->columns;
-    updates->flops[variant] += row == column ? 0.5 * flops : flops;
+    updates->flops[variant] += row_tile == column_tile ? 0.5 * flops : flops;
     updates->bound += bb_variant_product_error(variant) * row_tile->norm * column_tile->norm +
                       row_lost * column_tile->norm + row_tile->norm * column_lost +
                       row_lost * column_lost;

@@ -12,9 +12,9 @@ typedef struct bb_tile_updates {
     double bound; ///< on ||.||_F of the error of all products into the tile; NaN: none known
 } bb_tile_updates;
 
-/// Adds product (row, column, k), whose operands are final with their norms.
-void bb_tile_updates_add(bb_tile_updates *updates, const bb_tile_matrix *matrix, bb_variant variant,
-                         bb_index row, bb_index column, bb_index k);
+/// Adds the product of two tiles, final with their norms; of one with itself: into the diagonal.
+void bb_tile_updates_add(bb_tile_updates *updates, bb_variant variant, const bb_tile *row_tile,
+                         const bb_tile *column_tile);
 
 /// Over the accounts [tiles] of a factorization; nothing is saturated yet.
 bb_tile_work bb_tile_updates_sum(const bb_tile_matrix *matrix, const bb_tile_updates *updates);

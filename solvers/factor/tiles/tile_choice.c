@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/factor/tiles/tile_choice.h"
+
+bool bb_tile_choice_is_open(const bb_tile_matrix *matrix, bb_index row, bb_index column)
+{
+    return matrix->product_bound > 0.0 && (row != column || matrix->diagonal_follows);
+}
+
+bb_variant bb_tile_choice_variant(const bb_tile_matrix *matrix, bb_index row, bb_index column,
+                                  double row_norm, double column_norm)
+{
+    double size = row_norm * column_norm;
+    double roundoff = bb_variant_unit_roundoff(matrix->product_variant);
+    return bb_tile_choice_is_open(matrix, row, column) &&
+                   2.0 * roundoff * size <= matrix->product_bound
+               ? matrix->product_variant
+               : bb_tile_matrix_at(matrix, row, column)->variant;
+}
+
+bool bb_tile_choice_takes(const bb_tile_matrix *matrix, bb_index row, bb_index column,
+                          bb_operand operand)
+{
+    return bb_tile_operand_of(bb_tile_matrix_at(matrix, row, column)->variant) == operand ||
+           (bb_tile_choice_is_open(matrix, row, column) &&
+            bb_tile_operand_of(matrix->product_variant) == operand);
+}
+
+bool bb_tile_choice_asks(const bb_tile_matrix *matrix, bb_index row, bb_index column,
+                         bb_operand operand)
+{
+    bool is_asked = false;
+    if (row == column) {
+        for (bb_index r = row + 1; r < matrix->tile_rows && !is_asked; ++r) {
+            const bool wide = bb_tile_matrix_at(matrix, r, column)->format == BB_FORMAT_FP64;
+            is_asked = operand == (bb_operand)(wide ? BB_FORMAT_FP64 : BB_FORMAT_FP32);
+        }
+        return is_asked;
+    }
+    for (bb_index j = column + 1; j <= row && !is_asked; ++j) {
+        is_asked = bb_tile_choice_takes(matrix, row, j, operand);
+    }
+    for (bb_index r = row + 1; r < matrix->tile_rows && !is_asked; ++r) {
+        is_asked = bb_tile_choice_takes(matrix, r, row, operand);
+    }
+    return is_asked;
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a factorization by tiles asks its map, whichever engine runs it: the variant of each product
+// and the formats in which final tiles are read.
+#ifndef BB_SOLVERS_FACTOR_TILES_TILE_CHOICE_H
+#define BB_SOLVERS_FACTOR_TILES_TILE_CHOICE_H
+
+#include "solvers/factor/tiles/tile_operand.h"
+
+/// Whether the products into tile (row, column) are chosen one by one, by their operands' norms.
+bool bb_tile_choice_is_open(const bb_tile_matrix *matrix, bb_index row, bb_index column);
+
+/// Variant of a product into tile (row, column) whose final operands have these Frobenius norms.
+bb_variant bb_tile_choice_variant(const bb_tile_matrix *matrix, bb_index row, bb_index column,
+                                  double row_norm, double column_norm);
+
+/// Whether products into tile (row, column) may read an operand.
+bool bb_tile_choice_takes(const bb_tile_matrix *matrix, bb_index row, bb_index column,
+                          bb_operand operand);
+
+/// Whether a later task may read tile (row, column), once final, in a format: of a diagonal tile
+/// the solves of its column, of another one the products of its row and column.
+bool bb_tile_choice_asks(const bb_tile_matrix *matrix, bb_index row, bb_index column,
+                         bb_operand operand);
+
+#endif
