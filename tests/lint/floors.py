@@ -25,6 +25,7 @@ EDGES = {
     "physics/wafer/overlay": {"physics/wafer/heat", "physics/wafer/response"},
     "solvers/operator": {"solvers/gpu", "solvers/kernels"},
     "solvers/factor": {"solvers/gpu"},
+    "solvers/distributed": {"solvers/factor"},
     "solvers/step": {"solvers/gpu"},
     "solvers/loop": {"solvers/gpu", "solvers/operator", "solvers/step"},
     "solvers/unwrap": {"solvers/kernels"},

@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <xxhash.h>
 
 enum { LANES = 16 };
 
@@ -168,6 +169,7 @@ typedef struct loading {
     const bb_matrix_source *source;
     const double *scale;
     bb_tile_matrix *matrix;
+    const bb_tile_share *share; // NULL: all tiles
 } loading;
 
 // From fp64 to the tile's format in one rounding.
@@ -223,8 +225,10 @@ static bb_status load_tile_row(void *context, bb_index index)
     bb_tile_matrix *matrix = load->matrix;
     bb_index row = matrix->tile_rows - 1 - index; // the longest first
     for (bb_index column = 0; column <= row; ++column) {
-        BB_RETURN_IF_FAILED(load_tile(load, bb_tile_matrix_at(matrix, row, column),
-                                      row * matrix->tile_size, column * matrix->tile_size));
+        if (load->share == NULL || load->share->holds(load->share->context, row, column)) {
+            BB_RETURN_IF_FAILED(load_tile(load, bb_tile_matrix_at(matrix, row, column),
+                                          row * matrix->tile_size, column * matrix->tile_size));
+        }
     }
     return BB_OK;
 }
@@ -258,7 +262,7 @@ done:
 bb_status bb_tile_norms(const bb_matrix_source *source, const double *scale, bb_index tile_size,
                         double *norms)
 {
-    measuring work = {.load = {source, scale, NULL}, .tile_size = tile_size, .norms = norms};
+    measuring work = {.load = {source, scale, NULL, NULL}, .tile_size = tile_size, .norms = norms};
     return bb_thread_for(tiles_across(source->rows, tile_size), measure_tile_row, &work);
 }
 
@@ -312,8 +316,23 @@ done:
     return status;
 }
 
+void bb_tile_matrix_set_norms(bb_tile_matrix *matrix, const double *norms)
+{
+    for (bb_index t = 0; t < matrix->tile_rows * (matrix->tile_rows + 1) / 2; ++t) {
+        matrix->tiles[t].norm = norms[t];
+    }
+    matrix->norm = bb_tile_norms_sum(matrix->tile_rows, norms);
+}
+
 bb_status bb_tile_matrix_create(const bb_matrix_source *source, const double *scale,
                                 const bb_tile_plan *plan, bb_tile_matrix **out)
+{
+    return bb_tile_matrix_create_share(source, scale, plan, NULL, out);
+}
+
+bb_status bb_tile_matrix_create_share(const bb_matrix_source *source, const double *scale,
+                                      const bb_tile_plan *plan, const bb_tile_share *share,
+                                      bb_tile_matrix **out)
 {
     bb_status status = BB_OK;
     bb_tile_matrix *matrix = NULL;
@@ -338,7 +357,7 @@ bb_status bb_tile_matrix_create(const bb_matrix_source *source, const double *sc
         BB_TRY(bb_policy_map_create(&plan->policy, plan->arithmetic, &facts, &map));
     }
     BB_TRY(lay_out(matrix, map != NULL ? map : plan->map));
-    loading load = {source, scale, matrix};
+    loading load = {source, scale, matrix, share};
     BB_TRY(bb_thread_for(matrix->tile_rows, load_tile_row, &load));
     matrix->norm = loaded_norm(matrix);
     *out = matrix;
@@ -347,6 +366,34 @@ done:
     bb_policy_map_destroy(&map);
     bb_tile_matrix_destroy(&matrix);
     return status;
+}
+
+// Rows of a diagonal tile up to the diagonal, of another one all.
+static uint64_t tile_digest(const bb_tile *tile, bb_index row, bb_index column)
+{
+    const char *values = tile->f64 != NULL ? (const char *)tile->f64 : (const char *)tile->f32;
+    const size_t word = tile->f64 != NULL ? sizeof *tile->f64 : sizeof *tile->f32;
+    uint64_t digest = XXH3_64bits_withSeed(&column, sizeof column, (XXH64_hash_t)row);
+    for (bb_index i = 0; i < tile->rows; ++i) {
+        const bb_index count = row == column ? i + 1 : tile->columns;
+        digest = XXH3_64bits_withSeed(values + (size_t)(i * tile->columns) * word,
+                                      (size_t)count * word, digest);
+    }
+    return digest;
+}
+
+uint64_t bb_tile_matrix_digest(const bb_tile_matrix *matrix)
+{
+    uint64_t digest = 0;
+    for (bb_index row = 0; row < matrix->tile_rows; ++row) {
+        for (bb_index column = 0; column <= row; ++column) {
+            const bb_tile *tile = bb_tile_matrix_at(matrix, row, column);
+            if (tile->f64 != NULL || tile->f32 != NULL) {
+                digest ^= tile_digest(tile, row, column);
+            }
+        }
+    }
+    return digest;
 }
 
 void bb_tile_matrix_destroy(bb_tile_matrix **matrix)

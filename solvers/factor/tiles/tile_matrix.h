@@ -13,6 +13,8 @@
 #include "core/need.h"
 #include "precision/policy.h"
 
+#include <stdint.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -57,6 +59,12 @@ typedef struct bb_tile_matrix {
     bb_tile_work work;     ///< of the factorization
 } bb_tile_matrix;
 
+/// The tiles that a process keeps of a matrix over several.
+typedef struct bb_tile_share {
+    bool (*holds)(const void *context, bb_index row, bb_index column);
+    const void *context; ///< borrowed while the matrix is made
+} bb_tile_share;
+
 /// What the tiles of a pipeline look like.
 typedef struct bb_tile_plan {
     bb_index tile_size;
@@ -83,6 +91,15 @@ double bb_tile_norms_sum(bb_index tile_rows, const double *norms);
 /// says follow. Errors: BB_INVALID, BB_MEMORY, the source's.
 BB_CHECKED bb_status bb_tile_matrix_create(const bb_matrix_source *source, const double *scale,
                                            const bb_tile_plan *plan, bb_tile_matrix **out);
+
+/// The same where this process keeps some tiles: of the others formats and sizes alone are known,
+/// values are NULL and norms 0, until bb_tile_matrix_set_norms.
+BB_CHECKED bb_status bb_tile_matrix_create_share(const bb_matrix_source *source,
+                                                 const double *scale, const bb_tile_plan *plan,
+                                                 const bb_tile_share *share, bb_tile_matrix **out);
+
+/// Norms of all tiles of A, norms [tile_rows (tile_rows + 1) / 2] row by row, and A's from them.
+void bb_tile_matrix_set_norms(bb_tile_matrix *matrix, const double *norms);
 void bb_tile_matrix_destroy(bb_tile_matrix **matrix);
 
 /// Tile (row, column) with row >= column.
@@ -90,6 +107,10 @@ bb_tile *bb_tile_matrix_at(const bb_tile_matrix *matrix, bb_index row, bb_index 
 
 /// L_kk in a factor of dp tiles alone.
 double bb_tile_matrix_pivot(const bb_tile_matrix *matrix, bb_index column);
+
+/// Digest of the tiles kept here, each of its place and its values (of a diagonal one those of the
+/// lower triangle): the exclusive or over the shares of a matrix is that of the whole.
+uint64_t bb_tile_matrix_digest(const bb_tile_matrix *matrix);
 
 /// Bytes of the stored triangle, each tile in its own format.
 size_t bb_tile_matrix_bytes(const bb_tile_matrix *matrix);

@@ -59,8 +59,7 @@ BB_CLONES static void split(const float *values, bb_index count, float *hi, floa
     (void)bb_format_round_f32(BB_FORMAT_FP16, lo, count, lo);
 }
 
-// 2^e that brings the largest magnitude to (224, 448]; 1 for zeros or where one is not finite.
-BB_CLONES static float scale_to_e4m3(const float *values, bb_index count)
+BB_CLONES float bb_tile_operand_scale(const float *values, bb_index count)
 {
     float largest = 0.0F;
     for (bb_index i = 0; i < count; ++i) {
@@ -78,7 +77,7 @@ BB_CLONES static float scale_to_e4m3(const float *values, bb_index count)
 // `values` may be `out`.
 BB_CLONES static bb_index round_scaled(const float *values, bb_index count, float *out)
 {
-    float scale = scale_to_e4m3(values, count);
+    float scale = bb_tile_operand_scale(values, count);
     float back = 1.0F / scale;
     for (bb_index i = 0; i < count; ++i) {
         out[i] = values[i] * scale;

@@ -26,6 +26,10 @@ const void *bb_tile_values(const bb_tile *tile);
 /// [rows][columns]; x3: hi [rows][columns], then lo. Returns the number of saturated values.
 bb_index bb_tile_convert(const bb_tile *tile, bb_operand operand, void *copy);
 
+/// What e4m3 operands are scaled by: 2^e that brings the largest magnitude to (224, 448]; 1 for
+/// zeros or where one is not finite.
+float bb_tile_operand_scale(const float *values, bb_index count);
+
 /// Rounds the tile's values to what two fp16 planes hold.
 void bb_tile_round_to_planes(bb_tile *tile);
 

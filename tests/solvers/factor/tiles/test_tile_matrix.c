@@ -95,6 +95,45 @@ static void sources_that_are_not_square_are_refused(void **state)
     check_fails(bb_tile_matrix_create(&source, NULL, &plan, &matrix), BB_INVALID, "tile of 0 rows");
 }
 
+static bool is_even(const void *context, bb_index row, bb_index column)
+{
+    return (row + column) % 2 == *(const bb_index *)context;
+}
+
+// Values of its own tiles, formats and sizes of all; with all norms two shares are one matrix.
+static void shares_add_up_to_the_matrix(void **state)
+{
+    (void)state;
+    bb_tile_matrix *whole = load(NULL, BB_VARIANT_HP2, (bb_policy_config){0});
+    bb_view view = bb_view_matrix(values, N, N);
+    const bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
+    const bb_tile_plan plan = {.tile_size = TILE, .arithmetic = BB_VARIANT_HP2};
+    double norms[6] = {0.0};
+    uint64_t digest = 0;
+    for (bb_index part = 0; part < 2; ++part) {
+        const bb_tile_share share = {.holds = is_even, .context = &part};
+        bb_tile_matrix *matrix = NULL;
+        check_ok(bb_tile_matrix_create_share(&source, NULL, &plan, &share, &matrix));
+        for (bb_index t = 0; t < 6; ++t) {
+            norms[t] += matrix->tiles[t].norm;
+        }
+        assert_null(bb_tile_matrix_at(matrix, 1, part)->f32);
+        assert_int_equal(bb_tile_matrix_at(matrix, 2, 1)->rows, 5);
+        assert_int_equal(bb_tile_matrix_bytes(matrix), bb_tile_matrix_bytes(whole));
+        digest ^= bb_tile_matrix_digest(matrix);
+        bb_tile_matrix_set_norms(matrix, norms);
+        assert_true(part == 0 || matrix->norm == whole->norm);
+        bb_tile_matrix_destroy(&matrix);
+    }
+    assert_true(digest == bb_tile_matrix_digest(whole));
+    // What lies above the diagonal is not the matrix's; a value of another tile is.
+    bb_tile_matrix_at(whole, 1, 1)->f32[3] += 1.0F;
+    assert_true(digest == bb_tile_matrix_digest(whole));
+    bb_tile_matrix_at(whole, 2, 0)->f32[3] += 1.0F;
+    assert_true(digest != bb_tile_matrix_digest(whole));
+    bb_tile_matrix_destroy(&whole);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -103,6 +142,7 @@ int main(void)
         cmocka_unit_test(policy_gives_each_tile_its_variant),
         cmocka_unit_test(tiles_larger_than_the_matrix_are_the_matrix),
         cmocka_unit_test(sources_that_are_not_square_are_refused),
+        cmocka_unit_test(shares_add_up_to_the_matrix),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Who keeps which tile, and what a factorization sends, against counts made by hand and by an
+// independent program.
+#include "solvers/distributed/tile_message.h"
+#include "tests/solvers/dense.h"
+
+static bb_status fill_nothing(const bb_matrix_source *source, bb_index row, bb_index column,
+                              bb_view out)
+{
+    (void)source;
+    (void)row;
+    (void)column;
+    (void)out;
+    return BB_OK;
+}
+
+static bool holds_none(const void *context, bb_index row, bb_index column)
+{
+    (void)context;
+    (void)row;
+    (void)column;
+    return false;
+}
+
+// Tiles of a matrix of n rows without values.
+static bb_tile_matrix *laid_out(bb_index n, bb_index size, bb_variant arithmetic,
+                                bb_policy_config policy)
+{
+    bb_tile_matrix *matrix = NULL;
+    const bb_matrix_source source = {
+        .rows = n, .columns = n, .symmetric = true, .name = "A", .fill = fill_nothing};
+    const bb_tile_plan plan = {.tile_size = size, .arithmetic = arithmetic, .policy = policy};
+    const bb_tile_share none = {.holds = holds_none};
+    check_ok(bb_tile_matrix_create_share(&source, NULL, &plan, &none, &matrix));
+    return matrix;
+}
+
+static const bb_policy_config uniform = {.diagonal = BB_POLICY_FOLLOW_SP};
+static const bb_policy_config following = {.diagonal = BB_POLICY_FOLLOW};
+
+static void grids_are_as_square_as_they_can_be(void **state)
+{
+    (void)state;
+    const int cases[][3] = {{1, 1, 1}, {2, 1, 2}, {4, 2, 2}, {6, 2, 3}, {7, 1, 7}, {12, 3, 4}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
+        const bb_process_grid grid = bb_process_grid_of(cases[k][0]);
+        assert_int_equal(grid.rows, cases[k][1]);
+        assert_int_equal(grid.columns, cases[k][2]);
+    }
+}
+
+static void grids_are_read_from_two_counts(void **state)
+{
+    (void)state;
+    bb_process_grid grid;
+    assert_true(bb_process_grid_read("2x13", &grid));
+    assert_int_equal(grid.rows, 2);
+    assert_int_equal(grid.columns, 13);
+    const char *const wrong[] = {"",     "2",    "x2",   "2x",    "0x2",  "2x0",  "2X3",
+                                 " 2x3", "2x3 ", "-1x2", "2x3x4", "02x1", "2x+3", "123456x1"};
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; ++k) {
+        assert_false(bb_process_grid_read(wrong[k], &grid));
+    }
+}
+
+// Grid 2 x 3: rows go by two, columns by three.
+static void tiles_are_dealt_in_both_directions(void **state)
+{
+    (void)state;
+    const bb_process_grid grid = {2, 3};
+    const int owners[4][4] = {{0, 1, 2, 0}, {3, 4, 5, 3}, {0, 1, 2, 0}, {3, 4, 5, 3}};
+    for (bb_index row = 0; row < 4; ++row) {
+        for (bb_index column = 0; column < 4; ++column) {
+            assert_int_equal(bb_block_cyclic_owner(grid, row, column), owners[row][column]);
+        }
+    }
+}
+
+// Rows 4, 4, 2 of hp2 with an fp32 diagonal on 1 x 2: rank 0 has columns 0 and 2, rank 1 column 1.
+static void ranks_keep_the_bytes_of_their_tiles(void **state)
+{
+    (void)state;
+    bb_tile_matrix *matrix = laid_out(10, 4, BB_VARIANT_HP2, uniform);
+    double bytes[2];
+    bb_block_cyclic_bytes(matrix, (bb_process_grid){1, 2}, bytes);
+    assert_true(bytes[0] == 4 * 16 + 2 * 16 + 2 * 8 + 4 * 4);
+    assert_true(bytes[1] == 4 * 16 + 2 * 8);
+    bb_tile_matrix_destroy(&matrix);
+}
+
+static double traffic_of(const bb_tile_matrix *matrix, bb_process_grid grid, bb_wire wire)
+{
+    bool readers[4];
+    double sent[4];
+    double sum = 0.0;
+    bb_tile_message_traffic(matrix, grid, wire, readers, sent);
+    for (int rank = 0; rank < bb_process_grid_size(grid); ++rank) {
+        sum += sent[rank];
+    }
+    return sum;
+}
+
+// Three tile rows on 1 x 2, all in fp32: (0, 0) goes to nobody (column 0 is rank 0's, as it is),
+// (1, 0) and (2, 0) to rank 1, which has column 1; (1, 1) to nobody, (2, 1) to rank 0 for (2, 2).
+static void three_tile_rows_send_what_a_hand_counts(void **state)
+{
+    (void)state;
+    bb_tile_matrix *matrix = laid_out(10, 4, BB_VARIANT_SP, uniform);
+    bool readers[2];
+    double sent[2];
+    bb_tile_message_traffic(matrix, (bb_process_grid){1, 2}, BB_WIRE_FOLLOW, readers, sent);
+    const double head = sizeof(bb_tile_head);
+    assert_true(sent[0] == 4 * 16 + 4 * 8 + 2 * head);
+    assert_true(sent[1] == 4 * 8 + head);
+    bb_tile_matrix_destroy(&matrix);
+}
+
+// The bytes that StarPU counted of n = 2048 in tiles of 256 without heads, in MB to two digits:
+// fp16 with an fp32 diagonal, fp32 on the wire, fp16 with the diagonal following.
+static void bytes_are_those_of_an_independent_count(void **state)
+{
+    (void)state;
+    const struct {
+        const bb_policy_config *policy;
+        bb_process_grid grid;
+        bb_wire wire;
+        double megabytes;
+    } cases[] = {
+        {&uniform, {2, 2}, BB_WIRE_FOLLOW, 12.19},  {&uniform, {2, 2}, BB_WIRE_FP32, 14.68},
+        {&following, {2, 2}, BB_WIRE_FOLLOW, 8.26}, {&uniform, {1, 2}, BB_WIRE_FP32, 7.34},
+        {&uniform, {1, 2}, BB_WIRE_FOLLOW, 7.73},   {&following, {1, 2}, BB_WIRE_FOLLOW, 3.67},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
+        bb_tile_matrix *matrix = laid_out(2048, 256, BB_VARIANT_HP1, *cases[k].policy);
+        const double bytes = traffic_of(matrix, cases[k].grid, cases[k].wire);
+        assert_true(fabs(bytes / 1e6 - cases[k].megabytes) <
+                    0.005 + 200 * sizeof(bb_tile_head) / 1e6);
+        bb_tile_matrix_destroy(&matrix);
+    }
+}
+
+// The diagonal following, a tile's bytes halve.
+static void following_sends_at_most_0_57_of_fp32(void **state)
+{
+    (void)state;
+    bb_tile_matrix *matrix = laid_out(4096, 256, BB_VARIANT_HP1, following);
+    const double narrow = traffic_of(matrix, (bb_process_grid){2, 2}, BB_WIRE_FOLLOW);
+    const double plain = traffic_of(matrix, (bb_process_grid){2, 2}, BB_WIRE_FP32);
+    assert_true(narrow <= 0.57 * plain);
+    assert_true(narrow >= 0.5 * plain);
+    bb_tile_matrix_destroy(&matrix);
+}
+
+// Random values and what formats round in their own ways: subnormals, zeros, the largest, e4m3's
+// overflow, NaN.
+static void fill_values(float *values, bb_index count)
+{
+    double wide[512];
+    dense_random(count, 5, wide);
+    for (bb_index i = 0; i < count; ++i) {
+        values[i] = (float)wide[i];
+    }
+    values[3] = 0.0F;
+    values[4] = -0.0F;
+    values[5] = 0x1p-25F;
+    values[6] = 65504.0F;
+    values[7] = 1e-38F;
+}
+
+// The same bits, but for which NaN stands for a NaN.
+static void assert_same(const void *read, const void *expected, size_t bytes, bool wide)
+{
+    const float *narrow[] = {read, expected};
+    const double *doubles[] = {read, expected};
+    const size_t word = wide ? sizeof(double) : sizeof(float);
+    for (size_t i = 0; i < bytes / word; ++i) {
+        const bool both_nan = wide ? isnan(doubles[0][i]) && isnan(doubles[1][i])
+                                   : isnan(narrow[0][i]) && isnan(narrow[1][i]);
+        assert_true(both_nan || memcmp((const char *)read + i * word,
+                                       (const char *)expected + i * word, word) == 0);
+    }
+}
+
+// What a reader finds is what bb_tile_convert gives of the tile itself, in every form and operand.
+static void messages_hold_the_bits_of_operands(void **state)
+{
+    (void)state;
+    enum { ROWS = 17, COLUMNS = 30, ITEMS = ROWS * COLUMNS };
+    static float values[ITEMS], scratch[2 * ITEMS];
+    static char message[sizeof(bb_tile_head) + 8 * ITEMS];
+    static double expected[ITEMS], copy[ITEMS];
+    fill_values(values, ITEMS);
+    for (int k = 0; k < 3; ++k) {
+        values[9] = k == 1 ? NAN : values[9];
+        values[6] = k == 2 ? 70000.0F : values[6];
+        const bb_tile tile = {
+            .format = BB_FORMAT_FP32, .rows = ROWS, .columns = COLUMNS, .norm = 2.5, .f32 = values};
+        for (bb_operand operand = 0; operand < BB_OPERAND_COUNT; ++operand) {
+            const size_t bytes = ITEMS * bb_tile_operand_bytes(operand);
+            (void)bb_tile_convert(&tile, operand, expected);
+            for (int wire = BB_WIRE_FOLLOW; wire <= BB_WIRE_FP32; ++wire) {
+                const bb_operand form = bb_tile_message_form(&tile, operand, (bb_wire)wire);
+                assert_true(bb_tile_message_bytes(&tile, form) <= sizeof message);
+                (void)bb_tile_message_write(&tile, form, scratch, message);
+                const void *read = bb_tile_message_read(&tile, form, operand, message, copy);
+                assert_same(read, expected, bytes, operand == (bb_operand)BB_FORMAT_FP64);
+                assert_true(((const bb_tile_head *)(const void *)message)->norm == 2.5);
+            }
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(grids_are_as_square_as_they_can_be),
+        cmocka_unit_test(grids_are_read_from_two_counts),
+        cmocka_unit_test(tiles_are_dealt_in_both_directions),
+        cmocka_unit_test(ranks_keep_the_bytes_of_their_tiles),
+        cmocka_unit_test(three_tile_rows_send_what_a_hand_counts),
+        cmocka_unit_test(bytes_are_those_of_an_independent_count),
+        cmocka_unit_test(following_sends_at_most_0_57_of_fp32),
+        cmocka_unit_test(messages_hold_the_bits_of_operands),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
