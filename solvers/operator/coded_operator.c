@@ -311,7 +311,9 @@ bool bb_coded_operator_moves(const bb_codec_config *storage)
 // (bb_stream_partition: places of `g` groups are at most g and 32 a multiprocessor, 160 of them).
 static const double row_bytes = 44.0;
 static const double sums_bytes = 2.7e6;
-// Of x in limbs: a tile of the fewest columns.
+// Of x in limbs: a tile of the fewest columns; the quantiser's are of twice as many, so that there
+// is room for upper ones. What these have beside (coded_stream.h) is below a plan's 32 bits a
+// quotient: 16 of three quarters of them, and 64 of the rest.
 static const double cut_columns = 512.0;
 // A kernel of the language with its text.
 static const double kernel_bytes = 1e6;
@@ -523,12 +525,14 @@ bb_status bb_coded_operator_blocks(const bb_coded_operator *operation,
     bb_status status = BB_OK;
     const bb_coded_stream *stream =
         on_gpu(operation) ? bb_device_matrix_stream(operation->there) : NULL;
-    BB_REQUIRE(stream != NULL && bb_coded_stream_task(stream).operand[0].lies == NULL,
+    const bb_stream_sums sums = sums_of(operation);
+    BB_REQUIRE(stream != NULL && bb_coded_stream_task(stream, sums).operand[0].lies == NULL,
                BB_UNSUPPORTED,
                "storage %s: what moves to a GPU field by field has a fixed number of bits a value",
                bb_codec_name(operation->config.codec));
-    const bb_stream_operand operand = bb_coded_stream_task(stream).operand[0];
-    blocks[0] = (bb_coded_block){(void *)(uintptr_t)operand.words, bb_coded_stream_bytes(stream)};
+    const bb_stream_operand operand = bb_coded_stream_task(stream, sums).operand[0];
+    blocks[0] =
+        (bb_coded_block){(void *)(uintptr_t)operand.words, bb_coded_stream_bytes(stream, sums)};
     blocks[1] = (bb_coded_block){(void *)(uintptr_t)operand.scales,
                                  (size_t)operation->rows * sizeof *operand.scales};
     blocks[2] = (bb_coded_block){(void *)(uintptr_t)operand.steps,
@@ -563,8 +567,8 @@ static size_t bytes_here(const bb_coded_operator *operation)
 size_t bb_coded_operator_bytes(const bb_coded_operator *operation)
 {
     return operation->assembled != NULL ? bb_assembled_product_bytes(operation->assembled)
-           : on_gpu(operation)          ? bb_device_matrix_bytes(operation->there)
-                                        : bytes_here(operation);
+           : on_gpu(operation) ? bb_device_matrix_bytes(operation->there, sums_of(operation))
+                               : bytes_here(operation);
 }
 
 const char *bb_coded_operator_compiler(const bb_coded_operator *operation)

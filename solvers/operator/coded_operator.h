@@ -12,9 +12,9 @@
 // each lane. cuda: the order of solvers/operator/stream/coded_stream_cuda.h; in runs and in fp32
 // sums a product is fused with its sum, and block floating point multiplies a block's unit once;
 // sums in fp32 are those of a lane, lanes are summed in fp64. In runs, e4m3, e5m2, block floating
-// point and integers of up to 8 bits, and quotients of up to 16, are multiplied on tensor cores,
-// whatever the run (solvers/operator/stream/stream_limbs_cuda.h); an x that is not finite then
-// gives NaN. The two agree within the error bound of either sum.
+// point and integers of up to 8 bits, and quotients of up to 16, or wider in few columns, are
+// multiplied on tensor cores, whatever the run (solvers/operator/stream/stream_limbs_cuda.h); an x
+// that is not finite then gives NaN. The two agree within the error bound of either sum.
 //
 // Low-rank tiles and transformed blocks are never decoded: solvers/operator/low_rank_product.h,
 // low_rank_stream.h and transform_product.h. zfp is decoded piece by piece, on a GPU in the order
@@ -120,17 +120,17 @@ enum {
 /// Whether a product on a GPU can find its first row in the device's memory (bb_coded_window).
 bool bb_coded_operator_takes_row_at(const bb_coded_operator *operation);
 
-/// Whether two operators of a GPU can be in one launch: of one shape, storage and arithmetic.
+/// Whether two operators of a GPU can be in one product: of one shape, storage and arithmetic.
 bool bb_coded_operator_alike(const bb_coded_operator *first, const bb_coded_operator *other);
 
-/// The same for `count` operators of one shape, storage and arithmetic in one launch, between x
-/// [columns] and y [count] of [rows] in a GPU's memory, x in the format of the products and at a
-/// multiple of 16 bytes; queued on `queue` (of the operators' device, which has to be the
-/// current one): nothing waits or allocates, so that a queue under capture takes it. The
-/// first operator's workspace serves one launch at a time. Errors: BB_INVALID (rows outside the
-/// matrix, operators that differ), BB_UNSUPPORTED (an operator on the cpu, a device before sm_90,
-/// row_at with an operator that does not take it),
-/// BB_DEVICE.
+/// The same for `count` operators of one shape, storage and arithmetic, in one launch where they do
+/// not differ in how they take x (solvers/operator/device_matrix.h), between x [columns] and y
+/// [count] of [rows] in a GPU's memory, x in the format of the products and at a multiple of 16
+/// bytes; queued on `queue` (of the operators' device, which has to be the current one): nothing
+/// waits or allocates, so that a queue under capture takes it. An operator's workspace serves one
+/// product at a time. Errors: BB_INVALID (rows outside the matrix, operators that differ),
+/// BB_UNSUPPORTED (an operator on the cpu, a device before sm_90, row_at with an operator that does
+/// not take it), BB_DEVICE.
 BB_CHECKED bb_status bb_coded_operator_queue(bb_coded_operator *const *operations, int count,
                                              const bb_coded_window *window, const void *x,
                                              double *const *y, bb_queue *queue);

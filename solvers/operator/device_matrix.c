@@ -45,7 +45,7 @@ struct bb_device_matrix {
 
 struct form {
     bb_status (*create)(bb_device *device, const bb_coded_matrix *matrix, bb_device_matrix *out);
-    size_t (*bytes)(const bb_device_matrix *matrix);
+    size_t (*bytes)(const bb_device_matrix *matrix, bb_stream_sums sums);
     bool (*alike)(const bb_device_matrix *one, const bb_device_matrix *other);
     bb_status (*multiply)(bb_queue *queue, bb_index rows, const bb_device_product *product);
     double (*index_bits)(const bb_codec_config *storage); // of a value, beside; NULL: none
@@ -57,9 +57,9 @@ static bb_status create_stream(bb_device *device, const bb_coded_matrix *matrix,
     return bb_coded_stream_create(device, matrix, out->first, out->rows, &out->stream);
 }
 
-static size_t stream_bytes(const bb_device_matrix *matrix)
+static size_t stream_bytes(const bb_device_matrix *matrix, bb_stream_sums sums)
 {
-    return bb_coded_stream_bytes(matrix->stream);
+    return bb_coded_stream_bytes(matrix->stream, sums);
 }
 
 static bool streams_alike(const bb_device_matrix *one, const bb_device_matrix *other)
@@ -67,21 +67,38 @@ static bool streams_alike(const bb_device_matrix *one, const bb_device_matrix *o
     return bb_coded_stream_alike(one->stream, other->stream);
 }
 
+// How many matrices from `first` on a launch takes: in limbs those that share them.
+static int count_together(const bb_device_product *product, int first)
+{
+    int count = 1;
+    while (first + count < product->count &&
+           (product->sums != BB_STREAM_LIMBS ||
+            bb_coded_stream_shares_limbs(product->matrices[first]->stream,
+                                         product->matrices[first + count]->stream))) {
+        ++count;
+    }
+    return count;
+}
+
 static bb_status multiply_streams(bb_queue *queue, bb_index rows, const bb_device_product *product)
 {
-    bb_stream_task task = bb_coded_stream_task(product->matrices[0]->stream);
-    task.row = product->row;
-    task.rows = rows;
-    task.row_at = product->row_at;
-    task.run = (int)product->run;
-    task.sums = product->sums;
-    task.x = product->x;
-    task.operands = product->count;
-    for (int i = 0; i < product->count; ++i) {
-        task.operand[i] = bb_coded_stream_task(product->matrices[i]->stream).operand[0];
-        task.operand[i].y = product->y[i];
+    for (int first = 0, count = 0; first < product->count; first += count) {
+        bb_device_matrix *const *matrices = product->matrices + first;
+        bb_stream_task task = bb_coded_stream_task(matrices[0]->stream, product->sums);
+        count = count_together(product, first);
+        task.row = product->row;
+        task.rows = rows;
+        task.row_at = product->row_at;
+        task.run = (int)product->run;
+        task.x = product->x;
+        task.operands = count;
+        for (int i = 0; i < count; ++i) {
+            task.operand[i] = bb_coded_stream_task(matrices[i]->stream, product->sums).operand[0];
+            task.operand[i].y = product->y[first + i];
+        }
+        BB_RETURN_IF_FAILED(queue_items(&stream_kernel, queue, rows, &task));
     }
-    return queue_items(&stream_kernel, queue, rows, &task);
+    return BB_OK;
 }
 
 static bb_status create_tiles(bb_device *device, const bb_coded_matrix *matrix,
@@ -90,8 +107,9 @@ static bb_status create_tiles(bb_device *device, const bb_coded_matrix *matrix,
     return bb_low_rank_stream_create(device, matrix, &out->tiles);
 }
 
-static size_t tile_bytes(const bb_device_matrix *matrix)
+static size_t tile_bytes(const bb_device_matrix *matrix, bb_stream_sums sums)
 {
+    (void)sums;
     return bb_low_rank_stream_bytes(matrix->tiles);
 }
 
@@ -127,8 +145,9 @@ static bb_status create_blocks(bb_device *device, const bb_coded_matrix *matrix,
     return bb_transform_stream_create(device, matrix, &out->blocks);
 }
 
-static size_t block_bytes(const bb_device_matrix *matrix)
+static size_t block_bytes(const bb_device_matrix *matrix, bb_stream_sums sums)
 {
+    (void)sums;
     return bb_transform_stream_bytes(matrix->blocks);
 }
 
@@ -165,8 +184,9 @@ static bb_status create_panels(bb_device *device, const bb_coded_matrix *matrix,
     return bb_zfp_panels_create(device, matrix, &out->panels);
 }
 
-static size_t panel_bytes(const bb_device_matrix *matrix)
+static size_t panel_bytes(const bb_device_matrix *matrix, bb_stream_sums sums)
 {
+    (void)sums;
     return bb_zfp_panels_bytes(matrix->panels);
 }
 
@@ -254,10 +274,10 @@ void bb_device_matrix_destroy(bb_device_matrix **matrix)
     }
 }
 
-size_t bb_device_matrix_bytes(const bb_device_matrix *matrix)
+size_t bb_device_matrix_bytes(const bb_device_matrix *matrix, bb_stream_sums sums)
 {
     const double share = matrix->stream != NULL ? 1.0 : matrix->share;
-    return (size_t)llround(share * (double)matrix->form->bytes(matrix));
+    return (size_t)llround(share * (double)matrix->form->bytes(matrix, sums));
 }
 
 bool bb_device_matrix_alike(const bb_device_matrix *one, const bb_device_matrix *other)

@@ -22,9 +22,9 @@ void bb_device_matrix_destroy(bb_device_matrix **matrix);
 double bb_device_matrix_index_bits(const bb_codec_config *storage);
 
 /// Bytes of matrix that a product of all rows reads.
-size_t bb_device_matrix_bytes(const bb_device_matrix *matrix);
+size_t bb_device_matrix_bytes(const bb_device_matrix *matrix, bb_stream_sums sums);
 
-/// Whether one launch may have both, matrices of one shape, codec and number of bits.
+/// Whether one product may have both, matrices of one shape, codec and number of bits.
 bool bb_device_matrix_alike(const bb_device_matrix *one, const bb_device_matrix *other);
 
 /// The form of rows of tiles, which finds its rows on the device and whose bytes may be moved; NULL
@@ -44,8 +44,9 @@ typedef struct bb_device_product {
     double *const *y;      ///< [count] of [rows] on the device, scales undone
 } bb_device_product;
 
-/// Queues it (`product`); nothing waits or allocates. One product at a time uses
-/// the first matrix's workspace.
+/// Queues it (`product`), in one launch but for matrices that do not share an x in limbs
+/// (bb_coded_stream_shares_limbs); nothing waits or allocates. One product at a time uses a
+/// matrix's workspace.
 bb_status bb_device_matrix_multiply(bb_queue *queue, bb_index begin, bb_index rows, void *product);
 
 /// Whether this build has such products.

@@ -328,27 +328,36 @@ done:
     return status;
 }
 
+// That products of `tiles` tiles have at most, of any number of groups.
+static bb_index most_places(const bb_coded_stream *stream, bb_index groups, bb_index tiles)
+{
+    bb_index bound = 0;
+    for (bb_index g = 1; g <= groups * BB_STREAM_OPERANDS; ++g) {
+        const bb_stream_partition parts = bb_stream_partition_of(g, tiles, stream->blocks);
+        const bb_index places = g * parts.most_places;
+        bound = places > bound ? places : bound;
+    }
+    return bound;
+}
+
 static bb_status take_workspace(bb_coded_stream *stream)
 {
     bb_status status = BB_OK;
     bb_device_report report;
-    bb_index group_rows = BB_STREAM_WARPS * stream->layout.warp_rows;
-    bb_index groups = (stream->rows + group_rows - 1) / group_rows;
+    const bb_index group_rows = BB_STREAM_WARPS * stream->layout.warp_rows;
+    const bb_index groups = (stream->rows + group_rows - 1) / group_rows;
+    const bb_index limb_tiles = stream->tiles + stream->uppers;
     BB_TRY(bb_device_describe(stream->device, &report));
     stream->blocks = (int)report.units;
-    bb_index places = 0; // of any number of groups
-    for (bb_index g = 1; g <= groups * BB_STREAM_OPERANDS; ++g) {
-        bb_stream_partition parts = bb_stream_partition_of(g, stream->tiles, report.units);
-        bb_index of_parts = g * parts.most_places;
-        places = of_parts > places ? of_parts : places;
-    }
-    BB_TRY(bb_device_allocate(stream->device, (size_t)(places * group_rows) * sizeof(double),
-                              &stream->sums));
+    const bb_index plain = most_places(stream, groups, stream->tiles);
+    const bb_index in_limbs = most_places(stream, groups, limb_tiles);
+    const size_t bytes =
+        (size_t)((plain > in_limbs ? plain : in_limbs) * group_rows) * sizeof(double);
+    BB_TRY(bb_device_allocate(stream->device, bytes, &stream->sums));
     // Read once before they are written, for the instructions' sake.
-    BB_TRY(bb_device_zero(stream->device, stream->sums,
-                          (size_t)(places * group_rows) * sizeof(double)));
+    BB_TRY(bb_device_zero(stream->device, stream->sums, bytes));
     if (stream->in_limbs) {
-        BB_TRY(bb_device_allocate(stream->device, (size_t)stream->tiles * BB_STREAM_CUT_BYTES,
+        BB_TRY(bb_device_allocate(stream->device, (size_t)limb_tiles * BB_STREAM_CUT_BYTES,
                                   &stream->limbs));
     }
     BB_TRY(bb_device_allocate(stream->device, sizeof(bb_stream_counts), &stream->counts));
@@ -374,13 +383,13 @@ bb_status bb_coded_stream_create(bb_device *device, const bb_coded_matrix *matri
                bb_codec_name(config->codec));
     stream->tiles = (stream->columns + stream->layout.columns - 1) / stream->layout.columns;
     stream->in_limbs = bb_coded_stream_takes_limbs(stream->layout.storage);
-    BB_TRY(take_workspace(stream));
     BB_TRY(upload_scales(stream, matrix));
     if (bb_codec_form_of(config).kind == BB_FORM_STEPS) {
         BB_TRY(upload_steps(stream, matrix));
     }
     BB_TRY(stream->layout.row_bytes > 0 ? upload_fixed(stream, matrix)
                                         : bb_coded_stream_upload_quotients(stream, matrix));
+    BB_TRY(take_workspace(stream));
     *out = stream;
     stream = NULL;
 done:
@@ -399,31 +408,46 @@ void bb_coded_stream_destroy(bb_coded_stream **stream)
         bb_device_release(coded_stream->device, &coded_stream->limbs);
         bb_device_release(coded_stream->device, &coded_stream->sums);
         bb_device_release(coded_stream->device, &coded_stream->counts);
+        bb_device_release(coded_stream->device, &coded_stream->limb_places);
+        bb_device_release(coded_stream->device, &coded_stream->device_sources);
+        BB_RELEASE(&coded_stream->sources);
         BB_RELEASE(stream);
     }
 }
 
-bb_stream_task bb_coded_stream_task(const bb_coded_stream *stream)
+bb_stream_task bb_coded_stream_task(const bb_coded_stream *stream, bb_stream_sums sums)
 {
-    return (bb_stream_task){.layout = stream->layout,
-                            .blocks = stream->blocks,
-                            .matrix_rows = stream->rows,
-                            .columns = stream->columns,
-                            .rows = stream->rows,
-                            .operands = 1,
-                            .operand = {{.words = stream->words,
-                                         .lies = stream->places,
-                                         .scales = stream->scales,
-                                         .steps = stream->steps,
-                                         .step = stream->step}},
-                            .limbs = stream->limbs,
-                            .places = stream->sums,
-                            .counts = stream->counts};
+    const bool takes_uppers = sums == BB_STREAM_LIMBS && stream->uppers > 0;
+    return (bb_stream_task){
+        .layout = stream->layout,
+        .sums = sums,
+        .blocks = stream->blocks,
+        .matrix_rows = stream->rows,
+        .columns = stream->columns,
+        .tiles = stream->tiles + (takes_uppers ? stream->uppers : 0),
+        .sources = takes_uppers ? stream->device_sources : NULL,
+        .rows = stream->rows,
+        .operands = 1,
+        .operand = {{.words = stream->words,
+                     .lies = takes_uppers ? stream->limb_places : stream->places,
+                     .scales = stream->scales,
+                     .steps = stream->steps,
+                     .step = stream->step}},
+        .limbs = stream->limbs,
+        .places = stream->sums,
+        .counts = stream->counts};
 }
 
 bool bb_coded_stream_alike(const bb_coded_stream *one, const bb_coded_stream *other)
 {
     return one->layout.storage == other->layout.storage && one->layout.bits == other->layout.bits;
+}
+
+bool bb_coded_stream_shares_limbs(const bb_coded_stream *one, const bb_coded_stream *other)
+{
+    return one->uppers == other->uppers &&
+           (one->uppers == 0 ||
+            memcmp(one->sources, other->sources, (size_t)one->uppers * sizeof *one->sources) == 0);
 }
 
 bool bb_coded_stream_sums_in_limbs(const bb_coded_stream *stream)
@@ -436,7 +460,7 @@ bool bb_coded_stream_fits_fp32(const bb_coded_stream *stream)
     return !stream->beyond_fp32;
 }
 
-size_t bb_coded_stream_bytes(const bb_coded_stream *stream)
+size_t bb_coded_stream_bytes(const bb_coded_stream *stream, bb_stream_sums sums)
 {
-    return stream->bytes;
+    return sums == BB_STREAM_LIMBS && stream->uppers > 0 ? stream->limb_bytes : stream->bytes;
 }

@@ -25,6 +25,13 @@
 // plane less pays (3 to 4, 7 to 8, 11 to 12, 13 to 16), nothing where the row's are zero; rows of
 // wider ones have 32 words of quotients in all quarters, or of fp32 where some value of the tile is
 // not held as a quotient.
+//
+// Limbs take planes alone. Where tiles with rows of words are few, at most one for
+// BB_STREAM_UPPER_SHARE tiles' columns, and none is fp32, these tiles lie a second time behind the
+// others in two parts, q = lower + 2^16 upper of 16 bits each, both laid as above: a tile of lower
+// parts, which limbs take in the place of theirs, and a tile of upper parts, an upper tile, which
+// they take beside, times 2^16 x of its source. A quarter of a row without wide quotients has no
+// upper part, and a width of zero there.
 #ifndef BB_SOLVERS_OPERATOR_STREAM_CODED_STREAM_H
 #define BB_SOLVERS_OPERATOR_STREAM_CODED_STREAM_H
 
@@ -67,6 +74,7 @@ enum {
     BB_STREAM_TURNS = 8, ///< rows whose blocks lie in different places
     BB_STREAM_QUOTIENTS = 32,   ///< width of a row of a tile: 32 words of quotients
     BB_STREAM_RAW = 33,         ///< 32 words of fp32
+    BB_STREAM_UPPER_SHARE = 4,  ///< an upper tile for so many tiles' columns at most
     BB_STREAM_LIMBS_OF_X = 3,   ///< BB_STREAM_LIMBS: 11 bits each
     BB_STREAM_CUT_BYTES = 5216, ///< of a tile of x in limbs or digits, at most
 };
@@ -92,14 +100,15 @@ typedef enum bb_stream_sums {
     BB_STREAM_EACH,   ///< fp32 products, rounded, each added in fp64
     BB_STREAM_RUNS,   ///< fp32 products fused into fp32 sums, promoted after a run
     BB_STREAM_NARROW, ///< the same, promoted once at the end
-    BB_STREAM_LIMBS,  ///< x in limbs on tensor cores: of bytes for integers, whose sums are exact,
-                      ///< of fp16 for floats, fp32 sums of 128 columns; promoted
+    BB_STREAM_LIMBS,  ///< x in limbs on tensor cores: of bytes for integers, whose sums are exact
+                      ///< (of quotients above 16 bits those of either part), of fp16 for floats,
+                      ///< fp32 sums of 128 columns; promoted
 } bb_stream_sums;
 
 /// One matrix of a product; addresses are the device's.
 typedef struct bb_stream_operand {
     const unsigned char *words;
-    const bb_stream_place *lies; ///< [tiles][matrix rows] of the quantiser
+    const bb_stream_place *lies; ///< [tiles][matrix rows] of the quantiser, tiles of the task
     const double *scales;        ///< [matrix rows], or NULL
     const float *steps;          ///< [matrix rows] of integers
     float step;                  ///< of the quantiser
@@ -125,6 +134,8 @@ typedef struct bb_stream_task {
     int run;                       ///< products of a lane in a run, a multiple of 32
     int blocks;                    ///< multiprocessors of the device
     bb_index matrix_rows, columns; ///< of a matrix
+    bb_index tiles;                ///< of the columns, then upper ones
+    const int32_t *sources;        ///< [upper tiles] on the device: tiles whose x they take
     bb_index row, rows;            ///< wanted
     const int32_t *row_at;         ///< on the device: read in place of `row`; NULL: `row` holds
     const void *x;                 ///< [columns] in the products' format, at 16 bytes
@@ -171,9 +182,9 @@ typedef struct bb_coded_stream bb_coded_stream;
 /// Whether a form of a codec has a layout here: words, blocks, integers and quotients.
 bool bb_stream_layout_of(const bb_codec_config *config, bb_stream_layout *out);
 
-/// Whether fp16 holds a storage's values (of the quantiser some matrices'), which BB_STREAM_LIMBS
-/// asks for, and it is narrow enough to gain by it. A tile's largest |x| 2^-34 is what limbs lose
-/// of x; an x with a value that is not finite makes all sums NaN.
+/// Whether fp16 or bytes hold a storage's values (of the quantiser some matrices', in one part or
+/// in two), which BB_STREAM_LIMBS asks for, and it is narrow enough to gain by it. A tile's largest
+/// |x| 2^-34 is what limbs lose of x; an x with a value that is not finite makes all sums NaN.
 bool bb_coded_stream_takes_limbs(bb_stream_storage storage);
 
 /// Copies rows [first, first + rows) of a matrix to a device in its layout, which become rows 0 to
@@ -184,12 +195,14 @@ BB_CHECKED bb_status bb_coded_stream_create(bb_device *device, const bb_coded_ma
                                             bb_index first, bb_index rows, bb_coded_stream **out);
 void bb_coded_stream_destroy(bb_coded_stream **stream);
 
-/// The members that the matrix decides, with it as the only operand; sums, rows, x and y are the
-/// caller's to fill in.
-bb_stream_task bb_coded_stream_task(const bb_coded_stream *stream);
+/// The members that the matrix and a way to sum decide, with it as the only operand; runs, rows, x
+/// and y are the caller's to fill in.
+bb_stream_task bb_coded_stream_task(const bb_coded_stream *stream, bb_stream_sums sums);
 
-/// Whether two matrices of one shape can be in one task.
+/// Whether two matrices of one shape can be in one task; of BB_STREAM_LIMBS, which have one x in
+/// limbs, where they also have upper tiles of the same sources.
 bool bb_coded_stream_alike(const bb_coded_stream *one, const bb_coded_stream *other);
+bool bb_coded_stream_shares_limbs(const bb_coded_stream *one, const bb_coded_stream *other);
 
 /// Whether what a stored value decodes to fits fp32: not so for quotients of more than 24 bits,
 /// which products in fp64 would take whole on the cpu.
@@ -199,7 +212,7 @@ bool bb_coded_stream_fits_fp32(const bb_coded_stream *stream);
 bool bb_coded_stream_sums_in_limbs(const bb_coded_stream *stream);
 
 /// Bytes of matrix that a product of all rows reads.
-size_t bb_coded_stream_bytes(const bb_coded_stream *stream);
+size_t bb_coded_stream_bytes(const bb_coded_stream *stream, bb_stream_sums sums);
 
 /// Queues a product (`arguments`: bb_stream_task) on a queue; nothing waits, so that a
 /// stream that is being captured takes it. One product at a time uses a workspace.

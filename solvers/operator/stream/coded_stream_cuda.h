@@ -397,9 +397,8 @@ bb_status launch(const bb_stream_task &task, const launch_plan &plan, cudaStream
     int limit = 0;
     BB_RETURN_IF_FAILED(hopper::require("products of coded matrices"));
     BB_RETURN_IF_FAILED(describe_device(&limit));
-    bb_index tiles = (task.columns + S::columns - 1) / S::columns;
     bb_index groups = (task.rows + group_rows<S> - 1) / group_rows<S>;
-    job task_job = {task, bb_stream_partition_of(groups * task.operands, tiles, task.blocks),
+    job task_job = {task, bb_stream_partition_of(groups * task.operands, task.tiles, task.blocks),
                     shape_of<S>(task, limit - 1024 - plan.static_bytes, plan.x_bytes),
                     static_cast<int>(groups)};
     BB_RETURN_IF_FAILED(check<S>(task, task_job.shape, plan.least_stages));
@@ -414,7 +413,8 @@ bb_status launch(const bb_stream_task &task, const launch_plan &plan, cudaStream
     cudaError_t error = cudaSuccess;
     if (plan.cut != nullptr) {
         const dim3 cutting(static_cast<unsigned>(plan.cut_threads));
-        error = hopper::launch({blocks_of(tiles), cutting, 0, queue, true}, plan.cut, task_job);
+        error =
+            hopper::launch({blocks_of(task.tiles), cutting, 0, queue, true}, plan.cut, task_job);
     }
     if (error == cudaSuccess) {
         const size_t room = static_cast<size_t>(bytes);

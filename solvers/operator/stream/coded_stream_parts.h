@@ -21,8 +21,11 @@ struct bb_coded_stream {
     float step;
     bool beyond_fp32; // rows of whole quotients, or of fp32 beside quotients
     bool in_limbs;
-    size_t bytes;
+    bb_index uppers;          // tiles of upper parts of quotients, which limbs take beside
+    int32_t *sources;         // [uppers] tiles whose ones they are, ascending
+    size_t bytes, limb_bytes; // the latter where there are uppers
     void *words, *places, *scales, *steps, *limbs, *sums, *counts; // on the device
+    void *limb_places, *device_sources;                            // where there are uppers
 };
 
 // Tiles [first, first + count) on their way to the device.
@@ -30,9 +33,7 @@ typedef struct bb_stream_packing {
     const bb_coded_stream *stream;
     const bb_coded_matrix *matrix;
     bb_index first;
-    const bb_stream_place *places; // of the quantiser
-    uint32_t unit;                 // where `out` begins
-    unsigned char *out;            // zeroed
+    unsigned char *out; // zeroed
 } bb_stream_packing;
 
 static inline bb_index bb_coded_stream_least(bb_index a, bb_index b)
@@ -52,8 +53,8 @@ void bb_coded_stream_order_block(const int32_t natural[BB_BLOCK], bb_index place
 void bb_coded_stream_pack_planes(const int32_t block[BB_BLOCK], int width, bb_index place,
                                  bb_index blocks, bb_index row, unsigned char *out);
 
-/// The quantiser's rows, whose bytes the data decide: words and places. Errors: BB_UNSUPPORTED (too
-/// many units), BB_MEMORY, BB_DEVICE.
+/// The quantiser's rows, whose bytes the data decide: words and places, those of limbs too, and
+/// whether limbs take them. Errors: BB_UNSUPPORTED (too many units), BB_MEMORY, BB_DEVICE.
 BB_CHECKED bb_status bb_coded_stream_upload_quotients(bb_coded_stream *stream,
                                                       const bb_coded_matrix *matrix);
 

@@ -34,6 +34,7 @@ namespace stream
 constexpr int band_rows = BB_STREAM_BAND; // of a warp
 constexpr int quarters = 4;               // of a tile's columns
 constexpr int cut_threads = lanes * quarters;
+constexpr double upper_weight = 65536.0; // of x in an upper tile
 /// Of a run's quarters, by turn, a group's rows.
 struct band_sums {
     double values[2][quarters][warps * 4];
@@ -57,12 +58,29 @@ template <class Way> struct cut_tile {
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
+/// Tile of the columns whose x a tile takes, of an upper one its source; whether it is one.
+template <class S> struct cut_source {
+    bb_index tile;
+    bool is_upper;
+
+    __device__ __forceinline__ cut_source(const bb_stream_task &task, bb_index own)
+        : tile(own), is_upper(false)
+    {
+        if constexpr (S::varies) {
+            const bb_index plain = (task.columns + S::columns - 1) / S::columns;
+            is_upper = own >= plain;
+            tile = is_upper ? task.sources[own - plain] : own;
+        }
+    }
+};
+
 /// A tile of x a block. All blocks are there before the products' are.
 template <class S, class Way>
 __global__ void __launch_bounds__(cut_threads) cut_x(const __grid_constant__ job task_job)
 {
     __shared__ __align__(16) float values[S::columns];
-    const bb_index first = static_cast<bb_index>(blockIdx.x) * S::columns;
+    const cut_source<S> source(task_job.task, static_cast<bb_index>(blockIdx.x));
+    const bb_index first = source.tile * S::columns;
     const float *x = static_cast<const float *>(task_job.task.x) + first;
     unsigned char *tile =
         task_job.task.limbs + static_cast<size_t>(blockIdx.x) * cut_tile<Way>::bytes;
@@ -76,8 +94,11 @@ __global__ void __launch_bounds__(cut_threads) cut_x(const __grid_constant__ job
         values[j] = first + j < task_job.task.columns ? __ldcg(x + j) : 0.0F;
     }
     __syncthreads();
-    const typename Way::mark mark =
+    typename Way::mark mark =
         Way::cut(reinterpret_cast<const unsigned char *>(values), tile, quarter, lane);
+    if constexpr (S::varies) {
+        mark.scale *= source.is_upper ? upper_weight : 1.0; // exact, and beyond fp32's range
+    }
     if (lane == 0) {
         cut_tile<Way>::marks(tile)[quarter] = mark;
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // For .cu files only: the way of stream_bands_cuda.h for whole numbers of 16 bits and fewer:
-// integers, quotients, mantissas of block floating point.
+// integers, quotients (wider ones in two parts, of which the upper one's tile is multiplied by 2^16
+// x: cut_x), mantissas of block floating point.
 //
 // Planes become bytes, four by an instruction or two, and are multiplied as they lie: rows of A
 // [16][32] times x, which stands in B [32][8] as four columns of signed bytes,
@@ -30,7 +31,7 @@ constexpr int block_x_bytes = block_digit_bytes + block_sum_bytes;
 
 /// What the warp says of its quarter.
 struct digit_mark {
-    double scale;     ///< 2^(e - 30), NaN of an x that is not finite
+    double scale;     ///< 2^(e - 30), of an upper tile 2^(e - 14), NaN of an x that is not finite
     int sums[digits]; ///< of the quarter
 };
 

@@ -5,12 +5,26 @@
 
 #include <string.h>
 
-// Widths of a tile's rows.
-typedef struct measuring {
+// What a tile holds of a quotient: all of it, or one part of lower + 2^16 upper, where lower is in
+// [-2^15, 2^15).
+typedef enum quotient_part { WHOLE, LOWER, UPPER } quotient_part;
+
+typedef struct laid_tile {
+    bb_index source; // tile of the matrix
+    quotient_part part;
+} laid_tile;
+
+// Tiles as they lie one after the other: the matrix's, the lower parts of the wide ones of them and
+// the upper ones.
+typedef struct laying {
     const bb_coded_matrix *matrix;
-    bb_index first_row, rows;
+    const bb_coded_stream *stream;
+    laid_tile *tiles;
     bb_stream_place *places; // [tiles][rows]
-} measuring;
+    bb_index first;          // tile that is worked on, and those after it
+    uint32_t unit;           // where `out` begins
+    unsigned char *out;      // zeroed
+} laying;
 
 enum { QUARTER = BB_QUANTISER_RUN / BB_STREAM_QUARTERS };
 
@@ -75,19 +89,39 @@ static void level_band(bb_stream_place *places, bb_index rows)
     }
 }
 
-static bb_status measure_tile(void *context, bb_index tile)
+// The lower or the upper part, which may have 17 bits.
+static int32_t part_of(int32_t quotient, quotient_part part)
 {
-    const measuring *work = context;
-    bb_stream_place *places = work->places + tile * work->rows;
-    for (bb_index row = 0; row < work->rows; ++row) {
-        int32_t quotients[BB_QUANTISER_RUN];
-        places[row].widths =
-            bb_coded_matrix_quotients(work->matrix, work->first_row + row, tile, quotients)
-                ? widths_of(quotients)
-                : all_quarters(BB_STREAM_RAW);
+    const int32_t lower = (int32_t)(((uint32_t)quotient + 0x8000U) & 0xffffU) - 0x8000;
+    return part == LOWER ? lower : (int32_t)(((int64_t)quotient - lower) / 0x10000);
+}
+
+// What a row of a tile holds; false where its quotients do not.
+static bool read_quotients(const laying *work, laid_tile tile, bb_index row,
+                           int32_t out[BB_QUANTISER_RUN])
+{
+    const bool held =
+        bb_coded_matrix_quotients(work->matrix, work->stream->first_row + row, tile.source, out);
+    for (int i = 0; held && tile.part != WHOLE && i < BB_QUANTISER_RUN; ++i) {
+        out[i] = part_of(out[i], tile.part);
     }
-    for (bb_index row = 0; row < work->rows; row += BB_STREAM_BAND) {
-        level_band(places + row, bb_coded_stream_least(BB_STREAM_BAND, work->rows - row));
+    return held;
+}
+
+static bb_status measure_tile(void *context, bb_index index)
+{
+    const laying *work = context;
+    const bb_index rows = work->stream->rows;
+    const bb_index tile = work->first + index;
+    bb_stream_place *places = work->places + tile * rows;
+    for (bb_index row = 0; row < rows; ++row) {
+        int32_t quotients[BB_QUANTISER_RUN];
+        places[row].widths = read_quotients(work, work->tiles[tile], row, quotients)
+                                 ? widths_of(quotients)
+                                 : all_quarters(BB_STREAM_RAW);
+    }
+    for (bb_index row = 0; row < rows; row += BB_STREAM_BAND) {
+        level_band(places + row, bb_coded_stream_least(BB_STREAM_BAND, rows - row));
     }
     return BB_OK;
 }
@@ -119,25 +153,25 @@ static void pack_words(const int32_t *words, unsigned char *out)
     }
 }
 
-static bb_status pack_quotients(void *context, bb_index index)
+static bb_status pack_tile(void *context, bb_index index)
 {
-    const bb_stream_packing *work = context;
-    bb_index rows = work->stream->rows;
-    bb_index tile = work->first + index;
-    bb_index count =
-        bb_coded_stream_least(BB_QUANTISER_RUN, work->stream->columns - tile * BB_QUANTISER_RUN);
+    const laying *work = context;
+    const bb_index rows = work->stream->rows;
+    const laid_tile tile = work->tiles[work->first + index];
+    const bb_index count = bb_coded_stream_least(
+        BB_QUANTISER_RUN, work->stream->columns - tile.source * BB_QUANTISER_RUN);
     for (bb_index row = 0; row < rows; ++row) {
-        bb_stream_place place = work->places[tile * rows + row];
+        bb_stream_place place = work->places[(work->first + index) * rows + row];
         unsigned char *out = work->out + (size_t)BB_STREAM_UNIT * (place.unit - work->unit);
         int32_t quotients[BB_QUANTISER_RUN] = {0};
         if (place.widths == all_quarters(BB_STREAM_RAW)) {
             float values[BB_QUANTISER_RUN] = {0.0F};
-            bb_coded_matrix_decode_f32(work->matrix, work->stream->first_row + row, tile, values);
+            bb_coded_matrix_decode_f32(work->matrix, work->stream->first_row + row, tile.source,
+                                       values);
             memset(values + count, 0, (size_t)(BB_QUANTISER_RUN - count) * sizeof *values);
             memcpy(quotients, values, sizeof quotients);
         } else {
-            (void)bb_coded_matrix_quotients(work->matrix, work->stream->first_row + row, tile,
-                                            quotients);
+            (void)read_quotients(work, tile, row, quotients);
         }
         if (is_in_planes(&place)) {
             pack_quarters(quotients, place.widths, row, out);
@@ -148,71 +182,174 @@ static bb_status pack_quotients(void *context, bb_index index)
     return BB_OK;
 }
 
-static bb_status upload_quotients(bb_coded_stream *stream, const bb_coded_matrix *matrix,
-                                  bb_stream_place *places)
+static bb_status upload_words(laying *work, bb_index tiles)
 {
     bb_status status = BB_OK;
-    bb_stream_packing work = {.stream = stream, .matrix = matrix, .places = places};
-    bb_index rows = stream->rows;
+    const bb_coded_stream *stream = work->stream;
+    const bb_index rows = stream->rows;
     // A tile with every row at its widest.
-    bb_index limit =
-        1 + bb_coded_stream_least(stream->tiles - 1,
-                                  BB_STREAM_CHUNK_BYTES / (rows * BB_STREAM_LINE * BB_BLOCK));
-    BB_TRY(BB_ZEROED(limit * rows * BB_STREAM_LINE * BB_BLOCK, &work.out));
-    for (work.first = 0; work.first < stream->tiles; work.first += limit) {
-        bb_index count = bb_coded_stream_least(limit, stream->tiles - work.first);
-        const bb_stream_place *last = places + (work.first + count) * rows - 1;
-        work.unit = places[work.first * rows].unit;
-        BB_TRY(bb_thread_for(count, pack_quotients, &work));
+    const bb_index tile_bytes = rows * BB_STREAM_LINE * BB_BLOCK;
+    const bb_index limit = 1 + bb_coded_stream_least(tiles - 1, BB_STREAM_CHUNK_BYTES / tile_bytes);
+    BB_TRY(BB_ZEROED(limit * tile_bytes, &work->out));
+    for (work->first = 0; work->first < tiles; work->first += limit) {
+        const bb_index count = bb_coded_stream_least(limit, tiles - work->first);
+        const bb_stream_place *last = work->places + (work->first + count) * rows - 1;
+        work->unit = work->places[work->first * rows].unit;
+        BB_TRY(bb_thread_for(count, pack_tile, work));
         BB_TRY(bb_device_upload(
-            stream->device, (unsigned char *)stream->words + (size_t)BB_STREAM_UNIT * work.unit,
-            work.out,
+            stream->device, (unsigned char *)stream->words + (size_t)BB_STREAM_UNIT * work->unit,
+            work->out,
             (size_t)BB_STREAM_UNIT *
-                (last->unit + bb_coded_stream_units(last->widths) - work.unit)));
+                (last->unit + bb_coded_stream_units(last->widths) - work->unit)));
         BB_TRY(bb_device_wait(stream->device));
     }
 done:
-    BB_RELEASE(&work.out);
     return status;
 }
 
-// Where rows lie, one after the other, and whether all of them are in planes.
-static bb_status place_rows(bb_coded_stream *stream, bb_index count, bb_stream_place *places,
-                            size_t *units)
+static bool has_width(const bb_stream_place *places, bb_index count, uint32_t width)
+{
+    for (bb_index i = 0; i < count; ++i) {
+        if (places[i].widths == all_quarters(width)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// The wide tiles, which limbs take in two parts where there are `limit` at most and nothing is
+// fp32.
+static void find_wide_tiles(bb_coded_stream *stream, const bb_stream_place *places, bb_index limit)
+{
+    stream->uppers = 0;
+    stream->beyond_fp32 = false;
+    for (bb_index tile = 0; tile < stream->tiles; ++tile) {
+        const bb_stream_place *own = places + tile * stream->rows;
+        const bool has_floats = has_width(own, stream->rows, BB_STREAM_RAW);
+        const bool is_wide = has_floats || has_width(own, stream->rows, BB_STREAM_QUOTIENTS);
+        stream->beyond_fp32 |= is_wide;
+        stream->in_limbs &= !has_floats && (!is_wide || stream->uppers < limit);
+        if (is_wide && stream->in_limbs) {
+            stream->sources[stream->uppers++] = (int32_t)tile;
+        }
+    }
+}
+
+// Measures the parts of wide tiles. An upper one of 17 bits, of a quotient of 2^31 - 2^15 and more,
+// is in no planes, and limbs do not take it.
+static bb_status measure_parts(bb_coded_stream *stream, laying *work)
+{
+    bb_status status = BB_OK;
+    const bb_index uppers = stream->in_limbs ? stream->uppers : 0;
+    for (bb_index u = 0; u < uppers; ++u) {
+        work->tiles[stream->tiles + u] = (laid_tile){stream->sources[u], LOWER};
+        work->tiles[stream->tiles + uppers + u] = (laid_tile){stream->sources[u], UPPER};
+    }
+    work->first = stream->tiles;
+    BB_TRY(bb_thread_for(2 * uppers, measure_tile, work));
+    stream->in_limbs &= !has_width(work->places + stream->tiles * stream->rows,
+                                   2 * uppers * stream->rows, BB_STREAM_QUOTIENTS);
+    stream->uppers = stream->in_limbs ? uppers : 0;
+done:
+    return status;
+}
+
+// Where rows lie, one after the other.
+static bb_status place_rows(bb_index count, bb_stream_place *places, size_t *units)
 {
     bb_status status = BB_OK;
     for (bb_index i = 0; i < count; ++i) {
         BB_REQUIRE(*units <= UINT32_MAX, BB_UNSUPPORTED,
                    "quantiser of more than 2^32 units of %d bytes on a GPU", (int)BB_STREAM_UNIT);
         places[i].unit = (uint32_t)*units;
-        stream->beyond_fp32 |= !is_in_planes(&places[i]);
         *units += bb_coded_stream_units(places[i].widths);
     }
-    stream->in_limbs &= !stream->beyond_fp32;
 done:
+    return status;
+}
+
+// Of `count` rows of tiles with their places.
+static size_t bytes_of(const bb_stream_place *places, bb_index count)
+{
+    size_t units = 0;
+    for (bb_index i = 0; i < count; ++i) {
+        units += bb_coded_stream_units(places[i].widths);
+    }
+    return BB_STREAM_UNIT * units + (size_t)count * sizeof *places;
+}
+
+// Kernels copy two places at once: one behind the last is read, too.
+static bb_status upload_places(bb_device *device, const bb_stream_place *places, bb_index count,
+                               void **out)
+{
+    bb_status status = BB_OK;
+    const size_t bytes = (size_t)(count + 1) * sizeof *places;
+    BB_TRY(bb_device_allocate(device, bytes, out));
+    BB_TRY(bb_device_upload(device, *out, places, bytes));
+    BB_TRY(bb_device_wait(device));
+done:
+    return status;
+}
+
+// What limbs take: lower parts in the place of wide tiles, and the upper ones.
+static bb_status upload_limb_places(bb_coded_stream *stream, const bb_stream_place *places)
+{
+    bb_status status = BB_OK;
+    bb_stream_place *table = NULL;
+    const bb_index rows = stream->rows;
+    const bb_index count = (stream->tiles + stream->uppers) * rows;
+    const size_t tile_bytes = (size_t)rows * sizeof *table;
+    const bb_stream_place *lower = places + stream->tiles * rows;
+    const size_t source_bytes = (size_t)stream->uppers * sizeof *stream->sources;
+    BB_TRY(BB_ZEROED(count + 1, &table));
+    memcpy(table, places, (size_t)stream->tiles * tile_bytes);
+    for (bb_index u = 0; u < stream->uppers; ++u) {
+        memcpy(table + stream->sources[u] * rows, lower + u * rows, tile_bytes);
+    }
+    memcpy(table + stream->tiles * rows, lower + stream->uppers * rows,
+           (size_t)stream->uppers * tile_bytes);
+    stream->limb_bytes = bytes_of(table, count);
+    BB_TRY(upload_places(stream->device, table, count, &stream->limb_places));
+    BB_TRY(bb_device_allocate(stream->device, source_bytes, &stream->device_sources));
+    BB_TRY(bb_device_upload(stream->device, stream->device_sources, stream->sources, source_bytes));
+    BB_TRY(bb_device_wait(stream->device));
+done:
+    BB_RELEASE(&table);
     return status;
 }
 
 bb_status bb_coded_stream_upload_quotients(bb_coded_stream *stream, const bb_coded_matrix *matrix)
 {
     bb_status status = BB_OK;
-    bb_index count = stream->tiles * stream->rows;
+    const bb_index limit = stream->columns / (BB_QUANTISER_RUN * BB_STREAM_UPPER_SHARE);
+    const bb_index most_tiles = stream->tiles + 2 * limit;
+    const bb_index count = stream->tiles * stream->rows;
+    bb_index laid_tiles = 0;
     size_t units = 0;
-    measuring work = {.matrix = matrix, .first_row = stream->first_row, .rows = stream->rows};
-    // Kernels copy two places at once: one behind the last is read, too.
-    BB_TRY(BB_ZEROED(count + 1, &work.places));
+    laying work = {.matrix = matrix, .stream = stream};
+    BB_TRY(BB_ZEROED(most_tiles, &work.tiles));
+    BB_TRY(BB_ZEROED(most_tiles * stream->rows + 1, &work.places));
+    BB_TRY(BB_ZEROED(1 + limit, &stream->sources));
+    for (bb_index tile = 0; tile < stream->tiles; ++tile) {
+        work.tiles[tile] = (laid_tile){tile, WHOLE};
+    }
     BB_TRY(bb_thread_for(stream->tiles, measure_tile, &work));
-    BB_TRY(place_rows(stream, count, work.places, &units));
+    find_wide_tiles(stream, work.places, limit);
+    BB_TRY(measure_parts(stream, &work));
+    laid_tiles = stream->tiles + 2 * stream->uppers;
+    BB_TRY(place_rows(laid_tiles * stream->rows, work.places, &units));
     stream->step = bb_coded_matrix_step(matrix);
-    stream->bytes = BB_STREAM_UNIT * units + (size_t)count * sizeof *work.places;
+    stream->bytes = bytes_of(work.places, count);
     BB_TRY(bb_device_allocate(stream->device, BB_STREAM_UNIT * units + BB_STREAM_LINE,
                               &stream->words));
-    BB_TRY(bb_device_allocate(stream->device, (size_t)(count + 1) * sizeof *work.places,
-                              &stream->places));
-    BB_TRY(bb_device_upload(stream->device, stream->places, work.places,
-                            (size_t)(count + 1) * sizeof *work.places));
-    BB_TRY(upload_quotients(stream, matrix, work.places));
+    BB_TRY(upload_places(stream->device, work.places, count, &stream->places));
+    if (stream->uppers > 0) {
+        BB_TRY(upload_limb_places(stream, work.places));
+    }
+    BB_TRY(upload_words(&work, laid_tiles));
 done:
+    BB_RELEASE(&work.tiles);
     BB_RELEASE(&work.places);
+    BB_RELEASE(&work.out);
     return status;
 }

@@ -49,11 +49,11 @@ static void int8_of_mx_lies_as_bfp_of_8_bits(void **state)
         bb_coded_matrix_destroy(&matrix);
     }
     assert_true(bb_coded_stream_alike(streams[0], streams[1]));
-    const size_t bytes = bb_coded_stream_bytes(streams[0]);
+    const size_t bytes = bb_coded_stream_bytes(streams[0], BB_STREAM_RUNS);
     assert_int_equal(bytes, 3 * ROWS * 528);
-    assert_int_equal(bytes, bb_coded_stream_bytes(streams[1]));
-    assert_memory_equal(bb_coded_stream_task(streams[0]).operand[0].words,
-                        bb_coded_stream_task(streams[1]).operand[0].words, bytes);
+    assert_int_equal(bytes, bb_coded_stream_bytes(streams[1], BB_STREAM_RUNS));
+    assert_memory_equal(bb_coded_stream_task(streams[0], BB_STREAM_RUNS).operand[0].words,
+                        bb_coded_stream_task(streams[1], BB_STREAM_RUNS).operand[0].words, bytes);
     bb_coded_stream_destroy(&streams[0]);
     bb_coded_stream_destroy(&streams[1]);
 }
@@ -105,8 +105,8 @@ static void integers_lie_in_planes(void **state)
         (void)snprintf(text, sizeof text, "integer bits=%d", bits);
         bb_coded_matrix *matrix = encoded(text, values);
         check_ok(create(matrix, &stream));
-        const bb_stream_operand operand = bb_coded_stream_task(stream).operand[0];
-        assert_int_equal(bb_coded_stream_bytes(stream), 2 * ROWS * 128 * bits);
+        const bb_stream_operand operand = bb_coded_stream_task(stream, BB_STREAM_RUNS).operand[0];
+        assert_int_equal(bb_coded_stream_bytes(stream, BB_STREAM_RUNS), 2 * ROWS * 128 * bits);
         assert_int_equal(bb_coded_stream_sums_in_limbs(stream), bits < 8);
         for (int k = 0; k < 2 * ROWS * 32; ++k) {
             const int tile = k / 32 / ROWS;
@@ -153,7 +153,7 @@ static void quotients_of_a_band_have_one_width(void **state)
         check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(values, MANY, COLUMNS)));
         check_ok(create(matrix, &stream));
         assert_int_equal(bb_coded_stream_sums_in_limbs(stream), k < 2);
-        const bb_stream_place *lies = bb_coded_stream_task(stream).operand[0].lies;
+        const bb_stream_place *lies = bb_coded_stream_task(stream, BB_STREAM_RUNS).operand[0].lies;
         assert_int_equal(bb_coded_stream_fits_fp32(stream), k < 2);
         for (int row = 0; k < 2 && row < MANY; ++row) {
             for (int q = 0; q < 4; ++q) {
@@ -165,7 +165,7 @@ static void quotients_of_a_band_have_one_width(void **state)
                 const int quarter = b / 8;
                 const int width = (int)bb_coded_stream_width(lies[row].widths, quarter);
                 const unsigned char *part =
-                    bb_coded_stream_task(stream).operand[0].words +
+                    bb_coded_stream_task(stream, BB_STREAM_RUNS).operand[0].words +
                     32 * (size_t)(lies[row].unit +
                                   bb_coded_stream_units_before(lies[row].widths, quarter));
                 const int natural = 4 * bb_coded_stream_chunk(8, b, i % 32 / 4) + i % 4;
@@ -204,8 +204,9 @@ static void some_rows_lie_as_in_the_whole_matrix(void **state)
         check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(values, MANY, COLUMNS)));
         check_ok(create(matrix, &matrix_stream));
         check_ok(bb_coded_stream_create(device, matrix, FIRST, SOME, &part));
-        const bb_stream_task task = bb_coded_stream_task(part);
-        const bb_stream_operand matrix_operand = bb_coded_stream_task(matrix_stream).operand[0];
+        const bb_stream_task task = bb_coded_stream_task(part, BB_STREAM_RUNS);
+        const bb_stream_operand matrix_operand =
+            bb_coded_stream_task(matrix_stream, BB_STREAM_RUNS).operand[0];
         const bb_stream_operand part_operand = task.operand[0];
         assert_int_equal(task.rows, SOME);
         const bb_index tiles = (COLUMNS + task.layout.columns - 1) / task.layout.columns;
@@ -230,6 +231,252 @@ static void some_rows_lie_as_in_the_whole_matrix(void **state)
         }
         bb_coded_stream_destroy(&matrix_stream);
         bb_coded_stream_destroy(&part);
+        bb_coded_matrix_destroy(&matrix);
+    }
+}
+
+// Quotients of which some columns' are wide: of tile t where `tiles` has bit t, in columns 700 and
+// 771 of it (of the last tile 7 and 78), of some rows.
+enum { WIDE_ROWS = 37, WIDE_TILES = 9, WIDE_COLUMNS = 8 * 1024 + 300 };
+
+static bool is_wide_row(int row)
+{
+    return row == 5 || (row >= 20 && row < 30) || row == 36;
+}
+
+static void fill_wide(unsigned tiles, double *values)
+{
+    static const double numbers[] = {
+        32768.0, -32769.0, 65535.0, -65537.0, 8388607.0, -1e9, 0x1p31 - 0x1p15 - 1.0, 1.0 - 0x1p31};
+    for (int i = 0; i < WIDE_ROWS * WIDE_COLUMNS; ++i) {
+        const int row = i / WIDE_COLUMNS;
+        values[i] = row == 3 ? 0.0 : (double)(i * 7 % 61 - 30);
+    }
+    for (int k = 0; k < WIDE_ROWS * WIDE_TILES; ++k) {
+        const int row = k / WIDE_TILES;
+        const int tile = k % WIDE_TILES;
+        double *own = values + row * WIDE_COLUMNS + tile * 1024 + (tile == 8 ? 7 : 700);
+        if ((tiles >> tile & 1U) != 0 && is_wide_row(row)) {
+            own[0] = numbers[row % 8];
+            own[71] = numbers[(row + 3) % 8];
+        }
+    }
+}
+
+static bb_coded_matrix *quantised(bb_index columns, double *values)
+{
+    bb_coded_matrix *matrix = NULL;
+    bb_codec_config config;
+    const bb_matrix_layout layout = {.rows = WIDE_ROWS, .columns = columns};
+    assert_true(bb_codec_read("quantiser tolerance=0.5", &config));
+    check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
+    check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(values, WIDE_ROWS, columns)));
+    return matrix;
+}
+
+// Value i of block b of a row in planes.
+static int32_t quotient_of(const bb_stream_operand *operand, const bb_stream_place *place, int row,
+                           int b, int i)
+{
+    const int width = (int)bb_coded_stream_width(place->widths, b / 8);
+    const size_t unit = place->unit + bb_coded_stream_units_before(place->widths, b / 8);
+    assert_true(width <= 16);
+    return width == 0
+               ? 0
+               : value_in_planes(operand->words + BB_STREAM_UNIT * unit, width, 8, b % 8, row, i);
+}
+
+// Rows of a tile side by side, quarters of a band of one width or none.
+static void check_places(const bb_stream_place *places, bb_index rows)
+{
+    for (bb_index row = 0; row < rows; ++row) {
+        const bb_index band = row / 16 * 16;
+        if (row + 1 < rows) {
+            assert_int_equal(places[row + 1].unit,
+                             places[row].unit + bb_coded_stream_units(places[row].widths));
+        }
+        for (int q = 0; q < 4; ++q) {
+            uint32_t widest = 0;
+            for (bb_index other = band; other < rows && other < band + 16; ++other) {
+                const uint32_t width = bb_coded_stream_width(places[other].widths, q);
+                widest = width > widest ? width : widest;
+            }
+            const uint32_t width = bb_coded_stream_width(places[row].widths, q);
+            assert_true(width == 0 || width == widest);
+        }
+    }
+}
+
+// All tiles of limbs against the quotients: whole or of both parts.
+static void check_parts(const bb_coded_stream *stream, const bb_coded_matrix *matrix, int first)
+{
+    const bb_stream_task task = bb_coded_stream_task(stream, BB_STREAM_LIMBS);
+    const bb_stream_task plain = bb_coded_stream_task(stream, BB_STREAM_RUNS);
+    const int rows = (int)task.matrix_rows;
+    size_t bytes = (size_t)(task.tiles * rows) * sizeof *task.operand[0].lies;
+    for (int k = 0; k < WIDE_TILES * rows; ++k) {
+        const int tile = k / rows;
+        const int row = k % rows;
+        const bb_stream_place *upper = NULL;
+        int32_t quotients[1024];
+        assert_true(bb_coded_matrix_quotients(matrix, first + row, tile, quotients));
+        for (int u = 0; u < task.tiles - WIDE_TILES; ++u) {
+            upper = task.sources[u] == tile ? &task.operand[0].lies[(WIDE_TILES + u) * rows + row]
+                                            : upper;
+        }
+        const bb_stream_place *lower = &task.operand[0].lies[k];
+        if (upper == NULL) {
+            assert_memory_equal(lower, &plain.operand[0].lies[k], sizeof *lower);
+        } else if (!is_wide_row(first + row)) {
+            assert_int_equal(upper->widths, 0);
+        }
+        for (int i = 0; i < 1024; ++i) {
+            const int natural =
+                i / 32 * 32 + 4 * bb_coded_stream_chunk(8, i / 32, i % 32 / 4) + i % 4;
+            int64_t found = quotient_of(&task.operand[0], lower, row, i / 32, i % 32);
+            if (upper != NULL) {
+                found += 65536 * (int64_t)quotient_of(&task.operand[0], upper, row, i / 32, i % 32);
+            }
+            assert_int_equal(found, quotients[natural]);
+        }
+    }
+    for (bb_index tile = 0; tile < task.tiles; ++tile) {
+        check_places(task.operand[0].lies + tile * rows, rows);
+    }
+    for (bb_index i = 0; i < task.tiles * rows; ++i) {
+        bytes += 32 * (size_t)bb_coded_stream_units(task.operand[0].lies[i].widths);
+    }
+    assert_int_equal(bb_coded_stream_bytes(stream, BB_STREAM_LIMBS), bytes);
+}
+
+// What other ways to sum read is what it was: words of quotients in rows that are wide.
+static void check_words(const bb_coded_stream *stream, const bb_coded_matrix *matrix, int first)
+{
+    const bb_stream_task task = bb_coded_stream_task(stream, BB_STREAM_RUNS);
+    const int rows = (int)task.matrix_rows;
+    assert_int_equal(task.tiles, WIDE_TILES);
+    assert_null(task.sources);
+    for (int row = 0; row < rows; ++row) {
+        const bb_stream_place *place = &task.operand[0].lies[8 * rows + row];
+        const unsigned char *words = task.operand[0].words + 32 * (size_t)place->unit;
+        int32_t quotients[1024];
+        int32_t word = 0;
+        assert_int_equal((place->widths & 255U) == BB_STREAM_QUOTIENTS, is_wide_row(first + row));
+        assert_true(bb_coded_matrix_quotients(matrix, first + row, 8, quotients));
+        memcpy(&word, words + 128 * 7, sizeof word); // of lane 0
+        assert_true(!is_wide_row(first + row) || word == quotients[7]);
+    }
+}
+
+// Rows of all of the matrix and of a part, in the first tile and in the last, which is ragged.
+static void wide_quotients_lie_in_two_parts(void **state)
+{
+    (void)state;
+    static double values[WIDE_ROWS * WIDE_COLUMNS];
+    fill_wide(1U << 0 | 1U << 8, values);
+    bb_coded_matrix *matrix = quantised(WIDE_COLUMNS, values);
+    for (int first = 0; first <= 17; first += 17) {
+        bb_coded_stream *stream = NULL;
+        check_ok(bb_coded_stream_create(device, matrix, first, WIDE_ROWS - first, &stream));
+        const bb_stream_task task = bb_coded_stream_task(stream, BB_STREAM_LIMBS);
+        assert_true(bb_coded_stream_sums_in_limbs(stream));
+        assert_false(bb_coded_stream_fits_fp32(stream));
+        assert_int_equal(task.tiles, WIDE_TILES + 2);
+        assert_int_equal(task.sources[0], 0);
+        assert_int_equal(task.sources[1], 8);
+        check_parts(stream, matrix, first);
+        check_words(stream, matrix, first);
+        bb_coded_stream_destroy(&stream);
+    }
+    bb_coded_matrix_destroy(&matrix);
+}
+
+// Whether limbs take a matrix, and with how many upper tiles.
+static bool takes_limbs(bb_index columns, double *values, bb_index uppers)
+{
+    bb_coded_stream *stream = NULL;
+    bb_coded_matrix *matrix = quantised(columns, values);
+    check_ok(create(matrix, &stream));
+    const bool takes = bb_coded_stream_sums_in_limbs(stream);
+    const bb_stream_task task = bb_coded_stream_task(stream, BB_STREAM_LIMBS);
+    assert_int_equal(task.tiles, (columns + 1023) / 1024 + uppers);
+    assert_false(bb_coded_stream_fits_fp32(stream));
+    bb_coded_stream_destroy(&stream);
+    bb_coded_matrix_destroy(&matrix);
+    return takes;
+}
+
+static void limbs_do_not_take_every_wide_quotient(void **state)
+{
+    (void)state;
+    static double values[WIDE_ROWS * WIDE_COLUMNS];
+    fill_wide(1U << 2 | 1U << 5, values);
+    assert_true(takes_limbs(WIDE_COLUMNS, values, 2));
+    fill_wide(1U << 2 | 1U << 5 | 1U << 6, values); // of 8.3 tiles' columns
+    assert_false(takes_limbs(WIDE_COLUMNS, values, 0));
+    fill_wide(1U << 2, values);
+    values[30 * WIDE_COLUMNS + 8000] = 0x1p31 - 0x1p15; // an upper part of 2^15
+    assert_false(takes_limbs(WIDE_COLUMNS, values, 0));
+    values[30 * WIDE_COLUMNS + 8000] = 1e20; // in fp32
+    assert_false(takes_limbs(WIDE_COLUMNS, values, 0));
+    memset(values, 0, sizeof values);
+    values[9] = 40000.0;
+    assert_true(takes_limbs(4096, values, 1));
+    assert_false(takes_limbs(4095, values, 0));
+}
+
+// What one launch cuts x for.
+static void matrices_share_limbs_of_the_same_tiles(void **state)
+{
+    (void)state;
+    static const unsigned tiles[] = {0U, 1U << 2, 1U << 5, 1U << 2 | 1U << 5, 1U << 2};
+    enum { COUNT = sizeof tiles / sizeof *tiles };
+    static double values[WIDE_ROWS * WIDE_COLUMNS];
+    bb_coded_stream *streams[COUNT] = {NULL};
+    for (int k = 0; k < COUNT; ++k) {
+        fill_wide(tiles[k], values);
+        bb_coded_matrix *matrix = quantised(WIDE_COLUMNS, values);
+        check_ok(create(matrix, &streams[k]));
+        bb_coded_matrix_destroy(&matrix);
+    }
+    for (int k = 0; k < COUNT * COUNT; ++k) {
+        const int a = k / COUNT;
+        const int b = k % COUNT;
+        assert_true(bb_coded_stream_alike(streams[a], streams[b]));
+        assert_int_equal(bb_coded_stream_shares_limbs(streams[a], streams[b]),
+                         tiles[a] == tiles[b]);
+    }
+    for (int k = 0; k < COUNT; ++k) {
+        bb_coded_stream_destroy(&streams[k]);
+    }
+}
+
+// Of as many wide tiles as limbs take, and where all are.
+static void what_a_matrix_takes_is_planned(void **state)
+{
+    (void)state;
+    enum { MANY = 128, ACROSS = 8192 };
+    static double values[MANY * ACROSS];
+    const bb_matrix_layout layout = {.rows = MANY, .columns = ACROSS};
+    bb_codec_config config;
+    assert_true(bb_codec_read("quantiser tolerance=0.5", &config));
+    for (int tiles = 2; tiles <= 8; tiles += 6) {
+        bb_coded_stream *stream = NULL;
+        bb_coded_matrix *matrix = NULL;
+        for (int i = 0; i < MANY * ACROSS; ++i) {
+            values[i] = i % ACROSS < tiles * 1024 ? 1.5e9 : 3e4;
+        }
+        check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
+        check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(values, MANY, ACROSS)));
+        const size_t before = bb_memory_bytes();
+        check_ok(create(matrix, &stream));
+        const double held = (double)(bb_memory_bytes() - before);
+        const bb_need need = bb_coded_operator_need(&config, MANY, ACROSS, BB_DEVICE_CUDA);
+        assert_int_equal(bb_coded_stream_sums_in_limbs(stream), tiles == 2);
+        assert_true(held > 3.4 * MANY * ACROSS);
+        assert_true(held <= need.device_bytes);
+        bb_coded_stream_destroy(&stream);
+        assert_int_equal(bb_memory_bytes(), before);
         bb_coded_matrix_destroy(&matrix);
     }
 }
@@ -267,6 +514,10 @@ int main(void)
         cmocka_unit_test(integers_lie_in_planes),
         cmocka_unit_test(quotients_of_a_band_have_one_width),
         cmocka_unit_test(some_rows_lie_as_in_the_whole_matrix),
+        cmocka_unit_test(wide_quotients_lie_in_two_parts),
+        cmocka_unit_test(limbs_do_not_take_every_wide_quotient),
+        cmocka_unit_test(matrices_share_limbs_of_the_same_tiles),
+        cmocka_unit_test(what_a_matrix_takes_is_planned),
         cmocka_unit_test(codecs_without_a_layout_are_refused),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
