@@ -77,3 +77,16 @@ if(NOT BB_OPENCL STREQUAL "OFF")
     message(FATAL_ERROR "BB_OPENCL=ON, but no <CL/cl.h> was found (opencl-c-headers)")
   endif()
 endif()
+
+# Several processes: a library of its own, which only programs for them link. Sanitizers would look into
+# Open MPI.
+set(BB_HAVE_MPI OFF)
+if(NOT BB_MPI STREQUAL "OFF" AND NOT BB_SANITIZE)
+  pkg_check_modules(STARPU_MPI IMPORTED_TARGET starpumpi-1.3)
+  find_package(MPI COMPONENTS C)
+  if(STARPU_MPI_FOUND AND MPI_C_FOUND)
+    set(BB_HAVE_MPI ON)
+  elseif(BB_MPI STREQUAL "ON")
+    message(FATAL_ERROR "BB_MPI=ON, but no StarPU-MPI 1.3 or no MPI was found (libstarpu-dev, libopenmpi-dev)")
+  endif()
+endif()

@@ -11,7 +11,7 @@ FLOORS = ("core", "precision", "physics", "solvers", "sim", "tests")
 SOURCES = {".c", ".h", ".cu"}
 FUNCTION = re.compile(r"^(?:BB_\w+ |extern |static inline |inline )*[\w \*]*?\b(bb_[a-z0-9_]+)\(")
 TYPE = re.compile(r"^(?:typedef )?(?:struct|enum|union) (bb_\w+)|^\} (bb_\w+);")
-SUFFIX = re.compile(r"_(cuda|core|row|ops|parts)$")
+SUFFIX = re.compile(r"_(cuda|mpi|core|row|ops|parts)$")
 LOCAL = re.compile(
     r"(?:^|[(,;{]|\bconst|\bstatic)\s*(?:const\s+|static\s+|unsigned\s+|struct\s+)*"
     r"(?!return\b|else\b|goto\b|case\b|sizeof\b|if\b|while\b|delete\b|new\b)"

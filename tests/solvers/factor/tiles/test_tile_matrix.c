@@ -104,7 +104,7 @@ static bool is_even(const void *context, bb_index row, bb_index column)
 static void shares_add_up_to_the_matrix(void **state)
 {
     (void)state;
-    bb_tile_matrix *whole = load(NULL, BB_VARIANT_HP2, (bb_policy_config){0});
+    bb_tile_matrix *complete = load(NULL, BB_VARIANT_HP2, (bb_policy_config){0});
     bb_view view = bb_view_matrix(values, N, N);
     const bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
     const bb_tile_plan plan = {.tile_size = TILE, .arithmetic = BB_VARIANT_HP2};
@@ -119,19 +119,19 @@ static void shares_add_up_to_the_matrix(void **state)
         }
         assert_null(bb_tile_matrix_at(matrix, 1, part)->f32);
         assert_int_equal(bb_tile_matrix_at(matrix, 2, 1)->rows, 5);
-        assert_int_equal(bb_tile_matrix_bytes(matrix), bb_tile_matrix_bytes(whole));
+        assert_int_equal(bb_tile_matrix_bytes(matrix), bb_tile_matrix_bytes(complete));
         digest ^= bb_tile_matrix_digest(matrix);
         bb_tile_matrix_set_norms(matrix, norms);
-        assert_true(part == 0 || matrix->norm == whole->norm);
+        assert_true(part == 0 || matrix->norm == complete->norm);
         bb_tile_matrix_destroy(&matrix);
     }
-    assert_true(digest == bb_tile_matrix_digest(whole));
+    assert_true(digest == bb_tile_matrix_digest(complete));
     // What lies above the diagonal is not the matrix's; a value of another tile is.
-    bb_tile_matrix_at(whole, 1, 1)->f32[3] += 1.0F;
-    assert_true(digest == bb_tile_matrix_digest(whole));
-    bb_tile_matrix_at(whole, 2, 0)->f32[3] += 1.0F;
-    assert_true(digest != bb_tile_matrix_digest(whole));
-    bb_tile_matrix_destroy(&whole);
+    bb_tile_matrix_at(complete, 1, 1)->f32[3] += 1.0F;
+    assert_true(digest == bb_tile_matrix_digest(complete));
+    bb_tile_matrix_at(complete, 2, 0)->f32[3] += 1.0F;
+    assert_true(digest != bb_tile_matrix_digest(complete));
+    bb_tile_matrix_destroy(&complete);
 }
 
 int main(void)

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Who factors a symmetric matrix by tiles: this process alone, or several through StarPU-MPI. Every
+// engine runs the same kernels on a tile in the same order (solvers/factor/tiles), so the factor
+// has the same bits by all of them, on any grid, by any number of workers and with either wire.
+//
+// Calls are collective: every process of a grid makes them in the same order with equal arguments.
+// A failure of one is returned by all, a breakdown of the factorization has one outcome on all.
+#ifndef BB_SOLVERS_DISTRIBUTED_ENGINE_H
+#define BB_SOLVERS_DISTRIBUTED_ENGINE_H
+
+#include "core/outcome.h"
+#include "solvers/distributed/tile_message.h"
+
+typedef struct bb_engine_config {
+    bb_process_grid grid; ///< 0 x 0: bb_process_grid_of the processes
+    bb_wire wire;
+    bb_index workers; ///< of a process, at least 1
+} bb_engine_config;
+
+typedef struct bb_engine bb_engine;
+
+/// What an engine can do; all members are set.
+typedef struct bb_engine_row {
+    const char *name;
+    /// Joins the other processes; MPI, where the engine needs it, is the caller's to start and
+    /// end, with MPI_THREAD_MULTIPLE. Errors: BB_INVALID (a grid of another number of processes),
+    /// BB_MEMORY, BB_INTERNAL.
+    bb_status (*create)(const bb_engine_config *config, bb_engine **out);
+    void (*destroy)(bb_engine **engine);
+    /// This process's tiles of D A D, with the norms of all; as bb_tile_matrix_create. The source
+    /// is whole in every process.
+    bb_status (*load)(bb_engine *engine, const bb_matrix_source *source, const double *scale,
+                      const bb_tile_plan *plan, bb_tile_matrix **out);
+    /// Factors in place, as bb_tile_cholesky_factor; the outcome and `matrix->work` are those of
+    /// the whole. `sent` [processes] or NULL: bytes that each process sent for it.
+    bb_status (*factor)(bb_engine *engine, bb_tile_matrix *matrix, bb_index accumulate_k,
+                        bb_outcome *outcome, double *sent);
+    /// bb_tile_matrix_digest of the whole.
+    bb_status (*digest)(bb_engine *engine, const bb_tile_matrix *matrix, uint64_t *out);
+} bb_engine_row;
+
+extern const bb_engine_row bb_engine_own;    ///< one process, its pool of threads
+extern const bb_engine_row bb_engine_starpu; ///< in programs that link StarPU-MPI
+
+#endif

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/distributed/starpu_engine_mpi.h"
+
+#include "core/memory.h"
+
+#include <starpu_mpi.h>
+#include <stdlib.h>
+
+bb_status bb_starpu_engine_agree(const bb_engine *engine, bb_status status)
+{
+    struct {
+        int status, rank;
+    } own = {(int)status, engine->rank}, gravest = own;
+    (void)MPI_Allreduce(&own, &gravest, 1, MPI_2INT, MPI_MAXLOC, MPI_COMM_WORLD);
+    if (status != BB_OK || gravest.status == BB_OK) {
+        return status;
+    }
+    return bb_status_set((bb_status)gravest.status, __FILE__, __LINE__,
+                         "process %d of %d failed, see what it says", gravest.rank,
+                         engine->processes);
+}
+
+// What StarPU asks its environment, unless the user said otherwise: cores are the system's to give
+// (every process of a host would bind itself to the first ones), bytes on the wire are counted.
+static bb_status start_starpu(const bb_engine *engine)
+{
+    bb_status status = BB_OK;
+    struct starpu_conf conf;
+    BB_REQUIRE(setenv("STARPU_WORKERS_NOBIND", "1", 0) == 0 &&
+                   setenv("STARPU_COMM_STATS", "1", 0) == 0 && setenv("STARPU_SILENT", "1", 0) == 0,
+               BB_MEMORY, "no room in the environment");
+    BB_REQUIRE(starpu_conf_init(&conf) == 0, BB_INTERNAL, "StarPU's options could not be read");
+    conf.ncpus = (int)engine->workers;
+    conf.ncuda = 0;
+    conf.nopencl = 0;
+    conf.sched_policy_name = "prio";
+    conf.catch_signals = 0;
+    BB_REQUIRE(starpu_mpi_init_conf(NULL, NULL, 0, MPI_COMM_WORLD, &conf) == 0, BB_INTERNAL,
+               "StarPU-MPI did not start with %td workers", engine->workers);
+done:
+    return status;
+}
+
+static void destroy(bb_engine **engine)
+{
+    if (*engine != NULL) {
+        (void)starpu_mpi_shutdown();
+        BB_RELEASE(engine);
+    }
+}
+
+static bb_status create(const bb_engine_config *config, bb_engine **out)
+{
+    bb_status status = BB_OK;
+    bb_engine *engine = NULL;
+    bb_process_grid grid = config->grid;
+    int level = MPI_THREAD_SINGLE;
+    int processes = 0;
+    *out = NULL;
+    (void)MPI_Query_thread(&level);
+    BB_REQUIRE(level == MPI_THREAD_MULTIPLE, BB_INTERNAL, "MPI was started for fewer threads");
+    (void)MPI_Comm_size(MPI_COMM_WORLD, &processes);
+    if (bb_process_grid_size(grid) == 0) {
+        grid = bb_process_grid_of(processes);
+    }
+    BB_REQUIRE(bb_process_grid_size(grid) == processes, BB_INVALID,
+               "grid %dx%d has %d processes, started are %d", grid.rows, grid.columns,
+               bb_process_grid_size(grid), processes);
+    BB_TRY(BB_ZEROED(1, &engine));
+    engine->grid = grid;
+    engine->wire = config->wire;
+    engine->processes = processes;
+    engine->workers = config->workers;
+    (void)MPI_Comm_rank(MPI_COMM_WORLD, &engine->rank);
+    BB_TRY(start_starpu(engine));
+    *out = engine;
+    engine = NULL;
+done:
+    BB_RELEASE(&engine);
+    return status;
+}
+
+static bb_status load(bb_engine *engine, const bb_matrix_source *source, const double *scale,
+                      const bb_tile_plan *plan, bb_tile_matrix **out)
+{
+    bb_status status = BB_OK;
+    const bb_block_cyclic_share own = {.grid = engine->grid, .rank = engine->rank};
+    const bb_tile_share share = bb_block_cyclic_tiles(&own);
+    double *norms = NULL;
+    BB_TRY(bb_starpu_engine_agree(engine,
+                                  bb_tile_matrix_create_share(source, scale, plan, &share, out)));
+    const bb_index tiles = (*out)->tile_rows * ((*out)->tile_rows + 1) / 2;
+    BB_TRY(bb_starpu_engine_agree(engine, BB_ALLOCATE(tiles, &norms)));
+    for (bb_index t = 0; t < tiles; ++t) {
+        norms[t] = (*out)->tiles[t].norm; // of others' tiles 0, so that sums are exact
+    }
+    (void)MPI_Allreduce(MPI_IN_PLACE, norms, (int)tiles, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    bb_tile_matrix_set_norms(*out, norms);
+done:
+    BB_RELEASE(&norms);
+    if (status != BB_OK) {
+        bb_tile_matrix_destroy(out);
+    }
+    return status;
+}
+
+static bb_status digest(bb_engine *engine, const bb_tile_matrix *matrix, uint64_t *out)
+{
+    (void)engine;
+    *out = bb_tile_matrix_digest(matrix);
+    (void)MPI_Allreduce(MPI_IN_PLACE, out, 1, MPI_UINT64_T, MPI_BXOR, MPI_COMM_WORLD);
+    return BB_OK;
+}
+
+const bb_engine_row bb_engine_starpu = {.name = "starpu",
+                                        .create = create,
+                                        .destroy = destroy,
+                                        .load = load,
+                                        .factor = bb_starpu_engine_factor,
+                                        .digest = digest};

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the files of the StarPU-MPI engine share.
+#ifndef BB_SOLVERS_DISTRIBUTED_STARPU_ENGINE_MPI_H
+#define BB_SOLVERS_DISTRIBUTED_STARPU_ENGINE_MPI_H
+
+#include "solvers/distributed/engine.h"
+
+struct bb_engine {
+    bb_process_grid grid;
+    bb_wire wire;
+    int rank, processes;
+    bb_index workers;
+};
+
+/// The gravest status of all processes: where one failed and this one did not, a sentence that
+/// names its rank.
+BB_CHECKED bb_status bb_starpu_engine_agree(const bb_engine *engine, bb_status status);
+
+/// bb_engine_row.factor.
+BB_CHECKED bb_status bb_starpu_engine_factor(bb_engine *engine, bb_tile_matrix *matrix,
+                                             bb_index accumulate_k, bb_outcome *outcome,
+                                             double *sent);
+
+#endif

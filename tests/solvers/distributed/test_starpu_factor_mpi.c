@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Factors over as many processes as mpirun starts have the bits, the accounts and the outcome of
+// one process's, on every grid, with either wire, by one worker or two; bytes are those counted.
+#include "solvers/distributed/engine.h"
+#include "tests/solvers/dense.h"
+
+#include <mpi.h>
+
+enum { N = 1024, TILE = 150, TILE_ROWS = 7, TILES = 28, MOST_PROCESSES = 4 };
+
+static double values[N * N];
+static double norms[TILES];
+static int processes;
+
+typedef struct factor_case {
+    const char *name;
+    bb_variant arithmetic;
+    bb_policy_config policy;
+} factor_case;
+
+static bb_index widths[] = {1, 3};
+static int zones[] = {BB_VARIANT_SP, BB_VARIANT_X3, BB_VARIANT_HP1};
+// A variant a tile, by turns: all of them meet.
+static bb_variant turns[TILES];
+
+static const factor_case cases[] = {
+    {"dp", BB_VARIANT_DP, {.diagonal = BB_POLICY_FOLLOW}},
+    {"sp", BB_VARIANT_SP, {.diagonal = BB_POLICY_FOLLOW_SP}},
+    {"hp1", BB_VARIANT_HP1, {.diagonal = BB_POLICY_FOLLOW}},
+    {"hp1, diagonal in sp", BB_VARIANT_HP1, {.diagonal = BB_POLICY_FOLLOW_SP}},
+    {"hp2", BB_VARIANT_HP2, {.diagonal = BB_POLICY_FOLLOW}},
+    {"hp3", BB_VARIANT_HP3, {.diagonal = BB_POLICY_FOLLOW_SP}},
+    {"x3", BB_VARIANT_X3, {.diagonal = BB_POLICY_FOLLOW}},
+    {"bf16", BB_VARIANT_BF16, {.diagonal = BB_POLICY_FOLLOW_SP}},
+    {"tf32", BB_VARIANT_TF32, {.diagonal = BB_POLICY_FOLLOW}},
+    {"fp8", BB_VARIANT_FP8, {.diagonal = BB_POLICY_FOLLOW_SP}},
+    {"band", BB_VARIANT_HP1, {.kind = BB_POLICY_BAND, .width = 2, .inside = BB_VARIANT_SP}},
+    {"dp band", BB_VARIANT_HP2, {.kind = BB_POLICY_BAND, .width = 2, .inside = BB_VARIANT_DP}},
+    {"table", BB_VARIANT_HP1, {.kind = BB_POLICY_TABLE, .table = "-"}},
+    {"product",
+     BB_VARIANT_HP1,
+     {.kind = BB_POLICY_PRODUCT,
+      .inside = BB_VARIANT_SP,
+      .tolerance = 3e-5,
+      .diagonal = BB_POLICY_FOLLOW}},
+    {"three zones",
+     BB_VARIANT_HP1,
+     {.kind = BB_POLICY_THREE_ZONES,
+      .widths = {.items = widths, .count = 2},
+      .zones = {.items = zones, .count = 3}}},
+};
+
+static bb_matrix_source source(void)
+{
+    static bb_view view;
+    view = bb_view_matrix(values, N, N);
+    return bb_matrix_source_dense(&view, "A", "1");
+}
+
+static bb_policy_map *map_of(const factor_case *given)
+{
+    bb_policy_map *map = NULL;
+    const bb_policy_facts facts = {.tile_rows = TILE_ROWS,
+                                   .tile_size = TILE,
+                                   .tile_norms = norms,
+                                   .norm = bb_tile_norms_sum(TILE_ROWS, norms),
+                                   .noise_floor = NAN,
+                                   .table = turns};
+    check_ok(bb_policy_map_create(&given->policy, given->arithmetic, &facts, &map));
+    return map;
+}
+
+/// What is the same on every engine.
+typedef struct result {
+    uint64_t digest;
+    bb_tile_work work;
+    bb_outcome outcome;
+    double sent[MOST_PROCESSES];
+} result;
+
+static result factored(const bb_engine_row *row, bb_engine *engine, const factor_case *given,
+                       bb_tile_matrix **matrix)
+{
+    result out = {0};
+    const bb_matrix_source a = source();
+    bb_policy_map *map = map_of(given);
+    const bb_tile_plan plan = {
+        .tile_size = TILE, .arithmetic = given->arithmetic, .policy = given->policy, .map = map};
+    check_ok(row->load(engine, &a, NULL, &plan, matrix));
+    check_ok(row->factor(engine, *matrix, 4, &out.outcome, out.sent));
+    check_ok(row->digest(engine, *matrix, &out.digest));
+    out.work = (*matrix)->work;
+    bb_policy_map_destroy(&map);
+    return out;
+}
+
+static void assert_alike(const result *expected, const result *found)
+{
+    assert_string_equal(found->outcome.detail, expected->outcome.detail);
+    assert_int_equal(found->outcome.kind, expected->outcome.kind);
+    assert_int_equal(found->work.factored, expected->work.factored);
+    if (expected->outcome.kind != BB_OUTCOME_OK) {
+        return;
+    }
+    assert_true(found->digest == expected->digest);
+    assert_memory_equal(found->work.flops, expected->work.flops, sizeof found->work.flops);
+    assert_int_equal(found->work.saturated, expected->work.saturated);
+    assert_true(found->work.certificate == expected->work.certificate ||
+                (isnan(found->work.certificate) && isnan(expected->work.certificate)));
+}
+
+static void assert_bytes_as_counted(const bb_tile_matrix *matrix, const bb_engine_config *config,
+                                    const double *sent)
+{
+    bool readers[MOST_PROCESSES];
+    double counted[MOST_PROCESSES];
+    bb_tile_message_traffic(matrix, config->grid, config->wire, readers, counted);
+    for (int rank = 0; rank < processes; ++rank) {
+        assert_true(sent[rank] == counted[rank]);
+    }
+}
+
+// The cases from `first` to `end` by StarPU on one grid against the expected ones.
+static void compare(const bb_engine_config *config, size_t first, size_t end,
+                    const result *expected)
+{
+    bb_engine *engine = NULL;
+    check_ok(bb_engine_starpu.create(config, &engine));
+    for (size_t k = first; k < end; ++k) {
+        bb_tile_matrix *matrix = NULL;
+        const result found = factored(&bb_engine_starpu, engine, &cases[k], &matrix);
+        if (found.digest != expected[k].digest && expected[k].outcome.kind == BB_OUTCOME_OK) {
+            print_message("%s on %dx%d\n", cases[k].name, config->grid.rows, config->grid.columns);
+        }
+        assert_alike(&expected[k], &found);
+        assert_bytes_as_counted(matrix, config, found.sent);
+        bb_tile_matrix_destroy(&matrix);
+    }
+    bb_engine_starpu.destroy(&engine);
+}
+
+static void compare_everywhere(size_t first, size_t end, const result *expected)
+{
+    for (int rows = 1; rows <= processes; rows *= 2) {
+        if (processes == 4 && rows != 2) {
+            continue; // more processes than cores wait for each other: of four the square alone
+        }
+        for (int wire = BB_WIRE_FOLLOW; wire <= BB_WIRE_FP32; ++wire) {
+            const bb_engine_config config = {.grid = {rows, processes / rows},
+                                             .wire = (bb_wire)wire,
+                                             .workers = 1 + (rows + wire) % 2};
+            compare(&config, first, end, expected);
+        }
+    }
+}
+
+static void expect(size_t first, size_t end, result *out)
+{
+    bb_engine *engine = NULL;
+    const bb_engine_config config = {.grid = {1, 1}, .workers = 1};
+    check_ok(bb_engine_own.create(&config, &engine));
+    for (size_t k = first; k < end; ++k) {
+        bb_tile_matrix *matrix = NULL;
+        out[k] = factored(&bb_engine_own, engine, &cases[k], &matrix);
+        bb_tile_matrix_destroy(&matrix);
+    }
+    bb_engine_own.destroy(&engine);
+}
+
+static void factors_have_the_bits_of_one_process(void **state)
+{
+    (void)state;
+    enum { COUNT = sizeof cases / sizeof *cases };
+    static result expected[COUNT];
+    expect(0, COUNT, expected);
+    for (size_t k = 0; k < COUNT; ++k) {
+        assert_int_equal(expected[k].outcome.kind, BB_OUTCOME_OK);
+    }
+    assert_true(expected[9].work.flops[BB_VARIANT_FP8] > 0.0);
+    // Chosen product by product: both variants.
+    assert_true(expected[13].work.flops[BB_VARIANT_HP1] > 0.0);
+    assert_true(expected[13].work.flops[BB_VARIANT_SP] > 0.0);
+    compare_everywhere(0, COUNT, expected);
+}
+
+// The same tile and row wherever it is found; nothing hangs, and the next factorization is right.
+static void breakdowns_are_those_of_one_process(void **state)
+{
+    (void)state;
+    result expected[4];
+    const double pivot = values[517 * N + 517];
+    values[517 * N + 517] = -1.0;
+    expect(1, 3, expected);
+    assert_int_equal(expected[1].outcome.kind, BB_OUTCOME_NOT_SPD);
+    compare_everywhere(1, 3, expected);
+    values[517 * N + 517] = NAN;
+    expect(1, 3, expected);
+    assert_int_equal(expected[1].outcome.kind, BB_OUTCOME_NON_FINITE);
+    compare_everywhere(1, 3, expected);
+    values[517 * N + 517] = pivot;
+    expect(1, 3, expected);
+    compare_everywhere(1, 3, expected);
+}
+
+static void grids_of_other_counts_are_refused(void **state)
+{
+    (void)state;
+    bb_engine *engine = NULL;
+    const bb_engine_config config = {.grid = {1, processes + 1}, .workers = 1};
+    check_fails(bb_engine_starpu.create(&config, &engine), BB_INVALID, "started are");
+    const bb_engine_config two = {.grid = {1, 2}, .workers = 1};
+    check_fails(bb_engine_own.create(&two, &engine), BB_INVALID, "grid 1x2 of engine own");
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(factors_have_the_bits_of_one_process),
+        cmocka_unit_test(breakdowns_are_those_of_one_process),
+        cmocka_unit_test(grids_of_other_counts_are_refused),
+    };
+    int level = MPI_THREAD_SINGLE;
+    (void)MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    (void)MPI_Comm_size(MPI_COMM_WORLD, &processes);
+    dense_covariance(N, 40.0, 0.3, values);
+    for (bb_index t = 0; t < TILES; ++t) {
+        turns[t] = (bb_variant)(t * 7 % BB_VARIANT_COUNT);
+    }
+    const bb_matrix_source a = source();
+    const bool is_known = bb_tile_norms(&a, NULL, TILE, norms) == BB_OK;
+    const int failed = is_known ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
+    (void)MPI_Finalize();
+    return failed;
+}
