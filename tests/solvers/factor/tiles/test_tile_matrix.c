@@ -126,9 +126,12 @@ static void shares_add_up_to_the_matrix(void **state)
         bb_tile_matrix_destroy(&matrix);
     }
     assert_true(digest == bb_tile_matrix_digest(complete));
-    // What lies above the diagonal is not the matrix's; a value of another tile is.
+    // What lies above the diagonal is not the matrix's; on it and in another tile it is.
     bb_tile_matrix_at(complete, 1, 1)->f32[3] += 1.0F;
     assert_true(digest == bb_tile_matrix_digest(complete));
+    bb_tile_matrix_at(complete, 1, 1)->f32[0] += 1.0F;
+    assert_true(digest != bb_tile_matrix_digest(complete));
+    digest = bb_tile_matrix_digest(complete);
     bb_tile_matrix_at(complete, 2, 0)->f32[3] += 1.0F;
     assert_true(digest != bb_tile_matrix_digest(complete));
     bb_tile_matrix_destroy(&complete);
