@@ -81,7 +81,9 @@ endif()
 # Several processes: a library of its own, which only programs for them link. Sanitizers would look into
 # Open MPI.
 set(BB_HAVE_MPI OFF)
-if(NOT BB_MPI STREQUAL "OFF" AND NOT BB_SANITIZE)
+if(BB_SANITIZE AND BB_MPI STREQUAL "ON")
+  message(FATAL_ERROR "BB_MPI=ON and BB_SANITIZE=${BB_SANITIZE}: sanitizers are for one process")
+elseif(NOT BB_MPI STREQUAL "OFF" AND NOT BB_SANITIZE)
   pkg_check_modules(STARPU_MPI IMPORTED_TARGET starpumpi-1.3)
   find_package(MPI COMPONENTS C)
   if(STARPU_MPI_FOUND AND MPI_C_FOUND)

@@ -15,10 +15,10 @@ bb_process_grid bb_process_grid_of(int processes)
     return (bb_process_grid){rows, processes / rows};
 }
 
-// A count of up to five digits at `*text`, which moves behind it; 0 where there is none.
+// A count of up to four digits at `*text`, which moves behind it; 0 where there is none.
 static int read_count(const char **text)
 {
-    enum { DIGITS = 5 };
+    enum { DIGITS = 4 };
     const size_t digits = strspn(*text, "0123456789");
     const int count = digits > DIGITS || **text == '0' ? 0 : atoi(*text);
     *text += digits;

@@ -16,7 +16,7 @@ typedef struct bb_process_grid {
 /// The grid nearest to a square with no more rows than columns; processes >= 1.
 bb_process_grid bb_process_grid_of(int processes);
 
-/// A grid as text: "2x4". False where it is none of two counts of at least 1.
+/// A grid as text: "2x4". False where it is none of two counts of 1 to 9999.
 bool bb_process_grid_read(const char *text, bb_process_grid *out);
 
 int bb_process_grid_size(bb_process_grid grid);

@@ -2,10 +2,16 @@
 //
 // Who factors a symmetric matrix by tiles: this process alone, or several through StarPU-MPI. Every
 // engine runs the same kernels on a tile in the same order (solvers/factor/tiles), so the factor
-// has the same bits by all of them, on any grid, by any number of workers and with either wire.
+// has the same bits by all of them, on any grid, by any number of workers and with either wire,
+// where BLAS runs one thread inside a task (core/thread.h; OPENBLAS_NUM_THREADS=1).
 //
 // Calls are collective: every process of a grid makes them in the same order with equal arguments.
-// A failure of one is returned by all, a breakdown of the factorization has one outcome on all.
+// A failure of one is returned by all, a breakdown of the factorization has one outcome on all. A
+// task that StarPU refuses ends the processes (MPI_Abort): others wait for what it would send.
+//
+// StarPU: every process submits all tasks and keeps 4 KB for every tile of the matrix, wherever it
+// is. A factor over several processes has a digest and the accounts; no solve reads it yet, and
+// norms of others' tiles stay those of A.
 #ifndef BB_SOLVERS_DISTRIBUTED_ENGINE_H
 #define BB_SOLVERS_DISTRIBUTED_ENGINE_H
 
@@ -15,7 +21,7 @@
 typedef struct bb_engine_config {
     bb_process_grid grid; ///< 0 x 0: bb_process_grid_of the processes
     bb_wire wire;
-    bb_index workers; ///< of a process, at least 1
+    bb_index workers; ///< StarPU's of a process, at least 1; `own` takes the pool's threads
 } bb_engine_config;
 
 typedef struct bb_engine bb_engine;
@@ -33,7 +39,9 @@ typedef struct bb_engine_row {
     bb_status (*load)(bb_engine *engine, const bb_matrix_source *source, const double *scale,
                       const bb_tile_plan *plan, bb_tile_matrix **out);
     /// Factors in place, as bb_tile_cholesky_factor; the outcome and `matrix->work` are those of
-    /// the whole. `sent` [processes] or NULL: bytes that each process sent for it.
+    /// the whole. `sent` [processes] or NULL: bytes of the messages that each process sent for it,
+    /// as StarPU counted them with STARPU_COMM_STATS=1 in the environment; else NaN. Errors:
+    /// BB_INVALID, BB_MEMORY, BB_UNSUPPORTED (light sweeps over processes).
     bb_status (*factor)(bb_engine *engine, bb_tile_matrix *matrix, bb_index accumulate_k,
                         bb_outcome *outcome, double *sent);
     /// bb_tile_matrix_digest of the whole.

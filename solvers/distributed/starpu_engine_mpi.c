@@ -3,33 +3,43 @@
 
 #include "core/memory.h"
 
+#include <errno.h>
 #include <starpu_mpi.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-bb_status bb_starpu_engine_agree(const bb_engine *engine, bb_status status)
+bb_status bb_starpu_engine_agree(bb_status status)
 {
     struct {
         int status, rank;
-    } own = {(int)status, engine->rank}, gravest = own;
+    } own = {.status = (int)status}, gravest;
+    (void)MPI_Comm_rank(MPI_COMM_WORLD, &own.rank);
     (void)MPI_Allreduce(&own, &gravest, 1, MPI_2INT, MPI_MAXLOC, MPI_COMM_WORLD);
     if (status != BB_OK || gravest.status == BB_OK) {
         return status;
     }
     return bb_status_set((bb_status)gravest.status, __FILE__, __LINE__,
-                         "process %d of %d failed, see what it says", gravest.rank,
-                         engine->processes);
+                         "process %d failed, see what it says", gravest.rank);
 }
 
 // What StarPU asks its environment, unless the user said otherwise: cores are the system's to give
-// (every process of a host would bind itself to the first ones), bytes on the wire are counted.
+// (every process of a host would bind itself to the first ones), and what it measures of a host is
+// kept where one can write: without a home that can be written it would abort.
 static bb_status start_starpu(const bb_engine *engine)
 {
     bb_status status = BB_OK;
     struct starpu_conf conf;
+    const char *folder = getenv("TMPDIR");
+    folder = folder != NULL ? folder : "/tmp";
     BB_REQUIRE(setenv("STARPU_WORKERS_NOBIND", "1", 0) == 0 &&
-                   setenv("STARPU_COMM_STATS", "1", 0) == 0 && setenv("STARPU_SILENT", "1", 0) == 0,
+                   setenv("STARPU_HOME", folder, 0) == 0 && setenv("STARPU_SILENT", "1", 0) == 0,
                BB_MEMORY, "no room in the environment");
+    folder = getenv("STARPU_HOME");
+    BB_REQUIRE(access(folder, W_OK) == 0, BB_IO, "%s, where StarPU keeps files: %s", folder,
+               strerror(errno));
     BB_REQUIRE(starpu_conf_init(&conf) == 0, BB_INTERNAL, "StarPU's options could not be read");
+    conf.precedence_over_environment_variables = 1;
     conf.ncpus = (int)engine->workers;
     conf.ncuda = 0;
     conf.nopencl = 0;
@@ -60,19 +70,27 @@ static bb_status create(const bb_engine_config *config, bb_engine **out)
     (void)MPI_Query_thread(&level);
     BB_REQUIRE(level == MPI_THREAD_MULTIPLE, BB_INTERNAL, "MPI was started for fewer threads");
     (void)MPI_Comm_size(MPI_COMM_WORLD, &processes);
-    if (bb_process_grid_size(grid) == 0) {
+    if (grid.rows == 0 && grid.columns == 0) {
         grid = bb_process_grid_of(processes);
     }
-    BB_REQUIRE(bb_process_grid_size(grid) == processes, BB_INVALID,
-               "grid %dx%d has %d processes, started are %d", grid.rows, grid.columns,
+    BB_REQUIRE(config->workers >= 1, BB_INVALID, "%td workers, expected at least 1",
+               config->workers);
+    BB_REQUIRE(grid.rows > 0 && grid.columns > 0 && bb_process_grid_size(grid) == processes,
+               BB_INVALID, "grid %dx%d has %d processes, started are %d", grid.rows, grid.columns,
                bb_process_grid_size(grid), processes);
-    BB_TRY(BB_ZEROED(1, &engine));
+    BB_TRY(bb_starpu_engine_agree(BB_ZEROED(1, &engine)));
     engine->grid = grid;
     engine->wire = config->wire;
     engine->processes = processes;
     engine->workers = config->workers;
     (void)MPI_Comm_rank(MPI_COMM_WORLD, &engine->rank);
-    BB_TRY(start_starpu(engine));
+    status = start_starpu(engine);
+    const bool is_started = status == BB_OK;
+    status = bb_starpu_engine_agree(status);
+    if (status != BB_OK && is_started) {
+        (void)starpu_mpi_shutdown();
+    }
+    BB_TRY(status);
     *out = engine;
     engine = NULL;
 done:
@@ -87,10 +105,9 @@ static bb_status load(bb_engine *engine, const bb_matrix_source *source, const d
     const bb_block_cyclic_share own = {.grid = engine->grid, .rank = engine->rank};
     const bb_tile_share share = bb_block_cyclic_tiles(&own);
     double *norms = NULL;
-    BB_TRY(bb_starpu_engine_agree(engine,
-                                  bb_tile_matrix_create_share(source, scale, plan, &share, out)));
+    BB_TRY(bb_starpu_engine_agree(bb_tile_matrix_create_share(source, scale, plan, &share, out)));
     const bb_index tiles = (*out)->tile_rows * ((*out)->tile_rows + 1) / 2;
-    BB_TRY(bb_starpu_engine_agree(engine, BB_ALLOCATE(tiles, &norms)));
+    BB_TRY(bb_starpu_engine_agree(BB_ALLOCATE(tiles, &norms)));
     for (bb_index t = 0; t < tiles; ++t) {
         norms[t] = (*out)->tiles[t].norm; // of others' tiles 0, so that sums are exact
     }

@@ -15,7 +15,7 @@ struct bb_engine {
 
 /// The gravest status of all processes: where one failed and this one did not, a sentence that
 /// names its rank.
-BB_CHECKED bb_status bb_starpu_engine_agree(const bb_engine *engine, bb_status status);
+BB_CHECKED bb_status bb_starpu_engine_agree(bb_status status);
 
 /// bb_engine_row.factor.
 BB_CHECKED bb_status bb_starpu_engine_factor(bb_engine *engine, bb_tile_matrix *matrix,

@@ -3,29 +3,31 @@
 // The tile Cholesky as tasks that StarPU-MPI orders by what they read and write. Step k holds
 //     pivot   (k, k) <- potrf                        at its owner
 //     panel   (i, k) <- trsm with (k, k)             at (i, k)'s
-//     copy    a message of (i, k) in a form          at (i, k)'s
+////     write   a message of (i, k) in a form          at (i, k)'s
 //     update  (i, j) <- (i, j) - (i, k) (j, k)^T     at (i, j)'s, for all k < j <= i
 // Every process submits all tasks in this order and runs those of its own tiles, whose updates come
 // in the order of k: so the bits are those of tile_cholesky.c. A tile stays where it is (its handle
-// has no data); messages are what travels. They go when their readers are done, and a process
-// submits no more than two steps ahead, so that about two columns of them are held.
+// has no data); messages are what travels. They go when their readers are done. Between two
+// steps a process waits until no more tasks than a step's and AHEAD are open: so the messages of a
+// few columns are held, not those of all, whose room is taken when their readers are submitted.
 //
 // A breakdown travels in the messages' heads: what reads one does nothing and hands it on, so that
-// all tasks come to their end on every process.
+// one pivot alone fails and nothing more is computed behind it.
+#include "core/log.h"
 #include "core/memory.h"
 #include "solvers/distributed/starpu_engine_mpi.h"
 #include "solvers/factor/tiles/tile_choice.h"
 #include "solvers/factor/tiles/tile_product.h"
 #include "solvers/factor/tiles/tile_updates.h"
 
-#include <pthread.h>
+#include <math.h>
 #include <starpu_mpi.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { NO_STEP = INT32_MAX, AHEAD = 64 };
 
-/// Scratch of a worker.
 typedef struct worker_scratch {
     bb_tile_workspace workspace;
     void *copies[2]; // an operand each, of the widest words
@@ -38,9 +40,8 @@ typedef struct factoring {
     worker_scratch *scratches; // [workers]
     bb_tile_updates *updates;  // [tiles]
     bool *broken;              // [tiles] own ones that hold nothing any more
-    pthread_mutex_t lock;      // of outcome and step
-    bb_outcome outcome;        // of this process's pivots
-    int step;                  // that broke down here, NO_STEP
+    bb_outcome outcome;        // of the pivot that failed, where it is kept
+    int step;                  // whose pivot failed here, NO_STEP
     atomic_ptrdiff_t saturated;
     starpu_data_handle_t *places; // [tiles] of tiles, without data
     starpu_data_handle_t *sent;   // [tile_rows][BB_OPERAND_COUNT] messages of a column
@@ -92,37 +93,26 @@ static void run_pivot(void *buffers[], void *arguments)
     const task_place place = unpack(arguments);
     factoring *work = place.work;
     bool *broken = &work->broken[index_of(place.k, place.k)];
-    bb_outcome outcome = {0};
     if (!*broken && !bb_tile_factor_diagonal(tile_at(&place, place.k, place.k), place.k,
-                                             place.k * work->matrix->tile_size, &outcome)) {
+                                             place.k * work->matrix->tile_size, &work->outcome)) {
         *broken = true;
-        (void)pthread_mutex_lock(&work->lock);
-        if ((int)place.k < work->step) {
-            work->step = (int)place.k;
-            work->outcome = outcome;
-        }
-        (void)pthread_mutex_unlock(&work->lock);
+        work->step = (int)place.k;
     }
 }
 
-static void run_copy(void *buffers[], void *arguments)
+static void run_write(void *buffers[], void *arguments)
 {
     const task_place place = unpack(arguments);
     factoring *work = place.work;
     const bb_tile *tile = tile_at(&place, place.row, place.column);
     const bb_operand form = place.forms[0][0];
-    const bb_operand clipped = (bb_operand)BB_FORMAT_E4M3;
     float *scratch = own_scratch(work)->copies[0];
     if (work->broken[index_of(place.row, place.column)]) {
         *(bb_tile_head *)message_of(buffers[1]) = (bb_tile_head){.breakdown = 1};
         return;
     }
-    bb_index saturated = bb_tile_message_write(tile, form, scratch, message_of(buffers[1]));
-    if (form != clipped && work->engine->wire == BB_WIRE_FP32 &&
-        bb_tile_choice_asks(work->matrix, place.row, place.column, clipped)) {
-        saturated = bb_tile_convert(tile, clipped, scratch); // by its readers
-    }
-    atomic_fetch_add(&work->saturated, saturated);
+    atomic_fetch_add(&work->saturated,
+                     bb_tile_message_write(tile, form, scratch, message_of(buffers[1])));
 }
 
 static void run_panel(void *buffers[], void *arguments)
@@ -198,8 +188,8 @@ static void run_update(void *buffers[], void *arguments)
 
 static struct starpu_codelet pivot_codelet = {
     .cpu_funcs = {run_pivot}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "pivot"};
-static struct starpu_codelet copy_codelet = {
-    .cpu_funcs = {run_copy}, .nbuffers = 2, .modes = {STARPU_R, STARPU_W}, .name = "copy"};
+static struct starpu_codelet write_codelet = {
+    .cpu_funcs = {run_write}, .nbuffers = 2, .modes = {STARPU_R, STARPU_W}, .name = "write"};
 static struct starpu_codelet panel_codelet = {
     .cpu_funcs = {run_panel}, .nbuffers = 2, .modes = {STARPU_R, STARPU_RW}, .name = "panel"};
 static struct starpu_codelet update_codelets[] = {
@@ -214,11 +204,13 @@ static struct starpu_codelet update_codelets[] = {
      .name = "update"},
 };
 
-static bb_status inserted(int code)
+// Others wait for what a refused task would have sent.
+static void check_inserted(int code)
 {
-    return code == 0 ? BB_OK
-                     : bb_status_set(BB_INTERNAL, __FILE__, __LINE__,
-                                     "StarPU-MPI refused a task: error %d", code);
+    if (code != 0) {
+        bb_log_warning("StarPU-MPI refused a task, error %d: all processes end", code);
+        (void)MPI_Abort(MPI_COMM_WORLD, BB_INTERNAL);
+    }
 }
 
 static starpu_data_handle_t *message_at(const factoring *work, bb_index row, bb_operand form)
@@ -232,7 +224,7 @@ static int owner_of(const factoring *work, bb_index row, bb_index column)
 }
 
 // Messages of tile (row, k) in every form that somebody reads.
-static bb_status copy_tile(factoring *work, bb_index row, bb_index k)
+static void send_tile(factoring *work, bb_index row, bb_index k)
 {
     const bb_tile *tile = bb_tile_matrix_at(work->matrix, row, k);
     for (bb_operand form = 0; form < BB_OPERAND_COUNT; ++form) {
@@ -244,25 +236,24 @@ static bb_status copy_tile(factoring *work, bb_index row, bb_index k)
         starpu_variable_data_register(message, -1, 0, bb_tile_message_bytes(tile, form));
         starpu_mpi_data_register(*message, (form + 1) * work->tiles + index_of(row, k),
                                  owner_of(work, row, k));
-        BB_RETURN_IF_FAILED(inserted(starpu_mpi_task_insert(
-            MPI_COMM_WORLD, &copy_codelet, STARPU_VALUE, &place, sizeof place, STARPU_R,
-            work->places[index_of(row, k)], STARPU_W, *message, STARPU_PRIORITY, 3, 0)));
+        check_inserted(starpu_mpi_task_insert(
+            MPI_COMM_WORLD, &write_codelet, STARPU_VALUE, &place, sizeof place, STARPU_R,
+            work->places[index_of(row, k)], STARPU_W, *message, STARPU_PRIORITY, 3, 0));
     }
-    return BB_OK;
 }
 
-static bb_status solve_tile(factoring *work, bb_index row, bb_index k)
+static void solve_tile(factoring *work, bb_index row, bb_index k)
 {
     const bool wide = bb_tile_matrix_at(work->matrix, row, k)->format == BB_FORMAT_FP64;
     const bb_operand form = bb_tile_message_form(
         bb_tile_matrix_at(work->matrix, k, k), (bb_operand)(wide ? BB_FORMAT_FP64 : BB_FORMAT_FP32),
         work->engine->wire);
     const task_place place = {.work = work, .row = row, .column = k, .k = k, .forms = {{form}}};
-    BB_RETURN_IF_FAILED(inserted(
-        starpu_mpi_task_insert(MPI_COMM_WORLD, &panel_codelet, STARPU_VALUE, &place, sizeof place,
-                               STARPU_R, *message_at(work, k, form), STARPU_RW,
-                               work->places[index_of(row, k)], STARPU_PRIORITY, 2, 0)));
-    return copy_tile(work, row, k);
+    check_inserted(starpu_mpi_task_insert(MPI_COMM_WORLD, &panel_codelet, STARPU_VALUE, &place,
+                                          sizeof place, STARPU_R, *message_at(work, k, form),
+                                          STARPU_RW, work->places[index_of(row, k)],
+                                          STARPU_PRIORITY, 2, 0));
+    send_tile(work, row, k);
 }
 
 // The forms in which products into tile (row, column) may read their operands.
@@ -284,7 +275,7 @@ static void find_forms(const factoring *work, task_place *place)
     }
 }
 
-static bb_status update_tile(factoring *work, bb_index row, bb_index column, bb_index k)
+static void update_tile(factoring *work, bb_index row, bb_index column, bb_index k)
 {
     task_place place = {.work = work, .row = row, .column = column, .k = k};
     find_forms(work, &place);
@@ -313,7 +304,7 @@ static bb_status update_tile(factoring *work, bb_index row, bb_index column, bb_
                                       STARPU_R, column_first, STARPU_R, column_second, STARPU_RW,
                                       target, STARPU_PRIORITY, urgency, 0);
     }
-    return inserted(code);
+    check_inserted(code);
 }
 
 // The messages of a column go once their readers are done.
@@ -323,7 +314,6 @@ static void drop_messages(factoring *work, bb_index k)
         for (bb_operand form = 0; form < BB_OPERAND_COUNT; ++form) {
             starpu_data_handle_t *message = message_at(work, row, form);
             if (*message != NULL) {
-                starpu_mpi_cache_flush(MPI_COMM_WORLD, *message);
                 starpu_data_unregister_submit(*message);
                 *message = NULL;
             }
@@ -331,38 +321,35 @@ static void drop_messages(factoring *work, bb_index k)
     }
 }
 
-static bb_status submit_step(factoring *work, bb_index k)
+static void submit_step(factoring *work, bb_index k)
 {
-    bb_status status = BB_OK;
     const bb_index rows = work->matrix->tile_rows;
     const task_place place = {.work = work, .row = k, .column = k, .k = k};
-    BB_TRY(inserted(starpu_mpi_task_insert(MPI_COMM_WORLD, &pivot_codelet, STARPU_VALUE, &place,
-                                           sizeof place, STARPU_RW, work->places[index_of(k, k)],
-                                           STARPU_PRIORITY, 3, 0)));
-    BB_TRY(copy_tile(work, k, k));
+    check_inserted(starpu_mpi_task_insert(MPI_COMM_WORLD, &pivot_codelet, STARPU_VALUE, &place,
+                                          sizeof place, STARPU_RW, work->places[index_of(k, k)],
+                                          STARPU_PRIORITY, 3, 0));
+    send_tile(work, k, k);
     for (bb_index row = k + 1; row < rows; ++row) {
-        BB_TRY(solve_tile(work, row, k));
+        solve_tile(work, row, k);
     }
     for (bb_index column = k + 1; column < rows; ++column) {
         for (bb_index row = column; row < rows; ++row) {
-            BB_TRY(update_tile(work, row, column, k));
+            update_tile(work, row, column, k);
         }
     }
-done:
     drop_messages(work, k);
-    return status;
 }
 
-// Every process is at the same step within two: what a task waits for is submitted everywhere.
-static bb_status submit(factoring *work)
+// It cannot wait for ever: what the open tasks of the process that is furthest back wait for has
+// been submitted by all.
+static void submit(factoring *work)
 {
     for (bb_index k = 0; k < work->matrix->tile_rows; ++k) {
         const bb_index below = work->matrix->tile_rows - 1 - k;
         const bb_index step = (below + 1) * (below + 4) / 2 / work->engine->processes;
-        BB_RETURN_IF_FAILED(submit_step(work, k));
+        submit_step(work, k);
         (void)starpu_task_wait_for_n_submitted((unsigned)(step + AHEAD));
     }
-    return BB_OK;
 }
 
 static bb_status prepare(factoring *work, bb_index accumulate_k)
@@ -441,20 +428,18 @@ static void gather(factoring *work, bb_outcome *outcome)
     matrix->work.saturated = saturated;
 }
 
-// Bytes that every process sent since StarPU started: out [processes].
-static bb_status count_sent(const bb_engine *engine, double *out)
+// Bytes of messages that every process sent since StarPU started, NaN where it does not count them:
+// out [processes]; `amounts` [processes] is scratch.
+static void count_sent(const bb_engine *engine, size_t *amounts, double *out)
 {
-    bb_status status = BB_OK;
-    size_t *amounts = NULL;
-    BB_TRY(BB_ZEROED(engine->processes, &amounts));
+    const char *counts = getenv("STARPU_COMM_STATS");
+    const bool is_counted = counts != NULL && atoi(counts) > 0;
+    memset(out, 0, (size_t)engine->processes * sizeof *out);
     starpu_mpi_comm_amounts_retrieve(amounts);
     for (int rank = 0; rank < engine->processes; ++rank) {
-        out[engine->rank] += (double)amounts[rank];
+        out[engine->rank] += is_counted ? (double)amounts[rank] : NAN;
     }
     (void)MPI_Allreduce(MPI_IN_PLACE, out, engine->processes, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-done:
-    BB_RELEASE(&amounts);
-    return status;
 }
 
 bb_status bb_starpu_engine_factor(bb_engine *engine, bb_tile_matrix *matrix, bb_index accumulate_k,
@@ -462,31 +447,37 @@ bb_status bb_starpu_engine_factor(bb_engine *engine, bb_tile_matrix *matrix, bb_
 {
     bb_status status = BB_OK;
     double *before = NULL;
+    size_t *amounts = NULL;
     factoring work = {.engine = engine,
                       .matrix = matrix,
                       .tiles = matrix->tile_rows * (matrix->tile_rows + 1) / 2,
-                      .lock = PTHREAD_MUTEX_INITIALIZER,
                       .step = NO_STEP};
     BB_REQUIRE(accumulate_k >= 1, BB_INVALID, "accumulate_k = %td, expected at least 1",
                accumulate_k);
-    BB_TRY(bb_starpu_engine_agree(engine, BB_ZEROED(engine->processes, &before)));
-    BB_TRY(bb_starpu_engine_agree(engine, prepare(&work, accumulate_k)));
-    BB_TRY(bb_starpu_engine_agree(engine, count_sent(engine, before)));
+    BB_REQUIRE(matrix->sweeps != BB_POLICY_SWEEPS_LIGHT, BB_UNSUPPORTED,
+               "sweeps light over processes: no solve takes their light tiles yet");
+    BB_TRY(bb_starpu_engine_agree(BB_ZEROED(engine->processes, &before)));
+    BB_TRY(bb_starpu_engine_agree(BB_ZEROED(engine->processes, &amounts)));
+    BB_TRY(bb_starpu_engine_agree(prepare(&work, accumulate_k)));
+    count_sent(engine, amounts, before);
     matrix->accumulate_k = accumulate_k;
     register_tiles(&work);
-    BB_TRY(submit(&work));
+    submit(&work);
     (void)starpu_task_wait_for_all();
     (void)starpu_mpi_barrier(MPI_COMM_WORLD);
     gather(&work, outcome);
+    for (int rank = 0; sent != NULL && rank < engine->processes; ++rank) {
+        sent[rank] = -before[rank];
+    }
     if (sent != NULL) {
-        memset(sent, 0, (size_t)engine->processes * sizeof *sent);
-        BB_TRY(bb_starpu_engine_agree(engine, count_sent(engine, sent)));
-        for (int rank = 0; rank < engine->processes; ++rank) {
-            sent[rank] -= before[rank];
-        }
+        count_sent(engine, amounts, before);
+    }
+    for (int rank = 0; sent != NULL && rank < engine->processes; ++rank) {
+        sent[rank] += before[rank];
     }
 done:
     release(&work);
+    BB_RELEASE(&amounts);
     BB_RELEASE(&before);
     return status;
 }

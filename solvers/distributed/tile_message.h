@@ -4,6 +4,8 @@
 // words of one form. A form is an operand of products (`follow`: what those into the reader's tiles
 // take, in as many bytes as the format has, x3 as two planes of fp16), or the tile's own values in
 // fp32 or fp64 (`fp32`), which readers round for themselves. Both give products the same bits.
+// Where products are chosen one by one `follow` sends both operands that they may take, in fp16 and
+// fp32 6 bytes a value for 4.
 //
 // A tile goes once to each process that reads it, in each form that this one may ask for; a
 // process that keeps it itself reads the same message. bb_tile_message_traffic counts these bytes
@@ -25,7 +27,7 @@ extern const char *const bb_wire_names[];
 typedef struct bb_tile_head {
     double norm;       ///< of the tile's values, Frobenius
     double unit;       ///< e4m3: what its words are multiplied by; 1 otherwise
-    int64_t breakdown; ///< not 0: the factorization ended before; the values are nothing
+    int64_t breakdown; ///< not 0: a pivot failed before; the values are nothing
 } bb_tile_head;
 
 /// The form in which products read an operand of tile (row, column): that operand, or with

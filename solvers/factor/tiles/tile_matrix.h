@@ -112,7 +112,7 @@ double bb_tile_matrix_pivot(const bb_tile_matrix *matrix, bb_index column);
 /// lower triangle): the exclusive or over the shares of a matrix is that of the whole.
 uint64_t bb_tile_matrix_digest(const bb_tile_matrix *matrix);
 
-/// Bytes of the stored triangle, each tile in its own format.
+/// Bytes of the stored triangle, each tile in its own format, whoever keeps it.
 size_t bb_tile_matrix_bytes(const bb_tile_matrix *matrix);
 
 /// The same, planned and not yet allocated.

@@ -57,8 +57,9 @@ static void grids_are_read_from_two_counts(void **state)
     assert_true(bb_process_grid_read("2x13", &grid));
     assert_int_equal(grid.rows, 2);
     assert_int_equal(grid.columns, 13);
-    const char *const wrong[] = {"",     "2",    "x2",   "2x",    "0x2",  "2x0",  "2X3",
-                                 " 2x3", "2x3 ", "-1x2", "2x3x4", "02x1", "2x+3", "123456x1"};
+    const char *const wrong[] = {"10000x1", "65536x65536", "",     "2",       "x2",   "2x",
+                                 "0x2",     "2x0",         "2X3",  " 2x3",    "2x3 ", "-1x2",
+                                 "2x3x4",   "02x1",        "2x+3", "123456x1"};
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; ++k) {
         assert_false(bb_process_grid_read(wrong[k], &grid));
     }
@@ -116,6 +117,21 @@ static void three_tile_rows_send_what_a_hand_counts(void **state)
     bb_tile_matrix_destroy(&matrix);
 }
 
+// In fp64 on 2 x 1: row 1 is rank 1's, so (0, 0) goes to it, (1, 1) to rank 0 for (2, 1), and
+// between them (1, 0), which (2, 1) reads, and (2, 0), which no tile of rank 1 does.
+static void columns_of_processes_send_diagonal_tiles(void **state)
+{
+    (void)state;
+    bb_tile_matrix *matrix = laid_out(10, 4, BB_VARIANT_DP, uniform);
+    bool readers[2];
+    double sent[2];
+    bb_tile_message_traffic(matrix, (bb_process_grid){2, 1}, BB_WIRE_FOLLOW, readers, sent);
+    const double head = sizeof(bb_tile_head);
+    assert_true(sent[0] == 8 * 16 + head);
+    assert_true(sent[1] == 2 * (8 * 16 + head));
+    bb_tile_matrix_destroy(&matrix);
+}
+
 // The bytes that StarPU counted of n = 2048 in tiles of 256 without heads, in MB to two digits:
 // fp16 with an fp32 diagonal, fp32 on the wire, fp16 with the diagonal following.
 static void bytes_are_those_of_an_independent_count(void **state)
@@ -152,8 +168,8 @@ static void following_sends_at_most_0_57_of_fp32(void **state)
     bb_tile_matrix_destroy(&matrix);
 }
 
-// Random values and what formats round in their own ways: subnormals, zeros, the largest, e4m3's
-// overflow, NaN.
+// Random values and what formats round in their own ways: subnormals, zeros, the largest of fp16,
+// beside which e4m3 has little left; then NaN, what fp16 cannot hold, none of it, infinity.
 static void fill_values(float *values, bb_index count)
 {
     double wide[512];
@@ -191,18 +207,21 @@ static void messages_hold_the_bits_of_operands(void **state)
     static char message[sizeof(bb_tile_head) + 8 * ITEMS];
     static double expected[ITEMS], copy[ITEMS];
     fill_values(values, ITEMS);
-    for (int k = 0; k < 3; ++k) {
+    for (int k = 0; k < 5; ++k) {
         values[9] = k == 1 ? NAN : values[9];
-        values[6] = k == 2 ? 70000.0F : values[6];
+        values[6] = k == 2 ? 70000.0F : k == 3 ? 1.0F : k == 4 ? INFINITY : values[6];
         const bb_tile tile = {
             .format = BB_FORMAT_FP32, .rows = ROWS, .columns = COLUMNS, .norm = 2.5, .f32 = values};
         for (bb_operand operand = 0; operand < BB_OPERAND_COUNT; ++operand) {
             const size_t bytes = ITEMS * bb_tile_operand_bytes(operand);
-            (void)bb_tile_convert(&tile, operand, expected);
+            const bb_index clipped = bb_tile_convert(&tile, operand, expected);
+            // Scaled by the tile's largest value e4m3 clips what is infinite alone.
+            assert_true(operand != (bb_operand)BB_FORMAT_E4M3 || (clipped > 0) == (k == 4));
             for (int wire = BB_WIRE_FOLLOW; wire <= BB_WIRE_FP32; ++wire) {
                 const bb_operand form = bb_tile_message_form(&tile, operand, (bb_wire)wire);
                 assert_true(bb_tile_message_bytes(&tile, form) <= sizeof message);
-                (void)bb_tile_message_write(&tile, form, scratch, message);
+                assert_int_equal(bb_tile_message_write(&tile, form, scratch, message),
+                                 form == operand ? clipped : 0);
                 const void *read = bb_tile_message_read(&tile, form, operand, message, copy);
                 assert_same(read, expected, bytes, operand == (bb_operand)BB_FORMAT_FP64);
                 assert_true(((const bb_tile_head *)(const void *)message)->norm == 2.5);
@@ -219,6 +238,7 @@ int main(void)
         cmocka_unit_test(tiles_are_dealt_in_both_directions),
         cmocka_unit_test(ranks_keep_the_bytes_of_their_tiles),
         cmocka_unit_test(three_tile_rows_send_what_a_hand_counts),
+        cmocka_unit_test(columns_of_processes_send_diagonal_tiles),
         cmocka_unit_test(bytes_are_those_of_an_independent_count),
         cmocka_unit_test(following_sends_at_most_0_57_of_fp32),
         cmocka_unit_test(messages_hold_the_bits_of_operands),

@@ -2,10 +2,12 @@
 //
 // Factors over as many processes as mpirun starts have the bits, the accounts and the outcome of
 // one process's, on every grid, with either wire, by one worker or two; bytes are those counted.
+#include "core/memory.h"
 #include "solvers/distributed/engine.h"
 #include "tests/solvers/dense.h"
 
 #include <mpi.h>
+#include <starpu.h>
 
 enum { N = 1024, TILE = 150, TILE_ROWS = 7, TILES = 28, MOST_PROCESSES = 4 };
 
@@ -127,6 +129,7 @@ static void compare(const bb_engine_config *config, size_t first, size_t end,
 {
     bb_engine *engine = NULL;
     check_ok(bb_engine_starpu.create(config, &engine));
+    assert_int_equal(starpu_worker_get_count(), config->workers);
     for (size_t k = first; k < end; ++k) {
         bb_tile_matrix *matrix = NULL;
         const result found = factored(&bb_engine_starpu, engine, &cases[k], &matrix);
@@ -211,6 +214,60 @@ static void grids_of_other_counts_are_refused(void **state)
     check_fails(bb_engine_starpu.create(&config, &engine), BB_INVALID, "started are");
     const bb_engine_config two = {.grid = {1, 2}, .workers = 1};
     check_fails(bb_engine_own.create(&two, &engine), BB_INVALID, "grid 1x2 of engine own");
+    const bb_engine_config half = {.grid = {2, 0}, .workers = 1};
+    check_fails(bb_engine_starpu.create(&half, &engine), BB_INVALID, "grid 2x0");
+    const bb_engine_config idle = {.workers = 0};
+    check_fails(bb_engine_starpu.create(&idle, &engine), BB_INVALID, "0 workers");
+}
+
+static void light_sweeps_are_refused(void **state)
+{
+    (void)state;
+    bb_engine *engine = NULL;
+    bb_tile_matrix *matrix = NULL;
+    bb_outcome outcome = {0};
+    const bb_engine_config config = {.workers = 1};
+    const bb_matrix_source a = source();
+    const bb_tile_plan plan = {
+        .tile_size = TILE, .arithmetic = BB_VARIANT_HP1, .sweeps = BB_POLICY_SWEEPS_LIGHT};
+    check_ok(bb_engine_starpu.create(&config, &engine));
+    check_ok(bb_engine_starpu.load(engine, &a, NULL, &plan, &matrix));
+    check_fails(bb_engine_starpu.factor(engine, matrix, 4, &outcome, NULL), BB_UNSUPPORTED,
+                "light");
+    bb_tile_matrix_destroy(&matrix);
+    bb_engine_starpu.destroy(&engine);
+}
+
+// The k-th allocation fails on the last process: all return its status, k by k until none fails.
+static void a_process_out_of_memory_stops_all(void **state)
+{
+    (void)state;
+    enum { MOST_ALLOCATIONS = 200 };
+    const bb_engine_config config = {.workers = 1};
+    const bb_matrix_source a = source();
+    const bb_tile_plan plan = {.tile_size = 512, .arithmetic = BB_VARIANT_SP};
+    int rank = 0;
+    (void)MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    bool is_reached = true;
+    int k = 1;
+    for (; is_reached && k < MOST_ALLOCATIONS; ++k) {
+        bb_engine *engine = NULL;
+        bb_tile_matrix *matrix = NULL;
+        bb_outcome outcome = {0};
+        bb_memory_fail_at(rank == processes - 1 ? k : 0);
+        bb_status status = bb_engine_starpu.create(&config, &engine);
+        status = status != BB_OK ? status : bb_engine_starpu.load(engine, &a, NULL, &plan, &matrix);
+        status =
+            status != BB_OK ? status : bb_engine_starpu.factor(engine, matrix, 4, &outcome, NULL);
+        bb_memory_fail_at(0);
+        is_reached = status != BB_OK;
+        assert_true(status == BB_OK || status == BB_MEMORY);
+        assert_true(rank == processes - 1 || !is_reached ||
+                    strstr(bb_status_message(), "failed, see what it says") != NULL);
+        bb_tile_matrix_destroy(&matrix);
+        bb_engine_starpu.destroy(&engine);
+    }
+    assert_true(k > 8 && !is_reached);
 }
 
 int main(int argc, char **argv)
@@ -219,10 +276,17 @@ int main(int argc, char **argv)
         cmocka_unit_test(factors_have_the_bits_of_one_process),
         cmocka_unit_test(breakdowns_are_those_of_one_process),
         cmocka_unit_test(grids_of_other_counts_are_refused),
+        cmocka_unit_test(light_sweeps_are_refused),
+        cmocka_unit_test(a_process_out_of_memory_stops_all),
     };
     int level = MPI_THREAD_SINGLE;
     (void)MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
     (void)MPI_Comm_size(MPI_COMM_WORLD, &processes);
+    if (processes > MOST_PROCESSES) {
+        print_error("%d processes, expected at most %d\n", processes, MOST_PROCESSES);
+        (void)MPI_Finalize();
+        return 2;
+    }
     dense_covariance(N, 40.0, 0.3, values);
     for (bb_index t = 0; t < TILES; ++t) {
         turns[t] = (bb_variant)(t * 7 % BB_VARIANT_COUNT);
