@@ -30,12 +30,12 @@ static bb_status start_starpu(const bb_engine *engine)
 {
     bb_status status = BB_OK;
     struct starpu_conf conf;
-    const char *folder = getenv("TMPDIR");
+    const char *folder = getenv("STARPU_HOME");
+    folder = folder != NULL ? folder : getenv("TMPDIR");
     folder = folder != NULL ? folder : "/tmp";
     BB_REQUIRE(setenv("STARPU_WORKERS_NOBIND", "1", 0) == 0 &&
                    setenv("STARPU_HOME", folder, 0) == 0 && setenv("STARPU_SILENT", "1", 0) == 0,
                BB_MEMORY, "no room in the environment");
-    folder = getenv("STARPU_HOME");
     BB_REQUIRE(access(folder, W_OK) == 0, BB_IO, "%s, where StarPU keeps files: %s", folder,
                strerror(errno));
     BB_REQUIRE(starpu_conf_init(&conf) == 0, BB_INTERNAL, "StarPU's options could not be read");
