@@ -13,9 +13,9 @@ bb_status bb_starpu_engine_agree(bb_status status)
 {
     struct {
         int status, rank;
-    } own = {.status = (int)status}, gravest;
-    (void)MPI_Comm_rank(MPI_COMM_WORLD, &own.rank);
-    (void)MPI_Allreduce(&own, &gravest, 1, MPI_2INT, MPI_MAXLOC, MPI_COMM_WORLD);
+    } report = {.status = (int)status}, gravest;
+    (void)MPI_Comm_rank(MPI_COMM_WORLD, &report.rank);
+    (void)MPI_Allreduce(&report, &gravest, 1, MPI_2INT, MPI_MAXLOC, MPI_COMM_WORLD);
     if (status != BB_OK || gravest.status == BB_OK) {
         return status;
     }
@@ -102,8 +102,8 @@ static bb_status load(bb_engine *engine, const bb_matrix_source *source, const d
                       const bb_tile_plan *plan, bb_tile_matrix **out)
 {
     bb_status status = BB_OK;
-    const bb_block_cyclic_share own = {.grid = engine->grid, .rank = engine->rank};
-    const bb_tile_share share = bb_block_cyclic_tiles(&own);
+    const bb_block_cyclic_share place = {.grid = engine->grid, .rank = engine->rank};
+    const bb_tile_share share = bb_block_cyclic_tiles(&place);
     double *norms = NULL;
     BB_TRY(bb_starpu_engine_agree(bb_tile_matrix_create_share(source, scale, plan, &share, out)));
     const bb_index tiles = (*out)->tile_rows * ((*out)->tile_rows + 1) / 2;

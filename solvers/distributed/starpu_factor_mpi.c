@@ -39,7 +39,7 @@ typedef struct factoring {
     bb_index tiles;            // of the triangle
     worker_scratch *scratches; // [workers]
     bb_tile_updates *updates;  // [tiles]
-    bool *broken;              // [tiles] own ones that hold nothing any more
+    bool *broken;              // [tiles] of this process that hold nothing any more
     bb_outcome outcome;        // of the pivot that failed, where it is kept
     int step;                  // whose pivot failed here, NO_STEP
     atomic_ptrdiff_t saturated;
@@ -169,9 +169,9 @@ static void run_update(void *buffers[], void *arguments)
     const bb_operand operand = bb_tile_operand_of(variant);
     const int row_message = message_for(&place, 0, &row_tile, operand);
     const int column_message = message_for(&place, 1, column_tile, operand);
-    worker_scratch *own = own_scratch(work);
+    worker_scratch *scratch = own_scratch(work);
     const void *a = bb_tile_message_read(&row_tile, place.forms[0][row_message], operand,
-                                         message_of(buffers[row_message]), own->copies[0]);
+                                         message_of(buffers[row_message]), scratch->copies[0]);
     bb_tile_updates_add(&work->updates[index_of(place.row, place.column)], variant, &row_tile,
                         column_tile);
     if (is_square && !bb_variant_describe(variant)->rounds) {
@@ -182,8 +182,8 @@ static void run_update(void *buffers[], void *arguments)
         is_square
             ? a
             : bb_tile_message_read(column_tile, place.forms[1][column_message], operand,
-                                   message_of(column_buffers[column_message]), own->copies[1]);
-    bb_tile_product(variant, a, b, row_tile.columns, target, &own->workspace);
+                                   message_of(column_buffers[column_message]), scratch->copies[1]);
+    bb_tile_product(variant, a, b, row_tile.columns, target, &scratch->workspace);
 }
 
 static struct starpu_codelet pivot_codelet = {

@@ -63,13 +63,13 @@ template <class S> struct cut_source {
     bb_index tile;
     bool is_upper;
 
-    __device__ __forceinline__ cut_source(const bb_stream_task &task, bb_index own)
-        : tile(own), is_upper(false)
+    __device__ __forceinline__ cut_source(const bb_stream_task &task, bb_index index)
+        : tile(index), is_upper(false)
     {
         if constexpr (S::varies) {
             const bb_index plain = (task.columns + S::columns - 1) / S::columns;
-            is_upper = own >= plain;
-            tile = is_upper ? task.sources[own - plain] : own;
+            is_upper = index >= plain;
+            tile = is_upper ? task.sources[index - plain] : index;
         }
     }
 };

@@ -224,9 +224,10 @@ static void find_wide_tiles(bb_coded_stream *stream, const bb_stream_place *plac
     stream->uppers = 0;
     stream->beyond_fp32 = false;
     for (bb_index tile = 0; tile < stream->tiles; ++tile) {
-        const bb_stream_place *own = places + tile * stream->rows;
-        const bool has_floats = has_width(own, stream->rows, BB_STREAM_RAW);
-        const bool is_wide = has_floats || has_width(own, stream->rows, BB_STREAM_QUOTIENTS);
+        const bb_stream_place *tile_places = places + tile * stream->rows;
+        const bool has_floats = has_width(tile_places, stream->rows, BB_STREAM_RAW);
+        const bool is_wide =
+            has_floats || has_width(tile_places, stream->rows, BB_STREAM_QUOTIENTS);
         stream->beyond_fp32 |= is_wide;
         stream->in_limbs &= !has_floats && (!is_wide || stream->uppers < limit);
         if (is_wide && stream->in_limbs) {
