@@ -38,8 +38,7 @@ static bb_status factor(bb_engine *engine, bb_tile_matrix *matrix, bb_index accu
 static bb_status digest(bb_engine *engine, const bb_tile_matrix *matrix, uint64_t *out)
 {
     (void)engine;
-    *out = bb_tile_matrix_digest(matrix);
-    return BB_OK;
+    return bb_tile_matrix_digest(matrix, out);
 }
 
 const bb_engine_row bb_engine_own = {.name = "own",

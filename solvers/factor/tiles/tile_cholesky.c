@@ -3,27 +3,34 @@
 // Right-looking over tiles, by tasks that are taken in one fixed order and wait for what they read:
 // no barrier, so the panel's tail is hidden behind the updates of the step before. Step k holds
 //     pivot   (k, k) <- update by column k - 1, then potrf
-//     panel   (i, k) <- update by column k - 1, then trsm and the rounded copies of its values
+//     solve   (i, k) <- update by column k - 1, then trsm and the rounded copies of its values
 //     trail   (i, j) <- update by column k - 1, for all k < j <= i
+// That is so in a panel of columns (tile_panels.h), which is the matrix where it is in memory.
+// Where it is not, a panel's tiles first take, stage by stage,
+//     stream  (i, j) <- update by column k, for all k before the panel
+// and a stream brings the tiles in this order (tile_stream.h).
 // A task waits only for tasks before it in that order, so there is no deadlock, and a tile takes
 // its updates in the order of the columns whoever computes them, so the bits do not depend on the
 // threads.
-//
-// Copies: a panel tile is rounded once to each format that a product asks for; the copies of two
-// columns are held at a time.
 #include "solvers/factor/tiles/tile_cholesky.h"
 
+#include "core/clock.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/thread.h"
 #include "precision/light_tiles.h"
 #include "solvers/factor/tiles/tile_choice.h"
+#include "solvers/factor/tiles/tile_copies.h"
 #include "solvers/factor/tiles/tile_product.h"
+#include "solvers/factor/tiles/tile_store.h"
+#include "solvers/factor/tiles/tile_stream.h"
 #include "solvers/factor/tiles/tile_updates.h"
 
 #include <math.h>
 #include <sched.h>
 #include <stdatomic.h>
+
+enum { NAP_NS = 50000 };
 
 typedef struct counter {
     atomic_ptrdiff_t value;
@@ -40,9 +47,17 @@ typedef struct factoring {
     atomic_bool stopped;        // after a breakdown
     bb_tile_updates *updates;   // [tiles] of the updates that a tile took
     counter *done;              // [tiles] updates taken; column + 1 when factored and copied
-    counter *using;             // [tile_rows] updates still to be made with a column's copies
-    void *copies[2][BB_OPERAND_COUNT]; // [tile_rows][tile_size^2] of even and odd columns, or NULL
+    counter *using;             // [stages] updates still to be made with a column's copies; of the
+                                // last column of a panel: solves
+    bb_tile_panels panels;
+    bb_tile_stream *stream; // NULL: all tiles are in memory
+    bb_tile_copies copies;
 } factoring;
+
+// What is done with column k for panel p.
+typedef struct place {
+    bb_index panel, k, stage;
+} place;
 
 static bb_tile_updates *account_of(const factoring *work, bb_index row, bb_index column)
 {
@@ -62,72 +77,106 @@ static bool wait_for(factoring *work, counter *awaited, bb_index value)
         if (atomic_load_explicit(&work->stopped, memory_order_relaxed)) {
             return false;
         }
-        if (turns > 1000) {
+        if (work->stream != NULL && turns > 4000) { // the disk may be what is waited for
+            (void)bb_clock_sleep_until(bb_clock_ns() + NAP_NS);
+        } else if (turns > 1000) {
             (void)sched_yield();
         }
     }
     return true;
 }
 
-static void *copy_at(const factoring *work, bb_index row, bb_index column, bb_operand format)
+// Until the copies of two stages before may be overwritten.
+static bool wait_for_copies(factoring *work, bb_index stage)
 {
-    char *copies = work->copies[column % 2][format];
-    size_t word = bb_tile_operand_bytes(format);
-    size_t items = (size_t)work->matrix->tile_size * (size_t)work->matrix->tile_size;
-    return copies == NULL ? NULL : copies + (size_t)row * items * word;
+    return stage < 2 || wait_for(work, &work->using[stage - 2], 0);
 }
 
-static const void *operand_at(const factoring *work, bb_index row, bb_index column,
-                              bb_operand format)
+static bool wait_for_memory(factoring *work, bb_index panel, bb_index row, bb_index column)
 {
-    const bb_tile *tile = bb_tile_matrix_at(work->matrix, row, column);
-    return bb_tile_serves(tile, format) ? bb_tile_values(tile) : copy_at(work, row, column, format);
+    return work->stream == NULL || bb_tile_stream_await(work->stream, panel, row, column);
 }
 
-static void make_copies(factoring *work, bb_index row, bb_index column)
+static void drop(factoring *work, bb_index panel, bb_index row, bb_index column)
 {
-    const bb_tile *tile = bb_tile_matrix_at(work->matrix, row, column);
-    for (bb_operand f = 0; f < BB_OPERAND_COUNT; ++f) {
-        void *copy = copy_at(work, row, column, f);
-        if (copy != NULL && !bb_tile_serves(tile, f) &&
-            bb_tile_choice_asks(work->matrix, row, column, f)) {
-            atomic_fetch_add(&work->saturated, bb_tile_convert(tile, f, copy));
-        }
+    if (work->stream != NULL) {
+        bb_tile_stream_drop(work->stream, panel, row, column);
     }
 }
 
-// Tile (row, column) takes its update by column k.
-static bool update(factoring *work, bb_index row, bb_index column, bb_index k,
+// Waits for an operand of panel p's tiles: in memory, final and copied.
+static bool wait_for_operand(factoring *work, bb_index panel, bb_index row, bb_index column)
+{
+    return (column >= work->panels.first[panel] || wait_for_memory(work, panel, row, column)) &&
+           wait_for(work, progress_of(work, row, column), column + 1);
+}
+
+// A tile of a column before the panel has come.
+static bool copy_arrived(void *context, bb_index stage, bb_index row, bb_index column)
+{
+    factoring *work = context;
+    if (!wait_for(work, progress_of(work, row, column), column + 1) ||
+        !wait_for_copies(work, stage)) {
+        return false;
+    }
+    (void)bb_tile_copies_make(&work->copies, stage, row, column); // counted when it was final
+    return true;
+}
+
+// Tile (row, column) takes its update by column `by`.
+static bool update(factoring *work, place here, bb_index row, bb_index column, bb_index by,
                    bb_tile_workspace *workspace)
 {
     bb_tile *target = bb_tile_matrix_at(work->matrix, row, column);
-    const bb_tile *row_tile = bb_tile_matrix_at(work->matrix, row, k);
-    const bb_tile *column_tile = bb_tile_matrix_at(work->matrix, column, k);
+    const bb_tile *row_tile = bb_tile_matrix_at(work->matrix, row, by);
+    const bb_tile *column_tile = bb_tile_matrix_at(work->matrix, column, by);
+    const bb_index stage = work->panels.stage[here.panel] + by;
     bb_index depth = row_tile->columns;
-    if (!wait_for(work, progress_of(work, row, k), k + 1) ||
-        !wait_for(work, progress_of(work, column, k), k + 1) ||
-        !wait_for(work, progress_of(work, row, column), k)) {
+    if (!wait_for_operand(work, here.panel, row, by) ||
+        !wait_for_operand(work, here.panel, column, by) ||
+        !wait_for_memory(work, here.panel, row, column) ||
+        !wait_for(work, progress_of(work, row, column), by)) {
         return false;
     }
     bb_variant variant =
         bb_tile_choice_variant(work->matrix, row, column, row_tile->norm, column_tile->norm);
     bb_operand format = bb_tile_operand_of(variant);
-    const void *remainder = operand_at(work, row, k, format);
+    const void *remainder = bb_tile_copies_operand(&work->copies, stage, row, by, format);
     bb_tile_updates_add(account_of(work, row, column), variant, row_tile, column_tile);
     if (row == column && !bb_variant_describe(variant)->rounds) {
         bb_tile_rank_update(remainder, depth, target);
     } else {
-        bb_tile_product(variant, remainder, operand_at(work, column, k, format), depth, target,
-                        workspace);
+        bb_tile_product(variant, remainder,
+                        bb_tile_copies_operand(&work->copies, stage, column, by, format), depth,
+                        target, workspace);
     }
-    atomic_store_explicit(&progress_of(work, row, column)->value, k + 1, memory_order_release);
-    atomic_fetch_sub_explicit(&work->using[k].value, 1, memory_order_release);
+    atomic_store_explicit(&progress_of(work, row, column)->value, by + 1, memory_order_release);
+    atomic_fetch_sub_explicit(&work->using[stage].value, 1, memory_order_release);
+    drop(work, here.panel, row, by);
+    if (row != column) {
+        drop(work, here.panel, column, by);
+    }
     return true;
 }
 
-static bool pivot_task(factoring *work, bb_index k, bb_tile_workspace *workspace)
+// A tile of the panel that is final: its copies, as products or solves may ask for them.
+static void finish(factoring *work, place here, bb_index row)
 {
-    if (k > 0 && !update(work, k, k, k - 1, workspace)) {
+    atomic_fetch_add(&work->saturated, bb_tile_copies_make(&work->copies, here.stage, row, here.k));
+    atomic_store_explicit(&progress_of(work, row, here.k)->value, here.k + 1, memory_order_release);
+    drop(work, here.panel, row, here.k);
+}
+
+static bool is_first(const factoring *work, place here)
+{
+    return here.k == work->panels.first[here.panel];
+}
+
+static bool pivot_task(factoring *work, place here, bb_tile_workspace *workspace)
+{
+    const bb_index k = here.k;
+    if ((!is_first(work, here) && !update(work, here, k, k, k - 1, workspace)) ||
+        !wait_for_memory(work, here.panel, k, k) || !wait_for(work, progress_of(work, k, k), k)) {
         return false;
     }
     if (!bb_tile_factor_diagonal(bb_tile_matrix_at(work->matrix, k, k), k,
@@ -136,111 +185,125 @@ static bool pivot_task(factoring *work, bb_index k, bb_tile_workspace *workspace
         atomic_store(&work->stopped, true);
         return false;
     }
-    if (k > 1 && !wait_for(work, &work->using[k - 2], 0)) {
+    if (!wait_for_copies(work, here.stage)) {
         return false;
     }
-    make_copies(work, k, k);
-    atomic_store_explicit(&progress_of(work, k, k)->value, k + 1, memory_order_release);
+    finish(work, here, k);
     return true;
 }
 
-static bool panel_task(factoring *work, bb_index row, bb_index k, bb_tile_workspace *workspace)
+static bool solve_task(factoring *work, place here, bb_index row, bb_tile_workspace *workspace)
 {
+    const bb_index k = here.k;
     bb_tile *tile = bb_tile_matrix_at(work->matrix, row, k);
-    bb_format working = tile->f64 != NULL ? BB_FORMAT_FP64 : BB_FORMAT_FP32;
-    if ((k > 0 && !update(work, row, k, k - 1, workspace)) ||
-        (k > 1 && !wait_for(work, &work->using[k - 2], 0)) ||
+    const bool wide = tile->format == BB_FORMAT_FP64;
+    const bb_operand working = (bb_operand)(wide ? BB_FORMAT_FP64 : BB_FORMAT_FP32);
+    if ((!is_first(work, here) && !update(work, here, row, k, k - 1, workspace)) ||
+        !wait_for_memory(work, here.panel, row, k) ||
+        !wait_for(work, progress_of(work, row, k), k) || !wait_for_copies(work, here.stage) ||
         !wait_for(work, progress_of(work, k, k), k + 1)) {
         return false;
     }
-    bb_tile_solve(operand_at(work, k, k, working), tile);
+    bb_tile_solve(bb_tile_copies_operand(&work->copies, here.stage, k, k, working), tile);
     tile->norm = bb_tile_norm(tile);
-    make_copies(work, row, k);
-    atomic_store_explicit(&progress_of(work, row, k)->value, k + 1, memory_order_release);
+    drop(work, here.panel, k, k);
+    finish(work, here, row);
+    if (k + 1 == work->panels.first[here.panel + 1]) { // no update in this panel follows
+        atomic_fetch_sub_explicit(&work->using[here.stage].value, 1, memory_order_release);
+    }
     return true;
 }
 
-// Row and column of item t of a lower triangle, row by row.
-static void place_in_triangle(bb_index t, bb_index *row, bb_index *column)
+// Updates of a step beside its own column's: by the column before, none for a panel's first.
+static bb_index trailing_tasks(const factoring *work, place here)
 {
-    bb_index r = (bb_index)((sqrt(8.0 * (double)t + 1.0) - 1.0) / 2.0);
-    r -= r * (r + 1) / 2 > t;
-    r += (r + 1) * (r + 2) / 2 <= t;
-    *row = r;
-    *column = t - r * (r + 1) / 2;
+    return is_first(work, here) ? 0 : bb_tile_panels_updates(&work->panels, here.panel, here.k);
 }
 
-// Task `place` of step k: the pivot, as many trailing updates as keep the other workers busy
-// meanwhile, the panel, the other updates.
-static bool run_task(factoring *work, bb_index k, bb_index place, bb_tile_workspace *workspace)
+static bb_index stage_tasks(const factoring *work, place here)
 {
-    bb_index below = work->matrix->tile_rows - 1 - k;
-    bb_index trailing = k == 0 ? 0 : below * (below + 1) / 2;
-    bb_index early = work->workers - 1 < trailing ? work->workers - 1 : trailing;
+    if (here.k < work->panels.first[here.panel]) {
+        return bb_tile_panels_updates(&work->panels, here.panel, here.k);
+    }
+    return work->matrix->tile_rows - here.k + trailing_tasks(work, here);
+}
+
+// Task `task` of a stage. In a panel: the pivot, as many trailing updates as keep the other workers
+// busy meanwhile, the solves, the other updates.
+static bool run_task(factoring *work, place here, bb_index task, bb_tile_workspace *workspace)
+{
+    const bb_index end = work->panels.first[here.panel + 1];
+    const bb_index k = here.k;
     bb_index row = 0;
     bb_index column = 0;
-    if (place == 0) {
-        return pivot_task(work, k, workspace);
+    if (k < work->panels.first[here.panel]) {
+        const bb_index begin = work->panels.first[here.panel];
+        bb_tile_panels_cell(task, end - begin, &row, &column);
+        return update(work, here, begin + row, begin + column, k, workspace);
     }
-    if (place > early && place <= early + below) {
-        return panel_task(work, k + place - early, k, workspace);
+    bb_index below = work->matrix->tile_rows - 1 - k;
+    bb_index trailing = trailing_tasks(work, here);
+    bb_index early = work->workers - 1 < trailing ? work->workers - 1 : trailing;
+    if (task == 0) {
+        return pivot_task(work, here, workspace);
     }
-    place_in_triangle(place <= early ? place - 1 : place - 1 - below, &row, &column);
-    return update(work, k + 1 + row, k + 1 + column, k - 1, workspace);
+    if (task > early && task <= early + below) {
+        return solve_task(work, here, k + task - early, workspace);
+    }
+    bb_tile_panels_cell(task <= early ? task - 1 : task - 1 - below, end - k - 1, &row, &column);
+    return update(work, here, k + 1 + row, k + 1 + column, k - 1, workspace);
 }
 
-static bb_index step_tasks(const factoring *work, bb_index k)
+static place place_of(const factoring *work, bb_index stage)
 {
-    bb_index below = work->matrix->tile_rows - 1 - k;
-    return 1 + below + (k == 0 ? 0 : below * (below + 1) / 2);
+    const bb_index panel = bb_tile_panels_of_stage(&work->panels, stage);
+    return (place){panel, stage - work->panels.stage[panel], stage};
 }
 
 static bb_status run_worker(void *context, bb_index worker)
 {
     factoring *work = context;
-    bb_index step = 0;
-    bb_index first = 0; // task of the step
-    bb_index tasks = 0; // of all steps
+    const bb_index stages = work->panels.stage[work->panels.count];
+    bb_index stage = 0;
+    bb_index first = 0; // task of the stage
+    bb_index tasks = 0; // of all stages
     bool going = true;
-    for (bb_index k = 0; k < work->matrix->tile_rows; ++k) {
-        tasks += step_tasks(work, k);
+    for (bb_index s = 0; s < stages; ++s) {
+        tasks += stage_tasks(work, place_of(work, s));
     }
     while (going) {
         bb_index task = atomic_fetch_add(&work->next, 1);
-        while (step < work->matrix->tile_rows && task - first >= step_tasks(work, step)) {
-            first += step_tasks(work, step++);
+        while (stage < stages && task - first >= stage_tasks(work, place_of(work, stage))) {
+            first += stage_tasks(work, place_of(work, stage++));
         }
-        going = step < work->matrix->tile_rows && !atomic_load(&work->stopped) &&
-                run_task(work, step, task - first, &work->workspaces[worker]);
+        going = stage < stages && !atomic_load(&work->stopped) &&
+                run_task(work, place_of(work, stage), task - first, &work->workspaces[worker]);
         bb_log_progress_within(task < tasks ? task : tasks, tasks);
     }
     return BB_OK;
 }
 
-// Room for the copies that products may ask for: of each format that some product takes and some
-// tile is not kept in.
-static bb_status allocate_copies(factoring *work)
+static size_t bytes_of(const void *context, bb_index row, bb_index column)
+{
+    const bb_tile *tile = bb_tile_matrix_at(context, row, column);
+    return bb_tile_store_bytes(tile->format, tile->rows, tile->columns);
+}
+
+static bb_status prepare_stages(factoring *work)
 {
     bb_status status = BB_OK;
     const bb_tile_matrix *matrix = work->matrix;
-    bool taken[BB_OPERAND_COUNT] = {false};
-    bool lacking[BB_OPERAND_COUNT] = {false};
-    for (bb_index row = 0; row < matrix->tile_rows; ++row) {
-        for (bb_index column = 0; column <= row; ++column) {
-            const bb_tile *tile = bb_tile_matrix_at(matrix, row, column);
-            taken[tile->f64 != NULL ? BB_FORMAT_FP64 : BB_FORMAT_FP32] = true;
-            for (bb_operand f = 0; f < BB_OPERAND_COUNT; ++f) {
-                taken[f] = taken[f] || bb_tile_choice_takes(matrix, row, column, f);
-                bool possible = row > column || f <= (bb_operand)BB_FORMAT_FP32;
-                lacking[f] = lacking[f] || (possible && !bb_tile_serves(tile, f));
-            }
-        }
-    }
-    for (bb_operand f = 0; f < BB_OPERAND_COUNT; ++f) {
-        size_t word = bb_tile_operand_bytes(f);
-        bb_index items = matrix->tile_rows * matrix->tile_size * matrix->tile_size;
-        for (int parity = 0; parity < 2 && taken[f] && lacking[f]; ++parity) {
-            BB_TRY(bb_memory_allocate(items, word, &work->copies[parity][f]));
+    bb_tile_panels *panels = &work->panels;
+    BB_TRY(bb_tile_panels_create(matrix->tile_rows,
+                                 matrix->store != NULL ? matrix->memory_limit : 0, bytes_of, matrix,
+                                 panels));
+    BB_TRY(BB_ZEROED(panels->stage[panels->count], &work->using));
+    for (bb_index p = 0; p < panels->count; ++p) {
+        const bb_index end = panels->first[p + 1];
+        for (bb_index k = 0; k < end; ++k) {
+            atomic_init(&work->using[panels->stage[p] + k].value,
+                        k + 1 < end ? bb_tile_panels_updates(panels, p, k)
+                                    : matrix->tile_rows - end);
         }
     }
 done:
@@ -253,11 +316,8 @@ static bb_status prepare(factoring *work, bb_index accumulate_k)
     bb_index tiles = work->matrix->tile_rows;
     BB_TRY(BB_ZEROED(tiles * (tiles + 1) / 2, &work->done));
     BB_TRY(BB_ZEROED(tiles * (tiles + 1) / 2, &work->updates));
-    BB_TRY(BB_ZEROED(tiles, &work->using));
-    for (bb_index k = 0; k < tiles; ++k) {
-        atomic_init(&work->using[k].value, (tiles - 1 - k) * (tiles - k) / 2);
-    }
-    BB_TRY(allocate_copies(work));
+    BB_TRY(prepare_stages(work));
+    BB_TRY(bb_tile_copies_create(work->matrix, &work->copies));
     BB_TRY(BB_ZEROED(work->workers, &work->workspaces));
     for (bb_index i = 0; i < work->workers; ++i) {
         BB_TRY(bb_tile_workspace_create(work->matrix->tile_size, accumulate_k,
@@ -272,10 +332,8 @@ static void release(factoring *work)
     for (bb_index i = 0; work->workspaces != NULL && i < work->workers; ++i) {
         bb_tile_workspace_release(&work->workspaces[i]);
     }
-    for (bb_operand f = 0; f < BB_OPERAND_COUNT; ++f) {
-        BB_RELEASE(&work->copies[0][f]);
-        BB_RELEASE(&work->copies[1][f]);
-    }
+    bb_tile_copies_release(&work->copies);
+    bb_tile_panels_release(&work->panels);
     BB_RELEASE(&work->workspaces);
     BB_RELEASE(&work->using);
     BB_RELEASE(&work->updates);
@@ -299,14 +357,37 @@ static bb_status choose_light(bb_tile_matrix *matrix)
     double *energies = NULL;
     bb_index tiles = matrix->tile_rows;
     BB_TRY(BB_ALLOCATE(tiles * (tiles + 1) / 2, &energies));
-    for (bb_index t = 0; t < tiles * (tiles + 1) / 2; ++t) {
-        energies[t] = energy_of(&matrix->tiles[t]);
+    for (bb_index row = 0; row < tiles; ++row) {
+        for (bb_index column = 0; column <= row; ++column) {
+            BB_TRY(bb_tile_matrix_hold(matrix, row, column, false));
+            energies[row * (row + 1) / 2 + column] =
+                energy_of(bb_tile_matrix_at(matrix, row, column));
+            bb_tile_matrix_release(matrix, row, column, row);
+        }
     }
     BB_RELEASE(&matrix->light);
     BB_TRY(BB_ZEROED(tiles * tiles, &matrix->light));
     BB_TRY(bb_light_tiles(tiles, energies, matrix->sweep_energy, matrix->light));
 done:
     BB_RELEASE(&energies);
+    return status;
+}
+
+// All tasks, while a stream brings the tiles of a stored matrix.
+static bb_status run_all(factoring *work)
+{
+    bb_status status = BB_OK;
+    const bb_tile_stream_work streamed = {.matrix = work->matrix,
+                                          .panels = &work->panels,
+                                          .stopped = &work->stopped,
+                                          .arrived = copy_arrived,
+                                          .context = work};
+    if (work->matrix->store != NULL) {
+        BB_TRY(bb_tile_stream_create(&streamed, &work->stream));
+    }
+    BB_TRY(bb_thread_for(work->workers, run_worker, work));
+    BB_TRY(bb_tile_stream_finish(&work->stream, &work->matrix->waited_seconds));
+done:
     return status;
 }
 
@@ -319,7 +400,7 @@ bb_status bb_tile_cholesky_factor(bb_tile_matrix *matrix, bb_index accumulate_k,
                accumulate_k);
     BB_TRY(prepare(&work, accumulate_k));
     matrix->accumulate_k = accumulate_k;
-    BB_TRY(bb_thread_for(work.workers, run_worker, &work));
+    BB_TRY(run_all(&work));
     matrix->work = (bb_tile_work){.factored = atomic_load(&work.factored)};
     if (!atomic_load(&work.stopped)) {
         matrix->work = bb_tile_updates_sum(matrix, work.updates);
@@ -339,30 +420,6 @@ double bb_tile_cholesky_flops(bb_index n, bb_index count)
     return rows * rows * rows / 3.0 + 2.0 * rows * rows * (double)count;
 }
 
-// Room for rounded copies of two columns, for every operand that products may ask for and that some
-// tile is not.
-static double copies_bytes(bb_index n, bb_index size, int count, const bb_variant *given)
-{
-    bool taken[BB_OPERAND_COUNT] = {false};
-    bool lacking[BB_OPERAND_COUNT] = {false};
-    double words = 0.0;
-    for (int v = 0; v < count; ++v) {
-        const bb_variant_info *info = bb_variant_describe(given[v]);
-        const bool wide = info->output == BB_FORMAT_FP64;
-        double value = 0.0;
-        const bb_tile tile = {.format = info->output, .f64 = wide ? &value : NULL};
-        taken[wide ? BB_FORMAT_FP64 : BB_FORMAT_FP32] = true;
-        taken[bb_tile_operand_of(given[v])] = true;
-        for (bb_operand f = 0; f < BB_OPERAND_COUNT; ++f) {
-            lacking[f] = lacking[f] || !bb_tile_serves(&tile, f);
-        }
-    }
-    for (bb_operand f = 0; f < BB_OPERAND_COUNT; ++f) {
-        words += taken[f] && lacking[f] ? (double)bb_tile_operand_bytes(f) : 0.0;
-    }
-    return 2.0 * ceil((double)n / (double)size) * (double)size * (double)size * words;
-}
-
 // Operations a second of one core: what the emulation of narrow formats leaves of fp32's, and of
 // fp16 sums, whose accumulator is rounded.
 static double rate_of(bb_variant variant)
@@ -379,17 +436,27 @@ bb_need bb_tile_cholesky_factor_need(const bb_tile_plan *plan, bb_index n, int c
                                      const bb_variant *given, double threads)
 {
     const bb_index size = plan->tile_size < n ? plan->tile_size : n;
-    const double tile_rows = ceil((double)n / (double)size);
-    const double tiles = 0.5 * tile_rows * (tile_rows + 1.0);
-    const bb_need scratch = bb_need_copies(bb_tile_workspace_need(size), threads);
+    const bb_index tile_rows = (n + size - 1) / size;
+    const double tiles = 0.5 * (double)tile_rows * (double)(tile_rows + 1);
+    // Panels of a stored matrix are seldom narrower than a tenth.
+    const bool is_stored = bb_tile_plan_least_memory(plan, n) > 0;
+    const double stages = (double)tile_rows * (is_stored ? 5.0 : 1.0);
+    const bb_need tables[] = {
+        bb_need_copies(bb_tile_workspace_need(size), threads),
+        bb_tile_copies_need(n, size, count, given),
+        bb_tile_panels_need(tile_rows),
+        is_stored ? bb_tile_stream_need(tile_rows) : (bb_need){0},
+    };
     // Which tiles are light is chosen before the rest is released.
     const double light = plan->sweeps == BB_POLICY_SWEEPS_LIGHT
-                             ? tile_rows * tile_rows + sizeof(double) * tiles +
-                                   bb_light_tiles_need((bb_index)tile_rows).host_bytes
+                             ? (double)(tile_rows * tile_rows) + sizeof(double) * tiles +
+                                   bb_light_tiles_need(tile_rows).host_bytes
                              : 0.0;
-    const double progress =
-        sizeof(counter) * (tiles + tile_rows) + sizeof(bb_tile_updates) * tiles + light;
-    return (bb_need){
-        .host_bytes = copies_bytes(n, size, count, given) + scratch.host_bytes + progress,
+    bb_need need = {
+        .host_bytes = sizeof(counter) * (tiles + stages) + sizeof(bb_tile_updates) * tiles + light,
         .seconds = bb_tile_cholesky_flops(n, 0) / (rate_of(plan->arithmetic) * threads)};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; ++i) {
+        need = bb_need_together(need, tables[i]);
+    }
+    return need;
 }

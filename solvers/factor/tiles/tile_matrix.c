@@ -4,8 +4,11 @@
 #include "core/memory.h"
 #include "core/portable.h"
 #include "core/thread.h"
+#include "solvers/factor/tiles/tile_panels.h"
+#include "solvers/factor/tiles/tile_store.h"
 
 #include <math.h>
+#include <sched.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -126,24 +129,69 @@ size_t bb_tile_plan_bytes(const bb_tile_plan *plan, bb_index n)
     return bytes;
 }
 
+typedef struct planning {
+    const bb_tile_plan *plan;
+    bb_index n, size;
+} planning;
+
+static size_t planned_bytes(const void *context, bb_index row, bb_index column)
+{
+    const planning *work = context;
+    return bb_tile_store_bytes(tile_format(planned_variant(work->plan, row, column), row, column),
+                               tile_extent(work->n, work->size, row),
+                               tile_extent(work->n, work->size, column));
+}
+
+// Bytes of the triangle in memory, where a narrow value is a float.
+static double bytes_in_memory(const planning *work)
+{
+    double bytes = 0.0;
+    for (bb_index row = 0; row < tiles_across(work->n, work->size); ++row) {
+        for (bb_index column = 0; column <= row; ++column) {
+            bytes += (double)planned_bytes(work, row, column);
+        }
+    }
+    return bytes;
+}
+
+static bool is_stored(const planning *work)
+{
+    const size_t limit = work->plan->memory_limit;
+    return limit > 0 && bytes_in_memory(work) > (double)limit;
+}
+
+static planning planning_of(const bb_tile_plan *plan, bb_index n)
+{
+    return (planning){plan, n, plan->tile_size < n ? plan->tile_size : n};
+}
+
+double bb_tile_plan_memory_bytes(const bb_tile_plan *plan, bb_index n)
+{
+    const planning work = planning_of(plan, n);
+    return bytes_in_memory(&work);
+}
+
+size_t bb_tile_plan_least_memory(const bb_tile_plan *plan, bb_index n)
+{
+    const planning work = planning_of(plan, n);
+    return is_stored(&work) ? bb_tile_panels_least(tiles_across(n, work.size), planned_bytes, &work)
+                            : 0;
+}
+
 bb_need bb_tile_matrix_need(const bb_tile_plan *plan, bb_index n, double threads)
 {
-    const bb_index size = plan->tile_size < n ? plan->tile_size : n;
-    const bb_index tile_rows = tiles_across(n, size);
+    const planning work = planning_of(plan, n);
+    const bb_index tile_rows = tiles_across(n, work.size);
+    const double items = (double)work.size * (double)work.size;
     // The map of a policy that is not resolved yet goes when the tiles are laid out.
     const bb_index tiles = tile_rows * (tile_rows + 1) / 2;
     double bytes = sizeof(bb_tile_matrix) + sizeof(bb_policy_map) +
                    (double)tiles * (double)(sizeof(bb_tile) + sizeof(bb_variant));
-    for (bb_index row = 0; row < tile_rows; ++row) {
-        for (bb_index column = 0; column <= row; ++column) {
-            const bool wide =
-                tile_format(planned_variant(plan, row, column), row, column) == BB_FORMAT_FP64;
-            bytes += (double)(tile_extent(n, size, row) * tile_extent(n, size, column)) *
-                     (double)(wide ? sizeof(double) : sizeof(float));
-        }
-    }
+    bytes += is_stored(&work)
+                 ? bb_tile_store_need(tiles, (bb_index)items, (double)plan->memory_limit).host_bytes
+                 : bytes_in_memory(&work);
     // A thread fills a tile in fp64 before it is rounded.
-    const double filling = fmin(threads, (double)tile_rows) * (double)size * (double)size;
+    const double filling = fmin(threads, (double)tile_rows) * items;
     return (bb_need){.host_bytes = bytes + filling * sizeof(double)};
 }
 
@@ -200,20 +248,66 @@ done:
     return status;
 }
 
-static bb_status load_tile(const loading *load, bb_tile *tile, bb_index row, bb_index column)
+static bb_status hold_tile(const bb_tile_matrix *matrix, bb_index row, bb_index column,
+                           bb_tile_access access)
 {
     bb_status status = BB_OK;
+    bool held = false;
+    while (!held) {
+        BB_TRY(bb_tile_store_hold(matrix->store, row * (row + 1) / 2 + column, access, 1, &held));
+        if (!held) {
+            (void)sched_yield(); // until another thread releases one
+        }
+    }
+done:
+    return status;
+}
+
+bb_status bb_tile_matrix_hold(const bb_tile_matrix *matrix, bb_index row, bb_index column,
+                              bool changes)
+{
+    return matrix->store == NULL
+               ? BB_OK
+               : hold_tile(matrix, row, column, changes ? BB_TILE_CHANGE : BB_TILE_READ);
+}
+
+void bb_tile_matrix_release(const bb_tile_matrix *matrix, bb_index row, bb_index column,
+                            bb_index next_use)
+{
+    if (matrix->store != NULL) {
+        bb_tile_store_release(matrix->store, row * (row + 1) / 2 + column, next_use);
+    }
+}
+
+bb_tile_traffic bb_tile_matrix_traffic(const bb_tile_matrix *matrix)
+{
+    bb_tile_traffic traffic = {0};
+    if (matrix->store != NULL) {
+        traffic = bb_tile_store_traffic(matrix->store);
+        traffic.waited_seconds = matrix->waited_seconds;
+    }
+    return traffic;
+}
+
+static bb_status load_tile(const loading *load, bb_index row, bb_index column)
+{
+    bb_status status = BB_OK;
+    const bb_tile_matrix *matrix = load->matrix;
+    bb_tile *tile = bb_tile_matrix_at(matrix, row, column);
     double *values = NULL;
     bb_index items = tile->rows * tile->columns;
     BB_TRY(BB_ALLOCATE(items, &values));
-    BB_TRY(fill_scaled(load, row, column, bb_view_matrix(values, tile->rows, tile->columns),
-                       &tile->norm));
-    if (tile->format == BB_FORMAT_FP64) {
+    BB_TRY(fill_scaled(load, row * matrix->tile_size, column * matrix->tile_size,
+                       bb_view_matrix(values, tile->rows, tile->columns), &tile->norm));
+    if (matrix->store != NULL) {
+        BB_TRY(hold_tile(matrix, row, column, BB_TILE_FRESH));
+    } else if (tile->format == BB_FORMAT_FP64) {
         BB_TRY(BB_ALLOCATE(items, &tile->f64));
     } else {
         BB_TRY(BB_ALLOCATE(items, &tile->f32));
     }
     keep_values(tile, values);
+    bb_tile_matrix_release(matrix, row, column, column); // the factorization begins on the left
 done:
     BB_RELEASE(&values);
     return status;
@@ -226,8 +320,7 @@ static bb_status load_tile_row(void *context, bb_index index)
     bb_index row = matrix->tile_rows - 1 - index; // the longest first
     for (bb_index column = 0; column <= row; ++column) {
         if (load->share == NULL || load->share->holds(load->share->context, row, column)) {
-            BB_RETURN_IF_FAILED(load_tile(load, bb_tile_matrix_at(matrix, row, column),
-                                          row * matrix->tile_size, column * matrix->tile_size));
+            BB_RETURN_IF_FAILED(load_tile(load, row, column));
         }
     }
     return BB_OK;
@@ -316,6 +409,30 @@ done:
     return status;
 }
 
+// A store where the triangle is larger than the limit.
+static bb_status find_place(bb_tile_matrix *matrix, const bb_tile_plan *plan, bool is_shared)
+{
+    bb_status status = BB_OK;
+    const planning work = planning_of(plan, matrix->n);
+    const bb_tile_store_place place = {.limit = plan->memory_limit, .folder = plan->swap_folder};
+    matrix->memory_limit = plan->memory_limit;
+    if (!is_stored(&work)) {
+        return BB_OK;
+    }
+    BB_REQUIRE(!is_shared, BB_UNSUPPORTED, "a limit of memory for tiles over several processes");
+    const size_t least = bb_tile_plan_least_memory(plan, matrix->n);
+    BB_REQUIRE(
+        plan->memory_limit >= least, BB_INVALID,
+        "memory limit of %.6g GB, expected at least %.6g GB for %td rows in tiles of %td, or "
+        "%.6g GB for all of them",
+        1e-9 * (double)plan->memory_limit, 1e-9 * (double)least, matrix->n, matrix->tile_size,
+        1e-9 * bytes_in_memory(&work));
+    BB_TRY(bb_tile_store_create(matrix->tiles, matrix->tile_rows * (matrix->tile_rows + 1) / 2,
+                                &place, &matrix->store));
+done:
+    return status;
+}
+
 void bb_tile_matrix_set_norms(bb_tile_matrix *matrix, const double *norms)
 {
     for (bb_index t = 0; t < matrix->tile_rows * (matrix->tile_rows + 1) / 2; ++t) {
@@ -357,6 +474,7 @@ bb_status bb_tile_matrix_create_share(const bb_matrix_source *source, const doub
         BB_TRY(bb_policy_map_create(&plan->policy, plan->arithmetic, &facts, &map));
     }
     BB_TRY(lay_out(matrix, map != NULL ? map : plan->map));
+    BB_TRY(find_place(matrix, plan, share != NULL));
     loading load = {source, scale, matrix, share};
     BB_TRY(bb_thread_for(matrix->tile_rows, load_tile_row, &load));
     matrix->norm = loaded_norm(matrix);
@@ -382,18 +500,22 @@ static uint64_t tile_digest(const bb_tile *tile, bb_index row, bb_index column)
     return digest;
 }
 
-uint64_t bb_tile_matrix_digest(const bb_tile_matrix *matrix)
+bb_status bb_tile_matrix_digest(const bb_tile_matrix *matrix, uint64_t *out)
 {
-    uint64_t digest = 0;
+    bb_status status = BB_OK;
+    *out = 0;
     for (bb_index row = 0; row < matrix->tile_rows; ++row) {
         for (bb_index column = 0; column <= row; ++column) {
             const bb_tile *tile = bb_tile_matrix_at(matrix, row, column);
+            BB_TRY(bb_tile_matrix_hold(matrix, row, column, false));
             if (tile->f64 != NULL || tile->f32 != NULL) {
-                digest ^= tile_digest(tile, row, column);
+                *out ^= tile_digest(tile, row, column);
             }
+            bb_tile_matrix_release(matrix, row, column, row);
         }
     }
-    return digest;
+done:
+    return status;
 }
 
 void bb_tile_matrix_destroy(bb_tile_matrix **matrix)
@@ -402,6 +524,7 @@ void bb_tile_matrix_destroy(bb_tile_matrix **matrix)
         return;
     }
     bb_index count = (*matrix)->tile_rows * ((*matrix)->tile_rows + 1) / 2;
+    bb_tile_store_destroy(&(*matrix)->store); // and with it the values
     for (bb_index t = 0; (*matrix)->tiles != NULL && t < count; ++t) {
         BB_RELEASE(&(*matrix)->tiles[t].f64);
         BB_RELEASE(&(*matrix)->tiles[t].f32);

@@ -19,6 +19,8 @@
 extern "C" {
 #endif
 
+struct bb_tile_store;
+
 /// One tile, row-major, leading dimension = its column count.
 typedef struct bb_tile {
     bb_variant variant; ///< of the products into it
@@ -27,7 +29,7 @@ typedef struct bb_tile {
     double norm; ///< ||.||_F of A's tile, and of L's once that is final
     double *f64; ///< values of a dp tile, NULL otherwise
     float *f32;  ///< values of every other tile, NULL for dp
-} bb_tile;
+} bb_tile;       // both NULL: kept by another process, or in a file (tile_store.h)
 
 /// What the products of a factorization were. After a breakdown only `factored` holds: what else
 /// was done by then depends on the threads.
@@ -41,6 +43,13 @@ typedef struct bb_tile_work {
     double certificate;
     bb_index saturated; ///< operands that e4m3 clipped
 } bb_tile_work;
+
+/// What went to and came from the file of tiles that do not fit into memory.
+typedef struct bb_tile_traffic {
+    double read_bytes, written_bytes;
+    double seconds;        ///< of reading and writing, mostly beside the work
+    double waited_seconds; ///< for tiles, over the threads of a factorization
+} bb_tile_traffic;
 
 typedef struct bb_tile_matrix {
     bb_index n;                 ///< rows of the matrix
@@ -57,6 +66,9 @@ typedef struct bb_tile_matrix {
     unsigned char *light;  ///< [tile_rows][tile_rows] of light sweeps, once factored; else NULL
     bb_index accumulate_k; ///< of the factorization, for the sweeps
     bb_tile_work work;     ///< of the factorization
+    size_t memory_limit;   ///< the plan's
+    struct bb_tile_store *store; ///< of a matrix larger than that, else NULL
+    double waited_seconds;       ///< of the factorization, for tiles
 } bb_tile_matrix;
 
 /// The tiles that a process keeps of a matrix over several.
@@ -74,6 +86,8 @@ typedef struct bb_tile_plan {
     bb_policy_sweeps sweeps;  ///< whose products take the tiles' variants, not fp32
     double sweep_energy;      ///< of light sweeps: bb_light_tiles
     bool sums_from_c;         ///< fp16 sums start from C, not from 0
+    size_t memory_limit;      ///< bytes that all tiles may take in memory; 0: any
+    const char *swap_folder;  ///< where those go that have no room: bb_tile_store_place.folder
 } bb_tile_plan;
 
 /// Norms of the tiles of D A D: norms [tile_rows (tile_rows + 1) / 2], row by row; `scale` as
@@ -88,12 +102,15 @@ double bb_tile_norms_sum(bb_index tile_rows, const double *norms);
 /// and rounds each tile to its format; `scale` [n] is the diagonal of D, or NULL for none. Potrf
 /// and trsm compute in fp32 unless the policy says dp, so a diagonal tile is kept in fp32 or fp64;
 /// its updates are syrk in that format, or products of the policy's variant where its `diagonal`
-/// says follow. Errors: BB_INVALID, BB_MEMORY, the source's.
+/// says follow. A triangle that is larger in memory than the plan's limit is kept in a file as far
+/// as it is not at work (tile_store.h): its tiles have values while they are held. Errors:
+/// BB_INVALID (also a limit below bb_tile_plan_least_memory), BB_MEMORY, BB_IO, the source's.
 BB_CHECKED bb_status bb_tile_matrix_create(const bb_matrix_source *source, const double *scale,
                                            const bb_tile_plan *plan, bb_tile_matrix **out);
 
 /// The same where this process keeps some tiles: of the others formats and sizes alone are known,
-/// values are NULL and norms 0, until bb_tile_matrix_set_norms.
+/// values are NULL and norms 0, until bb_tile_matrix_set_norms. Errors also: BB_UNSUPPORTED for a
+/// limit of memory that the triangle exceeds.
 BB_CHECKED bb_status bb_tile_matrix_create_share(const bb_matrix_source *source,
                                                  const double *scale, const bb_tile_plan *plan,
                                                  const bb_tile_share *share, bb_tile_matrix **out);
@@ -105,12 +122,26 @@ void bb_tile_matrix_destroy(bb_tile_matrix **matrix);
 /// Tile (row, column) with row >= column.
 bb_tile *bb_tile_matrix_at(const bb_tile_matrix *matrix, bb_index row, bb_index column);
 
-/// L_kk in a factor of dp tiles alone.
+/// Brings tile (row, column) into memory, where it stays until it is released; `changes`: its
+/// values will be changed. Nothing for a matrix that is all in memory. Waits where all that fits is
+/// held by others. Errors: BB_IO, BB_MEMORY.
+BB_CHECKED bb_status bb_tile_matrix_hold(const bb_tile_matrix *matrix, bb_index row,
+                                         bb_index column, bool changes);
+
+/// `next_use`: when the tile is likely to be held again, as bb_tile_store_release has it.
+void bb_tile_matrix_release(const bb_tile_matrix *matrix, bb_index row, bb_index column,
+                            bb_index next_use);
+
+/// All traffic with the file so far; zeros where there is none.
+bb_tile_traffic bb_tile_matrix_traffic(const bb_tile_matrix *matrix);
+
+/// L_kk in a factor of dp tiles alone, all in memory.
 double bb_tile_matrix_pivot(const bb_tile_matrix *matrix, bb_index column);
 
 /// Digest of the tiles kept here, each of its place and its values (of a diagonal one those of the
-/// lower triangle): the exclusive or over the shares of a matrix is that of the whole.
-uint64_t bb_tile_matrix_digest(const bb_tile_matrix *matrix);
+/// lower triangle): the exclusive or over the shares of a matrix is that of the whole. Errors: of
+/// bb_tile_matrix_hold.
+BB_CHECKED bb_status bb_tile_matrix_digest(const bb_tile_matrix *matrix, uint64_t *out);
 
 /// Bytes of the stored triangle, each tile in its own format, whoever keeps it.
 size_t bb_tile_matrix_bytes(const bb_tile_matrix *matrix);
@@ -118,7 +149,15 @@ size_t bb_tile_matrix_bytes(const bb_tile_matrix *matrix);
 /// The same, planned and not yet allocated.
 size_t bb_tile_plan_bytes(const bb_tile_plan *plan, bb_index n);
 
-/// What making the matrix takes on the CPU, where narrow tiles are kept in floats.
+/// What the triangle takes in memory, where a narrow value is a float: what the limit is held to.
+double bb_tile_plan_memory_bytes(const bb_tile_plan *plan, bb_index n);
+
+/// The smallest `memory_limit` that a factorization can do with: 0 where none is set, or where the
+/// whole triangle fits into it.
+size_t bb_tile_plan_least_memory(const bb_tile_plan *plan, bb_index n);
+
+/// What making the matrix takes on the CPU, where narrow tiles are kept in floats; at most the
+/// limit for all tiles.
 bb_need bb_tile_matrix_need(const bb_tile_plan *plan, bb_index n, double threads);
 
 /// Rounds a tile's values to its format, after work in fp32.

@@ -24,8 +24,8 @@ bool bb_tile_serves(const bb_tile *tile, bb_operand operand)
     if (operand == (bb_operand)BB_OPERAND_SPLIT || operand == (bb_operand)BB_FORMAT_E4M3) {
         return false;
     }
-    if (operand == (bb_operand)BB_FORMAT_FP64 || tile->f64 != NULL) {
-        return operand == (bb_operand)BB_FORMAT_FP64 && tile->f64 != NULL;
+    if (operand == (bb_operand)BB_FORMAT_FP64 || tile->format == BB_FORMAT_FP64) {
+        return operand == (bb_operand)tile->format;
     }
     return operand == (bb_operand)BB_FORMAT_FP32 || (bb_operand)tile->format == operand;
 }

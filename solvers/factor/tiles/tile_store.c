@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/factor/tiles/tile_store.h"
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+enum { SECTOR = 4096, CHUNK = 512, TMPFS = 0x01021994 };
+
+typedef struct entry {
+    atomic_ptrdiff_t holders;
+    atomic_ptrdiff_t next_use;
+    void *buffer; // NULL: in the file alone
+    off_t offset; // of its place in the file
+    bool changed; // since it was read or written
+} entry;
+
+struct bb_tile_store {
+    bb_tile *tiles;
+    bb_index count;
+    entry *entries; // [count]
+    pthread_mutex_t lock;
+    size_t limit, taken; // bytes of buffers, with the spare one
+    void *spare;         // of a tile that went, or NULL
+    size_t spare_bytes;
+    char *scratch; // what is read or written, from its first whole sector on
+    char *words;
+    int file;
+    bool direct; // past the page cache
+    bb_tile_traffic traffic;
+};
+
+size_t bb_tile_store_bytes(bb_format format, bb_index rows, bb_index columns)
+{
+    return (size_t)(rows * columns) * (format == BB_FORMAT_FP64 ? sizeof(double) : sizeof(float));
+}
+
+static size_t buffer_bytes(const bb_tile *tile)
+{
+    return bb_tile_store_bytes(tile->format, tile->rows, tile->columns);
+}
+
+static size_t whole_sectors(size_t bytes)
+{
+    return (bytes + SECTOR - 1) / SECTOR * SECTOR;
+}
+
+static size_t file_bytes(const bb_tile *tile)
+{
+    return whole_sectors((size_t)(tile->rows * tile->columns) *
+                         (size_t)bb_format_describe(tile->format)->bytes);
+}
+
+// A file of the folder that has no name any longer.
+static bb_status open_file(const char *folder, int *out)
+{
+    bb_status status = BB_OK;
+    char path[PATH_MAX];
+    *out = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (*out < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) { // not every file system has these
+        const int length = snprintf(path, sizeof path, "%s/bitbudget-XXXXXX", folder);
+        BB_REQUIRE(length > 0 && length < (int)sizeof path, BB_IO, "path of over %d bytes",
+                   PATH_MAX);
+        *out = mkostemp(path, O_CLOEXEC);
+        if (*out >= 0) {
+            (void)unlink(path);
+        }
+    }
+    BB_REQUIRE(*out >= 0, BB_IO, "cannot keep tiles in the folder '%s': %s", folder,
+               strerror(errno));
+done:
+    return status;
+}
+
+static bb_status reserve(const bb_tile_store *store, const char *folder, off_t bytes)
+{
+    bb_status status = BB_OK;
+    struct statfs system;
+    const int error = posix_fallocate(store->file, 0, bytes);
+    BB_REQUIRE(error == 0, BB_IO,
+               "tiles that do not fit into memory need %.6g GB of the folder '%s': %s",
+               1e-9 * (double)bytes, folder, strerror(error));
+    if (fstatfs(store->file, &system) == 0 && system.f_type == TMPFS) {
+        bb_log_warning("the folder '%s', where tiles go that memory has no room for, is memory "
+                       "itself (tmpfs)",
+                       folder);
+    }
+done:
+    return status;
+}
+
+// Whether the file system reads into sectors of memory without its cache.
+static bool bypass_cache(const bb_tile_store *store)
+{
+    const int flags = fcntl(store->file, F_GETFL);
+    if (flags < 0 || fcntl(store->file, F_SETFL, flags | O_DIRECT) != 0) {
+        return false;
+    }
+    if (pread(store->file, store->words, SECTOR, 0) == SECTOR) {
+        return true;
+    }
+    (void)fcntl(store->file, F_SETFL, flags);
+    return false;
+}
+
+bb_status bb_tile_store_create(bb_tile *tiles, bb_index count, const bb_tile_store_place *place,
+                               bb_tile_store **out)
+{
+    bb_status status = BB_OK;
+    bb_tile_store *store = NULL;
+    const char *folder = place->folder != NULL ? place->folder : getenv("TMPDIR");
+    size_t longest = 0;
+    off_t bytes = 0;
+    folder = folder != NULL && *folder != '\0' ? folder : "/tmp";
+    *out = NULL;
+    BB_TRY(BB_ZEROED(1, &store));
+    store->file = -1;
+    BB_REQUIRE(pthread_mutex_init(&store->lock, NULL) == 0, BB_INTERNAL, "no lock of tiles");
+    store->tiles = tiles;
+    store->count = count;
+    store->limit = place->limit;
+    BB_TRY(BB_ZEROED(count, &store->entries));
+    for (bb_index t = 0; t < count; ++t) {
+        const size_t item = file_bytes(&tiles[t]);
+        store->entries[t].offset = bytes;
+        bytes += (off_t)item;
+        longest = item > longest ? item : longest;
+    }
+    BB_TRY(BB_ALLOCATE((bb_index)longest + SECTOR, &store->scratch));
+    store->words = store->scratch + (SECTOR - (uintptr_t)store->scratch % SECTOR) % SECTOR;
+    BB_TRY(open_file(folder, &store->file));
+    BB_TRY(reserve(store, folder, bytes));
+    store->direct = !place->cached && bypass_cache(store);
+    if (!store->direct) {
+        (void)posix_fadvise(store->file, 0, 0, POSIX_FADV_RANDOM); // no more than is asked for
+    }
+    *out = store;
+    store = NULL;
+done:
+    bb_tile_store_destroy(&store);
+    return status;
+}
+
+void bb_tile_store_destroy(bb_tile_store **store)
+{
+    if (*store == NULL) {
+        return;
+    }
+    for (bb_index t = 0; (*store)->entries != NULL && t < (*store)->count; ++t) {
+        BB_RELEASE(&(*store)->entries[t].buffer);
+        (*store)->tiles[t].f64 = NULL;
+        (*store)->tiles[t].f32 = NULL;
+    }
+    if ((*store)->file >= 0) {
+        (void)close((*store)->file);
+    }
+    BB_RELEASE(&(*store)->spare);
+    BB_RELEASE(&(*store)->scratch);
+    BB_RELEASE(&(*store)->entries);
+    (void)pthread_mutex_destroy(&(*store)->lock);
+    BB_RELEASE(store);
+}
+
+// The tile's buffer in its words of the file, or back.
+static void pack(const bb_tile *tile, const void *buffer, char *words)
+{
+    const bb_index items = tile->rows * tile->columns;
+    const bb_index word = bb_format_describe(tile->format)->bytes;
+    double wide[CHUNK];
+    if ((size_t)(items * word) == buffer_bytes(tile)) {
+        memcpy(words, buffer, buffer_bytes(tile));
+        return;
+    }
+    for (bb_index first = 0; first < items; first += CHUNK) {
+        const bb_index run = items - first < CHUNK ? items - first : CHUNK;
+        for (bb_index i = 0; i < run; ++i) {
+            wide[i] = (double)((const float *)buffer)[first + i];
+        }
+        (void)bb_format_encode(tile->format, wide, run, words + first * word);
+    }
+}
+
+static void unpack(const bb_tile *tile, const char *words, void *buffer)
+{
+    const bb_index items = tile->rows * tile->columns;
+    const bb_index word = bb_format_describe(tile->format)->bytes;
+    if ((size_t)(items * word) == buffer_bytes(tile)) {
+        memcpy(buffer, words, buffer_bytes(tile));
+    } else {
+        bb_format_decode_f32(tile->format, words, items, buffer);
+    }
+}
+
+// All of a place in the file, by calls that may do less.
+static bb_status transfer(bb_tile_store *store, bb_index tile, bool writes)
+{
+    bb_status status = BB_OK;
+    const size_t bytes = file_bytes(&store->tiles[tile]);
+    const off_t begin = store->entries[tile].offset;
+    const int64_t start = bb_clock_ns();
+    size_t done = 0;
+    while (done < bytes) {
+        char *words = store->words + done;
+        const off_t offset = begin + (off_t)done;
+        const ssize_t count = writes ? pwrite(store->file, words, bytes - done, offset)
+                                     : pread(store->file, words, bytes - done, offset);
+        BB_REQUIRE(count > 0 || (count < 0 && errno == EINTR), BB_IO,
+                   "cannot %s %zu bytes of a tile: %s", writes ? "write" : "read", bytes - done,
+                   count == 0 ? "the file ends" : strerror(errno));
+        done += count > 0 ? (size_t)count : 0;
+    }
+    if (!store->direct) {
+        if (writes) {
+            (void)sync_file_range(store->file, begin, (off_t)bytes,
+                                  SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+        }
+        (void)posix_fadvise(store->file, begin, (off_t)bytes, POSIX_FADV_DONTNEED);
+    }
+    *(writes ? &store->traffic.written_bytes : &store->traffic.read_bytes) += (double)bytes;
+    store->traffic.seconds += 1e-9 * (double)(bb_clock_ns() - start);
+done:
+    return status;
+}
+
+static void set_values(bb_tile *tile, void *buffer)
+{
+    tile->f64 = tile->format == BB_FORMAT_FP64 ? buffer : NULL;
+    tile->f32 = tile->format == BB_FORMAT_FP64 ? NULL : buffer;
+}
+
+// The tile in memory that nobody holds and whose next use is last; -1 where there is none.
+static bb_index farthest(const bb_tile_store *store)
+{
+    bb_index found = -1;
+    bb_index latest = 0;
+    for (bb_index t = 0; t < store->count; ++t) {
+        entry *candidate = &store->entries[t];
+        if (candidate->buffer == NULL ||
+            atomic_load_explicit(&candidate->holders, memory_order_acquire) > 0) {
+            continue;
+        }
+        const bb_index use = atomic_load_explicit(&candidate->next_use, memory_order_relaxed);
+        if (found < 0 || use > latest) {
+            found = t;
+            latest = use;
+        }
+    }
+    return found;
+}
+
+// Its buffer is the spare one then.
+static bb_status put_away(bb_tile_store *store, bb_index tile)
+{
+    bb_status status = BB_OK;
+    entry *leaving = &store->entries[tile];
+    if (leaving->changed) {
+        pack(&store->tiles[tile], leaving->buffer, store->words);
+        BB_TRY(transfer(store, tile, true));
+        leaving->changed = false;
+    }
+    set_values(&store->tiles[tile], NULL);
+    store->spare = leaving->buffer;
+    store->spare_bytes = buffer_bytes(&store->tiles[tile]);
+    leaving->buffer = NULL;
+done:
+    return status;
+}
+
+// A buffer of `bytes`, NULL where all are held.
+static bb_status find_room(bb_tile_store *store, size_t bytes, void **out)
+{
+    bb_status status = BB_OK;
+    *out = NULL;
+    while (*out == NULL) {
+        if (store->spare != NULL && store->spare_bytes == bytes) {
+            *out = store->spare;
+            store->spare = NULL;
+        } else if (store->taken + bytes <= store->limit) {
+            BB_TRY(bb_memory_allocate((bb_index)bytes, 1, out));
+            store->taken += bytes;
+        } else if (store->spare != NULL) {
+            BB_RELEASE(&store->spare);
+            store->taken -= store->spare_bytes;
+        } else {
+            const bb_index tile = farthest(store);
+            if (tile < 0) {
+                break;
+            }
+            BB_TRY(put_away(store, tile));
+        }
+    }
+done:
+    return status;
+}
+
+static bb_status bring(bb_tile_store *store, bb_index tile, bb_tile_access access, bool *held)
+{
+    bb_status status = BB_OK;
+    entry *coming = &store->entries[tile];
+    void *buffer = NULL;
+    BB_TRY(find_room(store, buffer_bytes(&store->tiles[tile]), &buffer));
+    *held = buffer != NULL;
+    if (*held && access != BB_TILE_FRESH) {
+        BB_TRY(transfer(store, tile, false));
+        unpack(&store->tiles[tile], store->words, buffer);
+    }
+    coming->buffer = buffer;
+    set_values(&store->tiles[tile], buffer);
+    buffer = NULL;
+done:
+    if (buffer != NULL) {
+        BB_RELEASE(&buffer);
+        store->taken -= buffer_bytes(&store->tiles[tile]);
+    }
+    return status;
+}
+
+bb_status bb_tile_store_hold(bb_tile_store *store, bb_index tile, bb_tile_access access,
+                             bb_index holders, bool *held)
+{
+    bb_status status = BB_OK;
+    entry *wanted = &store->entries[tile];
+    *held = true;
+    pthread_mutex_lock(&store->lock);
+    if (wanted->buffer == NULL) {
+        BB_TRY(bring(store, tile, access, held));
+    }
+    if (*held) {
+        wanted->changed = wanted->changed || access != BB_TILE_READ;
+        atomic_fetch_add_explicit(&wanted->holders, holders, memory_order_relaxed);
+    }
+done:
+    pthread_mutex_unlock(&store->lock);
+    return status;
+}
+
+void bb_tile_store_release(bb_tile_store *store, bb_index tile, bb_index next_use)
+{
+    bb_tile_store_expect(store, tile, next_use);
+    atomic_fetch_sub_explicit(&store->entries[tile].holders, 1, memory_order_release);
+}
+
+void bb_tile_store_expect(bb_tile_store *store, bb_index tile, bb_index next_use)
+{
+    atomic_store_explicit(&store->entries[tile].next_use, next_use, memory_order_relaxed);
+}
+
+void bb_tile_store_release_all(bb_tile_store *store)
+{
+    for (bb_index t = 0; t < store->count; ++t) {
+        atomic_store(&store->entries[t].holders, 0);
+    }
+}
+
+bb_index bb_tile_store_holders(const bb_tile_store *store)
+{
+    bb_index holders = 0;
+    for (bb_index t = 0; t < store->count; ++t) {
+        holders += atomic_load(&store->entries[t].holders);
+    }
+    return holders;
+}
+
+bb_tile_traffic bb_tile_store_traffic(bb_tile_store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    const bb_tile_traffic traffic = store->traffic;
+    pthread_mutex_unlock(&store->lock);
+    return traffic;
+}
+
+bb_need bb_tile_store_need(bb_index count, bb_index items, double limit)
+{
+    const double scratch = (double)whole_sectors((size_t)items * sizeof(double)) + SECTOR;
+    return (bb_need){.host_bytes = (double)(sizeof(bb_tile_store) + (size_t)count * sizeof(entry)) +
+                                   scratch + limit};
+}

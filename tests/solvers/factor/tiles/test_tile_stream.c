@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Factorizations whose triangle does not fit into the memory that it may take: the bits of those
+// that do, whatever the variant, the policy, the limit and the threads.
+#include "core/thread.h"
+#include "solvers/factor/tiles/tile_cholesky.h"
+#include "solvers/factor/tiles/tile_store.h"
+#include "tests/solvers/dense.h"
+
+enum { N = 300, TILE = 32, TILE_ROWS = 10, TILES = TILE_ROWS * (TILE_ROWS + 1) / 2 };
+
+static double values[N * N];
+
+static bb_matrix_source source_of(bb_view *view)
+{
+    *view = bb_view_matrix(values, N, N);
+    return bb_matrix_source_dense(view, "A", "1");
+}
+
+static int enter(void **state)
+{
+    (void)state;
+    dense_covariance(N, 20.0, 0.3, values); // fp8 needs this much noise
+    return 0;
+}
+
+// What is compared of a factorization.
+typedef struct factored {
+    uint64_t digest;
+    bb_tile_work work;
+    double norms[TILES];
+    bb_tile_traffic traffic;
+} factored;
+
+static factored factor_with(const bb_tile_plan *plan)
+{
+    factored out = {0};
+    bb_outcome outcome = {0};
+    bb_tile_matrix *matrix = NULL;
+    bb_view view;
+    const bb_matrix_source source = source_of(&view);
+    check_ok(bb_tile_matrix_create(&source, NULL, plan, &matrix));
+    check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
+    assert_int_equal(outcome.kind, BB_OUTCOME_OK);
+    out.traffic = bb_tile_matrix_traffic(matrix);
+    assert_true((matrix->store != NULL) == (plan->memory_limit > 0));
+    if (matrix->store != NULL) {
+        assert_int_equal(bb_tile_store_holders(matrix->store), 0);
+    }
+    check_ok(bb_tile_matrix_digest(matrix, &out.digest));
+    out.work = matrix->work;
+    for (bb_index t = 0; t < TILES; ++t) {
+        out.norms[t] = matrix->tiles[t].norm;
+    }
+    bb_tile_matrix_destroy(&matrix);
+    return out;
+}
+
+static void hold_same(const char *what, const bb_tile_plan *plan)
+{
+    static const double parts[] = {0.0, 0.35, 0.6, 0.9}; // 0: the least
+    const factored expected = factor_with(plan);
+    const double triangle = bb_tile_plan_memory_bytes(plan, N);
+    for (bb_index threads = 1; threads <= 2; ++threads) {
+        check_ok(bb_threads_set(threads));
+        for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i) {
+            bb_tile_plan limited = *plan;
+            limited.memory_limit = 1;
+            const size_t least = bb_tile_plan_least_memory(&limited, N);
+            const size_t part = (size_t)(parts[i] * triangle);
+            limited.memory_limit = part > least ? part : least;
+            const factored stored = factor_with(&limited);
+            print_message("%s, %td thread(s), %.0f kB: read %.0f kB, wrote %.0f kB\n", what,
+                          threads, 1e-3 * (double)limited.memory_limit,
+                          1e-3 * stored.traffic.read_bytes, 1e-3 * stored.traffic.written_bytes);
+            assert_true(stored.digest == expected.digest);
+            assert_memory_equal(stored.norms, expected.norms, sizeof stored.norms);
+            assert_memory_equal(&stored.work, &expected.work, sizeof stored.work);
+            assert_true(stored.traffic.read_bytes > 0.0 && stored.traffic.written_bytes > 0.0);
+        }
+    }
+    bb_threads_stop();
+}
+
+static void every_variant_has_the_bits_of_memory(void **state)
+{
+    (void)state;
+    for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
+        const bb_tile_plan plan = {.tile_size = TILE, .arithmetic = (bb_variant)v};
+        hold_same(bb_variant_names[v], &plan);
+    }
+}
+
+// Two formats beside each other, of two sizes where one is dp, and diagonals that follow.
+static void bands_have_the_bits_of_memory(void **state)
+{
+    (void)state;
+    const bb_variant inside[] = {BB_VARIANT_SP, BB_VARIANT_DP, BB_VARIANT_X3};
+    for (size_t i = 0; i < sizeof inside / sizeof *inside; ++i) {
+        const bb_tile_plan plan = {
+            .tile_size = TILE,
+            .arithmetic = BB_VARIANT_HP2,
+            .sums_from_c = i == 1,
+            .policy = {.kind = BB_POLICY_BAND,
+                       .width = 3,
+                       .inside = (int)inside[i],
+                       .diagonal = i == 2 ? BB_POLICY_FOLLOW : BB_POLICY_FOLLOW_SP}};
+        hold_same("band", &plan);
+    }
+}
+
+static void tables_have_the_bits_of_memory(void **state)
+{
+    (void)state;
+    bb_variant table[TILES];
+    bb_policy_map *map = NULL;
+    for (bb_index t = 0; t < TILES; ++t) {
+        table[t] = (bb_variant)(t * 7 % BB_VARIANT_COUNT);
+    }
+    const bb_policy_config policy = {.kind = BB_POLICY_TABLE, .diagonal = BB_POLICY_FOLLOW};
+    const bb_policy_facts facts = {
+        .tile_rows = TILE_ROWS, .tile_size = TILE, .noise_floor = NAN, .table = table};
+    check_ok(bb_policy_map_create(&policy, BB_VARIANT_HP1, &facts, &map));
+    const bb_tile_plan plan = {
+        .tile_size = TILE, .arithmetic = BB_VARIANT_HP1, .policy = policy, .map = map};
+    hold_same("table", &plan);
+    bb_policy_map_destroy(&map);
+}
+
+// Norms decide, which have to be those of final tiles though these left memory.
+static void products_chosen_by_norms_have_the_bits_of_memory(void **state)
+{
+    (void)state;
+    double norms[TILES];
+    bb_view view;
+    bb_policy_map *map = NULL;
+    const bb_matrix_source source = source_of(&view);
+    check_ok(bb_tile_norms(&source, NULL, TILE, norms));
+    const bb_policy_config policy = {.kind = BB_POLICY_PRODUCT,
+                                     .inside = BB_VARIANT_X3,
+                                     .diagonal = BB_POLICY_FOLLOW,
+                                     .tolerance = 1e-3,
+                                     .noise_share = 0.5};
+    const bb_policy_facts facts = {.tile_rows = TILE_ROWS,
+                                   .tile_size = TILE,
+                                   .tile_norms = norms,
+                                   .norm = bb_tile_norms_sum(TILE_ROWS, norms),
+                                   .noise_floor = NAN};
+    check_ok(bb_policy_map_create(&policy, BB_VARIANT_HP1, &facts, &map));
+    const bb_tile_plan plan = {
+        .tile_size = TILE, .arithmetic = BB_VARIANT_HP1, .policy = policy, .map = map};
+    const factored expected = factor_with(&plan);
+    assert_true(expected.work.flops[BB_VARIANT_HP1] > 0.0); // both are chosen
+    assert_true(expected.work.flops[BB_VARIANT_X3] > 0.0);
+    hold_same("product", &plan);
+    bb_policy_map_destroy(&map);
+}
+
+static void too_small_limits_are_refused_with_the_least(void **state)
+{
+    (void)state;
+    bb_tile_plan plan = {.tile_size = TILE, .arithmetic = BB_VARIANT_SP, .memory_limit = 1};
+    bb_tile_matrix *matrix = NULL;
+    bb_view view;
+    const bb_matrix_source source = source_of(&view);
+    // Column 1 with its head and one tile more: 8 tiles of 32 x 32, one of 12 x 32, and two.
+    const size_t least = bb_tile_plan_least_memory(&plan, N);
+    assert_int_equal(least, (8 * 32 * 32 + 12 * 32 + 2 * 32 * 32) * 4);
+    plan.memory_limit = least - 1;
+    check_fails(bb_tile_matrix_create(&source, NULL, &plan, &matrix), BB_INVALID,
+                "memory limit of 4.2495e-05 GB, expected at least 4.2496e-05 GB for 300 rows in "
+                "tiles of 32");
+    assert_null(matrix);
+    plan.memory_limit = 0; // none
+    assert_int_equal(bb_tile_plan_least_memory(&plan, N), 0);
+    plan.memory_limit = (size_t)1 << 40; // that nothing exceeds
+    assert_int_equal(bb_tile_plan_least_memory(&plan, N), 0);
+}
+
+// A breakdown ends the stream too, wherever it happens.
+static void breakdowns_end_the_stream(void **state)
+{
+    (void)state;
+    static const bb_index rows[] = {0, 40, 170, 299};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        bb_tile_plan plan = {.tile_size = TILE, .arithmetic = BB_VARIANT_HP1, .memory_limit = 1};
+        bb_outcome outcome = {0};
+        bb_tile_matrix *matrix = NULL;
+        bb_view view;
+        const bb_matrix_source source = source_of(&view);
+        const double usual = values[rows[i] * (N + 1)];
+        values[rows[i] * (N + 1)] = -1.0;
+        plan.memory_limit = bb_tile_plan_least_memory(&plan, N);
+        check_ok(bb_threads_set(2));
+        check_ok(bb_tile_matrix_create(&source, NULL, &plan, &matrix));
+        check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
+        assert_int_equal(outcome.kind, BB_OUTCOME_NOT_SPD);
+        assert_int_equal(matrix->work.factored, rows[i] / TILE * TILE);
+        assert_int_equal(bb_tile_store_holders(matrix->store), 0);
+        bb_tile_matrix_destroy(&matrix);
+        bb_threads_stop();
+        values[rows[i] * (N + 1)] = usual;
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_variant_has_the_bits_of_memory),
+        cmocka_unit_test(bands_have_the_bits_of_memory),
+        cmocka_unit_test(tables_have_the_bits_of_memory),
+        cmocka_unit_test(products_chosen_by_norms_have_the_bits_of_memory),
+        cmocka_unit_test(too_small_limits_are_refused_with_the_least),
+        cmocka_unit_test(breakdowns_end_the_stream),
+    };
+    return cmocka_run_group_tests(tests, enter, NULL);
+}
