@@ -9,13 +9,13 @@
 // Tiles of a column that come early, beside its heads.
 enum { EARLY = 2 };
 
-// Bytes that columns [first, end) take: their tiles, and of the column before that has most the
-// heads `times` and `others` tiles more.
+// Bytes that columns [first, end) take: their tiles, and of a column before (that where it is most)
+// the heads `times` and `others` tiles more.
 static size_t panel_bytes(bb_index tile_rows, bb_tile_panels_measure measure, const void *context,
                           bb_index first, bb_index end, size_t times, size_t others)
 {
     size_t bytes = 0;
-    size_t most = 0;
+    size_t streamed_bytes = 0;
     for (bb_index row = first; row < tile_rows; ++row) {
         for (bb_index column = first; column < end && column <= row; ++column) {
             bytes += measure(context, row, column);
@@ -30,9 +30,9 @@ static size_t panel_bytes(bb_index tile_rows, bb_tile_panels_measure measure, co
             largest = item > largest ? item : largest;
         }
         const size_t streamed = times * heads + others * largest;
-        most = streamed > most ? streamed : most;
+        streamed_bytes = streamed > streamed_bytes ? streamed : streamed_bytes;
     }
-    return bytes + most;
+    return bytes + streamed_bytes;
 }
 
 size_t bb_tile_panels_least(bb_index tile_rows, bb_tile_panels_measure measure, const void *context)

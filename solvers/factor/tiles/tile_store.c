@@ -68,18 +68,12 @@ static bb_status open_file(const char *folder, int *out)
 {
     bb_status status = BB_OK;
     char path[PATH_MAX];
-    *out = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (*out < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) { // not every file system has these
-        const int length = snprintf(path, sizeof path, "%s/bitbudget-XXXXXX", folder);
-        BB_REQUIRE(length > 0 && length < (int)sizeof path, BB_IO, "path of over %d bytes",
-                   PATH_MAX);
-        *out = mkostemp(path, O_CLOEXEC);
-        if (*out >= 0) {
-            (void)unlink(path);
-        }
-    }
+    const int length = snprintf(path, sizeof path, "%s/bitbudget-XXXXXX", folder);
+    BB_REQUIRE(length > 0 && length < (int)sizeof path, BB_IO, "path of over %d bytes", PATH_MAX);
+    *out = mkostemp(path, O_CLOEXEC);
     BB_REQUIRE(*out >= 0, BB_IO, "cannot keep tiles in the folder '%s': %s", folder,
                strerror(errno));
+    (void)unlink(path);
 done:
     return status;
 }

@@ -2,10 +2,14 @@
 //
 // Factorizations whose triangle does not fit into the memory that it may take: the bits of those
 // that do, whatever the variant, the policy, the limit and the threads.
-#include "core/thread.h"
 #include "solvers/factor/tiles/tile_cholesky.h"
+#include "solvers/factor/tiles/tile_panels.h"
 #include "solvers/factor/tiles/tile_store.h"
+#include "tests/need.h"
 #include "tests/solvers/dense.h"
+#include "tests/solvers/factor/tiles/swap_file.h"
+
+#include <fcntl.h>
 
 enum { N = 300, TILE = 32, TILE_ROWS = 10, TILES = TILE_ROWS * (TILE_ROWS + 1) / 2 };
 
@@ -29,7 +33,7 @@ typedef struct factored {
     uint64_t digest;
     bb_tile_work work;
     double norms[TILES];
-    bb_tile_traffic traffic;
+    bb_tile_traffic loaded, traffic; // of making the matrix, and with it of all
 } factored;
 
 static factored factor_with(const bb_tile_plan *plan)
@@ -40,6 +44,7 @@ static factored factor_with(const bb_tile_plan *plan)
     bb_view view;
     const bb_matrix_source source = source_of(&view);
     check_ok(bb_tile_matrix_create(&source, NULL, plan, &matrix));
+    out.loaded = bb_tile_matrix_traffic(matrix);
     check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
     assert_int_equal(outcome.kind, BB_OUTCOME_OK);
     out.traffic = bb_tile_matrix_traffic(matrix);
@@ -156,6 +161,115 @@ static void products_chosen_by_norms_have_the_bits_of_memory(void **state)
     bb_policy_map_destroy(&map);
 }
 
+static size_t bytes_of(const void *context, bb_index row, bb_index column)
+{
+    (void)context;
+    const bb_index rows = row == TILE_ROWS - 1 ? N % TILE : TILE;
+    return (size_t)(rows * (column == TILE_ROWS - 1 ? N % TILE : TILE)) * sizeof(float);
+}
+
+// Not more than tile_panels.h says: tiles that did not stay in memory when they were loaded, and of
+// every panel the columns before it. A tile of sp is a sector of the file here.
+static void reads_are_those_of_the_panels(void **state)
+{
+    (void)state;
+    enum { SECTOR = 4096 };
+    for (size_t limit = 11 * SECTOR; limit < 47 * SECTOR; limit += 3 * SECTOR) {
+        const bb_tile_plan plan = {
+            .tile_size = TILE, .arithmetic = BB_VARIANT_SP, .memory_limit = limit};
+        const factored stored = factor_with(&plan);
+        const double tiles = stored.traffic.read_bytes / SECTOR;
+        double floor = stored.loaded.written_bytes / SECTOR;
+        bb_tile_panels panels;
+        check_ok(bb_tile_panels_create(TILE_ROWS, limit, bytes_of, NULL, &panels));
+        for (bb_index p = 0; p < panels.count; ++p) {
+            floor += (double)(panels.first[p] * (TILE_ROWS - panels.first[p]));
+        }
+        print_message("%zu kB: %td panels, read %.0f tiles of %.0f, wrote %.0f\n", limit / 1024,
+                      panels.count, tiles, floor, stored.traffic.written_bytes / SECTOR);
+        assert_true(tiles <= floor);
+        assert_true(stored.traffic.written_bytes / SECTOR <=
+                    TILES + stored.loaded.written_bytes / SECTOR);
+        assert_true(stored.traffic.waited_seconds >= 0.0);
+        bb_tile_panels_release(&panels);
+    }
+}
+
+// What core/memory.h hands out, and the page cache, stay within the limit and the needs.
+static void memory_stays_within_the_limit(void **state)
+{
+    (void)state;
+    bb_tile_plan plan = {.tile_size = TILE, .arithmetic = BB_VARIANT_HP2, .memory_limit = 1};
+    bb_variant given[BB_VARIANT_COUNT];
+    bb_outcome outcome = {0};
+    bb_tile_matrix *matrix = NULL;
+    bb_view view;
+    const bb_matrix_source source = source_of(&view);
+    const int count = bb_policy_variants(&plan.policy, plan.arithmetic, given);
+    const bb_need scratch = bb_tile_cholesky_factor_need(&plan, N, count, given, 1.0);
+    plan.memory_limit = bb_tile_plan_least_memory(&plan, N);
+    need_start();
+    check_ok(bb_tile_matrix_create(&source, NULL, &plan, &matrix));
+    assert_true(swap_file_cached_bytes() <= 0);
+    check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
+    need_stop(); // its buffers may be full by now only
+    need_hold("stored tiles", bb_need_together(bb_tile_matrix_need(&plan, N, 1.0), scratch),
+              NEED_LOOSENESS);
+    assert_true(swap_file_cached_bytes() <= 0);
+    bb_tile_matrix_destroy(&matrix);
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
+// A file that fails under a factorization ends it with an error, on any number of threads.
+static void failing_files_end_the_factorization(void **state)
+{
+    (void)state;
+    for (bb_index threads = 1; threads <= 2; ++threads) {
+        bb_tile_plan plan = {.tile_size = TILE, .arithmetic = BB_VARIANT_HP1, .memory_limit = 1};
+        bb_outcome outcome = {0};
+        bb_tile_matrix *matrix = NULL;
+        bb_view view;
+        uint64_t digest = 0;
+        const bb_matrix_source source = source_of(&view);
+        plan.memory_limit = bb_tile_plan_least_memory(&plan, N);
+        check_ok(bb_threads_set(threads));
+        check_ok(bb_tile_matrix_create(&source, NULL, &plan, &matrix));
+        const int nothing = open("/dev/null", O_RDONLY);
+        assert_true(dup2(nothing, swap_file_find("self")) >= 0);
+        assert_int_equal(close(nothing), 0);
+        check_fails(bb_tile_cholesky_factor(matrix, 4, &outcome), BB_IO, "bytes of a tile");
+        assert_int_equal(bb_tile_store_holders(matrix->store), 0);
+        check_fails(bb_tile_matrix_digest(matrix, &digest), BB_IO, "bytes of a tile");
+        bb_tile_matrix_destroy(&matrix);
+        bb_threads_stop();
+        assert_int_equal(bb_memory_blocks(), 0);
+    }
+}
+
+static void failed_allocations_end_the_factorization(void **state)
+{
+    (void)state;
+    bool failed = true;
+    bb_tile_plan plan = {.tile_size = 64, .arithmetic = BB_VARIANT_HP1, .memory_limit = 1};
+    plan.memory_limit = bb_tile_plan_least_memory(&plan, N);
+    for (bb_index k = 1; failed; ++k) {
+        bb_outcome outcome = {0};
+        bb_tile_matrix *matrix = NULL;
+        bb_view view;
+        const bb_matrix_source source = source_of(&view);
+        bb_memory_fail_at(k);
+        bb_status status = bb_tile_matrix_create(&source, NULL, &plan, &matrix);
+        if (status == BB_OK) {
+            status = bb_tile_cholesky_factor(matrix, 4, &outcome);
+        }
+        failed = bb_memory_failure_happened() != 0;
+        bb_memory_fail_at(0);
+        assert_int_equal(status, failed ? BB_MEMORY : BB_OK);
+        bb_tile_matrix_destroy(&matrix);
+        assert_int_equal(bb_memory_blocks(), 0);
+    }
+}
+
 static void too_small_limits_are_refused_with_the_least(void **state)
 {
     (void)state;
@@ -210,6 +324,10 @@ int main(void)
         cmocka_unit_test(bands_have_the_bits_of_memory),
         cmocka_unit_test(tables_have_the_bits_of_memory),
         cmocka_unit_test(products_chosen_by_norms_have_the_bits_of_memory),
+        cmocka_unit_test(reads_are_those_of_the_panels),
+        cmocka_unit_test(memory_stays_within_the_limit),
+        cmocka_unit_test(failing_files_end_the_factorization),
+        cmocka_unit_test(failed_allocations_end_the_factorization),
         cmocka_unit_test(too_small_limits_are_refused_with_the_least),
         cmocka_unit_test(breakdowns_end_the_stream),
     };

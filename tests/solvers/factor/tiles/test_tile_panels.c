@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Panels small enough to be counted by hand, and counts that must agree however wide they are.
+#include "core/memory.h"
+#include "solvers/factor/tiles/tile_panels.h"
+#include "solvers/factor/tiles/tile_store.h"
+#include "tests/check.h"
+
+static size_t one_byte(const void *context, bb_index row, bb_index column)
+{
+    (void)context;
+    (void)row;
+    (void)column;
+    return 1;
+}
+
+// The last row's tiles are as large as ten others.
+static size_t long_last_row(const void *context, bb_index row, bb_index column)
+{
+    (void)column;
+    return row == *(const bb_index *)context ? 10 : 1;
+}
+
+// Of 4 columns the second takes most: 3 tiles, its head in the first column, and one tile more.
+static void the_least_is_one_column_with_a_head_and_a_tile(void **state)
+{
+    (void)state;
+    const bb_index last = 3;
+    assert_int_equal(bb_tile_panels_least(1, one_byte, NULL), 1);
+    assert_int_equal(bb_tile_panels_least(2, one_byte, NULL), 3);
+    assert_int_equal(bb_tile_panels_least(4, one_byte, NULL), 5);
+    // Column 1: 1 + 1 + 10, head 1, tile 10; column 3: 10, head 10, tile 10.
+    assert_int_equal(bb_tile_panels_least(4, long_last_row, &last), 30);
+}
+
+// 6 tile rows in 12 bytes. [0, 2): 6 + 5 tiles, a third column would make 15. [2, 3): with column 3
+// 4 + 3 tiles, twice 2 heads and 2 tiles are 13. [3, 5): 3 + 2, 4 and 2 are 11; with column 5 14.
+static void panels_are_as_wide_as_memory(void **state)
+{
+    (void)state;
+    static const bb_index first[] = {0, 2, 3, 5, 6};
+    static const bb_index stage[] = {0, 2, 5, 10, 16};
+    bb_tile_panels panels;
+    check_ok(bb_tile_panels_create(6, 12, one_byte, NULL, &panels));
+    assert_int_equal(panels.count, 4);
+    assert_memory_equal(panels.first, first, sizeof first);
+    assert_memory_equal(panels.stage, stage, sizeof stage);
+    assert_int_equal(bb_tile_panels_of_column(&panels, 0), 0);
+    assert_int_equal(bb_tile_panels_of_column(&panels, 2), 1);
+    assert_int_equal(bb_tile_panels_of_column(&panels, 4), 2);
+    assert_int_equal(bb_tile_panels_of_stage(&panels, 4), 1);
+    assert_int_equal(bb_tile_panels_of_stage(&panels, 5), 2);
+    assert_int_equal(bb_tile_panels_of_stage(&panels, 15), 3);
+    assert_int_equal(bb_tile_panels_next_use(&panels, 1, 3, 2), 5 + 2);
+    assert_int_equal(bb_tile_panels_next_use(&panels, 1, 2, 2), BB_TILE_STORE_NEVER);
+    assert_int_equal(bb_tile_panels_next_use(&panels, 3, 5, 5), BB_TILE_STORE_NEVER);
+    bb_tile_panels_release(&panels);
+    check_ok(bb_tile_panels_create(6, 0, one_byte, NULL, &panels));
+    assert_int_equal(panels.count, 1);
+    assert_int_equal(panels.first[1], 6);
+    assert_int_equal(panels.stage[1], 6);
+    bb_tile_panels_release(&panels);
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
+// Each cell once, row by row.
+static void cells_are_numbered_row_by_row(void **state)
+{
+    (void)state;
+    for (bb_index rows = 1; rows < 9; ++rows) {
+        for (bb_index width = 1; width <= rows; ++width) {
+            bb_index t = 0;
+            for (bb_index row = 0; row < rows; ++row) {
+                for (bb_index column = 0; column <= row && column < width; ++column, ++t) {
+                    bb_index i = -1;
+                    bb_index j = -1;
+                    bb_tile_panels_cell(t, width, &i, &j);
+                    assert_int_equal(i, row);
+                    assert_int_equal(j, column);
+                }
+            }
+            assert_int_equal(bb_tile_panels_cells(rows, width), t);
+        }
+    }
+}
+
+// Whatever the limit: tile (i, j) takes j updates, and a panel's updates take the operands that
+// their tiles' uses say, two each, one into the diagonal; a diagonal tile's uses are its solves.
+static void counts_agree(void **state)
+{
+    (void)state;
+    enum { ROWS = 9 };
+    for (size_t limit = bb_tile_panels_least(ROWS, one_byte, NULL); limit < 50; ++limit) {
+        bb_tile_panels panels;
+        bb_index updates = 0;
+        check_ok(bb_tile_panels_create(ROWS, limit, one_byte, NULL, &panels));
+        for (bb_index p = 0; p < panels.count; ++p) {
+            for (bb_index k = 0; k < panels.first[p + 1]; ++k) {
+                const bb_index below = k < panels.first[p] ? panels.first[p] : k + 1;
+                const bb_index diagonals = panels.first[p + 1] - below;
+                bb_index uses = 0;
+                for (bb_index row = below; row < ROWS; ++row) {
+                    uses += bb_tile_panels_uses(&panels, p, row, k);
+                }
+                const bb_index count = bb_tile_panels_updates(&panels, p, k);
+                assert_int_equal(uses, 2 * count - diagonals);
+                updates += count;
+            }
+            assert_int_equal(bb_tile_panels_uses(&panels, p, panels.first[p], panels.first[p]),
+                             ROWS - 1 - panels.first[p]);
+        }
+        assert_int_equal(updates, (ROWS - 1) * ROWS * (ROWS + 1) / 6); // sum of j (ROWS - j)
+        bb_tile_panels_release(&panels);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_least_is_one_column_with_a_head_and_a_tile),
+        cmocka_unit_test(panels_are_as_wide_as_memory),
+        cmocka_unit_test(cells_are_numbered_row_by_row),
+        cmocka_unit_test(counts_agree),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
