@@ -57,6 +57,8 @@ typedef struct bb_tile_matrix {
     unsigned char *light;  ///< [tile_rows][tile_rows] of light sweeps, once factored; else NULL
     bb_index accumulate_k; ///< of the factorization, for the sweeps
     bb_tile_work work;     ///< of the factorization
+    const struct bb_tile_access *access; ///< how tiles that are elsewhere are read
+                                         ///< (tile_access.h), borrowed; NULL: all are here
 } bb_tile_matrix;
 
 /// The tiles that a process keeps of a matrix over several.
