@@ -2,7 +2,7 @@
 //
 // The cpu device: host memory, the thread pool, the monotonic clock.
 #include "core/clock.h"
-#include "core/control_group.h"
+#include "core/device/control_group.h"
 #include "core/device/device.h"
 #include "core/memory.h"
 #include "core/thread.h"

@@ -10,8 +10,10 @@
 // task that StarPU refuses ends the processes (MPI_Abort): others wait for what it would send.
 //
 // StarPU: every process submits all tasks and keeps 4 KB for every tile of the matrix, wherever it
-// is. A factor over several processes has a digest and the accounts; no solve reads it yet, and
-// norms of others' tiles stay those of A.
+// is. Solves with a factor over several processes are collective, too: right-hand sides, which all
+// processes have, are dealt over the team (core/team.h), which is to be these processes, and tiles
+// come by (tile_window.h). A process that fails within a solve has to end the others. Norms of
+// others' tiles stay those of A.
 #ifndef BB_SOLVERS_DISTRIBUTED_ENGINE_H
 #define BB_SOLVERS_DISTRIBUTED_ENGINE_H
 
@@ -35,13 +37,13 @@ typedef struct bb_engine_row {
     bb_status (*create)(const bb_engine_config *config, bb_engine **out);
     void (*destroy)(bb_engine **engine);
     /// This process's tiles of D A D, with the norms of all; as bb_tile_matrix_create. The source
-    /// is whole in every process.
+    /// is whole in every process. The matrix is used while the engine is there.
     bb_status (*load)(bb_engine *engine, const bb_matrix_source *source, const double *scale,
                       const bb_tile_plan *plan, bb_tile_matrix **out);
     /// Factors in place, as bb_tile_cholesky_factor; the outcome and `matrix->work` are those of
     /// the whole. `sent` [processes] or NULL: bytes of the messages that each process sent for it,
     /// as StarPU counted them with STARPU_COMM_STATS=1 in the environment; else NaN. Errors:
-    /// BB_INVALID, BB_MEMORY, BB_UNSUPPORTED (light sweeps over processes).
+    /// BB_INVALID, BB_MEMORY.
     bb_status (*factor)(bb_engine *engine, bb_tile_matrix *matrix, bb_index accumulate_k,
                         bb_outcome *outcome, double *sent);
     /// bb_tile_matrix_digest of the whole.

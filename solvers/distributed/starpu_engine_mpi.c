@@ -54,7 +54,9 @@ done:
 static void destroy(bb_engine **engine)
 {
     if (*engine != NULL) {
+        starpu_resume();
         (void)starpu_mpi_shutdown();
+        bb_tile_window_destroy(&(*engine)->window);
         BB_RELEASE(engine);
     }
 }
@@ -79,6 +81,7 @@ static bb_status create(const bb_engine_config *config, bb_engine **out)
                BB_INVALID, "grid %dx%d has %d processes, started are %d", grid.rows, grid.columns,
                bb_process_grid_size(grid), processes);
     BB_TRY(bb_starpu_engine_agree(BB_ZEROED(1, &engine)));
+    BB_TRY(bb_starpu_engine_agree(bb_tile_window_create(grid, config->wire, &engine->window)));
     engine->grid = grid;
     engine->wire = config->wire;
     engine->processes = processes;
@@ -91,9 +94,13 @@ static bb_status create(const bb_engine_config *config, bb_engine **out)
         (void)starpu_mpi_shutdown();
     }
     BB_TRY(status);
+    starpu_pause();
     *out = engine;
     engine = NULL;
 done:
+    if (engine != NULL) {
+        bb_tile_window_destroy(&engine->window);
+    }
     BB_RELEASE(&engine);
     return status;
 }
@@ -113,6 +120,7 @@ static bb_status load(bb_engine *engine, const bb_matrix_source *source, const d
     }
     (void)MPI_Allreduce(MPI_IN_PLACE, norms, (int)tiles, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     bb_tile_matrix_set_norms(*out, norms);
+    (*out)->access = bb_tile_window_access(engine->window);
 done:
     BB_RELEASE(&norms);
     if (status != BB_OK) {

@@ -5,12 +5,14 @@
 #define BB_SOLVERS_DISTRIBUTED_STARPU_ENGINE_MPI_H
 
 #include "solvers/distributed/engine.h"
+#include "solvers/distributed/tile_window.h"
 
 struct bb_engine {
     bb_process_grid grid;
     bb_wire wire;
     int rank, processes;
     bb_index workers;
+    bb_tile_window *window; ///< through which its factors are read
 };
 
 /// The gravest status of all processes: where one failed and this one did not, a sentence that

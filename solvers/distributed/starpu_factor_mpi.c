@@ -442,6 +442,22 @@ static void count_sent(const bb_engine *engine, size_t *amounts, double *out)
     (void)MPI_Allreduce(MPI_IN_PLACE, out, engine->processes, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
+// Which tiles light sweeps take narrow, on all processes alike; of others' tiles the energies are 0
+// here, so that sums are exact.
+static bb_status choose_light(bb_tile_matrix *matrix)
+{
+    bb_status status = BB_OK;
+    double *energies = NULL;
+    const bb_index tiles = matrix->tile_rows * (matrix->tile_rows + 1) / 2;
+    BB_TRY(bb_starpu_engine_agree(BB_ALLOCATE(tiles, &energies)));
+    BB_TRY(bb_starpu_engine_agree(bb_tile_choice_energies(matrix, energies)));
+    (void)MPI_Allreduce(MPI_IN_PLACE, energies, (int)tiles, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    BB_TRY(bb_starpu_engine_agree(bb_tile_choice_light(matrix, energies)));
+done:
+    BB_RELEASE(&energies);
+    return status;
+}
+
 bb_status bb_starpu_engine_factor(bb_engine *engine, bb_tile_matrix *matrix, bb_index accumulate_k,
                                   bb_outcome *outcome, double *sent)
 {
@@ -454,17 +470,17 @@ bb_status bb_starpu_engine_factor(bb_engine *engine, bb_tile_matrix *matrix, bb_
                       .step = NO_STEP};
     BB_REQUIRE(accumulate_k >= 1, BB_INVALID, "accumulate_k = %td, expected at least 1",
                accumulate_k);
-    BB_REQUIRE(matrix->sweeps != BB_POLICY_SWEEPS_LIGHT, BB_UNSUPPORTED,
-               "sweeps light over processes: no solve takes their light tiles yet");
     BB_TRY(bb_starpu_engine_agree(BB_ZEROED(engine->processes, &before)));
     BB_TRY(bb_starpu_engine_agree(BB_ZEROED(engine->processes, &amounts)));
     BB_TRY(bb_starpu_engine_agree(prepare(&work, accumulate_k)));
     count_sent(engine, amounts, before);
     matrix->accumulate_k = accumulate_k;
     register_tiles(&work);
+    starpu_resume();
     submit(&work);
     (void)starpu_task_wait_for_all();
     (void)starpu_mpi_barrier(MPI_COMM_WORLD);
+    starpu_pause(); // its idle workers would turn beside those of the sweeps
     gather(&work, outcome);
     for (int rank = 0; sent != NULL && rank < engine->processes; ++rank) {
         sent[rank] = -before[rank];
@@ -474,6 +490,9 @@ bb_status bb_starpu_engine_factor(bb_engine *engine, bb_tile_matrix *matrix, bb_
     }
     for (int rank = 0; sent != NULL && rank < engine->processes; ++rank) {
         sent[rank] += before[rank];
+    }
+    if (matrix->sweeps == BB_POLICY_SWEEPS_LIGHT && outcome->kind == BB_OUTCOME_OK) {
+        BB_TRY(choose_light(matrix));
     }
 done:
     release(&work);

@@ -3,6 +3,7 @@
 
 #include "core/log.h"
 #include "core/memory.h"
+#include "core/team.h"
 #include "core/thread.h"
 
 #include <cblas.h>
@@ -42,9 +43,21 @@ static bb_index shorter(bb_index count, bb_index size)
     return count < size ? count : size;
 }
 
+// Whether the item `index` of `count` is this process's.
+static bool is_dealt(bb_index index, bb_index count)
+{
+    bb_index begin = 0;
+    bb_index end = 0;
+    bb_team_part(count, bb_team_joined()->rank, &begin, &end);
+    return begin <= index && index < end;
+}
+
 static bb_status fill_rows(void *context, bb_index begin, bb_index end)
 {
     const scoring *work = context;
+    if (!is_dealt(begin / FILLED_ROWS, parts(work->cmm->rows, FILLED_ROWS))) {
+        return BB_OK;
+    }
     return bb_matrix_source_fill(
         work->cmm, begin, work->begin,
         bb_view_matrix(work->panel + begin * work->width, end - begin, work->width));
@@ -60,8 +73,8 @@ static bb_status multiply_block(void *context, bb_index index)
     bb_index row = index / across % down * BLOCK;
     bb_index column = index % across * BLOCK;
     bb_index n = work->cmm->rows;
-    if (row >= item->rows) {
-        return BB_OK; // of one smaller than the largest
+    if (row >= item->rows || !is_dealt(row / BLOCK, parts(item->rows, BLOCK))) {
+        return BB_OK; // of one smaller than the largest, or another process's
     }
     bb_index rows = shorter(item->rows - row, BLOCK);
     bb_index columns = shorter(work->width - column, BLOCK);
@@ -86,7 +99,7 @@ static bb_status project_rows(void *context, bb_index index)
     int n = (int)work->cmm->rows;
     int m = (int)item->rows;
     int width = (int)work->width;
-    if (row < m) {
+    if (row < m && is_dealt(row / BLOCK, parts(m, BLOCK))) {
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)shorter(m - row, PROJECTED_ROWS),
                     m, width, 1.0, item->g + row * width, width, item->r + work->begin, n,
                     work->begin == 0 ? 0.0 : 1.0, item->p + row * m, m);
@@ -140,6 +153,7 @@ static bb_status finish(const scoring *work, bb_index count, const bb_residual_t
     bb_status status = BB_OK;
     for (bb_index i = 0; i < work->count; ++i) {
         const product *item = &work->products[i];
+        BB_TRY(bb_team_gather(item->rows, BLOCK, (size_t)item->rows * sizeof *item->p, item->p));
         for (bb_index k = 0; k < item->shared_count; ++k) {
             BB_TRY(bb_residual_task_weigh(&item->shared[k], item->p));
         }
@@ -165,6 +179,8 @@ bb_status bb_residual_covariance(const bb_matrix_source *cmm, bb_index count,
         work.width = shorter(cmm->rows - work.begin, PANEL);
         bb_log_progress_within(work.begin, cmm->rows);
         BB_TRY(bb_thread_ranges(cmm->rows, FILLED_ROWS, fill_rows, &work));
+        BB_TRY(bb_team_gather(cmm->rows, FILLED_ROWS, (size_t)work.width * sizeof *work.panel,
+                              work.panel));
         BB_TRY(bb_thread_for(work.count * parts(work.most_rows, BLOCK) * parts(work.width, BLOCK),
                              multiply_block, &work));
         BB_TRY(

@@ -15,7 +15,9 @@ extern "C" {
 
 /// Scores `count` estimates in one pass over Cmm (n x n, symmetric source): each panel of columns
 /// is filled once, and tasks that follow one another with the same r share R Cmm R^T. Panels are of
-/// fixed width: the bits do not depend on the threads. Errors: BB_MEMORY, BB_INVALID, the sources'.
+/// fixed width: the bits do not depend on the threads. The rows of Cmm and of every R are dealt
+/// over the team (core/team.h), all of which call; each gets every result. Errors: BB_MEMORY,
+/// BB_INVALID, the sources', the team's.
 BB_CHECKED bb_status bb_residual_covariance(const bb_matrix_source *cmm, bb_index count,
                                             const bb_residual_task *tasks);
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solvers/factor/tiles/tile_choice.h"
 
+#include "core/memory.h"
+#include "precision/light_tiles.h"
+
 bool bb_tile_choice_is_open(const bb_tile_matrix *matrix, bb_index row, bb_index column)
 {
     return matrix->product_bound > 0.0 && (row != column || matrix->diagonal_follows);
@@ -43,4 +46,40 @@ bool bb_tile_choice_asks(const bb_tile_matrix *matrix, bb_index row, bb_index co
         is_asked = bb_tile_choice_takes(matrix, r, row, operand);
     }
     return is_asked;
+}
+
+static double energy_of(const bb_tile *tile)
+{
+    double sum = 0.0;
+    const bool is_here = tile->f64 != NULL || tile->f32 != NULL;
+    for (bb_index i = 0; is_here && i < tile->rows * tile->columns; ++i) {
+        const double value = tile->f64 != NULL ? tile->f64[i] : (double)tile->f32[i];
+        sum += value * value;
+    }
+    return sum;
+}
+
+bb_status bb_tile_choice_energies(const bb_tile_matrix *matrix, double *out)
+{
+    bb_status status = BB_OK;
+    for (bb_index row = 0; row < matrix->tile_rows; ++row) {
+        for (bb_index column = 0; column <= row; ++column) {
+            BB_TRY(bb_tile_matrix_hold(matrix, row, column, false));
+            out[row * (row + 1) / 2 + column] = energy_of(bb_tile_matrix_at(matrix, row, column));
+            bb_tile_matrix_release(matrix, row, column, row);
+        }
+    }
+done:
+    return status;
+}
+
+bb_status bb_tile_choice_light(bb_tile_matrix *matrix, const double *energies)
+{
+    bb_status status = BB_OK;
+    const bb_index tile_rows = matrix->tile_rows;
+    BB_RELEASE(&matrix->light);
+    BB_TRY(BB_ZEROED(tile_rows * tile_rows, &matrix->light));
+    BB_TRY(bb_light_tiles(tile_rows, energies, matrix->sweep_energy, matrix->light));
+done:
+    return status;
 }

@@ -23,4 +23,11 @@ bool bb_tile_choice_takes(const bb_tile_matrix *matrix, bb_index row, bb_index c
 bool bb_tile_choice_asks(const bb_tile_matrix *matrix, bb_index row, bb_index column,
                          bb_operand operand);
 
+/// Sums of squares of the tiles of L that are here, 0 of the others: out [tile_rows (tile_rows + 1)
+/// / 2], row by row. Errors: of bb_tile_matrix_hold.
+BB_CHECKED bb_status bb_tile_choice_energies(const bb_tile_matrix *matrix, double *out);
+
+/// Which tiles of L its light sweeps take narrow, from the energies of all. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_tile_choice_light(bb_tile_matrix *matrix, const double *energies);
+
 #endif

@@ -340,16 +340,6 @@ static void release(factoring *work)
     BB_RELEASE(&work->done);
 }
 
-static double energy_of(const bb_tile *tile)
-{
-    double sum = 0.0;
-    for (bb_index i = 0; i < tile->rows * tile->columns; ++i) {
-        double value = tile->f64 != NULL ? tile->f64[i] : (double)tile->f32[i];
-        sum += value * value;
-    }
-    return sum;
-}
-
 // Which tiles of the factor its light sweeps take narrow.
 static bb_status choose_light(bb_tile_matrix *matrix)
 {
@@ -357,17 +347,8 @@ static bb_status choose_light(bb_tile_matrix *matrix)
     double *energies = NULL;
     bb_index tiles = matrix->tile_rows;
     BB_TRY(BB_ALLOCATE(tiles * (tiles + 1) / 2, &energies));
-    for (bb_index row = 0; row < tiles; ++row) {
-        for (bb_index column = 0; column <= row; ++column) {
-            BB_TRY(bb_tile_matrix_hold(matrix, row, column, false));
-            energies[row * (row + 1) / 2 + column] =
-                energy_of(bb_tile_matrix_at(matrix, row, column));
-            bb_tile_matrix_release(matrix, row, column, row);
-        }
-    }
-    BB_RELEASE(&matrix->light);
-    BB_TRY(BB_ZEROED(tiles * tiles, &matrix->light));
-    BB_TRY(bb_light_tiles(tiles, energies, matrix->sweep_energy, matrix->light));
+    BB_TRY(bb_tile_choice_energies(matrix, energies));
+    BB_TRY(bb_tile_choice_light(matrix, energies));
 done:
     BB_RELEASE(&energies);
     return status;

@@ -249,12 +249,12 @@ done:
 }
 
 static bb_status hold_tile(const bb_tile_matrix *matrix, bb_index row, bb_index column,
-                           bb_tile_access access)
+                           bb_tile_store_use use)
 {
     bb_status status = BB_OK;
     bool held = false;
     while (!held) {
-        BB_TRY(bb_tile_store_hold(matrix->store, row * (row + 1) / 2 + column, access, 1, &held));
+        BB_TRY(bb_tile_store_hold(matrix->store, row * (row + 1) / 2 + column, use, 1, &held));
         if (!held) {
             (void)sched_yield(); // until another thread releases one
         }
@@ -429,6 +429,7 @@ static bb_status find_place(bb_tile_matrix *matrix, const bb_tile_plan *plan, bo
         1e-9 * bytes_in_memory(&work));
     BB_TRY(bb_tile_store_create(matrix->tiles, matrix->tile_rows * (matrix->tile_rows + 1) / 2,
                                 &place, &matrix->store));
+    matrix->access = &bb_tile_store_access;
 done:
     return status;
 }

@@ -67,8 +67,10 @@ typedef struct bb_tile_matrix {
     bb_index accumulate_k; ///< of the factorization, for the sweeps
     bb_tile_work work;     ///< of the factorization
     size_t memory_limit;   ///< the plan's
-    struct bb_tile_store *store; ///< of a matrix larger than that, else NULL
-    double waited_seconds;       ///< of the factorization, for tiles
+    struct bb_tile_store *store;         ///< of a matrix larger than that, else NULL
+    double waited_seconds;               ///< of the factorization, for tiles
+    const struct bb_tile_access *access; ///< how tiles that are elsewhere are read
+                                         ///< (tile_access.h), borrowed; NULL: all are here
 } bb_tile_matrix;
 
 /// The tiles that a process keeps of a matrix over several.

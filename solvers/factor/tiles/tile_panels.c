@@ -40,7 +40,12 @@ size_t bb_tile_panels_least(bb_index tile_rows, bb_tile_panels_measure measure, 
     size_t least = 0;
     for (bb_index column = 0; column < tile_rows; ++column) {
         const size_t bytes = panel_bytes(tile_rows, measure, context, column, column + 1, 1, 1);
+        size_t row_bytes = 0; // of the sweeps
+        for (bb_index j = 0; j <= column; ++j) {
+            row_bytes += measure(context, column, j);
+        }
         least = bytes > least ? bytes : least;
+        least = row_bytes > least ? row_bytes : least;
     }
     return least;
 }

@@ -28,7 +28,7 @@ typedef struct bb_tile_panels {
 /// Bytes of tile (row, column) in memory.
 typedef size_t (*bb_tile_panels_measure)(const void *context, bb_index row, bb_index column);
 
-/// The least limit that panels of one column can do with.
+/// The least limit that panels of one column can do with, and sweeps by rows and by columns.
 size_t bb_tile_panels_least(bb_index tile_rows, bb_tile_panels_measure measure,
                             const void *context);
 

@@ -1,127 +1,139 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The sweeps of tile_cholesky.h with a factored matrix.
+// The sweeps of tile_cholesky.h with a factored matrix: block by block through a factor that is
+// here, all blocks through one row of tiles after another where it has to be brought.
 #include "core/log.h"
 #include "core/memory.h"
+#include "core/team.h"
 #include "core/thread.h"
+#include "solvers/factor/tiles/tile_access.h"
 #include "solvers/factor/tiles/tile_cholesky.h"
-#include "solvers/factor/tiles/tile_operand.h"
 #include "solvers/factor/tiles/tile_sweep.h"
-
-#include <cblas.h>
-#include <math.h>
-
-// Right-hand sides are swept in blocks of fixed height, so that the bits do not depend on threads.
-enum { BLOCK_ROWS = 32 };
 
 typedef struct sweeping {
     const bb_tile_matrix *factor;
+    const bb_tile_sweep_kind *kind;
     bb_index count;
-    double *x; // [count][n]
-    bool wide; // every tile is dp
+    double *x;      // [count][n]
+    bb_index first; // block of this process
+    void **blocks;  // of this process, where all are at work at once
+    bb_index step;  // row or column of tiles
 } sweeping;
 
-static bool all_dp(const bb_tile_matrix *matrix)
+static bb_status create_block(const sweeping *work, bb_index index, void **out)
 {
-    for (bb_index t = 0; t < matrix->tile_rows * (matrix->tile_rows + 1) / 2; ++t) {
-        if (matrix->tiles[t].f64 == NULL) {
-            return false;
-        }
-    }
-    return true;
-}
-
-// A block of right-hand sides in the working type of the solve.
-typedef struct block {
-    const bb_tile_matrix *factor;
-    bb_index rows;
-    double *wide;   // [rows][n], or NULL
-    float *narrow;  // [rows][n], or NULL
-    float *scratch; // one tile, for dp tiles met by a narrow solve
-} block;
-
-// X_k <- X_k - X_j op(tile): L_kj^T going forward (j < k), L_jk going backward (j > k).
-static void subtract(const block *x, bb_index k, bb_index j)
-{
-    const bb_tile_matrix *factor = x->factor;
-    const bb_tile *tile = j < k ? bb_tile_matrix_at(factor, k, j) : bb_tile_matrix_at(factor, j, k);
-    CBLAS_TRANSPOSE transpose = j < k ? CblasTrans : CblasNoTrans;
-    int columns = (int)(j < k ? tile->rows : tile->columns);
-    int depth = (int)(j < k ? tile->columns : tile->rows);
-    int n = (int)factor->n;
-    bb_index start = j * factor->tile_size;
-    bb_index target = k * factor->tile_size;
-    if (x->wide != NULL) {
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, transpose, (int)x->rows, columns, depth, -1.0,
-                    x->wide + start, n, tile->f64, (int)tile->columns, 1.0, x->wide + target, n);
-    } else {
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, transpose, (int)x->rows, columns, depth, -1.0F,
-                    x->narrow + start, n, bb_tile_as_f32(tile, x->scratch), (int)tile->columns,
-                    1.0F, x->narrow + target, n);
-    }
-}
-
-// X_k <- X_k L_kk^-T going forward, X_k L_kk^-1 going backward.
-static void divide(const block *x, bb_index k, CBLAS_TRANSPOSE transpose)
-{
-    const bb_tile *tile = bb_tile_matrix_at(x->factor, k, k);
-    int n = (int)x->factor->n;
-    int size = (int)tile->rows;
-    bb_index index = k * x->factor->tile_size;
-    if (x->wide != NULL) {
-        cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, transpose, CblasNonUnit, (int)x->rows,
-                    size, 1.0, tile->f64, size, x->wide + index, n);
-    } else {
-        cblas_strsm(CblasRowMajor, CblasRight, CblasLower, transpose, CblasNonUnit, (int)x->rows,
-                    size, 1.0F, bb_tile_as_f32(tile, x->scratch), size, x->narrow + index, n);
-    }
-}
-
-static void sweep(const block *x)
-{
-    bb_index tiles = x->factor->tile_rows;
-    for (bb_index k = 0; k < tiles; ++k) {
-        for (bb_index j = 0; j < k; ++j) {
-            subtract(x, k, j);
-        }
-        divide(x, k, CblasTrans);
-    }
-    for (bb_index k = tiles - 1; k >= 0; --k) {
-        for (bb_index j = tiles - 1; j > k; --j) {
-            subtract(x, k, j);
-        }
-        divide(x, k, CblasNoTrans);
-    }
+    const bb_index begin = index * work->kind->block_rows;
+    const bb_index rest = work->count - begin;
+    return work->kind->create(work->factor,
+                              rest < work->kind->block_rows ? rest : work->kind->block_rows,
+                              work->x + begin * work->factor->n, out);
 }
 
 static bb_status sweep_block(void *context, bb_index index)
 {
     bb_status status = BB_OK;
     const sweeping *work = context;
-    bb_index n = work->factor->n;
-    bb_index begin = index * BLOCK_ROWS;
-    bb_index rows = work->count - begin < BLOCK_ROWS ? work->count - begin : BLOCK_ROWS;
-    double *values = work->x + begin * n;
-    block x = {.factor = work->factor, .rows = rows};
-    if (work->wide) {
-        x.wide = values;
-        sweep(&x);
-        goto done;
+    const bb_tile_sweep_kind *kind = work->kind;
+    void *block = NULL;
+    BB_TRY(create_block(work, index, &block));
+    for (bb_index k = 0; k < work->factor->tile_rows; ++k) {
+        kind->forward(block, k);
     }
-    BB_TRY(BB_ALLOCATE(rows * n, &x.narrow));
-    BB_TRY(BB_ALLOCATE(work->factor->tile_size * work->factor->tile_size, &x.scratch));
-    for (bb_index i = 0; i < rows * n; ++i) {
-        x.narrow[i] = (float)values[i];
+    kind->turn(block);
+    for (bb_index k = work->factor->tile_rows - 1; k >= 0; --k) {
+        kind->backward(block, k);
     }
-    sweep(&x);
-    for (bb_index i = 0; i < rows * n; ++i) {
-        values[i] = x.narrow[i];
+    kind->store(block);
+    bb_log_progress_within(
+        (index + 1) * kind->block_rows < work->count ? (index + 1) * kind->block_rows : work->count,
+        work->count);
+done:
+    kind->destroy(&block);
+    return status;
+}
+
+static bb_status start_block(void *context, bb_index index)
+{
+    const sweeping *work = context;
+    return create_block(work, work->first + index, &work->blocks[index]);
+}
+
+static bb_status step_forward(void *context, bb_index index)
+{
+    const sweeping *work = context;
+    work->kind->forward(work->blocks[index], work->step);
+    return BB_OK;
+}
+
+static bb_status step_backward(void *context, bb_index index)
+{
+    const sweeping *work = context;
+    work->kind->backward(work->blocks[index], work->step);
+    return BB_OK;
+}
+
+static bb_status end_block(void *context, bb_index index)
+{
+    const sweeping *work = context;
+    work->kind->store(work->blocks[index]);
+    return BB_OK;
+}
+
+// All blocks of this process through the rows of tiles, then through the columns.
+static bb_status sweep_brought(sweeping *work)
+{
+    bb_status status = BB_OK;
+    const bb_tile_matrix *factor = work->factor;
+    const bb_tile_access *access = factor->access;
+    const bb_index tile_rows = factor->tile_rows;
+    const bb_index all = (work->count + work->kind->block_rows - 1) / work->kind->block_rows;
+    bb_index end = all;
+    if (access->deals_sides) {
+        bb_team_part(all, bb_team_joined()->rank, &work->first, &end);
+    }
+    const bb_index count = end - work->first;
+    BB_TRY(BB_ZEROED(count + 1, &work->blocks));
+    BB_TRY(bb_thread_for(count, start_block, work));
+    for (work->step = 0; work->step < tile_rows; ++work->step) {
+        bb_log_progress_within(work->step, 2 * tile_rows);
+        BB_TRY(access->bring_row(access->context, factor, work->step));
+        BB_TRY(bb_thread_for(count, step_forward, work));
+    }
+    for (bb_index b = 0; b < count; ++b) {
+        work->kind->turn(work->blocks[b]);
+    }
+    for (work->step = tile_rows - 1; work->step >= 0; --work->step) {
+        bb_log_progress_within(2 * tile_rows - 1 - work->step, 2 * tile_rows);
+        BB_TRY(access->bring_column(access->context, factor, work->step));
+        BB_TRY(bb_thread_for(count, step_backward, work));
+    }
+    BB_TRY(bb_thread_for(count, end_block, work));
+    if (access->deals_sides) {
+        BB_TRY(bb_team_gather(work->count, work->kind->block_rows,
+                              (size_t)factor->n * sizeof *work->x, work->x));
     }
 done:
-    BB_RELEASE(&x.narrow);
-    BB_RELEASE(&x.scratch);
-    bb_log_progress_within(begin + rows, work->count);
+    access->leave(access->context, factor);
+    for (bb_index b = 0; work->blocks != NULL && b < count; ++b) {
+        work->kind->destroy(&work->blocks[b]);
+    }
+    BB_RELEASE(&work->blocks);
     return status;
+}
+
+bb_status bb_tile_cholesky_solve(const bb_tile_matrix *factor, bb_index count, double *x)
+{
+    const bool wide = bb_tile_sweep_is_wide(factor);
+    const bool follows = factor->sweeps != BB_POLICY_SWEEPS_SP && !wide;
+    sweeping work = {.factor = factor,
+                     .kind = follows ? &bb_tile_sweep_narrow : &bb_tile_sweep_plain,
+                     .count = count,
+                     .x = x};
+    if (factor->access != NULL) {
+        return sweep_brought(&work);
+    }
+    return bb_thread_for((count + work.kind->block_rows - 1) / work.kind->block_rows, sweep_block,
+                         &work);
 }
 
 bb_need bb_tile_cholesky_solve_need(const bb_tile_plan *plan, bb_index n, bb_index rows,
@@ -130,22 +142,11 @@ bb_need bb_tile_cholesky_solve_need(const bb_tile_plan *plan, bb_index n, bb_ind
     const bb_index size = plan->tile_size < n ? plan->tile_size : n;
     const double flops = bb_tile_cholesky_flops(n, rows) - bb_tile_cholesky_flops(n, 0);
     const bool wide = bb_variant_describe(plan->arithmetic)->output == BB_FORMAT_FP64;
-    const double height = fmin((double)rows, BLOCK_ROWS);
-    const double busy = fmin(threads, ceil((double)rows / BLOCK_ROWS));
     bb_need need = {.seconds = flops / ((wide ? BB_NEED_FP64_RATE : BB_NEED_FP32_RATE) * threads)};
-    if (plan->sweeps != BB_POLICY_SWEEPS_SP && !wide) {
-        need.host_bytes = bb_tile_sweep_need(n, size, rows, threads).host_bytes;
-    } else if (!wide) { // a block in fp32, and a dp tile among others
-        need.host_bytes = busy * sizeof(float) * (height * (double)n + (double)size * (double)size);
-    }
+    // All blocks are at work at once where tiles come from a file.
+    const double blocks = bb_tile_plan_least_memory(plan, n) > 0 ? (double)rows : threads;
+    need.host_bytes = plan->sweeps != BB_POLICY_SWEEPS_SP && !wide
+                          ? bb_tile_sweep_narrow_bytes(n, size, rows, blocks)
+                          : bb_tile_sweep_plain_bytes(n, size, rows, blocks, wide);
     return need;
-}
-
-bb_status bb_tile_cholesky_solve(const bb_tile_matrix *factor, bb_index count, double *x)
-{
-    if (factor->sweeps != BB_POLICY_SWEEPS_SP && !all_dp(factor)) {
-        return bb_tile_sweep_narrow(factor, count, x);
-    }
-    sweeping work = {factor, count, x, all_dp(factor)};
-    return bb_thread_for((count + BLOCK_ROWS - 1) / BLOCK_ROWS, sweep_block, &work);
 }

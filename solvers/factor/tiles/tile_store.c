@@ -245,10 +245,10 @@ static bb_index farthest(const bb_tile_store *store)
             atomic_load_explicit(&candidate->holders, memory_order_acquire) > 0) {
             continue;
         }
-        const bb_index use = atomic_load_explicit(&candidate->next_use, memory_order_relaxed);
-        if (found < 0 || use > latest) {
+        const bb_index next = atomic_load_explicit(&candidate->next_use, memory_order_relaxed);
+        if (found < 0 || next > latest) {
             found = t;
-            latest = use;
+            latest = next;
         }
     }
     return found;
@@ -299,14 +299,14 @@ done:
     return status;
 }
 
-static bb_status bring(bb_tile_store *store, bb_index tile, bb_tile_access access, bool *held)
+static bb_status bring(bb_tile_store *store, bb_index tile, bb_tile_store_use use, bool *held)
 {
     bb_status status = BB_OK;
     entry *coming = &store->entries[tile];
     void *buffer = NULL;
     BB_TRY(find_room(store, buffer_bytes(&store->tiles[tile]), &buffer));
     *held = buffer != NULL;
-    if (*held && access != BB_TILE_FRESH) {
+    if (*held && use != BB_TILE_FRESH) {
         BB_TRY(transfer(store, tile, false));
         unpack(&store->tiles[tile], store->words, buffer);
     }
@@ -321,7 +321,7 @@ done:
     return status;
 }
 
-bb_status bb_tile_store_hold(bb_tile_store *store, bb_index tile, bb_tile_access access,
+bb_status bb_tile_store_hold(bb_tile_store *store, bb_index tile, bb_tile_store_use use,
                              bb_index holders, bool *held)
 {
     bb_status status = BB_OK;
@@ -329,10 +329,10 @@ bb_status bb_tile_store_hold(bb_tile_store *store, bb_index tile, bb_tile_access
     *held = true;
     pthread_mutex_lock(&store->lock);
     if (wanted->buffer == NULL) {
-        BB_TRY(bring(store, tile, access, held));
+        BB_TRY(bring(store, tile, use, held));
     }
     if (*held) {
-        wanted->changed = wanted->changed || access != BB_TILE_READ;
+        wanted->changed = wanted->changed || use != BB_TILE_READ;
         atomic_fetch_add_explicit(&wanted->holders, holders, memory_order_relaxed);
     }
 done:
@@ -366,6 +366,53 @@ bb_index bb_tile_store_holders(const bb_tile_store *store)
     }
     return holders;
 }
+
+// Holds tile (row, column) alone of the next line's; its next use counts lines of the sweeps.
+static bb_status bring_tile(const bb_tile_matrix *matrix, bb_index row, bb_index column,
+                            bb_index next_use)
+{
+    bb_status status = BB_OK;
+    bool held = false;
+    const bb_index tile = row * (row + 1) / 2 + column;
+    BB_TRY(bb_tile_store_hold(matrix->store, tile, BB_TILE_READ, 1, &held));
+    BB_REQUIRE(held, BB_INTERNAL, "no room for a row of tiles");
+    bb_tile_store_expect(matrix->store, tile, next_use);
+done:
+    return status;
+}
+
+static bb_status bring_row(void *context, const bb_tile_matrix *matrix, bb_index k)
+{
+    bb_status status = BB_OK;
+    (void)context;
+    bb_tile_store_release_all(matrix->store);
+    for (bb_index column = 0; column <= k; ++column) { // next in the column, backward
+        BB_TRY(bring_tile(matrix, k, column, 2 * matrix->tile_rows - 1 - column));
+    }
+done:
+    return status;
+}
+
+static bb_status bring_column(void *context, const bb_tile_matrix *matrix, bb_index k)
+{
+    bb_status status = BB_OK;
+    (void)context;
+    bb_tile_store_release_all(matrix->store);
+    for (bb_index row = k; row < matrix->tile_rows; ++row) { // next in another solve's row
+        BB_TRY(bring_tile(matrix, row, k, 2 * matrix->tile_rows + row));
+    }
+done:
+    return status;
+}
+
+static void leave(void *context, const bb_tile_matrix *matrix)
+{
+    (void)context;
+    bb_tile_store_release_all(matrix->store);
+}
+
+const bb_tile_access bb_tile_store_access = {
+    .bring_row = bring_row, .bring_column = bring_column, .leave = leave};
 
 bb_tile_traffic bb_tile_store_traffic(bb_tile_store *store)
 {

@@ -13,7 +13,7 @@
 #ifndef BB_SOLVERS_FACTOR_TILES_TILE_STORE_H
 #define BB_SOLVERS_FACTOR_TILES_TILE_STORE_H
 
-#include "solvers/factor/tiles/tile_matrix.h"
+#include "solvers/factor/tiles/tile_access.h"
 
 typedef struct bb_tile_store bb_tile_store;
 
@@ -27,11 +27,11 @@ typedef struct bb_tile_store_place {
     bool cached;        ///< by the page cache even where the file system could do without
 } bb_tile_store_place;
 
-typedef enum bb_tile_access {
+typedef enum bb_tile_store_use {
     BB_TILE_READ,   ///< values as they are, not to be changed
     BB_TILE_CHANGE, ///< values as they are
     BB_TILE_FRESH,  ///< values undefined, all to be set
-} bb_tile_access;
+} bb_tile_store_use;
 
 /// Makes the store of tiles [count], whose format and sizes are set; their values are NULL but
 /// while they are in memory. `tiles` is borrowed. A folder that is memory itself (tmpfs) is warned
@@ -44,7 +44,7 @@ void bb_tile_store_destroy(bb_tile_store **store);
 /// Brings a tile into memory for `holders` (>= 1), each of whom releases it. `*held` is false where
 /// every buffer is held, and nothing has changed: try again when something was released. Any thread
 /// may hold and release; one at a time reads and writes. Errors: BB_IO, BB_MEMORY.
-BB_CHECKED bb_status bb_tile_store_hold(bb_tile_store *store, bb_index tile, bb_tile_access access,
+BB_CHECKED bb_status bb_tile_store_hold(bb_tile_store *store, bb_index tile, bb_tile_store_use use,
                                         bb_index holders, bool *held);
 
 /// One holder less, of a tile whose next use is `next_use`, in any unit that all tiles share.
@@ -61,6 +61,10 @@ bb_index bb_tile_store_holders(const bb_tile_store *store);
 
 /// What was read from and written to the file so far, and the seconds that took; none waited.
 bb_tile_traffic bb_tile_store_traffic(bb_tile_store *store);
+
+/// How the sweeps read a matrix with a store: a row or column of tiles is held at a time, and of
+/// the others those stay in memory that come again soonest. Its context is nothing.
+extern const bb_tile_access bb_tile_store_access;
 
 /// Bytes of a tile in a buffer.
 size_t bb_tile_store_bytes(bb_format format, bb_index rows, bb_index columns);

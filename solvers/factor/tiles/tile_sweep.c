@@ -1,29 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solvers/factor/tiles/tile_sweep.h"
 
-#include "core/log.h"
 #include "core/memory.h"
-#include "core/thread.h"
 #include "precision/scaling.h"
 #include "solvers/factor/tiles/tile_product.h"
 
 #include <cblas.h>
 #include <math.h>
 
-// Right-hand sides of a task: high enough that rounding L is little beside the products. Fixed, so
-// that the bits do not depend on the threads.
+// High enough that rounding L is little beside the products.
 enum { BLOCK_ROWS = 128 };
-
-typedef struct sweeping {
-    const bb_tile_matrix *factor;
-    bb_index count;
-    double *x; // [count][n]
-} sweeping;
 
 // A block of right-hand sides, tile column by tile column.
 typedef struct block {
     const bb_tile_matrix *factor;
     bb_index rows;
+    double *x;        // [rows][n] of whoever asked
     float *values;    // tile column k at rows * k * tile_size, [rows][its columns]
     float *x_operand; // operand made of X
     float *l_operand; // operand made of L
@@ -110,9 +102,11 @@ static void divide(const block *x, bb_index k, CBLAS_TRANSPOSE transpose)
                 1.0F, bb_tile_as_f32(tile, x->l_operand), size, column.f32, size);
 }
 
-// Brings the largest magnitude of every row to (1/2, 1] again.
-static void rescale(block *x)
+// Brings the largest magnitude of every row to (1/2, 1] again: a solution can be as large as the
+// condition, each half of the way its root.
+static void turn(void *object)
 {
+    block *x = object;
     for (bb_index i = 0; i < x->rows; ++i) {
         float largest = 0.0F;
         for (bb_index k = 0; k < x->factor->tile_rows; ++k) {
@@ -136,96 +130,110 @@ static void rescale(block *x)
     }
 }
 
-static void sweep(block *x)
+static void forward(void *object, bb_index k)
 {
-    bb_index tiles = x->factor->tile_rows;
-    for (bb_index k = 0; k < tiles; ++k) {
-        for (bb_index j = 0; j < k; ++j) {
-            subtract(x, k, j);
-        }
-        divide(x, k, CblasTrans);
+    for (bb_index j = 0; j < k; ++j) {
+        subtract(object, k, j);
     }
-    rescale(x); // a solution can be as large as the condition, each half of the way its root
-    for (bb_index k = tiles - 1; k >= 0; --k) {
-        for (bb_index j = tiles - 1; j > k; --j) {
-            subtract(x, k, j);
-        }
-        divide(x, k, CblasNoTrans);
-    }
+    divide(object, k, CblasTrans);
 }
 
-static void load(block *x, const double *values)
+static void backward(void *object, bb_index k)
+{
+    block *x = object;
+    for (bb_index j = x->factor->tile_rows - 1; j > k; --j) {
+        subtract(x, k, j);
+    }
+    divide(x, k, CblasNoTrans);
+}
+
+static void load(block *x)
 {
     bb_index n = x->factor->n;
     for (bb_index i = 0; i < x->rows; ++i) {
-        x->scale[i] = bb_scaling_row(BB_FORMAT_FP32, values + i * n, n);
+        x->scale[i] = bb_scaling_row(BB_FORMAT_FP32, x->x + i * n, n);
     }
     for (bb_index k = 0; k < x->factor->tile_rows; ++k) {
         bb_tile tile = column_at(x, k);
         for (bb_index i = 0; i < x->rows; ++i) {
             for (bb_index j = 0; j < tile.columns; ++j) {
-                double value = values[i * n + k * x->factor->tile_size + j];
+                double value = x->x[i * n + k * x->factor->tile_size + j];
                 tile.f32[i * tile.columns + j] = (float)(x->scale[i] * value);
             }
         }
     }
 }
 
-static void store(const block *x, double *values)
+static void store(void *object)
 {
+    const block *x = object;
     bb_index n = x->factor->n;
     for (bb_index k = 0; k < x->factor->tile_rows; ++k) {
         bb_tile tile = column_at(x, k);
         for (bb_index i = 0; i < x->rows; ++i) {
             for (bb_index j = 0; j < tile.columns; ++j) {
-                values[i * n + k * x->factor->tile_size + j] =
+                x->x[i * n + k * x->factor->tile_size + j] =
                     (double)tile.f32[i * tile.columns + j] / x->scale[i];
             }
         }
     }
 }
 
-static bb_status sweep_block(void *context, bb_index index)
+static void destroy(void **object)
+{
+    block *x = *object;
+    if (x != NULL) {
+        bb_tile_workspace_release(&x->workspace);
+        BB_RELEASE(&x->turned);
+        BB_RELEASE(&x->l_operand);
+        BB_RELEASE(&x->x_operand);
+        BB_RELEASE(&x->values);
+        BB_RELEASE(&x);
+        *object = NULL;
+    }
+}
+
+static bb_status create(const bb_tile_matrix *factor, bb_index rows, double *values, void **out)
 {
     bb_status status = BB_OK;
-    const sweeping *work = context;
-    const bb_tile_matrix *factor = work->factor;
-    bb_index begin = index * BLOCK_ROWS;
-    bb_index size = factor->tile_size;
-    bb_index rest = work->count - begin;
-    block x = {.factor = factor, .rows = rest < BLOCK_ROWS ? rest : BLOCK_ROWS};
-    BB_TRY(BB_ALLOCATE(x.rows * factor->n, &x.values));
-    BB_TRY(BB_ALLOCATE(2 * x.rows * size, &x.x_operand));
-    BB_TRY(BB_ALLOCATE(2 * size * size, &x.l_operand));
-    BB_TRY(BB_ALLOCATE(size * size, &x.turned));
-    BB_TRY(bb_tile_workspace_create(size, factor->accumulate_k, factor->sums_from_c, &x.workspace));
-    load(&x, work->x + begin * factor->n);
-    sweep(&x);
-    store(&x, work->x + begin * factor->n);
-    bb_log_progress_within(begin + x.rows, work->count);
+    const bb_index size = factor->tile_size;
+    block *x = NULL;
+    void *object = NULL;
+    *out = NULL;
+    BB_TRY(BB_ZEROED(1, &x));
+    x->factor = factor;
+    x->rows = rows;
+    x->x = values;
+    object = x;
+    BB_TRY(BB_ALLOCATE(rows * factor->n, &x->values));
+    BB_TRY(BB_ALLOCATE(2 * rows * size, &x->x_operand));
+    BB_TRY(BB_ALLOCATE(2 * size * size, &x->l_operand));
+    BB_TRY(BB_ALLOCATE(size * size, &x->turned));
+    BB_TRY(
+        bb_tile_workspace_create(size, factor->accumulate_k, factor->sums_from_c, &x->workspace));
+    load(x);
+    *out = object;
+    object = NULL;
 done:
-    bb_tile_workspace_release(&x.workspace);
-    BB_RELEASE(&x.turned);
-    BB_RELEASE(&x.l_operand);
-    BB_RELEASE(&x.x_operand);
-    BB_RELEASE(&x.values);
+    destroy(&object);
     return status;
 }
 
-bb_status bb_tile_sweep_narrow(const bb_tile_matrix *factor, bb_index count, double *x)
-{
-    sweeping work = {factor, count, x};
-    return bb_thread_for((count + BLOCK_ROWS - 1) / BLOCK_ROWS, sweep_block, &work);
-}
+const bb_tile_sweep_kind bb_tile_sweep_narrow = {.block_rows = BLOCK_ROWS,
+                                                 .create = create,
+                                                 .forward = forward,
+                                                 .turn = turn,
+                                                 .backward = backward,
+                                                 .store = store,
+                                                 .destroy = destroy};
 
-bb_need bb_tile_sweep_need(bb_index n, bb_index size, bb_index rows, double threads)
+double bb_tile_sweep_narrow_bytes(bb_index n, bb_index size, bb_index rows, double blocks)
 {
     const double height = fmin((double)rows, BLOCK_ROWS);
+    const double busy = fmin(blocks, ceil((double)rows / BLOCK_ROWS));
     const double tile = (double)size * (double)size;
     // The block, an operand of it in two planes, and a tile of L as an operand and turned.
-    const bb_need values = {.host_bytes =
-                                sizeof(float) *
-                                (height * (double)n + 2.0 * height * (double)size + 3.0 * tile)};
-    return bb_need_copies(bb_need_together(values, bb_tile_workspace_need(size)),
-                          fmin(threads, ceil((double)rows / BLOCK_ROWS)));
+    const double values = height * (double)n + 2.0 * height * (double)size + 3.0 * tile;
+    return busy *
+           (sizeof(block) + sizeof(float) * values + bb_tile_workspace_need(size).host_bytes);
 }

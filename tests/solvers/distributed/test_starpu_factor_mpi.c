@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Factors over as many processes as mpirun starts have the bits, the accounts and the outcome of
-// one process's, on every grid, with either wire, by one worker or two; bytes are those counted.
+// one process's, on every grid, with either wire, by one worker or two, and so have solves with
+// them; bytes are those counted.
 #include "core/memory.h"
 #include "solvers/distributed/engine.h"
+#include "solvers/distributed/team_mpi.h"
+#include "solvers/distributed/tile_window.h"
+#include "solvers/factor/tiles/tile_cholesky.h"
 #include "tests/solvers/dense.h"
 
 #include <mpi.h>
 #include <starpu.h>
 
-enum { N = 1024, TILE = 150, TILE_ROWS = 7, TILES = 28, MOST_PROCESSES = 4 };
+enum { N = 1024, TILE = 150, TILE_ROWS = 7, TILES = 28, SIDES = 140, MOST_PROCESSES = 4 };
 
 static double values[N * N];
+static double sides[SIDES * N];
 static double norms[TILES];
 static int processes;
 
@@ -53,6 +58,14 @@ static const factor_case cases[] = {
       .zones = {.items = zones, .count = 3}}},
 };
 
+// Those not named: sp.
+static const bb_policy_sweeps sweeps[sizeof cases / sizeof *cases] = {
+    [2] = BB_POLICY_SWEEPS_FOLLOW, // hp1
+    [4] = BB_POLICY_SWEEPS_FORWARD,
+    [6] = BB_POLICY_SWEEPS_FOLLOW, // x3
+    [14] = BB_POLICY_SWEEPS_LIGHT,
+};
+
 static bb_matrix_source source(void)
 {
     static bb_view view;
@@ -73,12 +86,24 @@ static bb_policy_map *map_of(const factor_case *given)
     return map;
 }
 
+// The team of all processes, and what came to this one by it.
+static bb_team counted_team;
+static const bb_team *world;
+static double received;
+
+static bb_status count_and_broadcast(int root, void *bytes, size_t count)
+{
+    received += root != world->rank ? (double)count : 0.0;
+    return world->broadcast(root, bytes, count);
+}
+
 /// What is the same on every engine.
 typedef struct result {
     uint64_t digest;
     bb_tile_work work;
     bb_outcome outcome;
     double sent[MOST_PROCESSES];
+    double *x; // [SIDES][N] sides times the inverse, NULL after a breakdown
 } result;
 
 static result factored(const bb_engine_row *row, bb_engine *engine, const factor_case *given,
@@ -87,12 +112,22 @@ static result factored(const bb_engine_row *row, bb_engine *engine, const factor
     result out = {0};
     const bb_matrix_source a = source();
     bb_policy_map *map = map_of(given);
-    const bb_tile_plan plan = {
-        .tile_size = TILE, .arithmetic = given->arithmetic, .policy = given->policy, .map = map};
+    const bb_tile_plan plan = {.tile_size = TILE,
+                               .arithmetic = given->arithmetic,
+                               .policy = given->policy,
+                               .sweeps = sweeps[given - cases],
+                               .sweep_energy = 0.05,
+                               .map = map};
     check_ok(row->load(engine, &a, NULL, &plan, matrix));
     check_ok(row->factor(engine, *matrix, 4, &out.outcome, out.sent));
     check_ok(row->digest(engine, *matrix, &out.digest));
     out.work = (*matrix)->work;
+    if (out.outcome.kind == BB_OUTCOME_OK) {
+        out.x = dense_new(SIDES * N);
+        memcpy(out.x, sides, sizeof sides);
+        received = 0.0;
+        check_ok(bb_tile_cholesky_solve(*matrix, SIDES, out.x));
+    }
     bb_policy_map_destroy(&map);
     return out;
 }
@@ -106,6 +141,7 @@ static void assert_alike(const result *expected, const result *found)
         return;
     }
     assert_true(found->digest == expected->digest);
+    assert_memory_equal(found->x, expected->x, sizeof sides);
     assert_memory_equal(found->work.flops, expected->work.flops, sizeof found->work.flops);
     assert_int_equal(found->work.saturated, expected->work.saturated);
     assert_true(found->work.certificate == expected->work.certificate ||
@@ -117,6 +153,18 @@ static void assert_bytes_as_counted(const bb_tile_matrix *matrix, const bb_engin
 {
     bool readers[MOST_PROCESSES];
     double counted[MOST_PROCESSES];
+    bb_tile_window_traffic(matrix, config->grid, config->wire, counted);
+    if (matrix->work.factored == N) { // and swept: the rest are the right-hand sides of others
+        const bool is_narrow = matrix->sweeps != BB_POLICY_SWEEPS_SP;
+        const bb_index block = is_narrow ? 128 : 32;
+        bb_index begin = 0;
+        bb_index end = 0;
+        bb_team_part((SIDES + block - 1) / block, world->rank, &begin, &end);
+        end = end * block < SIDES ? end * block : SIDES;
+        begin = begin * block < end ? begin * block : end;
+        assert_true(received ==
+                    counted[world->rank] + (double)((SIDES - end + begin) * N) * sizeof(double));
+    }
     bb_tile_message_traffic(matrix, config->grid, config->wire, readers, counted);
     for (int rank = 0; rank < processes; ++rank) {
         assert_true(sent[rank] == counted[rank]);
@@ -132,12 +180,13 @@ static void compare(const bb_engine_config *config, size_t first, size_t end,
     assert_int_equal(starpu_worker_get_count(), config->workers);
     for (size_t k = first; k < end; ++k) {
         bb_tile_matrix *matrix = NULL;
-        const result found = factored(&bb_engine_starpu, engine, &cases[k], &matrix);
+        result found = factored(&bb_engine_starpu, engine, &cases[k], &matrix);
         if (found.digest != expected[k].digest && expected[k].outcome.kind == BB_OUTCOME_OK) {
             print_message("%s on %dx%d\n", cases[k].name, config->grid.rows, config->grid.columns);
         }
         assert_alike(&expected[k], &found);
         assert_bytes_as_counted(matrix, config, found.sent);
+        BB_RELEASE(&found.x);
         bb_tile_matrix_destroy(&matrix);
     }
     bb_engine_starpu.destroy(&engine);
@@ -171,6 +220,13 @@ static void expect(size_t first, size_t end, result *out)
     bb_engine_own.destroy(&engine);
 }
 
+static void forget(size_t first, size_t end, result *expected)
+{
+    for (size_t k = first; k < end; ++k) {
+        BB_RELEASE(&expected[k].x);
+    }
+}
+
 static void factors_have_the_bits_of_one_process(void **state)
 {
     (void)state;
@@ -185,6 +241,7 @@ static void factors_have_the_bits_of_one_process(void **state)
     assert_true(expected[13].work.flops[BB_VARIANT_HP1] > 0.0);
     assert_true(expected[13].work.flops[BB_VARIANT_SP] > 0.0);
     compare_everywhere(0, COUNT, expected);
+    forget(0, COUNT, expected);
 }
 
 // The same tile and row wherever it is found; nothing hangs, and the next factorization is right.
@@ -204,6 +261,7 @@ static void breakdowns_are_those_of_one_process(void **state)
     values[517 * N + 517] = pivot;
     expect(1, 3, expected);
     compare_everywhere(1, 3, expected);
+    forget(1, 3, expected);
 }
 
 static void grids_of_other_counts_are_refused(void **state)
@@ -218,24 +276,6 @@ static void grids_of_other_counts_are_refused(void **state)
     check_fails(bb_engine_starpu.create(&half, &engine), BB_INVALID, "grid 2x0");
     const bb_engine_config idle = {.workers = 0};
     check_fails(bb_engine_starpu.create(&idle, &engine), BB_INVALID, "0 workers");
-}
-
-static void light_sweeps_are_refused(void **state)
-{
-    (void)state;
-    bb_engine *engine = NULL;
-    bb_tile_matrix *matrix = NULL;
-    bb_outcome outcome = {0};
-    const bb_engine_config config = {.workers = 1};
-    const bb_matrix_source a = source();
-    const bb_tile_plan plan = {
-        .tile_size = TILE, .arithmetic = BB_VARIANT_HP1, .sweeps = BB_POLICY_SWEEPS_LIGHT};
-    check_ok(bb_engine_starpu.create(&config, &engine));
-    check_ok(bb_engine_starpu.load(engine, &a, NULL, &plan, &matrix));
-    check_fails(bb_engine_starpu.factor(engine, matrix, 4, &outcome, NULL), BB_UNSUPPORTED,
-                "light");
-    bb_tile_matrix_destroy(&matrix);
-    bb_engine_starpu.destroy(&engine);
 }
 
 // The k-th allocation fails on the last process: all return its status, k by k until none fails.
@@ -277,18 +317,22 @@ int main(int argc, char **argv)
         cmocka_unit_test(factors_have_the_bits_of_one_process),
         cmocka_unit_test(breakdowns_are_those_of_one_process),
         cmocka_unit_test(grids_of_other_counts_are_refused),
-        cmocka_unit_test(light_sweeps_are_refused),
         cmocka_unit_test(a_process_out_of_memory_stops_all),
     };
     int level = MPI_THREAD_SINGLE;
     (void)MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
     (void)MPI_Comm_size(MPI_COMM_WORLD, &processes);
+    bb_team_mpi_join();
+    world = bb_team_joined();
+    counted_team = (bb_team){world->rank, world->size, count_and_broadcast};
+    bb_team_join(&counted_team);
     if (processes > MOST_PROCESSES) {
         print_error("%d processes, expected at most %d\n", processes, MOST_PROCESSES);
         (void)MPI_Finalize();
         return 2;
     }
     dense_covariance(N, 40.0, 0.3, values);
+    dense_random(SIDES * N, 5, sides);
     for (bb_index t = 0; t < TILES; ++t) {
         turns[t] = (bb_variant)(t * 7 % BB_VARIANT_COUNT);
     }

@@ -29,8 +29,9 @@ static void the_least_is_one_column_with_a_head_and_a_tile(void **state)
     assert_int_equal(bb_tile_panels_least(1, one_byte, NULL), 1);
     assert_int_equal(bb_tile_panels_least(2, one_byte, NULL), 3);
     assert_int_equal(bb_tile_panels_least(4, one_byte, NULL), 5);
-    // Column 1: 1 + 1 + 10, head 1, tile 10; column 3: 10, head 10, tile 10.
-    assert_int_equal(bb_tile_panels_least(4, long_last_row, &last), 30);
+    // The last row, of a sweep; of column 3 it would be 10, head 10, tile 10.
+    assert_int_equal(bb_tile_panels_least(4, long_last_row, &last), 40);
+    assert_int_equal(bb_tile_panels_least(3, long_last_row, &last), 4);
 }
 
 // 6 tile rows in 12 bytes. [0, 2): 6 + 5 tiles, a third column would make 15. [2, 3): with column 3

@@ -59,7 +59,7 @@ static void stop(fixture *f)
     assert_int_equal(swap_file_find("self"), -1);
 }
 
-static bool hold(fixture *f, bb_index tile, bb_tile_access access)
+static bool hold(fixture *f, bb_index tile, bb_tile_store_use access)
 {
     bool held = false;
     check_ok(bb_tile_store_hold(f->store, tile, access, 1, &held));
@@ -143,7 +143,7 @@ static void changes_are_written(void **state)
     (void)state;
     fixture f;
     start(&f, BB_FORMAT_FP32, 1, false);
-    const bb_tile_access accesses[] = {BB_TILE_FRESH, BB_TILE_CHANGE, BB_TILE_READ};
+    const bb_tile_store_use accesses[] = {BB_TILE_FRESH, BB_TILE_CHANGE, BB_TILE_READ};
     double written[3];
     for (int i = 0; i < 3; ++i) {
         assert_true(hold(&f, 0, accesses[i]));

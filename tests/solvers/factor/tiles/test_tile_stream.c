@@ -11,7 +11,7 @@
 
 #include <fcntl.h>
 
-enum { N = 300, TILE = 32, TILE_ROWS = 10, TILES = TILE_ROWS * (TILE_ROWS + 1) / 2 };
+enum { N = 300, TILE = 32, TILE_ROWS = 10, TILES = TILE_ROWS * (TILE_ROWS + 1) / 2, M = 140 };
 
 static double values[N * N];
 
@@ -159,6 +159,82 @@ static void products_chosen_by_norms_have_the_bits_of_memory(void **state)
     assert_true(expected.work.flops[BB_VARIANT_X3] > 0.0);
     hold_same("product", &plan);
     bb_policy_map_destroy(&map);
+}
+
+// Two solves of M right-hand sides with a factor, into x [M][N]: the second has to find all as the
+// first did.
+static bb_tile_traffic solve_with(const bb_tile_plan *plan, double *x)
+{
+    bb_outcome outcome = {0};
+    bb_tile_matrix *matrix = NULL;
+    bb_view view;
+    const bb_matrix_source source = source_of(&view);
+    check_ok(bb_tile_matrix_create(&source, NULL, plan, &matrix));
+    check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
+    assert_int_equal(outcome.kind, BB_OUTCOME_OK);
+    const bb_tile_traffic before = bb_tile_matrix_traffic(matrix);
+    check_ok(bb_tile_cholesky_solve(matrix, M, x));
+    check_ok(bb_tile_cholesky_solve(matrix, M, x));
+    bb_tile_traffic traffic = bb_tile_matrix_traffic(matrix);
+    traffic.read_bytes -= before.read_bytes;
+    assert_true(matrix->store == NULL || bb_tile_store_holders(matrix->store) == 0);
+    bb_tile_matrix_destroy(&matrix);
+    return traffic;
+}
+
+// L is read once forward and once backward for all right-hand sides, in either kind of sweep, also
+// where a row of tiles is larger than the columns that a factorization holds (dp far from the
+// diagonal: the last row).
+static void sweeps_have_the_bits_of_memory(void **state)
+{
+    (void)state;
+    enum { SECTOR = 4096, SECTORS = 2 * TILES }; // of a triangle of doubles
+    const bb_policy_config uniform = {.kind = BB_POLICY_UNIFORM};
+    const struct {
+        const char *name;
+        bb_variant arithmetic;
+        bb_policy_config policy;
+        bb_policy_sweeps sweeps;
+    } cases[] = {
+        {"dp", BB_VARIANT_DP, uniform, BB_POLICY_SWEEPS_SP},
+        {"sp", BB_VARIANT_SP, uniform, BB_POLICY_SWEEPS_SP},
+        {"dp in a band",
+         BB_VARIANT_HP2,
+         {.kind = BB_POLICY_BAND, .width = 2, .inside = BB_VARIANT_DP},
+         BB_POLICY_SWEEPS_SP},
+        {"sp in a band of dp",
+         BB_VARIANT_DP,
+         {.kind = BB_POLICY_BAND, .width = 2, .inside = BB_VARIANT_SP},
+         BB_POLICY_SWEEPS_FOLLOW},
+        {"hp3", BB_VARIANT_HP3, uniform, BB_POLICY_SWEEPS_FORWARD},
+        {"x3", BB_VARIANT_X3, uniform, BB_POLICY_SWEEPS_FOLLOW},
+        {"light", BB_VARIANT_HP1, uniform, BB_POLICY_SWEEPS_LIGHT},
+    };
+    double *x = dense_new(M * N);
+    double *expected = dense_new(M * N);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+        bb_tile_plan plan = {.tile_size = TILE,
+                             .arithmetic = cases[c].arithmetic,
+                             .policy = cases[c].policy,
+                             .sweeps = cases[c].sweeps,
+                             .sweep_energy = 0.1};
+        dense_random(M * N, 5, expected);
+        (void)solve_with(&plan, expected);
+        for (bb_index threads = 1; threads <= 2; ++threads) {
+            check_ok(bb_threads_set(threads));
+            plan.memory_limit = 1;
+            plan.memory_limit = bb_tile_plan_least_memory(&plan, N);
+            dense_random(M * N, 5, x);
+            const bb_tile_traffic traffic = solve_with(&plan, x);
+            assert_memory_equal(x, expected, sizeof *x * M * N);
+            print_message("%s: read %.0f kB\n", cases[c].name, 1e-3 * traffic.read_bytes);
+            assert_true(traffic.read_bytes > 0.0);
+            assert_true(traffic.read_bytes <= 4.0 * SECTORS * SECTOR);
+        }
+        bb_threads_stop();
+    }
+    BB_RELEASE(&x);
+    BB_RELEASE(&expected);
 }
 
 static size_t bytes_of(const void *context, bb_index row, bb_index column)
@@ -324,6 +400,7 @@ int main(void)
         cmocka_unit_test(bands_have_the_bits_of_memory),
         cmocka_unit_test(tables_have_the_bits_of_memory),
         cmocka_unit_test(products_chosen_by_norms_have_the_bits_of_memory),
+        cmocka_unit_test(sweeps_have_the_bits_of_memory),
         cmocka_unit_test(reads_are_those_of_the_panels),
         cmocka_unit_test(memory_stays_within_the_limit),
         cmocka_unit_test(failing_files_end_the_factorization),

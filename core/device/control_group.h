@@ -2,8 +2,8 @@
 //
 // What control groups, by which containers and batch systems share out a machine, leave to this
 // process. Linux, cgroup v1 and v2 (cgroups(7)).
-#ifndef BB_CORE_CONTROL_GROUP_H
-#define BB_CORE_CONTROL_GROUP_H
+#ifndef BB_CORE_DEVICE_CONTROL_GROUP_H
+#define BB_CORE_DEVICE_CONTROL_GROUP_H
 
 /// The least memory limit of the process's group and of those above it, bytes; INFINITY where there
 /// is none or none can be read. `membership` is /proc/self/cgroup and `root` /sys/fs/cgroup but in

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/control_group.h"
+#include "core/device/control_group.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Limits of memory as control groups have them, on trees of files made here.
-#include "core/control_group.h"
+#include "core/device/control_group.h"
 #include "tests/check.h"
 
 #include <math.h>

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/distributed/team_mpi.h"
+
+#include <mpi.h>
+
+// MPI counts in int.
+enum { PIECE_BYTES = 1 << 30 };
+
+static bb_status broadcast(int root, void *values, size_t bytes)
+{
+    char *next = values;
+    while (bytes > 0) {
+        const size_t piece = bytes < PIECE_BYTES ? bytes : PIECE_BYTES;
+        if (MPI_Bcast(next, (int)piece, MPI_BYTE, root, MPI_COMM_WORLD) != MPI_SUCCESS) {
+            return bb_status_set(BB_INTERNAL, __FILE__, __LINE__,
+                                 "%zu bytes of process %d did not arrive", piece, root);
+        }
+        next += piece;
+        bytes -= piece;
+    }
+    return BB_OK;
+}
+
+void bb_team_mpi_join(void)
+{
+    static bb_team world = {.broadcast = broadcast};
+    (void)MPI_Comm_rank(MPI_COMM_WORLD, &world.rank);
+    (void)MPI_Comm_size(MPI_COMM_WORLD, &world.size);
+    bb_team_join(&world);
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/distributed/tile_window.h"
+
+#include "core/memory.h"
+#include "core/team.h"
+
+struct bb_tile_window {
+    bb_process_grid grid;
+    bb_wire wire;
+    bb_tile_access access;
+    char *values;   // [tile_rows] tiles in doubles or floats, NULL between solves
+    size_t place;   // bytes of one of them
+    char *words;    // of a tile as it travels
+    bb_index begin; // tiles [begin, end) of row or column `line` are here
+    bb_index end;
+    bb_index line;
+    bool is_row;
+};
+
+// A tile's words on their way.
+static bb_format words_of(const bb_tile *tile, bb_wire wire)
+{
+    const bool is_narrow = tile->format != BB_FORMAT_FP64;
+    return wire == BB_WIRE_FP32 && is_narrow ? BB_FORMAT_FP32 : tile->format;
+}
+
+static size_t bytes_of(const bb_tile *tile, bb_wire wire)
+{
+    return (size_t)(tile->rows * tile->columns) *
+           (size_t)bb_format_describe(words_of(tile, wire))->bytes;
+}
+
+static bb_tile *tile_at(const bb_tile_window *window, const bb_tile_matrix *matrix, bb_index t)
+{
+    return window->is_row ? bb_tile_matrix_at(matrix, window->line, t)
+                          : bb_tile_matrix_at(matrix, t, window->line);
+}
+
+static int owner_of(const bb_tile_window *window, bb_index t)
+{
+    return window->is_row ? bb_block_cyclic_owner(window->grid, window->line, t)
+                          : bb_block_cyclic_owner(window->grid, t, window->line);
+}
+
+// Tiles kept by other processes have no values again.
+static void send_back(bb_tile_window *window, const bb_tile_matrix *matrix)
+{
+    const int rank = bb_team_joined()->rank;
+    for (bb_index t = window->begin; t < window->end; ++t) {
+        if (owner_of(window, t) != rank) {
+            bb_tile *tile = tile_at(window, matrix, t);
+            tile->f64 = NULL;
+            tile->f32 = NULL;
+        }
+    }
+    window->begin = window->end = 0;
+}
+
+static void leave(void *context, const bb_tile_matrix *matrix)
+{
+    bb_tile_window *window = context;
+    send_back(window, matrix);
+    BB_RELEASE(&window->values);
+    BB_RELEASE(&window->words);
+}
+
+static bb_status make_room(bb_tile_window *window, const bb_tile_matrix *matrix)
+{
+    bb_status status = BB_OK;
+    size_t word = sizeof(float);
+    if (window->values != NULL) {
+        goto done;
+    }
+    for (bb_index t = 0; t < matrix->tile_rows * (matrix->tile_rows + 1) / 2; ++t) {
+        word = matrix->tiles[t].format == BB_FORMAT_FP64 ? sizeof(double) : word;
+    }
+    window->place = (size_t)(matrix->tile_size * matrix->tile_size) * word;
+    BB_TRY(BB_ALLOCATE(matrix->tile_rows * (bb_index)window->place, &window->values));
+    BB_TRY(BB_ALLOCATE((bb_index)window->place, &window->words));
+done:
+    return status;
+}
+
+// The words of a tile that is here.
+static void pack(const bb_tile *tile, bb_format words, char *out)
+{
+    enum { CHUNK = 512 };
+    const bb_index items = tile->rows * tile->columns;
+    const bb_index word = bb_format_describe(words)->bytes;
+    for (bb_index first = 0; first < items; first += CHUNK) {
+        double wide[CHUNK];
+        const bb_index count = items - first < CHUNK ? items - first : CHUNK;
+        for (bb_index i = 0; i < count; ++i) {
+            wide[i] = (double)tile->f32[first + i];
+        }
+        (void)bb_format_encode(words, wide, count, out + first * word);
+    }
+}
+
+// Tile t of the line comes from its owner.
+static bb_status bring(bb_tile_window *window, const bb_tile_matrix *matrix, bb_index t)
+{
+    bb_status status = BB_OK;
+    const bb_team *team = bb_team_joined();
+    const int owner = owner_of(window, t);
+    bb_tile *tile = tile_at(window, matrix, t);
+    const bb_format words = words_of(tile, window->wire);
+    const bool is_packed = words != BB_FORMAT_FP64 && words != BB_FORMAT_FP32;
+    if (owner == team->rank) {
+        void *values = tile->f64 != NULL ? (void *)tile->f64 : (void *)tile->f32;
+        if (is_packed) {
+            pack(tile, words, window->words);
+            values = window->words;
+        }
+        BB_TRY(team->broadcast(owner, values, bytes_of(tile, window->wire)));
+        goto done;
+    }
+    char *place = window->values + (size_t)(t - window->begin) * window->place;
+    BB_TRY(team->broadcast(owner, is_packed ? window->words : place, bytes_of(tile, window->wire)));
+    if (words == BB_FORMAT_FP64) {
+        tile->f64 = (double *)(void *)place;
+        goto done;
+    }
+    tile->f32 = (float *)(void *)place;
+    if (is_packed) {
+        bb_format_decode_f32(words, window->words, tile->rows * tile->columns, tile->f32);
+    }
+done:
+    return status;
+}
+
+static bb_status bring_line(bb_tile_window *window, const bb_tile_matrix *matrix, bb_index line,
+                            bool is_row)
+{
+    bb_status status = BB_OK;
+    send_back(window, matrix);
+    BB_TRY(make_room(window, matrix));
+    window->line = line;
+    window->is_row = is_row;
+    window->begin = window->end = is_row ? 0 : line;
+    for (const bb_index end = is_row ? line + 1 : matrix->tile_rows; window->end < end;
+         ++window->end) {
+        BB_TRY(bring(window, matrix, window->end));
+    }
+done:
+    return status;
+}
+
+static bb_status bring_row(void *context, const bb_tile_matrix *matrix, bb_index k)
+{
+    return bring_line(context, matrix, k, true);
+}
+
+static bb_status bring_column(void *context, const bb_tile_matrix *matrix, bb_index k)
+{
+    return bring_line(context, matrix, k, false);
+}
+
+bb_status bb_tile_window_create(bb_process_grid grid, bb_wire wire, bb_tile_window **out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(BB_ZEROED(1, out));
+    (*out)->grid = grid;
+    (*out)->wire = wire;
+    (*out)->access = (bb_tile_access){.bring_row = bring_row,
+                                      .bring_column = bring_column,
+                                      .leave = leave,
+                                      .deals_sides = true,
+                                      .context = *out};
+done:
+    return status;
+}
+
+void bb_tile_window_destroy(bb_tile_window **window)
+{
+    if (*window != NULL) {
+        BB_RELEASE(&(*window)->values);
+        BB_RELEASE(&(*window)->words);
+        BB_RELEASE(window);
+    }
+}
+
+const bb_tile_access *bb_tile_window_access(const bb_tile_window *window)
+{
+    return &window->access;
+}
+
+double bb_tile_window_bytes(const bb_tile_plan *plan, bb_index n)
+{
+    const double tile_rows = (double)((n + plan->tile_size - 1) / plan->tile_size);
+    const bool is_wide = bb_variant_describe(plan->arithmetic)->output == BB_FORMAT_FP64;
+    const double items = (double)plan->tile_size * (double)plan->tile_size;
+    return (tile_rows + 1.0) * items * (is_wide ? sizeof(double) : sizeof(float));
+}
+
+void bb_tile_window_traffic(const bb_tile_matrix *matrix, bb_process_grid grid, bb_wire wire,
+                            double *out)
+{
+    const int processes = bb_process_grid_size(grid);
+    for (int rank = 0; rank < processes; ++rank) {
+        out[rank] = 0.0;
+    }
+    for (bb_index row = 0; row < matrix->tile_rows; ++row) {
+        for (bb_index column = 0; column <= row; ++column) {
+            const double bytes =
+                2.0 * (double)bytes_of(bb_tile_matrix_at(matrix, row, column), wire);
+            for (int rank = 0; rank < processes; ++rank) {
+                out[rank] += rank != bb_block_cyclic_owner(grid, row, column) ? bytes : 0.0;
+            }
+        }
+    }
+}
