@@ -77,7 +77,7 @@ static bool wait_for(factoring *work, counter *awaited, bb_index value)
         if (atomic_load_explicit(&work->stopped, memory_order_relaxed)) {
             return false;
         }
-        if (work->stream != NULL && turns > 4000) { // the disk may be what is waited for
+        if (work->matrix->store != NULL && turns > 4000) { // the disk may be what is waited for
             (void)bb_clock_sleep_until(bb_clock_ns() + NAP_NS);
         } else if (turns > 1000) {
             (void)sched_yield();
