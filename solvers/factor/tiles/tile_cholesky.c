@@ -419,9 +419,8 @@ bb_need bb_tile_cholesky_factor_need(const bb_tile_plan *plan, bb_index n, int c
     const bb_index size = plan->tile_size < n ? plan->tile_size : n;
     const bb_index tile_rows = (n + size - 1) / size;
     const double tiles = 0.5 * (double)tile_rows * (double)(tile_rows + 1);
-    // Panels of a stored matrix are seldom narrower than a tenth.
-    const bool is_stored = bb_tile_plan_least_memory(plan, n) > 0;
-    const double stages = (double)tile_rows * (is_stored ? 5.0 : 1.0);
+    const bool is_stored = bb_tile_plan_is_stored(plan, n);
+    const double stages = is_stored ? tiles : (double)tile_rows; // of panels of one column each
     const bb_need tables[] = {
         bb_need_copies(bb_tile_workspace_need(size), threads),
         bb_tile_copies_need(n, size, count, given),

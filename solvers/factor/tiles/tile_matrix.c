@@ -4,7 +4,6 @@
 #include "core/memory.h"
 #include "core/portable.h"
 #include "core/thread.h"
-#include "solvers/factor/tiles/tile_panels.h"
 #include "solvers/factor/tiles/tile_store.h"
 
 #include <math.h>
@@ -69,39 +68,6 @@ double bb_tile_norm(const bb_tile *tile)
     return norm_of(lanes);
 }
 
-static bb_index tile_extent(bb_index n, bb_index tile_size, bb_index tile)
-{
-    bb_index rest = n - tile * tile_size;
-    return rest < tile_size ? rest : tile_size;
-}
-
-static bb_index tiles_across(bb_index n, bb_index tile_size)
-{
-    return (n + tile_size - 1) / tile_size;
-}
-
-// Of a tile whose policy is not resolved.
-static bb_variant planned_variant(const bb_tile_plan *plan, bb_index row, bb_index column)
-{
-    if (plan->map != NULL) {
-        return bb_policy_map_at(plan->map, row, column);
-    }
-    bb_variant variant = bb_policy_variant(&plan->policy, plan->arithmetic, row, column);
-    bool follows = plan->policy.diagonal == (int)BB_POLICY_FOLLOW;
-    return row == column && !follows ? bb_variant_on_diagonal(variant) : variant;
-}
-
-static bb_format tile_format(bb_variant variant, bb_index row, bb_index column)
-{
-    bb_format format = bb_variant_describe(variant)->output;
-    return row == column && format != BB_FORMAT_FP64 ? BB_FORMAT_FP32 : format;
-}
-
-static size_t tile_bytes(bb_format format, bb_index items)
-{
-    return (size_t)items * (size_t)bb_format_describe(format)->bytes;
-}
-
 bb_tile *bb_tile_matrix_at(const bb_tile_matrix *matrix, bb_index row, bb_index column)
 {
     return &matrix->tiles[row * (row + 1) / 2 + column];
@@ -114,84 +80,19 @@ double bb_tile_matrix_pivot(const bb_tile_matrix *matrix, bb_index column)
     return tile->f64[column % matrix->tile_size * (tile->columns + 1)];
 }
 
-size_t bb_tile_plan_bytes(const bb_tile_plan *plan, bb_index n)
-{
-    size_t bytes = 0;
-    bb_index tile_rows = tiles_across(n, plan->tile_size);
-    for (bb_index row = 0; row < tile_rows; ++row) {
-        for (bb_index column = 0; column <= row; ++column) {
-            bb_index items =
-                tile_extent(n, plan->tile_size, row) * tile_extent(n, plan->tile_size, column);
-            bytes +=
-                tile_bytes(tile_format(planned_variant(plan, row, column), row, column), items);
-        }
-    }
-    return bytes;
-}
-
-typedef struct planning {
-    const bb_tile_plan *plan;
-    bb_index n, size;
-} planning;
-
-static size_t planned_bytes(const void *context, bb_index row, bb_index column)
-{
-    const planning *work = context;
-    return bb_tile_store_bytes(tile_format(planned_variant(work->plan, row, column), row, column),
-                               tile_extent(work->n, work->size, row),
-                               tile_extent(work->n, work->size, column));
-}
-
-// Bytes of the triangle in memory, where a narrow value is a float.
-static double bytes_in_memory(const planning *work)
-{
-    double bytes = 0.0;
-    for (bb_index row = 0; row < tiles_across(work->n, work->size); ++row) {
-        for (bb_index column = 0; column <= row; ++column) {
-            bytes += (double)planned_bytes(work, row, column);
-        }
-    }
-    return bytes;
-}
-
-static bool is_stored(const planning *work)
-{
-    const size_t limit = work->plan->memory_limit;
-    return limit > 0 && bytes_in_memory(work) > (double)limit;
-}
-
-static planning planning_of(const bb_tile_plan *plan, bb_index n)
-{
-    return (planning){plan, n, plan->tile_size < n ? plan->tile_size : n};
-}
-
-double bb_tile_plan_memory_bytes(const bb_tile_plan *plan, bb_index n)
-{
-    const planning work = planning_of(plan, n);
-    return bytes_in_memory(&work);
-}
-
-size_t bb_tile_plan_least_memory(const bb_tile_plan *plan, bb_index n)
-{
-    const planning work = planning_of(plan, n);
-    return is_stored(&work) ? bb_tile_panels_least(tiles_across(n, work.size), planned_bytes, &work)
-                            : 0;
-}
-
 bb_need bb_tile_matrix_need(const bb_tile_plan *plan, bb_index n, double threads)
 {
-    const planning work = planning_of(plan, n);
-    const bb_index tile_rows = tiles_across(n, work.size);
-    const double items = (double)work.size * (double)work.size;
+    const bb_index size = plan->tile_size < n ? plan->tile_size : n;
+    const bb_index tile_rows = bb_tile_plan_tile_rows(n, size);
     // The map of a policy that is not resolved yet goes when the tiles are laid out.
     const bb_index tiles = tile_rows * (tile_rows + 1) / 2;
     double bytes = sizeof(bb_tile_matrix) + sizeof(bb_policy_map) +
                    (double)tiles * (double)(sizeof(bb_tile) + sizeof(bb_variant));
-    bytes += is_stored(&work)
-                 ? bb_tile_store_need(tiles, (bb_index)items, (double)plan->memory_limit).host_bytes
-                 : bytes_in_memory(&work);
+    bytes += bb_tile_plan_is_stored(plan, n)
+                 ? bb_tile_store_need(tiles, size * size, (double)plan->memory_limit).host_bytes
+                 : bb_tile_plan_memory_bytes(plan, n);
     // A thread fills a tile in fp64 before it is rounded.
-    const double filling = fmin(threads, (double)tile_rows) * items;
+    const double filling = fmin(threads, (double)tile_rows) * (double)(size * size);
     return (bb_need){.host_bytes = bytes + filling * sizeof(double)};
 }
 
@@ -201,7 +102,8 @@ size_t bb_tile_matrix_bytes(const bb_tile_matrix *matrix)
     bb_index count = matrix->tile_rows * (matrix->tile_rows + 1) / 2;
     for (bb_index t = 0; t < count; ++t) {
         const bb_tile *tile = &matrix->tiles[t];
-        bytes += tile_bytes(tile->format, tile->rows * tile->columns);
+        bytes +=
+            (size_t)(tile->rows * tile->columns) * (size_t)bb_format_describe(tile->format)->bytes;
     }
     return bytes;
 }
@@ -339,11 +241,11 @@ static bb_status measure_tile_row(void *context, bb_index index)
     double *values = NULL;
     bb_index size = work->tile_size;
     bb_index n = work->load.source->rows;
-    bb_index row = tiles_across(n, size) - 1 - index; // the longest first
+    bb_index row = bb_tile_plan_tile_rows(n, size) - 1 - index; // the longest first
     BB_TRY(BB_ALLOCATE(size * size, &values));
     for (bb_index column = 0; column <= row; ++column) {
-        bb_view tile =
-            bb_view_matrix(values, tile_extent(n, size, row), tile_extent(n, size, column));
+        bb_view tile = bb_view_matrix(values, bb_tile_plan_extent(n, size, row),
+                                      bb_tile_plan_extent(n, size, column));
         BB_TRY(fill_scaled(&work->load, row * size, column * size, tile,
                            &work->norms[row * (row + 1) / 2 + column]));
     }
@@ -356,7 +258,7 @@ bb_status bb_tile_norms(const bb_matrix_source *source, const double *scale, bb_
                         double *norms)
 {
     measuring work = {.load = {source, scale, NULL, NULL}, .tile_size = tile_size, .norms = norms};
-    return bb_thread_for(tiles_across(source->rows, tile_size), measure_tile_row, &work);
+    return bb_thread_for(bb_tile_plan_tile_rows(source->rows, tile_size), measure_tile_row, &work);
 }
 
 double bb_tile_norms_sum(bb_index tile_rows, const double *norms)
@@ -400,9 +302,9 @@ static bb_status lay_out(bb_tile_matrix *matrix, const bb_policy_map *map)
             bb_variant variant = bb_policy_map_at(map, row, column);
             *bb_tile_matrix_at(matrix, row, column) =
                 (bb_tile){.variant = variant,
-                          .format = tile_format(variant, row, column),
-                          .rows = tile_extent(matrix->n, matrix->tile_size, row),
-                          .columns = tile_extent(matrix->n, matrix->tile_size, column)};
+                          .format = bb_tile_plan_format(variant, row, column),
+                          .rows = bb_tile_plan_extent(matrix->n, matrix->tile_size, row),
+                          .columns = bb_tile_plan_extent(matrix->n, matrix->tile_size, column)};
         }
     }
 done:
@@ -413,10 +315,9 @@ done:
 static bb_status find_place(bb_tile_matrix *matrix, const bb_tile_plan *plan, bool is_shared)
 {
     bb_status status = BB_OK;
-    const planning work = planning_of(plan, matrix->n);
     const bb_tile_store_place place = {.limit = plan->memory_limit, .folder = plan->swap_folder};
     matrix->memory_limit = plan->memory_limit;
-    if (!is_stored(&work)) {
+    if (!bb_tile_plan_is_stored(plan, matrix->n)) {
         return BB_OK;
     }
     BB_REQUIRE(!is_shared, BB_UNSUPPORTED, "a limit of memory for tiles over several processes");
@@ -426,7 +327,7 @@ static bb_status find_place(bb_tile_matrix *matrix, const bb_tile_plan *plan, bo
         "memory limit of %.6g GB, expected at least %.6g GB for %td rows in tiles of %td, or "
         "%.6g GB for all of them",
         1e-9 * (double)plan->memory_limit, 1e-9 * (double)least, matrix->n, matrix->tile_size,
-        1e-9 * bytes_in_memory(&work));
+        1e-9 * bb_tile_plan_memory_bytes(plan, matrix->n));
     BB_TRY(bb_tile_store_create(matrix->tiles, matrix->tile_rows * (matrix->tile_rows + 1) / 2,
                                 &place, &matrix->store));
     matrix->access = &bb_tile_store_access;
@@ -468,7 +369,7 @@ bb_status bb_tile_matrix_create_share(const bb_matrix_source *source, const doub
     matrix->sweeps = plan->sweeps;
     matrix->sweep_energy = plan->sweep_energy;
     matrix->sums_from_c = plan->sums_from_c;
-    matrix->tile_rows = tiles_across(matrix->n, matrix->tile_size);
+    matrix->tile_rows = bb_tile_plan_tile_rows(matrix->n, matrix->tile_size);
     if (plan->map == NULL) {
         const bb_policy_facts facts = {
             .tile_rows = matrix->tile_rows, .tile_size = matrix->tile_size, .noise_floor = NAN};

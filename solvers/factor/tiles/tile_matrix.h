@@ -11,7 +11,7 @@
 
 #include "core/matrix_source.h"
 #include "core/need.h"
-#include "precision/policy.h"
+#include "solvers/factor/tiles/tile_plan.h"
 
 #include <stdint.h>
 
@@ -79,19 +79,6 @@ typedef struct bb_tile_share {
     const void *context; ///< borrowed while the matrix is made
 } bb_tile_share;
 
-/// What the tiles of a pipeline look like.
-typedef struct bb_tile_plan {
-    bb_index tile_size;
-    bb_variant arithmetic; ///< of the pipeline
-    bb_policy_config policy;
-    const bb_policy_map *map; ///< the resolved policy; NULL: of a policy that needs no facts
-    bb_policy_sweeps sweeps;  ///< whose products take the tiles' variants, not fp32
-    double sweep_energy;      ///< of light sweeps: bb_light_tiles
-    bool sums_from_c;         ///< fp16 sums start from C, not from 0
-    size_t memory_limit;      ///< bytes that all tiles may take in memory; 0: any
-    const char *swap_folder;  ///< where those go that have no room: bb_tile_store_place.folder
-} bb_tile_plan;
-
 /// Norms of the tiles of D A D: norms [tile_rows (tile_rows + 1) / 2], row by row; `scale` as
 /// below. Errors: the source's, BB_MEMORY.
 BB_CHECKED bb_status bb_tile_norms(const bb_matrix_source *source, const double *scale,
@@ -147,16 +134,6 @@ BB_CHECKED bb_status bb_tile_matrix_digest(const bb_tile_matrix *matrix, uint64_
 
 /// Bytes of the stored triangle, each tile in its own format, whoever keeps it.
 size_t bb_tile_matrix_bytes(const bb_tile_matrix *matrix);
-
-/// The same, planned and not yet allocated.
-size_t bb_tile_plan_bytes(const bb_tile_plan *plan, bb_index n);
-
-/// What the triangle takes in memory, where a narrow value is a float: what the limit is held to.
-double bb_tile_plan_memory_bytes(const bb_tile_plan *plan, bb_index n);
-
-/// The smallest `memory_limit` that a factorization can do with: 0 where none is set, or where the
-/// whole triangle fits into it.
-size_t bb_tile_plan_least_memory(const bb_tile_plan *plan, bb_index n);
 
 /// What making the matrix takes on the CPU, where narrow tiles are kept in floats; at most the
 /// limit for all tiles.

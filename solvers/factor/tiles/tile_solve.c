@@ -144,7 +144,7 @@ bb_need bb_tile_cholesky_solve_need(const bb_tile_plan *plan, bb_index n, bb_ind
     const bool wide = bb_variant_describe(plan->arithmetic)->output == BB_FORMAT_FP64;
     bb_need need = {.seconds = flops / ((wide ? BB_NEED_FP64_RATE : BB_NEED_FP32_RATE) * threads)};
     // All blocks are at work at once where tiles come from a file.
-    const double blocks = bb_tile_plan_least_memory(plan, n) > 0 ? (double)rows : threads;
+    const double blocks = bb_tile_plan_is_stored(plan, n) ? (double)rows : threads;
     need.host_bytes = plan->sweeps != BB_POLICY_SWEEPS_SP && !wide
                           ? bb_tile_sweep_narrow_bytes(n, size, rows, blocks)
                           : bb_tile_sweep_plain_bytes(n, size, rows, blocks, wide);
