@@ -72,6 +72,8 @@ static const double *column_of(const void *context, const bb_rounding_panel *pan
 static bb_status check_tiles(const bb_tile_matrix *factor)
 {
     bb_status status = BB_OK;
+    BB_REQUIRE(factor->access == NULL, BB_UNSUPPORTED,
+               "rounding in a sweep: the factor's tiles are not all in memory");
     for (bb_index i = 0; i < factor->tile_rows; ++i) {
         for (bb_index j = 0; j <= i; ++j) {
             BB_REQUIRE(bb_tile_matrix_at(factor, i, j)->f64 != NULL, BB_INVALID,

@@ -52,7 +52,8 @@ enum {
 /// of A in fp64 (every tile dp, factored; n rows). Rows are independent, and sums in the order of
 /// OpenBLAS's gemm: the bits do not depend on the threads. `excess` [m] takes what each row pays,
 /// E A E^T of its own, by (1): the trace is their sum (NULL: not wanted). Operations: m n^2, in
-/// products of tiles. Errors: BB_INVALID (a tile that is not fp64, a block too wide), BB_MEMORY.
+/// products of tiles. Errors: BB_INVALID (a tile that is not fp64, a block too wide),
+/// BB_UNSUPPORTED (tiles that are not all in memory), BB_MEMORY.
 BB_CHECKED bb_status bb_rounding_sweep(const struct bb_tile_matrix *factor,
                                        const bb_rounding_step *step, bb_index m, double *r,
                                        double *excess);

@@ -383,6 +383,12 @@ static void a_factor_in_fp32_is_refused(void **state)
     const bb_rounding_step step = {.round = round_to_nothing};
     check_fails(bb_rounding_sweep(factor, &step, 1, r, NULL), BB_INVALID, "is not fp64");
     bb_tile_matrix_destroy(&factor);
+    bb_tile_plan stored = {.tile_size = 32, .arithmetic = BB_VARIANT_DP, .memory_limit = 1};
+    stored.memory_limit = bb_tile_plan_least_memory(&stored, N);
+    check_ok(bb_tile_matrix_create(&source, NULL, &stored, &factor));
+    check_fails(bb_rounding_sweep(factor, &step, 1, r, NULL), BB_UNSUPPORTED,
+                "tiles are not all in memory");
+    bb_tile_matrix_destroy(&factor);
     make_factor(a, 32, &factor);
     const bb_rounding_step wide = {.round = round_to_nothing, .block = 65, .enter = tell_of_block};
     check_fails(bb_rounding_sweep(factor, &wide, 1, r, NULL), BB_INVALID,

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -351,6 +352,7 @@ static void killed_processes_leave_nothing(void **state)
     assert_true(child >= 0);
     if (child == 0) {
         fixture f;
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); // also where this test fails
         start(&f, BB_FORMAT_FP32, 1, false);
         for (bb_index t = 0; t < COUNT; ++t) {
             (void)hold(&f, t, BB_TILE_FRESH);
