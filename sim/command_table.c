@@ -36,7 +36,7 @@ static const bb_command table[] = {
      1, INTPTR_MAX, BB_OPERAND_CONFIG, "simulate a study and write its results",
      "run CONFIG [key=value ...] [options]",
      "Simulates a study, prints its result table and writes an HDF5 file." CONFIG_TEXT,
-     .words = {{"output", RESULT_FILE}}},
+     .words = {{"output", RESULT_FILE}}, .is_collective = true},
     {"rerun", bb_command_rerun,
      BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |
          BB_OPTION_DUMP | BB_OPTION_VERIFY,
@@ -54,7 +54,7 @@ static const bb_command table[] = {
      "check CONFIG [key=value ...] [options of run]",
      "Checks a study and prints its plan: sizes, memory, time, output. Nothing is computed or "
      "written; options are those of run, and it ends as run would where that refuses." CONFIG_TEXT,
-     .words = {{"output", RESULT_FILE}}},
+     .words = {{"output", RESULT_FILE}}, .is_collective = true},
     {"config", bb_command_config,
      BB_OPTION_LIST | BB_OPTION_FORMAT | BB_OPTION_RESOLVED | BB_OPTION_DEVICE | BB_OPTION_LEVEL,
      0, INTPTR_MAX, BB_OPERAND_CONFIG, "list every key, or print a study with its defaults",
