@@ -71,6 +71,7 @@ bb_status bb_factor_engine_open(const bb_factor_solver_config *solver, bb_factor
     *out = (bb_factor_engine){.row = bb_factor_engine_is_spread(solver) ? spread : &bb_engine_own,
                               .config = {.grid = bb_factor_engine_grid(solver),
                                          .wire = (bb_wire)solver->wire,
+                   .stall_s = solver->stall_s,
                                          .workers = bb_threads_count()}};
     if (out->row == &bb_engine_own) {
         out->config.grid = (bb_process_grid){1, 1};
