@@ -138,7 +138,8 @@ static const bb_command table[] = {
      "answer; what is done already is not computed again. Or in steps, by a folder: plan seals "
      "DIR/plan.json, run computes the points of a shard, or all, submit has Slurm do that, status "
      "counts, retry opens failed points again, next goes on with a search, collect writes one file "
-     "of all points.",
+     "of all points. mpirun -n P bitbudget-mpi sweep run DIR gives every point P processes.",
+     .is_collective = true,
      .words = {{"list", "points, time, memory and bytes; nothing is run"},
       {"output", "collected file; default outputs/sweep-<plan name>.h5, points go to the folder beside"},
       {"within", "name the choice of fewest bytes that keeps this price at every condition:"},

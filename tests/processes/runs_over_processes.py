@@ -122,6 +122,25 @@ def what_cannot_be_is_refused():
     holds(code == 2 and "this program has no StarPU-MPI" in errors, code, errors)
 
 
+def a_sweep_gives_a_point_all_processes():
+    (FOLDER / "plan.yaml").write_text(f"base: {SMALL / 'ao.yaml'}\nsweep:\n  axes:\n"
+                                      "    seed: [1, 2, 3]\n")
+    for folder in ("alone", "shared"):
+        code, _, errors = alone("sweep", "plan", "plan.yaml", folder, "--device", "cpu")
+        holds(code == 0, errors)
+    code, _, errors = alone("sweep", "run", "alone", "--threads", 1)
+    holds(code == 0, errors)
+    code, _, errors = call(2, "sweep", "run", "shared", "--threads", 1)
+    holds(code == 0 and "3 points done, 0 failed" in errors, errors)
+    code, out, errors = call(2, "sweep", "run", "shared", "--threads", 1)
+    holds(code == 0 and "3 were done before" in errors, errors)
+    for folder in ("alone", "shared"):
+        code, _, errors = alone("sweep", "collect", folder, "-o", f"{folder}.h5", "--force")
+        holds(code == 0, errors)
+    code, out, errors = alone("diff", "alone.h5", "shared.h5")
+    holds("results but times: equal" in out, out, errors)
+
+
 def long_run(name, *words, processes=2):
     return start(processes, "run", "ao/quick", "-q", "--force", "--threads", 1, "--device", "cpu",
                  "solver.tile=32", "-o", name, *words)
@@ -168,7 +187,7 @@ def main():
         shutil.rmtree(FOLDER)
     FOLDER.mkdir(parents=True)
     for test in (results_are_those_of_one_process, a_breakdown_is_a_result,
-                 what_cannot_be_is_refused, a_killed_process_ends_the_run,
+                 what_cannot_be_is_refused, a_sweep_gives_a_point_all_processes, a_killed_process_ends_the_run,
                  a_stopped_process_is_named, a_process_without_memory_is_named):
         begin = time.monotonic()
         test()
