@@ -159,7 +159,7 @@ static bb_status plan_solves(const bb_ao_study *study, const bb_ao_extent *span,
         double operator_bytes;
         bb_need solving;
         BB_TRY(bb_factor_pipeline_need(&study->solver.common, &pipelines[p], study->common.device,
-                                       &span->solved, &solving, &operator_bytes));
+                                       &span->solved, plan, &solving, &operator_bytes));
         solving = repeats ? bb_need_kept(solving) : solving;
         const bb_need rescoring = score_need(span, device, 1.0, 1.0);
         solving = bb_need_in_turn(solving, bb_need_repeated(rescoring, trials - 1.0));
@@ -269,7 +269,7 @@ static bb_status sum(const bb_ao_study *study, const bb_ao_extent *span, bb_plan
         bb_need solving;
         BB_TRY(bb_factor_pipeline_need(
             &study->solver.common, (const bb_factor_pipeline *)study->pipelines.items + reference,
-            study->common.device, &span->solved, &solving, &operator_bytes));
+            study->common.device, &span->solved, NULL, &solving, &operator_bytes));
         solving = bb_need_in_turn(solving, score_need(span, device, 1.0, 1.0));
         need = bb_need_in_turn(need, bb_need_together(estimates, solving));
     }

@@ -452,7 +452,7 @@ static bb_status sum(const bb_reconstructor_study *study, const bb_factor_extent
         double operator_bytes;
         bb_need solving;
         BB_TRY(bb_factor_pipeline_need(&study->solver.common, &pipelines[p], study->common.device,
-                                       solved, &solving, &operator_bytes));
+                                       solved, plan, &solving, &operator_bytes));
         need = bb_need_in_turn(need, solving);
         scores += trials;
         drawing = trials > 1.0 ? 1.0 : drawing;
