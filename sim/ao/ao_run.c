@@ -165,6 +165,12 @@ static bool uses_device(const ao_run *run)
     return uses;
 }
 
+// Cmm is filled in no time, by a device or by all processes, and estimates are better not held.
+static bool fills_fast(const ao_run *run)
+{
+    return uses_device(run) || bb_factor_engine_is_spread(&run->study->solver.common);
+}
+
 static bb_status build_problem(ao_run *run, bb_results *results)
 {
     bb_status status = BB_OK;
@@ -375,8 +381,9 @@ done:
 }
 
 // Every pipeline from its factorization to its price. With checkpoints each is settled by itself,
-// so that it can be kept, and so it is on a device, which fills Cmm in no time and would only hold
-// estimates; else all share one pass over Cmm, but for what a promise is held to.
+// so that it can be kept, and so it is on a device and over processes, which fill Cmm in no time
+// and would only hold estimates; else all share one pass over Cmm, but for what a promise is held
+// to.
 static bb_status solve_all(ao_run *run, const bb_run_options *options)
 {
     bb_status status = BB_OK;
@@ -396,7 +403,7 @@ static bb_status solve_all(ao_run *run, const bb_run_options *options)
         }
         BB_TRY(solve(run, p));
         ++run->solved;
-        if (options->checkpoint != NULL || (uses_device(run) && !run->keeps)) {
+        if (options->checkpoint != NULL || (fills_fast(run) && !run->keeps)) {
             BB_TRY(settle(run));
         }
         if (options->checkpoint != NULL) {
