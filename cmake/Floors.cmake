@@ -3,7 +3,7 @@
 function(bb_floor)
   cmake_parse_arguments(ARG "" "NAME" "LINKS;PRIVATE_LINKS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.c")
-  list(FILTER sources EXCLUDE REGEX "/main\\.c$")
+  list(FILTER sources EXCLUDE REGEX "/sim/(main|launch|launch_mpi)\\.c$")
   list(FILTER sources EXCLUDE REGEX "/distributed/[^/]*_mpi\\.c$")
   if(NOT BB_HAVE_OPENCL)
     list(FILTER sources EXCLUDE REGEX "opencl[^/]*$")

@@ -61,6 +61,11 @@ void bb_log_set_level(bb_log_level level)
     current_level = level;
 }
 
+bb_log_level bb_log_present_level(void)
+{
+    return current_level;
+}
+
 void bb_log_warning(const char *format, ...)
 {
     va_list arguments;

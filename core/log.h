@@ -17,6 +17,7 @@ typedef enum bb_log_level {
 /// What is written: SILENT nothing, QUIET warnings only, NORMAL also information and progress,
 /// VERBOSE also details.
 void bb_log_set_level(bb_log_level level);
+bb_log_level bb_log_present_level(void);
 
 void bb_log_warning(const char *format, ...) BB_PRINTF(1, 2);
 void bb_log_info(const char *format, ...) BB_PRINTF(1, 2);

@@ -3,6 +3,7 @@
 
 #include "build_info.h"
 #include "core/memory.h"
+#include "core/team.h"
 #include "core/thread.h"
 #include "sim/command_help.h"
 #include "sim/config/study_file.h"
@@ -14,6 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static bb_status act(int argument_count, char **arguments, const bb_experiment_table *experiments,
@@ -21,6 +23,7 @@ static bb_status act(int argument_count, char **arguments, const bb_experiment_t
 {
     bb_status status = BB_OK;
     const bb_command *found = NULL;
+    const bool is_first = bb_team_joined()->rank == 0;
     bb_text help = {0};
     char **sorted = NULL; // parsing moves operands to the end; the record keeps the order typed
     BB_TRY(bb_command_table_find(arguments[1], &found));
@@ -38,10 +41,17 @@ static bb_status act(int argument_count, char **arguments, const bb_experiment_t
     BB_REQUIRE(options->operand_count >= found->fewest && options->operand_count <= found->most,
                BB_INVALID, "%td operands; see 'bitbudget %s --help'", options->operand_count,
                found->name);
-    bb_log_set_level(options->level);
+    bb_log_set_level(is_first ? options->level : BB_LOG_SILENT);
     BB_TRY(bb_hdf5_library_start());
-    BB_TRY(bb_interrupt_install());
-    BB_TRY(found->act(options, experiments));
+    if (is_first) { // of others the first says what a signal costs
+        BB_TRY(bb_interrupt_install());
+    }
+    if (is_first && !found->is_collective) {
+        bb_team_join(NULL);
+    }
+    if (is_first || found->is_collective) {
+        BB_TRY(found->act(options, experiments));
+    }
 done:
     bb_text_release(&help);
     BB_RELEASE(&sorted);
@@ -78,6 +88,20 @@ static bool is_printed(void)
     return gone;
 }
 
+// "process 2 of 4: " of a process other than the first of a team, which is given a second to say
+// the same, where it is that, and to end all.
+static const char *name_process(void)
+{
+    static char text[48];
+    const bb_team *team = bb_team_joined();
+    const struct timespec second = {.tv_sec = 1};
+    if (team->rank > 0) {
+        (void)nanosleep(&second, NULL);
+        (void)snprintf(text, sizeof text, "process %d of %d: ", team->rank, team->size);
+    }
+    return text;
+}
+
 int bb_command_main(int argument_count, char **arguments, const bb_experiment_table *experiments)
 {
     bb_status status = BB_OK;
@@ -101,7 +125,7 @@ int bb_command_main(int argument_count, char **arguments, const bb_experiment_ta
     if (status != BB_OK && status != BB_DIFFERENT) { // that is the answer, and printed
         const char *job = bb_log_job();
         bb_log_clear();
-        (void)fprintf(stderr, "bitbudget: %s%s%s\n", bb_status_message(),
+        (void)fprintf(stderr, "bitbudget: %s%s%s%s\n", name_process(), bb_status_message(),
                       job[0] == '\0' ? "" : ", while ", job);
         if (options.level == BB_LOG_VERBOSE || status == BB_INTERNAL) {
             (void)fputs(bb_status_trace_text(), stderr);
@@ -139,7 +163,7 @@ bb_status bb_command_load_text(const bb_options *options, const bb_experiment_ta
     status = file == NULL
                  ? bb_experiment_load(experiments, path, overrides, count, &problems, out)
                  : bb_experiment_load_text(experiments, file, overrides, count, &problems, out);
-    if (problems.count > 0) {
+    if (problems.count > 0 && bb_team_joined()->rank == 0) {
         bb_text_print(bb_text_string(&problems.lines), stderr);
     }
 done:

@@ -36,7 +36,7 @@ static const bb_command table[] = {
      1, INTPTR_MAX, BB_OPERAND_CONFIG, "simulate a study and write its results",
      "run CONFIG [key=value ...] [options]",
      "Simulates a study, prints its result table and writes an HDF5 file." CONFIG_TEXT,
-     .words = {{"output", RESULT_FILE}}},
+     .words = {{"output", RESULT_FILE}}, .is_collective = true},
     {"rerun", bb_command_rerun,
      BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |
          BB_OPTION_DUMP | BB_OPTION_VERIFY,
@@ -54,7 +54,7 @@ static const bb_command table[] = {
      "check CONFIG [key=value ...] [options of run]",
      "Checks a study and prints its plan: sizes, memory, time, output. Nothing is computed or "
      "written; options are those of run, and it ends as run would where that refuses." CONFIG_TEXT,
-     .words = {{"output", RESULT_FILE}}},
+     .words = {{"output", RESULT_FILE}}, .is_collective = true},
     {"config", bb_command_config,
      BB_OPTION_LIST | BB_OPTION_FORMAT | BB_OPTION_RESOLVED | BB_OPTION_DEVICE | BB_OPTION_LEVEL,
      0, INTPTR_MAX, BB_OPERAND_CONFIG, "list every key, or print a study with its defaults",
@@ -138,7 +138,8 @@ static const bb_command table[] = {
      "answer; what is done already is not computed again. Or in steps, by a folder: plan seals "
      "DIR/plan.json, run computes the points of a shard, or all, submit has Slurm do that, status "
      "counts, retry opens failed points again, next goes on with a search, collect writes one file "
-     "of all points.",
+     "of all points. mpirun -n P bitbudget-mpi sweep run DIR gives every point P processes.",
+     .is_collective = true,
      .words = {{"list", "points, time, memory and bytes; nothing is run"},
       {"output", "collected file; default outputs/sweep-<plan name>.h5, points go to the folder beside"},
       {"within", "name the choice of fewest bytes that keeps this price at every condition:"},

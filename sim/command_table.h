@@ -41,6 +41,8 @@ typedef struct bb_command {
     const char *text;  ///< paragraphs
     bb_command_words words[BB_COMMAND_WORDS];
     bb_experiment_text by_experiment; ///< lines after the text, NULL: none
+    bool is_collective; ///< what all processes of a team (core/team.h) do together; of others the
+                        ///< first does it alone
 } bb_command;
 
 /// All commands, in the order in which they are listed; returns how many.

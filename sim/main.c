@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The program: the only file that ends the process.
+// The programs: the only file that ends a process.
 #include "sim/address_space.h"
-#include "sim/command.h"
+#include "sim/launch.h"
 
 #include <unistd.h>
 
@@ -36,7 +36,7 @@ __attribute__((section(".preinit_array"),
 
 int main(int argument_count, char **arguments)
 {
-    int code = bb_command_main(argument_count, arguments, &bb_experiments);
+    int code = bb_launch_commands(argument_count, arguments);
     if (code != 0) {
         // After an error libraries may not be in a state to be taken down; everything is flushed.
         _exit(code);

@@ -2,6 +2,7 @@
 #include "sim/restart.h"
 
 #include "core/clock.h"
+#include "core/team.h"
 
 #include <math.h>
 
@@ -31,6 +32,9 @@ void bb_restart_release(bb_restart *restart)
 
 bool bb_restart_is_due(const bb_restart *restart, bool now)
 {
+    if (bb_team_joined()->rank > 0) {
+        return false; // the first process writes
+    }
     if (restart == NULL || restart->checkpoint == NULL) {
         return false;
     }

@@ -38,6 +38,7 @@ typedef struct bb_ao_extent {
     double most_commands;  ///< of one of them
     double stored_rows;    ///< slopes of a truth sensor or commands of a mirror of its own, at most
     double projecting_s;   ///< of the rating, which a GPU does in no time
+    double processes;      ///< that share what is dealt
     bool one_by_one; ///< pipelines are scored, and their estimates released, as they are solved
     bb_ao_learn_planned learn;
     bb_night_planned night;

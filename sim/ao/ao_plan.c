@@ -7,6 +7,7 @@
 #include "sim/ao/timeline/ao_timeline_config.h"
 #include "sim/ao/timeline/ao_timeline_plan.h"
 #include "sim/dump.h"
+#include "sim/pipelines/engine/factor_engine.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_spectrum.h"
 #include "sim/pipelines/storage/factor_storage.h"
@@ -81,7 +82,7 @@ static bb_need score_need(const bb_ao_extent *span, bool device, double count, d
     score.rows *= count;
     score.squared_rows *= count;
     score.shared *= count;
-    bb_need products = bb_residual_covariance_need(&score, span->threads);
+    bb_need products = bb_residual_covariance_need(&score, span->threads * span->processes);
     if (device) {
         products = bb_need_repeated(bb_residual_covariance_device_need(score.n, (bb_index)height,
                                                                        (bb_index)score.most_rows,
@@ -90,12 +91,13 @@ static bb_need score_need(const bb_ao_extent *span, bool device, double count, d
     } else if (span->most_commands > 0.0) {
         score.shared = count * targets;
         score.shared_rows = span->most_commands;
-        products = bb_need_in_turn(
-            products, bb_need_kept(bb_residual_covariance_need(&score, span->threads)));
+        products = bb_need_in_turn(products, bb_need_kept(bb_residual_covariance_need(
+                                                 &score, span->threads * span->processes)));
     }
     const bb_need residuals = {.host_bytes = sizeof(double) * score.squared_rows};
-    const bb_need filling = bb_need_together(bb_need_repeated(span->cmm, passes),
-                                             bb_need_repeated(span->ctm, 2.0 * count));
+    const bb_need filling =
+        bb_need_together(bb_need_repeated(bb_need_shared(span->cmm, span->processes), passes),
+                         bb_need_repeated(span->ctm, 2.0 * count));
     bb_need rating = span->rating;
     rating.seconds -= device ? span->projecting_s : 0.0;
     const bb_need scoring = bb_need_in_turn(device ? products : bb_need_together(products, filling),
@@ -159,7 +161,7 @@ static bb_status plan_solves(const bb_ao_study *study, const bb_ao_extent *span,
         double operator_bytes;
         bb_need solving;
         BB_TRY(bb_factor_pipeline_need(&study->solver.common, &pipelines[p], study->common.device,
-                                       &span->solved, &solving, &operator_bytes));
+                                       &span->solved, plan, &solving, &operator_bytes));
         solving = repeats ? bb_need_kept(solving) : solving;
         const bb_need rescoring = score_need(span, device, 1.0, 1.0);
         solving = bb_need_in_turn(solving, bb_need_repeated(rescoring, trials - 1.0));
@@ -269,7 +271,7 @@ static bb_status sum(const bb_ao_study *study, const bb_ao_extent *span, bb_plan
         bb_need solving;
         BB_TRY(bb_factor_pipeline_need(
             &study->solver.common, (const bb_factor_pipeline *)study->pipelines.items + reference,
-            study->common.device, &span->solved, &solving, &operator_bytes));
+            study->common.device, &span->solved, NULL, &solving, &operator_bytes));
         solving = bb_need_in_turn(solving, score_need(span, device, 1.0, 1.0));
         need = bb_need_in_turn(need, bb_need_together(estimates, solving));
     }
@@ -321,7 +323,11 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
     bb_need need;
     bb_ao_extent span;
     BB_TRY(bb_ao_extent_measure(ao, (double)options->threads, &span));
-    span.one_by_one = scores_on_device(ao) && !bb_ao_evaluation_is_kept(ao, options->dump);
+    const bool is_spread = bb_factor_engine_is_spread(&ao->solver.common);
+    const bb_process_grid grid = bb_factor_engine_grid(&ao->solver.common);
+    span.processes = is_spread ? (double)bb_process_grid_size(grid) : 1.0;
+    span.one_by_one =
+        (scores_on_device(ao) || is_spread) && !bb_ao_evaluation_is_kept(ao, options->dump);
     BB_TRY(sum(ao, &span, plan, &need));
     bb_plan_set(plan, need);
     plan->gpus = ao->solver.common.gpus;

@@ -23,6 +23,7 @@
 #include "sim/ao/realtime/frame_times.h"
 #include "sim/ao/timeline/ao_timeline.h"
 #include "sim/dump.h"
+#include "sim/pipelines/engine/factor_engine.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_spectrum.h"
 #include "sim/pipelines/factor_tiles.h"
@@ -41,6 +42,7 @@ typedef struct ao_run {
     bb_tomography *problem;
     const bb_matrix_source **ctm; // [target_count]
     bb_ao_mcao *mcao;             // NULL: one mirror a target
+    bb_factor_engine engine;
     bb_factor_problem factor_problem;
     bb_ao_storage storage;
     bb_ao_scoring scoring;         // of estimates
@@ -101,6 +103,7 @@ static bb_status start(const bb_ao_study *study, ao_run *run)
     run->pipeline_count = study->pipelines.count;
     run->target_count = study->targets.count;
     bb_device_choice_announce(&offer, study->common.device);
+    BB_TRY(bb_factor_engine_open(&study->solver.common, &run->engine));
     BB_TRY(BB_ALLOCATE(run->pipeline_count, &run->order));
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->warm));
     put_in_order(run);
@@ -136,6 +139,7 @@ static void finish(ao_run *run)
     bb_ao_scoring_release(&run->scoring);
     bb_ao_storage_release(&run->storage);
     bb_factor_problem_release(&run->factor_problem);
+    bb_factor_engine_close(&run->engine);
     bb_ao_learning_destroy(&run->learning);
     bb_ao_mcao_destroy(&run->mcao);
     bb_tomography_destroy(&run->problem);
@@ -159,6 +163,12 @@ static bool uses_device(const ao_run *run)
         uses = uses || run->evaluations[p].common.device == BB_DEVICE_CUDA;
     }
     return uses;
+}
+
+// Cmm is filled in no time, by a device or by all processes, and estimates are better not held.
+static bool fills_fast(const ao_run *run)
+{
+    return uses_device(run) || bb_factor_engine_is_spread(&run->study->solver.common);
 }
 
 static bb_status build_problem(ao_run *run, bb_results *results)
@@ -188,6 +198,7 @@ static bb_status build_problem(ao_run *run, bb_results *results)
             run->study->correction == (int)BB_AO_CORRECTION_LTAO ? 1 : run->target_count,
         .sides = run->ctm,
         .noise = run->noise,
+        .engine = &run->engine,
         .seed = (uint64_t)run->study->common.seed};
     BB_TRY(bb_ao_mcao_create(run->problem, run->ctm, &run->mcao));
     bb_ao_mcao_pose(run->mcao, &run->factor_problem);
@@ -370,8 +381,9 @@ done:
 }
 
 // Every pipeline from its factorization to its price. With checkpoints each is settled by itself,
-// so that it can be kept, and so it is on a device, which fills Cmm in no time and would only hold
-// estimates; else all share one pass over Cmm, but for what a promise is held to.
+// so that it can be kept, and so it is on a device and over processes, which fill Cmm in no time
+// and would only hold estimates; else all share one pass over Cmm, but for what a promise is held
+// to.
 static bb_status solve_all(ao_run *run, const bb_run_options *options)
 {
     bb_status status = BB_OK;
@@ -391,7 +403,7 @@ static bb_status solve_all(ao_run *run, const bb_run_options *options)
         }
         BB_TRY(solve(run, p));
         ++run->solved;
-        if (options->checkpoint != NULL || (uses_device(run) && !run->keeps)) {
+        if (options->checkpoint != NULL || (fills_fast(run) && !run->keeps)) {
             BB_TRY(settle(run));
         }
         if (options->checkpoint != NULL) {
@@ -419,6 +431,7 @@ bb_status bb_ao_run(const void *study, const bb_run_options *options, bb_results
     BB_TRY(build_problem(&run, results));
     BB_TRY(solve_all(&run, options));
     begin = bb_clock_seconds();
+    BB_TRY(bb_factor_engine_note(&run.engine, results));
     BB_TRY(bb_ao_evaluations_publish(study, run.problem, run.evaluations, results));
     BB_TRY(bb_ao_storage_publish(study, run.problem, run.evaluations, results));
     BB_TRY(bb_ao_scoring_publish(study, run.evaluations, results));

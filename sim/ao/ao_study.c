@@ -5,6 +5,7 @@
 #include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_mcao.h"
 #include "sim/ao/timeline/ao_timeline_config.h"
+#include "sim/pipelines/engine/factor_engine.h"
 #include "sim/pipelines/factor_device.h"
 
 #include <math.h>
@@ -218,6 +219,7 @@ bb_status bb_ao_study_check(const void *study, const bb_config *config, bb_probl
     const bb_ao_study *ao = study;
     BB_TRY(bb_factor_pipeline_solver_check(&ao->solver.common, config, problems));
     BB_TRY(bb_factor_pipelines_check(&ao->pipelines, config, problems));
+    BB_TRY(bb_factor_engine_check(&ao->solver.common, config, problems));
     BB_TRY(bb_factor_devices_check(&ao->pipelines, &ao->solver.common, ao->common.device, config,
                                    problems));
     BB_TRY(check_correction(ao, config, problems));

@@ -5,6 +5,7 @@
 
 #include "core/clock.h"
 #include "core/memory.h"
+#include "core/team.h"
 #include "core/thread.h"
 #include "sim/address_space.h"
 #include "sim/dump.h"
@@ -117,6 +118,9 @@ static bb_status check_execution(const bb_execution *work, const bb_experiment *
     bb_status status = BB_OK;
     bb_plan plan = {0};
     bb_text restarting = {0};
+    BB_REQUIRE(!work->options->energy || bb_team_joined()->size == 1, BB_INVALID,
+               "--energy: no counter is of %d processes alone, expected one",
+               bb_team_joined()->size);
     BB_TRY(bb_dump_check(run->dump, experiment->operators));
     BB_TRY(bb_experiment_list(work->experiments, checkpoint_help, &restarting));
     BB_REQUIRE(experiment->checkpoint_help != NULL ||

@@ -2,6 +2,7 @@
 //
 // bitbudget run: configuration in, result table and HDF5 file out.
 #include "core/memory.h"
+#include "core/team.h"
 #include "sim/command/execution.h"
 
 bb_status bb_command_run(const bb_options *options, const bb_experiment_table *experiments)
@@ -15,7 +16,8 @@ bb_status bb_command_run(const bb_options *options, const bb_experiment_table *e
         bb_experiment_find(experiments, bb_config_schema(config)->name);
     BB_TRY(bb_command_output(options, experiment, &path));
     BB_TRY(bb_results_create(&results));
-    const bb_execution work = {options, experiments, config, path, NULL};
+    const bool writes = bb_team_joined()->rank == 0;
+    const bb_execution work = {options, experiments, config, writes ? path : NULL, NULL};
     BB_TRY(bb_execution_run(&work, results));
 done:
     BB_RELEASE(&path);

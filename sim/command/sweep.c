@@ -4,6 +4,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/suggestion.h"
+#include "core/team.h"
 #include "sim/command.h"
 #include "sim/config/scalar.h"
 #include "sim/config/study_file.h"
@@ -454,6 +455,12 @@ done:
 
 bb_status bb_command_sweep(const bb_options *options, const bb_experiment_table *experiments)
 {
+    if (strcmp(options->operands[0], "run") != 0) { // which a team does together
+        if (bb_team_joined()->rank > 0) {
+            return BB_OK;
+        }
+        bb_team_join(NULL);
+    }
     if (strcmp(options->operands[0], "plan") == 0) {
         return act_plan(options, experiments);
     }

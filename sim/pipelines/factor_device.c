@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "sim/input/policy_table.h"
+#include "sim/pipelines/engine/factor_engine.h"
 #include "sim/pipelines/factor_map.h"
 #include "sim/pipelines/factor_panels.h"
 
@@ -106,6 +107,10 @@ bb_status bb_factor_device_check(const bb_factor_solver_config *solver,
     const bb_policy_config *policy = &pipeline->policy;
     const bb_policy_row *rule = bb_policy_describe(policy);
     const char *name = pipeline->name;
+    BB_REQUIRE(!bb_factor_engine_is_spread(solver), BB_UNSUPPORTED,
+               "pipeline %s on cuda: processes share a factorization on the cpu, expected device "
+               "cpu or solver.engine own",
+               name);
     BB_REQUIRE(solver->tile % 128 == 0, BB_INVALID,
                "pipeline %s on cuda: solver.tile = %td, expected a multiple of 128 such as %td",
                name, solver->tile, (solver->tile / 128 + 1) * 128);

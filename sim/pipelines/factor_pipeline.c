@@ -195,6 +195,8 @@ static bool starts_idly(const bb_factor_pipeline *pipeline)
     return pipeline->accumulate_from == (int)BB_ACCUMULATE_FROM_C && !half_sums;
 }
 
+const char *const bb_factor_engine_names[] = {"auto", "own", "starpu", NULL};
+
 bb_status bb_factor_pipeline_solver_check(const bb_factor_solver_config *solver,
                                           const bb_config *config, bb_problems *problems)
 {

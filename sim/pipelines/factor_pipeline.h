@@ -9,6 +9,7 @@
 #include "precision/policy.h"
 #include "sim/pipelines/draws.h"
 #include "sim/study.h"
+#include "solvers/distributed/tile_message.h"
 #include "solvers/factor/refinement.h"
 
 typedef enum bb_factor_scale {
@@ -70,12 +71,24 @@ typedef struct bb_factor_spectrum {
 
 extern const bb_schema bb_factor_spectrum_schema;
 
+/// Who factors by tiles on the cpu (engine/factor_engine.h).
+typedef enum bb_factor_engine_kind {
+    BB_FACTOR_ENGINE_AUTO, ///< over the processes of a program that has such an engine, else own
+    BB_FACTOR_ENGINE_OWN,
+    BB_FACTOR_ENGINE_STARPU
+} bb_factor_engine_kind;
+extern const char *const bb_factor_engine_names[];
+
 /// Keys of `solver:` that all such studies have.
 typedef struct bb_factor_solver_config {
     bb_index tile;
-    int scale;     ///< bb_factor_scale
-    double dither; ///< of the unit diagonal: rows times independent factors in [1 - dither, 1]
-    bb_index gpus; ///< of this host that share a factorization on cuda
+    int scale;        ///< bb_factor_scale
+    double dither;    ///< of the unit diagonal: rows times independent factors in [1 - dither, 1]
+    bb_index gpus;    ///< of this host that share a factorization on cuda
+    int engine;       ///< bb_factor_engine_kind
+    const char *grid; ///< of processes: "auto" or "2x4"
+    int wire;         ///< bb_wire
+    double stall_s;   ///< after which a process that does nothing ends the run
     bb_factor_spectrum spectrum;
 } bb_factor_solver_config;
 
@@ -111,6 +124,33 @@ typedef struct bb_factor_solver_config {
          .offset = offsetof(type, common.gpus),                                                    \
          .default_text = "1",                                                                      \
          .meaning = "GPUs of this host that share a factorization on device cuda."},               \
+        {.name = "engine",                                                                         \
+         .kind = BB_KEY_CHOICE,                                                                    \
+         .choices = bb_factor_engine_names,                                                        \
+         .offset = offsetof(type, common.engine),                                                  \
+         .default_text = "auto",                                                                   \
+         .meaning = "Who factors on the cpu: own, or starpu over processes; auto: bitbudget-mpi "  \
+                    "by starpu."},                                                                 \
+        {.name = "grid",                                                                           \
+         .kind = BB_KEY_TEXT,                                                                      \
+         .offset = offsetof(type, common.grid),                                                    \
+         .default_text = "auto",                                                                   \
+         .meaning =                                                                                \
+             "starpu: rows and columns of processes, such as 2x4; auto: nearest a square."},       \
+        {.name = "wire",                                                                           \
+         .kind = BB_KEY_CHOICE,                                                                    \
+         .choices = bb_wire_names,                                                                 \
+         .offset = offsetof(type, common.wire),                                                    \
+         .default_text = "follow",                                                                 \
+         .meaning = "starpu: tiles travel in the format their readers take, or in fp32."},         \
+        {.name = "stall_s",                                                                        \
+         .kind = BB_KEY_DOUBLE,                                                                    \
+         .unit = "s",                                                                              \
+         .minimum = 0.0,                                                                           \
+         .maximum = 86400.0,                                                                       \
+         .offset = offsetof(type, common.stall_s),                                                 \
+         .default_text = "60",                                                                     \
+         .meaning = "starpu: a process that is not heard of for so long ends the run; 0: never."}, \
     {                                                                                              \
         .name = "spectrum", .kind = BB_KEY_GROUP, .schema = &bb_factor_spectrum_schema,            \
         .offset = offsetof(type, common.spectrum),                                                 \

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/pipelines/factor_plan.h"
 
+#include "sim/pipelines/engine/factor_engine.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_map.h"
 #include "sim/pipelines/factor_spectrum.h"
 #include "sim/pipelines/storage/promised_storage.h"
+#include "solvers/distributed/engine_plan.h"
 #include "solvers/factor/reconstructor.h"
 
 #include <math.h>
@@ -44,6 +46,37 @@ static bb_need tiles_need(const bb_factor_pipeline *pipeline, const bb_tile_plan
     return bb_need_together(matrix, bb_need_in_turn(factoring, solving));
 }
 
+// The same over processes: what the fullest one takes.
+static bb_status shared_need(const bb_factor_solver_config *solver,
+                             const bb_factor_pipeline *pipeline, const bb_tile_plan *plan,
+                             const bb_factor_extent *extent, bb_plan *lines, bb_need *out)
+{
+    bb_status status = BB_OK;
+    bb_variant given[BB_VARIANT_COUNT];
+    bb_engine_plan shared;
+    const bb_engine_config config = {.grid = bb_factor_engine_grid(solver),
+                                     .wire = (bb_wire)solver->wire,
+                                     .workers = (bb_index)extent->threads};
+    const int processes = bb_process_grid_size(config.grid);
+    const int count = bb_factor_map_variants(&plan->policy, plan->arithmetic, given);
+    BB_TRY(bb_engine_plan_make(&config, plan, extent->n, extent->rows, count, given, &shared));
+    const bb_need refining = bb_refinement_need(&pipeline->refine, extent->n, extent->rows,
+                                                extent->fill, extent->threads);
+    const bb_need update = bb_low_rank_update_need(extent->n, extent->part, extent->rows);
+    *out = bb_need_together(bb_need_together(refining, update),
+                            (bb_need){.host_bytes = shared.host_bytes, .seconds = shared.seconds});
+    *out = bb_need_together(*out, bb_need_shared(half_fill(extent), (double)processes));
+    if (lines != NULL) {
+        BB_TRY(bb_plan_add(lines, pipeline->name,
+                           "%dx%d processes: %.1f MB each, %.1f MB between them, %.1f MB to each "
+                           "for sweeps",
+                           config.grid.rows, config.grid.columns, 1e-6 * shared.host_bytes,
+                           1e-6 * shared.factor_bytes, 1e-6 * shared.sweep_bytes));
+    }
+done:
+    return status;
+}
+
 // The widest arithmetic that a pipeline may come to, dp, is an upper bound of its bytes.
 static bb_need host_need(const bb_factor_solver_config *solver, const bb_factor_pipeline *pipeline,
                          const bb_tile_plan *plan, const bb_factor_extent *extent)
@@ -62,7 +95,7 @@ static bb_need host_need(const bb_factor_solver_config *solver, const bb_factor_
 
 bb_status bb_factor_pipeline_need(const bb_factor_solver_config *solver,
                                   const bb_factor_pipeline *pipeline, int study_device,
-                                  const bb_factor_extent *extent, bb_need *out,
+                                  const bb_factor_extent *extent, bb_plan *lines, bb_need *out,
                                   double *operator_bytes)
 {
     bb_status status = BB_OK;
@@ -76,10 +109,14 @@ bb_status bb_factor_pipeline_need(const bb_factor_solver_config *solver,
         plan.map = map;
     }
     *operator_bytes = (double)bb_tile_plan_bytes(&plan, n);
-    const bb_need once =
-        bb_factor_device_serves(solver, pipeline, study_device)
-            ? bb_factor_device_need(solver, pipeline, n, extent->rows + extent->part)
-            : host_need(solver, pipeline, &plan, extent);
+    bb_need once;
+    if (bb_factor_engine_is_spread(solver)) {
+        BB_TRY(shared_need(solver, pipeline, &plan, extent, lines, &once));
+    } else {
+        once = bb_factor_device_serves(solver, pipeline, study_device)
+                   ? bb_factor_device_need(solver, pipeline, n, extent->rows + extent->part)
+                   : host_need(solver, pipeline, &plan, extent);
+    }
     const double trials = bb_factor_pipeline_trials(pipeline);
     const double rows = trials > 1.0 ? (double)extent->rows : 0.0;
     *out = bb_need_together(

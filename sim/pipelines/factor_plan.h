@@ -5,6 +5,7 @@
 #define BB_SIM_PIPELINES_FACTOR_PLAN_H
 
 #include "sim/pipelines/factor_pipeline.h"
+#include "sim/plan.h"
 
 /// What a study solves.
 typedef struct bb_factor_extent {
@@ -20,12 +21,13 @@ typedef struct bb_factor_extent {
 /// What a pipeline takes where this machine computes it (bb_factor_device_serves), all its trials
 /// one after the other and the estimate of one beside; the estimates themselves are not in it.
 /// `operator_bytes`: of the factor as stored, an upper bound where a rule chooses. A policy's table
-/// is read and held to the tiles. Errors: BB_INVALID (a table or a tile of the spectrum that does
-/// not fit), BB_IO, BB_MEMORY.
+/// is read and held to the tiles. Over processes a line of `lines`, unless that is NULL, says what
+/// each takes and what travels. Errors: BB_INVALID (a table or a tile of the spectrum that does not
+/// fit), BB_IO, BB_MEMORY.
 BB_CHECKED bb_status bb_factor_pipeline_need(const bb_factor_solver_config *solver,
                                              const bb_factor_pipeline *pipeline, int study_device,
-                                             const bb_factor_extent *extent, bb_need *out,
-                                             double *operator_bytes);
+                                             const bb_factor_extent *extent, bb_plan *lines,
+                                             bb_need *out, double *operator_bytes);
 
 /// Factorizations that a pipeline usually takes: a promise is searched, and each draw is one.
 double bb_factor_pipeline_trials(const bb_factor_pipeline *pipeline);

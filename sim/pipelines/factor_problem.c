@@ -8,6 +8,7 @@
 #include "precision/draw.h"
 #include "precision/scaling.h"
 #include "sim/energy.h"
+#include "sim/pipelines/engine/factor_engine.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_map.h"
 #include "sim/pipelines/factor_warm.h"
@@ -286,12 +287,13 @@ static bb_status solve_scaled(const bb_factor_problem *problem, const bb_factor_
     }
     BB_TRY(bb_factor_map_create(problem, &plan.policy, plan.arithmetic, &map));
     plan.map = map;
-    BB_TRY(bb_tile_matrix_create(problem->matrix, drawn->scale, &plan, &factor));
+    BB_TRY(bb_factor_engine_load(problem->engine, problem->matrix, drawn->scale, &plan, &factor));
     spent->bytes += (double)bb_tile_matrix_bytes(factor);
     double encoded = bb_clock_seconds();
     spent->encode_seconds += encoded - begin;
     bb_log_progress_part(0.0, factor_share(problem));
-    BB_TRY(bb_tile_cholesky_factor(factor, pipeline->accumulate_k, &evaluation->outcome));
+    BB_TRY(bb_factor_engine_factor(problem->engine, factor, pipeline->accumulate_k,
+                                   &evaluation->outcome, &evaluation->factor));
     note_factor(map, factor, &evaluation->factor);
     if (evaluation->outcome.kind == BB_OUTCOME_OK) {
         BB_TRY(solve_with(drawn, pipeline, factor, r, evaluation, &spent->flops));

@@ -22,7 +22,8 @@ typedef struct bb_factor_problem {
     const double *tile_norms; ///< bb_tile_norms of D A D in the solver's tiles, NULL: they are
                               ///< found where a rule asks
     double *scale;            ///< [n] of the unit diagonal, NULL for none
-    double noise_floor;       ///< lower bound of the least eigenvalue of D A D, NaN unknown
+    const struct bb_factor_engine *engine; ///< that factors on the cpu, NULL: this process's own
+    double noise_floor; ///< lower bound of the least eigenvalue of D A D, NaN unknown
     bb_outcome outcome; ///< of the matrix by itself; where that is a failure, every pipeline's
 } bb_factor_problem;
 

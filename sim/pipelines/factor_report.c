@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/pipelines/factor_report.h"
 
+#include "core/memory.h"
+
 #include <math.h>
 
 bb_factor_report bb_factor_report_start(void)
@@ -16,6 +18,7 @@ bb_factor_report bb_factor_report_start(void)
                                .stored_bytes = NAN,
                                .stored_values = NAN,
                                .stored_bits = NAN,
+                               .wire_bytes = NAN,
                                .stored_step = NAN};
     for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
         report.tile_share[v] = NAN;
@@ -33,43 +36,57 @@ static const bb_output axes[] = {
 const bb_output_table bb_factor_report_axes = {
     .title = title, .group = "results", BB_OUTPUT_ROWS(axes)};
 
+// What a pipeline's row says.
+typedef struct report_row {
+    bb_factor_report report;
+    const char *digest;
+} report_row;
+
 static const bb_output outputs[] = {
     {"tile_share", "pipeline, variant", "1",
      "part of the lower tiles, by number, that the policy gives a variant",
-     .member = offsetof(bb_factor_report, tile_share), .embedded = true},
+     .member = offsetof(report_row, report.tile_share), .embedded = true},
     {"product_share", "pipeline, variant", "1",
      "part of the operations of the tiles' updates that a variant did",
      .note = "NaN of a single tile, which has none",
-     .member = offsetof(bb_factor_report, product_share), .embedded = true},
+     .member = offsetof(report_row, report.product_share), .embedded = true},
     {"policy_tolerance", "pipeline", "1",
      "bound on the relative perturbation that the policy's rule was given",
-     .note = "NaN without a rule", .member = offsetof(bb_factor_report, tolerance)},
+     .note = "NaN without a rule", .member = offsetof(report_row, report.tolerance)},
     {"certificate", "pipeline", "1",
      "bound on norm of A - L L^T over norm of A from rounding the products' operands",
      .note = "NaN where products are rounded too (hp2, hp3)",
-     .member = offsetof(bb_factor_report, certificate)},
+     .member = offsetof(report_row, report.certificate)},
     {"saturated_values", "pipeline", "1",
      "operands of the factorization that were clipped to the format's range",
-     .member = offsetof(bb_factor_report, saturated)},
+     .member = offsetof(report_row, report.saturated)},
     {"relative_cost", "pipeline", "1",
      "time of the tiles' updates at nominal rates over that in sp", .note = "NaN of a single tile",
-     .member = offsetof(bb_factor_report, cost)},
+     .member = offsetof(report_row, report.cost)},
     {"escalations", "pipeline", "1",
      "factorizations after the first, each more precise than the one that failed",
-     .member = offsetof(bb_factor_report, escalations)},
+     .member = offsetof(report_row, report.escalations)},
     {"iterations_mean", "pipeline", "1", "iterations of the refinement, mean over right-hand sides",
-     .note = "NaN without", .member = offsetof(bb_factor_report, iterations_mean)},
+     .note = "NaN without", .member = offsetof(report_row, report.iterations_mean)},
     {"iterations_most", "pipeline", "1",
      "iterations of the refinement, the most of a right-hand side", .note = "NaN without",
-     .member = offsetof(bb_factor_report, iterations_most)},
+     .member = offsetof(report_row, report.iterations_most)},
     {"iterations_break_even", "pipeline", "1",
      "iterations at which a direct solve with x3 takes as long",
-     .member = offsetof(bb_factor_report, break_even)},
+     .member = offsetof(report_row, report.break_even)},
+    {"factor_digest", "pipeline", NULL, "digest of the factor's tiles in their formats",
+     .note = "on the cpu, the same by every engine and number of processes; empty of a device and "
+             "after a failure",
+     .member = offsetof(report_row, digest)},
+    {"wire_bytes", "pipeline", "byte",
+     "bytes between processes for the factorization and both sweeps of one solve",
+     .note = "counted; NaN of one process", .member = offsetof(report_row, report.wire_bytes),
+     .measured = true},
     {"reconstructor_bytes", "pipeline", "byte", "bytes of the reconstructors as stored",
      .note = "scales, widths and index counted; NaN without `storage`",
-     .member = offsetof(bb_factor_report, stored_bytes)},
+     .member = offsetof(report_row, report.stored_bytes)},
     {"reconstructor_bits", "pipeline", "1", "stored bits of a value of the reconstructors",
-     .note = "the same over their values", .member = offsetof(bb_factor_report, stored_bits)},
+     .note = "the same over their values", .member = offsetof(report_row, report.stored_bits)},
 };
 
 const bb_output_table bb_factor_report_outputs = {
@@ -79,10 +96,18 @@ bb_status bb_factor_report_publish(const bb_factor_report *reports, size_t strid
                                    bb_results *results)
 {
     bb_status status = BB_OK;
+    report_row *rows = NULL;
+    BB_TRY(BB_ALLOCATE(count, &rows));
+    for (bb_index i = 0; i < count; ++i) {
+        const char *place = (const char *)reports + (size_t)i * stride;
+        rows[i].report = *(const bb_factor_report *)(const void *)place;
+        rows[i].digest = rows[i].report.digest;
+    }
     BB_TRY(bb_output_table_add_axis(&bb_factor_report_axes, "variant", BB_VARIANT_COUNT,
                                     bb_variant_names, NULL, results));
-    BB_TRY(bb_output_table_publish_records(&bb_factor_report_outputs, reports, stride, count, NULL,
-                                           results));
+    BB_TRY(bb_output_table_publish_records(&bb_factor_report_outputs, rows, sizeof *rows, count,
+                                           NULL, results));
 done:
+    BB_RELEASE(&rows);
     return status;
 }

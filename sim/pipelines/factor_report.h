@@ -22,6 +22,8 @@ typedef struct bb_factor_report {
     double break_even; ///< iterations at which a direct x3 factorization costs the same
     double stored_bytes, stored_values; ///< of the reconstructors, where they are stored
     double stored_bits;                 ///< of a value, scales and widths counted
+    double wire_bytes;  ///< between processes, for the factor and one solve; NaN by one process
+    char digest[17];    ///< of the factor on the cpu, "" unknown
     double stored_step; ///< of what a promise found (storage/promised_storage.h), NaN of others
 } bb_factor_report;
 

@@ -6,6 +6,7 @@
 #include "core/stage.h"
 #include "precision/error_norms.h"
 #include "sim/dump.h"
+#include "sim/pipelines/engine/factor_engine.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_plan.h"
 #include "sim/pipelines/factor_promise.h"
@@ -38,6 +39,7 @@ typedef struct reconstructor_run {
     bb_index pipeline_count, reference;
     bb_reconstructor_inputs in;
     const bb_matrix_source *side; // Ctm
+    bb_factor_engine engine;
     bb_factor_problem factor_problem;
     bb_factor_storage storage;
     estimate *estimates; // [pipeline_count]
@@ -55,6 +57,7 @@ static void finish(reconstructor_run *run)
     BB_RELEASE(&run->tile_norms);
     bb_factor_storage_release(&run->storage);
     bb_factor_problem_release(&run->factor_problem);
+    bb_factor_engine_close(&run->engine);
     bb_reconstructor_inputs_close(&run->in);
 }
 
@@ -66,6 +69,7 @@ static bb_status start(const bb_reconstructor_study *study, reconstructor_run *r
     run->pipeline_count = study->pipelines.count;
     run->reference = bb_factor_pipelines_reference(&study->pipelines);
     bb_device_choice_announce(&offer, study->common.device);
+    BB_TRY(bb_factor_engine_open(&study->solver.common, &run->engine));
     BB_TRY(
         bb_promise_trials_create(BB_FACTOR_PROMISE_TRIALS * run->pipeline_count, &run->promises));
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->estimates));
@@ -82,6 +86,7 @@ static bb_status start(const bb_reconstructor_study *study, reconstructor_run *r
         (bb_factor_problem){.solver = &study->solver.common,
                             .matrix = bb_matrix_file_source(run->in.cmm),
                             .part = {run->in.columns, run->in.vectors, run->in.weights},
+                            .engine = &run->engine,
                             .seed = (uint64_t)study->common.seed,
                             .target_count = 1,
                             .sides = &run->side};
@@ -420,6 +425,7 @@ bb_status bb_reconstructor_run(const void *study, const bb_run_options *options,
     BB_TRY(start(study, &run));
     BB_TRY(solve(&run, results));
     BB_TRY(draw(&run));
+    BB_TRY(bb_factor_engine_note(&run.engine, results));
     BB_TRY(publish(&run, results));
     if (bb_dump_wanted(options->dump, "R")) {
         BB_TRY(dump(&run, results));
@@ -446,7 +452,7 @@ static bb_status sum(const bb_reconstructor_study *study, const bb_factor_extent
         double operator_bytes;
         bb_need solving;
         BB_TRY(bb_factor_pipeline_need(&study->solver.common, &pipelines[p], study->common.device,
-                                       solved, &solving, &operator_bytes));
+                                       solved, plan, &solving, &operator_bytes));
         need = bb_need_in_turn(need, solving);
         scores += trials;
         drawing = trials > 1.0 ? 1.0 : drawing;

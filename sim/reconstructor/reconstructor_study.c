@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/reconstructor/reconstructor_study.h"
 
+#include "sim/pipelines/engine/factor_engine.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/storage/promised_storage.h"
 
@@ -132,6 +133,7 @@ bb_status bb_reconstructor_study_check(const void *study, const bb_config *confi
     BB_TRY(check_policies(request, config, problems));
     BB_TRY(bb_factor_pipeline_solver_check(&request->solver.common, config, problems));
     BB_TRY(bb_factor_pipelines_check(&request->pipelines, config, problems));
+    BB_TRY(bb_factor_engine_check(&request->solver.common, config, problems));
     BB_TRY(bb_factor_devices_check(&request->pipelines, &request->solver.common,
                                    request->common.device, config, problems));
 done:

@@ -3,6 +3,7 @@
 
 #include "core/clock.h"
 #include "core/memory.h"
+#include "core/team.h"
 #include "core/thread.h"
 #include "sim/output/file.h"
 #include "sim/output/image.h"
@@ -64,7 +65,7 @@ static bb_status compute(bb_point_run *run, bb_index point, const bb_config *con
     BB_TRY(sweep->experiment->run(study, &options, results));
     if (sweep->keeps_files) {
         BB_TRY(bb_provenance_end(results));
-        BB_TRY(write_file(run, point, results));
+        BB_TRY(bb_team_joined()->rank == 0 ? write_file(run, point, results) : BB_OK);
     }
 done:
     return status;

@@ -4,6 +4,7 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/memory.h"
+#include "core/team.h"
 #include "core/thread.h"
 #include "sim/interrupt.h"
 #include "sim/sweep/crew.h"
@@ -95,7 +96,8 @@ static bb_status compute(void *context, bb_index item, bb_text *answer)
     shard *work = context;
     if (!work->request->verbose) {
         // What one point warns of, all would; a pipeline that fails is a result.
-        bb_log_set_level(item == work->queue[0] ? BB_LOG_QUIET : BB_LOG_SILENT);
+        bb_log_set_level(bb_team_joined()->rank == 0 && item == work->queue[0] ? BB_LOG_QUIET
+                                                                               : BB_LOG_SILENT);
     }
     return bb_point_run_compute(&work->run, item, answer);
 }
@@ -250,6 +252,57 @@ done:
     return status;
 }
 
+// A point by all processes of a team. What one alone fails of ends the run, and with it the others,
+// who may wait for it; what is wrong with the point itself all find.
+static bb_status compute_together(shard *work, bb_index point, bb_text *answer, bb_crew_end *out)
+{
+    bb_status status = BB_OK;
+    const double start = bb_clock_seconds();
+    const bb_log_level level = bb_log_present_level();
+    const bb_status found = compute(work, point, answer);
+    bb_log_set_level(level);
+    if (found != BB_INVALID) {
+        BB_TRY(found);
+    }
+    *out = (bb_crew_end){.status = found,
+                         .seconds = bb_clock_seconds() - start,
+                         .text = found == BB_OK ? bb_text_string(answer) : bb_status_message(),
+                         .length = answer->length};
+done:
+    return status;
+}
+
+// All points by all processes of a team: the first one says which is next and keeps the records.
+static bb_status work_together(shard *work)
+{
+    bb_status status = BB_OK;
+    const bb_team *team = bb_team_joined();
+    bb_text answer = {0};
+    work->run = (bb_point_run){.plan = work->request->plan, .threads = work->request->threads};
+    bb_interrupt_loses("the point under way is not recorded; the same command goes on");
+    for (;;) {
+        bb_index point = -1;
+        bb_crew_end end;
+        if (team->rank == 0 && !next_point(work, &point)) {
+            point = -1;
+        }
+        BB_TRY(team->broadcast(0, &point, sizeof point));
+        if (point < 0) {
+            break;
+        }
+        BB_TRY(compute_together(work, point, &answer, &end));
+        if (team->rank == 0) {
+            BB_TRY(take(work, point, &end));
+        }
+        bb_status_clear();
+        bb_text_release(&answer);
+    }
+done:
+    bb_text_release(&answer);
+    bb_interrupt_loses("");
+    return status;
+}
+
 static bb_status work_on(shard *work)
 {
     bb_status status = BB_OK;
@@ -257,6 +310,9 @@ static bb_status work_on(shard *work)
     double warm_bytes = 0.0;
     const bb_sweep_plan *plan = work->request->plan;
     const double limit_s = plan->sweep->config.point_limit_s;
+    if (bb_team_joined()->size > 1) {
+        return work_together(work);
+    }
     if (plan->device == BB_DEVICE_CUDA && work->queue_count > 0) {
         BB_TRY(bb_visible_gpus_find(&work->gpus));
     }
@@ -291,8 +347,11 @@ bb_status bb_shard_run(const bb_shard_request *request, bb_shard_report *out)
     BB_TRY(bb_sweep_plan_check_files(plan));
     BB_TRY(bb_sweep_progress_read(plan, &work.progress));
     BB_TRY(list_points(&work));
-    BB_TRY(bb_record_file_create(plan->folder, plan->id,
-                                 request->shard_count == 0 ? 0 : request->shards[0], &work.file));
+    if (bb_team_joined()->rank == 0) {
+        BB_TRY(bb_record_file_create(plan->folder, plan->id,
+                                     request->shard_count == 0 ? 0 : request->shards[0],
+                                     &work.file));
+    }
     BB_TRY(work_on(&work));
     out->seconds = bb_clock_seconds() - work.start;
 done:

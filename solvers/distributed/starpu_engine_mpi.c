@@ -54,6 +54,7 @@ done:
 static void destroy(bb_engine **engine)
 {
     if (*engine != NULL) {
+        bb_stall_watch_stop(&(*engine)->watch);
         starpu_resume();
         (void)starpu_mpi_shutdown();
         bb_tile_window_destroy(&(*engine)->window);
@@ -95,6 +96,10 @@ static bb_status create(const bb_engine_config *config, bb_engine **out)
     }
     BB_TRY(status);
     starpu_pause();
+    status = bb_starpu_engine_agree(bb_stall_watch_start(config->stall_s, &engine->watch));
+    if (status != BB_OK) { // elsewhere: those that watch would not be answered
+        (void)MPI_Abort(MPI_COMM_WORLD, bb_status_exit_code(status));
+    }
     *out = engine;
     engine = NULL;
 done:

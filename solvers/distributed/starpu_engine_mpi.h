@@ -5,6 +5,7 @@
 #define BB_SOLVERS_DISTRIBUTED_STARPU_ENGINE_MPI_H
 
 #include "solvers/distributed/engine.h"
+#include "solvers/distributed/stall_watch_mpi.h"
 #include "solvers/distributed/tile_window.h"
 
 struct bb_engine {
@@ -12,6 +13,7 @@ struct bb_engine {
     bb_wire wire;
     int rank, processes;
     bb_index workers;
+    bb_stall_watch *watch;
     bb_tile_window *window; ///< through which its factors are read
 };
 

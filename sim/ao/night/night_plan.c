@@ -51,7 +51,7 @@ static bb_status plan_recipe(const bb_ao_study *study, const bb_factor_extent *s
         bb_need solving;
         once.draws = 1;
         BB_TRY(bb_factor_pipeline_need(&study->solver.common, &once, study->common.device, solved,
-                                       &solving, &operator_bytes));
+                                       NULL, &solving, &operator_bytes));
         *out = bb_need_in_turn(*out, solving);
     }
     *out = bb_need_in_turn(*out, bb_factor_storage_need(&study->pipelines, &study->solver.common,

@@ -358,16 +358,17 @@ static void needs_are_planned(void **state)
     const bb_factor_extent extent = {.n = N, .rows = M, .threads = 1.0};
     const int cpu = (int)BB_DEVICE_CPU;
     bb_factor_pipeline pipeline = pipeline_of(BB_VARIANT_HP2, BB_POLICY_UNIFORM);
-    check_ok(bb_factor_pipeline_need(&solver, &pipeline, cpu, &extent, &once, &stored[0]));
+    check_ok(bb_factor_pipeline_need(&solver, &pipeline, cpu, &extent, NULL, &once, &stored[0]));
     pipeline.refine.method = BB_REFINE_CG;
-    check_ok(bb_factor_pipeline_need(&solver, &pipeline, cpu, &extent, &refined, &stored[1]));
+    check_ok(bb_factor_pipeline_need(&solver, &pipeline, cpu, &extent, NULL, &refined, &stored[1]));
     assert_true(stored[0] == stored[1]);
     // Six vectors for each right-hand side and a panel of all columns.
     assert_true(refined.host_bytes > once.host_bytes);
     assert_true(refined.host_bytes > 8.0 * N * (6.0 * M + N) + stored[0]);
     bb_factor_tile beyond = {.row = 10, .column = 2};
     bb_factor_solver_config other = {.tile = TILE, .spectrum = {.tiles = {&beyond, 1}}};
-    check_fails(bb_factor_pipeline_need(&other, &pipeline, cpu, &extent, &once, stored), BB_INVALID,
+    check_fails(bb_factor_pipeline_need(&other, &pipeline, cpu, &extent, NULL, &once, stored),
+                BB_INVALID,
                 "solver.spectrum.tiles[0]: tile (10, 2), expected below 10: 300 measurements");
 }
 

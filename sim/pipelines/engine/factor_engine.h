@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which engine factors by tiles on the cpu (solvers/distributed/engine.h): this process's own, or
+// StarPU-MPI's over several, which the program bitbudget-mpi alone has. Every process of a run
+// comes to the same calls; factors have the same bits by both.
+#ifndef BB_SIM_PIPELINES_ENGINE_FACTOR_ENGINE_H
+#define BB_SIM_PIPELINES_ENGINE_FACTOR_ENGINE_H
+
+#include "sim/pipelines/factor_pipeline.h"
+#include "sim/pipelines/factor_report.h"
+#include "solvers/distributed/engine.h"
+
+/// The engine over processes that this program has, borrowed; before any command. A program that
+/// says nothing has none.
+void bb_factor_engine_offer(const bb_engine_row *row);
+
+/// Whether a solver's factorizations run over processes in this program.
+bool bb_factor_engine_is_spread(const bb_factor_solver_config *solver);
+
+/// Adds a problem for what this program or its number of processes cannot do. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_factor_engine_check(const bb_factor_solver_config *solver,
+                                            const bb_config *config, bb_problems *problems);
+
+/// The processes that a solver asks for: of its grid, else those of the team.
+bb_process_grid bb_factor_engine_grid(const bb_factor_solver_config *solver);
+
+/// An engine at work.
+typedef struct bb_factor_engine {
+    const bb_engine_row *row;
+    bb_engine *engine;
+    bb_engine_config config;
+} bb_factor_engine;
+
+/// Starts the engine of a solver, with as many workers as the pool has threads. Errors: those of
+/// bb_engine_row.create. Close it with bb_factor_engine_close, after an error too.
+BB_CHECKED bb_status bb_factor_engine_open(const bb_factor_solver_config *solver,
+                                           bb_factor_engine *out);
+void bb_factor_engine_close(bb_factor_engine *engine);
+
+/// The tiles of D A D, as bb_engine_row.load; NULL is this process's own engine.
+BB_CHECKED bb_status bb_factor_engine_load(const bb_factor_engine *engine,
+                                           const bb_matrix_source *source, const double *scale,
+                                           const bb_tile_plan *plan, bb_tile_matrix **out);
+
+/// Factors, as bb_engine_row.factor, and says in the report what the factor is and what went over
+/// the wire for it and for its sweeps.
+BB_CHECKED bb_status bb_factor_engine_factor(const bb_factor_engine *engine, bb_tile_matrix *factor,
+                                             bb_index accumulate_k, bb_outcome *outcome,
+                                             bb_factor_report *report);
+
+/// Writes who computed into /provenance. Errors: those of bb_results_note.
+BB_CHECKED bb_status bb_factor_engine_note(const bb_factor_engine *engine, bb_results *results);
+
+#endif

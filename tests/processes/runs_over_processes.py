@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Studies over processes: runs_over_processes.py BITBUDGET BITBUDGET_MPI MPIEXEC SOURCE FOLDER.
+
+Results of 1, 2 and 4 processes are those of the program of one process, a matrix that is not
+positive definite among them; what cannot be is refused by a sentence of the first process; and a
+process that is killed, stops or has no memory ends the run, which leaves no file.
+"""
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+BITBUDGET, BITBUDGET_MPI, MPIEXEC, SOURCE, FOLDER = (pathlib.Path(word) for word in sys.argv[1:6])
+ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "BITBUDGET_SHARE": str(SOURCE),
+               "STARPU_HOME": str(FOLDER), "OMPI_ALLOW_RUN_AS_ROOT": "1",
+               "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_mpi_yield_when_idle": "1",
+               "OMPI_MCA_plm": "isolated"}
+SMALL = SOURCE / "tests/configs/small"
+END_S = 10.0  # in which a run is over whose process was killed
+
+
+def start(processes, *words, wrapper=()):
+    return subprocess.Popen([MPIEXEC, "--oversubscribe", "--bind-to", "none", "-n", str(processes),
+                             *wrapper, BITBUDGET_MPI, *map(str, words)], cwd=FOLDER,
+                            env=ENVIRONMENT, text=True, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE)
+
+
+def end(run, limit=240.0):
+    """Exit status, stdout and stderr."""
+    out, errors = run.communicate(timeout=limit)
+    return run.returncode, out, errors
+
+
+def call(processes, *words, wrapper=()):
+    return end(start(processes, *words, wrapper=wrapper))
+
+
+def alone(*words):
+    done = subprocess.run([BITBUDGET, *map(str, words)], cwd=FOLDER, env=ENVIRONMENT, text=True,
+                          capture_output=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def holds(condition, *what):
+    if not condition:
+        print("failed:", *what, sep="\n")
+        sys.exit(1)
+
+
+def members(run):
+    """Process ids of a run, in the order of their ranks."""
+    found = {}
+    for entry in pathlib.Path("/proc").iterdir():
+        try:
+            words = (entry / "environ").read_bytes().split(b"\0") if entry.name.isdigit() else []
+            name = (entry / "comm").read_text() if words else ""
+        except OSError:
+            continue
+        for word in words:
+            if word.startswith(b"OMPI_COMM_WORLD_RANK=") and name.strip() == "bitbudget-mpi" and \
+                    int((entry / "stat").read_text().split(")")[1].split()[1]) == run.pid:
+                found[int(word.split(b"=")[1])] = int(entry.name)
+    return [found[rank] for rank in sorted(found)]
+
+
+def wait_for(processes, run):
+    """The members of a run, once all compute."""
+    limit = time.monotonic() + 30.0
+    while len(members(run)) < processes and time.monotonic() < limit:
+        time.sleep(0.05)
+    time.sleep(1.0)
+    found = members(run)
+    holds(len(found) == processes, "processes", found, run.poll())
+    return found
+
+
+def results_are_those_of_one_process():
+    for study, words in ((SMALL / "ao.yaml", ["solver.tile=50"]),
+                         (SMALL / "ao.yaml", ["solver.tile=50", "correction=glao"]),
+                         (SMALL / "mcao.yaml", []), (SMALL / "wafer.yaml", [])):
+        code, _, errors = alone("run", study, "-q", "--force", "--threads", 2, "--device", "cpu",
+                                "-o", "alone.h5", *words)
+        holds(code == 0, study, errors)
+        for processes in (1, 2, 4):
+            extra = ["solver.wire=fp32"] if processes == 4 and study.stem != "wafer" else []
+            code, out, errors = call(processes, "run", study, "-q", "--force", "--threads", 1,
+                                     "--device", "cpu", "-o", "shared.h5", *words, *extra)
+            holds(code == 0, study, processes, out, errors)
+            code, out, errors = alone("diff", "alone.h5", "shared.h5")
+            holds("results but times: equal" in out, study, processes, out, errors)
+
+
+def a_breakdown_is_a_result():
+    words = ["-q", "--force", "--device", "cpu", "solver.tile=50",
+             "pipelines=[{name: reference, arithmetic: dp}, {name: fp8, arithmetic: fp8}]"]
+    code, out, errors = alone("run", SMALL / "ao.yaml", "-o", "alone.h5", *words)
+    holds(code == 0 and "not_spd" in out, out, errors)
+    for processes in (2, 4):
+        code, out, errors = call(processes, "run", SMALL / "ao.yaml", "-o", "shared.h5", *words)
+        holds(code == 0 and "not_spd" in out, processes, out, errors)
+        code, out, errors = alone("diff", "alone.h5", "shared.h5")
+        holds("results but times: equal" in out, processes, out, errors)
+
+
+def what_cannot_be_is_refused():
+    cases = ((2, ["solver.engine=own"], "2 processes would each do all of it"),
+             (2, ["solver.grid=3x1"], "grid 3x1 has 3 processes, started are 2"),
+             (2, ["solver.grid=two"], "expected auto, or rows and columns"),
+             (2, ["no_key=1"], "no_key: unknown key"),
+             (2, ["--energy"], "no counter is of 2 processes"))
+    for processes, words, sentence in cases:
+        code, out, errors = call(processes, "run", SMALL / "ao.yaml", "-q", "--force", "-o",
+                                 "refused.h5", *words)
+        holds(code == 2 and errors.count(sentence) == 1, words, code, out, errors)
+        holds(not (FOLDER / "refused.h5").exists(), words)
+    code, _, errors = alone("check", SMALL / "ao.yaml", "solver.engine=starpu")
+    holds(code == 2 and "this program has no StarPU-MPI" in errors, code, errors)
+
+
+def a_sweep_gives_a_point_all_processes():
+    (FOLDER / "plan.yaml").write_text(f"base: {SMALL / 'ao.yaml'}\nsweep:\n  axes:\n"
+                                      "    seed: [1, 2, 3]\n")
+    for folder in ("alone", "shared"):
+        code, _, errors = alone("sweep", "plan", "plan.yaml", folder, "--device", "cpu")
+        holds(code == 0, errors)
+    code, _, errors = alone("sweep", "run", "alone", "--threads", 1)
+    holds(code == 0, errors)
+    code, _, errors = call(2, "sweep", "run", "shared", "--threads", 1)
+    holds(code == 0 and "3 points done, 0 failed" in errors, errors)
+    code, out, errors = call(2, "sweep", "run", "shared", "--threads", 1)
+    holds(code == 0 and "3 were done before" in errors, errors)
+    for folder in ("alone", "shared"):
+        code, _, errors = alone("sweep", "collect", folder, "-o", f"{folder}.h5", "--force")
+        holds(code == 0, errors)
+    code, out, errors = alone("diff", "alone.h5", "shared.h5")
+    holds("results but times: equal" in out, out, errors)
+
+
+def long_run(name, *words, processes=2):
+    return start(processes, "run", "ao/quick", "-q", "--force", "--threads", 1, "--device", "cpu",
+                 "solver.tile=32", "-o", name, *words)
+
+
+def over(run, limit, name):
+    """A run that failed within a limit and left nothing."""
+    begin = time.monotonic()
+    code, out, errors = end(run)
+    holds(code != 0 and time.monotonic() - begin < limit, name, code, time.monotonic() - begin, out,
+          errors)
+    holds(not list(FOLDER.glob(f"*{name}*")), name, list(FOLDER.iterdir()))
+    return errors
+
+
+def a_killed_process_ends_the_run():
+    for rank in (0, 1):
+        run = long_run("killed.h5")
+        os.kill(wait_for(2, run)[rank], signal.SIGKILL)
+        over(run, END_S, "killed.h5")
+
+
+def a_stopped_process_is_named():
+    for rank in (0, 1):
+        run = long_run("stopped.h5", "solver.stall_s=2")
+        found = wait_for(2, run)
+        os.kill(found[rank], signal.SIGSTOP)
+        errors = over(run, 2.0 + END_S, "stopped.h5")
+        sentence = f"process {rank} of 2"
+        holds(sentence in errors and f"pid {found[rank]}" in errors and "for 2 s" in errors, errors)
+
+
+def a_process_without_memory_is_named():
+    limited = ["sh", "-c", 'test "$OMPI_COMM_WORLD_RANK" = 1 && ulimit -v 1500000; exec "$@"',
+               "sh"]
+    run = start(2, "run", "ao/quick", "-q", "--force", "--threads", 1, "--device", "cpu",
+                "sensors.lenslets=60", "-o", "poor.h5", wrapper=limited)
+    errors = over(run, 120.0, "poor.h5")
+    holds("process 1 of 2" in errors and "memory" in errors, errors)
+
+
+def main():
+    if FOLDER.exists():
+        shutil.rmtree(FOLDER)
+    FOLDER.mkdir(parents=True)
+    for test in (results_are_those_of_one_process, a_breakdown_is_a_result,
+                 what_cannot_be_is_refused, a_sweep_gives_a_point_all_processes, a_killed_process_ends_the_run,
+                 a_stopped_process_is_named, a_process_without_memory_is_named):
+        begin = time.monotonic()
+        test()
+        print(f"{test.__name__}: {time.monotonic() - begin:.1f} s", flush=True)
+
+
+main()

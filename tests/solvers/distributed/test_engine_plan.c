@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/distributed/engine_plan.h"
+#include "tests/check.h"
+
+enum { TILE = 64, N = 4 * TILE, TILE_BYTES = TILE * TILE * 4, SIDES = 100 };
+
+static bb_engine_plan plan_of(int rows, int columns, bb_wire wire, bb_variant variant, bb_index n)
+{
+    bb_engine_plan out;
+    const bb_engine_config config = {.grid = {rows, columns}, .wire = wire, .workers = 1};
+    const bb_tile_plan plan = {
+        .tile_size = TILE, .arithmetic = variant, .policy = {.diagonal = BB_POLICY_FOLLOW}};
+    check_ok(bb_engine_plan_make(&config, &plan, n, SIDES, 1, &variant, &out));
+    return out;
+}
+
+static void one_process_sends_nothing(void **state)
+{
+    (void)state;
+    const bb_engine_plan one = plan_of(1, 1, BB_WIRE_FOLLOW, BB_VARIANT_SP, N);
+    assert_true(one.factor_bytes == 0.0 && one.sweep_bytes == 0.0);
+    assert_true(one.tile_bytes == 10.0 * TILE_BYTES);
+    assert_true(one.host_bytes > one.tile_bytes + 10 * 4096.0);
+    assert_true(one.seconds > 0.0);
+}
+
+// Four tile rows on 2 x 2: (0, 0) has (0,0) (2,0) (2,2); (0, 1) (2,1); (1, 0) (1,0) (3,0) (3,2);
+// (1, 1) (1,1) (3,1) (3,3).
+static void the_fullest_process_counts(void **state)
+{
+    (void)state;
+    const bb_engine_plan four = plan_of(2, 2, BB_WIRE_FOLLOW, BB_VARIANT_SP, N);
+    assert_true(four.tile_bytes == 3.0 * TILE_BYTES);
+    // Process (0, 1) keeps one of ten tiles: nine come to it, twice.
+    assert_true(four.sweep_bytes == 18.0 * TILE_BYTES);
+    assert_true(four.factor_bytes > 0.0);
+    const bb_engine_plan wide = plan_of(2, 2, BB_WIRE_FOLLOW, BB_VARIANT_DP, N);
+    assert_true(wide.tile_bytes == 6.0 * TILE_BYTES);
+    const bb_engine_plan half = plan_of(2, 2, BB_WIRE_FOLLOW, BB_VARIANT_HP2, N);
+    assert_true(half.tile_bytes == 3.0 * TILE_BYTES); // kept in floats
+    assert_true(half.sweep_bytes < 0.75 * four.sweep_bytes);
+}
+
+// The diagonal follows: what travels in fp16 is 0.57 of what does in fp32 or less.
+static void a_wire_that_follows_is_narrow(void **state)
+{
+    (void)state;
+    enum { LARGE = 48 * TILE };
+    const bb_engine_plan narrow = plan_of(2, 2, BB_WIRE_FOLLOW, BB_VARIANT_HP1, LARGE);
+    const bb_engine_plan wide = plan_of(2, 2, BB_WIRE_FP32, BB_VARIANT_HP1, LARGE);
+    assert_true(narrow.factor_bytes <= 0.57 * wide.factor_bytes);
+    assert_true(narrow.factor_bytes >= 0.5 * wide.factor_bytes);
+}
+
+// Processes share the work, and a slow wire and the submission of tasks bound what that gives.
+static void time_falls_with_processes(void **state)
+{
+    (void)state;
+    enum { LARGE = 32 * TILE };
+    const bb_engine_plan one = plan_of(1, 1, BB_WIRE_FOLLOW, BB_VARIANT_SP, LARGE);
+    const bb_engine_plan four = plan_of(2, 2, BB_WIRE_FOLLOW, BB_VARIANT_SP, LARGE);
+    const double flops_s = one.seconds;
+    const double tasks_s = 24e-6 * 32.0 * 33.0 * 37.0 / 6.0;
+    assert_true(four.seconds >= tasks_s + four.factor_bytes / 4.0 / BB_ENGINE_PLAN_WIRE_RATE);
+    assert_true(four.seconds <
+                tasks_s + flops_s +
+                    (four.factor_bytes + four.sweep_bytes) / BB_ENGINE_PLAN_WIRE_RATE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_process_sends_nothing),
+        cmocka_unit_test(the_fullest_process_counts),
+        cmocka_unit_test(a_wire_that_follows_is_narrow),
+        cmocka_unit_test(time_falls_with_processes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
