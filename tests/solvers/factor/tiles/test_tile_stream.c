@@ -291,6 +291,13 @@ static void memory_stays_within_the_limit(void **state)
     need_stop(); // its buffers may be full by now only
     need_hold("stored tiles", bb_need_together(bb_tile_matrix_need(&plan, N, 1.0), scratch),
               NEED_LOOSENESS);
+    double *x = dense_new(M * N);
+    need_start();
+    check_ok(bb_tile_cholesky_solve(matrix, M, x));
+    need_stop();
+    need_hold("a solve with stored tiles", bb_tile_cholesky_solve_need(&plan, N, M, 1.0),
+              NEED_LOOSENESS);
+    BB_RELEASE(&x);
     assert_true(swap_file_cached_bytes() <= 0);
     bb_tile_matrix_destroy(&matrix);
     assert_int_equal(bb_memory_blocks(), 0);
