@@ -4,6 +4,7 @@
 #include "sim/bench/bench.h"
 
 #include "core/memory.h"
+#include "core/team.h"
 #include "core/thread.h"
 #include "sim/address_space.h"
 #include "sim/command.h"
@@ -95,6 +96,7 @@ bb_status bb_command_bench(const bb_options *options, const bb_experiment_table 
     bb_text table = {0};
     unsigned char *image = NULL;
     bb_index bytes = 0;
+    const bool writes = bb_team_joined()->rank == 0;
     (void)experiments;
     const bool measures = options->output != NULL || options->device != NULL || options->force ||
                           options->quick || options->energy || options->wisdom != NULL ||
@@ -107,13 +109,18 @@ bb_status bb_command_bench(const bb_options *options, const bb_experiment_table 
         list_cases();
         goto done;
     }
-    BB_TRY(bb_file_check(path, options->output == NULL, options->force, FILE_BYTES));
+    if (writes) {
+        BB_TRY(bb_file_check(path, options->output == NULL, options->force, FILE_BYTES));
+    }
     BB_TRY(bb_address_space_reserve(options->threads));
     BB_TRY(bb_threads_set(options->threads));
     BB_TRY(bb_results_create(&results));
     BB_TRY(measure(options, results, &table));
     (void)fputs(bb_text_string(&table), stdout);
     (void)fflush(stdout);
+    if (!writes) {
+        goto done;
+    }
     BB_TRY(bb_image_build(results, &image, &bytes));
     BB_TRY(bb_file_write(path, options->force, image, bytes));
     (void)printf("results: %s\n", path);
