@@ -56,7 +56,9 @@ static bb_status note_cuda(const bb_bench_setup *setup, bb_results *results, bb_
     BB_TRY(bb_device_describe(device, &report));
     BB_TRY(bb_results_note(results, "provenance", "device_cuda_name", report.name));
     BB_TRY(bb_results_note(results, "provenance", "device_cuda_driver", report.driver));
-    BB_TRY(bb_text_add(table, "cuda device: %s, %s\n", report.name, report.driver));
+    BB_TRY(bb_results_note(results, "provenance", "device_cuda_kernels", report.kernels));
+    BB_TRY(bb_text_add(table, "cuda device: %s, %s, kernels %s\n", report.name, report.driver,
+                       report.kernels));
 done:
     bb_device_close(&device);
     return status;
