@@ -371,6 +371,8 @@ static bb_status write_program(const bb_experiment_table *experiments, bb_text *
         "in its folder configs, in the place of that beside the program.\n"
         ".TP\n.B BB_OPENCL_DEVICE\nA part of the name of an OpenCL device or of its platform: "
         "others are left out.\n"
+        ".TP\n.B BB_CUDA_PORTABLE\n1: a Hopper GPU takes the portable kernels too, which other GPUs "
+        "have.\n"
         ".TP\n.B BB_CC\nThe C compiler that generated kernels are compiled by, in the place of "
         "cc.\n"
         ".TP\n.B BITBUDGET_CACHE\nThe folder that keeps what it compiled, in the place of "

@@ -52,7 +52,8 @@ bb_status bb_evaluations_publish_factors(const bb_evaluations *evaluations, bb_r
 }
 
 // Name, architecture and driver of a device that computed, as provenance/device_<kind>_name and so
-// on, and what compiled its kernels, "" where they were compiled with the program.
+// on, which form of our kernels it took, and what compiled its kernels, "" where they were compiled
+// with the program.
 static bb_status note_device(bb_results *results, bb_device_kind kind, const char *compiler)
 {
     bb_status status = BB_OK;
@@ -63,17 +64,18 @@ static bb_status note_device(bb_results *results, bb_device_kind kind, const cha
     BB_TRY(bb_device_describe(device, &report));
     const struct {
         const char *suffix, *text;
-    } notes[] = {
-        {"name", report.name}, {"architecture", report.architecture}, {"driver", report.driver}};
+        bool optional; // left out where it is ""
+    } notes[] = {{"name", report.name, false},
+                 {"architecture", report.architecture, false},
+                 {"driver", report.driver, false},
+                 {"kernels", report.kernels, true},
+                 {"compiler", compiler, true}};
     for (size_t i = 0; i < sizeof notes / sizeof *notes; ++i) {
         char name[64];
         (void)snprintf(name, sizeof name, "device_%s_%s", prefix, notes[i].suffix);
-        BB_TRY(bb_results_note(results, "provenance", name, notes[i].text));
-    }
-    if (compiler[0] != '\0') {
-        char name[64];
-        (void)snprintf(name, sizeof name, "device_%s_compiler", prefix);
-        BB_TRY(bb_results_note(results, "provenance", name, compiler));
+        if (!notes[i].optional || notes[i].text[0] != '\0') {
+            BB_TRY(bb_results_note(results, "provenance", name, notes[i].text));
+        }
     }
 done:
     bb_device_close(&device);

@@ -3,8 +3,8 @@
 // Every process runs the command line; the first writes and prints. One that fails ends all, since
 // others may wait for it: whoever wants them to end by themselves has to fail in all.
 #include "core/team.h"
-#include "sim/pipelines/engine/factor_engine.h"
 #include "sim/launch.h"
+#include "solvers/distributed/engine.h"
 #include "solvers/distributed/team_mpi.h"
 
 #include <mpi.h>
@@ -28,7 +28,7 @@ int bb_launch_commands(int argument_count, char **arguments)
         return bb_status_exit_code(BB_INTERNAL);
     }
     bb_team_mpi_join();
-    bb_factor_engine_offer(&bb_engine_starpu);
+    bb_engine_offer(&bb_engine_starpu);
     const bool is_first = bb_team_joined()->rank == 0;
     const bool prints = is_first || freopen("/dev/null", "w", stdout) != NULL;
     const int code = prints ? bb_command_main(argument_count, arguments, &bb_experiments)

@@ -7,6 +7,11 @@
 // name, or their platform's, has that part. Asking for a device that is absent is an error that
 // says why; nothing falls back.
 //
+// Some cuda kernels have two forms: one of sm_90's own instructions (Hopper), which a GPU of
+// compute capability 9.0 takes where the build has code for it (an architecture 90a), and a
+// portable one of sm_80 and later, which the others take. BB_CUDA_PORTABLE=1 in the environment
+// makes all take the portable one. A report says which.
+//
 // A kernel family is a bb_kernel: its form on the cpu (the law) and those on other devices side
 // by side.
 #ifndef BB_CORE_DEVICE_DEVICE_H
@@ -32,10 +37,12 @@ extern const char *const bb_device_names[];
 /// What a device says of itself.
 typedef struct bb_device_report {
     char name[128];
-    char driver[64];          ///< driver and runtime versions; "" on the cpu
-    char architecture[32];    ///< "sm_90", "x86_64", "cpu GenuineIntel"
-    char bus[32];             ///< where a GPU sits, "00000000:3B:00.0"; "" on the cpu, in OpenCL
-    size_t memory_bytes;      ///< in all
+    char driver[64];       ///< driver and runtime versions; "" on the cpu
+    char architecture[32]; ///< "sm_90", "x86_64", "cpu GenuineIntel"
+    char kernels[16];      ///< which kernels it takes where there are two forms of one, "sm_90" or
+                           ///< "portable"; "" on the cpu, in OpenCL
+    char bus[32];          ///< where a GPU sits, "00000000:3B:00.0"; "" on the cpu, in OpenCL
+    size_t memory_bytes;   ///< in all
     size_t free_memory_bytes; ///< now
     bb_index units;           ///< processors, or streaming multiprocessors
 } bb_device_report;

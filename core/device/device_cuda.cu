@@ -7,6 +7,8 @@
 #include "core/memory.h"
 
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 
 namespace
 {
@@ -89,6 +91,9 @@ bb_status cuda_report(void *state, bb_device_report *out)
                         driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
     (void)std::snprintf(out->architecture, sizeof out->architecture, "sm_%d%d", properties.major,
                         properties.minor);
+    bool hopper = false;
+    BB_RETURN_IF_FAILED(bb_device_cuda_takes_hopper(&hopper));
+    (void)std::snprintf(out->kernels, sizeof out->kernels, "%s", hopper ? "sm_90" : "portable");
     BB_CUDA_TRY(cudaDeviceGetPCIBusId(out->bus, sizeof out->bus, as_cuda(state)->ordinal));
     BB_CUDA_TRY(cudaMemGetInfo(&out->free_memory_bytes, &out->memory_bytes));
     out->units = properties.multiProcessorCount;
@@ -249,7 +254,43 @@ void cuda_forget(void *state, void **graph)
     *graph = nullptr;
 }
 
+// Whether the build has kernels of sm_90: code for sm_90a.
+#ifdef BB_CUDA_HAS_HOPPER
+const bool has_hopper = true;
+#else
+const bool has_hopper = false;
+#endif
+
+// What the environment asked for when it was first looked at.
+const char *portable_wish()
+{
+    static const char *const wish = std::getenv("BB_CUDA_PORTABLE");
+    return wish != nullptr && wish[0] != '\0' ? wish : "0";
+}
+
 } // namespace
+
+bb_status bb_device_cuda_takes_hopper(bool *out)
+{
+    const char *wish = portable_wish();
+    int device = 0;
+    int major = 0;
+    int minor = 0;
+    if (std::strcmp(wish, "0") != 0 && std::strcmp(wish, "1") != 0) {
+        return bb_status_set(BB_INVALID, __FILE__, __LINE__,
+                             "BB_CUDA_PORTABLE=%s in the environment, expected 0 or 1", wish);
+    }
+    BB_CUDA_TRY(cudaGetDevice(&device));
+    BB_CUDA_TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+    BB_CUDA_TRY(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
+    if (major < 8) {
+        return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
+                             "this GPU is of sm_%d%d, expected sm_80 (Ampere) or later", major,
+                             minor);
+    }
+    *out = has_hopper && major == 9 && minor == 0 && wish[0] == '0';
+    return BB_OK;
+}
 
 extern "C" const bb_device_ops bb_device_cuda_ops = {
     BB_SPACE_CUDA,    cuda_count,         cuda_open,         cuda_close,  cuda_report,

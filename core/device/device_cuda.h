@@ -21,6 +21,11 @@
 /// The same for the launch just made.
 #define BB_CUDA_CHECK_LAUNCH() BB_CUDA_TRY(cudaGetLastError())
 
+/// Whether the current GPU takes the kernels of sm_90, else the portable ones of sm_80 and later
+/// (core/device/device.h). The environment is read once. Errors: BB_INVALID (BB_CUDA_PORTABLE is
+/// neither 0 nor 1), BB_UNSUPPORTED (a GPU before sm_80), BB_DEVICE.
+BB_CHECKED bb_status bb_device_cuda_takes_hopper(bool *out);
+
 /// The stream of a queue, and the queue of a stream.
 inline cudaStream_t bb_queue_stream(bb_queue *queue)
 {

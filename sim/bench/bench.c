@@ -3,6 +3,7 @@
 
 #include "core/log.h"
 #include "core/memory.h"
+#include "core/team.h"
 #include "core/suggestion.h"
 #include "precision/variant.h"
 #include "sim/bench/gemv_cuda_bench.h"
@@ -205,6 +206,8 @@ static const bb_bench_case cases[] = {
     {"cholesky-bf16", "tile Cholesky, bf16 operands", "cholesky-sp", 1.0 / 3.0, bb_bench_cholesky, BB_VARIANT_BF16, NULL},
     {"cholesky-hp1", "tile Cholesky, fp16 operands", "cholesky-sp", 1.0 / 3.0, bb_bench_cholesky, BB_VARIANT_HP1, NULL},
     {"cholesky-hp2", "tile Cholesky, fp16 operands and tiles", "cholesky-sp", 1.0 / 3.0, bb_bench_cholesky, BB_VARIANT_HP2, NULL},
+    {"cholesky-processes-sp", "tile Cholesky in fp32 by StarPU, over processes", "own or pspotrf", 1.0 / 1.15, bb_bench_processes, BB_VARIANT_SP | BB_BENCH_SHARED, NULL},
+    {"cholesky-processes-hp1", "the same, fp16 operands", "own, or pspotrf", 1.0 / 1.15, bb_bench_processes, BB_VARIANT_HP1 | BB_BENCH_SHARED, NULL},
     {"cholesky-hp3", "tile Cholesky, fp16 throughout", "cholesky-sp", 1.0 / 15.0, bb_bench_cholesky, BB_VARIANT_HP3, NULL},
     {"assembly", "slope covariances without reuse, 60 s for 1e8 x 10", "60 s", 1.0, bb_bench_assembly, 0, NULL},
     {"assembly-cuda", "slope covariances of 9 sensors on a cuda device", "0.7 s", 1.0, BB_CUDA_TWIN(bb_bench_assembly_cuda), 0, NULL},
@@ -338,6 +341,11 @@ done:
 static bb_status measure(const bb_bench_case *self, const bb_bench_setup *setup,
                          bb_bench_outcome *out)
 {
+    if (bb_team_joined()->size > 1 && (self->choice & BB_BENCH_SHARED) == 0) {
+        (void)snprintf(out->detail, sizeof out->detail, "skipped: of one process");
+        out->best_s = out->median_s = NAN;
+        return BB_OK;
+    }
     if (self->measure != NULL) {
         return self->measure(self, setup, out);
     }
@@ -479,6 +487,7 @@ static bb_status measure_row(const bb_bench_setup *setup, bench_row *row)
     if (isnan(outcome->best_s)) {
         (void)snprintf(outcome->energy_note, sizeof outcome->energy_note, "skipped");
     }
+    row->self.bar = outcome->bar > 0.0 ? outcome->bar : row->self.bar;
     if (outcome->against != NULL) {
         row->self.against = outcome->against;
     }

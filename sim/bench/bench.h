@@ -45,6 +45,7 @@ typedef struct bb_bench_outcome {
     double ratio;                  ///< what the bar is on
     double roof_bytes, roof_flops; ///< of a roofline: read rate and peak, 1/s; else NaN
     const char *against;           ///< what `ratio` is to; NULL: what the case names
+    double bar;                    ///< of this peer; 0: what the case names
     const char *binds;             ///< what limits it: "bytes", "instructions", "flops"
     char detail[200];              ///< sizes and choices: "378 x 256000", "tile 512"
     double joules, idle_watts;     ///< of one repetition, gross, and drawn before (sim/energy.h)
@@ -64,6 +65,7 @@ enum {
     BB_BENCH_TALL = 1 << 17,   ///< 252000 x 384
     BB_BENCH_FRAME = 1 << 18,  ///< 4092 x 19078: commands from slopes, of random values
     BB_BENCH_TARGET = 1 << 19, ///< 5316 x 100368, the same: commands of one target
+    BB_BENCH_SHARED = 1 << 20, ///< none: all processes of a team measure together
     BB_BENCH_CHOICE = BB_BENCH_SQUARE - 1,
 };
 
@@ -134,6 +136,8 @@ BB_CHECKED bb_status bb_bench_heat(const bb_bench_case *self, const bb_bench_set
                                    bb_bench_outcome *out);
 BB_CHECKED bb_status bb_bench_cholesky(const bb_bench_case *self, const bb_bench_setup *setup,
                                        bb_bench_outcome *out);
+BB_CHECKED bb_status bb_bench_processes(const bb_bench_case *self, const bb_bench_setup *setup,
+                                        bb_bench_outcome *out);
 BB_CHECKED bb_status bb_bench_assembly(const bb_bench_case *self, const bb_bench_setup *setup,
                                        bb_bench_outcome *out);
 BB_CHECKED bb_status bb_bench_assembly_cuda(const bb_bench_case *self, const bb_bench_setup *setup,

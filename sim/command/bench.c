@@ -4,6 +4,7 @@
 #include "sim/bench/bench.h"
 
 #include "core/memory.h"
+#include "core/team.h"
 #include "core/thread.h"
 #include "sim/address_space.h"
 #include "sim/command.h"
@@ -55,7 +56,9 @@ static bb_status note_cuda(const bb_bench_setup *setup, bb_results *results, bb_
     BB_TRY(bb_device_describe(device, &report));
     BB_TRY(bb_results_note(results, "provenance", "device_cuda_name", report.name));
     BB_TRY(bb_results_note(results, "provenance", "device_cuda_driver", report.driver));
-    BB_TRY(bb_text_add(table, "cuda device: %s, %s\n", report.name, report.driver));
+    BB_TRY(bb_results_note(results, "provenance", "device_cuda_kernels", report.kernels));
+    BB_TRY(bb_text_add(table, "cuda device: %s, %s, kernels %s\n", report.name, report.driver,
+                       report.kernels));
 done:
     bb_device_close(&device);
     return status;
@@ -95,6 +98,7 @@ bb_status bb_command_bench(const bb_options *options, const bb_experiment_table 
     bb_text table = {0};
     unsigned char *image = NULL;
     bb_index bytes = 0;
+    const bool writes = bb_team_joined()->rank == 0;
     (void)experiments;
     const bool measures = options->output != NULL || options->device != NULL || options->force ||
                           options->quick || options->energy || options->wisdom != NULL ||
@@ -107,13 +111,18 @@ bb_status bb_command_bench(const bb_options *options, const bb_experiment_table 
         list_cases();
         goto done;
     }
-    BB_TRY(bb_file_check(path, options->output == NULL, options->force, FILE_BYTES));
+    if (writes) {
+        BB_TRY(bb_file_check(path, options->output == NULL, options->force, FILE_BYTES));
+    }
     BB_TRY(bb_address_space_reserve(options->threads));
     BB_TRY(bb_threads_set(options->threads));
     BB_TRY(bb_results_create(&results));
     BB_TRY(measure(options, results, &table));
     (void)fputs(bb_text_string(&table), stdout);
     (void)fflush(stdout);
+    if (!writes) {
+        goto done;
+    }
     BB_TRY(bb_image_build(results, &image, &bytes));
     BB_TRY(bb_file_write(path, options->force, image, bytes));
     (void)printf("results: %s\n", path);

@@ -22,9 +22,10 @@ static bb_status print_device(bb_device_kind kind, bb_index ordinal)
     bb_device_report report;
     BB_TRY(bb_device_open(kind, ordinal, &device));
     BB_TRY(bb_device_describe(device, &report));
-    (void)printf("  %-6s %td  %s, %s, %td units, %.1f GB%s%s\n", bb_device_names[kind], ordinal,
+    (void)printf("  %-6s %td  %s, %s, %td units, %.1f GB%s%s%s%s\n", bb_device_names[kind], ordinal,
                  report.name, report.architecture, report.units, 1e-9 * (double)report.memory_bytes,
-                 report.driver[0] == '\0' ? "" : ", ", report.driver);
+                 report.driver[0] == '\0' ? "" : ", ", report.driver,
+                 report.kernels[0] == '\0' ? "" : ", kernels ", report.kernels);
 done:
     bb_device_close(&device);
     return status;

@@ -34,7 +34,7 @@ static const char *const recorded_environment[] = {
     "SLURM_ARRAY_TASK_ID",  "POCL_DEVICES",
     "LD_LIBRARY_PATH",      "LD_PRELOAD",
     "BB_OPENCL_DEVICE",     "BB_CC",
-    "BITBUDGET_PREBUILT",
+    "BITBUDGET_PREBUILT",   "BB_CUDA_PORTABLE",
 };
 
 void bb_provenance_libraries(bb_library out[BB_LIBRARIES])

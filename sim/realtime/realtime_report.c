@@ -129,15 +129,19 @@ bb_status bb_realtime_report_note_devices(int count, const bb_device_report *dev
     bb_status status = BB_OK;
     bb_text names = {0};
     bb_text drivers = {0};
+    bb_text kernels = {0};
     for (int d = 0; d < count; ++d) {
         const char *apart = d == 0 ? "" : " | ";
         BB_TRY(bb_text_add(&names, "%s%s", apart, devices[d].name));
         BB_TRY(bb_text_add(&drivers, "%s%s", apart, devices[d].driver));
+        BB_TRY(bb_text_add(&kernels, "%s%s", apart, devices[d].kernels));
     }
     BB_TRY(bb_results_note(results, "host", "device", bb_text_string(&names)));
     BB_TRY(bb_results_note(results, "host", "device_driver", bb_text_string(&drivers)));
+    BB_TRY(bb_results_note(results, "host", "device_kernels", bb_text_string(&kernels)));
 done:
     bb_text_release(&names);
+    bb_text_release(&kernels);
     bb_text_release(&drivers);
     return status;
 }

@@ -25,6 +25,18 @@ void bb_certificate_tally_add(bb_certificate_tally *tally, double coding, double
     }
 }
 
+void bb_certificate_tally_merge(bb_certificate_tally *tally, const bb_certificate_tally *more)
+{
+    tally->bound = fmax(tally->bound, more->bound);
+    tally->coding = fmax(tally->coding, more->coding);
+    tally->error = fmax(tally->error, more->error);
+    tally->unbounded += more->unbounded;
+    tally->violations += more->violations;
+    for (int i = 0; i < BB_CERTIFICATE_BINS; ++i) {
+        tally->counts[i] += more->counts[i];
+    }
+}
+
 double bb_certificate_tally_looseness(const bb_certificate_tally *tally)
 {
     double total = 0.0;

@@ -30,6 +30,9 @@ typedef struct bb_certificate_tally {
 void bb_certificate_tally_add(bb_certificate_tally *tally, double coding, double rounding,
                               double error);
 
+/// Adds what another tally counted.
+void bb_certificate_tally_merge(bb_certificate_tally *tally, const bb_certificate_tally *more);
+
 /// Median of bound / error, to 1.1 %; displacements without an error do not count. NaN where none
 /// has one.
 double bb_certificate_tally_looseness(const bb_certificate_tally *tally);

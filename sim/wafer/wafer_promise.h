@@ -11,7 +11,7 @@
 
 #include "sim/pipelines/storage_promise.h"
 #include "sim/plan.h"
-#include "sim/wafer/wafer_pass.h"
+#include "sim/wafer/pass/wafer_pass.h"
 
 /// Zero-initialise; release with bb_wafer_promises_release.
 typedef struct bb_wafer_promises {

@@ -54,4 +54,11 @@ typedef struct bb_engine_row {
 extern const bb_engine_row bb_engine_own;    ///< one process, its pool of threads
 extern const bb_engine_row bb_engine_starpu; ///< in programs that link StarPU-MPI
 
+/// The engine over processes that this program has, borrowed; before any work. A program that says
+/// nothing has none.
+void bb_engine_offer(const bb_engine_row *row);
+
+/// That engine, or NULL.
+const bb_engine_row *bb_engine_offered(void);
+
 #endif

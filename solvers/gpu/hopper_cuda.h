@@ -75,33 +75,12 @@ __device__ __forceinline__ void plain_before_copies()
 }
 
 /// Orders what this thread wrote to or saw of the device's memory before later bulk copies from
-/// there.
+/// there. There are none before sm_90.
 __device__ __forceinline__ void memory_before_copies()
 {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("fence.proxy.async.global;" ::: "memory");
-}
-
-/// Whether the device at hand is of sm_90. Later ones run what the driver makes of code for sm_80,
-/// in which these instructions are left out.
-inline bb_status is_at_hand(bool *out)
-{
-    int device = 0;
-    int major = 0;
-    int minor = 0;
-    BB_CUDA_TRY(cudaGetDevice(&device));
-    BB_CUDA_TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-    BB_CUDA_TRY(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
-    *out = major == 9 && minor == 0;
-    return BB_OK;
-}
-
-inline bb_status require(const char *what)
-{
-    bool at_hand = false;
-    BB_RETURN_IF_FAILED(is_at_hand(&at_hand));
-    return at_hand ? BB_OK
-                   : bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
-                                   "%s: this GPU is not of sm_90, expected sm_90 (Hopper)", what);
+#endif
 }
 
 /// Programmatic dependent launch: lets the kernel after this one start where there is room, and

@@ -27,8 +27,6 @@ __device__ __forceinline__ unsigned long long clock_ns()
     return ns;
 }
 
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-
 __device__ __forceinline__ void begin_stage(const loop_view &view, bb_loop_stage stage)
 {
     hopper::let_next_kernel_start();
@@ -194,29 +192,6 @@ __global__ void begin_period(const period_view *period, loop_now *now)
     now->window_row = period->light_steps > 0 ? period->window[0] : 0;
 }
 
-#else
-
-__global__ void advance_state(const __grid_constant__ loop_view)
-{
-}
-__global__ void add_input(const __grid_constant__ loop_view)
-{
-}
-__global__ void read_state(const __grid_constant__ loop_view)
-{
-}
-__global__ void add_outputs(const __grid_constant__ loop_view)
-{
-}
-__global__ void end_step_alone(const __grid_constant__ loop_view)
-{
-}
-__global__ void begin_period(const period_view *, loop_now *)
-{
-}
-
-#endif
-
 __global__ void hold(unsigned long long ns)
 {
     while (clock_ns() < ns) {
@@ -228,12 +203,14 @@ __global__ void report_clock(loop_report *report)
     report->clock = clock_ns();
 }
 
-// Launches a kernel of a step, which may start while the one before is under way.
+// Launches a kernel of a step, which on sm_90 may start while the one before is under way.
 bb_status launch(void (*kernel)(loop_view), bb_index blocks, int block_threads,
                  const loop_view &view, cudaStream_t stream)
 {
+    bool early = false;
+    BB_RETURN_IF_FAILED(bb_device_cuda_takes_hopper(&early));
     BB_CUDA_TRY(hopper::launch({dim3(static_cast<unsigned>(blocks)),
-                                dim3(static_cast<unsigned>(block_threads)), 0, stream, true},
+                                dim3(static_cast<unsigned>(block_threads)), 0, stream, early},
                                kernel, view));
     return BB_OK;
 }
@@ -242,7 +219,8 @@ bb_status launch(void (*kernel)(loop_view), bb_index blocks, int block_threads,
 
 bb_status check_device()
 {
-    return hopper::require("a control loop");
+    bool hopper = false;
+    return bb_device_cuda_takes_hopper(&hopper); // either will do
 }
 
 bb_status queue_state(const loop_view &view, cudaStream_t stream)

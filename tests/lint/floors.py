@@ -40,6 +40,7 @@ EDGES = {
     "sim/config": {"sim/input"},
     "sim/input": set(),
     "sim/bench": {"sim/config", "sim/kernels", "sim/output", "sim/wafer"},
+    "sim/wafer/pass": {"sim/wafer/heat", "sim/config", "sim/output", "sim/pipelines"},
     "sim/realtime": {"sim/config", "sim/input", "sim/output", "sim/pipelines"},
     "sim/report": {"sim/config", "sim/input", "sim/output"},
     "sim/sweep": {"sim/config", "sim/input", "sim/output", "sim/pipelines"},

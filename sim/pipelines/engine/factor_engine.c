@@ -10,16 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const bb_engine_row *spread; // NULL: this program has none
-
-void bb_factor_engine_offer(const bb_engine_row *row)
-{
-    spread = row;
-}
-
 bool bb_factor_engine_is_spread(const bb_factor_solver_config *solver)
 {
-    return spread != NULL && solver->engine != (int)BB_FACTOR_ENGINE_OWN;
+    return bb_engine_offered() != NULL && solver->engine != (int)BB_FACTOR_ENGINE_OWN;
 }
 
 static bool is_given(const bb_factor_solver_config *solver)
@@ -44,7 +37,7 @@ bb_status bb_factor_engine_check(const bb_factor_solver_config *solver, const bb
     const int size = bb_team_joined()->size;
     const bool reads = !is_given(solver) || bb_process_grid_read(solver->grid, &grid);
     const bb_place engine = bb_config_place(config, "solver.engine");
-    if (solver->engine == (int)BB_FACTOR_ENGINE_STARPU && spread == NULL) {
+    if (solver->engine == (int)BB_FACTOR_ENGINE_STARPU && bb_engine_offered() == NULL) {
         BB_TRY(bb_problems_add(problems, engine,
                                "solver.engine starpu: this program has no StarPU-MPI, expected own "
                                "or auto, or the program bitbudget-mpi (./setup --mpi)"));
@@ -68,7 +61,7 @@ done:
 bb_status bb_factor_engine_open(const bb_factor_solver_config *solver, bb_factor_engine *out)
 {
     bb_status status = BB_OK;
-    *out = (bb_factor_engine){.row = bb_factor_engine_is_spread(solver) ? spread : &bb_engine_own,
+    *out = (bb_factor_engine){.row = bb_factor_engine_is_spread(solver) ? bb_engine_offered() : &bb_engine_own,
                               .config = {.grid = bb_factor_engine_grid(solver),
                                          .wire = (bb_wire)solver->wire,
                    .stall_s = solver->stall_s,

@@ -10,10 +10,6 @@
 #include "sim/pipelines/factor_report.h"
 #include "solvers/distributed/engine.h"
 
-/// The engine over processes that this program has, borrowed; before any command. A program that
-/// says nothing has none.
-void bb_factor_engine_offer(const bb_engine_row *row);
-
 /// Whether a solver's factorizations run over processes in this program.
 bool bb_factor_engine_is_spread(const bb_factor_solver_config *solver);
 

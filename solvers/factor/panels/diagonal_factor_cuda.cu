@@ -105,12 +105,11 @@ bb_status multiply(const tile_product<T> &p, bb_index problems, cudaStream_t str
     return BB_OK;
 }
 
-// Solves the rows below the square at `at` and updates what is right of it.
+// Solves the rows below the `square` columns from `index` on and updates what is right of them.
 template <typename T>
 bb_status finish_column(T *block, const T *inverse, T *scratch, bb_index size, bb_index index,
-                        const bb_breakdown_cuda *breakdown, cudaStream_t stream)
+                        bb_index square, const bb_breakdown_cuda *breakdown, cudaStream_t stream)
 {
-    const bb_index square = bb_square_factor_most<T>();
     const bb_index below = size - index - square;
     T *panel = block + (index + square) * size + index;
     T *solved = scratch + (index + square) * size + index;
@@ -171,13 +170,16 @@ template <typename T>
 bb_status bb_diagonal_factor_launch(T *block, T *inverse, T *scratch, bb_index size, bb_index row,
                                     bb_breakdown_cuda *breakdown, cudaStream_t stream)
 {
-    const bb_index limit = bb_square_factor_most<T>();
+    bool hopper = false;
+    BB_RETURN_IF_FAILED(bb_device_cuda_takes_hopper(&hopper));
+    const bb_index limit = bb_square_factor_most<T>(hopper);
     for (bb_index index = 0; index < size; index += limit) {
         const bb_index corner = index * (size + 1);
         BB_RETURN_IF_FAILED(bb_square_factor_launch(block + corner, inverse + corner,
                                                     size - index < limit ? size - index : limit,
                                                     size, row + index, breakdown, stream));
-        BB_RETURN_IF_FAILED(finish_column(block, inverse, scratch, size, index, breakdown, stream));
+        BB_RETURN_IF_FAILED(
+            finish_column(block, inverse, scratch, size, index, limit, breakdown, stream));
     }
     for (bb_index half = limit; half < size; half *= 2) {
         BB_RETURN_IF_FAILED(double_inverse(block, inverse, scratch, size, half, breakdown, stream));

@@ -4,20 +4,22 @@
 // memory with bulk copies; two groups of four warps multiply 64 rows each. Registers are moved from
 // the feeding warps to the multiplying ones. Long products run in pairs of blocks that share their
 // columns: each loads half of B for both, which spares the L2 cache a third of its traffic.
-#include "solvers/factor/panels/split_product_cuda.h"
+#include "solvers/factor/panels/split_places_cuda.h"
 #include "solvers/gpu/hopper_cuda.h"
+
+using namespace split_product;
 
 namespace
 {
 
 const int block_rows = 128;
-const int step = 64;           // of the depth, in one stage of the ring
-const int promoted = 64;       // of the depth, summed inside the tensor core at a time
-const int stretch = 16384;     // the same with one product: no registers are left for another sum
+const int step = 64;                      // of the depth, in one stage of the ring
+[[maybe_unused]] const int promoted = 64; // of the depth, summed inside the tensor core at a time
+[[maybe_unused]] const int stretch =
+    16384;                     // the same with one product: no registers are left for another sum
 const int group_threads = 128; // four warps
 const int threads = 3 * group_threads;
 const int ring_bytes = 196608;
-const float low_unit = 1.0F / 2048.0F;
 
 template <int COLUMNS, int PRODUCTS> struct shape {
     static const int planes = PRODUCTS == 1 ? 1 : 2;
@@ -27,36 +29,6 @@ template <int COLUMNS, int PRODUCTS> struct shape {
     static const int stages = ring_bytes / stage_bytes;
     static const int shared_bytes = stages * stage_bytes + 1024;
 };
-
-struct place {
-    int column, row;
-};
-
-// Where 64 of the depth from k on of the operand's rows from `row` on lie.
-__device__ __forceinline__ place find(const bb_triangle_layout &triangle,
-                                      bb_operand_layout_cuda layout, bb_index first, bb_index row,
-                                      bb_index k)
-{
-    bb_index block = 0;
-    switch (layout) {
-    case BB_OPERAND_PANEL:
-        row += first;
-        block = bb_triangle_layout_block_at(triangle, row / triangle.block);
-        break;
-    case BB_OPERAND_BLOCK_ROW:
-        row += first;
-        block = row / triangle.block;
-        break;
-    case BB_OPERAND_COLUMNS:
-        block = k / triangle.block;
-        return {static_cast<int>(bb_triangle_layout_column(triangle, block) + first + row),
-                static_cast<int>(bb_triangle_layout_row(triangle, block) + k % triangle.block)};
-    default:
-        return {static_cast<int>(k), static_cast<int>(first + row)};
-    }
-    return {static_cast<int>(bb_triangle_layout_column(triangle, block) + k),
-            static_cast<int>(bb_triangle_layout_row(triangle, block) + row % triangle.block)};
-}
 
 // The span of the depth that reaches columns [column, column + COLUMNS).
 template <int COLUMNS, bool LISTED>
@@ -120,14 +92,14 @@ __device__ __forceinline__ void feed(const bb_split_product_cuda &p, bb_index ro
             hopper::barrier_wait_cluster(&empty[stage], turn);
         }
         hopper::barrier_expect(&full[stage], S::stage_bytes);
-        hopper::copy_box(target, &p.a.hi, a.column, a.row, &full[stage]);
+        hopper::copy_box(target, &p.a.hi.boxes, a.column, a.row, &full[stage]);
         target += S::a_bytes;
         if (S::planes == 2) {
-            hopper::copy_box(target, &p.a.lo, a.column, a.row, &full[stage]);
+            hopper::copy_box(target, &p.a.lo.boxes, a.column, a.row, &full[stage]);
             target += S::a_bytes;
         }
         for (int plane = 0; plane < S::planes; ++plane) {
-            const CUtensorMap *map = plane == 0 ? &p.b.hi : &p.b.lo;
+            const CUtensorMap *map = plane == 0 ? &p.b.hi.boxes : &p.b.lo.boxes;
 #pragma unroll
             for (int i = 0; i < own; ++i) {
                 char *box = target + (first + i) * (S::b_bytes / boxes);
@@ -264,17 +236,6 @@ __device__ __forceinline__ float result(const accumulators<COLUMNS, PRODUCTS> &s
     }
 }
 
-__device__ __forceinline__ void write_pair(const bb_split_product_cuda &p, bb_index index, float x,
-                                           float y)
-{
-    const __half2 hi = __floats2half2_rn(x, y);
-    *reinterpret_cast<__half2 *>(p.hi + index) = hi;
-    if (p.lo != nullptr) {
-        *reinterpret_cast<__half2 *>(p.lo + index) =
-            __floats2half2_rn((x - __low2float(hi)) * 2048.0F, (y - __high2float(hi)) * 2048.0F);
-    }
-}
-
 // One row of a thread's sums from C. Loads go ahead of stores, so that they overlap.
 template <int COLUMNS, int PRODUCTS>
 __device__ __forceinline__ void subtract(float *c, int half,
@@ -312,18 +273,7 @@ __device__ __forceinline__ void store(const bb_split_product_cuda &p, bb_index r
         if (r >= p.rows) {
             continue;
         }
-        bb_index index = r * p.c_stride + column + 2 * (lane % 4);
-        if (p.write_planes && p.folded) {
-            const bb_index panel = p.a.first + r;
-            const bb_index block =
-                bb_triangle_layout_block_at(p.triangle, panel / p.triangle.block);
-            index = (bb_triangle_layout_row(p.triangle, block) + panel % p.triangle.block) *
-                        p.plane_stride +
-                    bb_triangle_layout_column(p.triangle, block) + p.plane_column + column +
-                    2 * (lane % 4);
-        } else if (p.write_planes) {
-            index = (p.plane_row + r) * p.plane_stride + p.plane_column + column + 2 * (lane % 4);
-        }
+        const bb_index index = result_item(p, r, column + 2 * (lane % 4));
         if (p.write_planes) {
 #pragma unroll
             for (int j = 0; j < COLUMNS / 8; ++j) {
@@ -454,6 +404,11 @@ bb_status bb_split_product_launch(const bb_split_product_cuda *product, int prod
 {
     const bb_split_product_cuda &p = *product;
     const bool transposed = p.b.layout == BB_OPERAND_COLUMNS;
+    bool hopper = false;
+    BB_RETURN_IF_FAILED(bb_device_cuda_takes_hopper(&hopper));
+    if (!hopper) {
+        return bb_split_product_launch_portable(product, products, stream);
+    }
     if (p.rows == 0 || p.columns == 0 || (p.list == nullptr ? p.end <= p.begin : p.listed == 0)) {
         return BB_OK;
     }
@@ -475,5 +430,6 @@ bb_status bb_split_product_launch(const bb_split_product_cuda *product, int prod
 
 bb_status bb_split_product_supported(void)
 {
-    return hopper::require("products of half-precision planes");
+    bool hopper = false;
+    return bb_device_cuda_takes_hopper(&hopper); // either form
 }

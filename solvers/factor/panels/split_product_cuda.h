@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For .cu files only: products of half-precision planes on the tensor cores of sm_90.
+// For .cu files only: products of half-precision planes on tensor cores, in a form of sm_90 and one
+// of any GPU from sm_80 on (core/device/device.h says which is taken).
 //
 // A matrix is held as a plane hi = fp16(a) and, for three products, a plane lo = fp16((a - hi)
 // 2^11). With one product, a b ~ hi hi (hp1). With three,
 //     a b ~ hi hi + 2^-11 (hi lo + lo hi),
 // which carries 22 bits (Ootomo and Yokota 2022). The tensor core truncates while it accumulates,
 // a bias that grows with the length of the sum; with three products its sum is therefore promoted
-// to fp32 registers every PROMOTED of the depth.
+// to fp32 registers every 64 of the depth, by the portable form every 32. One product runs for
+// 16384 in the tensor core on sm_90, where no registers are left for another sum; the portable form
+// promotes it like the others.
 //
 // Depth runs in steps of 64. Results repeat bit for bit: an entry is one block's sum in one order.
 #ifndef BB_SOLVERS_FACTOR_PANELS_SPLIT_PRODUCT_CUDA_H
@@ -19,16 +22,24 @@
 #include <cuda.h>
 #include <cuda_fp16.h>
 
-/// A plane of fp16 in device memory and its map for bulk copies.
+/// How products find a plane of fp16 in device memory: by bulk copies of boxes on sm_90, by address
+/// elsewhere.
+struct bb_plane_map_cuda {
+    CUtensorMap boxes; ///< zeros where the portable form reads it
+    const __half *values;
+    int rows, stride; ///< [rows][stride], at 16 bytes
+};
+
+/// A plane and its map.
 struct bb_plane_cuda {
     __half *values; ///< [rows][stride]
     bb_index rows, columns, stride;
-    CUtensorMap map;
+    bb_plane_map_cuda map;
 };
 
 /// Describes `values` [rows][columns] with `stride` items (a multiple of 8) between rows, for
 /// copies of boxes of 64 columns and `box_rows` rows; what lies outside reads as 0. Errors:
-/// BB_DEVICE.
+/// BB_DEVICE, those of bb_device_cuda_takes_hopper.
 BB_CHECKED bb_status bb_plane_cuda_describe(__half *values, bb_index rows, bb_index columns,
                                             bb_index stride, bb_index box_rows, bb_plane_cuda *out);
 
@@ -51,7 +62,7 @@ enum bb_operand_layout_cuda {
 struct bb_operand_cuda {
     bb_operand_layout_cuda layout;
     bb_index first;
-    CUtensorMap hi, lo; ///< lo is unused by one product
+    bb_plane_map_cuda hi, lo; ///< lo is unused by one product
 };
 
 /// Which part of the depth reaches a column of the result.
@@ -85,9 +96,14 @@ struct bb_split_product_cuda {
     const int *stopped; ///< device: nonzero skips the work
 };
 
-/// Launches the product on a stream. `products` is 1 or 3. Errors: BB_DEVICE.
+/// Launches the product on a stream, in the form that the current GPU takes. `products` is 1 or 3.
+/// Errors: BB_DEVICE, those of bb_device_cuda_takes_hopper.
 BB_CHECKED bb_status bb_split_product_launch(const bb_split_product_cuda *product, int products,
                                              cudaStream_t stream);
+
+/// The portable form, on any GPU from sm_80 on.
+BB_CHECKED bb_status bb_split_product_launch_portable(const bb_split_product_cuda *product,
+                                                      int products, cudaStream_t stream);
 
 /// Whether the device can: BB_OK, or BB_UNSUPPORTED with a sentence.
 BB_CHECKED bb_status bb_split_product_supported(void);

@@ -2,8 +2,6 @@
 #include "solvers/factor/panels/square_memory_cuda.h"
 #include "solvers/gpu/hopper_cuda.h"
 
-#include <cfloat>
-#include <cmath>
 #include <cooperative_groups.h>
 
 namespace cg = cooperative_groups;
@@ -11,29 +9,6 @@ using namespace square;
 
 namespace
 {
-
-__device__ __forceinline__ float inverse_root(float x)
-{
-    float unit;
-    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(unit) : "f"(x));
-    return fma(0.5F * unit, fma(-x * unit, unit, 1.0F), unit); // to the last bit or two
-}
-
-__device__ __forceinline__ double inverse_root(double x)
-{
-    const double unit = rsqrt(x);
-    return fma(0.5 * unit, fma(-x * unit, unit, 1.0), unit);
-}
-
-__device__ __forceinline__ bool is_pivot(float x)
-{
-    return (x >= FLT_MIN) & (x < INFINITY);
-}
-
-__device__ __forceinline__ bool is_pivot(double x)
-{
-    return (x >= DBL_MIN) & (x < static_cast<double>(INFINITY));
-}
 
 // Every thread factors the same `micro` columns of the diagonal, so that none waits for another;
 // returns the 1-based pivot that failed, or 0.
@@ -70,7 +45,7 @@ template <typename T> struct square_view {
     bb_breakdown_cuda *breakdown;
 };
 
-__device__ __forceinline__ void wait_factoring()
+[[maybe_unused]] __device__ __forceinline__ void wait_factoring()
 {
     asm volatile("bar.sync 1, %0;" : : "n"(factoring) : "memory");
 }
@@ -411,7 +386,7 @@ template <typename T>
 __global__ void BB_CLUSTER_DIMS(ranks, 1, 1) __launch_bounds__(threads, 1)
     factor_square(const square_view<T> view, const int across)
 {
-#if __CUDA_ARCH__ >= 900
+#if __CUDA_ARCH__ == 900
     extern __shared__ __align__(16) char dynamic[];
     square_memory<T> &s = *reinterpret_cast<square_memory<T> *>(dynamic);
     cg::cluster_group cluster = cg::this_cluster();
@@ -460,7 +435,8 @@ __global__ void BB_CLUSTER_DIMS(ranks, 1, 1) __launch_bounds__(threads, 1)
 
 bb_status bb_square_factor_supported(void)
 {
-    return hopper::require("factorization by clusters of thread blocks");
+    bool hopper = false;
+    return bb_device_cuda_takes_hopper(&hopper); // either form
 }
 
 template <typename T>
@@ -469,6 +445,12 @@ bb_status bb_square_factor_launch(T *square, T *inverse, bb_index size, bb_index
 {
     const int shared = static_cast<int>(sizeof(square_memory<T>));
     const square_view<T> view = {square, inverse, stride, row, breakdown};
+    bool hopper = false;
+    BB_RETURN_IF_FAILED(bb_device_cuda_takes_hopper(&hopper));
+    if (!hopper) {
+        return bb_square_factor_launch_portable(square, inverse, size, stride, row, breakdown,
+                                                stream);
+    }
     BB_CUDA_TRY(cudaFuncSetAttribute(factor_square<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                      shared));
     factor_square<T><<<ranks, threads, shared, stream>>>(view, static_cast<int>(size / edge));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For .cu files only: Cholesky factor and inverse of one square, in fp32 or fp64, by one cluster of
-// eight blocks of threads that keep it in their shared memory.
+// For .cu files only: Cholesky factor and inverse of one square, in fp32 or fp64: on sm_90 by one
+// cluster of eight blocks of threads that keep it in their shared memory, as follows; in the
+// portable form (square_portable_cuda.cu) a smaller square by one block.
 //
 // The square is cut into blocks of 32. Block rows i of A and block columns i of the inverse X lie
 // with cluster rank i, or 15 - i from 8 on, which evens out the triangle. Step k, with two barriers
@@ -15,28 +16,68 @@
 
 #include "core/device/device_cuda.h"
 
+#include <cfloat>
+#include <cmath>
+
 /// What stopped a factorization, in device memory; zero while all goes well.
 struct bb_breakdown_cuda {
     int row;        ///< 1 + row of the matrix of the first pivot that is not positive
     int non_finite; ///< that pivot is NaN or infinite
 };
 
-/// Whether the current GPU has clusters: BB_OK, or BB_UNSUPPORTED with a sentence.
+/// Whether the current GPU can: BB_OK, or BB_UNSUPPORTED with a sentence.
 BB_CHECKED bb_status bb_square_factor_supported(void);
 
-/// Rows of the largest square.
-template <typename T> constexpr bb_index bb_square_factor_most()
+/// Rows of the largest square of the form of sm_90, and of the portable one.
+template <typename T> constexpr bb_index bb_square_factor_most(bool hopper)
 {
-    return sizeof(T) == sizeof(float) ? 512 : 256;
+    return (hopper ? 2048 : 512) / static_cast<bb_index>(sizeof(T));
 }
 
 /// Factors the lower triangle of `square` [size][stride] in place and writes the inverse of the
 /// factor to `inverse` [size][stride], whose blocks above the diagonal are left alone. `size` is a
-/// multiple of 32, at most bb_square_factor_most. `row` is its first row in the matrix. Does
-/// nothing after a breakdown. Errors: BB_DEVICE.
+/// multiple of 32, at most bb_square_factor_most of the form that the current GPU takes. `row` is
+/// its first row in the matrix. Does nothing after a breakdown. Errors: BB_DEVICE, those of
+/// bb_device_cuda_takes_hopper.
 template <typename T>
 BB_CHECKED bb_status bb_square_factor_launch(T *square, T *inverse, bb_index size, bb_index stride,
                                              bb_index row, bb_breakdown_cuda *breakdown,
                                              cudaStream_t stream);
+
+/// The portable form, on any GPU from sm_80 on.
+template <typename T>
+BB_CHECKED bb_status bb_square_factor_launch_portable(T *square, T *inverse, bb_index size,
+                                                      bb_index stride, bb_index row,
+                                                      bb_breakdown_cuda *breakdown,
+                                                      cudaStream_t stream);
+
+/// Pivots of both forms.
+namespace square
+{
+
+__device__ __forceinline__ float inverse_root(float x)
+{
+    float unit;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(unit) : "f"(x));
+    return fma(0.5F * unit, fma(-x * unit, unit, 1.0F), unit); // to the last bit or two
+}
+
+__device__ __forceinline__ double inverse_root(double x)
+{
+    const double unit = rsqrt(x);
+    return fma(0.5 * unit, fma(-x * unit, unit, 1.0), unit);
+}
+
+__device__ __forceinline__ bool is_pivot(float x)
+{
+    return (x >= FLT_MIN) & (x < INFINITY);
+}
+
+__device__ __forceinline__ bool is_pivot(double x)
+{
+    return (x >= DBL_MIN) & (x < static_cast<double>(INFINITY));
+}
+
+} // namespace square
 
 #endif

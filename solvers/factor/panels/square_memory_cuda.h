@@ -18,7 +18,7 @@ const int factoring = 256; // of them, while a block is factored
 
 template <typename T> constexpr int most_blocks()
 {
-    return static_cast<int>(bb_square_factor_most<T>()) / edge;
+    return static_cast<int>(bb_square_factor_most<T>(true)) / edge;
 }
 
 template <typename T> struct block_of {

@@ -11,6 +11,10 @@
 // device long before, adds the places when all blocks have said that theirs are there: a fence a
 // block, none a run.
 //
+// That is the form of sm_90. Elsewhere the 16 warps bring the tiles themselves
+// (stream_staged_cuda.h), nothing overlaps the kernels before and after, and turns are dealt out;
+// sums are the same in the same order.
+//
 // Floor: the bytes of the matrix. Beside them are the first stage's latency and add_places;
 // launches overlap (programmatic dependent launch): the next product's producers fill their rings
 // while this one's places are added, a stage at a time, for what the memory is flooded with is what
@@ -25,14 +29,13 @@
 
 #include "core/device/device_cuda.h"
 #include "solvers/operator/stream/stream_producer_cuda.h"
+#include "solvers/operator/stream/stream_staged_cuda.h"
 #include "solvers/operator/stream/stream_sums_cuda.h"
 
 #include <cuda/atomic>
 
 namespace stream
 {
-
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
 /// Lane l's columns of x of a tile, in the order of its chunks.
 template <class S, class Product>
@@ -221,6 +224,7 @@ template <class S, class Sums> struct consumer {
 template <class S, class Sums>
 __global__ void __launch_bounds__(threads, 1) multiply(const __grid_constant__ job task_job)
 {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 900
     extern __shared__ __align__(128) unsigned char stages[];
     __shared__ stage_control control;
     const int warp = static_cast<int>(threadIdx.x) / lanes;
@@ -236,6 +240,33 @@ __global__ void __launch_bounds__(threads, 1) multiply(const __grid_constant__ j
         producer<S, plain_x<S, typename Sums::product>> own(task_job, &control, stages);
         own.work();
     }
+#else
+    __trap(); // bulk copies are of sm_90: others take multiply_staged
+#endif
+}
+
+/// The same by multiply_staged's blocks (stream_staged_cuda.h).
+template <class S, class Sums>
+__global__ void __launch_bounds__(staged_threads, 1)
+    multiply_staged(const __grid_constant__ job task_job)
+{
+    extern __shared__ __align__(128) unsigned char stages[];
+    const int warp = static_cast<int>(threadIdx.x) / lanes;
+    const int lane = static_cast<int>(threadIdx.x) % lanes;
+    consumer<S, Sums> own = {task_job, warp, lane, first_row_of(task_job), {}};
+    own.sums.start(task_job.task);
+    walk_stages<S, plain_x<S, typename Sums::product>>(
+        task_job, stages, [&](const unsigned char *stage, const stage_note &note) {
+            const int row = warp * S::warp_rows;
+            if (row >= note.begin && row < note.end) {
+                own.multiply(stage, note);
+                if (note.place >= 0) {
+                    own.leave(note);
+                    own.sums.clear();
+                }
+            }
+        });
+    publish(task_job);
 }
 
 /// Row `row` of those wanted of an operand, and where its sums are; none of one beyond the last.
@@ -324,18 +355,6 @@ static __global__ void __launch_bounds__(lanes *adding_warps)
     }
 }
 
-#else
-
-// Bulk copies begin with sm_90: launch refuses other devices.
-template <class S, class Sums> __global__ void multiply(const __grid_constant__ job)
-{
-}
-static __global__ void add_places(const __grid_constant__ job, int, int)
-{
-}
-
-#endif
-
 // Shared memory a block may ask for on the device at hand.
 inline bb_status describe_device(int *maximum)
 {
@@ -345,7 +364,8 @@ inline bb_status describe_device(int *maximum)
     return BB_OK;
 }
 
-template <class S> stage_shape shape_of(const bb_stream_task &task, int room, int x_bytes)
+template <class S>
+stage_shape shape_of(const bb_stream_task &task, int room, int x_bytes, int stages)
 {
     constexpr int align = 128;
     const bb_index of_16 = task.sums == BB_STREAM_WIDE ? 2 : 4;
@@ -357,17 +377,18 @@ template <class S> stage_shape shape_of(const bb_stream_task &task, int room, in
     }
     out.x_at = (rows + align - 1) / align * align;
     out.bytes = out.x_at + (x_bytes + align - 1) / align * align;
-    out.stages = room / out.bytes < most_stages ? room / out.bytes : most_stages;
+    out.stages = room / out.bytes < stages ? room / out.bytes : stages;
     out.whole_columns = task.columns / of_16 * of_16;
     return out;
 }
 
 /// How a kernel of this family is launched.
 struct launch_plan {
-    void (*kernel)(job);
-    void (*cut)(job); ///< before it, a block a tile; nullptr: x is multiplied as it is
+    void (*kernel)(job); ///< of sm_90
+    void (*staged)(job); ///< of the others
+    void (*cut)(job);    ///< before it, a block a tile; nullptr: x is multiplied as it is
     int cut_threads;
-    int least_stages;
+    int least_stages; ///< of the kernel of sm_90
     int x_bytes;      ///< of a stage, for x
     int static_bytes; ///< of shared memory, beside
 };
@@ -395,16 +416,18 @@ template <class S>
 bb_status launch(const bb_stream_task &task, const launch_plan &plan, cudaStream_t queue)
 {
     int limit = 0;
-    BB_RETURN_IF_FAILED(hopper::require("products of coded matrices"));
+    bool of_sm_90 = false;
+    BB_RETURN_IF_FAILED(bb_device_cuda_takes_hopper(&of_sm_90));
     BB_RETURN_IF_FAILED(describe_device(&limit));
     bb_index groups = (task.rows + group_rows<S> - 1) / group_rows<S>;
     job task_job = {task, bb_stream_partition_of(groups * task.operands, task.tiles, task.blocks),
-                    shape_of<S>(task, limit - 1024 - plan.static_bytes, plan.x_bytes),
+                    shape_of<S>(task, limit - 1024 - plan.static_bytes, plan.x_bytes,
+                                of_sm_90 ? most_stages : most_staged),
                     static_cast<int>(groups)};
-    BB_RETURN_IF_FAILED(check<S>(task, task_job.shape, plan.least_stages));
+    BB_RETURN_IF_FAILED(check<S>(task, task_job.shape, of_sm_90 ? plan.least_stages : 1));
     const int bytes = task_job.shape.stages * task_job.shape.bytes;
-    BB_CUDA_TRY(
-        cudaFuncSetAttribute(plan.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    void (*const kernel)(job) = of_sm_90 ? plan.kernel : plan.staged;
+    BB_CUDA_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     const int row_lanes = bb_stream_partition_row_lanes(&task_job.parts);
     const bb_index taken = adding_warps * adding_rows * (lanes / row_lanes); // by a block at once
     const bb_index adding = (task.operands * task.rows + taken - 1) / taken;
@@ -413,17 +436,18 @@ bb_status launch(const bb_stream_task &task, const launch_plan &plan, cudaStream
     cudaError_t error = cudaSuccess;
     if (plan.cut != nullptr) {
         const dim3 cutting(static_cast<unsigned>(plan.cut_threads));
-        error =
-            hopper::launch({blocks_of(task.tiles), cutting, 0, queue, true}, plan.cut, task_job);
+        error = hopper::launch({blocks_of(task.tiles), cutting, 0, queue, of_sm_90}, plan.cut,
+                               task_job);
     }
     if (error == cudaSuccess) {
         const size_t room = static_cast<size_t>(bytes);
-        error = hopper::launch({blocks_of(task.blocks), dim3(threads), room, queue, true},
-                               plan.kernel, task_job);
+        const dim3 of_block(static_cast<unsigned>(of_sm_90 ? threads : staged_threads));
+        error = hopper::launch({blocks_of(task.blocks), of_block, room, queue, of_sm_90}, kernel,
+                               task_job);
     }
     if (error == cudaSuccess) {
         const bb_index blocks = adding < limit_blocks ? adding : limit_blocks;
-        error = hopper::launch({blocks_of(blocks), dim3(lanes * adding_warps), 0, queue, true},
+        error = hopper::launch({blocks_of(blocks), dim3(lanes * adding_warps), 0, queue, of_sm_90},
                                add_places, task_job, group_rows<S>, row_lanes);
     }
     if (error != cudaSuccess) { // or the counts would stay
@@ -436,7 +460,7 @@ bb_status launch(const bb_stream_task &task, const launch_plan &plan, cudaStream
 template <class S, class Sums> bb_status launch_sums(const bb_stream_task &task, cudaStream_t queue)
 {
     return launch<S>(task,
-                     {multiply<S, Sums>, nullptr, 0, 2,
+                     {multiply<S, Sums>, multiply_staged<S, Sums>, nullptr, 0, 2,
                       S::columns * static_cast<int>(sizeof(typename Sums::product)),
                       static_cast<int>(sizeof(stage_control))},
                      queue);

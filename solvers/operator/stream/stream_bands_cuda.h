@@ -56,8 +56,6 @@ template <class Way> struct cut_tile {
     }
 };
 
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-
 /// Tile of the columns whose x a tile takes, of an upper one its source; whether it is one.
 template <class S> struct cut_source {
     bb_index tile;
@@ -152,6 +150,18 @@ template <class Way> struct band_consumer {
     {
     }
 
+    // Whether rows of the band are in a stage.
+    __device__ __forceinline__ bool wants(const stage_note &note) const
+    {
+        return band_rows * band >= note.begin && band_rows * band < note.end;
+    }
+
+    __device__ __forceinline__ void multiply(const unsigned char *stage, const stage_note &note)
+    {
+        const unsigned char *x = stage + task_job.shape.x_at;
+        way.multiply(task_job, stage, note, x, cut_tile<Way>::marks(x)[quarter], sum);
+    }
+
     // The quarters' sums of a run to its place.
     __device__ __forceinline__ void leave(const stage_note &note, band_sums *own)
     {
@@ -193,12 +203,10 @@ template <class Way> struct band_consumer {
             if (note.operand < 0) {
                 break;
             }
-            const bool wanted = band_rows * band >= note.begin && band_rows * band < note.end;
+            const bool wanted = wants(note);
             if (wanted) {
-                const unsigned char *stage =
-                    stages + static_cast<size_t>(stage_place.slot) * task_job.shape.bytes;
-                const unsigned char *x = stage + task_job.shape.x_at;
-                way.multiply(task_job, stage, note, x, cut_tile<Way>::marks(x)[quarter], sum);
+                multiply(stages + static_cast<size_t>(stage_place.slot) * task_job.shape.bytes,
+                         note);
             }
             __syncwarp();
             if (lane == 0) {
@@ -216,6 +224,7 @@ template <class Way> struct band_consumer {
 template <class S, class Way>
 __global__ void __launch_bounds__(threads, 1) multiply_bands(const __grid_constant__ job task_job)
 {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 900
     extern __shared__ __align__(128) unsigned char stages[];
     __shared__ stage_control control;
     __shared__ band_sums own;
@@ -232,23 +241,37 @@ __global__ void __launch_bounds__(threads, 1) multiply_bands(const __grid_consta
         producer<S, limbs_of_x<Way>> producing(task_job, &control, stages);
         producing.work();
     }
-}
-
 #else
-
-template <class S, class Way> __global__ void cut_x(const __grid_constant__ job)
-{
-}
-template <class S, class Way> __global__ void multiply_bands(const __grid_constant__ job)
-{
-}
-
+    __trap(); // as multiply does
 #endif
+}
+
+/// The same by multiply_staged's blocks.
+template <class S, class Way>
+__global__ void __launch_bounds__(staged_threads, 1)
+    multiply_bands_staged(const __grid_constant__ job task_job)
+{
+    extern __shared__ __align__(128) unsigned char stages[];
+    __shared__ band_sums own;
+    band_consumer<Way> consumer(task_job, static_cast<int>(threadIdx.x) / lanes,
+                                static_cast<int>(threadIdx.x) % lanes);
+    walk_stages<S, limbs_of_x<Way>>(task_job, stages,
+                                    [&](const unsigned char *stage, const stage_note &note) {
+                                        if (consumer.wants(note)) {
+                                            consumer.multiply(stage, note);
+                                            if (note.place >= 0) {
+                                                consumer.leave(note, &own);
+                                            }
+                                        }
+                                    });
+    publish(task_job);
+}
 
 template <class S, class Way> bb_status launch_bands(const bb_stream_task &task, cudaStream_t queue)
 {
     return launch<S>(task,
-                     {multiply_bands<S, Way>, cut_x<S, Way>, cut_threads, 2, cut_tile<Way>::bytes,
+                     {multiply_bands<S, Way>, multiply_bands_staged<S, Way>, cut_x<S, Way>,
+                      cut_threads, 2, cut_tile<Way>::bytes,
                       static_cast<int>(sizeof(stage_control) + sizeof(band_sums))},
                      queue);
 }

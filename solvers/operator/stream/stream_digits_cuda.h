@@ -35,8 +35,6 @@ struct digit_mark {
     int sums[digits]; ///< of the quarter
 };
 
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-
 // D += A B of unsigned [16][32] and signed [32][8].
 __device__ __forceinline__ void multiply_32(int (&d)[4], uint2 upper, uint2 lower, uint2 b)
 {
@@ -45,8 +43,6 @@ __device__ __forceinline__ void multiply_32(int (&d)[4], uint2 upper, uint2 lowe
         : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
         : "r"(upper.x), "r"(lower.x), "r"(upper.y), "r"(lower.y), "r"(b.x), "r"(b.y));
 }
-
-#endif
 
 /// How a storage lies: its blocks, or in planes of any width; whether blocks have exponents.
 template <class S> struct digit_form;
@@ -282,13 +278,11 @@ template <class S> struct digits_of_integers {
                                               const mark &own, int (&part)[4]) const
     {
         whole_sums d = {};
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 #pragma unroll
         for (int k = 0; k < blocks; ++k) {
             multiply_32(d.chains[k % 2], Blocks::load(rows.upper, place_of(k), lane % 4),
                         Blocks::load(rows.lower, place_of(k), lane % 4), x.words[k]);
         }
-#endif
         take_off(Blocks::bias, own, d, part);
     }
 
@@ -298,7 +292,6 @@ template <class S> struct digits_of_integers {
                                                const quarter_x &x, const unsigned char *sums,
                                                float (&part)[4]) const
     {
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
         const unsigned char *upper_units = rows.upper + exponents + blocks * quarter;
         const unsigned char *lower_units = rows.lower + exponents + blocks * quarter;
 #pragma unroll
@@ -314,7 +307,6 @@ template <class S> struct digits_of_integers {
                 part[i] = __fmaf_rn(static_cast<float>(d[i]), unit[i / 2], part[i]);
             }
         }
-#endif
     }
 
     // Mantissas of 5 to 7 bits in planes.
@@ -344,7 +336,6 @@ template <class S> struct digits_of_integers {
         if ((width >> K & 1U) == 0) {
             return;
         }
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
         const int column = lane % 4;
         const int row_turn = turn_here();
         const uint32_t sign = width >> (K + 1) == 0 ? four_of(1U << (bits - 1)) : 0U;
@@ -366,7 +357,6 @@ template <class S> struct digits_of_integers {
                             fields_of<K>(lower[k], column, below, sign), x.words[first + k]);
             }
         }
-#endif
         rows.upper += 4 * bits * plane_blocks;
         rows.lower += 4 * bits * plane_blocks;
     }
@@ -375,7 +365,6 @@ template <class S> struct digits_of_integers {
     __device__ __forceinline__ void add_halves(const tile_rows &rows, const quarter_x &x,
                                                whole_sums &d) const
     {
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
         const bool upper_there = rows.upper_width == 16;
         const bool lower_there = rows.lower_width == 16;
         const int row_turn = turn_here();
@@ -391,7 +380,6 @@ template <class S> struct digits_of_integers {
                     x.words[k]);
             }
         }
-#endif
     }
 
     // Numbers of `width` bits; rows of another one add nothing.

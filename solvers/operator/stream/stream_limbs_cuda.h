@@ -27,6 +27,13 @@ constexpr int limbs = BB_STREAM_LIMBS_OF_X;
 constexpr int limb_bytes = 64;                      // of a slot: 16 a lane of four
 constexpr int slot_bytes = limbs * limb_bytes + 16; // without bank conflicts
 
+__device__ __forceinline__ uint32_t bits_of(__half2 pair)
+{
+    uint32_t out;
+    memcpy(&out, &pair, sizeof out);
+    return out;
+}
+
 /// Four values as two pairs of fp16.
 struct halves_of_e4m3 {
     static __device__ __forceinline__ uint2 widen_four(uint32_t word)
@@ -41,6 +48,12 @@ struct halves_of_e4m3 {
             "}\n"
             : "=r"(out.x), "=r"(out.y)
             : "r"(word));
+#else
+        float values[4];
+        widen_e4m3(word, values[0], values[1]);
+        widen_e4m3(word >> 16, values[2], values[3]);
+        out.x = bits_of(__floats2half2_rn(values[0], values[1]));
+        out.y = bits_of(__floats2half2_rn(values[2], values[3]));
 #endif
         return out;
     }
@@ -53,8 +66,6 @@ struct halves_of_e5m2 {
     }
 };
 
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-
 // D += A B of [16][16] and [16][8].
 __device__ __forceinline__ void multiply_16(float (&d)[4], uint2 upper, uint2 lower, uint32_t b0,
                                             uint32_t b1)
@@ -63,15 +74,6 @@ __device__ __forceinline__ void multiply_16(float (&d)[4], uint2 upper, uint2 lo
         "{%8, %9}, {%0, %1, %2, %3};"
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
         : "r"(upper.x), "r"(lower.x), "r"(upper.y), "r"(lower.y), "r"(b0), "r"(b1));
-}
-
-#endif
-
-__device__ __forceinline__ uint32_t bits_of(__half2 pair)
-{
-    uint32_t out;
-    memcpy(&out, &pair, sizeof out);
-    return out;
 }
 
 /// Of a storage of eight bits whose values `Halves` widens. x is cut in chunks of four columns
@@ -192,7 +194,6 @@ template <class S, class Halves> struct limbs_of_floats {
         float e[4] = {0.0F, 0.0F, 0.0F, 0.0F}; // two chains of sums
         load(upper, run, above);
         load(upper + 8 * S::row_bytes, run, below);
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 #pragma unroll
         for (int slot = 0; slot < slots_of_run; ++slot) {
             const uint4 b = load_16(x + slot_bytes * slot);
@@ -201,7 +202,6 @@ template <class S, class Halves> struct limbs_of_floats {
             multiply_16(e, Halves::widen_four(above[2 * slot + 1]),
                         Halves::widen_four(below[2 * slot + 1]), b.z, b.w);
         }
-#endif
         return {d[0] + e[0], d[2] + e[2]};
     }
 

@@ -84,8 +84,6 @@ __device__ __forceinline__ bb_index first_row_of(const job &task_job)
     return task_job.task.row_at == nullptr ? task_job.task.row : *task_job.task.row_at;
 }
 
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-
 /// The way through the ring of stages, of the producer and of each other warp.
 struct ring_place {
     int slot;
@@ -126,17 +124,17 @@ template <class S, class Product> struct plain_x {
         return static_cast<const Product *>(task_job.task.x) +
                static_cast<bb_index>(tile) * S::columns;
     }
+    /// By thread `which` of `count`.
     static __device__ __forceinline__ void write_end(const job &task_job, int tile,
-                                                     unsigned char *target)
+                                                     unsigned char *target, int which, int count)
     {
         Product *x = reinterpret_cast<Product *>(target);
         const Product *values = static_cast<const Product *>(task_job.task.x);
-        for (int j = static_cast<int>(bytes(task_job, tile) / sizeof(Product)); j < S::columns;
-             ++j) {
+        for (int j = static_cast<int>(bytes(task_job, tile) / sizeof(Product)) + which;
+             j < S::columns; j += count) {
             const bb_index column = static_cast<bb_index>(tile) * S::columns + j;
             x[j] = column < task_job.task.columns ? values[column] : Product(0);
         }
-        hopper::plain_before_copies();
     }
 
     /// add_places may start then and no sooner: until the kernel before is over, the counts are
@@ -286,7 +284,8 @@ template <class S, class X> struct producer {
         hopper::barrier_wait(&control->empty[stage_place.slot], stage_place.parity ^ 1U);
         if constexpr (X::has_end) {
             if (own.tile + 1 == task_job.parts.tiles) {
-                X::write_end(task_job, own.tile, stage() + task_job.shape.x_at);
+                X::write_end(task_job, own.tile, stage() + task_job.shape.x_at, 0, 1);
+                hopper::plain_before_copies();
             }
         }
         control->notes[stage_place.slot] = note;
@@ -362,8 +361,6 @@ template <class S, class X> struct producer {
         finish();
     }
 };
-
-#endif
 
 } // namespace stream
 

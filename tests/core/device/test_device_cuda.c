@@ -1,7 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// What every device must do, and which form of our kernels a GPU says that it takes.
 #include "tests/core/device/device_conformance.h"
+
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// By capability, build and environment; the suite runs this with BB_CUDA_PORTABLE=1 and without.
+static void kernels_are_named(void **state)
+{
+    bb_device_report report;
+    const char *wish = getenv("BB_CUDA_PORTABLE");
+    const bool forced = wish != NULL && strcmp(wish, "1") == 0;
+    (void)state;
+    check_ok(bb_device_describe(device_under_test, &report));
+#ifdef BB_CUDA_HAS_HOPPER
+    const bool hopper = strcmp(report.architecture, "sm_90") == 0;
+#else
+    const bool hopper = false;
+#endif
+    assert_string_equal(report.kernels, hopper && !forced ? "sm_90" : "portable");
+}
+
+// The environment is read once: a process of its own, made before the first call of CUDA.
+static int refuse_other_wishes(void)
+{
+    const pid_t child = fork();
+    int code = 1;
+    if (child == 0) {
+        bb_device *device = NULL;
+        bb_device_report report;
+        (void)setenv("BB_CUDA_PORTABLE", "yes", 1);
+        if (bb_device_count(BB_DEVICE_CUDA, NULL, 0) == 0) {
+            _exit(0); // the suite says that it is skipped
+        }
+        const bool is_open = bb_device_open(BB_DEVICE_CUDA, 0, &device) == BB_OK;
+        const bool is_refused =
+            is_open && bb_device_describe(device, &report) == BB_INVALID &&
+            strstr(bb_status_message(), "BB_CUDA_PORTABLE=yes in the environment, expected 0 or 1");
+        if (!is_refused) {
+            print_error("BB_CUDA_PORTABLE=yes: %s\n", bb_status_message());
+        }
+        _exit(is_refused ? 0 : 1);
+    }
+    return waitpid(child, &code, 0) == child && WIFEXITED(code) ? WEXITSTATUS(code) : 1;
+}
+
+static int run_kernel_tests(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(kernels_are_named)};
+    if (bb_device_open(BB_DEVICE_CUDA, 0, &device_under_test) != BB_OK) {
+        print_error("%s\n%s", bb_status_message(), bb_status_trace_text());
+        return 1;
+    }
+    int failures = cmocka_run_group_tests(tests, NULL, NULL);
+    bb_device_close(&device_under_test);
+    return failures;
+}
 
 int main(void)
 {
-    return run_device_tests(BB_DEVICE_CUDA);
+    const int refused = refuse_other_wishes();
+    const int failures = run_device_tests(BB_DEVICE_CUDA);
+    return failures == 77 ? 77 : refused + failures + run_kernel_tests();
 }

@@ -78,6 +78,22 @@ static void a_second_run_has_the_same_bits(void **state)
     assert_string_equal(first, second);
 }
 
+// sm_90 or portable, as the device says of itself.
+static void the_file_names_the_kernels(void **state)
+{
+    bb_device *device = NULL;
+    bb_device_report report;
+    (void)state;
+    check_ok(bb_device_open(BB_DEVICE_CUDA, 0, &device));
+    check_ok(bb_device_describe(device, &report));
+    bb_device_close(&device);
+    bb_results *results = driver_results(&on_gpu);
+    const char *note = bb_results_note_text(results, "provenance", "device_cuda_kernels");
+    assert_non_null(note);
+    assert_string_equal(note, report.kernels);
+    bb_results_destroy(&results);
+}
+
 int main(void)
 {
     char reason[256] = "";
@@ -88,6 +104,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(displacements_agree_with_the_cpu),
         cmocka_unit_test(coded_storages_agree_with_the_cpu),
+        cmocka_unit_test(the_file_names_the_kernels),
         cmocka_unit_test(a_second_run_has_the_same_bits),
     };
     return cmocka_run_group_tests(tests, NULL, driver_leave);

@@ -6,8 +6,8 @@
 //
 // A study that searches goes that way several times. The reference is computed the first time, and
 // its displacements are kept for the pipelines that come later.
-#ifndef BB_SIM_WAFER_WAFER_PASS_H
-#define BB_SIM_WAFER_WAFER_PASS_H
+#ifndef BB_SIM_WAFER_PASS_WAFER_PASS_H
+#define BB_SIM_WAFER_PASS_WAFER_PASS_H
 
 #include "sim/wafer/heat/wafer_heating.h"
 #include "sim/wafer/wafer_evaluation.h"

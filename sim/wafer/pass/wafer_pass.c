@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/wafer/wafer_pass.h"
+#include "sim/wafer/pass/wafer_pass.h"
 
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/stage.h"
+#include "core/team.h"
 #include "core/thread.h"
 #include "sim/energy.h"
+#include "sim/wafer/pass/wafer_part.h"
 #include "sim/wafer/wafer_rows.h"
 #include "solvers/operator/coded_operator.h"
 
@@ -403,29 +405,142 @@ done:
     return status;
 }
 
+// All evaluations of some tasks, those of draws too.
+typedef struct evaluation_list {
+    bb_index count;
+    bb_wafer_evaluation **items; // [count]
+    bb_wafer_part *totals;       // [count] what stood there before a field
+    bb_wafer_part *parts;        // [part_count][count] of fields that are not added yet
+    bb_index part_count;         // fields and axes; 1 where each is added at once
+} evaluation_list;
+
+static bb_wafer_part *part_of(const evaluation_list *list, bb_index matrix, bb_index item)
+{
+    return &list->parts[matrix % list->part_count * list->count + item];
+}
+
+static bb_status list_evaluations(const bb_wafer_task *tasks, bb_index count, bb_index matrices,
+                                  evaluation_list *out)
+{
+    bb_status status = BB_OK;
+    bb_index items = 0;
+    for (bb_index t = 0; t < count; ++t) {
+        items += tasks[t].pipeline->draws;
+    }
+    BB_TRY(BB_ALLOCATE(items, &out->items));
+    BB_TRY(BB_ZEROED(items, &out->totals));
+    out->part_count = bb_team_joined()->size > 1 ? matrices : 1;
+    BB_TRY(BB_ZEROED(out->part_count * items, &out->parts));
+    for (bb_index t = 0; t < count; ++t) {
+        for (bb_index draw = 0; draw < tasks[t].pipeline->draws; ++draw) {
+            out->items[out->count++] =
+                draw == 0 ? tasks[t].evaluation : &tasks[t].evaluation->drawn[draw - 1];
+        }
+    }
+done:
+    return status;
+}
+
+static void release_list(evaluation_list *list)
+{
+    for (bb_index i = 0; i < list->count; ++i) {
+        bb_wafer_part_release(&list->totals[i]);
+        for (bb_index p = 0; p < list->part_count; ++p) {
+            bb_wafer_part_release(part_of(list, p, i));
+        }
+    }
+    BB_RELEASE(&list->parts);
+    BB_RELEASE(&list->totals);
+    BB_RELEASE(&list->items);
+}
+
+// What a field and axis adds by itself, beside the totals, which stand again on return.
+static bb_status run_part(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_index count, job work,
+                          evaluation_list *list)
+{
+    bb_status status = BB_OK;
+    const bb_index points = pass->problem->point_count;
+    for (bb_index i = 0; i < list->count; ++i) {
+        BB_TRY(bb_wafer_part_take(list->items[i], work.axis, &list->totals[i]));
+    }
+    BB_TRY(run_field(pass, tasks, count, work));
+    for (bb_index i = 0; i < list->count; ++i) {
+        bb_wafer_part *part = part_of(list, work.matrix, i);
+        BB_TRY(bb_wafer_part_take(list->items[i], work.axis, part));
+        bb_wafer_part_add(&list->totals[i], work.axis, points, list->items[i]);
+        bb_wafer_part_release(&list->totals[i]);
+    }
+done:
+    return status;
+}
+
+// Adds the part of a field and axis, which process `owner` has, to all evaluations.
+static bb_status add_part(const bb_wafer_pass *pass, const job *work, int owner,
+                          evaluation_list *list)
+{
+    bb_status status = BB_OK;
+    const bb_team *team = bb_team_joined();
+    const bb_wafer_span span = {work->axis, work->first_point,
+                                pass->problem->dwells[work->field]->count};
+    for (bb_index i = 0; i < list->count; ++i) {
+        bb_wafer_part *part = part_of(list, work->matrix, i);
+        if (team->size > 1) {
+            if (team->rank != owner) {
+                BB_TRY(BB_ALLOCATE(2 * list->items[i]->wafer_count, &part->squares));
+            }
+            BB_TRY(bb_wafer_part_share(owner, &span, list->items[i], part));
+        }
+        bb_wafer_part_add(part, work->axis, pass->problem->point_count, list->items[i]);
+        bb_wafer_part_release(part);
+    }
+done:
+    return status;
+}
+
+// A field and axis of the pass: `work` of the one before goes on to it.
+static void go_on(const bb_wafer_pass *pass, bb_index matrix, job *work)
+{
+    const bb_index fields = pass->problem->scored_count;
+    const bb_index before = work->field;
+    work->matrix = matrix;
+    work->axis = ((const int *)pass->study->response.axes.items)[matrix / fields];
+    work->field = matrix % fields;
+    work->first_point =
+        work->field == 0 ? 0 : work->first_point + pass->problem->dwells[before]->count;
+}
+
 bb_status bb_wafer_pass_run(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_index count)
 {
     bb_status status = BB_OK;
-    const bb_list *axes = &pass->study->response.axes;
-    const bb_index fields = pass->problem->scored_count;
+    const bb_team *team = bb_team_joined();
+    const bb_index matrices = pass->study->response.axes.count * pass->problem->scored_count;
     const char *doing = pass->referred ? "searching" : "computing";
     job work = {.pipeline = pass->reference};
+    evaluation_list list = {0};
+    BB_TRY(list_evaluations(tasks, count, matrices, &list));
     for (bb_index t = 0; t < count; ++t) {
         work.evaluation =
             tasks[t].pipeline == pass->reference ? tasks[t].evaluation : work.evaluation;
     }
     BB_REQUIRE(pass->referred == (work.evaluation == NULL), BB_INTERNAL,
                "%td tasks, expected the reference among those of the first pass alone", count);
-    for (work.matrix = 0; work.matrix < axes->count * fields; ++work.matrix) {
-        work.axis = ((const int *)axes->items)[work.matrix / fields];
-        work.field = work.matrix % fields;
-        work.first_point = work.field == 0 ? 0 : work.first_point;
-        bb_log_progress(doing, work.matrix, axes->count * fields);
-        BB_TRY(run_field(pass, tasks, count, work));
-        work.first_point += pass->problem->dwells[work.field]->count;
+    for (bb_index matrix = 0; matrix < matrices; ++matrix) {
+        go_on(pass, matrix, &work);
+        bb_log_progress(doing, matrix, matrices);
+        if (matrix % team->size == team->rank) {
+            BB_TRY(run_part(pass, tasks, count, work, &list));
+        }
+        if (team->size == 1) {
+            BB_TRY(add_part(pass, &work, 0, &list));
+        }
     }
-    bb_log_progress(doing, axes->count * fields, axes->count * fields);
+    for (bb_index matrix = 0; team->size > 1 && matrix < matrices; ++matrix) {
+        go_on(pass, matrix, &work);
+        BB_TRY(add_part(pass, &work, (int)(matrix % team->size), &list));
+    }
+    bb_log_progress(doing, matrices, matrices);
     pass->referred = true;
 done:
+    release_list(&list);
     return status;
 }

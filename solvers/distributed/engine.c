@@ -1,6 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solvers/distributed/engine.h"
+
 #include "solvers/factor/tiles/tile_cholesky.h"
+
+static const bb_engine_row *offered;
+
+void bb_engine_offer(const bb_engine_row *row)
+{
+    offered = row;
+}
+
+const bb_engine_row *bb_engine_offered(void)
+{
+    return offered;
+}
 
 static bb_status create(const bb_engine_config *config, bb_engine **out)
 {
