@@ -91,27 +91,18 @@ bb_index bb_triangle_layout_columns(bb_triangle_layout layout)
     return (layout.held > 1 ? folded : layout.held * layout.first) * layout.block;
 }
 
-/// Where block row i of the part starts in the rectangle.
+/// Block row i, counted in the part.
 BB_DEVICE_FUNCTION
-bb_index bb_triangle_layout_row(bb_triangle_layout layout, bb_index i)
+bb_index bb_triangle_layout_index(bb_triangle_layout layout, bb_index i)
 {
-    const bb_index a = (i - layout.first) / layout.step;
-    return (a >= layout.half ? a - layout.half : layout.held - 1 - a - layout.half) * layout.block;
-}
-
-BB_DEVICE_FUNCTION
-bb_index bb_triangle_layout_column(bb_triangle_layout layout, bb_index i)
-{
-    const bb_index a = (i - layout.first) / layout.step;
-    const bb_index before = layout.first + layout.step * (layout.held - 1 - a);
-    return a >= layout.half ? 0 : before * layout.block;
+    return layout.step == 1 ? i : (i - layout.first) / layout.step; // divisions are slow
 }
 
 /// Position of block row i of the part in a panel, in blocks, and back.
 BB_DEVICE_FUNCTION
 bb_index bb_triangle_layout_position(bb_triangle_layout layout, bb_index i)
 {
-    const bb_index a = (i - layout.first) / layout.step;
+    const bb_index a = bb_triangle_layout_index(layout, i);
     return a >= layout.half ? a - layout.half : layout.held - 1 - a;
 }
 
@@ -121,6 +112,34 @@ bb_index bb_triangle_layout_block_at(bb_triangle_layout layout, bb_index positio
     const bb_index straight = layout.held - layout.half;
     const bb_index a = position < straight ? position + layout.half : layout.held - 1 - position;
     return layout.first + layout.step * a;
+}
+
+/// Where the block row at a position starts in the rectangle.
+BB_DEVICE_FUNCTION
+bb_index bb_triangle_layout_row_at(bb_triangle_layout layout, bb_index position)
+{
+    const bb_index straight = layout.held - layout.half;
+    return (position < straight ? position : position - layout.half) * layout.block;
+}
+
+BB_DEVICE_FUNCTION
+bb_index bb_triangle_layout_column_at(bb_triangle_layout layout, bb_index position)
+{
+    const bb_index straight = layout.held - layout.half;
+    return position < straight ? 0 : (layout.first + layout.step * position) * layout.block;
+}
+
+/// Where block row i of the part starts in the rectangle.
+BB_DEVICE_FUNCTION
+bb_index bb_triangle_layout_row(bb_triangle_layout layout, bb_index i)
+{
+    return bb_triangle_layout_row_at(layout, bb_triangle_layout_position(layout, i));
+}
+
+BB_DEVICE_FUNCTION
+bb_index bb_triangle_layout_column(bb_triangle_layout layout, bb_index i)
+{
+    return bb_triangle_layout_column_at(layout, bb_triangle_layout_position(layout, i));
 }
 
 /// The positions [begin, end) of the part's block rows below block row k, 0 <= k.
