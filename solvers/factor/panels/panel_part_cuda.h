@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // For .cu files only: what one GPU holds of a factorization by panels, and the steps it can take.
-// solvers/factor/panels/panel_cholesky_cuda.cu puts the steps in order.
+// solvers/factor/panels/panel_order_cuda.cu puts the steps in order.
 //
 // A GPU keeps every gpus-th block row of L (folded) and the diagonal blocks in them, works on these
 // rows of every panel, and sweeps some rows of B. What products read of the other GPUs' L it copies
 // to itself, as a guest of one of few slots: block rows while factoring and going forward, block
 // columns going backward, inverses of diagonal blocks, and the blocks themselves where rows of B
-// are substituted. Copies run on a stream of their own; a part may share its GPU with another one.
+// are substituted. Long copies run on a stream of their own, what the next step waits for on the
+// chain. A part may share its GPU with another one.
 #ifndef BB_SOLVERS_FACTOR_PANELS_PANEL_PART_CUDA_H
 #define BB_SOLVERS_FACTOR_PANELS_PANEL_PART_CUDA_H
 
@@ -78,6 +79,7 @@ struct bb_panel_part {
 
 /// Which stream a step is queued on.
 enum bb_panel_stream { BB_PANEL_BULK, BB_PANEL_AHEAD, BB_PANEL_CHAIN, BB_PANEL_FETCH };
+
 /// The handle that has a workspace and so may split sums, on the stream `bulk`. The other handle of
 /// `bulk` has none, but for tf32 on one part: what a call splits depends on its rows, and those on
 /// the number of parts.
@@ -85,7 +87,7 @@ enum { BB_PANEL_SPLIT_HANDLE = BB_PANEL_HANDLES - 1 };
 
 cudaStream_t bb_panel_stream_of(const bb_panel_part *part, bb_panel_stream stream);
 
-/// Streams, memory and maps of part `gpu` of `gpus`.
+/// Streams, memory and maps of part `gpu` of `gpus` on a device, which becomes the current one.
 BB_CHECKED bb_status bb_panel_part_create(bb_device *device, const bb_panel_plan *plan,
                                           bb_index gpus, bb_index gpu, bb_panel_part *out);
 void bb_panel_part_release(bb_panel_part *part);
