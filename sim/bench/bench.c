@@ -234,6 +234,7 @@ static const bb_bench_case cases[] = {
     {"backward-100368-hp1", "backward sweep of 11152 right-hand sides", "1.1 s", NAN, BB_CUDA_TWIN(bb_panel_bench), BB_BENCH_100368_BACKWARD, NULL},
     {"factor-100368-hp1-two", "panels of a covariance of slopes on two cuda devices", "one GPU", 1.0 / 0.6, BB_CUDA_TWIN(bb_two_gpus_bench), BB_TWO_GPUS_HP1, NULL},
     {"factor-100368-x3-two", "the same with split operands", "one GPU", 1.0 / 0.55, BB_CUDA_TWIN(bb_two_gpus_bench), BB_TWO_GPUS_X3, NULL},
+    {"factor-300000-hp1-two", "panels in fp16 of a matrix that decays on two cuda devices", "one GPU", NAN, BB_CUDA_TWIN(bb_two_gpus_bench), BB_TWO_GPUS_300000, NULL},
     {"solve-100368-hp1-two", "the same in fp16 with both sweeps of 11152 right-hand sides", "one GPU", 1.0 / 0.6, BB_CUDA_TWIN(bb_two_gpus_bench), BB_TWO_GPUS_SOLVE, NULL},
 };
 // clang-format on

@@ -11,6 +11,7 @@ typedef enum bb_two_gpus_row {
     BB_TWO_GPUS_HP1,
     BB_TWO_GPUS_X3,
     BB_TWO_GPUS_SOLVE,
+    BB_TWO_GPUS_300000,
     BB_TWO_GPUS_ROWS,
 } bb_two_gpus_row;
 
