@@ -4,9 +4,9 @@
 // share, over the same one on the first of them, one round to warm up and three that count, by the
 // devices' clocks; the kernels that fill the matrix are not counted. The matrix is a covariance of
 // slopes, of 300,000 rows one that decays, whose L one device of 80 GB has no room for: where one
-// has none, two are timed alone. A solve has m = n / 9 right-hand sides that decay. Beside the time stands what a device
-// takes in parts of what the one took, as planned and taken, and whether the pivots of both are the
-// same bits: each depends on all of L before it.
+// has none, two are timed alone. A solve has m = n / 9 right-hand sides that decay. Beside the time
+// stands what a device takes in parts of what the one took, as planned and taken, and whether the
+// pivots of both are the same bits: each depends on all of L before it.
 #include "sim/bench/panels/two_gpus_bench.h"
 
 #include "core/memory.h"
