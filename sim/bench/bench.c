@@ -8,6 +8,7 @@
 #include "precision/variant.h"
 #include "sim/bench/gemv_cuda_bench.h"
 #include "sim/bench/panel_bench.h"
+#include "sim/bench/panels/two_gpus_bench.h"
 #include "sim/energy.h"
 
 #include <math.h>
@@ -231,6 +232,10 @@ static const bb_bench_case cases[] = {
     {"factor-34128-hp2", "the same with fp16 blocks", "cusolver", NAN, BB_CUDA_TWIN(bb_panel_bench), BB_BENCH_34128_HP2, NULL},
     {"forward-100368-hp1", "factor and forward sweep of 11152 right-hand sides", "1.1 s", NAN, BB_CUDA_TWIN(bb_panel_bench), BB_BENCH_100368_FORWARD, NULL},
     {"backward-100368-hp1", "backward sweep of 11152 right-hand sides", "1.1 s", NAN, BB_CUDA_TWIN(bb_panel_bench), BB_BENCH_100368_BACKWARD, NULL},
+    {"factor-100368-hp1-two", "panels of a covariance of slopes on two cuda devices", "one GPU", 1.0 / 0.6, BB_CUDA_TWIN(bb_two_gpus_bench), BB_TWO_GPUS_HP1, NULL},
+    {"factor-100368-x3-two", "the same with split operands", "one GPU", 1.0 / 0.55, BB_CUDA_TWIN(bb_two_gpus_bench), BB_TWO_GPUS_X3, NULL},
+    {"factor-300000-hp1-two", "panels in fp16 of a matrix that decays on two cuda devices", "one GPU", NAN, BB_CUDA_TWIN(bb_two_gpus_bench), BB_TWO_GPUS_300000, NULL},
+    {"solve-100368-hp1-two", "the same in fp16 with both sweeps of 11152 right-hand sides", "one GPU", 1.0 / 0.6, BB_CUDA_TWIN(bb_two_gpus_bench), BB_TWO_GPUS_SOLVE, NULL},
 };
 // clang-format on
 enum { CASES = sizeof cases / sizeof cases[0] };

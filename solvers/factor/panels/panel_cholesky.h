@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Mixed-precision Cholesky A = L L^T by panels on a cuda device, and R = B A^-1 with it.
+// Mixed-precision Cholesky A = L L^T by panels on cuda devices, and R = B A^-1 with it.
 //
 // Left-looking by block columns (panels): panel k is filled by the source, takes the update of all
 // panels before it as one long product, its diagonal block is factored and inverted, and the blocks
@@ -11,8 +11,18 @@
 // all of L); a backward sweep over the panels finishes R.
 //
 // Look-ahead: while the diagonal block of panel k is factored on a stream of its own, panel k + 1
-// takes its updates by the panels before k. The order of the sums is fixed by n and the block, so
-// results repeat bit for bit.
+// takes its updates by the panels before k.
+//
+// Several GPUs of a host share L by block rows, dealt in turn, so that each has its part of the
+// work of every panel and no block of L is kept twice. For panel k each needs block row k, of which
+// the one that holds it has made all but the last block long before, and the inverse of the
+// diagonal block: n^2 / 2 values of L in all, copied from GPU to GPU under the long products. Rows
+// of B are shared in parts; their backward sweep copies block columns as it goes.
+//
+// The order of the sums is fixed by n and the block, so results repeat bit for bit, and are those
+// of one GPU on any number of GPUs of one kind: where cuBLAS would split a sum by how many rows it
+// is given, it has no workspace to do so, or is given one block row at a time. Of tf32 this holds
+// from two GPUs on: one alone keeps the workspace, without which it would take a third longer.
 //
 // Arithmetic of the updates (the blocks below the diagonal; a diagonal block's own updates take
 // fp32 accuracy unless it follows):
@@ -52,9 +62,10 @@ typedef struct bb_panel_cholesky bb_panel_cholesky;
 
 enum { BB_PANEL_GPUS = 8 };
 
-/// Takes the memory of a plan on each of `gpus` cuda devices of one host, which share the panels in
-/// turn and the rows of B in parts; each keeps all of L. Errors: BB_INVALID, BB_UNSUPPORTED (an
-/// arithmetic that the GPU lacks), BB_MEMORY with the bytes needed and free, BB_DEVICE. Owner: the
+/// Takes the memory of a plan on each of `gpus` cuda devices of one host, which share L by block
+/// rows and the rows of B in parts. A device may be named more than once: it then has several
+/// parts. Errors: BB_INVALID, BB_UNSUPPORTED (an arithmetic that the GPU lacks, GPUs that cannot
+/// read each other's memory), BB_MEMORY with the bytes needed and free, BB_DEVICE. Owner: the
 /// caller, who destroys it before closing the devices.
 BB_CHECKED bb_status bb_panel_cholesky_create(bb_index gpus, bb_device *const *devices,
                                               const bb_panel_plan *plan, bb_panel_cholesky **out);
@@ -104,8 +115,8 @@ BB_CHECKED bb_status bb_panel_cholesky_lower(const bb_panel_cholesky *factor, do
 
 /// Columns [first, first + width) of the factor of A itself, D^-1 L, from row `first` on, zeros
 /// above the diagonal, in fp64: `out` [n - first][width], `stride` values from row to row, in the
-/// memory of the first device, in the order of `queue`; may return before. After a factorization
-/// that found no breakdown. Errors: BB_INVALID, BB_DEVICE.
+/// memory of the first device, in the order of its `queue`; may return before. After a
+/// factorization that found no breakdown. Errors: BB_INVALID, BB_DEVICE.
 BB_CHECKED bb_status bb_panel_cholesky_columns(const bb_panel_cholesky *factor, bb_queue *queue,
                                                bb_index first, bb_index width, double *out,
                                                bb_index stride);

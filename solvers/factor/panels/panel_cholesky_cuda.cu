@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The order of the steps of panel_part_cuda.h, on one GPU or several. Panel k belongs to GPU
-// k mod gpus; on every GPU three streams work at once. At step k
-//     chain:  factors and inverts the diagonal block of panel k
-//     bulk:   meanwhile fills panel k + gpus and gives it the updates of the panels before k,
-//             then solves panel k and sends it to the other GPUs
-//     ahead:  gives the diagonal block of panel k + gpus the same updates
-// then every panel in work takes the update of panel k, its diagonal block first, and every GPU
-// sweeps its rows of B through panel k.
+// Making a factorization by panels on the parts of one GPU or several, and timing it.
 #include "core/memory.h"
-#include "precision/light_tiles.h"
 #include "solvers/factor/panels/panel_cholesky_cuda.h"
 
 #include <cmath>
@@ -19,11 +11,6 @@ using namespace panel;
 namespace
 {
 
-bb_index owner_of(const bb_panel_cholesky *f, bb_index k)
-{
-    return k % f->gpus;
-}
-
 bb_status make_event(cudaEvent_t *event, bool timed)
 {
     BB_CUDA_TRY(cudaEventCreateWithFlags(event, timed ? cudaEventDefault : cudaEventDisableTiming));
@@ -32,14 +19,15 @@ bb_status make_event(cudaEvent_t *event, bool timed)
 
 bb_status make_events(bb_panel_cholesky *f)
 {
-    const bb_index blocks = f->layout.blocks;
+    const bb_index blocks = f->blocks;
     void *memory = nullptr;
-    BB_RETURN_IF_FAILED(bb_memory_zeroed(blocks, sizeof(panel_events), &memory));
+    BB_RETURN_IF_FAILED(bb_memory_zeroed(blocks * f->gpus, sizeof(panel_events), &memory));
     f->events = static_cast<panel_events *>(memory);
-    for (bb_index k = 0; k < blocks; ++k) {
-        panel_events *e = &f->events[k];
-        BB_CUDA_TRY(cudaSetDevice(f->parts[owner_of(f, k)].ordinal));
-        for (cudaEvent_t *event : {&e->filled, &e->ahead, &e->inverted, &e->first, &e->solved}) {
+    for (bb_index item = 0; item < blocks * f->gpus; ++item) {
+        panel_events *e = &f->events[item];
+        BB_CUDA_TRY(cudaSetDevice(f->parts[item % f->gpus].ordinal));
+        for (cudaEvent_t *event : {&e->filled, &e->ahead, &e->inverted, &e->first, &e->solved,
+                                   &e->row, &e->last, &e->inverse, &e->read, &e->used}) {
             BB_RETURN_IF_FAILED(make_event(event, false));
         }
     }
@@ -68,9 +56,10 @@ void drop_event(cudaEvent_t event)
 
 void drop_events(bb_panel_cholesky *f)
 {
-    for (bb_index k = 0; f->events != nullptr && k < f->layout.blocks; ++k) {
-        const panel_events &e = f->events[k];
-        for (cudaEvent_t event : {e.filled, e.ahead, e.inverted, e.first, e.solved}) {
+    for (bb_index item = 0; f->events != nullptr && item < f->blocks * f->gpus; ++item) {
+        const panel_events &e = f->events[item];
+        for (cudaEvent_t event : {e.filled, e.ahead, e.inverted, e.first, e.solved, e.row, e.last,
+                                  e.inverse, e.read, e.used}) {
             drop_event(event);
         }
     }
@@ -87,192 +76,37 @@ void drop_events(bb_panel_cholesky *f)
     bb_memory_release(&events);
 }
 
-// Lets every GPU write into the others' memory.
+// Lets the current GPU read and write another one's memory.
+bb_status join_memory(int ordinal, int other)
+{
+    int possible = 0;
+    BB_CUDA_TRY(cudaDeviceCanAccessPeer(&possible, ordinal, other));
+    if (possible == 0) {
+        return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
+                             "GPU %d cannot read the memory of GPU %d: expected GPUs that are "
+                             "linked, or one alone",
+                             ordinal, other);
+    }
+    const cudaError_t error = cudaDeviceEnablePeerAccess(other, 0);
+    if (error == cudaErrorPeerAccessAlreadyEnabled) {
+        (void)cudaGetLastError();
+        return BB_OK;
+    }
+    BB_CUDA_TRY(error);
+    return BB_OK;
+}
+
 bb_status join_memories(const bb_panel_cholesky *f)
 {
     for (bb_index g = 0; g < f->gpus; ++g) {
-        BB_CUDA_TRY(cudaSetDevice(f->parts[g].ordinal));
+        BB_RETURN_IF_FAILED(use(&f->parts[g]));
         for (bb_index other = 0; other < f->gpus; ++other) {
-            if (other == g) {
-                continue;
+            if (f->parts[other].ordinal != f->parts[g].ordinal) {
+                BB_RETURN_IF_FAILED(join_memory(f->parts[g].ordinal, f->parts[other].ordinal));
             }
-            cudaError_t error = cudaDeviceEnablePeerAccess(f->parts[other].ordinal, 0);
-            if (error == cudaErrorPeerAccessAlreadyEnabled) {
-                (void)cudaGetLastError();
-                continue;
-            }
-            BB_CUDA_TRY(error);
         }
     }
     return BB_OK;
-}
-
-bb_index side_begin(const bb_panel_plan *plan, bb_index gpus, bb_index gpu)
-{
-    return plan->sides * gpu / gpus;
-}
-
-bb_status record(cudaEvent_t event, cudaStream_t stream)
-{
-    BB_CUDA_TRY(cudaEventRecord(event, stream));
-    return BB_OK;
-}
-
-bb_status wait(cudaStream_t stream, cudaEvent_t event)
-{
-    BB_CUDA_TRY(cudaStreamWaitEvent(stream, event, 0));
-    return BB_OK;
-}
-
-// One factorization.
-struct factoring {
-    bb_panel_cholesky *f;
-    const bb_panel_sources *sources; // [gpus]
-};
-
-bb_status mark(fill_marks *marks, bool begins, cudaStream_t stream)
-{
-    if (begins) {
-        return record(marks->begin[marks->count], stream);
-    }
-    return record(marks->end[marks->count++], stream);
-}
-
-// Panel j starts its work: filled, with the updates of the panels before `upto`.
-bb_status enter(const factoring *work, bb_index j, bb_index upto)
-{
-    bb_panel_cholesky *f = work->f;
-    const bb_index gpu = owner_of(f, j);
-    bb_panel_part *part = &f->parts[gpu];
-    BB_RETURN_IF_FAILED(use(part));
-    BB_RETURN_IF_FAILED(mark(&f->fills[gpu], true, part->bulk));
-    BB_RETURN_IF_FAILED(bb_panel_part_fill(part, work->sources[gpu].matrix, j));
-    BB_RETURN_IF_FAILED(mark(&f->fills[gpu], false, part->bulk));
-    BB_RETURN_IF_FAILED(record(f->events[j].filled, part->bulk));
-    BB_RETURN_IF_FAILED(wait(part->ahead, f->events[j].filled));
-    BB_RETURN_IF_FAILED(bb_panel_part_update_diagonal(part, j, 0, upto, BB_PANEL_AHEAD));
-    BB_RETURN_IF_FAILED(record(f->events[j].ahead, part->ahead));
-    BB_RETURN_IF_FAILED(wait(part->chain, f->events[j].ahead));
-    return bb_panel_part_update(part, j, 0, upto);
-}
-
-bb_status factor_diagonal(const factoring *work, bb_index k)
-{
-    bb_panel_part *part = &work->f->parts[owner_of(work->f, k)];
-    BB_RETURN_IF_FAILED(use(part));
-    BB_RETURN_IF_FAILED(wait(part->chain, work->f->events[k].ahead));
-    BB_RETURN_IF_FAILED(bb_panel_part_factor_diagonal(part, k));
-    return record(work->f->events[k].inverted, part->chain);
-}
-
-// The block row of the next panel first: its diagonal block waits for nothing else.
-bb_status solve_and_send(const factoring *work, bb_index k)
-{
-    bb_panel_cholesky *f = work->f;
-    bb_panel_part *part = &f->parts[owner_of(f, k)];
-    bb_positions rest = bb_panel_part_below(f->layout, k);
-    BB_RETURN_IF_FAILED(use(part));
-    BB_RETURN_IF_FAILED(wait(part->bulk, f->events[k].inverted));
-    BB_RETURN_IF_FAILED(bb_panel_part_ready_inverse(part, k, false));
-    if (rest.begin < rest.end) {
-        const bb_index next = bb_triangle_layout_position(f->layout, k + 1);
-        BB_RETURN_IF_FAILED(bb_panel_part_solve(part, k, {next, next + 1}));
-        rest = next == rest.begin ? bb_positions{rest.begin + 1, rest.end}
-                                  : bb_positions{rest.begin, rest.end - 1};
-    }
-    BB_RETURN_IF_FAILED(record(f->events[k].first, part->bulk));
-    BB_RETURN_IF_FAILED(bb_panel_part_solve(part, k, rest));
-    for (bb_index g = 0; g < f->gpus; ++g) {
-        if (&f->parts[g] != part) {
-            BB_RETURN_IF_FAILED(bb_panel_part_send(part, &f->parts[g], k));
-        }
-    }
-    return record(f->events[k].solved, part->bulk);
-}
-
-// Panel j takes the update of panel k.
-bb_status follow(const factoring *work, bb_index j, bb_index k)
-{
-    bb_panel_cholesky *f = work->f;
-    bb_panel_part *part = &f->parts[owner_of(f, j)];
-    // The block row that was solved first is the next panel's.
-    const bool next = j == k + 1 && owner_of(f, j) == owner_of(f, k);
-    BB_RETURN_IF_FAILED(use(part));
-    BB_RETURN_IF_FAILED(wait(part->chain, next ? f->events[k].first : f->events[k].solved));
-    BB_RETURN_IF_FAILED(bb_panel_part_update_diagonal(part, j, k, k + 1, BB_PANEL_CHAIN));
-    BB_RETURN_IF_FAILED(wait(part->bulk, f->events[k].solved));
-    return bb_panel_part_update(part, j, k, k + 1);
-}
-
-bb_status sweep_sides(const factoring *work, bb_index gpu, bb_index k, bool ready_inverse)
-{
-    bb_panel_cholesky *f = work->f;
-    bb_panel_part *part = &f->parts[gpu];
-    const bb_panel_sources *sources = &work->sources[gpu];
-    if (part->sides == 0) {
-        return BB_OK;
-    }
-    BB_RETURN_IF_FAILED(use(part));
-    BB_RETURN_IF_FAILED(wait(part->bulk, f->events[k].solved));
-    if (ready_inverse) {
-        BB_RETURN_IF_FAILED(bb_panel_part_ready_inverse(part, k, false));
-    }
-    BB_RETURN_IF_FAILED(mark(&f->fills[gpu], true, part->bulk));
-    BB_RETURN_IF_FAILED(bb_panel_part_fill_sides(part, sources->side_count, sources->sides, k));
-    BB_RETURN_IF_FAILED(mark(&f->fills[gpu], false, part->bulk));
-    return bb_panel_part_sweep_forward(part, k);
-}
-
-bb_status run_step(const factoring *work, bb_index k)
-{
-    bb_panel_cholesky *f = work->f;
-    const bb_index blocks = f->layout.blocks;
-    BB_RETURN_IF_FAILED(factor_diagonal(work, k));
-    if (k + f->gpus < blocks) {
-        BB_RETURN_IF_FAILED(enter(work, k + f->gpus, k));
-    }
-    BB_RETURN_IF_FAILED(solve_and_send(work, k));
-    for (bb_index j = k + 1; j <= k + f->gpus && j < blocks; ++j) {
-        BB_RETURN_IF_FAILED(follow(work, j, k));
-    }
-    for (bb_index g = 0; g < f->gpus && !f->parts[0].arithmetic.light_sweeps; ++g) {
-        BB_RETURN_IF_FAILED(sweep_sides(work, g, k, g != owner_of(f, k)));
-    }
-    return BB_OK;
-}
-
-// The forward sweep where it needs all of L to choose its products.
-bb_status choose_and_sweep(const factoring *work)
-{
-    bb_panel_cholesky *f = work->f;
-    const bb_index blocks = f->layout.blocks;
-    void *energies = nullptr;
-    void *light = nullptr;
-    bb_status status = wait_all(f);
-    status = status != BB_OK
-                 ? status
-                 : bb_memory_zeroed(blocks * (blocks + 1) / 2, sizeof(double), &energies);
-    status = status != BB_OK ? status : bb_memory_zeroed(blocks * blocks, 1, &light);
-    status = status != BB_OK ? status : use(&f->parts[0]);
-    status = status != BB_OK
-                 ? status
-                 : bb_panel_part_energies(&f->parts[0], static_cast<double *>(energies));
-    status = status != BB_OK
-                 ? status
-                 : bb_light_tiles(blocks, static_cast<double *>(energies), f->plan.sweep_energy,
-                                  static_cast<unsigned char *>(light));
-    for (bb_index g = 0; g < f->gpus && status == BB_OK; ++g) {
-        status = use(&f->parts[g]);
-        status = status != BB_OK
-                     ? status
-                     : bb_panel_part_set_light(&f->parts[g], static_cast<unsigned char *>(light));
-        for (bb_index k = 0; k < blocks && status == BB_OK; ++k) {
-            status = sweep_sides(work, g, k, true);
-        }
-    }
-    bb_memory_release(&light);
-    bb_memory_release(&energies);
-    return status;
 }
 
 bb_status start(bb_panel_cholesky *f, const bb_panel_sources *sources, const double *scale)
@@ -361,10 +195,7 @@ bb_status check_sources(const bb_panel_cholesky *f, const bb_panel_sources *sour
 bb_status create_parts(bb_panel_cholesky *f, bb_device *const *devices)
 {
     for (bb_index g = 0; g < f->gpus; ++g) {
-        const bb_index first = side_begin(&f->plan, f->gpus, g);
-        const bb_index sides = side_begin(&f->plan, f->gpus, g + 1) - first;
-        BB_RETURN_IF_FAILED(
-            bb_panel_part_create(devices[g], &f->plan, f->gpus, first, sides, &f->parts[g]));
+        BB_RETURN_IF_FAILED(bb_panel_part_create(devices[g], &f->plan, f->gpus, g, &f->parts[g]));
     }
     BB_RETURN_IF_FAILED(join_memories(f));
     return make_events(f);
@@ -392,12 +223,12 @@ bb_status bb_panel_cholesky_create(bb_index gpus, bb_device *const *devices,
     BB_RETURN_IF_FAILED(bb_panel_arithmetic_of(plan, &arithmetic));
     if (gpus < 1 || gpus > BB_PANEL_GPUS) {
         return bb_status_set(BB_INVALID, __FILE__, __LINE__, "%td GPUs, expected 1 to %d", gpus,
-                             BB_PANEL_GPUS);
+                             static_cast<int>(BB_PANEL_GPUS));
     }
     BB_RETURN_IF_FAILED(bb_memory_zeroed(1, sizeof(bb_panel_cholesky), &memory));
     bb_panel_cholesky *f = static_cast<bb_panel_cholesky *>(memory);
     f->plan = *plan;
-    f->layout = bb_triangle_layout_make(plan->n, plan->block);
+    f->blocks = bb_triangle_layout_make(plan->n, plan->block).blocks;
     f->gpus = gpus;
     bb_status status = create_parts(f, devices);
     if (status != BB_OK) {
@@ -426,19 +257,10 @@ void bb_panel_cholesky_destroy(bb_panel_cholesky **factor)
 bb_status bb_panel_cholesky_factor(bb_panel_cholesky *factor, const bb_panel_sources *sources,
                                    const double *scale, bb_outcome *outcome, bb_panel_times *times)
 {
-    const factoring work = {factor, sources};
     *times = bb_panel_times{};
     BB_RETURN_IF_FAILED(check_sources(factor, sources));
     BB_RETURN_IF_FAILED(start(factor, sources, scale));
-    for (bb_index j = 0; j < factor->gpus && j < factor->layout.blocks; ++j) {
-        BB_RETURN_IF_FAILED(enter(&work, j, 0));
-    }
-    for (bb_index k = 0; k < factor->layout.blocks; ++k) {
-        BB_RETURN_IF_FAILED(run_step(&work, k));
-    }
-    if (factor->parts[0].arithmetic.light_sweeps && factor->plan.sides > 0) {
-        BB_RETURN_IF_FAILED(choose_and_sweep(&work));
-    }
+    BB_RETURN_IF_FAILED(run_factor(factor, sources));
     for (bb_index g = 0; g < factor->gpus; ++g) {
         BB_RETURN_IF_FAILED(use(&factor->parts[g]));
         BB_RETURN_IF_FAILED(record(factor->end[g], factor->parts[g].bulk));
@@ -451,13 +273,13 @@ bb_status bb_panel_cholesky_factor(bb_panel_cholesky *factor, const bb_panel_sou
 bb_status bb_panel_cholesky_sweep(bb_panel_cholesky *factor, bb_panel_times *times)
 {
     for (bb_index g = 0; g < factor->gpus; ++g) {
-        bb_panel_part *part = &factor->parts[g];
-        BB_RETURN_IF_FAILED(use(part));
-        BB_RETURN_IF_FAILED(record(factor->begin[g], part->bulk));
-        for (bb_index k = factor->layout.blocks - 1; k >= 0; --k) {
-            BB_RETURN_IF_FAILED(bb_panel_part_sweep_backward(part, k));
-        }
-        BB_RETURN_IF_FAILED(record(factor->end[g], part->bulk));
+        BB_RETURN_IF_FAILED(use(&factor->parts[g]));
+        BB_RETURN_IF_FAILED(record(factor->begin[g], factor->parts[g].bulk));
+    }
+    BB_RETURN_IF_FAILED(run_backward(factor));
+    for (bb_index g = 0; g < factor->gpus; ++g) {
+        BB_RETURN_IF_FAILED(use(&factor->parts[g]));
+        BB_RETURN_IF_FAILED(record(factor->end[g], factor->parts[g].bulk));
     }
     BB_RETURN_IF_FAILED(wait_all(factor));
     times->backward_s = 0.0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Columns of the factor that panels leave, of A itself, in fp64 on the device.
+// Columns of the factor that panels leave, of A itself, in fp64 on the device: the first GPU reads
+// those of its block rows, and in turn those of the others, over the link.
 #include "solvers/factor/panels/panel_cholesky_cuda.h"
 
 using namespace panel;
@@ -19,14 +20,14 @@ struct kept_factor {
     const void *diagonals, *scale;
 };
 
-kept_factor kept_of(const bb_panel_cholesky *factor)
+kept_factor kept_of(const bb_panel_part &part)
 {
-    const bb_panel_part &part = factor->parts[0];
-    return {factor->layout, part.triangle, static_cast<const __half *>(part.triangle_lo),
+    return {part.layout, part.triangle, static_cast<const __half *>(part.triangle_lo),
             part.diagonals, part.scale};
 }
 
-// Row i of D^-1 L in column j <= i; `Kept` is the type of the triangle, `Value` of all else.
+// Row i, which the part holds, of D^-1 L in column j <= i; `Kept` is the type of the triangle,
+// `Value` of all else.
 template <typename Kept, typename Value>
 __device__ double entry(const kept_factor &factor, bb_index i, bb_index j)
 {
@@ -34,8 +35,8 @@ __device__ double entry(const kept_factor &factor, bb_index i, bb_index j)
     const bb_index k = i / block;
     double value = 0.0;
     if (k == j / block) {
-        value = static_cast<double>(
-            static_cast<const Value *>(factor.diagonals)[i * block + j % block]);
+        value = static_cast<double>(static_cast<const Value *>(
+            factor.diagonals)[(k / factor.layout.step * block + i % block) * block + j % block]);
     } else {
         const bb_index row = bb_triangle_layout_row(factor.layout, k) + i % block;
         const bb_index item = row * bb_triangle_layout_columns(factor.layout) +
@@ -60,6 +61,9 @@ __global__ void read_columns(kept_factor factor, bb_index first, bb_index width,
     const bb_index c = static_cast<bb_index>(blockIdx.x) * blockDim.x + threadIdx.x;
     const bb_index rows = factor.layout.n - first;
     for (bb_index r = blockIdx.y; c < width && r < rows; r += gridDim.y) {
+        if (!bb_triangle_layout_holds(factor.layout, (first + r) / factor.layout.block)) {
+            continue;
+        }
         out[r * stride + c] = c > r ? 0.0 : entry<Kept, Value>(factor, first + r, first + c);
     }
 }
@@ -68,18 +72,16 @@ template <typename Kept, typename Value>
 __global__ void read_diagonal(kept_factor factor, double *out)
 {
     const bb_index i = static_cast<bb_index>(blockIdx.x) * blockDim.x + threadIdx.x;
-    if (i < factor.layout.n) {
+    if (i < factor.layout.n && bb_triangle_layout_holds(factor.layout, i / factor.layout.block)) {
         out[i] = entry<Kept, Value>(factor, i, i);
     }
 }
 
-bb_status launch_diagonal(const bb_panel_cholesky *factor, double *out)
+bb_status launch_diagonal(const bb_panel_part &part, cudaStream_t stream, double *out)
 {
-    const kept_factor kept = kept_of(factor);
+    const kept_factor kept = kept_of(part);
     const unsigned blocks = static_cast<unsigned>((kept.layout.n + threads - 1) / threads);
-    const cudaStream_t stream = factor->parts[0].bulk;
-    BB_RETURN_IF_FAILED(use(&factor->parts[0]));
-    switch (factor->parts[0].arithmetic.storage) {
+    switch (part.arithmetic.storage) {
     case BB_PANEL_HALVES:
         read_diagonal<__half, float><<<blocks, threads, 0, stream>>>(kept, out);
         break;
@@ -91,27 +93,28 @@ bb_status launch_diagonal(const bb_panel_cholesky *factor, double *out)
         break;
     }
     BB_CUDA_CHECK_LAUNCH();
+    return BB_OK;
+}
+
+bb_status read_pivots(const bb_panel_cholesky *factor, double *out)
+{
+    const cudaStream_t stream = factor->parts[0].bulk;
+    BB_RETURN_IF_FAILED(use(&factor->parts[0]));
+    for (bb_index g = 0; g < factor->gpus; ++g) {
+        BB_RETURN_IF_FAILED(launch_diagonal(factor->parts[g], stream, out));
+    }
     BB_CUDA_TRY(cudaStreamSynchronize(stream));
     return BB_OK;
 }
 
-} // namespace
-
-bb_status bb_panel_cholesky_columns(const bb_panel_cholesky *factor, bb_queue *queue,
-                                    bb_index first, bb_index width, double *out, bb_index stride)
+bb_status launch_columns(const bb_panel_part &part, cudaStream_t stream, bb_index first,
+                         bb_index width, double *out, bb_index stride)
 {
-    const kept_factor kept = kept_of(factor);
-    const cudaStream_t stream = bb_queue_stream(queue);
+    const kept_factor kept = kept_of(part);
     const bb_index rows = kept.layout.n - first;
     const dim3 grid(static_cast<unsigned>((width + threads - 1) / threads),
                     static_cast<unsigned>(rows < 32768 ? rows : 32768));
-    if (first < 0 || width < 1 || width > rows || width > stride) {
-        return bb_status_set(BB_INVALID, __FILE__, __LINE__,
-                             "columns %td to %td of a factor, %td apart, expected some of %td",
-                             first, first + width, stride, kept.layout.n);
-    }
-    BB_RETURN_IF_FAILED(use(&factor->parts[0]));
-    switch (factor->parts[0].arithmetic.storage) {
+    switch (part.arithmetic.storage) {
     case BB_PANEL_HALVES:
         read_columns<__half, float><<<grid, threads, 0, stream>>>(kept, first, width, out, stride);
         break;
@@ -126,13 +129,32 @@ bb_status bb_panel_cholesky_columns(const bb_panel_cholesky *factor, bb_queue *q
     return BB_OK;
 }
 
+} // namespace
+
+bb_status bb_panel_cholesky_columns(const bb_panel_cholesky *factor, bb_queue *queue,
+                                    bb_index first, bb_index width, double *out, bb_index stride)
+{
+    const bb_index rows = factor->plan.n - first;
+    if (first < 0 || width < 1 || width > rows || width > stride) {
+        return bb_status_set(BB_INVALID, __FILE__, __LINE__,
+                             "columns %td to %td of a factor, %td apart, expected some of %td",
+                             first, first + width, stride, factor->plan.n);
+    }
+    BB_RETURN_IF_FAILED(use(&factor->parts[0]));
+    for (bb_index g = 0; g < factor->gpus; ++g) {
+        BB_RETURN_IF_FAILED(
+            launch_columns(factor->parts[g], bb_queue_stream(queue), first, width, out, stride));
+    }
+    return BB_OK;
+}
+
 bb_status bb_panel_cholesky_pivots(const bb_panel_cholesky *factor, double *out)
 {
     bb_device *device = factor->parts[0].device;
-    const size_t bytes = static_cast<size_t>(factor->layout.n) * sizeof(double);
+    const size_t bytes = static_cast<size_t>(factor->plan.n) * sizeof(double);
     void *pivots = nullptr;
     BB_RETURN_IF_FAILED(bb_device_allocate(device, bytes, &pivots));
-    bb_status status = launch_diagonal(factor, static_cast<double *>(pivots));
+    bb_status status = read_pivots(factor, static_cast<double *>(pivots));
     status = status == BB_OK ? bb_device_download(device, out, pivots, bytes) : status;
     bb_device_release(device, &pivots);
     return status;

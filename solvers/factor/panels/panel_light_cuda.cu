@@ -17,7 +17,7 @@ __global__ void __launch_bounds__(threads)
     sum_squares(const __half *values, const bb_triangle_layout layout, double *energies)
 {
     __shared__ double sums[threads];
-    const bb_index i = blockIdx.y;
+    const bb_index i = bb_triangle_layout_block_at(layout, blockIdx.y);
     const bb_index j = blockIdx.x;
     const bb_index stride = bb_triangle_layout_columns(layout);
     double sum = 0.0;
@@ -72,15 +72,29 @@ int list_blocks(bb_index blocks, const unsigned char *light, bb_index k, bool ba
 bb_status bb_panel_part_energies(bb_panel_part *part, double *out)
 {
     const bb_index blocks = part->layout.blocks;
-    const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(blocks));
+    const bb_index count = blocks * (blocks + 1) / 2;
+    const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(part->layout.held));
+    void *found = nullptr;
+    if (part->layout.held == 0) {
+        return BB_OK;
+    }
     sum_squares<<<grid, threads, 0, part->bulk>>>(static_cast<const __half *>(part->triangle),
                                                   part->layout,
                                                   static_cast<double *>(part->energies));
     BB_CUDA_CHECK_LAUNCH();
-    BB_CUDA_TRY(cudaMemcpyAsync(out, part->energies,
-                                static_cast<size_t>(blocks * (blocks + 1) / 2) * sizeof(double),
-                                cudaMemcpyDeviceToHost, part->bulk));
-    BB_CUDA_TRY(cudaStreamSynchronize(part->bulk));
+    BB_RETURN_IF_FAILED(bb_memory_allocate(count, sizeof(double), &found));
+    cudaError_t error =
+        cudaMemcpyAsync(found, part->energies, static_cast<size_t>(count) * sizeof(double),
+                        cudaMemcpyDeviceToHost, part->bulk);
+    error = error != cudaSuccess ? error : cudaStreamSynchronize(part->bulk);
+    for (bb_index i = part->layout.first; error == cudaSuccess && i < blocks;
+         i += part->layout.step) {
+        for (bb_index item = i * (i + 1) / 2; item <= i * (i + 1) / 2 + i; ++item) {
+            out[item] = static_cast<const double *>(found)[item];
+        }
+    }
+    bb_memory_release(&found);
+    BB_CUDA_TRY(error);
     return BB_OK;
 }
 

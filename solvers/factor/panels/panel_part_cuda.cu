@@ -5,11 +5,6 @@
 namespace
 {
 
-size_t word_of(bb_panel_storage storage)
-{
-    return storage == BB_PANEL_FP64 ? sizeof(double) : sizeof(float);
-}
-
 // Where the arrays of a plan are held, in its order.
 struct slots {
     void **array[BB_PANEL_ARRAYS];
@@ -33,6 +28,11 @@ slots slots_of(bb_panel_part *part)
              &part->side_tile,
              &part->diagonals,
              &part->inverses,
+             &part->guest_diagonals,
+             &part->guest_inverses,
+             &part->guest_rows,
+             &part->guest_rows_lo,
+             &part->guest_operands,
              &part->scratch,
              &part->split[0],
              &part->split[1],
@@ -47,9 +47,24 @@ slots slots_of(bb_panel_part *part)
              &part->breakdown,
              &part->energies,
              &part->sweep_lists,
-             &part->workspaces[0],
-             &part->workspaces[1],
-             &part->workspaces[2]}};
+             &part->workspaces[BB_PANEL_AHEAD],
+             &part->workspaces[BB_PANEL_CHAIN],
+             &part->workspaces[BB_PANEL_SPLIT_HANDLE]}};
+}
+
+// Rows past the last one are read before they are written, second planes of blocks that are kept in
+// one are never written, nor what is above the diagonal of an inverse or beyond the rows of B.
+bb_status clear_arrays(bb_panel_part *part, const size_t bytes[BB_PANEL_ARRAYS])
+{
+    const slots held = slots_of(part);
+    for (bb_panel_array array :
+         {BB_PANEL_TRIANGLE, BB_PANEL_TRIANGLE_LO, BB_PANEL_OPERANDS, BB_PANEL_INVERSES,
+          BB_PANEL_SIDE, BB_PANEL_SIDE_LO, BB_PANEL_SIDE_PANEL, BB_PANEL_SIDE_TILE}) {
+        if (bytes[array] > 0) {
+            BB_CUDA_TRY(cudaMemsetAsync(*held.array[array], 0, bytes[array], part->bulk));
+        }
+    }
+    return BB_OK;
 }
 
 bb_status take_memory(bb_panel_part *part)
@@ -60,22 +75,23 @@ bb_status take_memory(bb_panel_part *part)
     size_t available = 0;
     size_t total = 0;
     static_assert(sizeof(bb_breakdown_cuda) == BB_PANEL_BREAKDOWN_BYTES, "as planned");
-    bb_panel_array_bytes(&part->plan, &part->arithmetic, part->sides, bytes);
+    bb_panel_array_bytes(&part->plan, &part->arithmetic, part->layout, part->sides, bytes);
     BB_CUDA_TRY(cudaMemGetInfo(&available, &total));
     for (size_t one : bytes) {
         needed += static_cast<double>(one);
     }
     if (needed > static_cast<double>(available)) {
-        return bb_status_set(BB_MEMORY, __FILE__, __LINE__,
-                             "GPU memory: a factorization of n = %td in panels of %td with %td "
-                             "right-hand sides needs %.0f bytes, %zu of %zu are free",
-                             part->plan.n, part->plan.block, part->sides, needed, available, total);
+        return bb_status_set(
+            BB_MEMORY, __FILE__, __LINE__,
+            "GPU memory: a factorization of n = %td in panels of %td with %td "
+            "right-hand sides needs %.0f bytes on one of %td GPUs, %zu of %zu are free",
+            part->plan.n, part->plan.block, part->plan.sides, needed, part->layout.step, available,
+            total);
     }
     for (int a = 0; a < BB_PANEL_ARRAYS; ++a) {
         BB_RETURN_IF_FAILED(bb_device_allocate(part->device, bytes[a], held.array[a]));
     }
-    part->workspace_bytes = bytes[BB_PANEL_WORKSPACE];
-    return BB_OK;
+    return clear_arrays(part, bytes);
 }
 
 bb_status describe_halves(void *hi, void *lo, bb_index rows, bb_index columns, bb_halves *out)
@@ -91,62 +107,72 @@ bb_status describe_halves(void *hi, void *lo, bb_index rows, bb_index columns, b
     return bb_plane_cuda_describe(planes[1], rows, columns, columns, 64, &out->lo_short);
 }
 
+// The slots of copies from other GPUs.
+bb_status describe_guests(bb_panel_part *part)
+{
+    const bb_index block = part->plan.block;
+    const bb_index multiple = part->layout.blocks * block;
+    const bb_index items = block * multiple;
+    for (bb_index slot = 0; part->guest_rows != nullptr && slot < part->guests; ++slot) {
+        __half *hi = static_cast<__half *>(part->guest_rows) + slot * items;
+        __half *lo = static_cast<__half *>(part->guest_rows_lo);
+        lo = lo != nullptr ? lo + slot * items : nullptr;
+        BB_RETURN_IF_FAILED(
+            describe_halves(hi, lo, block, multiple, &part->guest_row_planes[slot]));
+        BB_RETURN_IF_FAILED(
+            describe_halves(hi, lo, multiple, block, &part->guest_column_planes[slot]));
+    }
+    return BB_OK;
+}
+
 bb_status describe(bb_panel_part *part)
 {
     const bb_index block = part->plan.block;
     const bb_index multiple = part->layout.blocks * block;
+    const bb_index held = part->layout.held * block;
     BB_RETURN_IF_FAILED(
         describe_halves(part->triangle, part->triangle_lo, bb_triangle_layout_rows(part->layout),
                         bb_triangle_layout_columns(part->layout), &part->triangle_planes));
     BB_RETURN_IF_FAILED(
-        describe_halves(part->side, part->side_lo, part->sides, multiple, &part->side_planes));
+        describe_halves(part->side, part->side_lo, part->side_rows, multiple, &part->side_planes));
     BB_RETURN_IF_FAILED(describe_halves(part->split[0], part->split[1],
-                                        multiple > part->sides ? multiple : part->sides, block,
+                                        held > part->side_rows ? held : part->side_rows, block,
                                         &part->panel_planes));
     for (int parity = 0; parity < 2; ++parity) {
         BB_RETURN_IF_FAILED(describe_halves(part->split_inverse[parity][0],
                                             part->split_inverse[parity][1], block, block,
                                             &part->inverse_planes[parity]));
     }
-    return BB_OK;
+    return describe_guests(part);
+}
+
+// The long products have none, but for tf32 on one part alone: without one its kernels are slower.
+void *workspace_of(const bb_panel_part *part, int handle)
+{
+    const bool alone = part->layout.step == 1 && part->arithmetic.compute == BB_PANEL_COMPUTE_TF32;
+    return alone && handle == static_cast<int>(BB_PANEL_BULK)
+               ? part->workspaces[BB_PANEL_SPLIT_HANDLE]
+               : part->workspaces[handle];
 }
 
 bb_status open_library(bb_panel_part *part)
 {
     BB_RETURN_IF_FAILED(bb_dense_library_open(&part->library));
-    for (int s = 0; s < 3; ++s) {
+    for (int s = 0; s < BB_PANEL_HANDLES; ++s) {
+        void *workspace = workspace_of(part, s);
+        const bb_panel_stream stream =
+            s == BB_PANEL_SPLIT_HANDLE ? BB_PANEL_BULK : static_cast<bb_panel_stream>(s);
         BB_CUBLAS_TRY(part->library->create(&part->handles[s]));
-        BB_CUBLAS_TRY(part->library->set_stream(
-            part->handles[s], bb_panel_stream_of(part, static_cast<bb_panel_stream>(s))));
-        BB_CUBLAS_TRY(part->library->set_workspace(part->handles[s], part->workspaces[s],
-                                                   part->workspace_bytes));
+        BB_CUBLAS_TRY(
+            part->library->set_stream(part->handles[s], bb_panel_stream_of(part, stream)));
+        BB_CUBLAS_TRY(part->library->set_workspace(
+            part->handles[s], workspace, workspace != nullptr ? BB_PANEL_WORKSPACE_BYTES : 0));
         const bb_panel_arithmetic &kinds = part->arithmetic;
         if (kinds.half_tiles || kinds.half_diagonal ||
             kinds.half_sides) { // parts of a sum stay in the format of the sum
             BB_CUBLAS_TRY(part->library->set_math_mode(
                 part->handles[s], CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
         }
-    }
-    return BB_OK;
-}
-
-// Rows past the last one are read before they are written, and second planes of blocks that are
-// kept in one are never written.
-bb_status clear_planes(bb_panel_part *part)
-{
-    const size_t items = static_cast<size_t>(bb_triangle_layout_rows(part->layout)) *
-                         static_cast<size_t>(bb_triangle_layout_columns(part->layout));
-    const size_t kept = part->arithmetic.storage == BB_PANEL_HALVES
-                            ? sizeof(__half)
-                            : word_of(part->arithmetic.storage);
-    if (part->triangle != nullptr) {
-        BB_CUDA_TRY(cudaMemsetAsync(part->triangle, 0, items * kept, part->bulk));
-    }
-    if (part->triangle_lo != nullptr) {
-        BB_CUDA_TRY(cudaMemsetAsync(part->triangle_lo, 0, items * kept, part->bulk));
-    }
-    if (part->operands != nullptr) {
-        BB_CUDA_TRY(cudaMemsetAsync(part->operands, 0, items * sizeof(__half), part->bulk));
     }
     return BB_OK;
 }
@@ -160,13 +186,11 @@ bb_status start(bb_panel_part *part)
     BB_CUDA_TRY(cudaStreamCreateWithPriority(&part->ahead, cudaStreamNonBlocking,
                                              greatest < least ? greatest + 1 : greatest));
     BB_CUDA_TRY(cudaStreamCreateWithPriority(&part->chain, cudaStreamNonBlocking, greatest));
+    BB_CUDA_TRY(cudaStreamCreateWithPriority(&part->fetch, cudaStreamNonBlocking, greatest));
+    for (cudaEvent_t *event : {&part->fill_begin, &part->fill_end}) {
+        BB_CUDA_TRY(cudaEventCreateWithFlags(event, cudaEventDisableTiming));
+    }
     BB_RETURN_IF_FAILED(take_memory(part));
-    BB_CUDA_TRY(cudaMemsetAsync(
-        part->inverses, 0,
-        static_cast<size_t>(part->layout.blocks * part->plan.block * part->plan.block) *
-            word_of(part->arithmetic.storage),
-        part->bulk));
-    BB_RETURN_IF_FAILED(clear_planes(part));
     if (part->arithmetic.storage == BB_PANEL_HALVES) {
         BB_RETURN_IF_FAILED(bb_split_product_supported());
         BB_RETURN_IF_FAILED(describe(part));
@@ -178,12 +202,20 @@ bb_status start(bb_panel_part *part)
 
 cudaStream_t bb_panel_stream_of(const bb_panel_part *part, bb_panel_stream stream)
 {
-    return stream == BB_PANEL_BULK ? part->bulk
-                                   : (stream == BB_PANEL_AHEAD ? part->ahead : part->chain);
+    switch (stream) {
+    case BB_PANEL_BULK:
+        return part->bulk;
+    case BB_PANEL_AHEAD:
+        return part->ahead;
+    case BB_PANEL_CHAIN:
+        return part->chain;
+    default:
+        return part->fetch;
+    }
 }
 
 bb_status bb_panel_part_create(bb_device *device, const bb_panel_plan *plan, bb_index gpus,
-                               bb_index first_side, bb_index sides, bb_panel_part *out)
+                               bb_index gpu, bb_panel_part *out)
 {
     bb_device_report report;
     bb_panel_arithmetic arithmetic;
@@ -193,10 +225,12 @@ bb_status bb_panel_part_create(bb_device *device, const bb_panel_plan *plan, bb_
     BB_CUDA_TRY(cudaGetDevice(&out->ordinal));
     out->device = device;
     out->plan = *plan;
-    out->gpus = gpus;
-    out->first_side = first_side;
-    out->sides = sides;
-    out->layout = bb_triangle_layout_make(plan->n, plan->block);
+    out->guests = bb_panel_plan_guests(plan);
+    out->first_side = bb_panel_plan_side(plan, gpus, gpu);
+    out->sides = bb_panel_plan_side(plan, gpus, gpu + 1) - out->first_side;
+    out->side_rows =
+        out->sides > 0 && out->sides < BB_PANEL_LEAST_SIDES ? BB_PANEL_LEAST_SIDES : out->sides;
+    out->layout = bb_triangle_layout_share(plan->n, plan->block, gpu, gpus);
     out->arithmetic = arithmetic;
     bb_status status = start(out);
     if (status != BB_OK) {
@@ -221,9 +255,14 @@ void bb_panel_part_release(bb_panel_part *part)
     for (void **slot : slots_of(part).array) {
         bb_device_release(part->device, slot);
     }
-    for (cudaStream_t stream : {part->bulk, part->ahead, part->chain}) {
+    for (cudaStream_t stream : {part->bulk, part->ahead, part->chain, part->fetch}) {
         if (stream != nullptr) {
             (void)cudaStreamDestroy(stream);
+        }
+    }
+    for (cudaEvent_t event : {part->fill_begin, part->fill_end}) {
+        if (event != nullptr) {
+            (void)cudaEventDestroy(event);
         }
     }
     *part = bb_panel_part{};
@@ -237,12 +276,13 @@ template <typename T>
 void write_scale(const bb_panel_part *part, const double *scale, bool panel, T *out)
 {
     const bb_index block = part->plan.block;
-    for (bb_index i = 0; i < part->layout.blocks; ++i) {
-        const bb_index target = (panel ? bb_triangle_layout_position(part->layout, i) : i) * block;
+    const bb_index count = panel ? part->layout.held : part->layout.blocks;
+    for (bb_index position = 0; position < count; ++position) {
+        const bb_index i = panel ? bb_triangle_layout_block_at(part->layout, position) : position;
         for (bb_index r = 0; r < block; ++r) {
             const bb_index row = i * block + r;
             const bool given = scale != nullptr && row < part->plan.n;
-            out[target + r] = given ? static_cast<T>(scale[row]) : T(1);
+            out[position * block + r] = given ? static_cast<T>(scale[row]) : T(1);
         }
     }
 }
@@ -254,10 +294,11 @@ template <typename T> bb_status upload_scale(bb_panel_part *part, const double *
     void *values = nullptr;
     BB_TRY(bb_memory_allocate(count, sizeof(T), &values));
     for (int panel = 0; panel < 2; ++panel) {
+        const bb_index items = panel == 1 ? part->layout.held * part->plan.block : count;
         write_scale(part, scale, panel == 1, static_cast<T *>(values));
         cudaError_t error =
             cudaMemcpy(panel == 1 ? part->panel_scale : part->scale, values,
-                       static_cast<size_t>(count) * sizeof(T), cudaMemcpyHostToDevice);
+                       static_cast<size_t>(items) * sizeof(T), cudaMemcpyHostToDevice);
         BB_REQUIRE(error == cudaSuccess, BB_DEVICE, "upload of a scale: %s",
                    cudaGetErrorString(error));
     }

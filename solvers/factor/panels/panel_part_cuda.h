@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // For .cu files only: what one GPU holds of a factorization by panels, and the steps it can take.
-// solvers/factor/panels/panel_cholesky_cuda.cu puts the steps in order.
+// solvers/factor/panels/panel_order_cuda.cu puts the steps in order.
 //
-// A GPU keeps all of L (folded), factors the panels that it owns, and sweeps some rows of B.
+// A GPU keeps every gpus-th block row of L (folded) and the diagonal blocks in them, works on these
+// rows of every panel, and sweeps some rows of B. What products read of the other GPUs' L it copies
+// to itself, as a guest of one of few slots: block rows while factoring and going forward, block
+// columns going backward, inverses of diagonal blocks, and the blocks themselves where rows of B
+// are substituted. Long copies run on a stream of their own, what the next step waits for on the
+// chain. A part may share its GPU with another one.
 #ifndef BB_SOLVERS_FACTOR_PANELS_PANEL_PART_CUDA_H
 #define BB_SOLVERS_FACTOR_PANELS_PANEL_PART_CUDA_H
 
@@ -21,54 +26,70 @@ struct bb_halves {
 struct bb_panel_part {
     bb_panel_plan plan;
     bb_panel_arithmetic arithmetic;
-    bb_triangle_layout layout;
+    bb_triangle_layout layout;  ///< of its block rows, every layout.step-th
     bb_index first_side, sides; ///< rows of B here
+    bb_index side_rows;         ///< and zeros beyond them, so that no call of cuBLAS has few
     bb_device *device;
     int ordinal;
-    bb_index gpus; ///< that share the panels: k belongs to k mod gpus
+    bb_index guests; ///< slots of guest rows
     const bb_dense_library_cuda *library;
-    cudaStream_t bulk;         ///< the long products
-    cudaStream_t ahead;        ///< the long products of diagonal blocks
-    cudaStream_t chain;        ///< what the next panel waits for
-    cublasHandle_t handles[3]; ///< of the streams in this order
-    void *workspaces[3];       ///< of `workspace_bytes` each
-    size_t workspace_bytes;
+    cudaStream_t bulk;                        ///< the long products
+    cudaStream_t ahead;                       ///< the long products of diagonal blocks
+    cudaStream_t chain;                       ///< what the next panel waits for
+    cudaStream_t fetch;                       ///< long copies from other GPUs
+    cublasHandle_t handles[BB_PANEL_HANDLES]; ///< of the streams in this order, and a second of
+                                              ///< `bulk` where `fetch` would be: see below
     void *triangle;    ///< halves hi, or dense values: [rows][columns] of the layout
     void *triangle_lo; ///< halves
-    void *side;        ///< [sides][blocks block], as the triangle
+    void *side;        ///< [side_rows][blocks block], as the triangle
     void *side_lo;
     bb_halves triangle_planes, side_planes, panel_planes, inverse_planes[2];
-    void *operands;            ///< bf16: [rows][columns] of the layout
-    void *largest_of_blocks;   ///< [blocks] their largest magnitudes in a panel
-    void *panels[2];           ///< C [blocks block][block], fp32 or fp64
-    void *tiles[2];            ///< the same in fp16, of blocks that are updated there
-    void *diagonal_tiles[2];   ///< [block][block] fp16: diagonal blocks that follow
-    void *side_panel;          ///< [sides][block]
-    void *side_tile;           ///< the same in fp16
-    void *diagonals;           ///< [blocks][block][block] diagonal blocks, then L_kk
-    void *inverses;            ///< [blocks][block][block]
+    bb_halves guest_row_planes[3];    ///< of the slots, [block][blocks block]
+    bb_halves guest_column_planes[3]; ///< and as [blocks block][block]
+    void *operands;                   ///< bf16: [rows][columns] of the layout
+    void *largest_of_blocks;          ///< [held] their largest magnitudes in a panel
+    void *panels[2];                  ///< C [held block][block], fp32 or fp64
+    void *tiles[2];                   ///< the same in fp16, of blocks that are updated there
+    void *diagonal_tiles[2];          ///< [block][block] fp16: diagonal blocks that follow
+    void *side_panel;                 ///< [side_rows][block]
+    void *side_tile;                  ///< the same in fp16
+    void *diagonals;                  ///< [held][block][block] diagonal blocks, then L_kk
+    void *inverses;                   ///< [held, or the last two][block][block]
+    void *guest_diagonals;            ///< [2][block][block]
+    void *guest_inverses;             ///< [2][block][block]
+    void *guest_rows;          ///< [guests][block][blocks block] as the triangle; a block column
+                               ///< as [blocks block][block] in its place
+    void *guest_rows_lo;       ///< halves
+    void *guest_operands;      ///< bf16
     void *scratch;             ///< [block][block]
-    void *split[2];            ///< [blocks block, or sides][block] planes of a panel to be solved
+    void *split[2];            ///< [held block, or side_rows][block] planes of a panel to be solved
     void *split_inverse[2][2]; ///< [even and odd panels][hi, lo], each [block][block]
     void *largest;             ///< [2] their largest magnitudes, which say their unit
     void *scale;               ///< [blocks block] D in the type of C, padded; ones without a scale
-    void *panel_scale;         ///< the same in the order of a panel's rows
-    void *side_scale;          ///< halves: [sides] powers of two that bring rows of B to at most 1
-    void *breakdown;           ///< bb_breakdown_cuda
-    void *energies;            ///< [blocks (blocks + 1) / 2] doubles: sums of squares of L's blocks
-    void *sweep_lists;         ///< [2][blocks][blocks] ints: what panel k of B takes its updates
-                               ///< from going forward and backward, heavy blocks before light ones
-    int *heavy_blocks;         ///< [2][blocks] on the host: how many are heavy; NULL before
+    void *panel_scale;         ///< [held block] the same in the order of a panel's rows
+    void *side_scale;  ///< halves: [side_rows] powers of two that bring rows of B to at most 1
+    void *breakdown;   ///< bb_breakdown_cuda
+    void *energies;    ///< [blocks (blocks + 1) / 2] doubles: sums of squares of L's blocks
+    void *sweep_lists; ///< [2][blocks][blocks] ints: what panel k of B takes its updates
+                       ///< from going forward and backward, heavy blocks before light ones
+    void *workspaces[BB_PANEL_HANDLES]; ///< of BB_PANEL_WORKSPACE_BYTES each; none for the first
+    cudaEvent_t fill_begin, fill_end;   ///< of fills on `ahead`
+    int *heavy_blocks; ///< [2][blocks] on the host: how many are heavy; NULL before
 };
 
 /// Which stream a step is queued on.
-enum bb_panel_stream { BB_PANEL_BULK, BB_PANEL_AHEAD, BB_PANEL_CHAIN };
+enum bb_panel_stream { BB_PANEL_BULK, BB_PANEL_AHEAD, BB_PANEL_CHAIN, BB_PANEL_FETCH };
+
+/// The handle that has a workspace and so may split sums, on the stream `bulk`. The other handle of
+/// `bulk` has none, but for tf32 on one part: what a call splits depends on its rows, and those on
+/// the number of parts.
+enum { BB_PANEL_SPLIT_HANDLE = BB_PANEL_HANDLES - 1 };
+
 cudaStream_t bb_panel_stream_of(const bb_panel_part *part, bb_panel_stream stream);
 
-/// Streams, memory and maps on the current GPU; `sides` rows of B from `first_side` on are its own.
+/// Streams, memory and maps of part `gpu` of `gpus` on a device, which becomes the current one.
 BB_CHECKED bb_status bb_panel_part_create(bb_device *device, const bb_panel_plan *plan,
-                                          bb_index gpus, bb_index first_side, bb_index sides,
-                                          bb_panel_part *out);
+                                          bb_index gpus, bb_index gpu, bb_panel_part *out);
 void bb_panel_part_release(bb_panel_part *part);
 
 /// Uploads D; NULL for ones.
@@ -80,17 +101,17 @@ struct bb_positions {
 };
 
 /// Those of the block rows below the diagonal of panel k.
-bb_positions bb_panel_part_below(const bb_triangle_layout &layout, bb_index k);
+bb_positions bb_panel_part_below(const bb_panel_part *part, bb_index k);
 
-/// Panel k and its diagonal block <- D A D. On BULK.
+/// The part's rows of panel k, and its diagonal block where that is held, <- D A D. On BULK.
 BB_CHECKED bb_status bb_panel_part_fill(bb_panel_part *part, const bb_device_source *matrix,
                                         bb_index k);
 
-/// C <- C - L(rows, panels) L(k, panels)^T for the panels [from, to). On BULK.
+/// C <- C - L(rows, panels) L(k, panels)^T for the panels [start, stop). On BULK.
 BB_CHECKED bb_status bb_panel_part_update(bb_panel_part *part, bb_index k, bb_index start,
                                           bb_index stop);
 
-/// The same for the diagonal block. On the stream named.
+/// The same for the diagonal block, which is held. On the stream named.
 BB_CHECKED bb_status bb_panel_part_update_diagonal(bb_panel_part *part, bb_index k, bb_index start,
                                                    bb_index stop, bb_panel_stream stream);
 
@@ -118,8 +139,8 @@ BB_CHECKED bb_status bb_panel_part_fill_sides(bb_panel_part *part, bb_index side
 /// block, and becomes panel k of `side`. On BULK.
 BB_CHECKED bb_status bb_panel_part_sweep_forward(bb_panel_part *part, bb_index k);
 
-/// Light sweeps: the energies of L's blocks, where all of L is here. Waits. `out` [blocks (blocks +
-/// 1) / 2], row by row; zeros on the diagonal. Errors: BB_DEVICE.
+/// Light sweeps: the energies of the held block rows of L, into `out` [blocks (blocks + 1) / 2],
+/// row by row; zeros on the diagonal. Waits. Errors: BB_DEVICE.
 BB_CHECKED bb_status bb_panel_part_energies(bb_panel_part *part, double *out);
 
 /// Light sweeps: which blocks take one product, `light` [blocks][blocks]. Errors: BB_MEMORY,
@@ -129,10 +150,24 @@ BB_CHECKED bb_status bb_panel_part_set_light(bb_panel_part *part, const unsigned
 /// Panel k of the result from the panels after it. On BULK.
 BB_CHECKED bb_status bb_panel_part_sweep_backward(bb_panel_part *part, bb_index k);
 
-/// Panel k of L, its diagonal block and inverse, from the GPU that made them to another. On the
-/// bulk stream of `part`.
-BB_CHECKED bb_status bb_panel_part_send(const bb_panel_part *part, bb_panel_part *panel_part,
-                                        bb_index k);
+/// Copies of another part's L; nothing where this part holds it. Of block row k the block columns
+/// [start, stop).
+BB_CHECKED bb_status bb_panel_part_fetch_row(bb_panel_part *part, const bb_panel_part *source,
+                                             bb_index k, bb_index start, bb_index stop,
+                                             bb_panel_stream stream);
+
+/// The inverse of diagonal block k.
+BB_CHECKED bb_status bb_panel_part_fetch_inverse(bb_panel_part *part, const bb_panel_part *source,
+                                                 bb_index k, bb_panel_stream stream);
+
+/// L_kk, where rows of B are substituted; nothing where they are not.
+BB_CHECKED bb_status bb_panel_part_fetch_diagonal(bb_panel_part *part, const bb_panel_part *source,
+                                                  bb_index k, bb_panel_stream stream);
+
+/// The block rows below k that `source` holds, which may be the part itself, into the block column
+/// that a backward sweep of panel k reads. On FETCH.
+BB_CHECKED bb_status bb_panel_part_fetch_column(bb_panel_part *part, const bb_panel_part *source,
+                                                bb_index k);
 
 /// Kernels of panel_kernels_cuda.cu, fp32 unless said.
 BB_CHECKED bb_status bb_panel_part_scale(void *values, bb_panel_storage storage, bb_index rows,

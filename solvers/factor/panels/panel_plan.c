@@ -4,7 +4,6 @@
 #include <math.h>
 
 static const size_t half_bytes = 2;
-static const size_t workspace_bytes = (size_t)32 << 20;
 static const double library_bytes = 2.0e8; // of three cuBLAS handles, as seen on an H200
 
 // Blocks below the diagonal that are kept in one plane of fp16.
@@ -19,6 +18,21 @@ static bb_index count_half_blocks(const bb_panel_plan *plan)
         }
     }
     return count;
+}
+
+// Whether a block below the diagonal takes three products.
+static bool has_wide_block(const bb_panel_plan *plan)
+{
+    const bb_index blocks = bb_triangle_layout_make(plan->n, plan->block).blocks;
+    for (bb_index i = 1; plan->variants != NULL && i < blocks; ++i) {
+        for (bb_index j = 0; j < i; ++j) {
+            const bb_variant variant = (bb_variant)plan->variants[i * blocks + j];
+            if (bb_variant_describe(variant)->products == 3) {
+                return true;
+            }
+        }
+    }
+    return plan->variants == NULL && bb_variant_describe(plan->arithmetic)->products == 3;
 }
 
 static bool in_halves(unsigned variant)
@@ -63,6 +77,8 @@ static void describe_half_arithmetic(const bb_panel_plan *plan, bb_panel_arithme
         info->accumulator == BB_FORMAT_FP16 ? BB_PANEL_COMPUTE_FP16 : BB_PANEL_COMPUTE_FP32;
     out->low_plane = out->diagonal_products == 3 || plan->variants != NULL ||
                      (plan->sides > 0 && out->backward_products == 3);
+    out->low_rows = has_wide_block(plan) || (plan->sides > 0 && out->backward_products == 3);
+    out->keeps_inverses = plan->sides > 0 && info->products == 1;
 }
 
 bb_status bb_panel_arithmetic_of(const bb_panel_plan *plan, bb_panel_arithmetic *out)
@@ -97,48 +113,86 @@ done:
     return status;
 }
 
-void bb_panel_array_bytes(const bb_panel_plan *plan, const bb_panel_arithmetic *arithmetic,
-                          bb_index sides, size_t out[BB_PANEL_ARRAYS])
+bb_index bb_panel_plan_side(const bb_panel_plan *plan, bb_index gpus, bb_index gpu)
 {
-    const bb_triangle_layout layout = bb_triangle_layout_make(plan->n, plan->block);
+    return plan->sides * gpu / gpus;
+}
+
+// A row of L is read until the rows of B have been swept by it, while the next one is read and the
+// one after it arrives.
+bb_index bb_panel_plan_guests(const bb_panel_plan *plan)
+{
+    return plan->sides > 0 ? 3 : 2;
+}
+
+// What is copied from other GPUs.
+static void count_guests(const bb_panel_plan *plan, const bb_panel_arithmetic *arithmetic,
+                         size_t multiple, size_t word, size_t out[BB_PANEL_ARRAYS])
+{
+    const bool halves = arithmetic->storage == BB_PANEL_HALVES;
+    const size_t block = (size_t)plan->block;
+    const size_t row = (size_t)bb_panel_plan_guests(plan) * block * multiple;
+    const bool values = plan->sides > 0 || !arithmetic->operand_plane;
+    const bool substitutes = plan->sides > 0 && !arithmetic->keeps_inverses;
+    out[BB_PANEL_GUEST_DIAGONALS] = substitutes ? 2 * block * block * word : 0;
+    out[BB_PANEL_GUEST_INVERSES] = 2 * block * block * word;
+    out[BB_PANEL_GUEST_ROWS] = values ? row * (halves ? half_bytes : word) : 0;
+    out[BB_PANEL_GUEST_ROWS_LO] = arithmetic->low_rows ? row * half_bytes : 0;
+    out[BB_PANEL_GUEST_OPERANDS] = arithmetic->operand_plane ? row * half_bytes : 0;
+}
+
+void bb_panel_array_bytes(const bb_panel_plan *plan, const bb_panel_arithmetic *arithmetic,
+                          bb_triangle_layout layout, bb_index sides, size_t out[BB_PANEL_ARRAYS])
+{
     const bool halves = arithmetic->storage == BB_PANEL_HALVES;
     const size_t block = (size_t)plan->block;
     const size_t multiple = (size_t)layout.blocks * block;
-    const size_t own = (size_t)sides;
+    const size_t held = (size_t)layout.held * block;
+    const bb_index padded = sides > BB_PANEL_LEAST_SIDES ? sides : BB_PANEL_LEAST_SIDES;
+    const size_t own = (size_t)(sides > 0 ? padded : 0);
     const size_t word = arithmetic->storage == BB_PANEL_FP64 ? sizeof(double) : sizeof(float);
     const size_t kept = halves ? half_bytes : word;
     const size_t half = halves ? half_bytes : 0; // of what only halves need
     const size_t triangle =
         (size_t)bb_triangle_layout_rows(layout) * (size_t)bb_triangle_layout_columns(layout);
-    const size_t rows = multiple > own ? multiple : own;
+    const size_t rows = held > own ? held : own;
     const size_t all = (size_t)(layout.blocks * layout.blocks);
+    const size_t inverses = arithmetic->keeps_inverses || layout.held < 2 ? held : 2 * block;
+    for (int a = 0; a < (int)BB_PANEL_ARRAYS; ++a) {
+        out[a] = 0;
+    }
     out[BB_PANEL_TRIANGLE] = triangle * kept;
     out[BB_PANEL_TRIANGLE_LO] = arithmetic->low_plane ? triangle * kept : 0;
     out[BB_PANEL_OPERANDS] = arithmetic->operand_plane ? triangle * half_bytes : 0;
     out[BB_PANEL_LARGEST_OF_BLOCKS] =
-        arithmetic->tile_scale ? (size_t)layout.blocks * sizeof(float) : 0;
+        arithmetic->tile_scale ? (size_t)layout.held * sizeof(float) : 0;
     out[BB_PANEL_SIDE] = own * multiple * kept;
     out[BB_PANEL_SIDE_LO] = own * multiple * half;
-    out[BB_PANEL_PANEL] = out[BB_PANEL_PANEL_NEXT] = multiple * block * word;
+    out[BB_PANEL_PANEL] = out[BB_PANEL_PANEL_NEXT] = held * block * word;
     out[BB_PANEL_TILES] = out[BB_PANEL_TILES_NEXT] =
-        arithmetic->half_tiles ? multiple * block * half_bytes : 0;
+        arithmetic->half_tiles ? held * block * half_bytes : 0;
     out[BB_PANEL_DIAGONAL_TILE] = arithmetic->half_diagonal ? block * block * half_bytes : 0;
     out[BB_PANEL_DIAGONAL_TILE_NEXT] = out[BB_PANEL_DIAGONAL_TILE];
     out[BB_PANEL_SIDE_PANEL] = own * block * word;
     out[BB_PANEL_SIDE_TILE] = arithmetic->half_sides ? own * block * half_bytes : 0;
-    out[BB_PANEL_DIAGONALS] = out[BB_PANEL_INVERSES] = multiple * block * word;
+    out[BB_PANEL_DIAGONALS] = held * block * word;
+    out[BB_PANEL_INVERSES] = inverses * block * word;
+    if (layout.step > 1) {
+        count_guests(plan, arithmetic, multiple, word, out);
+    }
     out[BB_PANEL_SCRATCH] = block * block * word;
     out[BB_PANEL_SPLIT] = out[BB_PANEL_SPLIT_LO] = rows * block * half;
     out[BB_PANEL_EVEN_INVERSE] = out[BB_PANEL_EVEN_INVERSE_LO] = block * block * half;
     out[BB_PANEL_ODD_INVERSE] = out[BB_PANEL_ODD_INVERSE_LO] = block * block * half;
     out[BB_PANEL_LARGEST] = 2 * sizeof(float);
-    out[BB_PANEL_SCALE] = out[BB_PANEL_PANEL_SCALE] = multiple * word;
+    out[BB_PANEL_SCALE] = multiple * word;
+    out[BB_PANEL_PANEL_SCALE] = held * word;
     out[BB_PANEL_SIDE_SCALE] = halves ? own * sizeof(float) : 0;
     out[BB_PANEL_BREAKDOWN] = BB_PANEL_BREAKDOWN_BYTES;
     out[BB_PANEL_ENERGIES] = arithmetic->light_sweeps ? all * sizeof(double) : 0;
     out[BB_PANEL_SWEEP_LISTS] = arithmetic->light_sweeps ? 2 * all * sizeof(int) : 0;
-    out[BB_PANEL_WORKSPACE] = workspace_bytes;
-    out[BB_PANEL_WORKSPACE_AHEAD] = out[BB_PANEL_WORKSPACE_CHAIN] = workspace_bytes;
+    out[BB_PANEL_WORKSPACE_AHEAD] = out[BB_PANEL_WORKSPACE_CHAIN] = BB_PANEL_WORKSPACE_BYTES;
+    out[BB_PANEL_WORKSPACE_SPLIT] = BB_PANEL_WORKSPACE_BYTES;
 }
 
 // What an entry of R takes to the host.
@@ -155,17 +209,31 @@ static double seconds_of(const bb_panel_plan *plan)
            transfer_seconds * n * sides;
 }
 
+// Of one GPU of several.
+static double bytes_of(const bb_panel_plan *plan, const bb_panel_arithmetic *arithmetic,
+                       bb_index gpus, bb_index gpu)
+{
+    size_t arrays[BB_PANEL_ARRAYS];
+    double bytes = library_bytes;
+    const bb_triangle_layout layout = bb_triangle_layout_share(plan->n, plan->block, gpu, gpus);
+    const bb_index sides =
+        bb_panel_plan_side(plan, gpus, gpu + 1) - bb_panel_plan_side(plan, gpus, gpu);
+    bb_panel_array_bytes(plan, arithmetic, layout, sides, arrays);
+    for (int a = 0; a < (int)BB_PANEL_ARRAYS; ++a) {
+        bytes += (double)arrays[a];
+    }
+    return bytes;
+}
+
 bb_need bb_panel_plan_need(const bb_panel_plan *plan, bb_index gpus)
 {
     bb_panel_arithmetic arithmetic = {0};
-    size_t arrays[BB_PANEL_ARRAYS];
-    double bytes = library_bytes;
+    double bytes = 0.0;
     if (bb_panel_arithmetic_of(plan, &arithmetic) != BB_OK) {
         return (bb_need){0};
     }
-    bb_panel_array_bytes(plan, &arithmetic, (plan->sides + gpus - 1) / gpus, arrays);
-    for (int a = 0; a < (int)BB_PANEL_ARRAYS; ++a) {
-        bytes += (double)arrays[a];
+    for (bb_index gpu = 0; gpu < gpus; ++gpu) {
+        bytes = fmax(bytes, bytes_of(plan, &arithmetic, gpus, gpu));
     }
     return (bb_need){.device_bytes = bytes, .seconds = seconds_of(plan)};
 }

@@ -28,14 +28,14 @@ typedef struct bb_panel_plan {
                                    ///< arithmetic; borrowed, read while factoring
 } bb_panel_plan;
 
-/// What a plan takes on each of `gpus`: all of the memory on creation. The sources' is not in it.
-/// Seconds are those of one GPU, with the results on their way to the host. Nothing for a plan that
-/// is not possible.
+/// What a plan takes on each of `gpus`, which share L and the rows of B: the most of one of them,
+/// all of it on creation. The sources' is not in it. Seconds are those of one GPU, with the results
+/// on their way to the host. Nothing for a plan that is not possible.
 bb_need bb_panel_plan_need(const bb_panel_plan *plan, bb_index gpus);
 
-/// Bytes of them that hold L: the triangle in its planes and the diagonal blocks. The bf16 plane of
-/// operands is a copy and not counted, nor the second plane of a block rounded to fp16 (hp2, hp3),
-/// which is empty.
+/// Bytes that hold L, of all GPUs together: the triangle in its planes and the diagonal blocks. The
+/// bf16 plane of operands is a copy and not counted, nor the second plane of a block rounded to
+/// fp16 (hp2, hp3), which is empty.
 double bb_panel_plan_factor_bytes(const bb_panel_plan *plan);
 
 /// How L is kept.
@@ -53,6 +53,8 @@ typedef enum bb_panel_compute {
 typedef struct bb_panel_arithmetic {
     bb_panel_storage storage;
     bool low_plane;        ///< halves: the second plane is kept
+    bool low_rows;         ///< halves: and read by products of rows of other GPUs, or of B
+    bool keeps_inverses;   ///< those of all diagonal blocks, for sweeps; else of the last two
     bool half_tiles;       ///< halves: some blocks below the diagonal are fp16 in work, rounded
                            ///< after every panel's update
     bool half_diagonal;    ///< halves: so are the diagonal blocks
@@ -90,6 +92,11 @@ typedef enum bb_panel_array {
     BB_PANEL_SIDE_TILE,
     BB_PANEL_DIAGONALS,
     BB_PANEL_INVERSES,
+    BB_PANEL_GUEST_DIAGONALS, ///< of other GPUs, and all else that is copied from them
+    BB_PANEL_GUEST_INVERSES,
+    BB_PANEL_GUEST_ROWS,
+    BB_PANEL_GUEST_ROWS_LO,
+    BB_PANEL_GUEST_OPERANDS,
     BB_PANEL_SCRATCH,
     BB_PANEL_SPLIT,
     BB_PANEL_SPLIT_LO,
@@ -104,18 +111,30 @@ typedef enum bb_panel_array {
     BB_PANEL_BREAKDOWN,
     BB_PANEL_ENERGIES,
     BB_PANEL_SWEEP_LISTS,
-    BB_PANEL_WORKSPACE, ///< of the library, one a stream
-    BB_PANEL_WORKSPACE_AHEAD,
+    BB_PANEL_WORKSPACE_AHEAD, ///< of the library, one a handle that has one
     BB_PANEL_WORKSPACE_CHAIN,
+    BB_PANEL_WORKSPACE_SPLIT,
     BB_PANEL_ARRAYS,
 } bb_panel_array;
 
-enum { BB_PANEL_BREAKDOWN_BYTES = 8 }; ///< of bb_breakdown_cuda
+enum {
+    BB_PANEL_BREAKDOWN_BYTES = 8, ///< of bb_breakdown_cuda
+    BB_PANEL_HANDLES = 4,         ///< of the library
+    BB_PANEL_WORKSPACE_BYTES = 32 << 20,
+    BB_PANEL_LEAST_SIDES = 128, ///< rows of B that a GPU works on, zeros beyond its own: fewer
+                                ///< would take other kernels of the library
+};
 
-/// Bytes of each array of a GPU that sweeps `sides` rows of B; 0 for one that is not needed. Memory
-/// is taken and summed by this list.
+/// The first of the rows of B that `gpu` sweeps; those of the next one end them.
+bb_index bb_panel_plan_side(const bb_panel_plan *plan, bb_index gpus, bb_index gpu);
+
+/// Block rows of other GPUs, or block columns, that a GPU holds copies of at a time.
+bb_index bb_panel_plan_guests(const bb_panel_plan *plan);
+
+/// Bytes of each array of a GPU that holds the block rows of `layout` and sweeps `sides` rows of B;
+/// 0 for one that is not needed. Memory is taken and summed by this list.
 void bb_panel_array_bytes(const bb_panel_plan *plan, const bb_panel_arithmetic *arithmetic,
-                          bb_index sides, size_t out[BB_PANEL_ARRAYS]);
+                          bb_triangle_layout layout, bb_index sides, size_t out[BB_PANEL_ARRAYS]);
 
 #ifdef __cplusplus
 }

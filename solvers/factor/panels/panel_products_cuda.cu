@@ -56,21 +56,24 @@ bb_status panel::multiply(const bb_panel_part *part, const dense_product &p, bb_
     const void *alpha = factor_for(p.compute, factors[0]);
     const void *beta = factor_for(p.compute, factors[1]);
     const cublasOperation_t op = p.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+    const bool may_split = p.may_split && stream == BB_PANEL_BULK;
+    const cublasHandle_t handle = part->handles[may_split ? static_cast<int>(BB_PANEL_SPLIT_HANDLE)
+                                                          : static_cast<int>(stream)];
     const int rows = static_cast<int>(p.rows);
     const int columns = static_cast<int>(p.columns);
     const int depth = static_cast<int>(p.depth);
     const int strides[3] = {static_cast<int>(p.a_stride), static_cast<int>(p.b_stride),
                             static_cast<int>(p.c_stride)};
     if (p.problems == 1) {
-        BB_CUBLAS_TRY(part->library->gemm(part->handles[stream], op, CUBLAS_OP_N, columns, rows,
-                                          depth, alpha, p.b, operand, strides[1], p.a, operand,
-                                          strides[0], beta, p.c, result, strides[2],
-                                          compute_of(p.compute), CUBLAS_GEMM_DEFAULT));
+        BB_CUBLAS_TRY(part->library->gemm(handle, op, CUBLAS_OP_N, columns, rows, depth, alpha, p.b,
+                                          operand, strides[1], p.a, operand, strides[0], beta, p.c,
+                                          result, strides[2], compute_of(p.compute),
+                                          CUBLAS_GEMM_DEFAULT));
         return BB_OK;
     }
     BB_CUBLAS_TRY(part->library->gemm_batched(
-        part->handles[stream], op, CUBLAS_OP_N, columns, rows, depth, alpha, p.b, operand,
-        strides[1], 0, p.a, operand, strides[0], p.a_apart, beta, p.c, result, strides[2],
-        p.c_apart, static_cast<int>(p.problems), compute_of(p.compute), CUBLAS_GEMM_DEFAULT));
+        handle, op, CUBLAS_OP_N, columns, rows, depth, alpha, p.b, operand, strides[1], 0, p.a,
+        operand, strides[0], p.a_apart, beta, p.c, result, strides[2], p.c_apart,
+        static_cast<int>(p.problems), compute_of(p.compute), CUBLAS_GEMM_DEFAULT));
     return BB_OK;
 }

@@ -38,15 +38,30 @@ inline bb_index panel_item(const bb_panel_part *part, bb_index position)
     return position * part->plan.block * part->plan.block;
 }
 
-// The values of a panel in work: an owner has two at a time.
+// The values of a panel in work, one of two at a time.
 inline void *panel_of(const bb_panel_part *part, bb_index k)
 {
-    return part->panels[k / part->gpus % 2];
+    return part->panels[k % 2];
+}
+
+// Whether block row k, and so diagonal block k, is one of the part's.
+inline bool holds(const bb_panel_part *part, bb_index k)
+{
+    return bb_triangle_layout_holds(part->layout, k);
 }
 
 inline char *diagonal_of(const bb_panel_part *part, bb_index k)
 {
-    return at(part, part->diagonals, panel_item(part, k));
+    return holds(part, k) ? at(part, part->diagonals, panel_item(part, k / part->layout.step))
+                          : at(part, part->guest_diagonals, panel_item(part, k % 2));
+}
+
+inline void *inverse_of(const bb_panel_part *part, bb_index k)
+{
+    const bb_index own = k / part->layout.step;
+    return holds(part, k) ? at(part, part->inverses,
+                               panel_item(part, part->arithmetic.keeps_inverses ? own : own % 2))
+                          : at(part, part->guest_inverses, panel_item(part, k % 2));
 }
 
 // Block row i of the folded triangle from column k on.
@@ -64,6 +79,55 @@ inline void *triangle_at(const bb_panel_part *part, bb_index i, bb_index column)
            static_cast<size_t>(triangle_item(part, i, column)) * kept;
 }
 
+// Block row k of L from a column on, in its first plane: of the triangle, or of its copy.
+inline bb_index guest_item(const bb_panel_part *part, bb_index k)
+{
+    return k % part->guests * part->plan.block * part->layout.blocks * part->plan.block;
+}
+
+inline void *guest_at(const bb_panel_part *part, bb_index k, bb_index item)
+{
+    const size_t kept = in_halves(part) ? sizeof(__half) : bb_type_bytes(type_of(part));
+    return static_cast<char *>(part->guest_rows) +
+           static_cast<size_t>(guest_item(part, k) + item) * kept;
+}
+
+inline void *row_at(const bb_panel_part *part, bb_index k, bb_index column)
+{
+    return holds(part, k) ? triangle_at(part, k, column) : guest_at(part, k, column);
+}
+
+inline bb_index row_stride(const bb_panel_part *part, bb_index k)
+{
+    return holds(part, k) ? bb_triangle_layout_columns(part->layout)
+                          : part->layout.blocks * part->plan.block;
+}
+
+// Block row k as an operand in planes.
+inline bb_operand_cuda row_operand(const bb_panel_part *part, bb_index k)
+{
+    if (holds(part, k)) {
+        const bb_halves &planes = part->triangle_planes;
+        return {BB_OPERAND_BLOCK_ROW, k * part->plan.block, planes.hi.map, planes.lo.map};
+    }
+    const bb_halves &planes = part->guest_row_planes[k % part->guests];
+    return {BB_OPERAND_PLAIN, 0, planes.hi.map, planes.lo.map};
+}
+
+// Block (i, k) of the block column that a backward sweep of panel k reads: of the triangle where
+// one part holds all of it.
+inline void *column_at(const bb_panel_part *part, bb_index i, bb_index k)
+{
+    const bb_index block = part->plan.block;
+    return part->layout.step == 1 ? triangle_at(part, i, k * block)
+                                  : guest_at(part, k, i * block * block);
+}
+
+inline bb_index column_stride(const bb_panel_part *part)
+{
+    return part->layout.step == 1 ? bb_triangle_layout_columns(part->layout) : part->plan.block;
+}
+
 inline bb_split_product_cuda start_product(const bb_panel_part *part)
 {
     bb_split_product_cuda p = {};
@@ -77,13 +141,13 @@ inline bb_split_product_cuda start_product(const bb_panel_part *part)
 // The positions that are not folded, and those that are.
 inline bb_positions unfolded(const bb_panel_part *part, bb_positions rows)
 {
-    const bb_index fold = part->layout.blocks - bb_triangle_layout_half(part->layout);
+    const bb_index fold = part->layout.held - part->layout.half;
     return {rows.begin, rows.end < fold ? rows.end : fold};
 }
 
 inline bb_positions folded(const bb_panel_part *part, bb_positions rows)
 {
-    const bb_index fold = part->layout.blocks - bb_triangle_layout_half(part->layout);
+    const bb_index fold = part->layout.held - part->layout.half;
     return {rows.begin > fold ? rows.begin : fold, rows.end};
 }
 
@@ -96,7 +160,7 @@ inline bb_index rows_of(const bb_panel_part *part, bb_positions positions)
 // The tiles of panel k in work in fp16, from a position on.
 inline __half *tile_at(const bb_panel_part *part, bb_index k, bb_index position)
 {
-    return static_cast<__half *>(part->tiles[k / part->gpus % 2]) + panel_item(part, position);
+    return static_cast<__half *>(part->tiles[k % 2]) + panel_item(part, position);
 }
 
 // What the format of A and B is.
@@ -113,6 +177,7 @@ struct dense_product {
     bool half_result; // C is fp16, else in the type of the part
     double alpha, beta;
     bb_index problems, a_apart, c_apart; // B is shared
+    bool may_split; // on BULK: the library may split the sum, as its bits would not show
     bb_panel_compute compute;
 };
 

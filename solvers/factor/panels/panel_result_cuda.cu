@@ -7,7 +7,7 @@ using namespace panel;
 
 bb_status bb_panel_cholesky_result(const bb_panel_cholesky *factor, double *out)
 {
-    const bb_index multiple = factor->layout.blocks * factor->plan.block;
+    const bb_index multiple = factor->blocks * factor->plan.block;
     for (bb_index g = 0; g < factor->gpus; ++g) {
         const bb_panel_part *part = &factor->parts[g];
         BB_RETURN_IF_FAILED(use(part));
@@ -20,57 +20,71 @@ bb_status bb_panel_cholesky_result(const bb_panel_cholesky *factor, double *out)
     return wait_all(factor);
 }
 
-bb_status bb_panel_cholesky_lower(const bb_panel_cholesky *factor, double *out)
+namespace
 {
-    const bb_panel_part *part = &factor->parts[0];
-    const bb_triangle_layout &layout = factor->layout;
+
+// Block row i of L, left of its diagonal block and that itself, `out` [block][n] in zeros.
+bb_status widen_row(const bb_panel_part *part, bb_index i, double *out)
+{
+    const bb_triangle_layout &layout = part->layout;
     const bb_index block = layout.block;
-    const bb_index stride = bb_triangle_layout_columns(layout);
+    const bb_index rows = bb_triangle_layout_extent(layout, i);
+    const bb_index item = bb_triangle_layout_row(layout, i) * bb_triangle_layout_columns(layout) +
+                          bb_triangle_layout_column(layout, i);
     const bb_panel_storage storage = part->arithmetic.storage;
     const bb_panel_storage panel_storage = storage == BB_PANEL_FP64 ? BB_PANEL_FP64 : BB_PANEL_FP32;
-    const size_t row_bytes = static_cast<size_t>(layout.n) * sizeof(double);
-    void *device = nullptr;
+    const size_t word = storage == BB_PANEL_FP64   ? sizeof(double)
+                        : storage == BB_PANEL_FP32 ? sizeof(float)
+                                                   : sizeof(__half);
+    const size_t wide = panel_storage == BB_PANEL_FP64 ? sizeof(double) : sizeof(float);
+    const __half *lo = static_cast<const __half *>(part->triangle_lo);
     BB_RETURN_IF_FAILED(use(part));
+    BB_RETURN_IF_FAILED(bb_panel_part_widen(
+        static_cast<const char *>(part->triangle) + static_cast<size_t>(item) * word,
+        lo != nullptr ? lo + item : nullptr, storage, rows, i * block,
+        bb_triangle_layout_columns(layout), nullptr, nullptr, out, layout.n, part->bulk));
+    return bb_panel_part_widen(static_cast<const char *>(part->diagonals) +
+                                   static_cast<size_t>(i / layout.step * block * block) * wide,
+                               nullptr, panel_storage, rows, rows, block, nullptr, nullptr,
+                               out + i * block, layout.n, part->bulk);
+}
+
+// The same on the host, `out` [rows of the block row][n], by way of `row` on the first device.
+bb_status read_row(const bb_panel_cholesky *factor, bb_index i, void *row, double *out)
+{
+    bb_device *device = factor->parts[0].device;
+    const bb_index n = factor->plan.n;
+    const bb_index block = factor->plan.block;
+    const bb_index rows = bb_triangle_layout_extent(factor->parts[0].layout, i);
+    const size_t row_bytes = static_cast<size_t>(n) * sizeof(double);
+    BB_RETURN_IF_FAILED(bb_device_zero(device, row, static_cast<size_t>(block) * row_bytes));
+    BB_RETURN_IF_FAILED(bb_device_wait(device));
+    BB_RETURN_IF_FAILED(widen_row(&factor->parts[i % factor->gpus], i, static_cast<double *>(row)));
+    BB_RETURN_IF_FAILED(wait_all(factor));
     BB_RETURN_IF_FAILED(
-        bb_device_allocate(part->device, static_cast<size_t>(block) * row_bytes, &device));
-    bb_status status = BB_OK;
-    for (bb_index i = 0; i < layout.blocks && status == BB_OK; ++i) {
-        status = use(part);
-        const bb_index rows = bb_triangle_layout_extent(layout, i);
-        const bb_index item =
-            bb_triangle_layout_row(layout, i) * stride + bb_triangle_layout_column(layout, i);
-        const size_t word = storage == BB_PANEL_FP64   ? sizeof(double)
-                            : storage == BB_PANEL_FP32 ? sizeof(float)
-                                                       : sizeof(__half);
-        const size_t wide = panel_storage == BB_PANEL_FP64 ? sizeof(double) : sizeof(float);
-        const __half *lo = static_cast<const __half *>(part->triangle_lo);
-        double *target = static_cast<double *>(device);
-        status = status == BB_OK
-                     ? bb_device_zero(part->device, device, static_cast<size_t>(block) * row_bytes)
-                     : status;
-        status = status == BB_OK ? bb_device_wait(part->device) : status;
-        status = status == BB_OK ? bb_panel_part_widen(static_cast<const char *>(part->triangle) +
-                                                           static_cast<size_t>(item) * word,
-                                                       lo != nullptr ? lo + item : nullptr, storage,
-                                                       rows, i * block, stride, nullptr, nullptr,
-                                                       target, layout.n, part->bulk)
-                                 : status;
-        status = status == BB_OK
-                     ? bb_panel_part_widen(static_cast<const char *>(part->diagonals) +
-                                               static_cast<size_t>(i * block * block) * wide,
-                                           nullptr, panel_storage, rows, rows, block, nullptr,
-                                           nullptr, target + i * block, layout.n, part->bulk)
-                     : status;
-        status = status == BB_OK ? wait_all(factor) : status;
-        status = status == BB_OK ? bb_device_download(part->device, out + i * block * layout.n,
-                                                      device, static_cast<size_t>(rows) * row_bytes)
-                                 : status;
-        for (bb_index r = 0; r < rows; ++r) {
-            for (bb_index c = i * block + r + 1; c < layout.n; ++c) {
-                out[(i * block + r) * layout.n + c] = 0.0; // of the block above its diagonal
-            }
+        bb_device_download(device, out, row, static_cast<size_t>(rows) * row_bytes));
+    for (bb_index r = 0; r < rows; ++r) {
+        for (bb_index c = i * block + r + 1; c < n; ++c) {
+            out[r * n + c] = 0.0; // of the block above its diagonal
         }
     }
-    bb_device_release(part->device, &device);
+    return BB_OK;
+}
+
+} // namespace
+
+bb_status bb_panel_cholesky_lower(const bb_panel_cholesky *factor, double *out)
+{
+    const bb_index n = factor->plan.n;
+    const bb_index block = factor->plan.block;
+    void *row = nullptr;
+    BB_RETURN_IF_FAILED(use(&factor->parts[0]));
+    BB_RETURN_IF_FAILED(bb_device_allocate(factor->parts[0].device,
+                                           static_cast<size_t>(block * n) * sizeof(double), &row));
+    bb_status status = BB_OK;
+    for (bb_index i = 0; i * block < n && status == BB_OK; ++i) {
+        status = read_row(factor, i, row, out + i * block * n);
+    }
+    bb_device_release(factor->parts[0].device, &row);
     return status;
 }

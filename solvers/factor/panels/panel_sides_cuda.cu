@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The steps of panel_part_cuda.h on panels of B, and what GPUs send each other.
+// The steps of panel_part_cuda.h on panels of B.
 #include "solvers/factor/panels/panel_products_cuda.h"
 
 using namespace panel;
@@ -17,12 +17,12 @@ bb_status update_side_tile(bb_panel_part *part, bb_index k, bb_index j, __half *
     p.half_result = true;
     p.transposed = j < k; // else backward: L_jk
     p.a = static_cast<const __half *>(part->side) + j * block;
-    p.b = p.transposed ? triangle_at(part, k, j * block) : triangle_at(part, j, k * block);
+    p.b = p.transposed ? row_at(part, k, j * block) : column_at(part, j, k);
     p.c = tile;
     p.a_stride = part->layout.blocks * block;
-    p.b_stride = bb_triangle_layout_columns(part->layout);
+    p.b_stride = p.transposed ? row_stride(part, k) : column_stride(part);
     p.c_stride = p.columns = p.depth = block;
-    p.rows = part->sides;
+    p.rows = part->side_rows;
     p.alpha = -1.0;
     p.beta = 1.0;
     p.problems = 1;
@@ -39,8 +39,8 @@ bb_status update_sides_in_fp16(bb_panel_part *part, bb_index k, bool backward)
     if (k == (backward ? last : 0)) {
         return BB_OK;
     }
-    BB_RETURN_IF_FAILED(bb_panel_part_split(panel, part->sides, block, block, false, nullptr, tile,
-                                            nullptr, block, part->bulk));
+    BB_RETURN_IF_FAILED(bb_panel_part_split(panel, part->side_rows, block, block, false, nullptr,
+                                            tile, nullptr, block, part->bulk));
     for (bb_index j = backward ? last : 0; j != k; backward ? --j : ++j) {
         BB_RETURN_IF_FAILED(update_side_tile(part, k, j, tile));
     }
@@ -62,54 +62,60 @@ bb_status update_sides_by_weight(bb_panel_part *part, bb_index k, bool backward,
     return bb_split_product_launch(&p, 1, part->bulk);
 }
 
-// Panels of B: A is rows of B, plain, against block row k, or all block rows below it.
-bb_status update_sides(bb_panel_part *part, bb_index k, bool backward)
+// Panels of B in planes: A is rows of B, plain, against block row k, or all block rows below it.
+bb_status update_sides_in_halves(bb_panel_part *part, bb_index k, bool backward)
 {
     const bb_index block = part->plan.block;
-    const bb_index multiple = part->layout.blocks * block;
-    const bb_halves &planes = part->triangle_planes;
+    const bool gathered = backward && part->layout.step > 1;
     const int products =
         backward ? part->arithmetic.backward_products : part->arithmetic.forward_products;
-    if (part->arithmetic.half_sides && products == 1) {
-        return update_sides_in_fp16(part, k, backward);
+    bb_split_product_cuda p = start_product(part);
+    p.a = {BB_OPERAND_PLAIN, 0, part->side_planes.hi.map, part->side_planes.lo.map};
+    if (backward) {
+        const bb_halves &planes =
+            gathered ? part->guest_column_planes[k % part->guests] : part->triangle_planes;
+        p.b = {BB_OPERAND_COLUMNS, gathered ? 0 : k * block, planes.hi_short.map,
+               planes.lo_short.map};
+        p.triangle = gathered ? bb_triangle_layout_stack(part->plan.n, block) : part->layout;
+    } else {
+        p.b = row_operand(part, k);
     }
-    if (in_halves(part)) {
-        bb_split_product_cuda p = start_product(part);
-        p.a = {BB_OPERAND_PLAIN, 0, part->side_planes.hi.map, part->side_planes.lo.map};
-        p.b = {BB_OPERAND_BLOCK_ROW, k * block, planes.hi.map, planes.lo.map};
-        if (backward) {
-            p.b = {BB_OPERAND_COLUMNS, k * block, planes.hi_short.map, planes.lo_short.map};
-        }
-        p.begin = backward ? (k + 1) * block : 0;
-        p.end = backward ? multiple : k * block;
-        p.rows = part->sides;
-        p.c = floats(part, part->side_panel, 0);
-        return part->arithmetic.light_sweeps ? update_sides_by_weight(part, k, backward, p)
-                                             : bb_split_product_launch(&p, products, part->bulk);
-    }
+    p.begin = backward ? (k + 1) * block : 0;
+    p.end = backward ? part->layout.blocks * block : k * block;
+    p.rows = part->sides;
+    p.c = floats(part, part->side_panel, 0);
+    return part->arithmetic.light_sweeps ? update_sides_by_weight(part, k, backward, p)
+                                         : bb_split_product_launch(&p, products, part->bulk);
+}
+
+// The same by the library, in words. Going backward, block rows in one piece beyond the fold of one
+// GPU, which fixes the order of the sums for any number of them, and one by one before it.
+bb_status update_sides_dense(bb_panel_part *part, bb_index k, bool backward)
+{
+    const bb_index block = part->plan.block;
+    const bb_index blocks = part->layout.blocks;
     dense_product p = {};
     p.c = part->side_panel;
-    p.a_stride = multiple;
-    p.b_stride = bb_triangle_layout_columns(part->layout);
+    p.a_stride = blocks * block;
     p.c_stride = p.columns = block;
-    p.rows = part->sides;
+    p.rows = part->side_rows;
     p.alpha = -1.0;
     p.beta = 1.0;
     p.problems = 1;
     p.compute = part->arithmetic.diagonal;
     if (!backward) {
         p.a = part->side;
-        p.b = at(part, part->triangle, triangle_item(part, k, 0));
+        p.b = row_at(part, k, 0);
+        p.b_stride = row_stride(part, k);
         p.depth = k * block;
         p.transposed = true;
         return multiply(part, p, BB_PANEL_BULK);
     }
-    // Block rows in one piece beyond the fold, one by one before it.
-    const bb_index half = bb_triangle_layout_half(part->layout);
-    for (bb_index i = k + 1; i < part->layout.blocks;) {
-        const bb_index next = i < half ? i + 1 : part->layout.blocks;
+    p.b_stride = column_stride(part);
+    for (bb_index i = k + 1; i < blocks;) {
+        const bb_index next = i < blocks / 2 ? i + 1 : blocks;
         p.a = at(part, part->side, i * block);
-        p.b = at(part, part->triangle, triangle_item(part, i, k * block));
+        p.b = column_at(part, i, k);
         p.depth = (next - i) * block;
         BB_RETURN_IF_FAILED(multiply(part, p, BB_PANEL_BULK));
         i = next;
@@ -117,12 +123,23 @@ bb_status update_sides(bb_panel_part *part, bb_index k, bool backward)
     return BB_OK;
 }
 
+bb_status update_sides(bb_panel_part *part, bb_index k, bool backward)
+{
+    const int products =
+        backward ? part->arithmetic.backward_products : part->arithmetic.forward_products;
+    if (part->arithmetic.half_sides && products == 1) {
+        return update_sides_in_fp16(part, k, backward);
+    }
+    return in_halves(part) ? update_sides_in_halves(part, k, backward)
+                           : update_sides_dense(part, k, backward);
+}
+
 // X L_kk^T = C in place of C [sides][stride], X L_kk = C going backward. Row-major L is, to cuBLAS,
 // an upper triangle U = L^T, so that U^T X^T = C^T, or U X^T = C^T.
 bb_status substitute(bb_panel_part *part, bb_index k, bool backward, void *x, bb_index stride)
 {
     const int block = static_cast<int>(part->plan.block);
-    const int sides = static_cast<int>(part->sides);
+    const int sides = static_cast<int>(part->side_rows);
     const int apart = static_cast<int>(stride);
     const cublasOperation_t op = backward ? CUBLAS_OP_N : CUBLAS_OP_T;
     if (type_of(part) == BB_F64) {
@@ -157,10 +174,10 @@ bb_status substitute_sides(bb_panel_part *part, bb_index k, bool backward)
                                    part->bulk);
     }
     void *x = at(part, part->side, k * block);
-    BB_CUDA_TRY(
-        cudaMemcpy2DAsync(x, static_cast<size_t>(multiple) * word, part->side_panel,
-                          static_cast<size_t>(block) * word, static_cast<size_t>(block) * word,
-                          static_cast<size_t>(part->sides), cudaMemcpyDeviceToDevice, part->bulk));
+    BB_CUDA_TRY(cudaMemcpy2DAsync(
+        x, static_cast<size_t>(multiple) * word, part->side_panel,
+        static_cast<size_t>(block) * word, static_cast<size_t>(block) * word,
+        static_cast<size_t>(part->side_rows), cudaMemcpyDeviceToDevice, part->bulk));
     return substitute(part, k, backward, x, multiple);
 }
 
@@ -275,47 +292,8 @@ bb_status bb_panel_part_sweep_backward(bb_panel_part *part, bb_index k)
             static_cast<size_t>(part->sides), cudaMemcpyDeviceToDevice, part->bulk));
     }
     BB_RETURN_IF_FAILED(update_sides(part, k, true));
-    BB_RETURN_IF_FAILED(bb_panel_part_ready_inverse(part, k, true));
+    if (part->arithmetic.keeps_inverses) {
+        BB_RETURN_IF_FAILED(bb_panel_part_ready_inverse(part, k, true));
+    }
     return solve_sides(part, k, true);
-}
-
-// A rectangle of a plane, from one GPU's to the same place of another's.
-static bb_status send_rectangle(const bb_panel_part *part, const void *source, void *target,
-                                bb_index item, bb_index rows, bb_index columns, bb_index stride,
-                                size_t word)
-{
-    const size_t offset = static_cast<size_t>(item) * word;
-    const size_t pitch = static_cast<size_t>(stride) * word;
-    if (source == nullptr || rows == 0) {
-        return BB_OK;
-    }
-    BB_CUDA_TRY(cudaMemcpy2DAsync(static_cast<char *>(target) + offset, pitch,
-                                  static_cast<const char *>(source) + offset, pitch,
-                                  static_cast<size_t>(columns) * word, static_cast<size_t>(rows),
-                                  cudaMemcpyDefault, part->bulk));
-    return BB_OK;
-}
-
-bb_status bb_panel_part_send(const bb_panel_part *part, bb_panel_part *panel_part, bb_index k)
-{
-    const bb_index block = part->plan.block;
-    const bb_index stride = bb_triangle_layout_columns(part->layout);
-    const bb_index half = bb_triangle_layout_half(part->layout);
-    const size_t word = bb_type_bytes(type_of(part));
-    const size_t kept = in_halves(part) ? sizeof(__half) : word;
-    for (bb_index i = k + 1; i < part->layout.blocks;) {
-        const bb_index next = i < half ? i + 1 : part->layout.blocks;
-        const bb_index item = triangle_item(part, i, k * block);
-        BB_RETURN_IF_FAILED(send_rectangle(part, part->triangle, panel_part->triangle, item,
-                                           (next - i) * block, block, stride, kept));
-        BB_RETURN_IF_FAILED(send_rectangle(part, part->triangle_lo, panel_part->triangle_lo, item,
-                                           (next - i) * block, block, stride, kept));
-        BB_RETURN_IF_FAILED(send_rectangle(part, part->operands, panel_part->operands, item,
-                                           (next - i) * block, block, stride, sizeof(__half)));
-        i = next;
-    }
-    BB_RETURN_IF_FAILED(send_rectangle(part, part->inverses, panel_part->inverses,
-                                       panel_item(part, k), block, block, block, word));
-    return send_rectangle(part, part->diagonals, panel_part->diagonals, panel_item(part, k), block,
-                          block, block, word);
 }

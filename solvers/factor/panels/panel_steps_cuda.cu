@@ -15,13 +15,25 @@ namespace
 const bb_index longest_depth = 16384;
 const bb_index shortest_depth = 2048;
 
+// With 16-bit operands and an fp32 C the library splits sums of few results alone (of a block of
+// 1024 at a depth of 16384, none of two: docs/lab/performance.md). From so many on, fewer parts may
+// have a workspace where more have none.
+const bb_index unsplit_results = static_cast<bb_index>(1) << 22;
+
+// In fp32 it splits sums of many results. From a depth of so many blocks on it gets one block row
+// after another, which has one shape on any number of parts and is split to fill the processors.
+const bb_index split_blocks = 4;
+
 // Columns of block row i of L as the products below the diagonal read them.
 const void *operand_at(const bb_panel_part *part, bb_index i, bb_index column)
 {
     if (!part->arithmetic.operand_plane) {
-        return triangle_at(part, i, column);
+        return row_at(part, i, column);
     }
-    return static_cast<const __nv_bfloat16 *>(part->operands) + triangle_item(part, i, column);
+    return holds(part, i)
+               ? static_cast<const __nv_bfloat16 *>(part->operands) + triangle_item(part, i, column)
+               : static_cast<const __nv_bfloat16 *>(part->guest_operands) + guest_item(part, i) +
+                     column;
 }
 
 // What the block of panel k at a position takes.
@@ -58,37 +70,53 @@ bb_panel_compute compute_of(const bb_panel_part *part, bb_index k, bb_positions 
                                                : part->arithmetic.compute;
 }
 
+// Positions of one half of the fold, in one call or block row by block row.
+bb_status update_half(bb_panel_part *part, bb_index k, bb_index begin, bb_positions run,
+                      bool by_rows, dense_product p)
+{
+    const bb_index block = part->plan.block;
+    const bool bent = run.begin >= part->layout.held - part->layout.half;
+    const bb_index next = by_rows ? run.begin + 1 : run.end;
+    for (bb_positions now = {run.begin, next}; now.begin < run.end;
+         now = {now.end, by_rows ? now.end + 1 : run.end}) {
+        p.a = operand_at(part, bb_triangle_layout_block_at(part->layout, now.begin), begin);
+        p.c = p.half_result ? static_cast<void *>(tile_at(part, k, now.begin))
+                            : at(part, panel_of(part, k), panel_item(part, now.begin));
+        p.rows = bent ? block : rows_of(part, now);
+        p.problems = bent ? now.end - now.begin : 1;
+        BB_RETURN_IF_FAILED(multiply(part, p, BB_PANEL_BULK));
+    }
+    return BB_OK;
+}
+
 // Columns [begin, end) of a run of block rows against block row k: both halves of the fold.
 bb_status update_by_library(bb_panel_part *part, bb_index k, bb_index begin, bb_index end,
                             bb_positions rows)
 {
     const bb_index block = part->plan.block;
     const bb_index stride = bb_triangle_layout_columns(part->layout);
-    const bb_positions parts[2] = {unfolded(part, rows), folded(part, rows)};
+    const bool narrow = in_halves(part) || part->arithmetic.operand_plane;
     dense_product p = {};
-    p.operands = in_halves(part)                  ? OPERANDS_FP16
-                 : part->arithmetic.operand_plane ? OPERANDS_BF16
-                                                  : OPERANDS_AS_C;
+    p.operands = in_halves(part) ? OPERANDS_FP16 : narrow ? OPERANDS_BF16 : OPERANDS_AS_C;
     p.half_result = in_tiles(part, k, rows);
     p.transposed = true;
     p.b = operand_at(part, k, begin);
-    p.a_stride = p.b_stride = stride;
+    p.a_stride = stride;
+    p.b_stride = row_stride(part, k);
     p.c_stride = p.columns = block;
     p.depth = end - begin;
     p.alpha = -1.0;
     p.beta = 1.0;
     p.compute = compute_of(part, k, rows);
-    p.a_apart = block * stride + block;
+    p.a_apart = block * (stride + part->layout.step);
     p.c_apart = block * block;
-    for (int half = 0; half < 2; ++half) {
-        const bb_positions &run = parts[half];
+    const bool by_rows = !narrow && type_of(part) == BB_F32 && p.compute == BB_PANEL_COMPUTE_FP32 &&
+                         p.depth >= split_blocks * block;
+    for (const bb_positions &run : {unfolded(part, rows), folded(part, rows)}) {
+        const bool large = rows_of(part, run) * block >= unsplit_results;
+        p.may_split = by_rows || (narrow && !p.half_result && large);
         if (rows_of(part, run) > 0) {
-            p.a = operand_at(part, bb_triangle_layout_block_at(part->layout, run.begin), begin);
-            p.c = p.half_result ? static_cast<void *>(tile_at(part, k, run.begin))
-                                : at(part, panel_of(part, k), panel_item(part, run.begin));
-            p.rows = half == 0 ? rows_of(part, run) : block;
-            p.problems = half == 0 ? 1 : run.end - run.begin;
-            BB_RETURN_IF_FAILED(multiply(part, p, BB_PANEL_BULK));
+            BB_RETURN_IF_FAILED(update_half(part, k, begin, run, by_rows, p));
         }
     }
     return BB_OK;
@@ -117,7 +145,7 @@ bb_status update_halves(bb_panel_part *part, bb_index k, bb_index start, bb_inde
     const bb_halves &planes = part->triangle_planes;
     const bb_index block = part->plan.block;
     bb_split_product_cuda p = start_product(part);
-    p.b = {BB_OPERAND_BLOCK_ROW, k * block, planes.hi.map, planes.lo.map};
+    p.b = row_operand(part, k);
     p.begin = start * block;
     p.end = stop * block;
     for (bb_positions run = rows; rows.begin < rows.end; rows.begin = run.end) {
@@ -157,7 +185,7 @@ bb_status update_diagonal_tile(bb_panel_part *part, bb_index k, bb_index start, 
                                bb_panel_stream stream)
 {
     const bb_index block = part->plan.block;
-    __half *tile = static_cast<__half *>(part->diagonal_tiles[k / part->gpus % 2]);
+    __half *tile = static_cast<__half *>(part->diagonal_tiles[k % 2]);
     float *diagonal = reinterpret_cast<float *>(diagonal_of(part, k));
     dense_product p = {};
     p.operands = OPERANDS_FP16;
@@ -219,7 +247,7 @@ bb_status solve_dense(bb_panel_part *part, bb_index k, bb_positions rows)
     const bb_positions straight = unfolded(part, rows);
     const bb_positions bent = folded(part, rows);
     dense_product p = {};
-    p.b = at(part, part->inverses, panel_item(part, k));
+    p.b = inverse_of(part, k);
     p.a_stride = p.b_stride = p.columns = p.depth = block;
     p.c_stride = stride;
     p.transposed = true;
@@ -240,7 +268,7 @@ bb_status solve_dense(bb_panel_part *part, bb_index k, bb_positions rows)
         p.rows = block;
         p.problems = bent.end - bent.begin;
         p.a_apart = block * block;
-        p.c_apart = block * stride + block;
+        p.c_apart = block * (stride + part->layout.step);
         BB_RETURN_IF_FAILED(multiply(part, p, BB_PANEL_BULK));
     }
     return bb_panel_part_narrow(part, k, rows);
@@ -248,60 +276,113 @@ bb_status solve_dense(bb_panel_part *part, bb_index k, bb_positions rows)
 
 } // namespace
 
-bb_positions bb_panel_part_below(const bb_triangle_layout &layout, bb_index k)
+bb_positions bb_panel_part_below(const bb_panel_part *part, bb_index k)
 {
-    const bb_index half = bb_triangle_layout_half(layout);
-    return {k + 1 > half ? k + 1 - half : 0,
-            k + 1 < half ? layout.blocks - 1 - k : layout.blocks - half};
+    return {bb_triangle_layout_begin_below(part->layout, k),
+            bb_triangle_layout_end_below(part->layout, k)};
 }
+
+namespace
+{
+
+bb_status fill_diagonal(bb_panel_part *part, const bb_device_source *matrix, bb_index k)
+{
+    const bb_index block = part->plan.block;
+    const bb_index columns = bb_triangle_layout_extent(part->layout, k);
+    const bb_panel_storage storage = part->arithmetic.storage;
+    BB_RETURN_IF_FAILED(bb_device_source_fill(
+        matrix, bb_stream_queue(part->bulk), k * block, k * block,
+        bb_device_matrix(diagonal_of(part, k), type_of(part), columns, columns, block)));
+    BB_RETURN_IF_FAILED(bb_panel_part_scale(diagonal_of(part, k), storage, columns, columns, block,
+                                            at(part, part->scale, k * block),
+                                            at(part, part->scale, k * block), part->bulk));
+    return bb_panel_part_pad_diagonal(diagonal_of(part, k), storage, block, columns, part->bulk);
+}
+
+// The positions of panel k, which are neighbours in the matrix.
+bb_status fill_run(bb_panel_part *part, const bb_device_source *matrix, bb_index k,
+                   bb_positions run, cudaStream_t stream)
+{
+    const bb_index block = part->plan.block;
+    const bb_index row = bb_triangle_layout_block_at(part->layout, run.begin) * block;
+    const bb_index rest = part->plan.n - row;
+    const bb_index rows = rows_of(part, run);
+    return bb_device_source_fill(
+        matrix, bb_stream_queue(stream), row, k * block,
+        bb_device_matrix(at(part, panel_of(part, k), panel_item(part, run.begin)), type_of(part),
+                         rows < rest ? rows : rest, block, block));
+}
+
+// One part alone: what is not folded in one run.
+bb_status fill_alone(bb_panel_part *part, const bb_device_source *matrix, bb_index k,
+                     bb_positions rows)
+{
+    const bb_positions straight = unfolded(part, rows);
+    if (rows_of(part, straight) > 0) {
+        BB_RETURN_IF_FAILED(fill_run(part, matrix, k, straight, part->bulk));
+    }
+    for (bb_index position = folded(part, rows).begin; position < rows.end; ++position) {
+        BB_RETURN_IF_FAILED(fill_run(part, matrix, k, {position, position + 1}, part->bulk));
+    }
+    return BB_OK;
+}
+
+// One of several has no neighbours: block by block, on two streams, as one block leaves processors
+// idle when it ends.
+bb_status fill_in_turn(bb_panel_part *part, const bb_device_source *matrix, bb_index k,
+                       bb_positions rows)
+{
+    BB_CUDA_TRY(cudaEventRecord(part->fill_begin, part->bulk));
+    BB_CUDA_TRY(cudaStreamWaitEvent(part->ahead, part->fill_begin, 0));
+    for (bb_index position = rows.begin; position < rows.end; ++position) {
+        const bool even = (position - rows.begin) % 2 == 0;
+        BB_RETURN_IF_FAILED(
+            fill_run(part, matrix, k, {position, position + 1}, even ? part->bulk : part->ahead));
+    }
+    BB_CUDA_TRY(cudaEventRecord(part->fill_end, part->ahead));
+    BB_CUDA_TRY(cudaStreamWaitEvent(part->bulk, part->fill_end, 0));
+    return BB_OK;
+}
+
+// Rows of panel k past the last one of the matrix are zeros.
+bb_status clear_rest(bb_panel_part *part, bb_index k)
+{
+    const bb_index block = part->plan.block;
+    const bb_index last = part->layout.blocks - 1;
+    const bb_index extent = bb_triangle_layout_extent(part->layout, last);
+    if (!holds(part, last) || last <= k) {
+        return BB_OK;
+    }
+    const bb_index item =
+        panel_item(part, bb_triangle_layout_position(part->layout, last)) + extent * block;
+    BB_CUDA_TRY(cudaMemsetAsync(
+        at(part, panel_of(part, k), item), 0,
+        static_cast<size_t>((block - extent) * block) * bb_type_bytes(type_of(part)), part->bulk));
+    return BB_OK;
+}
+
+} // namespace
 
 bb_status bb_panel_part_fill(bb_panel_part *part, const bb_device_source *matrix, bb_index k)
 {
     const bb_index block = part->plan.block;
-    const bb_index half = bb_triangle_layout_half(part->layout);
-    const bb_index first = k + 1 > half ? k + 1 : half; // beyond the fold
-    const bb_index last = part->layout.blocks - 1;
-    const bb_index columns = bb_triangle_layout_extent(part->layout, k);
-    void *panel = panel_of(part, k);
-    const bb_positions below = bb_panel_part_below(part->layout, k);
-    BB_RETURN_IF_FAILED(bb_device_source_fill(
-        matrix, bb_stream_queue(part->bulk), k * block, k * block,
-        bb_device_matrix(diagonal_of(part, k), type_of(part), columns, columns, block)));
-    BB_RETURN_IF_FAILED(bb_panel_part_scale(diagonal_of(part, k), part->arithmetic.storage, columns,
-                                            columns, block, at(part, part->scale, k * block),
-                                            at(part, part->scale, k * block), part->bulk));
-    BB_RETURN_IF_FAILED(bb_panel_part_pad_diagonal(diagonal_of(part, k), part->arithmetic.storage,
-                                                   block, columns, part->bulk));
-    if (first <= last) {
-        bb_index target = panel_item(part, bb_triangle_layout_position(part->layout, first));
-        BB_RETURN_IF_FAILED(
-            bb_device_source_fill(matrix, bb_stream_queue(part->bulk), first * block, k * block,
-                                  bb_device_matrix(at(part, panel, target), type_of(part),
-                                                   part->plan.n - first * block, block, block)));
-        // Rows past the last one are zeros.
-        target = panel_item(part, bb_triangle_layout_position(part->layout, last)) +
-                 bb_triangle_layout_extent(part->layout, last) * block;
-        const bb_index rest = block - bb_triangle_layout_extent(part->layout, last);
-        BB_CUDA_TRY(cudaMemsetAsync(
-            at(part, panel, target), 0,
-            static_cast<size_t>(rest * block) * bb_type_bytes(type_of(part)), part->bulk));
+    const bb_positions below = bb_panel_part_below(part, k);
+    if (holds(part, k)) {
+        BB_RETURN_IF_FAILED(fill_diagonal(part, matrix, k));
     }
-    for (bb_index i = k + 1; i < half; ++i) {
-        const bb_index target = panel_item(part, bb_triangle_layout_position(part->layout, i));
-        BB_RETURN_IF_FAILED(bb_device_source_fill(
-            matrix, bb_stream_queue(part->bulk), i * block, k * block,
-            bb_device_matrix(at(part, panel, target), type_of(part), block, block, block)));
-    }
-    BB_RETURN_IF_FAILED(bb_panel_part_scale(at(part, panel, panel_item(part, below.begin)),
-                                            part->arithmetic.storage, rows_of(part, below), block,
-                                            block, at(part, part->panel_scale, below.begin * block),
-                                            at(part, part->scale, k * block), part->bulk));
+    BB_RETURN_IF_FAILED(part->layout.step == 1 ? fill_alone(part, matrix, k, below)
+                                               : fill_in_turn(part, matrix, k, below));
+    BB_RETURN_IF_FAILED(clear_rest(part, k));
+    BB_RETURN_IF_FAILED(bb_panel_part_scale(
+        at(part, panel_of(part, k), panel_item(part, below.begin)), part->arithmetic.storage,
+        rows_of(part, below), block, block, at(part, part->panel_scale, below.begin * block),
+        at(part, part->scale, k * block), part->bulk));
     return part->arithmetic.half_tiles ? start_tiles(part, k, below) : BB_OK;
 }
 
 bb_status bb_panel_part_update(bb_panel_part *part, bb_index k, bb_index start, bb_index stop)
 {
-    const bb_positions rows = bb_panel_part_below(part->layout, k);
+    const bb_positions rows = bb_panel_part_below(part, k);
     if (stop <= start || rows_of(part, rows) == 0) {
         return BB_OK;
     }
@@ -349,7 +430,7 @@ bb_status bb_panel_part_update_diagonal(bb_panel_part *part, bb_index k, bb_inde
 bb_status bb_panel_part_factor_diagonal(bb_panel_part *part, bb_index k)
 {
     const bb_index block = part->plan.block;
-    void *inverse = at(part, part->inverses, panel_item(part, k));
+    void *inverse = inverse_of(part, k);
     bb_breakdown_cuda *breakdown = static_cast<bb_breakdown_cuda *>(part->breakdown);
     if (type_of(part) == BB_F64) {
         return bb_diagonal_factor_launch(
@@ -367,7 +448,7 @@ bb_status bb_panel_part_ready_inverse(bb_panel_part *part, bb_index k, bool tran
     if (!in_halves(part)) {
         return BB_OK;
     }
-    const float *inverse = floats(part, part->inverses, panel_item(part, k));
+    const float *inverse = reinterpret_cast<const float *>(inverse_of(part, k));
     float *largest = static_cast<float *>(part->largest) + k % 2;
     void **planes = part->split_inverse[k % 2];
     BB_RETURN_IF_FAILED(bb_panel_part_largest(inverse, block * block, largest, part->bulk));

@@ -22,14 +22,15 @@ __device__ __forceinline__ place find(const bb_triangle_layout &triangle,
                                       bb_index k)
 {
     bb_index block = 0;
+    bb_index position = 0;
     switch (layout) {
     case BB_OPERAND_PANEL:
         row += first;
-        block = bb_triangle_layout_block_at(triangle, row / triangle.block);
+        position = row / triangle.block;
         break;
     case BB_OPERAND_BLOCK_ROW:
         row += first;
-        block = row / triangle.block;
+        position = bb_triangle_layout_position(triangle, row / triangle.block);
         break;
     case BB_OPERAND_COLUMNS:
         block = k / triangle.block;
@@ -38,8 +39,8 @@ __device__ __forceinline__ place find(const bb_triangle_layout &triangle,
     default:
         return {static_cast<int>(k), static_cast<int>(first + row)};
     }
-    return {static_cast<int>(bb_triangle_layout_column(triangle, block) + k),
-            static_cast<int>(bb_triangle_layout_row(triangle, block) + row % triangle.block)};
+    return {static_cast<int>(bb_triangle_layout_column_at(triangle, position) + k),
+            static_cast<int>(bb_triangle_layout_row_at(triangle, position) + row % triangle.block)};
 }
 
 // Item of C, or of the planes, of row `row` of the product.
@@ -53,9 +54,10 @@ __device__ __forceinline__ bb_index result_item(const bb_split_product_cuda &p, 
         return (p.plane_row + row) * p.plane_stride + p.plane_column + column;
     }
     const bb_index panel = p.a.first + row;
-    const bb_index block = bb_triangle_layout_block_at(p.triangle, panel / p.triangle.block);
-    return (bb_triangle_layout_row(p.triangle, block) + panel % p.triangle.block) * p.plane_stride +
-           bb_triangle_layout_column(p.triangle, block) + p.plane_column + column;
+    const bb_index position = panel / p.triangle.block;
+    return (bb_triangle_layout_row_at(p.triangle, position) + panel % p.triangle.block) *
+               p.plane_stride +
+           bb_triangle_layout_column_at(p.triangle, position) + p.plane_column + column;
 }
 
 __device__ __forceinline__ void write_pair(const bb_split_product_cuda &p, bb_index index, float x,

@@ -1,85 +1,160 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The strictly lower triangle of a matrix in square blocks, folded into a rectangle.
+// The strictly lower triangle of a matrix in square blocks, its block rows dealt in turn to several
+// parts, and those of one part folded into a rectangle.
 //
-// Block row i holds i blocks. Block rows i and N - 1 - i together hold N - 1 of them and share one
-// row of the rectangle, so that nothing is stored twice, every block row is contiguous along its
-// columns with one leading dimension, and a product can run over any of its columns at once:
-//     i >= h = N / 2:  block row i - h of the rectangle, from column 0
-//     i <  h:          block row N - 1 - i - h, from block column N - 1 - i
+// A part holds block rows i = first + step a, a = 0 ... m - 1; one part of one holds all of them.
+// Block row i holds i blocks. Rows a and m - 1 - a of a part together hold 2 first + step (m - 1)
+// of them and share one row of the rectangle, so that nothing is stored twice, every block row is
+// contiguous along its columns with one leading dimension, and a product can run over any of its
+// columns at once:
+//     a >= h = m / 2:  block row a - h of the rectangle, from column 0
+//     a <  h:          block row m - 1 - a - h, behind the blocks of row m - 1 - a
 // Diagonal blocks are kept apart.
 //
-// A panel (all block rows of one block column) stands in the order of the rectangle: block row i at
-// position i - h, or N - 1 - i for i < h, so that both halves step evenly through both.
+// A panel (the part's block rows of one block column) stands in the order of the rectangle: row a
+// at position a - h, or m - 1 - a for a < h, so that both halves step evenly through both.
 #ifndef BB_SOLVERS_FACTOR_PANELS_TRIANGLE_LAYOUT_H
 #define BB_SOLVERS_FACTOR_PANELS_TRIANGLE_LAYOUT_H
 
 #include "core/portable.h"
 #include "core/status.h"
 
+#include <stdbool.h>
+
 typedef struct bb_triangle_layout {
     bb_index n;      ///< rows of the matrix
     bb_index block;  ///< rows and columns of a block
     bb_index blocks; ///< N = ceil(n / block)
+    bb_index first;  ///< block row of the part
+    bb_index step;   ///< from one block row of the part to its next: how many parts there are
+    bb_index held;   ///< m: block rows of the part
+    bb_index half;   ///< h: those before it are folded
 } bb_triangle_layout;
 
+/// Part `first` of `step` parts, 0 <= first < step; it may hold no block row.
 BB_DEVICE_FUNCTION
-bb_triangle_layout bb_triangle_layout_make(bb_index n, bb_index block)
+bb_triangle_layout bb_triangle_layout_share(bb_index n, bb_index block, bb_index first,
+                                            bb_index step)
 {
     bb_triangle_layout layout;
     layout.n = n;
     layout.block = block;
     layout.blocks = (n + block - 1) / block;
+    layout.first = first;
+    layout.step = step;
+    layout.held = layout.blocks > first ? (layout.blocks - first + step - 1) / step : 0;
+    layout.half = layout.held / 2;
     return layout;
 }
 
-/// The first block row that is not folded.
+/// All block rows in one part.
+BB_DEVICE_FUNCTION
+bb_triangle_layout bb_triangle_layout_make(bb_index n, bb_index block)
+{
+    return bb_triangle_layout_share(n, block, 0, 1);
+}
+
+/// All block rows below each other, none folded: how one gathered block column lies.
+BB_DEVICE_FUNCTION
+bb_triangle_layout bb_triangle_layout_stack(bb_index n, bb_index block)
+{
+    bb_triangle_layout layout = bb_triangle_layout_make(n, block);
+    layout.half = 0;
+    return layout;
+}
+
+BB_DEVICE_FUNCTION
+bool bb_triangle_layout_holds(bb_triangle_layout layout, bb_index i)
+{
+    return i % layout.step == layout.first;
+}
+
+/// The first of the part's block rows that is not folded, counted in the part.
 BB_DEVICE_FUNCTION
 bb_index bb_triangle_layout_half(bb_triangle_layout layout)
 {
-    return layout.blocks / 2;
+    return layout.half;
 }
 
 /// Rows and columns of the rectangle; columns are the leading dimension.
 BB_DEVICE_FUNCTION
 bb_index bb_triangle_layout_rows(bb_triangle_layout layout)
 {
-    return (layout.blocks - layout.blocks / 2) * layout.block;
+    return (layout.held - layout.half) * layout.block;
 }
 
 BB_DEVICE_FUNCTION
 bb_index bb_triangle_layout_columns(bb_triangle_layout layout)
 {
-    return (layout.blocks - 1) * layout.block;
+    const bb_index folded = 2 * layout.first + layout.step * (layout.held - 1);
+    return (layout.held > 1 ? folded : layout.held * layout.first) * layout.block;
 }
 
-/// Where block row i starts in the rectangle.
+/// Block row i, counted in the part.
 BB_DEVICE_FUNCTION
-bb_index bb_triangle_layout_row(bb_triangle_layout layout, bb_index i)
+bb_index bb_triangle_layout_index(bb_triangle_layout layout, bb_index i)
 {
-    const bb_index half = layout.blocks / 2;
-    return (i >= half ? i - half : layout.blocks - 1 - i - half) * layout.block;
+    return layout.step == 1 ? i : (i - layout.first) / layout.step; // divisions are slow
 }
 
-BB_DEVICE_FUNCTION
-bb_index bb_triangle_layout_column(bb_triangle_layout layout, bb_index i)
-{
-    return i >= layout.blocks / 2 ? 0 : (layout.blocks - 1 - i) * layout.block;
-}
-
-/// Position of block row i in a panel, in blocks, and back.
+/// Position of block row i of the part in a panel, in blocks, and back.
 BB_DEVICE_FUNCTION
 bb_index bb_triangle_layout_position(bb_triangle_layout layout, bb_index i)
 {
-    const bb_index half = layout.blocks / 2;
-    return i >= half ? i - half : layout.blocks - 1 - i;
+    const bb_index a = bb_triangle_layout_index(layout, i);
+    return a >= layout.half ? a - layout.half : layout.held - 1 - a;
 }
 
 BB_DEVICE_FUNCTION
 bb_index bb_triangle_layout_block_at(bb_triangle_layout layout, bb_index position)
 {
-    const bb_index half = layout.blocks / 2;
-    return position < layout.blocks - half ? position + half : layout.blocks - 1 - position;
+    const bb_index straight = layout.held - layout.half;
+    const bb_index a = position < straight ? position + layout.half : layout.held - 1 - position;
+    return layout.first + layout.step * a;
+}
+
+/// Where the block row at a position starts in the rectangle.
+BB_DEVICE_FUNCTION
+bb_index bb_triangle_layout_row_at(bb_triangle_layout layout, bb_index position)
+{
+    const bb_index straight = layout.held - layout.half;
+    return (position < straight ? position : position - layout.half) * layout.block;
+}
+
+BB_DEVICE_FUNCTION
+bb_index bb_triangle_layout_column_at(bb_triangle_layout layout, bb_index position)
+{
+    const bb_index straight = layout.held - layout.half;
+    return position < straight ? 0 : (layout.first + layout.step * position) * layout.block;
+}
+
+/// Where block row i of the part starts in the rectangle.
+BB_DEVICE_FUNCTION
+bb_index bb_triangle_layout_row(bb_triangle_layout layout, bb_index i)
+{
+    return bb_triangle_layout_row_at(layout, bb_triangle_layout_position(layout, i));
+}
+
+BB_DEVICE_FUNCTION
+bb_index bb_triangle_layout_column(bb_triangle_layout layout, bb_index i)
+{
+    return bb_triangle_layout_column_at(layout, bb_triangle_layout_position(layout, i));
+}
+
+/// The positions [begin, end) of the part's block rows below block row k, 0 <= k.
+BB_DEVICE_FUNCTION
+bb_index bb_triangle_layout_begin_below(bb_triangle_layout layout, bb_index k)
+{
+    const bb_index a = k < layout.first ? 0 : (k - layout.first) / layout.step + 1;
+    return a > layout.half ? a - layout.half : 0;
+}
+
+BB_DEVICE_FUNCTION
+bb_index bb_triangle_layout_end_below(bb_triangle_layout layout, bb_index k)
+{
+    const bb_index a = k < layout.first ? 0 : (k - layout.first) / layout.step + 1;
+    return layout.held - (a < layout.half ? a : layout.half);
 }
 
 /// Rows of block row i: all of them but the last are whole.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The folded triangle: every block of the strictly lower triangle has a place of its own inside the
-// rectangle, and no more room is taken than the triangle and half a block column.
+// rectangle of one part, and no more room is taken than its blocks and half a block column.
 #include "core/memory.h"
 #include "solvers/factor/panels/triangle_layout.h"
 #include "tests/check.h"
@@ -43,6 +43,88 @@ static void positions_are_a_permutation_in_the_rectangles_order(void **state)
     }
 }
 
+// Of all parts together every block once; of each no more than its share and half a row.
+static void parts_hold_every_block_once(void **state)
+{
+    (void)state;
+    for (bb_index parts = 1; parts <= 8; ++parts) {
+        for (bb_index blocks = 1; blocks <= 40; ++blocks) {
+            bb_index held = 0;
+            for (bb_index part = 0; part < parts; ++part) {
+                const bb_triangle_layout layout =
+                    bb_triangle_layout_share(blocks * 8 - 3, 8, part, parts);
+                const bb_index across = bb_triangle_layout_columns(layout) / 8;
+                const bb_index down = bb_triangle_layout_rows(layout) / 8;
+                int taken[40][80] = {{0}};
+                bb_index own = 0;
+                assert_true(across < 80);
+                for (bb_index i = part; i < blocks; i += parts) {
+                    assert_true(bb_triangle_layout_holds(layout, i));
+                    for (bb_index j = 0; j < i; ++j) {
+                        const bb_index row = bb_triangle_layout_row(layout, i) / 8;
+                        const bb_index column = bb_triangle_layout_column(layout, i) / 8 + j;
+                        assert_true(row >= 0 && row < down && column >= 0 && column < across);
+                        assert_int_equal(taken[row][column]++, 0);
+                        ++own;
+                    }
+                    assert_true(!bb_triangle_layout_holds(layout, i + 1) || parts == 1);
+                }
+                held += own;
+                assert_true(down * across - own <= across - across / 2);
+            }
+            assert_int_equal(held, blocks * (blocks - 1) / 2);
+        }
+    }
+}
+
+// A part's block rows below a panel stand side by side in it, and in each half of the rectangle
+// from one to the next is the same step.
+static void a_panel_of_a_part_is_one_run(void **state)
+{
+    (void)state;
+    for (bb_index item = 0; item < 8 * 20; ++item) {
+        const bb_index parts = item / 20 + 1;
+        const bb_index part = item % 20 % parts;
+        const bb_triangle_layout layout =
+            bb_triangle_layout_share(item % 20 * 4 + 4, 4, part, parts);
+        for (bb_index k = 0; k < layout.blocks; ++k) {
+            const bb_index begin = bb_triangle_layout_begin_below(layout, k);
+            const bb_index end = bb_triangle_layout_end_below(layout, k);
+            bb_index below = 0;
+            for (bb_index i = part; i < layout.blocks; i += parts) {
+                const bb_index position = bb_triangle_layout_position(layout, i);
+                assert_true(position >= 0 && position < layout.held);
+                assert_int_equal(bb_triangle_layout_block_at(layout, position), i);
+                assert_int_equal(position >= begin && position<end, i> k);
+                below += i > k;
+            }
+            assert_int_equal(end - begin, below);
+        }
+        for (bb_index position = 1; position < layout.held; ++position) {
+            const bb_index before = bb_triangle_layout_block_at(layout, position - 1);
+            const bb_index i = bb_triangle_layout_block_at(layout, position);
+            const bb_index straight = layout.held - bb_triangle_layout_half(layout);
+            if (position != straight) {
+                assert_int_equal(bb_triangle_layout_row(layout, i),
+                                 bb_triangle_layout_row(layout, before) + 4);
+                assert_int_equal(bb_triangle_layout_column(layout, i) -
+                                     bb_triangle_layout_column(layout, before),
+                                 position < straight ? 0 : 4 * parts);
+            }
+        }
+    }
+}
+
+static void a_stack_is_not_folded(void **state)
+{
+    (void)state;
+    const bb_triangle_layout layout = bb_triangle_layout_stack(1000, 256);
+    for (bb_index i = 0; i < 4; ++i) {
+        assert_int_equal(bb_triangle_layout_row(layout, i), 256 * i);
+        assert_int_equal(bb_triangle_layout_column(layout, i), 0);
+    }
+}
+
 static void the_last_block_row_is_short(void **state)
 {
     (void)state;
@@ -57,6 +139,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_block_has_its_own_place),
         cmocka_unit_test(positions_are_a_permutation_in_the_rectangles_order),
+        cmocka_unit_test(parts_hold_every_block_once),
+        cmocka_unit_test(a_panel_of_a_part_is_one_run),
+        cmocka_unit_test(a_stack_is_not_folded),
         cmocka_unit_test(the_last_block_row_is_short),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a part of a factorization by panels copies of the others' L: reads over the link between two
+// GPUs, or within the one that two parts share.
+#include "solvers/factor/panels/panel_products_cuda.h"
+
+using namespace panel;
+
+namespace
+{
+
+// A rectangle of words.
+struct rectangle {
+    const void *source;
+    void *target;
+    bb_index source_item, target_item;
+    bb_index source_stride, target_stride; // items from row to row
+    bb_index rows, columns;
+    size_t word;
+};
+
+bb_status copy(const rectangle &r, cudaStream_t stream)
+{
+    if (r.source == nullptr || r.target == nullptr || r.rows == 0 || r.columns == 0) {
+        return BB_OK;
+    }
+    BB_CUDA_TRY(cudaMemcpy2DAsync(
+        static_cast<char *>(r.target) + static_cast<size_t>(r.target_item) * r.word,
+        static_cast<size_t>(r.target_stride) * r.word,
+        static_cast<const char *>(r.source) + static_cast<size_t>(r.source_item) * r.word,
+        static_cast<size_t>(r.source_stride) * r.word, static_cast<size_t>(r.columns) * r.word,
+        static_cast<size_t>(r.rows), cudaMemcpyDefault, stream));
+    return BB_OK;
+}
+
+bb_status copy_square(const bb_panel_part *part, void *target, const void *source,
+                      bb_panel_stream stream)
+{
+    const bb_index items = part->plan.block * part->plan.block;
+    BB_CUDA_TRY(cudaMemcpyAsync(target, source,
+                                static_cast<size_t>(items) * bb_type_bytes(type_of(part)),
+                                cudaMemcpyDefault, bb_panel_stream_of(part, stream)));
+    return BB_OK;
+}
+
+size_t kept_bytes(const bb_panel_part *part)
+{
+    return in_halves(part) ? sizeof(__half) : bb_type_bytes(type_of(part));
+}
+
+} // namespace
+
+bb_status bb_panel_part_fetch_row(bb_panel_part *part, const bb_panel_part *source, bb_index k,
+                                  bb_index start, bb_index stop, bb_panel_stream stream)
+{
+    const bb_index block = part->plan.block;
+    const cudaStream_t queue = bb_panel_stream_of(part, stream);
+    if (holds(part, k)) {
+        return BB_OK;
+    }
+    rectangle r = {};
+    r.source_item = triangle_item(source, k, start * block);
+    r.target_item = guest_item(part, k) + start * block;
+    r.source_stride = bb_triangle_layout_columns(source->layout);
+    r.target_stride = part->layout.blocks * block;
+    r.rows = block;
+    r.columns = (stop - start) * block;
+    r.source = source->triangle;
+    r.target = part->guest_rows;
+    r.word = kept_bytes(part);
+    BB_RETURN_IF_FAILED(copy(r, queue));
+    r.word = sizeof(__half);
+    r.source = source->triangle_lo;
+    r.target = part->guest_rows_lo;
+    BB_RETURN_IF_FAILED(copy(r, queue));
+    r.source = source->operands;
+    r.target = part->guest_operands;
+    return copy(r, queue);
+}
+
+bb_status bb_panel_part_fetch_inverse(bb_panel_part *part, const bb_panel_part *source, bb_index k,
+                                      bb_panel_stream stream)
+{
+    return holds(part, k) ? BB_OK
+                          : copy_square(part, inverse_of(part, k), inverse_of(source, k), stream);
+}
+
+bb_status bb_panel_part_fetch_diagonal(bb_panel_part *part, const bb_panel_part *source, bb_index k,
+                                       bb_panel_stream stream)
+{
+    return holds(part, k) || part->guest_diagonals == nullptr
+               ? BB_OK
+               : copy_square(part, diagonal_of(part, k), diagonal_of(source, k), stream);
+}
+
+bb_status bb_panel_part_fetch_column(bb_panel_part *part, const bb_panel_part *source, bb_index k)
+{
+    const bb_index block = part->plan.block;
+    const bb_triangle_layout &layout = source->layout;
+    rectangle r = {};
+    r.source_stride = bb_triangle_layout_columns(layout);
+    r.target_stride = r.columns = r.rows = block;
+    for (bb_index position = bb_triangle_layout_begin_below(layout, k);
+         position < bb_triangle_layout_end_below(layout, k); ++position) {
+        const bb_index i = bb_triangle_layout_block_at(layout, position);
+        r.source_item = triangle_item(source, i, k * block);
+        r.target_item = guest_item(part, k) + i * block * block;
+        r.source = source->triangle;
+        r.target = part->guest_rows;
+        r.word = kept_bytes(part);
+        BB_RETURN_IF_FAILED(copy(r, part->fetch));
+        r.word = sizeof(__half);
+        r.source = source->triangle_lo;
+        r.target = part->guest_rows_lo;
+        BB_RETURN_IF_FAILED(copy(r, part->fetch));
+    }
+    return BB_OK;
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A factorization by panels in several parts against one part, bit for bit: L and R in every
+// arithmetic (tf32 against two parts), pivots and columns of the factor, and breakdowns in a row of
+// each part. Parts share one GPU, which takes all that GPUs of their own do but the link; where
+// there are two GPUs, each has one.
+#include "tests/solvers/factor/panels/panel_cases.h"
+
+#include <cuda_runtime_api.h>
+
+enum { PARTS = 5, WIDTH = 200 };
+
+static bb_device *devices[PARTS]; // the one GPU, again and again
+
+// Rows of B that parts get by halves, fewer than parts, and none.
+static const struct {
+    bb_index n, sides;
+} sizes[] = {{1500, 301}, {3000, 64}, {700, 2}, {1153, 0}};
+
+// How many of L and R differ.
+static int differences(const solved *one, const solved *parts, bb_index n, bb_index sides)
+{
+    assert_int_equal(one->outcome.kind, BB_OUTCOME_OK);
+    assert_int_equal(parts->outcome.kind, BB_OUTCOME_OK);
+    return (memcmp(one->lower, parts->lower, (size_t)(n * n) * sizeof(double)) != 0) +
+           (sides > 0 && memcmp(one->x, parts->x, (size_t)(sides * n) * sizeof(double)) != 0);
+}
+
+// tf32 has the bits of two parts on more of them, and of one part the numbers.
+static void compare_numbers(const posed *p, int c, solved *reference)
+{
+    const bb_index n = p->matrix_problem.n;
+    run_on(&p->matrix_problem, &cases[c].plan, 2, devices, reference);
+    assert_int_equal(reference->outcome.kind, BB_OUTCOME_OK);
+    const double norm = dense_norm(n * n, p->found.lower);
+    for (bb_index i = 0; i < n * n; ++i) {
+        p->found.lower[i] -= reference->lower[i];
+    }
+    const double difference = dense_norm(n * n, p->found.lower) / norm;
+    print_message("%s, n %td: L of two parts is %.1e from that of one\n",
+                  bb_variant_names[cases[c].plan.arithmetic], n, difference);
+    check_close(difference, 0.0, cases[c].factor, 1.0);
+}
+
+// All cases, so that a message names each that differs.
+static int compare_parts(bb_index count, bb_device *const *gpus, int c, bb_index n, bb_index sides)
+{
+    posed p;
+    solved parts;
+    start(&p, n, sides, cases[c].noise);
+    solve(&p, &cases[c].plan);
+    if (cases[c].plan.arithmetic == BB_VARIANT_TF32) {
+        solved two;
+        compare_numbers(&p, c, &two);
+        release_solved(&p.found);
+        p.found = two;
+    }
+    run_on(&p.matrix_problem, &cases[c].plan, count, gpus, &parts);
+    const int found = differences(&p.found, &parts, n, sides);
+    if (found > 0) {
+        print_message("differ: %s, block %td, n %td, %td rows of B, %td parts\n",
+                      bb_variant_names[cases[c].plan.arithmetic], cases[c].plan.block, n, sides,
+                      count);
+    }
+    release_solved(&parts);
+    finish(&p);
+    return found;
+}
+
+static void parts_have_the_bits_of_one(void **state)
+{
+    (void)state;
+    int found = 0;
+    for (bb_index count = 2; count <= 3; ++count) {
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; ++s) {
+            for (int c = 0; c < CASES; ++c) {
+                found += compare_parts(count, devices, c, sizes[s].n, sizes[s].sides);
+            }
+        }
+    }
+    found += compare_parts(PARTS, devices, 4, 2100, 40);
+    // Runs of block rows so long that cuBLAS has a workspace, against shorter ones without.
+    found += compare_parts(2, devices, 3, 9300, 0);
+    assert_int_equal(found, 0);
+}
+
+// Three zones of variants, whose blocks come from several parts with their second planes.
+static void a_map_of_variants_is_shared(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 12 };
+    static const bb_variant wide[] = {BB_VARIANT_X3, BB_VARIANT_HP1};
+    static unsigned char map[BLOCKS * BLOCKS];
+    for (int v = 0; v < 2; ++v) {
+        for (int i = 0; i < BLOCKS; ++i) {
+            for (int j = 0; j < BLOCKS; ++j) {
+                map[i * BLOCKS + j] = (unsigned char)(i - j < 2   ? wide[v]
+                                                      : i - j < 5 ? BB_VARIANT_HP1
+                                                                  : BB_VARIANT_HP2);
+            }
+        }
+        const bb_panel_plan plan = {.arithmetic = BB_VARIANT_HP1, .block = 256, .variants = map};
+        posed p;
+        solved parts;
+        start(&p, 3000, v * 64, 0.5);
+        solve(&p, &plan);
+        run_on(&p.matrix_problem, &plan, 3, devices, &parts);
+        assert_int_equal(differences(&p.found, &parts, 3000, v * 64), 0);
+        release_solved(&parts);
+        finish(&p);
+    }
+}
+
+// Pivots [n] and columns [first, first + WIDTH) of D^-1 L from row `first` on.
+static void read_factor(const posed *p, bb_index count, const bb_panel_plan *shape, bb_index first,
+                        double *pivots, double *columns)
+{
+    const problem *task = &p->matrix_problem;
+    const bb_index n = task->n;
+    const size_t bytes = (size_t)((n - first) * WIDTH) * sizeof(double);
+    bb_panel_plan plan = *shape;
+    bb_panel_cholesky *factor = NULL;
+    bb_panel_times times;
+    bb_outcome outcome = {0};
+    bb_panel_sources sources[PARTS] = {{0}};
+    bb_device_source *twin = NULL;
+    void *on_gpu = NULL;
+    bb_view view = bb_view_matrix(task->given, n, n);
+    bb_matrix_source matrix = bb_matrix_source_dense(&view, "A", "1");
+    plan.n = n;
+    check_ok(bb_device_source_create(&matrix, gpu, &twin));
+    for (bb_index g = 0; g < count; ++g) {
+        sources[g].matrix = twin;
+    }
+    check_ok(bb_panel_cholesky_create(count, devices, &plan, &factor));
+    check_ok(bb_panel_cholesky_factor(factor, sources, task->scale, &outcome, &times));
+    assert_int_equal(outcome.kind, BB_OUTCOME_OK);
+    check_ok(bb_panel_cholesky_pivots(factor, pivots));
+    check_ok(bb_device_allocate(gpu, bytes, &on_gpu));
+    check_ok(bb_panel_cholesky_columns(factor, NULL, first, WIDTH, on_gpu, WIDTH));
+    assert_int_equal(cudaDeviceSynchronize(), cudaSuccess); // no queue of the device's own
+    check_ok(bb_device_download(gpu, columns, on_gpu, bytes));
+    bb_device_release(gpu, &on_gpu);
+    bb_panel_cholesky_destroy(&factor);
+    bb_device_source_destroy(&twin);
+}
+
+static void pivots_and_columns_come_from_every_part(void **state)
+{
+    (void)state;
+    static const bb_panel_plan plans[] = {{.arithmetic = BB_VARIANT_X3, .block = 128},
+                                          {.arithmetic = BB_VARIANT_DP, .block = 128},
+                                          {.arithmetic = BB_VARIANT_BF16, .block = 128}};
+    const bb_index n = 1153;
+    const bb_index first = 300;
+    const bb_index items = (n - first) * WIDTH;
+    double *pivots = dense_new(2 * n);
+    double *columns = dense_new(2 * items);
+    for (size_t c = 0; c < sizeof plans / sizeof *plans; ++c) {
+        posed p;
+        start(&p, n, 0, 0.5);
+        solve(&p, &plans[c]);
+        read_factor(&p, 1, &plans[c], first, pivots, columns);
+        read_factor(&p, 3, &plans[c], first, pivots + n, columns + items);
+        assert_memory_equal(pivots, pivots + n, (size_t)n * sizeof(double));
+        assert_memory_equal(columns, columns + items, (size_t)items * sizeof(double));
+        for (bb_index i = 0; i < n; ++i) {
+            check_relative(pivots[i], p.found.lower[i * n + i] / p.scale[i], 1e-6);
+        }
+        finish(&p);
+    }
+    BB_RELEASE(&pivots);
+    BB_RELEASE(&columns);
+}
+
+// In a row of each of three parts, and after it the same factorization again without.
+static void a_breakdown_in_any_part_names_its_row(void **state)
+{
+    (void)state;
+    static const bb_index rows[] = {0, 140, 300, 700, 1152};
+    static const double pivots[] = {-1.0, NAN};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        for (int kind = 0; kind < 2; ++kind) {
+            for (int c = 0; c < CASES; ++c) {
+                char place[32];
+                posed p;
+                start(&p, 1153, 10, cases[c].noise);
+                p.given[rows[i] * 1153 + rows[i]] = pivots[kind];
+                run_on(&p.matrix_problem, &cases[c].plan, 3, devices, &p.found);
+                snprintf(place, sizeof place, "row %td:", rows[i]);
+                assert_int_equal(p.found.outcome.kind,
+                                 kind == 0 ? BB_OUTCOME_NOT_SPD : BB_OUTCOME_NON_FINITE);
+                assert_non_null(strstr(p.found.outcome.detail, place));
+                finish(&p);
+            }
+        }
+    }
+}
+
+// What a part takes is what was planned.
+static void memory_of_parts_is_planned(void **state)
+{
+    (void)state;
+    static const bb_variant variants[] = {BB_VARIANT_SP, BB_VARIANT_HP1, BB_VARIANT_X3};
+    for (size_t v = 0; v < sizeof variants / sizeof *variants; ++v) {
+        bb_panel_cholesky *factor = NULL;
+        bb_device_report before, after;
+        const bb_panel_plan plan = {
+            .n = 30000, .block = 1024, .sides = 2000, .arithmetic = variants[v]};
+        check_ok(bb_device_describe(gpu, &before));
+        check_ok(bb_panel_cholesky_create(2, devices, &plan, &factor));
+        check_ok(bb_device_describe(gpu, &after));
+        bb_panel_cholesky_destroy(&factor);
+        const double taken = (double)before.free_memory_bytes - (double)after.free_memory_bytes;
+        check_relative(taken, 2.0 * bb_panel_plan_need(&plan, 2).device_bytes, 0.05);
+    }
+}
+
+static void two_gpus_have_the_bits_of_one(void **state)
+{
+    (void)state;
+    bb_device *two[2] = {gpu, NULL};
+    if (bb_device_count(BB_DEVICE_CUDA, NULL, 0) < 2) {
+        print_message("skipped: one GPU\n");
+        skip();
+    }
+    check_ok(bb_device_open(BB_DEVICE_CUDA, 1, &two[1]));
+    int found = 0;
+    for (int c = 0; c < CASES; ++c) {
+        found += compare_parts(2, two, c, 3000, 301);
+    }
+    found += compare_parts(2, two, 3, 12345, 0);
+    assert_int_equal(found, 0);
+    bb_device_close(&two[1]);
+}
+
+int main(void)
+{
+    char reason[256] = "";
+    if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
+        print_message("skipped: %s\n", reason);
+        return 77;
+    }
+    check_ok(bb_device_open(BB_DEVICE_CUDA, 0, &gpu));
+    for (int g = 0; g < PARTS; ++g) {
+        devices[g] = gpu;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parts_have_the_bits_of_one),
+        cmocka_unit_test(a_map_of_variants_is_shared),
+        cmocka_unit_test(pivots_and_columns_come_from_every_part),
+        cmocka_unit_test(a_breakdown_in_any_part_names_its_row),
+        cmocka_unit_test(memory_of_parts_is_planned),
+        cmocka_unit_test(two_gpus_have_the_bits_of_one),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    bb_device_close(&gpu);
+    return failed;
+}
