@@ -280,5 +280,7 @@ bb_tile_plan bb_factor_pipeline_tiles(const bb_factor_solver_config *solver,
                           .policy = pipeline->policy,
                           .sweeps = (bb_policy_sweeps)pipeline->sweeps,
                           .sweep_energy = pipeline->sweep_energy,
-                          .sums_from_c = pipeline->accumulate_from == (int)BB_ACCUMULATE_FROM_C};
+                          .sums_from_c = pipeline->accumulate_from == (int)BB_ACCUMULATE_FROM_C,
+                          .memory_limit = (size_t)(1e9 * solver->memory_limit_gb),
+                          .swap_folder = solver->swap_dir};
 }

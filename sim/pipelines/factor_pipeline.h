@@ -88,7 +88,9 @@ typedef struct bb_factor_solver_config {
     int engine;       ///< bb_factor_engine_kind
     const char *grid; ///< of processes: "auto" or "2x4"
     int wire;         ///< bb_wire
-    double stall_s;   ///< after which a process that does nothing ends the run
+    double memory_limit_gb; ///< that tiles may take in memory; 0: any
+    const char *swap_dir;   ///< of the file for those that have no room; NULL: TMPDIR
+    double stall_s;         ///< after which a process that does nothing ends the run
     bb_factor_spectrum spectrum;
 } bb_factor_solver_config;
 
@@ -143,6 +145,20 @@ typedef struct bb_factor_solver_config {
          .offset = offsetof(type, common.wire),                                                    \
          .default_text = "follow",                                                                 \
          .meaning = "starpu: tiles travel in the format their readers take, or in fp32."},         \
+        {.name = "memory_limit_gb",                                                                \
+         .kind = BB_KEY_DOUBLE,                                                                    \
+         .unit = "GB",                                                                             \
+         .minimum = 0.0,                                                                           \
+         .maximum = 1.0e6,                                                                         \
+         .offset = offsetof(type, common.memory_limit_gb),                                         \
+         .default_text = "0",                                                                      \
+         .meaning = "own, on the cpu: memory that tiles may take, others are kept in a file; 0: "  \
+                    "any."},                                                                       \
+        {.name = "swap_dir",                                                                       \
+         .kind = BB_KEY_TEXT,                                                                      \
+         .optional = true,                                                                         \
+         .offset = offsetof(type, common.swap_dir),                                                \
+         .meaning = "Folder of that file, on a disk; left out: TMPDIR, or /tmp."},                 \
         {.name = "stall_s",                                                                        \
          .kind = BB_KEY_DOUBLE,                                                                    \
          .unit = "s",                                                                              \

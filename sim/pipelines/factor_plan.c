@@ -82,7 +82,10 @@ static bb_need host_need(const bb_factor_solver_config *solver, const bb_factor_
                          const bb_tile_plan *plan, const bb_factor_extent *extent)
 {
     const bb_policy_row *policy = bb_policy_describe(&pipeline->policy);
-    const bb_tile_plan widest = {.tile_size = solver->tile, .arithmetic = BB_VARIANT_DP};
+    const bb_tile_plan widest = {.tile_size = solver->tile,
+                                 .arithmetic = BB_VARIANT_DP,
+                                 .memory_limit = plan->memory_limit,
+                                 .swap_folder = plan->swap_folder};
     bb_need need = tiles_need(pipeline, plan, extent);
     if (policy->is_search || pipeline->escalate) {
         need = bb_need_in_turn(need, bb_need_kept(tiles_need(pipeline, &widest, extent)));
@@ -91,6 +94,26 @@ static bb_need host_need(const bb_factor_solver_config *solver, const bb_factor_
         need = bb_need_in_turn(half_fill(extent), need); // the norms of tiles
     }
     return need;
+}
+
+// Whether a factorization can do with the limit on its tiles; a line says that they are in a file.
+static bb_status check_limit(const bb_factor_pipeline *pipeline, const bb_tile_plan *plan,
+                             bb_index n, bb_plan *lines)
+{
+    bb_status status = BB_OK;
+    const double limit = (double)plan->memory_limit;
+    const double least = (double)bb_tile_plan_least_memory(plan, n);
+    const double triangle = bb_tile_plan_memory_bytes(plan, n);
+    BB_REQUIRE(least <= limit || limit == 0.0, BB_INVALID,
+               "pipeline %s: solver.memory_limit_gb = %g, expected at least %.4g, or %.4g for all "
+               "tiles",
+               pipeline->name, 1e-9 * limit, 1e-9 * least, 1e-9 * triangle);
+    if (lines != NULL && bb_tile_plan_is_stored(plan, n)) {
+        BB_TRY(bb_plan_add(lines, pipeline->name, "%.1f MB of %.1f MB of tiles in memory",
+                           1e-6 * limit, 1e-6 * triangle));
+    }
+done:
+    return status;
 }
 
 bb_status bb_factor_pipeline_need(const bb_factor_solver_config *solver,
@@ -112,10 +135,11 @@ bb_status bb_factor_pipeline_need(const bb_factor_solver_config *solver,
     bb_need once;
     if (bb_factor_engine_is_spread(solver)) {
         BB_TRY(shared_need(solver, pipeline, &plan, extent, lines, &once));
+    } else if (bb_factor_device_serves(solver, pipeline, study_device)) {
+        once = bb_factor_device_need(solver, pipeline, n, extent->rows + extent->part);
     } else {
-        once = bb_factor_device_serves(solver, pipeline, study_device)
-                   ? bb_factor_device_need(solver, pipeline, n, extent->rows + extent->part)
-                   : host_need(solver, pipeline, &plan, extent);
+        BB_TRY(check_limit(pipeline, &plan, n, lines));
+        once = host_need(solver, pipeline, &plan, extent);
     }
     const double trials = bb_factor_pipeline_trials(pipeline);
     const double rows = trials > 1.0 ? (double)extent->rows : 0.0;

@@ -19,6 +19,9 @@ bb_factor_report bb_factor_report_start(void)
                                .stored_values = NAN,
                                .stored_bits = NAN,
                                .wire_bytes = NAN,
+                               .swap_read_bytes = NAN,
+                               .swap_written_bytes = NAN,
+                               .swap_wait_s = NAN,
                                .stored_step = NAN};
     for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
         report.tile_share[v] = NAN;
@@ -82,6 +85,14 @@ static const bb_output outputs[] = {
      "bytes between processes for the factorization and both sweeps of one solve",
      .note = "counted; NaN of one process", .member = offsetof(report_row, report.wire_bytes),
      .measured = true},
+    {"swap_read_bytes", "pipeline", "byte",
+     "bytes read from the file of tiles that memory has no room for",
+     .note = "`solver.memory_limit_gb`; making, factoring and digest; NaN without a file",
+     .member = offsetof(report_row, report.swap_read_bytes), .measured = true},
+    {"swap_written_bytes", "pipeline", "byte", "bytes written to that file", .note = "the same",
+     .member = offsetof(report_row, report.swap_written_bytes), .measured = true},
+    {"swap_wait_s", "pipeline", "s", "time that threads waited for tiles of that file, sum",
+     .member = offsetof(report_row, report.swap_wait_s), .measured = true},
     {"reconstructor_bytes", "pipeline", "byte", "bytes of the reconstructors as stored",
      .note = "scales, widths and index counted; NaN without `storage`",
      .member = offsetof(report_row, report.stored_bytes)},

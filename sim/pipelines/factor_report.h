@@ -22,8 +22,10 @@ typedef struct bb_factor_report {
     double break_even; ///< iterations at which a direct x3 factorization costs the same
     double stored_bytes, stored_values; ///< of the reconstructors, where they are stored
     double stored_bits;                 ///< of a value, scales and widths counted
-    double wire_bytes;  ///< between processes, for the factor and one solve; NaN by one process
-    char digest[17];    ///< of the factor on the cpu, "" unknown
+    double wire_bytes; ///< between processes, for the factor and one solve; NaN by one process
+    double swap_read_bytes, swap_written_bytes; ///< of a file of tiles, for the factor; NaN: none
+    double swap_wait_s;                         ///< for tiles, over the threads
+    char digest[17];                            ///< of the factor on the cpu, "" unknown
     double stored_step; ///< of what a promise found (storage/promised_storage.h), NaN of others
 } bb_factor_report;
 

@@ -48,6 +48,10 @@ bb_status bb_factor_engine_check(const bb_factor_solver_config *solver, const bb
                                "starpu or auto, or one process",
                                size));
     }
+    if (bb_factor_engine_is_spread(solver) && solver->memory_limit_gb > 0.0) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "solver.memory_limit_gb"),
+                               "solver.memory_limit_gb: of engine own, over processes expected 0"));
+    }
     if (!reads) {
         BB_TRY(bb_problems_add(problems, bb_config_place(config, "solver.grid"),
                                "solver.grid '%s', expected auto, or rows and columns of processes "
@@ -61,10 +65,11 @@ done:
 bb_status bb_factor_engine_open(const bb_factor_solver_config *solver, bb_factor_engine *out)
 {
     bb_status status = BB_OK;
-    *out = (bb_factor_engine){.row = bb_factor_engine_is_spread(solver) ? bb_engine_offered() : &bb_engine_own,
+    *out = (bb_factor_engine){.row = bb_factor_engine_is_spread(solver) ? bb_engine_offered()
+                                                                        : &bb_engine_own,
                               .config = {.grid = bb_factor_engine_grid(solver),
                                          .wire = (bb_wire)solver->wire,
-                   .stall_s = solver->stall_s,
+                                         .stall_s = solver->stall_s,
                                          .workers = bb_threads_count()}};
     if (out->row == &bb_engine_own) {
         out->config.grid = (bb_process_grid){1, 1};
@@ -136,6 +141,12 @@ bb_status bb_factor_engine_factor(const bb_factor_engine *engine, bb_tile_matrix
     }
     BB_TRY(row_of(engine)->digest(engine_of(engine), factor, &digest));
     (void)snprintf(report->digest, sizeof report->digest, "%016" PRIx64, digest);
+    const bb_tile_traffic traffic = bb_tile_matrix_traffic(factor);
+    if (factor->store != NULL) {
+        report->swap_read_bytes = traffic.read_bytes;
+        report->swap_written_bytes = traffic.written_bytes;
+        report->swap_wait_s = traffic.waited_seconds;
+    }
     if (engine != NULL && engine->row != &bb_engine_own) {
         BB_TRY(count_bytes(engine, factor, &report->wire_bytes));
     }
