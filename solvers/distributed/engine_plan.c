@@ -71,6 +71,26 @@ static double count_tasks(double tile_rows)
     return tile_rows * (tile_rows + 1.0) * (tile_rows + 5.0) / 6.0;
 }
 
+// What is planned with: of a rule whose facts are not known the widest variant that it may give.
+static bb_tile_plan known_plan(const bb_tile_plan *plan, int count, const bb_variant *variants)
+{
+    const bb_policy_row *rule = bb_policy_describe(&plan->policy);
+    bb_tile_plan out = *plan;
+    if (plan->map != NULL ||
+        !(rule->by_table || rule->by_tolerance || rule->by_tile_norms || rule->is_search)) {
+        return out;
+    }
+    for (int v = 0; v < count; ++v) {
+        const bb_format wide = bb_variant_describe(out.arithmetic)->output;
+        const bb_format other = bb_variant_describe(variants[v])->output;
+        out.arithmetic = bb_format_describe(other)->bytes > bb_format_describe(wide)->bytes
+                             ? variants[v]
+                             : out.arithmetic;
+    }
+    out.policy = (bb_policy_config){.diagonal = plan->policy.diagonal};
+    return out;
+}
+
 bb_status bb_engine_plan_make(const bb_engine_config *config, const bb_tile_plan *plan, bb_index n,
                               bb_index rows, int count, const bb_variant *variants,
                               bb_engine_plan *out)
@@ -78,12 +98,13 @@ bb_status bb_engine_plan_make(const bb_engine_config *config, const bb_tile_plan
     bb_status status = BB_OK;
     const int processes = bb_process_grid_size(config->grid);
     const double workers = (double)config->workers * (double)processes;
+    const bb_tile_plan known = known_plan(plan, count, variants);
     const bb_tile_share share = {.holds = holds_none};
     const bb_matrix_source source = {.rows = n, .columns = n, .fill = fill_nothing, .name = "A"};
     bb_tile_matrix *matrix = NULL;
     double *bytes = NULL;
     bool *readers = NULL;
-    BB_TRY(bb_tile_matrix_create_share(&source, NULL, plan, &share, &matrix));
+    BB_TRY(bb_tile_matrix_create_share(&source, NULL, &known, &share, &matrix));
     BB_TRY(BB_ALLOCATE(processes, &bytes));
     BB_TRY(BB_ALLOCATE(processes, &readers));
     const double tile_rows = (double)matrix->tile_rows;
@@ -103,7 +124,7 @@ bb_status bb_engine_plan_make(const bb_engine_config *config, const bb_tile_plan
     const double sides = part * (double)n * sizeof(float);
     const double messages = OPEN_COLUMNS * tile_rows * item_bytes;
     out->host_bytes = out->tile_bytes + place_bytes * tile_rows * (tile_rows + 1.0) / 2.0 +
-                      fmax(messages, bb_tile_window_bytes(plan, n) + sides);
+                      fmax(messages, bb_tile_window_bytes(&known, n) + sides);
     out->seconds = fmax(factoring.seconds, task_s * count_tasks(tile_rows)) +
                    sent / BB_ENGINE_PLAN_WIRE_RATE + sweeping.seconds +
                    out->sweep_bytes / BB_ENGINE_PLAN_WIRE_RATE;

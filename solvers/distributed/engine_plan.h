@@ -21,9 +21,9 @@ typedef struct bb_engine_plan {
     double seconds;
 } bb_engine_plan;
 
-/// Of n x n in the tiles of `plan` (of a policy whose rule needs facts: of its arithmetic alone)
-/// and `rows` right-hand sides; `variants` [count] are those that tiles may get. `config` has its
-/// grid and workers. Errors: BB_MEMORY, BB_INVALID (the plan's).
+/// Of n x n in the tiles of `plan` and `rows` right-hand sides; `variants` [count] are those that
+/// tiles may get: of a policy whose rule needs facts all count as the widest of them. `config` has
+/// its grid and workers. Errors: BB_MEMORY, BB_INVALID (the plan's).
 BB_CHECKED bb_status bb_engine_plan_make(const bb_engine_config *config, const bb_tile_plan *plan,
                                          bb_index n, bb_index rows, int count,
                                          const bb_variant *variants, bb_engine_plan *out);

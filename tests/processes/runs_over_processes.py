@@ -82,7 +82,8 @@ def wait_for(processes, run):
 def results_are_those_of_one_process():
     for study, words in ((SMALL / "ao.yaml", ["solver.tile=50"]),
                          (SMALL / "ao.yaml", ["solver.tile=50", "correction=glao"]),
-                         (SMALL / "mcao.yaml", []), (SMALL / "wafer.yaml", [])):
+                         (SMALL / "mcao.yaml", []), (SMALL / "wafer.yaml", []),
+                         (SOURCE / "configs/ao/policies.yaml", [])):
         code, _, errors = alone("run", study, "-q", "--force", "--threads", 2, "--device", "cpu",
                                 "-o", "alone.h5", *words)
         holds(code == 0, study, errors)

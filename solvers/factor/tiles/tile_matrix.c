@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "core/portable.h"
+#include "core/team.h"
 #include "core/thread.h"
 #include "solvers/factor/tiles/tile_store.h"
 
@@ -234,6 +235,12 @@ typedef struct measuring {
     double *norms;
 } measuring;
 
+// Rows of tiles go by turns to the processes of a team.
+static int measurer_of(bb_index row)
+{
+    return (int)(row % bb_team_joined()->size);
+}
+
 static bb_status measure_tile_row(void *context, bb_index index)
 {
     bb_status status = BB_OK;
@@ -242,6 +249,9 @@ static bb_status measure_tile_row(void *context, bb_index index)
     bb_index size = work->tile_size;
     bb_index n = work->load.source->rows;
     bb_index row = bb_tile_plan_tile_rows(n, size) - 1 - index; // the longest first
+    if (measurer_of(row) != bb_team_joined()->rank) {
+        return BB_OK;
+    }
     BB_TRY(BB_ALLOCATE(size * size, &values));
     for (bb_index column = 0; column <= row; ++column) {
         bb_view tile = bb_view_matrix(values, bb_tile_plan_extent(n, size, row),
@@ -257,8 +267,17 @@ done:
 bb_status bb_tile_norms(const bb_matrix_source *source, const double *scale, bb_index tile_size,
                         double *norms)
 {
+    bb_status status = BB_OK;
+    const bb_team *team = bb_team_joined();
+    const bb_index tile_rows = bb_tile_plan_tile_rows(source->rows, tile_size);
     measuring work = {.load = {source, scale, NULL, NULL}, .tile_size = tile_size, .norms = norms};
-    return bb_thread_for(bb_tile_plan_tile_rows(source->rows, tile_size), measure_tile_row, &work);
+    BB_TRY(bb_thread_for(tile_rows, measure_tile_row, &work));
+    for (bb_index row = 0; team->size > 1 && row < tile_rows; ++row) {
+        BB_TRY(team->broadcast(measurer_of(row), norms + row * (row + 1) / 2,
+                               (size_t)(row + 1) * sizeof *norms));
+    }
+done:
+    return status;
 }
 
 double bb_tile_norms_sum(bb_index tile_rows, const double *norms)

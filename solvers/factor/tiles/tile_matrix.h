@@ -80,7 +80,8 @@ typedef struct bb_tile_share {
 } bb_tile_share;
 
 /// Norms of the tiles of D A D: norms [tile_rows (tile_rows + 1) / 2], row by row; `scale` as
-/// below. Errors: the source's, BB_MEMORY.
+/// below. Rows of tiles are dealt over the team (core/team.h), all of which call. Errors: the
+/// source's, BB_MEMORY.
 BB_CHECKED bb_status bb_tile_norms(const bb_matrix_source *source, const double *scale,
                                    bb_index tile_size, double *norms);
 

@@ -67,12 +67,32 @@ static void time_falls_with_processes(void **state)
                     (four.factor_bytes + four.sweep_bytes) / BB_ENGINE_PLAN_WIRE_RATE);
 }
 
+// The facts of a rule are not known before: an upper bound.
+static void rules_are_planned_by_their_widest_variant(void **state)
+{
+    (void)state;
+    bb_engine_plan found;
+    const bb_engine_config config = {.grid = {2, 2}, .workers = 1};
+    const bb_tile_plan plan = {.tile_size = TILE,
+                               .arithmetic = BB_VARIANT_HP2,
+                               .policy = {.kind = BB_POLICY_PRODUCT,
+                                          .inside = BB_VARIANT_DP,
+                                          .tolerance = 1e-5,
+                                          .diagonal = BB_POLICY_FOLLOW}};
+    const bb_variant variants[] = {BB_VARIANT_HP2, BB_VARIANT_DP};
+    check_ok(bb_engine_plan_make(&config, &plan, N, SIDES, 2, variants, &found));
+    const bb_engine_plan wide = plan_of(2, 2, BB_WIRE_FOLLOW, BB_VARIANT_DP, N);
+    assert_true(found.tile_bytes == wide.tile_bytes);
+    assert_true(found.factor_bytes == wide.factor_bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_process_sends_nothing),
         cmocka_unit_test(the_fullest_process_counts),
         cmocka_unit_test(a_wire_that_follows_is_narrow),
+        cmocka_unit_test(rules_are_planned_by_their_widest_variant),
         cmocka_unit_test(time_falls_with_processes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

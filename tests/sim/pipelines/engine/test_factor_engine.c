@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Who factors, and where tiles are, does not change results; what cannot be is refused by name.
+#include "sim/pipelines/engine/factor_engine.h"
+#include "tests/sim/driver.h"
+
+// Of the small study 126 kB of tiles in fp64, 63 kB in fp32.
+#define SOME_TILES "solver.memory_limit_gb=0.00004"
+
+static const char *const names[] = {"reference", "dp again", "sp", "hp2", "hp3"};
+
+static void tiles_in_a_file_give_the_same_results(void **state)
+{
+    (void)state;
+    const driver_case in_memory = {CONFIG_AO_SMALL, {NULL}};
+    const driver_case in_file = {CONFIG_AO_SMALL, {SOME_TILES}};
+    bb_results *expected = driver_results(&in_memory);
+    bb_results *found = driver_results(&in_file);
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+        const char *digest = driver_text(found, "factor_digest", names[i]);
+        assert_int_equal(strlen(digest), 16);
+        assert_string_equal(digest, driver_text(expected, "factor_digest", names[i]));
+        assert_true(driver_number(found, "strehl", names[i]) ==
+                    driver_number(expected, "strehl", names[i]));
+        assert_true(driver_number(found, "swap_read_bytes", names[i]) > 0.0);
+        assert_true(driver_number(found, "swap_written_bytes", names[i]) > 0.0);
+        assert_true(isnan(driver_number(expected, "swap_read_bytes", names[i])));
+        assert_true(isnan(driver_number(found, "wire_bytes", names[i])));
+    }
+    assert_string_not_equal(driver_text(found, "factor_digest", "sp"),
+                            driver_text(found, "factor_digest", "hp2"));
+    bb_results_destroy(&expected);
+    bb_results_destroy(&found);
+}
+
+static void check_refused(const char *key, const char *sentence)
+{
+    bb_config *config = NULL;
+    bb_problems problems = {0};
+    const char *const overrides[] = {key};
+    assert_int_equal(
+        bb_experiment_load(&bb_experiments, CONFIG_AO_SMALL, overrides, 1, &problems, &config),
+        BB_INVALID);
+    assert_non_null(strstr(bb_text_string(&problems.lines), sentence));
+    bb_problems_release(&problems);
+    bb_config_destroy(&config);
+    bb_status_clear();
+}
+
+static void what_this_program_cannot_do_is_refused(void **state)
+{
+    (void)state;
+    check_refused("solver.engine=starpu", "this program has no StarPU-MPI");
+    check_refused("solver.grid=2x", "solver.grid '2x', expected auto, or rows and columns");
+    check_refused("solver.grid=0x2", "solver.grid '0x2'");
+}
+
+static void a_limit_that_is_too_small_is_refused_with_what_is_needed(void **state)
+{
+    (void)state;
+    bb_config *config = NULL;
+    bb_plan plan = {0};
+    const bb_run_options options = {.threads = 1};
+    const driver_case study = {CONFIG_AO_SMALL, {"solver.memory_limit_gb=0.000001"}};
+    check_ok(driver_load(&study, &config));
+    const bb_experiment *experiment = bb_experiment_find(&bb_experiments, "ao");
+    check_fails(experiment->plan(bb_config_study(config), &options, &plan), BB_INVALID,
+                "pipeline reference: solver.memory_limit_gb = 1e-06, expected at least");
+    bb_plan_release(&plan);
+    bb_config_destroy(&config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tiles_in_a_file_give_the_same_results),
+        cmocka_unit_test(what_this_program_cannot_do_is_refused),
+        cmocka_unit_test(a_limit_that_is_too_small_is_refused_with_what_is_needed),
+    };
+    return cmocka_run_group_tests(tests, NULL, driver_leave);
+}
