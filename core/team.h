@@ -11,6 +11,7 @@
 /// How the processes reach one another.
 typedef struct bb_team {
     int rank, size; ///< of this process, 0 first, and of all
+    int host_size;  ///< of those on this host
     /// `bytes` of `values` of process `root` come to all. Collective. Errors: BB_INTERNAL.
     bb_status (*broadcast)(int root, void *values, size_t bytes);
 } bb_team;

@@ -9,6 +9,7 @@
 #include "sim/config/study_file.h"
 #include "sim/hdf5_library.h"
 #include "sim/interrupt.h"
+#include "solvers/distributed/engine.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -48,6 +49,7 @@ static bb_status act(int argument_count, char **arguments, const bb_experiment_t
     }
     if (is_first && !found->is_collective) {
         bb_team_join(NULL);
+        bb_engine_offer(NULL);
     }
     if (is_first || found->is_collective) {
         BB_TRY(found->act(options, experiments));
@@ -88,15 +90,22 @@ static bool is_printed(void)
     return gone;
 }
 
-// "process 2 of 4: " of a process other than the first of a team, which is given a second to say
-// the same, where it is that, and to end all.
+// The first process of a team is given a second to say what all find, and to end all.
+static void wait_for_first(void)
+{
+    const struct timespec second = {.tv_sec = 1};
+    if (bb_team_joined()->rank > 0) {
+        (void)nanosleep(&second, NULL);
+    }
+}
+
+// "process 2 of 4: " of a process other than the first of a team.
 static const char *name_process(void)
 {
     static char text[48];
     const bb_team *team = bb_team_joined();
-    const struct timespec second = {.tv_sec = 1};
+    wait_for_first();
     if (team->rank > 0) {
-        (void)nanosleep(&second, NULL);
         (void)snprintf(text, sizeof text, "process %d of %d: ", team->rank, team->size);
     }
     return text;
@@ -157,13 +166,17 @@ bb_status bb_command_load_text(const bb_options *options, const bb_experiment_ta
         BB_TRY(bb_memory_printf(&device, "device=%s", options->device));
         overrides[count++] = device;
     }
+    BB_REQUIRE(strcmp(options->operands[0], "-") != 0 || bb_team_joined()->size == 1, BB_INVALID,
+               "a study from standard input reaches one of %d processes, expected a file",
+               bb_team_joined()->size);
     if (file == NULL) {
         BB_TRY(bb_study_file_find(options->operands[0], &path));
     }
     status = file == NULL
                  ? bb_experiment_load(experiments, path, overrides, count, &problems, out)
                  : bb_experiment_load_text(experiments, file, overrides, count, &problems, out);
-    if (problems.count > 0 && bb_team_joined()->rank == 0) {
+    if (problems.count > 0) {
+        wait_for_first();
         bb_text_print(bb_text_string(&problems.lines), stderr);
     }
 done:

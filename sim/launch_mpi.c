@@ -5,29 +5,25 @@
 #include "core/team.h"
 #include "sim/launch.h"
 #include "solvers/distributed/engine.h"
+#include "solvers/distributed/stall_watch_mpi.h"
 #include "solvers/distributed/team_mpi.h"
 
 #include <mpi.h>
 #include <stdio.h>
-#include <stdlib.h>
-
-// BLAS threads of several processes of a host would each take all of it; what Open MPI says of its
-// own accord is of no use to users.
-static void prepare_environment(void)
-{
-    (void)setenv("OPENBLAS_NUM_THREADS", "1", 0);
-}
 
 int bb_launch_commands(int argument_count, char **arguments)
 {
     int level = MPI_THREAD_SINGLE;
-    prepare_environment();
     if (MPI_Init_thread(&argument_count, &arguments, MPI_THREAD_MULTIPLE, &level) != MPI_SUCCESS ||
         level != MPI_THREAD_MULTIPLE) {
         (void)fputs("bitbudget: this MPI has no MPI_THREAD_MULTIPLE\n", stderr);
         return bb_status_exit_code(BB_INTERNAL);
     }
     bb_team_mpi_join();
+    if (bb_stall_watch_start() != BB_OK) {
+        (void)fprintf(stderr, "bitbudget: %s\n", bb_status_message());
+        (void)MPI_Abort(MPI_COMM_WORLD, bb_status_exit_code(BB_INTERNAL));
+    }
     bb_engine_offer(&bb_engine_starpu);
     const bool is_first = bb_team_joined()->rank == 0;
     const bool prints = is_first || freopen("/dev/null", "w", stdout) != NULL;
@@ -37,6 +33,7 @@ int bb_launch_commands(int argument_count, char **arguments)
         (void)fflush(NULL);
         (void)MPI_Abort(MPI_COMM_WORLD, code);
     }
+    bb_stall_watch_stop();
     (void)MPI_Finalize();
     return code;
 }

@@ -139,7 +139,6 @@ static void finish(ao_run *run)
     bb_ao_scoring_release(&run->scoring);
     bb_ao_storage_release(&run->storage);
     bb_factor_problem_release(&run->factor_problem);
-    bb_factor_engine_close(&run->engine);
     bb_ao_learning_destroy(&run->learning);
     bb_ao_mcao_destroy(&run->mcao);
     bb_tomography_destroy(&run->problem);
@@ -456,6 +455,7 @@ bb_status bb_ao_run(const void *study, const bb_run_options *options, bb_results
     BB_TRY(bb_ao_dump(options->dump, &run.problem, run.pipeline_count, run.evaluations, results));
     tell_phase("frames, tables and what else was asked for", &begin);
 done:
+    bb_factor_engine_close(&run.engine, status);
     finish(&run);
     return status;
 }

@@ -77,6 +77,7 @@ static bb_status check_memory(const bb_plan *plan, bb_index threads)
     double machine_bytes = 0.0;
     char shortage[BB_PLAN_LINE];
     BB_TRY(bb_plan_machine_bytes(&machine_bytes));
+    machine_bytes /= (double)bb_team_joined()->host_size;
     BB_TRY(bb_plan_require(plan, machine_bytes, bb_plan_limit_bytes(threads)));
     BB_TRY(bb_plan_require_device(plan));
     bb_plan_shortage(plan, machine_bytes, shortage);
@@ -138,6 +139,33 @@ static bb_status check_execution(const bb_execution *work, const bb_experiment *
 done:
     bb_text_release(&restarting);
     bb_plan_release(&plan);
+    return status;
+}
+
+// All processes of a team have to have one study: hosts may have files of their own by its name.
+static bb_status check_team(const bb_config *config)
+{
+    bb_status status = BB_OK;
+    const bb_team *team = bb_team_joined();
+    bb_text text = {0};
+    char *first = NULL; // the first process's
+    if (team->size == 1) {
+        goto done;
+    }
+    BB_TRY(bb_config_resolved(config, &text));
+    bb_index length = text.length;
+    BB_TRY(team->broadcast(0, &length, sizeof length));
+    BB_TRY(BB_ALLOCATE(length + 1, &first));
+    if (team->rank == 0) {
+        memcpy(first, bb_text_string(&text), (size_t)length);
+    }
+    BB_TRY(team->broadcast(0, first, (size_t)length));
+    BB_REQUIRE(length == text.length && memcmp(first, bb_text_string(&text), (size_t)length) == 0,
+               BB_IO, "the study '%s' differs from that of process 0",
+               bb_config_file_name(config, 0));
+done:
+    BB_RELEASE(&first);
+    bb_text_release(&text);
     return status;
 }
 
@@ -272,6 +300,7 @@ bb_status bb_execution_run(const bb_execution *work, bb_results *results)
     double start = bb_clock_seconds();
     const bb_experiment *experiment =
         bb_experiment_find(work->experiments, bb_config_schema(work->config)->name);
+    BB_TRY(check_team(work->config));
     BB_TRY(check_execution(work, experiment, &run));
     BB_TRY(bb_address_space_reserve(options->threads));
     BB_TRY(bb_threads_set(options->threads));

@@ -14,6 +14,7 @@
 #include "sim/sweep/shard.h"
 #include "sim/sweep/slurm.h"
 #include "sim/sweep/sweep_collect.h"
+#include "solvers/distributed/engine.h"
 
 #include <errno.h>
 #include <math.h>
@@ -460,6 +461,7 @@ bb_status bb_command_sweep(const bb_options *options, const bb_experiment_table 
             return BB_OK;
         }
         bb_team_join(NULL);
+        bb_engine_offer(NULL);
     }
     if (strcmp(options->operands[0], "plan") == 0) {
         return act_plan(options, experiments);

@@ -60,12 +60,22 @@ static bb_status shared_need(const bb_factor_solver_config *solver,
     const int processes = bb_process_grid_size(config.grid);
     const int count = bb_factor_map_variants(&plan->policy, plan->arithmetic, given);
     BB_TRY(bb_engine_plan_make(&config, plan, extent->n, extent->rows, count, given, &shared));
+    const bb_policy_row *rule = bb_policy_describe(&plan->policy);
+    if (rule->is_search || pipeline->escalate) { // dp is what it may come to
+        const bb_tile_plan widest = {.tile_size = solver->tile, .arithmetic = BB_VARIANT_DP};
+        const bb_variant dp = BB_VARIANT_DP;
+        bb_engine_plan upper;
+        BB_TRY(bb_engine_plan_make(&config, &widest, extent->n, extent->rows, 1, &dp, &upper));
+        shared.host_bytes = fmax(shared.host_bytes, upper.host_bytes);
+    }
     const bb_need refining = bb_refinement_need(&pipeline->refine, extent->n, extent->rows,
                                                 extent->fill, extent->threads);
     const bb_need update = bb_low_rank_update_need(extent->n, extent->part, extent->rows);
     *out = bb_need_together(bb_need_together(refining, update),
                             (bb_need){.host_bytes = shared.host_bytes, .seconds = shared.seconds});
-    *out = bb_need_together(*out, bb_need_shared(half_fill(extent), (double)processes));
+    const double passes = rule->by_tolerance || rule->by_tile_norms ? 2.0 : 1.0; // norms, tiles
+    *out = bb_need_together(
+        *out, bb_need_shared(bb_need_repeated(half_fill(extent), passes), (double)processes));
     if (lines != NULL) {
         BB_TRY(bb_plan_add(lines, pipeline->name,
                            "%dx%d processes: %.1f MB each, %.1f MB between them, %.1f MB to each "

@@ -57,7 +57,6 @@ static void finish(reconstructor_run *run)
     BB_RELEASE(&run->tile_norms);
     bb_factor_storage_release(&run->storage);
     bb_factor_problem_release(&run->factor_problem);
-    bb_factor_engine_close(&run->engine);
     bb_reconstructor_inputs_close(&run->in);
 }
 
@@ -431,6 +430,7 @@ bb_status bb_reconstructor_run(const void *study, const bb_run_options *options,
         BB_TRY(dump(&run, results));
     }
 done:
+    bb_factor_engine_close(&run.engine, status);
     finish(&run);
     return status;
 }

@@ -261,9 +261,16 @@ static bb_status compute_together(shard *work, bb_index point, bb_text *answer, 
     const bb_log_level level = bb_log_present_level();
     const bb_status found = compute(work, point, answer);
     bb_log_set_level(level);
-    if (found != BB_INVALID) {
-        BB_TRY(found);
+    if (found != BB_OK && found != BB_INVALID) {
+        bb_status_record record;
+        bb_status_save(&record);
+        if (bb_team_joined()->rank == 0) { // so that the next call goes past it
+            (void)write_record(work, point, bb_point_class_of(found), bb_clock_seconds() - start,
+                               bb_status_message());
+        }
+        bb_status_restore(&record);
     }
+    BB_TRY(found != BB_INVALID ? found : BB_OK);
     *out = (bb_crew_end){.status = found,
                          .seconds = bb_clock_seconds() - start,
                          .text = found == BB_OK ? bb_text_string(answer) : bb_status_message(),

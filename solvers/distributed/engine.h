@@ -23,7 +23,7 @@
 typedef struct bb_engine_config {
     bb_process_grid grid; ///< 0 x 0: bb_process_grid_of the processes
     bb_wire wire;
-    double stall_s;   ///< StarPU: a process not heard of for so long ends all; 0: never
+    double stall_s;   ///< StarPU: bb_stall_watch_limit from now on
     bb_index workers; ///< StarPU's of a process, at least 1; `own` takes the pool's threads
 } bb_engine_config;
 

@@ -4,9 +4,12 @@
 #include "core/memory.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <starpu_mpi.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 bb_status bb_starpu_engine_agree(bb_status status)
@@ -23,21 +26,34 @@ bb_status bb_starpu_engine_agree(bb_status status)
                          "process %d failed, see what it says", gravest.rank);
 }
 
+// A folder of this user's own for what StarPU keeps, in a folder for temporary files: who shares it
+// with others cannot write into theirs, and without one that can be written StarPU would abort.
+static bb_status make_home(char *out, size_t bytes)
+{
+    bb_status status = BB_OK;
+    const char *folder = getenv("TMPDIR");
+    const int length = snprintf(out, bytes, "%s/bitbudget-starpu-%ld",
+                                folder != NULL ? folder : "/tmp", (long)getuid());
+    BB_REQUIRE(length > 0 && (size_t)length < bytes, BB_IO, "TMPDIR is too long");
+    BB_REQUIRE((mkdir(out, 0700) == 0 || errno == EEXIST) && access(out, W_OK) == 0, BB_IO,
+               "%s, where StarPU keeps files: %s", out, strerror(errno));
+done:
+    return status;
+}
+
 // What StarPU asks its environment, unless the user said otherwise: cores are the system's to give
-// (every process of a host would bind itself to the first ones), and what it measures of a host is
-// kept where one can write: without a home that can be written it would abort.
+// (every process of a host would bind itself to the first ones).
 static bb_status start_starpu(const bb_engine *engine)
 {
     bb_status status = BB_OK;
     struct starpu_conf conf;
-    const char *folder = getenv("STARPU_HOME");
-    folder = folder != NULL ? folder : getenv("TMPDIR");
-    folder = folder != NULL ? folder : "/tmp";
-    BB_REQUIRE(setenv("STARPU_WORKERS_NOBIND", "1", 0) == 0 &&
-                   setenv("STARPU_HOME", folder, 0) == 0 && setenv("STARPU_SILENT", "1", 0) == 0,
+    char home[PATH_MAX];
+    if (getenv("STARPU_HOME") == NULL) {
+        BB_TRY(make_home(home, sizeof home));
+        BB_REQUIRE(setenv("STARPU_HOME", home, 0) == 0, BB_MEMORY, "no room in the environment");
+    }
+    BB_REQUIRE(setenv("STARPU_WORKERS_NOBIND", "1", 0) == 0 && setenv("STARPU_SILENT", "1", 0) == 0,
                BB_MEMORY, "no room in the environment");
-    BB_REQUIRE(access(folder, W_OK) == 0, BB_IO, "%s, where StarPU keeps files: %s", folder,
-               strerror(errno));
     BB_REQUIRE(starpu_conf_init(&conf) == 0, BB_INTERNAL, "StarPU's options could not be read");
     conf.precedence_over_environment_variables = 1;
     conf.ncpus = (int)engine->workers;
@@ -54,7 +70,6 @@ done:
 static void destroy(bb_engine **engine)
 {
     if (*engine != NULL) {
-        bb_stall_watch_stop(&(*engine)->watch);
         starpu_resume();
         (void)starpu_mpi_shutdown();
         bb_tile_window_destroy(&(*engine)->window);
@@ -96,10 +111,7 @@ static bb_status create(const bb_engine_config *config, bb_engine **out)
     }
     BB_TRY(status);
     starpu_pause();
-    status = bb_starpu_engine_agree(bb_stall_watch_start(config->stall_s, &engine->watch));
-    if (status != BB_OK) { // elsewhere: those that watch would not be answered
-        (void)MPI_Abort(MPI_COMM_WORLD, bb_status_exit_code(status));
-    }
+    bb_stall_watch_limit(config->stall_s);
     *out = engine;
     engine = NULL;
 done:

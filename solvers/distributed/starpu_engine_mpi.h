@@ -13,7 +13,6 @@ struct bb_engine {
     bb_wire wire;
     int rank, processes;
     bb_index workers;
-    bb_stall_watch *watch;
     bb_tile_window *window; ///< through which its factors are read
 };
 

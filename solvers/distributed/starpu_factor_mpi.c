@@ -3,7 +3,7 @@
 // The tile Cholesky as tasks that StarPU-MPI orders by what they read and write. Step k holds
 //     pivot   (k, k) <- potrf                        at its owner
 //     panel   (i, k) <- trsm with (k, k)             at (i, k)'s
-////     write   a message of (i, k) in a form          at (i, k)'s
+//     write   a message of (i, k) in a form          at (i, k)'s
 //     update  (i, j) <- (i, j) - (i, k) (j, k)^T     at (i, j)'s, for all k < j <= i
 // Every process submits all tasks in this order and runs those of its own tiles, whose updates come
 // in the order of k: so the bits are those of tile_cholesky.c. A tile stays where it is (its handle

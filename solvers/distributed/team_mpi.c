@@ -26,5 +26,10 @@ void bb_team_mpi_join(void)
     static bb_team world = {.broadcast = broadcast};
     (void)MPI_Comm_rank(MPI_COMM_WORLD, &world.rank);
     (void)MPI_Comm_size(MPI_COMM_WORLD, &world.size);
+    MPI_Comm host = MPI_COMM_NULL;
+    (void)MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, world.rank, MPI_INFO_NULL,
+                              &host);
+    (void)MPI_Comm_size(host, &world.host_size);
+    (void)MPI_Comm_free(&host);
     bb_team_join(&world);
 }

@@ -82,7 +82,11 @@ def wait_for(processes, run):
 def results_are_those_of_one_process():
     for study, words in ((SMALL / "ao.yaml", ["solver.tile=50"]),
                          (SMALL / "ao.yaml", ["solver.tile=50", "correction=glao"]),
-                         (SMALL / "mcao.yaml", []), (SMALL / "wafer.yaml", []),
+                         (SMALL / "mcao.yaml", []), (SMALL / "wafer.yaml", ["pipelines="
+                          "[{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}, "
+                          "{name: zfp, storage: {codec: zfp, mode: rate, bits: 16}, multiply: fp32, "
+                          "accumulate: fp64, draws: 2}, {name: q, storage: {codec: quantiser, "
+                          "tolerance_of_range: 1.0e-4}, multiply: fp32, accumulate: fp64}]"]),
                          (SOURCE / "configs/ao/policies.yaml", [])):
         code, _, errors = alone("run", study, "-q", "--force", "--threads", 2, "--device", "cpu",
                                 "-o", "alone.h5", *words)
@@ -110,7 +114,8 @@ def a_breakdown_is_a_result():
 
 def what_cannot_be_is_refused():
     cases = ((2, ["solver.engine=own"], "2 processes would each do all of it"),
-             (2, ["solver.grid=3x1"], "grid 3x1 has 3 processes, started are 2"),
+             (2, ["solver.grid=3x1"], "solver.grid 3x1 has 3 processes, started are 2"),
+             (2, ["solver.stall_s=0.5"], "solver.stall_s = 0.5, expected 0 or at least 1"),
              (2, ["solver.grid=two"], "expected auto, or rows and columns"),
              (2, ["no_key=1"], "no_key: unknown key"),
              (2, ["--energy"], "no counter is of 2 processes"))
@@ -119,6 +124,8 @@ def what_cannot_be_is_refused():
                                  "refused.h5", *words)
         holds(code == 2 and errors.count(sentence) == 1, words, code, out, errors)
         holds(not (FOLDER / "refused.h5").exists(), words)
+    code, _, errors = end(start(2, "run", "-", "-q"))
+    holds(code == 2 and errors.count("a study from standard input reaches one of 2") == 1, errors)
     code, _, errors = alone("check", SMALL / "ao.yaml", "solver.engine=starpu")
     holds(code == 2 and "this program has no StarPU-MPI" in errors, code, errors)
 
@@ -174,6 +181,47 @@ def a_stopped_process_is_named():
         holds(sentence in errors and f"pid {found[rank]}" in errors and "for 2 s" in errors, errors)
 
 
+def processes_with_other_studies_are_refused():
+    for rank in (0, 1):
+        (FOLDER / f"host{rank}").mkdir()
+        shutil.copy(SMALL / "ao.yaml", FOLDER / f"host{rank}/study.yaml")
+    text = (FOLDER / "host1/study.yaml").read_text()
+    (FOLDER / "host1/study.yaml").write_text(text.replace("outer_scale_m: 25.0",
+                                                          "outer_scale_m: 20.0"))
+    begin = ["sh", "-c", 'cd host$OMPI_COMM_WORLD_RANK; exec "$@"', "sh"]
+    run = start(2, "run", "study.yaml", "-q", "--force", "-o", FOLDER / "unlike.h5", wrapper=begin)
+    errors = over(run, 20.0, "unlike.h5")
+    holds("process 1 of 2: the study 'study.yaml' differs from that of process 0" in errors, errors)
+
+
+def a_failure_of_one_process_ends_the_run():
+    """The first process alone writes: its checkpoint finds no room on a small disk."""
+    disk = FOLDER / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk],
+                      capture_output=True, check=False).returncode != 0:
+        print("not run: a small disk can be mounted by root alone")
+        return
+    try:
+        run = start(2, "run", SMALL / "ao.yaml", "-q", "--force", "--device", "cpu",
+                    "--checkpoint", disk / "state.ckpt", "--checkpoint-every", "0",
+                    "solver.stall_s=0", "-o", "full.h5")
+        errors = over(run, 30.0, "full.h5")
+        holds("state.ckpt" in errors and "No space left" in errors, errors)
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+def what_one_process_does_is_done_by_the_first():
+    code, _, errors = alone("run", SMALL / "ao.yaml", "-q", "--force", "--device", "cpu", "-o",
+                            "alone.h5")
+    holds(code == 0, errors)
+    code, out, errors = call(2, "rerun", "alone.h5", "-q", "--force", "-o", "rerun.h5")
+    holds(code == 0 and out.count("results: rerun.h5") == 1, code, out, errors)
+    code, out, errors = alone("diff", "alone.h5", "rerun.h5")
+    holds("results but times: equal" in out, out, errors)
+
+
 def a_process_without_memory_is_named():
     limited = ["sh", "-c", 'test "$OMPI_COMM_WORLD_RANK" = 1 && ulimit -v 1500000; exec "$@"',
                "sh"]
@@ -189,7 +237,9 @@ def main():
     FOLDER.mkdir(parents=True)
     for test in (results_are_those_of_one_process, a_breakdown_is_a_result,
                  what_cannot_be_is_refused, a_sweep_gives_a_point_all_processes, a_killed_process_ends_the_run,
-                 a_stopped_process_is_named, a_process_without_memory_is_named):
+                 a_stopped_process_is_named, processes_with_other_studies_are_refused,
+                 a_failure_of_one_process_ends_the_run, what_one_process_does_is_done_by_the_first,
+                 a_process_without_memory_is_named):
         begin = time.monotonic()
         test()
         print(f"{test.__name__}: {time.monotonic() - begin:.1f} s", flush=True)

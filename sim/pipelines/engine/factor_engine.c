@@ -52,6 +52,15 @@ bb_status bb_factor_engine_check(const bb_factor_solver_config *solver, const bb
         BB_TRY(bb_problems_add(problems, bb_config_place(config, "solver.memory_limit_gb"),
                                "solver.memory_limit_gb: of engine own, over processes expected 0"));
     }
+    if (solver->stall_s > 0.0 && solver->stall_s < 1.0) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "solver.stall_s"),
+                               "solver.stall_s = %g, expected 0 or at least 1", solver->stall_s));
+    }
+    if (reads && is_given(solver) && size > 1 && bb_process_grid_size(grid) != size) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "solver.grid"),
+                               "solver.grid %dx%d has %d processes, started are %d", grid.rows,
+                               grid.columns, bb_process_grid_size(grid), size));
+    }
     if (!reads) {
         BB_TRY(bb_problems_add(problems, bb_config_place(config, "solver.grid"),
                                "solver.grid '%s', expected auto, or rows and columns of processes "
@@ -79,9 +88,10 @@ done:
     return status;
 }
 
-void bb_factor_engine_close(bb_factor_engine *engine)
+void bb_factor_engine_close(bb_factor_engine *engine, bb_status status)
 {
-    if (engine->row != NULL) {
+    const bool is_alone = bb_team_joined()->size == 1;
+    if (engine->row != NULL && (is_alone || status == BB_OK || status == BB_INVALID)) {
         engine->row->destroy(&engine->engine);
     }
     *engine = (bb_factor_engine){0};

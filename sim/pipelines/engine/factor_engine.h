@@ -31,7 +31,11 @@ typedef struct bb_factor_engine {
 /// bb_engine_row.create. Close it with bb_factor_engine_close, after an error too.
 BB_CHECKED bb_status bb_factor_engine_open(const bb_factor_solver_config *solver,
                                            bb_factor_engine *out);
-void bb_factor_engine_close(bb_factor_engine *engine);
+
+/// `status` is that of the work: after a failure that the other processes need not have had they
+/// may wait for this one, which ends them as it ends; its engine stays as it is. What is wrong with
+/// a study (BB_INVALID) all find.
+void bb_factor_engine_close(bb_factor_engine *engine, bb_status status);
 
 /// The tiles of D A D, as bb_engine_row.load; NULL is this process's own engine.
 BB_CHECKED bb_status bb_factor_engine_load(const bb_factor_engine *engine,

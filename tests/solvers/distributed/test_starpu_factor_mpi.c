@@ -324,7 +324,8 @@ int main(int argc, char **argv)
     (void)MPI_Comm_size(MPI_COMM_WORLD, &processes);
     bb_team_mpi_join();
     world = bb_team_joined();
-    counted_team = (bb_team){world->rank, world->size, count_and_broadcast};
+    counted_team = *world;
+    counted_team.broadcast = count_and_broadcast;
     bb_team_join(&counted_team);
     if (processes > MOST_PROCESSES) {
         print_error("%d processes, expected at most %d\n", processes, MOST_PROCESSES);
