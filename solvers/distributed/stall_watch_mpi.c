@@ -46,7 +46,8 @@ static void name_host(char *out, size_t bytes)
 // The beat on its way to the next process; there is one at a time.
 typedef struct speaking {
     beat words;
-    MPI_Request request;
+    MPI_Request request; // persistent
+    bool is_begun;
     double next_s; // when the next one is due
     bool is_over;  // the last one has been sent
 } speaking;
@@ -54,7 +55,7 @@ typedef struct speaking {
 static void speak(speaking *out, double now)
 {
     int is_sent = 1;
-    if (out->request != MPI_REQUEST_NULL) {
+    if (out->is_begun) {
         (void)MPI_Test(&out->request, &is_sent, MPI_STATUS_IGNORE);
     }
     const bool ends = atomic_load(&watch.stopping);
@@ -64,8 +65,8 @@ static void speak(speaking *out, double now)
     }
     out->words.is_last = ends;
     out->next_s = now + interval_s;
-    (void)MPI_Isend(&out->words, (int)sizeof out->words, MPI_BYTE, (watch.rank + 1) % watch.size, 0,
-                    watch.comm, &out->request);
+    out->is_begun = true;
+    (void)MPI_Start(&out->request);
 }
 
 // Takes what has come; returns whether something has.
@@ -98,6 +99,8 @@ static void *run(void *context)
     const struct timespec turn = {.tv_nsec = (long)(1e9 * turn_s)};
     beat heard = {.host = "not heard yet"};
     speaking spoken = {.request = MPI_REQUEST_NULL};
+    (void)MPI_Send_init(&spoken.words, (int)sizeof spoken.words, MPI_BYTE,
+                        (watch.rank + 1) % watch.size, 0, watch.comm, &spoken.request);
     double last = bb_clock_seconds();
     double turned = last;
     spoken.words.process = (long)getpid();
@@ -116,6 +119,7 @@ static void *run(void *context)
         }
         (void)nanosleep(&turn, NULL);
     }
+    (void)MPI_Request_free(&spoken.request);
     return NULL;
 }
 

@@ -187,7 +187,7 @@ const bb_tile_access *bb_tile_window_access(const bb_tile_window *window)
 
 double bb_tile_window_bytes(const bb_tile_plan *plan, bb_index n)
 {
-    const double tile_rows = (double)((n + plan->tile_size - 1) / plan->tile_size);
+    const double tile_rows = (double)bb_tile_plan_tile_rows(n, plan->tile_size);
     const bool is_wide = bb_variant_describe(plan->arithmetic)->output == BB_FORMAT_FP64;
     const double items = (double)plan->tile_size * (double)plan->tile_size;
     return (tile_rows + 1.0) * items * (is_wide ? sizeof(double) : sizeof(float));

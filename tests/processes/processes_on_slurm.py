@@ -35,7 +35,8 @@ def main():
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
     # Both nodes are this host, whose cores processes share, and root is who runs here.
-    environment = {**os.environ, "SLURM_CONF": f"{FOLDER}/slurm/slurm.conf",
+    inherited = {name: text for name, text in os.environ.items() if name != "OMPI_MCA_plm"}
+    environment = {**inherited, "SLURM_CONF": f"{FOLDER}/slurm/slurm.conf",
                    "BITBUDGET_MPI": str(BITBUDGET_MPI), "BITBUDGET_SHARE": str(SOURCE),
                    "STARPU_HOME": str(FOLDER), "OMPI_ALLOW_RUN_AS_ROOT": "1",
                    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_mpi_yield_when_idle": "1",
