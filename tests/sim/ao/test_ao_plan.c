@@ -125,7 +125,7 @@ static void device_memory_is_planned_in_every_build(void **state)
         {BB_SOURCE_DIR "/configs/ao/elt-49664.yaml", {NULL}},
         {BB_SOURCE_DIR "/configs/ao/mosaic-100368.yaml", {NULL}},
     };
-    const double expected_gb[] = {17.0377, 62.8431};
+    const double expected_gb[] = {16.6435, 62.0294};
     for (int i = 0; i < 2; ++i) {
         bb_plan plan;
         plan_case(&cases[i], 2, &plan);
