@@ -3,8 +3,8 @@
 
 #include "core/log.h"
 #include "core/memory.h"
-#include "core/team.h"
 #include "core/suggestion.h"
+#include "core/team.h"
 #include "precision/variant.h"
 #include "sim/bench/gemv_cuda_bench.h"
 #include "sim/bench/panel_bench.h"
