@@ -245,6 +245,23 @@ bb_index bb_format_encode(bb_format format, const double *values, bb_index count
     return table[format].saturates ? over : 0;
 }
 
+bb_index bb_format_encode_f32(bb_format format, const float *values, bb_index count, double scale,
+                              void *out)
+{
+    enum { CHUNK = 512 };
+    const bb_index word = table[format].bytes;
+    bb_index over = 0;
+    for (bb_index first = 0; first < count; first += CHUNK) {
+        double wide[CHUNK];
+        const bb_index items = count - first < CHUNK ? count - first : CHUNK;
+        for (bb_index i = 0; i < items; ++i) {
+            wide[i] = (double)values[first + i] * scale;
+        }
+        over += bb_format_encode(format, wide, items, (char *)out + first * word);
+    }
+    return over;
+}
+
 BB_CLONES static void decode_fp16(const uint16_t *words, bb_index count, float *out)
 {
     for (bb_index i = 0; i < count; ++i) {

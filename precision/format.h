@@ -73,6 +73,10 @@ bb_index bb_format_narrow(bb_format format, const double *values, bb_index count
 /// count * bytes; words are little-endian as in memory.
 bb_index bb_format_encode(bb_format format, const double *values, bb_index count, void *out);
 
+/// The same of floats, each times `scale` first.
+bb_index bb_format_encode_f32(bb_format format, const float *values, bb_index count, double scale,
+                              void *out);
+
 /// Decodes words to doubles, or to floats (formats of 32 bits or fewer, exact).
 void bb_format_decode(bb_format format, const void *words, bb_index count, double *out);
 void bb_format_decode_f32(bb_format format, const void *words, bb_index count, float *out);

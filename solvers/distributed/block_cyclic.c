@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solvers/distributed/block_cyclic.h"
 
+#include "solvers/factor/tiles/tile_store.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,8 +68,7 @@ void bb_block_cyclic_bytes(const bb_tile_matrix *matrix, bb_process_grid grid, d
         for (bb_index column = 0; column <= row; ++column) {
             const bb_tile *tile = bb_tile_matrix_at(matrix, row, column);
             out[bb_block_cyclic_owner(grid, row, column)] +=
-                (double)(tile->rows * tile->columns) *
-                (double)bb_format_describe(tile->format)->bytes;
+                (double)bb_tile_store_bytes(tile->format, tile->rows, tile->columns);
         }
     }
 }

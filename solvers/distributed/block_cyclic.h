@@ -33,7 +33,8 @@ typedef struct bb_block_cyclic_share {
 /// `share` is borrowed.
 bb_tile_share bb_block_cyclic_tiles(const bb_block_cyclic_share *share);
 
-/// Bytes of the lower tiles of each rank, each tile in its own format: out [processes].
+/// Bytes that the lower tiles of each rank take in its memory, narrow values as floats: out
+/// [processes].
 void bb_block_cyclic_bytes(const bb_tile_matrix *matrix, bb_process_grid grid, double *out);
 
 #endif

@@ -49,22 +49,6 @@ static double sum(int count, const double *values)
     return total;
 }
 
-// Bytes of each process's tiles in memory: doubles, or floats that hold narrow formats too.
-static void count_held(const bb_tile_matrix *matrix, bb_process_grid grid, double *out)
-{
-    for (int rank = 0; rank < bb_process_grid_size(grid); ++rank) {
-        out[rank] = 0.0;
-    }
-    for (bb_index row = 0; row < matrix->tile_rows; ++row) {
-        for (bb_index column = 0; column <= row; ++column) {
-            const bb_tile *tile = bb_tile_matrix_at(matrix, row, column);
-            out[bb_block_cyclic_owner(grid, row, column)] +=
-                (double)(tile->rows * tile->columns) *
-                (double)(tile->format == BB_FORMAT_FP64 ? sizeof(double) : sizeof(float));
-        }
-    }
-}
-
 // Tasks that every process submits: a pivot, panels, updates and the messages of each step.
 static double count_tasks(double tile_rows)
 {
@@ -109,7 +93,7 @@ bb_status bb_engine_plan_make(const bb_engine_config *config, const bb_tile_plan
     BB_TRY(BB_ALLOCATE(processes, &readers));
     const double tile_rows = (double)matrix->tile_rows;
     const double item_bytes = (double)(matrix->tile_size * matrix->tile_size) * sizeof(float);
-    count_held(matrix, config->grid, bytes);
+    bb_block_cyclic_bytes(matrix, config->grid, bytes);
     out->tile_bytes = largest(processes, bytes);
     bb_tile_message_traffic(matrix, config->grid, config->wire, readers, bytes);
     const double sent = largest(processes, bytes);

@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-enum { CHUNK = 512 };
-
 const char *const bb_wire_names[] = {"follow", "fp32", NULL};
 
 bb_operand bb_tile_message_form(const bb_tile *tile, bb_operand operand, bb_wire wire)
@@ -31,20 +29,6 @@ size_t bb_tile_message_bytes(const bb_tile *tile, bb_operand form)
                                       (size_t)bb_format_describe(words_of(form))->bytes;
 }
 
-// Floats that a format holds, in its words.
-static void encode(bb_format format, const float *values, bb_index count, double scale, char *out)
-{
-    const bb_index word = bb_format_describe(format)->bytes;
-    for (bb_index first = 0; first < count; first += CHUNK) {
-        double wide[CHUNK];
-        const bb_index items = count - first < CHUNK ? count - first : CHUNK;
-        for (bb_index i = 0; i < items; ++i) {
-            wide[i] = (double)values[first + i] * scale;
-        }
-        (void)bb_format_encode(format, wide, items, out + first * word);
-    }
-}
-
 bb_index bb_tile_message_write(const bb_tile *tile, bb_operand form, float *scratch, void *out)
 {
     const bb_index items = tile->rows * tile->columns;
@@ -60,7 +44,8 @@ bb_index bb_tile_message_write(const bb_tile *tile, bb_operand form, float *scra
         if (form == (bb_operand)BB_FORMAT_E4M3) {
             head.unit = 1.0 / (double)bb_tile_operand_scale(scratch, items);
         }
-        encode(words_of(form), scratch, items * planes_of(form), 1.0 / head.unit, values);
+        (void)bb_format_encode_f32(words_of(form), scratch, items * planes_of(form),
+                                   1.0 / head.unit, values);
     }
     memcpy(out, &head, sizeof head);
     return saturated;

@@ -81,22 +81,6 @@ done:
     return status;
 }
 
-// The words of a tile that is here.
-static void pack(const bb_tile *tile, bb_format words, char *out)
-{
-    enum { CHUNK = 512 };
-    const bb_index items = tile->rows * tile->columns;
-    const bb_index word = bb_format_describe(words)->bytes;
-    for (bb_index first = 0; first < items; first += CHUNK) {
-        double wide[CHUNK];
-        const bb_index count = items - first < CHUNK ? items - first : CHUNK;
-        for (bb_index i = 0; i < count; ++i) {
-            wide[i] = (double)tile->f32[first + i];
-        }
-        (void)bb_format_encode(words, wide, count, out + first * word);
-    }
-}
-
 // Tile t of the line comes from its owner.
 static bb_status bring(bb_tile_window *window, const bb_tile_matrix *matrix, bb_index t)
 {
@@ -109,7 +93,8 @@ static bb_status bring(bb_tile_window *window, const bb_tile_matrix *matrix, bb_
     if (owner == team->rank) {
         void *values = tile->f64 != NULL ? (void *)tile->f64 : (void *)tile->f32;
         if (is_packed) {
-            pack(tile, words, window->words);
+            (void)bb_format_encode_f32(words, tile->f32, tile->rows * tile->columns, 1.0,
+                                       window->words);
             values = window->words;
         }
         BB_TRY(team->broadcast(owner, values, bytes_of(tile, window->wire)));

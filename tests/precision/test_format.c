@@ -189,6 +189,29 @@ static void normal_errors_are_those_of_draws(void **state)
     assert_true(bb_format_normal_error(BB_FORMAT_FP16, 0.0) == 0.0);
 }
 
+// Floats in runs longer than one pass, each scaled first, are the words of scaled doubles.
+static void floats_encode_as_doubles_do(void **state)
+{
+    (void)state;
+    enum { COUNT = 1030 };
+    static float values[COUNT];
+    static double scaled[COUNT];
+    static unsigned char found[COUNT * 4];
+    static unsigned char expected[COUNT * 4];
+    const bb_format formats[] = {BB_FORMAT_FP32, BB_FORMAT_BF16, BB_FORMAT_FP16, BB_FORMAT_E4M3};
+    for (int i = 0; i < COUNT; ++i) {
+        values[i] = (float)(i - 300) * 3.7F;
+        scaled[i] = (double)values[i] * 0.5;
+    }
+    for (size_t f = 0; f < sizeof formats / sizeof *formats; ++f) {
+        const bb_index over = bb_format_encode(formats[f], scaled, COUNT, expected);
+        assert_int_equal(bb_format_encode_f32(formats[f], values, COUNT, 0.5, found), over);
+        assert_memory_equal(found, expected,
+                            (size_t)(COUNT * bb_format_describe(formats[f])->bytes));
+    }
+    assert_true(bb_format_encode_f32(BB_FORMAT_E4M3, values, COUNT, 0.5, found) > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +222,7 @@ int main(void)
         cmocka_unit_test(nan_stays_nan),
         cmocka_unit_test(errors_stay_within_the_declared_bound),
         cmocka_unit_test(bulk_paths_agree_with_the_scalar_one),
+        cmocka_unit_test(floats_encode_as_doubles_do),
         cmocka_unit_test(normal_errors_are_those_of_draws),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,9 +58,9 @@ inline char *diagonal_of(const bb_panel_part *part, bb_index k)
 
 inline void *inverse_of(const bb_panel_part *part, bb_index k)
 {
-    const bb_index own = k / part->layout.step;
+    const bb_index slot = k / part->layout.step;
     return holds(part, k) ? at(part, part->inverses,
-                               panel_item(part, part->arithmetic.keeps_inverses ? own : own % 2))
+                               panel_item(part, part->arithmetic.keeps_inverses ? slot : slot % 2))
                           : at(part, part->guest_inverses, panel_item(part, k % 2));
 }
 

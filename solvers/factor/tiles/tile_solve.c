@@ -86,10 +86,11 @@ static bb_status sweep_brought(sweeping *work)
     const bb_tile_matrix *factor = work->factor;
     const bb_tile_access *access = factor->access;
     const bb_index tile_rows = factor->tile_rows;
-    const bb_index all = (work->count + work->kind->block_rows - 1) / work->kind->block_rows;
-    bb_index end = all;
+    const bb_index block_count =
+        (work->count + work->kind->block_rows - 1) / work->kind->block_rows;
+    bb_index end = block_count;
     if (access->deals_sides) {
-        bb_team_part(all, bb_team_joined()->rank, &work->first, &end);
+        bb_team_part(block_count, bb_team_joined()->rank, &work->first, &end);
     }
     const bb_index count = end - work->first;
     BB_TRY(BB_ZEROED(count + 1, &work->blocks));

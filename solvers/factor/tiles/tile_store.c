@@ -17,7 +17,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-enum { SECTOR = 4096, CHUNK = 512, TMPFS = 0x01021994 };
+enum { SECTOR = 4096, TMPFS = 0x01021994 };
 
 typedef struct entry {
     atomic_ptrdiff_t holders;
@@ -172,18 +172,11 @@ static void pack(const bb_tile *tile, const void *buffer, char *words)
 {
     const bb_index items = tile->rows * tile->columns;
     const bb_index word = bb_format_describe(tile->format)->bytes;
-    double wide[CHUNK];
     if ((size_t)(items * word) == buffer_bytes(tile)) {
         memcpy(words, buffer, buffer_bytes(tile));
         return;
     }
-    for (bb_index first = 0; first < items; first += CHUNK) {
-        const bb_index run = items - first < CHUNK ? items - first : CHUNK;
-        for (bb_index i = 0; i < run; ++i) {
-            wide[i] = (double)((const float *)buffer)[first + i];
-        }
-        (void)bb_format_encode(tile->format, wide, run, words + first * word);
-    }
+    (void)bb_format_encode_f32(tile->format, buffer, items, 1.0, words);
 }
 
 static void unpack(const bb_tile *tile, const char *words, void *buffer)

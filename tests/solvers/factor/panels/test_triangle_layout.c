@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The folded triangle: every block of the strictly lower triangle has a place of its own inside the
-// rectangle of one part, and no more room is taken than its blocks and half a block column.
+// The folded triangle: every block of the strictly lower triangle has a place of its own inside
+// the rectangle of one part, and no more room is taken than its blocks and half a block column.
 #include "core/memory.h"
 #include "solvers/factor/panels/triangle_layout.h"
 #include "tests/check.h"
@@ -56,7 +56,7 @@ static void parts_hold_every_block_once(void **state)
                 const bb_index across = bb_triangle_layout_columns(layout) / 8;
                 const bb_index down = bb_triangle_layout_rows(layout) / 8;
                 int taken[40][80] = {{0}};
-                bb_index own = 0;
+                bb_index block_count = 0;
                 assert_true(across < 80);
                 for (bb_index i = part; i < blocks; i += parts) {
                     assert_true(bb_triangle_layout_holds(layout, i));
@@ -65,12 +65,12 @@ static void parts_hold_every_block_once(void **state)
                         const bb_index column = bb_triangle_layout_column(layout, i) / 8 + j;
                         assert_true(row >= 0 && row < down && column >= 0 && column < across);
                         assert_int_equal(taken[row][column]++, 0);
-                        ++own;
+                        ++block_count;
                     }
                     assert_true(!bb_triangle_layout_holds(layout, i + 1) || parts == 1);
                 }
-                held += own;
-                assert_true(down * across - own <= across - across / 2);
+                held += block_count;
+                assert_true(down * across - block_count <= across - across / 2);
             }
             assert_int_equal(held, blocks * (blocks - 1) / 2);
         }
