@@ -67,20 +67,43 @@ done:
     return status;
 }
 
+static bb_status upload_piece(const bb_transfer_part *part, size_t begun, int turn)
+{
+    bb_status status = BB_OK;
+    const bb_transfer *transfer = part->transfer;
+    const size_t next = piece(transfer, begun, part->bytes);
+    BB_TRY(bb_thread_copy(transfer->buffers[turn], (const char *)part->from_host + begun, next));
+    BB_TRY(bb_device_wait(transfer->device)); // for the other buffer
+    BB_TRY(bb_device_upload(transfer->device, (char *)part->target + begun, transfer->buffers[turn],
+                            next));
+done:
+    return status;
+}
+
+bb_status bb_transfer_upload_parts(bb_index count, const bb_transfer_part *parts)
+{
+    bb_status status = BB_OK;
+    bool goes_on = true;
+    for (size_t round = 0; goes_on; ++round) {
+        goes_on = false;
+        for (bb_index i = 0; i < count; ++i) {
+            const size_t begun = round * parts[i].transfer->bytes;
+            if (begun < parts[i].bytes) {
+                BB_TRY(upload_piece(&parts[i], begun, (int)(round % 2)));
+                goes_on = true;
+            }
+        }
+    }
+    for (bb_index i = 0; i < count; ++i) {
+        BB_TRY(bb_device_wait(parts[i].transfer->device));
+    }
+done:
+    return status;
+}
+
 bb_status bb_transfer_upload(bb_transfer *transfer, void *target, const void *from_host,
                              size_t bytes)
 {
-    bb_status status = BB_OK;
-    int turn = 0;
-    for (size_t begun = 0; begun < bytes; turn ^= 1) {
-        const size_t next = piece(transfer, begun, bytes);
-        BB_TRY(bb_thread_copy(transfer->buffers[turn], (const char *)from_host + begun, next));
-        BB_TRY(bb_device_wait(transfer->device)); // for the other buffer
-        BB_TRY(bb_device_upload(transfer->device, (char *)target + begun, transfer->buffers[turn],
-                                next));
-        begun += next;
-    }
-    BB_TRY(bb_device_wait(transfer->device));
-done:
-    return status;
+    const bb_transfer_part part = {transfer, target, from_host, bytes};
+    return bb_transfer_upload_parts(1, &part);
 }

@@ -29,6 +29,18 @@ BB_CHECKED bb_status bb_transfer_download(bb_transfer *transfer, void *to_host, 
 BB_CHECKED bb_status bb_transfer_upload(bb_transfer *transfer, void *target, const void *from_host,
                                         size_t bytes);
 
+/// One of several arrays on their way to devices; all borrowed.
+typedef struct bb_transfer_part {
+    bb_transfer *transfer; ///< of this part alone
+    void *target;          ///< memory of its device
+    const void *from_host;
+    size_t bytes;
+} bb_transfer_part;
+
+/// Uploads `count` arrays piece by piece in turn, so that several devices copy at once; waits. From
+/// the thread that starts loops. Errors: BB_DEVICE.
+BB_CHECKED bb_status bb_transfer_upload_parts(bb_index count, const bb_transfer_part *parts);
+
 #ifdef __cplusplus
 }
 #endif

@@ -80,6 +80,32 @@ static void large_arrays_go_through_two_buffers(void **state)
     bb_device_release(device_under_test, &block);
 }
 
+// Parts of as many pieces as the first, fewer, none, and of smaller pieces, to one device.
+static void parts_are_uploaded_in_turns(void **state)
+{
+    (void)state;
+    enum { BUFFER = 4096, PARTS = 4, LARGEST = 5 * BUFFER + 17 };
+    static const size_t sizes[PARTS] = {LARGEST, 2 * BUFFER, 0, LARGEST - 1};
+    static const size_t buffers[PARTS] = {BUFFER, BUFFER, BUFFER, BUFFER / 4};
+    static uint8_t sent[PARTS][LARGEST], received[LARGEST];
+    bb_transfer_part parts[PARTS];
+    for (int p = 0; p < PARTS; ++p) {
+        parts[p] = (bb_transfer_part){.from_host = sent[p], .bytes = sizes[p]};
+        for (int i = 0; i < LARGEST; ++i) {
+            sent[p][i] = (uint8_t)(i * 43 + i / 256 + p * 7);
+        }
+        check_ok(bb_device_allocate(device_under_test, LARGEST, &parts[p].target));
+        check_ok(bb_transfer_create(device_under_test, buffers[p], &parts[p].transfer));
+    }
+    check_ok(bb_transfer_upload_parts(PARTS, parts));
+    for (int p = 0; p < PARTS; ++p) {
+        check_ok(bb_device_download(device_under_test, received, parts[p].target, sizes[p]));
+        assert_memory_equal(sent[p], received, sizes[p]);
+        bb_transfer_destroy(&parts[p].transfer);
+        bb_device_release(device_under_test, &parts[p].target);
+    }
+}
+
 // Through memory that copies do not wait for: nothing is sure before the wait.
 static void bytes_are_fetched_by_the_next_wait(void **state)
 {
@@ -218,6 +244,7 @@ static inline int run_device_tests(bb_device_kind kind)
         cmocka_unit_test(processors_say_so),
         cmocka_unit_test(bytes_survive_the_round_trip),
         cmocka_unit_test(large_arrays_go_through_two_buffers),
+        cmocka_unit_test(parts_are_uploaded_in_turns),
         cmocka_unit_test(bytes_are_fetched_by_the_next_wait),
         cmocka_unit_test(non_finite_values_are_counted),
         cmocka_unit_test(timer_measures_work),
