@@ -3,6 +3,7 @@
 // Making a factorization by panels on the parts of one GPU or several, and timing it.
 #include "core/memory.h"
 #include "solvers/factor/panels/panel_cholesky_cuda.h"
+#include "solvers/gpu/peer_memory_cuda.h"
 
 #include <cmath>
 
@@ -76,37 +77,13 @@ void drop_events(bb_panel_cholesky *f)
     bb_memory_release(&events);
 }
 
-// Lets the current GPU read and write another one's memory.
-bb_status join_memory(int ordinal, int other)
-{
-    int possible = 0;
-    BB_CUDA_TRY(cudaDeviceCanAccessPeer(&possible, ordinal, other));
-    if (possible == 0) {
-        return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
-                             "GPU %d cannot read the memory of GPU %d: expected GPUs that are "
-                             "linked, or one alone",
-                             ordinal, other);
-    }
-    const cudaError_t error = cudaDeviceEnablePeerAccess(other, 0);
-    if (error == cudaErrorPeerAccessAlreadyEnabled) {
-        (void)cudaGetLastError();
-        return BB_OK;
-    }
-    BB_CUDA_TRY(error);
-    return BB_OK;
-}
-
 bb_status join_memories(const bb_panel_cholesky *f)
 {
+    int ordinals[BB_PANEL_GPUS];
     for (bb_index g = 0; g < f->gpus; ++g) {
-        BB_RETURN_IF_FAILED(use(&f->parts[g]));
-        for (bb_index other = 0; other < f->gpus; ++other) {
-            if (f->parts[other].ordinal != f->parts[g].ordinal) {
-                BB_RETURN_IF_FAILED(join_memory(f->parts[g].ordinal, f->parts[other].ordinal));
-            }
-        }
+        ordinals[g] = f->parts[g].ordinal;
     }
-    return BB_OK;
+    return bb_peer_memory_join(f->gpus, ordinals);
 }
 
 bb_status start(bb_panel_cholesky *f, const bb_panel_sources *sources, const double *scale)
