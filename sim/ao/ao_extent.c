@@ -165,6 +165,7 @@ bb_status bb_ao_extent_measure(const bb_ao_study *study, double threads, bb_ao_e
                           .layers = (double)atmosphere.layer_count,
                           .mask_edge = physics.pupil_edge,
                           .threads = threads,
+                          .gpus = study->solver.common.gpus,
                           .seeing = bb_ao_seeing_of(study, &atmosphere),
                           .residual = {.n = guides.measurement_count},
                           .frames = {.frames = (double)study->monte_carlo.frames,

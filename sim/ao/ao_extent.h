@@ -20,6 +20,7 @@ typedef struct bb_ao_extent {
     double layers;
     bb_index mask_edge; ///< pixels of the pupil's mask, 0: the annulus
     double threads;
+    bb_index gpus; ///< of this host that share what is scored on a GPU
     bb_ao_seeing seeing;
     bb_residual_extent residual;    ///< of one estimate of all targets
     bb_frame_sampler_extent frames; ///< of monte_carlo

@@ -84,10 +84,10 @@ static bb_need score_need(const bb_ao_extent *span, bool device, double count, d
     score.shared *= count;
     bb_need products = bb_residual_covariance_need(&score, span->threads * span->processes);
     if (device) {
-        products = bb_need_repeated(bb_residual_covariance_device_need(score.n, (bb_index)height,
-                                                                       (bb_index)score.most_rows,
-                                                                       (bb_index)height),
-                                    times);
+        products = bb_need_repeated(
+            bb_residual_covariance_device_need(span->gpus, score.n, (bb_index)height,
+                                               (bb_index)score.most_rows, (bb_index)height),
+            times);
     } else if (span->most_commands > 0.0) {
         score.shared = count * targets;
         score.shared_rows = span->most_commands;

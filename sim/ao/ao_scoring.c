@@ -17,7 +17,8 @@
 static bb_status open_scorer(bb_ao_scoring *self)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_factor_device_scorer_open(self->problem->cmm, &self->scorer));
+    BB_TRY(bb_factor_device_scorer_open(self->study->solver.common.gpus, self->problem->cmm,
+                                        &self->scorer));
     self->projection = (bb_projection){.congruence = bb_factor_device_scorer_congruence,
                                        .multiply = bb_factor_device_scorer_multiply,
                                        .context = self->scorer};

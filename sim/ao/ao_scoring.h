@@ -2,7 +2,8 @@
 //
 // From the reconstructors of evaluations to their prices: residual covariances, what the study adds
 // to them (shake, rounded slopes, narrow sums), and Strehl ratios. Where any pipeline computes on a
-// GPU all are scored there, and the projection on the mirror runs there, too.
+// GPU all are scored there, on as many as share a factorization (`solver.gpus`), and the projection
+// on the mirror runs on the first of them, too.
 #ifndef BB_SIM_AO_AO_SCORING_H
 #define BB_SIM_AO_AO_SCORING_H
 

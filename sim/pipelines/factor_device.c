@@ -16,8 +16,8 @@ static const struct {
     bb_status (*solve)(const bb_factor_problem *problem, const bb_panel_plan *plan,
                        const bb_policy_map *map, double **r, bb_outcome *outcome,
                        bb_factor_device_times *times);
-    bb_status (*score)(bb_device *device, const bb_matrix_source *cmm, bb_index count,
-                       const bb_residual_task *tasks);
+    bb_status (*score)(bb_index gpus, bb_device *const *devices, const bb_matrix_source *cmm,
+                       bb_index count, const bb_residual_task *tasks);
 } panels = {BB_CUDA_TWIN(bb_panel_plan_check), BB_CUDA_TWIN(bb_factor_panels_solve),
             BB_CUDA_TWIN(bb_residual_covariance_device)};
 static const char absent[] = "factorization by panels: this build has no CUDA";
@@ -256,30 +256,50 @@ done:
     return status;
 }
 
-bb_status bb_factor_device_score(const bb_matrix_source *cmm, bool on_device, bb_index count,
+// The first `gpus` cuda devices.
+static bb_status open_devices(bb_index gpus, bb_device **devices)
+{
+    bb_status status = BB_OK;
+    for (bb_index g = 0; g < gpus; ++g) {
+        BB_TRY(bb_device_open(BB_DEVICE_CUDA, g, &devices[g]));
+    }
+done:
+    return status;
+}
+
+// The last first, so that the first one's GPU stays the current one.
+static void close_devices(bb_device **devices)
+{
+    for (bb_index g = BB_RESIDUAL_GPUS - 1; g >= 0; --g) {
+        bb_device_close(&devices[g]);
+    }
+}
+
+bb_status bb_factor_device_score(const bb_matrix_source *cmm, bb_index gpus, bb_index count,
                                  const bb_residual_task *tasks)
 {
     bb_status status = BB_OK;
-    bb_device *device = NULL;
-    if (!on_device) {
+    bb_device *devices[BB_RESIDUAL_GPUS] = {NULL};
+    if (gpus == 0) {
         return bb_residual_covariance(cmm, count, tasks);
     }
     BB_REQUIRE(panels.score != NULL, BB_UNSUPPORTED, "%s", absent);
-    BB_TRY(bb_device_open(BB_DEVICE_CUDA, 0, &device));
-    BB_TRY(panels.score(device, cmm, count, tasks));
+    BB_TRY(open_devices(gpus, devices));
+    BB_TRY(panels.score(gpus, devices, cmm, count, tasks));
 done:
-    bb_device_close(&device);
+    close_devices(devices);
     return status;
 }
 
 struct bb_factor_device_scorer {
-    bb_device *device;
+    bb_device *devices[BB_RESIDUAL_GPUS];
     bb_residual_scorer *residuals;
 };
 
 // Of builds with CUDA.
 static const struct {
-    bb_status (*create)(bb_device *device, const bb_matrix_source *cmm, bb_residual_scorer **out);
+    bb_status (*create)(bb_index gpus, bb_device *const *devices, const bb_matrix_source *cmm,
+                        bb_residual_scorer **out);
     void (*destroy)(bb_residual_scorer **scorer);
     bb_status (*score)(bb_residual_scorer *scorer, bb_index count, const bb_residual_task *tasks);
     bb_status (*congruence)(bb_residual_scorer *scorer, bb_index rows, bb_index columns,
@@ -295,15 +315,16 @@ static const struct {
 
 static const char no_residuals[] = "residuals on a device: this build has no CUDA";
 
-bb_status bb_factor_device_scorer_open(const bb_matrix_source *cmm, bb_factor_device_scorer **out)
+bb_status bb_factor_device_scorer_open(bb_index gpus, const bb_matrix_source *cmm,
+                                       bb_factor_device_scorer **out)
 {
     bb_status status = BB_OK;
     bb_factor_device_scorer *scorer = NULL;
     *out = NULL;
     BB_REQUIRE(residuals.create != NULL, BB_UNSUPPORTED, "%s", no_residuals);
     BB_TRY(BB_ZEROED(1, &scorer));
-    BB_TRY(bb_device_open(BB_DEVICE_CUDA, 0, &scorer->device));
-    BB_TRY(residuals.create(scorer->device, cmm, &scorer->residuals));
+    BB_TRY(open_devices(gpus, scorer->devices));
+    BB_TRY(residuals.create(gpus, scorer->devices, cmm, &scorer->residuals));
     *out = scorer;
     scorer = NULL;
 done:
@@ -319,7 +340,7 @@ void bb_factor_device_scorer_close(bb_factor_device_scorer **scorer)
     if ((*scorer)->residuals != NULL && residuals.destroy != NULL) {
         residuals.destroy(&(*scorer)->residuals);
     }
-    bb_device_close(&(*scorer)->device);
+    close_devices((*scorer)->devices);
     BB_RELEASE(scorer);
 }
 

@@ -52,18 +52,18 @@ BB_CHECKED bb_status bb_factor_device_solve(const bb_factor_problem *problem,
                                             const bb_policy_map *map, double **r,
                                             bb_outcome *outcome, bb_factor_device_times *times);
 
-/// Scores estimates over Cmm, on the first cuda device or on the cpu. Errors: those of
-/// bb_residual_covariance and its device twin.
-BB_CHECKED bb_status bb_factor_device_score(const bb_matrix_source *cmm, bool on_device,
+/// Scores estimates over Cmm, on the first `gpus` cuda devices or, of 0, on the cpu. Errors: those
+/// of bb_residual_covariance and its device twin.
+BB_CHECKED bb_status bb_factor_device_score(const bb_matrix_source *cmm, bb_index gpus,
                                             bb_index count, const bb_residual_task *tasks);
 
-/// Scores estimates one after another on the first cuda device, for the length of a run
+/// Scores estimates one after another on the first cuda devices, for the length of a run
 /// (solvers/factor/residual_scorer.h).
 typedef struct bb_factor_device_scorer bb_factor_device_scorer;
 
-/// Opens the device for estimates over `cmm`, borrowed. Errors: BB_UNSUPPORTED in a build without
-/// CUDA, BB_DEVICE, BB_MEMORY. Owner: the caller.
-BB_CHECKED bb_status bb_factor_device_scorer_open(const bb_matrix_source *cmm,
+/// Opens `gpus` devices, 1 to BB_RESIDUAL_GPUS, for estimates over `cmm`, borrowed. Errors:
+/// BB_UNSUPPORTED in a build without CUDA, those of bb_residual_scorer_create. Owner: the caller.
+BB_CHECKED bb_status bb_factor_device_scorer_open(bb_index gpus, const bb_matrix_source *cmm,
                                                   bb_factor_device_scorer **out);
 void bb_factor_device_scorer_close(bb_factor_device_scorer **scorer);
 
@@ -71,7 +71,7 @@ void bb_factor_device_scorer_close(bb_factor_device_scorer **scorer);
 BB_CHECKED bb_status bb_factor_device_scorer_score(bb_factor_device_scorer *scorer, bb_index count,
                                                    const bb_residual_task *tasks);
 
-/// Products with a projector on the device, as physics asks for them (bb_projection of
+/// Products with a projector on the first device, as physics asks for them (bb_projection of
 /// physics/ao/tomography.h); `scorer` is a bb_factor_device_scorer. Errors: BB_MEMORY, BB_DEVICE.
 BB_CHECKED bb_status bb_factor_device_scorer_congruence(void *scorer, bb_index rows,
                                                         bb_index columns, const double *weights,
@@ -80,7 +80,7 @@ BB_CHECKED bb_status bb_factor_device_scorer_multiply(void *scorer, bb_index row
                                                       const double *weights, bb_index n,
                                                       const double *values, double *out);
 
-/// R N R^T of a sparse N on the device. Errors: those of bb_residual_scorer_noise.
+/// R N R^T of a sparse N on the first device. Errors: those of bb_residual_scorer_noise.
 BB_CHECKED bb_status bb_factor_device_scorer_noise(bb_factor_device_scorer *scorer,
                                                    const bb_csr *noise, bb_index m, const double *r,
                                                    double *out);

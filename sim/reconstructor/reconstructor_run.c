@@ -128,7 +128,8 @@ static bb_status score(reconstructor_run *run, estimate *estimates, bb_index est
             ++count;
         }
     }
-    BB_TRY(bb_factor_device_score(&run->in.sum, on_device, count, tasks));
+    BB_TRY(bb_factor_device_score(&run->in.sum, on_device ? run->factor_problem.solver->gpus : 0,
+                                  count, tasks));
     for (bb_index i = 0; i < count; ++i) {
         BB_TRY(
             bb_slope_rounding_add(&run->storage, scored[i]->pipeline, m, tasks[i].r, tasks[i].cee));

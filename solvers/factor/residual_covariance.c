@@ -216,16 +216,20 @@ bb_need bb_residual_covariance_need(const bb_residual_extent *extent, double thr
                      .seconds = flops / (BB_NEED_FP64_RATE * threads)};
 }
 
-bb_need bb_residual_covariance_device_need(bb_index n, bb_index rows, bb_index truths,
-                                           bb_index size)
+// R, a panel of Cmm and its product with R; the sum, and a partial sum beside it, which is also R
+// Ctm^T's. Of others than the first GPU the partial sum is the only one.
+bb_need bb_residual_covariance_device_need(bb_index gpus, bb_index n, bb_index rows,
+                                           bb_index truths, bb_index size)
 {
     const double width = (double)shorter(n, PANEL);
     const double r = (double)rows;
     const double m = (double)truths;
     const double q = (double)size;
-    const double projecting = width * (double)n + r * ((double)n + width + r);
+    const double shared = (double)parts(BB_RESIDUAL_PARTIALS, gpus) / BB_RESIDUAL_PARTIALS;
+    const double projecting = width * (double)n + r * ((double)n + width + r + fmax(r, m));
     const double weighing = m * (width + r + q) + q * (q + 3.0 * r);
-    const double flops = 2.0 * (double)n * r * ((double)n + r + m) + 2.0 * r * q * (r + m + q);
+    const double dealt = 2.0 * (double)n * r * ((double)n + r + m);
+    const double flops = shared * dealt + 2.0 * r * q * (r + m + q);
     return (bb_need){.device_bytes = sizeof(double) * (projecting + weighing),
                      .seconds = flops / BB_NEED_DEVICE_RATE};
 }

@@ -13,6 +13,9 @@
 extern "C" {
 #endif
 
+/// Partial sums over panels of Cmm on GPUs, and GPUs that share them at most.
+enum { BB_RESIDUAL_PARTIALS = 8, BB_RESIDUAL_GPUS = BB_RESIDUAL_PARTIALS };
+
 /// Scores `count` estimates in one pass over Cmm (n x n, symmetric source): each panel of columns
 /// is filled once, and tasks that follow one another with the same r share R Cmm R^T. Panels are of
 /// fixed width: the bits do not depend on the threads. The rows of Cmm and of every R are dealt
@@ -21,11 +24,12 @@ extern "C" {
 BB_CHECKED bb_status bb_residual_covariance(const bb_matrix_source *cmm, bb_index count,
                                             const bb_residual_task *tasks);
 
-/// The same on a cuda device, whose sums are in the order of cuBLAS: panels of Cmm are filled
-/// there, for each estimate again (residual_scorer.h keeps what several share). Errors also:
-/// BB_UNSUPPORTED (no cuda device), BB_DEVICE.
-BB_CHECKED bb_status bb_residual_covariance_device(bb_device *device, const bb_matrix_source *cmm,
-                                                   bb_index count, const bb_residual_task *tasks);
+/// The same on `gpus` cuda devices, whose sums are in the order of cuBLAS: panels of Cmm are filled
+/// there, for each estimate again (residual_scorer.h keeps what several share). Errors also: those
+/// of bb_residual_scorer_create.
+BB_CHECKED bb_status bb_residual_covariance_device(bb_index gpus, bb_device *const *devices,
+                                                   const bb_matrix_source *cmm, bb_index count,
+                                                   const bb_residual_task *tasks);
 
 /// Sizes of several tasks.
 typedef struct bb_residual_extent {
@@ -38,10 +42,11 @@ typedef struct bb_residual_extent {
 /// What scoring takes beside the tasks' own arrays and the filling of the sources.
 bb_need bb_residual_covariance_need(const bb_residual_extent *extent, double threads);
 
-/// What tasks that share an r [rows][n] take on a device, one after the other: of m truths and q
-/// (residual_task.h) at most, weights on both sides or not; 0 of both for a plain one.
-bb_need bb_residual_covariance_device_need(bb_index n, bb_index rows, bb_index truths,
-                                           bb_index size);
+/// What tasks that share an r [rows][n] take on each of `gpus` devices, one after the other: of m
+/// truths and q (residual_task.h) at most, weights on both sides or not; 0 of both for a plain one.
+/// The memory is that of the first device, the others take less.
+bb_need bb_residual_covariance_device_need(bb_index gpus, bb_index n, bb_index rows,
+                                           bb_index truths, bb_index size);
 
 #ifdef __cplusplus
 }

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Residuals of estimates (residual_task.h) on a cuda device, and the products that scores take
+// Residuals of estimates (residual_task.h) on cuda devices, and the products that scores take
 // beside them. All in fp64: of Cmm the half, sym(R Cmm R^T) being that of R (rows on and below the
 // diagonal blocks, those below twice) R^T; sums in the order of cuBLAS, which repeat bit for bit.
+//
+// Several GPUs of a host share the products with Cmm and Ctm by panels of columns, which each fills
+// for itself; R is on all of them. A sum over panels is made of eight partial sums, dealt in turn,
+// which are added in their order on the first GPU: the results are those of one GPU bit for bit on
+// any number of GPUs of one kind. With three GPUs one makes two of eight where the others make
+// three; 2, 4 and 8 share alike. The products beside them are made on the first.
 //
 // A tempting way is not there: with a reference's R0 kept, R Cmm R^T needs only D Cmm D^T of the
 // difference D beside two products by R0 Cmm, and D Cmm D^T could be taken in half-precision
@@ -20,10 +26,14 @@ extern "C" {
 
 typedef struct bb_residual_scorer bb_residual_scorer;
 
-/// Opens a scorer for estimates over `cmm`, n x n, borrowed. Errors: BB_UNSUPPORTED (no cuda
-/// device), BB_MEMORY, BB_DEVICE. Owner: the caller, who destroys it before closing the device. For
-/// the thread that starts loops.
-BB_CHECKED bb_status bb_residual_scorer_create(bb_device *device, const bb_matrix_source *cmm,
+/// Opens a scorer on `gpus` cuda devices of one host, 1 to BB_RESIDUAL_GPUS, for estimates over
+/// `cmm`, n x n, borrowed. A device may be named more than once: it then has several parts. The GPU
+/// of the first is the current one after this and after the calls below. Errors: BB_INVALID,
+/// BB_UNSUPPORTED (no cuda device, GPUs that cannot read each other's memory), BB_MEMORY,
+/// BB_DEVICE. Owner: the caller, who destroys it before closing the devices. For the thread that
+/// starts loops.
+BB_CHECKED bb_status bb_residual_scorer_create(bb_index gpus, bb_device *const *devices,
+                                               const bb_matrix_source *cmm,
                                                bb_residual_scorer **out);
 void bb_residual_scorer_destroy(bb_residual_scorer **scorer);
 

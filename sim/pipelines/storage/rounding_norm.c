@@ -316,7 +316,7 @@ static bb_need need_of(const bb_panel_plan *plan, bb_index rank, bb_index m, dou
 {
     const bb_need filling = bb_updated_source_need(plan->n, plan->n, rank);
     const bb_need sweeping = bb_rounding_sweep_panels_need(plan->n, m, threads);
-    const bb_need scoring = bb_residual_covariance_device_need(plan->n, m, m, m);
+    const bb_need scoring = bb_residual_covariance_device_need(1, plan->n, m, m, m);
     return bb_need_together(bb_panel_plan_need(plan, 1),
                             bb_need_in_turn(bb_need_in_turn(filling, sweeping),
                                             (bb_need){.device_bytes = scoring.device_bytes}));

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Residuals on a GPU against those of the cpu. Sizes cross a panel of columns (1024).
+// Residuals on a GPU against those of the cpu, and on several against one, bit for bit: parts that
+// share one GPU, which takes all that GPUs of their own do but the link, and two where there are
+// two. Sizes cross a panel of columns (1024).
 #include "core/device/device.h"
 #include "solvers/factor/residual_noise.h"
 #include "solvers/factor/residual_scorer.h"
 #include "tests/solvers/weighed_scene.h"
 
+enum { PARTS = 8, LARGEST = 9300 };
+
 static bb_device *gpu;
+static bb_device *devices[PARTS]; // the one GPU, again and again
+static double spreads[LARGEST];
 
 // An estimate of m rows over n measurements whose variances span four orders of magnitude.
 typedef struct scene {
@@ -20,7 +26,14 @@ typedef struct scene {
 
 static double spread(bb_index i)
 {
-    return pow(10.0, 2.0 * sin(0.37 * (double)i));
+    return spreads[i];
+}
+
+static void set_spreads(void)
+{
+    for (bb_index i = 0; i < LARGEST; ++i) {
+        spreads[i] = pow(10.0, 2.0 * sin(0.37 * (double)i));
+    }
 }
 
 static bb_status fill_covariance(const bb_matrix_source *source, bb_index row, bb_index column,
@@ -91,7 +104,7 @@ static void compare(bb_index n, bb_index m)
     double *first = dense_new(m * m);
     double *second = dense_new(m * m);
     bb_residual_task task = {.r = s.r, .ctm = &s.ctm, .ctt = &s.ctt, .cee = first};
-    check_ok(bb_residual_scorer_create(gpu, &s.cmm, &scorer));
+    check_ok(bb_residual_scorer_create(1, devices, &s.cmm, &scorer));
     check_ok(bb_residual_scorer_score(scorer, 1, &task));
     assert_true(distance(&s, first, s.cee) <= 1e-11 * dense_norm(m * m, s.cee));
     task.cee = second;
@@ -126,7 +139,7 @@ static void weighed_estimates_are_scored_as_plain_ones(void **state)
     double *again = dense_new(WEIGHED_ROWS * WEIGHED_ROWS);
     weighed_open(&s);
     check_ok(bb_residual_covariance(&s.sources[0], WEIGHED_TASKS, s.plain));
-    check_ok(bb_residual_scorer_create(gpu, &s.sources[0], &scorer));
+    check_ok(bb_residual_scorer_create(1, devices, &s.sources[0], &scorer));
     check_ok(bb_residual_scorer_score(scorer, WEIGHED_TASKS, s.weighed));
     weighed_hold(&s, 1e-11);
     bb_residual_task alone = s.weighed[3];
@@ -136,6 +149,162 @@ static void weighed_estimates_are_scored_as_plain_ones(void **state)
     bb_residual_scorer_destroy(&scorer);
     weighed_close(&s);
     BB_RELEASE(&again);
+}
+
+// Estimates of all kinds by one r: plain, by a product that is shared, and that one weighed by A,
+// by B, by both.
+enum { KINDS = 5, SEEN = 11 };
+
+typedef struct estimates {
+    bb_index edge;               // of the largest residual
+    double *a, *b;               // [SEEN][m], [edge][m]
+    double *seen_ctm, *seen_ctt; // [SEEN][n], [SEEN][SEEN]
+    bb_view views[2];
+    bb_matrix_source sources[2];
+    bb_residual_task tasks[KINDS];
+    double *cee[KINDS]; // [edge][edge] in parts of it; of one device
+} estimates;
+
+static void open_estimates(const scene *s, estimates *e)
+{
+    const bb_index edge = s->m > SEEN ? s->m : SEEN;
+    *e = (estimates){.edge = edge,
+                     .a = dense_new(SEEN * s->m),
+                     .b = dense_new(edge * s->m),
+                     .seen_ctm = dense_new(SEEN * s->n),
+                     .seen_ctt = dense_new(SEEN * SEEN)};
+    dense_random(SEEN * s->m, 41, e->a);
+    dense_random(edge * s->m, 42, e->b);
+    dense_random(SEEN * s->n, 43, e->seen_ctm);
+    dense_covariance(SEEN, 3.0, 0.0, e->seen_ctt);
+    e->views[0] = bb_view_matrix(e->seen_ctm, SEEN, s->n);
+    e->views[1] = bb_view_matrix(e->seen_ctt, SEEN, SEEN);
+    e->sources[0] = bb_matrix_source_dense(&e->views[0], "Ctm", "1");
+    e->sources[1] = bb_matrix_source_dense(&e->views[1], "Ctt", "1");
+    for (int t = 0; t < KINDS; ++t) {
+        const bool by_a = t == 2 || t == 4;
+        e->tasks[t] = (bb_residual_task){.r = s->r,
+                                         .rows = t > 0 ? s->m : 0,
+                                         .ctm = t == 2 ? &e->sources[0] : &s->ctm,
+                                         .ctt = by_a ? &e->sources[1] : &s->ctt,
+                                         .weights = by_a ? e->a : NULL,
+                                         .truth_weights = t > 2 ? e->b : NULL};
+        e->cee[t] = dense_new(edge * edge);
+    }
+}
+
+static void close_estimates(estimates *e)
+{
+    for (int t = 0; t < KINDS; ++t) {
+        BB_RELEASE(&e->cee[t]);
+    }
+    BB_RELEASE(&e->a);
+    BB_RELEASE(&e->b);
+    BB_RELEASE(&e->seen_ctm);
+    BB_RELEASE(&e->seen_ctt);
+}
+
+// Twice, the second time by what the first one left; NULL: by the cpu.
+static void score_into(bb_residual_scorer *scorer, const scene *s, estimates *e, double **cee)
+{
+    for (int again = 0; again < 2; ++again) {
+        for (int t = 0; t < KINDS; ++t) {
+            memset(cee[t], 0, (size_t)(e->edge * e->edge) * sizeof *cee[t]);
+            e->tasks[t].cee = cee[t];
+        }
+        check_ok(scorer != NULL ? bb_residual_scorer_score(scorer, KINDS, e->tasks)
+                                : bb_residual_covariance(&s->cmm, KINDS, e->tasks));
+    }
+}
+
+// How many of the estimates differ from those of one device.
+static int differences(bb_index count, bb_device *const *gpus, const scene *s, estimates *e)
+{
+    int found = 0;
+    bb_residual_scorer *scorer = NULL;
+    double *cee[KINDS];
+    for (int t = 0; t < KINDS; ++t) {
+        cee[t] = dense_new(e->edge * e->edge);
+    }
+    check_ok(bb_residual_scorer_create(count, gpus, &s->cmm, &scorer));
+    score_into(scorer, s, e, cee);
+    bb_residual_scorer_destroy(&scorer);
+    for (int t = 0; t < KINDS; ++t) {
+        if (memcmp(cee[t], e->cee[t], (size_t)(e->edge * e->edge) * sizeof *cee[t]) != 0) {
+            print_message("differs: kind %d, n %td, %td rows, %td parts\n", t, s->n, s->m, count);
+            ++found;
+        }
+        BB_RELEASE(&cee[t]);
+    }
+    return found;
+}
+
+// On one device, close to the cpu.
+static void score_alone(const scene *s, estimates *e)
+{
+    const bb_index items = e->edge * e->edge;
+    bb_residual_scorer *scorer = NULL;
+    double *expected[KINDS];
+    for (int t = 0; t < KINDS; ++t) {
+        expected[t] = dense_new(items);
+    }
+    score_into(NULL, s, e, expected);
+    check_ok(bb_residual_scorer_create(1, devices, &s->cmm, &scorer));
+    score_into(scorer, s, e, e->cee);
+    bb_residual_scorer_destroy(&scorer);
+    for (int t = 0; t < KINDS; ++t) {
+        const double norm = dense_norm(items, expected[t]);
+        for (bb_index i = 0; i < items; ++i) {
+            expected[t][i] -= e->cee[t][i];
+        }
+        assert_true(dense_norm(items, expected[t]) <= 1e-11 * norm);
+        BB_RELEASE(&expected[t]);
+    }
+}
+
+// Fewer panels than parts, than partial sums, and more than those, with a last one that is narrow.
+static void parts_have_the_bits_of_one(void **state)
+{
+    (void)state;
+    static const struct {
+        bb_index n, m;
+    } sizes[] = {{300, 23}, {2113, 200}, {LARGEST, 23}, {2113, 1}};
+    static const bb_index counts[] = {2, 3, 5, PARTS};
+    int found = 0;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+        scene s;
+        estimates e;
+        open_scene(sizes[i].n, sizes[i].m, &s);
+        open_estimates(&s, &e);
+        score_alone(&s, &e);
+        for (size_t c = 0; c < sizeof counts / sizeof *counts; ++c) {
+            found += differences(counts[c], devices, &s, &e);
+        }
+        close_estimates(&e);
+        close_scene(&s);
+    }
+    assert_int_equal(found, 0);
+}
+
+static void two_gpus_have_the_bits_of_one(void **state)
+{
+    (void)state;
+    scene s;
+    estimates e;
+    bb_device *two[2] = {gpu, NULL};
+    if (bb_device_count(BB_DEVICE_CUDA, NULL, 0) < 2) {
+        print_message("skipped: one GPU\n");
+        skip();
+    }
+    check_ok(bb_device_open(BB_DEVICE_CUDA, 1, &two[1]));
+    open_scene(LARGEST, 200, &s);
+    open_estimates(&s, &e);
+    score_alone(&s, &e);
+    const int found = differences(2, two, &s, &e);
+    close_estimates(&e);
+    close_scene(&s);
+    bb_device_close(&two[1]);
+    assert_int_equal(found, 0);
 }
 
 // Rows of B in more than one part.
@@ -153,7 +322,7 @@ static void a_product_is_that_of_the_host(void **state)
     dense_random(ROWS * COLUMNS, 31, weights);
     dense_random(COLUMNS * ITEMS, 32, values);
     weighed_multiply(ROWS, ITEMS, COLUMNS, weights, values, expected);
-    check_ok(bb_residual_scorer_create(gpu, &s.sources[0], &scorer));
+    check_ok(bb_residual_scorer_create(1, devices, &s.sources[0], &scorer));
     check_ok(bb_residual_scorer_multiply(scorer, ROWS, COLUMNS, weights, ITEMS, values, out));
     for (int i = 0; i < ROWS * ITEMS; ++i) {
         check_close(out[i], expected[i], 1e-12, 100.0);
@@ -182,7 +351,7 @@ static void a_projection_is_a_product_of_three(void **state)
                                   .name = "Cmm",
                                   .unit = "1",
                                   .fill = fill_covariance};
-    check_ok(bb_residual_scorer_create(gpu, &cmm, &scorer));
+    check_ok(bb_residual_scorer_create(1, devices, &cmm, &scorer));
     check_ok(bb_residual_scorer_congruence(scorer, ROWS, COLUMNS, weights, symmetric, out));
     for (bb_index i = 0; i < ROWS; ++i) {
         for (bb_index j = 0; j < ROWS; ++j) {
@@ -219,7 +388,7 @@ static void noise_alone_agrees_with_the_cpu(void **state)
     double *expected = dense_new(s.m * s.m);
     double *cee = dense_new(s.m * s.m);
     check_ok(bb_residual_noise(&sparse, s.m, s.r, expected));
-    check_ok(bb_residual_scorer_create(gpu, &s.cmm, &scorer));
+    check_ok(bb_residual_scorer_create(1, devices, &s.cmm, &scorer));
     check_ok(bb_residual_scorer_noise(scorer, &sparse, s.m, s.r, cee));
     assert_true(distance(&s, cee, expected) <= 1e-12 * dense_norm(s.m * s.m, expected));
     bb_residual_scorer_destroy(&scorer);
@@ -239,9 +408,11 @@ static void what_does_not_fit_is_refused(void **state)
     double cee = 0.0;
     open_scene(300, 7, &s);
     check_ok(bb_device_open(BB_DEVICE_CPU, 0, &host));
-    check_fails(bb_residual_scorer_create(host, &s.cmm, &scorer), BB_UNSUPPORTED, "cuda");
+    check_fails(bb_residual_scorer_create(1, &host, &s.cmm, &scorer), BB_UNSUPPORTED, "cuda");
+    check_fails(bb_residual_scorer_create(PARTS + 1, devices, &s.cmm, &scorer), BB_INVALID,
+                "9 GPUs, expected 1 to 8");
     bb_device_close(&host);
-    check_ok(bb_residual_scorer_create(gpu, &s.cmm, &scorer));
+    check_ok(bb_residual_scorer_create(1, devices, &s.cmm, &scorer));
     const bb_residual_task task = {.r = s.r, .ctm = &s.ctt, .ctt = &s.ctt, .cee = &cee};
     check_fails(bb_residual_scorer_score(scorer, 1, &task), BB_INVALID, "expected 7 x 300");
     bb_residual_scorer_destroy(&scorer);
@@ -256,9 +427,15 @@ int main(void)
         return 77;
     }
     check_ok(bb_device_open(BB_DEVICE_CUDA, 0, &gpu));
+    for (int g = 0; g < PARTS; ++g) {
+        devices[g] = gpu;
+    }
+    set_spreads();
     check_ok(bb_threads_set(bb_threads_available() < 16 ? bb_threads_available() : 16));
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(residuals_agree_with_the_cpu),
+        cmocka_unit_test(parts_have_the_bits_of_one),
+        cmocka_unit_test(two_gpus_have_the_bits_of_one),
         cmocka_unit_test(weighed_estimates_are_scored_as_plain_ones),
         cmocka_unit_test(a_product_is_that_of_the_host),
         cmocka_unit_test(a_projection_is_a_product_of_three),

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Scores of estimates. The products with Cmm and Ctm are dealt over the GPUs by panels of columns
+// (residual_partials_cuda.h), for which each has all of R: every GPU gets a part of its rows from
+// the host, so that none crosses that link twice, and the others from its peers. What weights make
+// of the sums, 1 to 3 % of the operations of mosaic-100368, is the first GPU's.
+#include "solvers/factor/residual_partials_cuda.h"
+
+namespace
+{
+
+const size_t word = sizeof(double);
+
+// R Cmm R^T, or of one estimate (R Cmm - 2 Ctm) R^T.
+struct projecting {
+    const bb_residual_scorer *scorer;
+    bb_index rows, truths;                   // of R; truths of what shares it, 0: plain
+    bb_device_source *ctm[BB_RESIDUAL_GPUS]; // of one estimate, or NULL
+    void *r[BB_RESIDUAL_GPUS];               // [rows][n]
+    void *panel[BB_RESIDUAL_GPUS];           // [n][width] of Cmm
+    void *g[BB_RESIDUAL_GPUS];               // [rows][width]
+    bb_residual_partials partials;
+    void *product; // [rows][rows] on the first GPU
+};
+
+// What a task makes of the product that it shares; where not said, on the first GPU.
+struct weighing {
+    const projecting *shared;
+    const bb_residual_task *task;
+    bb_index truths, size;                   // m, q
+    bb_device_source *ctm[BB_RESIDUAL_GPUS]; // each GPU's
+    void *block[BB_RESIDUAL_GPUS];           // [m][width] of Ctm, likewise
+    void *cross;                             // [rows][m] R Ctm^T
+    void *crossed;                           // [rows][q] of that, B^T
+    void *weights;                           // A [q][rows]
+    void *truth_weights;                     // B [q][m]
+    void *half;                              // [q][rows] A R Cmm R^T
+    void *cee;                               // [q][q]
+};
+
+// On the first GPU.
+bb_status multiply(const bb_residual_scorer *s, const bb_dense_product_cuda &p)
+{
+    return bb_residual_scorer_queue(s, &s->gpus[0], &p);
+}
+
+bb_status clear(const bb_residual_scorer *s, void *memory, bb_index items)
+{
+    BB_RETURN_IF_FAILED(bb_residual_scorer_use(&s->gpus[0]));
+    BB_CUDA_TRY(cudaMemsetAsync(memory, 0, static_cast<size_t>(items) * word, s->gpus[0].stream));
+    return BB_OK;
+}
+
+// Whether there is room for a first task and what shares its r, on a GPU as often as it is named.
+bb_status check_room(const bb_residual_scorer *s, bb_index rows, bb_index truths, bb_index size)
+{
+    const double needed =
+        bb_residual_covariance_device_need(s->count, s->n, rows, truths, size).device_bytes;
+    for (bb_index g = 0; g < s->count; ++g) {
+        bb_device_report report;
+        double parts = 0.0;
+        for (bb_index other = 0; other < s->count; ++other) {
+            parts += s->gpus[other].ordinal == s->gpus[g].ordinal ? 1.0 : 0.0;
+        }
+        BB_RETURN_IF_FAILED(bb_device_describe(s->gpus[g].device, &report));
+        if (parts * needed > static_cast<double>(report.free_memory_bytes)) {
+            return bb_status_set(
+                BB_MEMORY, __FILE__, __LINE__,
+                "memory of GPU %d: the score of %td x %td needs %.0f bytes, %.0f are free",
+                s->gpus[g].ordinal, rows, s->n, parts * needed,
+                static_cast<double>(report.free_memory_bytes));
+        }
+    }
+    return BB_OK;
+}
+
+bb_status create_sources(const bb_residual_scorer *s, const bb_matrix_source *source,
+                         bb_device_source **out)
+{
+    for (bb_index g = 0; g < s->count; ++g) {
+        BB_RETURN_IF_FAILED(bb_device_source_create(source, s->gpus[g].device, &out[g]));
+    }
+    return BB_OK;
+}
+
+bb_index begin_of_part(const projecting *work, bb_index g)
+{
+    return work->rows * g / work->scorer->count * work->scorer->n;
+}
+
+// What other GPUs got of R, behind the uploads.
+bb_status fetch_parts(const projecting *work, bb_index g)
+{
+    const bb_residual_scorer *s = work->scorer;
+    BB_RETURN_IF_FAILED(bb_residual_scorer_use(&s->gpus[g]));
+    for (bb_index other = 0; other < s->count; ++other) {
+        const bb_index begin = begin_of_part(work, other);
+        const bb_index items = begin_of_part(work, other + 1) - begin;
+        if (other != g && items > 0) {
+            BB_CUDA_TRY(cudaMemcpyAsync(bb_residual_scorer_values(work->r[g], begin),
+                                        bb_residual_scorer_values(work->r[other], begin),
+                                        static_cast<size_t>(items) * word, cudaMemcpyDefault,
+                                        s->gpus[g].stream));
+        }
+    }
+    return BB_OK;
+}
+
+bb_status upload_rows(const double *r, const projecting *work)
+{
+    const bb_residual_scorer *s = work->scorer;
+    bb_transfer_part parts[BB_RESIDUAL_GPUS];
+    for (bb_index g = 0; g < s->count; ++g) {
+        const bb_index begin = begin_of_part(work, g);
+        parts[g].transfer = s->gpus[g].transfer;
+        parts[g].target = bb_residual_scorer_values(work->r[g], begin);
+        parts[g].from_host = r + begin;
+        parts[g].bytes = static_cast<size_t>(begin_of_part(work, g + 1) - begin) * word;
+    }
+    BB_RETURN_IF_FAILED(bb_transfer_upload_parts(s->count, parts));
+    for (bb_index g = 0; g < s->count; ++g) {
+        BB_RETURN_IF_FAILED(fetch_parts(work, g));
+    }
+    return BB_OK;
+}
+
+bb_status open_projection(projecting *work)
+{
+    const bb_residual_scorer *s = work->scorer;
+    const bb_index rows = work->rows;
+    const bb_index columns = rows < work->truths ? work->truths : rows;
+    for (bb_index g = 0; g < s->count; ++g) {
+        const bb_residual_gpu *gpu = &s->gpus[g];
+        BB_RETURN_IF_FAILED(bb_residual_scorer_put(gpu, nullptr, rows * s->n, &work->r[g]));
+        BB_RETURN_IF_FAILED(bb_residual_scorer_put(gpu, nullptr, s->n * s->width, &work->panel[g]));
+        BB_RETURN_IF_FAILED(bb_residual_scorer_put(gpu, nullptr, rows * s->width, &work->g[g]));
+    }
+    BB_RETURN_IF_FAILED(bb_residual_partials_create(s, rows * columns, &work->partials));
+    BB_RETURN_IF_FAILED(bb_residual_scorer_put(&s->gpus[0], nullptr, rows * rows, &work->product));
+    return clear(s, work->product, rows * rows);
+}
+
+// Also of an attempt that an error cut short; leaves the first GPU the current one.
+void close_projection(projecting *work)
+{
+    const bb_residual_scorer *s = work->scorer;
+    (void)bb_residual_scorer_wait(s);
+    for (bb_index g = 0; g < s->count; ++g) {
+        for (void **block : {&work->r[g], &work->panel[g], &work->g[g]}) {
+            bb_device_release(s->gpus[g].device, block);
+        }
+        bb_device_source_destroy(&work->ctm[g]);
+    }
+    bb_residual_partials_release(&work->partials);
+    bb_device_release(s->gpus[0].device, &work->product);
+    (void)bb_residual_scorer_use(&s->gpus[0]);
+}
+
+// G = alpha R C + beta G for the panel's columns and its rows from `begin` on.
+bb_status add_rows(const projecting *work, bb_index gpu, bb_index begin, bb_index rows,
+                   bb_index width, double alpha, double beta)
+{
+    const bb_residual_scorer *s = work->scorer;
+    bb_dense_product_cuda p = bb_residual_scorer_product(
+        work->r[gpu], work->panel[gpu], work->g[gpu], work->rows, width, rows, false);
+    p.a += begin;
+    p.b += begin * s->width;
+    p.a_stride = s->n;
+    p.b_stride = s->width;
+    p.alpha = alpha;
+    p.beta = beta;
+    return bb_residual_scorer_queue(s, &s->gpus[gpu], &p);
+}
+
+// Of the columns from `begin` on: rows of Cmm below their block twice, those above it not, which
+// has the same symmetric part of G R^T.
+bb_status project_panel(const void *context, bb_index gpu, bb_index begin, double beta,
+                        void *target)
+{
+    const projecting *work = static_cast<const projecting *>(context);
+    const bb_residual_scorer *s = work->scorer;
+    const bb_index width = bb_residual_scorer_width(s, begin);
+    const bb_index end = begin + width;
+    const bb_device_source *ctm = work->ctm[gpu];
+    bb_queue *queue = bb_stream_queue(s->gpus[gpu].stream);
+    BB_RETURN_IF_FAILED(bb_device_source_fill(
+        s->gpus[gpu].cmm, queue, begin, begin,
+        bb_device_matrix(bb_residual_scorer_values(work->panel[gpu], begin * s->width), BB_F64,
+                         s->n - begin, width, s->width)));
+    if (ctm != nullptr) {
+        BB_RETURN_IF_FAILED(bb_device_source_fill(
+            ctm, queue, 0, begin,
+            bb_device_matrix(work->g[gpu], BB_F64, work->rows, width, width)));
+    }
+    BB_RETURN_IF_FAILED(add_rows(work, gpu, begin, width, width, 1.0, ctm != nullptr ? -2.0 : 0.0));
+    if (end < s->n) {
+        BB_RETURN_IF_FAILED(add_rows(work, gpu, end, s->n - end, width, 2.0, 1.0));
+    }
+    bb_dense_product_cuda p = bb_residual_scorer_product(work->g[gpu], work->r[gpu], target,
+                                                         work->rows, work->rows, width, true);
+    p.b += begin;
+    p.b_stride = s->n;
+    p.beta = beta;
+    return bb_residual_scorer_queue(s, &s->gpus[gpu], &p);
+}
+
+bb_status project(const double *r, projecting *work)
+{
+    BB_RETURN_IF_FAILED(open_projection(work));
+    BB_RETURN_IF_FAILED(upload_rows(r, work));
+    return bb_residual_partials_add(&work->partials, work->rows * work->rows, project_panel, work,
+                                    work->product);
+}
+
+bb_status score_one(const bb_residual_scorer *s, const bb_residual_task *task)
+{
+    projecting work = {};
+    work.scorer = s;
+    work.rows = bb_residual_task_rows(task);
+    bb_status status = check_room(s, work.rows, 0, 0);
+    status = status == BB_OK ? create_sources(s, task->ctm, work.ctm) : status;
+    status = status == BB_OK ? project(task->r, &work) : status;
+    status = status == BB_OK
+                 ? bb_residual_scorer_fetch(s, work.product, work.rows * work.rows, task->cee)
+                 : status;
+    close_projection(&work);
+    return status == BB_OK ? bb_residual_task_close(task) : status;
+}
+
+// Where no weights come between, R Ctm^T goes to P as it is made.
+bool is_bare(const bb_residual_task *task)
+{
+    return task->weights == nullptr && task->truth_weights == nullptr;
+}
+
+bb_status open_weights(weighing *work)
+{
+    const bb_residual_gpu *gpu = work->shared->scorer->gpus;
+    const bb_residual_task *task = work->task;
+    const bb_index rows = work->shared->rows;
+    const bb_index size = work->size;
+    BB_RETURN_IF_FAILED(bb_residual_scorer_put(gpu, nullptr, size * size, &work->cee));
+    if (!is_bare(task)) {
+        BB_RETURN_IF_FAILED(
+            bb_residual_scorer_put(gpu, nullptr, rows * work->truths, &work->cross));
+        BB_RETURN_IF_FAILED(clear(work->shared->scorer, work->cross, rows * work->truths));
+    }
+    if (task->truth_weights != nullptr) {
+        BB_RETURN_IF_FAILED(bb_residual_scorer_put(gpu, task->truth_weights, size * work->truths,
+                                                   &work->truth_weights));
+        BB_RETURN_IF_FAILED(bb_residual_scorer_put(gpu, nullptr, rows * size, &work->crossed));
+    }
+    if (task->weights != nullptr) {
+        BB_RETURN_IF_FAILED(
+            bb_residual_scorer_put(gpu, task->weights, size * rows, &work->weights));
+        BB_RETURN_IF_FAILED(bb_residual_scorer_put(gpu, nullptr, size * rows, &work->half));
+    }
+    return BB_OK;
+}
+
+bb_status open_weighing(weighing *work)
+{
+    const bb_residual_scorer *s = work->shared->scorer;
+    BB_RETURN_IF_FAILED(create_sources(s, work->task->ctm, work->ctm));
+    for (bb_index g = 0; g < s->count; ++g) {
+        BB_RETURN_IF_FAILED(
+            bb_residual_scorer_put(&s->gpus[g], nullptr, work->truths * s->width, &work->block[g]));
+    }
+    return open_weights(work);
+}
+
+void close_weighing(weighing *work)
+{
+    const bb_residual_scorer *s = work->shared->scorer;
+    (void)bb_residual_scorer_wait(s);
+    for (bb_index g = 0; g < s->count; ++g) {
+        bb_device_release(s->gpus[g].device, &work->block[g]);
+        bb_device_source_destroy(&work->ctm[g]);
+    }
+    for (void **block : {&work->cross, &work->crossed, &work->weights, &work->truth_weights,
+                         &work->half, &work->cee}) {
+        bb_device_release(s->gpus[0].device, block);
+    }
+}
+
+// target [rows][m] <- R Ctm^T over the panel + beta target, or less twice that where P is it.
+bb_status cross_panel(const void *context, bb_index gpu, bb_index begin, double beta, void *target)
+{
+    const weighing *work = static_cast<const weighing *>(context);
+    const projecting *shared = work->shared;
+    const bb_residual_scorer *s = shared->scorer;
+    const bb_index width = bb_residual_scorer_width(s, begin);
+    BB_RETURN_IF_FAILED(bb_device_source_fill(
+        work->ctm[gpu], bb_stream_queue(s->gpus[gpu].stream), 0, begin,
+        bb_device_matrix(work->block[gpu], BB_F64, work->truths, width, width)));
+    bb_dense_product_cuda p = bb_residual_scorer_product(shared->r[gpu], work->block[gpu], target,
+                                                         shared->rows, work->truths, width, true);
+    p.a += begin;
+    p.a_stride = s->n;
+    p.alpha = is_bare(work->task) ? -2.0 : 1.0;
+    p.beta = beta;
+    return bb_residual_scorer_queue(s, &s->gpus[gpu], &p);
+}
+
+bb_status add_cross(const weighing *work, void *sum)
+{
+    return bb_residual_partials_add(&work->shared->partials, work->shared->rows * work->truths,
+                                    cross_panel, work, sum);
+}
+
+// What the product is weighed with.
+bb_status weigh_product(const weighing *work)
+{
+    const bb_residual_scorer *s = work->shared->scorer;
+    const bb_index rows = work->shared->rows;
+    const bb_index size = work->size;
+    if (work->weights == nullptr) {
+        BB_CUDA_TRY(cudaMemcpyAsync(work->cee, work->shared->product,
+                                    static_cast<size_t>(size * size) * word,
+                                    cudaMemcpyDeviceToDevice, s->gpus[0].stream));
+        return BB_OK;
+    }
+    BB_RETURN_IF_FAILED(
+        multiply(s, bb_residual_scorer_product(work->weights, work->shared->product, work->half,
+                                               size, rows, rows, false)));
+    return multiply(s, bb_residual_scorer_product(work->half, work->weights, work->cee, size, size,
+                                                  rows, true));
+}
+
+// P: that less twice the cross part.
+bb_status weigh(const weighing *work)
+{
+    const bb_residual_scorer *s = work->shared->scorer;
+    const bb_index rows = work->shared->rows;
+    void *crossed = work->cross;
+    BB_RETURN_IF_FAILED(bb_residual_scorer_use(&s->gpus[0]));
+    BB_RETURN_IF_FAILED(weigh_product(work));
+    if (is_bare(work->task)) {
+        return add_cross(work, work->cee);
+    }
+    BB_RETURN_IF_FAILED(add_cross(work, work->cross));
+    if (work->truth_weights != nullptr && work->weights != nullptr) {
+        BB_RETURN_IF_FAILED(
+            multiply(s, bb_residual_scorer_product(work->cross, work->truth_weights, work->crossed,
+                                                   rows, work->size, work->truths, true)));
+        crossed = work->crossed;
+    }
+    bb_dense_product_cuda last =
+        work->weights != nullptr
+            ? bb_residual_scorer_product(work->weights, crossed, work->cee, work->size, work->size,
+                                         rows, false)
+            : bb_residual_scorer_product(work->cross, work->truth_weights, work->cee, rows,
+                                         work->size, work->truths, true);
+    last.alpha = -2.0;
+    last.beta = 1.0;
+    return multiply(s, last);
+}
+
+bb_status score_weighed(const bb_residual_task *task, const projecting *shared)
+{
+    const bb_residual_scorer *s = shared->scorer;
+    weighing work = {};
+    work.shared = shared;
+    work.task = task;
+    work.truths = task->ctm->rows;
+    work.size = bb_residual_task_size(task);
+    bb_status status = open_weighing(&work);
+    status = status == BB_OK ? weigh(&work) : status;
+    status = status == BB_OK
+                 ? bb_residual_scorer_fetch(s, work.cee, work.size * work.size, task->cee)
+                 : status;
+    close_weighing(&work);
+    return status == BB_OK ? bb_residual_task_close(task) : status;
+}
+
+bb_status score_shared(const bb_residual_scorer *s, bb_index count, const bb_residual_task *tasks)
+{
+    projecting work = {};
+    bb_index size = 0;
+    work.scorer = s;
+    work.rows = bb_residual_task_rows(tasks);
+    for (bb_index t = 0; t < count; ++t) {
+        const bb_index q = bb_residual_task_size(&tasks[t]);
+        work.truths = work.truths < tasks[t].ctm->rows ? tasks[t].ctm->rows : work.truths;
+        size = size < q ? q : size;
+    }
+    bb_status status = check_room(s, work.rows, work.truths, size);
+    status = status == BB_OK ? project(tasks[0].r, &work) : status;
+    for (bb_index t = 0; t < count && status == BB_OK; ++t) {
+        status = score_weighed(&tasks[t], &work);
+    }
+    close_projection(&work);
+    return status;
+}
+
+} // namespace
+
+bb_status bb_residual_scorer_score(bb_residual_scorer *scorer, bb_index count,
+                                   const bb_residual_task *tasks)
+{
+    for (bb_index t = 0; t < count; ++t) {
+        BB_RETURN_IF_FAILED(bb_residual_task_check(&tasks[t], scorer->n));
+    }
+    for (bb_index t = 0; t < count;) {
+        const bb_index shared = bb_residual_task_shared(&tasks[t], count - t);
+        BB_RETURN_IF_FAILED(shared > 0 ? score_shared(scorer, shared, &tasks[t])
+                                       : score_one(scorer, &tasks[t]));
+        t += shared > 0 ? shared : 1;
+    }
+    return BB_OK;
+}
