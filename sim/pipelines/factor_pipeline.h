@@ -84,7 +84,7 @@ typedef struct bb_factor_solver_config {
     bb_index tile;
     int scale;        ///< bb_factor_scale
     double dither;    ///< of the unit diagonal: rows times independent factors in [1 - dither, 1]
-    bb_index gpus;    ///< of this host that share a factorization on cuda
+    bb_index gpus;    ///< of this host that share factorizations and scores on cuda
     int engine;       ///< bb_factor_engine_kind
     const char *grid; ///< of processes: "auto" or "2x4"
     int wire;         ///< bb_wire
@@ -125,7 +125,7 @@ typedef struct bb_factor_solver_config {
          .maximum = 8.0,                                                                           \
          .offset = offsetof(type, common.gpus),                                                    \
          .default_text = "1",                                                                      \
-         .meaning = "GPUs of this host that share a factorization on device cuda."},               \
+         .meaning = "GPUs of this host that share factorizations and scores on device cuda."},     \
         {.name = "engine",                                                                         \
          .kind = BB_KEY_CHOICE,                                                                    \
          .choices = bb_factor_engine_names,                                                        \

@@ -7,8 +7,8 @@
 // their order on the first GPU. Of G GPUs, the g-th makes the partial sums g, g + G, ..., so that
 // every call of cuBLAS has the shape that it has on one GPU. The first partial sum is made where
 // the sum is. The first GPU reads those of the others where they lie, which takes no memory of its
-// own and 3 ms a GB over NVLink; until then the other waits with its next, which is as long as the
-// first GPU's and would be waited for anyway.
+// own and, by count, 3 ms a GB over NVLink; until then the other waits with its next, which is as
+// long as the first GPU's and would be waited for anyway.
 #ifndef BB_SOLVERS_FACTOR_RESIDUAL_PARTIALS_CUDA_H
 #define BB_SOLVERS_FACTOR_RESIDUAL_PARTIALS_CUDA_H
 
