@@ -8,6 +8,7 @@
 #include "precision/variant.h"
 #include "sim/bench/gemv_cuda_bench.h"
 #include "sim/bench/panel_bench.h"
+#include "sim/bench/panels/cusolvermp_bench.h"
 #include "sim/bench/panels/two_gpus_bench.h"
 #include "sim/energy.h"
 
@@ -236,6 +237,8 @@ static const bb_bench_case cases[] = {
     {"factor-100368-x3-two", "the same with split operands", "one GPU", 1.0 / 0.55, BB_CUDA_TWIN(bb_two_gpus_bench), BB_TWO_GPUS_X3, NULL},
     {"factor-300000-hp1-two", "panels in fp16 of a matrix that decays on two cuda devices", "one GPU", NAN, BB_CUDA_TWIN(bb_two_gpus_bench), BB_TWO_GPUS_300000, NULL},
     {"solve-100368-hp1-two", "the same in fp16 with both sweeps of 11152 right-hand sides", "one GPU", 1.0 / 0.6, BB_CUDA_TWIN(bb_two_gpus_bench), BB_TWO_GPUS_SOLVE, NULL},
+    {"factor-100368-sp-cusolvermp", "a covariance of slopes in fp32 on two cuda devices", "cusolvermp", 1.0, BB_CUDA_TWIN(bb_cusolvermp_bench), BB_CUSOLVERMP_SP, NULL},
+    {"factor-100368-dp-cusolvermp", "the same in fp64", "cusolvermp", 1.0, BB_CUDA_TWIN(bb_cusolvermp_bench), BB_CUSOLVERMP_DP, NULL},
 };
 // clang-format on
 enum { CASES = sizeof cases / sizeof cases[0] };
