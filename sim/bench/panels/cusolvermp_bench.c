@@ -27,7 +27,7 @@ enum { ROUNDS = 3, QUICK_N = 1368, QUICK_BLOCK = 256, GPUS = BB_CUSOLVERMP_GPUS 
 typedef struct cusolvermp_row {
     bb_panel_plan plan;
     bb_cusolvermp_plan peer;
-    double bound; // of the relative difference of two pivots: some twenty times what two H200 gave
+    double bound; // of the relative difference of two pivots; on two H200 it is 4e-4 and 1e-13
 } cusolvermp_row;
 
 // clang-format off

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What both devices have to come to (a grid, a factorization) is called on a thread for each; what
-// one of them could fail in alone (memory) is done before, so that neither waits for the other in
-// vain.
+// What both devices have to come to (a grid, a factorization) is called on a thread for each. Both
+// threads end, and failures are looked at, before the next such call: a device that has no memory
+// leaves none waiting for it.
 #include "core/memory.h"
 #include "sim/bench/panels/cusolvermp_library_cuda.h"
 #include "sim/bench/panels/cusolvermp_peer.h"
