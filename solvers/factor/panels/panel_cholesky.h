@@ -19,6 +19,13 @@
 // diagonal block: n^2 / 2 values of L in all, copied from GPU to GPU under the long products. Rows
 // of B are shared in parts; their backward sweep copies block columns as it goes.
 //
+// Where a GPU has no room for L, in planes of fp16, L lies in the host's memory (`swapped`). Panels
+// are then worked on in groups of 16384 columns, whose own L stays on the GPU in a strip; block
+// rows of what lies before come in chunks under the products that they are for, and are read by all
+// panels of the group. So L is read about n / 32768 times, and for n^3 / 3 products there are n^3 /
+// 98304 values on the bus: at 600 Tflop/s and 2 bytes, 37 GB/s. Rows of B are swept when L is
+// complete. The order of the sums is that of an L on the GPU.
+//
 // The order of the sums is fixed by n and the block, so results repeat bit for bit, and are those
 // of one GPU on any number of GPUs of one kind: where cuBLAS would split a sum by how many rows it
 // is given, it has no workspace to do so, or is given one block row at a time. Of tf32 this holds
@@ -63,10 +70,11 @@ typedef struct bb_panel_cholesky bb_panel_cholesky;
 enum { BB_PANEL_GPUS = 8 };
 
 /// Takes the memory of a plan on each of `gpus` cuda devices of one host, which share L by block
-/// rows and the rows of B in parts. A device may be named more than once: it then has several
-/// parts. Errors: BB_INVALID, BB_UNSUPPORTED (an arithmetic that the GPU lacks, GPUs that cannot
-/// read each other's memory), BB_MEMORY with the bytes needed and free, BB_DEVICE. Owner: the
-/// caller, who destroys it before closing the devices.
+/// rows and the rows of B in parts; a swapped plan is one GPU's, and takes page-locked memory of
+/// the host. A device may be named more than once: it then has several parts. Errors: BB_INVALID,
+/// BB_UNSUPPORTED (an arithmetic that the GPU lacks, GPUs that cannot read each other's memory),
+/// BB_MEMORY with the bytes needed and free, BB_DEVICE. Owner: the caller, who destroys it before
+/// closing the devices.
 BB_CHECKED bb_status bb_panel_cholesky_create(bb_index gpus, bb_device *const *devices,
                                               const bb_panel_plan *plan, bb_panel_cholesky **out);
 void bb_panel_cholesky_destroy(bb_panel_cholesky **factor);
@@ -96,6 +104,15 @@ BB_CHECKED bb_status bb_panel_cholesky_factor(bb_panel_cholesky *factor,
 
 /// The backward sweep: B D becomes B D (D A D)^-1. Errors: BB_DEVICE.
 BB_CHECKED bb_status bb_panel_cholesky_sweep(bb_panel_cholesky *factor, bb_panel_times *times);
+
+/// Bytes of L that were copied since the last factorization began.
+typedef struct bb_panel_traffic {
+    double device_to_device_bytes;                     ///< between GPUs, or parts of one
+    double host_to_device_bytes, device_to_host_bytes; ///< of a swapped L
+} bb_panel_traffic;
+
+/// Those of all GPUs.
+bb_panel_traffic bb_panel_cholesky_traffic(const bb_panel_cholesky *factor);
 
 /// All rows of what stands in the place of B, in fp64 and times D (so R of B A^-1 after the sweep):
 /// `out` [plan.sides][n] in the memory of the first device. Waits. Errors: BB_DEVICE.

@@ -95,6 +95,7 @@ bb_status start(bb_panel_cholesky *f, const bb_panel_sources *sources, const dou
         BB_CUDA_TRY(cudaMemset(part->breakdown, 0, sizeof(bb_breakdown_cuda)));
         BB_CUDA_TRY(cudaDeviceSynchronize());
         f->fills[g].count = 0;
+        f->traffic[g] = bb_panel_traffic{};
         BB_RETURN_IF_FAILED(record(f->begin[g], part->bulk));
         BB_RETURN_IF_FAILED(mark(&f->fills[g], true, part->bulk));
         BB_RETURN_IF_FAILED(
@@ -173,8 +174,10 @@ bb_status create_parts(bb_panel_cholesky *f, bb_device *const *devices)
 {
     for (bb_index g = 0; g < f->gpus; ++g) {
         BB_RETURN_IF_FAILED(bb_panel_part_create(devices[g], &f->plan, f->gpus, g, &f->parts[g]));
+        f->parts[g].traffic = &f->traffic[g];
     }
     BB_RETURN_IF_FAILED(join_memories(f));
+    BB_RETURN_IF_FAILED(f->plan.swapped ? create_swap(f) : BB_OK);
     return make_events(f);
 }
 
@@ -202,6 +205,10 @@ bb_status bb_panel_cholesky_create(bb_index gpus, bb_device *const *devices,
         return bb_status_set(BB_INVALID, __FILE__, __LINE__, "%td GPUs, expected 1 to %d", gpus,
                              static_cast<int>(BB_PANEL_GPUS));
     }
+    if (plan->swapped && gpus > 1) {
+        return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
+                             "L in the host's memory is one GPU's, got %td GPUs", gpus);
+    }
     BB_RETURN_IF_FAILED(bb_memory_zeroed(1, sizeof(bb_panel_cholesky), &memory));
     bb_panel_cholesky *f = static_cast<bb_panel_cholesky *>(memory);
     f->plan = *plan;
@@ -223,6 +230,7 @@ void bb_panel_cholesky_destroy(bb_panel_cholesky **factor)
     }
     (void)wait_all(*factor); // of an attempt that an error cut short
     drop_events(*factor);
+    destroy_swap(*factor);
     for (bb_panel_part &part : (*factor)->parts) {
         bb_panel_part_release(&part);
     }
@@ -267,4 +275,15 @@ bb_status bb_panel_cholesky_sweep(bb_panel_cholesky *factor, bb_panel_times *tim
         times->backward_s = std::fmax(times->backward_s, own);
     }
     return BB_OK;
+}
+
+bb_panel_traffic bb_panel_cholesky_traffic(const bb_panel_cholesky *factor)
+{
+    bb_panel_traffic sum = {};
+    for (const bb_panel_traffic &part : factor->traffic) {
+        sum.device_to_device_bytes += part.device_to_device_bytes;
+        sum.host_to_device_bytes += part.host_to_device_bytes;
+        sum.device_to_host_bytes += part.device_to_host_bytes;
+    }
+    return sum;
 }

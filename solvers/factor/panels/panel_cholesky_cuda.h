@@ -31,6 +31,16 @@ struct fill_marks {
     bb_index count, most;
 };
 
+// An L in the host's memory.
+struct swap_space {
+    void *planes[2];    // page-locked, each a triangle
+    bb_panel_part kept; // the part with them in the place of its own
+    cudaEvent_t chunk_here[BB_PANEL_CHUNKS_HELD], chunk_read[BB_PANEL_CHUNKS_HELD];
+    cudaEvent_t guests_here, guests_read[2]; // by the rows below, and by diagonal blocks
+    cudaEvent_t updated;                     // all diagonal blocks of a group
+    cudaEvent_t stored[2];                   // the strip of an even group, and of an odd one
+};
+
 } // namespace panel
 
 struct bb_panel_cholesky {
@@ -41,6 +51,8 @@ struct bb_panel_cholesky {
     panel::panel_events *events; // [blocks][gpus]
     panel::fill_marks fills[BB_PANEL_GPUS];
     cudaEvent_t begin[BB_PANEL_GPUS], end[BB_PANEL_GPUS];
+    bb_panel_traffic traffic[BB_PANEL_GPUS];
+    panel::swap_space swap;
 };
 
 namespace panel
@@ -78,6 +90,25 @@ inline bb_status mark(fill_marks *marks, bool begins, cudaStream_t stream)
     return record(marks->end[marks->count++], stream);
 }
 
+// What others read a part's L from.
+inline const bb_panel_part *source_of(const bb_panel_cholesky *f, bb_index part)
+{
+    return f->plan.swapped ? &f->swap.kept : &f->parts[part];
+}
+
+// Takes memory of the host, and gives it back. panel_swap_cuda.cu.
+BB_CHECKED bb_status create_swap(bb_panel_cholesky *f);
+void destroy_swap(bb_panel_cholesky *f);
+
+// Steps of a panel on a part, of panel_order_cuda.cu: the diagonal block is factored, the blocks
+// below are solved, and the next panel takes their update.
+BB_CHECKED bb_status factor_diagonal(bb_panel_cholesky *f, bb_index k);
+BB_CHECKED bb_status solve(bb_panel_cholesky *f, bb_index k, bb_index part);
+BB_CHECKED bb_status follow(bb_panel_cholesky *f, bb_index k, bb_index part);
+
+// Queue all of a factorization without its sides where L is swapped.
+BB_CHECKED bb_status run_groups(bb_panel_cholesky *f, const bb_panel_sources *sources);
+
 // Queue all of a factorization, or a backward sweep.
 BB_CHECKED bb_status run_factor(bb_panel_cholesky *f, const bb_panel_sources *sources);
 BB_CHECKED bb_status run_backward(bb_panel_cholesky *f);
@@ -90,6 +121,7 @@ inline bb_status wait_all(const bb_panel_cholesky *f)
         }
         BB_RETURN_IF_FAILED(use(&f->parts[g]));
         BB_CUDA_TRY(cudaStreamSynchronize(f->parts[g].fetch));
+        BB_CUDA_TRY(cudaStreamSynchronize(f->parts[g].store));
         BB_CUDA_TRY(cudaStreamSynchronize(f->parts[g].ahead));
         BB_CUDA_TRY(cudaStreamSynchronize(f->parts[g].chain));
         BB_CUDA_TRY(cudaStreamSynchronize(f->parts[g].bulk));

@@ -142,8 +142,8 @@ bb_status bb_panel_cholesky_columns(const bb_panel_cholesky *factor, bb_queue *q
     }
     BB_RETURN_IF_FAILED(use(&factor->parts[0]));
     for (bb_index g = 0; g < factor->gpus; ++g) {
-        BB_RETURN_IF_FAILED(
-            launch_columns(factor->parts[g], bb_queue_stream(queue), first, width, out, stride));
+        BB_RETURN_IF_FAILED(launch_columns(*source_of(factor, g), bb_queue_stream(queue), first,
+                                           width, out, stride));
     }
     return BB_OK;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a part of a factorization by panels copies of the others' L: reads over the link between two
-// GPUs, or within the one that two parts share.
+// What a part of a factorization by panels copies of L: reads over the link between two GPUs, or
+// within the one that two parts share, and over the bus to the host's memory and from it.
 #include "solvers/factor/panels/panel_products_cuda.h"
 
 using namespace panel;
@@ -19,7 +19,8 @@ struct rectangle {
     size_t word;
 };
 
-bb_status copy(const rectangle &r, cudaStream_t stream)
+// Adds to the bytes counted.
+bb_status copy(const rectangle &r, cudaStream_t stream, double *bytes)
 {
     if (r.source == nullptr || r.target == nullptr || r.rows == 0 || r.columns == 0) {
         return BB_OK;
@@ -30,7 +31,16 @@ bb_status copy(const rectangle &r, cudaStream_t stream)
         static_cast<const char *>(r.source) + static_cast<size_t>(r.source_item) * r.word,
         static_cast<size_t>(r.source_stride) * r.word, static_cast<size_t>(r.columns) * r.word,
         static_cast<size_t>(r.rows), cudaMemcpyDefault, stream));
+    *bytes +=
+        static_cast<double>(r.rows) * static_cast<double>(r.columns) * static_cast<double>(r.word);
     return BB_OK;
+}
+
+// Where a part counts what it reads from another one, or from the host.
+double *count_of(const bb_panel_part *part)
+{
+    return part->plan.swapped ? &part->traffic->host_to_device_bytes
+                              : &part->traffic->device_to_device_bytes;
 }
 
 bb_status copy_square(const bb_panel_part *part, void *target, const void *source,
@@ -40,6 +50,8 @@ bb_status copy_square(const bb_panel_part *part, void *target, const void *sourc
     BB_CUDA_TRY(cudaMemcpyAsync(target, source,
                                 static_cast<size_t>(items) * bb_type_bytes(type_of(part)),
                                 cudaMemcpyDefault, bb_panel_stream_of(part, stream)));
+    *count_of(part) +=
+        static_cast<double>(items) * static_cast<double>(bb_type_bytes(type_of(part)));
     return BB_OK;
 }
 
@@ -55,7 +67,7 @@ bb_status bb_panel_part_fetch_row(bb_panel_part *part, const bb_panel_part *sour
 {
     const bb_index block = part->plan.block;
     const cudaStream_t queue = bb_panel_stream_of(part, stream);
-    if (holds(part, k)) {
+    if (reads_own(part, k)) {
         return BB_OK;
     }
     rectangle r = {};
@@ -68,14 +80,14 @@ bb_status bb_panel_part_fetch_row(bb_panel_part *part, const bb_panel_part *sour
     r.source = source->triangle;
     r.target = part->guest_rows;
     r.word = kept_bytes(part);
-    BB_RETURN_IF_FAILED(copy(r, queue));
+    BB_RETURN_IF_FAILED(copy(r, queue, count_of(part)));
     r.word = sizeof(__half);
     r.source = source->triangle_lo;
     r.target = part->guest_rows_lo;
-    BB_RETURN_IF_FAILED(copy(r, queue));
+    BB_RETURN_IF_FAILED(copy(r, queue, count_of(part)));
     r.source = source->operands;
     r.target = part->guest_operands;
-    return copy(r, queue);
+    return copy(r, queue, count_of(part));
 }
 
 bb_status bb_panel_part_fetch_inverse(bb_panel_part *part, const bb_panel_part *source, bb_index k,
@@ -108,11 +120,56 @@ bb_status bb_panel_part_fetch_column(bb_panel_part *part, const bb_panel_part *s
         r.source = source->triangle;
         r.target = part->guest_rows;
         r.word = kept_bytes(part);
-        BB_RETURN_IF_FAILED(copy(r, part->fetch));
+        BB_RETURN_IF_FAILED(copy(r, part->fetch, count_of(part)));
         r.word = sizeof(__half);
         r.source = source->triangle_lo;
         r.target = part->guest_rows_lo;
-        BB_RETURN_IF_FAILED(copy(r, part->fetch));
+        BB_RETURN_IF_FAILED(copy(r, part->fetch, count_of(part)));
+    }
+    return BB_OK;
+}
+
+namespace
+{
+
+// Block row i from one triangle to another, the block columns [start, stop).
+bb_status copy_row(const bb_panel_part *source, bb_panel_part *target, bb_index i, bb_index start,
+                   bb_index stop, cudaStream_t stream, double *bytes)
+{
+    const bb_index block = source->plan.block;
+    rectangle r = {};
+    r.source_item = triangle_item(source, i, start * block);
+    r.target_item = triangle_item(target, i, start * block);
+    r.source_stride = bb_triangle_layout_columns(source->layout);
+    r.target_stride = bb_triangle_layout_columns(target->layout);
+    r.rows = block;
+    r.columns = (stop - start) * block;
+    r.word = sizeof(__half);
+    r.source = source->triangle;
+    r.target = target->triangle;
+    BB_RETURN_IF_FAILED(copy(r, stream, bytes));
+    r.source = source->triangle_lo;
+    r.target = target->triangle_lo;
+    return copy(r, stream, bytes);
+}
+
+} // namespace
+
+bb_status bb_panel_part_store(const bb_panel_part *part, bb_panel_part *kept, bb_index start,
+                              bb_index stop)
+{
+    for (bb_index i = start + 1; i < part->layout.blocks; ++i) {
+        BB_RETURN_IF_FAILED(copy_row(part, kept, i, start, stop < i ? stop : i, part->store,
+                                     &part->traffic->device_to_host_bytes));
+    }
+    return BB_OK;
+}
+
+bb_status bb_panel_part_fetch_chunk(bb_panel_part *chunk, const bb_panel_part *kept,
+                                    bb_positions rows, bb_index stop)
+{
+    for (bb_index i = rows.begin; i < rows.end; ++i) {
+        BB_RETURN_IF_FAILED(copy_row(kept, chunk, i, 0, stop, chunk->fetch, count_of(chunk)));
     }
     return BB_OK;
 }

@@ -12,13 +12,14 @@ namespace
 
 const int threads = 256;
 
-// One block of L a block of threads; its sum has one order.
+// One block of L a block of threads, of the block columns from `start` on; its sum has one order.
 __global__ void __launch_bounds__(threads)
-    sum_squares(const __half *values, const bb_triangle_layout layout, double *energies)
+    sum_squares(const __half *values, const bb_triangle_layout layout, bb_index start,
+                double *energies)
 {
     __shared__ double sums[threads];
     const bb_index i = bb_triangle_layout_block_at(layout, blockIdx.y);
-    const bb_index j = blockIdx.x;
+    const bb_index j = start + blockIdx.x;
     const bb_index stride = bb_triangle_layout_columns(layout);
     double sum = 0.0;
     if (j >= i) {
@@ -69,19 +70,27 @@ int list_blocks(bb_index blocks, const unsigned char *light, bb_index k, bool ba
 
 } // namespace
 
+bb_status bb_panel_part_weigh(bb_panel_part *part, bb_index start, bb_index stop)
+{
+    const dim3 grid(static_cast<unsigned>(stop - start), static_cast<unsigned>(part->layout.held));
+    if (part->layout.held == 0 || stop <= start) {
+        return BB_OK;
+    }
+    sum_squares<<<grid, threads, 0, part->bulk>>>(static_cast<const __half *>(part->triangle),
+                                                  part->layout, start,
+                                                  static_cast<double *>(part->energies));
+    BB_CUDA_CHECK_LAUNCH();
+    return BB_OK;
+}
+
 bb_status bb_panel_part_energies(bb_panel_part *part, double *out)
 {
     const bb_index blocks = part->layout.blocks;
     const bb_index count = blocks * (blocks + 1) / 2;
-    const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(part->layout.held));
     void *found = nullptr;
     if (part->layout.held == 0) {
         return BB_OK;
     }
-    sum_squares<<<grid, threads, 0, part->bulk>>>(static_cast<const __half *>(part->triangle),
-                                                  part->layout,
-                                                  static_cast<double *>(part->energies));
-    BB_CUDA_CHECK_LAUNCH();
     BB_RETURN_IF_FAILED(bb_memory_allocate(count, sizeof(double), &found));
     cudaError_t error =
         cudaMemcpyAsync(found, part->energies, static_cast<size_t>(count) * sizeof(double),

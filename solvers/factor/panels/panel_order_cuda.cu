@@ -35,6 +35,60 @@ bb_index holder_of(const bb_panel_cholesky *f, bb_index k)
     return k % f->gpus;
 }
 
+} // namespace
+
+bb_status panel::factor_diagonal(bb_panel_cholesky *f, bb_index k)
+{
+    const bb_index holder = holder_of(f, k);
+    bb_panel_part *part = &f->parts[holder];
+    const panel_events *events = events_of(f, k, holder);
+    BB_RETURN_IF_FAILED(use(part));
+    BB_RETURN_IF_FAILED(wait(part->chain, events->ahead));
+    BB_RETURN_IF_FAILED(bb_panel_part_factor_diagonal(part, k));
+    return record(events->inverted, part->chain);
+}
+
+// The block row of the next panel first: its diagonal block waits for nothing else.
+bb_status panel::solve(bb_panel_cholesky *f, bb_index k, bb_index g)
+{
+    bb_panel_part *part = &f->parts[g];
+    const panel_events *events = events_of(f, k, g);
+    bb_positions rest = bb_panel_part_below(part, k);
+    BB_RETURN_IF_FAILED(use(part));
+    BB_RETURN_IF_FAILED(wait(part->bulk, holds(part, k) ? events->inverted : events->inverse));
+    BB_RETURN_IF_FAILED(bb_panel_part_ready_inverse(part, k, false));
+    if (k + 1 < f->blocks && holds(part, k + 1)) {
+        const bb_index next = bb_triangle_layout_position(part->layout, k + 1);
+        BB_RETURN_IF_FAILED(bb_panel_part_solve(part, k, {next, next + 1}));
+        BB_RETURN_IF_FAILED(record(events->first, part->bulk));
+        rest = next == rest.begin ? bb_positions{rest.begin + 1, rest.end}
+                                  : bb_positions{rest.begin, rest.end - 1};
+    }
+    BB_RETURN_IF_FAILED(bb_panel_part_solve(part, k, rest));
+    return record(events->solved, part->bulk);
+}
+
+// Panel k takes the update of panel k - 1.
+bb_status panel::follow(bb_panel_cholesky *f, bb_index k, bb_index g)
+{
+    bb_panel_part *part = &f->parts[g];
+    if (k >= f->blocks) {
+        return BB_OK;
+    }
+    BB_RETURN_IF_FAILED(use(part));
+    if (holds(part, k)) {
+        BB_RETURN_IF_FAILED(wait(part->chain, events_of(f, k - 1, g)->first));
+        BB_RETURN_IF_FAILED(bb_panel_part_update_diagonal(part, k, k - 1, k, BB_PANEL_CHAIN));
+    } else {
+        BB_RETURN_IF_FAILED(wait(part->bulk, events_of(f, k, g)->last));
+    }
+    BB_RETURN_IF_FAILED(bb_panel_part_update(part, k, k - 1, k));
+    return record(events_of(f, k, g)->read, part->bulk);
+}
+
+namespace
+{
+
 // The slot of block row or column k is free when that of `before`, if there is one, has been read.
 bb_status wait_for_slot(const bb_panel_cholesky *f, bb_index before, bb_index g,
                         cudaStream_t stream)
@@ -96,17 +150,6 @@ bb_status fetch_row_last(bb_panel_cholesky *f, bb_index k, bb_index g)
     return record(events_of(f, k, g)->last, part->chain);
 }
 
-bb_status factor_diagonal(bb_panel_cholesky *f, bb_index k)
-{
-    const bb_index holder = holder_of(f, k);
-    bb_panel_part *part = &f->parts[holder];
-    const panel_events *events = events_of(f, k, holder);
-    BB_RETURN_IF_FAILED(use(part));
-    BB_RETURN_IF_FAILED(wait(part->chain, events->ahead));
-    BB_RETURN_IF_FAILED(bb_panel_part_factor_diagonal(part, k));
-    return record(events->inverted, part->chain);
-}
-
 bb_status fetch_inverse(bb_panel_cholesky *f, bb_index k, bb_index g)
 {
     bb_panel_part *part = &f->parts[g];
@@ -145,44 +188,6 @@ bb_status enter(const factoring *work, bb_index k, bb_index stop, bb_index g)
         BB_RETURN_IF_FAILED(wait(part->bulk, events->row));
     }
     return bb_panel_part_update(part, k, 0, stop);
-}
-
-// The block row of the next panel first: its diagonal block waits for nothing else.
-bb_status solve(bb_panel_cholesky *f, bb_index k, bb_index g)
-{
-    bb_panel_part *part = &f->parts[g];
-    const panel_events *events = events_of(f, k, g);
-    bb_positions rest = bb_panel_part_below(part, k);
-    BB_RETURN_IF_FAILED(use(part));
-    BB_RETURN_IF_FAILED(wait(part->bulk, holds(part, k) ? events->inverted : events->inverse));
-    BB_RETURN_IF_FAILED(bb_panel_part_ready_inverse(part, k, false));
-    if (k + 1 < f->blocks && holds(part, k + 1)) {
-        const bb_index next = bb_triangle_layout_position(part->layout, k + 1);
-        BB_RETURN_IF_FAILED(bb_panel_part_solve(part, k, {next, next + 1}));
-        BB_RETURN_IF_FAILED(record(events->first, part->bulk));
-        rest = next == rest.begin ? bb_positions{rest.begin + 1, rest.end}
-                                  : bb_positions{rest.begin, rest.end - 1};
-    }
-    BB_RETURN_IF_FAILED(bb_panel_part_solve(part, k, rest));
-    return record(events->solved, part->bulk);
-}
-
-// Panel k takes the update of panel k - 1.
-bb_status follow(bb_panel_cholesky *f, bb_index k, bb_index g)
-{
-    bb_panel_part *part = &f->parts[g];
-    if (k >= f->blocks) {
-        return BB_OK;
-    }
-    BB_RETURN_IF_FAILED(use(part));
-    if (holds(part, k)) {
-        BB_RETURN_IF_FAILED(wait(part->chain, events_of(f, k - 1, g)->first));
-        BB_RETURN_IF_FAILED(bb_panel_part_update_diagonal(part, k, k - 1, k, BB_PANEL_CHAIN));
-    } else {
-        BB_RETURN_IF_FAILED(wait(part->bulk, events_of(f, k, g)->last));
-    }
-    BB_RETURN_IF_FAILED(bb_panel_part_update(part, k, k - 1, k));
-    return record(events_of(f, k, g)->read, part->bulk);
 }
 
 bb_status sweep_sides(const factoring *work, bb_index k, bb_index g)
@@ -239,7 +244,9 @@ bb_status run_step(const factoring *work, bb_index k)
 bb_status choose_light(bb_panel_cholesky *f, double *energies, unsigned char *light)
 {
     for (bb_index g = 0; g < f->gpus; ++g) {
+        const bb_index stop = f->plan.swapped ? 0 : f->blocks; // those were weighed as they came
         BB_RETURN_IF_FAILED(use(&f->parts[g]));
+        BB_RETURN_IF_FAILED(bb_panel_part_weigh(&f->parts[g], 0, stop));
         BB_RETURN_IF_FAILED(bb_panel_part_energies(&f->parts[g], energies));
     }
     BB_RETURN_IF_FAILED(bb_light_tiles(f->blocks, energies, f->plan.sweep_energy, light));
@@ -256,7 +263,7 @@ bb_status fetch_for_sweep(bb_panel_cholesky *f, bb_index k, bb_index g, bool bac
     bb_panel_part *part = &f->parts[g];
     const bb_index holder = holder_of(f, k);
     const panel_events *events = events_of(f, k, g);
-    if (f->gpus == 1 || part->sides == 0) {
+    if ((f->gpus == 1 && !f->plan.swapped) || part->sides == 0) {
         return BB_OK;
     }
     const bb_index guests = backward ? -part->guests : part->guests;
@@ -264,11 +271,11 @@ bb_status fetch_for_sweep(bb_panel_cholesky *f, bb_index k, bb_index g, bool bac
     BB_RETURN_IF_FAILED(wait_for_diagonal_slot(f, backward ? k + 2 : k - 2, g, part->fetch));
     if (backward) {
         for (bb_index source = 0; source < f->gpus; ++source) {
-            BB_RETURN_IF_FAILED(bb_panel_part_fetch_column(part, &f->parts[source], k));
+            BB_RETURN_IF_FAILED(bb_panel_part_fetch_column(part, source_of(f, source), k));
         }
     } else {
         BB_RETURN_IF_FAILED(
-            bb_panel_part_fetch_row(part, &f->parts[holder], k, 0, k, BB_PANEL_FETCH));
+            bb_panel_part_fetch_row(part, source_of(f, holder), k, 0, k, BB_PANEL_FETCH));
     }
     if (part->arithmetic.keeps_inverses) {
         BB_RETURN_IF_FAILED(
@@ -279,32 +286,50 @@ bb_status fetch_for_sweep(bb_panel_cholesky *f, bb_index k, bb_index g, bool bac
     return wait(part->bulk, events->row);
 }
 
-// The forward sweep where it needs all of L to choose its products.
-bb_status choose_and_sweep(const factoring *work)
+// Chooses the products of light sweeps, which needs all of L.
+bb_status choose(bb_panel_cholesky *f)
 {
-    bb_panel_cholesky *f = work->f;
     const bb_index blocks = f->blocks;
     void *energies = nullptr;
     void *light = nullptr;
-    bb_status status = wait_all(f);
-    status = status != BB_OK
-                 ? status
-                 : bb_memory_zeroed(blocks * (blocks + 1) / 2, sizeof(double), &energies);
+    bb_status status = bb_memory_zeroed(blocks * (blocks + 1) / 2, sizeof(double), &energies);
     status = status != BB_OK ? status : bb_memory_zeroed(blocks * blocks, 1, &light);
     status = status != BB_OK ? status
                              : choose_light(f, static_cast<double *>(energies),
                                             static_cast<unsigned char *>(light));
-    for (bb_index item = 0; item < blocks * f->gpus && status == BB_OK; ++item) {
-        const bb_index k = item / f->gpus;
-        const bb_index g = item % f->gpus;
-        status = use(&f->parts[g]);
-        status = status != BB_OK ? status : fetch_for_sweep(f, k, g, false);
-        status = status != BB_OK ? status : bb_panel_part_ready_inverse(&f->parts[g], k, false);
-        status = status != BB_OK ? status : sweep_sides(work, k, g);
-    }
     bb_memory_release(&light);
     bb_memory_release(&energies);
     return status;
+}
+
+// The forward sweep when L is complete.
+bb_status sweep_forward(const factoring *work)
+{
+    bb_panel_cholesky *f = work->f;
+    BB_RETURN_IF_FAILED(wait_all(f));
+    if (f->parts[0].arithmetic.light_sweeps) {
+        BB_RETURN_IF_FAILED(choose(f));
+    }
+    for (bb_index item = 0; item < f->blocks * f->gpus; ++item) {
+        const bb_index k = item / f->gpus;
+        const bb_index g = item % f->gpus;
+        BB_RETURN_IF_FAILED(use(&f->parts[g]));
+        BB_RETURN_IF_FAILED(fetch_for_sweep(f, k, g, false));
+        BB_RETURN_IF_FAILED(bb_panel_part_ready_inverse(&f->parts[g], k, false));
+        BB_RETURN_IF_FAILED(sweep_sides(work, k, g));
+    }
+    return BB_OK;
+}
+
+bb_status run_steps(const factoring *work)
+{
+    for (bb_index g = 0; g < work->f->gpus; ++g) {
+        BB_RETURN_IF_FAILED(enter(work, 0, 0, g));
+    }
+    for (bb_index k = 0; k < work->f->blocks; ++k) {
+        BB_RETURN_IF_FAILED(run_step(work, k));
+    }
+    return BB_OK;
 }
 
 } // namespace
@@ -312,14 +337,9 @@ bb_status choose_and_sweep(const factoring *work)
 bb_status panel::run_factor(bb_panel_cholesky *f, const bb_panel_sources *sources)
 {
     const factoring work = {f, sources};
-    for (bb_index g = 0; g < f->gpus; ++g) {
-        BB_RETURN_IF_FAILED(enter(&work, 0, 0, g));
-    }
-    for (bb_index k = 0; k < f->blocks; ++k) {
-        BB_RETURN_IF_FAILED(run_step(&work, k));
-    }
-    return f->parts[0].arithmetic.light_sweeps && f->plan.sides > 0 ? choose_and_sweep(&work)
-                                                                    : BB_OK;
+    const bool late = f->parts[0].arithmetic.light_sweeps || f->plan.swapped;
+    BB_RETURN_IF_FAILED(f->plan.swapped ? run_groups(f, sources) : run_steps(&work));
+    return late && f->plan.sides > 0 ? sweep_forward(&work) : BB_OK;
 }
 
 bb_status panel::run_backward(bb_panel_cholesky *f)

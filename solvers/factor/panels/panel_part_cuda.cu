@@ -18,10 +18,8 @@ slots slots_of(bb_panel_part *part)
              &part->largest_of_blocks,
              &part->side,
              &part->side_lo,
-             &part->panels[0],
-             &part->panels[1],
-             &part->tiles[0],
-             &part->tiles[1],
+             &part->panels,
+             &part->tiles,
              &part->diagonal_tiles[0],
              &part->diagonal_tiles[1],
              &part->side_panel,
@@ -33,6 +31,8 @@ slots slots_of(bb_panel_part *part)
              &part->guest_rows,
              &part->guest_rows_lo,
              &part->guest_operands,
+             &part->chunks,
+             &part->chunks_lo,
              &part->scratch,
              &part->split[0],
              &part->split[1],
@@ -113,7 +113,14 @@ bb_status describe_guests(bb_panel_part *part)
     const bb_index block = part->plan.block;
     const bb_index multiple = part->layout.blocks * block;
     const bb_index items = block * multiple;
-    for (bb_index slot = 0; part->guest_rows != nullptr && slot < part->guests; ++slot) {
+    void *planes = nullptr;
+    if (part->guest_rows == nullptr) {
+        return BB_OK;
+    }
+    BB_RETURN_IF_FAILED(bb_memory_zeroed(2 * part->guests, sizeof(bb_halves), &planes));
+    part->guest_row_planes = static_cast<bb_halves *>(planes);
+    part->guest_column_planes = part->guest_row_planes + part->guests;
+    for (bb_index slot = 0; slot < part->guests; ++slot) {
         __half *hi = static_cast<__half *>(part->guest_rows) + slot * items;
         __half *lo = static_cast<__half *>(part->guest_rows_lo);
         lo = lo != nullptr ? lo + slot * items : nullptr;
@@ -121,6 +128,18 @@ bb_status describe_guests(bb_panel_part *part)
             describe_halves(hi, lo, block, multiple, &part->guest_row_planes[slot]));
         BB_RETURN_IF_FAILED(
             describe_halves(hi, lo, multiple, block, &part->guest_column_planes[slot]));
+    }
+    return BB_OK;
+}
+
+bb_status describe_chunks(bb_panel_part *part)
+{
+    const bb_index multiple = part->layout.blocks * part->plan.block;
+    const bb_index rows = bb_panel_plan_chunk(&part->plan) * part->plan.block;
+    for (bb_index slot = 0; part->chunks != nullptr && slot < BB_PANEL_CHUNKS_HELD; ++slot) {
+        const bb_panel_part chunk = bb_panel_part_chunk(part, slot, 0);
+        BB_RETURN_IF_FAILED(describe_halves(chunk.triangle, chunk.triangle_lo, rows, multiple,
+                                            &part->chunk_planes[slot]));
     }
     return BB_OK;
 }
@@ -143,6 +162,7 @@ bb_status describe(bb_panel_part *part)
                                             part->split_inverse[parity][1], block, block,
                                             &part->inverse_planes[parity]));
     }
+    BB_RETURN_IF_FAILED(describe_chunks(part));
     return describe_guests(part);
 }
 
@@ -187,6 +207,7 @@ bb_status start(bb_panel_part *part)
                                              greatest < least ? greatest + 1 : greatest));
     BB_CUDA_TRY(cudaStreamCreateWithPriority(&part->chain, cudaStreamNonBlocking, greatest));
     BB_CUDA_TRY(cudaStreamCreateWithPriority(&part->fetch, cudaStreamNonBlocking, greatest));
+    BB_CUDA_TRY(cudaStreamCreateWithPriority(&part->store, cudaStreamNonBlocking, greatest));
     for (cudaEvent_t *event : {&part->fill_begin, &part->fill_end}) {
         BB_CUDA_TRY(cudaEventCreateWithFlags(event, cudaEventDisableTiming));
     }
@@ -214,6 +235,21 @@ cudaStream_t bb_panel_stream_of(const bb_panel_part *part, bb_panel_stream strea
     }
 }
 
+bb_panel_part bb_panel_part_chunk(const bb_panel_part *part, bb_index slot, bb_index top)
+{
+    const bb_index multiple = part->layout.blocks * part->plan.block;
+    const bb_index items = bb_panel_plan_chunk(&part->plan) * part->plan.block * multiple;
+    bb_panel_part chunk = *part;
+    chunk.layout = bb_triangle_layout_strip(part->plan.n, part->plan.block, top, 0, multiple);
+    chunk.triangle = static_cast<__half *>(part->chunks) + slot * items;
+    chunk.triangle_lo = part->chunks_lo == nullptr
+                            ? nullptr
+                            : static_cast<__half *>(part->chunks_lo) + slot * items;
+    chunk.triangle_planes = part->chunk_planes[slot];
+    chunk.reads_guests = true;
+    return chunk;
+}
+
 bb_status bb_panel_part_create(bb_device *device, const bb_panel_plan *plan, bb_index gpus,
                                bb_index gpu, bb_panel_part *out)
 {
@@ -225,12 +261,13 @@ bb_status bb_panel_part_create(bb_device *device, const bb_panel_plan *plan, bb_
     BB_CUDA_TRY(cudaGetDevice(&out->ordinal));
     out->device = device;
     out->plan = *plan;
+    out->width = bb_panel_plan_width(plan);
     out->guests = bb_panel_plan_guests(plan);
     out->first_side = bb_panel_plan_side(plan, gpus, gpu);
     out->sides = bb_panel_plan_side(plan, gpus, gpu + 1) - out->first_side;
     out->side_rows =
         out->sides > 0 && out->sides < BB_PANEL_LEAST_SIDES ? BB_PANEL_LEAST_SIDES : out->sides;
-    out->layout = bb_triangle_layout_share(plan->n, plan->block, gpu, gpus);
+    out->layout = bb_panel_plan_layout(plan, gpus, gpu);
     out->arithmetic = arithmetic;
     bb_status status = start(out);
     if (status != BB_OK) {
@@ -251,11 +288,13 @@ void bb_panel_part_release(bb_panel_part *part)
         }
     }
     void *counts = part->heavy_blocks;
+    void *planes = part->guest_row_planes;
     bb_memory_release(&counts);
+    bb_memory_release(&planes);
     for (void **slot : slots_of(part).array) {
         bb_device_release(part->device, slot);
     }
-    for (cudaStream_t stream : {part->bulk, part->ahead, part->chain, part->fetch}) {
+    for (cudaStream_t stream : {part->bulk, part->ahead, part->chain, part->fetch, part->store}) {
         if (stream != nullptr) {
             (void)cudaStreamDestroy(stream);
         }

@@ -9,6 +9,10 @@
 // columns going backward, inverses of diagonal blocks, and the blocks themselves where rows of B
 // are substituted. Long copies run on a stream of their own, what the next step waits for on the
 // chain. A part may share its GPU with another one.
+//
+// Of a swapped L a GPU keeps the strip of the panels in work. What products read of the columns
+// before it comes from the host: block rows of the panels in work as guests, the rows below in
+// chunks.
 #ifndef BB_SOLVERS_FACTOR_PANELS_PANEL_PART_CUDA_H
 #define BB_SOLVERS_FACTOR_PANELS_PANEL_PART_CUDA_H
 
@@ -31,12 +35,15 @@ struct bb_panel_part {
     bb_index side_rows;         ///< and zeros beyond them, so that no call of cuBLAS has few
     bb_device *device;
     int ordinal;
-    bb_index guests; ///< slots of guest rows
+    bb_index width;    ///< panels in work
+    bb_index guests;   ///< slots of guest rows
+    bool reads_guests; ///< block rows and columns of L are read from guests, even those held
     const bb_dense_library_cuda *library;
     cudaStream_t bulk;                        ///< the long products
     cudaStream_t ahead;                       ///< the long products of diagonal blocks
     cudaStream_t chain;                       ///< what the next panel waits for
-    cudaStream_t fetch;                       ///< long copies from other GPUs
+    cudaStream_t fetch;                       ///< long copies from other GPUs, or from the host
+    cudaStream_t store;                       ///< copies to the host
     cublasHandle_t handles[BB_PANEL_HANDLES]; ///< of the streams in this order, and a second of
                                               ///< `bulk` where `fetch` would be: see below
     void *triangle;    ///< halves hi, or dense values: [rows][columns] of the layout
@@ -44,23 +51,26 @@ struct bb_panel_part {
     void *side;        ///< [side_rows][blocks block], as the triangle
     void *side_lo;
     bb_halves triangle_planes, side_planes, panel_planes, inverse_planes[2];
-    bb_halves guest_row_planes[3];    ///< of the slots, [block][blocks block]
-    bb_halves guest_column_planes[3]; ///< and as [blocks block][block]
-    void *operands;                   ///< bf16: [rows][columns] of the layout
-    void *largest_of_blocks;          ///< [held] their largest magnitudes in a panel
-    void *panels[2];                  ///< C [held block][block], fp32 or fp64
-    void *tiles[2];                   ///< the same in fp16, of blocks that are updated there
-    void *diagonal_tiles[2];          ///< [block][block] fp16: diagonal blocks that follow
-    void *side_panel;                 ///< [side_rows][block]
-    void *side_tile;                  ///< the same in fp16
-    void *diagonals;                  ///< [held][block][block] diagonal blocks, then L_kk
-    void *inverses;                   ///< [held, or the last two][block][block]
-    void *guest_diagonals;            ///< [2][block][block]
-    void *guest_inverses;             ///< [2][block][block]
-    void *guest_rows;          ///< [guests][block][blocks block] as the triangle; a block column
-                               ///< as [blocks block][block] in its place
-    void *guest_rows_lo;       ///< halves
-    void *guest_operands;      ///< bf16
+    bb_halves *guest_row_planes;                  ///< [guests] of [block][blocks block]
+    bb_halves *guest_column_planes;               ///< [guests] of the same as [blocks block][block]
+    bb_halves chunk_planes[BB_PANEL_CHUNKS_HELD]; ///< [chunk block][blocks block]
+    void *operands;                               ///< bf16: [rows][columns] of the layout
+    void *largest_of_blocks;                      ///< [held] their largest magnitudes in a panel
+    void *panels;                                 ///< C [width][held block][block], fp32 or fp64
+    void *tiles;             ///< the same in fp16, of blocks that are updated there
+    void *diagonal_tiles[2]; ///< [block][block] fp16: diagonal blocks that follow
+    void *side_panel;        ///< [side_rows][block]
+    void *side_tile;         ///< the same in fp16
+    void *diagonals;         ///< [held][block][block] diagonal blocks, then L_kk
+    void *inverses;          ///< [held, or the last two][block][block]
+    void *guest_diagonals;   ///< [2][block][block]
+    void *guest_inverses;    ///< [2][block][block]
+    void *guest_rows;        ///< [guests][block][blocks block] as the triangle; a block column
+                             ///< as [blocks block][block] in its place
+    void *guest_rows_lo;     ///< halves
+    void *guest_operands;    ///< bf16
+    void *chunks;            ///< halves of a swapped L: [held][chunk block][blocks block]
+    void *chunks_lo;
     void *scratch;             ///< [block][block]
     void *split[2];            ///< [held block, or side_rows][block] planes of a panel to be solved
     void *split_inverse[2][2]; ///< [even and odd panels][hi, lo], each [block][block]
@@ -74,7 +84,8 @@ struct bb_panel_part {
                        ///< from going forward and backward, heavy blocks before light ones
     void *workspaces[BB_PANEL_HANDLES]; ///< of BB_PANEL_WORKSPACE_BYTES each; none for the first
     cudaEvent_t fill_begin, fill_end;   ///< of fills on `ahead`
-    int *heavy_blocks; ///< [2][blocks] on the host: how many are heavy; NULL before
+    int *heavy_blocks;         ///< [2][blocks] on the host: how many are heavy; NULL before
+    bb_panel_traffic *traffic; ///< bytes of L that it copied; those of its chunks too
 };
 
 /// Which stream a step is queued on.
@@ -107,9 +118,18 @@ bb_positions bb_panel_part_below(const bb_panel_part *part, bb_index k);
 BB_CHECKED bb_status bb_panel_part_fill(bb_panel_part *part, const bb_device_source *matrix,
                                         bb_index k);
 
-/// C <- C - L(rows, panels) L(k, panels)^T for the panels [start, stop). On BULK.
+/// C <- C - L(rows, panels) L(k, panels)^T for the panels [start, stop) and all rows below. On
+/// BULK.
 BB_CHECKED bb_status bb_panel_part_update(bb_panel_part *part, bb_index k, bb_index start,
                                           bb_index stop);
+
+/// The same for the positions named, which are below.
+BB_CHECKED bb_status bb_panel_part_update_rows(bb_panel_part *part, bb_index k, bb_index start,
+                                               bb_index stop, bb_positions rows);
+
+/// The part with a chunk of a swapped L in the place of the triangle: block rows from `top` on, and
+/// guests. What it refers to is the part's.
+bb_panel_part bb_panel_part_chunk(const bb_panel_part *part, bb_index slot, bb_index top);
 
 /// The same for the diagonal block, which is held. On the stream named.
 BB_CHECKED bb_status bb_panel_part_update_diagonal(bb_panel_part *part, bb_index k, bb_index start,
@@ -139,8 +159,12 @@ BB_CHECKED bb_status bb_panel_part_fill_sides(bb_panel_part *part, bb_index side
 /// block, and becomes panel k of `side`. On BULK.
 BB_CHECKED bb_status bb_panel_part_sweep_forward(bb_panel_part *part, bb_index k);
 
-/// Light sweeps: the energies of the held block rows of L, into `out` [blocks (blocks + 1) / 2],
-/// row by row; zeros on the diagonal. Waits. Errors: BB_DEVICE.
+/// Light sweeps: finds the energies of the block columns [start, stop) of the held block rows of L,
+/// zeros on the diagonal. On BULK.
+BB_CHECKED bb_status bb_panel_part_weigh(bb_panel_part *part, bb_index start, bb_index stop);
+
+/// Those of all columns, into `out` [blocks (blocks + 1) / 2], row by row. Waits. Errors:
+/// BB_DEVICE.
 BB_CHECKED bb_status bb_panel_part_energies(bb_panel_part *part, double *out);
 
 /// Light sweeps: which blocks take one product, `light` [blocks][blocks]. Errors: BB_MEMORY,
@@ -150,8 +174,8 @@ BB_CHECKED bb_status bb_panel_part_set_light(bb_panel_part *part, const unsigned
 /// Panel k of the result from the panels after it. On BULK.
 BB_CHECKED bb_status bb_panel_part_sweep_backward(bb_panel_part *part, bb_index k);
 
-/// Copies of another part's L; nothing where this part holds it. Of block row k the block columns
-/// [start, stop).
+/// Copies of another part's L, or of a swapped one; nothing where this part reads its own. Of block
+/// row k the block columns [start, stop).
 BB_CHECKED bb_status bb_panel_part_fetch_row(bb_panel_part *part, const bb_panel_part *source,
                                              bb_index k, bb_index start, bb_index stop,
                                              bb_panel_stream stream);
@@ -168,6 +192,15 @@ BB_CHECKED bb_status bb_panel_part_fetch_diagonal(bb_panel_part *part, const bb_
 /// that a backward sweep of panel k reads. On FETCH.
 BB_CHECKED bb_status bb_panel_part_fetch_column(bb_panel_part *part, const bb_panel_part *source,
                                                 bb_index k);
+
+/// Block columns [start, stop) of a strip to a swapped L. On the stream `store`.
+BB_CHECKED bb_status bb_panel_part_store(const bb_panel_part *part, bb_panel_part *kept,
+                                         bb_index start, bb_index stop);
+
+/// Block rows of a swapped L, as far as block column `stop`, to a chunk that begins with the first
+/// of them. On FETCH.
+BB_CHECKED bb_status bb_panel_part_fetch_chunk(bb_panel_part *chunk, const bb_panel_part *kept,
+                                               bb_positions rows, bb_index stop);
 
 /// Kernels of panel_kernels_cuda.cu, fp32 unless said.
 BB_CHECKED bb_status bb_panel_part_scale(void *values, bb_panel_storage storage, bb_index rows,

@@ -78,7 +78,24 @@ static void describe_half_arithmetic(const bb_panel_plan *plan, bb_panel_arithme
     out->low_plane = out->diagonal_products == 3 || plan->variants != NULL ||
                      (plan->sides > 0 && out->backward_products == 3);
     out->low_rows = has_wide_block(plan) || (plan->sides > 0 && out->backward_products == 3);
+    out->low_chunks = has_wide_block(plan);
     out->keeps_inverses = plan->sides > 0 && info->products == 1;
+}
+
+// The panels in work are those of one run, and a chunk is of whole panels.
+static bb_status check_swap(const bb_panel_plan *plan, const bb_panel_arithmetic *arithmetic)
+{
+    bb_status status = BB_OK;
+    const bb_index chunk = bb_panel_plan_run(plan) / 4;
+    BB_REQUIRE(!plan->swapped || arithmetic->storage == BB_PANEL_HALVES, BB_UNSUPPORTED,
+               "L of %s in the host's memory: expected hp1, hp2, hp3 or x3, or a GPU that holds it",
+               bb_variant_names[plan->arithmetic]);
+    BB_REQUIRE(!plan->swapped || chunk % plan->block == 0, BB_UNSUPPORTED,
+               "L in the host's memory in panels of %td: expected a power of two up to %td, or a "
+               "GPU that holds it",
+               plan->block, chunk);
+done:
+    return status;
 }
 
 bb_status bb_panel_arithmetic_of(const bb_panel_plan *plan, bb_panel_arithmetic *out)
@@ -108,6 +125,7 @@ bb_status bb_panel_arithmetic_of(const bb_panel_plan *plan, bb_panel_arithmetic 
         describe_half_arithmetic(plan, &a);
         break;
     }
+    BB_TRY(check_swap(plan, &a));
     *out = a;
 done:
     return status;
@@ -122,7 +140,38 @@ bb_index bb_panel_plan_side(const bb_panel_plan *plan, bb_index gpus, bb_index g
 // one after it arrives.
 bb_index bb_panel_plan_guests(const bb_panel_plan *plan)
 {
-    return plan->sides > 0 ? 3 : 2;
+    const bb_index guests = plan->sides > 0 ? 3 : 2;
+    return plan->swapped ? bb_panel_plan_width(plan) : guests;
+}
+
+bb_index bb_panel_plan_run(const bb_panel_plan *plan)
+{
+    return plan->run > 0 ? plan->run : BB_PANEL_RUN;
+}
+
+bb_index bb_panel_plan_width(const bb_panel_plan *plan)
+{
+    return plan->swapped ? bb_panel_plan_run(plan) / plan->block : 2;
+}
+
+bb_index bb_panel_plan_chunk(const bb_panel_plan *plan)
+{
+    return bb_panel_plan_run(plan) / 4 / plan->block;
+}
+
+bb_triangle_layout bb_panel_plan_layout(const bb_panel_plan *plan, bb_index gpus, bb_index gpu)
+{
+    return plan->swapped
+               ? bb_triangle_layout_strip(plan->n, plan->block, 0, 0, bb_panel_plan_run(plan))
+               : bb_triangle_layout_share(plan->n, plan->block, gpu, gpus);
+}
+
+double bb_panel_plan_swap_bytes(const bb_panel_plan *plan)
+{
+    const bb_triangle_layout layout = bb_triangle_layout_make(plan->n, plan->block);
+    return plan->swapped ? (double)half_bytes * (double)bb_triangle_layout_rows(layout) *
+                               (double)bb_triangle_layout_columns(layout)
+                         : 0.0;
 }
 
 // What is copied from other GPUs.
@@ -141,6 +190,19 @@ static void count_guests(const bb_panel_plan *plan, const bb_panel_arithmetic *a
     out[BB_PANEL_GUEST_OPERANDS] = arithmetic->operand_plane ? row * half_bytes : 0;
 }
 
+// What is copied from the host.
+static void count_swap(const bb_panel_plan *plan, const bb_panel_arithmetic *arithmetic,
+                       size_t multiple, size_t out[BB_PANEL_ARRAYS])
+{
+    const size_t rows = (size_t)bb_panel_plan_guests(plan) * (size_t)plan->block;
+    const size_t chunks =
+        (size_t)BB_PANEL_CHUNKS_HELD * (size_t)(bb_panel_plan_chunk(plan) * plan->block);
+    out[BB_PANEL_GUEST_ROWS] = rows * multiple * half_bytes;
+    out[BB_PANEL_GUEST_ROWS_LO] = arithmetic->low_plane ? rows * multiple * half_bytes : 0;
+    out[BB_PANEL_CHUNKS] = chunks * multiple * half_bytes;
+    out[BB_PANEL_CHUNKS_LO] = arithmetic->low_chunks ? chunks * multiple * half_bytes : 0;
+}
+
 void bb_panel_array_bytes(const bb_panel_plan *plan, const bb_panel_arithmetic *arithmetic,
                           bb_triangle_layout layout, bb_index sides, size_t out[BB_PANEL_ARRAYS])
 {
@@ -156,6 +218,7 @@ void bb_panel_array_bytes(const bb_panel_plan *plan, const bb_panel_arithmetic *
     const size_t triangle =
         (size_t)bb_triangle_layout_rows(layout) * (size_t)bb_triangle_layout_columns(layout);
     const size_t rows = held > own ? held : own;
+    const size_t width = (size_t)bb_panel_plan_width(plan);
     const size_t all = (size_t)(layout.blocks * layout.blocks);
     const size_t inverses = arithmetic->keeps_inverses || layout.held < 2 ? held : 2 * block;
     for (int a = 0; a < (int)BB_PANEL_ARRAYS; ++a) {
@@ -168,9 +231,8 @@ void bb_panel_array_bytes(const bb_panel_plan *plan, const bb_panel_arithmetic *
         arithmetic->tile_scale ? (size_t)layout.held * sizeof(float) : 0;
     out[BB_PANEL_SIDE] = own * multiple * kept;
     out[BB_PANEL_SIDE_LO] = own * multiple * half;
-    out[BB_PANEL_PANEL] = out[BB_PANEL_PANEL_NEXT] = held * block * word;
-    out[BB_PANEL_TILES] = out[BB_PANEL_TILES_NEXT] =
-        arithmetic->half_tiles ? held * block * half_bytes : 0;
+    out[BB_PANEL_PANELS] = width * held * block * word;
+    out[BB_PANEL_TILES] = arithmetic->half_tiles ? width * held * block * half_bytes : 0;
     out[BB_PANEL_DIAGONAL_TILE] = arithmetic->half_diagonal ? block * block * half_bytes : 0;
     out[BB_PANEL_DIAGONAL_TILE_NEXT] = out[BB_PANEL_DIAGONAL_TILE];
     out[BB_PANEL_SIDE_PANEL] = own * block * word;
@@ -179,6 +241,9 @@ void bb_panel_array_bytes(const bb_panel_plan *plan, const bb_panel_arithmetic *
     out[BB_PANEL_INVERSES] = inverses * block * word;
     if (layout.step > 1) {
         count_guests(plan, arithmetic, multiple, word, out);
+    }
+    if (plan->swapped) {
+        count_swap(plan, arithmetic, multiple, out);
     }
     out[BB_PANEL_SCRATCH] = block * block * word;
     out[BB_PANEL_SPLIT] = out[BB_PANEL_SPLIT_LO] = rows * block * half;
@@ -215,7 +280,7 @@ static double bytes_of(const bb_panel_plan *plan, const bb_panel_arithmetic *ari
 {
     size_t arrays[BB_PANEL_ARRAYS];
     double bytes = library_bytes;
-    const bb_triangle_layout layout = bb_triangle_layout_share(plan->n, plan->block, gpu, gpus);
+    const bb_triangle_layout layout = bb_panel_plan_layout(plan, gpus, gpu);
     const bb_index sides =
         bb_panel_plan_side(plan, gpus, gpu + 1) - bb_panel_plan_side(plan, gpus, gpu);
     bb_panel_array_bytes(plan, arithmetic, layout, sides, arrays);
@@ -235,7 +300,10 @@ bb_need bb_panel_plan_need(const bb_panel_plan *plan, bb_index gpus)
     for (bb_index gpu = 0; gpu < gpus; ++gpu) {
         bytes = fmax(bytes, bytes_of(plan, &arithmetic, gpus, gpu));
     }
-    return (bb_need){.device_bytes = bytes, .seconds = seconds_of(plan)};
+    return (bb_need){.host_bytes =
+                         (arithmetic.low_plane ? 2.0 : 1.0) * bb_panel_plan_swap_bytes(plan),
+                     .device_bytes = bytes,
+                     .seconds = seconds_of(plan)};
 }
 
 // Part of the blocks below the diagonal that have a second plane: those that are rounded to fp16 as

@@ -26,11 +26,15 @@ typedef struct bb_panel_plan {
     const unsigned char *variants; ///< hp1, hp2, hp3, x3: [blocks][blocks] or NULL: the one of them
                                    ///< that each block below the diagonal takes, whatever the
                                    ///< arithmetic; borrowed, read while factoring
+    bb_index run; ///< of the depth: sums are cut at its multiples; a multiple of 64, or 0 for
+                  ///< BB_PANEL_RUN
+    bool swapped; ///< hp1, hp2, hp3, x3 on one GPU: L lies in the host's memory
 } bb_panel_plan;
 
 /// What a plan takes on each of `gpus`, which share L and the rows of B: the most of one of them,
-/// all of it on creation. The sources' is not in it. Seconds are those of one GPU, with the results
-/// on their way to the host. Nothing for a plan that is not possible.
+/// all of it on creation, and of a swapped one L in the host's memory. The sources' is not in it.
+/// Seconds are those of one GPU, with the results on their way to the host. Nothing for a plan that
+/// is not possible.
 bb_need bb_panel_plan_need(const bb_panel_plan *plan, bb_index gpus);
 
 /// Bytes that hold L, of all GPUs together: the triangle in its planes and the diagonal blocks. The
@@ -54,6 +58,7 @@ typedef struct bb_panel_arithmetic {
     bb_panel_storage storage;
     bool low_plane;        ///< halves: the second plane is kept
     bool low_rows;         ///< halves: and read by products of rows of other GPUs, or of B
+    bool low_chunks;       ///< halves: and by products of rows of a swapped L
     bool keeps_inverses;   ///< those of all diagonal blocks, for sweeps; else of the last two
     bool half_tiles;       ///< halves: some blocks below the diagonal are fp16 in work, rounded
                            ///< after every panel's update
@@ -82,21 +87,22 @@ typedef enum bb_panel_array {
     BB_PANEL_LARGEST_OF_BLOCKS,
     BB_PANEL_SIDE,
     BB_PANEL_SIDE_LO,
-    BB_PANEL_PANEL, ///< the panel in work, and the next one
-    BB_PANEL_PANEL_NEXT,
-    BB_PANEL_TILES, ///< of them in fp16
-    BB_PANEL_TILES_NEXT,
+    BB_PANEL_PANELS, ///< in work
+    BB_PANEL_TILES,  ///< of them in fp16
     BB_PANEL_DIAGONAL_TILE,
     BB_PANEL_DIAGONAL_TILE_NEXT,
     BB_PANEL_SIDE_PANEL,
     BB_PANEL_SIDE_TILE,
     BB_PANEL_DIAGONALS,
     BB_PANEL_INVERSES,
-    BB_PANEL_GUEST_DIAGONALS, ///< of other GPUs, and all else that is copied from them
+    BB_PANEL_GUEST_DIAGONALS, ///< of other GPUs, and all else that is copied from them, or of L
+                              ///< that is swapped
     BB_PANEL_GUEST_INVERSES,
     BB_PANEL_GUEST_ROWS,
     BB_PANEL_GUEST_ROWS_LO,
     BB_PANEL_GUEST_OPERANDS,
+    BB_PANEL_CHUNKS, ///< of a swapped L
+    BB_PANEL_CHUNKS_LO,
     BB_PANEL_SCRATCH,
     BB_PANEL_SPLIT,
     BB_PANEL_SPLIT_LO,
@@ -121,6 +127,8 @@ enum {
     BB_PANEL_BREAKDOWN_BYTES = 8, ///< of bb_breakdown_cuda
     BB_PANEL_HANDLES = 4,         ///< of the library
     BB_PANEL_WORKSPACE_BYTES = 32 << 20,
+    BB_PANEL_RUN = 16384,       ///< a tensor core truncates while it sums: no longer in one product
+    BB_PANEL_CHUNKS_HELD = 2,   ///< of a swapped L, on the GPU at a time
     BB_PANEL_LEAST_SIDES = 128, ///< rows of B that a GPU works on, zeros beyond its own: fewer
                                 ///< would take other kernels of the library
 };
@@ -128,8 +136,26 @@ enum {
 /// The first of the rows of B that `gpu` sweeps; those of the next one end them.
 bb_index bb_panel_plan_side(const bb_panel_plan *plan, bb_index gpus, bb_index gpu);
 
-/// Block rows of other GPUs, or block columns, that a GPU holds copies of at a time.
+/// The depth of a run.
+bb_index bb_panel_plan_run(const bb_panel_plan *plan);
+
+/// Panels that are worked on at a time: of a swapped L as many as a run has, so that what comes
+/// from the host is read for all of them, else one and the next.
+bb_index bb_panel_plan_width(const bb_panel_plan *plan);
+
+/// Block rows of other GPUs, of a swapped L, or block columns, that a GPU holds copies of at a
+/// time.
 bb_index bb_panel_plan_guests(const bb_panel_plan *plan);
+
+/// Block rows of a chunk of a swapped L: a quarter of a run.
+bb_index bb_panel_plan_chunk(const bb_panel_plan *plan);
+
+/// What part `gpu` of `gpus` holds of L: its block rows, or of a swapped L the strip of the panels
+/// in work.
+bb_triangle_layout bb_panel_plan_layout(const bb_panel_plan *plan, bb_index gpus, bb_index gpu);
+
+/// Bytes of one plane of L in the host's memory; 0 where it is not swapped.
+double bb_panel_plan_swap_bytes(const bb_panel_plan *plan);
 
 /// Bytes of each array of a GPU that holds the block rows of `layout` and sweeps `sides` rows of B;
 /// 0 for one that is not needed. Memory is taken and summed by this list.

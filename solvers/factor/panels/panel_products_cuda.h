@@ -38,16 +38,34 @@ inline bb_index panel_item(const bb_panel_part *part, bb_index position)
     return position * part->plan.block * part->plan.block;
 }
 
-// The values of a panel in work, one of two at a time.
+// The first row of panel k in work, one of `width` at a time, counted in panels in work.
+inline bb_index panel_start(const bb_panel_part *part, bb_index k)
+{
+    return k % part->width * part->layout.held * part->plan.block * part->plan.block;
+}
+
+// The values of a panel in work.
 inline void *panel_of(const bb_panel_part *part, bb_index k)
 {
-    return part->panels[k % 2];
+    return at(part, part->panels, panel_start(part, k));
 }
 
 // Whether block row k, and so diagonal block k, is one of the part's.
 inline bool holds(const bb_panel_part *part, bb_index k)
 {
     return bb_triangle_layout_holds(part->layout, k);
+}
+
+// Whether products read block row k in the triangle, and not as a guest.
+inline bool reads_own(const bb_panel_part *part, bb_index k)
+{
+    return holds(part, k) && !part->reads_guests;
+}
+
+// Whether block columns are read as guests.
+inline bool reads_gathered(const bb_panel_part *part)
+{
+    return part->layout.step > 1 || part->reads_guests;
 }
 
 inline char *diagonal_of(const bb_panel_part *part, bb_index k)
@@ -94,19 +112,19 @@ inline void *guest_at(const bb_panel_part *part, bb_index k, bb_index item)
 
 inline void *row_at(const bb_panel_part *part, bb_index k, bb_index column)
 {
-    return holds(part, k) ? triangle_at(part, k, column) : guest_at(part, k, column);
+    return reads_own(part, k) ? triangle_at(part, k, column) : guest_at(part, k, column);
 }
 
 inline bb_index row_stride(const bb_panel_part *part, bb_index k)
 {
-    return holds(part, k) ? bb_triangle_layout_columns(part->layout)
-                          : part->layout.blocks * part->plan.block;
+    return reads_own(part, k) ? bb_triangle_layout_columns(part->layout)
+                              : part->layout.blocks * part->plan.block;
 }
 
 // Block row k as an operand in planes.
 inline bb_operand_cuda row_operand(const bb_panel_part *part, bb_index k)
 {
-    if (holds(part, k)) {
+    if (reads_own(part, k)) {
         const bb_halves &planes = part->triangle_planes;
         return {BB_OPERAND_BLOCK_ROW, k * part->plan.block, planes.hi.map, planes.lo.map};
     }
@@ -119,13 +137,13 @@ inline bb_operand_cuda row_operand(const bb_panel_part *part, bb_index k)
 inline void *column_at(const bb_panel_part *part, bb_index i, bb_index k)
 {
     const bb_index block = part->plan.block;
-    return part->layout.step == 1 ? triangle_at(part, i, k * block)
-                                  : guest_at(part, k, i * block * block);
+    return reads_gathered(part) ? guest_at(part, k, i * block * block)
+                                : triangle_at(part, i, k * block);
 }
 
 inline bb_index column_stride(const bb_panel_part *part)
 {
-    return part->layout.step == 1 ? bb_triangle_layout_columns(part->layout) : part->plan.block;
+    return reads_gathered(part) ? part->plan.block : bb_triangle_layout_columns(part->layout);
 }
 
 inline bb_split_product_cuda start_product(const bb_panel_part *part)
@@ -160,7 +178,7 @@ inline bb_index rows_of(const bb_panel_part *part, bb_positions positions)
 // The tiles of panel k in work in fp16, from a position on.
 inline __half *tile_at(const bb_panel_part *part, bb_index k, bb_index position)
 {
-    return static_cast<__half *>(part->tiles[k % 2]) + panel_item(part, position);
+    return static_cast<__half *>(part->tiles) + panel_start(part, k) + panel_item(part, position);
 }
 
 // What the format of A and B is.

@@ -59,7 +59,8 @@ bb_status read_row(const bb_panel_cholesky *factor, bb_index i, void *row, doubl
     const size_t row_bytes = static_cast<size_t>(n) * sizeof(double);
     BB_RETURN_IF_FAILED(bb_device_zero(device, row, static_cast<size_t>(block) * row_bytes));
     BB_RETURN_IF_FAILED(bb_device_wait(device));
-    BB_RETURN_IF_FAILED(widen_row(&factor->parts[i % factor->gpus], i, static_cast<double *>(row)));
+    BB_RETURN_IF_FAILED(
+        widen_row(source_of(factor, i % factor->gpus), i, static_cast<double *>(row)));
     BB_RETURN_IF_FAILED(wait_all(factor));
     BB_RETURN_IF_FAILED(
         bb_device_download(device, out, row, static_cast<size_t>(rows) * row_bytes));

@@ -66,7 +66,7 @@ bb_status update_sides_by_weight(bb_panel_part *part, bb_index k, bool backward,
 bb_status update_sides_in_halves(bb_panel_part *part, bb_index k, bool backward)
 {
     const bb_index block = part->plan.block;
-    const bool gathered = backward && part->layout.step > 1;
+    const bool gathered = backward && reads_gathered(part);
     const int products =
         backward ? part->arithmetic.backward_products : part->arithmetic.forward_products;
     bb_split_product_cuda p = start_product(part);

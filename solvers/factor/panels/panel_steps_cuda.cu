@@ -10,9 +10,7 @@ using namespace panel;
 namespace
 {
 
-// Longest run of the depth in one call of cuBLAS with 16-bit operands: the tensor core truncates
-// while it sums, C takes the parts in fp32. Below the other length our own kernel is as fast.
-const bb_index longest_depth = 16384;
+// Of the depth in a call of cuBLAS with 16-bit operands; below this our own kernel is as fast.
 const bb_index shortest_depth = 2048;
 
 // With 16-bit operands and an fp32 C the library splits sums of few results alone (of a block of
@@ -24,16 +22,32 @@ const bb_index unsplit_results = static_cast<bb_index>(1) << 22;
 // after another, which has one shape on any number of parts and is split to fill the processors.
 const bb_index split_blocks = 4;
 
-// Columns of block row i of L as the products below the diagonal read them.
+// Columns of block row i of L, which is held, as the products below the diagonal read them.
 const void *operand_at(const bb_panel_part *part, bb_index i, bb_index column)
+{
+    return part->arithmetic.operand_plane
+               ? static_cast<const __nv_bfloat16 *>(part->operands) + triangle_item(part, i, column)
+               : triangle_at(part, i, column);
+}
+
+// The same of the block row that they all read, which may be a guest.
+const void *shared_operand_at(const bb_panel_part *part, bb_index i, bb_index column)
 {
     if (!part->arithmetic.operand_plane) {
         return row_at(part, i, column);
     }
-    return holds(part, i)
-               ? static_cast<const __nv_bfloat16 *>(part->operands) + triangle_item(part, i, column)
-               : static_cast<const __nv_bfloat16 *>(part->guest_operands) + guest_item(part, i) +
-                     column;
+    return reads_own(part, i) ? operand_at(part, i, column)
+                              : static_cast<const __nv_bfloat16 *>(part->guest_operands) +
+                                    guest_item(part, i) + column;
+}
+
+// The depth from `begin` on to the next cut: sums are cut at multiples of a run, whatever panels a
+// call is for.
+bb_index next_cut(const bb_panel_part *part, bb_index begin, bb_index end)
+{
+    const bb_index run = bb_panel_plan_run(&part->plan);
+    const bb_index cut = (begin / run + 1) * run;
+    return cut < end ? cut : end;
 }
 
 // What the block of panel k at a position takes.
@@ -100,7 +114,7 @@ bb_status update_by_library(bb_panel_part *part, bb_index k, bb_index begin, bb_
     p.operands = in_halves(part) ? OPERANDS_FP16 : narrow ? OPERANDS_BF16 : OPERANDS_AS_C;
     p.half_result = in_tiles(part, k, rows);
     p.transposed = true;
-    p.b = operand_at(part, k, begin);
+    p.b = shared_operand_at(part, k, begin);
     p.a_stride = stride;
     p.b_stride = row_stride(part, k);
     p.c_stride = p.columns = block;
@@ -122,44 +136,48 @@ bb_status update_by_library(bb_panel_part *part, bb_index k, bb_index begin, bb_
     return BB_OK;
 }
 
-// The panels [from, to) in calls as long as the arithmetic allows: an fp16 C is rounded after every
-// panel, as a tile is.
-bb_status update_by_runs(bb_panel_part *part, bb_index k, bb_index start, bb_index stop,
+// Columns [begin, end) of a run of block rows in calls as long as the arithmetic allows: an fp16 C
+// is rounded after every panel, as a tile is.
+bb_status update_by_runs(bb_panel_part *part, bb_index k, bb_index begin, bb_index end,
                          bb_positions rows)
 {
     const bb_index block = part->plan.block;
-    const bb_index end = stop * block;
     const bool narrow = in_halves(part) || part->arithmetic.operand_plane;
-    const bb_index limit = in_tiles(part, k, rows) ? block : narrow ? longest_depth : end;
-    for (bb_index begin = start * block; begin < end; begin += limit) {
-        const bb_index next = begin + limit < end ? begin + limit : end;
+    for (bb_index next = begin; begin < end; begin = next) {
+        next = in_tiles(part, k, rows) ? begin + block : narrow ? next_cut(part, begin, end) : end;
         BB_RETURN_IF_FAILED(update_by_library(part, k, begin, next, rows));
     }
     return BB_OK;
 }
 
-// One launch for every run of block rows that take the same.
-bb_status update_halves(bb_panel_part *part, bb_index k, bb_index start, bb_index stop,
-                        bb_positions rows)
+// A run of block rows that take the same, between two cuts.
+bb_status update_run(bb_panel_part *part, bb_index k, bb_index begin, bb_index end,
+                     bb_positions run)
 {
     const bb_halves &planes = part->triangle_planes;
-    const bb_index block = part->plan.block;
+    const int products = bb_variant_describe(variant_at(part, run.begin, k))->products;
     bb_split_product_cuda p = start_product(part);
+    if (products == 1 && (in_tiles(part, k, run) || end - begin >= shortest_depth)) {
+        return update_by_runs(part, k, begin, end, run);
+    }
+    p.a = {BB_OPERAND_PANEL, run.begin * part->plan.block, planes.hi.map, planes.lo.map};
     p.b = row_operand(part, k);
-    p.begin = start * block;
-    p.end = stop * block;
+    p.begin = begin;
+    p.end = end;
+    p.rows = rows_of(part, run);
+    p.c = floats(part, panel_of(part, k), panel_item(part, run.begin));
+    return bb_split_product_launch(&p, products, part->bulk);
+}
+
+bb_status update_halves(bb_panel_part *part, bb_index k, bb_index begin, bb_index end,
+                        bb_positions rows)
+{
     for (bb_positions run = rows; rows.begin < rows.end; rows.begin = run.end) {
         run = first_run(part, k, rows);
-        const int products = bb_variant_describe(variant_at(part, run.begin, k))->products;
-        const bool by_library = in_tiles(part, k, run) || (stop - start) * block >= shortest_depth;
-        if (products == 1 && by_library) {
-            BB_RETURN_IF_FAILED(update_by_runs(part, k, start, stop, run));
-            continue;
+        for (bb_index start = begin, next = begin; start < end; start = next) {
+            next = next_cut(part, start, end);
+            BB_RETURN_IF_FAILED(update_run(part, k, start, next, run));
         }
-        p.a = {BB_OPERAND_PANEL, run.begin * block, planes.hi.map, planes.lo.map};
-        p.rows = rows_of(part, run);
-        p.c = floats(part, panel_of(part, k), panel_item(part, run.begin));
-        BB_RETURN_IF_FAILED(bb_split_product_launch(&p, products, part->bulk));
     }
     return BB_OK;
 }
@@ -191,7 +209,7 @@ bb_status update_diagonal_tile(bb_panel_part *part, bb_index k, bb_index start, 
     p.operands = OPERANDS_FP16;
     p.half_result = true;
     p.c = tile;
-    p.a_stride = p.b_stride = bb_triangle_layout_columns(part->layout);
+    p.a_stride = p.b_stride = row_stride(part, k);
     p.c_stride = p.rows = p.columns = p.depth = block;
     p.transposed = true;
     p.alpha = -1.0;
@@ -201,7 +219,7 @@ bb_status update_diagonal_tile(bb_panel_part *part, bb_index k, bb_index start, 
     BB_RETURN_IF_FAILED(bb_panel_part_split(diagonal, block, block, block, false, nullptr, tile,
                                             nullptr, block, bb_panel_stream_of(part, stream)));
     for (bb_index j = start; j < stop; ++j) {
-        p.a = p.b = triangle_at(part, k, j * block);
+        p.a = p.b = row_at(part, k, j * block);
         BB_RETURN_IF_FAILED(multiply(part, p, stream));
     }
     return bb_panel_part_join(tile, nullptr, block, block, block, diagonal, block,
@@ -380,21 +398,47 @@ bb_status bb_panel_part_fill(bb_panel_part *part, const bb_device_source *matrix
     return part->arithmetic.half_tiles ? start_tiles(part, k, below) : BB_OK;
 }
 
-bb_status bb_panel_part_update(bb_panel_part *part, bb_index k, bb_index start, bb_index stop)
+bb_status bb_panel_part_update_rows(bb_panel_part *part, bb_index k, bb_index start, bb_index stop,
+                                    bb_positions rows)
 {
-    const bb_positions rows = bb_panel_part_below(part, k);
+    const bb_index block = part->plan.block;
     if (stop <= start || rows_of(part, rows) == 0) {
         return BB_OK;
     }
-    return in_halves(part) ? update_halves(part, k, start, stop, rows)
-                           : update_by_runs(part, k, start, stop, rows);
+    return in_halves(part) ? update_halves(part, k, start * block, stop * block, rows)
+                           : update_by_runs(part, k, start * block, stop * block, rows);
 }
+
+bb_status bb_panel_part_update(bb_panel_part *part, bb_index k, bb_index start, bb_index stop)
+{
+    return bb_panel_part_update_rows(part, k, start, stop, bb_panel_part_below(part, k));
+}
+
+namespace
+{
+
+bb_status update_diagonal_halves(bb_panel_part *part, bb_index k, bb_index begin, bb_index end,
+                                 bb_panel_stream stream)
+{
+    bb_split_product_cuda p = start_product(part);
+    p.a = p.b = row_operand(part, k);
+    p.rows = part->plan.block;
+    p.lower_only = true;
+    p.c = reinterpret_cast<float *>(diagonal_of(part, k));
+    for (p.begin = begin; p.begin < end; p.begin = p.end) {
+        p.end = next_cut(part, p.begin, end);
+        BB_RETURN_IF_FAILED(bb_split_product_launch(&p, part->arithmetic.diagonal_products,
+                                                    bb_panel_stream_of(part, stream)));
+    }
+    return BB_OK;
+}
+
+} // namespace
 
 bb_status bb_panel_part_update_diagonal(bb_panel_part *part, bb_index k, bb_index start,
                                         bb_index stop, bb_panel_stream stream)
 {
     const bb_index block = part->plan.block;
-    const bb_halves &planes = part->triangle_planes;
     if (stop <= start) {
         return BB_OK;
     }
@@ -402,16 +446,7 @@ bb_status bb_panel_part_update_diagonal(bb_panel_part *part, bb_index k, bb_inde
         return update_diagonal_tile(part, k, start, stop, stream);
     }
     if (in_halves(part)) {
-        bb_split_product_cuda p = start_product(part);
-        p.a = {BB_OPERAND_BLOCK_ROW, k * block, planes.hi.map, planes.lo.map};
-        p.b = p.a;
-        p.begin = start * block;
-        p.end = stop * block;
-        p.rows = block;
-        p.lower_only = true;
-        p.c = reinterpret_cast<float *>(diagonal_of(part, k));
-        return bb_split_product_launch(&p, part->arithmetic.diagonal_products,
-                                       bb_panel_stream_of(part, stream));
+        return update_diagonal_halves(part, k, start * block, stop * block, stream);
     }
     dense_product p = {};
     p.a = p.b = at(part, part->triangle, triangle_item(part, k, start * block));

@@ -14,6 +14,9 @@
 //
 // A panel (the part's block rows of one block column) stands in the order of the rectangle: row a
 // at position a - h, or m - 1 - a for a < h, so that both halves step evenly through both.
+//
+// A strip is what one panel of many columns holds of a part of one: block rows from some on below
+// each other, none folded, and of them the columns of the strip.
 #ifndef BB_SOLVERS_FACTOR_PANELS_TRIANGLE_LAYOUT_H
 #define BB_SOLVERS_FACTOR_PANELS_TRIANGLE_LAYOUT_H
 
@@ -30,6 +33,9 @@ typedef struct bb_triangle_layout {
     bb_index step;   ///< from one block row of the part to its next: how many parts there are
     bb_index held;   ///< m: block rows of the part
     bb_index half;   ///< h: those before it are folded
+    bb_index width;  ///< columns of the rectangle
+    bb_index top;    ///< strip: the block row that it begins with; else 0
+    bb_index origin; ///< strip: the column of the matrix that it begins with; else 0
 } bb_triangle_layout;
 
 /// Part `first` of `step` parts, 0 <= first < step; it may hold no block row.
@@ -45,6 +51,9 @@ bb_triangle_layout bb_triangle_layout_share(bb_index n, bb_index block, bb_index
     layout.step = step;
     layout.held = layout.blocks > first ? (layout.blocks - first + step - 1) / step : 0;
     layout.half = layout.held / 2;
+    layout.width = layout.held > 1 ? 2 * first + step * (layout.held - 1) : layout.held * first;
+    layout.width *= block;
+    layout.top = layout.origin = 0;
     return layout;
 }
 
@@ -61,6 +70,18 @@ bb_triangle_layout bb_triangle_layout_stack(bb_index n, bb_index block)
 {
     bb_triangle_layout layout = bb_triangle_layout_make(n, block);
     layout.half = 0;
+    return layout;
+}
+
+/// Block rows from `top` on of the columns [origin, origin + width).
+BB_DEVICE_FUNCTION
+bb_triangle_layout bb_triangle_layout_strip(bb_index n, bb_index block, bb_index top,
+                                            bb_index origin, bb_index width)
+{
+    bb_triangle_layout layout = bb_triangle_layout_stack(n, block);
+    layout.top = top;
+    layout.origin = origin;
+    layout.width = width;
     return layout;
 }
 
@@ -81,14 +102,13 @@ bb_index bb_triangle_layout_half(bb_triangle_layout layout)
 BB_DEVICE_FUNCTION
 bb_index bb_triangle_layout_rows(bb_triangle_layout layout)
 {
-    return (layout.held - layout.half) * layout.block;
+    return (layout.held - layout.half - layout.top) * layout.block;
 }
 
 BB_DEVICE_FUNCTION
 bb_index bb_triangle_layout_columns(bb_triangle_layout layout)
 {
-    const bb_index folded = 2 * layout.first + layout.step * (layout.held - 1);
-    return (layout.held > 1 ? folded : layout.held * layout.first) * layout.block;
+    return layout.width;
 }
 
 /// Block row i, counted in the part.
@@ -119,14 +139,15 @@ BB_DEVICE_FUNCTION
 bb_index bb_triangle_layout_row_at(bb_triangle_layout layout, bb_index position)
 {
     const bb_index straight = layout.held - layout.half;
-    return (position < straight ? position : position - layout.half) * layout.block;
+    return (position < straight ? position - layout.top : position - layout.half) * layout.block;
 }
 
 BB_DEVICE_FUNCTION
 bb_index bb_triangle_layout_column_at(bb_triangle_layout layout, bb_index position)
 {
     const bb_index straight = layout.held - layout.half;
-    return position < straight ? 0 : (layout.first + layout.step * position) * layout.block;
+    return position < straight ? -layout.origin
+                               : (layout.first + layout.step * position) * layout.block;
 }
 
 /// Where block row i of the part starts in the rectangle.

@@ -77,6 +77,41 @@ static void a_triangle_too_large_for_one_is_shared(void **state)
     assert_true(bb_panel_plan_need(&plan, 2).device_bytes < 55e9);
 }
 
+// L of 80 GB in two planes on the host: on the GPU 16 panels in work, the strip and 16 guest rows in
+// two planes, two chunks of 4 block rows, and what a panel takes.
+static void a_swapped_triangle_leaves_the_gpu(void **state)
+{
+    (void)state;
+    const double blocks = 196.0; // of 1024 rows
+    const double block = 1024.0 * 1024.0;
+    bb_panel_plan plan = plan_of(200000, 1024, BB_VARIANT_HP1);
+    assert_true(bb_panel_plan_need(&plan, 1).device_bytes > 80e9);
+    assert_true(bb_panel_plan_need(&plan, 1).host_bytes == 0.0);
+    const double panel = bb_panel_plan_need(&plan, 1).device_bytes -
+                         2.0 * 2.0 * block * blocks * (blocks - 1.0) / 2.0 -
+                         2.0 * 4.0 * block * blocks;
+    plan.swapped = true;
+    check_close(bb_panel_plan_need(&plan, 1).device_bytes,
+                panel + block * blocks * (16.0 * (4.0 + 4.0 + 4.0) + 2.0 * 4.0 * 2.0), 0.5, 1.0);
+    check_close(bb_panel_plan_need(&plan, 1).host_bytes,
+                2.0 * 2.0 * block * blocks * (blocks - 1.0) / 2.0, 0.5, 1.0);
+    assert_true(bb_panel_plan_need(&plan, 1).device_bytes < 60e9);
+}
+
+static void what_cannot_be_swapped_is_refused(void **state)
+{
+    (void)state;
+    bb_panel_arithmetic arithmetic;
+    bb_panel_plan plan = plan_of(10000, 1024, BB_VARIANT_SP);
+    plan.swapped = true;
+    assert_int_equal(bb_panel_arithmetic_of(&plan, &arithmetic), BB_UNSUPPORTED);
+    assert_non_null(strstr(bb_status_message(), "L of sp in the host's memory"));
+    plan = plan_of(10000, 640, BB_VARIANT_HP1);
+    plan.swapped = true;
+    assert_int_equal(bb_panel_arithmetic_of(&plan, &arithmetic), BB_UNSUPPORTED);
+    assert_non_null(strstr(bb_status_message(), "panels of 640"));
+}
+
 // The inverses of a sweep in one product stay; others are two.
 static void inverses_are_kept_for_sweeps(void **state)
 {
@@ -189,6 +224,8 @@ int main(void)
         cmocka_unit_test(right_hand_sides_are_shared_by_the_gpus),
         cmocka_unit_test(block_rows_are_shared_by_the_gpus),
         cmocka_unit_test(a_triangle_too_large_for_one_is_shared),
+        cmocka_unit_test(a_swapped_triangle_leaves_the_gpu),
+        cmocka_unit_test(what_cannot_be_swapped_is_refused),
         cmocka_unit_test(inverses_are_kept_for_sweeps),
         cmocka_unit_test(a_wide_format_keeps_one_array),
         cmocka_unit_test(a_map_keeps_both_planes),

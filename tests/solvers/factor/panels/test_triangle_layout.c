@@ -134,6 +134,21 @@ static void the_last_block_row_is_short(void **state)
     assert_int_equal(bb_triangle_layout_extent(layout, 3), 1000 - 3 * 256);
 }
 
+// Block rows from the third on, of the columns from 512 on.
+static void a_strip_begins_where_it_is_told(void **state)
+{
+    (void)state;
+    const bb_triangle_layout layout = bb_triangle_layout_strip(1000, 128, 2, 512, 256);
+    assert_int_equal(bb_triangle_layout_columns(layout), 256);
+    assert_int_equal(bb_triangle_layout_rows(layout), 6 * 128);
+    for (bb_index i = 2; i < 8; ++i) {
+        assert_int_equal(bb_triangle_layout_row(layout, i), 128 * (i - 2));
+        assert_int_equal(bb_triangle_layout_column(layout, i) + 512, 0);
+        assert_int_equal(bb_triangle_layout_position(layout, i), i);
+        assert_true(bb_triangle_layout_holds(layout, i));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +157,7 @@ int main(void)
         cmocka_unit_test(parts_hold_every_block_once),
         cmocka_unit_test(a_panel_of_a_part_is_one_run),
         cmocka_unit_test(a_stack_is_not_folded),
+        cmocka_unit_test(a_strip_begins_where_it_is_told),
         cmocka_unit_test(the_last_block_row_is_short),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

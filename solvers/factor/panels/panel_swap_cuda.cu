@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A factorization by panels whose L lies in the host's memory: the order of the steps of
+// panel_part_cuda.h, panels in groups of one run of the depth. A group
+//     is filled;
+//     takes the updates of the groups before the last one: block rows of L come from the host,
+//     those
+//         of the group's own rows as guests, all below in chunks, each for all panels of the group;
+//     takes the updates of the last group, whose L is still in the strip;
+//     is factored panel by panel, as where all of L is on the GPU, and stands in the strip.
+// Pieces of the strip leave for the host as they are solved, and have until the next group is
+// factored. What comes from the host depends on groups that have left long before, so it comes
+// while the group before is still at work. On the bus are, up and down at once, n^3 / (6 run)
+// values of each plane that products below the diagonal read, and n^2 / 2 of each plane.
+#include "core/memory.h"
+#include "solvers/factor/panels/panel_cholesky_cuda.h"
+#include "solvers/factor/panels/panel_products_cuda.h"
+
+using namespace panel;
+
+namespace
+{
+
+const bb_index piece = 4; // panels that leave together
+
+// The panels [first, end) of a factorization, of which the last group has those from `before` on.
+struct group {
+    bb_panel_cholesky *f;
+    const bb_panel_sources *sources;
+    bb_index first, end, before;
+    int parity;
+};
+
+bb_panel_part *part_of(const group &g)
+{
+    return &g.f->parts[0];
+}
+
+bb_status make_event(cudaEvent_t *event)
+{
+    BB_CUDA_TRY(cudaEventCreateWithFlags(event, cudaEventDisableTiming));
+    return BB_OK;
+}
+
+bb_status fill(const group &g)
+{
+    bb_panel_part *part = part_of(g);
+    for (bb_index k = g.first; k < g.end; ++k) {
+        BB_RETURN_IF_FAILED(mark(&g.f->fills[0], true, part->bulk));
+        BB_RETURN_IF_FAILED(bb_panel_part_fill(part, g.sources->matrix, k));
+        BB_RETURN_IF_FAILED(mark(&g.f->fills[0], false, part->bulk));
+    }
+    BB_RETURN_IF_FAILED(record(events_of(g.f, g.first, 0)->filled, part->bulk));
+    return wait(part->ahead, events_of(g.f, g.first, 0)->filled);
+}
+
+// The group's block rows of the columns that the groups before the last one left.
+bb_status fetch_guests(const group &g, bb_panel_part *chunk)
+{
+    swap_space *swap = &g.f->swap;
+    for (cudaEvent_t event : {swap->guests_read[0], swap->guests_read[1], swap->stored[g.parity]}) {
+        BB_RETURN_IF_FAILED(wait(chunk->fetch, event));
+    }
+    for (bb_index k = g.first; k < g.end; ++k) {
+        BB_RETURN_IF_FAILED(
+            bb_panel_part_fetch_row(chunk, &swap->kept, k, 0, g.before, BB_PANEL_FETCH));
+    }
+    BB_RETURN_IF_FAILED(record(swap->guests_here, chunk->fetch));
+    BB_RETURN_IF_FAILED(wait(chunk->bulk, swap->guests_here));
+    return wait(chunk->ahead, swap->guests_here);
+}
+
+// The block rows [rows.begin, rows.end) of all panels of the group take their updates.
+bb_status update_chunk(const group &g, bb_index slot, bb_positions rows)
+{
+    swap_space *swap = &g.f->swap;
+    bb_panel_part chunk = bb_panel_part_chunk(part_of(g), slot, rows.begin);
+    BB_RETURN_IF_FAILED(wait(chunk.fetch, swap->chunk_read[slot]));
+    BB_RETURN_IF_FAILED(bb_panel_part_fetch_chunk(&chunk, &swap->kept, rows, g.before));
+    BB_RETURN_IF_FAILED(record(swap->chunk_here[slot], chunk.fetch));
+    BB_RETURN_IF_FAILED(wait(chunk.bulk, swap->chunk_here[slot]));
+    for (bb_index k = g.first; k < g.end; ++k) {
+        const bb_positions below = {rows.begin > k ? rows.begin : k + 1, rows.end};
+        BB_RETURN_IF_FAILED(bb_panel_part_update_rows(&chunk, k, 0, g.before, below));
+    }
+    return record(swap->chunk_read[slot], chunk.bulk);
+}
+
+// The updates of the groups before the last one.
+bb_status add_kept(const group &g)
+{
+    swap_space *swap = &g.f->swap;
+    const bb_index height = bb_panel_plan_chunk(&g.f->plan);
+    bb_panel_part chunk = bb_panel_part_chunk(part_of(g), 0, g.first);
+    bb_index slot = 0;
+    if (g.before == 0) {
+        return BB_OK;
+    }
+    BB_RETURN_IF_FAILED(fetch_guests(g, &chunk));
+    for (bb_index k = g.first; k < g.end; ++k) {
+        BB_RETURN_IF_FAILED(bb_panel_part_update_diagonal(&chunk, k, 0, g.before, BB_PANEL_AHEAD));
+    }
+    BB_RETURN_IF_FAILED(record(swap->guests_read[0], chunk.ahead));
+    for (bb_index begin = g.first; begin < g.f->blocks; begin += height) {
+        const bb_index end = begin + height < g.f->blocks ? begin + height : g.f->blocks;
+        BB_RETURN_IF_FAILED(update_chunk(g, slot, {begin, end}));
+        slot = (slot + 1) % BB_PANEL_CHUNKS_HELD;
+    }
+    return record(swap->guests_read[1], chunk.bulk);
+}
+
+// The updates of the last group. The first panel takes those of the last panel alone, as panels do
+// in a group.
+bb_status add_strip(const group &g)
+{
+    bb_panel_part *part = part_of(g);
+    for (bb_index k = g.first; k < g.end; ++k) {
+        const bb_index stop = k == g.first ? g.first - 1 : g.first;
+        BB_RETURN_IF_FAILED(bb_panel_part_update_diagonal(part, k, g.before, stop, BB_PANEL_AHEAD));
+        BB_RETURN_IF_FAILED(bb_panel_part_update_diagonal(part, k, stop, g.first, BB_PANEL_AHEAD));
+        BB_RETURN_IF_FAILED(bb_panel_part_update(part, k, g.before, stop));
+        BB_RETURN_IF_FAILED(bb_panel_part_update(part, k, stop, g.first));
+    }
+    return BB_OK;
+}
+
+// The strip goes on to the group, when nothing reads what it had. A second plane that stays empty
+// in some blocks was not empty in others.
+bb_status move_strip(const group &g)
+{
+    bb_panel_part *part = part_of(g);
+    swap_space *swap = &g.f->swap;
+    BB_RETURN_IF_FAILED(record(swap->updated, part->ahead));
+    BB_RETURN_IF_FAILED(wait(part->bulk, swap->updated));
+    BB_RETURN_IF_FAILED(wait(part->bulk, swap->stored[1 - g.parity]));
+    part->layout.origin = g.first * part->plan.block;
+    if (part->arithmetic.half_tiles && part->triangle_lo != nullptr) {
+        const bb_index items =
+            bb_triangle_layout_rows(part->layout) * bb_triangle_layout_columns(part->layout);
+        BB_CUDA_TRY(cudaMemsetAsync(part->triangle_lo, 0,
+                                    static_cast<size_t>(items) * sizeof(__half), part->bulk));
+    }
+    BB_RETURN_IF_FAILED(record(events_of(g.f, g.first, 0)->ahead, part->ahead));
+    return wait(part->chain, events_of(g.f, g.first, 0)->ahead);
+}
+
+// Panel k takes the updates of the group's panels before `stop`.
+bb_status enter(const group &g, bb_index k, bb_index stop)
+{
+    bb_panel_part *part = part_of(g);
+    const panel_events *events = events_of(g.f, k, 0);
+    if (stop > g.first) {
+        BB_RETURN_IF_FAILED(wait(part->ahead, events_of(g.f, stop - 1, 0)->solved));
+    }
+    BB_RETURN_IF_FAILED(bb_panel_part_update_diagonal(part, k, g.first, stop, BB_PANEL_AHEAD));
+    BB_RETURN_IF_FAILED(record(events->ahead, part->ahead));
+    BB_RETURN_IF_FAILED(wait(part->chain, events->ahead));
+    return bb_panel_part_update(part, k, g.first, stop);
+}
+
+// Panels that are solved leave in pieces.
+bb_status store(const group &g, bb_index k)
+{
+    bb_panel_part *part = part_of(g);
+    swap_space *swap = &g.f->swap;
+    const bb_index done = k + 1 - g.first;
+    const bb_index rest = done % piece;
+    const bb_index panels = rest == 0 ? piece : rest;
+    if (rest != 0 && k + 1 < g.end) {
+        return BB_OK;
+    }
+    BB_RETURN_IF_FAILED(wait(part->store, events_of(g.f, k, 0)->solved));
+    BB_RETURN_IF_FAILED(bb_panel_part_store(part, &swap->kept, k + 1 - panels, k + 1));
+    return record(swap->stored[g.parity], part->store);
+}
+
+bb_status factor(const group &g)
+{
+    bb_panel_part *part = part_of(g);
+    for (bb_index k = g.first; k < g.end; ++k) {
+        BB_RETURN_IF_FAILED(factor_diagonal(g.f, k));
+        if (k + 1 < g.end) {
+            BB_RETURN_IF_FAILED(enter(g, k + 1, k));
+        }
+        BB_RETURN_IF_FAILED(solve(g.f, k, 0));
+        if (k + 1 < g.end) {
+            BB_RETURN_IF_FAILED(follow(g.f, k + 1, 0));
+        }
+        BB_RETURN_IF_FAILED(store(g, k));
+    }
+    return part->arithmetic.light_sweeps ? bb_panel_part_weigh(part, g.first, g.end) : BB_OK;
+}
+
+} // namespace
+
+bb_status panel::create_swap(bb_panel_cholesky *f)
+{
+    swap_space *swap = &f->swap;
+    bb_panel_part *part = &f->parts[0];
+    const size_t bytes = static_cast<size_t>(bb_panel_plan_swap_bytes(&f->plan));
+    BB_RETURN_IF_FAILED(use(part));
+    for (int p = 0; p < (part->triangle_lo != nullptr ? 2 : 1); ++p) {
+        BB_RETURN_IF_FAILED(bb_device_host_allocate(part->device, bytes, &swap->planes[p]));
+    }
+    for (cudaEvent_t *event :
+         {&swap->chunk_here[0], &swap->chunk_here[1], &swap->chunk_read[0], &swap->chunk_read[1],
+          &swap->guests_here, &swap->guests_read[0], &swap->guests_read[1], &swap->updated,
+          &swap->stored[0], &swap->stored[1]}) {
+        BB_RETURN_IF_FAILED(make_event(event));
+    }
+    swap->kept = *part;
+    swap->kept.layout = bb_triangle_layout_make(f->plan.n, f->plan.block);
+    swap->kept.triangle = swap->planes[0];
+    swap->kept.triangle_lo = swap->planes[1];
+    return BB_OK;
+}
+
+void panel::destroy_swap(bb_panel_cholesky *f)
+{
+    swap_space *swap = &f->swap;
+    for (cudaEvent_t event :
+         {swap->chunk_here[0], swap->chunk_here[1], swap->chunk_read[0], swap->chunk_read[1],
+          swap->guests_here, swap->guests_read[0], swap->guests_read[1], swap->updated,
+          swap->stored[0], swap->stored[1]}) {
+        if (event != nullptr) {
+            (void)cudaEventDestroy(event);
+        }
+    }
+    for (void **plane : {&swap->planes[0], &swap->planes[1]}) {
+        if (*plane != nullptr) {
+            bb_device_host_release(f->parts[0].device, plane);
+        }
+    }
+}
+
+bb_status panel::run_groups(bb_panel_cholesky *f, const bb_panel_sources *sources)
+{
+    bb_panel_part *part = &f->parts[0];
+    group g = {f, sources, 0, 0, 0, 0};
+    BB_RETURN_IF_FAILED(use(part));
+    part->reads_guests = false;
+    part->layout.origin = 0;
+    for (; g.first < f->blocks; g.before = g.first, g.first = g.end, g.parity = 1 - g.parity) {
+        g.end = g.first + part->width < f->blocks ? g.first + part->width : f->blocks;
+        BB_RETURN_IF_FAILED(fill(g));
+        if (g.first > 0) {
+            BB_RETURN_IF_FAILED(add_kept(g));
+            BB_RETURN_IF_FAILED(add_strip(g));
+        }
+        BB_RETURN_IF_FAILED(move_strip(g));
+        BB_RETURN_IF_FAILED(factor(g));
+    }
+    part->reads_guests = true;
+    return wait(part->bulk, f->swap.stored[1 - g.parity]);
+}

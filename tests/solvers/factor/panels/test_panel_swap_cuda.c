@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A factorization by panels whose L lies in the host's memory against one whose L is on the GPU,
+// bit for bit: L and R in every arithmetic in planes of fp16, pivots and columns of the factor, the
+// bytes on the bus, and a breakdown in the second group. Runs are short, so that there are many
+// groups.
+#include "tests/solvers/factor/panels/panel_cases.h"
+
+#include <cuda_runtime_api.h>
+
+enum { WIDTH = 200 };
+
+// Panels of a run, rows of A and rows of B: chunks of one panel and of two, groups that end with
+// the matrix and within it, a last panel of few rows, fewer panels than a group.
+static const struct {
+    bb_index panels, n, sides;
+} sizes[] = {{4, 3000, 64}, {8, 4096, 0}, {4, 1153, 301}, {8, 700, 2}};
+
+static bool in_halves(const bb_panel_plan *plan)
+{
+    return bb_variant_describe(plan->arithmetic)->panels == BB_VARIANT_PANELS_HALVES;
+}
+
+static int differences(const solved *one, const solved *other, bb_index n, bb_index sides)
+{
+    assert_int_equal(one->outcome.kind, BB_OUTCOME_OK);
+    assert_int_equal(other->outcome.kind, BB_OUTCOME_OK);
+    return (memcmp(one->lower, other->lower, (size_t)(n * n) * sizeof(double)) != 0) +
+           (sides > 0 && memcmp(one->x, other->x, (size_t)(sides * n) * sizeof(double)) != 0);
+}
+
+static int compare(const bb_panel_plan *shape, double noise, bb_index n, bb_index sides)
+{
+    posed p;
+    solved swapped;
+    bb_panel_plan plan = *shape;
+    start(&p, n, sides, noise);
+    solve(&p, &plan);
+    plan.swapped = true;
+    run_on(&p.matrix_problem, &plan, 1, &gpu, &swapped);
+    const int found = differences(&p.found, &swapped, n, sides);
+    if (found > 0) {
+        print_message("differ: %s, block %td, run %td, n %td, %td rows of B\n",
+                      bb_variant_names[plan.arithmetic], plan.block, plan.run, n, sides);
+    }
+    release_solved(&swapped);
+    finish(&p);
+    return found;
+}
+
+static void a_swapped_factor_has_the_bits_of_one_on_the_gpu(void **state)
+{
+    (void)state;
+    int found = 0;
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; ++s) {
+        for (int c = 0; c < CASES; ++c) {
+            bb_panel_plan plan = cases[c].plan;
+            plan.run = sizes[s].panels * plan.block;
+            if (in_halves(&plan)) {
+                found += compare(&plan, cases[c].noise, sizes[s].n, sizes[s].sides);
+            }
+        }
+    }
+    // Runs so long that cuBLAS takes them, in calls with a workspace and without.
+    const bb_panel_plan deep = {.arithmetic = BB_VARIANT_HP1, .block = 512, .run = 2048};
+    found += compare(&deep, 0.05, 9300, 0);
+    assert_int_equal(found, 0);
+}
+
+// A block that is kept in one plane stands in the strip where one of two planes stood.
+static void a_map_of_variants_is_swapped(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 12 };
+    static unsigned char map[BLOCKS * BLOCKS];
+    for (int i = 0; i < BLOCKS; ++i) {
+        for (int j = 0; j < BLOCKS; ++j) {
+            map[i * BLOCKS + j] = (unsigned char)((i + j) % 3 == 0   ? BB_VARIANT_X3
+                                                  : (i + j) % 3 == 1 ? BB_VARIANT_HP1
+                                                                     : BB_VARIANT_HP2);
+        }
+    }
+    const bb_panel_plan plan = {
+        .arithmetic = BB_VARIANT_HP1, .block = 256, .variants = map, .run = 1024};
+    assert_int_equal(compare(&plan, 0.5, 3000, 64), 0);
+    assert_int_equal(compare(&plan, 0.5, 3000, 0), 0);
+}
+
+typedef struct reading {
+    double *pivots, *columns; // [n], [n - first][WIDTH]
+    bb_panel_traffic traffic;
+    bb_outcome outcome;
+} reading;
+
+static void read_factor(const problem *task, const bb_panel_plan *shape, bb_index first,
+                        reading *out)
+{
+    const bb_index n = task->n;
+    const size_t bytes = (size_t)((n - first) * WIDTH) * sizeof(double);
+    bb_view view = bb_view_matrix(task->given != NULL ? task->given : task->a, n, n);
+    bb_matrix_source matrix = bb_matrix_source_dense(&view, "A", "1");
+    bb_device_source *twin = NULL;
+    bb_panel_cholesky *factor = NULL;
+    bb_panel_times times;
+    void *on_gpu = NULL;
+    bb_panel_plan plan = *shape;
+    *out = (reading){.pivots = dense_new(n), .columns = dense_new((n - first) * WIDTH)};
+    plan.n = n;
+    check_ok(bb_device_source_create(&matrix, gpu, &twin));
+    const bb_panel_sources sources = {twin, 0, NULL};
+    check_ok(bb_panel_cholesky_create(1, &gpu, &plan, &factor));
+    check_ok(bb_panel_cholesky_factor(factor, &sources, task->scale, &out->outcome, &times));
+    out->traffic = bb_panel_cholesky_traffic(factor);
+    if (out->outcome.kind == BB_OUTCOME_OK) {
+        check_ok(bb_device_allocate(gpu, bytes, &on_gpu));
+        check_ok(bb_panel_cholesky_pivots(factor, out->pivots));
+        check_ok(bb_panel_cholesky_columns(factor, NULL, first, WIDTH, on_gpu, WIDTH));
+        assert_int_equal(cudaDeviceSynchronize(), cudaSuccess); // no queue of the device's own
+        check_ok(bb_device_download(gpu, out->columns, on_gpu, bytes));
+        bb_device_release(gpu, &on_gpu);
+    }
+    bb_panel_cholesky_destroy(&factor);
+    bb_device_source_destroy(&twin);
+}
+
+static void release_reading(reading *one)
+{
+    BB_RELEASE(&one->pivots);
+    BB_RELEASE(&one->columns);
+}
+
+// Each value of L leaves once; a group reads its block rows in both planes and all rows from its
+// own on in one, as far as the groups before the last one.
+static void check_bytes(const bb_panel_traffic *traffic, bb_index n, bb_index block, bb_index run)
+{
+    double up = 0.0;
+    for (bb_index first = 2 * run; first < n; first += run) {
+        const bb_index height = first + run < n ? run : n - first;
+        up += 2.0 * (double)(first - run) * (2.0 * (double)height + (double)(n - first));
+    }
+    check_close(traffic->host_to_device_bytes, up, 0.0, 1.0);
+    check_close(traffic->device_to_host_bytes, 2.0 * (double)n * (double)(n - block), 0.0, 1.0);
+    check_close(traffic->device_to_device_bytes, 0.0, 0.0, 1.0);
+}
+
+static void columns_and_bytes_are_read(void **state)
+{
+    (void)state;
+    enum { N = 3584, FIRST = 300 };
+    posed p;
+    reading one, swapped;
+    bb_panel_plan plan = {.arithmetic = BB_VARIANT_HP1, .block = 256, .run = 1024};
+    start(&p, N, 0, 0.05);
+    read_factor(&p.matrix_problem, &plan, FIRST, &one);
+    plan.swapped = true;
+    read_factor(&p.matrix_problem, &plan, FIRST, &swapped);
+    assert_memory_equal(one.pivots, swapped.pivots, N * sizeof(double));
+    assert_memory_equal(one.columns, swapped.columns, (N - FIRST) * WIDTH * sizeof(double));
+    check_bytes(&swapped.traffic, N, plan.block, plan.run);
+    assert_true(one.traffic.host_to_device_bytes == 0.0);
+    release_reading(&one);
+    release_reading(&swapped);
+    finish(&p);
+}
+
+static void a_breakdown_is_the_same(void **state)
+{
+    (void)state;
+    enum { N = 2000, ROW = 1300 };
+    posed p;
+    reading one, swapped;
+    bb_panel_plan plan = {.arithmetic = BB_VARIANT_X3, .block = 128, .run = 512};
+    start(&p, N, 0, 0.05);
+    p.given[ROW * N + ROW] *= -1.0;
+    read_factor(&p.matrix_problem, &plan, 0, &one);
+    plan.swapped = true;
+    read_factor(&p.matrix_problem, &plan, 0, &swapped);
+    assert_int_equal(one.outcome.kind, BB_OUTCOME_NOT_SPD);
+    assert_int_equal(swapped.outcome.kind, BB_OUTCOME_NOT_SPD);
+    assert_string_equal(one.outcome.detail, swapped.outcome.detail);
+    release_reading(&one);
+    release_reading(&swapped);
+    finish(&p);
+}
+
+static void what_cannot_be_swapped_is_refused(void **state)
+{
+    (void)state;
+    bb_panel_cholesky *factor = NULL;
+    bb_device *twice[] = {gpu, gpu};
+    bb_panel_plan plan = {
+        .n = 1000, .block = 256, .arithmetic = BB_VARIANT_HP1, .run = 1024, .swapped = true};
+    assert_int_equal(bb_panel_cholesky_create(2, twice, &plan, &factor), BB_UNSUPPORTED);
+    assert_non_null(strstr(bb_status_message(), "one GPU's"));
+    assert_null(factor);
+}
+
+// What is taken on the GPU is what was planned.
+static void memory_is_planned(void **state)
+{
+    (void)state;
+    bb_panel_cholesky *factor = NULL;
+    bb_device_report before, after;
+    const bb_panel_plan plan = {
+        .n = 40000, .block = 1024, .arithmetic = BB_VARIANT_HP1, .swapped = true};
+    check_ok(bb_device_describe(gpu, &before));
+    check_ok(bb_panel_cholesky_create(1, &gpu, &plan, &factor));
+    check_ok(bb_device_describe(gpu, &after));
+    bb_panel_cholesky_destroy(&factor);
+    const double taken = (double)before.free_memory_bytes - (double)after.free_memory_bytes;
+    check_relative(taken, bb_panel_plan_need(&plan, 1).device_bytes, 0.05);
+}
+
+int main(void)
+{
+    char reason[256] = "";
+    if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
+        print_message("skipped: %s\n", reason);
+        return 77;
+    }
+    check_ok(bb_device_open(BB_DEVICE_CUDA, 0, &gpu));
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_swapped_factor_has_the_bits_of_one_on_the_gpu),
+        cmocka_unit_test(a_map_of_variants_is_swapped),
+        cmocka_unit_test(columns_and_bytes_are_read),
+        cmocka_unit_test(a_breakdown_is_the_same),
+        cmocka_unit_test(what_cannot_be_swapped_is_refused),
+        cmocka_unit_test(memory_is_planned),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    bb_device_close(&gpu);
+    return failed;
+}
