@@ -9,6 +9,7 @@
 #include "sim/bench/gemv_cuda_bench.h"
 #include "sim/bench/panel_bench.h"
 #include "sim/bench/panels/cusolvermp_bench.h"
+#include "sim/bench/panels/swap_bench.h"
 #include "sim/bench/panels/two_gpus_bench.h"
 #include "sim/energy.h"
 
@@ -239,6 +240,7 @@ static const bb_bench_case cases[] = {
     {"solve-100368-hp1-two", "the same in fp16 with both sweeps of 11152 right-hand sides", "one GPU", 1.0 / 0.6, BB_CUDA_TWIN(bb_two_gpus_bench), BB_TWO_GPUS_SOLVE, NULL},
     {"factor-100368-sp-cusolvermp", "a covariance of slopes in fp32 on two cuda devices", "cusolvermp", 1.0, BB_CUDA_TWIN(bb_cusolvermp_bench), BB_CUSOLVERMP_SP, NULL},
     {"factor-100368-dp-cusolvermp", "the same in fp64", "cusolvermp", 1.0, BB_CUDA_TWIN(bb_cusolvermp_bench), BB_CUSOLVERMP_DP, NULL},
+    {"factor-200000-hp1-swap", "panels on a cuda device with L in the host's memory", "L on the GPU", 0.7, BB_CUDA_TWIN(bb_swap_bench), 0, NULL},
 };
 // clang-format on
 enum { CASES = sizeof cases / sizeof cases[0] };
