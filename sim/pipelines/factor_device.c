@@ -198,30 +198,67 @@ done:
     return status;
 }
 
-bb_need bb_factor_device_need(const bb_factor_solver_config *solver,
-                              const bb_factor_pipeline *pipeline, bb_index n, bb_index rows)
+// Of the factorization alone, with L where the limit puts it.
+static bb_need need_of(const bb_factor_solver_config *solver, bb_panel_plan plan)
+{
+    bb_panel_plan_place(&plan, solver->gpus, 1e9 * solver->memory_limit_gb);
+    return bb_panel_plan_need(&plan, solver->gpus);
+}
+
+// The most of what a pipeline may come to.
+static bb_need factor_need(const bb_factor_solver_config *solver,
+                           const bb_factor_pipeline *pipeline, bb_index n, bb_index rows)
 {
     const bb_policy_row *rule = bb_policy_describe(&pipeline->policy);
     bb_panel_plan plan = plan_of(solver, pipeline, n, rows);
-    bb_need need = bb_panel_plan_need(&plan, solver->gpus);
+    bb_need need = need_of(solver, plan);
     bb_variant given[BB_VARIANT_COUNT];
     const int count =
         bb_factor_map_variants(&pipeline->policy, (bb_variant)pipeline->arithmetic, given);
     for (int v = 0; has_policy(pipeline) && v < count; ++v) {
         plan.arithmetic = bb_variant_describe(given[v])->in_halves;
         plan.diagonal_follows = false;
-        need = bb_need_in_turn(need, bb_need_kept(bb_panel_plan_need(&plan, solver->gpus)));
+        need = bb_need_in_turn(need, bb_need_kept(need_of(solver, plan)));
         plan.diagonal_follows =
             pipeline->policy.diagonal == (int)BB_POLICY_FOLLOW || rule->is_search;
-        need = bb_need_in_turn(need, bb_need_kept(bb_panel_plan_need(&plan, solver->gpus)));
+        need = bb_need_in_turn(need, bb_need_kept(need_of(solver, plan)));
     }
     if (pipeline->escalate || rule->is_search) {
         plan.arithmetic = BB_VARIANT_DP;
-        need = bb_need_in_turn(need, bb_need_kept(bb_panel_plan_need(&plan, solver->gpus)));
+        need = bb_need_in_turn(need, bb_need_kept(need_of(solver, plan)));
     }
+    return need;
+}
+
+bb_need bb_factor_device_need(const bb_factor_solver_config *solver,
+                              const bb_factor_pipeline *pipeline, bb_index n, bb_index rows)
+{
+    const bb_need need = factor_need(solver, pipeline, n, rows);
     // The results are on the first GPU.
     const bb_need results = {.device_bytes = sizeof(double) * (double)rows * (double)n};
     return need.device_bytes > 0.0 ? bb_need_together(need, results) : need;
+}
+
+bb_status bb_factor_device_tell_limit(const bb_factor_solver_config *solver,
+                                      const bb_factor_pipeline *pipeline, bb_index n, bb_index rows,
+                                      bb_plan *lines)
+{
+    bb_status status = BB_OK;
+    bb_factor_solver_config boundless = *solver;
+    boundless.memory_limit_gb = 0.0;
+    const bb_need need = factor_need(solver, pipeline, n, rows);
+    const bb_need kept = factor_need(&boundless, pipeline, n, rows);
+    if (need.host_bytes > 0.0) {
+        BB_TRY(bb_plan_add(
+            lines, pipeline->name, "L of %.1f GB in the host's memory: %.1f GB of a GPU, not %.1f",
+            1e-9 * need.host_bytes, 1e-9 * need.device_bytes, 1e-9 * kept.device_bytes));
+    } else if (solver->memory_limit_gb > 0.0 && need.device_bytes > 1e9 * solver->memory_limit_gb) {
+        BB_TRY(bb_plan_add(lines, pipeline->name,
+                           "L stays on the GPU, more than solver.memory_limit_gb: %.1f GB",
+                           1e-9 * need.device_bytes));
+    }
+done:
+    return status;
 }
 
 bool bb_factor_device_serves(const bb_factor_solver_config *solver,

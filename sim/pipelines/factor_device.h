@@ -9,6 +9,8 @@
 
 #include "sim/device_choice.h"
 #include "sim/pipelines/factor_problem.h"
+#include "sim/plan.h"
+#include "solvers/factor/panels/panel_cholesky.h"
 #include "solvers/factor/residual_scorer.h"
 
 /// Whether the device has kernels for a pipeline: BB_OK, or BB_UNSUPPORTED or BB_INVALID with a
@@ -35,6 +37,12 @@ BB_CHECKED bb_status bb_factor_device_choose(const bb_device_offer *offer, int s
 bb_need bb_factor_device_need(const bb_factor_solver_config *solver,
                               const bb_factor_pipeline *pipeline, bb_index n, bb_index rows);
 
+/// Adds a line where `solver.memory_limit_gb` puts L in the host's memory, or cannot: it may stay
+/// on the GPU in fp32 and fp64, on several GPUs, and where that takes less. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_factor_device_tell_limit(const bb_factor_solver_config *solver,
+                                                 const bb_factor_pipeline *pipeline, bb_index n,
+                                                 bb_index rows, bb_plan *lines);
+
 /// Whether a pipeline of a study computes on cuda: without a build or a GPU for it `auto` does not.
 bool bb_factor_device_serves(const bb_factor_solver_config *solver,
                              const bb_factor_pipeline *pipeline, int study_device);
@@ -43,6 +51,8 @@ bool bb_factor_device_serves(const bb_factor_solver_config *solver,
 typedef struct bb_factor_device_times {
     double fill_s, solve_s;
     double operator_bytes;
+    bb_panel_traffic traffic; ///< of L
+    bool swapped;             ///< L lay in the host's memory
 } bb_factor_device_times;
 
 /// Factors and solves with the resolved map of a policy; allocates r[t] [m][n] for each target. A

@@ -140,11 +140,13 @@ static bb_status factor_and_sweep(running *run, const bb_panel_plan *plan, bb_ou
     BB_TRY(bb_panel_cholesky_factor(run->factor, sources, run->problem->scale, outcome, &panel));
     times->fill_s = panel.fill_s;
     times->solve_s = panel.factor_s;
+    times->swapped = plan->swapped;
     if (outcome->kind == BB_OUTCOME_OK) {
         BB_TRY(bb_panel_cholesky_sweep(run->factor, &panel));
         times->solve_s += panel.backward_s;
         BB_TRY(bb_panel_cholesky_result(run->factor, run->r));
     }
+    times->traffic = bb_panel_cholesky_traffic(run->factor);
     bb_panel_cholesky_destroy(&run->factor);
 done:
     return status;
@@ -197,6 +199,7 @@ bb_status bb_factor_panels_solve(const bb_factor_problem *problem, const bb_pane
         BB_TRY(transpose_part(&run));
     }
     BB_TRY(read_map(&run, map, &plan));
+    bb_panel_plan_place(&plan, run.gpus, 1e9 * problem->solver->memory_limit_gb);
     BB_TRY(open_devices(&run));
     times->operator_bytes = bb_panel_plan_factor_bytes(&plan);
     BB_TRY(factor_and_sweep(&run, &plan, outcome, times));

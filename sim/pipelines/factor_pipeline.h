@@ -88,7 +88,7 @@ typedef struct bb_factor_solver_config {
     int engine;       ///< bb_factor_engine_kind
     const char *grid; ///< of processes: "auto" or "2x4"
     int wire;         ///< bb_wire
-    double memory_limit_gb; ///< that tiles may take in memory; 0: any
+    double memory_limit_gb; ///< that tiles may take in memory, or panels of a GPU; 0: any
     const char *swap_dir;   ///< of the file for those that have no room; NULL: TMPDIR
     double stall_s;         ///< after which a process that does nothing ends the run
     bb_factor_spectrum spectrum;
@@ -152,8 +152,8 @@ typedef struct bb_factor_solver_config {
          .maximum = 1.0e6,                                                                         \
          .offset = offsetof(type, common.memory_limit_gb),                                         \
          .default_text = "0",                                                                      \
-         .meaning = "own, on the cpu: memory that tiles may take, others are kept in a file; 0: "  \
-                    "any."},                                                                       \
+         .meaning = "own: memory that tiles may take, others are kept in a file; on cuda, beyond " \
+                    "so much of a GPU L in planes of fp16 lies in the host's memory; 0: any."},    \
         {.name = "swap_dir",                                                                       \
          .kind = BB_KEY_TEXT,                                                                      \
          .optional = true,                                                                         \

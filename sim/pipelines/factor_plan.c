@@ -146,6 +146,10 @@ bb_status bb_factor_pipeline_need(const bb_factor_solver_config *solver,
     if (bb_factor_engine_is_spread(solver)) {
         BB_TRY(shared_need(solver, pipeline, &plan, extent, lines, &once));
     } else if (bb_factor_device_serves(solver, pipeline, study_device)) {
+        if (lines != NULL) {
+            BB_TRY(bb_factor_device_tell_limit(solver, pipeline, n, extent->rows + extent->part,
+                                               lines));
+        }
         once = bb_factor_device_need(solver, pipeline, n, extent->rows + extent->part);
     } else {
         BB_TRY(check_limit(pipeline, &plan, n, lines));

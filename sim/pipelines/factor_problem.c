@@ -252,6 +252,16 @@ static void note_map(const bb_policy_map *map, const bb_factor_pipeline *pipelin
     report->cost = bb_variant_relative_cost(report->product_share);
 }
 
+// Bytes of L that were copied, of what there was to copy.
+static void note_traffic(const bb_factor_solver_config *solver, const bb_factor_device_times *times,
+                         bb_factor_report *report)
+{
+    const bb_panel_traffic *traffic = &times->traffic;
+    report->host_to_device_bytes = times->swapped ? traffic->host_to_device_bytes : NAN;
+    report->device_to_host_bytes = times->swapped ? traffic->device_to_host_bytes : NAN;
+    report->device_to_device_bytes = solver->gpus > 1 ? traffic->device_to_device_bytes : NAN;
+}
+
 static bb_status solve_on_device(const bb_factor_problem *problem, const bb_factor_problem *drawn,
                                  const bb_factor_pipeline *pipeline, double **r,
                                  bb_evaluation *evaluation, effort *spent)
@@ -263,6 +273,7 @@ static bb_status solve_on_device(const bb_factor_problem *problem, const bb_fact
         bb_factor_map_create(problem, &pipeline->policy, (bb_variant)pipeline->arithmetic, &map));
     BB_TRY(bb_factor_device_solve(drawn, pipeline, map, r, &evaluation->outcome, &times));
     note_map(map, pipeline, &evaluation->factor);
+    note_traffic(problem->solver, &times, &evaluation->factor);
     spent->bytes += times.operator_bytes;
     spent->encode_seconds += times.fill_s;
     spent->solve_seconds += times.solve_s;

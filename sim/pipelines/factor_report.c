@@ -22,6 +22,9 @@ bb_factor_report bb_factor_report_start(void)
                                .swap_read_bytes = NAN,
                                .swap_written_bytes = NAN,
                                .swap_wait_s = NAN,
+                               .host_to_device_bytes = NAN,
+                               .device_to_host_bytes = NAN,
+                               .device_to_device_bytes = NAN,
                                .stored_step = NAN};
     for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
         report.tile_share[v] = NAN;
@@ -93,6 +96,16 @@ static const bb_output outputs[] = {
      .member = offsetof(report_row, report.swap_written_bytes), .measured = true},
     {"swap_wait_s", "pipeline", "s", "time that threads waited for tiles of that file, sum",
      .member = offsetof(report_row, report.swap_wait_s), .measured = true},
+    {"host_to_device_bytes", "pipeline", "byte",
+     "bytes of L copied to the GPU from the host's memory, where it lies",
+     .note =
+         "`solver.memory_limit_gb`; factor and both sweeps; NaN of an L on the GPU, or by tiles",
+     .member = offsetof(report_row, report.host_to_device_bytes), .measured = true},
+    {"device_to_host_bytes", "pipeline", "byte", "bytes of L copied to it", .note = "the same",
+     .member = offsetof(report_row, report.device_to_host_bytes), .measured = true},
+    {"device_to_device_bytes", "pipeline", "byte", "bytes of L copied between GPUs",
+     .note = "`solver.gpus`; factor and both sweeps; NaN of one GPU, or by tiles",
+     .member = offsetof(report_row, report.device_to_device_bytes), .measured = true},
     {"reconstructor_bytes", "pipeline", "byte", "bytes of the reconstructors as stored",
      .note = "scales, widths and index counted; NaN without `storage`",
      .member = offsetof(report_row, report.stored_bytes)},

@@ -306,6 +306,21 @@ bb_need bb_panel_plan_need(const bb_panel_plan *plan, bb_index gpus)
                      .seconds = seconds_of(plan)};
 }
 
+void bb_panel_plan_place(bb_panel_plan *plan, bb_index gpus, double limit)
+{
+    bb_panel_plan swapped = *plan;
+    bb_panel_arithmetic arithmetic;
+    swapped.swapped = true;
+    if (limit == 0.0 || gpus > 1 || bb_panel_plan_need(plan, gpus).device_bytes <= limit) {
+        return;
+    }
+    if (bb_panel_arithmetic_of(&swapped, &arithmetic) != BB_OK) {
+        bb_status_clear(); // of what cannot be
+        return;
+    }
+    plan->swapped = bb_panel_plan_need(&swapped, gpus).device_bytes <= limit;
+}
+
 // Part of the blocks below the diagonal that have a second plane: those that are rounded to fp16 as
 // tiles leave it empty.
 static double second_plane_share(const bb_panel_plan *plan, const bb_panel_arithmetic *arithmetic)

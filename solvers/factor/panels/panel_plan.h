@@ -37,6 +37,10 @@ typedef struct bb_panel_plan {
 /// is not possible.
 bb_need bb_panel_plan_need(const bb_panel_plan *plan, bb_index gpus);
 
+/// Swaps L where a GPU would take more than `limit` bytes with it and takes no more without it; 0:
+/// no limit.
+void bb_panel_plan_place(bb_panel_plan *plan, bb_index gpus, double limit);
+
 /// Bytes that hold L, of all GPUs together: the triangle in its planes and the diagonal blocks. The
 /// bf16 plane of operands is a copy and not counted, nor the second plane of a block rounded to
 /// fp16 (hp2, hp3), which is empty.

@@ -103,6 +103,30 @@ static void others_are_told_why(void **state)
                 "accumulate_from c is emulated, on the cpu");
 }
 
+// Beyond a limit L lies in the host's memory where it can; results do not.
+static void a_limit_of_memory_is_told(void **state)
+{
+    (void)state;
+    bb_factor_solver_config limited = {.tile = 1024, .gpus = 1, .memory_limit_gb = 70.0};
+    const bb_factor_pipeline hp1 = pipeline_of(BB_VARIANT_HP1);
+    const bb_factor_pipeline sp = pipeline_of(BB_VARIANT_SP);
+    const double rows = 100.0;
+    bb_plan plan = {0};
+    check_ok(bb_factor_device_tell_limit(&limited, &hp1, 200000, 100, &plan));
+    assert_non_null(strstr(plan.lines.data, "L of 80.2 GB in the host's memory"));
+    bb_text_release(&plan.lines);
+    const bb_need need = bb_factor_device_need(&limited, &hp1, 200000, 100);
+    assert_true(need.device_bytes - 8.0 * 200000.0 * rows < 70e9);
+    check_close(need.host_bytes, 80.15e9, 1e-3, 80.15e9);
+    check_ok(bb_factor_device_tell_limit(&limited, &sp, 200000, 100, &plan));
+    assert_non_null(strstr(plan.lines.data, "L stays on the GPU"));
+    bb_text_release(&plan.lines);
+    assert_true(bb_factor_device_need(&limited, &sp, 200000, 100).host_bytes == 0.0);
+    limited.memory_limit_gb = 0.0;
+    check_ok(bb_factor_device_tell_limit(&limited, &sp, 200000, 100, &plan));
+    assert_int_equal(plan.lines.length, 0);
+}
+
 static void write_table(const char *text)
 {
     FILE *file = fopen("device-table.txt", "wb");
@@ -153,6 +177,7 @@ int main(void)
         cmocka_unit_test(bands_of_half_planes_have_kernels),
         cmocka_unit_test(rules_by_tile_have_kernels),
         cmocka_unit_test(others_are_told_why),
+        cmocka_unit_test(a_limit_of_memory_is_told),
         cmocka_unit_test(tables_are_read_for_their_variants),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

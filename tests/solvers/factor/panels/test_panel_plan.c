@@ -77,8 +77,8 @@ static void a_triangle_too_large_for_one_is_shared(void **state)
     assert_true(bb_panel_plan_need(&plan, 2).device_bytes < 55e9);
 }
 
-// L of 80 GB in two planes on the host: on the GPU 16 panels in work, the strip and 16 guest rows in
-// two planes, two chunks of 4 block rows, and what a panel takes.
+// L of 80 GB in two planes on the host: on the GPU 16 panels in work, the strip and 16 guest rows
+// in two planes, two chunks of 4 block rows, and what a panel takes.
 static void a_swapped_triangle_leaves_the_gpu(void **state)
 {
     (void)state;
@@ -96,6 +96,26 @@ static void a_swapped_triangle_leaves_the_gpu(void **state)
     check_close(bb_panel_plan_need(&plan, 1).host_bytes,
                 2.0 * 2.0 * block * blocks * (blocks - 1.0) / 2.0, 0.5, 1.0);
     assert_true(bb_panel_plan_need(&plan, 1).device_bytes < 60e9);
+}
+
+// Where it would take more than it may on one GPU, and takes less in the host's memory.
+static void a_limit_swaps_what_can_be(void **state)
+{
+    (void)state;
+    bb_panel_plan plan = plan_of(200000, 1024, BB_VARIANT_HP1);
+    bb_panel_plan_place(&plan, 1, 0.0);
+    assert_false(plan.swapped);
+    bb_panel_plan_place(&plan, 1, bb_panel_plan_need(&plan, 1).device_bytes);
+    assert_false(plan.swapped);
+    bb_panel_plan_place(&plan, 2, 70e9);
+    assert_false(plan.swapped);
+    bb_panel_plan_place(&plan, 1, 30e9); // not enough for the panels in work
+    assert_false(plan.swapped);
+    bb_panel_plan_place(&plan, 1, 70e9);
+    assert_true(plan.swapped);
+    plan = plan_of(200000, 1024, BB_VARIANT_SP);
+    bb_panel_plan_place(&plan, 1, 70e9);
+    assert_false(plan.swapped);
 }
 
 static void what_cannot_be_swapped_is_refused(void **state)
@@ -225,6 +245,7 @@ int main(void)
         cmocka_unit_test(block_rows_are_shared_by_the_gpus),
         cmocka_unit_test(a_triangle_too_large_for_one_is_shared),
         cmocka_unit_test(a_swapped_triangle_leaves_the_gpu),
+        cmocka_unit_test(a_limit_swaps_what_can_be),
         cmocka_unit_test(what_cannot_be_swapped_is_refused),
         cmocka_unit_test(inverses_are_kept_for_sweeps),
         cmocka_unit_test(a_wide_format_keeps_one_array),
