@@ -229,6 +229,7 @@ static const bb_bench_case cases[] = {
     {"factor-16384-sp", "panels on a cuda device in fp32", "cusolver", 1.0, BB_CUDA_TWIN(bb_panel_bench), BB_BENCH_16384_SP, NULL},
     {"factor-34128-dp", "a covariance of slopes, with its error", "cusolver", NAN, BB_CUDA_TWIN(bb_panel_bench), BB_BENCH_34128_DP, NULL},
     {"factor-34128-sp", "the same in fp32", "cusolver", NAN, BB_CUDA_TWIN(bb_panel_bench), BB_BENCH_34128_SP, NULL},
+    {"factor-34128-tf32", "the same in tf32", "cusolver", NAN, BB_CUDA_TWIN(bb_panel_bench), BB_BENCH_34128_TF32, NULL},
     {"factor-34128-x3", "the same with split operands", "cusolver", NAN, BB_CUDA_TWIN(bb_panel_bench), BB_BENCH_34128_X3, NULL},
     {"factor-34128-hp1", "the same in fp16 operands, diagonal blocks in x3", "cusolver", NAN, BB_CUDA_TWIN(bb_panel_bench), BB_BENCH_34128_HP1, NULL},
     {"factor-34128-hp2", "the same with fp16 blocks", "cusolver", NAN, BB_CUDA_TWIN(bb_panel_bench), BB_BENCH_34128_HP2, NULL},

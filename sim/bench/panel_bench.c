@@ -53,6 +53,7 @@ static const panel_row rows[BB_BENCH_PANEL_ROWS] = {
     [BB_BENCH_16384_SP] = {{.n = 16384, .block = 512, .arithmetic = BB_VARIANT_SP}, BB_BENCH_DECAY},
     [BB_BENCH_34128_DP] = {{.n = 34128, .block = 1024, .arithmetic = BB_VARIANT_DP}, BB_BENCH_COVARIANCE},
     [BB_BENCH_34128_SP] = {{.n = 34128, .block = 1024, .arithmetic = BB_VARIANT_SP}, BB_BENCH_COVARIANCE},
+    [BB_BENCH_34128_TF32] = {{.n = 34128, .block = 1024, .arithmetic = BB_VARIANT_TF32}, BB_BENCH_COVARIANCE},
     [BB_BENCH_34128_X3] = {{.n = 34128, .block = 1024, .arithmetic = BB_VARIANT_X3}, BB_BENCH_COVARIANCE},
     [BB_BENCH_34128_HP1] = {{.n = 34128, .block = 1024, .arithmetic = BB_VARIANT_HP1}, BB_BENCH_COVARIANCE},
     [BB_BENCH_34128_HP2] = {{.n = 34128, .block = 1024, .arithmetic = BB_VARIANT_HP2}, BB_BENCH_COVARIANCE},

@@ -21,6 +21,7 @@ typedef enum bb_bench_panel_row {
     BB_BENCH_16384_SP,
     BB_BENCH_34128_DP,
     BB_BENCH_34128_SP,
+    BB_BENCH_34128_TF32,
     BB_BENCH_34128_X3,
     BB_BENCH_34128_HP1,
     BB_BENCH_34128_HP2,

@@ -28,8 +28,7 @@
 //
 // The order of the sums is fixed by n and the block, so results repeat bit for bit, and are those
 // of one GPU on any number of GPUs of one kind: where cuBLAS would split a sum by how many rows it
-// is given, it has no workspace to do so, or is given one block row at a time. Of tf32 this holds
-// from two GPUs on: one alone keeps the workspace, without which it would take a third longer.
+// is given, it has no workspace to do so, or is given one block row at a time.
 //
 // Arithmetic of the updates (the blocks below the diagonal; a diagonal block's own updates take
 // fp32 accuracy unless it follows):

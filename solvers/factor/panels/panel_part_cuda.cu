@@ -166,20 +166,11 @@ bb_status describe(bb_panel_part *part)
     return describe_guests(part);
 }
 
-// The long products have none, but for tf32 on one part alone: without one its kernels are slower.
-void *workspace_of(const bb_panel_part *part, int handle)
-{
-    const bool alone = part->layout.step == 1 && part->arithmetic.compute == BB_PANEL_COMPUTE_TF32;
-    return alone && handle == static_cast<int>(BB_PANEL_BULK)
-               ? part->workspaces[BB_PANEL_SPLIT_HANDLE]
-               : part->workspaces[handle];
-}
-
 bb_status open_library(bb_panel_part *part)
 {
     BB_RETURN_IF_FAILED(bb_dense_library_open(&part->library));
     for (int s = 0; s < BB_PANEL_HANDLES; ++s) {
-        void *workspace = workspace_of(part, s);
+        void *workspace = part->workspaces[s];
         const bb_panel_stream stream =
             s == BB_PANEL_SPLIT_HANDLE ? BB_PANEL_BULK : static_cast<bb_panel_stream>(s);
         BB_CUBLAS_TRY(part->library->create(&part->handles[s]));

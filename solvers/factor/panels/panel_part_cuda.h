@@ -92,8 +92,7 @@ struct bb_panel_part {
 enum bb_panel_stream { BB_PANEL_BULK, BB_PANEL_AHEAD, BB_PANEL_CHAIN, BB_PANEL_FETCH };
 
 /// The handle that has a workspace and so may split sums, on the stream `bulk`. The other handle of
-/// `bulk` has none, but for tf32 on one part: what a call splits depends on its rows, and those on
-/// the number of parts.
+/// `bulk` has none: what a call splits depends on its rows, and those on the number of parts.
 enum { BB_PANEL_SPLIT_HANDLE = BB_PANEL_HANDLES - 1 };
 
 cudaStream_t bb_panel_stream_of(const bb_panel_part *part, bb_panel_stream stream);

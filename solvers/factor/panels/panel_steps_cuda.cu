@@ -18,8 +18,9 @@ const bb_index shortest_depth = 2048;
 // have a workspace where more have none.
 const bb_index unsplit_results = static_cast<bb_index>(1) << 22;
 
-// In fp32 it splits sums of many results. From a depth of so many blocks on it gets one block row
-// after another, which has one shape on any number of parts and is split to fill the processors.
+// In fp32 and tf32 it splits sums of many results. From a depth of so many blocks on it gets one
+// block row after another, which has one shape on any number of parts and is split to fill the
+// processors.
 const bb_index split_blocks = 4;
 
 // Columns of block row i of L, which is held, as the products below the diagonal read them.
@@ -124,8 +125,7 @@ bb_status update_by_library(bb_panel_part *part, bb_index k, bb_index begin, bb_
     p.compute = compute_of(part, k, rows);
     p.a_apart = block * (stride + part->layout.step);
     p.c_apart = block * block;
-    const bool by_rows = !narrow && type_of(part) == BB_F32 && p.compute == BB_PANEL_COMPUTE_FP32 &&
-                         p.depth >= split_blocks * block;
+    const bool by_rows = !narrow && type_of(part) == BB_F32 && p.depth >= split_blocks * block;
     for (const bb_positions &run : {unfolded(part, rows), folded(part, rows)}) {
         const bool large = rows_of(part, run) * block >= unsplit_results;
         p.may_split = by_rows || (narrow && !p.half_result && large);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A factorization by panels in several parts against one part, bit for bit: L and R in every
-// arithmetic (tf32 against two parts), pivots and columns of the factor, and breakdowns in a row of
-// each part. Parts share one GPU, which takes all that GPUs of their own do but the link; where
-// there are two GPUs, each has one.
+// arithmetic, pivots and columns of the factor, and breakdowns in a row of each part. Parts share
+// one GPU, which takes all that GPUs of their own do but the link; where there are two GPUs, each
+// has one.
 #include "tests/solvers/factor/panels/panel_cases.h"
 
 #include <cuda_runtime_api.h>
@@ -26,22 +26,6 @@ static int differences(const solved *one, const solved *parts, bb_index n, bb_in
            (sides > 0 && memcmp(one->x, parts->x, (size_t)(sides * n) * sizeof(double)) != 0);
 }
 
-// tf32 has the bits of two parts on more of them, and of one part the numbers.
-static void compare_numbers(const posed *p, int c, solved *reference)
-{
-    const bb_index n = p->matrix_problem.n;
-    run_on(&p->matrix_problem, &cases[c].plan, 2, devices, reference);
-    assert_int_equal(reference->outcome.kind, BB_OUTCOME_OK);
-    const double norm = dense_norm(n * n, p->found.lower);
-    for (bb_index i = 0; i < n * n; ++i) {
-        p->found.lower[i] -= reference->lower[i];
-    }
-    const double difference = dense_norm(n * n, p->found.lower) / norm;
-    print_message("%s, n %td: L of two parts is %.1e from that of one\n",
-                  bb_variant_names[cases[c].plan.arithmetic], n, difference);
-    check_close(difference, 0.0, cases[c].factor, 1.0);
-}
-
 // All cases, so that a message names each that differs.
 static int compare_parts(bb_index count, bb_device *const *gpus, int c, bb_index n, bb_index sides)
 {
@@ -49,12 +33,6 @@ static int compare_parts(bb_index count, bb_device *const *gpus, int c, bb_index
     solved parts;
     start(&p, n, sides, cases[c].noise);
     solve(&p, &cases[c].plan);
-    if (cases[c].plan.arithmetic == BB_VARIANT_TF32) {
-        solved two;
-        compare_numbers(&p, c, &two);
-        release_solved(&p.found);
-        p.found = two;
-    }
     run_on(&p.matrix_problem, &cases[c].plan, count, gpus, &parts);
     const int found = differences(&p.found, &parts, n, sides);
     if (found > 0) {
