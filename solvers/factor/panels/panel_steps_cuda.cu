@@ -150,7 +150,8 @@ bb_status update_by_runs(bb_panel_part *part, bb_index k, bb_index begin, bb_ind
     return BB_OK;
 }
 
-// A run of block rows that take the same, between two cuts.
+// A run of block rows that take the same, between two cuts; none is for what is rounded after every
+// panel.
 bb_status update_run(bb_panel_part *part, bb_index k, bb_index begin, bb_index end,
                      bb_positions run)
 {
@@ -175,7 +176,7 @@ bb_status update_halves(bb_panel_part *part, bb_index k, bb_index begin, bb_inde
     for (bb_positions run = rows; rows.begin < rows.end; rows.begin = run.end) {
         run = first_run(part, k, rows);
         for (bb_index start = begin, next = begin; start < end; start = next) {
-            next = next_cut(part, start, end);
+            next = in_tiles(part, k, run) ? end : next_cut(part, start, end);
             BB_RETURN_IF_FAILED(update_run(part, k, start, next, run));
         }
     }

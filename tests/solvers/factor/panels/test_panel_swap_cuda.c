@@ -67,6 +67,25 @@ static void a_swapped_factor_has_the_bits_of_one_on_the_gpu(void **state)
     assert_int_equal(found, 0);
 }
 
+// Blocks that are rounded after every panel are cut nowhere, also where no run ends with a panel.
+static void a_run_does_not_cut_what_is_rounded(void **state)
+{
+    (void)state;
+    static const bb_variant rounded[] = {BB_VARIANT_HP2, BB_VARIANT_HP3};
+    for (int v = 0; v < 2; ++v) {
+        posed p;
+        solved other;
+        bb_panel_plan plan = {.arithmetic = rounded[v], .block = 384, .diagonal_follows = true};
+        start(&p, 3000, 0, 0.5);
+        solve(&p, &plan);
+        plan.run = 1024;
+        run_on(&p.matrix_problem, &plan, 1, &gpu, &other);
+        assert_int_equal(differences(&p.found, &other, 3000, 0), 0);
+        release_solved(&other);
+        finish(&p);
+    }
+}
+
 // A block that is kept in one plane stands in the strip where one of two planes stood.
 static void a_map_of_variants_is_swapped(void **state)
 {
@@ -183,6 +202,46 @@ static void a_breakdown_is_the_same(void **state)
     finish(&p);
 }
 
+// One object factors a matrix, sweeps, and factors it again.
+static void a_second_factor_is_the_first(void **state)
+{
+    (void)state;
+    enum { N = 2600, ROWS = 40 };
+    posed p;
+    solved found[2];
+    bb_panel_cholesky *factor = NULL;
+    bb_device_source *twins[2] = {NULL, NULL};
+    bb_panel_times times;
+    const bb_panel_plan plan = {.n = N,
+                                .sides = ROWS,
+                                .block = 256,
+                                .arithmetic = BB_VARIANT_HP1,
+                                .run = 1024,
+                                .swapped = true};
+    start(&p, N, ROWS, 0.05);
+    bb_view views[2] = {bb_view_matrix(p.given, N, N), bb_view_matrix(p.matrix_problem.b, ROWS, N)};
+    const bb_matrix_source matrix = bb_matrix_source_dense(&views[0], "A", "1");
+    const bb_matrix_source side = bb_matrix_source_dense(&views[1], "B", "1");
+    check_ok(bb_device_source_create(&matrix, gpu, &twins[0]));
+    check_ok(bb_device_source_create(&side, gpu, &twins[1]));
+    const bb_panel_sources sources = {twins[0], 1, (const bb_device_source *const *)&twins[1]};
+    check_ok(bb_panel_cholesky_create(1, &gpu, &plan, &factor));
+    for (int round = 0; round < 2; ++round) {
+        found[round] = (solved){.lower = dense_new((bb_index)N * N)};
+        check_ok(
+            bb_panel_cholesky_factor(factor, &sources, p.scale, &found[round].outcome, &times));
+        check_ok(bb_panel_cholesky_lower(factor, found[round].lower));
+        read_result(&p.matrix_problem, factor, &found[round]);
+    }
+    assert_int_equal(differences(&found[0], &found[1], N, ROWS), 0);
+    bb_panel_cholesky_destroy(&factor);
+    bb_device_source_destroy(&twins[0]);
+    bb_device_source_destroy(&twins[1]);
+    release_solved(&found[0]);
+    release_solved(&found[1]);
+    finish(&p);
+}
+
 static void what_cannot_be_swapped_is_refused(void **state)
 {
     (void)state;
@@ -221,9 +280,11 @@ int main(void)
     check_ok(bb_device_open(BB_DEVICE_CUDA, 0, &gpu));
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_swapped_factor_has_the_bits_of_one_on_the_gpu),
+        cmocka_unit_test(a_run_does_not_cut_what_is_rounded),
         cmocka_unit_test(a_map_of_variants_is_swapped),
         cmocka_unit_test(columns_and_bytes_are_read),
         cmocka_unit_test(a_breakdown_is_the_same),
+        cmocka_unit_test(a_second_factor_is_the_first),
         cmocka_unit_test(what_cannot_be_swapped_is_refused),
         cmocka_unit_test(memory_is_planned),
     };
