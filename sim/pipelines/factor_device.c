@@ -205,6 +205,20 @@ static bb_need need_of(const bb_factor_solver_config *solver, bb_panel_plan plan
     return bb_panel_plan_need(&plan, solver->gpus);
 }
 
+// With a map of any of the variants that a policy may give.
+static bb_need mixed_need(const bb_factor_solver_config *solver, bb_panel_plan plan, int count,
+                          const bb_variant *given)
+{
+    for (int v = 0; v < count; ++v) {
+        const bb_variant computed = bb_variant_describe(given[v])->in_halves;
+        plan.given |= 1U << computed;
+        if (bb_variant_describe(computed)->products == 1) {
+            plan.arithmetic = computed; // as a run has it
+        }
+    }
+    return need_of(solver, plan);
+}
+
 // The most of what a pipeline may come to.
 static bb_need factor_need(const bb_factor_solver_config *solver,
                            const bb_factor_pipeline *pipeline, bb_index n, bb_index rows)
@@ -222,6 +236,9 @@ static bb_need factor_need(const bb_factor_solver_config *solver,
         plan.diagonal_follows =
             pipeline->policy.diagonal == (int)BB_POLICY_FOLLOW || rule->is_search;
         need = bb_need_in_turn(need, bb_need_kept(need_of(solver, plan)));
+    }
+    if (has_policy(pipeline) && count > 1) {
+        need = bb_need_in_turn(need, bb_need_kept(mixed_need(solver, plan, count, given)));
     }
     if (pipeline->escalate || rule->is_search) {
         plan.arithmetic = BB_VARIANT_DP;
@@ -244,18 +261,21 @@ bb_status bb_factor_device_tell_limit(const bb_factor_solver_config *solver,
                                       bb_plan *lines)
 {
     bb_status status = BB_OK;
-    bb_factor_solver_config boundless = *solver;
-    boundless.memory_limit_gb = 0.0;
-    const bb_need need = factor_need(solver, pipeline, n, rows);
-    const bb_need kept = factor_need(&boundless, pipeline, n, rows);
-    if (need.host_bytes > 0.0) {
+    bb_panel_plan plan = plan_of(solver, pipeline, n, rows);
+    const bb_need kept = bb_panel_plan_need(&plan, solver->gpus);
+    const bb_need placed = need_of(solver, plan);
+    const double largest = factor_need(solver, pipeline, n, rows).device_bytes;
+    if (placed.host_bytes > 0.0) {
         BB_TRY(bb_plan_add(
             lines, pipeline->name, "L of %.1f GB in the host's memory: %.1f GB of a GPU, not %.1f",
-            1e-9 * need.host_bytes, 1e-9 * need.device_bytes, 1e-9 * kept.device_bytes));
-    } else if (solver->memory_limit_gb > 0.0 && need.device_bytes > 1e9 * solver->memory_limit_gb) {
+            1e-9 * placed.host_bytes, 1e-9 * placed.device_bytes, 1e-9 * kept.device_bytes));
+    }
+    if (solver->memory_limit_gb > 0.0 && largest > 1e9 * solver->memory_limit_gb) {
         BB_TRY(bb_plan_add(lines, pipeline->name,
-                           "L stays on the GPU, more than solver.memory_limit_gb: %.1f GB",
-                           1e-9 * need.device_bytes));
+                           "%.1f GB of a GPU, more than solver.memory_limit_gb: the host's memory "
+                           "is for L in planes of fp16, of tiles of a power of two to %d, on one "
+                           "GPU",
+                           1e-9 * largest, (int)BB_PANEL_RUN / 4));
     }
 done:
     return status;

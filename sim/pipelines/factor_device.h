@@ -37,8 +37,9 @@ BB_CHECKED bb_status bb_factor_device_choose(const bb_device_offer *offer, int s
 bb_need bb_factor_device_need(const bb_factor_solver_config *solver,
                               const bb_factor_pipeline *pipeline, bb_index n, bb_index rows);
 
-/// Adds a line where `solver.memory_limit_gb` puts L in the host's memory, or cannot: it may stay
-/// on the GPU in fp32 and fp64, on several GPUs, and where that takes less. Errors: BB_MEMORY.
+/// Adds a line where `solver.memory_limit_gb` puts L in the host's memory, and one where a pipeline
+/// takes more than that: in other arithmetics, tiles that are no power of two or above 4096, on
+/// several GPUs, and of what L is not. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_factor_device_tell_limit(const bb_factor_solver_config *solver,
                                                  const bb_factor_pipeline *pipeline, bb_index n,
                                                  bb_index rows, bb_plan *lines);

@@ -26,19 +26,21 @@ typedef struct bb_panel_plan {
     const unsigned char *variants; ///< hp1, hp2, hp3, x3: [blocks][blocks] or NULL: the one of them
                                    ///< that each block below the diagonal takes, whatever the
                                    ///< arithmetic; borrowed, read while factoring
-    bb_index run; ///< of the depth: sums are cut at its multiples; a multiple of 64, or 0 for
-                  ///< BB_PANEL_RUN
-    bool swapped; ///< hp1, hp2, hp3, x3 on one GPU: L lies in the host's memory
+    unsigned given; ///< without variants: bits of those that blocks may have, for a need that no
+                    ///< map exceeds; 0: the arithmetic alone
+    bb_index run;   ///< of the depth: sums are cut at its multiples; a multiple of 64, or 0 for
+                    ///< BB_PANEL_RUN
+    bool swapped;   ///< hp1, hp2, hp3, x3 on one GPU: L lies in the host's memory
 } bb_panel_plan;
 
 /// What a plan takes on each of `gpus`, which share L and the rows of B: the most of one of them,
 /// all of it on creation, and of a swapped one L in the host's memory. The sources' is not in it.
-/// Seconds are those of one GPU, with the results on their way to the host. Nothing for a plan that
-/// is not possible.
+/// Seconds are those of one GPU, with the results on their way to the host, and with the
+/// page-locking of a swapped L. Nothing for a plan that is not possible.
 bb_need bb_panel_plan_need(const bb_panel_plan *plan, bb_index gpus);
 
-/// Swaps L where a GPU would take more than `limit` bytes with it and takes no more without it; 0:
-/// no limit.
+/// Swaps L where a GPU would take more than `limit` bytes with it and takes less without it; 0: no
+/// limit.
 void bb_panel_plan_place(bb_panel_plan *plan, bb_index gpus, double limit);
 
 /// Bytes that hold L, of all GPUs together: the triangle in its planes and the diagonal blocks. The

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which pipelines have cuda kernels, and what the others are told. No GPU is needed.
+#include "core/memory.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_map.h"
 #include "tests/check.h"
@@ -119,12 +120,42 @@ static void a_limit_of_memory_is_told(void **state)
     assert_true(need.device_bytes - 8.0 * 200000.0 * rows < 70e9);
     check_close(need.host_bytes, 80.15e9, 1e-3, 80.15e9);
     check_ok(bb_factor_device_tell_limit(&limited, &sp, 200000, 100, &plan));
-    assert_non_null(strstr(plan.lines.data, "L stays on the GPU"));
+    assert_null(strstr(plan.lines.data, "L of "));
+    assert_non_null(strstr(plan.lines.data, " GB of a GPU, more than solver.memory_limit_gb"));
+    bb_text_release(&plan.lines);
+    bb_factor_pipeline escalating = hp1; // to dp, which stays
+    escalating.escalate = true;
+    check_ok(bb_factor_device_tell_limit(&limited, &escalating, 200000, 100, &plan));
+    assert_non_null(strstr(plan.lines.data, "host's memory: 45."));
+    assert_non_null(strstr(plan.lines.data, "more than solver.memory_limit_gb"));
     bb_text_release(&plan.lines);
     assert_true(bb_factor_device_need(&limited, &sp, 200000, 100).host_bytes == 0.0);
     limited.memory_limit_gb = 0.0;
     check_ok(bb_factor_device_tell_limit(&limited, &sp, 200000, 100, &plan));
     assert_int_equal(plan.lines.length, 0);
+}
+
+// A map of hp2 and x3 has chunks in two planes and tiles in fp16, which neither has alone.
+static void a_mixed_map_is_no_more_than_planned(void **state)
+{
+    (void)state;
+    const bb_factor_solver_config limited = {.tile = 1024, .gpus = 1, .memory_limit_gb = 70.0};
+    const bb_index blocks = (200000 + 1023) / 1024;
+    unsigned char *map = NULL;
+    check_ok(BB_ALLOCATE(blocks * blocks, &map));
+    memset(map, BB_VARIANT_HP2, (size_t)(blocks * blocks));
+    map[blocks] = BB_VARIANT_X3;
+    bb_panel_plan plan = {.n = 200000,
+                          .block = 1024,
+                          .sides = 100,
+                          .arithmetic = BB_VARIANT_HP2,
+                          .variants = map,
+                          .swapped = true};
+    const bb_factor_pipeline pipeline = banded(BB_VARIANT_HP2, BB_VARIANT_X3);
+    const double planned = bb_factor_device_need(&limited, &pipeline, 200000, 100).device_bytes;
+    check_close(planned - 8.0 * 200000.0 * 100.0, bb_panel_plan_need(&plan, 1).device_bytes, 0.5,
+                1.0);
+    BB_RELEASE(&map);
 }
 
 static void write_table(const char *text)
@@ -178,6 +209,7 @@ int main(void)
         cmocka_unit_test(rules_by_tile_have_kernels),
         cmocka_unit_test(others_are_told_why),
         cmocka_unit_test(a_limit_of_memory_is_told),
+        cmocka_unit_test(a_mixed_map_is_no_more_than_planned),
         cmocka_unit_test(tables_are_read_for_their_variants),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -109,10 +109,14 @@ static void a_limit_swaps_what_can_be(void **state)
     assert_false(plan.swapped);
     bb_panel_plan_place(&plan, 2, 70e9);
     assert_false(plan.swapped);
-    bb_panel_plan_place(&plan, 1, 30e9); // not enough for the panels in work
-    assert_false(plan.swapped);
     bb_panel_plan_place(&plan, 1, 70e9);
     assert_true(plan.swapped);
+    plan.swapped = false;
+    bb_panel_plan_place(&plan, 1, 30e9); // not enough, but the less
+    assert_true(plan.swapped);
+    plan = plan_of(50000, 1024, BB_VARIANT_HP1); // whose panels in work are larger than L
+    bb_panel_plan_place(&plan, 1, 1e9);
+    assert_false(plan.swapped);
     plan = plan_of(200000, 1024, BB_VARIANT_SP);
     bb_panel_plan_place(&plan, 1, 70e9);
     assert_false(plan.swapped);
@@ -130,6 +134,15 @@ static void what_cannot_be_swapped_is_refused(void **state)
     plan.swapped = true;
     assert_int_equal(bb_panel_arithmetic_of(&plan, &arithmetic), BB_UNSUPPORTED);
     assert_non_null(strstr(bb_status_message(), "panels of 640"));
+    static const bb_index wrong[] = {-64, 3, 100, 515};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
+        plan = plan_of(3000, 128, BB_VARIANT_HP1);
+        plan.run = wrong[i];
+        assert_int_equal(bb_panel_arithmetic_of(&plan, &arithmetic), BB_INVALID);
+    }
+    plan.run = 576; // not four chunks
+    plan.swapped = true;
+    assert_int_equal(bb_panel_arithmetic_of(&plan, &arithmetic), BB_UNSUPPORTED);
 }
 
 // The inverses of a sweep in one product stay; others are two.
