@@ -5,7 +5,7 @@
 // the kernels that fill the matrix are not counted, though copies run under them too. The matrix is
 // random, for which products take as much power as they can. Beside the time stand its floors, of
 // the operations at the rate of long products and of the bytes at that of the bus, the bytes that
-// went up and down, what was taken of both memories, and whether the pivots of both are the same
+// went up and down, and what was taken of both memories. The pivots of both have to be the same
 // bits. Where the device has no room for L, the swapped one is timed alone.
 #include "sim/bench/panels/swap_bench.h"
 
@@ -71,14 +71,16 @@ done:
     return status;
 }
 
-static void conclude(const contest *task, bb_bench_outcome *out)
+static bb_status conclude(const contest *task, bb_bench_outcome *out)
 {
+    bb_status status = BB_OK;
     bb_panel_plan plan = task->plan;
     const double n = (double)plan.n;
     const bool alone = task->times[KEPT].count == 0;
     const double kept = alone ? NAN : bb_bench_best(&task->times[KEPT]);
-    const bool same =
-        memcmp(task->pivots[KEPT], task->pivots[SWAPPED], (size_t)plan.n * sizeof(double)) == 0;
+    BB_REQUIRE(alone || memcmp(task->pivots[KEPT], task->pivots[SWAPPED],
+                               (size_t)plan.n * sizeof(double)) == 0,
+               BB_INTERNAL, "pivots of L in the host's memory differ from those of L on the GPU");
     plan.swapped = true;
     const bb_need need = bb_panel_plan_need(&plan, 1);
     out->best_s = bb_bench_best(&task->times[SWAPPED]);
@@ -94,9 +96,9 @@ static void conclude(const contest *task, bb_bench_outcome *out)
         plan.n, kept, out->flops / product_rate, task->traffic.host_to_device_bytes / bus_rate,
         1e-9 * task->traffic.host_to_device_bytes, 1e-9 * task->traffic.device_to_host_bytes,
         1e-9 * need.device_bytes, 1e-9 * need.host_bytes,
-        alone  ? "not compared: no room"
-        : same ? "alike"
-               : "differ");
+        alone ? "not compared: no room" : "alike");
+done:
+    return status;
 }
 
 static bb_status compete(contest *task, bb_bench_outcome *out)
@@ -116,7 +118,7 @@ static bb_status compete(contest *task, bb_bench_outcome *out)
         (void)snprintf(out->detail, sizeof out->detail, "broke down: %.100s", task->outcome.detail);
         goto done;
     }
-    conclude(task, out);
+    BB_TRY(conclude(task, out));
 done:
     return status;
 }

@@ -22,7 +22,7 @@
 // Where a GPU has no room for L, in planes of fp16, L lies in the host's memory (`swapped`). Panels
 // are then worked on in groups of 16384 columns, whose own L stays on the GPU in a strip; block
 // rows of what lies before come in chunks under the products that they are for, and are read by all
-// panels of the group. So L is read about n / 32768 times, and for n^3 / 3 products there are n^3 /
+// panels of the group. So L is read about n / 49152 times, and for n^3 / 3 products there are n^3 /
 // 98304 values on the bus: at 600 Tflop/s and 2 bytes, 37 GB/s. Rows of B are swept when L is
 // complete. The order of the sums is that of an L on the GPU.
 //

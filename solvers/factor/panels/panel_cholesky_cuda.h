@@ -36,7 +36,7 @@ struct swap_space {
     void *planes[2];    // page-locked, each a triangle
     bb_panel_part kept; // the part with them in the place of its own
     cudaEvent_t chunk_here[BB_PANEL_CHUNKS_HELD], chunk_read[BB_PANEL_CHUNKS_HELD];
-    cudaEvent_t guests_here, guests_read[2]; // by the rows below, and by diagonal blocks
+    cudaEvent_t guests_here, guests_read[2]; // by diagonal blocks, and by the rows below
     cudaEvent_t updated;                     // all diagonal blocks of a group
     cudaEvent_t stored[2];                   // the strip of an even group, and of an odd one
 };

@@ -126,13 +126,13 @@ BB_CHECKED bb_status bb_panel_part_update(bb_panel_part *part, bb_index k, bb_in
 BB_CHECKED bb_status bb_panel_part_update_rows(bb_panel_part *part, bb_index k, bb_index start,
                                                bb_index stop, bb_positions rows);
 
-/// The part with a chunk of a swapped L in the place of the triangle: block rows from `top` on, and
-/// guests. What it refers to is the part's.
-bb_panel_part bb_panel_part_chunk(const bb_panel_part *part, bb_index slot, bb_index top);
-
 /// The same for the diagonal block, which is held. On the stream named.
 BB_CHECKED bb_status bb_panel_part_update_diagonal(bb_panel_part *part, bb_index k, bb_index start,
                                                    bb_index stop, bb_panel_stream stream);
+
+/// The part with a chunk of a swapped L in the place of the triangle: block rows from `top` on, and
+/// guests. What it refers to is the part's.
+bb_panel_part bb_panel_part_chunk(const bb_panel_part *part, bb_index slot, bb_index top);
 
 /// Factors the diagonal block of panel k and inverts the factor. On CHAIN.
 BB_CHECKED bb_status bb_panel_part_factor_diagonal(bb_panel_part *part, bb_index k);

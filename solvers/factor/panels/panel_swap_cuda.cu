@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A factorization by panels whose L lies in the host's memory: the order of the steps of
-// panel_part_cuda.h, panels in groups of one run of the depth. A group
-//     is filled;
-//     takes the updates of the groups before the last one: block rows of L come from the host,
-//     those
-//         of the group's own rows as guests, all below in chunks, each for all panels of the group;
-//     takes the updates of the last group, whose L is still in the strip;
-//     is factored panel by panel, as where all of L is on the GPU, and stands in the strip.
+// panel_part_cuda.h, panels in groups of one run of the depth.
+//
+// A group is filled. It takes the updates of the groups before the last one, whose L comes from the
+// host: the group's own block rows as guests, all rows below in chunks, each chunk for all panels
+// of the group. It takes the updates of the last group, whose L is still in the strip. Then it is
+// factored panel by panel, as where all of L is on the GPU, and stands in the strip.
+//
 // Pieces of the strip leave for the host as they are solved, and have until the next group is
 // factored. What comes from the host depends on groups that have left long before, so it comes
-// while the group before is still at work. On the bus are, up and down at once, n^3 / (6 run)
-// values of each plane that products below the diagonal read, and n^2 / 2 of each plane.
+// while the group before is still at work. Up go n^3 / (6 run) values of each plane that products
+// below the diagonal read, and the guests' n^2 / 2 of each plane; down n^2 / 2 of each plane.
 #include "core/memory.h"
 #include "solvers/factor/panels/panel_cholesky_cuda.h"
 #include "solvers/factor/panels/panel_products_cuda.h"
@@ -36,10 +36,17 @@ bb_panel_part *part_of(const group &g)
     return &g.f->parts[0];
 }
 
-bb_status make_event(cudaEvent_t *event)
+enum { EVENTS = 10 };
+
+struct event_list {
+    cudaEvent_t *items[EVENTS];
+};
+
+event_list swap_events(swap_space *swap)
 {
-    BB_CUDA_TRY(cudaEventCreateWithFlags(event, cudaEventDisableTiming));
-    return BB_OK;
+    return {{&swap->chunk_here[0], &swap->chunk_here[1], &swap->chunk_read[0], &swap->chunk_read[1],
+             &swap->guests_here, &swap->guests_read[0], &swap->guests_read[1], &swap->updated,
+             &swap->stored[0], &swap->stored[1]}};
 }
 
 bb_status fill(const group &g)
@@ -199,14 +206,20 @@ bb_status panel::create_swap(bb_panel_cholesky *f)
     bb_panel_part *part = &f->parts[0];
     const size_t bytes = static_cast<size_t>(bb_panel_plan_swap_bytes(&f->plan));
     BB_RETURN_IF_FAILED(use(part));
-    for (int p = 0; p < (part->triangle_lo != nullptr ? 2 : 1); ++p) {
-        BB_RETURN_IF_FAILED(bb_device_host_allocate(part->device, bytes, &swap->planes[p]));
+    const int planes = part->triangle_lo != nullptr ? 2 : 1;
+    for (int p = 0; p < planes; ++p) {
+        const bb_status status = bb_device_host_allocate(part->device, bytes, &swap->planes[p]);
+        if (status == BB_MEMORY) {
+            return bb_status_set(BB_MEMORY, __FILE__, __LINE__,
+                                 "host memory: L of n = %td beside the GPU needs %.1f GB of it, "
+                                 "page-locked",
+                                 f->plan.n,
+                                 1e-9 * static_cast<double>(planes) * static_cast<double>(bytes));
+        }
+        BB_RETURN_IF_FAILED(status);
     }
-    for (cudaEvent_t *event :
-         {&swap->chunk_here[0], &swap->chunk_here[1], &swap->chunk_read[0], &swap->chunk_read[1],
-          &swap->guests_here, &swap->guests_read[0], &swap->guests_read[1], &swap->updated,
-          &swap->stored[0], &swap->stored[1]}) {
-        BB_RETURN_IF_FAILED(make_event(event));
+    for (cudaEvent_t *event : swap_events(swap).items) {
+        BB_CUDA_TRY(cudaEventCreateWithFlags(event, cudaEventDisableTiming));
     }
     swap->kept = *part;
     swap->kept.layout = bb_triangle_layout_make(f->plan.n, f->plan.block);
@@ -218,12 +231,9 @@ bb_status panel::create_swap(bb_panel_cholesky *f)
 void panel::destroy_swap(bb_panel_cholesky *f)
 {
     swap_space *swap = &f->swap;
-    for (cudaEvent_t event :
-         {swap->chunk_here[0], swap->chunk_here[1], swap->chunk_read[0], swap->chunk_read[1],
-          swap->guests_here, swap->guests_read[0], swap->guests_read[1], swap->updated,
-          swap->stored[0], swap->stored[1]}) {
-        if (event != nullptr) {
-            (void)cudaEventDestroy(event);
+    for (cudaEvent_t *event : swap_events(swap).items) {
+        if (*event != nullptr) {
+            (void)cudaEventDestroy(*event);
         }
     }
     for (void **plane : {&swap->planes[0], &swap->planes[1]}) {
