@@ -313,6 +313,17 @@ bb_status bb_bench_open_cuda(const bb_bench_setup *setup, bb_bench_outcome *out,
                : bb_device_open(BB_DEVICE_CUDA, 0, device);
 }
 
+bb_status bb_bench_skip(bb_status status, bb_bench_outcome *out)
+{
+    if (status != BB_MEMORY && status != BB_UNSUPPORTED) {
+        return status;
+    }
+    (void)snprintf(out->detail, sizeof out->detail, "%.*s", (int)sizeof out->detail - 1,
+                   bb_status_message());
+    bb_status_clear();
+    return BB_OK;
+}
+
 bb_status bb_bench_take_energy(bb_device_kind device, bb_status (*work)(void *context),
                                void *context, double share, const char *with, bb_bench_outcome *out)
 {

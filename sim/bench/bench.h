@@ -99,6 +99,10 @@ struct bb_bench_case {
 BB_CHECKED bb_status bb_bench_open_cuda(const bb_bench_setup *setup, bb_bench_outcome *out,
                                         bb_device **device);
 
+/// BB_OK, with the message in `detail`, where a device or a host lacks memory or a kernel: a reason
+/// to skip a benchmark, not an error. Else `status`.
+BB_CHECKED bb_status bb_bench_skip(bb_status status, bb_bench_outcome *out);
+
 /// Where joules are wanted (sim/energy.h), repeats `work`, which does `share` repetitions of the
 /// benchmark a call, on the first device of its kind, and sets the joules of the outcome. `with`
 /// says what a call does beside them, NULL: nothing. Errors: those of `work`, BB_MEMORY.

@@ -272,9 +272,9 @@ bb_status bb_factor_device_tell_limit(const bb_factor_solver_config *solver,
     }
     if (solver->memory_limit_gb > 0.0 && largest > 1e9 * solver->memory_limit_gb) {
         BB_TRY(bb_plan_add(lines, pipeline->name,
-                           "%.1f GB of a GPU, more than solver.memory_limit_gb: the host's memory "
-                           "is for L in planes of fp16, of tiles of a power of two to %d, on one "
-                           "GPU",
+                           "%.1f GB of a GPU, more than solver.memory_limit_gb: only hp1, hp2, "
+                           "hp3 and x3 on one GPU, with solver.tile a power of two up to %d, can "
+                           "keep L in the host's memory",
                            1e-9 * largest, (int)BB_PANEL_RUN / 4));
     }
 done:

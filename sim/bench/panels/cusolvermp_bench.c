@@ -198,11 +198,7 @@ bb_status bb_cusolvermp_bench(const bb_bench_case *self, const bb_bench_setup *s
         row.plan.block = QUICK_BLOCK;
         row.peer.block = QUICK_BLOCK;
     }
-    status = compete(&row, out);
-    if (status == BB_MEMORY || status == BB_UNSUPPORTED) { // a reason to skip, not an error
-        (void)snprintf(out->detail, sizeof out->detail, "%.199s", bb_status_message());
-        status = BB_OK;
-    }
+    status = bb_bench_skip(compete(&row, out), out);
 done:
     bb_device_close(&device);
     return status;

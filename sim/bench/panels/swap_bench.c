@@ -133,11 +133,7 @@ bb_status bb_swap_bench(const bb_bench_case *self, const bb_bench_setup *setup,
     if (task.device == NULL) {
         goto done;
     }
-    status = compete(&task, out);
-    if (status == BB_MEMORY || status == BB_UNSUPPORTED) { // a reason to skip, not an error
-        (void)snprintf(out->detail, sizeof out->detail, "%.127s", bb_status_message());
-        status = BB_OK;
-    }
+    status = bb_bench_skip(compete(&task, out), out);
 done:
     leave(&task);
     bb_device_close(&task.device);

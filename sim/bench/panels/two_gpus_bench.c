@@ -186,11 +186,7 @@ bb_status bb_two_gpus_bench(const bb_bench_case *self, const bb_bench_setup *set
         plan.n = QUICK_N;
         plan.block = QUICK_BLOCK;
     }
-    status = compete(&plan, out);
-    if (status == BB_MEMORY || status == BB_UNSUPPORTED) { // a reason to skip, not an error
-        (void)snprintf(out->detail, sizeof out->detail, "%.127s", bb_status_message());
-        status = BB_OK;
-    }
+    status = bb_bench_skip(compete(&plan, out), out);
 done:
     bb_device_close(&device);
     return status;
