@@ -63,7 +63,9 @@ static void merge_rows(bb_csr *out)
     for (bb_index row = 0; row < out->rows; ++row) {
         bb_index begin = out->row_start[row];
         bb_index end = out->row_start[row + 1];
-        sort_row(out->column + begin, out->value + begin, end - begin);
+        if (end - begin > 1) {
+            sort_row(out->column + begin, out->value + begin, end - begin);
+        }
         out->row_start[row] = kept;
         for (bb_index i = begin; i < end; ++i) {
             if (kept > out->row_start[row] && out->column[kept - 1] == out->column[i]) {

@@ -382,9 +382,12 @@ done:
 static void decode_tile(const bb_low_rank_band *band, const bb_low_rank_tile *tile, bb_index cells,
                         bb_index i, double *v, double *out)
 {
+    memset(out, 0, (size_t)cells * sizeof *out);
+    if (band->v == NULL) { // no tile of the band has a term
+        return;
+    }
     const uint16_t *narrow = (const uint16_t *)(const void *)(band->v + tile->narrow_v);
     const float *wide = (const float *)(const void *)(band->v + tile->wide_v);
-    memset(out, 0, (size_t)cells * sizeof *out);
     for (bb_index k = 0; k < tile->wide + tile->narrow; ++k) {
         bool fp32 = k < tile->wide;
         bb_index term = fp32 ? tile->wide_term + k : tile->narrow_term + k - tile->wide;

@@ -75,8 +75,10 @@ static inline int32_t bb_mx_element_code(const bb_mx_element *kind, double value
     counts->saturated += rounded > kind->largest;
     counts->underflowed += rounded == 0.0 && magnitude > 0.0;
     rounded = rounded > kind->largest ? kind->largest : rounded;
-    int32_t code = (int32_t)(rounded / minimum); // in spacings of the subnormals
-    if (rounded >= normal) {
+    int32_t code = 0;
+    if (rounded < normal) {
+        code = (int32_t)(rounded / minimum); // in spacings of the subnormals
+    } else {
         const uint64_t bits = bb_format_bits_of_f64(rounded) >> (52 - kind->fraction);
         code = (int32_t)(bits - ((uint64_t)(1022 + kind->least_exponent) << kind->fraction));
     }

@@ -287,9 +287,11 @@ BB_CLONES static const unsigned char *decode_blocks_f64(const unsigned char *cur
     return cursor;
 }
 
+// NULL where all blocks of the row are zeros.
 static const unsigned char *run_words(const quantiser_store *store, bb_index row, bb_index run)
 {
-    return store->rows[row].words + 4 * (size_t)store->index[row * store->runs + run];
+    const unsigned char *words = store->rows[row].words;
+    return words == NULL ? NULL : words + 4 * (size_t)store->index[row * store->runs + run];
 }
 
 static void decode_f32(const bb_coded_matrix *matrix, bb_index group, bb_index piece, float *out)

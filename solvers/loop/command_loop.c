@@ -265,7 +265,7 @@ BB_CLONES static void add_mean(bb_index rows, const float *column, float mean, d
 static void add_means(const bb_command_loop *loop)
 {
     const cpu_loop *cpu = loop->state;
-    for (int t = 0; t < loop->matrix_count; ++t) {
+    for (int t = 0; loop->group_count > 0 && t < loop->matrix_count; ++t) {
         const bb_index rows = loop->row[t + 1] - loop->row[t];
         const float *means = cpu->means + loop->group_count * loop->row[t];
         for (bb_index k = 0; k < loop->group_count; ++k) {

@@ -104,12 +104,13 @@ static bb_status multiply_tile(void *context, bb_index index)
     const bb_low_rank_tile *tile = &band->tiles[index % tiles];
     const bb_low_rank_place rank_place = bb_low_rank_place_of(work->mesh, index % tiles);
     bb_index cells = rank_place.lines * rank_place.pitch;
+    if (tile->wide + tile->narrow == 0) {
+        return BB_OK; // terms may be NULL
+    }
     double *terms = work->terms + work->first[number];
     double x[BB_LOW_RANK_CELLS];
     double v[BB_LOW_RANK_CELLS];
-    if (tile->wide + tile->narrow > 0) {
-        gather(work, &rank_place, x);
-    }
+    gather(work, &rank_place, x);
     for (int k = 0; k < tile->wide + tile->narrow; ++k) {
         bool wide = k < tile->wide;
         bb_index term = wide ? tile->wide_term + k : tile->narrow_term + k - tile->wide;
@@ -124,8 +125,8 @@ static bb_status multiply_tile(void *context, bb_index index)
 
 enum { CHUNK = 1024 };
 
-// Part of a row of U times its terms.
-static double multiply_part(const product *work, bb_format format, const void *words,
+// Row i of `count` columns of U, which is NULL where there are none, times its terms.
+static double multiply_part(const product *work, bb_format format, const void *words, bb_index i,
                             bb_index count, const double *terms)
 {
     double sum = 0.0;
@@ -134,7 +135,7 @@ static double multiply_part(const product *work, bb_format format, const void *w
     bb_index word = bb_format_describe(format)->bytes;
     for (bb_index j = 0; j < count; j += CHUNK) {
         bb_index here = count - j < CHUNK ? count - j : CHUNK;
-        bb_format_decode(format, source + j * word, here, u);
+        bb_format_decode(format, source + (i * count + j) * word, here, u);
         sum += dot(&work->arithmetic, u, terms + j, here);
     }
     return sum;
@@ -147,12 +148,14 @@ static bb_status multiply_row(void *context, bb_index index)
     const bb_low_rank_band *band =
         bb_coded_matrix_low_rank_band(work->matrix, row / bb_coded_matrix_band(work->matrix));
     bb_index i = row - band->row;
+    if (band->terms == 0) { // those of all bands may be NULL
+        work->y[index] = 0.0;
+        return BB_OK;
+    }
     const double *terms =
         work->terms + work->first[row / bb_coded_matrix_band(work->matrix) - work->band];
-    double sum =
-        multiply_part(work, BB_FORMAT_FP16, band->u_narrow + i * band->narrow, band->narrow, terms);
-    sum += multiply_part(work, BB_FORMAT_FP32, band->u_wide + i * band->wide, band->wide,
-                         terms + band->narrow);
+    double sum = multiply_part(work, BB_FORMAT_FP16, band->u_narrow, i, band->narrow, terms);
+    sum += multiply_part(work, BB_FORMAT_FP32, band->u_wide, i, band->wide, terms + band->narrow);
     for (bb_index d = band->narrow + band->wide; d < band->terms; d += band->rows) {
         sum += terms[d + i];
     }

@@ -32,7 +32,7 @@ static const double usable_part = 0.95; // of a GPU's memory
 // Adds U diag(c) U^T, but for infinite variances.
 static void add_modes(const bb_low_rank *modes, bb_index row, bb_index column, bb_view out)
 {
-    for (bb_index i = 0; i < out.shape[0]; ++i) {
+    for (bb_index i = 0; modes->count > 0 && i < out.shape[0]; ++i) {
         const double *mode = modes->vectors + (row + i) * modes->count;
         double *values = bb_view_row(out, i);
         for (bb_index k = 0; k < modes->count; ++k) {
