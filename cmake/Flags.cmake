@@ -34,6 +34,7 @@ if(NOT BB_SANITIZE)
 endif()
 
 if(BB_SANITIZE)
+  target_compile_definitions(bb_flags INTERFACE BB_SANITIZED)
   target_compile_options(bb_flags INTERFACE
     "$<$<COMPILE_LANGUAGE:C>:-fsanitize=${BB_SANITIZE};-fno-omit-frame-pointer;-fno-sanitize-recover=all>")
   target_link_options(bb_flags INTERFACE "-fsanitize=${BB_SANITIZE}")

@@ -15,7 +15,7 @@
 /// Function clones per instruction set, chosen when the program starts. Contraction is off
 /// everywhere, so every clone gives the same bits. Sanitizers cannot run where clones are chosen.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__) &&     \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    !defined(BB_SANITIZED)
 #define BB_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define BB_CLONES

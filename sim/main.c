@@ -6,14 +6,7 @@
 
 #include <unistd.h>
 
-#if defined(__has_feature)
-#define BB_HAS_FEATURE(name) __has_feature(name)
-#else
-#define BB_HAS_FEATURE(name) 0
-#endif
-
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) &&                             \
-    !BB_HAS_FEATURE(address_sanitizer) && !BB_HAS_FEATURE(thread_sanitizer)
+#ifndef BB_SANITIZED
 // OpenBLAS starts its threads as it is loaded, before main, and tries for ever where a buffer of
 // theirs is not to be had: the limit is looked at before any library's own start.
 static void look_at_limit(int argument_count, char **arguments, char **environment)

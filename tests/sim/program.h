@@ -57,7 +57,7 @@ static inline void program_expect(const program_run *run, int code, const char *
 /// Whether sanitizers blow up the memory that is taken.
 static inline bool program_is_instrumented(void)
 {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef BB_SANITIZED
     return true;
 #else
     return false;

@@ -15,7 +15,7 @@
 #include <time.h>
 
 // Sanitizers have nothing to say about a process that was killed.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef BB_SANITIZED
 enum { KILLS = 40 };
 #else
 enum { KILLS = 200 };

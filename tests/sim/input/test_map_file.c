@@ -6,7 +6,7 @@
 #include "tests/check.h"
 #include "tests/sim/fixture.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef BB_SANITIZED
 enum { MUTANTS = 50 };
 #else
 enum { MUTANTS = 300 };

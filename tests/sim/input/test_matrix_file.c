@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 
 // Each mutant costs a process, which sanitizers make ten times slower.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef BB_SANITIZED
 enum { MUTANTS = 500 };
 #else
 enum { MUTANTS = 3000 };
