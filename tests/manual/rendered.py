@@ -15,6 +15,9 @@ import sys
 
 import links
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import turn
+
 WIDTHS = (1280, 390)
 # Chromium's windows are 500 wide at least: pages stand in frames, which report to the one around them.
 PROBE = """<script>
@@ -96,7 +99,7 @@ def main():
     maker = pathlib.Path(source) / "packaging" / "manual" / "build.py"
     subprocess.run([sys.executable, maker, source, program, folder], check=True)
     folder, faults, pictures = pathlib.Path(folder).resolve(), [], 0
-    pages = sorted(folder.glob("*.html"))
+    pages = turn.of_turn(sorted(folder.glob("*.html")))
     for page in pages:
         found, count = faults_of(page, folder / "profile")
         faults += found
@@ -106,7 +109,7 @@ def main():
     print("\n".join(faults) or f"{len(pages)} pages at {len(WIDTHS)} widths, {pictures} pictures")
     if not faults:
         shutil.rmtree(folder)
-    return 1 if faults or pictures == 0 else 0
+    return 1 if faults or not pages else 0
 
 
 if __name__ == "__main__":

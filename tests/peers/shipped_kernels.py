@@ -30,6 +30,9 @@ except ImportError as absent:
     sys.exit(77)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+import turn
+
 KERNELS = ROOT / "configs" / "kernels"
 TURN = 2 * np.pi
 BEYOND_ALL = 1e20  # what thresholds and samples exceed that stand for no number
@@ -997,7 +1000,7 @@ def main():
         if absent:
             print(f"skipped: {absent}")
             return 77
-        for name, file in files.items():
+        for name, file in turn.of_turn(files.items()):
             if arguments.names and name not in arguments.names:
                 continue
             tried += 1

@@ -39,19 +39,25 @@ static inline bool allocation_fail_one(const char *what, allocation_task task, v
     return happened;
 }
 
-/// Fails the 1st, the (1 + stride)th, ... allocation until the task gets by without it; at least
-/// `least` must have failed.
-static inline void allocation_walk(const char *what, allocation_task task, void *context,
-                                   bb_index stride, bb_index minimum)
+/// Fails the (1 + first)th, the (1 + first + stride)th, ... allocation until the task gets by
+/// without it; at least `minimum` must have failed.
+static inline void allocation_walk_from(bb_index first, const char *what, allocation_task task,
+                                        void *context, bb_index stride, bb_index minimum)
 {
     double begin = bb_clock_seconds();
     bb_index failed = 0;
-    while (allocation_fail_one(what, task, context, 1 + failed * stride)) {
+    while (allocation_fail_one(what, task, context, 1 + first + failed * stride)) {
         ++failed;
     }
     print_message("%s: %td allocations failed, %s, %.1f s\n", what, failed,
                   stride == 1 ? "every one" : "in strides", bb_clock_seconds() - begin);
     assert_true(failed >= minimum);
+}
+
+static inline void allocation_walk(const char *what, allocation_task task, void *context,
+                                   bb_index stride, bb_index minimum)
+{
+    allocation_walk_from(0, what, task, context, stride, minimum);
 }
 
 #endif

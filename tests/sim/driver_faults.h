@@ -9,6 +9,7 @@
 #include "tests/precision/codec_rows.h"
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/driver.h"
+#include "tests/turn.h"
 
 typedef struct faults_loaded {
     const bb_config *config;
@@ -30,15 +31,18 @@ typedef struct fault_strides {
     bb_index frames;   ///< of those with frames, which take ten times as long
     bb_index pair;     ///< on two threads
     bb_index fem_pair; ///< of finite elements on two
+    test_turn turn;    ///< which of those failures are tried
 } fault_strides;
 
 static inline void faults_walk(const char *what, const driver_case *study, bb_index threads,
-                               bb_index stride)
+                               const test_turn *turn, bb_index stride)
 {
+    const bb_index minimum = stride <= 3 ? 100 / turn->stride : 4;
     bb_config *config = NULL;
     check_ok(driver_load(study, &config));
     faults_loaded run = {config, threads};
-    allocation_walk(what, faults_run, &run, stride, stride <= 3 ? 100 : 4);
+    allocation_walk_from(turn->first * stride, what, faults_run, &run, turn->stride * stride,
+                         minimum);
     bb_config_destroy(&config);
 }
 
@@ -49,8 +53,8 @@ static inline void faults_of_ao(const fault_strides *every)
         {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
          "wavelengths_um=[1.65]", "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]",
          "pipelines=[{name: reference, arithmetic: dp}, {name: hp2, arithmetic: hp2}]"}};
-    faults_walk("ao", &study, 1, every->alone);
-    faults_walk("ao on two threads", &study, 2, every->pair);
+    faults_walk("ao", &study, 1, &every->turn, every->alone);
+    faults_walk("ao on two threads", &study, 2, &every->turn, every->pair);
 }
 
 // A closed loop in time of few lenslets.
@@ -70,11 +74,11 @@ static inline void faults_of_frames(const fault_strides *every)
                                 "monte_carlo.frames=2", "monte_carlo.pixels_per_subaperture=8",
                                 "monte_carlo.screen_oversize=1.5",
                                 "pipelines=[{name: reference, arithmetic: dp}]"}};
-    faults_walk("ao with frames", &study, 1, every->frames);
-    faults_walk("ao with frames on two threads", &study, 2, 499);
+    faults_walk("ao with frames", &study, 1, &every->turn, every->frames);
+    faults_walk("ao with frames on two threads", &study, 2, &every->turn, 499);
     const driver_case timed = {CONFIG_AO_SMALL,
                                {IN_TIME, "pipelines=[{name: reference, arithmetic: dp}]"}};
-    faults_walk("ao in time", &timed, 1, every->frames);
+    faults_walk("ao in time", &timed, 1, &every->turn, every->frames);
 }
 
 // What is stored, in a study, in time and over a night: clips and tiles in the norm of a covariance
@@ -99,8 +103,8 @@ static inline void faults_of_storage(const fault_strides *every)
          "28.5, wind_m_per_s: 7.0}]}",
          "pipelines=[{name: reference, arithmetic: dp}, {name: commands, arithmetic: dp, operator: "
          "commands, storage: {codec: integer, bits: 8, rounding: sweep}}]"}};
-    faults_walk("ao, storage in time", &timed, 1, 3 * every->frames);
-    faults_walk("ao, storage over a night", &aged, 1, every->frames);
+    faults_walk("ao, storage in time", &timed, 1, &every->turn, 3 * every->frames);
+    faults_walk("ao, storage over a night", &aged, 1, &every->turn, every->frames);
 }
 
 // Two mirrors, a learned profile and a promise.
@@ -113,7 +117,7 @@ static inline void faults_of_mirrors(const fault_strides *every)
          "learn.source=profile",
          "pipelines=[{name: reference, arithmetic: dp}, {name: kept, arithmetic: hp1, policy: "
          "{kind: promise, inside: sp, price: 0.5}}]"}};
-    faults_walk("ao with mirrors", &study, 1, every->frames);
+    faults_walk("ao with mirrors", &study, 1, &every->turn, every->frames);
 }
 
 // Long shear lags keep the tables of the kernel short.
@@ -150,8 +154,8 @@ static inline void faults_of_rows(int first, int past, const fault_strides *ever
     }
     (void)snprintf(pipelines + length, sizeof pipelines - length, "]");
     const driver_case study = {CONFIG_WAFER_SMALL, {WAFER_TINY, pipelines}};
-    faults_walk("wafer, codecs", &study, 1, every->alone);
-    faults_walk("wafer, codecs, on two threads", &study, 2, every->pair);
+    faults_walk("wafer, codecs", &study, 1, &every->turn, every->alone);
+    faults_walk("wafer, codecs, on two threads", &study, 2, &every->turn, every->pair);
 }
 
 static inline void faults_of_formats(const fault_strides *every)
@@ -172,8 +176,8 @@ static inline void faults_of_zfp(const fault_strides *every)
          "pipelines=[" REFERENCE PIPELINE("zfp1", ZFP(1)) PIPELINE("zfp2", ZFP(2))
              PIPELINE("zfp3", ZFP(3)) PIPELINE("zfp4", ZFP(4))
                  PIPELINE("rate", "{codec: zfp, mode: rate, bits: 8}") "]"}};
-    faults_walk("wafer, zfp", &study, 1, every->alone);
-    faults_walk("wafer, zfp, on two threads", &study, 2, every->pair);
+    faults_walk("wafer, zfp", &study, 1, &every->turn, every->alone);
+    faults_walk("wafer, zfp, on two threads", &study, 2, &every->turn, every->pair);
 }
 
 static inline void faults_of_elements(const fault_strides *every)
@@ -181,8 +185,8 @@ static inline void faults_of_elements(const fault_strides *every)
     const driver_case study = {CONFIG_WAFER_SMALL,
                                {WAFER_TINY, "response.generator=fem", "response.axes=[x, y]",
                                 "pipelines=[" REFERENCE "]"}};
-    faults_walk("wafer, fem", &study, 1, every->alone);
-    faults_walk("wafer, fem, on two threads", &study, 2, every->fem_pair);
+    faults_walk("wafer, fem", &study, 1, &every->turn, every->alone);
+    faults_walk("wafer, fem, on two threads", &study, 2, &every->turn, every->fem_pair);
 }
 
 /// As tests, whose state is the strides.

@@ -2,7 +2,8 @@
 //
 // Every allocation fails once where runs meet files: writing results with operators, opening a
 // matrix (the process that inspects it included), studies on matrices and inputs of the user's. An
-// error of memory, nothing kept, no file under the final name and none under a temporary one.
+// error of memory, nothing kept, no file under the final name and none under a temporary one. By
+// turns in CI.
 #include "sim/hdf5_library.h"
 #include "sim/input/matrix_file.h"
 #include "sim/output/file.h"
@@ -10,6 +11,7 @@
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/driver.h"
 #include "tests/sim/fixture.h"
+#include "tests/turn.h"
 
 #include <dirent.h>
 
@@ -105,9 +107,11 @@ done:
 static void walk_in(bb_index stride, const char *what, const driver_case *study,
                     allocation_task task, bb_index minimum)
 {
+    const test_turn turn = turn_of_environment();
     bb_config *config = NULL;
     check_ok(driver_load(study, &config));
-    allocation_walk(what, task, config, stride, minimum);
+    allocation_walk_from(turn.first * stride, what, task, config, turn.stride * stride,
+                         minimum / turn.stride);
     bb_config_destroy(&config);
 }
 

@@ -10,6 +10,7 @@
 #include "solvers/kernels/assembled_kernel.h"
 #include "tests/first_device.h"
 #include "tests/solvers/kernels/program_fixture.h"
+#include "tests/turn.h"
 
 #include <stdlib.h>
 
@@ -319,10 +320,13 @@ static const kernel_case kernels[] = {
 /// takes its time, a third of the variants of each.
 static inline void run_cases(bb_device *device)
 {
-    const int stride = bb_device_kind_of(device) == BB_DEVICE_OPENCL ? 3 : 1;
+    const bool slow = bb_device_kind_of(device) == BB_DEVICE_OPENCL; // compilers of OpenCL are
+    const test_turn turn = slow ? turn_of_environment() : turn_all;
+    const bb_index count = sizeof kernels / sizeof kernels[0];
     int ran = 0;
-    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; ++i) {
-        ran += run_case(device, &kernels[i], i % 3 == 0 ? "DP" : "SP", i % 2 == 0, (int)i, stride);
+    for (bb_index i = turn.first; i < count; i += turn.stride) {
+        ran += run_case(device, &kernels[i], i % 3 == 0 ? "DP" : "SP", i % 2 == 0, (int)i,
+                        slow ? 3 : 1);
     }
     print_message("%d variants of %zu cases\n", ran, sizeof kernels / sizeof kernels[0]);
 }

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// As test_random_programs, for many more numbers.
+// As test_random_programs, for many more numbers; by turns in CI.
 #include "tests/solvers/kernels/random_check.h"
+#include "tests/turn.h"
+
+enum { FIRST = 10000, BINDINGS = 50000, COMPILED = 500 };
 
 static void accepted_bindings_are_sound(void **state)
 {
     (void)state;
+    const test_turn turn = turn_of_environment();
     random_counts counts = {0};
-    for (uint64_t seed = 10000; seed < 60000; ++seed) {
-        check_binding(seed, &counts);
+    for (bb_index i = turn.first; i < BINDINGS; i += turn.stride) {
+        check_binding((uint64_t)(FIRST + i), &counts);
     }
     print_counts(&counts);
     assert_int_equal(counts.unsound, 0);
@@ -18,7 +22,9 @@ static void accepted_bindings_are_sound(void **state)
 static void compiled_programs_give_the_bits_of_the_evaluator(void **state)
 {
     (void)state;
-    check_compiled(10000, 500);
+    const test_turn turn = turn_of_environment();
+    const bb_index share = COMPILED / turn.stride;
+    check_compiled((uint64_t)(FIRST + 2 * share * turn.first), (int)share);
 }
 
 int main(void)
