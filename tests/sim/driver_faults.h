@@ -37,7 +37,7 @@ typedef struct fault_strides {
 static inline void faults_walk(const char *what, const driver_case *study, bb_index threads,
                                const test_turn *turn, bb_index stride)
 {
-    const bb_index minimum = stride <= 3 ? 100 / turn->stride : 4;
+    const bb_index minimum = (stride <= 3 ? 100 : 4) / turn->stride;
     bb_config *config = NULL;
     check_ok(driver_load(study, &config));
     faults_loaded run = {config, threads};
