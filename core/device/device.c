@@ -2,8 +2,11 @@
 #include "core/device/device.h"
 
 #include "core/memory.h"
+#include "core/thread.h"
 
 #include <stdio.h>
+
+enum { PAGE = 4096, PAGES_AT_ONCE = 1 << 14 };
 
 struct bb_device {
     bb_device_kind kind;
@@ -116,6 +119,33 @@ void bb_device_host_release(bb_device *device, void **block)
         device->ops->host_release(device->state, block);
     } else {
         bb_memory_release(block);
+    }
+}
+
+// The first touch of a page is what makes it.
+static bb_status touch_pages(void *context, bb_index begin, bb_index end)
+{
+    unsigned char *block = context;
+    for (bb_index page = begin; page < end; ++page) {
+        block[page * PAGE] = 0;
+    }
+    return BB_OK;
+}
+
+bb_status bb_device_host_lock(bb_device *device, void *block, size_t bytes)
+{
+    if (device->ops->host_lock == NULL || bytes == 0) {
+        return BB_OK;
+    }
+    BB_RETURN_IF_FAILED(
+        bb_thread_ranges((bb_index)((bytes + PAGE - 1) / PAGE), PAGES_AT_ONCE, touch_pages, block));
+    return device->ops->host_lock(device->state, block, bytes);
+}
+
+void bb_device_host_unlock(bb_device *device, void *block)
+{
+    if (block != NULL && device->ops->host_unlock != NULL) {
+        device->ops->host_unlock(device->state, block);
     }
 }
 

@@ -95,6 +95,8 @@ typedef struct bb_device_ops {
     /// Memory of the host's that the device reads and writes by itself; NULL: any is as good.
     bb_status (*host_allocate)(void *state, size_t bytes, void **out);
     void (*host_release)(void *state, void **block);
+    bb_status (*host_lock)(void *state, void *block, size_t bytes); ///< NULL: as above
+    void (*host_unlock)(void *state, void *block);
     bb_status (*launch)(void *state, const bb_kernel *kernel, bb_index items, void *arguments);
     bb_status (*wait)(void *state);
     bool (*is_idle)(void *state); ///< NULL: work is done when it is queued, or nobody knows
@@ -142,6 +144,17 @@ BB_CHECKED bb_status bb_device_zero(bb_device *device, void *block, size_t bytes
 /// releases it by the same device when no copy uses it any more.
 BB_CHECKED bb_status bb_device_host_allocate(bb_device *device, size_t bytes, void **out);
 void bb_device_host_release(bb_device *device, void **block);
+
+/// Makes copies between a block of bb_memory_allocate and the device as quick as those of
+/// bb_device_host_allocate: page-locks it on cuda, does nothing elsewhere. For gigabytes: all
+/// threads touch the pages, which are large ones, where a driver that makes its own touches small
+/// ones by one thread. Contents are undefined afterwards. From the thread that starts loops.
+/// Errors: BB_MEMORY, BB_DEVICE.
+BB_CHECKED bb_status bb_device_host_lock(bb_device *device, void *block, size_t bytes);
+
+/// Before the block is released, when no copy uses it any more; a block that is not locked, or
+/// NULL, is left alone.
+void bb_device_host_unlock(bb_device *device, void *block);
 
 /// Copies between host and device memory, in the device's order of work. Of an upload, memory of
 /// bb_device_host_allocate is borrowed until a wait behind it; other memory is free on return. A

@@ -180,6 +180,27 @@ void cuda_host_release(void *state, void **block)
     *block = nullptr;
 }
 
+bb_status cuda_host_lock(void *state, void *block, size_t bytes)
+{
+    BB_CUDA_TRY(cudaSetDevice(as_cuda(state)->ordinal));
+    const cudaError_t error = cudaHostRegister(block, bytes, cudaHostRegisterPortable);
+    if (error == cudaErrorMemoryAllocation) {
+        (void)cudaGetLastError();
+        return bb_status_set(BB_MEMORY, __FILE__, __LINE__,
+                             "no more memory can be page-locked: %zu bytes asked for", bytes);
+    }
+    BB_CUDA_TRY(error);
+    return BB_OK;
+}
+
+void cuda_host_unlock(void *state, void *block)
+{
+    (void)cudaSetDevice(as_cuda(state)->ordinal);
+    if (cudaHostUnregister(block) != cudaSuccess) {
+        (void)cudaGetLastError(); // it was not locked
+    }
+}
+
 bb_status cuda_launch(void *state, const bb_kernel *kernel, bb_index items, void *arguments)
 {
     BB_CUDA_TRY(cudaSetDevice(as_cuda(state)->ordinal));
@@ -293,9 +314,9 @@ bb_status bb_device_cuda_takes_hopper(bool *out)
 }
 
 extern "C" const bb_device_ops bb_device_cuda_ops = {
-    BB_SPACE_CUDA,    cuda_count,         cuda_open,         cuda_close,  cuda_report,
-    cuda_allocate,    cuda_release,       cuda_zero,         cuda_upload, cuda_download,
-    cuda_fetch,       cuda_host_allocate, cuda_host_release, cuda_launch, cuda_wait,
-    cuda_is_idle,     cuda_mark,          cuda_elapsed,      nullptr,     cuda_record_start,
-    cuda_record_stop, cuda_replay,        cuda_forget,
+    BB_SPACE_CUDA, cuda_count,         cuda_open,         cuda_close,     cuda_report,
+    cuda_allocate, cuda_release,       cuda_zero,         cuda_upload,    cuda_download,
+    cuda_fetch,    cuda_host_allocate, cuda_host_release, cuda_host_lock, cuda_host_unlock,
+    cuda_launch,   cuda_wait,          cuda_is_idle,      cuda_mark,      cuda_elapsed,
+    nullptr,       cuda_record_start,  cuda_record_stop,  cuda_replay,    cuda_forget,
 };

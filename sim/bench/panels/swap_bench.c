@@ -5,10 +5,11 @@
 // the kernels that fill the matrix are not counted, though copies run under them too. The matrix is
 // random, for which products take as much power as they can. Beside the time stand its floors, of
 // the operations at the rate of long products and of the bytes at that of the bus, the bytes that
-// went up and down, and what was taken of both memories. The pivots of both have to be the same
-// bits. Where the device has no room for L, the swapped one is timed alone.
+// went up and down, what was taken of both memories and how long that took. The pivots of both have
+// to be the same bits. Where the device has no room for L, the swapped one is timed alone.
 #include "sim/bench/panels/swap_bench.h"
 
+#include "core/clock.h"
 #include "core/memory.h"
 #include "sim/bench/bench_matrix.h"
 #include "solvers/factor/panels/panel_cholesky.h"
@@ -34,6 +35,7 @@ typedef struct contest {
     bb_bench_times times[FORMS];
     double *pivots[FORMS]; // [n]
     bb_panel_traffic traffic;
+    double start_s; // to take the memory of both sides, page-locked
     bb_outcome outcome;
 } contest;
 
@@ -54,7 +56,9 @@ static bb_status play(contest *task, int form)
     bb_panel_plan plan = task->plan;
     const bb_panel_sources sources = {task->matrix.twin, 0, NULL};
     plan.swapped = form == SWAPPED;
+    const double start = bb_clock_seconds();
     BB_TRY(bb_panel_cholesky_create(1, &task->device, &plan, &factor));
+    task->start_s = bb_clock_seconds() - start;
     for (int round = 0; round <= ROUNDS && task->outcome.kind == BB_OUTCOME_OK; ++round) {
         BB_TRY(
             bb_panel_cholesky_factor(factor, &sources, task->matrix.scale, &task->outcome, &times));
@@ -92,10 +96,10 @@ static bb_status conclude(const contest *task, bb_bench_outcome *out)
     (void)snprintf(
         out->detail, sizeof out->detail,
         "n %td, on the GPU %.4g s, floors %.3g s of flops, %.3g s of %.0f GB up, %.0f GB "
-        "down, %.0f GB of GPU, %.0f of host, pivots %s",
+        "down, %.0f GB of GPU, %.0f of host taken in %.3g s, pivots %s",
         plan.n, kept, out->flops / product_rate, task->traffic.host_to_device_bytes / bus_rate,
         1e-9 * task->traffic.host_to_device_bytes, 1e-9 * task->traffic.device_to_host_bytes,
-        1e-9 * need.device_bytes, 1e-9 * need.host_bytes,
+        1e-9 * need.device_bytes, 1e-9 * need.host_bytes, task->start_s,
         alone ? "not compared: no room" : "alike");
 done:
     return status;

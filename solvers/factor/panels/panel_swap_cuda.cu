@@ -208,7 +208,10 @@ bb_status panel::create_swap(bb_panel_cholesky *f)
     BB_RETURN_IF_FAILED(use(part));
     const int planes = part->triangle_lo != nullptr ? 2 : 1;
     for (int p = 0; p < planes; ++p) {
-        const bb_status status = bb_device_host_allocate(part->device, bytes, &swap->planes[p]);
+        bb_status status = bb_memory_allocate(static_cast<bb_index>(bytes), 1, &swap->planes[p]);
+        if (status == BB_OK) {
+            status = bb_device_host_lock(part->device, swap->planes[p], bytes);
+        }
         if (status == BB_MEMORY) {
             return bb_status_set(BB_MEMORY, __FILE__, __LINE__,
                                  "host memory: L of n = %td beside the GPU needs %.1f GB of it, "
@@ -237,9 +240,8 @@ void panel::destroy_swap(bb_panel_cholesky *f)
         }
     }
     for (void **plane : {&swap->planes[0], &swap->planes[1]}) {
-        if (*plane != nullptr) {
-            bb_device_host_release(f->parts[0].device, plane);
-        }
+        bb_device_host_unlock(f->parts[0].device, *plane);
+        bb_memory_release(plane);
     }
 }
 

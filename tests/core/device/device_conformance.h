@@ -133,6 +133,35 @@ static void bytes_are_fetched_by_the_next_wait(void **state)
     bb_device_host_release(device_under_test, &sent); // of nothing
 }
 
+// More pages than one thread touches at once, from the middle of one to that of another.
+static void locked_memory_is_copied(void **state)
+{
+    (void)state;
+    const size_t bytes = ((size_t)65 << 20) + 12345;
+    void *block = NULL, *copy = NULL;
+    unsigned char *sent = NULL, *received = NULL;
+    check_ok(BB_ALLOCATE((bb_index)bytes, &sent));
+    check_ok(BB_ALLOCATE((bb_index)bytes, &received));
+    block = sent;
+    check_ok(bb_device_host_lock(device_under_test, block, bytes));
+    for (size_t i = 0; i < bytes; ++i) {
+        sent[i] = (unsigned char)(i * 37 + i / 4096);
+    }
+    check_ok(bb_device_allocate(device_under_test, bytes, &copy));
+    check_ok(bb_device_upload(device_under_test, copy, block, bytes));
+    check_ok(bb_device_fetch(device_under_test, received, copy, bytes));
+    check_ok(bb_device_wait(device_under_test));
+    assert_memory_equal(sent, received, bytes);
+    bb_device_host_unlock(device_under_test, block);
+    bb_device_host_unlock(device_under_test, received); // was not locked
+    bb_device_host_unlock(device_under_test, NULL);
+    check_ok(bb_device_host_lock(device_under_test, block, 0)); // nothing
+    check_ok(bb_device_wait(device_under_test));                // no error was left behind
+    bb_device_release(device_under_test, &copy);
+    BB_RELEASE(&sent);
+    BB_RELEASE(&received);
+}
+
 // Sizes around a warp, a block and a range; NaN and infinities of both signs.
 static void non_finite_values_are_counted(void **state)
 {
@@ -246,6 +275,7 @@ static inline int run_device_tests(bb_device_kind kind)
         cmocka_unit_test(large_arrays_go_through_two_buffers),
         cmocka_unit_test(parts_are_uploaded_in_turns),
         cmocka_unit_test(bytes_are_fetched_by_the_next_wait),
+        cmocka_unit_test(locked_memory_is_copied),
         cmocka_unit_test(non_finite_values_are_counted),
         cmocka_unit_test(timer_measures_work),
         cmocka_unit_test(a_graph_repeats_its_work),

@@ -3,6 +3,7 @@
 // What every device must do, and which form of our kernels a GPU says that it takes.
 #include "tests/core/device/device_conformance.h"
 
+#include <cuda_runtime_api.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,6 +22,28 @@ static void kernels_are_named(void **state)
     const bool hopper = false;
 #endif
     assert_string_equal(report.kernels, hopper && !forced ? "sm_90" : "portable");
+}
+
+static enum cudaMemoryType kind_of(const void *block)
+{
+    struct cudaPointerAttributes attributes = {0};
+    assert_int_equal(cudaPointerGetAttributes(&attributes, block), cudaSuccess);
+    return attributes.type;
+}
+
+static void memory_is_page_locked(void **state)
+{
+    enum { BYTES = 5000000 };
+    unsigned char *block = NULL;
+    (void)state;
+    check_ok(BB_ALLOCATE(BYTES, &block));
+    assert_int_equal(kind_of(block), cudaMemoryTypeUnregistered);
+    check_ok(bb_device_host_lock(device_under_test, block, BYTES));
+    assert_int_equal(kind_of(block), cudaMemoryTypeHost);
+    assert_int_equal(kind_of(block + BYTES - 1), cudaMemoryTypeHost);
+    bb_device_host_unlock(device_under_test, block);
+    assert_int_equal(kind_of(block), cudaMemoryTypeUnregistered);
+    BB_RELEASE(&block);
 }
 
 // The environment is read once: a process of its own, made before the first call of CUDA.
@@ -49,7 +72,8 @@ static int refuse_other_wishes(void)
 
 static int run_kernel_tests(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(kernels_are_named)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(kernels_are_named),
+                                       cmocka_unit_test(memory_is_page_locked)};
     if (bb_device_open(BB_DEVICE_CUDA, 0, &device_under_test) != BB_OK) {
         print_error("%s\n%s", bb_status_message(), bb_status_trace_text());
         return 1;
