@@ -198,16 +198,21 @@ done:
     return status;
 }
 
-// Of the factorization alone, with L where the limit puts it.
-static bb_need need_of(const bb_factor_solver_config *solver, bb_panel_plan plan)
+// The factorizations that a pipeline may come to, with L where the limit puts it.
+typedef struct plan_list {
+    bb_panel_plan items[2 * BB_VARIANT_COUNT + 3];
+    int count;
+} plan_list;
+
+static void add_plan(const bb_factor_solver_config *solver, bb_panel_plan plan, plan_list *list)
 {
     bb_panel_plan_place(&plan, solver->gpus, 1e9 * solver->memory_limit_gb);
-    return bb_panel_plan_need(&plan, solver->gpus);
+    list->items[list->count++] = plan;
 }
 
 // With a map of any of the variants that a policy may give.
-static bb_need mixed_need(const bb_factor_solver_config *solver, bb_panel_plan plan, int count,
-                          const bb_variant *given)
+static void add_mixed(const bb_factor_solver_config *solver, bb_panel_plan plan, int count,
+                      const bb_variant *given, plan_list *list)
 {
     for (int v = 0; v < count; ++v) {
         const bb_variant computed = bb_variant_describe(given[v])->in_halves;
@@ -216,33 +221,46 @@ static bb_need mixed_need(const bb_factor_solver_config *solver, bb_panel_plan p
             plan.arithmetic = computed; // as a run has it
         }
     }
-    return need_of(solver, plan);
+    add_plan(solver, plan, list);
 }
 
-// The most of what a pipeline may come to.
-static bb_need factor_need(const bb_factor_solver_config *solver,
-                           const bb_factor_pipeline *pipeline, bb_index n, bb_index rows)
+static plan_list list_plans(const bb_factor_solver_config *solver,
+                            const bb_factor_pipeline *pipeline, bb_index n, bb_index rows)
 {
     const bb_policy_row *rule = bb_policy_describe(&pipeline->policy);
     bb_panel_plan plan = plan_of(solver, pipeline, n, rows);
-    bb_need need = need_of(solver, plan);
     bb_variant given[BB_VARIANT_COUNT];
     const int count =
         bb_factor_map_variants(&pipeline->policy, (bb_variant)pipeline->arithmetic, given);
+    plan_list list = {.count = 0};
+    add_plan(solver, plan, &list);
     for (int v = 0; has_policy(pipeline) && v < count; ++v) {
         plan.arithmetic = bb_variant_describe(given[v])->in_halves;
         plan.diagonal_follows = false;
-        need = bb_need_in_turn(need, bb_need_kept(need_of(solver, plan)));
+        add_plan(solver, plan, &list);
         plan.diagonal_follows =
             pipeline->policy.diagonal == (int)BB_POLICY_FOLLOW || rule->is_search;
-        need = bb_need_in_turn(need, bb_need_kept(need_of(solver, plan)));
+        add_plan(solver, plan, &list);
     }
     if (has_policy(pipeline) && count > 1) {
-        need = bb_need_in_turn(need, bb_need_kept(mixed_need(solver, plan, count, given)));
+        add_mixed(solver, plan, count, given, &list);
     }
     if (pipeline->escalate || rule->is_search) {
         plan.arithmetic = BB_VARIANT_DP;
-        need = bb_need_in_turn(need, bb_need_kept(need_of(solver, plan)));
+        add_plan(solver, plan, &list);
+    }
+    return list;
+}
+
+// The most of what a pipeline may come to, in the time of the first.
+static bb_need factor_need(const bb_factor_solver_config *solver,
+                           const bb_factor_pipeline *pipeline, bb_index n, bb_index rows)
+{
+    const plan_list list = list_plans(solver, pipeline, n, rows);
+    bb_need need = bb_panel_plan_need(&list.items[0], solver->gpus);
+    for (int i = 1; i < list.count; ++i) {
+        const bb_need other = bb_panel_plan_need(&list.items[i], solver->gpus);
+        need = bb_need_in_turn(need, bb_need_kept(other));
     }
     return need;
 }
@@ -256,26 +274,70 @@ bb_need bb_factor_device_need(const bb_factor_solver_config *solver,
     return need.device_bytes > 0.0 ? bb_need_together(need, results) : need;
 }
 
+// GB of a GPU by where L lies, the most of a pipeline's plans; 0: there is none. Where it stays on
+// a GPU beyond the limit, it cannot lie elsewhere (`fixed`) or that takes more (`elsewhere`).
+typedef struct placed_need {
+    double host, swapped, unswapped; // of the swapped plan with the largest L
+    double fixed;
+    double kept, elsewhere;
+} placed_need;
+
+static placed_need sort_plans(const plan_list *list, const bb_factor_solver_config *solver)
+{
+    placed_need out = {0};
+    for (int i = 0; i < list->count; ++i) {
+        bb_panel_plan other = list->items[i];
+        other.swapped = !other.swapped;
+        const bb_need need = bb_panel_plan_need(&list->items[i], solver->gpus);
+        const bb_need with_other = bb_panel_plan_need(&other, solver->gpus);
+        bb_status_clear(); // of what cannot be
+        const double taken = 1e-9 * need.device_bytes;
+        const bool swaps = solver->gpus == 1 && with_other.device_bytes > 0.0;
+        if (list->items[i].swapped) {
+            const bool larger = 1e-9 * need.host_bytes > out.host;
+            out.host = larger ? 1e-9 * need.host_bytes : out.host;
+            out.unswapped = larger ? 1e-9 * with_other.device_bytes : out.unswapped;
+            out.swapped = fmax(out.swapped, taken);
+        } else if (taken > solver->memory_limit_gb && !swaps) {
+            out.fixed = fmax(out.fixed, taken);
+        } else if (taken > solver->memory_limit_gb) {
+            out.elsewhere = taken > out.kept ? 1e-9 * with_other.device_bytes : out.elsewhere;
+            out.kept = fmax(out.kept, taken);
+        }
+    }
+    return out;
+}
+
 bb_status bb_factor_device_tell_limit(const bb_factor_solver_config *solver,
                                       const bb_factor_pipeline *pipeline, bb_index n, bb_index rows,
                                       bb_plan *lines)
 {
     bb_status status = BB_OK;
-    bb_panel_plan plan = plan_of(solver, pipeline, n, rows);
-    const bb_need kept = bb_panel_plan_need(&plan, solver->gpus);
-    const bb_need placed = need_of(solver, plan);
-    const double largest = factor_need(solver, pipeline, n, rows).device_bytes;
-    if (placed.host_bytes > 0.0) {
-        BB_TRY(bb_plan_add(
-            lines, pipeline->name, "L of %.1f GB in the host's memory: %.1f GB of a GPU, not %.1f",
-            1e-9 * placed.host_bytes, 1e-9 * placed.device_bytes, 1e-9 * kept.device_bytes));
+    const double limit = solver->memory_limit_gb;
+    if (limit == 0.0) {
+        goto done;
     }
-    if (solver->memory_limit_gb > 0.0 && largest > 1e9 * solver->memory_limit_gb) {
+    const plan_list list = list_plans(solver, pipeline, n, rows);
+    const placed_need placed = sort_plans(&list, solver);
+    if (placed.host > 0.0) {
+        BB_TRY(bb_plan_add(lines, pipeline->name,
+                           "L of %.1f GB in the host's memory: %.1f GB of a GPU%s, not %.1f",
+                           placed.host, placed.swapped,
+                           placed.swapped > limit ? ", still more than solver.memory_limit_gb" : "",
+                           placed.unswapped));
+    }
+    if (placed.kept > 0.0) {
+        BB_TRY(bb_plan_add(lines, pipeline->name,
+                           "%.1f GB of a GPU, more than solver.memory_limit_gb; with L in the "
+                           "host's memory it would be %.1f",
+                           placed.kept, placed.elsewhere));
+    }
+    if (placed.fixed > 0.0) {
         BB_TRY(bb_plan_add(lines, pipeline->name,
                            "%.1f GB of a GPU, more than solver.memory_limit_gb: only hp1, hp2, "
                            "hp3 and x3 on one GPU, with solver.tile a power of two up to %d, can "
                            "keep L in the host's memory",
-                           1e-9 * largest, (int)BB_PANEL_RUN / 4));
+                           placed.fixed, (int)BB_PANEL_RUN / 4));
     }
 done:
     return status;

@@ -130,6 +130,17 @@ static void a_limit_of_memory_is_told(void **state)
     assert_non_null(strstr(plan.lines.data, "more than solver.memory_limit_gb"));
     bb_text_release(&plan.lines);
     assert_true(bb_factor_device_need(&limited, &sp, 200000, 100).host_bytes == 0.0);
+    limited.memory_limit_gb = 30.0; // too little even so
+    check_ok(bb_factor_device_tell_limit(&limited, &hp1, 200000, 100, &plan));
+    assert_non_null(strstr(plan.lines.data, "GB of a GPU, still more than solver.memory_limit_gb"));
+    assert_null(strstr(plan.lines.data, "only hp1"));
+    bb_text_release(&plan.lines);
+    limited.memory_limit_gb = 1.0; // what is in work is larger than L
+    check_ok(bb_factor_device_tell_limit(&limited, &hp1, 50000, 100, &plan));
+    assert_null(strstr(plan.lines.data, "L of "));
+    assert_non_null(strstr(plan.lines.data, "with L in the host's memory it would be "));
+    assert_null(strstr(plan.lines.data, "only hp1"));
+    bb_text_release(&plan.lines);
     limited.memory_limit_gb = 0.0;
     check_ok(bb_factor_device_tell_limit(&limited, &sp, 200000, 100, &plan));
     assert_int_equal(plan.lines.length, 0);
@@ -155,6 +166,13 @@ static void a_mixed_map_is_no_more_than_planned(void **state)
     const double planned = bb_factor_device_need(&limited, &pipeline, 200000, 100).device_bytes;
     check_close(planned - 8.0 * 200000.0 * 100.0, bb_panel_plan_need(&plan, 1).device_bytes, 0.5,
                 1.0);
+    bb_plan lines = {0};
+    char told[64];
+    (void)snprintf(told, sizeof told, "host's memory: %.1f GB of a GPU",
+                   1e-9 * bb_panel_plan_need(&plan, 1).device_bytes);
+    check_ok(bb_factor_device_tell_limit(&limited, &pipeline, 200000, 100, &lines));
+    assert_non_null(strstr(lines.lines.data, told));
+    bb_text_release(&lines.lines);
     BB_RELEASE(&map);
 }
 
