@@ -8,6 +8,7 @@
 #include "core/memory.h"
 #include "core/stage.h"
 #include "sim/pipelines/factor_map.h"
+#include "sim/plan.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -192,6 +193,7 @@ bb_status bb_factor_panels_solve(const bb_factor_problem *problem, const bb_pane
     bb_status status = BB_OK;
     running run = {.problem = problem, .gpus = problem->solver->gpus, .n = problem->matrix->rows};
     bb_panel_plan plan = *planned;
+    double host_bytes = 0.0;
     const double begin = bb_clock_seconds();
     run.rows = plan.sides;
     run.m = run.rows - problem->part.count;
@@ -200,6 +202,8 @@ bb_status bb_factor_panels_solve(const bb_factor_problem *problem, const bb_pane
     }
     BB_TRY(read_map(&run, map, &plan));
     bb_panel_plan_place(&plan, run.gpus, 1e9 * problem->solver->memory_limit_gb);
+    BB_TRY(bb_plan_machine_bytes(&host_bytes));
+    BB_TRY(bb_panel_plan_check_host(&plan, host_bytes));
     BB_TRY(open_devices(&run));
     times->operator_bytes = bb_panel_plan_factor_bytes(&plan);
     BB_TRY(factor_and_sweep(&run, &plan, outcome, times));

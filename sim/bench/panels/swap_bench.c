@@ -12,6 +12,7 @@
 #include "core/clock.h"
 #include "core/memory.h"
 #include "sim/bench/bench_matrix.h"
+#include "sim/plan.h"
 #include "solvers/factor/panels/panel_cholesky.h"
 
 #include <math.h>
@@ -54,8 +55,11 @@ static bb_status play(contest *task, int form)
     bb_panel_cholesky *factor = NULL;
     bb_panel_times times = {0};
     bb_panel_plan plan = task->plan;
+    double host_bytes = 0.0;
     const bb_panel_sources sources = {task->matrix.twin, 0, NULL};
     plan.swapped = form == SWAPPED;
+    BB_TRY(bb_plan_machine_bytes(&host_bytes));
+    BB_TRY(bb_panel_plan_check_host(&plan, host_bytes));
     const double start = bb_clock_seconds();
     BB_TRY(bb_panel_cholesky_create(1, &task->device, &plan, &factor));
     task->start_s = bb_clock_seconds() - start;

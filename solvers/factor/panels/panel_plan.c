@@ -348,6 +348,18 @@ void bb_panel_plan_place(bb_panel_plan *plan, bb_index gpus, double limit)
                     bb_panel_plan_need(plan, gpus).device_bytes;
 }
 
+bb_status bb_panel_plan_check_host(const bb_panel_plan *plan, double host_bytes)
+{
+    bb_status status = BB_OK;
+    const double needed = bb_panel_plan_need(plan, 1).host_bytes;
+    BB_REQUIRE(needed <= host_bytes, BB_MEMORY,
+               "host memory: L of n = %td beside the GPU takes %.1f GB of it, page-locked, this "
+               "machine has %.1f GB",
+               plan->n, 1e-9 * needed, 1e-9 * host_bytes);
+done:
+    return status;
+}
+
 // Part of the blocks below the diagonal that have a second plane: those that are rounded to fp16 as
 // tiles leave it empty.
 static double second_plane_share(const bb_panel_plan *plan, const bb_panel_arithmetic *arithmetic)

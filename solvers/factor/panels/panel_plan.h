@@ -43,6 +43,10 @@ bb_need bb_panel_plan_need(const bb_panel_plan *plan, bb_index gpus);
 /// limit.
 void bb_panel_plan_place(bb_panel_plan *plan, bb_index gpus, double limit);
 
+/// Whether the host, of so much memory, can hold a swapped L: page-locked memory is not swapped
+/// out. Errors: BB_MEMORY with both.
+BB_CHECKED bb_status bb_panel_plan_check_host(const bb_panel_plan *plan, double host_bytes);
+
 /// Bytes that hold L, of all GPUs together: the triangle in its planes and the diagonal blocks. The
 /// bf16 plane of operands is a copy and not counted, nor the second plane of a block rounded to
 /// fp16 (hp2, hp3), which is empty.

@@ -122,6 +122,19 @@ static void a_limit_swaps_what_can_be(void **state)
     assert_false(plan.swapped);
 }
 
+static void a_host_without_room_is_told(void **state)
+{
+    (void)state;
+    bb_panel_plan plan = plan_of(200000, 1024, BB_VARIANT_HP1);
+    check_ok(bb_panel_plan_check_host(&plan, 0.0)); // L is on the GPU
+    plan.swapped = true;
+    const double needed = bb_panel_plan_need(&plan, 1).host_bytes;
+    check_ok(bb_panel_plan_check_host(&plan, needed));
+    check_fails(bb_panel_plan_check_host(&plan, 0.5 * needed), BB_MEMORY,
+                "L of n = 200000 beside the GPU takes 80.2 GB of it, page-locked, this machine has "
+                "40.1 GB");
+}
+
 static void what_cannot_be_swapped_is_refused(void **state)
 {
     (void)state;
@@ -259,6 +272,7 @@ int main(void)
         cmocka_unit_test(a_triangle_too_large_for_one_is_shared),
         cmocka_unit_test(a_swapped_triangle_leaves_the_gpu),
         cmocka_unit_test(a_limit_swaps_what_can_be),
+        cmocka_unit_test(a_host_without_room_is_told),
         cmocka_unit_test(what_cannot_be_swapped_is_refused),
         cmocka_unit_test(inverses_are_kept_for_sweeps),
         cmocka_unit_test(a_wide_format_keeps_one_array),
