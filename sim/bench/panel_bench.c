@@ -64,12 +64,6 @@ static const panel_row rows[BB_BENCH_PANEL_ROWS] = {
 };
 // clang-format on
 
-// What a host or a GPU cannot do is a reason to skip, not an error.
-static bool is_refusal(bb_status status)
-{
-    return status == BB_MEMORY || status == BB_UNSUPPORTED;
-}
-
 typedef struct contest {
     bb_panel_plan plan;
     bb_bench_matrix matrix;
@@ -325,11 +319,7 @@ bb_status bb_panel_bench(const bb_bench_case *self, const bb_bench_setup *setup,
     if (device == NULL) {
         goto done;
     }
-    status = compete(self, device, &row, out);
-    if (is_refusal(status)) {
-        (void)snprintf(out->detail, sizeof out->detail, "%.127s", bb_status_message());
-        status = BB_OK;
-    }
+    status = bb_bench_skip(compete(self, device, &row, out), out);
 done:
     bb_device_close(&device);
     return status;

@@ -118,14 +118,16 @@ done:
     return status;
 }
 
-static void conclude(const contest *task, bb_bench_outcome *out)
+static bb_status conclude(const contest *task, bb_bench_outcome *out)
 {
+    bb_status status = BB_OK;
     const bb_panel_plan *plan = &task->plan;
     const double n = (double)plan->n;
-    const bool alone = task->times[0].count > 0; // one has room
-    const double one = alone ? bb_bench_best(&task->times[0]) : NAN;
-    const bool same =
-        memcmp(task->pivots[0], task->pivots[1], (size_t)plan->n * sizeof(double)) == 0;
+    const bool compared = task->times[0].count > 0; // one has room
+    const double one = compared ? bb_bench_best(&task->times[0]) : NAN;
+    BB_REQUIRE(!compared ||
+                   memcmp(task->pivots[0], task->pivots[1], (size_t)plan->n * sizeof(double)) == 0,
+               BB_INTERNAL, "pivots by two GPUs differ from those by one");
     out->best_s = bb_bench_best(&task->times[1]);
     out->median_s = bb_bench_median(&task->times[1]);
     out->flops = n * n * n / 3.0 + 2.0 * (double)plan->sides * n * n;
@@ -138,9 +140,9 @@ static void conclude(const contest *task, bb_bench_outcome *out)
         plan->sides, 1e3 * one,
         bb_panel_plan_need(plan, GPUS).device_bytes / bb_panel_plan_need(plan, 1).device_bytes,
         task->taken_bytes[1] / task->taken_bytes[0], 1e-9 * task->taken_bytes[0],
-        !alone ? "not compared: one has no room"
-        : same ? "alike"
-               : "differ");
+        compared ? "alike" : "not compared: one has no room");
+done:
+    return status;
 }
 
 static bb_status compete(const bb_panel_plan *plan, bb_bench_outcome *out)
@@ -161,7 +163,7 @@ static bb_status compete(const bb_panel_plan *plan, bb_bench_outcome *out)
         (void)snprintf(out->detail, sizeof out->detail, "broke down: %.100s", task.outcome.detail);
         goto done;
     }
-    conclude(&task, out);
+    BB_TRY(conclude(&task, out));
 done:
     leave(&task);
     return status;

@@ -16,7 +16,8 @@ typedef enum bb_two_gpus_row {
 } bb_two_gpus_row;
 
 /// Skipped, with the reason, where there is one cuda device or none, too little of its memory, or
-/// an architecture without the arithmetic, and where the factorization breaks down.
+/// an architecture without the arithmetic, and where the factorization breaks down. Errors:
+/// BB_INTERNAL (another L than on one).
 BB_CHECKED bb_status bb_two_gpus_bench(const bb_bench_case *self, const bb_bench_setup *setup,
                                        bb_bench_outcome *out);
 
