@@ -447,6 +447,7 @@ static bb_status sum(const bb_reconstructor_study *study, const bb_factor_extent
     const double m = (double)solved->rows;
     double scores = 0.0;
     double drawing = 0.0; // an estimate beside those of the pipelines
+    bool device = false;  // then all are scored there
     bb_need need = {.seconds = 0.5};
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         const double trials = bb_factor_pipeline_trials(&pipelines[p]);
@@ -457,6 +458,8 @@ static bb_status sum(const bb_reconstructor_study *study, const bb_factor_extent
         need = bb_need_in_turn(need, solving);
         scores += trials;
         drawing = trials > 1.0 ? 1.0 : drawing;
+        device = device || bb_factor_device_serves(&study->solver.common, &pipelines[p],
+                                                   study->common.device);
         BB_TRY(bb_plan_add(plan, pipelines[p].name, "operator %.1f MB", 1e-6 * operator_bytes));
     }
     const double estimated = (double)study->pipelines.count + drawing;
@@ -466,6 +469,11 @@ static bb_status sum(const bb_reconstructor_study *study, const bb_factor_extent
         .n = solved->n, .rows = estimated * m, .squared_rows = estimated * m * m, .most_rows = m};
     bb_need scoring = bb_residual_covariance_need(&score, solved->threads);
     scoring.seconds = scores * bb_residual_covariance_need(&one, solved->threads).seconds;
+    if (device) {
+        scoring = bb_need_repeated(bb_residual_covariance_device_need(
+                                       study->solver.common.gpus, solved->n, solved->rows, 0, 0),
+                                   scores);
+    }
     need = bb_need_in_turn(need, scoring);
     need = bb_need_in_turn(need, bb_factor_spectrum_need(&study->solver.common, solved->n));
     const bb_need estimates = {.host_bytes = sizeof(double) * estimated * (n * m + m * m)};

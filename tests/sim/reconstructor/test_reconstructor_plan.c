@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a study of the user's matrices is planned to take.
+#include "solvers/factor/residual_covariance.h"
+#include "tests/sim/driver.h"
+#include "tests/sim/reconstructor/matrices.h"
+
+// Rows so many that scoring takes more of a GPU than the factorization; most were never written.
+static int write_many_rows(void **state)
+{
+    static const char script[] = "import h5py\n"
+                                 "with h5py.File('mine.h5', 'a') as file:\n"
+                                 "    for name, columns in ('many', 120), ('manytt', 6000):\n"
+                                 "        file.create_dataset(name, (6000, columns), 'f8', "
+                                 "chunks=(100, 100))[:100, :100] = 1\n";
+    if (matrices_enter(state) != 0) {
+        return -1;
+    }
+    FILE *file = fopen("many.py", "w");
+    (void)fputs(script, file);
+    return fclose(file) + system("/usr/bin/python3 many.py");
+}
+
+static void scores_on_a_gpu_are_planned(void **state)
+{
+    (void)state;
+    const driver_case study = {"mine.yaml",
+                               {"device=cuda", "solver.tile=128",
+                                "cross_covariance={file: mine.h5, dataset: many}",
+                                "truth_covariance={file: mine.h5, dataset: manytt}", NULL}};
+    const bb_run_options options = {.threads = 1};
+    bb_config *config = NULL;
+    bb_plan plan = {0};
+    check_ok(driver_load(&study, &config));
+    const bb_experiment *experiment =
+        bb_experiment_find(&bb_experiments, bb_config_schema(config)->name);
+    check_ok(experiment->plan(bb_config_study(config), &options, &plan));
+    const double scores = bb_residual_covariance_device_need(1, 120, 6000, 0, 0).device_bytes;
+    assert_true(scores > 5e8);
+    check_close(plan.device_bytes, scores, 0.5, 1.0);
+    bb_plan_release(&plan);
+    bb_config_destroy(&config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(scores_on_a_gpu_are_planned)};
+    return cmocka_run_group_tests(tests, write_many_rows, matrices_leave);
+}
