@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The longest searches try one case in four where BB_TEST_TURN is 0, 1, 2 or 3, as .ci/run sets it
-// by the commit, and every case where it is not set. tests/turn.py says the same to scripts.
+// The longest searches try one case in four where BB_TEST_TURN is 0, 1, 2 or 3, as .ci/run draws it
+// from the commit's hash, and every case where it is not set. tests/turn.py says the same to
+// scripts.
 #ifndef BB_TESTS_TURN_H
 #define BB_TESTS_TURN_H
 
