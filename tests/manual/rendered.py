@@ -7,6 +7,7 @@ and has a size, and nothing was asked of the network (its policy forbids it, and
 Exit 77: skipped, where pandoc or chromium are missing.
 """
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -109,7 +110,8 @@ def main():
     print("\n".join(faults) or f"{len(pages)} pages at {len(WIDTHS)} widths, {pictures} pictures")
     if not faults:
         shutil.rmtree(folder)
-    return 1 if faults or not pages else 0
+    blind = not pages or (pictures == 0 and "BB_TEST_TURN" not in os.environ)
+    return 1 if faults or blind else 0
 
 
 if __name__ == "__main__":

@@ -1000,7 +1000,7 @@ def main():
         if absent:
             print(f"skipped: {absent}")
             return 77
-        for name, file in turn.of_turn(files.items()):
+        for name, file in files.items() if arguments.names else turn.of_turn(files.items()):
             if arguments.names and name not in arguments.names:
                 continue
             tried += 1
