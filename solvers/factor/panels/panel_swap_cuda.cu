@@ -4,9 +4,10 @@
 // panel_part_cuda.h, panels in groups of one run of the depth.
 //
 // A group is filled. It takes the updates of the groups before the last one, whose L comes from the
-// host: the group's own block rows as guests, all rows below in chunks, each chunk for all panels
-// of the group. It takes the updates of the last group, whose L is still in the strip. Then it is
-// factored panel by panel, as where all of L is on the GPU, and stands in the strip.
+// host: the group's own block rows as guests, which diagonal blocks read, and those again with all
+// rows below in chunks, each chunk for all panels of the group. It takes the updates of the last
+// group, whose L is still in the strip. Then it is factored panel by panel, as where all of L is on
+// the GPU, and stands in the strip.
 //
 // Pieces of the strip leave for the host as they are solved, and have until the next group is
 // factored. What comes from the host depends on groups that have left long before, so it comes
