@@ -274,12 +274,12 @@ bb_need bb_factor_device_need(const bb_factor_solver_config *solver,
     return need.device_bytes > 0.0 ? bb_need_together(need, results) : need;
 }
 
-// GB of a GPU by where L lies, the most of a pipeline's plans; 0: there is none. Where it stays on
-// a GPU beyond the limit, it cannot lie elsewhere (`fixed`) or that takes more (`elsewhere`).
+// GB of a GPU, the most of a pipeline's plans by where L lies; 0: none has it there.
 typedef struct placed_need {
-    double host, swapped, unswapped; // of the swapped plan with the largest L
-    double fixed;
-    double kept, elsewhere;
+    double swapped;         // L in the host's memory,
+    double host, unswapped; // the largest of them, and what that would take with L on the GPU
+    double fixed;           // above the limit with L on the GPU, where it has to be,
+    double kept, elsewhere; // or where it takes less than with L in the host's memory
 } placed_need;
 
 static placed_need sort_plans(const plan_list *list, const bb_factor_solver_config *solver)
@@ -321,10 +321,10 @@ bb_status bb_factor_device_tell_limit(const bb_factor_solver_config *solver,
     const placed_need placed = sort_plans(&list, solver);
     if (placed.host > 0.0) {
         BB_TRY(bb_plan_add(lines, pipeline->name,
-                           "L of %.1f GB in the host's memory: %.1f GB of a GPU%s, not %.1f",
-                           placed.host, placed.swapped,
-                           placed.swapped > limit ? ", still more than solver.memory_limit_gb" : "",
-                           placed.unswapped));
+                           "L of %.1f GB in the host's memory: %.1f GB of a GPU, not %.1f%s",
+                           placed.host, placed.swapped, placed.unswapped,
+                           placed.swapped > limit ? "; more than solver.memory_limit_gb even so"
+                                                  : ""));
     }
     if (placed.kept > 0.0) {
         BB_TRY(bb_plan_add(lines, pipeline->name,

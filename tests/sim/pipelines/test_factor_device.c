@@ -132,7 +132,7 @@ static void a_limit_of_memory_is_told(void **state)
     assert_true(bb_factor_device_need(&limited, &sp, 200000, 100).host_bytes == 0.0);
     limited.memory_limit_gb = 30.0; // too little even so
     check_ok(bb_factor_device_tell_limit(&limited, &hp1, 200000, 100, &plan));
-    assert_non_null(strstr(plan.lines.data, "GB of a GPU, still more than solver.memory_limit_gb"));
+    assert_non_null(strstr(plan.lines.data, "; more than solver.memory_limit_gb even so"));
     assert_null(strstr(plan.lines.data, "only hp1"));
     bb_text_release(&plan.lines);
     limited.memory_limit_gb = 1.0; // what is in work is larger than L
