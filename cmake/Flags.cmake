@@ -26,8 +26,12 @@ set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
 
 # Hardening; tests/lint/binary.py holds the program to it.
 target_compile_options(bb_flags INTERFACE
-  "$<$<COMPILE_LANGUAGE:C>:-fstack-protector-strong;-fstack-clash-protection;-fPIE>")
-target_link_options(bb_flags INTERFACE -pie -Wl,-z,relro,-z,now,-z,noexecstack)
+  "$<$<COMPILE_LANGUAGE:C>:-fstack-protector-strong;-fstack-clash-protection>")
+target_link_options(bb_flags INTERFACE $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-pie>
+                                       -Wl,-z,relro,-z,now,-z,noexecstack)
+# Objects of a layer serve its static library and, for tests, its shared one.
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+target_compile_options(bb_flags INTERFACE $<$<COMPILE_LANGUAGE:C>:-fno-semantic-interposition>)
 if(NOT BB_SANITIZE)
   target_compile_options(bb_flags INTERFACE
     "$<$<AND:$<COMPILE_LANGUAGE:C>,$<NOT:$<CONFIG:Debug>>>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>")

@@ -26,4 +26,21 @@ function(bb_floor)
     target_compile_options(bb_${ARG_NAME} PRIVATE
       "$<$<COMPILE_LANGUAGE:CUDA>:--fmad=false;-Xcompiler=-Wall>")
   endif()
+  # The same objects as a shared library, which links a test program in no time.
+  if(BB_TESTS)
+    add_library(bb_${ARG_NAME}_shared SHARED $<TARGET_OBJECTS:bb_${ARG_NAME}>)
+    set_target_properties(bb_${ARG_NAME}_shared PROPERTIES
+      LINKER_LANGUAGE C LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+    list(TRANSFORM ARG_LINKS REPLACE "^bb_(.*)$" "bb_\\1_shared" OUTPUT_VARIABLE shared_links)
+    target_link_libraries(bb_${ARG_NAME}_shared PUBLIC bb_flags ${shared_links} PRIVATE ${ARG_PRIVATE_LINKS})
+    target_compile_definitions(bb_${ARG_NAME}_shared INTERFACE
+      $<TARGET_PROPERTY:bb_${ARG_NAME},INTERFACE_COMPILE_DEFINITIONS>)
+    if(BB_HAVE_CUDA)
+      target_link_libraries(bb_${ARG_NAME}_shared PUBLIC CUDA::cudart)
+    else()
+      # Without CUDA some functions have callers that no table names: the archive leaves both out, a
+      # shared library binds them when they are called.
+      target_link_options(bb_${ARG_NAME}_shared PRIVATE -Wl,-z,lazy INTERFACE -Wl,--allow-shlib-undefined)
+    endif()
+  endif()
 endfunction()

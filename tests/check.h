@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every test program includes first: cmocka in the order it wants, and checks of doubles that
-// print got, expected and the difference.
+// Included first by every test: cmocka, groups of tests, and checks of doubles that print the value,
+// the expected value and the difference.
 #ifndef BB_TESTS_CHECK_H
 #define BB_TESTS_CHECK_H
 
@@ -54,5 +54,72 @@ static inline void check_close_at(double got, double expected, double bound, con
             _fail(__FILE__, __LINE__);                                                             \
         }                                                                                          \
     } while (0)
+
+// Tests and groups
+//
+// A source file test_<noun>.c is one cmocka group, named <noun>. TEST defines a test and adds it to
+// the group; the program of the room (tests/main.c) runs all groups or the one that is named.
+
+enum { TEST_GROUP_TESTS = 64, TEST_SKIPPED = 77 };
+
+/// How a group runs; every member is optional.
+typedef struct test_options {
+    int (*begin)(void);       ///< before the fixtures: 0, or the exit code that ends the group
+    void (*end)(void);        ///< after the fixtures
+    CMFixtureFunction enter;  ///< fixtures of the group, as cmocka's
+    CMFixtureFunction leave;
+    int (*run)(void);         ///< runs the group instead of cmocka; returns the exit code
+    int is_quiet;             ///< no log lines
+} test_options;
+
+typedef struct test_group {
+    const char *name;
+    test_options options;
+    size_t count;
+    struct CMUnitTest tests[TEST_GROUP_TESTS];
+    struct test_group *next;
+} test_group;
+
+/// Adds a test, and with its first call or its options the group. Called before main.
+void test_group_add(test_group *group, struct CMUnitTest test);
+void test_group_set_options(test_group *group, test_options options);
+
+/// Arguments behind the name of the group.
+extern int test_argument_count;
+extern char **test_arguments;
+
+/// Whether the first argument is "few": fewer cases, for slow tools.
+int test_is_few(void);
+
+#ifdef BB_TEST_GROUP
+static test_group test_this_group __attribute__((unused)) = {.name = BB_TEST_GROUP};
+
+#define TEST_JOIN(a, b)   a##b
+#define TEST_UNIQUE(a, b) TEST_JOIN(a, b)
+#define TEST_ADD(...)                                                                              \
+    __attribute__((constructor)) static void TEST_UNIQUE(test_add_, __COUNTER__)(void)                  \
+    {                                                                                              \
+        test_group_add(&test_this_group, (struct CMUnitTest){__VA_ARGS__});                        \
+    }
+
+/// TEST(name) { ... }; members of CMUnitTest may follow the name, as .setup_func = enter.
+#define TEST(function, ...)                                                                        \
+    static void function(void **state);                                                            \
+    TEST_ADD(.name = #function, .test_func = function, __VA_ARGS__)                                \
+    static void function(void **state __attribute__((unused)))
+
+/// Adds a test whose function is defined elsewhere, or once more with another state.
+#define TEST_CASE(function, ...)                                                                   \
+    TEST_ADD(.name = #function, .test_func = function, __VA_ARGS__)                                \
+    struct test_group
+
+/// Sets the options of the file's group, as .enter = enter.
+#define TEST_GROUP(...)                                                                            \
+    __attribute__((constructor)) static void test_set_options(void)                                \
+    {                                                                                              \
+        test_group_set_options(&test_this_group, (test_options){__VA_ARGS__});                     \
+    }                                                                                              \
+    struct test_group
+#endif
 
 #endif

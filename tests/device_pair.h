@@ -6,6 +6,7 @@
 
 #include "core/device/device.h"
 #include "tests/check.h"
+#include "tests/first_device.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -17,21 +18,12 @@
 static bb_device *cpu, *gpu;
 static bool few; // cases, for slow tools: the argument "few"
 
-// 0, or what the program is to return: 77 without a GPU.
-static inline int open_devices(int argc, char **argv)
+// 0, or the exit code of the group: 77 without a GPU.
+static inline int open_devices(void)
 {
-    char reason[256] = "";
-    if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
-        print_message("skipped: %s\n", reason);
-        return 77;
-    }
-    few = argc > 1 && strcmp(argv[1], "few") == 0;
-    if (bb_device_open(BB_DEVICE_CPU, 0, &cpu) != BB_OK ||
-        bb_device_open(BB_DEVICE_CUDA, 0, &gpu) != BB_OK) {
-        print_error("%s\n", bb_status_message());
-        return 1;
-    }
-    return 0;
+    few = test_is_few();
+    const int code = first_device_open(BB_DEVICE_CUDA, &gpu);
+    return code != 0 ? code : first_device_open(BB_DEVICE_CPU, &cpu);
 }
 
 static inline void close_devices(void)

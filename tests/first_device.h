@@ -7,15 +7,32 @@
 #include "core/device/device.h"
 #include "tests/check.h"
 
-enum { FIRST_DEVICE_ABSENT = 77 }; ///< exit code of a skipped test
-
-/// 0 and the device, which the caller closes; else the exit code, told why.
-static inline int first_device_open(bb_device_kind kind, bb_device **out)
+/// 0 where there is a device of the kind, else TEST_SKIPPED with the reason printed.
+static inline int needs_device(bb_device_kind kind)
 {
-    char reason[256];
+    char reason[256] = "";
     if (bb_device_count(kind, reason, sizeof reason) == 0) {
         print_message("skipped: %s\n", reason);
-        return FIRST_DEVICE_ABSENT;
+        return TEST_SKIPPED;
+    }
+    return 0;
+}
+
+static inline int needs_cuda(void)
+{
+    return needs_device(BB_DEVICE_CUDA);
+}
+
+static inline int needs_opencl(void)
+{
+    return needs_device(BB_DEVICE_OPENCL);
+}
+
+/// 0 and the device, which the caller closes; else the exit code, with the reason printed.
+static inline int first_device_open(bb_device_kind kind, bb_device **out)
+{
+    if (needs_device(kind) != 0) {
+        return TEST_SKIPPED;
     }
     if (bb_device_open(kind, 0, out) != BB_OK) {
         print_error("%s\n%s", bb_status_message(), bb_status_trace_text());

@@ -1,46 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A clock that a test sets. Each reading takes 0.1 us, so that whoever polls it comes to an end; a
-// sleep ends exactly when it should; what else takes time says so with manual_clock_advance.
+// A clock that the test sets. A reading takes 0.1 us, so that polling ends; a sleep ends exactly on
+// time; a test adds what else takes time with manual_clock_advance.
 #ifndef BB_TESTS_MANUAL_CLOCK_H
 #define BB_TESTS_MANUAL_CLOCK_H
 
 #include "core/clock.h"
 
-#include <stddef.h>
-
 enum { MANUAL_READING_NS = 100 };
 
-static int64_t manual_ns;
+extern int64_t manual_ns; ///< now
 
-static inline int64_t manual_clock_read(void)
-{
-    return manual_ns += MANUAL_READING_NS;
-}
+/// Reads the clock, which takes MANUAL_READING_NS.
+int64_t manual_clock_read(void);
 
-static inline bool manual_clock_sleep(int64_t ns)
-{
-    manual_ns = ns > manual_ns ? ns : manual_ns;
-    return true;
-}
+/// Makes the program read this clock, from 1 s on.
+void manual_clock_start(void);
 
-/// From now on the program reads this clock, at 1 s.
-static inline void manual_clock_start(void)
-{
-    static const bb_clock clock = {manual_clock_read, manual_clock_sleep};
-    manual_ns = 1000000000;
-    bb_clock_set(&clock);
-}
+/// Sleeps until `ns`. Always true.
+bool manual_clock_sleep(int64_t ns);
 
-static inline void manual_clock_advance(int64_t ns)
-{
-    manual_ns += ns;
-}
+void manual_clock_advance(int64_t ns);
 
-/// The system's clock again.
-static inline void manual_clock_stop(void)
-{
-    bb_clock_set(NULL);
-}
+/// Returns to the clock of the system.
+void manual_clock_stop(void);
 
 #endif

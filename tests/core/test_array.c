@@ -2,9 +2,8 @@
 #include "core/array.h"
 #include "tests/check.h"
 
-static void blocks_address_the_parent(void **state)
+TEST(blocks_address_the_parent)
 {
-    (void)state;
     double values[12];
     for (int i = 0; i < 12; ++i) {
         values[i] = i;
@@ -14,12 +13,4 @@ static void blocks_address_the_parent(void **state)
     assert_true(bb_view_row(block, 0)[0] == 5.0);
     assert_int_equal(block.shape[0], 2);
     assert_int_equal(block.shape[1], 3);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_address_the_parent),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,9 +6,8 @@
 #include <signal.h>
 #include <sys/time.h>
 
-static void seconds_do_not_run_backwards(void **state)
+TEST(seconds_do_not_run_backwards)
 {
-    (void)state;
     double last = bb_clock_seconds();
     for (int i = 0; i < 1000; ++i) {
         double now = bb_clock_seconds();
@@ -17,9 +16,8 @@ static void seconds_do_not_run_backwards(void **state)
     }
 }
 
-static void a_clock_can_be_set(void **state)
+TEST(a_clock_can_be_set)
 {
-    (void)state;
     manual_clock_start();
     manual_clock_advance(500000000);
     assert_int_equal(bb_clock_ns(), 1500000000 + MANUAL_READING_NS);
@@ -35,9 +33,8 @@ static void wake(int number)
 }
 
 // What is over is not waited for, what is to come not left early but for a signal.
-static void sleep_ends_when_it_should(void **state)
+TEST(sleep_ends_when_it_should)
 {
-    (void)state;
     const struct sigaction caught = {.sa_handler = wake};
     assert_int_equal(sigaction(SIGALRM, &caught, NULL), 0);
     const int64_t now = bb_clock_ns();
@@ -51,9 +48,8 @@ static void sleep_ends_when_it_should(void **state)
     assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
 }
 
-static void utc_is_iso_8601(void **state)
+TEST(utc_is_iso_8601)
 {
-    (void)state;
     int year, month, day, hour, minute, second;
     char zone = '\0';
     char text[21];
@@ -64,15 +60,4 @@ static void utc_is_iso_8601(void **state)
                      7);
     assert_int_equal(zone, 'Z');
     assert_true(year >= 2024);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_clock_can_be_set),
-        cmocka_unit_test(sleep_ends_when_it_should),
-        cmocka_unit_test(seconds_do_not_run_backwards),
-        cmocka_unit_test(utc_is_iso_8601),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

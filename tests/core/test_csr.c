@@ -3,9 +3,8 @@
 #include "core/thread.h"
 #include "tests/check.h"
 
-static void repeated_entries_are_summed_and_sorted(void **state)
+TEST(repeated_entries_are_summed_and_sorted)
 {
-    (void)state;
     bb_triplets list = {0};
     bb_csr matrix;
     check_ok(bb_triplets_add(&list, 1, 2, 5.0));
@@ -26,9 +25,8 @@ static void repeated_entries_are_summed_and_sorted(void **state)
     bb_triplets_release(&list);
 }
 
-static void entries_outside_are_refused(void **state)
+TEST(entries_outside_are_refused)
 {
-    (void)state;
     bb_triplets list = {0};
     bb_csr matrix;
     check_ok(bb_triplets_add(&list, 1, 3, 5.0));
@@ -38,9 +36,8 @@ static void entries_outside_are_refused(void **state)
 }
 
 // An index over 32 bits must not wrap around into the matrix.
-static void indices_over_32_bits_are_refused(void **state)
+TEST(indices_over_32_bits_are_refused)
 {
-    (void)state;
     const bb_index wrapping = ((bb_index)1 << 32) + 5;
     bb_triplets list = {0};
     check_fails(bb_triplets_add(&list, wrapping, 0, 1.0), BB_INVALID,
@@ -53,9 +50,8 @@ static void indices_over_32_bits_are_refused(void **state)
     bb_triplets_release(&list);
 }
 
-static void product_has_the_same_bits_with_any_threads(void **state)
+TEST(product_has_the_same_bits_with_any_threads)
 {
-    (void)state;
     enum { N = 20000 };
     static double x[N], one[N], many[N];
     bb_triplets list = {0};
@@ -75,15 +71,4 @@ static void product_has_the_same_bits_with_any_threads(void **state)
     bb_threads_stop();
     bb_csr_release(&matrix);
     bb_triplets_release(&list);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(repeated_entries_are_summed_and_sorted),
-        cmocka_unit_test(entries_outside_are_refused),
-        cmocka_unit_test(indices_over_32_bits_are_refused),
-        cmocka_unit_test(product_has_the_same_bits_with_any_threads),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,9 +25,8 @@ static int leave(void **state)
     return chdir("..") + system(command);
 }
 
-static void names_differ_and_fit_a_folder(void **state)
+TEST(names_differ_and_fit_a_folder)
 {
-    (void)state;
     char first[BB_DISK_PATH_BYTES];
     char second[BB_DISK_PATH_BYTES];
     char path[BB_DISK_PATH_BYTES];
@@ -46,9 +45,8 @@ static void names_differ_and_fit_a_folder(void **state)
     check_fails(bb_disk_file_name(path, first), BB_IO, "path of over 4096 bytes");
 }
 
-static void what_is_there_is_never_opened_for_writing(void **state)
+TEST(what_is_there_is_never_opened_for_writing)
 {
-    (void)state;
     int file = -1;
     check_ok(bb_disk_file_create("new", "a", &file));
     assert_int_equal(write(file, "x", 1), 1);
@@ -65,9 +63,8 @@ static void what_is_there_is_never_opened_for_writing(void **state)
 }
 
 // Several temporary files at a time; what has its final name stays.
-static void temporary_files_are_abandoned(void **state)
+TEST(temporary_files_are_abandoned)
 {
-    (void)state;
     char name[BB_DISK_TEMPORARIES + 1][16];
     int file = -1;
     for (int i = 0; i < BB_DISK_TEMPORARIES; ++i) {
@@ -106,9 +103,8 @@ static void *make_and_settle(void *context)
 }
 
 // Each thread settles its own, and all places are free in the end.
-static void threads_settle_their_own(void **state)
+TEST(threads_settle_their_own)
 {
-    (void)state;
     char name[BB_DISK_TEMPORARIES][16];
     pthread_t threads[BB_DISK_TEMPORARIES];
     for (int i = 0; i < BB_DISK_TEMPORARIES; ++i) {
@@ -125,9 +121,8 @@ static void threads_settle_their_own(void **state)
 }
 
 // A FIFO without a writer would hold a plain open for ever.
-static void only_regular_files_are_read(void **state)
+TEST(only_regular_files_are_read)
 {
-    (void)state;
     FILE *file = NULL;
     assert_int_equal(system("echo 1 > data && ln -s data link && mkfifo fifo && ln -s fifo pipe"),
                      0);
@@ -148,14 +143,4 @@ static void only_regular_files_are_read(void **state)
     check_fails(bb_disk_file_check("none"), BB_IO, "No such file");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_differ_and_fit_a_folder),
-        cmocka_unit_test(what_is_there_is_never_opened_for_writing),
-        cmocka_unit_test(temporary_files_are_abandoned),
-        cmocka_unit_test(threads_settle_their_own),
-        cmocka_unit_test(only_regular_files_are_read),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

@@ -36,9 +36,8 @@ static void say_everything(void)
     bb_log_detail("d%d", 3);
 }
 
-static void levels_choose_what_is_written(void **state)
+TEST(levels_choose_what_is_written)
 {
-    (void)state;
     capture(BB_LOG_QUIET, say_everything);
     assert_non_null(strstr(written, "Z warning: w1\n"));
     assert_null(strstr(written, "i2"));
@@ -62,9 +61,8 @@ static void report_progress(void)
 }
 
 // Off a terminal a short job says nothing: a line every ten seconds at most.
-static void progress_is_silent_for_short_jobs(void **state)
+TEST(progress_is_silent_for_short_jobs)
 {
-    (void)state;
     manual_clock_start();
     part_ns = 9900000;
     capture(BB_LOG_NORMAL, report_progress);
@@ -97,9 +95,8 @@ static void report_parts(void)
 }
 
 // The parts of a step count for what they are of it, and of all.
-static void progress_goes_on_within_a_step(void **state)
+TEST(progress_goes_on_within_a_step)
 {
-    (void)state;
     manual_clock_start();
     part_ns = 500000000; // after 40 s the 79th of 100 parts of half the step
     capture(BB_LOG_NORMAL, report_parts);
@@ -127,9 +124,8 @@ static void report_nested(void)
     bb_log_progress("solving", 2, 2);
 }
 
-static void a_job_within_a_step_is_a_part_of_it(void **state)
+TEST(a_job_within_a_step_is_a_part_of_it)
 {
-    (void)state;
     manual_clock_start();
     part_ns = 5000000000;
     capture(BB_LOG_NORMAL, report_nested);
@@ -178,9 +174,8 @@ static int count(const char *text)
 }
 
 // A bar from 2 s on, ten times a second at most, and gone at the end.
-static void a_terminal_has_a_bar(void **state)
+TEST(a_terminal_has_a_bar)
 {
-    (void)state;
     manual_clock_start();
     part_ns = 19000000; // 1.95 s
     capture_terminal(report_parts);
@@ -205,9 +200,8 @@ static void tell_status(void)
     bb_log_info("end");
 }
 
-static void a_status_is_a_line_now_and_then(void **state)
+TEST(a_status_is_a_line_now_and_then)
 {
-    (void)state;
     manual_clock_start();
     capture(BB_LOG_QUIET, tell_status);
     assert_string_equal(written, "");
@@ -220,17 +214,4 @@ static void a_status_is_a_line_now_and_then(void **state)
     manual_clock_stop();
     assert_non_null(strstr(written, "\r\033[Kphase 1\r\033[Kphase 2\r"));
     assert_non_null(strstr(written, "phase 24\r\033[K"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(levels_choose_what_is_written),
-        cmocka_unit_test(progress_is_silent_for_short_jobs),
-        cmocka_unit_test(progress_goes_on_within_a_step),
-        cmocka_unit_test(a_job_within_a_step_is_a_part_of_it),
-        cmocka_unit_test(a_terminal_has_a_bar),
-        cmocka_unit_test(a_status_is_a_line_now_and_then),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

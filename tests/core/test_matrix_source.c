@@ -2,9 +2,8 @@
 #include "core/matrix_source.h"
 #include "tests/check.h"
 
-static void dense_source_fills_blocks(void **state)
+TEST(dense_source_fills_blocks)
 {
-    (void)state;
     double values[6] = {1, 2, 3, 4, 5, 6};
     double block[2] = {0};
     bb_view matrix = bb_view_matrix(values, 2, 3);
@@ -13,9 +12,8 @@ static void dense_source_fills_blocks(void **state)
     assert_true(block[0] == 5.0 && block[1] == 6.0);
 }
 
-static void blocks_that_leave_the_matrix_are_refused(void **state)
+TEST(blocks_that_leave_the_matrix_are_refused)
 {
-    (void)state;
     double values[6] = {0};
     double block[6] = {0};
     bb_view matrix = bb_view_matrix(values, 2, 3);
@@ -27,9 +25,8 @@ static void blocks_that_leave_the_matrix_are_refused(void **state)
     check_fails(bb_matrix_source_fill(&source, 0, 0, narrow), BB_INVALID, "must be fp64");
 }
 
-static void whole_matrix_is_loaded(void **state)
+TEST(whole_matrix_is_loaded)
 {
-    (void)state;
     static double values[50 * 3], loaded[50 * 3];
     for (int i = 0; i < 150; ++i) {
         values[i] = i;
@@ -40,9 +37,8 @@ static void whole_matrix_is_loaded(void **state)
     assert_memory_equal(values, loaded, sizeof values);
 }
 
-static void diagonal_of_a_square_source(void **state)
+TEST(diagonal_of_a_square_source)
 {
-    (void)state;
     double values[6] = {1, 2, 3, 4, 5, 6};
     double diagonal[2] = {0};
     bb_view square = bb_view_matrix(values, 2, 2);
@@ -52,15 +48,4 @@ static void diagonal_of_a_square_source(void **state)
     bb_view wide = bb_view_matrix(values, 2, 3);
     source = bb_matrix_source_dense(&wide, "C", "1");
     check_fails(bb_matrix_source_diagonal(&source, diagonal), BB_INVALID, "not square");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dense_source_fills_blocks),
-        cmocka_unit_test(whole_matrix_is_loaded),
-        cmocka_unit_test(diagonal_of_a_square_source),
-        cmocka_unit_test(blocks_that_leave_the_matrix_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,9 +2,8 @@
 #include "core/memory.h"
 #include "tests/check.h"
 
-static void blocks_are_aligned_and_counted(void **state)
+TEST(blocks_are_aligned_and_counted)
 {
-    (void)state;
     bb_index before = bb_memory_blocks();
     size_t bytes_before = bb_memory_bytes();
     double *values = NULL;
@@ -18,9 +17,8 @@ static void blocks_are_aligned_and_counted(void **state)
     assert_int_equal(bb_memory_blocks(), before);
 }
 
-static void the_peak_starts_again_from_what_is_held(void **state)
+TEST(the_peak_starts_again_from_what_is_held)
 {
-    (void)state;
     const size_t before = bb_memory_bytes();
     double *held = NULL;
     double *passing = NULL;
@@ -35,9 +33,8 @@ static void the_peak_starts_again_from_what_is_held(void **state)
     BB_RELEASE(&held);
 }
 
-static void zeroed_is_zero_and_resize_keeps(void **state)
+TEST(zeroed_is_zero_and_resize_keeps)
 {
-    (void)state;
     int *values = NULL;
     check_ok(BB_ZEROED(10, &values));
     assert_int_equal(values[9], 0);
@@ -49,26 +46,23 @@ static void zeroed_is_zero_and_resize_keeps(void **state)
     BB_RELEASE(&values);
 }
 
-static void nothing_asked_for_is_null(void **state)
+TEST(nothing_asked_for_is_null)
 {
-    (void)state;
     double *values = (double *)1;
     check_ok(BB_ALLOCATE(0, &values));
     assert_null(values);
     BB_RELEASE(&values);
 }
 
-static void overflow_and_negative_counts_are_refused(void **state)
+TEST(overflow_and_negative_counts_are_refused)
 {
-    (void)state;
     void *block = NULL;
     check_fails(bb_memory_allocate(PTRDIFF_MAX, 1024, &block), BB_INVALID, "overflows");
     check_fails(bb_memory_allocate(-1, 8, &block), BB_INVALID, "expected 0 or more");
 }
 
-static void injected_failure_hits_the_kth(void **state)
+TEST(injected_failure_hits_the_kth)
 {
-    (void)state;
     double *first = NULL;
     double *second = NULL;
     bb_memory_fail_at(2);
@@ -81,9 +75,8 @@ static void injected_failure_hits_the_kth(void **state)
     BB_RELEASE(&second);
 }
 
-static void text_is_copied_and_formatted(void **state)
+TEST(text_is_copied_and_formatted)
 {
-    (void)state;
     char *text = NULL;
     check_ok(bb_memory_text("abc", &text));
     assert_string_equal(text, "abc");
@@ -91,18 +84,4 @@ static void text_is_copied_and_formatted(void **state)
     check_ok(bb_memory_printf(&text, "%d of %s", 3, "four"));
     assert_string_equal(text, "3 of four");
     BB_RELEASE(&text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_are_aligned_and_counted),
-        cmocka_unit_test(the_peak_starts_again_from_what_is_held),
-        cmocka_unit_test(zeroed_is_zero_and_resize_keeps),
-        cmocka_unit_test(nothing_asked_for_is_null),
-        cmocka_unit_test(overflow_and_negative_counts_are_refused),
-        cmocka_unit_test(injected_failure_hits_the_kth),
-        cmocka_unit_test(text_is_copied_and_formatted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,9 +9,8 @@ static void expect(bb_need got, double host, double device, double seconds)
     check_close(got.seconds, seconds, 0.0, 1.0);
 }
 
-static void needs_add_up_as_their_names_say(void **state)
+TEST(needs_add_up_as_their_names_say)
 {
-    (void)state;
     const bb_need first = {.host_bytes = 100.0, .device_bytes = 3.0, .seconds = 8.0};
     const bb_need second = {.host_bytes = 40.0, .device_bytes = 7.0, .seconds = 2.0};
     expect(bb_need_together(first, second), 140.0, 10.0, 10.0);
@@ -21,12 +20,4 @@ static void needs_add_up_as_their_names_say(void **state)
     expect(bb_need_repeated(first, 3.0), 100.0, 3.0, 24.0);
     expect(bb_need_kept(first), 100.0, 3.0, 0.0);
     expect(bb_need_shared(first, 4.0), 100.0, 3.0, 2.0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(needs_add_up_as_their_names_say),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

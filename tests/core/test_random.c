@@ -4,9 +4,8 @@
 
 // Known answer of the Random123 distribution (kat_vectors, philox4x32 10 rounds, all zero). Stream
 // 0 is used by nothing else.
-static void words_match_the_known_answer(void **state)
+TEST(words_match_the_known_answer)
 {
-    (void)state;
     uint32_t words[4];
     bb_random_words(0, (bb_stream)0, 0, words);
     assert_int_equal(words[0], 0x6627e8d5);
@@ -15,9 +14,8 @@ static void words_match_the_known_answer(void **state)
     assert_int_equal(words[3], 0x9b00dbd8);
 }
 
-static void streams_seeds_and_indices_differ(void **state)
+TEST(streams_seeds_and_indices_differ)
 {
-    (void)state;
     double first = bb_random_uniform(1, BB_STREAM_SELF_TEST, 0);
     assert_true(first != bb_random_uniform(2, BB_STREAM_SELF_TEST, 0));
     assert_true(first != bb_random_uniform(1, BB_STREAM_PHASE_SCREEN, 0));
@@ -26,9 +24,8 @@ static void streams_seeds_and_indices_differ(void **state)
 }
 
 // Moments of N deviates: standard errors are 1/sqrt(N), sqrt(2/N); five of them are allowed.
-static void normal_moments(void **state)
+TEST(normal_moments)
 {
-    (void)state;
     enum { N = 200000 };
     double sum = 0.0, squares = 0.0, uniform = 0.0;
     for (uint64_t i = 0; i < N; ++i) {
@@ -40,14 +37,4 @@ static void normal_moments(void **state)
     check_close(sum / N, 0.0, 5.0 / sqrt(N), 1.0);
     check_close(squares / N, 1.0, 5.0 * sqrt(2.0 / N), 1.0);
     check_close(uniform / N, 0.5, 5.0 / sqrt(12.0 * N), 1.0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_match_the_known_answer),
-        cmocka_unit_test(streams_seeds_and_indices_differ),
-        cmocka_unit_test(normal_moments),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

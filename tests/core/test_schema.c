@@ -56,9 +56,8 @@ static const bb_key outer_keys[] = {
 };
 static const bb_schema outer_schema = BB_SCHEMA("outer", outer, outer_keys);
 
-static void numbers_are_held_to_their_ranges(void **state)
+TEST(numbers_are_held_to_their_ranges)
 {
-    (void)state;
     const outer good = {.length_m = 10.0, .depth_m = -1e9, .part = {.share = 0.0, .count = 9}};
     check_ok(bb_schema_check(&outer_schema, &good, ""));
     outer bad = good;
@@ -76,22 +75,12 @@ static void numbers_are_held_to_their_ranges(void **state)
     check_fails(bb_schema_check(&outer_schema, &bad, ""), BB_INVALID, "length_m = nan m");
 }
 
-static void groups_are_walked_with_their_path(void **state)
+TEST(groups_are_walked_with_their_path)
 {
-    (void)state;
     outer bad = {.length_m = 1.0, .depth_m = NAN, .part = {.share = 1.0, .count = 1}};
     check_fails(bb_schema_check(&outer_schema, &bad, ""), BB_INVALID,
                 "part.share = 1, expected a finite number >= 0 and < 1");
     bad.part = (inner){.share = 0.5, .count = 10};
     check_fails(bb_schema_check(&outer_schema, &bad, "boxes[3]"), BB_INVALID,
                 "boxes[3].part.count = 10, expected 1..9");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_are_held_to_their_ranges),
-        cmocka_unit_test(groups_are_walked_with_their_path),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

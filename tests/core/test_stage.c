@@ -7,9 +7,8 @@
 enum { LARGE = (1 << 22) + 77 };
 
 // The lowest index, with any number of threads.
-static void large_arrays_are_looked_through_by_all_threads(void **state)
+TEST(large_arrays_are_looked_through_by_all_threads)
 {
-    (void)state;
     double *values = NULL;
     check_ok(BB_ZEROED(LARGE, &values));
     for (bb_index threads = 1; threads <= 4; threads += 3) {
@@ -27,9 +26,8 @@ static void large_arrays_are_looked_through_by_all_threads(void **state)
 }
 
 // What was looked at elsewhere is read only where it is not finite, or a test plants something.
-static void accepted_values_are_not_read_again(void **state)
+TEST(accepted_values_are_not_read_again)
 {
-    (void)state;
     double values[4] = {1.0, NAN, 2.0, 3.0};
     assert_int_equal(bb_stage_accept("here", values, 4, true), -1);
     assert_int_equal(bb_stage_accept("here", values, 4, false), 1);
@@ -39,13 +37,4 @@ static void accepted_values_are_not_read_again(void **state)
     assert_int_equal(bb_stage_accept("here", values, 4, true), 2);
     assert_true(bb_stage_planted());
     bb_stage_plant(NULL, 0.0, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(large_arrays_are_looked_through_by_all_threads),
-        cmocka_unit_test(accepted_values_are_not_read_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

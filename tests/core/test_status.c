@@ -18,16 +18,14 @@ done:
     return status;
 }
 
-static void message_says_got_and_expected(void **state)
+TEST(message_says_got_and_expected)
 {
-    (void)state;
     assert_int_equal(passes_on(3), BB_IO);
     assert_string_equal(bb_status_message(), "got 3, expected 4");
 }
 
-static void trace_lists_places_innermost_first(void **state)
+TEST(trace_lists_places_innermost_first)
 {
-    (void)state;
     assert_int_equal(passes_on(3), BB_IO);
     const char *inner = strstr(bb_status_trace_text(), "input or output failed");
     const char *outer = strstr(bb_status_trace_text(), "fails(got)");
@@ -36,15 +34,13 @@ static void trace_lists_places_innermost_first(void **state)
     assert_true(inner < outer);
 }
 
-static void success_leaves_ok(void **state)
+TEST(success_leaves_ok)
 {
-    (void)state;
     assert_int_equal(passes_on(4), BB_OK);
 }
 
-static void exit_codes_are_those_of_the_manual(void **state)
+TEST(exit_codes_are_those_of_the_manual)
 {
-    (void)state;
     assert_int_equal(bb_status_exit_code(BB_OK), 0);
     assert_int_equal(bb_status_exit_code(BB_INVALID), 2);
     assert_int_equal(bb_status_exit_code(BB_UNSUPPORTED), 2);
@@ -54,24 +50,11 @@ static void exit_codes_are_those_of_the_manual(void **state)
     assert_int_equal(bb_status_exit_code(BB_INTERNAL), 6);
 }
 
-static void long_messages_are_cut_not_overrun(void **state)
+TEST(long_messages_are_cut_not_overrun)
 {
-    (void)state;
     char text[4000];
     memset(text, 'a', sizeof text - 1);
     text[sizeof text - 1] = '\0';
     assert_int_equal(bb_status_set(BB_INVALID, "f.c", 1, "%s", text), BB_INVALID);
     assert_true(strlen(bb_status_message()) < sizeof(bb_status_record));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(message_says_got_and_expected),
-        cmocka_unit_test(trace_lists_places_innermost_first),
-        cmocka_unit_test(success_leaves_ok),
-        cmocka_unit_test(exit_codes_are_those_of_the_manual),
-        cmocka_unit_test(long_messages_are_cut_not_overrun),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

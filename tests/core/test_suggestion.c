@@ -2,9 +2,8 @@
 #include "core/suggestion.h"
 #include "tests/check.h"
 
-static void distances_by_hand(void **state)
+TEST(distances_by_hand)
 {
-    (void)state;
     assert_int_equal(bb_suggestion_distance("", ""), 0);
     assert_int_equal(bb_suggestion_distance("abc", ""), 3);
     assert_int_equal(bb_suggestion_distance("kitten", "sitting"), 3);
@@ -27,22 +26,12 @@ static const char *nearest(const char *word)
     return best == NULL ? "none" : best;
 }
 
-static void only_near_words_are_suggested(void **state)
+TEST(only_near_words_are_suggested)
 {
-    (void)state;
     assert_string_equal(nearest("spacing"), "spacing_mm");
     assert_string_equal(nearest("spacing_m"), "spacing_mm");
     assert_string_equal(nearest("steping"), "stepping");
     assert_string_equal(nearest("r0"), "r0_m");
     assert_string_equal(nearest("w"), "none");
     assert_string_equal(nearest("thickness"), "none");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(distances_by_hand),
-        cmocka_unit_test(only_near_words_are_suggested),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

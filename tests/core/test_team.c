@@ -19,9 +19,8 @@ static bb_status note(int root, void *values, size_t bytes)
     return BB_OK;
 }
 
-static void a_process_by_itself_is_a_team(void **state)
+TEST(a_process_by_itself_is_a_team)
 {
-    (void)state;
     double values[3] = {1.0, 2.0, 3.0};
     bb_index begin = -1;
     bb_index end = -1;
@@ -35,9 +34,8 @@ static void a_process_by_itself_is_a_team(void **state)
 }
 
 // Every item has one owner, in order, and no part is larger than another by two.
-static void parts_cover_all_items_once(void **state)
+TEST(parts_cover_all_items_once)
 {
-    (void)state;
     const bb_team team = {.rank = 1, .size = MEMBERS, .broadcast = note};
     bb_team_join(&team);
     for (bb_index count = 0; count < 12; ++count) {
@@ -56,9 +54,8 @@ static void parts_cover_all_items_once(void **state)
 }
 
 // 11 rows in blocks of 4: parts of 1 block each, the last of 3 rows; 5 rows: one rank has none.
-static void rows_come_from_those_who_have_them(void **state)
+TEST(rows_come_from_those_who_have_them)
 {
-    (void)state;
     const bb_team team = {.rank = 2, .size = MEMBERS, .broadcast = note};
     char values[11 * ROW];
     bb_team_join(&team);
@@ -77,14 +74,4 @@ static void rows_come_from_those_who_have_them(void **state)
     assert_int_equal(calls[1].root, 2);
     assert_int_equal(calls[1].bytes, ROW);
     bb_team_join(NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_process_by_itself_is_a_team),
-        cmocka_unit_test(parts_cover_all_items_once),
-        cmocka_unit_test(rows_come_from_those_who_have_them),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

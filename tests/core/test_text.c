@@ -3,9 +3,8 @@
 #include "core/text.h"
 #include "tests/check.h"
 
-static void pieces_add_up(void **state)
+TEST(pieces_add_up)
 {
-    (void)state;
     bb_text text = {0};
     assert_string_equal(bb_text_string(&text), "");
     check_ok(bb_text_add(&text, "%d", 12));
@@ -17,9 +16,8 @@ static void pieces_add_up(void **state)
 }
 
 // A title in a file may be anybody's: what would steer a terminal does not reach it.
-static void what_steers_a_terminal_is_not_printed(void **state)
+TEST(what_steers_a_terminal_is_not_printed)
 {
-    (void)state;
     static const char given[] = "a\tb\n\x1b[31mred \x07\x7f\r \xc2\x9b"
                                 "2J \xc3\xa4 \xc2\xb5m";
     char printed[64] = "";
@@ -30,13 +28,4 @@ static void what_steers_a_terminal_is_not_printed(void **state)
     printed[fread(printed, 1, sizeof printed - 1, file)] = '\0';
     (void)fclose(file);
     assert_string_equal(printed, "a\tb\n?[31mred ??? ?2J \xc3\xa4 \xc2\xb5m");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pieces_add_up),
-        cmocka_unit_test(what_steers_a_terminal_is_not_printed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,9 +19,8 @@ static bb_status visit(void *context, bb_index index)
     return BB_OK;
 }
 
-static void every_index_is_visited_once(void **state)
+TEST(every_index_is_visited_once)
 {
-    (void)state;
     for (bb_index threads = 1; threads <= 4; ++threads) {
         check_ok(bb_threads_set(threads));
         assert_int_equal(bb_threads_count(), threads);
@@ -45,9 +44,8 @@ done:
     return status;
 }
 
-static void failure_comes_back_with_its_message(void **state)
+TEST(failure_comes_back_with_its_message)
 {
-    (void)state;
     check_ok(bb_threads_set(3));
     check_fails(bb_thread_for(COUNT, fail_from_100, NULL), BB_INVALID, "failed");
     check_ok(bb_thread_for(100, fail_from_100, NULL));
@@ -60,9 +58,8 @@ static bb_status nested(void *context, bb_index index)
     return bb_thread_for(10, visit, context);
 }
 
-static void nested_loops_run_on_their_thread(void **state)
+TEST(nested_loops_run_on_their_thread)
 {
-    (void)state;
     check_ok(bb_threads_set(4));
     memset(visits, 0, sizeof visits);
     check_ok(bb_thread_for(50, nested, NULL));
@@ -82,9 +79,8 @@ static bb_status cover(void *context, bb_index begin, bb_index end)
     return BB_OK;
 }
 
-static void ranges_cover_all(void **state)
+TEST(ranges_cover_all)
 {
-    (void)state;
     memset(visits, 0, sizeof visits);
     check_ok(bb_thread_ranges(1000, 64, cover, NULL));
     for (int i = 0; i < COUNT; ++i) {
@@ -107,9 +103,8 @@ static bb_status meet(void *context, bb_index index)
 }
 
 // Two tasks that wait for each other are on two threads, of which one is the pool's.
-static void the_caller_is_no_worker(void **state)
+TEST(the_caller_is_no_worker)
 {
-    (void)state;
     check_ok(bb_threads_set(2));
     check_ok(bb_thread_for(2, meet, NULL));
     assert_int_equal(atomic_load(&workers), 1);
@@ -117,24 +112,21 @@ static void the_caller_is_no_worker(void **state)
     bb_threads_stop();
 }
 
-static void thread_counts_out_of_range_are_refused(void **state)
+TEST(thread_counts_out_of_range_are_refused)
 {
-    (void)state;
     check_fails(bb_threads_set(0), BB_INVALID, "0 threads, expected 1..1024");
 }
 
-static void blas_runs_on_one_thread(void **state)
+TEST(blas_runs_on_one_thread)
 {
-    (void)state;
     openblas_set_num_threads(2);
     check_ok(bb_threads_set(2));
     assert_int_equal(openblas_get_num_threads(), 1);
     bb_threads_stop();
 }
 
-static void copies_are_whole(void **state)
+TEST(copies_are_whole)
 {
-    (void)state;
     enum { BYTES = (3 << 20) + 17 };
     char *source = NULL;
     char *target = NULL;
@@ -154,9 +146,8 @@ static void copies_are_whole(void **state)
 
 // Under the address sanitizer, of whose builds alone this is a test, a thread that is still
 // starting holds the lock of malloc.
-static void a_child_process_finds_no_lock_held(void **state)
+TEST(a_child_process_finds_no_lock_held)
 {
-    (void)state;
     for (int round = 0; round < 200; ++round) {
         assert_int_equal(bb_threads_set(8), BB_OK);
         pid_t child = fork();
@@ -174,20 +165,4 @@ static void a_child_process_finds_no_lock_held(void **state)
         assert_int_equal(how, 0);
     }
     bb_threads_stop();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_index_is_visited_once),
-        cmocka_unit_test(failure_comes_back_with_its_message),
-        cmocka_unit_test(nested_loops_run_on_their_thread),
-        cmocka_unit_test(ranges_cover_all),
-        cmocka_unit_test(the_caller_is_no_worker),
-        cmocka_unit_test(thread_counts_out_of_range_are_refused),
-        cmocka_unit_test(blas_runs_on_one_thread),
-        cmocka_unit_test(copies_are_whole),
-        cmocka_unit_test(a_child_process_finds_no_lock_held),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

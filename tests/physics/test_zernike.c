@@ -41,9 +41,8 @@ static double closed_form(int j, double x, double y)
     }
 }
 
-static void the_first_fifteen_are_noll_s(void **state)
+TEST(the_first_fifteen_are_noll_s)
 {
-    (void)state;
     for (int j = 1; j <= 15; ++j) {
         for (int k = 0; k < 40; ++k) {
             const double x = -1.1 + 0.055 * k;
@@ -53,9 +52,8 @@ static void the_first_fifteen_are_noll_s(void **state)
     }
 }
 
-static void indices_run_over_all_orders_once(void **state)
+TEST(indices_run_over_all_orders_once)
 {
-    (void)state;
     bb_index j = 1;
     for (bb_index n = 0; n < 12; ++n) {
         bb_index cosines = 0;
@@ -94,9 +92,8 @@ static double product_mean(bb_index first, bb_index second)
     return 2.0 * sum / ANGLES;
 }
 
-static void they_are_orthonormal_over_the_disc(void **state)
+TEST(they_are_orthonormal_over_the_disc)
 {
-    (void)state;
     for (bb_index first = 1; first <= 21; first += 2) {
         for (bb_index second = 1; second <= 21; ++second) {
             check_close(product_mean(first, second), first == second ? 1.0 : 0.0, 1e-7, 1.0);
@@ -105,9 +102,8 @@ static void they_are_orthonormal_over_the_disc(void **state)
     check_close(product_mean(36, 36), 1.0, 1e-7, 1.0);
 }
 
-static void high_degrees_keep_their_digits(void **state)
+TEST(high_degrees_keep_their_digits)
 {
-    (void)state;
     // R_n^m(1) = 1, and R_n^0(rho) = P_(n/2)(2 rho^2 - 1) is at most 1; the sum of powers is
     // off by up to 8 at n = 48.
     for (bb_index n = 40; n <= 120; n += 10) {
@@ -123,9 +119,8 @@ static void high_degrees_keep_their_digits(void **state)
     check_relative(bb_zernike_radial(40, 0, sqrt(0.5)), 46189.0 / 262144.0, 1e-12);
 }
 
-static void rows_and_tables_are_the_values(void **state)
+TEST(rows_and_tables_are_the_values)
 {
-    (void)state;
     enum { COUNT = 300, TERMS = 29 }; // more points than go at once, a last degree cut short
     double x[COUNT];
     double y[COUNT];
@@ -154,16 +149,4 @@ static void rows_and_tables_are_the_values(void **state)
     }
     assert_true(table[COUNT] == 0.0); // the pad
     BB_RELEASE(&table);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_fifteen_are_noll_s),
-        cmocka_unit_test(indices_run_over_all_orders_once),
-        cmocka_unit_test(they_are_orthonormal_over_the_disc),
-        cmocka_unit_test(high_degrees_keep_their_digits),
-        cmocka_unit_test(rows_and_tables_are_the_values),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

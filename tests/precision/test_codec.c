@@ -27,9 +27,8 @@ static bb_coded_matrix *encoded(int codec, bb_row_scale scale, double *values)
     return matrix;
 }
 
-static void scaled_rows_keep_the_declared_bound(void **state)
+TEST(scaled_rows_keep_the_declared_bound)
 {
-    (void)state;
     static double values[ROWS * COLUMNS], back[COLUMNS];
     fill(values);
     for (int codec = 0; codec < (int)BB_FORMAT_COUNT; ++codec) {
@@ -52,9 +51,8 @@ static void scaled_rows_keep_the_declared_bound(void **state)
     }
 }
 
-static void unscaled_fp16_underflows_entirely(void **state)
+TEST(unscaled_fp16_underflows_entirely)
 {
-    (void)state;
     static double values[ROWS * COLUMNS];
     double back = 1.0;
     fill(values);
@@ -65,9 +63,8 @@ static void unscaled_fp16_underflows_entirely(void **state)
     bb_coded_matrix_destroy(&matrix);
 }
 
-static void bytes_count_words_and_scales(void **state)
+TEST(bytes_count_words_and_scales)
 {
-    (void)state;
     bb_coded_matrix *matrix = NULL;
     bb_codec_config config = bb_codec_plain(BB_FORMAT_E4M3);
     bb_matrix_layout layout = {.rows = 10, .columns = 100};
@@ -79,9 +76,8 @@ static void bytes_count_words_and_scales(void **state)
     bb_coded_matrix_destroy(&matrix);
 }
 
-static void panels_that_do_not_fit_are_refused(void **state)
+TEST(panels_that_do_not_fit_are_refused)
 {
-    (void)state;
     double values[8] = {0};
     bb_coded_matrix *matrix = NULL;
     bb_codec_config config = bb_codec_plain(BB_FORMAT_FP32);
@@ -107,9 +103,8 @@ static bb_codec_config zfp_with(bb_zfp_mode mode, double bits, double tolerance,
     return config;
 }
 
-static void descriptions_name_codec_and_parameters(void **state)
+TEST(descriptions_name_codec_and_parameters)
 {
-    (void)state;
     char text[64];
     bb_codec_config config = zfp_with(BB_ZFP_ACCURACY, NAN, 1e-12, BB_INTEGER_UNSET);
     bb_codec_describe(&config, text, sizeof text);
@@ -133,9 +128,8 @@ static void descriptions_name_codec_and_parameters(void **state)
 }
 
 // Whole blocks: the rate, rounded up to whole words of libzfp's bit stream (Debian's has 8 bits).
-static void fixed_rate_takes_the_bits_it_says(void **state)
+TEST(fixed_rate_takes_the_bits_it_says)
 {
-    (void)state;
     const double word = (double)stream_word_bits;
     const double rates[] = {2.25, 8.0, 12.5, 32.0};
     bb_matrix_layout layout = {.rows = 16, .columns = 64, .mesh_columns = 8, .row_columns = 4};
@@ -158,9 +152,8 @@ static void fixed_rate_takes_the_bits_it_says(void **state)
     }
 }
 
-static void bands_groups_and_pieces_follow_the_dimensions(void **state)
+TEST(bands_groups_and_pieces_follow_the_dimensions)
 {
-    (void)state;
     bb_matrix_layout layout = {.rows = 42, .columns = 30, .mesh_columns = 6, .row_columns = 21};
     static double values[42 * 30];
     const bb_index bands[] = {1, 1, 21, 84};
@@ -188,9 +181,8 @@ static void bands_groups_and_pieces_follow_the_dimensions(void **state)
     }
 }
 
-static void layouts_that_a_codec_cannot_use_are_refused(void **state)
+TEST(layouts_that_a_codec_cannot_use_are_refused)
 {
-    (void)state;
     bb_coded_matrix *matrix = NULL;
     bb_codec_config config = zfp_with(BB_ZFP_REVERSIBLE, NAN, NAN, 3);
     bb_matrix_layout layout = {.rows = 6, .columns = 30};
@@ -212,9 +204,8 @@ static void layouts_that_a_codec_cannot_use_are_refused(void **state)
 
 // Nothing of a row found no room: its keys stand in the schema, its words among theirs, its meaning
 // in the help text, and no two keys share a place.
-static void the_schema_has_every_key_of_a_row(void **state)
+TEST(the_schema_has_every_key_of_a_row)
 {
-    (void)state;
     const bb_key *keys = bb_codec_schema.keys;
     for (int codec = 0; codec < bb_codec_count(); ++codec) {
         const bb_codec_config config = {.codec = codec};
@@ -246,20 +237,4 @@ static void the_schema_has_every_key_of_a_row(void **state)
             assert_true(keys[k].offset != keys[other].offset);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_schema_has_every_key_of_a_row),
-        cmocka_unit_test(scaled_rows_keep_the_declared_bound),
-        cmocka_unit_test(unscaled_fp16_underflows_entirely),
-        cmocka_unit_test(bytes_count_words_and_scales),
-        cmocka_unit_test(panels_that_do_not_fit_are_refused),
-        cmocka_unit_test(descriptions_name_codec_and_parameters),
-        cmocka_unit_test(fixed_rate_takes_the_bits_it_says),
-        cmocka_unit_test(bands_groups_and_pieces_follow_the_dimensions),
-        cmocka_unit_test(layouts_that_a_codec_cannot_use_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -220,9 +220,8 @@ static const bb_matrix_layout layouts[] = {
     {.rows = 2, .columns = 4100, .mesh_columns = 100, .row_columns = 2},
 };
 
-static void declared_bounds_hold(void **state)
+TEST(declared_bounds_hold)
 {
-    (void)state;
     for (int c = 0; c < rows_of_all.count; ++c) {
         for (size_t l = 0; l < sizeof layouts / sizeof *layouts; ++l) {
             check_matrix(&rows_of_all.configs[c], &layouts[l], 1);
@@ -232,9 +231,8 @@ static void declared_bounds_hold(void **state)
     }
 }
 
-static void threads_do_not_change_a_bit(void **state)
+TEST(threads_do_not_change_a_bit)
 {
-    (void)state;
     const bb_matrix_layout *layout = &layouts[6];
     enum { ROWS = 42, COLUMNS = 117 };
     static double values[ROWS * COLUMNS], one[ROWS * COLUMNS], three[ROWS * COLUMNS];
@@ -262,9 +260,8 @@ static void threads_do_not_change_a_bit(void **state)
     check_ok(bb_threads_set(1));
 }
 
-static void every_failed_allocation_is_survived(void **state)
+TEST(every_failed_allocation_is_survived)
 {
-    (void)state;
     const bb_matrix_layout *layout = &layouts[4];
     double values[150];
     adversarial_fill(values, layout->rows, layout->columns, ADVERSARIAL_KINDS);
@@ -273,12 +270,4 @@ static void every_failed_allocation_is_survived(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(declared_bounds_hold),
-        cmocka_unit_test(threads_do_not_change_a_bit),
-        cmocka_unit_test(every_failed_allocation_is_survived),
-    };
-    return cmocka_run_group_tests(tests, list_configs, NULL);
-}
+TEST_GROUP(.enter = list_configs);

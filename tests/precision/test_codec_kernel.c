@@ -77,9 +77,8 @@ static bb_error_norms assess(bb_index dimensions, double *bits_per_value)
     return norms;
 }
 
-static void fixed_accuracy_costs_what_the_paper_reports(void **state)
+TEST(fixed_accuracy_costs_what_the_paper_reports)
 {
-    (void)state;
     double bits = 0.0;
     bb_error_norms norms = assess(2, &bits);
     check_relative(bits, 2.76, 0.02);
@@ -89,10 +88,4 @@ static void fixed_accuracy_costs_what_the_paper_reports(void **state)
     assert_true(norms.max_error > 5.0e-13 && norms.max_error < 5.8e-13);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fixed_accuracy_costs_what_the_paper_reports),
-    };
-    return cmocka_run_group_tests(tests, fill, release);
-}
+TEST_GROUP(.enter = fill, .leave = release);

@@ -49,9 +49,8 @@ static void check_ladder(const bb_codec_ladder *ladder, const bb_codec_config *s
     assert_int_equal(bb_codec_ladder_first(ladder, &given, BB_ROW_SCALE_NONE), ladder->steps);
 }
 
-static void every_step_is_a_storage(void **state)
+TEST(every_step_is_a_storage)
 {
-    (void)state;
     int ladders = 0;
     for (int codec = 0; codec < bb_codec_count(); ++codec) {
         const bb_codec_config storage = of_codec(bb_codec_name(codec));
@@ -63,9 +62,8 @@ static void every_step_is_a_storage(void **state)
     assert_int_equal(ladders, 8);
 }
 
-static void tolerances_are_eight_a_decade(void **state)
+TEST(tolerances_are_eight_a_decade)
 {
-    (void)state;
     const bb_codec_config storage = of_codec("quantiser");
     const bb_codec_ladder *ladder = bb_codec_ladder_of(&storage, 0);
     static const double expected[] = {0.1,   0.075, 0.056, 0.042, 0.032,
@@ -80,9 +78,8 @@ static void tolerances_are_eight_a_decade(void **state)
 
 // Fine steps go from the same end to the same end, 64 a decade with three digits; whole numbers
 // have no finer ones.
-static void tolerances_have_finer_steps(void **state)
+TEST(tolerances_have_finer_steps)
 {
-    (void)state;
     const bb_codec_config storage = of_codec("quantiser");
     const bb_codec_ladder ladder = bb_codec_ladder_refine(bb_codec_ladder_of(&storage, 0));
     double before = 0.0;
@@ -111,9 +108,8 @@ static void tolerances_have_finer_steps(void **state)
     assert_int_equal(steps.steps, bb_codec_ladder_of(&bits, 0)->steps);
 }
 
-static void what_is_given_stays(void **state)
+TEST(what_is_given_stays)
 {
-    (void)state;
     const struct {
         const char *storage;
         int ladder;
@@ -149,15 +145,4 @@ static void what_is_given_stays(void **state)
     }
     const bb_codec_config plain = bb_codec_plain(BB_FORMAT_FP16);
     assert_null(bb_codec_ladder_of(&plain, 0));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_step_is_a_storage),
-        cmocka_unit_test(tolerances_are_eight_a_decade),
-        cmocka_unit_test(tolerances_have_finer_steps),
-        cmocka_unit_test(what_is_given_stays),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

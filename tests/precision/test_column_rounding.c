@@ -195,27 +195,23 @@ static void walk(check_of *check)
     }
 }
 
-static void rounding_and_encoding_agree(void **state)
+TEST(rounding_and_encoding_agree)
 {
-    (void)state;
     walk(unrounded_values_become_what_encoding_makes);
 }
 
-static void perturbations_are_kept(void **state)
+TEST(perturbations_are_kept)
 {
-    (void)state;
     walk(perturbed_values_come_back);
 }
 
-static void fixed_rows_stay(void **state)
+TEST(fixed_rows_stay)
 {
-    (void)state;
     walk(zeros_leave_the_row_as_it_was);
 }
 
-static void what_is_not_held_clips(void **state)
+TEST(what_is_not_held_clips)
 {
-    (void)state;
     walk(values_beyond_the_range_clip);
 }
 
@@ -227,9 +223,8 @@ static bb_codec_config read(const char *text)
 }
 
 // A row whose first block has values up to 7 and whose second has up to 0.5.
-static void ranges_by_hand(void **state)
+TEST(ranges_by_hand)
 {
-    (void)state;
     static const struct {
         const char *text;
         int column;
@@ -312,16 +307,14 @@ static void blocks_can_be_fixed_again(const bb_codec_config *config, bb_row_scal
     bb_coded_matrix_destroy(&matrix);
 }
 
-static void what_blocks_share_follows_what_they_want(void **state)
+TEST(what_blocks_share_follows_what_they_want)
 {
-    (void)state;
     walk(blocks_can_be_fixed_again);
 }
 
 // Rows that no codec holds are fixed at the largest that it has, and what is fixed can be encoded.
-static void rows_beyond_the_range_are_held_at_its_end(void **state)
+TEST(rows_beyond_the_range_are_held_at_its_end)
 {
-    (void)state;
     static const char *const texts[] = {
         "bfp bits=8",      "integer bits=8", "mx element=int8",
         "mx element=e4m3", "fp32",           "float exponent=8 mantissa=7"};
@@ -346,9 +339,8 @@ static void rows_beyond_the_range_are_held_at_its_end(void **state)
     }
 }
 
-static void codecs_say_whether_they_do(void **state)
+TEST(codecs_say_whether_they_do)
 {
-    (void)state;
     static const char *const able[] = {"fp64",
                                        "fp32",
                                        "tf32",
@@ -391,9 +383,8 @@ static void codecs_say_whether_they_do(void **state)
 }
 
 // Encoding as it stands rounds to nearest.
-static void the_sweep_is_the_callers(void **state)
+TEST(the_sweep_is_the_callers)
 {
-    (void)state;
     static const char *const texts[] = {"e4m3",
                                         "bfp bits=6",
                                         "integer bits=5",
@@ -414,9 +405,8 @@ static void the_sweep_is_the_callers(void **state)
     }
 }
 
-static void what_cannot_be_is_refused(void **state)
+TEST(what_cannot_be_is_refused)
 {
-    (void)state;
     static double copy[COUNT], got[COUNT];
     bb_codec_config config = read("bfp bits=8");
     bb_coded_matrix *matrix = created(&config, BB_ROW_SCALE_NONE);
@@ -451,19 +441,4 @@ static void what_cannot_be_is_refused(void **state)
     bb_coded_matrix_destroy(&matrix);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rounding_and_encoding_agree),
-        cmocka_unit_test(perturbations_are_kept),
-        cmocka_unit_test(fixed_rows_stay),
-        cmocka_unit_test(what_is_not_held_clips),
-        cmocka_unit_test(what_blocks_share_follows_what_they_want),
-        cmocka_unit_test(ranges_by_hand),
-        cmocka_unit_test(rows_beyond_the_range_are_held_at_its_end),
-        cmocka_unit_test(codecs_say_whether_they_do),
-        cmocka_unit_test(the_sweep_is_the_callers),
-        cmocka_unit_test(what_cannot_be_is_refused),
-    };
-    return cmocka_run_group_tests(tests, prepare, NULL);
-}
+TEST_GROUP(.enter = prepare);

@@ -7,9 +7,8 @@
 
 enum { COUNT = 4000 };
 
-static void rows_lie_between_least_and_one(void **state)
+TEST(rows_lie_between_least_and_one)
 {
-    (void)state;
     static double scale[COUNT];
     double sum = 0.0;
     for (int i = 0; i < COUNT; ++i) {
@@ -25,9 +24,8 @@ static void rows_lie_between_least_and_one(void **state)
 }
 
 // Rows, draws, streams and seeds have factors of their own; the same address has the same.
-static void factors_depend_on_their_address_alone(void **state)
+TEST(factors_depend_on_their_address_alone)
 {
-    (void)state;
     double first[2] = {1.0, 1.0};
     double again[1] = {1.0};
     double others[3] = {1.0, 1.0, 1.0};
@@ -43,9 +41,8 @@ static void factors_depend_on_their_address_alone(void **state)
     }
 }
 
-static void rows_of_a_band_share_a_factor(void **state)
+TEST(rows_of_a_band_share_a_factor)
 {
-    (void)state;
     double factors[12];
     double later[6];
     bb_draw_bands(7, 1, 2.0, 0, 3, 12, factors);
@@ -58,9 +55,8 @@ static void rows_of_a_band_share_a_factor(void **state)
     assert_true(later[0] == factors[6] && later[5] == factors[11]);
 }
 
-static void each_codec_says_how_far_it_is_drawn(void **state)
+TEST(each_codec_says_how_far_it_is_drawn)
 {
-    (void)state;
     bb_codec_config config = bb_codec_plain(BB_FORMAT_FP16);
     for (int codec = 0; codec < bb_codec_count(); ++codec) {
         bool tolerant = codec == bb_codec_find("quantiser") || codec == bb_codec_find("low_rank") ||
@@ -75,15 +71,4 @@ static void each_codec_says_how_far_it_is_drawn(void **state)
     assert_true(bb_codec_draw_limit(&config) == 1.0 / 0.97);
     config.mode = (int)BB_ZFP_PRECISION;
     assert_true(bb_codec_draw_limit(&config) == 2.0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_lie_between_least_and_one),
-        cmocka_unit_test(factors_depend_on_their_address_alone),
-        cmocka_unit_test(rows_of_a_band_share_a_factor),
-        cmocka_unit_test(each_codec_says_how_far_it_is_drawn),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

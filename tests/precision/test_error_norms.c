@@ -4,9 +4,8 @@
 #include "tests/check.h"
 
 // By hand: errors 0, 1, -2, 3 on originals 0, 4, 8, 10.
-static void norms_by_hand(void **state)
+TEST(norms_by_hand)
 {
-    (void)state;
     double original[4] = {0, 4, 8, 10};
     double approximation[4] = {0, 5, 6, 13};
     bb_error_norms norms = bb_error_norms_start();
@@ -20,9 +19,8 @@ static void norms_by_hand(void **state)
 }
 
 // Table 2 of the wafer feed-forward paper: fixed rate, x axis: rmse 3.510e-13, half range 7.45e-9.
-static void half_range_psnr_is_six_decibels_less(void **state)
+TEST(half_range_psnr_is_six_decibels_less)
 {
-    (void)state;
     double original[2] = {-7.45e-9, 7.45e-9};
     double approximation[2] = {-7.45e-9 + 3.510e-13, 7.45e-9 - 3.510e-13};
     bb_error_norms norms = bb_error_norms_start();
@@ -32,9 +30,8 @@ static void half_range_psnr_is_six_decibels_less(void **state)
                 20.0 * log10(2.0), 1e-12, 1.0);
 }
 
-static void without_a_range_nothing_is_relative_to_it(void **state)
+TEST(without_a_range_nothing_is_relative_to_it)
 {
-    (void)state;
     double original[2] = {3, 3};
     double approximation[2] = {3, 3.5};
     bb_error_norms norms = bb_error_norms_start();
@@ -45,9 +42,8 @@ static void without_a_range_nothing_is_relative_to_it(void **state)
     check_relative(norms.max_error, 0.5, 1e-15);
 }
 
-static void exact_is_infinite_and_nan_is_not_lost(void **state)
+TEST(exact_is_infinite_and_nan_is_not_lost)
 {
-    (void)state;
     double original[3] = {1, 2, 3};
     double with_nan[3] = {1, NAN, 3};
     bb_error_norms norms = bb_error_norms_start();
@@ -60,9 +56,8 @@ static void exact_is_infinite_and_nan_is_not_lost(void **state)
 
 // Many values against a plain sum in long double; parts merged in order give what one struct gives
 // where the parts are the calls.
-static void lanes_and_merges_agree_with_a_plain_sum(void **state)
+TEST(lanes_and_merges_agree_with_a_plain_sum)
 {
-    (void)state;
     enum { COUNT = 10007, PART = 1000 };
     static double original[COUNT], approximation[COUNT];
     bb_error_norms norms = bb_error_norms_start();
@@ -94,9 +89,8 @@ static void lanes_and_merges_agree_with_a_plain_sum(void **state)
     assert_true(bb_error_norms_range(&norms) == norms.maximum - norms.minimum);
 }
 
-static void nan_survives_a_merge(void **state)
+TEST(nan_survives_a_merge)
 {
-    (void)state;
     static double original[40], with_nan[40];
     bb_error_norms bad = bb_error_norms_start();
     bb_error_norms all = bb_error_norms_start();
@@ -109,9 +103,8 @@ static void nan_survives_a_merge(void **state)
 }
 
 // Errors 3, -1, 0, 2 in any unit, alone, by parts and beside errors of another size.
-static void gathered_norms_know_no_unit(void **state)
+TEST(gathered_norms_know_no_unit)
 {
-    (void)state;
     static const double units[] = {1.0, 1e-161, 1e-300, 0x1p-1070, 1e160, 1e300};
     for (size_t i = 0; i < sizeof units / sizeof *units; ++i) {
         const double unit = units[i];
@@ -140,9 +133,8 @@ static void gathered_norms_know_no_unit(void **state)
 
 // (3, 4) against (3.3, 4.4) in any unit that doubles have: squares of 1e-161 are 0, of 1e160
 // infinite.
-static void a_relative_error_knows_no_unit(void **state)
+TEST(a_relative_error_knows_no_unit)
 {
-    (void)state;
     static const double units[] = {1.0, 1e-161, 1e160, 1e307, 0x1p-1060};
     for (size_t i = 0; i < sizeof units / sizeof *units; ++i) {
         const double truth[2] = {3.0 * units[i], 4.0 * units[i]};
@@ -159,19 +151,4 @@ static void a_relative_error_knows_no_unit(void **state)
     assert_true(isnan(bb_error_norms_relative(bad, small, 2)));
     assert_true(isnan(bb_error_norms_relative(small, bad, 2)));
     assert_true(bb_error_norms_relative(zeros, small, 2) == 1.0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(norms_by_hand),
-        cmocka_unit_test(gathered_norms_know_no_unit),
-        cmocka_unit_test(a_relative_error_knows_no_unit),
-        cmocka_unit_test(half_range_psnr_is_six_decibels_less),
-        cmocka_unit_test(without_a_range_nothing_is_relative_to_it),
-        cmocka_unit_test(exact_is_infinite_and_nan_is_not_lost),
-        cmocka_unit_test(lanes_and_merges_agree_with_a_plain_sum),
-        cmocka_unit_test(nan_survives_a_merge),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,9 +34,8 @@ static uint32_t last_word(bb_format format)
     return word_for(format, bb_format_describe(format)->largest);
 }
 
-static void words_round_trip(void **state)
+TEST(words_round_trip)
 {
-    (void)state;
     for (int f = 0; f < NARROW; ++f) {
         uint32_t sign = bb_format_describe(narrow[f])->bytes == 1 ? 0x80 : 0x8000;
         for (uint32_t word = 0; word <= last_word(narrow[f]); ++word) {
@@ -46,9 +45,8 @@ static void words_round_trip(void **state)
     }
 }
 
-static void known_words(void **state)
+TEST(known_words)
 {
-    (void)state;
     assert_int_equal(word_for(BB_FORMAT_FP16, 1.0), 0x3c00);
     assert_int_equal(word_for(BB_FORMAT_FP16, 65504.0), 0x7bff);
     assert_int_equal(word_for(BB_FORMAT_FP16, 0x1p-24), 0x0001);
@@ -62,9 +60,8 @@ static void known_words(void **state)
     assert_int_equal(word_for(BB_FORMAT_FP16, -0.0), 0x8000);
 }
 
-static void gaps_round_to_nearest_even(void **state)
+TEST(gaps_round_to_nearest_even)
 {
-    (void)state;
     for (int f = 0; f < NARROW; ++f) {
         for (uint32_t word = 0; word < last_word(narrow[f]); ++word) {
             double low = value_of(narrow[f], word);
@@ -80,9 +77,8 @@ static void gaps_round_to_nearest_even(void **state)
     }
 }
 
-static void overflow_is_infinite_or_saturates(void **state)
+TEST(overflow_is_infinite_or_saturates)
 {
-    (void)state;
     const double beyond[] = {1e300, INFINITY};
     for (int i = 0; i < 2; ++i) {
         assert_true(bb_format_round(BB_FORMAT_FP32, beyond[i]) == INFINITY);
@@ -98,9 +94,8 @@ static void overflow_is_infinite_or_saturates(void **state)
     assert_int_equal(words[3], 0xfe);
 }
 
-static void nan_stays_nan(void **state)
+TEST(nan_stays_nan)
 {
-    (void)state;
     for (int f = 0; f < BB_FORMAT_COUNT; ++f) {
         double value = NAN;
         double back = 0.0;
@@ -113,9 +108,8 @@ static void nan_stays_nan(void **state)
 }
 
 // The declared bound, on random magnitudes over the whole normal range; fp32 against the compiler.
-static void errors_stay_within_the_declared_bound(void **state)
+TEST(errors_stay_within_the_declared_bound)
 {
-    (void)state;
     for (int f = 0; f < BB_FORMAT_COUNT; ++f) {
         bb_format format = (bb_format)f;
         double low = log(bb_format_smallest_subnormal(format));
@@ -135,9 +129,8 @@ static void errors_stay_within_the_declared_bound(void **state)
 }
 
 // Rounding floats in bulk, and decoding in bulk, give the bits of the scalar path.
-static void bulk_paths_agree_with_the_scalar_one(void **state)
+TEST(bulk_paths_agree_with_the_scalar_one)
 {
-    (void)state;
     enum { N = 4099 };
     float values[N], rounded[N], decoded[N];
     double wide[N];
@@ -166,9 +159,8 @@ static void bulk_paths_agree_with_the_scalar_one(void **state)
 }
 
 // Against draws: normal numbers well in range, among the subnormals and below all of them.
-static void normal_errors_are_those_of_draws(void **state)
+TEST(normal_errors_are_those_of_draws)
 {
-    (void)state;
     enum { N = 200000 };
     static const struct {
         bb_format format;
@@ -190,9 +182,8 @@ static void normal_errors_are_those_of_draws(void **state)
 }
 
 // Floats in runs longer than one pass, each scaled first, are the words of scaled doubles.
-static void floats_encode_as_doubles_do(void **state)
+TEST(floats_encode_as_doubles_do)
 {
-    (void)state;
     enum { COUNT = 1030 };
     static float values[COUNT];
     static double scaled[COUNT];
@@ -210,20 +201,4 @@ static void floats_encode_as_doubles_do(void **state)
                             (size_t)(COUNT * bb_format_describe(formats[f])->bytes));
     }
     assert_true(bb_format_encode_f32(BB_FORMAT_E4M3, values, COUNT, 0.5, found) > 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_round_trip),
-        cmocka_unit_test(known_words),
-        cmocka_unit_test(gaps_round_to_nearest_even),
-        cmocka_unit_test(overflow_is_infinite_or_saturates),
-        cmocka_unit_test(nan_stays_nan),
-        cmocka_unit_test(errors_stay_within_the_declared_bound),
-        cmocka_unit_test(bulk_paths_agree_with_the_scalar_one),
-        cmocka_unit_test(floats_encode_as_doubles_do),
-        cmocka_unit_test(normal_errors_are_those_of_draws),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,9 +18,8 @@ static void expect(double share, const char *where)
     }
 }
 
-static void the_tiles_of_least_energy_are_light(void **state)
+TEST(the_tiles_of_least_energy_are_light)
 {
-    (void)state;
     expect(0.0, "...."
                 "...."
                 "x..." // without energy
@@ -43,22 +42,12 @@ static void the_tiles_of_least_energy_are_light(void **state)
                 "xxx.");
 }
 
-static void nothing_is_light_beside_a_nan(void **state)
+TEST(nothing_is_light_beside_a_nan)
 {
-    (void)state;
     const double broken[3] = {1.0, NAN, 1.0};
     unsigned char light[4];
     check_ok(bb_light_tiles(2, broken, 1.0, light));
     assert_int_equal(light[2], 0);
     check_ok(bb_light_tiles(1, broken, 1.0, light));
     assert_int_equal(light[0], 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_tiles_of_least_energy_are_light),
-        cmocka_unit_test(nothing_is_light_beside_a_nan),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,9 +24,8 @@ static void fill(double *panel)
     }
 }
 
-static void needs_cover_every_codec(void **state)
+TEST(needs_cover_every_codec)
 {
-    (void)state;
     double *panel = NULL;
     const bb_matrix_layout layout = {.rows = ROWS,
                                      .columns = COLUMNS,
@@ -58,12 +57,4 @@ static void needs_cover_every_codec(void **state)
     }
     BB_RELEASE(&panel);
     assert_int_equal(bb_memory_blocks(), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(needs_cover_every_codec),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

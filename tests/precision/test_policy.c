@@ -2,16 +2,14 @@
 #include "precision/policy.h"
 #include "tests/check.h"
 
-static void uniform_is_the_pipelines_own(void **state)
+TEST(uniform_is_the_pipelines_own)
 {
-    (void)state;
     bb_policy_config policy = {.kind = BB_POLICY_UNIFORM, .width = 5, .inside = BB_VARIANT_DP};
     assert_int_equal(bb_policy_variant(&policy, BB_VARIANT_HP2, 4, 4), BB_VARIANT_HP2);
 }
 
-static void band_counts_tiles_from_the_diagonal(void **state)
+TEST(band_counts_tiles_from_the_diagonal)
 {
-    (void)state;
     bb_policy_config policy = {.kind = BB_POLICY_BAND, .width = 2, .inside = BB_VARIANT_SP};
     assert_int_equal(bb_policy_variant(&policy, BB_VARIANT_HP2, 4, 4), BB_VARIANT_SP);
     assert_int_equal(bb_policy_variant(&policy, BB_VARIANT_HP2, 5, 4), BB_VARIANT_SP);
@@ -21,9 +19,8 @@ static void band_counts_tiles_from_the_diagonal(void **state)
 }
 
 // Figure 3 of the seed: sp, hp1 and hp2 by the distance from the diagonal, with widths 2 and 4.
-static void three_zones_count_tiles_from_the_diagonal(void **state)
+TEST(three_zones_count_tiles_from_the_diagonal)
 {
-    (void)state;
     bb_index widths[] = {2, 4};
     int zones[] = {BB_VARIANT_SP, BB_VARIANT_HP1, BB_VARIANT_HP2};
     static const bb_variant expected[] = {BB_VARIANT_SP,  BB_VARIANT_SP,  BB_VARIANT_HP1,
@@ -63,9 +60,8 @@ static bb_policy_config rule(bb_policy_kind kind)
 }
 
 // u = 2^-11: a tile is small up to eps ||A|| / (3 u) = 0.122 with eps = 1e-4.
-static void tile_norms_choose_by_the_rule(void **state)
+TEST(tile_norms_choose_by_the_rule)
 {
-    (void)state;
     bb_policy_map *map = NULL;
     double shares[BB_VARIANT_COUNT];
     bb_policy_config policy = rule(BB_POLICY_TILE_NORM);
@@ -89,9 +85,8 @@ static void tile_norms_choose_by_the_rule(void **state)
 }
 
 // eps ||A|| = c lambda = 0.005, over 3^2 tiles, or sqrt(4 3) times that.
-static void products_have_the_bound_of_the_noise_floor(void **state)
+TEST(products_have_the_bound_of_the_noise_floor)
 {
-    (void)state;
     bb_policy_map *map = NULL;
     bb_policy_config policy = rule(BB_POLICY_PRODUCT);
     check_ok(bb_policy_map_create(&policy, BB_VARIANT_HP1, &facts, &map));
@@ -106,9 +101,8 @@ static void products_have_the_bound_of_the_noise_floor(void **state)
     bb_policy_map_destroy(&map);
 }
 
-static void tables_are_taken_tile_by_tile(void **state)
+TEST(tables_are_taken_tile_by_tile)
 {
-    (void)state;
     const bb_variant table[6] = {BB_VARIANT_HP1, BB_VARIANT_FP8, BB_VARIANT_DP,
                                  BB_VARIANT_HP2, BB_VARIANT_X3,  BB_VARIANT_HP3};
     bb_policy_facts with_table = facts;
@@ -123,9 +117,8 @@ static void tables_are_taken_tile_by_tile(void **state)
     bb_policy_map_destroy(&map);
 }
 
-static void what_cannot_be_resolved_is_refused(void **state)
+TEST(what_cannot_be_resolved_is_refused)
 {
-    (void)state;
     bb_policy_map *map = NULL;
     bb_policy_facts unknown = facts;
     bb_policy_config policy = rule(BB_POLICY_TILE_NORM);
@@ -142,9 +135,8 @@ static void what_cannot_be_resolved_is_refused(void **state)
 }
 
 // Bytes are planned before norms are known: the wider of the two.
-static void plans_take_the_wider_variant(void **state)
+TEST(plans_take_the_wider_variant)
 {
-    (void)state;
     bb_policy_config policy = rule(BB_POLICY_TILE_NORM);
     assert_int_equal(bb_policy_variant(&policy, BB_VARIANT_HP2, 3, 1), BB_VARIANT_X3);
     assert_int_equal(bb_policy_variant(&policy, BB_VARIANT_HP1, 3, 1), BB_VARIANT_HP1);
@@ -160,9 +152,8 @@ static bool has_key(const char *name)
 }
 
 // A key that a row misspells would be refused everywhere, one that no row has accepted everywhere.
-static void rows_have_the_keys_of_the_schema(void **state)
+TEST(rows_have_the_keys_of_the_schema)
 {
-    (void)state;
     for (int kind = 0; kind < (int)BB_POLICY_COUNT; ++kind) {
         const bb_policy_config policy = {.kind = kind};
         const bb_policy_row *row = bb_policy_describe(&policy);
@@ -183,20 +174,4 @@ static void rows_have_the_keys_of_the_schema(void **state)
         }
         assert_true(is_held);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_have_the_keys_of_the_schema),
-        cmocka_unit_test(uniform_is_the_pipelines_own),
-        cmocka_unit_test(band_counts_tiles_from_the_diagonal),
-        cmocka_unit_test(three_zones_count_tiles_from_the_diagonal),
-        cmocka_unit_test(tile_norms_choose_by_the_rule),
-        cmocka_unit_test(products_have_the_bound_of_the_noise_floor),
-        cmocka_unit_test(tables_are_taken_tile_by_tile),
-        cmocka_unit_test(what_cannot_be_resolved_is_refused),
-        cmocka_unit_test(plans_take_the_wider_variant),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

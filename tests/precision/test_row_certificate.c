@@ -11,9 +11,8 @@
 enum { ROWS = 16, MESH = 32, COLUMNS = MESH * 24 };
 
 // E = 1, -2, 3 beside stored 2, 2, 3: mean 2/3, ||E||_1 = 6, ||E||_2^2 = 14, x = 1, 1, -1.
-static void bounds_by_hand(void **state)
+TEST(bounds_by_hand)
 {
-    (void)state;
     const double exact[3] = {1, 4, 0};
     const double stored[3] = {2, 2, 3};
     const double x[3] = {1, 1, -1};
@@ -43,9 +42,8 @@ static void bounds_by_hand(void **state)
 
 // The same errors in units whose squares overflow or underflow: ||E||_1 max|x| = 6 units still is a
 // bound, nor does a sum of squares that underflowed give a smaller one.
-static void bounds_know_no_unit(void **state)
+TEST(bounds_know_no_unit)
 {
-    (void)state;
     static const double units[] = {1e-161, 1e-200, 1e200};
     for (size_t i = 0; i < sizeof units / sizeof *units; ++i) {
         const double unit = units[i];
@@ -62,9 +60,8 @@ static void bounds_know_no_unit(void **state)
     }
 }
 
-static void what_is_not_finite_is_not_bounded(void **state)
+TEST(what_is_not_finite_is_not_bounded)
 {
-    (void)state;
     const double exact[2] = {1, 2};
     const double stored[2] = {1, NAN};
     const double x[2] = {1, 0};
@@ -193,9 +190,8 @@ static bb_codec_config config_of(int which)
     return out;
 }
 
-static void no_codec_passes_its_bound(void **state)
+TEST(no_codec_passes_its_bound)
 {
-    (void)state;
     fixture *given = NULL;
     check_ok(BB_ZEROED(1, &given));
     for (int hard = 0; hard < 2; ++hard) {
@@ -228,16 +224,4 @@ static void no_codec_passes_its_bound(void **state)
         }
     }
     BB_RELEASE(&given);
-}
-
-// A certificate is one more pass over values that lie in the cache.
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bounds_by_hand),
-        cmocka_unit_test(bounds_know_no_unit),
-        cmocka_unit_test(what_is_not_finite_is_not_bounded),
-        cmocka_unit_test(no_codec_passes_its_bound),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

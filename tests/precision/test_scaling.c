@@ -2,9 +2,8 @@
 #include "precision/scaling.h"
 #include "tests/check.h"
 
-static void row_scale_is_a_power_of_two_inside_the_range(void **state)
+TEST(row_scale_is_a_power_of_two_inside_the_range)
 {
-    (void)state;
     const double peaks[] = {1e-290, 3.1e-10, 0.5, 1.0, 447.0, 1e30};
     for (int f = 0; f < BB_FORMAT_COUNT; ++f) {
         double largest = bb_format_describe((bb_format)f)->largest;
@@ -21,16 +20,14 @@ static void row_scale_is_a_power_of_two_inside_the_range(void **state)
     }
 }
 
-static void rows_of_zeros_keep_scale_one(void **state)
+TEST(rows_of_zeros_keep_scale_one)
 {
-    (void)state;
     double row[2] = {0.0, -0.0};
     assert_true(bb_scaling_row(BB_FORMAT_FP16, row, 2) == 1.0);
 }
 
-static void unit_diagonal_gives_ones(void **state)
+TEST(unit_diagonal_gives_ones)
 {
-    (void)state;
     double diagonal[3] = {4.0, 1e-12, 3.0};
     double scale[3];
     check_ok(bb_scaling_unit_diagonal(diagonal, 3, scale));
@@ -42,14 +39,4 @@ static void unit_diagonal_gives_ones(void **state)
                 "diagonal entry 1 is 0, expected a positive finite number");
     diagonal[1] = NAN;
     check_fails(bb_scaling_unit_diagonal(diagonal, 3, scale), BB_INVALID, "nan");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(row_scale_is_a_power_of_two_inside_the_range),
-        cmocka_unit_test(rows_of_zeros_keep_scale_one),
-        cmocka_unit_test(unit_diagonal_gives_ones),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,9 +3,8 @@
 #include "tests/check.h"
 
 // Table I of the tomographic-reconstructor paper, and the order of the names.
-static void variants_have_the_bits_of_the_table(void **state)
+TEST(variants_have_the_bits_of_the_table)
 {
-    (void)state;
     const struct {
         bb_variant variant;
         const char *name;
@@ -34,9 +33,8 @@ static void variants_have_the_bits_of_the_table(void **state)
 
 // The price of a variant is that of the products which run: fp8's run in bf16, x3 takes three of
 // hp1's.
-static void what_runs_is_what_is_priced(void **state)
+TEST(what_runs_is_what_is_priced)
 {
-    (void)state;
     double shares[BB_VARIANT_COUNT] = {0.0};
     assert_true(bb_variant_describe(BB_VARIANT_FP8)->rate ==
                 bb_variant_describe(BB_VARIANT_BF16)->rate);
@@ -49,9 +47,8 @@ static void what_runs_is_what_is_priced(void **state)
 
 // What the panels of a device keep for a row is what its formats ask for, and a failure ends in
 // dp.
-static void panels_fit_the_formats(void **state)
+TEST(panels_fit_the_formats)
 {
-    (void)state;
     for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
         const bb_variant_info *info = bb_variant_describe((bb_variant)v);
         const bool wide = info->output == BB_FORMAT_FP64;
@@ -68,14 +65,4 @@ static void panels_fit_the_formats(void **state)
                          BB_VARIANT_DP);
         assert_int_equal(info->next == (bb_variant)v, wide);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(variants_have_the_bits_of_the_table),
-        cmocka_unit_test(what_runs_is_what_is_priced),
-        cmocka_unit_test(panels_fit_the_formats),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

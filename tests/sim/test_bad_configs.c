@@ -80,9 +80,8 @@ static void check_file(const char *name)
     bb_problems_release(&problems);
 }
 
-static void every_bad_file_says_what_it_must(void **state)
+TEST(every_bad_file_says_what_it_must)
 {
-    (void)state;
     struct dirent **names = NULL;
     assert_int_equal(chdir(BB_SOURCE_DIR "/tests/configs/bad"), 0);
     int count = scandir(".", &names, NULL, alphasort);
@@ -100,9 +99,8 @@ static void every_bad_file_says_what_it_must(void **state)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
-static void good_files_load(void **state)
+TEST(good_files_load)
 {
-    (void)state;
     static const char *const names[] = {"../good/wafer.yaml", "../good/ao.yaml"};
     for (size_t i = 0; i < 2; ++i) {
         bb_problems problems = {0};
@@ -111,13 +109,4 @@ static void good_files_load(void **state)
         bb_config_destroy(&config);
     }
     assert_int_equal(bb_memory_blocks(), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_bad_file_says_what_it_must),
-        cmocka_unit_test(good_files_load),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,9 +11,8 @@
 
 #include <math.h>
 
-static void every_benchmark_is_recorded(void **state)
+TEST(every_benchmark_is_recorded)
 {
-    (void)state;
     bb_bench_setup setup = {.quick = true, .threads = 2};
     bb_results *results = NULL;
     bb_text table = {0};
@@ -93,9 +92,8 @@ static void check_notes(const bb_results *results, const char *expected)
 
 // A repetition is paid for by its looks at the clock: one of the meter's, and what it times itself
 // by.
-static void joules_of_a_repetition_stand_beside_its_time(void **state)
+TEST(joules_of_a_repetition_stand_beside_its_time)
 {
-    (void)state;
     bb_text table = {0};
     bb_results *results = bench_joules(true, NULL, &table);
     const bb_dataset *joules = bb_results_find(results, "results/energy_j");
@@ -131,9 +129,8 @@ static bb_status work_briefly(void *context)
 }
 
 // 0.07 J a call, which does four repetitions; the idle power is the tree's.
-static void a_call_of_several_repetitions_is_divided(void **state)
+TEST(a_call_of_several_repetitions_is_divided)
 {
-    (void)state;
     bb_results *results = NULL;
     bb_bench_outcome outcome = {0};
     int calls = 0;
@@ -154,9 +151,8 @@ static void a_call_of_several_repetitions_is_divided(void **state)
     assert_int_equal(unsetenv("BITBUDGET_POWERCAP"), 0);
 }
 
-static void joules_that_are_unknown_have_a_reason(void **state)
+TEST(joules_that_are_unknown_have_a_reason)
 {
-    (void)state;
     bb_text table = {0};
     bb_results *results = bench_joules(true, "/nowhere", &table);
     check_notes(results, "no RAPL counters: /nowhere");
@@ -168,9 +164,8 @@ static void joules_that_are_unknown_have_a_reason(void **state)
     bb_text_release(&table);
 }
 
-static void medians_by_hand(void **state)
+TEST(medians_by_hand)
 {
-    (void)state;
     bb_bench_times times = {0};
     assert_true(isnan(bb_bench_median(&times)));
     bb_bench_add(&times, 3.0);
@@ -180,9 +175,8 @@ static void medians_by_hand(void **state)
     assert_true(bb_bench_median(&times) == 3.0 && bb_bench_best(&times) == 1.0);
 }
 
-static void the_command_writes_a_file_and_keeps_it(void **state)
+TEST(the_command_writes_a_file_and_keeps_it)
 {
-    (void)state;
     program_run run;
     const char *const once[PROGRAM_ARGUMENTS] = {"bench",   "gemv-fp16", "thermal-step",
                                                  "--quick", "-o",        "bench.h5",
@@ -203,17 +197,4 @@ static void the_command_writes_a_file_and_keeps_it(void **state)
     program_call(list, &run);
     program_expect(&run, 0, "cholesky-hp3");
     (void)unlink("bench.h5");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_benchmark_is_recorded),
-        cmocka_unit_test(joules_of_a_repetition_stand_beside_its_time),
-        cmocka_unit_test(a_call_of_several_repetitions_is_divided),
-        cmocka_unit_test(joules_that_are_unknown_have_a_reason),
-        cmocka_unit_test(medians_by_hand),
-        cmocka_unit_test(the_command_writes_a_file_and_keeps_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,9 +34,8 @@ static bb_status open_one(const char *path)
     return status;
 }
 
-static void pieces_read_back(void **state)
+TEST(pieces_read_back)
 {
-    (void)state;
     static double got[VALUES];
     bb_index place = 0;
     bb_checkpoint *checkpoint = NULL;
@@ -55,9 +54,8 @@ static void pieces_read_back(void **state)
     bb_checkpoint_close(&checkpoint);
 }
 
-static void others_are_refused(void **state)
+TEST(others_are_refused)
 {
-    (void)state;
     bb_checkpoint *checkpoint = NULL;
     write_one("a");
     check_fails(bb_checkpoint_open("a", "mesh:\n  step_ms: 2.0\nprobes: []\n", &checkpoint),
@@ -89,9 +87,8 @@ static long size_of(const char *path)
     return size;
 }
 
-static void a_part_is_refused(void **state)
+TEST(a_part_is_refused)
 {
-    (void)state;
     write_one("a");
     const long multiple = size_of("a");
     const long kept[] = {8,     60,    111,           112,           119,         160,
@@ -108,9 +105,8 @@ static void a_part_is_refused(void **state)
     check_fails(open_one("a"), BB_IO, "truncated or corrupted");
 }
 
-static void a_flipped_bit_is_refused(void **state)
+TEST(a_flipped_bit_is_refused)
 {
-    (void)state;
     write_one("a");
     const long multiple = size_of("a");
     for (long index = 8; index < multiple; index += index < 200 ? 1 : 7919) {
@@ -125,16 +121,14 @@ static void a_flipped_bit_is_refused(void **state)
     }
 }
 
-static void a_fifo_is_refused_at_once(void **state)
+TEST(a_fifo_is_refused_at_once)
 {
-    (void)state;
     assert_int_equal(mkfifo("fifo", 0666), 0);
     check_fails(open_one("fifo"), BB_IO, "it is a FIFO, expected a regular file");
 }
 
-static void what_stood_there_stays_where_it_cannot_be_replaced(void **state)
+TEST(what_stood_there_stays_where_it_cannot_be_replaced)
 {
-    (void)state;
     const bb_checkpoint_piece piece = {numbers, sizeof numbers};
     check_fails(bb_checkpoint_write("missing/a", SUBJECT, &piece, 1), BB_IO, "missing/a");
     check_fails(bb_checkpoint_write(".", SUBJECT, &piece, 1), BB_IO, "no regular file");
@@ -161,9 +155,8 @@ static int64_t count_seconds(void)
 }
 
 // Without a word on it, or with seconds, a save waits for nine times what the last one took.
-static void dear_saves_are_put_off(void **state)
+TEST(dear_saves_are_put_off)
 {
-    (void)state;
     static const bb_clock counting = {count_seconds, NULL};
     static const struct {
         double every_s;
@@ -196,16 +189,4 @@ static void dear_saves_are_put_off(void **state)
     bb_clock_set(NULL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pieces_read_back),
-        cmocka_unit_test(others_are_refused),
-        cmocka_unit_test(a_part_is_refused),
-        cmocka_unit_test(a_flipped_bit_is_refused),
-        cmocka_unit_test(a_fifo_is_refused_at_once),
-        cmocka_unit_test(what_stood_there_stays_where_it_cannot_be_replaced),
-        cmocka_unit_test(dear_saves_are_put_off),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

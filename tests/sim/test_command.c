@@ -88,9 +88,8 @@ static int leave(void **state)
     return fixture_leave();
 }
 
-static void usage_errors_exit_with_2(void **state)
+TEST(usage_errors_exit_with_2)
 {
-    (void)state;
     expect("bitbudget", 2, "usage: bitbudget COMMAND");
     expect("bitbudget --help", 0, "write its results");
     expect("bitbudget --version", 0, "bitbudget ");
@@ -129,9 +128,8 @@ static void usage_errors_exit_with_2(void **state)
 }
 
 // None is taken in silence where it does nothing.
-static void options_that_need_another_say_so(void **state)
+TEST(options_that_need_another_say_so)
 {
-    (void)state;
     static const char every[] = "--checkpoint-every says how often --checkpoint FILE is written";
     expect("bitbudget run a.yaml --checkpoint-every 5", 2, every);
     expect("bitbudget run a.yaml --checkpoint-every 60", 2, every);
@@ -149,9 +147,8 @@ static void options_that_need_another_say_so(void **state)
     expect("bitbudget config --list --format csv", 2, "--format csv, expected table or md");
 }
 
-static void runs_write_a_file_and_print_a_table(void **state)
+TEST(runs_write_a_file_and_print_a_table)
 {
-    (void)state;
     expect("bitbudget run a.yaml length_m=0.25 --threads 2 -q", 0, "results: outputs/toy-a.h5");
     assert_non_null(strstr(printed, "* fp16"));
     assert_non_null(strstr(printed, "Fewest bytes before the price climbs: fp32"));
@@ -179,9 +176,8 @@ static void runs_write_a_file_and_print_a_table(void **state)
 }
 
 // A help is made of the options that the command takes, in its words where it has them.
-static void helps_follow_the_tables(void **state)
+TEST(helps_follow_the_tables)
 {
-    (void)state;
     expect("bitbudget help", 0, "  completion  print what completes");
     expect("bitbudget help bench", 0,
            "  -o, --output FILE      result file; default outputs/bench");
@@ -199,9 +195,8 @@ static void helps_follow_the_tables(void **state)
 }
 
 // None goes beyond the terminal that it is read on, and none of the options is left out.
-static void helps_fit_80_columns(void **state)
+TEST(helps_fit_80_columns)
 {
-    (void)state;
     const bb_command *commands = NULL;
     const bb_option *options = NULL;
     const bb_index count = bb_command_table(&commands);
@@ -230,9 +225,8 @@ static void helps_fit_80_columns(void **state)
     }
 }
 
-static void bad_configs_print_every_problem(void **state)
+TEST(bad_configs_print_every_problem)
 {
-    (void)state;
     expect("bitbudget run a.yaml length_m=9 flag=yes", 2,
            "override 'length_m=9': length_m = 9: expected a number in (0, 5] m\n"
            "override 'flag=yes': flag = yes: expected true or false\n"
@@ -243,16 +237,14 @@ static void bad_configs_print_every_problem(void **state)
     assert_int_equal(access("outputs/never.h5", F_OK), -1);
 }
 
-static void failures_of_a_run_leave_no_file(void **state)
+TEST(failures_of_a_run_leave_no_file)
 {
-    (void)state;
     expect("bitbudget run a.yaml steps=666 -o failed.h5", 5, "no such device here");
     assert_int_equal(access("failed.h5", F_OK), -1);
 }
 
-static void other_commands(void **state)
+TEST(other_commands)
 {
-    (void)state;
     expect("bitbudget check a.yaml -o plan.h5 --threads 3", 0, "plan.h5");
     assert_non_null(strstr(printed, "threads                      3"));
     assert_int_equal(access("plan.h5", F_OK), -1);
@@ -273,9 +265,8 @@ static void other_commands(void **state)
 }
 
 // A run that went on would end with 0, a minute later.
-static void signals_end_a_run_at_once(void **state)
+TEST(signals_end_a_run_at_once)
 {
-    (void)state;
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     static const char *const lines[] = {
         "bitbudget: ended by SIGINT: 'interrupted.h5' is not written\n",
@@ -295,9 +286,8 @@ static void signals_end_a_run_at_once(void **state)
     assert_int_equal(system("test -z \"$(ls -A | grep part)\""), 0);
 }
 
-static void a_full_stdout_is_an_error(void **state)
+TEST(a_full_stdout_is_an_error)
 {
-    (void)state;
     int how = system("'" BB_BINARY_DIR "/bitbudget' config --list > /dev/full 2> full.txt");
     assert_true(WIFEXITED(how));
     assert_int_equal(WEXITSTATUS(how), 3);
@@ -305,9 +295,8 @@ static void a_full_stdout_is_an_error(void **state)
 }
 
 // Whoever reads the table may leave: the file is there, and that is no error.
-static void a_reader_that_leaves_costs_nothing(void **state)
+TEST(a_reader_that_leaves_costs_nothing)
 {
-    (void)state;
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(close(ends[0]), 0);
@@ -319,9 +308,8 @@ static void a_reader_that_leaves_costs_nothing(void **state)
 }
 
 // A result in the place of a configuration is told apart; "-" is standard input.
-static void what_is_run_may_be_a_result_or_a_stream(void **state)
+TEST(what_is_run_may_be_a_result_or_a_stream)
 {
-    (void)state;
     expect("bitbudget run a.yaml -q -o mistaken.h5", 0, "results: mistaken.h5");
     assert_int_equal(mkfifo("waiting.yaml", 0666), 0);
     expect("bitbudget check waiting.yaml", 3, "not a regular file");
@@ -335,21 +323,4 @@ static void what_is_run_may_be_a_result_or_a_stream(void **state)
     (void)close(kept);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(usage_errors_exit_with_2),
-        cmocka_unit_test(options_that_need_another_say_so),
-        cmocka_unit_test(runs_write_a_file_and_print_a_table),
-        cmocka_unit_test(helps_follow_the_tables),
-        cmocka_unit_test(helps_fit_80_columns),
-        cmocka_unit_test(bad_configs_print_every_problem),
-        cmocka_unit_test(failures_of_a_run_leave_no_file),
-        cmocka_unit_test(other_commands),
-        cmocka_unit_test(signals_end_a_run_at_once),
-        cmocka_unit_test(a_full_stdout_is_an_error),
-        cmocka_unit_test(a_reader_that_leaves_costs_nothing),
-        cmocka_unit_test(what_is_run_may_be_a_result_or_a_stream),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

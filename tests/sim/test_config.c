@@ -60,9 +60,8 @@ static const char minimal[] = "experiment: toy\nrecords: [{name: a, grid: 5}]\n"
 
 // A file of data lies beside the file that names it, in a base beside that base; what the command
 // line names lies where the user is.
-static void files_lie_beside_who_names_them(void **state)
+TEST(files_lie_beside_who_names_them)
 {
-    (void)state;
     static const char *const override[] = {"file=own.h5"};
     assert_int_equal(system("mkdir -p studies/shared"), 0);
     put_file("studies/a.yaml", "experiment: toy\nfile: data/a.h5\nrecords: [{name: a, grid: 5}]\n");
@@ -88,9 +87,8 @@ static void files_lie_beside_who_names_them(void **state)
 }
 
 // What some editors put before a text.
-static void a_byte_order_mark_is_skipped(void **state)
+TEST(a_byte_order_mark_is_skipped)
 {
-    (void)state;
     put_file("mark.yaml", "\xEF\xBB\xBF"
                           "experiment: toy\nsteps: 7\nrecords: [{name: a, grid: 5}]\n");
     bb_config *config = loaded("mark.yaml", NULL, 0);
@@ -99,9 +97,8 @@ static void a_byte_order_mark_is_skipped(void **state)
     bb_config_destroy(&config);
 }
 
-static void defaults_fill_what_is_left_out(void **state)
+TEST(defaults_fill_what_is_left_out)
 {
-    (void)state;
     put_file("a.yaml", minimal);
     bb_config *config = loaded("a.yaml", NULL, 0);
     const toy_study *study = bb_config_study(config);
@@ -128,9 +125,8 @@ static void defaults_fill_what_is_left_out(void **state)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
-static void overrides_apply_in_order(void **state)
+TEST(overrides_apply_in_order)
 {
-    (void)state;
     put_file("a.yaml", minimal);
     const char *const overrides[] = {
         "length_m=1.5",     "length_m=2.5",   "grid.columns=9", "records.0.grid.rows=2",
@@ -154,9 +150,8 @@ static void overrides_apply_in_order(void **state)
     bb_config_destroy(&config);
 }
 
-static void bases_merge_maps_and_replace_lists(void **state)
+TEST(bases_merge_maps_and_replace_lists)
 {
-    (void)state;
     assert_int_equal(system("mkdir -p lower/deeper"), 0);
     put_file("lower/deeper/root.yaml", "experiment: toy\ntitle: root\ngrid: {columns: 8, rows: 9}\n"
                                        "numbers: [1.0, 2.0, 3.0]\nrecords: [{name: a, grid: 5}]\n");
@@ -178,9 +173,8 @@ static void bases_merge_maps_and_replace_lists(void **state)
     bb_config_destroy(&config);
 }
 
-static void files_that_cannot_be_read(void **state)
+TEST(files_that_cannot_be_read)
 {
-    (void)state;
     bb_problems problems = {0};
     bb_config *config = NULL;
     check_fails(load("none.yaml", NULL, 0, &problems, &config), BB_IO, "'none.yaml'");
@@ -202,9 +196,8 @@ static void files_that_cannot_be_read(void **state)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
-static void a_random_seed_is_drawn_and_recorded(void **state)
+TEST(a_random_seed_is_drawn_and_recorded)
 {
-    (void)state;
     bb_text text = {0};
     char expected[40];
     put_file("a.yaml", minimal);
@@ -313,9 +306,8 @@ static void compare_studies(const toy_study *got, const toy_study *expected)
     }
 }
 
-static void resolved_copies_read_back_to_the_same_struct(void **state)
+TEST(resolved_copies_read_back_to_the_same_struct)
 {
-    (void)state;
     uint64_t index = 0;
     for (int round = 0; round < 500; ++round) {
         random_study drawn;
@@ -333,9 +325,8 @@ static void resolved_copies_read_back_to_the_same_struct(void **state)
 }
 
 // A group in which the user left out another stays: what is not set in it has its defaults.
-static void groups_around_an_empty_one_are_resolved(void **state)
+TEST(groups_around_an_empty_one_are_resolved)
 {
-    (void)state;
     bb_problems problems = {0};
     bb_config *config = NULL;
     bb_text text = {0};
@@ -349,9 +340,8 @@ static void groups_around_an_empty_one_are_resolved(void **state)
 }
 
 // PyYAML reads every number of a resolved copy as a number and every text as that text.
-static void pyyaml_reads_resolved_copies(void **state)
+TEST(pyyaml_reads_resolved_copies)
 {
-    (void)state;
     static const char script[] =
         "import sys\n"
         "try:\n    import yaml\n"
@@ -380,9 +370,8 @@ static void pyyaml_reads_resolved_copies(void **state)
     }
 }
 
-static void shipped_tables_have_sound_defaults_and_words(void **state)
+TEST(shipped_tables_have_sound_defaults_and_words)
 {
-    (void)state;
     char here[4096];
     assert_non_null(getcwd(here, sizeof here));
     for (bb_index i = 0; i < bb_experiments.count; ++i) {
@@ -407,9 +396,8 @@ static void shipped_tables_have_sound_defaults_and_words(void **state)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
-static void failing_allocations_leave_nothing_behind(void **state)
+TEST(failing_allocations_leave_nothing_behind)
 {
-    (void)state;
     put_file("b.yaml", minimal);
     put_file("a.yaml", "base: b.yaml\ntitle: x\nlength_m: 4x\nunknown: 1\n");
     const char *const overrides[] = {"grid.columns=9", "records.0.grid.rows=2"};
@@ -434,21 +422,4 @@ static void failing_allocations_leave_nothing_behind(void **state)
     assert_true(failures > 20);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_lie_beside_who_names_them),
-        cmocka_unit_test(a_byte_order_mark_is_skipped),
-        cmocka_unit_test(defaults_fill_what_is_left_out),
-        cmocka_unit_test(overrides_apply_in_order),
-        cmocka_unit_test(bases_merge_maps_and_replace_lists),
-        cmocka_unit_test(files_that_cannot_be_read),
-        cmocka_unit_test(a_random_seed_is_drawn_and_recorded),
-        cmocka_unit_test(resolved_copies_read_back_to_the_same_struct),
-        cmocka_unit_test(groups_around_an_empty_one_are_resolved),
-        cmocka_unit_test(pyyaml_reads_resolved_copies),
-        cmocka_unit_test(shipped_tables_have_sound_defaults_and_words),
-        cmocka_unit_test(failing_allocations_leave_nothing_behind),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

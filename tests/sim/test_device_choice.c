@@ -23,9 +23,8 @@ static void need_gpu(bool wanted)
 }
 
 // `auto` comes to the cpu where only opencl has the kernels, whether it is present or not.
-static void auto_never_takes_opencl(void **state)
+TEST(auto_never_takes_opencl)
 {
-    (void)state;
     const bb_device_offer offer = {.work = "the work of a test",
                                    .kinds = BB_DEVICE_OFFER(BB_DEVICE_OPENCL)};
     bb_device_kind kind = BB_DEVICE_CUDA;
@@ -37,9 +36,8 @@ static void auto_never_takes_opencl(void **state)
     assert_int_equal(kind, present ? BB_DEVICE_OPENCL : BB_DEVICE_CPU);
 }
 
-static void cpu_is_taken_everywhere(void **state)
+TEST(cpu_is_taken_everywhere)
 {
-    (void)state;
     bb_device_kind kind = BB_DEVICE_CUDA;
     check_ok(bb_device_choice_make(&both, BB_DEVICE_CPU, -1, &kind));
     assert_int_equal(kind, BB_DEVICE_CPU);
@@ -49,9 +47,8 @@ static void cpu_is_taken_everywhere(void **state)
     assert_int_equal(kind, BB_DEVICE_CPU);
 }
 
-static void auto_takes_what_has_kernels(void **state)
+TEST(auto_takes_what_has_kernels)
 {
-    (void)state;
     bb_device_kind kind = BB_DEVICE_CUDA;
     check_ok(bb_device_choice_make(&cpu_only, BB_DEVICE_AUTO, -1, &kind));
     assert_int_equal(kind, BB_DEVICE_CPU);
@@ -59,9 +56,8 @@ static void auto_takes_what_has_kernels(void **state)
     assert_int_equal(kind, has_gpu() ? BB_DEVICE_CUDA : BB_DEVICE_CPU);
 }
 
-static void only_what_runs_is_offered(void **state)
+TEST(only_what_runs_is_offered)
 {
-    (void)state;
     // Of wafer's pipelines 4 to 7 have storages that opencl does not multiply.
     static const struct {
         driver_case study;
@@ -85,9 +81,8 @@ static void only_what_runs_is_offered(void **state)
     }
 }
 
-static void an_absent_gpu_is_an_error_with_a_reason(void **state)
+TEST(an_absent_gpu_is_an_error_with_a_reason)
 {
-    (void)state;
     need_gpu(false);
     static const driver_case cases[] = {
         {CONFIG_AO_SMALL, {"device=cuda", "solver.tile=128"}},
@@ -110,9 +105,8 @@ static void an_absent_gpu_is_an_error_with_a_reason(void **state)
     print_message("%s\n", bb_status_message());
 }
 
-static void ao_says_what_has_no_cuda_kernels(void **state)
+TEST(ao_says_what_has_no_cuda_kernels)
 {
-    (void)state;
     need_gpu(true);
     static const struct {
         driver_case study;
@@ -136,9 +130,8 @@ static void ao_says_what_has_no_cuda_kernels(void **state)
 
 // A host and a device pipeline in one study: each says where it was computed, and the overlay is
 // the same within what the order of sums allows.
-static void wafer_computes_on_a_gpu(void **state)
+TEST(wafer_computes_on_a_gpu)
 {
-    (void)state;
     need_gpu(true);
     const driver_case study = {CONFIG_WAFER_SMALL, {"pipelines.1.device=cuda"}};
     bb_results *results = driver_results(&study);
@@ -148,9 +141,8 @@ static void wafer_computes_on_a_gpu(void **state)
     bb_results_destroy(&results);
 }
 
-static void results_say_which_device_computed(void **state)
+TEST(results_say_which_device_computed)
 {
-    (void)state;
     const driver_case study = {CONFIG_AO_SMALL,
                                {"device=auto", "targets=[{x_arcsec: 0, y_arcsec: 0}]"}};
     bb_results *results = driver_results(&study);
@@ -158,18 +150,4 @@ static void results_say_which_device_computed(void **state)
     bb_results_destroy(&results);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cpu_is_taken_everywhere),
-        cmocka_unit_test(auto_never_takes_opencl),
-        cmocka_unit_test(auto_takes_what_has_kernels),
-        cmocka_unit_test(only_what_runs_is_offered),
-        cmocka_unit_test(an_absent_gpu_is_an_error_with_a_reason),
-        cmocka_unit_test(ao_says_what_has_no_cuda_kernels),
-        cmocka_unit_test(wafer_computes_on_a_gpu),
-        cmocka_unit_test(results_say_which_device_computed),
-    };
-    bb_log_set_level(BB_LOG_QUIET);
-    return cmocka_run_group_tests(tests, NULL, driver_leave);
-}
+TEST_GROUP(.leave = driver_leave, .is_quiet = true);

@@ -42,9 +42,8 @@ static void expect_keys(const char *a, const char *b, const char *expected)
     bb_text_release(&text);
 }
 
-static void keys_go_by_their_paths(void **state)
+TEST(keys_go_by_their_paths)
 {
-    (void)state;
     expect_keys("a: 1\nb: {c: x, d: [1, 2]}\n", "b: {d: [1, 2], c: x}\na: 1\n", "");
     expect_keys("a: 1\nb: {c: x, d: [1, 2]}\n", "a: 2\nb: {d: [1, 2, 3], e: \"\"}\n",
                 "  a: 1 in a, 2 in b\n"
@@ -79,9 +78,8 @@ static void expect_results(const bb_results *a, const bb_results *b, double tole
     bb_text_release(&text);
 }
 
-static void results_go_by_their_pipelines(void **state)
+TEST(results_go_by_their_pipelines)
 {
-    (void)state;
     bb_results *a = NULL;
     bb_results *b = NULL;
     check_ok(bb_results_create(&a));
@@ -129,9 +127,8 @@ static void results_go_by_their_pipelines(void **state)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
-static void the_exit_code_tells(void **state)
+TEST(the_exit_code_tells)
 {
-    (void)state;
     CALL("run", study_file, "-q", "-o", "one.h5");
     CALL("run", study_file, "-q", "-o", "two.h5", "--threads", "1");
     CALL("run", study_file, "-q", "-o", "three.h5", "pipelines.6.storage=e5m2", "title=another");
@@ -155,12 +152,4 @@ static void the_exit_code_tells(void **state)
     program_expect(&run, 2, "1 operands");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys_go_by_their_paths),
-        cmocka_unit_test(results_go_by_their_pipelines),
-        cmocka_unit_test(the_exit_code_tells),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

@@ -12,9 +12,8 @@ static void expect(const char *there, const char *here, const char *words)
     bb_text_release(&text);
 }
 
-static void groups_are_named_with_their_first_difference(void **state)
+TEST(groups_are_named_with_their_first_difference)
 {
-    (void)state;
     static const char first[] = "mesh:\n  step_ms: 1.0\n  substeps: 1\nscan:\n  order: given\n"
                                 "probes:\n- name: a\n  layer: wafer\nseed: 3\n";
     expect(first, first, "");
@@ -30,28 +29,16 @@ static void groups_are_named_with_their_first_difference(void **state)
            "seed ('seed: 3' there, 'seed: 4' here)");
 }
 
-static void groups_of_one_side_are_named(void **state)
+TEST(groups_of_one_side_are_named)
 {
-    (void)state;
     expect("a: 1\n", "a: 1\nb:\n  c: 2\n", "b (nothing there, 'b:' here)");
     expect("a: 1\nab: 2\n", "ab: 2\n", "a ('a: 1' there, nothing here)");
     expect("a: 1", "", "a ('a: 1' there, nothing here)");
 }
 
-static void long_lines_are_cut(void **state)
+TEST(long_lines_are_cut)
 {
-    (void)state;
     expect("a: 0123456789012345678901234567890123456789012345678901234567890123456789\n", "a: 1\n",
            "a ('a: 012345678901234567890123456789012345678901234567890123456...' there, 'a: 1' "
            "here)");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(groups_are_named_with_their_first_difference),
-        cmocka_unit_test(groups_of_one_side_are_named),
-        cmocka_unit_test(long_lines_are_cut),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,9 @@ static const fault_strides strides = {37, 997, 197, 59, {0, 1}}; // they take th
 static const fault_strides strides = {13, 499, 97, 29, {0, 1}};
 #endif
 
-int main(void)
+static int run(void)
 {
     return faults_run_all(strides);
 }
+
+TEST_GROUP(.run = run);

@@ -10,7 +10,9 @@ enum { EVERY = 3 };
 enum { EVERY = 1 };
 #endif
 
-int main(void)
+static int run(void)
 {
     return faults_run_all((fault_strides){EVERY, 97, 37, 5, turn_of_environment()});
 }
+
+TEST_GROUP(.run = run);

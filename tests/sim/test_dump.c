@@ -21,9 +21,8 @@ static bb_results *run_program(const char *const arguments[PROGRAM_ARGUMENTS], c
     return results;
 }
 
-static void lists_are_held_to_the_offer(void **state)
+TEST(lists_are_held_to_the_offer)
 {
-    (void)state;
     check_ok(bb_dump_check(NULL, NULL));
     check_ok(bb_dump_check("Cmm,R", "Cmm,Ctm,R"));
     check_fails(bb_dump_check("Cm", "Cmm,Ctm"), BB_INVALID, "'Cm' is not one of");
@@ -53,9 +52,8 @@ static void check_agrees(const char *override, int code, const char *words)
     }
 }
 
-static void wafer_rows_round_trip(void **state)
+TEST(wafer_rows_round_trip)
 {
-    (void)state;
     const char *const dump[PROGRAM_ARGUMENTS] = {
         "run", CONFIG_WAFER_SMALL, "-q", "-o", "rows.h5", "--dump", "rows,inputs", NULL};
     const char *const again[PROGRAM_ARGUMENTS] = {"run",
@@ -129,9 +127,8 @@ static double largest_difference(const char *plain, const char *stored, const ch
 }
 
 // Rows in zfp by HDF5's plugin: within the tolerance, smaller, and an input like any other.
-static void rows_in_zfp_round_trip(void **state)
+TEST(rows_in_zfp_round_trip)
 {
-    (void)state;
     if (!bb_hdf5_filter_zfp_is_present()) {
         print_message("skipped: no hdf5-filter-plugin-zfp-serial\n");
         skip();
@@ -187,9 +184,8 @@ static void rows_in_zfp_round_trip(void **state)
 }
 
 // Without the plugin a run that wants it ends before it computes, and names the package.
-static void without_the_plugin_the_package_is_named(void **state)
+TEST(without_the_plugin_the_package_is_named)
 {
-    (void)state;
     const char *const dump[PROGRAM_ARGUMENTS] = {
         "run", CONFIG_WAFER_SMALL, "dump.filter=zfp", "-q", "-o", "none.h5", "--dump", "rows",
         NULL};
@@ -213,9 +209,8 @@ static void without_the_plugin_the_package_is_named(void **state)
 }
 
 // The rows of the wafer study without its physics, on its own inputs.
-static void a_product_study_takes_them(void **state)
+TEST(a_product_study_takes_them)
 {
-    (void)state;
     FILE *config = fopen("product.yaml", "w");
     (void)fputs("experiment: product\n"
                 "matrix: {file: rows.h5, dataset: /operators/C_y_2}\n"
@@ -254,9 +249,8 @@ static void a_product_study_takes_them(void **state)
 }
 
 // Draw 0 is the study without draws; the others are of its size, and fp64's are the same.
-static void a_product_study_has_draws(void **state)
+TEST(a_product_study_has_draws)
 {
-    (void)state;
     const char *const plain[PROGRAM_ARGUMENTS] = {"run", "product.yaml", "-q",
                                                   "-o",  "one.h5",       NULL};
     const char *const drawn[PROGRAM_ARGUMENTS] = {
@@ -277,9 +271,8 @@ static void a_product_study_has_draws(void **state)
 }
 
 // A scale in the reference's own storage is no part of the matrix.
-static void a_scaled_reference_is_the_same_matrix(void **state)
+TEST(a_scaled_reference_is_the_same_matrix)
 {
-    (void)state;
     static const char *const names[] = {"qoi_relative_error", "rmse"};
     static const char *const pipelines[] = {"fp32", "bfp8", "zfp"};
     const char *const plain[PROGRAM_ARGUMENTS] = {"run", "product.yaml", "-q",
@@ -299,9 +292,8 @@ static void a_scaled_reference_is_the_same_matrix(void **state)
 }
 
 // Before anything is computed.
-static void a_layout_that_does_not_fit_is_refused_by_check(void **state)
+TEST(a_layout_that_does_not_fit_is_refused_by_check)
 {
-    (void)state;
     static const struct {
         const char *key, *words;
     } wrong[] = {
@@ -321,9 +313,8 @@ static void a_layout_that_does_not_fit_is_refused_by_check(void **state)
 }
 
 // Covariances of an ao study without its physics: the same factor, so the same reconstructor.
-static void a_reconstructor_study_takes_covariances(void **state)
+TEST(a_reconstructor_study_takes_covariances)
 {
-    (void)state;
     const char *const dump[PROGRAM_ARGUMENTS] = {"run",
                                                  CONFIG_AO_SMALL,
                                                  "solver.lgs_tilt=constant_block",
@@ -395,9 +386,8 @@ static void read_operator(const char *file, const char *dataset, bb_index *items
 
 // nx456's two parts in, the same R out, hp2's too, which the sum of the parts does not survive
 // in tiles that cut a sensor's slopes.
-static void a_low_rank_part_stays_out_of_narrow_formats(void **state)
+TEST(a_low_rank_part_stays_out_of_narrow_formats)
 {
-    (void)state;
     static const char pipelines[] =
         "pipelines=[{name: reference, arithmetic: dp}, {name: hp2, arithmetic: hp2}]";
     const char *const made[PROGRAM_ARGUMENTS] = {
@@ -457,9 +447,8 @@ static void a_low_rank_part_stays_out_of_narrow_formats(void **state)
 }
 
 // A reconstructor with a NaN would be refused when the file is read back, and the run lost.
-static void failed_pipelines_give_no_reconstructor(void **state)
+TEST(failed_pipelines_give_no_reconstructor)
 {
-    (void)state;
     const driver_case study = {CONFIG_AO_SMALL, {NULL}};
     const bb_run_options options = {.threads = 1, .dump = "R"};
     bb_config *config = NULL;
@@ -480,9 +469,8 @@ static void failed_pipelines_give_no_reconstructor(void **state)
 }
 
 // Files may grow to so many bytes and no further: as a full disk, at every part of the file.
-static void a_full_disk_is_the_disks_fault(void **state)
+TEST(a_full_disk_is_the_disks_fault)
 {
-    (void)state;
     const char *const arguments[PROGRAM_ARGUMENTS] = {"run",     CONFIG_AO_SMALL, "-q",     "-o",
                                                       "full.h5", "--force",       "--dump", "Cmm"};
     struct stat about;
@@ -506,9 +494,8 @@ static void a_full_disk_is_the_disks_fault(void **state)
 
 // The annulus comes back as a mask: the same subapertures (5 and 6 lenslets, none cut near its
 // middle), the same pupil, the same results.
-static void the_pupil_round_trips(void **state)
+TEST(the_pupil_round_trips)
 {
-    (void)state;
     const char *const dump[PROGRAM_ARGUMENTS] = {"run",
                                                  CONFIG_AO_SMALL,
                                                  "telescope.obstruction=0.2",
@@ -539,32 +526,12 @@ static void the_pupil_round_trips(void **state)
     bb_results_destroy(&read);
 }
 
-static void unknown_operators_are_refused_before_the_run(void **state)
+TEST(unknown_operators_are_refused_before_the_run)
 {
-    (void)state;
     const char *const arguments[PROGRAM_ARGUMENTS] = {"run", CONFIG_WAFER_SMALL, "--dump", "Cmm",
                                                       "-o",  "never.h5",         NULL};
     program_call(arguments, &run);
     program_expect(&run, 2, "'Cmm' is not one of the operators of this experiment: rows,inputs");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists_are_held_to_the_offer),
-        cmocka_unit_test(wafer_rows_round_trip),
-        cmocka_unit_test(rows_in_zfp_round_trip),
-        cmocka_unit_test(without_the_plugin_the_package_is_named),
-        cmocka_unit_test(a_product_study_takes_them),
-        cmocka_unit_test(a_product_study_has_draws),
-        cmocka_unit_test(a_scaled_reference_is_the_same_matrix),
-        cmocka_unit_test(a_layout_that_does_not_fit_is_refused_by_check),
-        cmocka_unit_test(a_reconstructor_study_takes_covariances),
-        cmocka_unit_test(a_low_rank_part_stays_out_of_narrow_formats),
-        cmocka_unit_test(failed_pipelines_give_no_reconstructor),
-        cmocka_unit_test(a_full_disk_is_the_disks_fault),
-        cmocka_unit_test(the_pupil_round_trips),
-        cmocka_unit_test(unknown_operators_are_refused_before_the_run),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

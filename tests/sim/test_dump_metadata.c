@@ -19,9 +19,8 @@ static int enter_with_rows(void **state)
 }
 
 // As many cells and points on other grids: refused before anything is applied.
-static void rows_of_other_grids_are_refused(void **state)
+TEST(rows_of_other_grids_are_refused)
 {
-    (void)state;
     static const struct {
         const char *keys[2];
         const char *words;
@@ -43,9 +42,8 @@ static void rows_of_other_grids_are_refused(void **state)
 }
 
 // Rows that fit but were made for other keys or another field are taken, with a word.
-static void rows_of_another_study_are_named(void **state)
+TEST(rows_of_another_study_are_named)
 {
-    (void)state;
     static const struct {
         const char *keys[2];
         const char *words;
@@ -78,9 +76,8 @@ static void rows_of_another_study_are_named(void **state)
 }
 
 // A file of the user's says nothing of where its rows come from, and is taken as it is.
-static void rows_without_metadata_are_taken(void **state)
+TEST(rows_without_metadata_are_taken)
 {
-    (void)state;
     static const char *const names[] = {"C_x_0", "C_x_2", "C_y_0", "C_y_2", "C_z_0", "C_z_2"};
     enum { NAMES = sizeof names / sizeof *names };
     bb_matrix_file *files[NAMES] = {NULL};
@@ -139,9 +136,8 @@ static void run_rows(const char *path, const char *out)
 }
 
 // Rows in um/K give what the same rows in m/K do; those in another unit are refused.
-static void rows_in_other_units_give_the_same(void **state)
+TEST(rows_in_other_units_give_the_same)
 {
-    (void)state;
     edit_rows("micro.h5", "for k in g:\n  if 'digest' in g[k].attrs and k[0]=='C':\n"
                           "    g[k][...]=g[k][...]*1e6\n    g[k].attrs['units']='um/K'\n"
                           "    del g[k].attrs['digest']\ndel f.attrs['source']");
@@ -165,9 +161,8 @@ static void rows_in_other_units_give_the_same(void **state)
 }
 
 // Rows that say that they are another axis's are refused; what names several names none.
-static void rows_of_another_axis_are_refused(void **state)
+TEST(rows_of_another_axis_are_refused)
 {
-    (void)state;
     static const struct {
         const char *line;
         int code;
@@ -190,9 +185,8 @@ static void rows_of_another_axis_are_refused(void **state)
 
 // Text attributes as h5py and xarray write them, of variable length, are read too; what is too long
 // is not.
-static void texts_of_any_length_are_read(void **state)
+TEST(texts_of_any_length_are_read)
 {
-    (void)state;
     FILE *script = fopen("texts.py", "w");
     assert_non_null(script);
     (void)fputs("import h5py\n"
@@ -212,9 +206,8 @@ static void texts_of_any_length_are_read(void **state)
 }
 
 // What is too long for an attribute is told apart by its digest.
-static void long_origins_are_digests(void **state)
+TEST(long_origins_are_digests)
 {
-    (void)state;
     static char text[BB_MATRIX_METADATA_BYTES + 1];
     bb_matrix_metadata one = {0};
     bb_matrix_metadata two = {0};
@@ -231,9 +224,8 @@ static void long_origins_are_digests(void **state)
 }
 
 // A pipeline called y or z does not make its decoded C_x another axis; a title may name one.
-static void names_of_pipelines_are_no_axes(void **state)
+TEST(names_of_pipelines_are_no_axes)
 {
-    (void)state;
     static const char *const datasets[] = {"/operators/C_0", "/operators/C_1", "/operators/C_2"};
     static const struct {
         const char *edit;
@@ -277,9 +269,8 @@ static void names_of_pipelines_are_no_axes(void **state)
 }
 
 // The copy that is printed, and that of /provenance, reads the same files from any other folder.
-static void resolved_copies_run_in_other_folders(void **state)
+TEST(resolved_copies_run_in_other_folders)
 {
-    (void)state;
     static const char script[] =
         "set -e\n"
         "mkdir -p typed/data elsewhere\n"
@@ -302,18 +293,4 @@ static void resolved_copies_run_in_other_folders(void **state)
     assert_int_equal(system("sh folders.sh " BB_BINARY_DIR "/bitbudget"), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(resolved_copies_run_in_other_folders),
-        cmocka_unit_test(names_of_pipelines_are_no_axes),
-        cmocka_unit_test(rows_of_other_grids_are_refused),
-        cmocka_unit_test(rows_of_another_study_are_named),
-        cmocka_unit_test(rows_without_metadata_are_taken),
-        cmocka_unit_test(rows_in_other_units_give_the_same),
-        cmocka_unit_test(rows_of_another_axis_are_refused),
-        cmocka_unit_test(texts_of_any_length_are_read),
-        cmocka_unit_test(long_origins_are_digests),
-    };
-    return cmocka_run_group_tests(tests, enter_with_rows, leave);
-}
+TEST_GROUP(.enter = enter_with_rows, .leave = leave);

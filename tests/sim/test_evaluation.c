@@ -5,9 +5,8 @@
 #include "sim/evaluation.h"
 #include "tests/sim/driver.h"
 
-static void starts_with_nothing_known(void **state)
+TEST(starts_with_nothing_known)
 {
-    (void)state;
     const bb_evaluation evaluation = bb_evaluation_start("a");
     assert_string_equal(evaluation.pipeline, "a");
     assert_int_equal(evaluation.outcome.kind, BB_OUTCOME_OK);
@@ -22,9 +21,8 @@ static void starts_with_nothing_known(void **state)
     }
 }
 
-static void unset_is_nan(void **state)
+TEST(unset_is_nan)
 {
-    (void)state;
     double *values = NULL;
     check_ok(bb_evaluation_unset(5, &values));
     for (int i = 0; i < 5; ++i) {
@@ -35,9 +33,8 @@ static void unset_is_nan(void **state)
     assert_null(values);
 }
 
-static void ao_starts_with_nothing_known(void **state)
+TEST(ao_starts_with_nothing_known)
 {
-    (void)state;
     bb_ao_evaluation evaluation;
     check_ok(bb_ao_evaluation_create("a", 2, 3, 0, 1, &evaluation));
     for (int i = 0; i < 6; ++i) {
@@ -54,9 +51,8 @@ static void ao_starts_with_nothing_known(void **state)
     bb_ao_evaluation_release(&evaluation, 2); // once is enough, twice is fine
 }
 
-static void publishes_in_the_order_of_the_study(void **state)
+TEST(publishes_in_the_order_of_the_study)
 {
-    (void)state;
     bb_results *results = NULL;
     bb_evaluation rows[] = {bb_evaluation_start("bad"), bb_evaluation_start("good")};
     const bb_evaluations evaluations = {rows, sizeof *rows, 2, NULL};
@@ -110,9 +106,8 @@ static void publishes_in_the_order_of_the_study(void **state)
 }
 
 // 2 s of 30,000 dollars that last five years, and 7.2 kJ at 25 cents a kWh.
-static void a_result_costs_its_share_of_the_machine(void **state)
+TEST(a_result_costs_its_share_of_the_machine)
 {
-    (void)state;
     const bb_machine_price plain = {30000.0, 5.0, NAN};
     const bb_machine_price metered = {30000.0, 5.0, 0.25};
     const bb_machine_price none = {NAN, 5.0, 0.25};
@@ -149,9 +144,8 @@ static void a_result_costs_its_share_of_the_machine(void **state)
 }
 
 // The keys reach the results, those of five years unless given.
-static void studies_price_their_machine(void **state)
+TEST(studies_price_their_machine)
 {
-    (void)state;
     static const char *const times[] = {"solve_time_s", "wall_s"};
     const driver_case studies[] = {
         {CONFIG_WAFER_SMALL, {"machine.price_usd=1e9"}},
@@ -167,9 +161,8 @@ static void studies_price_their_machine(void **state)
 }
 
 // Times differ from run to run; they must not reach the reproducible digest.
-static void times_stay_out_of_the_reproducible_digest(void **state)
+TEST(times_stay_out_of_the_reproducible_digest)
 {
-    (void)state;
     char digest[2][BB_DIGEST_BYTES];
     char all_values[2][BB_DIGEST_BYTES];
     for (int i = 0; i < 2; ++i) {
@@ -190,9 +183,8 @@ static void times_stay_out_of_the_reproducible_digest(void **state)
 
 // A lossless copy has no error to tell from the signal, a matrix of zeros stores nothing: neither
 // divides by zero into a number that looks like one.
-static void nothing_lost_and_nothing_stored_are_told_apart(void **state)
+TEST(nothing_lost_and_nothing_stored_are_told_apart)
 {
-    (void)state;
 #define PIPELINES                                                                                  \
     "pipelines=[{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}, "              \
     "{name: tiles, storage: {codec: low_rank, tolerance: 1e-13}, multiply: fp32, "                 \
@@ -218,17 +210,4 @@ static void nothing_lost_and_nothing_stored_are_told_apart(void **state)
 #undef PIPELINES
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(starts_with_nothing_known),
-        cmocka_unit_test(unset_is_nan),
-        cmocka_unit_test(ao_starts_with_nothing_known),
-        cmocka_unit_test(publishes_in_the_order_of_the_study),
-        cmocka_unit_test(a_result_costs_its_share_of_the_machine),
-        cmocka_unit_test(studies_price_their_machine),
-        cmocka_unit_test(times_stay_out_of_the_reproducible_digest),
-        cmocka_unit_test(nothing_lost_and_nothing_stored_are_told_apart),
-    };
-    return cmocka_run_group_tests(tests, NULL, driver_leave);
-}
+TEST_GROUP(.leave = driver_leave);

@@ -52,9 +52,8 @@ done:
     return status;
 }
 
-static void every_allocation_of_a_run_fails_once(void **state)
+TEST(every_allocation_of_a_run_fails_once)
 {
-    (void)state;
     bb_index k = 1;
     for (;; ++k) {
         bb_problems problems = {0};
@@ -79,9 +78,8 @@ static void every_allocation_of_a_run_fails_once(void **state)
     assert_true(k > 200);
 }
 
-static void every_allocation_of_reading_fails_once(void **state)
+TEST(every_allocation_of_reading_fails_once)
 {
-    (void)state;
     bb_problems problems = {0};
     (void)unlink("run.h5");
     check_ok(whole_run("run.h5", &problems));
@@ -100,11 +98,4 @@ static void every_allocation_of_reading_fails_once(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_allocation_of_a_run_fails_once),
-        cmocka_unit_test(every_allocation_of_reading_fails_once),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

@@ -63,9 +63,8 @@ static int count_files(const char *folder, const char *ending)
     return count;
 }
 
-static void writing_and_replacing(void **state)
+TEST(writing_and_replacing)
 {
-    (void)state;
     check_ok(bb_file_check("a.h5", false, false, BYTES));
     check_ok(bb_file_write("a.h5", false, pattern, BYTES));
     assert_true(is_whole("a.h5"));
@@ -78,9 +77,8 @@ static void writing_and_replacing(void **state)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
-static void a_file_that_is_replaced_keeps_its_permissions(void **state)
+TEST(a_file_that_is_replaced_keeps_its_permissions)
 {
-    (void)state;
     struct stat about;
     check_ok(bb_file_write("kept", false, "x", 1));
     assert_int_equal(chmod("kept", 0640), 0);
@@ -118,9 +116,8 @@ done:
 }
 
 // Processes of two containers may have the same number, and write the same file.
-static void equal_process_numbers_do_not_meet(void **state)
+TEST(equal_process_numbers_do_not_meet)
 {
-    (void)state;
     pid_t children[2];
     bool refused = false;
     for (int i = 0; i < 2; ++i) {
@@ -139,9 +136,8 @@ static void equal_process_numbers_do_not_meet(void **state)
     assert_int_equal(count_files(".", ".part"), 0);
 }
 
-static void folders_that_are_none(void **state)
+TEST(folders_that_are_none)
 {
-    (void)state;
     check_fails(bb_file_check("missing/a.h5", false, false, 0), BB_IO, "No such file");
     check_ok(bb_file_check("made/a.h5", true, false, 0));
     assert_int_equal(rmdir("made"), 0);
@@ -158,9 +154,8 @@ static void folders_that_are_none(void **state)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
-static void file_size_limits_are_errors(void **state)
+TEST(file_size_limits_are_errors)
 {
-    (void)state;
     struct rlimit before;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     const struct rlimit small = {BYTES / 2, before.rlim_max};
@@ -174,9 +169,8 @@ static void file_size_limits_are_errors(void **state)
     assert_int_equal(count_files(".", ".part"), 0);
 }
 
-static void full_and_read_only_disks(void **state)
+TEST(full_and_read_only_disks)
 {
-    (void)state;
     assert_int_equal(mkdir("disk", 0777), 0);
     if (mount("none", "disk", "tmpfs", 0, "size=512k") != 0) {
         print_message("no tmpfs may be mounted here (%s)\n", strerror(errno));
@@ -231,9 +225,8 @@ static void kill_a_writer(int signal_number, long after, int *how)
     assert_int_equal(waitpid(child, how, 0), child);
 }
 
-static void kills_leave_whole_files_or_none(void **state)
+TEST(kills_leave_whole_files_or_none)
 {
-    (void)state;
     for (int i = 0; i < KILLS; ++i) {
         int how = 0;
         (void)unlink("victim.h5");
@@ -245,9 +238,8 @@ static void kills_leave_whole_files_or_none(void **state)
     }
 }
 
-static void signals_remove_the_part(void **state)
+TEST(signals_remove_the_part)
 {
-    (void)state;
     assert_int_equal(system("rm -f *.part .*.part"), 0);
     for (int i = 0; i < 20; ++i) {
         int how = 0;
@@ -294,9 +286,8 @@ static void store_factor(void)
     bb_plate_factor_destroy(&factor);
 }
 
-static void a_signal_before_the_name_removes_the_part(void **state)
+TEST(a_signal_before_the_name_removes_the_part)
 {
-    (void)state;
     void (*const writers[])(void) = {write_results, store_factor};
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     (void)unlink("victim.h5");
@@ -320,18 +311,4 @@ static void a_signal_before_the_name_removes_the_part(void **state)
     assert_int_equal(count_files(".", ".factor"), 1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(writing_and_replacing),
-        cmocka_unit_test(a_file_that_is_replaced_keeps_its_permissions),
-        cmocka_unit_test(equal_process_numbers_do_not_meet),
-        cmocka_unit_test(folders_that_are_none),
-        cmocka_unit_test(file_size_limits_are_errors),
-        cmocka_unit_test(full_and_read_only_disks),
-        cmocka_unit_test(kills_leave_whole_files_or_none),
-        cmocka_unit_test(signals_remove_the_part),
-        cmocka_unit_test(a_signal_before_the_name_removes_the_part),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

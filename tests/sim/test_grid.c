@@ -40,9 +40,8 @@ static void expect_text(bb_text *text, const char *expected)
     bb_text_release(text);
 }
 
-static void the_short_table_leads_with_its_answer(void **state)
+TEST(the_short_table_leads_with_its_answer, .setup_func = enter, .teardown_func = leave)
 {
-    (void)state;
     bb_text text = {0};
     check_ok(bb_summary_write(source.experiment, filled, &text));
     expect_text(&text,
@@ -65,9 +64,8 @@ static void expect_answer(double within, bb_front_measure measure, const char *e
     expect_text(&text, expected);
 }
 
-static void answers_name_the_least_within_a_price(void **state)
+TEST(answers_name_the_least_within_a_price, .setup_func = enter, .teardown_func = leave)
 {
-    (void)state;
     expect_answer(1.0, BB_FRONT_BYTES,
                   "Reference: 8.000 MB. Fewest bytes within overlay error 1 nm: fp16 (overlay "
                   "error 0.5000 nm, 2.000 MB, 4 times fewer).");
@@ -96,9 +94,8 @@ static void answers_name_the_least_within_a_price(void **state)
 }
 
 // In CSV what is stored comes back to the bit, and NaN is empty.
-static void csv_is_exact(void **state)
+TEST(csv_is_exact, .setup_func = enter, .teardown_func = leave)
 {
-    (void)state;
     bb_grid grid = {0};
     bb_text text = {0};
     check_ok(bb_results_set(filled, "results/overlay_error_x_nm", 1, 0.1 + 0.2));
@@ -112,9 +109,8 @@ static void csv_is_exact(void **state)
     bb_grid_release(&grid);
 }
 
-static void json_has_units_and_null(void **state)
+TEST(json_has_units_and_null, .setup_func = enter, .teardown_func = leave)
 {
-    (void)state;
     bb_grid grid = {0};
     bb_text text = {0};
     const char *const answers[] = {"a \"sentence\"\x1b[2J\\"};
@@ -136,9 +132,8 @@ static void json_has_units_and_null(void **state)
     bb_grid_release(&grid);
 }
 
-static void papers_escape_what_their_language_reads(void **state)
+TEST(papers_escape_what_their_language_reads, .setup_func = enter, .teardown_func = leave)
 {
-    (void)state;
     bb_grid grid = {0};
     bb_text text = {0};
     check_ok(bb_results_set_text(filled, "results/status", 3, "a_b%c&d#e|f{g}^~\\$*<"));
@@ -159,9 +154,8 @@ static void papers_escape_what_their_language_reads(void **state)
     bb_grid_release(&grid);
 }
 
-static void names_that_are_not_there_are_refused(void **state)
+TEST(names_that_are_not_there_are_refused, .setup_func = enter, .teardown_func = leave)
 {
-    (void)state;
     bb_grid grid = {0};
     check_ok(bb_grid_add_rows(&grid, filled, NULL));
     check_fails(bb_grid_add_named(&grid, &source, "operator_byte"), BB_INVALID,
@@ -198,9 +192,8 @@ static int count_of(const char *text, const char *part)
 }
 
 // Long names are cut to different texts; columns beyond the width follow below.
-static void tables_keep_to_80_columns(void **state)
+TEST(tables_keep_to_80_columns, .setup_func = enter, .teardown_func = leave)
 {
-    (void)state;
     enum { MANY = 12 };
     static const char *const names[] = {
         "a very long name of a pipeline that nobody could show in a table, in fp16, row scale",
@@ -244,9 +237,8 @@ static void tables_keep_to_80_columns(void **state)
     bb_results_destroy(&results);
 }
 
-static void cells_have_the_columns_of_a_terminal(void **state)
+TEST(cells_have_the_columns_of_a_terminal, .setup_func = enter, .teardown_func = leave)
 {
-    (void)state;
     static const struct {
         const char *text, *shown;
         int width;
@@ -290,9 +282,8 @@ static void expect_label(const char *const *paths, bb_index count, bb_index inde
     BB_RELEASE(&found);
 }
 
-static void files_go_by_what_tells_them_apart(void **state)
+TEST(files_go_by_what_tells_them_apart, .setup_func = enter, .teardown_func = leave)
 {
-    (void)state;
     static const char *const studies[] = {"outputs/ao-quick.h5", "outputs/ao-quicker.h5"};
     static const char *const folders[] = {"one/run.h5", "two/run.h5", "three/run.h5"};
     static const char *const longer[] = {"a.h5", "a-rerun.h5"};
@@ -307,21 +298,4 @@ static void files_go_by_what_tells_them_apart(void **state)
     char *unused = NULL;
     check_fails(bb_label_find((const char *const[]){"x", "y", "x"}, 3, 0, &unused), BB_INVALID,
                 "'x' is named twice");
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, enter, leave)
-    const struct CMUnitTest tests[] = {
-        TEST(the_short_table_leads_with_its_answer),
-        TEST(answers_name_the_least_within_a_price),
-        TEST(csv_is_exact),
-        TEST(json_has_units_and_null),
-        TEST(papers_escape_what_their_language_reads),
-        TEST(names_that_are_not_there_are_refused),
-        TEST(tables_keep_to_80_columns),
-        TEST(cells_have_the_columns_of_a_terminal),
-        TEST(files_go_by_what_tells_them_apart),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,9 +27,8 @@ static hid_t file_of(const char *const *names, int count)
     return file;
 }
 
-static void the_nearest_name_is_found(void **state)
+TEST(the_nearest_name_is_found)
 {
-    (void)state;
     static const char *const names[] = {"wrapped", "scene/truth", "wrapp\033[2J"};
     const struct {
         const char *word;
@@ -61,9 +60,8 @@ static hid_t enumeration(hid_t base, int members)
     return type;
 }
 
-static void booleans_are_two_words_over_a_byte(void **state)
+TEST(booleans_are_two_words_over_a_byte)
 {
-    (void)state;
     const struct {
         hid_t type;
         bool is_logical;
@@ -85,11 +83,4 @@ static int enter(void **state)
     return bb_hdf5_library_start() == BB_OK ? 0 : -1;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_nearest_name_is_found),
-        cmocka_unit_test(booleans_are_two_words_over_a_byte),
-    };
-    return cmocka_run_group_tests(tests, enter, NULL);
-}
+TEST_GROUP(.enter = enter);

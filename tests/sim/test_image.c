@@ -59,9 +59,8 @@ static void compare(const bb_dataset *got, const bb_dataset *expected)
     }
 }
 
-static void files_read_back_bit_for_bit(void **state)
+TEST(files_read_back_bit_for_bit)
 {
-    (void)state;
     bb_results *results = make_results();
     bb_results *back = NULL;
     check_ok(bb_provenance_end(results));
@@ -81,9 +80,8 @@ static void files_read_back_bit_for_bit(void **state)
 }
 
 // The file of the former schema: the root without the table, and its number.
-static void other_schemas_are_told_apart(void **state)
+TEST(other_schemas_are_told_apart)
 {
-    (void)state;
     bb_results *results = make_results();
     bb_results *back = NULL;
     hid_t file = -1;
@@ -111,9 +109,8 @@ static void other_schemas_are_told_apart(void **state)
     bb_results_destroy(&results);
 }
 
-static void unfinished_results_are_refused(void **state)
+TEST(unfinished_results_are_refused)
 {
-    (void)state;
     bb_results *results = make_results();
     bb_results *back = NULL;
     write_file(results, "b.h5");
@@ -147,9 +144,8 @@ static void add_configuration(bb_results *results)
     BB_RELEASE(&text);
 }
 
-static void xarray_opens_them_with_both_engines(void **state)
+TEST(xarray_opens_them_with_both_engines)
 {
-    (void)state;
     bb_results *results = make_results();
     add_configuration(results);
     check_ok(bb_provenance_end(results));
@@ -162,13 +158,4 @@ static void xarray_opens_them_with_both_engines(void **state)
     assert_int_equal(how, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_read_back_bit_for_bit),
-        cmocka_unit_test(other_schemas_are_told_apart),
-        cmocka_unit_test(unfinished_results_are_refused),
-        cmocka_unit_test(xarray_opens_them_with_both_engines),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

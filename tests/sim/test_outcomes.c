@@ -37,9 +37,8 @@ static void expect_unset(const bb_results *results, const char *path)
     }
 }
 
-static void an_infinite_covariance_is_the_outcome_of_all(void **state)
+TEST(an_infinite_covariance_is_the_outcome_of_all)
 {
-    (void)state;
     static const char *const tilts[] = {"solver.lgs_tilt=update", "solver.lgs_tilt=constant_block",
                                         "solver.lgs_tilt=unknown"};
     for (size_t i = 0; i < sizeof tilts / sizeof *tilts; ++i) {
@@ -56,9 +55,8 @@ static void an_infinite_covariance_is_the_outcome_of_all(void **state)
 }
 
 // Without the unit diagonal it is the factorization that meets it, and the spectrum.
-static void an_unscaled_one_fails_in_the_factor(void **state)
+TEST(an_unscaled_one_fails_in_the_factor)
 {
-    (void)state;
     const driver_case study = {CONFIG_AO_SMALL, {DIM, SPECTRUM, "solver.scale=none"}};
     bb_results *results = driver_results(&study);
     assert_string_equal(driver_text(results, "status", "reference"), "non_finite");
@@ -69,9 +67,8 @@ static void an_unscaled_one_fails_in_the_factor(void **state)
 }
 
 // Slopes of frames in which nothing can be measured are no numbers.
-static void nothing_is_learned_from_what_is_not_finite(void **state)
+TEST(nothing_is_learned_from_what_is_not_finite)
 {
-    (void)state;
     const driver_case study = {CONFIG_AO_SMALL, {DIM, "learn.source=frames", "learn.frames=32"}};
     bb_results *results = driver_results(&study);
     expect_throughout(results, "non_finite",
@@ -81,9 +78,8 @@ static void nothing_is_learned_from_what_is_not_finite(void **state)
 
 // A star 1 mm above the pupil: noise so elongated that rounding leaves its least eigenvalue no
 // sign, which a rule without a tolerance goes by.
-static void a_rule_without_a_floor_of_noise_is_underdetermined(void **state)
+TEST(a_rule_without_a_floor_of_noise_is_underdetermined)
 {
-    (void)state;
     const driver_case study = {CONFIG_AO_SMALL, {"guide_stars.0.altitude_km=1e-6", PIPELINES}};
     bb_results *results = driver_results(&study);
     assert_string_equal(driver_text(results, "status", "rule"), "underdetermined");
@@ -93,9 +89,8 @@ static void a_rule_without_a_floor_of_noise_is_underdetermined(void **state)
 }
 
 // The dump is what one looks at then.
-static void an_infinite_covariance_is_dumped(void **state)
+TEST(an_infinite_covariance_is_dumped)
 {
-    (void)state;
     const char *const arguments[PROGRAM_ARGUMENTS] = {
         "run", CONFIG_AO_SMALL, DIM, "--dump", "Cmm,R", "-q", "-o", "infinite.h5", NULL};
     program_call(arguments, &run);
@@ -140,9 +135,8 @@ static void write_covariance(double entry)
     assert_int_equal(fclose(study), 0);
 }
 
-static void a_diagonal_that_is_not_positive_is_the_outcome_of_all(void **state)
+TEST(a_diagonal_that_is_not_positive_is_the_outcome_of_all)
 {
-    (void)state;
     static const double entries[] = {0.0, -1.0};
     for (size_t i = 0; i < sizeof entries / sizeof *entries; ++i) {
         char detail[64];
@@ -165,15 +159,4 @@ static void a_diagonal_that_is_not_positive_is_the_outcome_of_all(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_infinite_covariance_is_the_outcome_of_all),
-        cmocka_unit_test(an_unscaled_one_fails_in_the_factor),
-        cmocka_unit_test(nothing_is_learned_from_what_is_not_finite),
-        cmocka_unit_test(a_rule_without_a_floor_of_noise_is_underdetermined),
-        cmocka_unit_test(an_infinite_covariance_is_dumped),
-        cmocka_unit_test(a_diagonal_that_is_not_positive_is_the_outcome_of_all),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

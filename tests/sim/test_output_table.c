@@ -85,9 +85,8 @@ static bb_results *publish_toy(void)
     return results;
 }
 
-static void records_become_columns(void **state)
+TEST(records_become_columns)
 {
-    (void)state;
     bb_results *results = publish_toy();
     const bb_dataset *targets = bb_results_find(results, "results/target");
     assert_true(targets->is_axis && targets->numbers[2] == 2.0);
@@ -106,9 +105,8 @@ static void records_become_columns(void **state)
     bb_results_destroy(&results);
 }
 
-static void a_single_record_leaves_out_what_it_has_not(void **state)
+TEST(a_single_record_leaves_out_what_it_has_not)
 {
-    (void)state;
     bb_results *results = NULL;
     const double heights[] = {0.0, 5000.0};
     const bb_output_fill fill = {.name = "hp1"};
@@ -124,9 +122,8 @@ static void a_single_record_leaves_out_what_it_has_not(void **state)
     bb_results_destroy(&results);
 }
 
-static void indices_and_names_need_no_member(void **state)
+TEST(indices_and_names_need_no_member)
 {
-    (void)state;
     bb_results *results = NULL;
     const double errors[3][2] = {{1, 2}, {3, 4}, {5, 6}};
     const single layers = {.count = 4};
@@ -146,9 +143,8 @@ static void indices_and_names_need_no_member(void **state)
     bb_results_destroy(&results);
 }
 
-static void what_is_not_declared_is_refused(void **state)
+TEST(what_is_not_declared_is_refused)
 {
-    (void)state;
     bb_results *results = publish_toy();
     const record one = {.name = "a"};
     const bb_output stray = {"stray", "target", "1", .long_name = "not over pipelines"};
@@ -165,9 +161,8 @@ static void what_is_not_declared_is_refused(void **state)
     bb_results_destroy(&results);
 }
 
-static void datasets_find_their_rows(void **state)
+TEST(datasets_find_their_rows)
 {
-    (void)state;
     bb_results *results = publish_toy();
     for (bb_index i = 0; i < bb_results_count(results); ++i) {
         const bb_dataset *dataset = bb_results_dataset(results, i);
@@ -183,9 +178,8 @@ static void datasets_find_their_rows(void **state)
     bb_results_destroy(&results);
 }
 
-static void the_list_is_markdown(void **state)
+TEST(the_list_is_markdown)
 {
-    (void)state;
     const bb_output_table *const tables[] = {&axes, &table, &singles, &directions};
     bb_text text = {0};
     check_ok(bb_output_table_list(tables, 4, &text));
@@ -211,17 +205,4 @@ static void the_list_is_markdown(void **state)
                         "| `unit` | direction | text | its unit |\n"
                         "| `error` | step, direction | nm | an error |\n");
     bb_text_release(&text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(records_become_columns),
-        cmocka_unit_test(a_single_record_leaves_out_what_it_has_not),
-        cmocka_unit_test(indices_and_names_need_no_member),
-        cmocka_unit_test(what_is_not_declared_is_refused),
-        cmocka_unit_test(datasets_find_their_rows),
-        cmocka_unit_test(the_list_is_markdown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,9 +11,8 @@
 
 static program_run run;
 
-static void what_does_not_fit_is_said(void **state)
+TEST(what_does_not_fit_is_said)
 {
-    (void)state;
     char line[BB_PLAN_LINE] = "?";
     static const struct {
         double asked, there;
@@ -30,18 +29,16 @@ static void what_does_not_fit_is_said(void **state)
     }
 }
 
-static void a_machine_has_memory(void **state)
+TEST(a_machine_has_memory)
 {
-    (void)state;
     double bytes = 0.0;
     check_ok(bb_plan_machine_bytes(&bytes));
     assert_true(bytes > 1e8 && bytes < 1e15);
 }
 
 // Two matrices of 8 bytes x 4e8 cells x over 1e6 points: more than any machine has.
-static void check_and_run_refuse_what_no_machine_has(void **state)
+TEST(check_and_run_refuse_what_no_machine_has)
 {
-    (void)state;
     static const char grid[] = "response.grid={columns: 20000, rows: 20000}";
     static const char slit[] = "response.slit_points={columns: 1000, rows: 1000}";
     const char *const check[PROGRAM_ARGUMENTS] = {"check", CONFIG_WAFER_SMALL, grid, slit, NULL};
@@ -59,9 +56,8 @@ static void check_and_run_refuse_what_no_machine_has(void **state)
 }
 
 // The same two matrices, of four times what this machine has: for the user to say.
-static void check_and_run_warn_of_what_may_be_swapped(void **state)
+TEST(check_and_run_warn_of_what_may_be_swapped)
 {
-    (void)state;
     static const char slit[] = "response.slit_points={columns: 1000, rows: 1000}";
     const double points = 4.87e6; // where the slit stands, 1e6 at a time
     char grid[96];
@@ -91,9 +87,8 @@ static void limited(const char *const arguments[PROGRAM_ARGUMENTS], unsigned lon
     assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
 }
 
-static void limits_are_met_with_a_sentence(void **state)
+TEST(limits_are_met_with_a_sentence)
 {
-    (void)state;
     const char *const check[PROGRAM_ARGUMENTS] = {"check", CONFIG_AO_SMALL, NULL};
     const char *const start[PROGRAM_ARGUMENTS] = {"run", CONFIG_AO_SMALL, "-q", "--threads", "2",
                                                   "-o",  "limited.h5",    NULL};
@@ -114,9 +109,8 @@ static void limits_are_met_with_a_sentence(void **state)
 
 // Two threads need 376,000 kB (docs/lab/performance.md); threads of OpenBLAS's own and heaps of
 // threads brought that to between 583,000 and 650,000.
-static void what_fits_a_limit_runs(void **state)
+TEST(what_fits_a_limit_runs)
 {
-    (void)state;
     const char *const start[PROGRAM_ARGUMENTS] = {"run", CONFIG_AO_SMALL, "-q", "--threads", "2",
                                                   "-o",  "limited.h5",    NULL};
     const char *const others[][PROGRAM_ARGUMENTS] = {
@@ -142,9 +136,8 @@ static void what_fits_a_limit_runs(void **state)
     assert_int_equal(unsetenv("OPENBLAS_NUM_THREADS"), 0);
 }
 
-static void what_is_hopeless_is_refused(void **state)
+TEST(what_is_hopeless_is_refused)
 {
-    (void)state;
     const bb_plan plan = {.host_bytes = 2.7e12};
     const bb_plan unknown = {.host_bytes = NAN};
     check_ok(bb_plan_require(&plan, 2.7e12 / 16.0, INFINITY));
@@ -158,9 +151,8 @@ static void what_is_hopeless_is_refused(void **state)
 }
 
 // Grids are counted before sizes that suit FFTW are looked for: without, this has no end.
-static void check_refuses_screens_without_bounds(void **state)
+TEST(check_refuses_screens_without_bounds)
 {
-    (void)state;
     const char *const point[PROGRAM_ARGUMENTS] = {"check", CONFIG_AO_SMALL,
                                                   "telescope.diameter_m=1e-9", NULL};
     const char *const frames[PROGRAM_ARGUMENTS] = {"check",
@@ -199,18 +191,16 @@ static double device_bytes(const char *device, double *values)
 }
 
 // Of the operators of a pipeline on the device, one is there at a time.
-static void the_device_holds_what_runs_there(void **state)
+TEST(the_device_holds_what_runs_there)
 {
-    (void)state;
     double values = 0.0;
     assert_true(device_bytes(NULL, &values) == 0.0);
     check_relative(device_bytes("pipelines.4.device=cuda", &values), 2.0 * values, 1e-12); // fp16
     check_relative(device_bytes("pipelines.1.device=cuda", &values), 8.0 * values, 1e-12); // fp64
 }
 
-static void check_speaks_of_the_device_where_run_uses_it(void **state)
+TEST(check_speaks_of_the_device_where_run_uses_it)
 {
-    (void)state;
     const char *const host[PROGRAM_ARGUMENTS] = {"check", CONFIG_WAFER_SMALL,
                                                  "realtime.pipeline=fp16", NULL};
     const char *const device[PROGRAM_ARGUMENTS] = {"check", CONFIG_WAFER_SMALL,
@@ -241,9 +231,8 @@ static void write_machine(const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-static void a_file_describes_a_machine(void **state)
+TEST(a_file_describes_a_machine)
 {
-    (void)state;
     bb_problems problems = {0};
     bb_machine machine;
     write_machine("name: node\nmemory_gb: 2.5\ngpus: 4\ngpu_memory_gb: 80\n");
@@ -259,9 +248,8 @@ static void a_file_describes_a_machine(void **state)
 }
 
 // Each limit by itself, and what just fits.
-static void what_it_lacks_is_refused(void **state)
+TEST(what_it_lacks_is_refused)
 {
-    (void)state;
     const bb_machine machine = {.name = "node", .host_bytes = 10e9, .gpus = 2, .gpu_bytes = 80e9};
     static const struct {
         double host_bytes, device_bytes;
@@ -287,9 +275,8 @@ static void what_it_lacks_is_refused(void **state)
 }
 
 // A study for a GPU is planned on a host without one, for a machine that has it.
-static void check_plans_for_another_machine(void **state)
+TEST(check_plans_for_another_machine)
 {
-    (void)state;
     static const char shipped[] = BB_SOURCE_DIR "/examples/machines/h200-node.yaml";
     static const char study[] = BB_SOURCE_DIR "/configs/ao/mosaic-100368.yaml";
     const char *const fits[PROGRAM_ARGUMENTS] = {"check",     study,   "--device", "cuda",
@@ -303,22 +290,4 @@ static void check_plans_for_another_machine(void **state)
     program_expect(&run, 4, "desk: GPUs of 24.0 GB, the largest pipeline needs");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_does_not_fit_is_said),
-        cmocka_unit_test(a_machine_has_memory),
-        cmocka_unit_test(check_and_run_refuse_what_no_machine_has),
-        cmocka_unit_test(check_and_run_warn_of_what_may_be_swapped),
-        cmocka_unit_test(limits_are_met_with_a_sentence),
-        cmocka_unit_test(what_fits_a_limit_runs),
-        cmocka_unit_test(what_is_hopeless_is_refused),
-        cmocka_unit_test(check_refuses_screens_without_bounds),
-        cmocka_unit_test(the_device_holds_what_runs_there),
-        cmocka_unit_test(check_speaks_of_the_device_where_run_uses_it),
-        cmocka_unit_test(a_file_describes_a_machine),
-        cmocka_unit_test(what_it_lacks_is_refused),
-        cmocka_unit_test(check_plans_for_another_machine),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

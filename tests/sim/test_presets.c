@@ -20,17 +20,15 @@ static int leave(void **state)
     return fixture_leave() + driver_leave(state);
 }
 
-static void ao_quick(void **state)
+TEST(ao_quick)
 {
-    (void)state;
     bb_results *results = run_preset(BB_SOURCE_DIR "/configs/ao/quick.yaml");
     golden_check(results, "ao-quick.txt");
     bb_results_destroy(&results);
 }
 
-static void ao_nx456(void **state)
+TEST(ao_nx456)
 {
-    (void)state;
     bb_results *results = run_preset(CONFIG_NX456);
     golden_check(results, "ao-nx456.txt");
     assert_string_equal(driver_text(results, "status", "bf16"), "not_spd");
@@ -38,35 +36,31 @@ static void ao_nx456(void **state)
     bb_results_destroy(&results);
 }
 
-static void wafer_quick(void **state)
+TEST(wafer_quick)
 {
-    (void)state;
     bb_results *results = run_preset(BB_SOURCE_DIR "/configs/wafer/quick.yaml");
     golden_check(results, "wafer-quick.txt");
     assert_true(driver_number(results, "qoi_relative_error", "fp16-unscaled") == 1.0);
     bb_results_destroy(&results);
 }
 
-static void fringe_quick(void **state)
+TEST(fringe_quick)
 {
-    (void)state;
     bb_results *results = run_preset(BB_SOURCE_DIR "/configs/fringe/quick.yaml");
     golden_check(results, "fringe-quick.txt");
     bb_results_destroy(&results);
 }
 
-static void fringe_promise(void **state)
+TEST(fringe_promise)
 {
-    (void)state;
     bb_results *results = run_preset(BB_SOURCE_DIR "/configs/fringe/promise.yaml");
     golden_check(results, "fringe-promise.txt");
     bb_results_destroy(&results);
 }
 
 // A run of little is mostly the program itself.
-static void estimates_hold_elsewhere(void **state)
+TEST(estimates_hold_elsewhere)
 {
-    (void)state;
     bb_results *results = run_preset(CONFIG_AO_SMALL);
     bb_results_destroy(&results);
     results = run_preset(CONFIG_WAFER_SMALL);
@@ -74,9 +68,8 @@ static void estimates_hold_elsewhere(void **state)
 }
 
 // A lost definiteness is recorded and is no failure of the program.
-static void a_numerical_failure_exits_with_0(void **state)
+TEST(a_numerical_failure_exits_with_0)
 {
-    (void)state;
     const char *const arguments[PROGRAM_ARGUMENTS] = {"run",
                                                       CONFIG_NX456,
                                                       "solver.scale=none",
@@ -99,9 +92,8 @@ static void a_numerical_failure_exits_with_0(void **state)
     bb_results_destroy(&results);
 }
 
-static void an_absent_device_exits_with_5(void **state)
+TEST(an_absent_device_exits_with_5)
 {
-    (void)state;
     static const char *const wishes[] = {"device=cuda", "pipelines.1.device=cuda", "--device=cuda"};
     if (bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0) {
         print_message("skipped: this host has a CUDA device\n");
@@ -121,9 +113,8 @@ static void an_absent_device_exits_with_5(void **state)
 }
 
 // The choice of auto is printed once, with why it is not a faster one.
-static void auto_prints_its_choice(void **state)
+TEST(auto_prints_its_choice)
 {
-    (void)state;
     const char *const ao[PROGRAM_ARGUMENTS] = {"run", CONFIG_AO_SMALL, "device=auto", "--force",
                                                "-o",  "auto.h5",       NULL};
     const char *const wafer[PROGRAM_ARGUMENTS] = {
@@ -142,9 +133,8 @@ static void auto_prints_its_choice(void **state)
     assert_null(strstr(preset_run.printed, "device auto"));
 }
 
-static void a_bad_study_exits_with_2(void **state)
+TEST(a_bad_study_exits_with_2)
 {
-    (void)state;
     const char *const arguments[PROGRAM_ARGUMENTS] = {
         "run", CONFIG_WAFER_SMALL, "mesh.step_ms=200.0", "-o", "bad.h5", NULL};
     program_call(arguments, &preset_run);
@@ -154,9 +144,8 @@ static void a_bad_study_exits_with_2(void **state)
 
 // Figures 3 and 11 of the seed from the configurations' own sizes: by hand, 3 x 34 x 378 x (2 x
 // 256000 - 1) operations of the deformation are 19.74 GFLOP, a field's matrix 2.215 GB.
-static void plans_state_what_is_required(void **state)
+TEST(plans_state_what_is_required)
 {
-    (void)state;
     const char *const fast[PROGRAM_ARGUMENTS] = {
         "check", BB_SOURCE_DIR "/configs/wafer/seed-fast.yaml", "device=cpu", NULL};
     const char *const other[PROGRAM_ARGUMENTS] = {
@@ -178,9 +167,8 @@ static void plans_state_what_is_required(void **state)
 
 // By hand: six matrices of 2163 x 256000 in a byte a value are 3322.4 MB, low_rank is coded from
 // one of 4430 MB in fp64.
-static void plans_hold_the_loop_in_real_time(void **state)
+TEST(plans_hold_the_loop_in_real_time)
 {
-    (void)state;
     static const char key[] = "realtime, device memory";
     const char *const slow[PROGRAM_ARGUMENTS] = {
         "check", BB_SOURCE_DIR "/configs/wafer/realtime-slow.yaml", "device=cpu", KERNEL, NULL};
@@ -219,21 +207,4 @@ static void plans_hold_the_loop_in_real_time(void **state)
     assert_true(strtod(strstr(host, "at most ") + strlen("at most "), NULL) > 4430.0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ao_quick),
-        cmocka_unit_test(ao_nx456),
-        cmocka_unit_test(wafer_quick),
-        cmocka_unit_test(fringe_quick),
-        cmocka_unit_test(fringe_promise),
-        cmocka_unit_test(estimates_hold_elsewhere),
-        cmocka_unit_test(a_numerical_failure_exits_with_0),
-        cmocka_unit_test(an_absent_device_exits_with_5),
-        cmocka_unit_test(auto_prints_its_choice),
-        cmocka_unit_test(a_bad_study_exits_with_2),
-        cmocka_unit_test(plans_state_what_is_required),
-        cmocka_unit_test(plans_hold_the_loop_in_real_time),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

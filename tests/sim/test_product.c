@@ -62,9 +62,8 @@ static int leave(void **state)
     return driver_leave(state) + fixture_leave();
 }
 
-static void prices_are_those_of_any_unit(void **state)
+TEST(prices_are_those_of_any_unit)
 {
-    (void)state;
     static const double units[] = {0x1p-535, 0x1p532, 0x1p-900}; // about 1e-161, 1e160, 1e-271
     bb_results *plain = run_in(1.0);
     const double expected = driver_number(plain, "qoi_relative_error", "fp16");
@@ -83,9 +82,8 @@ static void prices_are_those_of_any_unit(void **state)
     bb_results_destroy(&plain);
 }
 
-static void a_product_costs_its_share_of_the_machine(void **state)
+TEST(a_product_costs_its_share_of_the_machine)
 {
-    (void)state;
     const driver_case study = {"product.yaml", {"matrix.file=matrix.h5", "machine.price_usd=1e9"}};
     write_matrix(1.0);
     bb_results *results = driver_results(&study);
@@ -95,9 +93,8 @@ static void a_product_costs_its_share_of_the_machine(void **state)
     bb_results_destroy(&results);
 }
 
-static void products_run_through_opencl(void **state)
+TEST(products_run_through_opencl)
 {
-    (void)state;
     if (bb_device_count(BB_DEVICE_OPENCL, NULL, 0) == 0) {
         print_message("skipped: this host has no OpenCL device\n");
         skip();
@@ -121,9 +118,8 @@ static void products_run_through_opencl(void **state)
 
 // A tolerance in parts of the range is known with the values. Each codec that takes one has a range
 // beyond it on either side, and a matrix without a range.
-static void a_tolerance_that_is_not_held_is_an_outcome(void **state)
+TEST(a_tolerance_that_is_not_held_is_an_outcome)
 {
-    (void)state;
 #define CODED(NAME, KEYS)                                                                          \
     "pipelines.1={name: " NAME ", storage: {" KEYS                                                 \
     ", tolerance_of_range: 1.0e-4}, multiply: fp64, accumulate: fp64, draws: 2}"
@@ -178,9 +174,8 @@ static void load_operator(const bb_results *results, const char *name, double *o
 }
 
 // Y is what the matrix as it is held gives, and C_1 is C in fp16, by rows.
-static void dumped_products_are_those_of_the_dumped_matrix(void **state)
+TEST(dumped_products_are_those_of_the_dumped_matrix)
 {
-    (void)state;
     static double held[ROWS * COLUMNS];
     static double y[3 * ROWS];
     bb_config *config = NULL;
@@ -220,24 +215,12 @@ static void dumped_products_are_those_of_the_dumped_matrix(void **state)
 }
 
 // Nothing is known of a format by a matrix of zeros, and nothing is wrong with it either.
-static void a_matrix_of_zeros_has_no_error(void **state)
+TEST(a_matrix_of_zeros_has_no_error)
 {
-    (void)state;
     bb_results *results = run_in(0.0);
     assert_string_equal(driver_text(results, "status", "fp16"), "ok");
     assert_true(driver_number(results, "qoi_relative_error", "fp16") == 0.0);
     bb_results_destroy(&results);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_tolerance_that_is_not_held_is_an_outcome),
-        cmocka_unit_test(products_run_through_opencl),
-        cmocka_unit_test(a_product_costs_its_share_of_the_machine),
-        cmocka_unit_test(prices_are_those_of_any_unit),
-        cmocka_unit_test(dumped_products_are_those_of_the_dumped_matrix),
-        cmocka_unit_test(a_matrix_of_zeros_has_no_error),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

@@ -33,9 +33,8 @@ static bb_results *record(int count, char *const *arguments)
 }
 
 // The shell takes the recorded line apart into the arguments that were given.
-static void sh_reads_the_command_back(void **state)
+TEST(sh_reads_the_command_back)
 {
-    (void)state;
     static char given[][32] = {"printf", "%s\\n",     "it's",         "'",           "a b",
                                "",       "$HOME`ls`", "plain=1.5e-3", "''x''y\"z\"", "new\nline"};
     enum { COUNT = sizeof given / sizeof given[0] };
@@ -62,9 +61,8 @@ static void sh_reads_the_command_back(void **state)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
-static void libraries_and_processor_are_recorded(void **state)
+TEST(libraries_and_processor_are_recorded)
 {
-    (void)state;
     static const char *const names[] = {"library_hdf5",    "library_openblas", "library_lapack",
                                         "library_cholmod", "library_fftw",     "library_gsl",
                                         "library_zfp",     "library_libyaml"};
@@ -88,11 +86,4 @@ static void libraries_and_processor_are_recorded(void **state)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sh_reads_the_command_back),
-        cmocka_unit_test(libraries_and_processor_are_recorded),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

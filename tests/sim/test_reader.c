@@ -74,9 +74,8 @@ static void check_mutant(const unsigned char *bytes, bb_index count, bb_index *r
     *refused += status != BB_OK;
 }
 
-static void truncated_files_are_refused(void **state)
+TEST(truncated_files_are_refused)
 {
-    (void)state;
     bb_index refused = 0;
     for (int i = 0; i < 40; ++i) {
         check_mutant(image, 1 + image_bytes * i / 41, &refused);
@@ -84,9 +83,8 @@ static void truncated_files_are_refused(void **state)
     assert_int_equal(refused, 40);
 }
 
-static void flipped_bits_are_seen_or_harmless(void **state)
+TEST(flipped_bits_are_seen_or_harmless)
 {
-    (void)state;
     bb_index refused = 0;
     unsigned char *mutant = NULL;
     check_ok(BB_ALLOCATE(image_bytes, &mutant));
@@ -107,9 +105,8 @@ static void flipped_bits_are_seen_or_harmless(void **state)
     assert_true(refused > MUTANTS / 10);
 }
 
-static void foreign_files_are_refused(void **state)
+TEST(foreign_files_are_refused)
 {
-    (void)state;
     bb_results *results = NULL;
     check_ok(bb_file_write("text.h5", false, "just a text", 11));
     check_fails(bb_reader_read("text.h5", &results), BB_IO, "not an HDF5 file");
@@ -185,9 +182,8 @@ static void check_same_dataset(const bb_dataset *got, const bb_dataset *expected
     }
 }
 
-static void every_group_comes_back(void **state)
+TEST(every_group_comes_back)
 {
-    (void)state;
     char path[128];
     int seeds = 0;
     bb_results *results = NULL;
@@ -294,9 +290,8 @@ static bb_status end(void *context)
     return BB_OK;
 }
 
-static void handlers_stay_with_the_parent(void **state)
+TEST(handlers_stay_with_the_parent)
 {
-    (void)state;
     (void)signal(SIGTERM, caught);
     (void)signal(SIGHUP, SIG_IGN);
     check_fails(bb_isolation_run("x.h5", 5, end, NULL), BB_IO, "died of signal 15");
@@ -304,9 +299,8 @@ static void handlers_stay_with_the_parent(void **state)
     (void)signal(SIGHUP, SIG_DFL);
 }
 
-static void what_cannot_be_printed_is_not_blamed_on_the_file(void **state)
+TEST(what_cannot_be_printed_is_not_blamed_on_the_file)
 {
-    (void)state;
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     (void)close(ends[0]);
@@ -323,25 +317,12 @@ static void what_cannot_be_printed_is_not_blamed_on_the_file(void **state)
     }
 }
 
-static void crashes_and_hangs_become_errors(void **state)
+TEST(crashes_and_hangs_become_errors)
 {
-    (void)state;
     char who[] = "the child";
     check_fails(bb_isolation_run("x.h5", 5, crash, NULL), BB_IO, "died of signal 11");
     check_fails(bb_isolation_run("x.h5", 1, hang, NULL), BB_IO, "over 1 s");
     check_fails(bb_isolation_run("x.h5", 5, refuse, who), BB_IO, "a message of the child");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(truncated_files_are_refused),
-        cmocka_unit_test(flipped_bits_are_seen_or_harmless),
-        cmocka_unit_test(foreign_files_are_refused),
-        cmocka_unit_test(every_group_comes_back),
-        cmocka_unit_test(crashes_and_hangs_become_errors),
-        cmocka_unit_test(what_cannot_be_printed_is_not_blamed_on_the_file),
-        cmocka_unit_test(handlers_stay_with_the_parent),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

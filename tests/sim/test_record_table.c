@@ -81,9 +81,8 @@ static const char written[] =
 
 // Beside the file that names it, and beside the user for an override; the resolved copy needs no
 // table and is the same study again.
-static void a_table_is_the_list_written_out(void **state)
+TEST(a_table_is_the_list_written_out)
 {
-    (void)state;
     assert_int_equal(system("mkdir -p studies/jobs"), 0);
     put_file("studies/jobs/a.csv", table);
     put_file("own.csv", table);
@@ -124,9 +123,8 @@ static void a_table_is_the_list_written_out(void **state)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
-static void what_is_wrong_is_said_at_its_place(void **state)
+TEST(what_is_wrong_is_said_at_its_place)
 {
-    (void)state;
     const struct {
         const char *text, *expected;
     } cases[] = {
@@ -172,9 +170,8 @@ static void what_is_wrong_is_said_at_its_place(void **state)
 }
 
 // Which tables a run read, and with what in them.
-static void results_keep_the_tables(void **state)
+TEST(results_keep_the_tables)
 {
-    (void)state;
     put_file("a.csv", "x_mm,y_mm\n0,0\n");
     put_study("a.yaml", "  layout: a.csv\n");
     put_study("b.yaml", "  layout: [{x_mm: 0.0, y_mm: 0.0}]\n");
@@ -205,9 +202,8 @@ static void results_keep_the_tables(void **state)
 }
 
 // What a plan keeps of a study makes it again where its files are gone.
-static void kept_files_stand_for_tables(void **state)
+TEST(kept_files_stand_for_tables)
 {
-    (void)state;
     bb_problems problems = {0};
     bb_config_base *base = NULL;
     bb_config_base *again = NULL;
@@ -242,13 +238,4 @@ static void kept_files_stand_for_tables(void **state)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_table_is_the_list_written_out),
-        cmocka_unit_test(what_is_wrong_is_said_at_its_place),
-        cmocka_unit_test(results_keep_the_tables),
-        cmocka_unit_test(kept_files_stand_for_tables),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

@@ -38,9 +38,8 @@ static int leave(void **state)
     return fixture_leave() + driver_leave(state);
 }
 
-static void a_file_is_enough(void **state)
+TEST(a_file_is_enough)
 {
-    (void)state;
     char expected[64 + BB_DIGEST_BYTES];
     bb_results *results = NULL;
     check_ok(bb_reader_read_all("study.h5", NULL, &results));
@@ -66,9 +65,8 @@ static void a_file_is_enough(void **state)
     assert_int_equal(chdir(".."), 0);
 }
 
-static void what_differs_is_told(void **state)
+TEST(what_differs_is_told)
 {
-    (void)state;
     CALL("rerun", "study.h5", "--verify", "-q", "pipelines.1.storage=e4m3");
     program_expect(&run, 1, "different:\n");
     program_expect(&run, 1, ": overlay_error_x_nm ");
@@ -82,9 +80,8 @@ static void what_differs_is_told(void **state)
     program_expect(&run, 1, "  other: only in this run\n");
 }
 
-static void inputs_are_held_to_their_digests(void **state)
+TEST(inputs_are_held_to_their_digests)
 {
-    (void)state;
     assert_int_equal(rename("rows.h5", "moved.h5"), 0);
     CALL("rerun", "study.h5", "--verify", "-q");
     program_expect(&run, 3, "/rows.h5': No such file");
@@ -100,9 +97,8 @@ static void inputs_are_held_to_their_digests(void **state)
     assert_int_equal(rename("moved.h5", "rows.h5"), 0);
 }
 
-static void other_files_are_refused(void **state)
+TEST(other_files_are_refused)
 {
-    (void)state;
     unsigned char *image = NULL;
     bb_index bytes = 0;
     bb_results *results = NULL;
@@ -123,13 +119,4 @@ static void other_files_are_refused(void **state)
     program_expect(&run, 2, "nonsense");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_is_enough),
-        cmocka_unit_test(what_differs_is_told),
-        cmocka_unit_test(inputs_are_held_to_their_digests),
-        cmocka_unit_test(other_files_are_refused),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

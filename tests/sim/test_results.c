@@ -3,9 +3,8 @@
 #include "tests/check.h"
 #include "tests/sim/fixture.h"
 
-static void datasets_hold_what_was_given(void **state)
+TEST(datasets_hold_what_was_given)
 {
-    (void)state;
     bb_results *results = NULL;
     check_ok(bb_results_create(&results));
     check_ok(fixture_fill(results));
@@ -28,9 +27,8 @@ static void datasets_hold_what_was_given(void **state)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
-static void mistakes_are_refused(void **state)
+TEST(mistakes_are_refused)
 {
-    (void)state;
     bb_results *results = NULL;
     check_ok(bb_results_create(&results));
     check_ok(fixture_fill(results));
@@ -58,9 +56,8 @@ static void mistakes_are_refused(void **state)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
-static void digests_see_results_and_nothing_else(void **state)
+TEST(digests_see_results_and_nothing_else)
 {
-    (void)state;
     char before[BB_DIGEST_BYTES], after[BB_DIGEST_BYTES];
     char stable_before[BB_DIGEST_BYTES], stable_after[BB_DIGEST_BYTES];
     bb_results *results = NULL;
@@ -83,9 +80,8 @@ static void digests_see_results_and_nothing_else(void **state)
     bb_results_destroy(&results);
 }
 
-static void what_is_dropped_leaves_room_for_another(void **state)
+TEST(what_is_dropped_leaves_room_for_another)
 {
-    (void)state;
     bb_results *results = NULL;
     check_ok(bb_results_create(&results));
     check_ok(fixture_fill(results));
@@ -104,9 +100,8 @@ static void what_is_dropped_leaves_room_for_another(void **state)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
-static void notes_are_replaced(void **state)
+TEST(notes_are_replaced)
 {
-    (void)state;
     bb_results *results = NULL;
     check_ok(bb_results_create(&results));
     check_ok(bb_results_note(results, "provenance", "device", "auto"));
@@ -116,16 +111,4 @@ static void notes_are_replaced(void **state)
     assert_null(bb_results_note_text(results, "", "device"));
     bb_results_destroy(&results);
     assert_int_equal(bb_memory_blocks(), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(datasets_hold_what_was_given),
-        cmocka_unit_test(mistakes_are_refused),
-        cmocka_unit_test(digests_see_results_and_nothing_else),
-        cmocka_unit_test(what_is_dropped_leaves_room_for_another),
-        cmocka_unit_test(notes_are_replaced),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

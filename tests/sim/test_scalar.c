@@ -3,9 +3,8 @@
 #include "sim/config/scalar.h"
 #include "tests/check.h"
 
-static void strict_numbers_are_read(void **state)
+TEST(strict_numbers_are_read)
 {
-    (void)state;
     static const struct {
         const char *text;
         double value;
@@ -19,9 +18,8 @@ static void strict_numbers_are_read(void **state)
     }
 }
 
-static void everything_else_is_refused(void **state)
+TEST(everything_else_is_refused)
 {
-    (void)state;
     static const char *const bad[] = {"",      "4x", "010",    "1_000", "0x10", "12:30", "nan",
                                       "inf",   "-",  ".5",     "5.",    "1e",   "1e+",   "1,5",
                                       "1e999", "+3", "1e-999", " 1",    "1 ",   "--1",   "-01",
@@ -35,9 +33,8 @@ static void everything_else_is_refused(void **state)
     }
 }
 
-static void integers_are_digits_only(void **state)
+TEST(integers_are_digits_only)
 {
-    (void)state;
     bb_index value = 0;
     assert_true(bb_scalar_integer("-42", &value));
     assert_int_equal(value, -42);
@@ -48,9 +45,8 @@ static void integers_are_digits_only(void **state)
     assert_false(bb_scalar_integer("007", &value));
 }
 
-static void written_numbers_come_back_bit_for_bit(void **state)
+TEST(written_numbers_come_back_bit_for_bit)
 {
-    (void)state;
     char text[BB_SCALAR_BYTES];
     for (uint64_t i = 0; i < 20000; ++i) {
         uint32_t words[4];
@@ -76,9 +72,8 @@ static void written_numbers_come_back_bit_for_bit(void **state)
     assert_string_equal(text, "1.0e+11");
 }
 
-static void guesses_are_sensible_or_none(void **state)
+TEST(guesses_are_sensible_or_none)
 {
-    (void)state;
     static const struct {
         const char *text, *guess;
     } cases[] = {{"4x", "4"},    {"010", "10"},   {"1_000", "1000"}, {"1,5", "1.5"},
@@ -92,16 +87,4 @@ static void guesses_are_sensible_or_none(void **state)
             assert_string_equal(guess, cases[i].guess);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strict_numbers_are_read),
-        cmocka_unit_test(everything_else_is_refused),
-        cmocka_unit_test(integers_are_digits_only),
-        cmocka_unit_test(written_numbers_come_back_bit_for_bit),
-        cmocka_unit_test(guesses_are_sensible_or_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

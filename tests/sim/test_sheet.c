@@ -7,9 +7,8 @@
 
 #include <stdlib.h>
 
-static void names_stand_beside_the_result(void **state)
+TEST(names_stand_beside_the_result)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"outputs/wafer-a.h5", "outputs/wafer-a-probes.csv"},
         {"a.hdf", "a.hdf-probes.csv"},
@@ -23,9 +22,8 @@ static void names_stand_beside_the_result(void **state)
     }
 }
 
-static void columns_read_back(void **state)
+TEST(columns_read_back)
 {
-    (void)state;
     static const double time[] = {0.1, 0.1 + 0.2};
     static const double rise[] = {1.0 / 3.0, NAN};
     static const double table[] = {1.0, 2.0, 3.0, 4.0};
@@ -50,9 +48,8 @@ static void columns_read_back(void **state)
 }
 
 // An axis has 12 digits where they tell its steps apart, else more.
-static void steps_of_the_axis_stay_apart(void **state)
+TEST(steps_of_the_axis_stay_apart)
 {
-    (void)state;
     static const double value[] = {1.0, 2.0, 3.0};
     static const struct {
         double time[3];
@@ -77,14 +74,4 @@ static void steps_of_the_axis_stay_apart(void **state)
         bb_text_release(&text);
         bb_results_destroy(&results);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_stand_beside_the_result),
-        cmocka_unit_test(columns_read_back),
-        cmocka_unit_test(steps_of_the_axis_stay_apart),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,9 +13,8 @@ static void write_table(double within, bb_text *out)
     bb_results_destroy(&results);
 }
 
-static void columns_are_aligned_and_the_front_is_marked(void **state)
+TEST(columns_are_aligned_and_the_front_is_marked)
 {
-    (void)state;
     bb_text text = {0};
     write_table(NAN, &text);
     const char *expected =
@@ -41,9 +40,8 @@ static void cheapest_within(double price, const char *expected)
     bb_text_release(&text);
 }
 
-static void the_cheapest_within_a_price(void **state)
+TEST(the_cheapest_within_a_price)
 {
-    (void)state;
     cheapest_within(1.0, "cheapest within overlay error [nm] 1: fp16 (price 0.5000, 2.000 MB)");
     // The price is the larger of x and y.
     cheapest_within(0.02, "0.02: fp32 (price 0.02000");
@@ -51,9 +49,8 @@ static void the_cheapest_within_a_price(void **state)
     cheapest_within(0.0, "0: reference");
 }
 
-static void dominated_pipelines_are_not_marked(void **state)
+TEST(dominated_pipelines_are_not_marked)
 {
-    (void)state;
     bb_text text = {0};
     bb_results *results = NULL;
     check_ok(bb_results_create(&results));
@@ -100,9 +97,8 @@ static void check_marks(const char *device, double fp32_ms, double fp16_ms, cons
 }
 
 // A cpu's time marks nothing; a GPU's does, but for differences that come and go.
-static void time_counts_where_it_is_the_formats(void **state)
+TEST(time_counts_where_it_is_the_formats)
 {
-    (void)state;
     check_marks("cpu", 1.0, 5.0, "**");
     check_marks("cuda", 1.0, 5.0, "* ");
     check_marks("cuda", 5.0, 1.0, " *");
@@ -111,9 +107,8 @@ static void time_counts_where_it_is_the_formats(void **state)
 }
 
 // A format that loses the whole correction has the fewest bytes and is worth nothing.
-static void a_lost_answer_is_never_marked(void **state)
+TEST(a_lost_answer_is_never_marked)
 {
-    (void)state;
     static const double errors[] = {0.0, 1e-6, 0.9996, NAN};
     bb_text text = {0};
     bb_results *results = NULL;
@@ -129,9 +124,8 @@ static void a_lost_answer_is_never_marked(void **state)
 }
 
 // A pipeline whose corrections come late is not cheap because its format is.
-static void a_residual_is_part_of_the_price(void **state)
+TEST(a_residual_is_part_of_the_price)
 {
-    (void)state;
     static const double residual[] = {0.0, 0.9, 0.5, NAN};
     bb_text text = {0};
     bb_results *results = NULL;
@@ -148,9 +142,8 @@ static void a_residual_is_part_of_the_price(void **state)
 }
 
 // The worst draw is the price; a pipeline that is lost in some draws is no choice.
-static void the_worst_draw_is_the_headline(void **state)
+TEST(the_worst_draw_is_the_headline)
 {
-    (void)state;
     static const char *const names[] = {"reference", "fp32", "fp16", "hp3"};
     static const char *const statuses[] = {"ok", "ok", "unsafe", "not_spd"};
     static const struct {
@@ -190,28 +183,12 @@ static void the_worst_draw_is_the_headline(void **state)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
-static void results_without_pipelines_are_refused(void **state)
+TEST(results_without_pipelines_are_refused)
 {
-    (void)state;
     bb_text text = {0};
     bb_results *results = NULL;
     check_ok(bb_results_create(&results));
     check_fails(bb_table_write(bb_experiments.rows[0], results, NAN, &text), BB_INVALID,
                 "without an axis 'pipeline'");
     bb_results_destroy(&results);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns_are_aligned_and_the_front_is_marked),
-        cmocka_unit_test(the_cheapest_within_a_price),
-        cmocka_unit_test(dominated_pipelines_are_not_marked),
-        cmocka_unit_test(time_counts_where_it_is_the_formats),
-        cmocka_unit_test(a_lost_answer_is_never_marked),
-        cmocka_unit_test(a_residual_is_part_of_the_price),
-        cmocka_unit_test(the_worst_draw_is_the_headline),
-        cmocka_unit_test(results_without_pipelines_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,9 +41,8 @@ static bb_tile_matrix *load(double *a, bb_variant variant)
 }
 
 // A value in tile (i, j) of the lower triangle reaches the diagonal of row i: found there, by then.
-static void matrices(void **state)
+TEST(matrices)
 {
-    (void)state;
     double *a = dense_new(N * N);
     char words[64];
     for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
@@ -90,9 +89,8 @@ static void check_right_side(const bb_tile_matrix *factor, const double *right, 
     BB_RELEASE(&x);
 }
 
-static void right_hand_sides(void **state)
+TEST(right_hand_sides)
 {
-    (void)state;
     double *a = dense_new(N * N);
     double *right = dense_new(M * N);
     double *clean = dense_new(M * N);
@@ -121,9 +119,8 @@ static void right_hand_sides(void **state)
     BB_RELEASE(&clean);
 }
 
-static void low_rank_parts(void **state)
+TEST(low_rank_parts)
 {
-    (void)state;
     double *a = dense_new(N * N);
     double *u = dense_new(N);
     const double variance = 2.0;
@@ -147,9 +144,8 @@ static void low_rank_parts(void **state)
 }
 
 // In R, Cmm, Ctm or Ctt of a score.
-static void residual_covariances(void **state)
+TEST(residual_covariances)
 {
-    (void)state;
     enum { TARGETS = 6, OPERANDS = 4 };
     double *operands[OPERANDS];
     const bb_index rows[OPERANDS] = {TARGETS, N, TARGETS, TARGETS};
@@ -187,9 +183,8 @@ static void residual_covariances(void **state)
 }
 
 // A heat input that is not finite stays where it is and spreads; it never fades.
-static void steps_in_time(void **state)
+TEST(steps_in_time)
 {
-    (void)state;
     enum { POINTS = 9 };
     bb_triplets list = {0};
     bb_csr matrix = {0};
@@ -263,9 +258,8 @@ static void apply(bb_device *device, const bb_coded_matrix *matrix, bb_gemv_arit
 }
 
 // In x, also where the matrix is zero: every row of the product shows it.
-static void inputs_of_products(void **state)
+TEST(inputs_of_products)
 {
-    (void)state;
     static const bb_index places[] = {0, MESH, MESH + ZEROS / 2 + 3, COLUMNS - 1};
     bb_device *device = NULL;
     double x[COLUMNS];
@@ -294,9 +288,8 @@ static void inputs_of_products(void **state)
 }
 
 // In the matrix: counted, and the row's product is not finite.
-static void values_of_matrices(void **state)
+TEST(values_of_matrices)
 {
-    (void)state;
     bb_device *device = NULL;
     double x[COLUMNS];
     double y[ROWS];
@@ -327,13 +320,4 @@ static void values_of_matrices(void **state)
     bb_device_close(&device);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(matrices),           cmocka_unit_test(right_hand_sides),
-        cmocka_unit_test(low_rank_parts),     cmocka_unit_test(residual_covariances),
-        cmocka_unit_test(steps_in_time),      cmocka_unit_test(inputs_of_products),
-        cmocka_unit_test(values_of_matrices),
-    };
-    return cmocka_run_group_tests(tests, list_codecs, NULL);
-}
+TEST_GROUP(.enter = list_codecs);

@@ -84,9 +84,8 @@ static inline double draw(bb_index i)
     return 1.0 + (double)((i * 7919 + 13) % 10007) / 10007.0;
 }
 
-static void axpy_has_the_bits_of_c(void **state)
+TEST(axpy_has_the_bits_of_c)
 {
-    (void)state;
     enum { MOST = 100003 };
     static const bb_index sizes[] = {1, 63, 64, 65, 97, 1003, MOST};
     static float x[MOST], y[MOST], expected[MOST];
@@ -112,9 +111,8 @@ static void axpy_has_the_bits_of_c(void **state)
     }
 }
 
-static void axpy_has_the_bits_of_c_in_fp64(void **state)
+TEST(axpy_has_the_bits_of_c_in_fp64)
 {
-    (void)state;
     enum { COUNT = 1003 };
     static double x[COUNT], y[COUNT], expected[COUNT];
     const double a = 1.0 / 3.0;
@@ -137,9 +135,8 @@ static void axpy_has_the_bits_of_c_in_fp64(void **state)
 }
 
 // Dimension 0 is the fastest, and no item is left out or done for a row too many.
-static void rows_and_columns_are_told_apart(void **state)
+TEST(rows_and_columns_are_told_apart)
 {
-    (void)state;
     enum { ROWS = 37, COLUMNS = 1009 };
     static int32_t source[ROWS][COLUMNS], target[COLUMNS][ROWS];
     const bool cpu = bb_device_kind_of(device_under_test) == BB_DEVICE_CPU;
@@ -168,9 +165,8 @@ static void rows_and_columns_are_told_apart(void **state)
     }
 }
 
-static void scalars_arrive_by_value(void **state)
+TEST(scalars_arrive_by_value)
 {
-    (void)state;
     int32_t narrow = -123456789;
     int64_t wide = ((int64_t)1 << 52) + 1;
     float real = 0.1F;
@@ -191,9 +187,8 @@ static void scalars_arrive_by_value(void **state)
     assert_memory_equal(got, expected, sizeof got);
 }
 
-static void quotients_and_roots_are_rounded(void **state)
+TEST(quotients_and_roots_are_rounded)
 {
-    (void)state;
     enum { COUNT = 5003 };
     static float x[COUNT], y[COUNT], got[COUNT], expected[COUNT];
     const int32_t count = COUNT;
@@ -220,9 +215,8 @@ static void quotients_and_roots_are_rounded(void **state)
     assert_memory_equal(got, expected, sizeof got);
 }
 
-static void a_source_that_does_not_compile_says_where(void **state)
+TEST(a_source_that_does_not_compile_says_where)
 {
-    (void)state;
     bb_build *build = NULL;
     char *log = NULL;
     const bb_index blocks = bb_memory_blocks();
@@ -241,9 +235,8 @@ static void a_source_that_does_not_compile_says_where(void **state)
     assert_int_equal(bb_memory_blocks(), blocks);
 }
 
-static void unknown_entries_are_named(void **state)
+TEST(unknown_entries_are_named)
 {
-    (void)state;
     bb_build_limits limits;
     // A function of the libraries around it is no entry either.
     static const char *const names[] = {"axpie", "", "memcpy", "sqrt"};
@@ -254,9 +247,8 @@ static void unknown_entries_are_named(void **state)
     }
 }
 
-static void shapes_beyond_the_limits_are_refused(void **state)
+TEST(shapes_beyond_the_limits_are_refused)
 {
-    (void)state;
     enum { COUNT = 64 };
     float y[COUNT] = {0};
     const float a = 1.0F;
@@ -297,9 +289,8 @@ static void shapes_beyond_the_limits_are_refused(void **state)
 }
 
 // An object of no elements is legal: its launch has no block, and no item reads it.
-static void empty_blocks_are_arguments(void **state)
+TEST(empty_blocks_are_arguments)
 {
-    (void)state;
     const float a = 1.0F;
     const int32_t count = 0;
     const bb_launch_argument arguments[] = {{0}, {0}, SCALAR(a), SCALAR(count)};
@@ -308,9 +299,8 @@ static void empty_blocks_are_arguments(void **state)
     check_ok(bb_device_wait(device_under_test));
 }
 
-static void launches_leave_nothing(void **state)
+TEST(launches_leave_nothing)
 {
-    (void)state;
     float value = 1.0F;
     const int32_t count = 1;
     fenced memory;
@@ -330,9 +320,8 @@ static void launches_leave_nothing(void **state)
 }
 
 /// Each allocation that fails while it is built is an error, and nothing is left.
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-    (void)state;
     const bb_index blocks = bb_memory_blocks();
     bool failed = true;
     for (bb_index k = 1; failed; ++k) {
@@ -350,34 +339,18 @@ static void every_allocation_may_fail(void **state)
     }
 }
 
-static const struct CMUnitTest build_tests[] = {
-    cmocka_unit_test(axpy_has_the_bits_of_c),
-    cmocka_unit_test(axpy_has_the_bits_of_c_in_fp64),
-    cmocka_unit_test(rows_and_columns_are_told_apart),
-    cmocka_unit_test(scalars_arrive_by_value),
-    cmocka_unit_test(quotients_and_roots_are_rounded),
-    cmocka_unit_test(a_source_that_does_not_compile_says_where),
-    cmocka_unit_test(unknown_entries_are_named),
-    cmocka_unit_test(shapes_beyond_the_limits_are_refused),
-    cmocka_unit_test(empty_blocks_are_arguments),
-    cmocka_unit_test(launches_leave_nothing),
-    cmocka_unit_test(every_allocation_may_fail),
-};
-
-static inline int run_build_tests(bb_device *device, const build_dialect *texts)
+/// Begins a group: compiles the entries for an open device. 0, or 1 with what the compiler says.
+static inline int build_tests_begin(bb_device *device, const build_dialect *texts)
 {
     char *log = NULL;
     device_under_test = device;
     dialect = texts;
-    if (bb_build_create(device, texts->entries, &log, &entries) != BB_OK) {
+    const int code = bb_build_create(device, texts->entries, &log, &entries) == BB_OK ? 0 : 1;
+    if (code != 0) {
         print_error("%s\n%s\n", bb_status_message(), log == NULL ? "" : log);
-        return 1;
     }
-    print_message("%s\n", bb_build_compiler(entries));
-    int failures = cmocka_run_group_tests(build_tests, NULL, NULL);
-    bb_build_destroy(&entries);
     BB_RELEASE(&log);
-    return failures;
+    return code;
 }
 
 #endif

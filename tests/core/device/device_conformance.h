@@ -9,13 +9,13 @@
 #include "core/device/transfer.h"
 #include "core/memory.h"
 #include "tests/check.h"
+#include "tests/first_device.h"
 
 static bb_device *device_under_test;
 
-static void report_is_filled(void **state)
+TEST(report_is_filled)
 {
     bb_device_report report;
-    (void)state;
     check_ok(bb_device_describe(device_under_test, &report));
     assert_true(strlen(report.name) > 0);
     assert_true(strlen(report.architecture) > 0);
@@ -24,20 +24,18 @@ static void report_is_filled(void **state)
 }
 
 // The architecture of an OpenCL device begins with its kind.
-static void processors_say_so(void **state)
+TEST(processors_say_so)
 {
     bb_device_report report;
     const bb_device_kind kind = bb_device_kind_of(device_under_test);
-    (void)state;
     check_ok(bb_device_describe(device_under_test, &report));
     const bool expected = kind == BB_DEVICE_CPU || (kind == BB_DEVICE_OPENCL &&
                                                     strncmp(report.architecture, "cpu ", 4) == 0);
     assert_int_equal(bb_device_is_processor(device_under_test), expected);
 }
 
-static void bytes_survive_the_round_trip(void **state)
+TEST(bytes_survive_the_round_trip)
 {
-    (void)state;
     enum { N = 100003 };
     static uint8_t sent[N], received[N];
     void *block = NULL;
@@ -56,9 +54,8 @@ static void bytes_survive_the_round_trip(void **state)
 }
 
 // Pieces that fill a buffer, that do not, and none; buffers smaller than a range of a thread.
-static void large_arrays_go_through_two_buffers(void **state)
+TEST(large_arrays_go_through_two_buffers)
 {
-    (void)state;
     enum { BUFFER = 4096, SIZES = 6, LARGEST = 5 * BUFFER + 17 };
     static const size_t sizes[SIZES] = {0, 1, BUFFER, BUFFER + 1, 2 * BUFFER, LARGEST};
     static uint8_t sent[LARGEST], received[LARGEST + 1];
@@ -81,9 +78,8 @@ static void large_arrays_go_through_two_buffers(void **state)
 }
 
 // Parts of as many pieces as the first, fewer, none, and of smaller pieces, to one device.
-static void parts_are_uploaded_in_turns(void **state)
+TEST(parts_are_uploaded_in_turns)
 {
-    (void)state;
     enum { BUFFER = 4096, PARTS = 4, LARGEST = 5 * BUFFER + 17 };
     static const size_t sizes[PARTS] = {LARGEST, 2 * BUFFER, 0, LARGEST - 1};
     static const size_t buffers[PARTS] = {BUFFER, BUFFER, BUFFER, BUFFER / 4};
@@ -107,9 +103,8 @@ static void parts_are_uploaded_in_turns(void **state)
 }
 
 // Through memory that copies do not wait for: nothing is sure before the wait.
-static void bytes_are_fetched_by_the_next_wait(void **state)
+TEST(bytes_are_fetched_by_the_next_wait)
 {
-    (void)state;
     enum { N = 300001, SMALL = 24 };
     void *block = NULL, *sent = NULL, *received = NULL;
     char small[SMALL] = "";
@@ -134,9 +129,8 @@ static void bytes_are_fetched_by_the_next_wait(void **state)
 }
 
 // More pages than one thread touches at once, from the middle of one to that of another.
-static void locked_memory_is_copied(void **state)
+TEST(locked_memory_is_copied)
 {
-    (void)state;
     const size_t bytes = ((size_t)65 << 20) + 12345;
     void *block = NULL, *copy = NULL;
     unsigned char *sent = NULL, *received = NULL;
@@ -163,9 +157,8 @@ static void locked_memory_is_copied(void **state)
 }
 
 // Sizes around a warp, a block and a range; NaN and infinities of both signs.
-static void non_finite_values_are_counted(void **state)
+TEST(non_finite_values_are_counted)
 {
-    (void)state;
     const bb_index sizes[] = {0, 1, 31, 32, 33, 255, 257, 65536, 1000003};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; ++s) {
         bb_index count = sizes[s];
@@ -188,9 +181,8 @@ static void non_finite_values_are_counted(void **state)
     }
 }
 
-static void timer_measures_work(void **state)
+TEST(timer_measures_work)
 {
-    (void)state;
     enum { BYTES = 64 << 20 };
     void *block = NULL;
     double seconds = -1.0;
@@ -220,9 +212,8 @@ static bb_status fail_to_queue(void *context)
     return bb_status_set(BB_INVALID, __FILE__, __LINE__, "nothing to queue");
 }
 
-static void a_graph_repeats_its_work(void **state)
+TEST(a_graph_repeats_its_work)
 {
-    (void)state;
     char values[64], read[64];
     void *block = NULL;
     bb_device_graph *graph = NULL;
@@ -246,9 +237,8 @@ static void a_graph_repeats_its_work(void **state)
     bb_device_release(device_under_test, &block);
 }
 
-static void impossible_allocations_say_how_much(void **state)
+TEST(impossible_allocations_say_how_much)
 {
-    (void)state;
     void *block = NULL;
     check_fails(bb_device_allocate(device_under_test, (size_t)1 << 60, &block), BB_MEMORY,
                 "1152921504606846976 bytes asked for");
@@ -257,33 +247,15 @@ static void impossible_allocations_say_how_much(void **state)
     bb_device_release(device_under_test, &block);
 }
 
-static inline int run_device_tests(bb_device_kind kind)
+/// Begins a group: opens the first device of a kind. 0, or the exit code.
+static inline int device_tests_begin(bb_device_kind kind)
 {
-    char reason[256] = "";
-    if (bb_device_count(kind, reason, sizeof reason) == 0) {
-        print_message("skipped: %s\n", reason);
-        return 77;
-    }
-    if (bb_device_open(kind, 0, &device_under_test) != BB_OK) {
-        print_error("%s\n%s", bb_status_message(), bb_status_trace_text());
-        return 1;
-    }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(report_is_filled),
-        cmocka_unit_test(processors_say_so),
-        cmocka_unit_test(bytes_survive_the_round_trip),
-        cmocka_unit_test(large_arrays_go_through_two_buffers),
-        cmocka_unit_test(parts_are_uploaded_in_turns),
-        cmocka_unit_test(bytes_are_fetched_by_the_next_wait),
-        cmocka_unit_test(locked_memory_is_copied),
-        cmocka_unit_test(non_finite_values_are_counted),
-        cmocka_unit_test(timer_measures_work),
-        cmocka_unit_test(a_graph_repeats_its_work),
-        cmocka_unit_test(impossible_allocations_say_how_much),
-    };
-    int failures = cmocka_run_group_tests(tests, NULL, NULL);
+    return first_device_open(kind, &device_under_test);
+}
+
+static inline void device_tests_end(void)
+{
     bb_device_close(&device_under_test);
-    return failures;
 }
 
 #endif

@@ -108,9 +108,8 @@ static void pretend_no_more(void)
     (void)unsetenv("BB_CC");
 }
 
-static void threads_do_not_change_bits(void **state)
+TEST(threads_do_not_change_bits, .setup_func = forget)
 {
-    (void)state;
     enum { COUNT = 20011 };
     static float x[COUNT], y[2][COUNT];
     const float a = 1.0F / 3.0F;
@@ -130,9 +129,8 @@ static void threads_do_not_change_bits(void **state)
 }
 
 // Ranges are of cpu_grain items and several threads take them: an entry that notes where it began.
-static void ranges_are_of_the_grain(void **state)
+TEST(ranges_are_of_the_grain, .setup_func = forget)
 {
-    (void)state;
     static const char source[] =
         "void note(const void *const *a, long begin, long end) {\n"
         "  for (long i = begin; i < end; ++i) ((long *)a[0])[i] = end - begin;\n}\n";
@@ -147,9 +145,8 @@ static void ranges_are_of_the_grain(void **state)
     bb_build_destroy(&build);
 }
 
-static void many_builds_leave_nothing(void **state)
+TEST(many_builds_leave_nothing, .setup_func = forget)
 {
-    (void)state;
     enum { BUILDS = 200, FIRST = 20 };
     const bb_index blocks = bb_memory_blocks();
     // After the first few the compiler hands out what it kept, which takes less time.
@@ -175,18 +172,16 @@ static void many_builds_leave_nothing(void **state)
 }
 
 // Loaded: the folder is gone while the build lives, and it works on.
-static void a_build_needs_no_file(void **state)
+TEST(a_build_needs_no_file, .setup_func = forget)
 {
-    (void)state;
     assert_int_equal(count_entries(home), 0);
     assert_non_null(strstr(bb_build_compiler(entries), "cc, "));
     assert_non_null(strstr(bb_build_compiler(entries), "-O3"));
     axpy_has_the_bits_of_c_in_fp64(state);
 }
 
-static void folders_that_cannot_be_used_are_named(void **state)
+TEST(folders_that_cannot_be_used_are_named, .setup_func = forget)
 {
-    (void)state;
     assert_int_equal(setenv("TMPDIR", "/nowhere/at/all", 1), 0);
     check_fails(build_tiny(), BB_IO, "/nowhere/at/all");
     assert_int_equal(setenv("TMPDIR", home, 1), 0);
@@ -208,9 +203,8 @@ static void folders_that_cannot_be_used_are_named(void **state)
     assert_int_equal(count_entries(home), 0);
 }
 
-static void absent_compilers_are_named(void **state)
+TEST(absent_compilers_are_named, .setup_func = forget)
 {
-    (void)state;
     const char *path = getenv("PATH");
     char before[4096];
     assert_true(path != NULL && strlen(path) < sizeof before);
@@ -231,9 +225,8 @@ static void absent_compilers_are_named(void **state)
 }
 
 // BB_CC is taken relative to this process's folder, though the compiler works in its own.
-static void compilers_are_found_from_here(void **state)
+TEST(compilers_are_found_from_here, .setup_func = forget)
 {
-    (void)state;
     char before[4096];
     assert_non_null(getcwd(before, sizeof before));
     pretend("exec cc \"$@\"");
@@ -245,9 +238,8 @@ static void compilers_are_found_from_here(void **state)
     pretend_no_more();
 }
 
-static void refused_native_code_is_left_out(void **state)
+TEST(refused_native_code_is_left_out, .setup_func = forget)
 {
-    (void)state;
     bb_build *build = NULL;
     pretend("for word; do\n"
             "  if [ \"$word\" = -march=native ]; then\n"
@@ -265,9 +257,8 @@ static void refused_native_code_is_left_out(void **state)
 }
 
 // What it started ends with it, and its files go.
-static void compilers_that_hang_are_ended(void **state)
+TEST(compilers_that_hang_are_ended, .setup_func = forget)
 {
-    (void)state;
     static const char *const hanging[] = {
         "echo $$ > ${0%/*}/pid; exec sleep 1000",
         "exec >&- 2>&-; echo $$ > ${0%/*}/pid; exec sleep 1000",
@@ -311,18 +302,16 @@ static void compilers_that_hang_are_ended(void **state)
 }
 
 // A second process that holds the words' pipe open does not hold the build up.
-static void compilers_leave_nobody_behind(void **state)
+TEST(compilers_leave_nobody_behind, .setup_func = forget)
 {
-    (void)state;
     pretend("sleep 1000 & exec cc \"$@\"");
     check_ok(build_tiny());
     pretend_no_more();
     assert_int_equal(count_entries(home), 0);
 }
 
-static void odd_compilers_are_survived(void **state)
+TEST(odd_compilers_are_survived, .setup_func = forget)
 {
-    (void)state;
     static const struct {
         const char *lines;
         bb_status code;
@@ -350,9 +339,8 @@ static void odd_compilers_are_survived(void **state)
     pretend_no_more();
 }
 
-static void words_without_end_are_cut(void **state)
+TEST(words_without_end_are_cut, .setup_func = forget)
 {
-    (void)state;
     bb_build *build = NULL;
     char *log = NULL;
     pretend("yes 'one more line' | head -c 1000000; exec cc \"$@\"");
@@ -363,9 +351,8 @@ static void words_without_end_are_cut(void **state)
     pretend_no_more();
 }
 
-static void missing_functions_are_the_sources_fault(void **state)
+TEST(missing_functions_are_the_sources_fault, .setup_func = forget)
 {
-    (void)state;
     bb_build *build = NULL;
     char *log = NULL;
     static const char source[] = "double nowhere(double);\n"
@@ -377,9 +364,8 @@ static void missing_functions_are_the_sources_fault(void **state)
 }
 
 // The compiler has neither the ignored signals nor the mask of its caller.
-static void compilers_have_the_usual_signals(void **state)
+TEST(compilers_have_the_usual_signals, .setup_func = forget)
 {
-    (void)state;
     sigset_t masked;
     sigset_t found;
     (void)sigemptyset(&masked);
@@ -406,9 +392,8 @@ static void compilers_have_the_usual_signals(void **state)
 
 // Whoever ignores the end of its children, or waits for all of them, may build too; other children
 // and the mask of signals are as they were.
-static void signals_and_children_are_left_alone(void **state)
+TEST(signals_and_children_are_left_alone, .setup_func = forget)
 {
-    (void)state;
     const pid_t other = fork();
     if (other == 0) {
         (void)usleep(20000);
@@ -434,9 +419,8 @@ static void signals_and_children_are_left_alone(void **state)
     assert_ptr_equal(signal(SIGCHLD, handler), SIG_IGN);
 }
 
-static void builds_have_names_of_their_own(void **state)
+TEST(builds_have_names_of_their_own, .setup_func = forget)
 {
-    (void)state;
     static const char *const sources[] = {
         "void same(const void *const *a, long b, long e) { *(int *)a[0] = 1; }\n",
         "void same(const void *const *a, long b, long e) { *(int *)a[0] = 2; }\n"};
@@ -457,8 +441,12 @@ static void builds_have_names_of_their_own(void **state)
 }
 
 // What compilers_have_the_usual_signals starts: 1 for a signal that is as usual.
-static int say_signals(void)
+// glibc hands the arguments of main to constructors.
+__attribute__((constructor)) static void say_signals(int count, char **arguments)
 {
+    if (count < 2 || strcmp(arguments[1], "-std=c17") != 0) {
+        return;
+    }
     static const int signals[] = {SIGCHLD, SIGPIPE, SIGTERM};
     int usual[3];
     sigset_t masked;
@@ -467,14 +455,13 @@ static int say_signals(void)
         usual[i] = signal(signals[i], SIG_DFL) == SIG_DFL && sigismember(&masked, signals[i]) == 0;
     }
     (void)printf("error: SIGCHLD %d, SIGPIPE %d, SIGTERM %d\n", usual[0], usual[1], usual[2]);
-    return 1;
+    exit(1);
 }
 
 // A second build of a text, beside the first or after it, starts no compiler; of another compiler's
 // name it does, and where the compiler said something.
-static void a_text_is_compiled_once(void **state)
+TEST(a_text_is_compiled_once, .setup_func = forget)
 {
-    (void)state;
     bb_build *builds[2] = {NULL, NULL};
     char *log = NULL;
     check_ok(bb_build_create(device_under_test, tiny, NULL, &builds[0]));
@@ -497,45 +484,26 @@ static void a_text_is_compiled_once(void **state)
     pretend_no_more();
 }
 
-int main(int count, char **words)
+static bb_device *cpu;
+
+static int begin(void)
 {
-    if (count > 1 && strcmp(words[1], "-std=c17") == 0) {
-        return say_signals();
-    }
     (void)setenv("BITBUDGET_CACHE", "off", 1); // here the compiler is under test
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(threads_do_not_change_bits, forget),
-        cmocka_unit_test_setup(ranges_are_of_the_grain, forget),
-        cmocka_unit_test_setup(many_builds_leave_nothing, forget),
-        cmocka_unit_test_setup(a_text_is_compiled_once, forget),
-        cmocka_unit_test_setup(a_build_needs_no_file, forget),
-        cmocka_unit_test_setup(folders_that_cannot_be_used_are_named, forget),
-        cmocka_unit_test_setup(absent_compilers_are_named, forget),
-        cmocka_unit_test_setup(compilers_are_found_from_here, forget),
-        cmocka_unit_test_setup(refused_native_code_is_left_out, forget),
-        cmocka_unit_test_setup(compilers_that_hang_are_ended, forget),
-        cmocka_unit_test_setup(compilers_leave_nobody_behind, forget),
-        cmocka_unit_test_setup(odd_compilers_are_survived, forget),
-        cmocka_unit_test_setup(words_without_end_are_cut, forget),
-        cmocka_unit_test_setup(missing_functions_are_the_sources_fault, forget),
-        cmocka_unit_test_setup(compilers_have_the_usual_signals, forget),
-        cmocka_unit_test_setup(signals_and_children_are_left_alone, forget),
-        cmocka_unit_test_setup(builds_have_names_of_their_own, forget),
-    };
-    bb_device *cpu = NULL;
     (void)unsetenv("BB_CC");
     if (mkdtemp(home) == NULL || mkdtemp(scripts) == NULL || setenv("TMPDIR", home, 1) != 0 ||
         bb_device_open(BB_DEVICE_CPU, 0, &cpu) != BB_OK || bb_threads_set(2) != BB_OK) {
         return 1;
     }
-    int failures = run_build_tests(cpu, &c_texts);
-    if (bb_build_create(cpu, c_texts.entries, NULL, &entries) == BB_OK) {
-        failures += cmocka_run_group_tests(tests, NULL, NULL);
-        bb_build_destroy(&entries);
-    }
+    return build_tests_begin(cpu, &c_texts);
+}
+
+static void end(void)
+{
+    bb_build_destroy(&entries);
     bb_device_close(&cpu);
     bb_threads_stop();
     (void)rmdir(home);
     (void)rmdir(scripts);
-    return failures;
 }
+
+TEST_GROUP(.begin = begin, .end = end);

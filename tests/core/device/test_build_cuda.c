@@ -32,9 +32,8 @@ static const build_dialect cuda_texts = {
 
 static bb_device *gpu;
 
-static void nvrtc_needs_no_gpu(void **state)
+TEST(nvrtc_needs_no_gpu)
 {
-    (void)state;
     static const char elf[] = {0x7f, 'E', 'L', 'F'};
     bb_text log = {0};
     char *image = NULL;
@@ -58,9 +57,8 @@ static void nvrtc_needs_no_gpu(void **state)
 }
 
 // A function that does not say where it runs is the device's.
-static void functions_are_the_devices(void **state)
+TEST(nvrtc_functions_are_the_devices)
 {
-    (void)state;
     bb_text log = {0};
     char *image = NULL;
     check_ok(bb_nvrtc_compile("double twice(double x) { return x + x; }\n"
@@ -70,9 +68,8 @@ static void functions_are_the_devices(void **state)
     bb_text_release(&log);
 }
 
-static void every_allocation_of_nvrtc_may_fail(void **state)
+TEST(every_allocation_of_nvrtc_may_fail)
 {
-    (void)state;
     const bb_index blocks = bb_memory_blocks();
     bool failed = true;
     for (bb_index k = 1; failed; ++k) {
@@ -89,9 +86,8 @@ static void every_allocation_of_nvrtc_may_fail(void **state)
     }
 }
 
-static void grids_beyond_the_limits_are_refused(void **state)
+TEST(grids_beyond_the_limits_are_refused)
 {
-    (void)state;
     bb_build *build = NULL;
     void *block = NULL;
     const float a = 1.0F;
@@ -117,9 +113,8 @@ static void grids_beyond_the_limits_are_refused(void **state)
 }
 
 // Two open devices of a GPU share what is compiled; one goes on when the other is done with it.
-static void what_is_shared_outlives_the_first_user(void **state)
+TEST(what_is_shared_outlives_the_first_user)
 {
-    (void)state;
     enum { N = 100 };
     const bb_index blocks = bb_memory_blocks();
     bb_device *devices[2] = {NULL, NULL};
@@ -152,9 +147,8 @@ static void what_is_shared_outlives_the_first_user(void **state)
 }
 
 // Where the driver tells what an entry takes.
-static void arguments_are_checked(void **state)
+TEST(arguments_are_checked)
 {
-    (void)state;
     bb_build *build = NULL;
     void *block = NULL;
     const double wide = 1.0;
@@ -176,33 +170,21 @@ static void arguments_are_checked(void **state)
     bb_build_destroy(&build);
 }
 
-int main(void)
+// Tests of NVRTC need no GPU; the others are skipped where there is none.
+static int begin(void)
 {
-    char reason[256] = "";
-    const struct CMUnitTest nvrtc_tests[] = {
-        cmocka_unit_test(nvrtc_needs_no_gpu),
-        cmocka_unit_test(functions_are_the_devices),
-        cmocka_unit_test(every_allocation_of_nvrtc_may_fail),
-    };
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grids_beyond_the_limits_are_refused),
-        cmocka_unit_test(what_is_shared_outlives_the_first_user),
-        cmocka_unit_test(arguments_are_checked),
-    };
-    int failures = cmocka_run_group_tests(nvrtc_tests, NULL, NULL);
-    if (failures != 0) {
-        return failures;
+    if (bb_device_count(BB_DEVICE_CUDA, NULL, 0) == 0) {
+        cmocka_set_test_filter("*nvrtc*");
+        return 0;
     }
-    if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
-        print_message("skipped: %s\n", reason);
-        return 77;
-    }
-    if (bb_device_open(BB_DEVICE_CUDA, 0, &gpu) != BB_OK) {
-        print_error("%s\n%s", bb_status_message(), bb_status_trace_text());
-        return 1;
-    }
-    failures = cmocka_run_group_tests(tests, NULL, NULL);
-    failures += run_build_tests(gpu, &cuda_texts);
-    bb_device_close(&gpu);
-    return failures;
+    return bb_device_open(BB_DEVICE_CUDA, 0, &gpu) == BB_OK ? build_tests_begin(gpu, &cuda_texts)
+                                                            : 1;
 }
+
+static void end(void)
+{
+    bb_build_destroy(&entries);
+    bb_device_close(&gpu);
+}
+
+TEST_GROUP(.begin = begin, .end = end);

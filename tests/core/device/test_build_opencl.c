@@ -38,9 +38,8 @@ static const build_dialect opencl_texts = {
 
 static bb_device *opencl;
 
-static void arguments_are_checked(void **state)
+TEST(arguments_are_checked)
 {
-    (void)state;
     bb_build *build = NULL;
     void *block = NULL;
     const float narrow = 1.0F;
@@ -64,9 +63,8 @@ static void arguments_are_checked(void **state)
     bb_build_destroy(&build);
 }
 
-static void a_part_of_a_name_chooses(void **state)
+TEST(a_part_of_a_name_chooses)
 {
-    (void)state;
     char reason[256] = "";
     bb_device_report report;
     check_ok(bb_device_describe(opencl, &report));
@@ -97,9 +95,8 @@ static bb_status count_items(bb_queue *queue, bb_index begin, bb_index end, void
     return BB_OK;
 }
 
-static void kernels_have_their_own_forms(void **state)
+TEST(kernels_have_their_own_forms)
 {
-    (void)state;
     uint64_t found = 0;
     bb_index items = 0;
     void *block = NULL;
@@ -112,9 +109,8 @@ static void kernels_have_their_own_forms(void **state)
     assert_int_equal(items, 17);
 }
 
-static void what_is_held_is_not_free(void **state)
+TEST(what_is_held_is_not_free)
 {
-    (void)state;
     bb_device_report before, meanwhile, after;
     void *block = NULL;
     check_ok(bb_device_describe(opencl, &before));
@@ -127,9 +123,8 @@ static void what_is_held_is_not_free(void **state)
 }
 
 // Two devices open at once, and the memory of an open one is its own.
-static void opened_devices_are_apart(void **state)
+TEST(opened_devices_are_apart)
 {
-    (void)state;
     bb_device *other = NULL;
     void *block = NULL;
     const bb_index blocks = bb_memory_blocks();
@@ -140,38 +135,26 @@ static void opened_devices_are_apart(void **state)
     assert_int_equal(bb_memory_blocks(), blocks);
 }
 
-int main(void)
+static int begin(void)
 {
-    char reason[256] = "";
     // What PoCL keeps of compiled sources stays out of the home folder.
     (void)setenv("POCL_CACHE_DIR", BB_BINARY_DIR "/tests/pocl", 0);
-    if (bb_device_count(BB_DEVICE_OPENCL, reason, sizeof reason) == 0) {
-        print_message("skipped: %s\n", reason);
-        return 77;
+    const int code = device_tests_begin(BB_DEVICE_OPENCL);
+    if (code != 0) {
+        return code;
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(report_is_filled),
-        cmocka_unit_test(processors_say_so),
-        cmocka_unit_test(bytes_survive_the_round_trip),
-        cmocka_unit_test(timer_measures_work),
-        cmocka_unit_test(impossible_allocations_say_how_much),
-        cmocka_unit_test(arguments_are_checked),
-        cmocka_unit_test(a_part_of_a_name_chooses),
-        cmocka_unit_test(kernels_have_their_own_forms),
-        cmocka_unit_test(what_is_held_is_not_free),
-        cmocka_unit_test(opened_devices_are_apart),
-    };
-    if (bb_device_open(BB_DEVICE_OPENCL, 0, &opencl) != BB_OK) {
-        print_error("%s\n%s", bb_status_message(), bb_status_trace_text());
-        return 1;
-    }
+    opencl = device_under_test;
     bb_device_report report;
     if (bb_device_describe(opencl, &report) == BB_OK) {
         print_message("%s, %s, %s\n", report.name, report.architecture, report.driver);
     }
-    device_under_test = opencl;
-    int failures = cmocka_run_group_tests(tests, NULL, NULL);
-    failures += run_build_tests(opencl, &opencl_texts);
-    bb_device_close(&opencl);
-    return failures;
+    return build_tests_begin(opencl, &opencl_texts);
 }
+
+static void end(void)
+{
+    bb_build_destroy(&entries);
+    device_tests_end();
+}
+
+TEST_GROUP(.begin = begin, .end = end);

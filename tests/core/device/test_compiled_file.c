@@ -61,9 +61,8 @@ static void expect_answer(const char *text)
     bb_text_release(&log);
 }
 
-static void an_object_is_compiled_once(void **state)
+TEST(an_object_is_compiled_once, .setup_func = ready)
 {
-    (void)state;
     char name[300];
     for (int i = 0; i < 3; ++i) {
         expect_answer(answer_text);
@@ -75,9 +74,8 @@ static void an_object_is_compiled_once(void **state)
     assert_int_equal(counted_compiler_files(cache, name), 2);
 }
 
-static void a_damaged_object_is_compiled_again(void **state)
+TEST(a_damaged_object_is_compiled_again, .setup_func = ready)
 {
-    (void)state;
     char name[300];
     struct stat about;
     expect_answer(answer_text);
@@ -103,9 +101,8 @@ static void a_damaged_object_is_compiled_again(void **state)
     assert_int_equal(counted_compiler_files(cache, name), 1);
 }
 
-static void what_a_compiler_says_is_said_each_time(void **state)
+TEST(what_a_compiler_says_is_said_each_time, .setup_func = ready)
 {
-    (void)state;
     char name[300];
     for (int i = 1; i <= 2; ++i) {
         bb_text log = {0};
@@ -136,9 +133,8 @@ static void expect_place_differs(const char *place, const char *text, const char
     BB_RELEASE(&changed);
 }
 
-static void a_name_is_of_all_that_decides(void **state)
+TEST(a_name_is_of_all_that_decides, .setup_func = ready)
 {
-    (void)state;
     char *place = place_of("x", script, "-O3");
     char *same = place_of("x", script, "-O3");
     assert_non_null(place);
@@ -169,9 +165,8 @@ static void expect_no_place(void)
     expect_answer(answer_text); // compiled, and not kept
 }
 
-static void a_folder_is_the_users_alone(void **state)
+TEST(a_folder_is_the_users_alone, .setup_func = ready)
 {
-    (void)state;
     char behind[64];
     assert_int_equal(setenv("BITBUDGET_CACHE", "off", 1), 0);
     expect_no_place();
@@ -194,9 +189,8 @@ static void a_folder_is_the_users_alone(void **state)
     assert_int_equal(unlink(behind), 0);
 }
 
-static void without_a_compiler_no_folder_is_made(void **state)
+TEST(without_a_compiler_no_folder_is_made, .setup_func = ready)
 {
-    (void)state;
     assert_null(place_of("x", "no-such-compiler", ""));
     assert_int_not_equal(access(cache, F_OK), 0);
     char *place = place_of("x", script, "");
@@ -216,9 +210,8 @@ static void expect_place_in(const char *folder)
     BB_RELEASE(&place);
 }
 
-static void the_usual_place_is_the_users_cache(void **state)
+TEST(the_usual_place_is_the_users_cache, .setup_func = ready)
 {
-    (void)state;
     const char *home = getenv("HOME");
     char *kept = NULL;
     check_ok(bb_memory_text(home == NULL ? "/" : home, &kept));
@@ -236,9 +229,8 @@ static void the_usual_place_is_the_users_cache(void **state)
 }
 
 // Of a full folder those longest without use go.
-static void a_full_folder_makes_room(void **state)
+TEST(a_full_folder_makes_room, .setup_func = ready)
 {
-    (void)state;
     char name[300];
     expect_answer(answer_text);
     assert_int_equal(counted_compiler_files(cache, name), 1);
@@ -265,9 +257,8 @@ static void a_full_folder_makes_room(void **state)
 }
 
 // Of each allocation; the second pass finds a kept object.
-static void allocations_that_fail_leave_nothing(void **state)
+TEST(allocations_that_fail_leave_nothing, .setup_func = ready)
 {
-    (void)state;
     const bb_index held = bb_memory_blocks();
     for (int pass = 0; pass < 2; ++pass) {
         bool happened = true;
@@ -292,22 +283,11 @@ static void allocations_that_fail_leave_nothing(void **state)
     }
 }
 
-int main(void)
+static int begin(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(an_object_is_compiled_once, ready),
-        cmocka_unit_test_setup(a_damaged_object_is_compiled_again, ready),
-        cmocka_unit_test_setup(what_a_compiler_says_is_said_each_time, ready),
-        cmocka_unit_test_setup(a_name_is_of_all_that_decides, ready),
-        cmocka_unit_test_setup(a_folder_is_the_users_alone, ready),
-        cmocka_unit_test_setup(without_a_compiler_no_folder_is_made, ready),
-        cmocka_unit_test_setup(the_usual_place_is_the_users_cache, ready),
-        cmocka_unit_test_setup(a_full_folder_makes_room, ready),
-        cmocka_unit_test_setup(allocations_that_fail_leave_nothing, ready),
-    };
     if (system("command -v cc >/dev/null") != 0) {
         print_message("skipped: no C compiler here\n");
-        return 77;
+        return TEST_SKIPPED;
     }
     if (mkdtemp(root) == NULL) {
         return 1;
@@ -315,8 +295,15 @@ int main(void)
     (void)snprintf(cache, sizeof cache, "%s/cache", root);
     (void)snprintf(script, sizeof script, "%s/compiler", root);
     (void)snprintf(calls, sizeof calls, "%s/calls", root);
-    const int failed = cmocka_run_group_tests_name("compiled files", tests, NULL, NULL);
+    return 0;
+}
+
+static int leave(void **state)
+{
+    (void)state;
     char command[64];
     (void)snprintf(command, sizeof command, "rm -rf %s", root);
-    return system(command) != 0 ? 1 : failed;
+    return system(command);
 }
+
+TEST_GROUP(.begin = begin, .leave = leave);

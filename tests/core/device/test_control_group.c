@@ -36,9 +36,8 @@ static void write_file(const char *path, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-static void the_least_limit_on_the_way_up_holds(void **state)
+TEST(the_least_limit_on_the_way_up_holds)
 {
-    (void)state;
     write_file("two", "0::/batch/job_7/step\n");
     write_file("v2/batch/job_7/step/memory.max", "max\n");
     write_file("v2/batch/job_7/memory.max", "2147483648\n");
@@ -48,9 +47,8 @@ static void the_least_limit_on_the_way_up_holds(void **state)
     assert_true(bb_control_group_memory("two", "v2") == 1048576.0);
 }
 
-static void the_first_version_names_its_controller(void **state)
+TEST(the_first_version_names_its_controller)
 {
-    (void)state;
     write_file("one", "5:cpu,memorytag:/other\n4:hugetlb,memory:/job\n1:cpu:/job\n0::/\n");
     write_file("v1/memory/other/memory.limit_in_bytes", "4096\n");
     write_file("v1/memory/job/memory.limit_in_bytes", "8000000000\n");
@@ -58,17 +56,15 @@ static void the_first_version_names_its_controller(void **state)
     assert_true(bb_control_group_memory("one", "v1") == 8e9);
 }
 
-static void a_container_sees_its_group_as_the_root(void **state)
+TEST(a_container_sees_its_group_as_the_root)
 {
-    (void)state;
     write_file("container", "4:memory:/host/path/that/is/not/here\n");
     write_file("c/memory/memory.limit_in_bytes", "123456789\n");
     assert_true(bb_control_group_memory("container", "c") == 123456789.0);
 }
 
-static void no_limit_is_infinite(void **state)
+TEST(no_limit_is_infinite)
 {
-    (void)state;
     write_file("none", "0::/\ngarbage\n:\n::\n");
     assert_true(isinf(bb_control_group_memory("none", "nowhere")));
     assert_true(isinf(bb_control_group_memory("no-such-file", "nowhere")));
@@ -80,13 +76,4 @@ static void no_limit_is_infinite(void **state)
     assert_true(isinf(bb_control_group_memory("none", "n")));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_least_limit_on_the_way_up_holds),
-        cmocka_unit_test(the_first_version_names_its_controller),
-        cmocka_unit_test(a_container_sees_its_group_as_the_root),
-        cmocka_unit_test(no_limit_is_infinite),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

@@ -3,9 +3,8 @@
 #include "tests/core/device/device_conformance.h"
 #include "tests/manual_clock.h"
 
-static void absent_devices_say_why(void **state)
+TEST(absent_devices_say_why)
 {
-    (void)state;
     bb_device *device = NULL;
     char reason[256] = "";
     if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
@@ -22,9 +21,8 @@ static void absent_devices_say_why(void **state)
     assert_null(device);
 }
 
-static void the_timer_reads_the_clock(void **state)
+TEST(the_timer_reads_the_clock)
 {
-    (void)state;
     bb_device *device = NULL;
     double seconds = NAN;
     check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
@@ -37,17 +35,15 @@ static void the_timer_reads_the_clock(void **state)
     bb_device_close(&device);
 }
 
-int main(void)
+static int begin(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(absent_devices_say_why),
-        cmocka_unit_test(the_timer_reads_the_clock),
-    };
-    int failures = cmocka_run_group_tests(tests, NULL, NULL);
-    if (bb_threads_set(2) != BB_OK) {
-        return 1;
-    }
-    failures += run_device_tests(BB_DEVICE_CPU);
-    bb_threads_stop();
-    return failures;
+    return bb_threads_set(2) == BB_OK ? device_tests_begin(BB_DEVICE_CPU) : 1;
 }
+
+static void end(void)
+{
+    device_tests_end();
+    bb_threads_stop();
+}
+
+TEST_GROUP(.begin = begin, .end = end);

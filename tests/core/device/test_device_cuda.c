@@ -83,9 +83,9 @@ static int run_kernel_tests(void)
     return failures;
 }
 
-int main(void)
+static int begin(void)
 {
-    const int refused = refuse_other_wishes();
-    const int failures = run_device_tests(BB_DEVICE_CUDA);
-    return failures == 77 ? 77 : refused + failures + run_kernel_tests();
+    return device_tests_begin(BB_DEVICE_CUDA);
 }
+
+TEST_GROUP(.begin = begin, .end = device_tests_end);

@@ -62,9 +62,8 @@ static void open_meter(bb_energy_meter **meter, char reason[200])
 
 // Package and memory count, the cores within the package and the second driver's zones do not; both
 // counters wrap several times, at times of their own.
-static void counters_add_up_through_their_ends(void **state)
+TEST(counters_add_up_through_their_ends, .setup_func = enter, .teardown_func = leave)
 {
-    (void)state;
     char reason[200] = "";
     double joules = 0.0;
     bb_energy_meter *meter = NULL;
@@ -78,9 +77,8 @@ static void counters_add_up_through_their_ends(void **state)
     bb_energy_meter_close(&meter);
 }
 
-static void work_is_repeated_until_the_counter_tells(void **state)
+TEST(work_is_repeated_until_the_counter_tells, .setup_func = enter, .teardown_func = leave)
 {
-    (void)state;
     char reason[200] = "";
     bb_energy_meter *meter = NULL;
     bb_energy_cost cost;
@@ -98,9 +96,8 @@ static void work_is_repeated_until_the_counter_tells(void **state)
 }
 
 // 20 ms of work pass the end of the package's counter twice and more.
-static void ends_of_the_counter_are_seen_between_repetitions(void **state)
+TEST(ends_of_the_counter_are_seen_between_repetitions, .setup_func = enter, .teardown_func = leave)
 {
-    (void)state;
     char reason[200] = "";
     bb_energy_meter *meter = NULL;
     bb_energy_cost cost;
@@ -114,9 +111,8 @@ static void ends_of_the_counter_are_seen_between_repetitions(void **state)
 
 // One end too many within a repetition: no number rather than a wrong one, and the next piece of
 // work has its own.
-static void a_repetition_that_outlasts_the_counter_tells_nothing(void **state)
+TEST(a_repetition_that_outlasts_the_counter_tells_nothing, .setup_func = enter, .teardown_func = leave)
 {
-    (void)state;
     char reason[200] = "";
     bb_energy_meter *meter = NULL;
     bb_energy_cost cost;
@@ -131,9 +127,8 @@ static void a_repetition_that_outlasts_the_counter_tells_nothing(void **state)
     bb_energy_meter_close(&meter);
 }
 
-static void a_counter_that_stands_still_tells_nothing(void **state)
+TEST(a_counter_that_stands_still_tells_nothing, .setup_func = enter, .teardown_func = leave)
 {
-    (void)state;
     char reason[200] = "";
     bb_energy_meter *meter = NULL;
     bb_energy_cost cost;
@@ -155,9 +150,8 @@ static bb_status stop_counter(void *context)
 }
 
 // Also where it moved before.
-static void a_counter_that_stops_tells_nothing(void **state)
+TEST(a_counter_that_stops_tells_nothing, .setup_func = enter, .teardown_func = leave)
 {
-    (void)state;
     bb_energy_meter *meter = NULL;
     char reason[200] = "";
     bb_energy_cost cost;
@@ -174,9 +168,8 @@ static void a_counter_that_stops_tells_nothing(void **state)
     bb_energy_meter_close(&meter);
 }
 
-static void what_is_missing_has_a_reason(void **state)
+TEST(what_is_missing_has_a_reason, .setup_func = enter, .teardown_func = leave)
 {
-    (void)state;
     char reason[200] = "";
     char path[200];
     bb_energy_meter *meter = NULL;
@@ -193,20 +186,4 @@ static void what_is_missing_has_a_reason(void **state)
     open_meter(&meter, reason);
     assert_null(meter);
     assert_non_null(strstr(reason, "cannot be read: root alone may"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(counters_add_up_through_their_ends, enter, leave),
-        cmocka_unit_test_setup_teardown(work_is_repeated_until_the_counter_tells, enter, leave),
-        cmocka_unit_test_setup_teardown(ends_of_the_counter_are_seen_between_repetitions, enter,
-                                        leave),
-        cmocka_unit_test_setup_teardown(a_repetition_that_outlasts_the_counter_tells_nothing, enter,
-                                        leave),
-        cmocka_unit_test_setup_teardown(a_counter_that_stands_still_tells_nothing, enter, leave),
-        cmocka_unit_test_setup_teardown(a_counter_that_stops_tells_nothing, enter, leave),
-        cmocka_unit_test_setup_teardown(what_is_missing_has_a_reason, enter, leave),
-    };
-    return cmocka_run_group_tests_name("energy", tests, NULL, NULL);
 }

@@ -87,9 +87,8 @@ static void compute(const char *maker, float y[COUNT])
     bb_build_destroy(&built);
 }
 
-static void forms_have_the_bits_of_what_is_compiled(void **state)
+TEST(forms_have_the_bits_of_what_is_compiled, .setup_func = ready)
 {
-    (void)state;
     static float compiled[COUNT], prebuilt[COUNT];
     char maker[80];
     bb_build *built = NULL;
@@ -109,9 +108,8 @@ static void forms_have_the_bits_of_what_is_compiled(void **state)
     bb_build_destroy(&built);
 }
 
-static void damaged_forms_are_refused(void **state)
+TEST(damaged_forms_are_refused, .setup_func = ready)
 {
-    (void)state;
     char name[300];
     struct stat about;
     make(other_text);
@@ -148,9 +146,8 @@ static void damaged_forms_are_refused(void **state)
     }
 }
 
-static void forms_are_of_one_text(void **state)
+TEST(forms_are_of_one_text, .setup_func = ready)
 {
-    (void)state;
     char name[300], other[300];
     make(other_text);
     assert_int_equal(counted_compiler_files(forms, name), 1);
@@ -168,9 +165,8 @@ static void forms_are_of_one_text(void **state)
     expect_refusal(other_text, BB_IO, "was made for another text");
 }
 
-static void absent_folders_are_named(void **state)
+TEST(absent_folders_are_named, .setup_func = ready)
 {
-    (void)state;
     assert_int_equal(setenv("BB_CC", "/nowhere/cc", 1), 0);
     expect_refusal(other_text, BB_UNSUPPORTED, "/nowhere/cc is not there; no form of this text");
     assert_non_null(strstr(bb_status_message(), forms));
@@ -180,9 +176,8 @@ static void absent_folders_are_named(void **state)
     assert_null(strstr(bb_status_message(), forms));
 }
 
-static void processors_without_the_baseline_are_told(void **state)
+TEST(processors_without_the_baseline_are_told, .setup_func = ready)
 {
-    (void)state;
     make(other_text);
     assert_int_equal(setenv("BB_CC", "/nowhere/cc", 1), 0);
     bb_prebuilt_set_processor(false);
@@ -194,9 +189,8 @@ static void processors_without_the_baseline_are_told(void **state)
     bb_build_destroy(&built);
 }
 
-static void what_stands_there_is_not_made_again(void **state)
+TEST(what_stands_there_is_not_made_again, .setup_func = ready)
 {
-    (void)state;
     char name[300];
     for (int i = 0; i < 2; ++i) {
         make(other_text);
@@ -218,9 +212,8 @@ static void what_stands_there_is_not_made_again(void **state)
 }
 
 // As trees of packages have them.
-static void forms_may_be_links(void **state)
+TEST(forms_may_be_links, .setup_func = ready)
 {
-    (void)state;
     char name[300], moved[64];
     bb_build *built = NULL;
     make(other_text);
@@ -235,9 +228,8 @@ static void forms_may_be_links(void **state)
 }
 
 // Of each allocation, where a form is made and where it is read.
-static void allocations_that_fail_leave_nothing(void **state)
+TEST(allocations_that_fail_leave_nothing, .setup_func = ready)
 {
-    (void)state;
     const bb_index held = bb_memory_blocks();
     for (int pass = 0; pass < 2; ++pass) {
         bool happened = true;
@@ -259,21 +251,11 @@ static void allocations_that_fail_leave_nothing(void **state)
     }
 }
 
-int main(void)
+static int begin(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(forms_have_the_bits_of_what_is_compiled, ready),
-        cmocka_unit_test_setup(damaged_forms_are_refused, ready),
-        cmocka_unit_test_setup(forms_are_of_one_text, ready),
-        cmocka_unit_test_setup(absent_folders_are_named, ready),
-        cmocka_unit_test_setup(processors_without_the_baseline_are_told, ready),
-        cmocka_unit_test_setup(what_stands_there_is_not_made_again, ready),
-        cmocka_unit_test_setup(forms_may_be_links, ready),
-        cmocka_unit_test_setup(allocations_that_fail_leave_nothing, ready),
-    };
     if (system("command -v cc >/dev/null") != 0) {
         print_message("skipped: no C compiler here\n");
-        return 77;
+        return TEST_SKIPPED;
     }
     if (mkdtemp(root) == NULL || setenv("BITBUDGET_CACHE", "off", 1) != 0 ||
         bb_device_open(BB_DEVICE_CPU, 0, &cpu) != BB_OK || bb_threads_set(2) != BB_OK) {
@@ -283,10 +265,17 @@ int main(void)
     (void)snprintf(script, sizeof script, "%s/compiler", root);
     (void)snprintf(calls, sizeof calls, "%s/calls", root);
     counted_compiler_write(script, calls);
-    const int failed = cmocka_run_group_tests_name("prebuilt forms", tests, NULL, NULL);
+    return 0;
+}
+
+static int leave(void **state)
+{
+    (void)state;
     bb_device_close(&cpu);
     bb_threads_stop();
     char command[64];
     (void)snprintf(command, sizeof command, "rm -rf %s", root);
-    return system(command) != 0 ? 1 : failed;
+    return system(command);
 }
+
+TEST_GROUP(.begin = begin, .leave = leave);

@@ -11,16 +11,14 @@ static bb_status check_case(const ao_case *c)
     return bb_ao_check(&config);
 }
 
-static void the_check_case_passes(void **state)
+TEST(the_check_case_passes)
 {
-    (void)state;
     const ao_case c = case_nx456();
     check_ok(check_case(&c));
 }
 
-static void ranges_are_held_with_the_key_named(void **state)
+TEST(ranges_are_held_with_the_key_named)
 {
-    (void)state;
     ao_case c = case_nx456();
     c.telescope.diameter_m = 0.0;
     check_fails(check_case(&c), BB_INVALID, "telescope.diameter_m = 0 m, expected a finite number");
@@ -44,9 +42,8 @@ static void ranges_are_held_with_the_key_named(void **state)
     check_fails(check_case(&c), BB_INVALID, "sensors.lenslets = 0, expected 1..1000");
 }
 
-static void profile_and_layers_exclude_each_other(void **state)
+TEST(profile_and_layers_exclude_each_other)
 {
-    (void)state;
     bb_layer_config layers[] = {{0.0, 10.0, NAN}, {8000.0, -1.80, NAN}};
     ao_case c = case_nx456();
     c.atmosphere.layers = (bb_list){.items = layers, .count = 2};
@@ -82,9 +79,8 @@ static void profile_and_layers_exclude_each_other(void **state)
     check_fails(check_case(&c), BB_INVALID, "atmosphere.profile");
 }
 
-static void keys_must_fit_the_kind_of_star(void **state)
+TEST(keys_must_fit_the_kind_of_star)
 {
-    (void)state;
     ao_case c = case_nx456();
     c.stars[1].settings.altitude_km = NAN;
     check_fails(check_case(&c), BB_INVALID, "guide_stars[1].altitude_km is missing");
@@ -110,9 +106,8 @@ static void keys_must_fit_the_kind_of_star(void **state)
     check_fails(check_case(&c), BB_INVALID, "guide_stars[2].kind = 7");
 }
 
-static void there_must_be_stars_targets_and_subapertures(void **state)
+TEST(there_must_be_stars_targets_and_subapertures)
 {
-    (void)state;
     ao_case c = case_nx456();
     c.star_count = 0;
     check_fails(check_case(&c), BB_INVALID, "guide_stars: 0 stars");
@@ -127,9 +122,8 @@ static void there_must_be_stars_targets_and_subapertures(void **state)
     check_fails(check_case(&c), BB_INVALID, "guide_stars[3].lenslets = 1 leaves no valid");
 }
 
-static void masks_are_held_to_their_rules(void **state)
+TEST(masks_are_held_to_their_rules)
 {
-    (void)state;
     static double mask[20 * 20];
     ao_case c = case_nx456();
     c.mask = mask;
@@ -189,27 +183,12 @@ static void check_schema(const bb_schema *schema)
     }
 }
 
-static void tables_are_complete(void **state)
+TEST(tables_are_complete)
 {
-    (void)state;
     check_schema(&bb_telescope_schema);
     check_schema(&bb_atmosphere_schema);
     check_schema(&bb_sensors_schema);
     check_schema(&bb_mirror_schema);
     check_schema(&bb_guide_star_schema);
     check_schema(&bb_target_schema);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_check_case_passes),
-        cmocka_unit_test(ranges_are_held_with_the_key_named),
-        cmocka_unit_test(profile_and_layers_exclude_each_other),
-        cmocka_unit_test(keys_must_fit_the_kind_of_star),
-        cmocka_unit_test(there_must_be_stars_targets_and_subapertures),
-        cmocka_unit_test(masks_are_held_to_their_rules),
-        cmocka_unit_test(tables_are_complete),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

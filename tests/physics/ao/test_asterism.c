@@ -3,9 +3,8 @@
 #include "tests/check.h"
 
 // By hand: 20 arcsec at 30, 120, 210 and 300 deg about (1, -2); 20 cos 30 deg = 17.320508076.
-static void a_ring_goes_from_x_towards_y(void **state)
+TEST(a_ring_goes_from_x_towards_y)
 {
-    (void)state;
     const bb_ring_of_directions ring = {4, 20.0, 30.0, 1.0, -2.0};
     const double expected[4][2] = {
         {18.320508076, 8.0}, {-9.0, 15.320508076}, {-16.320508076, -12.0}, {11.0, -19.320508076}};
@@ -17,9 +16,8 @@ static void a_ring_goes_from_x_towards_y(void **state)
     }
 }
 
-static void no_dust_is_left_on_the_axes(void **state)
+TEST(no_dust_is_left_on_the_axes)
 {
-    (void)state;
     const bb_ring_of_directions ring = {8, 40.0, -90.0, 0.0, 0.0};
     double place[2];
     bb_asterism_ring.place(&ring, 0, place);
@@ -28,9 +26,8 @@ static void no_dust_is_left_on_the_axes(void **state)
     assert_true(place[0] == 40.0 && place[1] == 0.0 && !signbit(place[1]));
 }
 
-static void a_grid_has_its_edges(void **state)
+TEST(a_grid_has_its_edges)
 {
-    (void)state;
     const bb_grid_of_directions grid = {3, 60.0, 5.0, -1.0};
     const double x[3] = {-25.0, 5.0, 35.0};
     const double y[3] = {-31.0, -1.0, 29.0};
@@ -44,14 +41,4 @@ static void a_grid_has_its_edges(void **state)
     double place[2];
     bb_asterism_grid.place(&single, 0, place);
     assert_true(place[0] == 5.0 && place[1] == -1.0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_ring_goes_from_x_towards_y),
-        cmocka_unit_test(no_dust_is_left_on_the_axes),
-        cmocka_unit_test(a_grid_has_its_edges),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

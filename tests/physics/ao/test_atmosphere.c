@@ -23,9 +23,8 @@ static double share_below(const bb_atmosphere *atmosphere, double height_m)
 }
 
 // Median seeing 0.644", theta0 2.30", 66 % below 500 m: the notes' check of the ESO table.
-static void eso_median_has_its_integrals(void **state)
+TEST(eso_median_has_its_integrals)
 {
-    (void)state;
     bb_atmosphere atmosphere = make(BB_PROFILE_ESO_MEDIAN, NAN, 0.0);
     assert_int_equal(atmosphere.layer_count, 35);
     check_relative(atmosphere.r0_m, 0.157, 1e-14);
@@ -37,9 +36,8 @@ static void eso_median_has_its_integrals(void **state)
     bb_atmosphere_release(&atmosphere);
 }
 
-static void nine_layers_keep_the_isoplanatic_angle(void **state)
+TEST(nine_layers_keep_the_isoplanatic_angle)
 {
-    (void)state;
     bb_atmosphere full = make(BB_PROFILE_ESO_MEDIAN, NAN, 0.0);
     bb_atmosphere nine = make(BB_PROFILE_ESO_MEDIAN_9, NAN, 0.0);
     check_relative(bb_atmosphere_isoplanatic_arcsec(&nine), bb_atmosphere_isoplanatic_arcsec(&full),
@@ -48,9 +46,8 @@ static void nine_layers_keep_the_isoplanatic_angle(void **state)
     bb_atmosphere_release(&nine);
 }
 
-static void shipped_profiles_have_their_fried_parameters(void **state)
+TEST(shipped_profiles_have_their_fried_parameters)
 {
-    (void)state;
     static const struct {
         int profile;
         double r0_m, tolerance;
@@ -66,9 +63,8 @@ static void shipped_profiles_have_their_fried_parameters(void **state)
     }
 }
 
-static void fried_parameter_rescales_and_zenith_angle_stretches(void **state)
+TEST(fried_parameter_rescales_and_zenith_angle_stretches)
 {
-    (void)state;
     bb_atmosphere plain = make(BB_PROFILE_MOAO_10, NAN, 0.0);
     bb_atmosphere scaled = make(BB_PROFILE_MOAO_10, 0.2, 60.0);
     // sec 60 deg = 2: r0 cos(z)^(3/5), heights doubled.
@@ -84,9 +80,8 @@ static void fried_parameter_rescales_and_zenith_angle_stretches(void **state)
     bb_atmosphere_release(&scaled);
 }
 
-static void layers_of_the_user_are_kept(void **state)
+TEST(layers_of_the_user_are_kept)
 {
-    (void)state;
     bb_layer_config layers[] = {{50.0, 20.0, NAN}, {9000.0, 0.0, NAN}, {11000.0, 5.0, NAN}};
     const bb_atmosphere_config config = {
         .profile = -1, .layers = {layers, 3}, .outer_scale_m = 30.0, .r0_m = NAN};
@@ -101,9 +96,8 @@ static void layers_of_the_user_are_kept(void **state)
 
 // By hand: 0.98 * 500 nm/0.10 m = 4.9e-6 rad = 1.010697550 arcsec. At 2.2 um a seeing of 0.5 arcsec
 // is r0(2.2 um) = 0.98 * 2.2e-6 * 206264.806/0.5 = 0.889414 m, (500/2200)^(6/5) of it 0.15030059 m.
-static void seeing_is_a_fried_parameter(void **state)
+TEST(seeing_is_a_fried_parameter)
 {
-    (void)state;
     check_relative(bb_atmosphere_r0_of_seeing(1.01069755, 500e-9), 0.1, 1e-9);
     check_relative(bb_atmosphere_r0_of_seeing(0.5, 2.2e-6), 0.150300585907, 1e-11);
     bb_atmosphere_config config = {.profile = BB_PROFILE_ESO_MEDIAN,
@@ -124,9 +118,8 @@ static void seeing_is_a_fried_parameter(void **state)
 
 // By hand: k = 4e6 pi = 1.2566371e7, k^2 = 1.57913670e14; 0.423 k^2 (4e-13 + 1e-13) = 33.3987413,
 // to the -3/5 power 0.1218321589; at a zenith angle of 60 deg twice the sum, r0 = 0.0803792487.
-static void layers_by_cn2_have_their_fried_parameter(void **state)
+TEST(layers_by_cn2_have_their_fried_parameter)
 {
-    (void)state;
     bb_layer_config layers[] = {{0.0, NAN, 4e-13}, {9000.0, NAN, 1e-13}};
     const bb_atmosphere_config config = {.profile = -1,
                                          .layers = {layers, 2},
@@ -141,18 +134,4 @@ static void layers_by_cn2_have_their_fried_parameter(void **state)
     check_ok(bb_atmosphere_create(&config, 60.0, &atmosphere));
     check_relative(atmosphere.r0_m, 0.0803792487366, 1e-11);
     bb_atmosphere_release(&atmosphere);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(seeing_is_a_fried_parameter),
-        cmocka_unit_test(layers_by_cn2_have_their_fried_parameter),
-        cmocka_unit_test(eso_median_has_its_integrals),
-        cmocka_unit_test(nine_layers_keep_the_isoplanatic_angle),
-        cmocka_unit_test(shipped_profiles_have_their_fried_parameters),
-        cmocka_unit_test(fried_parameter_rescales_and_zenith_angle_stretches),
-        cmocka_unit_test(layers_of_the_user_are_kept),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

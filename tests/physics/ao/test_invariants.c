@@ -22,9 +22,8 @@ static double strehl(const chain *k, double diameter_m, bb_index lenslets, doubl
     return ratio;
 }
 
-static void noiseless_covariance_is_positive(void **state)
+TEST(noiseless_covariance_is_positive)
 {
-    (void)state;
     const ao_case c = case_nx456();
     chain k = chain_assemble(&c, false);
     double values[912];
@@ -34,9 +33,8 @@ static void noiseless_covariance_is_positive(void **state)
     chain_release(&k);
 }
 
-static void noise_is_a_floor_of_the_eigenvalues(void **state)
+TEST(noise_is_a_floor_of_the_eigenvalues)
 {
-    (void)state;
     const ao_case c = case_nx456();
     chain k = chain_assemble(&c, true);
     double floor = INFINITY;
@@ -51,9 +49,8 @@ static void noise_is_a_floor_of_the_eigenvalues(void **state)
     chain_release(&k);
 }
 
-static void identical_stars_share_the_work(void **state)
+TEST(identical_stars_share_the_work)
 {
-    (void)state;
     ao_case c = case_without_stars(8.0, 8);
     add_star(&c, BB_GUIDE_STAR_NGS, 20.0, -7.0);
     add_star(&c, BB_GUIDE_STAR_LGS, -11.0, 30.0);
@@ -106,9 +103,8 @@ static bb_index turn_measurement(const bb_sensor_array *array, bb_index index, d
     return sensor->first + (is_x ? sensor->count : 0) + turned(sensor, inside % sensor->count);
 }
 
-static void a_quarter_turn_of_the_sky_swaps_the_axes(void **state)
+TEST(a_quarter_turn_of_the_sky_swaps_the_axes)
 {
-    (void)state;
     ao_case c = case_nx456();
     c.targets[0].x_arcsec = 12.0;
     c.targets[0].y_arcsec = -31.0;
@@ -139,9 +135,8 @@ static void a_quarter_turn_of_the_sky_swaps_the_axes(void **state)
     chain_release(&q);
 }
 
-static void turbulence_scales_as_the_fried_parameter(void **state)
+TEST(turbulence_scales_as_the_fried_parameter)
 {
-    (void)state;
     ao_case c = case_nx456();
     c.atmosphere.r0_m = 0.1;
     ao_case calm = c;
@@ -160,9 +155,8 @@ static void turbulence_scales_as_the_fried_parameter(void **state)
     chain_release(&q);
 }
 
-static void calm_air_gives_a_strehl_ratio_of_one(void **state)
+TEST(calm_air_gives_a_strehl_ratio_of_one)
 {
-    (void)state;
     double previous = 0.0;
     static const double r0_m[] = {0.1, 0.3, 2.0, 50.0};
     for (int i = 0; i < 4; ++i) {
@@ -217,9 +211,8 @@ static double seeing_limited(const chain *k, double diameter_m, double wavelengt
 // The residual's stationarity is an approximation, best where the phase is small: 4 % at 10 um.
 // With moao's condition of sqrt(30) the tilts of 16 lenslets would be lost and the ratio be 28 %
 // high.
-static void without_correction_the_image_is_seeing_limited(void **state)
+TEST(without_correction_the_image_is_seeing_limited)
 {
-    (void)state;
     ao_case c = case_without_stars(8.0, 16);
     add_star(&c, BB_GUIDE_STAR_NGS, 0.0, 0.0);
     c.stars[0].lenslets = 4;
@@ -239,9 +232,8 @@ static void without_correction_the_image_is_seeing_limited(void **state)
     chain_release(&k);
 }
 
-static void the_truth_in_a_star_without_noise_leaves_nothing(void **state)
+TEST(the_truth_in_a_star_without_noise_leaves_nothing)
 {
-    (void)state;
     ao_case c = case_without_stars(39.0, 10);
     add_star(&c, BB_GUIDE_STAR_LGS, 23.0, 0.0);
     add_star(&c, BB_GUIDE_STAR_NGS, -16.0, -36.0);
@@ -253,9 +245,8 @@ static void the_truth_in_a_star_without_noise_leaves_nothing(void **state)
     chain_release(&k);
 }
 
-static void another_star_never_hurts(void **state)
+TEST(another_star_never_hurts)
 {
-    (void)state;
     const ao_case all = case_nx456();
     double previous = INFINITY;
     for (bb_index count = 1; count <= all.star_count; ++count) {
@@ -267,20 +258,4 @@ static void another_star_never_hurts(void **state)
         previous = now;
         chain_release(&k);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(noiseless_covariance_is_positive),
-        cmocka_unit_test(noise_is_a_floor_of_the_eigenvalues),
-        cmocka_unit_test(identical_stars_share_the_work),
-        cmocka_unit_test(a_quarter_turn_of_the_sky_swaps_the_axes),
-        cmocka_unit_test(turbulence_scales_as_the_fried_parameter),
-        cmocka_unit_test(calm_air_gives_a_strehl_ratio_of_one),
-        cmocka_unit_test(without_correction_the_image_is_seeing_limited),
-        cmocka_unit_test(the_truth_in_a_star_without_noise_leaves_nothing),
-        cmocka_unit_test(another_star_never_hurts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -108,9 +108,8 @@ static ao_case misregistered(void)
     return c;
 }
 
-static void unequal_angles_and_sizes_match_the_exact_function(void **state)
+TEST(unequal_angles_and_sizes_match_the_exact_function)
 {
-    (void)state;
     const ao_case c = misregistered();
     chain k = chain_assemble(&c, false);
     double worst = 0.0;
@@ -129,9 +128,8 @@ static void unequal_angles_and_sizes_match_the_exact_function(void **state)
 }
 
 // Tables serve grids that are turned alike, and no others.
-static void tables_serve_grids_that_are_turned_alike(void **state)
+TEST(tables_serve_grids_that_are_turned_alike)
 {
-    (void)state;
     const ao_case c = misregistered();
     chain k = chain_assemble(&c, false);
     const bb_sensor *s = k.guides.sensors;
@@ -146,9 +144,8 @@ static void tables_serve_grids_that_are_turned_alike(void **state)
 // Stars, sensors and the laser's launch turned as one: nothing changes, by a quarter turn or by any
 // angle, since layers are isotropic. Sensors alone turned by a quarter permute: that is held by
 // what the same sky gives to grids that are not turned.
-static void turning_everything_changes_nothing(void **state)
+TEST(turning_everything_changes_nothing)
 {
-    (void)state;
     const double angles[] = {90.0, 180.0, -90.0, 33.0};
     for (int model = 0; model < 2; ++model) {
         ao_case c = misregistered();
@@ -169,9 +166,8 @@ static void turning_everything_changes_nothing(void **state)
 
 // A grid turned by a quarter measures along y what the aligned one measures along x, and along -x
 // what that one measures along y.
-static void a_quarter_turn_of_a_grid_permutes_its_slopes(void **state)
+TEST(a_quarter_turn_of_a_grid_permutes_its_slopes)
 {
-    (void)state;
     ao_case c = case_without_stars(8.0, 7);
     c.telescope.obstruction = 0.14;
     add_star(&c, BB_GUIDE_STAR_NGS, 21.0, -8.0);
@@ -212,9 +208,8 @@ static void a_quarter_turn_of_a_grid_permutes_its_slopes(void **state)
 }
 
 // Turning one sensor on the axis is turning all others the other way.
-static void turning_one_is_turning_the_others_back(void **state)
+TEST(turning_one_is_turning_the_others_back)
 {
-    (void)state;
     for (int model = 0; model < 2; ++model) {
         ao_case c = case_without_stars(8.0, 6);
         c.sensors.slope_model = model;
@@ -235,9 +230,8 @@ static void turning_one_is_turning_the_others_back(void **state)
 }
 
 // A magnified grid is that of a telescope so much larger, noise and launch included.
-static void magnification_scales_as_the_diameter(void **state)
+TEST(magnification_scales_as_the_diameter)
 {
-    (void)state;
     for (int model = 0; model < 2; ++model) {
         ao_case c = case_without_stars(8.0, 6);
         c.sensors.slope_model = model;
@@ -256,17 +250,4 @@ static void magnification_scales_as_the_diameter(void **state)
         chain_release(&k);
         chain_release(&q);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unequal_angles_and_sizes_match_the_exact_function),
-        cmocka_unit_test(tables_serve_grids_that_are_turned_alike),
-        cmocka_unit_test(turning_everything_changes_nothing),
-        cmocka_unit_test(a_quarter_turn_of_a_grid_permutes_its_slopes),
-        cmocka_unit_test(turning_one_is_turning_the_others_back),
-        cmocka_unit_test(magnification_scales_as_the_diameter),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -388,9 +388,8 @@ static void hold_commands(const scene *s)
     }
 }
 
-static void needs_cover_what_is_taken(void **state)
+TEST(needs_cover_what_is_taken)
 {
-    (void)state;
     for (bb_index threads = 1; threads <= 3; threads += 2) {
         scene s;
         enter(&s, threads);
@@ -405,12 +404,4 @@ static void needs_cover_what_is_taken(void **state)
         hold_tomography(&s);
         leave(&s);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(needs_cover_what_is_taken),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

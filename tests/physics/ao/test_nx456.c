@@ -8,9 +8,8 @@
 #include "tests/check.h"
 #include "tests/physics/ao/chain.h"
 
-static void assembles_in_less_than_a_second(void **state)
+TEST(assembles_in_less_than_a_second)
 {
-    (void)state;
     const ao_case c = case_nx456();
     const double start = bb_clock_seconds();
     chain k = chain_assemble(&c, true);
@@ -21,9 +20,8 @@ static void assembles_in_less_than_a_second(void **state)
     chain_release(&k);
 }
 
-static void matches_the_reference(void **state)
+TEST(matches_the_reference)
 {
-    (void)state;
     const ao_case c = case_nx456();
     chain k = chain_run(&c, true);
     check_relative(k.cmm[0], 1.008953391, 1e-5);
@@ -40,9 +38,8 @@ static void matches_the_reference(void **state)
     chain_release(&k);
 }
 
-static void eigenvalues_match_the_reference(void **state)
+TEST(eigenvalues_match_the_reference)
 {
-    (void)state;
     const ao_case c = case_nx456();
     chain k = chain_assemble(&c, true);
     double values[912];
@@ -53,9 +50,8 @@ static void eigenvalues_match_the_reference(void **state)
     chain_release(&k);
 }
 
-static void both_forms_of_the_residual_agree(void **state)
+TEST(both_forms_of_the_residual_agree)
 {
-    (void)state;
     const ao_case c = case_nx456();
     chain k = chain_run(&c, true);
     double worst = 0.0;
@@ -103,9 +99,8 @@ static score score_residual(const chain *k, double condition, bb_index dropped_m
     return got;
 }
 
-static void strehl_ratios_match_the_reference(void **state)
+TEST(strehl_ratios_match_the_reference)
 {
-    (void)state;
     const ao_case c = case_nx456();
     chain k = chain_run(&c, true);
     const score got = score_residual(&k, NAN, 5);
@@ -115,9 +110,8 @@ static void strehl_ratios_match_the_reference(void **state)
     chain_release(&k);
 }
 
-static void keeping_weaker_modes_lowers_the_strehl_ratio(void **state)
+TEST(keeping_weaker_modes_lowers_the_strehl_ratio)
 {
-    (void)state;
     const ao_case c = case_nx456();
     chain k = chain_run(&c, true);
     const score got = score_residual(&k, 20.0, 2);
@@ -125,17 +119,4 @@ static void keeping_weaker_modes_lowers_the_strehl_ratio(void **state)
     check_close(got.h_band, 0.80727, 1e-5, 1.0);
     check_relative(got.rms_nm, 123.181, 1e-5);
     chain_release(&k);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(assembles_in_less_than_a_second),
-        cmocka_unit_test(matches_the_reference),
-        cmocka_unit_test(eigenvalues_match_the_reference),
-        cmocka_unit_test(both_forms_of_the_residual_agree),
-        cmocka_unit_test(strehl_ratios_match_the_reference),
-        cmocka_unit_test(keeping_weaker_modes_lowers_the_strehl_ratio),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

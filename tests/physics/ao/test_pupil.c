@@ -45,9 +45,8 @@ static void draw_segmented(bb_index edge, double *mask)
     }
 }
 
-static void a_drawn_pupil_is_drawn_again_as_it_is(void **state)
+TEST(a_drawn_pupil_is_drawn_again_as_it_is)
 {
-    (void)state;
     static const bb_index across[] = {1, 2, 5, 36, 37, 174, 180, 255};
     for (size_t k = 0; k < sizeof across / sizeof *across; ++k) {
         const bb_index points = bb_pupil_points(across[k]);
@@ -68,9 +67,8 @@ static void a_drawn_pupil_is_drawn_again_as_it_is(void **state)
     }
 }
 
-static void fine_masks_are_averaged_and_coarse_ones_repeated(void **state)
+TEST(fine_masks_are_averaged_and_coarse_ones_repeated)
 {
-    (void)state;
     // 3 x 3 pixels a point, one column of them dark: the points along it see two thirds.
     double fine[27 * 27];
     double drawn[9 * 9];
@@ -90,9 +88,8 @@ static void fine_masks_are_averaged_and_coarse_ones_repeated(void **state)
     assert_memory_equal(drawn, expected, sizeof expected);
 }
 
-static void turning_the_mask_turns_what_is_drawn(void **state)
+TEST(turning_the_mask_turns_what_is_drawn)
 {
-    (void)state;
     static const bb_index edges[] = {7, 50, 181, 200};
     static const bb_index across[] = {20, 21, 180};
     double *mask = allocate(MOST_EDGE * MOST_EDGE);
@@ -122,9 +119,8 @@ static void turning_the_mask_turns_what_is_drawn(void **state)
     BB_RELEASE(&got);
 }
 
-static void transmissions_count_cut_pixels_by_their_part(void **state)
+TEST(transmissions_count_cut_pixels_by_their_part)
 {
-    (void)state;
     // Lenslet (0, 0) of 2 x 2 holds one of 3 x 3 pixels, halves of two and a quarter of one.
     static const double mask[] = {0.5, 1.0, 0.0, 0.25, 0.75, 0.0, 0.0, 0.0, 1.0};
     const bb_pupil pupil = {.mask = mask, .edge = 3, .threshold = 0.5};
@@ -144,9 +140,8 @@ static void transmissions_count_cut_pixels_by_their_part(void **state)
 
 // 34 x 34 lenslets leave 828 valid ones, 13,248 measurements of 8 sensors, by flux: obstruction 0.2
 // at thresholds from 0.81264 to 0.91837 or 0.28 at 0.51385 to 0.63318; the centre rule never does.
-static void flux_finds_the_828_subapertures_of_34_lenslets(void **state)
+TEST(flux_finds_the_828_subapertures_of_34_lenslets)
 {
-    (void)state;
     static const struct {
         double obstruction, threshold;
         bb_index count;
@@ -167,9 +162,8 @@ static void flux_finds_the_828_subapertures_of_34_lenslets(void **state)
 }
 
 // The areas add up to the annulus; lenslets inside are whole; mirrored ones equal bit for bit.
-static void areas_of_lenslets_add_up_to_the_annulus(void **state)
+TEST(areas_of_lenslets_add_up_to_the_annulus)
 {
-    (void)state;
     static const bb_index lenslets[] = {1, 2, 3, 7, 34, 85};
     static const double obstructions[] = {0.0, 0.03, 0.2, 0.9};
     for (int n = 0; n < 6; ++n) {
@@ -199,9 +193,8 @@ static void areas_of_lenslets_add_up_to_the_annulus(void **state)
 
 // The mean transmission of the drawn annulus finds the subapertures of the centre rule, but for
 // lenslets that the edge cuts near their middle.
-static void the_annulus_leaves_the_subapertures_of_the_centre_rule(void **state)
+TEST(the_annulus_leaves_the_subapertures_of_the_centre_rule)
 {
-    (void)state;
     static const bb_index lenslets[] = {4, 5, 6, 7, 10, 12, 20, 24, 38};
     for (size_t k = 0; k < sizeof lenslets / sizeof *lenslets; ++k) {
         const bb_index across = (512 / (3 * lenslets[k]) + 1) * lenslets[k];
@@ -255,9 +248,8 @@ static double direct_image(const double *drawn, const bb_point_spread_grid *grid
     return (re * re + im * im) / (sum * sum);
 }
 
-static void the_image_is_that_of_the_mask(void **state)
+TEST(the_image_is_that_of_the_mask)
 {
-    (void)state;
     bb_point_spread_grid grid;
     double *mask = allocate(SEGMENTED * SEGMENTED);
     draw_segmented(SEGMENTED, mask);
@@ -301,9 +293,8 @@ static void check_turned_image(turn how, const double *mask, const double *image
     BB_RELEASE(&other);
 }
 
-static void turning_the_mask_turns_the_image(void **state)
+TEST(turning_the_mask_turns_the_image)
 {
-    (void)state;
     bb_point_spread_grid grid;
     double *mask = allocate(SEGMENTED * SEGMENTED);
     draw_segmented(SEGMENTED, mask);
@@ -349,9 +340,8 @@ static bb_index place_of(const bb_sensor_array *part, const bb_sensor_array *arr
 }
 
 // What a mask leaves of the measurements is covaried as without it.
-static void covariances_are_those_of_the_subapertures_left(void **state)
+TEST(covariances_are_those_of_the_subapertures_left)
 {
-    (void)state;
     double *mask = allocate(SEGMENTED * SEGMENTED);
     double *open = allocate(SEGMENTED * SEGMENTED);
     draw_segmented(SEGMENTED, mask);
@@ -411,9 +401,8 @@ static double case_strehl(const ao_case *c, double *rms_m)
 }
 
 // Mirroring the sky and the pupil changes nothing; mirroring the pupil alone does.
-static void a_mirrored_sky_and_pupil_have_the_same_strehl_ratio(void **state)
+TEST(a_mirrored_sky_and_pupil_have_the_same_strehl_ratio)
 {
-    (void)state;
     double *mask = allocate(SEGMENTED * SEGMENTED);
     double *mirrored = allocate(SEGMENTED * SEGMENTED);
     double rms_m[3];
@@ -439,9 +428,8 @@ static void a_mirrored_sky_and_pupil_have_the_same_strehl_ratio(void **state)
     BB_RELEASE(&mirrored);
 }
 
-static void a_mirror_that_sees_no_subaperture_is_refused(void **state)
+TEST(a_mirror_that_sees_no_subaperture_is_refused)
 {
-    (void)state;
     // Open in the very middle only, and actuators in a thin ring far from it.
     double *mask = allocate(160 * 160);
     for (bb_index y = 78; y < 82; ++y) {
@@ -454,23 +442,4 @@ static void a_mirror_that_sees_no_subaperture_is_refused(void **state)
     check_fails(bb_deformable_mirror_create(8.0, &pupil, 80, NAN, &mirror), BB_INVALID,
                 "no actuator of a mirror of 80 lenslets moves a slope");
     BB_RELEASE(&mask);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_drawn_pupil_is_drawn_again_as_it_is),
-        cmocka_unit_test(fine_masks_are_averaged_and_coarse_ones_repeated),
-        cmocka_unit_test(turning_the_mask_turns_what_is_drawn),
-        cmocka_unit_test(transmissions_count_cut_pixels_by_their_part),
-        cmocka_unit_test(flux_finds_the_828_subapertures_of_34_lenslets),
-        cmocka_unit_test(areas_of_lenslets_add_up_to_the_annulus),
-        cmocka_unit_test(the_annulus_leaves_the_subapertures_of_the_centre_rule),
-        cmocka_unit_test(the_image_is_that_of_the_mask),
-        cmocka_unit_test(turning_the_mask_turns_the_image),
-        cmocka_unit_test(covariances_are_those_of_the_subapertures_left),
-        cmocka_unit_test(a_mirrored_sky_and_pupil_have_the_same_strehl_ratio),
-        cmocka_unit_test(a_mirror_that_sees_no_subaperture_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,9 +60,8 @@ static void release(seen *s)
 
 // Layers at 30 and 12,500 m under a beacon at 20 km: 1 - h/H, whatever the zenith angle; the upper
 // layer is above a beacon at 12 km.
-static void cone_shrinks_by_the_altitude(void **state)
+TEST(cone_shrinks_by_the_altitude)
 {
-    (void)state;
     static const double angles[] = {0.0, 60.0};
     for (int a = 0; a < 2; ++a) {
         seen s;
@@ -81,9 +80,8 @@ static void cone_shrinks_by_the_altitude(void **state)
 
 // A gate of 2 km at 20 km from 8 m aside: 206264.806 x 2000 x 8 / 4e8 = 8.25059225 arcsec. At a
 // zenith angle of 60 degrees the beacon is twice as far, the gate as deep as it was: a quarter.
-static void gate_elongates_the_spot(void **state)
+TEST(gate_elongates_the_spot)
 {
-    (void)state;
     static const double angles[] = {0.0, 60.0};
     static const double lengths[] = {8.25059224988, 8.25059224988 / 4.0};
     for (int a = 0; a < 2; ++a) {
@@ -111,9 +109,8 @@ static void gate_elongates_the_spot(void **state)
 }
 
 // Nothing of the mean slopes is known: a column an axis, and the variance in Cmm.
-static void tilt_is_unknown(void **state)
+TEST(tilt_is_unknown)
 {
-    (void)state;
     seen s;
     const ao_case c = beacon(0.0, BB_GUIDE_STAR_RAYLEIGH);
     look(&s, &c);
@@ -126,9 +123,8 @@ static void tilt_is_unknown(void **state)
 }
 
 // At zenith a sodium star of the same numbers is the same star.
-static void at_zenith_it_is_any_laser_star(void **state)
+TEST(at_zenith_it_is_any_laser_star)
 {
-    (void)state;
     double *values[2] = {NULL, NULL};
     bb_index n = 0;
     for (int k = 0; k < 2; ++k) {
@@ -165,9 +161,8 @@ static double flux_of(const ao_case *c)
 }
 
 // Densities of the tables of the U.S. Standard Atmosphere 1976, kg/m^3 by geometric altitude.
-static void flux_follows_the_lidar_equation(void **state)
+TEST(flux_follows_the_lidar_equation)
 {
-    (void)state;
     static const double altitude_km[] = {5.0, 10.0, 15.0, 20.0, 25.0, 30.0};
     static const double density[] = {0.73643, 0.41351, 0.19476, 0.088910, 0.040084, 0.018410};
     ao_case c = beacon(0.0, BB_GUIDE_STAR_RAYLEIGH);
@@ -200,9 +195,8 @@ static void flux_follows_the_lidar_equation(void **state)
     assert_true(flux_of(&c) == 3.0e6);
 }
 
-static void rules_of_the_keys(void **state)
+TEST(rules_of_the_keys)
 {
-    (void)state;
     ao_case c = beacon(0.0, BB_GUIDE_STAR_RAYLEIGH);
     bb_ao_config config = case_config(&c);
     c.stars[0].settings.depth_km = 10.1;
@@ -225,9 +219,8 @@ static void rules_of_the_keys(void **state)
 }
 
 // Every setting that a kind takes can be said of a star too.
-static void stars_may_override_every_setting(void **state)
+TEST(stars_may_override_every_setting)
 {
-    (void)state;
     for (int kind = 0; kind < (int)BB_GUIDE_STAR_COUNT; ++kind) {
         const bb_schema *schema = bb_guide_star_kinds[kind]->schema;
         assert_string_equal(schema->name, bb_guide_star_kind_names[kind]);
@@ -245,18 +238,4 @@ static void stars_may_override_every_setting(void **state)
             }
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cone_shrinks_by_the_altitude),
-        cmocka_unit_test(gate_elongates_the_spot),
-        cmocka_unit_test(tilt_is_unknown),
-        cmocka_unit_test(at_zenith_it_is_any_laser_star),
-        cmocka_unit_test(flux_follows_the_lidar_equation),
-        cmocka_unit_test(rules_of_the_keys),
-        cmocka_unit_test(stars_may_override_every_setting),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,9 +7,8 @@
 #include "tests/physics/ao/cases.h"
 
 // The counts behind the measurement numbers of moao's files and of the paper.
-static void centre_rule_gives_the_published_counts(void **state)
+TEST(centre_rule_gives_the_published_counts)
 {
-    (void)state;
     static const struct {
         bb_index lenslets, count;
         double obstruction;
@@ -27,9 +26,8 @@ static void centre_rule_gives_the_published_counts(void **state)
     }
 }
 
-static void subapertures_run_along_x_from_the_most_negative(void **state)
+TEST(subapertures_run_along_x_from_the_most_negative)
 {
-    (void)state;
     // 4 x 4 over an open pupil: the corners, at 3/4 sqrt 2 > 1, are out.
     double x[12];
     double y[12];
@@ -43,9 +41,8 @@ static void subapertures_run_along_x_from_the_most_negative(void **state)
     assert_memory_equal(y, expected_y, sizeof y);
 }
 
-static void sensors_follow_one_another_with_their_own_lenslets(void **state)
+TEST(sensors_follow_one_another_with_their_own_lenslets)
 {
-    (void)state;
     ao_case c = case_without_stars(8.0, 16);
     add_star(&c, BB_GUIDE_STAR_NGS, 10.0, 20.0);
     add_star(&c, BB_GUIDE_STAR_LGS, 0.0, 30.0);
@@ -87,9 +84,8 @@ static void sensors_follow_one_another_with_their_own_lenslets(void **state)
     bb_atmosphere_release(&atmosphere);
 }
 
-static void layers_above_a_laser_star_have_no_scale(void **state)
+TEST(layers_above_a_laser_star_have_no_scale)
 {
-    (void)state;
     ao_case c = case_without_stars(8.0, 8);
     c.telescope.zenith_angle_deg = 60.0;
     add_star(&c, BB_GUIDE_STAR_LGS, 0.0, 0.0);
@@ -109,9 +105,8 @@ static void layers_above_a_laser_star_have_no_scale(void **state)
     bb_atmosphere_release(&atmosphere);
 }
 
-static void natural_stars_have_no_tilt_vectors(void **state)
+TEST(natural_stars_have_no_tilt_vectors)
 {
-    (void)state;
     ao_case c = case_without_stars(8.0, 4);
     add_star(&c, BB_GUIDE_STAR_NGS, 0.0, 0.0);
     add_star(&c, BB_GUIDE_STAR_LGS, 9.0, 0.0);
@@ -140,9 +135,8 @@ done:
     return status;
 }
 
-static void every_failed_allocation_is_reported(void **state)
+TEST(every_failed_allocation_is_reported)
 {
-    (void)state;
     const ao_case c = case_nx456();
     const bb_ao_config config = case_config(&c);
     const bb_index blocks = bb_memory_blocks();
@@ -161,17 +155,4 @@ static void every_failed_allocation_is_reported(void **state)
         bb_atmosphere_release(&atmosphere);
         assert_int_equal(bb_memory_blocks(), blocks);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(centre_rule_gives_the_published_counts),
-        cmocka_unit_test(subapertures_run_along_x_from_the_most_negative),
-        cmocka_unit_test(sensors_follow_one_another_with_their_own_lenslets),
-        cmocka_unit_test(layers_above_a_laser_star_have_no_scale),
-        cmocka_unit_test(natural_stars_have_no_tilt_vectors),
-        cmocka_unit_test(every_failed_allocation_is_reported),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,9 +26,8 @@ static bb_slope_ends ends_of(const grid *g, int axis)
     return ends;
 }
 
-static void ends_stand_half_a_lenslet_from_the_centre(void **state)
+TEST(ends_stand_half_a_lenslet_from_the_centre)
 {
-    (void)state;
     const grid g = grid_of(16, 0.2);
     double x[MOST];
     double y[MOST];
@@ -49,9 +48,8 @@ static void ends_stand_half_a_lenslet_from_the_centre(void **state)
 }
 
 // One line of n has n + 1 ends along it; a line broken by the obstruction has one more.
-static void neighbours_share_an_end(void **state)
+TEST(neighbours_share_an_end)
 {
-    (void)state;
     const grid g = grid_of(16, 0.2);
     bb_index segments = 0;
     for (bb_index i = 0; i < g.count; ++i) {
@@ -69,9 +67,8 @@ static void neighbours_share_an_end(void **state)
     }
 }
 
-static void a_part_holds_each_end_once(void **state)
+TEST(a_part_holds_each_end_once)
 {
-    (void)state;
     const grid g = grid_of(13, 0.3);
     for (int axis = BB_AXIS_X; axis <= BB_AXIS_Y; ++axis) {
         bb_slope_ends ends = ends_of(&g, axis);
@@ -93,9 +90,8 @@ static void a_part_holds_each_end_once(void **state)
     }
 }
 
-static void memory_failures_leave_nothing_behind(void **state)
+TEST(memory_failures_leave_nothing_behind)
 {
-    (void)state;
     const grid g = grid_of(5, 0.0);
     const bb_index before = bb_memory_blocks();
     for (bb_index k = 1; k <= 7; ++k) {
@@ -107,15 +103,4 @@ static void memory_failures_leave_nothing_behind(void **state)
         assert_null(ends.minus);
         assert_int_equal(bb_memory_blocks(), before);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ends_stand_half_a_lenslet_from_the_centre),
-        cmocka_unit_test(neighbours_share_an_end),
-        cmocka_unit_test(a_part_holds_each_end_once),
-        cmocka_unit_test(memory_failures_leave_nothing_behind),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

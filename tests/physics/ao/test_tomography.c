@@ -32,9 +32,8 @@ static double *whole(const bb_matrix_source *source)
     return values;
 }
 
-static void sources_have_the_shapes_of_the_sensors(void **state)
+TEST(sources_have_the_shapes_of_the_sensors)
 {
-    (void)state;
     const ao_case c = small_case();
     const bb_ao_config config = case_config(&c);
     bb_tomography *problem = NULL;
@@ -63,9 +62,8 @@ static void sources_have_the_shapes_of_the_sensors(void **state)
 }
 
 // Cmm = Ccore + V diag(variance) V^T, and with blocks the core is all of it.
-static void tilts_complete_the_core(void **state)
+TEST(tilts_complete_the_core)
 {
-    (void)state;
     const ao_case c = small_case();
     const bb_ao_config config = case_config(&c);
     bb_tomography *split = NULL;
@@ -104,9 +102,8 @@ static void tilts_complete_the_core(void **state)
 }
 
 // Nothing of a tilt's strength is left in the matrices when it is infinite.
-static void unknown_tilts_leave_the_core(void **state)
+TEST(unknown_tilts_leave_the_core)
 {
-    (void)state;
     const ao_case c = small_case();
     const bb_ao_config config = case_config(&c);
     bb_tomography *split = NULL;
@@ -132,9 +129,8 @@ static void unknown_tilts_leave_the_core(void **state)
 
 // The truth sensor looks where its target is: what differs between targets is where Ctm looks, not
 // the turbulence that it sees.
-static void targets_differ_in_where_they_look(void **state)
+TEST(targets_differ_in_where_they_look)
 {
-    (void)state;
     const ao_case c = small_case();
     const bb_ao_config config = case_config(&c);
     bb_tomography *problem = NULL;
@@ -200,18 +196,16 @@ static void check_rating(bb_score kind)
     bb_tomography_destroy(&problem);
 }
 
-static void rating_spans_perfect_to_uncorrected(void **state)
+TEST(rating_spans_perfect_to_uncorrected)
 {
-    (void)state;
     check_rating(BB_SCORE_PAIRS);
     check_rating(BB_SCORE_STATIONARY);
 }
 
 // White errors of slopes on a mirror that keeps a mode of the edge: the mean over pairs is no
 // covariance, and its Strehl ratio would be thousands.
-static void a_residual_far_from_stationary_has_no_price(void **state)
+TEST(a_residual_far_from_stationary_has_no_price)
 {
-    (void)state;
     ao_case c = small_case();
     c.telescope.obstruction = 0.3;
     bb_ao_config config = case_config(&c);
@@ -237,9 +231,8 @@ static void a_residual_far_from_stationary_has_no_price(void **state)
     bb_tomography_destroy(&problem);
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-    (void)state;
     const ao_case c = small_case();
     const bb_ao_config config = case_config(&c);
     bb_index k = 0;
@@ -256,18 +249,4 @@ static void every_allocation_may_fail(void **state)
     }
     print_message("%td allocations failed in turn\n", k - 1);
     assert_true(k > 50);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sources_have_the_shapes_of_the_sensors),
-        cmocka_unit_test(tilts_complete_the_core),
-        cmocka_unit_test(unknown_tilts_leave_the_core),
-        cmocka_unit_test(targets_differ_in_where_they_look),
-        cmocka_unit_test(rating_spans_perfect_to_uncorrected),
-        cmocka_unit_test(a_residual_far_from_stationary_has_no_price),
-        cmocka_unit_test(every_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

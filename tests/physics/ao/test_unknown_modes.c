@@ -147,9 +147,8 @@ static void hold(const rig *self, bb_slope_model model, wavefront front, bb_inde
     }
 }
 
-static void slopes_are_those_of_the_wavefront(void **state)
+TEST(slopes_are_those_of_the_wavefront)
 {
-    (void)state;
     for (int model = 0; model < 2; ++model) {
         rig self;
         check_ok(make(40.0, (bb_slope_model)model, &every_kind, &self));
@@ -167,9 +166,8 @@ static void slopes_are_those_of_the_wavefront(void **state)
 
 // A layer that rises by a metre moves the spot as far as one that is a metre deep is long; the
 // airmass is in its range twice, and once in the drift along it.
-static void a_drift_moves_spots_as_depth_stretches_them(void **state)
+TEST(a_drift_moves_spots_as_depth_stretches_them)
 {
-    (void)state;
     rig zenith, low;
     check_ok(make(0.0, BB_SLOPE_POINT_DIFFERENCE, &every_kind, &zenith));
     check_ok(make(60.0, BB_SLOPE_POINT_DIFFERENCE, &every_kind, &low));
@@ -190,9 +188,8 @@ static void a_drift_moves_spots_as_depth_stretches_them(void **state)
 
 // Slopes of focus, both astigmatisms, and of those against the others by symmetry; coma and trefoil
 // are orthogonal as wavefronts, not on a square grid of slopes.
-static void modes_of_unlike_symmetry_are_orthogonal(void **state)
+TEST(modes_of_unlike_symmetry_are_orthogonal)
 {
-    (void)state;
     rig self;
     check_ok(make(0.0, BB_SLOPE_POINT_DIFFERENCE, &every_kind, &self));
     for (int a = 0; a < BB_REFERENCE_MODES; ++a) {
@@ -213,9 +210,8 @@ static void modes_of_unlike_symmetry_are_orthogonal(void **state)
 
 // Natural stars have tilts, sodium stars foci, all sensors aberrations; what has no variance has no
 // modes.
-static void stars_have_the_modes_of_their_kind(void **state)
+TEST(stars_have_the_modes_of_their_kind)
 {
-    (void)state;
     static const struct {
         bb_unknown_modes_config config;
         bb_index columns;
@@ -248,9 +244,8 @@ static void stars_have_the_modes_of_their_kind(void **state)
     release(&self);
 }
 
-static void every_failed_allocation_is_reported(void **state)
+TEST(every_failed_allocation_is_reported)
 {
-    (void)state;
     const bb_index blocks = bb_memory_blocks();
     int failed = 1;
     for (bb_index k = 1; failed; ++k) {
@@ -263,16 +258,4 @@ static void every_failed_allocation_is_reported(void **state)
         release(&self);
         assert_int_equal(bb_memory_blocks(), blocks);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slopes_are_those_of_the_wavefront),
-        cmocka_unit_test(a_drift_moves_spots_as_depth_stretches_them),
-        cmocka_unit_test(modes_of_unlike_symmetry_are_orthogonal),
-        cmocka_unit_test(stars_have_the_modes_of_their_kind),
-        cmocka_unit_test(every_failed_allocation_is_reported),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

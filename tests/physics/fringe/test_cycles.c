@@ -22,9 +22,8 @@ static void enter(void)
     }
 }
 
-static void pistons_of_parts_are_free(void **state)
+TEST(pistons_of_parts_are_free)
 {
-    (void)state;
     bb_cycles cycles;
     bb_part_cycles parts[2];
     enter();
@@ -42,9 +41,8 @@ static void pistons_of_parts_are_free(void **state)
     assert_int_equal(cycles.wrong, 80);
 }
 
-static void wrong_cycles_are_counted_by_part(void **state)
+TEST(wrong_cycles_are_counted_by_part)
 {
-    (void)state;
     bb_cycles cycles;
     bb_part_cycles parts[2];
     enter();
@@ -67,9 +65,8 @@ static void wrong_cycles_are_counted_by_part(void **state)
     assert_int_equal(parts[1].cycles.scored, 99);
 }
 
-static void the_most_frequent_wins_and_ties_go_to_the_nearest(void **state)
+TEST(the_most_frequent_wins_and_ties_go_to_the_nearest)
 {
-    (void)state;
     static const double zero[7] = {0.0};
     const double turn = 2.0 * M_PI;
     const double odd[7] = {5 * turn, 5 * turn, turn, turn, turn, -turn, 0.0};
@@ -91,9 +88,8 @@ static void the_most_frequent_wins_and_ties_go_to_the_nearest(void **state)
     assert_int_equal(part.piston, 2);
 }
 
-static void a_part_without_phase_is_all_wrong(void **state)
+TEST(a_part_without_phase_is_all_wrong)
 {
-    (void)state;
     bb_cycles cycles;
     bb_part_cycles parts[3];
     enter();
@@ -117,9 +113,8 @@ static void a_part_without_phase_is_all_wrong(void **state)
 }
 
 // More different k than a table of the first size holds, in many parts: against counts by hand.
-static void many_values_are_counted(void **state)
+TEST(many_values_are_counted)
 {
-    (void)state;
     enum { MANY = 60000, PARTS = 7, SPREAD = 3000 };
     double *far = NULL;
     double *flat = NULL;
@@ -153,9 +148,8 @@ static void many_values_are_counted(void **state)
     BB_RELEASE(&tallies);
 }
 
-static void labels_are_checked(void **state)
+TEST(labels_are_checked)
 {
-    (void)state;
     bb_cycles cycles;
     enter();
     check_fails(bb_cycles_count(PIXELS, phase, truth, labels, 1, NULL, &cycles), BB_INVALID,
@@ -169,17 +163,4 @@ static void labels_are_checked(void **state)
         bb_memory_fail_at(0);
     }
     assert_int_equal(bb_memory_blocks(), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pistons_of_parts_are_free),
-        cmocka_unit_test(wrong_cycles_are_counted_by_part),
-        cmocka_unit_test(the_most_frequent_wins_and_ties_go_to_the_nearest),
-        cmocka_unit_test(a_part_without_phase_is_all_wrong),
-        cmocka_unit_test(many_values_are_counted),
-        cmocka_unit_test(labels_are_checked),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,9 +39,8 @@ static bb_fringe_config slope_case(bb_index columns, bb_index rows)
     return c;
 }
 
-static void phases_are_wrapped_into_their_range(void **state)
+TEST(phases_are_wrapped_into_their_range)
 {
-    (void)state;
     check_close(bb_detection_wrap(7.0), 7.0 - 2.0 * M_PI, 1e-15, 1.0);
     check_close(bb_detection_wrap(-7.0), 2.0 * M_PI - 7.0, 1e-15, 1.0);
     assert_true(bb_detection_wrap(3.0) == 3.0);
@@ -56,9 +55,8 @@ static void phases_are_wrapped_into_their_range(void **state)
     check_relative(phases[2], 2.0 * M_PI - 4.0, 1e-15);
 }
 
-static void frames_without_noise_give_the_phase(void **state)
+TEST(frames_without_noise_give_the_phase)
 {
-    (void)state;
     static const bb_index steps[] = {3, 4, 5, 7, 16};
     bb_fringe_config c = slope_case(53, 31);
     c.camera.contrast = 0.6;
@@ -81,9 +79,8 @@ static void frames_without_noise_give_the_phase(void **state)
     }
 }
 
-static void carre_does_not_ask_for_the_step(void **state)
+TEST(carre_does_not_ask_for_the_step)
 {
-    (void)state;
     static const double errors[] = {0.0, 0.2, -0.3};
     bb_fringe_config c = slope_case(53, 31);
     c.detection.algorithm = BB_DETECTION_CARRE;
@@ -121,9 +118,8 @@ static void carre_does_not_ask_for_the_step(void **state)
 }
 
 // A slope is exact under a window that lies within the data; at edges it is that of a place within.
-static void a_carrier_gives_the_phase(void **state)
+TEST(a_carrier_gives_the_phase)
 {
-    (void)state;
     static const bb_fringe_carrier_config carriers[] = {{.x = 0.25, .y = 0.0, .window_px = 7},
                                                         {.x = 0.125, .y = -0.375, .window_px = 15}};
     for (int k = 0; k < 2; ++k) {
@@ -147,9 +143,8 @@ static void a_carrier_gives_the_phase(void **state)
     }
 }
 
-static void carre_knows_all_quadrants(void **state)
+TEST(carre_knows_all_quadrants)
 {
-    (void)state;
     bb_fringe_config c = fringe_case(8, 1);
     c.detection.algorithm = BB_DETECTION_CARRE;
     bb_scene *scene = make_scene(&c, 1, 0);
@@ -168,9 +163,8 @@ static void carre_knows_all_quadrants(void **state)
     bb_scene_destroy(&scene);
 }
 
-static void levels_bound_the_error(void **state)
+TEST(levels_bound_the_error)
 {
-    (void)state;
     bb_fringe_config c = slope_case(101, 77);
     c.detection.steps = 4;
     bb_index saturated = -1;
@@ -195,9 +189,8 @@ static void levels_bound_the_error(void **state)
     }
 }
 
-static void what_does_not_fit_saturates_and_is_counted(void **state)
+TEST(what_does_not_fit_saturates_and_is_counted)
 {
-    (void)state;
     double values[] = {-0.1, 0.0, 0.49, 0.5, 0.51, 1.0, 1.2, NAN};
     bb_frames frames = {.steps = 2, .columns = 4, .rows = 1, .intensity = values};
     bb_index saturated = 0;
@@ -215,9 +208,8 @@ static void what_does_not_fit_saturates_and_is_counted(void **state)
     assert_true(copy[0] == 0.0 && copy[2] == 0.49 && copy[6] == 1.0 && isnan(copy[7]));
 }
 
-static void a_pixel_that_is_always_full_has_no_phase(void **state)
+TEST(a_pixel_that_is_always_full_has_no_phase)
 {
-    (void)state;
     bb_fringe_config c = slope_case(20, 4);
     c.camera.mean = 5.0;
     c.camera.contrast = 0.5;
@@ -244,9 +236,8 @@ static void a_pixel_that_is_always_full_has_no_phase(void **state)
     release(&m);
 }
 
-static void noise_of_frames_becomes_noise_of_the_phase(void **state)
+TEST(noise_of_frames_becomes_noise_of_the_phase)
 {
-    (void)state;
     bb_fringe_config c = slope_case(151, 100);
     c.camera.noise = 0.01;
     c.camera.contrast = 0.8;
@@ -269,9 +260,8 @@ static void noise_of_frames_becomes_noise_of_the_phase(void **state)
     }
 }
 
-static void vibration_is_common_to_a_frame(void **state)
+TEST(vibration_is_common_to_a_frame)
 {
-    (void)state;
     bb_fringe_config c = fringe_case(16, 9);
     c.camera.vibration_rad = 0.2;
     double sum = 0.0;
@@ -294,9 +284,8 @@ static void vibration_is_common_to_a_frame(void **state)
     check_relative(squares, 0.04, 6.0 * sqrt(2.0 / 400.0));
 }
 
-static void arguments_are_checked_and_threads_do_not_matter(void **state)
+TEST(arguments_are_checked_and_threads_do_not_matter)
 {
-    (void)state;
     bb_fringe_config c = slope_case(70, 50);
     c.camera.noise = 0.02;
     c.camera.vibration_rad = 0.1;
@@ -334,9 +323,8 @@ static void arguments_are_checked_and_threads_do_not_matter(void **state)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
-static void steps_have_to_determine_a_phase(void **state)
+TEST(steps_have_to_determine_a_phase)
 {
-    (void)state;
     const double turn = 2.0 * M_PI;
     const double even[] = {0.0, 0.5 * M_PI, M_PI, 1.5 * M_PI};
     const double alike[] = {0.4, 0.4 + turn, 2.0, 2.0 - turn};
@@ -350,23 +338,4 @@ static void steps_have_to_determine_a_phase(void **state)
     check_fails(bb_detection_steps_check(4, alike), BB_INVALID, "do not determine a phase");
     check_fails(bb_detection_steps_check(3, close), BB_INVALID, "do not determine a phase");
     check_fails(bb_detection_steps_check(3, broken), BB_INVALID, "step 2 is nan");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(phases_are_wrapped_into_their_range),
-        cmocka_unit_test(frames_without_noise_give_the_phase),
-        cmocka_unit_test(carre_does_not_ask_for_the_step),
-        cmocka_unit_test(a_carrier_gives_the_phase),
-        cmocka_unit_test(carre_knows_all_quadrants),
-        cmocka_unit_test(levels_bound_the_error),
-        cmocka_unit_test(what_does_not_fit_saturates_and_is_counted),
-        cmocka_unit_test(a_pixel_that_is_always_full_has_no_phase),
-        cmocka_unit_test(noise_of_frames_becomes_noise_of_the_phase),
-        cmocka_unit_test(vibration_is_common_to_a_frame),
-        cmocka_unit_test(arguments_are_checked_and_threads_do_not_matter),
-        cmocka_unit_test(steps_have_to_determine_a_phase),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/physics/fringe/cases.h"
 
-static void the_defaults_pass(void **state)
+TEST(the_defaults_pass)
 {
-    (void)state;
     bb_fringe_config config = {0};
     fill_defaults(&bb_fringe_schema, &config);
     check_ok(bb_fringe_check(&config));
@@ -21,9 +20,8 @@ static void the_defaults_pass(void **state)
     check_relative(bb_fringe_config_step_rad(&config.detection), 1.25, 0.0);
 }
 
-static void ranges_are_held_with_the_key_named(void **state)
+TEST(ranges_are_held_with_the_key_named)
 {
-    (void)state;
     bb_fringe_config c = fringe_case(64, 48);
     c.size.rows = 0;
     check_fails(bb_fringe_check(&c), BB_INVALID, "size.rows = 0, expected 1..16384");
@@ -63,9 +61,8 @@ static void ranges_are_held_with_the_key_named(void **state)
     check_fails(bb_fringe_check(&c), BB_INVALID, "pupil.kind = -1, expected 0..2");
 }
 
-static void polynomials_are_given_once(void **state)
+TEST(polynomials_are_given_once)
 {
-    (void)state;
     bb_zernike_term terms[] = {{4, 100.0}, {11, -30.0}, {4, 1.0}};
     bb_fringe_config c = fringe_case(64, 48);
     c.surface.zernike = (bb_list){.items = terms, .count = 3};
@@ -80,9 +77,8 @@ static void polynomials_are_given_once(void **state)
     check_ok(bb_fringe_check(&c));
 }
 
-static void keys_must_fit_the_kind_of_step(void **state)
+TEST(keys_must_fit_the_kind_of_step)
 {
-    (void)state;
     bb_surface_step step = {
         .kind = BB_SURFACE_STEP_EDGE, .height_nm = 50.0, .x = 0.3, .y = 0.5, .width = NAN};
     bb_fringe_config c = fringe_case(64, 48);
@@ -105,9 +101,8 @@ static void keys_must_fit_the_kind_of_step(void **state)
     check_fails(bb_fringe_check(&c), BB_INVALID, "surface.steps[0].kind = 3, expected 0..2");
 }
 
-static void spectra_need_a_wave_and_vortices_room(void **state)
+TEST(spectra_need_a_wave_and_vortices_room)
 {
-    (void)state;
     bb_fringe_config c = fringe_case(64, 48); // a wave across the columns: 0.75 cycles a diameter
     c.surface.spectrum = (bb_spectrum_config){.rms_nm = 1.0, .exponent = 3.0};
     c.surface.spectrum.low_cycles = c.surface.spectrum.high_cycles = 2.0;
@@ -138,9 +133,8 @@ static void spectra_need_a_wave_and_vortices_room(void **state)
     check_fails(bb_fringe_check(&c), BB_INVALID, "surface.residue_pairs.separation_px");
 }
 
-static void obstructions_are_of_an_annulus_and_carre_takes_four(void **state)
+TEST(obstructions_are_of_an_annulus_and_carre_takes_four)
 {
-    (void)state;
     bb_fringe_config c = fringe_case(64, 48);
     c.pupil.obstruction = 0.2;
     check_fails(bb_fringe_check(&c), BB_INVALID,
@@ -180,15 +174,13 @@ static void check_schema(const bb_schema *schema)
     }
 }
 
-static void tables_are_complete(void **state)
+TEST(tables_are_complete)
 {
-    (void)state;
     check_schema(&bb_fringe_schema);
 }
 
-static void a_carrier_is_held_to_its_window(void **state)
+TEST(a_carrier_is_held_to_its_window)
 {
-    (void)state;
     bb_fringe_config c = fringe_case(64, 48);
     c.detection.carrier.window_px = 8; // idle: no carrier
     check_ok(bb_fringe_check(&c));
@@ -203,19 +195,4 @@ static void a_carrier_is_held_to_its_window(void **state)
     check_fails(bb_fringe_check(&c), BB_INVALID, "twice one of them as far from a whole number");
     c.detection.carrier.y = -0.25;
     check_ok(bb_fringe_check(&c));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_defaults_pass),
-        cmocka_unit_test(ranges_are_held_with_the_key_named),
-        cmocka_unit_test(a_carrier_is_held_to_its_window),
-        cmocka_unit_test(polynomials_are_given_once),
-        cmocka_unit_test(keys_must_fit_the_kind_of_step),
-        cmocka_unit_test(spectra_need_a_wave_and_vortices_room),
-        cmocka_unit_test(obstructions_are_of_an_annulus_and_carre_takes_four),
-        cmocka_unit_test(tables_are_complete),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

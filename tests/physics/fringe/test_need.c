@@ -42,23 +42,12 @@ static void hold(bb_index threads)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
-static void needs_hold_on_one_thread(void **state)
+TEST(needs_hold_on_one_thread)
 {
-    (void)state;
     hold(1);
 }
 
-static void needs_hold_on_three_threads(void **state)
+TEST(needs_hold_on_three_threads)
 {
-    (void)state;
     hold(3);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(needs_hold_on_one_thread),
-        cmocka_unit_test(needs_hold_on_three_threads),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

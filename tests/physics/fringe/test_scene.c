@@ -41,9 +41,8 @@ static void measure(const bb_scene *scene, double *mean, double *rms)
     *rms = sqrt(squares / pixels - *mean * *mean);
 }
 
-static void a_flat_surface_has_tilt_alone(void **state)
+TEST(a_flat_surface_has_tilt_alone)
 {
-    (void)state;
     bb_fringe_config c = fringe_case(10, 4);
     c.surface.tilt_fringes = (bb_tilt_config){.x = 3.0, .y = -2.0};
     bb_scene *scene = make_scene(&c, 1, 0);
@@ -57,9 +56,8 @@ static void a_flat_surface_has_tilt_alone(void **state)
     assert_null(scene);
 }
 
-static void zernike_heights_become_phase(void **state)
+TEST(zernike_heights_become_phase)
 {
-    (void)state;
     bb_zernike_term terms[] = {{8, -40.0}, {4, 120.0}};
     bb_fringe_config c = fringe_case(61, 40);
     c.surface.zernike = (bb_list){.items = terms, .count = 2};
@@ -84,9 +82,8 @@ static void zernike_heights_become_phase(void **state)
     bb_scene_destroy(&scene);
 }
 
-static void random_surfaces_have_their_rms(void **state)
+TEST(random_surfaces_have_their_rms)
 {
-    (void)state;
     bb_fringe_config c = fringe_case(96, 70);
     double mean = NAN;
     double rms = NAN;
@@ -131,9 +128,8 @@ static double power(const bb_scene *scene, bb_index k, bb_index l)
     return real * real + imaginary * imaginary;
 }
 
-static void spectra_fall_as_their_exponent_between_the_cutoffs(void **state)
+TEST(spectra_fall_as_their_exponent_between_the_cutoffs)
 {
-    (void)state;
     enum { EDGE = 32 };
     bb_fringe_config c = fringe_case(EDGE, EDGE);
     c.surface.spectrum = (bb_spectrum_config){
@@ -159,9 +155,8 @@ static void spectra_fall_as_their_exponent_between_the_cutoffs(void **state)
     assert_true(rising / falling > 0.4 && rising / falling < 2.5);
 }
 
-static void finer_arrays_see_the_same_surface(void **state)
+TEST(finer_arrays_see_the_same_surface)
 {
-    (void)state;
     bb_fringe_config coarse = fringe_case(40, 24);
     coarse.surface.freeform.rms_nm = 50.0;
     coarse.surface.spectrum = (bb_spectrum_config){
@@ -181,9 +176,8 @@ static void finer_arrays_see_the_same_surface(void **state)
     bb_scene_destroy(&many);
 }
 
-static void steps_stand_where_they_should(void **state)
+TEST(steps_stand_where_they_should)
 {
-    (void)state;
     const double fringe = 316.4;
     bb_surface_step steps[] = {
         {.kind = BB_SURFACE_STEP_EDGE,
@@ -223,9 +217,8 @@ static void steps_stand_where_they_should(void **state)
     bb_scene_destroy(&scene);
 }
 
-static void a_shear_has_clean_rows_and_no_residue_along_them(void **state)
+TEST(a_shear_has_clean_rows_and_no_residue_along_them)
 {
-    (void)state;
     // 0.3 cycles a pixel: rows stay clean, the jump over the cut grows to 19.
     bb_surface_step shear = {.kind = BB_SURFACE_STEP_SHEAR,
                              .height_nm = 0.3 * 63.0 * 316.4,
@@ -249,9 +242,8 @@ static void a_shear_has_clean_rows_and_no_residue_along_them(void **state)
     bb_scene_destroy(&scene);
 }
 
-static void pairs_have_residues_at_their_ends_and_a_cut_between(void **state)
+TEST(pairs_have_residues_at_their_ends_and_a_cut_between)
 {
-    (void)state;
     bb_fringe_config c = fringe_case(80, 50);
     c.surface.tilt_fringes = (bb_tilt_config){.x = 1.0, .y = 2.0};
     static const double separations[] = {2.0, 5.0, 48.0};
@@ -286,9 +278,8 @@ static void pairs_have_residues_at_their_ends_and_a_cut_between(void **state)
     }
 }
 
-static void pairs_stay_in_small_arrays(void **state)
+TEST(pairs_stay_in_small_arrays)
 {
-    (void)state;
     bb_fringe_config c = fringe_case(6, 5);
     c.surface.residue_pairs = (bb_residue_config){.count = 300, .separation_px = 2.0};
     bb_scene *scene = make_scene(&c, 1, 0);
@@ -307,9 +298,8 @@ static void pairs_stay_in_small_arrays(void **state)
     bb_scene_destroy(&scene);
 }
 
-static void pairs_find_the_pupil(void **state)
+TEST(pairs_find_the_pupil)
 {
-    (void)state;
     bb_fringe_config c = fringe_case(64, 64);
     c.pupil.kind = BB_FRINGE_PUPIL_ANNULUS;
     c.pupil.obstruction = 0.5;
@@ -327,9 +317,8 @@ static void pairs_find_the_pupil(void **state)
     bb_scene_destroy(&scene);
 }
 
-static void noise_is_of_its_draw_and_nothing_else_is(void **state)
+TEST(noise_is_of_its_draw_and_nothing_else_is)
 {
-    (void)state;
     bb_fringe_config c = fringe_case(301, 200);
     c.surface.freeform.rms_nm = 50.0;
     c.surface.residue_pairs.count = 3;
@@ -371,9 +360,8 @@ static void noise_is_of_its_draw_and_nothing_else_is(void **state)
     bb_scene_destroy(&two);
 }
 
-static void pupils_are_drawn(void **state)
+TEST(pupils_are_drawn)
 {
-    (void)state;
     bb_fringe_config c = fringe_case(100, 100);
     c.pupil.kind = BB_FRINGE_PUPIL_ANNULUS;
     c.pupil.obstruction = 0.4;
@@ -405,9 +393,8 @@ static void pupils_are_drawn(void **state)
     bb_scene_destroy(&scene);
 }
 
-static void holes_and_dead_pixels_have_no_data(void **state)
+TEST(holes_and_dead_pixels_have_no_data)
 {
-    (void)state;
     bb_fringe_config c = fringe_case(200, 150);
     c.pupil.dead_share = 0.1;
     bb_scene *scene = make_scene(&c, 4, 0);
@@ -430,9 +417,8 @@ static void holes_and_dead_pixels_have_no_data(void **state)
     bb_scene_destroy(&two);
 }
 
-static void thin_and_empty_arrays_work(void **state)
+TEST(thin_and_empty_arrays_work)
 {
-    (void)state;
     static const bb_index sizes[][2] = {{1, 1}, {1, 37}, {37, 1}};
     bb_zernike_term term = {4, 20.0};
     bb_surface_step steps[] = {
@@ -465,9 +451,8 @@ static void thin_and_empty_arrays_work(void **state)
 }
 
 // Seeds mean the same surface in later versions.
-static void seeds_are_kept(void **state)
+TEST(seeds_are_kept)
 {
-    (void)state;
     bb_fringe_config c = fringe_case(9, 7);
     c.surface.freeform.rms_nm = 40.0;
     bb_scene *scene = make_scene(&c, 11, 2);
@@ -491,9 +476,8 @@ static void seeds_are_kept(void **state)
     bb_scene_destroy(&scene);
 }
 
-static void threads_do_not_matter(void **state)
+TEST(threads_do_not_matter)
 {
-    (void)state;
     bb_zernike_term terms[] = {{4, 100.0}, {22, 10.0}};
     bb_fringe_config c = fringe_case(77, 93);
     c.surface.zernike = (bb_list){.items = terms, .count = 2};
@@ -517,9 +501,8 @@ static void threads_do_not_matter(void **state)
     bb_scene_destroy(&other);
 }
 
-static void failures_leave_nothing_behind(void **state)
+TEST(failures_leave_nothing_behind)
 {
-    (void)state;
     bb_fringe_config c = fringe_case(20, 20);
     bb_scene *scene = NULL;
     check_fails(bb_scene_create(&c, 1, -1, &scene), BB_INVALID, "draw -1, expected 0..2147483647");
@@ -541,28 +524,4 @@ static void failures_leave_nothing_behind(void **state)
     }
     bb_scene_destroy(&scene);
     assert_int_equal(bb_memory_blocks(), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_flat_surface_has_tilt_alone),
-        cmocka_unit_test(zernike_heights_become_phase),
-        cmocka_unit_test(random_surfaces_have_their_rms),
-        cmocka_unit_test(spectra_fall_as_their_exponent_between_the_cutoffs),
-        cmocka_unit_test(finer_arrays_see_the_same_surface),
-        cmocka_unit_test(steps_stand_where_they_should),
-        cmocka_unit_test(a_shear_has_clean_rows_and_no_residue_along_them),
-        cmocka_unit_test(pairs_have_residues_at_their_ends_and_a_cut_between),
-        cmocka_unit_test(pairs_stay_in_small_arrays),
-        cmocka_unit_test(pairs_find_the_pupil),
-        cmocka_unit_test(noise_is_of_its_draw_and_nothing_else_is),
-        cmocka_unit_test(pupils_are_drawn),
-        cmocka_unit_test(holes_and_dead_pixels_have_no_data),
-        cmocka_unit_test(thin_and_empty_arrays_work),
-        cmocka_unit_test(seeds_are_kept),
-        cmocka_unit_test(threads_do_not_matter),
-        cmocka_unit_test(failures_leave_nothing_behind),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

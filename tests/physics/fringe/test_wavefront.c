@@ -5,9 +5,8 @@
 
 static const double RAD_PER_NM = 0.02;
 
-static void parts_lose_their_means(void **state)
+TEST(parts_lose_their_means)
 {
-    (void)state;
     static const double phase[] = {1.0, 3.0, 105.0, 97.0, 101.0, 101.0, 7.0};
     static const int32_t labels[] = {0, 0, 1, 1, 1, 1, -1};
     bb_wavefront w;
@@ -21,9 +20,8 @@ static void parts_lose_their_means(void **state)
     check_relative(w.rms_nm, 1.0 / RAD_PER_NM, 1e-14);
 }
 
-static void differences_are_counted_where_both_are(void **state)
+TEST(differences_are_counted_where_both_are)
 {
-    (void)state;
     static const double truth[] = {1.0, NAN, 3.0, 4.0, NAN};
     static const double phase[] = {1.5, 2.0, 3.1, -INFINITY, NAN};
     bb_wavefront w;
@@ -45,9 +43,8 @@ static void differences_are_counted_where_both_are(void **state)
 }
 
 // A large piston must not eat a small rms.
-static void small_errors_survive_large_pistons(void **state)
+TEST(small_errors_survive_large_pistons)
 {
-    (void)state;
     enum { PIXELS = 1000000 };
     double *phase = NULL;
     check_ok(BB_ALLOCATE(PIXELS, &phase));
@@ -79,9 +76,8 @@ static void fit(const bb_fringe_config *c, const bb_scene *scene, bb_index terms
                               scene->phase, bb_fringe_config_rad_per_nm(c), terms, out, reason));
 }
 
-static void polynomials_come_back_from_a_damaged_pupil(void **state)
+TEST(polynomials_come_back_from_a_damaged_pupil)
 {
-    (void)state;
     bb_zernike_term terms[] = {{1, 500.0}, {2, -300.0}, {7, 25.0}, {12, 0.5}, {28, -3.0}};
     const bb_fringe_config c = polynomial_case(terms, 5);
     bb_scene *scene = make_scene(&c, 4, 0);
@@ -108,9 +104,8 @@ static void polynomials_come_back_from_a_damaged_pupil(void **state)
     bb_scene_destroy(&scene);
 }
 
-static void fits_are_least_squares(void **state)
+TEST(fits_are_least_squares)
 {
-    (void)state;
     // Noise of sigma in N pixels scatters a coefficient by sigma / sqrt(N) on a full disc.
     bb_fringe_config c = fringe_case(100, 100);
     c.pupil.kind = BB_FRINGE_PUPIL_DISC;
@@ -132,9 +127,8 @@ static void fits_are_least_squares(void **state)
     check_relative(squares, sigma * sigma / pixels, 6.0 * sqrt(2.0 / 420.0));
 }
 
-static void what_is_not_determined_is_nan_with_its_reason(void **state)
+TEST(what_is_not_determined_is_nan_with_its_reason)
 {
-    (void)state;
     bb_fringe_config c = fringe_case(40, 40);
     bb_scene *scene = make_scene(&c, 1, 0);
     double got[10];
@@ -179,9 +173,8 @@ static void what_is_not_determined_is_nan_with_its_reason(void **state)
     bb_scene_destroy(&scene);
 }
 
-static void threads_do_not_matter(void **state)
+TEST(threads_do_not_matter)
 {
-    (void)state;
     bb_zernike_term terms[] = {{4, 100.0}};
     bb_fringe_config c = polynomial_case(terms, 1);
     c.surface.noise_rad = 0.1;
@@ -202,18 +195,4 @@ static void threads_do_not_matter(void **state)
     }
     bb_scene_destroy(&scene);
     assert_int_equal(bb_memory_blocks(), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_lose_their_means),
-        cmocka_unit_test(differences_are_counted_where_both_are),
-        cmocka_unit_test(small_errors_survive_large_pistons),
-        cmocka_unit_test(polynomials_come_back_from_a_damaged_pupil),
-        cmocka_unit_test(fits_are_least_squares),
-        cmocka_unit_test(what_is_not_determined_is_nan_with_its_reason),
-        cmocka_unit_test(threads_do_not_matter),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,9 +4,8 @@
 #include "tests/check.h"
 
 // docs/manual/physics-wafer.md 2.3 item 9.
-static void wafer_has_the_known_counts(void **state)
+TEST(wafer_has_the_known_counts)
 {
-    (void)state;
     bb_disc_mesh *mesh = NULL;
     check_ok(bb_disc_mesh_create(0.150, 0.0005, &mesh));
     assert_int_equal(mesh->columns, 600);
@@ -21,9 +20,8 @@ static void wafer_has_the_known_counts(void **state)
     bb_disc_mesh_destroy(&mesh);
 }
 
-static void maps_agree_with_each_other(void **state)
+TEST(maps_agree_with_each_other)
 {
-    (void)state;
     bb_disc_mesh *mesh = NULL;
     check_ok(bb_disc_mesh_create(0.0103, 0.001, &mesh));
     for (bb_index i = 0; i < mesh->node_count; ++i) {
@@ -46,9 +44,8 @@ static void maps_agree_with_each_other(void **state)
     bb_disc_mesh_destroy(&mesh);
 }
 
-static void periodic_mesh_wraps(void **state)
+TEST(periodic_mesh_wraps)
 {
-    (void)state;
     bb_disc_mesh *mesh = NULL;
     check_ok(bb_disc_mesh_periodic(5, 4, 0.1, &mesh));
     assert_int_equal(mesh->node_count, 20);
@@ -59,9 +56,8 @@ static void periodic_mesh_wraps(void **state)
     bb_disc_mesh_destroy(&mesh);
 }
 
-static void bad_sizes_are_refused_and_nothing_leaks(void **state)
+TEST(bad_sizes_are_refused_and_nothing_leaks)
 {
-    (void)state;
     bb_disc_mesh *mesh = NULL;
     check_fails(bb_disc_mesh_create(0.15, 0.0, &mesh), BB_INVALID, "disc of radius");
     check_fails(bb_disc_mesh_periodic(2, 5, 0.1, &mesh), BB_INVALID, "at least 3 a side");
@@ -72,15 +68,4 @@ static void bad_sizes_are_refused_and_nothing_leaks(void **state)
         bb_memory_fail_at(0);
         assert_int_equal(bb_memory_blocks(), blocks);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wafer_has_the_known_counts),
-        cmocka_unit_test(maps_agree_with_each_other),
-        cmocka_unit_test(periodic_mesh_wraps),
-        cmocka_unit_test(bad_sizes_are_refused_and_nothing_leaks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -159,9 +159,8 @@ static void hold_response(const scene *s)
     bb_scan_destroy(&scan);
 }
 
-static void needs_cover_what_is_taken(void **state)
+TEST(needs_cover_what_is_taken)
 {
-    (void)state;
     for (bb_index threads = 1; threads <= 3; threads += 2) {
         scene s;
         enter(&s, threads);
@@ -170,12 +169,4 @@ static void needs_cover_what_is_taken(void **state)
         hold_response(&s);
         leave(&s);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(needs_cover_what_is_taken),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

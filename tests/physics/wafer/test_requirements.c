@@ -27,9 +27,8 @@ static bb_requirement_sizes slow_scan(void)
     return slow;
 }
 
-static void both_totals_are_the_papers(void **state)
+TEST(both_totals_are_the_papers)
 {
-    (void)state;
     const bb_requirement_sizes slow = slow_scan();
     bb_requirements of_fast = bb_requirements_of(&fast, BB_READING_CORRECTED);
     bb_requirements of_slow = bb_requirements_of(&slow, BB_READING_CORRECTED);
@@ -43,9 +42,8 @@ static void both_totals_are_the_papers(void **state)
     check_close(1e-9 * (of_fast.deformation_flop + of_fast.thermal_flop), 7.07, 0.01, 1.0);
 }
 
-static void bandwidth_brackets_the_papers(void **state)
+TEST(bandwidth_brackets_the_papers)
 {
-    (void)state;
     bb_requirement_sizes slow = slow_scan();
     bb_requirements requirements = bb_requirements_of(&slow, BB_READING_CORRECTED);
     check_close(1e-9 * requirements.deformation_bytes / slow.budget, 384.15, 0.02, 1.0);
@@ -58,9 +56,8 @@ static void bandwidth_brackets_the_papers(void **state)
     check_relative(requirements.bytes_per_s_axis, 1.5e15, 0.01);
 }
 
-static void a_field_crosses_the_link_in_time(void **state)
+TEST(a_field_crosses_the_link_in_time)
 {
-    (void)state;
     bb_requirement_sizes sizes = fast;
     bb_requirements requirements = bb_requirements_of(&sizes, BB_READING_CORRECTED);
     check_close(requirements.field_bytes / 0x1p20, 2067.0, 3.0, 1.0); // printed in MiB
@@ -70,9 +67,8 @@ static void a_field_crosses_the_link_in_time(void **state)
     check_close(1e-9 * requirements.link_bytes_per_s, 45.0, 0.2, 1.0);
 }
 
-static void the_printed_equation_counts_dark_steps(void **state)
+TEST(the_printed_equation_counts_dark_steps)
 {
-    (void)state;
     const bb_requirement_sizes slow = slow_scan();
     bb_requirements printed = bb_requirements_of(&slow, BB_READING_PRINTED);
     bb_requirements corrected = bb_requirements_of(&slow, BB_READING_CORRECTED);
@@ -82,20 +78,7 @@ static void the_printed_equation_counts_dark_steps(void **state)
 }
 
 // The step matrix of the 0.5 mm disc and its 3 mm clamp has 4,530,468 entries in 292,202 rows.
-static void entries_are_those_of_our_matrix(void **state)
+TEST(entries_are_those_of_our_matrix)
 {
-    (void)state;
     check_relative(bb_requirements_entries(283993, 8209, 6.0), 4530468.0 / 292202.0, 3e-3);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_totals_are_the_papers),
-        cmocka_unit_test(bandwidth_brackets_the_papers),
-        cmocka_unit_test(a_field_crosses_the_link_in_time),
-        cmocka_unit_test(the_printed_equation_counts_dark_steps),
-        cmocka_unit_test(entries_are_those_of_our_matrix),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

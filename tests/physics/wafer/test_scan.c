@@ -5,9 +5,8 @@
 #include "tests/physics/wafer/wafer_defaults.h"
 
 // docs/manual/physics-wafer.md 1.2: 96 fields, 58 of them full.
-static void canonical_layout_has_96_fields(void **state)
+TEST(canonical_layout_has_96_fields)
 {
-    (void)state;
     bb_scan *scan = NULL;
     check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &scan));
     bb_index full = 0;
@@ -19,9 +18,8 @@ static void canonical_layout_has_96_fields(void **state)
     bb_scan_destroy(&scan);
 }
 
-static void order_is_a_meander_with_alternating_scans(void **state)
+TEST(order_is_a_meander_with_alternating_scans)
 {
-    (void)state;
     bb_scan *scan = NULL;
     check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &scan));
     int sense = 1;
@@ -44,9 +42,8 @@ static void order_is_a_meander_with_alternating_scans(void **state)
 }
 
 // docs/manual/physics-wafer.md 1.2: sagitta 2.96 mm, 1.105 m/s in 34 steps and 0.464 m/s in 81.
-static void slit_has_the_known_speed(void **state)
+TEST(slit_has_the_known_speed)
 {
-    (void)state;
     bb_scan *scan = NULL;
     bb_scan_config slow = FAST_SCAN;
     slow.light_steps = 81;
@@ -60,9 +57,8 @@ static void slit_has_the_known_speed(void **state)
     bb_scan_destroy(&scan);
 }
 
-static void every_point_gets_the_whole_dose(void **state)
+TEST(every_point_gets_the_whole_dose)
 {
-    (void)state;
     bb_scan *scan = NULL;
     check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &scan));
     for (bb_index i = 40; i < 42; ++i) {
@@ -80,9 +76,8 @@ static void every_point_gets_the_whole_dose(void **state)
     bb_scan_destroy(&scan);
 }
 
-static void down_scan_is_an_up_scan_turned_in_time(void **state)
+TEST(down_scan_is_an_up_scan_turned_in_time)
 {
-    (void)state;
     bb_scan *scan = NULL;
     check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &scan));
     bb_field up = scan->fields[40];
@@ -96,9 +91,8 @@ static void down_scan_is_an_up_scan_turned_in_time(void **state)
     bb_scan_destroy(&scan);
 }
 
-static void circle_area_is_exact(void **state)
+TEST(circle_area_is_exact)
 {
-    (void)state;
     double pi = acos(-1.0);
     check_relative(bb_field_area_inside(2.0, -3.0, 3.0, -3.0, 3.0), 4.0 * pi, 1e-14);
     check_relative(bb_field_area_inside(2.0, 0.0, 3.0, 0.0, 3.0), pi, 1e-14);
@@ -109,9 +103,8 @@ static void circle_area_is_exact(void **state)
                    1e-13);
 }
 
-static void a_given_order_and_doses_are_kept(void **state)
+TEST(a_given_order_and_doses_are_kept)
 {
-    (void)state;
     bb_scan *meander = NULL;
     bb_scan *scan = NULL;
     bb_index sequence[] = {50, 3, 95};
@@ -136,9 +129,8 @@ static void a_given_order_and_doses_are_kept(void **state)
     bb_scan_destroy(&meander);
 }
 
-static void bad_scans_are_refused(void **state)
+TEST(bad_scans_are_refused)
 {
-    (void)state;
     bb_scan *scan = NULL;
     bb_scan_config config = FAST_SCAN;
     bb_index scored[] = {40, 96};
@@ -167,9 +159,8 @@ static void bad_scans_are_refused(void **state)
 
 // 26 x 33 mm fields whose grid is half a field aside: a column is centred on x = 0 then, and an
 // edge of rows lies on y = 0.
-static void an_offset_shifts_the_grid(void **state)
+TEST(an_offset_shifts_the_grid)
 {
-    (void)state;
     bb_scan *scan = NULL;
     bb_scan_config config = FAST_SCAN;
     config.offset_x_mm = -13.0;
@@ -190,9 +181,8 @@ static void an_offset_shifts_the_grid(void **state)
 }
 
 // The grid's own fields as a layout, shuffled, give the grid's scan.
-static void a_layout_of_the_grid_is_the_grid(void **state)
+TEST(a_layout_of_the_grid_is_the_grid)
 {
-    (void)state;
     bb_scan *grid = NULL;
     bb_scan *scan = NULL;
     bb_field_place places[96];
@@ -225,9 +215,8 @@ static void a_layout_of_the_grid_is_the_grid(void **state)
     bb_scan_destroy(&grid);
 }
 
-static void a_layout_says_dose_and_direction(void **state)
+TEST(a_layout_says_dose_and_direction)
 {
-    (void)state;
     enum { U = BB_INTEGER_UNSET };
     bb_scan *scan = NULL;
     bb_field_place places[] = {{0.0, 0.0, 41.0, BB_DIRECTION_DOWN, U},
@@ -247,9 +236,8 @@ static void a_layout_says_dose_and_direction(void **state)
     bb_scan_destroy(&scan);
 }
 
-static void bad_layouts_are_refused(void **state)
+TEST(bad_layouts_are_refused)
 {
-    (void)state;
     enum { U = BB_INTEGER_UNSET };
     const struct {
         bb_field_place places[3];
@@ -284,23 +272,4 @@ static void bad_layouts_are_refused(void **state)
     config.doses.count = 0;
     config.order = BB_SCAN_GIVEN;
     check_fails(bb_scan_create(&config, 1e-3, &scan), BB_INVALID, "scan.order: given, expected");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_offset_shifts_the_grid),
-        cmocka_unit_test(a_layout_of_the_grid_is_the_grid),
-        cmocka_unit_test(a_layout_says_dose_and_direction),
-        cmocka_unit_test(bad_layouts_are_refused),
-        cmocka_unit_test(canonical_layout_has_96_fields),
-        cmocka_unit_test(order_is_a_meander_with_alternating_scans),
-        cmocka_unit_test(slit_has_the_known_speed),
-        cmocka_unit_test(every_point_gets_the_whole_dose),
-        cmocka_unit_test(down_scan_is_an_up_scan_turned_in_time),
-        cmocka_unit_test(circle_area_is_exact),
-        cmocka_unit_test(a_given_order_and_doses_are_kept),
-        cmocka_unit_test(bad_scans_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

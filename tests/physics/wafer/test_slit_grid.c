@@ -9,9 +9,8 @@ static bb_response_config response(bb_index columns, bb_index rows)
 }
 
 // docs/manual/physics-wafer.md 1.2: 103 rows over 33 mm, a strip of 5.67 mm in a window of 5.77 mm.
-static void seed_window_has_the_known_size(void **state)
+TEST(seed_window_has_the_known_size)
 {
-    (void)state;
     bb_scan *scan = NULL;
     bb_slit_grid grid;
     bb_response_config config = response(21, 18);
@@ -31,9 +30,8 @@ static void seed_window_has_the_known_size(void **state)
 }
 
 // Every point with dose in a step lies at most a pitch outside the rows of the window.
-static void window_follows_the_exposed_strip(void **state)
+TEST(window_follows_the_exposed_strip)
 {
-    (void)state;
     bb_scan *scan = NULL;
     bb_slit_grid grid;
     bb_response_config config = response(21, 18);
@@ -61,9 +59,8 @@ static void window_follows_the_exposed_strip(void **state)
     bb_scan_destroy(&scan);
 }
 
-static void points_span_the_field(void **state)
+TEST(points_span_the_field)
 {
-    (void)state;
     bb_scan *scan = NULL;
     bb_slit_grid grid;
     bb_response_config config = response(21, 18);
@@ -79,9 +76,8 @@ static void points_span_the_field(void **state)
     bb_scan_destroy(&scan);
 }
 
-static void linear_fields_are_reproduced(void **state)
+TEST(linear_fields_are_reproduced)
 {
-    (void)state;
     bb_scan *scan = NULL;
     bb_slit_grid grid;
     bb_response_config config = response(5, 18);
@@ -129,9 +125,8 @@ static double extrapolation(const bb_slit_grid *grid, const bb_metrology_config 
 }
 
 // The windows of the shipped studies extrapolate none of their scored points, which they did.
-static void scored_points_are_never_extrapolated(void **state)
+TEST(scored_points_are_never_extrapolated)
 {
-    (void)state;
     static const struct {
         bb_index columns, rows, field_rows, light;
         bb_metrology_config points;
@@ -169,9 +164,8 @@ static void scored_points_are_never_extrapolated(void **state)
 }
 
 // Points beyond the first row of the field, and more than a window of given rows can hold.
-static void windows_that_would_extrapolate_are_refused(void **state)
+TEST(windows_that_would_extrapolate_are_refused)
 {
-    (void)state;
     bb_scan *scan = NULL;
     bb_slit_grid grid;
     const bb_metrology_config many = {.columns = 13, .rows = 200};
@@ -190,17 +184,4 @@ static void windows_that_would_extrapolate_are_refused(void **state)
     check_ok(bb_slit_grid_make(&config, scan, &grid));
     check_ok(bb_slit_grid_hold(&config, &dense, &grid));
     bb_scan_destroy(&scan);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(seed_window_has_the_known_size),
-        cmocka_unit_test(window_follows_the_exposed_strip),
-        cmocka_unit_test(scored_points_are_never_extrapolated),
-        cmocka_unit_test(windows_that_would_extrapolate_are_refused),
-        cmocka_unit_test(points_span_the_field),
-        cmocka_unit_test(linear_fields_are_reproduced),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

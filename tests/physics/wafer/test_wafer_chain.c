@@ -132,9 +132,8 @@ static void score(chain *links, bb_dwell *dwell[2])
 
 // docs/manual/physics-wafer.md 1.5: raw |mean| + 3 sigma of 10 to 13 nm an axis over a wafer, about
 // 2 nm after six parameters a field. One field late in a row stands within a factor of that.
-static void a_field_has_the_expected_overlay(void **state)
+TEST(a_field_has_the_expected_overlay)
 {
-    (void)state;
     chain links;
     bb_dwell *dwell[2] = {NULL};
     check_ok(create(0.001, (bb_grid_config){128, 125}, (bb_grid_config){11, 9}, &links));
@@ -164,9 +163,8 @@ static void a_field_has_the_expected_overlay(void **state)
     destroy(&links);
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-    (void)state;
     chain links;
     bb_index blocks = bb_memory_blocks();
     bb_grid_config cells = {20, 20};
@@ -186,13 +184,4 @@ static void every_allocation_may_fail(void **state)
     }
     print_message("%td allocations failed in turn\n", k - 1);
     assert_true(k > 30);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_field_has_the_expected_overlay),
-        cmocka_unit_test(every_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

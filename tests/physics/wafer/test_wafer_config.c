@@ -11,9 +11,8 @@ static const bb_schema *const schemas[] = {
 };
 enum { SCHEMAS = sizeof schemas / sizeof schemas[0] };
 
-static void every_key_is_complete(void **state)
+TEST(every_key_is_complete)
 {
-    (void)state;
     for (int i = 0; i < SCHEMAS; ++i) {
         for (bb_index k = 0; k < schemas[i]->key_count; ++k) {
             const bb_key *key = &schemas[i]->keys[k];
@@ -29,9 +28,8 @@ static void every_key_is_complete(void **state)
     }
 }
 
-static void default_numbers_stand_in_their_ranges(void **state)
+TEST(default_numbers_stand_in_their_ranges)
 {
-    (void)state;
     for (int i = 0; i < SCHEMAS; ++i) {
         for (bb_index k = 0; k < schemas[i]->key_count; ++k) {
             const bb_key *key = &schemas[i]->keys[k];
@@ -45,13 +43,4 @@ static void default_numbers_stand_in_their_ranges(void **state)
             assert_true(value >= key->minimum && value <= key->maximum);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_key_is_complete),
-        cmocka_unit_test(default_numbers_stand_in_their_ranges),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,9 +59,8 @@ static bb_wafer_config config_of(const wafer_case *c)
                              .metrology = &c->metrology};
 }
 
-static void scored_fields_are_those_asked_for(void **state)
+TEST(scored_fields_are_those_asked_for)
 {
-    (void)state;
     wafer_case c;
     bb_wafer_problem *problem = NULL;
     coarse_case(&c);
@@ -94,9 +93,8 @@ static void check_refused(const wafer_case *c, bb_status code, const char *text)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
-static void what_cannot_be_is_refused(void **state)
+TEST(what_cannot_be_is_refused)
 {
-    (void)state;
     wafer_case c;
     coarse_case(&c);
     c.mesh.step_ms = 500.0;
@@ -114,9 +112,8 @@ static void what_cannot_be_is_refused(void **state)
 }
 
 // Rows of both generators for a field of the middle: the same pattern, a mesh apart.
-static void both_generators_give_rows(void **state)
+TEST(both_generators_give_rows)
 {
-    (void)state;
     wafer_case c;
     bb_wafer_problem *kernel = NULL;
     bb_wafer_problem *fem = NULL;
@@ -179,9 +176,8 @@ static double row_difference(const bb_wafer_rows *a, const bb_wafer_rows *b)
 }
 
 // The membrane has no height: fem takes the kernel's where it is asked for, and has none otherwise.
-static void height_by_fem_is_the_kernels(void **state)
+TEST(height_by_fem_is_the_kernels)
 {
-    (void)state;
     wafer_case c;
     bb_wafer_problem *kernel = NULL;
     bb_wafer_problem *fem = NULL;
@@ -206,9 +202,8 @@ static void height_by_fem_is_the_kernels(void **state)
 }
 
 // The plate's rows are the membrane's but for the coupling and (d/2) grad w; it has z besides.
-static void the_plate_gives_rows_of_all_axes(void **state)
+TEST(the_plate_gives_rows_of_all_axes)
 {
-    (void)state;
     wafer_case c;
     bb_wafer_problem *kernel = NULL;
     bb_wafer_problem *fem = NULL;
@@ -239,9 +234,8 @@ static void the_plate_gives_rows_of_all_axes(void **state)
 }
 
 // Burls and crystals reach the rows; generators without them refuse.
-static void burls_and_crystals_need_elements(void **state)
+TEST(burls_and_crystals_need_elements)
 {
-    (void)state;
     wafer_case c;
     bb_wafer_problem *problem[3] = {NULL, NULL, NULL};
     bb_wafer_rows rows[2];
@@ -277,9 +271,8 @@ static void burls_and_crystals_need_elements(void **state)
 }
 
 // Scatter is scatter, whichever key gives it.
-static void both_keys_of_scatter_are_one(void **state)
+TEST(both_keys_of_scatter_are_one)
 {
-    (void)state;
     wafer_case c;
     bb_wafer_problem *problem[2] = {NULL, NULL};
     bb_wafer_rows rows[2];
@@ -299,9 +292,8 @@ static void both_keys_of_scatter_are_one(void **state)
 }
 
 // S = W T of a constant is that constant on cells of the wafer, and heat is conserved.
-static void restriction_keeps_heat(void **state)
+TEST(restriction_keeps_heat)
 {
-    (void)state;
     wafer_case c;
     bb_wafer_problem *problem = NULL;
     double *states = NULL;
@@ -337,9 +329,8 @@ static void restriction_keeps_heat(void **state)
     bb_wafer_problem_destroy(&problem);
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-    (void)state;
     static const int generators[] = {BB_GENERATOR_FEM, BB_GENERATOR_KERNEL, BB_GENERATOR_PLATE};
     for (int generator = 0; generator < 3; ++generator) {
         wafer_case c;
@@ -367,20 +358,4 @@ static void every_allocation_may_fail(void **state)
         print_message("up to %td allocations, every %td failed\n", k, stride);
         assert_true(k > 40);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scored_fields_are_those_asked_for),
-        cmocka_unit_test(what_cannot_be_is_refused),
-        cmocka_unit_test(both_generators_give_rows),
-        cmocka_unit_test(height_by_fem_is_the_kernels),
-        cmocka_unit_test(the_plate_gives_rows_of_all_axes),
-        cmocka_unit_test(burls_and_crystals_need_elements),
-        cmocka_unit_test(both_keys_of_scatter_are_one),
-        cmocka_unit_test(restriction_keeps_heat),
-        cmocka_unit_test(every_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,9 +23,8 @@ static bb_coded_matrix *encoded(int bits, bb_row_scale scale, double *source, bb
 
 // The shared scalar functions read what the codec wrote; the rule for the exponent is checked
 // against its definition.
-static void rows_have_the_documented_layout(void **state)
+TEST(rows_have_the_documented_layout)
 {
-    (void)state;
     for (int bits = BB_BFP_LEAST_BITS; bits <= BB_BFP_MOST_BITS; ++bits) {
         for (bb_index j = 0; j < COLUMNS; ++j) {
             double u = bb_random_normal(2, BB_STREAM_SELF_TEST, (uint64_t)j);
@@ -56,9 +55,8 @@ static void rows_have_the_documented_layout(void **state)
     }
 }
 
-static void planes_stand_where_the_header_says(void **state)
+TEST(planes_stand_where_the_header_says)
 {
-    (void)state;
     // 13 bits = 8 + 4 + 1; values 0..31 times 2^7 + 1, so all fields differ.
     for (int i = 0; i < 32; ++i) {
         values[i] = i * 130 + 1;
@@ -75,9 +73,8 @@ static void planes_stand_where_the_header_says(void **state)
     bb_coded_matrix_destroy(&matrix);
 }
 
-static void bits_per_value_are_known(void **state)
+TEST(bits_per_value_are_known)
 {
-    (void)state;
     bb_codec_config config = bb_codec_plain(BB_FORMAT_FP64);
     bb_matrix_layout layout = {.rows = 3, .columns = 256000};
     bb_coded_matrix *matrix = NULL;
@@ -91,9 +88,8 @@ static void bits_per_value_are_known(void **state)
     }
 }
 
-static void largest_magnitudes_never_saturate(void **state)
+TEST(largest_magnitudes_never_saturate)
 {
-    (void)state;
     // 1.9999 rounds up past 127 units of 2^-6 in 8 bits: the unit doubles.
     double block[2][32] = {{1.9999, -1.0}, {127.0 / 64.0, -1.0}};
     const double units[2] = {0x1p-5, 0x1p-6};
@@ -109,9 +105,8 @@ static void largest_magnitudes_never_saturate(void **state)
 
 // Where the largest magnitude just doubles the unit half of that is 2^(1-bits) M / (1 - 2^-bits),
 // and a value between two multiples is off by all of it: more than 2^(1-bits) M.
-static void the_bound_of_a_block_is_reached(void **state)
+TEST(the_bound_of_a_block_is_reached)
 {
-    (void)state;
     for (int bits = BB_BFP_LEAST_BITS; bits <= BB_BFP_MOST_BITS; ++bits) {
         const double maximum = 2.0 * (1.0 - ldexp(1.0, -bits));
         double block[32] = {maximum, ldexp(1.0, 2 - bits)};
@@ -130,9 +125,8 @@ static void the_bound_of_a_block_is_reached(void **state)
     }
 }
 
-static void what_cannot_be_held_is_counted(void **state)
+TEST(what_cannot_be_held_is_counted)
 {
-    (void)state;
     double block[96] = {0.0};
     block[3] = NAN;
     block[4] = -INFINITY;
@@ -155,9 +149,8 @@ static void what_cannot_be_held_is_counted(void **state)
     bb_coded_matrix_destroy(&matrix);
 }
 
-static void row_scales_reach_the_exponents(void **state)
+TEST(row_scales_reach_the_exponents)
 {
-    (void)state;
     double block[32] = {3e-200, -1e-201};
     bb_coded_matrix *matrix = encoded(8, BB_ROW_SCALE_ROW, block, 32);
     double scale = bb_coded_matrix_row_scale(matrix, 0);
@@ -166,18 +159,4 @@ static void row_scales_reach_the_exponents(void **state)
     check_relative(back[0] / scale, 3e-200, 0x1p-7);
     assert_int_equal(bb_coded_matrix_bytes(matrix), 64 + 64 + 8);
     bb_coded_matrix_destroy(&matrix);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_have_the_documented_layout),
-        cmocka_unit_test(planes_stand_where_the_header_says),
-        cmocka_unit_test(bits_per_value_are_known),
-        cmocka_unit_test(largest_magnitudes_never_saturate),
-        cmocka_unit_test(the_bound_of_a_block_is_reached),
-        cmocka_unit_test(what_cannot_be_held_is_counted),
-        cmocka_unit_test(row_scales_reach_the_exponents),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

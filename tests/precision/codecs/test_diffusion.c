@@ -85,9 +85,8 @@ static double warm(bb_index k, double width)
     return in_disc(k % ACROSS, k / ACROSS) ? 0.05 + 0.001 * x + patch : 0.0;
 }
 
-static void nearest_is_what_an_absent_key_means(void **state)
+TEST(nearest_is_what_an_absent_key_means)
 {
-    (void)state;
     adversarial_fill(values, 1, COLUMNS, ADVERSARIAL_KINDS);
     for (int which = 0; which < CODECS; ++which) {
         const bb_codec_config absent = codec(which, -1);
@@ -99,9 +98,8 @@ static void nearest_is_what_an_absent_key_means(void **state)
     }
 }
 
-static void descriptions_say_it_and_other_codecs_refuse_it(void **state)
+TEST(descriptions_say_it_and_other_codecs_refuse_it)
 {
-    (void)state;
     char text[256];
     bb_codec_config config = codec(8, BB_ROUNDING_DIFFUSED);
     bb_codec_describe(&config, text, sizeof text);
@@ -140,9 +138,8 @@ static double largest_rectangle_sum(const double *exact, const double *stored)
     return maximum;
 }
 
-static void errors_of_a_rectangle_add_up_to_one_spacing(void **state)
+TEST(errors_of_a_rectangle_add_up_to_one_spacing)
 {
-    (void)state;
     fill_kernel();
     double peak = 0.0;
     for (bb_index k = 0; k < COLUMNS; ++k) {
@@ -175,9 +172,8 @@ static double error_of_sum(const double *exact, const double *stored, double wid
     return fabs(error / sum);
 }
 
-static void sums_with_a_smooth_input_gain_what_single_values_pay(void **state)
+TEST(sums_with_a_smooth_input_gain_what_single_values_pay)
 {
-    (void)state;
     const int codecs[] = {2, 8, 4}; // e4m3, bfp of 8 and of 4 bits
     fill_kernel();
     for (int c = 0; c < 3; ++c) {
@@ -233,9 +229,8 @@ static double error_of_stripes(const double *exact, const double *stored, double
 
 // The mixed difference vanishes at edges along the axes of the mesh. At oblique ones it does not,
 // cell after cell: little is gained there (docs/manual/precision.md 2.9).
-static void oblique_edges_gain_little(void **state)
+TEST(oblique_edges_gain_little)
 {
-    (void)state;
     const double degree = acos(-1.0) / 180.0;
     static const int which[] = {2, 8, 4}; // e4m3, bfp8, bfp4
     fill_kernel();
@@ -254,9 +249,8 @@ static void oblique_edges_gain_little(void **state)
     }
 }
 
-static void an_underflowed_tail_keeps_its_sum(void **state)
+TEST(an_underflowed_tail_keeps_its_sum)
 {
-    (void)state;
     const bb_codec_config config = codec(2, BB_ROUNDING_DIFFUSED);
     const bb_matrix_layout layout = {.rows = 1, .columns = COLUMNS, .mesh_columns = ACROSS};
     const double spacing = bb_format_smallest_subnormal(BB_FORMAT_E4M3);
@@ -278,9 +272,8 @@ static void an_underflowed_tail_keeps_its_sum(void **state)
 }
 
 // Beyond the largest value nothing is left over; at it, what is left over stays within a spacing.
-static void saturation_carries_nothing_on(void **state)
+TEST(saturation_carries_nothing_on)
 {
-    (void)state;
     const bb_codec_config config = codec(2, BB_ROUNDING_DIFFUSED);
     const bb_matrix_layout layout = {.rows = 1, .columns = COLUMNS, .mesh_columns = ACROSS};
     for (bb_index k = 0; k < COLUMNS; ++k) {
@@ -345,9 +338,8 @@ static void check_row(const bb_codec_config *config, const double *exact, const 
     }
 }
 
-static void declared_bounds_hold(void **state)
+TEST(declared_bounds_hold)
 {
-    (void)state;
     const int kinds[] = {1, ADVERSARIAL_FINITE, ADVERSARIAL_KINDS};
     static double source[8200], target[8200];
     for (int which = 0; which < CODECS; ++which) {
@@ -366,9 +358,8 @@ static void declared_bounds_hold(void **state)
 }
 
 // Constant rows at and beside the largest mantissa and value: all that can clip does.
-static void bounds_hold_where_everything_clips(void **state)
+TEST(bounds_hold_where_everything_clips)
 {
-    (void)state;
     for (int which = 0; which < CODECS; ++which) {
         const bb_codec_config config = codec(which, BB_ROUNDING_DIFFUSED);
         double top = which < 4 ? bb_format_describe((bb_format)config.codec)->largest
@@ -385,9 +376,8 @@ static void bounds_hold_where_everything_clips(void **state)
     }
 }
 
-static void threads_and_bands_do_not_change_a_bit(void **state)
+TEST(threads_and_bands_do_not_change_a_bit)
 {
-    (void)state;
     enum { ROWS = 9, WIDTH = 117 };
     const bb_matrix_layout layout = {.rows = ROWS, .columns = WIDTH, .mesh_columns = 13};
     static double source[ROWS * WIDTH], one[WIDTH], three[WIDTH];
@@ -415,30 +405,11 @@ static void threads_and_bands_do_not_change_a_bit(void **state)
     }
 }
 
-static void every_failed_allocation_is_survived(void **state)
+TEST(every_failed_allocation_is_survived)
 {
-    (void)state;
     const bb_matrix_layout *layout = &layouts[2];
     for (int which = 2; which < CODECS; which += 6) {
         const bb_codec_config config = codec(which, BB_ROUNDING_DIFFUSED);
         survive_failed_allocations(&config, layout, values);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nearest_is_what_an_absent_key_means),
-        cmocka_unit_test(descriptions_say_it_and_other_codecs_refuse_it),
-        cmocka_unit_test(errors_of_a_rectangle_add_up_to_one_spacing),
-        cmocka_unit_test(sums_with_a_smooth_input_gain_what_single_values_pay),
-        cmocka_unit_test(oblique_edges_gain_little),
-        cmocka_unit_test(an_underflowed_tail_keeps_its_sum),
-        cmocka_unit_test(saturation_carries_nothing_on),
-        cmocka_unit_test(declared_bounds_hold),
-        cmocka_unit_test(bounds_hold_where_everything_clips),
-        cmocka_unit_test(threads_and_bands_do_not_change_a_bit),
-        cmocka_unit_test(every_failed_allocation_is_survived),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

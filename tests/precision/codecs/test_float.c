@@ -35,9 +35,8 @@ static void same(const char *what, double value, double got, double expected)
 
 // Every word's value, the midpoint to the next and its neighbours, both signs; words of 32 bits in
 // steps. Values and words answer to each other, and a word takes as many bits in either.
-static void formats_are_special_cases(void **state)
+TEST(formats_are_special_cases)
 {
-    (void)state;
     static const struct {
         const char *text;
         bb_format format;
@@ -86,9 +85,8 @@ static void formats_are_special_cases(void **state)
     }
 }
 
-static void words_by_hand(void **state)
+TEST(words_by_hand)
 {
-    (void)state;
     // Finite e2m1: 0 0.5 1 1.5 2 3 4, and NaN; ieee: 4 is infinity.
     static const struct {
         const char *text;
@@ -127,9 +125,8 @@ static void words_by_hand(void **state)
     }
 }
 
-static void what_is_clipped_or_lost_is_counted(void **state)
+TEST(what_is_clipped_or_lost_is_counted)
 {
-    (void)state;
     double values[] = {1e9, -1e9, INFINITY, 0.2, 0.0, 1.0};
     bb_coded_matrix *matrix =
         encoded("float exponent=2 mantissa=1 specials=finite", BB_ROW_SCALE_NONE, 1, 6, values);
@@ -146,9 +143,8 @@ static void what_is_clipped_or_lost_is_counted(void **state)
 }
 
 // The two neighbours, and the upper one as often as the value is nearer: within five sigma.
-static void stochastic_rounding_is_unbiased(void **state)
+TEST(stochastic_rounding_is_unbiased)
 {
-    (void)state;
     enum { COUNT = 20001 };
     static double values[2 * COUNT], got[2 * COUNT], again[COUNT];
     static const struct {
@@ -191,9 +187,8 @@ static void stochastic_rounding_is_unbiased(void **state)
     }
 }
 
-static void bytes_are_the_bits_of_a_row(void **state)
+TEST(bytes_are_the_bits_of_a_row)
 {
-    (void)state;
     static double values[3 * 1237];
     for (bb_index exponent = 2; exponent <= 8; ++exponent) {
         for (bb_index mantissa = 0; mantissa <= 23; ++mantissa) {
@@ -213,9 +208,8 @@ static void bytes_are_the_bits_of_a_row(void **state)
 
 // A scaled row fills the format's range and does not leave it, with fp16's and e4m3's own scale and
 // words where the formats coincide: one bit more never costs.
-static void scaled_rows_are_those_of_the_formats(void **state)
+TEST(scaled_rows_are_those_of_the_formats)
 {
-    (void)state;
     static const struct {
         const char *text;
         bb_format format;
@@ -244,9 +238,8 @@ static void scaled_rows_are_those_of_the_formats(void **state)
     }
 }
 
-static void more_bits_are_never_worse(void **state)
+TEST(more_bits_are_never_worse)
 {
-    (void)state;
     double values[64];
     double last = INFINITY;
     for (int i = 0; i < 64; ++i) {
@@ -268,9 +261,8 @@ static void more_bits_are_never_worse(void **state)
     }
 }
 
-static void scaled_rows_keep_their_bits(void **state)
+TEST(scaled_rows_keep_their_bits)
 {
-    (void)state;
     static const char *const texts[] = {"float exponent=3 mantissa=4",
                                         "float exponent=5 mantissa=10",
                                         "float exponent=8 mantissa=12"};
@@ -293,9 +285,8 @@ static void scaled_rows_keep_their_bits(void **state)
     }
 }
 
-static void keys_are_checked(void **state)
+TEST(keys_are_checked)
 {
-    (void)state;
     char text[200];
     static const struct {
         const char *config, *sentence;
@@ -325,20 +316,4 @@ static void keys_are_checked(void **state)
     bb_codec_describe(&config, text, sizeof text);
     assert_string_equal(text, "float e4m3 finite, stochastic");
     assert_string_equal(bb_codec_rounding(&config), "stochastic");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(formats_are_special_cases),
-        cmocka_unit_test(words_by_hand),
-        cmocka_unit_test(what_is_clipped_or_lost_is_counted),
-        cmocka_unit_test(stochastic_rounding_is_unbiased),
-        cmocka_unit_test(bytes_are_the_bits_of_a_row),
-        cmocka_unit_test(scaled_rows_are_those_of_the_formats),
-        cmocka_unit_test(more_bits_are_never_worse),
-        cmocka_unit_test(scaled_rows_keep_their_bits),
-        cmocka_unit_test(keys_are_checked),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,9 +58,8 @@ static void check_values(const double *got, const double *expected, bb_index cou
 }
 
 // With a largest value of `top` the step is 1.
-static void ties_go_to_the_even_word(void **state)
+TEST(ties_go_to_the_even_word)
 {
-    (void)state;
     static const struct {
         int bits;
         double values[8], expected[8];
@@ -87,9 +86,8 @@ static void ties_go_to_the_even_word(void **state)
 }
 
 // The step is max / top rounded to fp32: 0.7 / 127 is not one of its numbers.
-static void steps_are_rounded_to_fp32(void **state)
+TEST(steps_are_rounded_to_fp32)
 {
-    (void)state;
     double values[3] = {0.1, -0.7, 0.35};
     double got[3];
     const double step = (double)(float)(0.7 / 127.0);
@@ -101,9 +99,8 @@ static void steps_are_rounded_to_fp32(void **state)
 }
 
 // 32 values of `bits` bits are 4 `bits` bytes, the last of a row filled up; a step of fp32 a row.
-static void rows_have_the_documented_bytes(void **state)
+TEST(rows_have_the_documented_bytes)
 {
-    (void)state;
     static double values[3 * MOST_COLUMNS];
     static const bb_index columns[] = {1, 31, 32, 33, 1237};
     for (int bits = 2; bits <= 16; ++bits) {
@@ -119,9 +116,8 @@ static void rows_have_the_documented_bytes(void **state)
 }
 
 // All words of a width, and columns that fill no block.
-static void every_word_comes_back(void **state)
+TEST(every_word_comes_back)
 {
-    (void)state;
     static double values[MOST_COLUMNS], got[MOST_COLUMNS];
     for (int bits = 2; bits <= 16; ++bits) {
         const int top = (1 << (bits - 1)) - 1;
@@ -139,9 +135,8 @@ static void every_word_comes_back(void **state)
 
 // fp32's least number is 2^-149. 127 steps of it and 0.4 more a step round to the same step, so
 // that what lies beyond 127 of them is clipped; below half of 127 of them nothing is left.
-static void rows_of_subnormals_clip_or_vanish(void **state)
+TEST(rows_of_subnormals_clip_or_vanish)
 {
-    (void)state;
     const double least = 0x1p-149;
     double values[4] = {127.0 * 1.4 * least, -130.0 * least, 100.4 * least, 0.0};
     const double clipped[4] = {127.0 * least, -127.0 * least, 100.0 * least, 0.0};
@@ -165,9 +160,8 @@ static void rows_of_subnormals_clip_or_vanish(void **state)
 }
 
 // Its NaN is the row's alone; zeros take a step of zero.
-static void what_cannot_be_held_poisons_its_row(void **state)
+TEST(what_cannot_be_held_poisons_its_row)
 {
-    (void)state;
     static const double plants[] = {NAN, INFINITY, -INFINITY, 0x1p128, -1e300};
     for (size_t p = 0; p < sizeof plants / sizeof *plants; ++p) {
         double values[3 * 40] = {0.0};
@@ -195,9 +189,8 @@ static void what_cannot_be_held_poisons_its_row(void **state)
 }
 
 // The largest numbers of fp32 come back as such: the step that would leave its range is one less.
-static void the_largest_values_stay_finite(void **state)
+TEST(the_largest_values_stay_finite)
 {
-    (void)state;
     for (int bits = 2; bits <= 16; ++bits) {
         double values[2] = {(double)FLT_MAX, -(double)FLT_MAX};
         double got[2];
@@ -211,9 +204,8 @@ static void the_largest_values_stay_finite(void **state)
     }
 }
 
-static void the_bound_is_half_a_step(void **state)
+TEST(the_bound_is_half_a_step)
 {
-    (void)state;
     for (int bits = 2; bits <= 16; ++bits) {
         const bb_codec_config config = integer_of(bits);
         const double top = ldexp(1.0, bits - 1) - 1.0;
@@ -300,9 +292,8 @@ static bb_index check_row(bb_coded_matrix *matrix, bb_index row, double *values,
 
 // The row's step is the part of its largest magnitude that leaves least; what that clips is
 // counted.
-static void a_row_takes_its_best_clip(void **state)
+TEST(a_row_takes_its_best_clip)
 {
-    (void)state;
     static double values[CLIPPED_ROWS * MOST_COLUMNS];
     const bb_matrix_layout layout = {.rows = CLIPPED_ROWS, .columns = MOST_COLUMNS};
     int taken[CLIPS] = {0};
@@ -330,9 +321,8 @@ static void a_row_takes_its_best_clip(void **state)
     }
 }
 
-static void clips_are_asked_for_and_bounded(void **state)
+TEST(clips_are_asked_for_and_bounded)
 {
-    (void)state;
     char text[200];
     bb_codec_config config;
     double values[40] = {8.0};
@@ -370,9 +360,8 @@ static void clips_are_asked_for_and_bounded(void **state)
     assert_false(bb_codec_read("integer bits=4 clip=most", &config));
 }
 
-static void keys_are_checked(void **state)
+TEST(keys_are_checked)
 {
-    (void)state;
     char text[200];
     bb_codec_config config = integer_of(8);
     assert_true(bb_codec_check(&config, BB_ROW_SCALE_NONE, text, sizeof text));
@@ -393,22 +382,4 @@ static void keys_are_checked(void **state)
         assert_false(bb_codec_check(&config, BB_ROW_SCALE_NONE, text, sizeof text));
         assert_non_null(strstr(text, "integer takes whole numbers from 2 to 16"));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ties_go_to_the_even_word),
-        cmocka_unit_test(steps_are_rounded_to_fp32),
-        cmocka_unit_test(rows_have_the_documented_bytes),
-        cmocka_unit_test(every_word_comes_back),
-        cmocka_unit_test(rows_of_subnormals_clip_or_vanish),
-        cmocka_unit_test(what_cannot_be_held_poisons_its_row),
-        cmocka_unit_test(the_largest_values_stay_finite),
-        cmocka_unit_test(the_bound_is_half_a_step),
-        cmocka_unit_test(a_row_takes_its_best_clip),
-        cmocka_unit_test(clips_are_asked_for_and_bounded),
-        cmocka_unit_test(keys_are_checked),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

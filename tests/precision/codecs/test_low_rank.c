@@ -37,9 +37,8 @@ static double worst_tile(const response *rows, const bb_coded_matrix *matrix, do
 }
 
 // Whole and ragged tiles, ragged last bands, a mesh of odd width.
-static void every_tile_keeps_its_tolerance(void **state)
+TEST(every_tile_keeps_its_tolerance)
 {
-    (void)state;
     static const struct {
         bb_index row_columns, row_lines, mesh_columns, mesh_lines, band, columns, rows;
     } shapes[] = {
@@ -67,9 +66,8 @@ static void every_tile_keeps_its_tolerance(void **state)
 }
 
 // The same codes at any power of two: fp16 neither overflows nor loses bits below.
-static void size_does_not_matter(void **state)
+TEST(size_does_not_matter)
 {
-    (void)state;
     static const double exponents[] = {-60.0, -30.0, 30.0, 60.0};
     response rows = response_make(7, 6, 64, 40, 1.0);
     bb_codec_config config = low_rank(0x1p-14);
@@ -94,9 +92,8 @@ static void size_does_not_matter(void **state)
     BB_RELEASE(&rows.values);
 }
 
-static void noise_is_dense_and_zeros_are_free(void **state)
+TEST(noise_is_dense_and_zeros_are_free)
 {
-    (void)state;
     response rows = response_make(3, 8, 64, 40, 0.0);
     bb_codec_config config = low_rank(1e-3);
     bb_coded_matrix *matrix = low_rank_encode(&rows, &config);
@@ -169,9 +166,8 @@ static double worst_in_norm(const response *rows, const double *norms, double to
 
 // The tolerance is on E L where columns have a norm, and what is held to it takes fewer bytes than
 // values that are held until they leave as little.
-static void errors_are_counted_in_the_norm_of_columns(void **state)
+TEST(errors_are_counted_in_the_norm_of_columns)
 {
-    (void)state;
     static double norms[BLOCKS * WIDTH * WIDTH];
     response rows = response_make(1, ROWS, COLUMNS, 1, 1.0);
     double wanted;
@@ -211,16 +207,14 @@ static void errors_are_counted_in_the_norm_of_columns(void **state)
     BB_RELEASE(&rows.values);
 }
 
-static void far_fields_do_not_vanish(void **state)
+TEST(far_fields_do_not_vanish)
 {
-    (void)state;
     const bb_codec_config config = low_rank(1e-3);
     response_keeps_far_fields(&config, 3, 8, 1e-3);
 }
 
-static void what_cannot_be_held_poisons_its_tile(void **state)
+TEST(what_cannot_be_held_poisons_its_tile)
 {
-    (void)state;
     static const double specials[] = {NAN, INFINITY, 0x1p100};
     double row[2560];
     for (int s = 0; s < 3; ++s) {
@@ -240,9 +234,8 @@ static void what_cannot_be_held_poisons_its_tile(void **state)
     }
 }
 
-static void all_ways_of_decoding_agree(void **state)
+TEST(all_ways_of_decoding_agree)
 {
-    (void)state;
     response rows = response_make(5, 7, 61, 47, 1.0);
     bb_codec_config config = low_rank(1e-4);
     config.band_lines = 4;
@@ -252,9 +245,8 @@ static void all_ways_of_decoding_agree(void **state)
     BB_RELEASE(&rows.values);
 }
 
-static void bits_do_not_depend_on_threads(void **state)
+TEST(bits_do_not_depend_on_threads)
 {
-    (void)state;
     response rows = response_make(7, 10, 64, 40, 1.0);
     bb_codec_config config = low_rank(1e-5);
     config.band_lines = 3;
@@ -276,9 +268,8 @@ static void bits_do_not_depend_on_threads(void **state)
     BB_RELEASE(&rows.values);
 }
 
-static void wide_factors_cost_twice(void **state)
+TEST(wide_factors_cost_twice)
 {
-    (void)state;
     response rows = response_make(7, 12, 64, 40, 1.0);
     bb_codec_config config = low_rank(1e-3);
     bb_coded_matrix *narrow = low_rank_encode(&rows, &config);
@@ -292,9 +283,8 @@ static void wide_factors_cost_twice(void **state)
     BB_RELEASE(&rows.values);
 }
 
-static void no_memory_is_an_error(void **state)
+TEST(no_memory_is_an_error)
 {
-    (void)state;
     response rows = response_make(3, 8, 64, 40, 1.0);
     const bb_codec_config config = low_rank(1e-4);
     rows.values[10 * 2560 + 25 * 64 + 40] = NAN;
@@ -302,9 +292,8 @@ static void no_memory_is_an_error(void **state)
     BB_RELEASE(&rows.values);
 }
 
-static void keys_are_checked(void **state)
+TEST(keys_are_checked)
 {
-    (void)state;
     char sentence[256];
     bb_codec_config config = low_rank(1e-3);
     assert_true(bb_codec_check(&config, BB_ROW_SCALE_NONE, sentence, sizeof sentence));
@@ -321,22 +310,4 @@ static void keys_are_checked(void **state)
     assert_false(bb_codec_check(&config, BB_ROW_SCALE_NONE, sentence, sizeof sentence));
     bb_codec_describe(&config, sentence, sizeof sentence);
     assert_non_null(strstr(sentence, "low rank"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_tile_keeps_its_tolerance),
-        cmocka_unit_test(size_does_not_matter),
-        cmocka_unit_test(noise_is_dense_and_zeros_are_free),
-        cmocka_unit_test(errors_are_counted_in_the_norm_of_columns),
-        cmocka_unit_test(far_fields_do_not_vanish),
-        cmocka_unit_test(what_cannot_be_held_poisons_its_tile),
-        cmocka_unit_test(all_ways_of_decoding_agree),
-        cmocka_unit_test(bits_do_not_depend_on_threads),
-        cmocka_unit_test(wide_factors_cost_twice),
-        cmocka_unit_test(no_memory_is_an_error),
-        cmocka_unit_test(keys_are_checked),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

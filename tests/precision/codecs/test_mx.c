@@ -38,9 +38,8 @@ static void check_same(const char *what, const double *got, const double *expect
     }
 }
 
-static void blocks_are_those_of_ml_dtypes(void **state)
+TEST(blocks_are_those_of_ml_dtypes)
 {
-    (void)state;
     static const struct {
         const char *text;
         const double *expected;
@@ -73,9 +72,8 @@ static void blocks_are_those_of_ml_dtypes(void **state)
 }
 
 // With the largest one in their block the scale is 1, and every value of an element is held.
-static void every_value_of_an_element_is_held(void **state)
+TEST(every_value_of_an_element_is_held)
 {
-    (void)state;
     static const struct {
         const char *text;
         const double *values;
@@ -104,9 +102,8 @@ static void every_value_of_an_element_is_held(void **state)
     }
 }
 
-static void blocks_by_hand(void **state)
+TEST(blocks_by_hand)
 {
-    (void)state;
     static const struct {
         const char *text;
         double block_largest, value, expected;
@@ -137,9 +134,8 @@ static void blocks_by_hand(void **state)
 }
 
 // Another block of the row has a scale of its own: r = 1, b = 2, 5 / 2 ties to 2.
-static void nvfp4_scales_blocks_of_16(void **state)
+TEST(nvfp4_scales_blocks_of_16)
 {
-    (void)state;
     double values[COLUMNS] = {2688.0};
     double got[COLUMNS];
     values[16] = 12.0;
@@ -153,9 +149,8 @@ static void nvfp4_scales_blocks_of_16(void **state)
     bb_coded_matrix_destroy(&matrix);
 }
 
-static void bytes_are_elements_and_scales(void **state)
+TEST(bytes_are_elements_and_scales)
 {
-    (void)state;
     static const struct {
         const char *text;
         bb_index row_bytes;
@@ -181,9 +176,8 @@ static void bytes_are_elements_and_scales(void **state)
 }
 
 // What a block cannot hold is its own: 32 columns, of nvfp4 16.
-static void a_block_that_is_not_held_is_nan(void **state)
+TEST(a_block_that_is_not_held_is_nan)
 {
-    (void)state;
     static const char *const texts[] = {"mx element=e5m2", "mx element=int8",
                                         "mx element=e2m1 block_scale=nvfp4"};
     const double plants[] = {NAN, INFINITY, -0x1p128};
@@ -205,9 +199,8 @@ static void a_block_that_is_not_held_is_nan(void **state)
     }
 }
 
-static void what_is_lost_is_counted(void **state)
+TEST(what_is_lost_is_counted)
 {
-    (void)state;
     double values[COLUMNS] = {1.9, 1.9, -1.9, 1e-9, 0.0, -0.0};
     bb_coded_matrix *matrix = encoded("mx element=e4m3", 1, COLUMNS, values);
     assert_int_equal(bb_coded_matrix_saturated(matrix), 3);
@@ -216,9 +209,8 @@ static void what_is_lost_is_counted(void **state)
 }
 
 // The smallest scale is 2^-127, below fp32's normal numbers: still exact.
-static void the_smallest_scale_is_held(void **state)
+TEST(the_smallest_scale_is_held)
 {
-    (void)state;
     double values[COLUMNS] = {0x1.8p-126, -0x1p-128, 0x1p-130};
     double got[COLUMNS];
     bb_coded_matrix *matrix = encoded("mx element=e2m1", 1, COLUMNS, values);
@@ -228,9 +220,8 @@ static void the_smallest_scale_is_held(void **state)
     bb_coded_matrix_destroy(&matrix);
 }
 
-static void keys_are_checked(void **state)
+TEST(keys_are_checked)
 {
-    (void)state;
     char text[200];
     static const struct {
         const char *config, *sentence;
@@ -253,20 +244,4 @@ static void keys_are_checked(void **state)
     const bb_codec_config e3m2 = read("mx element=e3m2");
     bb_codec_describe(&e3m2, text, sizeof text);
     assert_string_equal(text, "mx e3m2");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_are_those_of_ml_dtypes),
-        cmocka_unit_test(every_value_of_an_element_is_held),
-        cmocka_unit_test(blocks_by_hand),
-        cmocka_unit_test(nvfp4_scales_blocks_of_16),
-        cmocka_unit_test(bytes_are_elements_and_scales),
-        cmocka_unit_test(a_block_that_is_not_held_is_nan),
-        cmocka_unit_test(what_is_lost_is_counted),
-        cmocka_unit_test(the_smallest_scale_is_held),
-        cmocka_unit_test(keys_are_checked),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

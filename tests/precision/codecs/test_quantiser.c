@@ -16,9 +16,8 @@ static bb_coded_matrix *encoded(double tolerance, double *values, bb_index rows,
 }
 
 // Every width from 0 to 32, each way round: whole multiples of the step come back exactly.
-static void every_width_round_trips(void **state)
+TEST(every_width_round_trips)
 {
-    (void)state;
     enum { WIDTHS = 33 };
     static double values[WIDTHS * 32], back[WIDTHS * 32];
     size_t words = 0;
@@ -42,9 +41,8 @@ static void every_width_round_trips(void **state)
     bb_coded_matrix_destroy(&matrix);
 }
 
-static void zero_blocks_cost_a_byte(void **state)
+TEST(zero_blocks_cost_a_byte)
 {
-    (void)state;
     static double values[256000];
     bb_coded_matrix *matrix = NULL;
     for (int i = 0; i < 256000; ++i) {
@@ -55,9 +53,8 @@ static void zero_blocks_cost_a_byte(void **state)
     bb_coded_matrix_destroy(&matrix);
 }
 
-static void what_does_not_fit_is_raw_or_poisoned(void **state)
+TEST(what_does_not_fit_is_raw_or_poisoned)
 {
-    (void)state;
     double values[96] = {0.0};
     double back[96];
     values[0] = 1e7; // 5e9 steps
@@ -78,9 +75,8 @@ static void what_does_not_fit_is_raw_or_poisoned(void **state)
     bb_coded_matrix_destroy(&matrix);
 }
 
-static void tolerance_of_range_is_made_absolute(void **state)
+TEST(tolerance_of_range_is_made_absolute)
 {
-    (void)state;
     bb_coded_matrix *matrix = NULL;
     bb_codec_config config = bb_codec_plain(BB_FORMAT_FP64);
     bb_matrix_layout layout = {.rows = 1, .columns = 64, .range = 2e-8};
@@ -97,15 +93,4 @@ static void tolerance_of_range_is_made_absolute(void **state)
     check_fails(
         bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix), BB_INVALID,
         "tolerance_of_range 0.0001 of a matrix of range 0 is a tolerance of 0: quantiser holds");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_width_round_trips),
-        cmocka_unit_test(zero_blocks_cost_a_byte),
-        cmocka_unit_test(what_does_not_fit_is_raw_or_poisoned),
-        cmocka_unit_test(tolerance_of_range_is_made_absolute),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,9 +44,8 @@ static double worst_block(const response *rows, const bb_coded_matrix *matrix, d
 }
 
 // Whole and ragged blocks along every axis, rows without a grid, columns without a mesh.
-static void every_block_keeps_its_tolerance(void **state)
+TEST(every_block_keeps_its_tolerance)
 {
-    (void)state;
     static const struct {
         bb_index row_columns, row_lines, mesh_columns, mesh_lines, lines, across, columns, rows;
     } shapes[] = {
@@ -79,9 +78,8 @@ static void every_block_keeps_its_tolerance(void **state)
 
 // Whole-number coefficients of one value of a block: T' T = 1 and ties to even, by hand. A block of
 // 2 x 2 cells of 1, 2, 3, 4 has the coefficients 5, -1, -2, 0 over its step of 1.
-static void a_block_by_hand(void **state)
+TEST(a_block_by_hand)
 {
-    (void)state;
     double values[] = {1.0, 2.0, 3.0, 4.0};
     double out[4];
     const bb_matrix_layout layout = {.rows = 1, .columns = 4, .mesh_columns = 2};
@@ -112,9 +110,8 @@ static void a_block_by_hand(void **state)
 }
 
 // Every width with the extremes of it, at every lane.
-static void widths_hold_their_extremes(void **state)
+TEST(widths_hold_their_extremes)
 {
-    (void)state;
     for (int length = 1; length <= 32; ++length) {
         int width = bb_transform_width(bb_transform_code(length));
         assert_true(width >= length && (length > 13 || width == length));
@@ -136,9 +133,8 @@ static void widths_hold_their_extremes(void **state)
     assert_int_equal(bb_transform_ones(0x80000101U), 3);
 }
 
-static void zeros_and_constants_are_cheap(void **state)
+TEST(zeros_and_constants_are_cheap)
 {
-    (void)state;
     response rows = response_make(7, 9, 64, 40, 0.0);
     bb_codec_config config = response_transform(1e-4);
     bb_coded_matrix *matrix = low_rank_encode(&rows, &config);
@@ -161,17 +157,15 @@ static void zeros_and_constants_are_cheap(void **state)
 }
 
 // Values below half a step whose sum a quantiser of values would lose.
-static void far_fields_do_not_vanish(void **state)
+TEST(far_fields_do_not_vanish)
 {
-    (void)state;
     const bb_codec_config config = response_transform(1e-3);
     // A step of 2e-3 on a coefficient of 7.1e-3.
     response_keeps_far_fields(&config, 7, 9, 0.15);
 }
 
-static void what_cannot_be_held_poisons_its_block(void **state)
+TEST(what_cannot_be_held_poisons_its_block)
 {
-    (void)state;
     static const double specials[] = {NAN, INFINITY, -INFINITY, 1e300, 1e10};
     double row[2560];
     for (int s = 0; s < 5; ++s) {
@@ -193,9 +187,8 @@ static void what_cannot_be_held_poisons_its_block(void **state)
     }
 }
 
-static void all_ways_of_decoding_agree(void **state)
+TEST(all_ways_of_decoding_agree)
 {
-    (void)state;
     response rows = response_make(5, 7, 61, 47, 1.0);
     bb_codec_config config = response_transform(1e-4);
     config.band_lines = 4;
@@ -206,9 +199,8 @@ static void all_ways_of_decoding_agree(void **state)
     BB_RELEASE(&rows.values);
 }
 
-static void bits_do_not_depend_on_threads(void **state)
+TEST(bits_do_not_depend_on_threads)
 {
-    (void)state;
     response rows = response_make(7, 10, 64, 40, 1.0);
     bb_codec_config config = response_transform(1e-5);
     config.band_lines = 3;
@@ -227,9 +219,8 @@ static void bits_do_not_depend_on_threads(void **state)
 }
 
 // Smoothness along rows and columns is what it is for; noise costs little more than a quantiser.
-static void bits_follow_smoothness(void **state)
+TEST(bits_follow_smoothness)
 {
-    (void)state;
     response rows = response_make(14, 18, 128, 125, 1.0);
     bb_codec_config config = response_transform(1e-4);
     bb_coded_matrix *matrix = low_rank_encode(&rows, &config);
@@ -250,18 +241,16 @@ static void bits_follow_smoothness(void **state)
     BB_RELEASE(&rows.values);
 }
 
-static void no_memory_is_an_error(void **state)
+TEST(no_memory_is_an_error)
 {
-    (void)state;
     response rows = response_make(3, 8, 64, 40, 1.0);
     const bb_codec_config config = response_transform(1e-4);
     response_fails_without_memory(&rows, &config);
     BB_RELEASE(&rows.values);
 }
 
-static void keys_are_checked(void **state)
+TEST(keys_are_checked)
 {
-    (void)state;
     char sentence[256];
     bb_codec_config config = response_transform(1e-3);
     assert_true(bb_codec_check(&config, BB_ROW_SCALE_NONE, sentence, sizeof sentence));
@@ -283,22 +272,4 @@ static void keys_are_checked(void **state)
     config.tolerance = 1e-3;
     bb_codec_describe(&config, sentence, sizeof sentence);
     assert_string_equal(sentence, "transform 0.001, 8 x 10 x 7 x 9");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_block_keeps_its_tolerance),
-        cmocka_unit_test(a_block_by_hand),
-        cmocka_unit_test(widths_hold_their_extremes),
-        cmocka_unit_test(zeros_and_constants_are_cheap),
-        cmocka_unit_test(far_fields_do_not_vanish),
-        cmocka_unit_test(what_cannot_be_held_poisons_its_block),
-        cmocka_unit_test(all_ways_of_decoding_agree),
-        cmocka_unit_test(bits_do_not_depend_on_threads),
-        cmocka_unit_test(bits_follow_smoothness),
-        cmocka_unit_test(no_memory_is_an_error),
-        cmocka_unit_test(keys_are_checked),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,31 +28,11 @@
     "1e-3}}"
 #define TWO "pipelines=[" REFERENCE ", {name: sp, arithmetic: sp}]"
 
-// Checkpoints take their name by this call, which the linker takes before the C library's: each one
-// is kept by a name of its own, as it would be if the run had ended there, and one may end the run
-// or the room on the disk.
-static int collected = -1; // so many; negative: none is to be
-static int end_in;         // checkpoints until something comes; 0: nothing does
-static int end_by;         // a signal; 0: a limit of the size of files
-
-int rename(const char *source, const char *target)
-{
-    char name[32];
-    const int renamed = renameat(AT_FDCWD, source, AT_FDCWD, target);
-    if (renamed == 0 && collected >= 0 && strcmp(target, "steps") == 0) {
-        (void)snprintf(name, sizeof name, "seen-%d", ++collected);
-        (void)unlink(name);
-        assert_int_equal(link(target, name), 0);
-    }
-    if (renamed == 0 && end_in > 0 && strcmp(target, "state") == 0 && --end_in == 0) {
-        struct stat about;
-        assert_int_equal(stat(target, &about), 0);
-        const struct rlimit limit = {(rlim_t)about.st_size + 4096, RLIM_INFINITY};
-        assert_int_equal(end_by == 0 ? setrlimit(RLIMIT_FSIZE, &limit) : 0, 0);
-        (void)(end_by == 0 ? 0 : raise(end_by));
-    }
-    return renamed;
-}
+// Checkpoints get their names by rename, which keeping.c replaces: every checkpoint is linked to a name
+// of its own, as if the run had ended there, and one may end the run or the room on the disk.
+extern int collected; ///< number of the last; negative: none are collected
+extern int end_in;    ///< checkpoints until the end; 0: never
+extern int end_by;    ///< a signal; 0: a limit on the size of files
 
 static inline bb_status run_with(const bb_config *config, const bb_run_options *options,
                                  bb_results **out)

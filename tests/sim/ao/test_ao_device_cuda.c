@@ -6,6 +6,7 @@
 #include "precision/variant.h"
 #include "sim/ao/ao_plan.h"
 #include "tests/check.h"
+#include "tests/first_device.h"
 #include "tests/sim/driver.h"
 
 #define PIPELINES                                                                                  \
@@ -17,9 +18,8 @@
     "{name: zones, arithmetic: hp2, policy: {kind: three_zones, widths: [2, 4], "                  \
     "zones: [sp, hp1, hp2]}}]"
 
-static void strehl_ratios_agree_with_the_cpu(void **state)
+TEST(strehl_ratios_agree_with_the_cpu)
 {
-    (void)state;
     static const struct {
         const char *pipeline;
         double error;
@@ -46,9 +46,8 @@ static void strehl_ratios_agree_with_the_cpu(void **state)
     bb_results_destroy(&results);
 }
 
-static void a_device_that_is_too_small_is_told_before_any_work(void **state)
+TEST(a_device_that_is_too_small_is_told_before_any_work)
 {
-    (void)state;
     const driver_case study = {BB_SOURCE_DIR "/configs/ao/mosaic-100368.yaml",
                                {"sensors.lenslets=400"}};
     const bb_run_options options = {.threads = 1};
@@ -99,9 +98,8 @@ static void check_trials(const bb_results *results, const char *name, double max
     "{name: exact, arithmetic: hp1, policy: {kind: promise, inside: sp, price: 1e-300}}]"
 
 // A loose promise is kept by hp1 throughout, one that nothing narrow keeps by a precise candidate.
-static void promises_are_kept_and_verified(void **state)
+TEST(promises_are_kept_and_verified)
 {
-    (void)state;
     static const struct {
         const char *name;
         double maximum, most_cost;
@@ -128,17 +126,4 @@ static void promises_are_kept_and_verified(void **state)
     bb_results_destroy(&results);
 }
 
-int main(void)
-{
-    char reason[256] = "";
-    if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
-        print_message("skipped: %s\n", reason);
-        return 77;
-    }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strehl_ratios_agree_with_the_cpu),
-        cmocka_unit_test(promises_are_kept_and_verified),
-        cmocka_unit_test(a_device_that_is_too_small_is_told_before_any_work),
-    };
-    return cmocka_run_group_tests(tests, NULL, driver_leave);
-}
+TEST_GROUP(.begin = needs_cuda, .leave = driver_leave);

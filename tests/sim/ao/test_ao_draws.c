@@ -9,9 +9,8 @@
 
 enum { MEMBERS = 16 };
 
-static void draw_0_is_the_study_without_draws(void **state)
+TEST(draw_0_is_the_study_without_draws)
 {
-    (void)state;
     static const char *const same[] = {"strehl", "strehl_loss", "qoi_relative_error", "flops",
                                        "operator_bytes"};
     const driver_case once = {CONFIG_NX456,
@@ -43,9 +42,8 @@ static void draw_0_is_the_study_without_draws(void **state)
     driver_check_threads(&drawn);
 }
 
-static void some_draws_lost_are_unsafe(void **state)
+TEST(some_draws_lost_are_unsafe)
 {
-    (void)state;
     const driver_case study = {CONFIG_NX456,
                                {"pipelines=[" PIPELINE("reference", "dp", "1") ", " PIPELINE(
                                     "hp3", "hp3", "32") ", " PIPELINE("bf16", "bf16", "4") "]",
@@ -72,9 +70,8 @@ static void some_draws_lost_are_unsafe(void **state)
 // Mean and spread of a price over the draws of one matrix, and over problems that nobody could tell
 // apart: outer scales within 0.045 % of 25 m. Both with dithered rows: without, the ensemble rounds
 // coherently and draws do not (docs/manual/precision.md, 6.5).
-static void draws_agree_with_an_ensemble_of_problems(void **state)
+TEST(draws_agree_with_an_ensemble_of_problems)
 {
-    (void)state;
     double losses[MEMBERS];
     double mean = 0.0;
     double deviation = 0.0;
@@ -112,9 +109,8 @@ static void draws_agree_with_an_ensemble_of_problems(void **state)
 }
 
 // A promise of what the plain factorization just keeps is not kept by it where draws are worse.
-static void promises_hold_in_every_draw(void **state)
+TEST(promises_hold_in_every_draw)
 {
-    (void)state;
     const driver_case study = {
         CONFIG_NX456,
         {"pipelines=[{name: reference, arithmetic: dp}, {name: one, arithmetic: hp2, policy: "
@@ -133,13 +129,4 @@ static void promises_hold_in_every_draw(void **state)
     bb_results_destroy(&results);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(draw_0_is_the_study_without_draws),
-        cmocka_unit_test(some_draws_lost_are_unsafe),
-        cmocka_unit_test(draws_agree_with_an_ensemble_of_problems),
-        cmocka_unit_test(promises_hold_in_every_draw),
-    };
-    return cmocka_run_group_tests(tests, NULL, driver_leave);
-}
+TEST_GROUP(.leave = driver_leave);

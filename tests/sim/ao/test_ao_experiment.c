@@ -6,9 +6,8 @@
 
 static const driver_case small = {CONFIG_AO_SMALL, {NULL}};
 
-static void threads_do_not_change_a_bit(void **state)
+TEST(threads_do_not_change_a_bit)
 {
-    (void)state;
     const driver_case nx456 = {CONFIG_NX456, {"device=cpu", "solver.tile=50"}};
     driver_check_threads(&small);
     driver_check_threads(&nx456);
@@ -16,9 +15,8 @@ static void threads_do_not_change_a_bit(void **state)
 
 // Targets are solved one after the other from one factor: a study of one of them must give the
 // same.
-static void targets_share_one_factor(void **state)
+TEST(targets_share_one_factor)
 {
-    (void)state;
     static const char *const single[] = {"targets=[{x_arcsec: 0.0, y_arcsec: 0.0}]",
                                          "targets=[{x_arcsec: 7.0, y_arcsec: -4.0}]"};
     bb_results *both = driver_results(&small);
@@ -46,9 +44,8 @@ static void targets_share_one_factor(void **state)
     bb_results_destroy(&both);
 }
 
-static void scalars_are_of_the_first_target_and_wavelength(void **state)
+TEST(scalars_are_of_the_first_target_and_wavelength)
 {
-    (void)state;
     bb_results *results = driver_results(&small);
     const bb_dataset *names = driver_dataset(results, "pipeline");
     double reference = driver_number(results, "strehl", "reference");
@@ -71,9 +68,8 @@ static void scalars_are_of_the_first_target_and_wavelength(void **state)
 
 // The long-exposure image is 1 at the peak of the diffraction-limited one: its central pixel is the
 // Strehl ratio, of the first target and wavelength.
-static void the_peak_of_the_image_is_the_strehl_ratio(void **state)
+TEST(the_peak_of_the_image_is_the_strehl_ratio)
 {
-    (void)state;
     bb_results *results = driver_results(&small);
     const bb_dataset *psf = driver_dataset(results, "psf");
     assert_int_equal(psf->rank, 3);
@@ -86,17 +82,15 @@ static void the_peak_of_the_image_is_the_strehl_ratio(void **state)
     bb_results_destroy(&results);
 }
 
-static void the_output_is_planned(void **state)
+TEST(the_output_is_planned)
 {
-    (void)state;
     bb_results *results = driver_results(&small);
     driver_check_output_plan(&small, results);
     bb_results_destroy(&results);
 }
 
-static void a_second_dp_loses_nothing(void **state)
+TEST(a_second_dp_loses_nothing)
 {
-    (void)state;
     bb_results *results = driver_results(&small);
     assert_true(driver_number(results, "strehl_loss", "dp again") == 0.0);
     assert_true(driver_number(results, "qoi_relative_error", "dp again") == 0.0);
@@ -106,9 +100,8 @@ static void a_second_dp_loses_nothing(void **state)
 }
 
 // Bytes of a tile matrix: the lower tiles, whole; halves where tiles are held in fp16.
-static void bytes_and_operations_are_those_of_the_tiles(void **state)
+TEST(bytes_and_operations_are_those_of_the_tiles)
 {
-    (void)state;
     bb_results *results = driver_results(&small);
     double dp = driver_number(results, "operator_bytes", "reference");
     double sp = driver_number(results, "operator_bytes", "sp");
@@ -124,9 +117,8 @@ static void bytes_and_operations_are_those_of_the_tiles(void **state)
 }
 
 // Numbers of an independent numpy computation of the case (tests/physics/ao/test_nx456.c).
-static void nx456_matches_the_reference(void **state)
+TEST(nx456_matches_the_reference)
 {
-    (void)state;
     const driver_case study = {CONFIG_NX456, {"device=cpu"}};
     bb_results *results = driver_results(&study);
     const double *values = driver_row(results, "strehl_by", "reference");
@@ -147,9 +139,8 @@ static void nx456_matches_the_reference(void **state)
 }
 
 // The exact low-rank update and the constant blocks are the same matrix in exact arithmetic.
-static void both_forms_of_the_unknown_tilt_agree(void **state)
+TEST(both_forms_of_the_unknown_tilt_agree)
 {
-    (void)state;
     const char *few = "pipelines=[{name: reference, arithmetic: dp}, {name: sp, arithmetic: sp}]";
     const driver_case update = {CONFIG_NX456, {"device=cpu", few}};
     const driver_case blocks = {CONFIG_NX456,
@@ -191,9 +182,8 @@ static void check_failed(const bb_results *results, const char *name)
     assert_true(driver_number(results, "encode_time_s", name) > 0.0);
 }
 
-static void a_lost_definiteness_is_a_result(void **state)
+TEST(a_lost_definiteness_is_a_result)
 {
-    (void)state;
     const driver_case study = {CONFIG_NX456,
                                {"device=cpu", "solver.scale=none", "solver.lgs_tilt=constant_block",
                                 "pipelines.5.draws=1", "pipelines.7.draws=1"}};
@@ -215,9 +205,8 @@ static void a_lost_definiteness_is_a_result(void **state)
 }
 
 // The reference goes by its name, wherever it stands in the list.
-static void the_reference_goes_by_its_name(void **state)
+TEST(the_reference_goes_by_its_name)
 {
-    (void)state;
     const driver_case study = {
         CONFIG_AO_SMALL,
         {"pipelines=[{name: sp, arithmetic: sp}, {name: reference, arithmetic: dp}]"}};
@@ -230,21 +219,4 @@ static void the_reference_goes_by_its_name(void **state)
     bb_results_destroy(&usual);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_do_not_change_a_bit),
-        cmocka_unit_test(targets_share_one_factor),
-        cmocka_unit_test(scalars_are_of_the_first_target_and_wavelength),
-        cmocka_unit_test(the_peak_of_the_image_is_the_strehl_ratio),
-        cmocka_unit_test(the_output_is_planned),
-        cmocka_unit_test(a_second_dp_loses_nothing),
-        cmocka_unit_test(bytes_and_operations_are_those_of_the_tiles),
-        cmocka_unit_test(nx456_matches_the_reference),
-        cmocka_unit_test(both_forms_of_the_unknown_tilt_agree),
-        cmocka_unit_test(a_lost_definiteness_is_a_result),
-        cmocka_unit_test(the_reference_goes_by_its_name),
-    };
-    bb_log_set_level(BB_LOG_QUIET);
-    return cmocka_run_group_tests(tests, NULL, driver_leave);
-}
+TEST_GROUP(.leave = driver_leave, .is_quiet = true);

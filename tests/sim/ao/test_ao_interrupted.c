@@ -82,9 +82,8 @@ static const char *const keeping[] = {
     "-q", "-o", "a.h5", "--checkpoint", "state", "--checkpoint-every", "0", "--force", NULL};
 static const char *const resuming[] = {"-q", "-o", "a.h5", "--resume", "state", NULL};
 
-static void the_program_goes_on_after_any_end(void **state)
+TEST(the_program_goes_on_after_any_end)
 {
-    (void)state;
     // What the signal finds said is what stood before the checkpoint that it follows at once.
     static const struct {
         int after, number, code;
@@ -115,9 +114,8 @@ static void the_program_goes_on_after_any_end(void **state)
 }
 
 // However many pipelines were finished, without a checkpoint nothing is kept.
-static void nothing_is_kept_before_a_checkpoint_is_due(void **state)
+TEST(nothing_is_kept_before_a_checkpoint_is_due)
 {
-    (void)state;
     static const char *const rarely[] = {
         "-q", "-o", "a.h5", "--force", "--checkpoint", "state", "--checkpoint-every", "1e9", NULL};
     (void)unlink("state");
@@ -152,9 +150,8 @@ static void expect_at_start(const bb_run_options *options, const char *sentence)
 }
 
 // Also before it is known what a checkpoint holds, and by its last part where its path is long.
-static void a_checkpoint_stands_from_the_start(void **state)
+TEST(a_checkpoint_stands_from_the_start)
 {
-    (void)state;
     static const driver_case study = {CONFIG_AO_SMALL, {TINY, TWO}};
     char path[BB_INTERRUPT_PATH_BYTES + 32];
     keep(&study);
@@ -170,9 +167,8 @@ static void a_checkpoint_stands_from_the_start(void **state)
 }
 
 // A resumed run says what stands already, and with all in the checkpoint gives the very same table.
-static void a_resumed_run_says_what_is_kept(void **state)
+TEST(a_resumed_run_says_what_is_kept)
 {
-    (void)state;
     static const char *const on[] = {"-o",    "b.h5",         "--force", "--resume",
                                      "state", "--checkpoint", "state",   NULL};
     (void)unlink("state");
@@ -193,9 +189,8 @@ static void a_resumed_run_says_what_is_kept(void **state)
     assert_true(printed_has("not_spd"));
 }
 
-static void what_cannot_be_written_keeps_what_was(void **state)
+TEST(what_cannot_be_written_keeps_what_was)
 {
-    (void)state;
     (void)unlink("state");
     (void)unlink("a.h5");
     assert_int_equal(call(2, 0, keeping), 3);
@@ -206,9 +201,8 @@ static void what_cannot_be_written_keeps_what_was(void **state)
     expect_file("whole.h5", "a.h5");
 }
 
-static void options_are_held_to_their_rules(void **state)
+TEST(options_are_held_to_their_rules)
 {
-    (void)state;
     static const char *const anew[] = {"-q", "-o", "c.h5", "--checkpoint", "state", NULL};
     static const char *const through[] = {"-q",     "-o",      "c.h5", "--checkpoint",
                                           "linked", "--force", NULL};
@@ -235,16 +229,4 @@ static void options_are_held_to_their_rules(void **state)
     assert_int_equal(system("cmp rare new"), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_program_goes_on_after_any_end),
-        cmocka_unit_test(nothing_is_kept_before_a_checkpoint_is_due),
-        cmocka_unit_test(a_checkpoint_stands_from_the_start),
-        cmocka_unit_test(a_resumed_run_says_what_is_kept),
-        cmocka_unit_test(what_cannot_be_written_keeps_what_was),
-        cmocka_unit_test(options_are_held_to_their_rules),
-    };
-    bb_log_set_level(BB_LOG_QUIET);
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave, .is_quiet = true);

@@ -66,9 +66,8 @@ static bb_results *run_row(const row *asked)
     return driver_results(&study);
 }
 
-static void the_six_rows_are_those_of_an_independent_computation(void **state)
+TEST(the_six_rows_are_those_of_an_independent_computation)
 {
-    (void)state;
     for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {
         bb_results *results = run_row(&rows[k]);
         const bb_dataset *strehl = driver_dataset(results, "strehl_by");
@@ -94,9 +93,8 @@ static void the_six_rows_are_those_of_an_independent_computation(void **state)
 
 // One mirror at 0 m with the condition of that of a target: towards one direction ltao, towards
 // five glao, also with the fitting error and by pairs.
-static void one_mirror_is_ltao_and_glao(void **state)
+TEST(one_mirror_is_ltao_and_glao)
 {
-    (void)state;
     static const char *const corrections[2] = {"correction=ltao", "correction=glao"};
     static const char *const targets[2] = {AXIS, "mirrors_condition=5.477225575051661"};
     for (int k = 0; k < 2; ++k) {
@@ -120,9 +118,8 @@ static void one_mirror_is_ltao_and_glao(void **state)
 
 // Narrow sums are those of M, which moves all directions: one mirror at 0 m towards one of them
 // loses what stored commands of ltao do, by draws of their own.
-static void sums_of_shared_commands_are_narrow(void **state)
+TEST(sums_of_shared_commands_are_narrow)
 {
-    (void)state;
     static const char *const wide = "{name: reference, arithmetic: dp}";
     static const char *const narrow =
         "storage: fp16, accumulate: fp16, multiply: fp16, slopes: {bits: 12}}";
@@ -148,9 +145,8 @@ static void sums_of_shared_commands_are_narrow(void **state)
 }
 
 // The usual condition costs nothing: max(sqrt(30), n / 2), that of one mirror, costs 0.28 off axis.
-static void the_usual_condition_costs_nothing(void **state)
+TEST(the_usual_condition_costs_nothing)
 {
-    (void)state;
     static const char *const mirrors[2] = {
         "mirrors=[{height_m: 0.0}, {height_m: 11000.0, pitch_m: 0.8}]", THREE};
     for (int k = 0; k < 2; ++k) {
@@ -174,9 +170,8 @@ static void the_usual_condition_costs_nothing(void **state)
 }
 
 // Arithmetics, draws and a promise solve the commands; their losses are small and of second order.
-static void every_pipeline_solves_the_commands(void **state)
+TEST(every_pipeline_solves_the_commands)
 {
-    (void)state;
     const driver_case study = {
         CONFIG,
         {"solver.tile=152",
@@ -202,9 +197,8 @@ static void every_pipeline_solves_the_commands(void **state)
 
 // Of a learned profile the commands are those of what was learned: with the true heights nothing is
 // lost.
-static void commands_follow_a_learned_profile(void **state)
+TEST(commands_follow_a_learned_profile)
 {
-    (void)state;
     const driver_case plain = {CONFIG, {ALONE}};
     const driver_case same = {CONFIG, {ALONE, "learn.source=profile"}};
     const driver_case other = {CONFIG,
@@ -228,9 +222,8 @@ static void commands_follow_a_learned_profile(void **state)
 }
 
 // Frames see the same residual as covariances.
-static void frames_agree_with_covariances(void **state)
+TEST(frames_agree_with_covariances)
 {
-    (void)state;
     const driver_case study = {
         CONFIG,
         {ALONE, "score=pairs", "monte_carlo.frames=16", "monte_carlo.pixels_per_subaperture=16"}};
@@ -244,9 +237,8 @@ static void frames_agree_with_covariances(void **state)
     bb_results_destroy(&results);
 }
 
-static void results_do_not_depend_on_threads(void **state)
+TEST(results_do_not_depend_on_threads)
 {
-    (void)state;
     const driver_case study = {CONFIG, {NULL}};
     driver_check_threads(&study);
     bb_results *results = driver_results(&study);
@@ -263,9 +255,8 @@ static void results_do_not_depend_on_threads(void **state)
 }
 
 // The plan's bytes hold those that a run takes.
-static void the_plan_counts_the_mirrors(void **state)
+TEST(the_plan_counts_the_mirrors)
 {
-    (void)state;
     const driver_case cases[] = {{CONFIG, {NULL}},
                                  {CONFIG, {ALONE, "learn.source=profile"}},
                                  {CONFIG, {ALONE, THREE, AXIS}}};
@@ -291,18 +282,4 @@ static void the_plan_counts_the_mirrors(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_six_rows_are_those_of_an_independent_computation),
-        cmocka_unit_test(one_mirror_is_ltao_and_glao),
-        cmocka_unit_test(sums_of_shared_commands_are_narrow),
-        cmocka_unit_test(the_usual_condition_costs_nothing),
-        cmocka_unit_test(every_pipeline_solves_the_commands),
-        cmocka_unit_test(commands_follow_a_learned_profile),
-        cmocka_unit_test(frames_agree_with_covariances),
-        cmocka_unit_test(results_do_not_depend_on_threads),
-        cmocka_unit_test(the_plan_counts_the_mirrors),
-    };
-    return cmocka_run_group_tests(tests, NULL, driver_leave);
-}
+TEST_GROUP(.leave = driver_leave);

@@ -20,9 +20,8 @@ static void plan_case(const driver_case *study, bb_index threads, bb_plan *out)
 
 // Golden section from 10 to 100 m takes ln(ln 10 / 1e-5) / 0.4812 = 25.7 steps; two to start, one
 // to judge by, three to conclude.
-static void learning_is_listed(void **state)
+TEST(learning_is_listed)
 {
-    (void)state;
     const driver_case learning = {CONFIG_LEARN, {NULL}};
     const driver_case off = {CONFIG_LEARN, {"learn.source=off", NULL}};
     bb_plan plan;
@@ -34,9 +33,8 @@ static void learning_is_listed(void **state)
     bb_plan_release(&plan);
 }
 
-static void a_missing_covariance_is_found(void **state)
+TEST(a_missing_covariance_is_found)
 {
-    (void)state;
     const driver_case study = {CONFIG_LEARN,
                                {"learn.source=covariance_file", "learn.covariance.file=none.h5",
                                 "learn.covariance.dataset=/operators/Cmm"}};
@@ -53,9 +51,8 @@ static void a_missing_covariance_is_found(void **state)
 
 // Sixteen covariances of 440 slopes are held; a fit to the analytic one takes little. 1200 frames
 // on one core took 38 s, the fit alone 1.6 s.
-static void learning_takes_memory_and_time(void **state)
+TEST(learning_takes_memory_and_time)
 {
-    (void)state;
     const driver_case cases[] = {
         {CONFIG_LEARN, {"learn.source=off"}},
         {CONFIG_LEARN, {"learn.source=profile"}},
@@ -85,9 +82,8 @@ static void learning_takes_memory_and_time(void **state)
 
 // A sky holds its amplitudes for each thread, and time goes as frames: the preset's 360 and, in
 // open loop with a gain of 1, 120 that are scored.
-static void skies_take_memory_and_time(void **state)
+TEST(skies_take_memory_and_time)
 {
-    (void)state;
     const char *path = BB_SOURCE_DIR "/configs/ao/time-domain.yaml";
     const driver_case cases[] = {
         {path, {"time_domain.frames=0"}},
@@ -118,9 +114,8 @@ static void skies_take_memory_and_time(void **state)
 }
 
 // The planes of L, the right-hand sides and the results, whatever this build can compute.
-static void device_memory_is_planned_in_every_build(void **state)
+TEST(device_memory_is_planned_in_every_build)
 {
-    (void)state;
     const driver_case cases[] = {
         {BB_SOURCE_DIR "/configs/ao/elt-49664.yaml", {NULL}},
         {BB_SOURCE_DIR "/configs/ao/mosaic-100368.yaml", {NULL}},
@@ -139,14 +134,4 @@ static void device_memory_is_planned_in_every_build(void **state)
     bb_plan_release(&plan);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(learning_is_listed),
-        cmocka_unit_test(a_missing_covariance_is_found),
-        cmocka_unit_test(learning_takes_memory_and_time),
-        cmocka_unit_test(device_memory_is_planned_in_every_build),
-        cmocka_unit_test(skies_take_memory_and_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, driver_leave);
-}
+TEST_GROUP(.leave = driver_leave);

@@ -27,9 +27,8 @@ static int teardown(void **state)
 // The trace is n (unit diagonal), and the eigenvalues give ||A||_F, hence the noise floor behind
 // the tolerance: a lower bound of the least eigenvalue; it is that of the least noisy sensor, so
 // not a sharp one.
-static void noise_floors_are_below_the_least_eigenvalue(void **state)
+TEST(noise_floors_are_below_the_least_eigenvalue)
 {
-    (void)state;
     const bb_dataset *values = bb_results_find(results, "spectrum/eigenvalue");
     const bb_dataset *lines = bb_results_find(results, "spectrum/roundoff_line");
     assert_non_null(values);
@@ -50,9 +49,8 @@ static void noise_floors_are_below_the_least_eigenvalue(void **state)
 }
 
 // Tile (0, 0) is on the diagonal: its singular values are eigenvalues, with its trace.
-static void tiles_have_their_singular_values(void **state)
+TEST(tiles_have_their_singular_values)
 {
-    (void)state;
     const bb_dataset *values = bb_results_find(results, "spectrum/tile_singular_value");
     const bb_dataset *row = bb_results_find(results, "spectrum/tile_row");
     assert_non_null(values);
@@ -67,9 +65,8 @@ static void tiles_have_their_singular_values(void **state)
 
 // Twelve rows of tiles: 12 + 11 are sp, 10 + 9 + 8 hp1, the other 28 hp2; cheaper than its near
 // zone throughout, and as good as hp1 within a thousandth of the Strehl ratio.
-static void three_zones_have_their_tiles(void **state)
+TEST(three_zones_have_their_tiles)
 {
-    (void)state;
     const double *tiles = driver_row(results, "tile_share", "three-zones");
     check_close(tiles[BB_VARIANT_SP], 23.0 / 78.0, 1e-12, 1.0);
     check_close(tiles[BB_VARIANT_HP1], 27.0 / 78.0, 1e-12, 1.0);
@@ -79,9 +76,8 @@ static void three_zones_have_their_tiles(void **state)
     check_close(driver_number(results, "strehl_loss", "three-zones"), 0.0, 1e-3, 1.0);
 }
 
-static void shares_add_up_to_one(void **state)
+TEST(shares_add_up_to_one)
 {
-    (void)state;
     const bb_dataset *names = driver_dataset(results, "pipeline");
     for (bb_index p = 0; p < names->count; ++p) {
         const double *tiles = driver_row(results, "tile_share", names->texts[p]);
@@ -104,9 +100,8 @@ static void shares_add_up_to_one(void **state)
 }
 
 // One tile is factored without a product: its shares and their cost are unset, not 0 over 0.
-static void one_tile_has_no_products(void **state)
+TEST(one_tile_has_no_products)
 {
-    (void)state;
     const driver_case study = {CONFIG_AO_SMALL, {"solver.tile=4096"}};
     bb_results *single = driver_results(&study);
     const bb_dataset *shares = driver_dataset(single, "product_share");
@@ -118,9 +113,8 @@ static void one_tile_has_no_products(void **state)
     bb_results_destroy(&single);
 }
 
-static void failures_and_refinements_are_told(void **state)
+TEST(failures_and_refinements_are_told)
 {
-    (void)state;
     assert_string_equal(driver_text(results, "status", "fp8-escalated"), "ok");
     assert_non_null(strstr(driver_text(results, "status_detail", "fp8-escalated"), "then x3"));
     assert_true(driver_number(results, "escalations", "fp8-escalated") == 1.0);
@@ -134,23 +128,10 @@ static void failures_and_refinements_are_told(void **state)
     check_close(driver_number(results, "strehl_loss", "hp1-refined"), 0.0, 1e-10, 1.0);
 }
 
-static void bits_do_not_depend_on_threads(void **state)
+TEST(bits_do_not_depend_on_threads)
 {
-    (void)state;
     const driver_case policies = {CONFIG_POLICIES, {NULL}};
     driver_check_threads(&policies);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(noise_floors_are_below_the_least_eigenvalue),
-        cmocka_unit_test(tiles_have_their_singular_values),
-        cmocka_unit_test(three_zones_have_their_tiles),
-        cmocka_unit_test(shares_add_up_to_one),
-        cmocka_unit_test(one_tile_has_no_products),
-        cmocka_unit_test(failures_and_refinements_are_told),
-        cmocka_unit_test(bits_do_not_depend_on_threads),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(.enter = setup, .leave = teardown);

@@ -15,9 +15,8 @@ static const driver_case promises = {
      "{name: exact, arithmetic: hp1, policy: {kind: promise, inside: x3, price: 1e-300}}]",
      NULL}};
 
-static void promises_are_kept_and_verified(void **state)
+TEST(promises_are_kept_and_verified)
 {
-    (void)state;
     const struct {
         const char *name;
         double limit, cost_limit;
@@ -53,9 +52,8 @@ static void promises_are_kept_and_verified(void **state)
 }
 
 // Every trial is listed; the loss that the trial found is the one that the results have.
-static void trials_are_recorded(void **state)
+TEST(trials_are_recorded)
 {
-    (void)state;
     bb_results *results = driver_results(&promises);
     const bb_dataset *pipeline = bb_results_find(results, "promise/pipeline");
     const bb_dataset *kept = bb_results_find(results, "promise/kept");
@@ -84,9 +82,8 @@ static void trials_are_recorded(void **state)
 }
 
 // A promise holds for every target and wavelength, or for the first if that is what is asked.
-static void promises_hold_everywhere_or_first(void **state)
+TEST(promises_hold_everywhere_or_first)
 {
-    (void)state;
     const driver_case study = {
         CONFIG_AO_SMALL,
         {"pipelines=[{name: reference, arithmetic: dp}, "
@@ -112,9 +109,8 @@ static void promises_hold_everywhere_or_first(void **state)
     bb_results_destroy(&results);
 }
 
-static void runs_without_promises_list_no_trials(void **state)
+TEST(runs_without_promises_list_no_trials)
 {
-    (void)state;
     const driver_case small = {CONFIG_AO_SMALL, {NULL}};
     bb_results *results = driver_results(&small);
     assert_null(bb_results_find(results, "promise/trial"));
@@ -122,9 +118,8 @@ static void runs_without_promises_list_no_trials(void **state)
 }
 
 // A search of several trials and a spectrum, with allocations failing in turn.
-static void allocations_may_fail_anywhere(void **state)
+TEST(allocations_may_fail_anywhere)
 {
-    (void)state;
     bb_config *config = NULL;
     const driver_case study = {
         CONFIG_AO_SMALL,
@@ -140,14 +135,4 @@ static void allocations_may_fail_anywhere(void **state)
     bb_config_destroy(&config);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(promises_are_kept_and_verified),
-        cmocka_unit_test(trials_are_recorded),
-        cmocka_unit_test(promises_hold_everywhere_or_first),
-        cmocka_unit_test(allocations_may_fail_anywhere),
-        cmocka_unit_test(runs_without_promises_list_no_trials),
-    };
-    return cmocka_run_group_tests(tests, NULL, driver_leave);
-}
+TEST_GROUP(.leave = driver_leave);

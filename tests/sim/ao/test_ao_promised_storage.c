@@ -142,9 +142,8 @@ static void check_case(const bb_results *results, const char *correction, const 
     bb_results_destroy(&plain);
 }
 
-static void what_is_found_is_the_narrowest_that_keeps_a_price(void **state)
+TEST(what_is_found_is_the_narrowest_that_keeps_a_price)
 {
-    (void)state;
     bb_results *results = search("correction=moao", 0, MOST);
     for (int i = 0; i < MOST; ++i) {
         check_case(results, "correction=moao", &cases[i]);
@@ -153,9 +152,8 @@ static void what_is_found_is_the_narrowest_that_keeps_a_price(void **state)
 }
 
 // One reconstructor for two directions, of which the worse one has to keep the price.
-static void a_shared_reconstructor_keeps_it_everywhere(void **state)
+TEST(a_shared_reconstructor_keeps_it_everywhere)
 {
-    (void)state;
     static const char *const corrections[] = {"correction=ltao", "correction=glao"};
     for (int c = 0; c < 2; ++c) {
         bb_results *results = search(corrections[c], 4, 2);
@@ -165,9 +163,8 @@ static void a_shared_reconstructor_keeps_it_everywhere(void **state)
     }
 }
 
-static void commands_of_several_mirrors_are_found(void **state)
+TEST(commands_of_several_mirrors_are_found)
 {
-    (void)state;
     bb_results *results = driver_results(
         &(driver_case){CONFIG_MCAO,
                        {"pipelines=[" REFERENCE ", " ASKING("found", SCALED, "1e-3") ", " STORING(
@@ -187,9 +184,8 @@ static void commands_of_several_mirrors_are_found(void **state)
 }
 
 // The study goes on, and the pipeline has no numbers but the trial that came nearest.
-static void what_no_width_keeps_is_recorded(void **state)
+TEST(what_no_width_keeps_is_recorded)
 {
-    (void)state;
     bb_results *results = driver_results(&(driver_case){
         CONFIG_AO_SMALL,
         {BARE, "shake_test_arcsec=0.1",
@@ -213,9 +209,8 @@ static void what_no_width_keeps_is_recorded(void **state)
 }
 
 // Draws round again; a promise is kept by the worst of them, and what is found needs no fewer bits.
-static void promises_hold_in_every_draw(void **state)
+TEST(promises_hold_in_every_draw)
 {
-    (void)state;
     bb_results *results = driver_results(&(driver_case){
         CONFIG_AO_SMALL,
         {BARE, "pipelines=[" REFERENCE ", " ASKING("one", SCALED, "1e-4") ", " ASKING(
@@ -244,9 +239,8 @@ static void promises_hold_in_every_draw(void **state)
 
 // Beside the scores of a study stand those of a telescope that shakes, as a study with that shake
 // has them.
-static void a_shake_test_is_a_score_beside(void **state)
+TEST(a_shake_test_is_a_score_beside)
 {
-    (void)state;
 #define SIX "storage: {codec: integer, bits: 6, rounding: sweep}"
 #define SHAKEN                                                                                     \
     "pipelines=[" REFERENCE ", " STORING("slopes", SIX ", slopes: {bits: 9}") ", " STORING(        \
@@ -272,9 +266,8 @@ static void a_shake_test_is_a_score_beside(void **state)
     bb_results_destroy(&shaken);
 }
 
-static void threads_do_not_change_a_bit(void **state)
+TEST(threads_do_not_change_a_bit)
 {
-    (void)state;
     const driver_case study = {
         CONFIG_AO_SMALL,
         {"shake_test_arcsec=0.1",
@@ -284,9 +277,8 @@ static void threads_do_not_change_a_bit(void **state)
 }
 
 // The plan knows the trials, and that they take time.
-static void plans_say_what_is_searched(void **state)
+TEST(plans_say_what_is_searched)
 {
-    (void)state;
     static const char *const pipelines[] = {
         "pipelines=[" REFERENCE
         ", {name: told, arithmetic: dp, storage: {codec: integer, bits: 8}}]",
@@ -316,9 +308,8 @@ static void plans_say_what_is_searched(void **state)
 }
 
 // A search that finds something and one that does not, with allocations failing in turn.
-static void allocations_may_fail_anywhere(void **state)
+TEST(allocations_may_fail_anywhere)
 {
-    (void)state;
     bb_config *config = NULL;
     const driver_case study = {
         CONFIG_AO_SMALL,
@@ -337,19 +328,4 @@ static void allocations_may_fail_anywhere(void **state)
     bb_config_destroy(&config);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_found_is_the_narrowest_that_keeps_a_price),
-        cmocka_unit_test(a_shared_reconstructor_keeps_it_everywhere),
-        cmocka_unit_test(commands_of_several_mirrors_are_found),
-        cmocka_unit_test(what_no_width_keeps_is_recorded),
-        cmocka_unit_test(promises_hold_in_every_draw),
-        cmocka_unit_test(a_shake_test_is_a_score_beside),
-        cmocka_unit_test(threads_do_not_change_a_bit),
-        cmocka_unit_test(plans_say_what_is_searched),
-        cmocka_unit_test(allocations_may_fail_anywhere),
-    };
-    bb_log_set_level(BB_LOG_QUIET);
-    return cmocka_run_group_tests(tests, NULL, driver_leave);
-}
+TEST_GROUP(.leave = driver_leave, .is_quiet = true);

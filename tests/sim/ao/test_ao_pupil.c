@@ -78,9 +78,8 @@ static void check_refused(const driver_case *study, bb_status code, const char *
     assert_null(results);
 }
 
-static void masks_that_cannot_be_are_refused(void **state)
+TEST(masks_that_cannot_be_are_refused)
 {
-    (void)state;
     static const struct {
         const char *dataset;
         bb_status code;
@@ -108,9 +107,8 @@ static void masks_that_cannot_be_are_refused(void **state)
 }
 
 // What is refused by a run is refused by the plan too.
-static void the_plan_reads_the_mask(void **state)
+TEST(the_plan_reads_the_mask)
 {
-    (void)state;
     const bb_run_options options = {.threads = 2};
     const bb_experiment *ao = bb_experiment_find(&bb_experiments, "ao");
     bb_config *config = NULL;
@@ -128,9 +126,8 @@ static void the_plan_reads_the_mask(void **state)
     bb_config_destroy(&config);
 }
 
-static void an_asymmetric_mask_prices_every_pipeline(void **state)
+TEST(an_asymmetric_mask_prices_every_pipeline)
 {
-    (void)state;
     const driver_case cases[] = {
         with("telescope.pupil.dataset=pupil"), with("telescope.pupil.dataset=flipped"),
         with("telescope.pupil.dataset=transposed"), with("telescope.pupil.dataset=disc")};
@@ -155,9 +152,8 @@ static void an_asymmetric_mask_prices_every_pipeline(void **state)
     driver_check_threads(&cases[0]);
 }
 
-static void results_say_which_pupil_was_used(void **state)
+TEST(results_say_which_pupil_was_used)
 {
-    (void)state;
     const driver_case annulus = {CONFIG_AO_SMALL, {NULL}};
     const driver_case mask = with("telescope.pupil.dataset=pupil");
     const driver_case flipped = with("telescope.pupil.dataset=flipped");
@@ -178,9 +174,8 @@ static void results_say_which_pupil_was_used(void **state)
 }
 
 // The same mask from FITS files of three pixel types is the one of the HDF5 file, bit for bit.
-static void fits_images_are_masks_too(void **state)
+TEST(fits_images_are_masks_too)
 {
-    (void)state;
     static const char *const good[] = {"telescope.pupil.file=float.fits",
                                        "telescope.pupil.file=double.fit",
                                        "telescope.pupil.file=byte.fits"};
@@ -226,15 +221,4 @@ static void fits_images_are_masks_too(void **state)
 #endif
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(masks_that_cannot_be_are_refused),
-        cmocka_unit_test(the_plan_reads_the_mask),
-        cmocka_unit_test(results_say_which_pupil_was_used),
-        cmocka_unit_test(an_asymmetric_mask_prices_every_pipeline),
-        cmocka_unit_test(fits_images_are_masks_too),
-    };
-    bb_log_set_level(BB_LOG_QUIET);
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave, .is_quiet = true);

@@ -24,9 +24,8 @@ static double number(const bb_results *results, const char *path)
 }
 
 // Published for ESO's median profile: 0.644 arcsec, 2.30 arcsec, 5.35 ms.
-static void the_atmosphere_has_its_usual_numbers(void **state)
+TEST(the_atmosphere_has_its_usual_numbers)
 {
-    (void)state;
     const driver_case median = {CONFIG_AO_SMALL,
                                 {ALONE, "atmosphere={profile: eso-median, outer_scale_m: 25.0}",
                                  "telescope.zenith_angle_deg=0.0", "sensors.lenslets=4",
@@ -66,9 +65,8 @@ static void check_says_so_before(const driver_case *study, const char *line)
     bb_config_destroy(&config);
 }
 
-static void the_plan_has_them(void **state)
+TEST(the_plan_has_them)
 {
-    (void)state;
     const driver_case median = {CONFIG_AO_SMALL,
                                 {"atmosphere={profile: eso-median, outer_scale_m: 25.0}",
                                  "telescope.zenith_angle_deg=0.0"}};
@@ -80,9 +78,8 @@ static void the_plan_has_them(void **state)
 }
 
 // By hand: F = 10^(2.9 - 0.4 m) T d^2 t B 1e4, var = 0.32 s^2 / F + 0.82 (ron / (F pixel))^2 s^4.
-static void sensors_have_flux_and_noise(void **state)
+TEST(sensors_have_flux_and_noise)
 {
-    (void)state;
     const driver_case study = {CONFIG_AO_SMALL, {ALONE}};
     bb_results *results = driver_results(&study);
     const double size = 8.0 / 5.0;
@@ -97,9 +94,8 @@ static void sensors_have_flux_and_noise(void **state)
 }
 
 // Independent check numbers: 100 actuators, 5 dropped modes. Squares of the parts add up.
-static void the_budget_adds_up(void **state)
+TEST(the_budget_adds_up)
 {
-    (void)state;
     static const char *const scores[] = {"score=pairs", "score=stationary"};
     for (int k = 0; k < 2; ++k) {
         const driver_case study = {CONFIG_NX456,
@@ -125,9 +121,8 @@ static void the_budget_adds_up(void **state)
 }
 
 // The least image of a telescope of 8 m is a little wider than lambda / D.
-static void images_of_every_target_and_wavelength(void **state)
+TEST(images_of_every_target_and_wavelength)
 {
-    (void)state;
     enum { EDGE = 128 };
     const driver_case first = {CONFIG_AO_SMALL, {ALONE}};
     const driver_case all = {CONFIG_AO_SMALL, {ALONE, "images=all"}};
@@ -152,9 +147,8 @@ static void images_of_every_target_and_wavelength(void **state)
     bb_results_destroy(&b);
 }
 
-static void dumped_operators_have_coordinates(void **state)
+TEST(dumped_operators_have_coordinates)
 {
-    (void)state;
     bb_config *config = NULL;
     bb_results *results = NULL;
     const driver_case study = {CONFIG_AO_SMALL, {ALONE}};
@@ -192,15 +186,4 @@ static void dumped_operators_have_coordinates(void **state)
     bb_results_destroy(&results);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_atmosphere_has_its_usual_numbers),
-        cmocka_unit_test(the_plan_has_them),
-        cmocka_unit_test(sensors_have_flux_and_noise),
-        cmocka_unit_test(the_budget_adds_up),
-        cmocka_unit_test(images_of_every_target_and_wavelength),
-        cmocka_unit_test(dumped_operators_have_coordinates),
-    };
-    return cmocka_run_group_tests(tests, NULL, driver_leave);
-}
+TEST_GROUP(.leave = driver_leave);

@@ -13,9 +13,8 @@ static void write_text(const char *path, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-static void other_studies_are_refused(void **state)
+TEST(other_studies_are_refused)
 {
-    (void)state;
     static const driver_case kept = {CONFIG_AO_SMALL, {TINY, TWO}};
     static const struct {
         const char *override;
@@ -44,9 +43,8 @@ static void other_studies_are_refused(void **state)
 }
 
 // The text of a file that a study names belongs to the study.
-static void other_files_are_refused(void **state)
+TEST(other_files_are_refused)
 {
-    (void)state;
     static const driver_case study = {
         CONFIG_AO_SMALL,
         {TINY, "pipelines=[" REFERENCE ", {name: table, arithmetic: hp1, policy: {kind: table, "
@@ -67,9 +65,8 @@ static void other_files_are_refused(void **state)
 }
 
 // Files are known by their bytes, not by where they lie.
-static void moved_files_are_taken(void **state)
+TEST(moved_files_are_taken)
 {
-    (void)state;
     static const driver_case cases[2] = {
         {CONFIG_AO_SMALL,
          {TINY, "telescope.pupil.file=mask.h5", "learn.source=covariance_file",
@@ -100,9 +97,8 @@ static void moved_files_are_taken(void **state)
 }
 
 // Another compiler or processor gives other bits, also from one commit.
-static void other_builds_are_refused(void **state)
+TEST(other_builds_are_refused)
 {
-    (void)state;
     static const char *const keys[] = {"  compiler: ", "  flags: ", "  openblas: ", "  bytes: ["};
     static const driver_case study = {CONFIG_AO_SMALL, {TINY, TWO}};
     bb_config *config = NULL;
@@ -125,9 +121,8 @@ static void other_builds_are_refused(void **state)
     bb_config_destroy(&config);
 }
 
-static void other_experiments_are_refused(void **state)
+TEST(other_experiments_are_refused)
 {
-    (void)state;
     static const driver_case ao = {CONFIG_AO_SMALL, {NULL}};
     static program_run run;
     const char *const heating[PROGRAM_ARGUMENTS] = {
@@ -183,9 +178,8 @@ static bb_status resume_forged(const driver_case *study, const opening *says)
     return status;
 }
 
-static void what_no_run_writes_is_refused(void **state)
+TEST(what_no_run_writes_is_refused)
 {
-    (void)state;
     static const driver_case study = {CONFIG_AO_SMALL, {TINY, TWO}};
     opening file;
     keep(&study);
@@ -242,9 +236,8 @@ static void take_parts(const char *path, parts *out)
 
 // What a promise came to is held to what a search can find; of other pipelines the study has the
 // last word.
-static void steps_that_no_search_finds_are_refused(void **state)
+TEST(steps_that_no_search_finds_are_refused)
 {
-    (void)state;
     enum { COMMON = 4, LEVEL = 5, EACH = 2 + BB_AO_EVALUATION_ARRAYS, CASES = 13 };
     static const driver_case study = {CONFIG_AO_SMALL,
                                       {TINY, "pipelines=[" REFERENCE ", " PROMISE("kept") "]"}};
@@ -289,9 +282,8 @@ static void steps_that_no_search_finds_are_refused(void **state)
 }
 
 // The storage of a promise is one of its ladders', whatever a file says.
-static void storages_that_no_search_finds_are_refused(void **state)
+TEST(storages_that_no_search_finds_are_refused)
 {
-    (void)state;
     enum { COMMON = 4, EACH = 2 + BB_AO_EVALUATION_ARRAYS };
     static const driver_case study = {CONFIG_AO_SMALL,
                                       {TINY, "pipelines=[" REFERENCE ", " FEWEST "]"}};
@@ -318,9 +310,8 @@ static void storages_that_no_search_finds_are_refused(void **state)
     }
 }
 
-static void damaged_checkpoints_are_refused(void **state)
+TEST(damaged_checkpoints_are_refused)
 {
-    (void)state;
     static const driver_case study = {CONFIG_AO_SMALL, {TINY, TWO}};
     struct stat about;
     keep(&study);
@@ -347,19 +338,4 @@ static void damaged_checkpoints_are_refused(void **state)
     check_fails(open_as(&study, "pipe"), BB_IO, "it is a FIFO, expected a regular file");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(other_studies_are_refused),
-        cmocka_unit_test(other_files_are_refused),
-        cmocka_unit_test(moved_files_are_taken),
-        cmocka_unit_test(other_builds_are_refused),
-        cmocka_unit_test(other_experiments_are_refused),
-        cmocka_unit_test(what_no_run_writes_is_refused),
-        cmocka_unit_test(steps_that_no_search_finds_are_refused),
-        cmocka_unit_test(storages_that_no_search_finds_are_refused),
-        cmocka_unit_test(damaged_checkpoints_are_refused),
-    };
-    bb_log_set_level(BB_LOG_QUIET);
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave, .is_quiet = true);

@@ -145,9 +145,8 @@ static void resume_everywhere(const driver_case *study, int before, const char *
     bb_config_destroy(&config);
 }
 
-static void every_pipeline_is_gone_on_from(void **state)
+TEST(every_pipeline_is_gone_on_from)
 {
-    (void)state;
     bb_results *results = driver_results(&mixed);
     assert_string_equal(driver_text(results, "status", "fp8"), "not_spd");
     assert_string_equal(driver_text(results, "status", "kept"), "ok");
@@ -158,9 +157,8 @@ static void every_pipeline_is_gone_on_from(void **state)
 
 // A checkpoint has no reconstructor: those that are needed are solved again, a promise's as the
 // candidate that it found, an escalated one by way of its failures.
-static void frames_and_operators_are_the_same(void **state)
+TEST(frames_and_operators_are_the_same)
 {
-    (void)state;
     resume_everywhere(&framed, 0, framed_order, "R");
     resume_everywhere(&joined, 0, joined_order, "R");
     resume_everywhere(&searched, 0, searched_order, "R");
@@ -197,9 +195,8 @@ static void forge_profile(const bb_ao_study *study)
 }
 
 // A profile that was kept is taken as it is, not learned again.
-static void kept_profiles_are_taken(void **state)
+TEST(kept_profiles_are_taken)
 {
-    (void)state;
     static const driver_case study = {CONFIG_AO_SMALL,
                                       {TINY, "learn.source=profile",
                                        "learn.heights_m=[30.0, 8000.0]",
@@ -225,9 +222,8 @@ static void kept_profiles_are_taken(void **state)
 }
 
 // What was learned is kept before any pipeline is; where nothing could be, no pipeline stands.
-static void learned_profiles_are_the_same(void **state)
+TEST(learned_profiles_are_the_same)
 {
-    (void)state;
     static const char *const order[] = {"reference", "kept", NULL};
     static const driver_case learned = {CONFIG_AO_SMALL,
                                         {TINY, "learn.source=profile",
@@ -308,9 +304,8 @@ done:
     return status;
 }
 
-static void any_allocation_may_fail(void **state)
+TEST(any_allocation_may_fail)
 {
-    (void)state;
     bb_config *config = NULL;
     check_ok(driver_load(&walked, &config));
     keep(&walked);
@@ -321,15 +316,4 @@ static void any_allocation_may_fail(void **state)
     bb_config_destroy(&config);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_pipeline_is_gone_on_from),
-        cmocka_unit_test(frames_and_operators_are_the_same),
-        cmocka_unit_test(learned_profiles_are_the_same),
-        cmocka_unit_test(kept_profiles_are_taken),
-        cmocka_unit_test(any_allocation_may_fail),
-    };
-    bb_log_set_level(BB_LOG_QUIET);
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave, .is_quiet = true);

@@ -56,9 +56,8 @@ static void check_frames(const char *path, const char *frames)
     bb_results_destroy(&results);
 }
 
-static void frames_agree_with_covariances(void **state)
+TEST(frames_agree_with_covariances)
 {
-    (void)state;
     check_frames(CONFIG("monte-carlo-asymmetric"), "monte_carlo.frames=40");
     check_frames(CONFIG("monte-carlo-moao"), "monte_carlo.frames=8");
 }
@@ -71,9 +70,8 @@ static const char *const three_stars =
 // Three natural stars around a 4 m telescope of 5 lenslets. A truth sensor that sees what the
 // mirror cannot make, beside a fitting error, is off by 0.1 here, and by 0.07 the other way
 // elsewhere.
-static void the_whole_residual_is_that_of_frames(void **state)
+TEST(the_whole_residual_is_that_of_frames)
 {
-    (void)state;
     const driver_case study = {CONFIG("monte-carlo-single"),
                                {"telescope.diameter_m=4.0", "sensors.lenslets=5",
                                 "wavelengths_um=[1.65]", three_stars, "ensquared_mas=[100.0]",
@@ -96,9 +94,8 @@ static void the_whole_residual_is_that_of_frames(void **state)
     bb_results_destroy(&results);
 }
 
-static void frames_do_not_depend_on_threads(void **state)
+TEST(frames_do_not_depend_on_threads)
 {
-    (void)state;
     const driver_case study = {CONFIG_AO_SMALL,
                                {"monte_carlo.frames=5", "monte_carlo.pixels_per_subaperture=8",
                                 "monte_carlo.screen_oversize=1.5", "ensquared_mas=[100.0]", FEW}};
@@ -108,9 +105,8 @@ static void frames_do_not_depend_on_threads(void **state)
     bb_results_destroy(&results);
 }
 
-static void boxes_are_off_by_default(void **state)
+TEST(boxes_are_off_by_default)
 {
-    (void)state;
     const driver_case plain = {CONFIG_AO_SMALL, {FEW}};
     const driver_case boxed = {CONFIG_AO_SMALL, {FEW, "ensquared_mas=[50.0, 100.0, 400.0]"}};
     bb_results *a = driver_results(&plain);
@@ -162,17 +158,15 @@ static void check_terms(const char *score)
     bb_results_destroy(&without);
 }
 
-static void the_residual_belongs_to_the_strehl_ratio(void **state)
+TEST(the_residual_belongs_to_the_strehl_ratio)
 {
-    (void)state;
     check_terms("score=pairs");
     check_terms("score=stationary");
 }
 
 // Fewer lenslets correct less: two across 8 m do not beat four.
-static void more_lenslets_are_no_worse(void **state)
+TEST(more_lenslets_are_no_worse)
 {
-    (void)state;
     static const char *const lenslets[] = {"sensors.lenslets=2", "sensors.lenslets=4",
                                            "sensors.lenslets=6"};
     double strehl[3];
@@ -190,9 +184,8 @@ static void more_lenslets_are_no_worse(void **state)
     }
 }
 
-static void one_target_is_corrected_alike(void **state)
+TEST(one_target_is_corrected_alike)
 {
-    (void)state;
     static const char *const others[] = {"correction=ltao", "correction=glao"};
     static const char *const targets[] = {ALONE, TWINS};
     for (int t = 0; t < 2; ++t) {
@@ -211,9 +204,8 @@ static void one_target_is_corrected_alike(void **state)
 
 // Each target's own reconstructor is best there; that of the first is as good for the first; the
 // mean of all is between for no one, but evens them out.
-static void moao_is_best_for_every_target(void **state)
+TEST(moao_is_best_for_every_target)
 {
-    (void)state;
     static const char *const wide = "targets=[{x_arcsec: 0.0, y_arcsec: 0.0}, {x_arcsec: 40.0, "
                                     "y_arcsec: -30.0}]";
     static const char *const names[] = {"correction=moao", "correction=ltao", "correction=glao"};
@@ -233,17 +225,4 @@ static void moao_is_best_for_every_target(void **state)
     assert_true(fabs(strehl[2][0] - strehl[2][1]) < fabs(strehl[1][0] - strehl[1][1]));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frames_agree_with_covariances),
-        cmocka_unit_test(the_whole_residual_is_that_of_frames),
-        cmocka_unit_test(frames_do_not_depend_on_threads),
-        cmocka_unit_test(boxes_are_off_by_default),
-        cmocka_unit_test(the_residual_belongs_to_the_strehl_ratio),
-        cmocka_unit_test(more_lenslets_are_no_worse),
-        cmocka_unit_test(one_target_is_corrected_alike),
-        cmocka_unit_test(moao_is_best_for_every_target),
-    };
-    return cmocka_run_group_tests(tests, NULL, driver_leave);
-}
+TEST_GROUP(.leave = driver_leave);

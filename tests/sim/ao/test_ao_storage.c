@@ -47,9 +47,8 @@ static void hold(const char *path, const char *const *settings, const expected *
     bb_results_destroy(&results);
 }
 
-static void nearest_rounding_pays_what_is_known(void **state)
+TEST(nearest_rounding_pays_what_is_known)
 {
-    (void)state;
     static const char *const none[] = {NULL};
     static const expected cases[] = {
         {"fp16", NAN, 1.0e-4},
@@ -67,9 +66,8 @@ static void nearest_rounding_pays_what_is_known(void **state)
 }
 
 // The first and the last by 20,000 drawn vectors of slopes too.
-static void rounded_slopes_pay_what_is_known(void **state)
+TEST(rounded_slopes_pay_what_is_known)
 {
-    (void)state;
     static const char *const none[] = {NULL};
     static const expected cases[] = {
         {"fp64, slopes: fp16", NAN, 7.0e-5},
@@ -82,9 +80,8 @@ static void rounded_slopes_pay_what_is_known(void **state)
 
 // Sums in fp16, products rounded to it before: 5 to 15 % from losses of fewer draws in numpy, whose
 // last digit is all that is known of them.
-static void narrow_sums_pay_what_is_known(void **state)
+TEST(narrow_sums_pay_what_is_known)
 {
-    (void)state;
     static const struct {
         const char *sums;
         double loss;
@@ -117,9 +114,8 @@ static void narrow_sums_pay_what_is_known(void **state)
     bb_results_destroy(&results);
 }
 
-static void the_sweep_pays_what_is_known(void **state)
+TEST(the_sweep_pays_what_is_known)
 {
-    (void)state;
     static const char *const bare[] = {"rounding_inflation.tilt_arcsec2=0", NULL};
     static const expected condition_2e7[] = {
         {"{codec: integer, bits: 8, rounding: sweep}", 1.00719, 2.67e-3},
@@ -155,9 +151,8 @@ static double shaken_loss(const char *inflation)
 }
 
 // Rounding errors go where the covariance is quiet, and a shaken telescope is loud there.
-static void the_sweep_minds_what_the_covariance_does_not_know(void **state)
+TEST(the_sweep_minds_what_the_covariance_does_not_know)
 {
-    (void)state;
     check_relative(shaken_loss("rounding_inflation.tilt_arcsec2=0"), 0.231, 0.03);
     check_relative(shaken_loss("rounding_inflation.tilt_arcsec2=0.1"), 0.020, 0.05);
 }
@@ -165,9 +160,8 @@ static void the_sweep_minds_what_the_covariance_does_not_know(void **state)
 // Commands in fp64 are scored as the slopes that they are of, under shake and rounded slopes too;
 // what they are rounded to moves actuators in modes that the projector leaves out, as frames see
 // it.
-static void commands_of_a_target_are_scored_as_such(void **state)
+TEST(commands_of_a_target_are_scored_as_such)
 {
-    (void)state;
     static const char *const corrections[] = {"correction=moao", "correction=ltao",
                                               "correction=glao"};
     static const char pipelines[] =
@@ -204,9 +198,8 @@ static void commands_of_a_target_are_scored_as_such(void **state)
 }
 
 // Of mirrors that correct together commands are stored, and are seen in every direction.
-static void commands_are_stored_too(void **state)
+TEST(commands_are_stored_too)
 {
-    (void)state;
     bb_results *results = driver_results(&(driver_case){
         BB_SOURCE_DIR "/tests/configs/small/mcao.yaml",
         {"pipelines=[{name: reference, arithmetic: dp, storage: fp64}, {name: fp16, arithmetic: "
@@ -235,9 +228,8 @@ static void commands_are_stored_too(void **state)
 
 // Tiles of all columns that are held in the norm of the covariance leave of the trace what the
 // tolerance says, also with scales of columns and with means apart.
-static void low_rank_is_held_in_the_norm(void **state)
+TEST(low_rank_is_held_in_the_norm)
 {
-    (void)state;
     static const char *const names[] = {"plain", "scaled", "apart"};
     const double tolerance = 3e-3;
     const double limit = tolerance * tolerance * 152.0 * 912.0;
@@ -260,9 +252,8 @@ static void low_rank_is_held_in_the_norm(void **state)
 
 // R is solved once for pipelines that differ in what they store, to the bit; another arithmetic is
 // solved by itself.
-static void what_is_solved_alike_is_solved_once(void **state)
+TEST(what_is_solved_alike_is_solved_once)
 {
-    (void)state;
     static const char *const names[] = {"kept", "stored"};
     const driver_case cases[] = {
         {CONFIG_NX456,
@@ -290,21 +281,10 @@ static void what_is_solved_alike_is_solved_once(void **state)
     bb_results_destroy(&alone);
 }
 
-int main(void)
+static int begin(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nearest_rounding_pays_what_is_known),
-        cmocka_unit_test(the_sweep_pays_what_is_known),
-        cmocka_unit_test(narrow_sums_pay_what_is_known),
-        cmocka_unit_test(rounded_slopes_pay_what_is_known),
-        cmocka_unit_test(the_sweep_minds_what_the_covariance_does_not_know),
-        cmocka_unit_test(commands_of_a_target_are_scored_as_such),
-        cmocka_unit_test(commands_are_stored_too),
-        cmocka_unit_test(low_rank_is_held_in_the_norm),
-        cmocka_unit_test(what_is_solved_alike_is_solved_once),
-    };
     check_ok(bb_threads_set(2));
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    bb_threads_stop();
-    return failed;
+    return 0;
 }
+
+TEST_GROUP(.begin = begin, .end = bb_threads_stop);

@@ -3,6 +3,7 @@
 // Reconstructors of nx456 rounded in the sweep with products on a GPU, against the cpu and against
 // what is known of it: traces of residual covariances over the exact one.
 #include "core/device/device.h"
+#include "tests/first_device.h"
 #include "tests/sim/driver.h"
 
 static const char *const names[] = {"int8", "both", "quantiser", "bfp6", "commands"};
@@ -32,9 +33,8 @@ static double excess_of(const bb_results *results, const char *name)
     return driver_row(results, "residual_trace_arcsec2", name)[0] / exact - 1.0;
 }
 
-static void sweeps_pay_what_those_of_the_cpu_pay(void **state)
+TEST(sweeps_pay_what_those_of_the_cpu_pay)
 {
-    (void)state;
     bb_results *cpu = results_on("device=cpu");
     bb_results *gpu = results_on("device=cuda");
     for (int p = 0; p < NAMES; ++p) {
@@ -58,9 +58,8 @@ static void sweeps_pay_what_those_of_the_cpu_pay(void **state)
 }
 
 // Sweeps that came from one factor are the same again.
-static void sweeps_repeat_bit_for_bit(void **state)
+TEST(sweeps_repeat_bit_for_bit)
 {
-    (void)state;
     bb_results *first = results_on("device=cuda");
     bb_results *second = results_on("device=cuda");
     for (int p = 0; p < NAMES; ++p) {
@@ -71,16 +70,4 @@ static void sweeps_repeat_bit_for_bit(void **state)
     bb_results_destroy(&second);
 }
 
-int main(void)
-{
-    char reason[256] = "";
-    if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
-        print_message("skipped: %s\n", reason);
-        return 77;
-    }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sweeps_pay_what_those_of_the_cpu_pay),
-        cmocka_unit_test(sweeps_repeat_bit_for_bit),
-    };
-    return cmocka_run_group_tests(tests, NULL, driver_leave);
-}
+TEST_GROUP(.begin = needs_cuda, .leave = driver_leave);

@@ -75,9 +75,8 @@ static void check_same(const char *first, const char *second)
 }
 
 // Explicit stars stand between and after; by hand 20 arcsec at 30, 150 and 270 deg.
-static void a_ring_is_its_stars_written_out(void **state)
+TEST(a_ring_is_its_stars_written_out)
 {
-    (void)state;
     put_study(
         "ring.yaml",
         "atmosphere: {profile: moao-2}\n"
@@ -115,9 +114,8 @@ static const char rest[] = "guide_stars:\n"
                            "targets: [{x_arcsec: 6.0, y_arcsec: -4.0}]\n";
 
 // 0.98 lambda/r0 in arcsec, and r0 by 17 digits, are the same study.
-static void a_seeing_is_its_fried_parameter(void **state)
+TEST(a_seeing_is_its_fried_parameter)
 {
-    (void)state;
     char lines[1000];
     (void)snprintf(lines, sizeof lines,
                    "atmosphere: {profile: eris-10, seeing_arcsec: 0.8, seeing_wavelength_nm: "
@@ -130,9 +128,8 @@ static void a_seeing_is_its_fried_parameter(void **state)
     check_same("seeing.yaml", "r0.yaml");
 }
 
-static void layers_of_cn2_are_their_strengths(void **state)
+TEST(layers_of_cn2_are_their_strengths)
 {
-    (void)state;
     char lines[1000];
     const bb_layer_config low = {200.0, NAN, 2.5e-13};
     const bb_layer_config high = {9000.0, NAN, 1e-13};
@@ -150,9 +147,8 @@ static void layers_of_cn2_are_their_strengths(void **state)
 }
 
 // A sweep turns a ring by its own key, also where the study was read once for all its points.
-static void a_ring_is_changed_by_overrides(void **state)
+TEST(a_ring_is_changed_by_overrides)
 {
-    (void)state;
     const bb_index blocks = bb_memory_blocks();
     bb_problems problems = {0};
     bb_config_base *base = NULL;
@@ -177,13 +173,4 @@ static void a_ring_is_changed_by_overrides(void **state)
     assert_int_equal(bb_memory_blocks(), blocks);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_ring_is_its_stars_written_out),
-        cmocka_unit_test(a_seeing_is_its_fried_parameter),
-        cmocka_unit_test(layers_of_cn2_are_their_strengths),
-        cmocka_unit_test(a_ring_is_changed_by_overrides),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

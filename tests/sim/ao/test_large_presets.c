@@ -17,27 +17,24 @@ static int leave(void **state)
     return fixture_leave() + driver_leave(state);
 }
 
-static void vlt_3136(void **state)
+TEST(vlt_3136)
 {
-    (void)state;
     bb_results *results = run_preset(BB_SOURCE_DIR "/configs/ao/vlt-3136.yaml");
     golden_check(results, "ao-vlt-3136.txt");
     bb_results_destroy(&results);
 }
 
 // Its run takes minutes.
-static void vlt_17280_is_planned(void **state)
+TEST(vlt_17280_is_planned)
 {
-    (void)state;
     double planned = planned_bytes(BB_SOURCE_DIR "/configs/ao/vlt-17280.yaml");
     assert_non_null(strstr(preset_run.printed, "17280, truth sensors 2160"));
     assert_true(planned > 1.5e9 && planned < 8e9);
 }
 
 // Sizes of the seed's cases; they want a GPU, or hours.
-static void seed_cases_are_planned(void **state)
+TEST(seed_cases_are_planned)
 {
-    (void)state;
     double planned = planned_bytes(BB_SOURCE_DIR "/configs/ao/elt-49664.yaml");
     assert_non_null(strstr(preset_run.printed, "49664, truth sensors 6208"));
     assert_true(planned > 1e10 && planned < 3e10);
@@ -58,9 +55,8 @@ static bb_results *run_few(const char *path)
 }
 
 // One correction for all directions: the best where it was made for, and no directions forgotten.
-static void ltao_decays_off_the_axis(void **state)
+TEST(ltao_decays_off_the_axis)
 {
-    (void)state;
     bb_results *results = run_few(BB_SOURCE_DIR "/configs/ao/ltao.yaml");
     const bb_dataset *dataset = driver_dataset(results, "strehl_by");
     assert_int_equal(dataset->shape[1], 4);
@@ -71,9 +67,8 @@ static void ltao_decays_off_the_axis(void **state)
 }
 
 // The ground layer alone: little Strehl ratio, but energy in a box over the whole field.
-static void glao_serves_the_whole_field(void **state)
+TEST(glao_serves_the_whole_field)
 {
-    (void)state;
     bb_results *glao = run_few(BB_SOURCE_DIR "/configs/ao/glao.yaml");
     const bb_dataset *energy = driver_dataset(glao, "ensquared_energy");
     assert_int_equal(energy->shape[1], 5);
@@ -86,14 +81,4 @@ static void glao_serves_the_whole_field(void **state)
     bb_results_destroy(&moao);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(vlt_3136),
-        cmocka_unit_test(vlt_17280_is_planned),
-        cmocka_unit_test(seed_cases_are_planned),
-        cmocka_unit_test(ltao_decays_off_the_axis),
-        cmocka_unit_test(glao_serves_the_whole_field),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

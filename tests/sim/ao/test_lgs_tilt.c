@@ -58,9 +58,8 @@ static double of_tilts(const double *r)
     return sqrt(sum);
 }
 
-static void unknown_tilts_are_annihilated_and_the_limit_of_known_ones(void **state)
+TEST(unknown_tilts_are_annihilated_and_the_limit_of_known_ones)
 {
-    (void)state;
     static const char *const variances[] = {"sensors.lgs.tilt_variance_arcsec2=1e2",
                                             "sensors.lgs.tilt_variance_arcsec2=1e4",
                                             "sensors.lgs.tilt_variance_arcsec2=1e6"};
@@ -91,9 +90,8 @@ static void unknown_tilts_are_annihilated_and_the_limit_of_known_ones(void **sta
 }
 
 // A star whose tilt variance is 0 knows its tilt as an update, but not when nothing is known.
-static void unknown_does_not_depend_on_the_variance(void **state)
+TEST(unknown_does_not_depend_on_the_variance)
 {
-    (void)state;
     static double first[ROWS * COLUMNS], second[ROWS * COLUMNS];
     const driver_case unknown = {CONFIG_NX456, {"device=cpu", few, "solver.lgs_tilt=unknown"}};
     const driver_case other = {
@@ -109,9 +107,8 @@ static void unknown_does_not_depend_on_the_variance(void **state)
 
 // A constant block is a sensor's slopes of one direction: a diagonal tile of 196, which stays in
 // fp32, but tiles of 98 beside the diagonal too, whose fp16 does not bear it (docs, 3.6).
-static void constant_blocks_need_whole_tiles(void **state)
+TEST(constant_blocks_need_whole_tiles)
 {
-    (void)state;
     static const struct {
         const char *tile, *tilt, *status, *detail;
     } cases[] = {
@@ -129,14 +126,4 @@ static void constant_blocks_need_whole_tiles(void **state)
         assert_non_null(strstr(driver_text(results, "status_detail", "hp2"), cases[i].detail));
         bb_results_destroy(&results);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unknown_tilts_are_annihilated_and_the_limit_of_known_ones),
-        cmocka_unit_test(unknown_does_not_depend_on_the_variance),
-        cmocka_unit_test(constant_blocks_need_whole_tiles),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -245,9 +245,8 @@ static void hold(const char *pipelines, const char *const *inflations,
 }
 
 // A sodium layer that has moved by 30 m rms above each laser star.
-static void rounding_keeps_out_of_the_focus_of_laser_stars(void **state)
+TEST(rounding_keeps_out_of_the_focus_of_laser_stars)
 {
-    (void)state;
     static const bb_unknown_modes_config moved = {.sodium_height_m2 = 900.0};
     static const char *const inflations[] = {INFLATION("sodium_height_m2=0"),
                                              INFLATION("sodium_height_m2=1e3"),
@@ -259,9 +258,8 @@ static void rounding_keeps_out_of_the_focus_of_laser_stars(void **state)
 }
 
 // Optics of all sensors that have moved by 30 nm rms in each of seven aberrations.
-static void rounding_keeps_out_of_reference_slopes(void **state)
+TEST(rounding_keeps_out_of_reference_slopes)
 {
-    (void)state;
     static const bb_unknown_modes_config moved = {.reference_nm2 = 900.0};
     static const char *const inflations[] = {INFLATION("reference_nm2=0"),
                                              INFLATION("reference_nm2=1e3"),
@@ -272,14 +270,10 @@ static void rounding_keeps_out_of_reference_slopes(void **state)
     hold(PIPELINE(SCALED), inflations, &moved, (const double[]){1.37e-3, 5.1e-4, 8.1e-5}, 2.0);
 }
 
-int main(void)
+static int begin(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rounding_keeps_out_of_the_focus_of_laser_stars),
-        cmocka_unit_test(rounding_keeps_out_of_reference_slopes),
-    };
     check_ok(bb_threads_set(2));
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    bb_threads_stop();
-    return failed;
+    return 0;
 }
+
+TEST_GROUP(.begin = begin, .end = bb_threads_stop);

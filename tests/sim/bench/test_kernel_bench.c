@@ -12,7 +12,7 @@
 
 enum { GRID = 2048, LINES = 3, ROWS = GRID * LINES };
 
-static void every_row_names_what_there_is(void **state)
+TEST(every_row_names_what_there_is)
 {
     const bb_bench_case *cases = NULL;
     const bb_index count = bb_bench_cases(&cases);
@@ -45,7 +45,7 @@ static void every_row_names_what_there_is(void **state)
 }
 
 // Three lines of the grid: 5 entries a row, fewer at its edge, rising.
-static void rows_of_the_grid_have_five_points(void **state)
+TEST(rows_of_the_grid_have_five_points)
 {
     static int32_t row_start[ROWS + 1];
     static int32_t column[5 * ROWS];
@@ -74,7 +74,7 @@ static void rows_of_the_grid_have_five_points(void **state)
     fixture_release(&fixture);
 }
 
-static void a_sparse_row_is_measured(void **state)
+TEST(a_sparse_row_is_measured)
 {
     const bb_bench_setup setup = {.quick = true, .threads = 2, .cpu_only = true};
     const bb_bench_case *cases = NULL;
@@ -94,19 +94,14 @@ static void a_sparse_row_is_measured(void **state)
     assert_int_equal(found, 6);
 }
 
-int main(void)
+static int begin(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_row_names_what_there_is),
-        cmocka_unit_test(rows_of_the_grid_have_five_points),
-        cmocka_unit_test(a_sparse_row_is_measured),
-    };
     (void)unsetenv("HOME"); // nobody's measured variants
     (void)unsetenv("XDG_CONFIG_HOME");
     if (bb_threads_set(2) != BB_OK) {
         return 1;
     }
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    bb_threads_stop();
-    return failed;
+    return 0;
 }
+
+TEST_GROUP(.begin = begin, .end = bb_threads_stop);

@@ -20,9 +20,8 @@ static int count_files(void)
     return count;
 }
 
-static void all_shipped_kernels_are_printed(void **state)
+TEST(all_shipped_kernels_are_printed)
 {
-    (void)state;
     bb_bench_outcome outcome = {.ratio = NAN};
     char expected[64];
     check_ok(bb_bench_kernel_emit(NULL, &(bb_bench_setup){.quick = true}, &outcome));
@@ -33,22 +32,12 @@ static void all_shipped_kernels_are_printed(void **state)
     assert_true(outcome.ratio == 20e-3 / outcome.best_s);
 }
 
-static void files_end_after_the_last(void **state)
+TEST(files_end_after_the_last)
 {
-    (void)state;
     const int count = count_files();
     assert_null(bb_kernel_manager_shipped(-1));
     assert_null(bb_kernel_manager_shipped(count));
     for (int i = 0; i < count; ++i) {
         assert_true(strlen(bb_kernel_manager_text(bb_kernel_manager_shipped(i))) > 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_shipped_kernels_are_printed),
-        cmocka_unit_test(files_end_after_the_last),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

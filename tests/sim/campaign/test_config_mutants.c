@@ -69,9 +69,8 @@ static void check_resolved(const mutation *mutant, const bb_config *config)
     bb_text_release(&resolved);
 }
 
-static void every_mutant_is_refused_or_sound(void **state)
+TEST(every_mutant_is_refused_or_sound)
 {
-    (void)state;
     static mutation mutant;
     bb_index refused = 0;
     for (uint64_t m = 0; m < MUTANTS; ++m) {
@@ -107,10 +106,4 @@ static void every_mutant_is_refused_or_sound(void **state)
     assert_true(refused > MUTANTS / 2 && refused < MUTANTS);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_mutant_is_refused_or_sound),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

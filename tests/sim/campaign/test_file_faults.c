@@ -120,9 +120,8 @@ static void walk(const char *what, const driver_case *study, allocation_task tas
     walk_in(1, what, study, task, minimum);
 }
 
-static void runs_with_operators(void **state)
+TEST(runs_with_operators)
 {
-    (void)state;
     walk("wafer with --dump, to the file", &wafer, whole_run, 300);
     // Its drivers are walked one by one elsewhere: here it is the file that matters.
     walk_in(7, "ao with --dump, to the file", &ao, whole_run, 50);
@@ -151,9 +150,8 @@ done:
     return status;
 }
 
-static void opening_a_matrix(void **state)
+TEST(opening_a_matrix)
 {
-    (void)state;
     opening rows = {"/operators/C_x_1", false};
     opening covariance = {"/operators/even", true};
     allocation_walk("matrix", open_and_load, &rows, 1, 4);
@@ -171,9 +169,8 @@ static bb_status plan_loaded(void *context)
     return status;
 }
 
-static void studies_on_matrices(void **state)
+TEST(studies_on_matrices)
 {
-    (void)state;
     walk("product", &product, driver_run_alone, 100);
     walk("product on inputs", &product_on_inputs, driver_run_alone, 100);
     walk("reconstructor", &reconstructor, driver_run_alone, 100);
@@ -233,13 +230,4 @@ static int leave(void **state)
     return fixture_leave() + driver_leave(state);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(runs_with_operators),
-        cmocka_unit_test(opening_a_matrix),
-        cmocka_unit_test(studies_on_matrices),
-    };
-    bb_log_set_level(BB_LOG_QUIET);
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave, .is_quiet = true);

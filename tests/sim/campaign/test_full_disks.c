@@ -105,22 +105,19 @@ static void run_on_disks(bb_index first, bb_index last, const char *dump)
     assert_true(fitted > 0 && refused > 0);
 }
 
-static void results_on_ever_larger_disks(void **state)
+TEST(results_on_ever_larger_disks)
 {
-    (void)state;
     run_on_disks(16, 2048, NULL);
 }
 
-static void operators_on_ever_larger_disks(void **state)
+TEST(operators_on_ever_larger_disks)
 {
-    (void)state;
     run_on_disks(256, 65536, "rows");
 }
 
 // An older file under the name survives a replacement that does not fit.
-static void older_files_stay(void **state)
+TEST(older_files_stay)
 {
-    (void)state;
     static program_run run;
     const char *const arguments[PROGRAM_ARGUMENTS] = {
         "run",         CONFIG_WAFER_SMALL, "-q",   "--force",    "-o",
@@ -136,12 +133,4 @@ static void older_files_stay(void **state)
     assert_int_equal(umount("disk"), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results_on_ever_larger_disks),
-        cmocka_unit_test(operators_on_ever_larger_disks),
-        cmocka_unit_test(older_files_stay),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

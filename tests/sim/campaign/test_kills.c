@@ -133,23 +133,14 @@ static void campaign(const char *const arguments[PROGRAM_ARGUMENTS], int kills)
                   length, multiple, leftovers);
 }
 
-static void instants_of_a_run(void **state)
+TEST(instants_of_a_run)
 {
-    (void)state;
     campaign(usual, KILLS);
 }
 
-static void instants_of_a_run_that_dumps(void **state)
+TEST(instants_of_a_run_that_dumps)
 {
-    (void)state;
     campaign(dumping, KILLS / 4);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(instants_of_a_run),
-        cmocka_unit_test(instants_of_a_run_that_dumps),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

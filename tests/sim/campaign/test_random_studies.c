@@ -495,9 +495,8 @@ static void hold_accepted(void)
     hold_files();
 }
 
-static void every_study_is_sound(void **state)
+TEST(every_study_is_sound)
 {
-    (void)state;
     // wafer and ao take half a second each, product and reconstructor a tenth, fringe too where
     // its kernels are compiled.
     static const int which[] = {0, 2, 3, 1, 2, 3, 4};
@@ -553,13 +552,12 @@ static void every_study_is_sound(void **state)
     }
 }
 
-int main(int count, char **arguments)
+static int begin(void)
 {
-    seed = count > 1 ? strtoull(arguments[1], NULL, 10) : seed;
-    studies = count > 2 ? strtol(arguments[2], NULL, 10) : studies;
-    first_study = count > 3 ? strtoull(arguments[3], NULL, 10) : 0;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_study_is_sound),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
+    seed = test_argument_count > 0 ? strtoull(test_arguments[0], NULL, 10) : seed;
+    studies = test_argument_count > 1 ? strtol(test_arguments[1], NULL, 10) : studies;
+    first_study = test_argument_count > 2 ? strtoull(test_arguments[2], NULL, 10) : 0;
+    return 0;
 }
+
+TEST_GROUP(.begin = begin, .enter = enter, .leave = leave);

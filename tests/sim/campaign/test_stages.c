@@ -43,9 +43,8 @@ static void plant_each(const driver_case *study, const boundary *boundaries, siz
     }
 }
 
-static void wafer(void **state)
+TEST(wafer)
 {
-    (void)state;
     const driver_case study = {CONFIG_WAFER_SMALL,
                                {"mesh.spacing_mm=6.0", "scan.fields=[0]", "response.axes=[x, y]"}};
     static const boundary boundaries[] = {
@@ -57,9 +56,8 @@ static void wafer(void **state)
     plant_each(&study, boundaries, sizeof boundaries / sizeof boundaries[0]);
 }
 
-static void ao(void **state)
+TEST(ao)
 {
-    (void)state;
     const driver_case study = {CONFIG_AO_SMALL, {NULL}};
     static const boundary boundaries[] = {
         {"diagonal", "diagonal 7", "reference"},
@@ -70,12 +68,4 @@ static void ao(void **state)
     plant_each(&study, boundaries, sizeof boundaries / sizeof boundaries[0]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wafer),
-        cmocka_unit_test(ao),
-    };
-    bb_log_set_level(BB_LOG_QUIET);
-    return cmocka_run_group_tests(tests, NULL, driver_leave);
-}
+TEST_GROUP(.leave = driver_leave, .is_quiet = true);

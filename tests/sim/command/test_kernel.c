@@ -16,9 +16,8 @@ static const char scale_text[] = "// Elements times a factor.\n"
                                  "for k in a.size\n"
                                  "  b[k] = factor * a[k]\n";
 
-static void kernels_are_checked_and_printed(void **state)
+TEST(kernels_are_checked_and_printed)
 {
-    (void)state;
     write_text("scale.kernel", scale_text);
     write_text("scal.kernel", "kernel S (a: vector SP)\nfor k in a.size\n  a[k] = b[k]\n");
     expect("bitbudget kernel check scale.kernel T=SP", 0,
@@ -54,9 +53,8 @@ static void kernels_are_checked_and_printed(void **state)
     expect("bitbudget kernel check", 2, "0 operands after it");
 }
 
-static void shipped_kernels_have_names(void **state)
+TEST(shipped_kernels_have_names)
 {
-    (void)state;
     assert_int_equal(setenv("BITBUDGET_SHARE", BB_SOURCE_DIR, 1), 0);
     expect("bitbudget kernel list", 0, "gemv                  Matrix times vector: c = A b.\n");
     assert_non_null(
@@ -95,9 +93,8 @@ static void expect_text(const char *name, const char *attribute, const char *exp
 }
 
 // On the compiler's code and, where there is no compiler, by the evaluator.
-static void kernels_are_run_on_files(void **state)
+TEST(kernels_are_run_on_files)
 {
-    (void)state;
     static const hsize_t shape = 3;
     static const double values[] = {1.0, NAN, -2.0};
     const hid_t file = H5Fcreate("a.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
@@ -144,9 +141,8 @@ static void kernels_are_run_on_files(void **state)
 }
 
 // What tune finds a run of the same kernel takes, whatever its file is called.
-static void kernels_are_tuned(void **state)
+TEST(kernels_are_tuned)
 {
-    (void)state;
     static const hsize_t shape = 1009;
     static double values[1009];
     const hid_t file = H5Fcreate("max.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
@@ -199,9 +195,8 @@ static void kernels_are_tuned(void **state)
 }
 
 // What is known of one wish does not stand for another's.
-static void a_wider_search_goes_on(void **state)
+TEST(a_wider_search_goes_on)
 {
-    (void)state;
 #define MAX "bitbudget tune max --set small --type SP --wisdom o.yaml"
     expect(MAX " --exhaustive", 0, "max                 SP   small ");
     expect(MAX " --reorder", 0, "max                 SP   small ");
@@ -212,9 +207,8 @@ static void a_wider_search_goes_on(void **state)
 }
 
 // A kernel of the user's own, on sizes or data: a run of it takes what was found.
-static void kernels_of_the_users_are_tuned(void **state)
+TEST(kernels_of_the_users_are_tuned)
 {
-    (void)state;
     static const hsize_t shape = 700;
     static double values[700];
     static int rows[701];
@@ -292,15 +286,4 @@ static int leave(void **state)
     return fixture_leave();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels_are_checked_and_printed),
-        cmocka_unit_test(shipped_kernels_have_names),
-        cmocka_unit_test(kernels_are_run_on_files),
-        cmocka_unit_test(kernels_are_tuned),
-        cmocka_unit_test(a_wider_search_goes_on),
-        cmocka_unit_test(kernels_of_the_users_are_tuned),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

@@ -41,9 +41,8 @@ static void expect_compiler(const char *name, const char *place, const char *att
     assert_int_equal(strncmp(text, expected, strlen(expected)), 0);
 }
 
-static void a_study_runs_as_it_was_prebuilt(void **state)
+TEST(a_study_runs_as_it_was_prebuilt)
 {
-    (void)state;
     take_forms();
     expect("bitbudget run " STUDY " -o none.h5", 2,
            "no C compiler: /nonexistent/cc is not there; no form of this text is prebuilt in "
@@ -65,9 +64,8 @@ static void a_study_runs_as_it_was_prebuilt(void **state)
            2, "no form of this text is prebuilt");
 }
 
-static void shipped_kernels_run_as_they_were_prebuilt(void **state)
+TEST(shipped_kernels_run_as_they_were_prebuilt)
 {
-    (void)state;
     enum { COLUMNS = 5, ROWS = 3 };
     static const hsize_t shape[] = {ROWS, COLUMNS};
     static const float ones[ROWS * COLUMNS] = {1.0F, 2.0F, 3.0F};
@@ -107,15 +105,13 @@ static int leave(void **state)
     return fixture_leave();
 }
 
-int main(void)
+static int begin(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_study_runs_as_it_was_prebuilt),
-        cmocka_unit_test(shipped_kernels_run_as_they_were_prebuilt),
-    };
     if (system("command -v cc >/dev/null") != 0) {
         print_message("skipped: no C compiler here\n");
         return 77;
     }
-    return cmocka_run_group_tests(tests, enter, leave);
+    return 0;
 }
+
+TEST_GROUP(.begin = begin, .enter = enter, .leave = leave);

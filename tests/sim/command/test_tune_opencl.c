@@ -4,6 +4,7 @@
 // of it takes the winner.
 #include "core/device/device.h"
 #include "tests/check.h"
+#include "tests/first_device.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/program.h"
 
@@ -28,7 +29,7 @@ static int leave(void **state)
 
 #define SIZES "--set", "fine=600x400,coarse=300x200", "--wisdom", "o.yaml"
 
-static void what_is_tuned_is_taken(void **state)
+TEST(what_is_tuned_is_taken)
 {
     static program_run run;
     int tried = 0;
@@ -58,13 +59,4 @@ static void what_is_tuned_is_taken(void **state)
     program_expect(&run, 0, " of another device\n");
 }
 
-int main(void)
-{
-    char reason[160] = "";
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_tuned_is_taken)};
-    if (bb_device_count(BB_DEVICE_OPENCL, reason, sizeof reason) == 0) {
-        print_message("%s\n", reason);
-        return 77;
-    }
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.begin = needs_opencl, .enter = enter, .leave = leave);

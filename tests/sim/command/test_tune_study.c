@@ -52,9 +52,8 @@ static double number_of(const bb_results *results, const char *path, bb_index pi
 }
 
 // Its phase is the wrapped one and whole turns: the smoother may be coarse, the phase may not.
-static void a_study_is_found_that_runs(void **state)
+TEST(a_study_is_found_that_runs)
 {
-    (void)state;
     bb_results *results = NULL;
     write_study("study.yaml");
     expect("bitbudget tune --for study.yaml --budget 2 --wisdom found.yaml -q", 0,
@@ -81,9 +80,8 @@ static void a_study_is_found_that_runs(void **state)
 
 // Of a study with fringes too dense for its pixels, steps are taken back: what is told is what the
 // written study takes.
-static void what_is_taken_back_counts_no_more(void **state)
+TEST(what_is_taken_back_counts_no_more)
 {
-    (void)state;
     bb_results *results = NULL;
     char search[64];
     expect("bitbudget tune --for " BB_SOURCE_DIR "/configs/fringe/quick.yaml size.columns=48 "
@@ -99,9 +97,8 @@ static void what_is_taken_back_counts_no_more(void **state)
 }
 
 // What was measured is one draw; the written study names its file wherever it stands itself.
-static void a_measured_phase_is_one_draw(void **state)
+TEST(a_measured_phase_is_one_draw)
 {
-    (void)state;
     write_study("seen.yaml");
     expect("bitbudget run seen.yaml --dump phase -o seen.h5 -q", 0, "");
     FILE *file = fopen("measured.yaml", "w");
@@ -119,9 +116,8 @@ static void a_measured_phase_is_one_draw(void **state)
     expect("bitbudget run below/measured-tuned.yaml -o measured.h5 -q", 0, "");
 }
 
-static void what_cannot_be_is_refused(void **state)
+TEST(what_cannot_be_is_refused)
 {
-    (void)state;
     write_study("study.yaml");
     write_study("study-tuned.yaml");
     expect("bitbudget tune --for study.yaml", 3, "'study-tuned.yaml' exists");
@@ -138,13 +134,4 @@ static void what_cannot_be_is_refused(void **state)
     assert_int_not_equal(access("o.yaml", F_OK), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_study_is_found_that_runs),
-        cmocka_unit_test(what_is_taken_back_counts_no_more),
-        cmocka_unit_test(a_measured_phase_is_one_draw),
-        cmocka_unit_test(what_cannot_be_is_refused),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

@@ -61,9 +61,8 @@ static void expect_found(const char *name, const char *path)
 }
 
 // Each place is taken only until one before it has the name; folders are no studies.
-static void the_users_own_files_come_first(void **state)
+TEST(the_users_own_files_come_first)
 {
-    (void)state;
     expect_found("-", "-");
     expect_found("ao/quick", "/share/configs/ao/quick.yaml");
     expect_found("ao/quick.yaml", "/share/configs/ao/quick.yaml");
@@ -83,9 +82,8 @@ static void the_users_own_files_come_first(void **state)
                      0);
 }
 
-static void unknown_names_bring_the_nearest(void **state)
+TEST(unknown_names_bring_the_nearest)
 {
-    (void)state;
     char *found = NULL;
     check_fails(bb_study_file_find("ao/quik", &found), BB_IO, "(did you mean ao/quick?)");
     check_fails(bb_study_file_find("quick.yaml", &found), BB_IO,
@@ -97,9 +95,8 @@ static void unknown_names_bring_the_nearest(void **state)
     assert_null(found);
 }
 
-static void names_are_listed_once_and_sorted(void **state)
+TEST(names_are_listed_once_and_sorted)
 {
-    (void)state;
     bb_shipped_names known = {0};
     put("configs/ao/mine.yaml", "");
     put("configs/ao/slow.yaml", "");
@@ -117,9 +114,8 @@ static void names_are_listed_once_and_sorted(void **state)
                      0);
 }
 
-static void a_copy_names_files_where_they_are(void **state)
+TEST(a_copy_names_files_where_they_are)
 {
-    (void)state;
     bb_text copy = {0};
     char expected[1024];
     char *here = getcwd(NULL, 0);
@@ -149,9 +145,8 @@ static void a_copy_names_files_where_they_are(void **state)
 
 // The shipped studies themselves, from a folder that has none: lists all of them, runs one whose
 // base and tables lie beside it, and a copy of it.
-static void shipped_studies_work_from_anywhere(void **state)
+TEST(shipped_studies_work_from_anywhere)
 {
-    (void)state;
     static program_run run;
     assert_int_equal(setenv("BITBUDGET_SHARE", BB_SOURCE_DIR, 1), 0);
     program_call((const char *const[PROGRAM_ARGUMENTS]){"new", "--list"}, &run);
@@ -178,14 +173,4 @@ static void shipped_studies_work_from_anywhere(void **state)
     assert_int_equal(setenv("BITBUDGET_SHARE", "share", 1), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_users_own_files_come_first),
-        cmocka_unit_test(unknown_names_bring_the_nearest),
-        cmocka_unit_test(names_are_listed_once_and_sorted),
-        cmocka_unit_test(a_copy_names_files_where_they_are),
-        cmocka_unit_test(shipped_studies_work_from_anywhere),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

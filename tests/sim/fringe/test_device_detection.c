@@ -50,18 +50,16 @@ static bb_fringe_config disc_case(void)
     return physics;
 }
 
-static void any_step_is_as_in_double(void **state)
+TEST(any_step_is_as_in_double)
 {
-    (void)state;
     bb_fringe_config physics = disc_case();
     physics.detection.step_rad = 1.1;
     check_scene(&physics, (bb_unwrap_detection_config){.arithmetic = BB_FORMAT_FP64}, 1e-11);
     check_scene(&physics, (bb_unwrap_detection_config){.arithmetic = BB_FORMAT_FP32}, 2e-6);
 }
 
-static void a_carrier_is_as_in_double(void **state)
+TEST(a_carrier_is_as_in_double)
 {
-    (void)state;
     bb_fringe_config physics = disc_case();
     physics.detection.algorithm = BB_DETECTION_CARRIER;
     physics.detection.carrier = (bb_fringe_carrier_config){.x = -0.21, .y = 0.26, .window_px = 9};
@@ -73,13 +71,4 @@ static void a_carrier_is_as_in_double(void **state)
     check_scene(&physics, config, 1e-4);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_step_is_as_in_double),
-        cmocka_unit_test(a_carrier_is_as_in_double),
-    };
-    const int failures = cmocka_run_group_tests(tests, open_detection, close_detection);
-    bb_threads_stop();
-    return failures;
-}
+TEST_GROUP(.enter = open_detection, .end = bb_threads_stop, .leave = close_detection);

@@ -65,9 +65,8 @@ static double fact(const bb_results *results, const char *name)
     return driver_dataset(results, name)->numbers[0];
 }
 
-static void a_dumped_phase_gives_its_bits_again(void **state)
+TEST(a_dumped_phase_gives_its_bits_again)
 {
-    (void)state;
     static const char *const arguments[PROGRAM_ARGUMENTS] = {
         "run",
         CONFIG,
@@ -125,9 +124,8 @@ static void check_turned(const bb_results *turned, const double *upright, bool t
     assert_true(points > 3000 && isfinite(offsets[0]) && isfinite(offsets[1]));
 }
 
-static void turned_phases_have_turned_answers(void **state)
+TEST(turned_phases_have_turned_answers)
 {
-    (void)state;
     static const char input[] = "input={file: in.h5}";
     bb_results *upright = NULL;
     check_ok(bb_reader_read_all("small.h5", NULL, &upright));
@@ -144,9 +142,8 @@ static void turned_phases_have_turned_answers(void **state)
 
 // A hole of NaN, a stripe that the mask takes out, a truth that is not known everywhere; in single
 // precision, from 0 to 2 pi.
-static void holes_and_masks_are_left_out(void **state)
+TEST(holes_and_masks_are_left_out)
 {
-    (void)state;
     write_input("w = n.where(w < 0, w + 2 * n.pi, w)\n"
                 "w[30:40, 20:28] = n.nan\n"
                 "w[50, 30] = n.inf\n"
@@ -178,9 +175,8 @@ static const char frames[] = "s = n.array([0, 1.1, 2.3, 3.9, 5.2])\n"
 #define FRAMES                                                                                     \
     "input={file: in.h5, dataset: /frames, truth: /truth, steps_rad: [0, 1.1, 2.3, 3.9, 5.2]}"
 
-static void frames_of_any_steps_give_their_phase(void **state)
+TEST(frames_of_any_steps_give_their_phase)
 {
-    (void)state;
     char lines[512];
     (void)snprintf(lines, sizeof lines, "%s%s", frames, "f['frames'] = i");
     write_input(lines);
@@ -192,9 +188,8 @@ static void frames_of_any_steps_give_their_phase(void **state)
 }
 
 // Of a 12-bit camera in 16-bit words; a pipeline stores two bits of it.
-static void frames_of_integers_have_their_full_scale(void **state)
+TEST(frames_of_integers_have_their_full_scale)
 {
-    (void)state;
     static const char pipelines[] = "pipelines=[{name: reference, arithmetic: fp64}, "
                                     "{name: coarse, bits: 2, draws: 3}]";
     char lines[512];
@@ -217,9 +212,8 @@ static void frames_of_integers_have_their_full_scale(void **state)
     bb_results_destroy(&results);
 }
 
-static void four_frames_suit_carre(void **state)
+TEST(four_frames_suit_carre)
 {
-    (void)state;
     write_input("s = 0.7 * n.array([-3, -1, 1, 3])\n"
                 "f['frames'] = 100 * (1 + n.cos(t + s[:, None, None]))\n"
                 "f['truth'] = t");
@@ -231,9 +225,8 @@ static void four_frames_suit_carre(void **state)
 }
 
 // A quarter of a cycle a column, which is taken out.
-static void a_frame_with_a_carrier_gives_its_phase(void **state)
+TEST(a_frame_with_a_carrier_gives_its_phase)
 {
-    (void)state;
     write_input("y, x = n.mgrid[0:72, 0:96]\n"
                 "t = t * 0 + 3 * n.sin(x / 20) + 6 * n.cos(y / 15)\n"
                 "f['frame'] = 100 * (1 + n.cos(t + n.pi / 2 * x))[None]\n"
@@ -248,9 +241,8 @@ static void a_frame_with_a_carrier_gives_its_phase(void **state)
 }
 
 // What a camera sees beside the pupil is not in the pupil's phase.
-static void what_is_masked_is_in_no_window(void **state)
+TEST(what_is_masked_is_in_no_window)
 {
-    (void)state;
     static const char *const datasets[] = {"frame", "lit"};
     bb_results *results[2];
     write_input("y, x = n.mgrid[0:72, 0:96]\n"
@@ -283,9 +275,8 @@ static void check_refused(const char *input, const char *extra, bb_status code, 
     check_fails(driver_run(&study, 1, &results), code, text);
 }
 
-static void what_does_not_fit_is_refused(void **state)
+TEST(what_does_not_fit_is_refused)
 {
-    (void)state;
     write_input("f['wrapped'] = w\n"
                 "f['mask'] = n.zeros(w.shape, dtype='u1')\n"
                 "f['narrow'] = n.ones((72, 95), dtype='u1')\n"
@@ -336,9 +327,8 @@ static void what_does_not_fit_is_refused(void **state)
 }
 
 // What `check` finds without the file.
-static void keys_that_do_not_fit_are_refused(void **state)
+TEST(keys_that_do_not_fit_are_refused)
 {
-    (void)state;
     static const char *const cases[][3] = {
         {"input={mask: mask}", NULL, "input.file is missing"},
         {"input={full_scale: 2}", NULL, "input.file is missing"},
@@ -369,9 +359,8 @@ static bb_status open_and_release(void *context)
     return status;
 }
 
-static void allocations_may_fail(void **state)
+TEST(allocations_may_fail)
 {
-    (void)state;
     double steps[] = {0.0, 1.1, 2.3, 3.9, 5.2};
     char lines[512];
     (void)snprintf(lines, sizeof lines, "%s%s", frames,
@@ -386,20 +375,4 @@ static void allocations_may_fail(void **state)
     allocation_walk("an input of frames", open_and_release, &study, 1, 5);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_dumped_phase_gives_its_bits_again),
-        cmocka_unit_test(turned_phases_have_turned_answers),
-        cmocka_unit_test(holes_and_masks_are_left_out),
-        cmocka_unit_test(frames_of_any_steps_give_their_phase),
-        cmocka_unit_test(frames_of_integers_have_their_full_scale),
-        cmocka_unit_test(four_frames_suit_carre),
-        cmocka_unit_test(a_frame_with_a_carrier_gives_its_phase),
-        cmocka_unit_test(what_is_masked_is_in_no_window),
-        cmocka_unit_test(what_does_not_fit_is_refused),
-        cmocka_unit_test(keys_that_do_not_fit_are_refused),
-        cmocka_unit_test(allocations_may_fail),
-    };
-    return cmocka_run_group_tests(tests, enter_with_a_run, leave);
-}
+TEST_GROUP(.enter = enter_with_a_run, .leave = leave);

@@ -55,9 +55,8 @@ done:
     return status;
 }
 
-static void pistons_are_of_the_most_frequent_cycle(void **state)
+TEST(pistons_are_of_the_most_frequent_cycle)
 {
-    (void)state;
     bb_results *results = NULL;
     check_ok(gather(&results));
     const double *error = map_of(results, "maps/error") + POINTS;
@@ -82,9 +81,8 @@ static void pistons_are_of_the_most_frequent_cycle(void **state)
 }
 
 // 257 x 3 points are kept by threes, 100 parts by their largest 64.
-static void large_maps_are_thinned(void **state)
+TEST(large_maps_are_thinned)
 {
-    (void)state;
     enum { WIDE = 257, HIGH = 3, PARTS = 64 };
     static unsigned char stripes[WIDE * HIGH];
     static double values[WIDE * HIGH];
@@ -126,18 +124,7 @@ static bb_status gather_and_release(void *context)
     return status;
 }
 
-static void allocations_may_fail(void **state)
+TEST(allocations_may_fail)
 {
-    (void)state;
     allocation_walk("maps", gather_and_release, NULL, 1, 20);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pistons_are_of_the_most_frequent_cycle),
-        cmocka_unit_test(large_maps_are_thinned),
-        cmocka_unit_test(allocations_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

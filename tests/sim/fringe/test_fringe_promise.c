@@ -25,9 +25,8 @@ static const char *detail_of(const bb_results *results, const char *pipeline)
 }
 
 // The cheapest of the trials that kept the promise is the pipeline's row.
-static void what_is_found_keeps_the_promise(void **state)
+TEST(what_is_found_keeps_the_promise)
 {
-    (void)state;
     const driver_case study = {CONFIG,
                                {"pipelines=[" REFERENCE "{name: asks, promise: {price: 1.0}}]"}};
     bb_results *results = driver_results(&study);
@@ -58,9 +57,8 @@ static void what_is_found_keeps_the_promise(void **state)
 }
 
 // What a user writes who takes the slots from the detail of a promise.
-static void what_is_found_is_computed_as_any_pipeline(void **state)
+TEST(what_is_found_is_computed_as_any_pipeline)
 {
-    (void)state;
     const driver_case asked = {
         CONFIG,
         {"pipelines=[" REFERENCE "{name: asks, bits: 8, draws: 3, promise: {price: 1.0}}]"}};
@@ -95,9 +93,8 @@ static void what_is_found_is_computed_as_any_pipeline(void **state)
 }
 
 // Two bits of camera cost 20 nm: no number keeps less.
-static void what_nothing_keeps_has_no_numbers(void **state)
+TEST(what_nothing_keeps_has_no_numbers)
 {
-    (void)state;
     const driver_case study = {CONFIG,
                                {"pipelines=[" REFERENCE
                                 "{name: asks, bits: 2, draws: 2, promise: {price: 0.01}}, "
@@ -116,9 +113,8 @@ static void what_nothing_keeps_has_no_numbers(void **state)
 }
 
 // Two bits of a weak camera see no phase in half of the pupil: what is lost counts as wrong.
-static void a_lost_point_keeps_no_promise(void **state)
+TEST(a_lost_point_keeps_no_promise)
 {
-    (void)state;
     const driver_case study = {CONFIG,
                                {"camera.contrast=0.26", "camera.mean=0.4",
                                 "pipelines=[" REFERENCE
@@ -135,9 +131,8 @@ static void a_lost_point_keeps_no_promise(void **state)
 }
 
 // Noise that one draw survives and another does not: a price that any phase keeps is not enough.
-static void no_price_makes_up_for_a_cycle(void **state)
+TEST(no_price_makes_up_for_a_cycle)
 {
-    (void)state;
     static const char noisy[] = "surface.noise_rad=0.9";
     const driver_case strict = {
         CONFIG, {noisy, "pipelines=[" REFERENCE "{name: asks, bits: 3, promise: {price: 1.0e6}}]"}};
@@ -156,9 +151,8 @@ static void no_price_makes_up_for_a_cycle(void **state)
 }
 
 // What draw 0 keeps, and another one not, is not found.
-static void every_draw_counts(void **state)
+TEST(every_draw_counts)
 {
-    (void)state;
     const driver_case one = {CONFIG,
                              {"pipelines=[" REFERENCE "{name: asks, promise: {price: 1.0}}]"}};
     const driver_case drawn = {
@@ -174,17 +168,15 @@ static void every_draw_counts(void **state)
     bb_results_destroy(&worst);
 }
 
-static void results_do_not_depend_on_threads(void **state)
+TEST(results_do_not_depend_on_threads)
 {
-    (void)state;
     const driver_case study = {
         CONFIG, {"pipelines=[" REFERENCE "{name: asks, draws: 2, promise: {price: 0.5}}]"}};
     driver_check_threads(&study);
 }
 
-static void plans_say_what_is_searched(void **state)
+TEST(plans_say_what_is_searched)
 {
-    (void)state;
     const driver_case study = {
         CONFIG, {"pipelines=[" REFERENCE "{name: asks, draws: 4, promise: {price: 0.5}}]"}};
     const driver_case plain = {CONFIG, {"pipelines=[" REFERENCE "{name: asks, draws: 4}]"}};
@@ -214,9 +206,8 @@ static void plans_say_what_is_searched(void **state)
 }
 
 // A stream cannot wait for a search.
-static void a_stream_takes_none(void **state)
+TEST(a_stream_takes_none)
 {
-    (void)state;
     const driver_case study = {CONFIG,
                                {"pipelines=[" REFERENCE "{name: asks, promise: {price: 0.5}}]"}};
     const bb_live_options options = {.frames = 1, .rate_hz = NAN, .patience_s = NAN};
@@ -230,18 +221,4 @@ static void a_stream_takes_none(void **state)
     bb_config_destroy(&config);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_found_keeps_the_promise),
-        cmocka_unit_test(what_is_found_is_computed_as_any_pipeline),
-        cmocka_unit_test(what_nothing_keeps_has_no_numbers),
-        cmocka_unit_test(a_lost_point_keeps_no_promise),
-        cmocka_unit_test(no_price_makes_up_for_a_cycle),
-        cmocka_unit_test(every_draw_counts),
-        cmocka_unit_test(results_do_not_depend_on_threads),
-        cmocka_unit_test(plans_say_what_is_searched),
-        cmocka_unit_test(a_stream_takes_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, driver_leave);
-}
+TEST_GROUP(.leave = driver_leave);

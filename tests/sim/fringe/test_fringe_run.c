@@ -6,9 +6,8 @@
 
 #define CONFIG BB_SOURCE_DIR "/tests/configs/small/fringe.yaml"
 
-static void pipelines_lose_what_their_numbers_do(void **state)
+TEST(pipelines_lose_what_their_numbers_do)
 {
-    (void)state;
     const driver_case study = {CONFIG, {NULL}};
     bb_results *results = driver_results(&study);
     assert_true(driver_number(results, "wrong_cycles", "reference") == 0.0);
@@ -33,9 +32,8 @@ static void pipelines_lose_what_their_numbers_do(void **state)
     bb_results_destroy(&results);
 }
 
-static void draws_are_other_noise(void **state)
+TEST(draws_are_other_noise)
 {
-    (void)state;
     const driver_case study = {CONFIG, {"surface.noise_rad=0.75", "pipelines.1.draws=6"}};
     bb_results *results = driver_results(&study);
     assert_true(driver_number(results, "draws", "fp32") == 6.0);
@@ -44,9 +42,8 @@ static void draws_are_other_noise(void **state)
     bb_results_destroy(&results);
 }
 
-static void fitted_polynomials_are_those_of_the_surface(void **state)
+TEST(fitted_polynomials_are_those_of_the_surface)
 {
-    (void)state;
     const driver_case study = {CONFIG,
                                {"surface.noise_rad=0", "camera.noise=0",
                                 "surface.tilt_fringes={x: 0, y: 0}",
@@ -59,16 +56,14 @@ static void fitted_polynomials_are_those_of_the_surface(void **state)
     bb_results_destroy(&results);
 }
 
-static void results_do_not_depend_on_threads(void **state)
+TEST(results_do_not_depend_on_threads)
 {
-    (void)state;
     const driver_case study = {CONFIG, {"surface.noise_rad=0.7"}};
     driver_check_threads(&study);
 }
 
-static void phases_are_dumped(void **state)
+TEST(phases_are_dumped)
 {
-    (void)state;
     static const char *const arguments[PROGRAM_ARGUMENTS] = {"run",      CONFIG,   "-o",
                                                              "small.h5", "--dump", "phase"};
     program_call(arguments, &run);
@@ -92,9 +87,8 @@ static const bb_dataset *map_of(const bb_results *results, const char *path)
 }
 
 // 150 x 72 points are kept by twos; what is kept is what is dumped there.
-static void maps_are_the_whole_ones_thinned(void **state)
+TEST(maps_are_the_whole_ones_thinned)
 {
-    (void)state;
     static const char *const arguments[PROGRAM_ARGUMENTS] = {
         "run", CONFIG,     "--force", "size={columns: 150, rows: 73}",
         "-o",  "small.h5", "--dump",  "phase,maps"};
@@ -127,9 +121,8 @@ static void maps_are_the_whole_ones_thinned(void **state)
 }
 
 // What camera-2 is off by is its error alone: no piston, no whole turn.
-static void errors_are_without_pistons(void **state)
+TEST(errors_are_without_pistons)
 {
-    (void)state;
     const driver_case study = {CONFIG, {"surface.noise_rad=0.1"}};
     bb_results *results = driver_results(&study);
     const bb_dataset *error = map_of(results, "maps/error");
@@ -175,9 +168,8 @@ static const char *warned_of(const char *tilt, const char *noise)
     return strstr(run.printed, "warning");
 }
 
-static void what_nothing_decides_is_warned_of(void **state)
+TEST(what_nothing_decides_is_warned_of)
 {
-    (void)state;
     static const char noisy[] = "surface.noise_rad=0.3", quiet[] = "surface.noise_rad=0";
     assert_null(warned_of("surface.tilt_fringes={x: 15.3, y: 0}", noisy));       // 1 rad a column
     const char *text = warned_of("surface.tilt_fringes={x: 44.3, y: 0}", quiet); // 2.9
@@ -194,9 +186,8 @@ static void what_nothing_decides_is_warned_of(void **state)
     bb_results_destroy(&results);
 }
 
-static void no_frames_have_no_interferogram(void **state)
+TEST(no_frames_have_no_interferogram)
 {
-    (void)state;
     const driver_case study = {
         CONFIG, {"detection={algorithm: none}", "pipelines=[{name: reference, arithmetic: fp64}]"}};
     bb_results *results = driver_results(&study);
@@ -206,9 +197,8 @@ static void no_frames_have_no_interferogram(void **state)
 }
 
 // A mask without a point is an error with a sentence, a single row has an answer.
-static void edges_of_the_possible(void **state)
+TEST(edges_of_the_possible)
 {
-    (void)state;
     const driver_case row = {CONFIG,
                              {"size={columns: 40, rows: 1}", "pupil={kind: rectangle}",
                               "surface={tilt_fringes: {x: 5, y: 0}}", "zernike_terms=0"}};
@@ -220,9 +210,8 @@ static void edges_of_the_possible(void **state)
     assert_non_null(strstr(bb_status_message(), "without a point"));
 }
 
-static void what_cannot_be_is_refused(void **state)
+TEST(what_cannot_be_is_refused)
 {
-    (void)state;
     static const driver_case cases[] = {
         {CONFIG, {"pipelines.0.bits=8"}},
         {CONFIG, {"pipelines.0.smoother={storage: fp32}"}},
@@ -237,20 +226,4 @@ static void what_cannot_be_is_refused(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pipelines_lose_what_their_numbers_do),
-        cmocka_unit_test(draws_are_other_noise),
-        cmocka_unit_test(fitted_polynomials_are_those_of_the_surface),
-        cmocka_unit_test(results_do_not_depend_on_threads),
-        cmocka_unit_test(phases_are_dumped),
-        cmocka_unit_test(maps_are_the_whole_ones_thinned),
-        cmocka_unit_test(errors_are_without_pistons),
-        cmocka_unit_test(what_nothing_decides_is_warned_of),
-        cmocka_unit_test(no_frames_have_no_interferogram),
-        cmocka_unit_test(edges_of_the_possible),
-        cmocka_unit_test(what_cannot_be_is_refused),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

@@ -6,9 +6,8 @@
 
 #define CONFIG BB_SOURCE_DIR "/tests/configs/small/fringe.yaml"
 
-static void opencl_has_the_bits_of_the_cpu(void **state)
+TEST(opencl_has_the_bits_of_the_cpu)
 {
-    (void)state;
     char reason[256] = "";
     if (bb_device_count(BB_DEVICE_OPENCL, reason, sizeof reason) == 0) {
         print_message("skipped: %s\n", reason);
@@ -35,8 +34,4 @@ static void opencl_has_the_bits_of_the_cpu(void **state)
     bb_results_destroy(&second);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(opencl_has_the_bits_of_the_cpu)};
-    return cmocka_run_group_tests(tests, NULL, driver_leave);
-}
+TEST_GROUP(.leave = driver_leave);

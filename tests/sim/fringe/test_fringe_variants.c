@@ -112,9 +112,8 @@ static void find_id(char id[BB_DIGEST_BYTES])
     bb_config_destroy(&config);
 }
 
-static void a_result_is_repeated_by_its_variants(void **state)
+TEST(a_result_is_repeated_by_its_variants)
 {
-    (void)state;
     char ids[2][BB_DIGEST_BYTES];
     bb_config *config = NULL;
     bb_results *results = NULL;
@@ -146,8 +145,4 @@ static void a_result_is_repeated_by_its_variants(void **state)
     expect("bitbudget check study.yaml kernels.reorder=true", 2, "expected kernels.wisdom too");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_result_is_repeated_by_its_variants)};
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

@@ -18,9 +18,8 @@ static bb_fringe_evaluation try_draw(bb_fringe_work *work, bb_index draw)
     return out;
 }
 
-static void references_of_kept_draws_stay(void **state)
+TEST(references_of_kept_draws_stay)
 {
-    (void)state;
     const driver_case study = {CONFIG, {NULL}};
     bb_config *config = NULL;
     bb_fringe_work work = {.kept = 0};
@@ -44,9 +43,8 @@ static void references_of_kept_draws_stay(void **state)
 }
 
 // A reference that is tried is computed once, as any draw of it in a run.
-static void the_reference_is_its_own(void **state)
+TEST(the_reference_is_its_own)
 {
-    (void)state;
     const driver_case study = {CONFIG, {NULL}};
     bb_config *config = NULL;
     bb_fringe_work work = {.kept = 0};
@@ -62,11 +60,4 @@ static void the_reference_is_its_own(void **state)
     bb_config_destroy(&config);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(references_of_kept_draws_stay),
-        cmocka_unit_test(the_reference_is_its_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, driver_leave);
-}
+TEST_GROUP(.leave = driver_leave);

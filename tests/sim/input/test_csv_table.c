@@ -40,9 +40,8 @@ static void check_cell(const bb_csv_cell *cell, const char *text, int line, int 
     assert_int_equal(cell->column, column);
 }
 
-static void names_and_cells_have_their_places(void **state)
+TEST(names_and_cells_have_their_places)
 {
-    (void)state;
     bb_csv_table *table = NULL;
     write_text("# fields of lot 7\n"
                "\n"
@@ -67,9 +66,8 @@ static void names_and_cells_have_their_places(void **state)
     assert_null(table);
 }
 
-static void a_table_of_names_alone_has_no_row(void **state)
+TEST(a_table_of_names_alone_has_no_row)
 {
-    (void)state;
     bb_csv_table *table = NULL;
     write_text("seed");
     check_ok(bb_csv_table_read(path, &table));
@@ -78,9 +76,8 @@ static void a_table_of_names_alone_has_no_row(void **state)
     bb_csv_table_destroy(&table);
 }
 
-static void quotes_hold_commas_blanks_and_quotes(void **state)
+TEST(quotes_hold_commas_blanks_and_quotes)
 {
-    (void)state;
     bb_csv_table *table = NULL;
     write_text("\"name, long\", b\n"
                "\" a #1, \"\"2\"\" \" ,\"\"\n"
@@ -95,9 +92,8 @@ static void quotes_hold_commas_blanks_and_quotes(void **state)
     bb_csv_table_destroy(&table);
 }
 
-static void byte_order_mark_and_line_ends_of_spreadsheets_are_read(void **state)
+TEST(byte_order_mark_and_line_ends_of_spreadsheets_are_read)
 {
-    (void)state;
     bb_csv_table *table = NULL;
     write_text("\xef\xbb\xbf"
                "a,b\r\n"
@@ -112,9 +108,8 @@ static void byte_order_mark_and_line_ends_of_spreadsheets_are_read(void **state)
     bb_csv_table_destroy(&table);
 }
 
-static void what_is_wrong_is_named_with_its_place(void **state)
+TEST(what_is_wrong_is_named_with_its_place)
 {
-    (void)state;
     const struct {
         const char *text, *message;
     } cases[] = {
@@ -149,9 +144,8 @@ static void what_is_wrong_is_named_with_its_place(void **state)
     check_fails(bb_csv_table_read("/tmp", &table), BB_IO, "/tmp");
 }
 
-static void sizes_are_limited(void **state)
+TEST(sizes_are_limited)
 {
-    (void)state;
     bb_csv_table *table = NULL;
     char *text = malloc(BB_CSV_BYTES + 2);
     assert_non_null(text);
@@ -177,15 +171,4 @@ static void sizes_are_limited(void **state)
     free(text);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_and_cells_have_their_places),
-        cmocka_unit_test(a_table_of_names_alone_has_no_row),
-        cmocka_unit_test(quotes_hold_commas_blanks_and_quotes),
-        cmocka_unit_test(byte_order_mark_and_line_ends_of_spreadsheets_are_read),
-        cmocka_unit_test(what_is_wrong_is_named_with_its_place),
-        cmocka_unit_test(sizes_are_limited),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(.enter = setup, .leave = teardown);

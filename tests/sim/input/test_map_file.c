@@ -34,9 +34,8 @@ static int leave(void **state)
     return fixture_leave();
 }
 
-static void numbers_of_any_type_are_read(void **state)
+TEST(numbers_of_any_type_are_read)
 {
-    (void)state;
     static const char *const types[] = {"f2", "f4", "f8", ">f8", "u1", "i2", ">u4", "i8"};
     write_maps("m=n.arange(6).reshape(2,3)\n"
                "[f.create_dataset(t, data=m.astype(t)) for t in "
@@ -60,9 +59,8 @@ static void numbers_of_any_type_are_read(void **state)
     bb_map_file_release(&map);
 }
 
-static void masks_and_steps_are_read(void **state)
+TEST(masks_and_steps_are_read)
 {
-    (void)state;
     write_maps("f['b']=n.array([[True,False,False],[False,True,True]])\n"
                "f['s']=n.arange(24.0).reshape(2,3,4)\n"
                "f['s'][1,2,3]=n.nan");
@@ -85,9 +83,8 @@ static void masks_and_steps_are_read(void **state)
     check_fails(bb_map_file_inspect(&logical, &map), BB_INVALID, "holds no numbers");
 }
 
-static void sizes_are_bounded(void **state)
+TEST(sizes_are_bounded)
 {
-    (void)state;
     write_maps(
         "f['wide']=n.zeros((1,16385),dtype='u1')\n"
         "f['none']=n.zeros((0,4))\n"
@@ -102,9 +99,8 @@ static void sizes_are_bounded(void **state)
 }
 
 // Each is read or refused, in whatever byte it is wrong; none ends the program.
-static void damaged_files_are_survived(void **state)
+TEST(damaged_files_are_survived)
 {
-    (void)state;
     const bb_map_request request = {.file = "maps.h5", .dataset = "m", .unit = "rad"};
     static unsigned char bytes[1 << 16];
     int refused = 0;
@@ -126,13 +122,4 @@ static void damaged_files_are_survived(void **state)
     assert_true(refused > 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_of_any_type_are_read),
-        cmocka_unit_test(masks_and_steps_are_read),
-        cmocka_unit_test(sizes_are_bounded),
-        cmocka_unit_test(damaged_files_are_survived),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

@@ -89,9 +89,8 @@ static void check_refused(const char *file, const char *dataset, bool symmetric,
     assert_null(opened);
 }
 
-static void operators_read_back_bit_for_bit(void **state)
+TEST(operators_read_back_bit_for_bit)
 {
-    (void)state;
     bb_matrix_file *file = NULL;
     check_ok(bb_threads_set(2));
     check_ok(open_place("whole.h5", "/operators/C_x_8", false, &file));
@@ -114,9 +113,8 @@ static void operators_read_back_bit_for_bit(void **state)
     bb_matrix_file_close(&file);
 }
 
-static void foreign_files_of_any_float_are_read(void **state)
+TEST(foreign_files_of_any_float_are_read)
 {
-    (void)state;
     bb_matrix_file *file = NULL;
     double four[4];
     write_foreign("foreign.h5", "f['h']=n.array([[1,2],[3,4]],'f2')\nf['big']=n.array([[1,2],[3,"
@@ -145,9 +143,8 @@ done:
 }
 
 // The unit is of the values: converted wherever a block is read, above the diagonal too.
-static void units_are_converted_or_refused(void **state)
+TEST(units_are_converted_or_refused)
 {
-    (void)state;
     bb_matrix_file *file = NULL;
     double four[4] = {0};
     write_foreign("units.h5", "m=[[1.,2.],[2.,5.]]\n"
@@ -197,9 +194,8 @@ static void replace_value(const char *path, double old, double new, bool keeps)
 }
 
 // Rows are read long after the first pass over the file.
-static void values_are_verified_on_every_read(void **state)
+TEST(values_are_verified_on_every_read)
 {
-    (void)state;
     bb_matrix_file *file = NULL;
     double two[2];
     const char *const lines = "f['m']=n.array([[1.,2.],[3.,4.25]])";
@@ -253,9 +249,8 @@ static void write_fits(void)
 }
 
 // Where HDF5 is read FITS is, too: by name or number, with its unit, and by the same rules.
-static void images_are_matrices(void **state)
+TEST(images_are_matrices)
 {
-    (void)state;
     static const double square[9] = {4, 1, 2, 1, 5, 3, 2, 3, 6};
     bb_matrix_file *file = NULL;
     double got[9];
@@ -298,9 +293,8 @@ static void images_are_matrices(void **state)
     check_refused("none.fits", "1", false, BB_IO, "'none.fits': No such file");
 }
 
-static void wrong_files_are_refused_in_words(void **state)
+TEST(wrong_files_are_refused_in_words)
 {
-    (void)state;
     write_foreign("odd.h5", "f['line']=n.zeros(3)\nf['whole']=n.zeros((2,2),'i4')\n"
                             "f['empty']=n.zeros((0,2))\nf['nan']=n.array([[1.,2.],[3.,n.nan]])\n"
                             "f['inf']=n.array([[1.,n.inf]])\nf['skew']=n.array([[1.,2.],[3.,4.]])\n"
@@ -320,9 +314,8 @@ static void wrong_files_are_refused_in_words(void **state)
 }
 
 // Before any memory is asked for.
-static void declared_sizes_are_held_against_the_file(void **state)
+TEST(declared_sizes_are_held_against_the_file)
 {
-    (void)state;
     write_foreign("large.h5", "f.create_dataset('plain',(1000,1000),'f8')\n"
                               "f.create_dataset('row',(1,1<<39),'f8',chunks=(1,1024))\n"
                               "f.create_dataset('sparse',(1<<20,1<<20),'f8',chunks=(64,64),"
@@ -365,9 +358,8 @@ static void declared_sizes_are_held_against_the_file(void **state)
 }
 
 // What an operator of this program lost can only be damage.
-static void missing_digests_are_damage(void **state)
+TEST(missing_digests_are_damage)
 {
-    (void)state;
     assert_int_equal(
         system("cp whole.h5 bare.h5 && /usr/bin/python3 -c \"import h5py\n"
                "f=h5py.File('bare.h5','a')\ndel f['operators/C_x_8'].attrs['digest']\""),
@@ -376,9 +368,8 @@ static void missing_digests_are_damage(void **state)
 }
 
 // An error, or the right values: never a crash, a hang or wrong ones.
-static void damaged_files_never_give_wrong_values(void **state)
+TEST(damaged_files_never_give_wrong_values)
 {
-    (void)state;
     FILE *complete = fopen("whole.h5", "rb");
     assert_non_null(complete);
     (void)fseek(complete, 0, SEEK_END);
@@ -420,18 +411,4 @@ static void damaged_files_never_give_wrong_values(void **state)
     free(mutant);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operators_read_back_bit_for_bit),
-        cmocka_unit_test(foreign_files_of_any_float_are_read),
-        cmocka_unit_test(units_are_converted_or_refused),
-        cmocka_unit_test(values_are_verified_on_every_read),
-        cmocka_unit_test(images_are_matrices),
-        cmocka_unit_test(wrong_files_are_refused_in_words),
-        cmocka_unit_test(declared_sizes_are_held_against_the_file),
-        cmocka_unit_test(missing_digests_are_damage),
-        cmocka_unit_test(damaged_files_never_give_wrong_values),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

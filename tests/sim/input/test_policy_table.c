@@ -28,9 +28,8 @@ static int teardown(void **state)
     return unlink(path);
 }
 
-static void rows_counts_and_comments_are_read(void **state)
+TEST(rows_counts_and_comments_are_read)
 {
-    (void)state;
     bb_policy_table table;
     write_table("# of three tile rows\n"
                 "dp\n"
@@ -47,9 +46,8 @@ static void rows_counts_and_comments_are_read(void **state)
     bb_policy_table_release(&table);
 }
 
-static void many_rows_grow(void **state)
+TEST(many_rows_grow)
 {
-    (void)state;
     enum { ROWS = 60 };
     bb_policy_table table;
     char text[ROWS * 16] = "";
@@ -64,9 +62,8 @@ static void many_rows_grow(void **state)
     bb_policy_table_release(&table);
 }
 
-static void what_is_wrong_is_named_with_its_line(void **state)
+TEST(what_is_wrong_is_named_with_its_line)
 {
-    (void)state;
     const struct {
         const char *text, *message;
     } cases[] = {
@@ -89,12 +86,4 @@ static void what_is_wrong_is_named_with_its_line(void **state)
     check_fails(bb_policy_table_read("/tmp", &table), BB_IO, "not a regular file");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_counts_and_comments_are_read),
-        cmocka_unit_test(many_rows_grow),
-        cmocka_unit_test(what_is_wrong_is_named_with_its_line),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(.enter = setup, .leave = teardown);

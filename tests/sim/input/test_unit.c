@@ -7,9 +7,8 @@
 
 #include <string.h>
 
-static void known_units_have_their_factors(void **state)
+TEST(known_units_have_their_factors)
 {
-    (void)state;
     static const double arcsec = 3.14159265358979323846 / (180.0 * 3600.0); // in rad
     static const struct {
         bb_quantity quantity;
@@ -50,9 +49,8 @@ static void known_units_have_their_factors(void **state)
     }
 }
 
-static void other_units_are_refused_with_those_expected(void **state)
+TEST(other_units_are_refused_with_those_expected)
 {
-    (void)state;
     static const struct {
         bb_quantity quantity;
         const char *text, *words;
@@ -71,13 +69,4 @@ static void other_units_are_refused_with_those_expected(void **state)
         check_fails(bb_unit_find(cases[i].quantity, cases[i].text, &unit, &factor), BB_INVALID,
                     cases[i].words);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_units_have_their_factors),
-        cmocka_unit_test(other_units_are_refused_with_those_expected),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

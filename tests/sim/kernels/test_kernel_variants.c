@@ -121,9 +121,8 @@ static void check_line(const bb_results *results, const char *expected)
     bb_text_release(&line);
 }
 
-static void orders_of_sums_are_asked_for(void **state)
+TEST(orders_of_sums_are_asked_for)
 {
-    (void)state;
     bb_results *results = NULL;
     bb_results *again = NULL;
     const bb_kernel_keys none = {.wisdom = NULL};
@@ -152,9 +151,8 @@ static void orders_of_sums_are_asked_for(void **state)
 }
 
 // Each size is asked about by itself, and a variant of some sizes is written with them.
-static void variants_of_some_sizes_have_them(void **state)
+TEST(variants_of_some_sizes_have_them)
 {
-    (void)state;
     bb_results *results = NULL;
     bb_kernel_ledger *ledger = NULL;
     bb_wisdom_key key = {.kernel = "k", .program = "p", .types = "T=SP", .size_count = 4};
@@ -190,9 +188,8 @@ static void variants_of_some_sizes_have_them(void **state)
 }
 
 // A run does without a damaged file of the user's own, not without one that its study names.
-static void damaged_files(void **state)
+TEST(damaged_files)
 {
-    (void)state;
     char folder[512];
     bb_kernel_variants *variants = NULL;
     const bb_kernel_keys none = {.wisdom = NULL};
@@ -210,12 +207,4 @@ static void damaged_files(void **state)
     assert_null(variants);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(orders_of_sums_are_asked_for),
-        cmocka_unit_test(variants_of_some_sizes_have_them),
-        cmocka_unit_test(damaged_files),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

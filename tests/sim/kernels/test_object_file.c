@@ -86,9 +86,8 @@ static void read_in(program_fixture *fixture, bb_object_file_data *data)
     assert_int_equal(data->count, 2);
 }
 
-static void floats_come_in_any_form_that_keeps_them(void **state)
+TEST(floats_come_in_any_form_that_keeps_them)
 {
-    (void)state;
     static const float values[6] = {1.5F, -0.0F, NAN, INFINITY, 1e-45F, 3e38F};
     static const hsize_t shape[] = {2, 3};
     program_fixture fixture;
@@ -116,9 +115,8 @@ static void floats_come_in_any_form_that_keeps_them(void **state)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
-static void integers_of_any_width_come_if_all_fit(void **state)
+TEST(integers_of_any_width_come_if_all_fit)
 {
-    (void)state;
     static const hsize_t shape[] = {3};
     static const int64_t good[] = {INT32_MIN, 7, INT32_MAX};
     static const int64_t low[] = {0, (int64_t)INT32_MIN - 1, 0};
@@ -159,9 +157,8 @@ static void integers_of_any_width_come_if_all_fit(void **state)
 }
 
 // Images keep masks as 0 and 255, h5py booleans as an enumeration.
-static void logical_values_are_not_zero(void **state)
+TEST(logical_values_are_not_zero)
 {
-    (void)state;
     static const hsize_t shape[] = {3};
     static const unsigned char values[] = {0, 255, 1};
     static const unsigned char expected[] = {0, 1, 1};
@@ -185,9 +182,8 @@ static void logical_values_are_not_zero(void **state)
     fixture_release(&fixture);
 }
 
-static void complex_numbers_have_an_axis_of_their_own(void **state)
+TEST(complex_numbers_have_an_axis_of_their_own)
 {
-    (void)state;
     static const double values[] = {1, 2, 3, 4, 5, 6};
     static const hsize_t shape[] = {1, 3, 2};
     static const hsize_t odd[] = {2, 1, 3};
@@ -212,9 +208,8 @@ static void complex_numbers_have_an_axis_of_their_own(void **state)
            "object's type DP2");
 }
 
-static void other_classes_and_shapes_are_refused(void **state)
+TEST(other_classes_and_shapes_are_refused)
 {
-    (void)state;
     static const hsize_t shape[] = {2, 2, 1};
     refuse("matrix", "SP", 2, shape, H5T_IEEE_F64LE,
            "object u (matrix of SP), dataset 'u' of 'in.h5': holds 64-bit floats, which SP would "
@@ -239,9 +234,8 @@ static void other_classes_and_shapes_are_refused(void **state)
     assert_true(H5Tclose(pair) >= 0);
 }
 
-static void objects_without_a_dataset_are_named(void **state)
+TEST(objects_without_a_dataset_are_named)
 {
-    (void)state;
     static const hsize_t shape[] = {4};
     static const float values[4] = {0};
     hid_t file = new_file();
@@ -263,9 +257,8 @@ static void objects_without_a_dataset_are_named(void **state)
 }
 
 // Shapes may be declared alone, but not beyond the machine; what is read must be there.
-static void outputs_may_have_no_values(void **state)
+TEST(outputs_may_have_no_values)
 {
-    (void)state;
     static const hsize_t shape[] = {100000};
     static const hsize_t empty[] = {0};
     static const hsize_t vast[] = {(hsize_t)1 << 40};
@@ -298,9 +291,8 @@ static void outputs_may_have_no_values(void **state)
     expect_refusal("vector", "SP", BB_INVALID, "has an axis of 1099511627777, at most 2^40");
 }
 
-static void files_that_are_none_are_refused(void **state)
+TEST(files_that_are_none_are_refused)
 {
-    (void)state;
     FILE *file = fopen("in.h5", "w");
     assert_non_null(file);
     assert_true(fputs("kernel\n", file) >= 0);
@@ -311,9 +303,8 @@ static void files_that_are_none_are_refused(void **state)
 }
 
 // Each object in its type, and what made them; what is only read is not repeated.
-static void what_was_written_is_stored(void **state)
+TEST(what_was_written_is_stored)
 {
-    (void)state;
     static const char *const types[] = {"B", "INT32", "SP", "DP", "SP2", "DP2"};
     static const size_t bytes[] = {1, 4, 4, 8, 4, 8};
     const bb_object_file_record record = {"cpu, one", "cc, two", "tile64", "given"};
@@ -356,18 +347,4 @@ static void what_was_written_is_stored(void **state)
     assert_int_equal(system("test -z \"$(ls -A | grep part)\""), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(floats_come_in_any_form_that_keeps_them),
-        cmocka_unit_test(integers_of_any_width_come_if_all_fit),
-        cmocka_unit_test(logical_values_are_not_zero),
-        cmocka_unit_test(complex_numbers_have_an_axis_of_their_own),
-        cmocka_unit_test(other_classes_and_shapes_are_refused),
-        cmocka_unit_test(objects_without_a_dataset_are_named),
-        cmocka_unit_test(outputs_may_have_no_values),
-        cmocka_unit_test(files_that_are_none_are_refused),
-        cmocka_unit_test(what_was_written_is_stored),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

@@ -26,9 +26,8 @@ static void read_all(const char *const *words, bb_index count, bb_scalar *out, c
     assert_int_equal(bb_memory_blocks(), blocks);
 }
 
-static void values_are_of_their_types(void **state)
+TEST(values_are_of_their_types)
 {
-    (void)state;
     static const char *const first[] = {"good=true",  "n=-2147483648", "limit=0.1",
                                         "wide=1e300", "z=0.1,-inf",    "w=nan,0.1"};
     static const char *const second[] = {"good=0",   "n=2147483647", "limit=-inf",
@@ -49,9 +48,8 @@ static void values_are_of_their_types(void **state)
     assert_true(out[W].parts[0] == -1.0 && out[W].parts[1] == -2.5);
 }
 
-static void others_may_stand_in_for_values(void **state)
+TEST(others_may_stand_in_for_values)
 {
-    (void)state;
     static const char *const words[] = {"limit=0.5"};
     bb_problems problems = {0};
     bb_scalar ones[PARAMETERS];
@@ -65,9 +63,8 @@ static void others_may_stand_in_for_values(void **state)
     bb_problems_release(&problems);
 }
 
-static void what_is_no_value_is_refused(void **state)
+TEST(what_is_no_value_is_refused)
 {
-    (void)state;
     static const char *const words[] = {"good=2",     "n=2147483648", "limit=3.5e38",
                                         "wide=1e999", "z=1",          "w=1,x"};
     static const char *const others[] = {
@@ -96,9 +93,8 @@ static void what_is_no_value_is_refused(void **state)
 }
 
 // Places of parameters are those of the description.
-static void each_has_one_value(void **state)
+TEST(each_has_one_value)
 {
-    (void)state;
     static const char *const words[] = {"limt=1", "limit=1", "limit=2", "lag", "depth=1"};
     program_fixture fixture;
     bb_scalar out[2];
@@ -111,15 +107,4 @@ static void each_has_one_value(void **state)
                         "-p depth=1: kernel K has no parameter 'depth'\n"
                         "k:1:36: parameter lag (SP) has no value; give it by -p lag=VALUE\n");
     fixture_release(&fixture);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_are_of_their_types),
-        cmocka_unit_test(others_may_stand_in_for_values),
-        cmocka_unit_test(what_is_no_value_is_refused),
-        cmocka_unit_test(each_has_one_value),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,9 +59,8 @@ static void check_state(const int *state, int first, int second, int third)
 }
 
 // 1: 0.5 of slot 0 is too much, so that 2 of the same bytes is tried; then slot 2, then slot 1.
-static void what_saves_most_is_tried_first(void **state)
+TEST(what_saves_most_is_tried_first)
 {
-    (void)state;
     problem made = {.errors = {{0, 0.5, 0.1, 9}, {0, 0.1, 0.1, 0.1}, {0, 0.1, 0.1, 0.4}},
                     .limit = 0.35,
                     .coupled = -1};
@@ -93,9 +92,8 @@ static void what_saves_most_is_tried_first(void **state)
 }
 
 // What is always too much but for its last number: every slot is tried with every one.
-static void no_search_tries_more_than_its_most(void **state)
+TEST(no_search_tries_more_than_its_most)
 {
-    (void)state;
     problem made = {.errors = {{0, 9, 9, 9}, {0, 9, 9, 9}, {0, 9, 9, 9}}, .coupled = -1};
     bb_slot_search search = search_of(&made);
     bool holds = false;
@@ -105,9 +103,8 @@ static void no_search_tries_more_than_its_most(void **state)
 }
 
 // Each alone holds, both together do not.
-static void slots_need_not_add_up(void **state)
+TEST(slots_need_not_add_up)
 {
-    (void)state;
     problem made = {.limit = 0.0, .coupled = 2};
     bb_slot_search search = search_of(&made);
     bool holds = false;
@@ -116,9 +113,8 @@ static void slots_need_not_add_up(void **state)
     assert_int_equal(search.steps, 2);
 }
 
-static void a_start_that_fails_is_said(void **state)
+TEST(a_start_that_fails_is_said)
 {
-    (void)state;
     problem made = {.limit = -1.0, .coupled = -1};
     bb_slot_search search = search_of(&made);
     bool holds = true;
@@ -129,15 +125,4 @@ static void a_start_that_fails_is_said(void **state)
     check_fails(bb_slot_search_run(&search, &holds), BB_DEVICE, "broken");
     search.slots = BB_SLOT_SEARCH_SLOTS + 1;
     check_fails(bb_slot_search_run(&search, &holds), BB_INVALID, "17 slots of 4 numbers");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_saves_most_is_tried_first),
-        cmocka_unit_test(no_search_tries_more_than_its_most),
-        cmocka_unit_test(slots_need_not_add_up),
-        cmocka_unit_test(a_start_that_fails_is_said),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,9 +4,8 @@
 #include "sim/kernels/slot_table.h"
 #include "tests/check.h"
 
-static void states_are_told_slot_by_slot(void **state)
+TEST(states_are_told_slot_by_slot)
 {
-    (void)state;
     static const char *const slots[] = {"gradient", "smoother"};
     static const char *const numbers[] = {"DP", "fp16"};
     static const int chosen[] = {1, 0};
@@ -16,9 +15,8 @@ static void states_are_told_slot_by_slot(void **state)
     assert_string_equal(text, "gradient fp16, smoother DP");
 }
 
-static void long_states_end(void **state)
+TEST(long_states_end)
 {
-    (void)state;
     enum { MANY = 30 };
     static const char *const numbers[] = {"DP"};
     const char *slots[MANY];
@@ -33,13 +31,4 @@ static void long_states_end(void **state)
     bb_slot_table_describe(&table, chosen, text);
     assert_int_equal(strlen(text), BB_SLOT_TABLE_STATE - 1);
     assert_int_equal(text[BB_SLOT_TABLE_STATE], 'x');
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(states_are_told_slot_by_slot),
-        cmocka_unit_test(long_states_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,12 +76,11 @@ static bb_index count_records(void)
     return count;
 }
 
-static void records_come_back(void **state)
+TEST(records_come_back)
 {
     bb_wisdom_file file = {0};
     bb_wisdom_record failed = record_of("group32x8", BB_TRIAL_COMPILE, NAN);
     bb_wisdom_record best = record_of("group256x1-points4-blocked", BB_TRIAL_BEST, 1.0 / 3.0);
-    (void)state;
     (void)unlink(path);
     failed.why = "error: \"x\": 'y'\n  # no\\";
     failed.driver = NULL;
@@ -109,10 +108,9 @@ static void records_come_back(void **state)
     bb_wisdom_file_release(&file);
 }
 
-static void a_torn_line_is_dropped_and_taken_away(void **state)
+TEST(a_torn_line_is_dropped_and_taken_away)
 {
     bb_wisdom_record record = record_of("group64x4", BB_TRIAL_RIGHT, 1.0);
-    (void)state;
     (void)unlink(path);
     append(&record);
     FILE *file = fopen(path, "a");
@@ -128,13 +126,12 @@ static void a_torn_line_is_dropped_and_taken_away(void **state)
 }
 
 // What is longer than a reader takes would be lost as a whole.
-static void a_file_grows_as_far_as_it_is_read(void **state)
+TEST(a_file_grows_as_far_as_it_is_read)
 {
     const bb_wisdom_record record = record_of("group64x4", BB_TRIAL_RIGHT, 1.0);
     bb_wisdom_file file = {0};
     bb_text line = {0};
     struct stat about;
-    (void)state;
     check_ok(bb_wisdom_record_write(&record, &line));
     for (int more = 0; more < 2; ++more) {
         const off_t size = BB_WISDOM_FILE_BYTES - line.length + more;
@@ -158,11 +155,10 @@ static void a_file_grows_as_far_as_it_is_read(void **state)
     bb_text_release(&line);
 }
 
-static void a_text_without_an_end_that_is_no_record_is_left(void **state)
+TEST(a_text_without_an_end_that_is_no_record_is_left)
 {
     static const char *const texts[] = {"notes", "- {a: 3}", "# Variants of nothing"};
     const bb_wisdom_record record = record_of("group64x4", BB_TRIAL_RIGHT, 1.0);
-    (void)state;
     for (int i = 0; i < 3; ++i) {
         char kept_text[64] = "";
         bb_wisdom_file file = {0};
@@ -180,7 +176,7 @@ static void a_text_without_an_end_that_is_no_record_is_left(void **state)
     }
 }
 
-static void what_is_no_record_is_told_with_its_line(void **state)
+TEST(what_is_no_record_is_told_with_its_line)
 {
     static const char *const cases[][2] = {
         {"# ok\n\n- [1]\n", "kernels.yaml:3: no record"},
@@ -194,7 +190,6 @@ static void what_is_no_record_is_told_with_its_line(void **state)
     };
     bb_wisdom_record record = record_of("group64x4", BB_TRIAL_RIGHT, 1.0);
     bb_wisdom_file file = {0};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         write_file(cases[i][0]);
         check_fails(bb_wisdom_file_read(path, &file), BB_INVALID, cases[i][1]);
@@ -215,11 +210,10 @@ static void what_is_no_record_is_told_with_its_line(void **state)
     bb_wisdom_file_release(&file);
 }
 
-static void two_writers_lose_nothing(void **state)
+TEST(two_writers_lose_nothing)
 {
     const bb_wisdom_record record = record_of("group64x4", BB_TRIAL_RIGHT, 1.0);
     int code = 0;
-    (void)state;
     (void)unlink(path);
     const pid_t child = fork();
     assert_true(child >= 0);
@@ -248,7 +242,7 @@ static void expect_choice(const bb_wisdom_record *records, int count, bool may_r
     assert_int_equal(is_exact, exact);
 }
 
-static void the_nearest_best_is_taken(void **state)
+TEST(the_nearest_best_is_taken)
 {
     bb_index near[6] = {2048, 64, 2048, 64, 2048, 64};
     bb_index far[6] = {64, 64, 64, 64, 64, 64};
@@ -257,7 +251,6 @@ static void the_nearest_best_is_taken(void **state)
         record_of("group256x1", BB_TRIAL_RIGHT, 0.5), record_of("group512x1", BB_TRIAL_WRONG, NAN),
         record_of("group32x1", BB_TRIAL_SLOW, 9.0),
     };
-    (void)state;
     expect_choice(records, 5, false, "group128x1", true); // the last that has won
     expect_choice(records, 0, false, "", false);
     records[0].sizes.items = far;
@@ -268,22 +261,20 @@ static void the_nearest_best_is_taken(void **state)
     expect_choice(records + 3, 2, false, "", false);
 }
 
-static void a_later_failure_takes_a_variant_back(void **state)
+TEST(a_later_failure_takes_a_variant_back)
 {
     const bb_wisdom_record records[] = {
         record_of("group64x1", BB_TRIAL_RIGHT, 1.0),
         record_of("group128x1", BB_TRIAL_RIGHT, 0.5),
         record_of("group128x1", BB_TRIAL_WRONG, NAN),
     };
-    (void)state;
     expect_choice(records, 2, false, "group128x1", true);
     expect_choice(records, 3, false, "group64x1", true);
 }
 
-static void records_of_other_things_do_not_count(void **state)
+TEST(records_of_other_things_do_not_count)
 {
     bb_wisdom_record record = record_of("group64x1", BB_TRIAL_BEST, 1.0);
-    (void)state;
     assert_int_equal(bb_wisdom_record_fit(&record, &key), BB_WISDOM_FITS);
     record.program = "q";
     assert_int_equal(bb_wisdom_record_fit(&record, &key), BB_WISDOM_OTHER_PROGRAM);
@@ -312,14 +303,13 @@ static void records_of_other_things_do_not_count(void **state)
     expect_choice(&record, 1, true, "", false);
 }
 
-static void other_orders_need_leave(void **state)
+TEST(other_orders_need_leave)
 {
     program_fixture own = fixture;
     bb_wisdom_record records[] = {
         record_of("group128x1", BB_TRIAL_BEST, 1.0),
         record_of("group32x1-order32x2048", BB_TRIAL_BEST, 0.5),
     };
-    (void)state;
     make_manager(&fixture, manager_of("gemv"), "SP");
     expect_choice(records, 2, false, "group128x1", true);
     expect_choice(records, 2, true, "group32x1-order32x2048", true);
@@ -330,7 +320,7 @@ static void other_orders_need_leave(void **state)
     fixture = own;
 }
 
-static void reasons_are_told(void **state)
+TEST(reasons_are_told)
 {
     bb_text reasons = {0};
     const bb_wisdom_record *found = NULL;
@@ -341,7 +331,6 @@ static void reasons_are_told(void **state)
         record_of("group32x1", BB_TRIAL_RIGHT, 2e-3),
     };
     bb_wisdom_file file = {.records = records, .count = 5};
-    (void)state;
     records[0].types = "T=DP";
     records[1].why = "C[0] is 1";
     records[2].driver = "0";
@@ -356,14 +345,13 @@ static void reasons_are_told(void **state)
     bb_text_release(&reasons);
 }
 
-static void keys_follow_from_content(void **state)
+TEST(keys_follow_from_content)
 {
     char digest[2][BB_WISDOM_DIGEST_BYTES];
     char types[BB_WISDOM_TYPES_BYTES];
     char name[64];
     char *const words[] = {(char[]){"U=DP"}, (char[]){"T=SP"}};
     program_fixture other;
-    (void)state;
     fixture_make(&other,
                  "// The same.\n\nkernel Add (A, B, C: matrix T)\n"
                  "for x in C.columns, y in C.rows\n    C[x, y] = A[x, y] + B[x, y] // sum\n",
@@ -383,10 +371,9 @@ static void keys_follow_from_content(void **state)
     assert_string_equal(name, "gemv-transposed");
 }
 
-static void the_place_is_the_users(void **state)
+TEST(the_place_is_the_users)
 {
     char *place = NULL;
-    (void)state;
     (void)setenv("XDG_CONFIG_HOME", "/x", 1);
     check_ok(bb_wisdom_file_place(NULL, &place));
     assert_string_equal(place, "/x/bitbudget/kernels.yaml");
@@ -403,36 +390,24 @@ static void the_place_is_the_users(void **state)
     check_fails(bb_wisdom_file_place(NULL, &place), BB_IO, "--wisdom FILE");
 }
 
-int main(void)
+static int begin(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(records_come_back),
-        cmocka_unit_test(a_torn_line_is_dropped_and_taken_away),
-        cmocka_unit_test(a_file_grows_as_far_as_it_is_read),
-        cmocka_unit_test(a_text_without_an_end_that_is_no_record_is_left),
-        cmocka_unit_test(what_is_no_record_is_told_with_its_line),
-        cmocka_unit_test(two_writers_lose_nothing),
-        cmocka_unit_test(the_nearest_best_is_taken),
-        cmocka_unit_test(a_later_failure_takes_a_variant_back),
-        cmocka_unit_test(records_of_other_things_do_not_count),
-        cmocka_unit_test(other_orders_need_leave),
-        cmocka_unit_test(reasons_are_told),
-        cmocka_unit_test(keys_follow_from_content),
-        cmocka_unit_test(the_place_is_the_users),
-    };
     if (mkdtemp(folder) == NULL) {
         return 1;
     }
-    bb_log_set_level(BB_LOG_QUIET);
     (void)snprintf(path, sizeof path, "%s/sub/kernels.yaml", folder);
     make_manager(&fixture, manager_of("add"), "SP");
     const bb_wisdom_record first = record_of("group64x1", BB_TRIAL_RIGHT, 1.0);
-    const bool is_made = bb_wisdom_file_append(path, &first) == BB_OK;
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    return bb_wisdom_file_append(path, &first) == BB_OK ? 0 : 1;
+}
+
+static void end(void)
+{
     fixture_release(&fixture);
     (void)unlink(path);
     path[strlen(folder) + 4] = '\0';
     (void)rmdir(path);
     (void)rmdir(folder);
-    return is_made ? failed : 1;
 }
+
+TEST_GROUP(.is_quiet = true, .begin = begin, .end = end);

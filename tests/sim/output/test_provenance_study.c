@@ -147,9 +147,8 @@ static const bb_dataset *find(const bb_results *results, const char *name)
     return dataset;
 }
 
-static void keys_are_numbers_and_texts(void **state)
+TEST(keys_are_numbers_and_texts)
 {
-    (void)state;
     bb_results *results = publish();
     const bb_dataset *length = find(results, "length_m");
     assert_true(length->rank == 0 && length->numbers[0] == 2.5);
@@ -168,9 +167,8 @@ static void keys_are_numbers_and_texts(void **state)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
-static void lists_are_axes(void **state)
+TEST(lists_are_axes)
 {
-    (void)state;
     bb_results *results = publish();
     const bb_dataset *list = find(results, "waves");
     assert_true(list->is_axis && list->count == 2 && list->numbers[1] == 1.65);
@@ -183,9 +181,8 @@ static void lists_are_axes(void **state)
     bb_results_destroy(&results);
 }
 
-static void records_stand_along_axes(void **state)
+TEST(records_stand_along_axes)
 {
-    (void)state;
     bb_results *results = publish();
     const bb_dataset *heights = find(results, "air_layer_height_m");
     assert_true(heights->rank == 1 && heights->numbers[1] == 5000.0);
@@ -218,9 +215,8 @@ static void records_stand_along_axes(void **state)
     bb_results_destroy(&results);
 }
 
-static void digests_do_not_see_it_and_a_table_declares_it(void **state)
+TEST(digests_do_not_see_it_and_a_table_declares_it)
 {
-    (void)state;
     char before[BB_DIGEST_BYTES];
     char after[BB_DIGEST_BYTES];
     bb_results *results = NULL;
@@ -280,25 +276,12 @@ static void take_schema(name_list *list, const bb_schema *schema, const char *pr
     }
 }
 
-static void no_two_keys_of_an_experiment_have_one_name(void **state)
+TEST(no_two_keys_of_an_experiment_have_one_name)
 {
-    (void)state;
     static name_list list;
     for (bb_index e = 0; e < bb_experiments.count; ++e) {
         list.count = 0;
         take_schema(&list, bb_experiments.rows[e]->schema, "");
         assert_true(list.count > 30);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys_are_numbers_and_texts),
-        cmocka_unit_test(lists_are_axes),
-        cmocka_unit_test(records_stand_along_axes),
-        cmocka_unit_test(digests_do_not_see_it_and_a_table_declares_it),
-        cmocka_unit_test(no_two_keys_of_an_experiment_have_one_name),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

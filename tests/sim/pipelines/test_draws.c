@@ -7,9 +7,8 @@
 static const bb_outcome fine = {BB_OUTCOME_OK, ""};
 static const bb_outcome lost = {BB_OUTCOME_NOT_SPD, "tile (3, 3)"};
 
-static void the_bound_is_clopper_and_pearsons(void **state)
+TEST(the_bound_is_clopper_and_pearsons)
 {
-    (void)state;
     bb_draws draws = {0};
     assert_true(isnan(bb_draws_failure_bound(&draws)));
     for (int d = 0; d < 16; ++d) {
@@ -35,9 +34,8 @@ static void publish(bb_results *results, const bb_draws *draws)
     check_ok(bb_evaluations_publish(&evaluations, "nm", results));
 }
 
-static void moments_are_of_the_draws_that_finished(void **state)
+TEST(moments_are_of_the_draws_that_finished)
 {
-    (void)state;
     bb_draws draws = {0};
     bb_results *results = NULL;
     bb_draws_add(&draws, &fine, 5.0);
@@ -64,9 +62,8 @@ static void moments_are_of_the_draws_that_finished(void **state)
     bb_results_destroy(&results);
 }
 
-static void what_is_not_known_is_nan(void **state)
+TEST(what_is_not_known_is_nan)
 {
-    (void)state;
     bb_draws draws = {0};
     bb_results *results = NULL;
     bb_draws_add(&draws, &fine, 2.0);
@@ -83,9 +80,8 @@ static void what_is_not_known_is_nan(void **state)
     bb_results_destroy(&results);
 }
 
-static void all_draws_that_fail_are_a_failure(void **state)
+TEST(all_draws_that_fail_are_a_failure)
 {
-    (void)state;
     bb_draws draws = {0};
     bb_results *results = NULL;
     bb_draws_add(&draws, &lost, NAN);
@@ -97,15 +93,4 @@ static void all_draws_that_fail_are_a_failure(void **state)
     assert_true(isnan(driver_number(results, "price_mean", "a")));
     assert_true(driver_number(results, "failure_bound", "a") == 1.0);
     bb_results_destroy(&results);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_bound_is_clopper_and_pearsons),
-        cmocka_unit_test(moments_are_of_the_draws_that_finished),
-        cmocka_unit_test(what_is_not_known_is_nan),
-        cmocka_unit_test(all_draws_that_fail_are_a_failure),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

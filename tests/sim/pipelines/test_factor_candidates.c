@@ -81,9 +81,8 @@ static double cost_of(bb_variant variant)
 }
 
 // No variant stands above a cheaper one, and none that dp makes pointless stands at all: sp.
-static void variants_stand_in_the_order_of_their_cost(void **state)
+TEST(variants_stand_in_the_order_of_their_cost)
 {
-    (void)state;
     static const struct {
         bb_variant arithmetic, inside;
         int count;
@@ -122,9 +121,8 @@ static void variants_stand_in_the_order_of_their_cost(void **state)
     assert_int_equal(got[2], BB_VARIANT_SP);
 }
 
-static void one_variant_throughout(void **state)
+TEST(one_variant_throughout)
 {
-    (void)state;
     const bb_factor_pipeline pipeline = promise_of(BB_VARIANT_HP1, BB_VARIANT_X3);
     bb_factor_pipeline candidate =
         bb_factor_candidates_uniform(&pipeline, BB_VARIANT_TF32, BB_DEVICE_CPU);
@@ -140,9 +138,8 @@ static void one_variant_throughout(void **state)
     assert_int_equal(candidate.sweeps, BB_POLICY_SWEEPS_SP);
 }
 
-static void the_cpu_goes_by_products(void **state)
+TEST(the_cpu_goes_by_products)
 {
-    (void)state;
     const bb_factor_pipeline pipeline = promise_of(BB_VARIANT_HP1, BB_VARIANT_X3);
     bb_factor_candidates candidates;
     char name[BB_FACTOR_CANDIDATE_NAME];
@@ -189,9 +186,8 @@ static void check_nested(const bb_policy_map *wide, const bb_policy_map *narrow)
 }
 
 // From all tiles off the diagonal to few of them, every candidate a part of the one before.
-static void a_device_goes_by_tiles(void **state)
+TEST(a_device_goes_by_tiles)
 {
-    (void)state;
     const bb_factor_pipeline pipeline = promise_of(BB_VARIANT_HP1, BB_VARIANT_SP);
     bb_factor_candidates candidates;
     bb_policy_map *before = NULL;
@@ -224,9 +220,8 @@ static void a_device_goes_by_tiles(void **state)
     bb_policy_map_destroy(&before);
 }
 
-static void norms_that_are_known_give_the_same_map(void **state)
+TEST(norms_that_are_known_give_the_same_map)
 {
-    (void)state;
     const bb_factor_pipeline pipeline = promise_of(BB_VARIANT_HP1, BB_VARIANT_X3);
     bb_factor_candidates candidates;
     char name[BB_FACTOR_CANDIDATE_NAME];
@@ -261,9 +256,8 @@ static double solve(const bb_factor_pipeline *pipeline, double *cost)
 }
 
 // Dearer candidates are better ones, from a few percent to fp64.
-static void candidates_lead_from_cheap_to_precise(void **state)
+TEST(candidates_lead_from_cheap_to_precise)
 {
-    (void)state;
     const bb_factor_pipeline pipeline = promise_of(BB_VARIANT_HP1, BB_VARIANT_X3);
     bb_factor_candidates candidates;
     char name[BB_FACTOR_CANDIDATE_NAME];
@@ -285,18 +279,16 @@ static void candidates_lead_from_cheap_to_precise(void **state)
     assert_true(error[3] < error[2] && error[4] < 1e-11);
 }
 
-static void tiles_are_measured_before(void **state)
+TEST(tiles_are_measured_before)
 {
-    (void)state;
     const bb_factor_pipeline pipeline = promise_of(BB_VARIANT_HP1, BB_VARIANT_X3);
     bb_factor_candidates candidates;
     check_fails(bb_factor_candidates_make(&problem, &pipeline, BB_DEVICE_CUDA, &candidates),
                 BB_INTERNAL, "no norms");
 }
 
-static void one_tile_has_no_mixtures(void **state)
+TEST(one_tile_has_no_mixtures)
 {
-    (void)state;
     const bb_factor_solver_config wide = {.tile = 512};
     const bb_factor_pipeline pipeline = promise_of(BB_VARIANT_HP1, BB_VARIANT_X3);
     bb_factor_problem single = measured;
@@ -306,17 +298,4 @@ static void one_tile_has_no_mixtures(void **state)
     assert_int_equal(candidates.mixtures, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(variants_stand_in_the_order_of_their_cost),
-        cmocka_unit_test(one_variant_throughout),
-        cmocka_unit_test(the_cpu_goes_by_products),
-        cmocka_unit_test(a_device_goes_by_tiles),
-        cmocka_unit_test(norms_that_are_known_give_the_same_map),
-        cmocka_unit_test(candidates_lead_from_cheap_to_precise),
-        cmocka_unit_test(tiles_are_measured_before),
-        cmocka_unit_test(one_tile_has_no_mixtures),
-    };
-    return cmocka_run_group_tests(tests, prepare, finish);
-}
+TEST_GROUP(.enter = prepare, .leave = finish);

@@ -22,18 +22,16 @@ static bb_factor_pipeline banded(bb_variant arithmetic, bb_variant inside)
     return pipeline;
 }
 
-static void every_variant_has_kernels(void **state)
+TEST(every_variant_has_kernels)
 {
-    (void)state;
     for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
         const bb_factor_pipeline pipeline = pipeline_of((bb_variant)v);
         check_ok(bb_factor_device_check(&solver, &pipeline));
     }
 }
 
-static void bands_of_half_planes_have_kernels(void **state)
+TEST(bands_of_half_planes_have_kernels)
 {
-    (void)state;
     static const bb_variant outside[] = {BB_VARIANT_HP1, BB_VARIANT_HP2, BB_VARIANT_HP3,
                                          BB_VARIANT_X3};
     static const bb_variant inside[] = {BB_VARIANT_SP, BB_VARIANT_X3, BB_VARIANT_HP1,
@@ -47,9 +45,8 @@ static void bands_of_half_planes_have_kernels(void **state)
 }
 
 // One variant a tile is what a device has, so promises are searched there and products are not.
-static void rules_by_tile_have_kernels(void **state)
+TEST(rules_by_tile_have_kernels)
 {
-    (void)state;
     bb_factor_pipeline pipeline = banded(BB_VARIANT_HP1, BB_VARIANT_X3);
     pipeline.policy.kind = (int)BB_POLICY_TILE_NORM;
     check_ok(bb_factor_device_check(&solver, &pipeline));
@@ -68,9 +65,8 @@ static void rules_by_tile_have_kernels(void **state)
                 "chooses product by product, on the cpu");
 }
 
-static void others_are_told_why(void **state)
+TEST(others_are_told_why)
 {
-    (void)state;
     bb_factor_pipeline light = pipeline_of(BB_VARIANT_HP2);
     light.sweeps = (int)BB_POLICY_SWEEPS_LIGHT;
     check_fails(bb_factor_device_check(&solver, &light), BB_UNSUPPORTED,
@@ -105,9 +101,8 @@ static void others_are_told_why(void **state)
 }
 
 // Beyond a limit L lies in the host's memory where it can; results do not.
-static void a_limit_of_memory_is_told(void **state)
+TEST(a_limit_of_memory_is_told)
 {
-    (void)state;
     bb_factor_solver_config limited = {.tile = 1024, .gpus = 1, .memory_limit_gb = 70.0};
     const bb_factor_pipeline hp1 = pipeline_of(BB_VARIANT_HP1);
     const bb_factor_pipeline sp = pipeline_of(BB_VARIANT_SP);
@@ -147,9 +142,8 @@ static void a_limit_of_memory_is_told(void **state)
 }
 
 // A map of hp2 and x3 has chunks in two planes and tiles in fp16, which neither has alone.
-static void a_mixed_map_is_no_more_than_planned(void **state)
+TEST(a_mixed_map_is_no_more_than_planned)
 {
-    (void)state;
     const bb_factor_solver_config limited = {.tile = 1024, .gpus = 1, .memory_limit_gb = 70.0};
     const bb_index blocks = (200000 + 1023) / 1024;
     unsigned char *map = NULL;
@@ -185,9 +179,8 @@ static void write_table(const char *text)
 }
 
 // What a table's file holds is known to the check and to the plan.
-static void tables_are_read_for_their_variants(void **state)
+TEST(tables_are_read_for_their_variants)
 {
-    (void)state;
     bb_factor_pipeline pipeline = pipeline_of(BB_VARIANT_HP1);
     bb_variant given[BB_VARIANT_COUNT];
     pipeline.policy.kind = (int)BB_POLICY_TABLE;
@@ -217,18 +210,4 @@ static void tables_are_read_for_their_variants(void **state)
                 "policy with bf16 on cuda");
     assert_int_equal(remove("device-table.txt"), 0);
     check_ok(bb_factor_device_check(&solver, &pipeline)); // its reader says that it is gone
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_variant_has_kernels),
-        cmocka_unit_test(bands_of_half_planes_have_kernels),
-        cmocka_unit_test(rules_by_tile_have_kernels),
-        cmocka_unit_test(others_are_told_why),
-        cmocka_unit_test(a_limit_of_memory_is_told),
-        cmocka_unit_test(a_mixed_map_is_no_more_than_planned),
-        cmocka_unit_test(tables_are_read_for_their_variants),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

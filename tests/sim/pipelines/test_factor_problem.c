@@ -83,18 +83,16 @@ static double solve(const bb_factor_pipeline *pipeline, bb_evaluation *evaluatio
     return error;
 }
 
-static void the_noise_floor_is_that_of_the_scaled_matrix(void **state)
+TEST(the_noise_floor_is_that_of_the_scaled_matrix)
 {
-    (void)state;
     prepare(0.25);
     check_relative(problem.noise_floor, 0.25 / 1.25, 1e-14);
     finish();
 }
 
 // A draw has factors on its rows, which R does not show; dp gives the same R to rounding.
-static void draws_change_roundings_alone(void **state)
+TEST(draws_change_roundings_alone)
 {
-    (void)state;
     double *r[4] = {NULL};
     bb_evaluation evaluation;
     bb_factor_pipeline pipeline = pipeline_of(BB_VARIANT_DP, BB_POLICY_UNIFORM);
@@ -121,9 +119,8 @@ static void draws_change_roundings_alone(void **state)
 }
 
 // Dither is undone in R, changes the roundings of narrow products, and is of the unit diagonal.
-static void dither_changes_roundings_alone(void **state)
+TEST(dither_changes_roundings_alone)
 {
-    (void)state;
     static const double dithers[] = {0.0, 0.04, 0.08};
     bb_evaluation evaluation;
     double errors[3];
@@ -155,9 +152,8 @@ static void dither_changes_roundings_alone(void **state)
 
 // The rule is held against the matrix without a draw's factors: a tile just at its threshold would
 // change sides with them.
-static void the_map_is_decided_once(void **state)
+TEST(the_map_is_decided_once)
 {
-    (void)state;
     double *norms = NULL;
     bb_evaluation plain;
     bb_evaluation drawn;
@@ -181,9 +177,8 @@ static void the_map_is_decided_once(void **state)
 }
 
 // Noise of 1e-5: the least eigenvalue is below fp16's rounding of A, above x3's.
-static void a_failure_escalates_until_it_holds(void **state)
+TEST(a_failure_escalates_until_it_holds)
 {
-    (void)state;
     bb_evaluation evaluation;
     prepare(1e-5);
     bb_factor_pipeline pipeline = pipeline_of(BB_VARIANT_HP1, BB_POLICY_UNIFORM);
@@ -208,9 +203,8 @@ static void a_failure_escalates_until_it_holds(void **state)
     finish();
 }
 
-static void what_holds_does_not_escalate(void **state)
+TEST(what_holds_does_not_escalate)
 {
-    (void)state;
     bb_evaluation once, again;
     prepare(0.1);
     bb_factor_pipeline pipeline = pipeline_of(BB_VARIANT_HP1, BB_POLICY_UNIFORM);
@@ -224,9 +218,8 @@ static void what_holds_does_not_escalate(void **state)
 }
 
 // Not even dp factors an indefinite matrix: three failures, the last one is the outcome.
-static void an_indefinite_matrix_fails_in_every_variant(void **state)
+TEST(an_indefinite_matrix_fails_in_every_variant)
 {
-    (void)state;
     bb_evaluation evaluation;
     prepare(0.1);
     a[(N - 1) * N + N - 1] = 0.1; // smaller than its Schur complement allows
@@ -241,9 +234,8 @@ static void an_indefinite_matrix_fails_in_every_variant(void **state)
 
 // A larger tolerance gives more products to hp1, and the worst-case rule keeps its promise: the
 // certificate of the hp1 products is below the tolerance.
-static void rules_take_more_of_the_cheap_variant_with_tolerance(void **state)
+TEST(rules_take_more_of_the_cheap_variant_with_tolerance)
 {
-    (void)state;
     const bb_policy_kind kinds[] = {BB_POLICY_TILE_NORM, BB_POLICY_PRODUCT};
     const double tolerances[] = {1e-5, 1e-4, 1e-3, 1e-2};
     prepare(0.1);
@@ -269,9 +261,8 @@ static void rules_take_more_of_the_cheap_variant_with_tolerance(void **state)
     finish();
 }
 
-static void noise_floors_give_a_tolerance(void **state)
+TEST(noise_floors_give_a_tolerance)
 {
-    (void)state;
     bb_evaluation evaluation;
     prepare(0.25);
     bb_factor_pipeline pipeline = pipeline_of(BB_VARIANT_HP1, BB_POLICY_PRODUCT);
@@ -291,9 +282,8 @@ static void noise_floors_give_a_tolerance(void **state)
     finish();
 }
 
-static void tables_are_held_to_the_tiles(void **state)
+TEST(tables_are_held_to_the_tiles)
 {
-    (void)state;
     char path[] = "/tmp/bb-map-XXXXXX";
     bb_evaluation evaluation;
     int descriptor = mkstemp(path);
@@ -331,9 +321,8 @@ static bb_status solve_and_release(void *context)
 
 // Rules, the failed and the repeated factorization, and a refinement, with every allocation
 // failing in turn.
-static void allocations_may_fail_anywhere(void **state)
+TEST(allocations_may_fail_anywhere)
 {
-    (void)state;
     prepare(1e-5);
     bb_factor_pipeline pipeline = pipeline_of(BB_VARIANT_HP1, BB_POLICY_UNIFORM);
     pipeline.escalate = true;
@@ -350,9 +339,8 @@ static void allocations_may_fail_anywhere(void **state)
     finish();
 }
 
-static void needs_are_planned(void **state)
+TEST(needs_are_planned)
 {
-    (void)state;
     bb_need once, refined;
     double stored[2];
     const bb_factor_extent extent = {.n = N, .rows = M, .threads = 1.0};
@@ -370,23 +358,4 @@ static void needs_are_planned(void **state)
     check_fails(bb_factor_pipeline_need(&other, &pipeline, cpu, &extent, NULL, &once, stored),
                 BB_INVALID,
                 "solver.spectrum.tiles[0]: tile (10, 2), expected below 10: 300 measurements");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_noise_floor_is_that_of_the_scaled_matrix),
-        cmocka_unit_test(draws_change_roundings_alone),
-        cmocka_unit_test(dither_changes_roundings_alone),
-        cmocka_unit_test(the_map_is_decided_once),
-        cmocka_unit_test(a_failure_escalates_until_it_holds),
-        cmocka_unit_test(what_holds_does_not_escalate),
-        cmocka_unit_test(an_indefinite_matrix_fails_in_every_variant),
-        cmocka_unit_test(rules_take_more_of_the_cheap_variant_with_tolerance),
-        cmocka_unit_test(noise_floors_give_a_tolerance),
-        cmocka_unit_test(tables_are_held_to_the_tiles),
-        cmocka_unit_test(allocations_may_fail_anywhere),
-        cmocka_unit_test(needs_are_planned),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,9 +11,8 @@ static bool share(const bb_factor_pipeline *a, const bb_factor_pipeline *b)
     return bb_factor_kernels_same(&first, &second);
 }
 
-static void names_and_widths_launch_the_same(void **state)
+TEST(names_and_widths_launch_the_same)
 {
-    (void)state;
     const bb_factor_pipeline narrow = {
         .name = "narrow",
         .arithmetic = BB_VARIANT_HP1,
@@ -29,9 +28,8 @@ static void names_and_widths_launch_the_same(void **state)
     assert_true(share(&plain, &unused));
 }
 
-static void what_chooses_a_kernel_tells_apart(void **state)
+TEST(what_chooses_a_kernel_tells_apart)
 {
-    (void)state;
     const bb_factor_pipeline plain = {.arithmetic = BB_VARIANT_HP1};
     bb_factor_pipeline other = plain;
     other.arithmetic = BB_VARIANT_HP2;
@@ -48,13 +46,4 @@ static void what_chooses_a_kernel_tells_apart(void **state)
     bb_factor_pipeline inside = other;
     inside.policy.inside = BB_VARIANT_X3;
     assert_false(share(&other, &inside));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_and_widths_launch_the_same),
-        cmocka_unit_test(what_chooses_a_kernel_tells_apart),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,9 +62,8 @@ static void multiply(const bb_codec_config *storage, bb_index number, double y[R
     bb_coded_matrix_destroy(&coded);
 }
 
-static void exact_formats_draw_the_same_answer(void **state)
+TEST(exact_formats_draw_the_same_answer)
 {
-    (void)state;
     const bb_codec_config fp64 = bb_codec_plain(BB_FORMAT_FP64);
     double plain[ROWS];
     double drawn[ROWS];
@@ -81,9 +80,8 @@ static void exact_formats_draw_the_same_answer(void **state)
 // Factors are uniform in the logarithm over an octave, so a value v is rounded to fp16 with an
 // error of variance v^2 2^-20 / 12 E[m^-2], m its mantissa: E[m^-2] = (1 - 1/4) / (2 ln 2). A step
 // q of the quantiser, taken of f v, gives q^2 / 12 E[f^-2].
-static void the_spread_is_the_analytic_one(void **state)
+TEST(the_spread_is_the_analytic_one)
 {
-    (void)state;
     bb_codec_config quantiser = bb_codec_plain(BB_FORMAT_FP64);
     quantiser.codec = bb_codec_find("quantiser");
     quantiser.tolerance = 2e-3; // a step of 4e-3
@@ -117,9 +115,8 @@ static void the_spread_is_the_analytic_one(void **state)
 }
 
 // A factor a column, or one a row where rows are coded together, would cost bits.
-static void smooth_codecs_keep_their_rate(void **state)
+TEST(smooth_codecs_keep_their_rate)
 {
-    (void)state;
     double y[ROWS];
     double plain = 0.0;
     double drawn = 0.0;
@@ -140,9 +137,8 @@ static void smooth_codecs_keep_their_rate(void **state)
 }
 
 // The experiments: `draws` in, statistics out, draw 0 untouched.
-static void the_wafer_has_draws(void **state)
+TEST(the_wafer_has_draws)
 {
-    (void)state;
     static const char *const same[] = {"overlay_error_x_nm", "overlay_error_y_nm",
                                        "qoi_relative_error", "operator_bytes"};
     const driver_case once = {CONFIG_WAFER_SMALL, {NULL}};
@@ -179,13 +175,4 @@ static int enter(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exact_formats_draw_the_same_answer),
-        cmocka_unit_test(the_spread_is_the_analytic_one),
-        cmocka_unit_test(smooth_codecs_keep_their_rate),
-        cmocka_unit_test(the_wafer_has_draws),
-    };
-    return cmocka_run_group_tests(tests, enter, driver_leave);
-}
+TEST_GROUP(.enter = enter, .leave = driver_leave);

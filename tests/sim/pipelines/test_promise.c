@@ -83,9 +83,8 @@ static bb_promise_search search_of(shelf *goods, bb_promise_trials *trials, doub
 static int steps[STEPS] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
 static const bb_promise_ladder ladder = {STEPS, steps, make};
 
-static void a_ladder_is_bisected_for_its_first_step(void **state)
+TEST(a_ladder_is_bisected_for_its_first_step)
 {
-    (void)state;
     for (int first = 0; first <= STEPS; ++first) {
         bb_promise_trials *trials = NULL;
         shelf goods = halving();
@@ -104,9 +103,8 @@ static void a_ladder_is_bisected_for_its_first_step(void **state)
 }
 
 // Where the price is not monotone the cheapest of those that were tried counts, not the last.
-static void the_cheapest_that_was_tried_is_found(void **state)
+TEST(the_cheapest_that_was_tried_is_found)
 {
-    (void)state;
     bb_promise_trials *trials = NULL;
     shelf goods = halving();
     goods.costs[0] = 9.0;
@@ -131,9 +129,8 @@ static void the_cheapest_that_was_tried_is_found(void **state)
 
 // Step by step, prices from anywhere: a bisection ends within its bound whatever they are, at a
 // step that kept the promise after one that did not; where none keeps it, past the last.
-static void a_bisection_ends_within_its_bound(void **state)
+TEST(a_bisection_ends_within_its_bound)
 {
-    (void)state;
     enum { MOST = 50 };
     for (int count = 0; count <= MOST; ++count) {
         const int bound = count == 0 ? 0 : 1 + (int)floor(log2(count));
@@ -166,9 +163,8 @@ static void a_bisection_ends_within_its_bound(void **state)
 }
 
 // What was computed elsewhere is compared and adopted as what the callback computes.
-static void candidates_that_were_computed_are_taken(void **state)
+TEST(candidates_that_were_computed_are_taken)
 {
-    (void)state;
     const struct {
         double price, cost;
         bool kept, adopted;
@@ -196,9 +192,8 @@ static void candidates_that_were_computed_are_taken(void **state)
     bb_promise_trials_destroy(&trials);
 }
 
-static void every_draw_keeps_the_promise(void **state)
+TEST(every_draw_keeps_the_promise)
 {
-    (void)state;
     const struct {
         double prices[DRAWS];
         bool kept;
@@ -229,9 +224,8 @@ static void every_draw_keeps_the_promise(void **state)
 }
 
 // What is wrong has a limit of its own, in every draw, whatever the price.
-static void no_draw_is_wrong_beyond_its_limit(void **state)
+TEST(no_draw_is_wrong_beyond_its_limit)
 {
-    (void)state;
     const struct {
         double wrong[DRAWS], limit;
         bool kept;
@@ -263,9 +257,8 @@ static void no_draw_is_wrong_beyond_its_limit(void **state)
     }
 }
 
-static void errors_of_the_callback_end_the_search(void **state)
+TEST(errors_of_the_callback_end_the_search)
 {
-    (void)state;
     bb_promise_trials *trials = NULL;
     shelf goods = halving();
     goods.answer = BB_IO;
@@ -277,9 +270,8 @@ static void errors_of_the_callback_end_the_search(void **state)
     bb_promise_trials_destroy(&trials);
 }
 
-static void trials_are_listed_as_the_experiment_declares(void **state)
+TEST(trials_are_listed_as_the_experiment_declares)
 {
-    (void)state;
     static const char *const names[] = {"reference", "asks"};
     static const bb_output rows[] = {
         {"goods", "trial", NULL, "what was tried", .member = offsetof(bb_promise_row, candidate)},
@@ -319,19 +311,4 @@ static void trials_are_listed_as_the_experiment_declares(void **state)
     assert_true(bb_results_find(results, "promise/wrong")->numbers[0] == 7.0);
     bb_results_destroy(&results);
     bb_promise_trials_destroy(&trials);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_ladder_is_bisected_for_its_first_step),
-        cmocka_unit_test(the_cheapest_that_was_tried_is_found),
-        cmocka_unit_test(a_bisection_ends_within_its_bound),
-        cmocka_unit_test(candidates_that_were_computed_are_taken),
-        cmocka_unit_test(every_draw_keeps_the_promise),
-        cmocka_unit_test(no_draw_is_wrong_beyond_its_limit),
-        cmocka_unit_test(errors_of_the_callback_end_the_search),
-        cmocka_unit_test(trials_are_listed_as_the_experiment_declares),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

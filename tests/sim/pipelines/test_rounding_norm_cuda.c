@@ -57,9 +57,8 @@ static void finish(posed *p)
     BB_RELEASE(&p->modes);
 }
 
-static void the_twin_fills_what_the_host_fills(void **state)
+TEST(the_twin_fills_what_the_host_fills)
 {
-    (void)state;
     static posed p;
     for (int filtered = 0; filtered < 2; ++filtered) {
         bb_matrix_source source;
@@ -95,9 +94,8 @@ static double round_to_step(const void *context, bb_index row, bb_index column, 
     return 0.1 * rint(10.0 * value);
 }
 
-static void sweeps_pay_what_those_of_the_cpu_pay(void **state)
+TEST(sweeps_pay_what_those_of_the_cpu_pay)
 {
-    (void)state;
     static posed p;
     const bb_rounding_step step = {.round = round_to_step};
     double *r = dense_new((bb_index)M * N);
@@ -129,9 +127,8 @@ static void sweeps_pay_what_those_of_the_cpu_pay(void **state)
 }
 
 // A breakdown is an outcome, told again as it is found again.
-static void a_norm_without_a_factor_is_an_outcome(void **state)
+TEST(a_norm_without_a_factor_is_an_outcome)
 {
-    (void)state;
     static posed p;
     const bb_outcome *outcome = NULL;
     start(false, &p);
@@ -146,18 +143,18 @@ static void a_norm_without_a_factor_is_an_outcome(void **state)
     finish(&p);
 }
 
-int main(void)
+static int begin(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_twin_fills_what_the_host_fills),
-        cmocka_unit_test(sweeps_pay_what_those_of_the_cpu_pay),
-        cmocka_unit_test(a_norm_without_a_factor_is_an_outcome),
-    };
     const int code = first_device_open(BB_DEVICE_CUDA, &gpu);
     if (code != 0) {
         return code;
     }
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    bb_device_close(&gpu);
-    return failed;
+    return 0;
 }
+
+static void end(void)
+{
+    bb_device_close(&gpu);
+}
+
+TEST_GROUP(.begin = begin, .end = end);

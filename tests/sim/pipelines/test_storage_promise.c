@@ -75,9 +75,8 @@ static bb_codec_config of_codec(const char *text)
     return config;
 }
 
-static void ladders_are_bisected_side_by_side(void **state)
+TEST(ladders_are_bisected_side_by_side)
 {
-    (void)state;
     bb_codec_config codecs[] = {of_codec("fp16"), of_codec("quantiser"), of_codec("bfp"),
                                 of_codec("zfp mode=accuracy")};
     bb_product_pipeline pipelines[] = {
@@ -113,9 +112,8 @@ static void ladders_are_bisected_side_by_side(void **state)
     bb_storage_search_destroy(&search);
 }
 
-static void errors_of_the_callback_end_the_search(void **state)
+TEST(errors_of_the_callback_end_the_search)
 {
-    (void)state;
     bb_product_pipeline pipelines[] = {promising("asks", 1.0, NULL, 0)};
     const bb_list list = {pipelines, 1};
     prices shop = {.answer = BB_IO};
@@ -141,9 +139,8 @@ static void check_searched(const bb_product_pipeline *pipeline, int device, cons
     assert_string_equal(names, expected);
 }
 
-static void codecs_that_the_pipeline_does_not_take_are_left_out(void **state)
+TEST(codecs_that_the_pipeline_does_not_take_are_left_out)
 {
-    (void)state;
     bb_product_pipeline pipeline = promising("asks", 1.0, NULL, 0);
     const int cpu = BB_DEVICE_CPU;
     check_searched(&pipeline, cpu, "bfp quantiser zfp zfp low_rank transform float integer");
@@ -157,14 +154,4 @@ static void codecs_that_the_pipeline_does_not_take_are_left_out(void **state)
     check_searched(&pipeline, cpu, "bfp quantiser zfp zfp low_rank transform integer");
     pipeline.promise.price = NAN;
     check_searched(&pipeline, cpu, "");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ladders_are_bisected_side_by_side),
-        cmocka_unit_test(errors_of_the_callback_end_the_search),
-        cmocka_unit_test(codecs_that_the_pipeline_does_not_take_are_left_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

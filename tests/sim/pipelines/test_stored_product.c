@@ -63,9 +63,8 @@ static void multiply(const bb_factor_pipeline *pipeline, double *out)
 }
 
 // 4 bits over +-5 deviations are steps of 0.625, from -8 to 7 of them.
-static void slopes_are_whole_steps_of_their_range(void **state)
+TEST(slopes_are_whole_steps_of_their_range)
 {
-    (void)state;
     static const double rounded[N] = {0.0, -1.25, 0.625, 4.375, 0.0, -5.0};
     bb_factor_pipeline pipeline = wide();
     double made[M];
@@ -86,9 +85,8 @@ static void slopes_are_whole_steps_of_their_range(void **state)
 
 // Every product and every sum is rounded to fp16, runs of two are summed in fp32; without means
 // slopes are what is left of them, and the part of the means is exact.
-static void sums_are_narrow(void **state)
+TEST(sums_are_narrow)
 {
-    (void)state;
     for (int filtered = 0; filtered < 2; ++filtered) {
         const double first = filtered == 1 ? (slopes[0] + slopes[1]) / 2.0 : 0.0;
         const double second =
@@ -117,13 +115,4 @@ static void sums_are_narrow(void **state)
         }
         bb_factor_storage_release(&p.storage);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slopes_are_whole_steps_of_their_range),
-        cmocka_unit_test(sums_are_narrow),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,9 +29,8 @@ static void fill(bb_step_record records[STEPS])
     }
 }
 
-static void quantiles_are_nearest_ranks(void **state)
+TEST(quantiles_are_nearest_ranks)
 {
-    (void)state;
     static bb_step_record records[STEPS];
     bb_latency_summary s;
     fill(records);
@@ -51,9 +50,8 @@ static void quantiles_are_nearest_ranks(void **state)
     assert_true(isnan(s.stage_median[INPUT]));
 }
 
-static void kinds_are_told_apart(void **state)
+TEST(kinds_are_told_apart)
 {
-    (void)state;
     static bb_step_record records[STEPS];
     bb_latency_summary light, dark, heat;
     fill(records);
@@ -69,9 +67,8 @@ static void kinds_are_told_apart(void **state)
 }
 
 // The bound p at which so few misses have a probability of 5 %: sum_k<=m C(n, k) p^k (1 - p)^(n-k).
-static void bounds_on_rates(void **state)
+TEST(bounds_on_rates)
 {
-    (void)state;
     check_relative(bb_latency_miss_bound(0, 1000000), 3e-6, 1e-12);
     check_relative(bb_latency_miss_bound(0, 2), 1.0, 1e-12);
     assert_true(bb_latency_miss_bound(5, 5) == 1.0);
@@ -90,9 +87,8 @@ static void bounds_on_rates(void **state)
     assert_true(3.0 / 1000.0 > 1.0 - pow(0.05, 1e-3));
 }
 
-static void the_worst_come_in_order(void **state)
+TEST(the_worst_come_in_order)
 {
-    (void)state;
     static const double latencies[] = {3.0, 9.0, 1.0, 9.0, 7.0, 2.0};
     bb_step_record records[6];
     bb_index worst[8];
@@ -109,9 +105,8 @@ static void the_worst_come_in_order(void **state)
     assert_int_equal(bb_latency_worst(0, records, 8, worst), 0);
 }
 
-static void a_histogram_loses_no_step(void **state)
+TEST(a_histogram_loses_no_step)
 {
-    (void)state;
     static double counts[BB_LATENCY_BINS];
     static const double latencies[] = {0.2e-6, 1.5e-6, 1.7e-6, 1999.5e-6, 2.5e-3, 4.0};
     bb_step_record records[6];
@@ -124,9 +119,8 @@ static void a_histogram_loses_no_step(void **state)
     assert_true(counts[0] == 0.0 && counts[1] == 1.0 && counts[1999] == 1.0 && counts[2000] == 1.0);
 }
 
-static void a_series_covers_all_steps(void **state)
+TEST(a_series_covers_all_steps)
 {
-    (void)state;
     static bb_step_record records[STEPS];
     double begin[7], median[7], maximum[7];
     double overall = 0.0;
@@ -148,15 +142,4 @@ static int leave(void **state)
     return bb_memory_blocks() == 0 ? 0 : -1;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quantiles_are_nearest_ranks),
-        cmocka_unit_test(kinds_are_told_apart),
-        cmocka_unit_test(bounds_on_rates),
-        cmocka_unit_test(the_worst_come_in_order),
-        cmocka_unit_test(a_histogram_loses_no_step),
-        cmocka_unit_test(a_series_covers_all_steps),
-    };
-    return cmocka_run_group_tests(tests, NULL, leave);
-}
+TEST_GROUP(.leave = leave);

@@ -21,9 +21,8 @@ static int write_many_rows(void **state)
     return fclose(file) + system("/usr/bin/python3 many.py");
 }
 
-static void scores_on_a_gpu_are_planned(void **state)
+TEST(scores_on_a_gpu_are_planned)
 {
-    (void)state;
     const driver_case study = {"mine.yaml",
                                {"device=cuda", "solver.tile=128",
                                 "cross_covariance={file: mine.h5, dataset: many}",
@@ -42,8 +41,4 @@ static void scores_on_a_gpu_are_planned(void **state)
     bb_config_destroy(&config);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(scores_on_a_gpu_are_planned)};
-    return cmocka_run_group_tests(tests, write_many_rows, matrices_leave);
-}
+TEST_GROUP(.enter = write_many_rows, .leave = matrices_leave);

@@ -43,9 +43,8 @@ static double check_trials(const bb_results *results, const char *name, double l
     return price;
 }
 
-static void promises_are_kept_by_the_cheapest_trial(void **state)
+TEST(promises_are_kept_by_the_cheapest_trial)
 {
-    (void)state;
     static const struct {
         const char *name;
         double limit;
@@ -78,9 +77,8 @@ static void promises_are_kept_by_the_cheapest_trial(void **state)
 }
 
 // Others are what they are without a promise beside them.
-static void promises_leave_others_alone(void **state)
+TEST(promises_leave_others_alone)
 {
-    (void)state;
     const driver_case plain = {
         "mine.yaml", {"pipelines=[{name: reference, arithmetic: dp}, {name: sp, arithmetic: sp}]"}};
     bb_results *with = driver_results(&promises);
@@ -98,9 +96,8 @@ static void promises_leave_others_alone(void **state)
     bb_results_destroy(&without);
 }
 
-static void what_cannot_be_kept_says_so(void **state)
+TEST(what_cannot_be_kept_says_so)
 {
-    (void)state;
     const driver_case narrow = {
         "mine.yaml",
         {"pipelines=[{name: reference, arithmetic: dp}, {name: narrow, arithmetic: hp3, policy: "
@@ -126,9 +123,8 @@ static void what_cannot_be_kept_says_so(void **state)
     bb_results_destroy(&results);
 }
 
-static void allocations_may_fail_anywhere(void **state)
+TEST(allocations_may_fail_anywhere)
 {
-    (void)state;
     bb_config *config = NULL;
     const driver_case small = {
         "mine.yaml",
@@ -140,13 +136,4 @@ static void allocations_may_fail_anywhere(void **state)
     bb_config_destroy(&config);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(promises_are_kept_by_the_cheapest_trial),
-        cmocka_unit_test(promises_leave_others_alone),
-        cmocka_unit_test(what_cannot_be_kept_says_so),
-        cmocka_unit_test(allocations_may_fail_anywhere),
-    };
-    return cmocka_run_group_tests(tests, matrices_enter, matrices_leave);
-}
+TEST_GROUP(.enter = matrices_enter, .leave = matrices_leave);

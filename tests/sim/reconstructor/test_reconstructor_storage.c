@@ -60,9 +60,8 @@ static void find_peers(double *traces, int count)
     assert_int_equal(fclose(file), 0);
 }
 
-static void stored_estimators_have_the_traces_of_numpy(void **state)
+TEST(stored_estimators_have_the_traces_of_numpy)
 {
-    (void)state;
     static const char *const names[] = {"reference", "nearest", "sweep", "slopes"};
     static const char *const summed[] = {"sums", "products"};
     double peers[6];
@@ -117,9 +116,8 @@ static void reverse_nx456(void)
 // of the values that it wants when the sweep comes to it; those of the unrounded values would make
 // 5.4 of the 1.45. Best clips are of the ladder of integer_codec.c; the 1.30 of another computation
 // is that of tenths of the largest value (numpy: 1.3009 down to 0.5 of it, 1.2965 down to 0.3).
-static void the_first_column_may_be_the_first(void **state)
+TEST(the_first_column_may_be_the_first)
 {
-    (void)state;
     static const struct {
         const char *storage;
         double trace, tolerance; // of the excess
@@ -160,11 +158,4 @@ static void the_first_column_may_be_the_first(void **state)
     bb_results_destroy(&results);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_column_may_be_the_first),
-        cmocka_unit_test(stored_estimators_have_the_traces_of_numpy),
-    };
-    return cmocka_run_group_tests(tests, matrices_enter, matrices_leave);
-}
+TEST_GROUP(.enter = matrices_enter, .leave = matrices_leave);

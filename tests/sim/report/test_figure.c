@@ -19,9 +19,8 @@ static void said(bb_figure_format format, const char *text, const char *expected
     bb_figure_release(&figure);
 }
 
-static void texts_show_as_they_are(void **state)
+TEST(texts_show_as_they_are)
 {
-    (void)state;
     said(BB_FIGURE_SVG, "hp2_band-3", "set label 'hp2\\_band-3'\n");
     said(BB_FIGURE_PDF, "a'b{c}^d@e&f~g\\h", "set label 'a{\\047}b\\{c\\}\\^d\\@e\\&f\\~g\\\\h'\n");
     said(BB_FIGURE_PNG, "`touch x` \n\"$PATH\"", "set label '`touch x` ?\"$PATH\"'\n");
@@ -31,9 +30,8 @@ static void texts_show_as_they_are(void **state)
          "{\\ttfamily\\char34}x'\n");
 }
 
-static void endings_name_formats(void **state)
+TEST(endings_name_formats)
 {
-    (void)state;
     bb_figure_format format = BB_FIGURE_PDF;
     check_ok(bb_figure_format_of("a/b.c.svg", &format));
     assert_int_equal(format, BB_FIGURE_SVG);
@@ -43,9 +41,8 @@ static void endings_name_formats(void **state)
     check_fails(bb_figure_format_of("a.jpg", &format), BB_INVALID, "'a.jpg'");
 }
 
-static void sizes_are_in_centimetres(void **state)
+TEST(sizes_are_in_centimetres)
 {
-    (void)state;
     double width = 0.0;
     double height = 0.0;
     check_ok(bb_figure_size("8.5x6", &width, &height));
@@ -66,9 +63,8 @@ static bool meet(const bb_placement *a, const bb_placement *b)
 
 // Twelve points on top of each other and one in a corner: no names meet, none leaves the axes or
 // covers what is kept.
-static void names_do_not_meet(void **state)
+TEST(names_do_not_meet)
 {
-    (void)state;
     enum { COUNT = 13 };
     bb_placement places[COUNT];
     const bb_figure_box axes = {1.0, 1.0, 9.0, 9.0};
@@ -93,9 +89,8 @@ static void names_do_not_meet(void **state)
     assert_false(places[COUNT - 1].far);
 }
 
-static void few_decades_have_plain_tics(void **state)
+TEST(few_decades_have_plain_tics)
 {
-    (void)state;
     bb_figure figure = {.format = BB_FIGURE_SVG};
     check_ok(bb_figure_log_axis(&figure, "x", 1.5, 60.0, 15.0));
     assert_non_null(strstr(figure.script.data, "('2' 2, '5' 5, '10' 10, '20' 20, '50' 50)"));
@@ -104,9 +99,8 @@ static void few_decades_have_plain_tics(void **state)
     bb_figure_release(&figure);
 }
 
-static void shades_grow_lighter(void **state)
+TEST(shades_grow_lighter)
 {
-    (void)state;
     double last = -1.0;
     for (int s = 0; s <= 40; ++s) {
         char shade[8];
@@ -122,9 +116,8 @@ static void shades_grow_lighter(void **state)
     assert_string_equal(shade, "#440154");
 }
 
-static void broken_scripts_carry_what_gnuplot_says(void **state)
+TEST(broken_scripts_carry_what_gnuplot_says)
 {
-    (void)state;
     bb_figure figure = {.format = BB_FIGURE_SVG, .width_cm = 8.0, .height_cm = 6.0, .stem = "bad"};
     check_ok(bb_text_add(&figure.script, "plot nonsense\n"));
     check_fails(bb_gnuplot_draw(&figure, "bad.svg", true, false), BB_IO, "nonsense");
@@ -145,16 +138,4 @@ static int leave(void **state)
     return fixture_leave();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_show_as_they_are),
-        cmocka_unit_test(endings_name_formats),
-        cmocka_unit_test(sizes_are_in_centimetres),
-        cmocka_unit_test(names_do_not_meet),
-        cmocka_unit_test(few_decades_have_plain_tics),
-        cmocka_unit_test(shades_grow_lighter),
-        cmocka_unit_test(broken_scripts_carry_what_gnuplot_says),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

@@ -74,9 +74,8 @@ static bb_figure make_figure(void)
 }
 
 // Two series share a group of 0.8; a third of the same file is of no kernel.
-static void one_file_gives_the_panels_that_it_has(void **state)
+TEST(one_file_gives_the_panels_that_it_has)
 {
-    (void)state;
     bb_results *results = make_cpu();
     const bb_plot_scene scene = {.results = results};
     bb_figure figure = make_figure();
@@ -96,9 +95,8 @@ static void one_file_gives_the_panels_that_it_has(void **state)
     bb_results_destroy(&results);
 }
 
-static void two_files_stand_in_one_picture(void **state)
+TEST(two_files_stand_in_one_picture)
 {
-    (void)state;
     bb_results *results = make_cpu();
     bb_results *further = make_gpu();
     const bb_results *const more[] = {further};
@@ -127,9 +125,8 @@ static void expect_refused(const bb_plot_scene *scene, const char *kind, double 
     bb_figure_release(&figure);
 }
 
-static void what_has_no_bar_is_refused(void **state)
+TEST(what_has_no_bar_is_refused)
 {
-    (void)state;
     static const double nothing[ROWS] = {NAN, NAN, NAN, NAN, NAN};
     bb_results *results = make_cpu();
     bb_results *empty = make_results(cpu_names, cpu_devices, nothing, nothing);
@@ -151,9 +148,8 @@ static void what_has_no_bar_is_refused(void **state)
 }
 
 // A kind of one file says so instead of leaving a file out.
-static void other_kinds_take_one_file(void **state)
+TEST(other_kinds_take_one_file)
 {
-    (void)state;
     static const double numbers[ROWS] = {1e9, 1e9, 1e9, 1e9, 1e9};
     bb_results *results = make_cpu();
     check_ok(bb_results_values(results, "results/roof_bytes_per_s", "byte s-1", "roof", "benchmark",
@@ -176,13 +172,4 @@ static int leave(void **state)
     return fixture_leave();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_file_gives_the_panels_that_it_has),
-        cmocka_unit_test(two_files_stand_in_one_picture),
-        cmocka_unit_test(what_has_no_bar_is_refused),
-        cmocka_unit_test(other_kinds_take_one_file),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

@@ -143,9 +143,8 @@ static void budgets_stack_their_terms(const bb_plot_scene *scene)
     bb_figure_release(&figure);
 }
 
-static void ao_gives_its_kinds(void **state)
+TEST(ao_gives_its_kinds)
 {
-    (void)state;
     static const char *const kinds[] = {"pareto", "price-against-bits", "draws",
                                         "psf",    "spectrum",           "budget"};
     bb_results *results = NULL;
@@ -212,9 +211,8 @@ static void heat_is_drawn_at_any_step(bb_plot_scene *scene)
     bb_figure_release(&figure);
 }
 
-static void wafer_gives_its_kinds(void **state)
+TEST(wafer_gives_its_kinds)
 {
-    (void)state;
     static const char *const kinds[] = {"pareto", "price-against-bits", "overlay", "field", "heat",
                                         "probes"};
     bb_results *results = NULL;
@@ -290,9 +288,8 @@ static void maps_of_fringes_are_those_of_the_file(const bb_plot_scene *scene)
     bb_figure_release(&figure);
 }
 
-static void fringe_gives_its_kinds(void **state)
+TEST(fringe_gives_its_kinds)
 {
-    (void)state;
     static const char *const kinds[] = {"pareto",    "interferogram", "wrapped",
                                         "unwrapped", "phase-error",   "parts"};
     static const char study[] =
@@ -320,9 +317,8 @@ static void fringe_gives_its_kinds(void **state)
 }
 
 // A loop of three bins: the counts of a kind stand at its bins, the deadline where it is.
-static void latencies_stand_in_their_bins(void **state)
+TEST(latencies_stand_in_their_bins)
 {
-    (void)state;
     static const char *const kinds[] = {"all", "light"};
     static const double bins[] = {0.0, 1.0, 2.0, 3.0};
     static const double counts[] = {0.0, 70.0, 2.0, 1.0, 0.0, 30.0, 0.0, 1.0};
@@ -350,9 +346,8 @@ static void latencies_stand_in_their_bins(void **state)
 }
 
 // A shipped table by its name too; what lists studies has none of it.
-static void a_table_of_machines_gives_its_picture(void **state)
+TEST(a_table_of_machines_gives_its_picture)
 {
-    (void)state;
     draw(BB_SOURCE_DIR "/configs/machines.yaml", "machines");
     assert_int_equal(setenv("BITBUDGET_SHARE", BB_SOURCE_DIR, 1), 0);
     draw("machines.yaml", "machines");
@@ -375,9 +370,8 @@ static void a_table_of_machines_gives_its_picture(void **state)
 }
 
 // By what it holds, under any name; a study is none.
-static void tables_of_machines_are_known_by_content(void **state)
+TEST(tables_of_machines_are_known_by_content)
 {
-    (void)state;
     static const char table[] = BB_SOURCE_DIR "/configs/machines.yaml";
     assert_int_equal(system("cp " BB_SOURCE_DIR "/configs/machines.yaml own.yml"), 0);
     list_has("own.yml", "machines           rooflines");
@@ -395,9 +389,8 @@ static void tables_of_machines_are_known_by_content(void **state)
     assert_null(strstr(ran.printed, "\n\n"));
 }
 
-static void bench_gives_a_roofline(void **state)
+TEST(bench_gives_a_roofline)
 {
-    (void)state;
     run((const char *const[PROGRAM_ARGUMENTS]){"bench", "roofline-restriction", "--quick", "-o",
                                                "bench.h5", "-q"});
     draw("bench.h5", "roofline");
@@ -405,9 +398,8 @@ static void bench_gives_a_roofline(void **state)
 }
 
 // Of one file and of two, which is what this kind alone takes.
-static void bench_gives_bars_of_kernels(void **state)
+TEST(bench_gives_bars_of_kernels)
 {
-    (void)state;
     run((const char *const[PROGRAM_ARGUMENTS]){"bench", "kernel-add-sp-cpu", "--quick", "-o",
                                                "add.h5", "-q"});
     run((const char *const[PROGRAM_ARGUMENTS]){"bench", "kernel-gemv-dp-cpu", "--quick", "-o",
@@ -439,9 +431,8 @@ static int leave(void **state)
 }
 
 // The reference's first sample and the last age of the last pipeline and policy, to the digit.
-static void a_night_gives_its_pictures(void **state)
+TEST(a_night_gives_its_pictures)
 {
-    (void)state;
     bb_results *results = NULL;
     bb_plot_scene scene = {0};
     bb_figure figure;
@@ -471,18 +462,4 @@ static void a_night_gives_its_pictures(void **state)
     bb_results_destroy(&results);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ao_gives_its_kinds),
-        cmocka_unit_test(wafer_gives_its_kinds),
-        cmocka_unit_test(fringe_gives_its_kinds),
-        cmocka_unit_test(latencies_stand_in_their_bins),
-        cmocka_unit_test(bench_gives_a_roofline),
-        cmocka_unit_test(bench_gives_bars_of_kernels),
-        cmocka_unit_test(a_night_gives_its_pictures),
-        cmocka_unit_test(a_table_of_machines_gives_its_picture),
-        cmocka_unit_test(tables_of_machines_are_known_by_content),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

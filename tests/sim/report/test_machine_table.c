@@ -44,9 +44,8 @@ static double number_of(const bb_results *results, const char *name, const char 
 }
 
 // Half the bandwidth's bytes, or the peak where that is less.
-static void rates_follow_from_the_numbers(void **state)
+TEST(rates_follow_from_the_numbers)
 {
-    (void)state;
     bb_results *results = NULL;
     put(ROWS);
     check_ok(bb_results_create(&results));
@@ -70,9 +69,8 @@ static void expect_refused(const char *text, const char *expected)
     bb_results_destroy(&results);
 }
 
-static void a_price_needs_its_year_and_its_source(void **state)
+TEST(a_price_needs_its_year_and_its_source)
 {
-    (void)state;
 #define ROW                                                                                        \
     "title: one\nmachines:\n  - {name: a, kind: cpu, year: 2020, single_gflop_per_s: 1, memory: "  \
     "DDR4, memory_gb_per_s: 1, memory_gb: 1, source: s"
@@ -86,9 +84,8 @@ static void a_price_needs_its_year_and_its_source(void **state)
 #undef ROW
 }
 
-static void a_picture_says_what_it_leaves_out(void **state)
+TEST(a_picture_says_what_it_leaves_out)
 {
-    (void)state;
     bb_results *results = NULL;
     bb_plot_scene scene = {0};
     put(ROWS);
@@ -123,9 +120,8 @@ static void a_picture_says_what_it_leaves_out(void **state)
 
 // Section 4.1. What is said of FPGAs is not to be seen here, as no price of one is published: at
 // which prices it would hold is.
-static void the_table_shows_what_its_seed_saw(void **state)
+TEST(the_table_shows_what_its_seed_saw)
 {
-    (void)state;
     bb_results *results = NULL;
     check_ok(bb_results_create(&results));
     check_ok(bb_machine_table_read(BB_SOURCE_DIR "/configs/machines.yaml", results));
@@ -163,13 +159,4 @@ static int leave(void **state)
     return fixture_leave();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rates_follow_from_the_numbers),
-        cmocka_unit_test(a_price_needs_its_year_and_its_source),
-        cmocka_unit_test(a_picture_says_what_it_leaves_out),
-        cmocka_unit_test(the_table_shows_what_its_seed_saw),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

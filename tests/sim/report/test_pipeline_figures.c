@@ -32,9 +32,8 @@ static void has(const bb_text *text, const char *expected)
 
 // Prices are the larger of x and y, bytes in MB, the front from few bytes to many, the failed one
 // is listed and not drawn, the price of 0 stands on the lower edge.
-static void values_land_where_they_should(void **state)
+TEST(values_land_where_they_should)
 {
-    (void)state;
     bb_figure figure;
     draw("pareto", BB_FIGURE_SVG, &figure);
     has(&figure.data, "# stairs\n# the front from few bytes to many\n2 0.5\n4 0.02\n8 ");
@@ -48,9 +47,8 @@ static void values_land_where_they_should(void **state)
     bb_figure_release(&figure);
 }
 
-static void kinds_that_lack_something_say_what(void **state)
+TEST(kinds_that_lack_something_say_what)
 {
-    (void)state;
     const bb_plot_scene scene = {.results = results,
                                  .experiment = bb_experiment_find(&bb_experiments, "wafer")};
     bb_figure figure = {.width_cm = 8.5};
@@ -66,9 +64,8 @@ static void kinds_that_lack_something_say_what(void **state)
     bb_figure_release(&figure);
 }
 
-static void ranges_leave_room(void **state)
+TEST(ranges_leave_room)
 {
-    (void)state;
     const double numbers[] = {NAN, 0.0, -1.0, 2.0, 2.0, INFINITY};
     double low = 0.0;
     double high = 0.0;
@@ -90,9 +87,8 @@ static void plot(const char *const more[6], int code, const char *expected)
     program_expect(&ran, code, expected);
 }
 
-static void program_draws_every_format(void **state)
+TEST(program_draws_every_format)
 {
-    (void)state;
     static const char *const files[] = {"a.pdf", "a.svg", "a.png", "b.tex"};
     for (int f = 0; f < 4; ++f) {
         plot((const char *const[6]){"--kind", "pareto", "-o", files[f], "--script", "--force"}, 0,
@@ -107,9 +103,8 @@ static void program_draws_every_format(void **state)
     assert_int_equal(system("cmp c.svg kept.svg"), 0);
 }
 
-static void program_refuses(void **state)
+TEST(program_refuses)
 {
-    (void)state;
     plot((const char *const[6]){"--kind", "pareto", "-o", "f.jpg"}, 2, "ends in .pdf, .svg");
     plot((const char *const[6]){"--kind", "paret", "-o", "g.svg"}, 2, "did you mean pareto?");
     plot((const char *const[6]){"--kind", "pareto"}, 2, "plot needs --kind KIND and -o FILE");
@@ -131,9 +126,8 @@ static void program_refuses(void **state)
 }
 
 // Files that end early, as on a full disk, are no pictures.
-static void program_delivers_no_part(void **state)
+TEST(program_delivers_no_part)
 {
-    (void)state;
     struct rlimit present;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &present), 0);
     const struct rlimit few = {6000, present.rlim_max};
@@ -164,15 +158,4 @@ static int leave(void **state)
     return fixture_leave();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_land_where_they_should),
-        cmocka_unit_test(kinds_that_lack_something_say_what),
-        cmocka_unit_test(ranges_leave_room),
-        cmocka_unit_test(program_draws_every_format),
-        cmocka_unit_test(program_refuses),
-        cmocka_unit_test(program_delivers_no_part),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

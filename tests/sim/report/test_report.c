@@ -40,9 +40,8 @@ static bb_index count_of(const bb_text *text, const char *word)
     return count;
 }
 
-static void values_land_where_they_should(void **state)
+TEST(values_land_where_they_should)
 {
-    (void)state;
     bb_text page = {0};
     write_page(NAN, &page);
     has(&page, "<p>4 of 5 choices finish at every condition. Fewest bytes of them: "
@@ -67,9 +66,8 @@ static void values_land_where_they_should(void **state)
 }
 
 // Titles, names and plans show as they are; nothing of them is markup, and nothing is fetched.
-static void texts_are_no_markup(void **state)
+TEST(texts_are_no_markup)
 {
-    (void)state;
     bb_text page = {0};
     bb_text shown = {0};
     write_page(NAN, &page);
@@ -86,9 +84,8 @@ static void texts_are_no_markup(void **state)
 }
 
 // Identifiers of a picture are made the page's only ones; what merely looks like one stays.
-static void pictures_keep_their_names_apart(void **state)
+TEST(pictures_keep_their_names_apart)
 {
-    (void)state;
     bb_text page = {0};
     check_ok(bb_html_add_picture("<?xml?><svg width='4'><g id=\"a\"/><use xlink:href='#a'/>"
                                  "<text fill='url(#a)'> id=\"t\" url(#t)</text></svg>\n",
@@ -113,9 +110,8 @@ static void call(const char *const more[8], int code, const char *expected)
     program_expect(&ran, code, expected);
 }
 
-static void program_writes_pages(void **state)
+TEST(program_writes_pages)
 {
-    (void)state;
     call((const char *const[8]){"report", "s.h5"}, 2, "report needs -o REPORT.html");
     call((const char *const[8]){"report", "s.h5", "-o", "s.pdf"}, 2, "ends in .html");
     call((const char *const[8]){"report", "no.h5", "-o", "n.html"}, 3, "cannot report on 'no.h5'");
@@ -137,9 +133,8 @@ static void program_writes_pages(void **state)
 }
 
 // A run, with the facts of CITATION.cff.
-static void program_reports_a_run(void **state)
+TEST(program_reports_a_run)
 {
-    (void)state;
     call((const char *const[8]){"run", BB_SOURCE_DIR "/tests/configs/small/ao.yaml", "-o", "a.h5",
                                 "-q"},
          0, "");
@@ -168,12 +163,4 @@ static int tear_down(void **state)
     return fixture_leave();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_land_where_they_should),   cmocka_unit_test(texts_are_no_markup),
-        cmocka_unit_test(pictures_keep_their_names_apart), cmocka_unit_test(program_writes_pages),
-        cmocka_unit_test(program_reports_a_run),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_GROUP(.enter = set_up, .leave = tear_down);

@@ -113,9 +113,8 @@ static void shoot(const char *name, int width, const char *percent)
     assert_int_equal(system(command), 0);
 }
 
-static void sweeps_show_and_sort(void **state)
+TEST(sweeps_show_and_sort)
 {
-    (void)state;
     make((const char *const[PROGRAM_ARGUMENTS]){"report", "s.h5", "-o", "s.html", "-q"});
     // By the worst price: 0, 6e-6, 1e-3, 4e-3, 6e-3, and back.
     add_probe("s", 4);
@@ -129,9 +128,8 @@ static void sweeps_show_and_sort(void **state)
     shoot("s", 1200, "0.2");
 }
 
-static void runs_show_and_sort(void **state)
+TEST(runs_show_and_sort)
 {
-    (void)state;
     make((const char *const[PROGRAM_ARGUMENTS]){"run", BB_SOURCE_DIR "/tests/configs/small/ao.yaml",
                                                 "solver.spectrum.matrix=true", "-o", "a.h5", "-q"});
     make((const char *const[PROGRAM_ARGUMENTS]){"report", "a.h5", "-o", "a.html", "-q"});
@@ -161,16 +159,14 @@ static int tear_down(void **state)
     return fixture_leave();
 }
 
-int main(void)
+static int begin(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sweeps_show_and_sort),
-        cmocka_unit_test(runs_show_and_sort),
-    };
     if (system("command -v chromium gnuplot > /dev/null") != 0) {
         print_message(
             "skipped: reports are looked at by chromium and gnuplot, and one is absent\n");
         return SKIPPED;
     }
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return 0;
 }
+
+TEST_GROUP(.begin = begin, .enter = set_up, .leave = tear_down);

@@ -33,9 +33,8 @@ static void has(const bb_text *text, const char *expected)
 }
 
 // Worst prices, the front of the safe ones alone, the choice that failed once as a cross.
-static void choices_land_where_they_should(void **state)
+TEST(choices_land_where_they_should)
 {
-    (void)state;
     bb_figure figure;
     const bb_plot_scene scene = scene_of();
     draw(&scene, "pareto", &figure);
@@ -49,9 +48,8 @@ static void choices_land_where_they_should(void **state)
 }
 
 // Cells of the pipeline whose own key is drawn; the failed one is grey and hatched.
-static void cells_land_where_they_should(void **state)
+TEST(cells_land_where_they_should)
 {
-    (void)state;
     bb_figure figure;
     bb_plot_scene scene = scene_of();
     draw(&scene, "heatmap", &figure);
@@ -85,9 +83,8 @@ static void cells_land_where_they_should(void **state)
     bb_figure_release(&figure);
 }
 
-static void lines_break_where_points_failed(void **state)
+TEST(lines_break_where_points_failed)
 {
-    (void)state;
     bb_figure figure;
     const bb_plot_scene scene = scene_of();
     draw(&scene, "lines", &figure);
@@ -99,9 +96,8 @@ static void lines_break_where_points_failed(void **state)
     bb_figure_release(&figure);
 }
 
-static void wrong_words_are_named(void **state)
+TEST(wrong_words_are_named)
 {
-    (void)state;
     bb_figure figure = {.width_cm = 8.5, .height_cm = NAN};
     bb_plot_scene scene = scene_of();
     scene.x = "r0";
@@ -119,9 +115,8 @@ static void wrong_words_are_named(void **state)
 }
 
 // Kinds draw all that is asked of them, or refuse it.
-static void options_of_other_kinds_are_refused(void **state)
+TEST(options_of_other_kinds_are_refused)
 {
-    (void)state;
     bb_figure figure = {.width_cm = 8.5, .height_cm = NAN};
     bb_plot_scene scenes[6];
     static const char *const refused[] = {"--x is of heatmap and lines; 'pareto' has no use for it",
@@ -150,9 +145,8 @@ static void options_of_other_kinds_are_refused(void **state)
     bb_figure_release(&figure);
 }
 
-static void answers_name_the_worst_point(void **state)
+TEST(answers_name_the_worst_point)
 {
-    (void)state;
     bb_swept swept;
     bb_text text = {0};
     check_ok(bb_swept_read(results, bb_experiment_find(&bb_experiments, "ao"), &swept));
@@ -189,9 +183,8 @@ static void call(const char *const more[6], int code, const char *expected)
     program_expect(&ran, code, expected);
 }
 
-static void program_shows_and_draws(void **state)
+TEST(program_shows_and_draws)
 {
-    (void)state;
     call((const char *const[6]){"show", "s.h5"}, 0, "4 of 5 choices finish at every condition.");
     call((const char *const[6]){"show", "s.h5", "--format", "csv"}, 0,
          "pipeline,points,points_failed,share_failed_bound,price_median");
@@ -219,16 +212,4 @@ static int tear_down(void **state)
     return fixture_leave();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(choices_land_where_they_should),
-        cmocka_unit_test(cells_land_where_they_should),
-        cmocka_unit_test(lines_break_where_points_failed),
-        cmocka_unit_test(wrong_words_are_named),
-        cmocka_unit_test(options_of_other_kinds_are_refused),
-        cmocka_unit_test(answers_name_the_worst_point),
-        cmocka_unit_test(program_shows_and_draws),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_GROUP(.enter = set_up, .leave = tear_down);

@@ -39,9 +39,8 @@ static const bb_dataset *find(const bb_results *results, const char *path)
     return dataset;
 }
 
-static void a_full_sweep_is_dense(void **state)
+TEST(a_full_sweep_is_dense)
 {
-    (void)state;
     bb_results *results = NULL;
     gathered all;
     gather(&all,
@@ -80,9 +79,8 @@ static void a_full_sweep_is_dense(void **state)
     release(&all);
 }
 
-static void excluded_and_failed_points_leave_runs_and_nan(void **state)
+TEST(excluded_and_failed_points_leave_runs_and_nan)
 {
-    (void)state;
     bb_results *results = NULL;
     bb_text text = {0};
     gathered all;
@@ -112,9 +110,8 @@ static void excluded_and_failed_points_leave_runs_and_nan(void **state)
     release(&all);
 }
 
-static void pipelines_and_datasets_may_differ_from_point_to_point(void **state)
+TEST(pipelines_and_datasets_may_differ_from_point_to_point)
 {
-    (void)state;
     gathered all;
     gather(&all,
            "sweep: {zip: {pipelines: [[{name: x}], [{name: y, width: 1}, "
@@ -137,9 +134,8 @@ static void pipelines_and_datasets_may_differ_from_point_to_point(void **state)
     release(&all);
 }
 
-static void what_is_not_there_cannot_be_kept(void **state)
+TEST(what_is_not_there_cannot_be_kept)
 {
-    (void)state;
     bb_shard_report report;
     bb_sweep_plan *plan = toy_planned("sweep: {seeds: 1..2, keep: [nothing]}\n", "nothing");
     const bb_shard_request request = {.plan = plan, .jobs = 1, .threads = 1};
@@ -147,9 +143,8 @@ static void what_is_not_there_cannot_be_kept(void **state)
     bb_sweep_plan_destroy(&plan);
 }
 
-static void incomplete_plans_are_collected_on_request_only(void **state)
+TEST(incomplete_plans_are_collected_on_request_only)
 {
-    (void)state;
     bb_text answer = {0};
     bb_shard_report report;
     const bb_index first = 1;
@@ -184,9 +179,8 @@ static const bb_choice *find_choice(const bb_choices *choices, const char *name,
 }
 
 // Ten conditions r0 = 1 ... 10, of which b and a fail over 8.
-static void choices_have_the_statistics_that_a_hand_gives_them(void **state)
+TEST(choices_have_the_statistics_that_a_hand_gives_them)
 {
-    (void)state;
     bb_choices choices;
     bb_text text = {0};
     gathered all;
@@ -220,9 +214,8 @@ static void choices_have_the_statistics_that_a_hand_gives_them(void **state)
     release(&all);
 }
 
-static void many_settings_are_told_apart(void **state)
+TEST(many_settings_are_told_apart)
 {
-    (void)state;
     bb_choices choices;
     gathered all;
     gather(&all,
@@ -265,9 +258,8 @@ static void add_line(bb_index point, bb_text *out)
     bb_text_release(&rest);
 }
 
-static void ten_thousand_points_are_collected(void **state)
+TEST(ten_thousand_points_are_collected)
 {
-    (void)state;
     bb_text answer = {0};
     gathered all = {.plan = toy_planned("sweep: {axes: {air.r0_m: {from: 1, to: 100, step: 1}, "
                                         "pipelines.a.width: {from: 0, to: 99, step: 1}}, "
@@ -325,9 +317,8 @@ static void collect_file(const char *sweep, const char *folder, const char *file
     bb_sweep_plan_destroy(&plan);
 }
 
-static void xarray_opens_a_collection_with_both_engines(void **state)
+TEST(xarray_opens_a_collection_with_both_engines)
 {
-    (void)state;
     check_ok(bb_hdf5_library_start());
     collect_file("sweep: {axes: {air.r0_m: [1, 2], pipelines.a.width: [3, 5, 7]}, "
                  "keep: [series]}\n",
@@ -344,18 +335,4 @@ static void xarray_opens_a_collection_with_both_engines(void **state)
     assert_int_equal(how, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_full_sweep_is_dense),
-        cmocka_unit_test(excluded_and_failed_points_leave_runs_and_nan),
-        cmocka_unit_test(pipelines_and_datasets_may_differ_from_point_to_point),
-        cmocka_unit_test(what_is_not_there_cannot_be_kept),
-        cmocka_unit_test(incomplete_plans_are_collected_on_request_only),
-        cmocka_unit_test(choices_have_the_statistics_that_a_hand_gives_them),
-        cmocka_unit_test(many_settings_are_told_apart),
-        cmocka_unit_test(ten_thousand_points_are_collected),
-        cmocka_unit_test(xarray_opens_a_collection_with_both_engines),
-    };
-    return cmocka_run_group_tests(tests, toy_enter, toy_leave);
-}
+TEST_GROUP(.enter = toy_enter, .leave = toy_leave);

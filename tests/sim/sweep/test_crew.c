@@ -111,9 +111,8 @@ static void hang(void)
     _exit(4);
 }
 
-static void a_worker_that_ends_costs_its_item_alone(void **state)
+TEST(a_worker_that_ends_costs_its_item_alone)
 {
-    (void)state;
     for (bb_index workers = 1; workers <= 4; workers += 3) {
         static trial test;
         test = (trial){.bad = 11, .act = crash};
@@ -137,9 +136,8 @@ static void a_worker_that_ends_costs_its_item_alone(void **state)
     }
 }
 
-static void answers_may_be_large(void **state)
+TEST(answers_may_be_large)
 {
-    (void)state;
     static trial test;
     test = (trial){.bad = -1};
     run(&test, 2, INFINITY);
@@ -147,9 +145,8 @@ static void answers_may_be_large(void **state)
     assert_int_equal(test.lengths[5], LARGE + strlen("item 5"));
 }
 
-static void workers_that_cannot_begin_fail_their_items(void **state)
+TEST(workers_that_cannot_begin_fail_their_items)
 {
-    (void)state;
     static trial test;
     test = (trial){.bad = -1, .begins_badly = true};
     run(&test, 2, INFINITY);
@@ -171,9 +168,8 @@ done:
     return status;
 }
 
-static void no_worker_outlives_its_crew(void **state)
+TEST(no_worker_outlives_its_crew)
 {
-    (void)state;
     static trial test;
     test = (trial){.bad = 4, .act = hang, .count = ITEMS};
     const bb_crew_task task = {&test, begin, work, next, refuse};
@@ -219,9 +215,8 @@ static void wait_for(int workers)
     assert_int_equal(count_workers(), workers);
 }
 
-static void workers_end_with_the_process_that_has_them(void **state)
+TEST(workers_end_with_the_process_that_has_them)
 {
-    (void)state;
     static trial test;
     const int signals[] = {SIGKILL, SIGTERM};
     for (int i = 0; i < 2; ++i) {
@@ -240,14 +235,4 @@ static void workers_end_with_the_process_that_has_them(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_worker_that_ends_costs_its_item_alone),
-        cmocka_unit_test(answers_may_be_large),
-        cmocka_unit_test(workers_that_cannot_begin_fail_their_items),
-        cmocka_unit_test(no_worker_outlives_its_crew),
-        cmocka_unit_test(workers_end_with_the_process_that_has_them),
-    };
-    return cmocka_run_group_tests(tests, toy_enter, toy_leave);
-}
+TEST_GROUP(.enter = toy_enter, .leave = toy_leave);

@@ -34,9 +34,8 @@ static void compare(const char *a, const char *b, bool same)
     }
 }
 
-static void an_id_is_of_what_is_computed(void **state)
+TEST(an_id_is_of_what_is_computed)
 {
-    (void)state;
     compare("length_m=3.10", "length_m=31e-1", true);
     compare("length_m=3.1", "length_m=3.1000000000000005", false);
     compare("title=a", "title=b", true);
@@ -57,9 +56,8 @@ static void an_id_is_of_what_is_computed(void **state)
     assert_string_equal(ids[0], ids[1]);
 }
 
-static void a_file_counts_by_its_contents(void **state)
+TEST(a_file_counts_by_its_contents)
 {
-    (void)state;
     char ids[4][BB_DIGEST_BYTES];
     const char *files[] = {"file=first.dat", "file=second.dat", "file=other.dat"};
     toy_write("first.dat", "one");
@@ -75,9 +73,8 @@ static void a_file_counts_by_its_contents(void **state)
     assert_string_equal(ids[3], ids[2]);
 }
 
-static void files_whose_paths_begin_alike_are_told_apart(void **state)
+TEST(files_whose_paths_begin_alike_are_told_apart)
 {
-    (void)state;
     char ids[3][BB_DIGEST_BYTES];
     bb_point_files files = {0};
     const char *const names[] = {"file=rows.dat", "file=rows.dat.old"};
@@ -92,9 +89,8 @@ static void files_whose_paths_begin_alike_are_told_apart(void **state)
     assert_string_equal(ids[0], ids[1]);
 }
 
-static void points_are_numbered_with_the_last_axis_fastest(void **state)
+TEST(points_are_numbered_with_the_last_axis_fastest)
 {
-    (void)state;
     bb_sweep_plan *plan =
         toy_planned("sweep: {axes: {air.r0_m: [1, 2, 3], length_m: [4, 5]}, seeds: 1..2}\n", NULL);
     bb_text text = {0};
@@ -106,9 +102,8 @@ static void points_are_numbered_with_the_last_axis_fastest(void **state)
 }
 
 // What is listed of values in no order is what they reach, and not sixteen digits of it.
-static void ranges_are_told_by_their_ends(void **state)
+TEST(ranges_are_told_by_their_ends)
 {
-    (void)state;
     bb_sweep_plan *plan = toy_planned("sweep: {zip: {air.r0_m: [0.96899041920525, 2, 0.41]}, "
                                       "axes: {count: [7, 5, 6]}}\n",
                                       NULL);
@@ -139,9 +134,8 @@ static void spoil(const char *path, const char *old, const char *spoilt)
     toy_write(path, text);
 }
 
-static void a_sealed_plan_is_as_it_was(void **state)
+TEST(a_sealed_plan_is_as_it_was)
 {
-    (void)state;
     bb_sweep_plan *plan = toy_planned("sweep: {axes: {air.r0_m: [1, 2]}}\n", "sealed");
     bb_sweep_plan *opened = NULL;
     check_ok(bb_sweep_plan_open(&toys, "sealed", &opened));
@@ -161,9 +155,8 @@ static void a_sealed_plan_is_as_it_was(void **state)
 }
 
 // A plan of another number, sealed anew.
-static void other_numerics_are_refused(void **state)
+TEST(other_numerics_are_refused)
 {
-    (void)state;
     char command[1000];
     bb_sweep_plan *plan = toy_planned("sweep: {axes: {air.r0_m: [1, 2]}}\n", "numerics");
     bb_sweep_plan *opened = NULL;
@@ -182,9 +175,8 @@ static void other_numerics_are_refused(void **state)
     check_fails(bb_sweep_plan_open(&toys, "numerics", &opened), BB_IO, "for numerics 2");
 }
 
-static void files_may_go_once_it_is_planned(void **state)
+TEST(files_may_go_once_it_is_planned)
 {
-    (void)state;
     bb_sweep_plan *plan = NULL;
     bb_sweep_plan *opened = NULL;
     toy_write("below.yaml", toy_base);
@@ -198,9 +190,8 @@ static void files_may_go_once_it_is_planned(void **state)
     bb_sweep_plan_destroy(&opened);
 }
 
-static void a_named_file_that_changed_stops_the_run(void **state)
+TEST(a_named_file_that_changed_stops_the_run)
 {
-    (void)state;
     bb_sweep_plan *plan = NULL;
     bb_shard_report report;
     toy_write("data.dat", "one");
@@ -213,9 +204,8 @@ static void a_named_file_that_changed_stops_the_run(void **state)
     bb_sweep_plan_destroy(&plan);
 }
 
-static void a_random_seed_is_drawn_when_it_is_planned(void **state)
+TEST(a_random_seed_is_drawn_when_it_is_planned)
 {
-    (void)state;
     bb_sweep_plan *plan = NULL;
     bb_sweep_plan *opened = NULL;
     char base[1000];
@@ -235,19 +225,4 @@ static void a_random_seed_is_drawn_when_it_is_planned(void **state)
     bb_sweep_plan_destroy(&plan);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_id_is_of_what_is_computed),
-        cmocka_unit_test(a_file_counts_by_its_contents),
-        cmocka_unit_test(files_whose_paths_begin_alike_are_told_apart),
-        cmocka_unit_test(points_are_numbered_with_the_last_axis_fastest),
-        cmocka_unit_test(ranges_are_told_by_their_ends),
-        cmocka_unit_test(a_sealed_plan_is_as_it_was),
-        cmocka_unit_test(other_numerics_are_refused),
-        cmocka_unit_test(files_may_go_once_it_is_planned),
-        cmocka_unit_test(a_named_file_that_changed_stops_the_run),
-        cmocka_unit_test(a_random_seed_is_drawn_when_it_is_planned),
-    };
-    return cmocka_run_group_tests(tests, toy_enter, toy_leave);
-}
+TEST_GROUP(.enter = toy_enter, .leave = toy_leave);

@@ -49,9 +49,8 @@ static void check_act(bb_index act, bb_point_class class, bb_index tries, const 
     bb_sweep_plan_destroy(&plan);
 }
 
-static void failures_are_tried_again_by_their_class(void **state)
+TEST(failures_are_tried_again_by_their_class)
 {
-    (void)state;
     check_act(TOY_CRASH, BB_POINT_SIGNAL, 2, "died of signal 11");
     check_act(TOY_CRASH + TOY_ONCE, BB_POINT_DONE, 2, "");
     check_act(TOY_LEAVE, BB_POINT_INTERNAL, 1, "ended with code 3");
@@ -62,9 +61,8 @@ static void failures_are_tried_again_by_their_class(void **state)
     check_act(TOY_DEVICE + TOY_ONCE, BB_POINT_DONE, 2, "");
 }
 
-static void a_wrong_study_stops_the_shard(void **state)
+TEST(a_wrong_study_stops_the_shard)
 {
-    (void)state;
     bb_shard_report report;
     bb_sweep_plan *plan =
         toy_planned("sweep: {zip: {air.r0_m: [1, 2, 3], act: [0, 3, 0]}}\n", "wrong");
@@ -78,9 +76,8 @@ static void a_wrong_study_stops_the_shard(void **state)
     bb_sweep_plan_destroy(&plan);
 }
 
-static void a_point_over_its_limit_is_recorded(void **state)
+TEST(a_point_over_its_limit_is_recorded)
 {
-    (void)state;
     bb_sweep_plan *plan =
         toy_planned("sweep: {axes: {wait_s: [0, 50, 0.01]}, point_limit_s: 2}\n", "late");
     (void)toy_run_all(plan, 2);
@@ -92,9 +89,8 @@ static void a_point_over_its_limit_is_recorded(void **state)
     bb_sweep_plan_destroy(&plan);
 }
 
-static void a_worker_that_is_told_to_end_leaves_no_record(void **state)
+TEST(a_worker_that_is_told_to_end_leaves_no_record)
 {
-    (void)state;
     bb_sweep_plan *plan =
         toy_planned("sweep: {zip: {air.r0_m: [1, 2, 3], act: [0, 28, 0]}}\n", "term");
     assert_int_equal(toy_run_all(plan, 1).failed, 0);
@@ -108,9 +104,8 @@ static void a_worker_that_is_told_to_end_leaves_no_record(void **state)
     bb_sweep_plan_destroy(&plan);
 }
 
-static void retries_are_rounds(void **state)
+TEST(retries_are_rounds)
 {
-    (void)state;
     bb_index count = 0;
     bb_sweep_plan *plan =
         toy_planned("sweep: {zip: {air.r0_m: [1, 2, 3, 4], act: [1, 2, 4, 0]}}\n", "rounds");
@@ -137,9 +132,8 @@ static void retries_are_rounds(void **state)
     bb_sweep_plan_destroy(&plan);
 }
 
-static void shards_share_the_points(void **state)
+TEST(shards_share_the_points)
 {
-    (void)state;
     bb_shard_report report;
     bb_sweep_plan *plan =
         toy_planned("sweep: {seeds: 1..10, shards: 4, exclude: [{seed: 3}]}\n", "shards");
@@ -189,9 +183,8 @@ static char *read_lines(const char *path)
     return text;
 }
 
-static void torn_and_spoilt_lines_count_as_never_written(void **state)
+TEST(torn_and_spoilt_lines_count_as_never_written)
 {
-    (void)state;
     char path[512];
     bb_sweep_plan *plan = toy_planned("sweep: {seeds: 1..5}\n", "torn");
     (void)toy_run_all(plan, 1);
@@ -215,9 +208,8 @@ static void torn_and_spoilt_lines_count_as_never_written(void **state)
     bb_sweep_plan_destroy(&plan);
 }
 
-static void lines_of_others_are_errors(void **state)
+TEST(lines_of_others_are_errors)
 {
-    (void)state;
     bb_sweep_progress progress;
     bb_sweep_plan *plan = toy_planned("sweep: {seeds: 1..2}\n", "others");
     toy_write("others/shards/x.jsonl", "{\"plan\":\"0123\",\"shard\":1}\n{\"point\":0}\n");
@@ -244,9 +236,8 @@ static void lines_of_others_are_errors(void **state)
     bb_sweep_plan_destroy(&plan);
 }
 
-static void two_writers_have_to_agree(void **state)
+TEST(two_writers_have_to_agree)
 {
-    (void)state;
     char path[512];
     char text[700];
     bb_sweep_progress progress;
@@ -270,9 +261,8 @@ static void two_writers_have_to_agree(void **state)
 }
 
 // A limit of the file's size stands for a full disk: the write is short, then there is none.
-static void a_full_disk_leaves_whole_lines(void **state)
+TEST(a_full_disk_leaves_whole_lines)
 {
-    (void)state;
     bb_sweep_plan *plan = toy_planned("sweep: {seeds: 1..200}\n", "full");
     for (int round = 0; round < 3; ++round) {
         (void)fflush(stdout);
@@ -302,9 +292,8 @@ static void a_full_disk_leaves_whole_lines(void **state)
 }
 
 // The process is killed at random instants: what was recorded stays, what is lost was under way.
-static void kills_cost_the_points_under_way_alone(void **state)
+TEST(kills_cost_the_points_under_way_alone)
 {
-    (void)state;
     enum { KILLS = 100, JOBS = 2, POINTS = 1500 };
     bb_sweep_plan *plan = toy_planned("sweep: {axes: {act: [9], wait_s: [0.002], "
                                       "seed: {from: 1, to: 1500, step: 1}}}\n",
@@ -353,20 +342,4 @@ static void kills_cost_the_points_under_way_alone(void **state)
     (void)count_tries();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(failures_are_tried_again_by_their_class),
-        cmocka_unit_test(a_wrong_study_stops_the_shard),
-        cmocka_unit_test(a_point_over_its_limit_is_recorded),
-        cmocka_unit_test(a_worker_that_is_told_to_end_leaves_no_record),
-        cmocka_unit_test(retries_are_rounds),
-        cmocka_unit_test(shards_share_the_points),
-        cmocka_unit_test(torn_and_spoilt_lines_count_as_never_written),
-        cmocka_unit_test(lines_of_others_are_errors),
-        cmocka_unit_test(two_writers_have_to_agree),
-        cmocka_unit_test(a_full_disk_leaves_whole_lines),
-        cmocka_unit_test(kills_cost_the_points_under_way_alone),
-    };
-    return cmocka_run_group_tests(tests, toy_enter, toy_leave);
-}
+TEST_GROUP(.enter = toy_enter, .leave = toy_leave);

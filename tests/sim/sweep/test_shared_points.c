@@ -18,9 +18,8 @@ static void write_plan(const char *study, const char *sweep)
 }
 
 // The reference of the second point is that of the first, its time too: a shard keeps it.
-static void a_shard_keeps_what_its_points_share(void **state)
+TEST(a_shard_keeps_what_its_points_share)
 {
-    (void)state;
     static program_run run;
     static char lines[1 << 17];
     char times[2][40] = {"", "-"};
@@ -47,9 +46,8 @@ static void a_shard_keeps_what_its_points_share(void **state)
 }
 
 // Their axis is called as the number of a sweep's point once was.
-static void what_stands_over_points_of_the_wafer_is_kept(void **state)
+TEST(what_stands_over_points_of_the_wafer_is_kept)
 {
-    (void)state;
     static program_run run;
     write_plan("wafer.yaml", "{axes: {scan.dose_mj_per_cm2: [20, 30]}, keep: [displacement_nm]}");
     program_call((const char *const[PROGRAM_ARGUMENTS]){"sweep", "plan.yaml", "-o", "all.h5"},
@@ -71,11 +69,4 @@ static int leave(void **state)
     return fixture_leave();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_shard_keeps_what_its_points_share),
-        cmocka_unit_test(what_stands_over_points_of_the_wafer_is_kept),
-    };
-    return cmocka_run_group_tests_name("shared points", tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

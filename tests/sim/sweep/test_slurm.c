@@ -21,9 +21,8 @@ static void expect(const bb_text *text, const char *part, bool is_there)
     }
 }
 
-static void a_worker_has_its_processor_and_memory(void **state)
+TEST(a_worker_has_its_processor_and_memory)
 {
-    (void)state;
     bb_sweep_plan *plan = toy_planned("sweep: {seeds: 1..8, shards: 4}\n", "plain");
     plan->need.host_bytes = 3e9;
     bb_slurm_request request = {
@@ -45,9 +44,8 @@ static void a_worker_has_its_processor_and_memory(void **state)
 }
 
 // sbatch refuses two kinds of memory.
-static void memory_of_the_user_stands_alone(void **state)
+TEST(memory_of_the_user_stands_alone)
 {
-    (void)state;
     bb_sweep_plan *plan = toy_planned("sweep: {seeds: 1..8}\n", "mem");
     const char *const extras[] = {"--mem=5G"};
     const bb_slurm_request request = {.plan = plan,
@@ -73,9 +71,8 @@ static void memory_of_the_user_stands_alone(void **state)
     bb_sweep_plan_destroy(&plan);
 }
 
-static void who_pays_pays_for_the_job_after_too(void **state)
+TEST(who_pays_pays_for_the_job_after_too)
 {
-    (void)state;
     bb_sweep_plan *plan = toy_planned("sweep: {seeds: 1..8}\n", "pay");
     const char *const extras[] = {"-p",         "big",     "--account=me", "--cpus-per-task=4",
                                   "--qos",      "high",    "-pshort",      "--partitions=no",
@@ -93,9 +90,8 @@ static void who_pays_pays_for_the_job_after_too(void **state)
     bb_sweep_plan_destroy(&plan);
 }
 
-static void folders_may_have_any_name(void **state)
+TEST(folders_may_have_any_name)
 {
-    (void)state;
     bb_sweep_plan *plan = toy_planned("sweep: {seeds: 1..8}\n", "a \"b\" 5%A's");
     const bb_slurm_request request = {
         .plan = plan, .output = "o'o.h5", .within = NAN, .print_only = true};
@@ -114,9 +110,8 @@ static void folders_may_have_any_name(void **state)
     bb_sweep_plan_destroy(&plan);
 }
 
-static void a_job_says_what_memory_it_has(void **state)
+TEST(a_job_says_what_memory_it_has)
 {
-    (void)state;
     static const char *const names[] = {"SLURM_MEM_PER_NODE", "SLURM_MEM_PER_CPU",
                                         "SLURM_MEM_PER_GPU", "SLURM_CPUS_ON_NODE"};
     for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
@@ -136,14 +131,4 @@ static void a_job_says_what_memory_it_has(void **state)
     assert_int_equal(unsetenv("SLURM_CPUS_ON_NODE"), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_worker_has_its_processor_and_memory),
-        cmocka_unit_test(memory_of_the_user_stands_alone),
-        cmocka_unit_test(who_pays_pays_for_the_job_after_too),
-        cmocka_unit_test(folders_may_have_any_name),
-        cmocka_unit_test(a_job_says_what_memory_it_has),
-    };
-    return cmocka_run_group_tests(tests, toy_enter, toy_leave);
-}
+TEST_GROUP(.enter = toy_enter, .leave = toy_leave);

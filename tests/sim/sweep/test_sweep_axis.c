@@ -23,9 +23,8 @@ static void check_texts(const char *sweep, const char *path, const char *expecte
     bb_sweep_plan_destroy(&plan);
 }
 
-static void lists_and_ranges_mean_what_a_user_would_write(void **state)
+TEST(lists_and_ranges_mean_what_a_user_would_write)
 {
-    (void)state;
     check_texts("sweep: {axes: {air.r0_m: [0.10, 1e-2, 3]}}\n", "air.r0_m", "0.10 1e-2 3");
     check_texts("sweep: {axes: {air.r0_m: {from: 0, to: 0.6, step: 0.1}}}\n", "air.r0_m",
                 "0.0 0.1 0.2 0.3 0.4 0.5 0.6");
@@ -39,9 +38,8 @@ static void lists_and_ranges_mean_what_a_user_would_write(void **state)
     check_texts("sweep: {zip: {air.r0_m: [1, 2], length_m: [5, 5]}}\n", "length_m", "5 5");
 }
 
-static void a_ladder_by_log_has_equal_ratios_and_its_ends(void **state)
+TEST(a_ladder_by_log_has_equal_ratios_and_its_ends)
 {
-    (void)state;
     bb_sweep_plan *plan =
         toy_planned("sweep: {axes: {air.r0_m: {from: 1.0e-6, to: 1.0e-2, log: 5}}}\n", NULL);
     const double *numbers = plan->sweep->axes.axes[0].keys[0].numbers;
@@ -52,9 +50,8 @@ static void a_ladder_by_log_has_equal_ratios_and_its_ends(void **state)
     bb_sweep_plan_destroy(&plan);
 }
 
-static void values_of_a_ladder_are_short(void **state)
+TEST(values_of_a_ladder_are_short)
 {
-    (void)state;
     check_texts("sweep: {axes: {air.r0_m: {from: 1.0e-6, to: 1.0e-2, log: 4}}}\n", "air.r0_m",
                 "1.0e-06 2.154e-05 0.000464 0.01");
     check_texts("sweep: {axes: {air.r0_m: {from: 0, to: 1, count: 4}}}\n", "air.r0_m",
@@ -64,17 +61,15 @@ static void values_of_a_ladder_are_short(void **state)
                 "1.0 1.00003333 1.00006667 1.0001");
 }
 
-static void a_table_gives_its_columns_to_keys(void **state)
+TEST(a_table_gives_its_columns_to_keys)
 {
-    (void)state;
     toy_write("conditions.csv", "air.r0_m,length_m\n0.5,7\n0.25,8\n");
     check_texts("sweep: {table: conditions.csv}\n", "air.r0_m", "0.5 0.25");
     check_texts("sweep: {table: conditions.csv}\n", "length_m", "7 8");
 }
 
-static void samples_are_stratified_and_repeat(void **state)
+TEST(samples_are_stratified_and_repeat)
 {
-    (void)state;
     double first[2][16];
     double again[16];
     for (uint64_t seed = 1; seed < 4; ++seed) {
@@ -132,9 +127,8 @@ static void check_names(const char *sweep, const char *expected)
     bb_sweep_plan_destroy(&plan);
 }
 
-static void coordinates_are_named_by_the_last_part(void **state)
+TEST(coordinates_are_named_by_the_last_part)
 {
-    (void)state;
     check_names("sweep: {axes: {air.r0_m: [1, 2], pipelines.a.width: [0, 4]}}\n",
                 "r0_m:r0_m width:width");
     check_names("sweep: {axes: {pipelines.a.width: [0, 1], pipelines.b.width: [2, 4]}}\n",
@@ -147,9 +141,8 @@ static void coordinates_are_named_by_the_last_part(void **state)
     check_names("sweep: {table: one.csv}\n", "length_m:length_m");
 }
 
-static void pipelines_are_found_by_name_and_number(void **state)
+TEST(pipelines_are_found_by_name_and_number)
 {
-    (void)state;
     bb_config *config = NULL;
     bb_problems problems = {0};
     bb_sweep_plan *plan = toy_planned(
@@ -165,9 +158,8 @@ static void pipelines_are_found_by_name_and_number(void **state)
     toy_refused("sweep: {axes: {pipelines.c.width: [3, 4]}}\n", "pipelines");
 }
 
-static void wrong_axes_are_refused(void **state)
+TEST(wrong_axes_are_refused)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"{axes: {air.r0_m: [1, 2, 1.0]}}", "twice"},
         {"{axes: {count: [1, 2, 1]}}", "twice"},
@@ -211,9 +203,8 @@ static void wrong_axes_are_refused(void **state)
     }
 }
 
-static void exclusions_leave_combinations_out(void **state)
+TEST(exclusions_leave_combinations_out)
 {
-    (void)state;
     bb_sweep_plan *plan =
         toy_planned("sweep:\n"
                     "  axes: {air.r0_m: [1, 2, 3], count: [10, 20]}\n"
@@ -235,18 +226,4 @@ static void exclusions_leave_combinations_out(void **state)
     bb_sweep_plan_destroy(&plan);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists_and_ranges_mean_what_a_user_would_write),
-        cmocka_unit_test(a_ladder_by_log_has_equal_ratios_and_its_ends),
-        cmocka_unit_test(values_of_a_ladder_are_short),
-        cmocka_unit_test(a_table_gives_its_columns_to_keys),
-        cmocka_unit_test(samples_are_stratified_and_repeat),
-        cmocka_unit_test(coordinates_are_named_by_the_last_part),
-        cmocka_unit_test(pipelines_are_found_by_name_and_number),
-        cmocka_unit_test(wrong_axes_are_refused),
-        cmocka_unit_test(exclusions_leave_combinations_out),
-    };
-    return cmocka_run_group_tests(tests, toy_enter, toy_leave);
-}
+TEST_GROUP(.enter = toy_enter, .leave = toy_leave);

@@ -15,9 +15,8 @@ static const void *keep(const char *key, bb_index bytes)
     return kept;
 }
 
-static void the_store_keeps_within_its_bytes(void **state)
+TEST(the_store_keeps_within_its_bytes)
 {
-    (void)state;
     bb_index bytes = 0;
     assert_null(keep("a", 100)); // nothing is allowed yet
     assert_false(bb_warm_has_room(1.0));
@@ -98,24 +97,21 @@ static void compare(const driver_case *cases, int count, double bytes)
     bb_warm_allow(0.0);
 }
 
-static void a_warm_ao_study_computes_what_a_cold_one_does(void **state)
+TEST(a_warm_ao_study_computes_what_a_cold_one_does)
 {
-    (void)state;
     compare(ao_cases, sizeof ao_cases / sizeof *ao_cases, 1e9);
     compare(ao_cases, sizeof ao_cases / sizeof *ao_cases, 2e5); // room for some of it
 }
 
-static void a_warm_wafer_study_computes_what_a_cold_one_does(void **state)
+TEST(a_warm_wafer_study_computes_what_a_cold_one_does)
 {
-    (void)state;
     compare(wafer_cases, sizeof wafer_cases / sizeof *wafer_cases, 1e9);
     compare(wafer_cases, sizeof wafer_cases / sizeof *wafer_cases, 2e6);
 }
 
 // What does not change is found: the second study of a pair leaves what is its own alone.
-static void what_does_not_change_is_kept(void **state)
+TEST(what_does_not_change_is_kept)
 {
-    (void)state;
     char ignored[BB_DIGEST_BYTES];
     const driver_case *const pairs[] = {&ao_cases[0], &wafer_cases[0]};
     const bb_index own[] = {1, 0}; // the pipeline of another width; rows know of no dose
@@ -130,13 +126,4 @@ static void what_does_not_change_is_kept(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_store_keeps_within_its_bytes),
-        cmocka_unit_test(a_warm_ao_study_computes_what_a_cold_one_does),
-        cmocka_unit_test(a_warm_wafer_study_computes_what_a_cold_one_does),
-        cmocka_unit_test(what_does_not_change_is_kept),
-    };
-    return cmocka_run_group_tests(tests, NULL, driver_leave);
-}
+TEST_GROUP(.leave = driver_leave);

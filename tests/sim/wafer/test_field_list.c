@@ -59,9 +59,8 @@ static void find(const listing *found, const char *label, bb_index *row, bb_inde
 }
 
 // Three fields about no symmetry: the lower left one, the upper one and the one on the right.
-static void a_layout_is_listed_and_drawn_where_it_lies(void **state)
+TEST(a_layout_is_listed_and_drawn_where_it_lies)
 {
-    (void)state;
     const char *const overrides[] = {
         "scan.layout=[{x_mm: 70.0, y_mm: 0.0, dose_mj_per_cm2: 41.5, direction: up, order: 9},"
         "{x_mm: -60.0, y_mm: -70.0, direction: down, order: 3},"
@@ -110,9 +109,8 @@ static void a_layout_is_listed_and_drawn_where_it_lies(void **state)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
-static void every_field_of_the_grid_is_there(void **state)
+TEST(every_field_of_the_grid_is_there)
 {
-    (void)state;
     const char *const overrides[] = {"scan.fields=all"};
     listing found;
     list(overrides, 1, &found);
@@ -131,9 +129,8 @@ static void every_field_of_the_grid_is_there(void **state)
     bb_text_release(&found.text);
 }
 
-static void check_prints_them(void **state)
+TEST(check_prints_them)
 {
-    (void)state;
     program_run out;
     const char *const wafer[PROGRAM_ARGUMENTS] = {"check", CONFIG_WAFER_SMALL, "scan.fields=[3]",
                                                   "--fields", NULL};
@@ -157,12 +154,4 @@ static int leave(void **state)
     return fixture_leave();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_layout_is_listed_and_drawn_where_it_lies),
-        cmocka_unit_test(every_field_of_the_grid_is_there),
-        cmocka_unit_test(check_prints_them),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

@@ -37,9 +37,8 @@ static double longest(const bb_results *results)
 }
 
 // What an arrival of half a kelvin moves points by when it counts, and that it does not count.
-static void a_hot_arrival_is_no_overlay(void **state)
+TEST(a_hot_arrival_is_no_overlay)
 {
-    (void)state;
     const driver_case counted = {CONFIG_WAFER_SMALL, {COLD, HOT, NO_HEAT, WATER, ABSOLUTE}};
     const driver_case usual = {CONFIG_WAFER_SMALL, {COLD, HOT, NO_HEAT}};
     const driver_case stress_free = {CONFIG_WAFER_SMALL, {COLD, HOT, NO_HEAT, ABSOLUTE}};
@@ -93,9 +92,8 @@ static void expect_parts(const bb_results *results, const bb_results *full, doub
 }
 
 // Over a clamp that stays cold an even wafer cools by exp(-t h_c / C) from where it was aligned.
-static void an_even_wafer_cools_exponentially(void **state)
+TEST(an_even_wafer_cools_exponentially)
 {
-    (void)state;
     const driver_case whole_of = {CONFIG_WAFER_SMALL, {COLD, HOT, NO_HEAT, WATER, ABSOLUTE}};
     const driver_case at_once = {CONFIG_WAFER_SMALL, {COLD, HOT, STEADY}};
     const driver_case absolute = {CONFIG_WAFER_SMALL, {COLD, HOT, STEADY, WATER, ABSOLUTE}};
@@ -125,9 +123,8 @@ static void an_even_wafer_cools_exponentially(void **state)
 
 // What stays of every pipeline's numbers where the references are all the same point: the state at
 // rest. Bit for bit, as before there were references.
-static void a_wafer_at_rest_has_one_reference(void **state)
+TEST(a_wafer_at_rest_has_one_reference)
 {
-    (void)state;
     const driver_case usual = {CONFIG_WAFER_SMALL, {TWO}};
     const driver_case absolute = {CONFIG_WAFER_SMALL, {TWO, WATER, ABSOLUTE}};
     const driver_case later = {CONFIG_WAFER_SMALL, {TWO, "metrology.alignment_s=0.01"}};
@@ -145,9 +142,8 @@ static void a_wafer_at_rest_has_one_reference(void **state)
 
 // Every wafer of a lot is aligned by itself. The average over the lot, taken out, leaves what
 // differs, of which the spreads are.
-static void lots_are_aligned_wafer_by_wafer(void **state)
+TEST(lots_are_aligned_wafer_by_wafer)
 {
-    (void)state;
 #define LOT                                                                                        \
     "scan.order=given", "scan.sequence=[50, 49]", "scan.fields=[0]", "response.axes=[x, y]", TWO,  \
         "wafers={count: 3, exchange_s: 0.3, arrival_rise_k: 0.1, scored: all}"
@@ -190,9 +186,8 @@ static void lots_are_aligned_wafer_by_wafer(void **state)
 
 // The average over the lot is taken out of every draw: their prices are alike, and no draw shows
 // what the lot has in common.
-static void draws_of_a_lot_are_centred_each(void **state)
+TEST(draws_of_a_lot_are_centred_each)
 {
-    (void)state;
     const driver_case centred = {
         CONFIG_WAFER_SMALL,
         {LOT, "metrology.lot_mean=true",
@@ -208,9 +203,8 @@ static void draws_of_a_lot_are_centred_each(void **state)
 }
 
 // The loop on a GPU starts from a wafer at rest and says so.
-static void the_loop_takes_wafers_at_the_waters_temperature(void **state)
+TEST(the_loop_takes_wafers_at_the_waters_temperature)
 {
-    (void)state;
     const driver_case test_case = {CONFIG_WAFER_SMALL, {TWO, HOT}};
     bb_config *config = NULL;
     check_ok(driver_load(&test_case, &config));
@@ -221,16 +215,4 @@ static void the_loop_takes_wafers_at_the_waters_temperature(void **state)
     bb_config_destroy(&config);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_hot_arrival_is_no_overlay),
-        cmocka_unit_test(an_even_wafer_cools_exponentially),
-        cmocka_unit_test(a_wafer_at_rest_has_one_reference),
-        cmocka_unit_test(lots_are_aligned_wafer_by_wafer),
-        cmocka_unit_test(draws_of_a_lot_are_centred_each),
-        cmocka_unit_test(the_loop_takes_wafers_at_the_waters_temperature),
-    };
-    bb_log_set_level(BB_LOG_QUIET);
-    return cmocka_run_group_tests(tests, NULL, driver_leave);
-}
+TEST_GROUP(.leave = driver_leave, .is_quiet = true);

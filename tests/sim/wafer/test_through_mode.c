@@ -100,9 +100,8 @@ static void advance(stand *bench, double hood_rise, bool lit, bb_ledger *ledger)
 static const int steppings[] = {BB_STEPPING_EXPLICIT, BB_STEPPING_CRANK_NICOLSON};
 
 // Nothing exchanged: tau is exact for steps of any length, T is q t / C.
-static void drop_under_flux_is_exact(void **state)
+TEST(drop_under_flux_is_exact)
 {
-    (void)state;
     check_relative(relaxation_time(), 0.561e-3, 1e-3);
     check_relative(FLUX * DEPTH / (2.0 * CONDUCTIVITY), 0.445, 1e-3);
     for (int k = 0; k < 4; ++k) {
@@ -157,9 +156,8 @@ static void closed_form(double exchange, double hood, double hood_rise, double t
 }
 
 // Evenly heated, clamp below and hood above: first order by Euler, second by Crank-Nicolson.
-static void even_heating_follows_the_coupled_equations(void **state)
+TEST(even_heating_follows_the_coupled_equations)
 {
-    (void)state;
     enum { LEVELS = 4 };
     const double exchange = 4e4;
     const double hood = 2.5e4;
@@ -195,9 +193,8 @@ static void even_heating_follows_the_coupled_equations(void **state)
 }
 
 // tau = cos(q x) decays by 1 / relaxation + kappa q^2, q^2 that of the mesh; T stays 0.
-static void waves_of_tau_decay(void **state)
+TEST(waves_of_tau_decay)
 {
-    (void)state;
     const double spacing = 0.5e-3;
     const double step = 2e-6;
     const double angle = 2.0 * PI / 16.0;
@@ -228,9 +225,8 @@ static void waves_of_tau_decay(void **state)
 }
 
 // Largest eigenvalue of M^-1 S against the bound, where T limits the step and where tau does.
-static void the_limit_bounds_the_spectrum(void **state)
+TEST(the_limit_bounds_the_spectrum)
 {
-    (void)state;
     static const struct {
         double spacing, exchange;
     } cases[] = {
@@ -282,9 +278,8 @@ static void the_limit_bounds_the_spectrum(void **state)
 }
 
 // K + H of wafer, clamp layer and ring is symmetric, and uniform T costs what the mean model costs.
-static void the_system_is_symmetric(void **state)
+TEST(the_system_is_symmetric)
 {
-    (void)state;
     bb_disc_mesh *mesh = NULL;
     bb_thermal *one = NULL;
     bb_thermal *two = NULL;
@@ -341,9 +336,8 @@ static void measure(const bb_results *results, const bb_results *other, int axis
     out[1] = sqrt(out[1]);
 }
 
-static void its_moment_bends_the_plate(void **state)
+TEST(its_moment_bends_the_plate)
 {
-    (void)state;
     const driver_case one = {CONFIG_WAFER_SMALL, {PLATE}};
     const driver_case two = {CONFIG_WAFER_SMALL, {PLATE, "mesh.through_thickness=two_mode"}};
     bb_results *mean = driver_results(&one);
@@ -367,9 +361,8 @@ static void its_moment_bends_the_plate(void **state)
     driver_check_threads(&two);
 }
 
-static void rows_without_a_moment_are_refused(void **state)
+TEST(rows_without_a_moment_are_refused)
 {
-    (void)state;
     const driver_case kernel = {CONFIG_WAFER_SMALL, {"mesh.through_thickness=two_mode"}};
     const driver_case flat = {CONFIG_WAFER_SMALL,
                               {"mesh.through_thickness=two_mode", "response.axes=[x, y]"}};
@@ -379,17 +372,4 @@ static void rows_without_a_moment_are_refused(void **state)
     bb_config_destroy(&config);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(drop_under_flux_is_exact),
-        cmocka_unit_test(even_heating_follows_the_coupled_equations),
-        cmocka_unit_test(waves_of_tau_decay),
-        cmocka_unit_test(the_limit_bounds_the_spectrum),
-        cmocka_unit_test(the_system_is_symmetric),
-        cmocka_unit_test(its_moment_bends_the_plate),
-        cmocka_unit_test(rows_without_a_moment_are_refused),
-    };
-    bb_log_set_level(BB_LOG_QUIET);
-    return cmocka_run_group_tests(tests, NULL, driver_leave);
-}
+TEST_GROUP(.leave = driver_leave, .is_quiet = true);

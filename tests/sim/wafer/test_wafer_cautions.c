@@ -39,9 +39,8 @@ static bb_wafer_edge_loss loss_of(const driver_case *study)
 
 // Over a whole wafer rows without the edge are as wrong as the closed form estimates, and what a
 // study gets by default are rows with it.
-static void the_default_has_the_edge(void **state)
+TEST(the_default_has_the_edge)
 {
-    (void)state;
     const driver_case usual = {CONFIG_WAFER_SMALL, {WHOLE}};
     const driver_case fem = {CONFIG_WAFER_SMALL, {WHOLE, "response.generator=fem"}};
     const driver_case kernel = {CONFIG_WAFER_SMALL, {WHOLE, "response.generator=kernel"}};
@@ -64,9 +63,8 @@ static void the_default_has_the_edge(void **state)
 }
 
 // One field beside the rim and one in the middle, against the estimate of each.
-static void estimates_are_of_the_right_size(void **state)
+TEST(estimates_are_of_the_right_size)
 {
-    (void)state;
     const char *const fields[] = {"scan.fields=[40]", "scan.fields=[48]"}; // r to 136, 27 mm
     double lacking[2];
     bb_wafer_edge_loss loss[2];
@@ -108,9 +106,8 @@ static void expect(const char *fields, const char *generator, const char *axes, 
 }
 
 // What a coarse mesh costs, against one that resolves the slit: the estimate is of its size.
-static void coarse_meshes_say_what_they_cost(void **state)
+TEST(coarse_meshes_say_what_they_cost)
 {
-    (void)state;
 #define FIELD                                                                                      \
     ONE, "response.axes=[x, y]", "scan.fields=[12]", "response.grid={columns: 120, rows: 118}"
     const char *const spacings[] = {"mesh.spacing_mm=1.0", "mesh.spacing_mm=2.0",
@@ -149,9 +146,8 @@ static void coarse_meshes_say_what_they_cost(void **state)
     assert_null(strstr(said.printed, "coarser"));
 }
 
-static void users_are_told(void **state)
+TEST(users_are_told)
 {
-    (void)state;
     const char *plane = "response.generator=kernel";
     const char *fem = "response.generator=fem";
     expect(
@@ -170,9 +166,8 @@ static void users_are_told(void **state)
 }
 
 // A wafer that does not expand has nothing to lack: no caution, and no 0 / 0 in one.
-static void rows_of_a_wafer_that_does_not_expand_lack_nothing(void **state)
+TEST(rows_of_a_wafer_that_does_not_expand_lack_nothing)
 {
-    (void)state;
     static const char *const commands[] = {"run", "check"};
     static program_run said;
     for (int c = 0; c < 2; ++c) {
@@ -190,9 +185,8 @@ static void rows_of_a_wafer_that_does_not_expand_lack_nothing(void **state)
 }
 
 // Steps that are not stable for what the wafer exchanges with are refused by check as by run.
-static void steps_are_refused_alike(void **state)
+TEST(steps_are_refused_alike)
 {
-    (void)state;
 #define WORDS ": explicit steps are not stable beyond on a mesh of 3 mm, for the sake of clamp"
     static const struct {
         const char *overrides[4];
@@ -232,9 +226,8 @@ static void steps_are_refused_alike(void **state)
 }
 
 // A plate whose burls are all missing is held by nothing: check says so as run does.
-static void a_wafer_on_no_burl_is_refused(void **state)
+TEST(a_wafer_on_no_burl_is_refused)
 {
-    (void)state;
     static const char *const commands[] = {"run", "check"};
     static program_run said[2];
     for (int c = 0; c < 2; ++c) {
@@ -256,9 +249,8 @@ static void a_wafer_on_no_burl_is_refused(void **state)
 }
 
 // T of Equations 3 and 4 is what the thermal model of a run has, with ring and two modes too.
-static void a_plan_counts_what_a_run_has(void **state)
+TEST(a_plan_counts_what_a_run_has)
 {
-    (void)state;
     static const char *const overrides[][3] = {
         {"response.axes=[x, y]", NULL, NULL},
         {"response.axes=[x, y]", "ring.width_mm=9.0", "mesh.through_thickness=two_mode"},
@@ -296,17 +288,4 @@ static int leave(void **state)
     return fixture_leave() + driver_leave(state);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_default_has_the_edge),
-        cmocka_unit_test(estimates_are_of_the_right_size),
-        cmocka_unit_test(coarse_meshes_say_what_they_cost),
-        cmocka_unit_test(a_plan_counts_what_a_run_has),
-        cmocka_unit_test(users_are_told),
-        cmocka_unit_test(steps_are_refused_alike),
-        cmocka_unit_test(a_wafer_on_no_burl_is_refused),
-        cmocka_unit_test(rows_of_a_wafer_that_does_not_expand_lack_nothing),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

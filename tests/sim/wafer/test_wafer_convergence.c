@@ -33,9 +33,8 @@ static double largest_error(const bb_results *results, const char *study)
     return largest;
 }
 
-static void orders_are_those_of_the_theory(void **state)
+TEST(orders_are_those_of_the_theory)
 {
-    (void)state;
     static const struct {
         const char *study;
         double order, tolerance;
@@ -76,11 +75,4 @@ static void orders_are_those_of_the_theory(void **state)
     bb_config_destroy(&config);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(orders_are_those_of_the_theory),
-    };
-    bb_log_set_level(BB_LOG_QUIET);
-    return cmocka_run_group_tests(tests, NULL, driver_leave);
-}
+TEST_GROUP(.leave = driver_leave, .is_quiet = true);

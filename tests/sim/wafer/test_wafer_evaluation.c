@@ -6,9 +6,8 @@
 #include "tests/sim/program.h"
 
 // Steps of 1e-15 of the range: coefficients beyond 32 bits, which poison their blocks.
-static void a_pipeline_that_fails_is_warned_of(void **state)
+TEST(a_pipeline_that_fails_is_warned_of)
 {
-    (void)state;
     static program_run run;
     const char *const arguments[PROGRAM_ARGUMENTS] = {
         "run",
@@ -28,9 +27,8 @@ static void a_pipeline_that_fails_is_warned_of(void **state)
 }
 
 // Rows of a file need not be zero off the wafer: what is lost is a part of all of them.
-static void no_more_than_all_values_underflow(void **state)
+TEST(no_more_than_all_values_underflow)
 {
-    (void)state;
     static program_run run;
     const char *const dump[PROGRAM_ARGUMENTS] = {
         "run", CONFIG_WAFER_SMALL, "scan.fields=[0]", "-q", "-o", "rows.h5", "--dump", "rows",
@@ -62,9 +60,8 @@ static void no_more_than_all_values_underflow(void **state)
 
 // What a tolerance of the range comes to is known with the matrix: that pipeline has no price, all
 // others have theirs.
-static void a_tolerance_that_is_not_held_is_an_outcome(void **state)
+TEST(a_tolerance_that_is_not_held_is_an_outcome)
 {
-    (void)state;
 #define REFERENCE "{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}"
 #define PLAIN     "{name: fp32, storage: fp32, multiply: fp32, accumulate: fp64}"
     static const char *const numbers[] = {
@@ -110,12 +107,4 @@ static int leave(void **state)
     return driver_leave(state) + fixture_leave();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pipeline_that_fails_is_warned_of),
-        cmocka_unit_test(a_tolerance_that_is_not_held_is_an_outcome),
-        cmocka_unit_test(no_more_than_all_values_underflow),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

@@ -26,9 +26,8 @@ static int leave(void **state)
     return driver_leave(state);
 }
 
-static void threads_do_not_change_a_bit(void **state)
+TEST(threads_do_not_change_a_bit)
 {
-    (void)state;
     const driver_case fem = {CONFIG_WAFER_SMALL,
                              {"response.generator=fem", "response.axes=[x, y]",
                               "mesh.spacing_mm=5.0", "scan.fields=[0]"}};
@@ -41,9 +40,8 @@ static void threads_do_not_change_a_bit(void **state)
     driver_check_threads(&plate);
 }
 
-static void fp64_is_the_reference_exactly(void **state)
+TEST(fp64_is_the_reference_exactly)
 {
-    (void)state;
     static const char *const zeros[] = {"qoi_relative_error", "overlay_error_x_nm",
                                         "overlay_error_y_nm", "height_error_nm"};
     const bb_results *results = usual;
@@ -57,9 +55,8 @@ static void fp64_is_the_reference_exactly(void **state)
                         driver_row(results, "displacement_nm", "reference"), row);
 }
 
-static void errors_order_by_format(void **state)
+TEST(errors_order_by_format)
 {
-    (void)state;
     static const char *const order[] = {"fp64 again", "seed", "fp32", "fp16", "bf16", "e4m3"};
     static const char *const prices[] = {"qoi_relative_error", "overlay_error_x_nm",
                                          "overlay_error_y_nm"};
@@ -84,9 +81,8 @@ static void errors_order_by_format(void **state)
 }
 
 // In m/K every value is below fp16's least subnormal, 6e-8: nothing is left.
-static void unscaled_fp16_underflows(void **state)
+TEST(unscaled_fp16_underflows)
 {
-    (void)state;
     const bb_results *results = usual;
     const bb_dataset *displacement = driver_dataset(results, "displacement_nm");
     const double *row = driver_row(results, "displacement_nm", "fp16 unscaled");
@@ -121,9 +117,8 @@ static void check_doubled(const bb_results *once, const bb_results *twice, const
 
 // Heat and displacement are linear in the dose, and a factor of 2 rounds nowhere: errors of the
 // formats double too.
-static void overlay_is_linear_in_the_dose(void **state)
+TEST(overlay_is_linear_in_the_dose)
 {
-    (void)state;
     const driver_case doubled = {CONFIG_WAFER_SMALL, {"scan.dose_mj_per_cm2=60.0"}};
     const bb_results *once = usual;
     bb_results *twice = driver_results(&doubled);
@@ -140,9 +135,8 @@ static void overlay_is_linear_in_the_dose(void **state)
 }
 
 // The heat over the dose, of what reflects as of what brings light beside the band; none without.
-static void overlay_is_linear_in_the_absorption(void **state)
+TEST(overlay_is_linear_in_the_absorption)
 {
-    (void)state;
     const driver_case half = {CONFIG_WAFER_SMALL, {"wafer.absorption=0.5"}};
     const driver_case none = {CONFIG_WAFER_SMALL, {"wafer.absorption=0.0"}};
     bb_results *a = driver_results(&half);
@@ -154,9 +148,8 @@ static void overlay_is_linear_in_the_absorption(void **state)
 }
 
 // Displacement is linear in the expansion coefficient, and overlay an axis at a time.
-static void no_expansion_is_no_overlay(void **state)
+TEST(no_expansion_is_no_overlay)
 {
-    (void)state;
     const driver_case study = {CONFIG_WAFER_SMALL, {"wafer.expansion_per_k=0.0"}};
     bb_results *results = driver_results(&study);
     assert_true(driver_row(results, "overlay_x_nm", "reference")[0] == 0.0);
@@ -167,9 +160,8 @@ static void no_expansion_is_no_overlay(void **state)
 }
 
 // A step just below the limit runs, one just above is refused before anything runs.
-static void a_step_over_the_limit_is_refused(void **state)
+TEST(a_step_over_the_limit_is_refused)
 {
-    (void)state;
     bb_results *results = NULL;
     bb_config *config = NULL;
     check_ok(driver_load(&small, &config));
@@ -191,9 +183,8 @@ static void a_step_over_the_limit_is_refused(void **state)
     check_fails(driver_run(&too_long, 2, &results), BB_INVALID, "1 problem");
 }
 
-static void x_and_y_are_enough(void **state)
+TEST(x_and_y_are_enough)
 {
-    (void)state;
     const driver_case study = {CONFIG_WAFER_SMALL, {"response.axes=[x, y]"}};
     const driver_case turned = {CONFIG_WAFER_SMALL, {"response.axes=[y, x]"}};
     const bb_results *results = usual;
@@ -230,9 +221,8 @@ static double difference(const bb_results *a, const bb_results *b, const char *n
 
 // Rows of the finite elements have the wafer's edge in them, rows of the kernel are of an endless
 // sheet: fields in the middle agree to the mesh, fields at the edge differ by the edge effect.
-static void both_generators_agree_but_for_the_edge(void **state)
+TEST(both_generators_agree_but_for_the_edge)
 {
-    (void)state;
 #define COARSE "response.axes=[x, y]", "mesh.spacing_mm=4.0", "pipelines=[" REFERENCE "]"
     const char *const fields[] = {"scan.fields=[48]", "scan.fields=[44]"}; // x = 13, -91 mm
     double x[2];
@@ -257,9 +247,8 @@ static void both_generators_agree_but_for_the_edge(void **state)
 }
 
 // In plane the plate is the membrane but for (d/2) grad w, in height the kernel but for the mesh.
-static void the_plate_agrees_with_both(void **state)
+TEST(the_plate_agrees_with_both)
 {
-    (void)state;
 #define ONE "mesh.spacing_mm=4.0", "scan.fields=[48]", "pipelines=[" REFERENCE "]"
     const driver_case kernel = {CONFIG_WAFER_SMALL, {ONE, "response.generator=kernel"}};
     const driver_case fem = {CONFIG_WAFER_SMALL,
@@ -287,9 +276,8 @@ static void the_plate_agrees_with_both(void **state)
     bb_results_destroy(&c);
 }
 
-static void all_fields_are_scored(void **state)
+TEST(all_fields_are_scored)
 {
-    (void)state;
     const driver_case study = {
         CONFIG_WAFER_SMALL,
         {"scan.fields=all", "mesh.spacing_mm=6.0", "response.axes=[x, y]",
@@ -323,9 +311,8 @@ static void all_fields_are_scored(void **state)
 }
 
 // Fields of one height leave a parameter of the ten open: those numbers are NaN with a reason.
-static void what_points_do_not_determine_is_nan(void **state)
+TEST(what_points_do_not_determine_is_nan)
 {
-    (void)state;
     const driver_case study = {CONFIG_WAFER_SMALL, {"scan.fields=[6]"}};
     bb_results *results = driver_results(&study);
     const bb_dataset *states = driver_dataset(results, "overlay_status");
@@ -344,9 +331,8 @@ static void what_points_do_not_determine_is_nan(void **state)
 }
 
 // A tolerance is a part of the range of one field's rows, whatever fields come before it.
-static void tolerances_belong_to_a_field(void **state)
+TEST(tolerances_belong_to_a_field)
 {
-    (void)state;
     static const char pipelines[] =
         "pipelines=[" REFERENCE ", {name: quantiser, storage: {codec: quantiser, "
         "tolerance_of_range: 1.0e-4}, multiply: fp32, accumulate: fp64}]";
@@ -367,9 +353,8 @@ static void tolerances_belong_to_a_field(void **state)
 // The pattern of Table 2 of Bamakhrama et al.: a fixed rate takes the most bits and errs most, a
 // fixed accuracy takes the fewest, a fixed precision errs least; their PSNR is -20 log10(nrmse)
 // less 6.02 dB. configs/wafer/zfp-table2.yaml has the sizes.
-static void zfp_modes_order_as_published(void **state)
+TEST(zfp_modes_order_as_published)
 {
-    (void)state;
     const driver_case study = {
         CONFIG_WAFER_SMALL,
         {"scan.fields=[0]", "response.axes=[x, y]", "mesh.spacing_mm=2.0", "mesh.step_ms=1.0",
@@ -404,9 +389,8 @@ static void zfp_modes_order_as_published(void **state)
 
 // A wafer of no heat capacity gets hotter than fp32 can say: pipelines that cannot hold it fail and
 // say where, the reference does not.
-static void an_overflow_is_a_result(void **state)
+TEST(an_overflow_is_a_result)
 {
-    (void)state;
     static const char *const prices[] = {"qoi_relative_error", "overlay_error_x_nm",
                                          "overlay_error_y_nm", "height_error_nm", "energy_j"};
     const driver_case study = {CONFIG_WAFER_SMALL,
@@ -433,9 +417,8 @@ static void an_overflow_is_a_result(void **state)
     bb_results_destroy(&results);
 }
 
-static void the_output_is_planned(void **state)
+TEST(the_output_is_planned)
 {
-    (void)state;
     // The plan counts whole fields; one at the edge has few points inside.
     const driver_case study = {CONFIG_WAFER_SMALL, {"scan.fields=[48]"}};
     bb_results *results = driver_results(&study);
@@ -443,9 +426,8 @@ static void the_output_is_planned(void **state)
     bb_results_destroy(&results);
 }
 
-static void bytes_are_those_of_the_formats(void **state)
+TEST(bytes_are_those_of_the_formats)
 {
-    (void)state;
     const bb_results *results = usual;
     double fp64 = driver_number(results, "operator_bytes", "reference");
     assert_true(fp64 == 2.0 * driver_number(results, "operator_bytes", "seed"));
@@ -468,9 +450,8 @@ static void bytes_are_those_of_the_formats(void **state)
 }
 
 // Storage of every kind, and arithmetic of every kind: no error passes its certificate.
-static void certificates_hold(void **state)
+TEST(certificates_hold)
 {
-    (void)state;
     const driver_case coded = {
         CONFIG_WAFER_SMALL,
         {"response.axes=[x, y]", "scan.fields=[0, 2]",
@@ -521,29 +502,4 @@ static void certificates_hold(void **state)
     bb_results_destroy(&results);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_do_not_change_a_bit),
-        cmocka_unit_test(fp64_is_the_reference_exactly),
-        cmocka_unit_test(errors_order_by_format),
-        cmocka_unit_test(unscaled_fp16_underflows),
-        cmocka_unit_test(overlay_is_linear_in_the_dose),
-        cmocka_unit_test(overlay_is_linear_in_the_absorption),
-        cmocka_unit_test(no_expansion_is_no_overlay),
-        cmocka_unit_test(a_step_over_the_limit_is_refused),
-        cmocka_unit_test(x_and_y_are_enough),
-        cmocka_unit_test(both_generators_agree_but_for_the_edge),
-        cmocka_unit_test(the_plate_agrees_with_both),
-        cmocka_unit_test(all_fields_are_scored),
-        cmocka_unit_test(what_points_do_not_determine_is_nan),
-        cmocka_unit_test(tolerances_belong_to_a_field),
-        cmocka_unit_test(zfp_modes_order_as_published),
-        cmocka_unit_test(an_overflow_is_a_result),
-        cmocka_unit_test(certificates_hold),
-        cmocka_unit_test(the_output_is_planned),
-        cmocka_unit_test(bytes_are_those_of_the_formats),
-    };
-    bb_log_set_level(BB_LOG_QUIET);
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave, .is_quiet = true);

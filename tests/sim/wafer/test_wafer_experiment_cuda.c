@@ -2,6 +2,7 @@
 //
 // The wafer study on a GPU against the cpu: the products differ by the order of their sums only.
 #include "core/device/device.h"
+#include "tests/first_device.h"
 #include "tests/sim/driver.h"
 
 static const driver_case on_cpu = {CONFIG_WAFER_SMALL, {"device=cpu"}};
@@ -53,21 +54,18 @@ static void compare(const driver_case *here, const driver_case *there)
     bb_results_destroy(&gpu);
 }
 
-static void displacements_agree_with_the_cpu(void **state)
+TEST(displacements_agree_with_the_cpu)
 {
-    (void)state;
     compare(&on_cpu, &on_gpu);
 }
 
-static void coded_storages_agree_with_the_cpu(void **state)
+TEST(coded_storages_agree_with_the_cpu)
 {
-    (void)state;
     compare(&coded_on_cpu, &coded_on_gpu);
 }
 
-static void a_second_run_has_the_same_bits(void **state)
+TEST(a_second_run_has_the_same_bits)
 {
-    (void)state;
     char first[BB_DIGEST_BYTES], second[BB_DIGEST_BYTES];
     bb_results *results = driver_results(&on_gpu);
     check_ok(bb_results_digest(results, true, first));
@@ -79,7 +77,7 @@ static void a_second_run_has_the_same_bits(void **state)
 }
 
 // sm_90 or portable, as the device says of itself.
-static void the_file_names_the_kernels(void **state)
+TEST(the_file_names_the_kernels)
 {
     bb_device *device = NULL;
     bb_device_report report;
@@ -94,18 +92,4 @@ static void the_file_names_the_kernels(void **state)
     bb_results_destroy(&results);
 }
 
-int main(void)
-{
-    char reason[256] = "";
-    if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
-        print_message("skipped: %s\n", reason);
-        return 77;
-    }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(displacements_agree_with_the_cpu),
-        cmocka_unit_test(coded_storages_agree_with_the_cpu),
-        cmocka_unit_test(the_file_names_the_kernels),
-        cmocka_unit_test(a_second_run_has_the_same_bits),
-    };
-    return cmocka_run_group_tests(tests, NULL, driver_leave);
-}
+TEST_GROUP(.begin = needs_cuda, .leave = driver_leave);

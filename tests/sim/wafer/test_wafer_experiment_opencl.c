@@ -3,6 +3,7 @@
 // The wafer study through OpenCL against the cpu: the products differ by the order of their sums
 // only. Skipped where there is no such device.
 #include "core/device/device.h"
+#include "tests/first_device.h"
 #include "tests/sim/driver.h"
 
 #define PIPELINES                                                                                  \
@@ -38,9 +39,8 @@ static void check_row(const bb_results *cpu_results, const bb_results *opencl_re
     assert_string_equal(driver_text(opencl_results, "status", name), "ok");
 }
 
-static void displacements_agree_with_the_cpu(void **state)
+TEST(displacements_agree_with_the_cpu)
 {
-    (void)state;
     bb_results *cpu_results = driver_results(&on_cpu);
     bb_results *opencl_results = driver_results(&on_opencl);
     const bb_dataset *names = driver_dataset(cpu_results, "pipeline");
@@ -56,16 +56,4 @@ static void displacements_agree_with_the_cpu(void **state)
     bb_results_destroy(&opencl_results);
 }
 
-int main(void)
-{
-    char reason[256];
-    if (bb_device_count(BB_DEVICE_OPENCL, reason, sizeof reason) == 0) {
-        print_message("skipped: %s\n", reason);
-        return 77;
-    }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(displacements_agree_with_the_cpu),
-    };
-    bb_log_set_level(BB_LOG_QUIET);
-    return cmocka_run_group_tests(tests, NULL, driver_leave);
-}
+TEST_GROUP(.begin = needs_opencl, .is_quiet = true, .leave = driver_leave);

@@ -51,9 +51,8 @@ static double trial_number(const bb_results *results, const char *path, bb_index
     return bb_results_find(results, path)->numbers[trial];
 }
 
-static void the_fewest_bytes_that_keep_a_price_are_found(void **state)
+TEST(the_fewest_bytes_that_keep_a_price_are_found)
 {
-    (void)state;
     const bb_results *results = searched;
     const bb_index best = find_trial(results, "found");
     print_message("%s\n", driver_text(results, "status_detail", "found"));
@@ -75,9 +74,8 @@ static void the_fewest_bytes_that_keep_a_price_are_found(void **state)
 }
 
 // Every number of a study that searches, against one that is told.
-static void what_is_found_is_what_it_says_to_the_bit(void **state)
+TEST(what_is_found_is_what_it_says_to_the_bit)
 {
-    (void)state;
     char pipelines[320];
     char codec[24];
     const bb_index best = find_trial(searched, "found");
@@ -110,9 +108,8 @@ static void what_is_found_is_what_it_says_to_the_bit(void **state)
 }
 
 // Beside one that is kept: the study goes on, and the pipeline has no numbers.
-static void what_nothing_keeps_is_recorded(void **state)
+TEST(what_nothing_keeps_is_recorded)
 {
-    (void)state;
     const driver_case study = {
         CONFIG_WAFER_SMALL,
         {QUICK, "pipelines=[" REFERENCE
@@ -134,9 +131,8 @@ static void what_nothing_keeps_is_recorded(void **state)
 }
 
 // A storage that just keeps a price as it is keeps it in no other draw: more bits are found.
-static void promises_hold_in_every_draw(void **state)
+TEST(promises_hold_in_every_draw)
 {
-    (void)state;
     static const char *const format =
         "pipelines=[" REFERENCE "{name: plain, storage: {codec: bfp, bits: 7}, draws: 6" SUMS
         ", {name: one, promise: {price: %.17g, codecs: [bfp]}" SUMS
@@ -166,9 +162,8 @@ static void promises_hold_in_every_draw(void **state)
 }
 
 // A price is what price_worst is: of late corrections the residual, of a lot what its mean leaves.
-static void prices_are_those_of_the_results(void **state)
+TEST(prices_are_those_of_the_results)
 {
-    (void)state;
 #define LOOSE                                                                                      \
     "pipelines=[" REFERENCE "{name: told, storage: {codec: bfp, bits: 4}" SUMS                     \
     ", {name: found, promise: {price: 1e3, codecs: [bfp]}"
@@ -198,9 +193,8 @@ static void prices_are_those_of_the_results(void **state)
 }
 
 // A single point has no sigma, so no storage has a price: nothing is searched.
-static void a_price_needs_two_points(void **state)
+TEST(a_price_needs_two_points)
 {
-    (void)state;
     const driver_case study = {CONFIG_WAFER_SMALL,
                                {QUICK, "scan.fields=[40]", "metrology={columns: 1, rows: 1}",
                                 "pipelines=[" REFERENCE "{name: found, promise: {price: 1}" SUMS
@@ -214,9 +208,8 @@ static void a_price_needs_two_points(void **state)
     bb_results_destroy(&results);
 }
 
-static void threads_do_not_change_a_bit(void **state)
+TEST(threads_do_not_change_a_bit)
 {
-    (void)state;
     const driver_case study = {CONFIG_WAFER_SMALL,
                                {"scan.fields=[0]",
                                 "pipelines=[" REFERENCE
@@ -235,9 +228,8 @@ static void threads_do_not_change_a_bit(void **state)
 }
 
 // The plan knows trials, passes and memory; the loop on a GPU wants to be told a storage.
-static void plans_say_what_is_searched(void **state)
+TEST(plans_say_what_is_searched)
 {
-    (void)state;
     const driver_case told = {CONFIG_WAFER_SMALL,
                               {"pipelines=[" REFERENCE
                                "{name: found, storage: {codec: transform, tolerance_of_range: "
@@ -270,9 +262,8 @@ static void plans_say_what_is_searched(void **state)
 }
 
 // A search of two ladders and one that finds nothing, with allocations failing in turn.
-static void allocations_may_fail_anywhere(void **state)
+TEST(allocations_may_fail_anywhere)
 {
-    (void)state;
     bb_config *config = NULL;
     const driver_case study = {
         CONFIG_WAFER_SMALL,
@@ -289,19 +280,4 @@ static void allocations_may_fail_anywhere(void **state)
     bb_config_destroy(&config);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_fewest_bytes_that_keep_a_price_are_found),
-        cmocka_unit_test(what_is_found_is_what_it_says_to_the_bit),
-        cmocka_unit_test(what_nothing_keeps_is_recorded),
-        cmocka_unit_test(promises_hold_in_every_draw),
-        cmocka_unit_test(prices_are_those_of_the_results),
-        cmocka_unit_test(a_price_needs_two_points),
-        cmocka_unit_test(threads_do_not_change_a_bit),
-        cmocka_unit_test(plans_say_what_is_searched),
-        cmocka_unit_test(allocations_may_fail_anywhere),
-    };
-    bb_log_set_level(BB_LOG_QUIET);
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave, .is_quiet = true);

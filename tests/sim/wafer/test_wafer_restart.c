@@ -191,21 +191,18 @@ static void resume_everywhere(const driver_case *study)
     drop(&bench);
 }
 
-static void plain_runs_go_on_to_the_same_bits(void **state)
+TEST(plain_runs_go_on_to_the_same_bits)
 {
-    (void)state;
     resume_everywhere(&plain);
 }
 
-static void hood_ring_and_implicit_steps_go_on_too(void **state)
+TEST(hood_ring_and_implicit_steps_go_on_too)
 {
-    (void)state;
     resume_everywhere(&furnished);
 }
 
-static void other_configurations_are_refused(void **state)
+TEST(other_configurations_are_refused)
 {
-    (void)state;
     static const struct {
         const char *override;
         const char *differs; // as the message says it; NULL: it fits
@@ -313,9 +310,8 @@ static void digest_of(const char *path, char out[BB_DIGEST_BYTES])
     bb_results_destroy(&results);
 }
 
-static void the_program_goes_on_after_a_signal(void **state)
+TEST(the_program_goes_on_after_a_signal)
 {
-    (void)state;
     static const int signals[] = {SIGTERM, SIGINT, SIGKILL};
     static const int codes[] = {143, 130, -SIGKILL};
     char expected[BB_DIGEST_BYTES];
@@ -355,9 +351,8 @@ static void the_program_goes_on_after_a_signal(void **state)
     assert_int_equal(access("new.h5", F_OK), -1);
 }
 
-static void other_experiments_have_no_checkpoints(void **state)
+TEST(other_experiments_have_no_checkpoints)
 {
-    (void)state;
     program_run run;
     const char *const arguments[PROGRAM_ARGUMENTS] = {
         "run", BB_SOURCE_DIR "/tests/configs/small/product.yaml", "--checkpoint", "a", NULL};
@@ -380,15 +375,4 @@ static int leave(void **state)
     return driver_leave(state) + fixture_leave();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_runs_go_on_to_the_same_bits),
-        cmocka_unit_test(hood_ring_and_implicit_steps_go_on_too),
-        cmocka_unit_test(other_configurations_are_refused),
-        cmocka_unit_test(the_program_goes_on_after_a_signal),
-        cmocka_unit_test(other_experiments_have_no_checkpoints),
-    };
-    bb_log_set_level(BB_LOG_QUIET);
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave, .is_quiet = true);

@@ -39,9 +39,8 @@ static bb_tile_matrix *laid_out(bb_index n, bb_index size, bb_variant arithmetic
 static const bb_policy_config uniform = {.diagonal = BB_POLICY_FOLLOW_SP};
 static const bb_policy_config following = {.diagonal = BB_POLICY_FOLLOW};
 
-static void grids_are_as_square_as_they_can_be(void **state)
+TEST(grids_are_as_square_as_they_can_be)
 {
-    (void)state;
     const int cases[][3] = {{1, 1, 1}, {2, 1, 2}, {4, 2, 2}, {6, 2, 3}, {7, 1, 7}, {12, 3, 4}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
         const bb_process_grid grid = bb_process_grid_of(cases[k][0]);
@@ -50,9 +49,8 @@ static void grids_are_as_square_as_they_can_be(void **state)
     }
 }
 
-static void grids_are_read_from_two_counts(void **state)
+TEST(grids_are_read_from_two_counts)
 {
-    (void)state;
     bb_process_grid grid;
     assert_true(bb_process_grid_read("2x13", &grid));
     assert_int_equal(grid.rows, 2);
@@ -66,9 +64,8 @@ static void grids_are_read_from_two_counts(void **state)
 }
 
 // Grid 2 x 3: rows go by two, columns by three.
-static void tiles_are_dealt_in_both_directions(void **state)
+TEST(tiles_are_dealt_in_both_directions)
 {
-    (void)state;
     const bb_process_grid grid = {2, 3};
     const int owners[4][4] = {{0, 1, 2, 0}, {3, 4, 5, 3}, {0, 1, 2, 0}, {3, 4, 5, 3}};
     for (bb_index row = 0; row < 4; ++row) {
@@ -79,9 +76,8 @@ static void tiles_are_dealt_in_both_directions(void **state)
 }
 
 // Rows 4, 4, 2 of hp2, in floats, on 1 x 2: rank 0 has columns 0 and 2, rank 1 column 1.
-static void ranks_keep_the_bytes_of_their_tiles(void **state)
+TEST(ranks_keep_the_bytes_of_their_tiles)
 {
-    (void)state;
     bb_tile_matrix *matrix = laid_out(10, 4, BB_VARIANT_HP2, uniform);
     double bytes[2];
     bb_block_cyclic_bytes(matrix, (bb_process_grid){1, 2}, bytes);
@@ -104,9 +100,8 @@ static double traffic_of(const bb_tile_matrix *matrix, bb_process_grid grid, bb_
 
 // Three tile rows on 1 x 2, all in fp32: (0, 0) goes to nobody (column 0 is rank 0's, as it is),
 // (1, 0) and (2, 0) to rank 1, which has column 1; (1, 1) to nobody, (2, 1) to rank 0 for (2, 2).
-static void three_tile_rows_send_what_a_hand_counts(void **state)
+TEST(three_tile_rows_send_what_a_hand_counts)
 {
-    (void)state;
     bb_tile_matrix *matrix = laid_out(10, 4, BB_VARIANT_SP, uniform);
     bool readers[2];
     double sent[2];
@@ -119,9 +114,8 @@ static void three_tile_rows_send_what_a_hand_counts(void **state)
 
 // In fp64 on 2 x 1: row 1 is rank 1's, so (0, 0) goes to it, (1, 1) to rank 0 for (2, 1), and
 // between them (1, 0), which (2, 1) reads, and (2, 0), which no tile of rank 1 does.
-static void columns_of_processes_send_diagonal_tiles(void **state)
+TEST(columns_of_processes_send_diagonal_tiles)
 {
-    (void)state;
     bb_tile_matrix *matrix = laid_out(10, 4, BB_VARIANT_DP, uniform);
     bool readers[2];
     double sent[2];
@@ -134,9 +128,8 @@ static void columns_of_processes_send_diagonal_tiles(void **state)
 
 // The bytes that StarPU counted of n = 2048 in tiles of 256 without heads, in MB to two digits:
 // fp16 with an fp32 diagonal, fp32 on the wire, fp16 with the diagonal following.
-static void bytes_are_those_of_an_independent_count(void **state)
+TEST(bytes_are_those_of_an_independent_count)
 {
-    (void)state;
     const struct {
         const bb_policy_config *policy;
         bb_process_grid grid;
@@ -157,9 +150,8 @@ static void bytes_are_those_of_an_independent_count(void **state)
 }
 
 // The diagonal following, a tile's bytes halve.
-static void following_sends_at_most_0_57_of_fp32(void **state)
+TEST(following_sends_at_most_0_57_of_fp32)
 {
-    (void)state;
     bb_tile_matrix *matrix = laid_out(4096, 256, BB_VARIANT_HP1, following);
     const double narrow = traffic_of(matrix, (bb_process_grid){2, 2}, BB_WIRE_FOLLOW);
     const double plain = traffic_of(matrix, (bb_process_grid){2, 2}, BB_WIRE_FP32);
@@ -199,9 +191,8 @@ static void assert_same(const void *read, const void *expected, size_t bytes, bo
 }
 
 // What a reader finds is what bb_tile_convert gives of the tile itself, in every form and operand.
-static void messages_hold_the_bits_of_operands(void **state)
+TEST(messages_hold_the_bits_of_operands)
 {
-    (void)state;
     enum { ROWS = 17, COLUMNS = 30, ITEMS = ROWS * COLUMNS };
     static float values[ITEMS], scratch[2 * ITEMS];
     static char message[sizeof(bb_tile_head) + 8 * ITEMS];
@@ -228,20 +219,4 @@ static void messages_hold_the_bits_of_operands(void **state)
             }
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grids_are_as_square_as_they_can_be),
-        cmocka_unit_test(grids_are_read_from_two_counts),
-        cmocka_unit_test(tiles_are_dealt_in_both_directions),
-        cmocka_unit_test(ranks_keep_the_bytes_of_their_tiles),
-        cmocka_unit_test(three_tile_rows_send_what_a_hand_counts),
-        cmocka_unit_test(columns_of_processes_send_diagonal_tiles),
-        cmocka_unit_test(bytes_are_those_of_an_independent_count),
-        cmocka_unit_test(following_sends_at_most_0_57_of_fp32),
-        cmocka_unit_test(messages_hold_the_bits_of_operands),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,9 +14,8 @@ static bb_engine_plan plan_of(int rows, int columns, bb_wire wire, bb_variant va
     return out;
 }
 
-static void one_process_sends_nothing(void **state)
+TEST(one_process_sends_nothing)
 {
-    (void)state;
     const bb_engine_plan one = plan_of(1, 1, BB_WIRE_FOLLOW, BB_VARIANT_SP, N);
     assert_true(one.factor_bytes == 0.0 && one.sweep_bytes == 0.0);
     assert_true(one.tile_bytes == 10.0 * TILE_BYTES);
@@ -26,9 +25,8 @@ static void one_process_sends_nothing(void **state)
 
 // Four tile rows on 2 x 2: (0, 0) has (0,0) (2,0) (2,2); (0, 1) (2,1); (1, 0) (1,0) (3,0) (3,2);
 // (1, 1) (1,1) (3,1) (3,3).
-static void the_fullest_process_counts(void **state)
+TEST(the_fullest_process_counts)
 {
-    (void)state;
     const bb_engine_plan four = plan_of(2, 2, BB_WIRE_FOLLOW, BB_VARIANT_SP, N);
     assert_true(four.tile_bytes == 3.0 * TILE_BYTES);
     // Process (0, 1) keeps one of ten tiles: nine come to it, twice.
@@ -42,9 +40,8 @@ static void the_fullest_process_counts(void **state)
 }
 
 // The diagonal follows: what travels in fp16 is 0.57 of what does in fp32 or less.
-static void a_wire_that_follows_is_narrow(void **state)
+TEST(a_wire_that_follows_is_narrow)
 {
-    (void)state;
     enum { LARGE = 48 * TILE };
     const bb_engine_plan narrow = plan_of(2, 2, BB_WIRE_FOLLOW, BB_VARIANT_HP1, LARGE);
     const bb_engine_plan wide = plan_of(2, 2, BB_WIRE_FP32, BB_VARIANT_HP1, LARGE);
@@ -53,9 +50,8 @@ static void a_wire_that_follows_is_narrow(void **state)
 }
 
 // Processes share the work, and a slow wire and the submission of tasks bound what that gives.
-static void time_falls_with_processes(void **state)
+TEST(time_falls_with_processes)
 {
-    (void)state;
     enum { LARGE = 32 * TILE };
     const bb_engine_plan one = plan_of(1, 1, BB_WIRE_FOLLOW, BB_VARIANT_SP, LARGE);
     const bb_engine_plan four = plan_of(2, 2, BB_WIRE_FOLLOW, BB_VARIANT_SP, LARGE);
@@ -68,9 +64,8 @@ static void time_falls_with_processes(void **state)
 }
 
 // The facts of a rule are not known before: an upper bound.
-static void rules_are_planned_by_their_widest_variant(void **state)
+TEST(rules_are_planned_by_their_widest_variant)
 {
-    (void)state;
     bb_engine_plan found;
     const bb_engine_config config = {.grid = {2, 2}, .workers = 1};
     const bb_tile_plan plan = {.tile_size = TILE,
@@ -84,16 +79,4 @@ static void rules_are_planned_by_their_widest_variant(void **state)
     const bb_engine_plan wide = plan_of(2, 2, BB_WIRE_FOLLOW, BB_VARIANT_DP, N);
     assert_true(found.tile_bytes == wide.tile_bytes);
     assert_true(found.factor_bytes == wide.factor_bytes);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_process_sends_nothing),
-        cmocka_unit_test(the_fullest_process_counts),
-        cmocka_unit_test(a_wire_that_follows_is_narrow),
-        cmocka_unit_test(rules_are_planned_by_their_widest_variant),
-        cmocka_unit_test(time_falls_with_processes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -227,9 +227,8 @@ static void forget(size_t first, size_t end, result *expected)
     }
 }
 
-static void factors_have_the_bits_of_one_process(void **state)
+TEST(factors_have_the_bits_of_one_process)
 {
-    (void)state;
     enum { COUNT = sizeof cases / sizeof *cases };
     static result expected[COUNT];
     expect(0, COUNT, expected);
@@ -245,9 +244,8 @@ static void factors_have_the_bits_of_one_process(void **state)
 }
 
 // The same tile and row wherever it is found; nothing hangs, and the next factorization is right.
-static void breakdowns_are_those_of_one_process(void **state)
+TEST(breakdowns_are_those_of_one_process)
 {
-    (void)state;
     result expected[4];
     const double pivot = values[517 * N + 517];
     values[517 * N + 517] = -1.0;
@@ -264,9 +262,8 @@ static void breakdowns_are_those_of_one_process(void **state)
     forget(1, 3, expected);
 }
 
-static void grids_of_other_counts_are_refused(void **state)
+TEST(grids_of_other_counts_are_refused)
 {
-    (void)state;
     bb_engine *engine = NULL;
     const bb_engine_config config = {.grid = {1, processes + 1}, .workers = 1};
     check_fails(bb_engine_starpu.create(&config, &engine), BB_INVALID, "started are");
@@ -279,9 +276,8 @@ static void grids_of_other_counts_are_refused(void **state)
 }
 
 // The k-th allocation fails on the last process: all return its status, k by k until none fails.
-static void a_process_out_of_memory_stops_all(void **state)
+TEST(a_process_out_of_memory_stops_all)
 {
-    (void)state;
     enum { MOST_ALLOCATIONS = 200 };
     const bb_engine_config config = {.workers = 1};
     const bb_matrix_source a = source();
@@ -311,16 +307,10 @@ static void a_process_out_of_memory_stops_all(void **state)
     assert_true(processes > 2 || (k > 8 && !is_reached));
 }
 
-int main(int argc, char **argv)
+static int begin(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(factors_have_the_bits_of_one_process),
-        cmocka_unit_test(breakdowns_are_those_of_one_process),
-        cmocka_unit_test(grids_of_other_counts_are_refused),
-        cmocka_unit_test(a_process_out_of_memory_stops_all),
-    };
     int level = MPI_THREAD_SINGLE;
-    (void)MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    (void)MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
     (void)MPI_Comm_size(MPI_COMM_WORLD, &processes);
     bb_team_mpi_join();
     world = bb_team_joined();
@@ -338,8 +328,12 @@ int main(int argc, char **argv)
         turns[t] = (bb_variant)(t * 7 % BB_VARIANT_COUNT);
     }
     const bb_matrix_source a = source();
-    const bool is_known = bb_tile_norms(&a, NULL, TILE, norms) == BB_OK;
-    const int failed = is_known ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
-    (void)MPI_Finalize();
-    return failed;
+    return bb_tile_norms(&a, NULL, TILE, norms) == BB_OK ? 0 : 1;
 }
+
+static void end(void)
+{
+    (void)MPI_Finalize();
+}
+
+TEST_GROUP(.begin = begin, .end = end);

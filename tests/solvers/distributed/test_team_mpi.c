@@ -36,9 +36,8 @@ static void score(double *large, double *small, double *weighed)
     check_ok(bb_residual_covariance(&sources[0], 3, tasks));
 }
 
-static void residuals_have_the_bits_of_one_process(void **state)
+TEST(residuals_have_the_bits_of_one_process)
 {
-    (void)state;
     const bb_team *team = bb_team_joined();
     double *expected[] = {dense_new(M * M), dense_new(FEW * FEW), dense_new(SIZE * SIZE)};
     double *found[] = {dense_new(M * M), dense_new(FEW * FEW), dense_new(SIZE * SIZE)};
@@ -56,9 +55,8 @@ static void residuals_have_the_bits_of_one_process(void **state)
 }
 
 // Every byte comes from its root, also beyond one message.
-static void bytes_come_from_the_root(void **state)
+TEST(bytes_come_from_the_root)
 {
-    (void)state;
     enum { COUNT = 100003 };
     const bb_team *team = bb_team_joined();
     unsigned char *bytes = NULL;
@@ -75,18 +73,13 @@ static void bytes_come_from_the_root(void **state)
     BB_RELEASE(&bytes);
 }
 
-int main(int argc, char **argv)
+static int begin(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(residuals_have_the_bits_of_one_process),
-        cmocka_unit_test(bytes_come_from_the_root),
-    };
     int level = MPI_THREAD_SINGLE;
     int size = 0;
-    (void)MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    (void)MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
     (void)MPI_Comm_size(MPI_COMM_WORLD, &size);
     bb_team_mpi_join();
-    int failed = size != bb_team_joined()->size;
     cmm = dense_new((bb_index)N * N);
     ctm = dense_new(M * N);
     ctt = dense_new(M * M);
@@ -97,12 +90,17 @@ int main(int argc, char **argv)
     dense_random(M * N, 7, r);
     dense_random(SIZE * M, 8, weights);
     dense_covariance(M, 4.0, 0.0, ctt);
-    failed += cmocka_run_group_tests(tests, NULL, NULL);
+    return size != bb_team_joined()->size;
+}
+
+static void end(void)
+{
     BB_RELEASE(&cmm);
     BB_RELEASE(&ctm);
     BB_RELEASE(&ctt);
     BB_RELEASE(&r);
     BB_RELEASE(&weights);
     (void)MPI_Finalize();
-    return failed;
 }
+
+TEST_GROUP(.begin = begin, .end = end);

@@ -247,25 +247,22 @@ static void check_sizes(const bb_index *sizes, size_t count)
     }
 }
 
-static void small_sizes_hold_every_type(void **state)
+TEST(small_sizes_hold_every_type)
 {
-    (void)state;
     const bb_index sizes[] = {1, 2, 3, 5, 10, 50};
     check_sizes(sizes, sizeof sizes / sizeof *sizes);
 }
 
-static void a_thousand_rows_hold_every_type(void **state)
+TEST(a_thousand_rows_hold_every_type)
 {
-    (void)state;
     const bb_index sizes[] = {1000};
     check_ok(bb_threads_set(2));
     check_sizes(sizes, 1);
     bb_threads_stop();
 }
 
-static void no_rows_are_refused(void **state)
+TEST(no_rows_are_refused)
 {
-    (void)state;
     double nothing = 0.0;
     bb_tile_matrix *matrix = NULL;
     bb_view view = bb_view_matrix(&nothing, 0, 0);
@@ -276,9 +273,8 @@ static void no_rows_are_refused(void **state)
 }
 
 // 8 tiles and one row.
-static void four_thousand_rows_hold_where_it_matters(void **state)
+TEST(four_thousand_rows_hold_where_it_matters)
 {
-    (void)state;
     const bb_variant variants[] = {BB_VARIANT_HP1, BB_VARIANT_X3};
     check_ok(bb_threads_set(2));
     for (size_t v = 0; v < 2; ++v) {
@@ -300,9 +296,8 @@ static void four_thousand_rows_hold_where_it_matters(void **state)
 }
 
 // Diagonals from 1e-30 to 1e30: the unit diagonal undoes the grading, so nothing is lost.
-static void graded_diagonals_cost_nothing(void **state)
+TEST(graded_diagonals_cost_nothing)
 {
-    (void)state;
     enum { N = 100 };
     for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
         spd_matrix matrix;
@@ -323,9 +318,8 @@ static void graded_diagonals_cost_nothing(void **state)
 }
 
 // The order of the sensors: rows and columns permuted together are as accurate.
-static void permuted_rows_are_as_accurate(void **state)
+TEST(permuted_rows_are_as_accurate)
 {
-    (void)state;
     enum { N = 210, STRIDE = 97 }; // coprime
     for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
         double condition = 0.1 / bb_variant_unit_roundoff((bb_variant)v);
@@ -351,9 +345,8 @@ static void permuted_rows_are_as_accurate(void **state)
     }
 }
 
-static void nan_is_found_in_every_tile(void **state)
+TEST(nan_is_found_in_every_tile)
 {
-    (void)state;
     enum { N = 50 };
     const bb_index places[][2] = {{0, 0}, {20, 3}, {25, 25}, {49, 0}, {49, 49}};
     for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
@@ -373,18 +366,4 @@ static void nan_is_found_in_every_tile(void **state)
             BB_RELEASE(&matrix.a);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_rows_are_refused),
-        cmocka_unit_test(small_sizes_hold_every_type),
-        cmocka_unit_test(a_thousand_rows_hold_every_type),
-        cmocka_unit_test(four_thousand_rows_hold_where_it_matters),
-        cmocka_unit_test(graded_diagonals_cost_nothing),
-        cmocka_unit_test(permuted_rows_are_as_accurate),
-        cmocka_unit_test(nan_is_found_in_every_tile),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

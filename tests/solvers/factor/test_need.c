@@ -210,9 +210,8 @@ static void hold_scores(const fixture *f)
     BB_RELEASE(&values);
 }
 
-static void needs_cover_what_is_taken(void **state)
+TEST(needs_cover_what_is_taken)
 {
-    (void)state;
     for (bb_index threads = 1; threads <= 3; threads += 2) {
         fixture f;
         enter(&f, threads);
@@ -223,12 +222,4 @@ static void needs_cover_what_is_taken(void **state)
         hold_scores(&f);
         leave(&f);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(needs_cover_what_is_taken),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,9 +88,8 @@ static void reconstruct(const double *with_variances, bb_variant variant, double
     bb_tile_matrix_destroy(&factor);
 }
 
-static void update_equals_the_direct_solve(void **state)
+TEST(update_equals_the_direct_solve, .setup_func = setup, .teardown_func = teardown)
 {
-    (void)state;
     double *r = dense_new(M * N);
     solve_directly(1.0);
     reconstruct(variances, BB_VARIANT_DP, r);
@@ -109,9 +108,8 @@ static void update_equals_the_direct_solve(void **state)
 }
 
 // An infinite variance is the limit: R annihilates U, R u = 0.
-static void infinite_variance_projects(void **state)
+TEST(infinite_variance_projects, .setup_func = setup, .teardown_func = teardown)
 {
-    (void)state;
     const double infinite[RANK] = {INFINITY, INFINITY, INFINITY};
     double *r = dense_new(M * N);
     solve_directly(1e3);
@@ -131,13 +129,4 @@ static void infinite_variance_projects(void **state)
     }
     check_close(dense_norm(M * N, r), 0.0, 1e-4, norm);
     BB_RELEASE(&r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(update_equals_the_direct_solve, setup, teardown),
-        cmocka_unit_test_setup_teardown(infinite_variance_projects, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

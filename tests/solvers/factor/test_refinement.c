@@ -96,9 +96,8 @@ static double error_of(const fixture *f, const double *x)
 // Conditions 1e2 to 1e7 with the coarsest factor that holds, against LAPACK's fp64 solution:
 // an error of at most twice the tolerance times the condition. A residual below 1e-16 ||S|| ||y|| /
 // ||b||, up to 1e-16 times the condition, cannot be reached.
-static void conditions_are_solved_to_fp64(void **state)
+TEST(conditions_are_solved_to_fp64)
 {
-    (void)state;
     const char *const names[] = {"none", "ir", "cg", "gmres"};
     const struct {
         double condition;
@@ -138,9 +137,8 @@ static void conditions_are_solved_to_fp64(void **state)
 }
 
 // Rows stop one by one: one of zeros at once, others when they are there.
-static void rows_stop_by_themselves(void **state)
+TEST(rows_stop_by_themselves)
 {
-    (void)state;
     fixture f;
     setup(&f, 150, 6, 1e3);
     assert_int_equal(factor(&f, BB_VARIANT_HP1).kind, BB_OUTCOME_OK);
@@ -158,9 +156,8 @@ static void rows_stop_by_themselves(void **state)
     teardown(&f);
 }
 
-static void limits_and_stagnation_are_outcomes(void **state)
+TEST(limits_and_stagnation_are_outcomes)
 {
-    (void)state;
     fixture f;
     setup(&f, 150, 4, 1e3);
     double *x = dense_new(f.m * f.n);
@@ -197,9 +194,8 @@ static void limits_and_stagnation_are_outcomes(void **state)
 }
 
 // Preconditioned by the factor of another, indefinite-looking matrix: -A has negative curvature.
-static void negative_curvature_breaks_cg_down(void **state)
+TEST(negative_curvature_breaks_cg_down)
 {
-    (void)state;
     fixture f;
     setup(&f, 100, 3, 1e2);
     assert_int_equal(factor(&f, BB_VARIANT_SP).kind, BB_OUTCOME_OK);
@@ -215,9 +211,8 @@ static void negative_curvature_breaks_cg_down(void **state)
 }
 
 // R = B (A0 + U C U^T)^-1 with an infinite variance too, from a refined hp1 factor against LAPACK.
-static void low_rank_parts_are_refined_too(void **state)
+TEST(low_rank_parts_are_refined_too)
 {
-    (void)state;
     enum { N = 160, M = 5, RANK = 2 };
     fixture f;
     setup(&f, N, M, 1e3);
@@ -256,9 +251,8 @@ static void low_rank_parts_are_refined_too(void **state)
 }
 
 // More rows than a block of gmres, panels and products of several parts.
-static void bits_do_not_depend_on_threads(void **state)
+TEST(bits_do_not_depend_on_threads)
 {
-    (void)state;
     fixture f;
     setup(&f, 300, 70, 1e3);
     assert_int_equal(factor(&f, BB_VARIANT_HP1).kind, BB_OUTCOME_OK);
@@ -284,9 +278,8 @@ static void bits_do_not_depend_on_threads(void **state)
     teardown(&f);
 }
 
-static void wrong_use_is_refused(void **state)
+TEST(wrong_use_is_refused)
 {
-    (void)state;
     fixture f;
     bb_outcome outcome = {0};
     setup(&f, 20, 1, 1e1);
@@ -296,18 +289,4 @@ static void wrong_use_is_refused(void **state)
                 "refinement by none");
     check_relative(bb_refinement_break_even(100000, 1000), 100.0 / 12.0, 1e-14);
     teardown(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(conditions_are_solved_to_fp64),
-        cmocka_unit_test(rows_stop_by_themselves),
-        cmocka_unit_test(limits_and_stagnation_are_outcomes),
-        cmocka_unit_test(negative_curvature_breaks_cg_down),
-        cmocka_unit_test(low_rank_parts_are_refined_too),
-        cmocka_unit_test(bits_do_not_depend_on_threads),
-        cmocka_unit_test(wrong_use_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

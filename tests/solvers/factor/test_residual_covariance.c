@@ -56,9 +56,8 @@ static double direct(bb_index i, bb_index j)
     return sum;
 }
 
-static void any_estimate_matches_the_definition(void **state)
+TEST(any_estimate_matches_the_definition, .setup_func = setup, .teardown_func = teardown)
 {
-    (void)state;
     double *cee = dense_new(M * M);
     score(cee);
     for (bb_index i = 0; i < M; i += 5) {
@@ -71,9 +70,8 @@ static void any_estimate_matches_the_definition(void **state)
 }
 
 // Estimates of unequal rows in one pass: the second is of the first rows of the other.
-static void estimates_share_a_pass(void **state)
+TEST(estimates_share_a_pass, .setup_func = setup, .teardown_func = teardown)
 {
-    (void)state;
     double *cee = dense_new(M * M);
     double *few = dense_new(FEW * FEW);
     bb_view view = bb_view_matrix(ctt, M, M);
@@ -97,9 +95,8 @@ static void estimates_share_a_pass(void **state)
 }
 
 // For the exact R = Ctm Cmm^-1 the short form Ctt - R Ctm^T holds.
-static void exact_estimate_matches_the_short_form(void **state)
+TEST(exact_estimate_matches_the_short_form, .setup_func = setup, .teardown_func = teardown)
 {
-    (void)state;
     double *cee = dense_new(M * M);
     double *full = dense_new((bb_index)N * N);
     memcpy(full, cmm, (size_t)N * N * sizeof *full);
@@ -117,9 +114,8 @@ static void exact_estimate_matches_the_short_form(void **state)
     BB_RELEASE(&full);
 }
 
-static void bits_do_not_depend_on_threads(void **state)
+TEST(bits_do_not_depend_on_threads, .setup_func = setup, .teardown_func = teardown)
 {
-    (void)state;
     double *one = dense_new(M * M);
     double *four = dense_new(M * M);
     check_ok(bb_threads_set(1));
@@ -132,9 +128,8 @@ static void bits_do_not_depend_on_threads(void **state)
     BB_RELEASE(&four);
 }
 
-static void weighed_estimates_are_scored_as_plain_ones(void **state)
+TEST(weighed_estimates_are_scored_as_plain_ones)
 {
-    (void)state;
     weighed_scene s;
     double *again = dense_new(WEIGHED_ROWS * WEIGHED_ROWS);
     weighed_open(&s);
@@ -153,9 +148,8 @@ static void weighed_estimates_are_scored_as_plain_ones(void **state)
 }
 
 // A C A^T beside what a task has, and C where it has no weights.
-static void what_is_added_is_weighed(void **state)
+TEST(what_is_added_is_weighed)
 {
-    (void)state;
     weighed_scene s;
     double *added = dense_new(WEIGHED_ROWS * WEIGHED_ROWS);
     double *half = dense_new(WEIGHED_SEEN * WEIGHED_ROWS);
@@ -182,9 +176,8 @@ static void what_is_added_is_weighed(void **state)
     BB_RELEASE(&half);
 }
 
-static void shapes_that_do_not_go_together_are_refused(void **state)
+TEST(shapes_that_do_not_go_together_are_refused)
 {
-    (void)state;
     weighed_scene s;
     weighed_open(&s);
     s.weighed[0].rows = 0;
@@ -211,9 +204,8 @@ static void noise(bb_csr *out)
     bb_triplets_release(&list);
 }
 
-static void noise_alone_is_a_sparse_product(void **state)
+TEST(noise_alone_is_a_sparse_product, .setup_func = setup, .teardown_func = teardown)
 {
-    (void)state;
     double *one = dense_new(M * M);
     double *four = dense_new(M * M);
     bb_csr sparse = {0};
@@ -245,9 +237,8 @@ static void noise_alone_is_a_sparse_product(void **state)
 // R Cmm R^T and a partial sum; a panel of Ctm, Cvv, R Ctm^T and a partial sum of it in that one's
 // place, B and what of it is crossed. Bounds have weights A too. A plain estimate takes the first
 // five alone. Two devices take half the time for what is dealt, three the 3/8 of who has most.
-static void a_device_holds_what_is_counted(void **state)
+TEST(a_device_holds_what_is_counted)
 {
-    (void)state;
     const double n = 100368.0;
     const double actuators = 5784.0;
     const double truths = 11152.0;
@@ -268,20 +259,4 @@ static void a_device_holds_what_is_counted(void **state)
         check_relative(one.device_bytes, projecting, 1e-12);
         check_relative(one.seconds, shares[gpus - 1] * plain.seconds, 1e-12);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(any_estimate_matches_the_definition, setup, teardown),
-        cmocka_unit_test_setup_teardown(estimates_share_a_pass, setup, teardown),
-        cmocka_unit_test_setup_teardown(exact_estimate_matches_the_short_form, setup, teardown),
-        cmocka_unit_test_setup_teardown(bits_do_not_depend_on_threads, setup, teardown),
-        cmocka_unit_test_setup_teardown(noise_alone_is_a_sparse_product, setup, teardown),
-        cmocka_unit_test(weighed_estimates_are_scored_as_plain_ones),
-        cmocka_unit_test(what_is_added_is_weighed),
-        cmocka_unit_test(a_device_holds_what_is_counted),
-        cmocka_unit_test(shapes_that_do_not_go_together_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -122,18 +122,16 @@ static void compare(bb_index n, bb_index m)
     close_scene(&s);
 }
 
-static void residuals_agree_with_the_cpu(void **state)
+TEST(residuals_agree_with_the_cpu)
 {
-    (void)state;
     compare(300, 7);
     compare(1100, 23);
     compare(2113, 200);
     compare(1100, 1);
 }
 
-static void weighed_estimates_are_scored_as_plain_ones(void **state)
+TEST(weighed_estimates_are_scored_as_plain_ones)
 {
-    (void)state;
     weighed_scene s;
     bb_residual_scorer *scorer = NULL;
     double *again = dense_new(WEIGHED_ROWS * WEIGHED_ROWS);
@@ -263,9 +261,8 @@ static void score_alone(const scene *s, estimates *e)
 }
 
 // Fewer panels than parts, than partial sums, and more than those, with a last one that is narrow.
-static void parts_have_the_bits_of_one(void **state)
+TEST(parts_have_the_bits_of_one)
 {
-    (void)state;
     static const struct {
         bb_index n, m;
     } sizes[] = {{300, 23}, {2113, 200}, {LARGEST, 23}, {2113, 1}};
@@ -286,9 +283,8 @@ static void parts_have_the_bits_of_one(void **state)
     assert_int_equal(found, 0);
 }
 
-static void two_gpus_have_the_bits_of_one(void **state)
+TEST(two_gpus_have_the_bits_of_one)
 {
-    (void)state;
     scene s;
     estimates e;
     bb_device *two[2] = {gpu, NULL};
@@ -308,9 +304,8 @@ static void two_gpus_have_the_bits_of_one(void **state)
 }
 
 // Rows of B in more than one part.
-static void a_product_is_that_of_the_host(void **state)
+TEST(a_product_is_that_of_the_host)
 {
-    (void)state;
     enum { ROWS = 13, COLUMNS = 1100, ITEMS = 57 };
     weighed_scene s;
     bb_residual_scorer *scorer = NULL;
@@ -335,9 +330,8 @@ static void a_product_is_that_of_the_host(void **state)
     BB_RELEASE(&out);
 }
 
-static void a_projection_is_a_product_of_three(void **state)
+TEST(a_projection_is_a_product_of_three)
 {
-    (void)state;
     enum { ROWS = 37, COLUMNS = 91 };
     bb_residual_scorer *scorer = NULL;
     double *weights = dense_new(ROWS * COLUMNS);
@@ -371,9 +365,8 @@ static void a_projection_is_a_product_of_three(void **state)
     BB_RELEASE(&out);
 }
 
-static void noise_alone_agrees_with_the_cpu(void **state)
+TEST(noise_alone_agrees_with_the_cpu)
 {
-    (void)state;
     scene s;
     bb_residual_scorer *scorer = NULL;
     bb_triplets list = {0};
@@ -399,9 +392,8 @@ static void noise_alone_agrees_with_the_cpu(void **state)
     close_scene(&s);
 }
 
-static void what_does_not_fit_is_refused(void **state)
+TEST(what_does_not_fit_is_refused)
 {
-    (void)state;
     scene s;
     bb_residual_scorer *scorer = NULL;
     bb_device *host = NULL;
@@ -419,7 +411,7 @@ static void what_does_not_fit_is_refused(void **state)
     close_scene(&s);
 }
 
-int main(void)
+static int begin(void)
 {
     char reason[256] = "";
     if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
@@ -432,18 +424,13 @@ int main(void)
     }
     set_spreads();
     check_ok(bb_threads_set(bb_threads_available() < 16 ? bb_threads_available() : 16));
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(residuals_agree_with_the_cpu),
-        cmocka_unit_test(parts_have_the_bits_of_one),
-        cmocka_unit_test(two_gpus_have_the_bits_of_one),
-        cmocka_unit_test(weighed_estimates_are_scored_as_plain_ones),
-        cmocka_unit_test(a_product_is_that_of_the_host),
-        cmocka_unit_test(a_projection_is_a_product_of_three),
-        cmocka_unit_test(noise_alone_agrees_with_the_cpu),
-        cmocka_unit_test(what_does_not_fit_is_refused),
-    };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
+}
+
+static void end(void)
+{
     bb_threads_stop();
     bb_device_close(&gpu);
-    return failed;
 }
+
+TEST_GROUP(.begin = begin, .end = end);

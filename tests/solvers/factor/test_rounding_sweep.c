@@ -95,9 +95,8 @@ static double sum_of(const double *excess)
 
 // What is told of the price is what it is, row by row, and far less than that of rounding to
 // nearest.
-static void excess_is_that_of_the_errors(void **state)
+TEST(excess_is_that_of_the_errors)
 {
-    (void)state;
     grid words;
     double *a = dense_new((bb_index)N * N);
     double *r = dense_new((bb_index)M * N);
@@ -144,9 +143,8 @@ static void excess_is_that_of_the_errors(void **state)
 }
 
 // A step that keeps every value changes none; one that clips leaves what it can to later columns.
-static void clipped_values_are_made_up_for(void **state)
+TEST(clipped_values_are_made_up_for)
 {
-    (void)state;
     grid words;
     double *a = dense_new((bb_index)N * N);
     double *r = dense_new((bb_index)M * N);
@@ -175,9 +173,8 @@ static void clipped_values_are_made_up_for(void **state)
 
 // The feedback of GPTQ, from the last column on: with M = L^-1, A^-1 = M^T M, the error of column k
 // goes to column j < k times M_kj / M_kk.
-static void codes_are_those_of_feedback_by_the_inverse(void **state)
+TEST(codes_are_those_of_feedback_by_the_inverse)
 {
-    (void)state;
     grid words;
     double *a = dense_new((bb_index)N * N);
     double *inverse = dense_new((bb_index)N * N);
@@ -214,9 +211,8 @@ static void codes_are_those_of_feedback_by_the_inverse(void **state)
 }
 
 // Tiles are blocks of one loop, and threads take rows: the same words.
-static void words_do_not_depend_on_tiles_or_threads(void **state)
+TEST(words_do_not_depend_on_tiles_or_threads)
 {
-    (void)state;
     static const bb_index sizes[] = {8, 32, 90, 128};
     grid words;
     double *a = dense_new((bb_index)N * N);
@@ -271,9 +267,8 @@ static void tell_of_block(const void *context, bb_index row, bb_index column, bb
 
 // Each block once a row, before its last column: that one is as it was told, and the others too but
 // for what the block's own columns fed, whatever the tiles.
-static void blocks_are_told_of_what_they_want(void **state)
+TEST(blocks_are_told_of_what_they_want)
 {
-    (void)state;
     static const bb_index sizes[] = {128, 32, 10};
     static blocks first, seen;
     grid words;
@@ -318,9 +313,8 @@ static double round_to_whole(const void *context, bb_index row, bb_index column,
 
 // Columns scaled by what is left of their deviations: M N s^2 / 12, and a scale of all columns is
 // one of the step.
-static void columns_are_rounded_under_their_scales(void **state)
+TEST(columns_are_rounded_under_their_scales)
 {
-    (void)state;
     static double scales[N];
     const double width = 0.01;
     double *a = dense_new((bb_index)N * N);
@@ -369,9 +363,8 @@ static void columns_are_rounded_under_their_scales(void **state)
     BB_RELEASE(&even);
 }
 
-static void a_factor_in_fp32_is_refused(void **state)
+TEST(a_factor_in_fp32_is_refused)
 {
-    (void)state;
     double *a = dense_new((bb_index)N * N);
     double r[N] = {0.0};
     bb_tile_matrix *factor = NULL;
@@ -395,18 +388,4 @@ static void a_factor_in_fp32_is_refused(void **state)
                 "blocks of 65 columns, expected at most 64");
     bb_tile_matrix_destroy(&factor);
     BB_RELEASE(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(excess_is_that_of_the_errors),
-        cmocka_unit_test(clipped_values_are_made_up_for),
-        cmocka_unit_test(codes_are_those_of_feedback_by_the_inverse),
-        cmocka_unit_test(words_do_not_depend_on_tiles_or_threads),
-        cmocka_unit_test(blocks_are_told_of_what_they_want),
-        cmocka_unit_test(columns_are_rounded_under_their_scales),
-        cmocka_unit_test(a_factor_in_fp32_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

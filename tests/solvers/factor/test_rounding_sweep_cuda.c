@@ -158,9 +158,8 @@ static double pay(const posed *p, const coding *how, const double *q)
 
 // Where sums differ by a rounding, a value next to a tie may go the other way, and then its row's
 // earlier columns with it: of 66,000 values hardly one, so that one of 1,000 codes is the limit.
-static void codes_in_dp_are_those_of_the_cpu(void **state)
+TEST(codes_in_dp_are_those_of_the_cpu)
 {
-    (void)state;
     static posed p;
     double *cpu = dense_new((bb_index)M * N);
     double *found = dense_new((bb_index)M * N);
@@ -188,9 +187,8 @@ static void codes_in_dp_are_those_of_the_cpu(void **state)
 }
 
 // The factor of x3 is another one by fp32's rounding: other codes of the same price.
-static void x3_pays_what_dp_pays(void **state)
+TEST(x3_pays_what_dp_pays)
 {
-    (void)state;
     static posed p;
     double *q = dense_new((bb_index)M * N);
     start(BB_VARIANT_X3, 128, &p);
@@ -208,9 +206,8 @@ static void x3_pays_what_dp_pays(void **state)
 }
 
 // Columns of L of A itself, wherever they begin: L L^T is A, with D undone.
-static void columns_are_those_of_the_factor(void **state)
+TEST(columns_are_those_of_the_factor)
 {
-    (void)state;
     static const struct {
         bb_variant arithmetic;
         double error;
@@ -268,9 +265,8 @@ static void keep_block(const void *context, bb_index row, bb_index column, bb_in
 }
 
 // Blocks that do not divide a panel's usual width are whole in one, and told of the same.
-static void blocks_of_any_width_are_told_of_what_they_want(void **state)
+TEST(blocks_of_any_width_are_told_of_what_they_want)
 {
-    (void)state;
     static posed p;
     double *told[2] = {dense_new((bb_index)M * N), dense_new((bb_index)M * N)};
     double *q = dense_new((bb_index)M * N);
@@ -291,9 +287,8 @@ static void blocks_of_any_width_are_told_of_what_they_want(void **state)
     BB_RELEASE(&q);
 }
 
-static void wide_blocks_are_refused(void **state)
+TEST(wide_blocks_are_refused)
 {
-    (void)state;
     static posed p;
     const bb_rounding_step step = {.round = round_value, .block = 65, .enter = fix_block};
     start(BB_VARIANT_DP, 128, &p);
@@ -302,22 +297,20 @@ static void wide_blocks_are_refused(void **state)
     finish(&p);
 }
 
-int main(void)
+static int begin(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns_are_those_of_the_factor),
-        cmocka_unit_test(codes_in_dp_are_those_of_the_cpu),
-        cmocka_unit_test(x3_pays_what_dp_pays),
-        cmocka_unit_test(blocks_of_any_width_are_told_of_what_they_want),
-        cmocka_unit_test(wide_blocks_are_refused),
-    };
     const int code = first_device_open(BB_DEVICE_CUDA, &gpu);
     if (code != 0) {
         return code;
     }
     check_ok(bb_threads_set(2));
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
+}
+
+static void end(void)
+{
     bb_threads_stop();
     bb_device_close(&gpu);
-    return failed;
 }
+
+TEST_GROUP(.begin = begin, .end = end);

@@ -3,9 +3,8 @@
 #include "tests/solvers/spd_matrices.h"
 
 // Eigenvalues that were put in come out, in order; a scale of 2 multiplies them by 4.
-static void eigenvalues_are_those_put_in(void **state)
+TEST(eigenvalues_are_those_put_in)
 {
-    (void)state;
     enum { N = 90 };
     double out[N], scale[N];
     double *a = dense_new((bb_index)N * N);
@@ -26,9 +25,8 @@ static void eigenvalues_are_those_put_in(void **state)
 }
 
 // A tile of u v^T has one singular value, ||u|| ||v||.
-static void singular_values_are_of_the_tile(void **state)
+TEST(singular_values_are_of_the_tile)
 {
-    (void)state;
     enum { N = 10 };
     double a[N * N], out[4];
     for (int i = 0; i < N * N; ++i) {
@@ -43,9 +41,8 @@ static void singular_values_are_of_the_tile(void **state)
 }
 
 // Subnormal values with scales whose product of two is infinite: 1e-310 (1e155)^2 = 1.
-static void subnormal_matrices_have_their_spectrum(void **state)
+TEST(subnormal_matrices_have_their_spectrum)
 {
-    (void)state;
     enum { N = 12 };
     double out[N], scale[N];
     double a[N * N] = {0.0};
@@ -63,9 +60,8 @@ static void subnormal_matrices_have_their_spectrum(void **state)
 }
 
 // Finite values that the scale makes infinite.
-static void infinite_products_with_the_scale_have_none(void **state)
+TEST(infinite_products_with_the_scale_have_none)
 {
-    (void)state;
     enum { N = 12 };
     double out[N], scale[N];
     double *a = dense_new((bb_index)N * N);
@@ -80,15 +76,4 @@ static void infinite_products_with_the_scale_have_none(void **state)
     check_ok(bb_spectrum_singular_values(&source, scale, 0, N, 0, N, out));
     assert_true(isnan(out[0]) && isnan(out[N - 1]));
     BB_RELEASE(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(eigenvalues_are_those_put_in),
-        cmocka_unit_test(singular_values_are_of_the_tile),
-        cmocka_unit_test(subnormal_matrices_have_their_spectrum),
-        cmocka_unit_test(infinite_products_with_the_scale_have_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

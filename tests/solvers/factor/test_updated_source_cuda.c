@@ -78,9 +78,8 @@ static void check_block(const posed *p, bb_type type, bb_index row, bb_index col
     BB_RELEASE(&found);
 }
 
-static void blocks_are_those_of_the_host(void **state)
+TEST(blocks_are_those_of_the_host)
 {
-    (void)state;
     static const bb_index ranks[] = {0, 1, RANK, 70};
     for (int i = 0; i < 4; ++i) {
         posed p;
@@ -96,9 +95,8 @@ static void blocks_are_those_of_the_host(void **state)
 }
 
 // More values than fp32 passes through at once.
-static void tall_blocks_are_filled_in_parts(void **state)
+TEST(tall_blocks_are_filled_in_parts)
 {
-    (void)state;
     posed p;
     assert_true((double)TALL * 1000.0 > (double)BB_UPDATED_SOURCE_ITEMS);
     start(TALL, 2, &p);
@@ -106,17 +104,18 @@ static void tall_blocks_are_filled_in_parts(void **state)
     finish(&p);
 }
 
-int main(void)
+static int begin(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_are_those_of_the_host),
-        cmocka_unit_test(tall_blocks_are_filled_in_parts),
-    };
     const int code = first_device_open(BB_DEVICE_CUDA, &gpu);
     if (code != 0) {
         return code;
     }
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    bb_device_close(&gpu);
-    return failed;
+    return 0;
 }
+
+static void end(void)
+{
+    bb_device_close(&gpu);
+}
+
+TEST_GROUP(.begin = begin, .end = end);

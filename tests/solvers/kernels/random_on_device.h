@@ -5,6 +5,7 @@
 #ifndef BB_TESTS_SOLVERS_KERNELS_RANDOM_ON_DEVICE_H
 #define BB_TESTS_SOLVERS_KERNELS_RANDOM_ON_DEVICE_H
 
+#include "tests/first_device.h"
 #include "tests/solvers/kernels/random_check.h"
 
 enum { RANDOM_ON_DEVICE = 50, RANDOM_ON_DEVICE_FEW = 8 };
@@ -127,45 +128,21 @@ static inline int check_programs(bb_device *device, int count)
     return wrong;
 }
 
-static inline void programs_give_the_bits_of_the_evaluator(void **state)
-{
-    assert_int_equal(check_programs(*state, RANDOM_ON_DEVICE), 0);
-}
-
-static inline void few_programs_give_the_bits_of_the_evaluator(void **state)
-{
-    assert_int_equal(check_programs(*state, RANDOM_ON_DEVICE_FEW), 0);
-}
-
-/// A test program on the first device of a kind, skipped where there is none; `few` as the only
-/// argument: of few programs, for compute-sanitizer; a number: of so many.
-static inline int run_random_on(bb_device_kind kind, int argc, char **argv)
+/// Tests a device of a kind, skipped where there is none; the argument `few`: few programs, a number:
+/// so many.
+static inline int run_random_on(bb_device_kind kind)
 {
     bb_device *device = NULL;
-    char reason[256];
-    const bool few = argc > 1 && strcmp(argv[1], "few") == 0;
-    if (bb_device_count(kind, reason, sizeof reason) == 0) {
-        print_message("skipped: %s\n", reason);
-        return 77;
+    const int code = first_device_open(kind, &device);
+    if (code != 0) {
+        return code;
     }
-    if (bb_device_open(kind, 0, &device) != BB_OK) {
-        print_error("%s\n%s", bb_status_message(), bb_status_trace_text());
-        return 1;
-    }
-    if (argc > 1 && !few) {
-        const int wrong = check_programs(device, atoi(argv[1]));
-        bb_device_close(&device);
-        return wrong > 0;
-    }
-    const struct CMUnitTest tests[] = {
-        few ? (struct CMUnitTest)cmocka_unit_test_prestate(
-                  few_programs_give_the_bits_of_the_evaluator, device)
-            : (struct CMUnitTest)cmocka_unit_test_prestate(programs_give_the_bits_of_the_evaluator,
-                                                           device),
-    };
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const int count = test_is_few()             ? RANDOM_ON_DEVICE_FEW
+                      : test_argument_count > 0 ? atoi(test_arguments[0])
+                                                : RANDOM_ON_DEVICE;
+    const int wrong = check_programs(device, count);
     bb_device_close(&device);
-    return failed;
+    return wrong > 0;
 }
 
 #endif

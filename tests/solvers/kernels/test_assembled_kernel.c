@@ -3,7 +3,7 @@
 // Shipped kernels through C, on 1 and 3 threads.
 #include "tests/solvers/kernels/kernel_cases.h"
 
-int main(void)
+static int run(void)
 {
     int failed = 0;
     for (bb_index threads = 1; threads <= 3; threads += 2) {
@@ -12,3 +12,5 @@ int main(void)
     bb_threads_stop();
     return failed;
 }
+
+TEST_GROUP(.run = run);

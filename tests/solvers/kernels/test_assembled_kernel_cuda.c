@@ -3,7 +3,9 @@
 // Shipped kernels through CUDA; skipped where there is no such device.
 #include "tests/solvers/kernels/kernel_cases.h"
 
-int main(void)
+static int run(void)
 {
     return run_cases_on(BB_DEVICE_CUDA);
 }
+
+TEST_GROUP(.run = run);

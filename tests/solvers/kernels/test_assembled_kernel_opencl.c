@@ -3,7 +3,9 @@
 // Shipped kernels through OpenCL; skipped where there is no such device.
 #include "tests/solvers/kernels/kernel_cases.h"
 
-int main(void)
+static int run(void)
 {
     return run_cases_on(BB_DEVICE_OPENCL);
 }
+
+TEST_GROUP(.run = run);

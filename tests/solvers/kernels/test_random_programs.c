@@ -4,9 +4,8 @@
 // written as XML is the same program, and compiled kernels give the evaluator's bits.
 #include "tests/solvers/kernels/random_check.h"
 
-static void accepted_bindings_are_sound(void **state)
+TEST(accepted_bindings_are_sound)
 {
-    (void)state;
     random_counts counts = {0};
     for (uint64_t seed = 0; seed < 2500; ++seed) {
         check_binding(seed, &counts);
@@ -16,16 +15,14 @@ static void accepted_bindings_are_sound(void **state)
     assert_true(2 * counts.accepted >= counts.programs);
 }
 
-static void compiled_programs_give_the_bits_of_the_evaluator(void **state)
+TEST(compiled_programs_give_the_bits_of_the_evaluator)
 {
-    (void)state;
     check_compiled(0, 60);
 }
 
 // Of a line whose row and columns are both far out nothing is inside.
-static void lines_end_where_the_space_ends(void **state)
+TEST(lines_end_where_the_space_ends)
 {
-    (void)state;
     enum { COLUMNS = 3, ROWS = 4, REST = 8 };
     float u[COLUMNS * ROWS] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
     float v[COLUMNS * ROWS + REST];
@@ -76,15 +73,12 @@ static int show(uint64_t seed)
     return 0;
 }
 
-int main(int argc, char **argv)
+static int begin(void)
 {
-    if (argc > 1) {
-        return show(strtoull(argv[1], NULL, 10));
+    if (test_argument_count > 0) {
+        exit(show(strtoull(test_arguments[0], NULL, 10)));
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(accepted_bindings_are_sound),
-        cmocka_unit_test(lines_end_where_the_space_ends),
-        cmocka_unit_test(compiled_programs_give_the_bits_of_the_evaluator),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }
+
+TEST_GROUP(.begin = begin);

@@ -6,9 +6,8 @@
 
 enum { FIRST = 10000, BINDINGS = 50000, COMPILED = 500 };
 
-static void accepted_bindings_are_sound(void **state)
+TEST(accepted_bindings_are_sound)
 {
-    (void)state;
     const test_turn turn = turn_of_environment();
     random_counts counts = {0};
     for (bb_index i = turn.first; i < BINDINGS; i += turn.stride) {
@@ -19,19 +18,9 @@ static void accepted_bindings_are_sound(void **state)
     assert_true(2 * counts.accepted >= counts.programs);
 }
 
-static void compiled_programs_give_the_bits_of_the_evaluator(void **state)
+TEST(compiled_programs_give_the_bits_of_the_evaluator)
 {
-    (void)state;
     const test_turn turn = turn_of_environment();
     const bb_index share = COMPILED / turn.stride;
     check_compiled((uint64_t)(FIRST + 2 * share * turn.first), (int)share);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(accepted_bindings_are_sound),
-        cmocka_unit_test(compiled_programs_give_the_bits_of_the_evaluator),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

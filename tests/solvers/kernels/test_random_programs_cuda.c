@@ -3,7 +3,9 @@
 // Random programs through CUDA; skipped where there is no GPU.
 #include "tests/solvers/kernels/random_on_device.h"
 
-int main(int argc, char **argv)
+static int run(void)
 {
-    return run_random_on(BB_DEVICE_CUDA, argc, argv);
+    return run_random_on(BB_DEVICE_CUDA);
 }
+
+TEST_GROUP(.run = run);

@@ -4,7 +4,9 @@
 // work-group.
 #include "tests/solvers/kernels/random_sequences.h"
 
-int main(void)
+static int run(void)
 {
     return run_random_sequences_on(BB_DEVICE_CPU);
 }
+
+TEST_GROUP(.run = run);

@@ -3,7 +3,9 @@
 // Random programs as steps of sequences through CUDA; skipped where there is no such device.
 #include "tests/solvers/kernels/random_sequences.h"
 
-int main(void)
+static int run(void)
 {
     return run_random_sequences_on(BB_DEVICE_CUDA);
 }
+
+TEST_GROUP(.run = run);

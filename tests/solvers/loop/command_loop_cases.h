@@ -164,11 +164,10 @@ static inline void check_products(rig *self, const float *commands, const double
     }
 }
 
-static inline void products_are_those_of_fp64(void **state)
+TEST(products_are_those_of_fp64)
 {
     static const char *const storages[] = {"fp16", "fp32", "integer bits=8", "bfp bits=8",
                                            "quantiser tolerance=0.02"};
-    (void)state;
     for (size_t s = 0; s < sizeof storages / sizeof *storages; ++s) {
         rig self;
         double x[COLUMNS];
@@ -189,12 +188,11 @@ static inline void products_are_those_of_fp64(void **state)
 }
 
 // y = Q P x + (R V) V^+ x, as sim/pipelines/storage/factor_storage.h scores it.
-static inline void means_are_multiplied_apart(void **state)
+TEST(means_are_multiplied_apart)
 {
     rig self;
     double x[COLUMNS];
     double means[GROUPS];
-    (void)state;
     rig_open(&self, (bb_command_system){.group_count = GROUPS});
     put_slopes(&self, 12);
     const float *commands = run(&self);
@@ -205,7 +203,7 @@ static inline void means_are_multiplied_apart(void **state)
 }
 
 // Slopes are divided by the scales of each matrix's columns, after the filter.
-static inline void columns_may_have_scales(void **state)
+TEST(columns_may_have_scales)
 {
     rig self;
     bb_command_loop *loop = NULL;
@@ -215,7 +213,6 @@ static inline void columns_may_have_scales(void **state)
     double scaled[COLUMNS];
     float values[MATRICES][COLUMNS];
     const float *scales[MATRICES] = {values[0], values[1]};
-    (void)state;
     rig_open(&self, (bb_command_system){.group_count = GROUPS});
     for (int k = 0; k < MATRICES * COLUMNS; ++k) {
         values[k / COLUMNS][k % COLUMNS] = 0.5F + 0.01F * (float)(k % 171);
@@ -242,12 +239,11 @@ static inline void columns_may_have_scales(void **state)
     rig_close(&self);
 }
 
-static inline void slopes_are_rounded_after_the_filter(void **state)
+TEST(slopes_are_rounded_after_the_filter)
 {
     rig self;
     double x[COLUMNS];
     double means[GROUPS];
-    (void)state;
     rig_open(&self,
              (bb_command_system){.group_count = GROUPS, .rounding = {.step = 0.25, .steps = 8.0}});
     put_slopes(&self, 13);
@@ -272,13 +268,12 @@ static inline void slopes_are_rounded_after_the_filter(void **state)
 }
 
 // v_k = y (1 - (1 - g)^(k + 1)) for slopes that stay, out `delay` frames later.
-static inline void the_integrator_has_its_closed_form(void **state)
+TEST(the_integrator_has_its_closed_form)
 {
     enum { FRAMES = 40, DELAY = 3 };
     rig plain, self;
     float y[MATRICES * ROWS];
     const double gain = 0.3;
-    (void)state;
     rig_open(&plain, (bb_command_system){0});
     rig_open(&self, (bb_command_system){.gain = gain, .delay = DELAY});
     put_slopes(&plain, 14);
@@ -302,10 +297,9 @@ static inline void the_integrator_has_its_closed_form(void **state)
 }
 
 // What is not a number, on its way in or out, leaves the commands as they were.
-static inline void what_is_not_finite_holds_the_commands(void **state)
+TEST(what_is_not_finite_holds_the_commands)
 {
     static const float bad[] = {NAN, INFINITY, -INFINITY, 3.4e38F};
-    (void)state;
     for (int rounded = 0; rounded < 2; ++rounded) {
         rig self;
         float before[MATRICES * ROWS];
@@ -344,14 +338,13 @@ static inline void post_frame(rig *self, int k)
 
 // However many are posted ahead, armed before or not, each frame has its own slopes, commands and
 // flags: those of frames one by one, over several turns of the ring.
-static inline void frames_posted_ahead_are_those_one_by_one(void **state)
+TEST(frames_posted_ahead_are_those_one_by_one)
 {
     enum { FRAMES = 3 * BB_COMMAND_AHEAD + 5 };
     static const int aheads[] = {1, 2, BB_COMMAND_AHEAD - 1, BB_COMMAND_AHEAD};
     static float expected[FRAMES][MATRICES * ROWS];
     rig self;
     bb_command_frame frame;
-    (void)state;
     rig_open(&self, (bb_command_system){.group_count = GROUPS, .gain = 0.6, .delay = 2});
     for (int k = 0; k < FRAMES; ++k) {
         put_frame(&self, k);
@@ -385,12 +378,11 @@ static inline void frames_posted_ahead_are_those_one_by_one(void **state)
 
 // No frame is posted over one that is not taken, nor taken before it is posted; a reset loses those
 // that are posted.
-static inline void frames_are_posted_taken_and_lost_in_order(void **state)
+TEST(frames_are_posted_taken_and_lost_in_order)
 {
     rig self;
     bb_command_frame frame;
     float first[MATRICES * ROWS];
-    (void)state;
     rig_open(&self, (bb_command_system){.gain = 0.6, .delay = 1});
     check_fails(bb_command_loop_take(self.loop, &frame), BB_INVALID,
                 "no frame is posted, expected one before it is taken");
@@ -422,13 +414,12 @@ static inline void frames_are_posted_taken_and_lost_in_order(void **state)
     rig_close(&self);
 }
 
-static inline void what_does_not_fit_is_refused(void **state)
+TEST(what_does_not_fit_is_refused)
 {
     rig self;
     bb_command_loop *loop = NULL;
     static const bb_index gap[] = {0, 100, COLUMNS - 1};
     static const bb_index empty[] = {0, 0, COLUMNS};
-    (void)state;
     rig_open(&self, (bb_command_system){0});
     bb_command_system system = {.matrix_count = 1, .operators = self.operators, .gain = 1.0};
     system.gain = 0.0;
@@ -451,16 +442,5 @@ static inline void what_does_not_fit_is_refused(void **state)
                 "0 matrices of a frame, expected 1 to 16");
     rig_close(&self);
 }
-
-/// All of them, for a list of tests.
-#define COMMAND_LOOP_CASES                                                                         \
-    cmocka_unit_test(products_are_those_of_fp64), cmocka_unit_test(means_are_multiplied_apart),    \
-        cmocka_unit_test(columns_may_have_scales),                                                 \
-        cmocka_unit_test(slopes_are_rounded_after_the_filter),                                     \
-        cmocka_unit_test(the_integrator_has_its_closed_form),                                      \
-        cmocka_unit_test(what_is_not_finite_holds_the_commands),                                   \
-        cmocka_unit_test(frames_posted_ahead_are_those_one_by_one),                                \
-        cmocka_unit_test(frames_are_posted_taken_and_lost_in_order),                               \
-        cmocka_unit_test(what_does_not_fit_is_refused)
 
 #endif

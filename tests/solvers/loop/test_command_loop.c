@@ -3,12 +3,12 @@
 // Frames of a command loop on the cpu: the algebra of all devices (command_loop_cases.h), the same
 // bits at any number of threads, releases by a clock that the test sets, and what a loop takes.
 #include "tests/manual_clock.h"
+#include "tests/first_device.h"
 #include "tests/solvers/loop/command_loop_cases.h"
 
-static void threads_change_no_bit(void **state)
+TEST(threads_change_no_bit)
 {
     float one[MATRICES * ROWS];
-    (void)state;
     for (int threads = 1; threads <= 3; ++threads) {
         rig self;
         check_ok(bb_threads_set(threads));
@@ -29,7 +29,7 @@ static void threads_change_no_bit(void **state)
 
 // Frames that are posted wait for their time; one whose time is over begins at once, after those
 // before it. Each reading of the clock takes 0.1 us, and a frame has one a stage and two a product.
-static void frames_wait_for_their_release(void **state)
+TEST(frames_wait_for_their_release)
 {
     static const int64_t release[] = {1000500000, 1001000000, 1000000001,
                                       0,          1001000500, 1002000000};
@@ -37,7 +37,6 @@ static void frames_wait_for_their_release(void **state)
     const int64_t readings = BB_COMMAND_STAGES + 2 * MATRICES;
     rig self;
     int64_t end = 0;
-    (void)state;
     rig_open(&self, (bb_command_system){0});
     manual_clock_start();
     for (int k = 0; k < FRAMES; ++k) {
@@ -58,10 +57,9 @@ static void frames_wait_for_their_release(void **state)
 }
 
 // Peak of what a loop takes beside its operators.
-static void the_need_is_what_it_takes(void **state)
+TEST(the_need_is_what_it_takes)
 {
     rig self;
-    (void)state;
     rig_open(&self, (bb_command_system){0});
     const bb_command_system system = {.matrix_count = MATRICES,
                                       .operators = self.operators,
@@ -90,16 +88,9 @@ static int leave(void **state)
     return bb_memory_blocks() == 0 ? 0 : -1;
 }
 
-int main(void)
+static int begin(void)
 {
-    const struct CMUnitTest tests[] = {
-        COMMAND_LOOP_CASES,
-        cmocka_unit_test(threads_change_no_bit),
-        cmocka_unit_test(frames_wait_for_their_release),
-        cmocka_unit_test(the_need_is_what_it_takes),
-    };
-    if (bb_device_open(BB_DEVICE_CPU, 0, &device) != BB_OK) {
-        return 1;
-    }
-    return cmocka_run_group_tests(tests, NULL, leave);
+    return first_device_open(BB_DEVICE_CPU, &device);
 }
+
+TEST_GROUP(.begin = begin, .leave = leave);

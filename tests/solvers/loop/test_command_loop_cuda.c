@@ -2,12 +2,12 @@
 //
 // Frames of a command loop on a GPU: the algebra of all devices (command_loop_cases.h), the same
 // bits in every run, and frames of ten matrices at once.
+#include "tests/first_device.h"
 #include "tests/solvers/loop/command_loop_cases.h"
 
-static void runs_repeat_their_bits(void **state)
+TEST(runs_repeat_their_bits)
 {
     float first[MATRICES * ROWS];
-    (void)state;
     for (int round = 0; round < 3; ++round) {
         rig self;
         rig_open(&self, (bb_command_system){.group_count = GROUPS, .gain = 0.6, .delay = 1});
@@ -26,12 +26,11 @@ static void runs_repeat_their_bits(void **state)
 // Frames that are queued ahead wait for their release, then for the device's clock, each for its
 // own time; one whose time is over begins at once, after those before it. What is never released
 // does not outlive a reset, nor the loop.
-static void frames_wait_for_their_release(void **state)
+TEST(frames_wait_for_their_release)
 {
     rig self;
     bb_command_frame frame;
     bb_command_frame late;
-    (void)state;
     rig_open(&self, (bb_command_system){.gain = 1.0});
     put_slopes(&self, 3);
     step(&self, self.loop, &frame);
@@ -70,14 +69,13 @@ static void frames_wait_for_their_release(void **state)
     rig_close(&self);
 }
 
-static void many_matrices_share_a_frame(void **state)
+TEST(many_matrices_share_a_frame)
 {
     enum { MANY = 10 };
     rig self;
     bb_command_frame frame;
     bb_command_loop *loop = NULL;
     bb_coded_operator *operators[MANY];
-    (void)state;
     rig_open(&self, (bb_command_system){0});
     for (int t = 0; t < MANY; ++t) {
         operators[t] = self.operators[t % MATRICES];
@@ -106,21 +104,9 @@ static int leave(void **state)
     return bb_memory_blocks() == 0 ? 0 : -1;
 }
 
-int main(void)
+static int begin(void)
 {
-    char reason[256] = "";
-    if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
-        print_message("skipped: %s\n", reason);
-        return 77;
-    }
-    const struct CMUnitTest tests[] = {
-        COMMAND_LOOP_CASES,
-        cmocka_unit_test(runs_repeat_their_bits),
-        cmocka_unit_test(frames_wait_for_their_release),
-        cmocka_unit_test(many_matrices_share_a_frame),
-    };
-    if (bb_device_open(BB_DEVICE_CUDA, 0, &device) != BB_OK) {
-        return 1;
-    }
-    return cmocka_run_group_tests(tests, NULL, leave);
+    return first_device_open(BB_DEVICE_CUDA, &device);
 }
+
+TEST_GROUP(.begin = begin, .leave = leave);

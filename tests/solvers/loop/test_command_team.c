@@ -110,9 +110,8 @@ static void rig_release(rig *self)
     }
 }
 
-static void shares_cover_all_rows(void **state)
+TEST(shares_cover_all_rows)
 {
-    (void)state;
     for (bb_index rows = 1; rows < 40; ++rows) {
         for (int devices = 1; devices <= (int)BB_COMMAND_DEVICES; ++devices) {
             bb_index next = 0;
@@ -128,9 +127,8 @@ static void shares_cover_all_rows(void **state)
 }
 
 // Means, scales, delay and controller among them; frames ahead, a reset between.
-static void all_devices_together_have_the_bits_of_one(void **state)
+TEST(all_devices_together_have_the_bits_of_one)
 {
-    (void)state;
     float one[COMMANDS], commands[COMMANDS];
     rig self;
     rig_make(&self, 1.0);
@@ -162,9 +160,8 @@ static void all_devices_together_have_the_bits_of_one(void **state)
 }
 
 // Near fp32's largest value times a slope is no number that a command holds.
-static void a_device_holds_its_own_rows(void **state)
+TEST(a_device_holds_its_own_rows)
 {
-    (void)state;
     float before[COMMANDS], after[COMMANDS];
     bb_command_frame frame;
     rig self;
@@ -198,9 +195,8 @@ static void a_device_holds_its_own_rows(void **state)
 
 // Loops of the cpu run one after the other, so the last ends last; of one clock, which moves on as
 // it is read, no device is ahead.
-static void a_frame_ends_with_its_last_device(void **state)
+TEST(a_frame_ends_with_its_last_device)
 {
-    (void)state;
     enum { READINGS = BB_COMMAND_STAGES + 2 * MATRICES };
     const int64_t release = 2000000000;
     bb_command_frame frame;
@@ -218,9 +214,8 @@ static void a_frame_ends_with_its_last_device(void **state)
 }
 
 // Times are the first one's; each device is released by its own clock and counts from there.
-static void clocks_differ(void **state)
+TEST(clocks_differ)
 {
-    (void)state;
     const int64_t release = 2000000000;
     bb_command_frame frame;
     rig self;
@@ -244,9 +239,8 @@ static void clocks_differ(void **state)
     rig_release(&self);
 }
 
-static void a_reset_forgets_what_is_posted(void **state)
+TEST(a_reset_forgets_what_is_posted)
 {
-    (void)state;
     bb_command_frame frame;
     rig self;
     rig_make(&self, 1.0);
@@ -259,9 +253,8 @@ static void a_reset_forgets_what_is_posted(void **state)
     rig_release(&self);
 }
 
-static void what_does_not_fit_is_refused(void **state)
+TEST(what_does_not_fit_is_refused)
 {
-    (void)state;
     rig self;
     rig_make(&self, 1.0);
     open_team(&self, 2);
@@ -286,19 +279,12 @@ static int leave(void **state)
     return bb_memory_blocks() == 0 ? 0 : -1;
 }
 
-int main(void)
+static int begin(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shares_cover_all_rows),
-        cmocka_unit_test(all_devices_together_have_the_bits_of_one),
-        cmocka_unit_test(a_device_holds_its_own_rows),
-        cmocka_unit_test(a_frame_ends_with_its_last_device),
-        cmocka_unit_test(clocks_differ),
-        cmocka_unit_test(a_reset_forgets_what_is_posted),
-        cmocka_unit_test(what_does_not_fit_is_refused),
-    };
     if (bb_device_open(BB_DEVICE_CPU, 0, &device) != BB_OK) {
         return 1;
     }
-    return cmocka_run_group_tests(tests, NULL, leave);
+    return 0;
 }
+
+TEST_GROUP(.begin = begin, .leave = leave);

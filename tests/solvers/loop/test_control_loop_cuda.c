@@ -5,6 +5,7 @@
 #include "precision/coded_matrix.h"
 #include "solvers/loop/control_loop.h"
 #include "solvers/loop/sliced_rows.h"
+#include "tests/first_device.h"
 #include "tests/solvers/sparse.h"
 
 enum {
@@ -261,9 +262,8 @@ static void run_period(plant *system, const input_data *data, bb_index which)
     check_fails(bb_control_loop_step(system->loop), BB_INVALID, "expected a period that has begun");
 }
 
-static void steps_are_those_of_the_emulation(void **state)
+TEST(steps_are_those_of_the_emulation)
 {
-    (void)state;
     static const int storages[] = {BB_FORMAT_FP32, BB_FORMAT_E4M3};
     static const bb_index sets[] = {1, -1, 0, 1};
     static input_data periods[4];
@@ -300,9 +300,8 @@ static void run_queued(const plant *system, bb_index period, double z[AXES * POI
 }
 
 // Steps that are queued without waiting give the same bits.
-static void a_queue_of_steps_is_the_same(void **state)
+TEST(a_queue_of_steps_is_the_same)
 {
-    (void)state;
     static input_data data;
     double z[2][AXES * POINTS];
     plant system;
@@ -327,9 +326,8 @@ static void a_queue_of_steps_is_the_same(void **state)
 
 // Steps that are held start no sooner, in their order, and give the same bits; each has stamps of
 // its own until they are overwritten.
-static void held_steps_keep_their_times(void **state)
+TEST(held_steps_keep_their_times)
 {
-    (void)state;
     enum { STEPS = LIGHT + DARK, APART_NS = 300000 };
     static input_data data;
     double z[2][AXES * POINTS];
@@ -363,9 +361,8 @@ static void held_steps_keep_their_times(void **state)
 }
 
 // A period that takes another set of matrices is that of the other set from the start, bit for bit.
-static void a_period_takes_any_set(void **state)
+TEST(a_period_takes_any_set)
 {
-    (void)state;
     static input_data data;
     double z[SETS][AXES * POINTS], found[AXES * POINTS];
     plant system;
@@ -391,9 +388,8 @@ static void a_period_takes_any_set(void **state)
     plant_close(&system);
 }
 
-static void periods_that_do_not_fit_are_refused(void **state)
+TEST(periods_that_do_not_fit_are_refused)
 {
-    (void)state;
     static input_data data;
     plant system;
     plant_open(&system, BB_FORMAT_FP32);
@@ -427,19 +423,4 @@ static int leave(void **state)
     return bb_memory_blocks() == 0 ? 0 : -1;
 }
 
-int main(void)
-{
-    char reason[256] = "";
-    if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
-        print_message("skipped: %s\n", reason);
-        return 77;
-    }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_are_those_of_the_emulation),
-        cmocka_unit_test(a_queue_of_steps_is_the_same),
-        cmocka_unit_test(held_steps_keep_their_times),
-        cmocka_unit_test(a_period_takes_any_set),
-        cmocka_unit_test(periods_that_do_not_fit_are_refused),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.begin = needs_cuda, .enter = enter, .leave = leave);

@@ -100,9 +100,8 @@ static void every_field_is_multiplied_with_its_own(const bb_codec_config *config
     BB_RELEASE(&x);
 }
 
-static void formats_and_blocks_cross(void **state)
+TEST(formats_and_blocks_cross)
 {
-    (void)state;
     bb_codec_config config = bb_codec_plain(BB_FORMAT_E4M3);
     every_field_is_multiplied_with_its_own(&config);
     config.codec = bb_codec_find("bfp");
@@ -110,9 +109,8 @@ static void formats_and_blocks_cross(void **state)
     every_field_is_multiplied_with_its_own(&config);
 }
 
-static void what_has_no_fixed_size_is_refused(void **state)
+TEST(what_has_no_fixed_size_is_refused)
 {
-    (void)state;
     bb_codec_config config = bb_codec_plain(BB_FORMAT_E4M3);
     config.codec = bb_codec_find("quantiser");
     config.tolerance = 1e-3;
@@ -127,20 +125,21 @@ static void what_has_no_fixed_size_is_refused(void **state)
     bb_coded_matrix_destroy(&matrix);
 }
 
-int main(int argc, char **argv)
+static int begin(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(formats_and_blocks_cross),
-        cmocka_unit_test(what_has_no_fixed_size_is_refused),
-    };
     char reason[256] = "";
     if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
         print_message("skipped: %s\n", reason);
         return 77;
     }
-    columns = argc > 1 && strcmp(argv[1], "few") == 0 ? 2000 : columns;
+    columns = test_is_few() ? 2000 : columns;
     check_ok(bb_device_open(BB_DEVICE_CUDA, 0, &gpu));
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    bb_device_close(&gpu);
-    return failed;
+    return 0;
 }
+
+static void end(void)
+{
+    bb_device_close(&gpu);
+}
+
+TEST_GROUP(.begin = begin, .end = end);

@@ -32,9 +32,8 @@ static void check_rows(const bb_csr *a, const double *x, const double *exact, co
     }
 }
 
-static void products_are_those_of_the_rows(void **state)
+TEST(products_are_those_of_the_rows)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i) {
         const shape *outline = &shapes[i];
         bb_csr a = {0};
@@ -61,9 +60,8 @@ static void products_are_those_of_the_rows(void **state)
 }
 
 // 40 rows: one of 24 entries fills its slice's width, one of 25 stands apart.
-static void rows_over_the_limit_stand_apart(void **state)
+TEST(rows_over_the_limit_stand_apart)
 {
-    (void)state;
     bb_csr a = {0};
     bb_sliced_rows rows = {0};
     bb_triplets list = {0};
@@ -96,11 +94,4 @@ static int leave(void **state)
     return bb_memory_blocks() == 0 ? 0 : -1;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_are_those_of_the_rows),
-        cmocka_unit_test(rows_over_the_limit_stand_apart),
-    };
-    return cmocka_run_group_tests(tests, NULL, leave);
-}
+TEST_GROUP(.leave = leave);

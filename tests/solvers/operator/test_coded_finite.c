@@ -61,9 +61,8 @@ static double product_of(const bb_codec_config *config, double value, double lar
 }
 
 // The threshold itself and one float more: sums of a large product and of small ones, exact bits.
-static void sums_are_those_of_conversion_around_the_threshold(void **state)
+TEST(sums_are_those_of_conversion_around_the_threshold)
 {
-    (void)state;
     const bb_codec_config half = bb_codec_plain(BB_FORMAT_FP16);
     const bb_codec_config byte = bb_codec_plain(BB_FORMAT_E4M3);
     const double above = (double)nextafterf(0x1p50F, INFINITY);
@@ -74,9 +73,8 @@ static void sums_are_those_of_conversion_around_the_threshold(void **state)
 }
 
 // The largest word at the last power of two whose product is finite, and at the next.
-static void infinite_products_stay_infinite(void **state)
+TEST(infinite_products_stay_infinite)
 {
-    (void)state;
     const struct {
         bb_format format;
         double largest;
@@ -99,9 +97,8 @@ static void infinite_products_stay_infinite(void **state)
 
 // Units of bfp8 at the largest that is called finite, 2^60, one more, and those that meet 2^50 with
 // an infinite product: 127 x 2^72 x 2^50.
-static void units_of_blocks_count_too(void **state)
+TEST(units_of_blocks_count_too)
 {
-    (void)state;
     bb_codec_config config = bb_codec_plain(BB_FORMAT_FP64);
     config.codec = bb_codec_find("bfp");
     config.bits = 8.0;
@@ -111,14 +108,4 @@ static void units_of_blocks_count_too(void **state)
     assert_true(isfinite(product_of(&config, 127.0 * 0x1p61, 0x1p50)));
     assert_true(isfinite(product_of(&config, 127.0 * 0x1p71, 0x1p50)));
     assert_true(product_of(&config, 127.0 * 0x1p72, 0x1p50) == (double)INFINITY);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_are_those_of_conversion_around_the_threshold),
-        cmocka_unit_test(infinite_products_stay_infinite),
-        cmocka_unit_test(units_of_blocks_count_too),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

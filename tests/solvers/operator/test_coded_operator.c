@@ -52,9 +52,8 @@ static bb_coded_matrix *encoded(bb_format format)
 }
 
 // Worst case of storage, product and sum: (u_s + 2 u_m) sum|c x| + additions in the accumulator.
-static void errors_stay_within_the_worst_case(void **state)
+TEST(errors_stay_within_the_worst_case, .setup_func = setup, .teardown_func = teardown)
 {
-    (void)state;
     const bb_gemv_arithmetic kinds[] = {{BB_FORMAT_FP64, BB_FORMAT_FP64},
                                         {BB_FORMAT_FP32, BB_FORMAT_FP64},
                                         {BB_FORMAT_FP32, BB_FORMAT_FP32}};
@@ -83,9 +82,8 @@ static void errors_stay_within_the_worst_case(void **state)
 }
 
 // The seed's scheme: fp64 sums are about a thousand times better than fp32 ones.
-static void accumulating_in_fp64_pays(void **state)
+TEST(accumulating_in_fp64_pays, .setup_func = setup, .teardown_func = teardown)
 {
-    (void)state;
     double exact[ROWS], mixed[ROWS], single[ROWS];
     double mixed_error = 0.0, single_error = 0.0;
     bb_coded_matrix *wide = encoded(BB_FORMAT_FP64);
@@ -112,9 +110,8 @@ static void accumulating_in_fp64_pays(void **state)
     bb_coded_matrix_destroy(&matrix);
 }
 
-static void bits_do_not_depend_on_threads(void **state)
+TEST(bits_do_not_depend_on_threads, .setup_func = setup, .teardown_func = teardown)
 {
-    (void)state;
     double one[ROWS], four[ROWS];
     bb_gemv_arithmetic seed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
     bb_coded_matrix *matrix = encoded(BB_FORMAT_FP16);
@@ -127,9 +124,8 @@ static void bits_do_not_depend_on_threads(void **state)
     bb_coded_matrix_destroy(&matrix);
 }
 
-static void sums_narrower_than_products_are_refused(void **state)
+TEST(sums_narrower_than_products_are_refused, .setup_func = setup, .teardown_func = teardown)
 {
-    (void)state;
     double y[ROWS];
     double seconds = 0.0;
     bb_coded_operator *operation = NULL;
@@ -146,9 +142,8 @@ static void sums_narrower_than_products_are_refused(void **state)
 }
 
 // Of words, blocks, whole steps, quotients, streams and tiles, scaled by the row where they may be.
-static void some_rows_are_an_operator(void **state)
+TEST(some_rows_are_an_operator, .setup_func = setup, .teardown_func = teardown)
 {
-    (void)state;
     static const char *const texts[] = {
         "fp16",
         "bfp bits=8",
@@ -189,16 +184,4 @@ static void some_rows_are_an_operator(void **state)
                     "rows 30 to 38 of a coded matrix of 37");
         bb_coded_matrix_destroy(&matrix);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(errors_stay_within_the_worst_case, setup, teardown),
-        cmocka_unit_test_setup_teardown(accumulating_in_fp64_pays, setup, teardown),
-        cmocka_unit_test_setup_teardown(bits_do_not_depend_on_threads, setup, teardown),
-        cmocka_unit_test_setup_teardown(sums_narrower_than_products_are_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(some_rows_are_an_operator, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

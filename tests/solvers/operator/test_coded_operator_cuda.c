@@ -141,9 +141,8 @@ static void compare(const problem *task, const bb_codec_config *config, const wa
     BB_RELEASE(&expected);
 }
 
-static void every_codec_agrees_with_the_cpu(void **state)
+TEST(every_codec_agrees_with_the_cpu)
 {
-    (void)state;
     static const bb_index shapes[][2] = {{1, 1}, {7, 31}, {7, 4097}, {1, 4097}, {70, 1025}};
     for (size_t s = few ? 3 : 0; s < sizeof shapes / sizeof *shapes; ++s) {
         problem task = draw(shapes[s][0], shapes[s][1]);
@@ -160,9 +159,8 @@ static void every_codec_agrees_with_the_cpu(void **state)
 
 // Rows of 100003 columns (10003 of few): no stride is a multiple of 16 bytes, and every block has a
 // range of its own.
-static void a_slit_of_odd_width_agrees_with_the_cpu(void **state)
+TEST(a_slit_of_odd_width_agrees_with_the_cpu)
 {
-    (void)state;
     static const int chosen[] = {BB_FORMAT_FP32, BB_FORMAT_FP16, BB_FORMAT_E4M3, BFP,
                                  BFP + 2,        BFP + 4,        BFP + 12,       INTEGER + 3,
                                  INTEGER8,       INTEGER8 + 3,   QUANTISER};
@@ -177,9 +175,8 @@ static void a_slit_of_odd_width_agrees_with_the_cpu(void **state)
 
 // Quotients of up to 16 bits, which limbs take: bands of every width, rows of zeros among them,
 // groups of rows that are one stage and those that are two, and windows that begin within a band.
-static void bands_of_the_quantiser_agree_with_the_cpu(void **state)
+TEST(bands_of_the_quantiser_agree_with_the_cpu)
 {
-    (void)state;
     problem task = draw(150, 17 * 1024 + 5);
     bb_codec_config config = codec(QUANTISER);
     config.tolerance = 0.5;
@@ -199,9 +196,8 @@ static void bands_of_the_quantiser_agree_with_the_cpu(void **state)
 
 // Warps without rows in a stage pass it at once: with many small stages they would be far ahead of
 // x in limbs when their rows come.
-static void a_group_of_one_row_comes_before_a_whole_one(void **state)
+TEST(a_group_of_one_row_comes_before_a_whole_one)
 {
-    (void)state;
     problem task = draw(65, few ? 20000 : 700000);
     bb_codec_config config = codec(INTEGER);
     compare(&task, &config, &ways[2], 0, task.rows);
@@ -209,9 +205,8 @@ static void a_group_of_one_row_comes_before_a_whole_one(void **state)
 }
 
 // Blocks of very different widths, zeros among them, and values that are no quotients.
-static void every_width_of_the_quantiser_agrees_with_the_cpu(void **state)
+TEST(every_width_of_the_quantiser_agrees_with_the_cpu)
 {
-    (void)state;
     problem task = draw(37, few ? 12000 : 50000);
     bb_codec_config config = codec(QUANTISER);
     for (bb_index i = 0; i < task.rows * task.columns; ++i) {
@@ -225,9 +220,8 @@ static void every_width_of_the_quantiser_agrees_with_the_cpu(void **state)
     forget(&task);
 }
 
-static void what_cannot_be_held_poisons_the_same_rows(void **state)
+TEST(what_cannot_be_held_poisons_the_same_rows)
 {
-    (void)state;
     const double specials[] = {NAN, INFINITY, -INFINITY};
     problem task = draw(19, 3000);
     for (int s = 0; s < (few ? 1 : 3); ++s) {
@@ -259,9 +253,8 @@ static bb_codec_config limb_codec(int which)
 
 // Limbs against products in fp64 of the same stored values: within what certificates count for
 // them, and not by far.
-static void limbs_stay_within_their_rounding(void **state)
+TEST(limbs_stay_within_their_rounding)
 {
-    (void)state;
     static const int chosen[] = {BB_FORMAT_E4M3, BB_FORMAT_E5M2, BFP,         BFP + 1,
                                  BFP + 4,        INTEGER8,       INTEGER + 4, QUANTISER};
     enum { ROWS = 37, COLUMNS = 5000 };
@@ -304,9 +297,8 @@ static void limbs_stay_within_their_rounding(void **state)
 
 // Limbs of x on tensor cores: a tile's x over 40 decades, near fp32's ends, and zero; an x that is
 // not finite is told of, not lost.
-static void limbs_hold_any_x(void **state)
+TEST(limbs_hold_any_x)
 {
-    (void)state;
     static const int chosen[] = {BB_FORMAT_E4M3, BB_FORMAT_E5M2, BFP,         BFP + 1,
                                  BFP + 4,        INTEGER8,       INTEGER + 4, QUANTISER};
     static const double magnitudes[] = {1.0, 1e-38, 1e37, 0.0};
@@ -337,9 +329,8 @@ static void limbs_hold_any_x(void **state)
 }
 
 // Rows of a window that moves over the matrix, one operator, in any order.
-static void any_rows_have_the_same_bits_again(void **state)
+TEST(any_rows_have_the_same_bits_again)
 {
-    (void)state;
     problem task = draw(150, 5000);
     bb_codec_config config = codec(BB_FORMAT_E4M3);
     bb_coded_matrix *matrix = encode(&task, &config);
@@ -363,9 +354,8 @@ static void any_rows_have_the_same_bits_again(void **state)
 }
 
 // Rows that a GPU has alone, from within a band on, times x as those of the whole matrix.
-static void some_rows_agree_with_the_cpu(void **state)
+TEST(some_rows_agree_with_the_cpu)
 {
-    (void)state;
     static const int chosen[] = {BB_FORMAT_FP16, BFP + 2, INTEGER + 3, INTEGER8, QUANTISER};
     enum { FIRST = 13, SOME = 101 };
     problem task = draw(150, 5000);
@@ -435,9 +425,8 @@ static void queue_turns(bb_coded_operator *operation, bb_index rows, problem *ta
 
 // On one workspace the blocks of a product start beside those of the product before: of 45 rows
 // many blocks have nothing to do, of 320 all have a run that fills their ring ahead of x.
-static void products_that_overlap_keep_their_x(void **state)
+TEST(products_that_overlap_keep_their_x)
 {
-    (void)state;
     static const int codecs[] = {BB_FORMAT_COUNT + 4, BB_FORMAT_E4M3};
     static const bb_index windows[] = {45, WINDOW};
     for (size_t w = 0; w < sizeof windows / sizeof *windows; ++w) {
@@ -457,9 +446,8 @@ static void products_that_overlap_keep_their_x(void **state)
 }
 
 // Two products of one graph, launched three times with another x each time.
-static void a_captured_graph_replays_the_product(void **state)
+TEST(a_captured_graph_replays_the_product)
 {
-    (void)state;
     enum { ROWS = 90, COLUMNS = 20000, HALF = 45 };
     problem task = draw(ROWS, COLUMNS);
     bb_codec_config config = codec(BB_FORMAT_COUNT + 4);
@@ -512,9 +500,8 @@ static void a_captured_graph_replays_the_product(void **state)
 
 // Three matrices in one launch, at a row that the device's memory holds: the bits of each by itself
 // but for the order of the sums.
-static void three_products_share_a_launch(void **state)
+TEST(three_products_share_a_launch)
 {
-    (void)state;
     enum { ROWS = 150, COLUMNS = 30001, WANTED = 63, FIRST = 42 };
     static const int chosen[] = {BB_FORMAT_FP32, BB_FORMAT_E4M3, BB_FORMAT_COUNT + 4, CODECS - 1};
     for (size_t c = few ? 1 : 0; c < sizeof chosen / sizeof *chosen; c += few ? 2 : 1) {
@@ -568,30 +555,4 @@ static void three_products_share_a_launch(void **state)
 }
 #endif
 
-int main(int argc, char **argv)
-{
-    const int code = open_devices(argc, argv);
-    if (code != 0) {
-        return code;
-    }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_codec_agrees_with_the_cpu),
-        cmocka_unit_test(a_slit_of_odd_width_agrees_with_the_cpu),
-        cmocka_unit_test(bands_of_the_quantiser_agree_with_the_cpu),
-        cmocka_unit_test(a_group_of_one_row_comes_before_a_whole_one),
-        cmocka_unit_test(every_width_of_the_quantiser_agrees_with_the_cpu),
-        cmocka_unit_test(what_cannot_be_held_poisons_the_same_rows),
-        cmocka_unit_test(limbs_stay_within_their_rounding),
-        cmocka_unit_test(limbs_hold_any_x),
-        cmocka_unit_test(any_rows_have_the_same_bits_again),
-        cmocka_unit_test(some_rows_agree_with_the_cpu),
-#ifdef BB_HAVE_CUDA
-        cmocka_unit_test(products_that_overlap_keep_their_x),
-        cmocka_unit_test(a_captured_graph_replays_the_product),
-        cmocka_unit_test(three_products_share_a_launch),
-#endif
-    };
-    int failures = cmocka_run_group_tests(tests, NULL, NULL);
-    close_devices();
-    return failures;
-}
+TEST_GROUP(.begin = open_devices, .end = close_devices);

@@ -152,9 +152,8 @@ static void compare(const problem *task)
 }
 
 // In the first tile, in the last, which is ragged, in both, and in two beside one another.
-static void wide_columns_agree_with_the_cpu(void **state)
+TEST(wide_columns_agree_with_the_cpu)
 {
-    (void)state;
     static const bb_index shapes[][3] = {
         {150, 8 * 1024 + 300, 8}, {37, 12 * 1024 + 5, 12}, {65, 9 * 1024, 8}};
     for (size_t s = 0; s < (few ? 1 : sizeof shapes / sizeof *shapes); ++s) {
@@ -169,18 +168,16 @@ static void wide_columns_agree_with_the_cpu(void **state)
 }
 
 // More tiles than blocks take at once, so that runs end before, at and after upper tiles.
-static void many_tiles_agree_with_the_cpu(void **state)
+TEST(many_tiles_agree_with_the_cpu)
 {
-    (void)state;
     problem task = draw(20, (few ? 40 : 400) * 1024 + 77, 0x40000081U);
     compare(&task);
     forget(&task);
 }
 
 // 2^16 x is beyond fp32 where x is near its end; one that is not finite is told of in all rows.
-static void wide_columns_take_any_x(void **state)
+TEST(wide_columns_take_any_x)
 {
-    (void)state;
     static const double magnitudes[] = {1e37, 1e-36, 0.0};
     problem task = draw(37, 8 * 1024 + 300, 1U | 1U << 8);
     double *drawn = dense_new(task.columns);
@@ -256,9 +253,8 @@ static void queue_three(const unsigned tiles[3], bool in_limbs)
 
 // Of the same upper tiles in one launch, of others in launches of their own; none in limbs where
 // one of them has too many.
-static void three_matrices_share_what_they_can(void **state)
+TEST(three_matrices_share_what_they_can)
 {
-    (void)state;
     static const unsigned tiles[][3] = {{5U, 5U, 5U}, {5U, 5U, 9U}, {0U, 1U << 16, 3U}};
     for (size_t k = 0; k < sizeof tiles / sizeof *tiles; ++k) {
         queue_three(tiles[k], true);
@@ -268,21 +264,4 @@ static void three_matrices_share_what_they_can(void **state)
 }
 #endif
 
-int main(int argc, char **argv)
-{
-    const int code = open_devices(argc, argv);
-    if (code != 0) {
-        return code;
-    }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wide_columns_agree_with_the_cpu),
-        cmocka_unit_test(many_tiles_agree_with_the_cpu),
-        cmocka_unit_test(wide_columns_take_any_x),
-#ifdef BB_HAVE_CUDA
-        cmocka_unit_test(three_matrices_share_what_they_can),
-#endif
-    };
-    int failures = cmocka_run_group_tests(tests, NULL, NULL);
-    close_devices();
-    return failures;
-}
+TEST_GROUP(.begin = open_devices, .end = close_devices);

@@ -60,9 +60,8 @@ static double expected_of(const double *row, bb_gemv_arithmetic arithmetic)
     return arithmetic.accumulate == BB_FORMAT_FP64 ? wide[0] : (double)narrow[0];
 }
 
-static void products_are_those_of_decoded_rows(void **state)
+TEST(products_are_those_of_decoded_rows)
 {
-    (void)state;
     bb_matrix_layout layout = {
         .rows = ROWS, .columns = COLUMNS, .mesh_columns = MESH, .row_columns = ROW_COLUMNS};
     bb_device *device = NULL;
@@ -95,10 +94,4 @@ static void products_are_those_of_decoded_rows(void **state)
     bb_device_close(&device);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_are_those_of_decoded_rows),
-    };
-    return cmocka_run_group_tests(tests, fill, NULL);
-}
+TEST_GROUP(.enter = fill);

@@ -70,9 +70,8 @@ static double by_hand(const bb_coded_matrix *matrix, bb_index row, bb_index run,
     return wide[0];
 }
 
-static void runs_are_promoted_in_the_order_that_is_promised(void **state)
+TEST(runs_are_promoted_in_the_order_that_is_promised, .setup_func = setup, .teardown_func = teardown)
 {
-    (void)state;
     const struct {
         int codec;
         double bits;
@@ -102,9 +101,8 @@ static void runs_are_promoted_in_the_order_that_is_promised(void **state)
     }
 }
 
-static void one_is_every_product_by_itself(void **state)
+TEST(one_is_every_product_by_itself, .setup_func = setup, .teardown_func = teardown)
 {
-    (void)state;
     double first[ROWS], runs[ROWS], again[ROWS];
     double seconds = 0.0;
     bb_coded_matrix *matrix = encoded(BB_FORMAT_FP32, 0.0);
@@ -121,9 +119,8 @@ static void one_is_every_product_by_itself(void **state)
     bb_coded_matrix_destroy(&matrix);
 }
 
-static void other_runs_are_refused(void **state)
+TEST(other_runs_are_refused, .setup_func = setup, .teardown_func = teardown)
 {
-    (void)state;
     const bb_gemv_arithmetic narrow = {BB_FORMAT_FP32, BB_FORMAT_FP32};
     bb_coded_matrix *matrix = encoded(BB_FORMAT_FP32, 0.0);
     bb_coded_operator *operation = NULL;
@@ -141,15 +138,4 @@ static void other_runs_are_refused(void **state)
                 "for fp32 products and fp64 sums");
     bb_coded_operator_destroy(&operation);
     bb_coded_matrix_destroy(&matrix);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(runs_are_promoted_in_the_order_that_is_promised, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(one_is_every_product_by_itself, setup, teardown),
-        cmocka_unit_test_setup_teardown(other_runs_are_refused, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -108,9 +108,8 @@ static void compare(const bb_span_kernel *kernel, const bb_span_kernel *law, int
     }
 }
 
-static void every_kernel_has_the_bits_of_the_portable_one(void **state)
+TEST(every_kernel_has_the_bits_of_the_portable_one, .setup_func = setup, .teardown_func = teardown)
 {
-    (void)state;
     const bb_span_kernel *kernels = NULL;
     bb_index count = bb_span_kernels(&kernels);
     if (bb_span_kernel_chosen() == &kernels[count - 1]) {
@@ -140,9 +139,8 @@ static void every_kernel_has_the_bits_of_the_portable_one(void **state)
 }
 
 // Each byte of the 8-bit formats alone in its lane, so that no NaN hides another value.
-static void every_word_is_decoded_alone(void **state)
+TEST(every_word_is_decoded_alone)
 {
-    (void)state;
     const bb_span_kernel *kernels = NULL;
     bb_index count = bb_span_kernels(&kernels);
     const bb_format formats[] = {BB_FORMAT_E4M3, BB_FORMAT_E5M2, BB_FORMAT_FP16, BB_FORMAT_BF16};
@@ -179,14 +177,4 @@ static void every_word_is_decoded_alone(void **state)
             }
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(every_kernel_has_the_bits_of_the_portable_one, setup,
-                                        teardown),
-        cmocka_unit_test(every_word_is_decoded_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

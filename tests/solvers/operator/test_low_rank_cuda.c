@@ -12,30 +12,26 @@ static bb_codec_config in_bands(double tolerance, bb_index band)
     return config;
 }
 
-static void windows_agree_with_the_cpu(void **state)
+TEST(windows_agree_with_the_cpu)
 {
-    (void)state;
     compare_meshes(in_bands, 16, 5);
 }
 
-static void zeros_noise_and_poison_agree(void **state)
+TEST(zeros_noise_and_poison_agree)
 {
-    (void)state;
     compare_kinds(low_rank(1e-3));
 }
 
 #ifdef BB_HAVE_CUDA
-static void a_captured_graph_replays_the_product(void **state)
+TEST(a_captured_graph_replays_the_product)
 {
-    (void)state;
     const bb_codec_config config = low_rank(1e-5);
     replay(&config);
 }
 
 // Three matrices and windows of their own in one task, as the axes of a response.
-static void jobs_of_one_launch_are_each_their_own(void **state)
+TEST(jobs_of_one_launch_are_each_their_own)
 {
-    (void)state;
     enum { JOBS = 3, COLUMNS = 61 * 47, ROWS = 91 };
     static const bb_index first[JOBS] = {0, 13, 40};
     static const bb_index counts[JOBS] = {91, 1, 29};
@@ -79,21 +75,4 @@ static void jobs_of_one_launch_are_each_their_own(void **state)
 }
 #endif
 
-int main(int argc, char **argv)
-{
-    const int code = open_devices(argc, argv);
-    if (code != 0) {
-        return code;
-    }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(windows_agree_with_the_cpu),
-        cmocka_unit_test(zeros_noise_and_poison_agree),
-#ifdef BB_HAVE_CUDA
-        cmocka_unit_test(a_captured_graph_replays_the_product),
-        cmocka_unit_test(jobs_of_one_launch_are_each_their_own),
-#endif
-    };
-    int failures = cmocka_run_group_tests(tests, NULL, NULL);
-    close_devices();
-    return failures;
-}
+TEST_GROUP(.begin = open_devices, .end = close_devices);

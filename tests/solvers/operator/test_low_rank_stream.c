@@ -126,9 +126,8 @@ static void compare(const response *rows, const bb_codec_config *config)
     BB_RELEASE(&y);
 }
 
-static void launches_replayed_give_the_product(void **state)
+TEST(launches_replayed_give_the_product)
 {
-    (void)state;
     static const bb_index meshes[][2] = {{64, 40}, {61, 47}, {33, 3}, {500, 1}};
     for (int m = 0; m < 4; ++m) {
         response rows = response_make(7, 13, meshes[m][0], meshes[m][1], 1.0);
@@ -146,9 +145,8 @@ static void launches_replayed_give_the_product(void **state)
     }
 }
 
-static void zeros_and_noise_are_products_too(void **state)
+TEST(zeros_and_noise_are_products_too)
 {
-    (void)state;
     response rows = response_make(5, 6, 61, 47, 0.0);
     bb_codec_config config = low_rank(1e-3);
     compare(&rows, &config);
@@ -160,16 +158,17 @@ static void zeros_and_noise_are_products_too(void **state)
     BB_RELEASE(&rows.values);
 }
 
-int main(void)
+static int begin(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(launches_replayed_give_the_product),
-        cmocka_unit_test(zeros_and_noise_are_products_too),
-    };
     if (bb_device_open(BB_DEVICE_CPU, 0, &device) != BB_OK) {
         return 1;
     }
-    int failures = cmocka_run_group_tests(tests, NULL, NULL);
-    bb_device_close(&device);
-    return failures;
+    return 0;
 }
+
+static void end(void)
+{
+    bb_device_close(&device);
+}
+
+TEST_GROUP(.begin = begin, .end = end);

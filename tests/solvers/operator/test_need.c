@@ -51,9 +51,8 @@ static void hold(bb_device *cpu, const bb_coded_matrix *matrix, const char *name
     assert_true(need.device_bytes == 0.0);
 }
 
-static void needs_cover_every_form(void **state)
+TEST(needs_cover_every_form)
 {
-    (void)state;
     const bb_matrix_layout layout = {.rows = ROWS,
                                      .columns = COLUMNS,
                                      .mesh_columns = ACROSS,
@@ -91,12 +90,4 @@ static void needs_cover_every_form(void **state)
     assert_true(assembled.device_bytes == there.device_bytes);
     assert_true(assembled.host_bytes >= there.host_bytes + 8.0 * ROWS);
     assert_int_equal(bb_memory_blocks(), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(needs_cover_every_form),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

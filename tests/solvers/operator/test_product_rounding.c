@@ -68,9 +68,8 @@ static void fill(fixture *given, double size, int kind)
     }
 }
 
-static void rounding_is_within_its_bound(void **state)
+TEST(rounding_is_within_its_bound)
 {
-    (void)state;
     static const bb_gemv_arithmetic arithmetics[] = {{BB_FORMAT_FP64, BB_FORMAT_FP64},
                                                      {BB_FORMAT_FP32, BB_FORMAT_FP64},
                                                      {BB_FORMAT_FP32, BB_FORMAT_FP32}};
@@ -161,9 +160,8 @@ static void multiply_factors(bb_device *device, const response *answer,
     BB_RELEASE(&y);
 }
 
-static void factors_round_within_their_bound(void **state)
+TEST(factors_round_within_their_bound)
 {
-    (void)state;
     static const double sizes[] = {1e-9, 1.0, 1e-17};
     bb_device *device = NULL;
     check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
@@ -196,9 +194,8 @@ static void factors_round_within_their_bound(void **state)
     bb_device_close(&device);
 }
 
-static void factors_that_overflow_or_are_bad_are_not_bounded(void **state)
+TEST(factors_that_overflow_or_are_bad_are_not_bounded)
 {
-    (void)state;
     enum { COUNT = 61 * 47 };
     bb_device *device = NULL;
     double x[COUNT], y[77];
@@ -228,9 +225,8 @@ static void factors_that_overflow_or_are_bad_are_not_bounded(void **state)
     bb_device_close(&device);
 }
 
-static void formats_decide_its_size(void **state)
+TEST(formats_decide_its_size)
 {
-    (void)state;
     const bb_gemv_arithmetic wide = {BB_FORMAT_FP64, BB_FORMAT_FP64};
     const bb_gemv_arithmetic seed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
     const bb_gemv_arithmetic narrow = {BB_FORMAT_FP32, BB_FORMAT_FP32};
@@ -248,15 +244,4 @@ static void formats_decide_its_size(void **state)
     assert_true(bb_product_rounding(&e4m3, seed, 32, n).of_largest == 0x1p-30);
     assert_true(bb_product_rounding(&e4m3, seed, 1, n).of_largest == 0.0);
     check_relative(bb_product_rounding(&plain, narrow, 1, n).relative, (4 + 16128) * 0x1p-24, 1e-3);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rounding_is_within_its_bound),
-        cmocka_unit_test(factors_round_within_their_bound),
-        cmocka_unit_test(factors_that_overflow_or_are_bad_are_not_bounded),
-        cmocka_unit_test(formats_decide_its_size),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

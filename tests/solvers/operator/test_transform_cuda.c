@@ -21,21 +21,18 @@ static bb_codec_config in_bands(double tolerance, bb_index band)
     return config;
 }
 
-static void windows_agree_with_the_cpu(void **state)
+TEST(windows_agree_with_the_cpu)
 {
-    (void)state;
     compare_meshes(in_bands, 9, 4);
 }
 
-static void zeros_noise_and_poison_agree(void **state)
+TEST(zeros_noise_and_poison_agree)
 {
-    (void)state;
     compare_kinds(transform(1e-3));
 }
 
-static void a_bad_x_reaches_every_row(void **state)
+TEST(a_bad_x_reaches_every_row)
 {
-    (void)state;
     response rows = response_make(5, 24, 61, 47, 1.0);
     bb_codec_config config = transform(1e-3);
     double *x = dense_new(rows.layout.columns);
@@ -57,9 +54,8 @@ static void a_bad_x_reaches_every_row(void **state)
 }
 
 // Quotients of more than 22 bits, single rows and cells, and many blocks across a line of rows.
-static void odd_blocks_agree_with_the_cpu(void **state)
+TEST(odd_blocks_agree_with_the_cpu)
 {
-    (void)state;
     static const struct {
         bb_index row_columns, lines, band_columns, band_lines, tile_columns, tile_rows;
         double tolerance;
@@ -92,18 +88,16 @@ static void odd_blocks_agree_with_the_cpu(void **state)
 }
 
 #ifdef BB_HAVE_CUDA
-static void a_captured_graph_replays_the_product(void **state)
+TEST(a_captured_graph_replays_the_product)
 {
-    (void)state;
     const bb_codec_config config = transform(1e-5);
     replay(&config);
 }
 
 // Three matrices in one launch, as the axes of a response, against each alone: x is transformed
 // once, and who helps a heavy panel depends on all three, which moves roundings of fp64 only.
-static void axes_of_one_launch_are_each_their_own(void **state)
+TEST(axes_of_one_launch_are_each_their_own)
 {
-    (void)state;
     enum { AXES = 3, COLUMNS = 61 * 47, ROWS = 91 };
     static const bb_index windows[][2] = {{0, 91}, {13, 1}, {40, 29}};
     bb_coded_matrix *matrices[AXES] = {NULL};
@@ -162,9 +156,8 @@ static void axes_of_one_launch_are_each_their_own(void **state)
 }
 
 // Blocks of other sizes are not of one launch, and neither is a row that the device is to find.
-static void what_differs_is_refused(void **state)
+TEST(what_differs_is_refused)
 {
-    (void)state;
     response rows = response_make(7, 13, 61, 47, 1.0);
     bb_codec_config config = transform(1e-4);
     bb_coded_matrix *matrices[2] = {NULL};
@@ -194,24 +187,4 @@ static void what_differs_is_refused(void **state)
 
 #endif
 
-int main(int argc, char **argv)
-{
-    const int code = open_devices(argc, argv);
-    if (code != 0) {
-        return code;
-    }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(windows_agree_with_the_cpu),
-        cmocka_unit_test(zeros_noise_and_poison_agree),
-        cmocka_unit_test(a_bad_x_reaches_every_row),
-        cmocka_unit_test(odd_blocks_agree_with_the_cpu),
-#ifdef BB_HAVE_CUDA
-        cmocka_unit_test(a_captured_graph_replays_the_product),
-        cmocka_unit_test(axes_of_one_launch_are_each_their_own),
-        cmocka_unit_test(what_differs_is_refused),
-#endif
-    };
-    int failures = cmocka_run_group_tests(tests, NULL, NULL);
-    close_devices();
-    return failures;
-}
+TEST_GROUP(.begin = open_devices, .end = close_devices);

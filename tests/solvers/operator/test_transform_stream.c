@@ -277,9 +277,8 @@ static void compare(const response *answer, const bb_codec_config *config)
     BB_RELEASE(&y);
 }
 
-static void launches_replayed_give_the_product(void **state)
+TEST(launches_replayed_give_the_product)
 {
-    (void)state;
     static const bb_index meshes[][2] = {{64, 40}, {61, 47}, {33, 3}, {500, 1}};
     for (int m = 0; m < 4; ++m) {
         response rows = response_make(7, 13, meshes[m][0], meshes[m][1], 1.0);
@@ -301,9 +300,8 @@ static void launches_replayed_give_the_product(void **state)
 
 // Quotients of 22 bits and more, which take words of their own, and blocks of single cells and
 // rows.
-static void wide_coefficients_are_kept(void **state)
+TEST(wide_coefficients_are_kept)
 {
-    (void)state;
     response rows = response_make(5, 9, 61, 47, 1.0);
     static const double tolerances[] = {1e-7, 3e-8, 5e-9};
     for (int k = 0; k < 3; ++k) {
@@ -321,9 +319,8 @@ static void wide_coefficients_are_kept(void **state)
     BB_RELEASE(&rows.values);
 }
 
-static void zeros_and_noise_are_products_too(void **state)
+TEST(zeros_and_noise_are_products_too)
 {
-    (void)state;
     response rows = response_make(5, 6, 61, 47, 0.0);
     bb_codec_config config = transform(1e-3);
     compare(&rows, &config);
@@ -336,9 +333,8 @@ static void zeros_and_noise_are_products_too(void **state)
 }
 
 // Many blocks across a line of rows: sums that do not fit at once.
-static void sums_are_taken_in_turns(void **state)
+TEST(sums_are_taken_in_turns)
 {
-    (void)state;
     response rows = response_make(91, 8, 33, 20, 1.0);
     bb_codec_config config = transform(1e-5);
     config.band_lines = 8;
@@ -367,9 +363,8 @@ static void sums_are_taken_in_turns(void **state)
     BB_RELEASE(&rows.values);
 }
 
-static void poison_reaches_its_blocks_rows_alone(void **state)
+TEST(poison_reaches_its_blocks_rows_alone)
 {
-    (void)state;
     response rows = response_make(3, 8, 64, 40, 1.0);
     bb_codec_config config = transform(1e-4);
     double x[2560] = {0.0};
@@ -390,9 +385,8 @@ static void poison_reaches_its_blocks_rows_alone(void **state)
     BB_RELEASE(&rows.values);
 }
 
-static void lanes_and_entries_are_read_as_written(void **state)
+TEST(lanes_and_entries_are_read_as_written)
 {
-    (void)state;
     const bb_transform_lane lane = {255, 5, 128, 512, 1, 1, 1};
     const bb_transform_lane back = bb_transform_lane_of(bb_transform_lane_word(&lane));
     assert_memory_equal(&lane, &back, sizeof lane);
@@ -405,20 +399,17 @@ static void lanes_and_entries_are_read_as_written(void **state)
     assert_int_equal(bb_transform_lane_chunk(&(bb_transform_lane){.log_lanes = 2}, 7, 3), 15);
 }
 
-int main(void)
+static int begin(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lanes_and_entries_are_read_as_written),
-        cmocka_unit_test(launches_replayed_give_the_product),
-        cmocka_unit_test(wide_coefficients_are_kept),
-        cmocka_unit_test(zeros_and_noise_are_products_too),
-        cmocka_unit_test(sums_are_taken_in_turns),
-        cmocka_unit_test(poison_reaches_its_blocks_rows_alone),
-    };
     if (bb_device_open(BB_DEVICE_CPU, 0, &device) != BB_OK) {
         return 1;
     }
-    int failures = cmocka_run_group_tests(tests, NULL, NULL);
-    bb_device_close(&device);
-    return failures;
+    return 0;
 }
+
+static void end(void)
+{
+    bb_device_close(&device);
+}
+
+TEST_GROUP(.begin = begin, .end = end);

@@ -99,9 +99,8 @@ static void compare_windows(const bb_coded_matrix *matrix, const double *x, cons
     compare(matrix, x, how, rows / 2, 1);
 }
 
-static void every_mode_and_dimension_agrees_with_the_cpu(void **state)
+TEST(every_mode_and_dimension_agrees_with_the_cpu)
 {
-    (void)state;
     static const zfp_shape shapes[] = {
         {1, 1, 1, 1}, {6, 5, 19, 55}, {5, 21, 40, 64}, {4, 8, 1, 90}, {2, 2, 66, 257}};
     for (size_t s = 0; s < (few ? 2 : sizeof shapes / sizeof *shapes); ++s) {
@@ -124,9 +123,8 @@ static void every_mode_and_dimension_agrees_with_the_cpu(void **state)
 }
 
 // 378 rows as a slit has (28 of few): many panels a row.
-static void a_slit_agrees_with_the_cpu(void **state)
+TEST(a_slit_agrees_with_the_cpu)
 {
-    (void)state;
     const zfp_shape slit = few ? (zfp_shape){4, 7, 25, 256} : (zfp_shape){18, 21, 100, 512};
     double *values = zfp_values(&slit, 1);
     double *x = dense_new(zfp_columns(&slit));
@@ -146,9 +144,8 @@ static void a_slit_agrees_with_the_cpu(void **state)
     BB_RELEASE(&x);
 }
 
-static void what_cannot_be_held_poisons_the_same_rows(void **state)
+TEST(what_cannot_be_held_poisons_the_same_rows)
 {
-    (void)state;
     const zfp_shape shape = {6, 5, 19, 55};
     double *values = zfp_values(&shape, 1);
     double *x = dense_new(zfp_columns(&shape));
@@ -239,9 +236,8 @@ static void expect_each(axes *scene, bb_index row)
     BB_RELEASE(&expected);
 }
 
-static void three_products_share_a_launch(void **state)
+TEST(three_products_share_a_launch)
 {
-    (void)state;
     const zfp_shape shape = {6, 21, 30, 60};
     const bb_index row = 30;
     for (int dimensions = 1; dimensions <= 4; ++dimensions) {
@@ -256,9 +252,8 @@ static void three_products_share_a_launch(void **state)
 }
 
 // Queued once, launched three times with another x each time.
-static void a_captured_graph_replays_the_products(void **state)
+TEST(a_captured_graph_replays_the_products)
 {
-    (void)state;
     const zfp_shape shape = {6, 21, 30, 60};
     const bb_index row = 42;
     axes scene = enter(&shape, 2, 50);
@@ -283,9 +278,8 @@ static void a_captured_graph_replays_the_products(void **state)
     leave(&scene);
 }
 
-static void a_window_on_the_device_is_refused(void **state)
+TEST(a_window_on_the_device_is_refused)
 {
-    (void)state;
     const zfp_shape shape = {2, 4, 8, 8};
     axes scene = enter(&shape, 2, 4);
     axes other = enter(&shape, 3, 4);
@@ -303,23 +297,4 @@ static void a_window_on_the_device_is_refused(void **state)
 }
 #endif
 
-int main(int argc, char **argv)
-{
-    const int code = open_devices(argc, argv);
-    if (code != 0) {
-        return code;
-    }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_mode_and_dimension_agrees_with_the_cpu),
-        cmocka_unit_test(a_slit_agrees_with_the_cpu),
-        cmocka_unit_test(what_cannot_be_held_poisons_the_same_rows),
-#ifdef BB_HAVE_CUDA
-        cmocka_unit_test(three_products_share_a_launch),
-        cmocka_unit_test(a_captured_graph_replays_the_products),
-        cmocka_unit_test(a_window_on_the_device_is_refused),
-#endif
-    };
-    int failures = cmocka_run_group_tests(tests, NULL, NULL);
-    close_devices();
-    return failures;
-}
+TEST_GROUP(.begin = open_devices, .end = close_devices);

@@ -194,9 +194,8 @@ static const zfp_shape shapes[] = {
     {1, 1, 1, 1}, {6, 5, 19, 55}, {5, 21, 40, 64}, {9, 3, 33, 37}, {4, 8, 1, 90}, {2, 4, 70, 70},
 };
 
-static void panels_hold_every_value_once(void **state)
+TEST(panels_hold_every_value_once)
 {
-    (void)state;
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; ++s) {
         for (int dimensions = 1; dimensions <= 4; ++dimensions) {
             for (int k = 0; k < ZFP_KINDS; ++k) {
@@ -207,18 +206,16 @@ static void panels_hold_every_value_once(void **state)
 }
 
 // Rows of 33667 columns: several panels each, and slabs that begin inside a group of runs.
-static void rows_of_many_panels_are_whole(void **state)
+TEST(rows_of_many_panels_are_whole)
 {
-    (void)state;
     static const zfp_shape wide = {2, 2, 131, 257};
     for (int dimensions = 1; dimensions <= 4; ++dimensions) {
         check_shape(&wide, dimensions, &zfp_kinds[3]);
     }
 }
 
-static void poisoned_rows_have_no_scale(void **state)
+TEST(poisoned_rows_have_no_scale)
 {
-    (void)state;
     const zfp_shape shape = {6, 5, 19, 55};
     double *values = zfp_values(&shape, 1);
     values[7 * zfp_columns(&shape) + 500] = 0x1p126;
@@ -245,9 +242,8 @@ static void poisoned_rows_have_no_scale(void **state)
     BB_RELEASE(&values);
 }
 
-static void only_matrices_of_a_kind_go_together(void **state)
+TEST(only_matrices_of_a_kind_go_together)
 {
-    (void)state;
     const zfp_shape shape = {6, 5, 19, 55};
     const zfp_shape turned = {6, 5, 55, 19};
     double *values = zfp_values(&shape, 1);
@@ -269,18 +265,17 @@ static void only_matrices_of_a_kind_go_together(void **state)
     BB_RELEASE(&values);
 }
 
-int main(void)
+static int begin(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(panels_hold_every_value_once),
-        cmocka_unit_test(rows_of_many_panels_are_whole),
-        cmocka_unit_test(poisoned_rows_have_no_scale),
-        cmocka_unit_test(only_matrices_of_a_kind_go_together),
-    };
     if (bb_device_open(BB_DEVICE_CPU, 0, &cpu) != BB_OK) {
         return 1;
     }
-    int failures = cmocka_run_group_tests(tests, NULL, NULL);
-    bb_device_close(&cpu);
-    return failures;
+    return 0;
 }
+
+static void end(void)
+{
+    bb_device_close(&cpu);
+}
+
+TEST_GROUP(.begin = begin, .end = end);

@@ -4,9 +4,8 @@
 
 enum { N = 5000 };
 
-static void a_stepper_takes_what_it_says(void **state)
+TEST(a_stepper_takes_what_it_says)
 {
-    (void)state;
     bb_triplets list = {0};
     bb_csr matrix = {0};
     bb_stepper *stepper = NULL;
@@ -37,12 +36,4 @@ static void a_stepper_takes_what_it_says(void **state)
     }
     bb_csr_release(&matrix);
     BB_RELEASE(&diagonal);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_stepper_takes_what_it_says),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

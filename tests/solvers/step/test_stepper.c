@@ -3,9 +3,8 @@
 #include "tests/check.h"
 
 // T1' = T1 / 2 + u, T2' = T1 + T2: by hand over three steps.
-static void steps_by_hand(void **state)
+TEST(steps_by_hand)
 {
-    (void)state;
     bb_triplets list = {0};
     bb_csr a;
     bb_stepper *stepper = NULL;
@@ -28,9 +27,8 @@ static void steps_by_hand(void **state)
     bb_triplets_release(&list);
 }
 
-static void wrong_shapes_are_refused(void **state)
+TEST(wrong_shapes_are_refused)
 {
-    (void)state;
     bb_triplets list = {0};
     bb_csr a;
     bb_stepper *stepper = NULL;
@@ -39,13 +37,4 @@ static void wrong_shapes_are_refused(void **state)
     check_fails(bb_stepper_create(&a, b, &stepper), BB_INVALID,
                 "stepping matrix 2 x 3, expected square");
     bb_csr_release(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_by_hand),
-        cmocka_unit_test(wrong_shapes_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

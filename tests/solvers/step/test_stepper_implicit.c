@@ -26,9 +26,8 @@ static void chain(bb_index n, bb_csr *out)
 }
 
 // T' = T / 2 + 2 u - 2 g (T - 3): from 0 with u = 1, g = 0.25: 2 + 1.5, then 1.75 + 2 - 0.25.
-static void explicit_exchange_by_hand(void **state)
+TEST(explicit_exchange_by_hand)
 {
-    (void)state;
     bb_triplets list = {0};
     bb_csr a;
     bb_stepper *stepper = NULL;
@@ -52,9 +51,8 @@ static void explicit_exchange_by_hand(void **state)
 }
 
 // One unknown, M = 2, S = 0.5, dt = 0.4, u = 1, g = 0.3 to 3: (2 + 0.1 + 0.15) D = 1 + 0.9.
-static void implicit_step_by_hand(void **state)
+TEST(implicit_step_by_hand)
 {
-    (void)state;
     bb_csr s;
     bb_stepper *stepper = NULL;
     const double m = 2.0;
@@ -113,9 +111,8 @@ static double final_state(bb_index steps, bool implicit)
     return end;
 }
 
-static void orders_in_time_with_moving_exchange(void **state)
+TEST(orders_in_time_with_moving_exchange)
 {
-    (void)state;
     double truth = final_state(8192, true);
     double second = log2((final_state(16, true) - truth) / (final_state(32, true) - truth));
     double first = log2((final_state(64, false) - truth) / (final_state(128, false) - truth));
@@ -125,9 +122,8 @@ static void orders_in_time_with_moving_exchange(void **state)
 }
 
 // Steps far over the explicit limit, long chain: what is stored is what came in less what left.
-static void implicit_steps_balance_on_any_threads(void **state)
+TEST(implicit_steps_balance_on_any_threads)
 {
-    (void)state;
     enum { N = 9000 };
     bb_csr s;
     double *m = NULL;
@@ -167,9 +163,8 @@ static void implicit_steps_balance_on_any_threads(void **state)
     bb_csr_release(&s);
 }
 
-static void gradients_solve_and_say_when_they_cannot(void **state)
+TEST(gradients_solve_and_say_when_they_cannot)
 {
-    (void)state;
     enum { N = 300 };
     bb_csr s;
     bb_shifted_cg *solver = NULL;
@@ -199,16 +194,4 @@ static void gradients_solve_and_say_when_they_cannot(void **state)
     s.columns = N + 1;
     check_fails(bb_shifted_cg_create(&s, 2.0, &solver), BB_INVALID, "300 x 301, expected square");
     bb_csr_release(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(explicit_exchange_by_hand),
-        cmocka_unit_test(implicit_step_by_hand),
-        cmocka_unit_test(orders_in_time_with_moving_exchange),
-        cmocka_unit_test(implicit_steps_balance_on_any_threads),
-        cmocka_unit_test(gradients_solve_and_say_when_they_cannot),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,18 +30,16 @@ static void check_right(phase_function function, bb_index columns, bb_index rows
     phase_map_release(&map);
 }
 
-static void smooth_phases_are_right(void **state)
+TEST(smooth_phases_are_right)
 {
-    (void)state;
     check_right(phase_of_zernikes, 192, 192, 0.0);
     check_right(phase_of_freeform, 192, 192, 0.0);
     check_right(phase_of_bumps, 191, 127, 0.0);
 }
 
 // Points outside the mask, whose numbers mean nothing, do not keep the weights being made anew.
-static void a_phase_that_stays_ends_reweighting(void **state)
+TEST(a_phase_that_stays_ends_reweighting)
 {
-    (void)state;
     const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
     bb_unwrap_report report;
     phase_map map = phase_map_create(160, 160);
@@ -54,9 +52,8 @@ static void a_phase_that_stays_ends_reweighting(void **state)
 
 // Residuals of a solution in fp16 do not vanish at the colour that was swept last: left out, the
 // solution drifts by turns.
-static void a_solution_in_fp16_does_not_drift(void **state)
+TEST(a_solution_in_fp16_does_not_drift)
 {
-    (void)state;
     bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
     bb_unwrap_report report;
     phase_map map = phase_map_create(320, 240);
@@ -69,9 +66,8 @@ static void a_solution_in_fp16_does_not_drift(void **state)
     phase_map_release(&map);
 }
 
-static void a_shear_is_right(void **state)
+TEST(a_shear_is_right)
 {
-    (void)state;
     const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
     bb_unwrap_report report;
     phase_map map = phase_map_create(256, 256);
@@ -82,18 +78,16 @@ static void a_shear_is_right(void **state)
     phase_map_release(&map);
 }
 
-static void noise_of_half_a_radian_is_right(void **state)
+TEST(noise_of_half_a_radian_is_right)
 {
-    (void)state;
     check_right(phase_of_bumps, 192, 192, 0.3);
     check_right(phase_of_bumps, 193, 161, 0.5);
     check_right(phase_of_zernikes, 256, 256, 0.5);
 }
 
 // Of 256 x 256 points of noise 0.7 rad some 4.7 in 2^20 carry noise beyond pi.
-static void noise_of_seven_tenths_is_nearly_right(void **state)
+TEST(noise_of_seven_tenths_is_nearly_right)
 {
-    (void)state;
     const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
     bb_unwrap_report report;
     phase_map map = phase_map_create(256, 256);
@@ -107,9 +101,8 @@ static void noise_of_seven_tenths_is_nearly_right(void **state)
 }
 
 // Least squares alone is wrong between the vortices of a pair.
-static void reweighting_finds_cuts_between_residues(void **state)
+TEST(reweighting_finds_cuts_between_residues)
 {
-    (void)state;
     bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
     bb_unwrap_report report;
     phase_map map = phase_map_create(256, 256);
@@ -124,9 +117,8 @@ static void reweighting_finds_cuts_between_residues(void **state)
     phase_map_release(&map);
 }
 
-static void each_part_has_its_piston(void **state)
+TEST(each_part_has_its_piston)
 {
-    (void)state;
     const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
     bb_unwrap_report report;
     phase_map map = phase_map_create(200, 160);
@@ -146,9 +138,8 @@ static void each_part_has_its_piston(void **state)
 }
 
 // Wherever it stands in the turn: half a turn off, noise would split the cycles.
-static void any_piston_is_found(void **state)
+TEST(any_piston_is_found)
 {
-    (void)state;
     enum { PISTONS = 120 };
     const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
     bb_unwrap_report report;
@@ -165,9 +156,8 @@ static void any_piston_is_found(void **state)
 }
 
 // The phase differs from the wrapped one by whole turns, exactly in double.
-static void the_phase_is_congruent(void **state)
+TEST(the_phase_is_congruent)
 {
-    (void)state;
     const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP64);
     bb_unwrap_report report;
     phase_map map = phase_map_create(97, 64);
@@ -182,9 +172,8 @@ static void the_phase_is_congruent(void **state)
 }
 
 // A map and its image give the same cycles: transposed, mirrored, with another piston.
-static void images_are_unwrapped_alike(void **state)
+TEST(images_are_unwrapped_alike)
 {
-    (void)state;
     enum { N = 96 };
     const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
     bb_unwrap_report report;
@@ -203,9 +192,8 @@ static void images_are_unwrapped_alike(void **state)
     phase_map_release(&image);
 }
 
-static void threads_and_repetition_change_no_bit(void **state)
+TEST(threads_and_repetition_change_no_bit)
 {
-    (void)state;
     enum { N = 130 };
     const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
     bb_unwrap_report report;
@@ -222,9 +210,8 @@ static void threads_and_repetition_change_no_bit(void **state)
     phase_map_release(&map);
 }
 
-static void any_size_has_an_answer(void **state)
+TEST(any_size_has_an_answer)
 {
-    (void)state;
     static const bb_index sizes[][2] = {{1, 1}, {2, 1}, {1, 2}, {1, 57}, {64, 1}, {3, 5}};
     const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
     bb_unwrap_report report;
@@ -238,9 +225,8 @@ static void any_size_has_an_answer(void **state)
     }
 }
 
-static void masks_without_neighbours_have_an_answer(void **state)
+TEST(masks_without_neighbours_have_an_answer)
 {
-    (void)state;
     const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
     bb_unwrap *unwrapper = NULL;
     bb_unwrap_report report;
@@ -257,9 +243,8 @@ static void masks_without_neighbours_have_an_answer(void **state)
     phase_map_release(&map);
 }
 
-static void what_it_takes_is_announced(void **state)
+TEST(what_it_takes_is_announced)
 {
-    (void)state;
     static const bb_format formats[] = {BB_FORMAT_FP32, BB_FORMAT_FP64};
     for (int i = 0; i < 2; ++i) {
         const bb_unwrap_config config = bb_unwrap_config_plain(formats[i]);
@@ -279,9 +264,8 @@ static void what_it_takes_is_announced(void **state)
     }
 }
 
-static void limits_are_held_to_their_range(void **state)
+TEST(limits_are_held_to_their_range)
 {
-    (void)state;
     double limit = NAN;
     bb_unwrap_method method = {.reject = "0.8"};
     check_ok(bb_unwrap_method_limit(&method, &limit));
@@ -294,9 +278,8 @@ static void limits_are_held_to_their_range(void **state)
                 "unwrap.reject '-1', expected auto, off or a limit above 0 rad, at most 4");
 }
 
-static void nothing_is_rejected_where_it_is_off(void **state)
+TEST(nothing_is_rejected_where_it_is_off)
 {
-    (void)state;
     bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
     bb_unwrap_report report;
     phase_map map = phase_map_create(128, 128);
@@ -312,9 +295,8 @@ static void nothing_is_rejected_where_it_is_off(void **state)
 }
 
 // Narrow storage is rounded as precision/ rounds: the phase is made of values of the format.
-static void narrow_storage_holds_values_of_its_format(void **state)
+TEST(narrow_storage_holds_values_of_its_format)
 {
-    (void)state;
     static const bb_format formats[] = {BB_FORMAT_TF32, BB_FORMAT_BF16, BB_FORMAT_FP16};
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; ++i) {
         bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
@@ -336,9 +318,8 @@ static void narrow_storage_holds_values_of_its_format(void **state)
 
 // Noise of columns and less of rows: samples of both directions count alike, so that the map on its
 // side has the same scale.
-static void scales_are_of_both_directions(void **state)
+TEST(scales_are_of_both_directions)
 {
-    (void)state;
     enum { SIZE = 96 };
     double scales[2];
     for (int side = 0; side < 2; ++side) {
@@ -361,9 +342,8 @@ static void scales_are_of_both_directions(void **state)
 }
 
 // Each slot in turn stores what is wider or computes in what is wider than the others.
-static void slots_of_two_precisions_are_right(void **state)
+TEST(slots_of_two_precisions_are_right)
 {
-    (void)state;
     for (int i = 0; i < 2 * BB_UNWRAP_SLOTS; ++i) {
         bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
         bb_unwrap_report report;
@@ -376,29 +356,4 @@ static void slots_of_two_precisions_are_right(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(smooth_phases_are_right),
-        cmocka_unit_test(a_phase_that_stays_ends_reweighting),
-        cmocka_unit_test(a_solution_in_fp16_does_not_drift),
-        cmocka_unit_test(a_shear_is_right),
-        cmocka_unit_test(noise_of_half_a_radian_is_right),
-        cmocka_unit_test(noise_of_seven_tenths_is_nearly_right),
-        cmocka_unit_test(reweighting_finds_cuts_between_residues),
-        cmocka_unit_test(each_part_has_its_piston),
-        cmocka_unit_test(any_piston_is_found),
-        cmocka_unit_test(the_phase_is_congruent),
-        cmocka_unit_test(images_are_unwrapped_alike),
-        cmocka_unit_test(threads_and_repetition_change_no_bit),
-        cmocka_unit_test(any_size_has_an_answer),
-        cmocka_unit_test(masks_without_neighbours_have_an_answer),
-        cmocka_unit_test(what_it_takes_is_announced),
-        cmocka_unit_test(limits_are_held_to_their_range),
-        cmocka_unit_test(nothing_is_rejected_where_it_is_off),
-        cmocka_unit_test(narrow_storage_holds_values_of_its_format),
-        cmocka_unit_test(scales_are_of_both_directions),
-        cmocka_unit_test(slots_of_two_precisions_are_right),
-    };
-    return cmocka_run_group_tests(tests, open_context, close_context);
-}
+TEST_GROUP(.enter = open_context, .leave = close_context);

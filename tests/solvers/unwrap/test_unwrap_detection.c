@@ -37,9 +37,8 @@ static void check_angles(bb_format arithmetic, double bound)
     free(phase);
 }
 
-static void four_frames_give_the_angle(void **state)
+TEST(four_frames_give_the_angle)
 {
-    (void)state;
     check_angles(BB_FORMAT_FP64, 1e-11);
     check_angles(BB_FORMAT_FP32, 5e-7);
 }
@@ -80,18 +79,16 @@ static void check_halves(bb_index columns, bb_index rows)
     free(phase);
 }
 
-static void halves_of_words_are_pixels(void **state)
+TEST(halves_of_words_are_pixels)
 {
-    (void)state;
     check_halves(63, 47);
     check_halves(64, 46);
     check_halves(5, 1);
     check_halves(1, 5);
 }
 
-static void frames_that_are_alike_have_angle_zero(void **state)
+TEST(frames_that_are_alike_have_angle_zero)
 {
-    (void)state;
     const bb_unwrap_detection_config config = four_steps(BB_FORMAT_FP32);
     const unsigned char mask[2] = {1, 1};
     const uint16_t frames[8] = {9, 0, 9, 0, 9, 0, 9, 0};
@@ -100,9 +97,8 @@ static void frames_that_are_alike_have_angle_zero(void **state)
     free(phase);
 }
 
-static void what_cannot_be_is_refused(void **state)
+TEST(what_cannot_be_is_refused)
 {
-    (void)state;
     const unsigned char mask[1] = {1};
     bb_unwrap_field wrapped = {.columns = 1, .rows = 1, .format = BB_FORMAT_FP32};
     bb_unwrap_detection *detection = NULL;
@@ -116,15 +112,4 @@ static void what_cannot_be_is_refused(void **state)
     assert_null(detection);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(four_frames_give_the_angle),
-        cmocka_unit_test(halves_of_words_are_pixels),
-        cmocka_unit_test(frames_that_are_alike_have_angle_zero),
-        cmocka_unit_test(what_cannot_be_is_refused),
-    };
-    const int failures = cmocka_run_group_tests(tests, open_detection, close_detection);
-    bb_threads_stop();
-    return failures;
-}
+TEST_GROUP(.enter = open_detection, .end = bb_threads_stop, .leave = close_detection);

@@ -36,9 +36,8 @@ static phase_map make(phase_function function, bb_index edge, double noise, uint
     return map;
 }
 
-static void smooth_and_noisy_maps_are_right(void **state)
+TEST(smooth_and_noisy_maps_are_right)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 2; ++seed) {
         phase_map maps[] = {
             make(phase_of_zernikes, 1024, 0.0, seed), make(phase_of_freeform, 1024, 0.0, seed),
@@ -51,9 +50,8 @@ static void smooth_and_noisy_maps_are_right(void **state)
     }
 }
 
-static void jumps_residues_and_holes_are_right(void **state)
+TEST(jumps_residues_and_holes_are_right)
 {
-    (void)state;
     phase_map shear = make(phase_of_slope, 1024, 0.0, 1);
     phase_map_add_shear(&shear);
     assert_int_equal(unwrap("shear", &shear), 0);
@@ -68,29 +66,18 @@ static void jumps_residues_and_holes_are_right(void **state)
 }
 
 // The bar is 60, peers have 62 to 254; some seven points carry noise beyond pi.
-static void noise_of_seven_tenths_is_nearly_right(void **state)
+TEST(noise_of_seven_tenths_is_nearly_right)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 4; ++seed) {
         phase_map map = make(phase_of_bumps, 1024, 0.7, seed);
         assert_in_range(unwrap("noise 0.7 rad", &map), 0, 40);
     }
 }
 
-static void sixteen_million_points_are_right(void **state)
+TEST(sixteen_million_points_are_right)
 {
-    (void)state;
     phase_map map = make(phase_of_bumps, 4096, 0.0, 1);
     assert_int_equal(unwrap("hills", &map), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(smooth_and_noisy_maps_are_right),
-        cmocka_unit_test(jumps_residues_and_holes_are_right),
-        cmocka_unit_test(noise_of_seven_tenths_is_nearly_right),
-        cmocka_unit_test(sixteen_million_points_are_right),
-    };
-    return cmocka_run_group_tests(tests, open_context, close_context);
-}
+TEST_GROUP(.enter = open_context, .leave = close_context);

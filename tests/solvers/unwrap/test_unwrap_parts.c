@@ -5,9 +5,8 @@
 #include <string.h>
 
 // Two that meet below, one that meets nothing, one that touches by a corner alone.
-static void parts_are_what_neighbours_connect(void **state)
+TEST(parts_are_what_neighbours_connect)
 {
-    (void)state;
     static const char *const drawing = "##.##"
                                        "#..##"
                                        "####."
@@ -38,9 +37,8 @@ static void parts_are_what_neighbours_connect(void **state)
 }
 
 // Runs are cut at their length and at the end of a part, and hold each point once.
-static void runs_cover_every_point_once(void **state)
+TEST(runs_cover_every_point_once)
 {
-    (void)state;
     enum { COLUMNS = 70, ROWS = 50 };
     static unsigned char mask[ROWS * COLUMNS], seen[ROWS * COLUMNS];
     bb_unwrap_parts parts;
@@ -65,9 +63,8 @@ static void runs_cover_every_point_once(void **state)
 }
 
 // Of one part of 70 x 50 points, the second run is points 128 to 255: every fourth one comes first.
-static void a_run_begins_with_every_fourth_point(void **state)
+TEST(a_run_begins_with_every_fourth_point)
 {
-    (void)state;
     enum { COLUMNS = 70, ROWS = 50, QUARTER = BB_UNWRAP_RUN / 4 };
     static unsigned char mask[ROWS * COLUMNS];
     bb_unwrap_parts parts;
@@ -82,9 +79,8 @@ static void a_run_begins_with_every_fourth_point(void **state)
 }
 
 // 300 x 100 points are 235 runs, two groups of one part.
-static void a_group_has_so_many_runs(void **state)
+TEST(a_group_has_so_many_runs)
 {
-    (void)state;
     enum { COLUMNS = 300, ROWS = 100 };
     static unsigned char mask[ROWS * COLUMNS];
     bb_unwrap_parts parts;
@@ -96,24 +92,11 @@ static void a_group_has_so_many_runs(void **state)
     bb_unwrap_parts_release(&parts);
 }
 
-static void an_empty_mask_has_no_part(void **state)
+TEST(an_empty_mask_has_no_part)
 {
-    (void)state;
     const unsigned char mask[6] = {0};
     bb_unwrap_parts parts;
     check_ok(bb_unwrap_parts_create(mask, 3, 2, &parts));
     assert_int_equal(parts.count, 0);
     bb_unwrap_parts_release(&parts);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_are_what_neighbours_connect),
-        cmocka_unit_test(runs_cover_every_point_once),
-        cmocka_unit_test(a_run_begins_with_every_fourth_point),
-        cmocka_unit_test(a_group_has_so_many_runs),
-        cmocka_unit_test(an_empty_mask_has_no_part),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,9 +30,8 @@ static phase_map ramp(bb_index columns, bb_index rows, double slope)
     return map;
 }
 
-static void steep_slopes_are_counted(void **state)
+TEST(steep_slopes_are_counted)
 {
-    (void)state;
     static const struct {
         double slope, noise, least, most;
     } cases[] = {{1.0, 0.0, 0.0, 0.0},        {1.0, 0.3, 0.0, 0.001},     {2.4, 0.0, 0.0, 0.0},
@@ -70,9 +69,8 @@ static void check_block(bb_index columns, double hanging)
     phase_map_release(&map);
 }
 
-static void small_regions_are_noise(void **state)
+TEST(small_regions_are_noise)
 {
-    (void)state;
     check_block(4, 16.0 / (64.0 * 60.0));
     check_block(3, 0.0);
 }
@@ -96,18 +94,16 @@ static void check_step(bb_index end, bb_index reweight, double hanging)
     phase_map_release(&map);
 }
 
-static void points_behind_rejected_edges_hang(void **state)
+TEST(points_behind_rejected_edges_hang)
 {
-    (void)state;
     check_step(60, 0, 24.0 / 64.0);
     check_step(60, 12, 24.0 / 64.0);
     check_step(40, 12, 0.0); // joined below, where it has faded
 }
 
 // A spike of 2 rad loses its four edges; a point by itself has none.
-static void quality_is_the_mean_weight_of_edges(void **state)
+TEST(quality_is_the_mean_weight_of_edges)
 {
-    (void)state;
     enum { EDGE = 32, SPIKE = 10 * EDGE + 12, ALONE = 31 * EDGE + 31 };
     static double quality[EDGE * EDGE];
     bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP64);
@@ -132,9 +128,8 @@ static void quality_is_the_mean_weight_of_edges(void **state)
     phase_map_release(&map);
 }
 
-static void single_precision_says_the_same(void **state)
+TEST(single_precision_says_the_same)
 {
-    (void)state;
     static double quality[2][48 * 40];
     for (int i = 0; i < 2; ++i) {
         const bb_unwrap_config config =
@@ -151,14 +146,4 @@ static void single_precision_says_the_same(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steep_slopes_are_counted),
-        cmocka_unit_test(points_behind_rejected_edges_hang),
-        cmocka_unit_test(small_regions_are_noise),
-        cmocka_unit_test(quality_is_the_mean_weight_of_edges),
-        cmocka_unit_test(single_precision_says_the_same),
-    };
-    return cmocka_run_group_tests(tests, open_context, close_context);
-}
+TEST_GROUP(.enter = open_context, .leave = close_context);

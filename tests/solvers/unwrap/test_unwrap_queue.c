@@ -3,7 +3,9 @@
 // Queues, graphs and runs of an unwrapper on the cpu.
 #include "tests/solvers/unwrap/queue_cases.h"
 
-int main(void)
+static int run(void)
 {
     return queue_cases_on(BB_DEVICE_CPU);
 }
+
+TEST_GROUP(.run = run);

@@ -77,9 +77,8 @@ static double direct(const scene *k, const bb_sensor *a, int i, bb_index p, cons
     return sum * angle * angle / (a->size_m * b->size_m);
 }
 
-static void tables_match_a_direct_evaluation(void **state)
+TEST(tables_match_a_direct_evaluation)
 {
-    (void)state;
     static const int pairs[][2] = {{0, 0}, {0, 1}, {2, 3}, {4, 4}};
     scene k = {0};
     enter(&k);
@@ -118,9 +117,8 @@ static void tables_match_a_direct_evaluation(void **state)
     leave(&k);
 }
 
-static void the_table_of_a_sensor_and_itself_is_even(void **state)
+TEST(the_table_of_a_sensor_and_itself_is_even)
 {
-    (void)state;
     scene k = {0};
     enter(&k);
     for (int s = 0; s < 3; s += 2) {
@@ -141,9 +139,8 @@ static void the_table_of_a_sensor_and_itself_is_even(void **state)
     leave(&k);
 }
 
-static void only_equal_grids_and_cones_are_served(void **state)
+TEST(only_equal_grids_and_cones_are_served)
 {
-    (void)state;
     scene k = {0};
     enter(&k);
     const bb_sensor *s = k.sensors.sensors;
@@ -153,14 +150,4 @@ static void only_equal_grids_and_cones_are_served(void **state)
     assert_false(bb_displacement_table_serves(&s[0], &s[5], 3)); // lenslets
     assert_true(bb_displacement_table_held(9).host_bytes == 3.0 * 17.0 * 17.0 * 8.0);
     leave(&k);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tables_match_a_direct_evaluation),
-        cmocka_unit_test(the_table_of_a_sensor_and_itself_is_even),
-        cmocka_unit_test(only_equal_grids_and_cones_are_served),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

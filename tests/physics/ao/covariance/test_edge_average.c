@@ -69,9 +69,8 @@ static double uniform(uint64_t index)
 }
 
 // Parallel, crossed and turned edges of unequal lengths, near and far, some through each other.
-static void agrees_with_adaptive_quadrature(void **state)
+TEST(agrees_with_adaptive_quadrature)
 {
-    (void)state;
     const double angles[] = {0.0, 90.0, 3.0, 60.0, 0.01};
     const double outer_scales[] = {5.0, 25.0, 100.0};
     double worst = 0.0;
@@ -113,21 +112,11 @@ static double variance(double size_m, double outer_scale_m)
     return value / (4.0 * BB_PI * BB_PI * pow(size_m, 5.0 / 3.0));
 }
 
-static void slope_variances_are_the_known_ones(void **state)
+TEST(slope_variances_are_the_known_ones)
 {
-    (void)state;
     check_close(variance(0.5, 25.0), 0.09228, 1.0, 5e-6);
     check_close(variance(0.5, 50.0), 0.10654, 1.0, 5e-6);
     check_close(variance(1.0, 25.0), 0.07481, 1.0, 5e-6);
     // Kolmogorov: what a finite outer scale takes goes with its power -1/3.
     check_close(2.0 * variance(0.5, 8e8) - variance(0.5, 1e8), 0.16224, 1.0, 5e-6);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agrees_with_adaptive_quadrature),
-        cmocka_unit_test(slope_variances_are_the_known_ones),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,9 +27,8 @@ static void release(noisy *made)
     bb_atmosphere_release(&made->atmosphere);
 }
 
-static void natural_star_by_hand(void **state)
+TEST(natural_star_by_hand)
 {
-    (void)state;
     ao_case c = case_without_stars(8.0, 8);
     c.atmosphere.r0_m = 0.1;
     add_star(&c, BB_GUIDE_STAR_NGS, 1.0, 2.0);
@@ -49,9 +48,8 @@ static void natural_star_by_hand(void **state)
     release(&made);
 }
 
-static void laser_star_is_long_away_from_its_launch_telescope(void **state)
+TEST(laser_star_is_long_away_from_its_launch_telescope)
 {
-    (void)state;
     ao_case c = case_without_stars(40.0, 20);
     add_star(&c, BB_GUIDE_STAR_LGS, 3.0, 4.0);
     noisy made = make(&c);
@@ -86,9 +84,8 @@ static void laser_star_is_long_away_from_its_launch_telescope(void **state)
 // direction
 // (-1, 1) / sqrt(2): e = 0.5104793512610792 arcsec, xx = yy = (long + short) / 2 and xy = (short -
 // long) / 2 with short = 5.852636284656106e-6 and long = 6.616667353325228e-6.
-static void elongation_along_a_diagonal_by_hand(void **state)
+TEST(elongation_along_a_diagonal_by_hand)
 {
-    (void)state;
     ao_case c = case_without_stars(8.0, 8);
     c.telescope.obstruction = 0.0;
     c.atmosphere.r0_m = 0.1;
@@ -116,9 +113,8 @@ static void elongation_along_a_diagonal_by_hand(void **state)
 }
 
 // The default of a star on the axis is the edge at +x; a central launch is the middle for any star.
-static void launch_places(void **state)
+TEST(launch_places)
 {
-    (void)state;
     ao_case c = case_without_stars(8.0, 8);
     const double directions[][2] = {
         {0.0, 0.0}, {-7.0, 0.0}, {0.0, -12.0}, {30.0, 40.0}, {30.0, 40.0}};
@@ -142,9 +138,8 @@ static void launch_places(void **state)
     release(&made);
 }
 
-static void star_on_the_axis_and_lens_at_the_launch_are_finite(void **state)
+TEST(star_on_the_axis_and_lens_at_the_launch_are_finite)
 {
-    (void)state;
     ao_case c = case_without_stars(8.0, 9);
     c.telescope.obstruction = 0.0;
     add_star(&c, BB_GUIDE_STAR_LGS, 0.0, 0.0);
@@ -164,9 +159,8 @@ static void star_on_the_axis_and_lens_at_the_launch_are_finite(void **state)
 }
 
 // depth sec z over (altitude sec z)^2: the spot shortens as the zenith angle grows.
-static void elongation_shrinks_with_the_airmass(void **state)
+TEST(elongation_shrinks_with_the_airmass)
 {
-    (void)state;
     ao_case c = case_without_stars(40.0, 20);
     add_star(&c, BB_GUIDE_STAR_LGS, 5.0, 0.0);
     c.sensors.read_noise_e = 0.0;
@@ -178,17 +172,4 @@ static void elongation_shrinks_with_the_airmass(void **state)
     check_relative(low.noise.subaperture[50].xx, 0.25 * zenith.noise.subaperture[50].xx, 1e-3);
     release(&zenith);
     release(&low);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(natural_star_by_hand),
-        cmocka_unit_test(laser_star_is_long_away_from_its_launch_telescope),
-        cmocka_unit_test(elongation_along_a_diagonal_by_hand),
-        cmocka_unit_test(launch_places),
-        cmocka_unit_test(star_on_the_axis_and_lens_at_the_launch_are_finite),
-        cmocka_unit_test(elongation_shrinks_with_the_airmass),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

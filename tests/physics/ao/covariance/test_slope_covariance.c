@@ -179,9 +179,8 @@ static void compare(const ao_case *c, const double *matrix, const slope *rows, i
     assert_true(worst < 1e-12 * peak);
 }
 
-static void asymmetric_asterism_matches_a_direct_evaluation(void **state)
+TEST(asymmetric_asterism_matches_a_direct_evaluation)
 {
-    (void)state;
     const ao_case c = case_asymmetric();
     slope guides[400];
     slope truth[100];
@@ -198,9 +197,8 @@ static void asymmetric_asterism_matches_a_direct_evaluation(void **state)
 
 // Lone entries of large telescopes, laser against natural, against the exact D: across 2 pi r / L0
 // = 4.7 and far beyond, d / L0 from 1/500 to 1/10.
-static void far_entries_match_the_exact_function(void **state)
+TEST(far_entries_match_the_exact_function)
 {
-    (void)state;
     static const struct {
         double diameter_m, outer_scale_m, radius_arcsec;
         bb_index lenslets;
@@ -226,9 +224,8 @@ static void far_entries_match_the_exact_function(void **state)
 }
 
 // Every diagonal entry of natural stars is the slope variance; 40 digits, r0 = 0.157 m.
-static void natural_stars_have_the_known_slope_variance(void **state)
+TEST(natural_stars_have_the_known_slope_variance)
 {
-    (void)state;
     ao_case c = case_without_stars(8.0, 16); // d = 0.5 m, L0 = 25 m
     c.atmosphere.profile = BB_PROFILE_MOAO_10;
     add_star(&c, BB_GUIDE_STAR_NGS, -16.0, -36.0);
@@ -247,9 +244,8 @@ static void natural_stars_have_the_known_slope_variance(void **state)
 
 // A slope's variance is D(projected size) over the square of the size in the pupil, so that the
 // trace of the noiseless Cmm is a sum over layers in closed form.
-static void vlt_3136_has_the_trace_of_its_layers(void **state)
+TEST(vlt_3136_has_the_trace_of_its_layers)
 {
-    (void)state;
     const ao_case c = case_vlt3136();
     chain k = chain_assemble(&c, false);
     const double angle = BB_R0_WAVELENGTH_M * BB_ARCSEC_PER_RADIAN / (2.0 * BB_PI);
@@ -268,9 +264,8 @@ static void vlt_3136_has_the_trace_of_its_layers(void **state)
     chain_release(&k);
 }
 
-static void unequal_sizes_make_xy_and_yx_blocks_differ(void **state)
+TEST(unequal_sizes_make_xy_and_yx_blocks_differ)
 {
-    (void)state;
     const ao_case c = case_asymmetric();
     chain k = chain_assemble(&c, false);
     const bb_sensor *a = &k.guides.sensors[0];
@@ -287,9 +282,8 @@ static void unequal_sizes_make_xy_and_yx_blocks_differ(void **state)
     chain_release(&k);
 }
 
-static void symmetric_bit_for_bit(void **state)
+TEST(symmetric_bit_for_bit)
 {
-    (void)state;
     ao_case cases[] = {case_asymmetric(), case_nx456(), case_asymmetric()};
     cases[2].sensors.slope_model = BB_SLOPE_AVERAGED_GRADIENT;
     for (int i = 0; i < 3; ++i) {
@@ -333,9 +327,8 @@ static double averaged(const ao_case *c, const slope *a, const slope *b, size_t 
 
 // Entries of every kind of pair. The plain product rule of the comparison feels the cusp of D where
 // subapertures meet; where its own two orders agree it is the judge.
-static void averaged_gradients_are_averages_of_point_differences(void **state)
+TEST(averaged_gradients_are_averages_of_point_differences)
 {
-    (void)state;
     ao_case c = case_asymmetric();
     c.sensors.slope_model = BB_SLOPE_AVERAGED_GRADIENT;
     slope guides[400];
@@ -364,9 +357,8 @@ static void averaged_gradients_are_averages_of_point_differences(void **state)
 
 // 0.09228 lambda^2 d^(-1/3) r0^(-5/3) at d = 0.5 m, L0 = 25 m, where the point difference has
 // 0.10434.
-static void averaged_gradients_have_the_known_variance(void **state)
+TEST(averaged_gradients_have_the_known_variance)
 {
-    (void)state;
     ao_case c = case_without_stars(8.0, 16);
     add_star(&c, BB_GUIDE_STAR_NGS, 4.0, -3.0);
     add_target(&c, 0.0, 0.0);
@@ -447,17 +439,15 @@ static void compare_tiles(int slope_model)
     bb_atmosphere_release(&atmosphere);
 }
 
-static void entries_do_not_depend_on_block_or_threads(void **state)
+TEST(entries_do_not_depend_on_block_or_threads)
 {
-    (void)state;
     compare_tiles(BB_SLOPE_POINT_DIFFERENCE);
     compare_tiles(BB_SLOPE_AVERAGED_GRADIENT);
 }
 
 // Cmm without tilt blocks plus V diag(c) V^T is Cmm with them.
-static void tilt_vectors_are_the_tilt_blocks(void **state)
+TEST(tilt_vectors_are_the_tilt_blocks)
 {
-    (void)state;
     const ao_case c = case_asymmetric();
     chain k = chain_assemble(&c, true);
     bb_tilt_vectors tilts = {0};
@@ -490,9 +480,8 @@ static void tilt_vectors_are_the_tilt_blocks(void **state)
 }
 
 // Touching subapertures: the sum of their slopes is the phase difference of the row's ends.
-static void a_row_of_slopes_telescopes(void **state)
+TEST(a_row_of_slopes_telescopes)
 {
-    (void)state;
     ao_case c = case_without_stars(8.0, 8);
     c.telescope.obstruction = 0.0;
     add_star(&c, BB_GUIDE_STAR_NGS, 5.0, 0.0);
@@ -517,9 +506,8 @@ static void a_row_of_slopes_telescopes(void **state)
     chain_release(&k);
 }
 
-static void refuses_noise_of_a_rectangle_and_foreign_sensors(void **state)
+TEST(refuses_noise_of_a_rectangle_and_foreign_sensors)
 {
-    (void)state;
     const ao_case c = case_nx456();
     chain k = chain_assemble(&c, false);
     bb_slope_covariance *covariance = NULL;
@@ -539,23 +527,4 @@ static void refuses_noise_of_a_rectangle_and_foreign_sensors(void **state)
                 "sensors of 3 and 3 layers, an atmosphere of 2");
     assert_null(covariance);
     chain_release(&k);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(asymmetric_asterism_matches_a_direct_evaluation),
-        cmocka_unit_test(far_entries_match_the_exact_function),
-        cmocka_unit_test(natural_stars_have_the_known_slope_variance),
-        cmocka_unit_test(vlt_3136_has_the_trace_of_its_layers),
-        cmocka_unit_test(unequal_sizes_make_xy_and_yx_blocks_differ),
-        cmocka_unit_test(averaged_gradients_are_averages_of_point_differences),
-        cmocka_unit_test(averaged_gradients_have_the_known_variance),
-        cmocka_unit_test(symmetric_bit_for_bit),
-        cmocka_unit_test(entries_do_not_depend_on_block_or_threads),
-        cmocka_unit_test(tilt_vectors_are_the_tilt_blocks),
-        cmocka_unit_test(a_row_of_slopes_telescopes),
-        cmocka_unit_test(refuses_noise_of_a_rectangle_and_foreign_sensors),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -99,9 +99,8 @@ static void compare_case(const ao_case *c)
     sources_release(&s);
 }
 
-static void every_kind_of_pair_has_the_bits_of_the_host(void **state)
+TEST(every_kind_of_pair_has_the_bits_of_the_host)
 {
-    (void)state;
     ao_case cases[] = {case_asymmetric(), case_nx456(), case_asymmetric()};
     cases[1].stars[3].rotation_deg = 12.0;
     cases[2].sensors.slope_model = BB_SLOPE_AVERAGED_GRADIENT;
@@ -113,9 +112,8 @@ static void every_kind_of_pair_has_the_bits_of_the_host(void **state)
 }
 
 // Ten layers and 3136 measurements: more layers than a round of the kernel takes, many patches.
-static void vlt_3136_has_the_bits_of_the_host(void **state)
+TEST(vlt_3136_has_the_bits_of_the_host)
 {
-    (void)state;
     const ao_case c = case_vlt3136();
     sources s = {0};
     sources_create(&c, &s);
@@ -128,7 +126,7 @@ static void vlt_3136_has_the_bits_of_the_host(void **state)
     sources_release(&s);
 }
 
-int main(void)
+static int begin(void)
 {
     char reason[256] = "";
     if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
@@ -139,11 +137,12 @@ int main(void)
         print_error("%s\n", bb_status_message());
         return 1;
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kind_of_pair_has_the_bits_of_the_host),
-        cmocka_unit_test(vlt_3136_has_the_bits_of_the_host),
-    };
-    int failures = cmocka_run_group_tests(tests, NULL, NULL);
-    bb_device_close(&gpu);
-    return failures;
+    return 0;
 }
+
+static void end(void)
+{
+    bb_device_close(&gpu);
+}
+
+TEST_GROUP(.begin = begin, .end = end);

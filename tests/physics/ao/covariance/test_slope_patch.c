@@ -194,9 +194,8 @@ static void compare_pair(const sources *s, const bb_sensor *a, int axis_a, const
     BB_RELEASE(&expected);
 }
 
-static void patches_give_the_bits_of_the_host(void **state)
+TEST(patches_give_the_bits_of_the_host)
 {
-    (void)state;
     ao_case cases[] = {case_asymmetric(), case_nx456(), case_asymmetric()};
     cases[1].stars[3].rotation_deg = 12.0;
     cases[2].sensors.slope_model = BB_SLOPE_AVERAGED_GRADIENT;
@@ -227,9 +226,8 @@ static void patches_give_the_bits_of_the_host(void **state)
 }
 
 // Consecutive slopes of large grids: every slope in one patch, its ends half a lenslet away.
-static void patches_cover_every_slope_once(void **state)
+TEST(patches_cover_every_slope_once)
 {
-    (void)state;
     static int32_t map[MOST_LENSLETS * MOST_LENSLETS];
     static int seen[2 * MOST_LENSLETS * MOST_LENSLETS];
     ao_case c = case_without_stars(39.0, 86);
@@ -271,13 +269,4 @@ static void patches_cover_every_slope_once(void **state)
                   evaluations / slopes);
     assert_true(evaluations / slopes < 1.17);
     sources_release(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(patches_give_the_bits_of_the_host),
-        cmocka_unit_test(patches_cover_every_slope_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,9 +32,8 @@ static double crossed(function_of_distance d, const void *c, double u, double v,
 }
 
 // rad^2 at L0 = 25 m, r0 = 0.157 m: an independent 40-digit computation, 15 digits kept.
-static void matches_the_forty_digit_values(void **state)
+TEST(matches_the_forty_digit_values)
 {
-    (void)state;
     static const double reference[][2] = {
         {0.01, 0.0622790380067663}, {0.1, 2.48095899399324},  {0.5, 28.3961126980717},
         {1.0, 74.9272651988132},    {2.0, 180.553423605317},  {5.0, 454.368681586162},
@@ -55,9 +54,8 @@ static void matches_the_forty_digit_values(void **state)
     check_relative(bb_structure_function(30.0, 100.0), 276.22155550097404891, 1e-14);
 }
 
-static void starts_as_kolmogorov_and_ends_at_twice_the_variance(void **state)
+TEST(starts_as_kolmogorov_and_ends_at_twice_the_variance)
 {
-    (void)state;
     assert_true(bb_structure_function(0.0, 25.0) == 0.0);
     // 6.88387718 r^(5/3) for an endless outer scale; 1 - D / D_kolmogorov falls as (r / L0)^(1/3).
     check_relative(bb_structure_function(1e-3, 1e30), 6.88387718 * pow(1e-3, 5.0 / 3.0), 1e-8);
@@ -65,9 +63,8 @@ static void starts_as_kolmogorov_and_ends_at_twice_the_variance(void **state)
                    1e-9);
 }
 
-static void series_and_integral_agree_where_they_meet(void **state)
+TEST(series_and_integral_agree_where_they_meet)
 {
-    (void)state;
     const double meet = 25.0 / (2.0 * BB_PI); // x = 1
     const double step = 1e-9;
     const double below = bb_structure_function(meet * (1.0 - step), 25.0);
@@ -77,9 +74,8 @@ static void series_and_integral_agree_where_they_meet(void **state)
 }
 
 // arcsec^2, d = 0.5 m, L0 = 25 m, r0 = 0.157 m, exact arcseconds: du, dv, xx, yy, xy.
-static void slope_covariances_match_the_forty_digit_values(void **state)
+TEST(slope_covariances_match_the_forty_digit_values)
 {
-    (void)state;
     static const double reference[][5] = {
         {0.0, 0.0, 0.0306019725156067, 0.0306019725156067, 0.0},
         {0.5, 0.0, 0.00977190074415399, 0.0195454482869921, 0.0},
@@ -114,9 +110,8 @@ static void slope_covariances_match_the_forty_digit_values(void **state)
 
 // Where a switch of series to asymptote at x = 4.7 would cost percents: du, xx(du, 0), xy(du, 3)
 // for r0 = 1 m, mpmath with 40 digits.
-static void far_slope_covariances_are_smooth(void **state)
+TEST(far_slope_covariances_are_smooth)
 {
-    (void)state;
     static const double reference[][3] = {
         {10.0, -0.032917138041467487445, -0.01197017027400414201},
         {14.0, -0.014308508317122213983, -0.0035772111579071600545},
@@ -146,9 +141,8 @@ static void far_slope_covariances_are_smooth(void **state)
 }
 
 // Out to a 39 m pupil and two 222 arcsec beams at 20 km, with the sizes of real lenslets.
-static void table_reaches_the_rounding_of_the_exact_function(void **state)
+TEST(table_reaches_the_rounding_of_the_exact_function)
 {
-    (void)state;
     static const double outer_scales[] = {10.0, 25.0, 50.0, 100.0};
     double worst = 0.0;
     double worst_covariance = 0.0;
@@ -181,9 +175,8 @@ static void table_reaches_the_rounding_of_the_exact_function(void **state)
     assert_true(worst_covariance < 1e-12);
 }
 
-static void table_covers_zero_tiny_and_huge_distances(void **state)
+TEST(table_covers_zero_tiny_and_huge_distances)
 {
-    (void)state;
     bb_structure_table table = {0};
     check_ok(bb_structure_table_create(25.0, &table));
     assert_true(bb_structure_table_value(table, 0.0) == 0.0);
@@ -197,18 +190,4 @@ static void table_covers_zero_tiny_and_huge_distances(void **state)
     assert_true(bb_structure_table_value(table, INFINITY) == bb_structure_function(1e6, 25.0));
     bb_structure_table_release(&table);
     assert_null(table.coefficients);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(matches_the_forty_digit_values),
-        cmocka_unit_test(starts_as_kolmogorov_and_ends_at_twice_the_variance),
-        cmocka_unit_test(series_and_integral_agree_where_they_meet),
-        cmocka_unit_test(slope_covariances_match_the_forty_digit_values),
-        cmocka_unit_test(far_slope_covariances_are_smooth),
-        cmocka_unit_test(table_reaches_the_rounding_of_the_exact_function),
-        cmocka_unit_test(table_covers_zero_tiny_and_huge_distances),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,9 +28,8 @@ static bb_control_law law_of(double gain, double delay, double exposure, const d
 }
 
 // c_k = sum_j g (1 - g)^j u_(k-j), and the first estimate with all that is left.
-static void commands_are_weighted_estimates(void **state)
+TEST(commands_are_weighted_estimates)
 {
-    (void)state;
     static const double gains[] = {1.0, 0.6, 0.25};
     for (int g = 0; g < 3; ++g) {
         const bb_control_law law = law_of(gains[g], 2.4, 0.0, NULL);
@@ -58,9 +57,8 @@ static void commands_are_weighted_estimates(void **state)
 }
 
 // Pseudo-open loop: what the mirrors make is added as it was seen, so that it drops out.
-static void closed_and_open_loops_command_alike(void **state)
+TEST(closed_and_open_loops_command_alike)
 {
-    (void)state;
     static const double times[][3] = {
         {1.0, 1.0, 0.0}, {1.0, 2.5, 1.0}, {0.3, 0.7, 1.0}, {0.5, 3.0, 0.5}, {1.0, 0.01, 0.0}};
     for (size_t c = 0; c < sizeof times / sizeof *times; ++c) {
@@ -84,9 +82,8 @@ static void closed_and_open_loops_command_alike(void **state)
 }
 
 // What is on the mirrors over an exposure, against a walk through it in 2000 steps.
-static void an_exposure_sees_commands_as_they_arrive(void **state)
+TEST(an_exposure_sees_commands_as_they_arrive)
 {
-    (void)state;
     enum { STEPS = 2000 };
     static const double times[][2] = {{1.0, 0.0}, {2.0, 0.0},  {1.3, 0.0}, {1.0, 1.0},
                                       {0.5, 0.6}, {2.25, 1.0}, {1.75, 0.5}};
@@ -112,9 +109,8 @@ static void an_exposure_sees_commands_as_they_arrive(void **state)
     }
 }
 
-static void a_loop_without_time_is_refused(void **state)
+TEST(a_loop_without_time_is_refused)
 {
-    (void)state;
     static const struct {
         double gain, delay, exposure;
         bool closed;
@@ -130,15 +126,4 @@ static void a_loop_without_time_is_refused(void **state)
     bb_frame_controller loop = {0};
     check_ok(bb_frame_controller_create(&instant, &loop));
     bb_frame_controller_release(&loop);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(commands_are_weighted_estimates),
-        cmocka_unit_test(closed_and_open_loops_command_alike),
-        cmocka_unit_test(an_exposure_sees_commands_as_they_arrive),
-        cmocka_unit_test(a_loop_without_time_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

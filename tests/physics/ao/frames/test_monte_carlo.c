@@ -68,9 +68,8 @@ static campaign run(const ao_case *c, const double *r, const double *cee, bb_ind
     return out;
 }
 
-static void agrees_with_the_covariances(void **state)
+TEST(agrees_with_the_covariances)
 {
-    (void)state;
     const ao_case c = small_case();
     chain k = chain_run(&c, true);
     const campaign got = run(&c, k.r, k.cee, 200);
@@ -101,9 +100,8 @@ static void agrees_with_the_covariances(void **state)
     chain_release(&k);
 }
 
-static void does_not_depend_on_threads(void **state)
+TEST(does_not_depend_on_threads)
 {
-    (void)state;
     const ao_case c = small_case();
     chain k = chain_run(&c, true);
     const campaign one = run(&c, k.r, k.cee, 5);
@@ -117,9 +115,8 @@ static void does_not_depend_on_threads(void **state)
 }
 
 // Slopes of frames have the covariance that the sources say, noise and tilts included.
-static void slopes_have_their_covariance(void **state)
+TEST(slopes_have_their_covariance)
 {
-    (void)state;
     enum { FRAMES = 600 };
     ao_case c = small_case();
     c.sensors.lenslets = 4;
@@ -173,14 +170,4 @@ static void slopes_have_their_covariance(void **state)
     bb_tomography_destroy(&problem);
     BB_RELEASE(&expected);
     BB_RELEASE(&sum);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agrees_with_the_covariances),
-        cmocka_unit_test(does_not_depend_on_threads),
-        cmocka_unit_test(slopes_have_their_covariance),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

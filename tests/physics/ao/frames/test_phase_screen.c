@@ -24,9 +24,8 @@ static bb_amplitude *draw(const bb_phase_screen *screen, uint64_t seed, uint64_t
     return amplitudes;
 }
 
-static void sizes_suit_fftw(void **state)
+TEST(sizes_suit_fftw)
 {
-    (void)state;
     // Of a layer above the only star nothing is seen: no point is wished for.
     assert_int_equal(bb_phase_screen_points(0), 2);
     assert_int_equal(bb_phase_screen_points(2), 2);
@@ -36,9 +35,8 @@ static void sizes_suit_fftw(void **state)
 }
 
 // The ensemble's, without drawing: from a subaperture to the diameter, along three directions.
-static void ensemble_has_von_karmans_structure_function(void **state)
+TEST(ensemble_has_von_karmans_structure_function)
 {
-    (void)state;
     bb_phase_screen screen = make(440);
     static const double distances[] = {0.8, 1.6, 3.2, 6.0, 8.0};
     double worst = 0.0;
@@ -57,9 +55,8 @@ static void ensemble_has_von_karmans_structure_function(void **state)
 }
 
 // With a screen of finer waves and a shorter period, from a fraction of a subaperture on.
-static void finer_waves_complete_it(void **state)
+TEST(finer_waves_complete_it)
 {
-    (void)state;
     bb_phase_screen coarse = make(440);
     bb_phase_screen fine = {0};
     check_ok(bb_phase_screen_refine(&coarse, 660, 0.025, &fine));
@@ -83,9 +80,8 @@ static void finer_waves_complete_it(void **state)
 }
 
 // Drawn: the mean over screens, with its standard error, within 2 % and 4 errors of theory.
-static void drawn_screens_have_it_too(void **state)
+TEST(drawn_screens_have_it_too)
 {
-    (void)state;
     enum { SCREENS = 400, POINTS = 24 };
     bb_phase_screen screen = make(320);
     double position[POINTS];
@@ -125,9 +121,8 @@ static void drawn_screens_have_it_too(void **state)
     bb_phase_screen_release(&screen);
 }
 
-static void fft_and_sum_of_waves_agree(void **state)
+TEST(fft_and_sum_of_waves_agree)
 {
-    (void)state;
     bb_phase_screen screen = make(48);
     bb_amplitude *amplitudes = draw(&screen, 1, 7);
     double *plane = NULL;
@@ -170,9 +165,8 @@ static double taken(const bb_phase_screen *screen, const bb_amplitude *amplitude
     return value;
 }
 
-static void differences_and_means_are_those_of_points(void **state)
+TEST(differences_and_means_are_those_of_points)
 {
-    (void)state;
     bb_phase_screen screen = make(48);
     bb_amplitude *amplitudes = draw(&screen, 1, 8);
     const double width = 0.37;
@@ -193,9 +187,8 @@ static void differences_and_means_are_those_of_points(void **state)
     bb_phase_screen_release(&screen);
 }
 
-static void a_screen_is_its_address(void **state)
+TEST(a_screen_is_its_address)
 {
-    (void)state;
     bb_phase_screen screen = make(16);
     bb_amplitude *first = draw(&screen, 1, 4);
     bb_amplitude *other = draw(&screen, 1, 5);
@@ -211,9 +204,8 @@ static void a_screen_is_its_address(void **state)
 
 // A moved screen is the screen elsewhere; the mean over a path is that of many moves; a period
 // along each axis brings all but the subharmonics back.
-static void screens_move(void **state)
+TEST(screens_move)
 {
-    (void)state;
     enum { NODES = 401 }; // of Simpson's rule
     bb_phase_screen screen = make(60);
     bb_amplitude *amplitudes = draw(&screen, 3, 4);
@@ -256,19 +248,4 @@ static void screens_move(void **state)
     BB_RELEASE(&amplitudes);
     BB_RELEASE(&moved);
     bb_phase_screen_release(&screen);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_suit_fftw),
-        cmocka_unit_test(ensemble_has_von_karmans_structure_function),
-        cmocka_unit_test(finer_waves_complete_it),
-        cmocka_unit_test(drawn_screens_have_it_too),
-        cmocka_unit_test(fft_and_sum_of_waves_agree),
-        cmocka_unit_test(differences_and_means_are_those_of_points),
-        cmocka_unit_test(a_screen_is_its_address),
-        cmocka_unit_test(screens_move),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,9 +52,8 @@ static void leave(scene *s)
 }
 
 // At time 0 a sky is a frame; later the targets see another, and a drifted sensor the same.
-static void skies_begin_as_frames(void **state)
+TEST(skies_begin_as_frames)
 {
-    (void)state;
     scene s;
     bb_flow_sampler *flow = NULL;
     bb_frame frame = {0};
@@ -89,9 +88,8 @@ static void skies_begin_as_frames(void **state)
 }
 
 // <t(tau) s(0)^T> of skies against the covariance of truth sensors that have drifted.
-static void truth_a_delay_later_has_the_covariance_of_drifted_sensors(void **state)
+TEST(truth_a_delay_later_has_the_covariance_of_drifted_sensors)
 {
-    (void)state;
     enum { SKIES = 700 };
     const double delay_s = 0.05;
     double drift[LAYERS][2];
@@ -159,9 +157,8 @@ static void truth_a_delay_later_has_the_covariance_of_drifted_sensors(void **sta
 
 // The wind of the only layer above the ground and a delay are an angle: sensors that drift there
 // see what those of another direction see, looked up and directly.
-static void a_drift_is_a_direction(void **state)
+TEST(a_drift_is_a_direction)
 {
-    (void)state;
     static const bb_layer_config layers[] = {{8000.0, 1.0, NAN}};
     const double step_arcsec = 3.0;
     ao_case c = small_case(5);
@@ -238,9 +235,8 @@ static outcome run(const scene *s, const chain *k, double delay_s, double rate_h
     return out;
 }
 
-static void numbers_do_not_depend_on_threads(void **state)
+TEST(numbers_do_not_depend_on_threads)
 {
-    (void)state;
     scene s;
     enter(4, &s);
     chain k = chain_run(&s.c, true);
@@ -258,15 +254,4 @@ static void numbers_do_not_depend_on_threads(void **state)
                 run(&s, &k, 0.0, 100.0, 0.3).residual_m2);
     chain_release(&k);
     leave(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(skies_begin_as_frames),
-        cmocka_unit_test(truth_a_delay_later_has_the_covariance_of_drifted_sensors),
-        cmocka_unit_test(a_drift_is_a_direction),
-        cmocka_unit_test(numbers_do_not_depend_on_threads),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

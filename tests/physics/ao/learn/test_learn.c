@@ -50,9 +50,8 @@ static bb_learn_task task_of(const bb_ao_config *config, const bb_matrix_source 
                            .source = source};
 }
 
-static void known_strengths_come_back(void **state)
+TEST(known_strengths_come_back)
 {
-    (void)state;
     bb_layer_config layers[LAYERS];
     const ao_case c = asymmetric_case(layers);
     const bb_ao_config config = case_config(&c);
@@ -89,9 +88,8 @@ static void known_strengths_come_back(void **state)
     bb_tomography_destroy(&problem);
 }
 
-static void absent_layers_get_nothing(void **state)
+TEST(absent_layers_get_nothing)
 {
-    (void)state;
     bb_layer_config layers[LAYERS];
     const ao_case c = asymmetric_case(layers);
     const bb_ao_config config = case_config(&c);
@@ -113,9 +111,8 @@ static void absent_layers_get_nothing(void **state)
     bb_tomography_destroy(&problem);
 }
 
-static void the_outer_scale_comes_back(void **state)
+TEST(the_outer_scale_comes_back)
 {
-    (void)state;
     bb_layer_config layers[LAYERS];
     ao_case c = asymmetric_case(layers);
     c.atmosphere.outer_scale_m = 17.0;
@@ -143,9 +140,8 @@ static void the_outer_scale_comes_back(void **state)
 }
 
 // Laser stars at 30 km, a layer at 40: natural stars alone see it.
-static void natural_stars_see_above_laser_stars(void **state)
+TEST(natural_stars_see_above_laser_stars)
 {
-    (void)state;
     bb_layer_config layers[LAYERS];
     ao_case c = asymmetric_case(layers);
     const double high_m[LAYERS] = {0.0, 4000.0, 40000.0};
@@ -180,9 +176,8 @@ static void natural_stars_see_above_laser_stars(void **state)
     bb_tomography_destroy(&problem);
 }
 
-static void layers_too_close_are_named(void **state)
+TEST(layers_too_close_are_named)
 {
-    (void)state;
     bb_layer_config layers[LAYERS];
     ao_case c = asymmetric_case(layers);
     bb_ao_config config = case_config(&c);
@@ -212,9 +207,8 @@ static void layers_too_close_are_named(void **state)
 }
 
 // The same bits from one thread and two; a faint star and other tilts change nothing.
-static void noise_and_tilts_do_not_bias(void **state)
+TEST(noise_and_tilts_do_not_bias)
 {
-    (void)state;
     bb_layer_config layers[LAYERS];
     ao_case c = asymmetric_case(layers);
     bb_ao_config config = case_config(&c);
@@ -245,9 +239,8 @@ static void noise_and_tilts_do_not_bias(void **state)
     bb_tomography_destroy(&problem);
 }
 
-static void frames_teach_within_their_error(void **state)
+TEST(frames_teach_within_their_error)
 {
-    (void)state;
     bb_layer_config layers[LAYERS];
     const ao_case c = asymmetric_case(layers);
     const bb_ao_config config = case_config(&c);
@@ -281,9 +274,8 @@ static void frames_teach_within_their_error(void **state)
     check_ok(bb_threads_set(1));
 }
 
-static void what_cannot_be_fitted_is_refused(void **state)
+TEST(what_cannot_be_fitted_is_refused)
 {
-    (void)state;
     bb_layer_config layers[LAYERS];
     const ao_case c = asymmetric_case(layers);
     const bb_ao_config config = case_config(&c);
@@ -297,19 +289,4 @@ static void what_cannot_be_fitted_is_refused(void **state)
     check_fails(bb_learn_fit(&task, &learned), BB_INVALID, "outer scale from 30 to 25 m");
     task.layer_count = 0;
     check_fails(bb_learn_fit(&task, &learned), BB_INVALID, "0 layers from 1 covariances");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_strengths_come_back),
-        cmocka_unit_test(absent_layers_get_nothing),
-        cmocka_unit_test(the_outer_scale_comes_back),
-        cmocka_unit_test(natural_stars_see_above_laser_stars),
-        cmocka_unit_test(layers_too_close_are_named),
-        cmocka_unit_test(noise_and_tilts_do_not_bias),
-        cmocka_unit_test(frames_teach_within_their_error),
-        cmocka_unit_test(what_cannot_be_fitted_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

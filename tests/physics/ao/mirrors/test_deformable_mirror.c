@@ -7,9 +7,8 @@
 #include <cblas.h>
 #include <lapacke.h>
 
-static void actuators_stand_on_the_lenslet_corners(void **state)
+TEST(actuators_stand_on_the_lenslet_corners)
 {
-    (void)state;
     bb_deformable_mirror mirror = {0};
     check_ok(bb_deformable_mirror_create(39.0, &(bb_pupil){.obstruction = 0.2}, 10, NAN, &mirror));
     // 100 actuators, 5 modes dropped: independent numbers of the 39 m check case.
@@ -24,9 +23,8 @@ static void actuators_stand_on_the_lenslet_corners(void **state)
 }
 
 // Refused before the first allocation.
-static void mirrors_beyond_lapack_are_refused(void **state)
+TEST(mirrors_beyond_lapack_are_refused)
 {
-    (void)state;
     bb_deformable_mirror mirror = {0};
     const bb_index blocks = bb_memory_blocks();
     check_fails(
@@ -82,18 +80,16 @@ static void compare_with_singular_values(double obstruction, bb_index lenslets, 
     bb_deformable_mirror_release(&mirror);
 }
 
-static void projector_is_the_truncated_pseudo_inverse(void **state)
+TEST(projector_is_the_truncated_pseudo_inverse)
 {
-    (void)state;
     compare_with_singular_values(0.2, 10, NAN);
     compare_with_singular_values(0.16, 16, NAN);
     compare_with_singular_values(0.2, 10, 20.0);
     compare_with_singular_values(0.0, 3, 2.0);
 }
 
-static void influence_couples_a_fifth_to_the_neighbour(void **state)
+TEST(influence_couples_a_fifth_to_the_neighbour)
 {
-    (void)state;
     bb_deformable_mirror mirror = {.diameter_m = 8.0, .lenslets = 16};
     check_relative(bb_deformable_mirror_influence(&mirror, 0.0), 1e-6, 1e-15);
     // rho = 2/n at the neighbour: exp(-(4/n^2) n^2 ln(1/c) / 4) = c.
@@ -101,9 +97,8 @@ static void influence_couples_a_fifth_to_the_neighbour(void **state)
     check_relative(bb_deformable_mirror_influence(&mirror, 1.0), 0.2e-6 * 0.008, 1e-13);
 }
 
-static void interaction_is_the_point_difference(void **state)
+TEST(interaction_is_the_point_difference)
 {
-    (void)state;
     bb_deformable_mirror mirror = {0};
     check_ok(bb_deformable_mirror_create(6.0, &(bb_pupil){.obstruction = 0.0}, 3, NAN, &mirror));
     // 3 x 3 lenslets of 2 m, all nine centres inside (0.943), 16 corners less the four far ones.
@@ -125,9 +120,8 @@ static void interaction_is_the_point_difference(void **state)
 }
 
 // Dx D is the orthogonal projector on the modes kept: symmetric, idempotent, of their trace.
-static void projector_inverts_the_modes_kept(void **state)
+TEST(projector_inverts_the_modes_kept)
 {
-    (void)state;
     bb_deformable_mirror mirror = {0};
     check_ok(bb_deformable_mirror_create(8.0, &(bb_pupil){.obstruction = 0.2}, 8, NAN, &mirror));
     const bb_index a = mirror.actuator_count;
@@ -194,9 +188,8 @@ static double tilt_kept(bb_index lenslets, double condition)
     return got / total;
 }
 
-static void the_usual_condition_keeps_the_tilts(void **state)
+TEST(the_usual_condition_keeps_the_tilts)
 {
-    (void)state;
     static const bb_index lenslets[] = {6, 10, 11, 15, 16, 23};
     for (size_t i = 0; i < sizeof lenslets / sizeof lenslets[0]; ++i) {
         assert_true(tilt_kept(lenslets[i], NAN) > 0.95);
@@ -204,25 +197,9 @@ static void the_usual_condition_keeps_the_tilts(void **state)
     assert_true(tilt_kept(16, sqrt(30.0)) < 0.1);
 }
 
-static void no_subaperture_is_an_error(void **state)
+TEST(no_subaperture_is_an_error)
 {
-    (void)state;
     bb_deformable_mirror mirror = {0};
     check_fails(bb_deformable_mirror_create(8.0, &(bb_pupil){.obstruction = 0.2}, 1, NAN, &mirror),
                 BB_INVALID, "a mirror of 1 lenslets");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(actuators_stand_on_the_lenslet_corners),
-        cmocka_unit_test(mirrors_beyond_lapack_are_refused),
-        cmocka_unit_test(projector_is_the_truncated_pseudo_inverse),
-        cmocka_unit_test(influence_couples_a_fifth_to_the_neighbour),
-        cmocka_unit_test(interaction_is_the_point_difference),
-        cmocka_unit_test(projector_inverts_the_modes_kept),
-        cmocka_unit_test(the_usual_condition_keeps_the_tilts),
-        cmocka_unit_test(no_subaperture_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,9 +40,8 @@ static double cubic(bb_index actuator, double x, double y)
 }
 
 // Rows and columns differ, one count is even; half a step beyond the samples is still the grid.
-static void cubics_are_met_everywhere_on_the_grid(void **state)
+TEST(cubics_are_met_everywhere_on_the_grid)
 {
-    (void)state;
     bb_influence_cube cube = sample(cubic, 2, 9, 6, 0.25);
     assert_true(bb_influence_cube_reach_x(&cube) == 0.75);
     assert_true(bb_influence_cube_reach_y(&cube) == 1.125);
@@ -74,9 +73,8 @@ static double round_one(bb_index actuator, double x, double y)
 
 // Fourth order in the spacing, and within the stated part of the fourth derivatives: of exp(-k x^2)
 // 12 k^2 along an axis, here with k = ln 5.
-static void errors_fall_with_the_fourth_power_of_the_spacing(void **state)
+TEST(errors_fall_with_the_fourth_power_of_the_spacing)
 {
-    (void)state;
     double before = 0.0;
     for (int step = 0; step < 4; ++step) {
         const double spacing = ldexp(0.25, -step);
@@ -134,9 +132,8 @@ static void check_slopes(const bb_mirror_stack *stack, const bb_sensor *sensor, 
     BB_RELEASE(&matrix);
 }
 
-static void slopes_are_those_of_the_function_that_was_sampled(void **state)
+TEST(slopes_are_those_of_the_function_that_was_sampled)
 {
-    (void)state;
     ao_case c = case_mcao();
     bb_influence_cube cubes[2] = {{0}};
     bb_atmosphere atmosphere = {0};
@@ -184,9 +181,8 @@ static void slopes_are_those_of_the_function_that_was_sampled(void **state)
 }
 
 // An actuator stands where its squared influence does; one without any on the axis.
-static void actuators_stand_where_they_move_most(void **state)
+TEST(actuators_stand_where_they_move_most)
 {
-    (void)state;
     bb_influence_cube cube = sample(oblong, 3, 96, 120, 0.1);
     double x[3], y[3];
     memset(cube.values + 2 * 96 * 120, 0, sizeof(double) * 96 * 120);
@@ -202,9 +198,8 @@ static void actuators_stand_where_they_move_most(void **state)
     BB_RELEASE(&cube.values);
 }
 
-static void odd_cubes_are_refused(void **state)
+TEST(odd_cubes_are_refused)
 {
-    (void)state;
     ao_case c = case_mcao();
     bb_influence_cube cube = sample(oblong, 2, 5, 6, 0.1);
     add_own_mirror(&c, 4500.0);
@@ -240,9 +235,8 @@ static void odd_cubes_are_refused(void **state)
 }
 
 // Directions up to 20 arcsec see 4 m + 11 km 20 arcsec = 5.0666 m of the conjugate.
-static void a_grid_reaches_what_is_corrected(void **state)
+TEST(a_grid_reaches_what_is_corrected)
 {
-    (void)state;
     ao_case c = case_mcao();
     bb_influence_cube cube = sample(oblong, 2, 101, 102, 0.1);
     bb_atmosphere atmosphere = {0};
@@ -315,9 +309,8 @@ static bb_index tell(const ao_case *c, bb_plate_mode *first)
 // The opposed tilts at 1/49.9 of two Gaussian mirrors are those of their samples. Where a volt
 // makes three times as much of the upper one it opposes by a third of the volts: at 1/77, and told
 // of as opposed still.
-static void plate_scale_is_found_on_samples(void **state)
+TEST(plate_scale_is_found_on_samples)
 {
-    (void)state;
     static const double strokes[2] = {1.0, 3.0};
     static const double conditions[2] = {45.0, 80.0};
     ao_case c = case_mcao();
@@ -350,18 +343,4 @@ static void plate_scale_is_found_on_samples(void **state)
         BB_RELEASE(&cubes[1].values);
     }
     bb_mirror_stack_release(&copied);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cubics_are_met_everywhere_on_the_grid),
-        cmocka_unit_test(errors_fall_with_the_fourth_power_of_the_spacing),
-        cmocka_unit_test(slopes_are_those_of_the_function_that_was_sampled),
-        cmocka_unit_test(actuators_stand_where_they_move_most),
-        cmocka_unit_test(odd_cubes_are_refused),
-        cmocka_unit_test(a_grid_reaches_what_is_corrected),
-        cmocka_unit_test(plate_scale_is_found_on_samples),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,9 +69,8 @@ static double *kept(const scene *s)
 }
 
 // Symmetric, idempotent, of the rank that the modes kept have.
-static void commands_of_what_mirrors_made_are_the_modes_kept(void **state)
+TEST(commands_of_what_mirrors_made_are_the_modes_kept)
 {
-    (void)state;
     ao_case c = two_mirrors(55.0);
     c.targets[0].weight = 6.0;
     c.targets[2].weight = 0.0;
@@ -103,9 +102,8 @@ static void commands_of_what_mirrors_made_are_the_modes_kept(void **state)
 
 // Of any slopes t_p, what the commands v leave has no part that a kept mode could take away:
 // P sum_p w_p D_p^T (t_p - D_p v) = 0.
-static void commands_minimise_the_weighted_residual(void **state)
+TEST(commands_minimise_the_weighted_residual)
 {
-    (void)state;
     ao_case c = two_mirrors(55.0);
     c.targets[1].weight = 0.3;
     scene s;
@@ -144,9 +142,8 @@ static void commands_minimise_the_weighted_residual(void **state)
 }
 
 // With the condition of the one mirror its projector is the limit of all directions and weights.
-static void one_mirror_at_the_pupil_has_the_projector_of_one(void **state)
+TEST(one_mirror_at_the_pupil_has_the_projector_of_one)
 {
-    (void)state;
     bb_deformable_mirror mirror = {0};
     check_ok(bb_deformable_mirror_create(8.0, &(bb_pupil){.obstruction = 0.2}, 10, NAN, &mirror));
     for (int directions = 1; directions <= 5; directions += 4) {
@@ -175,9 +172,8 @@ static void one_mirror_at_the_pupil_has_the_projector_of_one(void **state)
 }
 
 // Dense sources of any numbers, whose products are made plainly.
-static void sides_and_estimates_are_products(void **state)
+TEST(sides_and_estimates_are_products)
 {
-    (void)state;
     enum { N = 300 };
     ao_case c = two_mirrors(100.0);
     c.targets[1].weight = 0.0;
@@ -256,9 +252,8 @@ static double strength(const scene *s, const double *volts)
 
 // Independent numbers of the two mirrors: ratios 0.0015, 0.010, 0.016, 0.020, 0.020. Two pistons of
 // the lower mirror, one of the upper, two opposed tilts.
-static void weak_modes_are_those_of_plate_scale(void **state)
+TEST(weak_modes_are_those_of_plate_scale)
 {
-    (void)state;
     static const double expected[5] = {0.0015, 0.010, 0.016, 0.020, 0.020};
     ao_case c = two_mirrors(45.0);
     scene s;
@@ -303,9 +298,8 @@ static bb_index told(const ao_case *c, bb_plate_shape *shape, bool *opposed)
 
 // Between the opposed curvatures at 1/17.3 and the opposed tilts at 1/49.9 there is room for 30 and
 // 40; at 1/61.8 is a piston of the upper mirror. One mirror has no plate scale.
-static void a_condition_apart_from_plate_scale_is_not_told_of(void **state)
+TEST(a_condition_apart_from_plate_scale_is_not_told_of)
 {
-    (void)state;
     ao_case c = two_mirrors(30.0);
     bb_plate_shape shape;
     bool opposed;
@@ -326,9 +320,8 @@ static void a_condition_apart_from_plate_scale_is_not_told_of(void **state)
 }
 
 // The one actuator stands in the middle of the one subaperture.
-static void mirrors_that_move_nothing_are_refused(void **state)
+TEST(mirrors_that_move_nothing_are_refused)
 {
-    (void)state;
     ao_case c = case_mcao();
     bb_atmosphere atmosphere = {0};
     bb_sensor_array truth = {0};
@@ -348,18 +341,4 @@ static void mirrors_that_move_nothing_are_refused(void **state)
     check_ok(bb_mirror_commands_check(&config, truths));
     bb_sensor_array_release(&truth);
     bb_atmosphere_release(&atmosphere);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(commands_of_what_mirrors_made_are_the_modes_kept),
-        cmocka_unit_test(commands_minimise_the_weighted_residual),
-        cmocka_unit_test(one_mirror_at_the_pupil_has_the_projector_of_one),
-        cmocka_unit_test(sides_and_estimates_are_products),
-        cmocka_unit_test(weak_modes_are_those_of_plate_scale),
-        cmocka_unit_test(a_condition_apart_from_plate_scale_is_not_told_of),
-        cmocka_unit_test(mirrors_that_move_nothing_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,9 +46,8 @@ static double *interaction(const scene *s, bb_index target)
 }
 
 // Counts of an independent computation: 100 at 0 m, 149 at 11 km, 121 at 4.5 km.
-static void actuators_cover_the_corrected_field(void **state)
+TEST(actuators_cover_the_corrected_field)
 {
-    (void)state;
     ao_case c = case_mcao();
     scene s;
     add_mirror(&c, 0.0, NAN);
@@ -84,9 +83,8 @@ static void actuators_cover_the_corrected_field(void **state)
     leave(&s);
 }
 
-static void a_mirror_at_the_pupil_is_the_same_in_all_directions(void **state)
+TEST(a_mirror_at_the_pupil_is_the_same_in_all_directions)
 {
-    (void)state;
     ao_case c = case_mcao();
     scene s;
     bb_deformable_mirror mirror = {0};
@@ -116,9 +114,8 @@ static void a_mirror_at_the_pupil_is_the_same_in_all_directions(void **state)
 
 // From (20, 0) a mirror at 11 km is seen shifted by 1.07 m: moving its actuators against that is
 // the same, and so is half the height from (40, 0).
-static void a_direction_shifts_a_mirror(void **state)
+TEST(a_direction_shifts_a_mirror)
 {
-    (void)state;
     ao_case c = case_mcao();
     scene s;
     c.targets[1].x_arcsec = 12.0;
@@ -151,9 +148,8 @@ static void a_direction_shifts_a_mirror(void **state)
 }
 
 // What only the opposite side of the field needs, at 11 km and 40 arcsec, is 8 m away from here.
-static void an_actuator_out_of_sight_has_no_slope(void **state)
+TEST(an_actuator_out_of_sight_has_no_slope)
 {
-    (void)state;
     ao_case c = case_mcao();
     scene s;
     c.targets[1].x_arcsec = 150.0;
@@ -178,9 +174,8 @@ static void an_actuator_out_of_sight_has_no_slope(void **state)
 }
 
 // One entry by hand: pitch 2 m, coupling 0.3, subaperture of 0.8 m.
-static void a_slope_is_the_point_difference_of_the_influence(void **state)
+TEST(a_slope_is_the_point_difference_of_the_influence)
 {
-    (void)state;
     ao_case c = case_mcao();
     scene s;
     add_mirror(&c, 11000.0, 2.0);
@@ -210,9 +205,8 @@ static void a_slope_is_the_point_difference_of_the_influence(void **state)
     leave(&s);
 }
 
-static void odd_mirrors_are_refused(void **state)
+TEST(odd_mirrors_are_refused)
 {
-    (void)state;
     ao_case c = case_mcao();
     add_mirror(&c, 0.0, NAN);
     add_mirror(&c, 500.0, NAN);
@@ -233,9 +227,8 @@ static void odd_mirrors_are_refused(void **state)
 // The slopes of a guide star's sensor, turned, shifted, magnified and in a cone, are the
 // differences of an actuator's influence between the ends of its slopes on a layer at the mirror's
 // height. The stack of the pupil's mirror is that mirror.
-static void guide_stars_see_mirrors_as_layers(void **state)
+TEST(guide_stars_see_mirrors_as_layers)
 {
-    (void)state;
     ao_case c = case_mcao();
     scene s;
     bb_sensor_array guides = {0};
@@ -290,18 +283,4 @@ static void guide_stars_see_mirrors_as_layers(void **state)
     bb_deformable_mirror_release(&mirror);
     bb_sensor_array_release(&guides);
     leave(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(actuators_cover_the_corrected_field),
-        cmocka_unit_test(a_mirror_at_the_pupil_is_the_same_in_all_directions),
-        cmocka_unit_test(a_direction_shifts_a_mirror),
-        cmocka_unit_test(an_actuator_out_of_sight_has_no_slope),
-        cmocka_unit_test(a_slope_is_the_point_difference_of_the_influence),
-        cmocka_unit_test(odd_mirrors_are_refused),
-        cmocka_unit_test(guide_stars_see_mirrors_as_layers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,9 +134,8 @@ static void compare(const scene *s)
     BB_RELEASE(&folded);
 }
 
-static void an_annulus_has_four_blocks(void **state)
+TEST(an_annulus_has_four_blocks)
 {
-    (void)state;
     check_ok(bb_threads_set(1)); // and so many of the BLAS
     static const bb_index lenslets[] = {3, 10, 17, 24};
     for (size_t i = 0; i < sizeof lenslets / sizeof lenslets[0]; ++i) {
@@ -169,9 +168,8 @@ static int blocks_without(const bb_index (*missing)[2], bb_index count)
     return blocks;
 }
 
-static void a_mask_has_what_its_shape_leaves(void **state)
+TEST(a_mask_has_what_its_shape_leaves)
 {
-    (void)state;
     static const bb_index corner[][2] = {{2, 3}};
     static const bb_index beside[][2] = {{2, 3}, {9, 3}};
     static const bb_index above[][2] = {{2, 3}, {2, 8}};
@@ -184,13 +182,4 @@ static void a_mask_has_what_its_shape_leaves(void **state)
     assert_int_equal(blocks_without(turned, 2), 2);
     assert_int_equal(blocks_without(all, 4), 4);
     bb_threads_stop();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_annulus_has_four_blocks),
-        cmocka_unit_test(a_mask_has_what_its_shape_leaves),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -142,9 +142,8 @@ static void compare_problems(bb_lgs_tilt tilt, bool with_terms, double held_byte
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
-static void mixed_layers_are_the_problem_of_their_strengths(void **state)
+TEST(mixed_layers_are_the_problem_of_their_strengths)
 {
-    (void)state;
     for (int tilt = 0; tilt < 3; ++tilt) {
         compare_problems((bb_lgs_tilt)tilt, false, HELD);
         compare_problems((bb_lgs_tilt)tilt, false, 0.0);
@@ -155,9 +154,8 @@ static void mixed_layers_are_the_problem_of_their_strengths(void **state)
 
 // Two layers at one height, of 25 m and of 60 m: the matrix of truth slopes is the sum of those of
 // studies of one outer scale.
-static void layers_have_outer_scales_of_their_own(void **state)
+TEST(layers_have_outer_scales_of_their_own)
 {
-    (void)state;
     const bb_profile_row rows[] = {{0.0, 4000.0, 2.0, NAN, 25.0}, {0.0, 4000.0, 3.0, NAN, 60.0}};
     static const bb_layer_config layer[] = {{4000.0, 1.0, NAN}};
     const double strength[] = {2.0, 3.0};
@@ -201,9 +199,8 @@ static void layers_have_outer_scales_of_their_own(void **state)
     bb_profile_series_release(&series);
 }
 
-static void memory_is_what_was_said(void **state)
+TEST(memory_is_what_was_said)
 {
-    (void)state;
     const bb_list none = {0};
     bb_error_terms_config terms = all_terms(&none);
     terms.frame_delay_ms = 0.0;
@@ -239,9 +236,8 @@ static void memory_is_what_was_said(void **state)
 }
 
 // Without error terms, whose tables take long.
-static void memory_may_run_out_anywhere(void **state)
+TEST(memory_may_run_out_anywhere)
 {
-    (void)state;
     ao_case c = case_without_stars(8.0, 2);
     add_star(&c, BB_GUIDE_STAR_LGS, 17.0, 3.0);
     add_star(&c, BB_GUIDE_STAR_NGS, -16.0, -26.0);
@@ -269,15 +265,4 @@ static void memory_may_run_out_anywhere(void **state)
     }
     bb_tomography_destroy(&base);
     bb_profile_series_release(&series);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mixed_layers_are_the_problem_of_their_strengths),
-        cmocka_unit_test(layers_have_outer_scales_of_their_own),
-        cmocka_unit_test(memory_is_what_was_said),
-        cmocka_unit_test(memory_may_run_out_anywhere),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

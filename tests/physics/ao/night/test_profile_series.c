@@ -12,9 +12,8 @@ static const double tau_s = 1800.0;
 static const double step_s = 120.0;
 static const double sigma = 0.6;
 
-static void rows_of_one_height_and_scale_are_a_layer(void **state)
+TEST(rows_of_one_height_and_scale_are_a_layer)
 {
-    (void)state;
     const bb_profile_row rows[] = {
         {3600.0, 5000.0, 4.0, 30.0, 25.0}, {0.0, 100.0, 10.0, NAN, 25.0},
         {0.0, 5000.0, 2.0, 10.0, 25.0},    {3600.0, 100.0, 20.0, 5.0, 25.0},
@@ -86,9 +85,8 @@ static double autocorrelation(const bb_profile_series *series, double first_s, d
 // sigma^2 exp(-lag / tau), at any lag, on steps and off them. About 13 x 400 products, not all
 // independent: 4 deviations of a mean of 1600 independent ones are 4 sqrt(2 / 1600) = 0.14 of the
 // variance at most.
-static void the_walk_has_the_variance_and_correlation_of_its_process(void **state)
+TEST(the_walk_has_the_variance_and_correlation_of_its_process)
 {
-    (void)state;
     const double lags_s[] = {0.0, 12.0, 60.0, 120.0, 600.0, 1800.0, 5400.0};
     bb_profile_series series = {0};
     start_walk(5, &series);
@@ -107,9 +105,8 @@ static void the_walk_has_the_variance_and_correlation_of_its_process(void **stat
 // What tells a bridge from a line between steps: the increment over a part of a step has the
 // variance 2 sigma^2 (1 - exp(-a / tau)), which is linear in a; a line's is quadratic. Every layer
 // and step is an independent increment nearly: 80,000 of them, to 0.5 %.
-static void increments_within_a_step_are_those_of_the_process(void **state)
+TEST(increments_within_a_step_are_those_of_the_process)
 {
-    (void)state;
     static double step[LAYERS], part[LAYERS];
     bb_profile_series series = {0};
     start_walk(6, &series);
@@ -133,9 +130,8 @@ static void increments_within_a_step_are_those_of_the_process(void **state)
 
 // The discretisation is exact: a walk of half the step has the same law, and a value depends on its
 // own address alone.
-static void values_do_not_depend_on_what_else_is_asked(void **state)
+TEST(values_do_not_depend_on_what_else_is_asked)
 {
-    (void)state;
     static double before[LAYERS], after[LAYERS], other[LAYERS];
     bb_profile_series series = {0};
     bb_profile_series again = {0};
@@ -156,9 +152,8 @@ static void values_do_not_depend_on_what_else_is_asked(void **state)
 }
 
 // The least mean square error of a guess w x(t - a) + (1 - w) 0 is at w = exp(-a / tau).
-static void a_snapshot_is_trusted_as_its_error_is_least(void **state)
+TEST(a_snapshot_is_trusted_as_its_error_is_least)
 {
-    (void)state;
     static double now[LAYERS], old[LAYERS];
     bb_profile_series series = {0};
     start_walk(9, &series);
@@ -181,9 +176,8 @@ static void a_snapshot_is_trusted_as_its_error_is_least(void **state)
     bb_profile_series_release(&series);
 }
 
-static void what_is_learned_has_independent_errors_of_its_law(void **state)
+TEST(what_is_learned_has_independent_errors_of_its_law)
 {
-    (void)state;
     static double strength[LAYERS];
     double sum = 0.0;
     double square = 0.0;
@@ -205,9 +199,8 @@ static void what_is_learned_has_independent_errors_of_its_law(void **state)
     check_relative(square / (times * LAYERS), 0.0025, 0.04);
 }
 
-static void memory_is_what_was_said_and_may_run_out(void **state)
+TEST(memory_is_what_was_said_and_may_run_out)
 {
-    (void)state;
     bb_profile_row rows[8];
     bb_profile_series series = {0};
     for (int i = 0; i < 8; ++i) {
@@ -233,18 +226,4 @@ static void memory_is_what_was_said_and_may_run_out(void **state)
         bb_profile_series_release(&series);
         assert_true(bb_memory_bytes() == before);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_of_one_height_and_scale_are_a_layer),
-        cmocka_unit_test(the_walk_has_the_variance_and_correlation_of_its_process),
-        cmocka_unit_test(increments_within_a_step_are_those_of_the_process),
-        cmocka_unit_test(values_do_not_depend_on_what_else_is_asked),
-        cmocka_unit_test(a_snapshot_is_trusted_as_its_error_is_least),
-        cmocka_unit_test(what_is_learned_has_independent_errors_of_its_law),
-        cmocka_unit_test(memory_is_what_was_said_and_may_run_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,9 +17,8 @@ static ao_case laser_case(void)
 }
 
 // The noise's covariance is what Cmm has with it and not without it, entry by entry.
-static void noise_is_what_it_adds_to_the_covariance(void **state)
+TEST(noise_is_what_it_adds_to_the_covariance)
 {
-    (void)state;
     const ao_case c = laser_case();
     const bb_ao_config config = case_config(&c);
     chain noisy = chain_assemble(&c, true);
@@ -60,9 +59,8 @@ static void noise_is_what_it_adds_to_the_covariance(void **state)
 }
 
 // Variances of terms add up to that of all of them together.
-static void terms_add_up(void **state)
+TEST(terms_add_up)
 {
-    (void)state;
     ao_case c = laser_case();
     const double wind[] = {10.0, 25.0};
     const bb_error_terms_config terms = {
@@ -87,13 +85,4 @@ static void terms_add_up(void **state)
         0.2740 * pow(8.0 / 5.0 / problem->atmosphere.r0_m, 5.0 / 3.0) * radian * radian;
     check_relative(budget.fitting, expected, 0.06);
     bb_tomography_destroy(&problem);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(noise_is_what_it_adds_to_the_covariance),
-        cmocka_unit_test(terms_add_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

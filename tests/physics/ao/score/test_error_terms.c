@@ -21,9 +21,8 @@ static bb_atmosphere make_atmosphere(int profile, double outer_scale_m, double r
 }
 
 // int_f>fc W df of Kolmogorov's spectrum for r0 = d = 1: beyond a circle and beyond a square.
-static void the_whole_fitting_variance(void **state)
+TEST(the_whole_fitting_variance)
 {
-    (void)state;
     const double circle = 2.0 * BB_PI * BB_SPECTRUM * 0.6 * pow(0.5, -5.0 / 3.0);
     check_close(circle, 0.2740, 5e-4, 1.0);
     // A square of half-width fc reaches to fc / cos(a) in direction a.
@@ -46,9 +45,8 @@ static void the_whole_fitting_variance(void **state)
 }
 
 // int_0^fc 4 pi f W (1 - J0) df with many nodes, and all of D where the cutoff is high.
-static void what_a_mirror_corrects(void **state)
+TEST(what_a_mirror_corrects)
 {
-    (void)state;
     enum { CELLS = 400000 };
     static const double distances[] = {0.01, 0.3, 0.9, 4.0, 25.4, 25.6, 37.0, 150.0};
     const double outer = 25.0;
@@ -77,17 +75,15 @@ static void what_a_mirror_corrects(void **state)
     bb_structure_table_release(&table);
 }
 
-static void aliasing_is_a_third_of_fitting(void **state)
+TEST(aliasing_is_a_third_of_fitting)
 {
-    (void)state;
     const double coefficient = bb_error_terms_aliasing_coefficient();
     print_message("aliasing: %.4f (d/r0)^(5/3)\n", coefficient);
     check_close(coefficient, 0.08, 0.01, 1.0);
 }
 
-static void lag_has_the_coherence_time(void **state)
+TEST(lag_has_the_coherence_time)
 {
-    (void)state;
     bb_atmosphere atmosphere = make_atmosphere(BB_PROFILE_ESO_MEDIAN, 1e7, NAN);
     const double tau0 = bb_atmosphere_coherence_s(&atmosphere);
     // The published 5.35 ms of the median profile.
@@ -107,9 +103,8 @@ static void lag_has_the_coherence_time(void **state)
     bb_atmosphere_release(&atmosphere);
 }
 
-static void winds_of_profiles(void **state)
+TEST(winds_of_profiles)
 {
-    (void)state;
     assert_true(bb_profile_has_wind(BB_PROFILE_ERIS_10) && bb_profile_has_wind(BB_PROFILE_ESO_Q4));
     assert_false(bb_profile_has_wind(BB_PROFILE_MOAO_10));
     bb_atmosphere atmosphere = make_atmosphere(BB_PROFILE_ESO_Q1, 25.0, NAN);
@@ -119,9 +114,8 @@ static void winds_of_profiles(void **state)
 }
 
 // The plane of all terms: its far value is the sum of the variances, and it is even and symmetric.
-static void terms_add_on_the_grid(void **state)
+TEST(terms_add_on_the_grid)
 {
-    (void)state;
     bb_atmosphere atmosphere = make_atmosphere(BB_PROFILE_ERIS_10, 25.0, NAN);
     const bb_displacement_grid grid = {128, 0.1};
     double *half = NULL;
@@ -156,9 +150,8 @@ static void terms_add_on_the_grid(void **state)
 }
 
 // A telescope without correction, its residual the turbulence itself.
-static void the_image_without_correction_is_the_seeing(void **state)
+TEST(the_image_without_correction_is_the_seeing)
 {
-    (void)state;
     const double diameter = 8.0;
     const double obstruction = 0.3;
     bb_point_spread *spread = NULL;
@@ -220,9 +213,8 @@ static void the_image_without_correction_is_the_seeing(void **state)
 
 // With the fitting error the lag is of Dlow: between two points far apart the variance of two
 // independent delays, and far below what the whole turbulence has, whose fine waves move on most.
-static void what_is_not_corrected_is_not_late(void **state)
+TEST(what_is_not_corrected_is_not_late)
 {
-    (void)state;
     bb_atmosphere atmosphere = make_atmosphere(BB_PROFILE_MOAO_2, 25.0, NAN);
     const bb_displacement_grid grid = {256, 0.1};
     const double pitch = 0.8;
@@ -262,19 +254,4 @@ static void what_is_not_corrected_is_not_late(void **state)
     bb_structure_table_release(&low);
     BB_RELEASE(&half);
     bb_atmosphere_release(&atmosphere);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_whole_fitting_variance),
-        cmocka_unit_test(what_a_mirror_corrects),
-        cmocka_unit_test(aliasing_is_a_third_of_fitting),
-        cmocka_unit_test(lag_has_the_coherence_time),
-        cmocka_unit_test(winds_of_profiles),
-        cmocka_unit_test(terms_add_on_the_grid),
-        cmocka_unit_test(the_image_without_correction_is_the_seeing),
-        cmocka_unit_test(what_is_not_corrected_is_not_late),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

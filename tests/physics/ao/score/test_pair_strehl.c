@@ -149,9 +149,8 @@ static price rate_directly(const optics *o)
 }
 
 // Two thirds of a small pupil's points, apodised: few enough to sum over all of their pairs.
-static void all_points_make_the_direct_sum(void **state)
+TEST(all_points_make_the_direct_sum)
 {
-    (void)state;
     enum { EDGE = 48 };
     double mask[EDGE * EDGE] = {0.0};
     for (int k = 0; k < EDGE * EDGE; ++k) {
@@ -186,9 +185,8 @@ static void all_points_make_the_direct_sum(void **state)
 }
 
 // What the comb that scores take leaves out; the finer one takes half as many again.
-static void few_points_a_lenslet_do(void **state)
+TEST(few_points_a_lenslet_do)
 {
-    (void)state;
     static const bb_index lenslets[] = {2, 5, 10, 16};
     for (size_t i = 0; i < sizeof lenslets / sizeof *lenslets; ++i) {
         const ao_case c = small_case(lenslets[i]);
@@ -205,13 +203,4 @@ static void few_points_a_lenslet_do(void **state)
         check_relative(got.rms_m, fine.rms_m, 1e-3);
         release(&o);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_points_make_the_direct_sum),
-        cmocka_unit_test(few_points_a_lenslet_do),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

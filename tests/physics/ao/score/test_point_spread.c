@@ -51,9 +51,8 @@ static double residual(optics *o, bb_outcome_kind expected)
 }
 
 // N and km by hand from the rule; the first row is the 39 m check case.
-static void grid_follows_the_rule(void **state)
+TEST(grid_follows_the_rule)
 {
-    (void)state;
     static const struct {
         bb_index lenslets, pixels, per_lenslet;
     } expected[] = {{10, 512, 18}, {16, 512, 11}, {29, 512, 6}, {40, 512, 5}};
@@ -65,17 +64,15 @@ static void grid_follows_the_rule(void **state)
     }
 }
 
-static void pupil_counts_both_edges(void **state)
+TEST(pupil_counts_both_edges)
 {
-    (void)state;
     optics o = make(39.0, 0.2, 10);
     assert_int_equal(o.grid.pupil_pixels, 24440);
     release(&o);
 }
 
-static void without_residual_the_image_is_diffraction_limited(void **state)
+TEST(without_residual_the_image_is_diffraction_limited)
 {
-    (void)state;
     optics o = make(8.0, 0.14, 16);
     const bb_index n = o.grid.pixels;
     assert_true(residual(&o, BB_OUTCOME_OK) == 0.0);
@@ -118,9 +115,8 @@ static void fill_residual(optics *o, double rms_arcsec)
     }
 }
 
-static void strehl_is_the_peak_of_the_image(void **state)
+TEST(strehl_is_the_peak_of_the_image)
 {
-    (void)state;
     optics o = make(8.0, 0.14, 16);
     const bb_index n = o.grid.pixels;
     fill_residual(&o, 0.05);
@@ -144,9 +140,8 @@ static void strehl_is_the_peak_of_the_image(void **state)
 
 // The residual's variance is that of the mirror's shape: sum over pairs of voltages' mean
 // covariance and influence overlap, done here by direct summation for a small mirror.
-static void correlation_matches_direct_summation(void **state)
+TEST(correlation_matches_direct_summation)
 {
-    (void)state;
     optics o = make(2.0, 0.0, 4);
     fill_residual(&o, 0.02);
     (void)residual(&o, BB_OUTCOME_OK);
@@ -191,9 +186,8 @@ static void correlation_matches_direct_summation(void **state)
     release(&o);
 }
 
-static void a_residual_that_is_not_finite_is_an_outcome(void **state)
+TEST(a_residual_that_is_not_finite_is_an_outcome)
 {
-    (void)state;
     optics o = make(8.0, 0.2, 8);
     o.cee[3] = INFINITY;
     assert_true(isnan(residual(&o, BB_OUTCOME_NON_FINITE)));
@@ -209,9 +203,8 @@ static void a_residual_that_is_not_finite_is_an_outcome(void **state)
 // A mode of the edge that slopes hardly see, kept by a large condition, makes the mean over pairs
 // larger at a displacement than at none: a Strehl ratio of thousands. Without the mode the same
 // errors of slopes have one below 1.
-static void a_negative_structure_function_is_found(void **state)
+TEST(a_negative_structure_function_is_found)
 {
-    (void)state;
     for (int kept = 0; kept < 2; ++kept) {
         optics o = make_keeping(8.0, 0.3, 5, kept == 1 ? 100.0 : 20.0);
         const bb_index m = o.grid.measurement_count;
@@ -226,9 +219,8 @@ static void a_negative_structure_function_is_found(void **state)
     }
 }
 
-static void every_failed_allocation_is_reported(void **state)
+TEST(every_failed_allocation_is_reported)
 {
-    (void)state;
     const bb_index blocks = bb_memory_blocks();
     for (bb_index k = 1; k < 60; ++k) {
         bb_point_spread *spread = NULL;
@@ -245,19 +237,4 @@ static void every_failed_allocation_is_reported(void **state)
         }
     }
     fail();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grid_follows_the_rule),
-        cmocka_unit_test(pupil_counts_both_edges),
-        cmocka_unit_test(without_residual_the_image_is_diffraction_limited),
-        cmocka_unit_test(strehl_is_the_peak_of_the_image),
-        cmocka_unit_test(correlation_matches_direct_summation),
-        cmocka_unit_test(a_residual_that_is_not_finite_is_an_outcome),
-        cmocka_unit_test(a_negative_structure_function_is_found),
-        cmocka_unit_test(every_failed_allocation_is_reported),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,9 +36,8 @@ static bb_status add(const bb_sensor_array *guides, const bb_sensor_array *truth
 
 // An estimate that is the mean of a straight sensor's slopes takes the whole tilt out; one by half
 // of it leaves half of each axis: 0.25 rms^2 in the blocks of x and of y, nothing between them.
-static void what_an_estimate_leaves_of_a_tilt_is_added(void **state)
+TEST(what_an_estimate_leaves_of_a_tilt_is_added)
 {
-    (void)state;
     bb_sensor sensors[GUIDES], target;
     bb_sensor_array guides, truth;
     double r[M * N] = {0.0};
@@ -66,9 +65,8 @@ static void what_an_estimate_leaves_of_a_tilt_is_added(void **state)
 }
 
 // The same by the turned sensor alone: its slopes are turned back.
-static void turned_sensors_see_a_tilt_along_their_axes(void **state)
+TEST(turned_sensors_see_a_tilt_along_their_axes)
 {
-    (void)state;
     bb_sensor sensors[GUIDES], target;
     bb_sensor_array guides, truth;
     double r[M * N] = {0.0};
@@ -92,9 +90,8 @@ static void turned_sensors_see_a_tilt_along_their_axes(void **state)
 }
 
 // Through a mirror that weighs slopes: commands P t estimated by P R leave P of what R leaves.
-static void commands_leave_what_their_slopes_do(void **state)
+TEST(commands_leave_what_their_slopes_do)
 {
-    (void)state;
     enum { K = 3 };
     bb_sensor sensors[GUIDES], target;
     bb_sensor_array guides, truth;
@@ -129,9 +126,8 @@ static void commands_leave_what_their_slopes_do(void **state)
     }
 }
 
-static void no_shake_adds_nothing(void **state)
+TEST(no_shake_adds_nothing)
 {
-    (void)state;
     bb_sensor sensors[GUIDES], target;
     bb_sensor_array guides, truth;
     const double r[M * N] = {0.0};
@@ -140,15 +136,4 @@ static void no_shake_adds_nothing(void **state)
     make(&target, 1, &truth);
     check_ok(add(&guides, &truth, NULL, 0.0, r, cee));
     assert_true(cee[0] == 0.0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_an_estimate_leaves_of_a_tilt_is_added),
-        cmocka_unit_test(turned_sensors_see_a_tilt_along_their_axes),
-        cmocka_unit_test(commands_leave_what_their_slopes_do),
-        cmocka_unit_test(no_shake_adds_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

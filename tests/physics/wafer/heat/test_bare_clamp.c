@@ -43,9 +43,8 @@ static void drop(table *entries)
     bb_disc_mesh_destroy(&entries->mesh);
 }
 
-static void rows_sum_to_the_loss_to_the_water(void **state)
+TEST(rows_sum_to_the_loss_to_the_water)
 {
-    (void)state;
     table entries[2];
     for (int k = 0; k < 2; ++k) {
         make(k, 0.025, &entries[k]);
@@ -74,9 +73,8 @@ static void rows_sum_to_the_loss_to_the_water(void **state)
 }
 
 // K of an even rise is the loss alone, so that it falls at h_w / (c d) everywhere in a layer.
-static void an_even_rise_falls_at_the_layers_rate(void **state)
+TEST(an_even_rise_falls_at_the_layers_rate)
 {
-    (void)state;
     table entries;
     double *rise = NULL;
     double *through = NULL;
@@ -105,23 +103,12 @@ static void an_even_rise_falls_at_the_layers_rate(void **state)
     drop(&entries);
 }
 
-static void no_time_is_refused(void **state)
+TEST(no_time_is_refused)
 {
-    (void)state;
     table entries;
     bb_bare_clamp *none = NULL;
     make(1, 1.0, &entries);
     check_fails(bb_bare_clamp_create(entries.thermal, 0.0, &none), BB_INVALID, "expected above 0");
     assert_null(none);
     drop(&entries);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_sum_to_the_loss_to_the_water),
-        cmocka_unit_test(an_even_rise_falls_at_the_layers_rate),
-        cmocka_unit_test(no_time_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,9 +23,8 @@ static void drop(setup *scene)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
-static void burls_side_by_side_are_uniform(void **state)
+TEST(burls_side_by_side_are_uniform)
 {
-    (void)state;
     setup scene = make(0.001);
     bb_burl_config config = {.pitch_mm = 2.7, .footprint_mm = 2.7, .seed = 1};
     check_ok(bb_burl_map_fill(&config, scene.mesh, scene.factor));
@@ -42,9 +41,8 @@ static void burls_side_by_side_are_uniform(void **state)
 
 // Sum over the cells = sum over the burls under the wafer of p^2 / h^2; the cell at a burl gets
 // all of p^2 / f^2.
-static void burls_keep_their_stiffness(void **state)
+TEST(burls_keep_their_stiffness)
 {
-    (void)state;
     setup scene = make(0.001);
     bb_burl_config config = {
         .pitch_mm = 5.0, .footprint_mm = 2.0, .scatter = 0.2, .missing_fraction = 0.0, .seed = 7};
@@ -75,9 +73,8 @@ static void burls_keep_their_stiffness(void **state)
     drop(&scene);
 }
 
-static void scatter_depends_on_seed_and_place_alone(void **state)
+TEST(scatter_depends_on_seed_and_place_alone)
 {
-    (void)state;
     bb_burl_config config = {.pitch_mm = 3.0, .footprint_mm = 1.5, .scatter = 0.2, .seed = 1};
     double sum = 0.0;
     double squares = 0.0;
@@ -101,9 +98,8 @@ static void scatter_depends_on_seed_and_place_alone(void **state)
     assert_true(bb_burl_map_stiffness(&config, 3, -4) != other);
 }
 
-static void named_burls_are_missing(void **state)
+TEST(named_burls_are_missing)
 {
-    (void)state;
     setup scene = make(0.001);
     bb_burl_place place[2] = {{9.0, -16.0}, {500.0, 0.0}};
     bb_burl_config config = {
@@ -119,15 +115,4 @@ static void named_burls_are_missing(void **state)
     config.footprint_mm = NAN;
     check_fails(bb_burl_map_fill(&config, scene.mesh, scene.factor), BB_INVALID, "footprint_mm");
     drop(&scene);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(burls_side_by_side_are_uniform),
-        cmocka_unit_test(burls_keep_their_stiffness),
-        cmocka_unit_test(scatter_depends_on_seed_and_place_alone),
-        cmocka_unit_test(named_burls_are_missing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

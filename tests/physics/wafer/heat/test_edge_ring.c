@@ -20,9 +20,8 @@ static const bb_ring_config RING = {
 
 // Wafer and ring cells are the disc of the outer radius, each cell once, also where the radius is
 // no multiple of the spacing.
-static void ring_and_wafer_make_up_a_disc(void **state)
+TEST(ring_and_wafer_make_up_a_disc)
 {
-    (void)state;
     static const double spacings[] = {0.0005, 0.00073, 0.003};
     for (int k = 0; k < 3; ++k) {
         bb_disc_mesh *wafer = NULL;
@@ -55,9 +54,8 @@ static void ring_and_wafer_make_up_a_disc(void **state)
     }
 }
 
-static void narrow_rings_are_refused(void **state)
+TEST(narrow_rings_are_refused)
 {
-    (void)state;
     bb_disc_mesh *wafer = NULL;
     bb_edge_ring *ring = NULL;
     bb_ring_config narrow = RING;
@@ -71,9 +69,8 @@ static void narrow_rings_are_refused(void **state)
 }
 
 // The dose of an edge field: wafer, ring and the rest; a wide ring leaves no rest.
-static void dose_is_shared(void **state)
+TEST(dose_is_shared)
 {
-    (void)state;
     bb_disc_mesh *wafer = NULL;
     bb_scan *scan = NULL;
     check_ok(bb_disc_mesh_create(0.150, 0.001, &wafer));
@@ -118,9 +115,8 @@ static double entry(const bb_csr *matrix, bb_index row, bb_index column)
 }
 
 // K + H is symmetric to the bit, its rows sum to the losses, and A of explicit steps is made of it.
-static void conductance_is_symmetric_and_keeps_heat(void **state)
+TEST(conductance_is_symmetric_and_keeps_heat)
 {
-    (void)state;
     bb_disc_mesh *wafer = NULL;
     bb_edge_ring *ring = NULL;
     bb_thermal *implicit = NULL;
@@ -158,9 +154,8 @@ static void conductance_is_symmetric_and_keeps_heat(void **state)
 }
 
 // Heat mirrored in y = 0 over wafer and ring stays mirrored; the ledger closes.
-static void mirrored_heat_stays_mirrored(void **state)
+TEST(mirrored_heat_stays_mirrored)
 {
-    (void)state;
     bb_disc_mesh *wafer = NULL;
     bb_edge_ring *ring = NULL;
     bb_thermal *thermal = NULL;
@@ -214,16 +209,4 @@ static void mirrored_heat_stays_mirrored(void **state)
     bb_thermal_destroy(&thermal);
     bb_edge_ring_destroy(&ring);
     bb_disc_mesh_destroy(&wafer);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ring_and_wafer_make_up_a_disc),
-        cmocka_unit_test(narrow_rings_are_refused),
-        cmocka_unit_test(dose_is_shared),
-        cmocka_unit_test(conductance_is_symmetric_and_keeps_heat),
-        cmocka_unit_test(mirrored_heat_stays_mirrored),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,9 +25,8 @@ static void drop(setup *made)
     bb_disc_mesh_destroy(&made->mesh);
 }
 
-static void covered_nodes_get_exactly_the_dose(void **state)
+TEST(covered_nodes_get_exactly_the_dose)
 {
-    (void)state;
     setup scene = make(0.0005);
     bb_exposure *exposure = NULL;
     for (bb_index field = 44; field < 46; ++field) {
@@ -65,9 +64,8 @@ static void covered_nodes_get_exactly_the_dose(void **state)
 
 // Away from start and end the slit power is dose * width * speed in every step: 8.6 W.
 // Parts of a step telescope to the step.
-static void parts_make_up_a_step(void **state)
+TEST(parts_make_up_a_step)
 {
-    (void)state;
     setup scene = make(0.0007);
     bb_exposure *exposure = NULL;
     double *energy = NULL;
@@ -93,9 +91,8 @@ static void parts_make_up_a_step(void **state)
     drop(&scene);
 }
 
-static void power_is_steady_and_follows_absorption(void **state)
+TEST(power_is_steady_and_follows_absorption)
 {
-    (void)state;
     setup scene = make(0.0007);
     bb_exposure *exposure = NULL;
     double *energy = NULL;
@@ -110,9 +107,8 @@ static void power_is_steady_and_follows_absorption(void **state)
     drop(&scene);
 }
 
-static void edge_fields_report_what_they_lose(void **state)
+TEST(edge_fields_report_what_they_lose)
 {
-    (void)state;
     setup scene = make(0.0005);
     bb_exposure *exposure = NULL;
     double dose = 300.0 * 0.026 * 0.033;
@@ -128,9 +124,8 @@ static void edge_fields_report_what_they_lose(void **state)
 }
 
 // Light and dark steps of two fields, one of them over the edge: the ledger closes.
-static void ledger_closes_over_fields(void **state)
+TEST(ledger_closes_over_fields)
 {
-    (void)state;
     setup scene = make(0.001);
     bb_thermal *thermal = NULL;
     bb_exposure *exposure = NULL;
@@ -197,9 +192,8 @@ static double put_map(bb_dose_point points[6], bb_scan_config *config)
 
 // Energy is dose * sum of factor * area of the cells, in all and in each node: nothing is
 // normalised. The power of a step under one row of cells is that of its mean factor.
-static void a_map_gives_each_cell_its_dose(void **state)
+TEST(a_map_gives_each_cell_its_dose)
 {
-    (void)state;
     setup scene = {NULL, NULL};
     bb_exposure *exposure = NULL;
     double *energy = NULL;
@@ -248,9 +242,8 @@ static void a_map_gives_each_cell_its_dose(void **state)
 }
 
 // Of a field at the rim the part that is lost counts by the cells that it lies in.
-static void a_map_is_clipped_with_its_field(void **state)
+TEST(a_map_is_clipped_with_its_field)
 {
-    (void)state;
     setup scene = {NULL, NULL};
     bb_exposure *exposure = NULL;
     bb_dose_point points[6];
@@ -266,9 +259,8 @@ static void a_map_is_clipped_with_its_field(void **state)
 }
 
 // A map of ones, in one cell, changes no bit.
-static void a_map_of_one_is_no_map(void **state)
+TEST(a_map_of_one_is_no_map)
 {
-    (void)state;
     setup scene = make(0.0007);
     bb_scan *mapped = NULL;
     bb_exposure *plain = NULL;
@@ -297,9 +289,8 @@ static void a_map_of_one_is_no_map(void **state)
     drop(&scene);
 }
 
-static void bad_maps_are_refused(void **state)
+TEST(bad_maps_are_refused)
 {
-    (void)state;
     const struct {
         bb_dose_point points[4];
         bb_index count;
@@ -322,20 +313,4 @@ static void bad_maps_are_refused(void **state)
         config.dose_map = (bb_list){points, cases[i].count};
         check_fails(bb_scan_create(&config, 1e-3, &scan), BB_INVALID, cases[i].message);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_map_gives_each_cell_its_dose),
-        cmocka_unit_test(a_map_is_clipped_with_its_field),
-        cmocka_unit_test(a_map_of_one_is_no_map),
-        cmocka_unit_test(bad_maps_are_refused),
-        cmocka_unit_test(covered_nodes_get_exactly_the_dose),
-        cmocka_unit_test(parts_make_up_a_step),
-        cmocka_unit_test(power_is_steady_and_follows_absorption),
-        cmocka_unit_test(edge_fields_report_what_they_lose),
-        cmocka_unit_test(ledger_closes_over_fields),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,9 +8,8 @@
 #include "tests/check.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
-static void counts_are_those_of_the_meshes(void **state)
+TEST(counts_are_those_of_the_meshes)
 {
-    (void)state;
     static const double spacings[] = {10.0, 7.3, 5.0, 3.0, 2.0, 1.3, 1.0};
     static const double coarse[] = {10.0, 11.0, 12.5, 6.0, 3.0, 7.7};
     static const double diameters[] = {300.0, 200.0, 47.0};
@@ -45,9 +44,8 @@ static void counts_are_those_of_the_meshes(void **state)
 }
 
 // The seed's wafer has 283,993 nodes and a clamp of 8,209; a mesh that no machine holds is counted.
-static void any_size_is_counted(void **state)
+TEST(any_size_is_counted)
 {
-    (void)state;
     bb_mesh_config mesh = {.spacing_mm = 0.5};
     const bb_heat_sizes seed = bb_heat_sizes_of(&SILICON, &mesh, &CLAMP, NULL);
     assert_true(seed.nodes == 283993.0 && seed.clamp == 8209.0);
@@ -56,13 +54,4 @@ static void any_size_is_counted(void **state)
     wafer.diameter_mm = 450.0;
     const double area = acos(-1.0) / 4.0 * 9000.0 * 9000.0;
     check_relative(bb_heat_sizes_of(&wafer, &mesh, &CLAMP, NULL).nodes, area, 1e-3);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_are_those_of_the_meshes),
-        cmocka_unit_test(any_size_is_counted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,9 +37,8 @@ static void drop(setup *scene)
 }
 
 // Whole on the wafer, exactly its area; beside it nothing; over the edge what the disc has of it.
-static void covers_its_area(void **state)
+TEST(covers_its_area)
 {
-    (void)state;
     setup scene = make(0.0007);
     static const struct {
         double centre[2];
@@ -68,9 +67,8 @@ static void covers_its_area(void **state)
 }
 
 // With the slit in the light, straight on in the dark, parked after the last exposure.
-static void follows_the_slit(void **state)
+TEST(follows_the_slit)
 {
-    (void)state;
     setup scene = make(0.003);
     const bb_scan *scan = scene.scan;
     double c[2];
@@ -100,9 +98,8 @@ static void follows_the_slit(void **state)
     drop(&scene);
 }
 
-static void limits_the_step(void **state)
+TEST(limits_the_step)
 {
-    (void)state;
     bb_disc_mesh *mesh = NULL;
     bb_thermal *bare = NULL;
     bb_thermal *covered = NULL;
@@ -129,14 +126,4 @@ static void limits_the_step(void **state)
         BB_INVALID, "explicit steps are not stable");
     bb_thermal_destroy(&bare);
     bb_disc_mesh_destroy(&mesh);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(covers_its_area),
-        cmocka_unit_test(follows_the_slit),
-        cmocka_unit_test(limits_the_step),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,9 +36,8 @@ static void heat(const bb_disc_mesh *mesh, const bb_thermal *thermal, double x, 
     }
 }
 
-static void moving_heat_is_rosenthals(void **state)
+TEST(moving_heat_is_rosenthals)
 {
-    (void)state;
     static const double speed = 0.05;
     static const double step = 1e-3;
     // Ahead, aside, and what 0.5 mm cells may err by: the front falls by e in 1.7 mm.
@@ -77,12 +76,4 @@ static void moving_heat_is_rosenthals(void **state)
     BB_RELEASE(&next);
     bb_thermal_destroy(&thermal);
     bb_disc_mesh_destroy(&mesh);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(moving_heat_is_rosenthals),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

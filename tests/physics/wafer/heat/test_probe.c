@@ -42,9 +42,8 @@ static void drop(stand *bench)
     bb_disc_mesh_destroy(&bench->mesh);
 }
 
-static void planes_are_read_exactly(void **state)
+TEST(planes_are_read_exactly)
 {
-    (void)state;
     stand bench;
     make(&bench);
     static const double places[][2] = {{0.0, 0.0},  {1.0, 2.0},     {-7.31, 11.77},
@@ -61,9 +60,8 @@ static void planes_are_read_exactly(void **state)
 }
 
 // Each node of the clamp is (i, j) times its pitch: the place of a probe comes back from weights.
-static void clamp_probes_stand_where_they_are_put(void **state)
+TEST(clamp_probes_stand_where_they_are_put)
 {
-    (void)state;
     stand bench;
     make(&bench);
     const bb_probe_config configs[] = {{"middle", 0.0, 0.0, BB_PROBE_CLAMP},
@@ -88,9 +86,8 @@ static void clamp_probes_stand_where_they_are_put(void **state)
     drop(&bench);
 }
 
-static void the_rim_is_moved_on_to_the_mesh(void **state)
+TEST(the_rim_is_moved_on_to_the_mesh)
 {
-    (void)state;
     stand bench;
     make(&bench);
     for (int k = 0; k < 64; ++k) {
@@ -108,9 +105,8 @@ static void the_rim_is_moved_on_to_the_mesh(void **state)
     drop(&bench);
 }
 
-static void points_off_the_disc_and_bad_names_are_refused(void **state)
+TEST(points_off_the_disc_and_bad_names_are_refused)
 {
-    (void)state;
     stand bench;
     make(&bench);
     bb_probe *probe = NULL;
@@ -130,15 +126,4 @@ static void points_off_the_disc_and_bad_names_are_refused(void **state)
     }
     assert_null(probe);
     drop(&bench);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(planes_are_read_exactly),
-        cmocka_unit_test(clamp_probes_stand_where_they_are_put),
-        cmocka_unit_test(the_rim_is_moved_on_to_the_mesh),
-        cmocka_unit_test(points_off_the_disc_and_bad_names_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,9 +20,8 @@ static void advance(const bb_thermal *thermal, double **state, double **scratch,
     }
 }
 
-static void wafer_step_matrix_conserves_and_keeps_sign(void **state)
+TEST(wafer_step_matrix_conserves_and_keeps_sign)
 {
-    (void)state;
     bb_disc_mesh *mesh = NULL;
     bb_thermal *thermal = NULL;
     check_ok(bb_disc_mesh_create(0.150, 0.0005, &mesh));
@@ -53,9 +52,8 @@ static void wafer_step_matrix_conserves_and_keeps_sign(void **state)
     bb_disc_mesh_destroy(&mesh);
 }
 
-static void long_steps_are_refused_with_the_limit(void **state)
+TEST(long_steps_are_refused_with_the_limit)
 {
-    (void)state;
     bb_disc_mesh *mesh = NULL;
     bb_thermal *thermal = NULL;
     check_ok(bb_disc_mesh_create(0.010, 0.0005, &mesh));
@@ -69,9 +67,8 @@ static void long_steps_are_refused_with_the_limit(void **state)
 }
 
 // The largest eigenvalue of I - A, by power iteration from a checkerboard, stays under the bound.
-static void limit_is_safe_and_sharp(void **state)
+TEST(limit_is_safe_and_sharp)
 {
-    (void)state;
     bb_disc_mesh *mesh = NULL;
     bb_thermal *thermal = NULL;
     check_ok(bb_disc_mesh_create(0.020, 0.0005, &mesh));
@@ -139,9 +136,8 @@ static double cosine_error(bb_index cells, bb_index steps)
 
 // docs/manual/physics-wafer.md 2.3 item 8: lumped Q1 is second order in space, forward Euler first
 // in time.
-static void cosine_decays_at_second_and_first_order(void **state)
+TEST(cosine_decays_at_second_and_first_order)
 {
-    (void)state;
     double fixed = cosine_error(12, 4096);
     double halved = cosine_error(24, 4096);
     double quartered = cosine_error(48, 4096);
@@ -155,9 +151,8 @@ static void cosine_decays_at_second_and_first_order(void **state)
 }
 
 // docs/manual/physics-wafer.md 2.3 item 6: spreading of a point's heat on an infinite plate.
-static void point_heat_spreads_as_a_gaussian(void **state)
+TEST(point_heat_spreads_as_a_gaussian)
 {
-    (void)state;
     bb_disc_mesh *mesh = NULL;
     bb_thermal *thermal = NULL;
     double *x = NULL;
@@ -184,9 +179,8 @@ static void point_heat_spreads_as_a_gaussian(void **state)
 
 // docs/manual/physics-wafer.md 2.3 item 6: decay rates of Bessel modes; the staircase edge costs
 // per mille.
-static void disc_modes_decay_at_their_rates(void **state)
+TEST(disc_modes_decay_at_their_rates)
 {
-    (void)state;
     static const struct {
         int order;
         double zero;
@@ -237,9 +231,8 @@ static void disc_modes_decay_at_their_rates(void **state)
 }
 
 // Wafer and clamp: a spot turned by a quarter has its heat turned by a quarter.
-static void a_quarter_turn_turns_the_heat(void **state)
+TEST(a_quarter_turn_turns_the_heat)
 {
-    (void)state;
     bb_disc_mesh *mesh = NULL;
     bb_thermal *thermal = NULL;
     double *x[2] = {NULL};
@@ -268,9 +261,8 @@ static void a_quarter_turn_turns_the_heat(void **state)
     bb_disc_mesh_destroy(&mesh);
 }
 
-static void mirrored_heat_stays_mirrored_and_adds_up(void **state)
+TEST(mirrored_heat_stays_mirrored_and_adds_up)
 {
-    (void)state;
     bb_disc_mesh *mesh = NULL;
     bb_thermal *thermal = NULL;
     double *x[3] = {NULL};
@@ -302,9 +294,8 @@ static void mirrored_heat_stays_mirrored_and_adds_up(void **state)
 
 // What is sure from the sizes of cells alone is no longer than the model's own bound, wherever the
 // clamp's nodes fall on the mesh, and close to it on a fine one. Thin clamps are the slowest part.
-static void sure_steps_are_stable(void **state)
+TEST(sure_steps_are_stable)
 {
-    (void)state;
     static const double across[] = {1.0, 4.0 / 3.0, 1.5, 1.9, 2.0, 3.7, 12.0}; // cells of a coarse
     const bb_thermal_setting setting = {.stepping = BB_STEPPING_CRANK_NICOLSON};
     const double spacing = 0.003;
@@ -329,20 +320,4 @@ static void sure_steps_are_stable(void **state)
     }
     assert_true(worst > 0.7);
     bb_disc_mesh_destroy(&mesh);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wafer_step_matrix_conserves_and_keeps_sign),
-        cmocka_unit_test(long_steps_are_refused_with_the_limit),
-        cmocka_unit_test(sure_steps_are_stable),
-        cmocka_unit_test(limit_is_safe_and_sharp),
-        cmocka_unit_test(cosine_decays_at_second_and_first_order),
-        cmocka_unit_test(point_heat_spreads_as_a_gaussian),
-        cmocka_unit_test(disc_modes_decay_at_their_rates),
-        cmocka_unit_test(mirrored_heat_stays_mirrored_and_adds_up),
-        cmocka_unit_test(a_quarter_turn_turns_the_heat),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,9 +14,8 @@ static void check_plan(const bb_delivery_config *config, bb_index count, const b
     }
 }
 
-static void the_last_valid_correction_stays_in_force(void **state)
+TEST(the_last_valid_correction_stays_in_force)
 {
-    (void)state;
     bb_index two[] = {2, 3};
     bb_index first[] = {0};
     const bb_delivery_config on_time = {.seed = 1};
@@ -36,9 +35,8 @@ static void the_last_valid_correction_stays_in_force(void **state)
 }
 
 // The draw is addressed by seed, exposure and step alone, and has the fraction asked for.
-static void misses_are_drawn_at_their_rate(void **state)
+TEST(misses_are_drawn_at_their_rate)
 {
-    (void)state;
     enum { FIELDS = 1000 };
     const bb_delivery_config config = {.missed_fraction = 0.1, .seed = 7};
     const bb_delivery_config other = {.missed_fraction = 0.1, .seed = 8};
@@ -86,9 +84,8 @@ static void drop(setup *made)
 
 // u of 1 + n^2 nm everywhere in step n; late by one and steps 15 and 16 missed, what is left of
 // step n is u_n - u_k(n), and MA and MSD its dose-weighted mean and deviation.
-static void residuals_are_weighted_by_dose(void **state)
+TEST(residuals_are_weighted_by_dose)
 {
-    (void)state;
     static setup scene;
     bb_index two[] = {15, 16};
     const bb_delivery_config config = {.late_steps = 1, .missed_steps = {two, 2}};
@@ -121,9 +118,8 @@ static void residuals_are_weighted_by_dose(void **state)
     drop(&scene);
 }
 
-static void the_truth_on_time_leaves_exactly_nothing(void **state)
+TEST(the_truth_on_time_leaves_exactly_nothing)
 {
-    (void)state;
     static setup scene;
     const bb_delivery_config config = {0};
     bb_index in_force[STEPS];
@@ -150,15 +146,4 @@ static void the_truth_on_time_leaves_exactly_nothing(void **state)
         assert_true(first || scene.dwell->mean[i] == 0.0);
     }
     drop(&scene);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_last_valid_correction_stays_in_force),
-        cmocka_unit_test(misses_are_drawn_at_their_rate),
-        cmocka_unit_test(residuals_are_weighted_by_dose),
-        cmocka_unit_test(the_truth_on_time_leaves_exactly_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,9 +28,8 @@ static void drop(setup *made)
 }
 
 // u linear in place and time: MA is u at the point and at the dose-weighted mean time.
-static void weights_sum_to_the_dose_and_linear_fields_pass(void **state)
+TEST(weights_sum_to_the_dose_and_linear_fields_pass)
 {
-    (void)state;
     for (bb_index f = 44; f < 46; ++f) {
         setup scene = make(f);
         bb_dwell *dwell = scene.dwell;
@@ -67,22 +66,12 @@ static void weights_sum_to_the_dose_and_linear_fields_pass(void **state)
     }
 }
 
-static void points_outside_the_usable_radius_are_not_scored(void **state)
+TEST(points_outside_the_usable_radius_are_not_scored)
 {
-    (void)state;
     setup scene = make(0);
     assert_true(scene.dwell->count > 0 && scene.dwell->count < 13 * 19);
     for (bb_index i = 0; i < scene.dwell->count; ++i) {
         assert_true(hypot(scene.dwell->x[i], scene.dwell->y[i]) <= 0.147);
     }
     drop(&scene);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(weights_sum_to_the_dose_and_linear_fields_pass),
-        cmocka_unit_test(points_outside_the_usable_radius_are_not_scored),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

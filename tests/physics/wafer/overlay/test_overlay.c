@@ -30,9 +30,8 @@ static bb_overlay_points view(const cloud *points, bb_index count)
                                points->field_y, points->dx, points->dy};
 }
 
-static void statistics_match_hand_arithmetic(void **state)
+TEST(statistics_match_hand_arithmetic)
 {
-    (void)state;
     const double dx[] = {1e-9, 2e-9, 3e-9, -4e-9};
     const double dy[] = {0.0, 0.0, 0.0, 3e-9};
     bb_overlay_statistics got;
@@ -56,9 +55,8 @@ static void statistics_match_hand_arithmetic(void **state)
 }
 
 // Translation, magnification and rotation of the wafer: a point on +x moves to +y for Ry > 0.
-static void six_parameters_are_found_back(void **state)
+TEST(six_parameters_are_found_back)
 {
-    (void)state;
     cloud c = cloud_of();
     const double p[6] = {2e-9, -1e-9, 0.03e-6, -0.01e-6, 0.02e-6, 0.05e-6};
     for (int i = 0; i < POINTS; ++i) {
@@ -79,9 +77,8 @@ static void six_parameters_are_found_back(void **state)
     assert_true(fit.condition < 10.0);
 }
 
-static void ten_parameters_are_found_back(void **state)
+TEST(ten_parameters_are_found_back)
 {
-    (void)state;
     cloud c = cloud_of();
     const double p[10] = {2e-9, -1e-9, 3e-8, -1e-8, 2e-8, 5e-8, 7e-8, -4e-8, 6e-8, -9e-8};
     for (int i = 0; i < POINTS; ++i) {
@@ -101,9 +98,8 @@ static void ten_parameters_are_found_back(void **state)
 }
 
 // A residual is orthogonal to the model, and raw leaves everything.
-static void residuals_are_least_squares(void **state)
+TEST(residuals_are_least_squares)
 {
-    (void)state;
     cloud c = cloud_of();
     for (int i = 0; i < POINTS; ++i) {
         c.dx[i] = 1e-9 * sin(1.7 * i);
@@ -126,9 +122,8 @@ static void residuals_are_least_squares(void **state)
     assert_true(c.residual_x[7] == c.dx[7] && c.residual_y[9] == c.dy[9]);
 }
 
-static void single_field_leaves_ten_parameters_undetermined(void **state)
+TEST(single_field_leaves_ten_parameters_undetermined)
 {
-    (void)state;
     cloud c = cloud_of();
     bb_overlay_fit fit;
     bb_overlay_points points = view(&c, A_FIELD);
@@ -150,9 +145,8 @@ static void single_field_leaves_ten_parameters_undetermined(void **state)
         BB_INVALID, "field centre");
 }
 
-static void errors_that_are_not_finite_are_an_outcome(void **state)
+TEST(errors_that_are_not_finite_are_an_outcome)
 {
-    (void)state;
     cloud c = cloud_of();
     bb_overlay_fit fit;
     bb_overlay_points points = view(&c, POINTS);
@@ -164,9 +158,8 @@ static void errors_that_are_not_finite_are_an_outcome(void **state)
 
 // A magnification of its own in each field: nothing is left, where one for all leaves plenty. A
 // field of eleven points keeps its errors.
-static void fields_are_corrected_one_by_one(void **state)
+TEST(fields_are_corrected_one_by_one)
 {
-    (void)state;
     cloud points = cloud_of();
     bb_overlay_fit fit;
     bb_overlay_statistics before;
@@ -199,9 +192,8 @@ static void fields_are_corrected_one_by_one(void **state)
 
 // Twenty coefficients of a field are found back; a field on a lattice of three columns bears no
 // cubic in x and gets six parameters, one of eleven points none.
-static void a_cubic_is_found_back(void **state)
+TEST(a_cubic_is_found_back)
 {
-    (void)state;
     cloud points = cloud_of();
     bb_overlay_fit fit;
     bb_overlay_fit each[FIELDS];
@@ -241,19 +233,4 @@ static void a_cubic_is_found_back(void **state)
                                             "1 has six parameters");
     assert_true(fabs(points.residual_x[A_FIELD]) < 1e-18);
     assert_true(points.residual_x[2 * A_FIELD] == points.dx[2 * A_FIELD]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(statistics_match_hand_arithmetic),
-        cmocka_unit_test(six_parameters_are_found_back),
-        cmocka_unit_test(ten_parameters_are_found_back),
-        cmocka_unit_test(residuals_are_least_squares),
-        cmocka_unit_test(single_field_leaves_ten_parameters_undetermined),
-        cmocka_unit_test(errors_that_are_not_finite_are_an_outcome),
-        cmocka_unit_test(fields_are_corrected_one_by_one),
-        cmocka_unit_test(a_cubic_is_found_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

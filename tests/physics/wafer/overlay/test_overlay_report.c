@@ -26,9 +26,8 @@ static const bb_overlay_field fields[FIELDS] = {
     {A_FIELD, true, true}, {A_FIELD, true, false}, {A_FIELD, false, true}, {A_FIELD, true, false}};
 
 // Fields shifted by 1, 2, 3 and 5 nm in x, y alternating by 1 nm: sigma in y is sqrt(30/29) nm.
-static void fields_and_parts_by_hand(void **state)
+TEST(fields_and_parts_by_hand)
 {
-    (void)state;
     static const double shift[FIELDS] = {1.0, 2.0, 3.0, 5.0};
     bb_overlay_report *report = NULL;
     const bb_overlay_points points = points_of();
@@ -63,9 +62,8 @@ static void fields_and_parts_by_hand(void **state)
 }
 
 // Two fields, headlines of 1 and 2: the median is their mean; a field of one point has none.
-static void a_field_of_one_point_has_no_headline(void **state)
+TEST(a_field_of_one_point_has_no_headline)
 {
-    (void)state;
     bb_overlay_report *report = NULL;
     const bb_overlay_field few[] = {{30, true, true}, {30, true, true}, {1, true, true}};
     bb_overlay_points points = points_of();
@@ -86,9 +84,8 @@ static void a_field_of_one_point_has_no_headline(void **state)
 
 // Each model of the list holds the ones before it: shares of the mean square are not negative and
 // their sum is what the last one removes.
-static void the_mean_square_splits_by_models(void **state)
+TEST(the_mean_square_splits_by_models)
 {
-    (void)state;
     bb_overlay_report *report = NULL;
     const bb_overlay_points points = points_of();
     for (int i = 0; i < POINTS; ++i) {
@@ -111,9 +108,8 @@ static void the_mean_square_splits_by_models(void **state)
     bb_overlay_report_destroy(&report);
 }
 
-static void nothing_to_correct_is_zero(void **state)
+TEST(nothing_to_correct_is_zero)
 {
-    (void)state;
     bb_overlay_report *report = NULL;
     const bb_overlay_points points = points_of();
     check_ok(bb_overlay_report_create(&points, FIELDS, fields, &report));
@@ -121,15 +117,4 @@ static void nothing_to_correct_is_zero(void **state)
     assert_true(report->nce[BB_OVERLAY_FIELD_6].x.m3s == 0.0);
     assert_true(isnan(report->removed[BB_OVERLAY_WAFER_6])); // a share of nothing
     bb_overlay_report_destroy(&report);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fields_and_parts_by_hand),
-        cmocka_unit_test(a_field_of_one_point_has_no_headline),
-        cmocka_unit_test(the_mean_square_splits_by_models),
-        cmocka_unit_test(nothing_to_correct_is_zero),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,9 +7,8 @@
 
 // Three wafers of two points in nm. Means in x: 1, 2, 6, variance 7; points 0, 1, 5 (variance 7)
 // and 2, 3, 7 (7). In y the points 0, 2, 4 (4) and 0, -2, -4 (4) leave the means alone.
-static void by_hand(void **state)
+TEST(by_hand)
 {
-    (void)state;
     static const double dx[] = {0.0, 2e-9, 1e-9, 3e-9, 5e-9, 7e-9};
     static const double dy[] = {0.0, 0.0, 2e-9, -2e-9, 4e-9, -4e-9};
     bb_overlay_spread spread;
@@ -39,9 +38,8 @@ static void fill(double *e, double common, double shift, double local)
     }
 }
 
-static void what_wafers_share_is_no_spread(void **state)
+TEST(what_wafers_share_is_no_spread)
 {
-    (void)state;
     static double dx[WAFERS * POINTS], dy[WAFERS * POINTS];
     bb_overlay_spread spread;
     bb_overlay_statistics one;
@@ -70,9 +68,8 @@ static void what_wafers_share_is_no_spread(void **state)
 
 // The squares about the mean of all split: (Wn - 1) sigma^2 = n (W - 1) point_sigma^2 + W (n - 1)
 // times the variance over points of the mean over wafers.
-static void squares_split(void **state)
+TEST(squares_split)
 {
-    (void)state;
     static double dx[WAFERS * POINTS], dy[WAFERS * POINTS], mean[POINTS], zero[POINTS];
     bb_overlay_spread spread;
     bb_overlay_statistics all, common;
@@ -99,9 +96,8 @@ static void squares_split(void **state)
     assert_true(spread.vector.point_max <= hypot(spread.x.point_max, spread.y.point_max));
 }
 
-static void too_few_are_nan(void **state)
+TEST(too_few_are_nan)
 {
-    (void)state;
     static const double e[] = {1e-9, 2e-9, NAN, 1e-9};
     bb_overlay_spread spread;
     check_ok(bb_overlay_spread_of(1, 2, e, e, &spread));
@@ -114,15 +110,4 @@ static void too_few_are_nan(void **state)
     check_ok(bb_overlay_spread_of(2, 2, e, e, &spread));
     assert_true(isnan(spread.x.point_max) && isnan(spread.vector.point_max));
     assert_true(isnan(spread.x.mean_sigma) && isnan(spread.x.m3s));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_hand),
-        cmocka_unit_test(what_wafers_share_is_no_spread),
-        cmocka_unit_test(squares_split),
-        cmocka_unit_test(too_few_are_nan),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

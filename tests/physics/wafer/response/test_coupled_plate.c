@@ -80,9 +80,8 @@ static double disc_error(setup *scene, double width, bool sprung)
 }
 
 // w couples back into u0 by 1e-5 at most with these springs.
-static void discs_match_items_1_to_4(void **state)
+TEST(discs_match_items_1_to_4)
 {
-    (void)state;
     bb_plate plate = silicon(1e4, 1e11);
     setup scene = make_disc(0.002, &plate);
     double items[4];
@@ -124,9 +123,8 @@ static double winkler_error(int n)
     return worst;
 }
 
-static void point_load_is_kei(void **state)
+TEST(point_load_is_kei)
 {
-    (void)state;
     double error[2] = {winkler_error(2), winkler_error(4)};
     print_message("item 5: %.1e of w(0) at lam/2, %.1e at lam/4, order %.2f\n", error[0], error[1],
                   log2(error[0] / error[1]));
@@ -190,9 +188,8 @@ static double plate_error(bb_index cells)
     return error;
 }
 
-static void bending_alone_is_of_order_4(void **state)
+TEST(bending_alone_is_of_order_4)
 {
-    (void)state;
     double error[3] = {plate_error(6), plate_error(12), plate_error(24)};
     print_message("item 8: w to %.1e, %.1e, %.1e, orders %.3f, %.3f\n", error[0], error[1],
                   error[2], log2(error[0] / error[1]), log2(error[1] / error[2]));
@@ -253,9 +250,8 @@ static double wave_error(const bb_plate *plate, bb_index cells, double length, d
     return worst;
 }
 
-static void waves_have_the_fourier_amplitudes(void **state)
+TEST(waves_have_the_fourier_amplitudes)
 {
-    (void)state;
     bb_wafer_material_config crystal = SILICON;
     crystal.elasticity = BB_ELASTICITY_CUBIC_110;
     crystal.c11_gpa = 165.7;
@@ -328,9 +324,8 @@ static norms product_error(bb_index cells)
                    sqrt(sum.w) / (0.5 * length * w)};
 }
 
-static void coupled_orders_are_2_and_1(void **state)
+TEST(coupled_orders_are_2_and_1)
 {
-    (void)state;
     norms coarse = product_error(16);
     norms fine = product_error(32);
     double order[3] = {log2(coarse.u / fine.u), log2(coarse.slope / fine.slope),
@@ -342,9 +337,8 @@ static void coupled_orders_are_2_and_1(void **state)
 }
 
 // With k_n so large that w = 0 what is left is the membrane.
-static void stiff_springs_leave_the_membrane(void **state)
+TEST(stiff_springs_leave_the_membrane)
 {
-    (void)state;
     bb_membrane *membrane = NULL;
     double *u = NULL;
     bb_plate plate = silicon(CLAMP.tangential_stiffness_n_per_m3, 1e20);
@@ -370,9 +364,8 @@ static void stiff_springs_leave_the_membrane(void **state)
 }
 
 // Even heat: u is odd along x and even along y, z is even along both.
-static void symmetric_heat_gives_symmetric_answers(void **state)
+TEST(symmetric_heat_gives_symmetric_answers)
 {
-    (void)state;
     static const int parity[3][2] = {{-1, 1}, {1, -1}, {1, 1}};
     bb_plate plate = silicon(1e11, 1e12);
     setup scene = make_disc(0.004, &plate);
@@ -402,9 +395,8 @@ static void symmetric_heat_gives_symmetric_answers(void **state)
 }
 
 // The same of tau: the row of moments . tau = forward displacement under tau alone.
-static void rows_of_moments_are_reciprocal(void **state)
+TEST(rows_of_moments_are_reciprocal)
 {
-    (void)state;
     const double x[4] = {0.0, 0.0313, -0.1201, 0.2};
     const double y[4] = {0.0, -0.0177, 0.0604, 0.0};
     bb_plate plate = silicon(1e11, 1e12);
@@ -454,9 +446,8 @@ static void rows_of_moments_are_reciprocal(void **state)
 }
 
 // Adjoint row . temperature = forward displacement, on and off nodes and off the wafer.
-static void rows_are_reciprocal(void **state)
+TEST(rows_are_reciprocal)
 {
-    (void)state;
     const double x[5] = {0.0, 0.0313, -0.1201, 0.07, 0.2};
     const double y[5] = {0.0, -0.0177, 0.0604, -0.111, 0.0};
     bb_plate plate = silicon(1e11, 1e12);
@@ -503,20 +494,4 @@ static void rows_are_reciprocal(void **state)
     BB_RELEASE(&rows);
     BB_RELEASE(&again);
     drop(&scene);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(discs_match_items_1_to_4),
-        cmocka_unit_test(point_load_is_kei),
-        cmocka_unit_test(bending_alone_is_of_order_4),
-        cmocka_unit_test(waves_have_the_fourier_amplitudes),
-        cmocka_unit_test(coupled_orders_are_2_and_1),
-        cmocka_unit_test(stiff_springs_leave_the_membrane),
-        cmocka_unit_test(symmetric_heat_gives_symmetric_answers),
-        cmocka_unit_test(rows_are_reciprocal),
-        cmocka_unit_test(rows_of_moments_are_reciprocal),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,9 +16,8 @@ static double endless(double r, double scale)
            (gsl_sf_bessel_K1(r / scale) * inner - gsl_sf_bessel_I1(r / scale) * outer);
 }
 
-static void sizes_are_those_of_the_closed_forms(void **state)
+TEST(sizes_are_those_of_the_closed_forms)
 {
-    (void)state;
     const bb_disc_edge edge = bb_disc_edge_make(&SILICON, &CLAMP);
     check_relative(0.1 * edge.disc, 12.488308e-9, 1e-6); // docs 2.3 item 2
     check_relative(0.1 * edge.plate, 5.956e-9, 1e-4);
@@ -31,9 +30,8 @@ static void sizes_are_those_of_the_closed_forms(void **state)
 }
 
 // From springs that let the wafer go to springs that hold every point of it.
-static void any_springs_give_a_part(void **state)
+TEST(any_springs_give_a_part)
 {
-    (void)state;
     bb_clamp_config clamp = CLAMP;
     for (int power = 0; power <= 14; ++power) {
         clamp.tangential_stiffness_n_per_m3 = pow(10.0, power);
@@ -49,9 +47,8 @@ static void any_springs_give_a_part(void **state)
 }
 
 // Height by the law of slow waves: what the strain of the disc takes away, over all of it.
-static void height_lacks_what_its_strain_does(void **state)
+TEST(height_lacks_what_its_strain_does)
 {
-    (void)state;
     const bb_disc_edge edge = bb_disc_edge_make(&SILICON, &CLAMP);
     const double step = 1e-5;
     const double slope = (sprung_disc(DISC_RADIUS, 0.0, edge.length) -
@@ -67,14 +64,4 @@ static void height_lacks_what_its_strain_does(void **state)
     const double lacking = bb_disc_edge_part(&edge, DISC_RADIUS) * edge.strain / edge.height;
     check_relative(bb_disc_edge_height_part(&edge, DISC_RADIUS), lacking, 1e-12);
     assert_true(bb_disc_edge_height_part(&edge, 0.5 * DISC_RADIUS) < 0.3 * lacking);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_are_those_of_the_closed_forms),
-        cmocka_unit_test(any_springs_give_a_part),
-        cmocka_unit_test(height_lacks_what_its_strain_does),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

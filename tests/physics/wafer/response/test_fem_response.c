@@ -53,9 +53,8 @@ static void spread(const setup *scene, const double *s, double *t)
     }
 }
 
-static void rows_are_forward_solves_and_blocks_agree(void **state)
+TEST(rows_are_forward_solves_and_blocks_agree)
 {
-    (void)state;
     setup scene = make(0.003);
     bb_index cells = scene.grid->cell_count;
     double *s = NULL;
@@ -106,9 +105,8 @@ static void rows_are_forward_solves_and_blocks_agree(void **state)
 }
 
 // Far from the edge both generators give the same displacement under heat around the field.
-static void kernel_and_fem_agree_inside(void **state)
+TEST(kernel_and_fem_agree_inside)
 {
-    (void)state;
     setup scene = make(0.002);
     bb_index cells = scene.grid->cell_count;
     bb_response *response = NULL;
@@ -178,9 +176,8 @@ static double scored(const setup *scene, bb_index columns, double x, double y)
 
 // Points of field 0 that are scored, some of them between slit points on and off the wafer: four
 // columns over 26 mm, and 27 that stand 1 mm apart.
-static void few_columns_do_near_the_rim(void **state)
+TEST(few_columns_do_near_the_rim)
 {
-    (void)state;
     setup scene = make(0.002);
     scene.field = scene.scan->fields;
     double worst = 0.0;
@@ -204,24 +201,12 @@ static void few_columns_do_near_the_rim(void **state)
     drop(&scene);
 }
 
-static void height_is_refused(void **state)
+TEST(height_is_refused)
 {
-    (void)state;
     setup scene = make(0.005);
     bb_fem_response fem;
     check_fails(bb_fem_response_make(scene.mesh, scene.membrane, scene.grid, &scene.slit,
                                      scene.field, BB_AXIS_Z, &fem),
                 BB_UNSUPPORTED, "z needs the bending plate");
     drop(&scene);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_forward_solves_and_blocks_agree),
-        cmocka_unit_test(kernel_and_fem_agree_inside),
-        cmocka_unit_test(few_columns_do_near_the_rim),
-        cmocka_unit_test(height_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

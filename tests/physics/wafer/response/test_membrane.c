@@ -16,9 +16,8 @@
 static const double NU = 0.28;
 
 // The closed 8 x 8 matrix of docs/manual/physics-wafer.md 1.4.
-static void element_is_the_known_square(void **state)
+TEST(element_is_the_known_square)
 {
-    (void)state;
     bb_clamp_config clamp = CLAMP;
     bb_membrane_element element;
     clamp.tangential_stiffness_n_per_m3 = 0.0;
@@ -43,9 +42,8 @@ static void element_is_the_known_square(void **state)
     }
 }
 
-static void dissection_is_a_permutation(void **state)
+TEST(dissection_is_a_permutation)
 {
-    (void)state;
     bb_disc_mesh *mesh = NULL;
     int32_t *order = NULL;
     int32_t *seen = NULL;
@@ -127,9 +125,8 @@ static double disc_error(setup *scene, double width, bool sprung)
     return worst / fabs(edge);
 }
 
-static void wafer_on_springs_matches_items_2_and_4(void **state)
+TEST(wafer_on_springs_matches_items_2_and_4)
 {
-    (void)state;
     setup scene = make(0.0005, 1e11);
     check_relative(sprung_disc(DISC_RADIUS, 0.0, scene.scale), 12.488308e-9, 1e-6);
     check_relative(sprung_disc(0.5 * DISC_RADIUS, 0.0, scene.scale), 1.956439e-9, 1e-6);
@@ -186,9 +183,8 @@ static double stress_error(const setup *scene, double width)
 }
 
 // k_s = 1e4 N/m3 holds the rigid motions and changes u by (R / l_s)^2 = 2e-6.
-static void free_wafer_matches_items_1_and_3(void **state)
+TEST(free_wafer_matches_items_1_and_3)
 {
-    (void)state;
     setup scene = make(0.0005, 1e4);
     double uniform = disc_error(&scene, 0.0, false);
     double no_stress = stress_error(&scene, 0.0);
@@ -203,9 +199,8 @@ static void free_wafer_matches_items_1_and_3(void **state)
 }
 
 // Heat turned by a quarter gives displacements turned by a quarter.
-static void a_quarter_turn_turns_the_answer(void **state)
+TEST(a_quarter_turn_turns_the_answer)
 {
-    (void)state;
     setup scene = make(0.002, 1e11);
     const bb_disc_mesh *mesh = scene.mesh;
     const bb_index count = mesh->node_count;
@@ -240,9 +235,8 @@ static void a_quarter_turn_turns_the_answer(void **state)
 }
 
 // Adjoint row . temperature = forward displacement, on and off nodes and off the wafer.
-static void rows_are_reciprocal(void **state)
+TEST(rows_are_reciprocal)
 {
-    (void)state;
     setup scene = make(0.002, 1e11);
     const double x[5] = {0.0, 0.0313, -0.1201, 0.07, 0.2};
     const double y[5] = {0.0, -0.0177, 0.0604, -0.111, 0.0};
@@ -320,9 +314,8 @@ static double rows_difference(const setup *a, const setup *b)
 
 // A temperature does no work on a wafer that moves as a whole: however soft the springs, the wafer
 // neither drifts nor turns, and its shape is that of springs ten thousand times as stiff.
-static void soft_springs_let_nothing_drift(void **state)
+TEST(soft_springs_let_nothing_drift)
 {
-    (void)state;
     setup soft = make(0.002, 1.0);
     setup firm = make(0.002, 1e4);
     setup *both[2] = {&soft, &firm};
@@ -345,18 +338,4 @@ static void soft_springs_let_nothing_drift(void **state)
     assert_true(worst < 1e-14 && rows < 1e-14); // of 2 nm
     drop(&soft);
     drop(&firm);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(element_is_the_known_square),
-        cmocka_unit_test(dissection_is_a_permutation),
-        cmocka_unit_test(rows_are_reciprocal),
-        cmocka_unit_test(soft_springs_let_nothing_drift),
-        cmocka_unit_test(a_quarter_turn_turns_the_answer),
-        cmocka_unit_test(wafer_on_springs_matches_items_2_and_4),
-        cmocka_unit_test(free_wafer_matches_items_1_and_3),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,9 +24,8 @@ static bb_plate silicon(int elasticity)
 }
 
 // w = x^3 y^3 and its kin are in the space: nodal values give them back between the nodes.
-static void shapes_hold_bicubics_and_bilinears(void **state)
+TEST(shapes_hold_bicubics_and_bilinears)
 {
-    (void)state;
     for (int power = 0; power < 16; ++power) {
         int m = power % 4;
         int n = power / 4;
@@ -97,9 +96,8 @@ static double expected_energy(const bb_plate *plate, const quadratic *form)
     return 0.5 * SIDE * SIDE * (plate->membrane * stretch + plate->bending * bend);
 }
 
-static void constant_strains_have_their_energy(void **state)
+TEST(constant_strains_have_their_energy)
 {
-    (void)state;
     static const quadratic states[] = {{1, 0, 0, 0, 0, 0, 0},   {0, 1, 0, 0, 0, 0, 0},
                                        {1, 0, 2, 0, 0, 0, 0},   {0, 0, 0, 1, 0, 0, 0},
                                        {0, 0, 0, 0, 0, 1, 0},   {0, 0, 0, 1, 3, 0, 0},
@@ -123,9 +121,8 @@ static void constant_strains_have_their_energy(void **state)
 }
 
 // The membrane of the coupled element is that of the element that stands alone.
-static void membrane_part_is_the_membrane_element(void **state)
+TEST(membrane_part_is_the_membrane_element)
 {
-    (void)state;
     bb_plate plate = silicon(BB_ELASTICITY_CUBIC_110);
     bb_plate_element element;
     bb_membrane_element membrane;
@@ -146,9 +143,8 @@ static void membrane_part_is_the_membrane_element(void **state)
 }
 
 // Springs see u0 + (d/2) grad w and w: a tilt w = s x with u = -s d/2 leaves only k_n.
-static void springs_hold_the_bottom(void **state)
+TEST(springs_hold_the_bottom)
 {
-    (void)state;
     bb_plate plate = silicon(BB_ELASTICITY_ISOTROPIC);
     bb_plate_element element;
     bb_plate_element_make(&plate, SIDE, &element);
@@ -169,9 +165,8 @@ static void springs_hold_the_bottom(void **state)
 }
 
 // Work of the loads on constant strain and curvature: N_T div u and -M_T lap w, times the area.
-static void loads_do_their_work(void **state)
+TEST(loads_do_their_work)
 {
-    (void)state;
     bb_plate plate = silicon(BB_ELASTICITY_CUBIC_100);
     bb_plate_element element;
     bb_plate_element_make(&plate, SIDE, &element);
@@ -194,9 +189,8 @@ static void loads_do_their_work(void **state)
 
 // docs/manual/physics-wafer.md 1.4: 141.06, 39.26, 79.6 GPa along <100>, 169.76, 10.56, 50.90 along
 // <110>.
-static void cubic_constants_are_those_of_silicon(void **state)
+TEST(cubic_constants_are_those_of_silicon)
 {
-    (void)state;
     static const double known[2][3] = {{141.06, 39.26, 79.60}, {169.76, 10.56, 50.90}};
     for (int i = 0; i < 2; ++i) {
         bb_plate plate = silicon(BB_ELASTICITY_CUBIC_100 + i);
@@ -212,9 +206,8 @@ static void cubic_constants_are_those_of_silicon(void **state)
 }
 
 // C44 = (C11 - C12) / 2 makes the crystal isotropic, with E and nu of C11 and C12.
-static void isotropic_crystals_are_isotropic(void **state)
+TEST(isotropic_crystals_are_isotropic)
 {
-    (void)state;
     bb_wafer_material_config wafer = SILICON;
     double e = 160.0;
     double nu = 0.28;
@@ -232,18 +225,4 @@ static void isotropic_crystals_are_isotropic(void **state)
         check_relative(cubic.bending, plain.bending, 1e-14);
         check_relative(cubic.thermal, plain.thermal, 1e-14);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes_hold_bicubics_and_bilinears),
-        cmocka_unit_test(constant_strains_have_their_energy),
-        cmocka_unit_test(membrane_part_is_the_membrane_element),
-        cmocka_unit_test(springs_hold_the_bottom),
-        cmocka_unit_test(loads_do_their_work),
-        cmocka_unit_test(cubic_constants_are_those_of_silicon),
-        cmocka_unit_test(isotropic_crystals_are_isotropic),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

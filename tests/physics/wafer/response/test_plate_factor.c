@@ -73,9 +73,8 @@ static bool same(const bb_coupled_plate *a, const bb_coupled_plate *b)
                0;
 }
 
-static void a_hit_has_the_same_bits(void **state)
+TEST(a_hit_has_the_same_bits, .setup_func = clear, .teardown_func = clear)
 {
-    (void)state;
     bb_disc_mesh *mesh = make_mesh();
     bb_coupled_plate *plain = make_plate(mesh, NULL);
     assert_int_equal(count_files(NULL), -1);
@@ -124,9 +123,8 @@ static void spoil(const char *path, long index)
 }
 
 // Every way to spoil a file: nothing is loaded, and the plate is the same, kept again.
-static void spoilt_files_are_made_anew(void **state)
+TEST(spoilt_files_are_made_anew, .setup_func = clear, .teardown_func = clear)
 {
-    (void)state;
     bb_disc_mesh *mesh = make_mesh();
     bb_plate constants = bb_plate_make(&SILICON, &CLAMP);
     bb_factor_key key = key_of(mesh, &constants, NULL);
@@ -173,9 +171,8 @@ static void spoilt_files_are_made_anew(void **state)
 }
 
 // What others may plant in a folder of factors: a link is not followed, a FIFO holds nobody up.
-static void planted_files_are_not_read(void **state)
+TEST(planted_files_are_not_read, .setup_func = clear, .teardown_func = clear)
 {
-    (void)state;
     bb_disc_mesh *mesh = make_mesh();
     bb_plate constants = bb_plate_make(&SILICON, &CLAMP);
     const bb_factor_key key = key_of(mesh, &constants, NULL);
@@ -198,9 +195,8 @@ static void planted_files_are_not_read(void **state)
     bb_disc_mesh_destroy(&mesh);
 }
 
-static void the_key_is_of_all_that_matters(void **state)
+TEST(the_key_is_of_all_that_matters)
 {
-    (void)state;
     bb_disc_mesh *mesh = make_mesh();
     bb_disc_mesh *wider = NULL;
     bb_plate plate = bb_plate_make(&SILICON, &CLAMP);
@@ -236,9 +232,8 @@ static void the_key_is_of_all_that_matters(void **state)
     bb_disc_mesh_destroy(&wider);
 }
 
-static void a_folder_that_cannot_be_is_a_warning(void **state)
+TEST(a_folder_that_cannot_be_is_a_warning)
 {
-    (void)state;
     bb_disc_mesh *mesh = make_mesh();
     FILE *file = fopen("plate-in-the-way", "w");
     assert_non_null(file);
@@ -252,9 +247,8 @@ static void a_folder_that_cannot_be_is_a_warning(void **state)
 }
 
 // Every allocation of a plate that is kept and of one that is taken may fail.
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail, .setup_func = clear, .teardown_func = clear)
 {
-    (void)state;
     bb_disc_mesh *mesh = make_mesh();
     bb_plate constants = bb_plate_make(&SILICON, &CLAMP);
     for (int kept = 0; kept < 2; ++kept) {
@@ -279,9 +273,8 @@ static void every_allocation_may_fail(void **state)
     bb_disc_mesh_destroy(&mesh);
 }
 
-static void a_plate_that_is_not_held_is_refused(void **state)
+TEST(a_plate_that_is_not_held_is_refused)
 {
-    (void)state;
     bb_disc_mesh *mesh = make_mesh();
     bb_coupled_plate *made = NULL;
     bb_plate plate = bb_plate_make(&SILICON, &CLAMP);
@@ -291,18 +284,4 @@ static void a_plate_that_is_not_held_is_refused(void **state)
     assert_null(made);
     bb_disc_mesh_destroy(&mesh);
     assert_int_equal(bb_memory_blocks(), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_hit_has_the_same_bits, clear, clear),
-        cmocka_unit_test_setup_teardown(spoilt_files_are_made_anew, clear, clear),
-        cmocka_unit_test_setup_teardown(planted_files_are_not_read, clear, clear),
-        cmocka_unit_test(the_key_is_of_all_that_matters),
-        cmocka_unit_test(a_folder_that_cannot_be_is_a_warning),
-        cmocka_unit_test_setup_teardown(every_allocation_may_fail, clear, clear),
-        cmocka_unit_test(a_plate_that_is_not_held_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -95,9 +95,8 @@ static double local_change(const setup *scene, const double *s, const double *t,
 
 // The second block: rows . tau of the cells = forward solve under tau; the first is as ever, and
 // what a range of columns across both gives is what whole rows have.
-static void the_second_block_is_of_moments(void **state)
+TEST(the_second_block_is_of_moments)
 {
-    (void)state;
     enum { ROWS = 9 };
     setup scene = make(0.005, NULL);
     const bb_index cells = scene.grid->cell_count;
@@ -164,9 +163,8 @@ static void the_second_block_is_of_moments(void **state)
     drop(&scene);
 }
 
-static void rows_are_forward_solves_and_blocks_agree(void **state)
+TEST(rows_are_forward_solves_and_blocks_agree)
 {
-    (void)state;
     const bb_burl_config burls = {
         .pitch_mm = 7.0, .footprint_mm = 5.0, .scatter = 0.2, .missing_fraction = 0.05, .seed = 1};
     setup scene = make(0.005, &burls);
@@ -219,9 +217,8 @@ static void rows_are_forward_solves_and_blocks_agree(void **state)
     drop(&scene);
 }
 
-static void threads_leave_the_bits(void **state)
+TEST(threads_leave_the_bits)
 {
-    (void)state;
     double *all_values[2] = {NULL, NULL};
     bb_index items = 0;
     for (int run = 0; run < 2; ++run) {
@@ -265,9 +262,8 @@ static double heated(const setup *scene, const bb_matrix_source *source, bb_inde
 
 // Far from the edge the plate takes (d/2) grad w, 3e-3 of u, from the kernel's u0; height is the
 // same but for the mesh.
-static void kernel_and_plate_agree_inside(void **state)
+TEST(kernel_and_plate_agree_inside)
 {
-    (void)state;
     static const double bound[3] = {1e-2, 2e-2, 1.2e-2};
     setup scene = make(0.0025, NULL);
     bb_response *response = NULL;
@@ -332,9 +328,8 @@ static double variance_under_translation(const bb_burl_config *burls)
     return worst / peak;
 }
 
-static void burls_break_the_invariance(void **state)
+TEST(burls_break_the_invariance)
 {
-    (void)state;
     bb_burl_place place = {16.0, 0.0};
     bb_burl_config burls = {.pitch_mm = 8.0, .footprint_mm = 4.0, .seed = 1};
     double uniform = variance_under_translation(NULL);
@@ -348,16 +343,4 @@ static void burls_break_the_invariance(void **state)
                   "%.1e (20 %% scatter)\n",
                   uniform, regular, missing, scattered);
     assert_true(missing > 10.0 * regular && scattered > 10.0 * regular && uniform < 2e-3);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_forward_solves_and_blocks_agree),
-        cmocka_unit_test(the_second_block_is_of_moments),
-        cmocka_unit_test(threads_leave_the_bits),
-        cmocka_unit_test(kernel_and_plate_agree_inside),
-        cmocka_unit_test(burls_break_the_invariance),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,9 +56,8 @@ static bb_radial_kernel plain(double scale, double width, double height)
     return kernel;
 }
 
-static void bessel_k0_matches_gsl_and_kei(void **state)
+TEST(bessel_k0_matches_gsl_and_kei)
 {
-    (void)state;
     double worst = 0.0;
     for (double x = 1e-7; x < 600.0; x *= 1.7) {
         double exact = gsl_sf_bessel_K0(x);
@@ -75,9 +74,8 @@ static void bessel_k0_matches_gsl_and_kei(void **state)
 }
 
 // Differences of opposite edges are the entries of x and y rows; their peak is at the own cell.
-static void edges_match_quadrature(void **state)
+TEST(edges_match_quadrature)
 {
-    (void)state;
     bb_radial_kernel kernel = plain(SCREENING, WIDTH, HEIGHT);
     gsl_integration_workspace *work = gsl_integration_workspace_alloc(400);
     static const double offsets[][2] = {{0.0, 0.0},  {0.5, 0.5}, {0.5, 0.0}, {0.3, 0.1},
@@ -140,23 +138,12 @@ static double cell_error(double scale, double width, double height)
     return worst / peak;
 }
 
-static void cells_match_quadrature(void **state)
+TEST(cells_match_quadrature)
 {
-    (void)state;
     gsl_set_error_handler_off();
     double fine = cell_error(SCREENING, WIDTH, HEIGHT);
     double coarse = cell_error(1.6e-3, 2.34e-3, 2.4e-3);
     print_message("cells: %.1e of the peak; cells longer than the decay: %.1e\n", fine, coarse);
     assert_true(fine < 1e-10);
     assert_true(coarse < 1e-8);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bessel_k0_matches_gsl_and_kei),
-        cmocka_unit_test(edges_match_quadrature),
-        cmocka_unit_test(cells_match_quadrature),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

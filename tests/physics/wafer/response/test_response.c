@@ -43,9 +43,8 @@ static void drop(setup *made)
 static const bb_grid_config QUICK_GRID = {128, 125};
 static const bb_grid_config QUICK_POINTS = {11, 9};
 
-static void entries_do_not_depend_on_block_or_threads(void **state)
+TEST(entries_do_not_depend_on_block_or_threads)
 {
-    (void)state;
     setup scene = make(0.001, QUICK_GRID, QUICK_POINTS, &CLAMP);
     double *all_values = NULL;
     double *part = NULL;
@@ -111,9 +110,8 @@ static double edge_integral(double x, double y0, double y1, double scale)
 
 // The coarsest grid, of cells half the wafer wide, for every field: its entries are those of
 // quadrature. With soft springs the tables of so long cells start outside the wafer.
-static void coarsest_grid_works(void **state)
+TEST(coarsest_grid_works)
 {
-    (void)state;
     bb_clamp_config soft = CLAMP;
     soft.tangential_stiffness_n_per_m3 = 1e8;
     const bb_clamp_config *clamps[2] = {&CLAMP, &soft};
@@ -149,9 +147,8 @@ static void coarsest_grid_works(void **state)
 
 // docs/manual/physics-wafer.md 2.4: what is left out between the middle and the surface of the
 // plate, (d/2) q W of the 2 x 2 system of 1.4 over its U.
-static void rotation_left_out_is_as_documented(void **state)
+TEST(rotation_left_out_is_as_documented)
 {
-    (void)state;
     static const double wavelength_m[] = {0.026, 0.013, 0.0101, 0.006, 0.003};
     static const double documented[] = {8.6e-4, 2.6e-3, 2.9e-3, 1.8e-3, 5.0e-4};
     bb_plate plate = bb_plate_make(&SILICON, &CLAMP);
@@ -252,9 +249,8 @@ static double radial_error(const setup *scene, double width)
     return worst / peak;
 }
 
-static void radial_heat_moves_points_as_on_an_infinite_plate(void **state)
+TEST(radial_heat_moves_points_as_on_an_infinite_plate)
 {
-    (void)state;
     double analytic = 1.28 * 2.6e-6 * 0.1 * 0.15 * gsl_sf_bessel_K1(0.15 / 0.0367) *
                       gsl_sf_bessel_I1(0.05 / 0.0367);
     check_relative(infinite_plate(0.05, 0.0, 0.0367), analytic, 1e-9);
@@ -274,9 +270,8 @@ static void radial_heat_moves_points_as_on_an_infinite_plate(void **state)
 
 // The coupled 2 x 2 Fourier system (docs/manual/physics-wafer.md 1.4) against rows times a cosine
 // on S. Stiff springs keep the response local, so that the disc's edge does not matter.
-static void height_rows_follow_the_fourier_system(void **state)
+TEST(height_rows_follow_the_fourier_system)
 {
-    (void)state;
     bb_clamp_config clamp = CLAMP;
     clamp.tangential_stiffness_n_per_m3 = 1e13;
     clamp.normal_stiffness_n_per_m3 = 1e11;
@@ -316,9 +311,8 @@ static void height_rows_follow_the_fourier_system(void **state)
     drop(&scene);
 }
 
-static void height_amplitude_has_its_limits(void **state)
+TEST(height_amplitude_has_its_limits)
 {
-    (void)state;
     // docs/manual/physics-wafer.md 1.4: 2.0 nm/K free, 3.6 nm/K laterally held.
     double held = bb_response_height_amplitude(&SILICON, &CLAMP, 1e-3);
     check_relative(held, 2.6e-6 * 775e-6 * 1.28 / 0.72, 1e-6);
@@ -326,9 +320,8 @@ static void height_amplitude_has_its_limits(void **state)
     check_relative(shortest, 2.6e-6 * 775e-6 * 1.28, 1e-3);
 }
 
-static void one_field_is_quick(void **state)
+TEST(one_field_is_quick)
 {
-    (void)state;
     setup scene = make(0.001, QUICK_GRID, QUICK_POINTS, &CLAMP);
     double *rows = NULL;
     bb_index cells = scene.grid->cell_count;
@@ -345,18 +338,4 @@ static void one_field_is_quick(void **state)
     }
     BB_RELEASE(&rows);
     drop(&scene);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(entries_do_not_depend_on_block_or_threads),
-        cmocka_unit_test(coarsest_grid_works),
-        cmocka_unit_test(rotation_left_out_is_as_documented),
-        cmocka_unit_test(radial_heat_moves_points_as_on_an_infinite_plate),
-        cmocka_unit_test(height_rows_follow_the_fourier_system),
-        cmocka_unit_test(height_amplitude_has_its_limits),
-        cmocka_unit_test(one_field_is_quick),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

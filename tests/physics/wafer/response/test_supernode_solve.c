@@ -83,9 +83,8 @@ static void solve_by_cholmod(const setup *scene, double *out)
     (void)cholmod_l_finish(&common);
 }
 
-static void answers_are_cholmods(void **state)
+TEST(answers_are_cholmods)
 {
-    (void)state;
     setup scene = make();
     bb_index n = scene.matrix.unknowns;
     double *x = NULL;
@@ -118,9 +117,8 @@ static void answers_are_cholmods(void **state)
 }
 
 // Supernodes that are left out hold zeros: the values are the same, not only close.
-static void sparse_sides_give_the_same(void **state)
+TEST(sparse_sides_give_the_same)
 {
-    (void)state;
     setup scene = make();
     bb_index n = scene.matrix.unknowns;
     double *dense = NULL;
@@ -142,9 +140,8 @@ static void sparse_sides_give_the_same(void **state)
     drop(&scene);
 }
 
-static void broken_indices_are_refused(void **state)
+TEST(broken_indices_are_refused)
 {
-    (void)state;
     setup scene = make();
     bb_supernodes broken = *scene.view;
     int64_t *first = NULL;
@@ -172,14 +169,4 @@ static void broken_indices_are_refused(void **state)
     BB_RELEASE(&first);
     BB_RELEASE(&row);
     drop(&scene);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_are_cholmods),
-        cmocka_unit_test(sparse_sides_give_the_same),
-        cmocka_unit_test(broken_indices_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,23 +52,20 @@ static void check_grid(double spacing, bb_index columns, bb_index rows)
     bb_disc_mesh_destroy(&mesh);
 }
 
-static void seed_grid_conserves_heat(void **state)
+TEST(seed_grid_conserves_heat)
 {
-    (void)state;
     check_grid(0.0005, 512, 500);
 }
 
-static void quick_and_fine_grids_conserve_heat(void **state)
+TEST(quick_and_fine_grids_conserve_heat)
 {
-    (void)state;
     check_grid(0.001, 128, 125);
     check_grid(0.001, 700, 601);
     check_grid(0.0007, 31, 2);
 }
 
-static void bad_grids_are_refused(void **state)
+TEST(bad_grids_are_refused)
 {
-    (void)state;
     bb_disc_mesh *mesh = NULL;
     bb_temperature_grid *grid = NULL;
     bb_grid_config config = {1, 5};
@@ -77,14 +74,4 @@ static void bad_grids_are_refused(void **state)
     config.columns = 2;
     check_fails(bb_temperature_grid_create(mesh, &config, &grid), BB_INVALID, "periodic");
     bb_disc_mesh_destroy(&mesh);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(seed_grid_conserves_heat),
-        cmocka_unit_test(quick_and_fine_grids_conserve_heat),
-        cmocka_unit_test(bad_grids_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

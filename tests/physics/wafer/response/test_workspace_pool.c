@@ -4,9 +4,8 @@
 #include "physics/wafer/response/workspace_pool.h"
 #include "tests/check.h"
 
-static void what_is_given_back_is_taken_again(void **state)
+TEST(what_is_given_back_is_taken_again)
 {
-    (void)state;
     bb_workspace_pool *pool = NULL;
     double *taken[3] = {NULL, NULL, NULL};
     check_ok(bb_workspace_pool_create(5, &pool));
@@ -52,9 +51,8 @@ done:
     return status;
 }
 
-static void threads_share_a_pool(void **state)
+TEST(threads_share_a_pool)
 {
-    (void)state;
     bb_workspace_pool *pool = NULL;
     check_ok(bb_threads_set(4));
     check_ok(bb_workspace_pool_create(100, &pool));
@@ -63,13 +61,4 @@ static void threads_share_a_pool(void **state)
     assert_true(bb_memory_blocks() - before <= 4);
     bb_workspace_pool_destroy(&pool);
     bb_threads_stop();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_given_back_is_taken_again),
-        cmocka_unit_test(threads_share_a_pool),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

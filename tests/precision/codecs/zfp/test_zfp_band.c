@@ -109,9 +109,8 @@ static void decode_all(bb_zfp_settings settings, const bb_zfp_shape *shape, cons
     }
 }
 
-static void streams_are_those_of_libzfp(void **state)
+TEST(streams_are_those_of_libzfp)
 {
-    (void)state;
     for (int s = 0; s < SHAPES; ++s) {
         const bb_zfp_shape *shape = &shapes[s];
         size_t bytes = (size_t)size_of(shape) * sizeof *values;
@@ -145,9 +144,8 @@ static void streams_are_those_of_libzfp(void **state)
     }
 }
 
-static void zeros_cost_one_bit_a_block(void **state)
+TEST(zeros_cost_one_bit_a_block)
 {
-    (void)state;
     const bb_zfp_shape shape = {2, 64, 64, 1, 1};
     bb_zfp_settings settings = settings_of(4, 2);
     bb_zfp_band band = {0};
@@ -169,9 +167,8 @@ static unsigned char *guarded(size_t room, unsigned char **region, size_t *regio
     return *region + *region_bytes - page - room;
 }
 
-static void decoders_stay_inside_corrupt_streams(void **state)
+TEST(decoders_stay_inside_corrupt_streams)
 {
-    (void)state;
     enum { MUTATIONS = 60 };
     uint64_t draw = 0;
     bb_index decoded = 0;
@@ -208,9 +205,8 @@ static void decoders_stay_inside_corrupt_streams(void **state)
     assert_true(decoded >= 3000);
 }
 
-static void corrupt_indices_are_refused_and_survived(void **state)
+TEST(corrupt_indices_are_refused_and_survived)
 {
-    (void)state;
     const bb_zfp_shape *shape = &shapes[7];
     bb_zfp_settings settings = settings_of(4, 3);
     bb_zfp_band band = {0};
@@ -263,9 +259,8 @@ static double bias(const bb_codec_config *config)
 }
 
 // zfp that truncates its coefficients has a mean error; rounding to nearest has none.
-static void truncation_is_measured_and_named(void **state)
+TEST(truncation_is_measured_and_named)
 {
-    (void)state;
     bb_codec_config zfp = bb_codec_plain(BB_FORMAT_FP64);
     bb_codec_config bfp = zfp;
     bb_codec_config quantiser = zfp;
@@ -282,16 +277,4 @@ static void truncation_is_measured_and_named(void **state)
     assert_true(truncates == (bias(&zfp) > 8.0));
     assert_true(bias(&bfp) < 4.0);
     assert_true(bias(&quantiser) < 4.0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(streams_are_those_of_libzfp),
-        cmocka_unit_test(zeros_cost_one_bit_a_block),
-        cmocka_unit_test(decoders_stay_inside_corrupt_streams),
-        cmocka_unit_test(corrupt_indices_are_refused_and_survived),
-        cmocka_unit_test(truncation_is_measured_and_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,9 +40,8 @@ static void check_array(random_bits *random, bool with_index)
     }
 }
 
-static void every_mode_and_dimension_is_that_of_libzfp(void **state)
+TEST(every_mode_and_dimension_is_that_of_libzfp)
 {
-    (void)state;
     for (int mode = 0; mode < MODE_COUNT; ++mode) {
         for (int dimensions = 1; dimensions <= 4; ++dimensions) {
             random_bits random = {seed + 1000 * (uint64_t)mode + (uint64_t)dimensions};
@@ -56,9 +55,8 @@ static void every_mode_and_dimension_is_that_of_libzfp(void **state)
 }
 
 // Any bits as a stream, as long as libzfp says that the array's blocks are.
-static void any_bits_decode_as_in_libzfp(void **state)
+TEST(any_bits_decode_as_in_libzfp)
 {
-    (void)state;
     random_bits random = {seed};
     for (bb_index i = 0; i < arrays / 10; ++i) {
         for (int dimensions = 1; dimensions <= 4; ++dimensions) {
@@ -91,9 +89,8 @@ static void any_bits_decode_as_in_libzfp(void **state)
 }
 
 // A stream that ends early is an error of every mode, whatever it ends in.
-static void truncated_streams_are_errors(void **state)
+TEST(truncated_streams_are_errors)
 {
-    (void)state;
     random_bits random = {seed};
     for (bb_index i = 0; i < arrays / 20; ++i) {
         int dimensions = 1 + (int)(i % 4);
@@ -123,9 +120,8 @@ static void truncated_streams_are_errors(void **state)
 }
 
 // What the format can know is an error, and what it cannot stays in the array.
-static void flipped_bits_are_errors_or_values(void **state)
+TEST(flipped_bits_are_errors_or_values)
 {
-    (void)state;
     random_bits random = {seed};
     bb_index flips = 0, found = 0;
     for (bb_index i = 0; i < arrays / 4; ++i) {
@@ -152,9 +148,8 @@ static void flipped_bits_are_errors_or_values(void **state)
     assert_true(10 * found > flips);
 }
 
-static void wrong_indexes_are_errors(void **state)
+TEST(wrong_indexes_are_errors)
 {
-    (void)state;
     random_bits random = {seed};
     for (bb_index i = 0; i < arrays / 20; ++i) {
         bb_zfp_index index = {0};
@@ -177,9 +172,8 @@ static void wrong_indexes_are_errors(void **state)
     }
 }
 
-static void what_no_stream_has_is_refused(void **state)
+TEST(what_no_stream_has_is_refused)
 {
-    (void)state;
     unsigned char bytes[64] = {0};
     const bb_zfp_stream good = {.bytes = bytes,
                                 .size = sizeof bytes,
@@ -214,9 +208,8 @@ static void what_no_stream_has_is_refused(void **state)
 }
 
 // Blocks 2^20 bits apart in a stream of 5 GB, of which only a few pages exist.
-static void positions_have_64_bits(void **state)
+TEST(positions_have_64_bits)
 {
-    (void)state;
     enum { BLOCKS = 40000, BLOCK_BYTES = 1 << 17 };
     const size_t size = (size_t)BLOCKS * BLOCK_BYTES;
     unsigned char *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE,
@@ -254,9 +247,8 @@ static void positions_have_64_bits(void **state)
 }
 
 // The bands of a coded matrix as arrays of one decoder: what the codec decodes by libzfp.
-static void bands_of_a_matrix_decode_together(void **state)
+TEST(bands_of_a_matrix_decode_together)
 {
-    (void)state;
     enum { ROWS = 24, ACROSS = 13, COLUMNS = ACROSS * 11, MOST_BANDS = ROWS };
     static double values[ROWS * COLUMNS], row[COLUMNS];
     static float out[ROWS * COLUMNS];
@@ -308,24 +300,19 @@ static void bands_of_a_matrix_decode_together(void **state)
     }
 }
 
-int main(int argc, char **argv)
+static int begin(void)
 {
-    arrays = argc > 1 ? strtol(argv[1], NULL, 10) : arrays;
-    seed = argc > 2 ? strtoull(argv[2], NULL, 10) : seed;
+    arrays = test_argument_count > 0 ? strtol(test_arguments[0], NULL, 10) : arrays;
+    seed = test_argument_count > 1 ? strtoull(test_arguments[1], NULL, 10) : seed;
     if (bb_device_open(BB_DEVICE_CPU, 0, &cpu) != BB_OK) {
         return 1;
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_mode_and_dimension_is_that_of_libzfp),
-        cmocka_unit_test(any_bits_decode_as_in_libzfp),
-        cmocka_unit_test(truncated_streams_are_errors),
-        cmocka_unit_test(flipped_bits_are_errors_or_values),
-        cmocka_unit_test(wrong_indexes_are_errors),
-        cmocka_unit_test(what_no_stream_has_is_refused),
-        cmocka_unit_test(positions_have_64_bits),
-        cmocka_unit_test(bands_of_a_matrix_decode_together),
-    };
-    int failures = cmocka_run_group_tests(tests, NULL, NULL);
-    bb_device_close(&cpu);
-    return failures;
+    return 0;
 }
+
+static void end(void)
+{
+    bb_device_close(&cpu);
+}
+
+TEST_GROUP(.begin = begin, .end = end);

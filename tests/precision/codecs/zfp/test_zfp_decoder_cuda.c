@@ -96,9 +96,8 @@ static void expect_libzfp(int mode, bb_index first, bb_index count)
 }
 
 // One to seven arrays a decoder, of the kinds of values in turn.
-static void every_mode_and_dimension_is_that_of_libzfp(void **state)
+TEST(every_mode_and_dimension_is_that_of_libzfp)
 {
-    (void)state;
     memset(together.poison, 0xa5, sizeof together.poison);
     check_ok(bb_device_allocate(gpu, sizeof together.poison, &together.room));
     for (int mode = 0; mode < MODE_COUNT; ++mode) {
@@ -125,9 +124,8 @@ static void every_mode_and_dimension_is_that_of_libzfp(void **state)
 }
 
 // Flipped bits and wrong lengths: the same answer as on the cpu.
-static void broken_streams_give_the_answer_of_the_cpu(void **state)
+TEST(broken_streams_give_the_answer_of_the_cpu)
 {
-    (void)state;
     random_bits random = {11};
     char message[256];
     for (bb_index i = 0; i < flips; ++i) {
@@ -158,9 +156,8 @@ static void broken_streams_give_the_answer_of_the_cpu(void **state)
 }
 
 // Many groups of runs and all of a processor's warps; aligned rows and rows that are not.
-static void large_arrays(void **state)
+TEST(large_arrays)
 {
-    (void)state;
     const bb_zfp_shape shapes[] = {{1, 100003, 1, 1, 1},
                                    {2, 512, 300, 1, 1},
                                    {2, 510, 301, 1, 1},
@@ -209,25 +206,20 @@ static void large_arrays(void **state)
     BB_RELEASE(&bytes);
 }
 
-int main(int argc, char **argv)
+static int begin(void)
 {
-    const int code = open_devices(argc, argv);
+    const int code = open_devices();
     if (code != 0) {
         return code;
     }
     if (few) {
         arrays = 14;
         flips = 56;
-    } else if (argc > 1) {
-        arrays = strtol(argv[1], NULL, 10);
-        seed = argc > 2 ? strtoull(argv[2], NULL, 10) : seed;
+    } else if (test_argument_count > 0) {
+        arrays = strtol(test_arguments[0], NULL, 10);
+        seed = test_argument_count > 1 ? strtoull(test_arguments[1], NULL, 10) : seed;
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_mode_and_dimension_is_that_of_libzfp),
-        cmocka_unit_test(broken_streams_give_the_answer_of_the_cpu),
-        cmocka_unit_test(large_arrays),
-    };
-    int failures = cmocka_run_group_tests(tests, NULL, NULL);
-    close_devices();
-    return failures;
+    return 0;
 }
+
+TEST_GROUP(.begin = begin, .end = close_devices);

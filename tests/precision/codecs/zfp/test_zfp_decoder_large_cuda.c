@@ -251,9 +251,8 @@ static void check_problem(const problem *task)
     forget(&all);
 }
 
-static void values_of_a_fixed_rate_have_64_bit_numbers(void **state)
+TEST(values_of_a_fixed_rate_have_64_bit_numbers)
 {
-    (void)state;
     check_problem(&(problem){
         .type = BB_F32,
         .part = {1, 4 * 10007, 1, 1, 1},
@@ -264,9 +263,8 @@ static void values_of_a_fixed_rate_have_64_bit_numbers(void **state)
     });
 }
 
-static void streams_of_a_variable_rate_have_64_bit_positions(void **state)
+TEST(streams_of_a_variable_rate_have_64_bit_positions)
 {
-    (void)state;
     check_problem(&(problem){
         .type = BB_F32,
         .part = {2, 510, 12, 1, 1},
@@ -277,9 +275,8 @@ static void streams_of_a_variable_rate_have_64_bit_positions(void **state)
     });
 }
 
-static void doubles_that_a_warp_decodes_have_64_bit_places(void **state)
+TEST(doubles_that_a_warp_decodes_have_64_bit_places)
 {
-    (void)state;
     check_problem(&(problem){
         .type = BB_F64,
         .part = {3, 39, 31, 12, 1},
@@ -290,18 +287,4 @@ static void doubles_that_a_warp_decodes_have_64_bit_places(void **state)
     });
 }
 
-int main(int argc, char **argv)
-{
-    const int code = open_devices(argc, argv);
-    if (code != 0) {
-        return code;
-    }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_of_a_fixed_rate_have_64_bit_numbers),
-        cmocka_unit_test(streams_of_a_variable_rate_have_64_bit_positions),
-        cmocka_unit_test(doubles_that_a_warp_decodes_have_64_bit_places),
-    };
-    int failures = cmocka_run_group_tests(tests, NULL, NULL);
-    close_devices();
-    return failures > 0 ? failures : skipped > 0 ? 77 : 0;
-}
+TEST_GROUP(.begin = open_devices, .end = close_devices);

@@ -43,9 +43,8 @@ static void check_strengths(const bb_results *results, double tolerance)
 }
 
 // The reconstructor of a profile that was learned exactly is the one of the true profile.
-static void a_profile_that_is_learned_exactly_costs_nothing(void **state)
+TEST(a_profile_that_is_learned_exactly_costs_nothing)
 {
-    (void)state;
     const driver_case plain = {CONFIG_AO_SMALL, {NULL}};
     const driver_case study = {CONFIG_AO_SMALL, {"learn.source=profile"}};
     bb_results *without = driver_results(&plain);
@@ -65,9 +64,8 @@ static void a_profile_that_is_learned_exactly_costs_nothing(void **state)
 }
 
 // Layers where there are none: the best fit to the slopes, and a loss that is no rounding.
-static void wrong_heights_cost_strehl(void **state)
+TEST(wrong_heights_cost_strehl)
 {
-    (void)state;
     const driver_case study = {CONFIG_AO_SMALL,
                                {"learn.source=profile", "learn.heights_m=[30.0, 8000.0]"}};
     const driver_case idle = {
@@ -93,9 +91,8 @@ static void wrong_heights_cost_strehl(void **state)
     bb_results_destroy(&without);
 }
 
-static void what_cannot_be_told_apart_is_an_outcome(void **state)
+TEST(what_cannot_be_told_apart_is_an_outcome)
 {
-    (void)state;
     const driver_case study = {
         CONFIG_AO_SMALL, {"learn.source=profile", "learn.heights_m=[30.0, 12500.0, 12501.0]"}};
     bb_results *results = driver_results(&study);
@@ -110,9 +107,8 @@ static void what_cannot_be_told_apart_is_an_outcome(void **state)
 }
 
 // What --dump Cmm writes is learned from as the analytic covariance itself.
-static void a_dumped_covariance_teaches_the_same(void **state)
+TEST(a_dumped_covariance_teaches_the_same)
 {
-    (void)state;
     static program_run run;
     const char *const dump[PROGRAM_ARGUMENTS] = {"run", CONFIG_AO_SMALL, "-q", "--dump", "Cmm",
                                                  "-o",  "c.h5",          NULL};
@@ -138,9 +134,8 @@ static void a_dumped_covariance_teaches_the_same(void **state)
 
 // What a run refuses of the file, its plan refuses: a covariance of other stars, and one that is
 // not there.
-static void plans_refuse_what_a_run_would(void **state)
+TEST(plans_refuse_what_a_run_would)
 {
-    (void)state;
     static program_run said;
     static const char *const commands[] = {"check", "run"};
     const char *const dump[PROGRAM_ARGUMENTS] = {"run", CONFIG_AO_SMALL, "-q", "--dump", "Cmm",
@@ -166,9 +161,8 @@ static void plans_refuse_what_a_run_would(void **state)
     }
 }
 
-static void frames_teach_on_any_number_of_threads(void **state)
+TEST(frames_teach_on_any_number_of_threads)
 {
-    (void)state;
     const driver_case study = {
         CONFIG_AO_SMALL,
         {"learn.source=frames", "learn.frames=160", "monte_carlo.pixels_per_subaperture=16",
@@ -189,9 +183,8 @@ static void frames_teach_on_any_number_of_threads(void **state)
 }
 
 // Allocations fail in turn, in steps that reach every part of the learn step.
-static void memory_that_runs_out_is_an_error(void **state)
+TEST(memory_that_runs_out_is_an_error)
 {
-    (void)state;
     const driver_case study = {CONFIG_AO_SMALL,
                                {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
                                 "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]", "learn.source=frames",
@@ -206,9 +199,8 @@ static void memory_that_runs_out_is_an_error(void **state)
     bb_config_destroy(&config);
 }
 
-static void keys_are_held_to_each_other(void **state)
+TEST(keys_are_held_to_each_other)
 {
-    (void)state;
     const driver_case nowhere = {CONFIG_AO_SMALL, {"learn.source=covariance_file"}};
     const driver_case range = {CONFIG_AO_SMALL, {"learn.outer_scale_range_m=[30.0, 10.0]"}};
     bb_config *config = NULL;
@@ -216,18 +208,4 @@ static void keys_are_held_to_each_other(void **state)
     assert_int_equal(driver_load(&range, &config), BB_INVALID);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_profile_that_is_learned_exactly_costs_nothing),
-        cmocka_unit_test(wrong_heights_cost_strehl),
-        cmocka_unit_test(what_cannot_be_told_apart_is_an_outcome),
-        cmocka_unit_test(a_dumped_covariance_teaches_the_same),
-        cmocka_unit_test(plans_refuse_what_a_run_would),
-        cmocka_unit_test(frames_teach_on_any_number_of_threads),
-        cmocka_unit_test(memory_that_runs_out_is_an_error),
-        cmocka_unit_test(keys_are_held_to_each_other),
-    };
-    bb_log_set_level(BB_LOG_QUIET);
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave, .is_quiet = true);

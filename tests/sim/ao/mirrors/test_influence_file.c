@@ -111,9 +111,8 @@ static double compare(const double *a, const double *b)
 }
 
 // Of both mirrors at 0.05 m 2e-6 of Strehl is left, of the upper alone less with every halving.
-static void samples_of_gaussian_mirrors_have_their_strehl_ratios(void **state)
+TEST(samples_of_gaussian_mirrors_have_their_strehl_ratios)
 {
-    (void)state;
     static const struct {
         const char *mirrors;
         double bound;
@@ -137,9 +136,8 @@ static void samples_of_gaussian_mirrors_have_their_strehl_ratios(void **state)
 }
 
 // The first pixel of a FITS image is the sample at the most negative x and y, as that of a dataset.
-static void fits_images_are_mirrors_too(void **state)
+TEST(fits_images_are_mirrors_too)
 {
-    (void)state;
     double from_hdf5[DIRECTIONS], strehl[DIRECTIONS];
 #ifdef BB_HAVE_CFITSIO
     strehl_of(KEYS("file: dm.h5, dataset: oblong"), from_hdf5);
@@ -163,9 +161,8 @@ static void fits_images_are_mirrors_too(void **state)
 }
 
 // Rows are along y: the same cube with its axes swapped is another mirror.
-static void an_asymmetric_mirror_is_not_its_transpose(void **state)
+TEST(an_asymmetric_mirror_is_not_its_transpose)
 {
-    (void)state;
     const driver_case study = {CONFIG, {KEYS("file: dm.h5, dataset: oblong")}};
     double strehl[DIRECTIONS], turned[DIRECTIONS];
     strehl_of(KEYS("file: dm.h5, dataset: oblong"), strehl);
@@ -185,9 +182,8 @@ static void an_asymmetric_mirror_is_not_its_transpose(void **state)
 }
 
 // An idle actuator is a mode without a slope: one of 249 more is left out for each.
-static void idle_actuators_stay_at_rest(void **state)
+TEST(idle_actuators_stay_at_rest)
 {
-    (void)state;
     const driver_case study = {CONFIG, {ALONE, KEYS("file: dm.h5, dataset: idle")}};
     bb_results *results = driver_results(&study);
     assert_true(driver_dataset(results, "mirrors_dropped_modes")->numbers[0] == 5.0);
@@ -211,9 +207,8 @@ static void check_refused(const driver_case *study, bb_status code, const char *
     bb_config_destroy(&config);
 }
 
-static void files_that_cannot_be_are_refused(void **state)
+TEST(files_that_cannot_be_are_refused)
 {
-    (void)state;
     static const struct {
         const char *mirrors;
         bb_status code;
@@ -261,9 +256,8 @@ static void files_that_cannot_be_are_refused(void **state)
 }
 
 // What a plan finds in a file has the place of its key, in check and run alike.
-static void failures_say_where_the_file_is_named(void **state)
+TEST(failures_say_where_the_file_is_named)
 {
-    (void)state;
     static const char *const commands[2] = {"check", "run"};
     FILE *file = fopen("study.yaml", "w");
     (void)fputs("base: " CONFIG "\nmirrors:\n  - {height_m: 0.0}\n"
@@ -285,9 +279,8 @@ static void failures_say_where_the_file_is_named(void **state)
 
 // A direction that is scored alone, and guide stars of a closed loop, may look past the grid where
 // functions have fallen to nothing: the laser stars of 60 arcsec, the natural ones of 40.
-static void beams_past_the_grid_need_functions_that_have_ended(void **state)
+TEST(beams_past_the_grid_need_functions_that_have_ended)
 {
-    (void)state;
     driver_case study = {CONFIG,
                          {ALONE, KEYS("file: dm.h5, dataset: high0.1"),
                           "targets=[{x_arcsec: 0.0, y_arcsec: 0.0}, {x_arcsec: 25.0, y_arcsec: "
@@ -311,9 +304,8 @@ static void beams_past_the_grid_need_functions_that_have_ended(void **state)
     bb_results_destroy(&results);
 }
 
-static void the_plan_counts_the_samples(void **state)
+TEST(the_plan_counts_the_samples)
 {
-    (void)state;
     const bb_run_options options = {.threads = 1};
     const bb_experiment *ao = bb_experiment_find(&bb_experiments, "ao");
     const driver_case study = {CONFIG, {ALONE, KEYS("file: dm.h5, dataset: high0.05")}};
@@ -337,9 +329,8 @@ static void the_plan_counts_the_samples(void **state)
 }
 
 // A loop of frames multiplies by the commands of such a mirror.
-static void a_loop_of_frames_has_them(void **state)
+TEST(a_loop_of_frames_has_them)
 {
-    (void)state;
     const driver_case study = {CONFIG,
                                {"pipelines=[{name: reference, arithmetic: dp}, {name: fp16, "
                                 "arithmetic: dp, storage: fp16, scale: row}]",
@@ -358,9 +349,8 @@ static void a_loop_of_frames_has_them(void **state)
 }
 
 // A checkpoint is of the samples that it was made with.
-static void restarts_know_the_file(void **state)
+TEST(restarts_know_the_file)
 {
-    (void)state;
     const driver_case study = {CONFIG, {ALONE, KEYS("file: kept.h5, dataset: tiny")}};
     bb_config *config = NULL;
     bb_text subjects[2] = {{0}, {0}};
@@ -386,9 +376,8 @@ static bb_status load_alone(void *context)
     return status;
 }
 
-static void no_failed_allocation_is_lost(void **state)
+TEST(no_failed_allocation_is_lost)
 {
-    (void)state;
     const driver_case study = {
         CONFIG,
         {ALONE, "mirrors=[{height_m: 0.0, influence: {file: dm.h5, dataset: tiny}}, {height_m: "
@@ -416,21 +405,4 @@ static void no_failed_allocation_is_lost(void **state)
     bb_config_destroy(&config);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(samples_of_gaussian_mirrors_have_their_strehl_ratios),
-        cmocka_unit_test(fits_images_are_mirrors_too),
-        cmocka_unit_test(an_asymmetric_mirror_is_not_its_transpose),
-        cmocka_unit_test(idle_actuators_stay_at_rest),
-        cmocka_unit_test(files_that_cannot_be_are_refused),
-        cmocka_unit_test(failures_say_where_the_file_is_named),
-        cmocka_unit_test(beams_past_the_grid_need_functions_that_have_ended),
-        cmocka_unit_test(the_plan_counts_the_samples),
-        cmocka_unit_test(a_loop_of_frames_has_them),
-        cmocka_unit_test(restarts_know_the_file),
-        cmocka_unit_test(no_failed_allocation_is_lost),
-    };
-    bb_log_set_level(BB_LOG_QUIET);
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave, .is_quiet = true);

@@ -9,9 +9,8 @@
 #define SMALL BB_SOURCE_DIR "/tests/configs/small/night.yaml"
 
 // A reconstructor of one profile, six hours later in another; the first is its own.
-static void one_profile_in_another(void **state)
+TEST(one_profile_in_another)
 {
-    (void)state;
     static const struct {
         const char *first, *last;
         double own, strehl;
@@ -39,9 +38,8 @@ static void one_profile_in_another(void **state)
 
 // Smooth drift: the loss goes as the square of the age. The bounds are of the independent
 // computation, which mixes matrices with their noise; from 1.5 h on ours are the same to 15 %.
-static void a_smooth_drift_costs_the_square_of_the_age(void **state)
+TEST(a_smooth_drift_costs_the_square_of_the_age)
 {
-    (void)state;
     const double expected[] = {8e-7, 2e-5, 2.2e-4, 1.1e-3};
     const driver_case study = {CONFIG_NX456,
                                {"device=cpu", ALONE, "night.source=drift", "night.from=eso-q1",
@@ -61,9 +59,8 @@ static void a_smooth_drift_costs_the_square_of_the_age(void **state)
 
 // A night that does not change is the study: all corrections, scores and terms of the small case,
 // and its pipelines to what fp64 leaves.
-static void a_night_that_stays_is_the_study(void **state)
+TEST(a_night_that_stays_is_the_study)
 {
-    (void)state;
     static const char layers[] =
         "night.layers=[{time_s: 0.0, height_m: 30.0, strength: 28.5115, wind_m_per_s: 7.0}, "
         "{time_s: 0.0, height_m: 12500.0, strength: 1.88506, wind_m_per_s: 21.0}]";
@@ -109,9 +106,8 @@ static void a_night_that_stays_is_the_study(void **state)
     }
 }
 
-static void no_age_and_no_wait_cost_nothing_exactly(void **state)
+TEST(no_age_and_no_wait_cost_nothing_exactly)
 {
-    (void)state;
     const driver_case study = {SMALL, {NULL}};
     bb_results *results = driver_results(&study);
     const bb_dataset *stale = of_night(results, "staleness_loss");
@@ -131,9 +127,8 @@ static void no_age_and_no_wait_cost_nothing_exactly(void **state)
     bb_results_destroy(&results);
 }
 
-static void bits_do_not_depend_on_threads(void **state)
+TEST(bits_do_not_depend_on_threads)
 {
-    (void)state;
     const driver_case study = {SMALL, {"night.learning_frames=1000", "night.latency_s=[45.0]"}};
     bb_results *one = NULL;
     bb_results *two = NULL;
@@ -156,9 +151,8 @@ static void bits_do_not_depend_on_threads(void **state)
     driver_check_threads(&study);
 }
 
-static void a_measured_latency_is_marked_so(void **state)
+TEST(a_measured_latency_is_marked_so)
 {
-    (void)state;
     const driver_case study = {SMALL, {"night.latency_s=[]", ALONE}};
     bb_results *results = driver_results(&study);
     static const char *const measured[] = {"latency", "strehl", "staleness_loss", "aged_loss"};
@@ -172,9 +166,8 @@ static void a_measured_latency_is_marked_so(void **state)
 }
 
 // A pipeline that breaks down in the study has no Strehl ratio in the night, and others do.
-static void failures_are_counted(void **state)
+TEST(failures_are_counted)
 {
-    (void)state;
     const driver_case study = {
         SMALL,
         {"solver.scale=none", "solver.lgs_tilt=constant_block", "night.ages_minutes=[]",
@@ -192,9 +185,8 @@ static void failures_are_counted(void **state)
     bb_results_destroy(&results);
 }
 
-static void memory_may_run_out_anywhere(void **state)
+TEST(memory_may_run_out_anywhere)
 {
-    (void)state;
     const driver_case study = {SMALL,
                                {"sensors.lenslets=2", "guide_stars.2.lenslets=2", "solver.tile=12",
                                 "wavelengths_um=[1.65]", "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]",
@@ -208,9 +200,8 @@ static void memory_may_run_out_anywhere(void **state)
 }
 
 // The plan counts the layers' covariances, and every solve and pass.
-static void a_night_is_planned(void **state)
+TEST(a_night_is_planned)
 {
-    (void)state;
     const driver_case cases[] = {
         {CONFIG_NX456, {"device=cpu", "atmosphere.profile=eris-10", ALONE}},
         {CONFIG_NX456,
@@ -247,18 +238,4 @@ static void a_night_is_planned(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_profile_in_another),
-        cmocka_unit_test(a_smooth_drift_costs_the_square_of_the_age),
-        cmocka_unit_test(a_night_that_stays_is_the_study),
-        cmocka_unit_test(no_age_and_no_wait_cost_nothing_exactly),
-        cmocka_unit_test(bits_do_not_depend_on_threads),
-        cmocka_unit_test(a_measured_latency_is_marked_so),
-        cmocka_unit_test(failures_are_counted),
-        cmocka_unit_test(memory_may_run_out_anywhere),
-        cmocka_unit_test(a_night_is_planned),
-    };
-    return cmocka_run_group_tests(tests, NULL, driver_leave);
-}
+TEST_GROUP(.leave = driver_leave);

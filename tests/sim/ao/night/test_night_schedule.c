@@ -46,9 +46,8 @@ static void check_recipe(const bb_night_use *use, double data_s, double trust)
     check_close(use->recipe.trust, trust, 1e-14, 1.0);
 }
 
-static void times_and_counts(void **state)
+TEST(times_and_counts)
 {
-    (void)state;
     bb_night_config night = night_of(BB_NIGHT_MEAN_PAST, 2);
     assert_int_equal(bb_night_config_samples(&night), SAMPLES);
     assert_int_equal(bb_night_config_first_scored(&night), FIRST);
@@ -64,9 +63,8 @@ static void times_and_counts(void **state)
 }
 
 // Latencies of 0 and of 90 s.
-static void recipes_are_those_of_the_definitions(void **state)
+TEST(recipes_are_those_of_the_definitions)
 {
-    (void)state;
     const bb_night_config night = night_of(BB_NIGHT_MEAN_PAST, 2);
     const double latency_s[] = {0.0, 90.0};
     bb_night_scores scores = {0};
@@ -111,9 +109,8 @@ static void recipes_are_those_of_the_definitions(void **state)
 }
 
 // One layer of strength 1 at the start and 5 at 40 min: 1 + t / 10 min.
-static void profiles_are_mixed_by_trust(void **state)
+TEST(profiles_are_mixed_by_trust)
 {
-    (void)state;
     const bb_profile_row rows[] = {{0.0, 0.0, 1.0, NAN, 25.0}, {2400.0, 0.0, 5.0, NAN, 25.0}};
     bb_profile_series series = {0};
     check_ok(bb_profile_series_create(rows, 2, &series));
@@ -137,9 +134,8 @@ static void profiles_are_mixed_by_trust(void **state)
 }
 
 // What is known has no error; what is learned has the one of its time, in a mean as well.
-static void learned_profiles_have_errors(void **state)
+TEST(learned_profiles_have_errors)
 {
-    (void)state;
     const bb_profile_row row = {0.0, 0.0, 1.0, NAN, 25.0};
     bb_night_config night = night_of(BB_NIGHT_MEAN_PAST, 0);
     night.learning_frames = 480;
@@ -160,15 +156,4 @@ static void learned_profiles_have_errors(void **state)
     check_relative(mean, 0.5 * (first + second), 1e-15);
     bb_night_profiles_release(&profiles);
     bb_profile_series_release(&series);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_and_counts),
-        cmocka_unit_test(recipes_are_those_of_the_definitions),
-        cmocka_unit_test(profiles_are_mixed_by_trust),
-        cmocka_unit_test(learned_profiles_have_errors),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,9 +6,8 @@
 
 // Errors of 5 % in strengths cost 4e-5 to 5e-5 (mean of an independent computation over 60 samples
 // of two draws); of so many frames more, less in proportion.
-static void learned_strengths_cost_what_they_did(void **state)
+TEST(learned_strengths_cost_what_they_did)
 {
-    (void)state;
     double loss[2];
     for (int k = 0; k < 2; ++k) {
         const driver_case study = {
@@ -29,9 +28,8 @@ static void learned_strengths_cost_what_they_did(void **state)
 
 // Profiles of a walk in the range of two independent draws, each mean over 13 samples instead of
 // 60: old snapshots lose to the mean, shrunk ones to none.
-static void a_walk_costs_what_it_did(void **state)
+TEST(a_walk_costs_what_it_did)
 {
-    (void)state;
     double snapshot[2] = {0.0};
     double mean = 0.0;
     double shrunk = 0.0;
@@ -60,11 +58,4 @@ static void a_walk_costs_what_it_did(void **state)
     assert_true(mean < snapshot[1] && shrunk < snapshot[1]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(learned_strengths_cost_what_they_did),
-        cmocka_unit_test(a_walk_costs_what_it_did),
-    };
-    return cmocka_run_group_tests(tests, NULL, driver_leave);
-}
+TEST_GROUP(.leave = driver_leave);

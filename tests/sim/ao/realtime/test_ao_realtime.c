@@ -56,9 +56,8 @@ static void check_against_dump(rig *self, int pipeline, bb_index number, const f
     assert_int_equal(begin, loop->matrices.commands);
 }
 
-static void commands_are_those_of_what_is_scored(void **state)
+TEST(commands_are_those_of_what_is_scored)
 {
-    (void)state;
     const char *const scored[PROGRAM_ARGUMENTS] = {
         "run", CONFIG_AO_SMALL, PIPELINES, "device=cpu", "-q",
         "-o",  "scored.h5",     "--dump",  "Cmm,R",      NULL};
@@ -96,9 +95,8 @@ static void commands_are_those_of_what_is_scored(void **state)
 
 // Eight sets of n independent slopes: the mean square over the variance is 1 within
 // 5 sqrt(2 / (8 n)).
-static void slopes_are_spread_as_the_covariance_says(void **state)
+TEST(slopes_are_spread_as_the_covariance_says)
 {
-    (void)state;
     const driver_case study = {CONFIG_AO_SMALL,
                                {PIPELINES, "realtime.pipeline=fp16", "realtime.delay_frames=2"}};
     rig self;
@@ -121,9 +119,8 @@ static void slopes_are_spread_as_the_covariance_says(void **state)
     rig_close(&self);
 }
 
-static void threads_change_no_bit(void **state)
+TEST(threads_change_no_bit)
 {
-    (void)state;
     const driver_case cases[] = {
         {CONFIG_AO_SMALL, {PIPELINES, "realtime.controller=integrator", "realtime.gain=0.4"}},
         {CONFIG_AO_SMALL, {PIPELINES, DRAWN, "realtime.targets=2"}}};
@@ -149,9 +146,8 @@ static void threads_change_no_bit(void **state)
 }
 
 // Matrices of another size: one a target, each of its own, of the words that the storage says.
-static void drawn_matrices_are_as_they_are_asked_for(void **state)
+TEST(drawn_matrices_are_as_they_are_asked_for)
 {
-    (void)state;
     const driver_case study = {CONFIG_AO_SMALL,
                                {PIPELINES, DRAWN, "realtime.pipeline=fp16", "realtime.targets=3"}};
     rig self;
@@ -189,9 +185,8 @@ static void drawn_matrices_are_as_they_are_asked_for(void **state)
     rig_close(&self);
 }
 
-static void what_a_loop_cannot_do_is_said(void **state)
+TEST(what_a_loop_cannot_do_is_said)
 {
-    (void)state;
     static const char *const plain[] = {PIPELINES, "learn.source=profile", NULL};
     const driver_case learned = {CONFIG_AO_SMALL, {plain[0], plain[1]}};
     const driver_case nothing = {CONFIG_AO_SMALL, {NULL}};
@@ -215,9 +210,8 @@ static void what_a_loop_cannot_do_is_said(void **state)
 }
 
 // The command, its table and its file; what is drawn is said.
-static void the_command_prints_and_writes(void **state)
+TEST(the_command_prints_and_writes)
 {
-    (void)state;
     const char *const arguments[PROGRAM_ARGUMENTS] = {"realtime", CONFIG_AO_SMALL, PIPELINES, PACED,
                                                       "-o",       "frames.h5",     "-q",      NULL};
     const char *const study[PROGRAM_ARGUMENTS] = {
@@ -236,9 +230,8 @@ static void the_command_prints_and_writes(void **state)
     program_expect(&run, 0, "");
 }
 
-static void reports_are_declared(void **state)
+TEST(reports_are_declared)
 {
-    (void)state;
     const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, PACED, "realtime.rate_hz=0"}};
     bb_frame_measurement measured;
     bb_results *results = NULL;
@@ -268,9 +261,8 @@ static void reports_are_declared(void **state)
 }
 
 // Peak of a loop of drawn matrices from its making to its comparison: within the plan and half.
-static void a_plan_holds_what_a_loop_takes(void **state)
+TEST(a_plan_holds_what_a_loop_takes)
 {
-    (void)state;
     static const char *const storages[] = {"realtime.pipeline=fp16", "realtime.pipeline=both"};
     for (size_t s = 0; s < 2; ++s) {
         const driver_case study = {CONFIG_AO_SMALL,
@@ -305,9 +297,8 @@ static void a_plan_holds_what_a_loop_takes(void **state)
     "pipelines=[{name: reference, arithmetic: dp}, {name: p, arithmetic: dp, storage: fp16, "      \
     "device: cpu}]"
 
-static void gpus_of_the_cpu_are_refused(void **state)
+TEST(gpus_of_the_cpu_are_refused)
 {
-    (void)state;
     const char *const arguments[PROGRAM_ARGUMENTS] = {
         "realtime",           CONFIG_AO_SMALL, PIPELINES, DRAWN, "realtime.gpus=2",
         "realtime.frames=10", "device=cpu",    "-q",      NULL};
@@ -329,9 +320,8 @@ static void gpus_of_the_cpu_are_refused(void **state)
 }
 
 // Each GPU has its part of the rows, but of a form that is copied whole all of them.
-static void a_plan_deals_the_rows(void **state)
+TEST(a_plan_deals_the_rows)
 {
-    (void)state;
     static const struct {
         const char *pipelines;
         double share;
@@ -355,9 +345,8 @@ static void a_plan_deals_the_rows(void **state)
 }
 
 // Sizes of a plan are those of the loop, of slopes, commands and drawn ones.
-static void a_plan_names_the_sizes(void **state)
+TEST(a_plan_names_the_sizes)
 {
-    (void)state;
     static const char *const asked[] = {"realtime.pipeline=both", "realtime.pipeline=scaled",
                                         "correction=ltao", DRAWN};
     for (int k = 0; k < 4; ++k) {
@@ -392,9 +381,8 @@ done:
     return status;
 }
 
-static void no_failed_allocation_is_lost(void **state)
+TEST(no_failed_allocation_is_lost)
 {
-    (void)state;
     const driver_case study = {CONFIG_AO_SMALL,
                                {PIPELINES, "realtime.frames=2", "realtime.warm_up_frames=0",
                                 "realtime.rate_hz=0", "realtime.size={commands: 5, slopes: 40}"}};
@@ -405,21 +393,4 @@ static void no_failed_allocation_is_lost(void **state)
     bb_config_destroy(&config);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(commands_are_those_of_what_is_scored),
-        cmocka_unit_test(slopes_are_spread_as_the_covariance_says),
-        cmocka_unit_test(threads_change_no_bit),
-        cmocka_unit_test(drawn_matrices_are_as_they_are_asked_for),
-        cmocka_unit_test(what_a_loop_cannot_do_is_said),
-        cmocka_unit_test(the_command_prints_and_writes),
-        cmocka_unit_test(gpus_of_the_cpu_are_refused),
-        cmocka_unit_test(a_plan_deals_the_rows),
-        cmocka_unit_test(reports_are_declared),
-        cmocka_unit_test(a_plan_holds_what_a_loop_takes),
-        cmocka_unit_test(a_plan_names_the_sizes),
-        cmocka_unit_test(no_failed_allocation_is_lost),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

@@ -4,6 +4,7 @@
 // form of storage that a GPU multiplies, of the study and drawn, back to back and posted ahead by
 // the GPU's clock.
 #include "sim/ao/realtime/ao_realtime.h"
+#include "tests/first_device.h"
 #include "tests/sim/driver.h"
 
 #define PIPELINES                                                                                  \
@@ -11,7 +12,7 @@
     "filter: "                                                                                     \
     "means, slopes: {bits: 14}}]"
 
-static void frames_are_those_of_the_cpu(void **state)
+TEST(frames_are_those_of_the_cpu)
 {
     static const char *const storages[] = {"fp32",
                                            "{codec: fp16, rounding: sweep}",
@@ -49,7 +50,7 @@ static void frames_are_those_of_the_cpu(void **state)
 }
 
 // By the GPU's clock every frame is measured, in order, none before its release.
-static void frames_by_the_clock_of_the_gpu_are_all_measured(void **state)
+TEST(frames_by_the_clock_of_the_gpu_are_all_measured)
 {
     const driver_case study = {CONFIG_AO_SMALL,
                                {"device=cuda", "solver.tile=128",
@@ -87,9 +88,8 @@ static void frames_by_the_clock_of_the_gpu_are_all_measured(void **state)
 }
 
 // Rows dealt over two devices, those of one GPU where there is no other; by the GPUs' clocks too.
-static void shared_rows_give_the_products(void **state)
+TEST(shared_rows_give_the_products)
 {
-    (void)state;
     for (int c = 0; c < 2; ++c) {
         const driver_case study = {
             CONFIG_AO_SMALL,
@@ -128,17 +128,4 @@ static void shared_rows_give_the_products(void **state)
     }
 }
 
-int main(void)
-{
-    char reason[256] = "";
-    if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
-        print_message("skipped: %s\n", reason);
-        return 77;
-    }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frames_are_those_of_the_cpu),
-        cmocka_unit_test(frames_by_the_clock_of_the_gpu_are_all_measured),
-        cmocka_unit_test(shared_rows_give_the_products),
-    };
-    return cmocka_run_group_tests(tests, NULL, driver_leave);
-}
+TEST_GROUP(.begin = needs_cuda, .leave = driver_leave);

@@ -4,9 +4,8 @@
 #include "tests/sim/ao/realtime/frame_rig.h"
 
 // Rows dealt over devices, here two of the cpu, means and scales of columns among them.
-static void shared_rows_give_the_same_commands(void **state)
+TEST(shared_rows_give_the_same_commands)
 {
-    (void)state;
     const driver_case cases[] = {
         {CONFIG_AO_SMALL, {PIPELINES, "realtime.pipeline=both", "realtime.delay_frames=1"}},
         {CONFIG_AO_SMALL, {PIPELINES, "realtime.pipeline=scaled"}},
@@ -30,9 +29,8 @@ static void shared_rows_give_the_same_commands(void **state)
     }
 }
 
-static void devices_are_counted(void **state)
+TEST(devices_are_counted)
 {
-    (void)state;
     const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, DRAWN}};
     rig self;
     bb_frame_loop *loop = NULL;
@@ -41,13 +39,4 @@ static void devices_are_counted(void **state)
     check_fails(bb_frame_loop_create(self.loop->study, self.loop->pipeline, 0, devices, &loop),
                 BB_INVALID, "0 devices of a frame, expected 1 to 8");
     rig_close(&self);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shared_rows_give_the_same_commands),
-        cmocka_unit_test(devices_are_counted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,9 +69,8 @@ static void measure(const driver_case *study, bb_index slow, bb_index signalled,
 
 // Frames take a few readings; one of 2.5 ms misses its deadline of 1 ms, the next starts 1.5 ms
 // late and misses it too, the one after is 0.5 ms late and does not.
-static void a_frame_that_is_late_is_counted(void **state)
+TEST(a_frame_that_is_late_is_counted)
 {
-    (void)state;
     const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, PACED}};
     bb_frame_measurement measured;
     bb_frame_table table;
@@ -105,9 +104,8 @@ static void a_frame_that_is_late_is_counted(void **state)
 // By the device's clock frames are posted ahead, and each keeps its own release: nothing runs for
 // 2.5 ms from 0.3 ms after the release of frame 20 on, so frame 21 begins 1.8 ms late and frame 22
 // 0.8 ms. The thread polls throughout, as it does back to back.
-static void a_frame_that_is_posted_ahead_keeps_its_release(void **state)
+TEST(a_frame_that_is_posted_ahead_keeps_its_release)
 {
-    (void)state;
     const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, PACED, "realtime.clock=device"}};
     const driver_case polled = {CONFIG_AO_SMALL, {PIPELINES, PACED, "realtime.rate_hz=0"}};
     char policy[BB_HOST_TEXT];
@@ -139,9 +137,8 @@ static void a_frame_that_is_posted_ahead_keeps_its_release(void **state)
     rig_close(&self);
 }
 
-static void frames_back_to_back_do_not_wait(void **state)
+TEST(frames_back_to_back_do_not_wait)
 {
-    (void)state;
     const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, PACED, "realtime.rate_hz=0"}};
     bb_frame_measurement measured;
     rig self;
@@ -157,9 +154,8 @@ static void frames_back_to_back_do_not_wait(void **state)
 }
 
 // The frame under way is still measured.
-static void an_interrupt_ends_it_early(void **state)
+TEST(an_interrupt_ends_it_early)
 {
-    (void)state;
     const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, PACED}};
     bb_frame_measurement measured;
     rig self;
@@ -172,9 +168,8 @@ static void an_interrupt_ends_it_early(void **state)
 }
 
 // Those that are posted are lost: the loop is at rest, and nobody waits for their releases.
-static void an_interrupt_loses_what_is_posted(void **state)
+TEST(an_interrupt_loses_what_is_posted)
 {
-    (void)state;
     const driver_case study = {
         CONFIG_AO_SMALL, {PIPELINES, PACED, "realtime.clock=device", "realtime.delay_frames=1"}};
     bb_frame_measurement measured;
@@ -194,9 +189,8 @@ static void an_interrupt_loses_what_is_posted(void **state)
 }
 
 // Slopes that are not finite, or whose products are not, are counted where they come.
-static void held_frames_are_counted(void **state)
+TEST(held_frames_are_counted)
 {
-    (void)state;
     const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, PACED}};
     bb_frame_measurement measured;
     rig self;
@@ -211,15 +205,4 @@ static void held_frames_are_counted(void **state)
     rig_close(&self);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_frame_that_is_late_is_counted),
-        cmocka_unit_test(a_frame_that_is_posted_ahead_keeps_its_release),
-        cmocka_unit_test(frames_back_to_back_do_not_wait),
-        cmocka_unit_test(an_interrupt_ends_it_early),
-        cmocka_unit_test(an_interrupt_loses_what_is_posted),
-        cmocka_unit_test(held_frames_are_counted),
-    };
-    return cmocka_run_group_tests(tests, NULL, driver_leave);
-}
+TEST_GROUP(.leave = driver_leave);

@@ -44,9 +44,8 @@ static void expect_times(const bb_results *results, const char *pipeline)
 
 // What is stored has times, told or found; what is not, fails, or sums in a way that no loop does,
 // has none. All that is not measured is what it is without them.
-static void times_stand_beside_scores(void **state)
+TEST(times_stand_beside_scores)
 {
-    (void)state;
     const char pipelines[] =
         "pipelines=[{name: reference, arithmetic: dp}, {name: int8, arithmetic: dp, storage: "
         "{codec: integer, bits: 8, rounding: sweep}}, {name: fewest, arithmetic: dp, column_scale: "
@@ -126,9 +125,8 @@ static bb_results *on_a_clock(const driver_case *study, bb_index slow, bb_index 
 
 // Frames of 2.5, 1.5 and 0.5 ms among 200: the third longest is the 99th percentile, a rank of 198.
 // Those of warming up are waited for, and are in no figure.
-static void frames_are_released_at_their_rate(void **state)
+TEST(frames_are_released_at_their_rate)
 {
-    (void)state;
     const driver_case paced = {CONFIG_AO_SMALL,
                                {PIPELINES, "frame_times={frames: 200, warm_up_frames: 5}"}};
     const driver_case warmed = {CONFIG_AO_SMALL,
@@ -154,9 +152,8 @@ static void frames_are_released_at_their_rate(void **state)
 }
 
 // A run has no half of its frames to tell: a signal ends it as at any other time.
-static void a_signal_among_frames_ends_the_run(void **state)
+TEST(a_signal_among_frames_ends_the_run)
 {
-    (void)state;
     const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, "frame_times.frames=40"}};
     int how = 0;
     bb_threads_stop(); // a child has none of them
@@ -315,9 +312,8 @@ static void commands_are_those_of_realtime(const driver_case *study, int matrice
     rig_close(&self);
 }
 
-static void what_is_stored_runs(void **state)
+TEST(what_is_stored_runs)
 {
-    (void)state;
     const char commands[] =
         "pipelines=[{name: reference, arithmetic: dp}, {name: scaled, arithmetic: dp, operator: "
         "commands, storage: {codec: integer, bits: 12, rounding: sweep}, column_scale: remainder, "
@@ -345,9 +341,8 @@ static void what_is_stored_runs(void **state)
 
 // Matrices, operators, loop and records of the pipeline that takes most, at their peak: within the
 // plan and half.
-static void a_plan_holds_what_frames_take(void **state)
+TEST(a_plan_holds_what_frames_take)
 {
-    (void)state;
     const driver_case study = {
         CONFIG_NX456,
         {"device=cpu", "frame_times.frames=100",
@@ -392,9 +387,8 @@ static void a_plan_holds_what_frames_take(void **state)
     rig_close(&self);
 }
 
-static void tables_and_plans_have_them(void **state)
+TEST(tables_and_plans_have_them)
 {
-    (void)state;
     const char *const plan[PROGRAM_ARGUMENTS] = {"check", CONFIG_AO_SMALL, PIPELINES,
                                                  "frame_times.frames=30", NULL};
     const char *const timed[PROGRAM_ARGUMENTS] = {
@@ -416,9 +410,8 @@ static bb_status store_and_run(void *context)
     return bb_frame_times_store(self->study, &self->storage, &self->evaluation);
 }
 
-static void no_failed_allocation_is_lost(void **state)
+TEST(no_failed_allocation_is_lost)
 {
-    (void)state;
     const driver_case study = {CONFIG_AO_SMALL,
                                {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
                                 "frame_times={frames: 2, warm_up_frames: 0, rate_hz: 0.0}",
@@ -432,16 +425,4 @@ static void no_failed_allocation_is_lost(void **state)
     rig_close(&self);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_stand_beside_scores),
-        cmocka_unit_test(frames_are_released_at_their_rate),
-        cmocka_unit_test(a_signal_among_frames_ends_the_run),
-        cmocka_unit_test(what_is_stored_runs),
-        cmocka_unit_test(a_plan_holds_what_frames_take),
-        cmocka_unit_test(tables_and_plans_have_them),
-        cmocka_unit_test(no_failed_allocation_is_lost),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

@@ -61,9 +61,8 @@ static double slope(bb_index frame, bb_index j)
 }
 
 // Commands are the stored matrix times the frame's slopes, frame after frame and over again.
-static void frames_are_replayed_in_a_circle(void **state)
+TEST(frames_are_replayed_in_a_circle)
 {
-    (void)state;
     const driver_case study = {CONFIG_AO_SMALL,
                                {PIPELINES, DRAWN, "realtime.pipeline=fp16",
                                 "pipelines.2.slopes=fp32", "realtime.telemetry.file=t.h5"}};
@@ -109,9 +108,8 @@ static void load(const char *file, const char *dataset, float values[FRAMES * SL
     bb_telemetry_file_release(&telemetry);
 }
 
-static void values_are_those_of_the_file(void **state)
+TEST(values_are_those_of_the_file)
 {
-    (void)state;
     static const struct {
         const char *file, *dataset;
         double bound;
@@ -137,9 +135,8 @@ static void values_are_those_of_the_file(void **state)
 }
 
 // Two of five frames hold the commands of the one before; the comparison takes one that is finite.
-static void frames_that_are_not_finite_hold_commands(void **state)
+TEST(frames_that_are_not_finite_hold_commands)
 {
-    (void)state;
     static const char *const datasets[] = {FROM("holes"), FROM("gone"), FROM("slopes")};
     static const bb_index held[] = {8, 20, 0};
     for (int k = 0; k < 3; ++k) {
@@ -159,9 +156,8 @@ static void frames_that_are_not_finite_hold_commands(void **state)
     }
 }
 
-static void what_cannot_be_replayed_is_said(void **state)
+TEST(what_cannot_be_replayed_is_said)
 {
-    (void)state;
     static const struct {
         const char *file, *dataset;
         bb_status status;
@@ -199,9 +195,8 @@ static void what_cannot_be_replayed_is_said(void **state)
 }
 
 // A study's own reconstructor: other slopes are refused before it is solved, by `check` too.
-static void slopes_are_those_of_the_study(void **state)
+TEST(slopes_are_those_of_the_study)
 {
-    (void)state;
     const driver_case study = {CONFIG_AO_SMALL, {PIPELINES}};
     const char *const wrong[2][PROGRAM_ARGUMENTS] = {
         {"realtime", CONFIG_AO_SMALL, PIPELINES, FROM("slopes"), "-q", NULL},
@@ -231,9 +226,8 @@ static void slopes_are_those_of_the_study(void **state)
 }
 
 // Peak of a loop whose file is its largest part, without what the reader maps.
-static void a_plan_holds_the_file(void **state)
+TEST(a_plan_holds_the_file)
 {
-    (void)state;
     const driver_case study = {
         CONFIG_AO_SMALL,
         {PIPELINES, DRAWN, "realtime.pipeline=fp16", "realtime.frames=100", FROM("many")}};
@@ -279,9 +273,8 @@ done:
     return status;
 }
 
-static void no_failed_allocation_is_lost(void **state)
+TEST(no_failed_allocation_is_lost)
 {
-    (void)state;
     bb_telemetry_config files[] = {{"t.h5", "mas"}, {"t.fits", NULL}};
     const driver_case study = {
         CONFIG_AO_SMALL, {PIPELINES, "realtime.size={commands: 5, slopes: 401}", FROM("slopes")}};
@@ -297,16 +290,4 @@ static void no_failed_allocation_is_lost(void **state)
     rig_close(&self);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frames_are_replayed_in_a_circle),
-        cmocka_unit_test(values_are_those_of_the_file),
-        cmocka_unit_test(frames_that_are_not_finite_hold_commands),
-        cmocka_unit_test(what_cannot_be_replayed_is_said),
-        cmocka_unit_test(slopes_are_those_of_the_study),
-        cmocka_unit_test(a_plan_holds_the_file),
-        cmocka_unit_test(no_failed_allocation_is_lost),
-    };
-    return cmocka_run_group_tests(tests, begin, leave);
-}
+TEST_GROUP(.enter = begin, .leave = leave);

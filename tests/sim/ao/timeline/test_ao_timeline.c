@@ -76,9 +76,8 @@ static void check_interval(const bb_results *results)
     }
 }
 
-static void moao_in_open_loop(void **state)
+TEST(moao_in_open_loop)
 {
-    (void)state;
     static const char *const overrides[] = {NULL};
     bb_results *results = run(overrides, 2);
     check_interval(results);
@@ -93,9 +92,8 @@ static void moao_in_open_loop(void **state)
     bb_results_destroy(&results);
 }
 
-static void glao_in_closed_loop(void **state)
+TEST(glao_in_closed_loop)
 {
-    (void)state;
     static const char *const overrides[] = {"correction=glao", CLOSED,
                                             "time_domain.realisations=40", NULL};
     bb_results *results = run(overrides, 2);
@@ -103,9 +101,8 @@ static void glao_in_closed_loop(void **state)
     bb_results_destroy(&results);
 }
 
-static void mcao_in_closed_loop(void **state)
+TEST(mcao_in_closed_loop)
 {
-    (void)state;
     static const char *const overrides[] = {
         "correction=mcao",
         "mirrors=[{height_m: 0.0}, {height_m: 6000.0, pitch_m: 1.0}]",
@@ -120,9 +117,8 @@ static void mcao_in_closed_loop(void **state)
 
 // Commands of one mirror as they stand, modes that it drops and all, and slopes of few bits whose
 // products are summed in fp16, means apart or not.
-static void stored_commands_and_narrow_products(void **state)
+TEST(stored_commands_and_narrow_products)
 {
-    (void)state;
     static const char *const commands =
         "{name: commands, arithmetic: dp, operator: commands, storage: {codec: integer, bits: 8, "
         "rounding: sweep}}";
@@ -144,9 +140,8 @@ static void stored_commands_and_narrow_products(void **state)
 }
 
 // Whatever the gain and the exposure: the controller adds what the mirrors take.
-static void closed_and_open_loops_score_alike(void **state)
+TEST(closed_and_open_loops_score_alike)
 {
-    (void)state;
     static const char *const kinds[][2] = {
         {"correction=ltao", "targets=[{x_arcsec: 6.0, y_arcsec: -4.0}]"},
         {"correction=mcao", "mirrors=[{height_m: 0.0}, {height_m: 6000.0, pitch_m: 1.0}]"}};
@@ -179,9 +174,8 @@ static void closed_and_open_loops_score_alike(void **state)
 }
 
 // An exposure of a whole frame smears little of a pupil; another delay is another score.
-static void times_count(void **state)
+TEST(times_count)
 {
-    (void)state;
     static const char *const instant[] = {ALONE, QUICK, NULL};
     static const char *const smeared[] = {ALONE, QUICK, "time_domain.exposure_ms=8.0", NULL};
     static const char *const late[] = {ALONE, QUICK, "time_domain.delay_ms=12.0", NULL};
@@ -203,9 +197,8 @@ static void times_count(void **state)
 // A delay on a single layer at height h is a direction: what a correction of the first target is
 // worth a delay later is what it is worth now where the beam stands upwind, at minus the wind times
 // the delay over h, and not downwind.
-static void a_delay_is_a_direction_upwind(void **state)
+TEST(a_delay_is_a_direction_upwind)
 {
-    (void)state;
     const double height = 8000.0;
     const double angle = 20.0 * 0.02 / height * 180.0 * 3600.0 / M_PI; // arcsec
     const double x = angle * cos(35.0 * M_PI / 180.0);
@@ -234,9 +227,8 @@ static void a_delay_is_a_direction_upwind(void **state)
     bb_results_destroy(&results);
 }
 
-static void threads_change_nothing(void **state)
+TEST(threads_change_nothing)
 {
-    (void)state;
     static const char *const overrides[] = {"correction=ltao", CLOSED, QUICK, NULL};
     bb_results *one = run(overrides, 1);
     bb_results *two = run(overrides, 2);
@@ -249,9 +241,8 @@ static void threads_change_nothing(void **state)
     bb_results_destroy(&two);
 }
 
-static void nothing_is_run_unasked(void **state)
+TEST(nothing_is_run_unasked)
 {
-    (void)state;
     static const char *const overrides[] = {ALONE, "time_domain.frames=0", NULL};
     bb_results *results = run(overrides, 1);
     for (bb_index i = 0; i < bb_results_count(results); ++i) {
@@ -261,20 +252,4 @@ static void nothing_is_run_unasked(void **state)
     bb_results_destroy(&results);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(moao_in_open_loop),
-        cmocka_unit_test(glao_in_closed_loop),
-        cmocka_unit_test(mcao_in_closed_loop),
-        cmocka_unit_test(stored_commands_and_narrow_products),
-        cmocka_unit_test(closed_and_open_loops_score_alike),
-        cmocka_unit_test(times_count),
-        cmocka_unit_test(a_delay_is_a_direction_upwind),
-        cmocka_unit_test(threads_change_nothing),
-        cmocka_unit_test(nothing_is_run_unasked),
-    };
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    bb_threads_stop();
-    return failed;
-}
+TEST_GROUP(.end = bb_threads_stop);

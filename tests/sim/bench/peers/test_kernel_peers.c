@@ -63,9 +63,8 @@ static bb_bench_outcome tell(const peers_case *test, double by)
     return outcome;
 }
 
-static void a_call_that_finds_the_same_is_told(void **state)
+TEST(a_call_that_finds_the_same_is_told)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         const bb_bench_outcome outcome = tell(&cases[i], 0.0);
         assert_string_equal(outcome.library, cases[i].library);
@@ -74,9 +73,8 @@ static void a_call_that_finds_the_same_is_told(void **state)
     }
 }
 
-static void a_call_that_finds_something_else_does_not_count(void **state)
+TEST(a_call_that_finds_something_else_does_not_count)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         const bb_bench_outcome outcome = tell(&cases[i], 1e-6);
         assert_string_equal(outcome.library, "");
@@ -86,9 +84,8 @@ static void a_call_that_finds_something_else_does_not_count(void **state)
 }
 
 // The largest by size is not the largest: told, not counted.
-static void what_is_only_close_does_not_count(void **state)
+TEST(what_is_only_close_does_not_count)
 {
-    (void)state;
     const peers_case largest = {"max", "max", "", {{ELEMENTS, 1}, {1, 1}}};
     const bb_bench_outcome outcome = tell(&largest, 0.0);
     assert_string_equal(outcome.library, "");
@@ -96,22 +93,10 @@ static void what_is_only_close_does_not_count(void **state)
     assert_non_null(strstr(outcome.detail, "cblas_idamax, not the same"));
 }
 
-static void what_no_library_has_is_left_out(void **state)
+TEST(what_no_library_has_is_left_out)
 {
-    (void)state;
     const peers_case laplace = {"laplace5", "laplace5", "", {{COLUMNS, ROWS}, {COLUMNS, ROWS}}};
     const bb_bench_outcome outcome = tell(&laplace, 0.0);
     assert_string_equal(outcome.library, "");
     assert_string_equal(outcome.detail, "");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_call_that_finds_the_same_is_told),
-        cmocka_unit_test(a_call_that_finds_something_else_does_not_count),
-        cmocka_unit_test(what_is_only_close_does_not_count),
-        cmocka_unit_test(what_no_library_has_is_left_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,17 +38,15 @@ static void check_row(const char *name)
     }
 }
 
-static void rows_of_the_cpu_have_no_wrong_point(void **state)
+TEST(rows_of_the_cpu_have_no_wrong_point)
 {
-    (void)state;
     check_ok(bb_threads_set(2));
     check_row("unwrap-1024-sp-cpu");
     check_row("unwrap-1024-full-sp-cpu");
 }
 
-static void devices_are_skipped_where_the_cpu_was_asked_for(void **state)
+TEST(devices_are_skipped_where_the_cpu_was_asked_for)
 {
-    (void)state;
     const bb_bench_case *row = find_case("unwrap-1024-sp-cuda");
     bb_bench_outcome outcome = {.ratio = NAN};
     assert_non_null(row);
@@ -76,9 +74,8 @@ static bb_index count_wrong(const phase_map *map)
 }
 
 // Columns and rows differ, and are odd.
-static void the_transform_is_right_on_odd_sizes(void **state)
+TEST(the_transform_is_right_on_odd_sizes)
 {
-    (void)state;
     phase_map map = make_map(121, 75, 0.3);
     bb_unwrap_dct *dct = NULL;
     double seconds = 0.0;
@@ -90,9 +87,8 @@ static void the_transform_is_right_on_odd_sizes(void **state)
 }
 
 // Three cycles are enough for a smooth phase, and weights that are made anew keep it.
-static void the_loops_are_right_on_odd_sizes(void **state)
+TEST(the_loops_are_right_on_odd_sizes)
 {
-    (void)state;
     phase_map map = make_map(121, 75, 0.5);
     bb_unwrap_loops *loops = NULL;
     double seconds = 0.0;
@@ -106,15 +102,4 @@ static void the_loops_are_right_on_odd_sizes(void **state)
     assert_int_equal(count_wrong(&map), 0);
     bb_unwrap_loops_destroy(&loops);
     phase_map_release(&map);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_of_the_cpu_have_no_wrong_point),
-        cmocka_unit_test(devices_are_skipped_where_the_cpu_was_asked_for),
-        cmocka_unit_test(the_transform_is_right_on_odd_sizes),
-        cmocka_unit_test(the_loops_are_right_on_odd_sizes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

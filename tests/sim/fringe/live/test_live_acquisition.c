@@ -96,9 +96,8 @@ static void expect(bb_live_acquisition *acquisition, int32_t number)
     assert_int_equal(frames->counts[0], number);
 }
 
-static void frames_that_wait_are_all_taken(void **state)
+TEST(frames_that_wait_are_all_taken)
 {
-    (void)state;
     const bb_live_source_kind kind = kind_of(true);
     const bb_live_request request = {.count = 1};
     const bb_live_frames *frames = NULL;
@@ -120,9 +119,8 @@ static void frames_that_wait_are_all_taken(void **state)
 }
 
 // Frames that are worked on stand while others are taken, `held` of them at once.
-static void frames_stand_while_they_are_held(void **state)
+TEST(frames_stand_while_they_are_held)
 {
-    (void)state;
     enum { HELD = 3 };
     const bb_live_source_kind kind = kind_of(true);
     const bb_live_request request = {.count = 1};
@@ -172,9 +170,8 @@ static void allow(int count)
 }
 
 // Whatever was taken between its frames, a phase is put together in one place.
-static void a_phase_may_come_in_parts(void **state)
+TEST(a_phase_may_come_in_parts)
 {
-    (void)state;
     bb_live_source_kind kind = kind_of(true);
     const bb_live_request request = {.count = 2};
     const bb_live_frames *frames = NULL;
@@ -193,9 +190,8 @@ static void a_phase_may_come_in_parts(void **state)
     bb_live_acquisition_stop(&acquisition);
 }
 
-static void a_camera_goes_on_and_the_newest_is_taken(void **state)
+TEST(a_camera_goes_on_and_the_newest_is_taken)
 {
-    (void)state;
     const bb_live_source_kind kind = kind_of(false);
     const bb_live_request request = {.count = 1};
     const bb_live_frames *frames = NULL;
@@ -217,9 +213,8 @@ static void a_camera_goes_on_and_the_newest_is_taken(void **state)
     bb_live_acquisition_stop(&acquisition);
 }
 
-static void a_rate_releases_frames_that_would_wait(void **state)
+TEST(a_rate_releases_frames_that_would_wait)
 {
-    (void)state;
     const bb_live_source_kind kind = kind_of(true);
     const bb_live_request request = {.count = 1};
     bb_live_acquisition *acquisition = NULL;
@@ -230,9 +225,8 @@ static void a_rate_releases_frames_that_would_wait(void **state)
     bb_live_acquisition_stop(&acquisition);
 }
 
-static void failures_come_behind_what_was_taken(void **state)
+TEST(failures_come_behind_what_was_taken)
 {
-    (void)state;
     const bb_live_source_kind kind = kind_of(true);
     const bb_live_request request = {.count = 1};
     const bb_live_frames *frames = NULL;
@@ -251,9 +245,8 @@ static void failures_come_behind_what_was_taken(void **state)
 }
 
 // A thread that waits to hand frames over, or for a late release, can be stopped.
-static void it_stops_at_any_time(void **state)
+TEST(it_stops_at_any_time)
 {
-    (void)state;
     const bb_live_request request = {.count = 1};
     for (int late = 0; late < 2; ++late) {
         const bb_live_source_kind kind = kind_of(true);
@@ -267,18 +260,4 @@ static void it_stops_at_any_time(void **state)
         bb_live_acquisition_stop(&acquisition);
     }
     assert_int_equal(bb_memory_blocks(), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frames_that_wait_are_all_taken),
-        cmocka_unit_test(frames_stand_while_they_are_held),
-        cmocka_unit_test(a_phase_may_come_in_parts),
-        cmocka_unit_test(a_camera_goes_on_and_the_newest_is_taken),
-        cmocka_unit_test(a_rate_releases_frames_that_would_wait),
-        cmocka_unit_test(failures_come_behind_what_was_taken),
-        cmocka_unit_test(it_stops_at_any_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,9 +75,8 @@ static void add_probe(void)
     assert_int_equal(fclose(file), 0);
 }
 
-static void the_page_shows_what_comes(void **state)
+TEST(the_page_shows_what_comes)
 {
-    (void)state;
     bb_live_view *view = NULL;
     check_ok(bb_live_view_open("view", "a <title> & \"more\"", 0.02, &view));
     assert_true(bb_live_view_is_due(view));
@@ -102,9 +101,8 @@ static void the_page_shows_what_comes(void **state)
     bb_live_view_close(&view);
 }
 
-static void it_stays_when_the_stream_is_over(void **state)
+TEST(it_stays_when_the_stream_is_over)
 {
-    (void)state;
     bb_live_view *view = NULL;
     check_ok(bb_live_view_open("view", "again", 0.02, &view)); // the folder is there
     show(view, 2, "running");
@@ -131,15 +129,13 @@ static int leave(void **state)
     return fixture_leave();
 }
 
-int main(void)
+static int begin(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_page_shows_what_comes),
-        cmocka_unit_test(it_stays_when_the_stream_is_over),
-    };
     if (system("command -v chromium > /dev/null") != 0) {
         print_message("skipped: the page is looked at by chromium, which is absent\n");
         return SKIPPED;
     }
-    return cmocka_run_group_tests(tests, enter, leave);
+    return 0;
 }
+
+TEST_GROUP(.begin = begin, .enter = enter, .leave = leave);

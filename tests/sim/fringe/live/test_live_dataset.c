@@ -36,9 +36,8 @@ done:
     return status;
 }
 
-static void all_of_16_bits_is_read_and_no_more(void **state)
+TEST(all_of_16_bits_is_read_and_no_more)
 {
-    (void)state;
     uint16_t counts[2 * POINTS];
     put_signed_file("signed.h5", 65535);
     check_ok(read_last(counts));
@@ -64,8 +63,4 @@ static int leave(void **state)
     return fixture_leave();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_of_16_bits_is_read_and_no_more)};
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

@@ -2,15 +2,13 @@
 #include "core/memory.h"
 #include "tests/sim/fringe/live/lanes.h"
 
-static void phases_do_not_depend_on_how_many_are_on_their_way(void **state)
+TEST(phases_do_not_depend_on_how_many_are_on_their_way)
 {
-    (void)state;
     lanes_check_overlap("cpu");
 }
 
-static void lanes_are_those_that_are_named(void **state)
+TEST(lanes_are_those_that_are_named)
 {
-    (void)state;
     const driver_case study = {LANES_CONFIG, {NULL}};
     bb_config *config = NULL;
     bb_live_lanes *lanes = NULL;
@@ -31,11 +29,4 @@ static void lanes_are_those_that_are_named(void **state)
     bb_config_destroy(&config);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(phases_do_not_depend_on_how_many_are_on_their_way),
-        cmocka_unit_test(lanes_are_those_that_are_named),
-    };
-    return cmocka_run_group_tests(tests, lanes_enter, driver_leave);
-}
+TEST_GROUP(.enter = lanes_enter, .leave = driver_leave);

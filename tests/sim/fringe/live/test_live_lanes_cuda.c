@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/fringe/live/live_run.h"
+#include "tests/first_device.h"
 #include "tests/sim/fringe/live/lanes.h"
 
-static void phases_do_not_depend_on_how_many_are_on_their_way(void **state)
+TEST(phases_do_not_depend_on_how_many_are_on_their_way)
 {
-    (void)state;
     lanes_check_overlap("cuda");
 }
 
 // Three at once, as is usual there: all are taken and right.
-static void a_stream_overlaps(void **state)
+TEST(a_stream_overlaps)
 {
-    (void)state;
     const driver_case study = {LANES_CONFIG, {lanes_few, "device=cuda"}};
     const bb_live_options options = {.frames = 201, .rate_hz = NAN, .patience_s = 20.0};
     bb_config *config = NULL;
@@ -41,16 +40,4 @@ static void a_stream_overlaps(void **state)
     bb_config_destroy(&config);
 }
 
-int main(void)
-{
-    char reason[256] = "";
-    if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
-        print_message("skipped: %s\n", reason);
-        return 77;
-    }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(phases_do_not_depend_on_how_many_are_on_their_way),
-        cmocka_unit_test(a_stream_overlaps),
-    };
-    return cmocka_run_group_tests(tests, lanes_enter, driver_leave);
-}
+TEST_GROUP(.begin = needs_cuda, .enter = lanes_enter, .leave = driver_leave);

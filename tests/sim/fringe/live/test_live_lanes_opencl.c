@@ -10,16 +10,14 @@ static void skip_without_device(void)
     }
 }
 
-static void phases_do_not_depend_on_how_many_are_on_their_way(void **state)
+TEST(phases_do_not_depend_on_how_many_are_on_their_way)
 {
-    (void)state;
     skip_without_device();
     lanes_check_overlap("opencl");
 }
 
-static void phases_have_the_bits_of_the_cpu(void **state)
+TEST(phases_have_the_bits_of_the_cpu)
 {
-    (void)state;
     skip_without_device();
     const driver_case studies[] = {{LANES_CONFIG, {lanes_few, lanes_odd}},
                                    {LANES_CONFIG, {lanes_few, lanes_odd, "device=opencl"}}};
@@ -30,11 +28,4 @@ static void phases_have_the_bits_of_the_cpu(void **state)
     free(opencl.phases);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(phases_do_not_depend_on_how_many_are_on_their_way),
-        cmocka_unit_test(phases_have_the_bits_of_the_cpu),
-    };
-    return cmocka_run_group_tests(tests, lanes_enter, driver_leave);
-}
+TEST_GROUP(.enter = lanes_enter, .leave = driver_leave);

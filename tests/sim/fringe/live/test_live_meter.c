@@ -3,9 +3,8 @@
 #include "sim/fringe/live/live_meter.h"
 #include "tests/check.h"
 
-static void quantiles_are_ranks(void **state)
+TEST(quantiles_are_ranks)
 {
-    (void)state;
     bb_live_meter meter = {0};
     bb_live_quantiles found;
     check_ok(bb_live_meter_all(&meter, &found));
@@ -20,9 +19,8 @@ static void quantiles_are_ranks(void **state)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
-static void a_line_is_about_what_came_since_the_last(void **state)
+TEST(a_line_is_about_what_came_since_the_last)
 {
-    (void)state;
     bb_live_meter meter = {0};
     bb_live_quantiles found;
     bb_index count = 0;
@@ -41,9 +39,8 @@ static void a_line_is_about_what_came_since_the_last(void **state)
 }
 
 // Beyond its room the first go; the greatest of all stays known.
-static void the_last_ones_are_kept(void **state)
+TEST(the_last_ones_are_kept)
 {
-    (void)state;
     bb_live_meter meter = {0};
     bb_live_quantiles found;
     check_ok(bb_live_meter_add(&meter, 9e9));
@@ -55,14 +52,4 @@ static void the_last_ones_are_kept(void **state)
     assert_true(found.p50 == BB_LIVE_LATENCIES / 2 - 1);
     assert_true(found.max == 9e9);
     bb_live_meter_release(&meter);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quantiles_are_ranks),
-        cmocka_unit_test(a_line_is_about_what_came_since_the_last),
-        cmocka_unit_test(the_last_ones_are_kept),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,9 +70,8 @@ static unsigned char *unpack(const unsigned char *data, size_t length, size_t *o
     return bytes;
 }
 
-static void values_become_colours(void **state)
+TEST(values_become_colours)
 {
-    (void)state;
     const double values[2][3] = {{-1.0, 0.0, 0.5}, {1.0, NAN, 7.0}};
     unsigned char *png = NULL;
     bb_index bytes = 0;
@@ -95,9 +94,8 @@ static void values_become_colours(void **state)
     BB_RELEASE(&png);
 }
 
-static void flat_maps_and_empty_ones_are_drawn(void **state)
+TEST(flat_maps_and_empty_ones_are_drawn)
 {
-    (void)state;
     const double values[2] = {3.0, NAN};
     unsigned char *png = NULL;
     bb_index bytes = 0;
@@ -113,9 +111,8 @@ static void flat_maps_and_empty_ones_are_drawn(void **state)
     }
 }
 
-static void large_maps_are_thinned(void **state)
+TEST(large_maps_are_thinned)
 {
-    (void)state;
     enum { COLUMNS = 2050, ROWS = 700 };
     double *values = calloc((size_t)COLUMNS * ROWS, sizeof *values);
     unsigned char *png = NULL;
@@ -144,14 +141,4 @@ static void large_maps_are_thinned(void **state)
     }
     free(values);
     assert_int_equal(bb_memory_blocks(), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_become_colours),
-        cmocka_unit_test(flat_maps_and_empty_ones_are_drawn),
-        cmocka_unit_test(large_maps_are_thinned),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,9 +89,8 @@ static int32_t *make_counts(bb_index draw)
     return counts;
 }
 
-static void the_scene_is_unwrapped_rightly(void **state)
+TEST(the_scene_is_unwrapped_rightly)
 {
-    (void)state;
     const driver_case study = {CONFIG, {FEW}};
     bb_live_options options = usual(NULL, 6);
     bb_results *results = NULL;
@@ -121,9 +120,8 @@ static void the_scene_is_unwrapped_rightly(void **state)
 }
 
 // Of a surface that a window of seven pixels resolves.
-static void a_carrier_is_a_stream_too(void **state)
+TEST(a_carrier_is_a_stream_too)
 {
-    (void)state;
     const driver_case study = {CONFIG,
                                {FEW, "detection={algorithm: carrier}", "surface.noise_rad=0",
                                 "surface.tilt_fringes={x: 1, y: -2}",
@@ -138,9 +136,8 @@ static void a_carrier_is_a_stream_too(void **state)
     bb_results_destroy(&results);
 }
 
-static void a_file_ends_with_its_last_whole_phase(void **state)
+TEST(a_file_ends_with_its_last_whole_phase)
 {
-    (void)state;
     const driver_case study = {CONFIG, {FEW}};
     bb_live_options options = usual("file:frames.h5", 0);
     bb_results *results = NULL;
@@ -175,9 +172,8 @@ static char *read_picture(const char *path, size_t *length)
 }
 
 // Whichever phase is the last one, and whether the file or the number of phases ends the stream.
-static void phases_in_flight_change_no_result(void **state)
+TEST(phases_in_flight_change_no_result)
 {
-    (void)state;
     enum { DRAWS = 5, MOST = 4 };
     const driver_case study = {CONFIG, {FEW}};
     int32_t *stored = calloc((size_t)DRAWS * 4 * POINTS, sizeof *stored);
@@ -215,9 +211,8 @@ static void phases_in_flight_change_no_result(void **state)
 }
 
 // The truth of a draw is held to the phase of that draw: their noise is strong enough to tell.
-static void each_phase_has_its_own_truth(void **state)
+TEST(each_phase_has_its_own_truth)
 {
-    (void)state;
     const driver_case study = {CONFIG, {FEW, "surface.noise_rad=1.5"}};
     double wrong = NAN; // of the first phase alone
     for (int i = -1; i < OVERLAPS; ++i) {
@@ -247,9 +242,8 @@ static void put_tilt(const char *path, int columns, int rows)
     free(counts);
 }
 
-static void frames_may_change_their_size_and_be_broken(void **state)
+TEST(frames_may_change_their_size_and_be_broken)
 {
-    (void)state;
     const driver_case study = {CONFIG, {FEW, "pupil={kind: rectangle}"}};
     bb_live_options options = usual("directory:sizes", 0);
     bb_results *results = NULL;
@@ -283,9 +277,8 @@ static void put_dark(const char *path, int columns, int rows)
 }
 
 // Without fringes there is no mask: the next phase may have some.
-static void dark_phases_are_dropped(void **state)
+TEST(dark_phases_are_dropped)
 {
-    (void)state;
     const driver_case study = {CONFIG, {FEW, "pupil={kind: rectangle}"}};
     bb_live_options options = usual("directory:dark", 0);
     bb_results *results = NULL;
@@ -316,9 +309,8 @@ static void dark_phases_are_dropped(void **state)
     assert_int_equal(bb_memory_blocks(), held);
 }
 
-static void an_error_comes_behind_the_summary(void **state)
+TEST(an_error_comes_behind_the_summary)
 {
-    (void)state;
     const driver_case study = {CONFIG, {FEW}};
     bb_live_options options = usual("file:broken.h5", 0);
     bb_results *results = NULL;
@@ -339,9 +331,8 @@ static void an_error_comes_behind_the_summary(void **state)
     free(repeated);
 }
 
-static void a_stream_that_stalls_ends_when_patience_does(void **state)
+TEST(a_stream_that_stalls_ends_when_patience_does)
 {
-    (void)state;
     const driver_case study = {CONFIG, {FEW, "pupil={kind: rectangle}"}};
     bb_live_options options = usual("directory:stall", 0);
     bb_results *results = NULL;
@@ -386,9 +377,8 @@ static void *act_later(void *context)
     return NULL;
 }
 
-static void frames_may_come_late(void **state)
+TEST(frames_may_come_late)
 {
-    (void)state;
     const driver_case study = {CONFIG, {FEW, "pupil={kind: rectangle}"}};
     bb_live_options options = usual("directory:late", 2);
     bb_results *results = NULL;
@@ -404,9 +394,8 @@ static void frames_may_come_late(void **state)
     bb_results_destroy(&results);
 }
 
-static void an_interrupt_ends_with_the_summary(void **state)
+TEST(an_interrupt_ends_with_the_summary)
 {
-    (void)state;
     const driver_case study = {CONFIG, {FEW}};
     bb_live_options options = usual(NULL, 0);
     bb_results *results = NULL;
@@ -442,9 +431,8 @@ static void *write_frames(void *context)
 }
 
 // Every phase was processed or counted as dropped, but for those before the stream was ready.
-static void a_camera_is_not_waited_for(void **state)
+TEST(a_camera_is_not_waited_for)
 {
-    (void)state;
     const driver_case study = {CONFIG, {FEW}};
     char source[80];
     pthread_t thread;
@@ -463,9 +451,8 @@ static void a_camera_is_not_waited_for(void **state)
     stream_segment_remove(&camera);
 }
 
-static void what_cannot_be_streamed_is_refused(void **state)
+TEST(what_cannot_be_streamed_is_refused)
 {
-    (void)state;
     const driver_case plain = {CONFIG, {NULL}}, five = {CONFIG, {"detection.steps=5"}};
     const driver_case dark = {CONFIG, {FEW, "detection.least_modulation=0.9"}};
     bb_live_options options = usual("camera", 1);
@@ -512,22 +499,4 @@ static int leave(void **state)
     return fixture_leave();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_scene_is_unwrapped_rightly),
-        cmocka_unit_test(a_carrier_is_a_stream_too),
-        cmocka_unit_test(a_file_ends_with_its_last_whole_phase),
-        cmocka_unit_test(phases_in_flight_change_no_result),
-        cmocka_unit_test(each_phase_has_its_own_truth),
-        cmocka_unit_test(frames_may_change_their_size_and_be_broken),
-        cmocka_unit_test(dark_phases_are_dropped),
-        cmocka_unit_test(an_error_comes_behind_the_summary),
-        cmocka_unit_test(a_stream_that_stalls_ends_when_patience_does),
-        cmocka_unit_test(frames_may_come_late),
-        cmocka_unit_test(a_camera_is_not_waited_for),
-        cmocka_unit_test(what_cannot_be_streamed_is_refused),
-        cmocka_unit_test(an_interrupt_ends_with_the_summary),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

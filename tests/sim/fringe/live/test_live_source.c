@@ -83,9 +83,8 @@ static void put_segment(const stream_segment *segment, int first, int frames)
     free(counts);
 }
 
-static void sources_are_named(void **state)
+TEST(sources_are_named)
 {
-    (void)state;
     const bb_live_source_kind *kind = NULL;
     const char *place = NULL;
     check_ok(bb_live_source_find(NULL, &kind, &place));
@@ -102,9 +101,8 @@ static void sources_are_named(void **state)
     check_fails(bb_live_source_find("synthetic:2", &kind, &place), BB_INVALID, "expected one of");
 }
 
-static void a_file_is_played_once_or_in_a_loop(void **state)
+TEST(a_file_is_played_once_or_in_a_loop)
 {
-    (void)state;
     bb_live_frames frames = {0};
     put_file("a.h5", 0, 10, 7, 5, 12.0); // the last two make no phase
     void *source = open_source(&bb_live_file, "a.h5");
@@ -124,9 +122,8 @@ static void a_file_is_played_once_or_in_a_loop(void **state)
     bb_live_frames_release(&frames);
 }
 
-static void files_that_are_no_frames_are_refused(void **state)
+TEST(files_that_are_no_frames_are_refused)
 {
-    (void)state;
     bb_live_frames frames = {0};
     bb_live_event event = BB_LIVE_NOTHING;
     check_fails(open_status(&bb_live_file, "nowhere.h5"), BB_IO, "nowhere.h5");
@@ -156,9 +153,8 @@ static void files_that_are_no_frames_are_refused(void **state)
     bb_live_frames_release(&frames);
 }
 
-static void a_folder_is_read_by_name(void **state)
+TEST(a_folder_is_read_by_name)
 {
-    (void)state;
     bb_live_frames frames = {0};
     assert_int_equal(mkdir("in", 0777), 0);
     void *source = open_source(&bb_live_directory, "in");
@@ -213,9 +209,8 @@ static void put_fits(const char *path, int first, int frames, int columns, int r
     assert_int_equal(fclose(file), 0);
 }
 
-static void fits_files_are_frames_too(void **state)
+TEST(fits_files_are_frames_too)
 {
-    (void)state;
     static const char *const zero[] = {"BZERO   =                32768", NULL};
     static const char *const bits[] = {"COMMENT BITS    = 3", "BITS    =                   12",
                                        NULL};
@@ -266,9 +261,8 @@ static void put_text(const char *path, const char *text)
     (void)fclose(file);
 }
 
-static void what_cannot_be_read_is_left_out(void **state)
+TEST(what_cannot_be_read_is_left_out)
 {
-    (void)state;
     static const char *const texts[] = {"P6\n2 2\n255\n123412341234",
                                         "P5\n2 2\n255\n123",
                                         "P5\n2 -2\n255\n1234",
@@ -302,9 +296,8 @@ static void what_cannot_be_read_is_left_out(void **state)
 }
 
 // Files of any number of frames, and with blanks at their end.
-static void long_files_are_taken_phase_after_phase(void **state)
+TEST(long_files_are_taken_phase_after_phase)
 {
-    (void)state;
     static const char *const none[] = {NULL};
     bb_live_frames frames = {0};
     assert_int_equal(mkdir("long", 0777), 0);
@@ -337,9 +330,8 @@ static void put_declared(const char *path, hsize_t frames, hsize_t edge)
 }
 
 // Nobody waits for a FIFO's writer, or takes the memory that a small file asks for.
-static void what_declares_or_waits_is_left_out(void **state)
+TEST(what_declares_or_waits_is_left_out)
 {
-    (void)state;
     static const char *const fifos[] = {"wait/a.pgm", "wait/b.fits", "wait/c.h5"};
     bb_live_frames frames = {0};
     assert_int_equal(mkdir("wait", 0777), 0);
@@ -387,9 +379,8 @@ static void *take_wrong_file(void *context)
 }
 
 // HDF5 prints of each thread's errors unless that thread tells it not to.
-static void hdf5_says_nothing_of_its_own(void **state)
+TEST(hdf5_says_nothing_of_its_own)
 {
-    (void)state;
     bb_live_event event = BB_LIVE_TAKEN;
     pthread_t thread;
     struct stat about;
@@ -410,9 +401,8 @@ static void hdf5_says_nothing_of_its_own(void **state)
     (void)close(file);
 }
 
-static void shared_memory_gives_the_newest_phase(void **state)
+TEST(shared_memory_gives_the_newest_phase)
 {
-    (void)state;
     bb_live_frames frames = {0};
     stream_segment camera = stream_segment_make(segment_name, 6, 5, 12, 9);
     void *source = open_source(&bb_live_segment, segment_name + 1); // with or without the slash
@@ -437,9 +427,8 @@ static void shared_memory_gives_the_newest_phase(void **state)
     stream_segment_remove(&camera);
 }
 
-static void a_writer_may_count_from_the_start_again(void **state)
+TEST(a_writer_may_count_from_the_start_again)
 {
-    (void)state;
     bb_live_frames frames = {0};
     stream_segment camera = stream_segment_make(segment_name, 6, 5, 8, 9);
     void *source = open_source(&bb_live_segment, segment_name);
@@ -457,9 +446,8 @@ static void a_writer_may_count_from_the_start_again(void **state)
     stream_segment_remove(&camera);
 }
 
-static void a_camera_may_change_its_size(void **state)
+TEST(a_camera_may_change_its_size)
 {
-    (void)state;
     bb_live_frames frames = {0};
     stream_segment old = stream_segment_make(segment_name, 6, 5, 8, 8);
     void *source = open_source(&bb_live_segment, segment_name);
@@ -477,9 +465,8 @@ static void a_camera_may_change_its_size(void **state)
     stream_segment_remove(&fresh);
 }
 
-static void hostile_segments_are_refused(void **state)
+TEST(hostile_segments_are_refused)
 {
-    (void)state;
     bb_live_frames frames = {0};
     check_fails(open_status(&bb_live_segment, "/bb-nobody-has-this"), BB_IO, "cannot open shared");
     stream_segment camera = stream_segment_make(segment_name, 6, 5, 8, 8);
@@ -513,9 +500,8 @@ static void hostile_segments_are_refused(void **state)
     stream_segment_remove(&camera);
 }
 
-static void shapes_are_held(void **state)
+TEST(shapes_are_held)
 {
-    (void)state;
     bb_live_frames frames = {0};
     check_fails(bb_live_frames_shape(&frames, 4, 16385, 2), BB_INVALID, "expected 1..16384 a side");
     check_fails(bb_live_frames_shape(&frames, 0, 2, 2), BB_INVALID, "0 frames");
@@ -558,23 +544,4 @@ static int leave(void **state)
     return fixture_leave();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sources_are_named),
-        cmocka_unit_test(a_file_is_played_once_or_in_a_loop),
-        cmocka_unit_test(files_that_are_no_frames_are_refused),
-        cmocka_unit_test(a_folder_is_read_by_name),
-        cmocka_unit_test(fits_files_are_frames_too),
-        cmocka_unit_test(what_cannot_be_read_is_left_out),
-        cmocka_unit_test(long_files_are_taken_phase_after_phase),
-        cmocka_unit_test(what_declares_or_waits_is_left_out),
-        cmocka_unit_test(hdf5_says_nothing_of_its_own),
-        cmocka_unit_test(shared_memory_gives_the_newest_phase),
-        cmocka_unit_test(a_writer_may_count_from_the_start_again),
-        cmocka_unit_test(a_camera_may_change_its_size),
-        cmocka_unit_test(hostile_segments_are_refused),
-        cmocka_unit_test(shapes_are_held),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

@@ -9,9 +9,8 @@
 
 static const char *const names[] = {"reference", "dp again", "sp", "hp2", "hp3"};
 
-static void tiles_in_a_file_give_the_same_results(void **state)
+TEST(tiles_in_a_file_give_the_same_results)
 {
-    (void)state;
     const driver_case in_memory = {CONFIG_AO_SMALL, {NULL}};
     const driver_case in_file = {CONFIG_AO_SMALL, {SOME_TILES}};
     bb_results *expected = driver_results(&in_memory);
@@ -47,17 +46,15 @@ static void check_refused(const char *key, const char *sentence)
     bb_status_clear();
 }
 
-static void what_this_program_cannot_do_is_refused(void **state)
+TEST(what_this_program_cannot_do_is_refused)
 {
-    (void)state;
     check_refused("solver.engine=starpu", "this program has no StarPU-MPI");
     check_refused("solver.grid=2x", "solver.grid '2x', expected auto, or rows and columns");
     check_refused("solver.grid=0x2", "solver.grid '0x2'");
 }
 
-static void a_limit_that_is_too_small_is_refused_with_what_is_needed(void **state)
+TEST(a_limit_that_is_too_small_is_refused_with_what_is_needed)
 {
-    (void)state;
     bb_config *config = NULL;
     bb_plan plan = {0};
     const bb_run_options options = {.threads = 1};
@@ -70,12 +67,4 @@ static void a_limit_that_is_too_small_is_refused_with_what_is_needed(void **stat
     bb_config_destroy(&config);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tiles_in_a_file_give_the_same_results),
-        cmocka_unit_test(what_this_program_cannot_do_is_refused),
-        cmocka_unit_test(a_limit_that_is_too_small_is_refused_with_what_is_needed),
-    };
-    return cmocka_run_group_tests(tests, NULL, driver_leave);
-}
+TEST_GROUP(.leave = driver_leave);

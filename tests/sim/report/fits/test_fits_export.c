@@ -21,19 +21,14 @@ static bool is_absent(const char *path)
 
 #ifndef BB_HAVE_CFITSIO
 
-static void a_build_without_cfitsio_says_so(void **state)
+TEST(a_build_without_cfitsio_says_so)
 {
-    (void)state;
     CALL("export", "a.h5", "-o", "a.fits");
     program_expect(&run, 2, "this build writes no FITS files: install libcfitsio-dev");
     assert_true(is_absent("a.fits"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_build_without_cfitsio_says_so)};
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);
 
 #else
 
@@ -83,9 +78,8 @@ static void check_pixels(const char *part, const double *expected, bb_index rows
     BB_RELEASE(&image.values);
 }
 
-static void pixels_come_back_to_the_bit(void **state)
+TEST(pixels_come_back_to_the_bit)
 {
-    (void)state;
     const bb_dataset *r = find("operators/R_2_1");
     check_pixels("R_2_1", r->numbers, r->shape[0], r->shape[1]);
     assert_int_not_equal(r->shape[0], r->shape[1]);
@@ -145,9 +139,8 @@ static void check_number(double got, double expected)
     assert_true(fabs(got - expected) <= 1e-14 * fabs(expected));
 }
 
-static void reconstructors_say_what_they_are(void **state)
+TEST(reconstructors_say_what_they_are)
 {
-    (void)state;
     fitsfile *file = open_part("R_2_1");
     check_text(file, "BUNIT", "arcsec/arcsec");
     check_text(file, "PIPELINE", "sp");
@@ -179,9 +172,8 @@ static void reconstructors_say_what_they_are(void **state)
 }
 
 // Columns STAR and AXIS of the table are those that the operator's columns have.
-static void slopes_have_a_table(void **state)
+TEST(slopes_have_a_table)
 {
-    (void)state;
     fitsfile *file = open_part("SLOPES");
     const bb_dataset *star = find("slopes/star");
     const bb_dataset *y = find("slopes/y_m");
@@ -204,9 +196,8 @@ static void slopes_have_a_table(void **state)
     close_part(open_part("TRUTH_SLOPES_1"));
 }
 
-static void images_and_pupil_have_scales(void **state)
+TEST(images_and_pupil_have_scales)
 {
-    (void)state;
     const bb_dataset *pixel = find("results/psf_pixel_mas");
     const bb_dataset *strehl = find("results/strehl_by");
     fitsfile *file = open_part("PSF_2_1_1");
@@ -237,9 +228,8 @@ static void images_and_pupil_have_scales(void **state)
     close_part(file);
 }
 
-static void every_part_has_checksums_and_a_date(void **state)
+TEST(every_part_has_checksums_and_a_date)
 {
-    (void)state;
     fitsfile *file = NULL;
     int code = 0;
     int parts = 0;
@@ -261,9 +251,8 @@ static void every_part_has_checksums_and_a_date(void **state)
     close_part(file);
 }
 
-static void a_study_takes_a_part_as_its_matrix(void **state)
+TEST(a_study_takes_a_part_as_its_matrix)
 {
-    (void)state;
     static const char study[] = "experiment: product\nmatrix: {file: full.fits, dataset: R_0_0}\n"
                                 "pipelines:\n  - {name: reference, storage: fp64, multiply: fp64, "
                                 "accumulate: fp64}\n";
@@ -275,9 +264,8 @@ static void a_study_takes_a_part_as_its_matrix(void **state)
     program_expect(&run, 0, "results: product.h5");
 }
 
-static void parts_and_pipelines_are_chosen(void **state)
+TEST(parts_and_pipelines_are_chosen)
 {
-    (void)state;
     CALL("export", "full.h5", "-o", "one.fits", "--pipeline", "sp", "--parts", "R");
     program_expect(&run, 0, "export: one.fits");
     bb_fits_image image;
@@ -287,9 +275,8 @@ static void parts_and_pipelines_are_chosen(void **state)
     check_fails(bb_fits_image_load("one.fits", "PUPIL", 1 << 20, &image), BB_IO, "no part");
 }
 
-static void what_failed_is_not_there(void **state)
+TEST(what_failed_is_not_there)
 {
-    (void)state;
     bb_fits_image image;
     check_fails(bb_fits_image_load("full.fits", "R_3_0", 1 << 20, &image), BB_IO, "no part");
     check_fails(bb_fits_image_load("full.fits", "PSF_3_0_0", 1 << 20, &image), BB_IO, "no part");
@@ -299,9 +286,8 @@ static void what_failed_is_not_there(void **state)
 }
 
 // A title of 320 bytes is whole; images of a study without `images: all` have the scale of all.
-static void bare_files_have_whole_headers(void **state)
+TEST(bare_files_have_whole_headers)
 {
-    (void)state;
     char title[321];
     char argument[sizeof title + 8];
     char *found = NULL;
@@ -324,9 +310,8 @@ static void bare_files_have_whole_headers(void **state)
     close_part(file);
 }
 
-static void what_is_missing_is_told_with_its_remedy(void **state)
+TEST(what_is_missing_is_told_with_its_remedy)
 {
-    (void)state;
     CALL("export", "bare.h5", "-o", "bare.fits");
     program_expect(&run, 2,
                    "'bare.h5' has no reconstructor: 'bitbudget rerun bare.h5 --dump R,pupil -o "
@@ -345,9 +330,8 @@ static void what_is_missing_is_told_with_its_remedy(void **state)
     program_expect(&run, 0, "export: new.fits");
 }
 
-static void other_experiments_have_what_they_have(void **state)
+TEST(other_experiments_have_what_they_have)
 {
-    (void)state;
     CALL("run", CONFIG_WAFER_SMALL, "-q", "-o", "wafer.h5");
     program_expect(&run, 0, "results: wafer.h5");
     CALL("export", "wafer.h5", "-o", "wafer.fits");
@@ -369,9 +353,8 @@ static void other_experiments_have_what_they_have(void **state)
 }
 
 // What another program may have done to groups that no digest holds.
-static void foreign_groups_are_not_trusted(void **state)
+TEST(foreign_groups_are_not_trusted)
 {
-    (void)state;
     fitsfile *file = NULL;
     char text[FLEN_VALUE] = "";
     int code = 0;
@@ -396,9 +379,8 @@ static void foreign_groups_are_not_trusted(void **state)
 }
 
 // What lacks of a pipeline that did not fail is a fault, and no file is left.
-static void pipelines_that_finished_have_all_parts(void **state)
+TEST(pipelines_that_finished_have_all_parts)
 {
-    (void)state;
     assert_int_equal(system("cp full.h5 less.h5"), 0);
     const hid_t file = H5Fopen("less.h5", H5F_ACC_RDWR, H5P_DEFAULT);
     assert_true(H5Ldelete(file, "operators/R_2_1", H5P_DEFAULT) >= 0);
@@ -419,9 +401,8 @@ static void pipelines_that_finished_have_all_parts(void **state)
     *pixel = present;
 }
 
-static void mistakes_are_refused(void **state)
+TEST(mistakes_are_refused)
 {
-    (void)state;
     CALL("export", "full.h5");
     program_expect(&run, 2, "export needs -o FILE.fits");
     CALL("export", "full.h5", "-o", "full.h5");
@@ -450,25 +431,6 @@ static void mistakes_are_refused(void **state)
     assert_int_not_equal(system("ls -A | grep -q part$"), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pixels_come_back_to_the_bit),
-        cmocka_unit_test(reconstructors_say_what_they_are),
-        cmocka_unit_test(slopes_have_a_table),
-        cmocka_unit_test(images_and_pupil_have_scales),
-        cmocka_unit_test(every_part_has_checksums_and_a_date),
-        cmocka_unit_test(a_study_takes_a_part_as_its_matrix),
-        cmocka_unit_test(parts_and_pipelines_are_chosen),
-        cmocka_unit_test(what_failed_is_not_there),
-        cmocka_unit_test(bare_files_have_whole_headers),
-        cmocka_unit_test(what_is_missing_is_told_with_its_remedy),
-        cmocka_unit_test(other_experiments_have_what_they_have),
-        cmocka_unit_test(foreign_groups_are_not_trusted),
-        cmocka_unit_test(pipelines_that_finished_have_all_parts),
-        cmocka_unit_test(mistakes_are_refused),
-    };
-    return cmocka_run_group_tests(tests, make_files, drop_files);
-}
+TEST_GROUP(.enter = make_files, .leave = drop_files);
 
 #endif

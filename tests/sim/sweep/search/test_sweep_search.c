@@ -52,9 +52,8 @@ static void expect(const bb_text *answer, const char *text)
 }
 
 // The price r0 / 2^width falls as bits rise: at r0 = 3 width 12 is the first within 1e-3.
-static void bisection_finds_the_fewest_bits(void **state)
+TEST(bisection_finds_the_fewest_bits)
 {
-    (void)state;
     bb_index points = 0;
     bb_text answer = {0};
     const bb_index generations =
@@ -71,9 +70,8 @@ static void bisection_finds_the_fewest_bits(void **state)
     bb_text_release(&answer);
 }
 
-static void each_condition_has_its_own_answer(void **state)
+TEST(each_condition_has_its_own_answer)
 {
-    (void)state;
     bb_index points = 0;
     bb_text answer = {0};
     (void)search("sweep: {axes: {air.r0_m: [1, 3, 100]}, shards: 6, search: {"
@@ -91,9 +89,8 @@ static void each_condition_has_its_own_answer(void **state)
     "over: {pipelines.a.width: {from: 0, to: 900, step: 1}}, "                                     \
     "subject_to: {price: {at_most: 1e-3}}}}\n"
 
-static void more_shards_take_fewer_generations(void **state)
+TEST(more_shards_take_fewer_generations)
 {
-    (void)state;
     bb_index points = 0;
     bb_text answer = {0};
     char sweep[400];
@@ -108,9 +105,8 @@ static void more_shards_take_fewer_generations(void **state)
     bb_text_release(&answer);
 }
 
-static void what_cannot_be_found_is_said(void **state)
+TEST(what_cannot_be_found_is_said)
 {
-    (void)state;
     bb_index points = 0;
     bb_text answer = {0};
     assert_int_equal(search("sweep: {axes: {air.r0_m: [1]}, search: {"
@@ -135,9 +131,8 @@ static void what_cannot_be_found_is_said(void **state)
     bb_text_release(&answer);
 }
 
-static void wrong_searches_are_refused(void **state)
+TEST(wrong_searches_are_refused)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"{subject_to: {price: {at_most: 1}}}", "over: missing"},
         {"{over: {air.r0_m: [1, 2]}}", "subject_to"},
@@ -155,14 +150,4 @@ static void wrong_searches_are_refused(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bisection_finds_the_fewest_bits),
-        cmocka_unit_test(each_condition_has_its_own_answer),
-        cmocka_unit_test(more_shards_take_fewer_generations),
-        cmocka_unit_test(what_cannot_be_found_is_said),
-        cmocka_unit_test(wrong_searches_are_refused),
-    };
-    return cmocka_run_group_tests(tests, toy_enter, toy_leave);
-}
+TEST_GROUP(.enter = toy_enter, .leave = toy_leave);

@@ -21,9 +21,8 @@ static bb_wafer_problem *problem_of(const driver_case *study, bb_config **config
 
 // No dose and no clamp under a hood that is larger than the wafer: every node goes to the hood's
 // temperature by the same factor a step.
-static void a_wide_hood_warms_the_wafer_evenly(void **state)
+TEST(a_wide_hood_warms_the_wafer_evenly)
 {
-    (void)state;
     static const char *const steppings[] = {"mesh.stepping=explicit",
                                             "mesh.stepping=crank-nicolson"};
     for (int k = 0; k < 2; ++k) {
@@ -59,9 +58,8 @@ static void a_wide_hood_warms_the_wafer_evenly(void **state)
 
 // Partial fields at the edge, ring and hood, explicit and implicit, also with a step far over the
 // explicit limit: the ledger closes to rounding, and every joule of the dose has a place.
-static void energy_is_accounted_for_everywhere(void **state)
+TEST(energy_is_accounted_for_everywhere)
 {
-    (void)state;
     static const driver_case cases[] = {
         {CONFIG_WAFER_SMALL,
          {"ring.width_mm=12.0", "hood.exchange_w_per_m2_k=300", "hood.rise_k=-0.3"}},
@@ -106,9 +104,8 @@ static void energy_is_accounted_for_everywhere(void **state)
 
 // What of the dose goes to the wafer does not depend on the ring; without gap exchange neither do
 // its temperatures.
-static void a_ring_apart_leaves_the_wafer_alone(void **state)
+TEST(a_ring_apart_leaves_the_wafer_alone)
 {
-    (void)state;
     static const driver_case cases[] = {
         {CONFIG_WAFER_SMALL, {"hood={exchange_w_per_m2_k: 0, rise_k: 7.0}"}},
         {CONFIG_WAFER_SMALL, {"ring={width_mm: 15.0, gap_exchange_w_per_m2_k: 0}"}},
@@ -149,9 +146,8 @@ static double entry(const bb_results *results, const char *name, bb_index exposu
 }
 
 // What stands in the file balances by itself, exposure by exposure.
-static void the_ledger_is_published_by_exposure(void **state)
+TEST(the_ledger_is_published_by_exposure)
 {
-    (void)state;
     const driver_case study = {CONFIG_WAFER_SMALL,
                                {"hood.exchange_w_per_m2_k=300", "ring.width_mm=9.0"}};
     bb_config *config = NULL;
@@ -180,24 +176,12 @@ static void the_ledger_is_published_by_exposure(void **state)
     bb_config_destroy(&config);
 }
 
-static void implicit_steps_and_hood_keep_their_bits(void **state)
+TEST(implicit_steps_and_hood_keep_their_bits)
 {
-    (void)state;
     const driver_case study = {
         CONFIG_WAFER_SMALL,
         {"mesh.stepping=crank-nicolson", "hood.exchange_w_per_m2_k=300", "ring.width_mm=9.0"}};
     driver_check_threads(&study);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_wide_hood_warms_the_wafer_evenly),
-        cmocka_unit_test(energy_is_accounted_for_everywhere),
-        cmocka_unit_test(a_ring_apart_leaves_the_wafer_alone),
-        cmocka_unit_test(the_ledger_is_published_by_exposure),
-        cmocka_unit_test(implicit_steps_and_hood_keep_their_bits),
-    };
-    bb_log_set_level(BB_LOG_QUIET);
-    return cmocka_run_group_tests(tests, NULL, driver_leave);
-}
+TEST_GROUP(.leave = driver_leave, .is_quiet = true);

@@ -39,9 +39,8 @@ static double field_joules(const heated *scene)
     return 1e-3 * scan->dose_mj_per_cm2 * 1e-2 * scan->field_width_mm * scan->field_height_mm;
 }
 
-static void every_exposure_has_its_dose(void **state)
+TEST(every_exposure_has_its_dose)
 {
-    (void)state;
     const driver_case study = {CONFIG_WAFER_SMALL,
                                {"scan.order=given", "scan.sequence=[50, 49, 48]", "scan.fields=[2]",
                                 "scan.doses=[{exposure: 1, dose_mj_per_cm2: 75.0}]"}};
@@ -59,9 +58,8 @@ static void every_exposure_has_its_dose(void **state)
 }
 
 // Forward Euler: halving the substep halves the error of the temperatures; heat is kept.
-static void substeps_converge_to_first_order(void **state)
+TEST(substeps_converge_to_first_order)
 {
-    (void)state;
     static const char *const substeps[] = {"mesh.substeps=1", "mesh.substeps=2", "mesh.substeps=4",
                                            "mesh.substeps=32"};
     heated scene[4];
@@ -92,9 +90,8 @@ static void substeps_converge_to_first_order(void **state)
     }
 }
 
-static void energy_is_accounted_for(void **state)
+TEST(energy_is_accounted_for)
 {
-    (void)state;
     static const driver_case cases[] = {
         {BB_SOURCE_DIR "/configs/wafer/quick.yaml", {NULL}},
         {CONFIG_WAFER_SMALL, {"scan.fields=[50]"}},
@@ -129,9 +126,8 @@ static void energy_is_accounted_for(void **state)
     }
 }
 
-static void heating_is_linear_in_the_dose(void **state)
+TEST(heating_is_linear_in_the_dose)
 {
-    (void)state;
     const driver_case once = {CONFIG_WAFER_SMALL, {NULL}};
     const driver_case twice = {CONFIG_WAFER_SMALL, {"scan.dose_mj_per_cm2=60.0"}};
     heated a;
@@ -150,9 +146,8 @@ static void heating_is_linear_in_the_dose(void **state)
 }
 
 // Temperatures of a scored field are those of the wafer then, whichever fields are scored.
-static void scored_fields_do_not_disturb(void **state)
+TEST(scored_fields_do_not_disturb)
 {
-    (void)state;
     const driver_case many = {CONFIG_WAFER_SMALL, {"scan.fields=[0, 1, 2]"}};
     const driver_case one = {CONFIG_WAFER_SMALL, {"scan.fields=[2]"}};
     heated a;
@@ -173,9 +168,8 @@ static void scored_fields_do_not_disturb(void **state)
 
 // The first light step starts from a cold wafer: its input is half of what stands at its end, which
 // holds all heat put in so far. Heat in cells: sum of S times area times heat capacity.
-static void inputs_are_means_over_a_step(void **state)
+TEST(inputs_are_means_over_a_step)
 {
-    (void)state;
     // No exchange, so that all heat stays in the wafer; a field that is whole.
     const driver_case study = {
         CONFIG_WAFER_SMALL,
@@ -226,9 +220,8 @@ static void fail_everywhere(const driver_case *study)
     drop(&scene);
 }
 
-static void a_failure_leaves_nothing(void **state)
+TEST(a_failure_leaves_nothing)
 {
-    (void)state;
     static const driver_case cases[] = {
         {CONFIG_WAFER_SMALL, {NULL}},
         {CONFIG_WAFER_SMALL,
@@ -242,17 +235,4 @@ static void a_failure_leaves_nothing(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(energy_is_accounted_for),
-        cmocka_unit_test(substeps_converge_to_first_order),
-        cmocka_unit_test(every_exposure_has_its_dose),
-        cmocka_unit_test(heating_is_linear_in_the_dose),
-        cmocka_unit_test(scored_fields_do_not_disturb),
-        cmocka_unit_test(inputs_are_means_over_a_step),
-        cmocka_unit_test(a_failure_leaves_nothing),
-    };
-    bb_log_set_level(BB_LOG_QUIET);
-    return cmocka_run_group_tests(tests, NULL, driver_leave);
-}
+TEST_GROUP(.leave = driver_leave, .is_quiet = true);

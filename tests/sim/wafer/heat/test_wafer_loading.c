@@ -35,9 +35,8 @@ static void drop(heated *scene)
     bb_config_destroy(&scene->config);
 }
 
-static void the_ledger_closes_over_wafers(void **state)
+TEST(the_ledger_closes_over_wafers)
 {
-    (void)state;
     static const driver_case cases[] = {
         {CONFIG_WAFER_SMALL, {THREE_FIELDS, "wafers={count: 4, exchange_s: 2.0}"}},
         {CONFIG_WAFER_SMALL,
@@ -87,9 +86,8 @@ static void the_ledger_closes_over_wafers(void **state)
 }
 
 // Temperatures and balance of the first wafer are those of a lone one, bit for bit.
-static void the_first_wafer_is_as_if_alone(void **state)
+TEST(the_first_wafer_is_as_if_alone)
 {
-    (void)state;
     const driver_case one = {CONFIG_WAFER_SMALL, {THREE_FIELDS, PROBES}};
     const driver_case two = {CONFIG_WAFER_SMALL,
                              {THREE_FIELDS, PROBES, "wafers={count: 2, exchange_s: 0.1}"}};
@@ -120,9 +118,8 @@ static void the_first_wafer_is_as_if_alone(void **state)
 }
 
 // Without conduction in the clamp every rise falls by one factor: Crank-Nicolson's.
-static void the_bare_clamp_cools_at_its_rate(void **state)
+TEST(the_bare_clamp_cools_at_its_rate)
 {
-    (void)state;
     const driver_case study = {
         CONFIG_WAFER_SMALL,
         {THREE_FIELDS, "clamp.conductivity_w_per_m_k=0.0", "wafers={count: 2, exchange_s: 3.0}"}};
@@ -142,9 +139,8 @@ static void the_bare_clamp_cools_at_its_rate(void **state)
 }
 
 // The longer the wait, the nearer to a cold clamp.
-static void carry_over_fades(void **state)
+TEST(carry_over_fades)
 {
-    (void)state;
     static const char *const waits[] = {"wafers={count: 2, exchange_s: 0.5}",
                                         "wafers={count: 2, exchange_s: 5.0}",
                                         "wafers={count: 2, exchange_s: 50.0}"};
@@ -161,9 +157,8 @@ static void carry_over_fades(void **state)
     assert_true(met[0] > met[1] && met[1] > met[2] && met[2] > 0.0 && met[2] < 1e-3 * met[0]);
 }
 
-static void probes_follow_wafer_and_clamp(void **state)
+TEST(probes_follow_wafer_and_clamp)
 {
-    (void)state;
     const driver_case study = {CONFIG_WAFER_SMALL,
                                {THREE_FIELDS, PROBES, "wafers={count: 2, exchange_s: 0.1}"}};
     bb_results *results = driver_results(&study);
@@ -193,18 +188,16 @@ static void probes_follow_wafer_and_clamp(void **state)
     bb_results_destroy(&results);
 }
 
-static void bits_do_not_depend_on_threads(void **state)
+TEST(bits_do_not_depend_on_threads)
 {
-    (void)state;
     const driver_case study = {
         CONFIG_WAFER_SMALL,
         {THREE_FIELDS, PROBES, "wafers={count: 2, exchange_s: 0.5}", "ring.width_mm=9.0"}};
     driver_check_threads(&study);
 }
 
-static void what_cannot_be_probed_is_refused(void **state)
+TEST(what_cannot_be_probed_is_refused)
 {
-    (void)state;
     static const char *const bad[] = {"probes=[{name: a, x_mm: 150.1}]",
                                       "probes=[{name: a}, {name: a}]",
                                       "probes=[{name: a b}]",
@@ -220,17 +213,4 @@ static void what_cannot_be_probed_is_refused(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_ledger_closes_over_wafers),
-        cmocka_unit_test(the_first_wafer_is_as_if_alone),
-        cmocka_unit_test(the_bare_clamp_cools_at_its_rate),
-        cmocka_unit_test(carry_over_fades),
-        cmocka_unit_test(probes_follow_wafer_and_clamp),
-        cmocka_unit_test(bits_do_not_depend_on_threads),
-        cmocka_unit_test(what_cannot_be_probed_is_refused),
-    };
-    bb_log_set_level(BB_LOG_QUIET);
-    return cmocka_run_group_tests(tests, NULL, driver_leave);
-}
+TEST_GROUP(.leave = driver_leave, .is_quiet = true);

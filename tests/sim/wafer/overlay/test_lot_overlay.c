@@ -55,9 +55,8 @@ static const double *numbers(const bb_results *results, const char *name)
 }
 
 // Of the wafers before the last a draw of missed corrections is another one: all but those.
-static void each_wafer_is_the_last_of_a_shorter_lot(void **state)
+TEST(each_wafer_is_the_last_of_a_shorter_lot)
 {
-    (void)state;
     const bb_index points = driver_dataset(lot, "point")->count;
     const bb_index axes = driver_dataset(lot, "axis")->count;
     const size_t bytes = (size_t)points * sizeof(double);
@@ -92,9 +91,8 @@ static void each_wafer_is_the_last_of_a_shorter_lot(void **state)
 }
 
 // Whatever is reported without the wafers is of the last one, but for what counts products.
-static void the_last_wafer_is_reported_as_ever(void **state)
+TEST(the_last_wafer_is_reported_as_ever)
 {
-    (void)state;
     static const char *const counted[] = {"flops", "flops_dense_equivalent", "encode_time_s",
                                           "solve_time_s"};
     const bb_results *last = lasts[WAFERS - 1];
@@ -125,9 +123,8 @@ static void the_last_wafer_is_reported_as_ever(void **state)
     assert_null(bb_results_find(last, "results/wafer_to_wafer_nm"));
 }
 
-static void statistics_are_those_of_the_wafers(void **state)
+TEST(statistics_are_those_of_the_wafers)
 {
-    (void)state;
     enum { OVERALL = 5 };
     static const char *const names[OVERALL] = {"wafer_mean_nm", "wafer_sigma_nm", "wafer_m3s_nm",
                                                "wafer_percentile997_nm", "wafer_max_nm"};
@@ -147,9 +144,8 @@ static void statistics_are_those_of_the_wafers(void **state)
 }
 
 // The raw error's spread from the displacements of the file.
-static void spread_follows_from_displacements(void **state)
+TEST(spread_follows_from_displacements)
 {
-    (void)state;
     const bb_index points = driver_dataset(lot, "point")->count;
     const double *moved = numbers(lot, "wafer_displacement_nm"); // x of the reference is first
     const double *spread = numbers(lot, "wafer_to_wafer_nm");
@@ -184,9 +180,8 @@ static void spread_follows_from_displacements(void **state)
     }
 }
 
-static void the_table_has_the_wafers(void **state)
+TEST(the_table_has_the_wafers)
 {
-    (void)state;
     static const char *const lines[] = {
         "|mean| + 3 sigma, wafer 0 ",           "|mean| + 3 sigma, wafer 2 ",
         "wafer to wafer: st.dev. of the mean ", "wafer to wafer: st.dev. at a point ",
@@ -202,23 +197,10 @@ static void the_table_has_the_wafers(void **state)
     bb_text_release(&text);
 }
 
-static void output_is_planned_and_bits_keep(void **state)
+TEST(output_is_planned_and_bits_keep)
 {
-    (void)state;
     driver_check_output_plan(&all_scored, lot);
     driver_check_threads(&all_scored);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_wafer_is_the_last_of_a_shorter_lot),
-        cmocka_unit_test(the_last_wafer_is_reported_as_ever),
-        cmocka_unit_test(statistics_are_those_of_the_wafers),
-        cmocka_unit_test(spread_follows_from_displacements),
-        cmocka_unit_test(the_table_has_the_wafers),
-        cmocka_unit_test(output_is_planned_and_bits_keep),
-    };
-    bb_log_set_level(BB_LOG_QUIET);
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave, .is_quiet = true);

@@ -48,9 +48,8 @@ static double headline(const char *pipeline, int error)
     return driver_row(usual, "overlay_headline_nm", pipeline)[error];
 }
 
-static void late_and_missed_corrections_cost(void **state)
+TEST(late_and_missed_corrections_cost)
 {
-    (void)state;
     print_message("residual: on time %.3g, missed %.3g, late %.3g, later %.3g, drawn %.3g, never "
                   "%.3g nm\n",
                   headline("on time", RESIDUAL), headline("missed", RESIDUAL),
@@ -80,9 +79,8 @@ static void late_and_missed_corrections_cost(void **state)
 }
 
 // A late reference is scored against the truth, which is never late.
-static void the_reference_may_be_late_itself(void **state)
+TEST(the_reference_may_be_late_itself)
 {
-    (void)state;
     const driver_case study = {CONFIG_WAFER_SMALL,
                                {"scan.fields=[0]",
                                 "pipelines=[" REFERENCE
@@ -101,9 +99,8 @@ static void the_reference_may_be_late_itself(void **state)
 }
 
 // What stood in the file before says the same.
-static void the_report_agrees_with_what_there_was(void **state)
+TEST(the_report_agrees_with_what_there_was)
 {
-    (void)state;
     enum { DIRECTIONS = 3, STATISTICS = 5, M3S = 2, MODELS = 5 };
     const double *raw = driver_row(usual, "overlay_statistics_nm", "late");
     const double *numerical = raw + NUMERICAL * DIRECTIONS * STATISTICS;
@@ -134,9 +131,8 @@ static void the_report_agrees_with_what_there_was(void **state)
     assert_true(worst == driver_row(usual, "worst_field_nm", "late")[RAW]);
 }
 
-static void the_table_has_every_error(void **state)
+TEST(the_table_has_every_error)
 {
-    (void)state;
     static const char *const lines[] = {"raw heating overlay ",
                                         "|mean| + 3 sigma [% of rms]",
                                         "|mean| + 3 sigma, down scans",
@@ -181,9 +177,8 @@ static void walk(const char *arguments)
 
 // Two pipelines, one with a name that XML has to escape; with inputs the two exposures are times
 // and have a temperature each.
-static void xdmf_names_what_there_is(void **state)
+TEST(xdmf_names_what_there_is)
 {
-    (void)state;
     static program_run run;
     const char *const arguments[PROGRAM_ARGUMENTS] = {"run",
                                                       CONFIG_WAFER_SMALL,
@@ -209,9 +204,8 @@ static void xdmf_names_what_there_is(void **state)
     walk("seen.xdmf 6 2");
 }
 
-static void xdmf_stands_beside(void **state)
+TEST(xdmf_stands_beside)
 {
-    (void)state;
     static const char *const pairs[][2] = {
         {"a.h5", "a.xdmf"},
         {"b/c.d.h5", "b/c.d.xdmf"},
@@ -226,16 +220,4 @@ static void xdmf_stands_beside(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(late_and_missed_corrections_cost),
-        cmocka_unit_test(the_reference_may_be_late_itself),
-        cmocka_unit_test(the_report_agrees_with_what_there_was),
-        cmocka_unit_test(the_table_has_every_error),
-        cmocka_unit_test(xdmf_names_what_there_is),
-        cmocka_unit_test(xdmf_stands_beside),
-    };
-    bb_log_set_level(BB_LOG_QUIET);
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave, .is_quiet = true);

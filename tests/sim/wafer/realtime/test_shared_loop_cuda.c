@@ -42,9 +42,8 @@ static void compare(const truth *reference, bb_index pipeline, int matrices)
     release_answer(&answer);
 }
 
-static void gpus_agree(void **state)
+TEST(gpus_agree)
 {
-    (void)state;
     truth reference;
     open_truth(BB_DEVICE_CUDA, layout, &reference);
     for (bb_index pipeline = 1; pipeline < reference.study->pipelines.count; ++pipeline) {
@@ -57,9 +56,8 @@ static void gpus_agree(void **state)
     close_truth(&reference);
 }
 
-static void the_harness_measures_every_gpu(void **state)
+TEST(the_harness_measures_every_gpu)
 {
-    (void)state;
     const driver_case study = {CONFIG_WAFER_SMALL,
                                {"device=cuda", "response.axes=[x, y, z]", PIPELINES,
                                 "realtime.steps=300", "realtime.warm_up_steps=20",
@@ -75,19 +73,19 @@ static void the_harness_measures_every_gpu(void **state)
     bb_config_destroy(&config);
 }
 
-int main(int argc, char **argv)
+static int begin(void)
 {
     char reason[256] = "";
     there = bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason);
     if (there < 2) {
         print_message("skipped: %d GPUs, expected 2 at least %s\n", (int)there, reason);
-        return 77;
+        return TEST_SKIPPED;
     }
-    const struct CMUnitTest few[] = {cmocka_unit_test(gpus_agree)};
-    const struct CMUnitTest tests[] = {few[0], cmocka_unit_test(the_harness_measures_every_gpu)};
-    if (argc > 1 && strcmp(argv[1], "few") == 0) {
+    if (test_is_few()) {
         layout = &loop_smallest;
-        return cmocka_run_group_tests(few, NULL, driver_leave);
+        cmocka_set_skip_filter("the_harness_measures_every_gpu");
     }
-    return cmocka_run_group_tests(tests, NULL, driver_leave);
+    return 0;
 }
+
+TEST_GROUP(.begin = begin, .leave = driver_leave);

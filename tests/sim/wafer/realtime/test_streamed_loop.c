@@ -22,9 +22,8 @@ static const driver_case layouts[] = {
     {CONFIG_WAFER_SMALL, {SMALLEST, "scan.fields=[1]"}},
 };
 
-static void outputs_do_not_depend_on_mode_or_devices(void **state)
+TEST(outputs_do_not_depend_on_mode_or_devices)
 {
-    (void)state;
     for (size_t layout = 0; layout < sizeof layouts / sizeof *layouts; ++layout) {
         truth reference;
         open_truth(BB_DEVICE_CPU, &layouts[layout], &reference);
@@ -83,9 +82,8 @@ static void run_period(bb_wafer_loop *loop, bb_index period, double *z)
 }
 
 // In turn each field crosses once; out of turn it is sent for when it begins.
-static void fields_out_of_turn_are_sent_for(void **state)
+TEST(fields_out_of_turn_are_sent_for)
 {
-    (void)state;
     static const bb_index order[] = {0, 1, 2, 0, 1, 1, 0, 2, 2, 0};
     rig own;
     double *z[3] = {NULL, NULL, NULL};
@@ -187,9 +185,8 @@ static void check_report(const rig *own, const bb_realtime_measurement *measured
 
 // Copies of 1 ms are there; those that take longer than a field's steps, released or back to back,
 // are not.
-static void matrices_that_come_late_show(void **state)
+TEST(matrices_that_come_late_show)
 {
-    (void)state;
     double steps = 0.0;
     check_ok(bb_hdf5_library_start());
     for (int gpus = 1; gpus <= 3; gpus += 2) {
@@ -211,9 +208,8 @@ static void matrices_that_come_late_show(void **state)
     emulated_copy_s = 0.0;
 }
 
-static void what_cannot_be_shared_or_streamed_is_said(void **state)
+TEST(what_cannot_be_shared_or_streamed_is_said)
 {
-    (void)state;
     const driver_case streamed = {CONFIG_WAFER_SMALL, {PIPELINES, "realtime.matrices=streamed"}};
     const driver_case shared = {CONFIG_WAFER_SMALL, {"response.axes=[x, y]", "realtime.gpus=3"}};
     const driver_case four = {CONFIG_WAFER_SMALL, {"realtime.gpus=4"}};
@@ -230,14 +226,10 @@ static void what_cannot_be_shared_or_streamed_is_said(void **state)
     check_fails(driver_load(&four, &config), BB_INVALID, "1 problem");
 }
 
-int main(void)
+static int begin(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(outputs_do_not_depend_on_mode_or_devices),
-        cmocka_unit_test(fields_out_of_turn_are_sent_for),
-        cmocka_unit_test(matrices_that_come_late_show),
-        cmocka_unit_test(what_cannot_be_shared_or_streamed_is_said),
-    };
     manual_clock_start();
-    return cmocka_run_group_tests(tests, NULL, driver_leave);
+    return 0;
 }
+
+TEST_GROUP(.begin = begin, .leave = driver_leave);

@@ -33,9 +33,8 @@ static void refuse(const char *override, const char *pipeline, const char *sente
     bb_config_destroy(&config);
 }
 
-static void what_the_loop_cannot_do_is_said(void **state)
+TEST(what_the_loop_cannot_do_is_said)
 {
-    (void)state;
     refuse("title=x", "e4m3", NULL);
     refuse("mesh.substeps=2", "e4m3", "mesh.substeps = 2: the loop on a GPU takes whole steps");
     refuse("mesh.stepping=crank-nicolson", "e4m3", "mesh.stepping: the loop on a GPU steps expl");
@@ -46,9 +45,8 @@ static void what_the_loop_cannot_do_is_said(void **state)
     refuse("pipelines.2.storage={codec: zfp, mode: precision, bits: 12}", "seed", NULL);
 }
 
-static void the_pipeline_is_chosen_by_name(void **state)
+TEST(the_pipeline_is_chosen_by_name)
 {
-    (void)state;
     const driver_case plain = {CONFIG_WAFER_SMALL, {NULL}};
     const driver_case named = {CONFIG_WAFER_SMALL, {"realtime.pipeline=bf16"}};
     const driver_case wrong = {CONFIG_WAFER_SMALL, {"realtime.pipeline=bf61"}};
@@ -63,9 +61,8 @@ static void the_pipeline_is_chosen_by_name(void **state)
 }
 
 // Whoever interrupts waits for what is queued.
-static void a_queue_of_seconds_is_refused(void **state)
+TEST(a_queue_of_seconds_is_refused)
 {
-    (void)state;
     const driver_case study = {CONFIG_WAFER_SMALL, {"realtime.ahead=200", "realtime.period_ms=5"}};
     const driver_case unpaced = {
         CONFIG_WAFER_SMALL,
@@ -81,9 +78,8 @@ static void a_queue_of_seconds_is_refused(void **state)
     check_fails(driver_load(&many, &config), BB_INVALID, "1 problem");
 }
 
-static void a_study_on_the_cpu_is_refused(void **state)
+TEST(a_study_on_the_cpu_is_refused)
 {
-    (void)state;
     const driver_case study = {CONFIG_WAFER_SMALL, {"device=cpu", "realtime.pipeline=e4m3"}};
     bb_config *config = NULL;
     bb_text table = {0};
@@ -193,17 +189,15 @@ static void report_of(const char *release, double period_us)
 }
 
 // There is no period back to back.
-static void a_report_says_what_was_measured(void **state)
+TEST(a_report_says_what_was_measured)
 {
-    (void)state;
     check_ok(bb_hdf5_library_start());
     report_of("realtime.release=fixed", 1000.0);
     report_of("realtime.release=back_to_back", NAN);
 }
 
-static void periods_give_what_the_offline_path_does(void **state)
+TEST(periods_give_what_the_offline_path_does)
 {
-    (void)state;
     check_parity(BB_DEVICE_CPU, &loop_small);
 }
 
@@ -276,9 +270,8 @@ static void measure(const driver_case *study, bb_index count, bool fixed, bool i
 
 #define MEASURED "realtime.pipeline=e4m3", "realtime.steps=150", "realtime.warm_up_steps=12"
 
-static void the_harness_takes_every_step_in_turn(void **state)
+TEST(the_harness_takes_every_step_in_turn)
 {
-    (void)state;
     const driver_case fixed = {CONFIG_WAFER_SMALL, {MEASURED}};
     const driver_case back_to_back = {CONFIG_WAFER_SMALL,
                                       {MEASURED, "realtime.release=back_to_back"}};
@@ -289,9 +282,8 @@ static void the_harness_takes_every_step_in_turn(void **state)
 // Steps of 15 us on a clock that is emulated: latencies are exact, and a step that takes 2.5 ms
 // longer delays those whose releases it passes, and no others. A host that is kept from looking
 // finds a shorter queue.
-static void the_device_keeps_the_times(void **state)
+TEST(the_device_keeps_the_times)
 {
-    (void)state;
     static const char *const ahead[] = {"realtime.ahead=1", "realtime.ahead=9",
                                         "realtime.ahead=200"};
     static const bb_index queued[] = {1, 9, 200};
@@ -319,9 +311,8 @@ static void the_device_keeps_the_times(void **state)
 }
 
 // Back to back, a step is released by the end of the one before.
-static void the_device_keeps_steps_back_to_back(void **state)
+TEST(the_device_keeps_steps_back_to_back)
 {
-    (void)state;
     const driver_case study = {CONFIG_WAFER_SMALL,
                                {MEASURED, "realtime.release=back_to_back", "realtime.ahead=64"}};
     bb_realtime_measurement measured;
@@ -338,9 +329,8 @@ static void the_device_keeps_steps_back_to_back(void **state)
 }
 
 // What was queued before it is still measured: of 40 steps those after the warm-up.
-static void an_interrupt_leaves_the_queue_to_be_seen(void **state)
+TEST(an_interrupt_leaves_the_queue_to_be_seen)
 {
-    (void)state;
     const driver_case study = {CONFIG_WAFER_SMALL, {MEASURED, "realtime.ahead=20"}};
     bb_realtime_measurement measured;
     check_ok(bb_interrupt_install());
@@ -352,9 +342,8 @@ static void an_interrupt_leaves_the_queue_to_be_seen(void **state)
 }
 
 // The step under way is still measured: 12 before, and 28 of those asked for.
-static void an_interrupt_ends_it_early(void **state)
+TEST(an_interrupt_ends_it_early)
 {
-    (void)state;
     const driver_case study = {CONFIG_WAFER_SMALL, {MEASURED}};
     check_ok(bb_interrupt_install());
     emulated_signal_in = 40;
@@ -363,9 +352,8 @@ static void an_interrupt_ends_it_early(void **state)
 }
 
 // Before the first measured step there is nothing to keep: the program ends as anywhere else.
-static void an_interrupt_of_the_warm_up_ends_the_program(void **state)
+TEST(an_interrupt_of_the_warm_up_ends_the_program)
 {
-    (void)state;
     const driver_case study = {CONFIG_WAFER_SMALL, {MEASURED}};
     static const int numbers[] = {SIGINT, SIGTERM};
     for (int i = 0; i < 2; ++i) {
@@ -387,9 +375,8 @@ static void an_interrupt_of_the_warm_up_ends_the_program(void **state)
 }
 
 // What is refused leaves the thread as it was.
-static void a_thread_is_as_it_was_afterwards(void **state)
+TEST(a_thread_is_as_it_was_afterwards)
 {
-    (void)state;
     bb_realtime_thread thread;
     bb_realtime_thread_enter(&thread, true);
     print_message("%s; memory %s; %s\n", thread.core, thread.memory, thread.policy);
@@ -398,23 +385,10 @@ static void a_thread_is_as_it_was_afterwards(void **state)
     assert_false(thread.pinned || thread.locked || thread.raised);
 }
 
-int main(void)
+static int begin(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(periods_give_what_the_offline_path_does),
-        cmocka_unit_test(the_harness_takes_every_step_in_turn),
-        cmocka_unit_test(the_device_keeps_the_times),
-        cmocka_unit_test(the_device_keeps_steps_back_to_back),
-        cmocka_unit_test(an_interrupt_leaves_the_queue_to_be_seen),
-        cmocka_unit_test(an_interrupt_ends_it_early),
-        cmocka_unit_test(an_interrupt_of_the_warm_up_ends_the_program),
-        cmocka_unit_test(what_the_loop_cannot_do_is_said),
-        cmocka_unit_test(the_pipeline_is_chosen_by_name),
-        cmocka_unit_test(a_queue_of_seconds_is_refused),
-        cmocka_unit_test(a_study_on_the_cpu_is_refused),
-        cmocka_unit_test(a_report_says_what_was_measured),
-        cmocka_unit_test(a_thread_is_as_it_was_afterwards),
-    };
     manual_clock_start();
-    return cmocka_run_group_tests(tests, NULL, driver_leave);
+    return 0;
 }
+
+TEST_GROUP(.begin = begin, .leave = driver_leave);

@@ -7,18 +7,16 @@
 
 static const driver_case *layout = &loop_small;
 
-static void the_loop_agrees_with_the_offline_path(void **state)
+TEST(the_loop_agrees_with_the_offline_path)
 {
-    (void)state;
     check_parity(BB_DEVICE_CUDA, layout);
 }
 
 // Matrices that cross field by field give the bits of those that stay, and axes in several parts of
 // one device what the offline path does; those parts' launches are of other sizes, so that their
 // sums have bits of their own.
-static void modes_and_parts_agree(void **state)
+TEST(modes_and_parts_agree)
 {
-    (void)state;
     truth reference;
     open_truth(BB_DEVICE_CUDA, layout, &reference);
     for (bb_index pipeline = 1; pipeline < reference.study->pipelines.count; ++pipeline) {
@@ -52,9 +50,8 @@ static void check_table_1(const bb_results *results)
     assert_true(period[2] > 0.0 && latency[2] > 0.0 && transfer[2] > 0.0);
 }
 
-static void the_harness_measures_every_step(void **state)
+TEST(the_harness_measures_every_step)
 {
-    (void)state;
     static const char *const releases[] = {
         "realtime={release: fixed, steps: 300}",
         "realtime={release: back_to_back, steps: 300}",
@@ -82,25 +79,13 @@ static void the_harness_measures_every_step(void **state)
     }
 }
 
-int main(int argc, char **argv)
+static int begin(void)
 {
-    char reason[256] = "";
-    if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
-        print_message("skipped: %s\n", reason);
-        return 77;
-    }
-    const struct CMUnitTest few[] = {
-        cmocka_unit_test(the_loop_agrees_with_the_offline_path),
-        cmocka_unit_test(modes_and_parts_agree),
-    };
-    const struct CMUnitTest tests[] = {
-        few[0],
-        few[1],
-        cmocka_unit_test(the_harness_measures_every_step),
-    };
-    if (argc > 1 && strcmp(argv[1], "few") == 0) {
+    if (test_is_few()) {
         layout = &loop_smallest;
-        return cmocka_run_group_tests(few, NULL, driver_leave);
+        cmocka_set_skip_filter("the_harness_measures_every_step");
     }
-    return cmocka_run_group_tests(tests, NULL, driver_leave);
+    return needs_cuda();
 }
+
+TEST_GROUP(.begin = begin, .leave = driver_leave);

@@ -53,9 +53,8 @@ static void check_errors(const posed *p, int c)
     check_close(result, 0.0, cases[c].result, 1.0);
 }
 
-static void every_arithmetic_factors_and_solves(void **state)
+TEST(every_arithmetic_factors_and_solves)
 {
-    (void)state;
     static const bb_index sizes[] = {1, 2, 127, 128, 129, 500, 1000, 1153, 2100};
     for (size_t s = few ? 4 : 0; s < (few ? 6 : sizeof sizes / sizeof *sizes); ++s) {
         for (int c = 0; c < CASES; ++c) {
@@ -68,9 +67,8 @@ static void every_arithmetic_factors_and_solves(void **state)
     }
 }
 
-static void results_repeat_bit_for_bit(void **state)
+TEST(results_repeat_bit_for_bit)
 {
-    (void)state;
     const bb_index n = few ? 400 : 1500;
     for (int c = 0; c < CASES; ++c) {
         posed p, again;
@@ -88,9 +86,8 @@ static void results_repeat_bit_for_bit(void **state)
     }
 }
 
-static void a_map_chooses_the_products_of_every_block(void **state)
+TEST(a_map_chooses_the_products_of_every_block)
 {
-    (void)state;
     static const bb_variant variants[] = {BB_VARIANT_HP1, BB_VARIANT_HP2, BB_VARIANT_HP3};
     static unsigned char mixed[36];
     if (few) {
@@ -141,9 +138,8 @@ static void fill_zones(const bb_variant zones[3], unsigned char *variants)
 }
 
 // A map of one variant: the kernels of none, in their order.
-static void a_map_of_one_variant_changes_no_bit(void **state)
+TEST(a_map_of_one_variant_changes_no_bit)
 {
-    (void)state;
     static const bb_variant variants[] = {BB_VARIANT_X3, BB_VARIANT_HP1, BB_VARIANT_HP2,
                                           BB_VARIANT_HP3};
     static unsigned char map[ZONED_BLOCKS * ZONED_BLOCKS];
@@ -186,9 +182,8 @@ static bool is_fp16(const double *lower, bb_index i, bb_index j)
 // Three variants in one factorization: each block is stored as its own, each zone has its own
 // products, and results repeat. Errors are within five times those of the tile Cholesky of the cpu
 // (2.9e-5, 3.0e-5, 1.8e-4, 8.1e-6, 3.7e-5), which does not truncate its sums.
-static void three_zones_stand_in_one_factorization(void **state)
+TEST(three_zones_stand_in_one_factorization)
 {
-    (void)state;
     static const bb_variant zones[][3] = {
         {BB_VARIANT_X3, BB_VARIANT_HP1, BB_VARIANT_HP2},
         {BB_VARIANT_HP1, BB_VARIANT_HP1, BB_VARIANT_HP2},
@@ -239,9 +234,8 @@ static void three_zones_stand_in_one_factorization(void **state)
 }
 
 // All blocks light are sweeps that follow, none is sweeps in three products: the same bits.
-static void light_sweeps_are_between_the_others(void **state)
+TEST(light_sweeps_are_between_the_others)
 {
-    (void)state;
     const bb_panel_plan plans[] = {
         {.arithmetic = BB_VARIANT_HP1, .block = 128},
         {.arithmetic = BB_VARIANT_HP1, .block = 128, .sweeps = BB_POLICY_SWEEPS_LIGHT},
@@ -287,9 +281,8 @@ static void check_breakdown(posed *p, const bb_panel_plan *plan, bb_index row, d
     assert_non_null(strstr(p->found.outcome.detail, place));
 }
 
-static void a_breakdown_names_its_row(void **state)
+TEST(a_breakdown_names_its_row)
 {
-    (void)state;
     static const bb_index rows[] = {0, 700, 1499};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         for (int c = 0; c < CASES; ++c) {
@@ -305,9 +298,8 @@ static void a_breakdown_names_its_row(void **state)
     }
 }
 
-static void impossible_plans_are_refused(void **state)
+TEST(impossible_plans_are_refused)
 {
-    (void)state;
     bb_panel_cholesky *factor = NULL;
     bb_panel_plan plan = {.n = 1000, .block = 100, .arithmetic = BB_VARIANT_SP};
     check_fails(bb_panel_cholesky_create(1, &gpu, &plan, &factor), BB_INVALID, "multiple of 128");
@@ -319,9 +311,8 @@ static void impossible_plans_are_refused(void **state)
 }
 
 // What is taken is what was planned, to the hundredth.
-static void memory_is_planned(void **state)
+TEST(memory_is_planned)
 {
-    (void)state;
     static const bb_variant variants[] = {BB_VARIANT_SP, BB_VARIANT_HP1, BB_VARIANT_HP2,
                                           BB_VARIANT_FP8};
     if (few) {
@@ -341,27 +332,21 @@ static void memory_is_planned(void **state)
     }
 }
 
-int main(int count, char **arguments)
+static int begin(void)
 {
-    few = count > 1 && strcmp(arguments[1], "few") == 0;
+    few = test_is_few();
     char reason[256] = "";
     if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
         print_message("skipped: %s\n", reason);
         return 77;
     }
     check_ok(bb_device_open(BB_DEVICE_CUDA, 0, &gpu));
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_arithmetic_factors_and_solves),
-        cmocka_unit_test(results_repeat_bit_for_bit),
-        cmocka_unit_test(a_map_chooses_the_products_of_every_block),
-        cmocka_unit_test(a_map_of_one_variant_changes_no_bit),
-        cmocka_unit_test(three_zones_stand_in_one_factorization),
-        cmocka_unit_test(light_sweeps_are_between_the_others),
-        cmocka_unit_test(a_breakdown_names_its_row),
-        cmocka_unit_test(impossible_plans_are_refused),
-        cmocka_unit_test(memory_is_planned),
-    };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    bb_device_close(&gpu);
-    return failed;
+    return 0;
 }
+
+static void end(void)
+{
+    bb_device_close(&gpu);
+}
+
+TEST_GROUP(.begin = begin, .end = end);

@@ -40,9 +40,8 @@ static double emulated_error(bb_index n, bb_index tile, bb_variant variant,
     return error;
 }
 
-static void the_cpu_emulates_the_errors(void **state)
+TEST(the_cpu_emulates_the_errors)
 {
-    (void)state;
     enum { N = 1000, BLOCK = 128 };
     int apart = 0; // counted, so that one run shows all of them
     const bb_variant variants[] = {BB_VARIANT_SP,  BB_VARIANT_BF16, BB_VARIANT_HP1, BB_VARIANT_HP2,
@@ -77,9 +76,8 @@ static void the_cpu_emulates_the_errors(void **state)
 }
 
 // sp (x3 on the GPU), hp1 and hp2 by the distance of a block from the diagonal.
-static void the_cpu_emulates_three_zones(void **state)
+TEST(the_cpu_emulates_three_zones)
 {
-    (void)state;
     enum { N = 1000, BLOCK = 128, BLOCKS = 8 };
     bb_variant table[BLOCKS * (BLOCKS + 1) / 2];
     unsigned char blocks[BLOCKS * BLOCKS] = {0};
@@ -149,9 +147,8 @@ static double half_sum(double c, double first, double part)
 // Beside 2048 fp16 has steps of 2, so that no addend up to 1 changes it. DEPTH parts of 1/32 are
 // 64: they are there where they are summed by themselves, and lost where each run of up to 32 is
 // added to 2048.
-static void sums_of_hp3_start_from_zero(void **state)
+TEST(sums_of_hp3_start_from_zero)
 {
-    (void)state;
     const double kept = half_sum(2048.0, 1.0 / 32, 1.0 / 32);
     print_message("2048 + %d/32 = %.1f\n", DEPTH, kept);
     check_relative(kept, 2048.0 + DEPTH / 32.0, 1e-3);
@@ -168,7 +165,7 @@ static void sums_of_hp3_start_from_zero(void **state)
     assert_true(least == 1.0 / 8); // 16 of 1/16 are 1, a tie that goes to 2048; 16 of 1/8 count
 }
 
-int main(void)
+static int begin(void)
 {
     char reason[256] = "";
     if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
@@ -177,13 +174,13 @@ int main(void)
     }
     check_ok(bb_threads_set(4));
     check_ok(bb_device_open(BB_DEVICE_CUDA, 0, &gpu));
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_cpu_emulates_the_errors),
-        cmocka_unit_test(the_cpu_emulates_three_zones),
-        cmocka_unit_test(sums_of_hp3_start_from_zero),
-    };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
+}
+
+static void end(void)
+{
     bb_device_close(&gpu);
     bb_threads_stop();
-    return failed;
 }
+
+TEST_GROUP(.begin = begin, .end = end);

@@ -233,35 +233,31 @@ static void check_sizes(const bb_index *sizes, size_t count)
     }
 }
 
-static void small_sizes_hold_every_type(void **state)
+TEST(small_sizes_hold_every_type)
 {
-    (void)state;
     const bb_index sizes[] = {1, 2, 3, 5, 10, 50};
     check_sizes(sizes, sizeof sizes / sizeof *sizes);
     expect_none();
 }
 
-static void a_thousand_rows_hold_every_type(void **state)
+TEST(a_thousand_rows_hold_every_type)
 {
-    (void)state;
     const bb_index sizes[] = {1000};
     check_sizes(sizes, 1);
     expect_none();
 }
 
 // Eight panels and one row.
-static void four_thousand_rows_hold_every_type(void **state)
+TEST(four_thousand_rows_hold_every_type)
 {
-    (void)state;
     const bb_index sizes[] = {4097};
     check_sizes(sizes, 1);
     expect_none();
 }
 
 // Diagonals from 1e-30 to 1e30: the unit diagonal, taken on the device, undoes the grading.
-static void graded_diagonals_cost_nothing(void **state)
+TEST(graded_diagonals_cost_nothing)
 {
-    (void)state;
     enum { N = 300 };
     for (int v = 0; v < ARITHMETICS; ++v) {
         spd_matrix matrix;
@@ -289,9 +285,8 @@ static void graded_diagonals_cost_nothing(void **state)
 }
 
 // The order of the sensors: rows and columns permuted together are as accurate.
-static void permuted_rows_are_as_accurate(void **state)
+TEST(permuted_rows_are_as_accurate)
 {
-    (void)state;
     enum { N = 600, STRIDE = 97 }; // coprime
     for (int v = 0; v < ARITHMETICS; ++v) {
         double condition = 0.1 / bb_variant_unit_roundoff(arithmetics[v].arithmetic);
@@ -320,9 +315,8 @@ static void permuted_rows_are_as_accurate(void **state)
 }
 
 // In the first, a middle and the last block, on the diagonal and below it.
-static void nan_is_found_in_every_block(void **state)
+TEST(nan_is_found_in_every_block)
 {
-    (void)state;
     enum { N = 600 };
     const bb_index places[][2] = {{0, 0},   {20, 3},    {300, 5},  {300, 300},
                                   {599, 0}, {599, 590}, {599, 599}};
@@ -353,7 +347,7 @@ static void nan_is_found_in_every_block(void **state)
     expect_none();
 }
 
-int main(void)
+static int begin(void)
 {
     char reason[256] = "";
     if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
@@ -362,16 +356,13 @@ int main(void)
     }
     check_ok(bb_threads_set(4));
     check_ok(bb_device_open(BB_DEVICE_CUDA, 0, &gpu));
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_sizes_hold_every_type),
-        cmocka_unit_test(a_thousand_rows_hold_every_type),
-        cmocka_unit_test(four_thousand_rows_hold_every_type),
-        cmocka_unit_test(graded_diagonals_cost_nothing),
-        cmocka_unit_test(permuted_rows_are_as_accurate),
-        cmocka_unit_test(nan_is_found_in_every_block),
-    };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
+}
+
+static void end(void)
+{
     bb_device_close(&gpu);
     bb_threads_stop();
-    return failed;
 }
+
+TEST_GROUP(.begin = begin, .end = end);

@@ -45,9 +45,8 @@ static int compare_parts(bb_index count, bb_device *const *gpus, int c, bb_index
     return found;
 }
 
-static void parts_have_the_bits_of_one(void **state)
+TEST(parts_have_the_bits_of_one)
 {
-    (void)state;
     int found = 0;
     for (bb_index count = 2; count <= 3; ++count) {
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; ++s) {
@@ -63,9 +62,8 @@ static void parts_have_the_bits_of_one(void **state)
 }
 
 // Three zones of variants, whose blocks come from several parts with their second planes.
-static void a_map_of_variants_is_shared(void **state)
+TEST(a_map_of_variants_is_shared)
 {
-    (void)state;
     enum { BLOCKS = 12 };
     static const bb_variant wide[] = {BB_VARIANT_X3, BB_VARIANT_HP1};
     static unsigned char map[BLOCKS * BLOCKS];
@@ -123,9 +121,8 @@ static void read_factor(const posed *p, bb_index count, const bb_panel_plan *sha
     bb_device_source_destroy(&twin);
 }
 
-static void pivots_and_columns_come_from_every_part(void **state)
+TEST(pivots_and_columns_come_from_every_part)
 {
-    (void)state;
     static const bb_panel_plan plans[] = {{.arithmetic = BB_VARIANT_X3, .block = 128},
                                           {.arithmetic = BB_VARIANT_DP, .block = 128},
                                           {.arithmetic = BB_VARIANT_BF16, .block = 128}};
@@ -152,9 +149,8 @@ static void pivots_and_columns_come_from_every_part(void **state)
 }
 
 // In a row of each of three parts, and after it the same factorization again without.
-static void a_breakdown_in_any_part_names_its_row(void **state)
+TEST(a_breakdown_in_any_part_names_its_row)
 {
-    (void)state;
     static const bb_index rows[] = {0, 140, 300, 700, 1152};
     static const double pivots[] = {-1.0, NAN};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
@@ -176,9 +172,8 @@ static void a_breakdown_in_any_part_names_its_row(void **state)
 }
 
 // What a part takes is what was planned.
-static void memory_of_parts_is_planned(void **state)
+TEST(memory_of_parts_is_planned)
 {
-    (void)state;
     static const bb_variant variants[] = {BB_VARIANT_SP, BB_VARIANT_HP1, BB_VARIANT_X3};
     for (size_t v = 0; v < sizeof variants / sizeof *variants; ++v) {
         bb_panel_cholesky *factor = NULL;
@@ -194,9 +189,8 @@ static void memory_of_parts_is_planned(void **state)
     }
 }
 
-static void two_gpus_have_the_bits_of_one(void **state)
+TEST(two_gpus_have_the_bits_of_one)
 {
-    (void)state;
     bb_device *two[2] = {gpu, NULL};
     if (bb_device_count(BB_DEVICE_CUDA, NULL, 0) < 2) {
         print_message("skipped: one GPU\n");
@@ -212,7 +206,7 @@ static void two_gpus_have_the_bits_of_one(void **state)
     bb_device_close(&two[1]);
 }
 
-int main(void)
+static int begin(void)
 {
     char reason[256] = "";
     if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
@@ -223,15 +217,12 @@ int main(void)
     for (int g = 0; g < PARTS; ++g) {
         devices[g] = gpu;
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_have_the_bits_of_one),
-        cmocka_unit_test(a_map_of_variants_is_shared),
-        cmocka_unit_test(pivots_and_columns_come_from_every_part),
-        cmocka_unit_test(a_breakdown_in_any_part_names_its_row),
-        cmocka_unit_test(memory_of_parts_is_planned),
-        cmocka_unit_test(two_gpus_have_the_bits_of_one),
-    };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    bb_device_close(&gpu);
-    return failed;
+    return 0;
 }
+
+static void end(void)
+{
+    bb_device_close(&gpu);
+}
+
+TEST_GROUP(.begin = begin, .end = end);

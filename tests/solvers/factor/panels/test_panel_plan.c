@@ -11,9 +11,8 @@ static bb_panel_plan plan_of(bb_index n, bb_index block, bb_variant arithmetic)
     return (bb_panel_plan){.n = n, .block = block, .arithmetic = arithmetic};
 }
 
-static void the_figures_of_the_benchmarks(void **state)
+TEST(the_figures_of_the_benchmarks)
 {
-    (void)state;
     bb_panel_plan plan = plan_of(98304, 1024, BB_VARIANT_HP1);
     assert_int_equal((bb_index)bb_panel_plan_need(&plan, 1).device_bytes, 21059060240);
     assert_int_equal((bb_index)bb_panel_plan_factor_bytes(&plan), 19528679424);
@@ -25,9 +24,8 @@ static void the_figures_of_the_benchmarks(void **state)
 }
 
 // sides rows: the planes of all columns, a panel's words and a scale.
-static void right_hand_sides_are_shared_by_the_gpus(void **state)
+TEST(right_hand_sides_are_shared_by_the_gpus)
 {
-    (void)state;
     bb_panel_plan plan = plan_of(8192, 512, BB_VARIANT_X3);
     const double alone = bb_panel_plan_need(&plan, 1).device_bytes;
     const double shared = bb_panel_plan_need(&plan, 4).device_bytes;
@@ -47,9 +45,8 @@ static void right_hand_sides_are_shared_by_the_gpus(void **state)
 
 // 99 block rows, of which two GPUs have 50 and 49; two panels in work, split planes, diagonal
 // blocks and their scale by half; of guests two rows in one plane and two inverses.
-static void block_rows_are_shared_by_the_gpus(void **state)
+TEST(block_rows_are_shared_by_the_gpus)
 {
-    (void)state;
     const double block = 1024.0 * 1024.0;
     const bb_panel_plan plan = plan_of(100368, 1024, BB_VARIANT_HP1);
     const double one = bb_panel_plan_need(&plan, 1).device_bytes;
@@ -65,9 +62,8 @@ static void block_rows_are_shared_by_the_gpus(void **state)
 }
 
 // fp16 throughout at n = 300,000 in two GPUs of 80 GB, with 4000 rows of B: 90 GB of L together.
-static void a_triangle_too_large_for_one_is_shared(void **state)
+TEST(a_triangle_too_large_for_one_is_shared)
 {
-    (void)state;
     bb_panel_plan plan = plan_of(300000, 1024, BB_VARIANT_HP1);
     plan.diagonal_follows = true;
     plan.sweeps = BB_POLICY_SWEEPS_FOLLOW;
@@ -79,9 +75,8 @@ static void a_triangle_too_large_for_one_is_shared(void **state)
 
 // L of 80 GB in two planes on the host: on the GPU 16 panels in work, the strip and 16 guest rows
 // in two planes, two chunks of 4 block rows, and what a panel takes.
-static void a_swapped_triangle_leaves_the_gpu(void **state)
+TEST(a_swapped_triangle_leaves_the_gpu)
 {
-    (void)state;
     const double blocks = 196.0; // of 1024 rows
     const double block = 1024.0 * 1024.0;
     bb_panel_plan plan = plan_of(200000, 1024, BB_VARIANT_HP1);
@@ -99,9 +94,8 @@ static void a_swapped_triangle_leaves_the_gpu(void **state)
 }
 
 // Where it would take more than it may on one GPU, and takes less in the host's memory.
-static void a_limit_swaps_what_can_be(void **state)
+TEST(a_limit_swaps_what_can_be)
 {
-    (void)state;
     bb_panel_plan plan = plan_of(200000, 1024, BB_VARIANT_HP1);
     bb_panel_plan_place(&plan, 1, 0.0);
     assert_false(plan.swapped);
@@ -122,9 +116,8 @@ static void a_limit_swaps_what_can_be(void **state)
     assert_false(plan.swapped);
 }
 
-static void a_host_without_room_is_told(void **state)
+TEST(a_host_without_room_is_told)
 {
-    (void)state;
     bb_panel_plan plan = plan_of(200000, 1024, BB_VARIANT_HP1);
     check_ok(bb_panel_plan_check_host(&plan, 0.0)); // L is on the GPU
     plan.swapped = true;
@@ -135,9 +128,8 @@ static void a_host_without_room_is_told(void **state)
                 "40.1 GB");
 }
 
-static void what_cannot_be_swapped_is_refused(void **state)
+TEST(what_cannot_be_swapped_is_refused)
 {
-    (void)state;
     bb_panel_arithmetic arithmetic;
     bb_panel_plan plan = plan_of(10000, 1024, BB_VARIANT_SP);
     plan.swapped = true;
@@ -159,9 +151,8 @@ static void what_cannot_be_swapped_is_refused(void **state)
 }
 
 // The inverses of a sweep in one product stay; others are two.
-static void inverses_are_kept_for_sweeps(void **state)
+TEST(inverses_are_kept_for_sweeps)
 {
-    (void)state;
     bb_panel_plan plan = plan_of(8192, 512, BB_VARIANT_HP1);
     const double without = bb_panel_plan_need(&plan, 1).device_bytes;
     plan.sides = 1000;
@@ -170,9 +161,8 @@ static void inverses_are_kept_for_sweeps(void **state)
                 1.0);
 }
 
-static void a_wide_format_keeps_one_array(void **state)
+TEST(a_wide_format_keeps_one_array)
 {
-    (void)state;
     const bb_panel_plan dp = plan_of(4096, 256, BB_VARIANT_DP);
     const bb_panel_plan sp = plan_of(4096, 256, BB_VARIANT_SP);
     const bb_panel_plan tf32 = plan_of(4096, 256, BB_VARIANT_TF32);
@@ -181,9 +171,8 @@ static void a_wide_format_keeps_one_array(void **state)
                 0.5, 1.0);
 }
 
-static void a_map_keeps_both_planes(void **state)
+TEST(a_map_keeps_both_planes)
 {
-    (void)state;
     unsigned char variants[16];
     memset(variants, BB_VARIANT_X3, sizeof variants);
     bb_panel_plan plan = plan_of(1024, 256, BB_VARIANT_HP1);
@@ -199,9 +188,8 @@ static void a_map_keeps_both_planes(void **state)
 }
 
 // fp16 tiles beside the panels, and no second plane that holds anything; bf16 operands beside L.
-static void further_variants_keep_further_arrays(void **state)
+TEST(further_variants_keep_further_arrays)
 {
-    (void)state;
     const double plane = 3.0 * 2.0 * 512.0 * 512.0; // of six blocks of 512 x 512, folded
     const bb_panel_plan hp1 = plan_of(2048, 512, BB_VARIANT_HP1);
     const bb_panel_plan hp2 = plan_of(2048, 512, BB_VARIANT_HP2);
@@ -221,9 +209,8 @@ static void further_variants_keep_further_arrays(void **state)
 }
 
 // One block of six in fp16 work: the tiles of its panels, and one plane less of it in what holds L.
-static void a_mixture_keeps_what_its_blocks_need(void **state)
+TEST(a_mixture_keeps_what_its_blocks_need)
 {
-    (void)state;
     unsigned char variants[16];
     const double block = 512.0 * 512.0;
     bb_panel_plan mixed = plan_of(2048, 512, BB_VARIANT_HP1);
@@ -247,9 +234,8 @@ static void a_mixture_keeps_what_its_blocks_need(void **state)
                 2.0 * 2.0 * block, 0.5, 1.0);
 }
 
-static void what_cannot_be_planned_takes_nothing(void **state)
+TEST(what_cannot_be_planned_takes_nothing)
 {
-    (void)state;
     bb_panel_arithmetic arithmetic;
     const bb_panel_plan odd = plan_of(1024, 100, BB_VARIANT_HP1);
     check_fails(bb_panel_arithmetic_of(&odd, &arithmetic), BB_INVALID, "multiple of 128");
@@ -261,25 +247,4 @@ static void what_cannot_be_planned_takes_nothing(void **state)
     check_fails(bb_panel_arithmetic_of(&mixed, &arithmetic), BB_INVALID,
                 "beside hp1: expected variants in planes of fp16");
     bb_status_clear();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_figures_of_the_benchmarks),
-        cmocka_unit_test(right_hand_sides_are_shared_by_the_gpus),
-        cmocka_unit_test(block_rows_are_shared_by_the_gpus),
-        cmocka_unit_test(a_triangle_too_large_for_one_is_shared),
-        cmocka_unit_test(a_swapped_triangle_leaves_the_gpu),
-        cmocka_unit_test(a_limit_swaps_what_can_be),
-        cmocka_unit_test(a_host_without_room_is_told),
-        cmocka_unit_test(what_cannot_be_swapped_is_refused),
-        cmocka_unit_test(inverses_are_kept_for_sweeps),
-        cmocka_unit_test(a_wide_format_keeps_one_array),
-        cmocka_unit_test(a_map_keeps_both_planes),
-        cmocka_unit_test(further_variants_keep_further_arrays),
-        cmocka_unit_test(a_mixture_keeps_what_its_blocks_need),
-        cmocka_unit_test(what_cannot_be_planned_takes_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

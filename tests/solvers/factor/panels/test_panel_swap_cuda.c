@@ -48,9 +48,8 @@ static int compare(const bb_panel_plan *shape, double noise, bb_index n, bb_inde
     return found;
 }
 
-static void a_swapped_factor_has_the_bits_of_one_on_the_gpu(void **state)
+TEST(a_swapped_factor_has_the_bits_of_one_on_the_gpu)
 {
-    (void)state;
     int found = 0;
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; ++s) {
         for (int c = 0; c < CASES; ++c) {
@@ -68,9 +67,8 @@ static void a_swapped_factor_has_the_bits_of_one_on_the_gpu(void **state)
 }
 
 // Blocks that are rounded after every panel are cut nowhere, also where no run ends with a panel.
-static void a_run_does_not_cut_what_is_rounded(void **state)
+TEST(a_run_does_not_cut_what_is_rounded)
 {
-    (void)state;
     static const bb_variant rounded[] = {BB_VARIANT_HP2, BB_VARIANT_HP3};
     for (int v = 0; v < 2; ++v) {
         posed p;
@@ -87,9 +85,8 @@ static void a_run_does_not_cut_what_is_rounded(void **state)
 }
 
 // A block that is kept in one plane stands in the strip where one of two planes stood.
-static void a_map_of_variants_is_swapped(void **state)
+TEST(a_map_of_variants_is_swapped)
 {
-    (void)state;
     enum { BLOCKS = 12 };
     static unsigned char map[BLOCKS * BLOCKS];
     for (int i = 0; i < BLOCKS; ++i) {
@@ -162,9 +159,8 @@ static void check_bytes(const bb_panel_traffic *traffic, bb_index n, bb_index bl
     check_close(traffic->device_to_device_bytes, 0.0, 0.0, 1.0);
 }
 
-static void columns_and_bytes_are_read(void **state)
+TEST(columns_and_bytes_are_read)
 {
-    (void)state;
     enum { N = 3584, FIRST = 300 };
     posed p;
     reading one, swapped;
@@ -182,9 +178,8 @@ static void columns_and_bytes_are_read(void **state)
     finish(&p);
 }
 
-static void a_breakdown_is_the_same(void **state)
+TEST(a_breakdown_is_the_same)
 {
-    (void)state;
     enum { N = 2000, ROW = 1300 };
     posed p;
     reading one, swapped;
@@ -203,9 +198,8 @@ static void a_breakdown_is_the_same(void **state)
 }
 
 // One object factors a matrix, sweeps, and factors it again.
-static void a_second_factor_is_the_first(void **state)
+TEST(a_second_factor_is_the_first)
 {
-    (void)state;
     enum { N = 2600, ROWS = 40 };
     posed p;
     solved found[2];
@@ -242,9 +236,8 @@ static void a_second_factor_is_the_first(void **state)
     finish(&p);
 }
 
-static void what_cannot_be_swapped_is_refused(void **state)
+TEST(what_cannot_be_swapped_is_refused)
 {
-    (void)state;
     bb_panel_cholesky *factor = NULL;
     bb_device *twice[] = {gpu, gpu};
     bb_panel_plan plan = {
@@ -255,9 +248,8 @@ static void what_cannot_be_swapped_is_refused(void **state)
 }
 
 // What is taken on the GPU is what was planned.
-static void memory_is_planned(void **state)
+TEST(memory_is_planned)
 {
-    (void)state;
     bb_panel_cholesky *factor = NULL;
     bb_device_report before, after;
     const bb_panel_plan plan = {
@@ -270,7 +262,7 @@ static void memory_is_planned(void **state)
     check_relative(taken, bb_panel_plan_need(&plan, 1).device_bytes, 0.05);
 }
 
-int main(void)
+static int begin(void)
 {
     char reason[256] = "";
     if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
@@ -278,17 +270,12 @@ int main(void)
         return 77;
     }
     check_ok(bb_device_open(BB_DEVICE_CUDA, 0, &gpu));
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_swapped_factor_has_the_bits_of_one_on_the_gpu),
-        cmocka_unit_test(a_run_does_not_cut_what_is_rounded),
-        cmocka_unit_test(a_map_of_variants_is_swapped),
-        cmocka_unit_test(columns_and_bytes_are_read),
-        cmocka_unit_test(a_breakdown_is_the_same),
-        cmocka_unit_test(a_second_factor_is_the_first),
-        cmocka_unit_test(what_cannot_be_swapped_is_refused),
-        cmocka_unit_test(memory_is_planned),
-    };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    bb_device_close(&gpu);
-    return failed;
+    return 0;
 }
+
+static void end(void)
+{
+    bb_device_close(&gpu);
+}
+
+TEST_GROUP(.begin = begin, .end = end);

@@ -6,9 +6,8 @@
 #include "solvers/factor/panels/triangle_layout.h"
 #include "tests/check.h"
 
-static void every_block_has_its_own_place(void **state)
+TEST(every_block_has_its_own_place)
 {
-    (void)state;
     for (bb_index blocks = 1; blocks <= 40; ++blocks) {
         const bb_triangle_layout layout = bb_triangle_layout_make(blocks * 8 - 3, 8);
         const bb_index across = bb_triangle_layout_columns(layout) / 8;
@@ -27,9 +26,8 @@ static void every_block_has_its_own_place(void **state)
     }
 }
 
-static void positions_are_a_permutation_in_the_rectangles_order(void **state)
+TEST(positions_are_a_permutation_in_the_rectangles_order)
 {
-    (void)state;
     for (bb_index blocks = 1; blocks <= 40; ++blocks) {
         const bb_triangle_layout layout = bb_triangle_layout_make(blocks * 4, 4);
         const bb_index half = bb_triangle_layout_half(layout);
@@ -44,9 +42,8 @@ static void positions_are_a_permutation_in_the_rectangles_order(void **state)
 }
 
 // Of all parts together every block once; of each no more than its share and half a row.
-static void parts_hold_every_block_once(void **state)
+TEST(parts_hold_every_block_once)
 {
-    (void)state;
     for (bb_index parts = 1; parts <= 8; ++parts) {
         for (bb_index blocks = 1; blocks <= 40; ++blocks) {
             bb_index held = 0;
@@ -79,9 +76,8 @@ static void parts_hold_every_block_once(void **state)
 
 // A part's block rows below a panel stand side by side in it, and in each half of the rectangle
 // from one to the next is the same step.
-static void a_panel_of_a_part_is_one_run(void **state)
+TEST(a_panel_of_a_part_is_one_run)
 {
-    (void)state;
     for (bb_index item = 0; item < 8 * 20; ++item) {
         const bb_index parts = item / 20 + 1;
         const bb_index part = item % 20 % parts;
@@ -115,9 +111,8 @@ static void a_panel_of_a_part_is_one_run(void **state)
     }
 }
 
-static void a_stack_is_not_folded(void **state)
+TEST(a_stack_is_not_folded)
 {
-    (void)state;
     const bb_triangle_layout layout = bb_triangle_layout_stack(1000, 256);
     for (bb_index i = 0; i < 4; ++i) {
         assert_int_equal(bb_triangle_layout_row(layout, i), 256 * i);
@@ -125,9 +120,8 @@ static void a_stack_is_not_folded(void **state)
     }
 }
 
-static void the_last_block_row_is_short(void **state)
+TEST(the_last_block_row_is_short)
 {
-    (void)state;
     const bb_triangle_layout layout = bb_triangle_layout_make(1000, 256);
     assert_int_equal(layout.blocks, 4);
     assert_int_equal(bb_triangle_layout_extent(layout, 2), 256);
@@ -135,9 +129,8 @@ static void the_last_block_row_is_short(void **state)
 }
 
 // Block rows from the third on, of the columns from 512 on.
-static void a_strip_begins_where_it_is_told(void **state)
+TEST(a_strip_begins_where_it_is_told)
 {
-    (void)state;
     const bb_triangle_layout layout = bb_triangle_layout_strip(1000, 128, 2, 512, 256);
     assert_int_equal(bb_triangle_layout_columns(layout), 256);
     assert_int_equal(bb_triangle_layout_rows(layout), 6 * 128);
@@ -147,18 +140,4 @@ static void a_strip_begins_where_it_is_told(void **state)
         assert_int_equal(bb_triangle_layout_position(layout, i), i);
         assert_true(bb_triangle_layout_holds(layout, i));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_block_has_its_own_place),
-        cmocka_unit_test(positions_are_a_permutation_in_the_rectangles_order),
-        cmocka_unit_test(parts_hold_every_block_once),
-        cmocka_unit_test(a_panel_of_a_part_is_one_run),
-        cmocka_unit_test(a_stack_is_not_folded),
-        cmocka_unit_test(a_strip_begins_where_it_is_told),
-        cmocka_unit_test(the_last_block_row_is_short),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,9 +47,8 @@ static void multiply(const bb_half_kernel *kernel, bb_index run, bool from_c, fl
     kernel->multiply(&task);
 }
 
-static void every_kernel_has_the_bits_of_the_portable_one(void **state)
+TEST(every_kernel_has_the_bits_of_the_portable_one)
 {
-    (void)state;
     const bb_index runs[] = {1, 3, 4, DEPTH, 100};
     const bb_half_kernel *kernels = NULL;
     bb_index count = bb_half_product_kernels(&kernels);
@@ -74,9 +73,8 @@ static void every_kernel_has_the_bits_of_the_portable_one(void **state)
 }
 
 // The law, one sum at a time in fp64 (exact for runs of this length), on finite values.
-static void the_portable_kernel_keeps_the_law(void **state)
+TEST(the_portable_kernel_keeps_the_law)
 {
-    (void)state;
     const bb_half_kernel *kernels = NULL;
     bb_index count = bb_half_product_kernels(&kernels);
     float got[ROWS * STRIDE];
@@ -97,9 +95,8 @@ static void the_portable_kernel_keeps_the_law(void **state)
 }
 
 // From C the sum is C's own, rounded after every run; the two differ where C is large.
-static void sums_may_start_from_c(void **state)
+TEST(sums_may_start_from_c)
 {
-    (void)state;
     const bb_half_kernel *kernels = NULL;
     bb_index count = bb_half_product_kernels(&kernels);
     float got[ROWS * STRIDE];
@@ -122,12 +119,4 @@ static void sums_may_start_from_c(void **state)
     assert_true(different > ROWS * COLUMNS / 4);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kernel_has_the_bits_of_the_portable_one),
-        cmocka_unit_test(the_portable_kernel_keeps_the_law),
-        cmocka_unit_test(sums_may_start_from_c),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(.enter = setup, .leave = teardown);

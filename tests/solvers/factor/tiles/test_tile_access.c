@@ -119,9 +119,8 @@ static bb_tile_matrix *factored(int c)
     return matrix;
 }
 
-static void brought_tiles_give_the_same_bits(void **state)
+TEST(brought_tiles_give_the_same_bits)
 {
-    (void)state;
     for (int c = 0; c < CASES; ++c) {
         bb_tile_matrix *matrix = factored(c);
         vault held = {.failing = -1};
@@ -146,9 +145,8 @@ static void brought_tiles_give_the_same_bits(void **state)
 }
 
 // A process sweeps its own blocks; those of the others are as they were until they are gathered.
-static void a_team_deals_the_right_hand_sides(void **state)
+TEST(a_team_deals_the_right_hand_sides)
 {
-    (void)state;
     bb_tile_matrix *matrix = factored(1);
     vault held = {.failing = -1};
     bb_tile_access access = {.bring_row = bring_row,
@@ -178,9 +176,8 @@ static void a_team_deals_the_right_hand_sides(void **state)
     bb_tile_matrix_destroy(&matrix);
 }
 
-static void a_line_that_is_gone_is_an_error(void **state)
+TEST(a_line_that_is_gone_is_an_error)
 {
-    (void)state;
     bb_tile_matrix *matrix = factored(1);
     vault held = {.failing = 3};
     const bb_tile_access access = {
@@ -203,12 +200,4 @@ static int start(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(brought_tiles_give_the_same_bits),
-        cmocka_unit_test(a_team_deals_the_right_hand_sides),
-        cmocka_unit_test(a_line_that_is_gone_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, start, NULL);
-}
+TEST_GROUP(.enter = start);

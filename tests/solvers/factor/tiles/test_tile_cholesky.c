@@ -52,9 +52,8 @@ static double backward_error(const bb_tile_matrix *factor, const double *a)
 // Every variant, sizes that are and are not multiples of the tile. The factor's error is of the
 // order of the unit roundoff of what is rounded: operands, and for hp2 and hp3 also the output at
 // each of the tile_rows updates, and for hp3 each of the 32/4 partial sums.
-static void factors_have_the_error_of_their_variant(void **state)
+TEST(factors_have_the_error_of_their_variant)
 {
-    (void)state;
     const struct {
         bb_variant variant;
         double bound;
@@ -85,9 +84,8 @@ static void factors_have_the_error_of_their_variant(void **state)
 }
 
 // Coarser arithmetic really is coarser: a variant that silently ran in fp32 would pass the bounds.
-static void variants_differ_in_the_expected_order(void **state)
+TEST(variants_differ_in_the_expected_order)
 {
-    (void)state;
     enum { N = 200 };
     const bb_variant order[] = {BB_VARIANT_DP, BB_VARIANT_SP, BB_VARIANT_HP1, BB_VARIANT_HP2,
                                 BB_VARIANT_HP3};
@@ -110,9 +108,8 @@ static void variants_differ_in_the_expected_order(void **state)
     BB_RELEASE(&a);
 }
 
-static void dp_agrees_with_lapack(void **state)
+TEST(dp_agrees_with_lapack)
 {
-    (void)state;
     enum { N = 150, M = 37 };
     double *a = dense_new(N * N);
     double *x = dense_new(M * N);
@@ -169,9 +166,8 @@ static void errors_of(const bb_tile_plan *plan, double *factor_error, double *so
 
 // Diagonal updates and sweeps that follow the variant: as accurate as fp32 in x3, of the variant's
 // roundoff otherwise, and not the bits of what stays in fp32. 48 does not divide 200.
-static void diagonal_and_sweeps_follow_the_variant(void **state)
+TEST(diagonal_and_sweeps_follow_the_variant)
 {
-    (void)state;
     const struct {
         bb_variant variant;
         double factor, solve;
@@ -207,9 +203,8 @@ static void diagonal_and_sweeps_follow_the_variant(void **state)
 }
 
 // All tiles light are sweeps that follow, none is fp32, and the error grows with what is light.
-static void sweeps_take_light_tiles_narrow(void **state)
+TEST(sweeps_take_light_tiles_narrow)
 {
-    (void)state;
     double errors[4];
     double factor, follow;
     const double energies[4] = {0.0, 1e-3, 0.1, 1.0};
@@ -231,9 +226,8 @@ static void sweeps_take_light_tiles_narrow(void **state)
 // fp32 rounding. Nor is it a wild overestimate: here it is 18 to 27 times the error, because it
 // adds up what 300 roundings of either sign mostly cancel; x3, whose error is mostly fp32's, has 2.
 // Where roundings agree it has 1 to 4: tests/solvers/factor/tiles/test_tile_updates.c.
-static void certificates_bound_the_error(void **state)
+TEST(certificates_bound_the_error)
 {
-    (void)state;
     enum { N = 300 };
     const bb_variant variants[] = {BB_VARIANT_DP,  BB_VARIANT_SP, BB_VARIANT_TF32, BB_VARIANT_BF16,
                                    BB_VARIANT_HP1, BB_VARIANT_X3, BB_VARIANT_FP8};
@@ -266,9 +260,8 @@ static void certificates_bound_the_error(void **state)
 
 // Right-hand sides that excite the smallest eigenvalues give solutions 1e6 times as large, beyond
 // fp16's range, had they not been scaled again between the sweeps.
-static void sweeps_stay_in_range(void **state)
+TEST(sweeps_stay_in_range)
 {
-    (void)state;
     enum { N = 150, M = 3 };
     double *a = dense_new(N * N);
     double *x = dense_new(M * N);
@@ -315,9 +308,8 @@ static void breakdown(bb_index row, double value, bb_outcome_kind kind, const ch
     BB_RELEASE(&a);
 }
 
-static void breakdowns_name_tile_and_row(void **state)
+TEST(breakdowns_name_tile_and_row)
 {
-    (void)state;
     breakdown(0, -1.0, BB_OUTCOME_NOT_SPD, "tile (0, 0), row 0");
     breakdown(50, 0.0, BB_OUTCOME_NOT_SPD, "tile (1, 1), row 50");
     breakdown(99, -3.0, BB_OUTCOME_NOT_SPD, "tile (3, 3), row 99");
@@ -325,9 +317,8 @@ static void breakdowns_name_tile_and_row(void **state)
     breakdown(70, INFINITY, BB_OUTCOME_NON_FINITE, "tile (2, 2), row 70");
 }
 
-static void bits_do_not_depend_on_threads(void **state)
+TEST(bits_do_not_depend_on_threads)
 {
-    (void)state;
     enum { N = 300, M = 70 };
     double *a = dense_new(N * N);
     double *right = dense_new(M * N);
@@ -354,20 +345,4 @@ static void bits_do_not_depend_on_threads(void **state)
     BB_RELEASE(&right);
     BB_RELEASE(&first);
     BB_RELEASE(&x);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(factors_have_the_error_of_their_variant),
-        cmocka_unit_test(variants_differ_in_the_expected_order),
-        cmocka_unit_test(dp_agrees_with_lapack),
-        cmocka_unit_test(diagonal_and_sweeps_follow_the_variant),
-        cmocka_unit_test(sweeps_stay_in_range),
-        cmocka_unit_test(sweeps_take_light_tiles_narrow),
-        cmocka_unit_test(certificates_bound_the_error),
-        cmocka_unit_test(breakdowns_name_tile_and_row),
-        cmocka_unit_test(bits_do_not_depend_on_threads),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,9 +18,8 @@ static bb_tile_matrix *load(const double *scale, bb_variant arithmetic, bb_polic
     return matrix;
 }
 
-static void tiles_hold_rounded_values_of_their_place(void **state)
+TEST(tiles_hold_rounded_values_of_their_place)
 {
-    (void)state;
     bb_tile_matrix *matrix = load(NULL, BB_VARIANT_HP2, (bb_policy_config){0});
     const bb_tile *tile = bb_tile_matrix_at(matrix, 2, 1);
     assert_int_equal(tile->rows, 5);
@@ -35,9 +34,8 @@ static void tiles_hold_rounded_values_of_their_place(void **state)
     assert_null(matrix);
 }
 
-static void scale_is_applied_before_rounding(void **state)
+TEST(scale_is_applied_before_rounding)
 {
-    (void)state;
     double diagonal[N], scale[N];
     for (bb_index i = 0; i < N; ++i) {
         diagonal[i] = 1.3;
@@ -49,9 +47,8 @@ static void scale_is_applied_before_rounding(void **state)
     bb_tile_matrix_destroy(&matrix);
 }
 
-static void policy_gives_each_tile_its_variant(void **state)
+TEST(policy_gives_each_tile_its_variant)
 {
-    (void)state;
     bb_policy_config band = {.kind = BB_POLICY_BAND, .width = 2, .inside = BB_VARIANT_DP};
     bb_tile_matrix *matrix = load(NULL, BB_VARIANT_HP3, band);
     assert_int_equal(bb_tile_matrix_at(matrix, 0, 0)->variant, BB_VARIANT_DP);
@@ -67,9 +64,8 @@ static void policy_gives_each_tile_its_variant(void **state)
     bb_tile_matrix_destroy(&matrix);
 }
 
-static void tiles_larger_than_the_matrix_are_the_matrix(void **state)
+TEST(tiles_larger_than_the_matrix_are_the_matrix)
 {
-    (void)state;
     bb_tile_plan plan = {.tile_size = 65536, .arithmetic = BB_VARIANT_SP};
     bb_tile_matrix *matrix = NULL;
     bb_view view = bb_view_matrix(values, N, N);
@@ -80,9 +76,8 @@ static void tiles_larger_than_the_matrix_are_the_matrix(void **state)
     bb_tile_matrix_destroy(&matrix);
 }
 
-static void sources_that_are_not_square_are_refused(void **state)
+TEST(sources_that_are_not_square_are_refused)
 {
-    (void)state;
     bb_tile_plan plan = {.tile_size = TILE, .arithmetic = BB_VARIANT_SP};
     bb_tile_matrix *matrix = NULL;
     bb_view view = bb_view_matrix(values, 5, 6);
@@ -108,9 +103,8 @@ static bool is_even(const void *context, bb_index row, bb_index column)
 }
 
 // Values of its own tiles, formats and sizes of all; with all norms two shares are one matrix.
-static void shares_add_up_to_the_matrix(void **state)
+TEST(shares_add_up_to_the_matrix)
 {
-    (void)state;
     bb_tile_matrix *complete = load(NULL, BB_VARIANT_HP2, (bb_policy_config){0});
     bb_view view = bb_view_matrix(values, N, N);
     const bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
@@ -142,17 +136,4 @@ static void shares_add_up_to_the_matrix(void **state)
     bb_tile_matrix_at(complete, 2, 0)->f32[3] += 1.0F;
     assert_true(digest != digest_of(complete));
     bb_tile_matrix_destroy(&complete);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tiles_hold_rounded_values_of_their_place),
-        cmocka_unit_test(scale_is_applied_before_rounding),
-        cmocka_unit_test(policy_gives_each_tile_its_variant),
-        cmocka_unit_test(tiles_larger_than_the_matrix_are_the_matrix),
-        cmocka_unit_test(sources_that_are_not_square_are_refused),
-        cmocka_unit_test(shares_add_up_to_the_matrix),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,9 +22,8 @@ static size_t long_last_row(const void *context, bb_index row, bb_index column)
 }
 
 // Of 4 columns the second takes most: 3 tiles, its head in the first column, and one tile more.
-static void the_least_is_one_column_with_a_head_and_a_tile(void **state)
+TEST(the_least_is_one_column_with_a_head_and_a_tile)
 {
-    (void)state;
     const bb_index last = 3;
     assert_int_equal(bb_tile_panels_least(1, one_byte, NULL), 1);
     assert_int_equal(bb_tile_panels_least(2, one_byte, NULL), 3);
@@ -36,9 +35,8 @@ static void the_least_is_one_column_with_a_head_and_a_tile(void **state)
 
 // 6 tile rows in 12 bytes. [0, 2): 6 + 5 tiles, a third column would make 15. [2, 3): with column 3
 // 4 + 3 tiles, twice 2 heads and 2 tiles are 13. [3, 5): 3 + 2, 4 and 2 are 11; with column 5 14.
-static void panels_are_as_wide_as_memory(void **state)
+TEST(panels_are_as_wide_as_memory)
 {
-    (void)state;
     static const bb_index first[] = {0, 2, 3, 5, 6};
     static const bb_index stage[] = {0, 2, 5, 10, 16};
     bb_tile_panels panels;
@@ -65,9 +63,8 @@ static void panels_are_as_wide_as_memory(void **state)
 }
 
 // Each cell once, row by row.
-static void cells_are_numbered_row_by_row(void **state)
+TEST(cells_are_numbered_row_by_row)
 {
-    (void)state;
     for (bb_index rows = 1; rows < 9; ++rows) {
         for (bb_index width = 1; width <= rows; ++width) {
             bb_index t = 0;
@@ -87,9 +84,8 @@ static void cells_are_numbered_row_by_row(void **state)
 
 // Whatever the limit: tile (i, j) takes j updates, and a panel's updates take the operands that
 // their tiles' uses say, two each, one into the diagonal; a diagonal tile's uses are its solves.
-static void counts_agree(void **state)
+TEST(counts_agree)
 {
-    (void)state;
     enum { ROWS = 9 };
     for (size_t limit = bb_tile_panels_least(ROWS, one_byte, NULL); limit < 50; ++limit) {
         bb_tile_panels panels;
@@ -113,15 +109,4 @@ static void counts_agree(void **state)
         assert_int_equal(updates, (ROWS - 1) * ROWS * (ROWS + 1) / 6); // sum of j (ROWS - j)
         bb_tile_panels_release(&panels);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_least_is_one_column_with_a_head_and_a_tile),
-        cmocka_unit_test(panels_are_as_wide_as_memory),
-        cmocka_unit_test(cells_are_numbered_row_by_row),
-        cmocka_unit_test(counts_agree),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

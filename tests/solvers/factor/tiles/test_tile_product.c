@@ -24,9 +24,8 @@ static float product_of(bb_variant variant, bb_index depth, float *a, float *b, 
 }
 
 // 1 + 2^-11 is halfway between two fp16 numbers and goes to the even one, 1.
-static void operands_are_rounded(void **state)
+TEST(operands_are_rounded)
 {
-    (void)state;
     float a[1] = {1.0F + 0x1p-11F};
     float b[1] = {1.0F};
     assert_true(product_of(BB_VARIANT_SP, 1, a, b, 0.0F, 4) == -(1.0F + 0x1p-11F));
@@ -37,9 +36,8 @@ static void operands_are_rounded(void **state)
 }
 
 // 2^-12 from 1: fp32 output keeps it, fp16 output does not.
-static void output_is_rounded(void **state)
+TEST(output_is_rounded)
 {
-    (void)state;
     float a[1] = {0x1p-6F};
     float b[1] = {0x1p-6F};
     assert_true(product_of(BB_VARIANT_HP1, 1, a, b, 1.0F, 4) == 1.0F - 0x1p-12F);
@@ -47,9 +45,8 @@ static void output_is_rounded(void **state)
 }
 
 // 1 + 2^-11 + 2^-11: each half step alone ties to 1, so only a run of three sees both.
-static void fp16_accumulator_is_rounded_every_run(void **state)
+TEST(fp16_accumulator_is_rounded_every_run)
 {
-    (void)state;
     float a[3] = {1.0F, 0x1p-11F, 0x1p-11F};
     float b[3] = {1.0F, 1.0F, 1.0F};
     assert_true(product_of(BB_VARIANT_HP3, 3, a, b, 0.0F, 1) == -1.0F);
@@ -58,9 +55,8 @@ static void fp16_accumulator_is_rounded_every_run(void **state)
     assert_true(product_of(BB_VARIANT_HP2, 3, a, b, 0.0F, 1) == -(1.0F + 0x1p-10F));
 }
 
-static void fp16_accumulator_overflows_to_infinity(void **state)
+TEST(fp16_accumulator_overflows_to_infinity)
 {
-    (void)state;
     float a[2] = {60000.0F, 60000.0F};
     float b[2] = {1.0F, 1.0F};
     assert_true(product_of(BB_VARIANT_HP3, 2, a, b, 0.0F, 4) == -INFINITY);
@@ -69,9 +65,8 @@ static void fp16_accumulator_overflows_to_infinity(void **state)
 
 // 1 + 2^-11 = 1 + 2^-11 1 in planes. 1 + 2^-12 + 2^-23: hi = 1, lo = 1/2 + 2^-12 ties to 1/2, so
 // 2^-23 is lost. lo lo^T is left out.
-static void split_operands_keep_two_planes(void **state)
+TEST(split_operands_keep_two_planes)
 {
-    (void)state;
     float a[1] = {1.0F + 0x1p-11F};
     float b[1] = {1.0F};
     assert_true(product_of(BB_VARIANT_X3, 1, a, b, 0.0F, 4) == -(1.0F + 0x1p-11F));
@@ -83,9 +78,8 @@ static void split_operands_keep_two_planes(void **state)
 }
 
 // The planes hold a to 2^-23 |a|, and rounding to them again changes nothing.
-static void planes_hold_23_bits(void **state)
+TEST(planes_hold_23_bits)
 {
-    (void)state;
     enum { N = 4096 };
     float values[N], first[N];
     bb_tile tile = {
@@ -104,9 +98,8 @@ static void planes_hold_23_bits(void **state)
 }
 
 // 448 / 3 = 149.3: the scale is 128, and 1.1 x 128 = 140.8 goes to 144, spacing 16.
-static void fp8_operands_are_scaled_by_a_power_of_two(void **state)
+TEST(fp8_operands_are_scaled_by_a_power_of_two)
 {
-    (void)state;
     float a[2] = {3.0F, 1.1F};
     float b[2] = {0.0F, 1.0F};
     assert_true(product_of(BB_VARIANT_FP8, 2, a, b, 0.0F, 4) == -1.125F);
@@ -123,9 +116,8 @@ static void fp8_operands_are_scaled_by_a_power_of_two(void **state)
 // The largest value comes to (224, 448]: nothing saturates, and what lies 2^15 below it keeps its
 // three subnormal bits. 3.5 x 128 = 448; one ulp more takes 64; 1.75 x 256 = 448. At those scales
 // the least subnormal, 2^-9, is 2^-16, 2^-15 and 2^-17.
-static void fp8_scales_reach_the_top_of_the_format(void **state)
+TEST(fp8_scales_reach_the_top_of_the_format)
 {
-    (void)state;
     const struct {
         float largest, kept, expected_kept;
     } cases[] = {
@@ -145,9 +137,8 @@ static void fp8_scales_reach_the_top_of_the_format(void **state)
     }
 }
 
-static void tiles_of_every_format_count_their_true_bytes(void **state)
+TEST(tiles_of_every_format_count_their_true_bytes)
 {
-    (void)state;
     bb_tile_plan plan = {.tile_size = 10, .arithmetic = BB_VARIANT_HP2};
     // 25 = 10 + 10 + 5: diagonal in fp32, the rest in fp16.
     size_t diagonal = 4 * (100 + 100 + 25);
@@ -159,20 +150,4 @@ static void tiles_of_every_format_count_their_true_bytes(void **state)
     assert_int_equal(bb_tile_plan_bytes(&plan, 25), diagonal + 2 * below);
     plan.arithmetic = BB_VARIANT_DP;
     assert_int_equal(bb_tile_plan_bytes(&plan, 25), 8 * (225 + 200));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operands_are_rounded),
-        cmocka_unit_test(output_is_rounded),
-        cmocka_unit_test(fp16_accumulator_is_rounded_every_run),
-        cmocka_unit_test(fp16_accumulator_overflows_to_infinity),
-        cmocka_unit_test(split_operands_keep_two_planes),
-        cmocka_unit_test(planes_hold_23_bits),
-        cmocka_unit_test(fp8_operands_are_scaled_by_a_power_of_two),
-        cmocka_unit_test(fp8_scales_reach_the_top_of_the_format),
-        cmocka_unit_test(tiles_of_every_format_count_their_true_bytes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,9 +70,8 @@ static void solve(bb_log_level level, bb_index threads, double *x)
 
 // On one thread every task of the factorization and every block of the solves is told of, in
 // percent that rise from the first to the last; 175 tasks and 4 blocks here.
-static void steps_rise_to_the_end(void **state)
+TEST(steps_rise_to_the_end)
 {
-    (void)state;
     double *x = dense_new(SIDES * N);
     double last = -1.0;
     int lines = 0;
@@ -92,9 +91,8 @@ static void steps_rise_to_the_end(void **state)
 }
 
 // Neither what is told nor who does it is in the numbers.
-static void the_bits_do_not_depend_on_it(void **state)
+TEST(the_bits_do_not_depend_on_it)
 {
-    (void)state;
     double *told = dense_new(SIDES * N);
     double *quiet = dense_new(SIDES * N);
     solve(BB_LOG_QUIET, 1, quiet);
@@ -105,13 +103,4 @@ static void the_bits_do_not_depend_on_it(void **state)
     }
     BB_RELEASE(&told);
     BB_RELEASE(&quiet);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_rise_to_the_end),
-        cmocka_unit_test(the_bits_do_not_depend_on_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,9 +107,8 @@ static void expect(const fixture *f, bb_index t, bb_format format)
 }
 
 // Every tile passes through the file, in as many bytes as its format has, each written once.
-static void values_come_back_to_the_bit(void **state)
+TEST(values_come_back_to_the_bit)
 {
-    (void)state;
     for (int cached = 0; cached < 2; ++cached) {
         for (int format = 0; format < BB_FORMAT_COUNT; ++format) {
             fixture f;
@@ -139,9 +138,8 @@ static void values_come_back_to_the_bit(void **state)
 }
 
 // Only what was changed since is written again.
-static void changes_are_written(void **state)
+TEST(changes_are_written)
 {
-    (void)state;
     fixture f;
     start(&f, BB_FORMAT_FP32, 1, false);
     const bb_tile_store_use accesses[] = {BB_TILE_FRESH, BB_TILE_CHANGE, BB_TILE_READ};
@@ -162,9 +160,8 @@ static void changes_are_written(void **state)
     stop(&f);
 }
 
-static void the_farthest_next_use_goes_first(void **state)
+TEST(the_farthest_next_use_goes_first)
 {
-    (void)state;
     static const bb_index uses[] = {5, BB_TILE_STORE_NEVER, 9, 7};
     static const bb_index leaving[] = {1, 2, 3, 0};
     fixture f;
@@ -187,9 +184,8 @@ static void the_farthest_next_use_goes_first(void **state)
 }
 
 // A tile stays for its last holder, and a hold that finds no room changes nothing.
-static void held_tiles_stay(void **state)
+TEST(held_tiles_stay)
 {
-    (void)state;
     fixture f;
     bool held = false;
     start(&f, BB_FORMAT_FP32, 2, false);
@@ -209,9 +205,8 @@ static void held_tiles_stay(void **state)
 }
 
 // Buffers of two sizes in a limit that fits one of the larger and one of the smaller.
-static void buffers_stay_within_the_limit(void **state)
+TEST(buffers_stay_within_the_limit)
 {
-    (void)state;
     bb_tile tiles[COUNT];
     bb_tile_store *store = NULL;
     const bb_tile_store_place place = {.limit = 3 * FLOATS, .folder = folder};
@@ -251,9 +246,8 @@ done:
     return status;
 }
 
-static void threads_share_a_store(void **state)
+TEST(threads_share_a_store)
 {
-    (void)state;
     fixture f;
     start(&f, BB_FORMAT_FP16, 3, false);
     for (bb_index t = 0; t < COUNT; ++t) {
@@ -269,9 +263,8 @@ static void threads_share_a_store(void **state)
     stop(&f);
 }
 
-static void bad_folders_are_named(void **state)
+TEST(bad_folders_are_named)
 {
-    (void)state;
     bb_tile tiles[1] = {{.format = BB_FORMAT_FP32, .rows = ROWS, .columns = ROWS}};
     bb_tile_store *store = NULL;
     bb_tile_store_place place = {.limit = FLOATS, .folder = "/nowhere/at/all"};
@@ -289,9 +282,8 @@ static void bad_folders_are_named(void **state)
 
 // No room is an error before any work, with the bytes: by a limit of the process's files, and by a
 // disk that is full.
-static void full_disks_are_told_before_any_work(void **state)
+TEST(full_disks_are_told_before_any_work)
 {
-    (void)state;
     bb_tile tiles[COUNT];
     bb_tile_store *store = NULL;
     bb_tile_store_place place = {.limit = FLOATS, .folder = folder};
@@ -326,9 +318,8 @@ static void full_disks_are_told_before_any_work(void **state)
 }
 
 // A file that ended meanwhile: an error, not SIGBUS and not zeros.
-static void lost_tiles_are_errors(void **state)
+TEST(lost_tiles_are_errors)
 {
-    (void)state;
     fixture f;
     bool held = false;
     start(&f, BB_FORMAT_FP32, 1, false);
@@ -342,9 +333,8 @@ static void lost_tiles_are_errors(void **state)
     stop(&f);
 }
 
-static void killed_processes_leave_nothing(void **state)
+TEST(killed_processes_leave_nothing)
 {
-    (void)state;
     int ends[2], how = 0;
     char ready = 0, pid[32];
     assert_int_equal(pipe(ends), 0);
@@ -375,9 +365,8 @@ static void killed_processes_leave_nothing(void **state)
     (void)close(ends[1]);
 }
 
-static void failed_allocations_release_all(void **state)
+TEST(failed_allocations_release_all)
 {
-    (void)state;
     bb_tile tiles[2] = {{.format = BB_FORMAT_FP32, .rows = ROWS, .columns = ROWS},
                         {.format = BB_FORMAT_FP64, .rows = ROWS, .columns = ROWS}};
     const bb_tile_store_place place = {.limit = 3 * FLOATS, .folder = folder};
@@ -399,20 +388,4 @@ static void failed_allocations_release_all(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_come_back_to_the_bit),
-        cmocka_unit_test(changes_are_written),
-        cmocka_unit_test(the_farthest_next_use_goes_first),
-        cmocka_unit_test(held_tiles_stay),
-        cmocka_unit_test(buffers_stay_within_the_limit),
-        cmocka_unit_test(threads_share_a_store),
-        cmocka_unit_test(bad_folders_are_named),
-        cmocka_unit_test(full_disks_are_told_before_any_work),
-        cmocka_unit_test(lost_tiles_are_errors),
-        cmocka_unit_test(killed_processes_leave_nothing),
-        cmocka_unit_test(failed_allocations_release_all),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+TEST_GROUP(.enter = enter, .leave = leave);

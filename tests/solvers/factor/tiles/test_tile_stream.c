@@ -87,9 +87,8 @@ static void hold_same(const char *what, const bb_tile_plan *plan)
     bb_threads_stop();
 }
 
-static void every_variant_has_the_bits_of_memory(void **state)
+TEST(every_variant_has_the_bits_of_memory)
 {
-    (void)state;
     for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
         const bb_tile_plan plan = {.tile_size = TILE, .arithmetic = (bb_variant)v};
         hold_same(bb_variant_names[v], &plan);
@@ -97,9 +96,8 @@ static void every_variant_has_the_bits_of_memory(void **state)
 }
 
 // Two formats beside each other, of two sizes where one is dp, and diagonals that follow.
-static void bands_have_the_bits_of_memory(void **state)
+TEST(bands_have_the_bits_of_memory)
 {
-    (void)state;
     const bb_variant inside[] = {BB_VARIANT_SP, BB_VARIANT_DP, BB_VARIANT_X3};
     for (size_t i = 0; i < sizeof inside / sizeof *inside; ++i) {
         const bb_tile_plan plan = {
@@ -114,9 +112,8 @@ static void bands_have_the_bits_of_memory(void **state)
     }
 }
 
-static void tables_have_the_bits_of_memory(void **state)
+TEST(tables_have_the_bits_of_memory)
 {
-    (void)state;
     bb_variant table[TILES];
     bb_policy_map *map = NULL;
     for (bb_index t = 0; t < TILES; ++t) {
@@ -133,9 +130,8 @@ static void tables_have_the_bits_of_memory(void **state)
 }
 
 // Norms decide, which have to be those of final tiles though these left memory.
-static void products_chosen_by_norms_have_the_bits_of_memory(void **state)
+TEST(products_chosen_by_norms_have_the_bits_of_memory)
 {
-    (void)state;
     double norms[TILES];
     bb_view view;
     bb_policy_map *map = NULL;
@@ -185,9 +181,8 @@ static bb_tile_traffic solve_with(const bb_tile_plan *plan, double *x)
 // L is read once forward and once backward for all right-hand sides, in either kind of sweep, also
 // where a row of tiles is larger than the columns that a factorization holds (dp far from the
 // diagonal: the last row).
-static void sweeps_have_the_bits_of_memory(void **state)
+TEST(sweeps_have_the_bits_of_memory)
 {
-    (void)state;
     enum { SECTOR = 4096, SECTORS = 2 * TILES }; // of a triangle of doubles
     const bb_policy_config uniform = {.kind = BB_POLICY_UNIFORM};
     const struct {
@@ -246,9 +241,8 @@ static size_t bytes_of(const void *context, bb_index row, bb_index column)
 
 // Not more than tile_panels.h says: tiles that did not stay in memory when they were loaded, and of
 // every panel the columns before it. A tile of sp is a sector of the file here.
-static void reads_are_those_of_the_panels(void **state)
+TEST(reads_are_those_of_the_panels)
 {
-    (void)state;
     enum { SECTOR = 4096 };
     for (size_t limit = 11 * SECTOR; limit < 47 * SECTOR; limit += 3 * SECTOR) {
         const bb_tile_plan plan = {
@@ -272,9 +266,8 @@ static void reads_are_those_of_the_panels(void **state)
 }
 
 // What core/memory.h hands out, and the page cache, stay within the limit and the needs.
-static void memory_stays_within_the_limit(void **state)
+TEST(memory_stays_within_the_limit)
 {
-    (void)state;
     bb_tile_plan plan = {.tile_size = TILE, .arithmetic = BB_VARIANT_HP2, .memory_limit = 1};
     bb_variant given[BB_VARIANT_COUNT];
     bb_outcome outcome = {0};
@@ -304,9 +297,8 @@ static void memory_stays_within_the_limit(void **state)
 }
 
 // A file that fails under a factorization ends it with an error, on any number of threads.
-static void failing_files_end_the_factorization(void **state)
+TEST(failing_files_end_the_factorization)
 {
-    (void)state;
     for (bb_index threads = 1; threads <= 2; ++threads) {
         bb_tile_plan plan = {.tile_size = TILE, .arithmetic = BB_VARIANT_HP1, .memory_limit = 1};
         bb_outcome outcome = {0};
@@ -329,9 +321,8 @@ static void failing_files_end_the_factorization(void **state)
     }
 }
 
-static void failed_allocations_end_the_factorization(void **state)
+TEST(failed_allocations_end_the_factorization)
 {
-    (void)state;
     bool failed = true;
     bb_tile_plan plan = {.tile_size = 64, .arithmetic = BB_VARIANT_HP1, .memory_limit = 1};
     plan.memory_limit = bb_tile_plan_least_memory(&plan, N);
@@ -353,9 +344,8 @@ static void failed_allocations_end_the_factorization(void **state)
     }
 }
 
-static void too_small_limits_are_refused_with_the_least(void **state)
+TEST(too_small_limits_are_refused_with_the_least)
 {
-    (void)state;
     bb_tile_plan plan = {.tile_size = TILE, .arithmetic = BB_VARIANT_SP, .memory_limit = 1};
     bb_tile_matrix *matrix = NULL;
     bb_view view;
@@ -375,9 +365,8 @@ static void too_small_limits_are_refused_with_the_least(void **state)
 }
 
 // A breakdown ends the stream too, wherever it happens.
-static void breakdowns_end_the_stream(void **state)
+TEST(breakdowns_end_the_stream)
 {
-    (void)state;
     static const bb_index rows[] = {0, 40, 170, 299};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         bb_tile_plan plan = {.tile_size = TILE, .arithmetic = BB_VARIANT_HP1, .memory_limit = 1};
@@ -400,20 +389,4 @@ static void breakdowns_end_the_stream(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_variant_has_the_bits_of_memory),
-        cmocka_unit_test(bands_have_the_bits_of_memory),
-        cmocka_unit_test(tables_have_the_bits_of_memory),
-        cmocka_unit_test(products_chosen_by_norms_have_the_bits_of_memory),
-        cmocka_unit_test(sweeps_have_the_bits_of_memory),
-        cmocka_unit_test(reads_are_those_of_the_panels),
-        cmocka_unit_test(memory_stays_within_the_limit),
-        cmocka_unit_test(failing_files_end_the_factorization),
-        cmocka_unit_test(failed_allocations_end_the_factorization),
-        cmocka_unit_test(too_small_limits_are_refused_with_the_least),
-        cmocka_unit_test(breakdowns_end_the_stream),
-    };
-    return cmocka_run_group_tests(tests, enter, NULL);
-}
+TEST_GROUP(.enter = enter);

@@ -49,9 +49,8 @@ static void two_tile_rows(double b, double a[16])
 // With b = 1/2: ||B||_F = 1, ||A||_F = sqrt(2 + 2 + 5) = 3, every number exact in every format. A
 // product's operands have relative error u each, so e = 2 u + u^2 (x3: 2^-21), and half a subnormal
 // spacing s a value, 4 values: s/2 sqrt(4) = s. The certificate is (e + 2 s + s^2) / 3.
-static void certificates_of_two_tile_rows_are_those_by_hand(void **state)
+TEST(certificates_of_two_tile_rows_are_those_by_hand)
 {
-    (void)state;
     const struct {
         bb_variant variant;
         double product_error, spacing;
@@ -77,9 +76,8 @@ static void certificates_of_two_tile_rows_are_those_by_hand(void **state)
 // Values of 2^-26 are zero in fp16: ||B||_F = 2^-25, s = 2^-24, so 2 s ||B|| + s^2 = 2^-47, and
 // e ||B||^2 = 2^-60 + 2^-72 is what a bound without underflow would say. The product that is lost,
 // B B^T, has norm 2^-50.
-static void underflow_is_most_of_a_small_tiles_certificate(void **state)
+TEST(underflow_is_most_of_a_small_tiles_certificate)
 {
-    (void)state;
     double a[16];
     two_tile_rows(0x1p-26, a);
     bb_tile_matrix *matrix = factored(4, a, 2, BB_VARIANT_HP1, NULL);
@@ -95,9 +93,8 @@ static const double three[9] = {1.0, 0.5, 0.25, 0.5, 1.25, 0.625, 0.25, 0.625, 1
 
 // Errors into one tile add up, those of tiles by squares, an off-diagonal tile's twice: it stands
 // for two of A's.
-static void certificates_add_products_and_count_the_upper_triangle(void **state)
+TEST(certificates_add_products_and_count_the_upper_triangle)
 {
-    (void)state;
     double a[9];
     memcpy(a, three, sizeof a);
     bb_tile_matrix *matrix = factored(3, a, 1, BB_VARIANT_BF16, NULL);
@@ -111,9 +108,8 @@ static void certificates_add_products_and_count_the_upper_triangle(void **state)
 // Every rounding of a product at its largest and all of one sign: b = 1 + u is halfway and goes to
 // 1, so the error of b^2 is (2 u + u^2), which is the bound. x3 keeps 1 + 2^-12 of 1 + 2^-12 +
 // 2^-23, in the tile too, and leaves out the product of the lower planes.
-static void certificates_are_tight_where_roundings_agree(void **state)
+TEST(certificates_are_tight_where_roundings_agree)
 {
-    (void)state;
     const struct {
         bb_variant variant;
         double b, kept; // of b^2
@@ -145,9 +141,8 @@ static void certificates_are_tight_where_roundings_agree(void **state)
 // Of the n^3 / 3 of a factorization potrf has t^3 / 3 a diagonal tile and trsm t^3 a tile below it;
 // the rest are the products. Two rows: (8 - 2 - 3) t^3 / 3 = t^3. Three: 27/3 - 1 - 3 = 5, of which
 // (2, 1) has 2 and the diagonal 3.
-static void flops_are_those_of_n_cubed_over_three(void **state)
+TEST(flops_are_those_of_n_cubed_over_three)
 {
-    (void)state;
     enum { TILE = 5 };
     double a[9 * TILE * TILE];
     const double cube = TILE * TILE * TILE;
@@ -165,9 +160,8 @@ static void flops_are_those_of_n_cubed_over_three(void **state)
 }
 
 // The product of norm 1/8 has 2 u / 8 = 2^-13 in hp1: at that bound it is taken, just below not.
-static void products_change_variant_at_two_roundoffs(void **state)
+TEST(products_change_variant_at_two_roundoffs)
 {
-    (void)state;
     const double bounds[2] = {0x1p-13, nextafter(0x1p-13, 0.0)};
     bb_variant variants[6] = {BB_VARIANT_SP, BB_VARIANT_X3, BB_VARIANT_SP,
                               BB_VARIANT_X3, BB_VARIANT_X3, BB_VARIANT_SP};
@@ -184,17 +178,4 @@ static void products_change_variant_at_two_roundoffs(void **state)
         assert_true(matrix->work.flops[BB_VARIANT_SP] == 3.0);
         bb_tile_matrix_destroy(&matrix);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(certificates_of_two_tile_rows_are_those_by_hand),
-        cmocka_unit_test(underflow_is_most_of_a_small_tiles_certificate),
-        cmocka_unit_test(certificates_add_products_and_count_the_upper_triangle),
-        cmocka_unit_test(certificates_are_tight_where_roundings_agree),
-        cmocka_unit_test(flops_are_those_of_n_cubed_over_three),
-        cmocka_unit_test(products_change_variant_at_two_roundoffs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,9 +13,8 @@ static void check_text(const char *text)
     assert_string_equal(written, text);
 }
 
-static void test_texts_return(void **state)
+TEST(test_texts_return)
 {
-    (void)state;
     check_text("group64x4-points4-blocked");
     check_text("group8x32-split-local-order32x8192");
     check_text("group1x1");
@@ -25,7 +24,7 @@ static void test_texts_return(void **state)
     check_text("group1024x1-points16-rows16-blocked-split-local-order128x1048576");
 }
 
-static void test_texts_are_refused(void **state)
+TEST(test_texts_are_refused)
 {
     static const char *const texts[] = {
         "",         "group64",   "group64x",        "groupx4",
@@ -52,7 +51,7 @@ static bool is_legal(const char *text, bb_device_kind kind, const char *file, co
     return legal;
 }
 
-static void test_variants_fit_their_programs(void **state)
+TEST(test_variants_fit_their_programs)
 {
     static const struct {
         const char *file, *text;
@@ -128,7 +127,7 @@ static void check_default(const bb_program *program, bb_device_kind kind, bb_cho
     }
 }
 
-static void test_defaults_are_legal(void **state)
+TEST(test_defaults_are_legal)
 {
     static const char *const files[] = {
         "configs/kernels/add.kernel",
@@ -167,9 +166,8 @@ static void check_processor_default(const char *file, const char *text)
 }
 
 // Loops of neighbours in memory; lines of a stencil stay with one core.
-static void test_processors_run_loops(void **state)
+TEST(test_processors_run_loops)
 {
-    (void)state;
     check_processor_default("configs/kernels/laplace9.kernel", "tile4096-rows16");
     check_processor_default("configs/kernels/gemv.kernel", "tile64");
     check_processor_default("configs/kernels/spmv.kernel", "tile1024");
@@ -178,9 +176,8 @@ static void test_processors_run_loops(void **state)
 }
 
 // Without a name of a vendor: the device says what it is.
-static void test_devices_have_their_defaults(void **state)
+TEST(test_devices_have_their_defaults)
 {
-    (void)state;
     for (int kind = 0; kind < BB_DEVICE_KIND_COUNT; ++kind) {
         program_fixture fixture;
         bb_device *device = NULL;
@@ -194,17 +191,4 @@ static void test_devices_have_their_defaults(void **state)
         fixture_release(&fixture);
         bb_device_close(&device);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_texts_return),
-        cmocka_unit_test(test_texts_are_refused),
-        cmocka_unit_test(test_variants_fit_their_programs),
-        cmocka_unit_test(test_defaults_are_legal),
-        cmocka_unit_test(test_processors_run_loops),
-        cmocka_unit_test(test_devices_have_their_defaults),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

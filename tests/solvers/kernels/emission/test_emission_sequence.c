@@ -14,9 +14,8 @@ static bool text_serves(const char *text, bb_index columns, bb_index rows, int64
     return serves;
 }
 
-static void few_points_serve(void **state)
+TEST(few_points_serve)
 {
-    (void)state;
     enum { FEW = BB_EMISSION_SEQUENCE_POINTS };
     assert_true(text_serves(sequence_fill, FEW, 1, 0));
     assert_false(text_serves(sequence_fill, FEW + 1, 1, 0));
@@ -26,9 +25,8 @@ static void few_points_serve(void **state)
     assert_false(text_serves(sequence_shift, 1 << 20, 1 << 20, 0));
 }
 
-static void sums_do_not(void **state)
+TEST(sums_do_not)
 {
-    (void)state;
     assert_false(text_serves("kernel total (a: vector T; s: vector T)\n"
                              "for k in a.size\n"
                              "  t = sum a[k]\n"
@@ -42,9 +40,8 @@ static void sums_do_not(void **state)
 }
 
 // Rows are no longer than the arguments of a launch.
-static void many_parameters_do_not(void **state)
+TEST(many_parameters_do_not)
 {
-    (void)state;
     enum { MANY = BB_LAUNCH_MAX_ARGUMENTS };
     program_fixture fixture;
     bb_binding binding = {.program = NULL};
@@ -69,9 +66,8 @@ static void many_parameters_do_not(void **state)
 }
 
 // What 32 bits do not hold: a number on the way to a position, an extent, elements of a matrix.
-static void far_numbers_do_not(void **state)
+TEST(far_numbers_do_not)
 {
-    (void)state;
     static const char head[] = "kernel head (a: matrix T)\n"
                                "for x in 4\n"
                                "  a[x, 0] = 1\n";
@@ -101,9 +97,8 @@ static void far_numbers_do_not(void **state)
 }
 
 // The member, points, columns, what divides by those; addresses; sizes and parameters.
-static void rows_hold_what_a_step_takes(void **state)
+TEST(rows_hold_what_a_step_takes)
 {
-    (void)state;
     bound_text bound[2];
     bb_emission_sequence sequence;
     uint64_t row[32];
@@ -145,9 +140,8 @@ static void rows_hold_what_a_step_takes(void **state)
 }
 
 // Halves that a number does not fill are left to the next one.
-static void whole_numbers_take_half_a_word(void **state)
+TEST(whole_numbers_take_half_a_word)
 {
-    (void)state;
     bound_text bound;
     bb_emission_sequence sequence;
     uint64_t row[32];
@@ -189,9 +183,8 @@ static void whole_numbers_take_half_a_word(void **state)
 }
 
 // A complex number takes two words, of which the next value knows.
-static void complex_numbers_take_two_words(void **state)
+TEST(complex_numbers_take_two_words)
 {
-    (void)state;
     bound_text bound;
     bb_emission_sequence sequence;
     uint64_t row[32];
@@ -216,9 +209,8 @@ static void complex_numbers_take_two_words(void **state)
 }
 
 // Whole numbers are of 32 bits; nothing keeps what a step has written from the next.
-static void texts_let_steps_see_each_other(void **state)
+TEST(texts_let_steps_see_each_other)
 {
-    (void)state;
     bound_text bound[2];
     bb_emission_sequence sequence;
     sequence_text_make(BB_EMISSION_CUDA, bound, &sequence);
@@ -233,19 +225,4 @@ static void texts_let_steps_see_each_other(void **state)
     bb_emission_sequence_release(&sequence);
     bound_text_release(&bound[0]);
     bound_text_release(&bound[1]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(few_points_serve),
-        cmocka_unit_test(sums_do_not),
-        cmocka_unit_test(far_numbers_do_not),
-        cmocka_unit_test(rows_hold_what_a_step_takes),
-        cmocka_unit_test(many_parameters_do_not),
-        cmocka_unit_test(whole_numbers_take_half_a_word),
-        cmocka_unit_test(complex_numbers_take_two_words),
-        cmocka_unit_test(texts_let_steps_see_each_other),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,9 +6,8 @@
 #include "core/memory.h"
 #include "tests/solvers/kernels/emission/sequence_texts.h"
 
-static void nvrtc_takes_the_text(void **state)
+TEST(nvrtc_takes_the_text)
 {
-    (void)state;
     bound_text bound[2];
     bb_emission_sequence sequence;
     bb_text log = {0};
@@ -20,16 +19,4 @@ static void nvrtc_takes_the_text(void **state)
     bb_emission_sequence_release(&sequence);
     bound_text_release(&bound[0]);
     bound_text_release(&bound[1]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(nvrtc_takes_the_text)};
-    char reason[256] = "";
-    const int failures = cmocka_run_group_tests(tests, NULL, NULL);
-    if (failures == 0 && bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
-        print_message("skipped: %s\n", reason);
-        return 77;
-    }
-    return failures;
 }

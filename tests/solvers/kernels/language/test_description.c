@@ -24,9 +24,8 @@ static void set(bb_description *description, bb_element *element, const char *na
     assert_int_equal(problems.count, 0);
 }
 
-static void elements_are_linked_in_order(void **state)
+TEST(elements_are_linked_in_order)
 {
-    (void)state;
     bb_description description = {0};
     bb_element *root = add(&description, NULL, "ParallelAlgorithm");
     bb_element *objects = add(&description, root, "DataObjects");
@@ -49,9 +48,8 @@ static void elements_are_linked_in_order(void **state)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
-static void attributes_have_one_name_and_aliases(void **state)
+TEST(attributes_have_one_name_and_aliases)
 {
-    (void)state;
     static const char *const names[] = {"selectorFunction", "selector", "selfFunction",
                                         "accessFunction"};
     static const char *const kinds[] = {"DataAccessRead", "DataAccessWrite"};
@@ -70,9 +68,8 @@ static void attributes_have_one_name_and_aliases(void **state)
     bb_description_release(&description);
 }
 
-static void one_description_has_a_bound(void **state)
+TEST(one_description_has_a_bound)
 {
-    (void)state;
     bb_description description = {0};
     bb_problems problems = {0};
     bb_element *element = NULL;
@@ -88,9 +85,8 @@ static void one_description_has_a_bound(void **state)
     bb_description_release(&description);
 }
 
-static void names_are_those_of_the_language(void **state)
+TEST(names_are_those_of_the_language)
 {
-    (void)state;
     assert_string_equal(bb_description_construct_name(BB_CONSTRUCT_ACCESS_READ), "DataAccessRead");
     assert_string_equal(bb_description_key_name(BB_DESCRIPTION_SELECTOR), "selectorFunction");
     for (int i = 0; i < BB_CONSTRUCT_COUNT; ++i) {
@@ -101,9 +97,8 @@ static void names_are_those_of_the_language(void **state)
     }
 }
 
-static void values_are_escaped(void **state)
+TEST(values_are_escaped)
 {
-    (void)state;
     bb_description description = {0};
     bb_text text = {0};
     bb_element *root = add(&description, NULL, "ParallelAlgorithm");
@@ -167,9 +162,8 @@ static void add_children(bb_description *description, bb_element *parent, unsign
     }
 }
 
-static void what_is_written_reads_the_same(void **state)
+TEST(what_is_written_reads_the_same)
 {
-    (void)state;
     for (unsigned trial = 1; trial <= 200; ++trial) {
         unsigned seed = trial;
         bb_description description = {0};
@@ -186,17 +180,4 @@ static void what_is_written_reads_the_same(void **state)
         bb_description_release(&description);
     }
     assert_int_equal(bb_memory_blocks(), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(elements_are_linked_in_order),
-        cmocka_unit_test(attributes_have_one_name_and_aliases),
-        cmocka_unit_test(one_description_has_a_bound),
-        cmocka_unit_test(names_are_those_of_the_language),
-        cmocka_unit_test(values_are_escaped),
-        cmocka_unit_test(what_is_written_reads_the_same),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,9 +3,8 @@
 #include "tests/check.h"
 
 // By hand: Table 2 of the seed, sizes as C has them.
-static void test_rows(void **state)
+TEST(test_rows)
 {
-    (void)state;
     static const struct {
         const char *name;
         size_t bytes;
@@ -29,9 +28,8 @@ static void test_rows(void **state)
 }
 
 // Rows: sources; columns: targets B INT32 SP DP SP2 DP2 index.
-static void test_widening(void **state)
+TEST(test_widening)
 {
-    (void)state;
     static const char *const expected[] = {
         "1111111", // B
         "0111111", // INT32
@@ -53,9 +51,8 @@ static void test_widening(void **state)
     }
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
-    (void)state;
     for (int type = 0; type < BB_ELEMENT_TYPE_COUNT; ++type) {
         bb_element_type found = BB_ELEMENT_INDEX;
         check_ok(bb_element_type_find(bb_element_type_row((bb_element_type)type)->name, &found));
@@ -69,14 +66,4 @@ static void test_names(void **state)
     check_fails(bb_element_type_find("index", &found), BB_INVALID, "unknown type 'index'");
     check_fails(bb_element_type_find("", &found), BB_INVALID, "unknown type ''");
     assert_int_equal(found, BB_ELEMENT_INDEX);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_widening),
-        cmocka_unit_test(test_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,9 +22,8 @@ static int64_t integer(bb_element_type type, const char *text, int64_t a, int64_
     return output.integer;
 }
 
-static void test_precedence(void **state)
+TEST(test_precedence)
 {
-    (void)state;
     static const struct {
         const char *text;
         double expected;
@@ -62,9 +61,8 @@ static void test_precedence(void **state)
 }
 
 // Rounded by hand or by the compiler, which reads decimals once as well.
-static void test_floats(void **state)
+TEST(test_floats)
 {
-    (void)state;
     const bb_element_type sp = BB_ELEMENT_SP;
     const bb_element_type dp = BB_ELEMENT_DP;
     // 1 + 2^-24 + 2^-60 rounds up at once, to even by way of a double.
@@ -104,9 +102,8 @@ static void test_floats(void **state)
     check_bits(real(dp, "#in(0) && #in(1)", 0.5, -2.0), 1.0, "&&");
 }
 
-static void test_rint(void **state)
+TEST(test_rint)
 {
-    (void)state;
     static const double rows[][2] = {
         {0.5, 0.0},
         {1.5, 2.0},
@@ -133,9 +130,8 @@ static void test_rint(void **state)
     assert_true(isnan(real(BB_ELEMENT_DP, "rint(#in(0))", NAN, 0.0)));
 }
 
-static void test_integers(void **state)
+TEST(test_integers)
 {
-    (void)state;
     static const struct {
         const char *text;
         int64_t a, b, narrow, wide;
@@ -188,9 +184,8 @@ static void check_complex(bb_element_type type, const char *text, double re, dou
 }
 
 // By hand, of 1 + 2i, 3 - 4i and -0 + 0.5i.
-static void test_complex(void **state)
+TEST(test_complex)
 {
-    (void)state;
     for (int number = BB_ELEMENT_SP2; number <= BB_ELEMENT_DP2; ++number) {
         const bb_element_type type = (bb_element_type)number;
         check_complex(type, "#in(0) + #in(1)", 4, -2);
@@ -230,9 +225,8 @@ static void check_conversion(bb_scalar value, bb_element_type source, bb_element
     }
 }
 
-static void test_conversions(void **state)
+TEST(test_conversions)
 {
-    (void)state;
     static const struct {
         double value;
         int64_t narrow, wide, b;
@@ -274,9 +268,8 @@ static void test_conversions(void **state)
 }
 
 // Types of nodes: inputs are converted once, values of outputs too.
-static void test_typing(void **state)
+TEST(test_typing)
 {
-    (void)state;
     const bb_element_type types[] = {BB_ELEMENT_SP, BB_ELEMENT_B};
     const bb_expression_rules rules = {
         .type = BB_ELEMENT_DP, .input_types = types, .inputs = 2, .outputs = 2};
@@ -304,9 +297,8 @@ static void test_typing(void **state)
     assert_int_equal(truth.integer, -6);
 }
 
-static void test_icf(void **state)
+TEST(test_icf)
 {
-    (void)state;
     static const struct {
         bb_element_type type;
         const char *text;
@@ -355,9 +347,8 @@ static void test_icf(void **state)
     release(&got);
 }
 
-static void test_neutral(void **state)
+TEST(test_neutral)
 {
-    (void)state;
     assert_true(bb_expression_neutral(BB_ICF_MAX, BB_ELEMENT_SP).parts[0] == -INFINITY);
     assert_true(bb_expression_neutral(BB_ICF_MIN, BB_ELEMENT_DP).parts[0] == INFINITY);
     assert_int_equal(bb_expression_neutral(BB_ICF_MAX, BB_ELEMENT_INT32).integer, INT32_MIN);
@@ -372,9 +363,8 @@ static void test_neutral(void **state)
     check_bits(zero.parts[0], 0.0, "sum");
 }
 
-static void test_product(void **state)
+TEST(test_product)
 {
-    (void)state;
     static const struct {
         bb_element_type type;
         const char *text;
@@ -400,9 +390,8 @@ static void test_product(void **state)
 }
 
 // The program sets no locale; a caller of the library may, and '.' stays the decimal point.
-static void test_locale(void **state)
+TEST(test_locale)
 {
-    (void)state;
     static const char *const names[] = {"de_DE.utf8", "de_DE.UTF-8", "fr_FR.utf8", "nl_NL.utf8"};
     bool found = false;
     for (size_t k = 0; k < sizeof names / sizeof *names && !found; ++k) {
@@ -417,17 +406,4 @@ static void test_locale(void **state)
         print_message("no locale with a decimal comma here\n");
         skip();
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_precedence), cmocka_unit_test(test_floats),
-        cmocka_unit_test(test_rint),       cmocka_unit_test(test_integers),
-        cmocka_unit_test(test_complex),    cmocka_unit_test(test_conversions),
-        cmocka_unit_test(test_typing),     cmocka_unit_test(test_icf),
-        cmocka_unit_test(test_neutral),    cmocka_unit_test(test_product),
-        cmocka_unit_test(test_locale),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

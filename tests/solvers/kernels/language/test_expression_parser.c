@@ -4,9 +4,8 @@
 
 #include <stdlib.h>
 
-static void test_selectors(void **state)
+TEST(test_selectors)
 {
-    (void)state;
     const bb_scalar inputs[] = {{{0}, 1}, {{0}, 20}, {{0}, 300}, {{0}, 4000}};
     bb_scalar outputs[4];
     const bb_expression_rules two = selector(2);
@@ -40,9 +39,8 @@ static void check_mistake(const char *text, const bb_expression_rules *rules, co
     release(&got);
 }
 
-static void test_mistakes(void **state)
+TEST(test_mistakes)
 {
-    (void)state;
     static const mistake rows[] = {
         {BB_ELEMENT_SP, "#in(0) + (1 + ) * 2",
          "a.xml:7:25: function of calc_5: expected an operand at ') * 2'\n"},
@@ -121,9 +119,8 @@ static void test_mistakes(void **state)
 }
 
 // Texts that are too deep or too long are mistakes as any other.
-static void test_limits(void **state)
+TEST(test_limits)
 {
-    (void)state;
     enum { LENGTH = 1000000 };
     const bb_expression_rules rules = block(BB_ELEMENT_DP);
     char *text = malloc(LENGTH + 1);
@@ -166,9 +163,8 @@ static void test_limits(void **state)
     free(text);
 }
 
-static void test_memory(void **state)
+TEST(test_memory)
 {
-    (void)state;
     const bb_expression_rules rules = selector(2);
     for (bb_index k = 1;; ++k) {
         parsed got = {0};
@@ -187,15 +183,4 @@ static void test_memory(void **state)
         }
     }
     assert_int_equal(bb_memory_blocks(), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_selectors),
-        cmocka_unit_test(test_mistakes),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

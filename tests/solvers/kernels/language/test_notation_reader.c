@@ -38,9 +38,8 @@ static void check_holds(const char *text, const char *piece)
     bb_text_release(&out);
 }
 
-static void shipped_kernels_are_lowered_to_their_xml(void **state)
+TEST(shipped_kernels_are_lowered_to_their_xml)
 {
-    (void)state;
     for (int i = 0; i < SHIPPED; ++i) {
         char path[100];
         bb_text text = {0};
@@ -58,9 +57,8 @@ static void shipped_kernels_are_lowered_to_their_xml(void **state)
 }
 
 // Without names the notation's matrix times vector is Listing 2 of the seed.
-static void matrix_times_vector_is_listing_2(void **state)
+TEST(matrix_times_vector_is_listing_2)
 {
-    (void)state;
     bb_text notation = {0};
     bb_text listing = {0};
     add_kernel_file("configs/kernels/gemv.kernel", &notation);
@@ -84,9 +82,8 @@ static void matrix_times_vector_is_listing_2(void **state)
     bb_text_release(&notation);
 }
 
-static void elements_have_places_of_the_notation(void **state)
+TEST(elements_have_places_of_the_notation)
 {
-    (void)state;
     bb_description description =
         read_kernel(bb_notation_reader_read, "// \xc3\xa9\r\n\nkernel K (a: matrix SP;\n b: vector "
                                              "SP)\r\n\tfor x in b.size // one\n\n"
@@ -109,9 +106,8 @@ static void elements_have_places_of_the_notation(void **state)
     bb_description_release(&description);
 }
 
-static void reductions_over_the_main_space(void **state)
+TEST(reductions_over_the_main_space)
 {
-    (void)state;
     static const char *const words[][2] = {
         {"sum", "#acc(0) + #in(0)"},          {"product", "#acc(0) * #in(0)"},
         {"max", "max(#acc(0), #in(0))"},      {"min", "min(#acc(0), #in(0))"},
@@ -140,9 +136,8 @@ static void reductions_over_the_main_space(void **state)
     check_holds(FOR "m = min(a[x, y], 2) + 1\nv[0] = m", "function=\"min(#in(0), 2) + 1;\"");
 }
 
-static void types_of_values(void **state)
+TEST(types_of_values)
 {
-    (void)state;
     // The first object, not one in its selector; then names; then the object written; then INT32.
     check_holds(FOR "a[x, y] = n * v[c[x]] + a[x, y]",
                 "dataType=\"DP\" function=\"#in(0) * #in(1)");
@@ -157,9 +152,8 @@ static void types_of_values(void **state)
                 "source=\"read_a_3.out\" destination=\"write_v_4.in\"");
 }
 
-static void reads_may_stand_in_selectors_and_ranges(void **state)
+TEST(reads_may_stand_in_selectors_and_ranges)
 {
-    (void)state;
     check_holds(FOR "s = sum (k in c[x + 1] - c[x]) a[c[c[x] + k], y]\nv[x] = s",
                 "    <DataAccessRead name=\"read_c_3\" source=\"c\" selectorFunction=\"v0 + 1\"/>\n"
                 "    <DataAccessRead name=\"read_c_4\" source=\"c\" selectorFunction=\"v0\"/>\n"
@@ -179,9 +173,8 @@ static void reads_may_stand_in_selectors_and_ranges(void **state)
                 "    <Connection source=\"read_c_3.out\" destination=\"read_v_5.v(0)\"/>\n");
 }
 
-static void texts_of_selectors(void **state)
+TEST(texts_of_selectors)
 {
-    (void)state;
     check_holds(FOR "let q = x\nlet r = 2*q + n\na[r,  q %2| mirror ] = b[ r/2 ,y |none]",
                 "<DataAccessRead name=\"read_b_3\" source=\"b\" selectorFunction=\"(2*v0 + n)/2 "
                 ",v1\"/>\n"
@@ -194,9 +187,8 @@ static void texts_of_selectors(void **state)
                 "<Connection source=\"t.i(0)\" destination=\"read_a_6.v(1)\"/>");
 }
 
-static void problems_of_the_first_lines(void **state)
+TEST(problems_of_the_first_lines)
 {
-    (void)state;
     static const kernel_reader reader = bb_notation_reader_read;
     check_problems(reader, "",
                    "k:1:1: expected the line 'kernel NAME (...)', got the end of the "
@@ -232,9 +224,8 @@ static void problems_of_the_first_lines(void **state)
                    "integer\n");
 }
 
-static void problems_of_statements(void **state)
+TEST(problems_of_statements)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"weight = 1\nv[x] = wieght", "4:8: unknown name 'wieght'; did you mean weight?"},
         {"v[x] = vv[x]", "3:8: unknown object 'vv'; did you mean v?"},
@@ -293,9 +284,8 @@ static void problems_of_statements(void **state)
     }
 }
 
-static void every_statement_is_read_and_faults_do_not_spread(void **state)
+TEST(every_statement_is_read_and_faults_do_not_spread)
 {
-    (void)state;
     check_problems(bb_notation_reader_read,
                    FOR "t = zz\nv[x] = x)\nw = t + zz\nv[x] = w\nlet q = (\nv[x] = zz) + q\n"
                        "v[x] = 1 1\nv[x] = (x\nv[x] = zz\n",
@@ -305,9 +295,8 @@ static void every_statement_is_read_and_faults_do_not_spread(void **state)
                    "k:10:8: '(' is not closed\n");
 }
 
-static void hostile_texts_take_time_in_proportion(void **state)
+TEST(hostile_texts_take_time_in_proportion)
 {
-    (void)state;
     static const char *const pieces[] = {"t=(\n",          "a[\n",  "m=sum (\n",
                                          "let q=(\n",      "t=u\n", "t=0\nt(\n",
                                          "v[x]=1+zebra\n", "(",     "v[q]=q\n"};
@@ -329,9 +318,8 @@ static void hostile_texts_take_time_in_proportion(void **state)
     print_message("%.2f s\n", (double)(clock() - start) / CLOCKS_PER_SEC);
 }
 
-static void depth_and_length_are_bounded(void **state)
+TEST(depth_and_length_are_bounded)
 {
-    (void)state;
     bb_text text = {0};
     bb_problems problems = {0};
     bb_description description;
@@ -371,9 +359,8 @@ static void depth_and_length_are_bounded(void **state)
 }
 
 // Every beginning of a text is read or refused, and nothing past its end is looked at.
-static void every_beginning_of_a_text(void **state)
+TEST(every_beginning_of_a_text)
 {
-    (void)state;
     static const char text[] =
         FOR "let q = 2*x + n\ns: DP = sum (k in c[x + 1], j in 2) a[q, j|skip] * 1.5e-3\n"
             "m = max fabs(s)\nv[0] = m <= 0 ? -1 : !m // end\n";
@@ -392,9 +379,8 @@ static void every_beginning_of_a_text(void **state)
     }
 }
 
-static void memory_that_runs_out_is_told(void **state)
+TEST(memory_that_runs_out_is_told)
 {
-    (void)state;
     static const char text[] = FOR "let q = 2*x + n\ns = sum (k in 2) a[q, k] * b[k, q]\n"
                                    "v[x] = s\nt = zz\n";
     bb_status status = BB_MEMORY;
@@ -410,25 +396,4 @@ static void memory_that_runs_out_is_told(void **state)
         bb_problems_release(&problems);
         assert_int_equal(bb_memory_blocks(), 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shipped_kernels_are_lowered_to_their_xml),
-        cmocka_unit_test(matrix_times_vector_is_listing_2),
-        cmocka_unit_test(elements_have_places_of_the_notation),
-        cmocka_unit_test(reductions_over_the_main_space),
-        cmocka_unit_test(types_of_values),
-        cmocka_unit_test(reads_may_stand_in_selectors_and_ranges),
-        cmocka_unit_test(texts_of_selectors),
-        cmocka_unit_test(problems_of_the_first_lines),
-        cmocka_unit_test(problems_of_statements),
-        cmocka_unit_test(every_statement_is_read_and_faults_do_not_spread),
-        cmocka_unit_test(hostile_texts_take_time_in_proportion),
-        cmocka_unit_test(depth_and_length_are_bounded),
-        cmocka_unit_test(every_beginning_of_a_text),
-        cmocka_unit_test(memory_that_runs_out_is_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

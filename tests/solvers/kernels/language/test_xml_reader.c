@@ -11,9 +11,8 @@
     "<Children>\n"
 #define TAIL "</Children>\n<Connections/>\n</ParallelAlgorithm>\n"
 
-static void listing_2_of_the_seed_is_read(void **state)
+TEST(listing_2_of_the_seed_is_read)
 {
-    (void)state;
     bb_text text = {0};
     add_kernel_file("configs/kernels/listing2.xml", &text);
     bb_description description = read_kernel(bb_xml_reader_read, bb_text_string(&text));
@@ -37,9 +36,8 @@ static void listing_2_of_the_seed_is_read(void **state)
     bb_text_release(&text);
 }
 
-static void canonical_files_are_written_as_they_are(void **state)
+TEST(canonical_files_are_written_as_they_are)
 {
-    (void)state;
     static const char *const names[] = {"congruent", "gemv",     "gradient",
                                         "prolong",   "restrict", "sweep"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
@@ -57,9 +55,8 @@ static void canonical_files_are_written_as_they_are(void **state)
     }
 }
 
-static void what_stands_beside_elements_is_left_out(void **state)
+TEST(what_stands_beside_elements_is_left_out)
 {
-    (void)state;
     bb_description description =
         read_kernel(bb_xml_reader_read, "\xef\xbb\xbf<?xml version='1.0' encoding='utf-8'?>\n"
                                         "<!-- a <DataObject> -->\n<?tool text?>" HEAD
@@ -76,9 +73,8 @@ static void what_stands_beside_elements_is_left_out(void **state)
     bb_description_release(&description);
 }
 
-static void elements_that_are_not_of_the_language(void **state)
+TEST(elements_that_are_not_of_the_language)
 {
-    (void)state;
     check_problems(bb_xml_reader_read,
                    HEAD "<FunktionBlock a='1'><x/>text</FunktionBlock>\n <Rule/>\n<Zebra/>" TAIL,
                    "k:6:1: unknown element <FunktionBlock>; did you mean FunctionBlock?\n"
@@ -93,9 +89,8 @@ static void elements_that_are_not_of_the_language(void **state)
                    "dimensions runs over two ranges\n");
 }
 
-static void attributes_that_are_not_of_the_element(void **state)
+TEST(attributes_that_are_not_of_the_element)
 {
-    (void)state;
     check_problems(bb_xml_reader_read,
                    HEAD "<DataAccessRead name='\xc3\xa9' sorce='a' selectorFunction='v0'\n"
                         "  selfFunction='v1' ICF='s'/>" TAIL,
@@ -106,9 +101,8 @@ static void attributes_that_are_not_of_the_element(void **state)
                    "k:6:1: <DataAccessRead> '\xc3\xa9' has no source\n");
 }
 
-static void what_is_missing_is_told(void **state)
+TEST(what_is_missing_is_told)
 {
-    (void)state;
     check_problems(bb_xml_reader_read,
                    "<ParallelAlgorithm>\n<Children>\n<IteratorBlock name='i'/></Children>\n"
                    "<Parameters/>\n<Children/></ParallelAlgorithm>",
@@ -123,9 +117,8 @@ static void what_is_missing_is_told(void **state)
                    "k:3:1: <IteratorBlock> 'i' has no ICF\n");
 }
 
-static void text_between_elements_is_refused_once(void **state)
+TEST(text_between_elements_is_refused_once)
 {
-    (void)state;
     check_problems(bb_xml_reader_read,
                    HEAD "  a\n&lt; b\n<![CDATA[ \n ]]></Children>... "
                         "<Connections/></ParallelAlgorithm>",
@@ -133,9 +126,8 @@ static void text_between_elements_is_refused_once(void **state)
                    "k:9:16: text '... ' between elements, expected none\n");
 }
 
-static void malformed_xml_is_one_problem(void **state)
+TEST(malformed_xml_is_one_problem)
 {
-    (void)state;
     check_problems(bb_xml_reader_read, "", "k:1:1: malformed XML: no element found\n");
     check_problems(bb_xml_reader_read, HEAD "<Rule/>\n</Connections>",
                    "k:6:1: <Rule> does not stand in <Children>\n"
@@ -147,9 +139,8 @@ static void malformed_xml_is_one_problem(void **state)
                    "k:1:4: malformed XML: undefined entity\n");
 }
 
-static void entities_and_encodings_are_refused(void **state)
+TEST(entities_and_encodings_are_refused)
 {
-    (void)state;
     check_problems(bb_xml_reader_read,
                    "\n<!DOCTYPE b [<!ENTITY a \"xx\"><!ENTITY b \"&a;&a;\">]>\n<b>&b;</b>",
                    "k:2:13: DOCTYPE is refused: leave it out\n");
@@ -173,9 +164,8 @@ static bb_text many_rules(int count)
     return text;
 }
 
-static void many_elements_take_time_in_proportion(void **state)
+TEST(many_elements_take_time_in_proportion)
 {
-    (void)state;
     bb_text text = many_rules(100000);
     const clock_t start = clock();
     bb_description description = read_kernel(bb_xml_reader_read, bb_text_string(&text));
@@ -197,9 +187,8 @@ static void many_elements_take_time_in_proportion(void **state)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
-static void memory_that_runs_out_is_told(void **state)
+TEST(memory_that_runs_out_is_told)
 {
-    (void)state;
     static const char text[] =
         HEAD "<FunctionBlock name='f' numInVars='0' numOutVars='1' dataType='SP'\n"
              " function='1'/><Rule/>text" TAIL;
@@ -216,22 +205,4 @@ static void memory_that_runs_out_is_told(void **state)
         bb_problems_release(&problems);
         assert_int_equal(bb_memory_blocks(), 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(listing_2_of_the_seed_is_read),
-        cmocka_unit_test(canonical_files_are_written_as_they_are),
-        cmocka_unit_test(what_stands_beside_elements_is_left_out),
-        cmocka_unit_test(elements_that_are_not_of_the_language),
-        cmocka_unit_test(attributes_that_are_not_of_the_element),
-        cmocka_unit_test(what_is_missing_is_told),
-        cmocka_unit_test(text_between_elements_is_refused_once),
-        cmocka_unit_test(malformed_xml_is_one_problem),
-        cmocka_unit_test(entities_and_encodings_are_refused),
-        cmocka_unit_test(many_elements_take_time_in_proportion),
-        cmocka_unit_test(memory_that_runs_out_is_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

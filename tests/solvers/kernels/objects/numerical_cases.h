@@ -9,6 +9,7 @@
 #include "core/random.h"
 #include "core/thread.h"
 #include "solvers/kernels/objects/numerical_object.h"
+#include "tests/first_device.h"
 #include "tests/solvers/kernels/program_fixture.h"
 
 enum { NUMERICAL_COLUMNS = 301, NUMERICAL_ROWS = 17 };
@@ -270,14 +271,9 @@ static inline int numerical_cases_on(bb_device_kind kind)
 {
     numerical_task task = {.device = NULL};
     void *start = &task;
-    char reason[256];
-    if (bb_device_count(kind, reason, sizeof reason) == 0) {
-        print_message("skipped: %s\n", reason);
-        return 77;
-    }
-    if (bb_device_open(kind, 0, &task.device) != BB_OK) {
-        print_error("%s\n%s", bb_status_message(), bb_status_trace_text());
-        return 1;
+    const int code = first_device_open(kind, &task.device);
+    if (code != 0) {
+        return code;
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate_setup_teardown(operations_give_the_bits_of_the_evaluator,

@@ -16,6 +16,8 @@
 #include <math.h>
 #include <string.h>
 
+static bb_device *device; // of the group
+
 enum { SCENE_MARGIN = 64, SCENE_MARK = 0x5a };
 enum { SCENE_FIELDS = 160, SCENE_LAUNCHES = 200, SCENE_LEVELS = 8, SCENE_OPERANDS = 12 };
 
@@ -37,7 +39,7 @@ typedef struct scene {
     int launch_count;
 } scene;
 
-static inline void scene_open(scene *made, bb_device *device)
+static inline void scene_open(scene *made)
 {
     *made = (scene){.device = device};
     check_ok(bb_kernel_context_create(device, &made->context));
@@ -297,7 +299,7 @@ static inline void cycle_add(scene *made, const cycle_types *types, bb_index col
 static const cycle_types cycle_single = {BB_ELEMENT_SP, BB_ELEMENT_SP, BB_ELEMENT_SP, "SP"};
 static const cycle_types cycle_double = {BB_ELEMENT_DP, BB_ELEMENT_DP, BB_ELEMENT_DP, "DP"};
 
-static inline void cycles_have_the_bits_of_single_launches(void **state)
+TEST(cycles_have_the_bits_of_single_launches)
 {
     static const cycle_types mixed = {BB_ELEMENT_SP, BB_ELEMENT_DP, BB_ELEMENT_SP, "DP"};
     const cycle_types types[] = {cycle_single, cycle_double, mixed};
@@ -306,7 +308,7 @@ static inline void cycles_have_the_bits_of_single_launches(void **state)
     scene made;
     for (size_t t = 0; t < sizeof types / sizeof types[0]; ++t) {
         for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; ++s) {
-            scene_open(&made, *state);
+            scene_open(&made);
             cycle_add(&made, &types[t], sizes[s][0], sizes[s][1]);
             assert_int_equal(scene_check(&made), 1);
             scene_close(&made);
@@ -315,11 +317,11 @@ static inline void cycles_have_the_bits_of_single_launches(void **state)
 }
 
 /// The text is compiled once for all numbers of steps; records know what compiled it.
-static inline void steps_share_a_text(void **state)
+TEST(steps_share_a_text)
 {
     scene made;
     bb_kernel_sequence *sequences[2] = {NULL, NULL};
-    scene_open(&made, *state);
+    scene_open(&made);
     cycle_add(&made, &cycle_single, 16, 16);
     const int count = made.launch_count;
     cycle_add(&made, &cycle_single, 32, 32);
@@ -341,13 +343,13 @@ static inline void steps_share_a_text(void **state)
 }
 
 /// Sums, many points and numbers that 32 bits do not hold stand alone, in their places.
-static inline void what_does_not_serve_stands_alone(void **state)
+TEST(what_does_not_serve_stands_alone)
 {
     enum { FEW = BB_EMISSION_SEQUENCE_POINTS };
     scene made;
     const bb_scalar numbers[] = {whole_scalar(3), whole_scalar(4), whole_scalar(5)};
     const scene_types single = {{"T", "SP"}};
-    scene_open(&made, *state);
+    scene_open(&made);
     const int few = scene_field_add(&made, BB_ELEMENT_SP, FEW, 1);
     const int many = scene_field_add(&made, BB_ELEMENT_SP, FEW + 1, 1);
     const int square = scene_field_add(&made, BB_ELEMENT_SP, 6, 6);
@@ -373,11 +375,11 @@ static inline void what_does_not_serve_stands_alone(void **state)
 }
 
 /// Colours count modulo 2: one far from 0 is as good, but sums with it need more than 32 bits.
-static inline void far_numbers_stand_alone(void **state)
+TEST(far_numbers_stand_alone)
 {
     scene made;
     const bb_scalar colours[] = {whole_scalar(0), whole_scalar(INT32_MAX - 1)};
-    scene_open(&made, *state);
+    scene_open(&made);
     const int framed = scene_field_add(&made, BB_ELEMENT_DP, 8, 8);
     const int u = scene_field_add(&made, BB_ELEMENT_DP, 6, 9);
     for (int i = 0; i < 4; ++i) {
@@ -389,12 +391,12 @@ static inline void far_numbers_stand_alone(void **state)
 }
 
 /// Points that are left out, boundaries at one size and none at the next, complex factors.
-static inline void points_that_are_left_out_stay(void **state)
+TEST(points_that_are_left_out_stay)
 {
     scene made;
     const bb_scalar factor = {.parts = {0.75, -1.5}};
     const cycle_types types = cycle_single;
-    scene_open(&made, *state);
+    scene_open(&made);
     for (int i = 0; i < 3; ++i) {
         const cycle_level grid = cycle_level_add(&made, &types, 8 + i % 2, 5);
         scene_launch(&made, "unwrap_unpack.kernel", (scene_types){{"U", "SP"}},
@@ -416,12 +418,12 @@ static inline bb_status queue_sequence(void *context)
 }
 
 /// Recorded, a sequence is the launches once more.
-static inline void sequences_are_recorded(void **state)
+TEST(sequences_are_recorded)
 {
     scene made;
     bb_kernel_sequence *sequence = NULL;
     bb_device_graph *graph = NULL;
-    scene_open(&made, *state);
+    scene_open(&made);
     cycle_add(&made, &cycle_double, 12, 10);
     check_ok(bb_kernel_sequence_join(made.launches, made.launch_count, &sequence));
     scene_expect(&made, 2);
@@ -436,11 +438,11 @@ static inline void sequences_are_recorded(void **state)
     scene_close(&made);
 }
 
-static inline void short_sequences_are_what_they_are(void **state)
+TEST(short_sequences_are_what_they_are)
 {
     scene made;
     bb_kernel_sequence *sequence = NULL;
-    scene_open(&made, *state);
+    scene_open(&made);
     check_ok(bb_kernel_sequence_create(NULL, 0, &sequence));
     check_ok(bb_kernel_sequence_queue(sequence));
     assert_int_equal(bb_kernel_sequence_runs(sequence), 0);
@@ -454,25 +456,14 @@ static inline void short_sequences_are_what_they_are(void **state)
     scene_close(&made);
 }
 
-static inline int sequence_cases_on(bb_device_kind kind)
+static inline int sequence_cases_begin(bb_device_kind kind)
 {
-    bb_device *device = NULL;
-    const int absent = first_device_open(kind, &device);
-    if (absent != 0) {
-        return absent;
-    }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_prestate(cycles_have_the_bits_of_single_launches, device),
-        cmocka_unit_test_prestate(steps_share_a_text, device),
-        cmocka_unit_test_prestate(what_does_not_serve_stands_alone, device),
-        cmocka_unit_test_prestate(far_numbers_stand_alone, device),
-        cmocka_unit_test_prestate(points_that_are_left_out_stay, device),
-        cmocka_unit_test_prestate(sequences_are_recorded, device),
-        cmocka_unit_test_prestate(short_sequences_are_what_they_are, device),
-    };
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    return first_device_open(kind, &device);
+}
+
+static inline void sequence_cases_end(void)
+{
     bb_device_close(&device);
-    return failed;
 }
 
 #endif

@@ -31,9 +31,8 @@ static int teardown(void **state)
 }
 
 // On the cpu a block is memory of the host.
-static void mixed_products_are_the_evaluators(void **state)
+TEST(mixed_products_are_the_evaluators, .setup_func = setup, .teardown_func = teardown)
 {
-    (void)state;
     static float matrix[ROWS * COLUMNS], vector[COLUMNS];
     const bb_kernel_use use = {.file = "gemv_mixed.kernel",
                                .types = {{"STORED", "SP"}, {"FACTOR", "SP"}, {"SUM", "DP"}},
@@ -63,9 +62,8 @@ static void mixed_products_are_the_evaluators(void **state)
 }
 
 // Of other sizes, whose points leave the grid as those of the first do.
-static void sizes_share_a_kernel(void **state)
+TEST(sizes_share_a_kernel, .setup_func = setup, .teardown_func = teardown)
 {
-    (void)state;
     static double fine[ROWS * COLUMNS], product[ROWS * COLUMNS];
     const bb_kernel_use use = {.file = "laplace5.kernel", .types = {{"T", "DP"}}, .type_count = 1};
     const bb_program_data sizes[3][2] = {{{COLUMNS, ROWS, NULL}, {COLUMNS, ROWS, NULL}},
@@ -111,9 +109,8 @@ static void check_coarse(bb_index columns, bb_index rows, bb_index compiled)
 
 // A text for accesses that stay inside does not serve a grid that ends before them; that for both
 // does.
-static void what_does_not_serve_is_compiled_again(void **state)
+TEST(what_does_not_serve_is_compiled_again, .setup_func = setup, .teardown_func = teardown)
 {
-    (void)state;
     check_coarse(8, 6, 1);
     check_coarse(8, 6, 1);
     check_coarse(7, 5, 2);
@@ -123,9 +120,8 @@ static void what_does_not_serve_is_compiled_again(void **state)
 
 // Launches that are readied together are served by one text, which is compiled when the first is
 // queued, and may be queued again.
-static void launches_share_a_kernel(void **state)
+TEST(launches_share_a_kernel, .setup_func = setup, .teardown_func = teardown)
 {
-    (void)state;
     enum { COUNT = 5 };
     double a[COUNT] = {1, 2, 3, 4, 5}, b[COUNT] = {0}, c[COUNT] = {0};
     const bb_kernel_use use = {.file = "copy.kernel", .types = {{"T", "DP"}}, .type_count = 1};
@@ -209,9 +205,8 @@ static float find_norm(wishes *said, int rounds)
 }
 
 // Another order of sums is another float; sizes are asked about once.
-static void a_chooser_says_which_variant_runs(void **state)
+TEST(a_chooser_says_which_variant_runs, .setup_func = setup, .teardown_func = teardown)
 {
-    (void)state;
     wishes plain = {.variant = NULL};
     wishes ordered = {.variant = "group1x1-order32x1024"};
     const float norm = find_norm(&plain, 1);
@@ -223,9 +218,8 @@ static void a_chooser_says_which_variant_runs(void **state)
     assert_int_equal(ordered.told, 0);
 }
 
-static void a_variant_that_fails_is_the_default(void **state)
+TEST(a_variant_that_fails_is_the_default, .setup_func = setup, .teardown_func = teardown)
 {
-    (void)state;
     wishes plain = {.variant = NULL};
     wishes failing = {.variant = "group64x1"}; // the cpu has no groups
     const float norm = find_norm(&plain, 1);
@@ -255,9 +249,8 @@ done:
     return status;
 }
 
-static void allocations_that_fail_leave_nothing(void **state)
+TEST(allocations_that_fail_leave_nothing, .setup_func = setup, .teardown_func = teardown)
 {
-    (void)state;
     const bb_index held = bb_memory_blocks();
     bool happened = true;
     bb_index count = 0;
@@ -273,9 +266,8 @@ static void allocations_that_fail_leave_nothing(void **state)
     print_message("%td allocations\n", count - 1);
 }
 
-static void unknown_kernels_and_types_are_refused(void **state)
+TEST(unknown_kernels_and_types_are_refused, .setup_func = setup, .teardown_func = teardown)
 {
-    (void)state;
     double element = 1.0;
     void *blocks[] = {&element, &element};
     const bb_program_data sizes[] = {{1, 1, NULL}, {1, 1, NULL}};
@@ -287,19 +279,4 @@ static void unknown_kernels_and_types_are_refused(void **state)
     check_fails(bb_kernel_context_run(context, &untyped, sizes, NULL, blocks), BB_INVALID,
                 "copy.kernel");
     assert_int_equal(bb_memory_blocks(), held);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(mixed_products_are_the_evaluators, setup, teardown),
-        cmocka_unit_test_setup_teardown(sizes_share_a_kernel, setup, teardown),
-        cmocka_unit_test_setup_teardown(launches_share_a_kernel, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_chooser_says_which_variant_runs, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_variant_that_fails_is_the_default, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_does_not_serve_is_compiled_again, setup, teardown),
-        cmocka_unit_test_setup_teardown(allocations_that_fail_leave_nothing, setup, teardown),
-        cmocka_unit_test_setup_teardown(unknown_kernels_and_types_are_refused, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,15 +3,12 @@
 // What joins launches, with a thread of the cpu in the place of the one work-group.
 #include "tests/solvers/kernels/objects/sequence_cases.h"
 
-static bb_device *device;
-
 // On the cpu a launch costs little: nothing is joined unless a test asks for it.
-static void processors_queue_each_launch(void **state)
+TEST(processors_queue_each_launch)
 {
-    (void)state;
     scene made;
     bb_kernel_sequence *sequence = NULL;
-    scene_open(&made, device);
+    scene_open(&made);
     cycle_add(&made, &cycle_single, 6, 5);
     check_ok(bb_kernel_sequence_create(made.launches, made.launch_count, &sequence));
     assert_int_equal(bb_kernel_sequence_runs(sequence), made.launch_count);
@@ -24,14 +21,13 @@ static void processors_queue_each_launch(void **state)
     scene_close(&made);
 }
 
-static void one_context_has_all_launches(void **state)
+TEST(one_context_has_all_launches)
 {
-    (void)state;
     scene scenes[2];
     bb_kernel_launch *launches[2];
     bb_kernel_sequence *sequence = NULL;
     for (int i = 0; i < 2; ++i) {
-        scene_open(&scenes[i], device);
+        scene_open(&scenes[i]);
         const cycle_level grid = cycle_level_add(&scenes[i], &cycle_single, 4, 4);
         cycle_sweep(&scenes[i], &cycle_single, &grid, 0);
         launches[i] = scenes[i].launches[0];
@@ -43,16 +39,15 @@ static void one_context_has_all_launches(void **state)
     scene_close(&scenes[1]);
 }
 
-static void allocations_that_fail_leave_nothing(void **state)
+TEST(allocations_that_fail_leave_nothing)
 {
-    (void)state;
     const bb_index held = bb_memory_blocks();
     bool happened = true;
     bb_index count = 0;
     while (happened) {
         scene made;
         bb_kernel_sequence *sequence = NULL;
-        scene_open(&made, device);
+        scene_open(&made);
         cycle_add(&made, &cycle_single, 3, 2);
         bb_memory_fail_at(++count);
         const bb_status status =
@@ -69,17 +64,9 @@ static void allocations_that_fail_leave_nothing(void **state)
     print_message("%td allocations\n", count - 1);
 }
 
-int main(void)
+static int begin(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(processors_queue_each_launch),
-        cmocka_unit_test(one_context_has_all_launches),
-        cmocka_unit_test(allocations_that_fail_leave_nothing),
-    };
-    if (bb_device_open(BB_DEVICE_CPU, 0, &device) != BB_OK) {
-        return 1;
-    }
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    bb_device_close(&device);
-    return failed + sequence_cases_on(BB_DEVICE_CPU);
+    return sequence_cases_begin(BB_DEVICE_CPU);
 }
+
+TEST_GROUP(.begin = begin, .end = sequence_cases_end);

@@ -3,7 +3,9 @@
 // Sequences of launches through CUDA; skipped where there is no such device.
 #include "tests/solvers/kernels/objects/sequence_cases.h"
 
-int main(void)
+static int begin(void)
 {
-    return sequence_cases_on(BB_DEVICE_CUDA);
+    return sequence_cases_begin(BB_DEVICE_CUDA);
 }
+
+TEST_GROUP(.begin = begin, .end = sequence_cases_end);

@@ -3,7 +3,9 @@
 // Numerical objects in C.
 #include "tests/solvers/kernels/objects/numerical_cases.h"
 
-int main(void)
+static int run(void)
 {
     return numerical_cases_on(BB_DEVICE_CPU);
 }
+
+TEST_GROUP(.run = run);

@@ -3,7 +3,9 @@
 // Numerical objects through CUDA; skipped where there is no such device.
 #include "tests/solvers/kernels/objects/numerical_cases.h"
 
-int main(void)
+static int run(void)
 {
     return numerical_cases_on(BB_DEVICE_CUDA);
 }
+
+TEST_GROUP(.run = run);

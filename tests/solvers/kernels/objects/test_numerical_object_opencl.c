@@ -3,7 +3,9 @@
 // Numerical objects through OpenCL; skipped where there is no such device.
 #include "tests/solvers/kernels/objects/numerical_cases.h"
 
-int main(void)
+static int run(void)
 {
     return numerical_cases_on(BB_DEVICE_OPENCL);
 }
+
+TEST_GROUP(.run = run);

@@ -41,9 +41,8 @@ static void expect_sizes(const char *text, const sizes *objects, const char *lin
 #access " may write one element of " #object                                                   \
             " at several points; the coordinates have to tell the points apart\n"
 
-static void selectors_stay_in_their_objects(void **state)
+TEST(selectors_stay_in_their_objects)
 {
-    (void)state;
     static const sizes same[] = {{10, 1, NULL}, {10, 1, NULL}};
     static const sizes wide[] = {{11, 1, NULL}, {10, 1, NULL}};
     static const sizes plane[] = {{7, 5, NULL}, {7, 5, NULL}};
@@ -81,9 +80,8 @@ static void selectors_stay_in_their_objects(void **state)
         "k:3:10: read_u_2 reads u beyond its edge: element 5 to 10 of 0 to 9" BOUNDARY_HINT);
 }
 
-static void boundaries_make_every_selector_good(void **state)
+TEST(boundaries_make_every_selector_good)
 {
-    (void)state;
     static const char *const words[] = {"clamp", "zero", "mirror", "periodic", "skip"};
     static const sizes same[] = {{10, 1, NULL}, {10, 1, NULL}};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i) {
@@ -95,9 +93,8 @@ static void boundaries_make_every_selector_good(void **state)
     }
 }
 
-static void parameters_shift_what_is_reached(void **state)
+TEST(parameters_shift_what_is_reached)
 {
-    (void)state;
     static const char text[] = "kernel K (u, v: vector SP; lag: INT32)\n"
                                "for x in v.size - lag\n  v[x] = u[x + lag]\n";
     static const sizes same[] = {{10, 1, NULL}, {10, 1, NULL}};
@@ -114,9 +111,8 @@ static void parameters_shift_what_is_reached(void **state)
 
 // A read that skips keeps what runs after it, where that is the same element of an object of the
 // same size.
-static void skipping_reads_guard(void **state)
+TEST(skipping_reads_guard)
 {
-    (void)state;
     static const sizes same[] = {{10, 1, NULL}, {10, 1, NULL}, {10, 1, NULL}};
     static const sizes shorter[] = {{9, 1, NULL}, {10, 1, NULL}, {10, 1, NULL}};
     static const char before[] = "kernel K (f, u, v: vector SP)\nfor x in v.size\n"
@@ -136,9 +132,8 @@ static void skipping_reads_guard(void **state)
 }
 
 // Compressed rows: the last row's end and every column are looked at.
-static void compressed_rows_are_held_to_their_data(void **state)
+TEST(compressed_rows_are_held_to_their_data)
 {
-    (void)state;
     program_fixture fixture;
     int32_t starts[] = {0, 2, 2, 4};
     int32_t columns[] = {0, 4, 1, 2};
@@ -179,9 +174,8 @@ static void compressed_rows_are_held_to_their_data(void **state)
     fixture_release(&fixture);
 }
 
-static void indices_that_the_kernel_writes_may_be_any(void **state)
+TEST(indices_that_the_kernel_writes_may_be_any)
 {
-    (void)state;
     int32_t places[4] = {0, 1, 2, 3};
     const sizes objects[] = {{4, 1, NULL}, {4, 1, NULL}, {4, 1, places}};
     expect_sizes("kernel K (u, v: vector SP; n: vector INT32)\nfor x in v.size\n"
@@ -199,9 +193,8 @@ static void indices_that_the_kernel_writes_may_be_any(void **state)
 }
 
 // INT32 arithmetic wraps: what comes of it may be negative, though no element is.
-static void integers_that_wrap_are_not_trusted(void **state)
+TEST(integers_that_wrap_are_not_trusted)
 {
-    (void)state;
     int32_t places[4] = {INT32_C(1) << 30, INT32_MAX, 0, 1};
     const sizes objects[] = {{4, 1, NULL}, {4, 1, NULL}, {4, 1, places}};
     expect_sizes(
@@ -211,9 +204,8 @@ static void integers_that_wrap_are_not_trusted(void **state)
         "k:4:10: read_u_4 reads u beyond its edge: element -3 to 3 of 0 to 3" BOUNDARY_HINT);
 }
 
-static void selectors_that_overflow_are_refused(void **state)
+TEST(selectors_that_overflow_are_refused)
 {
-    (void)state;
     static const sizes same[] = {{4, 1, NULL}, {4, 1, NULL}};
     program_fixture fixture;
     fixture_make(&fixture,
@@ -230,9 +222,8 @@ static void selectors_that_overflow_are_refused(void **state)
 }
 
 // A colour reads the other; one that reads its own is refused.
-static void red_black_sweeps_meet_nowhere(void **state)
+TEST(red_black_sweeps_meet_nowhere)
 {
-    (void)state;
     program_fixture fixture;
     static const sizes one[] = {{9, 7, NULL}};
     fixture_make_file(&fixture, "configs/kernels/sweep.kernel", "T", "SP");
@@ -261,9 +252,8 @@ static void red_black_sweeps_meet_nowhere(void **state)
 }
 
 // They take a read to an element that another point writes.
-static void reflected_reads_of_what_is_written_are_refused(void **state)
+TEST(reflected_reads_of_what_is_written_are_refused)
 {
-    (void)state;
     static const char *const words[] = {"clamp", "periodic"};
     static const sizes one[] = {{10, 1, NULL}};
     static const sizes narrow[] = {{1, 4, NULL}, {1, 4, NULL}};
@@ -294,9 +284,8 @@ static void reflected_reads_of_what_is_written_are_refused(void **state)
                  "write to another object\n");
 }
 
-static void writes_take_each_element_once(void **state)
+TEST(writes_take_each_element_once)
 {
-    (void)state;
     static const sizes line[] = {{100, 1, NULL}, {10, 1, NULL}};
     static const sizes plane[] = {{100, 1, NULL}, {5, 8, NULL}};
     static const sizes wider[] = {{100, 1, NULL}, {6, 8, NULL}};
@@ -319,9 +308,8 @@ static void writes_take_each_element_once(void **state)
 }
 
 // Two writes may take the same element at the same point, not at another.
-static void writes_do_not_meet(void **state)
+TEST(writes_do_not_meet)
 {
-    (void)state;
     static const sizes line[] = {{100, 1, NULL}, {10, 1, NULL}};
     expect_sizes("kernel K (v, u: vector SP)\nfor x in u.size\n  v[2*x] = 1\n  v[2*x + 1] = 2\n",
                  line, "");
@@ -336,9 +324,8 @@ static void writes_do_not_meet(void **state)
                  "write to another object\n");
 }
 
-static void spaces_may_be_empty(void **state)
+TEST(spaces_may_be_empty)
 {
-    (void)state;
     static const sizes none[] = {{0, 1, NULL}, {0, 1, NULL}};
     static const sizes no_columns[] = {{0, 4, NULL}, {3, 1, NULL}, {4, 1, NULL}};
     static const sizes no_rows[] = {{4, 0, NULL}, {3, 1, NULL}, {0, 1, NULL}};
@@ -352,9 +339,8 @@ static void spaces_may_be_empty(void **state)
                  no_rows, "");
 }
 
-static void extents_have_limits(void **state)
+TEST(extents_have_limits)
 {
-    (void)state;
     static const char text[] = "kernel K (u: matrix SP; v: vector SP)\nfor x in v.size\n"
                                "  v[x] = 1\n";
     const sizes good[] = {{(bb_index)1 << 20, (bb_index)1 << 20, NULL}, {HUGE_EXTENT, 1, NULL}};
@@ -382,9 +368,8 @@ static void extents_have_limits(void **state)
 }
 
 // Nothing to bind but a number.
-static void a_kernel_may_have_no_object(void **state)
+TEST(a_kernel_may_have_no_object)
 {
-    (void)state;
     static const char text[] =
         "<ParallelAlgorithm name=\"K\" dimensions=\"1\"><DataObjects/><Parameters>"
         "<Parameter name=\"n\" type=\"INT32\"/></Parameters><Children/><Connections>"
@@ -395,9 +380,8 @@ static void a_kernel_may_have_no_object(void **state)
                 "k:1:1: Range(0) of K is -3; expected 0 to 2^40 points\n");
 }
 
-static void bytes_are_those_that_must_cross(void **state)
+TEST(bytes_are_those_that_must_cross)
 {
-    (void)state;
     program_fixture fixture;
     float block[12] = {0};
     bb_binding binding = {.program = NULL};
@@ -411,27 +395,4 @@ static void bytes_are_those_that_must_cross(void **state)
     assert_true(bb_binding_bytes(&binding) == 4.0 * (12 + 4 + 3));
     bb_binding_release(&binding);
     fixture_release(&fixture);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(selectors_stay_in_their_objects),
-        cmocka_unit_test(boundaries_make_every_selector_good),
-        cmocka_unit_test(parameters_shift_what_is_reached),
-        cmocka_unit_test(skipping_reads_guard),
-        cmocka_unit_test(compressed_rows_are_held_to_their_data),
-        cmocka_unit_test(indices_that_the_kernel_writes_may_be_any),
-        cmocka_unit_test(integers_that_wrap_are_not_trusted),
-        cmocka_unit_test(selectors_that_overflow_are_refused),
-        cmocka_unit_test(red_black_sweeps_meet_nowhere),
-        cmocka_unit_test(reflected_reads_of_what_is_written_are_refused),
-        cmocka_unit_test(writes_take_each_element_once),
-        cmocka_unit_test(writes_do_not_meet),
-        cmocka_unit_test(spaces_may_be_empty),
-        cmocka_unit_test(extents_have_limits),
-        cmocka_unit_test(a_kernel_may_have_no_object),
-        cmocka_unit_test(bytes_are_those_that_must_cross),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,9 +36,8 @@ static void check_says(const char *text, const bound_size *sizes, int64_t parame
     fixture_release(&fixture);
 }
 
-static void integers_of_objects_reach_what_they_are(void **state)
+TEST(integers_of_objects_reach_what_they_are)
 {
-    (void)state;
     const char *text = "kernel k (i: vector INT32; a, b: vector SP)\n"
                        "for x in b.size\n"
                        "  b[x] = a[i[x]]\n";
@@ -52,9 +51,8 @@ static void integers_of_objects_reach_what_they_are(void **state)
                (bound_size[]){{"i", 2, numbers}, {"a", 6, 0}, {0}}, 0, "may write one element");
 }
 
-static void only_a_read_before_it_guards_an_access(void **state)
+TEST(only_a_read_before_it_guards_an_access)
 {
-    (void)state;
     const bound_size sizes[] = {{"a", 4, 0}, {"b", 4, 0}, {"c", 4, 0}, {0}};
     check_says("kernel k (a, b, c: vector SP)\n"
                "for x in b.size\n"
@@ -73,9 +71,8 @@ static void only_a_read_before_it_guards_an_access(void **state)
                sizes, 0, "reads a beyond its edge");
 }
 
-static void what_stands_behind_an_empty_space_runs(void **state)
+TEST(what_stands_behind_an_empty_space_runs)
 {
-    (void)state;
     check_says("kernel k (a, n: vector SP)\n"
                "for x in a.size\n"
                "  value = a[x]\n"
@@ -84,9 +81,8 @@ static void what_stands_behind_an_empty_space_runs(void **state)
                (bound_size[]){{"a", 0, 0}, {"n", 1, 0}, {0}}, 0, "writes n beyond its edge");
 }
 
-static void a_logical_value_is_0_or_1(void **state)
+TEST(a_logical_value_is_0_or_1)
 {
-    (void)state;
     const bound_size sizes[] = {{"a", 2, 0}, {"c", 6, 0}, {0}};
     check_says("kernel k (a, c: vector SP)\n"
                "for x in c.size\n"
@@ -102,9 +98,8 @@ static void a_logical_value_is_0_or_1(void **state)
                (bound_size[]){{"a", 3, 0}, {"c", 6, 0}, {0}}, 0, "may write one element");
 }
 
-static void arithmetic_that_wraps_is_not_followed(void **state)
+TEST(arithmetic_that_wraps_is_not_followed)
 {
-    (void)state;
     int32_t numbers[] = {0, 5};
     check_says("kernel k (i: vector INT32; a, b: vector SP)\n"
                "for x in b.size\n"
@@ -118,9 +113,8 @@ static void arithmetic_that_wraps_is_not_followed(void **state)
                (bound_size[]){{"a", 3, 0}, {"b", 3, 0}, {0}}, INT32_MAX, "reads a beyond its edge");
 }
 
-static void boundaries_that_join_elements_are_no_places_to_write(void **state)
+TEST(boundaries_that_join_elements_are_no_places_to_write)
 {
-    (void)state;
     const bound_size sizes[] = {{"a", 4, 0}, {"b", 4, 0}, {0}};
     check_says("kernel k (a, b: vector SP)\nfor x in a.size\n  b[x + 1 | clamp] = a[x]\n", sizes, 0,
                "may write one element");
@@ -134,27 +128,12 @@ static void boundaries_that_join_elements_are_no_places_to_write(void **state)
                NULL);
 }
 
-static void a_mirror_of_one_element_is_no_checkerboard(void **state)
+TEST(a_mirror_of_one_element_is_no_checkerboard)
 {
-    (void)state;
     const char *text = "kernel k (u, b: vector SP)\n"
                        "for x in b.size\n"
                        "  b[x] = u[2*x + 1 | mirror]\n"
                        "  u[2*x | zero] = 0.5\n";
     check_says(text, (bound_size[]){{"u", 4, 0}, {"b", 2, 0}, {0}}, 0, NULL);
     check_says(text, (bound_size[]){{"u", 1, 0}, {"b", 2, 0}, {0}}, 0, "may write at other points");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(integers_of_objects_reach_what_they_are),
-        cmocka_unit_test(only_a_read_before_it_guards_an_access),
-        cmocka_unit_test(what_stands_behind_an_empty_space_runs),
-        cmocka_unit_test(a_logical_value_is_0_or_1),
-        cmocka_unit_test(arithmetic_that_wraps_is_not_followed),
-        cmocka_unit_test(boundaries_that_join_elements_are_no_places_to_write),
-        cmocka_unit_test(a_mirror_of_one_element_is_no_checkerboard),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,9 +39,8 @@ static double ordered_dot(const double *a, const double *b, bb_index count)
     return lanes[0];
 }
 
-static void listing_2_multiplies_a_matrix_and_a_vector(void **state)
+TEST(listing_2_multiplies_a_matrix_and_a_vector)
 {
-    (void)state;
     double matrix[3][5];
     double vector[5];
     double product[3] = {0};
@@ -63,9 +62,8 @@ static void listing_2_multiplies_a_matrix_and_a_vector(void **state)
     fixture_release(&fixture);
 }
 
-static void long_rows_are_summed_in_the_declared_order(void **state)
+TEST(long_rows_are_summed_in_the_declared_order)
 {
-    (void)state;
     enum { COLUMNS = 20001 };
     double *row = malloc(COLUMNS * sizeof *row);
     double *vector = malloc(COLUMNS * sizeof *vector);
@@ -87,9 +85,8 @@ static void long_rows_are_summed_in_the_declared_order(void **state)
     free(vector);
 }
 
-static void sizes_that_do_not_fit_are_told_with_what_is_reached(void **state)
+TEST(sizes_that_do_not_fit_are_told_with_what_is_reached)
 {
-    (void)state;
     float numbers[16] = {0};
     program_fixture fixture;
     fixture_make_file(&fixture, LISTING, "USED_FLOAT", "SP");
@@ -103,9 +100,8 @@ static void sizes_that_do_not_fit_are_told_with_what_is_reached(void **state)
     fixture_release(&fixture);
 }
 
-static void nothing_comes_of_an_empty_row(void **state)
+TEST(nothing_comes_of_an_empty_row)
 {
-    (void)state;
     float product[2] = {7.0F, 7.0F};
     program_fixture fixture;
     fixture_make_file(&fixture, LISTING, "USED_FLOAT", "SP");
@@ -118,9 +114,8 @@ static void nothing_comes_of_an_empty_row(void **state)
 }
 
 // Numbers of INT32 go into sums of DP, whose parts are of DP.
-static void declared_parts_join_in_the_type_of_the_sums(void **state)
+TEST(declared_parts_join_in_the_type_of_the_sums)
 {
-    (void)state;
     enum { COUNT = 3 * 8192 + 5 };
     static int32_t numbers[COUNT];
     double sums[2] = {0.0, 0.0};
@@ -153,9 +148,8 @@ static void declared_parts_join_in_the_type_of_the_sums(void **state)
     fixture_release(&fixture);
 }
 
-static void statements_run_in_the_order_they_are_written(void **state)
+TEST(statements_run_in_the_order_they_are_written)
 {
-    (void)state;
     double u[2] = {10.0, 20.0};
     double d[2] = {1.0, 2.0};
     double c[2] = {0.0, 0.0};
@@ -169,17 +163,4 @@ static void statements_run_in_the_order_they_are_written(void **state)
         assert_true(c[i] == d[i] + 1.0 && u[i] == 2.0 * c[i]);
     }
     fixture_release(&fixture);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(listing_2_multiplies_a_matrix_and_a_vector),
-        cmocka_unit_test(long_rows_are_summed_in_the_declared_order),
-        cmocka_unit_test(sizes_that_do_not_fit_are_told_with_what_is_reached),
-        cmocka_unit_test(nothing_comes_of_an_empty_row),
-        cmocka_unit_test(statements_run_in_the_order_they_are_written),
-        cmocka_unit_test(declared_parts_join_in_the_type_of_the_sums),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

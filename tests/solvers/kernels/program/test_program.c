@@ -82,9 +82,8 @@ static void check_file(const char *name)
     bb_text_release(&text);
 }
 
-static void every_bad_file_says_what_it_must(void **state)
+TEST(every_bad_file_says_what_it_must)
 {
-    (void)state;
     struct dirent **names = NULL;
     const int count = scandir(BB_SOURCE_DIR "/tests/configs/kernels/bad", &names, NULL, alphasort);
     int checked = 0;
@@ -123,9 +122,8 @@ static void refuse_large(bb_text *text, const char *message)
 
 static const char frame[] = "<ParallelAlgorithm name=\"K\" dimensions=\"1\">\n<DataObjects>\n";
 
-static void too_large_descriptions_are_refused(void **state)
+TEST(too_large_descriptions_are_refused)
 {
-    (void)state;
     bb_text objects = {0};
     bb_text children = {0};
     bb_text rules = {0};
@@ -156,9 +154,8 @@ static void too_large_descriptions_are_refused(void **state)
 }
 
 // As many wrong connections as there are elements: each is found, a hundred are told.
-static void many_mistakes_are_told_in_part(void **state)
+TEST(many_mistakes_are_told_in_part)
 {
-    (void)state;
     bb_text text = {0};
     program_fixture fixture;
     check_ok(bb_text_add(&text, "%s</DataObjects>\n<Children/>\n<Connections>\n", frame));
@@ -187,9 +184,8 @@ static void check_list(const bb_program *program, const bb_step_list *list, cons
 }
 
 // Sizes on the host, points, iterations, and what is done once.
-static void steps_stand_where_they_run(void **state)
+TEST(steps_stand_where_they_run)
 {
-    (void)state;
     program_fixture fixture;
     fixture_make(&fixture,
                  "kernel K (A: matrix SP; v, norm: vector SP)\n"
@@ -229,9 +225,8 @@ static const char two_functions[] =
     "<Connection source=\"g.out\" destination=\"w.in\"/></Connections>%s</ParallelAlgorithm>";
 
 // The description's order, unless a rule says another.
-static void rules_order_what_connections_leave_open(void **state)
+TEST(rules_order_what_connections_leave_open)
 {
-    (void)state;
     static const char *const rules[] = {
         "", "<OrderingRules><Rule first=\"g\" second=\"f\"/></OrderingRules>",
         "<OrderingRules><Rule first=\"w\" second=\"f\"/></OrderingRules>"};
@@ -247,9 +242,8 @@ static void rules_order_what_connections_leave_open(void **state)
 }
 
 // A point is left out as a whole: the read that may skip stands before every write.
-static void skipping_reads_come_before_writes(void **state)
+TEST(skipping_reads_come_before_writes)
 {
-    (void)state;
     program_fixture fixture;
     fixture_make(&fixture,
                  "kernel K (u, v, w: vector SP)\n"
@@ -262,9 +256,8 @@ static void skipping_reads_come_before_writes(void **state)
 }
 
 // A FunctionBlock narrows, also a sum that is wider than what it ends in; integers widen.
-static void types_widen_by_themselves(void **state)
+TEST(types_widen_by_themselves)
 {
-    (void)state;
     static const char *const good[] = {
         "kernel K (u: vector DP; v: vector SP)\nfor x in u.size\n  t: SP = u[x]\n  v[x] = t\n",
         "kernel K (u: vector SP; v: vector DP)\nfor x in u.size\n  v[x] = u[x]\n",
@@ -279,18 +272,4 @@ static void types_widen_by_themselves(void **state)
         fixture_make(&fixture, good[i], NULL, NULL);
         fixture_release(&fixture);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_bad_file_says_what_it_must),
-        cmocka_unit_test(too_large_descriptions_are_refused),
-        cmocka_unit_test(many_mistakes_are_told_in_part),
-        cmocka_unit_test(steps_stand_where_they_run),
-        cmocka_unit_test(rules_order_what_connections_leave_open),
-        cmocka_unit_test(skipping_reads_come_before_writes),
-        cmocka_unit_test(types_widen_by_themselves),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,9 +59,8 @@ static void check_equal_sizes(const bb_verification_case *item)
 }
 
 // A square set has shapes that are not square: columns and rows are told apart.
-static void equal_extents_stay_equal(void **state)
+TEST(equal_extents_stay_equal)
 {
-    (void)state;
     wide = tall = 0;
     largest = 0;
     make("kernel Shift (u, v: matrix T)\nfor x in v.columns, y in v.rows\n  v[x, y] = u[x, y]\n");
@@ -83,9 +82,8 @@ static void check_tied(const bb_verification_case *item)
 }
 
 // Without boundaries nothing else binds.
-static void extents_that_are_tied_stay_tied(void **state)
+TEST(extents_that_are_tied_stay_tied)
 {
-    (void)state;
     make("kernel Coarsen (fine, coarse: matrix T)\nfor X in coarse.columns, Y in coarse.rows\n"
          "  s = sum (i in 2, j in 2) fine[2*X + i, 2*Y + j]\n  coarse[X, Y] = s\n");
     fixture_bind(&fixture, "fine", 2048, 2048, NULL);
@@ -116,9 +114,8 @@ static void check_inside(const bb_verification_case *item)
 
 // A kernel that treats edges would bind with any sizes: shapes keep off edges that the set keeps
 // off, and need no text of their own.
-static void shapes_pass_no_other_edges(void **state)
+TEST(shapes_pass_no_other_edges)
 {
-    (void)state;
     make("kernel Coarsen (fine: matrix T zero; coarse: matrix T)\n"
          "for X in coarse.columns, Y in coarse.rows\n"
          "  s = sum (i in 2, j in 2) fine[2*X + i, 2*Y + j]\n  coarse[X, Y] = s\n");
@@ -138,9 +135,8 @@ static void check_weights(const bb_verification_case *item)
 }
 
 // Extents that the text has as numbers stay; sizes that are small are a shape themselves.
-static void small_extents_stay(void **state)
+TEST(small_extents_stay)
 {
-    (void)state;
     small_sets = 0;
     make("kernel Weigh (w: matrix T; u: matrix T clamp; v: matrix T)\n"
          "for x in u.columns, y in u.rows\n"
@@ -160,9 +156,8 @@ static void check_once(const bb_verification_case *item)
 }
 
 // What is small does not scale: no shape is there twice.
-static void shapes_differ(void **state)
+TEST(shapes_differ)
 {
-    (void)state;
     small_sets = 0;
     make("kernel Shift (u, v: matrix T)\nfor x in v.columns, y in v.rows\n  v[x, y] = u[x, y]\n");
     fixture_bind(&fixture, "u", 7, 5, NULL);
@@ -185,7 +180,7 @@ static void check_indices(const bb_verification_case *item)
     assert_true(2 * seen >= data[0].columns - 2 || data[1].columns < 8); // they reach far
 }
 
-static void integers_are_made_up_below_what_binds(void **state)
+TEST(integers_are_made_up_below_what_binds)
 {
     bb_index limit = 0;
     bb_trial_data set = {.count = 0};
@@ -240,7 +235,7 @@ static void check_rows(const bb_verification_case *item)
 }
 
 // Data of the caller's own are the set, to the element.
-static void ranges_need_data(void **state)
+TEST(ranges_need_data)
 {
     enum { ROWS = 1000, ENTRIES = 5 * ROWS };
     static int32_t start[ROWS + 1];
@@ -285,7 +280,7 @@ static void ranges_need_data(void **state)
     release();
 }
 
-static void what_cannot_be_tuned_says_why(void **state)
+TEST(what_cannot_be_tuned_says_why)
 {
     bb_caller_subject *none = NULL;
     (void)state;
@@ -321,7 +316,7 @@ static void what_cannot_be_tuned_says_why(void **state)
     fixture_release(&fixture);
 }
 
-static void more_objects_than_fit_are_refused(void **state)
+TEST(more_objects_than_fit_are_refused)
 {
     enum { OBJECTS = BB_TRIAL_OBJECTS + 1 };
     bb_program_data data[OBJECTS];
@@ -341,20 +336,4 @@ static void more_objects_than_fit_are_refused(void **state)
     assert_null(none);
     fixture_release(&fixture);
     bb_text_release(&text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_extents_stay_equal),
-        cmocka_unit_test(extents_that_are_tied_stay_tied),
-        cmocka_unit_test(shapes_pass_no_other_edges),
-        cmocka_unit_test(small_extents_stay),
-        cmocka_unit_test(shapes_differ),
-        cmocka_unit_test(integers_are_made_up_below_what_binds),
-        cmocka_unit_test(ranges_need_data),
-        cmocka_unit_test(what_cannot_be_tuned_says_why),
-        cmocka_unit_test(more_objects_than_fit_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,7 +52,7 @@ static void check_kind(bb_device_kind kind, const bb_program *program)
     bb_candidates_release(&exhaustive);
 }
 
-static void every_kernel_has_candidates(void **state)
+TEST(every_kernel_has_candidates)
 {
     const bb_kernel_manager *managers = NULL;
     const int count = bb_kernel_manager_table(&managers);
@@ -67,7 +67,7 @@ static void every_kernel_has_candidates(void **state)
     }
 }
 
-static void a_wish_narrows_or_widens(void **state)
+TEST(a_wish_narrows_or_widens)
 {
     program_fixture fixture;
     bb_candidates list = {0};
@@ -103,7 +103,7 @@ static void a_wish_narrows_or_widens(void **state)
     fixture_release(&fixture);
 }
 
-static void every_failing_allocation_is_an_error(void **state)
+TEST(every_failing_allocation_is_an_error)
 {
     program_fixture fixture;
     const bb_candidate_wish wish = {.may_reorder = true};
@@ -119,14 +119,4 @@ static void every_failing_allocation_is_an_error(void **state)
         bb_candidates_release(&list);
     }
     fixture_release(&fixture);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kernel_has_candidates),
-        cmocka_unit_test(a_wish_narrows_or_widens),
-        cmocka_unit_test(every_failing_allocation_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

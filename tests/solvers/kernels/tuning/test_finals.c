@@ -4,7 +4,7 @@
 #include "solvers/kernels/tuning/finals.h"
 #include "tests/check.h"
 
-static void the_fastest_enter_in_order(void **state)
+TEST(the_fastest_enter_in_order)
 {
     static const double seconds[] = {5.0, 3.0, 4.0, 1.0, 6.0, 2.0};
     static const int expected[] = {1, 3, 5};
@@ -20,7 +20,7 @@ static void the_fastest_enter_in_order(void **state)
     }
 }
 
-static void equal_times_keep_the_earlier(void **state)
+TEST(equal_times_keep_the_earlier)
 {
     bb_finalist finalists[2];
     int count = 0;
@@ -32,7 +32,7 @@ static void equal_times_keep_the_earlier(void **state)
     assert_int_equal(finalists[1].number, 1);
 }
 
-static void a_later_one_must_be_faster_beyond_the_noise(void **state)
+TEST(a_later_one_must_be_faster_beyond_the_noise)
 {
     bb_finalist finalists[3] = {
         {.number = 0, .times = {1.0, 1.0, 1.0, 1.0}},
@@ -46,14 +46,4 @@ static void a_later_one_must_be_faster_beyond_the_noise(void **state)
     finalists[2].times[0] = finalists[2].times[1] = finalists[2].times[2] = 0.8;
     assert_int_equal(bb_finals_decide(finalists, 3, 4), 2);
     assert_int_equal(bb_finals_decide(finalists, 1, 4), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_fastest_enter_in_order),
-        cmocka_unit_test(equal_times_keep_the_earlier),
-        cmocka_unit_test(a_later_one_must_be_faster_beyond_the_noise),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,7 +66,7 @@ static void tune(const char *name, notes *kept, bool recalls, double seconds,
     bb_manager_subject_destroy(&subject);
 }
 
-static void a_kernel_ends_with_a_winner(void **state)
+TEST(a_kernel_ends_with_a_winner)
 {
     notes kept = {.count = 0};
     notes again;
@@ -91,7 +91,7 @@ static void a_kernel_ends_with_a_winner(void **state)
     assert_true(found.has_best);
 }
 
-static void other_orders_of_sums_win_apart(void **state)
+TEST(other_orders_of_sums_win_apart)
 {
     notes kept = {.count = 0};
     bb_tuning_outcome found;
@@ -107,7 +107,7 @@ static void other_orders_of_sums_win_apart(void **state)
     assert_true(!found.has_reordered || found.reordered.least_s < found.best.least_s);
 }
 
-static void time_and_the_listener_end_it(void **state)
+TEST(time_and_the_listener_end_it)
 {
     notes kept = {.count = 0};
     notes two = {.limit = 2};
@@ -125,7 +125,7 @@ static void time_and_the_listener_end_it(void **state)
 
 // One that failed when it ran, and spoilt a GPU, is not run again at the next start; without a
 // default nothing else is, which would be compared with it.
-static void what_failed_when_it_ran_is_left_alone(void **state)
+TEST(what_failed_when_it_ran_is_left_alone)
 {
     notes kept = {.count = 0};
     notes again;
@@ -150,7 +150,7 @@ static void what_failed_when_it_ran_is_left_alone(void **state)
     assert_false(found.has_best || found.is_complete);
 }
 
-static void a_callers_kernel_ends_with_a_winner(void **state)
+TEST(a_callers_kernel_ends_with_a_winner)
 {
     program_fixture fixture;
     notes kept = {.count = 0};
@@ -179,7 +179,7 @@ static void a_callers_kernel_ends_with_a_winner(void **state)
     fixture_release(&fixture);
 }
 
-static void types_are_checked(void **state)
+TEST(types_are_checked)
 {
     bb_manager_subject *subject = NULL;
     (void)state;
@@ -188,21 +188,18 @@ static void types_are_checked(void **state)
     assert_null(subject);
 }
 
-int main(void)
+static int begin(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_kernel_ends_with_a_winner),
-        cmocka_unit_test(other_orders_of_sums_win_apart),
-        cmocka_unit_test(time_and_the_listener_end_it),
-        cmocka_unit_test(what_failed_when_it_ran_is_left_alone),
-        cmocka_unit_test(a_callers_kernel_ends_with_a_winner),
-        cmocka_unit_test(types_are_checked),
-    };
     if (bb_threads_set(2) != BB_OK || bb_device_open(BB_DEVICE_CPU, 0, &device) != BB_OK) {
         return 1;
     }
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
+}
+
+static void end(void)
+{
     bb_device_close(&device);
     bb_threads_stop();
-    return failed;
 }
+
+TEST_GROUP(.begin = begin, .end = end);

@@ -48,7 +48,7 @@ static void verify(const char *name, const char *type, const char *text, const c
     bb_manager_subject_destroy(&subject);
 }
 
-static void every_kernel_is_right(void **state)
+TEST(every_kernel_is_right)
 {
     const bb_kernel_manager *managers = NULL;
     const int count = bb_kernel_manager_table(&managers);
@@ -63,7 +63,7 @@ static void every_kernel_is_right(void **state)
     }
 }
 
-static void another_order_of_sums_has_its_own_bits(void **state)
+TEST(another_order_of_sums_has_its_own_bits)
 {
     bb_trial trial;
     (void)state;
@@ -73,7 +73,7 @@ static void another_order_of_sums_has_its_own_bits(void **state)
     assert_int_equal(trial.status, BB_TRIAL_RIGHT);
 }
 
-static void other_numbers_are_wrong(void **state)
+TEST(other_numbers_are_wrong)
 {
     bb_trial trial;
     (void)state;
@@ -92,7 +92,7 @@ static void other_numbers_are_wrong(void **state)
     assert_int_equal(trial.status, BB_TRIAL_WRONG);
 }
 
-static void what_lies_beside_an_object_is_seen(void **state)
+TEST(what_lies_beside_an_object_is_seen)
 {
     bb_trial trial;
     (void)state;
@@ -109,7 +109,7 @@ static void what_lies_beside_an_object_is_seen(void **state)
     assert_int_equal(trial.status, BB_TRIAL_WRONG);
 }
 
-static void elements_are_compared_to_the_bit(void **state)
+TEST(elements_are_compared_to_the_bit)
 {
     const float zero[] = {1.0F, 0.0F, NAN};
     const float minus[] = {1.0F, -0.0F, NAN};
@@ -124,7 +124,7 @@ static void elements_are_compared_to_the_bit(void **state)
     assert_true(bb_verification_equal(BB_ELEMENT_SP, zero, minus, 1, &first));
 }
 
-static void failures_of_the_host_are_none_of_a_variant(void **state)
+TEST(failures_of_the_host_are_none_of_a_variant)
 {
     bb_trial trial = {.status = BB_TRIAL_RIGHT};
     (void)state;
@@ -139,21 +139,18 @@ static void failures_of_the_host_are_none_of_a_variant(void **state)
     assert_int_equal(trial.status, BB_TRIAL_RUN);
 }
 
-int main(void)
+static int begin(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kernel_is_right),
-        cmocka_unit_test(another_order_of_sums_has_its_own_bits),
-        cmocka_unit_test(other_numbers_are_wrong),
-        cmocka_unit_test(what_lies_beside_an_object_is_seen),
-        cmocka_unit_test(elements_are_compared_to_the_bit),
-        cmocka_unit_test(failures_of_the_host_are_none_of_a_variant),
-    };
     if (bb_threads_set(2) != BB_OK || bb_device_open(BB_DEVICE_CPU, 0, &device) != BB_OK) {
         return 1;
     }
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
+}
+
+static void end(void)
+{
     bb_device_close(&device);
     bb_threads_stop();
-    return failed;
 }
+
+TEST_GROUP(.begin = begin, .end = end);

@@ -7,6 +7,7 @@
 
 #include "solvers/kernels/objects/kernel_context.h"
 #include "solvers/operator/coded_operator.h"
+#include "tests/first_device.h"
 #include "tests/solvers/dense.h"
 
 #include <string.h>
@@ -157,14 +158,9 @@ static inline int product_teardown(void **state)
 static inline int product_cases_on(bb_device_kind kind)
 {
     product_task task = {.device = NULL};
-    char reason[256];
-    if (bb_device_count(kind, reason, sizeof reason) == 0) {
-        print_message("skipped: %s\n", reason);
-        return 77;
-    }
-    if (bb_device_open(kind, 0, &task.device) != BB_OK) {
-        print_error("%s\n%s", bb_status_message(), bb_status_trace_text());
-        return 1;
+    const int code = first_device_open(kind, &task.device);
+    if (code != 0) {
+        return code;
     }
     void *start = &task;
     const struct CMUnitTest tests[] = {

@@ -3,7 +3,9 @@
 // Products by a kernel of the language, through CUDA; skipped where there is no such device.
 #include "tests/solvers/operator/assembled/product_cases.h"
 
-int main(void)
+static int run(void)
 {
     return product_cases_on(BB_DEVICE_CUDA);
 }
+
+TEST_GROUP(.run = run);

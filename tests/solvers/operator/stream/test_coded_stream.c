@@ -30,9 +30,8 @@ static bb_status create(const bb_coded_matrix *matrix, bb_coded_stream **out)
 
 // Where no largest value of a block rounds past 127 units both codecs have the same numbers, so
 // that one kernel reads both; poisoned blocks too.
-static void int8_of_mx_lies_as_bfp_of_8_bits(void **state)
+TEST(int8_of_mx_lies_as_bfp_of_8_bits)
 {
-    (void)state;
     static double values[ROWS * COLUMNS];
     dense_random((bb_index)ROWS * COLUMNS, 3, values);
     for (bb_index i = 0; i < (bb_index)ROWS * COLUMNS; ++i) {
@@ -58,9 +57,8 @@ static void int8_of_mx_lies_as_bfp_of_8_bits(void **state)
     bb_coded_stream_destroy(&streams[1]);
 }
 
-static void units_below_normal_numbers_are_refused(void **state)
+TEST(units_below_normal_numbers_are_refused)
 {
-    (void)state;
     static double values[ROWS * COLUMNS];
     bb_coded_stream *stream = NULL;
     values[COLUMNS + 5] = 0x1p-121;
@@ -94,9 +92,8 @@ static int32_t value_in_planes(const unsigned char *part, int bits, int blocks, 
 
 // Every width of integers: blocks exchanged by the row, chunks in the lanes' order, the step
 // beside.
-static void integers_lie_in_planes(void **state)
+TEST(integers_lie_in_planes)
 {
-    (void)state;
     static double values[ROWS * COLUMNS];
     dense_random((bb_index)ROWS * COLUMNS, 5, values);
     for (int bits = 2; bits <= 16; bits += bits == 7 ? 2 : 1) {
@@ -133,9 +130,8 @@ static void integers_lie_in_planes(void **state)
 
 // Quarters of 16 rows together have the width of the widest; those of zeros none, and what limbs do
 // not take is known.
-static void quotients_of_a_band_have_one_width(void **state)
+TEST(quotients_of_a_band_have_one_width)
 {
-    (void)state;
     enum { MANY = 40 };
     static double values[MANY * COLUMNS];
     for (int k = 0; k < 3; ++k) {
@@ -179,9 +175,8 @@ static void quotients_of_a_band_have_one_width(void **state)
 }
 
 // Rows from a whole band on, so that turns and widths are those of the whole matrix.
-static void some_rows_lie_as_in_the_whole_matrix(void **state)
+TEST(some_rows_lie_as_in_the_whole_matrix)
 {
-    (void)state;
     enum { MANY = 40, FIRST = 16, SOME = 20 };
     static const char *const texts[] = {"fp16",           "bfp bits=6",
                                         "integer bits=5", "mx element=int8",
@@ -369,9 +364,8 @@ static void check_words(const bb_coded_stream *stream, const bb_coded_matrix *ma
 }
 
 // Rows of all of the matrix and of a part, in the first tile and in the last, which is ragged.
-static void wide_quotients_lie_in_two_parts(void **state)
+TEST(wide_quotients_lie_in_two_parts)
 {
-    (void)state;
     static double values[WIDE_ROWS * WIDE_COLUMNS];
     fill_wide(1U << 0 | 1U << 8, values);
     bb_coded_matrix *matrix = quantised(WIDE_COLUMNS, values);
@@ -406,9 +400,8 @@ static bool takes_limbs(bb_index columns, double *values, bb_index uppers)
     return takes;
 }
 
-static void limbs_do_not_take_every_wide_quotient(void **state)
+TEST(limbs_do_not_take_every_wide_quotient)
 {
-    (void)state;
     static double values[WIDE_ROWS * WIDE_COLUMNS];
     fill_wide(1U << 2 | 1U << 5, values);
     assert_true(takes_limbs(WIDE_COLUMNS, values, 2));
@@ -426,9 +419,8 @@ static void limbs_do_not_take_every_wide_quotient(void **state)
 }
 
 // What one launch cuts x for.
-static void matrices_share_limbs_of_the_same_tiles(void **state)
+TEST(matrices_share_limbs_of_the_same_tiles)
 {
-    (void)state;
     static const unsigned tiles[] = {0U, 1U << 2, 1U << 5, 1U << 2 | 1U << 5, 1U << 2};
     enum { COUNT = sizeof tiles / sizeof *tiles };
     static double values[WIDE_ROWS * WIDE_COLUMNS];
@@ -452,9 +444,8 @@ static void matrices_share_limbs_of_the_same_tiles(void **state)
 }
 
 // Of as many wide tiles as limbs take, and where all are.
-static void what_a_matrix_takes_is_planned(void **state)
+TEST(what_a_matrix_takes_is_planned)
 {
-    (void)state;
     enum { MANY = 128, ACROSS = 8192 };
     static double values[MANY * ACROSS];
     const bb_matrix_layout layout = {.rows = MANY, .columns = ACROSS};
@@ -481,9 +472,8 @@ static void what_a_matrix_takes_is_planned(void **state)
     }
 }
 
-static void codecs_without_a_layout_are_refused(void **state)
+TEST(codecs_without_a_layout_are_refused)
 {
-    (void)state;
     static double values[ROWS * COLUMNS];
     bb_coded_stream *stream = NULL;
     bb_coded_matrix *matrix = encoded("mx element=e4m3", values);
@@ -506,19 +496,4 @@ static int close_device(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(int8_of_mx_lies_as_bfp_of_8_bits),
-        cmocka_unit_test(units_below_normal_numbers_are_refused),
-        cmocka_unit_test(integers_lie_in_planes),
-        cmocka_unit_test(quotients_of_a_band_have_one_width),
-        cmocka_unit_test(some_rows_lie_as_in_the_whole_matrix),
-        cmocka_unit_test(wide_quotients_lie_in_two_parts),
-        cmocka_unit_test(limbs_do_not_take_every_wide_quotient),
-        cmocka_unit_test(matrices_share_limbs_of_the_same_tiles),
-        cmocka_unit_test(what_a_matrix_takes_is_planned),
-        cmocka_unit_test(codecs_without_a_layout_are_refused),
-    };
-    return cmocka_run_group_tests(tests, open_device, close_device);
-}
+TEST_GROUP(.enter = open_device, .leave = close_device);

@@ -54,9 +54,8 @@ static void expect_a_partition(bb_index groups, bb_index tiles, bb_index blocks)
     assert_true(all.most_places <= greatest + 1);
 }
 
-static void every_tile_and_place_once(void **state)
+TEST(every_tile_and_place_once)
 {
-    (void)state;
     static const bb_index groups[] = {1, 2, 6, 34};
     static const bb_index tiles[] = {1, 2, 7, 63, 250, 500, 2000, 3999};
     static const bb_index blocks[] = {1, 3, 108, 132};
@@ -70,9 +69,8 @@ static void every_tile_and_place_once(void **state)
 }
 
 // The slit product: a block's share ends within a piece or two of the others'.
-static void a_slit_product_is_cut_finely(void **state)
+TEST(a_slit_product_is_cut_finely)
 {
-    (void)state;
     bb_stream_partition fp32 = bb_stream_partition_of(6, 2000, 132);
     bb_stream_partition eight_bits = bb_stream_partition_of(6, 500, 132);
     assert_int_equal(fp32.piece_tiles, 3);
@@ -81,9 +79,8 @@ static void a_slit_product_is_cut_finely(void **state)
 }
 
 // Rows with one place are a lane's each; those of a slit, with near two hundred, a warp's.
-static void lanes_follow_the_places(void **state)
+TEST(lanes_follow_the_places)
 {
-    (void)state;
     const bb_stream_partition tall = bb_stream_partition_of(3938, 3, 132);
     const bb_stream_partition frame = bb_stream_partition_of(64, 19, 132);
     const bb_stream_partition slit = bb_stream_partition_of(6, 2000, 132);
@@ -93,14 +90,4 @@ static void lanes_follow_the_places(void **state)
     assert_int_equal(bb_stream_partition_row_lanes(&frame), 4);
     assert_int_equal(slit.most_places, 190);
     assert_int_equal(bb_stream_partition_row_lanes(&slit), 32);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_tile_and_place_once),
-        cmocka_unit_test(a_slit_product_is_cut_finely),
-        cmocka_unit_test(lanes_follow_the_places),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Program of the tests of one room:
+//
+//   test-ROOM                      every group, each in a process of its own
+//   test-ROOM GROUP [ARGUMENTS]    one group
+//   test-ROOM GROUP/TEST           tests of a group by name; * and ? are wildcards
+//   test-ROOM --list               names of the groups
+//
+// Exit code: 0 passed, 77 skipped, else failed.
+#include "core/log.h"
+#include "tests/check.h"
+
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static test_group *groups;
+int test_argument_count;
+char **test_arguments;
+
+static void add_group(test_group *group)
+{
+    test_group **place = &groups;
+    while (*place != NULL && *place != group) {
+        place = &(*place)->next;
+    }
+    *place = group;
+}
+
+void test_group_add(test_group *group, struct CMUnitTest test)
+{
+    add_group(group);
+    if (group->count == TEST_GROUP_TESTS) {
+        (void)fprintf(stderr, "%s: more than %d tests\n", group->name, TEST_GROUP_TESTS);
+        abort();
+    }
+    group->tests[group->count++] = test;
+}
+
+void test_group_set_options(test_group *group, test_options options)
+{
+    add_group(group);
+    group->options = options;
+}
+
+int test_is_few(void)
+{
+    return test_argument_count > 0 && strcmp(test_arguments[0], "few") == 0;
+}
+
+static int run_group(test_group *group)
+{
+    const test_options *options = &group->options;
+    int code = 0;
+    if (options->is_quiet) {
+        bb_log_set_level(BB_LOG_QUIET);
+    }
+    if (options->begin != NULL && (code = options->begin()) != 0) {
+        return code;
+    }
+    if (options->run != NULL) {
+        code = options->run();
+    } else if (group->count == 0) {
+        (void)fprintf(stderr, "%s: no tests\n", group->name);
+        code = 1;
+    } else {
+        code = _cmocka_run_group_tests(group->name, group->tests, group->count, options->enter,
+                                       options->leave);
+    }
+    if (options->end != NULL) {
+        options->end();
+    }
+    return code;
+}
+
+static int run_in_child(test_group *group)
+{
+    int how = 0;
+    (void)fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        exit(run_group(group));
+    }
+    if (child < 0 || waitpid(child, &how, 0) != child) {
+        perror(group->name);
+        return 1;
+    }
+    return WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
+}
+
+static int run_all(void)
+{
+    int failed = 0;
+    int passed = 0;
+    int skipped = 0;
+    for (test_group *group = groups; group != NULL; group = group->next) {
+        const int code = run_in_child(group);
+        passed += code == 0;
+        skipped += code == TEST_SKIPPED;
+        failed += code != 0 && code != TEST_SKIPPED;
+        if (code != 0 && code != TEST_SKIPPED) {
+            (void)printf("group %s failed: exit %d\n", group->name, code);
+        }
+    }
+    (void)printf("%d groups passed, %d failed, %d skipped\n", passed, failed, skipped);
+    return failed > 0;
+}
+
+static int list_groups(void)
+{
+    for (const test_group *group = groups; group != NULL; group = group->next) {
+        (void)puts(group->name);
+    }
+    return 0;
+}
+
+int main(int count, char **arguments)
+{
+    if (count < 2) {
+        return run_all();
+    }
+    if (strcmp(arguments[1], "--list") == 0) {
+        return list_groups();
+    }
+    test_argument_count = count - 2;
+    test_arguments = arguments + 2;
+    char *const test = strchr(arguments[1], '/');
+    if (test != NULL) {
+        *test = '\0';
+        cmocka_set_test_filter(test + 1);
+    }
+    for (test_group *group = groups; group != NULL; group = group->next) {
+        if (strcmp(group->name, arguments[1]) == 0) {
+            return run_group(group);
+        }
+    }
+    (void)fprintf(stderr, "no group '%s'; --list names them\n", arguments[1]);
+    return 2;
+}
