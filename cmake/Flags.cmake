@@ -27,8 +27,8 @@ set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
 # Hardening; tests/lint/binary.py holds the program to it.
 target_compile_options(bb_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:C>:-fstack-protector-strong;-fstack-clash-protection>")
-target_link_options(bb_flags INTERFACE $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-pie>
-                                       -Wl,-z,relro,-z,now,-z,noexecstack)
+target_link_options(bb_flags INTERFACE
+  "$<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-pie;-Wl,-z,relro,-z,now,-z,noexecstack>")
 # Objects of a layer serve its static library and, for tests, its shared one.
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 target_compile_options(bb_flags INTERFACE $<$<COMPILE_LANGUAGE:C>:-fno-semantic-interposition>)

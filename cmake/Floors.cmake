@@ -9,7 +9,7 @@ function(bb_floor)
     list(FILTER sources EXCLUDE REGEX "opencl[^/]*$")
   endif()
   if(NOT BB_HAVE_CUDA)
-    list(FILTER sources EXCLUDE REGEX "_cuda\\.c$")
+    list(FILTER sources EXCLUDE REGEX "_cuda(_bench)?\\.c$|/bench/panel")
   else()
     file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cu")
     list(APPEND sources ${cuda_sources})
@@ -30,7 +30,7 @@ function(bb_floor)
   if(BB_TESTS)
     add_library(bb_${ARG_NAME}_shared SHARED $<TARGET_OBJECTS:bb_${ARG_NAME}>)
     set_target_properties(bb_${ARG_NAME}_shared PROPERTIES
-      LINKER_LANGUAGE C LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+      LINKER_LANGUAGE C LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests" INSTALL_RPATH "$ORIGIN")
     list(TRANSFORM ARG_LINKS REPLACE "^bb_(.*)$" "bb_\\1_shared" OUTPUT_VARIABLE shared_links)
     target_link_libraries(bb_${ARG_NAME}_shared PUBLIC bb_flags ${shared_links} PRIVATE ${ARG_PRIVATE_LINKS})
     target_compile_definitions(bb_${ARG_NAME}_shared INTERFACE
@@ -38,8 +38,8 @@ function(bb_floor)
     if(BB_HAVE_CUDA)
       target_link_libraries(bb_${ARG_NAME}_shared PUBLIC CUDA::cudart)
     else()
-      # Without CUDA some functions have callers that no table names: the archive leaves both out, a
-      # shared library binds them when they are called.
+      # Callers of functions of CUDA that nothing calls here, such as the loop of a GPU: the archive leaves
+      # them out, a shared library binds them at their first call.
       target_link_options(bb_${ARG_NAME}_shared PRIVATE -Wl,-z,lazy INTERFACE -Wl,--allow-shlib-undefined)
     endif()
   endif()
