@@ -80,9 +80,11 @@ typedef struct test_group {
     struct test_group *next;
 } test_group;
 
-/// Adds a test, and with its first call or its options the group. Called before main.
+/// Adds a test, and with its first call the group. Called before main.
 void test_group_add(test_group *group, struct CMUnitTest test);
-void test_group_set_options(test_group *group, test_options options);
+
+/// Adds a group without tests, if it has a function `run`. Called before main.
+void test_group_add_runner(test_group *group);
 
 /// Arguments behind the name of the group.
 extern int test_argument_count;
@@ -93,31 +95,39 @@ int test_is_few(void);
 
 #ifdef BB_TEST_GROUP
 static test_group test_this_group __attribute__((unused)) = {.name = BB_TEST_GROUP};
+static test_group test_full_group __attribute__((unused)) = {.name = BB_TEST_GROUP "_full"};
 
 #define TEST_JOIN(a, b)   a##b
 #define TEST_UNIQUE(a, b) TEST_JOIN(a, b)
-#define TEST_ADD(...)                                                                              \
-    __attribute__((constructor)) static void TEST_UNIQUE(test_add_, __COUNTER__)(void)                  \
+#define TEST_ADD(group, ...)                                                                       \
+    __attribute__((constructor)) static void TEST_UNIQUE(test_add_, __COUNTER__)(void)             \
     {                                                                                              \
-        test_group_add(&test_this_group, (struct CMUnitTest){__VA_ARGS__});                        \
+        test_group_add(&(group), (struct CMUnitTest){__VA_ARGS__});                                \
     }
+#define TEST_OF(group, function, ...)                                                              \
+    static void function(void **state);                                                            \
+    TEST_ADD(group, .name = #function, .test_func = function, __VA_ARGS__)                         \
+    static void function(void **state __attribute__((unused)))
 
 /// TEST(name) { ... }; members of CMUnitTest may follow the name, as .setup_func = enter.
-#define TEST(function, ...)                                                                        \
-    static void function(void **state);                                                            \
-    TEST_ADD(.name = #function, .test_func = function, __VA_ARGS__)                                \
-    static void function(void **state __attribute__((unused)))
+#define TEST(function, ...) TEST_OF(test_this_group, function, __VA_ARGS__)
+
+/// A test of the set `full`, which ./setup test leaves out: whole studies, long searches. It is in a
+/// group <noun>_full of its own, with the options of the file's group.
+#define TEST_FULL(function, ...) TEST_OF(test_full_group, function, __VA_ARGS__)
 
 /// Adds a test whose function is defined elsewhere, or once more with another state.
 #define TEST_CASE(function, ...)                                                                   \
-    TEST_ADD(.name = #function, .test_func = function, __VA_ARGS__)                                \
+    TEST_ADD(test_this_group, .name = #function, .test_func = function, __VA_ARGS__)               \
     struct test_group
 
 /// Sets the options of the file's group, as .enter = enter.
 #define TEST_GROUP(...)                                                                            \
     __attribute__((constructor)) static void test_set_options(void)                                \
     {                                                                                              \
-        test_group_set_options(&test_this_group, (test_options){__VA_ARGS__});                     \
+        test_this_group.options = (test_options){__VA_ARGS__};                                     \
+        test_full_group.options = test_this_group.options;                                         \
+        test_group_add_runner(&test_this_group);                                                   \
     }                                                                                              \
     struct test_group
 #endif

@@ -17,7 +17,7 @@ import sys
 import links
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-import turn
+import nightly
 
 WIDTHS = (1280, 390)
 # Chromium's windows are 500 wide at least: pages stand in frames, which report to the one around them.
@@ -100,7 +100,7 @@ def main():
     maker = pathlib.Path(source) / "packaging" / "manual" / "build.py"
     subprocess.run([sys.executable, maker, source, program, folder], check=True)
     folder, faults, pictures = pathlib.Path(folder).resolve(), [], 0
-    pages = turn.of_turn(sorted(folder.glob("*.html")))
+    pages = nightly.part_of(sorted(folder.glob("*.html")))
     for page in pages:
         found, count = faults_of(page, folder / "profile")
         faults += found

@@ -31,7 +31,7 @@ except ImportError as absent:
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
-import turn
+import nightly
 
 KERNELS = ROOT / "configs" / "kernels"
 TURN = 2 * np.pi
@@ -1000,7 +1000,7 @@ def main():
         if absent:
             print(f"skipped: {absent}")
             return 77
-        for name, file in files.items() if arguments.names else turn.of_turn(files.items()):
+        for name, file in files.items() if arguments.names else nightly.part_of(files.items()):
             if arguments.names and name not in arguments.names:
                 continue
             tried += 1

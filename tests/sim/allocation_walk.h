@@ -9,6 +9,7 @@
 #include "core/memory.h"
 #include "core/thread.h"
 #include "tests/check.h"
+#include "tests/nightly.h"
 
 #include <stdbool.h>
 
@@ -39,25 +40,22 @@ static inline bool allocation_fail_one(const char *what, allocation_task task, v
     return happened;
 }
 
-/// Fails the (1 + first)th, the (1 + first + stride)th, ... allocation until the task gets by
-/// without it; at least `minimum` must have failed.
-static inline void allocation_walk_from(bb_index first, const char *what, allocation_task task,
-                                        void *context, bb_index stride, bb_index minimum)
-{
-    double begin = bb_clock_seconds();
-    bb_index failed = 0;
-    while (allocation_fail_one(what, task, context, 1 + first + failed * stride)) {
-        ++failed;
-    }
-    print_message("%s: %td allocations failed, %s, %.1f s\n", what, failed,
-                  stride == 1 ? "every one" : "in strides", bb_clock_seconds() - begin);
-    assert_true(failed >= minimum);
-}
-
+/// Fails one allocation after the other until the task ends without a failure: those of a growing
+/// distance (1, 2, 4, 7, 11, ...), or in the nightly run every `stride`-th, which must be `minimum` at
+/// least.
 static inline void allocation_walk(const char *what, allocation_task task, void *context,
                                    bb_index stride, bb_index minimum)
 {
-    allocation_walk_from(0, what, task, context, stride, minimum);
+    double begin = bb_clock_seconds();
+    bb_index failed = 0;
+    bb_index k = 1;
+    while (allocation_fail_one(what, task, context, k)) {
+        ++failed;
+        k += nightly() ? stride : 1 + k / 2;
+    }
+    print_message("%s: %td allocations failed up to the %tdth, %.1f s\n", what, failed, k,
+                  bb_clock_seconds() - begin);
+    assert_true(failed >= (nightly() ? minimum : 2));
 }
 
 #endif

@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,7 +24,8 @@ typedef struct program_run {
 /// Runs build/bitbudget with arguments up to the first NULL; both streams go to the file "printed".
 static inline void program_call(const char *const arguments[PROGRAM_ARGUMENTS], program_run *out)
 {
-    const char *all_values[PROGRAM_ARGUMENTS + 2] = {BB_BINARY_DIR "/bitbudget"};
+    const char *const other = getenv("BB_TEST_PROGRAM"); // of tests/mutation/run
+    const char *all_values[PROGRAM_ARGUMENTS + 2] = {other != NULL ? other : BB_BINARY_DIR "/bitbudget"};
     int how = 0;
     struct rusage usage;
     memcpy(all_values + 1, arguments, PROGRAM_ARGUMENTS * sizeof *all_values);

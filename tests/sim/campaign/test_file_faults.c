@@ -2,8 +2,7 @@
 //
 // Every allocation fails once where runs meet files: writing results with operators, opening a
 // matrix (the process that inspects it included), studies on matrices and inputs of the user's. An
-// error of memory, nothing kept, no file under the final name and none under a temporary one. By
-// turns in CI.
+// error of memory, nothing kept, no file under the final name and none under a temporary one.
 #include "sim/hdf5_library.h"
 #include "sim/input/matrix_file.h"
 #include "sim/output/file.h"
@@ -11,7 +10,6 @@
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/driver.h"
 #include "tests/sim/fixture.h"
-#include "tests/turn.h"
 
 #include <dirent.h>
 
@@ -107,11 +105,9 @@ done:
 static void walk_in(bb_index stride, const char *what, const driver_case *study,
                     allocation_task task, bb_index minimum)
 {
-    const test_turn turn = turn_of_environment();
     bb_config *config = NULL;
     check_ok(driver_load(study, &config));
-    allocation_walk_from(turn.first * stride, what, task, config, turn.stride * stride,
-                         minimum / turn.stride);
+    allocation_walk(what, task, config, stride, minimum);
     bb_config_destroy(&config);
 }
 

@@ -2,12 +2,13 @@
 //
 // Programs by chance: what binding proves holds at every point, order does not matter, what is
 // written as XML is the same program, and compiled kernels give the evaluator's bits.
+#include "tests/nightly.h"
 #include "tests/solvers/kernels/random_check.h"
 
 TEST(accepted_bindings_are_sound)
 {
     random_counts counts = {0};
-    for (uint64_t seed = 0; seed < 2500; ++seed) {
+    for (uint64_t seed = 0; seed < (uint64_t)nightly_or(60000, 2500); ++seed) {
         check_binding(seed, &counts);
     }
     print_counts(&counts);
@@ -17,7 +18,7 @@ TEST(accepted_bindings_are_sound)
 
 TEST(compiled_programs_give_the_bits_of_the_evaluator)
 {
-    check_compiled(0, 60);
+    check_compiled(0, (int)nightly_or(560, 60));
 }
 
 // Of a line whose row and columns are both far out nothing is inside.

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Long searches try every fourth case, and all of them where BB_TEST_NIGHTLY is set (tests/nightly)."""
+import os
+
+STRIDE = 4
+
+
+def part_of(cases):
+    return list(cases)[::1 if "BB_TEST_NIGHTLY" in os.environ else STRIDE]

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Results of studies, computed once in a build folder and read by every test that asks for them. The
+// file of a study is named by its point id (the resolved configuration and the files that it names)
+// and by the libraries under test, so that a changed program computes it again.
+#ifndef BB_TESTS_SIM_SHARED_RESULTS_H
+#define BB_TESTS_SIM_SHARED_RESULTS_H
+
+#include "sim/hdf5_library.h"
+#include "sim/output/file.h"
+#include "sim/output/image.h"
+#include "sim/output/provenance.h"
+#include "sim/output/reader.h"
+#include "sim/sweep/point_id.h"
+#include "tests/check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/// Computes the results of a loaded study. Owner of `*out`: the caller.
+typedef bb_status (*shared_results_compute)(const bb_config *config, bb_results **out);
+
+static inline int shared_results_add(struct dl_phdr_info *object, size_t bytes, void *digest)
+{
+    static double block[1 << 13];
+    (void)bytes;
+    if (strstr(object->dlpi_name, "/libbb_") == NULL) {
+        return 0;
+    }
+    FILE *file = fopen(object->dlpi_name, "rb");
+    assert_non_null(file);
+    size_t count = 0;
+    while ((count = fread(block, 1, sizeof block, file)) > 0) {
+        memset((char *)block + count, 0, sizeof block - count);
+        bb_value_digest_add(digest, block, (bb_index)((count + 7) / 8));
+    }
+    (void)fclose(file);
+    return 0;
+}
+
+/// Digest of the layers' shared libraries, as they are loaded.
+static inline const char *shared_results_program(void)
+{
+    static char text[BB_DIGEST_BYTES];
+    if (text[0] == '\0') {
+        bb_value_digest *digest = NULL;
+        check_ok(bb_value_digest_create(&digest));
+        (void)dl_iterate_phdr(shared_results_add, digest);
+        bb_value_digest_text(digest, text);
+        bb_value_digest_destroy(&digest);
+    }
+    return text;
+}
+
+static inline bb_status shared_results_write(const char *temporary, void *results)
+{
+    return bb_image_write(results, temporary);
+}
+
+static inline void shared_results_make(const bb_config *config, shared_results_compute compute,
+                                       const char *path)
+{
+    static char program[] = "tests";
+    char *arguments[] = {program};
+    bb_results *results = NULL;
+    check_ok(compute(config, &results));
+    check_ok(bb_provenance_begin(results, config, bb_config_study(config), 1, arguments, 2));
+    check_ok(bb_provenance_end(results));
+    check_ok(bb_file_write_by(path, true, shared_results_write, results));
+    bb_results_destroy(&results);
+}
+
+/// Results of a study, from the file that another test made or computed now; either way they are
+/// read from the file. One process computes, others wait. Owner: the caller.
+static inline bb_results *shared_results(const bb_config *config, shared_results_compute compute)
+{
+    static bb_point_files files;
+    char id[BB_DIGEST_BYTES];
+    char path[4096];
+    char lock[4096 + 8];
+    bb_results *results = NULL;
+    check_ok(bb_hdf5_library_start());
+    check_ok(bb_point_id(config, BB_DEVICE_CPU, &files, id));
+    assert_true(mkdir(BB_BINARY_DIR "/tests/results", 0777) == 0 || errno == EEXIST);
+    (void)snprintf(path, sizeof path, BB_BINARY_DIR "/tests/results/%s-%s.h5", id,
+                   shared_results_program());
+    (void)snprintf(lock, sizeof lock, "%s.lock", path);
+    const int file = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    assert_true(file >= 0 && flock(file, LOCK_EX) == 0);
+    if (access(path, R_OK) != 0) {
+        shared_results_make(config, compute, path);
+        (void)fprintf(stderr, "results: computed %s\n", id);
+    } else {
+        (void)fprintf(stderr, "results: read %s\n", id);
+    }
+    (void)close(file);
+    check_ok(bb_reader_read_all(path, "", &results));
+    return results;
+}
+
+#endif
