@@ -90,11 +90,6 @@ void bb_assembled_kernel_destroy(bb_assembled_kernel **kernel)
     BB_RELEASE(kernel);
 }
 
-const char *bb_assembled_kernel_source(const bb_assembled_kernel *kernel)
-{
-    return bb_text_string(&kernel->emission.source);
-}
-
 const char *bb_assembled_kernel_compiler(const bb_assembled_kernel *kernel)
 {
     return bb_build_compiler(kernel->build);

@@ -27,9 +27,7 @@ void bb_assembled_kernel_destroy(bb_assembled_kernel **kernel);
 BB_CHECKED bb_status bb_assembled_kernel_launch(bb_assembled_kernel *kernel,
                                                 const bb_binding *binding, void *const *blocks);
 
-/// The text that was compiled, and what compiled it (bb_build_compiler); valid as long as the
-/// kernel.
-const char *bb_assembled_kernel_source(const bb_assembled_kernel *kernel);
+/// Name of the compiler (bb_build_compiler); valid as long as the kernel.
 const char *bb_assembled_kernel_compiler(const bb_assembled_kernel *kernel);
 
 /// The text that bb_assembled_kernel_create compiles for a kind of device. Errors: BB_MEMORY.

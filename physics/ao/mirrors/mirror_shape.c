@@ -27,11 +27,6 @@ done:
     return status;
 }
 
-bb_need bb_mirror_shape_need(bb_index lenslets, bb_index points)
-{
-    return (bb_need){.host_bytes = (double)points * (double)(lenslets + 1) * sizeof(double)};
-}
-
 void bb_mirror_shape_release(bb_mirror_shape *shape)
 {
     BB_RELEASE(&shape->fall);

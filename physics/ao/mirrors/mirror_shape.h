@@ -20,7 +20,6 @@ typedef struct bb_mirror_shape {
 /// Errors: BB_MEMORY. Release with bb_mirror_shape_release.
 BB_CHECKED bb_status bb_mirror_shape_create(const bb_deformable_mirror *mirror, bb_index points,
                                             const double *position_m, bb_mirror_shape *out);
-bb_need bb_mirror_shape_need(bb_index lenslets, bb_index points);
 void bb_mirror_shape_release(bb_mirror_shape *shape);
 
 /// `wavefront` [points][points] (y by x, m) from voltages [actuators]. Errors: BB_MEMORY.
