@@ -12,12 +12,7 @@
 #define ROW_ADDRESS(row) &(row),
 static const bb_codec_row *const rows[] = {BB_CODEC_ROWS(ROW_ADDRESS)};
 
-enum {
-    ROWS = sizeof rows / sizeof rows[0],
-    SHARED = 9,
-    KEYS = SHARED + BB_CODEC_SLOTS,
-    WORDS = 12
-};
+enum { ROWS = sizeof rows / sizeof rows[0], WORDS = 12, MEANING_BYTES = 240 };
 
 const char *const bb_row_scale_names[] = {"none", "row", NULL};
 static const char *const rounding_words[] = {"nearest", "diffused", "sweep", NULL};
@@ -26,7 +21,7 @@ static const char *names[ROWS + 1];
 
 // Keys that several codecs take; `takes` of a row says which.
 // clang-format off
-static const bb_key shared[SHARED] = {
+static const bb_key shared[] = {
     {.name = "codec", .kind = BB_KEY_CHOICE, .offset = offsetof(bb_codec_config, codec),
      .choices = names, .meaning = "How the operator's values are stored."},
     {.name = "bits", .kind = BB_KEY_DOUBLE, .unit = "1", .offset = offsetof(bb_codec_config, bits),
@@ -58,13 +53,14 @@ static const bb_key shared[SHARED] = {
      .meaning = "nearest where not given. fp16, bf16, e4m3, e5m2, bfp: diffused, errors go to neighbours. sweep: of reconstructors, to columns that are solved next."},
 };
 // clang-format on
+enum { SHARED = sizeof shared / sizeof shared[0], KEYS = SHARED + BB_CODEC_SLOTS };
 
 // Of codecs that take `rounding` for their columns alone.
 static const bb_key column_rounding = {.name = "rounding", .choices = column_words};
 
 static bb_key keys[KEYS];
 static const char *words[KEYS][WORDS + 1]; // of keys to which rows add some
-static char meanings[KEYS][240];           // the same
+static char meanings[KEYS][MEANING_BYTES]; // the same
 static bb_index first_slot[ROWS];
 bb_schema bb_codec_schema = {.name = "storage", .bytes = sizeof(bb_codec_config), .keys = keys};
 
@@ -87,31 +83,38 @@ static bb_index find_word(const char *const *list, const char *word)
     return place;
 }
 
-// A key that is there already has the words and the meanings of both.
-static void add_words(bb_key *key, const char *const *more, const char *meaning)
+// Runs before main: a key that would be lost is an error of the codec's author.
+static void require(bool holds, const bb_codec_row *row, const bb_key *key, const char *problem)
 {
-    char *joined = meanings[key - keys];
-    if (key->meaning != joined) {
-        (void)snprintf(joined, sizeof meanings[0], "%s", key->meaning);
-        key->meaning = joined;
-    }
-    const size_t length = strlen(joined);
-    (void)snprintf(joined + length, sizeof meanings[0] - length, " %s", meaning);
-    const char **list = words[key - keys];
-    bb_index count = 0;
-    for (; key->choices != list && key->choices[count] != NULL; ++count) {
-        list[count] = key->choices[count];
-    }
-    key->choices = list;
-    for (; *more != NULL; ++more) {
-        bb_index place = find_word(list, *more);
-        if (place < WORDS) {
-            list[place] = *more;
-        }
+    if (!holds) {
+        (void)fprintf(stderr, "codec %s, key %s: %s\n", row->name, key->name, problem);
+        abort();
     }
 }
 
-// Tests of the rows notice a key that finds no room.
+// Adds to a key's words and meaning those of a row's key of the same name.
+static void add_words(const bb_codec_row *row, const bb_key *more, bb_key *key)
+{
+    char meaning[MEANING_BYTES];
+    const char **list = words[key - keys];
+    require(more->choices != NULL && key->choices != NULL && more->offset == key->offset &&
+                more->offset < BB_CODEC_SLOT(0),
+            row, more,
+            "another codec has a key of this name; move the key to the shared ones of codec.c");
+    require(snprintf(meaning, sizeof meaning, "%s %s", key->meaning, more->meaning) < MEANING_BYTES,
+            row, more, "the joined meaning is too long; raise MEANING_BYTES of codec.c");
+    key->meaning = memcpy(meanings[key - keys], meaning, sizeof meaning);
+    const char *const *const sources[] = {key->choices, more->choices};
+    for (int i = 0; i < 2; ++i) {
+        for (const char *const *word = sources[i]; *word != NULL; ++word) {
+            const bb_index place = find_word(list, *word);
+            require(place < WORDS, row, more, "no room for its words; raise WORDS of codec.c");
+            list[place] = *word;
+        }
+    }
+    key->choices = list;
+}
+
 __attribute__((constructor)) static void put_together(void)
 {
     bb_index slots = 0;
@@ -122,17 +125,19 @@ __attribute__((constructor)) static void put_together(void)
         names[r] = row->name;
         first_slot[r] = slots;
         for (bb_index k = 0; k < row->key_count; ++k) {
-            bb_key *present = find_key(row->keys[k].name);
-            bool own = row->keys[k].offset >= offsetof(bb_codec_config, own);
-            if (present != NULL && present->choices != NULL && row->keys[k].choices != NULL) {
-                add_words(present, row->keys[k].choices, row->keys[k].meaning);
-            } else if (present == NULL && slots + own <= BB_CODEC_SLOTS &&
-                       bb_codec_schema.key_count < KEYS) {
-                bb_key *key = &keys[bb_codec_schema.key_count++];
-                *key = row->keys[k];
-                key->offset += own ? (size_t)first_slot[r] * sizeof(bb_codec_slot) : 0;
-                slots += own;
+            const bb_key *more = &row->keys[k];
+            const bool own = more->offset >= offsetof(bb_codec_config, own);
+            bb_key *present = find_key(more->name);
+            if (present != NULL) {
+                add_words(row, more, present);
+                continue;
             }
+            require(slots + own <= BB_CODEC_SLOTS && bb_codec_schema.key_count < KEYS, row, more,
+                    "no room for it; raise BB_CODEC_SLOTS");
+            bb_key *key = &keys[bb_codec_schema.key_count++];
+            *key = *more;
+            key->offset += own ? (size_t)first_slot[r] * sizeof(bb_codec_slot) : 0;
+            slots += own;
         }
     }
 }

@@ -8,11 +8,6 @@
 
 enum { WIDTH = 80, OPTION_INDENT = 25, PATH_BYTES = 256 };
 
-bool bb_command_help_takes(const bb_command *command, const bb_option *option)
-{
-    return option->bit == 0 || (option->bit & command->accepted) != 0;
-}
-
 const char *bb_command_help_meaning(const bb_command *command, const bb_option *option)
 {
     for (int i = 0; i < BB_COMMAND_WORDS && command->words[i].option != NULL; ++i) {
@@ -149,7 +144,7 @@ bb_status bb_command_help_write(const bb_command *command, const bb_experiment_t
     }
     BB_TRY(bb_text_add(out, "\n"));
     for (bb_index i = 0; i < count; ++i) {
-        if (bb_command_help_takes(command, &options[i])) {
+        if (bb_option_is_accepted(&options[i], command->accepted)) {
             BB_TRY(write_option(command, &options[i], experiments, out));
         }
     }
@@ -276,7 +271,7 @@ static bb_status write_command(const bb_command *command, const bb_experiment_ta
     BB_TRY(add_experiments(experiments, command->by_experiment, out));
     BB_TRY(bb_text_add(out, ".SH OPTIONS\n"));
     for (bb_index i = 0; i < count; ++i) {
-        if (bb_command_help_takes(command, &options[i])) {
+        if (bb_option_is_accepted(&options[i], command->accepted)) {
             BB_TRY(add_option(command, &options[i], experiments, out));
         }
     }

@@ -14,9 +14,6 @@ BB_CHECKED bb_status bb_command_help_overview(bb_text *out);
 BB_CHECKED bb_status bb_command_help_write(const bb_command *command,
                                            const bb_experiment_table *experiments, bb_text *out);
 
-/// Whether a command takes an option.
-bool bb_command_help_takes(const bb_command *command, const bb_option *option);
-
 /// What an option means to a command.
 const char *bb_command_help_meaning(const bb_command *command, const bb_option *option);
 

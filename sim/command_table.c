@@ -31,15 +31,15 @@ static const char *live(const bb_experiment *experiment)
 // clang-format off
 static const bb_command table[] = {
     {"run", bb_command_run,
-     BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |
-         BB_OPTION_DUMP | BB_OPTION_RESTART | BB_OPTION_ENERGY | BB_OPTION_DETERMINISTIC,
+     {BB_OPTION_OUTPUT, BB_OPTION_DEVICE, BB_OPTION_THREADS, BB_OPTION_FORCE, BB_OPTION_LEVEL,
+      BB_OPTION_DUMP, BB_OPTION_RESTART, BB_OPTION_ENERGY, BB_OPTION_DETERMINISTIC},
      1, INTPTR_MAX, BB_OPERAND_CONFIG, "simulate a study and write its results",
      "run CONFIG [key=value ...] [options]",
      "Simulates a study, prints its result table and writes an HDF5 file." CONFIG_TEXT,
      .words = {{"output", RESULT_FILE}}, .is_collective = true},
     {"rerun", bb_command_rerun,
-     BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |
-         BB_OPTION_DUMP | BB_OPTION_VERIFY,
+     {BB_OPTION_OUTPUT, BB_OPTION_DEVICE, BB_OPTION_THREADS, BB_OPTION_FORCE, BB_OPTION_LEVEL,
+      BB_OPTION_DUMP, BB_OPTION_VERIFY},
      1, INTPTR_MAX, BB_OPERAND_RESULT, "simulate the study of a result file again",
      "rerun FILE.h5 [key=value ...] [options]",
      "Runs the study that a result file records, from that file alone; files that the study names "
@@ -47,34 +47,34 @@ static const bb_command table[] = {
      "in the variants that the file records, unless a key of kernels is given.",
      .words = {{"output", "result file; default outputs/<name of the file>-rerun.h5"}}},
     {"check", bb_command_check,
-     BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |
-         BB_OPTION_DUMP | BB_OPTION_RESTART | BB_OPTION_FIELDS | BB_OPTION_MACHINE |
-         BB_OPTION_DETERMINISTIC,
+     {BB_OPTION_OUTPUT, BB_OPTION_DEVICE, BB_OPTION_THREADS, BB_OPTION_FORCE, BB_OPTION_LEVEL,
+      BB_OPTION_DUMP, BB_OPTION_RESTART, BB_OPTION_FIELDS, BB_OPTION_MACHINE,
+      BB_OPTION_DETERMINISTIC},
      1, INTPTR_MAX, BB_OPERAND_CONFIG, "check a study and print its plan; nothing is computed",
      "check CONFIG [key=value ...] [options of run]",
      "Checks a study and prints its plan: sizes, memory, time, output. Nothing is computed or "
      "written; options are those of run, and it ends as run would where that refuses." CONFIG_TEXT,
      .words = {{"output", RESULT_FILE}}, .is_collective = true},
     {"config", bb_command_config,
-     BB_OPTION_LIST | BB_OPTION_FORMAT | BB_OPTION_RESOLVED | BB_OPTION_DEVICE | BB_OPTION_LEVEL,
+     {BB_OPTION_LIST, BB_OPTION_FORMAT, BB_OPTION_RESOLVED, BB_OPTION_DEVICE, BB_OPTION_LEVEL},
      0, INTPTR_MAX, BB_OPERAND_CONFIG, "list every key, or print a study with its defaults",
      "config --list [EXPERIMENT] [--format table|md]\nconfig --resolved CONFIG [key=value ...]",
      "Prints the keys that studies have, or one study with all of them." CONFIG_TEXT,
      .words = {{"list", "print every key with type, unit, range, default and meaning"},
       {"format", "of --list: table, or md for tables of Markdown"}}},
-    {"outputs", bb_command_outputs, BB_OPTION_LIST | BB_OPTION_LEVEL, 0, 1, BB_OPERAND_EXPERIMENT,
+    {"outputs", bb_command_outputs, {BB_OPTION_LIST, BB_OPTION_LEVEL}, 0, 1, BB_OPERAND_EXPERIMENT,
      "list the datasets that a run may write",
      "outputs --list [EXPERIMENT]",
      "Prints the tables of outputs/README.md: every dataset of a result file but the operators of "
      "--dump, with its dimensions, unit and meaning.",
      .words = {{"list", "print the tables"}}},
-    {"info", bb_command_info, BB_OPTION_THREADS | BB_OPTION_LEVEL, 0, 0, BB_OPERAND_NONE,
+    {"info", bb_command_info, {BB_OPTION_THREADS, BB_OPTION_LEVEL}, 0, 0, BB_OPERAND_NONE,
      "print version, libraries and devices, and run the self-test",
      "info",
      "Prints version, libraries, processor and devices, and runs a self-test of seconds.",
      .words = {{NULL, NULL}}},
     {"show", bb_command_show,
-     BB_OPTION_WITHIN | BB_OPTION_SHOW | BB_OPTION_FORMAT | BB_OPTION_PIPELINE | BB_OPTION_LEVEL,
+     {BB_OPTION_WITHIN, BB_OPTION_SHOW, BB_OPTION_FORMAT, BB_OPTION_PIPELINE, BB_OPTION_LEVEL},
      1, INTPTR_MAX,
      BB_OPERAND_RESULT, "print the answer and the table of result files",
      "show FILE.h5|DIR ... [options]",
@@ -82,7 +82,7 @@ static const bb_command table[] = {
      "bytes. Several files of one experiment stand side by side. Of a sweep, its collected file or "
      "its folder, it prints the choices over all conditions.",
      .words = {{NULL, NULL}}},
-    {"diff", bb_command_diff, BB_OPTION_TOLERANCE | BB_OPTION_LEVEL, 2, 2, BB_OPERAND_RESULT,
+    {"diff", bb_command_diff, {BB_OPTION_TOLERANCE, BB_OPTION_LEVEL}, 2, 2, BB_OPERAND_RESULT,
      "compare two result files of one experiment",
      "diff A.h5 B.h5 [--tolerance T]",
      "Prints which keys of the studies differ, which statuses and prices by pipeline, which other "
@@ -90,8 +90,8 @@ static const bb_command table[] = {
      "equal, 1 where they differ; times and machines do not count.",
      .words = {{NULL, NULL}}},
     {"plot", bb_command_plot,
-     BB_OPTION_OUTPUT | BB_OPTION_FORCE | BB_OPTION_LIST | BB_OPTION_PICTURE |
-         BB_OPTION_PIPELINE | BB_OPTION_KEYS | BB_OPTION_LEVEL,
+     {BB_OPTION_OUTPUT, BB_OPTION_FORCE, BB_OPTION_LIST, BB_OPTION_PICTURE,
+      BB_OPTION_PIPELINE, BB_OPTION_KEYS, BB_OPTION_LEVEL},
      1, 8, BB_OPERAND_RESULT, "draw a picture of a result file, by gnuplot",
      "plot FILE.h5|DIR|TABLE.yaml --kind KIND -o PICTURE.pdf|svg|png|tex [options]\n"
      "plot BENCH.h5 [BENCH.h5 ...] --kind kernels -o PICTURE.pdf|svg|png|tex [options]\n"
@@ -103,7 +103,7 @@ static const bb_command table[] = {
       {"output", "the picture; its ending says the format"},
       {"pipeline", "of heatmap and lines of a sweep: whose numbers are drawn"}}},
     {"report", bb_command_report,
-     BB_OPTION_OUTPUT | BB_OPTION_FORCE | BB_OPTION_WITHIN | BB_OPTION_TEX | BB_OPTION_LEVEL,
+     {BB_OPTION_OUTPUT, BB_OPTION_FORCE, BB_OPTION_WITHIN, BB_OPTION_TEX, BB_OPTION_LEVEL},
      1, 1, BB_OPERAND_RESULT, "a result file or a sweep as one page of HTML, or for LaTeX",
      "report FILE.h5|DIR -o REPORT.html [options]",
      "Writes one page that needs nothing beside it: the answer, the table, every picture that the "
@@ -111,7 +111,7 @@ static const bb_command table[] = {
      "Without gnuplot the page has no pictures, and says so. DIR is a sweep's folder.",
      .words = {{"output", "the page"}}},
     {"export", bb_command_export,
-     BB_OPTION_OUTPUT | BB_OPTION_FORCE | BB_OPTION_PARTS | BB_OPTION_PIPELINE | BB_OPTION_LEVEL,
+     {BB_OPTION_OUTPUT, BB_OPTION_FORCE, BB_OPTION_PARTS, BB_OPTION_PIPELINE, BB_OPTION_LEVEL},
      1, 1, BB_OPERAND_RESULT, "reconstructors, images and pupil of a result file as FITS",
      "export FILE.h5 -o FILE.fits [options]",
      "Writes the reconstructors, point spreads and the pupil of a run of ao, or the reconstructors "
@@ -121,8 +121,8 @@ static const bb_command table[] = {
      .words = {{"output", "the FITS file, which ends in .fits or .fit"},
       {"pipeline", "only these pipelines: a,b"}}},
     {"sweep", bb_command_sweep,
-     BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL |
-         BB_OPTION_LIST | BB_OPTION_WITHIN | BB_OPTION_SWEEP,
+     {BB_OPTION_OUTPUT, BB_OPTION_DEVICE, BB_OPTION_THREADS, BB_OPTION_FORCE, BB_OPTION_LEVEL,
+      BB_OPTION_LIST, BB_OPTION_WITHIN, BB_OPTION_SWEEP},
      1, INTPTR_MAX, BB_OPERAND_CONFIG,
      "run a study over the values of its keys, here or on a cluster",
      "sweep PLAN.yaml [key=value ...] [options]\n"
@@ -145,8 +145,8 @@ static const bb_command table[] = {
       {"within", "name the choice of fewest bytes that keeps this price at every condition:"},
       {"device", "auto, cpu, cuda or opencl, fixed when the sweep is planned"}}},
     {"bench", bb_command_bench,
-     BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LIST |
-         BB_OPTION_QUICK | BB_OPTION_ENERGY | BB_OPTION_WISDOM | BB_OPTION_LEVEL,
+     {BB_OPTION_OUTPUT, BB_OPTION_DEVICE, BB_OPTION_THREADS, BB_OPTION_FORCE, BB_OPTION_LIST,
+      BB_OPTION_QUICK, BB_OPTION_ENERGY, BB_OPTION_WISDOM, BB_OPTION_LEVEL},
      0, INTPTR_MAX, BB_OPERAND_BENCHMARK,
      "measure the hot loops against ceilings of the same run",
      "bench [NAME ...] [options]",
@@ -160,14 +160,14 @@ static const bb_command table[] = {
       {"threads", "default: all processors"}},
      .is_collective = true},
     {"convergence", bb_command_convergence,
-     BB_OPTION_OUTPUT | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL,
+     {BB_OPTION_OUTPUT, BB_OPTION_THREADS, BB_OPTION_FORCE, BB_OPTION_LEVEL},
      1, INTPTR_MAX, BB_OPERAND_CONFIG, "print the orders in space and time of a study's physics",
      "convergence CONFIG [key=value ...] [options]",
      "Refines what a study computes by, and prints the observed orders." CONFIG_TEXT,
      .words = {{"output", "write the table to an HDF5 file too"}},
      .by_experiment = convergence},
     {"realtime", bb_command_realtime,
-     BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL,
+     {BB_OPTION_OUTPUT, BB_OPTION_DEVICE, BB_OPTION_THREADS, BB_OPTION_FORCE, BB_OPTION_LEVEL},
      1, INTPTR_MAX, BB_OPERAND_CONFIG, "measure the latencies of a study's control loop",
      "realtime CONFIG [key=value ...] [options]",
      "Runs a study's control loop, that of a wafer on a cuda device, the frames of ao on the cpu or "
@@ -179,8 +179,8 @@ static const bb_command table[] = {
       {"threads", "default: all processors; they code the rows, and multiply frames on the cpu"}},
      .by_experiment = realtime},
     {"live", bb_command_live,
-     BB_OPTION_LIVE | BB_OPTION_PIPELINE | BB_OPTION_OUTPUT | BB_OPTION_DEVICE | BB_OPTION_THREADS |
-         BB_OPTION_FORCE | BB_OPTION_LEVEL,
+     {BB_OPTION_LIVE, BB_OPTION_PIPELINE, BB_OPTION_OUTPUT, BB_OPTION_DEVICE, BB_OPTION_THREADS,
+      BB_OPTION_FORCE, BB_OPTION_LEVEL},
      1, INTPTR_MAX, BB_OPERAND_CONFIG, "unwrap a stream of interferograms as they come",
      "live CONFIG [key=value ...] [options]",
      "Processes a stream of frames and prints frames a second, latencies and dropped frames: a line "
@@ -191,7 +191,7 @@ static const bb_command table[] = {
                {"output", "write latencies to an HDF5 file too"},
                {"threads", "default: all processors; the results do not depend on it"}},
      .by_experiment = live},
-    {"new", bb_command_new, BB_OPTION_FORCE | BB_OPTION_LIST | BB_OPTION_LEVEL, 0, 2,
+    {"new", bb_command_new, {BB_OPTION_FORCE, BB_OPTION_LIST, BB_OPTION_LEVEL}, 0, 2,
      BB_OPERAND_STARTER, "write a configuration to start from, or list shipped ones",
      "new EXPERIMENT|STUDY [FILE] [--force]\nnew --list",
      "Writes a commented configuration with every key of an experiment, or a copy of a study such "
@@ -199,8 +199,8 @@ static const bb_command table[] = {
      "has their whole paths.",
      .words = {{"list", "shipped studies with memory, time and title"}}},
     {"kernel", bb_command_kernel,
-     BB_OPTION_KERNEL | BB_OPTION_DETERMINISTIC | BB_OPTION_BIND | BB_OPTION_WISDOM | BB_OPTION_OUTPUT | BB_OPTION_DEVICE |
-         BB_OPTION_THREADS | BB_OPTION_FORCE | BB_OPTION_LEVEL,
+     {BB_OPTION_KERNEL, BB_OPTION_DETERMINISTIC, BB_OPTION_BIND, BB_OPTION_WISDOM, BB_OPTION_OUTPUT,
+      BB_OPTION_DEVICE, BB_OPTION_THREADS, BB_OPTION_FORCE, BB_OPTION_LEVEL},
      1, INTPTR_MAX, BB_OPERAND_KERNEL, "check, run and print kernels of your own",
      "kernel check KERNEL [NAME=TYPE ...]\n"
      "kernel run KERNEL [NAME=TYPE ...] --in IN.h5 -o OUT.h5 [options]\n"
@@ -226,7 +226,7 @@ static const bb_command table[] = {
       {"deterministic", "of run and explain: the default variant, whatever was measured"},
       {"set", "of explain: seed, large, odd or small, or sizes: A=2048x1024,b=2048; default seed"}}},
     {"prebuild", bb_command_prebuild,
-     BB_OPTION_OUTPUT | BB_OPTION_THREADS | BB_OPTION_LEVEL,
+     {BB_OPTION_OUTPUT, BB_OPTION_THREADS, BB_OPTION_LEVEL},
      0, INTPTR_MAX, BB_OPERAND_CONFIG, "compile kernels beforehand, for machines without a C compiler",
      "prebuild CONFIG [key=value ...] -o FOLDER\n"
      "prebuild -o FOLDER",
@@ -238,9 +238,8 @@ static const bb_command table[] = {
      "BITBUDGET_PREBUILT names the folder. An installation may have one of its own." CONFIG_TEXT,
      .words = {{"output", "the folder; it is made where it is missing"}}},
     {"tune", bb_command_tune,
-     BB_OPTION_WISDOM | BB_OPTION_TUNE | BB_OPTION_WITHIN | BB_OPTION_BIND |
-         BB_OPTION_OUTPUT | BB_OPTION_FORCE | BB_OPTION_DEVICE | BB_OPTION_THREADS |
-         BB_OPTION_LEVEL,
+     {BB_OPTION_WISDOM, BB_OPTION_TUNE, BB_OPTION_WITHIN, BB_OPTION_BIND, BB_OPTION_OUTPUT,
+      BB_OPTION_FORCE, BB_OPTION_DEVICE, BB_OPTION_THREADS, BB_OPTION_LEVEL},
      0, INTPTR_MAX, BB_OPERAND_TUNED, "find the fastest variants of kernels on this machine",
      "tune [KERNEL ...] [options]\n"
      "tune FILE [NAME=TYPE ...] --set A=2048x1024,b=2048 [-p PARAM=VALUE] [options]\n"
@@ -264,13 +263,13 @@ static const bb_command table[] = {
       {"in", "of FILE: the HDF5 file with a dataset for each object"},
       {"parameter", "of FILE: the value of a Parameter; default 1"},
       {"threads", "default: all processors"}}},
-    {"help", bb_command_help, BB_OPTION_LIST | BB_OPTION_MAN | BB_OPTION_LEVEL, 0, 1,
+    {"help", bb_command_help, {BB_OPTION_LIST, BB_OPTION_MAN, BB_OPTION_LEVEL}, 0, 1,
      BB_OPERAND_COMMAND, "print what a command does and takes, or a page of the manual",
      "help [COMMAND]\nhelp --man [PAGE]\nhelp --list",
      "Prints the help of a command, as COMMAND --help does. A page of the manual is called as the "
      "command, or as the experiment whose keys it lists; without a name it is the program's own.",
      .words = {{"list", "print the files of the manual's pages, with the names of the pages"}}},
-    {"completion", bb_command_completion, BB_OPTION_LEVEL, 1, 1, BB_OPERAND_SHELL,
+    {"completion", bb_command_completion, {BB_OPTION_LEVEL}, 1, 1, BB_OPERAND_SHELL,
      "print what completes command lines in a shell",
      "completion bash|zsh|fish\ncompletion studies",
      "Prints a script that completes commands, options, their values, studies and keys in a "

@@ -33,9 +33,9 @@ enum { BB_COMMAND_WORDS = 8 };
 typedef struct bb_command {
     const char *name;
     bb_status (*act)(const bb_options *options, const bb_experiment_table *experiments);
-    unsigned accepted;       ///< sum of bits of options
-    bb_index fewest, most;   ///< operands
-    bb_command_operand kind; ///< of the operands
+    bb_option_groups accepted; ///< of the options
+    bb_index fewest, most;     ///< operands
+    bb_command_operand kind;   ///< of the operands
     const char *summary;
     const char *usage; ///< lines without "bitbudget " before each
     const char *text;  ///< paragraphs

@@ -36,121 +36,121 @@ static const char *checkpoints(const bb_experiment *experiment)
 
 // clang-format off
 static const bb_option table[] = {
-    {"list", NULL, "list what there is", .bit = BB_OPTION_LIST, FLAG(list)},
+    {"list", NULL, "list what there is", .group = BB_OPTION_LIST, FLAG(list)},
     {"resolved", NULL, "print the study as it will be run: bases, overrides and defaults filled in",
-     .bit = BB_OPTION_RESOLVED, FLAG(resolved)},
+     .group = BB_OPTION_RESOLVED, FLAG(resolved)},
     {"verify", NULL,
      "write nothing unless -o is given; compare all but times with the file: exit code 0 where they "
      "are equal to the bit, 1 with what differs",
-     .bit = BB_OPTION_VERIFY, FLAG(verify)},
+     .group = BB_OPTION_VERIFY, FLAG(verify)},
     {"fields", NULL, "list and draw the fields that a study of wafer exposes",
-     .bit = BB_OPTION_FIELDS, FLAG(fields)},
+     .group = BB_OPTION_FIELDS, FLAG(fields)},
     {"machine", "FILE", "plan for the machine that FILE describes (examples/machines), not this one",
-     .words = "file", .bit = BB_OPTION_MACHINE, TEXT(machine)},
+     .words = "file", .group = BB_OPTION_MACHINE, TEXT(machine)},
     {"energy", NULL, "repeat the work of each pipeline until a counter tells its joules (NVML, RAPL)",
-     .bit = BB_OPTION_ENERGY, FLAG(energy)},
+     .group = BB_OPTION_ENERGY, FLAG(energy)},
     {"within", "PRICE", "name the pipeline of fewest bytes whose price is at most this:",
-     .by_experiment = price, .bit = BB_OPTION_WITHIN, NUMBER(within)},
+     .by_experiment = price, .group = BB_OPTION_WITHIN, NUMBER(within)},
     {"by", "WORD", "with --within: least bytes, time, joules or cost; default bytes",
-     .words = "bytes time joules cost", .bit = BB_OPTION_SHOW, TEXT(by)},
+     .words = "bytes time joules cost", .group = BB_OPTION_SHOW, TEXT(by)},
     {"full", NULL, "every column of the experiment, and its report",
-     .bit = BB_OPTION_SHOW, FLAG(full)},
-    {"pipeline", "NAMES", "only these pipelines: a,b", .bit = BB_OPTION_PIPELINE, TEXT(pipeline)},
+     .group = BB_OPTION_SHOW, FLAG(full)},
+    {"pipeline", "NAMES", "only these pipelines: a,b", .group = BB_OPTION_PIPELINE, TEXT(pipeline)},
     {"columns", "NAMES", "datasets of /results over pipelines, as stored: flops,device",
-     .bit = BB_OPTION_SHOW, TEXT(columns)},
+     .group = BB_OPTION_SHOW, TEXT(columns)},
     {"format", "WORD", "table, csv, json (both as stored, to the bit), md or latex",
-     .words = "table csv json md latex", .bit = BB_OPTION_FORMAT, TEXT(format)},
+     .words = "table csv json md latex", .group = BB_OPTION_FORMAT, TEXT(format)},
     {"tolerance", "T", "numbers that differ by less than T, relative, are equal; default 0",
-     .bit = BB_OPTION_TOLERANCE, NUMBER(tolerance)},
+     .group = BB_OPTION_TOLERANCE, NUMBER(tolerance)},
     {"kind", "KIND", "what the picture shows; --list prints the kinds",
-     .words = "kind", .bit = BB_OPTION_PICTURE, TEXT(kind)},
-    {"in", "FILE", "the HDF5 file that is read", .words = "file", .bit = BB_OPTION_BIND, TEXT(input)},
+     .words = "kind", .group = BB_OPTION_PICTURE, TEXT(kind)},
+    {"in", "FILE", "the HDF5 file that is read", .words = "file", .group = BB_OPTION_BIND, TEXT(input)},
     {"output", "FILE", "the file that is written", .words = "file", .letter = 'o',
-     .bit = BB_OPTION_OUTPUT, TEXT(output)},
+     .group = BB_OPTION_OUTPUT, TEXT(output)},
     {"size", "WxH", "of the page in cm, or W alone; default 17, a column is 8.5",
-     .bit = BB_OPTION_PICTURE, TEXT(size)},
+     .group = BB_OPTION_PICTURE, TEXT(size)},
     {"x", "KEY", "of heatmap and lines of a sweep: the swept key along x; what is not named is chosen, "
-     "and said below the picture", .bit = BB_OPTION_KEYS, TEXT(x)},
-    {"y", "KEY", "the key along y, or the lines; pipeline: all of them", .bit = BB_OPTION_KEYS, TEXT(y)},
-    {"value", "DATASET", "a number of /results; default the price", .bit = BB_OPTION_KEYS, TEXT(value)},
+     "and said below the picture", .group = BB_OPTION_KEYS, TEXT(x)},
+    {"y", "KEY", "the key along y, or the lines; pipeline: all of them", .group = BB_OPTION_KEYS, TEXT(y)},
+    {"value", "DATASET", "a number of /results; default the price", .group = BB_OPTION_KEYS, TEXT(value)},
     {"exposure", "N", "of heat: the number of a scored exposure; default the last",
-     .bit = BB_OPTION_KEYS, TEXT(exposure)},
+     .group = BB_OPTION_KEYS, TEXT(exposure)},
     {"step", "N", "of heat: the light step, from 1 on; default the last",
-     .bit = BB_OPTION_KEYS, COUNT(step, 100000000)},
+     .group = BB_OPTION_KEYS, COUNT(step, 100000000)},
     {"tex", "DIR", "table.tex, a .tex and .pdf for each picture, and all.tex, which reads them",
-     .words = "file", .bit = BB_OPTION_TEX, TEXT(tex)},
+     .words = "file", .group = BB_OPTION_TEX, TEXT(tex)},
     {"parts", "NAMES", "what goes into the file, of R,psf,pupil; default: all that the experiment has",
-     .bit = BB_OPTION_PARTS, TEXT(parts)},
+     .group = BB_OPTION_PARTS, TEXT(parts)},
     {"script", NULL, "keep data and script beside the picture, as NAME.dat and NAME.gp",
-     .bit = BB_OPTION_PICTURE, FLAG(script)},
+     .group = BB_OPTION_PICTURE, FLAG(script)},
     {"device", "WORD", "auto, cpu, cuda or opencl (of wafer and product alone), for pipelines that name none",
-     .words = "auto cpu cuda opencl", .bit = BB_OPTION_DEVICE, TEXT(device)},
-    {"variant", "ID", "of run: which variant of the kernel", .bit = BB_OPTION_KERNEL, TEXT(variant)},
+     .words = "auto cpu cuda opencl", .group = BB_OPTION_DEVICE, TEXT(device)},
+    {"variant", "ID", "of run: which variant of the kernel", .group = BB_OPTION_KERNEL, TEXT(variant)},
     {"deterministic", NULL, "generated kernels as their default variants, whatever was measured",
-     .bit = BB_OPTION_DETERMINISTIC, FLAG(deterministic)},
+     .group = BB_OPTION_DETERMINISTIC, FLAG(deterministic)},
     {"wisdom", "FILE", "what was measured of kernels' variants; default the user's own, "
      "bitbudget/kernels.yaml of $XDG_CONFIG_HOME or ~/.config",
-     .words = "file", .bit = BB_OPTION_WISDOM, TEXT(wisdom)},
+     .words = "file", .group = BB_OPTION_WISDOM, TEXT(wisdom)},
     {"reorder", NULL, "also variants with another order of sums, whose last bits are others",
-     .bit = BB_OPTION_WISDOM, FLAG(reorder)},
+     .group = BB_OPTION_WISDOM, FLAG(reorder)},
     {"set", "SET", "benchmark data: seed, large, odd or small", .words = "seed large odd small",
-     .bit = BB_OPTION_WISDOM, TEXT(set)},
-    {"type", "TYPE", "SP or DP; default both", .words = "SP DP", .bit = BB_OPTION_TUNE, TEXT(type)},
+     .group = BB_OPTION_WISDOM, TEXT(set)},
+    {"type", "TYPE", "SP or DP; default both", .words = "SP DP", .group = BB_OPTION_TUNE, TEXT(type)},
     {"exhaustive", NULL, "all variants, not the some tens that may be worth it",
-     .bit = BB_OPTION_TUNE, FLAG(exhaustive)},
+     .group = BB_OPTION_TUNE, FLAG(exhaustive)},
     {"for", "STUDY", "choose numbers of slots and variants of kernels by what STUDY is for",
-     .words = "file", .bit = BB_OPTION_TUNE, TEXT(study)},
+     .words = "file", .group = BB_OPTION_TUNE, TEXT(study)},
     {"budget", "S", "end after some S seconds, shared out among kernels; what was found counts",
-     .bit = BB_OPTION_TUNE, NUMBER(budget_s)},
+     .group = BB_OPTION_TUNE, NUMBER(budget_s)},
     {"parameter", "PARAM=VALUE", "of run: the value of a Parameter; once for each", .letter = 'p',
-     .bit = BB_OPTION_BIND, LIST(parameters)},
+     .group = BB_OPTION_BIND, LIST(parameters)},
     {"source", "SOURCE", "where frames come from: synthetic, file:FRAMES.h5, loop:FRAMES.h5, "
-     "directory:FOLDER or shm:NAME; default synthetic", .bit = BB_OPTION_LIVE, TEXT(live.source)},
-    {"frames", "N", "end after N phases", .bit = BB_OPTION_LIVE, COUNT(live.frames, 1000000000)},
+     "directory:FOLDER or shm:NAME; default synthetic", .group = BB_OPTION_LIVE, TEXT(live.source)},
+    {"frames", "N", "end after N phases", .group = BB_OPTION_LIVE, COUNT(live.frames, 1000000000)},
     {"rate", "HZ", "release so many phases a second; default: as they come",
-     .bit = BB_OPTION_LIVE, NUMBER(live.rate_hz)},
+     .group = BB_OPTION_LIVE, NUMBER(live.rate_hz)},
     {"patience", "S", "end after S seconds without frames; default 30",
-     .bit = BB_OPTION_LIVE, NUMBER(live.patience_s)},
+     .group = BB_OPTION_LIVE, NUMBER(live.patience_s)},
     {"overlap", "N", "phases that are on their way at once, 1 to 4; default 3 of one pipeline on cuda, "
-     "else 1", .bit = BB_OPTION_LIVE, COUNT(live.overlap, 4)},
+     "else 1", .group = BB_OPTION_LIVE, COUNT(live.overlap, 4)},
     {"view", "DIR", "keep a page with the wavefront in DIR: index.html, for any browser",
-     .words = "file", .bit = BB_OPTION_LIVE, TEXT(live.view)},
+     .words = "file", .group = BB_OPTION_LIVE, TEXT(live.view)},
     {"threads", "N", "default: all processors; the results do not depend on it",
-     .bit = BB_OPTION_THREADS, COUNT(threads, 1024)},
+     .group = BB_OPTION_THREADS, COUNT(threads, 1024)},
     {"quick", NULL, "sizes of a test: the figures mean nothing",
-     .bit = BB_OPTION_QUICK, FLAG(quick)},
-    {"force", NULL, "replace files that exist", .bit = BB_OPTION_FORCE, FLAG(force)},
+     .group = BB_OPTION_QUICK, FLAG(quick)},
+    {"force", NULL, "replace files that exist", .group = BB_OPTION_FORCE, FLAG(force)},
     {"dump", "NAMES", "add operators to the file, by experiment:", .by_experiment = operators,
-     .bit = BB_OPTION_DUMP, TEXT(dump)},
+     .group = BB_OPTION_DUMP, TEXT(dump)},
     {"checkpoint", "FILE", "keep what is done in FILE:", .words = "file",
-     .by_experiment = checkpoints, .bit = BB_OPTION_RESTART, TEXT(checkpoint)},
+     .by_experiment = checkpoints, .group = BB_OPTION_RESTART, TEXT(checkpoint)},
     {"checkpoint-every", "S", "with it: at most every S seconds",
-     .bit = BB_OPTION_RESTART, NUMBER(checkpoint_every_s)},
+     .group = BB_OPTION_RESTART, NUMBER(checkpoint_every_s)},
     {"resume", "FILE", "go on from a checkpoint of the same study and build, bit for bit",
-     .words = "file", .bit = BB_OPTION_RESTART, TEXT(resume)},
+     .words = "file", .group = BB_OPTION_RESTART, TEXT(resume)},
     {"jobs", "N", "points that are computed at once, each by a process; default: as many as there "
      "are processors, or GPUs, fewer where memory does not hold as many",
-     .bit = BB_OPTION_SWEEP, COUNT(jobs, 256)},
+     .group = BB_OPTION_SWEEP, COUNT(jobs, 256)},
     {"shard", "S/K", "of run: points of shard S, or of S,S,..., of the plan's K; default: the "
      "element of a cluster's array, else all",
-     .bit = BB_OPTION_SWEEP, TEXT(shard)},
+     .group = BB_OPTION_SWEEP, TEXT(shard)},
     {"only", "CLASS", "of retry: points that failed so",
-     .words = "config io memory device internal signal time", .bit = BB_OPTION_SWEEP, TEXT(only)},
+     .words = "config io memory device internal signal time", .group = BB_OPTION_SWEEP, TEXT(only)},
     {"csv", "FILE", "of collect: the scalars as a table", .words = "file",
-     .bit = BB_OPTION_SWEEP, TEXT(csv)},
+     .group = BB_OPTION_SWEEP, TEXT(csv)},
     {"partial", NULL, "of collect: also where points are to be done",
-     .bit = BB_OPTION_SWEEP, FLAG(partial)},
-    {"slurm", NULL, "of submit: by sbatch, as one array", .bit = BB_OPTION_SWEEP, FLAG(slurm)},
+     .group = BB_OPTION_SWEEP, FLAG(partial)},
+    {"slurm", NULL, "of submit: by sbatch, as one array", .group = BB_OPTION_SWEEP, FLAG(slurm)},
     {"nodes", "N", "of submit: elements of the array; default one a shard",
-     .bit = BB_OPTION_SWEEP, COUNT(nodes, 100000)},
+     .group = BB_OPTION_SWEEP, COUNT(nodes, 100000)},
     {"print-only", NULL, "of submit: print what would be submitted",
-     .bit = BB_OPTION_SWEEP, FLAG(print_only)},
-    {"man", NULL, "print a page of the manual as troff, by its name", .bit = BB_OPTION_MAN,
+     .group = BB_OPTION_SWEEP, FLAG(print_only)},
+    {"man", NULL, "print a page of the manual as troff, by its name", .group = BB_OPTION_MAN,
      FLAG(man)},
     {"quiet", NULL, "only warnings on stderr", .letter = 'q',
-     .bit = BB_OPTION_LEVEL, LEVEL(BB_LOG_QUIET)},
+     .group = BB_OPTION_LEVEL, LEVEL(BB_LOG_QUIET)},
     {"verbose", NULL, "details too, and where an error passed through", .letter = 'v',
-     .bit = BB_OPTION_LEVEL, LEVEL(BB_LOG_VERBOSE)},
+     .group = BB_OPTION_LEVEL, LEVEL(BB_LOG_VERBOSE)},
     {"help", NULL, "print this", .letter = 'h', FLAG(help)},
 };
 // clang-format on
@@ -162,9 +162,13 @@ bb_index bb_options_table(const bb_option **out)
     return OPTION_COUNT;
 }
 
-static bool is_accepted(const bb_option *option, unsigned accepted)
+bool bb_option_is_accepted(const bb_option *option, const bb_option_groups accepted)
 {
-    return option->bit == 0 || (option->bit & accepted) != 0;
+    bool found = option->group == BB_OPTION_COMMON;
+    for (int i = 0; !found && i < BB_OPTION_GROUPS; ++i) {
+        found = accepted[i] == option->group;
+    }
+    return found;
 }
 
 static bb_status take_value(const bb_option *option, const char *value, bb_options *out)
@@ -204,7 +208,7 @@ done:
 }
 
 // The option of a command that is nearest to what was typed, NULL where none is near.
-static const char *nearest_option(const char *typed, unsigned accepted)
+static const char *nearest_option(const char *typed, const bb_option_groups accepted)
 {
     const char *nearest = NULL;
     bb_index distance = PTRDIFF_MAX;
@@ -212,14 +216,15 @@ static const char *nearest_option(const char *typed, unsigned accepted)
     char word[64];
     (void)snprintf(word, sizeof word, "%.*s", (int)strcspn(typed + dashes, "="), typed + dashes);
     for (int i = 0; i < OPTION_COUNT; ++i) {
-        if (is_accepted(&table[i], accepted)) {
+        if (bb_option_is_accepted(&table[i], accepted)) {
             bb_suggestion_consider(word, table[i].name, &distance, &nearest);
         }
     }
     return nearest;
 }
 
-static bb_status refuse_option(const char *typed, const char *command, unsigned accepted)
+static bb_status refuse_option(const char *typed, const char *command,
+                               const bb_option_groups accepted)
 {
     const char *nearest = nearest_option(typed, accepted);
     return bb_status_set(BB_INVALID, __FILE__, __LINE__,
@@ -258,7 +263,8 @@ static const bb_option *find_option(int found)
     return NULL;
 }
 
-bb_status bb_options_parse(int argument_count, char **arguments, unsigned accepted, bb_options *out)
+bb_status bb_options_parse(int argument_count, char **arguments, const bb_option_groups accepted,
+                           bb_options *out)
 {
     bb_status status = BB_OK;
     *out = (bb_options){.argument_count = argument_count,
@@ -290,7 +296,7 @@ bb_status bb_options_parse(int argument_count, char **arguments, unsigned accept
         const char letter[] = {'-', (char)optopt, '\0'};
         typed = found == '?' && typed[0] != '-' && optopt > ' ' && optopt < 127 ? letter : typed;
         BB_REQUIRE(found != ':', BB_INVALID, "option %s needs a value", typed);
-        if (option == NULL || !is_accepted(option, accepted)) {
+        if (option == NULL || !bb_option_is_accepted(option, accepted)) {
             status = refuse_option(typed, rest[0], accepted);
             goto done;
         }

@@ -10,40 +10,45 @@
 
 #include <stdbool.h>
 
-/// Bits of what a command takes: what each stands for is in the table (bb_options_table).
-enum {
-    BB_OPTION_OUTPUT = 1 << 0,
-    BB_OPTION_DEVICE = 1 << 1,
-    BB_OPTION_THREADS = 1 << 2,
-    BB_OPTION_FORCE = 1 << 3,
-    BB_OPTION_LEVEL = 1 << 4,
-    BB_OPTION_WITHIN = 1 << 5,
-    BB_OPTION_LIST = 1 << 6,
-    BB_OPTION_RESOLVED = 1 << 7,
-    BB_OPTION_DUMP = 1 << 8,
-    BB_OPTION_QUICK = 1 << 9,
-    BB_OPTION_RESTART = 1 << 10,
-    BB_OPTION_SWEEP = 1 << 11,
-    BB_OPTION_VERIFY = 1 << 12,
-    BB_OPTION_SHOW = 1 << 13,
-    BB_OPTION_TOLERANCE = 1 << 14,
-    BB_OPTION_PICTURE = 1 << 15,
-    BB_OPTION_FIELDS = 1 << 16,
-    BB_OPTION_MAN = 1 << 17,
-    BB_OPTION_MACHINE = 1 << 18,
-    BB_OPTION_ENERGY = 1 << 19,
-    BB_OPTION_PIPELINE = 1 << 20,
-    BB_OPTION_KEYS = 1 << 21,
-    BB_OPTION_TEX = 1 << 22,
-    BB_OPTION_FORMAT = 1 << 23,
-    BB_OPTION_PARTS = 1 << 24,
-    BB_OPTION_KERNEL = 1 << 25,
-    BB_OPTION_WISDOM = 1 << 26,
-    BB_OPTION_TUNE = 1 << 27,
-    BB_OPTION_BIND = 1 << 28,
-    BB_OPTION_LIVE = 1 << 29,
-    BB_OPTION_DETERMINISTIC = 1 << 30,
-};
+/// Groups of options: a command accepts all options of a group or none.
+typedef enum bb_option_group {
+    BB_OPTION_COMMON, ///< of every command
+    BB_OPTION_OUTPUT,
+    BB_OPTION_DEVICE,
+    BB_OPTION_THREADS,
+    BB_OPTION_FORCE,
+    BB_OPTION_LEVEL,
+    BB_OPTION_WITHIN,
+    BB_OPTION_LIST,
+    BB_OPTION_RESOLVED,
+    BB_OPTION_DUMP,
+    BB_OPTION_QUICK,
+    BB_OPTION_RESTART,
+    BB_OPTION_SWEEP,
+    BB_OPTION_VERIFY,
+    BB_OPTION_SHOW,
+    BB_OPTION_TOLERANCE,
+    BB_OPTION_PICTURE,
+    BB_OPTION_FIELDS,
+    BB_OPTION_MAN,
+    BB_OPTION_MACHINE,
+    BB_OPTION_ENERGY,
+    BB_OPTION_PIPELINE,
+    BB_OPTION_KEYS,
+    BB_OPTION_TEX,
+    BB_OPTION_FORMAT,
+    BB_OPTION_PARTS,
+    BB_OPTION_KERNEL,
+    BB_OPTION_WISDOM,
+    BB_OPTION_TUNE,
+    BB_OPTION_BIND,
+    BB_OPTION_LIVE,
+    BB_OPTION_DETERMINISTIC,
+    BB_OPTION_GROUPS,
+} bb_option_group;
+
+/// Set of groups, in any order; unused places are BB_OPTION_COMMON.
+typedef bb_option_group bb_option_groups[BB_OPTION_GROUPS];
 
 enum { BB_OPTION_MAX_WORDS = 64 };
 
@@ -127,16 +132,19 @@ typedef struct bb_option {
     bb_option_kind kind;
     size_t member; ///< offset in bb_options
     bb_index limit;
-    unsigned bit; ///< 0: every command takes it
-    char letter;  ///< a short form, or 0
+    bb_option_group group;
+    char letter; ///< a short form, or 0
 } bb_option;
 
 /// All options, in the order in which helps list them; returns how many.
 bb_index bb_options_table(const bb_option **out);
 
-/// Parses arguments[2...]; `accepted` is a sum of bits. Reorders `arguments` so that operands come
-/// last. Errors: BB_INVALID with a sentence for the user.
-BB_CHECKED bb_status bb_options_parse(int argument_count, char **arguments, unsigned accepted,
-                                      bb_options *out);
+/// Whether a command with these groups accepts the option.
+bool bb_option_is_accepted(const bb_option *option, const bb_option_groups accepted);
+
+/// Parses arguments[2...]. Reorders `arguments` so that operands come last. Errors: BB_INVALID with
+/// a sentence for the user.
+BB_CHECKED bb_status bb_options_parse(int argument_count, char **arguments,
+                                      const bb_option_groups accepted, bb_options *out);
 
 #endif

@@ -135,7 +135,7 @@ static bb_status add_options(const bb_command *command, bb_text *out)
     const bb_option *options = NULL;
     const bb_index count = bb_options_table(&options);
     for (bb_index i = 0; i < count; ++i) {
-        if (bb_command_help_takes(command, &options[i])) {
+        if (bb_option_is_accepted(&options[i], command->accepted)) {
             BB_TRY(bb_text_add(out, "--%s ", options[i].name));
             if (options[i].letter != 0) {
                 BB_TRY(bb_text_add(out, "-%c ", options[i].letter));
@@ -314,7 +314,7 @@ static bb_status write_fish_command(const bb_command *command, const vocabulary 
         const bb_option *option = &options[i];
         bool files = false;
         const char *values = words_of(option, words, &files);
-        if (!bb_command_help_takes(command, option)) {
+        if (!bb_option_is_accepted(option, command->accepted)) {
             continue;
         }
         BB_TRY(bb_text_add(out, "complete -c bitbudget -n $seen -l %s", option->name));

@@ -215,7 +215,7 @@ TEST(helps_fit_80_columns)
             char form[64];
             (void)snprintf(form, sizeof form, "--%s ", options[k].name);
             assert_int_equal(strstr(bb_text_string(&text), form) != NULL ||
-                                 !bb_command_help_takes(&commands[i], &options[k]),
+                                 !bb_option_is_accepted(&options[k], commands[i].accepted),
                              true);
         }
         for (int k = 0; k < BB_COMMAND_WORDS && commands[i].words[k].option != NULL; ++k) {
