@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bitbudget bench at the sizes of a test: every benchmark runs and is recorded. Figures and bars
-// are not looked at.
+// bitbudget bench at the sizes of a test: every benchmark runs and is recorded, with the bits that a
+// format takes; joules by a meter of the test's. Times and bars depend on the machine.
 #include "core/memory.h"
 #include "core/thread.h"
 #include "sim/bench/bench.h"
@@ -11,7 +11,32 @@
 
 #include <math.h>
 
-TEST(every_benchmark_is_recorded)
+// Stored bits a value, scales included, as the detail of a row has them: "21 x 4096, 32.02 bits".
+static const struct {
+    const char *name;
+    double least, most;
+} stored[] = {{"gemv-fp64", 64.0, 64.05}, {"gemv-fp32", 32.0, 32.05}, {"gemv-bf16", 16.0, 16.05},
+              {"gemv-fp16", 16.0, 16.05}, {"gemv-e4m3", 8.0, 8.05},   {"gemv-bfp16", 16.0, 16.5},
+              {"gemv-bfp8", 8.0, 8.5},    {"gemv-bfp4", 4.0, 4.5},    {"gemv-zfp", 8.0, 9.0}};
+
+static void check_stored_bits(const bb_results *results, const bb_bench_case *cases, bb_index count)
+{
+    const bb_dataset *details = bb_results_find(results, "results/detail");
+    for (size_t k = 0; k < sizeof stored / sizeof *stored; ++k) {
+        bb_index row = 0;
+        while (row < count && strcmp(cases[row].name, stored[k].name) != 0) {
+            ++row;
+        }
+        assert_true(row < count);
+        const char *bits = strstr(details->texts[row], ", ");
+        const double found = bits == NULL ? NAN : strtod(bits + 2, NULL);
+        if (!(found >= stored[k].least && found <= stored[k].most)) {
+            fail_msg("%s: %s", stored[k].name, details->texts[row]);
+        }
+    }
+}
+
+TEST_FULL(every_benchmark_is_recorded)
 {
     bb_bench_setup setup = {.quick = true, .threads = 2};
     bb_results *results = NULL;
@@ -36,6 +61,7 @@ TEST(every_benchmark_is_recorded)
         assert_true(best->numbers[i] > 0.0 && median->numbers[i] >= best->numbers[i]);
         assert_true(ratio->numbers[i] > 0.0);
     }
+    check_stored_bits(results, cases, count);
     bb_device_close(&setup.device);
     bb_results_destroy(&results);
     bb_text_release(&table);

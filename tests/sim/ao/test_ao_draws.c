@@ -9,7 +9,7 @@
 
 enum { MEMBERS = 16 };
 
-TEST(draw_0_is_the_study_without_draws)
+TEST_FULL(draw_0_is_the_study_without_draws)
 {
     static const char *const same[] = {"strehl", "strehl_loss", "qoi_relative_error", "flops",
                                        "operator_bytes"};
@@ -42,7 +42,7 @@ TEST(draw_0_is_the_study_without_draws)
     driver_check_threads(&drawn);
 }
 
-TEST(some_draws_lost_are_unsafe)
+TEST_FULL(some_draws_lost_are_unsafe)
 {
     const driver_case study = {CONFIG_NX456,
                                {"pipelines=[" PIPELINE("reference", "dp", "1") ", " PIPELINE(
@@ -70,7 +70,7 @@ TEST(some_draws_lost_are_unsafe)
 // Mean and spread of a price over the draws of one matrix, and over problems that nobody could tell
 // apart: outer scales within 0.045 % of 25 m. Both with dithered rows: without, the ensemble rounds
 // coherently and draws do not (docs/manual/precision.md, 6.5).
-TEST(draws_agree_with_an_ensemble_of_problems)
+TEST_FULL(draws_agree_with_an_ensemble_of_problems)
 {
     double losses[MEMBERS];
     double mean = 0.0;

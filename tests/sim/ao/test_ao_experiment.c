@@ -5,10 +5,14 @@
 #include "tests/sim/driver.h"
 
 static const driver_case small = {CONFIG_AO_SMALL, {NULL}};
+static const char once[] =
+    "pipelines=[{name: reference, arithmetic: dp}, {name: sp, arithmetic: sp}, {name: tf32, "
+    "arithmetic: tf32}, {name: hp1, arithmetic: hp1, policy: {kind: band, width: 1, inside: sp}}, "
+    "{name: hp2, arithmetic: hp2}, {name: hp3, arithmetic: hp3}]"; // of nx456, without draws
 
-TEST(threads_do_not_change_a_bit)
+TEST_FULL(threads_do_not_change_a_bit)
 {
-    const driver_case nx456 = {CONFIG_NX456, {"device=cpu", "solver.tile=50"}};
+    const driver_case nx456 = {CONFIG_NX456, {"device=cpu", "solver.tile=50", once}};
     driver_check_threads(&small);
     driver_check_threads(&nx456);
 }
@@ -117,9 +121,9 @@ TEST(bytes_and_operations_are_those_of_the_tiles)
 }
 
 // Numbers of an independent numpy computation of the case (tests/physics/ao/test_nx456.c).
-TEST(nx456_matches_the_reference)
+TEST_FULL(nx456_matches_the_reference)
 {
-    const driver_case study = {CONFIG_NX456, {"device=cpu"}};
+    const driver_case study = {CONFIG_NX456, {"device=cpu", once}};
     bb_results *results = driver_results(&study);
     const double *values = driver_row(results, "strehl_by", "reference");
     double residual = driver_number(results, "residual_rms_nm", "reference");
@@ -182,11 +186,11 @@ static void check_failed(const bb_results *results, const char *name)
     assert_true(driver_number(results, "encode_time_s", name) > 0.0);
 }
 
-TEST(a_lost_definiteness_is_a_result)
+TEST_FULL(a_lost_definiteness_is_a_result)
 {
     const driver_case study = {CONFIG_NX456,
                                {"device=cpu", "solver.scale=none", "solver.lgs_tilt=constant_block",
-                                "pipelines.5.draws=1", "pipelines.7.draws=1"}};
+                                once}};
     bb_results *results = driver_results(&study);
     check_failed(results, "hp2");
     check_failed(results, "hp3");

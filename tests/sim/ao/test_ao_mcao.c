@@ -66,7 +66,7 @@ static bb_results *run_row(const row *asked)
     return driver_results(&study);
 }
 
-TEST(the_six_rows_are_those_of_an_independent_computation)
+TEST_FULL(the_six_rows_are_those_of_an_independent_computation)
 {
     for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {
         bb_results *results = run_row(&rows[k]);
@@ -93,7 +93,7 @@ TEST(the_six_rows_are_those_of_an_independent_computation)
 
 // One mirror at 0 m with the condition of that of a target: towards one direction ltao, towards
 // five glao, also with the fitting error and by pairs.
-TEST(one_mirror_is_ltao_and_glao)
+TEST_FULL(one_mirror_is_ltao_and_glao)
 {
     static const char *const corrections[2] = {"correction=ltao", "correction=glao"};
     static const char *const targets[2] = {AXIS, "mirrors_condition=5.477225575051661"};
@@ -118,7 +118,7 @@ TEST(one_mirror_is_ltao_and_glao)
 
 // Narrow sums are those of M, which moves all directions: one mirror at 0 m towards one of them
 // loses what stored commands of ltao do, by draws of their own.
-TEST(sums_of_shared_commands_are_narrow)
+TEST_FULL(sums_of_shared_commands_are_narrow)
 {
     static const char *const wide = "{name: reference, arithmetic: dp}";
     static const char *const narrow =
@@ -145,7 +145,7 @@ TEST(sums_of_shared_commands_are_narrow)
 }
 
 // The usual condition costs nothing: max(sqrt(30), n / 2), that of one mirror, costs 0.28 off axis.
-TEST(the_usual_condition_costs_nothing)
+TEST_FULL(the_usual_condition_costs_nothing)
 {
     static const char *const mirrors[2] = {
         "mirrors=[{height_m: 0.0}, {height_m: 11000.0, pitch_m: 0.8}]", THREE};
@@ -170,7 +170,7 @@ TEST(the_usual_condition_costs_nothing)
 }
 
 // Arithmetics, draws and a promise solve the commands; their losses are small and of second order.
-TEST(every_pipeline_solves_the_commands)
+TEST_FULL(every_pipeline_solves_the_commands)
 {
     const driver_case study = {
         CONFIG,
@@ -197,7 +197,7 @@ TEST(every_pipeline_solves_the_commands)
 
 // Of a learned profile the commands are those of what was learned: with the true heights nothing is
 // lost.
-TEST(commands_follow_a_learned_profile)
+TEST_FULL(commands_follow_a_learned_profile)
 {
     const driver_case plain = {CONFIG, {ALONE}};
     const driver_case same = {CONFIG, {ALONE, "learn.source=profile"}};
@@ -222,7 +222,7 @@ TEST(commands_follow_a_learned_profile)
 }
 
 // Frames see the same residual as covariances.
-TEST(frames_agree_with_covariances)
+TEST_FULL(frames_agree_with_covariances)
 {
     const driver_case study = {
         CONFIG,
@@ -255,7 +255,7 @@ TEST(results_do_not_depend_on_threads)
 }
 
 // The plan's bytes hold those that a run takes.
-TEST(the_plan_counts_the_mirrors)
+TEST_FULL(the_plan_counts_the_mirrors)
 {
     const driver_case cases[] = {{CONFIG, {NULL}},
                                  {CONFIG, {ALONE, "learn.source=profile"}},

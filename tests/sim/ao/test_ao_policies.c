@@ -128,7 +128,7 @@ TEST(failures_and_refinements_are_told)
     check_close(driver_number(results, "strehl_loss", "hp1-refined"), 0.0, 1e-10, 1.0);
 }
 
-TEST(bits_do_not_depend_on_threads)
+TEST_FULL(bits_do_not_depend_on_threads)
 {
     const driver_case policies = {CONFIG_POLICIES, {NULL}};
     driver_check_threads(&policies);

@@ -15,7 +15,7 @@ static const driver_case promises = {
      "{name: exact, arithmetic: hp1, policy: {kind: promise, inside: x3, price: 1e-300}}]",
      NULL}};
 
-TEST(promises_are_kept_and_verified)
+TEST_FULL(promises_are_kept_and_verified)
 {
     const struct {
         const char *name;
@@ -118,7 +118,7 @@ TEST(runs_without_promises_list_no_trials)
 }
 
 // A search of several trials and a spectrum, with allocations failing in turn.
-TEST(allocations_may_fail_anywhere)
+TEST_FULL(allocations_may_fail_anywhere)
 {
     bb_config *config = NULL;
     const driver_case study = {

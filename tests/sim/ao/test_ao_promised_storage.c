@@ -142,7 +142,7 @@ static void check_case(const bb_results *results, const char *correction, const 
     bb_results_destroy(&plain);
 }
 
-TEST(what_is_found_is_the_narrowest_that_keeps_a_price)
+TEST_FULL(what_is_found_is_the_narrowest_that_keeps_a_price)
 {
     bb_results *results = search("correction=moao", 0, MOST);
     for (int i = 0; i < MOST; ++i) {
@@ -152,7 +152,7 @@ TEST(what_is_found_is_the_narrowest_that_keeps_a_price)
 }
 
 // One reconstructor for two directions, of which the worse one has to keep the price.
-TEST(a_shared_reconstructor_keeps_it_everywhere)
+TEST_FULL(a_shared_reconstructor_keeps_it_everywhere)
 {
     static const char *const corrections[] = {"correction=ltao", "correction=glao"};
     for (int c = 0; c < 2; ++c) {
@@ -163,7 +163,7 @@ TEST(a_shared_reconstructor_keeps_it_everywhere)
     }
 }
 
-TEST(commands_of_several_mirrors_are_found)
+TEST_FULL(commands_of_several_mirrors_are_found)
 {
     bb_results *results = driver_results(
         &(driver_case){CONFIG_MCAO,
@@ -239,7 +239,7 @@ TEST(promises_hold_in_every_draw)
 
 // Beside the scores of a study stand those of a telescope that shakes, as a study with that shake
 // has them.
-TEST(a_shake_test_is_a_score_beside)
+TEST_FULL(a_shake_test_is_a_score_beside)
 {
 #define SIX "storage: {codec: integer, bits: 6, rounding: sweep}"
 #define SHAKEN                                                                                     \
@@ -266,7 +266,7 @@ TEST(a_shake_test_is_a_score_beside)
     bb_results_destroy(&shaken);
 }
 
-TEST(threads_do_not_change_a_bit)
+TEST_FULL(threads_do_not_change_a_bit)
 {
     const driver_case study = {
         CONFIG_AO_SMALL,
@@ -308,7 +308,7 @@ TEST(plans_say_what_is_searched)
 }
 
 // A search that finds something and one that does not, with allocations failing in turn.
-TEST(allocations_may_fail_anywhere)
+TEST_FULL(allocations_may_fail_anywhere)
 {
     bb_config *config = NULL;
     const driver_case study = {

@@ -126,7 +126,7 @@ TEST(the_plan_reads_the_mask)
     bb_config_destroy(&config);
 }
 
-TEST(an_asymmetric_mask_prices_every_pipeline)
+TEST_FULL(an_asymmetric_mask_prices_every_pipeline)
 {
     const driver_case cases[] = {
         with("telescope.pupil.dataset=pupil"), with("telescope.pupil.dataset=flipped"),
@@ -174,7 +174,7 @@ TEST(results_say_which_pupil_was_used)
 }
 
 // The same mask from FITS files of three pixel types is the one of the HDF5 file, bit for bit.
-TEST(fits_images_are_masks_too)
+TEST_FULL(fits_images_are_masks_too)
 {
     static const char *const good[] = {"telescope.pupil.file=float.fits",
                                        "telescope.pupil.file=double.fit",

@@ -145,7 +145,7 @@ static void resume_everywhere(const driver_case *study, int before, const char *
     bb_config_destroy(&config);
 }
 
-TEST(every_pipeline_is_gone_on_from)
+TEST_FULL(every_pipeline_is_gone_on_from)
 {
     bb_results *results = driver_results(&mixed);
     assert_string_equal(driver_text(results, "status", "fp8"), "not_spd");
@@ -157,7 +157,7 @@ TEST(every_pipeline_is_gone_on_from)
 
 // A checkpoint has no reconstructor: those that are needed are solved again, a promise's as the
 // candidate that it found, an escalated one by way of its failures.
-TEST(frames_and_operators_are_the_same)
+TEST_FULL(frames_and_operators_are_the_same)
 {
     resume_everywhere(&framed, 0, framed_order, "R");
     resume_everywhere(&joined, 0, joined_order, "R");
@@ -222,7 +222,7 @@ TEST(kept_profiles_are_taken)
 }
 
 // What was learned is kept before any pipeline is; where nothing could be, no pipeline stands.
-TEST(learned_profiles_are_the_same)
+TEST_FULL(learned_profiles_are_the_same)
 {
     static const char *const order[] = {"reference", "kept", NULL};
     static const driver_case learned = {CONFIG_AO_SMALL,
@@ -304,7 +304,7 @@ done:
     return status;
 }
 
-TEST(any_allocation_may_fail)
+TEST_FULL(any_allocation_may_fail)
 {
     bb_config *config = NULL;
     check_ok(driver_load(&walked, &config));

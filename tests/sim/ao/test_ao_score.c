@@ -56,7 +56,7 @@ static void check_frames(const char *path, const char *frames)
     bb_results_destroy(&results);
 }
 
-TEST(frames_agree_with_covariances)
+TEST_FULL(frames_agree_with_covariances)
 {
     check_frames(CONFIG("monte-carlo-asymmetric"), "monte_carlo.frames=40");
     check_frames(CONFIG("monte-carlo-moao"), "monte_carlo.frames=8");
@@ -70,7 +70,7 @@ static const char *const three_stars =
 // Three natural stars around a 4 m telescope of 5 lenslets. A truth sensor that sees what the
 // mirror cannot make, beside a fitting error, is off by 0.1 here, and by 0.07 the other way
 // elsewhere.
-TEST(the_whole_residual_is_that_of_frames)
+TEST_FULL(the_whole_residual_is_that_of_frames)
 {
     const driver_case study = {CONFIG("monte-carlo-single"),
                                {"telescope.diameter_m=4.0", "sensors.lenslets=5",
@@ -158,7 +158,7 @@ static void check_terms(const char *score)
     bb_results_destroy(&without);
 }
 
-TEST(the_residual_belongs_to_the_strehl_ratio)
+TEST_FULL(the_residual_belongs_to_the_strehl_ratio)
 {
     check_terms("score=pairs");
     check_terms("score=stationary");
@@ -184,7 +184,7 @@ TEST(more_lenslets_are_no_worse)
     }
 }
 
-TEST(one_target_is_corrected_alike)
+TEST_FULL(one_target_is_corrected_alike)
 {
     static const char *const others[] = {"correction=ltao", "correction=glao"};
     static const char *const targets[] = {ALONE, TWINS};

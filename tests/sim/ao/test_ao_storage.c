@@ -80,7 +80,7 @@ TEST(rounded_slopes_pay_what_is_known)
 
 // Sums in fp16, products rounded to it before: 5 to 15 % from losses of fewer draws in numpy, whose
 // last digit is all that is known of them.
-TEST(narrow_sums_pay_what_is_known)
+TEST_FULL(narrow_sums_pay_what_is_known)
 {
     static const struct {
         const char *sums;
@@ -114,7 +114,7 @@ TEST(narrow_sums_pay_what_is_known)
     bb_results_destroy(&results);
 }
 
-TEST(the_sweep_pays_what_is_known)
+TEST_FULL(the_sweep_pays_what_is_known)
 {
     static const char *const bare[] = {"rounding_inflation.tilt_arcsec2=0", NULL};
     static const expected condition_2e7[] = {
@@ -160,7 +160,7 @@ TEST(the_sweep_minds_what_the_covariance_does_not_know)
 // Commands in fp64 are scored as the slopes that they are of, under shake and rounded slopes too;
 // what they are rounded to moves actuators in modes that the projector leaves out, as frames see
 // it.
-TEST(commands_of_a_target_are_scored_as_such)
+TEST_FULL(commands_of_a_target_are_scored_as_such)
 {
     static const char *const corrections[] = {"correction=moao", "correction=ltao",
                                               "correction=glao"};

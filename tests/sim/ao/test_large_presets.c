@@ -17,7 +17,7 @@ static int leave(void **state)
     return fixture_leave() + driver_leave(state);
 }
 
-TEST(vlt_3136)
+TEST_FULL(vlt_3136)
 {
     bb_results *results = run_preset(BB_SOURCE_DIR "/configs/ao/vlt-3136.yaml");
     golden_check(results, "ao-vlt-3136.txt");
@@ -67,7 +67,7 @@ TEST(ltao_decays_off_the_axis)
 }
 
 // The ground layer alone: little Strehl ratio, but energy in a box over the whole field.
-TEST(glao_serves_the_whole_field)
+TEST_FULL(glao_serves_the_whole_field)
 {
     bb_results *glao = run_few(BB_SOURCE_DIR "/configs/ao/glao.yaml");
     const bb_dataset *energy = driver_dataset(glao, "ensquared_energy");

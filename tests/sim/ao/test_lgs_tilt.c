@@ -107,7 +107,7 @@ TEST(unknown_does_not_depend_on_the_variance)
 
 // A constant block is a sensor's slopes of one direction: a diagonal tile of 196, which stays in
 // fp32, but tiles of 98 beside the diagonal too, whose fp16 does not bear it (docs, 3.6).
-TEST(constant_blocks_need_whole_tiles)
+TEST_FULL(constant_blocks_need_whole_tiles)
 {
     static const struct {
         const char *tile, *tilt, *status, *detail;

@@ -245,7 +245,7 @@ static void hold(const char *pipelines, const char *const *inflations,
 }
 
 // A sodium layer that has moved by 30 m rms above each laser star.
-TEST(rounding_keeps_out_of_the_focus_of_laser_stars)
+TEST_FULL(rounding_keeps_out_of_the_focus_of_laser_stars)
 {
     static const bb_unknown_modes_config moved = {.sodium_height_m2 = 900.0};
     static const char *const inflations[] = {INFLATION("sodium_height_m2=0"),
@@ -258,7 +258,7 @@ TEST(rounding_keeps_out_of_the_focus_of_laser_stars)
 }
 
 // Optics of all sensors that have moved by 30 nm rms in each of seven aberrations.
-TEST(rounding_keeps_out_of_reference_slopes)
+TEST_FULL(rounding_keeps_out_of_reference_slopes)
 {
     static const bb_unknown_modes_config moved = {.reference_nm2 = 900.0};
     static const char *const inflations[] = {INFLATION("reference_nm2=0"),

@@ -69,7 +69,7 @@ static void check_resolved(const mutation *mutant, const bb_config *config)
     bb_text_release(&resolved);
 }
 
-TEST(every_mutant_is_refused_or_sound)
+TEST_FULL(every_mutant_is_refused_or_sound)
 {
     static mutation mutant;
     bb_index refused = 0;

@@ -116,7 +116,7 @@ static void walk(const char *what, const driver_case *study, allocation_task tas
     walk_in(1, what, study, task, minimum);
 }
 
-TEST(runs_with_operators)
+TEST_FULL(runs_with_operators)
 {
     walk("wafer with --dump, to the file", &wafer, whole_run, 300);
     // Its drivers are walked one by one elsewhere: here it is the file that matters.
@@ -165,7 +165,7 @@ static bb_status plan_loaded(void *context)
     return status;
 }
 
-TEST(studies_on_matrices)
+TEST_FULL(studies_on_matrices)
 {
     walk("product", &product, driver_run_alone, 100);
     walk("product on inputs", &product_on_inputs, driver_run_alone, 100);

@@ -110,7 +110,7 @@ TEST(results_on_ever_larger_disks)
     run_on_disks(16, 2048, NULL);
 }
 
-TEST(operators_on_ever_larger_disks)
+TEST_FULL(operators_on_ever_larger_disks)
 {
     run_on_disks(256, 65536, "rows");
 }

@@ -133,12 +133,12 @@ static void campaign(const char *const arguments[PROGRAM_ARGUMENTS], int kills)
                   length, multiple, leftovers);
 }
 
-TEST(instants_of_a_run)
+TEST_FULL(instants_of_a_run)
 {
     campaign(usual, KILLS);
 }
 
-TEST(instants_of_a_run_that_dumps)
+TEST_FULL(instants_of_a_run_that_dumps)
 {
     campaign(dumping, KILLS / 4);
 }

@@ -5,13 +5,14 @@
 // within the memory that `check` announced, with nothing left behind; what `check` refuses, `run`
 // refuses with the same words and the same exit code.
 //
-//   test-sim-campaign-random_studies [SEED [COUNT [FIRST]]]
+//   test-sim-campaign random_studies [SEED [COUNT [FIRST]]]
 //
-// Studies are numbered: SEED, 1, NUMBER repeats one.
+// Studies are numbered: SEED 1 NUMBER repeats one.
 #include "sim/hdf5_library.h"
 #include "sim/output/file.h"
 #include "sim/output/image.h"
 #include "sim/output/reader.h"
+#include "tests/nightly.h"
 #include "tests/sim/campaign/study_generator.h"
 #include "tests/sim/campaign/study_oracle.h"
 #include "tests/sim/driver.h"
@@ -21,11 +22,7 @@
 #include <dirent.h>
 #include <sys/stat.h>
 
-#ifdef BB_SANITIZED
-enum { STUDIES = 8 }; // ten times slower
-#else
-enum { STUDIES = 190 };
-#endif
+enum { STUDIES = 7, MANY_STUDIES = 42, NIGHTLY_STUDIES = 500 };
 // Fewer cannot have set most keys.
 enum { COVERING_STUDIES = 175 };
 enum { MADE_ROWS = 30, MADE_COLUMNS = 48, EDGE = 64, TRUTH = 24, COVERED = 4096 };
@@ -63,7 +60,7 @@ static void write_text(const char *path, const char *text)
 static void condemn(const char *why)
 {
     (void)fprintf(stderr,
-                  "study %llu of seed %llu: %s\nrepeat: test-sim-campaign-random_studies %llu 1 "
+                  "study %llu of seed %llu: %s\nrepeat: test-sim-campaign random_studies %llu 1 "
                   "%llu\n%s\nprinted:\n%s\n",
                   (unsigned long long)draft.number, (unsigned long long)seed, why,
                   (unsigned long long)seed, (unsigned long long)draft.number, draft.text,
@@ -495,7 +492,7 @@ static void hold_accepted(void)
     hold_files();
 }
 
-TEST(every_study_is_sound)
+static void hold_studies(void)
 {
     // wafer and ao take half a second each, product and reconstructor a tenth, fringe too where
     // its kernels are compiled.
@@ -550,6 +547,18 @@ TEST(every_study_is_sound)
         assert_true(100 * met.keys_met >= 85 * met.keys);
         assert_true(100 * met.choices_met >= 60 * met.choices);
     }
+}
+
+TEST(a_study_of_each_experiment_is_sound)
+{
+    hold_studies();
+}
+
+TEST_FULL(many_studies_are_sound)
+{
+    studies = nightly_or(NIGHTLY_STUDIES, MANY_STUDIES);
+    first_study = 100;
+    hold_studies();
 }
 
 static int begin(void)

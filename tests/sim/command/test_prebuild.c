@@ -41,7 +41,7 @@ static void expect_compiler(const char *name, const char *place, const char *att
     assert_int_equal(strncmp(text, expected, strlen(expected)), 0);
 }
 
-TEST(a_study_runs_as_it_was_prebuilt)
+TEST_FULL(a_study_runs_as_it_was_prebuilt)
 {
     take_forms();
     expect("bitbudget run " STUDY " -o none.h5", 2,
@@ -64,7 +64,7 @@ TEST(a_study_runs_as_it_was_prebuilt)
            2, "no form of this text is prebuilt");
 }
 
-TEST(shipped_kernels_run_as_they_were_prebuilt)
+TEST_FULL(shipped_kernels_run_as_they_were_prebuilt)
 {
     enum { COLUMNS = 5, ROWS = 3 };
     static const hsize_t shape[] = {ROWS, COLUMNS};

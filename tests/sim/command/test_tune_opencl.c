@@ -29,7 +29,7 @@ static int leave(void **state)
 
 #define SIZES "--set", "fine=600x400,coarse=300x200", "--wisdom", "o.yaml"
 
-TEST(what_is_tuned_is_taken)
+TEST_FULL(what_is_tuned_is_taken)
 {
     static program_run run;
     int tried = 0;

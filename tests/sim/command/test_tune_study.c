@@ -52,7 +52,7 @@ static double number_of(const bb_results *results, const char *path, bb_index pi
 }
 
 // Its phase is the wrapped one and whole turns: the smoother may be coarse, the phase may not.
-TEST(a_study_is_found_that_runs)
+TEST_FULL(a_study_is_found_that_runs)
 {
     bb_results *results = NULL;
     write_study("study.yaml");
@@ -80,7 +80,7 @@ TEST(a_study_is_found_that_runs)
 
 // Of a study with fringes too dense for its pixels, steps are taken back: what is told is what the
 // written study takes.
-TEST(what_is_taken_back_counts_no_more)
+TEST_FULL(what_is_taken_back_counts_no_more)
 {
     bb_results *results = NULL;
     char search[64];
@@ -97,7 +97,7 @@ TEST(what_is_taken_back_counts_no_more)
 }
 
 // What was measured is one draw; the written study names its file wherever it stands itself.
-TEST(a_measured_phase_is_one_draw)
+TEST_FULL(a_measured_phase_is_one_draw)
 {
     write_study("seen.yaml");
     expect("bitbudget run seen.yaml --dump phase -o seen.h5 -q", 0, "");

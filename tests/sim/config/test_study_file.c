@@ -145,7 +145,7 @@ TEST(a_copy_names_files_where_they_are)
 
 // The shipped studies themselves, from a folder that has none: lists all of them, runs one whose
 // base and tables lie beside it, and a copy of it.
-TEST(shipped_studies_work_from_anywhere)
+TEST_FULL(shipped_studies_work_from_anywhere)
 {
     static program_run run;
     assert_int_equal(setenv("BITBUDGET_SHARE", BB_SOURCE_DIR, 1), 0);

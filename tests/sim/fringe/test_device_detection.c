@@ -58,7 +58,7 @@ TEST(any_step_is_as_in_double)
     check_scene(&physics, (bb_unwrap_detection_config){.arithmetic = BB_FORMAT_FP32}, 2e-6);
 }
 
-TEST(a_carrier_is_as_in_double)
+TEST_FULL(a_carrier_is_as_in_double)
 {
     bb_fringe_config physics = disc_case();
     physics.detection.algorithm = BB_DETECTION_CARRIER;

@@ -6,7 +6,7 @@
 
 #define CONFIG BB_SOURCE_DIR "/tests/configs/small/fringe.yaml"
 
-TEST(opencl_has_the_bits_of_the_cpu)
+TEST_FULL(opencl_has_the_bits_of_the_cpu)
 {
     char reason[256] = "";
     if (bb_device_count(BB_DEVICE_OPENCL, reason, sizeof reason) == 0) {

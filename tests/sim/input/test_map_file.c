@@ -99,7 +99,7 @@ TEST(sizes_are_bounded)
 }
 
 // Each is read or refused, in whatever byte it is wrong; none ends the program.
-TEST(damaged_files_are_survived)
+TEST_FULL(damaged_files_are_survived)
 {
     const bb_map_request request = {.file = "maps.h5", .dataset = "m", .unit = "rad"};
     static unsigned char bytes[1 << 16];

@@ -137,7 +137,7 @@ TEST(smooth_codecs_keep_their_rate)
 }
 
 // The experiments: `draws` in, statistics out, draw 0 untouched.
-TEST(the_wafer_has_draws)
+TEST_FULL(the_wafer_has_draws)
 {
     static const char *const same[] = {"overlay_error_x_nm", "overlay_error_y_nm",
                                        "qoi_relative_error", "operator_bytes"};

@@ -123,7 +123,7 @@ TEST(what_cannot_be_kept_says_so)
     bb_results_destroy(&results);
 }
 
-TEST(allocations_may_fail_anywhere)
+TEST_FULL(allocations_may_fail_anywhere)
 {
     bb_config *config = NULL;
     const driver_case small = {

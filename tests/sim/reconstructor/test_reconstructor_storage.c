@@ -60,7 +60,7 @@ static void find_peers(double *traces, int count)
     assert_int_equal(fclose(file), 0);
 }
 
-TEST(stored_estimators_have_the_traces_of_numpy)
+TEST_FULL(stored_estimators_have_the_traces_of_numpy)
 {
     static const char *const names[] = {"reference", "nearest", "sweep", "slopes"};
     static const char *const summed[] = {"sums", "products"};

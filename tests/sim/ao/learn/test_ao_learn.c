@@ -161,7 +161,7 @@ TEST(plans_refuse_what_a_run_would)
     }
 }
 
-TEST(frames_teach_on_any_number_of_threads)
+TEST_FULL(frames_teach_on_any_number_of_threads)
 {
     const driver_case study = {
         CONFIG_AO_SMALL,
@@ -183,7 +183,7 @@ TEST(frames_teach_on_any_number_of_threads)
 }
 
 // Allocations fail in turn, in steps that reach every part of the learn step.
-TEST(memory_that_runs_out_is_an_error)
+TEST_FULL(memory_that_runs_out_is_an_error)
 {
     const driver_case study = {CONFIG_AO_SMALL,
                                {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",

@@ -111,7 +111,7 @@ static double compare(const double *a, const double *b)
 }
 
 // Of both mirrors at 0.05 m 2e-6 of Strehl is left, of the upper alone less with every halving.
-TEST(samples_of_gaussian_mirrors_have_their_strehl_ratios)
+TEST_FULL(samples_of_gaussian_mirrors_have_their_strehl_ratios)
 {
     static const struct {
         const char *mirrors;
@@ -136,7 +136,7 @@ TEST(samples_of_gaussian_mirrors_have_their_strehl_ratios)
 }
 
 // The first pixel of a FITS image is the sample at the most negative x and y, as that of a dataset.
-TEST(fits_images_are_mirrors_too)
+TEST_FULL(fits_images_are_mirrors_too)
 {
     double from_hdf5[DIRECTIONS], strehl[DIRECTIONS];
 #ifdef BB_HAVE_CFITSIO
@@ -279,7 +279,7 @@ TEST(failures_say_where_the_file_is_named)
 
 // A direction that is scored alone, and guide stars of a closed loop, may look past the grid where
 // functions have fallen to nothing: the laser stars of 60 arcsec, the natural ones of 40.
-TEST(beams_past_the_grid_need_functions_that_have_ended)
+TEST_FULL(beams_past_the_grid_need_functions_that_have_ended)
 {
     driver_case study = {CONFIG,
                          {ALONE, KEYS("file: dm.h5, dataset: high0.1"),
@@ -376,7 +376,7 @@ static bb_status load_alone(void *context)
     return status;
 }
 
-TEST(no_failed_allocation_is_lost)
+TEST_FULL(no_failed_allocation_is_lost)
 {
     const driver_case study = {
         CONFIG,

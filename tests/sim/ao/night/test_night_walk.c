@@ -6,7 +6,7 @@
 
 // Errors of 5 % in strengths cost 4e-5 to 5e-5 (mean of an independent computation over 60 samples
 // of two draws); of so many frames more, less in proportion.
-TEST(learned_strengths_cost_what_they_did)
+TEST_FULL(learned_strengths_cost_what_they_did)
 {
     double loss[2];
     for (int k = 0; k < 2; ++k) {
@@ -28,7 +28,7 @@ TEST(learned_strengths_cost_what_they_did)
 
 // Profiles of a walk in the range of two independent draws, each mean over 13 samples instead of
 // 60: old snapshots lose to the mean, shrunk ones to none.
-TEST(a_walk_costs_what_it_did)
+TEST_FULL(a_walk_costs_what_it_did)
 {
     double snapshot[2] = {0.0};
     double mean = 0.0;

@@ -381,7 +381,7 @@ done:
     return status;
 }
 
-TEST(no_failed_allocation_is_lost)
+TEST_FULL(no_failed_allocation_is_lost)
 {
     const driver_case study = {CONFIG_AO_SMALL,
                                {PIPELINES, "realtime.frames=2", "realtime.warm_up_frames=0",

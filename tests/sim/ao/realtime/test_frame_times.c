@@ -44,7 +44,7 @@ static void expect_times(const bb_results *results, const char *pipeline)
 
 // What is stored has times, told or found; what is not, fails, or sums in a way that no loop does,
 // has none. All that is not measured is what it is without them.
-TEST(times_stand_beside_scores)
+TEST_FULL(times_stand_beside_scores)
 {
     const char pipelines[] =
         "pipelines=[{name: reference, arithmetic: dp}, {name: int8, arithmetic: dp, storage: "
@@ -125,7 +125,7 @@ static bb_results *on_a_clock(const driver_case *study, bb_index slow, bb_index 
 
 // Frames of 2.5, 1.5 and 0.5 ms among 200: the third longest is the 99th percentile, a rank of 198.
 // Those of warming up are waited for, and are in no figure.
-TEST(frames_are_released_at_their_rate)
+TEST_FULL(frames_are_released_at_their_rate)
 {
     const driver_case paced = {CONFIG_AO_SMALL,
                                {PIPELINES, "frame_times={frames: 200, warm_up_frames: 5}"}};

@@ -76,7 +76,7 @@ static void check_interval(const bb_results *results)
     }
 }
 
-TEST(moao_in_open_loop)
+TEST_FULL(moao_in_open_loop)
 {
     static const char *const overrides[] = {NULL};
     bb_results *results = run(overrides, 2);
@@ -92,7 +92,7 @@ TEST(moao_in_open_loop)
     bb_results_destroy(&results);
 }
 
-TEST(glao_in_closed_loop)
+TEST_FULL(glao_in_closed_loop)
 {
     static const char *const overrides[] = {"correction=glao", CLOSED,
                                             "time_domain.realisations=40", NULL};
@@ -101,7 +101,7 @@ TEST(glao_in_closed_loop)
     bb_results_destroy(&results);
 }
 
-TEST(mcao_in_closed_loop)
+TEST_FULL(mcao_in_closed_loop)
 {
     static const char *const overrides[] = {
         "correction=mcao",
@@ -117,7 +117,7 @@ TEST(mcao_in_closed_loop)
 
 // Commands of one mirror as they stand, modes that it drops and all, and slopes of few bits whose
 // products are summed in fp16, means apart or not.
-TEST(stored_commands_and_narrow_products)
+TEST_FULL(stored_commands_and_narrow_products)
 {
     static const char *const commands =
         "{name: commands, arithmetic: dp, operator: commands, storage: {codec: integer, bits: 8, "
@@ -140,7 +140,7 @@ TEST(stored_commands_and_narrow_products)
 }
 
 // Whatever the gain and the exposure: the controller adds what the mirrors take.
-TEST(closed_and_open_loops_score_alike)
+TEST_FULL(closed_and_open_loops_score_alike)
 {
     static const char *const kinds[][2] = {
         {"correction=ltao", "targets=[{x_arcsec: 6.0, y_arcsec: -4.0}]"},
@@ -174,7 +174,7 @@ TEST(closed_and_open_loops_score_alike)
 }
 
 // An exposure of a whole frame smears little of a pupil; another delay is another score.
-TEST(times_count)
+TEST_FULL(times_count)
 {
     static const char *const instant[] = {ALONE, QUICK, NULL};
     static const char *const smeared[] = {ALONE, QUICK, "time_domain.exposure_ms=8.0", NULL};
@@ -227,7 +227,7 @@ TEST(a_delay_is_a_direction_upwind)
     bb_results_destroy(&results);
 }
 
-TEST(threads_change_nothing)
+TEST_FULL(threads_change_nothing)
 {
     static const char *const overrides[] = {"correction=ltao", CLOSED, QUICK, NULL};
     bb_results *one = run(overrides, 1);

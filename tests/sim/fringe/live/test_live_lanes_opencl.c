@@ -10,13 +10,13 @@ static void skip_without_device(void)
     }
 }
 
-TEST(phases_do_not_depend_on_how_many_are_on_their_way)
+TEST_FULL(phases_do_not_depend_on_how_many_are_on_their_way)
 {
     skip_without_device();
     lanes_check_overlap("opencl");
 }
 
-TEST(phases_have_the_bits_of_the_cpu)
+TEST_FULL(phases_have_the_bits_of_the_cpu)
 {
     skip_without_device();
     const driver_case studies[] = {{LANES_CONFIG, {lanes_few, lanes_odd}},

@@ -120,7 +120,7 @@ TEST(the_scene_is_unwrapped_rightly)
 }
 
 // Of a surface that a window of seven pixels resolves.
-TEST(a_carrier_is_a_stream_too)
+TEST_FULL(a_carrier_is_a_stream_too)
 {
     const driver_case study = {CONFIG,
                                {FEW, "detection={algorithm: carrier}", "surface.noise_rad=0",
@@ -172,7 +172,7 @@ static char *read_picture(const char *path, size_t *length)
 }
 
 // Whichever phase is the last one, and whether the file or the number of phases ends the stream.
-TEST(phases_in_flight_change_no_result)
+TEST_FULL(phases_in_flight_change_no_result)
 {
     enum { DRAWS = 5, MOST = 4 };
     const driver_case study = {CONFIG, {FEW}};

@@ -9,7 +9,7 @@
 
 static const char *const names[] = {"reference", "dp again", "sp", "hp2", "hp3"};
 
-TEST(tiles_in_a_file_give_the_same_results)
+TEST_FULL(tiles_in_a_file_give_the_same_results)
 {
     const driver_case in_memory = {CONFIG_AO_SMALL, {NULL}};
     const driver_case in_file = {CONFIG_AO_SMALL, {SOME_TILES}};
