@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Included first by every test: cmocka, groups of tests, and checks of doubles that print the value,
-// the expected value and the difference.
+// Included first by every test: cmocka, groups of tests, and checks of doubles that print the
+// value, the expected value and the difference.
 #ifndef BB_TESTS_CHECK_H
 #define BB_TESTS_CHECK_H
 
@@ -64,12 +64,12 @@ enum { TEST_GROUP_TESTS = 64, TEST_SKIPPED = 77 };
 
 /// How a group runs; every member is optional.
 typedef struct test_options {
-    int (*begin)(void);       ///< before the fixtures: 0, or the exit code that ends the group
-    void (*end)(void);        ///< after the fixtures
-    CMFixtureFunction enter;  ///< fixtures of the group, as cmocka's
+    int (*begin)(void);      ///< before the fixtures: 0, or the exit code that ends the group
+    void (*end)(void);       ///< after the fixtures
+    CMFixtureFunction enter; ///< fixtures of the group, as cmocka's
     CMFixtureFunction leave;
-    int (*run)(void);         ///< runs the group instead of cmocka; returns the exit code
-    int is_quiet;             ///< no log lines
+    int (*run)(void); ///< runs the group instead of cmocka; returns the exit code
+    int is_quiet;     ///< no log lines
 } test_options;
 
 typedef struct test_group {
@@ -112,8 +112,8 @@ static test_group test_full_group __attribute__((unused)) = {.name = BB_TEST_GRO
 /// TEST(name) { ... }; members of CMUnitTest may follow the name, as .setup_func = enter.
 #define TEST(function, ...) TEST_OF(test_this_group, function, __VA_ARGS__)
 
-/// A test of the set `full`, which ./setup test leaves out: whole studies, long searches. It is in a
-/// group <noun>_full of its own, with the options of the file's group.
+/// A test of the set `full`, which ./setup test leaves out: whole studies, long searches. It is in
+/// a group <noun>_full of its own, with the options of the file's group.
 #define TEST_FULL(function, ...) TEST_OF(test_full_group, function, __VA_ARGS__)
 
 /// Adds a test whose function is defined elsewhere, or once more with another state.

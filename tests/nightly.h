@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Long searches (failing allocations, random programs, variants of kernels) try a fixed part of their
-// cases, and all of them where BB_TEST_NIGHTLY is set, as tests/nightly sets it. tests/nightly.py is
-// the same for scripts.
+// Long searches (failing allocations, random programs, variants of kernels) try a fixed part of
+// their cases, and all of them where BB_TEST_NIGHTLY is set, as tests/nightly sets it.
+// tests/nightly.py is the same for scripts.
 #ifndef BB_TESTS_NIGHTLY_H
 #define BB_TESTS_NIGHTLY_H
 

@@ -41,8 +41,8 @@ static inline bool allocation_fail_one(const char *what, allocation_task task, v
 }
 
 /// Fails one allocation after the other until the task ends without a failure: those of a growing
-/// distance (1, 2, 4, 7, 11, ...), or in the nightly run every `stride`-th, which must be `minimum` at
-/// least.
+/// distance (1, 2, 4, 7, 11, ...), or in the nightly run every `stride`-th, which must be `minimum`
+/// at least.
 static inline void allocation_walk(const char *what, allocation_task task, void *context,
                                    bb_index stride, bb_index minimum)
 {

@@ -25,7 +25,8 @@ typedef struct program_run {
 static inline void program_call(const char *const arguments[PROGRAM_ARGUMENTS], program_run *out)
 {
     const char *const other = getenv("BB_TEST_PROGRAM"); // of tests/mutation/run
-    const char *all_values[PROGRAM_ARGUMENTS + 2] = {other != NULL ? other : BB_BINARY_DIR "/bitbudget"};
+    const char *all_values[PROGRAM_ARGUMENTS + 2] = {other != NULL ? other
+                                                                   : BB_BINARY_DIR "/bitbudget"};
     int how = 0;
     struct rusage usage;
     memcpy(all_values + 1, arguments, PROGRAM_ARGUMENTS * sizeof *all_values);

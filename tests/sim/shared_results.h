@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Results of studies, computed once in a build folder and read by every test that asks for them. The
-// file of a study is named by its point id (the resolved configuration and the files that it names)
-// and by the libraries under test, so that a changed program computes it again.
+// Results of studies, computed once in a build folder and read by every test that asks for them.
+// The file of a study is named by its point id (the resolved configuration and the files that it
+// names) and by the libraries under test, so that a changed program computes it again.
 #ifndef BB_TESTS_SIM_SHARED_RESULTS_H
 #define BB_TESTS_SIM_SHARED_RESULTS_H
 

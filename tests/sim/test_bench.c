@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bitbudget bench at the sizes of a test: every benchmark runs and is recorded, with the bits that a
-// format takes; joules by a meter of the test's. Times and bars depend on the machine.
+// bitbudget bench at the sizes of a test: every benchmark runs and is recorded, with the bits that
+// a format takes; joules by a meter of the test's. Times and bars depend on the machine.
 #include "core/memory.h"
 #include "core/thread.h"
 #include "sim/bench/bench.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Allocations of a whole run of each driver fail in turn, with every codec family: an error of memory,
-// nothing kept, no crash. The order of allocations on two threads varies from run to run.
+// Allocations of a whole run of each driver fail in turn, with every codec family: an error of
+// memory, nothing kept, no crash. The order of allocations on two threads varies from run to run.
 #include "tests/precision/codec_rows.h"
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/driver.h"

@@ -145,7 +145,7 @@ TEST(ranges_are_of_the_grain, .setup_func = forget)
     bb_build_destroy(&build);
 }
 
-TEST(many_builds_leave_nothing, .setup_func = forget)
+TEST_FULL(many_builds_leave_nothing, .setup_func = forget)
 {
     enum { BUILDS = 200, FIRST = 20 };
     const bb_index blocks = bb_memory_blocks();

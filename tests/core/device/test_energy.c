@@ -111,7 +111,8 @@ TEST(ends_of_the_counter_are_seen_between_repetitions, .setup_func = enter, .tea
 
 // One end too many within a repetition: no number rather than a wrong one, and the next piece of
 // work has its own.
-TEST(a_repetition_that_outlasts_the_counter_tells_nothing, .setup_func = enter, .teardown_func = leave)
+TEST(a_repetition_that_outlasts_the_counter_tells_nothing, .setup_func = enter,
+     .teardown_func = leave)
 {
     char reason[200] = "";
     bb_energy_meter *meter = NULL;

@@ -144,7 +144,7 @@ TEST(tables_serve_grids_that_are_turned_alike)
 // Stars, sensors and the laser's launch turned as one: nothing changes, by a quarter turn or by any
 // angle, since layers are isotropic. Sensors alone turned by a quarter permute: that is held by
 // what the same sky gives to grids that are not turned.
-TEST(turning_everything_changes_nothing)
+TEST_FULL(turning_everything_changes_nothing)
 {
     const double angles[] = {90.0, 180.0, -90.0, 33.0};
     for (int model = 0; model < 2; ++model) {

@@ -135,7 +135,7 @@ done:
     return status;
 }
 
-TEST(every_failed_allocation_is_reported)
+TEST_FULL(every_failed_allocation_is_reported)
 {
     const ao_case c = case_nx456();
     const bb_ao_config config = case_config(&c);

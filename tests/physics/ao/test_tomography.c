@@ -231,7 +231,7 @@ TEST(a_residual_far_from_stationary_has_no_price)
     bb_tomography_destroy(&problem);
 }
 
-TEST(every_allocation_may_fail)
+TEST_FULL(every_allocation_may_fail)
 {
     const ao_case c = small_case();
     const bb_ao_config config = case_config(&c);

@@ -244,7 +244,7 @@ TEST(stars_have_the_modes_of_their_kind)
     release(&self);
 }
 
-TEST(every_failed_allocation_is_reported)
+TEST_FULL(every_failed_allocation_is_reported)
 {
     const bb_index blocks = bb_memory_blocks();
     int failed = 1;

@@ -159,7 +159,7 @@ static void hold_response(const scene *s)
     bb_scan_destroy(&scan);
 }
 
-TEST(needs_cover_what_is_taken)
+TEST_FULL(needs_cover_what_is_taken)
 {
     for (bb_index threads = 1; threads <= 3; threads += 2) {
         scene s;

@@ -132,7 +132,7 @@ static void score(chain *links, bb_dwell *dwell[2])
 
 // docs/manual/physics-wafer.md 1.5: raw |mean| + 3 sigma of 10 to 13 nm an axis over a wafer, about
 // 2 nm after six parameters a field. One field late in a row stands within a factor of that.
-TEST(a_field_has_the_expected_overlay)
+TEST_FULL(a_field_has_the_expected_overlay)
 {
     chain links;
     bb_dwell *dwell[2] = {NULL};

@@ -28,8 +28,8 @@
     "1e-3}}"
 #define TWO "pipelines=[" REFERENCE ", {name: sp, arithmetic: sp}]"
 
-// Checkpoints get their names by rename, which keeping.c replaces: every checkpoint is linked to a name
-// of its own, as if the run had ended there, and one may end the run or the room on the disk.
+// Checkpoints get their names by rename, which keeping.c replaces: every checkpoint is linked to a
+// name of its own, as if the run had ended there, and one may end the run or the room on the disk.
 extern int collected; ///< number of the last; negative: none are collected
 extern int end_in;    ///< checkpoints until the end; 0: never
 extern int end_by;    ///< a signal; 0: a limit on the size of files

@@ -188,9 +188,8 @@ static void check_failed(const bb_results *results, const char *name)
 
 TEST_FULL(a_lost_definiteness_is_a_result)
 {
-    const driver_case study = {CONFIG_NX456,
-                               {"device=cpu", "solver.scale=none", "solver.lgs_tilt=constant_block",
-                                once}};
+    const driver_case study = {
+        CONFIG_NX456, {"device=cpu", "solver.scale=none", "solver.lgs_tilt=constant_block", once}};
     bb_results *results = driver_results(&study);
     check_failed(results, "hp2");
     check_failed(results, "hp3");

@@ -9,8 +9,8 @@
 #include "core/thread.h"
 #include "solvers/kernels/assembled_kernel.h"
 #include "tests/first_device.h"
-#include "tests/solvers/kernels/program_fixture.h"
 #include "tests/nightly.h"
+#include "tests/solvers/kernels/program_fixture.h"
 
 #include <stdlib.h>
 
@@ -316,8 +316,8 @@ static const kernel_case kernels[] = {
     {"configs/kernels/scale.kernel", {{"a", 1003, 1}, {"b", 1003, 1}}, {3}, NULL},
 };
 
-/// Every kernel once, in SP or DP, with special values in half of them, and a third of its variants;
-/// on OpenCL, whose compiler is slow, a fourth of the kernels.
+/// Every kernel once, in SP or DP, with special values in half of them, and a third of its
+/// variants; on OpenCL, whose compiler is slow, a fourth of the kernels.
 static inline void run_cases(bb_device *device)
 {
     const bool is_slow = bb_device_kind_of(device) == BB_DEVICE_OPENCL;
@@ -327,8 +327,7 @@ static inline void run_cases(bb_device *device)
     int ran = 0, tried = 0;
     for (bb_index i = 0; i < count; i += stride) {
         ++tried;
-        ran += run_case(device, &kernels[i], i % 3 == 0 ? "DP" : "SP", i % 2 == 0, (int)i,
-                        every);
+        ran += run_case(device, &kernels[i], i % 3 == 0 ? "DP" : "SP", i % 2 == 0, (int)i, every);
     }
     print_message("%d variants of %d cases of %td\n", ran, tried, count);
 }

@@ -128,8 +128,8 @@ static inline int check_programs(bb_device *device, int count)
     return wrong;
 }
 
-/// Tests a device of a kind, skipped where there is none; the argument `few`: few programs, a number:
-/// so many.
+/// Tests a device of a kind, skipped where there is none; the argument `few`: few programs, a
+/// number: so many.
 static inline int run_random_on(bb_device_kind kind)
 {
     bb_device *device = NULL;

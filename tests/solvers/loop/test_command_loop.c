@@ -2,8 +2,8 @@
 //
 // Frames of a command loop on the cpu: the algebra of all devices (command_loop_cases.h), the same
 // bits at any number of threads, releases by a clock that the test sets, and what a loop takes.
-#include "tests/manual_clock.h"
 #include "tests/first_device.h"
+#include "tests/manual_clock.h"
 #include "tests/solvers/loop/command_loop_cases.h"
 
 TEST(threads_change_no_bit)

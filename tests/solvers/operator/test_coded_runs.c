@@ -70,7 +70,8 @@ static double by_hand(const bb_coded_matrix *matrix, bb_index row, bb_index run,
     return wide[0];
 }
 
-TEST(runs_are_promoted_in_the_order_that_is_promised, .setup_func = setup, .teardown_func = teardown)
+TEST(runs_are_promoted_in_the_order_that_is_promised, .setup_func = setup,
+     .teardown_func = teardown)
 {
     const struct {
         int codec;

@@ -88,7 +88,7 @@ TEST(skies_begin_as_frames)
 }
 
 // <t(tau) s(0)^T> of skies against the covariance of truth sensors that have drifted.
-TEST(truth_a_delay_later_has_the_covariance_of_drifted_sensors)
+TEST_FULL(truth_a_delay_later_has_the_covariance_of_drifted_sensors)
 {
     enum { SKIES = 700 };
     const double delay_s = 0.05;

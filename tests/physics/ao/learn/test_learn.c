@@ -111,7 +111,7 @@ TEST(absent_layers_get_nothing)
     bb_tomography_destroy(&problem);
 }
 
-TEST(the_outer_scale_comes_back)
+TEST_FULL(the_outer_scale_comes_back)
 {
     bb_layer_config layers[LAYERS];
     ao_case c = asymmetric_case(layers);
@@ -239,7 +239,7 @@ TEST(noise_and_tilts_do_not_bias)
     bb_tomography_destroy(&problem);
 }
 
-TEST(frames_teach_within_their_error)
+TEST_FULL(frames_teach_within_their_error)
 {
     bb_layer_config layers[LAYERS];
     const ao_case c = asymmetric_case(layers);

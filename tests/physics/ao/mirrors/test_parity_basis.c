@@ -134,7 +134,7 @@ static void compare(const scene *s)
     BB_RELEASE(&folded);
 }
 
-TEST(an_annulus_has_four_blocks)
+TEST_FULL(an_annulus_has_four_blocks)
 {
     check_ok(bb_threads_set(1)); // and so many of the BLAS
     static const bb_index lenslets[] = {3, 10, 17, 24};

@@ -142,7 +142,7 @@ static void compare_problems(bb_lgs_tilt tilt, bool with_terms, double held_byte
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
-TEST(mixed_layers_are_the_problem_of_their_strengths)
+TEST_FULL(mixed_layers_are_the_problem_of_their_strengths)
 {
     for (int tilt = 0; tilt < 3; ++tilt) {
         compare_problems((bb_lgs_tilt)tilt, false, HELD);
@@ -236,7 +236,7 @@ TEST(memory_is_what_was_said)
 }
 
 // Without error terms, whose tables take long.
-TEST(memory_may_run_out_anywhere)
+TEST_FULL(memory_may_run_out_anywhere)
 {
     ao_case c = case_without_stars(8.0, 2);
     add_star(&c, BB_GUIDE_STAR_LGS, 17.0, 3.0);

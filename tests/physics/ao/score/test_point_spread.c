@@ -51,7 +51,7 @@ static double residual(optics *o, bb_outcome_kind expected)
 }
 
 // N and km by hand from the rule; the first row is the 39 m check case.
-TEST(grid_follows_the_rule)
+TEST_FULL(grid_follows_the_rule)
 {
     static const struct {
         bb_index lenslets, pixels, per_lenslet;

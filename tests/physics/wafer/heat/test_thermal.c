@@ -20,7 +20,7 @@ static void advance(const bb_thermal *thermal, double **state, double **scratch,
     }
 }
 
-TEST(wafer_step_matrix_conserves_and_keeps_sign)
+TEST_FULL(wafer_step_matrix_conserves_and_keeps_sign)
 {
     bb_disc_mesh *mesh = NULL;
     bb_thermal *thermal = NULL;

@@ -80,7 +80,7 @@ static double disc_error(setup *scene, double width, bool sprung)
 }
 
 // w couples back into u0 by 1e-5 at most with these springs.
-TEST(discs_match_items_1_to_4)
+TEST_FULL(discs_match_items_1_to_4)
 {
     bb_plate plate = silicon(1e4, 1e11);
     setup scene = make_disc(0.002, &plate);

@@ -176,7 +176,7 @@ static double scored(const setup *scene, bb_index columns, double x, double y)
 
 // Points of field 0 that are scored, some of them between slit points on and off the wafer: four
 // columns over 26 mm, and 27 that stand 1 mm apart.
-TEST(few_columns_do_near_the_rim)
+TEST_FULL(few_columns_do_near_the_rim)
 {
     setup scene = make(0.002);
     scene.field = scene.scan->fields;

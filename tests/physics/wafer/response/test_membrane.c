@@ -125,7 +125,7 @@ static double disc_error(setup *scene, double width, bool sprung)
     return worst / fabs(edge);
 }
 
-TEST(wafer_on_springs_matches_items_2_and_4)
+TEST_FULL(wafer_on_springs_matches_items_2_and_4)
 {
     setup scene = make(0.0005, 1e11);
     check_relative(sprung_disc(DISC_RADIUS, 0.0, scene.scale), 12.488308e-9, 1e-6);
@@ -183,7 +183,7 @@ static double stress_error(const setup *scene, double width)
 }
 
 // k_s = 1e4 N/m3 holds the rigid motions and changes u by (R / l_s)^2 = 2e-6.
-TEST(free_wafer_matches_items_1_and_3)
+TEST_FULL(free_wafer_matches_items_1_and_3)
 {
     setup scene = make(0.0005, 1e4);
     double uniform = disc_error(&scene, 0.0, false);

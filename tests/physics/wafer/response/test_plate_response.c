@@ -262,7 +262,7 @@ static double heated(const setup *scene, const bb_matrix_source *source, bb_inde
 
 // Far from the edge the plate takes (d/2) grad w, 3e-3 of u, from the kernel's u0; height is the
 // same but for the mesh.
-TEST(kernel_and_plate_agree_inside)
+TEST_FULL(kernel_and_plate_agree_inside)
 {
     static const double bound[3] = {1e-2, 2e-2, 1.2e-2};
     setup scene = make(0.0025, NULL);

@@ -320,7 +320,7 @@ TEST(height_amplitude_has_its_limits)
     check_relative(shortest, 2.6e-6 * 775e-6 * 1.28, 1e-3);
 }
 
-TEST(one_field_is_quick)
+TEST_FULL(one_field_is_quick)
 {
     setup scene = make(0.001, QUICK_GRID, QUICK_POINTS, &CLAMP);
     double *rows = NULL;

@@ -34,8 +34,7 @@ struct bb_control_loop {
 };
 
 // A copy that goes with the loop.
-static void *emulated_copy(bb_control_loop *loop, const void *source, bb_index count,
-                                  size_t bytes)
+static void *emulated_copy(bb_control_loop *loop, const void *source, bb_index count, size_t bytes)
 {
     void **block = &loop->blocks[loop->block_count++];
     check_ok(bb_memory_allocate(count + 1, bytes, block));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The functions of solvers/loop/control_loop.h on the CPU: a step at once, in the arithmetic of the
-// GPU except for products, which are the CPU's. They replace the library's in the program that links
-// them. A step takes 15 us of the manual clock.
+// GPU except for products, which are the CPU's. They replace the library's in the program that
+// links them. A step takes 15 us of the manual clock.
 #ifndef BB_TESTS_SIM_WAFER_REALTIME_EMULATED_LOOP_H
 #define BB_TESTS_SIM_WAFER_REALTIME_EMULATED_LOOP_H
 

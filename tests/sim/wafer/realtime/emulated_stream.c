@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An image is known by its products: it represents the operators of the fields, which the test makes
-// and whose products have the same bits.
+// An image is known by its products: it represents the operators of the fields, which the test
+// makes and whose products have the same bits.
 #include "tests/sim/wafer/realtime/emulated_stream.h"
 
 #include "core/clock.h"
@@ -34,7 +34,7 @@ struct bb_field_image {
 };
 
 void emulated_know(const bb_wafer_study *study, const bb_wafer_problem *problem,
-                                 const bb_product_pipeline *pipeline, bb_device *cpu)
+                   const bb_product_pipeline *pipeline, bb_device *cpu)
 {
     const int *axes = study->response.axes.items;
     const bb_index count = study->response.axes.count;

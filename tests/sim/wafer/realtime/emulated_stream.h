@@ -14,7 +14,7 @@ extern bb_index emulated_copies; ///< queued so far
 
 /// Makes the operators that images represent; emulated_forget frees them.
 void emulated_know(const bb_wafer_study *study, const bb_wafer_problem *problem,
-                                 const bb_product_pipeline *pipeline, bb_device *cpu);
+                   const bb_product_pipeline *pipeline, bb_device *cpu);
 void emulated_forget(void);
 
 /// The operator that replaces a slot's operator; itself where it is in no slot.
