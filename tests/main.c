@@ -11,6 +11,7 @@
 #include "core/log.h"
 #include "tests/check.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -121,6 +122,7 @@ int main(int count, char **arguments)
     if (strcmp(arguments[1], "--list") == 0) {
         return list_groups();
     }
+    (void)signal(SIGHUP, SIG_DFL); // also under nohup
     test_argument_count = count - 2;
     test_arguments = arguments + 2;
     char *const test = strchr(arguments[1], '/');

@@ -219,7 +219,7 @@ TEST(bits_do_not_depend_on_threads)
 }
 
 // Smoothness along rows and columns is what it is for; noise costs little more than a quantiser.
-TEST(bits_follow_smoothness)
+TEST_FULL(bits_follow_smoothness)
 {
     response rows = response_make(14, 18, 128, 125, 1.0);
     bb_codec_config config = response_transform(1e-4);

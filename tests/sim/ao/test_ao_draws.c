@@ -109,7 +109,7 @@ TEST_FULL(draws_agree_with_an_ensemble_of_problems)
 }
 
 // A promise of what the plain factorization just keeps is not kept by it where draws are worse.
-TEST(promises_hold_in_every_draw)
+TEST_FULL(promises_hold_in_every_draw)
 {
     const driver_case study = {
         CONFIG_NX456,

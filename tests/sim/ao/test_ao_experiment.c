@@ -10,7 +10,7 @@ static const char once[] =
     "arithmetic: tf32}, {name: hp1, arithmetic: hp1, policy: {kind: band, width: 1, inside: sp}}, "
     "{name: hp2, arithmetic: hp2}, {name: hp3, arithmetic: hp3}]"; // of nx456, without draws
 
-TEST_FULL(threads_do_not_change_a_bit)
+TEST(threads_do_not_change_a_bit)
 {
     const driver_case nx456 = {CONFIG_NX456, {"device=cpu", "solver.tile=50", once}};
     driver_check_threads(&small);
@@ -121,7 +121,7 @@ TEST(bytes_and_operations_are_those_of_the_tiles)
 }
 
 // Numbers of an independent numpy computation of the case (tests/physics/ao/test_nx456.c).
-TEST_FULL(nx456_matches_the_reference)
+TEST(nx456_matches_the_reference)
 {
     const driver_case study = {CONFIG_NX456, {"device=cpu", once}};
     bb_results *results = driver_results(&study);
@@ -186,7 +186,7 @@ static void check_failed(const bb_results *results, const char *name)
     assert_true(driver_number(results, "encode_time_s", name) > 0.0);
 }
 
-TEST_FULL(a_lost_definiteness_is_a_result)
+TEST(a_lost_definiteness_is_a_result)
 {
     const driver_case study = {
         CONFIG_NX456, {"device=cpu", "solver.scale=none", "solver.lgs_tilt=constant_block", once}};

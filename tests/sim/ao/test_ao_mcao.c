@@ -237,7 +237,7 @@ TEST_FULL(frames_agree_with_covariances)
     bb_results_destroy(&results);
 }
 
-TEST(results_do_not_depend_on_threads)
+TEST_FULL(results_do_not_depend_on_threads)
 {
     const driver_case study = {CONFIG, {NULL}};
     driver_check_threads(&study);

@@ -52,7 +52,7 @@ TEST_FULL(promises_are_kept_and_verified)
 }
 
 // Every trial is listed; the loss that the trial found is the one that the results have.
-TEST(trials_are_recorded)
+TEST_FULL(trials_are_recorded)
 {
     bb_results *results = driver_results(&promises);
     const bb_dataset *pipeline = bb_results_find(results, "promise/pipeline");

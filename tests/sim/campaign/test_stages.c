@@ -56,7 +56,7 @@ TEST(wafer)
     plant_each(&study, boundaries, sizeof boundaries / sizeof boundaries[0]);
 }
 
-TEST(ao)
+TEST_FULL(ao)
 {
     const driver_case study = {CONFIG_AO_SMALL, {NULL}};
     static const boundary boundaries[] = {

@@ -195,7 +195,7 @@ TEST(kernels_are_tuned)
 }
 
 // What is known of one wish does not stand for another's.
-TEST(a_wider_search_goes_on)
+TEST_FULL(a_wider_search_goes_on)
 {
 #define MAX "bitbudget tune max --set small --type SP --wisdom o.yaml"
     expect(MAX " --exhaustive", 0, "max                 SP   small ");
@@ -207,7 +207,7 @@ TEST(a_wider_search_goes_on)
 }
 
 // A kernel of the user's own, on sizes or data: a run of it takes what was found.
-TEST(kernels_of_the_users_are_tuned)
+TEST_FULL(kernels_of_the_users_are_tuned)
 {
     static const hsize_t shape = 700;
     static double values[700];

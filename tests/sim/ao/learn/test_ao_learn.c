@@ -64,7 +64,7 @@ TEST(a_profile_that_is_learned_exactly_costs_nothing)
 }
 
 // Layers where there are none: the best fit to the slopes, and a loss that is no rounding.
-TEST(wrong_heights_cost_strehl)
+TEST_FULL(wrong_heights_cost_strehl)
 {
     const driver_case study = {CONFIG_AO_SMALL,
                                {"learn.source=profile", "learn.heights_m=[30.0, 8000.0]"}};
@@ -107,7 +107,7 @@ TEST(what_cannot_be_told_apart_is_an_outcome)
 }
 
 // What --dump Cmm writes is learned from as the analytic covariance itself.
-TEST(a_dumped_covariance_teaches_the_same)
+TEST_FULL(a_dumped_covariance_teaches_the_same)
 {
     static program_run run;
     const char *const dump[PROGRAM_ARGUMENTS] = {"run", CONFIG_AO_SMALL, "-q", "--dump", "Cmm",

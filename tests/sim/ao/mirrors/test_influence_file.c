@@ -161,7 +161,7 @@ TEST_FULL(fits_images_are_mirrors_too)
 }
 
 // Rows are along y: the same cube with its axes swapped is another mirror.
-TEST(an_asymmetric_mirror_is_not_its_transpose)
+TEST_FULL(an_asymmetric_mirror_is_not_its_transpose)
 {
     const driver_case study = {CONFIG, {KEYS("file: dm.h5, dataset: oblong")}};
     double strehl[DIRECTIONS], turned[DIRECTIONS];

@@ -38,7 +38,7 @@ static void check_row(const char *name)
     }
 }
 
-TEST(rows_of_the_cpu_have_no_wrong_point)
+TEST_FULL(rows_of_the_cpu_have_no_wrong_point)
 {
     check_ok(bb_threads_set(2));
     check_row("unwrap-1024-sp-cpu");

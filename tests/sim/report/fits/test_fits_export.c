@@ -310,7 +310,7 @@ TEST(bare_files_have_whole_headers)
     close_part(file);
 }
 
-TEST(what_is_missing_is_told_with_its_remedy)
+TEST_FULL(what_is_missing_is_told_with_its_remedy)
 {
     CALL("export", "bare.h5", "-o", "bare.fits");
     program_expect(&run, 2,
@@ -330,7 +330,7 @@ TEST(what_is_missing_is_told_with_its_remedy)
     program_expect(&run, 0, "export: new.fits");
 }
 
-TEST(other_experiments_have_what_they_have)
+TEST_FULL(other_experiments_have_what_they_have)
 {
     CALL("run", CONFIG_WAFER_SMALL, "-q", "-o", "wafer.h5");
     program_expect(&run, 0, "results: wafer.h5");
