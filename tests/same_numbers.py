@@ -1,21 +1,30 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Proves that a change moved no number: every shipped study, run by two builds, file against file.
+"""Compares the results of two builds: every shipped study, file against file, to the bit.
 
-    tests/same_numbers.py BEFORE AFTER [--seconds 120] [--map FILE] [--jobs 2] [--keep DIR] [STUDY ...]
+    tests/same_numbers.py BEFORE AFTER [--device cpu|cuda|opencl] [--full] [--seconds 120] [--jobs 2]
+                          [--map FILE] [--keep DIR] [STUDY ...]
 
-BEFORE and AFTER are programs (build/bitbudget). Each study of configs/ that BEFORE
-ends in --seconds is run by AFTER too; compared are reproducible_digest of the file and, dataset by
-dataset to the bit, all that is not marked as measured. A line `old new` of the map says that a
-dataset (or a whole group) of BEFORE has another path in AFTER, `old -` that it is gone, `- new`
-that it came; with a map the digest, which holds the paths, is not compared. --keep DIR stores
-BEFORE's files there, and reads them on the next call instead of running BEFORE again. A study that
-takes too long, or that wants another device, is named and not counted as equal. Exit code 1 where
-anything differs or a program fails that did not before.
+BEFORE and AFTER are programs (build/bitbudget). Without STUDY, a name such as ao/quick or a file,
+both run every file of configs/, plans of sweeps too. A program reads the configs/ of its own tree,
+or of this one if its build folder has been copied elsewhere. Long studies run at the smaller sizes
+of REDUCED; --full keeps their own sizes. Compared are reproducible_digest and, dataset by dataset
+to the bit, everything that is not marked as measured.
+
+A study that BEFORE refuses, or does not end within --seconds, counts as not run and is listed with
+the reason. A line `old new` of the map: a dataset or group of BEFORE has another path in AFTER;
+`old -`: AFTER does not have it; `- new`: only AFTER has it. With a map the digest, which includes
+the paths, is not compared. --keep DIR stores BEFORE's files and reads them on the next call instead
+of running BEFORE again. Exit code 1 where a study differs, where AFTER fails and BEFORE does not, or
+where nothing was compared.
 """
 import argparse
 import concurrent.futures
+import fnmatch
+import hashlib
 import pathlib
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -27,23 +36,88 @@ except ImportError as error:
     sys.exit(f"same_numbers: {error}; packages python3-h5py, python3-numpy")
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# What a run was asked, and what it says of itself and of its machine.
-OWN_STORY = ("provenance", "study")
+# Groups of a file about the call, the machine and the program.
+NOT_RESULTS = ("provenance", "study")
+
+# Overrides that let a study end within seconds on one core; the first pattern that fits counts.
+AO = ["telescope.diameter_m=8", "sensors.lenslets=8", "solver.tile=128"]
+WAFER = ["mesh.spacing_mm=2", "response.grid.columns=64", "response.grid.rows=63",
+         "response.slit_points.columns=5", "response.slit_points.rows=5"]
+REDUCED = {
+    "ao/fig2-*": [*AO, "solver.spectrum.tiles=[{row: 0, column: 0}, {row: 2, column: 1}]"],
+    "ao/fig5-*": [*AO, "sensors.lenslets=6"],
+    "ao/learn": ["learn.frames=128"],
+    "ao/monte-carlo-moao": ["sensors.lenslets=8", "monte_carlo.frames=8"],
+    "ao/monte-carlo-*": ["monte_carlo.frames=40"],
+    "ao/night-drift": ["night.hours=1.5", "night.scored_hours=0.5"],
+    "ao/night-walk": ["night.hours=2.4", "night.scored_hours=0.2"],
+    "ao/rtc-fewest-mavis": [*AO, "frame_times.frames=20", "mirrors.0.pitch_m=1",
+                            "mirrors.1.pitch_m=1.2", "mirrors.2.pitch_m=1.5"],
+    "ao/rtc-fewest-mcao": [*AO, "sensors.lenslets=6"],
+    "ao/rtc-fewest-morfeo": [*AO, "frame_times.frames=20", "mirrors.0.pitch_m=1"],
+    "ao/rtc-fewest-[hm]*": [*AO, "frame_times.frames=20"],
+    "ao/rtc-fewest-nx456": [],
+    "ao/rtc-fewest-*": AO,
+    "ao/rtc-*-like": AO,
+    "ao/rtc-vlt-3136": AO,
+    "ao/time-domain": ["time_domain.realisations=3"],
+    "ao/elt-*": AO,
+    "ao/glao": AO,
+    "ao/ltao": AO,
+    "ao/mcao-*": ["sensors.lenslets=10", "solver.tile=128"],
+    "ao/mosaic-*": AO,
+    "ao/promise-*": AO,
+    "ao/vlt-*": AO,
+    "fringe/[ln]*": ["size.columns=512", "size.rows=480"],
+    "fringe/seed-*": ["size.columns=512", "size.rows=480"],
+    "sweeps/ao-conditions": ["sensors.lenslets=6", "sweep.axes={atmosphere.seeing_arcsec: [0.5, 0.8], "
+                             "telescope.zenith_angle_deg: [0, 45]}"],
+    "sweeps/ao-width": ["sensors.lenslets=8", "sweep.axes={telescope.zenith_angle_deg: [0, 45]}"],
+    "sweeps/wafer-dose": [*WAFER, "sweep.axes={scan.dose_mj_per_cm2: [10, 60]}"],
+    "wafer/realtime-wafer": [*WAFER, "response.field_rows=21", "scan.usable_radius_mm=50"],
+    "wafer/realtime-*": [*WAFER, "response.field_rows=21"],
+    "wafer/[fpsz]*": [*WAFER, "response.field_rows=21"],
+    "wafer/*": WAFER,
+}
 
 
-def run(program, study, file, seconds):
-    """None where the file is whole, else why it is not."""
-    command = [program, "run", study, "-o", file, "--force", "-q", "--device", "cpu", "--threads", "1"]
+def study_file(program, study):
+    for tree in (program.resolve().parent.parent, ROOT):
+        file = tree / "configs" / f"{study}.yaml"
+        if file.is_file():
+            return file
+    return pathlib.Path(study).resolve()
+
+
+def overrides(study, options):
+    if options.full:
+        return []
+    words = next((words for pattern, words in REDUCED.items() if fnmatch.fnmatch(study, pattern)), [])
+    # CUDA factors in tiles of a multiple of 128.
+    factors_on_cuda = options.device == "cuda" and fnmatch.fnmatch(study, "*ao[-/]*")
+    return [*words, "solver.tile=128"] if factors_on_cuda else words
+
+
+def run(program, study, file, options, seconds):
+    """Writes the results to a file. Returns None, or the reason why there are none."""
+    config = study_file(program, study)
+    if not config.is_file():
+        return "no such study"
+    is_sweep = re.search(r"^sweep:", config.read_text(encoding="utf-8"), re.MULTILINE)
+    command = [program, *(["sweep", "--jobs", "1"] if is_sweep else ["run", "--deterministic"]), config,
+               *overrides(study, options),
+               "-o", file, "-q", "--device", options.device, "--threads", "1"]
     try:
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
                               timeout=seconds, check=False)
     except subprocess.TimeoutExpired:
         return f"over {seconds:g} s"
-    return None if done.returncode == 0 else f"exit {done.returncode}: {last_line(done.stderr)}"
+    return None if done.returncode == 0 else f"exit {done.returncode}: {reason(done.stderr)}"
 
 
-def last_line(text):
-    return (text.strip().splitlines() or ["no message"])[-1]
+def reason(stderr):
+    """The first problem; the last line only counts problems."""
+    return next((line for line in stderr.splitlines() if line and " warning: " not in line), "no message")
 
 
 def reproducible(file):
@@ -53,7 +127,7 @@ def reproducible(file):
     def visit(group, path):
         for name, node in group.items():
             if isinstance(node, h5py.Group):
-                if path + name not in OWN_STORY:
+                if path + name not in NOT_RESULTS:
                     visit(node, f"{path}{name}/")
             elif "measured" not in node.attrs and not (path == "" and is_link(group, name)):
                 is_text = h5py.check_string_dtype(node.dtype) is not None
@@ -94,6 +168,8 @@ def differences(before, after, pairs):
     new_digest, new = reproducible(after)
     expected = {mapped(name, pairs): value for name, value in old.items() if mapped(name, pairs)}
     came = tuple(path for gone, path in pairs if gone == "-")
+    if not expected:
+        yield "no dataset to compare"
     for name in sorted(expected.keys() | new.keys()):
         if name not in new:
             yield f"{name} is gone"
@@ -106,47 +182,56 @@ def differences(before, after, pairs):
         yield f"reproducible_digest {old_digest} -> {new_digest}"
 
 
-def verdict(study, options, folder):
-    name = str(study.relative_to(ROOT)).replace("/", "-").removesuffix(".yaml")
-    before = (options.keep or folder) / f"{name}.before.h5"
-    why_not = before.with_suffix(".txt")
-    if not before.exists() and not (options.keep and why_not.exists()):
-        reason = run(options.before, study, before, options.seconds)
-        if reason:
-            before.unlink(missing_ok=True)
-            why_not.write_text(reason, encoding="utf-8")
-    if not before.exists():
-        return "left", study, [why_not.read_text(encoding="utf-8")]
-    after = folder / f"{name}.after.h5"
-    reason = run(options.after, study, after, 3 * options.seconds)
-    found = [reason] if reason else list(differences(before, after, options.pairs))
-    after.unlink(missing_ok=True)
-    return "differs" if found else "equal", study, found
+def compare(study, options):
+    """One study: its state and what there is to say about it."""
+    with tempfile.TemporaryDirectory() as folder:
+        before, after = pathlib.Path(folder, "before.h5"), pathlib.Path(folder, "after.h5")
+        kept = options.keep and options.keep / kept_name(study, options)
+        if kept and kept.exists():
+            shutil.copy(kept, before)
+        else:
+            problem = run(options.before, study, before, options, options.seconds)
+            if problem:
+                return "not run", study, [problem]
+            if kept:
+                shutil.copy(before, kept)
+        problem = run(options.after, study, after, options, 3 * options.seconds)
+        found = [f"AFTER: {problem}"] if problem else list(differences(before, after, options.pairs))
+        return "differs" if found else "equal", study, found
+
+
+def kept_name(study, options):
+    asked = f"{options.device} {overrides(study, options)}"
+    return f"{study.replace('/', '-')}-{hashlib.sha1(asked.encode()).hexdigest()[:8]}.h5"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("before", type=pathlib.Path)
     parser.add_argument("after", type=pathlib.Path)
-    parser.add_argument("studies", nargs="*", type=pathlib.Path, metavar="STUDY")
+    parser.add_argument("studies", nargs="*", metavar="STUDY")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--full", action="store_true")
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--keep", type=pathlib.Path)
     parser.add_argument("--map", dest="pairs", type=load_map, default=[])
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     if options.keep:
         options.keep.mkdir(parents=True, exist_ok=True)
-    studies = [path.resolve() for path in options.studies]
-    studies = studies or sorted(ROOT.glob("configs/*/*.yaml"))
-    count = dict.fromkeys(("equal", "differs", "left"), 0)
-    with tempfile.TemporaryDirectory() as folder, \
-            concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for state, study, found in pool.map(
-                lambda study: verdict(study, options, pathlib.Path(folder)), studies):
-            count[state] += 1
-            print(f"{state:8}{study.relative_to(ROOT)}", *found[:12], sep="\n        ", flush=True)
-    print(f"{count['equal']} equal, {count['differs']} differ, {count['left']} not compared")
-    return 1 if count["differs"] or not count["equal"] else 0
+    configs = ROOT / "configs"
+    studies = options.studies or sorted(str(file.relative_to(configs).with_suffix(""))
+                                        for file in configs.glob("**/*.yaml"))
+    results = {"equal": [], "differs": [], "not run": []}
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for state, study, found in pool.map(lambda study: compare(study, options), studies):
+            results[state].append((study, found))
+            print(f"{state:8} {study}", *found[:12], sep="\n         ", flush=True)
+    print(*(f"{len(results[state])} {name}" for state, name in
+            (("equal", "equal"), ("differs", "differ"), ("not run", "not run"))), sep=", ")
+    for study, found in results["not run"]:
+        print(f"not run  {study}: {found[0]}")
+    return 1 if results["differs"] or not results["equal"] else 0
 
 
 if __name__ == "__main__":
