@@ -118,7 +118,7 @@ static void check_notes(const bb_results *results, const char *expected)
 
 // A repetition is paid for by its looks at the clock: one of the meter's, and what it times itself
 // by.
-TEST(joules_of_a_repetition_stand_beside_its_time)
+TEST_FULL(joules_of_a_repetition_stand_beside_its_time)
 {
     bb_text table = {0};
     bb_results *results = bench_joules(true, NULL, &table);

@@ -127,7 +127,7 @@ TEST(results_go_by_their_pipelines)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
-TEST(the_exit_code_tells)
+TEST_FULL(the_exit_code_tells)
 {
     CALL("run", study_file, "-q", "-o", "one.h5");
     CALL("run", study_file, "-q", "-o", "two.h5", "--threads", "1");

@@ -62,7 +62,7 @@ TEST(an_ao_run)
         "time_domain={frames: 1, realisations: 2, delay_ms: 2.0, loop: closed, settle_frames: 1}"
 
 // Frames, pairs, error terms and a shared correction; a closed loop in time.
-TEST(an_ao_run_with_frames)
+TEST_FULL(an_ao_run_with_frames)
 {
     const driver_case study = {CONFIG_AO_SMALL,
                                {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
@@ -80,7 +80,7 @@ TEST(an_ao_run_with_frames)
 
 // What is stored, in a study, in time and over a night: clips and tiles in the norm of a covariance
 // that is told of what it does not know, commands, rounded slopes and narrow sums.
-TEST(an_ao_run_with_storage)
+TEST_FULL(an_ao_run_with_storage)
 {
     static const char *const pipelines =
         "pipelines=[{name: reference, arithmetic: dp}, {name: clips, arithmetic: dp, storage: "
@@ -105,7 +105,7 @@ TEST(an_ao_run_with_storage)
 }
 
 // Two mirrors, a learned profile and a promise.
-TEST(an_ao_run_with_mirrors)
+TEST_FULL(an_ao_run_with_mirrors)
 {
     const driver_case study = {
         CONFIG_AO_SMALL,

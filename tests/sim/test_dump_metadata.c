@@ -42,7 +42,7 @@ TEST(rows_of_other_grids_are_refused)
 }
 
 // Rows that fit but were made for other keys or another field are taken, with a word.
-TEST(rows_of_another_study_are_named)
+TEST_FULL(rows_of_another_study_are_named)
 {
     static const struct {
         const char *keys[2];
@@ -161,7 +161,7 @@ TEST(rows_in_other_units_give_the_same)
 }
 
 // Rows that say that they are another axis's are refused; what names several names none.
-TEST(rows_of_another_axis_are_refused)
+TEST_FULL(rows_of_another_axis_are_refused)
 {
     static const struct {
         const char *line;

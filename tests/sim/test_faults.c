@@ -52,7 +52,7 @@ done:
     return status;
 }
 
-TEST(every_allocation_of_a_run_fails_once)
+TEST_FULL(every_allocation_of_a_run_fails_once)
 {
     bb_index k = 1;
     for (;; ++k) {

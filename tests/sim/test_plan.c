@@ -109,7 +109,7 @@ TEST(limits_are_met_with_a_sentence)
 
 // Two threads need 376,000 kB (docs/lab/performance.md); threads of OpenBLAS's own and heaps of
 // threads brought that to between 583,000 and 650,000.
-TEST(what_fits_a_limit_runs)
+TEST_FULL(what_fits_a_limit_runs)
 {
     const char *const start[PROGRAM_ARGUMENTS] = {"run", CONFIG_AO_SMALL, "-q", "--threads", "2",
                                                   "-o",  "limited.h5",    NULL};

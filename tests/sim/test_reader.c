@@ -83,7 +83,7 @@ TEST(truncated_files_are_refused)
     assert_int_equal(refused, 40);
 }
 
-TEST(flipped_bits_are_seen_or_harmless)
+TEST_FULL(flipped_bits_are_seen_or_harmless)
 {
     bb_index refused = 0;
     unsigned char *mutant = NULL;

@@ -80,7 +80,7 @@ TEST(what_differs_is_told)
     program_expect(&run, 1, "  other: only in this run\n");
 }
 
-TEST(inputs_are_held_to_their_digests)
+TEST_FULL(inputs_are_held_to_their_digests)
 {
     assert_int_equal(rename("rows.h5", "moved.h5"), 0);
     CALL("rerun", "study.h5", "--verify", "-q");

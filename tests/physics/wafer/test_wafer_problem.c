@@ -329,7 +329,7 @@ TEST(restriction_keeps_heat)
     bb_wafer_problem_destroy(&problem);
 }
 
-TEST(every_allocation_may_fail)
+TEST_FULL(every_allocation_may_fail)
 {
     static const int generators[] = {BB_GENERATOR_FEM, BB_GENERATOR_KERNEL, BB_GENERATOR_PLATE};
     for (int generator = 0; generator < 3; ++generator) {

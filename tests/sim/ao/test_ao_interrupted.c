@@ -82,7 +82,7 @@ static const char *const keeping[] = {
     "-q", "-o", "a.h5", "--checkpoint", "state", "--checkpoint-every", "0", "--force", NULL};
 static const char *const resuming[] = {"-q", "-o", "a.h5", "--resume", "state", NULL};
 
-TEST(the_program_goes_on_after_any_end)
+TEST_FULL(the_program_goes_on_after_any_end)
 {
     // What the signal finds said is what stood before the checkpoint that it follows at once.
     static const struct {

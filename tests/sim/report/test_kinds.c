@@ -143,7 +143,7 @@ static void budgets_stack_their_terms(const bb_plot_scene *scene)
     bb_figure_release(&figure);
 }
 
-TEST(ao_gives_its_kinds)
+TEST_FULL(ao_gives_its_kinds)
 {
     static const char *const kinds[] = {"pareto", "price-against-bits", "draws",
                                         "psf",    "spectrum",           "budget"};
@@ -211,7 +211,7 @@ static void heat_is_drawn_at_any_step(bb_plot_scene *scene)
     bb_figure_release(&figure);
 }
 
-TEST(wafer_gives_its_kinds)
+TEST_FULL(wafer_gives_its_kinds)
 {
     static const char *const kinds[] = {"pareto", "price-against-bits", "overlay", "field", "heat",
                                         "probes"};
@@ -288,7 +288,7 @@ static void maps_of_fringes_are_those_of_the_file(const bb_plot_scene *scene)
     bb_figure_release(&figure);
 }
 
-TEST(fringe_gives_its_kinds)
+TEST_FULL(fringe_gives_its_kinds)
 {
     static const char *const kinds[] = {"pareto",    "interferogram", "wrapped",
                                         "unwrapped", "phase-error",   "parts"};
@@ -431,7 +431,7 @@ static int leave(void **state)
 }
 
 // The reference's first sample and the last age of the last pipeline and policy, to the digit.
-TEST(a_night_gives_its_pictures)
+TEST_FULL(a_night_gives_its_pictures)
 {
     bb_results *results = NULL;
     bb_plot_scene scene = {0};

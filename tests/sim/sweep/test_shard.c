@@ -292,7 +292,7 @@ TEST(a_full_disk_leaves_whole_lines)
 }
 
 // The process is killed at random instants: what was recorded stays, what is lost was under way.
-TEST(kills_cost_the_points_under_way_alone)
+TEST_FULL(kills_cost_the_points_under_way_alone)
 {
     enum { KILLS = 100, JOBS = 2, POINTS = 1500 };
     bb_sweep_plan *plan = toy_planned("sweep: {axes: {act: [9], wait_s: [0.002], "

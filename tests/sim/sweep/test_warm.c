@@ -97,7 +97,7 @@ static void compare(const driver_case *cases, int count, double bytes)
     bb_warm_allow(0.0);
 }
 
-TEST(a_warm_ao_study_computes_what_a_cold_one_does)
+TEST_FULL(a_warm_ao_study_computes_what_a_cold_one_does)
 {
     compare(ao_cases, sizeof ao_cases / sizeof *ao_cases, 1e9);
     compare(ao_cases, sizeof ao_cases / sizeof *ao_cases, 2e5); // room for some of it

@@ -123,7 +123,7 @@ TEST(an_even_wafer_cools_exponentially)
 
 // What stays of every pipeline's numbers where the references are all the same point: the state at
 // rest. Bit for bit, as before there were references.
-TEST(a_wafer_at_rest_has_one_reference)
+TEST_FULL(a_wafer_at_rest_has_one_reference)
 {
     const driver_case usual = {CONFIG_WAFER_SMALL, {TWO}};
     const driver_case absolute = {CONFIG_WAFER_SMALL, {TWO, WATER, ABSOLUTE}};

@@ -336,7 +336,7 @@ static void measure(const bb_results *results, const bb_results *other, int axis
     out[1] = sqrt(out[1]);
 }
 
-TEST(its_moment_bends_the_plate)
+TEST_FULL(its_moment_bends_the_plate)
 {
     const driver_case one = {CONFIG_WAFER_SMALL, {PLATE}};
     const driver_case two = {CONFIG_WAFER_SMALL, {PLATE, "mesh.through_thickness=two_mode"}};

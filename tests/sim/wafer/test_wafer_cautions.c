@@ -39,7 +39,7 @@ static bb_wafer_edge_loss loss_of(const driver_case *study)
 
 // Over a whole wafer rows without the edge are as wrong as the closed form estimates, and what a
 // study gets by default are rows with it.
-TEST(the_default_has_the_edge)
+TEST_FULL(the_default_has_the_edge)
 {
     const driver_case usual = {CONFIG_WAFER_SMALL, {WHOLE}};
     const driver_case fem = {CONFIG_WAFER_SMALL, {WHOLE, "response.generator=fem"}};
@@ -106,7 +106,7 @@ static void expect(const char *fields, const char *generator, const char *axes, 
 }
 
 // What a coarse mesh costs, against one that resolves the slit: the estimate is of its size.
-TEST(coarse_meshes_say_what_they_cost)
+TEST_FULL(coarse_meshes_say_what_they_cost)
 {
 #define FIELD                                                                                      \
     ONE, "response.axes=[x, y]", "scan.fields=[12]", "response.grid={columns: 120, rows: 118}"
@@ -146,7 +146,7 @@ TEST(coarse_meshes_say_what_they_cost)
     assert_null(strstr(said.printed, "coarser"));
 }
 
-TEST(users_are_told)
+TEST_FULL(users_are_told)
 {
     const char *plane = "response.generator=kernel";
     const char *fem = "response.generator=fem";

@@ -33,7 +33,7 @@ static double largest_error(const bb_results *results, const char *study)
     return largest;
 }
 
-TEST(orders_are_those_of_the_theory)
+TEST_FULL(orders_are_those_of_the_theory)
 {
     static const struct {
         const char *study;

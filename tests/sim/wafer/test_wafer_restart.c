@@ -196,7 +196,7 @@ TEST(plain_runs_go_on_to_the_same_bits)
     resume_everywhere(&plain);
 }
 
-TEST(hood_ring_and_implicit_steps_go_on_too)
+TEST_FULL(hood_ring_and_implicit_steps_go_on_too)
 {
     resume_everywhere(&furnished);
 }
@@ -310,7 +310,7 @@ static void digest_of(const char *path, char out[BB_DIGEST_BYTES])
     bb_results_destroy(&results);
 }
 
-TEST(the_program_goes_on_after_a_signal)
+TEST_FULL(the_program_goes_on_after_a_signal)
 {
     static const int signals[] = {SIGTERM, SIGINT, SIGKILL};
     static const int codes[] = {143, 130, -SIGKILL};

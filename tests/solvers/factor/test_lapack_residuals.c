@@ -253,7 +253,7 @@ TEST(small_sizes_hold_every_type)
     check_sizes(sizes, sizeof sizes / sizeof *sizes);
 }
 
-TEST(a_thousand_rows_hold_every_type)
+TEST_FULL(a_thousand_rows_hold_every_type)
 {
     const bb_index sizes[] = {1000};
     check_ok(bb_threads_set(2));
@@ -273,7 +273,7 @@ TEST(no_rows_are_refused)
 }
 
 // 8 tiles and one row.
-TEST(four_thousand_rows_hold_where_it_matters)
+TEST_FULL(four_thousand_rows_hold_where_it_matters)
 {
     const bb_variant variants[] = {BB_VARIANT_HP1, BB_VARIANT_X3};
     check_ok(bb_threads_set(2));

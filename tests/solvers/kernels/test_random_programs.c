@@ -8,7 +8,7 @@
 TEST(accepted_bindings_are_sound)
 {
     random_counts counts = {0};
-    for (uint64_t seed = 0; seed < (uint64_t)nightly_or(60000, 2500); ++seed) {
+    for (uint64_t seed = 0; seed < (uint64_t)nightly_or(60000, 1200); ++seed) {
         check_binding(seed, &counts);
     }
     print_counts(&counts);
@@ -18,7 +18,7 @@ TEST(accepted_bindings_are_sound)
 
 TEST(compiled_programs_give_the_bits_of_the_evaluator)
 {
-    check_compiled(0, (int)nightly_or(560, 60));
+    check_compiled(0, (int)nightly_or(560, 30));
 }
 
 // Of a line whose row and columns are both far out nothing is inside.

@@ -160,7 +160,7 @@ static void multiply_factors(bb_device *device, const response *answer,
     BB_RELEASE(&y);
 }
 
-TEST(factors_round_within_their_bound)
+TEST_FULL(factors_round_within_their_bound)
 {
     static const double sizes[] = {1e-9, 1.0, 1e-17};
     bb_device *device = NULL;

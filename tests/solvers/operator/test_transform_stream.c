@@ -277,7 +277,7 @@ static void compare(const response *answer, const bb_codec_config *config)
     BB_RELEASE(&y);
 }
 
-TEST(launches_replayed_give_the_product)
+TEST_FULL(launches_replayed_give_the_product)
 {
     static const bb_index meshes[][2] = {{64, 40}, {61, 47}, {33, 3}, {500, 1}};
     for (int m = 0; m < 4; ++m) {

@@ -58,7 +58,7 @@ TEST(a_wide_hood_warms_the_wafer_evenly)
 
 // Partial fields at the edge, ring and hood, explicit and implicit, also with a step far over the
 // explicit limit: the ledger closes to rounding, and every joule of the dose has a place.
-TEST(energy_is_accounted_for_everywhere)
+TEST_FULL(energy_is_accounted_for_everywhere)
 {
     static const driver_case cases[] = {
         {CONFIG_WAFER_SMALL,

@@ -90,7 +90,7 @@ TEST(substeps_converge_to_first_order)
     }
 }
 
-TEST(energy_is_accounted_for)
+TEST_FULL(energy_is_accounted_for)
 {
     static const driver_case cases[] = {
         {BB_SOURCE_DIR "/configs/wafer/quick.yaml", {NULL}},
@@ -220,7 +220,7 @@ static void fail_everywhere(const driver_case *study)
     drop(&scene);
 }
 
-TEST(a_failure_leaves_nothing)
+TEST_FULL(a_failure_leaves_nothing)
 {
     static const driver_case cases[] = {
         {CONFIG_WAFER_SMALL, {NULL}},

@@ -35,7 +35,7 @@ static void drop(heated *scene)
     bb_config_destroy(&scene->config);
 }
 
-TEST(the_ledger_closes_over_wafers)
+TEST_FULL(the_ledger_closes_over_wafers)
 {
     static const driver_case cases[] = {
         {CONFIG_WAFER_SMALL, {THREE_FIELDS, "wafers={count: 4, exchange_s: 2.0}"}},

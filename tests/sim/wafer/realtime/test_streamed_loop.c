@@ -22,7 +22,7 @@ static const driver_case layouts[] = {
     {CONFIG_WAFER_SMALL, {SMALLEST, "scan.fields=[1]"}},
 };
 
-TEST(outputs_do_not_depend_on_mode_or_devices)
+TEST_FULL(outputs_do_not_depend_on_mode_or_devices)
 {
     for (size_t layout = 0; layout < sizeof layouts / sizeof *layouts; ++layout) {
         truth reference;
@@ -185,7 +185,7 @@ static void check_report(const rig *own, const bb_realtime_measurement *measured
 
 // Copies of 1 ms are there; those that take longer than a field's steps, released or back to back,
 // are not.
-TEST(matrices_that_come_late_show)
+TEST_FULL(matrices_that_come_late_show)
 {
     double steps = 0.0;
     check_ok(bb_hdf5_library_start());

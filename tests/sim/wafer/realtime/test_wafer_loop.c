@@ -196,7 +196,7 @@ TEST(a_report_says_what_was_measured)
     report_of("realtime.release=back_to_back", NAN);
 }
 
-TEST(periods_give_what_the_offline_path_does)
+TEST_FULL(periods_give_what_the_offline_path_does)
 {
     check_parity(BB_DEVICE_CPU, &loop_small);
 }
@@ -270,7 +270,7 @@ static void measure(const driver_case *study, bb_index count, bool fixed, bool i
 
 #define MEASURED "realtime.pipeline=e4m3", "realtime.steps=150", "realtime.warm_up_steps=12"
 
-TEST(the_harness_takes_every_step_in_turn)
+TEST_FULL(the_harness_takes_every_step_in_turn)
 {
     const driver_case fixed = {CONFIG_WAFER_SMALL, {MEASURED}};
     const driver_case back_to_back = {CONFIG_WAFER_SMALL,
@@ -282,7 +282,7 @@ TEST(the_harness_takes_every_step_in_turn)
 // Steps of 15 us on a clock that is emulated: latencies are exact, and a step that takes 2.5 ms
 // longer delays those whose releases it passes, and no others. A host that is kept from looking
 // finds a shorter queue.
-TEST(the_device_keeps_the_times)
+TEST_FULL(the_device_keeps_the_times)
 {
     static const char *const ahead[] = {"realtime.ahead=1", "realtime.ahead=9",
                                         "realtime.ahead=200"};

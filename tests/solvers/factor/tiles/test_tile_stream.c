@@ -87,7 +87,7 @@ static void hold_same(const char *what, const bb_tile_plan *plan)
     bb_threads_stop();
 }
 
-TEST(every_variant_has_the_bits_of_memory)
+TEST_FULL(every_variant_has_the_bits_of_memory)
 {
     for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
         const bb_tile_plan plan = {.tile_size = TILE, .arithmetic = (bb_variant)v};
@@ -96,7 +96,7 @@ TEST(every_variant_has_the_bits_of_memory)
 }
 
 // Two formats beside each other, of two sizes where one is dp, and diagonals that follow.
-TEST(bands_have_the_bits_of_memory)
+TEST_FULL(bands_have_the_bits_of_memory)
 {
     const bb_variant inside[] = {BB_VARIANT_SP, BB_VARIANT_DP, BB_VARIANT_X3};
     for (size_t i = 0; i < sizeof inside / sizeof *inside; ++i) {
@@ -181,7 +181,7 @@ static bb_tile_traffic solve_with(const bb_tile_plan *plan, double *x)
 // L is read once forward and once backward for all right-hand sides, in either kind of sweep, also
 // where a row of tiles is larger than the columns that a factorization holds (dp far from the
 // diagonal: the last row).
-TEST(sweeps_have_the_bits_of_memory)
+TEST_FULL(sweeps_have_the_bits_of_memory)
 {
     enum { SECTOR = 4096, SECTORS = 2 * TILES }; // of a triangle of doubles
     const bb_policy_config uniform = {.kind = BB_POLICY_UNIFORM};

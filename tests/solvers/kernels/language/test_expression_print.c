@@ -379,7 +379,7 @@ static compiled_function find(void *library, int number)
     return symbol.function;
 }
 
-TEST(test_random_expressions)
+TEST_FULL(test_random_expressions)
 {
     trial *samples = calloc(EXPRESSIONS, sizeof *samples);
     assert_non_null(samples);

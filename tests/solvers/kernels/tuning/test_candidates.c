@@ -52,7 +52,7 @@ static void check_kind(bb_device_kind kind, const bb_program *program)
     bb_candidates_release(&exhaustive);
 }
 
-TEST(every_kernel_has_candidates)
+TEST_FULL(every_kernel_has_candidates)
 {
     const bb_kernel_manager *managers = NULL;
     const int count = bb_kernel_manager_table(&managers);
