@@ -202,7 +202,7 @@ TEST(height_by_fem_is_the_kernels)
 }
 
 // The plate's rows are the membrane's but for the coupling and (d/2) grad w; it has z besides.
-TEST(the_plate_gives_rows_of_all_axes)
+TEST_FULL(the_plate_gives_rows_of_all_axes)
 {
     wafer_case c;
     bb_wafer_problem *kernel = NULL;
@@ -234,7 +234,7 @@ TEST(the_plate_gives_rows_of_all_axes)
 }
 
 // Burls and crystals reach the rows; generators without them refuse.
-TEST(burls_and_crystals_need_elements)
+TEST_FULL(burls_and_crystals_need_elements)
 {
     wafer_case c;
     bb_wafer_problem *problem[3] = {NULL, NULL, NULL};

@@ -189,7 +189,7 @@ TEST(a_resumed_run_says_what_is_kept)
     assert_true(printed_has("not_spd"));
 }
 
-TEST(what_cannot_be_written_keeps_what_was)
+TEST_FULL(what_cannot_be_written_keeps_what_was)
 {
     (void)unlink("state");
     (void)unlink("a.h5");

@@ -236,7 +236,7 @@ static void take_parts(const char *path, parts *out)
 
 // What a promise came to is held to what a search can find; of other pipelines the study has the
 // last word.
-TEST(steps_that_no_search_finds_are_refused)
+TEST_FULL(steps_that_no_search_finds_are_refused)
 {
     enum { COMMON = 4, LEVEL = 5, EACH = 2 + BB_AO_EVALUATION_ARRAYS, CASES = 13 };
     static const driver_case study = {CONFIG_AO_SMALL,

@@ -133,7 +133,7 @@ TEST(program_writes_pages)
 }
 
 // A run, with the facts of CITATION.cff.
-TEST(program_reports_a_run)
+TEST_FULL(program_reports_a_run)
 {
     call((const char *const[8]){"run", BB_SOURCE_DIR "/tests/configs/small/ao.yaml", "-o", "a.h5",
                                 "-q"},

@@ -111,7 +111,7 @@ static void hang(void)
     _exit(4);
 }
 
-TEST(a_worker_that_ends_costs_its_item_alone)
+TEST_FULL(a_worker_that_ends_costs_its_item_alone)
 {
     for (bb_index workers = 1; workers <= 4; workers += 3) {
         static trial test;

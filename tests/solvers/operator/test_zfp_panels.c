@@ -194,7 +194,7 @@ static const zfp_shape shapes[] = {
     {1, 1, 1, 1}, {6, 5, 19, 55}, {5, 21, 40, 64}, {9, 3, 33, 37}, {4, 8, 1, 90}, {2, 4, 70, 70},
 };
 
-TEST(panels_hold_every_value_once)
+TEST_FULL(panels_hold_every_value_once)
 {
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; ++s) {
         for (int dimensions = 1; dimensions <= 4; ++dimensions) {

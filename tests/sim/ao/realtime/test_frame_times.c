@@ -312,7 +312,7 @@ static void commands_are_those_of_realtime(const driver_case *study, int matrice
     rig_close(&self);
 }
 
-TEST(what_is_stored_runs)
+TEST_FULL(what_is_stored_runs)
 {
     const char commands[] =
         "pipelines=[{name: reference, arithmetic: dp}, {name: scaled, arithmetic: dp, operator: "

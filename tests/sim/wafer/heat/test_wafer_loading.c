@@ -139,7 +139,7 @@ TEST(the_bare_clamp_cools_at_its_rate)
 }
 
 // The longer the wait, the nearer to a cold clamp.
-TEST(carry_over_fades)
+TEST_FULL(carry_over_fades)
 {
     static const char *const waits[] = {"wafers={count: 2, exchange_s: 0.5}",
                                         "wafers={count: 2, exchange_s: 5.0}",

@@ -311,7 +311,7 @@ TEST_FULL(the_device_keeps_the_times)
 }
 
 // Back to back, a step is released by the end of the one before.
-TEST(the_device_keeps_steps_back_to_back)
+TEST_FULL(the_device_keeps_steps_back_to_back)
 {
     const driver_case study = {CONFIG_WAFER_SMALL,
                                {MEASURED, "realtime.release=back_to_back", "realtime.ahead=64"}};
