@@ -9,12 +9,11 @@
 #include <unistd.h>
 
 // By capability, build and environment; the suite runs this with BB_CUDA_PORTABLE=1 and without.
-static void kernels_are_named(void **state)
+TEST(kernels_are_named)
 {
     bb_device_report report;
     const char *wish = getenv("BB_CUDA_PORTABLE");
     const bool forced = wish != NULL && strcmp(wish, "1") == 0;
-    (void)state;
     check_ok(bb_device_describe(device_under_test, &report));
 #ifdef BB_CUDA_HAS_HOPPER
     const bool hopper = strcmp(report.architecture, "sm_90") == 0;
@@ -31,11 +30,10 @@ static enum cudaMemoryType kind_of(const void *block)
     return attributes.type;
 }
 
-static void memory_is_page_locked(void **state)
+TEST(memory_is_page_locked)
 {
     enum { BYTES = 5000000 };
     unsigned char *block = NULL;
-    (void)state;
     check_ok(BB_ALLOCATE(BYTES, &block));
     assert_int_equal(kind_of(block), cudaMemoryTypeUnregistered);
     check_ok(bb_device_host_lock(device_under_test, block, BYTES));
@@ -70,22 +68,10 @@ static int refuse_other_wishes(void)
     return waitpid(child, &code, 0) == child && WIFEXITED(code) ? WEXITSTATUS(code) : 1;
 }
 
-static int run_kernel_tests(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(kernels_are_named),
-                                       cmocka_unit_test(memory_is_page_locked)};
-    if (bb_device_open(BB_DEVICE_CUDA, 0, &device_under_test) != BB_OK) {
-        print_error("%s\n%s", bb_status_message(), bb_status_trace_text());
-        return 1;
-    }
-    int failures = cmocka_run_group_tests(tests, NULL, NULL);
-    bb_device_close(&device_under_test);
-    return failures;
-}
-
 static int begin(void)
 {
-    return device_tests_begin(BB_DEVICE_CUDA);
+    const int refused = refuse_other_wishes();
+    return refused != 0 ? refused : device_tests_begin(BB_DEVICE_CUDA);
 }
 
 TEST_GROUP(.begin = begin, .end = device_tests_end);

@@ -3,6 +3,7 @@
 // The wafer's loop on a GPU against the offline path on the cpu, and the harness that times it.
 // "few" as argument: smaller matrices, and no harness, which makes thousands of launches without a
 // call that slow tools take for their end.
+#include "tests/first_device.h"
 #include "tests/sim/wafer/realtime/loop_parity.h"
 
 static const driver_case *layout = &loop_small;
