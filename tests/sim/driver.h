@@ -10,6 +10,7 @@
 #include "core/thread.h"
 #include "sim/experiment.h"
 #include "tests/check.h"
+#include "tests/sim/fixture.h"
 #include "tests/sim/shared_results.h"
 
 #define CONFIG_AO_SMALL     BB_SOURCE_DIR "/tests/configs/small/ao.yaml"
@@ -209,6 +210,12 @@ static inline int driver_leave(void **state)
         return -1;
     }
     return 0;
+}
+
+/// Group teardown: the same, and the folder of fixture_enter is removed.
+static inline int driver_leave_folder(void **state)
+{
+    return fixture_leave(state) + driver_leave(state);
 }
 
 #endif

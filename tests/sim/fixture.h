@@ -6,6 +6,7 @@
 #define BB_TESTS_SIM_FIXTURE_H
 
 #include "core/schema.h"
+#include "sim/hdf5_library.h"
 #include "sim/output/results.h"
 
 #include <stdlib.h>
@@ -59,17 +60,25 @@ done:
     return status;
 }
 
-/// Makes a folder of its own below the build folder and goes there. Returns 0.
-static inline int fixture_enter(void)
+/// Fixture: makes a folder below the build folder and goes there.
+static inline int fixture_enter(void **state)
 {
+    (void)state;
     static char path[] = BB_BINARY_DIR "/tests/scratch-XXXXXX";
     char *made = mkdtemp(path);
     return made == NULL ? -1 : chdir(made);
 }
 
-/// Leaves the folder and removes it with its files. Returns 0.
-static inline int fixture_leave(void)
+/// The same, with the HDF5 library started.
+static inline int fixture_enter_hdf5(void **state)
 {
+    return bb_hdf5_library_start() == BB_OK ? fixture_enter(state) : -1;
+}
+
+/// Fixture: leaves the folder and removes it with its files.
+static inline int fixture_leave(void **state)
+{
+    (void)state;
     char *here = getcwd(NULL, 0);
     char command[4200];
     (void)snprintf(command, sizeof command, "rm -rf '%s'", here);

@@ -74,18 +74,12 @@ static int enter(void **state)
     (void)state;
     check_ok(bb_hdf5_library_start());
     command_line_experiments = &toys;
-    int entered = fixture_enter();
+    int entered = fixture_enter(NULL);
     FILE *file = fopen("a.yaml", "w");
     assert_non_null(file);
     assert_true(fputs("experiment: toy\nrecords: [{name: a, grid: 5}]\n", file) >= 0);
     assert_int_equal(fclose(file), 0);
     return entered;
-}
-
-static int leave(void **state)
-{
-    (void)state;
-    return fixture_leave();
 }
 
 TEST(usage_errors_exit_with_2)
@@ -323,4 +317,4 @@ TEST(what_is_run_may_be_a_result_or_a_stream)
     (void)close(kept);
 }
 
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = enter, .leave = fixture_leave);

@@ -11,18 +11,6 @@
 
 #include <sys/wait.h>
 
-static int enter(void **state)
-{
-    (void)state;
-    return fixture_enter();
-}
-
-static int leave(void **state)
-{
-    (void)state;
-    return fixture_leave();
-}
-
 static void put_file(const char *name, const char *text)
 {
     FILE *file = fopen(name, "w");
@@ -422,4 +410,4 @@ TEST(failing_allocations_leave_nothing_behind)
     assert_true(failures > 20);
 }
 
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = fixture_enter, .leave = fixture_leave);

@@ -15,17 +15,6 @@ static const char ao_file[] = CONFIG_AO_SMALL;
 
 #define CALL(...) program_call((const char *const[PROGRAM_ARGUMENTS]){__VA_ARGS__}, &run)
 
-static int enter(void **state)
-{
-    (void)state;
-    return bb_hdf5_library_start() == BB_OK ? fixture_enter() : -1;
-}
-
-static int leave(void **state)
-{
-    return fixture_leave() + driver_leave(state);
-}
-
 static void expect_keys(const char *a, const char *b, const char *expected)
 {
     const char *const texts[2] = {a, b};
@@ -152,4 +141,4 @@ TEST_FULL(the_exit_code_tells)
     program_expect(&run, 2, "1 operands");
 }
 
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder);

@@ -12,18 +12,6 @@
 #include "tests/check.h"
 #include "tests/sim/fixture.h"
 
-static int enter(void **state)
-{
-    (void)state;
-    return bb_hdf5_library_start() == BB_OK ? fixture_enter() : -1;
-}
-
-static int leave(void **state)
-{
-    (void)state;
-    return fixture_leave();
-}
-
 static bb_status whole_run(const char *path, bb_problems *problems)
 {
     bb_status status = BB_OK;
@@ -98,4 +86,4 @@ TEST(every_allocation_of_reading_fails_once)
     }
 }
 
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = fixture_enter_hdf5, .leave = fixture_leave);

@@ -29,13 +29,7 @@ static int enter(void **state)
     for (int i = 0; i < BYTES; ++i) {
         pattern[i] = (unsigned char)(i * 7 + i / 251);
     }
-    return bb_interrupt_install() == BB_OK ? fixture_enter() : -1;
-}
-
-static int leave(void **state)
-{
-    (void)state;
-    return fixture_leave();
+    return bb_interrupt_install() == BB_OK ? fixture_enter(NULL) : -1;
 }
 
 static bool is_whole(const char *path)
@@ -311,4 +305,4 @@ TEST(a_signal_before_the_name_removes_the_part)
     assert_int_equal(count_files(".", ".factor"), 1);
 }
 
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = enter, .leave = fixture_leave);

@@ -13,18 +13,6 @@
 #include <hdf5.h>
 #include <sys/wait.h>
 
-static int enter(void **state)
-{
-    (void)state;
-    return bb_hdf5_library_start() == BB_OK ? fixture_enter() : -1;
-}
-
-static int leave(void **state)
-{
-    (void)state;
-    return fixture_leave();
-}
-
 static bb_results *make_results(void)
 {
     bb_results *results = NULL;
@@ -158,4 +146,4 @@ TEST(xarray_opens_them_with_both_engines)
     assert_int_equal(how, 0);
 }
 
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = fixture_enter_hdf5, .leave = fixture_leave);

@@ -212,15 +212,9 @@ TEST(check_speaks_of_the_device_where_run_uses_it)
     program_expect(&run, 0, "memory on the device");
 }
 
-static int enter(void **state)
-{
-    (void)state;
-    return fixture_enter();
-}
-
 static int leave(void **state)
 {
-    return driver_leave(state) + fixture_leave();
+    return driver_leave(state) + fixture_leave(NULL);
 }
 
 static void write_machine(const char *text)
@@ -290,4 +284,4 @@ TEST(check_plans_for_another_machine)
     program_expect(&run, 4, "desk: GPUs of 24.0 GB, the largest pipeline needs");
 }
 
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = fixture_enter, .leave = leave);

@@ -9,17 +9,6 @@
 #include "tests/sim/fixture.h"
 #include "tests/sim/preset.h"
 
-static int enter(void **state)
-{
-    (void)state;
-    return bb_hdf5_library_start() == BB_OK ? fixture_enter() : -1;
-}
-
-static int leave(void **state)
-{
-    return fixture_leave() + driver_leave(state);
-}
-
 TEST(ao_quick)
 {
     bb_results *results = run_preset(BB_SOURCE_DIR "/configs/ao/quick.yaml");
@@ -207,4 +196,4 @@ TEST(plans_hold_the_loop_in_real_time)
     assert_true(strtod(strstr(host, "at most ") + strlen("at most "), NULL) > 4430.0);
 }
 
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder);

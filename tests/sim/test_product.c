@@ -45,7 +45,7 @@ static bb_results *run_in(double unit)
 static int enter(void **state)
 {
     (void)state;
-    if (bb_hdf5_library_start() != BB_OK || fixture_enter() != 0) {
+    if (bb_hdf5_library_start() != BB_OK || fixture_enter(NULL) != 0) {
         return -1;
     }
     FILE *file = fopen("product.yaml", "w");
@@ -59,7 +59,7 @@ static int enter(void **state)
 
 static int leave(void **state)
 {
-    return driver_leave(state) + fixture_leave();
+    return driver_leave(state) + fixture_leave(NULL);
 }
 
 TEST(prices_are_those_of_any_unit)

@@ -6,18 +6,6 @@
 #include "tests/check.h"
 #include "tests/sim/fixture.h"
 
-static int enter(void **state)
-{
-    (void)state;
-    return fixture_enter();
-}
-
-static int leave(void **state)
-{
-    (void)state;
-    return fixture_leave();
-}
-
 static bb_results *record(int count, char *const *arguments)
 {
     bb_problems problems = {0};
@@ -86,4 +74,4 @@ TEST(libraries_and_processor_are_recorded)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = fixture_enter, .leave = fixture_leave);

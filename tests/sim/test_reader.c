@@ -38,14 +38,14 @@ static int enter(void **state)
     check_ok(bb_results_digest(results, false, digest));
     check_ok(bb_image_build(results, &image, &image_bytes));
     bb_results_destroy(&results);
-    return fixture_enter();
+    return fixture_enter(NULL);
 }
 
 static int leave(void **state)
 {
     (void)state;
     BB_RELEASE(&image);
-    return fixture_leave();
+    return fixture_leave(NULL);
 }
 
 // In a child: reads m.h5 and holds what it reads, where it reads anything, to the digest.

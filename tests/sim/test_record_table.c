@@ -10,18 +10,6 @@
 #include "tests/sim/driver.h"
 #include "tests/sim/fixture.h"
 
-static int enter(void **state)
-{
-    (void)state;
-    return fixture_enter();
-}
-
-static int leave(void **state)
-{
-    (void)state;
-    return fixture_leave();
-}
-
 static void put_file(const char *name, const char *text)
 {
     FILE *file = fopen(name, "wb");
@@ -238,4 +226,4 @@ TEST(kept_files_stand_for_tables)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = fixture_enter, .leave = fixture_leave);

@@ -22,7 +22,7 @@ static const char study_file[] = CONFIG_WAFER_SMALL;
 static int enter(void **state)
 {
     (void)state;
-    if (bb_hdf5_library_start() != BB_OK || fixture_enter() != 0) {
+    if (bb_hdf5_library_start() != BB_OK || fixture_enter(NULL) != 0) {
         return -1;
     }
     CALL("run", study_file, "-q", "-o", "rows.h5", "--dump", "rows");
@@ -31,11 +31,6 @@ static int enter(void **state)
              "title='again: é # 1'", "seed=random", "-q", "-o", "study.h5");
     }
     return run.code;
-}
-
-static int leave(void **state)
-{
-    return fixture_leave() + driver_leave(state);
 }
 
 TEST(a_file_is_enough)
@@ -119,4 +114,4 @@ TEST(other_files_are_refused)
     program_expect(&run, 2, "nonsense");
 }
 
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = enter, .leave = driver_leave_folder);

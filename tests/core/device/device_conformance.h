@@ -13,6 +13,14 @@
 
 static bb_device *device_under_test;
 
+// OpenCL devices have no transfers in parts, graphs, page-locked memory and counts.
+static inline void skip_opencl(void)
+{
+    if (bb_device_kind_of(device_under_test) == BB_DEVICE_OPENCL) {
+        skip();
+    }
+}
+
 TEST(report_is_filled)
 {
     bb_device_report report;
@@ -56,6 +64,7 @@ TEST(bytes_survive_the_round_trip)
 // Pieces that fill a buffer, that do not, and none; buffers smaller than a range of a thread.
 TEST(large_arrays_go_through_two_buffers)
 {
+    skip_opencl();
     enum { BUFFER = 4096, SIZES = 6, LARGEST = 5 * BUFFER + 17 };
     static const size_t sizes[SIZES] = {0, 1, BUFFER, BUFFER + 1, 2 * BUFFER, LARGEST};
     static uint8_t sent[LARGEST], received[LARGEST + 1];
@@ -80,6 +89,7 @@ TEST(large_arrays_go_through_two_buffers)
 // Parts of as many pieces as the first, fewer, none, and of smaller pieces, to one device.
 TEST(parts_are_uploaded_in_turns)
 {
+    skip_opencl();
     enum { BUFFER = 4096, PARTS = 4, LARGEST = 5 * BUFFER + 17 };
     static const size_t sizes[PARTS] = {LARGEST, 2 * BUFFER, 0, LARGEST - 1};
     static const size_t buffers[PARTS] = {BUFFER, BUFFER, BUFFER, BUFFER / 4};
@@ -105,6 +115,7 @@ TEST(parts_are_uploaded_in_turns)
 // Through memory that copies do not wait for: nothing is sure before the wait.
 TEST(bytes_are_fetched_by_the_next_wait)
 {
+    skip_opencl();
     enum { N = 300001, SMALL = 24 };
     void *block = NULL, *sent = NULL, *received = NULL;
     char small[SMALL] = "";
@@ -131,6 +142,7 @@ TEST(bytes_are_fetched_by_the_next_wait)
 // More pages than one thread touches at once, from the middle of one to that of another.
 TEST(locked_memory_is_copied)
 {
+    skip_opencl();
     const size_t bytes = ((size_t)65 << 20) + 12345;
     void *block = NULL, *copy = NULL;
     unsigned char *sent = NULL, *received = NULL;
@@ -159,6 +171,7 @@ TEST(locked_memory_is_copied)
 // Sizes around a warp, a block and a range; NaN and infinities of both signs.
 TEST(non_finite_values_are_counted)
 {
+    skip_opencl();
     const bb_index sizes[] = {0, 1, 31, 32, 33, 255, 257, 65536, 1000003};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; ++s) {
         bb_index count = sizes[s];
@@ -214,6 +227,7 @@ static bb_status fail_to_queue(void *context)
 
 TEST(a_graph_repeats_its_work)
 {
+    skip_opencl();
     char values[64], read[64];
     void *block = NULL;
     bb_device_graph *graph = NULL;

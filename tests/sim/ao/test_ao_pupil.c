@@ -52,18 +52,13 @@ static const char script[] = "import h5py, numpy as n\n"
 static int enter(void **state)
 {
     (void)state;
-    if (bb_hdf5_library_start() != BB_OK || fixture_enter() != 0) {
+    if (bb_hdf5_library_start() != BB_OK || fixture_enter(NULL) != 0) {
         return -1;
     }
     FILE *file = fopen("masks.py", "w");
     (void)fputs(script, file);
     (void)fclose(file);
     return system("/usr/bin/python3 masks.py");
-}
-
-static int leave(void **state)
-{
-    return fixture_leave() + driver_leave(state);
 }
 
 static driver_case with(const char *mask)
@@ -221,4 +216,4 @@ TEST_FULL(fits_images_are_masks_too)
 #endif
 }
 
-TEST_GROUP(.enter = enter, .leave = leave, .is_quiet = true);
+TEST_GROUP(.enter = enter, .leave = driver_leave_folder, .is_quiet = true);

@@ -10,18 +10,6 @@
 #include "tests/sim/driver.h"
 #include "tests/sim/fixture.h"
 
-static int enter(void **state)
-{
-    (void)state;
-    return fixture_enter();
-}
-
-static int leave(void **state)
-{
-    (void)state;
-    return fixture_leave();
-}
-
 static void put_study(const char *name, const char *lines)
 {
     FILE *file = fopen(name, "w");
@@ -173,4 +161,4 @@ TEST(a_ring_is_changed_by_overrides)
     assert_int_equal(bb_memory_blocks(), blocks);
 }
 
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = fixture_enter, .leave = fixture_leave);

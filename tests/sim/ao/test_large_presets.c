@@ -6,17 +6,6 @@
 #include "tests/check.h"
 #include "tests/sim/preset.h"
 
-static int enter(void **state)
-{
-    (void)state;
-    return bb_hdf5_library_start() == BB_OK ? fixture_enter() : -1;
-}
-
-static int leave(void **state)
-{
-    return fixture_leave() + driver_leave(state);
-}
-
 TEST_FULL(vlt_3136)
 {
     bb_results *results = run_preset(BB_SOURCE_DIR "/configs/ao/vlt-3136.yaml");
@@ -81,4 +70,4 @@ TEST_FULL(glao_serves_the_whole_field)
     bb_results_destroy(&moao);
 }
 
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder);

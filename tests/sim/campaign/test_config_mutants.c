@@ -21,18 +21,6 @@ static const char *const corpus[] = {
 };
 enum { CORPUS = sizeof corpus / sizeof corpus[0] };
 
-static int enter(void **state)
-{
-    (void)state;
-    return fixture_enter();
-}
-
-static int leave(void **state)
-{
-    (void)state;
-    return fixture_leave();
-}
-
 static void write_mutant(const mutation *mutant)
 {
     FILE *file = fopen("mutant.yaml", "wb");
@@ -106,4 +94,4 @@ TEST_FULL(every_mutant_is_refused_or_sound)
     assert_true(refused > MUTANTS / 2 && refused < MUTANTS);
 }
 
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = fixture_enter, .leave = fixture_leave);

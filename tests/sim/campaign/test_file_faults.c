@@ -209,7 +209,7 @@ static int enter(void **state)
 {
     (void)state;
     bb_config *config = NULL;
-    if (bb_hdf5_library_start() != BB_OK || fixture_enter() != 0) {
+    if (bb_hdf5_library_start() != BB_OK || fixture_enter(NULL) != 0) {
         return -1;
     }
     check_ok(driver_load(&wafer, &config));
@@ -221,9 +221,4 @@ static int enter(void **state)
     return 0;
 }
 
-static int leave(void **state)
-{
-    return fixture_leave() + driver_leave(state);
-}
-
-TEST_GROUP(.enter = enter, .leave = leave, .is_quiet = true);
+TEST_GROUP(.enter = enter, .leave = driver_leave_folder, .is_quiet = true);

@@ -14,17 +14,6 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
-static int enter(void **state)
-{
-    (void)state;
-    return bb_hdf5_library_start() == BB_OK ? fixture_enter() : -1;
-}
-
-static int leave(void **state)
-{
-    return fixture_leave() + driver_leave(state);
-}
-
 static bool mount_disk(bb_index kilobytes)
 {
     char size[32];
@@ -133,4 +122,4 @@ TEST(older_files_stay)
     assert_int_equal(umount("disk"), 0);
 }
 
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder);

@@ -44,17 +44,6 @@ static const char *const dumping[PROGRAM_ARGUMENTS] = {"run",
                                                        "rows",
                                                        NULL};
 
-static int enter(void **state)
-{
-    (void)state;
-    return bb_hdf5_library_start() == BB_OK ? fixture_enter() : -1;
-}
-
-static int leave(void **state)
-{
-    return fixture_leave() + driver_leave(state);
-}
-
 static void check_whole(const char *path)
 {
     bb_results *results = NULL;
@@ -143,4 +132,4 @@ TEST_FULL(instants_of_a_run_that_dumps)
     campaign(dumping, KILLS / 4);
 }
 
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder);

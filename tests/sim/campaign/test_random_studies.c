@@ -195,7 +195,7 @@ static int enter(void **state)
                                                         NULL};
     static const char *const seen[PROGRAM_ARGUMENTS] = {
         "run", CONFIG_FRINGE_SMALL, "-q", "--dump", "phase,maps", "-o", "seen.h5", NULL};
-    if (bb_hdf5_library_start() != BB_OK || fixture_enter() != 0) {
+    if (bb_hdf5_library_start() != BB_OK || fixture_enter(NULL) != 0) {
         return -1;
     }
     bb_log_set_level(BB_LOG_QUIET);
@@ -205,11 +205,6 @@ static int enter(void **state)
     make_matrices();
     make_tables();
     return mkdir("out", 0777);
-}
-
-static int leave(void **state)
-{
-    return fixture_leave() + driver_leave(state);
 }
 
 static void note_covered(const char *path, const char *choice)
@@ -569,4 +564,4 @@ static int begin(void)
     return 0;
 }
 
-TEST_GROUP(.begin = begin, .enter = enter, .leave = leave);
+TEST_GROUP(.begin = begin, .enter = enter, .leave = driver_leave_folder);

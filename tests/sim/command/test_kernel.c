@@ -277,13 +277,7 @@ static int enter(void **state)
     (void)state;
     command_line_experiments = &none;
     check_ok(bb_hdf5_library_start());
-    return fixture_enter();
+    return fixture_enter(NULL);
 }
 
-static int leave(void **state)
-{
-    (void)state;
-    return fixture_leave();
-}
-
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = enter, .leave = fixture_leave);

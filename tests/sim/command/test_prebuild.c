@@ -95,14 +95,14 @@ static int enter(void **state)
     check_ok(bb_hdf5_library_start());
     const char *named = getenv("BITBUDGET_CACHE");
     cache = named == NULL ? NULL : strdup(named);
-    return fixture_enter();
+    return fixture_enter(NULL);
 }
 
 static int leave(void **state)
 {
     (void)state;
     free(cache);
-    return fixture_leave();
+    return fixture_leave(NULL);
 }
 
 static int begin(void)

@@ -15,18 +15,6 @@ static const char text[] = "kernel Coarsen (fine, coarse: matrix T)\n"
                            "  s = sum (i in 2, j in 2) fine[2*X + i, 2*Y + j]\n"
                            "  coarse[X, Y] = s / 4\n";
 
-static int enter(void **state)
-{
-    (void)state;
-    return fixture_enter();
-}
-
-static int leave(void **state)
-{
-    (void)state;
-    return fixture_leave();
-}
-
 #define SIZES "--set", "fine=600x400,coarse=300x200", "--wisdom", "o.yaml"
 
 TEST_FULL(what_is_tuned_is_taken)
@@ -59,4 +47,4 @@ TEST_FULL(what_is_tuned_is_taken)
     program_expect(&run, 0, " of another device\n");
 }
 
-TEST_GROUP(.begin = needs_opencl, .enter = enter, .leave = leave);
+TEST_GROUP(.begin = needs_opencl, .enter = fixture_enter, .leave = fixture_leave);

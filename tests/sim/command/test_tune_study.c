@@ -25,15 +25,10 @@ static int enter(void **state)
 {
     (void)state;
     command_line_experiments = &bb_experiments;
-    return bb_hdf5_library_start() == BB_OK && fixture_enter() == 0 &&
+    return bb_hdf5_library_start() == BB_OK && fixture_enter(NULL) == 0 &&
                    setenv("XDG_CONFIG_HOME", "/nowhere", 1) == 0
                ? 0
                : -1;
-}
-
-static int leave(void **state)
-{
-    return fixture_leave() + driver_leave(state);
 }
 
 static void write_study(const char *path)
@@ -134,4 +129,4 @@ TEST(what_cannot_be_is_refused)
     assert_int_not_equal(access("o.yaml", F_OK), 0);
 }
 
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = enter, .leave = driver_leave_folder);

@@ -24,7 +24,7 @@ static int enter(void **state)
     static const char *const folders[] = {
         "share", "share/configs", "share/configs/ao", "share/configs/w", "configs", "configs/ao",
         "ao"};
-    int entered = fixture_enter();
+    int entered = fixture_enter(NULL);
     for (size_t i = 0; i < sizeof folders / sizeof *folders; ++i) {
         assert_int_equal(mkdir(folders[i], 0777), 0);
     }
@@ -40,7 +40,7 @@ static int leave(void **state)
 {
     (void)state;
     (void)unsetenv("BITBUDGET_SHARE");
-    return fixture_leave();
+    return fixture_leave(NULL);
 }
 
 static bool ends_with(const char *text, const char *end)

@@ -26,15 +26,10 @@ static int enter(void **state)
 {
     (void)state;
     command_line_experiments = &bb_experiments;
-    return bb_hdf5_library_start() == BB_OK && fixture_enter() == 0 &&
+    return bb_hdf5_library_start() == BB_OK && fixture_enter(NULL) == 0 &&
                    setenv("XDG_CONFIG_HOME", "/nowhere", 1) == 0
                ? 0
                : -1;
-}
-
-static int leave(void **state)
-{
-    return fixture_leave() + driver_leave(state);
 }
 
 static void write_file(const char *path, const char *how, const char *text)
@@ -145,4 +140,4 @@ TEST(a_result_is_repeated_by_its_variants)
     expect("bitbudget check study.yaml kernels.reorder=true", 2, "expected kernels.wisdom too");
 }
 
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = enter, .leave = driver_leave_folder);

@@ -22,18 +22,6 @@ static void write_maps(const char *lines)
     assert_int_equal(system(command), 0);
 }
 
-static int enter(void **state)
-{
-    (void)state;
-    return bb_hdf5_library_start() == BB_OK ? fixture_enter() : -1;
-}
-
-static int leave(void **state)
-{
-    (void)state;
-    return fixture_leave();
-}
-
 TEST(numbers_of_any_type_are_read)
 {
     static const char *const types[] = {"f2", "f4", "f8", ">f8", "u1", "i2", ">u4", "i8"};
@@ -122,4 +110,4 @@ TEST_FULL(damaged_files_are_survived)
     assert_true(refused > 0);
 }
 
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = fixture_enter_hdf5, .leave = fixture_leave);

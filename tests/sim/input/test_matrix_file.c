@@ -60,7 +60,7 @@ static int enter(void **state)
     for (int i = 0; i < ROWS * COLUMNS; ++i) {
         values[i] = bb_random_normal(7, BB_STREAM_SELF_TEST, (uint64_t)i);
     }
-    if (bb_hdf5_library_start() != BB_OK || fixture_enter() != 0) {
+    if (bb_hdf5_library_start() != BB_OK || fixture_enter(NULL) != 0) {
         return -1;
     }
     write_operator("whole.h5");
@@ -71,7 +71,7 @@ static int leave(void **state)
 {
     (void)state;
     bb_threads_stop();
-    return fixture_leave();
+    return fixture_leave(NULL);
 }
 
 static bb_status open_place(const char *file, const char *dataset, bool symmetric,

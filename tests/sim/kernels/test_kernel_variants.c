@@ -24,7 +24,7 @@ static int enter(void **state)
     for (int k = 0; k < ELEMENTS; ++k) {
         vector[k] = 1.0F / (float)(k % 97 + 3);
     }
-    return fixture_enter() == 0 && setenv("XDG_CONFIG_HOME", "/nowhere", 1) == 0 &&
+    return fixture_enter(NULL) == 0 && setenv("XDG_CONFIG_HOME", "/nowhere", 1) == 0 &&
                    bb_device_open(BB_DEVICE_CPU, 0, &device) == BB_OK
                ? 0
                : -1;
@@ -34,7 +34,7 @@ static int leave(void **state)
 {
     (void)state;
     bb_device_close(&device);
-    return fixture_leave();
+    return fixture_leave(NULL);
 }
 
 // Records of a kernel's default, and of another order of sums, which was faster.

@@ -15,13 +15,7 @@ static int enter(void **state)
 {
     (void)state;
     check_ok(bb_hdf5_library_start());
-    return fixture_enter();
-}
-
-static int leave(void **state)
-{
-    (void)state;
-    return fixture_leave();
+    return fixture_enter(NULL);
 }
 
 // An object `u` of a type that is read, and `c`, which is only written.
@@ -347,4 +341,4 @@ TEST(what_was_written_is_stored)
     assert_int_equal(system("test -z \"$(ls -A | grep part)\""), 0);
 }
 
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = enter, .leave = fixture_leave);

@@ -33,7 +33,7 @@ static inline int matrices_enter(void **state)
                                 "truth_covariance: {file: mine.h5, dataset: Ctt}\n"
                                 "solver: {tile: 16}\npipelines:\n"
                                 "  - {name: reference, arithmetic: dp}\n";
-    if (fixture_enter() != 0 || bb_hdf5_library_start() != BB_OK) {
+    if (fixture_enter(NULL) != 0 || bb_hdf5_library_start() != BB_OK) {
         return -1;
     }
     FILE *files[] = {fopen("mine.py", "w"), fopen("mine.yaml", "w")};
@@ -44,7 +44,7 @@ static inline int matrices_enter(void **state)
 
 static inline int matrices_leave(void **state)
 {
-    return driver_leave(state) + fixture_leave();
+    return driver_leave(state) + fixture_leave(NULL);
 }
 
 #endif

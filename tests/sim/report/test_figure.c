@@ -126,16 +126,4 @@ TEST(broken_scripts_carry_what_gnuplot_says)
     bb_figure_release(&figure);
 }
 
-static int enter(void **state)
-{
-    (void)state;
-    return fixture_enter();
-}
-
-static int leave(void **state)
-{
-    (void)state;
-    return fixture_leave();
-}
-
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = fixture_enter, .leave = fixture_leave);

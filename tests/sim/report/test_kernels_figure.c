@@ -160,16 +160,4 @@ TEST(other_kinds_take_one_file)
     bb_results_destroy(&results);
 }
 
-static int enter(void **state)
-{
-    (void)state;
-    return fixture_enter();
-}
-
-static int leave(void **state)
-{
-    (void)state;
-    return fixture_leave();
-}
-
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = fixture_enter, .leave = fixture_leave);

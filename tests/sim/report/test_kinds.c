@@ -418,18 +418,6 @@ TEST(bench_gives_bars_of_kernels)
     program_expect(&ran, 3, "cannot plot 'none.h5'");
 }
 
-static int enter(void **state)
-{
-    (void)state;
-    return bb_hdf5_library_start() == BB_OK ? fixture_enter() : -1;
-}
-
-static int leave(void **state)
-{
-    (void)state;
-    return fixture_leave();
-}
-
 // The reference's first sample and the last age of the last pipeline and policy, to the digit.
 TEST_FULL(a_night_gives_its_pictures)
 {
@@ -462,4 +450,4 @@ TEST_FULL(a_night_gives_its_pictures)
     bb_results_destroy(&results);
 }
 
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = fixture_enter_hdf5, .leave = fixture_leave);

@@ -150,13 +150,7 @@ TEST(the_table_shows_what_its_seed_saw)
 static int enter(void **state)
 {
     (void)state;
-    return bb_hdf5_library_start() != BB_OK || fixture_enter() != 0 ? -1 : 0;
+    return bb_hdf5_library_start() != BB_OK || fixture_enter(NULL) != 0 ? -1 : 0;
 }
 
-static int leave(void **state)
-{
-    (void)state;
-    return fixture_leave();
-}
-
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = enter, .leave = fixture_leave);

@@ -142,7 +142,7 @@ static int enter(void **state)
     (void)state;
     unsigned char *image = NULL;
     bb_index bytes = 0;
-    int failed = fixture_enter();
+    int failed = fixture_enter(NULL);
     failed = failed || bb_results_create(&results) != BB_OK || fixture_fill(results) != BB_OK;
     failed = failed || bb_hdf5_library_start() != BB_OK || bb_provenance_end(results) != BB_OK;
     failed = failed || bb_image_build(results, &image, &bytes) != BB_OK;
@@ -155,7 +155,7 @@ static int leave(void **state)
 {
     (void)state;
     bb_results_destroy(&results);
-    return fixture_leave();
+    return fixture_leave(NULL);
 }
 
 TEST_GROUP(.enter = enter, .leave = leave);

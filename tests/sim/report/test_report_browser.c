@@ -149,14 +149,14 @@ static int set_up(void **state)
 {
     (void)state;
     // First the folder: leaving removes the one where the test is.
-    return fixture_enter() == 0 && sweep_fixture_write(&results) == BB_OK ? 0 : -1;
+    return fixture_enter(NULL) == 0 && sweep_fixture_write(&results) == BB_OK ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
     bb_results_destroy(&results);
-    return fixture_leave();
+    return fixture_leave(NULL);
 }
 
 static int begin(void)

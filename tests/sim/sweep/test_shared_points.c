@@ -57,16 +57,4 @@ TEST(what_stands_over_points_of_the_wafer_is_kept)
     program_expect(&run, 0, "failed");
 }
 
-static int enter(void **state)
-{
-    (void)state;
-    return fixture_enter();
-}
-
-static int leave(void **state)
-{
-    (void)state;
-    return fixture_leave();
-}
-
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = fixture_enter, .leave = fixture_leave);

@@ -294,7 +294,7 @@ static inline int toy_enter(void **state)
 {
     (void)state;
     (void)signal(SIGPIPE, SIG_IGN);
-    return fixture_enter();
+    return fixture_enter(NULL);
 }
 
 /// Nothing is held any more.
@@ -305,7 +305,7 @@ static inline int toy_leave(void **state)
         print_error("%td blocks are still held\n", bb_memory_blocks());
         return -1;
     }
-    return fixture_leave();
+    return fixture_leave(NULL);
 }
 
 #endif

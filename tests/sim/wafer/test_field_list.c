@@ -142,16 +142,4 @@ TEST(check_prints_them)
     program_expect(&out, 2, "--fields: a study of ao exposes no fields");
 }
 
-static int enter(void **state)
-{
-    (void)state;
-    return fixture_enter();
-}
-
-static int leave(void **state)
-{
-    (void)state;
-    return fixture_leave();
-}
-
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = fixture_enter, .leave = fixture_leave);

@@ -280,12 +280,7 @@ static int enter(void **state)
 {
     (void)state;
     bb_log_set_level(BB_LOG_QUIET);
-    return fixture_enter();
+    return fixture_enter(NULL);
 }
 
-static int leave(void **state)
-{
-    return fixture_leave() + driver_leave(state);
-}
-
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = enter, .leave = driver_leave_folder);

@@ -96,15 +96,9 @@ TEST(a_tolerance_that_is_not_held_is_an_outcome)
 #undef REFERENCE
 }
 
-static int enter(void **state)
-{
-    (void)state;
-    return fixture_enter();
-}
-
 static int leave(void **state)
 {
-    return driver_leave(state) + fixture_leave();
+    return driver_leave(state) + fixture_leave(NULL);
 }
 
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = fixture_enter, .leave = leave);

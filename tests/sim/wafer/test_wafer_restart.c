@@ -364,15 +364,9 @@ TEST(other_experiments_have_no_checkpoints)
     program_expect(&run, 2, "--checkpoint-every -1, expected a number of at least 0");
 }
 
-static int enter(void **state)
-{
-    (void)state;
-    return bb_hdf5_library_start() == BB_OK ? fixture_enter() : -1;
-}
-
 static int leave(void **state)
 {
-    return driver_leave(state) + fixture_leave();
+    return driver_leave(state) + fixture_leave(NULL);
 }
 
-TEST_GROUP(.enter = enter, .leave = leave, .is_quiet = true);
+TEST_GROUP(.enter = fixture_enter_hdf5, .leave = leave, .is_quiet = true);

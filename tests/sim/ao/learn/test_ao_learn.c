@@ -8,17 +8,6 @@
 #include "tests/sim/fixture.h"
 #include "tests/sim/program.h"
 
-static int enter(void **state)
-{
-    (void)state;
-    return bb_hdf5_library_start() == BB_OK ? fixture_enter() : -1;
-}
-
-static int leave(void **state)
-{
-    return fixture_leave() + driver_leave(state);
-}
-
 static const double *learned(const bb_results *results, const char *path)
 {
     const bb_dataset *dataset = bb_results_find(results, path);
@@ -208,4 +197,4 @@ TEST(keys_are_held_to_each_other)
     assert_int_equal(driver_load(&range, &config), BB_INVALID);
 }
 
-TEST_GROUP(.enter = enter, .leave = leave, .is_quiet = true);
+TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder, .is_quiet = true);

@@ -77,7 +77,7 @@ static const char *const script[LINES] = {
 static int enter(void **state)
 {
     (void)state;
-    if (bb_hdf5_library_start() != BB_OK || fixture_enter() != 0) {
+    if (bb_hdf5_library_start() != BB_OK || fixture_enter(NULL) != 0) {
         return -1;
     }
     FILE *file = fopen("cubes.py", "w");
@@ -86,11 +86,6 @@ static int enter(void **state)
     }
     (void)fclose(file);
     return system("/usr/bin/python3 cubes.py");
-}
-
-static int leave(void **state)
-{
-    return fixture_leave() + driver_leave(state);
 }
 
 static void strehl_of(const char *mirrors, double out[DIRECTIONS])
@@ -405,4 +400,4 @@ TEST_FULL(no_failed_allocation_is_lost)
     bb_config_destroy(&config);
 }
 
-TEST_GROUP(.enter = enter, .leave = leave, .is_quiet = true);
+TEST_GROUP(.enter = enter, .leave = driver_leave_folder, .is_quiet = true);

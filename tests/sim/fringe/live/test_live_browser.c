@@ -117,18 +117,6 @@ TEST(it_stays_when_the_stream_is_over)
     assert_null(view);
 }
 
-static int enter(void **state)
-{
-    (void)state;
-    return fixture_enter();
-}
-
-static int leave(void **state)
-{
-    (void)state;
-    return fixture_leave();
-}
-
 static int begin(void)
 {
     if (system("command -v chromium > /dev/null") != 0) {
@@ -138,4 +126,4 @@ static int begin(void)
     return 0;
 }
 
-TEST_GROUP(.begin = begin, .enter = enter, .leave = leave);
+TEST_GROUP(.begin = begin, .enter = fixture_enter, .leave = fixture_leave);

@@ -54,13 +54,7 @@ static int enter(void **state)
 {
     (void)state;
     check_ok(bb_hdf5_library_start()); // before the first file of the test's own
-    return fixture_enter();
+    return fixture_enter(NULL);
 }
 
-static int leave(void **state)
-{
-    (void)state;
-    return fixture_leave();
-}
-
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = enter, .leave = fixture_leave);

@@ -489,14 +489,14 @@ static int enter(void **state)
     (void)state;
     bb_log_set_level(BB_LOG_SILENT);
     check_ok(bb_hdf5_library_start()); // before the first file of the test's own
-    return bb_threads_set(2) == BB_OK ? fixture_enter() : -1;
+    return bb_threads_set(2) == BB_OK ? fixture_enter(NULL) : -1;
 }
 
 static int leave(void **state)
 {
     (void)state;
     bb_threads_stop();
-    return fixture_leave();
+    return fixture_leave(NULL);
 }
 
 TEST_GROUP(.enter = enter, .leave = leave);

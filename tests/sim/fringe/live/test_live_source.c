@@ -535,13 +535,7 @@ static int enter(void **state)
     bb_log_set_level(BB_LOG_SILENT);
     check_ok(bb_hdf5_library_start()); // before the first file of the test's own
     (void)snprintf(segment_name, sizeof segment_name, "/bb-live-%ld", (long)getpid());
-    return fixture_enter();
+    return fixture_enter(NULL);
 }
 
-static int leave(void **state)
-{
-    (void)state;
-    return fixture_leave();
-}
-
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = enter, .leave = fixture_leave);

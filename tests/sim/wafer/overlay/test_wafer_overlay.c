@@ -31,7 +31,7 @@ static bb_results *usual;
 static int enter(void **state)
 {
     (void)state;
-    if (bb_hdf5_library_start() != BB_OK || fixture_enter() != 0) {
+    if (bb_hdf5_library_start() != BB_OK || fixture_enter(NULL) != 0) {
         return -1;
     }
     return driver_run(&deliveries, 2, &usual) == BB_OK ? 0 : -1;
@@ -40,7 +40,7 @@ static int enter(void **state)
 static int leave(void **state)
 {
     bb_results_destroy(&usual);
-    return fixture_leave() + driver_leave(state);
+    return fixture_leave(NULL) + driver_leave(state);
 }
 
 static double headline(const char *pipeline, int error)
