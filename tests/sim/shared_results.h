@@ -18,12 +18,11 @@
 #include <fcntl.h>
 #include <link.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/// Computes the results of a loaded study. Owner of `*out`: the caller.
-typedef bb_status (*shared_results_compute)(const bb_config *config, bb_results **out);
+/// Computes the results of a loaded study.
+typedef bb_status (*shared_results_compute)(const bb_config *config, bb_results *results);
 
 static inline int shared_results_add(struct dl_phdr_info *object, size_t bytes, void *digest)
 {
@@ -68,8 +67,9 @@ static inline void shared_results_make(const bb_config *config, shared_results_c
     static char program[] = "tests";
     char *arguments[] = {program};
     bb_results *results = NULL;
-    check_ok(compute(config, &results));
+    check_ok(bb_results_create(&results));
     check_ok(bb_provenance_begin(results, config, bb_config_study(config), 1, arguments, 2));
+    check_ok(compute(config, results));
     check_ok(bb_provenance_end(results));
     check_ok(bb_file_write_by(path, true, shared_results_write, results));
     bb_results_destroy(&results);
@@ -91,7 +91,7 @@ static inline bb_results *shared_results(const bb_config *config, shared_results
                    shared_results_program(), getenv("BB_CUDA_PORTABLE") != NULL ? "-portable" : "");
     (void)snprintf(lock, sizeof lock, "%s.lock", path);
     const int file = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    assert_true(file >= 0 && flock(file, LOCK_EX) == 0);
+    assert_true(file >= 0 && lockf(file, F_LOCK, 0) == 0);
     if (access(path, R_OK) != 0) {
         shared_results_make(config, compute, path);
         (void)fprintf(stderr, "results: computed %s\n", id);
