@@ -6,6 +6,7 @@
 #include "core/random.h"
 #include "sim/hdf5_library.h"
 #include "sim/output/reader.h"
+#include "tests/nightly.h"
 #include "tests/sim/driver.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/program.h"
@@ -124,12 +125,12 @@ static void campaign(const char *const arguments[PROGRAM_ARGUMENTS], int kills)
 
 TEST_FULL(instants_of_a_run)
 {
-    campaign(usual, KILLS);
+    campaign(usual, (int)nightly_or(KILLS, KILLS / 4));
 }
 
 TEST_FULL(instants_of_a_run_that_dumps)
 {
-    campaign(dumping, KILLS / 4);
+    campaign(dumping, (int)nightly_or(KILLS / 4, KILLS / 16));
 }
 
 TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder);
