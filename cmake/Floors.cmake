@@ -62,8 +62,8 @@ function(bb_floor)
     if(BB_HAVE_CUDA)
       target_link_libraries(bb_${ARG_NAME}_shared PUBLIC CUDA::cudart)
     else()
-      # Callers of functions of CUDA that nothing calls here, such as the loop of a GPU: the archive leaves
-      # them out, a shared library binds them at their first call.
+      # Some sources call CUDA functions but are never called without CUDA. The archive omits them; the
+      # shared library contains them, so it binds functions lazily.
       target_link_options(bb_${ARG_NAME}_shared PRIVATE -Wl,-z,lazy INTERFACE -Wl,--allow-shlib-undefined)
     endif()
   endif()
